@@ -1,0 +1,52 @@
+// Diagnostics: what went wrong with what the user gave us, where, and what to do about it.
+//
+// Bad input is reported as Diagnostics in a sink that the caller owns; nothing here prints, throws or exits.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace triton_runner::base {
+
+enum class Severity { kError, kWarning, kNote };
+
+// A place in a text: 1-based line and column (in bytes); 0 where it is not known.
+struct Location {
+  std::string file;
+  int line = 0;
+  int column = 0;
+  // "file:line:column", shortened to what is known.
+  std::string str() const;
+};
+
+struct Diagnostic {
+  Severity severity = Severity::kError;
+  Location location;
+  std::string message;
+  std::vector<std::string> notes;  // "what to do next", nearest names, what was expected
+  std::string source_line;         // the text of the line, for the caret; empty if not known
+  // file:line:column: error: message, the line with a caret under the column, then the notes.
+  std::string str() const;
+};
+
+// The caller-owned collection that parsers report into; several diagnostics a run are normal.
+class Diagnostics {
+ public:
+  void add(Diagnostic d) { list_.push_back(std::move(d)); }
+  void error(Location where, std::string message, std::vector<std::string> notes = {});
+  bool has_errors() const;
+  const std::vector<Diagnostic>& list() const { return list_; }
+  std::string str() const;  // all of them, one after the other
+
+ private:
+  std::vector<Diagnostic> list_;
+};
+
+// Where in `text` the byte `offset` lies; also the text of that line.
+Location locate(std::string_view text, size_t offset, std::string_view file);
+std::string_view line_at(std::string_view text, size_t offset);
+
+// The names closest to `wanted` (edit distance), best first, at most `limit`: for "did you mean" notes.
+std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& names, size_t limit = 3);
+
+}  // namespace triton_runner::base

@@ -1,0 +1,90 @@
+// Formatting of diagnostics, and the search for the place and the names they speak of.
+#include <triton_runner/base/diagnostic.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace triton_runner::base {
+
+std::string Location::str() const {
+  std::string out = file.empty() ? "<input>" : file;
+  if (line > 0) out += ":" + std::to_string(line);
+  if (line > 0 && column > 0) out += ":" + std::to_string(column);
+  return out;
+}
+
+std::string Diagnostic::str() const {
+  static constexpr const char* kNames[] = {"error", "warning", "note"};
+  std::string out;
+  if (!location.file.empty() || location.line > 0) out = location.str() + ": ";
+  out += std::string(kNames[static_cast<int>(severity)]) + ": " + message + "\n";
+  if (!source_line.empty()) {
+    out += source_line + "\n";
+    if (location.column > 0) {
+      // Tabs stay tabs, so that the caret stands under its byte whatever their width.
+      for (int i = 0; i + 1 < location.column; i++)
+        out += i < static_cast<int>(source_line.size()) && source_line[i] == '\t' ? '\t' : ' ';
+      out += "^\n";
+    }
+  }
+  for (const std::string& note : notes) out += "note: " + note + "\n";
+  return out;
+}
+
+void Diagnostics::error(Location where, std::string message, std::vector<std::string> notes) {
+  add({Severity::kError, std::move(where), std::move(message), std::move(notes), {}});
+}
+
+bool Diagnostics::has_errors() const {
+  return std::any_of(list_.begin(), list_.end(), [](const Diagnostic& d) { return d.severity == Severity::kError; });
+}
+
+std::string Diagnostics::str() const {
+  std::string out;
+  for (const Diagnostic& d : list_) out += d.str();
+  return out;
+}
+
+Location locate(std::string_view text, size_t offset, std::string_view file) {
+  offset = std::min(offset, text.size());
+  Location where{std::string(file), 1, 1};
+  size_t start = 0;
+  for (size_t i = 0; i < offset; i++)
+    if (text[i] == '\n') where.line++, start = i + 1;
+  where.column = static_cast<int>(offset - start) + 1;
+  return where;
+}
+
+std::string_view line_at(std::string_view text, size_t offset) {
+  offset = std::min(offset, text.size());
+  size_t start = offset == 0 ? std::string_view::npos : text.rfind('\n', offset - 1);
+  start = start == std::string_view::npos ? 0 : start + 1;
+  size_t end = text.find('\n', offset);
+  return text.substr(start, (end == std::string_view::npos ? text.size() : end) - start);
+}
+
+std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& names, size_t limit) {
+  auto distance = [&](std::string_view name) {
+    std::vector<size_t> row(name.size() + 1);
+    std::iota(row.begin(), row.end(), size_t{0});
+    for (size_t i = 1; i <= wanted.size(); i++) {
+      size_t diagonal = row[0];
+      row[0] = i;
+      for (size_t j = 1; j <= name.size(); j++) {
+        size_t change = diagonal + (wanted[i - 1] != name[j - 1]);
+        diagonal = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+      }
+    }
+    return row[name.size()];
+  };
+  std::vector<std::pair<size_t, std::string>> ranked;
+  for (const std::string& name : names) ranked.emplace_back(distance(name), name);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (ranked.size() > limit) ranked.resize(limit);
+  std::vector<std::string> out;
+  for (auto& entry : ranked) out.push_back(std::move(entry.second));
+  return out;
+}
+
+}  // namespace triton_runner::base
