@@ -1,0 +1,34 @@
+// Matrix products of tiles: C += A * B, register-blocked, operands of any element type and any strides.
+//
+// Every element of C is one chain of fused multiply-adds in ascending k that starts from C's own value, in the
+// accumulator's type: the same bits on every instruction set. Operands are first converted exactly to the accumulator's
+// type (tf32 operands round to 10 mantissa bits, half away from zero, as cvt.rna.tf32 does).
+#pragma once
+#include <cstdint>
+
+#include <triton_runner/num/types.h>
+
+namespace triton_runner::num {
+
+// A view of a matrix: element (i, j) at data + (i * row_stride + j * col_stride) * size_of(type). A transposed view
+// swaps the strides.
+struct MatrixView {
+  const void* data;
+  Type type;
+  int64_t row_stride;  // elements
+  int64_t col_stride;
+};
+
+// c [m, n] f32, rows ldc elements apart; a [m, k] and b [k, n] of any float type (fp8, f6, f4 one a byte).
+void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
+// c is f16 (bits): accumulates in f32 from C's value over the whole of k and rounds once.
+void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
+// a, b f64 (or a narrower float).
+void dot_f64(double* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
+// a, b i8, signed; wraps modulo 2^32.
+void dot_i32(int32_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
+// mma="fast": both operands bf16 on a machine with AVX512_BF16: pairs of products per instruction, denormals flushed;
+// other results than dot_f32. False (and nothing done) where types or machine do not allow it.
+bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
+
+}  // namespace triton_runner::num
