@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Run the golden cases of tests/cases: print what differs, or with --update write what came out as expected.
+
+A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim (tests/README.md).
+Cases of the tile engine run a second time with its portable instruction set and must print the same bytes.
+"""
+
+import argparse
+import concurrent.futures
+import difflib
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CASES = ROOT / "tests" / "cases"
+SEPARATOR = "// ---- expected"
+
+
+def split_case(text: str) -> tuple[str, str]:
+    """The input part and the expected output of a case's text."""
+    head, found, tail = ("\n" + text).partition("\n" + SEPARATOR + "\n")
+    return (head[1:] + "\n" if found else text), tail
+
+
+def tool_of(path: pathlib.Path, text: str) -> str:
+    """The tool that the header names, else the folder's name."""
+    for line in text.splitlines():
+        if not line.startswith("//"):
+            break
+        if line.startswith("// tool: "):
+            return line.removeprefix("// tool: ").strip()
+    return path.parent.name
+
+
+def output_of(command: list[str], timeout: float) -> str:
+    """What the tool printed; a crash or a time-out is part of it."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        return f"(no end after {timeout:g} s)\n"
+    text = done.stdout.decode("utf-8", "replace")
+    if done.returncode != 0:
+        text += done.stderr.decode("utf-8", "replace") + f"(exit status {done.returncode})\n"
+    return text
+
+
+def run_case(tool: str, path: pathlib.Path, isas: list[str], timeout: float) -> tuple[pathlib.Path, str, list[str]]:
+    """The case, its expected output, and what each run printed."""
+    text = path.read_text()
+    runs = [[tool, str(path)]]
+    if tool_of(path, text) == "tile":
+        runs += [[tool, "--isa", isa, str(path)] for isa in isas]
+    return path, split_case(text)[1], [output_of(run, timeout) for run in runs]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tool", default=str(ROOT / "build" / "release" / "tests" / "tools" / "case_tool"))
+    parser.add_argument("--update", action="store_true", help="write the output as the expected one")
+    parser.add_argument("--isa", action="append", help="also run tile cases so (default: portable)")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds a case")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("parts", nargs="*", help="only cases whose path contains one of these")
+    options = parser.parse_args()
+    if not os.access(options.tool, os.X_OK):
+        parser.error(f"{options.tool} is not there: build the target case_tool, or name it with --tool")
+
+    paths = [p for p in sorted(CASES.rglob("*.*")) if p.is_file() and p.suffix in (".ttir", ".ttgir")]
+    paths = [p for p in paths if not options.parts or any(part in str(p) for part in options.parts)]
+    isas = ["portable"] if options.isa is None else [isa for isa in options.isa if isa]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for path, expected, outputs in pool.map(
+            lambda p: run_case(options.tool, p, isas, options.timeout), paths
+        ):
+            name = path.relative_to(ROOT)
+            if options.update and outputs[0] != expected:
+                path.write_text(split_case(path.read_text())[0] + SEPARATOR + "\n" + outputs[0])
+                print(f"updated {name}")
+                expected = outputs[0]
+            for label, output in zip(["best", *isas], outputs, strict=False):
+                if output == expected:
+                    continue
+                failed += 1
+                print(f"FAILED {name} ({label})")
+                diff = difflib.unified_diff(expected.splitlines(), output.splitlines(), "expected", "actual", lineterm="", n=1)
+                print("\n".join(list(diff)[:40]))
+                break
+    print(f"cases: {len(paths) - failed} passed, {failed} failed")
+    return 1 if failed or not paths else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+// Runs one golden case (tests/README.md) and prints what came of it; tests/run_cases.py compares that with
+// the case.
+//
+//   case_tool [--isa avx512|avx2|portable] FILE
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <triton_runner/ir/module.h>
+#include <triton_runner/tile/tile.h>
+
+#include "case_file.h"
+
+namespace triton_runner::cases {
+namespace {
+
+constexpr int64_t kShownElements = 1024, kShownOfLong = 64;
+constexpr size_t kColumns = 110;
+
+std::optional<ir::Module> parse(const CaseFile& file) {
+  base::Diagnostics sink;
+  auto module = ir::parse(file.source, file.filename, &sink);
+  std::fputs(sink.str().c_str(), stdout);
+  if (!module.ok()) return std::nullopt;
+  return std::move(module).value();
+}
+
+int run_parse(const CaseFile& file) {
+  if (parse(file)) std::puts("ok");
+  return 0;
+}
+
+int run_verify(const CaseFile& file) {
+  auto module = parse(file);
+  if (!module) return 0;
+  base::Diagnostics sink;
+  bool good = ir::verify(*module, sink);
+  std::fputs(sink.str().c_str(), stdout);
+  if (good) std::puts("ok");
+  return 0;
+}
+
+int run_roundtrip(const CaseFile& file) {
+  auto module = parse(file);
+  if (!module) return 0;
+  std::string printed = module->str();
+  size_t same = 0;
+  while (same < printed.size() && same < file.source.size() && printed[same] == file.source[same]) ++same;
+  if (printed == file.source) {
+    std::puts("ok");
+  } else {
+    std::printf("differs at %s\n", base::locate(file.source, same, file.filename).str().c_str());
+  }
+  return 0;
+}
+
+int run_canonical(const CaseFile& file) {
+  auto module = parse(file);
+  if (!module) return 0;
+  std::string printed = module->print_canonical();
+  std::fputs(printed.c_str(), stdout);
+  auto again = ir::parse(printed, "canonical", nullptr);
+  if (!again.ok()) {
+    std::printf("the canonical text does not parse:\n%s", again.error().str().c_str());
+  } else if (again->print_canonical() != printed) {
+    std::puts("the canonical text of the canonical text differs");
+  }
+  return 0;
+}
+
+uint64_t fnv1a(const uint8_t* data, size_t bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < bytes; ++i) hash = (hash ^ data[i]) * 0x100000001b3;
+  return hash;
+}
+
+// "0 1 2 3 x14 5": values of one row, equal neighbours counted from four on, wrapped.
+void print_values(const GuardedArray& array, int64_t begin, int64_t end, int digits) {
+  std::string line = " ";
+  for (int64_t i = begin; i < end;) {
+    int64_t next = i + 1;
+    std::string value = shown(array.type(), array.get(i), digits);
+    while (next < end && shown(array.type(), array.get(next), digits) == value) ++next;
+    if (next - i < 4) next = i + 1;
+    if (next - i >= 4) value += " x" + std::to_string(next - i);
+    if (line.size() + 1 + value.size() > kColumns) {
+      std::puts(line.c_str());
+      line = " ";
+    }
+    line += " " + value;
+    i = next;
+  }
+  std::puts(line.c_str());
+}
+
+void print_array(const GuardedArray& array, int index, int digits) {
+  std::printf("arg%d %s:\n", index, array.name().c_str());
+  if (array.size() > kShownElements) {
+    print_values(array, 0, kShownOfLong, digits);
+    if (digits == 0) {
+      auto hash = static_cast<unsigned long long>(fnv1a(array.data(), array.bytes()));
+      std::printf("  ... %lld elements, fnv1a %016llx\n", static_cast<long long>(array.size()), hash);
+    }
+    return;
+  }
+  int64_t row = array.shape().back();
+  for (int64_t begin = 0; begin < array.size(); begin += row) print_values(array, begin, begin + row, digits);
+}
+
+int run_tile(const CaseFile& file) {
+  auto module = parse(file);
+  if (!module) return 0;
+  auto kernel = tile::load(std::make_shared<const ir::Module>(std::move(*module)), file.kernel);
+  if (!kernel.ok()) {
+    std::fputs(kernel.error().str().c_str(), stdout);
+    return 0;
+  }
+  const std::vector<exec::Param>& params = kernel.value()->params();
+  std::vector<exec::Argument> arguments;
+  std::vector<exec::Allocation> memory;
+  for (const CaseArgument& argument : file.arguments) {
+    if (argument.array) {
+      size_t index = arguments.size();
+      std::string name = index < params.size() ? params[index].name : std::to_string(index);
+      memory.push_back({reinterpret_cast<uint64_t>(argument.array->data()), argument.array->bytes(),
+                        "argument '" + name + "' (" + argument.array->name() + ")", true});
+    }
+    arguments.push_back(argument.value);
+  }
+  exec::LaunchResult result = kernel.value()->launch(file.options, arguments, memory);
+  if (result) {
+    std::string text = result->str();
+    std::printf("%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
+  }
+  bool changed = false;
+  for (size_t i = 0; i < file.arguments.size(); ++i) {
+    const auto& array = file.arguments[i].array;
+    if (!array) continue;
+    if (!array->canaries_intact()) std::printf("arg%zu: bytes around the array were written\n", i);
+    if (!array->changed()) continue;
+    changed = true;
+    print_array(*array, static_cast<int>(i), file.digits);
+  }
+  if (!changed && !result) std::puts("no array changed");
+  return 0;
+}
+
+struct Tool {
+  const char* name;
+  int (*run)(const CaseFile&);
+};
+constexpr Tool kTools[] = {{"parse", run_parse},
+                           {"verify", run_verify},
+                           {"roundtrip", run_roundtrip},
+                           {"canonical", run_canonical},
+                           {"tile", run_tile}};
+
+int main(int argc, char** argv) {
+  if (argc == 4 && std::strcmp(argv[1], "--isa") == 0) {
+    if (!tile::force_isa(argv[2])) {
+      std::fprintf(stderr, "case_tool: this machine has no %s\n", argv[2]);
+      return 3;
+    }
+    argv += 2;
+    argc -= 2;
+  }
+  if (argc != 2) {
+    std::fputs("usage: case_tool [--isa avx512|avx2|portable] FILE\n", stderr);
+    return 2;
+  }
+  CaseFile file;
+  if (std::string problem = read_case(argv[1], file); !problem.empty()) {
+    std::fprintf(stderr, "%s: %s\n", argv[1], problem.c_str());
+    return 2;
+  }
+  for (const Tool& tool : kTools)
+    if (file.tool == tool.name) return tool.run(file);
+  std::fprintf(stderr, "%s: no tool '%s'\n", argv[1], file.tool.c_str());
+  return 2;
+}
+
+}  // namespace
+}  // namespace triton_runner::cases
+
+int main(int argc, char** argv) { return triton_runner::cases::main(argc, argv); }
