@@ -4,6 +4,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -63,6 +64,9 @@ struct LaunchOptions {
   uint64_t stream = 0;                     // GPU only
   StopToken* stop = nullptr;               // Ctrl-C
   Observer* observer = nullptr;            // probes
+  // Asked when an address lies in none of the launch's allocations (pointers found in memory): the block that holds it,
+  // or none. Called from any thread, one at a time; an answer holds until the launch returns. May be empty.
+  std::function<std::optional<Allocation>(uint64_t address)> resolve;
 };
 
 // What went wrong in a launch: a Diagnostic before anything ran, or a Trap of the kernel.
