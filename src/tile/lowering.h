@@ -1,0 +1,131 @@
+// Lowering: from ops to instructions. One function lower_<name>(Lowering&, const ir::Op&) an op, bound by the name in
+// LOWER(name) of ops.def.
+//
+//   void lower_twice(Lowering& l, const ir::Op& op) { l.emit(run_twice, op); }        // slots as the op has them
+//
+//   struct Rotate { int64_t by; };
+//   void lower_rotate(Lowering& l, const ir::Op& op) {
+//     l.emit(run_rotate, op, l.make<Rotate>(op.int_attr("by", 0)));                    // in.as<Rotate>() in the handler
+//   }
+//
+// What cannot be run is said with l.error(op, "...") (a located diagnostic of tile::load); never a wrong number.
+#pragma once
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <triton_runner/base/diagnostic.h>
+
+#include "code.h"
+#include "task.h"
+
+namespace triton_runner::tile {
+
+// A place in the code: bound once, jumped to from anywhere.
+struct Label {
+  uint32_t id;
+};
+
+class Lowering {
+ public:
+  Lowering(Code& code, base::Diagnostics& sink);
+
+  // ---- slots and types
+  Slot slot(const ir::Value* value);            // of an SSA value, made when first asked for
+  Slot new_slot(const TileType* type);          // of an intermediate result
+  const TileType* type(const ir::Type* type);   // inside a vectorised region, scalars are tiles of lanes() elements
+  const TileType* type_of(Slot slot) const { return code_.types[slot]; }
+  const TileType* tile_type(num::Type element, std::vector<int64_t> shape);
+  const TileType* i64_type();
+  int64_t lanes() const { return lanes_; }
+  // Makes `slot` stand for `value`: a move that costs nothing. Only where the slot's value never changes while `value`
+  // lives (not for loop-carried slots).
+  void alias(const ir::Value* value, Slot slot);
+  Slot constant(int64_t bits, const TileType* type);  // set in the prologue
+  void set_constant(Slot slot, int64_t bits);
+
+  // ---- instructions
+  // The op's own results and operands (a left-out optional operand has no place: see operand_index).
+  size_t emit(Handler run, const ir::Op& op, const void* data = nullptr);
+  size_t emit(Handler run, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands, const void* data = nullptr);
+  // Data for a handler: lives as long as the code.
+  template <class T, class... Args>
+  T* make(Args&&... args) {
+    auto p = std::shared_ptr<T>(new T{std::forward<Args>(args)...});
+    code_.owned.push_back(p);
+    return p.get();
+  }
+  // Which of Instr's operands is the first of group g of the op's row (-1: left out).
+  static int operand_index(const ir::Op& op, uint32_t group);
+
+  // ---- control flow
+  Label new_label();
+  void bind(Label label);
+  void jump(Label label, const ir::Op& op);
+  size_t emit_branch(Handler run, Label target, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
+                     const void* data = nullptr);              // in.target is the label's instruction
+  void jump_if(Slot condition, bool when, Label target, const ir::Op& op);
+  void move(std::vector<Slot> to, std::vector<Slot> from, const ir::Op& op);  // all at once
+  void back_edge(Label target, const ir::Op& op, Slot counter, bool may_spin);  // a jump that polls for stop and yields
+  const ir::Op* lower_block(const ir::Block& block);            // the ops before the terminator, which is returned
+  // A region with one exit (scf style): its blocks, `on_exit` for every terminator that leaves it.
+  void lower_region(const ir::Region& region, const std::function<void(const ir::Op&)>& on_exit);
+  // Code that only Task::call and Program::spawn reach, placed after everything else; gives its label. `body` emits it
+  // and must end with emit_finish.
+  Label out_of_line(std::function<void()> body);
+  void emit_finish(const ir::Op& op);
+  // As out_of_line for a pure region over `n` elements at once: slots of its arguments and of what its terminator gives.
+  struct VectorRegion {
+    Label entry;
+    std::vector<Slot> args, results, captures;  // captures: outer slots it reads; list them as operands of the user
+  };
+  VectorRegion vector_region(const ir::Region& region, int64_t n);
+  const Instr* const* instruction_at(Label label);  // its address once the code is complete: keep the pointer in data
+
+  // ---- program-wide
+  int64_t reserve_shared(int64_t bytes, int64_t alignment);  // an offset into Program::shared_memory()
+  bool in_ttgir() const { return !code_.target.empty(); }
+  Code& code() { return code_; }
+
+  // ---- errors
+  void error(const ir::Op& op, std::string message, std::vector<std::string> notes = {});
+  bool failed() const { return failed_; }
+
+  void lower_op(const ir::Op& op);
+  void lower_kernel(const ir::Op& func);
+  // A tt.func's body in place of a call: there is no recursion in Triton.
+  void inline_call(const ir::Op& call, const ir::Op& func);
+
+ private:
+  friend class Finisher;
+  struct Pending {
+    Instr instr;
+    std::vector<Slot> slots;
+    int64_t target = -1;   // label
+    bool prologue = false;
+  };
+  bool can_hoist(const ir::Op& op) const;
+
+  Code& code_;
+  base::Diagnostics& sink_;
+  std::vector<Pending> pending_;
+  std::vector<int64_t> labels_;                     // index into pending_, -1: not bound
+  std::vector<std::pair<Label, std::function<void()>>> out_of_line_;
+  std::vector<std::unordered_map<const ir::Value*, Slot>> scopes_;  // a call or vector region has its own
+  std::map<std::pair<const ir::Type*, int64_t>, const TileType*> types_;
+  std::map<std::pair<int64_t, const TileType*>, Slot> constants_;
+  std::vector<uint8_t> kept_;                       // by slot: set in the prologue, never released
+  std::deque<const Instr*> label_addresses_;
+  std::vector<std::pair<Label, const Instr**>> label_requests_;
+  std::vector<const ir::Op*> calls_;                // being inlined
+  int64_t lanes_ = 0;                               // 0: not in a vectorised region
+  uint32_t loop_ = 0;
+  bool failed_ = false;
+};
+
+using LowerFn = void (*)(Lowering&, const ir::Op&);
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,171 @@
+// What runs: a task (one thread of control of a program), its program, the worker thread under it, and the launch.
+//
+// A handler reads operands and writes results through its Task:
+//
+//   const Instr* run_twice(Task& t, const Instr& in) {
+//     const auto* x = static_cast<const float*>(t.dense(in.operand(0)));   // materialises lazy forms
+//     auto* out = static_cast<float*>(t.output(in, 0));                    // takes over a dying operand of the same size
+//     for (int64_t i = 0; i < t.type(in.result()).n; ++i) out[i] = 2 * x[i];
+//     return next(in);
+//   }
+//
+// Fetch operands before asking for an output: output() may turn an operand's buffer into the result's (same index, same
+// element size only). A handler that cannot go on returns t.block(in): it runs again, from its start, when other tasks of
+// the program had their turn, so it must not have changed anything yet. t.trap(...) ends the launch.
+#pragma once
+#include <array>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <triton_runner/exec/kernel.h>
+#include <triton_runner/exec/memory.h>
+#include <triton_runner/exec/observer.h>
+
+#include "code.h"
+#include "value.h"
+
+namespace triton_runner::tile {
+
+struct Launch;
+struct Program;
+struct Worker;
+
+enum class Outcome : uint8_t {
+  kRunning,
+  kFinished,  // the program's (or partition's) end
+  kYielded,   // may go on at once, but others should have a turn: a spin loop
+  kBlocked,   // runs the same instruction again when something happened
+  kTrapped,
+};
+
+struct Task {
+  Value* values;           // of the program: tasks of a program share the slots
+  const Code* code;
+  Program* program;
+  Worker* worker;
+  const Instr* pc = nullptr;
+  Outcome outcome = Outcome::kRunning;
+  uint32_t polls = 0;
+
+  // ---- operands
+  Value& value(Slot s) { return values[s]; }
+  const TileType& type(Slot s) const { return *code->types[s]; }
+  // Row-major elements. Written out if the value is lazy (and kept beside the lazy form for the next who asks).
+  const void* dense(Slot s) {
+    Value& v = values[s];
+    if (v.form == Form::kDense || (v.buffer && v.form != Form::kView)) [[likely]] return v.buffer->data();
+    return materialize(s);
+  }
+  bool is_uniform(Slot s) const { return values[s].form == Form::kUniform; }
+  // Of uniform integers (sign-extended; i1 is 0 or 1), pointers, floats (bits). Scalars are always uniform.
+  int64_t bits(Slot s) const { return values[s].bits; }
+  template <class T>
+  const T& object(Slot s) const { return *reinterpret_cast<const T*>(values[s].buffer->data()); }
+
+  // ---- results
+  void set_uniform(Slot s, int64_t bits) {
+    Value& v = values[s];
+    if (v.buffer) drop(v);
+    v.form = Form::kUniform;
+    v.bits = bits;
+  }
+  // The uniform value that has the bits of `element` (of the slot's type) in memory.
+  void set_uniform_from(Slot s, const void* element);
+  // A lazy value to fill in, its buffer released.
+  Value& set_form(Slot s, Form form) {
+    Value& v = values[s];
+    if (v.buffer) drop(v);
+    v.form = form;
+    return v;
+  }
+  // Memory for the slot's elements, not initialised.
+  void* new_dense(Slot s);
+  // The same for result r of an instruction; may be the memory of an operand that dies here.
+  void* output(const Instr& in, uint32_t r = 0);
+  void adopt(Slot s, Buffer* buffer) { set_form(s, Form::kDense).buffer = buffer; }
+  template <class T>
+  T& new_object(Slot s) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return *static_cast<T*>(new_object_bytes(s, sizeof(T)));
+  }
+  void copy(Slot to, Slot from);   // shares the buffer
+  void move(Slot to, Slot from);   // `from` becomes kNone
+  void drop(Value& v);             // releases its buffer
+  const void* materialize(Slot s);
+
+  // ---- leaving
+  const Instr* finish() { return stop(Outcome::kFinished, nullptr); }
+  const Instr* block(const Instr& in) { return stop(Outcome::kBlocked, &in); }
+  const Instr* yield_to(const Instr* where) { return stop(Outcome::kYielded, where); }
+  // Records the trap (kernel, op, location, program are filled in).
+  const Instr* trap(const Instr& in, exec::TrapKind kind, std::string message, std::vector<int64_t> element = {});
+  // An access of `bytes` at `address` by element number `index` (row-major in `shape`; -1: a scalar or a whole block).
+  const Instr* trap_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index, const TileType& shape);
+  // At loop back-edges: null, or the way out if the launch is to stop.
+  bool should_stop();
+  const Instr* stopped(const Instr& in);
+
+  // Runs instructions from `entry` to their kFinished, in place: the pure regions of reductions. False: trapped.
+  bool call(const Instr* entry);
+
+ private:
+  const Instr* stop(Outcome o, const Instr* resume) {
+    outcome = o;
+    pc = resume;
+    return nullptr;
+  }
+  void* new_object_bytes(Slot s, size_t bytes);
+};
+
+// State that an op family keeps for a program (mbarriers, shared memory, ...); made on demand, kept for the next program.
+struct ProgramState {
+  virtual ~ProgramState() = default;
+  virtual void begin(Program& program) = 0;  // a new program starts with it
+};
+
+struct Program {
+  std::array<int64_t, 3> id{};
+  int64_t linear = 0;
+  Worker* worker = nullptr;
+  std::vector<Value> values;
+  std::deque<Task> tasks;           // the first is the program itself; others are spawned
+  Buffer* shared = nullptr;         // code.shared_bytes of shared memory, zeroed or poisoned per program by who uses it
+  std::unique_ptr<ProgramState> state;
+
+  std::byte* shared_memory() { return shared->data(); }
+  // A further task of this program, run from `entry`, sharing the slots; its handlers end it with finish().
+  Task& spawn(const Instr* entry);
+};
+
+struct Worker {
+  Launch* launch = nullptr;
+  int index = 0;
+  BufferPool* pool = nullptr;
+  exec::MemoryView memory;
+  explicit Worker(const exec::Memory& m) : memory(m) {}
+};
+
+struct Launch {
+  const Code* code = nullptr;
+  const exec::LaunchOptions* options = nullptr;
+  std::span<const exec::Argument> args;
+  const exec::Memory* memory = nullptr;
+  int64_t num_programs = 0;
+  std::vector<uint8_t> observed;         // by instruction index * results; empty without an observer
+  std::atomic<int64_t> next_program{0};
+  std::atomic<bool> stop{false};         // a trap, a timeout or the stop token: everybody leaves
+  double deadline = 0;                   // steady-clock seconds; 0: none
+  std::mutex mutex;                      // of what follows
+  std::optional<exec::Trap> trap;
+  int64_t trap_program = -1;
+};
+
+// Runs a task until it stops; task.outcome says why.
+void run_task(Task& task);
+
+}  // namespace triton_runner::tile
