@@ -1,0 +1,1 @@
+"""The kernels of the examples, one a file: kernel, launch (`run`) and reference."""

@@ -1,0 +1,75 @@
+"""What every example shares: tensors on the device at hand, the comparison, and the exit status.
+
+Tensors are torch's where torch is installed (on the GPU if there is one), else NumPy arrays; the kernels run on both.
+"""
+
+import os
+import sys
+
+import numpy as np
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+# Levels below TTGIR have no engine on the CPU: these keywords need a GPU.
+GPU_LEVELS = ("llir", "ptx", "cubin")
+
+
+class Array(np.ndarray):
+    """A NumPy array with the `data_ptr()` that Triton's TensorDescriptor asks of a tensor."""
+
+    def data_ptr(self):
+        return self.ctypes.data
+
+    def stride(self):
+        return tuple(step // self.itemsize for step in self.strides)
+
+
+class Device:
+    """Where an example's tensors live: `xp` is torch or numpy, `on_gpu` tells where kernels run."""
+
+    def __init__(self):
+        wanted = os.environ.get("TRITON_RUNNER_DEVICE", "auto")
+        self.xp = torch or np
+        self.on_gpu = wanted != "cpu" and torch is not None and torch.cuda.is_available()
+        self.name = "Torch" if torch else "NumPy"
+        self.random = np.random.default_rng(0)
+
+    def array(self, values):
+        """`values`, a NumPy array, as a tensor on this device."""
+        if torch:
+            return torch.from_numpy(np.ascontiguousarray(values)).to("cuda" if self.on_gpu else "cpu")
+        # Triton takes a pointer for aligned to 16 bytes if it is: torch's are to 64, so are these.
+        room = np.empty(values.nbytes + 64, np.uint8)
+        start = -room.ctypes.data % 64
+        out = room[start : start + values.nbytes].view(values.dtype).reshape(values.shape).view(Array)
+        out[...] = values
+        return out
+
+    def normal(self, *shape, dtype="float32"):
+        return self.array(self.random.standard_normal(shape).astype(dtype))
+
+    def zeros(self, *shape, dtype="float32"):
+        return self.array(np.zeros(shape, dtype))
+
+    def host(self, tensor):
+        """The values in float64 on the CPU, for a reference computed with `xp`."""
+        return tensor.cpu().double() if torch else np.asarray(tensor, np.float64)
+
+
+def main(kernel, **level):
+    """Runs `kernel.run` at `level`, compares, and ends the process: 0 match, 1 mismatch, 2 the level needs a GPU."""
+    device = Device()
+    entry = next((key.rsplit("_", 1)[0] for key in level if key.endswith(("_dir", "_src"))), "python")
+    if entry in GPU_LEVELS and not device.on_gpu:
+        print(f"{entry} runs on a GPU only and there is none: use ttir_dir= or ttgir_dir= on the CPU", file=sys.stderr)
+        sys.exit(2)
+    matched = True
+    for name, got, expected, tolerance in kernel.run(device, **level):
+        difference = float(abs(device.host(got) - expected).max())
+        matched &= difference <= tolerance  # also false for NaN
+        print(f"{name}: max difference {difference:.3g} (at most {tolerance:g})")
+    print(f"✅ Triton and {device.name} match" if matched else f"❌ Triton and {device.name} differ")
+    sys.exit(not matched)
