@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run the golden cases of tests/cases: print what differs, or with --update write what came out as expected.
 
-A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim (tests/README.md).
+A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim.
 Cases of the tile engine run a second time with its portable instruction set and must print the same bytes.
 """
 
@@ -37,7 +37,9 @@ def tool_of(path: pathlib.Path, text: str) -> str:
 def output_of(command: list[str], timeout: float) -> str:
     """What the tool printed; a crash or a time-out is part of it."""
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False
+        )
     except subprocess.TimeoutExpired:
         return f"(no end after {timeout:g} s)\n"
     text = done.stdout.decode("utf-8", "replace")
@@ -46,7 +48,9 @@ def output_of(command: list[str], timeout: float) -> str:
     return text
 
 
-def run_case(tool: str, path: pathlib.Path, isas: list[str], timeout: float) -> tuple[pathlib.Path, str, list[str]]:
+def run_case(
+    tool: str, path: pathlib.Path, isas: list[str], timeout: float
+) -> tuple[pathlib.Path, str, list[str]]:
     """The case, its expected output, and what each run printed."""
     text = path.read_text()
     runs = [[tool, str(path)]]
@@ -85,7 +89,9 @@ def main() -> int:
                     continue
                 failed += 1
                 print(f"FAILED {name} ({label})")
-                diff = difflib.unified_diff(expected.splitlines(), output.splitlines(), "expected", "actual", lineterm="", n=1)
+                diff = difflib.unified_diff(
+                    expected.splitlines(), output.splitlines(), "expected", "actual", lineterm="", n=1
+                )
                 print("\n".join(list(diff)[:40]))
                 break
     print(f"cases: {len(paths) - failed} passed, {failed} failed")

@@ -1,0 +1,75 @@
+# Everything a person does with the tree. Each target sets up what it needs, is quick when nothing changed, and keeps
+# to .venv/ and build/ (releases: also a cache folder in the home directory).
+#
+#   make demo           kernels at every level that runs without a GPU: engine, difference from the reference, time
+#   make test           all tests (PARTS="cases python" runs some); the last line counts them
+#   make develop        the package in .venv, editable
+#   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--write: into doc/performance.md)
+#   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ttgir, LIMIT=<seconds>)
+#   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
+#   make lint           ruff, clang-format, file sizes
+#   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>)
+#   make clean          removes build/ and dist/ (.venv stays)
+
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BUILD := build/release
+PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+unexport PYTHONPATH
+RUN := $(VENV)/bin/python
+
+.PHONY: demo test develop compiled bench conformance releases lint fuzz clean
+.DELETE_ON_ERROR:
+
+# torch and triton take as long to unpack as the extension takes to compile: side by side.
+demo: $(VENV)/.build
+	@$(MAKE) --no-print-directory -j2 $(VENV)/.run compiled
+	@$(MAKE) --no-print-directory develop
+	@$(RUN) benchmark/demo.py
+
+test: $(VENV)/.check
+	@$(RUN) tests/run_all.py $(PARTS)
+
+# pip asks CMake, and CMake knows what changed.
+develop: $(VENV)/.run
+	@$(PIP) --no-build-isolation --no-deps -e . -Cbuild-dir=$(BUILD) -Cbuild.targets=_core \
+	  -Ccmake.define.TRITON_RUNNER_TESTS=ON
+
+compiled: $(VENV)/.build
+	@test -f $(BUILD)/build.ninja || cmake -G Ninja -S . -B $(BUILD) -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python \
+	  -DTRITON_RUNNER_TESTS=ON > /dev/null
+	@ninja -C $(BUILD) --quiet _core
+
+bench: develop
+	@$(RUN) benchmark/bench.py $(ARGS)
+
+conformance: $(VENV)/.check develop
+	@test -n "$(TESTS)" || { echo "make conformance: TESTS=<a folder of Triton's tests>, for instance" \
+	  "TESTS=triton/python/test/unit/language of a checkout"; exit 2; }
+	@$(RUN) tests/conformance/run.py $(if $(LIMIT),--limit $(LIMIT)) $(if $(LEVEL),--level $(LEVEL)) "$(TESTS)" $(ARGS)
+
+releases: $(VENV)/.check develop
+	@$(RUN) tools/releases.py test $(if $(ALL),--all)
+
+lint: $(VENV)/.check
+	@$(RUN) tests/lint.py
+
+fuzz: $(VENV)/.build
+	@$(RUN) fuzz/run.py $(if $(LIMIT),--limit $(LIMIT))
+
+clean:
+	rm -rf build dist
+
+$(RUN):
+	$(PYTHON) -m venv $(VENV)
+$(VENV)/.build: requirements/build.txt | $(RUN)
+	$(PIP) -r $<
+	@touch $@
+$(VENV)/.run: requirements/run.txt $(VENV)/.build
+	$(PIP) -r $<
+	@touch $@
+$(VENV)/.check: requirements/check.txt $(VENV)/.run
+	$(PIP) -r $<
+	@touch $@

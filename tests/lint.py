@@ -1,0 +1,55 @@
+"""ruff, clang-format, and the sizes of the source files: over 1,000 lines is an error, over 600 is listed."""
+
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CODE = {".cpp": "C++", ".h": "C++", ".def": "table", ".py": "Python"}
+LISTED, LIMIT = 600, 1000
+
+
+def tracked(*patterns: str) -> list[str]:
+    """The files under version control that match."""
+    done = subprocess.run(
+        ["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def size_table() -> int:
+    """Print lines by folder, and the long files; the number of files over the limit."""
+    sizes = {
+        name: (ROOT / name).read_text().count("\n")
+        for name in tracked("*")
+        if pathlib.Path(name).suffix in CODE
+    }
+    folders: dict[str, list[int]] = {}
+    for name, lines in sizes.items():
+        parts = pathlib.Path(name).parts
+        deep = parts[0] in ("src", "include", "python", "tests")
+        folders.setdefault("/".join(parts[: min(len(parts) - 1, 2 if deep else 1)]) or ".", []).append(lines)
+    print(f"{'lines':>7} {'files':>6} {'longest':>8}  folder")
+    for folder, lines in sorted(folders.items()):
+        print(f"{sum(lines):7,} {len(lines):6} {max(lines):8,}  {folder}")
+    print(f"{sum(sizes.values()):7,} {len(sizes):6} {max(sizes.values()):8,}  in all")
+    # A table of one row an op grows with the instruction set, not with the code.
+    long = {name: n for name, n in sizes.items() if n > LISTED and not name.endswith(".def")}
+    for name, n in sorted(long.items(), key=lambda item: -item[1]):
+        print(f"{n:7,} lines: {name}" + (f" (over {LIMIT:,}: split it)" if n > LIMIT else ""))
+    return sum(n > LIMIT for n in long.values())
+
+
+def main() -> int:
+    failed = 0
+    python = tracked("*.py", "*.pyi")
+    failed += subprocess.run(["ruff", "check", "--quiet", *python], cwd=ROOT).returncode != 0
+    cpp = tracked("*.cpp", "*.h")
+    failed += subprocess.run(["clang-format", "--dry-run", "--Werror", *cpp], cwd=ROOT).returncode != 0
+    failed += size_table() > 0
+    print(f"lint: {3 - failed} passed, {failed} failed")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
