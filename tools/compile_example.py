@@ -71,11 +71,15 @@ def source(function, arguments):
     return ASTSource(function, runtime, constants, attrs)
 
 
-class HostDevice:
-    """Stands in for the examples' device: NumPy arrays, since only types and alignment matter here."""
-
-    def __init__(self, harness):
-        self.__dict__.update(vars(harness.Device()))
+def use_relative_names():
+    """Names the files of Triton's own library functions relative to site-packages, in every location."""
+    packages = str(Path(triton.__file__).parents[1]) + "/"
+    for module in [module for name, module in sys.modules.items() if name.startswith("triton.language")]:
+        for function in [value for value in vars(module).values() if isinstance(value, JITFunction)]:
+            code = function.fn.__code__
+            name = code.co_filename.replace(packages, "")
+            function.fn.__code__ = code.replace(co_filename=name)
+            function.file_name = name  # where 3.8 and 3.9 look
 
 
 def main(kernel, target, folder, levels):
@@ -100,7 +104,11 @@ def main(kernel, target, folder, levels):
             for level in [*levels, "json"]:
                 [made] = Path(cache).glob(f"*/{function.__name__}.{level}")
                 shutil.copy(made, folder / made.name)
+            # The only path left: where the library of device functions lies on this machine.
+            json_file = folder / f"{function.__name__}.json"
+            json_file.write_text(json_file.read_text().replace(str(Path(triton.__file__).parents[1]) + "/", ""))
 
+    use_relative_names()
     JITFunction.run = compile_launch
     # The module is compiled under its relative name: that is the name that Triton puts into locations.
     path = f"examples/kernels/{kernel}.py"
