@@ -1,5 +1,31 @@
-// What the files of the extension share: one init_x() per file, called from core.cpp.
+// What the files of the extension share: one init_x() per file, called from core.cpp, and how errors become exceptions.
 #pragma once
 #include <nanobind/nanobind.h>
 
+#include <utility>
+
+#include <triton_runner/base/result.h>
+#include <triton_runner/exec/kernel.h>
+
 namespace nb = nanobind;
+
+namespace triton_runner::python {
+
+// Throw triton_runner.DiagnosticError (a ValueError) or triton_runner.KernelTrap (a RuntimeError).
+[[noreturn]] void raise(const base::Diagnostic& diagnostic);
+[[noreturn]] void raise(const exec::Trap& trap);
+[[noreturn]] void raise(const exec::LaunchError& error);
+
+// The value of a result, or its diagnostic as an exception.
+template <class T>
+T unwrap(base::Result<T> result) {
+  if (!result) raise(result.error());
+  return std::move(result).value();
+}
+inline void unwrap(base::Status status) {
+  if (!status) raise(status.error());
+}
+
+void init_exec(nb::module_& m);
+
+}  // namespace triton_runner::python

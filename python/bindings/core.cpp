@@ -2,5 +2,7 @@
 #include "bindings.h"
 
 NB_MODULE(_core, m) {
+  using namespace triton_runner::python;
   m.doc() = "The C++ core of triton_runner.";
+  init_exec(m);
 }

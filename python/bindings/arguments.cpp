@@ -1,0 +1,434 @@
+// Argument conversion. A tensor gives its address and, as the memory that the kernel may touch, its whole storage.
+#include "arguments.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <optional>
+
+namespace triton_runner::python {
+namespace {
+
+using exec::Allocation;
+using exec::Argument;
+using exec::Param;
+using exec::ParamKind;
+
+bool pretend_cuda = false;
+
+bool has(nb::handle object, const char* name) { return PyObject_HasAttrString(object.ptr(), name) == 1; }
+
+std::string type_of(nb::handle value) { return nb::cast<std::string>(nb::handle(value.type()).attr("__name__")); }
+
+std::string text_of(nb::handle value) {
+  std::string text = nb::cast<std::string>(nb::repr(value));
+  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+}
+
+[[noreturn]] void fail(std::string message, std::vector<std::string> notes = {}) {
+  raise(base::failure(std::move(message), std::move(notes)));
+}
+
+std::string argument(const std::string& name) { return "argument '" + name + "'"; }
+
+// "torch.float16", "float16", "fp16" -> "f16"; what is not known stays as it is.
+std::string short_dtype(std::string name) {
+  if (size_t dot = name.rfind('.'); dot != std::string::npos) name = name.substr(dot + 1);
+  auto starts = [&](std::string_view prefix) { return name.rfind(prefix, 0) == 0; };
+  if (name == "bfloat16" || name == "bf16") return "bf16";
+  if (name == "bool") return "i1";
+  if (starts("float8") || starts("fp8")) return "f8" + name.substr(name.find('8') + 1);
+  if (starts("float")) return "f" + name.substr(5);
+  if (starts("fp")) return "f" + name.substr(2);
+  if (starts("uint")) return "u" + name.substr(4);
+  if (starts("int")) return "i" + name.substr(3);
+  return name;
+}
+
+// Class and width of an element type: "f16" and "bf16" differ, signedness and the flavours of 8 bits do not.
+struct ElementClass {
+  char kind = '?';
+  int bits = 0;
+  bool operator==(const ElementClass& other) const { return bits == other.bits && (kind == other.kind || bits == 8); }
+};
+std::optional<ElementClass> element_class(std::string_view name) {
+  size_t digits = 0;
+  while (digits < name.size() && !std::isdigit(static_cast<unsigned char>(name[digits]))) digits++;
+  std::string_view kind = name.substr(0, digits);
+  int bits = 0;
+  for (size_t i = digits; i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])); i++)
+    bits = bits * 10 + (name[i] - '0');
+  if (bits == 0) return std::nullopt;
+  if (kind == "f") return ElementClass{'f', bits};
+  if (kind == "bf") return ElementClass{'b', bits};
+  if (kind == "i" || kind == "u" || kind == "ui" || kind == "si") return ElementClass{'i', bits == 1 ? 8 : bits};
+  return std::nullopt;
+}
+
+// "!tt.ptr<f32>" or "!tt.ptr<f32, 1>" -> "f32"; "" for anything else.
+std::string_view pointee(std::string_view type) {
+  size_t open = type.find("ptr<");
+  if (open == std::string_view::npos) return {};
+  std::string_view rest = type.substr(open + 4);
+  if (rest.find("ptr<") != std::string_view::npos) return "i64";
+  return rest.substr(0, rest.find_first_of(",> "));
+}
+
+struct Pointer {
+  uint64_t address = 0;
+  std::optional<Allocation> memory;
+  std::string dtype;
+};
+
+std::string describe(nb::handle object, std::string_view dtype) {
+  std::string text(dtype);
+  if (!has(object, "shape")) return text;
+  text += '[';
+  bool first = true;
+  for (nb::handle extent : object.attr("shape")) {
+    if (!first) text += ", ";
+    first = false;
+    text += nb::cast<std::string>(nb::str(extent));
+  }
+  return text + ']';
+}
+
+uint64_t address_of(nb::handle object) { return nb::cast<uint64_t>(nb::int_(object)); }
+
+class Binder {
+ public:
+  Binder(const exec::Kernel& kernel, std::string_view device)
+      : params_(kernel.params()), device_(device),
+        expands_descriptors_(kernel.level() == "ttir" || kernel.level() == "ttgir"), check_elements_(false) {}
+
+  void check_elements() { check_elements_ = true; }
+
+  // Fills parameter slots from `next` on; false when there is none left.
+  bool add(const NamedValue& value) {
+    if (next_ >= params_.size()) return false;
+    if (is_descriptor(value.value)) {
+      add_descriptor(value);
+    } else {
+      push(params_[next_], value);
+    }
+    return true;
+  }
+
+  bool complete() const { return next_ == params_.size(); }
+  BoundArguments take() { return std::move(out_); }
+
+  static bool is_descriptor(nb::handle v) { return has(v, "block_shape") && has(v, "base") && has(v, "strides"); }
+
+ private:
+  void push(const Param& param, const NamedValue& given) {
+    Argument result{param.kind};
+    switch (param.kind) {
+      case ParamKind::kPointer: result.bits = pointer(param, given); break;
+      case ParamKind::kInteger: result.bits = integer(param, given); break;
+      case ParamKind::kFloat: result.bits = real(param, given); break;
+      case ParamKind::kTensorDesc:
+        fail(argument(given.name) + ": expected a TensorDescriptor for " + param.type + ", got " + type_of(given.value));
+    }
+    out_.arguments.push_back(std::move(result));
+    next_++;
+  }
+
+  // A descriptor fills one parameter of a descriptor type and, in Triton's IR, the shape and strides behind it; where
+  // the compiler has taken it apart (below sm_90) it fills base, shape, strides, flags, shape, strides.
+  void add_descriptor(const NamedValue& given) {
+    nb::handle d = given.value;
+    nb::list shape(d.attr("shape")), strides(d.attr("strides"));
+    bool nan = has(d, "padding") && nb::cast<std::string>(nb::str(d.attr("padding"))) == "nan";
+    bool rounds = has(d, "round_f32_to_tf32") && nb::cast<bool>(nb::bool_(d.attr("round_f32_to_tf32")));
+    nb::object base = d.attr("base");
+    bool whole = params_[next_].kind == ParamKind::kTensorDesc;
+    if (whole) {
+      Pointer pointer = tensor(given.name, base);
+      remember(pointer);
+      Argument result{ParamKind::kTensorDesc};
+      exec::TensorDesc desc{pointer.address, {}, {}, nan};
+      for (nb::handle v : shape) desc.shape.push_back(nb::cast<int64_t>(nb::int_(v)));
+      for (nb::handle v : strides) desc.strides.push_back(nb::cast<int64_t>(nb::int_(v)));
+      result.descriptor = std::move(desc);
+      out_.arguments.push_back(std::move(result));
+      next_++;
+      if (!expands_descriptors_) return;
+    } else {
+      piece(given, base, ".base");
+      for (nb::handle v : shape) piece(given, v, ".shape");
+      for (nb::handle v : strides) piece(given, v, ".strides");
+      for (bool flag : {nan, rounds})
+        if (next_ < params_.size() && params_[next_].kind == ParamKind::kInteger && params_[next_].bits == 1)
+          piece(given, nb::bool_(flag), ".flag");
+    }
+    for (nb::handle v : shape) piece(given, v, ".shape");
+    for (nb::handle v : strides) piece(given, v, ".strides");
+  }
+
+  void piece(const NamedValue& given, nb::handle value, const char* part) {
+    if (next_ >= params_.size())
+      fail(argument(given.name) + ": the kernel has fewer parameters than the tensor descriptor has parts");
+    nb::object held = nb::borrow(value);
+    out_.keep_alive.push_back(held);
+    push(params_[next_], {given.name + part, held});
+  }
+
+  void remember(Pointer& pointer) {
+    if (pointer.memory) out_.memory.push_back(std::move(*pointer.memory));
+  }
+
+  uint64_t pointer(const Param& param, const NamedValue& given) {
+    nb::handle v = given.value;
+    if (v.is_none()) return 0;
+    if (PyBool_Check(v.ptr()) || PyFloat_Check(v.ptr()))
+      fail(argument(given.name) + ": expected a tensor or an address for " + param.type + ", got " + type_of(v) + " " + text_of(v));
+    if (PyLong_Check(v.ptr())) return address(given, param);
+    if (has(v, "tma_desc_cpu_ptr")) {
+      uint64_t at = address_of(v.attr("tma_desc_cpu_ptr")());
+      out_.memory.push_back(Allocation{at, 128, argument(given.name) + " (TMA descriptor)", false});
+      return at;
+    }
+    Pointer pointer = tensor(given.name, v);
+    if (check_elements_) {
+      auto wanted = element_class(pointee(param.type));
+      auto got = element_class(pointer.dtype);
+      if (wanted && got && !(*wanted == *got))
+        fail(argument(given.name) + " holds " + pointer.dtype + " elements, and the kernel's parameter is " + param.type,
+             {"the kernel was compiled for another element type; convert the tensor, or compile the kernel for this one"});
+    }
+    remember(pointer);
+    return pointer.address;
+  }
+
+  uint64_t address(const NamedValue& given, const Param& param) {
+    uint64_t value = PyLong_AsUnsignedLongLong(given.value.ptr());
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+      fail(argument(given.name) + ": " + text_of(given.value) + " is no address for " + param.type);
+    }
+    return value;
+  }
+
+  // Where a tensor-like object lies, and the whole block that it belongs to.
+  Pointer tensor(const std::string& name, nb::handle v) {
+    if (has(v, "untyped_storage")) return torch_tensor(name, v);
+    if (has(v, "__array_interface__")) return array(name, v);
+    if (has(v, "data_ptr")) return bare_pointer(name, v);
+    if (has(v, "__dlpack__")) return dlpack(name, v);
+    fail(argument(name) + ": expected a tensor, an array or an address, got " + type_of(v) + " " + text_of(v),
+         {"tensors of PyTorch, NumPy arrays, objects with __dlpack__, and objects with data_ptr() and dtype are taken"});
+  }
+
+  Pointer torch_tensor(const std::string& name, nb::handle v) {
+    if (!pretend_cuda) {
+      std::string at = nb::cast<std::string>(v.attr("device").attr("type"));
+      if (at != device_)
+        fail(argument(name) + " is a tensor on " + nb::cast<std::string>(nb::str(v.attr("device"))) + ", and the kernel runs on " +
+                 std::string(device_),
+             {"move the tensor with .to(\"" + std::string(device_) + "\"), or choose the device with device= or TRITON_RUNNER_DEVICE"});
+    }
+    Pointer result{address_of(v.attr("data_ptr")()), {}, short_dtype(nb::cast<std::string>(nb::str(v.attr("dtype"))))};
+    nb::object storage = v.attr("untyped_storage")();
+    result.memory = Allocation{address_of(storage.attr("data_ptr")()), address_of(storage.attr("nbytes")()),
+                               argument(name) + " (" + describe(v, result.dtype) + ")", true};
+    return result;
+  }
+
+  Pointer array(const std::string& name, nb::handle v) {
+    need_cpu(name, "a NumPy array");
+    nb::object interface = v.attr("__array_interface__");
+    std::string dtype = short_dtype(nb::cast<std::string>(nb::str(v.attr("dtype"))));
+    if (!nb::object(interface["strides"]).is_none())
+      fail(argument(name) + " is a NumPy array that is not contiguous: shape " + text_of(v.attr("shape")) + ", strides " +
+               text_of(v.attr("strides")) + " bytes",
+           {"pass numpy.ascontiguousarray(" + name + "), or a tensor of PyTorch with its strides as arguments"});
+    nb::object data = interface["data"];
+    Pointer result{address_of(data[0]), {}, dtype};
+    bool readonly = nb::cast<bool>(data[1]);
+    nb::object root = nb::borrow(v);
+    while (has(root, "base") && has(root.attr("base"), "__array_interface__")) root = root.attr("base");
+    nb::object whole = root.attr("__array_interface__");
+    bool contiguous = nb::object(whole["strides"]).is_none();
+    result.memory = Allocation{contiguous ? address_of(whole["data"][0]) : result.address,
+                               address_of((contiguous ? root : nb::borrow(v)).attr("nbytes")),
+                               argument(name) + " (" + describe(v, dtype) + (readonly ? ", read-only)" : ")"), !readonly};
+    return result;
+  }
+
+  // A view with another dtype (triton.reinterpret) knows its base; of anything else only the address is known, and
+  // its memory has to be registered.
+  Pointer bare_pointer(const std::string& name, nb::handle v) {
+    uint64_t at = address_of(v.attr("data_ptr")());
+    Pointer result;
+    if (has(v, "base") && !v.attr("base").is_none()) result = tensor(name, v.attr("base"));
+    result.address = at;
+    result.dtype = has(v, "dtype") ? short_dtype(nb::cast<std::string>(nb::str(v.attr("dtype")))) : "";
+    return result;
+  }
+
+  Pointer dlpack(const std::string& name, nb::handle v) {
+    auto tensor = nb::cast<nb::ndarray<>>(v);
+    bool on_cpu = tensor.device_type() == nb::device::cpu::value;
+    if (on_cpu != (device_ == "cpu"))
+      fail(argument(name) + " is a tensor on another device than the kernel, which runs on " + std::string(device_));
+    int64_t expected = 1;
+    for (size_t i = tensor.ndim(); i-- > 0;) {
+      if (tensor.shape(i) != 1 && tensor.stride(i) != expected)
+        fail(argument(name) + " is a DLPack tensor that is not contiguous", {"pass a contiguous copy of it"});
+      expected *= static_cast<int64_t>(tensor.shape(i));
+    }
+    auto type = tensor.dtype();
+    const char* kinds[] = {"i", "u", "f", "", "bf"};
+    std::string dtype = type.code < 5 ? kinds[type.code] + std::to_string(type.bits) : "";
+    Pointer result{reinterpret_cast<uint64_t>(tensor.data()), {}, dtype};
+    result.memory = Allocation{result.address, tensor.nbytes(), argument(name) + " (" + describe(v, dtype) + ")", true};
+    out_.keep_alive.push_back(nb::find(tensor).is_valid() ? nb::find(tensor) : nb::borrow(v));
+    return result;
+  }
+
+  void need_cpu(const std::string& name, const char* what) {
+    if (device_ != "cpu") fail(argument(name) + " is " + what + " in host memory, and the kernel runs on " + std::string(device_));
+  }
+
+  uint64_t integer(const Param& param, const NamedValue& given) {
+    nb::handle v = given.value;
+    bool number = PyIndex_Check(v.ptr()) && !has(v, "data_ptr") && !has(v, "ctypes");
+    if (!number) fail(argument(given.name) + ": expected an integer for " + param.type + ", got " + type_of(v) + " " + text_of(v));
+    nb::object index = nb::steal(PyNumber_Index(v.ptr()));
+    if (!index.is_valid()) throw nb::python_error();
+    int overflow = 0;
+    int64_t value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+    int bits = std::clamp(param.bits, 1, 64);
+    bool fits = overflow == 0 && (bits == 64 || (value >= -(int64_t{1} << (bits - 1)) && value <= (int64_t{1} << bits) - 1));
+    if (overflow > 0 && bits == 64) {
+      uint64_t wide = PyLong_AsUnsignedLongLong(index.ptr());
+      if (!PyErr_Occurred()) return wide;
+      PyErr_Clear();
+    }
+    if (!fits) fail(argument(given.name) + ": " + text_of(index) + " is out of range for " + param.type);
+    return static_cast<uint64_t>(value);
+  }
+
+  uint64_t real(const Param& param, const NamedValue& given) {
+    nb::handle v = given.value;
+    bool number = (PyFloat_Check(v.ptr()) || PyIndex_Check(v.ptr()) || has(v, "__float__")) && !has(v, "data_ptr") &&
+                  !has(v, "ctypes") && !PyUnicode_Check(v.ptr());
+    if (!number) fail(argument(given.name) + ": expected a number for " + param.type + ", got " + type_of(v) + " " + text_of(v));
+    double value = PyFloat_AsDouble(v.ptr());
+    if (PyErr_Occurred()) throw nb::python_error();
+    return std::bit_cast<uint64_t>(value);
+  }
+
+  const std::vector<Param>& params_;
+  std::string_view device_;
+  bool expands_descriptors_;
+  bool check_elements_;
+  size_t next_ = 0;
+  BoundArguments out_;
+};
+
+std::string list_params(const std::vector<Param>& params) {
+  std::string text;
+  for (const Param& p : params) text += (text.empty() ? "" : ", ") + p.name + ": " + p.type;
+  return text;
+}
+
+std::string list_values(const std::vector<NamedValue>& values) {
+  std::string text;
+  for (const NamedValue& v : values) text += (text.empty() ? "" : ", ") + v.name;
+  return text;
+}
+
+[[noreturn]] void wrong_count(const exec::Kernel& kernel, const std::vector<NamedValue>& values) {
+  fail("kernel '" + kernel.name() + "' takes " + std::to_string(kernel.params().size()) + " arguments, and " +
+           std::to_string(values.size()) + " were given",
+       {"parameters: " + list_params(kernel.params()), "given: " + list_values(values)});
+}
+
+BoundArguments bind_in_order(const exec::Kernel& kernel, const std::vector<NamedValue>& values, std::string_view device,
+                             bool check_elements) {
+  Binder binder(kernel, device);
+  if (check_elements) binder.check_elements();
+  for (const NamedValue& value : values)
+    if (!binder.add(value)) wrong_count(kernel, values);
+  if (!binder.complete()) wrong_count(kernel, values);
+  return binder.take();
+}
+
+// What a compilation folds away: None, and (unless told not to) an integer 1.
+bool may_be_folded(nb::handle v) {
+  return v.is_none() || (PyLong_Check(v.ptr()) && PyLong_AsLong(v.ptr()) == 1) || (PyErr_Clear(), false);
+}
+
+}  // namespace
+
+Slot make_slot(std::string name, nb::handle type) {
+  Slot slot{std::move(name)};
+  if (PyTuple_Check(type.ptr()) || PyList_Check(type.ptr())) {
+    slot.is_tuple = true;
+    int i = 0;
+    for (nb::handle element : type) slot.children.push_back(make_slot(slot.name + "." + std::to_string(i++), element));
+  } else {
+    slot.skip = PyUnicode_Check(type.ptr()) && nb::cast<std::string>(type) == "constexpr";
+  }
+  return slot;
+}
+
+void flatten(const Slot& slot, nb::handle value, std::vector<NamedValue>& out) {
+  if (slot.skip) return;
+  if (!slot.is_tuple) {
+    out.push_back({slot.name, value});
+    return;
+  }
+  for (size_t i = 0; i < slot.children.size(); i++) {
+    nb::object element = nb::steal(PySequence_GetItem(value.ptr(), static_cast<Py_ssize_t>(i)));
+    if (!element.is_valid()) throw nb::python_error();
+    flatten(slot.children[i], element, out);   // the tuple keeps its elements alive
+  }
+}
+
+void flatten(const std::string& name, nb::handle value, std::vector<NamedValue>& out) {
+  if (!PyTuple_Check(value.ptr())) {
+    out.push_back({name, value});
+    return;
+  }
+  int i = 0;
+  for (nb::handle element : value) flatten(name + "." + std::to_string(i++), element, out);
+}
+
+BoundArguments bind_exact(const exec::Kernel& kernel, const std::vector<NamedValue>& values, std::string_view device) {
+  return bind_in_order(kernel, values, device, false);
+}
+
+BoundArguments bind_artifact(const exec::Kernel& kernel, const std::vector<NamedValue>& values, std::string_view device) {
+  const std::vector<Param>& params = kernel.params();
+  bool descriptors = std::any_of(values.begin(), values.end(), [](const NamedValue& v) { return Binder::is_descriptor(v.value); });
+  if (descriptors || values.size() <= params.size()) return bind_in_order(kernel, values, device, true);
+  // More values than parameters: those whose name the artifact knows, if it names all of its parameters.
+  std::vector<NamedValue> kept;
+  for (const NamedValue& v : values)
+    if (std::any_of(params.begin(), params.end(), [&](const Param& p) { return p.name == v.name; })) kept.push_back(v);
+  if (kept.size() == params.size()) {
+    for (const NamedValue& v : values) {
+      bool known = std::any_of(kept.begin(), kept.end(), [&](const NamedValue& k) { return k.name == v.name; });
+      if (!known && !may_be_folded(v.value) && !PyLong_Check(v.value.ptr()) && !PyFloat_Check(v.value.ptr()))
+        fail("kernel '" + kernel.name() + "' has no parameter '" + v.name + "'", {"parameters: " + list_params(params)});
+      if (!known && !may_be_folded(v.value))
+        fail(argument(v.name) + " is " + text_of(v.value) + ", but the artifact has no such parameter: it was compiled for the value 1",
+             {"parameters: " + list_params(params), "compile the kernel again for this value"});
+    }
+    return bind_in_order(kernel, kept, device, true);
+  }
+  kept.clear();
+  for (const NamedValue& v : values)
+    if (!may_be_folded(v.value)) kept.push_back(v);
+  if (kept.size() == params.size()) return bind_in_order(kernel, kept, device, true);
+  wrong_count(kernel, values);
+}
+
+void set_pretend_cuda(bool on) { pretend_cuda = on; }
+
+}  // namespace triton_runner::python

@@ -1,0 +1,57 @@
+// Diagnostics and traps as Python exceptions: the classes are those of triton_runner/_errors.py.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.h"
+
+namespace triton_runner::python {
+namespace {
+
+[[noreturn]] void throw_python(const char* name, const std::string& text, const nb::dict& fields) {
+  nb::object type = nb::module_::import_("triton_runner._errors").attr(name);
+  nb::object exception = type(text, **fields);
+  PyErr_SetObject(type.ptr(), exception.ptr());
+  throw nb::python_error();
+}
+
+void put_location(nb::dict& fields, const base::Location& where) {
+  fields["file"] = where.file;
+  fields["line"] = where.line;
+  fields["column"] = where.column;
+}
+
+}  // namespace
+
+void raise(const base::Diagnostic& diagnostic) {
+  nb::dict fields;
+  put_location(fields, diagnostic.location);
+  fields["message"] = diagnostic.message;
+  fields["notes"] = diagnostic.notes;
+  throw_python("DiagnosticError", diagnostic.str(), fields);
+}
+
+void raise(const exec::Trap& trap) {
+  nb::dict fields;
+  put_location(fields, trap.location);
+  fields["kind"] = exec::trap_name(trap.kind);
+  fields["kernel"] = trap.kernel;
+  fields["op"] = trap.op;
+  fields["message"] = trap.message;
+  fields["program"] = nb::make_tuple(trap.program[0], trap.program[1], trap.program[2]);
+  nb::list element;
+  for (int64_t index : trap.element) element.append(index);
+  fields["element"] = nb::tuple(element);
+  fields["address"] = trap.address;
+  fields["nearest"] = trap.nearest;
+  fields["notes"] = trap.notes;
+  throw_python("KernelTrap", trap.str(), fields);
+}
+
+void raise(const exec::LaunchError& error) {
+  if (error.diagnostic) raise(*error.diagnostic);
+  if (error.trap) raise(*error.trap);
+  raise(base::failure(error.str()));
+}
+
+}  // namespace triton_runner::python
