@@ -23,11 +23,24 @@ def main() -> int:
     options = parser.parse_args()
 
     subprocess.run(
-        ["cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(BUILD), "-DTRITON_RUNNER_TESTS=ON",
-         "-DTRITON_RUNNER_FUZZ=ON", "-DTRITON_RUNNER_SANITIZE=address,undefined", "-DTRITON_RUNNER_PYTHON=OFF",
-         "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1"],
-        check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            "cmake",
+            "-G",
+            "Ninja",
+            "-S",
+            str(ROOT),
+            "-B",
+            str(BUILD),
+            "-DTRITON_RUNNER_TESTS=ON",
+            "-DTRITON_RUNNER_FUZZ=ON",
+            "-DTRITON_RUNNER_SANITIZE=address,undefined",
+            "-DTRITON_RUNNER_PYTHON=OFF",
+            "-DCMAKE_BUILD_TYPE=None",
+            "-DCMAKE_CXX_FLAGS=-O1",
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     subprocess.run(["ninja", "-C", str(BUILD), "--quiet", *TARGETS], check=True)
     files = [p for folder in ("cases", "corpus") for p in sorted((ROOT / "tests" / folder).rglob("*.tt*ir"))]
     files = [str(p) for p in files if p.stat().st_size <= LARGEST]
@@ -43,9 +56,12 @@ def main() -> int:
         try:
             done = subprocess.run(
                 [program, str(seconds), str(options.seed), input_file, *files],
-                env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 timeout=seconds + 60,
-            )  # fmt: skip
+            )
             status, output = done.returncode, done.stdout.decode("utf-8", "replace")
         except subprocess.TimeoutExpired as expired:
             status, output = (

@@ -2,8 +2,8 @@
 
     python tests/run_all.py [part ...]
 
-Each part's whole output goes to build/log/<part>.log; what failed is shown. Every part has a budget in seconds,
-and is ended and counted as failed at twice that.
+Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in
+seconds, and is ended and counted as failed at twice that.
 """
 
 import dataclasses
@@ -40,8 +40,18 @@ class Part:
 
 
 def configure(folder: pathlib.Path, *definitions: str) -> list[str]:
-    return ["cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(folder), "-DTRITON_RUNNER_TESTS=ON",
-            f"-DPython_EXECUTABLE={sys.executable}", *definitions]  # fmt: skip
+    return [
+        "cmake",
+        "-G",
+        "Ninja",
+        "-S",
+        str(ROOT),
+        "-B",
+        str(folder),
+        "-DTRITON_RUNNER_TESTS=ON",
+        f"-DPython_EXECUTABLE={sys.executable}",
+        *definitions,
+    ]
 
 
 def unit_tests(folder: pathlib.Path) -> list[list[str]]:
@@ -66,21 +76,31 @@ def build() -> list[list[str]]:
 def asan() -> list[list[str]]:
     targets = [pathlib.Path(command[0]).name for command in unit_tests(ASAN)]
     return [
-        configure(ASAN, "-DTRITON_RUNNER_SANITIZE=address,undefined", "-DTRITON_RUNNER_PYTHON=OFF",
-                  "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1"),
+        configure(
+            ASAN,
+            "-DTRITON_RUNNER_SANITIZE=address,undefined",
+            "-DTRITON_RUNNER_PYTHON=OFF",
+            "-DCMAKE_BUILD_TYPE=None",
+            "-DCMAKE_CXX_FLAGS=-O1",
+        ),
         ["ninja", "-C", str(ASAN), "-j", JOBS, "case_tool", *targets],
         *unit_tests(ASAN),
         cases(ASAN, "--timeout", "120"),
-    ]  # fmt: skip
+    ]
 
 
 def tsan() -> list[list[str]]:
     return [
-        configure(TSAN, "-DTRITON_RUNNER_SANITIZE=thread", "-DTRITON_RUNNER_PYTHON=OFF",
-                  "-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1"),
+        configure(
+            TSAN,
+            "-DTRITON_RUNNER_SANITIZE=thread",
+            "-DTRITON_RUNNER_PYTHON=OFF",
+            "-DCMAKE_BUILD_TYPE=None",
+            "-DCMAKE_CXX_FLAGS=-O1",
+        ),
         ["ninja", "-C", str(TSAN), "-j", JOBS, "exec_test"],
         [str(TSAN / "exec_test")],
-    ]  # fmt: skip
+    ]
 
 
 PARTS = [
@@ -116,7 +136,7 @@ def run(command: list[str], log, deadline: float) -> int:
 
 
 def counts_of(output: str, status: int) -> dict[str, int]:
-    """Tests passed, failed and skipped by the last line that counts; a command without one is a test itself."""
+    """Passed, failed and skipped by the last line that counts; a command without one is a test itself."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for line in reversed(output.splitlines()):
         found = COUNTS.findall(line)
@@ -146,7 +166,7 @@ def run_part(part: Part, totals: dict[str, int]) -> None:
             log.flush()
             status = run(command, log, begin + 2 * part.budget)
             log.seek(0, os.SEEK_END)
-            output = log_path.read_text(errors="replace")[at:]
+            output = log_path.read_bytes()[at:].decode("utf-8", "replace")
             # Configuring and compiling are no tests: they only count when they fail.
             builds = command[0] in ("cmake", "ninja", "make")
             counts = counts_of("", status) if builds else counts_of(output, status)
@@ -168,8 +188,11 @@ def run_part(part: Part, totals: dict[str, int]) -> None:
         totals[key] += mine[key]
     seconds = time.monotonic() - begin
     over = f", over its budget of {part.budget} s" if seconds > part.budget else ""
-    print(f"{part.name + ':':10} {mine['passed']} passed, {mine['failed']} failed, {mine['skipped']} skipped"
-          f" in {seconds:.0f} s{over}", flush=True)  # fmt: skip
+    print(
+        f"{part.name + ':':10} {mine['passed']} passed, {mine['failed']} failed, {mine['skipped']} skipped"
+        f" in {seconds:.0f} s{over}",
+        flush=True,
+    )
 
 
 def main() -> int:
