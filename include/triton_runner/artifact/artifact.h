@@ -3,6 +3,7 @@
 //
 // What neither tells stays absent and is named in Description::missing; nothing is guessed.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ struct Param {
   std::string name;        // as the artifact names it; "" where it names none
   std::string type;        // "!tt.ptr<f32>", "i32", "ptr addrspace(1)", ".u64", "u64"...; "" where only the size is known
   int bytes = 0;           // in the parameter buffer; 0 where the level does not say
+  bool unused = false;     // the code is seen not to read it (hidden parameters mostly are not read)
 };
 
 // The device code's own needs, where the artifact (or its metadata) says them.
@@ -34,6 +36,7 @@ struct Description {
   std::vector<Param> params;                   // hidden ones included, as far as the artifact lists them
   std::optional<int> num_warps;
   std::optional<int> num_ctas;
+  std::optional<std::array<int, 3>> cluster;   // blocks on each axis, where it is not (num_ctas, 1, 1)
   std::optional<int> threads_per_warp;
   std::optional<int> max_threads;              // a block
   std::optional<int64_t> shared;               // dynamic shared memory in bytes
@@ -42,6 +45,8 @@ struct Description {
   std::optional<int64_t> global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align;
   std::optional<bool> cooperative, pdl;
   std::optional<std::string> triton_version;
+  std::optional<int> hidden_pointers;          // trailing parameters that Triton adds: 0, 1 (global scratch) or 2 (and
+                                               // profile scratch)
   Json tensordesc_meta;                        // null where not known
   Json metadata;                               // the whole metadata file; null where there is none
   std::vector<std::string> missing;            // what is needed to launch on a GPU and was not told: "shared", ...

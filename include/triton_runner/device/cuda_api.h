@@ -83,7 +83,7 @@ constexpr int kCachePreferShared = 1;
   X(cuMemcpyHtoD_v2, (cuda::Address, const void*, size_t), true)                                                      \
   X(cuMemcpyDtoH_v2, (void*, cuda::Address, size_t), true)                                                            \
   X(cuStreamSynchronize, (cuda::Handle), true)                                                                        \
-  X(cuPointerGetAttribute, (void*, int, cuda::Address), true)                                                         \
+  X(cuPointerGetAttributes, (unsigned, int*, void**, cuda::Address), true)                                            \
   X(cuLaunchKernelEx, (const cuda::LaunchConfig*, cuda::Handle, void**, void**), false)                               \
   X(cuOccupancyMaxActiveClusters, (int*, cuda::Handle, const cuda::LaunchConfig*), false)                             \
   X(cuTensorMapEncodeTiled, (void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*,          \

@@ -76,8 +76,8 @@ struct TensorMapSpec {
   std::vector<uint64_t> strides;
   bool nan_fill = false;
 };
-struct alignas(128) TensorMap {
-  std::array<std::byte, 128> bytes{};
+struct TensorMap {
+  std::array<std::byte, 128> bytes{};   // a kernel parameter, to be aligned to 64 bytes
 };
 
 class Driver {

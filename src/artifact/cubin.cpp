@@ -1,0 +1,118 @@
+// Cubins: kernels are the entry functions of the symbol table; parameters, block sizes and registers lie in .nv.info.
+//
+// The format is not documented; what is read here was found by comparing cubins of ptxas 12.4 to 13.3 with the PTX that
+// they were assembled from. Attributes that are not understood are stepped over by their size.
+#include <algorithm>
+#include <map>
+
+#include "elf.h"
+#include "scan.h"
+
+namespace triton_runner::artifact {
+namespace {
+
+enum Attribute : uint8_t {
+  kMaxThreads = 0x05, kRequiredThreads = 0x10, kParameter = 0x17, kRegisters = 0x2f, kMinStack = 0x12, kCtasPerCluster = 0x3d,
+};
+
+// Calls visit(attribute, payload) for each entry; false if the section is cut off.
+template <class Visit>
+bool each_attribute(std::string_view content, Visit visit) {
+  constexpr uint8_t kSized = 4;   // the others hold two bytes in place
+  for (Bytes in(content); !in.done();) {
+    uint8_t format = in.take<uint8_t>(), attribute = in.take<uint8_t>();
+    uint16_t value = in.take<uint16_t>();
+    std::string_view payload = format == kSized ? in.take_bytes(value) : std::string_view();
+    if (!in.ok()) return false;
+    visit(attribute, payload);
+  }
+  return true;
+}
+
+int threads_of(std::string_view payload) {
+  Bytes in(payload);
+  int64_t x = in.take<uint32_t>(), y = in.take<uint32_t>(), z = in.take<uint32_t>();
+  int64_t product = x * y * z;
+  return in.ok() && x > 0 && y > 0 && z > 0 && product <= 4096 ? static_cast<int>(product) : 0;
+}
+
+}  // namespace
+
+Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
+  auto elf = read_elf(bytes, "cubin", filename);
+  if (!elf) return elf.error();
+  auto bad = [&](std::string message) {
+    base::Diagnostic d = base::failure("malformed cubin: " + std::move(message));
+    d.location.file = filename;
+    return d;
+  };
+  if (elf->machine != kMachineCuda)
+    return bad(elf->machine == kMachineAmdGpu ? "it holds AMD code; the level hsaco reads it" : "its machine is " + std::to_string(elf->machine) + ", not CUDA");
+  // The architecture moved within the flags when the ABI went from 7 to 8 (CUDA 13).
+  uint32_t sm = elf->abi_version >= 8 ? elf->flags >> 8 & 0xff : elf->flags & 0xff;
+
+  std::map<uint32_t, int> registers, stack;   // by symbol
+  if (const Section* info = elf->section(".nv.info")) {
+    bool whole = each_attribute(info->content, [&](uint8_t attribute, std::string_view payload) {
+      Bytes in(payload);
+      uint32_t symbol = in.take<uint32_t>();
+      int value = static_cast<int>(in.take<uint32_t>());
+      if (!in.ok()) return;
+      if (attribute == kRegisters) registers[symbol] = value;
+      if (attribute == kMinStack) stack[symbol] = value;
+    });
+    if (!whole) return bad("its .nv.info is cut off");
+  }
+
+  std::vector<Description> found;
+  constexpr uint8_t kFunction = 2, kEntry = 0x10;
+  for (size_t i = 0; i < elf->symbols.size(); i++) {
+    const Symbol& symbol = elf->symbols[i];
+    if (symbol.type != kFunction || !(symbol.other & kEntry)) continue;
+    Description d;
+    d.level = "cubin";
+    d.name = symbol.name;
+    if (sm >= 20) d.target = "cuda:" + std::to_string(sm);
+    d.threads_per_warp = 32;
+    if (auto it = registers.find(static_cast<uint32_t>(i)); it != registers.end()) d.n_regs = it->second;
+    if (const Section* shared = elf->section(".nv.shared." + d.name)) {
+      // From sm_90 on the section counts the 1,024 bytes that the system reserves in every block.
+      int64_t reserved = sm >= 90 ? 1024 : 0;
+      d.static_shared = std::max<int64_t>(0, static_cast<int64_t>(shared->size) - reserved);
+    }
+    const Section* info = elf->section(".nv.info." + d.name);
+    std::map<int, Param> params;
+    if (info) {
+      bool whole = each_attribute(info->content, [&](uint8_t attribute, std::string_view payload) {
+        Bytes in(payload);
+        if (attribute == kParameter) {
+          in.take<uint32_t>();
+          int ordinal = in.take<uint16_t>();
+          in.take<uint16_t>();
+          int size = static_cast<int>(in.take<uint32_t>() >> 18);
+          if (in.ok()) params[ordinal].bytes = size;
+        } else if (attribute == kRequiredThreads || attribute == kMaxThreads) {
+          int threads = threads_of(payload);
+          if (threads > 0) d.max_threads = threads;
+          if (threads > 0 && threads % 32 == 0 && attribute == kRequiredThreads) d.num_warps = threads / 32;
+          if (threads > 0 && threads % 32 == 0 && attribute == kMaxThreads && !d.num_warps) {
+            d.num_warps = threads / 32;
+            d.warnings.push_back("num_warps = " + std::to_string(threads / 32) + " of kernel '" + d.name + "' comes from the upper bound in the cubin, where Triton 3.0 and 3.1 write the number itself");
+          }
+        } else if (attribute == kCtasPerCluster) {
+          if (int ctas = threads_of(payload)) d.num_ctas = ctas;
+        }
+      });
+      if (!whole) return bad("its .nv.info." + d.name + " is cut off");
+    }
+    for (auto& [ordinal, param] : params) {
+      if (ordinal != static_cast<int>(d.params.size())) return bad("parameter " + std::to_string(d.params.size()) + " of kernel '" + d.name + "' is not described");
+      d.params.push_back(std::move(param));
+    }
+    if (sm > 0 && sm < 90) d.num_ctas = 1;   // no clusters there
+    found.push_back(std::move(d));
+  }
+  return found;
+}
+
+}  // namespace triton_runner::artifact

@@ -1,0 +1,23 @@
+// What each kind of artifact tells about the kernels in it: one Description a kernel, in the artifact's order.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <triton_runner/artifact/artifact.h>
+
+namespace triton_runner::artifact {
+
+using Scanned = base::Result<std::vector<Description>>;
+
+Scanned scan_ir(std::string_view text, std::string_view level, const std::string& filename);
+Scanned scan_llir(std::string_view text, const std::string& filename);
+Scanned scan_ptx(std::string_view text, const std::string& filename);
+Scanned scan_amdgcn(std::string_view text, const std::string& filename);
+Scanned scan_cubin(std::string_view bytes, const std::string& filename);
+Scanned scan_hsaco(std::string_view bytes, const std::string& filename);
+
+// An error at a byte of a text.
+base::Diagnostic text_error(std::string_view text, size_t at, const std::string& filename, std::string message);
+
+}  // namespace triton_runner::artifact

@@ -1,0 +1,335 @@
+// CUDA behind the Driver seam: each method is the library's calls in order, every result checked.
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include <triton_runner/device/cuda_api.h>
+#include <triton_runner/device/driver.h>
+
+#include "library.h"
+#include "tensor_map.h"
+
+namespace triton_runner::device {
+
+base::Result<CudaApi> load_cuda_api(const std::string& library) {
+  auto handle = open_library(library, "NVIDIA");
+  if (!handle) return handle.error();
+  CudaApi api;
+#define X(name, params, needed)                                                            \
+  api.name = reinterpret_cast<cuda::Error(*) params>(find_symbol(*handle, #name));         \
+  if (needed && !api.name) return base::failure(library + " lacks " #name, {"CUDA 11.2 or newer is needed"});
+  TRITON_RUNNER_CUDA_API(X)
+#undef X
+  return api;
+}
+
+namespace {
+
+using namespace cuda;
+
+Handle handle_of(uint64_t value) { return reinterpret_cast<Handle>(value); }
+uint64_t value_of(Handle handle) { return reinterpret_cast<uint64_t>(handle); }
+
+// Returns from the enclosing function with the diagnostic when the call fails.
+#define CALL(function, ...)                                                      \
+  if (Error code_ = api_.function(__VA_ARGS__); code_ != kSuccess) [[unlikely]] \
+    return failed(#function, code_)
+#define NEED(function)                                                                                                \
+  if (!api_.function)                                                                                                 \
+  return base::failure("this CUDA driver has no " #function, {"it came with CUDA 12: a newer NVIDIA driver is needed"})
+
+class CudaDriver final : public Driver {
+ public:
+  explicit CudaDriver(const CudaApi& api) : api_(api) {}
+
+  std::string_view backend() const override { return "cuda"; }
+
+  Result<int> device_count() override {
+    if (auto s = initialise(); !s) return s.error();
+    int count = 0;
+    CALL(cuDeviceGetCount, &count);
+    return count;
+  }
+
+  Result<int> driver_version() override {
+    int version = 0;
+    CALL(cuDriverGetVersion, &version);
+    return version;
+  }
+
+  Result<Properties> properties(int device) override {
+    if (auto s = initialise(); !s) return s.error();
+    int handle = 0;
+    CALL(cuDeviceGet, &handle, device);
+    Properties p;
+    p.ordinal = device;
+    char name[256] = {};
+    CALL(cuDeviceGetName, name, static_cast<int>(sizeof name), handle);
+    p.name = name;
+    int major = 0, minor = 0, cooperative = 0, clusters = 0;
+    struct { int* to; int attribute; bool needed; } wanted[] = {
+        {&major, kCapabilityMajor, true},
+        {&minor, kCapabilityMinor, true},
+        {&p.warp_size, kWarpSize, true},
+        {&p.multiprocessors, kMultiprocessorCount, true},
+        {&p.max_threads, kMaxThreadsPerBlock, true},
+        {&p.shared_per_block, kMaxSharedPerBlock, true},
+        {&p.shared_per_block_optin, kMaxSharedPerBlockOptin, true},
+        {&p.shared_per_multiprocessor, kMaxSharedPerMultiprocessor, true},
+        {&p.registers_per_block, kMaxRegistersPerBlock, true},
+        {&p.l2_bytes, kL2CacheSize, true},
+        {&cooperative, kCooperativeLaunch, true},
+        {&clusters, kClusterLaunch, false},
+        {&p.sm_clock_khz, kClockRate, false},
+        {&p.memory_clock_khz, kMemoryClockRate, false},
+        {&p.memory_bus_bits, kMemoryBusWidth, false},
+    };
+    for (auto& w : wanted)
+      if (Error code = api_.cuDeviceGetAttribute(w.to, w.attribute, handle); code != kSuccess) {
+        if (w.needed) return failed("cuDeviceGetAttribute", code);
+        *w.to = 0;
+      }
+    p.target = "cuda:" + std::to_string(major * 10 + minor);
+    p.cooperative = cooperative != 0;
+    p.clusters = clusters != 0;
+    return p;
+  }
+
+  Result<int> current_device() override {
+    int device = 0;
+    if (api_.cuCtxGetDevice(&device) == kSuccess) return device;   // fails where the thread has no context
+    if (auto s = use_device(0); !s) return s.error();
+    return 0;
+  }
+
+  Status use_device(int device) override {
+    if (auto s = initialise(); !s) return s;
+    std::lock_guard lock(mutex_);
+    if (device < 0) return base::failure("device " + std::to_string(device) + " is negative");
+    if (contexts_.size() <= static_cast<size_t>(device)) {
+      int count = 0;
+      CALL(cuDeviceGetCount, &count);
+      if (device >= count)
+        return base::failure("there is no CUDA device " + std::to_string(device) + ": this machine has " + std::to_string(count));
+      contexts_.resize(device + 1, nullptr);
+    }
+    if (!contexts_[device]) {
+      int handle = 0;
+      CALL(cuDeviceGet, &handle, device);
+      CALL(cuDevicePrimaryCtxRetain, &contexts_[device], handle);
+    }
+    CALL(cuCtxSetCurrent, contexts_[device]);
+    return base::success();
+  }
+
+  Result<Module> load_module(std::string_view image) override {
+    std::string text;
+    const void* data = loadable(image, text);
+    std::vector<char> log(16384, '\0');
+    int options[] = {kJitErrorLog, kJitErrorLogBytes};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+    Handle module = nullptr;
+    if (Error code = api_.cuModuleLoadDataEx(&module, data, 2, options, values); code != kSuccess) {
+      base::Diagnostic d = failed("cuModuleLoadDataEx", code);
+      add_compiler_log(d, image, log.data());
+      return d;
+    }
+    return value_of(module);
+  }
+
+  Status unload_module(Module module) override {
+    CALL(cuModuleUnload, handle_of(module));
+    return base::success();
+  }
+
+  Result<Function> function(Module module, const std::string& name) override {
+    Handle function = nullptr;
+    if (Error code = api_.cuModuleGetFunction(&function, handle_of(module), name.c_str()); code != kSuccess) {
+      base::Diagnostic d = failed("cuModuleGetFunction", code);
+      d.notes.push_back("looked for the kernel '" + name + "'");
+      return d;
+    }
+    return value_of(function);
+  }
+
+  Result<Resources> resources(Function function) override {
+    Resources r;
+    int local = 0;
+    CALL(cuFuncGetAttribute, &r.n_regs, kFunctionRegisters, handle_of(function));
+    CALL(cuFuncGetAttribute, &local, kFunctionLocalBytes, handle_of(function));
+    CALL(cuFuncGetAttribute, &r.static_shared, kFunctionSharedBytes, handle_of(function));
+    CALL(cuFuncGetAttribute, &r.max_threads, kFunctionMaxThreads, handle_of(function));
+    r.n_spills = local / 4;
+    return r;
+  }
+
+  Status allow_dynamic_shared(Function function, int bytes) override {
+    CALL(cuFuncSetCacheConfig, handle_of(function), kCachePreferShared);
+    CALL(cuFuncSetAttribute, handle_of(function), kFunctionMaxDynamicShared, bytes);
+    return base::success();
+  }
+
+  Status allow_large_clusters(Function function) override {
+    CALL(cuFuncSetAttribute, handle_of(function), kFunctionNonPortableCluster, 1);
+    return base::success();
+  }
+
+  Result<int> occupancy(Function function, int threads, int shared_bytes) override {
+    int blocks = 0;
+    CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, handle_of(function), threads, static_cast<size_t>(shared_bytes));
+    return blocks;
+  }
+
+  Result<int> max_active_clusters(Function function, const device::LaunchConfig& config) override {
+    NEED(cuOccupancyMaxActiveClusters);
+    LaunchAttribute attributes[4];
+    cuda::LaunchConfig raw = raw_config(config, attributes);
+    int clusters = 0;
+    CALL(cuOccupancyMaxActiveClusters, &clusters, handle_of(function), &raw);
+    return clusters;
+  }
+
+  Status launch(Function function, const device::LaunchConfig& config, void** params) override {
+    bool plain = !config.cooperative && !config.pdl && config.cluster == std::array<uint32_t, 3>{1, 1, 1};
+    if (plain) {
+      CALL(cuLaunchKernel, handle_of(function), config.grid[0], config.grid[1], config.grid[2], config.block[0],
+           config.block[1], config.block[2], config.shared_bytes, handle_of(config.stream), params, nullptr);
+      return base::success();
+    }
+    NEED(cuLaunchKernelEx);
+    LaunchAttribute attributes[4];
+    cuda::LaunchConfig raw = raw_config(config, attributes);
+    CALL(cuLaunchKernelEx, &raw, handle_of(function), params, nullptr);
+    return base::success();
+  }
+
+  Result<uint64_t> allocate(size_t bytes, Stream stream) override {
+    Address address = 0;
+    CALL(cuMemAllocAsync, &address, bytes, handle_of(stream));
+    return static_cast<uint64_t>(address);
+  }
+  Status release(uint64_t address, Stream stream) override {
+    CALL(cuMemFreeAsync, address, handle_of(stream));
+    return base::success();
+  }
+  Status fill_zero(uint64_t address, size_t bytes, Stream stream) override {
+    CALL(cuMemsetD8Async, address, 0, bytes, handle_of(stream));
+    return base::success();
+  }
+  Status copy_to_device(uint64_t to, const void* from, size_t bytes) override {
+    CALL(cuMemcpyHtoD_v2, to, from, bytes);
+    return base::success();
+  }
+  Status copy_to_host(void* to, uint64_t from, size_t bytes) override {
+    CALL(cuMemcpyDtoH_v2, to, from, bytes);
+    return base::success();
+  }
+  Status synchronize(Stream stream) override {
+    CALL(cuStreamSynchronize, handle_of(stream));
+    return base::success();
+  }
+
+  Result<std::optional<PointerInfo>> pointer(uint64_t address) override {
+    // One call for the three; of memory that CUDA does not know it says success and type 0.
+    uint32_t type = 0;
+    int device = -1;
+    Address seen = 0;
+    int attributes[] = {kPointerMemoryType, kPointerDeviceOrdinal, kPointerDevicePointer};
+    void* values[] = {&type, &device, &seen};
+    CALL(cuPointerGetAttributes, 3, attributes, values, address);
+    if (type == 0) return std::optional<PointerInfo>();
+    return std::optional<PointerInfo>(PointerInfo{type == kMemoryDevice ? device : -1, seen});
+  }
+
+  Result<TensorMap> encode_tensor_map(const TensorMapSpec& spec) override {
+    NEED(cuTensorMapEncodeTiled);
+    if (auto s = check_tensor_map(spec); !s) return s.error();
+    // The driver counts dimensions from the innermost, and takes strides in bytes, the innermost's left out.
+    uint32_t rank = static_cast<uint32_t>(spec.box.size());
+    uint32_t box[5], steps[5] = {1, 1, 1, 1, 1};
+    uint64_t shape[5], strides[5] = {};
+    uint64_t last_byte = 0;
+    for (uint32_t i = 0; i < rank; i++) {
+      box[i] = spec.box[rank - 1 - i];
+      shape[i] = spec.shape[rank - 1 - i];
+      uint64_t bytes = spec.strides[rank - 1 - i] * static_cast<uint64_t>(spec.element_bytes);
+      if (i > 0) strides[i - 1] = bytes;
+      last_byte += (shape[i] - 1) * bytes;
+    }
+    constexpr int kInterleaveNone = 0, kL2Promotion128B = 2, kFillNan = 1, kFillZero = 0;
+    alignas(128) TensorMap map;
+    CALL(cuTensorMapEncodeTiled, &map, spec.element_type, rank,
+         reinterpret_cast<void*>(spec.address), shape, strides, box, steps, kInterleaveNone, spec.swizzle,
+         kL2Promotion128B, spec.nan_fill ? kFillNan : kFillZero);
+    // Drivers up to CUDA 13.1 set a bit in maps of tensors under 128 KiB that makes some accesses fail (Triton 3.9 and
+    // CUTLASS clear it too).
+    constexpr uint64_t kSmallTensor = 128 * 1024;
+    if (last_byte + 1 < kSmallTensor) {
+      auto version = driver_version();
+      if (!version) return version.error();
+      if (*version <= 13010) map.bytes[10] &= ~std::byte{1 << 5};   // bit 21 of the second word
+    }
+    return map;
+  }
+
+ private:
+  Status initialise() {
+    if (initialised_.load(std::memory_order_acquire)) return base::success();
+    CALL(cuInit, 0);
+    initialised_.store(true, std::memory_order_release);
+    return base::success();
+  }
+
+  base::Diagnostic failed(const char* call, Error code) const {
+    const char *name = nullptr, *text = nullptr;
+    if (api_.cuGetErrorName(code, &name) != kSuccess) name = nullptr;
+    if (api_.cuGetErrorString(code, &text) != kSuccess) text = nullptr;
+    base::Diagnostic d = call_failed(call, name, text, code);
+    switch (code) {
+      case 209:   // NO_BINARY_FOR_GPU
+        d.notes.push_back("the binary was compiled for another architecture than this GPU's; enter at ptx or above");
+        break;
+      case 700: case 714: case 715: case 716: case 717: case 718: case 719: case 710:
+        // A kernel's fault: reported by whichever call comes next, and the context stays unusable.
+        d.notes.push_back("a kernel launched before this call failed; the process has to be restarted to use the GPU again");
+        d.notes.push_back("device=\"cpu\" runs the same kernel with every access checked");
+        break;
+      default:
+        break;
+    }
+    return d;
+  }
+
+  static cuda::LaunchConfig raw_config(const device::LaunchConfig& config, LaunchAttribute (&attributes)[4]) {
+    cuda::LaunchConfig raw{config.grid[0], config.grid[1], config.grid[2], config.block[0], config.block[1], config.block[2],
+                           config.shared_bytes, handle_of(config.stream), attributes, 0};
+    auto add = [&](uint32_t id) -> LaunchAttribute& {
+      LaunchAttribute& a = attributes[raw.num_attributes++];
+      a = {};
+      a.id = id;
+      return a;
+    };
+    if (config.pdl) add(kLaunchProgrammaticSerialization).value.number = 1;
+    if (config.cooperative) add(kLaunchCooperative).value.number = 1;
+    if (config.cluster != std::array<uint32_t, 3>{1, 1, 1}) {
+      add(kLaunchClusterDimension).value.dim = {config.cluster[0], config.cluster[1], config.cluster[2]};
+      add(kLaunchClusterPolicy).value.number = kClusterPolicySpread;
+    }
+    return raw;
+  }
+
+  CudaApi api_;
+  std::atomic<bool> initialised_{false};
+  std::mutex mutex_;
+  std::vector<Handle> contexts_;   // primary contexts, by device; retained for the life of the process
+};
+
+#undef CALL
+#undef NEED
+
+}  // namespace
+
+std::unique_ptr<Driver> make_cuda_driver(const CudaApi& api) { return std::make_unique<CudaDriver>(api); }
+
+}  // namespace triton_runner::device

@@ -1,0 +1,226 @@
+// HIP behind the Driver seam. Written against HIP 6's interface and tested against a fake table only: nobody has run
+// it on AMD hardware yet.
+#include <atomic>
+#include <vector>
+
+#include <triton_runner/device/driver.h>
+#include <triton_runner/device/hip_api.h>
+
+#include "library.h"
+
+namespace triton_runner::device {
+
+base::Result<HipApi> load_hip_api(const std::string& library) {
+  auto handle = open_library(library, "AMD");
+  if (!handle) return handle.error();
+  HipApi api;
+#define X(name, params)                                                             \
+  api.name = reinterpret_cast<hip::Error(*) params>(find_symbol(*handle, #name));   \
+  if (!api.name) return base::failure(library + " lacks " #name, {"HIP 6 (ROCm 6) or newer is needed"});
+  TRITON_RUNNER_HIP_API(X)
+#undef X
+  api.hipGetErrorName = reinterpret_cast<const char* (*)(hip::Error)>(find_symbol(*handle, "hipGetErrorName"));
+  api.hipGetErrorString = reinterpret_cast<const char* (*)(hip::Error)>(find_symbol(*handle, "hipGetErrorString"));
+  if (!api.hipGetErrorName || !api.hipGetErrorString) return base::failure(library + " lacks hipGetErrorName");
+  return api;
+}
+
+namespace {
+
+using namespace hip;
+
+Handle handle_of(uint64_t value) { return reinterpret_cast<Handle>(value); }
+uint64_t value_of(Handle handle) { return reinterpret_cast<uint64_t>(handle); }
+
+#define CALL(function, ...)                                                      \
+  if (Error code_ = api_.function(__VA_ARGS__); code_ != kSuccess) [[unlikely]] \
+    return failed(#function, code_)
+
+class HipDriver final : public Driver {
+ public:
+  explicit HipDriver(const HipApi& api) : api_(api) {}
+
+  std::string_view backend() const override { return "hip"; }
+
+  Result<int> device_count() override {
+    if (auto s = initialise(); !s) return s.error();
+    int count = 0;
+    CALL(hipGetDeviceCount, &count);
+    return count;
+  }
+
+  Result<int> driver_version() override {
+    int version = 0;
+    CALL(hipDriverGetVersion, &version);
+    return version;
+  }
+
+  Result<Properties> properties(int device) override {
+    if (auto s = initialise(); !s) return s.error();
+    auto texts = std::make_unique<hip::DeviceProperties>();
+    CALL(hipGetDevicePropertiesR0600, texts.get(), device);
+    Properties p;
+    p.ordinal = device;
+    texts->name[sizeof texts->name - 1] = texts->gcn_arch_name[sizeof texts->gcn_arch_name - 1] = '\0';
+    p.name = texts->name;
+    std::string arch = texts->gcn_arch_name;   // "gfx942:sramecc+:xnack-"
+    p.target = "hip:" + arch.substr(0, arch.find(':'));
+    int cooperative = 0;
+    struct { int* to; int attribute; } wanted[] = {
+        {&p.warp_size, kWarpSize}, {&p.multiprocessors, kMultiprocessorCount}, {&p.max_threads, kMaxThreadsPerBlock},
+        {&p.shared_per_block, kMaxSharedPerBlock}, {&p.shared_per_multiprocessor, kMaxSharedPerMultiprocessor},
+        {&p.registers_per_block, kMaxRegistersPerBlock}, {&p.l2_bytes, kL2CacheSize}, {&p.sm_clock_khz, kClockRate},
+        {&p.memory_clock_khz, kMemoryClockRate}, {&p.memory_bus_bits, kMemoryBusWidth}, {&cooperative, kCooperativeLaunch},
+    };
+    for (auto& w : wanted) CALL(hipDeviceGetAttribute, w.to, w.attribute, device);
+    p.shared_per_block_optin = p.shared_per_block;   // LDS needs no opting in
+    p.cooperative = cooperative != 0;
+    return p;
+  }
+
+  Result<int> current_device() override {
+    if (auto s = initialise(); !s) return s.error();
+    int device = 0;
+    CALL(hipGetDevice, &device);
+    return device;
+  }
+
+  Status use_device(int device) override {
+    if (auto s = initialise(); !s) return s;
+    CALL(hipSetDevice, device);
+    return base::success();
+  }
+
+  Result<Module> load_module(std::string_view image) override {
+    std::string text;
+    const void* data = loadable(image, text);
+    std::vector<char> log(16384, '\0');
+    int options[] = {kJitErrorLogBytes, kJitErrorLog};
+    void* values[] = {reinterpret_cast<void*>(log.size() - 1), log.data()};
+    Handle module = nullptr;
+    if (Error code = api_.hipModuleLoadDataEx(&module, data, 2, options, values); code != kSuccess) {
+      base::Diagnostic d = failed("hipModuleLoadDataEx", code);
+      add_compiler_log(d, image, log.data());
+      return d;
+    }
+    return value_of(module);
+  }
+
+  Status unload_module(Module module) override {
+    CALL(hipModuleUnload, handle_of(module));
+    return base::success();
+  }
+
+  Result<Function> function(Module module, const std::string& name) override {
+    Handle function = nullptr;
+    if (Error code = api_.hipModuleGetFunction(&function, handle_of(module), name.c_str()); code != kSuccess) {
+      base::Diagnostic d = failed("hipModuleGetFunction", code);
+      d.notes.push_back("looked for the kernel '" + name + "'");
+      return d;
+    }
+    return value_of(function);
+  }
+
+  Result<Resources> resources(Function function) override {
+    Resources r;
+    int local = 0;
+    CALL(hipFuncGetAttribute, &r.n_regs, kFunctionRegisters, handle_of(function));
+    CALL(hipFuncGetAttribute, &local, kFunctionLocalBytes, handle_of(function));
+    CALL(hipFuncGetAttribute, &r.static_shared, kFunctionSharedBytes, handle_of(function));
+    CALL(hipFuncGetAttribute, &r.max_threads, kFunctionMaxThreads, handle_of(function));
+    r.n_spills = local / 4;
+    return r;
+  }
+
+  Status allow_dynamic_shared(Function, int) override { return base::success(); }   // HIP needs no leave
+  Status allow_large_clusters(Function) override { return base::success(); }
+
+  Result<int> occupancy(Function function, int threads, int shared_bytes) override {
+    int blocks = 0;
+    CALL(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, handle_of(function), threads,
+         static_cast<size_t>(shared_bytes));
+    return blocks;
+  }
+
+  Result<int> max_active_clusters(Function, const LaunchConfig&) override {
+    return base::failure("HIP launches no thread block clusters");
+  }
+
+  Status launch(Function function, const LaunchConfig& config, void** params) override {
+    if (config.cluster != std::array<uint32_t, 3>{1, 1, 1}) return base::failure("HIP launches no thread block clusters");
+    if (config.pdl) return base::failure("HIP has no programmatic dependent launch", {"launch without launch_pdl"});
+    if (config.cooperative) {
+      CALL(hipModuleLaunchCooperativeKernel, handle_of(function), config.grid[0], config.grid[1], config.grid[2],
+           config.block[0], config.block[1], config.block[2], config.shared_bytes, handle_of(config.stream), params);
+    } else {
+      CALL(hipModuleLaunchKernel, handle_of(function), config.grid[0], config.grid[1], config.grid[2], config.block[0],
+           config.block[1], config.block[2], config.shared_bytes, handle_of(config.stream), params, nullptr);
+    }
+    return base::success();
+  }
+
+  Result<uint64_t> allocate(size_t bytes, Stream stream) override {
+    void* address = nullptr;
+    CALL(hipMallocAsync, &address, bytes, handle_of(stream));
+    return value_of(address);
+  }
+  Status release(uint64_t address, Stream stream) override {
+    CALL(hipFreeAsync, handle_of(address), handle_of(stream));
+    return base::success();
+  }
+  Status fill_zero(uint64_t address, size_t bytes, Stream stream) override {
+    CALL(hipMemsetAsync, handle_of(address), 0, bytes, handle_of(stream));
+    return base::success();
+  }
+  Status copy_to_device(uint64_t to, const void* from, size_t bytes) override {
+    CALL(hipMemcpyHtoD, handle_of(to), const_cast<void*>(from), bytes);
+    return base::success();
+  }
+  Status copy_to_host(void* to, uint64_t from, size_t bytes) override {
+    CALL(hipMemcpyDtoH, to, handle_of(from), bytes);
+    return base::success();
+  }
+  Status synchronize(Stream stream) override {
+    CALL(hipStreamSynchronize, handle_of(stream));
+    return base::success();
+  }
+
+  Result<std::optional<PointerInfo>> pointer(uint64_t address) override {
+    PointerAttributes attributes{};
+    Error code = api_.hipPointerGetAttributes(&attributes, handle_of(address));
+    if (code == kInvalidValue || (code == kSuccess && attributes.type == kMemoryUnregistered))
+      return std::optional<PointerInfo>();
+    if (code != kSuccess) return failed("hipPointerGetAttributes", code);
+    PointerInfo info;
+    info.address = value_of(attributes.device_pointer);
+    if (attributes.type == kMemoryDevice) info.device = attributes.device;
+    return std::optional<PointerInfo>(info);
+  }
+
+  Result<TensorMap> encode_tensor_map(const TensorMapSpec&) override {
+    return base::failure("HIP has no tensor maps", {"a host-side tensor descriptor travels in pieces there"});
+  }
+
+ private:
+  Status initialise() {
+    if (initialised_.load(std::memory_order_acquire)) return base::success();
+    CALL(hipInit, 0);
+    initialised_.store(true, std::memory_order_release);
+    return base::success();
+  }
+
+  base::Diagnostic failed(const char* call, Error code) const {
+    return call_failed(call, api_.hipGetErrorName(code), api_.hipGetErrorString(code), code);
+  }
+
+  HipApi api_;
+  std::atomic<bool> initialised_{false};
+};
+
+#undef CALL
+
+}  // namespace
+
+std::unique_ptr<Driver> make_hip_driver(const HipApi& api) { return std::make_unique<HipDriver>(api); }
+
+}  // namespace triton_runner::device

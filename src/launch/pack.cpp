@@ -1,0 +1,129 @@
+// Packing of arguments into a launch's parameter buffer.
+#include "pack.h"
+
+#include <bit>
+#include <cstring>
+
+#include <triton_runner/num/types.h>
+
+namespace triton_runner::launch {
+namespace {
+
+// Floats are given as doubles; the parameter has the kernel's type.
+Form form_of(const exec::Param& param) {
+  if (param.kind != exec::ParamKind::kFloat || param.bits == 64) return Form::kWord;
+  if (param.bits == 32) return Form::kF32;
+  return param.type.find("bf16") != std::string::npos ? Form::kBF16 : Form::kF16;
+}
+
+// The host's numbers for element types are the device's but for three (Triton numbers them as the PTX instruction does).
+int host_element_type(int device_type) {
+  switch (device_type) {
+    case 8: return 10;
+    case 9: return 8;
+    case 10: return 9;
+    default: return device_type;
+  }
+}
+
+}  // namespace
+
+base::Result<Plan> make_plan(const GpuKernelSpec& spec) {
+  Plan plan;
+  plan.descriptors = spec.descriptors;
+  plan.descriptor_flags = spec.descriptor_flags;
+  size_t descriptors = 0;
+  for (const exec::Param& param : spec.params) {
+    plan.names.push_back(param.name);
+    if (param.kind == exec::ParamKind::kTensorDesc) {
+      if (!spec.descriptors.empty() && descriptors >= spec.descriptors.size())
+        return base::failure("kernel '" + spec.name + "' takes more tensor descriptors than the " + std::to_string(spec.descriptors.size()) +
+                             " of its metadata's tensordesc_meta");
+      plan.entries.push_back(spec.descriptors.empty() ? PlanEntry{Form::kPieces}
+                                                      : PlanEntry{Form::kTensorMap, static_cast<int>(descriptors)});
+      descriptors++;
+    } else {
+      plan.entries.push_back({form_of(param)});
+    }
+  }
+  if (!spec.descriptors.empty() && descriptors != spec.descriptors.size())
+    return base::failure("kernel '" + spec.name + "' takes " + std::to_string(descriptors) + " tensor descriptors, and its metadata's tensordesc_meta has " +
+                         std::to_string(spec.descriptors.size()));
+  return plan;
+}
+
+base::Status Packed::fill(const Plan& plan, device::Driver& driver, std::span<const exec::Argument> args) {
+  for (size_t i = 0; i < args.size(); i++) {
+    const exec::Argument& arg = args[i];
+    const PlanEntry& entry = plan.entries[i];
+    if (!has_room(1, 8)) return base::failure("the arguments exceed what a launch can pass");
+    switch (entry.form) {
+      case Form::kWord:
+        add(arg.bits);
+        break;
+      case Form::kF32:
+        add(std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(arg.bits))));
+        break;
+      case Form::kF16:
+        add(num::from_double(std::bit_cast<double>(arg.bits), num::Type::kF16));
+        break;
+      case Form::kBF16:   // Triton's launchers cut the f32 off
+        add(std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(arg.bits))) >> 16);
+        break;
+      case Form::kTensorMap:
+      case Form::kPieces: {
+        const exec::TensorDesc& desc = *arg.descriptor;
+        if (desc.shape.size() != desc.strides.size() || desc.shape.empty())
+          return base::failure("argument '" + plan.names[i] + "': a tensor descriptor with " + std::to_string(desc.shape.size()) + " sizes and " +
+                               std::to_string(desc.strides.size()) + " strides");
+        auto added = entry.form == Form::kPieces ? add_pieces(desc, plan.descriptor_flags)
+                                                 : add_tensor_map(plan.descriptors[entry.descriptor], driver, desc);
+        if (!added) {
+          base::Diagnostic d = added.error();
+          d.message = "argument '" + plan.names[i] + "': " + d.message;
+          return d;
+        }
+        break;
+      }
+    }
+  }
+  return base::success();
+}
+
+base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driver& driver, const exec::TensorDesc& desc) {
+  device::TensorMapSpec spec;
+  spec.address = desc.address;
+  spec.element_type = host_element_type(layout.element_type);
+  spec.element_bytes = layout.element_bytes;
+  spec.swizzle = layout.swizzle;
+  spec.box.assign(layout.block.begin(), layout.block.end());
+  spec.shape.assign(desc.shape.begin(), desc.shape.end());
+  spec.strides.assign(desc.strides.begin(), desc.strides.end());
+  if (layout.fp4_padded) spec.shape.back() *= 2;
+  spec.nan_fill = desc.nan_padding;
+  auto map = driver.encode_tensor_map(spec);
+  if (!map) return map.error();
+  used_ = (used_ + 127) / 128 * 128;
+  if (!has_room(1 + 2 * desc.shape.size(), 128 + 16 * desc.shape.size())) return base::failure("the arguments exceed what a launch can pass");
+  std::memcpy(buffer_ + used_, map->bytes.data(), map->bytes.size());
+  pointers_[count_++] = buffer_ + used_;
+  used_ += map->bytes.size();
+  for (uint64_t size : spec.shape) add(size);
+  for (int64_t stride : desc.strides) add(static_cast<uint64_t>(stride));
+  return base::success();
+}
+
+base::Status Packed::add_pieces(const exec::TensorDesc& desc, int flags) {
+  if (!has_room(1 + 4 * desc.shape.size() + flags, 8 * (1 + 4 * desc.shape.size() + flags)))
+    return base::failure("the arguments exceed what a launch can pass");
+  add(desc.address);
+  for (int pass = 0; pass < 2; pass++) {
+    for (int64_t size : desc.shape) add(static_cast<uint64_t>(size));
+    for (int64_t stride : desc.strides) add(static_cast<uint64_t>(stride));
+    if (pass == 1) break;
+    for (int i = 0; i < flags; i++) add(i == 0 && desc.nan_padding ? 1 : 0);
+  }
+  return base::success();
+}
+
+}  // namespace triton_runner::launch
