@@ -2,8 +2,8 @@
 
     python benchmark/bench.py [--write] [--json FILE] [case ...]
 
-Each engine is measured by a process of its own (measure.py), one after the other, pinned to one core. The exit status
-is 1 if a result is wrong or a speed-up that a case names is not reached.
+Each engine is measured by a process of its own (measure.py), one after the other, pinned to one core. The
+exit status is 1 if a result is wrong or a speed-up that a case names is not reached.
 """
 
 import argparse

@@ -2,9 +2,10 @@
 
     python benchmark/measure.py ttir|ttgir|interpreter|torch [case ...]
 
-A sample is as many launches as take 2 ms. Its wall clock and its CPU time are taken side by side, and a sample
-whose wall clock is more than 5 % above its CPU time was interrupted by something else and is thrown away. On this
-package's engines the time is the kernel's, from Triton's launch hooks; `call` is the whole launch from Python.
+A sample is as many launches as take 2 ms. Its wall clock and its CPU time are taken side by side, and a
+sample whose wall clock is more than 5 % above its CPU time was interrupted by something else and is thrown
+away. On this package's engines the time is the kernel's, from Triton's launch hooks; `call` is the whole
+launch from Python.
 """
 
 import json

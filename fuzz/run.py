@@ -22,25 +22,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
 
-    subprocess.run(
-        [
-            "cmake",
-            "-G",
-            "Ninja",
-            "-S",
-            str(ROOT),
-            "-B",
-            str(BUILD),
-            "-DTRITON_RUNNER_TESTS=ON",
-            "-DTRITON_RUNNER_FUZZ=ON",
-            "-DTRITON_RUNNER_SANITIZE=address,undefined",
-            "-DTRITON_RUNNER_PYTHON=OFF",
-            "-DCMAKE_BUILD_TYPE=None",
-            "-DCMAKE_CXX_FLAGS=-O1",
-        ],
-        check=True,
-        stdout=subprocess.DEVNULL,
+    configure = (
+        "cmake -G Ninja -S . -DTRITON_RUNNER_TESTS=ON -DTRITON_RUNNER_FUZZ=ON -DTRITON_RUNNER_PYTHON=OFF"
     )
+    flags = "-DTRITON_RUNNER_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1"
+    command = [*configure.split(), *flags.split(), "-B", str(BUILD)]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", str(BUILD), "--quiet", *TARGETS], check=True)
     files = [p for folder in ("cases", "corpus") for p in sorted((ROOT / "tests" / folder).rglob("*.tt*ir"))]
     files = [str(p) for p in files if p.stat().st_size <= LARGEST]

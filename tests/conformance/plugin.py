@@ -1,7 +1,7 @@
 """pytest plug-in that runs Triton's own tests, unmodified, on CPU tensors with the driver of this package.
 
-Picks evenly spaced parametrisations of every test function, stops at a deadline, and writes one JSON line a test.
-Settings come in environment variables because run.py starts the process: CONFORMANCE_RESULTS (a file),
+Picks evenly spaced parametrisations of every test function, stops at a deadline, and writes one JSON line
+a test. Settings come in environment variables (run.py starts the process): CONFORMANCE_RESULTS (a file),
 CONFORMANCE_EACH (parametrisations a function; 0: all), CONFORMANCE_UNTIL (time.time() at which to stop).
 """
 

@@ -1,7 +1,8 @@
 """Run Triton's own Python tests (say, a checkout's python/test/unit/language) on the CPU engines.
 
-The tests run unmodified, each file in a process of its own, on CPU tensors. Prints passed, failed and skipped for
-each test function, the commonest reasons, and a closing line; the exit status says whether any failed.
+The tests run unmodified, each file in a process of its own, on CPU tensors. Prints passed, failed and
+skipped for each test function, the commonest reasons, and a closing line; the exit status says whether any
+failed.
 """
 
 import argparse
