@@ -1,11 +1,12 @@
 """Compiles what an example launches with the Triton of this interpreter, for a GPU that need not be there.
 
-    python tools/compile_example.py KERNEL TARGET FOLDER LEVEL[,LEVEL...]     e.g. matmul cuda:90 out ttir,ttgir
+    python tools/compile_example.py KERNEL TARGET FOLDER LEVEL[,LEVEL...]    (matmul cuda:90 out ttir,ttgir)
 
-`examples/kernels/KERNEL.py` runs as it does in an example, but each launch is compiled ahead of time, specialised
-for its arguments as Triton's JIT would, and written to FOLDER as <kernel>.<level>, with Triton's <kernel>.json.
-One process compiles for one target: foreign targets can abort Triton, and 3.2 and 3.3 change with what was compiled
-before. Locations name the file relative to the repository, so run it there. Needs Triton and NumPy only.
+`examples/kernels/KERNEL.py` runs as it does in an example, but each launch is compiled ahead of time,
+specialised for its arguments as Triton's JIT would, and written to FOLDER as <kernel>.<level>, with Triton's
+<kernel>.json. One process compiles for one target: foreign targets can abort Triton, and the code of 3.2 and 3.3
+depends on what the process compiled before. Locations name the file relative to the repository, so run it there.
+Needs Triton and NumPy only.
 """
 
 import os
@@ -16,7 +17,7 @@ import types
 from pathlib import Path
 
 import triton
-import triton.language  # noqa: F401  (3.0 does not import it by itself)
+import triton.language
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.runtime.jit import JITFunction
@@ -39,15 +40,15 @@ def kind(value):
 
 
 def divisible(value):
-    if hasattr(value, "block_shape"):
+    if hasattr(value, "block_shape") or isinstance(value, float):
         return False
-    return (value.data_ptr() if hasattr(value, "data_ptr") else value) % 16 == 0 if not isinstance(value, float) else False
+    return (value.data_ptr() if hasattr(value, "data_ptr") else value) % 16 == 0
 
 
 def source(function, arguments):
     """The ASTSource of a launch, in this release's form."""
     constexprs = {p.name for p in function.params if p.is_constexpr}
-    ones = [name for name, value in arguments.items() if name not in constexprs and type(value) is int and value == 1]
+    ones = [n for n, value in arguments.items() if n not in constexprs and type(value) is int and value == 1]
     constants = {name: value for name, value in arguments.items() if name in constexprs or name in ones}
     runtime = {name: kind(value) for name, value in arguments.items() if name not in constexprs}
     index = {name: i for i, name in enumerate(function.arg_names)}
@@ -71,9 +72,8 @@ def source(function, arguments):
     return ASTSource(function, runtime, constants, attrs)
 
 
-def use_relative_names():
-    """Names the files of Triton's own library functions relative to site-packages, in every location."""
-    packages = str(Path(triton.__file__).parents[1]) + "/"
+def use_relative_names(packages):
+    """Names the files of Triton's own library functions relative to `packages`, in every location."""
     for module in [module for name, module in sys.modules.items() if name.startswith("triton.language")]:
         for function in [value for value in vars(module).values() if isinstance(value, JITFunction)]:
             code = function.fn.__code__
@@ -96,7 +96,7 @@ def main(kernel, target, folder, levels):
 
     def compile_launch(function, *args, grid, warmup=False, **options):
         names = function.arg_names
-        arguments = dict(zip(names, args))
+        arguments = dict(zip(names, args, strict=False))
         arguments.update((name, options.pop(name)) for name in names if name in options)
         with tempfile.TemporaryDirectory() as cache:
             os.environ["TRITON_CACHE_DIR"] = cache
@@ -106,9 +106,10 @@ def main(kernel, target, folder, levels):
                 shutil.copy(made, folder / made.name)
             # The only path left: where the library of device functions lies on this machine.
             json_file = folder / f"{function.__name__}.json"
-            json_file.write_text(json_file.read_text().replace(str(Path(triton.__file__).parents[1]) + "/", ""))
+            json_file.write_text(json_file.read_text().replace(packages, ""))
 
-    use_relative_names()
+    packages = str(Path(triton.__file__).parents[1]) + "/"
+    use_relative_names(packages)
     JITFunction.run = compile_launch
     # The module is compiled under its relative name: that is the name that Triton puts into locations.
     path = f"examples/kernels/{kernel}.py"

@@ -1,7 +1,6 @@
-"""Flash attention, forward: softmax(q k^T) v over blocks of keys with a running maximum and sum (tutorial 06)."""
+"""Flash attention, forward: softmax(q k^T) v block by block (tutorial 06)."""
 
 import numpy as np
-import triton
 import triton.language as tl
 import triton_runner
 
@@ -43,13 +42,42 @@ def attention_kernel(q_ptr, k_ptr, v_ptr, out_ptr, lse_ptr, scale, stride_head, 
     scale *= 1.4426950408889634  # log2(e): exp2 is what the hardware has
     if CAUSAL:
         # Blocks before the diagonal need no mask.
-        acc, total, highest = attention_blocks(acc, total, highest, q, k_ptrs, v_ptrs, stride_row, stride_row, rows,
-                                               0, start_m, scale, BLOCK_N, False)  # fmt: skip
-        acc, total, highest = attention_blocks(acc, total, highest, q, k_ptrs, v_ptrs, stride_row, stride_row, rows,
-                                               start_m, start_m + BLOCK_M, scale, BLOCK_N, True)  # fmt: skip
+        acc, total, highest = attention_blocks(
+            acc,
+            total,
+            highest,
+            q,
+            k_ptrs,
+            v_ptrs,
+            stride_row,
+            stride_row,
+            rows,
+            0,
+            start_m,
+            scale,
+            BLOCK_N,
+            False,
+        )
+        acc, total, highest = attention_blocks(
+            acc, total, highest, q, k_ptrs, v_ptrs, stride_row, stride_row, rows, start_m, start_m + BLOCK_M,
+            scale, BLOCK_N, True)  # fmt: skip
     else:
-        acc, total, highest = attention_blocks(acc, total, highest, q, k_ptrs, v_ptrs, stride_row, stride_row, rows,
-                                               0, length, scale, BLOCK_N, False)  # fmt: skip
+        acc, total, highest = attention_blocks(
+            acc,
+            total,
+            highest,
+            q,
+            k_ptrs,
+            v_ptrs,
+            stride_row,
+            stride_row,
+            rows,
+            0,
+            length,
+            scale,
+            BLOCK_N,
+            False,
+        )
     tl.store(lse_ptr + tl.program_id(1) * length + rows, highest + tl.math.log2(total))
     out = (acc / total[:, None]).to(q.dtype)
     tl.store(out_ptr + head + rows[:, None] * stride_row + dims[None, :], out)

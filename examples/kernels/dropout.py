@@ -16,13 +16,14 @@ def dropout_kernel(x_ptr, out_ptr, n, p, seed, BLOCK: tl.constexpr):
 
 
 def philox_uniform(seed, offsets):
-    """Triton's tl.rand: word 0 of Philox-4x32-10 (Salmon et al., 2011) of counter (offset, 0, 0, 0), as a float32."""
+    """Triton's tl.rand: word 0 of Philox-4x32-10 (Salmon et al., 2011) of (offset, 0, 0, 0), as a float32."""
     c0, c1, c2, c3 = offsets.astype(np.uint64), 0, 0, 0
     k0, k1 = seed & 0xFFFFFFFF, seed >> 32
     low = np.uint64(0xFFFFFFFF)
     for _ in range(10):
         product_0, product_2 = c0 * np.uint64(0xD2511F53), c2 * np.uint64(0xCD9E8D57)
-        c0, c2 = product_2 >> np.uint64(32) ^ c1 ^ np.uint64(k0), product_0 >> np.uint64(32) ^ c3 ^ np.uint64(k1)
+        c0 = product_2 >> np.uint64(32) ^ c1 ^ np.uint64(k0)
+        c2 = product_0 >> np.uint64(32) ^ c3 ^ np.uint64(k1)
         c1, c3 = product_2 & low, product_0 & low
         k0, k1 = k0 + 0x9E3779B9 & 0xFFFFFFFF, k1 + 0xBB67AE85 & 0xFFFFFFFF
     signed = c0.astype(np.uint32).view(np.int32)

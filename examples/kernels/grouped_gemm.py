@@ -1,7 +1,6 @@
 """Several matrix products of different sizes in one launch, their pointers read from memory (tutorial 08)."""
 
 import numpy as np
-import triton
 import triton.language as tl
 import triton_runner
 
@@ -52,6 +51,15 @@ def run(device, **level):
     sizes = device.array(np.array(shapes, np.int32))
     strides = device.array(np.array([(k, n, n) for m, n, k in shapes], np.int32))
     grouped_matmul_kernel[(programs,)](
-        *pointers, sizes, strides, len(shapes), PROGRAMS=programs, BLOCK_M=64, BLOCK_N=64, BLOCK_K=32, num_warps=4, **level
+        *pointers,
+        sizes,
+        strides,
+        len(shapes),
+        PROGRAMS=programs,
+        BLOCK_M=64,
+        BLOCK_N=64,
+        BLOCK_K=32,
+        num_warps=4,
+        **level,
     )
     return [(f"c{i}", c[i], device.host(a[i]) @ device.host(b[i]), 0.05) for i in range(len(shapes))]

@@ -1,6 +1,6 @@
 """What every example shares: tensors on the device at hand, the comparison, and the exit status.
 
-Tensors are torch's where torch is installed (on the GPU if there is one), else NumPy arrays; the kernels run on both.
+Tensors are torch's where torch is installed (on the GPU if there is one), else NumPy arrays.
 """
 
 import os
@@ -60,11 +60,12 @@ class Device:
 
 
 def main(kernel, **level):
-    """Runs `kernel.run` at `level`, compares, and ends the process: 0 match, 1 mismatch, 2 the level needs a GPU."""
+    """Runs `kernel.run` at `level`, compares, and exits: 0 match, 1 mismatch, 2 the level needs a GPU."""
     device = Device()
     entry = next((key.rsplit("_", 1)[0] for key in level if key.endswith(("_dir", "_src"))), "python")
     if entry in GPU_LEVELS and not device.on_gpu:
-        print(f"{entry} runs on a GPU only and there is none: use ttir_dir= or ttgir_dir= on the CPU", file=sys.stderr)
+        message = f"{entry} runs on a GPU only and there is none: on the CPU use ttir_dir= or ttgir_dir="
+        print(message, file=sys.stderr)
         sys.exit(2)
     matched = True
     for name, got, expected, tolerance in kernel.run(device, **level):

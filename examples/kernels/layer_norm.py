@@ -1,4 +1,4 @@
-"""Layer normalisation, forward and backward; programs sum the weights' gradients under locks (tutorial 05)."""
+"""Layer normalisation, forward and backward, the weights' gradients summed under locks (tutorial 05)."""
 
 import triton
 import triton.language as tl
@@ -6,7 +6,9 @@ import triton_runner
 
 
 @triton_runner.jit
-def layer_norm_forward(x_ptr, y_ptr, w_ptr, b_ptr, mean_ptr, rstd_ptr, stride, cols, eps, BLOCK: tl.constexpr):
+def layer_norm_forward(
+    x_ptr, y_ptr, w_ptr, b_ptr, mean_ptr, rstd_ptr, stride, cols, eps, BLOCK: tl.constexpr
+):
     row = tl.program_id(0)
     x_ptr += row * stride
     y_ptr += row * stride
@@ -51,7 +53,7 @@ def layer_norm_backward(
     c2 = tl.sum(wdy, axis=0) / cols
     tl.store(dx_ptr + row * stride + at, (wdy - (xhat * c1 + c2)) * rstd, mask=inside)
 
-    # Rows that share a partial sum take turns: a lock each, and a flag that says whether anyone was there before.
+    # Rows that share a partial sum take turns under its lock; a flag says whether it holds a sum yet.
     mine = row % GROUP
     lock_ptr += mine
     count_ptr = lock_ptr + GROUP
@@ -74,7 +76,9 @@ def layer_norm_backward(
 
 
 @triton_runner.jit
-def layer_norm_weights(dw_ptr, db_ptr, total_dw_ptr, total_db_ptr, groups, cols, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+def layer_norm_weights(
+    dw_ptr, db_ptr, total_dw_ptr, total_db_ptr, groups, cols, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr
+):
     at = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
     dw = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
     db = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
@@ -91,13 +95,28 @@ def layer_norm_weights(dw_ptr, db_ptr, total_dw_ptr, total_db_ptr, groups, cols,
 def run(device, **level):
     rows, cols, eps, groups = 151, 600, 1e-5, 16
     block = triton.next_power_of_2(cols)
-    x, y, dy, dx = device.normal(rows, cols), device.zeros(rows, cols), device.normal(rows, cols), device.zeros(rows, cols)
+    x, dy = device.normal(rows, cols), device.normal(rows, cols)
+    y, dx = device.zeros(rows, cols), device.zeros(rows, cols)
     w, b, mean, rstd = device.normal(cols), device.normal(cols), device.zeros(rows), device.zeros(rows)
     partial_dw, partial_db = device.zeros(groups, cols), device.zeros(groups, cols)
     dw, db, locks = device.zeros(cols), device.zeros(cols), device.zeros(2 * groups, dtype="int32")
     layer_norm_forward[(rows,)](x, y, w, b, mean, rstd, cols, cols, eps, BLOCK=256, num_warps=4, **level)
     layer_norm_backward[(rows,)](
-        dx, dy, partial_dw, partial_db, x, w, mean, rstd, locks, cols, cols, GROUP=groups, BLOCK=block, num_warps=4, **level
+        dx,
+        dy,
+        partial_dw,
+        partial_db,
+        x,
+        w,
+        mean,
+        rstd,
+        locks,
+        cols,
+        cols,
+        GROUP=groups,
+        BLOCK=block,
+        num_warps=4,
+        **level,
     )
     layer_norm_weights[(triton.cdiv(cols, 128),)](
         partial_dw, partial_db, dw, db, groups, cols, BLOCK_M=16, BLOCK_N=128, **level

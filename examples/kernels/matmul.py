@@ -50,12 +50,14 @@ def matmul_kernel(
 
 
 def run(device, **level):
-    m, n, k, block_m, block_n = 256, 192, 224, 64, 64
-    a, b, c = device.normal(m, k, dtype="float16"), device.normal(k, n, dtype="float16"), device.zeros(m, n, dtype="float16")
+    m, n, k, block_m, block_n = 256, 192, 208, 64, 32
+    a, b = device.normal(m, k, dtype="float16"), device.normal(k, n, dtype="float16")
+    c = device.zeros(m, n, dtype="float16")
     grid = (triton.cdiv(m, block_m) * triton.cdiv(n, block_n),)
     matmul_kernel[grid](
         a, b, c, m, n, k, k, 1, n, 1, n, 1,
-        BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_K=32, GROUP_M=8, ACTIVATION="leaky_relu", num_warps=4, num_stages=3,
+        BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_K=32, GROUP_M=8, ACTIVATION="leaky_relu",
+        num_warps=4, num_stages=3,
         **level,
     )  # fmt: skip
     product = device.host(a) @ device.host(b)

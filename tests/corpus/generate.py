@@ -2,8 +2,8 @@
 
     python tests/corpus/generate.py [VERSION ...]
 
-tests/corpus/<version>/<kernel>.ttir, and its .ttgir in sm80/, for kernels with a tl.dot also in sm90/. Triton runs in the environments of
-tools/releases.py, one process a kernel and target; no GPU takes part.
+tests/corpus/<version>/<kernel>.ttir, and its .ttgir in sm80/, for kernels with a tl.dot also in sm90/. Triton
+runs in the environments of tools/releases.py, one process a kernel and target; no GPU takes part.
 """
 
 import os
@@ -29,7 +29,9 @@ def main(versions):
             for arch in arches:
                 with tempfile.TemporaryDirectory() as made:
                     command = [python, "tools/compile_example.py", kernel, f"cuda:{arch}", made, "ttir,ttgir"]
-                    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "TRITON_DEFAULT_FP_FUSION": "1"})
+                    subprocess.run(
+                        command, check=True, cwd=ROOT, env={**os.environ, "TRITON_DEFAULT_FP_FUSION": "1"}
+                    )
                     for file in Path(made).iterdir():
                         folder = {".ttir": out, ".ttgir": out / f"sm{arch}"}.get(file.suffix)
                         if folder:

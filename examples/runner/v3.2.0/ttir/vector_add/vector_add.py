@@ -1,0 +1,11 @@
+"""vector_add from TTIR, Triton 3.2.0."""
+
+import sys
+from pathlib import Path
+
+import triton_runner
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
+from kernels import harness, vector_add
+
+harness.main(vector_add, ttir_dir=triton_runner.get_file_dir(__file__))
