@@ -1,0 +1,28 @@
+// The repeating tile of each kind of encoding, within one block: encoding.cpp fills shapes with them.
+#pragma once
+#include <span>
+
+#include <triton_runner/layout/encoding.h>
+
+namespace triton_runner::layout {
+
+// Repeats `layout` along its first input until no output is smaller than `wanted` says, in the order of its outputs.
+LinearLayout not_smaller(LinearLayout layout, std::span<const OutDim> wanted);
+// Cuts outputs to what `wanted` says.
+LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> wanted);
+
+// distributed.cpp
+LinearLayout blocked_tile(const Encoding& encoding);
+LinearLayout mma_tile(const Encoding& encoding);
+LinearLayout mfma_tile(const Encoding& encoding);
+LinearLayout wmma_tile(const Encoding& encoding);
+base::Result<LinearLayout> dot_operand_tile(const Encoding& encoding, std::span<const int64_t> shape);
+
+// memory.cpp
+LinearLayout ordered_tile(std::span<const int64_t> order, std::span<const int64_t> shape);
+LinearLayout swizzled_tile(const Encoding& encoding, std::span<const int64_t> shape);
+LinearLayout nvmma_tile(const Encoding& encoding, std::span<const int64_t> shape);
+base::Result<LinearLayout> tensor_memory_layout(const Encoding& encoding, std::span<const int64_t> shape);
+base::Result<LinearLayout> tensor_memory_scales_layout(const Encoding& encoding, std::span<const int64_t> shape);
+
+}  // namespace triton_runner::layout

@@ -1,0 +1,268 @@
+// Shared memory: allocation, views of it, loads and stores, and gathers (ttg.local_*, ttg.memdesc_*).
+#include <cstring>
+
+#include "memdesc.h"
+#include "shared_state.h"
+
+namespace triton_runner::tile {
+namespace {
+
+// ---- allocation
+
+struct Alloc {
+  uint32_t base;
+  const MemPlan* plan;  // of the initial value; null without one
+};
+
+const Instr* run_local_alloc(Task& t, const Instr& in) {
+  const auto& alloc = in.as<Alloc>();
+  SharedState::of(t);
+  MemDesc desc{alloc.base, 0};
+  if (alloc.plan) alloc.plan->write(t.program->shared_memory(), desc, t.dense(in.operand(0)));
+  t.new_object<MemDesc>(in.result()) = desc;
+  return next(in);
+}
+
+const Instr* run_nothing(Task&, const Instr& in) { return next(in); }
+
+// ---- loads and stores
+
+struct Access {
+  const MemPlan* plan;
+  int memory;  // which operand is the descriptor
+};
+
+const Instr* run_local_load(Task& t, const Instr& in) {
+  const auto& a = in.as<Access>();
+  const MemDesc d = mem_desc(t, in.operand(a.memory));
+  const TileType& type = t.type(in.result());
+  void* out = t.new_dense(in.result());
+  a.plan->read(out, t.program->shared_memory(), d);
+  if (!a.plan->row_major()) {
+    Value& v = t.value(in.result());
+    v.form = Form::kView;
+    v.base = 0;
+    for (int i = 0; i < type.rank; i++) v.stride[i] = a.plan->strides()[i];
+  }
+  return next(in);
+}
+
+const Instr* run_local_store(Task& t, const Instr& in) {
+  const auto& a = in.as<Access>();
+  const void* from = t.dense(in.operand(1 - a.memory));
+  a.plan->write(t.program->shared_memory(), mem_desc(t, in.operand(a.memory)), from);
+  return next(in);
+}
+
+// ---- views
+
+struct Index {
+  int64_t count, stride;  // bytes
+};
+
+const Instr* run_memdesc_index(Task& t, const Instr& in) {
+  const auto& x = in.as<Index>();
+  const int64_t i = t.bits(in.operand(1));
+  if (i < 0 || i >= x.count) {
+    return t.trap(in, exec::TrapKind::kOutOfBounds,
+                  "buffer " + std::to_string(i) + " of a ring of " + std::to_string(x.count) + " in shared memory");
+  }
+  MemDesc d = mem_desc(t, in.operand(0));
+  d.base += static_cast<uint32_t>(i * x.stride);
+  t.new_object<MemDesc>(in.result()) = d;
+  return next(in);
+}
+
+struct Slice {
+  const MemView* from;
+  std::vector<int64_t> offsets;  // static ones; operands follow the descriptor where it is empty
+  std::vector<int64_t> shape;    // of the result, as many dimensions as `from` has (1 where one is dropped)
+};
+
+const Instr* run_memdesc_slice(Task& t, const Instr& in) {
+  const auto& s = in.as<Slice>();
+  MemDesc d = mem_desc(t, in.operand(0));
+  const size_t lead = s.from->leading.size(), rank = lead + s.from->shape.size();
+  std::vector<int64_t> at(s.offsets);
+  if (at.empty()) {
+    for (size_t i = 1; i < in.num_operands; i++) at.push_back(t.bits(in.operand(i)));
+  }
+  for (size_t i = 0; i < rank; i++) {
+    const int64_t whole = i < lead ? s.from->leading[i] : s.from->shape[i - lead];
+    if (at[i] < 0 || at[i] + s.shape[i] > whole) {
+      return t.trap(in, exec::TrapKind::kOutOfBounds,
+                    "a slice from " + std::to_string(at[i]) + " of " + std::to_string(s.shape[i]) + " elements leaves dimension " +
+                        std::to_string(i) + " of " + std::to_string(whole));
+    }
+    // Within a buffer places are XORs, so that a slice must begin at a multiple of its own size.
+    if (i >= lead && at[i] % s.shape[i] != 0) {
+      return t.trap(in, exec::TrapKind::kUnsupported,
+                    "a slice of " + std::to_string(s.shape[i]) + " elements that begins at " + std::to_string(at[i]) +
+                        ", which is not a multiple of its size");
+    }
+  }
+  for (size_t i = 0; i < lead; i++) d.base += static_cast<uint32_t>(at[i] * s.from->stride_of_leading(i));
+  d.flip ^= s.from->place_of(std::span(at).subspan(lead));
+  t.new_object<MemDesc>(in.result()) = d;
+  return next(in);
+}
+
+struct Resize {
+  int from, to;  // bytes an element
+};
+
+const Instr* run_memdesc_reinterpret(Task& t, const Instr& in) {
+  const auto& r = in.as<Resize>();
+  MemDesc d = mem_desc(t, in.operand(0));
+  if (static_cast<int64_t>(d.flip) * r.from % r.to != 0)
+    return t.trap(in, exec::TrapKind::kUnsupported, "a slice that begins inside of an element of the new type");
+  d.flip = d.flip * r.from / r.to;
+  t.new_object<MemDesc>(in.result()) = d;
+  return next(in);
+}
+
+// ---- gather and scatter along one dimension
+
+struct Gather {
+  const MemView* view;
+  int axis;
+  bool scatter;
+};
+
+const Instr* run_local_gather(Task& t, const Instr& in) {
+  const auto& g = in.as<Gather>();
+  const MemView& view = *g.view;
+  const MemDesc d = mem_desc(t, in.operand(0));
+  const TileType& index_type = t.type(in.operand(1));
+  const void* raw = t.dense(in.operand(1));
+  auto* values = static_cast<std::byte*>(g.scatter ? const_cast<void*>(t.dense(in.operand(2))) : t.new_dense(in.result()));
+  std::byte* base = t.program->shared_memory() + d.base;
+  std::vector<int64_t> at(view.shape.size(), 0);
+  for (int64_t i = 0; i < index_type.n; i++) {
+    int64_t rest = i;
+    for (size_t k = at.size(); k-- > 0;) at[k] = rest % index_type.shape[k], rest /= index_type.shape[k];
+    int64_t index;
+    if (index_type.size == 8) {
+      index = static_cast<const int64_t*>(raw)[i];
+    } else if (index_type.size == 4) {
+      index = static_cast<const int32_t*>(raw)[i];
+    } else if (index_type.size == 2) {
+      index = static_cast<const int16_t*>(raw)[i];
+    } else {
+      index = static_cast<const int8_t*>(raw)[i];
+    }
+    if (index < 0 || index >= view.shape[g.axis]) {
+      std::vector<int64_t> element(at);
+      return t.trap(in, exec::TrapKind::kOutOfBounds,
+                    "index " + std::to_string(index) + " into dimension " + std::to_string(g.axis) + " of " +
+                        std::to_string(view.shape[g.axis]) + " elements in shared memory",
+                    std::move(element));
+    }
+    at[g.axis] = index;
+    const int64_t place = view.place_of(at) ^ d.flip;
+    std::byte* p = base + (place + padding_before(view.encoding, place)) * view.size;
+    std::byte* v = values + i * view.size;
+    std::memcpy(g.scatter ? p : v, g.scatter ? v : p, view.size);
+  }
+  return next(in);
+}
+
+bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& slice) {
+  const size_t rank = from.leading.size() + from.shape.size();
+  slice.from = &from;
+  const auto& to = op.result()->type->shape;
+  if (to.size() > rank) return l.error(op, "a slice of higher rank than what it is a slice of"), false;
+  slice.shape.assign(rank - to.size(), 1);
+  slice.shape.insert(slice.shape.end(), to.begin(), to.end());
+  if (const ir::Attr* offsets = op.attr("offsets")) {
+    for (uint64_t bits : offsets->raw) slice.offsets.push_back(static_cast<int32_t>(bits));
+    for (const ir::Attr* e : offsets->elements) slice.offsets.push_back(e->integer);
+  }
+  const size_t given = slice.offsets.empty() ? op.num_operands() - 1 : slice.offsets.size();
+  if (given != rank)
+    return l.error(op, "a slice of " + std::to_string(rank) + " dimensions with " + std::to_string(given) + " offsets"), false;
+  return true;
+}
+
+}  // namespace
+
+void lower_local_alloc(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.result(), op);
+  if (!view) return;
+  int64_t bytes = view->buffer_bytes;
+  for (int64_t d : view->leading) bytes *= d;
+  const ir::Value* init = op.operand_of(0);
+  auto* alloc = l.make<Alloc>(static_cast<uint32_t>(l.reserve_shared(bytes, 128)), nullptr);
+  if (init) alloc->plan = l.make<MemPlan>(*view);
+  l.emit(run_local_alloc, op, alloc);
+}
+
+void lower_local_dealloc(Lowering& l, const ir::Op& op) { l.emit(run_nothing, op, {}, {}); }
+
+void lower_local_load(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  if (!view) return;
+  // In the order of memory, the result being a transposed view where that is not row-major: most uses want it so.
+  const bool lazy = view->leading.empty() && view->shape.size() <= kLazyRank;
+  auto* plan = l.make<MemPlan>(*view, lazy ? memory_order(*view) : std::vector<int>{});
+  l.emit(run_local_load, op, {l.slot(op.result())}, {l.slot(op.operand_of(0))}, l.make<Access>(plan, 0));
+}
+
+void lower_local_store(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.operand_of(1), op);
+  if (!view) return;
+  l.emit(run_local_store, op, {}, {l.slot(op.operand_of(0)), l.slot(op.operand_of(1))},
+         l.make<Access>(l.make<MemPlan>(*view), 1));
+}
+
+void lower_memdesc_index(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  if (!view) return;
+  if (view->leading.empty()) {
+    // The encoding covers the dimension: an index is a slice of one.
+    const auto& shape = op.operand_of(0)->type->shape;
+    if (shape.empty()) return l.error(op, "indexing a descriptor without dimensions");
+    return l.error(op, "indexing a dimension that the encoding covers is not supported");
+  }
+  l.emit(run_memdesc_index, op, l.make<Index>(view->leading[0], view->stride_of_leading(0)));
+}
+
+void lower_memdesc_subview(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.operand(0), op);
+  if (!view) return;
+  auto* slice = l.make<Slice>();
+  if (!static_slice(l, op, *view, *slice)) return;
+  l.emit(run_memdesc_slice, op, slice);
+}
+
+void lower_memdesc_subslice(Lowering& l, const ir::Op& op) { lower_memdesc_subview(l, op); }
+
+// Same place, other shape or encoding: the result's type tells how to read it.
+void lower_memdesc_trans(Lowering& l, const ir::Op& op) { l.alias(op.result(), l.slot(op.operand(0))); }
+void lower_memdesc_reshape(Lowering& l, const ir::Op& op) { l.alias(op.result(), l.slot(op.operand(0))); }
+
+void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
+  const MemView* from = mem_view(l, *op.operand(0), op);
+  const MemView* to = mem_view(l, *op.result(), op);
+  if (!from || !to) return;
+  l.emit(run_memdesc_reinterpret, op, l.make<Resize>(from->size, to->size));
+}
+
+namespace {
+void lower_gather(Lowering& l, const ir::Op& op, bool scatter) {
+  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  if (!view) return;
+  const auto* gather = l.make<Gather>(view, static_cast<int>(op.int_attr("axis", 0)), scatter);
+  if (!view->leading.empty() || gather->axis < 0 || gather->axis >= static_cast<int>(view->shape.size()))
+    return l.error(op, "gathering along a dimension that the encoding does not cover");
+  std::vector<Slot> operands, results;
+  for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
+  for (ir::Value& v : op.results) results.push_back(l.slot(&v));
+  l.emit(run_local_gather, op, results, operands, gather);
+}
+}  // namespace
+
+void lower_local_gather(Lowering& l, const ir::Op& op) { lower_gather(l, op, false); }
+void lower_local_scatter(Lowering& l, const ir::Op& op) { lower_gather(l, op, true); }
+
+}  // namespace triton_runner::tile

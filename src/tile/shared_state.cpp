@@ -1,0 +1,150 @@
+// Copies in flight and the barriers that they complete on.
+#include "shared_state.h"
+
+#include <cstring>
+
+namespace triton_runner::tile {
+
+SharedState& SharedState::of(Task& task) {
+  Program& program = *task.program;
+  if (!program.state) {
+    auto state = std::make_unique<SharedState>();
+    state->begin(program);
+    program.state = std::move(state);
+  }
+  return static_cast<SharedState&>(*program.state);
+}
+
+SharedState::~SharedState() {
+  for (Groups& g : groups_) {
+    drop(g.open);
+    for (auto& group : g.committed) drop(group);
+  }
+  for (Flight& f : flights_) drop(f.copies);
+}
+
+void SharedState::drop(std::vector<Copy>& copies) {
+  for (Copy& c : copies) pool_->release(c.data);
+  copies.clear();
+}
+
+void SharedState::begin(Program& program) {
+  pool_ = program.worker->pool;
+  for (Groups& g : groups_) {
+    drop(g.open);
+    for (auto& group : g.committed) drop(group);
+  }
+  for (Flight& f : flights_) drop(f.copies);
+  groups_.clear();
+  flights_.clear();
+  partitions.clear();
+  scratch_.clear();
+  scratch_ranges_.clear();
+  poison(program);
+}
+
+// Memory that nothing was stored to reads as NaN or -1, not as what the program before left there.
+void SharedState::poison(Program& program) {
+  const Code& code = *program.worker->launch->code;
+  if (program.shared && code.shared_bytes > 0) std::memset(program.shared_memory(), 0xff, code.shared_bytes);
+}
+
+SharedState::Groups& SharedState::groups(Task& task) {
+  for (Groups& g : groups_) {
+    if (g.task == &task) return g;
+  }
+  groups_.push_back({&task, {}, {}});
+  return groups_.back();
+}
+
+void SharedState::issue(Task& task, Copy copy) { groups(task).open.push_back(copy); }
+
+void SharedState::commit(Task& task) {
+  Groups& g = groups(task);
+  g.committed.push_back(std::move(g.open));
+  g.open.clear();
+}
+
+void SharedState::wait(Task& task, int64_t groups_left) {
+  Groups& g = groups(task);
+  while (static_cast<int64_t>(g.committed.size()) > groups_left) {
+    complete(task, g.committed.front());
+    g.committed.pop_front();
+  }
+}
+
+void SharedState::hand_over(Task& task, uint32_t barrier, int arrivals) {
+  Groups& g = groups(task);
+  Flight flight{barrier, {}, 0, arrivals};
+  for (auto& group : g.committed) flight.copies.insert(flight.copies.end(), group.begin(), group.end());
+  flight.copies.insert(flight.copies.end(), g.open.begin(), g.open.end());
+  g.committed.clear();
+  g.open.clear();
+  flights_.push_back(std::move(flight));
+}
+
+void SharedState::complete(Task& task, std::vector<Copy>& copies) {
+  for (Copy& c : copies) c.plan->write(task.program->shared_memory(), c.to, c.data->data());
+  drop(copies);
+}
+
+void SharedState::init_barrier(Task& task, uint32_t address, int64_t count) {
+  Mbarrier b{Mbarrier::kMagic, 0, static_cast<uint64_t>(count), static_cast<uint64_t>(count), 0};
+  std::memcpy(task.program->shared_memory() + address, &b, sizeof b);
+}
+
+Mbarrier* SharedState::barrier(Task& task, uint32_t address) {
+  auto* b = reinterpret_cast<Mbarrier*>(task.program->shared_memory() + address);
+  return b->magic == Mbarrier::kMagic ? b : nullptr;
+}
+
+void SharedState::copy_through_barrier(uint32_t address, Copy copy, int64_t bytes) {
+  flights_.push_back({address, {copy}, bytes, 0});
+}
+
+void SharedState::complete_copies(Task& task, uint32_t address) {
+  for (size_t i = 0; i < flights_.size();) {
+    if (flights_[i].barrier != address) {
+      i++;
+      continue;
+    }
+    complete(task, flights_[i].copies);
+    if (Mbarrier* b = barrier(task, address)) {
+      b->bytes -= flights_[i].bytes;
+      if (flights_[i].arrivals) {
+        arrive(*b, flights_[i].arrivals);
+      } else {
+        settle(*b);
+      }
+    }
+    flights_.erase(flights_.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
+void SharedState::arrive(Mbarrier& b, int64_t count) {
+  b.pending -= static_cast<uint64_t>(count) <= b.pending ? count : b.pending;
+  settle(b);
+}
+
+void SharedState::settle(Mbarrier& b) {
+  if (b.pending != 0 || b.bytes != 0) return;
+  b.phase ^= 1;
+  b.pending = b.expected;
+}
+
+std::byte* SharedState::scratch(int64_t bytes, int64_t alignment) {
+  auto& block = scratch_.emplace_back(new std::byte[bytes + alignment]());
+  auto at = reinterpret_cast<uint64_t>(block.get());
+  at = (at + alignment - 1) / alignment * alignment;
+  scratch_ranges_.emplace_back(at, at + bytes);
+  return reinterpret_cast<std::byte*>(at);
+}
+
+bool SharedState::in_scratch(uint64_t address, uint64_t bytes) const {
+  for (const auto& [begin, end] : scratch_ranges_) {
+    if (address >= begin && address <= end && bytes <= end - address) return true;
+  }
+  return false;
+}
+
+}  // namespace triton_runner::tile

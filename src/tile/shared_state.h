@@ -1,0 +1,86 @@
+// What a program keeps beside its values: mbarriers, copies in flight, scratch memory.
+//
+// Asynchronous copies read their source when they are issued and write shared memory when they complete: cp.async at
+// the async_wait that covers its group, a TMA copy at the first wait on its mbarrier. So a kernel that reads before it
+// waits sees what was there before.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "memdesc.h"
+
+namespace triton_runner::tile {
+
+// An mbarrier: the eight bytes in shared memory that the program's descriptor points to.
+struct Mbarrier {
+  static constexpr uint64_t kMagic = 0x5b;
+  uint64_t magic : 7;
+  uint64_t phase : 1;      // of the phase that is going on
+  uint64_t expected : 14;  // arrivals a phase
+  uint64_t pending : 14;   // arrivals that this phase still lacks
+  int64_t bytes : 28;      // of copies: expected minus arrived
+};
+static_assert(sizeof(Mbarrier) == 8);
+
+// Data on its way to shared memory. Owns a reference to `data`.
+struct Copy {
+  Buffer* data;
+  const MemPlan* plan;
+  MemDesc to;
+};
+
+class SharedState : public ProgramState {
+ public:
+  static SharedState& of(Task& task);
+  ~SharedState() override;
+  void begin(Program& program) override;
+
+  // ---- cp.async: groups of the task that issues them
+  void issue(Task& task, Copy copy);
+  void commit(Task& task);
+  void wait(Task& task, int64_t groups_left);
+  // The task's copies that are not complete arrive at a barrier together (cp.async.mbarrier.arrive).
+  void hand_over(Task& task, uint32_t barrier, int arrivals);
+
+  // ---- mbarriers; addresses are bytes of the arena. Null: there is no barrier at the address.
+  void init_barrier(Task& task, uint32_t address, int64_t count);
+  Mbarrier* barrier(Task& task, uint32_t address);
+  void copy_through_barrier(uint32_t address, Copy copy, int64_t bytes);
+  void complete_copies(Task& task, uint32_t address);
+  static void arrive(Mbarrier& barrier, int64_t count);
+  static void expect(Mbarrier& barrier, int64_t bytes) { barrier.bytes += bytes; }
+  static void settle(Mbarrier& barrier);  // the phase ends when nothing is missing
+
+  // ---- scratch in "global" memory, of the running program
+  std::byte* scratch(int64_t bytes, int64_t alignment);
+  bool in_scratch(uint64_t address, uint64_t bytes) const;
+
+  std::vector<Task*> partitions;  // of the warp specialization that is running
+
+ private:
+  struct Groups {
+    Task* task;
+    std::vector<Copy> open;
+    std::deque<std::vector<Copy>> committed;
+  };
+  struct Flight {
+    uint32_t barrier;
+    std::vector<Copy> copies;
+    int64_t bytes;
+    int arrivals;
+  };
+  Groups& groups(Task& task);
+  void complete(Task& task, std::vector<Copy>& copies);
+  void drop(std::vector<Copy>& copies);
+  void poison(Program& program);
+
+  BufferPool* pool_ = nullptr;
+  std::vector<Groups> groups_;
+  std::vector<Flight> flights_;
+  std::deque<std::unique_ptr<std::byte[]>> scratch_;
+  std::vector<std::pair<uint64_t, uint64_t>> scratch_ranges_;
+};
+
+}  // namespace triton_runner::tile
