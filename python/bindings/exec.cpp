@@ -255,7 +255,19 @@ void init_exec(nb::module_& m) {
       },
       nb::arg("text"), nb::arg("filename") = "", nb::arg("name") = "",
       "Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given).");
-  m.def("force_isa", &tile::force_isa, nb::arg("isa"),
+  m.def(
+      "kernel_names",
+      [](std::string text, std::string filename) {
+        ir::Module module = unwrap(ir::parse(std::move(text), std::move(filename)));
+        std::vector<std::string> names;
+        for (ir::Op* kernel : module.kernels()) {
+          const ir::Attr* name = kernel->attr("sym_name");
+          if (name) names.emplace_back(name->string);
+        }
+        return names;
+      },
+      nb::arg("text"), nb::arg("filename") = "", "The kernels (public functions) of a TTIR or TTGIR module, in its order.");
+  m.def("force_isa", [](const std::string& isa) { return tile::force_isa(isa); }, nb::arg("isa"),
         "Chooses the instruction set of the engine's kernels: avx512, avx2, portable; \"\" for the best. False if there is no such.");
   m.def("set_pretend_cuda", &set_pretend_cuda, nb::arg("on"),
         "Whether tensors on the CPU may say that they are on a CUDA device (--pretend-cuda).");

@@ -1,1 +1,52 @@
-"""Run a Triton kernel from any level of its compilation, and look inside it at every level."""
+"""Run a Triton kernel from any level of its compilation, and look inside it at every level.
+
+Importing opens no device. It puts an inert driver in Triton's place (if Triton is installed), which turns into the CPU
+or into Triton's own GPU driver when a kernel is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+
+# Public name: (module that has it, what it is).
+_NAMES = {
+    "jit": ("_jit", "in place of triton.jit: kernels from Python or from an artifact, on the CPU or a GPU"),
+    "autotune": ("_jit", "triton.autotune for such kernels"),
+    "load": ("_load", "a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source"),
+    "using": ("_settings", "context manager: device=, target=, level=, check=, mma=, threads=, timeout=, shared="),
+    "register_memory": ("_memory", "memory that kernels on the CPU may reach through pointers stored in memory"),
+    "DiagnosticError": ("_errors", "bad input, with file, line, column and notes (a ValueError)"),
+    "KernelTrap": ("_errors", "a fault of a kernel: kind, op, location, program, element, address (a RuntimeError)"),
+    "get_file_dir": ("_paths", "the folder of a file, for ttir_dir=get_file_dir(__file__)"),
+    "configure_jit_backend": ("_jit", "makes triton.jit this package's jit"),
+    "restore_jit_backend": ("_jit", "undoes configure_jit_backend"),
+    "configure_autotune_backend": ("_jit", "makes triton.autotune this package's autotune"),
+    "restore_autotune_backend": ("_jit", "undoes configure_autotune_backend"),
+}
+# Public modules, loaded when they are first touched.
+_MODULES = ("color_print", "ir", "testing", "torch_utils")
+
+__all__ = sorted([*_NAMES, *_MODULES])
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str):
+    if name in _NAMES:
+        value = getattr(importlib.import_module(f"triton_runner.{_NAMES[name][0]}"), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"triton_runner.{name}")
+    else:
+        raise AttributeError(f"module 'triton_runner' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])
+
+
+if importlib.util.find_spec("triton") is not None:
+    from triton_runner import _driver
+
+    _driver.register()

@@ -1,0 +1,40 @@
+"""Arrays that Triton does not know (NumPy, DLPack) as the objects that it takes: data_ptr() and dtype."""
+
+from __future__ import annotations
+
+from triton_runner._errors import fail
+
+
+class ArrayArgument:
+    """An array with the two names that Triton asks tensors for; everything else is the array's own."""
+
+    def __init__(self, base, address: int, dtype: str):
+        self.base = base
+        self.dtype = dtype
+        self._address = address
+
+    def data_ptr(self) -> int:
+        return self._address
+
+    def __getattr__(self, name):
+        return getattr(self.base, name)
+
+
+def wrap(name: str, value):
+    """The value as Triton takes it. Errors: an array that is not contiguous."""
+    if hasattr(value, "data_ptr") or not hasattr(value, "__array_interface__"):
+        if not hasattr(value, "data_ptr") and hasattr(value, "__dlpack__"):
+            import numpy
+
+            return wrap(name, numpy.from_dlpack(value))
+        return value
+    import numpy
+
+    if not isinstance(value, numpy.ndarray):
+        return value  # a scalar
+    if not value.flags.c_contiguous:
+        raise fail(
+            f"argument '{name}' is a NumPy array that is not contiguous: shape {value.shape}, strides {value.strides} bytes",
+            f"pass numpy.ascontiguousarray({name}), or a tensor of PyTorch with its strides as arguments",
+        )
+    return ArrayArgument(value, value.__array_interface__["data"][0], str(value.dtype))

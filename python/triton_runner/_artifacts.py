@@ -1,0 +1,358 @@
+"""Kernels that enter as artifacts: found, described, compiled onward where the level that executes lies below, launched."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+from pathlib import Path
+
+from triton_runner import _core, _driver, _messages, _settings
+from triton_runner._errors import fail
+from triton_runner._keywords import Entry
+from triton_runner._launch import cpu_options
+
+_TEXT = ("ttir", "ttgir", "llir", "ptx", "amdgcn")
+
+
+@dataclasses.dataclass(frozen=True)
+class Artifact:
+    """The text or bytes of a kernel at one level, and what it and its metadata say about it."""
+
+    level: str
+    source: str | bytes
+    path: str  # "" for a text
+    description: dict
+
+    @property
+    def name(self) -> str:
+        return self.description["name"]
+
+    @property
+    def label(self) -> str:
+        return self.path or f"<{self.level}>"
+
+
+def _read(path: str, keyword: str, binary: bool):
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise fail(f"{keyword}: cannot read {path}: {error.strerror}") from None
+    if binary:
+        return data
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise fail(f"{path} is no text: byte {error.start} is not UTF-8", "a binary artifact has a keyword of its own") from None
+
+
+def _metadata_text(path: str, metadata_json: str | None) -> str:
+    if metadata_json is None:
+        found = _core.artifact.find_metadata(path) if path else ""
+        return _read(found, "metadata", False) if found else ""
+    if metadata_json.lstrip().startswith("{"):
+        return metadata_json
+    return _read(metadata_json, "metadata_json", False)
+
+
+def describe(level: str, source, path: str, name: str, metadata_json: str | None) -> Artifact:
+    """The artifact with its description. Errors: malformed, no such kernel, metadata that contradicts it."""
+    metadata = _metadata_text(path, metadata_json)
+    description = _core.artifact.describe(source, level, name, metadata, path or f"<{level}>")
+    for warning in description["warnings"]:
+        _warn(warning)
+    return Artifact(level, source, path, description)
+
+
+def _warn(text: str) -> None:
+    import warnings
+
+    warnings.warn(text, RuntimeWarning, stacklevel=5)
+
+
+def is_text_itself(value: str) -> bool:
+    """A text has several lines; a path has one."""
+    return "\n" in value
+
+
+_opened: dict = {}
+
+
+def open_entry(entry: Entry, name: str) -> Artifact:
+    """The artifact that a launch's keyword names; the same one again while its file is unchanged."""
+    if entry.form == "src" and is_text_itself(entry.value):
+        key = (entry, name)
+        if key not in _opened:
+            _opened[key] = (None, describe(entry.level, entry.value, "", name, entry.metadata_json))
+        return _opened[key][1]
+    key = (entry, name)
+    cached = _opened.get(key)
+    if cached is not None and cached[0] == _stamp(cached[1].path):
+        return cached[1]
+    if entry.form == "dir":
+        path = _core.artifact.find(entry.value, name, entry.level)
+    else:
+        path = entry.value
+    source = _read(path, entry.keyword, entry.level not in _TEXT)
+    artifact = describe(entry.level, source, path, name, entry.metadata_json)
+    _opened[key] = (_stamp(path), artifact)
+    return artifact
+
+
+def _stamp(path: str):
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+class ArtifactKernel:
+    """A kernel that entered as an artifact, ready to run: what a launch and load() return.
+
+    As Triton's CompiledKernel: name, asm (levels behind the entry compile when asked for), metadata, n_regs, n_spills,
+    and kernel[grid](*args). params: names and types as the artifact spells them.
+    """
+
+    def __init__(self, artifact: Artifact, kernel: _core.Kernel, asm: dict, target: str, device: str):
+        from triton_runner._lazy import LazyAsm, levels_behind
+
+        self.name = artifact.name
+        self.artifact = artifact
+        self.function = kernel
+        self.level = kernel.level
+        self.target = target
+        self.device = device
+        self.params = kernel.params
+        self.asm = LazyAsm(asm, levels_behind(target, artifact.level) if target else (), self._complete)
+        self.hash = hashlib.sha256(_bytes(artifact.source)).hexdigest()
+        self._completed: dict = {}
+
+    def _complete(self, to: str):
+        from triton_runner._pipeline.stages import compile_onward
+
+        if to not in self._completed:
+            self._completed[to] = compile_onward(self.artifact.source, self.artifact.level, to, self.target,
+                                                 compile_options(self.artifact), self.artifact.label)  # fmt: skip
+        return self._completed[to]
+
+    @property
+    def metadata(self):
+        """Triton's metadata of the kernel, as far as its file or the artifact tells."""
+        from types import SimpleNamespace
+
+        said = {k: v for k, v in self.artifact.description.items() if k not in ("metadata", "warnings", "missing", "params")}
+        return SimpleNamespace(**{**said, **(self.artifact.description.get("metadata") or {})})
+
+    def _resources(self):
+        from triton_runner._pipeline.stages import binary_level
+
+        level = binary_level(self.target)
+        return _core.artifact.describe(self.asm[level], level, self.name, "", f"<{level}>")
+
+    @property
+    def n_regs(self) -> int:
+        return self._resources()["n_regs"] or 0
+
+    @property
+    def n_spills(self) -> int:
+        return self._resources()["n_spills"] or 0
+
+    def launch(self, grid, named) -> None:
+        """Launches with (name, value) pairs; waits for it on the CPU."""
+        settings = _settings.current()
+        if self.device == "cpu":
+            self.function.launch(grid, named, cpu_options(settings))
+        else:
+            from triton_runner import _gpu
+
+            options = _core.Options()
+            options.device = self.device
+            options.shared = settings.shared
+            options.stream = _gpu.current_stream()
+            self.function.launch(grid, named, options)
+
+    def __getitem__(self, grid):
+        """kernel[grid](*args): the parameters of the artifact, in order; grid is a tuple."""
+
+        def runner(*args, **kwargs):
+            names = [param.name for param in self.params]
+            unknown = [name for name in kwargs if name not in names]
+            if unknown:
+                raise fail(f"kernel '{self.name}' has no parameter {unknown[0]!r}", f"its parameters: {', '.join(names)}")
+            rest = names[len(args) :]
+            named = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]
+            named += [(name, kwargs[name]) for name in rest if name in kwargs]
+            self.launch(grid, named)
+            return self
+
+        return runner
+
+    def __repr__(self):
+        return f"<kernel {self.name} ({self.level}, {self.target or 'any target'}) on {self.device}>"
+
+
+def _bytes(source) -> bytes:
+    return source if isinstance(source, bytes) else source.encode()
+
+
+def compile_options(artifact: Artifact, **more) -> dict:
+    """Compile options for the stages behind an artifact: its metadata's, what its IR says, then the caller's."""
+    options = dict(artifact.description.get("metadata") or {})
+    for name in ("num_warps", "num_ctas"):
+        if artifact.description.get(name) is not None:
+            options[name] = artifact.description[name]
+    options.update({name: value for name, value in more.items() if value is not None})
+    return options
+
+
+def _check_level(artifact: Artifact, wanted: str, order: tuple) -> None:
+    if wanted and wanted in order and order.index(wanted) < order.index(artifact.level):
+        raise fail(
+            f"level={wanted!r} was asked for, and the kernel enters at {artifact.level}: execution cannot go back",
+            f"leave level= out, or give the kernel at {wanted}",
+        )
+
+
+def _check_target(artifact: Artifact, wanted: str) -> str:
+    said = artifact.description.get("target") or ""
+    if said and wanted and said != wanted and artifact.level != "ttir":
+        raise fail(
+            f"{artifact.label} was compiled for {said}, and target={wanted!r} was asked for",
+            "compile the kernel for that target, or leave target= out",
+        )
+    return wanted or said
+
+
+_ORDER = ("ttir", "ttgir", "llir", "ptx", "amdgcn", "cubin", "hsaco")
+_executables: dict = {}
+
+
+def executable(artifact: Artifact, **options) -> ArtifactKernel:
+    """The artifact loaded on the device of the settings in force, compiled onward where that is needed."""
+    settings = _settings.current()
+    device = _driver.resolved_device()
+    key = (id(artifact), device, settings.level, settings.target, tuple(sorted(options.items())))
+    if key not in _executables:
+        make = _on_cpu if device == "cpu" else _on_gpu
+        _executables[key] = (artifact, make(artifact, settings, device, options))
+    return _executables[key][1]
+
+
+def _on_cpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
+    if artifact.level not in _settings.CPU_LEVELS:
+        raise fail(
+            f"{artifact.label}: the CPU executes {' and '.join(_settings.CPU_LEVELS)}, not {artifact.level}",
+            "run it on a GPU (device=\"cuda\"), or give the kernel's ttir or ttgir",
+        )
+    _check_level(artifact, settings.level, _ORDER)
+    target = _check_target(artifact, settings.target)
+    level = settings.level if settings.level in _settings.CPU_LEVELS else artifact.level
+    if settings.level and settings.level not in (*_settings.CPU_LEVELS, "python"):
+        raise fail(f"level {settings.level!r} is not executed on the CPU",
+                   f"the CPU executes {' and '.join(_settings.CPU_LEVELS)}")  # fmt: skip
+    asm = {artifact.level: artifact.source}
+    if level != artifact.level:
+        target = target or _settings.DEFAULT_TARGET
+        asm |= compiled(artifact, level, target, options)
+    kernel = _core.load_tile(asm[level], artifact.label if level == artifact.level else f"{artifact.name}.{level}",
+                             artifact.name)  # fmt: skip
+    return ArtifactKernel(artifact, kernel, asm, target or kernel.target or _settings.DEFAULT_TARGET, device)
+
+
+def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
+    from triton_runner import _gpu
+    from triton_runner._lazy import LEVELS_OF
+
+    _check_level(artifact, settings.level, _ORDER)
+    here = _gpu.current_target()
+    target = _check_target(artifact, settings.target) or here
+    if target.split(":")[0] != device:
+        raise fail(f"{artifact.label} was compiled for {target}, and the device here is {here}")
+    levels = LEVELS_OF[device]
+    # Code for an older architecture runs through the driver's own compiler of PTX; a cubin is for its architecture.
+    load_level = levels[-1] if target == here or device == "hip" else "ptx"
+    if levels.index(artifact.level) > levels.index(load_level):
+        load_level = artifact.level
+    asm = {artifact.level: artifact.source}
+    description = artifact.description
+    if load_level != artifact.level:
+        asm |= compiled(artifact, load_level, target, options)
+        metadata = asm.pop("metadata")
+        description = _core.artifact.describe(asm[load_level], load_level, artifact.name, metadata, f"{artifact.name}.{load_level}")
+    kernel = _gpu.load(asm[load_level], {**description, "level": load_level}, _gpu.current_device())
+    return ArtifactKernel(artifact, kernel, asm, target, device)
+
+
+def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
+    """The levels behind the artifact up to `to` (and "metadata", a JSON text), from Triton's cache or its stages."""
+    import triton
+    from triton.runtime.cache import get_cache_manager
+
+    from triton_runner._pipeline.stages import compile_onward
+
+    given = compile_options(artifact, **options)
+    text = json.dumps([triton.__version__, artifact.level, to, target, given], default=str, sort_keys=True)
+    manager = get_cache_manager(hashlib.sha256(text.encode() + _bytes(artifact.source)).hexdigest())
+    group_name = f"{artifact.name}.json"
+    folder = getattr(manager, "cache_dir", "the cache")
+    with _messages.always_compile_by_default():
+        if os.environ.get("TRITON_ALWAYS_COMPILE", "0") != "1":
+            group = manager.get_group(group_name) or {}
+            if f"{artifact.name}.{to}" in group:
+                _messages.kernel_saved(folder, cache_hit=True)
+                files = {Path(p).suffix[1:]: Path(p) for p in group.values()}
+                asm = {level: p.read_text() if level in _TEXT else p.read_bytes() for level, p in files.items() if level != "json"}
+                return {**asm, "metadata": files["json"].read_text()}
+        made = compile_onward(artifact.source, artifact.level, to, target, given, artifact.label)
+        metadata = json.dumps(made.metadata, default=_jsonable)
+        files = {**{f"{artifact.name}.{level}": value for level, value in made.asm.items()}, group_name: metadata}
+        manager.put_group(group_name, {
+            name: manager.put(value, name, binary=isinstance(value, bytes)) for name, value in files.items()})  # fmt: skip
+        _messages.kernel_saved(folder, cache_hit=False)
+    return {**made.asm, "metadata": metadata}
+
+
+def _jsonable(value):
+    return vars(value) if hasattr(value, "__dict__") else str(value)
+
+
+def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKernel:
+    """A launch of a Python kernel that enters as an artifact: Python gives the parameters' names and the grid's meta."""
+    artifact = open_entry(entry, function.__name__)
+    params = {name: value for name, value in kwargs.items() if name in function.arg_names}
+    options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
+    _check_options(options)
+    kernel = executable(artifact, **{k: v for k, v in options.items() if k in ("num_warps", "num_ctas", "num_stages")})
+    if warmup:
+        return kernel
+    bound = _bind(function, args, params)
+    if callable(grid):
+        grid = grid(bound)
+    constexprs = {param.name for param in function.params if param.is_constexpr}
+    kernel.launch(tuple(grid) if isinstance(grid, list) else grid,
+                  [(name, value) for name, value in bound.items() if name not in constexprs])  # fmt: skip
+    return kernel
+
+
+def _check_options(options: dict) -> None:
+    from triton_runner._pipeline.stages import option_names
+
+    for name in options:
+        if name not in option_names(_settings.current().target or _settings.DEFAULT_TARGET):
+            raise fail(f"keyword argument {name!r} is neither a parameter of the kernel nor an option")
+
+
+def _bind(function, args, params) -> dict:
+    """Arguments by parameter name, defaults applied; constexprs may be left out, as the artifact holds them."""
+    try:
+        bound = function.signature.bind_partial(*args, **params)
+    except TypeError as error:
+        raise fail(f"kernel '{function.__name__}': {error}", f"its parameters: {', '.join(function.arg_names)}") from None
+    bound.apply_defaults()
+    missing = [p.name for p in function.params if p.name not in bound.arguments and not p.is_constexpr]
+    if missing:
+        raise fail(f"kernel '{function.__name__}': missing argument {missing[0]!r}",
+                   f"its parameters: {', '.join(function.arg_names)}")  # fmt: skip
+    return dict(bound.arguments)

@@ -1,0 +1,273 @@
+"""The driver that Triton asks for its device: inert until first use, then the CPU or Triton's own GPU driver."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import time
+import types
+
+from triton_runner import _settings
+from triton_runner._errors import fail
+from triton_runner._pipeline.versions import installed
+
+# Dynamic shared memory that a block may ask for, by target; used for device properties only.
+_SHARED = {"75": 65536, "80": 166912, "86": 101376, "89": 101376, "90": 232448, "100": 232448, "103": 232448,
+           "120": 101376, "121": 101376}  # fmt: skip
+
+
+class LazyDriver:
+    """Stands in triton.runtime.driver. Every use goes to the driver of the settings in force."""
+
+    def __init__(self, own):
+        self.__dict__["_own"] = own
+
+    def __getattr__(self, name):
+        return getattr(_resolve(self), name)
+
+    def __setattr__(self, name, value):
+        setattr(_resolve(self), name, value)
+
+    def __repr__(self):
+        return "<triton_runner's lazy driver>"
+
+
+def _resolve(lazy):
+    device = resolved_device()
+    if device == "cpu":
+        return cpu_driver()
+    own = lazy._own
+    return own() if callable(own) else own
+
+
+@functools.cache
+def gpu() -> str | None:
+    """ "cuda" or "hip" if this machine has such a device, else None. Asks the driver library once."""
+    from triton_runner import _gpu
+
+    return _gpu.available()
+
+
+def resolved_device() -> str:
+    """ "cpu", "cuda" or "hip": the device of the settings in force."""
+    device = _settings.current().device
+    if device == "auto":
+        return gpu() or "cpu"
+    if device != "cpu" and gpu() != device:
+        raise fail(
+            f"device {device!r} was asked for, and this machine has no such device",
+            "TRITON_RUNNER_DEVICE=cpu (or device=\"cpu\") runs on the CPU",
+        )
+    return device
+
+
+def cpu_target() -> tuple[str, str]:
+    """("cuda:90", "ttir"): what the CPU compiles for, and the level that it executes."""
+    settings = _settings.current()
+    level = settings.level or "ttir"
+    if level == "python":
+        level = "ttir"
+    if level not in _settings.CPU_LEVELS:
+        raise fail(
+            f"level {level!r} is not executed on the CPU",
+            f"the CPU executes {' and '.join(_settings.CPU_LEVELS)}; the other levels run on a GPU",
+        )
+    return settings.target or _settings.DEFAULT_TARGET, level
+
+
+class _Event:
+    """torch.cuda.Event on the CPU's clock: launches have finished when they return."""
+
+    def __init__(self, *args, **kwargs):
+        self.seconds = 0.0
+
+    def record(self, stream=None):
+        self.seconds = time.perf_counter()
+
+    def synchronize(self):
+        pass
+
+    def wait(self, stream=None):
+        pass
+
+    def query(self):
+        return True
+
+    def elapsed_time(self, end):
+        """Milliseconds; never 0, as benchmarks divide by it."""
+        return max((end.seconds - self.seconds) * 1e3, 1e-6)
+
+
+class _Stream:
+    cuda_stream = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+    def synchronize(self):
+        pass
+
+    def wait_stream(self, stream):
+        pass
+
+
+class _DeviceInterface(types.SimpleNamespace):
+    """The part of torch.cuda that Triton's benchmarking uses."""
+
+    def __init__(self):
+        super().__init__(
+            Event=_Event,
+            synchronize=lambda device=None: None,
+            current_device=lambda: 0,
+            set_device=lambda device: None,
+            current_stream=lambda device=None: _Stream(),
+            default_stream=lambda device=None: _Stream(),
+            Stream=_Stream,
+            stream=lambda stream: _Stream(),
+        )
+
+
+class _Utils:
+    """What Triton keeps in a C extension for its GPU drivers."""
+
+    def get_device_properties(self, device=None):
+        arch = cpu_target()[0].split(":")[1]
+        return {
+            "max_shared_mem": _SHARED.get(arch, 65536 if arch.startswith("gfx") else 101376),
+            "max_num_regs": 65536,
+            "multiprocessor_count": len(os.sched_getaffinity(0)),
+            "warpSize": 64 if arch.startswith("gfx9") else 32,
+            "sm_clock_rate": 1000000,
+            "mem_clock_rate": 1000000,
+            "mem_bus_width": 64,
+            "max_threads_per_sm": 2048,
+            "arch": arch,
+        }
+
+    def unload_module(self, module):
+        pass
+
+    def set_printf_fifo_size(self, size):
+        pass
+
+    def fill_1d_tma_descriptor(self, address, dim, block, element_size, out):
+        _write_descriptor(out, address, [dim], [block], element_size)
+
+    def fill_2d_tma_descriptor(self, address, dim1, dim0, block1, block0, element_size, out):
+        _write_descriptor(out, address, [dim1, dim0], [block1, block0], element_size)
+
+
+def _write_descriptor(out, address, shape, block, element_size):
+    """The 128 bytes of an old release's descriptor, in the form that the engines read: see exec/tensor_map.h."""
+    from triton_runner import _core
+
+    _core.write_tensor_map(out, address, shape, block, element_size)
+
+
+@functools.cache
+def cpu_driver():
+    """The CPU as Triton's device. Making it puts our backends and kernel class in Triton's place."""
+    from triton.backends.driver import DriverBase
+
+    from triton_runner import testing
+    from triton_runner._pipeline import backend, kernel
+
+    backend.install()
+    kernel.install()
+
+    class CpuDriver(DriverBase):
+        launcher_cls = None  # our CompiledKernel makes its own
+
+        def __init__(self):
+            self.utils = _Utils()
+            self._devices = {}
+
+        @classmethod
+        def is_active(cls):
+            return True
+
+        def get_current_target(self):
+            return backend.make_target(*cpu_target())
+
+        def get_current_device(self):
+            # Triton's caches are keyed by the device: each (target, level) is one.
+            return self._devices.setdefault(cpu_target(), len(self._devices))
+
+        def set_current_device(self, device):
+            pass
+
+        def get_current_stream(self, device=None):
+            return 0
+
+        def get_device_capability(self, device=None):
+            kind, arch = cpu_target()[0].split(":")
+            return divmod(int(arch), 10) if kind == "cuda" else (9, 4)
+
+        def get_active_torch_device(self):
+            import torch
+
+            return torch.device("cuda", 0) if sys.modules.get("triton_runner._pretend_cuda") else torch.device("cpu")
+
+        def get_device_interface(self):
+            return _DeviceInterface()
+
+        def map_python_to_cpp_type(self, ty):
+            return "void*" if ty.startswith("*") else ty
+
+        def get_benchmarker(self):
+            return testing.do_bench
+
+        def get_empty_cache_for_benchmark(self):
+            return types.SimpleNamespace(zero_=lambda: None)
+
+        def clear_cache(self, cache):
+            pass
+
+        def assemble_tensormap_to_arg(self, tensormaps_info, args):
+            return args
+
+        def allocate_default_profile_scratch(self, size, alignment, stream):
+            return None
+
+    return CpuDriver()
+
+
+def register() -> None:
+    """Puts the lazy driver in Triton's place; opens nothing. A driver that is already in use stays the default's own."""
+    from triton.runtime import driver as config
+
+    default_field, active_field = installed().driver_fields
+    before = getattr(config, default_field)
+    if isinstance(before, LazyDriver):
+        return
+    if before is None:
+        own = functools.cache(sys.modules["triton.runtime.driver"]._create_driver)
+    else:
+        own = before
+    lazy = LazyDriver(own)
+    active = getattr(config, active_field)
+    setattr(config, default_field, lazy)
+    if active is None or active is before:
+        setattr(config, active_field, lazy)
+    if not installed().benchmarker_from_driver:
+        _route_benchmarks()
+
+
+def _route_benchmarks() -> None:
+    """3.0 and 3.1 import one benchmark function for every device: CUDA's. On the CPU it is ours."""
+    import triton.runtime.autotuner as autotuner
+
+    own = autotuner.do_bench
+
+    def do_bench(fn, **options):
+        if resolved_device() != "cpu":
+            return own(fn, **options)
+        from triton_runner import testing
+
+        return testing.do_bench(fn, **options)
+
+    autotuner.do_bench = do_bench

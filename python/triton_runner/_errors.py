@@ -1,0 +1,43 @@
+"""The two exceptions of the package: bad input, and a fault of the kernel itself."""
+
+from __future__ import annotations
+
+
+class DiagnosticError(ValueError):
+    """Bad input: what is wrong, where (file, line, column; 0 where not known), and notes on what to do next."""
+
+    def __init__(self, text: str, *, message: str = "", file: str = "", line: int = 0, column: int = 0, notes=()):
+        super().__init__(text)
+        self.message = message or text
+        self.file = file
+        self.line = line
+        self.column = column
+        self.notes = list(notes)
+
+
+class KernelTrap(RuntimeError):
+    """A fault of a running kernel: kind, kernel, op, file:line:column of the source, program, element, address."""
+
+    def __init__(self, text: str, *, kind: str = "", kernel: str = "", op: str = "", message: str = "", file: str = "",
+                 line: int = 0, column: int = 0, program=(-1, -1, -1), element=(), address: int = 0, nearest: str = "",
+                 notes=()):  # fmt: skip
+        super().__init__(text)
+        self.kind = kind
+        self.kernel = kernel
+        self.op = op
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+        self.location = f"{file}:{line}:{column}" if file else ""
+        self.program = tuple(program)
+        self.element = tuple(element)
+        self.address = address
+        self.nearest = nearest
+        self.notes = list(notes)
+
+
+def fail(message: str, *notes: str) -> DiagnosticError:
+    """A DiagnosticError without a place in a text, worded as the core words its own; raise what it returns."""
+    return DiagnosticError("\n".join([f"error: {message}", *(f"note: {note}" for note in notes)]), message=message,
+                           notes=notes)  # fmt: skip

@@ -1,0 +1,189 @@
+"""triton_runner.jit: triton.jit with artifacts as entries, and the device, target and level to run at as keywords."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from pathlib import Path
+
+import triton
+from triton.runtime.cache import get_cache_manager
+from triton.runtime.jit import JITFunction as TritonJITFunction
+
+from triton_runner import _arrays, _driver, _keywords, _messages
+from triton_runner._errors import fail
+
+
+class _Compile:
+    """JITFunction.compile, which Triton assigns, wrapped: always compiling is the default, and the place is said."""
+
+    def __get__(self, function, owner=None):
+        if function is None:
+            return self
+        own = function.__dict__["_triton_compile"]
+
+        def compile(*args, **kwargs):
+            started = time.time_ns()
+            with _messages.always_compile_by_default():
+                kernel = own(*args, **kwargs)
+            folder = getattr(get_cache_manager(kernel.hash), "cache_dir", None)
+            if folder:
+                # A cache hit leaves the metadata file as it was.
+                written = max((f.stat().st_mtime_ns for f in Path(folder).glob("*.json")), default=started)
+                _messages.kernel_saved(folder, cache_hit=written < started)
+            return kernel
+
+        return compile
+
+    def __set__(self, function, value):
+        function.__dict__["_triton_compile"] = value
+
+
+class JITFunction(TritonJITFunction):
+    """A kernel as triton.jit makes it, which also takes triton_runner's keywords at launch."""
+
+    compile = _Compile()
+
+    def run(self, *args, grid, warmup, **kwargs):
+        """Compiles (or loads) and, unless warmup, launches. Returns what Triton returns: a compiled kernel."""
+        request = _keywords.take(kwargs, self.arg_names)
+        with _keywords.apply(request, strict_grid=True):
+            args = tuple(_arrays.wrap(self._name_of(i), value) for i, value in enumerate(args))
+            kwargs = {name: _arrays.wrap(name, value) for name, value in kwargs.items()}
+            if request is not None and request.entry is not None:
+                from triton_runner import _artifacts
+
+                return _artifacts.run(self, request.entry, args, kwargs, grid, warmup)
+            _driver.resolved_device()  # a device that is not there is said before Triton looks for one
+            try:
+                return super().run(*args, grid=grid, warmup=warmup, **kwargs)
+            except TypeError as error:
+                if "dynamic_func()" not in str(error):
+                    raise
+                raise fail(
+                    f"kernel '{self.__name__}': {str(error).replace('dynamic_func() ', '')}",
+                    f"its parameters: {', '.join(self.arg_names)}",
+                ) from None
+
+    def warmup(self, *args, grid=(1,), **kwargs):
+        """Compiles without launching; takes dtypes in place of tensors."""
+        request = _keywords.take(kwargs, self.arg_names)
+        if request is not None and request.entry is not None:
+            from triton_runner import _artifacts
+
+            with _keywords.apply(request):
+                return _artifacts.run(self, request.entry, args, kwargs, grid, True)
+        with _keywords.apply(request):
+            return super().warmup(*args, grid=grid, **kwargs)
+
+    def _name_of(self, position: int) -> str:
+        return self.arg_names[position] if position < len(self.arg_names) else f"#{position}"
+
+    def __repr__(self):
+        return f"triton_runner.JITFunction({self.fn.__module__}:{self.fn.__qualname__})"
+
+
+def _innermost(function):
+    while function is not None and not isinstance(function, TritonJITFunction):
+        function = getattr(function, "fn", None)
+    return function
+
+
+def _take_keywords_first(cls) -> None:
+    """Autotuner and Heuristics pass all keywords on: ours are taken out before they see them, for our kernels only."""
+    for name in ("run", "warmup"):
+        own = cls.__dict__.get(name)
+        if own is None or hasattr(own, "triton_runner"):
+            continue
+
+        def method(self, *args, _own=own, **kwargs):
+            inner = _innermost(self)
+            if not isinstance(inner, JITFunction):
+                return _own(self, *args, **kwargs)
+            request = _keywords.take(kwargs, inner.arg_names)
+            if request is None:
+                return _own(self, *args, **kwargs)
+            if request.entry is not None:
+                kwargs[request.entry.keyword] = request.entry.value
+                if request.entry.metadata_json is not None:
+                    kwargs["metadata_json"] = request.entry.metadata_json
+            with _keywords.apply(request):
+                return _own(self, *args, **kwargs)
+
+        functools.update_wrapper(method, own)
+        method.triton_runner = True
+        setattr(cls, name, method)
+
+
+@functools.cache
+def _prepare_wrappers() -> None:
+    from triton.runtime.autotuner import Autotuner, Heuristics
+
+    _take_keywords_first(Autotuner)
+    _take_keywords_first(Heuristics)
+
+
+def _interpreting() -> bool:
+    knobs = getattr(triton, "knobs", None)
+    return knobs.runtime.interpret if knobs else os.environ.get("TRITON_INTERPRET", "0") == "1"
+
+
+def jit(fn=None, **options):
+    """In place of triton.jit, with every option that it takes. A launch then also takes:
+
+    ttir_dir=, ttgir_dir=, llir_dir=, ptx_dir=, cubin_dir=, amdgcn_dir=, hsaco_dir=: a folder that holds
+    <kernel>.<level> (or a Triton cache directory); ttir_src=, ttgir_src=, llir_src=, ptx_src=, amdgcn_src=: a path or
+    the text itself; metadata_json=: the artifact's metadata file, where it is not beside it;
+    device=, target=, level=, check=, mma=, shared=: see using().
+    A kernel's own parameter of one of these names wins. Raises DiagnosticError for bad input and KernelTrap for a fault
+    of the kernel.
+    """
+
+    def decorate(function):
+        if _interpreting():
+            return _originals.get("jit", triton.jit)(function, **options)
+        _prepare_wrappers()
+        return JITFunction(function, **options)
+
+    return decorate if fn is None else decorate(fn)
+
+
+_originals: dict = {}
+
+
+def configure_jit_backend() -> None:
+    """From here on triton.jit is triton_runner.jit, for programs that cannot be edited."""
+    _replace("jit", jit)
+
+
+def restore_jit_backend() -> None:
+    """Undoes configure_jit_backend()."""
+    _restore("jit")
+
+
+def autotune(*args, **kwargs):
+    """triton.autotune, whose kernels take triton_runner's keywords too."""
+    _prepare_wrappers()
+    return _originals.get("autotune", triton.autotune)(*args, **kwargs)
+
+
+def configure_autotune_backend() -> None:
+    """From here on triton.autotune is triton_runner.autotune."""
+    _replace("autotune", autotune)
+
+
+def restore_autotune_backend() -> None:
+    """Undoes configure_autotune_backend()."""
+    _restore("autotune")
+
+
+def _replace(name: str, ours) -> None:
+    if name not in _originals:
+        _originals[name] = getattr(triton, name)
+        setattr(triton, name, ours)
+
+
+def _restore(name: str) -> None:
+    if name in _originals:
+        setattr(triton, name, _originals.pop(name))

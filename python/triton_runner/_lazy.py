@@ -1,0 +1,37 @@
+"""Texts by level, where a level that nobody has compiled yet is compiled when it is first asked for."""
+
+from __future__ import annotations
+
+LEVELS_OF = {"cuda": ("ttir", "ttgir", "llir", "ptx", "cubin"), "hip": ("ttir", "ttgir", "llir", "amdgcn", "hsaco")}
+
+
+def levels_behind(target: str, level: str) -> tuple:
+    """The levels that compilation for a target ("cuda:90") reaches from `level`."""
+    levels = LEVELS_OF[target.split(":")[0]]
+    return levels[levels.index(level) + 1 :] if level in levels else ()
+
+
+class LazyAsm(dict):
+    """The texts by level; a level of `later` runs Triton's stages (complete(level).asm) when it is first asked for."""
+
+    def __init__(self, present: dict, later: tuple, complete):
+        super().__init__(present)
+        self._later = later
+        self._complete = complete
+
+    def __missing__(self, key):
+        if key in self._later:
+            self.update({k: v for k, v in self._complete(key).asm.items() if k not in self.keys()})
+            return self[key]
+        if key == "sass" and "cubin" in self:
+            from triton.tools.disasm import get_sass
+
+            self[key] = get_sass(self["cubin"])
+            return self[key]
+        raise KeyError(f"no level {key!r}; levels: {', '.join([*self, *self._later])}")
+
+    def __contains__(self, key):
+        return super().__contains__(key) or key in self._later
+
+    def get(self, key, default=None):
+        return self[key] if key in self else default

@@ -1,0 +1,42 @@
+"""triton_runner.load: a kernel from an artifact alone, without its Python source."""
+
+from __future__ import annotations
+
+import os
+
+from triton_runner import _artifacts, _settings
+from triton_runner._errors import fail
+
+_LEVELS = ("ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco")
+# What tells the level of a text that comes without a file name.
+_MARKS = (("ttgir", '"ttg.'), ("ttgir", '"triton_gpu.'), ("ttir", "tt.func"), ("llir", "target triple"), ("ptx", ".entry"),
+          ("amdgcn", ".amdgcn_target"))  # fmt: skip
+
+
+def _level_of_text(text: str) -> str:
+    for level, mark in _MARKS:
+        if mark in text:
+            return level
+    raise fail("the text is no TTIR, TTGIR, LLIR, PTX or AMDGCN", "give a file whose name ends in its level")
+
+
+def load(source, metadata=None, device: str = "cpu", *, name: str = "", target: str = "", level: str = ""):
+    """The kernel of a file (*.ttir, *.ttgir, *.llir, *.ptx, *.cubin, *.amdgcn, *.hsaco) or of a text; metadata: its JSON
+    file or text where it is not beside it; name: which kernel, where there are several; level: the one that executes.
+
+    Returns a kernel: kernel[grid](*args), kernel.params, .asm, .metadata. Raises DiagnosticError.
+    """
+    text = os.fspath(source)
+    metadata = None if metadata is None else os.fspath(metadata)
+    if isinstance(text, bytes):
+        raise fail("load() takes a path or a text", "give a binary artifact as a file")
+    if _artifacts.is_text_itself(text):
+        artifact = _artifacts.describe(_level_of_text(text), text, "", name, metadata)
+    else:
+        entry = os.path.splitext(text)[1][1:]
+        if entry not in _LEVELS:
+            raise fail(f"{text}: its name does not say a level", f"it should end in .{', .'.join(_LEVELS)}")
+        content = _artifacts._read(text, "load", entry not in _artifacts._TEXT)
+        artifact = _artifacts.describe(entry, content, text, name, metadata)
+    with _settings.using(device=device, target=target or None, level=level or None):
+        return _artifacts.executable(artifact)

@@ -1,0 +1,42 @@
+"""The lines that a compiled kernel prints on stdout; none of them when TRITON_RUNNER_PROD=1."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from triton_runner import _settings
+
+_default_told = False
+
+
+def say(line: str) -> None:
+    if not _settings.prod():
+        print(line, flush=True)
+
+
+@contextlib.contextmanager
+def always_compile_by_default():
+    """Inside the block TRITON_ALWAYS_COMPILE is 1 unless the user set it; says so once a process."""
+    global _default_told
+    name = "TRITON_ALWAYS_COMPILE"
+    if name in os.environ:
+        yield
+        return
+    if not _default_told:
+        _default_told = True
+        say("[triton-runner] TRITON_ALWAYS_COMPILE defaults to ON.")
+        say("For production, It is recommended to disable it by running: export TRITON_ALWAYS_COMPILE=0")
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
+
+
+def kernel_saved(folder: str, cache_hit: bool) -> None:
+    """A kernel was compiled, or found in the cache with TRITON_ALWAYS_COMPILE off."""
+    if cache_hit:
+        say(f"[Triton Runner] Triton kernel cache hit and saved at {folder}")
+    else:
+        say(f"[Triton Runner] Triton kernel saved at {folder}")

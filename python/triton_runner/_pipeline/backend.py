@@ -1,0 +1,99 @@
+"""Triton's backends, stopped at the level that the CPU executes, so that neither LLVM nor ptxas runs for it.
+
+Each backend in triton.backends is replaced by a subclass of it that behaves as the original unless its target says at
+which level to stop. Imported only when the CPU becomes Triton's device.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import triton.backends
+from triton.backends.compiler import GPUTarget
+
+from triton_runner import _core
+
+# The stages of the Triton and the Gluon front end above the levels that the CPU executes.
+_GLUON_ENTRY = "glir"
+
+
+@dataclasses.dataclass(frozen=True)
+class StoppedTarget(GPUTarget):
+    """A target whose compilation ends at `level`."""
+
+    level: str = "ttir"
+
+
+def make_target(target: str, level: str | None = None) -> GPUTarget:
+    """ "cuda:90" or "hip:gfx942" as Triton's target, stopped at a level where one is given."""
+    backend, arch = target.split(":")
+    if backend == "cuda":
+        fields = ("cuda", int(arch), 32)
+    else:
+        fields = ("hip", arch, 64 if arch.startswith("gfx9") else 32)
+    return StoppedTarget(*fields, level) if level else GPUTarget(*fields)
+
+
+def target_name(target: GPUTarget) -> str:
+    return f"{target.backend}:{target.arch}"
+
+
+def _stopped(base):
+    class Backend(base):
+        runner_base = base
+
+        def __init__(self, target):
+            super().__init__(target)
+            self.runner_level = getattr(target, "level", None)
+            if self.runner_level:
+                self.binary_ext = self.runner_level
+
+        def hash(self):
+            if not self.runner_level:
+                return super().hash()
+            return f"triton_runner-{self.runner_level}-{self.target.backend}-{self.target.arch}"
+
+        def add_stages(self, stages, *arguments):
+            super().add_stages(stages, *arguments)
+            if not self.runner_level:
+                return
+            # Gluon has no TTIR: its first level that the CPU executes is TTGIR.
+            level = self.runner_level if self.runner_level in stages else "ttgir"
+            names = list(stages)
+            for name in names[names.index(level) + 1 :]:
+                del stages[name]
+            last = stages[level]
+
+            def finish(source, metadata):
+                module = last(source, metadata)
+                metadata["name"] = _core.kernel_names(str(module), f"<{level}>")[0]
+                metadata["triton_runner_level"] = level
+                metadata["triton_runner_language"] = "gluon" if _GLUON_ENTRY in names else "triton"
+                return module
+
+            stages[level] = finish
+
+        # The first thing that CompiledKernel asks of a backend: the level travels in the metadata, as targets are
+        # written to disk without ours.
+        def pack_metadata(self, metadata):
+            level = getattr(metadata, "triton_runner_level", None)
+            if level is None:
+                return super().pack_metadata(metadata)
+            self.runner_level = self.binary_ext = level
+            return metadata.num_warps, metadata.num_ctas, 0
+
+    Backend.__name__ = Backend.__qualname__ = base.__name__
+    return Backend
+
+
+def original(backend_class):
+    """The backend class as Triton has it."""
+    return getattr(backend_class, "runner_base", backend_class)
+
+
+def install() -> None:
+    """Replaces the backends by their stoppable subclasses; once."""
+    backends = triton.backends.backends
+    for name, backend in list(backends.items()):
+        if original(backend.compiler) is backend.compiler:
+            backends[name] = dataclasses.replace(backend, compiler=_stopped(backend.compiler))

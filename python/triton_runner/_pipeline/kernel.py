@@ -1,0 +1,121 @@
+"""Triton's CompiledKernel for the CPU: the executed level is compiled, the later ones when they are first asked for."""
+
+from __future__ import annotations
+
+import os
+
+import triton.compiler
+import triton.compiler.compiler
+
+from triton_runner import _core
+from triton_runner._launch import Launcher
+from triton_runner._lazy import LazyAsm, levels_behind
+from triton_runner._pipeline.backend import target_name
+from triton_runner._pipeline.stages import binary_level, compile_onward
+from triton_runner._pipeline.versions import installed
+
+
+class LazyMetadata:
+    """Triton's metadata; fields that later stages write (shared, ...) run those stages when they are first asked for."""
+
+    def __init__(self, known, complete):
+        self._known = known
+        self._complete = complete
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = self.__dict__["_known"]
+        if hasattr(known, name):
+            return getattr(known, name)
+        metadata = self.__dict__["_complete"]().metadata
+        if name not in metadata:
+            raise AttributeError(f"the kernel's metadata has no field {name!r}")
+        return metadata[name]
+
+    @property
+    def _fields(self):
+        return tuple(self._asdict())
+
+    def _asdict(self):
+        return {**self._complete().metadata, **self._known._asdict()}
+
+    def __iter__(self):
+        return iter(self._asdict().values())
+
+    def __repr__(self):
+        return f"LazyMetadata({', '.join(f'{k}={v!r}' for k, v in self._known._asdict().items())})"
+
+
+class _RegisterCounts:
+    """n_regs and n_spills: what ptxas (or the AMD assembler) would give the kernel."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, kernel, owner=None):
+        if kernel is None:
+            return self
+        values = kernel.__dict__
+        if self.name not in values:
+            if not values.get("runner_level"):
+                raise AttributeError(self.name)
+            values["n_regs"], values["n_spills"] = kernel.runner_resources()
+        return values[self.name]
+
+    def __set__(self, kernel, value):
+        kernel.__dict__[self.name] = value
+
+
+def _make_class(base):
+    class CompiledKernel(base):
+        n_regs = _RegisterCounts("n_regs")
+        n_spills = _RegisterCounts("n_spills")
+        runner_base = base
+
+        def __init__(self, src, metadata_group, hash):
+            super().__init__(src, metadata_group, hash)
+            self.metadata_group = metadata_group
+            level = self.runner_level = getattr(self.metadata, "triton_runner_level", None)
+            if level is None:
+                return
+            self._known = self.metadata
+            text = self.kernel.decode() if isinstance(self.kernel, bytes) else self.kernel
+            self._completed = {}
+            self.asm = LazyAsm({**self.asm, level: text}, levels_behind(target_name(self._known.target), level),
+                               self._complete)  # fmt: skip
+            self.metadata = LazyMetadata(self._known, self._complete)
+            self.n_max_threads = 1024
+
+        def _complete(self, to=None):
+            target = target_name(self._known.target)
+            to = to or binary_level(target)
+            if to not in self._completed:
+                self._completed[to] = compile_onward(
+                    self.asm[self.runner_level], self.runner_level, to, target, self._known._asdict(),
+                    self.name, self._known.triton_runner_language)  # fmt: skip
+            return self._completed[to]
+
+        def runner_resources(self):
+            binary = binary_level(target_name(self._known.target))
+            found = _core.artifact.describe(self.asm[binary], binary, self.name, "", f"{self.name}.{binary}")
+            return found["n_regs"] or 0, found["n_spills"] or 0
+
+        def _init_handles(self):
+            if self.runner_level is None:
+                return super()._init_handles()
+            if self.module is None:
+                self._module_pid = os.getpid()
+                text = self.asm[self.runner_level]
+                self.module = self.function = _core.load_tile(text, f"{self.name}.{self.runner_level}", self.name)
+                setattr(self, installed().run_field, Launcher(self.function, self.src))
+
+    CompiledKernel.__name__ = CompiledKernel.__qualname__ = base.__name__
+    return CompiledKernel
+
+
+def install() -> None:
+    """Puts the subclass in Triton's place; once. Kernels compiled for a GPU behave as before."""
+    base = triton.compiler.compiler.CompiledKernel
+    if not hasattr(base, "runner_base"):
+        triton.compiler.compiler.CompiledKernel = triton.compiler.CompiledKernel = _make_class(base)

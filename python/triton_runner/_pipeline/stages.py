@@ -1,0 +1,109 @@
+"""Compiling onward: the text of one level through Triton's own later stages."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+
+import triton.backends
+from triton._C.libtriton import ir
+
+from triton_runner._errors import fail
+from triton_runner._lazy import LEVELS_OF
+from triton_runner._pipeline.backend import make_target, original
+from triton_runner._pipeline.versions import installed
+
+MLIR_LEVELS = ("ttir", "ttgir")
+
+
+def binary_level(target: str) -> str:
+    """The level that a GPU loads: "cubin" or "hsaco"."""
+    return LEVELS_OF[target.split(":")[0]][-1]
+
+
+@dataclasses.dataclass
+class Compiled:
+    """What the stages made: the text or bytes of each level, and Triton's metadata."""
+
+    asm: dict
+    metadata: dict
+
+
+def find_backend(target: str):
+    """Triton's own backend for a target, never one that stops early."""
+    gpu_target = make_target(target)
+    for backend in triton.backends.backends.values():
+        compiler = original(backend.compiler)
+        if compiler.supports_target(gpu_target):
+            return compiler(gpu_target)
+    raise fail(f"this Triton has no backend for {target}", f"backends: {', '.join(triton.backends.backends)}")
+
+
+def _tuples(value):
+    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
+
+
+def _parse(text: str, level: str, context, filename: str):
+    """The module of a TTIR or TTGIR text, by Triton's own parser (which reads files only)."""
+    handle, path = tempfile.mkstemp(suffix=f".{level}")
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        module = ir.parse_mlir_module(path, context)
+    except RuntimeError as error:
+        raise fail(
+            f"Triton {triton.__version__} does not accept {filename or 'this ' + level.upper()}: {error}",
+            "its parser wrote the place to stderr; an artifact of another release may need that release",
+        ) from None
+    finally:
+        os.unlink(path)
+    module.context = context
+    return module
+
+
+def option_names(target: str) -> set[str]:
+    """The keyword arguments that the backend takes as compile options (num_warps, num_stages, ...)."""
+    return {field.name for field in dataclasses.fields(type(find_backend(target).parse_options({})))}
+
+
+def compile_onward(source, level: str, to: str, target: str, options: dict | None = None, filename: str = "",
+                   language: str = "triton") -> Compiled:  # fmt: skip
+    """Runs the stages behind `level` up to `to` on the text of a kernel.
+
+    options: compile options, or a metadata dict that holds them. Errors: a level that the target does not have or that
+    lies above `level`; what Triton's stages raise.
+    """
+    levels = LEVELS_OF[target.split(":")[0]]
+    for name in (level, to):
+        if name not in levels:
+            raise fail(f"{target} has no level {name!r}", f"its levels: {', '.join(levels)}")
+    if levels.index(to) < levels.index(level):
+        raise fail(f"{to} lies above {level}: compilation cannot go back", f"levels: {', '.join(levels)}")
+    backend = find_backend(target)
+    known = {field.name for field in dataclasses.fields(type(backend.parse_options({})))}
+    given = {name: _tuples(value) for name, value in (options or {}).items() if name in known and value is not None}
+    given.pop("arch", None)  # the target says it
+    parsed = backend.parse_options(given)
+    stages: dict = {}
+    if installed().language_argument:
+        from triton.backends.compiler import Language
+
+        backend.add_stages(stages, parsed, Language.GLUON if language == "gluon" else Language.TRITON)
+    else:
+        backend.add_stages(stages, parsed)
+    metadata = {**(options or {}), **parsed.__dict__, "target": backend.target}
+    module = source
+    if level in MLIR_LEVELS:
+        context = ir.context()
+        ir.load_dialects(context)
+        backend.load_dialects(context)
+        module = _parse(source, level, context, filename)
+        if level == "ttgir" and hasattr(module, "get_tensordesc_metadata"):
+            metadata.setdefault("tensordesc_meta", module.get_tensordesc_metadata())
+    asm = {level: source}
+    names = list(stages)
+    for name in names[names.index(level) + 1 : names.index(to) + 1]:
+        module = stages[name](module, metadata)
+        asm[name] = module if isinstance(module, (str, bytes)) else str(module)
+    return Compiled(asm, metadata)

@@ -1,0 +1,109 @@
+"""What a launch runs on and how: from the environment, from using(), from a launch's keywords, in rising precedence.
+
+The environment is read once, at the first use.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import dataclasses
+import os
+import re
+
+from triton_runner._errors import fail
+
+DEVICES = ("auto", "cpu", "cuda", "hip")
+CPU_LEVELS = ("ttir", "ttgir")
+LEVELS = ("python", "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco")
+CHECKS = {"oob": 1, "nan": 2, "uninit": 4, "race": 8}
+DEFAULT_TARGET = "cuda:90"
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """device, target ("cuda:90"; "" for the default), level ("" for the default), and how the CPU executes."""
+
+    device: str = "auto"
+    target: str = ""
+    level: str = ""
+    check: str = "oob"
+    mma: str = "exact"
+    threads: int = 0
+    timeout: float = 0.0
+    shared: int = -1
+    strict_grid: bool = False
+
+    def __post_init__(self):
+        if self.device not in DEVICES:
+            raise fail(f"unknown device {self.device!r}", f"devices: {', '.join(DEVICES)}")
+        if self.target and not re.fullmatch(r"cuda:\d+|hip:gfx\w+", self.target):
+            raise fail(f"unknown target {self.target!r}", 'a target is "cuda:90" or "hip:gfx942"')
+        if self.level and self.level not in LEVELS:
+            raise fail(f"unknown level {self.level!r}", f"levels: {', '.join(LEVELS)}")
+        unknown = [c for c in self.check.split(",") if c and c not in CHECKS]
+        if unknown:
+            raise fail(f"unknown check {unknown[0]!r}", f"checks: {', '.join(CHECKS)}")
+        if self.mma not in ("exact", "fast"):
+            raise fail(f"unknown mma {self.mma!r}", 'mma is "exact" or "fast"')
+        for name, low in (("threads", 0), ("timeout", 0), ("shared", -1)):
+            if not isinstance(getattr(self, name), (int, float)) or getattr(self, name) < low:
+                raise fail(f"{name} is {getattr(self, name)!r}, and should be a number of at least {low}")
+
+    @property
+    def checks(self) -> int:
+        """The checks as the bits of _core.Check."""
+        return sum(CHECKS[c] for c in set(self.check.split(",")) if c)
+
+
+def _number(text: str, name: str, kind):
+    try:
+        return kind(text)
+    except ValueError:
+        raise fail(f"{name} is {text!r}, and should be a number") from None
+
+
+def _from_environment() -> Settings:
+    get = lambda name, otherwise: os.environ.get(f"TRITON_RUNNER_{name}", "") or otherwise  # noqa: E731
+    return Settings(
+        device=get("DEVICE", "auto"),
+        target=get("TARGET", ""),
+        level=get("LEVEL", ""),
+        check=get("CHECK", "oob"),
+        mma=get("MMA", "exact"),
+        threads=_number(get("THREADS", "0"), "TRITON_RUNNER_THREADS", int),
+        timeout=_number(get("TIMEOUT", "0"), "TRITON_RUNNER_TIMEOUT", float),
+    )
+
+
+_current: contextvars.ContextVar[Settings | None] = contextvars.ContextVar("triton_runner_settings", default=None)
+_environment: Settings | None = None
+
+
+def current() -> Settings:
+    """The settings in force."""
+    global _environment
+    settings = _current.get()
+    if settings is None:
+        settings = _environment = _environment or _from_environment()
+    return settings
+
+
+@contextlib.contextmanager
+def using(**settings):
+    """Launches inside the block use these settings: device=, target=, level=, check=, mma=, threads=, timeout=, shared=."""
+    known = {field.name for field in dataclasses.fields(Settings)}
+    unknown = [name for name in settings if name not in known]
+    if unknown:
+        raise TypeError(f"using() has no setting {unknown[0]!r}; it has {', '.join(sorted(known - {'strict_grid'}))}")
+    given = {name: value for name, value in settings.items() if value is not None}
+    token = _current.set(dataclasses.replace(current(), **given))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def prod() -> bool:
+    """TRITON_RUNNER_PROD=1: no messages on stdout."""
+    return os.environ.get("TRITON_RUNNER_PROD", "0") not in ("", "0")

@@ -1,0 +1,54 @@
+"""Shapes of grids and of tensors that hold one block per program."""
+
+from __future__ import annotations
+
+
+def _pair(value) -> tuple:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def get_active_torch_device():
+    """The torch device that kernels run on: cpu, or the current GPU."""
+    import torch
+
+    from triton_runner import _driver
+
+    if _driver.resolved_device() == "cpu":
+        return torch.device("cpu")
+    return torch.device("cuda", torch.cuda.current_device())
+
+
+def get_grid_dim(shape, block_shape) -> tuple:
+    """How many blocks cover each axis: shape [m, n] and block_shape [bm, bn] give (ceil(m/bm), ceil(n/bn)). Numbers
+    are taken as one axis."""
+    shape, block_shape = _pair(shape), _pair(block_shape)
+    if len(shape) != len(block_shape):
+        raise ValueError(f"a shape of {len(shape)} axes and blocks of {len(block_shape)}")
+    return tuple(-(-extent // block) for extent, block in zip(shape, block_shape))
+
+
+def pad_2d_to_block_shape(tensor, block_shape, value=0):
+    """The tensor [m, n] padded behind each axis with `value` to whole blocks."""
+    import torch
+
+    rows, cols = tensor.shape
+    grid = get_grid_dim((rows, cols), block_shape)
+    return torch.nn.functional.pad(
+        tensor, (0, grid[1] * block_shape[1] - cols, 0, grid[0] * block_shape[0] - rows), value=value
+    )
+
+
+def get_pad_n_elements(shape, block_shape) -> int:
+    """The elements of a tensor of this shape once each axis is padded to whole blocks."""
+    total = 1
+    for blocks, block in zip(get_grid_dim(shape, block_shape), _pair(block_shape)):
+        total *= blocks * block
+    return total
+
+
+def get_n_elements_with_grid(block_shape, grid) -> int:
+    """The elements of one block of block_shape for every program of the grid."""
+    total = 1
+    for extent in (*_pair(block_shape), *_pair(grid)):
+        total *= extent
+    return total
