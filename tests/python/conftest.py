@@ -1,0 +1,16 @@
+"""Settings of all Python tests: the CPU is the device, and compiled kernels go to a temporary folder."""
+
+import atexit
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+if "TRITON_CACHE_DIR" not in os.environ:
+    os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp(prefix="triton-runner-tests-")
+    atexit.register(shutil.rmtree, os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
+os.environ.setdefault("TRITON_RUNNER_DEVICE", "cpu")
+sys.path.insert(0, str(ROOT / "examples"))
