@@ -5,4 +5,6 @@ NB_MODULE(_core, m) {
   using namespace triton_runner::python;
   m.doc() = "The C++ core of triton_runner.";
   init_exec(m);
+  init_artifact(m);
+  init_device(m);
 }

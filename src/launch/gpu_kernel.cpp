@@ -253,7 +253,7 @@ class Loaded final : public GpuKernel {
 
   Diagnostic explained(Diagnostic d, const device::LaunchConfig& config) {
     auto three = [](const std::array<uint32_t, 3>& v) {
-      return "(" + std::to_string(v[0]) + ", " + std::to_string(v[1]) + ", " + std::to_string(v[2]) + ")";
+      return std::string("(").append(std::to_string(v[0])).append(", ").append(std::to_string(v[1])).append(", ").append(std::to_string(v[2])).append(")");
     };
     d.notes.push_back("kernel '" + spec_.name + "', grid " + three(config.grid) + ", block " + three(config.block) + ", cluster " +
                       three(config.cluster) + ", " + std::to_string(config.shared_bytes) + " bytes of dynamic shared memory");

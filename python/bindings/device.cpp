@@ -1,0 +1,143 @@
+// GPU drivers and kernels loaded on them in Python: _core.device.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <triton_runner/device/driver.h>
+#include <triton_runner/launch/gpu_kernel.h>
+
+#include "bindings.h"
+
+namespace triton_runner::python {
+namespace {
+
+using device::Driver;
+using launch::GpuKernel;
+using launch::GpuKernelSpec;
+
+nb::dict to_python(const device::Properties& p) {
+  nb::dict out;
+  out["ordinal"] = p.ordinal;
+  out["name"] = p.name;
+  out["target"] = p.target;
+  out["warp_size"] = p.warp_size;
+  out["multiprocessors"] = p.multiprocessors;
+  out["max_threads"] = p.max_threads;
+  out["shared_per_block"] = p.shared_per_block;
+  out["shared_per_block_optin"] = p.shared_per_block_optin;
+  out["shared_per_multiprocessor"] = p.shared_per_multiprocessor;
+  out["registers_per_block"] = p.registers_per_block;
+  out["l2_bytes"] = p.l2_bytes;
+  out["sm_clock_khz"] = p.sm_clock_khz;
+  out["memory_clock_khz"] = p.memory_clock_khz;
+  out["memory_bus_bits"] = p.memory_bus_bits;
+  out["cooperative"] = p.cooperative;
+  out["clusters"] = p.clusters;
+  return out;
+}
+
+exec::Param make_param(const std::string& name, const std::string& kind, const std::string& type, int bits) {
+  exec::Param p{name, exec::ParamKind::kInteger, type, bits};
+  if (kind == "pointer") p.kind = exec::ParamKind::kPointer;
+  else if (kind == "float") p.kind = exec::ParamKind::kFloat;
+  else if (kind == "tensordesc") p.kind = exec::ParamKind::kTensorDesc;
+  else if (kind != "integer") raise(base::failure("'" + kind + "' is no kind of parameter", {"kinds: pointer, integer, float, tensordesc"}));
+  return p;
+}
+
+template <class T>
+T field(const nb::dict& from, const char* key, T otherwise) {
+  return from.contains(key) && !from[key].is_none() ? nb::cast<T>(from[key]) : otherwise;
+}
+
+launch::DescriptorLayout make_layout(const nb::dict& meta) {
+  if (field(meta, "is_im2col", false)) raise(base::failure("tensor descriptors in im2col mode are not supported on a GPU yet"));
+  launch::DescriptorLayout layout;
+  layout.swizzle = field(meta, "swizzle", 0);
+  layout.element_bytes = field(meta, "elem_size", 0);
+  layout.element_type = field(meta, "elem_type", 0);
+  layout.block = field(meta, "block_size", std::vector<int64_t>());
+  layout.fp4_padded = field(meta, "fp4_padded", false);
+  return layout;
+}
+
+}  // namespace
+
+void init_device(nb::module_& parent) {
+  nb::module_ m = parent.def_submodule("device", "GPU drivers, opened on demand, and kernels loaded on them.");
+
+  nb::class_<GpuKernel, exec::Kernel>(m, "GpuKernel", "A kernel loaded on a GPU. Launches return when they are queued on options.stream.")
+      .def_prop_ro("n_regs", [](const GpuKernel& k) { return k.resources().n_regs; }, "Registers a thread.")
+      .def_prop_ro("n_spills", [](const GpuKernel& k) { return k.resources().n_spills; }, "Local memory a thread, in 4-byte words.")
+      .def_prop_ro("static_shared", [](const GpuKernel& k) { return k.resources().static_shared; }, "Bytes.")
+      .def_prop_ro("max_threads", [](const GpuKernel& k) { return k.resources().max_threads; }, "Threads that a block may have.")
+      .def_prop_ro("shared", &GpuKernel::shared_bytes, "Dynamic shared memory that it is launched with, in bytes.")
+      .def_prop_ro("device", &GpuKernel::device)
+      .def_prop_ro("warnings", &GpuKernel::warnings);
+
+  // The bytes of a nb::bytes stay where they are while the GIL is released.
+  nb::class_<Driver>(m, "Driver", "CUDA or HIP.")
+      .def_prop_ro("backend", [](const Driver& d) { return std::string(d.backend()); })
+      .def("device_count", [](Driver& d) { return unwrap(d.device_count()); })
+      .def("driver_version", [](Driver& d) { return unwrap(d.driver_version()); })
+      .def("current_device", [](Driver& d) { return unwrap(d.current_device()); })
+      .def("use_device", [](Driver& d, int device) { unwrap(d.use_device(device)); }, nb::arg("device"))
+      .def("properties", [](Driver& d, int device) { return to_python(unwrap(d.properties(device))); }, nb::arg("device"))
+      .def("synchronize", [](Driver& d, uint64_t stream) {
+        base::Status status = base::success();
+        {
+          nb::gil_scoped_release no_gil;
+          status = d.synchronize(stream);
+        }
+        unwrap(std::move(status));
+      }, nb::arg("stream") = 0)
+      .def("pointer", [](Driver& d, uint64_t address) -> nb::object {
+        auto info = unwrap(d.pointer(address));
+        if (!info) return nb::none();
+        return nb::make_tuple(info->device, info->address);
+      }, nb::arg("address"), "(device, address on it) of memory that the current device reaches, device -1 for the host's; None for any other.")
+      .def(
+          "load",
+          [](Driver& driver, nb::bytes image, const std::string& name, const std::string& level, nb::list params, nb::kwargs options, int device) {
+            GpuKernelSpec spec;
+            spec.image.assign(image.c_str(), image.size());
+            spec.name = name;
+            spec.level = level;
+            for (nb::handle entry : params) {
+              nb::tuple p = nb::cast<nb::tuple>(entry);
+              spec.params.push_back(make_param(nb::cast<std::string>(p[0]), nb::cast<std::string>(p[1]), nb::cast<std::string>(p[2]), nb::cast<int>(p[3])));
+            }
+            spec.target = field(options, "target", std::string());
+            spec.num_warps = field(options, "num_warps", 4);
+            spec.warp_size = field(options, "warp_size", 32);
+            spec.cluster = field(options, "cluster", std::array<uint32_t, 3>{1, 1, 1});
+            spec.shared_bytes = field(options, "shared", int64_t{-1});
+            spec.cooperative = field(options, "cooperative", false);
+            spec.pdl = field(options, "pdl", false);
+            spec.hidden_pointers = field(options, "hidden_pointers", 0);
+            spec.global_scratch = {field(options, "global_scratch_size", int64_t{0}), field(options, "global_scratch_align", int64_t{1})};
+            spec.profile_scratch = {field(options, "profile_scratch_size", int64_t{0}), field(options, "profile_scratch_align", int64_t{1})};
+            spec.descriptor_flags = field(options, "descriptor_flags", 2);
+            if (options.contains("tensordesc_meta") && !options["tensordesc_meta"].is_none())
+              for (nb::handle meta : nb::cast<nb::list>(options["tensordesc_meta"])) spec.descriptors.push_back(make_layout(nb::cast<nb::dict>(meta)));
+            std::optional<base::Result<std::unique_ptr<GpuKernel>>> loaded;
+            {
+              nb::gil_scoped_release no_gil;
+              loaded = launch::load(driver, std::move(spec), device);
+            }
+            return std::shared_ptr<GpuKernel>(unwrap(std::move(*loaded)));
+          },
+          nb::arg("image"), nb::arg("name"), nb::arg("level"), nb::arg("params"), nb::arg("options"), nb::arg("device") = -1,
+          "Loads cubin, PTX or a code object on a device (-1: the current one). params: (name, kind, type, bits) of what the caller gives, kind one of "
+          "pointer, integer, float, tensordesc. Options: target, num_warps, warp_size, cluster (3 numbers), shared (-1: not known), cooperative, pdl, "
+          "hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta, descriptor_flags.");
+
+  m.def(
+      "driver", [](const std::string& backend, const std::string& library) { return unwrap(device::open_driver(backend, library)); },
+      nb::arg("backend"), nb::arg("library") = "", nb::rv_policy::reference,
+      "The process's \"cuda\" or \"hip\" driver; opens its library on the first call. Raises DiagnosticError where there is none.");
+}
+
+}  // namespace triton_runner::python
