@@ -100,7 +100,7 @@ void init_device(nb::module_& parent) {
       }, nb::arg("address"), "(device, address on it) of memory that the current device reaches, device -1 for the host's; None for any other.")
       .def(
           "load",
-          [](Driver& driver, nb::bytes image, const std::string& name, const std::string& level, nb::list params, nb::kwargs options, int device) {
+          [](Driver& driver, nb::bytes image, const std::string& name, const std::string& level, nb::list params, nb::dict options, int device) {
             GpuKernelSpec spec;
             spec.image.assign(image.c_str(), image.size());
             spec.name = name;
