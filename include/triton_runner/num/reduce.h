@@ -4,18 +4,15 @@
 // instruction set: for inner == 1, element i goes to accumulator i mod 64 (ascending, so a sequential sum in each); the
 // 64 accumulators are then folded in halves (j with j + 32, + 16, ... + 1); fewer than 64 elements fold with the missing
 // ones left out. For inner > 1 each column is one sequential sum down the axis. f16 and bf16 accumulate in f32 and round
-// once at the end: Triton's own f16 sums promote to f32 in the frontend, so that this is only seen in hand-written IR.
+// once at the end: Triton's own f16 sums promote to f32 in the frontend, so that this is only seen in hand-written IR. Their scans
+// carry f32 and round each result. Scans of every type are sequential.
 #pragma once
 #include <cstdint>
 
+#include <triton_runner/num/reduce_ops.h>
 #include <triton_runner/num/types.h>
 
 namespace triton_runner::num {
-
-enum class ReduceOp : uint8_t {
-  kAddI, kMulI, kAnd, kOr, kXor, kMaxS, kMaxU, kMinS, kMinU,           // integers (i1 too)
-  kAddF, kMulF, kMaxNum, kMinNum, kMaximum, kMinimum,                  // f16, bf16, f32, f64
-};
 
 // out [outer, inner]. axis >= 1.
 using ReduceFn = void (*)(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner);
@@ -29,7 +26,6 @@ ScanFn scan_fn(ReduceOp op, Type type);
 //   take the left pair if left.value > right.value (argmin: <), or, with tie_break_left, if the values are equal and
 //   left.index < right.index; otherwise the right pair.
 // Indices are i32. A NaN compares false, as in the combine function, folded left to right.
-enum class ArgOp : uint8_t { kMaxF, kMinF, kMaxS, kMinS, kMaxU, kMinU };
 using ArgReduceFn = void (*)(void* out_values, int32_t* out_indices, const void* values, const int32_t* indices,
                              int64_t outer, int64_t axis, int64_t inner, bool tie_break_left);
 ArgReduceFn arg_reduce_fn(ArgOp op, Type type);

@@ -8,8 +8,9 @@
 //   overflow               f16, bf16, f32: infinity when rounding to nearest, the largest finite toward zero.
 //                          fp8, f6, f4: the largest finite, infinities too (cvt.satfinite, which is what Triton emits on
 //                          sm_89 and later); Overflow::kNonSaturating gives infinity, or NaN where there is none
-//   float -> integer       toward zero; out of range gives the nearest bound (cvt.rzi saturates); NaN gives 0 for
-//                          targets of up to 32 bits, 0x8000000000000000 for 64 (PTX ISA, cvt)
+//   float -> integer       toward zero; out of range gives the nearest bound (cvt.rzi saturates); i8 and i1 go through a
+//                          16-bit cvt and keep its low bits, as Triton's code does. NaN gives 0, but from f64 or to i64
+//                          the sign bit of the cvt's width (0x8000..., PTX ISA on cvt)
 //   integer -> float       rounds to nearest even once, from the integer
 #pragma once
 #include <cstddef>

@@ -1,0 +1,55 @@
+// Every elementwise functor, as X(name, arity), and their enumeration. Adding one: a row here, its formula in src/num/simd/.
+//
+// Floats are f16, bf16, f32, f64 (arithmetic, comparisons and select also take the fp8 types, through f32). Integers are
+// i1 .. i64 and pointers.
+#pragma once
+#include <cstdint>
+
+// integers; i1 arithmetic is modulo 2; shifts by the width or more give 0, shrsi the sign (PTX clamps).
+// Division: a zero divisor is reported; the smallest integer / -1 wraps, its remainder is 0.
+#define TRITON_RUNNER_INT_FUNCTORS(X)                                                                        \
+  X(addi, 2) X(subi, 2) X(muli, 2) X(andi, 2) X(ori, 2) X(xori, 2) X(shli, 2) X(shrsi, 2) X(shrui, 2)         \
+  X(maxsi, 2) X(maxui, 2) X(minsi, 2) X(minui, 2) X(absi, 1) X(mulhiui, 2) X(mulhisi, 2)                      \
+  X(ctpop, 1) X(ctlz, 1) X(cttz, 1)
+#define TRITON_RUNNER_DIV_FUNCTORS(X) \
+  X(divsi, 2) X(divui, 2) X(remsi, 2) X(remui, 2) X(ceildivsi, 2) X(ceildivui, 2) X(floordivsi, 2)
+#define TRITON_RUNNER_CMPI_FUNCTORS(X)                                                                       \
+  X(cmpi_eq, 2) X(cmpi_ne, 2) X(cmpi_slt, 2) X(cmpi_sle, 2) X(cmpi_sgt, 2) X(cmpi_sge, 2) X(cmpi_ult, 2)      \
+  X(cmpi_ule, 2) X(cmpi_ugt, 2) X(cmpi_uge, 2)
+// floats; maxnumf, minnumf ignore a NaN operand, maximumf, minimumf propagate it; -0 < +0 in all four.
+// clampf(x, min, max) with a NaN x gives min (none) or NaN (all): Triton's propagateNan.
+#define TRITON_RUNNER_FLOAT_FUNCTORS(X)                                                                      \
+  X(addf, 2) X(subf, 2) X(mulf, 2) X(divf, 2) X(remf, 2) X(negf, 1) X(absf, 1) X(fma, 3)                      \
+  X(maxnumf, 2) X(minnumf, 2) X(maximumf, 2) X(minimumf, 2) X(clampf_none, 3) X(clampf_all, 3)                \
+  X(copysign, 2) X(sqrt, 1) X(rsqrt, 1) X(floor, 1) X(ceil, 1) X(trunc, 1) X(round, 1) X(roundeven, 1)
+#define TRITON_RUNNER_CMPF_FUNCTORS(X)                                                                       \
+  X(cmpf_false, 2) X(cmpf_oeq, 2) X(cmpf_ogt, 2) X(cmpf_oge, 2) X(cmpf_olt, 2) X(cmpf_ole, 2) X(cmpf_one, 2)  \
+  X(cmpf_ord, 2) X(cmpf_ueq, 2) X(cmpf_ugt, 2) X(cmpf_uge, 2) X(cmpf_ult, 2) X(cmpf_ule, 2) X(cmpf_une, 2)    \
+  X(cmpf_uno, 2) X(cmpf_true, 2)                                                                             \
+  X(isnan, 1) X(isinf, 1) X(isfinite, 1) X(signbit, 1) /* result i1 or i32 */
+// casts, from the operand's type to the result's; index is i64. select takes every type.
+#define TRITON_RUNNER_CAST_FUNCTORS(X)                                                                       \
+  X(select, 3) X(extsi, 1) X(extui, 1) X(trunci, 1) X(index_cast, 1) X(index_castui, 1) X(bitcast, 1)         \
+  X(sitofp, 1) X(uitofp, 1) X(fptosi, 1) X(fptoui, 1)                                                        \
+  X(extf, 1) X(truncf, 1) X(fp_to_fp_rtne, 1) X(fp_to_fp_rtz, 1) /* between any two float types */
+// math; errors and methods: doc/numerics.md
+#define TRITON_RUNNER_MATH_FUNCTORS(X)                                                                       \
+  X(exp, 1) X(exp2, 1) X(exp10, 1) X(expm1, 1) X(log, 1) X(log2, 1) X(log10, 1) X(log1p, 1)                   \
+  X(sin, 1) X(cos, 1) X(tan, 1) X(cbrt, 1) X(erf, 1) X(tanh, 1) X(asin, 1) X(acos, 1) X(atan, 1)              \
+  X(sinh, 1) X(cosh, 1) X(asinh, 1) X(acosh, 1) X(atanh, 1) X(erfc, 1) X(lgamma, 1) X(tgamma, 1)              \
+  X(j0, 1) X(j1, 1) X(y0, 1) X(y1, 1) X(atan2, 2) X(powf, 2) X(hypot, 2)
+
+#define TRITON_RUNNER_ELEMENTWISE(X)                                                                         \
+  TRITON_RUNNER_INT_FUNCTORS(X) TRITON_RUNNER_DIV_FUNCTORS(X) TRITON_RUNNER_CMPI_FUNCTORS(X)                  \
+  TRITON_RUNNER_FLOAT_FUNCTORS(X) TRITON_RUNNER_CMPF_FUNCTORS(X) TRITON_RUNNER_CAST_FUNCTORS(X)               \
+  TRITON_RUNNER_MATH_FUNCTORS(X)
+
+namespace triton_runner::num {
+
+enum class Functor : uint16_t {
+#define TRITON_RUNNER_ENUMERATE(name, arity) name,
+  TRITON_RUNNER_ELEMENTWISE(TRITON_RUNNER_ENUMERATE)
+#undef TRITON_RUNNER_ENUMERATE
+};
+
+}  // namespace triton_runner::num

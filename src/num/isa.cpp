@@ -1,0 +1,54 @@
+// The choice of instruction set: what the machine has, unless a test or a user forces a lesser one.
+#include <atomic>
+
+#include <triton_runner/num/types.h>
+
+namespace triton_runner::num {
+namespace {
+
+Isa best_isa() {
+  if (isa_available(Isa::kAvx512)) return Isa::kAvx512;
+  if (isa_available(Isa::kAvx2)) return Isa::kAvx2;
+  return Isa::kPortable;
+}
+
+std::atomic<Isa>& chosen() {
+  static std::atomic<Isa> isa{best_isa()};
+  return isa;
+}
+
+}  // namespace
+
+bool isa_available(Isa isa) {
+  if (isa == Isa::kPortable) return true;
+#if defined(__x86_64__)
+  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  if (isa == Isa::kAvx2) return avx2;
+  return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#else
+  return false;
+#endif
+}
+
+Isa current_isa() { return chosen().load(std::memory_order_relaxed); }
+
+bool force_isa(std::string_view name) {
+  if (name.empty()) {
+    chosen().store(best_isa(), std::memory_order_relaxed);
+    return true;
+  }
+  for (Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa_name(isa) != name) continue;
+    if (!isa_available(isa)) return false;
+    chosen().store(isa, std::memory_order_relaxed);
+    return true;
+  }
+  return false;
+}
+
+std::string_view isa_name(Isa isa) {
+  return isa == Isa::kAvx512 ? "avx512" : isa == Isa::kAvx2 ? "avx2" : "portable";
+}
+
+}  // namespace triton_runner::num

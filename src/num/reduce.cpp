@@ -1,0 +1,12 @@
+// Lookup of reductions and scans in the current instruction set's table.
+#include <triton_runner/num/reduce.h>
+
+#include "dispatch.h"
+
+namespace triton_runner::num {
+
+ReduceFn reduce_fn(ReduceOp op, Type type) { return NUM_OF_ISA(current_isa(), reduce_table).reduce(op, type); }
+ScanFn scan_fn(ReduceOp op, Type type) { return NUM_OF_ISA(current_isa(), reduce_table).scan(op, type); }
+ArgReduceFn arg_reduce_fn(ArgOp op, Type type) { return NUM_OF_ISA(current_isa(), reduce_table).arg_reduce(op, type); }
+
+}  // namespace triton_runner::num

@@ -1,0 +1,329 @@
+// Casts between integers, between integers and floats, between floats; bitcast and select.
+#include "simd/codec.h"
+
+namespace triton_runner::num::NUM_ISA {
+namespace {
+
+// Integers ------------------------------------------------------------------------------------------------------------
+
+struct convert_int {  // sign or zero extension by the signedness of In, or truncation
+  template <class In> static inline In apply(In x) { return x; }
+};
+struct negate_i1 {
+  static inline int8_t apply(int8_t x) { return static_cast<int8_t>(-x); }
+};
+struct low_bit {
+  template <class In> static inline uint8_t apply(In x) { return x & 1; }
+};
+
+template <class In>
+Loop int_to(Type out) {
+  switch (out) {
+    case Type::kI1: return map1<uint8_t, In, low_bit>;
+    case Type::kI8: return map1<int8_t, In, convert_int>;
+    case Type::kI16: return map1<int16_t, In, convert_int>;
+    case Type::kI32: return map1<int32_t, In, convert_int>;
+    case Type::kI64:
+    case Type::kPointer: return map1<int64_t, In, convert_int>;
+    default: return nullptr;
+  }
+}
+
+Loop extend_signed(Type in, Type out) {
+  if (in == Type::kI1) {  // true is -1
+    switch (out) {
+      case Type::kI1: return map1<int8_t, int8_t, convert_int>;
+      case Type::kI8: return map1<int8_t, int8_t, negate_i1>;
+      case Type::kI16: return map1<int16_t, int8_t, negate_i1>;
+      case Type::kI32: return map1<int32_t, int8_t, negate_i1>;
+      case Type::kI64: return map1<int64_t, int8_t, negate_i1>;
+      default: return nullptr;
+    }
+  }
+  switch (in) {
+    case Type::kI8: return int_to<int8_t>(out);
+    case Type::kI16: return int_to<int16_t>(out);
+    case Type::kI32: return int_to<int32_t>(out);
+    case Type::kI64:
+    case Type::kPointer: return int_to<int64_t>(out);
+    default: return nullptr;
+  }
+}
+
+Loop extend_unsigned(Type in, Type out) {
+  switch (in) {
+    case Type::kI1:
+    case Type::kI8: return int_to<uint8_t>(out);
+    case Type::kI16: return int_to<uint16_t>(out);
+    case Type::kI32: return int_to<uint32_t>(out);
+    case Type::kI64:
+    case Type::kPointer: return int_to<uint64_t>(out);
+    default: return nullptr;
+  }
+}
+
+// Integers to floats --------------------------------------------------------------------------------------------------
+
+template <bool kI1Signed>
+struct int_value {  // an integer as f32 or f64, rounded once
+  template <class In> static inline In apply(In x) { return kI1Signed ? static_cast<In>(-x) : x; }
+};
+
+inline double to_odd53(int32_t x) { return x; }
+inline double to_odd53(uint32_t x) { return x; }
+inline uint64_t odd_low(uint64_t x) { return x >> 53 ? (x & ~uint64_t{0x7ff}) | ((x & 0x7ff) != 0 ? 0x800 : 0) : x; }
+inline double to_odd53(uint64_t x) { return static_cast<double>(odd_low(x)); }
+inline double to_odd53(int64_t x) {
+  uint64_t magnitude = x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
+  double value = static_cast<double>(odd_low(magnitude));
+  return x < 0 ? -value : value;
+}
+
+template <class In, class Wide, bool kI1Signed, Type kTo>
+int64_t int_to_narrow(void* out, const void* a, const void*, const void*, int64_t n) {
+  static const Loop narrow = find_narrow(kTo, Rounding::kNearestEven);
+  constexpr int kSize = kTo == Type::kF16 || kTo == Type::kBF16 ? 2 : kTo == Type::kTF32 ? 4 : 1;
+  auto* x = static_cast<const In*>(a);
+  alignas(64) float y[kChunk];
+  for (int64_t i = 0; i < n; i += kChunk) {
+    int64_t m = n - i < kChunk ? n - i : kChunk;
+    for (int64_t j = 0; j < m; ++j) {
+      Wide value = x[i + j];
+      y[j] = to_odd(to_odd53(kI1Signed ? static_cast<Wide>(0 - value) : value));
+    }
+    narrow(static_cast<char*>(out) + i * kSize, y, nullptr, nullptr, m);
+  }
+  return -1;
+}
+
+template <class In, class Wide, bool kI1Signed = false>
+Loop int_to_float(Type out) {
+  switch (out) {
+    case Type::kF32: return map1<float, In, int_value<kI1Signed>>;
+    case Type::kF64: return map1<double, In, int_value<kI1Signed>>;
+#define CASE(type) \
+  case Type::type: return int_to_narrow<In, Wide, kI1Signed, Type::type>;
+    CASE(kF16) CASE(kBF16) CASE(kTF32) CASE(kF8E4M3FN) CASE(kF8E5M2) CASE(kF8E4M3FNUZ) CASE(kF8E5M2FNUZ) CASE(kF8E4M3B11FNUZ)
+#undef CASE
+    default: return nullptr;
+  }
+}
+
+Loop signed_to_float(Type in, Type out) {
+  switch (in) {
+    case Type::kI1: return int_to_float<int8_t, int32_t, true>(out);
+    case Type::kI8: return int_to_float<int8_t, int32_t>(out);
+    case Type::kI16: return int_to_float<int16_t, int32_t>(out);
+    case Type::kI32: return int_to_float<int32_t, int32_t>(out);
+    case Type::kI64: return int_to_float<int64_t, int64_t>(out);
+    default: return nullptr;
+  }
+}
+
+Loop unsigned_to_float(Type in, Type out) {
+  switch (in) {
+    case Type::kI1:
+    case Type::kI8: return int_to_float<uint8_t, uint32_t>(out);
+    case Type::kI16: return int_to_float<uint16_t, uint32_t>(out);
+    case Type::kI32: return int_to_float<uint32_t, uint32_t>(out);
+    case Type::kI64: return int_to_float<uint64_t, uint64_t>(out);
+    default: return nullptr;
+  }
+}
+
+// Floats to integers --------------------------------------------------------------------------------------------------
+
+// Toward zero with saturation at the width of the cvt, Wide (16 bits or more), of which Out keeps the low bits.
+template <class Wide, bool kOneBit = false>
+struct to_int {
+  template <class T>
+  static inline Wide apply(T x) {
+    constexpr bool kSigned = static_cast<Wide>(-1) < Wide{0};
+    constexpr int kBits = sizeof(Wide) * 8;
+    constexpr double kHigh = kSigned ? 0x1p15 * (kBits == 16 ? 1.0 : kBits == 32 ? 0x1p16 : 0x1p48)
+                                     : 0x1p16 * (kBits == 16 ? 1.0 : kBits == 32 ? 0x1p16 : 0x1p48);
+    constexpr double kLow = kSigned ? -kHigh : 0.0;
+    constexpr Wide kMin = kSigned ? static_cast<Wide>(Wide{1} << (kBits - 1)) : Wide{0};
+    constexpr Wide kMax = static_cast<Wide>(~kMin);
+    constexpr Wide kNan = sizeof(T) == 8 || kBits == 64 ? static_cast<Wide>(Wide{1} << (kBits - 1)) : Wide{0};
+    double value = x;
+    bool low = value <= kLow, high = value >= kHigh, inside = (value > kLow) & (value < kHigh);
+    Wide result = static_cast<Wide>(inside ? value : 0.0);
+    result = low ? kMin : result;
+    result = high ? kMax : result;
+    result = value != value ? kNan : result;
+    return kOneBit ? result & 1 : result;
+  }
+};
+
+template <class Out, class F>
+Loop float_to(Type in) {
+  if (in == Type::kF32 || in == Type::kTF32) return map1<Out, float, F>;
+  if (in == Type::kF64) return map1<Out, double, F>;
+  return narrow_loop<map1<Out, float, F>, 1, sizeof(Out)>(in);
+}
+
+Loop float_to_signed(Type in, Type out) {
+  switch (out) {
+    case Type::kI1: return float_to<int8_t, to_int<int16_t, true>>(in);
+    case Type::kI8: return float_to<int8_t, to_int<int16_t>>(in);
+    case Type::kI16: return float_to<int16_t, to_int<int16_t>>(in);
+    case Type::kI32: return float_to<int32_t, to_int<int32_t>>(in);
+    case Type::kI64: return float_to<int64_t, to_int<int64_t>>(in);
+    default: return nullptr;
+  }
+}
+
+Loop float_to_unsigned(Type in, Type out) {
+  switch (out) {
+    case Type::kI1: return float_to<uint8_t, to_int<uint16_t, true>>(in);
+    case Type::kI8: return float_to<uint8_t, to_int<uint16_t>>(in);
+    case Type::kI16: return float_to<uint16_t, to_int<uint16_t>>(in);
+    case Type::kI32: return float_to<uint32_t, to_int<uint32_t>>(in);
+    case Type::kI64: return float_to<uint64_t, to_int<uint64_t>>(in);
+    default: return nullptr;
+  }
+}
+
+// Floats to floats ----------------------------------------------------------------------------------------------------
+
+template <Rounding kRounding>
+struct f64_to_f32 {
+  static inline float apply(double x) {
+    float near = static_cast<float>(x);
+    uint32_t bits = bits_as<uint32_t>(near);
+    bool above = __builtin_fabs(static_cast<double>(near)) > __builtin_fabs(x);
+    bits = kRounding == Rounding::kTowardZero && above ? bits - 1 : bits;
+    return bits_as<float>(x != x ? 0x7fffffffu : bits);
+  }
+};
+struct f64_to_odd {
+  static inline float apply(double x) { return to_odd(x); }
+};
+struct f32_to_f64 {
+  static inline double apply(float x) { return x; }
+};
+
+constexpr int size_of_float(Type type) {
+  return type == Type::kF64 ? 8 : type == Type::kF32 || type == Type::kTF32 ? 4 : type == Type::kF16 || type == Type::kBF16 ? 2 : 1;
+}
+
+// From -> f32 -> To by chunks; either side may be f64, which comes in rounded to odd.
+template <Type kFrom, Type kTo, Rounding kRounding>
+int64_t float_to_float(void* out, const void* a, const void*, const void*, int64_t n) {
+  static const Loop first = kFrom == Type::kF64   ? map1<float, double, f64_to_odd>
+                            : kFrom == Type::kTF32 ? find_widen(Type::kF32)
+                                                   : find_widen(kFrom);
+  static const Loop second = kTo == Type::kF64 ? map1<double, float, f32_to_f64> : find_narrow(kTo, kRounding);
+  alignas(64) float x[kChunk];
+  for (int64_t i = 0; i < n; i += kChunk) {
+    int64_t m = n - i < kChunk ? n - i : kChunk;
+    first(x, static_cast<const char*>(a) + i * size_of_float(kFrom), nullptr, nullptr, m);
+    second(static_cast<char*>(out) + i * size_of_float(kTo), x, nullptr, nullptr, m);
+  }
+  return -1;
+}
+
+int64_t copy_f64(void* out, const void* a, const void*, const void*, int64_t n) {
+  __builtin_memmove(out, a, static_cast<size_t>(n) * 8);
+  return -1;
+}
+template <int kSize>
+int64_t copy_bits(void* out, const void* a, const void*, const void*, int64_t n) {
+  __builtin_memmove(out, a, static_cast<size_t>(n) * kSize);
+  return -1;
+}
+
+#define NUM_NARROW_FLOATS(X)                                                                                    \
+  X(kF16) X(kBF16) X(kF8E4M3FN) X(kF8E5M2) X(kF8E4M3FNUZ) X(kF8E5M2FNUZ) X(kF8E4M3B11FNUZ) X(kF8E8M0FNU)         \
+  X(kF6E2M3FN) X(kF6E3M2FN) X(kF4E2M1FN)
+
+template <Type kFrom, Rounding kRounding>
+Loop float_from(Type out) {
+  switch (out) {
+    case Type::kF64: return float_to_float<kFrom, Type::kF64, kRounding>;
+    case Type::kTF32: return float_to_float<kFrom, Type::kTF32, kRounding>;
+#define CASE(type) \
+  case Type::type: return float_to_float<kFrom, Type::type, kRounding>;
+      NUM_NARROW_FLOATS(CASE)
+#undef CASE
+    default: return nullptr;
+  }
+}
+
+template <Rounding kRounding>
+Loop float_conversion(Type in, Type out) {
+  if (in == out && in != Type::kTF32) {  // every bit, NaNs too
+    int size = size_of_float(in);
+    return size == 8 ? copy_bits<8> : size == 4 ? copy_bits<4> : size == 2 ? copy_bits<2> : copy_bits<1>;
+  }
+  if (in == Type::kTF32) in = Type::kF32;
+  if (in == Type::kF32 && out == Type::kF64) return map1<double, float, f32_to_f64>;
+  if (in == Type::kF64 && out == Type::kF32) return map1<float, double, f64_to_f32<kRounding>>;
+  if (in == Type::kF32) return find_narrow(out, kRounding);
+  if (out == Type::kF32) return find_widen(in);
+  switch (in) {
+    case Type::kF64: return out == Type::kF64 ? copy_f64 : float_from<Type::kF64, kRounding>(out);
+#define CASE(type) \
+  case Type::type: return float_from<Type::type, kRounding>(out);
+      NUM_NARROW_FLOATS(CASE)
+#undef CASE
+    default: return nullptr;
+  }
+}
+
+// Select, bitcast -----------------------------------------------------------------------------------------------------
+
+template <class T>
+int64_t select(void* out, const void* a, const void* b, const void* c, int64_t n) {
+  auto* o = static_cast<T*>(out);
+  auto* condition = static_cast<const uint8_t*>(a);
+  auto* x = static_cast<const T*>(b);
+  auto* y = static_cast<const T*>(c);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) o[i] = condition[i] != 0 ? x[i] : y[i];
+  return -1;
+}
+
+constexpr int storage(Type type) {
+  switch (type) {
+    case Type::kI1: case Type::kI8: return 1;
+    case Type::kI16: return 2;
+    case Type::kI32: return 4;
+    case Type::kI64: case Type::kPointer: return 8;
+    default: return size_of_float(type);
+  }
+}
+
+Loop by_size(int size, Loop one, Loop two, Loop four, Loop eight) {
+  return size == 1 ? one : size == 2 ? two : size == 4 ? four : eight;
+}
+
+bool is_int(Type type) { return type <= Type::kI64 || type == Type::kPointer; }
+
+}  // namespace
+
+Loop find_cast(Functor functor, Type in, Type out) {
+  switch (functor) {
+    case Functor::select:
+      return in == out ? by_size(storage(in), select<uint8_t>, select<uint16_t>, select<uint32_t>, select<uint64_t>) : nullptr;
+    case Functor::bitcast:
+      return storage(in) == storage(out) ? by_size(storage(in), copy_bits<1>, copy_bits<2>, copy_bits<4>, copy_bits<8>) : nullptr;
+    case Functor::extsi:
+    case Functor::index_cast: return extend_signed(in, out);
+    case Functor::extui:
+    case Functor::trunci:
+    case Functor::index_castui: return extend_unsigned(in, out);
+    case Functor::sitofp: return signed_to_float(in, out);
+    case Functor::uitofp: return unsigned_to_float(in, out);
+    case Functor::fptosi: return float_to_signed(in, out);
+    case Functor::fptoui: return float_to_unsigned(in, out);
+    case Functor::extf:
+    case Functor::truncf:
+    case Functor::fp_to_fp_rtne: return is_int(in) || is_int(out) ? nullptr : float_conversion<Rounding::kNearestEven>(in, out);
+    case Functor::fp_to_fp_rtz: return is_int(in) || is_int(out) ? nullptr : float_conversion<Rounding::kTowardZero>(in, out);
+    default: return nullptr;
+  }
+}
+
+}  // namespace triton_runner::num::NUM_ISA

@@ -1,0 +1,93 @@
+// The loops that the kernel files share: a formula applied to contiguous operands, which the compiler vectorises.
+#pragma once
+#include "simd/tables.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace triton_runner::num::NUM_ISA {
+namespace {
+
+template <class To, class From>
+inline To bits_as(From value) {
+  return __builtin_bit_cast(To, value);
+}
+
+// F::apply on every element. `out` may be an operand of the same element size: lanes are independent either way.
+template <class Out, class In, class F>
+int64_t map1(void* out, const void* a, const void*, const void*, int64_t n) {
+  auto* o = static_cast<Out*>(out);
+  auto* x = static_cast<const In*>(a);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i]);
+  return -1;
+}
+
+template <class Out, class In, class F>
+int64_t map2(void* out, const void* a, const void* b, const void*, int64_t n) {
+  auto* o = static_cast<Out*>(out);
+  auto* x = static_cast<const In*>(a);
+  auto* y = static_cast<const In*>(b);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i], y[i]);
+  return -1;
+}
+
+template <class Out, class In, class F>
+int64_t map3(void* out, const void* a, const void* b, const void* c, int64_t n) {
+  auto* o = static_cast<Out*>(out);
+  auto* x = static_cast<const In*>(a);
+  auto* y = static_cast<const In*>(b);
+  auto* z = static_cast<const In*>(c);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i], y[i], z[i]);
+  return -1;
+}
+
+constexpr int64_t kChunk = 256;  // elements that pass through stack buffers at a time
+
+// A loop on f32 (Inner) applied to a narrower float type: widened, computed, rounded once. kFloatResult says whether
+// the result is a float of the same type; otherwise Inner's results (masks of OutSize bytes) are stored as they are.
+template <Type T, Loop Inner, int kArity, int kOutSize = 0>
+int64_t through_f32(void* out, const void* a, const void* b, const void* c, int64_t n) {
+  static const Loop widen = find_widen(T);
+  static const Loop narrow = find_narrow(T, Rounding::kNearestEven);
+  constexpr int kSize = T == Type::kF16 || T == Type::kBF16 ? 2 : 1;
+  alignas(64) float x[kChunk], y[kChunk], z[kChunk];
+  auto* o = static_cast<char*>(out);
+  auto* pa = static_cast<const char*>(a);
+  auto* pb = static_cast<const char*>(b);
+  auto* pc = static_cast<const char*>(c);
+  for (int64_t i = 0; i < n; i += kChunk) {
+    int64_t m = n - i < kChunk ? n - i : kChunk;
+    widen(x, pa + i * kSize, nullptr, nullptr, m);
+    if constexpr (kArity > 1) widen(y, pb + i * kSize, nullptr, nullptr, m);
+    if constexpr (kArity > 2) widen(z, pc + i * kSize, nullptr, nullptr, m);
+    if constexpr (kOutSize == 0) {
+      Inner(x, x, y, z, m);
+      narrow(o + i * kSize, x, nullptr, nullptr, m);
+    } else {
+      Inner(o + i * kOutSize, x, y, z, m);
+    }
+  }
+  return -1;
+}
+
+// The loop for type `in` out of a loop on f32, or null for types that do not go through f32.
+template <Loop Inner, int kArity, int kOutSize = 0>
+Loop narrow_loop(Type in) {
+  switch (in) {
+    case Type::kF16: return through_f32<Type::kF16, Inner, kArity, kOutSize>;
+    case Type::kBF16: return through_f32<Type::kBF16, Inner, kArity, kOutSize>;
+    case Type::kF8E4M3FN: return through_f32<Type::kF8E4M3FN, Inner, kArity, kOutSize>;
+    case Type::kF8E5M2: return through_f32<Type::kF8E5M2, Inner, kArity, kOutSize>;
+    case Type::kF8E4M3FNUZ: return through_f32<Type::kF8E4M3FNUZ, Inner, kArity, kOutSize>;
+    case Type::kF8E5M2FNUZ: return through_f32<Type::kF8E5M2FNUZ, Inner, kArity, kOutSize>;
+    case Type::kF8E4M3B11FNUZ: return through_f32<Type::kF8E4M3B11FNUZ, Inner, kArity, kOutSize>;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+}  // namespace triton_runner::num::NUM_ISA

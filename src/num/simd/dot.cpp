@@ -1,0 +1,157 @@
+// Register-blocked matrix products: a block of R rows x C vectors of c stays in registers while k runs, so that every
+// element is one chain of multiply-adds in ascending k.
+#include "simd/common.h"
+
+namespace triton_runner::num::NUM_ISA {
+
+void widen_rows(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols);
+
+namespace {
+
+#if defined(NUM_ISA_avx512)
+constexpr int kVectorBytes = 64, kMaxVectors = 4, kRegisters = 26;
+#elif defined(NUM_ISA_avx2)
+constexpr int kVectorBytes = 32, kMaxVectors = 2, kRegisters = 12;
+#else
+constexpr int kVectorBytes = 16, kMaxVectors = 2, kRegisters = 8;
+#endif
+
+template <class Scalar>
+struct Lanes {
+  using T = Scalar;
+  static constexpr int kLanes = kVectorBytes / sizeof(T);
+  typedef T V __attribute__((vector_size(kVectorBytes)));
+  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
+  static inline V load(const T* p) { return *reinterpret_cast<const Unaligned*>(p); }
+  static inline void store(T* p, V v) { *reinterpret_cast<Unaligned*>(p) = v; }
+};
+
+inline Lanes<uint32_t>::V multiply_add(Lanes<uint32_t>::V x, Lanes<uint32_t>::V y, Lanes<uint32_t>::V z) { return x * y + z; }
+#if defined(NUM_ISA_avx512)
+inline Lanes<float>::V multiply_add(Lanes<float>::V x, Lanes<float>::V y, Lanes<float>::V z) { return _mm512_fmadd_ps(x, y, z); }
+inline Lanes<double>::V multiply_add(Lanes<double>::V x, Lanes<double>::V y, Lanes<double>::V z) { return _mm512_fmadd_pd(x, y, z); }
+#elif defined(NUM_ISA_avx2)
+inline Lanes<float>::V multiply_add(Lanes<float>::V x, Lanes<float>::V y, Lanes<float>::V z) { return _mm256_fmadd_ps(x, y, z); }
+inline Lanes<double>::V multiply_add(Lanes<double>::V x, Lanes<double>::V y, Lanes<double>::V z) { return _mm256_fmadd_pd(x, y, z); }
+#else
+inline Lanes<float>::V multiply_add(Lanes<float>::V x, Lanes<float>::V y, Lanes<float>::V z) {
+  for (int i = 0; i < 4; ++i) z[i] = __builtin_fmaf(x[i], y[i], z[i]);
+  return z;
+}
+inline Lanes<double>::V multiply_add(Lanes<double>::V x, Lanes<double>::V y, Lanes<double>::V z) {
+  for (int i = 0; i < 2; ++i) z[i] = __builtin_fma(x[i], y[i], z[i]);
+  return z;
+}
+#endif
+
+template <class T>
+struct Operands {
+  const T* a;
+  int64_t a_row, a_col;
+  const T* b;
+  int64_t b_row;
+  int64_t k;
+};
+
+template <class T, int R, int C>
+inline void block(T* c, int64_t ldc, Operands<T> in) {
+  using L = Lanes<T>;
+  using V = typename L::V;
+  V sum[R][C];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < C; ++v) sum[r][v] = L::load(c + r * ldc + v * L::kLanes);
+  const T* a = in.a;
+  const T* b = in.b;
+  for (int64_t k = 0; k < in.k; ++k, a += in.a_col, b += in.b_row) {
+    V column[C];
+#pragma GCC unroll 4
+    for (int v = 0; v < C; ++v) column[v] = L::load(b + v * L::kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      V row = a[r * in.a_row] - V{};  // broadcast; x - 0 is x, -0 too
+#pragma GCC unroll 4
+      for (int v = 0; v < C; ++v) sum[r][v] = multiply_add(row, column[v], sum[r][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < C; ++v) L::store(c + r * ldc + v * L::kLanes, sum[r][v]);
+}
+
+// m rows of C vectors: blocks of as many rows as the registers hold, then the rest in one block of fewer.
+template <class T, int R, int C>
+void rest_of_rows(T* c, int64_t ldc, Operands<T> in, int64_t m) {
+  if constexpr (R > 0) {
+    if (m == R) block<T, R, C>(c, ldc, in);
+    else rest_of_rows<T, R - 1, C>(c, ldc, in, m);
+  }
+}
+
+template <class T, int C>
+void panel(T* c, int64_t ldc, Operands<T> in, int64_t m) {
+  constexpr int R = kRegisters / C > 14 ? 14 : kRegisters / C;
+  // Split evenly, so that no block is left with a row or two (their chains would not hide the latency).
+  int64_t blocks = (m + R - 1) / R;
+  for (int64_t done = 0; blocks > 0; --blocks) {
+    int64_t rows = (m - done + blocks - 1) / blocks;
+    rest_of_rows<T, R, C>(c + done * ldc, ldc, in, rows);
+    in.a += rows * in.a_row;
+    done += rows;
+  }
+}
+
+template <class T, int C>
+void pick_panel(int vectors, T* c, int64_t ldc, Operands<T> in, int64_t m) {
+  if constexpr (C > 0) {
+    if (vectors == C) panel<T, C>(c, ldc, in, m);
+    else pick_panel<T, C - 1>(vectors, c, ldc, in, m);
+  }
+}
+
+constexpr int kEdgeRows = 64;
+
+template <class T>
+void dot(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row, int64_t m, int64_t n,
+         int64_t k) {
+  constexpr int kLanes = Lanes<T>::kLanes;
+  for (int64_t j = 0; j < n;) {
+    int64_t left = n - j;
+    int vectors = left >= kMaxVectors * kLanes ? kMaxVectors : static_cast<int>((left + kLanes - 1) / kLanes);
+    int64_t width = vectors * kLanes < left ? vectors * kLanes : left;
+    Operands<T> in{a, a_row, a_col, b + j, b_row, k};
+    if (width == vectors * kLanes) {
+      pick_panel<T, kMaxVectors>(vectors, c + j, ldc, in, m);
+    } else {  // c's last columns are no whole vector: through a copy
+      alignas(64) T edge[kEdgeRows * kMaxVectors * kLanes];
+      int64_t stride = vectors * kLanes;
+      for (int64_t i = 0; i < m; i += kEdgeRows) {
+        int64_t rows = m - i < kEdgeRows ? m - i : kEdgeRows;
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t x = 0; x < width; ++x) edge[r * stride + x] = c[(i + r) * ldc + j + x];
+          for (int64_t x = width; x < stride; ++x) edge[r * stride + x] = 0;
+        }
+        in.a = a + i * a_row;
+        pick_panel<T, kMaxVectors>(vectors, edge, stride, in, rows);
+        for (int64_t r = 0; r < rows; ++r)
+          for (int64_t x = 0; x < width; ++x) c[(i + r) * ldc + j + x] = edge[r * stride + x];
+      }
+    }
+    j += width;
+  }
+}
+
+void dot_i32(int32_t* c, int64_t ldc, const int32_t* a, int64_t a_row, int64_t a_col, const int32_t* b, int64_t b_row,
+             int64_t m, int64_t n, int64_t k) {
+  dot<uint32_t>(reinterpret_cast<uint32_t*>(c), ldc, reinterpret_cast<const uint32_t*>(a), a_row, a_col,
+                reinterpret_cast<const uint32_t*>(b), b_row, m, n, k);
+}
+
+}  // namespace
+
+extern const DotTable dot_table;
+const DotTable dot_table = {kVectorBytes / 4, widen_rows, dot<float>, dot<double>, dot_i32};
+
+}  // namespace triton_runner::num::NUM_ISA

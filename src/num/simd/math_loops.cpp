@@ -1,0 +1,145 @@
+// Loops of the math functions. exp, exp2, log and log2 of f32 have kernels of their own; the other f32 functions are the
+// f64 ones rounded once; f16, bf16 and fp8 go through f32. The rare ones call the C library's f64 function.
+#include "simd/math.h"
+
+// Declared here: <cmath> would bring inline functions. These are the C library's, on any instruction set the same code.
+extern "C" {
+double erf(double);
+double erfc(double);
+double lgamma_r(double, int*);
+double tgamma(double);
+double atan2(double, double);
+double pow(double, double);
+double hypot(double, double);
+double sin(double);
+double cos(double);
+double tan(double);
+double j0(double);
+double j1(double);
+double y0(double);
+double y1(double);
+}
+
+namespace triton_runner::num::NUM_ISA {
+namespace {
+
+inline double lgamma_of(double x) {
+  int sign;
+  return lgamma_r(x, &sign);
+}
+
+// A formula in f64, for f64 and, rounded, for f32.
+#define MATH1(name, ...)                                                                       \
+  struct name {                                                                                \
+    static inline double apply(double x) { return __VA_ARGS__; }                               \
+    static inline float apply(float value) { return static_cast<float>(apply(static_cast<double>(value))); } \
+  };
+#define MATH2(name, ...)                                                                       \
+  struct name {                                                                                \
+    static inline double apply(double x, double y) { return __VA_ARGS__; }                     \
+    static inline float apply(float x, float y) {                                              \
+      return static_cast<float>(apply(static_cast<double>(x), static_cast<double>(y)));        \
+    }                                                                                          \
+  };
+#define MATH1_BOTH(name)                                              \
+  struct name {                                                       \
+    static inline double apply(double x) { return name##_f64(x); }    \
+    static inline float apply(float x) { return name##_f32(x); }      \
+  };
+MATH1_BOTH(exp)
+MATH1_BOTH(exp2)
+MATH1_BOTH(log)
+MATH1_BOTH(log2)
+MATH1(exp10, exp10_f64(x))
+MATH1(expm1, expm1_f64(x))
+MATH1(log10, log10_f64(x))
+MATH1(log1p, log1p_f64(x))
+MATH1(tanh, tanh_f64(x))
+MATH1(sinh, sinh_f64(x))
+MATH1(cosh, cosh_f64(x))
+MATH1(asinh, asinh_f64(x))
+MATH1(acosh, acosh_f64(x))
+MATH1(atanh, atanh_f64(x))
+MATH1(asin, asin_f64(x))
+MATH1(acos, acos_f64(x))
+MATH1(atan, atan_f64(x))
+MATH1(cbrt, cbrt_f64(x))
+MATH1(erfc, ::erfc(x))
+MATH1(lgamma, lgamma_of(x))
+MATH1(tgamma, ::tgamma(x))
+MATH1(j0, ::j0(x))
+MATH1(j1, ::j1(x))
+MATH1(y0, ::y0(x))
+MATH1(y1, ::y1(x))
+MATH2(atan2, ::atan2(x, y))
+MATH2(powf, ::pow(x, y))
+MATH2(hypot, ::hypot(x, y))
+struct erf {
+  static inline double apply(double x) { return ::erf(x); }
+  static inline float apply(float x) { return static_cast<float>(erf_for_f32(x)); }
+};
+
+// sin, cos and tan: the vector formula, then the C library for the rare elements beyond its reduction.
+template <class T, double (*kNear)(double), double (*kFar)(double)>
+int64_t trig_loop(void* out, const void* a, const void*, const void*, int64_t n) {
+  auto* o = static_cast<T*>(out);
+  auto* x = static_cast<const T*>(a);
+  T kept[kChunk];
+  for (int64_t i = 0; i < n; i += kChunk) {
+    int64_t m = n - i < kChunk ? n - i : kChunk;
+    T beyond = 0;
+    for (int64_t j = 0; j < m; ++j) {
+      kept[j] = x[i + j];
+      T magnitude = static_cast<T>(absolute(kept[j]));
+      beyond = magnitude > beyond ? magnitude : beyond;  // a NaN never is
+    }
+#pragma GCC ivdep
+    for (int64_t j = 0; j < m; ++j) o[i + j] = static_cast<T>(kNear(kept[j]));
+    if (beyond > static_cast<T>(kTrigLimit))
+      for (int64_t j = 0; j < m; ++j)
+        if (absolute(kept[j]) > kTrigLimit) o[i + j] = static_cast<T>(kFar(kept[j]));
+  }
+  return -1;
+}
+
+template <Loop kF32, Loop kF64, int arity>
+Loop by_type(Type in) {
+  if (in == Type::kF32 || in == Type::kTF32) return kF32;
+  if (in == Type::kF64) return kF64;
+  return narrow_loop<kF32, arity>(in);
+}
+
+template <class F, int arity>
+Loop pick(Type in) {
+  if constexpr (arity == 1) return by_type<map1<float, float, F>, map1<double, double, F>, 1>(in);
+  else return by_type<map2<float, float, F>, map2<double, double, F>, 2>(in);
+}
+
+template <double (*kNear)(double), double (*kFar)(double)>
+Loop pick_trig(Type in) {
+  return by_type<trig_loop<float, kNear, kFar>, trig_loop<double, kNear, kFar>, 1>(in);
+}
+
+}  // namespace
+
+Loop find_math(Functor functor, Type in, Type out) {
+  if (in != out) return nullptr;
+  switch (functor) {
+    case Functor::sin: return pick_trig<sin_f64, ::sin>(in);
+    case Functor::cos: return pick_trig<cos_f64, ::cos>(in);
+    case Functor::tan: return pick_trig<tan_f64, ::tan>(in);
+#define CASE1(name) \
+  case Functor::name: return pick<name, 1>(in);
+#define CASE2(name) \
+  case Functor::name: return pick<name, 2>(in);
+    CASE1(exp) CASE1(exp2) CASE1(exp10) CASE1(expm1) CASE1(log) CASE1(log2) CASE1(log10) CASE1(log1p) CASE1(cbrt)
+    CASE1(erf) CASE1(tanh) CASE1(asin) CASE1(acos) CASE1(atan) CASE1(sinh) CASE1(cosh) CASE1(asinh) CASE1(acosh)
+    CASE1(atanh) CASE1(erfc) CASE1(lgamma) CASE1(tgamma) CASE1(j0) CASE1(j1) CASE1(y0) CASE1(y1)
+    CASE2(atan2) CASE2(powf) CASE2(hypot)
+#undef CASE1
+#undef CASE2
+    default: return nullptr;
+  }
+}
+
+}  // namespace triton_runner::num::NUM_ISA

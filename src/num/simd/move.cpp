@@ -1,0 +1,248 @@
+// Movement of elements and mask helpers: see kernels.h for what each does.
+#include "simd/common.h"
+
+namespace triton_runner::num::NUM_ISA {
+namespace {
+
+// Element accesses that may be unaligned and of any type's bits.
+template <class T> struct Raw { typedef T type __attribute__((aligned(1), may_alias)); };
+template <class T> using raw = typename Raw<T>::type;
+
+template <class T>
+void copy_strided_of(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n) {
+  auto* o = static_cast<raw<T>*>(out);
+  auto* x = static_cast<const raw<T>*>(in);
+  if (out_stride == 1 && in_stride == 1) {
+    __builtin_memcpy(out, in, static_cast<size_t>(n) * sizeof(T));
+  } else if (in_stride == 0 && out_stride == 1) {
+    T value = x[0];
+    for (int64_t i = 0; i < n; ++i) o[i] = value;
+  } else if (out_stride == 1) {
+    for (int64_t i = 0; i < n; ++i) o[i] = x[i * in_stride];
+  } else {
+    for (int64_t i = 0; i < n; ++i) o[i * out_stride] = x[i * in_stride];
+  }
+}
+
+template <class T>
+void fill_of(void* out, uint64_t bits, int64_t n) {
+  auto* o = static_cast<raw<T>*>(out);
+  T value = static_cast<T>(bits);
+  for (int64_t i = 0; i < n; ++i) o[i] = value;
+}
+
+// Blocks that fit in a few cache lines on both sides; the inner loop writes consecutively.
+template <class T>
+void transpose_of(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols) {
+  auto* o = static_cast<raw<T>*>(out);
+  auto* x = static_cast<const raw<T>*>(in);
+  constexpr int64_t kBlock = 16;
+  for (int64_t r = 0; r < rows; r += kBlock) {
+    int64_t r_end = r + kBlock < rows ? r + kBlock : rows;
+    for (int64_t c = 0; c < cols; c += kBlock) {
+      int64_t c_end = c + kBlock < cols ? c + kBlock : cols;
+      for (int64_t j = c; j < c_end; ++j)
+        for (int64_t i = r; i < r_end; ++i) o[j * out_stride + i] = x[i * in_stride + j];
+    }
+  }
+}
+
+#if defined(__x86_64__)
+inline __m128i load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
+inline void store128(void* p, __m128i v) { _mm_storeu_si128(static_cast<__m128i*>(p), v); }
+
+// 8 x 8 elements of two bytes in registers.
+inline void transpose_8x8(uint16_t* out, int64_t out_stride, const uint16_t* in, int64_t in_stride) {
+  __m128i r[8], s[8];
+  for (int i = 0; i < 8; ++i) r[i] = load128(in + i * in_stride);
+  for (int i = 0; i < 4; ++i) {
+    s[2 * i] = _mm_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
+    s[2 * i + 1] = _mm_unpackhi_epi16(r[2 * i], r[2 * i + 1]);
+  }
+  for (int half = 0; half < 2; ++half) {
+    __m128i low = _mm_unpacklo_epi32(s[half], s[2 + half]), high = _mm_unpackhi_epi32(s[half], s[2 + half]);
+    __m128i low2 = _mm_unpacklo_epi32(s[4 + half], s[6 + half]), high2 = _mm_unpackhi_epi32(s[4 + half], s[6 + half]);
+    store128(out + (4 * half + 0) * out_stride, _mm_unpacklo_epi64(low, low2));
+    store128(out + (4 * half + 1) * out_stride, _mm_unpackhi_epi64(low, low2));
+    store128(out + (4 * half + 2) * out_stride, _mm_unpacklo_epi64(high, high2));
+    store128(out + (4 * half + 3) * out_stride, _mm_unpackhi_epi64(high, high2));
+  }
+}
+
+// 4 x 4 elements of four bytes in registers.
+inline void transpose_4x4(uint32_t* out, int64_t out_stride, const uint32_t* in, int64_t in_stride) {
+  __m128i a = load128(in), b = load128(in + in_stride), c = load128(in + 2 * in_stride), d = load128(in + 3 * in_stride);
+  __m128i ab = _mm_unpacklo_epi32(a, b), cd = _mm_unpacklo_epi32(c, d);
+  __m128i ab2 = _mm_unpackhi_epi32(a, b), cd2 = _mm_unpackhi_epi32(c, d);
+  store128(out, _mm_unpacklo_epi64(ab, cd));
+  store128(out + out_stride, _mm_unpackhi_epi64(ab, cd));
+  store128(out + 2 * out_stride, _mm_unpacklo_epi64(ab2, cd2));
+  store128(out + 3 * out_stride, _mm_unpackhi_epi64(ab2, cd2));
+}
+
+template <class T, int kSide, void (*kBlock)(T*, int64_t, const T*, int64_t)>
+void transpose_blocks(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols) {
+  auto* o = static_cast<T*>(out);
+  auto* x = static_cast<const T*>(in);
+  int64_t whole_rows = rows / kSide * kSide, whole_cols = cols / kSide * kSide;
+  for (int64_t c = 0; c < whole_cols; c += kSide)
+    for (int64_t r = 0; r < whole_rows; r += kSide) kBlock(o + c * out_stride + r, out_stride, x + r * in_stride + c, in_stride);
+  if (whole_cols < cols)
+    transpose_of<T>(o + whole_cols * out_stride, out_stride, x + whole_cols, in_stride, rows, cols - whole_cols);
+  if (whole_rows < rows)
+    transpose_of<T>(o + whole_rows, out_stride, x + whole_rows * in_stride, in_stride, rows - whole_rows, whole_cols);
+}
+#endif
+
+template <class T>
+void gather_of(void* out, const uint64_t* addresses, const uint8_t* mask, int64_t n) {
+  auto* o = static_cast<raw<T>*>(out);
+  if (mask == nullptr) {
+    for (int64_t i = 0; i < n; ++i) o[i] = *reinterpret_cast<const raw<T>*>(addresses[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i)
+      if (mask[i]) o[i] = *reinterpret_cast<const raw<T>*>(addresses[i]);
+  }
+}
+
+template <class T>
+void scatter_of(const uint64_t* addresses, const void* in, const uint8_t* mask, int64_t n) {
+  auto* x = static_cast<const raw<T>*>(in);
+  if (mask == nullptr) {
+    for (int64_t i = 0; i < n; ++i) *reinterpret_cast<raw<T>*>(addresses[i]) = x[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i)
+      if (mask[i]) *reinterpret_cast<raw<T>*>(addresses[i]) = x[i];
+  }
+}
+
+template <class T>
+void gather_elements_of(void* out, const void* in, const int32_t* index, int64_t n) {
+  auto* o = static_cast<raw<T>*>(out);
+  auto* x = static_cast<const raw<T>*>(in);
+  for (int64_t i = 0; i < n; ++i) o[i] = x[index[i]];
+}
+
+// One call by the element's size.
+#define BY_SIZE(size, function, ...)                        \
+  switch (size) {                                           \
+    case 1: return function<uint8_t>(__VA_ARGS__);          \
+    case 2: return function<uint16_t>(__VA_ARGS__);         \
+    case 4: return function<uint32_t>(__VA_ARGS__);         \
+    case 8: return function<uint64_t>(__VA_ARGS__);         \
+    default: return;                                        \
+  }
+
+void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size) {
+  BY_SIZE(size, copy_strided_of, out, out_stride, in, in_stride, n)
+}
+void fill(void* out, uint64_t bits, int64_t n, size_t size) { BY_SIZE(size, fill_of, out, bits, n) }
+
+void iota_i32(int32_t* out, int32_t start, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int32_t>(static_cast<uint32_t>(start) + static_cast<uint32_t>(i));
+}
+void iota_i64(int64_t* out, int64_t start, int64_t step, int64_t n) {
+  auto value = static_cast<uint64_t>(start);
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int64_t>(value + static_cast<uint64_t>(i) * static_cast<uint64_t>(step));
+}
+
+void transpose(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols, size_t size) {
+#if defined(__x86_64__)
+  if (size == 2) return transpose_blocks<uint16_t, 8, transpose_8x8>(out, out_stride, in, in_stride, rows, cols);
+  if (size == 4) return transpose_blocks<uint32_t, 4, transpose_4x4>(out, out_stride, in, in_stride, rows, cols);
+#endif
+  BY_SIZE(size, transpose_of, out, out_stride, in, in_stride, rows, cols)
+}
+
+void gather(void* out, const uint64_t* addresses, const uint8_t* mask, int64_t n, size_t size) {
+  BY_SIZE(size, gather_of, out, addresses, mask, n)
+}
+void scatter(const uint64_t* addresses, const void* in, const uint8_t* mask, int64_t n, size_t size) {
+  BY_SIZE(size, scatter_of, addresses, in, mask, n)
+}
+void gather_elements(void* out, const void* in, const int32_t* index, int64_t n, size_t size) {
+  BY_SIZE(size, gather_elements_of, out, in, index, n)
+}
+
+bool contiguous(const uint64_t* addresses, int64_t n, size_t size) {
+  constexpr int64_t kBlock = 64;  // looked at between early exits
+  for (int64_t i = 1; i < n; i += kBlock) {
+    int64_t end = i + kBlock < n ? i + kBlock : n;
+    uint64_t wrong = 0;
+    for (int64_t j = i; j < end; ++j) wrong |= (addresses[j] - addresses[j - 1]) ^ size;
+    if (wrong) return false;
+  }
+  return true;
+}
+
+bool address_range(const uint64_t* addresses, const uint8_t* mask, int64_t n, uint64_t* low, uint64_t* high) {
+  uint64_t smallest = ~uint64_t{0}, largest = 0;
+  bool any = n > 0;
+  if (mask == nullptr) {
+    for (int64_t i = 0; i < n; ++i) {
+      smallest = addresses[i] < smallest ? addresses[i] : smallest;
+      largest = addresses[i] > largest ? addresses[i] : largest;
+    }
+  } else {
+    uint8_t on = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      uint64_t keep = 0 - static_cast<uint64_t>(mask[i]);  // all ones where on
+      uint64_t as_low = addresses[i] | ~keep, as_high = addresses[i] & keep;
+      smallest = as_low < smallest ? as_low : smallest;
+      largest = as_high > largest ? as_high : largest;
+      on |= mask[i];
+    }
+    any = on != 0;
+  }
+  *low = smallest;
+  *high = largest;
+  return any;
+}
+
+template <class Offset>
+void addptr(uint64_t* out, const uint64_t* pointers, uint64_t base, const Offset* offsets, int64_t n, int64_t size) {
+  auto scale = static_cast<uint64_t>(size);
+  if (pointers == nullptr) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) out[i] = base + static_cast<uint64_t>(static_cast<int64_t>(offsets[i])) * scale;
+  } else {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) out[i] = pointers[i] + static_cast<uint64_t>(static_cast<int64_t>(offsets[i])) * scale;
+  }
+}
+
+int64_t mask_count(const uint8_t* mask, int64_t n) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < n;) {
+    int64_t end = i + 128 < n ? i + 128 : n;
+    uint8_t part = 0;  // at most 128
+    for (; i < end; ++i) part = static_cast<uint8_t>(part + mask[i]);
+    count += part;
+  }
+  return count;
+}
+
+int64_t mask_find(const uint8_t* mask, int64_t n, uint8_t wanted) {
+  int64_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    uint8_t found = 0;
+    for (int64_t j = 0; j < 64; ++j) found |= mask[i + j] == wanted;
+    if (found) break;
+  }
+  for (; i < n; ++i)
+    if (mask[i] == wanted) return i;
+  return n;
+}
+
+void mask_and(uint8_t* out, const uint8_t* a, const uint8_t* b, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) out[i] = a[i] & b[i];
+}
+
+}  // namespace
+
+const MoveTable move_table = {copy_strided, fill,       iota_i32,      iota_i64,        transpose,       gather,     scatter,
+                              gather_elements, contiguous, address_range, addptr<int32_t>, addptr<int64_t>, mask_count,
+                              mask_find,    mask_and};
+
+}  // namespace triton_runner::num::NUM_ISA

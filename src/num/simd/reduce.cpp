@@ -1,0 +1,296 @@
+// Reductions and scans along the middle axis of [outer, axis, inner], in the order that reduce.h fixes.
+#include "simd/float_ops.h"
+
+#include <triton_runner/num/reduce_ops.h>
+
+namespace triton_runner::num::NUM_ISA {
+namespace {
+
+#if defined(NUM_ISA_avx512)
+constexpr int kVectorBytes = 64;
+#elif defined(NUM_ISA_avx2)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+constexpr int kAccumulators = 64;
+
+// Each op: apply on scalars and vectors, and the value that changes nothing.
+#define INT_OP(name, identity_value, ...)                                     \
+  template <class T> struct name {                                            \
+    static constexpr T kIdentity = static_cast<T>(identity_value);            \
+    template <class V> static inline V apply(V x, V y) { return __VA_ARGS__; } \
+  };
+#define FLOAT_OP(name, functor, identity_value)                                              \
+  template <class T> struct name {                                                           \
+    static constexpr T kIdentity = static_cast<T>(identity_value);                           \
+    template <class V> static inline V apply(V x, V y) { return functor::apply(x, y); }       \
+  };
+// The narrow integer types are promoted by + and * of scalars: the casts bring them back; V is unsigned, so it wraps.
+INT_OP(AddI, 0, static_cast<V>(x + y))
+INT_OP(MulI, 1, static_cast<V>(x * y))
+INT_OP(And, ~T{0}, static_cast<V>(x & y))
+INT_OP(Or, 0, static_cast<V>(x | y))
+INT_OP(Xor, 0, static_cast<V>(x ^ y))
+template <class T> constexpr bool kIsSigned = static_cast<T>(-1) < T{0};
+template <class T> constexpr T kLowest = kIsSigned<T> ? static_cast<T>(static_cast<uint64_t>(1) << (sizeof(T) * 8 - 1)) : T{0};
+INT_OP(Max, kLowest<T>, x > y ? x : y)
+INT_OP(Min, ~kLowest<T>, x < y ? x : y)
+FLOAT_OP(AddF, addf, -0.0)
+FLOAT_OP(MulF, mulf, 1.0)
+FLOAT_OP(MaxNum, maxnumf, __builtin_nan(""))
+FLOAT_OP(MinNum, minnumf, __builtin_nan(""))
+FLOAT_OP(Maximum, maximumf, -__builtin_inf())
+FLOAT_OP(Minimum, minimumf, __builtin_inf())
+
+// The 64 accumulators of one sum, in registers.
+template <class T, template <class> class Op>
+struct Accumulators {
+  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+  static constexpr int kVectors = kAccumulators / kLanes > 0 ? kAccumulators / kLanes : 1;
+  static_assert(kVectors * kLanes == kAccumulators);
+  typedef T V __attribute__((vector_size(kVectorBytes)));
+  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
+  V v[kVectors];
+
+  Accumulators() {
+    V identity;
+    for (int i = 0; i < kLanes; ++i) identity[i] = Op<T>::kIdentity;
+    for (V& x : v) x = identity;
+  }
+  inline void add_block(const T* x) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kVectors; ++i) {
+      V element = *reinterpret_cast<const Unaligned*>(x + i * kLanes);
+      v[i] = Op<T>::apply(v[i], element);
+    }
+  }
+  // Elements go to accumulators 0, 1, ... so every call but the last brings a multiple of 64.
+  inline void add(const T* x, int64_t n) {
+    int64_t i = 0;
+    for (; i + kAccumulators <= n; i += kAccumulators) add_block(x + i);
+    if (i < n) {
+      alignas(64) T rest[kAccumulators];
+      __builtin_memcpy(rest, x + i, static_cast<size_t>(n - i) * sizeof(T));
+      for (int64_t j = n - i; j < kAccumulators; ++j) rest[j] = Op<T>::kIdentity;
+      add_block(rest);
+    }
+  }
+  inline T fold() {
+#pragma GCC unroll 8
+    for (int half = kVectors / 2; half > 0; half /= 2)
+#pragma GCC unroll 16
+      for (int i = 0; i < half; ++i) v[i] = Op<T>::apply(v[i], v[i + half]);
+    return fold_lanes<kLanes / 2>(v[0]);
+  }
+
+ private:
+  // Lane i with lane i + half, for ever smaller halves.
+  template <int half>
+  static inline T fold_lanes(V x) {
+    if constexpr (half == 0) {
+      return x[0];
+    } else {
+      return fold_lanes<half / 2>(Op<T>::apply(x, shifted<half>(x, Indices<kLanes>{})));
+    }
+  }
+  template <int... i> struct List {};
+  template <int n, int... i> struct Make : Make<n - 1, n - 1, i...> {};
+  template <int... i> struct Make<0, i...> { using type = List<i...>; };
+  template <int n> using Indices = typename Make<n>::type;
+  template <int half, int... i>
+  static inline V shifted(V x, List<i...>) {
+    return __builtin_shufflevector(x, x, ((i + half) % kLanes)...);
+  }
+};
+
+template <class T, template <class> class Op>
+void reduce(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner) {
+  auto* o = static_cast<T*>(out);
+  auto* x = static_cast<const T*>(in);
+  if (inner == 1) {
+    for (int64_t r = 0; r < outer; ++r) {
+      Accumulators<T, Op> sum;
+      sum.add(x + r * axis, axis);
+      o[r] = sum.fold();
+    }
+    return;
+  }
+  for (int64_t r = 0; r < outer; ++r, o += inner) {
+    __builtin_memcpy(o, x, static_cast<size_t>(inner) * sizeof(T));
+    x += inner;
+    for (int64_t a = 1; a < axis; ++a, x += inner)
+#pragma GCC ivdep
+      for (int64_t j = 0; j < inner; ++j) o[j] = Op<T>::apply(o[j], x[j]);
+  }
+}
+
+template <class T, template <class> class Op>
+void scan(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner, bool reverse) {
+  auto* o = static_cast<T*>(out);
+  auto* x = static_cast<const T*>(in);
+  int64_t step = reverse ? -inner : inner;
+  for (int64_t r = 0; r < outer; ++r) {
+    int64_t at = r * axis * inner + (reverse ? (axis - 1) * inner : 0);
+    if (inner == 1) {
+      T carry = x[at];
+      o[at] = carry;
+      for (int64_t a = 1; a < axis; ++a) {
+        at += step;
+        o[at] = carry = Op<T>::apply(carry, x[at]);
+      }
+      continue;
+    }
+    if (o != x) __builtin_memcpy(o + at, x + at, static_cast<size_t>(inner) * sizeof(T));
+    for (int64_t a = 1; a < axis; ++a) {
+      const T* previous = o + at;
+      at += step;
+#pragma GCC ivdep
+      for (int64_t j = 0; j < inner; ++j) o[at + j] = Op<T>::apply(previous[j], x[at + j]);
+    }
+  }
+}
+
+// f16 and bf16: widened, accumulated in f32, each result rounded once.
+template <Type kType, template <class> class Op>
+void reduce_narrow(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner) {
+  static const Loop widen = find_widen(kType), narrow = find_narrow(kType, Rounding::kNearestEven);
+  auto* o = static_cast<uint16_t*>(out);
+  auto* x = static_cast<const uint16_t*>(in);
+  alignas(64) float wide[kChunk], sum[kChunk];
+  if (inner == 1) {
+    for (int64_t r = 0; r < outer; r += kChunk) {
+      int64_t rows = outer - r < kChunk ? outer - r : kChunk;
+      for (int64_t i = 0; i < rows; ++i) {
+        Accumulators<float, Op> total;
+        for (int64_t a = 0; a < axis; a += kChunk) {
+          int64_t m = axis - a < kChunk ? axis - a : kChunk;
+          widen(wide, x + (r + i) * axis + a, nullptr, nullptr, m);
+          total.add(wide, m);
+        }
+        sum[i] = total.fold();
+      }
+      narrow(o + r, sum, nullptr, nullptr, rows);
+    }
+    return;
+  }
+  for (int64_t r = 0; r < outer; ++r)
+    for (int64_t j = 0; j < inner; j += kChunk) {
+      int64_t m = inner - j < kChunk ? inner - j : kChunk;
+      const uint16_t* row = x + r * axis * inner + j;
+      widen(sum, row, nullptr, nullptr, m);
+      for (int64_t a = 1; a < axis; ++a) {
+        widen(wide, row + a * inner, nullptr, nullptr, m);
+        for (int64_t i = 0; i < m; ++i) sum[i] = Op<float>::apply(sum[i], wide[i]);
+      }
+      narrow(o + r * inner + j, sum, nullptr, nullptr, m);
+    }
+}
+
+template <Type kType, template <class> class Op>
+void scan_narrow(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner, bool reverse) {
+  static const Loop widen = find_widen(kType), narrow = find_narrow(kType, Rounding::kNearestEven);
+  auto* o = static_cast<uint16_t*>(out);
+  auto* x = static_cast<const uint16_t*>(in);
+  alignas(64) float wide[kChunk], sum[kChunk];
+  for (int64_t r = 0; r < outer; ++r)
+    for (int64_t j = 0; j < inner; j += kChunk) {
+      int64_t m = inner - j < kChunk ? inner - j : kChunk;
+      for (int64_t a = 0; a < axis; ++a) {
+        int64_t at = (r * axis + (reverse ? axis - 1 - a : a)) * inner + j;
+        widen(a == 0 ? sum : wide, x + at, nullptr, nullptr, m);
+        if (a != 0)
+          for (int64_t i = 0; i < m; ++i) sum[i] = Op<float>::apply(sum[i], wide[i]);
+        narrow(o + at, sum, nullptr, nullptr, m);
+      }
+    }
+}
+
+// Both kinds of function by one pick: which is kReduce or kScan.
+struct Reducing {
+  using Fn = ReduceFn;
+  template <class T, template <class> class Op> static constexpr Fn wide = reduce<T, Op>;
+  template <Type kType, template <class> class Op> static constexpr Fn narrow = reduce_narrow<kType, Op>;
+};
+struct Scanning {
+  using Fn = ScanFn;
+  template <class T, template <class> class Op> static constexpr Fn wide = scan<T, Op>;
+  template <Type kType, template <class> class Op> static constexpr Fn narrow = scan_narrow<kType, Op>;
+};
+
+template <class Kind, template <class> class Op, class T8, class T16, class T32, class T64>
+typename Kind::Fn pick_int(Type type) {
+  switch (type) {
+    case Type::kI8: return Kind::template wide<T8, Op>;
+    case Type::kI16: return Kind::template wide<T16, Op>;
+    case Type::kI32: return Kind::template wide<T32, Op>;
+    case Type::kI64: return Kind::template wide<T64, Op>;
+    default: return nullptr;
+  }
+}
+template <class Kind, template <class> class Op>
+typename Kind::Fn pick_unsigned(Type type) {
+  return pick_int<Kind, Op, uint8_t, uint16_t, uint32_t, uint64_t>(type);
+}
+template <class Kind, template <class> class Op>
+typename Kind::Fn pick_signed(Type type) {
+  return pick_int<Kind, Op, int8_t, int16_t, int32_t, int64_t>(type);
+}
+template <class Kind, template <class> class Op>
+typename Kind::Fn pick_float(Type type) {
+  switch (type) {
+    case Type::kF16: return Kind::template narrow<Type::kF16, Op>;
+    case Type::kBF16: return Kind::template narrow<Type::kBF16, Op>;
+    case Type::kF32:
+    case Type::kTF32: return Kind::template wide<float, Op>;
+    case Type::kF64: return Kind::template wide<double, Op>;
+    default: return nullptr;
+  }
+}
+
+// i1 as bytes of 0 and 1; signed, true is -1, so that its maximum is an and.
+template <class Kind>
+typename Kind::Fn pick_i1(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kAddI:
+    case ReduceOp::kXor: return Kind::template wide<uint8_t, Xor>;
+    case ReduceOp::kMulI:
+    case ReduceOp::kAnd:
+    case ReduceOp::kMinU:
+    case ReduceOp::kMaxS: return Kind::template wide<uint8_t, And>;
+    case ReduceOp::kOr:
+    case ReduceOp::kMaxU:
+    case ReduceOp::kMinS: return Kind::template wide<uint8_t, Or>;
+    default: return nullptr;
+  }
+}
+
+template <class Kind>
+typename Kind::Fn pick(ReduceOp op, Type type) {
+  if (type == Type::kI1) return pick_i1<Kind>(op);
+  switch (op) {
+    case ReduceOp::kAddI: return pick_unsigned<Kind, AddI>(type);
+    case ReduceOp::kMulI: return pick_unsigned<Kind, MulI>(type);
+    case ReduceOp::kAnd: return pick_unsigned<Kind, And>(type);
+    case ReduceOp::kOr: return pick_unsigned<Kind, Or>(type);
+    case ReduceOp::kXor: return pick_unsigned<Kind, Xor>(type);
+    case ReduceOp::kMaxS: return pick_signed<Kind, Max>(type);
+    case ReduceOp::kMaxU: return pick_unsigned<Kind, Max>(type);
+    case ReduceOp::kMinS: return pick_signed<Kind, Min>(type);
+    case ReduceOp::kMinU: return pick_unsigned<Kind, Min>(type);
+    case ReduceOp::kAddF: return pick_float<Kind, AddF>(type);
+    case ReduceOp::kMulF: return pick_float<Kind, MulF>(type);
+    case ReduceOp::kMaxNum: return pick_float<Kind, MaxNum>(type);
+    case ReduceOp::kMinNum: return pick_float<Kind, MinNum>(type);
+    case ReduceOp::kMaximum: return pick_float<Kind, Maximum>(type);
+    case ReduceOp::kMinimum: return pick_float<Kind, Minimum>(type);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ArgReduceFn find_arg_reduce(ArgOp op, Type type);
+const ReduceTable reduce_table = {pick<Reducing>, pick<Scanning>, find_arg_reduce};
+
+}  // namespace triton_runner::num::NUM_ISA
