@@ -22,8 +22,12 @@ import releases  # noqa: E402
 
 BINARY_LEVELS = ("llir", "ptx", "cubin")
 TUTORIALS = ["vector_add", "softmax", "matmul", "dropout", "layer_norm", "attention", "grouped_gemm"]
-SCRIPT_NAMES = {"matmul_tma": "matmul-with-tma-v4", "gluon_intro": "01-intro", "gluon_layouts": "02-layouts"}
-FOLDER_NAMES = {"3.3.1": "v3.3.x"}
+SCRIPT_NAMES = {
+    "matmul_tma_v3": "matmul-with-tma-v3",
+    "matmul_tma_v4": "matmul-with-tma-v4",
+    "gluon_intro": "01-intro",
+    "gluon_layouts": "02-layouts",
+}
 COMPLETE = ["3.3.1", "3.4.0", "3.9.0"]  # every architecture at every level; the others sm80 and sm90
 
 
@@ -50,11 +54,13 @@ def plan(version):
     for arch in arches:
         for level in BINARY_LEVELS:
             yield Example(f"{level}/sm{arch}", "matmul", level, arch)
-    if release >= (3, 4):
-        yield Example("python", "matmul_tma", "python", None)
-        yield Example("ttir/matmul-with-tma", "matmul_tma", "ttir", 90)
+    if release >= (3, 2):  # 3.0 and 3.1 have no descriptors that a launch can pass
+        kernel = "matmul_tma_v4" if release >= (3, 4) else "matmul_tma_v3"
+        yield Example("python", kernel, "python", None)
+        yield Example("ttir/matmul-with-tma", kernel, "ttir", 90)
         for level in ("ttgir", *BINARY_LEVELS):
-            yield Example(f"{level}/sm90", "matmul_tma", level, 90)
+            yield Example(f"{level}/sm90", kernel, level, 90)
+    if release >= (3, 4):
         yield Example("gluon", "gluon_intro", "gluon", None)
         yield Example("gluon", "gluon_layouts", "gluon", None)
 
@@ -90,7 +96,7 @@ def script(version, example):
 
 def generate(version):
     python = releases.ensure(version)
-    root = EXAMPLES / "runner" / FOLDER_NAMES.get(version, f"v{version}")
+    root = releases.examples_dir(version)
     shutil.rmtree(root, ignore_errors=True)
     wanted = {}  # (kernel, arch, with line tables) -> examples
     for example in plan(version):

@@ -4,9 +4,9 @@
 
 `examples/kernels/KERNEL.py` runs as it does in an example, but each launch is compiled ahead of time,
 specialised for its arguments as Triton's JIT would, and written to FOLDER as <kernel>.<level>, with Triton's
-<kernel>.json. One process compiles for one target: foreign targets can abort Triton, and the code of 3.2 and 3.3
-depends on what the process compiled before. Locations name the file relative to the repository, so run it there.
-Needs Triton and NumPy only.
+<kernel>.json. One process compiles for one target: foreign targets can abort Triton, and the code of 3.2 and
+3.3 depends on what the process compiled before. Locations name the file relative to the repository, so run it
+there. Needs Triton and NumPy only.
 """
 
 import os
@@ -28,6 +28,8 @@ DTYPES = {"float16": "fp16", "float32": "fp32", "float64": "fp64", "int32": "i32
 
 def kind(value):
     """Triton's name for the type of an argument."""
+    if hasattr(value, "tma_desc_cpu_ptr"):
+        return "nvTmaDesc"
     if hasattr(value, "block_shape"):
         return f"tensordesc<{DTYPES[str(value.base.dtype)]}{list(value.block_shape)}>"
     if hasattr(value, "data_ptr"):

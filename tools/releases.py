@@ -1,28 +1,39 @@
 """Keeps one virtual environment per Triton release and runs the project's release tests in them.
 
     python tools/releases.py create [VERSION ...]      make the environments, print their folders
-    python tools/releases.py test [VERSION ...]        install the project into each, run tests/releases
-        --quick   only the releases that `make test` covers     --all   also 3.3.0, 3.5.0 and 3.7.0
-        --table FILE   write the result as a Markdown table (doc/versions.md)
+    python tools/releases.py test [--all] [VERSION ...]
+        build the project's wheel, install it into each, run tests/releases there; --all: also 3.3.0, 3.5.0
+        and 3.7.0. Without versions all ten run and doc/versions.md is written anew.
 
-An environment holds triton, numpy, ml_dtypes and click, no torch (about 0.6 GB). They live under
-$TRITON_RUNNER_RELEASES, by default ${XDG_CACHE_HOME:-~/.cache}/triton-runner/releases/<version>.
-Needs nothing but the standard library and a pip of its own.
+An environment holds triton, numpy and pytest, no torch (0.6 to 1.1 GB). They live under
+$TRITON_RUNNER_RELEASES, by default ${XDG_CACHE_HOME:-~/.cache}/triton-runner/releases/<version>. Run it with
+a Python that has pip and the packages of requirements/build.txt.
 """
 
+import argparse
+import concurrent.futures
 import os
+import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
 
 RELEASES = ["3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0"]
 MORE_RELEASES = ["3.3.0", "3.5.0", "3.7.0"]
-QUICK_RELEASES = ["3.0.0", "3.4.0", "3.9.0"]
-
 # What an environment needs beside Triton: the project's own needs, and what 3.0 and 3.1 import undeclared.
-PACKAGES = ["numpy", "ml_dtypes", "click", "filelock", "setuptools"]
+PACKAGES = ["numpy", "ml_dtypes", "click", "pytest", "filelock", "setuptools"]
+# The options of `make develop`, so that the wheel is packed from what that compiled.
+BUILD_OPTIONS = [
+    "-Cbuild-dir=build/release",
+    "-Cbuild.targets=_core",
+    "-Ccmake.define.TRITON_RUNNER_TESTS=ON",
+]
 
 
 def releases_dir():
@@ -33,9 +44,16 @@ def releases_dir():
     return Path(cache) / "triton-runner" / "releases"
 
 
-def pip(python, *args):
-    """Runs this interpreter's pip on the environment of `python`."""
-    command = [sys.executable, "-m", "pip", "--python", str(python), *map(str, args)]
+def examples_dir(version):
+    """The examples of a release: those of a release of the same minor version."""
+    minor = version.rsplit(".", 1)[0]
+    [nearest] = [release for release in RELEASES if release.startswith(minor + ".")]
+    return ROOT / "examples" / "runner" / ("v3.3.x" if minor == "3.3" else f"v{nearest}")
+
+
+def pip(*args):
+    """Runs this interpreter's pip; its output is shown if it fails."""
+    command = [sys.executable, "-m", "pip", *map(str, args)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         sys.exit(f"releases: {' '.join(command)} failed with status {done.returncode}:\n{done.stdout}")
@@ -50,19 +68,151 @@ def ensure(version):
     print(f"releases: making {folder}", file=sys.stderr, flush=True)
     shutil.rmtree(folder, ignore_errors=True)  # what an interrupted run left
     venv.create(folder, with_pip=False, symlinks=True)
-    pip(python, "install", "--quiet", "--no-compile", f"triton=={version}", *PACKAGES)
+    pip("--python", python, "install", "--quiet", "--no-compile", f"triton=={version}", *PACKAGES)
     (folder / ".complete").touch()
     return python
 
 
-def create(versions):
-    for version in versions:
-        print(ensure(version))
+def build_wheel(folder):
+    pip("wheel", ROOT, "--no-build-isolation", "--no-deps", "--quiet", "--wheel-dir", folder, *BUILD_OPTIONS)
+    [wheel] = Path(folder).glob("*.whl")
+    return wheel
 
 
-def main(argv):
-    create(argv[1:] or RELEASES)
+GROUPS = ["python", "ttir", "ttgir", "ir", "examples"]  # the table's columns
+
+
+def group_of(case):
+    """The column that a test counts in: a level of tests/releases/test_levels.py, or the file."""
+    if "test_levels" in case.get("classname"):
+        return case.get("name").split("[")[1].split("-")[0]
+    return "examples" if "test_examples" in case.get("classname") else "ir"
+
+
+def test_release(version, wheel):
+    """Runs tests/releases with release `version`: {group: [passed, run]}, skip reasons, output."""
+    python = ensure(version)
+    pip("--python", python, "install", "--quiet", "--no-deps", "--no-compile", "--force-reinstall", wheel)
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.xml"
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("TRITON", "PYTHON"))}
+        env |= {
+            "TRITON_CACHE_DIR": f"{scratch}/cache",
+            "TRITON_DEFAULT_FP_FUSION": "1",
+            "TRITON_RUNNER_DEVICE": "cpu",
+            "EXAMPLES_OF_RELEASE": str(examples_dir(version)),
+        }
+        command = [
+            python,
+            "-m",
+            "pytest",
+            "-q",
+            "-rs",
+            "-c",
+            "tests/releases/pytest.ini",
+            f"--junitxml={report}",
+            "tests/releases",
+        ]
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        counts = {group: [0, 0] for group in GROUPS}
+        skips = []
+        if not report.exists():
+            return counts, skips, done.stdout
+        for case in ElementTree.parse(report).iter("testcase"):
+            if (skipped := case.find("skipped")) is not None:
+                skips.append(f"{case.get('name')}: {skipped.get('message')}")
+                continue
+            count = counts[group_of(case)]
+            count[1] += 1
+            count[0] += case.find("failure") is None and case.find("error") is None
+        return counts, skips, done.stdout
+
+
+def table(results):
+    """The Markdown of doc/versions.md."""
+    lines = [
+        "# Triton releases",
+        "",
+        "What `make releases` last found (`make releases ALL=1`: every row). Each release has an environment",
+        "of its own (`tools/releases.py`) with NumPy, without torch, and runs `tests/releases` on the CPU",
+        f"(here: Python {platform.python_version()}, {platform.machine()}). A cell is passed / run.",
+        "",
+        "- **python, ttir, ttgir**: vector add, softmax and matmul entering at that level, NumPy arrays.",
+        "- **IR**: what the release prints parses and prints back byte for byte and from the graph alone;",
+        "  its own parser accepts an edited module.",
+        "- **examples**: all scripts of the release's folder in `examples/runner/`; those below TTGIR have",
+        "  to say that they need a GPU.",
+        "",
+        "| Triton | python | ttir | ttgir | IR | examples | notes |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for version, (counts, skips, _) in results.items():
+        cells = [
+            f"{passed} / {run}"
+            for passed, run in (counts[g] for g in ("python", "ttir", "ttgir", "ir", "examples"))
+        ]
+        note = NOTES.get(version.rsplit(".", 1)[0], "") + "".join(f" Skipped: {skip}." for skip in skips)
+        lines.append(f"| {version} | {' | '.join(cells)} | {note.strip()} |")
+    return "\n".join(lines) + "\n"
+
+
+NOTES = {
+    "3.0": "No TMA or Gluon.",
+    "3.1": "No TMA or Gluon.",
+    "3.2": "No host tensor descriptors or Gluon.",
+    "3.3": "No host tensor descriptors or Gluon. Its compiler aborts on an f16 dot for sm75.",
+}
+
+
+def test(versions, write_table):
+    """Tests the releases, two at a time; prints a line each and the sums last. True if anything failed."""
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = build_wheel(folder)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            results = {}
+            for version, result in zip(
+                versions, pool.map(lambda v: test_release(v, wheel), versions), strict=True
+            ):
+                results[version] = counts, skips, output = result
+                passed, run = (sum(count[i] for count in counts.values()) for i in (0, 1))
+                if passed < run or not run:
+                    print(output)
+                print(f"{version:6} " + ", ".join(f"{g} {p}/{r}" for g, (p, r) in counts.items()), flush=True)
+                for skip in skips:
+                    print(f"SKIPPED {version} {skip}")
+    if write_table:
+        (ROOT / "doc" / "versions.md").write_text(table(results))
+    groups = [count for counts, _, _ in results.values() for count in counts.values()]
+    failed = sum(run - passed for passed, run in groups) + sum(not run for _, run in groups)
+    skipped = sum(len(skips) for _, skips, _ in results.values())
+    print(f"{sum(passed for passed, _ in groups)} passed, {failed} failed, {skipped} skipped")
+    return failed > 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=["create", "test"])
+    parser.add_argument("versions", nargs="*", metavar="VERSION", help="e.g. 3.4.0")
+    parser.add_argument("--all", action="store_true", help=f"also {', '.join(MORE_RELEASES)}")
+    options = parser.parse_args()
+    known = RELEASES + MORE_RELEASES
+    if unknown := set(options.versions) - set(known):
+        parser.error(f"unknown release {', '.join(sorted(unknown))}: known are {', '.join(known)}")
+    versions = options.versions or (sorted(known) if options.all else RELEASES)
+    if options.command == "create":
+        for version in versions:
+            print(ensure(version))
+        return 0
+    return test(versions, write_table=not options.versions)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""matmul_tma from PTX for sm90, Triton 3.6.0."""
+"""matmul_tma_v4 from PTX for sm90, Triton 3.6.0."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,6 @@ from pathlib import Path
 import triton_runner
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
-from kernels import harness, matmul_tma
+from kernels import harness, matmul_tma_v4
 
-harness.main(matmul_tma, ptx_dir=triton_runner.get_file_dir(__file__))
+harness.main(matmul_tma_v4, ptx_dir=triton_runner.get_file_dir(__file__))

@@ -1,0 +1,11 @@
+"""matmul_tma_v3 from LLIR for sm90, Triton 3.2.0."""
+
+import sys
+from pathlib import Path
+
+import triton_runner
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
+from kernels import harness, matmul_tma_v3
+
+harness.main(matmul_tma_v3, llir_dir=triton_runner.get_file_dir(__file__))
