@@ -12,7 +12,9 @@
 #include <atomic>
 #include <mutex>
 
+#include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/ir/module.h>
+#include <triton_runner/ir/op_table.h>
 #include <triton_runner/tile/tile.h>
 
 #include "arguments.h"
@@ -267,6 +269,37 @@ void init_exec(nb::module_& m) {
         return names;
       },
       nb::arg("text"), nb::arg("filename") = "", "The kernels (public functions) of a TTIR or TTGIR module, in its order.");
+  m.def(
+      "ops",
+      [] {
+        auto release = [](int minor) { return "3." + std::to_string(minor - 30); };
+        nb::list table;
+        for (const ir::OpInfo& op : ir::op_table()) {
+          nb::dict row;
+          row["name"] = nb::str(op.name.data(), op.name.size());
+          row["operands"] = nb::str(op.operands.data(), op.operands.size());
+          row["executed"] = op.exec != "UNSUPPORTED";
+          row["releases"] = release(op.since) + (op.until == 99 ? " on" : " to " + release(op.until));
+          table.append(row);
+        }
+        return table;
+      },
+      "The op table: name, operands, whether the tile engine executes it, and the releases that have it.");
+  m.def(
+      "write_tensor_map",
+      [](uint64_t out, uint64_t address, std::vector<int64_t> shape) {
+        exec::TensorDesc desc{address, std::move(shape), {}, false};
+        desc.strides.assign(desc.shape.size(), 1);
+        for (size_t i = desc.shape.size(); i-- > 1;) desc.strides[i - 1] = desc.strides[i] * desc.shape[i];
+        exec::encode_tensor_map(desc, reinterpret_cast<std::byte*>(out));
+      },
+      nb::arg("out"), nb::arg("address"), nb::arg("shape"),
+      "Writes the 128 bytes of a tensor descriptor (row major, shape in elements) to the address out.");
+  m.def("isa", [] {
+    for (const char* isa : {"avx512", "avx2"})
+      if (tile::force_isa(isa)) return tile::force_isa(""), std::string(isa);
+    return std::string("portable");
+  }, "The best instruction set of this machine that the engine has kernels for.");
   m.def("force_isa", [](const std::string& isa) { return tile::force_isa(isa); }, nb::arg("isa"),
         "Chooses the instruction set of the engine's kernels: avx512, avx2, portable; \"\" for the best. False if there is no such.");
   m.def("set_pretend_cuda", &set_pretend_cuda, nb::arg("on"),

@@ -14,10 +14,19 @@ _NAMES = {
     "jit": ("_jit", "in place of triton.jit: kernels from Python or from an artifact, on the CPU or a GPU"),
     "autotune": ("_jit", "triton.autotune for such kernels"),
     "load": ("_load", "a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source"),
-    "using": ("_settings", "context manager: device=, target=, level=, check=, mma=, threads=, timeout=, shared="),
-    "register_memory": ("_memory", "memory that kernels on the CPU may reach through pointers stored in memory"),
+    "using": (
+        "_settings",
+        "context manager: device=, target=, level=, check=, mma=, threads=, timeout=, shared=",
+    ),
+    "register_memory": (
+        "_memory",
+        "memory that kernels on the CPU may reach through pointers stored in memory",
+    ),
     "DiagnosticError": ("_errors", "bad input, with file, line, column and notes (a ValueError)"),
-    "KernelTrap": ("_errors", "a fault of a kernel: kind, op, location, program, element, address (a RuntimeError)"),
+    "KernelTrap": (
+        "_errors",
+        "a fault of a kernel: kind, op, location, program, element, address (a RuntimeError)",
+    ),
     "get_file_dir": ("_paths", "the folder of a file, for ttir_dir=get_file_dir(__file__)"),
     "configure_jit_backend": ("_jit", "makes triton.jit this package's jit"),
     "restore_jit_backend": ("_jit", "undoes configure_jit_backend"),

@@ -44,7 +44,10 @@ def _read(path: str, keyword: str, binary: bool):
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise fail(f"{path} is no text: byte {error.start} is not UTF-8", "a binary artifact has a keyword of its own") from None
+        raise fail(
+            f"{path} is no text: byte {error.start} is not UTF-8",
+            "a binary artifact has a keyword of its own",
+        ) from None
 
 
 def _metadata_text(path: str, metadata_json: str | None) -> str:
@@ -142,7 +145,11 @@ class ArtifactKernel:
         """Triton's metadata of the kernel, as far as its file or the artifact tells."""
         from types import SimpleNamespace
 
-        said = {k: v for k, v in self.artifact.description.items() if k not in ("metadata", "warnings", "missing", "params")}
+        said = {
+            k: v
+            for k, v in self.artifact.description.items()
+            if k not in ("metadata", "warnings", "missing", "params")
+        }
         return SimpleNamespace(**{**said, **(self.artifact.description.get("metadata") or {})})
 
     def _resources(self):
@@ -180,7 +187,10 @@ class ArtifactKernel:
             names = [param.name for param in self.params]
             unknown = [name for name in kwargs if name not in names]
             if unknown:
-                raise fail(f"kernel '{self.name}' has no parameter {unknown[0]!r}", f"its parameters: {', '.join(names)}")
+                raise fail(
+                    f"kernel '{self.name}' has no parameter {unknown[0]!r}",
+                    f"its parameters: {', '.join(names)}",
+                )
             rest = names[len(args) :]
             named = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]
             named += [(name, kwargs[name]) for name in rest if name in kwargs]
@@ -244,7 +254,7 @@ def _on_cpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
     if artifact.level not in _settings.CPU_LEVELS:
         raise fail(
             f"{artifact.label}: the CPU executes {' and '.join(_settings.CPU_LEVELS)}, not {artifact.level}",
-            "run it on a GPU (device=\"cuda\"), or give the kernel's ttir or ttgir",
+            'run it on a GPU (device="cuda"), or give the kernel\'s ttir or ttgir',
         )
     _check_level(artifact, settings.level, _ORDER)
     target = _check_target(artifact, settings.target)
@@ -280,7 +290,9 @@ def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
     if load_level != artifact.level:
         asm |= compiled(artifact, load_level, target, options)
         metadata = asm.pop("metadata")
-        description = _core.artifact.describe(asm[load_level], load_level, artifact.name, metadata, f"{artifact.name}.{load_level}")
+        description = _core.artifact.describe(
+            asm[load_level], load_level, artifact.name, metadata, f"{artifact.name}.{load_level}"
+        )
     kernel = _gpu.load(asm[load_level], {**description, "level": load_level}, _gpu.current_device())
     return ArtifactKernel(artifact, kernel, asm, target, device)
 
@@ -303,11 +315,18 @@ def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
             if f"{artifact.name}.{to}" in group:
                 _messages.kernel_saved(folder, cache_hit=True)
                 files = {Path(p).suffix[1:]: Path(p) for p in group.values()}
-                asm = {level: p.read_text() if level in _TEXT else p.read_bytes() for level, p in files.items() if level != "json"}
+                asm = {
+                    level: p.read_text() if level in _TEXT else p.read_bytes()
+                    for level, p in files.items()
+                    if level != "json"
+                }
                 return {**asm, "metadata": files["json"].read_text()}
         made = compile_onward(artifact.source, artifact.level, to, target, given, artifact.label)
         metadata = json.dumps(made.metadata, default=_jsonable)
-        files = {**{f"{artifact.name}.{level}": value for level, value in made.asm.items()}, group_name: metadata}
+        files = {
+            **{f"{artifact.name}.{level}": value for level, value in made.asm.items()},
+            group_name: metadata,
+        }
         manager.put_group(group_name, {
             name: manager.put(value, name, binary=isinstance(value, bytes)) for name, value in files.items()})  # fmt: skip
         _messages.kernel_saved(folder, cache_hit=False)
@@ -324,7 +343,9 @@ def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKer
     params = {name: value for name, value in kwargs.items() if name in function.arg_names}
     options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
     _check_options(options)
-    kernel = executable(artifact, **{k: v for k, v in options.items() if k in ("num_warps", "num_ctas", "num_stages")})
+    kernel = executable(
+        artifact, **{k: v for k, v in options.items() if k in ("num_warps", "num_ctas", "num_stages")}
+    )
     if warmup:
         return kernel
     bound = _bind(function, args, params)
@@ -349,7 +370,9 @@ def _bind(function, args, params) -> dict:
     try:
         bound = function.signature.bind_partial(*args, **params)
     except TypeError as error:
-        raise fail(f"kernel '{function.__name__}': {error}", f"its parameters: {', '.join(function.arg_names)}") from None
+        raise fail(
+            f"kernel '{function.__name__}': {error}", f"its parameters: {', '.join(function.arg_names)}"
+        ) from None
     bound.apply_defaults()
     missing = [p.name for p in function.params if p.name not in bound.arguments and not p.is_constexpr]
     if missing:

@@ -57,7 +57,7 @@ def resolved_device() -> str:
     if device != "cpu" and gpu() != device:
         raise fail(
             f"device {device!r} was asked for, and this machine has no such device",
-            "TRITON_RUNNER_DEVICE=cpu (or device=\"cpu\") runs on the CPU",
+            'TRITON_RUNNER_DEVICE=cpu (or device="cpu") runs on the CPU',
         )
     return device
 
@@ -154,18 +154,18 @@ class _Utils:
     def set_printf_fifo_size(self, size):
         pass
 
+    # Host descriptors of 3.2 and 3.3: 128 bytes in the form that the engine reads.
     def fill_1d_tma_descriptor(self, address, dim, block, element_size, out):
-        _write_descriptor(out, address, [dim], [block], element_size)
+        _core().write_tensor_map(out, address, [dim])
 
     def fill_2d_tma_descriptor(self, address, dim1, dim0, block1, block0, element_size, out):
-        _write_descriptor(out, address, [dim1, dim0], [block1, block0], element_size)
+        _core().write_tensor_map(out, address, [dim1, dim0])
 
 
-def _write_descriptor(out, address, shape, block, element_size):
-    """The 128 bytes of an old release's descriptor, in the form that the engines read: see exec/tensor_map.h."""
+def _core():
     from triton_runner import _core
 
-    _core.write_tensor_map(out, address, shape, block, element_size)
+    return _core
 
 
 @functools.cache
@@ -210,7 +210,11 @@ def cpu_driver():
         def get_active_torch_device(self):
             import torch
 
-            return torch.device("cuda", 0) if sys.modules.get("triton_runner._pretend_cuda") else torch.device("cpu")
+            return (
+                torch.device("cuda", 0)
+                if sys.modules.get("triton_runner._pretend_cuda")
+                else torch.device("cpu")
+            )
 
         def get_device_interface(self):
             return _DeviceInterface()

@@ -6,7 +6,9 @@ from __future__ import annotations
 class DiagnosticError(ValueError):
     """Bad input: what is wrong, where (file, line, column; 0 where not known), and notes on what to do next."""
 
-    def __init__(self, text: str, *, message: str = "", file: str = "", line: int = 0, column: int = 0, notes=()):
+    def __init__(
+        self, text: str, *, message: str = "", file: str = "", line: int = 0, column: int = 0, notes=()
+    ):
         super().__init__(text)
         self.message = message or text
         self.file = file

@@ -56,16 +56,22 @@ def take(kwargs: dict, kernel_params) -> Request | None:
         )
     given = [name for name in taken if name in ENTRIES]
     if len(given) > 1:
-        raise fail(f"{' and '.join(given)} are both given: a kernel enters at exactly one level", "keep one of them")
+        raise fail(
+            f"{' and '.join(given)} are both given: a kernel enters at exactly one level", "keep one of them"
+        )
     metadata = taken.pop("metadata_json", None)
     if metadata is not None and not given:
-        raise fail("metadata_json= describes an artifact, and none is given", f"give one of {', '.join(ENTRIES)}")
+        raise fail(
+            "metadata_json= describes an artifact, and none is given", f"give one of {', '.join(ENTRIES)}"
+        )
     entry = None
     if given:
         level, form = ENTRIES[given[0]]
         value = os.fspath(taken.pop(given[0]))
         if not isinstance(value, str) or not value:
-            raise fail(f"{given[0]}={value!r}: expected {'a folder' if form == 'dir' else 'a path or the text itself'}")
+            raise fail(
+                f"{given[0]}={value!r}: expected {'a folder' if form == 'dir' else 'a path or the text itself'}"
+            )
         entry = Entry(level, form, value, None if metadata is None else os.fspath(metadata))
     return Request(entry, taken)
 

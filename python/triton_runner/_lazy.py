@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-LEVELS_OF = {"cuda": ("ttir", "ttgir", "llir", "ptx", "cubin"), "hip": ("ttir", "ttgir", "llir", "amdgcn", "hsaco")}
+LEVELS_OF = {
+    "cuda": ("ttir", "ttgir", "llir", "ptx", "cubin"),
+    "hip": ("ttir", "ttgir", "llir", "amdgcn", "hsaco"),
+}
 
 
 def levels_behind(target: str, level: str) -> tuple:

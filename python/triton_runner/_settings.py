@@ -76,7 +76,9 @@ def _from_environment() -> Settings:
     )
 
 
-_current: contextvars.ContextVar[Settings | None] = contextvars.ContextVar("triton_runner_settings", default=None)
+_current: contextvars.ContextVar[Settings | None] = contextvars.ContextVar(
+    "triton_runner_settings", default=None
+)
 _environment: Settings | None = None
 
 
@@ -95,7 +97,9 @@ def using(**settings):
     known = {field.name for field in dataclasses.fields(Settings)}
     unknown = [name for name in settings if name not in known]
     if unknown:
-        raise TypeError(f"using() has no setting {unknown[0]!r}; it has {', '.join(sorted(known - {'strict_grid'}))}")
+        raise TypeError(
+            f"using() has no setting {unknown[0]!r}; it has {', '.join(sorted(known - {'strict_grid'}))}"
+        )
     given = {name: value for name, value in settings.items() if value is not None}
     token = _current.set(dataclasses.replace(current(), **given))
     try:

@@ -32,7 +32,12 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
         import triton
 
         return triton.testing.do_bench(
-            fn, warmup=warmup, rep=rep, grad_to_none=grad_to_none, quantiles=quantiles, return_mode=return_mode
+            fn,
+            warmup=warmup,
+            rep=rep,
+            grad_to_none=grad_to_none,
+            quantiles=quantiles,
+            return_mode=return_mode,
         )
 
     def timed() -> float:
@@ -65,5 +70,7 @@ def assert_close(x, y, atol=None, rtol=None, err_msg=""):
         numpy.testing.assert_allclose(
             x.astype(numpy.float64), y.astype(numpy.float64), atol=1e-2 if atol is None else atol,
             rtol=0.0 if rtol is None else rtol, equal_nan=True, err_msg=err_msg)  # fmt: skip
-    elif not numpy.allclose(x, y, atol=1e-2 if atol is None else atol, rtol=0.0 if rtol is None else rtol, equal_nan=True):
+    elif not numpy.allclose(
+        x, y, atol=1e-2 if atol is None else atol, rtol=0.0 if rtol is None else rtol, equal_nan=True
+    ):
         raise AssertionError(f"{err_msg} {x} is not close to {y} (atol={atol}, rtol={rtol})")

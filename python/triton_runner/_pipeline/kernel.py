@@ -107,7 +107,9 @@ def _make_class(base):
             if self.module is None:
                 self._module_pid = os.getpid()
                 text = self.asm[self.runner_level]
-                self.module = self.function = _core.load_tile(text, f"{self.name}.{self.runner_level}", self.name)
+                self.module = self.function = _core.load_tile(
+                    text, f"{self.name}.{self.runner_level}", self.name
+                )
                 setattr(self, installed().run_field, Launcher(self.function, self.src))
 
     CompiledKernel.__name__ = CompiledKernel.__qualname__ = base.__name__

@@ -82,7 +82,9 @@ def compile_onward(source, level: str, to: str, target: str, options: dict | Non
         raise fail(f"{to} lies above {level}: compilation cannot go back", f"levels: {', '.join(levels)}")
     backend = find_backend(target)
     known = {field.name for field in dataclasses.fields(type(backend.parse_options({})))}
-    given = {name: _tuples(value) for name, value in (options or {}).items() if name in known and value is not None}
+    given = {
+        name: _tuples(value) for name, value in (options or {}).items() if name in known and value is not None
+    }
     given.pop("arch", None)  # the target says it
     parsed = backend.parse_options(given)
     stages: dict = {}

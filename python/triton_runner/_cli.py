@@ -1,0 +1,180 @@
+"""The command line: triton-runner run, exec, ops, doctor, cache.
+
+Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import click
+
+from triton_runner._errors import DiagnosticError, KernelTrap
+
+
+class _Group(click.Group):
+    """Bad input is a message and status 2, a kernel's fault a message and status 1."""
+
+    def invoke(self, context):
+        try:
+            return super().invoke(context)
+        except DiagnosticError as error:
+            click.echo(str(error), err=True)
+            context.exit(2)
+        except KernelTrap as error:
+            click.echo(str(error), err=True)
+            context.exit(1)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="triton-runner", prog_name="triton-runner")
+def main():
+    """Run Triton kernels from any level of their compilation, on the CPU or a GPU."""
+
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _print_json(value) -> None:
+    click.echo(json.dumps(value, indent=2, default=str))
+
+
+def _settings_options(command):
+    for option in reversed((
+        click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on."),
+        click.option("--level", help="The level that the CPU executes: ttir or ttgir."),
+        click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
+        click.option("--check", help="What the CPU looks for: oob, nan, uninit, race, separated by commas."),
+        click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
+        click.option("--timeout", type=float, help="Seconds after which a kernel is stopped; 0 for never."),
+    )):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def _apply_settings(**given) -> None:
+    """Through the environment, so that processes which the program starts have them too."""
+    for name, value in given.items():
+        if value is not None:
+            os.environ[f"TRITON_RUNNER_{name.upper()}"] = str(value)
+    from triton_runner import _settings
+
+    _settings.current()
+
+
+@main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@_settings_options
+@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def run(pretend_cuda, is_module, program, arguments, **settings):
+    """Run a Python program whose kernels are plain @triton.jit."""
+    from triton_runner import _run
+
+    _apply_settings(**settings)
+    if not is_module and not os.path.isfile(program):
+        raise click.UsageError(f"no such file: {program}")
+    sys.exit(_run.run_program(program, list(arguments), is_module, pretend_cuda))
+
+
+@main.command("exec")
+@click.argument("file", type=click.Path())
+@click.option("--grid", required=True, help="Programs: 4, or 4,2,1.")
+@click.option(
+    "--arg",
+    "args",
+    multiple=True,
+    help="One a parameter, in order: 1024, 0.5, null, f32[64,64]=random, x.npy",
+)
+@click.option("--save", multiple=True, help="INDEX=FILE.npy: write the argument's array after the launch.")
+@click.option("--kernel", "name", default="", help="Which kernel, where the file has several.")
+@click.option("--metadata", help="The metadata JSON, where it is not beside the file.")
+@_settings_options
+@_json_option
+def execute(file, grid, args, save, name, metadata, as_json, **settings):
+    """Run the kernel of FILE (*.ttir, *.ttgir, ...).
+
+    An array argument is TYPE[SHAPE]=INIT with INIT one of zeros, ones, iota, random, random:SEED or a number, or a
+    NumPy file. Prints the arrays that the kernel changed.
+    """
+    from triton_runner import _exec
+
+    _apply_settings(**settings)
+    result = _exec.execute(file, grid, args, save, name, metadata)
+    if as_json:
+        _print_json(result)
+        return
+    click.echo(f"{result['kernel']} ({result['level']}) on {result['device']}, grid {result['grid']}: "
+               f"{result['milliseconds']:.3f} ms")  # fmt: skip
+    for array in result["changed"]:
+        click.echo(f"{array['name']} {array['type']}{array['shape']}: {array['text']}")
+
+
+@main.command()
+@_json_option
+def ops(as_json):
+    """List the ops of Triton's IR: executed or parsed only, and the releases that have them."""
+    from triton_runner import _core
+
+    table = _core.ops()
+    if as_json:
+        _print_json(table)
+        return
+    width = max(len(op["name"]) for op in table)
+    for op in table:
+        click.echo(
+            f"{op['name']:<{width}}  {'executed' if op['executed'] else 'parsed':<8}  {op['releases']}"
+        )
+    executed = sum(op["executed"] for op in table)
+    click.echo(f"{len(table)} ops, {executed} executed")
+
+
+@main.command()
+@_json_option
+def doctor(as_json):
+    """Say what this machine and environment offer: releases, devices, settings in force."""
+    from triton_runner import _doctor
+
+    facts = _doctor.facts()
+    if as_json:
+        _print_json(facts)
+    else:
+        for name, value in facts.items():
+            lines = [f"{k}={v}" for k, v in value.items()] if isinstance(value, dict) else [str(value)]
+            click.echo(f"{name:<12} {lines[0] if lines else '-'}")
+            for line in lines[1:]:
+                click.echo(f"{'':<12} {line}")
+    if facts["problems"]:
+        sys.exit(1)
+
+
+@main.command()
+@click.option("--clear", is_flag=True, help="Delete every entry.")
+@_json_option
+def cache(clear, as_json):
+    """List the entries of Triton's kernel cache (TRITON_CACHE_DIR), newest first."""
+    from triton_runner import _doctor
+
+    folder, entries = _doctor.cache_entries()
+    if clear:
+        count = _doctor.clear_cache()
+        if as_json:
+            _print_json({"folder": folder, "deleted": count})
+        else:
+            click.echo(f"deleted {count} entries of {folder}")
+        return
+    if as_json:
+        _print_json({"folder": folder, "entries": entries})
+        return
+    for entry in entries:
+        click.echo(
+            f"{entry['modified']}  {entry['kernel']:<32} {entry['target']:<12} {','.join(entry['levels']):<28} {entry['path']}"
+        )
+    click.echo(f"{len(entries)} kernels in {folder}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Running another program in this process, as python would, with the CPU (or what was asked for) as Triton's device."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+
+
+def run_program(program: str, arguments: list[str], is_module: bool, pretend_cuda: bool) -> int | None:
+    """Runs a script or module as __main__ and returns its exit status."""
+    import triton_runner  # noqa: F401  (registers the driver)
+    from triton_runner import _driver
+
+    if pretend_cuda:
+        if _driver.resolved_device() != "cpu":
+            from triton_runner._errors import fail
+
+            raise fail(
+                "--pretend-cuda is for the CPU, and a GPU is in use",
+                "add --device cpu, or leave --pretend-cuda out",
+            )
+        from triton_runner import _pretend_cuda
+
+        _pretend_cuda.install()
+    sys.argv = [program, *arguments]
+    try:
+        if is_module:
+            sys.path.insert(0, os.getcwd())
+            runpy.run_module(program, run_name="__main__", alter_sys=True)
+        else:
+            sys.path.insert(0, os.path.dirname(os.path.abspath(program)))
+            runpy.run_path(program, run_name="__main__")
+    except SystemExit as stop:
+        if stop.code is None or isinstance(stop.code, int):
+            return stop.code
+        print(stop.code, file=sys.stderr)
+        return 1
+    except BaseException as error:  # printed as python prints it, without our own frames
+        frames = error.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename in (
+            __file__,
+            runpy.__file__,
+            "<frozen runpy>",
+        ):
+            frames = frames.tb_next
+        traceback.print_exception(type(error), error, frames)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
