@@ -41,6 +41,8 @@ struct Type {
   TypeKind kind;
   FloatKind float_kind{};
   uint16_t width = 0;               // bits, of integers and floats; 64 for pointers and index
+  enum Sign : uint8_t { kSignless, kSigned, kUnsigned } sign = kSignless;  // of integers: i8, si8, ui8
+  bool wrapped = false;             // of tensordescs: written !tt.tensordesc<tensor<...>>, as releases to 3.8 do
   uint32_t address_space = 0;       // of pointers; 1 when not written
   bool is_mutable = false;          // of memdescs
   const Type* element = nullptr;    // of pointers, tensors, memdescs, tensordescs
@@ -75,6 +77,8 @@ struct Location;
 struct Attr {
   AttrKind kind;
   bool splat = false;               // of kDenseElements
+  bool verbatim = false;            // printed by its text: a spelling that the fields do not hold
+  uint32_t braced = 0;              // of kDialect: so many of the entries stand in braces
   const Type* type = nullptr;       // of numbers, dense elements, kType
   int64_t integer = 0;              // value of kInteger, kBool
   double real = 0;                  // value of kFloat, when finite and exact enough; see bits
@@ -114,6 +118,7 @@ struct Location {
 struct Op;
 struct Block;
 struct Region;
+struct Skeleton;  // how an op that the table lacks was written
 class Module;
 
 struct Use;  // one operand slot; a value's uses form a list
@@ -124,6 +129,7 @@ struct Value {
   Block* block = nullptr;           // of block arguments
   uint32_t index = 0;               // result or argument number
   uint32_t group_size = 1;          // results of the defining op that share the name: %5:3
+  uint32_t group_index = 0;         // which of them this is: %5#1
   const Location* loc = nullptr;    // of block arguments; an op's results have the op's
   Use* first_use = nullptr;
 };
@@ -149,6 +155,11 @@ struct Op {
   Op* prev = nullptr;
   Op* next = nullptr;
   std::string_view text;            // its slice of the source; empty for ops made through the graph
+  uint16_t num_properties = 0;      // of the generic form: so many of the attributes stand in <{...}>
+  uint8_t form = 0;                 // which of its row's assembly texts it was written in; 0 is the generic form
+  bool edited = false;              // changed through the graph: printed anew
+  bool edited_inside = false;       // an op in its regions was changed
+  const Skeleton* skeleton = nullptr;  // of unknown ops in custom syntax
 
   uint32_t num_operands() const { return static_cast<uint32_t>(operand_uses.size()); }
   Value* operand(uint32_t i) const { return operand_uses[i].value; }
@@ -173,12 +184,14 @@ struct Block {
   Region* region = nullptr;
   Block* next = nullptr;
   uint32_t index = 0;               // in its region
+  std::string_view text;            // its label's slice of the source; empty for the unlabelled first one
 };
 
 struct Region {
   Block* first = nullptr;
   Block* last = nullptr;
   Op* parent = nullptr;
+  std::string_view text;            // its slice of the source, braces included
 };
 
 }  // namespace triton_runner::ir

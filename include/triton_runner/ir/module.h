@@ -32,6 +32,7 @@ class Module {
 
  private:
   friend base::Result<Module> parse(std::string text, std::string filename, base::Diagnostics* sink);
+  friend class Parser;
   explicit Module(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -1,0 +1,26 @@
+// The op table as data: what `triton-runner ops` lists, and name lookup for the parser.
+#pragma once
+#include <span>
+#include <string_view>
+
+#include <triton_runner/ir/graph.h>
+
+namespace triton_runner::ir {
+
+// A row of ops.def.
+struct OpInfo {
+  OpKind kind;
+  std::string_view id;        // "AddPtr"
+  std::string_view name;      // "tt.addptr"
+  std::string_view operands;  // "ptr, mask?, other?"
+  std::string_view exec;      // "ELEMENTWISE(addi)", "LOWER(load)", "STRUCTURE", "UNSUPPORTED"
+  int since, until;           // Triton minor releases, 30 .. 39; until 99: still there
+  std::string_view assembly;  // its text after the name; see src/ir/assembly.h
+};
+
+std::span<const OpInfo> op_table();           // in the order of ops.def: op_table()[k - 1] is kind k
+const OpInfo& op_info(OpKind kind);           // of a known kind
+OpKind find_op(std::string_view name);        // old names included; kUnknown if there is none
+std::string_view op_kind_name(OpKind kind);   // "AddPtr"; "Unknown"
+
+}  // namespace triton_runner::ir

@@ -1,0 +1,171 @@
+// The module's own parts: interning, lookups, and the small accessors of the graph.
+#include <algorithm>
+
+#include "impl.h"
+
+namespace triton_runner::ir {
+
+const Attr* Attr::get(std::string_view key) const {
+  for (const NamedAttr& entry : entries)
+    if (entry.name == key) return entry.value;
+  return nullptr;
+}
+
+const Attr* Op::attr(std::string_view key) const {
+  for (const NamedAttr& entry : attrs)
+    if (entry.name == key) return entry.value;
+  return nullptr;
+}
+
+int64_t Op::int_attr(std::string_view key, int64_t otherwise) const {
+  const Attr* a = attr(key);
+  return a && (a->kind == AttrKind::kInteger || a->kind == AttrKind::kBool) ? a->integer : otherwise;
+}
+
+const Location* Location::file_location() const {
+  for (const Location* at = this; at;) {
+    switch (at->kind) {
+      case LocKind::kFile: return at;
+      case LocKind::kName:
+      case LocKind::kCallSite: at = at->child; break;
+      case LocKind::kFused: at = at->children.empty() ? nullptr : at->children[0]; break;
+      default: return nullptr;
+    }
+  }
+  return nullptr;
+}
+
+Module::Module(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Module::~Module() = default;
+Module::Module(Module&&) noexcept = default;
+Module& Module::operator=(Module&&) noexcept = default;
+
+Op* Module::op() const { return impl_->root; }
+std::string_view Module::source() const { return impl_->source; }
+std::string_view Module::filename() const { return impl_->filename; }
+
+std::vector<Op*> Module::functions() const {
+  std::vector<Op*> found;
+  auto collect = [&](const Region* region) {
+    for (Block* block = region->first; block; block = block->next)
+      for (Op* op = block->first; op; op = op->next)
+        if (op->kind == OpKind::kFunc) found.push_back(op);
+  };
+  collect(impl_->top);
+  if (impl_->root)
+    for (const Region* region : impl_->root->regions) collect(region);
+  return found;
+}
+
+Op* Module::find_function(std::string_view name) const {
+  for (Op* op : functions())
+    if (const Attr* symbol = op->attr("sym_name"); symbol && symbol->string == name) return op;
+  return nullptr;
+}
+
+std::vector<Op*> Module::kernels() const {
+  std::vector<Op*> found = functions();
+  std::erase_if(found, [](const Op* op) {
+    const Attr* visibility = op->attr("sym_visibility");
+    return visibility && visibility->string != "public";
+  });
+  return found;
+}
+
+const Type* Module::Impl::intern(const Type& type) {
+  std::string key;
+  TextWriter(key, TextWriter::kIdentity).type(&type);
+  key += static_cast<char>('A' + static_cast<int>(type.kind));
+  if (const Type** known = types.find(key)) return *known;
+  Type copy = type;
+  copy.text = arena.text(type.text);
+  const Type* made = arena.make(copy);
+  types.insert(arena.text(key), made);
+  return made;
+}
+
+const Attr* Module::Impl::intern(const Attr& attr) {
+  std::string key;
+  TextWriter(key, TextWriter::kIdentity).attr(&attr);
+  key += static_cast<char>('A' + static_cast<int>(attr.kind));
+  if (const Attr** known = attrs.find(key)) return *known;
+  const Attr* made = arena.make(attr);
+  attrs.insert(arena.text(key), made);
+  return made;
+}
+
+const Attr* Module::Impl::integer(int64_t value, const Type* type, std::string_view keyword) {
+  Attr a{.kind = AttrKind::kInteger};
+  a.type = type;
+  a.integer = value;
+  a.string = keyword;
+  return intern(a);
+}
+
+const Attr* Module::Impl::string(std::string_view value) {
+  Attr a{.kind = AttrKind::kString};
+  a.string = arena.text(value);
+  return intern(a);
+}
+
+const Attr* Module::Impl::unit() { return intern(Attr{.kind = AttrKind::kUnit}); }
+
+const Type* Module::Impl::integer_type(unsigned width, Type::Sign sign) {
+  Type t{.kind = TypeKind::kInteger};
+  t.width = static_cast<uint16_t>(width);
+  t.sign = sign;
+  std::string text = (sign == Type::kSigned ? "si" : sign == Type::kUnsigned ? "ui" : "i") + std::to_string(width);
+  t.text = text;
+  return intern(t);
+}
+
+const Type* Module::Impl::index_type() {
+  Type t{.kind = TypeKind::kIndex};
+  t.width = 64;
+  t.text = "index";
+  return intern(t);
+}
+
+const Type* Module::Impl::named_type(TypeKind kind, std::string_view text) {
+  Type t{.kind = kind};
+  t.text = text;
+  return intern(t);
+}
+
+const Type* Module::Impl::tensor_type(const Type* element, std::span<const int64_t> shape, const Attr* encoding) {
+  Type t{.kind = TypeKind::kTensor};
+  t.element = element;
+  t.shape = arena.copy(shape.data(), shape.size());
+  t.encoding = encoding;
+  std::string text;
+  TextWriter(text).type(&t);
+  t.text = text;
+  return intern(t);
+}
+
+const Type* Module::Impl::function_type(const std::vector<const Type*>& params,
+                                        const std::vector<const Type*>& results) {
+  std::vector<const Type*> all = params;
+  all.insert(all.end(), results.begin(), results.end());
+  Type t{.kind = TypeKind::kFunction};
+  t.elements = arena.copy(all.data(), all.size());
+  t.num_params = static_cast<uint32_t>(params.size());
+  return intern(t);
+}
+
+base::Location Module::Impl::location_of(std::string_view slice) const {
+  if (slice.data() < source.data() || slice.data() > source.data() + source.size()) return {filename, 0, 0};
+  return base::locate(source, static_cast<size_t>(slice.data() - source.data()), filename);
+}
+
+base::Diagnostic Module::Impl::error_at(const char* where, std::string message, std::vector<std::string> notes) const {
+  size_t offset = static_cast<size_t>(where - source.data());
+  base::Diagnostic d;
+  d.location = base::locate(source, offset, filename);
+  d.message = std::move(message);
+  d.notes = std::move(notes);
+  d.source_line = std::string(base::line_at(source, offset));
+  return d;
+}
+
+}  // namespace triton_runner::ir

@@ -1,0 +1,50 @@
+// The op table, expanded from ops.def, and a perfect-enough hash from names to rows.
+#include <triton_runner/ir/op_table.h>
+
+#include "text_map.h"
+
+namespace triton_runner::ir {
+namespace {
+
+constexpr OpInfo kTable[] = {
+#define OP(kind, name, operands, exec, since, until, assembly) \
+  {OpKind::k##kind, #kind, name, operands, #exec, since, until, assembly},
+#include <triton_runner/ir/ops.def>
+#undef OP
+};
+
+struct OldName {
+  std::string_view name;
+  OpKind kind;
+};
+constexpr OldName kOldNames[] = {
+#define OP(...)
+#define OLD_NAME(kind, name, since, until) {name, OpKind::k##kind},
+#include <triton_runner/ir/ops.def>
+#undef OP
+    {"builtin.module", OpKind::kModule},
+};
+
+// Filled once, on the first lookup; read-only afterwards.
+const TextMap<OpKind>& names() {
+  static const TextMap<OpKind> map = [] {
+    TextMap<OpKind> m;
+    for (const OpInfo& row : kTable) m.insert(row.name, row.kind);
+    for (const OldName& old : kOldNames) m.insert(old.name, old.kind);
+    return m;
+  }();
+  return map;
+}
+
+}  // namespace
+
+std::span<const OpInfo> op_table() { return kTable; }
+const OpInfo& op_info(OpKind kind) { return kTable[static_cast<size_t>(kind) - 1]; }
+std::string_view op_kind_name(OpKind kind) { return kind == OpKind::kUnknown ? "Unknown" : op_info(kind).id; }
+
+OpKind find_op(std::string_view name) {
+  const OpKind* kind = names().find(name);
+  return kind ? *kind : OpKind::kUnknown;
+}
+
+}  // namespace triton_runner::ir

@@ -1,0 +1,245 @@
+// The parser: one pass over the text, no tokens in between. Types, attributes, dictionaries and inline locations are
+// looked up by their slice of the text first, so that each distinct spelling is parsed once.
+//
+// Errors: the first one is kept and the position jumps to the end of the text, where nothing matches, so that every
+// caller unwinds without checks of its own; functions that return types, attributes or values never return null.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assembly.h"
+#include "impl.h"
+
+namespace triton_runner::ir {
+
+inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+inline bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '$' || c == '.'; }
+inline bool is_suffix(char c) { return is_word(c) || c == '-'; }  // in %names, @names, ^labels, #aliases
+
+// How an op that the table lacks was written: literal text with holes, filled from the graph when it is printed.
+struct SkeletonPart {
+  enum Kind : uint8_t { kText, kOperand, kDict, kRegion, kSuccessor } kind;
+  uint32_t index = 0;
+  std::string_view text;
+};
+struct Skeleton {
+  std::span<const SkeletonPart> parts;
+};
+
+class Parser {
+ public:
+  explicit Parser(Module::Impl& module);
+  bool run();  // the whole source
+  // A type or attribute standing alone, as the graph's editing functions take them.
+  const Type* lone_type();
+  const Attr* lone_attr();
+  void set_text(std::string_view text);
+  const std::optional<base::Diagnostic>& error() const { return error_; }
+
+  // ---- what is being built of an op
+  struct Operand {
+    Value* value;
+    const char* at;
+    uint8_t group;
+  };
+  struct ResultName {
+    std::string_view name;
+    uint32_t count;
+    const char* at;
+  };
+  struct OpState {
+    OpKind kind = OpKind::kUnknown;
+    std::string_view name;
+    const char* start = nullptr;
+    uint32_t names = 0;        // result names, in names_ from names_base on
+    uint32_t name_count = 0;   // how many values they name
+    uint8_t form = 0;
+    uint16_t num_properties = 0;
+    bool token_result = false;
+    size_t names_base, operands_base, attrs_base, types_base, regions_base, successors_base;
+    const Skeleton* skeleton = nullptr;
+  };
+  struct BlockArg {
+    std::string_view name;
+    const char* at;
+    const Type* type;
+    const Location* loc;
+  };
+
+ private:
+  friend struct Custom;
+
+  // ---- text
+  void ws() {
+    for (;;) {
+      char c = *p_;
+      if (is_space(c)) {
+        ++p_;
+      } else if (c == '/' && p_[1] == '/') {
+        while (*p_ != '\n' && p_ < end_) ++p_;
+      } else {
+        return;
+      }
+    }
+  }
+  char peek() { return ws(), *p_; }
+  bool eat(char c) {
+    if (peek() != c) return false;
+    ++p_;
+    return true;
+  }
+  bool next_is(std::string_view literal);  // not consumed
+  bool eat(std::string_view literal);
+  bool expect(std::string_view literal);
+  bool failed() const { return error_.has_value(); }
+  void fail(const char* where, std::string message, std::vector<std::string> notes = {});
+  void expected(std::string_view what, std::vector<std::string> notes = {});  // ..., found 'x'
+  std::string found() const;
+  std::string_view word();         // [A-Za-z_][\w$.]*
+  std::string_view suffix_id();    // after % @ ^ # !
+  int64_t integer(bool* ok = nullptr);
+  std::string_view string_text();  // a "..." token, unescaped
+  const char* balanced(const char* p) const;  // past the bracket that closes the one at p; null if none does
+  const char* type_end(const char* p) const;
+
+  // ---- types, attributes, locations (parse_types.cpp, parse_attrs.cpp)
+  const Type* type();
+  const Type* short_type(TypeKind kind);
+  const Type* parse_type();
+  const Type* parse_dialect_type();
+  const Type* parse_shaped(TypeKind kind, std::string_view text);
+  const Type* function_type();
+  const Type* parse_pointer_body();
+  const Type* parse_tensordesc_body();
+  bool dimensions(std::vector<int64_t>& shape);
+  const Attr* attr();
+  const Attr* cached_attr();  // for `value : type` texts
+  const Attr* parse_attr();
+  const Attr* parse_number();
+  const Attr* parse_dense();
+  const Attr* parse_dense_array();
+  const Attr* parse_dialect_attr();
+  bool dense_list(const Type* scalar, std::vector<uint64_t>& raw, std::vector<int64_t>& shape, size_t depth);
+  uint64_t dense_element(const Type* scalar);
+  std::span<const NamedAttr> dict();  // {...}
+  void parse_entries(char close, std::vector<NamedAttr>& into);
+  const Attr* keyword(const EnumInfo& info);
+  const Attr* fast_integer(unsigned width);
+  const Location* location();        // loc(...)
+  const Location* parse_location();  // what stands in its parentheses
+  Location* loc_alias(std::string_view name, const char* at);
+  const Attr* no_attr() { return m_.unit(); }
+
+  // ---- values
+  struct Forward {
+    uint32_t number;
+    Value* placeholder;
+    const char* at;
+    Forward* next;
+  };
+  struct NameEntry {
+    std::string_view name;
+    Value* value = nullptr;  // the first of its group
+    uint32_t isolation = 0;
+    Forward* forwards = nullptr;
+    const char* at = nullptr;
+  };
+  struct Undo {
+    uint32_t entry;
+    Value* value;
+    uint32_t isolation;
+    const char* at;
+  };
+  uint32_t name_id(std::string_view name);
+  Value* use(const char** at = nullptr);  // %x or %x#1
+  void define(std::string_view name, std::span<Value> values, const char* at);
+  void check_type(const Operand& operand, const Type* type, const char* type_at);
+  void push_operand(uint8_t group);
+  void operand_list(uint8_t group);
+  void report_undefined(size_t forward_base);
+
+  // ---- ops
+  Op* op();
+  void generic(OpState& s);
+  void assign_groups(OpState& s);
+  bool forms(OpState& s);
+  void pieces(const Assembly& form, size_t begin, size_t end, OpState& s);
+  bool present(const Assembly& form, size_t at, OpState& s);
+  void attribute(const Piece& piece);
+  void operand_types(uint8_t group, OpState& s);
+  void result_types(uint8_t which, OpState& s);
+  void functional(uint64_t groups, OpState& s);
+  void apply_rule(const Assembly& form, OpState& s);
+  const Type* derived(const Type* type, ResultRule rule);
+  Op* finish(OpState& s);
+  void unknown(OpState& s);
+  std::vector<const Type*> guess_types(const char* begin, const char* end, size_t count);
+  Region* region(std::span<const BlockArg> args, bool isolated = false);
+  void region_body(Region* region, bool braces);
+  void label(Region* region, Block*& block);
+  Block* find_block(std::string_view name, const char* at);
+  void block_args(std::vector<BlockArg>& into, char close);
+  void add_block_args(Block* block, std::span<const BlockArg> args);
+  void successor(OpState& s, uint8_t group);
+  bool custom(std::string_view name, OpState& s);
+  void add_attr(std::string_view name, const Attr* value) { attrs_.push_back({name, value}); }
+  void top_level();
+  void alias_definition();
+  void resolve_locations();
+
+  Module::Impl& m_;
+  const char* begin_;
+  const char* p_;
+  const char* end_;
+  std::optional<base::Diagnostic> error_;
+  const char* error_at_ = nullptr;
+  int depth_ = 0;
+
+  TextMap<const Type*> type_texts_{256};
+  TextMap<const Attr*> attr_texts_{256};
+  TextMap<std::span<const NamedAttr>> dict_texts_{256};
+  TextMap<const Location*> loc_texts_{256};
+  TextMap<const Attr*> attr_aliases_{64};
+  TextMap<const Type*> type_aliases_{16};
+  std::vector<Location*> numbered_locs_;
+  std::vector<std::pair<Location*, const char*>> loc_uses_;  // first use of each alias not defined yet
+  struct Derived {
+    const Type* from = nullptr;
+    ResultRule rule{};
+    const Type* to = nullptr;
+  };
+  Derived derived_[64];
+
+  TextMap<uint32_t> name_ids_{1024};
+  std::vector<NameEntry> entries_;
+  std::vector<Undo> undo_;
+  std::vector<uint32_t> forwards_;  // entries that got a forward reference, in order
+  uint32_t isolation_ = 0;
+
+  struct BlockNames {
+    TextMap<Block*> map{8};
+    std::vector<std::pair<Block*, const char*>> undefined;
+  };
+  std::vector<std::unique_ptr<BlockNames>> block_names_;
+
+  std::vector<Operand> operands_;
+  std::vector<ResultName> names_;
+  std::vector<NamedAttr> attrs_;
+  std::vector<const Type*> types_;
+  std::vector<Region*> regions_;
+  std::vector<Block*> successors_;
+  uint8_t preferred_[512] = {};  // the form in which an op of this kind was last written
+};
+
+// The hand-written syntaxes that `!name` in the assembly column stands for.
+struct CustomSyntax {
+  std::string_view name;
+  void (*parse)(Parser& p, Parser::OpState& s);
+  void (*print)(class Printer& printer, const Op& op);
+};
+const CustomSyntax* find_custom(std::string_view name);
+
+}  // namespace triton_runner::ir

@@ -1,0 +1,579 @@
+#include "printer.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "parser.h"
+
+namespace triton_runner::ir {
+namespace {
+
+constexpr std::string_view kSegments[] = {"operandSegmentSizes", "resultSegmentSizes", "operand_segment_sizes"};
+
+bool has_token(const Op& op) { return !op.results.empty() && op.results.back().type->kind == TypeKind::kToken; }
+
+void for_each_block(const Region* region, const std::function<void(const Block*)>& f) {
+  for (const Block* block = region->first; block; block = block->next) {
+    f(block);
+    for (const Op* op = block->first; op; op = op->next)
+      for (const Region* inner : op->regions) for_each_block(inner, f);
+  }
+}
+
+}  // namespace
+
+// ---- names
+
+std::string_view Printer::name_of(const Value* value) {
+  if (!value->name.empty()) return value->name;
+  std::string& made = made_names_[value];
+  if (made.empty()) {
+    if (used_names_.empty()) {
+      for_each_block(m_.top, [&](const Block* block) {
+        for (const Value& arg : block->args) used_names_.insert(arg.name);
+        for (const Op* op = block->first; op; op = op->next)
+          for (const Value& result : op->results) used_names_.insert(result.name);
+      });
+      used_names_.insert("");
+    }
+    for (size_t n = made_names_.size() - 1;; ++n) {
+      made = "v" + std::to_string(n);
+      if (!used_names_.count(made)) break;
+    }
+    used_names_.insert(made);
+  }
+  return made;
+}
+
+void Printer::value(const Value* value, bool with_number) {
+  out += '%';
+  out += name_of(value);
+  if (with_number && value->group_size > 1) out += '#' + std::to_string(value->group_index);
+}
+
+void Printer::values(std::span<const Use> uses) {
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (i) out += ", ";
+    value(uses[i].value);
+  }
+}
+
+void Printer::types(std::span<const Use> uses) {
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (i) out += ", ";
+    type(uses[i].value->type);
+  }
+}
+
+void Printer::symbol(std::string_view name) {
+  out += '@';
+  bool bare = !name.empty() && !is_digit(name[0]);
+  for (char c : name) bare = bare && is_word(c);
+  if (bare)
+    out += name;
+  else
+    writer_.string(name);
+}
+
+void Printer::location(const Location* loc) {
+  if (!loc) return;
+  out += " loc(";
+  writer_.location(loc);
+  out += ')';
+}
+
+void Printer::dict(std::span<const NamedAttr> entries, std::initializer_list<std::string_view> without, bool keyword) {
+  std::vector<NamedAttr> shown;
+  for (const NamedAttr& entry : entries) {
+    bool hidden = std::find(without.begin(), without.end(), entry.name) != without.end() ||
+                  std::find(std::begin(kSegments), std::end(kSegments), entry.name) != std::end(kSegments);
+    if (!hidden) shown.push_back(entry);
+  }
+  if (shown.empty()) return;
+  out += keyword ? " attributes {" : " {";
+  writer_.entries(shown);
+  out += '}';
+}
+
+void Printer::new_line() {
+  out += '\n';
+  out.append(static_cast<size_t>(indent_), ' ');
+}
+
+// ---- regions
+
+void Printer::block_name(const Block* block) {
+  out += '^';
+  if (!block->name.empty())
+    out += block->name;
+  else
+    out += "bb" + std::to_string(block->index);
+}
+
+void Printer::label(const Block* block, bool entry) {
+  block_name(block);
+  if (!block->args.empty()) {
+    out += '(';
+    for (size_t i = 0; i < block->args.size(); ++i) {
+      if (i) out += ", ";
+      value(&block->args[i]);
+      out += ": ";
+      type(block->args[i].type);
+      location(block->args[i].loc);
+    }
+    out += ')';
+  }
+  out += ':';
+  if (entry) return;
+  std::vector<const Block*> predecessors;
+  for (const Block* from = block->region->first; from; from = from->next)
+    if (from->last)
+      for (const Block* to : from->last->successors)
+        if (to == block) predecessors.push_back(from);
+  if (predecessors.empty()) {
+    out += "  // no predecessors";
+    return;
+  }
+  out += predecessors.size() == 1 ? "  // pred: " : "  // " + std::to_string(predecessors.size()) + " preds: ";
+  for (size_t i = 0; i < predecessors.size(); ++i) {
+    if (i) out += ", ";
+    block_name(predecessors[i]);
+  }
+}
+
+void Printer::region(const Region* region, bool entry_args, bool implied) {
+  if (keep_text_ && !region->text.empty()) return kept_region(region);
+  out += '{';
+  for (const Block* block = region->first; block; block = block->next) {
+    bool entry = block == region->first;
+    if (!entry || (entry_args && !block->args.empty())) {
+      new_line();
+      label(block, entry);
+    }
+    indent_ += 2;
+    for (const Op* o = block->first; o; o = o->next) {
+      if (implied && !o->next && !block->next && o->operand_uses.empty() && o->kind == OpKind::kYield) continue;
+      new_line();
+      op(*o);
+    }
+    indent_ -= 2;
+  }
+  new_line();
+  out += '}';
+}
+
+// ---- ops
+
+void Printer::results(const Op& op) {
+  bool first = true;
+  for (size_t i = 0; i < op.results.size(); i += std::max<size_t>(1, op.results[i].group_size)) {
+    if (!first) out += ", ";
+    first = false;
+    value(&op.results[i], false);
+    if (op.results[i].group_size > 1) out += ':' + std::to_string(op.results[i].group_size);
+  }
+  if (!first) out += " = ";
+}
+
+void Printer::op(const Op& op) {
+  if (keep_text_ && !op.text.empty() && !op.edited) return kept_op(op);
+  results(op);
+  if (op.skeleton) {
+    for (const SkeletonPart& part : op.skeleton->parts) switch (part.kind) {
+        case SkeletonPart::kText: out += part.text; break;
+        case SkeletonPart::kOperand: value(op.operand(part.index)); break;
+        case SkeletonPart::kSuccessor: block_name(op.successors[part.index]); break;
+        case SkeletonPart::kDict: {
+          out += '{';
+          writer_.entries(op.attrs);
+          out += '}';
+          break;
+        }
+        case SkeletonPart::kRegion: region(op.regions[part.index]); break;
+      }
+  } else if (op.form == 0) {
+    generic(op);
+  } else {
+    out += op.name;
+    const Assembly& form = op_syntax(op.kind).forms[op.form - 1u];
+    bool outer_space = space_, outer_punctuation = punctuation_;
+    space_ = true, punctuation_ = false;
+    pieces(form, 0, form.pieces.size(), op);
+    space_ = outer_space, punctuation_ = outer_punctuation;
+  }
+  location(op.loc);
+}
+
+void Printer::generic(const Op& op) {
+  writer_.string(op.name);
+  out += '(';
+  values(op.operand_uses);
+  out += ')';
+  if (!op.successors.empty()) {
+    out += '[';
+    for (size_t i = 0; i < op.successors.size(); ++i) {
+      if (i) out += ", ";
+      block_name(op.successors[i]);
+    }
+    out += ']';
+  }
+  size_t properties = std::min<size_t>(op.num_properties, op.attrs.size());
+  if (properties) {
+    out += " <{";
+    writer_.entries(op.attrs.first(properties));
+    out += "}>";
+  }
+  if (!op.regions.empty()) {
+    out += " (";
+    for (size_t i = 0; i < op.regions.size(); ++i) {
+      if (i) out += ", ";
+      region(op.regions[i]);
+    }
+    out += ')';
+  }
+  if (properties < op.attrs.size()) {
+    out += " {";
+    writer_.entries(op.attrs.subspan(properties));
+    out += '}';
+  }
+  out += " : (";
+  types(op.operand_uses);
+  out += ") -> ";
+  if (op.results.size() == 1) {
+    type(op.results[0].type);
+  } else {
+    out += '(';
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      if (i) out += ", ";
+      type(op.results[i].type);
+    }
+    out += ')';
+  }
+}
+
+void Printer::space() {
+  if (space_ || !punctuation_) out += ' ';
+  space_ = true;
+  punctuation_ = false;
+}
+
+void Printer::literal(std::string_view text) {
+  auto in = [](std::string_view set, char c) { return set.find(c) != std::string_view::npos; };
+  bool before = true;
+  if (text.size() == 1 || text == "->")
+    before = punctuation_ ? !in(">)}],", text[0]) : !in("<>(){}[],", text[0]);
+  if (space_ && before) out += ' ';
+  out += text;
+  space_ = text.size() != 1 || !in("<({[", text[0]);
+  punctuation_ = !is_letter(text[0]);
+}
+
+bool Printer::present(const Assembly& form, size_t begin, size_t end, const Op& op) const {
+  for (size_t i = begin; i < end; ++i) {
+    const Piece& piece = form.pieces[i];
+    switch (piece.kind) {
+      case PieceKind::kOperands:
+        if (!op.group(piece.group).empty()) return true;
+        break;
+      case PieceKind::kAttr:
+        if (op.attr(piece.text)) return true;
+        break;
+      case PieceKind::kTypes:
+        if (piece.group >= kFirstResult ? !op.results.empty() : !op.group(piece.group).empty()) return true;
+        break;
+      case PieceKind::kCustom:
+        if (piece.text == "barriers") {
+          const auto& groups = op_syntax(op.kind).groups;
+          for (size_t g = 0; g < groups.size(); ++g)
+            if (groups[g].name == "barriers" && !op.group(static_cast<uint32_t>(g)).empty()) return true;
+        }
+        break;
+      default: break;
+    }
+  }
+  return false;
+}
+
+void Printer::attribute(const Piece& piece, const Attr* a) {
+  switch (piece.form) {
+    case AttrForm::kUnit: return;
+    case AttrForm::kSymbol:
+      space();
+      symbol(a->string);
+      return;
+    case AttrForm::kEnum: {
+      const EnumInfo& info = *piece.values;
+      if (!info.angled) space();
+      if (info.angled) out += '<';
+      if (!a->string.empty()) {
+        out += a->string;
+      } else if (const EnumValue* known = info.find(a->integer)) {
+        out += known->keyword;
+      } else {
+        std::string all;
+        for (const EnumValue& v : info.values)
+          if (v.number && (a->integer & v.number) == v.number) all += (all.empty() ? "" : info.angled ? "," : "|") + std::string(v.keyword);
+        out += all;
+      }
+      if (info.angled) out += '>';
+      space_ = true, punctuation_ = false;
+      return;
+    }
+    case AttrForm::kInts:
+    case AttrForm::kTypes:
+      space();
+      out += '[';
+      for (size_t i = 0; i < a->raw.size(); ++i) {
+        if (i) out += ", ";
+        out += std::to_string(static_cast<int64_t>(a->raw[i]));
+      }
+      out += ']';
+      return;
+    case AttrForm::kInteger:
+      space();
+      writer_.attr_without_type(a);
+      return;
+    case AttrForm::kString:
+    case AttrForm::kAny:
+      space();
+      attr(a);
+  }
+}
+
+void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& op) {
+  size_t results = op.results.size();
+  for (size_t i = begin; i < end; ++i) {
+    const Piece& piece = form.pieces[i];
+    switch (piece.kind) {
+      case PieceKind::kLiteral: literal(piece.text); break;
+      case PieceKind::kOperands:
+        if (op.group(piece.group).empty()) {
+          if (!piece.variadic) break;
+          // An empty list still counts as printed: `[]`.
+          if (space_ || !punctuation_) space_ = true;
+          punctuation_ = false;
+          break;
+        }
+        space();
+        values(op.group(piece.group));
+        break;
+      case PieceKind::kAttr:
+        if (const Attr* a = op.attr(piece.text)) attribute(piece, a);
+        break;
+      case PieceKind::kTypes:
+        space();
+        if (piece.group == kEachResult) {
+          type(op.results[0].type);
+        } else if (piece.group == kAllResults) {
+          bool token = has_token(op) && std::any_of(form.pieces.begin(), form.pieces.end(), [](const Piece& p) {
+                         return p.kind == PieceKind::kToken;
+                       });
+          for (size_t r = 0; r + token < results; ++r) {
+            if (r) out += ", ";
+            type(op.results[r].type);
+          }
+        } else if (piece.group >= kFirstResult) {
+          type(op.results[piece.group - kFirstResult].type);
+        } else {
+          types(op.group(piece.group));
+        }
+        break;
+      case PieceKind::kShortTypes:
+        space();
+        writer_.type_body(piece.group >= kFirstResult ? op.results[0].type : op.operand_of(piece.group)->type);
+        break;
+      case PieceKind::kFunctional: {
+        space();
+        out += '(';
+        bool first = true;
+        for (uint32_t g = 0; g < op.group_ends.size(); ++g) {
+          if (piece.groups && !(piece.groups >> g & 1)) continue;
+          for (const Use& use : op.group(g)) {
+            if (!first) out += ", ";
+            first = false;
+            type(use.value->type);
+          }
+        }
+        out += ") -> ";
+        if (results == 1) {
+          type(op.results[0].type);
+        } else {
+          out += '(';
+          for (size_t r = 0; r < results; ++r) {
+            if (r) out += ", ";
+            type(op.results[r].type);
+          }
+          out += ')';
+        }
+        break;
+      }
+      case PieceKind::kDict:
+      case PieceKind::kKeywordDict: {
+        std::vector<NamedAttr> shown;
+        for (const NamedAttr& entry : op.attrs) {
+          bool spelled = std::any_of(form.pieces.begin(), form.pieces.end(), [&](const Piece& p) {
+            return p.kind == PieceKind::kAttr && p.text == entry.name;
+          });
+          if (!spelled) shown.push_back(entry);
+        }
+        size_t before = out.size();
+        dict(shown, {}, piece.kind == PieceKind::kKeywordDict);
+        if (out.size() != before) space_ = true, punctuation_ = false;
+        break;
+      }
+      case PieceKind::kOptional:
+        if (present(form, i + 1, i + 1 + piece.length, op)) pieces(form, i + 1, i + 1 + piece.length, op);
+        i += piece.length;
+        break;
+      case PieceKind::kAnyOf: {
+        size_t stop = i + 1 + piece.length;
+        for (size_t a = i + 1; a < stop; a += 1 + form.pieces[a].length)
+          if (present(form, a + 1, a + 1 + form.pieces[a].length, op)) pieces(form, a + 1, a + 1 + form.pieces[a].length, op);
+        i = stop - 1;
+        break;
+      }
+      case PieceKind::kAlternative: break;
+      case PieceKind::kToken:
+        if (has_token(op)) {
+          out += '[';
+          values(op.group(piece.group));
+          out += ']';
+          space_ = true, punctuation_ = false;
+        }
+        break;
+      case PieceKind::kRegion:
+        out += ' ';
+        region(op.regions[0]);
+        break;
+      case PieceKind::kNoSpace: space_ = false, punctuation_ = true; break;
+      case PieceKind::kCustom: find_custom(piece.text)->print(*this, op); break;
+    }
+  }
+}
+
+// ---- the whole module
+
+void Printer::aliases(bool after) {
+  for (const AliasDef& alias : m_.aliases) {
+    if (alias.after != after) continue;
+    out += alias.name;
+    out += " = ";
+    if (alias.loc) {
+      out += "loc(";
+      writer_.location(alias.loc, false);
+      out += ')';
+    } else if (alias.type) {
+      type(alias.type);
+    } else {
+      writer_.attr(alias.attr, false);
+    }
+    out += '\n';
+  }
+}
+
+std::string Printer::whole() {
+  if (keep_text_) {
+    if (!m_.edited) return m_.source;
+    const char* at = m_.source.data();
+    for (const Op* o = m_.top->first->first; o; o = o->next) {
+      if (o->text.empty()) {
+        op(*o);
+        out += '\n';
+        continue;
+      }
+      source(at, o->text.data());
+      op(*o);
+      at = o->text.data() + o->text.size();
+    }
+    source(at, m_.source.data() + m_.source.size());
+    return std::move(out);
+  }
+  aliases(false);
+  for (const Op* o = m_.top->first->first; o; o = o->next) {
+    op(*o);
+    out += '\n';
+  }
+  aliases(true);
+  return std::move(out);
+}
+
+// ---- text as it was written
+
+// A stretch of the source without the ops that were erased from it.
+void Printer::source(const char* from, const char* to) {
+  for (std::string_view gone : m_.erased) {
+    if (gone.data() < from || gone.data() >= to) continue;
+    const char* lead = gone.data();
+    while (lead > from && is_space(lead[-1])) --lead;
+    out.append(from, lead);
+    from = gone.data() + gone.size();
+  }
+  if (from < to) out.append(from, to);
+}
+
+void Printer::kept_op(const Op& op) {
+  if (!op.edited_inside) {
+    out += op.text;
+    return;
+  }
+  const char* at = op.text.data();
+  std::function<void(const Op&)> regions = [&](const Op& holder) {
+    for (const Region* inner : holder.regions) {
+      if (inner->text.empty()) {  // of an op that the text implies
+        for (const Block* block = inner->first; block; block = block->next)
+          for (const Op* o = block->first; o; o = o->next) regions(*o);
+        continue;
+      }
+      source(at, inner->text.data());
+      kept_region(inner);
+      at = inner->text.data() + inner->text.size();
+    }
+  };
+  regions(op);
+  source(at, op.text.data() + op.text.size());
+}
+
+void Printer::kept_region(const Region* region) {
+  const char* at = region->text.data();
+  auto column = [&](const Op* o) {
+    int n = 0;
+    for (const char* q = o->text.data(); q > m_.source.data() && q[-1] == ' '; --q) ++n;
+    return n;
+  };
+  for (const Block* block = region->first; block; block = block->next) {
+    if (!block->text.empty()) {
+      source(at, block->text.data());
+      out += block->text;
+      at = block->text.data() + block->text.size();
+    }
+    for (const Op* o = block->first; o; o = o->next) {
+      int outer = indent_;
+      if (o->text.empty()) {
+        const Op* near = nullptr;
+        for (const Op* p = o->prev; p && !near; p = p->prev)
+          if (!p->text.empty()) near = p;
+        for (const Op* n = o->next; n && !near; n = n->next)
+          if (!n->text.empty()) near = n;
+        if (near)
+          indent_ = column(near);
+        else if (region->parent && !region->parent->text.empty())
+          indent_ = column(region->parent) + 2;
+        if (at == region->text.data()) source(at, at + 1), ++at;  // the brace
+        new_line();
+        op(*o);
+      } else {
+        source(at, o->text.data());
+        indent_ = column(o);
+        op(*o);
+        at = o->text.data() + o->text.size();
+      }
+      indent_ = outer;
+    }
+  }
+  source(at, region->text.data() + region->text.size());
+}
+
+std::string Module::str() const { return Printer(*impl_, true).whole(); }
+std::string Module::print_canonical() const { return Printer(*impl_, false).whole(); }
+
+}  // namespace triton_runner::ir

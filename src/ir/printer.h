@@ -1,0 +1,61 @@
+// The printer of ops: from the graph alone, or with the source's own text wherever nothing was edited.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "assembly.h"
+#include "impl.h"
+
+namespace triton_runner::ir {
+
+class Printer {
+ public:
+  // With `keep_text`, ops that were not edited are printed as they were written.
+  Printer(const Module::Impl& module, bool keep_text) : m_(module), keep_text_(keep_text), writer_(out) {}
+
+  std::string whole();  // the module with its alias tables
+  void op(const Op& op);
+  // What the hand-written syntaxes build from.
+  void text(std::string_view s) { out += s; }
+  void value(const Value* value, bool with_number = true);
+  void values(std::span<const Use> uses);
+  void types(std::span<const Use> uses);
+  void type(const Type* type) { writer_.type(type); }
+  void attr(const Attr* attr) { writer_.attr(attr); }
+  void location(const Location* loc);  // " loc(...)", nothing where there is none
+  void symbol(std::string_view name);
+  void dict(std::span<const NamedAttr> entries, std::initializer_list<std::string_view> without, bool keyword = false);
+  void block_name(const Block* block);
+  // { ... }; an implied terminator without operands is left out where `implied`.
+  void region(const Region* region, bool entry_args = true, bool implied = false);
+  void new_line();
+  TextWriter& writer() { return writer_; }
+  std::string out;
+
+ private:
+  void results(const Op& op);
+  void generic(const Op& op);
+  void pieces(const Assembly& form, size_t begin, size_t end, const Op& op);
+  bool present(const Assembly& form, size_t begin, size_t end, const Op& op) const;
+  void literal(std::string_view text);
+  void space();
+  void attribute(const Piece& piece, const Attr* attr);
+  void aliases(bool after);
+  void label(const Block* block, bool entry);
+  void kept(const Op& op);
+  void kept_region(const Region* region);
+  void kept_op(const Op& op);
+  void source(const char* from, const char* to);
+  std::string_view name_of(const Value* value);
+
+  const Module::Impl& m_;
+  bool keep_text_;
+  TextWriter writer_;
+  int indent_ = 0;
+  bool space_ = true, punctuation_ = false;  // MLIR's rules for spaces in declarative formats
+  std::unordered_map<const Value*, std::string> made_names_;
+  std::unordered_set<std::string_view> used_names_;
+};
+
+}  // namespace triton_runner::ir
