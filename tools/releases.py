@@ -12,6 +12,7 @@ a Python that has pip and the packages of requirements/build.txt.
 
 import argparse
 import concurrent.futures
+import fcntl
 import os
 import platform
 import shutil
@@ -63,13 +64,16 @@ def ensure(version):
     """The Python of release `version`, whose environment is made if it is not there yet."""
     folder = releases_dir() / version
     python = folder / "bin" / "python"
-    if (folder / ".complete").exists():
-        return python
-    print(f"releases: making {folder}", file=sys.stderr, flush=True)
-    shutil.rmtree(folder, ignore_errors=True)  # what an interrupted run left
-    venv.create(folder, with_pip=False, symlinks=True)
-    pip("--python", python, "install", "--quiet", "--no-compile", f"triton=={version}", *PACKAGES)
-    (folder / ".complete").touch()
+    complete, contents = folder / "complete", " ".join(PACKAGES)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f"{version}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not complete.exists() or complete.read_text() != contents:
+            print(f"releases: making {folder}", file=sys.stderr, flush=True)
+            shutil.rmtree(folder, ignore_errors=True)  # of an interrupted run, or with other contents
+            venv.create(folder, with_pip=False, symlinks=True)
+            pip("--python", python, "install", "--quiet", "--no-compile", f"triton=={version}", *PACKAGES)
+            complete.write_text(contents)
     return python
 
 
