@@ -1,6 +1,7 @@
 """Run a Triton kernel from any level of its compilation, and look inside it at every level.
 
-Importing opens no device. It puts an inert driver in Triton's place (if Triton is installed), which turns into the CPU
+Importing opens no device. It puts an inert driver in Triton's place (if Triton is installed), which turns
+into the CPU
 or into Triton's own GPU driver when a kernel is first used.
 """
 

@@ -34,7 +34,8 @@ def wrap(name: str, value):
         return value  # a scalar
     if not value.flags.c_contiguous:
         raise fail(
-            f"argument '{name}' is a NumPy array that is not contiguous: shape {value.shape}, strides {value.strides} bytes",
+            f"argument '{name}' is a NumPy array that is not contiguous: "
+            f"shape {value.shape}, strides {value.strides} bytes",
             f"pass numpy.ascontiguousarray({name}), or a tensor of PyTorch with its strides as arguments",
         )
     return ArrayArgument(value, value.__array_interface__["data"][0], str(value.dtype))

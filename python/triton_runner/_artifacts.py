@@ -1,4 +1,5 @@
-"""Kernels that enter as artifacts: found, described, compiled onward where the level that executes lies below, launched."""
+"""Kernels that enter as artifacts: found, described, compiled onward where the level that executes lies
+below, launched."""
 
 from __future__ import annotations
 
@@ -114,7 +115,8 @@ def _stamp(path: str):
 class ArtifactKernel:
     """A kernel that entered as an artifact, ready to run: what a launch and load() return.
 
-    As Triton's CompiledKernel: name, asm (levels behind the entry compile when asked for), metadata, n_regs, n_spills,
+    As Triton's CompiledKernel: name, asm (levels behind the entry compile when asked for), metadata, n_regs,
+    n_spills,
     and kernel[grid](*args). params: names and types as the artifact spells them.
     """
 
@@ -136,8 +138,14 @@ class ArtifactKernel:
         from triton_runner._pipeline.stages import compile_onward
 
         if to not in self._completed:
-            self._completed[to] = compile_onward(self.artifact.source, self.artifact.level, to, self.target,
-                                                 compile_options(self.artifact), self.artifact.label)  # fmt: skip
+            self._completed[to] = compile_onward(
+                self.artifact.source,
+                self.artifact.level,
+                to,
+                self.target,
+                compile_options(self.artifact),
+                self.artifact.label,
+            )
         return self._completed[to]
 
     @property
@@ -208,7 +216,8 @@ def _bytes(source) -> bytes:
 
 
 def compile_options(artifact: Artifact, **more) -> dict:
-    """Compile options for the stages behind an artifact: its metadata's, what its IR says, then the caller's."""
+    """Compile options for the stages behind an artifact: its metadata's, what its IR says, then the
+    caller's."""
     options = dict(artifact.description.get("metadata") or {})
     for name in ("num_warps", "num_ctas"):
         if artifact.description.get(name) is not None:
@@ -220,7 +229,8 @@ def compile_options(artifact: Artifact, **more) -> dict:
 def _check_level(artifact: Artifact, wanted: str, order: tuple) -> None:
     if wanted and wanted in order and order.index(wanted) < order.index(artifact.level):
         raise fail(
-            f"level={wanted!r} was asked for, and the kernel enters at {artifact.level}: execution cannot go back",
+            f"level={wanted!r} was asked for, and the kernel enters at {artifact.level}: "
+            "execution cannot go back",
             f"leave level= out, or give the kernel at {wanted}",
         )
 
@@ -260,14 +270,17 @@ def _on_cpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
     target = _check_target(artifact, settings.target)
     level = settings.level if settings.level in _settings.CPU_LEVELS else artifact.level
     if settings.level and settings.level not in (*_settings.CPU_LEVELS, "python"):
-        raise fail(f"level {settings.level!r} is not executed on the CPU",
-                   f"the CPU executes {' and '.join(_settings.CPU_LEVELS)}")  # fmt: skip
+        raise fail(
+            f"level {settings.level!r} is not executed on the CPU",
+            f"the CPU executes {' and '.join(_settings.CPU_LEVELS)}",
+        )
     asm = {artifact.level: artifact.source}
     if level != artifact.level:
         target = target or _settings.DEFAULT_TARGET
         asm |= compiled(artifact, level, target, options)
-    kernel = _core.load_tile(asm[level], artifact.label if level == artifact.level else f"{artifact.name}.{level}",
-                             artifact.name)  # fmt: skip
+    kernel = _core.load_tile(
+        asm[level], artifact.label if level == artifact.level else f"{artifact.name}.{level}", artifact.name
+    )
     return ArtifactKernel(artifact, kernel, asm, target or kernel.target or _settings.DEFAULT_TARGET, device)
 
 
@@ -281,7 +294,8 @@ def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
     if target.split(":")[0] != device:
         raise fail(f"{artifact.label} was compiled for {target}, and the device here is {here}")
     levels = LEVELS_OF[device]
-    # Code for an older architecture runs through the driver's own compiler of PTX; a cubin is for its architecture.
+    # Code for an older architecture runs through the driver's own compiler of PTX; a cubin is for its
+    # architecture.
     load_level = levels[-1] if target == here or device == "hip" else "ptx"
     if levels.index(artifact.level) > levels.index(load_level):
         load_level = artifact.level
@@ -298,7 +312,8 @@ def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
 
 
 def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
-    """The levels behind the artifact up to `to` (and "metadata", a JSON text), from Triton's cache or its stages."""
+    """The levels behind the artifact up to `to` (and "metadata", a JSON text), from Triton's cache or its
+    stages."""
     import triton
     from triton.runtime.cache import get_cache_manager
 
@@ -327,8 +342,13 @@ def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
             **{f"{artifact.name}.{level}": value for level, value in made.asm.items()},
             group_name: metadata,
         }
-        manager.put_group(group_name, {
-            name: manager.put(value, name, binary=isinstance(value, bytes)) for name, value in files.items()})  # fmt: skip
+        manager.put_group(
+            group_name,
+            {
+                name: manager.put(value, name, binary=isinstance(value, bytes))
+                for name, value in files.items()
+            },
+        )
         _messages.kernel_saved(folder, cache_hit=False)
     return {**made.asm, "metadata": metadata}
 
@@ -338,7 +358,8 @@ def _jsonable(value):
 
 
 def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKernel:
-    """A launch of a Python kernel that enters as an artifact: Python gives the parameters' names and the grid's meta."""
+    """A launch of a Python kernel that enters as an artifact: Python gives the parameters' names and the
+    grid's meta."""
     artifact = open_entry(entry, function.__name__)
     params = {name: value for name, value in kwargs.items() if name in function.arg_names}
     options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
@@ -352,8 +373,10 @@ def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKer
     if callable(grid):
         grid = grid(bound)
     constexprs = {param.name for param in function.params if param.is_constexpr}
-    kernel.launch(tuple(grid) if isinstance(grid, list) else grid,
-                  [(name, value) for name, value in bound.items() if name not in constexprs])  # fmt: skip
+    kernel.launch(
+        tuple(grid) if isinstance(grid, list) else grid,
+        [(name, value) for name, value in bound.items() if name not in constexprs],
+    )
     return kernel
 
 
@@ -366,7 +389,8 @@ def _check_options(options: dict) -> None:
 
 
 def _bind(function, args, params) -> dict:
-    """Arguments by parameter name, defaults applied; constexprs may be left out, as the artifact holds them."""
+    """Arguments by parameter name, defaults applied; constexprs may be left out, as the artifact holds
+    them."""
     try:
         bound = function.signature.bind_partial(*args, **params)
     except TypeError as error:
@@ -376,6 +400,8 @@ def _bind(function, args, params) -> dict:
     bound.apply_defaults()
     missing = [p.name for p in function.params if p.name not in bound.arguments and not p.is_constexpr]
     if missing:
-        raise fail(f"kernel '{function.__name__}': missing argument {missing[0]!r}",
-                   f"its parameters: {', '.join(function.arg_names)}")  # fmt: skip
+        raise fail(
+            f"kernel '{function.__name__}': missing argument {missing[0]!r}",
+            f"its parameters: {', '.join(function.arg_names)}",
+        )
     return dict(bound.arguments)

@@ -42,14 +42,22 @@ def _print_json(value) -> None:
 
 
 def _settings_options(command):
-    for option in reversed((
-        click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on."),
-        click.option("--level", help="The level that the CPU executes: ttir or ttgir."),
-        click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
-        click.option("--check", help="What the CPU looks for: oob, nan, uninit, race, separated by commas."),
-        click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
-        click.option("--timeout", type=float, help="Seconds after which a kernel is stopped; 0 for never."),
-    )):  # fmt: skip
+    for option in reversed(
+        (
+            click.option(
+                "--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on."
+            ),
+            click.option("--level", help="The level that the CPU executes: ttir or ttgir."),
+            click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
+            click.option(
+                "--check", help="What the CPU looks for: oob, nan, uninit, race, separated by commas."
+            ),
+            click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
+            click.option(
+                "--timeout", type=float, help="Seconds after which a kernel is stopped; 0 for never."
+            ),
+        )
+    ):
         command = option(command)
     return command
 
@@ -97,7 +105,8 @@ def run(pretend_cuda, is_module, program, arguments, **settings):
 def execute(file, grid, args, save, name, metadata, as_json, **settings):
     """Run the kernel of FILE (*.ttir, *.ttgir, ...).
 
-    An array argument is TYPE[SHAPE]=INIT with INIT one of zeros, ones, iota, random, random:SEED or a number, or a
+    An array argument is TYPE[SHAPE]=INIT with INIT one of zeros, ones, iota, random, random:SEED or a
+    number, or a
     NumPy file. Prints the arrays that the kernel changed.
     """
     from triton_runner import _exec
@@ -107,8 +116,10 @@ def execute(file, grid, args, save, name, metadata, as_json, **settings):
     if as_json:
         _print_json(result)
         return
-    click.echo(f"{result['kernel']} ({result['level']}) on {result['device']}, grid {result['grid']}: "
-               f"{result['milliseconds']:.3f} ms")  # fmt: skip
+    click.echo(
+        f"{result['kernel']} ({result['level']}) on {result['device']}, grid {result['grid']}: "
+        f"{result['milliseconds']:.3f} ms"
+    )
     for array in result["changed"]:
         click.echo(f"{array['name']} {array['type']}{array['shape']}: {array['text']}")
 
@@ -171,7 +182,8 @@ def cache(clear, as_json):
         return
     for entry in entries:
         click.echo(
-            f"{entry['modified']}  {entry['kernel']:<32} {entry['target']:<12} {','.join(entry['levels']):<28} {entry['path']}"
+            f"{entry['modified']}  {entry['kernel']:<32} {entry['target']:<12} "
+            f"{','.join(entry['levels']):<28} {entry['path']}"
         )
     click.echo(f"{len(entries)} kernels in {folder}")
 

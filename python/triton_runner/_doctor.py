@@ -89,9 +89,16 @@ def cache_entries() -> tuple[str, list]:
             for f in sorted(path.parent.glob(f"{path.stem}.*"))
             if f.suffix not in (".json", ".source")
         ]
-        entries.append({"kernel": path.stem, "target": f"{target['backend']}:{target['arch']}", "levels": levels,
-                        "path": str(path.parent), "modified": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(modified)),
-                        "_time": modified})  # fmt: skip
+        entries.append(
+            {
+                "kernel": path.stem,
+                "target": f"{target['backend']}:{target['arch']}",
+                "levels": levels,
+                "path": str(path.parent),
+                "modified": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(modified)),
+                "_time": modified,
+            }
+        )
     entries.sort(key=lambda entry: -entry.pop("_time"))
     return str(folder), entries
 

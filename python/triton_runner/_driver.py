@@ -1,4 +1,5 @@
-"""The driver that Triton asks for its device: inert until first use, then the CPU or Triton's own GPU driver."""
+"""The driver that Triton asks for its device: inert until first use, then the CPU or Triton's own GPU
+driver."""
 
 from __future__ import annotations
 
@@ -13,8 +14,17 @@ from triton_runner._errors import fail
 from triton_runner._pipeline.versions import installed
 
 # Dynamic shared memory that a block may ask for, by target; used for device properties only.
-_SHARED = {"75": 65536, "80": 166912, "86": 101376, "89": 101376, "90": 232448, "100": 232448, "103": 232448,
-           "120": 101376, "121": 101376}  # fmt: skip
+_SHARED = {
+    "75": 65536,
+    "80": 166912,
+    "86": 101376,
+    "89": 101376,
+    "90": 232448,
+    "100": 232448,
+    "103": 232448,
+    "120": 101376,
+    "121": 101376,
+}
 
 
 class LazyDriver:
@@ -241,7 +251,8 @@ def cpu_driver():
 
 
 def register() -> None:
-    """Puts the lazy driver in Triton's place; opens nothing. A driver that is already in use stays the default's own."""
+    """Puts the lazy driver in Triton's place; opens nothing. A driver that is already in use stays the
+    default's own."""
     from triton.runtime import driver as config
 
     default_field, active_field = installed().driver_fields

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 
 class DiagnosticError(ValueError):
-    """Bad input: what is wrong, where (file, line, column; 0 where not known), and notes on what to do next."""
+    """Bad input: what is wrong, where (file, line, column; 0 where not known), and notes on what to do
+    next."""
 
     def __init__(
         self, text: str, *, message: str = "", file: str = "", line: int = 0, column: int = 0, notes=()
@@ -18,11 +19,26 @@ class DiagnosticError(ValueError):
 
 
 class KernelTrap(RuntimeError):
-    """A fault of a running kernel: kind, kernel, op, file:line:column of the source, program, element, address."""
+    """A fault of a running kernel: kind, kernel, op, file:line:column of the source, program, element,
+    address."""
 
-    def __init__(self, text: str, *, kind: str = "", kernel: str = "", op: str = "", message: str = "", file: str = "",
-                 line: int = 0, column: int = 0, program=(-1, -1, -1), element=(), address: int = 0, nearest: str = "",
-                 notes=()):  # fmt: skip
+    def __init__(
+        self,
+        text: str,
+        *,
+        kind: str = "",
+        kernel: str = "",
+        op: str = "",
+        message: str = "",
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        program=(-1, -1, -1),
+        element=(),
+        address: int = 0,
+        nearest: str = "",
+        notes=(),
+    ):
         super().__init__(text)
         self.kind = kind
         self.kernel = kernel
@@ -40,6 +56,8 @@ class KernelTrap(RuntimeError):
 
 
 def fail(message: str, *notes: str) -> DiagnosticError:
-    """A DiagnosticError without a place in a text, worded as the core words its own; raise what it returns."""
-    return DiagnosticError("\n".join([f"error: {message}", *(f"note: {note}" for note in notes)]), message=message,
-                           notes=notes)  # fmt: skip
+    """A DiagnosticError without a place in a text, worded as the core words its own; raise what it
+    returns."""
+    return DiagnosticError(
+        "\n".join([f"error: {message}", *(f"note: {note}" for note in notes)]), message=message, notes=notes
+    )

@@ -8,9 +8,23 @@ import time
 from triton_runner import _settings
 from triton_runner._errors import fail
 
-_TYPES = {"i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16",
-          "u32": "uint32", "u64": "uint64", "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16",
-          "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2"}  # fmt: skip
+_TYPES = {
+    "i1": "bool",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "u64": "uint64",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "bf16": "bfloat16",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E5M2": "float8_e5m2",
+}
 
 
 def _dtype(name: str):
@@ -53,7 +67,7 @@ def parse_argument(text: str):
     else:
         try:
             values = numpy.full(
-                count, {"zeros": 0, "ones": 1}.get(kind, None) if kind in ("zeros", "ones") else float(kind)
+                count, {"zeros": 0, "ones": 1}.get(kind) if kind in ("zeros", "ones") else float(kind)
             )
         except ValueError:
             raise fail(
@@ -72,7 +86,8 @@ def parse_grid(text: str) -> tuple:
 
 
 def execute(file: str, grid: str, args, save, name: str, metadata) -> dict:
-    """Loads, launches and reports: kernel, level, device, milliseconds, and each array argument that changed."""
+    """Loads, launches and reports: kernel, level, device, milliseconds, and each array argument that
+    changed."""
     import numpy
 
     from triton_runner import _driver
@@ -96,12 +111,24 @@ def execute(file: str, grid: str, args, save, name: str, metadata) -> dict:
     kernel[shape](*values)
     milliseconds = (time.perf_counter() - started) * 1e3
     changed = []
-    for i, (value, old) in enumerate(zip(values, before)):
+    for i, (value, old) in enumerate(zip(values, before, strict=True)):
         if old is not None and value.tobytes() != old.tobytes():
             text = numpy.array2string(value.reshape(-1), threshold=16, edgeitems=6, max_line_width=100)
-            changed.append({"name": names[i] if i < len(names) else f"#{i}", "type": str(value.dtype),
-                            "shape": list(value.shape), "text": text})  # fmt: skip
+            changed.append(
+                {
+                    "name": names[i] if i < len(names) else f"#{i}",
+                    "type": str(value.dtype),
+                    "shape": list(value.shape),
+                    "text": text,
+                }
+            )
     for index, path in targets.items():
         numpy.save(path, values[index])
-    return {"kernel": kernel.name, "level": kernel.level, "device": kernel.device, "grid": list(shape),
-            "milliseconds": milliseconds, "changed": changed}  # fmt: skip
+    return {
+        "kernel": kernel.name,
+        "level": kernel.level,
+        "device": kernel.device,
+        "grid": list(shape),
+        "milliseconds": milliseconds,
+        "changed": changed,
+    }

@@ -1,4 +1,5 @@
-"""triton_runner.jit: triton.jit with artifacts as entries, and the device, target and level to run at as keywords."""
+"""triton_runner.jit: triton.jit with artifacts as entries, and the device, target and level to run at as
+keywords."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from triton_runner._errors import fail
 
 
 class _Compile:
-    """JITFunction.compile, which Triton assigns, wrapped: always compiling is the default, and the place is said."""
+    """JITFunction.compile, which Triton assigns, wrapped: always compiling is the default, and the place is
+    said."""
 
     def __get__(self, function, owner=None):
         if function is None:
@@ -46,7 +48,8 @@ class JITFunction(TritonJITFunction):
     compile = _Compile()
 
     def run(self, *args, grid, warmup, **kwargs):
-        """Compiles (or loads) and, unless warmup, launches. Returns what Triton returns: a compiled kernel."""
+        """Compiles (or loads) and, unless warmup, launches. Returns what Triton returns: a compiled
+        kernel."""
         request = _keywords.take(kwargs, self.arg_names)
         with _keywords.apply(request, strict_grid=True):
             args = tuple(_arrays.wrap(self._name_of(i), value) for i, value in enumerate(args))
@@ -91,7 +94,8 @@ def _innermost(function):
 
 
 def _take_keywords_first(cls) -> None:
-    """Autotuner and Heuristics pass all keywords on: ours are taken out before they see them, for our kernels only."""
+    """Autotuner and Heuristics pass all keywords on: ours are taken out before they see them, for our
+    kernels only."""
     for name in ("run", "warmup"):
         own = cls.__dict__.get(name)
         if own is None or hasattr(own, "triton_runner"):
@@ -133,10 +137,12 @@ def jit(fn=None, **options):
     """In place of triton.jit, with every option that it takes. A launch then also takes:
 
     ttir_dir=, ttgir_dir=, llir_dir=, ptx_dir=, cubin_dir=, amdgcn_dir=, hsaco_dir=: a folder that holds
-    <kernel>.<level> (or a Triton cache directory); ttir_src=, ttgir_src=, llir_src=, ptx_src=, amdgcn_src=: a path or
+    <kernel>.<level> (or a Triton cache directory); ttir_src=, ttgir_src=, llir_src=, ptx_src=, amdgcn_src=:
+    a path or
     the text itself; metadata_json=: the artifact's metadata file, where it is not beside it;
     device=, target=, level=, check=, mma=, shared=: see using().
-    A kernel's own parameter of one of these names wins. Raises DiagnosticError for bad input and KernelTrap for a fault
+    A kernel's own parameter of one of these names wins. Raises DiagnosticError for bad input and KernelTrap
+    for a fault
     of the kernel.
     """
 

@@ -69,9 +69,8 @@ def take(kwargs: dict, kernel_params) -> Request | None:
         level, form = ENTRIES[given[0]]
         value = os.fspath(taken.pop(given[0]))
         if not isinstance(value, str) or not value:
-            raise fail(
-                f"{given[0]}={value!r}: expected {'a folder' if form == 'dir' else 'a path or the text itself'}"
-            )
+            wanted = "a folder" if form == "dir" else "a path or the text itself"
+            raise fail(f"{given[0]}={value!r}: expected {wanted}")
         entry = Entry(level, form, value, None if metadata is None else os.fspath(metadata))
     return Request(entry, taken)
 

@@ -41,8 +41,19 @@ class Launcher:
     def __init__(self, function: _core.Kernel, src):
         self.launch = _core.Launcher(function, _signature(src))
 
-    def __call__(self, grid_x, grid_y, grid_z, stream, function, kernel_metadata, launch_metadata, enter_hook,
-                 exit_hook, *args):  # fmt: skip
+    def __call__(
+        self,
+        grid_x,
+        grid_y,
+        grid_z,
+        stream,
+        function,
+        kernel_metadata,
+        launch_metadata,
+        enter_hook,
+        exit_hook,
+        *args,
+    ):
         settings = _settings.current()
         # An empty grid is nothing to do for Triton; strict launches (triton_runner.jit) are told.
         if not settings.strict_grid and (grid_x == 0 or grid_y == 0 or grid_z == 0):

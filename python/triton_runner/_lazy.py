@@ -15,7 +15,8 @@ def levels_behind(target: str, level: str) -> tuple:
 
 
 class LazyAsm(dict):
-    """The texts by level; a level of `later` runs Triton's stages (complete(level).asm) when it is first asked for."""
+    """The texts by level; a level of `later` runs Triton's stages (complete(level).asm) when it is first
+    asked for."""
 
     def __init__(self, present: dict, later: tuple, complete):
         super().__init__(present)
@@ -37,4 +38,7 @@ class LazyAsm(dict):
         return super().__contains__(key) or key in self._later
 
     def get(self, key, default=None):
-        return self[key] if key in self else default
+        try:
+            return self[key]
+        except KeyError:
+            return default

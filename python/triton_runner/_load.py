@@ -9,8 +9,14 @@ from triton_runner._errors import fail
 
 _LEVELS = ("ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco")
 # What tells the level of a text that comes without a file name.
-_MARKS = (("ttgir", '"ttg.'), ("ttgir", '"triton_gpu.'), ("ttir", "tt.func"), ("llir", "target triple"), ("ptx", ".entry"),
-          ("amdgcn", ".amdgcn_target"))  # fmt: skip
+_MARKS = (
+    ("ttgir", '"ttg.'),
+    ("ttgir", '"triton_gpu.'),
+    ("ttir", "tt.func"),
+    ("llir", "target triple"),
+    ("ptx", ".entry"),
+    ("amdgcn", ".amdgcn_target"),
+)
 
 
 def _level_of_text(text: str) -> str:
@@ -21,8 +27,10 @@ def _level_of_text(text: str) -> str:
 
 
 def load(source, metadata=None, device: str = "cpu", *, name: str = "", target: str = "", level: str = ""):
-    """The kernel of a file (*.ttir, *.ttgir, *.llir, *.ptx, *.cubin, *.amdgcn, *.hsaco) or of a text; metadata: its JSON
-    file or text where it is not beside it; name: which kernel, where there are several; level: the one that executes.
+    """The kernel of a file (*.ttir, *.ttgir, *.llir, *.ptx, *.cubin, *.amdgcn, *.hsaco) or of a text;
+    metadata: its JSON
+    file or text where it is not beside it; name: which kernel, where there are several; level: the one that
+    executes.
 
     Returns a kernel: kernel[grid](*args), kernel.params, .asm, .metadata. Raises DiagnosticError.
     """

@@ -1,4 +1,5 @@
-"""Memory that a kernel reaches through pointers which it found in memory: live tensors, and blocks that were registered."""
+"""Memory that a kernel reaches through pointers which it found in memory: live tensors, and blocks that were
+registered."""
 
 from __future__ import annotations
 
@@ -13,8 +14,10 @@ _sizes: dict[int, tuple[int, str]] = {}
 
 
 def register_memory(ptr: int, nbytes: int, label: str = "") -> None:
-    """Lets kernels on the CPU touch nbytes at ptr. For pointers whose size nobody tells: an object with only data_ptr(),
-    or an address that is stored in memory. Registering an address again replaces its size; 0 bytes removes it."""
+    """Lets kernels on the CPU touch nbytes at ptr. For pointers whose size nobody tells: an object with only
+    data_ptr(),
+    or an address that is stored in memory. Registering an address again replaces its size; 0 bytes removes
+    it."""
     if not isinstance(ptr, int) or not isinstance(nbytes, int) or ptr <= 0 or nbytes < 0:
         raise fail(f"register_memory({ptr!r}, {nbytes!r}): expected an address and a size in bytes")
     if ptr in _sizes:
@@ -26,7 +29,8 @@ def register_memory(ptr: int, nbytes: int, label: str = "") -> None:
 
 
 def resolve(address: int):
-    """(start, bytes, label, writable) of the live tensor or registered block that holds `address`, or None."""
+    """(start, bytes, label, writable) of the live tensor or registered block that holds `address`, or
+    None."""
     torch = sys.modules.get("torch")
     if torch is not None:
         with torch._C.DisableTorchFunction():

@@ -1,6 +1,8 @@
-"""CPU tensors that say they are CUDA tensors, for scripts that ask for device="cuda" (triton-runner run --pretend-cuda).
+"""CPU tensors that say they are CUDA tensors, for scripts that ask for device="cuda" (triton-runner run
+--pretend-cuda).
 
-A TorchFunctionMode sends every request for a CUDA device to the CPU and lets tensors answer cuda:0 when asked where
+A TorchFunctionMode sends every request for a CUDA device to the CPU and lets tensors answer cuda:0 when
+asked where
 they are; about 35 names of torch.cuda answer for one device. Streams and events read the CPU's clock.
 """
 
@@ -117,11 +119,20 @@ def _properties(device=None):
     major, minor = _capability()
     known = _driver.cpu_driver().utils.get_device_properties()
     return types.SimpleNamespace(
-        name=f"CPU, as {target}", major=major, minor=minor, multi_processor_count=known["multiprocessor_count"],
-        total_memory=16 << 30, warp_size=known["warpSize"], shared_memory_per_block=49152,
-        shared_memory_per_block_optin=known["max_shared_mem"], shared_memory_per_multiprocessor=known["max_shared_mem"],
-        max_threads_per_multi_processor=2048, regs_per_multiprocessor=65536, L2_cache_size=32 << 20,
-        gcnArchName="" if target.startswith("cuda") else target.split(":")[1])  # fmt: skip
+        name=f"CPU, as {target}",
+        major=major,
+        minor=minor,
+        multi_processor_count=known["multiprocessor_count"],
+        total_memory=16 << 30,
+        warp_size=known["warpSize"],
+        shared_memory_per_block=49152,
+        shared_memory_per_block_optin=known["max_shared_mem"],
+        shared_memory_per_multiprocessor=known["max_shared_mem"],
+        max_threads_per_multi_processor=2048,
+        regs_per_multiprocessor=65536,
+        L2_cache_size=32 << 20,
+        gcnArchName="" if target.startswith("cuda") else target.split(":")[1],
+    )
 
 
 def _nothing(*args, **kwargs):
@@ -141,21 +152,44 @@ def _stream(*args, **kwargs):
 
 
 _CUDA_NAMES = {
-    "is_available": _true, "is_initialized": _true, "init": _nothing, "_lazy_init": _nothing,
-    "device_count": lambda: 1, "current_device": _zero, "set_device": _nothing, "synchronize": _nothing,
-    "get_device_capability": _capability, "get_device_properties": _properties,
+    "is_available": _true,
+    "is_initialized": _true,
+    "init": _nothing,
+    "_lazy_init": _nothing,
+    "device_count": lambda: 1,
+    "current_device": _zero,
+    "set_device": _nothing,
+    "synchronize": _nothing,
+    "get_device_capability": _capability,
+    "get_device_properties": _properties,
     "get_device_name": lambda device=None: _properties().name,
     "get_arch_list": lambda: ["sm_{}{}".format(*_capability())],
-    "is_bf16_supported": _true, "is_current_stream_capturing": lambda: False,
-    "current_stream": _stream, "default_stream": _stream, "Stream": Stream, "ExternalStream": Stream, "Event": Event,
-    "stream": _Guard, "device": _Guard, "device_of": _Guard, "_DeviceGuard": _Guard,
-    "empty_cache": _nothing, "ipc_collect": _nothing, "reset_peak_memory_stats": _nothing,
-    "memory_allocated": _zero, "memory_reserved": _zero, "max_memory_allocated": _zero, "max_memory_reserved": _zero,
+    "is_bf16_supported": _true,
+    "is_current_stream_capturing": lambda: False,
+    "current_stream": _stream,
+    "default_stream": _stream,
+    "Stream": Stream,
+    "ExternalStream": Stream,
+    "Event": Event,
+    "stream": _Guard,
+    "device": _Guard,
+    "device_of": _Guard,
+    "_DeviceGuard": _Guard,
+    "empty_cache": _nothing,
+    "ipc_collect": _nothing,
+    "reset_peak_memory_stats": _nothing,
+    "memory_allocated": _zero,
+    "memory_reserved": _zero,
+    "max_memory_allocated": _zero,
+    "max_memory_reserved": _zero,
     "mem_get_info": lambda device=None: (16 << 30, 16 << 30),
-    "manual_seed": _nothing, "manual_seed_all": _nothing, "seed": _nothing, "seed_all": _nothing,
+    "manual_seed": _nothing,
+    "manual_seed_all": _nothing,
+    "seed": _nothing,
+    "seed_all": _nothing,
     "get_rng_state": lambda device=None: torch.get_rng_state(),
     "set_rng_state": lambda state, device=None: torch.set_rng_state(state),
-}  # fmt: skip
+}
 _mode = None
 
 
@@ -172,8 +206,13 @@ def install() -> None:
     for name in ("_cuda_getCurrentRawStream", "_cuda_exchangeDevice", "_cuda_maybeExchangeDevice"):
         setattr(torch._C, name, _zero)
     if hasattr(torch, "accelerator"):
-        for name, value in {"is_available": _true, "current_accelerator": lambda *args, **kwargs: torch.device("cuda"),
-                            "current_device_index": _zero, "device_count": lambda: 1, "synchronize": _nothing}.items():  # fmt: skip
+        for name, value in {
+            "is_available": _true,
+            "current_accelerator": lambda *args, **kwargs: torch.device("cuda"),
+            "current_device_index": _zero,
+            "device_count": lambda: 1,
+            "synchronize": _nothing,
+        }.items():
             setattr(torch.accelerator, name, value)
     _core.set_pretend_cuda(True)
     _mode = _OnCpu()

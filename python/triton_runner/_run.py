@@ -1,4 +1,5 @@
-"""Running another program in this process, as python would, with the CPU (or what was asked for) as Triton's device."""
+"""Running another program in this process, as python would, with the CPU (or what was asked for) as Triton's
+device."""
 
 from __future__ import annotations
 

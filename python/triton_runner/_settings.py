@@ -1,4 +1,5 @@
-"""What a launch runs on and how: from the environment, from using(), from a launch's keywords, in rising precedence.
+"""What a launch runs on and how: from the environment, from using(), from a launch's keywords, in rising
+precedence.
 
 The environment is read once, at the first use.
 """
@@ -22,7 +23,8 @@ DEFAULT_TARGET = "cuda:90"
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """device, target ("cuda:90"; "" for the default), level ("" for the default), and how the CPU executes."""
+    """device, target ("cuda:90"; "" for the default), level ("" for the default), and how the CPU
+    executes."""
 
     device: str = "auto"
     target: str = ""
@@ -93,7 +95,8 @@ def current() -> Settings:
 
 @contextlib.contextmanager
 def using(**settings):
-    """Launches inside the block use these settings: device=, target=, level=, check=, mma=, threads=, timeout=, shared=."""
+    """Launches inside the block use these settings: device=, target=, level=, check=, mma=, threads=,
+    timeout=, shared=."""
     known = {field.name for field in dataclasses.fields(Settings)}
     unknown = [name for name in settings if name not in known]
     if unknown:

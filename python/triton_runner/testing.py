@@ -22,8 +22,10 @@ def _summary(times: list[float], quantiles, return_mode: str):
 
 
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", **_):
-    """The time of fn() in milliseconds, as triton.testing.do_bench gives it: warmup and rep are milliseconds to spend,
-    quantiles a list of fractions, return_mode one of min, max, mean, median, all. On the CPU the wall clock is read."""
+    """The time of fn() in milliseconds, as triton.testing.do_bench gives it: warmup and rep are milliseconds
+    to spend,
+    quantiles a list of fractions, return_mode one of min, max, mean, median, all. On the CPU the wall clock
+    is read."""
     if return_mode not in ("min", "max", "mean", "median", "all"):
         raise ValueError(f"return_mode {return_mode!r} is none of min, max, mean, median, all")
     from triton_runner import _driver
@@ -55,7 +57,8 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
 
 
 def assert_close(x, y, atol=None, rtol=None, err_msg=""):
-    """Raises AssertionError unless x and y (tensors, arrays, numbers) agree within atol + rtol * abs(y), 1e-2 and 0 by default;
+    """Raises AssertionError unless x and y (tensors, arrays, numbers) agree within atol + rtol * abs(y),
+    1e-2 and 0 by default;
     NaNs agree with NaNs."""
     import numpy
 
@@ -68,8 +71,13 @@ def assert_close(x, y, atol=None, rtol=None, err_msg=""):
     x, y = array(x), array(y)
     if x.size > 1 or y.size > 1:
         numpy.testing.assert_allclose(
-            x.astype(numpy.float64), y.astype(numpy.float64), atol=1e-2 if atol is None else atol,
-            rtol=0.0 if rtol is None else rtol, equal_nan=True, err_msg=err_msg)  # fmt: skip
+            x.astype(numpy.float64),
+            y.astype(numpy.float64),
+            atol=1e-2 if atol is None else atol,
+            rtol=0.0 if rtol is None else rtol,
+            equal_nan=True,
+            err_msg=err_msg,
+        )
     elif not numpy.allclose(
         x, y, atol=1e-2 if atol is None else atol, rtol=0.0 if rtol is None else rtol, equal_nan=True
     ):

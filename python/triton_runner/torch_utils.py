@@ -19,12 +19,13 @@ def get_active_torch_device():
 
 
 def get_grid_dim(shape, block_shape) -> tuple:
-    """How many blocks cover each axis: shape [m, n] and block_shape [bm, bn] give (ceil(m/bm), ceil(n/bn)). Numbers
+    """How many blocks cover each axis: shape [m, n] and block_shape [bm, bn] give (ceil(m/bm), ceil(n/bn)).
+    Numbers
     are taken as one axis."""
     shape, block_shape = _pair(shape), _pair(block_shape)
     if len(shape) != len(block_shape):
         raise ValueError(f"a shape of {len(shape)} axes and blocks of {len(block_shape)}")
-    return tuple(-(-extent // block) for extent, block in zip(shape, block_shape))
+    return tuple(-(-extent // block) for extent, block in zip(shape, block_shape, strict=True))
 
 
 def pad_2d_to_block_shape(tensor, block_shape, value=0):
@@ -41,7 +42,7 @@ def pad_2d_to_block_shape(tensor, block_shape, value=0):
 def get_pad_n_elements(shape, block_shape) -> int:
     """The elements of a tensor of this shape once each axis is padded to whole blocks."""
     total = 1
-    for blocks, block in zip(get_grid_dim(shape, block_shape), _pair(block_shape)):
+    for blocks, block in zip(get_grid_dim(shape, block_shape), _pair(block_shape), strict=True):
         total *= blocks * block
     return total
 

@@ -1,6 +1,7 @@
 """Triton's backends, stopped at the level that the CPU executes, so that neither LLVM nor ptxas runs for it.
 
-Each backend in triton.backends is replaced by a subclass of it that behaves as the original unless its target says at
+Each backend in triton.backends is replaced by a subclass of it that behaves as the original unless its
+target says at
 which level to stop. Imported only when the CPU becomes Triton's device.
 """
 
@@ -73,7 +74,8 @@ def _stopped(base):
 
             stages[level] = finish
 
-        # The first thing that CompiledKernel asks of a backend: the level travels in the metadata, as targets are
+        # The first thing that CompiledKernel asks of a backend: the level travels in the metadata, as
+        # targets are
         # written to disk without ours.
         def pack_metadata(self, metadata):
             level = getattr(metadata, "triton_runner_level", None)

@@ -1,4 +1,5 @@
-"""Triton's CompiledKernel for the CPU: the executed level is compiled, the later ones when they are first asked for."""
+"""Triton's CompiledKernel for the CPU: the executed level is compiled, the later ones when they are first
+asked for."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from triton_runner._pipeline.versions import installed
 
 
 class LazyMetadata:
-    """Triton's metadata; fields that later stages write (shared, ...) run those stages when they are first asked for."""
+    """Triton's metadata; fields that later stages write (shared, ...) run those stages when they are first
+    asked for."""
 
     def __init__(self, known, complete):
         self._known = known
@@ -82,8 +84,11 @@ def _make_class(base):
             self._known = self.metadata
             text = self.kernel.decode() if isinstance(self.kernel, bytes) else self.kernel
             self._completed = {}
-            self.asm = LazyAsm({**self.asm, level: text}, levels_behind(target_name(self._known.target), level),
-                               self._complete)  # fmt: skip
+            self.asm = LazyAsm(
+                {**self.asm, level: text},
+                levels_behind(target_name(self._known.target), level),
+                self._complete,
+            )
             self.metadata = LazyMetadata(self._known, self._complete)
             self.n_max_threads = 1024
 
@@ -92,8 +97,14 @@ def _make_class(base):
             to = to or binary_level(target)
             if to not in self._completed:
                 self._completed[to] = compile_onward(
-                    self.asm[self.runner_level], self.runner_level, to, target, self._known._asdict(),
-                    self.name, self._known.triton_runner_language)  # fmt: skip
+                    self.asm[self.runner_level],
+                    self.runner_level,
+                    to,
+                    target,
+                    self._known._asdict(),
+                    self.name,
+                    self._known.triton_runner_language,
+                )
             return self._completed[to]
 
         def runner_resources(self):

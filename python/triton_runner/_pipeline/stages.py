@@ -67,11 +67,19 @@ def option_names(target: str) -> set[str]:
     return {field.name for field in dataclasses.fields(type(find_backend(target).parse_options({})))}
 
 
-def compile_onward(source, level: str, to: str, target: str, options: dict | None = None, filename: str = "",
-                   language: str = "triton") -> Compiled:  # fmt: skip
+def compile_onward(
+    source,
+    level: str,
+    to: str,
+    target: str,
+    options: dict | None = None,
+    filename: str = "",
+    language: str = "triton",
+) -> Compiled:
     """Runs the stages behind `level` up to `to` on the text of a kernel.
 
-    options: compile options, or a metadata dict that holds them. Errors: a level that the target does not have or that
+    options: compile options, or a metadata dict that holds them. Errors: a level that the target does not
+    have or that
     lies above `level`; what Triton's stages raise.
     """
     levels = LEVELS_OF[target.split(":")[0]]

@@ -1,4 +1,5 @@
-"""How Triton's releases differ where this package touches them: one row of data a release line, nothing else."""
+"""How Triton's releases differ where this package touches them: one row of data a release line, nothing
+else."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ class Release:
     benchmarker_from_driver: Autotuner asks the driver for its benchmark function.
     hooks_in_knobs: launch hooks live in triton.knobs.runtime, else on CompiledKernel.
     hidden_pointers: pointer parameters that compiled kernels have behind the caller's.
-    descriptor_flags: i1 flags of a host tensor descriptor that travels in pieces; None: no host tensor descriptors.
+    descriptor_flags: i1 flags of a host tensor descriptor that travels in pieces; None: no host tensor
+    descriptors.
     """
 
     version: tuple[int, int]
@@ -37,14 +39,47 @@ _lazy = ("default", "active")
 RELEASES = {
     release.version: release
     for release in (
-        _row(version=(3, 0), constexprs_passed=False, driver_fields=_lazy, run_field="run", language_argument=False,
-             benchmarker_from_driver=False, hooks_in_knobs=False, hidden_pointers=0, descriptor_flags=None),
-        _row(version=(3, 1), constexprs_passed=False, driver_fields=_lazy, run_field="run", language_argument=False,
-             benchmarker_from_driver=False, hooks_in_knobs=False, hidden_pointers=0, descriptor_flags=None),
-        _row(version=(3, 2), constexprs_passed=False, driver_fields=_lazy, run_field="run", language_argument=False,
-             hooks_in_knobs=False, hidden_pointers=0, descriptor_flags=None),
-        _row(version=(3, 3), driver_fields=_lazy, run_field="run", language_argument=False, hooks_in_knobs=False,
-             hidden_pointers=1, descriptor_flags=None),
+        _row(
+            version=(3, 0),
+            constexprs_passed=False,
+            driver_fields=_lazy,
+            run_field="run",
+            language_argument=False,
+            benchmarker_from_driver=False,
+            hooks_in_knobs=False,
+            hidden_pointers=0,
+            descriptor_flags=None,
+        ),
+        _row(
+            version=(3, 1),
+            constexprs_passed=False,
+            driver_fields=_lazy,
+            run_field="run",
+            language_argument=False,
+            benchmarker_from_driver=False,
+            hooks_in_knobs=False,
+            hidden_pointers=0,
+            descriptor_flags=None,
+        ),
+        _row(
+            version=(3, 2),
+            constexprs_passed=False,
+            driver_fields=_lazy,
+            run_field="run",
+            language_argument=False,
+            hooks_in_knobs=False,
+            hidden_pointers=0,
+            descriptor_flags=None,
+        ),
+        _row(
+            version=(3, 3),
+            driver_fields=_lazy,
+            run_field="run",
+            language_argument=False,
+            hooks_in_knobs=False,
+            hidden_pointers=1,
+            descriptor_flags=None,
+        ),
         _row(version=(3, 4), driver_fields=_lazy, run_field="run", hidden_pointers=1, descriptor_flags=0),
         _row(version=(3, 5), descriptor_flags=1),
         _row(version=(3, 6), descriptor_flags=1),
@@ -52,7 +87,7 @@ RELEASES = {
         _row(version=(3, 8)),
         _3_9,
     )
-}  # fmt: skip
+}
 
 
 def parse_version(text: str) -> tuple[int, int]:
