@@ -1,0 +1,265 @@
+// GPU kernels over the fake CUDA: packing, hidden parameters, what is refused before the driver sees it.
+#include <bit>
+#include <cstring>
+
+#include <triton_runner/launch/gpu_kernel.h>
+
+#include "../device/fake_cuda.h"
+#include "test.h"
+
+using namespace triton_runner;
+using namespace triton_runner::launch;
+using exec::Argument;
+using exec::Param;
+using exec::ParamKind;
+namespace fake = device::fake;
+
+namespace {
+
+struct Fixture {
+  fake::State state;
+  std::unique_ptr<device::Driver> driver;
+  GpuKernelSpec spec;
+  Fixture() {
+    fake::state = &state;
+    driver = device::make_cuda_driver(fake::api());
+    spec.image = "\x7f" "ELF";
+    spec.name = "k";
+    spec.level = "cubin";
+    spec.target = "cuda:90";
+    state.memory = {{0x1000, 0}, {0x2000, 1}, {0x3000, -1}};
+  }
+  std::unique_ptr<GpuKernel> load() {
+    auto kernel = launch::load(*driver, spec);
+    CHECK(kernel.ok());
+    return kernel.ok() ? std::move(*kernel) : nullptr;
+  }
+  std::string refusal() {
+    auto kernel = launch::load(*driver, spec);
+    CHECK(!kernel.ok());
+    return kernel.ok() ? "" : kernel.error().str();
+  }
+};
+
+Argument pointer(uint64_t address) { return {ParamKind::kPointer, address, {}}; }
+Argument integer(int64_t value) { return {ParamKind::kInteger, static_cast<uint64_t>(value), {}}; }
+Argument real(double value) { return {ParamKind::kFloat, std::bit_cast<uint64_t>(value), {}}; }
+uint64_t number(const std::vector<unsigned char>& bytes) {
+  uint64_t value = 0;
+  std::memcpy(&value, bytes.data(), std::min<size_t>(bytes.size(), 8));
+  return value;
+}
+bool has(const std::string& text, const std::string& what) { return text.find(what) != std::string::npos; }
+std::string error_of(const exec::LaunchResult& result) {
+  CHECK(result.has_value());
+  return result && result->diagnostic ? result->diagnostic->str() : "";
+}
+
+}  // namespace
+
+TEST(arguments_are_packed_as_the_kernel_takes_them) {
+  Fixture f;
+  f.spec.params = {{"p", ParamKind::kPointer, "*fp32"},   {"i", ParamKind::kInteger, "i32", 32}, {"l", ParamKind::kInteger, "i64", 64},
+                   {"h", ParamKind::kFloat, "fp16", 16},  {"b", ParamKind::kFloat, "bf16", 16},  {"f", ParamKind::kFloat, "fp32", 32},
+                   {"d", ParamKind::kFloat, "fp64", 64},  {"t", ParamKind::kInteger, "i1", 1}};
+  f.spec.hidden_pointers = 2;
+  f.state.param_bytes = {8, 4, 8, 2, 2, 4, 8, 1, 8, 8};
+  auto kernel = f.load();
+  std::vector<Argument> args = {pointer(0x1000), integer(-5), integer(int64_t{1} << 40), real(1.5), real(1.0 + 1.0 / 128 + 1.0 / 256), real(0.1), real(0.1), integer(1)};
+  exec::LaunchOptions options;
+  options.grid = {3, 2, 1};
+  options.stream = 0x77;
+  CHECK(!kernel->launch(options, args, {}));
+  const fake::Launch& launch = f.state.launches.at(0);
+  CHECK_EQ(launch.config.grid_x, 3u);
+  CHECK_EQ(launch.config.block_x, 128u);
+  CHECK_EQ(launch.config.stream, fake::handle(0x77));
+  CHECK_EQ(number(launch.params[0]), 0x1000u);
+  CHECK_EQ(static_cast<int32_t>(number(launch.params[1])), -5);
+  CHECK_EQ(number(launch.params[2]), uint64_t{1} << 40);
+  CHECK_EQ(number(launch.params[3]), 0x3e00u);
+  CHECK_EQ(number(launch.params[4]), 0x3f81u);   // cut off, as Triton's launchers do
+  CHECK_EQ(number(launch.params[5]), 0x3dcccccdu);
+  CHECK_EQ(number(launch.params[6]), std::bit_cast<uint64_t>(0.1));
+  CHECK_EQ(number(launch.params[7]), 1u);
+  CHECK_EQ(number(launch.params[8]), 0u);        // no scratch asked for
+  CHECK_EQ(number(launch.params[9]), 0u);
+  CHECK_EQ(f.state.count("cuMemAllocAsync"), 0);
+}
+
+TEST(scratch_is_allocated_per_block_and_freed_in_stream_order) {
+  Fixture f;
+  f.spec.hidden_pointers = 2;
+  f.spec.global_scratch = {100, 128};
+  f.spec.profile_scratch = {16, 1024};
+  f.spec.cluster = {2, 1, 1};
+  f.state.param_bytes = {8, 8};
+  auto kernel = f.load();
+  exec::LaunchOptions options;
+  options.grid = {3, 2, 1};
+  CHECK(!kernel->launch(options, {}, {}));
+  const fake::Launch& launch = f.state.launches.at(0);
+  CHECK_EQ(launch.config.grid_x, 6u);
+  CHECK_EQ(number(launch.params[0]), 0x7f0000000000u);
+  uint64_t second = 0x7f0000000000u + 100 * 12;
+  CHECK_EQ(number(launch.params[1]), (second + 1023) / 1024 * 1024);
+  CHECK_EQ(f.state.next_address, second + 16 * 12 + 1024);
+  CHECK_EQ(f.state.count("cuMemsetD8Async"), 1);
+  CHECK_EQ(f.state.count("cuMemFreeAsync"), 2);
+  CHECK(f.state.calls.back() == "cuMemFreeAsync");
+}
+
+TEST(tensor_descriptors_whole_and_in_pieces) {
+  Fixture f;
+  f.spec.params = {{"n", ParamKind::kInteger, "i32", 32}, {"desc", ParamKind::kTensorDesc, "tensordesc<fp16[64,64]>"}};
+  f.spec.descriptors = {{3, 2, 10, {64, 64}, false}};
+  f.state.param_bytes = {4, 128, 4, 4, 8, 8};
+  std::vector<Argument> args = {integer(9), {ParamKind::kTensorDesc, 0, exec::TensorDesc{0x1000, {100, 256}, {256, 1}, false}}};
+  CHECK(!f.load()->launch({}, args, {}));
+  const auto& whole = f.state.launches.at(0).params;
+  CHECK_EQ(static_cast<int>(whole[1][0]), 0xff);
+  CHECK_EQ(number(whole[2]), 100u);
+  CHECK_EQ(number(whole[5]), 1u);
+  CHECK_EQ(f.state.map.type, 9);      // the host's number of the device's 10
+  CHECK_EQ(f.state.map.swizzle, 3);
+
+  f.spec.descriptors.clear();
+  f.spec.descriptor_flags = 1;
+  f.state.param_bytes = {4, 8, 8, 8, 8, 8, 1, 4, 4, 8, 8};
+  args[1].descriptor->nan_padding = true;
+  CHECK(!f.load()->launch({}, args, {}));
+  const auto& pieces = f.state.launches.at(1).params;
+  CHECK_EQ(number(pieces[1]), 0x1000u);
+  CHECK_EQ(number(pieces[3]), 256u);
+  CHECK_EQ(number(pieces[6]), 1u);
+  CHECK_EQ(number(pieces[7]), 100u);
+
+  f.spec.descriptors = {{3, 2, 10, {64, 512}, false}};
+  CHECK(has(error_of(f.load()->launch({}, args, {})), "argument 'desc': tensor descriptor: block size 512"));
+  f.spec.descriptors.push_back(f.spec.descriptors[0]);
+  CHECK(has(f.refusal(), "takes 1 tensor descriptors, and its metadata's tensordesc_meta has 2"));
+}
+
+TEST(shared_memory) {
+  Fixture f;
+  f.spec.shared_bytes = 40000;
+  CHECK_EQ(f.load()->shared_bytes(), 40000);
+  CHECK_EQ(f.state.max_dynamic_shared, 0);
+  f.spec.shared_bytes = 200000;
+  auto kernel = f.load();
+  CHECK_EQ(f.state.max_dynamic_shared, 200000);
+  CHECK(!kernel->launch({}, {}, {}));
+  CHECK_EQ(f.state.launches.at(0).config.shared_bytes, 200000u);
+  exec::LaunchOptions options;
+  options.shared_bytes = 300000;
+  CHECK(has(error_of(kernel->launch(options, {}, {})), "needs 300000 bytes of dynamic shared memory, and a block on Fake GPU has 232448"));
+  f.spec.shared_bytes = 232449;
+  CHECK(has(f.refusal(), "num_stages"));
+  f.spec.shared_bytes = -1;   // nobody knows
+  f.state.function_attributes[1] = 1000;
+  kernel = f.load();
+  CHECK_EQ(kernel->shared_bytes(), 231448);
+  CHECK_EQ(kernel->warnings().size(), size_t{1});
+  CHECK(has(kernel->warnings().at(0), "shared= or a metadata file says it"));
+}
+
+TEST(memory_of_another_device_is_refused) {
+  Fixture f;
+  f.spec.params = {{"x", ParamKind::kPointer, "*fp32"}};
+  auto kernel = f.load();
+  std::vector<Argument> args = {pointer(0x4000)};
+  CHECK(has(error_of(kernel->launch({}, args, {})), "argument 'x' lies in memory that cuda:0 cannot reach"));
+  args = {pointer(0x2000)};
+  std::vector<exec::Allocation> memory = {{0x2000, 64, "argument 'x' (f32[16])"}};
+  CHECK(has(error_of(kernel->launch({}, args, memory)), "argument 'x' (f32[16]) lies on device 1, and the kernel runs on cuda:0"));
+  args = {pointer(0x3000)};   // pinned host memory
+  CHECK(!kernel->launch({}, args, {}));
+  args = {pointer(0)};
+  CHECK(!kernel->launch({}, args, {}));
+  CHECK_EQ(f.state.launches.size(), size_t{2});
+}
+
+TEST(bad_arguments_and_grids) {
+  Fixture f;
+  f.spec.params = {{"n", ParamKind::kInteger, "i32", 32}};
+  auto kernel = f.load();
+  std::vector<Argument> args = {integer(int64_t{1} << 33)};
+  CHECK(has(error_of(kernel->launch({}, args, {})), "'n'"));
+  args = {real(1)};
+  CHECK(has(error_of(kernel->launch({}, args, {})), "'n'"));
+  CHECK(kernel->launch({}, {}, {}).has_value());
+  args = {integer(1)};
+  exec::LaunchOptions options;
+  options.grid = {0, 1, 1};
+  CHECK(kernel->launch(options, args, {}).has_value());
+  options.grid = {1, 65536, 1};
+  CHECK(kernel->launch(options, args, {}).has_value());
+  CHECK(f.state.launches.empty());
+  options.grid = {1, 65535, 1};
+  CHECK(!kernel->launch(options, args, {}));
+}
+
+TEST(targets_against_the_device) {
+  Fixture f;
+  f.spec.target = "cuda:80";
+  CHECK(has(f.refusal(), "is for cuda:80, and Fake GPU is cuda:90"));
+  f.spec.level = "ptx";
+  CHECK(f.load() != nullptr);       // text of an older architecture is compiled by the driver
+  f.spec.target = "cuda:100";
+  CHECK(has(f.refusal(), "above ptx"));
+  f.spec.target = "hip:gfx942";
+  CHECK(has(f.refusal(), "enter at ttir"));
+}
+
+TEST(block_sizes_and_clusters) {
+  Fixture f;
+  f.spec.num_warps = 64;
+  CHECK(has(f.refusal(), "2048 threads a block"));
+  f.spec.num_warps = 16;
+  f.state.function_attributes[0] = 256;
+  CHECK(has(f.refusal(), "its code allows 256"));
+  f.spec.num_warps = 8;
+  f.spec.cluster = {16, 1, 1};
+  CHECK(f.load() != nullptr);
+  CHECK(f.state.count("cuFuncSetAttribute") == 1);   // clusters above 8 blocks are asked for
+  f.spec.cluster = {32, 1, 1};
+  CHECK(has(f.refusal(), "cluster of 32 blocks"));
+  f.state.attributes.erase(120);
+  f.spec.cluster = {2, 1, 1};
+  CHECK(has(f.refusal(), "has none"));
+}
+
+TEST(another_device_current_on_the_thread) {
+  Fixture f;
+  auto loaded = launch::load(*f.driver, f.spec, 1);
+  CHECK(loaded.ok());
+  CHECK(f.driver->use_device(0).ok());
+  CHECK(!(*loaded)->launch({}, {}, {}));
+  CHECK_EQ((*loaded)->device(), 1);
+  CHECK_EQ(f.state.current, 0);   // as it was
+}
+
+TEST(failed_launches_explain_themselves_and_free_their_scratch) {
+  Fixture f;
+  f.spec.hidden_pointers = 1;
+  f.spec.global_scratch = {64, 1};
+  f.spec.cooperative = true;
+  auto kernel = f.load();
+  f.state.errors["cuLaunchKernelEx"] = 720;
+  std::string text = error_of(kernel->launch({}, {}, {}));
+  CHECK(has(text, "cuLaunchKernelEx: CUDA_ERROR_FAKE: a made-up failure"));
+  CHECK(has(text, "kernel 'k', grid (1, 1, 1), block (128, 1, 1)"));
+  CHECK(has(text, "264 blocks of this kernel do"));
+  CHECK_EQ(f.state.count("cuMemFreeAsync"), 1);
+  f.state.errors["cuMemAllocAsync"] = 2;
+  CHECK(has(error_of(kernel->launch({}, {}, {})), "cuMemAllocAsync"));
+}
+
+TEST(modules_are_unloaded) {
+  Fixture f;
+  { auto kernel = f.load(); }
+  CHECK_EQ(f.state.count("cuModuleUnload"), 1);
+  f.state.errors["cuModuleGetFunction"] = 500;
+  CHECK(has(f.refusal(), "looked for the kernel 'k'"));
+  CHECK_EQ(f.state.count("cuModuleUnload"), 2);
+}
