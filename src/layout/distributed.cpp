@@ -175,7 +175,7 @@ LinearLayout dot_of_wmma(const Encoding& e) {
   const size_t k_dim = e.op_idx == 0 ? rank - 1 : rank - 2, other_dim = e.op_idx == 0 ? rank - 2 : rank - 1;
   const auto names = dim_names(rank);
   const int64_t k_instr = wmma.instr_shape.size() == 3 ? wmma.instr_shape[2] : 16;
-  const int64_t other = wmma.instr_shape.size() == 3 ? wmma.instr_shape[e.op_idx] : 16;
+  const int64_t other = wmma.instr_shape.size() == 3 ? wmma.instr_shape[wmma.is_transposed ? 1 - e.op_idx : e.op_idx] : 16;
   std::vector<Basis> registers, lanes;
   int64_t k_size;
   if (wmma.version == 1) {  // both halves of a warp hold the same
@@ -242,8 +242,8 @@ LinearLayout wmma_tile(const Encoding& e) {
   const std::string &a = names[swap ? rank - 1 : rank - 2], &b = names[swap ? rank - 2 : rank - 1];
   int64_t a_size = 16, b_size = 16;
   if (e.instr_shape.size() == 3) {
-    a_size = e.instr_shape[swap ? 1 : 0];
-    b_size = e.instr_shape[swap ? 0 : 1];
+    a_size = e.instr_shape[0];  // a transposed product is the instruction on swapped operands
+    b_size = e.instr_shape[1];
   }
   std::vector<Basis> registers, lanes;
   if (e.version == 1) {  // even rows in the lower half of a warp, odd ones in the upper

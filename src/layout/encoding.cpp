@@ -65,7 +65,13 @@ LinearLayout not_smaller(LinearLayout layout, std::span<const OutDim> wanted) {
   return layout;
 }
 
-LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> wanted) {
+namespace {
+bool idle(const Basis& basis) {
+  return std::all_of(basis.begin(), basis.end(), [](int x) { return x == 0; });
+}
+}  // namespace
+
+LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> wanted, bool drop_registers) {
   std::vector<InDim> ins = layout.ins();
   std::vector<OutDim> outs = layout.outs();
   for (size_t d = 0; d < outs.size(); d++) {
@@ -73,8 +79,15 @@ LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> want
     if (it == wanted.end() || outs[d].size <= it->size) continue;
     // What reaches beyond the end becomes a second holder of what is there.
     for (InDim& in : ins) {
-      for (Basis& basis : in.bases) {
-        if (basis[d] >= it->size) basis[d] = 0;
+      for (size_t bit = 0; bit < in.bases.size();) {
+        Basis& basis = in.bases[bit];
+        const bool cut = basis[d] >= it->size;
+        if (cut) basis[d] = 0;
+        if (cut && drop_registers && in.name == "register" && idle(basis)) {
+          in.bases.erase(in.bases.begin() + static_cast<ptrdiff_t>(bit));
+        } else {
+          bit++;
+        }
       }
     }
     outs[d].size = it->size;
@@ -101,23 +114,23 @@ LinearLayout cga_layout(const CgaBases& bases, size_t rank) {
 }
 
 // The layout of one block, filled up or cut to its share of the shape, times how the blocks divide the whole.
-LinearLayout with_blocks(LinearLayout tile, const CgaBases& cga, std::span<const int64_t> shape) {
+LinearLayout with_blocks(LinearLayout tile, const CgaBases& cga, std::span<const int64_t> shape,
+                         bool drop_registers = false) {
   const auto names = dim_names(shape.size());
   const std::vector<OutDim> whole = labelled(shape);
   LinearLayout blocks = not_larger(cga_layout(cga, shape.size()), whole);
   std::vector<OutDim> share = whole;
   for (OutDim& out : share) out.size = std::max(1, out.size / blocks.out_size(out.name));
-  tile = not_larger(not_smaller(std::move(tile), share), share);
+  tile = not_larger(not_smaller(std::move(tile), share), share, drop_registers);
   return (tile * blocks).transpose_outs(names);
 }
 
 LinearLayout slice(const LinearLayout& parent, size_t dim, size_t rank) {
-  LinearLayout cut = parent.without_out(dim_names(rank)[dim]);
+  // Registers that differed only along the dimension that is gone are one register now.
+  const LinearLayout cut = parent.without_out(dim_names(rank)[dim]);
   std::vector<InDim> ins = cut.ins();
   for (InDim& in : ins) {
-    if (in.name != "register") continue;
-    // Registers that differed only along the dimension that is gone are one register now.
-    std::erase_if(in.bases, [](const Basis& b) { return std::all_of(b.begin(), b.end(), [](int x) { return !x; }); });
+    if (in.name == "register") std::erase_if(in.bases, idle);
   }
   std::vector<OutDim> outs = cut.outs();
   const auto names = dim_names(outs.size());
@@ -151,7 +164,7 @@ Result<LinearLayout> explicit_layout(const Encoding& encoding, std::span<const i
                    shape_str(shape));
   }
   // A layout that is smaller than the tensor repeats in registers (or in memory), a larger one has several holders.
-  return not_larger(not_smaller(std::move(layout), wanted), wanted);
+  return not_larger(not_smaller(std::move(layout), wanted), wanted, true);
 }
 
 }  // namespace
@@ -165,7 +178,7 @@ Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const 
     return failure(std::string("encoding #ttg.") + encoding_name(encoding.kind) + " on a shape of " +
                    shape_str(shape) + ": dimensions must be powers of two");
   switch (encoding.kind) {
-    case EncodingKind::kBlocked: return with_blocks(blocked_tile(encoding), encoding.cga, shape);
+    case EncodingKind::kBlocked: return with_blocks(blocked_tile(encoding), encoding.cga, shape, true);
     case EncodingKind::kSlice: {
       std::vector<int64_t> expanded(shape.begin(), shape.end());
       expanded.insert(expanded.begin() + encoding.dim, 1);

@@ -296,15 +296,18 @@ bool LinearLayout::is_injective() const { return Echelon(*this).dependent == 0; 
 std::string LinearLayout::str() const {
   std::string out;
   for (const InDim& in : ins_) {
-    out += (out.empty() ? "" : " ") + in.name + "=[";
+    if (!out.empty()) out += ' ';
+    out += in.name;
+    out += "=[";
     for (size_t bit = 0; bit < in.bases.size(); bit++) {
       out += bit ? ",[" : "[";
       for (size_t d = 0; d < in.bases[bit].size(); d++) {
-        out += (d ? "," : "") + std::to_string(in.bases[bit][d]);
+        if (d) out += ',';
+        out += std::to_string(in.bases[bit][d]);
       }
-      out += "]";
+      out += ']';
     }
-    out += "]";
+    out += ']';
   }
   return out;
 }

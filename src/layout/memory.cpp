@@ -51,8 +51,10 @@ LinearLayout nvmma_tile(const Encoding& e, std::span<const int64_t> shape) {
     box[contiguous] = std::min(box[contiguous], e.swizzle_bytes * 8 / e.element_bits / packing);
   }
   if (e.swizzle_bytes == 0) {
-    LinearLayout layout = LinearLayout::identity(box[rank - 1], "offset", names[rank - 1]);
-    for (size_t d = rank - 1; d-- > 0;) layout *= LinearLayout::identity(box[d], "offset", names[d]);
+    LinearLayout layout = LinearLayout::identity(box[contiguous], "offset", names[contiguous]);
+    for (size_t d = rank; d-- > 0;) {
+      if (d != contiguous) layout *= LinearLayout::identity(box[d], "offset", names[d]);
+    }
     std::vector<std::string> order(names.begin(), names.end());
     return not_smaller(layout.transpose_outs(order), whole);
   }
@@ -138,12 +140,12 @@ base::Result<LinearLayout> tensor_memory_scales_layout(const Encoding& e, std::s
   const int32_t cols = static_cast<int32_t>(shape[1]) / block_outs[1].size;
   LinearLayout tile = LinearLayout::identity(32, "row", "dim0") * LinearLayout::zeros(4, "row", "dim0") *
                       LinearLayout::identity(4, "col", "dim1");
-  // The order of the blocks: rows first unless it says k first.
+  // Blocks come in pairs of 32 rows; rows first, unless the encoding says columns first.
   if (e.order.size() == 2 && e.order[0] == 1) {
     for (int32_t c = 4; c < cols; c *= 2) tile *= LinearLayout::identity(2, "col", "dim1");
-    for (int32_t r = 32; r < rows; r *= 2) tile *= LinearLayout::identity(2, "col", "dim0");
+    for (int32_t r = 32; r < std::max(rows, 64); r *= 2) tile *= LinearLayout::identity(2, "col", "dim0");
   } else {
-    for (int32_t r = 32; r < rows; r *= 2) tile *= LinearLayout::identity(2, "col", "dim0");
+    for (int32_t r = 32; r < std::max(rows, 64); r *= 2) tile *= LinearLayout::identity(2, "col", "dim0");
     for (int32_t c = 4; c < cols; c *= 2) tile *= LinearLayout::identity(2, "col", "dim1");
   }
   const std::vector<OutDim> cut{{"dim0", rows}, {"dim1", cols}};

@@ -69,8 +69,11 @@ struct Code {
   std::vector<LoopInfo> loops;
   std::vector<Slot> owning;          // slots to release when a program ends (all but the prologue's and plain scalars)
   int64_t shared_bytes = 0;          // shared memory of a program
+  int64_t tensor_memory = -1;        // where in it tensor memory begins (-1: none), and the bytes of a lane that are used
+  int64_t tensor_memory_used = 0;
   int num_warps = 4, num_ctas = 1, warp_size = 32;
-  std::string target;                // "cuda:90"; empty at ttir
+  bool is_ttgir = false;
+  std::string target;                // "cuda:90"; empty where the module does not say
   std::vector<std::shared_ptr<void>> owned;  // types, data of instructions, slot lists
 };
 

@@ -46,7 +46,17 @@ void SharedState::begin(Program& program) {
 // Memory that nothing was stored to reads as NaN or -1, not as what the program before left there.
 void SharedState::poison(Program& program) {
   const Code& code = *program.worker->launch->code;
-  if (program.shared && code.shared_bytes > 0) std::memset(program.shared_memory(), 0xff, code.shared_bytes);
+  if (!program.shared || code.shared_bytes == 0) return;
+  std::byte* memory = program.shared_memory();
+  if (code.tensor_memory < 0) {
+    std::memset(memory, 0xff, code.shared_bytes);
+    return;
+  }
+  const int64_t after = code.tensor_memory + kTensorMemoryRow * kTensorMemoryRows;
+  std::memset(memory, 0xff, code.tensor_memory);
+  std::memset(memory + after, 0xff, code.shared_bytes - after);
+  for (int64_t row = 0; row < kTensorMemoryRows; row++)
+    std::memset(memory + code.tensor_memory + row * kTensorMemoryRow, 0xff, code.tensor_memory_used);
 }
 
 SharedState::Groups& SharedState::groups(Task& task) {
