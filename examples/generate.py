@@ -21,7 +21,9 @@ sys.path.insert(0, str(EXAMPLES.parent / "tools"))
 import releases  # noqa: E402
 
 BINARY_LEVELS = ("llir", "ptx", "cubin")
-TUTORIALS = ["vector_add", "softmax", "matmul", "dropout", "layer_norm", "attention", "grouped_gemm"]
+TUTORIALS = ["vector_add", "softmax", "matmul"]
+MORE_TUTORIALS = ["dropout", "layer_norm", "attention", "attention_backward", "grouped_gemm"]
+WITHOUT_DOT = ["vector_add", "softmax", "dropout", "layer_norm"]  # TTGIR differs in the target's name only
 SCRIPT_NAMES = {
     "matmul_tma_v3": "matmul-with-tma-v3",
     "matmul_tma_v4": "matmul-with-tma-v4",
@@ -41,15 +43,15 @@ class Example(NamedTuple):
 def plan(version):
     """The examples of a release."""
     release = tuple(int(part) for part in version.split("."))
-    kernels = TUTORIALS if version == "3.9.0" else TUTORIALS[:3]
+    kernels = TUTORIALS + (MORE_TUTORIALS if version == "3.9.0" else [])
     arches = [75, 80, 86, 90, 120] if version in COMPLETE else [80, 90]
     if version == "3.3.1":
         arches.remove(75)  # its compiler aborts on an f16 dot for sm75
-    for kernel in TUTORIALS if version in COMPLETE else kernels:
+    for kernel in TUTORIALS + MORE_TUTORIALS if version in COMPLETE else kernels:
         yield Example("python", kernel, "python", None)
     for kernel in kernels:
         yield Example(f"ttir/{kernel}", kernel, "ttir", 80)
-        for arch in [80, 90] if kernel != "matmul" else arches:
+        for arch in [80] if kernel in WITHOUT_DOT else arches if kernel == "matmul" else [80, 90]:
             yield Example(f"ttgir/sm{arch}", kernel, "ttgir", arch)
     for arch in arches:
         for level in BINARY_LEVELS:

@@ -1,6 +1,7 @@
 """The two smallest Gluon kernels: copy one value, copy an array. Gluon compiles straight to TTGIR."""
 
 import triton
+import triton_runner  # noqa: F401  importing it makes the CPU a device for @gluon.jit too
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 

@@ -1,6 +1,7 @@
 """Gluon layouts: the same copy under three layouts, and a transpose that converts between two of them."""
 
 import triton
+import triton_runner  # noqa: F401  importing it makes the CPU a device for @gluon.jit too
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 

@@ -12,7 +12,7 @@ SCRIPTS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"
 
 
 def test_there_are_examples():
-    assert len(SCRIPTS) >= 18, ROOT
+    assert len(SCRIPTS) >= 16, ROOT
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

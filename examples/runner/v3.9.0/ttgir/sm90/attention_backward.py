@@ -1,0 +1,11 @@
+"""attention_backward from TTGIR for sm90, Triton 3.9.0."""
+
+import sys
+from pathlib import Path
+
+import triton_runner
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[4]))
+from kernels import attention_backward, harness
+
+harness.main(attention_backward, ttgir_dir=triton_runner.get_file_dir(__file__))
