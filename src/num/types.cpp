@@ -133,9 +133,8 @@ uint64_t from_double(double value, Type type, Rounding rounding, Overflow overfl
   double magnitude = std::fabs(value);
   bool saturate = overflow == Overflow::kAsHardware && f.width <= 8;
   uint64_t infinity = f.infinity ? low_bits(f.exponent) << f.mantissa : f.canonical_nan;
-  uint64_t overflowed = saturate || f.nan == Nan::kNone ? f.largest : infinity;
-  if (!f.infinity && overflowed == f.canonical_nan && f.nan != Nan::kNone) sign = f.nan == Nan::kNegativeZero ? 0 : sign;
-  if (std::isinf(value)) return sign | overflowed;
+  uint64_t overflowed = saturate || f.nan == Nan::kNone ? sign | f.largest : f.nan == Nan::kNegativeZero ? 0x80 : sign | infinity;
+  if (std::isinf(value)) return overflowed;
   uint64_t bits = 0;
   if (magnitude != 0) {
     int exponent = std::max(std::ilogb(magnitude), 1 - f.bias);
@@ -143,7 +142,7 @@ uint64_t from_double(double value, Type type, Rounding rounding, Overflow overfl
     auto units = static_cast<uint64_t>(q);  // at most 2^(mantissa + 1): a carry runs into the exponent by itself
     uint64_t hidden = uint64_t{1} << f.mantissa;
     bits = units < hidden ? units : (static_cast<uint64_t>(exponent + f.bias) << f.mantissa) + (units - hidden);
-    if (bits > f.largest) bits = rounding == Rounding::kTowardZero ? f.largest : overflowed;
+    if (bits > f.largest) return rounding == Rounding::kTowardZero ? sign | f.largest : overflowed;
   }
   if (bits == 0 && f.nan == Nan::kNegativeZero) return 0;
   return sign | bits;

@@ -1,0 +1,129 @@
+// Dots against a scalar chain of std::fma, bit for bit, for every shape of edge, operand type and stride order.
+#include <triton_runner/num/dot.h>
+
+#include <bit>
+
+#include "test_data.h"
+
+using namespace triton_runner::num;
+using namespace triton_runner::num::testing;
+
+namespace {
+
+struct Matrix {
+  Type type;
+  std::vector<uint64_t> bits;  // row-major
+  std::vector<char> bytes;     // as laid out
+  int64_t rows, cols, row_stride, col_stride;
+  MatrixView view() const { return {bytes.data(), type, row_stride, col_stride}; }
+  uint64_t at(int64_t i, int64_t j) const { return bits[static_cast<size_t>(i * cols + j)]; }
+};
+
+// Finite random elements, laid out by rows or by columns with some space between.
+Matrix matrix(Type type, int64_t rows, int64_t cols, bool by_columns, int64_t space, std::mt19937_64& random) {
+  Matrix m{type, {}, {}, rows, cols, by_columns ? 1 : cols + space, by_columns ? rows + space : 1};
+  for (int64_t i = 0; i < rows * cols; ++i) {
+    double x = (static_cast<double>(random() % 8192) - 4096) / 1024;
+    m.bits.push_back(is_float(type) ? from_double(x * (1 + 0x1p-20), type == Type::kTF32 ? Type::kF32 : type) : truncate_bits(random(), type));
+  }
+  m.bytes.resize(static_cast<size_t>((rows + space) * (cols + space)) * size_of(type), 0x7f);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < cols; ++j)
+      store_bits(m.bytes.data() + (i * m.row_stride + j * m.col_stride) * static_cast<int64_t>(size_of(type)), type, m.at(i, j));
+  return m;
+}
+
+float wide(const Matrix& m, int64_t i, int64_t j) {
+  uint64_t bits = m.at(i, j);
+  if (m.type == Type::kTF32) bits = convert_float(bits, Type::kF32, Type::kTF32);
+  return static_cast<float>(to_double(bits, m.type));
+}
+
+void check_dot(Type a_type, Type b_type, int64_t m, int64_t n, int64_t k, bool a_columns, bool b_columns, std::mt19937_64& random) {
+  Matrix a = matrix(a_type, m, k, a_columns, 3, random), b = matrix(b_type, k, n, b_columns, 0, random);
+  int64_t ldc = n + 5;
+  std::vector<float> start(static_cast<size_t>(m * ldc));
+  for (float& x : start) x = static_cast<float>(random() % 1000) / 7;
+  std::vector<float> expected = start;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t x = 0; x < k; ++x) expected[static_cast<size_t>(i * ldc + j)] = std::fma(wide(a, i, x), wide(b, x, j), expected[static_cast<size_t>(i * ldc + j)]);
+  for (Isa isa : available_isas()) {
+    CHECK(force_isa(isa_name(isa)));
+    std::vector<float> c = start;
+    dot_f32(c.data(), ldc, a.view(), b.view(), m, n, k);
+    if (std::memcmp(c.data(), expected.data(), c.size() * 4) != 0)
+      triton_runner::unit::record_failure(__FILE__, __LINE__, std::string("dot ") + std::string(type_name(a_type)) + " " + std::to_string(m) + "x" + std::to_string(n) + "x" +
+                                             std::to_string(k) + " differs on " + std::string(isa_name(isa)));
+  }
+  force_isa("");
+}
+
+}  // namespace
+
+TEST(dot_shapes) {
+  std::mt19937_64 random(30);
+  for (int64_t m : {1, 2, 5, 6, 7, 13, 16, 32, 65})
+    for (int64_t n : {1, 3, 8, 15, 16, 17, 32, 48, 64, 65, 100})
+      for (int64_t k : {1, 2, 16, 33}) check_dot(Type::kF16, Type::kF16, m, n, k, false, false, random);
+  check_dot(Type::kF16, Type::kF16, 16, 32, 700, false, true, random);  // k in blocks
+  check_dot(Type::kF32, Type::kF32, 70, 64, 513, true, false, random);
+}
+
+TEST(dot_types_and_strides) {
+  std::mt19937_64 random(31);
+  for (Type type : {Type::kF16, Type::kBF16, Type::kF32, Type::kTF32, Type::kF8E4M3FN, Type::kF8E5M2, Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ, Type::kF4E2M1FN})
+    for (bool a_columns : {false, true})
+      for (bool b_columns : {false, true}) {
+        check_dot(type, type, 32, 64, 32, a_columns, b_columns, random);
+        check_dot(type, type, 17, 33, 19, a_columns, b_columns, random);
+      }
+  check_dot(Type::kF8E4M3FN, Type::kF8E5M2, 16, 16, 32, false, true, random);
+}
+
+TEST(dot_integers) {
+  std::mt19937_64 random(32);
+  for (bool columns : {false, true}) {
+    Matrix a = matrix(Type::kI8, 19, 37, columns, 1, random), b = matrix(Type::kI8, 37, 21, !columns, 0, random);
+    std::vector<int32_t> expected(19 * 21, 5);
+    for (int64_t i = 0; i < 19; ++i)
+      for (int64_t j = 0; j < 21; ++j)
+        for (int64_t x = 0; x < 37; ++x)
+          expected[static_cast<size_t>(i * 21 + j)] += static_cast<int32_t>(sign_extend(a.at(i, x), Type::kI8) * sign_extend(b.at(x, j), Type::kI8));
+    for (Isa isa : available_isas()) {
+      force_isa(isa_name(isa));
+      std::vector<int32_t> c(19 * 21, 5);
+      dot_i32(c.data(), 21, a.view(), b.view(), 19, 21, 37);
+      CHECK(c == expected);
+    }
+    force_isa("");
+  }
+}
+
+TEST(dot_f64_and_f16) {
+  std::mt19937_64 random(33);
+  Matrix a = matrix(Type::kF64, 9, 40, false, 0, random), b = matrix(Type::kF64, 40, 18, true, 2, random);
+  Matrix ah = matrix(Type::kF16, 9, 40, false, 0, random), bh = matrix(Type::kF16, 40, 18, true, 2, random);
+  std::vector<double> expected(9 * 18, 0.25);
+  std::vector<uint16_t> expected_half;
+  for (int64_t i = 0; i < 9; ++i)
+    for (int64_t j = 0; j < 18; ++j) {
+      double& e = expected[static_cast<size_t>(i * 18 + j)];
+      float h = 1.5f;
+      for (int64_t x = 0; x < 40; ++x) {
+        e = std::fma(to_double(a.at(i, x), Type::kF64), to_double(b.at(x, j), Type::kF64), e);
+        h = std::fma(wide(ah, i, x), wide(bh, x, j), h);
+      }
+      expected_half.push_back(static_cast<uint16_t>(from_double(h, Type::kF16)));
+    }
+  for (Isa isa : available_isas()) {
+    force_isa(isa_name(isa));
+    std::vector<double> c(9 * 18, 0.25);
+    dot_f64(c.data(), 18, a.view(), b.view(), 9, 18, 40);
+    CHECK(c == expected);
+    std::vector<uint16_t> half(9 * 18, 0x3e00);
+    dot_f16(half.data(), 18, ah.view(), bh.view(), 9, 18, 40);
+    CHECK(half == expected_half);
+  }
+  force_isa("");
+}
