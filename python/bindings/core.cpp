@@ -3,7 +3,10 @@
 
 NB_MODULE(_core, m) {
   using namespace triton_runner::python;
+  // Kernels live in caches of Python modules until the interpreter goes.
+  nb::set_leak_warnings(false);
   m.doc() = "The C++ core of triton_runner.";
+  init_ir(m);
   init_exec(m);
   init_artifact(m);
   init_device(m);

@@ -110,6 +110,7 @@ class Compiler {
       Piece& piece = add(PieceKind::kOperands);
       piece.group = g;
       piece.variadic = syntax_.groups[g].variadic;
+      piece.optional = syntax_.groups[g].optional;
     } else if (word[0] == '$') {
       attribute(word.substr(1));
     } else if (word.starts_with("T(")) {

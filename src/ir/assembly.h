@@ -64,6 +64,7 @@ struct Piece {
   unsigned width = 0;           // of integer attributes
   const EnumInfo* values = nullptr;
   bool variadic = false;        // kOperands: a list
+  bool optional = false;        // kOperands: one or none
 };
 
 struct Assembly {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <triton_runner/ir/module.h>
+#include <triton_runner/ir/text.h>
 
 #include "arena.h"
 #include "text_map.h"
@@ -64,7 +65,6 @@ int float_width(FloatKind kind);
 std::string_view float_name(FloatKind kind);
 bool float_kind(std::string_view name, FloatKind& kind);
 uint64_t float_bits(FloatKind kind, double value);  // rounded to nearest, ties to even
-double float_value(FloatKind kind, uint64_t bits);
 bool is_finite(FloatKind kind, uint64_t bits);
 std::string print_float(FloatKind kind, uint64_t bits);
 

@@ -170,7 +170,7 @@ void Parser::pieces(const Assembly& form, size_t begin, size_t end, OpState& s) 
       case PieceKind::kOperands:
         if (piece.variadic) {
           operand_list(piece.group);
-        } else {
+        } else if (!piece.optional || peek() == '%') {
           push_operand(piece.group);
         }
         break;
@@ -318,14 +318,23 @@ bool Parser::forms(OpState& s) {
   size_t forward_mark = forwards_.size();
   std::optional<base::Diagnostic> best;
   const char* best_at = nullptr;
+  // Older releases print two spaces where an operand is left out.
+  bool wide = count > 1 && p_[0] == ' ' && p_[1] == ' ';
+  size_t first = wide ? count - 1 : preferred;
   for (size_t k = 0; k < count; ++k) {
-    size_t f = k == 0 ? preferred : k <= preferred ? k - 1 : k;
+    size_t f = k == 0 ? first : k <= first ? k - 1 : k;
     const Assembly& form = syntax.forms[f];
     pieces(form, 0, form.pieces.size(), s);
     if (!failed()) apply_rule(form, s);
+    if (!failed() && count > 1) {
+      // A form that leaves something of its line unread is another's.
+      const char* rest = p_;
+      while (*rest == ' ' || *rest == '\t') ++rest;
+      if (*rest == '%' || *rest == ',' || *rest == '[' || *rest == ':') expected("the end of " + std::string(s.name));
+    }
     if (!failed()) {
       s.form = static_cast<uint8_t>(f + 1);
-      preferred = static_cast<uint8_t>(f);
+      if (!wide) preferred = static_cast<uint8_t>(f);
       return true;
     }
     if (!best || error_at_ > best_at) best = error_, best_at = error_at_;

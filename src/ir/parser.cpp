@@ -6,7 +6,13 @@
 
 namespace triton_runner::ir {
 
-Parser::Parser(Module::Impl& module) : m_(module) { set_text(module.source); }
+Parser::Parser(Module::Impl& module) : m_(module) {
+  set_text(module.source);
+  for (const AliasDef& alias : module.aliases) {
+    if (alias.attr) attr_aliases_.insert(alias.name, alias.attr);
+    if (alias.type) type_aliases_.insert(alias.name, alias.type);
+  }
+}
 
 void Parser::set_text(std::string_view text) {
   begin_ = p_ = text.data();

@@ -36,6 +36,8 @@ class Parser {
   // A type or attribute standing alone, as the graph's editing functions take them.
   const Type* lone_type();
   const Attr* lone_attr();
+  // Ops that stand before `before` in `block` (null: at its end), with the values that are visible there.
+  std::vector<Op*> lone_ops(Block* block, Op* before);
   void set_text(std::string_view text);
   const std::optional<base::Diagnostic>& error() const { return error_; }
 

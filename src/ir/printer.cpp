@@ -110,7 +110,7 @@ void Printer::block_name(const Block* block) {
     out += "bb" + std::to_string(block->index);
 }
 
-void Printer::label(const Block* block, bool entry) {
+void Printer::label_head(const Block* block) {
   block_name(block);
   if (!block->args.empty()) {
     out += '(';
@@ -124,6 +124,10 @@ void Printer::label(const Block* block, bool entry) {
     out += ')';
   }
   out += ':';
+}
+
+void Printer::label(const Block* block, bool entry) {
+  label_head(block);
   if (entry) return;
   std::vector<const Block*> predecessors;
   for (const Block* from = block->region->first; from; from = from->next)
@@ -348,10 +352,7 @@ void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& o
       case PieceKind::kLiteral: literal(piece.text); break;
       case PieceKind::kOperands:
         if (op.group(piece.group).empty()) {
-          if (!piece.variadic) break;
-          // An empty list still counts as printed: `[]`.
-          if (space_ || !punctuation_) space_ = true;
-          punctuation_ = false;
+          space();  // an empty list still has its space
           break;
         }
         space();
@@ -543,7 +544,8 @@ void Printer::kept_region(const Region* region) {
   for (const Block* block = region->first; block; block = block->next) {
     if (!block->text.empty()) {
       source(at, block->text.data());
-      out += block->text;
+      if (block->edited) label_head(block);
+      else out += block->text;
       at = block->text.data() + block->text.size();
     }
     for (const Op* o = block->first; o; o = o->next) {

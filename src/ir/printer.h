@@ -43,6 +43,7 @@ class Printer {
   void attribute(const Piece& piece, const Attr* attr);
   void aliases(bool after);
   void label(const Block* block, bool entry);
+  void label_head(const Block* block);
   void kept(const Op& op);
   void kept_region(const Region* region);
   void kept_op(const Op& op);

@@ -185,6 +185,7 @@ struct Block {
   Block* next = nullptr;
   uint32_t index = 0;               // in its region
   std::string_view text;            // its label's slice of the source; empty for the unlabelled first one
+  bool edited = false;              // its label is printed anew
 };
 
 struct Region {

@@ -1,0 +1,16 @@
+"""Triton's IR as a graph: `parse(text)` gives a Module whose ops, values, types and locations can be walked and edited."""
+
+from triton_runner._core.ir import (
+    Attr,
+    Block,
+    Location,
+    Module,
+    Op,
+    Region,
+    Type,
+    Value,
+    op_table,
+    parse,
+)
+
+__all__ = ["Attr", "Block", "Location", "Module", "Op", "Region", "Type", "Value", "op_table", "parse"]
