@@ -83,11 +83,16 @@ class Lowering {
     std::vector<Slot> args, results, captures;  // captures: outer slots it reads; list them as operands of the user
   };
   VectorRegion vector_region(const ir::Region& region, int64_t n);
-  const Instr* const* instruction_at(Label label);  // its address once the code is complete: keep the pointer in data
+  const Instr* const* instruction_at(Label label);  // holds its address once the code is complete: keep it in data
+
+  Label block_label(const ir::Block* block);
+  // Loops: what is emitted between begin and end belongs to it; the slot counts its iterations.
+  Slot begin_loop();
+  void end_loop() { loop_ = code_.loops[loop_ - 1].parent; }
 
   // ---- program-wide
   int64_t reserve_shared(int64_t bytes, int64_t alignment);  // an offset into Program::shared_memory()
-  bool in_ttgir() const { return !code_.target.empty(); }
+  bool in_ttgir() const { return code_.is_ttgir; }
   Code& code() { return code_; }
 
   // ---- errors
@@ -95,37 +100,55 @@ class Lowering {
   bool failed() const { return failed_; }
 
   void lower_op(const ir::Op& op);
-  void lower_kernel(const ir::Op& func);
+  // The kernel's whole code. False: the sink says why.
+  bool lower_kernel(const ir::Op& func);
   // A tt.func's body in place of a call: there is no recursion in Triton.
   void inline_call(const ir::Op& call, const ir::Op& func);
 
  private:
-  friend class Finisher;
+  friend class Finisher;  // finish.cpp: liveness, order, addresses
   struct Pending {
-    Instr instr;
+    Instr instr{};
     std::vector<Slot> slots;
-    int64_t target = -1;   // label
+    int64_t target = -1;        // label
     bool prologue = false;
+    bool falls_through = true;
   };
-  bool can_hoist(const ir::Op& op) const;
+  struct Scope {                // a function or vector region being lowered
+    const ir::Region* region = nullptr;
+    std::unordered_map<const ir::Value*, Slot> slots;
+    std::unordered_map<const ir::Block*, Label> blocks;
+    std::vector<Slot>* captures = nullptr;
+  };
+  struct OutOfLine {
+    Label entry;
+    std::vector<Slot> args;     // defined by who calls it
+  };
+  bool can_hoist(const ir::Op& op);
+  void emit_pending(Pending p);
 
   Code& code_;
   base::Diagnostics& sink_;
   std::vector<Pending> pending_;
   std::vector<int64_t> labels_;                     // index into pending_, -1: not bound
-  std::vector<std::pair<Label, std::function<void()>>> out_of_line_;
-  std::vector<std::unordered_map<const ir::Value*, Slot>> scopes_;  // a call or vector region has its own
+  std::deque<std::pair<Label, std::function<void()>>> later_;
+  std::vector<OutOfLine> out_of_line_;
+  std::deque<Scope> scopes_;
   std::map<std::pair<const ir::Type*, int64_t>, const TileType*> types_;
   std::map<std::pair<int64_t, const TileType*>, Slot> constants_;
   std::vector<uint8_t> kept_;                       // by slot: set in the prologue, never released
-  std::deque<const Instr*> label_addresses_;
-  std::vector<std::pair<Label, const Instr**>> label_requests_;
+  std::deque<std::pair<Label, const Instr*>> label_addresses_;
   std::vector<const ir::Op*> calls_;                // being inlined
   int64_t lanes_ = 0;                               // 0: not in a vectorised region
   uint32_t loop_ = 0;
+  bool hoisting_ = false;
   bool failed_ = false;
 };
 
 using LowerFn = void (*)(Lowering&, const ir::Op&);
+
+// Puts the pending instructions in order, finds the last uses, and fills in addresses.
+void finish_code(Lowering& lowering);
+const Instr* run_release(Task& t, const Instr& in);  // drops its operands, which nobody needs any more
 
 }  // namespace triton_runner::tile

@@ -147,6 +147,7 @@ struct Worker {
   int index = 0;
   BufferPool* pool = nullptr;
   exec::MemoryView memory;
+  std::vector<int64_t> compact_shape;   // scratch of map_elements
   explicit Worker(const exec::Memory& m) : memory(m) {}
 };
 
@@ -158,6 +159,13 @@ struct Launch {
   int64_t num_programs = 0;
   std::vector<uint8_t> observed;         // by instruction index * results; empty without an observer
   std::atomic<int64_t> next_program{0};
+  std::atomic<bool> watched{false};      // some worker only spins: changes of memory are counted
+  std::atomic<uint64_t> progress{0};     // of stores, atomics that changed something, and programs that ended
+  std::atomic<int> idle_workers{0};      // those that only spin, and those that have nothing left
+  int workers = 1;
+  void made_progress() {
+    if (watched.load(std::memory_order_relaxed)) progress.fetch_add(1, std::memory_order_relaxed);
+  }
   std::atomic<bool> stop{false};         // a trap, a timeout or the stop token: everybody leaves
   double deadline = 0;                   // steady-clock seconds; 0: none
   std::mutex mutex;                      // of what follows

@@ -1,0 +1,119 @@
+// Arguments and grids against what a kernel takes, and the texts of its faults.
+#include <triton_runner/exec/kernel.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+namespace triton_runner::exec {
+namespace {
+
+const char* kind_name(ParamKind kind) {
+  switch (kind) {
+    case ParamKind::kPointer: return "a pointer";
+    case ParamKind::kInteger: return "an integer";
+    case ParamKind::kFloat: return "a float";
+    case ParamKind::kTensorDesc: return "a tensor descriptor";
+  }
+  return "?";
+}
+
+std::string signature(const Kernel& kernel) {
+  std::string out = "the kernel's parameters are (";
+  for (const Param& p : kernel.params()) {
+    if (out.back() != '(') out += ", ";
+    out += p.name + ": " + p.type;
+  }
+  return out + ")";
+}
+
+base::Diagnostic bad_argument(const Kernel& kernel, size_t i, const std::string& what) {
+  const Param& p = kernel.params()[i];
+  return base::failure("kernel '" + kernel.name() + "': argument " + std::to_string(i) + " ('" + p.name + "', " +
+                           p.type + "): " + what,
+                       {signature(kernel)});
+}
+
+}  // namespace
+
+base::Status check_arguments(const Kernel& kernel, std::span<const Argument> args) {
+  const auto& params = kernel.params();
+  if (args.size() != params.size())
+    return base::failure("kernel '" + kernel.name() + "' takes " + std::to_string(params.size()) + " argument" +
+                             (params.size() == 1 ? "" : "s") + ", and " + std::to_string(args.size()) +
+                             (args.size() == 1 ? " was" : " were") + " given",
+                         {signature(kernel)});
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Param& p = params[i];
+    if (args[i].kind != p.kind)
+      return bad_argument(kernel, i, std::string("expected ") + kind_name(p.kind) + ", got " + kind_name(args[i].kind));
+    if (p.kind == ParamKind::kInteger && p.bits < 64) {
+      int64_t v = static_cast<int64_t>(args[i].bits);
+      int64_t low = -(int64_t{1} << (p.bits - 1)), high = (int64_t{1} << p.bits) - 1;
+      if (v < low || v > high)
+        return bad_argument(kernel, i, std::to_string(v) + " does not fit into " + std::to_string(p.bits) +
+                                           " bits (" + std::to_string(low) + " .. " + std::to_string(high) + ")");
+    }
+    if (p.kind == ParamKind::kTensorDesc) {
+      if (!args[i].descriptor) return bad_argument(kernel, i, "the tensor descriptor is empty");
+      const TensorDesc& d = *args[i].descriptor;
+      if (d.shape.empty() || d.shape.size() > 5 || d.shape.size() != d.strides.size())
+        return bad_argument(kernel, i, "a tensor descriptor has 1 to 5 dimensions and as many strides");
+    }
+  }
+  return base::success();
+}
+
+base::Status check_grid(const std::array<int64_t, 3>& grid) {
+  static const char* const kAxis[] = {"x", "y", "z"};
+  static const int64_t kLimit[] = {2147483647, 65535, 65535};
+  for (int i = 0; i < 3; ++i)
+    if (grid[i] < 1 || grid[i] > kLimit[i])
+      return base::failure("grid (" + std::to_string(grid[0]) + ", " + std::to_string(grid[1]) + ", " +
+                               std::to_string(grid[2]) + "): axis " + kAxis[i] + " must be 1 .. " +
+                               std::to_string(kLimit[i]),
+                           {"every axis of the grid is the number of programs along it"});
+  return base::success();
+}
+
+const char* trap_name(TrapKind kind) {
+  switch (kind) {
+    case TrapKind::kOutOfBounds: return "out of bounds";
+    case TrapKind::kMisaligned: return "misaligned access";
+    case TrapKind::kDivisionByZero: return "division by zero";
+    case TrapKind::kAssert: return "assertion failed";
+    case TrapKind::kDeadlock: return "deadlock";
+    case TrapKind::kTimeout: return "timeout";
+    case TrapKind::kInterrupted: return "interrupted";
+    case TrapKind::kUnsupported: return "unsupported";
+    case TrapKind::kUninitialized: return "uninitialized value";
+    case TrapKind::kNan: return "not a number";
+    case TrapKind::kRace: return "data race";
+    case TrapKind::kInvalid: return "invalid operation";
+  }
+  return "?";
+}
+
+std::string Trap::str() const {
+  std::string out = "kernel '" + kernel + "': " + trap_name(kind);
+  if (!op.empty()) out += " in " + op;
+  if (std::string where = location.str(); !where.empty()) out += " at " + where;
+  if (program[0] >= 0)
+    out += ", program (" + std::to_string(program[0]) + ", " + std::to_string(program[1]) + ", " +
+           std::to_string(program[2]) + ")";
+  if (!element.empty()) {
+    out += ", element [";
+    for (size_t i = 0; i < element.size(); ++i) out += (i ? ", " : "") + std::to_string(element[i]);
+    out += "]";
+  }
+  out += ": " + message;
+  for (const std::string& note : notes) out += "\n  note: " + note;
+  return out;
+}
+
+std::string LaunchError::str() const {
+  if (trap) return trap->str();
+  return diagnostic ? diagnostic->str() : "";
+}
+
+}  // namespace triton_runner::exec

@@ -1,0 +1,82 @@
+// The sorted allocations of a launch, and the process-wide registry behind them.
+#include <triton_runner/exec/memory.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+namespace triton_runner::exec {
+namespace {
+
+std::mutex registry_mutex;
+MemoryRegistry& registry() {
+  static MemoryRegistry r;
+  return r;
+}
+
+bool holds(const Allocation& a, uint64_t address, uint64_t bytes) {
+  return address >= a.address && bytes <= a.bytes && address - a.address <= a.bytes - bytes;
+}
+
+}  // namespace
+
+void set_memory_registry(MemoryRegistry r) {
+  std::lock_guard lock(registry_mutex);
+  registry() = std::move(r);
+}
+
+struct Memory::Found {
+  std::mutex mutex;
+  std::deque<Allocation> list;
+};
+
+Memory::Memory(std::span<const Allocation> allocations)
+    : allocations_(allocations.begin(), allocations.end()), found_(std::make_unique<Found>()) {
+  std::sort(allocations_.begin(), allocations_.end(), [](const Allocation& a, const Allocation& b) {
+    return a.address != b.address ? a.address < b.address : a.bytes > b.bytes;
+  });
+}
+
+Memory::~Memory() = default;
+
+const Allocation* Memory::find(uint64_t address, uint64_t bytes) const {
+  auto after = std::upper_bound(allocations_.begin(), allocations_.end(), address,
+                                [](uint64_t a, const Allocation& b) { return a < b.address; });
+  // Views of one storage overlap, so that the nearest start may not be the one that reaches far enough.
+  for (auto it = after; it != allocations_.begin();)
+    if (--it; holds(*it, address, bytes)) return &*it;
+  std::lock_guard found_lock(found_->mutex);
+  for (const Allocation& a : found_->list)
+    if (holds(a, address, bytes)) return &a;
+  std::lock_guard lock(registry_mutex);
+  if (!registry()) return nullptr;
+  std::optional<Allocation> a = registry()(address);
+  if (!a || !holds(*a, address, bytes)) return nullptr;
+  return &found_->list.emplace_back(std::move(*a));
+}
+
+std::string Memory::describe(uint64_t address, uint64_t bytes) const {
+  const Allocation* best = nullptr;
+  uint64_t distance = ~uint64_t{0};
+  bool after = false;
+  auto consider = [&](const Allocation& a) {
+    uint64_t end = a.address + a.bytes;
+    bool past = address >= a.address;
+    uint64_t d = !past ? a.address - address : address >= end ? address - end : 0;
+    if (d < distance || !best) best = &a, distance = d, after = past;
+  };
+  for (const Allocation& a : allocations_) consider(a);
+  std::lock_guard lock(found_->mutex);
+  for (const Allocation& a : found_->list) consider(a);
+  if (!best) return "";
+  auto count = [](uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); };
+  if (!after) return count(distance) + " before the start of " + best->label;
+  if (address < best->address + best->bytes) {
+    uint64_t end = best->address + best->bytes;
+    if (address + bytes <= end) return "inside " + best->label;
+    return "runs " + count(address + bytes - end) + " past the end of " + best->label;
+  }
+  return distance == 0 ? "right at the end of " + best->label : count(distance) + " past the end of " + best->label;
+}
+
+}  // namespace triton_runner::exec

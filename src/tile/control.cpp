@@ -1,0 +1,299 @@
+// Control flow: scf and cf become moves and jumps; calls are inlined.
+#include "lowering.h"
+
+namespace triton_runner::tile {
+namespace {
+
+struct MoveData {
+  bool overlap;  // a slot is both written and read
+};
+
+const Instr* run_move(Task& t, const Instr& in) {
+  if (!in.as<MoveData>().overlap) {
+    for (uint32_t i = 0; i < in.num_operands; ++i)
+      if (in.kills_operand(i))
+        t.move(in.result(i), in.operand(i));
+      else
+        t.copy(in.result(i), in.operand(i));
+    return next(in);
+  }
+  Value few[16];
+  std::vector<Value> many(in.num_operands > 16 ? in.num_operands : 0);
+  Value* saved = in.num_operands > 16 ? many.data() : few;
+  for (uint32_t i = 0; i < in.num_operands; ++i) {
+    saved[i] = t.value(in.operand(i));
+    if (saved[i].buffer) ++saved[i].buffer->refs;
+  }
+  for (uint32_t i = 0; i < in.num_operands; ++i) {
+    Value& to = t.value(in.result(i));
+    if (to.buffer) t.drop(to);
+    to = saved[i];
+  }
+  return next(in);
+}
+
+struct ForData {
+  bool is_unsigned;
+  num::Type type;
+};
+
+// results: iv, counter, trips; operands: lower, upper, step
+const Instr* run_for_begin(Task& t, const Instr& in) {
+  int64_t lower = t.bits(in.operand(0)), upper = t.bits(in.operand(1)), step = t.bits(in.operand(2));
+  const ForData& d = in.as<ForData>();
+  if (step == 0) return t.trap(in, exec::TrapKind::kInvalid, "the step of the loop is 0");
+  uint64_t trips = 0;
+  if (d.is_unsigned) {
+    uint64_t lo = num::truncate_bits(lower, d.type), hi = num::truncate_bits(upper, d.type), s = num::truncate_bits(step, d.type);
+    if (hi > lo) trips = (hi - lo - 1) / s + 1;
+  } else if (upper > lower && step > 0) {
+    trips = (static_cast<uint64_t>(upper) - static_cast<uint64_t>(lower) - 1) / static_cast<uint64_t>(step) + 1;
+  }
+  t.set_uniform(in.result(0), lower);
+  t.set_uniform(in.result(1), 0);
+  t.set_uniform(in.result(2), static_cast<int64_t>(trips));
+  return trips ? next(in) : in.target;
+}
+
+// results: iv, counter; operands: trips, step
+const Instr* run_for_next(Task& t, const Instr& in) {
+  Value& counter = t.value(in.result(1));
+  if (static_cast<uint64_t>(++counter.bits) >= static_cast<uint64_t>(t.bits(in.operand(0)))) return next(in);
+  Value& iv = t.value(in.result(0));
+  iv.bits += t.bits(in.operand(1));
+  if (t.should_stop()) [[unlikely]] return t.stopped(in);
+  return in.target;
+}
+
+// operands: condition; data: jump when it is (non-null) true or (null) false
+const Instr* run_jump_if(Task& t, const Instr& in) {
+  return (t.bits(in.operand(0)) != 0) == (in.data != nullptr) ? in.target : next(in);
+}
+
+const Instr* run_jump_if_equal(Task& t, const Instr& in) {
+  return t.bits(in.operand(0)) == in.as<int64_t>() ? in.target : next(in);
+}
+
+const Instr* run_count(Task& t, const Instr& in) {
+  ++t.value(in.result()).bits;
+  if (t.should_stop()) [[unlikely]] return t.stopped(in);
+  return in.target;
+}
+
+const Instr* run_count_and_yield(Task& t, const Instr& in) {
+  ++t.value(in.result()).bits;
+  if (t.should_stop()) [[unlikely]] return t.stopped(in);
+  return t.yield_to(in.target);
+}
+
+const Instr* run_zero(Task& t, const Instr& in) {
+  t.set_uniform(in.result(), 0);
+  return next(in);
+}
+
+// Loops around these may be waiting for another program.
+bool may_spin(const ir::Region& region) {
+  for (const ir::Block* b = region.first; b; b = b->next)
+    for (const ir::Op* op = b->first; op; op = op->next) {
+      if (op->kind == ir::OpKind::kAtomicRMW || op->kind == ir::OpKind::kAtomicCAS || op->kind == ir::OpKind::kCall) return true;
+      if (op->kind == ir::OpKind::kLoad && op->int_attr("isVolatile", 0)) return true;
+      for (const ir::Region* r : op->regions)
+        if (may_spin(*r)) return true;
+    }
+  return false;
+}
+
+std::vector<Slot> slots_of(Lowering& l, std::span<ir::Use> uses) {
+  std::vector<Slot> out;
+  for (const ir::Use& u : uses) out.push_back(l.slot(u.value));
+  return out;
+}
+
+std::vector<Slot> slots_of(Lowering& l, std::span<ir::Value> values) {
+  std::vector<Slot> out;
+  for (ir::Value& v : values) out.push_back(l.slot(&v));
+  return out;
+}
+
+}  // namespace
+
+void Lowering::move(std::vector<Slot> to, std::vector<Slot> from, const ir::Op& op) {
+  std::vector<Slot> t, f;
+  for (size_t i = 0; i < to.size() && i < from.size(); ++i)
+    if (to[i] != from[i]) t.push_back(to[i]), f.push_back(from[i]);
+  if (t.empty()) return;
+  bool overlap = false;
+  for (Slot a : t)
+    for (Slot b : f) overlap |= a == b;
+  emit(run_move, op, t, f, make<MoveData>(overlap));
+}
+
+void Lowering::jump_if(Slot condition, bool when, Label target, const ir::Op& op) {
+  static const char kTrue = 1;
+  if (type_of(condition)->is_tensor) return error(op, "control flow that differs between elements cannot stand in this region");
+  emit_branch(run_jump_if, target, op, {}, {condition}, when ? &kTrue : nullptr);
+}
+
+void Lowering::back_edge(Label target, const ir::Op& op, Slot counter, bool spins) {
+  size_t at = emit_branch(spins ? run_count_and_yield : run_count, target, op, {counter}, {});
+  pending_[at].falls_through = false;
+}
+
+void lower_for(Lowering& l, const ir::Op& op) {
+  const ir::Region& body = *op.region(0);
+  auto args = body.first->args;
+  Slot iv = l.slot(&args[0]);
+  auto carried = slots_of(l, args.subspan(1));
+  l.move(carried, slots_of(l, op.group(3)), op);
+  Slot trips = l.new_slot(l.i64_type());
+  Slot counter = l.begin_loop();
+  Label exit = l.new_label(), top = l.new_label();
+  bool is_unsigned = op.attr("unsignedCmp") != nullptr;
+  l.emit_branch(run_for_begin, exit, op, {iv, counter, trips},
+                {l.slot(op.operand(0)), l.slot(op.operand(1)), l.slot(op.operand(2))},
+                l.make<ForData>(is_unsigned, l.type_of(iv)->element));
+  l.bind(top);
+  l.lower_region(body, [&](const ir::Op& yield) {
+    l.move(carried, slots_of(l, yield.operand_uses), yield);
+    l.emit_branch(run_for_next, top, op, {iv, counter}, {trips, l.slot(op.operand(2))});
+  });
+  l.end_loop();
+  l.bind(exit);
+  // What the loop gives is what its carried slots hold when it is left.
+  for (size_t i = 0; i < op.results.size(); ++i) l.alias(&op.results[i], carried[i]);
+}
+
+void lower_if(Lowering& l, const ir::Op& op) {
+  auto results = slots_of(l, op.results);
+  bool has_else = op.regions.size() > 1 && op.region(1)->first;
+  Label otherwise = l.new_label(), end = l.new_label();
+  l.jump_if(l.slot(op.operand(0)), false, has_else ? otherwise : end, op);
+  auto yield = [&](const ir::Op& last) {
+    l.move(results, slots_of(l, last.operand_uses), last);
+    l.jump(end, last);
+  };
+  l.lower_region(*op.region(0), yield);
+  if (has_else) {
+    l.bind(otherwise);
+    l.lower_region(*op.region(1), yield);
+  }
+  l.bind(end);
+}
+
+void lower_while(Lowering& l, const ir::Op& op) {
+  const ir::Region &before = *op.region(0), &after = *op.region(1);
+  auto results = slots_of(l, op.results);
+  auto carried = slots_of(l, before.first->args), passed = slots_of(l, after.first->args);
+  l.move(carried, slots_of(l, op.operand_uses), op);
+  bool spins = may_spin(before) || may_spin(after);
+  Slot counter = l.begin_loop();
+  l.emit(run_zero, op, {counter}, {});
+  Label top = l.new_label(), exit = l.new_label();
+  l.bind(top);
+  l.lower_region(before, [&](const ir::Op& condition) {
+    auto values = slots_of(l, condition.operand_uses.subspan(1));
+    Label go_on = l.new_label();
+    l.jump_if(l.slot(condition.operand(0)), true, go_on, condition);
+    l.move(results, values, condition);
+    l.jump(exit, condition);
+    l.bind(go_on);
+    l.move(passed, values, condition);
+  });
+  l.lower_region(after, [&](const ir::Op& yield) {
+    l.move(carried, slots_of(l, yield.operand_uses), yield);
+    l.back_edge(top, yield, counter, spins);
+  });
+  l.end_loop();
+  l.bind(exit);
+}
+
+void lower_execute_region(Lowering& l, const ir::Op& op) {
+  auto results = slots_of(l, op.results);
+  Label end = l.new_label();
+  l.lower_region(*op.region(0), [&](const ir::Op& yield) {
+    l.move(results, slots_of(l, yield.operand_uses), yield);
+    l.jump(end, yield);
+  });
+  l.bind(end);
+}
+
+void lower_index_switch(Lowering& l, const ir::Op& op) {
+  auto results = slots_of(l, op.results);
+  const ir::Attr* cases = op.attr("cases");
+  size_t n = op.regions.size() - 1;  // region 0 is the default
+  if (!cases || cases->raw.size() != n) return l.error(op, "the cases of the switch do not match its regions");
+  Label end = l.new_label();
+  std::vector<Label> labels;
+  for (size_t i = 0; i < n; ++i) {
+    labels.push_back(l.new_label());
+    l.emit_branch(run_jump_if_equal, labels[i], op, {}, {l.slot(op.operand(0))}, l.make<int64_t>(static_cast<int64_t>(cases->raw[i])));
+  }
+  auto yield = [&](const ir::Op& last) {
+    l.move(results, slots_of(l, last.operand_uses), last);
+    l.jump(end, last);
+  };
+  l.lower_region(*op.region(0), yield);
+  for (size_t i = 0; i < n; ++i) {
+    l.bind(labels[i]);
+    l.lower_region(*op.region(static_cast<uint32_t>(i + 1)), yield);
+  }
+  l.bind(end);
+}
+
+namespace {
+
+// A jump to a block: its arguments are set, and a jump back counts as a loop's end.
+void branch(Lowering& l, const ir::Op& op, const ir::Block* to, std::span<ir::Use> values) {
+  l.move(slots_of(l, to->args), slots_of(l, values), op);
+  Label label = l.block_label(to);
+  if (to->index > op.block->index || to->region != op.block->region) return l.jump(label, op);
+  Slot counter = l.begin_loop();
+  l.end_loop();
+  l.set_constant(counter, 0);  // counts from the launch's start: only probes and the poll use it
+  l.back_edge(label, op, counter, may_spin(*to->region));
+}
+
+}  // namespace
+
+void lower_br(Lowering& l, const ir::Op& op) { branch(l, op, op.successors[0], op.operand_uses); }
+
+void lower_cond_br(Lowering& l, const ir::Op& op) {
+  Label otherwise = l.new_label();
+  l.jump_if(l.slot(op.operand(0)), false, otherwise, op);
+  branch(l, op, op.successors[0], op.group(1));
+  l.bind(otherwise);
+  branch(l, op, op.successors[1], op.group(2));
+}
+
+void lower_switch(Lowering& l, const ir::Op& op) {
+  const ir::Attr* cases = op.attr("case_values");
+  size_t n = op.successors.size() - 1;
+  const ir::Attr* segments = op.attr("case_operand_segments");
+  if (n && (!cases || !segments || segments->raw.size() != n))
+    return l.error(op, "the cases of the switch do not match its blocks");
+  std::vector<Label> labels;
+  for (size_t i = 0; i < n; ++i) {
+    labels.push_back(l.new_label());
+    uint64_t raw = cases->raw[cases->splat ? 0 : i];
+    int64_t bits = num::sign_extend(raw, l.type_of(l.slot(op.operand(0)))->element);
+    l.emit_branch(run_jump_if_equal, labels[i], op, {}, {l.slot(op.operand(0))}, l.make<int64_t>(bits));
+  }
+  branch(l, op, op.successors[0], op.group(1));
+  size_t at = 0;
+  for (size_t i = 0; i < n; ++i) {
+    l.bind(labels[i]);
+    size_t count = segments->raw[i];
+    branch(l, op, op.successors[i + 1], op.group(2).subspan(at, count));
+    at += count;
+  }
+}
+
+void lower_call(Lowering& l, const ir::Op& op) {
+  const ir::Attr* callee = op.attr("callee");
+  const ir::Op* func = callee ? l.code().module->find_function(callee->string) : nullptr;
+  if (!func || func->regions.empty() || !func->region(0)->first)
+    return l.error(op, "the called function is not in this module");
+  l.inline_call(op, *func);
+}
+
+}  // namespace triton_runner::tile

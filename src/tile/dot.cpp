@@ -1,0 +1,220 @@
+// tt.dot and tt.dot_scaled.
+#include "dot.h"
+
+#include <cstring>
+
+#include <triton_runner/num/convert.h>
+#include <triton_runner/num/kernels.h>
+
+
+namespace triton_runner::tile {
+
+num::MatrixView matrix_view(Task& t, Slot tile, num::Type as, int64_t batch) {
+  const TileType& ty = t.type(tile);
+  int rows = ty.rank - 2, cols = ty.rank - 1;
+  const Value& v = t.value(tile);
+  if (v.form == Form::kView) {
+    int64_t offset = v.base + (rows > 0 ? batch * v.stride[0] : 0);
+    return {v.buffer->data() + offset * ty.size, as, v.stride[rows], v.stride[cols]};
+  }
+  const auto* data = static_cast<const std::byte*>(t.dense(tile));
+  return {data + (rows > 0 ? batch * ty.dense_strides[0] * ty.size : 0), as, ty.dense_strides[rows], 1};
+}
+
+num::Type dot_operand_type(num::Type element, int64_t input_precision) {
+  return element == num::Type::kF32 && input_precision == 0 ? num::Type::kTF32 : element;
+}
+
+void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep) {
+  Slot c = in.operand(c_operand), r = in.result();
+  const TileType& ty = t.type(r);
+  Value& v = t.value(c);
+  if (v.form == Form::kDense && in.kills_operand(c_operand) && v.buffer->refs == 1 && c != r) {
+    Buffer* b = v.buffer;
+    v.form = Form::kNone;
+    v.buffer = nullptr;
+    t.adopt(r, b);
+    if (!keep) std::memset(b->data(), 0, ty.bytes);
+    return b->data();
+  }
+  if (!keep || t.is_uniform(c)) {
+    uint64_t bits = keep ? static_cast<uint64_t>(t.bits(c)) : 0;
+    void* out = t.new_dense(r);
+    num::fill(out, bits, ty.n, ty.size);
+    return out;
+  }
+  const void* from = t.dense(c);
+  void* out = t.new_dense(r);
+  std::memcpy(out, from, ty.bytes);
+  return out;
+}
+
+void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a, num::MatrixView b, int64_t m,
+                         int64_t n, int64_t k) {
+  switch (c_type) {
+    case num::Type::kF32:
+      if (t.worker->launch->options->mma == exec::Mma::kFast && num::dot_bf16_fast(static_cast<float*>(c), ldc, a, b, m, n, k)) return;
+      return num::dot_f32(static_cast<float*>(c), ldc, a, b, m, n, k);
+    case num::Type::kF16: return num::dot_f16(static_cast<uint16_t*>(c), ldc, a, b, m, n, k);
+    case num::Type::kF64: return num::dot_f64(static_cast<double*>(c), ldc, a, b, m, n, k);
+    default: return num::dot_i32(static_cast<int32_t*>(c), ldc, a, b, m, n, k);
+  }
+}
+
+namespace {
+
+struct DotData {
+  num::Type a, b, c;
+  int64_t batches, m, n, k;
+};
+
+const Instr* run_dot(Task& t, const Instr& in) {
+  const auto& d = in.as<DotData>();
+  num::MatrixView a = matrix_view(t, in.operand(0), d.a), b = matrix_view(t, in.operand(1), d.b);
+  auto* c = static_cast<std::byte*>(dot_accumulator(t, in, 2));
+  int64_t matrix_bytes = d.m * d.n * t.type(in.result()).size;
+  for (int64_t i = 0; i < d.batches; ++i) {
+    if (i) a = matrix_view(t, in.operand(0), d.a, i), b = matrix_view(t, in.operand(1), d.b, i);
+    multiply_accumulate(t, c + i * matrix_bytes, d.n, d.c, a, b, d.m, d.n, d.k);
+  }
+  return next(in);
+}
+
+// A dot that runs on FMA units (blocked layout: sm_75 and small shapes) does not round f32 operands.
+bool on_fma_units(const ir::Op& op) {
+  const ir::Attr* e = op.result()->type->encoding;
+  return e && e->string.ends_with(".blocked");
+}
+
+bool dot_types_ok(num::Type a, num::Type b, num::Type c) {
+  bool floats = num::is_float(a) && num::is_float(b);
+  if (c == num::Type::kI32) return a == num::Type::kI8 && b == num::Type::kI8;
+  return floats && (c == num::Type::kF32 || c == num::Type::kF16 || c == num::Type::kF64);
+}
+
+}  // namespace
+
+void lower_dot(Lowering& l, const ir::Op& op) {
+  const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))), &c = *l.type_of(l.slot(op.result()));
+  if (a.rank < 2 || a.rank > 3 || b.rank != a.rank || c.rank != a.rank)
+    return l.error(op, "tt.dot takes matrices (rank 2, or 3 with a batch dimension)");
+  if (!dot_types_ok(a.element, b.element, c.element))
+    return l.error(op, "tt.dot of " + std::string(num::type_name(a.element)) + " and " + std::string(num::type_name(b.element)) +
+                           " into " + std::string(num::type_name(c.element)) + " is not supported");
+  int64_t precision = op.int_attr("inputPrecision", op.int_attr("allowTF32", 0) ? 0 : 2);
+  if (on_fma_units(op)) precision = 2;
+  auto* d = l.make<DotData>();
+  int r = a.rank - 2;
+  *d = {dot_operand_type(a.element, precision), dot_operand_type(b.element, precision), c.element,
+        r ? c.shape[0] : 1, c.shape[r], c.shape[r + 1], a.shape[r + 1]};
+  l.emit(run_dot, op, d);
+}
+
+namespace {
+
+// One operand of tt.dot_scaled: its elements as f32 [outer, k], each times the scale of its group of k.
+struct ScaledSide {
+  num::Type element;
+  bool packed_k;          // two e2m1 a byte: along k, or along the other dimension
+  bool k_first;           // the tile is [k, outer] (b), not [outer, k] (a)
+  int64_t outer, k;
+  int scale;              // operand of the scales [outer, k / group]; -1: none
+  num::Type scale_type;   // e8m0 (i8 carries it), or f8E4M3FN
+  int64_t group;
+};
+
+struct ScaledData {
+  ScaledSide a, b;
+};
+
+float scale_value(const std::byte* p, num::Type type) {
+  auto bits = static_cast<uint8_t>(*p);
+  if (type == num::Type::kF8E4M3FN) return static_cast<float>(num::to_double(bits, type));
+  return static_cast<float>(num::to_double(bits, num::Type::kF8E8M0FNU));
+}
+
+// Row-major in the tile's own order; `out` has outer * k elements.
+void widen_side(Task& t, const Instr& in, const ScaledSide& s, uint32_t operand, float* out) {
+  const void* data = t.dense(in.operand(operand));
+  int64_t n = s.outer * s.k;
+  if (s.element == num::Type::kF4E2M1FN) {
+    const auto* bytes = static_cast<const uint8_t*>(data);
+    bool along_rows = s.packed_k == s.k_first;  // the packed dimension is the first one of the tile
+    if (!along_rows) {
+      num::unpack_f4(out, num::Type::kF32, bytes, n / 2);
+    } else {
+      int64_t rows = (s.k_first ? s.k : s.outer) / 2, cols = s.k_first ? s.outer : s.k;
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = 0; c < cols; ++c) {
+          float two[2];
+          num::unpack_f4(two, num::Type::kF32, bytes + r * cols + c, 1);
+          out[2 * r * cols + c] = two[0];
+          out[(2 * r + 1) * cols + c] = two[1];
+        }
+    }
+  } else {
+    num::convert(out, num::Type::kF32, data, s.element, n);
+  }
+  if (s.scale < 0) return;
+  const auto* scales = static_cast<const std::byte*>(t.dense(in.operand(static_cast<uint32_t>(s.scale))));
+  int64_t groups = s.k / s.group, step = s.k_first ? s.outer : 1;
+  for (int64_t o = 0; o < s.outer; ++o)
+    for (int64_t g = 0; g < groups; ++g) {
+      float f = scale_value(scales + o * groups + g, s.scale_type);
+      float* p = s.k_first ? out + g * s.group * s.outer + o : out + o * s.k + g * s.group;
+      for (int64_t i = 0; i < s.group; ++i) p[i * step] *= f;
+    }
+}
+
+const Instr* run_dot_scaled(Task& t, const Instr& in) {
+  const auto& d = in.as<ScaledData>();
+  BufferPool& pool = *t.worker->pool;
+  int64_t m = d.a.outer, n = d.b.outer, k = d.a.k;
+  Buffer *a = pool.allocate(m * k * 4), *b = pool.allocate(k * n * 4);
+  widen_side(t, in, d.a, 0, reinterpret_cast<float*>(a->data()));
+  widen_side(t, in, d.b, 1, reinterpret_cast<float*>(b->data()));
+  void* c = dot_accumulator(t, in, 2);
+  multiply_accumulate(t, c, n, t.type(in.result()).element, {a->data(), num::Type::kF32, k, 1}, {b->data(), num::Type::kF32, n, 1}, m, n, k);
+  pool.release(a);
+  pool.release(b);
+  return next(in);
+}
+
+std::optional<num::Type> scaled_element(const ir::Attr* a) {
+  if (!a) return std::nullopt;
+  static const std::pair<const char*, num::Type> kNames[] = {
+      {"e4m3", num::Type::kF8E4M3FN}, {"e5m2", num::Type::kF8E5M2}, {"e2m3", num::Type::kF6E2M3FN}, {"e3m2", num::Type::kF6E3M2FN},
+      {"e2m1", num::Type::kF4E2M1FN}, {"bf16", num::Type::kBF16},   {"fp16", num::Type::kF16}};
+  for (auto& [name, type] : kNames)
+    if (a->string == name) return type;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void lower_dot_scaled(Lowering& l, const ir::Op& op) {
+  const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))), &c = *l.type_of(l.slot(op.result()));
+  if (a.rank != 2 || b.rank != 2) return l.error(op, "tt.dot_scaled takes matrices");
+  auto* d = l.make<ScaledData>();
+  auto side = [&](ScaledSide& s, const TileType& ty, const char* element, const char* pack, uint32_t scale_group, bool is_b) {
+    auto e = scaled_element(op.attr(element));
+    if (!e) return false;
+    s.element = *e;
+    s.k_first = is_b;
+    s.packed_k = op.attr(pack) ? op.int_attr(pack, 1) != 0 : true;
+    s.outer = is_b ? c.shape[1] : c.shape[0];
+    s.k = ty.n * (*e == num::Type::kF4E2M1FN ? 2 : 1) / s.outer;
+    s.scale = Lowering::operand_index(op, scale_group);
+    if (s.scale < 0) return true;
+    const TileType& scales = *l.type_of(l.slot(op.operand(s.scale)));
+    s.scale_type = scales.element;
+    if (scales.n % s.outer || s.k % (scales.n / s.outer)) return false;
+    s.group = s.k / (scales.n / s.outer);
+    return scales.size == 1;
+  };
+  if (!side(d->a, a, "a_elem_type", "lhs_k_pack", 3, false) || !side(d->b, b, "b_elem_type", "rhs_k_pack", 4, true) || d->a.k != d->b.k)
+    return l.error(op, "these operands of tt.dot_scaled are not supported");
+  l.emit(run_dot_scaled, op, d);
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,182 @@
+// tile::load and the Kernel that it gives.
+#include <triton_runner/tile/tile.h>
+
+#include <algorithm>
+
+#include <triton_runner/exec/pool.h>
+#include <triton_runner/num/types.h>
+
+#include "location.h"
+#include "lowering.h"
+#include "schedule.h"
+
+namespace triton_runner::tile {
+namespace {
+
+class TileKernel final : public exec::Kernel {
+ public:
+  const std::string& name() const override { return code_.kernel; }
+  const std::vector<exec::Param>& params() const override { return params_; }
+  const std::string& level() const override { return level_; }
+  const std::string& target() const override { return code_.target; }
+
+  exec::LaunchResult launch(const exec::LaunchOptions& options, std::span<const exec::Argument> args,
+                            std::span<const exec::Allocation> allocations) override {
+    if (auto ok = exec::check_arguments(*this, args); !ok) return exec::LaunchError{ok.error(), {}};
+    if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
+    exec::Memory memory(allocations);
+    Launch launch;
+    launch.code = &code_;
+    launch.options = &options;
+    launch.args = args;
+    launch.memory = &memory;
+    launch.num_programs = options.grid[0] * options.grid[1] * options.grid[2];
+    if (options.timeout_seconds > 0) launch.deadline = steady_seconds() + options.timeout_seconds;
+    if (options.observer) choose_observed(launch);
+    int workers = options.threads > 0 ? options.threads : exec::available_cores();
+    run_grid(launch, static_cast<int>(std::min<int64_t>(workers, launch.num_programs)));
+    if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
+    return {};
+  }
+
+  Code code_;
+  std::vector<exec::Param> params_;
+  std::string level_;
+
+ private:
+  void choose_observed(Launch& launch) const {
+    launch.observed.assign(code_.instrs.size(), 0);
+    for (size_t i = 0; i < code_.instrs.size(); ++i) {
+      const Instr& in = code_.instrs[i];
+      if (!in.op) continue;
+      for (uint32_t r = 0; r < in.num_results && r < in.op->results.size() && r < 8; ++r)
+        if (launch.options->observer->wants(in.op, in.op->name, in.op->results[r].name, r)) launch.observed[i] |= 1u << r;
+    }
+  }
+};
+
+// Also under the dialect name of 3.0 to 3.2.
+const ir::Attr* module_attr(const ir::Op& module, const std::string& key) {
+  const ir::Attr* a = module.attr("ttg." + key);
+  return a ? a : module.attr("triton_gpu." + key);
+}
+
+int module_int(const ir::Op& module, const std::string& key, int otherwise) {
+  const ir::Attr* a = module_attr(module, key);
+  return a ? static_cast<int>(a->integer) : otherwise;
+}
+
+std::string function_name(const ir::Op& func) {
+  const ir::Attr* a = func.attr("sym_name");
+  return a ? std::string(a->string) : "";
+}
+
+std::string param_name(const ir::Value& arg) {
+  // Releases before 3.8 print %arg0 and keep the name in the location.
+  bool generic = arg.name.starts_with("arg") && arg.name.find_first_not_of("0123456789", 3) == std::string_view::npos;
+  if (generic && arg.loc && arg.loc->kind == ir::LocKind::kName) return std::string(arg.loc->name);
+  return std::string(arg.name);
+}
+
+std::optional<exec::Param> param_of(const ir::Value& arg) {
+  exec::Param p;
+  p.name = param_name(arg);
+  p.type = std::string(arg.type->text);
+  switch (arg.type->kind) {
+    case ir::TypeKind::kPointer: p.kind = exec::ParamKind::kPointer; break;
+    case ir::TypeKind::kIndex:
+    case ir::TypeKind::kInteger:
+      p.kind = exec::ParamKind::kInteger;
+      p.bits = arg.type->kind == ir::TypeKind::kIndex ? 64 : arg.type->width;
+      break;
+    case ir::TypeKind::kFloat:
+      p.kind = exec::ParamKind::kFloat;
+      p.bits = arg.type->width;
+      break;
+    case ir::TypeKind::kTensorDesc: p.kind = exec::ParamKind::kTensorDesc; break;
+    default: return std::nullopt;
+  }
+  return p;
+}
+
+base::Result<ir::Op*> choose(const ir::Module& module, std::string_view name) {
+  std::vector<ir::Op*> kernels = module.kernels();
+  std::vector<std::string> names;
+  for (ir::Op* k : kernels) names.push_back(function_name(*k));
+  auto list = [&] {
+    std::string out = "the module has:";
+    for (const std::string& n : names) out += " " + n;
+    return out;
+  };
+  base::Diagnostic d;
+  d.location.file = std::string(module.filename());
+  if (name.empty()) {
+    if (kernels.size() == 1) return kernels[0];
+    d.message = kernels.empty() ? "there is no kernel (public tt.func) in this module"
+                                : "this module has " + std::to_string(kernels.size()) + " kernels: say which one to load";
+    if (!kernels.empty()) d.notes.push_back(list());
+    return d;
+  }
+  if (ir::Op* found = module.find_function(name)) return found;
+  d.message = "there is no kernel '" + std::string(name) + "' in this module";
+  for (const std::string& n : base::nearest_names(name, names)) d.notes.push_back("did you mean '" + n + "'?");
+  if (!names.empty()) d.notes.push_back(list());
+  return d;
+}
+
+bool has_encoding(const ir::Region& region) {
+  for (const ir::Block* b = region.first; b; b = b->next)
+    for (const ir::Op* op = b->first; op; op = op->next) {
+      for (const ir::Value& v : op->results)
+        if (v.type->encoding) return true;
+      for (const ir::Region* r : op->regions)
+        if (has_encoding(*r)) return true;
+    }
+  return false;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Module> module, std::string_view name) {
+  base::Result<ir::Op*> chosen = choose(*module, name);
+  if (!chosen) return chosen.error();
+  const ir::Op& func = **chosen;
+  if (func.regions.empty() || !func.region(0)->first)
+    return diagnostic_at(func, *module, "function '" + function_name(func) + "' has no body");
+
+  auto kernel = std::make_unique<TileKernel>();
+  Code& code = kernel->code_;
+  code.module = module;
+  code.kernel = function_name(func);
+  const ir::Op& top = *module->op();
+  if (const ir::Attr* target = module_attr(top, "target")) code.target = std::string(target->string);
+  if (const ir::Attr* capability = module_attr(top, "compute-capability"); capability && code.target.empty())
+    code.target = "cuda:" + std::to_string(capability->integer);
+  code.is_ttgir = !code.target.empty() || module_attr(top, "num-warps") || has_encoding(*func.region(0));
+  code.num_warps = module_int(top, "num-warps", 4);
+  code.num_ctas = module_int(top, "num-ctas", 1);
+  code.warp_size = module_int(top, "threads-per-warp", 32);
+  kernel->level_ = code.is_ttgir ? "ttgir" : "ttir";
+  for (const ir::Value& arg : func.region(0)->first->args) {
+    std::optional<exec::Param> p = param_of(arg);
+    if (!p)
+      return diagnostic_at(func, *module, "parameter '" + param_name(arg) + "' has type " + std::string(arg.type->text) +
+                                              ", which no launch can pass");
+    kernel->params_.push_back(std::move(*p));
+  }
+  base::Diagnostics sink;
+  Lowering lowering(code, sink);
+  if (!lowering.lower_kernel(func)) {
+    base::Diagnostic first = sink.list().front();
+    for (size_t i = 1; i < sink.list().size() && i < 8; ++i) {
+      const base::Diagnostic& d = sink.list()[i];
+      first.notes.push_back("also, at " + d.location.str() + ": " + d.message);
+    }
+    return first;
+  }
+  return std::unique_ptr<exec::Kernel>(std::move(kernel));
+}
+
+bool force_isa(std::string_view isa) { return num::force_isa(isa); }
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,48 @@
+// Arithmetic on lazy forms: what stays a sum of strides, a box, or one value for all.
+#pragma once
+#include <optional>
+
+#include "task.h"
+
+namespace triton_runner::tile {
+
+// An integer tile as base + sum of stride[d] * index[d], exact in i64; a uniform one has all strides 0.
+struct Affine {
+  int64_t base;
+  int64_t stride[kLazyRank];
+};
+// The value's affine form, if it has one (uniform or affine).
+inline bool affine_of(const Value& v, int rank, Affine* out) {
+  if (v.form == Form::kUniform) {
+    out->base = v.bits;
+    for (int d = 0; d < rank; ++d) out->stride[d] = 0;
+    return true;
+  }
+  if (v.form != Form::kAffine) return false;
+  out->base = v.base;
+  for (int d = 0; d < rank; ++d) out->stride[d] = v.stride[d];
+  return true;
+}
+// Smallest and largest value over the shape; false if they leave i64.
+bool affine_range(const Affine& a, const TileType& type, int64_t* low, int64_t* high);
+// Stores it in the slot if it fits the slot's integer type (read as signed) everywhere; pointers always fit.
+bool store_affine(Task& t, Slot slot, const Affine& a);
+
+// The box of a mask: all of the shape where it is uniformly true, nothing where false. False: it is no box.
+struct MaskBox {
+  int64_t lo[kLazyRank], hi[kLazyRank];
+  bool empty(int rank) const {
+    for (int d = 0; d < rank; ++d)
+      if (lo[d] >= hi[d]) return true;
+    return false;
+  }
+  bool full(const TileType& type) const {
+    for (int d = 0; d < type.rank; ++d)
+      if (lo[d] > 0 || hi[d] < type.shape[d]) return false;
+    return true;
+  }
+};
+bool box_of(const Value& v, const TileType& type, MaskBox* out);
+void store_box(Task& t, Slot slot, const MaskBox& box);  // as uniform where it is all or nothing
+
+}  // namespace triton_runner::tile

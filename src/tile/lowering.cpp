@@ -1,0 +1,454 @@
+// The lowering context: slots, types, emission, labels, and the dispatch from op to lower_x().
+#include "lowering.h"
+
+#include <algorithm>
+
+#include "elementwise.h"
+#include "location.h"
+
+namespace triton_runner::tile {
+
+// Every handler that the table names must exist.
+#define LOWER(f) void lower_##f(Lowering&, const ir::Op&);
+#define ELEMENTWISE(f)
+#define STRUCTURE
+#define UNSUPPORTED
+#define OP(kind, name, operands, exec, ...) exec
+#include <triton_runner/ir/ops.def>
+#undef OP
+#undef LOWER
+#undef ELEMENTWISE
+#undef STRUCTURE
+#undef UNSUPPORTED
+
+namespace {
+
+struct Row {
+  LowerFn lower = nullptr;
+  const num::Elementwise* elementwise = nullptr;
+  bool structure = false;
+};
+
+const Row kRows[] = {
+    {},  // kUnknown
+#define LOWER(f) {&lower_##f, nullptr, false}
+#define ELEMENTWISE(f) {nullptr, &num::elementwise_##f, false}
+#define STRUCTURE {nullptr, nullptr, true}
+#define UNSUPPORTED {}
+#define OP(kind, name, operands, exec, ...) exec,
+#include <triton_runner/ir/ops.def>
+#undef OP
+#undef LOWER
+#undef ELEMENTWISE
+#undef STRUCTURE
+#undef UNSUPPORTED
+};
+
+std::optional<num::Type> scalar_type(const ir::Type* t) {
+  using ir::FloatKind;
+  switch (t->kind) {
+    case ir::TypeKind::kInteger:
+      switch (t->width) {
+        case 1: return num::Type::kI1;
+        case 8: return num::Type::kI8;
+        case 16: return num::Type::kI16;
+        case 32: return num::Type::kI32;
+        case 64: return num::Type::kI64;
+        default: return std::nullopt;
+      }
+    case ir::TypeKind::kIndex: return num::Type::kI64;
+    case ir::TypeKind::kPointer: return num::Type::kPointer;
+    case ir::TypeKind::kFloat:
+      switch (t->float_kind) {
+        case FloatKind::kF16: return num::Type::kF16;
+        case FloatKind::kBF16: return num::Type::kBF16;
+        case FloatKind::kF32: return num::Type::kF32;
+        case FloatKind::kF64: return num::Type::kF64;
+        case FloatKind::kTF32: return num::Type::kTF32;
+        case FloatKind::kF8E4M3FN: return num::Type::kF8E4M3FN;
+        case FloatKind::kF8E5M2: return num::Type::kF8E5M2;
+        case FloatKind::kF8E4M3FNUZ: return num::Type::kF8E4M3FNUZ;
+        case FloatKind::kF8E5M2FNUZ: return num::Type::kF8E5M2FNUZ;
+        case FloatKind::kF8E4M3B11FNUZ: return num::Type::kF8E4M3B11FNUZ;
+        case FloatKind::kF8E8M0FNU: return num::Type::kF8E8M0FNU;
+        case FloatKind::kF6E2M3FN: return num::Type::kF6E2M3FN;
+        case FloatKind::kF6E3M2FN: return num::Type::kF6E3M2FN;
+        case FloatKind::kF4E2M1FN: return num::Type::kF4E2M1FN;
+        default: return std::nullopt;
+      }
+    default: return std::nullopt;
+  }
+}
+
+void set_shape(TileType& t, std::vector<int64_t> shape) {
+  t.shape = std::move(shape);
+  t.rank = static_cast<int>(t.shape.size());
+  t.dense_strides.assign(t.rank, 1);
+  t.n = 1;
+  for (int d = t.rank - 1; d >= 0; --d) t.dense_strides[d] = t.n, t.n *= t.shape[d];
+  t.bytes = t.n * t.size;
+}
+
+// Pure, cannot trap, and its result is lazy or small: may run once a launch instead of once a program.
+bool hoistable(ir::OpKind kind) {
+  switch (kind) {
+    case ir::OpKind::kMakeRange:
+    case ir::OpKind::kSplat:
+    case ir::OpKind::kExpandDims:
+    case ir::OpKind::kBroadcast:
+    case ir::OpKind::kAddI:
+    case ir::OpKind::kSubI:
+    case ir::OpKind::kMulI:
+    case ir::OpKind::kAddPtr:
+    case ir::OpKind::kCmpI:
+    case ir::OpKind::kExtSI:
+    case ir::OpKind::kExtUI:
+    case ir::OpKind::kTruncI:
+    case ir::OpKind::kMinSI:
+    case ir::OpKind::kMaxSI:
+    case ir::OpKind::kIndexCast:
+    case ir::OpKind::kConvertLayout:
+    case ir::OpKind::kGetNumPrograms: return true;
+    default: return false;
+  }
+}
+
+bool inside(const ir::Value* v, const ir::Region* region) {
+  const ir::Block* b = v->defining_op ? v->defining_op->block : v->block;
+  while (b) {
+    if (b->region == region) return true;
+    b = b->region->parent ? b->region->parent->block : nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
+Lowering::Lowering(Code& code, base::Diagnostics& sink) : code_(code), sink_(sink) { scopes_.emplace_back(); }
+
+const TileType* Lowering::type(const ir::Type* t) {
+  bool tensor = t->kind == ir::TypeKind::kTensor;
+  const TileType*& known = types_[{t, tensor ? 0 : lanes_}];
+  if (known) return known;
+  auto* made = make<TileType>();
+  known = made;
+  made->ir = t;
+  const ir::Type* scalar = tensor ? t->element : t;
+  std::optional<num::Type> element = scalar_type(scalar);
+  bool block_pointer = scalar->kind == ir::TypeKind::kPointer && scalar->element && scalar->element->kind == ir::TypeKind::kTensor;
+  if (!element || block_pointer) return made;  // an object: its ops know what it is
+  made->element = *element;
+  made->size = static_cast<uint8_t>(num::size_of(*element));
+  if (scalar->kind == ir::TypeKind::kPointer && scalar->element) {
+    if (auto pointee = scalar_type(scalar->element)) {
+      made->pointee_type = *pointee;
+      made->pointee = static_cast<uint32_t>(num::size_of(*pointee));
+    }
+  }
+  made->is_tensor = tensor || lanes_ > 0;
+  if (tensor)
+    set_shape(*made, {t->shape.begin(), t->shape.end()});
+  else if (lanes_ > 0)
+    set_shape(*made, {lanes_});
+  else
+    set_shape(*made, {});
+  return made;
+}
+
+const TileType* Lowering::tile_type(num::Type element, std::vector<int64_t> shape) {
+  auto* made = make<TileType>();
+  made->element = element;
+  made->size = static_cast<uint8_t>(num::size_of(element));
+  made->is_tensor = !shape.empty();
+  set_shape(*made, std::move(shape));
+  return made;
+}
+
+const TileType* Lowering::i64_type() {
+  const TileType*& known = types_[{nullptr, 0}];
+  if (!known) known = tile_type(num::Type::kI64, {});
+  return known;
+}
+
+Slot Lowering::new_slot(const TileType* type) {
+  code_.types.push_back(type);
+  kept_.push_back(0);
+  return static_cast<Slot>(code_.types.size() - 1);
+}
+
+Slot Lowering::slot(const ir::Value* value) {
+  for (size_t i = scopes_.size(); i-- > 0;) {
+    Scope& s = scopes_[i];
+    if (auto it = s.slots.find(value); it != s.slots.end()) {
+      for (size_t j = i + 1; j < scopes_.size(); ++j)
+        if (auto* captures = scopes_[j].captures; captures && std::find(captures->begin(), captures->end(), it->second) == captures->end())
+          captures->push_back(it->second);
+      return it->second;
+    }
+    if (!s.region || inside(value, s.region)) break;
+  }
+  Slot made = new_slot(type(value->type));
+  scopes_.back().slots[value] = made;
+  return made;
+}
+
+void Lowering::alias(const ir::Value* value, Slot slot) { scopes_.back().slots[value] = slot; }
+
+Slot Lowering::constant(int64_t bits, const TileType* type) {
+  auto [it, is_new] = constants_.try_emplace({bits, type}, 0);
+  if (!is_new) return it->second;
+  Slot s = it->second = new_slot(type);
+  set_constant(s, bits);
+  return s;
+}
+
+namespace {
+const Instr* run_set_constant(Task& t, const Instr& in) {
+  t.set_uniform(in.result(), in.as<int64_t>());
+  return next(in);
+}
+}  // namespace
+
+void Lowering::set_constant(Slot slot, int64_t bits) {
+  Pending p;
+  p.instr.run = run_set_constant;
+  p.instr.data = make<int64_t>(bits);
+  p.instr.num_results = 1;
+  p.slots = {slot};
+  p.prologue = true;
+  kept_[slot] = 1;
+  pending_.push_back(std::move(p));
+}
+
+void Lowering::emit_pending(Pending p) {
+  p.instr.loop = loop_;
+  if (hoisting_) {
+    p.prologue = true;
+    for (uint32_t i = 0; i < p.instr.num_results; ++i) kept_[p.slots[i]] = 1;
+  }
+  pending_.push_back(std::move(p));
+}
+
+size_t Lowering::emit(Handler run, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands, const void* data) {
+  Pending p;
+  p.instr.run = run;
+  p.instr.op = &op;
+  p.instr.data = data;
+  p.instr.num_results = static_cast<uint16_t>(results.size());
+  p.instr.num_operands = static_cast<uint16_t>(operands.size());
+  p.slots = std::move(results);
+  p.slots.insert(p.slots.end(), operands.begin(), operands.end());
+  emit_pending(std::move(p));
+  return pending_.size() - 1;
+}
+
+size_t Lowering::emit(Handler run, const ir::Op& op, const void* data) {
+  std::vector<Slot> results, operands;
+  for (const ir::Use& u : op.operand_uses) operands.push_back(slot(u.value));
+  for (ir::Value& v : op.results) results.push_back(slot(&v));
+  return emit(run, op, std::move(results), std::move(operands), data);
+}
+
+int Lowering::operand_index(const ir::Op& op, uint32_t group) {
+  auto g = op.group(group);
+  return g.empty() ? -1 : static_cast<int>(g.data() - op.operand_uses.data());
+}
+
+Label Lowering::new_label() {
+  labels_.push_back(-1);
+  return {static_cast<uint32_t>(labels_.size() - 1)};
+}
+
+void Lowering::bind(Label label) { labels_[label.id] = static_cast<int64_t>(pending_.size()); }
+
+size_t Lowering::emit_branch(Handler run, Label target, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
+                             const void* data) {
+  size_t at = emit(run, op, std::move(results), std::move(operands), data);
+  pending_[at].target = target.id;
+  return at;
+}
+
+Label Lowering::block_label(const ir::Block* block) {
+  auto [it, is_new] = scopes_.back().blocks.try_emplace(block, Label{0});
+  if (is_new) it->second = new_label();
+  return it->second;
+}
+
+Slot Lowering::begin_loop() {
+  Slot counter = new_slot(i64_type());
+  code_.loops.push_back({loop_, counter});
+  loop_ = static_cast<uint32_t>(code_.loops.size());
+  return counter;
+}
+
+const ir::Op* Lowering::lower_block(const ir::Block& block) {
+  auto is_terminator = [](const ir::Op& op) {
+    return !op.successors.empty() || kRows[static_cast<size_t>(op.kind)].structure;
+  };
+  for (const ir::Op* op = block.first; op; op = op->next) {
+    if (op == block.last && is_terminator(*op)) return op;
+    lower_op(*op);
+  }
+  // scf.yield without values may be left out of the text.
+  const ir::Op& parent = *block.region->parent;
+  auto* end = make<ir::Op>();
+  end->kind = ir::OpKind::kYield;
+  end->name = "scf.yield";
+  end->loc = parent.loc;
+  end->text = parent.text;
+  return end;
+}
+
+void Lowering::lower_region(const ir::Region& region, const std::function<void(const ir::Op&)>& on_exit) {
+  for (const ir::Block* b = region.first; b; b = b->next) {
+    bind(block_label(b));
+    const ir::Op* last = lower_block(*b);
+    if (last->successors.empty())
+      on_exit(*last);
+    else
+      lower_op(*last);
+  }
+}
+
+Label Lowering::out_of_line(std::function<void()> body) {
+  Label label = new_label();
+  later_.emplace_back(label, std::move(body));
+  return label;
+}
+
+namespace {
+const Instr* run_finish(Task& t, const Instr&) { return t.finish(); }
+}  // namespace
+
+void Lowering::emit_finish(const ir::Op& op) {
+  size_t at = emit(run_finish, op, {}, {});
+  pending_[at].falls_through = false;
+}
+
+Lowering::VectorRegion Lowering::vector_region(const ir::Region& region, int64_t n) {
+  VectorRegion out;
+  // Emitted apart and moved to the end of the code: nothing falls into it.
+  int64_t outer_lanes = lanes_;
+  bool outer_hoisting = hoisting_;
+  uint32_t outer_loop = loop_;
+  lanes_ = n;
+  hoisting_ = false;
+  loop_ = 0;
+  Scope& scope = scopes_.emplace_back();
+  scope.region = &region;
+  scope.captures = &out.captures;
+  Label over = new_label();
+  const ir::Op& op = *region.parent;
+  jump(over, op);
+  out.entry = new_label();
+  bind(out.entry);
+  for (ir::Value& v : region.first->args) out.args.push_back(slot(&v));
+  lower_region(region, [&](const ir::Op& last) {
+    std::vector<Slot> values;
+    for (const ir::Use& u : last.operand_uses) values.push_back(slot(u.value));
+    if (out.results.empty())
+      for (Slot v : values) out.results.push_back(new_slot(type_of(v)));
+    move(out.results, values, last);
+    size_t at = emit(run_finish, last, {}, out.results);
+    pending_[at].falls_through = false;
+  });
+  bind(over);
+  scopes_.pop_back();
+  lanes_ = outer_lanes;
+  hoisting_ = outer_hoisting;
+  loop_ = outer_loop;
+  out_of_line_.push_back({out.entry, out.args});
+  return out;
+}
+
+const Instr* const* Lowering::instruction_at(Label label) {
+  label_addresses_.emplace_back(label, nullptr);
+  return &label_addresses_.back().second;
+}
+
+int64_t Lowering::reserve_shared(int64_t bytes, int64_t alignment) {
+  int64_t at = (code_.shared_bytes + alignment - 1) / alignment * alignment;
+  code_.shared_bytes = at + bytes;
+  return at;
+}
+
+void Lowering::error(const ir::Op& op, std::string message, std::vector<std::string> notes) {
+  failed_ = true;
+  base::Diagnostic d = diagnostic_at(op, *code_.module, std::move(message));
+  d.notes = std::move(notes);
+  sink_.add(std::move(d));
+}
+
+bool Lowering::can_hoist(const ir::Op& op) {
+  if (!hoistable(op.kind) || lanes_ > 0 || !op.regions.empty()) return false;
+  for (const ir::Use& u : op.operand_uses)
+    if (!kept_[slot(u.value)]) return false;
+  return true;
+}
+
+void Lowering::lower_op(const ir::Op& op) {
+  const Row& row = kRows[static_cast<size_t>(op.kind)];
+  if (op.kind == ir::OpKind::kUnknown)
+    return error(op, "unknown op '" + std::string(op.name) + "': the tile engine cannot run it",
+                 {"`triton-runner ops` lists what it runs"});
+  hoisting_ = can_hoist(op);
+  if (row.lower)
+    row.lower(*this, op);
+  else if (row.elementwise)
+    lower_elementwise(*this, op, *row.elementwise);
+  else if (!row.structure)
+    error(op, "'" + std::string(op.name) + "' is not supported by the tile engine",
+          {"`triton-runner ops` lists what it runs"});
+  else
+    error(op, "'" + std::string(op.name) + "' cannot stand here");
+  hoisting_ = false;
+}
+
+bool Lowering::lower_kernel(const ir::Op& func) {
+  const ir::Region& body = *func.region(0);
+  for (ir::Value& v : body.first->args) {
+    Slot s = slot(&v);
+    kept_[s] = 1;
+    code_.params.push_back(s);
+  }
+  lower_region(body, [&](const ir::Op& last) { emit_finish(last); });
+  while (!later_.empty()) {
+    auto [label, emit_body] = std::move(later_.front());
+    later_.pop_front();
+    out_of_line_.push_back({label, {}});
+    bind(label);
+    loop_ = 0;
+    emit_body();
+  }
+  if (failed_) return false;
+  finish_code(*this);
+  return true;
+}
+
+void Lowering::inline_call(const ir::Op& call, const ir::Op& func) {
+  if (std::find(calls_.begin(), calls_.end(), &func) != calls_.end())
+    return error(call, "the call is recursive, which Triton does not have");
+  if (pending_.size() > 4'000'000) return error(call, "the calls of this kernel expand to more than 4 million instructions");
+  const ir::Region& body = *func.region(0);
+  std::vector<Slot> args, results, params;
+  for (const ir::Use& u : call.operand_uses) args.push_back(slot(u.value));
+  for (ir::Value& v : call.results) results.push_back(slot(&v));
+  if (args.size() != body.first->args.size()) return error(call, "the call's operands do not match the function's arguments");
+  calls_.push_back(&func);
+  Scope& scope = scopes_.emplace_back();
+  scope.region = &body;
+  for (ir::Value& v : body.first->args) params.push_back(slot(&v));
+  move(params, args, call);
+  Label end = new_label();
+  lower_region(body, [&](const ir::Op& last) {
+    std::vector<Slot> values;
+    for (const ir::Use& u : last.operand_uses) values.push_back(slot(u.value));
+    move(results, values, last);
+    jump(end, last);
+  });
+  bind(end);
+  scopes_.pop_back();
+  calls_.pop_back();
+}
+
+}  // namespace triton_runner::tile

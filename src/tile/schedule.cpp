@@ -1,0 +1,237 @@
+// Each worker takes programs from a shared counter and runs one at a time to its end. A program that spins (waits for
+// another one) is set aside: its worker first goes round those it has, and starts a new program only when none of them
+// gets on. So kernels that wait for each other finish on one thread, and memory stays at one program a worker otherwise.
+#include "schedule.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include <triton_runner/exec/pool.h>
+
+#include "location.h"
+#include "tensor_desc.h"
+
+namespace triton_runner::tile {
+namespace {
+
+constexpr int kPatience = 64;          // rounds of spinning before another program is started
+constexpr double kLivelockSeconds = 5; // nothing but spinning, no program ended, no memory written: nobody will get on
+
+enum class Step { kFinished, kSpinning, kStopped };
+
+class GridWorker {
+ public:
+  GridWorker(Launch& launch, int index) : launch_(launch), code_(*launch.code), worker_(*launch.memory) {
+    worker_.launch = &launch;
+    worker_.index = index;
+    thread_local BufferPool pool;
+    worker_.pool = &pool;
+  }
+
+  ~GridWorker() {
+    set_idle(true);  // for good
+    for (auto& p : idle_) destroy(*p);
+    for (auto& p : active_) destroy(*p);
+  }
+
+  void run() {
+    int rounds = 0;
+    while (!launch_.stop.load(std::memory_order_relaxed)) {
+      if (active_.empty() || (rounds >= kPatience && more())) {
+        rounds = 0;
+        if (!start()) {
+          if (active_.empty()) return;
+          continue;
+        }
+        if (!advance(active_.size() - 1)) return;
+        continue;
+      }
+      for (size_t i = 0; i < active_.size() && rounds >= 0;) {
+        size_t before = active_.size();
+        if (!advance(i)) return;
+        if (active_.size() < before)
+          rounds = 0;
+        else
+          ++i;
+      }
+      if (++rounds <= kPatience || more())
+        set_idle(false);
+      else if (idle_round())
+        return;
+    }
+  }
+
+ private:
+  bool more() const { return launch_.next_program.load(std::memory_order_relaxed) < launch_.num_programs; }
+
+  // The next program of the grid, ready to run; false if there is none.
+  bool start() {
+    int64_t linear = launch_.next_program.fetch_add(1, std::memory_order_relaxed);
+    if (linear >= launch_.num_programs) return false;
+    std::unique_ptr<Program> p;
+    if (idle_.empty()) {
+      p = make_program();
+    } else {
+      p = std::move(idle_.back());
+      idle_.pop_back();
+    }
+    const auto& grid = launch_.options->grid;
+    p->linear = linear;
+    p->id = {linear % grid[0], linear / grid[0] % grid[1], linear / (grid[0] * grid[1])};
+    p->tasks.resize(1);
+    p->tasks[0].pc = code_.entry;
+    p->tasks[0].outcome = Outcome::kRunning;
+    if (p->state) p->state->begin(*p);
+    active_.push_back(std::move(p));
+    return true;
+  }
+
+  std::unique_ptr<Program> make_program() {
+    auto p = std::make_unique<Program>();
+    p->worker = &worker_;
+    p->values.resize(code_.types.size());
+    if (code_.shared_bytes > 0) p->shared = worker_.pool->allocate(code_.shared_bytes);
+    Task& t = p->tasks.emplace_back();
+    t.values = p->values.data();
+    t.code = &code_;
+    t.program = p.get();
+    t.worker = &worker_;
+    for (size_t i = 0; i < code_.params.size(); ++i) set_param(t, code_.params[i], launch_.args[i]);
+    t.pc = code_.prologue;
+    run_task(t);
+    return p;
+  }
+
+  static void set_param(Task& t, Slot slot, const exec::Argument& a) {
+    const TileType& ty = t.type(slot);
+    switch (a.kind) {
+      case exec::ParamKind::kPointer: t.set_uniform(slot, static_cast<int64_t>(a.bits)); break;
+      case exec::ParamKind::kInteger:
+        t.set_uniform(slot, ty.element == num::Type::kI1 ? (a.bits & 1) : num::sign_extend(a.bits, ty.element));
+        break;
+      case exec::ParamKind::kFloat:
+        t.set_uniform(slot, static_cast<int64_t>(num::from_double(std::bit_cast<double>(a.bits), ty.element)));
+        break;
+      case exec::ParamKind::kTensorDesc: set_tensor_desc(t, slot, *a.descriptor); break;
+    }
+  }
+
+  void destroy(Program& p) {
+    for (Value& v : p.values)
+      if (v.buffer) worker_.pool->release(v.buffer);
+    if (p.shared) worker_.pool->release(p.shared);
+  }
+
+  // Runs active_[i] until it ends or spins. False: the launch is over.
+  bool advance(size_t i) {
+    Program& p = *active_[i];
+    switch (step(p)) {
+      case Step::kFinished:
+        for (Slot s : code_.owning) {
+          Value& v = p.values[s];
+          if (v.buffer) p.tasks[0].drop(v);
+          v.form = Form::kNone;
+        }
+        launch_.made_progress();
+        idle_.push_back(std::move(active_[i]));
+        active_.erase(active_.begin() + static_cast<ptrdiff_t>(i));
+        return true;
+      case Step::kSpinning: return true;
+      case Step::kStopped: return false;
+    }
+    return false;
+  }
+
+  Step step(Program& p) {
+    if (p.tasks.size() == 1) {
+      Task& t = p.tasks[0];
+      run_task(t);
+      if (t.outcome == Outcome::kFinished) return Step::kFinished;
+      if (t.outcome == Outcome::kYielded) return poll(t);
+      if (t.outcome == Outcome::kTrapped) return Step::kStopped;
+    }
+    return step_tasks(p);
+  }
+
+  // Several tasks of one program: all get a turn; blocked ones look again after others ran.
+  Step step_tasks(Program& p) {
+    for (;;) {
+      bool all_done = true, any_yield = false, any_progress = false;
+      for (size_t i = 0; i < p.tasks.size(); ++i) {
+        Task& t = p.tasks[i];
+        if (t.outcome == Outcome::kFinished) continue;
+        const Instr* before = t.outcome == Outcome::kBlocked ? t.pc : nullptr;
+        run_task(t);
+        if (t.outcome == Outcome::kTrapped) return Step::kStopped;
+        any_yield |= t.outcome == Outcome::kYielded;
+        any_progress |= t.outcome != Outcome::kBlocked || t.pc != before;
+        all_done &= t.outcome == Outcome::kFinished;
+      }
+      if (all_done) return Step::kFinished;
+      if (launch_.stop.load(std::memory_order_relaxed)) return Step::kStopped;
+      if (any_yield) return poll(p.tasks[0]);
+      if (!any_progress) return deadlock(p);
+    }
+  }
+
+  Step poll(Task& t) {
+    if (!t.should_stop()) return Step::kSpinning;
+    t.stopped(*t.pc);
+    return Step::kStopped;
+  }
+
+  Step deadlock(Program& p) {
+    std::vector<std::string> where;
+    const Instr* first = nullptr;
+    Task* task = nullptr;
+    for (Task& t : p.tasks) {
+      if (t.outcome != Outcome::kBlocked || !t.pc->op) continue;
+      if (!first) first = t.pc, task = &t;
+      where.push_back(std::string(t.pc->op->name) + " waits at " + location_of(*t.pc->op, *code_.module).str());
+    }
+    task->trap(*first, exec::TrapKind::kDeadlock, "every task of the program waits, and none can wake another");
+    std::lock_guard lock(launch_.mutex);
+    if (launch_.trap && launch_.trap_program == p.linear) launch_.trap->notes = std::move(where);
+    return Step::kStopped;
+  }
+
+  void set_idle(bool idle) {
+    if (idle == idle_here_) return;
+    idle_here_ = idle;
+    launch_.idle_workers.fetch_add(idle ? 1 : -1, std::memory_order_relaxed);
+  }
+
+  // Everything here only spins and there is nothing to start: let other threads run, and notice when all do only this.
+  bool idle_round() {
+    sched_yield();
+    set_idle(true);
+    launch_.watched.store(true, std::memory_order_relaxed);
+    uint64_t progress = launch_.progress.load(std::memory_order_relaxed);
+    double now = steady_seconds();
+    bool busy_elsewhere = launch_.idle_workers.load(std::memory_order_relaxed) < launch_.workers;
+    if (busy_elsewhere || progress != seen_progress_ || quiet_since_ == 0) seen_progress_ = progress, quiet_since_ = now;
+    if (now - quiet_since_ < kLivelockSeconds) return false;
+    Task& t = active_.front()->tasks.front();
+    t.trap(*t.pc, exec::TrapKind::kDeadlock, "the programs that are left wait for each other, and none has changed memory for " +
+                                                 seconds_text(kLivelockSeconds));
+    return true;
+  }
+
+  Launch& launch_;
+  const Code& code_;
+  Worker worker_;
+  std::vector<std::unique_ptr<Program>> active_, idle_;
+  uint64_t seen_progress_ = 0;
+  double quiet_since_ = 0;
+  bool idle_here_ = false;
+};
+
+}  // namespace
+
+void run_grid(Launch& launch, int workers) {
+  launch.workers = workers;
+  exec::run_workers(workers, [&](int index) { GridWorker(launch, index).run(); });
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,322 @@
+// Values of a running task: materialising lazy forms, taking over dying buffers, traps, and the interpreter loop.
+#include "task.h"
+
+#include <chrono>
+#include <cstring>
+#include <new>
+
+#include <triton_runner/num/kernels.h>
+
+#include "location.h"
+
+namespace triton_runner::tile {
+
+BufferPool::~BufferPool() { trim(); }
+
+void BufferPool::trim() {
+  for (Buffer*& head : free_)
+    while (Buffer* b = head) {
+      head = b->next;
+      ::operator delete(b, std::align_val_t{64});
+    }
+}
+
+Buffer* BufferPool::allocate_new(uint32_t size_class) {
+  void* p = ::operator new(sizeof(Buffer) + (size_t{1} << size_class), std::align_val_t{64});
+  return new (p) Buffer{1, size_class, nullptr};
+}
+
+namespace {
+
+template <class T>
+void fill_affine_row(T* out, int64_t base, int64_t stride, int64_t n) {
+  T v = static_cast<T>(base), s = static_cast<T>(stride);
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(v + s * static_cast<T>(i));
+}
+
+void fill_affine(void* out, const Value& v, const TileType& type) {
+  int last = type.rank - 1;
+  int64_t inner = type.shape[last], rows = type.n / inner;
+  int64_t index[kLazyRank] = {};
+  auto* p = static_cast<std::byte*>(out);
+  int64_t base = v.base;
+  for (int64_t r = 0; r < rows; ++r) {
+    switch (type.size) {
+      case 1: fill_affine_row(reinterpret_cast<uint8_t*>(p), base, v.stride[last], inner); break;
+      case 2: fill_affine_row(reinterpret_cast<uint16_t*>(p), base, v.stride[last], inner); break;
+      case 4: fill_affine_row(reinterpret_cast<uint32_t*>(p), base, v.stride[last], inner); break;
+      default: fill_affine_row(reinterpret_cast<uint64_t*>(p), base, v.stride[last], inner); break;
+    }
+    p += inner * type.size;
+    for (int d = last - 1; d >= 0; --d) {
+      base += v.stride[d];
+      if (++index[d] < type.shape[d]) break;
+      base -= v.stride[d] * type.shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+const void* Task::materialize(Slot s) {
+  Value& v = values[s];
+  const TileType& ty = type(s);
+  Buffer* b = worker->pool->allocate(ty.bytes);
+  switch (v.form) {
+    case Form::kUniform: num::fill(b->data(), static_cast<uint64_t>(v.bits), ty.n, ty.size); break;
+    case Form::kAffine: fill_affine(b->data(), v, ty); break;
+    case Form::kBox: {
+      int64_t lo[kLazyRank], hi[kLazyRank];
+      for (int d = 0; d < ty.rank; ++d) lo[d] = v.box.lo[d], hi[d] = v.box.hi[d];
+      num::mask_box(reinterpret_cast<uint8_t*>(b->data()), ty.shape.data(), lo, hi, ty.rank);
+      break;
+    }
+    case Form::kView:
+      num::copy_view(b->data(), v.buffer->data() + v.base * ty.size, ty.shape.data(), v.stride, ty.rank, ty.size);
+      drop(v);
+      v.form = Form::kDense;
+      break;
+    case Form::kNone:
+    case Form::kDense:
+    case Form::kObject: std::memset(b->data(), 0, ty.bytes); break;  // never read by verified code
+  }
+  v.buffer = b;
+  return b->data();
+}
+
+void Task::set_uniform_from(Slot s, const void* element) {
+  const TileType& ty = type(s);
+  int64_t bits;
+  switch (ty.element) {
+    case num::Type::kI1: bits = *static_cast<const uint8_t*>(element) != 0; break;
+    case num::Type::kI8: bits = *static_cast<const int8_t*>(element); break;
+    case num::Type::kI16: {
+      int16_t x;
+      std::memcpy(&x, element, 2);
+      bits = x;
+      break;
+    }
+    case num::Type::kI32: {
+      int32_t x;
+      std::memcpy(&x, element, 4);
+      bits = x;
+      break;
+    }
+    default: bits = static_cast<int64_t>(num::load_bits(element, ty.element)); break;
+  }
+  set_uniform(s, bits);
+}
+
+void* Task::new_dense(Slot s) {
+  Value& v = set_form(s, Form::kDense);
+  v.buffer = nullptr;
+  v.buffer = worker->pool->allocate(type(s).bytes);
+  return v.buffer->data();
+}
+
+void* Task::output(const Instr& in, uint32_t r) {
+  Slot s = in.result(r);
+  const TileType& ty = type(s);
+  if (in.kills) {
+    for (uint32_t i = 0; i < in.num_operands; ++i) {
+      if (!in.kills_operand(i)) continue;
+      Slot o = in.operand(i);
+      Value& v = values[o];
+      if (v.form != Form::kDense || v.buffer->refs != 1 || o == s) continue;
+      const TileType& from = type(o);
+      if (from.n != ty.n || from.size != ty.size) continue;
+      Buffer* b = v.buffer;
+      v.form = Form::kNone;
+      v.buffer = nullptr;
+      adopt(s, b);
+      return b->data();
+    }
+  }
+  return new_dense(s);
+}
+
+void* Task::new_object_bytes(Slot s, size_t bytes) {
+  Value& v = set_form(s, Form::kObject);
+  v.buffer = worker->pool->allocate(bytes);
+  return v.buffer->data();
+}
+
+void Task::copy(Slot to, Slot from) {
+  if (to == from) return;
+  const Value& f = values[from];
+  if (f.buffer) ++f.buffer->refs;
+  if (values[to].buffer) drop(values[to]);
+  values[to] = f;
+}
+
+void Task::move(Slot to, Slot from) {
+  if (to == from) return;
+  if (values[to].buffer) drop(values[to]);
+  values[to] = values[from];
+  values[from].form = Form::kNone;
+  values[from].buffer = nullptr;
+}
+
+void Task::drop(Value& v) {
+  worker->pool->release(v.buffer);
+  v.buffer = nullptr;
+}
+
+const Instr* Task::trap(const Instr& in, exec::TrapKind kind, std::string message, std::vector<int64_t> element) {
+  exec::Trap trap;
+  trap.kind = kind;
+  trap.kernel = code->kernel;
+  if (in.op) {
+    trap.op = std::string(in.op->name);
+    trap.location = location_of(*in.op, *code->module);
+  }
+  trap.message = std::move(message);
+  trap.program = program->id;
+  trap.element = std::move(element);
+  Launch& l = *worker->launch;
+  std::lock_guard lock(l.mutex);
+  if (!l.trap || program->linear < l.trap_program) {
+    l.trap = std::move(trap);
+    l.trap_program = program->linear;
+  }
+  l.stop.store(true, std::memory_order_relaxed);
+  return stop(Outcome::kTrapped, &in);
+}
+
+const Instr* Task::trap_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
+                               const TileType& shape) {
+  std::vector<int64_t> element;
+  if (index >= 0 && shape.rank > 0) {
+    element.resize(shape.rank);
+    for (int d = shape.rank - 1; d >= 0; --d) element[d] = index % shape.shape[d], index /= shape.shape[d];
+  }
+  const exec::Memory& memory = *worker->launch->memory;
+  std::string nearest = memory.describe(address, bytes);
+  char hex[32];
+  snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(address));
+  std::string what = std::string(write ? "writing " : "reading ") + std::to_string(bytes) +
+                     (bytes == 1 ? " byte" : " bytes") + " at " + hex;
+  const exec::Allocation* found = memory.find(address, bytes);
+  bool misaligned = bytes && address % bytes != 0 && found;
+  if (misaligned)
+    what += ", which is not a multiple of " + std::to_string(bytes) + ", " + nearest;
+  else if (found)
+    what += ", " + nearest + ", which may not be written";
+  else if (address < 4096)
+    what += ": a null pointer";
+  else if (!nearest.empty())
+    what += ", " + nearest;
+  else
+    what += ": no argument of this launch owns memory";
+  trap(in, misaligned ? exec::TrapKind::kMisaligned : exec::TrapKind::kOutOfBounds, what, std::move(element));
+  Launch& l = *worker->launch;
+  std::lock_guard lock(l.mutex);
+  if (l.trap_program == program->linear && l.trap) {
+    l.trap->address = address;
+    l.trap->access_bytes = bytes;
+    l.trap->nearest = nearest;
+  }
+  return nullptr;
+}
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+bool Task::should_stop() {
+  Launch& l = *worker->launch;
+  if (l.stop.load(std::memory_order_relaxed)) return true;
+  if (l.options->stop && l.options->stop->stop_requested()) return true;
+  return l.deadline != 0 && (++polls & 31) == 0 && steady_seconds() > l.deadline;
+}
+
+const Instr* Task::stopped(const Instr& in) {
+  Launch& l = *worker->launch;
+  if (!l.stop.load(std::memory_order_relaxed)) {
+    if (l.options->stop && l.options->stop->stop_requested())
+      return trap(in, exec::TrapKind::kInterrupted, "the launch was interrupted");
+    return trap(in, exec::TrapKind::kTimeout,
+                "the kernel ran longer than " + seconds_text(l.options->timeout_seconds) +
+                    " (TRITON_RUNNER_TIMEOUT or timeout=)");
+  }
+  return stop(Outcome::kTrapped, &in);
+}
+
+namespace {
+
+void release_killed(Task& t, const Instr& in) {
+  for (uint64_t k = in.kills; k; k &= k - 1) {
+    Value& v = t.values[in.operand(std::countr_zero(k))];
+    if (v.buffer) t.drop(v);
+    v.form = Form::kNone;
+  }
+}
+
+void observe(Task& t, const Instr& in) {
+  Launch& l = *t.worker->launch;
+  uint8_t wanted = l.observed[&in - t.code->instrs.data()];
+  if (!wanted) return;
+  std::vector<int64_t> iterations;
+  for (uint32_t loop = in.loop; loop; loop = t.code->loops[loop - 1].parent)
+    iterations.insert(iterations.begin(), t.values[t.code->loops[loop - 1].counter].bits);
+  for (uint32_t r = 0; r < in.num_results && r < in.op->results.size() && r < 8; ++r) {
+    if (!(wanted >> r & 1)) continue;
+    Slot s = in.result(r);
+    if (t.values[s].form == Form::kObject || t.values[s].form == Form::kNone) continue;
+    const TileType& ty = t.type(s);
+    exec::ValueEvent e{in.op, in.op->name, in.op->results[r].name, r, ty.element, ty.shape, t.dense(s), t.program->id, iterations};
+    l.options->observer->on_value(e);
+  }
+}
+
+template <bool kObserved>
+void run(Task& t) {
+  const Instr* pc = t.pc;
+  t.outcome = Outcome::kRunning;
+  while (pc) {
+    const Instr* in = pc;
+    pc = in->run(t, *in);
+    if (kObserved && (pc || t.outcome == Outcome::kFinished)) observe(t, *in);
+    if (in->kills && pc) release_killed(t, *in);
+  }
+}
+
+}  // namespace
+
+void run_task(Task& t) {
+  try {
+    if (t.worker->launch->observed.empty())
+      run<false>(t);
+    else
+      run<true>(t);
+  } catch (const std::bad_alloc&) {
+    Instr none{};
+    t.trap(none, exec::TrapKind::kInvalid, "out of memory: a tile could not be allocated");
+  }
+}
+
+bool Task::call(const Instr* entry) {
+  const Instr* saved = pc;
+  pc = entry;
+  if (worker->launch->observed.empty())
+    run<false>(*this);
+  else
+    run<true>(*this);
+  bool ok = outcome == Outcome::kFinished;
+  if (ok) pc = saved, outcome = Outcome::kRunning;
+  return ok;
+}
+
+Task& Program::spawn(const Instr* entry) {
+  Task& first = tasks.front();
+  Task& t = tasks.emplace_back();
+  t.values = first.values;
+  t.code = first.code;
+  t.program = this;
+  t.worker = worker;
+  t.pc = entry;
+  return t;
+}
+
+}  // namespace triton_runner::tile
