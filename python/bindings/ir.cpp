@@ -41,10 +41,10 @@ nb::object wrap(const ModulePtr& module, T* node) {
   return nb::cast(Handle<T>{module, node});
 }
 
-template <class H, class T>
-std::vector<H> list(const ModulePtr& module, std::span<T* const> nodes) {
+template <class H, class Nodes>
+std::vector<H> list(const ModulePtr& module, const Nodes& nodes) {
   std::vector<H> out;
-  for (T* node : nodes) out.push_back({module, node});
+  for (auto* node : nodes) out.push_back({module, node});
   return out;
 }
 
@@ -220,7 +220,7 @@ void init_ir(nb::module_& parent) {
       })
       .def_prop_ro("parent", [](const PyBlock& b) { return wrap(b.module, enclosing(b.node)); }, "the op whose region holds it")
       .def("append", [](const PyBlock& b, std::string_view text) {
-        return list<PyOp>(b.module, std::span<ir::Op* const>(unwrap(ir::insert(*b.module, b.node, nullptr, text))));
+        return list<PyOp>(b.module, unwrap(ir::insert(*b.module, b.node, nullptr, text)));
       }, nb::arg("text"), "puts ops, given as text, at the end; returns them")
       .def("__repr__", [](const PyBlock& b) {
         size_t n = 0;
@@ -273,7 +273,7 @@ void init_ir(nb::module_& parent) {
       .def("walk", [](const PyOp& o) {
         std::vector<ir::Op*> all;
         walk(o.node, all);
-        return list<PyOp>(o.module, std::span<ir::Op* const>(all));
+        return list<PyOp>(o.module, all);
       }, "itself and every op inside, in the order of the text")
       .def("set_attr", [](const PyOp& o, std::string_view name, std::string_view text) {
         ir::set_attr(*o.module, o.node, name, unwrap(ir::parse_attr(*o.module, text)));
@@ -282,7 +282,7 @@ void init_ir(nb::module_& parent) {
       .def("set_operand", [](const PyOp& o, uint32_t i, const PyValue& v) { unwrap(ir::replace_operand(*o.module, o.node, i, v.node)); }, nb::arg("index"), nb::arg("value"))
       .def("insert_before", [](const PyOp& o, std::string_view text) {
         if (!o.node->block) raise(base::failure("nothing can stand before the module"));
-        return list<PyOp>(o.module, std::span<ir::Op* const>(unwrap(ir::insert(*o.module, o.node->block, o.node, text))));
+        return list<PyOp>(o.module, unwrap(ir::insert(*o.module, o.node->block, o.node, text)));
       }, nb::arg("text"), "puts ops, given as text, before this one; returns them")
       .def("erase", [](const PyOp& o) { unwrap(ir::erase(*o.module, o.node)); }, "its results must have no uses")
       .def("__str__", [](const PyOp& o) { return ir::text_of(*o.module, *o.node); })
@@ -292,8 +292,8 @@ void init_ir(nb::module_& parent) {
       .def_prop_ro("op", [](const ModulePtr& self) { return wrap(self, self->op()); })
       .def_prop_ro("filename", [](const ModulePtr& self) { return std::string(self->filename()); })
       .def_prop_ro("source", [](const ModulePtr& self) { return std::string(self->source()); })
-      .def_prop_ro("functions", [](const ModulePtr& self) { return list<PyOp>(self, std::span<ir::Op* const>(self->functions())); })
-      .def_prop_ro("kernels", [](const ModulePtr& self) { return list<PyOp>(self, std::span<ir::Op* const>(self->kernels())); }, "the public functions")
+      .def_prop_ro("functions", [](const ModulePtr& self) { return list<PyOp>(self, self->functions()); })
+      .def_prop_ro("kernels", [](const ModulePtr& self) { return list<PyOp>(self, self->kernels()); }, "the public functions")
       .def_prop_ro("attrs", [](const ModulePtr& self) {
         nb::dict out;
         for (const ir::NamedAttr& e : self->op()->attrs) out[nb::cast(std::string(e.name))] = wrap(self, e.value);
@@ -303,7 +303,7 @@ void init_ir(nb::module_& parent) {
       .def("walk", [](const ModulePtr& self) {
         std::vector<ir::Op*> all;
         walk(self->op(), all);
-        return list<PyOp>(self, std::span<ir::Op* const>(all));
+        return list<PyOp>(self, all);
       })
       .def("verify", [](const ModulePtr& self) {
         base::Diagnostics sink;
