@@ -71,6 +71,7 @@ Scanned scan_amdgcn(std::string_view text, const std::string& filename) {
   for (Description& k : found) {
     if (gfx != std::string::npos) k.target = "hip:" + target.substr(gfx, target.find(':', gfx) - gfx);
     k.num_ctas = 1;
+    if (k.max_threads) take_bound(k, *k.max_threads, ".max_flat_workgroup_size");
     std::erase_if(k.params, [](const Param& p) { return p.type == "hidden"; });
   }
   return found;

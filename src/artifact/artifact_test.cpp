@@ -132,7 +132,7 @@ std::string make_cubin(uint8_t abi, uint32_t flags, bool required = true) {
   };
   symbol(1, 0x10);
   symbol(5, 0);
-  std::string info = attribute(0x2f, {1, 40}) + attribute(0x12, {1, 8});
+  std::string info = attribute(0x2f, {1, 40}) + attribute(0x11, {1, 8});
   std::string kernel_info = std::string("\x03\x1b\xff\x00", 4) + attribute(0x17, {0, 1u | 8u << 16, 4u << 18 | 0x1f000}) +
                             attribute(0x17, {0, 0, 8u << 18 | 0x1f400}) + attribute(required ? 0x10 : 0x05, {128, 1, 1});
   return make_elf(190, abi, flags,
@@ -262,6 +262,7 @@ TEST(cubin_outline) {
     CHECK_EQ(d.params[1].bytes, 4);
     CHECK_EQ(*d.num_warps, 4);
     CHECK_EQ(*d.n_regs, 40);
+    CHECK_EQ(*d.n_spills, 2);
     CHECK_EQ(*d.static_shared, 16);
     CHECK(!d.num_ctas);
     CHECK(!d.shared);
@@ -286,6 +287,8 @@ TEST(hsaco_outline) {
   CHECK_EQ(*d.threads_per_warp, 64);
   CHECK_EQ(*d.max_threads, 256);
   CHECK_EQ(*d.vgprs, 12);
+  CHECK_EQ(*d.num_warps, 4);
+  CHECK(has(d.warnings.at(0), "upper bound"));
   CHECK(has(refused(make_cubin(8, 0x5a00), "hsaco"), "the level cubin reads it"));
 }
 

@@ -12,7 +12,7 @@ namespace triton_runner::artifact {
 namespace {
 
 enum Attribute : uint8_t {
-  kMaxThreads = 0x05, kRequiredThreads = 0x10, kParameter = 0x17, kRegisters = 0x2f, kMinStack = 0x12, kCtasPerCluster = 0x3d,
+  kMaxThreads = 0x05, kRequiredThreads = 0x10, kParameter = 0x17, kRegisters = 0x2f, kFrameBytes = 0x11, kCtasPerCluster = 0x3d,
 };
 
 // Calls visit(attribute, payload) for each entry; false if the section is cut off.
@@ -51,7 +51,7 @@ Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
   // The architecture moved within the flags when the ABI went from 7 to 8 (CUDA 13).
   uint32_t sm = elf->abi_version >= 8 ? elf->flags >> 8 & 0xff : elf->flags & 0xff;
 
-  std::map<uint32_t, int> registers, stack;   // by symbol
+  std::map<uint32_t, int> registers, frame;   // by symbol
   if (const Section* info = elf->section(".nv.info")) {
     bool whole = each_attribute(info->content, [&](uint8_t attribute, std::string_view payload) {
       Bytes in(payload);
@@ -59,7 +59,7 @@ Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
       int value = static_cast<int>(in.take<uint32_t>());
       if (!in.ok()) return;
       if (attribute == kRegisters) registers[symbol] = value;
-      if (attribute == kMinStack) stack[symbol] = value;
+      if (attribute == kFrameBytes) frame[symbol] = value;
     });
     if (!whole) return bad("its .nv.info is cut off");
   }
@@ -75,6 +75,7 @@ Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
     if (sm >= 20) d.target = "cuda:" + std::to_string(sm);
     d.threads_per_warp = 32;
     if (auto it = registers.find(static_cast<uint32_t>(i)); it != registers.end()) d.n_regs = it->second;
+    if (auto it = frame.find(static_cast<uint32_t>(i)); it != frame.end()) d.n_spills = it->second / 4;
     if (const Section* shared = elf->section(".nv.shared." + d.name)) {
       // From sm_90 on the section counts the 1,024 bytes that the system reserves in every block.
       int64_t reserved = sm >= 90 ? 1024 : 0;
@@ -95,10 +96,7 @@ Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
           int threads = threads_of(payload);
           if (threads > 0) d.max_threads = threads;
           if (threads > 0 && threads % 32 == 0 && attribute == kRequiredThreads) d.num_warps = threads / 32;
-          if (threads > 0 && threads % 32 == 0 && attribute == kMaxThreads && !d.num_warps) {
-            d.num_warps = threads / 32;
-            d.warnings.push_back("num_warps = " + std::to_string(threads / 32) + " of kernel '" + d.name + "' comes from the upper bound in the cubin, where Triton 3.0 and 3.1 write the number itself");
-          }
+          if (threads > 0 && attribute == kMaxThreads) take_bound(d, threads, "MAX_THREADS");
         } else if (attribute == kCtasPerCluster) {
           if (int ctas = threads_of(payload)) d.num_ctas = ctas;
         }

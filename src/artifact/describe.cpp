@@ -128,6 +128,14 @@ void note_missing(Description& d) {
 
 }  // namespace
 
+void take_bound(Description& d, int threads, const char* where) {
+  int warp = d.threads_per_warp.value_or(0);
+  if (d.num_warps || warp == 0 || threads % warp != 0) return;
+  d.num_warps = threads / warp;
+  d.warnings.push_back("num_warps = " + std::to_string(threads / warp) + " of kernel '" + d.name + "' comes from " + where +
+                       ", an upper bound; Triton writes the number itself there");
+}
+
 base::Result<std::vector<std::string>> kernels(std::string_view bytes, std::string_view level, const std::string& filename) {
   auto found = scan(bytes, level, filename);
   if (!found) return found.error();

@@ -138,6 +138,7 @@ Scanned scan_hsaco(std::string_view bytes, const std::string& filename) {
         keep(d.n_spills, ".vgpr_spill_count");
         d.n_regs = d.vgprs;
         d.num_ctas = 1;
+        if (d.max_threads) take_bound(d, *d.max_threads, ".max_flat_workgroup_size");
         if (const Json* args = kernel.get(".args"); args && args->as_array())
           for (const Json& arg : *args->as_array()) {
             std::string kind = word(arg, ".value_kind");

@@ -186,9 +186,8 @@ class Scanner {
       d.num_ctas = 1;
     } else {
       d.threads_per_warp = 32;
-      if (d.max_threads && *d.max_threads % 32 == 0) d.num_warps = *d.max_threads / 32;
-      if (d.num_warps && required <= 0)
-        d.warnings.push_back("num_warps = " + std::to_string(*d.num_warps) + " of kernel '" + d.name + "' comes from maxntidx, an upper bound, where Triton 3.0 and 3.1 write the number itself");
+      if (required > 0 && required % 32 == 0) d.num_warps = required / 32;
+      else if (most > 0) take_bound(d, most, "maxntidx");
       bool clusters = clean_.find("cluster.ctaid") != std::string::npos || clean_.find("%cluster") != std::string::npos ||
                       clean_.find("sreg.clusterid") != std::string::npos || clean_.find("cluster.ctarank") != std::string::npos;
       if (!d.num_ctas && !clusters) d.num_ctas = 1;

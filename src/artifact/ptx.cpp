@@ -97,12 +97,9 @@ class Scanner {
       if (word == ".reqnctapercluster") d.num_ctas = product();
     }
     d.max_threads = required ? required : most;
-    if (d.max_threads && *d.max_threads % 32 == 0) {
-      d.num_warps = *d.max_threads / 32;
-      if (!required)
-        d.warnings.push_back("num_warps = " + std::to_string(*d.num_warps) + " of kernel '" + d.name + "' comes from .maxntid, an upper bound, where Triton 3.0 and 3.1 write the number itself");
-    }
     d.threads_per_warp = 32;
+    if (required && *required % 32 == 0) d.num_warps = *required / 32;
+    if (most && !required) take_bound(d, *most, ".maxntid");
     found_.push_back(std::move(d));
     return true;
   }

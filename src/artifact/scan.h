@@ -17,6 +17,9 @@ Scanned scan_amdgcn(std::string_view text, const std::string& filename);
 Scanned scan_cubin(std::string_view bytes, const std::string& filename);
 Scanned scan_hsaco(std::string_view bytes, const std::string& filename);
 
+// num_warps from an upper bound of the threads in a block, with the warning that says so; `where` names the bound.
+void take_bound(Description& d, int threads, const char* where);
+
 // An error at a byte of a text.
 base::Diagnostic text_error(std::string_view text, size_t at, const std::string& filename, std::string message);
 
