@@ -58,6 +58,8 @@ const Attr* Parser::keyword(const EnumInfo& info) {
   ws();
   const char* b = p_;
   if (info.angled && !expect("<")) return no_attr();
+  bool quoted = !info.flags && *p_ == '"';  // MLIR takes "slt" for slt
+  if (quoted) ++p_;
   int64_t number = 0;
   const char* w = p_;
   const char* e = w;
@@ -86,6 +88,10 @@ const Attr* Parser::keyword(const EnumInfo& info) {
   std::string_view text(b, static_cast<size_t>(e - b));
   p_ = e;
   if (info.angled && !expect(">")) return no_attr();
+  if (quoted) {
+    text = {w, static_cast<size_t>(e - w)};
+    if (*p_++ != '"') return --p_, expected("'\"'"), no_attr();
+  }
   uint64_t seed = kEnumSeed + reinterpret_cast<uintptr_t>(&info);
   if (const Attr** known = attr_texts_.find(text, seed)) return *known;
   std::string_view spelled = text;

@@ -309,9 +309,10 @@ void Parser::apply_rule(const Assembly& form, OpState& s) {
 bool Parser::forms(OpState& s) {
   const OpSyntax& syntax = op_syntax(s.kind);
   size_t count = syntax.forms.size();
-  if (count == 0) {
-    expected("'\"': " + std::string(s.name) + " has only the generic form");
-    return false;
+  if (count == 0) {  // the table does not describe its text: taken as it is
+    unknown(s);
+    if (!failed()) assign_groups(s);
+    return !failed();
   }
   uint8_t& preferred = preferred_[static_cast<size_t>(s.kind)];
   const char* start = p_;
@@ -329,8 +330,12 @@ bool Parser::forms(OpState& s) {
     if (!failed() && count > 1) {
       // A form that leaves something of its line unread is another's.
       const char* rest = p_;
-      while (*rest == ' ' || *rest == '\t') ++rest;
-      if (*rest == '%' || *rest == ',' || *rest == '[' || *rest == ':') expected("the end of " + std::string(s.name));
+      if (std::find(token_end(), rest, '\n') == rest) {
+        while (*rest == ' ' || *rest == '\t') ++rest;
+        bool word_follows = is_letter(*rest) && std::string_view(rest, 4) != "loc(";
+        if (word_follows || *rest == '%' || *rest == ',' || *rest == '[' || *rest == ':' || *rest == '=')
+          expected("the end of " + std::string(s.name));
+      }
     }
     if (!failed()) {
       s.form = static_cast<uint8_t>(f + 1);
@@ -408,6 +413,7 @@ void Parser::assign_groups(OpState& s) {
   }
   size_t total = 0;
   for (size_t n : sizes) total = n > count ? count + 1 : total + n;
+  if (total != count && s.skeleton) return;  // its text does not say which is which
   if (total != count)
     return fail(s.start, std::string(s.name) + " has " + std::to_string(count) + " operands, its operands are (" +
                              std::string(op_info(s.kind).operands) + ")");
@@ -484,13 +490,14 @@ Op* Parser::op() {
 Op* Parser::finish(OpState& s) {
   Op* made = m_.arena.make<Op>();
   const Location* loc = nullptr;
-  const char* end = p_;
+  const char* end = token_end();
   if (!failed()) {
     if (peek() == 'l' && std::string_view(p_, std::min<size_t>(4, static_cast<size_t>(end_ - p_))) == "loc(") {
       loc = location();
       end = p_;
     } else {
       p_ = end;
+      gap_end_ = nullptr;
     }
   }
   if (failed()) {

@@ -19,6 +19,7 @@ const char* Parser::type_end(const char* p) const {
   const char* q = p;
   if (*q == '!') ++q;
   while (is_word(*q)) ++q;
+  if (*q == ' ' && q[1] == '<' && q - p == 6 && std::memcmp(p, "tensor", 6) == 0) ++q;
   if (q > p && *q == '<') {
     const char* close = balanced(q);
     return close ? close : p;
@@ -122,7 +123,7 @@ const Type* Parser::parse_type() {
   }
   if (name == "index") return m_.index_type();
   if (name == "none") return none;
-  if (name == "tensor" && *p_ == '<') return parse_shaped(TypeKind::kTensor, "tensor");
+  if (name == "tensor" && peek() == '<') return parse_shaped(TypeKind::kTensor, name);
   if (name == "tuple" && *p_ == '<') {
     ++p_;
     std::vector<const Type*> elements;
@@ -165,7 +166,7 @@ bool Parser::dimensions(std::vector<int64_t>& shape) {
 
 // At the '<' of tensor<...> or a memdesc.
 const Type* Parser::parse_shaped(TypeKind kind, std::string_view text) {
-  const char* b = p_ - text.size();
+  const char* b = text.empty() ? p_ : text.data();
   ++p_;
   Type t{.kind = kind};
   std::vector<int64_t> shape, alloc;
@@ -189,6 +190,7 @@ const Type* Parser::parse_shaped(TypeKind kind, std::string_view text) {
     }
   }
   expect(">");
+  if (alloc == shape) alloc.clear();  // the whole of it: not a part of something larger
   t.shape = m_.arena.copy(shape.data(), shape.size());
   t.alloc_shape = m_.arena.copy(alloc.data(), alloc.size());
   t.text = text.empty() ? std::string_view() : std::string_view(b, static_cast<size_t>(p_ - b));

@@ -76,6 +76,8 @@ class Parser {
 
   // ---- text
   void ws() {
+    if (!is_space(*p_) && *p_ != '/') return;
+    const char* b = p_;
     for (;;) {
       char c = *p_;
       if (is_space(c)) {
@@ -83,10 +85,13 @@ class Parser {
       } else if (c == '/' && p_[1] == '/') {
         while (*p_ != '\n' && p_ < end_) ++p_;
       } else {
-        return;
+        break;
       }
     }
+    if (p_ != b) gap_ = b, gap_end_ = p_;
   }
+  // Past the last token, when white space after it has been skipped already.
+  const char* token_end() const { return p_ == gap_end_ ? gap_ : p_; }
   char peek() { return ws(), *p_; }
   bool eat(char c) {
     if (peek() != c) return false;
@@ -196,6 +201,8 @@ class Parser {
   const char* begin_;
   const char* p_;
   const char* end_;
+  const char* gap_ = nullptr;  // the white space skipped last
+  const char* gap_end_ = nullptr;
   std::optional<base::Diagnostic> error_;
   const char* error_at_ = nullptr;
   int depth_ = 0;
