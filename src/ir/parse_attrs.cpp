@@ -572,11 +572,27 @@ std::span<const NamedAttr> Parser::dict() {
   return made;
 }
 
+// The location that an alias stands for; nearly all are #loc and #loc12.
 Location* Parser::loc_alias(std::string_view name, const char* at) {
+  size_t number = 0;
+  bool numbered = name.size() < 11 && name.starts_with("#loc") && (name.size() == 5 || name[4 % name.size()] != '0');
+  for (size_t i = 4; numbered && i < name.size(); ++i) {
+    numbered = is_digit(name[i]);
+    number = number * 10 + static_cast<size_t>(name[i] - '0');
+  }
+  if (numbered) {
+    if (name.size() > 4) ++number;
+    if (number < numbered_locs_.size() && numbered_locs_[number]) return numbered_locs_[number];
+    if (number >= numbered_locs_.size()) numbered_locs_.resize(number + number / 2 + 16);
+    Location* made = m_.arena.make(Location{.kind = LocKind::kOpaque});  // until it is defined
+    made->alias = name;
+    loc_uses_.push_back({made, at});
+    return numbered_locs_[number] = made;
+  }
   bool fresh = false;
   Location*& slot = m_.loc_aliases.at(name, &fresh);
   if (fresh) {
-    slot = m_.arena.make(Location{.kind = LocKind::kOpaque});  // until it is defined
+    slot = m_.arena.make(Location{.kind = LocKind::kOpaque});
     slot->alias = name;
     loc_uses_.push_back({slot, at});
   }
@@ -586,21 +602,12 @@ Location* Parser::loc_alias(std::string_view name, const char* at) {
 // At `loc(`.
 const Location* Parser::location() {
   const char* b = p_ + 4;
-  if (b[0] == '#' && b[1] == 'l' && b[2] == 'o' && b[3] == 'c') {
-    // #loc or #loc12: nearly all of them.
-    const char* q = b + 4;
-    size_t number = 0;
-    while (is_digit(*q) && q < b + 12) number = number * 10 + static_cast<size_t>(*q++ - '0');
-    if (*q == ')' && (q == b + 5 || b[4] != '0')) {
-      number = q == b + 4 ? 0 : number + 1;
+  if (b[0] == '#') {
+    const char* q = b + 1;
+    while (is_suffix(*q)) ++q;
+    if (*q == ')' && q > b + 1) {
       p_ = q + 1;
-      if (number < numbered_locs_.size() && numbered_locs_[number]) return numbered_locs_[number];
-      Location* made = loc_alias({b, static_cast<size_t>(q - b)}, b);
-      if (number < size_t{1} << 20) {
-        if (number >= numbered_locs_.size()) numbered_locs_.resize(number * 2 + 16);
-        numbered_locs_[number] = made;
-      }
-      return made;
+      return loc_alias({b, static_cast<size_t>(q - b)}, b);
     }
   }
   const char* e = balanced(p_ + 3);
@@ -630,7 +637,9 @@ const Location* Parser::parse_location() {
     case '#': {
       ++p_;
       std::string_view name = suffix_id();
-      return loc_alias({at, name.size() + 1}, at);
+      const Location* to = loc_alias({at, name.size() + 1}, at);
+      if (to->kind == LocKind::kOpaque) loc_forward_ = true;
+      return to;
     }
     case '"': {
       std::string_view text = string_text();
@@ -693,7 +702,8 @@ void Parser::resolve_locations() {
     if (loc->kind == LocKind::kOpaque)
       return fail(at, "the location alias '" + std::string(loc->alias) + "' is not defined",
                   {"is the end of the text missing? Triton writes most #loc lines there"});
-  // Depth-first by hand: chains of aliases may be long.
+  // Only what refers to later aliases can go round. Depth-first by hand: chains of aliases may be long.
+  if (!loc_forward_) return;
   enum : uint8_t { kOpen = 1, kDone = 2 };
   std::unordered_map<const Location*, uint8_t> state;
   std::vector<const Location*> stack;

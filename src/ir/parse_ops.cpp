@@ -60,21 +60,21 @@ void Parser::result_types(uint8_t which, OpState& s) {
 
 void Parser::functional(uint64_t groups, OpState& s) {
   if (!expect("(")) return;
-  std::vector<size_t> order;
-  for (size_t i = s.operands_base; i < operands_.size(); ++i)
-    if (groups == 0 || (groups >> operands_[i].group & 1)) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return operands_[a].group < operands_[b].group; });
-  for (size_t k = 0; k < order.size(); ++k) {
-    if (k && !eat(',')) {
-      expected("the types of all " + std::to_string(order.size()) + " operands");
-      return;
+  // In the order of the groups, which need not be the text's.
+  size_t count = 0;
+  int last_group = -1;
+  for (size_t i = s.operands_base; i < operands_.size(); ++i) last_group = std::max<int>(last_group, operands_[i].group);
+  for (int g = 0; g <= last_group; ++g) {
+    if (groups && !(groups >> g & 1)) continue;
+    for (size_t i = s.operands_base; i < operands_.size(); ++i) {
+      if (operands_[i].group != g) continue;
+      if (count++ && !expect(",")) return;
+      ws();
+      const char* at = p_;
+      const Type* t = type();
+      if (failed()) return;
+      check_type(operands_[i], t, at);
     }
-    ws();
-    const char* at = p_;
-    const Type* t = type();
-    if (failed()) return;
-    check_type(operands_[order[k]], t, at);
   }
   if (!expect(")") || !expect("->")) return;
   if (eat('(')) {

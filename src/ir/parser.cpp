@@ -2,11 +2,12 @@
 #include "parser.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 namespace triton_runner::ir {
 
-Parser::Parser(Module::Impl& module) : m_(module) {
+Parser::Parser(Module::Impl& module) : m_(module), name_ids_(std::bit_ceil(std::clamp<size_t>(module.source.size() / 64, 64, 4096))) {
   set_text(module.source);
   for (const AliasDef& alias : module.aliases) {
     if (alias.attr) attr_aliases_.insert(alias.name, alias.attr);
@@ -65,7 +66,7 @@ void Parser::expected(std::string_view what, std::vector<std::string> notes) {
 
 bool Parser::next_is(std::string_view literal) {
   ws();
-  if (static_cast<size_t>(end_ - p_) < literal.size() || std::memcmp(p_, literal.data(), literal.size()) != 0) return false;
+  if (*p_ != literal[0] || static_cast<size_t>(end_ - p_) < literal.size() || std::memcmp(p_, literal.data(), literal.size()) != 0) return false;
   return !is_letter(literal[0]) || !is_word(p_[literal.size()]);
 }
 

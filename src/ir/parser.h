@@ -207,14 +207,15 @@ class Parser {
   const char* error_at_ = nullptr;
   int depth_ = 0;
 
-  TextMap<const Type*> type_texts_{256};
-  TextMap<const Attr*> attr_texts_{256};
-  TextMap<std::span<const NamedAttr>> dict_texts_{256};
-  TextMap<const Location*> loc_texts_{256};
-  TextMap<const Attr*> attr_aliases_{64};
+  TextMap<const Type*> type_texts_{64};
+  TextMap<const Attr*> attr_texts_{64};
+  TextMap<std::span<const NamedAttr>> dict_texts_{64};
+  TextMap<const Location*> loc_texts_{64};
+  TextMap<const Attr*> attr_aliases_{16};
   TextMap<const Type*> type_aliases_{16};
   std::vector<Location*> numbered_locs_;
-  std::vector<std::pair<Location*, const char*>> loc_uses_;  // first use of each alias not defined yet
+  std::vector<std::pair<Location*, const char*>> loc_uses_;  // each alias, where it came up first
+  bool loc_forward_ = false;  // an alias was defined by one that was not yet
   struct Derived {
     const Type* from = nullptr;
     ResultRule rule{};
@@ -222,7 +223,7 @@ class Parser {
   };
   Derived derived_[64];
 
-  TextMap<uint32_t> name_ids_{1024};
+  TextMap<uint32_t> name_ids_;
   std::vector<NameEntry> entries_;
   std::vector<Undo> undo_;
   std::vector<uint32_t> forwards_;  // entries that got a forward reference, in order

@@ -6,9 +6,8 @@
 namespace triton_runner::ir {
 
 void TextWriter::address(const void* pointer) {
-  char buffer[24];
-  std::snprintf(buffer, sizeof buffer, "@%p", pointer);
-  out_ += buffer;
+  out_ += '@';
+  out_.append(reinterpret_cast<const char*>(&pointer), sizeof pointer);
 }
 
 void TextWriter::string(std::string_view text) {
