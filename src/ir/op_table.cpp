@@ -1,6 +1,9 @@
 // The op table, expanded from ops.def, and a perfect-enough hash from names to rows.
 #include <triton_runner/ir/op_table.h>
 
+#include <deque>
+#include <string>
+
 #include "text_map.h"
 
 namespace triton_runner::ir {
@@ -25,11 +28,28 @@ constexpr OldName kOldNames[] = {
     {"builtin.module", OpKind::kModule},
 };
 
+struct OldDialect {
+  std::string_view old_prefix, prefix;
+};
+constexpr OldDialect kOldDialects[] = {
+#define OP(...)
+#define OLD_DIALECT(old_prefix, prefix) {old_prefix, prefix},
+#include <triton_runner/ir/ops.def>
+#undef OP
+};
+
 // Filled once, on the first lookup; read-only afterwards.
 const TextMap<OpKind>& names() {
   static const TextMap<OpKind> map = [] {
     TextMap<OpKind> m;
-    for (const OpInfo& row : kTable) m.insert(row.name, row.kind);
+    static std::deque<std::string> old_names;  // the texts must outlive the map
+    for (const OpInfo& row : kTable) {
+      m.insert(row.name, row.kind);
+      for (const OldDialect& dialect : kOldDialects)
+        if (row.name.starts_with(dialect.prefix))
+          m.insert(old_names.emplace_back(std::string(dialect.old_prefix) + std::string(row.name.substr(dialect.prefix.size()))),
+                   row.kind);
+    }
     for (const OldName& old : kOldNames) m.insert(old.name, old.kind);
     return m;
   }();

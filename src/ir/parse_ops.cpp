@@ -279,8 +279,7 @@ void Parser::apply_rule(const Assembly& form, OpState& s) {
   switch (form.rule) {
     case ResultRule::kWritten: break;
     case ResultRule::kToken:
-      // Releases before 3.2 have no such results.
-      if (s.name_count || !s.name.starts_with("triton_gpu")) types_.push_back(token_type());
+      types_.push_back(token_type());
       break;
     case ResultRule::kNamed: {
       const char* at = p_;

@@ -193,7 +193,13 @@ const Type* Parser::parse_shaped(TypeKind kind, std::string_view text) {
   if (alloc == shape) alloc.clear();  // the whole of it: not a part of something larger
   t.shape = m_.arena.copy(shape.data(), shape.size());
   t.alloc_shape = m_.arena.copy(alloc.data(), alloc.size());
-  t.text = text.empty() ? std::string_view() : std::string_view(b, static_cast<size_t>(p_ - b));
+  std::string spelled;
+  if (!failed()) {
+    // The text of a short form is the long one, under the name that this release gives the type.
+    if (kind == TypeKind::kMemDesc && text.empty()) spelled = memdesc_name_;
+    spelled.append(b, p_);
+  }
+  t.text = spelled;
   return failed() ? m_.named_type(TypeKind::kNone, "none") : m_.intern(t);
 }
 
@@ -239,6 +245,7 @@ const Type* Parser::parse_dialect_type() {
     if (name == "tt.ptr") return parse_pointer_body();
     if (name == "tt.tensordesc") return parse_tensordesc_body();
     if (name == "ttg.memdesc" || name == "triton_gpu.memdesc" || name == "tt.memdesc") {
+      memdesc_name_ = {b, static_cast<size_t>(p_ - b)};
       return parse_shaped(TypeKind::kMemDesc, {b, static_cast<size_t>(p_ - b)});
     }
     const char* close = balanced(p_);

@@ -206,6 +206,7 @@ class Parser {
   std::optional<base::Diagnostic> error_;
   const char* error_at_ = nullptr;
   int depth_ = 0;
+  std::string_view memdesc_name_ = "!ttg.memdesc";  // as this module's release calls it
 
   TextMap<const Type*> type_texts_{64};
   TextMap<const Attr*> attr_texts_{64};
