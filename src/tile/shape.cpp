@@ -265,7 +265,6 @@ void lower_poison(Lowering& l, const ir::Op& op) {
 
 // The same elements under another type or layout.
 void lower_same(Lowering& l, const ir::Op& op) { l.emit(run_copy, op); }
-void lower_nothing(Lowering&, const ir::Op&) {}
 
 void lower_splat(Lowering& l, const ir::Op& op) { l.emit(run_splat, op); }
 void lower_unsplat(Lowering& l, const ir::Op& op) { l.emit(run_unsplat, op); }
