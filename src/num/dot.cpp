@@ -149,4 +149,28 @@ void dot_i32(int32_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int
   dot(table().dot_i32, Type::kI32, c, ldc, a, b, m, n, k);
 }
 
+bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
+  const Bf16Table& pairs = NUM_OF_ISA(current_isa(), bf16_table);
+  if (!pairs.dot || a.type != Type::kBF16 || b.type != Type::kBF16 || n % 16 != 0 || k % 2 != 0) return false;
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx512bf16")) return false;
+#endif
+  for (int64_t done = 0; done < k; done += 2 * kBlockK) {
+    int64_t part = std::min(2 * kBlockK, k - done);
+    MatrixView a_part = a, b_part = b;
+    a_part.data = element(a, 0, done);
+    b_part.data = element(b, done, 0);
+    auto* pa = static_cast<uint32_t*>(scratch_a.get(m * part * 2));
+    int64_t shape[] = {m, part}, strides[] = {a.row_stride, a.col_stride};
+    copy_view(pa, a_part.data, shape, strides, 2, 2);
+    b_part = with_contiguous_rows(b_part, part, n);
+    auto* pb = static_cast<uint32_t*>(scratch_b.get(part * n * 2));
+    auto* rows = static_cast<const uint16_t*>(b_part.data);
+    for (int64_t r = 0; r < part / 2; ++r)
+      pairs.interleave(pb + r * n, rows + 2 * r * b_part.row_stride, rows + (2 * r + 1) * b_part.row_stride, n);
+    pairs.dot(c, ldc, pa, part / 2, pb, n, m, n, part / 2);
+  }
+  return true;
+}
+
 }  // namespace triton_runner::num

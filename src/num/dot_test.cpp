@@ -127,3 +127,23 @@ TEST(dot_f64_and_f16) {
   }
   force_isa("");
 }
+
+TEST(dot_bf16_fast_is_close) {
+  std::mt19937_64 random(34);
+  int64_t m = 37, n = 80, k = 66;
+  for (bool columns : {false, true}) {
+    Matrix a = matrix(Type::kBF16, m, k, columns, 1, random), b = matrix(Type::kBF16, k, n, !columns, 0, random);
+    std::vector<float> exact(static_cast<size_t>(m * n), 1.0f), fast = exact, untouched = exact;
+    dot_f32(exact.data(), n, a.view(), b.view(), m, n, k);
+    if (dot_bf16_fast(fast.data(), n, a.view(), b.view(), m, n, k)) {
+      for (size_t i = 0; i < exact.size(); ++i) CHECK(std::fabs(exact[i] - fast[i]) <= 1e-4f * (1 + std::fabs(exact[i])));
+    } else {
+      CHECK(fast == untouched);
+      std::printf("  (this machine has no AVX512_BF16: only the refusal was tested)\n");
+    }
+    CHECK(!dot_bf16_fast(fast.data(), n, a.view(), b.view(), m, 17, k));
+    force_isa("portable");
+    CHECK(!dot_bf16_fast(fast.data(), n, a.view(), b.view(), m, n, k));
+    force_isa("");
+  }
+}

@@ -6,6 +6,9 @@
 #include <immintrin.h>
 #endif
 
+// For formulas: a loop vectorises only if all of its formula is inlined.
+#define NUM_INLINE inline __attribute__((always_inline))
+
 namespace triton_runner::num::NUM_ISA {
 namespace {
 

@@ -7,15 +7,15 @@
 namespace triton_runner::num::NUM_ISA {
 namespace {
 
-inline double fma_of(double x, double y, double z) { return __builtin_fma(x, y, z); }
-inline float fma_of(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-inline double sqrt_of(double x) { return __builtin_sqrt(x); }
-inline double absolute(double x) { return __builtin_fabs(x); }
-inline double with_sign(double x, double of) { return __builtin_copysign(x, of); }
+NUM_INLINE double fma_of(double x, double y, double z) { return __builtin_fma(x, y, z); }
+NUM_INLINE float fma_of(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+NUM_INLINE double sqrt_of(double x) { return __builtin_sqrt(x); }
+NUM_INLINE double absolute(double x) { return __builtin_fabs(x); }
+NUM_INLINE double with_sign(double x, double of) { return __builtin_copysign(x, of); }
 constexpr double kInf = __builtin_inf(), kNan = __builtin_nan("");
 
 template <class T, int n>
-inline T horner(T x, const T (&coefficient)[n]) {
+NUM_INLINE T horner(T x, const T (&coefficient)[n]) {
   T sum = coefficient[n - 1];
 #pragma GCC unroll 32
   for (int i = n - 2; i >= 0; --i) sum = fma_of(sum, x, coefficient[i]);
@@ -24,42 +24,42 @@ inline T horner(T x, const T (&coefficient)[n]) {
 
 // x to the nearest integer as a float and as an integer, for |x| < 2^51 (f32: 2^22).
 struct Rounded { double value; int64_t integer; };
-inline Rounded nearest(double x) {
+NUM_INLINE Rounded nearest(double x) {
   constexpr double kMagic = 6755399441055744.0;
   double shifted = x + kMagic;
   return {shifted - kMagic, bits_as<int64_t>(shifted) - bits_as<int64_t>(kMagic)};
 }
 struct RoundedF32 { float value; int32_t integer; };
-inline RoundedF32 nearest(float x) {
+NUM_INLINE RoundedF32 nearest(float x) {
   constexpr float kMagic = 12582912.0f;
   float shifted = x + kMagic;
   return {shifted - kMagic, bits_as<int32_t>(shifted) - bits_as<int32_t>(kMagic)};
 }
 
 // x * 2^k in two steps, each a power of two in range, so that only the last one rounds.
-inline double scaled(double x, int64_t k) {
+NUM_INLINE double scaled(double x, int64_t k) {
   int64_t half = k >> 1;
   double a = bits_as<double>(static_cast<uint64_t>(half + 1023) << 52);
   double b = bits_as<double>(static_cast<uint64_t>(k - half + 1023) << 52);
   return x * a * b;
 }
-inline float scaled(float x, int32_t k) {
+NUM_INLINE float scaled(float x, int32_t k) {
   int32_t half = k >> 1;
   float a = bits_as<float>(static_cast<uint32_t>(half + 127) << 23);
   float b = bits_as<float>(static_cast<uint32_t>(k - half + 127) << 23);
   return x * a * b;
 }
-template <class T> inline T clamped(T x, T low, T high) { x = x < low ? low : x; return x > high ? high : x; }  // NaN stays
+template <class T> NUM_INLINE T clamped(T x, T low, T high) { x = x < low ? low : x; return x > high ? high : x; }  // NaN stays
 
 // exp family ----------------------------------------------------------------------------------------------------------
 
-inline float exp2_f32(float x) {
+NUM_INLINE float exp2_f32(float x) {
   x = clamped(x, -160.0f, 130.0f);
   RoundedF32 n = nearest(x);
   float r = x - n.value;
   return scaled(fma_of(r, horner(r, k_exp2_f32), 1.0f), n.integer);
 }
-inline float exp_f32(float x) {
+NUM_INLINE float exp_f32(float x) {
   x = clamped(x, -110.0f, 90.0f);
   RoundedF32 n = nearest(x * 0x1.715476p+0f);
   float r = fma_of(-n.value, 0x1.62e400p-1f, x);      // ln 2 in two parts: the first product is exact
@@ -67,7 +67,7 @@ inline float exp_f32(float x) {
   float p = fma_of(r * r, horner(r, k_exp_f32), r);
   return scaled(p + 1.0f, n.integer);
 }
-inline double exp2_f64(double x) {
+NUM_INLINE double exp2_f64(double x) {
   x = clamped(x, -1100.0, 1030.0);
   Rounded n = nearest(x);
   double r = x - n.value;
@@ -75,17 +75,17 @@ inline double exp2_f64(double x) {
 }
 // e^x = 2^n (1 + p): p and n.
 struct ExpParts { double p; Rounded n; };
-inline ExpParts exp_parts(double x) {
+NUM_INLINE ExpParts exp_parts(double x) {
   Rounded n = nearest(x * 0x1.71547652b82fep+0);
   double r = fma_of(-n.value, 0x1.62e42fefa3800p-1, x);
   r = fma_of(-n.value, 0x1.ef35793c76730p-45, r);
   return {fma_of(r * r, horner(r, k_exp_f64), r), n};
 }
-inline double exp_f64(double x) {
+NUM_INLINE double exp_f64(double x) {
   ExpParts e = exp_parts(clamped(x, -750.0, 712.0));
   return scaled(e.p + 1.0, e.n.integer);
 }
-inline double exp10_f64(double x) {  // x log2(10) in two parts
+NUM_INLINE double exp10_f64(double x) {  // x log2(10) in two parts
   x = clamped(x, -330.0, 310.0);
   double high = x * 0x1.a934f0979a371p+1;
   double low = fma_of(x, 0x1.a934f0979a371p+1, -high) + x * 0x1.7f2495fb7fa6dp-53;
@@ -93,8 +93,8 @@ inline double exp10_f64(double x) {  // x log2(10) in two parts
   double r = (high - n.value) + low;
   return scaled(fma_of(r, horner(r, k_exp2_f64), 1.0), n.integer);
 }
-inline double expm1_f64(double x) {
-  double limited = clamped(x, -60.0, 712.0);
+NUM_INLINE double expm1_f64(double x) {
+  double limited = clamped(x, -60.0, 710.0);
   ExpParts e = exp_parts(limited);
   // 2^n (1 + p) - 1 = 2^n p + (2^n - 1), with 2^(n-1) doubled afterwards: 2^1024 is no number.
   int64_t m = e.n.integer - 1;
@@ -107,7 +107,7 @@ inline double expm1_f64(double x) {
 
 // x = 2^e (1 + f), f in [-1/3, 1/3], for positive finite x.
 struct LogParts { double e, f; };
-inline LogParts log_parts(double x) {
+NUM_INLINE LogParts log_parts(double x) {
   bool tiny = x < 0x1p-1022;
   x = tiny ? x * 0x1p54 : x;
   constexpr int64_t kTwoThirds = 0x3fe5555555555555;
@@ -119,39 +119,39 @@ inline LogParts log_parts(double x) {
   return {exponent - (tiny ? 54.0 : 0.0), f};
 }
 // log(1 + f) = f + rest
-inline double log_rest(double f) {
+NUM_INLINE double log_rest(double f) {
   double s = f / (2.0 + f), z = s * s, h = 0.5 * f * f;
   return s * fma_of(z, horner(z, k_log_f64), h) - h;
 }
 // The sum of a larger and a smaller part and a small rest, with the larger sum's error put back.
-inline double sum_of(double large, double small, double rest) {
+NUM_INLINE double sum_of(double large, double small, double rest) {
   double sum = large + small;
   double error = small - (sum - large);
   return sum + (error + rest);
 }
-inline double log_special(double x, double result) {
+NUM_INLINE double log_special(double x, double result) {
   result = x == 0.0 ? -kInf : result;
   result = x < 0.0 ? kNan : result;
   return x == kInf || x != x ? x : result;
 }
-inline double log_plus(double x, double correction) {  // log(x) + correction, which is far smaller
+NUM_INLINE double log_plus(double x, double correction) {  // log(x) + correction, which is far smaller
   LogParts p = log_parts(x);
   double rest = log_rest(p.f) + fma_of(p.e, 0x1.ef35793c76730p-45, correction);
   return sum_of(p.e * 0x1.62e42fefa3800p-1, p.f, rest);
 }
-inline double log_f64(double x) { return log_special(x, log_plus(x, 0.0)); }
-inline double log_to_base(double x, double high, double low, double base_high, double base_low) {
+NUM_INLINE double log_f64(double x) { return log_special(x, log_plus(x, 0.0)); }
+NUM_INLINE double log_to_base(double x, double high, double low, double base_high, double base_low) {
   LogParts p = log_parts(x);
   double main = p.f * high;
   double error = fma_of(p.f, high, -main) + p.f * low;
   double rest = fma_of(log_rest(p.f), high, error) + p.e * base_low;
   return log_special(x, sum_of(p.e * base_high, main, rest));
 }
-inline double log2_f64(double x) { return log_to_base(x, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1.0, 0.0); }
-inline double log10_f64(double x) {
+NUM_INLINE double log2_f64(double x) { return log_to_base(x, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1.0, 0.0); }
+NUM_INLINE double log10_f64(double x) {
   return log_to_base(x, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f7800p-2, 0x1.fef311f12b358p-46);
 }
-inline double log1p_f64(double x) {
+NUM_INLINE double log1p_f64(double x) {
   double u = 1.0 + x;
   double lost = absolute(x) < 1.0 ? x - (u - 1.0) : 1.0 - (u - x);
   double result = log_plus(u, lost / u);
@@ -162,7 +162,7 @@ inline double log1p_f64(double x) {
 }
 
 struct LogPartsF32 { float e, f; };
-inline LogPartsF32 log_parts(float x) {
+NUM_INLINE LogPartsF32 log_parts(float x) {
   bool tiny = x < 0x1p-126f;
   x = tiny ? x * 0x1p23f : x;
   constexpr int32_t kTwoThirds = 0x3f2aaaab;
@@ -171,26 +171,26 @@ inline LogPartsF32 log_parts(float x) {
   float f = bits_as<float>(static_cast<int32_t>(bits - static_cast<int32_t>(static_cast<uint32_t>(e) << 23))) - 1.0f;
   return {static_cast<float>(e) - (tiny ? 23.0f : 0.0f), f};
 }
-inline float log_rest(float f) {
+NUM_INLINE float log_rest(float f) {
   float z = f * f;
   return fma_of(z * f, horner(f, k_log_f32), -0.5f * z);
 }
-inline float log_special(float x, float result) {
+NUM_INLINE float log_special(float x, float result) {
   result = x == 0.0f ? -__builtin_inff() : result;
   result = x < 0.0f ? __builtin_nanf("") : result;
   return x == __builtin_inff() || x != x ? x : result;
 }
-inline float sum_of(float large, float small, float rest) {
+NUM_INLINE float sum_of(float large, float small, float rest) {
   float sum = large + small;
   float error = small - (sum - large);
   return sum + (error + rest);
 }
-inline float log_f32(float x) {
+NUM_INLINE float log_f32(float x) {
   LogPartsF32 p = log_parts(x);
   float rest = fma_of(p.e, 0x1.7f7d1cp-20f, log_rest(p.f));
   return log_special(x, sum_of(p.e * 0x1.62e400p-1f, p.f, rest));
 }
-inline float log2_f32(float x) {
+NUM_INLINE float log2_f32(float x) {
   LogPartsF32 p = log_parts(x);
   float main = p.f * 0x1.715476p+0f;
   float error = fma_of(p.f, 0x1.715476p+0f, -main) + p.f * 0x1.4ae0c0p-26f;
@@ -202,7 +202,7 @@ inline float log2_f32(float x) {
 // x = n pi/2 + high + low, |high| <= pi/4, good to f64 precision for |x| <= kTrigLimit.
 constexpr double kTrigLimit = 0x1p30;
 struct Reduced { double high, low; int64_t n; };
-inline Reduced reduced(double x) {
+NUM_INLINE Reduced reduced(double x) {
   Rounded n = nearest(x * 0x1.45f306dc9c883p-1);
   double r = fma_of(-n.value, 0x1.921fb54442d18p+0, x);  // exact
   double p = n.value * 0x1.1a62633145c07p-54;
@@ -213,57 +213,64 @@ inline Reduced reduced(double x) {
   double sum = high + low;
   return {sum, low - (sum - high), n.integer};
 }
-inline double sin_near(Reduced r) {
+NUM_INLINE double sin_near(Reduced r) {
   double z = r.high * r.high;
   double rest = fma_of(z * r.high, horner(z, k_sin_f64), r.low * fma_of(-0.5, z, 1.0));
   return r.high + rest;
 }
-inline double cos_near(Reduced r) {
+NUM_INLINE double cos_near(Reduced r) {
   double z = r.high * r.high, h = 0.5 * z, w = 1.0 - h;
   return w + (((1.0 - w) - h) + fma_of(z * z, horner(z, k_cos_f64), -r.high * r.low));
 }
-inline double turned(int64_t quarter, double sine, double cosine) {
+NUM_INLINE double turned(int64_t quarter, double sine, double cosine) {
   double value = quarter & 1 ? cosine : sine;
   return quarter & 2 ? -value : value;
 }
-inline double sin_f64(double x) {
-  Reduced r = reduced(x);
-  double result = turned(r.n, sin_near(r), cos_near(r));
-  return absolute(x) < 0x1p-27 ? x : result;
-}
-inline double cos_f64(double x) {
-  Reduced r = reduced(x);
-  return turned(r.n + 1, sin_near(r), cos_near(r));
-}
-inline double tan_f64(double x) {
-  Reduced r = reduced(x);
-  double s = sin_near(r), c = cos_near(r);
-  double result = r.n & 1 ? -c / s : s / c;
-  return absolute(x) < 0x1p-27 ? x : result;
-}
+// The functions of a reduced angle.
+struct sine {
+  static constexpr bool kOdd = true;  // f(x) is x for tiny x
+  static NUM_INLINE double of(Reduced r) { return turned(r.n, sin_near(r), cos_near(r)); }
+};
+struct cosine {
+  static constexpr bool kOdd = false;
+  static NUM_INLINE double of(Reduced r) { return turned(r.n + 1, sin_near(r), cos_near(r)); }
+};
+struct tangent {
+  static constexpr bool kOdd = true;
+  static NUM_INLINE double of(Reduced r) {
+    double s = sin_near(r), c = cos_near(r);
+    return r.n & 1 ? -c / s : s / c;
+  }
+};
 
-inline double atan_f64(double x) {
+NUM_INLINE double atan_f64(double x) {
   double a = absolute(x);
   bool large = a > 2.414213562373095, middle = a > 0.4142135623730951;
-  double argument = large ? -1.0 / a : middle ? (a - 1.0) / (a + 1.0) : a;
+  double numerator = large ? -1.0 : middle ? a - 1.0 : a, denominator = large ? a : middle ? a + 1.0 : 1.0;
+  double argument = numerator / denominator;
+  // What the roundings of a - 1, a + 1 and the quotient lost, to first order.
+  double numerator_error = middle && !large ? (a - (numerator + 1.0)) : 0.0;
+  double denominator_error = middle && !large ? a - (denominator - 1.0) : 0.0;
+  double lost = (fma_of(-argument, denominator, numerator) + (numerator_error - argument * denominator_error)) / denominator;
+  lost = a == kInf ? 0.0 : lost;
   double base = large ? 0x1.921fb54442d18p+0 : middle ? 0x1.921fb54442d18p-1 : 0.0;
   double base_low = large ? 0x1.1a62633145c07p-54 : middle ? 0x1.1a62633145c07p-55 : 0.0;
   double z = argument * argument;
-  double rest = fma_of(z * argument, horner(z, k_atan_f64), base_low);
+  double rest = fma_of(z * argument, horner(z, k_atan_f64), base_low + lost);
   return with_sign(base + (argument + rest), x);
 }
 // asin and acos from |x| <= 1/2 directly, else from s = sqrt((1 - |x|) / 2) = high + low.
 struct HalfAngle { double angle, low; };  // asin(s) = angle + low
-inline HalfAngle half_angle(double a) {
+NUM_INLINE HalfAngle half_angle(double a) {
   double z = (1.0 - a) * 0.5, s = sqrt_of(z);
   double error = s > 0.0 ? fma_of(-s, s, z) / (s + s) : 0.0;
   return {s, fma_of(z * s, horner(z, k_asin_f64), error)};
 }
-inline double asin_near(double x) {
+NUM_INLINE double asin_near(double x) {
   double z = x * x;
   return fma_of(z * x, horner(z, k_asin_f64), x);
 }
-inline double asin_f64(double x) {
+NUM_INLINE double asin_f64(double x) {
   double a = absolute(x);
   HalfAngle h = half_angle(a);
   double far = 0x1.921fb54442d18p-1 - h.angle;  // pi/4 - s, twice: pi/2 - 2 asin(s)
@@ -272,7 +279,7 @@ inline double asin_f64(double x) {
   double result = a > 0.5 ? with_sign(outer, x) : asin_near(x);
   return a > 1.0 ? kNan : result;
 }
-inline double acos_f64(double x) {
+NUM_INLINE double acos_f64(double x) {
   double a = absolute(x);
   HalfAngle h = half_angle(a);
   double outer = 2.0 * (h.angle + h.low);
@@ -286,38 +293,38 @@ inline double acos_f64(double x) {
 
 // Hyperbolic ----------------------------------------------------------------------------------------------------------
 
-inline double tanh_f64(double x) {
+NUM_INLINE double tanh_f64(double x) {
   double a = absolute(x);
   double m = expm1_f64(2.0 * (a > 22.0 ? 22.0 : a));
   double result = m / (m + 2.0);
   return x != x ? x : with_sign(result, x);
 }
-inline double sinh_f64(double x) {
+NUM_INLINE double sinh_f64(double x) {
   double a = absolute(x);
   double m = expm1_f64(a > 709.0 ? 709.0 : a);
   double near = 0.5 * (m + m / (m + 1.0));
   double root = exp_f64(0.5 * a), far = 0.5 * root * root;
   return x != x ? x : with_sign(a > 709.0 ? far : near, x);
 }
-inline double cosh_f64(double x) {
+NUM_INLINE double cosh_f64(double x) {
   double a = absolute(x);
   double e = exp_f64(a > 709.0 ? 709.0 : a), near = 0.5 * e + 0.5 / e;
   double root = exp_f64(0.5 * a), far = 0.5 * root * root;
   return a > 709.0 ? far : near;
 }
-inline double asinh_f64(double x) {
+NUM_INLINE double asinh_f64(double x) {
   double a = absolute(x);
   double near = log1p_f64(a + a * a / (1.0 + sqrt_of(fma_of(a, a, 1.0))));
   double far = log_f64(a) + 0x1.62e42fefa39efp-1;
   return x != x ? x : with_sign(a > 0x1p28 ? far : near, x);
 }
-inline double acosh_f64(double x) {
+NUM_INLINE double acosh_f64(double x) {
   double t = x - 1.0;
   double near = log1p_f64(t + sqrt_of(fma_of(t, t, 2.0 * t)));
   double far = log_f64(x) + 0x1.62e42fefa39efp-1;
   return x > 0x1p28 ? far : near;
 }
-inline double atanh_f64(double x) {
+NUM_INLINE double atanh_f64(double x) {
   double a = absolute(x);
   double result = 0.5 * log1p_f64(2.0 * a / (1.0 - a));
   result = a == 1.0 ? kInf : a > 1.0 ? kNan : result;
@@ -326,7 +333,7 @@ inline double atanh_f64(double x) {
 
 // Others --------------------------------------------------------------------------------------------------------------
 
-inline double cbrt_f64(double x) {
+NUM_INLINE double cbrt_f64(double x) {
   double a = absolute(x);
   bool tiny = a < 0x1p-1022;
   double y = tiny ? a * 0x1p54 : a;
@@ -341,7 +348,7 @@ inline double cbrt_f64(double x) {
   return x == 0.0 || a == kInf || x != x ? x : with_sign(t, x);
 }
 // erf to f32's needs, in f64: relative error below 2^-35.
-inline double erf_for_f32(double x) {
+NUM_INLINE double erf_for_f32(double x) {
   double a = absolute(x);
   double near = a * horner(a * a, k_erf_near);
   double t = (a > 4.0 ? 4.0 : a) - 2.5;

@@ -11,9 +11,6 @@ double tgamma(double);
 double atan2(double, double);
 double pow(double, double);
 double hypot(double, double);
-double sin(double);
-double cos(double);
-double tan(double);
 double j0(double);
 double j1(double);
 double y0(double);
@@ -31,20 +28,20 @@ inline double lgamma_of(double x) {
 // A formula in f64, for f64 and, rounded, for f32.
 #define MATH1(name, ...)                                                                       \
   struct name {                                                                                \
-    static inline double apply(double x) { return __VA_ARGS__; }                               \
-    static inline float apply(float value) { return static_cast<float>(apply(static_cast<double>(value))); } \
+    static NUM_INLINE double apply(double x) { return __VA_ARGS__; }                               \
+    static NUM_INLINE float apply(float value) { return static_cast<float>(apply(static_cast<double>(value))); } \
   };
 #define MATH2(name, ...)                                                                       \
   struct name {                                                                                \
-    static inline double apply(double x, double y) { return __VA_ARGS__; }                     \
-    static inline float apply(float x, float y) {                                              \
+    static NUM_INLINE double apply(double x, double y) { return __VA_ARGS__; }                     \
+    static NUM_INLINE float apply(float x, float y) {                                              \
       return static_cast<float>(apply(static_cast<double>(x), static_cast<double>(y)));        \
     }                                                                                          \
   };
 #define MATH1_BOTH(name)                                              \
   struct name {                                                       \
-    static inline double apply(double x) { return name##_f64(x); }    \
-    static inline float apply(float x) { return name##_f32(x); }      \
+    static NUM_INLINE double apply(double x) { return name##_f64(x); }    \
+    static NUM_INLINE float apply(float x) { return name##_f32(x); }      \
   };
 MATH1_BOTH(exp)
 MATH1_BOTH(exp2)
@@ -75,16 +72,16 @@ MATH2(atan2, ::atan2(x, y))
 MATH2(powf, ::pow(x, y))
 MATH2(hypot, ::hypot(x, y))
 struct erf {
-  static inline double apply(double x) { return ::erf(x); }
-  static inline float apply(float x) { return static_cast<float>(erf_for_f32(x)); }
+  static NUM_INLINE double apply(double x) { return ::erf(x); }
+  static NUM_INLINE float apply(float x) { return static_cast<float>(erf_for_f32(x)); }
 };
 
-// sin, cos and tan: the vector formula, then the C library for the rare elements beyond its reduction.
-template <class T, double (*kNear)(double), double (*kFar)(double)>
+// sin, cos and tan (F): the vector formula, then element by element those beyond its reduction.
+template <class T, class F>
 int64_t trig_loop(void* out, const void* a, const void*, const void*, int64_t n) {
   auto* o = static_cast<T*>(out);
   auto* x = static_cast<const T*>(a);
-  T kept[kChunk];
+  T kept[kChunk];  // out may be a
   for (int64_t i = 0; i < n; i += kChunk) {
     int64_t m = n - i < kChunk ? n - i : kChunk;
     T beyond = 0;
@@ -94,10 +91,16 @@ int64_t trig_loop(void* out, const void* a, const void*, const void*, int64_t n)
       beyond = magnitude > beyond ? magnitude : beyond;  // a NaN never is
     }
 #pragma GCC ivdep
-    for (int64_t j = 0; j < m; ++j) o[i + j] = static_cast<T>(kNear(kept[j]));
-    if (beyond > static_cast<T>(kTrigLimit))
-      for (int64_t j = 0; j < m; ++j)
-        if (absolute(kept[j]) > kTrigLimit) o[i + j] = static_cast<T>(kFar(kept[j]));
+    for (int64_t j = 0; j < m; ++j) {
+      double value = F::of(reduced(kept[j]));
+      o[i + j] = static_cast<T>(F::kOdd && absolute(kept[j]) < 0x1p-27 ? static_cast<double>(kept[j]) : value);
+    }
+    if (!(beyond > static_cast<T>(kTrigLimit))) continue;
+    for (int64_t j = 0; j < m; ++j) {
+      if (!(absolute(kept[j]) > kTrigLimit)) continue;
+      HugeAngle angle = absolute(kept[j]) == kInf ? HugeAngle{kNan, 0, 0} : reduce_huge_angle(kept[j]);
+      o[i + j] = static_cast<T>(F::of(Reduced{angle.high, angle.low, angle.quarter}));
+    }
   }
   return -1;
 }
@@ -115,9 +118,9 @@ Loop pick(Type in) {
   else return by_type<map2<float, float, F>, map2<double, double, F>, 2>(in);
 }
 
-template <double (*kNear)(double), double (*kFar)(double)>
+template <class F>
 Loop pick_trig(Type in) {
-  return by_type<trig_loop<float, kNear, kFar>, trig_loop<double, kNear, kFar>, 1>(in);
+  return by_type<trig_loop<float, F>, trig_loop<double, F>, 1>(in);
 }
 
 }  // namespace
@@ -125,9 +128,9 @@ Loop pick_trig(Type in) {
 Loop find_math(Functor functor, Type in, Type out) {
   if (in != out) return nullptr;
   switch (functor) {
-    case Functor::sin: return pick_trig<sin_f64, ::sin>(in);
-    case Functor::cos: return pick_trig<cos_f64, ::cos>(in);
-    case Functor::tan: return pick_trig<tan_f64, ::tan>(in);
+    case Functor::sin: return pick_trig<sine>(in);
+    case Functor::cos: return pick_trig<cosine>(in);
+    case Functor::tan: return pick_trig<tangent>(in);
 #define CASE1(name) \
   case Functor::name: return pick<name, 1>(in);
 #define CASE2(name) \

@@ -69,11 +69,16 @@ struct Accumulators {
   inline void add(const T* x, int64_t n) {
     int64_t i = 0;
     for (; i + kAccumulators <= n; i += kAccumulators) add_block(x + i);
-    if (i < n) {
-      alignas(64) T rest[kAccumulators];
-      __builtin_memcpy(rest, x + i, static_cast<size_t>(n - i) * sizeof(T));
-      for (int64_t j = n - i; j < kAccumulators; ++j) rest[j] = Op<T>::kIdentity;
-      add_block(rest);
+    for (int k = 0; i < n; ++k, i += kLanes) {  // whole vectors, then what is left of one
+      V element;
+      if (i + kLanes <= n) {
+        element = *reinterpret_cast<const Unaligned*>(x + i);
+      } else {
+        for (int j = 0; j < kLanes; ++j) element[j] = Op<T>::kIdentity;
+        __builtin_memcpy(&element, x + i, static_cast<size_t>(n - i) * sizeof(T));
+      }
+      for (int j = 0; j < kVectors; ++j)  // by constants, so that v stays in registers
+        if (j == k) v[j] = Op<T>::apply(v[j], element);
     }
   }
   inline T fold() {

@@ -58,14 +58,26 @@ struct DotTable {
                   int64_t m, int64_t n, int64_t k);
 };
 
+// Products of bf16 pairs; null where there is no instruction for them (the caller also asks the CPU for AVX512_BF16).
+// a is [m][k] and b [k][n] of pairs that are neighbours in k, n a multiple of 16.
+struct Bf16Table {
+  void (*dot)(float* c, int64_t ldc, const uint32_t* a, int64_t a_row, const uint32_t* b, int64_t b_row, int64_t m, int64_t n,
+              int64_t k);
+  void (*interleave)(uint32_t* out, const uint16_t* low, const uint16_t* high, int64_t n);
+};
+
 struct ReduceTable {
   ReduceFn (*reduce)(ReduceOp op, Type type);
   ScanFn (*scan)(ReduceOp op, Type type);
   ArgReduceFn (*arg_reduce)(ArgOp op, Type type);
 };
 
-// f32 values of the 256 codes of an 8-bit (or narrower) float type; from_double for loops that have no vector form.
-const float* narrow_float_values(Type type);
+// Scalar code for what has no vector form, compiled once.
+struct HugeAngle {  // x = quarter * pi/2 + high + low
+  double high, low;
+  int64_t quarter;
+};
+HugeAngle reduce_huge_angle(double x);  // finite, |x| >= 2^30
 uint64_t narrow_from_double(double value, Type type, Rounding rounding);
 
 #define NUM_DECLARE_ISA(isa)                                                                         \
@@ -80,6 +92,7 @@ uint64_t narrow_from_double(double value, Type type, Rounding rounding);
   Loop find_narrow(Type to, Rounding rounding);           /* from f32 */                             \
   extern const MoveTable move_table;                                                                 \
   extern const DotTable dot_table;                                                                   \
+  extern const Bf16Table bf16_table;                                                                 \
   extern const ReduceTable reduce_table;                                                             \
   }
 NUM_DECLARE_ISA(portable)
