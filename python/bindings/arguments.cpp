@@ -77,6 +77,8 @@ std::string_view pointee(std::string_view type) {
   return rest.substr(0, rest.find_first_of(",> "));
 }
 
+std::string string_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+
 struct Pointer {
   uint64_t address = 0;
   std::optional<Allocation> memory;
@@ -91,7 +93,7 @@ std::string describe(nb::handle object, std::string_view dtype) {
   for (nb::handle extent : object.attr("shape")) {
     if (!first) text += ", ";
     first = false;
-    text += nb::cast<std::string>(nb::str(extent));
+    text += string_of(extent);
   }
   return text + ']';
 }
@@ -140,9 +142,10 @@ class Binder {
   // the compiler has taken it apart (below sm_90) it fills base, shape, strides, flags, shape, strides.
   void add_descriptor(const NamedValue& given) {
     nb::handle d = given.value;
-    nb::list shape(d.attr("shape")), strides(d.attr("strides"));
-    bool nan = has(d, "padding") && nb::cast<std::string>(nb::str(d.attr("padding"))) == "nan";
-    bool rounds = has(d, "round_f32_to_tf32") && nb::cast<bool>(nb::bool_(d.attr("round_f32_to_tf32")));
+    nb::object sizes = d.attr("shape"), steps = d.attr("strides");
+    auto shape = nb::list(nb::handle(sizes)), strides = nb::list(nb::handle(steps));
+    bool nan = has(d, "padding") && string_of(d.attr("padding")) == "nan";
+    bool rounds = has(d, "round_f32_to_tf32") && PyObject_IsTrue(nb::object(d.attr("round_f32_to_tf32")).ptr()) == 1;
     nb::object base = d.attr("base");
     bool whole = params_[next_].kind == ParamKind::kTensorDesc;
     if (whole) {
@@ -224,13 +227,13 @@ class Binder {
 
   Pointer torch_tensor(const std::string& name, nb::handle v) {
     if (!pretend_cuda) {
-      std::string at = nb::cast<std::string>(v.attr("device").attr("type"));
+      std::string at = string_of(v.attr("device").attr("type"));
       if (at != device_)
-        fail(argument(name) + " is a tensor on " + nb::cast<std::string>(nb::str(v.attr("device"))) + ", and the kernel runs on " +
+        fail(argument(name) + " is a tensor on " + string_of(v.attr("device")) + ", and the kernel runs on " +
                  std::string(device_),
              {"move the tensor with .to(\"" + std::string(device_) + "\"), or choose the device with device= or TRITON_RUNNER_DEVICE"});
     }
-    Pointer result{address_of(v.attr("data_ptr")()), {}, short_dtype(nb::cast<std::string>(nb::str(v.attr("dtype"))))};
+    Pointer result{address_of(v.attr("data_ptr")()), {}, short_dtype(string_of(v.attr("dtype")))};
     nb::object storage = v.attr("untyped_storage")();
     result.memory = Allocation{address_of(storage.attr("data_ptr")()), address_of(storage.attr("nbytes")()),
                                argument(name) + " (" + describe(v, result.dtype) + ")", true};
@@ -240,7 +243,7 @@ class Binder {
   Pointer array(const std::string& name, nb::handle v) {
     need_cpu(name, "a NumPy array");
     nb::object interface = v.attr("__array_interface__");
-    std::string dtype = short_dtype(nb::cast<std::string>(nb::str(v.attr("dtype"))));
+    std::string dtype = short_dtype(string_of(v.attr("dtype")));
     if (!nb::object(interface["strides"]).is_none())
       fail(argument(name) + " is a NumPy array that is not contiguous: shape " + text_of(v.attr("shape")) + ", strides " +
                text_of(v.attr("strides")) + " bytes",
@@ -265,7 +268,7 @@ class Binder {
     Pointer result;
     if (has(v, "base") && !v.attr("base").is_none()) result = tensor(name, v.attr("base"));
     result.address = at;
-    result.dtype = has(v, "dtype") ? short_dtype(nb::cast<std::string>(nb::str(v.attr("dtype")))) : "";
+    result.dtype = has(v, "dtype") ? short_dtype(string_of(v.attr("dtype"))) : "";
     return result;
   }
 

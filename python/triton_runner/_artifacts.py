@@ -130,6 +130,7 @@ class ArtifactKernel:
         self.target = target
         self.device = device
         self.params = kernel.params
+        self.python_params = None  # (name, is constexpr) of the Python kernel that it stands for
         self.asm = LazyAsm(asm, levels_behind(target, artifact.level) if target else (), self._complete)
         self.hash = hashlib.sha256(_bytes(artifact.source)).hexdigest()
         self._completed: dict = {}
@@ -189,23 +190,39 @@ class ArtifactKernel:
             self.function.launch(grid, named, options)
 
     def __getitem__(self, grid):
-        """kernel[grid](*args): the parameters of the artifact, in order; grid is a tuple."""
+        """kernel[grid](*args): the parameters of the artifact in order, or those of the Python kernel that it
+        stands for; grid is a tuple."""
 
-        def runner(*args, **kwargs):
-            names = [param.name for param in self.params]
-            unknown = [name for name in kwargs if name not in names]
-            if unknown:
-                raise fail(
-                    f"kernel '{self.name}' has no parameter {unknown[0]!r}",
-                    f"its parameters: {', '.join(names)}",
-                )
-            rest = names[len(args) :]
-            named = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]
-            named += [(name, kwargs[name]) for name in rest if name in kwargs]
-            self.launch(grid, named)
+        def runner(*args, stream=None, **kwargs):
+            self.launch(grid, self._name_arguments(args, kwargs))
             return self
 
         return runner
+
+    def _name_arguments(self, args, kwargs) -> list:
+        names = [param.name for param in self.params]
+        if self.python_params is not None and len(args) + len(kwargs) != len(names):
+            # As Triton's launches pass them: with the constexprs or without.
+            everything = [name for name, _ in self.python_params]
+            names = [name for name, is_constexpr in self.python_params if not is_constexpr]
+            if len(args) == len(everything):
+                constexprs = {name for name, is_constexpr in self.python_params if is_constexpr}
+                return [(n, v) for n, v in zip(everything, args, strict=True) if n not in constexprs]
+        unknown = [name for name in kwargs if name not in names]
+        if unknown:
+            raise fail(
+                f"kernel '{self.name}' has no parameter {unknown[0]!r}", f"its parameters: {', '.join(names)}"
+            )
+        if len(args) + len(kwargs) != len(names):
+            raise fail(
+                f"kernel '{self.name}' takes {len(names)} arguments, and {len(args) + len(kwargs)} were given",
+                f"its parameters: {', '.join(f'{p.name}: {p.type}' for p in self.params)}",
+            )
+        rest = names[len(args) :]
+        missing = [name for name in rest if name not in kwargs]
+        if missing:
+            raise fail(f"kernel '{self.name}': argument {missing[0]!r} is missing, another is given twice")
+        return [*zip(names, args, strict=False), *((name, kwargs[name]) for name in rest)]
 
     def __repr__(self):
         return f"<kernel {self.name} ({self.level}, {self.target or 'any target'}) on {self.device}>"
@@ -290,7 +307,8 @@ def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
 
     _check_level(artifact, settings.level, _ORDER)
     here = _gpu.current_target()
-    target = _check_target(artifact, settings.target) or here
+    # TTIR belongs to no architecture, whatever the one that its metadata was written for.
+    target = settings.target or here if artifact.level == "ttir" else _check_target(artifact, settings.target) or here
     if target.split(":")[0] != device:
         raise fail(f"{artifact.label} was compiled for {target}, and the device here is {here}")
     levels = LEVELS_OF[device]
@@ -304,9 +322,10 @@ def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
     if load_level != artifact.level:
         asm |= compiled(artifact, load_level, target, options)
         metadata = asm.pop("metadata")
-        description = _core.artifact.describe(
+        described = _core.artifact.describe(
             asm[load_level], load_level, artifact.name, metadata, f"{artifact.name}.{load_level}"
         )
+        description = _gpu.inherit(described, artifact.description)
     kernel = _gpu.load(asm[load_level], {**description, "level": load_level}, _gpu.current_device())
     return ArtifactKernel(artifact, kernel, asm, target, device)
 
@@ -367,6 +386,7 @@ def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKer
     kernel = executable(
         artifact, **{k: v for k, v in options.items() if k in ("num_warps", "num_ctas", "num_stages")}
     )
+    kernel.python_params = [(param.name, param.is_constexpr) for param in function.params]
     if warmup:
         return kernel
     bound = _bind(function, args, params)

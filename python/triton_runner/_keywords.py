@@ -67,7 +67,8 @@ def take(kwargs: dict, kernel_params) -> Request | None:
     entry = None
     if given:
         level, form = ENTRIES[given[0]]
-        value = os.fspath(taken.pop(given[0]))
+        value = taken.pop(given[0])
+        value = os.fspath(value) if isinstance(value, os.PathLike) else value
         if not isinstance(value, str) or not value:
             wanted = "a folder" if form == "dir" else "a path or the text itself"
             raise fail(f"{given[0]}={value!r}: expected {wanted}")

@@ -111,6 +111,10 @@ def compile_onward(
         module = _parse(source, level, context, filename)
         if level == "ttgir" and hasattr(module, "get_tensordesc_metadata"):
             metadata.setdefault("tensordesc_meta", module.get_tensordesc_metadata())
+    elif level == "llir":
+        from triton._C.libtriton import llvm
+
+        llvm.init_targets()  # else done by the stage above; without it LLVM crashes
     asm = {level: source}
     names = list(stages)
     for name in names[names.index(level) + 1 : names.index(to) + 1]:
