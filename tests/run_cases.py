@@ -81,7 +81,9 @@ def main() -> int:
         ):
             name = path.relative_to(ROOT)
             if options.update and outputs[0] != expected:
-                path.write_text(split_case(path.read_text())[0] + SEPARATOR + "\n" + outputs[0])
+                source = split_case(path.read_text())[0]
+                source += "" if source.endswith("\n") or not source else "\n"
+                path.write_text(source + SEPARATOR + "\n" + outputs[0])
                 print(f"updated {name}")
                 expected = outputs[0]
             for label, output in zip(["best", *isas], outputs, strict=False):
