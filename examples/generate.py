@@ -30,7 +30,7 @@ SCRIPT_NAMES = {
     "gluon_intro": "01-intro",
     "gluon_layouts": "02-layouts",
 }
-COMPLETE = ["3.3.1", "3.4.0", "3.9.0"]  # every architecture at every level; the others sm80 and sm90
+COMPLETE = ["3.3.1", "3.4.0", "3.6.0", "3.9.0"]  # every architecture at every level; the others sm80 and sm90
 
 
 class Example(NamedTuple):
