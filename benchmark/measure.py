@@ -85,6 +85,7 @@ def measure(run, slow: bool = False, clock: KernelClock | None = None) -> dict:
 def main() -> None:
     engine, wanted = sys.argv[1], sys.argv[2:]
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
     os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
     if engine == "interpreter":
         os.environ["TRITON_INTERPRET"] = "1"

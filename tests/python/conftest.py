@@ -13,4 +13,5 @@ if "TRITON_CACHE_DIR" not in os.environ:
     os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp(prefix="triton-runner-tests-")
     atexit.register(shutil.rmtree, os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
 os.environ.setdefault("TRITON_RUNNER_DEVICE", "cpu")
+os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # 3.9 warns where this is left open
 sys.path.insert(0, str(ROOT / "examples"))

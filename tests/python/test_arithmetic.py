@@ -57,7 +57,7 @@ def run(op: str, out_type: str, *inputs: tuple[str, np.ndarray], out_dtype) -> n
 }}
 """
     out = np.zeros(size, np.int8 if out_type == "i1" else out_dtype)
-    kernel = triton_runner.load(text=module, level="ttir", device="cpu")
+    kernel = triton_runner.load(module, device="cpu")
     kernel[(1,)](*(values for _, values in inputs), out)
     return out.astype(bool) if out_type == "i1" else out
 

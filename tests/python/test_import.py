@@ -30,7 +30,8 @@ def test_import_opens_no_driver_and_no_torch():
         "import triton_runner\n"
         "assert warnings.showwarning is show\n"
         "assert 'torch' not in set(sys.modules) - before\n"
-        f"maps = open('/proc/self/maps').read()\n"
+        "import pathlib\n"
+        "maps = pathlib.Path('/proc/self/maps').read_text()\n"
         f"assert not [d for d in {DRIVERS!r} if d in maps]\n"
     )
     assert child(code) == ""

@@ -1,0 +1,118 @@
+"""Runs Triton's tutorials on the CPU from Python, from TTIR and from TTGIR, checks them, and prints a table.
+
+The TTIR and TTGIR are what Triton itself wrote into its cache when the Python kernel was compiled.
+"""
+
+import contextlib
+import importlib
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+KERNELS = ("vector_add", "softmax", "matmul", "dropout", "layer_norm", "attention", "grouped_gemm")
+# Where the kernel enters, the level that the engine executes, and the architecture that Triton compiles for.
+WAYS = (
+    ("Python", "ttir", "cuda:90"),
+    ("TTIR", "ttir", "cuda:90"),
+    ("TTGIR", "ttgir", "cuda:80"),
+    ("TTGIR", "ttgir", "cuda:90"),
+    ("TTGIR", "ttgir", "hip:gfx942"),
+)
+HEADING = ("kernel", "level", "compiled for", "engine", "max difference", "milliseconds")
+
+
+@contextlib.contextmanager
+def launches_timed(kernel_class):
+    """The seconds of each launch inside the block, from the call in Python to its return."""
+    seconds = []
+    own = kernel_class.__getitem__
+
+    def timed(self, grid):
+        launch = own(self, grid)
+
+        def run(*args, **kwargs):
+            begin = time.perf_counter()
+            result = launch(*args, **kwargs)
+            seconds.append(time.perf_counter() - begin)
+            return result
+
+        return run
+
+    kernel_class.__getitem__ = timed
+    try:
+        yield seconds
+    finally:
+        del kernel_class.__getitem__
+
+
+def artifacts(cache: pathlib.Path, level: str, folder: pathlib.Path) -> pathlib.Path:
+    """Copies the files of one level out of a Triton cache into one folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in cache.rglob(f"*.{level}"):
+        shutil.copy(path, folder)
+        shutil.copy(path.with_suffix(".json"), folder)
+    return folder
+
+
+def main() -> int:
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="triton-runner-demo-"))
+    os.environ |= {"TRITON_RUNNER_PROD": "1", "TRITON_RUNNER_DEVICE": "cpu", "TRITON_ALWAYS_COMPILE": "0"}
+    os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # 3.9 warns where this is left open
+    sys.path.insert(0, str(ROOT / "examples"))
+    import triton
+    import triton_runner
+
+    print(f"Triton {triton.__version__}, Triton Runner {triton_runner.__version__}, {len(os.sched_getaffinity(0))} CPU"
+          " cores, no GPU used")  # fmt: skip
+    row_format = "{:14} {:7} {:13} {:12} {:>15} {:>13}"
+    print(row_format.format(*HEADING))
+    failed = 0
+    for name in KERNELS:
+        module = importlib.import_module(f"kernels.{name}")
+        for entry, level, target in WAYS:
+            try:
+                with triton_runner.using(target=target, level=level):
+                    difference, right, seconds = run(module, entry, level, scratch / name / target / level)
+                cells = [f"{difference:.3g}" + ("" if right else " WRONG"), f"{seconds * 1e3:.3g}"]
+            except (ValueError, RuntimeError) as error:
+                cells, right = [f"failed: {error}"], False
+            failed += not right
+            print(
+                row_format.format(name, entry, target, f"tile ({level})", *cells, *[""] * (2 - len(cells))),
+                flush=True,
+            )
+    shutil.rmtree(scratch, ignore_errors=True)
+    print("every result matches its reference" if not failed else f"{failed} do not match their reference")
+    return 1 if failed else 0
+
+
+def run(module, entry: str, level: str, scratch: pathlib.Path) -> tuple[float, bool, float]:
+    """The largest difference, whether all are within their bounds, and the seconds of a second launch."""
+    from kernels import harness
+
+    # Each target and level has a cache folder of its own: the artifacts that are used next are found in it.
+    os.environ["TRITON_CACHE_DIR"] = str(scratch / "cache")
+    module.run(harness.Device())
+    keywords = {}
+    if entry != "Python":
+        keywords = {f"{level}_dir": str(artifacts(scratch / "cache", level, scratch / "ir"))}
+        module.run(harness.Device(), **keywords)
+    with launches_timed(type(launched(module))) as seconds:
+        checked = module.run(harness.Device(), **keywords)
+    differences = [(float(abs(got.double() - expected).max()), bound) for _, got, expected, bound in checked]
+    return max(d for d, _ in differences), all(d <= bound for d, bound in differences), sum(seconds)
+
+
+def launched(module):
+    """One of the module's kernels: their class is where launches begin."""
+    from triton.runtime.jit import KernelInterface
+
+    return next(value for value in vars(module).values() if isinstance(value, KernelInterface))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
