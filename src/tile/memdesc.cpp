@@ -158,6 +158,8 @@ MemPlan::MemPlan(const MemView& view, std::vector<int> order)
     padding_.emplace_back(log2_of(interval), amount);
   }
   while (run_ < static_cast<int>(bits.size()) && bits[run_] == uint32_t{1} << run_) run_++;
+  // A swizzle flips low bits of the place with higher bits of the index: a run ends below the lowest of them.
+  for (size_t bit = run_; bit < bits.size(); bit++) run_ = std::min(run_, std::countr_zero(bits[bit]));
   for (const auto& [interval, amount] : padding_) run_ = std::min(run_, interval);
   const int64_t runs = int64_t{1} << (bits.size() - run_);
   place_.resize(runs);
