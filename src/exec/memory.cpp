@@ -1,4 +1,4 @@
-// The sorted allocations of a launch, and the process-wide registry behind them.
+// The sorted allocations of a launch, and those that its resolve function adds.
 #include <triton_runner/exec/memory.h>
 
 #include <algorithm>
@@ -8,30 +8,19 @@
 namespace triton_runner::exec {
 namespace {
 
-std::mutex registry_mutex;
-MemoryRegistry& registry() {
-  static MemoryRegistry r;
-  return r;
-}
-
 bool holds(const Allocation& a, uint64_t address, uint64_t bytes) {
   return address >= a.address && bytes <= a.bytes && address - a.address <= a.bytes - bytes;
 }
 
 }  // namespace
 
-void set_memory_registry(MemoryRegistry r) {
-  std::lock_guard lock(registry_mutex);
-  registry() = std::move(r);
-}
-
 struct Memory::Found {
   std::mutex mutex;
   std::deque<Allocation> list;
 };
 
-Memory::Memory(std::span<const Allocation> allocations)
-    : allocations_(allocations.begin(), allocations.end()), found_(std::make_unique<Found>()) {
+Memory::Memory(std::span<const Allocation> allocations, const Resolve& resolve)
+    : allocations_(allocations.begin(), allocations.end()), found_(std::make_unique<Found>()), resolve_(resolve) {
   std::sort(allocations_.begin(), allocations_.end(), [](const Allocation& a, const Allocation& b) {
     return a.address != b.address ? a.address < b.address : a.bytes > b.bytes;
   });
@@ -48,9 +37,8 @@ const Allocation* Memory::find(uint64_t address, uint64_t bytes) const {
   std::lock_guard found_lock(found_->mutex);
   for (const Allocation& a : found_->list)
     if (holds(a, address, bytes)) return &a;
-  std::lock_guard lock(registry_mutex);
-  if (!registry()) return nullptr;
-  std::optional<Allocation> a = registry()(address);
+  if (!resolve_) return nullptr;
+  std::optional<Allocation> a = resolve_(address);
   if (!a || !holds(*a, address, bytes)) return nullptr;
   return &found_->list.emplace_back(std::move(*a));
 }

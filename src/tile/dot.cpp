@@ -52,7 +52,9 @@ void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep) {
 void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a, num::MatrixView b, int64_t m,
                          int64_t n, int64_t k) {
   switch (c_type) {
-    case num::Type::kF32: return num::dot_f32(static_cast<float*>(c), ldc, a, b, m, n, k);
+    case num::Type::kF32:
+      if (t.worker->launch->options->mma == exec::Mma::kFast && num::dot_bf16_fast(static_cast<float*>(c), ldc, a, b, m, n, k)) return;
+      return num::dot_f32(static_cast<float*>(c), ldc, a, b, m, n, k);
     case num::Type::kF16: return num::dot_f16(static_cast<uint16_t*>(c), ldc, a, b, m, n, k);
     case num::Type::kF64: return num::dot_f64(static_cast<double*>(c), ldc, a, b, m, n, k);
     default: return num::dot_i32(static_cast<int32_t*>(c), ldc, a, b, m, n, k);

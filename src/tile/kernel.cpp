@@ -24,7 +24,7 @@ class TileKernel final : public exec::Kernel {
                             std::span<const exec::Allocation> allocations) override {
     if (auto ok = exec::check_arguments(*this, args); !ok) return exec::LaunchError{ok.error(), {}};
     if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
-    exec::Memory memory(allocations);
+    exec::Memory memory(allocations, options.resolve);
     Launch launch;
     launch.code = &code_;
     launch.options = &options;

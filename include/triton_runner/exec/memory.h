@@ -11,28 +11,25 @@
 
 namespace triton_runner::exec {
 
-// Asked for an address that no allocation of the launch holds (a pointer found in memory): the live allocation around
-// it, if there is one. Called from worker threads, one at a time. A null function takes the registry away.
-using MemoryRegistry = std::function<std::optional<Allocation>(uint64_t address)>;
-void set_memory_registry(MemoryRegistry registry);
-
 // The allocations of one launch, sorted; shared by all its workers.
 class Memory {
  public:
-  explicit Memory(std::span<const Allocation> allocations);
+  using Resolve = std::function<std::optional<Allocation>(uint64_t address)>;  // LaunchOptions::resolve
+  Memory(std::span<const Allocation> allocations, const Resolve& resolve);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  // The allocation that holds all of [address, address + bytes); null if there is none. May ask the registry.
+  // The allocation that holds all of [address, address + bytes); null if there is none. May ask `resolve`.
   const Allocation* find(uint64_t address, uint64_t bytes) const;
   // "4 bytes past the end of argument 'x' (f32[1024])"; empty where there is no allocation at all.
   std::string describe(uint64_t address, uint64_t bytes) const;
 
  private:
   std::vector<Allocation> allocations_;  // by address
-  struct Found;                          // allocations that the registry gave
+  struct Found;                          // allocations that `resolve` gave
   std::unique_ptr<Found> found_;
+  const Resolve& resolve_;
 };
 
 // One worker's way to Memory: remembers the last allocations it hit.
