@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from triton_runner import _core
 from triton_runner._errors import DiagnosticError, fail
 
-# Types as PTX and LLVM spell them.
+# Types as PTX, LLVM and MLIR spell them.
 _FLOATS = {
     ".f64": 64,
     ".f32": 32,
@@ -80,6 +80,24 @@ def current_target() -> str:
 def load(image, description: dict, device: int | None = None) -> GpuKernel:
     """A kernel of an artifact (cubin, PTX, code object) on a device, described by _core.artifact.describe."""
     return GpuKernel(image, description, current_device() if device is None else device)
+
+
+def inherit(below: dict, above: dict) -> dict:
+    """The description of compiled code, completed by what the artifact that it was compiled from told."""
+    filled = {
+        name: above[name] for name, value in below.items() if value is None and above.get(name) is not None
+    }
+    description = {**below, **filled}
+    description["missing"] = [name for name in below["missing"] if description.get(name) is None]
+    # Parameters keep their order on the way down; descriptors of the IR become several of them.
+    params = [dict(p) for p in below["params"]]
+    if len(above["params"]) <= len(params) and not any("tensordesc" in q["type"] for q in above["params"]):
+        for p, q in zip(params, above["params"]):  # noqa: B905  (Triton's own follow in the code)
+            p.update(
+                name=q["name"] or p["name"], type=q["type"] or p["type"], unused=p["unused"] or q["unused"]
+            )
+    description["params"] = params
+    return description
 
 
 def _is_descriptor(value) -> bool:
@@ -222,7 +240,11 @@ class GpuKernel:
         is_tensor = any(
             hasattr(value, field) for field in ("data_ptr", "__cuda_array_interface__", "__dlpack__")
         )
-        if type == "ptr" or (type in _WORDS and bits == 64 and (is_tensor or value is None)):
+        if (
+            type == "ptr"
+            or type.startswith("!tt.ptr")
+            or (type in _WORDS and bits == 64 and (is_tensor or value is None))
+        ):
             return name, "pointer", type or "ptr", 64
         if is_tensor:
             raise fail(

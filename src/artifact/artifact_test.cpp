@@ -322,7 +322,8 @@ TEST(metadata_completes_and_is_contradicted) {
   CHECK(has(d.warnings[0], "metadata says cuda:80"));
   CHECK(has(d.warnings[1], "num_warps = 4, its metadata says 8"));
   CHECK_EQ(*told(kPtx, "ptx", "", R"({"shared": 0, "global_scratch_size": 0})").hidden_pointers, 1);
-  CHECK_EQ(*told(kPtx, "ptx", "", R"({"shared": 0})").hidden_pointers, 0);
+  CHECK_EQ(*told(kPtx, "ptx", "", R"({"shared": 0, "hash": "c0ffee"})").hidden_pointers, 0);
+  CHECK(!told(kPtx, "ptx", "", R"({"shared": 0})").hidden_pointers);
   CHECK(has(refused(kPtx, "ptx", "", R"({"shared": -1})"), "shared is not a number"));
   CHECK(has(refused(kPtx, "ptx", "", "[]"), "it is no object"));
   CHECK(has(refused(kPtx, "ptx", "", "{"), "k.json:1:2: error: malformed JSON"));

@@ -45,8 +45,11 @@ class Merge {
     flag(metadata, "launch_pdl", d_.pdl);
     if (const Json* version = metadata.get("triton_version"); version && version->as_string()) d_.triton_version = *version->as_string();
     if (const Json* descriptors = metadata.get("tensordesc_meta"); descriptors && descriptors->as_array()) d_.tensordesc_meta = *descriptors;
-    // Which release wrote the file shows in its keys: both scratch buffers since 3.5, the global one since 3.3.
-    d_.hidden_pointers = d_.profile_scratch_size ? 2 : d_.global_scratch_size ? 1 : 0;
+    // Which release wrote the file shows in its keys: both scratch buffers since 3.5, the global one since 3.3. None of
+    // them tells only where the file is one of Triton's own, which have a hash.
+    if (d_.profile_scratch_size) d_.hidden_pointers = 2;
+    else if (d_.global_scratch_size) d_.hidden_pointers = 1;
+    else if (metadata.get("hash")) d_.hidden_pointers = 0;
     if (is_ir) d_.hidden_pointers.reset();
     if (const Json* dims = metadata.get("cluster_dims"); dims && dims->as_array() && dims->as_array()->size() == 3) {
       std::array<int, 3> cluster{};
@@ -123,7 +126,7 @@ void note_missing(Description& d) {
   constexpr int kTensorMapBytes = 128;
   bool descriptors = std::any_of(d.params.begin(), d.params.end(), [](const Param& p) { return p.bytes == kTensorMapBytes || p.type == "byval"; });
   if (descriptors && d.tensordesc_meta.is_null()) d.missing.push_back("tensordesc_meta");
-  if (d.metadata.is_null() && !d.params.empty()) d.missing.push_back("hidden_pointers");
+  if (!d.hidden_pointers && !d.params.empty()) d.missing.push_back("hidden_pointers");
 }
 
 }  // namespace

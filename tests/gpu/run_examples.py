@@ -1,0 +1,115 @@
+"""Runs the examples on this machine's GPU, each in a process of its own, and writes what came out.
+
+    python tests/gpu/run_examples.py OUT [--releases v3.6.0,...] [--jobs N]
+
+OUT/examples.json has one entry a script; OUT/examples.md is the table of doc/gpu.md. Scripts for an architecture that
+this GPU cannot run have to fail with a DiagnosticError, not a crash.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNNER = ROOT / "examples" / "runner"
+
+
+def architecture(script: Path) -> int | None:
+    found = re.search(r"/sm(\d+)/", str(script))
+    return int(found[1]) if found else None
+
+
+def can_run(script: Path, capability: int) -> bool:
+    """Whether this GPU can run the script's artifact: a cubin within its major version, the rest from its version up."""
+    arch = architecture(script)
+    if arch is None:
+        return True
+    if "/cubin/" in str(script):
+        return arch // 10 == capability // 10 and arch <= capability
+    return arch <= capability
+
+
+def run(script: Path, capability: int) -> dict:
+    started = time.time()
+    try:
+        result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=240)
+        code, out, err = result.returncode, result.stdout, result.stderr
+    except subprocess.TimeoutExpired:
+        code, out, err = 124, "", "timed out"
+    said = re.findall(r"max difference (\S+)", out)
+    expected = can_run(script, capability)
+    refused = code != 0 and "DiagnosticError" in err and f"cuda:{architecture(script)}" in err
+    lines = [line for line in (err.strip() or out.strip()).splitlines() if line.strip()]
+    errors = [line for line in lines if "Error" in line or line.startswith("error")]
+    return {
+        "script": str(script.relative_to(RUNNER)), "expected_to_run": expected, "code": code,
+        "ok": code == 0 if expected else refused, "max_difference": max(map(float, said), default=None),
+        "seconds": round(time.time() - started, 1), "error": "" if code == 0 else (errors or lines or [""])[-1][:300],
+        "tail": "" if code == 0 else "\n".join(lines[-6:])[:1500],
+    }  # fmt: skip
+
+
+def table(results: list) -> str:
+    rows = {}
+    for r in results:
+        release, level, *rest = r["script"].split("/")
+        where = rest[0] if len(rest) > 1 and rest[0].startswith("sm") else "any"
+        cell = (
+            "refused"
+            if r["ok"] and not r["expected_to_run"]
+            else f"{r['max_difference']:.2g}"
+            if r["ok"]
+            else "FAILED"
+        )
+        rows.setdefault((release, Path(r["script"]).stem, where), {})[level] = cell
+    levels = ["python", "gluon", "ttir", "ttgir", "llir", "ptx", "cubin"]
+    lines = [
+        "| release | example | architecture | " + " | ".join(levels) + " |",
+        "|" + "---|" * (3 + len(levels)),
+    ]
+    for (release, name, where), cells in sorted(rows.items()):
+        lines.append(
+            f"| {release} | {name} | {where} | " + " | ".join(cells.get(level, "") for level in levels) + " |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--releases", default="")
+    parser.add_argument("--levels", default="python,gluon,ttir,ttgir,llir,ptx,cubin")
+    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2))
+    options = parser.parse_args()
+    from triton_runner import _gpu
+
+    capability = int(_gpu.current_target().split(":")[1])
+    releases = options.releases.split(",") if options.releases else sorted(p.name for p in RUNNER.iterdir())
+    scripts = [
+        script for release in releases for level in options.levels.split(",")
+        for script in sorted((RUNNER / release / level).rglob("*.py"))
+    ]  # fmt: skip
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda script: run(script, capability), scripts))
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "examples.json").write_text(json.dumps(results, indent=1))
+    (options.out / "examples.md").write_text(table(results))
+    failed = [r for r in results if not r["ok"]]
+    refused = sum(not r["expected_to_run"] and r["ok"] for r in results)
+    for r in failed:
+        print(f"FAILED {r['script']} ({r['code']}, {r['seconds']} s): {r['error']}")
+    print(f"{len(results)} examples: {len(results) - len(failed) - refused} ran and matched, {refused} are for another "
+          f"architecture and were refused, {len(failed)} failed")  # fmt: skip
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
