@@ -26,7 +26,6 @@ constexpr Element kElements[] = {
     {"f8E4M3FN", 1, true, true, 4, 3, 7, Element::kNoInf},
     {"f8E5M2FNUZ", 1, true, true, 5, 2, 16, Element::kUnsignedZero},
     {"f8E4M3FNUZ", 1, true, true, 4, 3, 8, Element::kUnsignedZero},
-    {"f8E4M3B11FNUZ", 1, true, true, 4, 3, 11, Element::kUnsignedZero},
 };
 
 uint64_t ones(int n) { return n >= 64 ? ~0ull : (1ull << n) - 1; }
