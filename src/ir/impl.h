@@ -35,6 +35,9 @@ struct Module::Impl {
   TextMap<Location*> loc_aliases{64};
   TextMap<uint8_t> forms;        // op name -> the assembly form that this module writes it in
 
+  const Type* signless[65] = {};  // integer types made so far, by width
+  const Type* none = nullptr;
+
   // The one object of its structure; `key` spells the structure.
   const Type* intern(const Type& type);
   const Attr* intern(const Attr& attr);

@@ -111,12 +111,16 @@ const Attr* Module::Impl::string(std::string_view value) {
 const Attr* Module::Impl::unit() { return intern(Attr{.kind = AttrKind::kUnit}); }
 
 const Type* Module::Impl::integer_type(unsigned width, Type::Sign sign) {
+  bool plain = width <= 64 && sign == Type::kSignless;
+  if (plain && signless[width]) return signless[width];
   Type t{.kind = TypeKind::kInteger};
   t.width = static_cast<uint16_t>(width);
   t.sign = sign;
   std::string text = (sign == Type::kSigned ? "si" : sign == Type::kUnsigned ? "ui" : "i") + std::to_string(width);
   t.text = text;
-  return intern(t);
+  const Type* made = intern(t);
+  if (plain) signless[width] = made;
+  return made;
 }
 
 const Type* Module::Impl::index_type() {
@@ -127,9 +131,12 @@ const Type* Module::Impl::index_type() {
 }
 
 const Type* Module::Impl::named_type(TypeKind kind, std::string_view text) {
+  if (kind == TypeKind::kNone && none) return none;
   Type t{.kind = kind};
   t.text = text;
-  return intern(t);
+  const Type* made = intern(t);
+  if (kind == TypeKind::kNone) none = made;
+  return made;
 }
 
 const Type* Module::Impl::tensor_type(const Type* element, std::span<const int64_t> shape, const Attr* encoding) {

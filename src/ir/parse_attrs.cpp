@@ -707,7 +707,9 @@ void Parser::resolve_locations() {
   enum : uint8_t { kOpen = 1, kDone = 2 };
   std::unordered_map<const Location*, uint8_t> state;
   std::vector<const Location*> stack;
-  for (auto [loc, at] : loc_uses_) {
+  for (const auto& use : loc_uses_) {
+    const Location* loc = use.first;
+    const char* at = use.second;
     stack.push_back(loc);
     while (!stack.empty()) {
       const Location* l = stack.back();

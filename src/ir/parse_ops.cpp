@@ -613,6 +613,10 @@ Region* Parser::region(std::span<const BlockArg> args, bool isolated) {
       break;
     }
     if (c == '^') {
+      if (!bare && block == made->first && !block->first && !args.empty()) {
+        fail(p_, "the first block has its arguments from the op and takes no label");
+        break;
+      }
       if (bare && block == made->first && !block->first) made->first = made->last = nullptr;
       label(made, block);
       bare = false;

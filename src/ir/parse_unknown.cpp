@@ -179,7 +179,8 @@ void Parser::unknown(OpState& s) {
         for (const NamedAttr& entry : entries) attrs_.push_back(entry);
       } else {
         flush(at);
-        parts.push_back({SkeletonPart::kRegion, static_cast<uint32_t>(regions_.size() - s.regions_base), {}});
+        parts.push_back({args.empty() ? SkeletonPart::kRegion : SkeletonPart::kBareRegion,
+                         static_cast<uint32_t>(regions_.size() - s.regions_base), {}});
         regions_.push_back(region(args));
         args.clear();
         run = p_;

@@ -155,6 +155,7 @@ std::string_view Parser::string_text() {
 const char* Parser::balanced(const char* p) const {
   int open = 0;
   for (;; ++p) {
+    if (!(kChars.of[static_cast<uint8_t>(*p)] & kBracket)) continue;
     switch (*p) {
       case '<': case '(': case '[': case '{': ++open; break;
       case '>':
@@ -328,7 +329,6 @@ void Parser::alias_definition() {
   if (name.empty() || name.find('.') != std::string_view::npos) return fail(b, "an alias needs a name without points");
   if (!expect("=")) return;
   AliasDef def{.name = spelled};
-  def.after = m_.top->first && m_.top->first->first;
   if (sigil == '!') {
     def.type = type();
     if (failed()) return;
@@ -358,6 +358,7 @@ void Parser::alias_definition() {
     }
     slot->alias = alias;
     def.loc = slot;
+    def.after = m_.top->first->first != nullptr;
   } else {
     const Attr* a = attr();
     if (failed()) return;

@@ -13,15 +13,32 @@
 
 namespace triton_runner::ir {
 
-inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+// What a character may be part of, by table: these loops are most of the parser's time.
+enum CharClass : uint8_t { kSpace = 1, kDigit = 2, kLetter = 4, kWord = 8, kSuffix = 16, kBracket = 32 };
+struct CharTable {
+  uint8_t of[256] = {};
+  constexpr CharTable() {
+    for (char c : {' ', '\n', '\t', '\r'}) of[static_cast<uint8_t>(c)] |= kSpace;
+    for (int c = '0'; c <= '9'; ++c) of[c] |= kDigit | kWord | kSuffix;
+    for (int c = 'a'; c <= 'z'; ++c) of[c] |= kLetter | kWord | kSuffix;
+    for (int c = 'A'; c <= 'Z'; ++c) of[c] |= kLetter | kWord | kSuffix;
+    of[static_cast<uint8_t>('_')] |= kLetter | kWord | kSuffix;
+    of[static_cast<uint8_t>('$')] |= kWord | kSuffix;
+    of[static_cast<uint8_t>('.')] |= kWord | kSuffix;
+    of[static_cast<uint8_t>('-')] |= kSuffix;
+    for (char c : {'<', '>', '(', ')', '[', ']', '{', '}', '"', '/', '\0'}) of[static_cast<uint8_t>(c)] |= kBracket;
+  }
+};
+inline constexpr CharTable kChars;
+inline bool is_space(char c) { return kChars.of[static_cast<uint8_t>(c)] & kSpace; }
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
-inline bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-inline bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '$' || c == '.'; }
-inline bool is_suffix(char c) { return is_word(c) || c == '-'; }  // in %names, @names, ^labels, #aliases
+inline bool is_letter(char c) { return kChars.of[static_cast<uint8_t>(c)] & kLetter; }
+inline bool is_word(char c) { return kChars.of[static_cast<uint8_t>(c)] & kWord; }
+inline bool is_suffix(char c) { return kChars.of[static_cast<uint8_t>(c)] & kSuffix; }  // in %names, @names, ^labels, #aliases
 
 // How an op that the table lacks was written: literal text with holes, filled from the graph when it is printed.
 struct SkeletonPart {
-  enum Kind : uint8_t { kText, kOperand, kDict, kRegion, kSuccessor } kind;
+  enum Kind : uint8_t { kText, kOperand, kDict, kRegion, kBareRegion, kSuccessor } kind;  // bare: its text names the arguments
   uint32_t index = 0;
   std::string_view text;
 };

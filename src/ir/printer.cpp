@@ -104,7 +104,8 @@ void Printer::new_line() {
 
 void Printer::block_name(const Block* block) {
   out += '^';
-  if (!block->name.empty())
+  bool labelled = block != block->region->first || !block->args.empty();
+  if (!block->name.empty() && labelled)
     out += block->name;
   else
     out += "bb" + std::to_string(block->index);
@@ -194,6 +195,7 @@ void Printer::op(const Op& op) {
           break;
         }
         case SkeletonPart::kRegion: region(op.regions[part.index]); break;
+        case SkeletonPart::kBareRegion: region(op.regions[part.index], false); break;
       }
   } else if (op.form == 0) {
     generic(op);
