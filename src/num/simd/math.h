@@ -53,6 +53,20 @@ template <class T> NUM_INLINE T clamped(T x, T low, T high) { x = x < low ? low 
 
 // exp family ----------------------------------------------------------------------------------------------------------
 
+// Of arguments whose result is normal: 2^n is added to the exponent. The same bits as the general formulas.
+constexpr float kExp2Low = -125.0f, kExp2High = 127.0f, kExpLow = -87.0f, kExpHigh = 88.0f;
+NUM_INLINE float times_power(float p, float shifted) {  // shifted: n + 1.5 * 2^23
+  return bits_as<float>(bits_as<uint32_t>(p) + (bits_as<uint32_t>(shifted) << 23));
+}
+NUM_INLINE float exp2_f32_normal(float x) {
+  float shifted = x + 12582912.0f, r = x - (shifted - 12582912.0f);
+  return times_power(fma_of(r, horner(r, k_exp2_f32), 1.0f), shifted);
+}
+NUM_INLINE float exp_f32_normal(float x) {
+  float shifted = x * 0x1.715476p+0f + 12582912.0f, n = shifted - 12582912.0f;
+  float r = fma_of(-n, 0x1.7f7d1cp-20f, fma_of(-n, 0x1.62e400p-1f, x));
+  return times_power(fma_of(r * r, horner(r, k_exp_f32), r) + 1.0f, shifted);
+}
 NUM_INLINE float exp2_f32(float x) {
   x = clamped(x, -160.0f, 130.0f);
   RoundedF32 n = nearest(x);
@@ -110,10 +124,10 @@ struct LogParts { double e, f; };
 NUM_INLINE LogParts log_parts(double x) {
   bool tiny = x < 0x1p-1022;
   x = tiny ? x * 0x1p54 : x;
-  constexpr int64_t kTwoThirds = 0x3fe5555555555555;
-  int64_t bits = bits_as<int64_t>(x);
-  int64_t e = (bits - kTwoThirds) >> 52;
-  double f = bits_as<double>(bits - (e << 52)) - 1.0;
+  constexpr uint64_t kTwoThirds = 0x3fe5555555555555;
+  uint64_t bits = bits_as<uint64_t>(x);
+  int64_t e = static_cast<int64_t>(bits - kTwoThirds) >> 52;
+  double f = bits_as<double>(bits - (static_cast<uint64_t>(e) << 52)) - 1.0;
   constexpr int64_t kMagic = 0x4338000000000000;  // 1.5 * 2^52: an integer in its last bits
   double exponent = bits_as<double>(e + kMagic) - 6755399441055744.0;
   return {exponent - (tiny ? 54.0 : 0.0), f};
@@ -165,10 +179,10 @@ struct LogPartsF32 { float e, f; };
 NUM_INLINE LogPartsF32 log_parts(float x) {
   bool tiny = x < 0x1p-126f;
   x = tiny ? x * 0x1p23f : x;
-  constexpr int32_t kTwoThirds = 0x3f2aaaab;
-  int32_t bits = bits_as<int32_t>(x);
-  int32_t e = (bits - kTwoThirds) >> 23;
-  float f = bits_as<float>(static_cast<int32_t>(bits - static_cast<int32_t>(static_cast<uint32_t>(e) << 23))) - 1.0f;
+  constexpr uint32_t kTwoThirds = 0x3f2aaaab;
+  uint32_t bits = bits_as<uint32_t>(x);
+  int32_t e = static_cast<int32_t>(bits - kTwoThirds) >> 23;
+  float f = bits_as<float>(bits - (static_cast<uint32_t>(e) << 23)) - 1.0f;
   return {static_cast<float>(e) - (tiny ? 23.0f : 0.0f), f};
 }
 NUM_INLINE float log_rest(float f) {

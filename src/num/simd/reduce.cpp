@@ -28,7 +28,9 @@ constexpr int kAccumulators = 64;
   };
 // The narrow integer types are promoted by + and * of scalars: the casts bring them back; V is unsigned, so it wraps.
 INT_OP(AddI, 0, static_cast<V>(x + y))
-INT_OP(MulI, 1, static_cast<V>(x * y))
+inline uint16_t product(uint16_t x, uint16_t y) { return static_cast<uint16_t>(static_cast<uint32_t>(x) * y); }
+template <class V> inline V product(V x, V y) { return static_cast<V>(x * y); }
+INT_OP(MulI, 1, product(x, y))
 INT_OP(And, ~T{0}, static_cast<V>(x & y))
 INT_OP(Or, 0, static_cast<V>(x | y))
 INT_OP(Xor, 0, static_cast<V>(x ^ y))
@@ -69,16 +71,22 @@ struct Accumulators {
   inline void add(const T* x, int64_t n) {
     int64_t i = 0;
     for (; i + kAccumulators <= n; i += kAccumulators) add_block(x + i);
-    for (int k = 0; i < n; ++k, i += kLanes) {  // whole vectors, then what is left of one
-      V element;
-      if (i + kLanes <= n) {
-        element = *reinterpret_cast<const Unaligned*>(x + i);
-      } else {
-        for (int j = 0; j < kLanes; ++j) element[j] = Op<T>::kIdentity;
-        __builtin_memcpy(&element, x + i, static_cast<size_t>(n - i) * sizeof(T));
+    int64_t left = n - i;
+    if (left == 0) return;
+#pragma GCC unroll 16
+    for (int k = 0; k < kVectors; ++k) {  // whole vectors, then what is left of one
+      if (left < kLanes) {
+        if (left > 0) {
+          V element;
+          for (int j = 0; j < kLanes; ++j) element[j] = Op<T>::kIdentity;
+          __builtin_memcpy(&element, x + i + k * kLanes, static_cast<size_t>(left) * sizeof(T));
+          v[k] = Op<T>::apply(v[k], element);
+        }
+        return;
       }
-      for (int j = 0; j < kVectors; ++j)  // by constants, so that v stays in registers
-        if (j == k) v[j] = Op<T>::apply(v[j], element);
+      V element = *reinterpret_cast<const Unaligned*>(x + i + k * kLanes);
+      v[k] = Op<T>::apply(v[k], element);
+      left -= kLanes;
     }
   }
   inline T fold() {
@@ -109,6 +117,24 @@ struct Accumulators {
   }
 };
 
+// maxnumf and minnumf of f32 rows in one instruction a vector: exact unless the row has only NaNs or its result is a zero
+// (whose sign then depends on the order); those rows are left to the general way.
+template <class T, bool kMax>
+struct QuickLimit {
+  static constexpr T kIdentity = kMax ? -__builtin_inff() : __builtin_inff();
+  template <class V> static inline V apply(V x, V y) { return limit(y, x); }  // y > x ? y : x: a NaN y leaves x
+
+ private:
+#if defined(NUM_ISA_avx512)
+  static inline __m512 limit(__m512 y, __m512 x) { return kMax ? _mm512_max_ps(y, x) : _mm512_min_ps(y, x); }
+#elif defined(NUM_ISA_avx2)
+  static inline __m256 limit(__m256 y, __m256 x) { return kMax ? _mm256_max_ps(y, x) : _mm256_min_ps(y, x); }
+#endif
+  template <class V> static inline V limit(V y, V x) { return kMax ? (y > x ? y : x) : (y < x ? y : x); }
+};
+template <class T> using QuickMax = QuickLimit<T, true>;
+template <class T> using QuickMin = QuickLimit<T, false>;
+
 template <class T, template <class> class Op>
 void reduce(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner) {
   auto* o = static_cast<T*>(out);
@@ -127,6 +153,24 @@ void reduce(void* out, const void* in, int64_t outer, int64_t axis, int64_t inne
     for (int64_t a = 1; a < axis; ++a, x += inner)
 #pragma GCC ivdep
       for (int64_t j = 0; j < inner; ++j) o[j] = Op<T>::apply(o[j], x[j]);
+  }
+}
+
+template <template <class> class Quick, template <class> class Op>
+void reduce_quick(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner) {
+  if (inner != 1) return reduce<float, Op>(out, in, outer, axis, inner);
+  auto* o = static_cast<float*>(out);
+  auto* x = static_cast<const float*>(in);
+  for (int64_t r = 0; r < outer; ++r, x += axis) {
+    Accumulators<float, Quick> quick;
+    quick.add(x, axis);
+    float result = quick.fold();
+    if (result == 0.0f || result == Quick<float>::kIdentity) {
+      Accumulators<float, Op> general;
+      general.add(x, axis);
+      result = general.fold();
+    }
+    o[r] = result;
   }
 }
 
@@ -293,9 +337,15 @@ typename Kind::Fn pick(ReduceOp op, Type type) {
   return nullptr;
 }
 
+ReduceFn pick_reduce(ReduceOp op, Type type) {
+  if (type == Type::kF32 && op == ReduceOp::kMaxNum) return reduce_quick<QuickMax, MaxNum>;
+  if (type == Type::kF32 && op == ReduceOp::kMinNum) return reduce_quick<QuickMin, MinNum>;
+  return pick<Reducing>(op, type);
+}
+
 }  // namespace
 
 ArgReduceFn find_arg_reduce(ArgOp op, Type type);
-const ReduceTable reduce_table = {pick<Reducing>, pick<Scanning>, find_arg_reduce};
+const ReduceTable reduce_table = {pick_reduce, pick<Scanning>, find_arg_reduce};
 
 }  // namespace triton_runner::num::NUM_ISA
