@@ -11,6 +11,8 @@
 #include <triton_runner/ir/op_table.h>
 #include <triton_runner/ir/text.h>
 
+#include <algorithm>
+#include <fstream>
 #include <memory>
 
 #include "bindings.h"
@@ -337,6 +339,24 @@ void init_ir(nb::module_& parent) {
     if (!*parsed) raise(parsed->error());
     return std::make_shared<ir::Module>(std::move(*parsed).value());
   }, nb::arg("text"), nb::arg("filename") = nb::none(), "Parses MLIR text of Triton's dialects, releases 3.0 to 3.9.");
+
+  m.def("parse_file", [](const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string source;
+    if (file) {
+      file.seekg(0, std::ios::end);
+      source.resize(static_cast<size_t>(std::max<std::streamoff>(0, file.tellg())));
+      file.seekg(0);
+      file.read(source.data(), static_cast<std::streamsize>(source.size()));
+    }
+    if (!file) raise(base::failure("cannot read '" + path + "'"));
+    base::Result<ir::Module> parsed = [&] {
+      nb::gil_scoped_release release;
+      return ir::parse(std::move(source), path);
+    }();
+    if (!parsed) raise(parsed.error());
+    return std::make_shared<ir::Module>(std::move(parsed).value());
+  }, nb::arg("path"), "Parses a file.");
 
   m.def("op_table", [] {
     nb::list out;

@@ -1,4 +1,4 @@
-"""Triton's IR as a graph: `parse(text)` gives a Module whose ops, values, types and locations can be walked and edited."""
+"""Triton's IR as a graph: `parse(text)` gives a Module whose ops, values, types and locations can be walked."""
 
 from triton_runner._core.ir import (
     Attr,
@@ -11,6 +11,7 @@ from triton_runner._core.ir import (
     Value,
     op_table,
     parse,
+    parse_file,
 )
 
-__all__ = ["Attr", "Block", "Location", "Module", "Op", "Region", "Type", "Value", "op_table", "parse"]
+__all__ = ["Attr", "Block", "Location", "Module", "Op", "Region", "Type", "Value", "op_table", "parse", "parse_file"]
