@@ -4,6 +4,7 @@
 
 #include <triton_runner/num/kernels.h>
 
+#include "atomics.h"
 #include "lowering.h"
 #include "memory.h"
 #include "shared_state.h"
@@ -72,6 +73,18 @@ void lower_amd_buffer_load(Lowering& l, const ir::Op& op) {
 void lower_amd_buffer_store(Lowering& l, const ir::Op& op) {
   emit_store(l, op, pointers_of(l, op, op.operand_of(1), op.operand_of(2)), l.slot(op.operand_of(0)),
              optional_slot(l, op.operand_of(4)));
+}
+
+void lower_amd_buffer_atomic_rmw(Lowering& l, const ir::Op& op) {
+  const int64_t kind = op.int_attr("atomic_rmw_op", 0);
+  if (kind < 1 || kind > 10) return l.error(op, "an atomic without a known operation");
+  emit_atomic_rmw(l, op, l.slot(op.result()), pointers_of(l, op, op.operand_of(0), op.operand_of(1)), l.slot(op.operand_of(2)),
+                  optional_slot(l, op.operand_of(4)), static_cast<Rmw>(kind));
+}
+
+void lower_amd_buffer_atomic_cas(Lowering& l, const ir::Op& op) {
+  emit_atomic_cas(l, op, l.slot(op.result()), pointers_of(l, op, op.operand_of(0), op.operand_of(1)), l.slot(op.operand_of(2)),
+                  l.slot(op.operand_of(3)));
 }
 
 void lower_amd_extract_slice(Lowering& l, const ir::Op& op) {

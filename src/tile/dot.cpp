@@ -112,17 +112,6 @@ void lower_dot(Lowering& l, const ir::Op& op) {
 
 namespace {
 
-// One operand of tt.dot_scaled: its elements as f32 [outer, k], each times the scale of its group of k.
-struct ScaledSide {
-  num::Type element;
-  bool packed_k;          // two e2m1 a byte: along k, or along the other dimension
-  bool k_first;           // the tile is [k, outer] (b), not [outer, k] (a)
-  int64_t outer, k;
-  int scale;              // operand of the scales [outer, k / group]; -1: none
-  num::Type scale_type;   // e8m0 (i8 carries it), or f8E4M3FN
-  int64_t group;
-};
-
 struct ScaledData {
   ScaledSide a, b;
 };
@@ -133,9 +122,9 @@ float scale_value(const std::byte* p, num::Type type) {
   return static_cast<float>(num::to_double(bits, num::Type::kF8E8M0FNU));
 }
 
-// Row-major in the tile's own order; `out` has outer * k elements.
-void widen_side(Task& t, const Instr& in, const ScaledSide& s, uint32_t operand, float* out) {
-  const void* data = t.dense(in.operand(operand));
+}  // namespace
+
+void widen_scaled(const ScaledSide& s, const void* data, const std::byte* scales, float* out) {
   int64_t n = s.outer * s.k;
   if (s.element == num::Type::kF4E2M1FN) {
     const auto* bytes = static_cast<const uint8_t*>(data);
@@ -155,8 +144,7 @@ void widen_side(Task& t, const Instr& in, const ScaledSide& s, uint32_t operand,
   } else {
     num::convert(out, num::Type::kF32, data, s.element, n);
   }
-  if (s.scale < 0) return;
-  const auto* scales = static_cast<const std::byte*>(t.dense(in.operand(static_cast<uint32_t>(s.scale))));
+  if (!scales) return;
   int64_t groups = s.k / s.group, step = s.k_first ? s.outer : 1;
   for (int64_t o = 0; o < s.outer; ++o)
     for (int64_t g = 0; g < groups; ++g) {
@@ -164,6 +152,14 @@ void widen_side(Task& t, const Instr& in, const ScaledSide& s, uint32_t operand,
       float* p = s.k_first ? out + g * s.group * s.outer + o : out + o * s.k + g * s.group;
       for (int64_t i = 0; i < s.group; ++i) p[i * step] *= f;
     }
+}
+
+namespace {
+
+void widen_side(Task& t, const Instr& in, const ScaledSide& s, uint32_t operand, float* out) {
+  const void* data = t.dense(in.operand(operand));
+  const void* scales = s.scale < 0 ? nullptr : t.dense(in.operand(static_cast<uint32_t>(s.scale)));
+  widen_scaled(s, data, static_cast<const std::byte*>(scales), out);
 }
 
 const Instr* run_dot_scaled(Task& t, const Instr& in) {
@@ -180,6 +176,8 @@ const Instr* run_dot_scaled(Task& t, const Instr& in) {
   return next(in);
 }
 
+}  // namespace
+
 std::optional<num::Type> scaled_element(const ir::Attr* a) {
   if (!a) return std::nullopt;
   static const std::pair<const char*, num::Type> kNames[] = {
@@ -189,8 +187,6 @@ std::optional<num::Type> scaled_element(const ir::Attr* a) {
     if (a->string == name) return type;
   return std::nullopt;
 }
-
-}  // namespace
 
 void lower_dot_scaled(Lowering& l, const ir::Op& op) {
   const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))), &c = *l.type_of(l.slot(op.result()));

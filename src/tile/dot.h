@@ -1,5 +1,8 @@
 // Matrix products, shared by tt.dot and the tensor-core ops: operand views, element types, accumulators.
 #pragma once
+#include <cstddef>
+#include <optional>
+
 #include <triton_runner/num/dot.h>
 
 #include "lowering.h"
@@ -19,5 +22,20 @@ void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep = 
 // c [m, n] += a [m, k] * b [k, n]; c of type f32, f16, f64 or i32. mma="fast" may take the bf16 instructions.
 void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a, num::MatrixView b, int64_t m,
                          int64_t n, int64_t k);
+
+// One operand of a scaled product: its elements, each times the scale of its group of k.
+struct ScaledSide {
+  num::Type element;
+  bool packed_k;          // two e2m1 a byte: along k, or along the other dimension
+  bool k_first;           // the tile is [k, outer] (b), not [outer, k] (a)
+  int64_t outer, k;
+  int scale;              // operand of the scales [outer, k / group]; -1: none
+  num::Type scale_type;   // e8m0 (i8 carries it), or f8E4M3FN
+  int64_t group;
+};
+// As f32, row-major in the tile's own order; `out` has outer * k elements, scales may be null.
+void widen_scaled(const ScaledSide& side, const void* data, const std::byte* scales, float* out);
+// "e2m1", "e4m3", ... of an op's element type attribute.
+std::optional<num::Type> scaled_element(const ir::Attr* attr);
 
 }  // namespace triton_runner::tile

@@ -1,5 +1,6 @@
 // mbarriers and what only orders memory (ttng.*_barrier, fences, cluster barriers; amdg's barriers are the same idea).
 #include "lowering.h"
+#include "nvidia.h"
 #include "shared_state.h"
 
 namespace triton_runner::tile {
@@ -72,6 +73,10 @@ const Instr* run_read_phase(Task& t, const Instr& in) {
   return next(in);
 }
 
+struct Named {
+  bool wait;
+};
+
 struct HandOver {
   int arrivals;
   bool increment;
@@ -95,7 +100,33 @@ void with_count(Lowering& l, const ir::Op& op, Handler run, std::string_view key
   l.emit(run, op, l.make<Count>(op.int_attr(key, otherwise), pred));
 }
 
+// ---- named barriers: a number and how many threads meet there
+
+const Instr* run_named(Task& t, const Instr& in) {
+  NamedBarriers& named = SharedState::of(t).named;
+  const int64_t id = t.bits(in.operand(0)), threads = t.bits(in.operand(1));
+  if (!in.as<Named>().wait) {
+    named.arrive(id, threads, named.threads_of(t));
+    return next(in);
+  }
+  return named.wait(t, id, threads) ? next(in) : t.block(in);
+}
+
 }  // namespace
+
+bool arrive_all(Task& t, const Instr& in, const Barriers& b) {
+  SharedState& state = SharedState::of(t);
+  for (int i = 0; i < b.count; i++) {
+    if (b.first_pred >= 0 && t.bits(in.operand(b.first_pred + i)) == 0) continue;
+    Mbarrier* barrier = state.barrier(t, address_of(mem_desc(t, in.operand(b.first + i))));
+    if (!barrier) {
+      no_barrier(t, in);
+      return false;
+    }
+    SharedState::arrive(*barrier, 1);
+  }
+  return true;
+}
 
 void lower_init_barrier(Lowering& l, const ir::Op& op) {
   const int64_t count = op.int_attr("count", 1);
@@ -115,6 +146,9 @@ void lower_async_copy_mbarrier_arrive(Lowering& l, const ir::Op& op) {
   const bool increment = op.int_attr("noIncrement", 0) == 0;
   l.emit(run_copies_arrive, op, l.make<HandOver>(l.code().num_warps * l.code().warp_size, increment));
 }
+
+void lower_arrive_barrier_named(Lowering& l, const ir::Op& op) { l.emit(run_named, op, l.make<Named>(false)); }
+void lower_wait_barrier_named(Lowering& l, const ir::Op& op) { l.emit(run_named, op, l.make<Named>(true)); }
 
 // Warps of a program run in step, and what is stored is there for the next op: these order what is ordered already.
 void lower_nothing(Lowering& l, const ir::Op& op) { l.emit(run_nothing, op, {}, {}); }

@@ -9,6 +9,7 @@
 
 #include "dot.h"
 #include "lowering.h"
+#include "nvidia.h"
 #include "shared_state.h"
 
 namespace triton_runner::tile {
@@ -94,25 +95,6 @@ const Instr* run_dot_wait(Task& t, const Instr& in) {
 
 // ---- tcgen05
 
-struct Barriers {
-  int first, first_pred, count;  // operands; first_pred -1: always
-};
-
-bool arrive_all(Task& t, const Instr& in, const Barriers& b) {
-  SharedState& state = SharedState::of(t);
-  for (int i = 0; i < b.count; i++) {
-    if (b.first_pred >= 0 && t.bits(in.operand(b.first_pred + i)) == 0) continue;
-    const MemDesc d = mem_desc(t, in.operand(b.first + i));
-    Mbarrier* barrier = state.barrier(t, d.base + d.flip * 8);
-    if (!barrier) {
-      t.trap(in, exec::TrapKind::kInvalid, "the operation's mbarrier was not initialised, was invalidated, or was overwritten");
-      return false;
-    }
-    SharedState::arrive(*barrier, 1);
-  }
-  return true;
-}
-
 struct Gen5Mma {
   Operand a, b;
   const MemPlan* d;  // row-major
@@ -135,7 +117,7 @@ const Instr* run_tc_gen5_mma(Task& t, const Instr& in) {
     } else {
       std::memset(c->data(), 0, g.d->bytes());
     }
-    multiply_accumulate(c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
+    multiply_accumulate(t, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
     g.d->write(arena, d, c->data());
     t.worker->pool->release(c);
     return arrive_all(t, in, g.barriers) ? next(in) : nullptr;

@@ -38,6 +38,8 @@ void SharedState::begin(Program& program) {
   groups_.clear();
   flights_.clear();
   partitions.clear();
+  const Code& code = *program.worker->launch->code;
+  named.begin(code.num_warps * code.warp_size);
   scratch_.clear();
   scratch_ranges_.clear();
   poison(program);
@@ -140,6 +142,50 @@ void SharedState::settle(Mbarrier& b) {
   if (b.pending != 0 || b.bytes != 0) return;
   b.phase ^= 1;
   b.pending = b.expected;
+}
+
+void NamedBarriers::set_threads(const Task* task, int threads) {
+  for (auto& [known, n] : counts_) {
+    if (known == task) n = threads;
+  }
+  counts_.emplace_back(task, threads);
+}
+
+int NamedBarriers::threads_of(const Task& task) const {
+  for (const auto& [known, n] : counts_) {
+    if (known == &task) return n;
+  }
+  return program_threads_;
+}
+
+NamedBarriers::Bar& NamedBarriers::bar(int64_t id) {
+  for (Bar& b : bars_) {
+    if (b.id == id) return b;
+  }
+  return bars_.emplace_back(Bar{id, 0, 0, {}});
+}
+
+void NamedBarriers::arrive(int64_t id, int64_t threads, int64_t arriving) {
+  Bar& b = bar(id);
+  b.arrived += arriving;
+  if (b.arrived < threads) return;
+  b.arrived -= threads;
+  b.passed++;
+}
+
+bool NamedBarriers::wait(const Task& task, int64_t id, int64_t threads) {
+  Bar& b = bar(id);
+  for (size_t i = 0; i < b.waiting.size(); i++) {
+    if (b.waiting[i].first != &task) continue;
+    if (b.passed == b.waiting[i].second) return false;
+    b.waiting.erase(b.waiting.begin() + static_cast<ptrdiff_t>(i));
+    return true;
+  }
+  const uint64_t before = b.passed;
+  arrive(id, threads, threads_of(task));
+  if (b.passed != before) return true;
+  b.waiting.emplace_back(&task, before);
+  return false;
 }
 
 std::byte* SharedState::scratch(int64_t bytes, int64_t alignment) {

@@ -31,6 +31,28 @@ struct Copy {
   MemDesc to;
 };
 
+// Barriers that partitions of a program know by number (bar.sync, bar.arrive): `threads` meet, by whole tasks.
+class NamedBarriers {
+ public:
+  void begin(int program_threads) { program_threads_ = program_threads, bars_.clear(), counts_.clear(); }
+  void set_threads(const Task* task, int threads);
+  int threads_of(const Task& task) const;
+  void arrive(int64_t id, int64_t threads, int64_t arriving);
+  // Arrives when first called; true once the barrier has been passed.
+  bool wait(const Task& task, int64_t id, int64_t threads);
+
+ private:
+  struct Bar {
+    int64_t id, arrived;
+    uint64_t passed;  // how often
+    std::vector<std::pair<const Task*, uint64_t>> waiting;
+  };
+  Bar& bar(int64_t id);
+  int program_threads_ = 0;
+  std::vector<Bar> bars_;
+  std::vector<std::pair<const Task*, int>> counts_;
+};
+
 class SharedState : public ProgramState {
  public:
   static SharedState& of(Task& task);
@@ -57,6 +79,7 @@ class SharedState : public ProgramState {
   std::byte* scratch(int64_t bytes, int64_t alignment);
   bool in_scratch(uint64_t address, uint64_t bytes) const;
 
+  NamedBarriers named;
   std::vector<Task*> partitions;  // of the warp specialization that is running
 
  private:

@@ -7,6 +7,7 @@ namespace {
 
 struct Partitions {
   std::vector<const Instr* const*> entries;
+  std::vector<int> threads;
   size_t captures;  // results come in as many groups of so many
 };
 
@@ -21,13 +22,14 @@ const Instr* run_fork(Task& t, const Instr& in) {
   for (Task* task : state.partitions) {
     if (task->outcome == Outcome::kFinished) idle.push_back(task);
   }
-  for (const Instr* const* entry : p.entries) {
+  for (size_t i = 0; i < p.entries.size(); i++) {
     if (idle.empty()) {
-      state.partitions.push_back(&t.program->spawn(*entry));
-      continue;
+      state.partitions.push_back(&t.program->spawn(*p.entries[i]));
+      idle.push_back(state.partitions.back());
     }
-    idle.back()->pc = *entry;
+    idle.back()->pc = *p.entries[i];
     idle.back()->outcome = Outcome::kRunning;
+    state.named.set_threads(idle.back(), p.threads[i]);
     idle.pop_back();
   }
   return next(in);
@@ -57,6 +59,7 @@ void lower_warp_specialize(Lowering& l, const ir::Op& op) {
     regions.insert(regions.end(), holder->regions.begin(), holder->regions.end());
   }
   auto* partitions = l.make<Partitions>();
+  const ir::Attr* warps = op.attr("partitionNumWarps");
   partitions->captures = captures.size();
   std::vector<Slot> args;
   for (ir::Region* region : regions) {
@@ -64,7 +67,10 @@ void lower_warp_specialize(Lowering& l, const ir::Op& op) {
       return l.error(op, "a partition with other arguments than the " + std::to_string(captures.size()) + " captures");
     for (ir::Value& arg : region->first->args) args.push_back(l.slot(&arg));
     const Label entry = l.out_of_line([&l, region] { l.lower_region(*region, [&l](const ir::Op& last) { l.emit_finish(last); }); });
+    const size_t i = partitions->entries.size();
+    const int n = warps && i < warps->raw.size() ? static_cast<int>(warps->raw[i]) : l.code().num_warps;
     partitions->entries.push_back(l.instruction_at(entry));
+    partitions->threads.push_back(n * l.code().warp_size);
   }
   l.emit(run_fork, op, args, captures, partitions);
   std::vector<Slot> results;

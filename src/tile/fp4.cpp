@@ -1,0 +1,93 @@
+// Four-bit floats in pairs, and narrow floats times a scale.
+#include <cstring>
+
+#include <triton_runner/num/convert.h>
+#include <triton_runner/num/kernels.h>
+#include <triton_runner/num/types.h>
+
+#include "lowering.h"
+
+namespace triton_runner::tile {
+namespace {
+
+struct Unpack {
+  num::Type to;
+  int64_t outer, packed, inner;  // the packed dimension doubles: [outer, packed, inner] -> [outer, 2 packed, inner]
+};
+
+void unpack(const Unpack& u, const uint8_t* bytes, void* out) {
+  if (u.inner == 1) return num::unpack_f4(out, u.to, bytes, u.outer * u.packed);
+  const auto size = static_cast<int64_t>(num::size_of(u.to));
+  auto* to = static_cast<std::byte*>(out);
+  std::vector<std::byte> row(2 * u.inner * size);
+  for (int64_t r = 0; r < u.outer * u.packed; r++) {
+    // A row of bytes becomes two rows: the low halves, then the high halves.
+    num::unpack_f4(row.data(), u.to, bytes + r * u.inner, u.inner);
+    std::byte* two = to + 2 * r * u.inner * size;
+    num::copy_strided(two, 1, row.data(), 2, u.inner, size);
+    num::copy_strided(two + u.inner * size, 1, row.data() + size, 2, u.inner, size);
+  }
+}
+
+const Instr* run_fp4_to_fp(Task& t, const Instr& in) {
+  const auto* bytes = static_cast<const uint8_t*>(t.dense(in.operand(0)));
+  unpack(in.as<Unpack>(), bytes, t.new_dense(in.result()));
+  return next(in);
+}
+
+bool unpacking(Lowering& l, const ir::Op& op, num::Type to, Unpack& u) {
+  const TileType &from = *l.type(op.operand(0)->type), &result = *l.type(op.result()->type);
+  const int64_t axis = op.int_attr("axis", from.rank - 1);
+  if (from.size != 1 || axis < 0 || axis >= from.rank || result.n != 2 * from.n)
+    return l.error(op, "pairs of four-bit floats that do not fill the result"), false;
+  u = {to, 1, from.shape[axis], 1};
+  for (int d = 0; d < from.rank; d++) (d < axis ? u.outer : u.inner) *= d == axis ? 1 : from.shape[d];
+  return true;
+}
+
+struct Upcast {
+  bool packed;
+  Unpack pairs;
+  num::Type from, scale, to;
+};
+
+// value * scale in f32 (exact: scales are powers of two), rounded once to the result's type.
+const Instr* run_scaled_upcast(Task& t, const Instr& in) {
+  const auto& u = in.as<Upcast>();
+  const void *data = t.dense(in.operand(0)), *scale = t.dense(in.operand(1));
+  const int64_t n = t.type(in.result()).n;
+  std::vector<float> values(n), scales(n);
+  if (u.packed) {
+    unpack(u.pairs, static_cast<const uint8_t*>(data), values.data());
+  } else {
+    num::convert(values.data(), num::Type::kF32, data, u.from, n);
+  }
+  num::convert(scales.data(), num::Type::kF32, scale, u.scale, n);
+  for (int64_t i = 0; i < n; i++) values[i] *= scales[i];
+  num::convert(t.new_dense(in.result()), u.to, values.data(), num::Type::kF32, n);
+  return next(in);
+}
+
+void lower_upcast(Lowering& l, const ir::Op& op, bool packed) {
+  auto* u = l.make<Upcast>();
+  const TileType &from = *l.type(op.operand(0)->type), &scale = *l.type(op.operand(1)->type), &to = *l.type(op.result()->type);
+  *u = {packed, {}, from.element, scale.element == num::Type::kI8 ? num::Type::kF8E8M0FNU : scale.element, to.element};
+  if (packed && !unpacking(l, op, num::Type::kF32, u->pairs)) return;
+  if (scale.n != to.n || (!packed && (from.n != to.n || !num::is_float(from.element))) || !num::is_float(u->scale) || !num::is_float(u->to))
+    return l.error(op, "a scaled upcast of these types is not supported");
+  l.emit(run_scaled_upcast, op, u);
+}
+
+}  // namespace
+
+void lower_fp4_to_fp(Lowering& l, const ir::Op& op) {
+  auto* u = l.make<Unpack>();
+  const num::Type to = l.type(op.result()->type)->element;
+  if (to != num::Type::kF16 && to != num::Type::kBF16 && to != num::Type::kF32) return l.error(op, "four-bit floats become f16, bf16 or f32");
+  if (unpacking(l, op, to, *u)) l.emit(run_fp4_to_fp, op, u);
+}
+
+void lower_amd_scaled_upcast_fp4(Lowering& l, const ir::Op& op) { lower_upcast(l, op, true); }
+void lower_amd_scaled_upcast_fp8(Lowering& l, const ir::Op& op) { lower_upcast(l, op, false); }
+
+}  // namespace triton_runner::tile
