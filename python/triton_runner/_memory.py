@@ -35,7 +35,7 @@ def resolve(address: int):
     if torch is not None:
         with torch._C.DisableTorchFunction():
             for candidate in gc.get_objects():
-                if isinstance(candidate, torch.Tensor) and candidate.device.type == "cpu":
+                if issubclass(type(candidate), torch.Tensor) and candidate.device.type == "cpu":
                     try:
                         storage = candidate.untyped_storage()
                         start, size = storage.data_ptr(), storage.nbytes()
