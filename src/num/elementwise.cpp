@@ -37,7 +37,8 @@ Loop find_loop(Functor functor, Type in, Type out, Isa isa) {
                   : kBefore(functor, Functor::cmpf_false) ? NUM_OF_ISA(isa, find_float)
                   : kBefore(functor, Functor::select)   ? NUM_OF_ISA(isa, find_compare)
                   : kBefore(functor, Functor::exp)      ? NUM_OF_ISA(isa, find_cast)
-                                                        : NUM_OF_ISA(isa, find_math);
+                  : kBefore(functor, Functor::rcp)      ? NUM_OF_ISA(isa, find_math)
+                                                        : find_rare;
   return find(functor, in, out);
 }
 
@@ -81,6 +82,7 @@ Kernel Elementwise::kernel(Type in, Type out, Isa isa) const {
   Kernel kernel{loop, arity, static_cast<uint8_t>(size_of(out)), {}};
   for (uint8_t& size : kernel.in_size) size = static_cast<uint8_t>(size_of(in));
   if (id == Functor::select) kernel.in_size[0] = 1;
+  if (id == Functor::ldexp) kernel.in_size[1] = 4;
   return kernel;
 }
 

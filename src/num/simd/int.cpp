@@ -99,6 +99,12 @@ Loop pick1(Type in) {
   }
 }
 
+// Counts of an i64 that come as i32: libdevice's popcll and clzll.
+template <class F>
+struct counted {
+  static inline uint32_t apply(uint64_t x) { return static_cast<uint32_t>(F::apply(x)); }
+};
+
 template <class F>
 Loop pick2(Type in) {
   switch (in) {
@@ -134,6 +140,11 @@ Loop pick(Type in) {
 }  // namespace
 
 Loop find_int(Functor functor, Type in, Type out) {
+  if (in == Type::kI64 && out == Type::kI32) {
+    if (functor == Functor::ctpop) return map1<uint32_t, uint64_t, counted<ctpop>>;
+    if (functor == Functor::ctlz) return map1<uint32_t, uint64_t, counted<ctlz>>;
+    return nullptr;
+  }
   switch (functor) {
 #define CASE(name, arity) \
   case Functor::name: return in == out ? pick<name, arity>(in) : nullptr;
