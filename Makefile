@@ -38,9 +38,10 @@ develop: $(VENV)/.run
 	  -Ccmake.define.TRITON_RUNNER_TESTS=ON
 
 compiled: $(VENV)/.build
-	@test -f $(BUILD)/build.ninja || cmake -G Ninja -S . -B $(BUILD) -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python \
-	  -DTRITON_RUNNER_TESTS=ON > /dev/null
-	@ninja -C $(BUILD) --quiet _core
+	@mkdir -p build/log
+	@{ test -f $(BUILD)/build.ninja || cmake -G Ninja -S . -B $(BUILD) -DTRITON_RUNNER_TESTS=ON \
+	  -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python; } > build/log/compile.log 2>&1 \
+	  && ninja -C $(BUILD) _core >> build/log/compile.log 2>&1 || { tail -40 build/log/compile.log; exit 1; }
 
 bench: develop
 	@$(RUN) benchmark/bench.py $(ARGS)
