@@ -2,8 +2,9 @@
 
     python benchmark/ir_parse.py FOLDER [--rounds 5]
 
-FOLDER holds .ttir and .ttgir files. Both sides read each file from disk and parse it; Triton gets one context with the
-dialects loaded, as its compiler does. The rounds alternate, and the best of each side counts (CPU time of the thread).
+FOLDER holds .ttir and .ttgir files. Both sides read each file from disk and parse it; Triton gets one context
+with the dialects loaded, as its compiler does. The rounds alternate; the best of each side counts (CPU time of
+the thread).
 """
 
 import argparse
@@ -30,8 +31,7 @@ def best_rates(files, rounds):
     for _ in range(rounds):
         start = time.thread_time()
         for name in names:
-            with open(name, "rb") as file:
-                ir.parse(file.read(), name)
+            ir.parse_file(name)
         middle = time.thread_time()
         for name in names:
             triton_ir.parse_mlir_module(name, context)

@@ -1,4 +1,4 @@
-"""Triton's IR as a graph: `parse(text)` gives a Module whose ops, values, types and locations can be walked."""
+"""Triton's IR as a graph: `parse(text)` gives a Module whose ops, values and types can be walked."""
 
 from triton_runner._core.ir import (
     Attr,
@@ -14,4 +14,16 @@ from triton_runner._core.ir import (
     parse_file,
 )
 
-__all__ = ["Attr", "Block", "Location", "Module", "Op", "Region", "Type", "Value", "op_table", "parse", "parse_file"]
+__all__ = [
+    "Attr",
+    "Block",
+    "Location",
+    "Module",
+    "Op",
+    "Region",
+    "Type",
+    "Value",
+    "op_table",
+    "parse",
+    "parse_file",
+]

@@ -68,6 +68,7 @@ class Compiler {
   }
   uint8_t group_or_result(std::string_view name) const {
     if (name == ">") return kAllResults;
+    if (name == "=") return kEverything;
     if (name == ">*") return kEachResult;
     if (name[0] == '>') return static_cast<uint8_t>(kFirstResult + (name[1] - '0'));
     return group(name);
@@ -114,8 +115,12 @@ class Compiler {
     } else if (word[0] == '$') {
       attribute(word.substr(1));
     } else if (word.starts_with("T(")) {
-      uint8_t g = group_or_result(word.substr(2, word.size() - 3));
-      add(PieceKind::kTypes).group = g;
+      std::string_view name = word.substr(2, word.size() - 3);
+      size_t equals = name.size() > 1 ? name.find('=') : std::string_view::npos;
+      uint8_t g = group_or_result(name.substr(0, equals));
+      Piece& piece = add(PieceKind::kTypes);
+      piece.group = g;
+      if (equals != std::string_view::npos) piece.also = group(name.substr(equals + 1));
     } else if (word.starts_with("S(")) {
       size_t colon = word.find(':');
       uint8_t g = group_or_result(word.substr(2, colon - 2));

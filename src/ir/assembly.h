@@ -5,7 +5,8 @@
 //   $a:KIND      attribute a: an integer kind (i1, i32, i64), str, sym, any (a full attribute), ints (i32 array as
 //                [0, 1]), longs (the same in i64), types, unit (prints nothing; present if its group is), or an
 //                enumeration of enums.def by its keyword (fastmath and overflow in <>)
-//   T(x) T(>)    the types of group x, of all results; T(>0) of one result; T(>*) one type that all results have
+//   T(x) T(>)    the types of group x, of all results; T(>0) of one result; T(>*) one type that all results have;
+//                T(x=y) one that the operands x and y have; T(=) one that all operands and the result have
 //   S(x:ptr)     the same in short form, <f32> for !tt.ptr<f32>; the word after the colon is ptr, memdesc or tensordesc
 //   F F(x,y)     a functional type from all operands (or those of the groups named) to all results
 //   {} attrs{}   the attribute dictionary; the same after the keyword `attributes`
@@ -51,7 +52,7 @@ enum class PieceKind : uint8_t {
 enum class AttrForm : uint8_t { kInteger, kString, kSymbol, kAny, kInts, kTypes, kUnit, kEnum };
 enum class ResultRule : uint8_t { kWritten, kSame, kPointee, kScalar, kBoolLike, kTwice, kToken, kNamed };
 
-constexpr uint8_t kAllResults = 0xFF, kEachResult = 0xFE, kFirstResult = 0x80;  // in Piece::group: 0x80 + i is result i
+constexpr uint8_t kAllResults = 0xFF, kEachResult = 0xFE, kEverything = 0xFD, kFirstResult = 0x80;  // in Piece::group: 0x80 + i is result i
 
 struct Piece {
   PieceKind kind;
@@ -60,6 +61,7 @@ struct Piece {
   TypeKind short_kind{};        // of kShortTypes
   uint16_t length = 0;          // kOptional, kAnyOf, kAlternative: so many pieces follow that are inside
   uint64_t groups = 0;          // kFunctional: a bit a group; 0: all
+  uint8_t also = 0xFF;          // kTypes: a second group of the same type
   std::string_view text;        // literal, attribute name, custom name
   unsigned width = 0;           // of integer attributes
   const EnumInfo* values = nullptr;

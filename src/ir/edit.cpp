@@ -194,6 +194,8 @@ std::vector<Op*> Parser::lone_ops(Block* block, Op* before) {
     if (!failed()) made.push_back(o);
   }
   if (!failed()) report_undefined(0);
+  report_missing_blocks();
+  if (!failed() && !errors_.empty()) error_ = errors_.front();
   return made;
 }
 

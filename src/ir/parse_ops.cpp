@@ -44,6 +44,15 @@ void Parser::operand_types(uint8_t group, OpState& s) {
   }
 }
 
+// One type for all operands and the result.
+void Parser::common_type(OpState& s) {
+  ws();
+  const char* at = p_;
+  const Type* t = type();
+  for (size_t i = s.operands_base; i < operands_.size() && !failed(); ++i) check_type(operands_[i], t, at);
+  types_.push_back(t);
+}
+
 void Parser::result_types(uint8_t which, OpState& s) {
   if (which == kEachResult) {
     const Type* t = type();
@@ -176,10 +185,19 @@ void Parser::pieces(const Assembly& form, size_t begin, size_t end, OpState& s) 
         break;
       case PieceKind::kAttr: attribute(piece); break;
       case PieceKind::kTypes:
-        if (piece.group >= kFirstResult)
+        if (piece.group == kEverything) {
+          common_type(s);
+        } else if (piece.group >= kFirstResult) {
           result_types(piece.group, s);
-        else
+        } else if (piece.also != 0xFF) {
+          ws();
+          const char* at = p_;
+          const Type* t = type();
+          for (size_t o = s.operands_base; o < operands_.size() && !failed(); ++o)
+            if (operands_[o].group == piece.group || operands_[o].group == piece.also) check_type(operands_[o], t, at);
+        } else {
           operand_types(piece.group, s);
+        }
         break;
       case PieceKind::kShortTypes:
         if (piece.group >= kFirstResult) {
@@ -483,7 +501,49 @@ Op* Parser::op() {
       }
     }
   }
-  return finish(s);
+  Op* made = finish(s);
+  if (failed()) recover(s);
+  return made;
+}
+
+// After a fault in an op of one line: keep it, name its results as values of any type, and go on with the next line.
+void Parser::recover(const OpState& s) {
+  if (errors_.size() >= kMaxErrors || block_names_.empty()) return;
+  const char* line_end = std::max(error_at_, s.start);
+  while (line_end < end_ && *line_end != '\n') ++line_end;
+  const char* last = line_end;
+  while (last > s.start && is_space(last[-1])) --last;
+  const char* next = line_end;
+  while (next < end_ && is_space(*next)) ++next;
+  bool op_follows = *next == '%' || *next == '}' || *next == '"';
+  if (is_letter(*next)) {
+    const char* e = next;
+    while (is_word(*e)) ++e;
+    op_follows = find_op({next, static_cast<size_t>(e - next)}) != OpKind::kUnknown;
+  }
+  if (last > s.start && (last[-1] == '{' || last[-1] == '(')) return;  // its region would be taken for ours
+  if (!op_follows || std::find(s.start, error_at_, '\n') != error_at_) return;
+  errors_.push_back(std::move(*error_));
+  error_.reset();
+  p_ = next;
+  const Type* any = m_.named_type(TypeKind::kOpaque, kAnyType);
+  for (const char* q = s.start; *q == '%';) {
+    p_ = q + 1;
+    std::string_view name = suffix_id();
+    uint32_t count = 1;
+    if (*p_ == ':') ++p_, count = static_cast<uint32_t>(std::clamp<int64_t>(integer(), 1, 1 << 16));
+    std::span<Value> values = m_.arena.array<Value>(count);
+    for (Value& value : values) value.type = any;
+    NameEntry& entry = entries_[name_id(name)];
+    if (!name.empty() && !(entry.value && entry.isolation == isolation_) && !failed()) define(name, values, q);
+    while (*p_ == ' ') ++p_;
+    if (*p_ != ',') break;
+    ++p_;
+    while (*p_ == ' ') ++p_;
+    q = p_;
+  }
+  error_.reset();
+  p_ = next;
 }
 
 Op* Parser::finish(OpState& s) {
@@ -630,10 +690,7 @@ Region* Parser::region(std::span<const BlockArg> args, bool isolated) {
     block->last = o;
   }
   made->text = {start, static_cast<size_t>(p_ - start)};
-  if (!failed() && block_names_.back())
-    for (auto [undefined, at] : block_names_.back()->undefined)
-      if (!undefined->region)
-        fail(at, "the block ^" + std::string(undefined->name) + " is not in this region");
+  report_missing_blocks();
   block_names_.pop_back();
   if (isolated && !failed()) report_undefined(forward_mark);
   while (undo_.size() > undo_mark) {
@@ -646,6 +703,12 @@ Region* Parser::region(std::span<const BlockArg> args, bool isolated) {
   isolation_ = outer_isolation;
   --depth_;
   return made;
+}
+
+void Parser::report_missing_blocks() {
+  if (failed() || !block_names_.back()) return;
+  for (auto [block, at] : block_names_.back()->undefined)
+    if (!block->region) fail(at, "the block ^" + std::string(block->name) + " is not in this region");
 }
 
 Block* Parser::find_block(std::string_view name, const char* at) {

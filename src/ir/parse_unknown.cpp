@@ -113,6 +113,14 @@ void Parser::unknown(OpState& s) {
         if (w.find('.') != std::string_view::npos || w == "module") break;
       }
     }
+    if (!open.empty() && new_line && is_letter(*at)) {
+      const char* e = at;
+      while (is_word(*e)) ++e;
+      if (find_op({at, static_cast<size_t>(e - at)}) != OpKind::kUnknown) {
+        expected("the bracket that closes '" + std::string(1, open.back()) + "'");
+        break;
+      }
+    }
     if (open.empty() && *at == 'l' && next_is("loc") && at[3] == '(') break;
     continues = false;
     char c = *at;

@@ -258,7 +258,7 @@ void Parser::define(std::string_view name, std::span<Value> values, const char* 
                              std::to_string(f->number));
     Value& value = values[f->number];
     Value* from = f->placeholder;
-    if (from->type && from->type != value.type && value.type->kind != TypeKind::kNone) {
+    if (from->type && from->type != value.type && !(value.type->kind == TypeKind::kOpaque && value.type->text == kAnyType)) {
       std::string was, is;
       TextWriter(was).type(from->type);
       TextWriter(is).type(value.type);
@@ -301,6 +301,7 @@ void Parser::check_type(const Operand& operand, const Type* type, const char* ty
     value->type = type;
     return;
   }
+  if (value->type->kind == TypeKind::kOpaque && value->type->text == kAnyType) return;
   // What an unknown op's text says of its results is a guess, and the use knows better.
   if (value->defining_op && value->defining_op->kind == OpKind::kUnknown && value->defining_op->skeleton) {
     value->type = type;
@@ -379,6 +380,7 @@ void Parser::top_level() {
   block->region = m_.top;
   m_.top->first = m_.top->last = block;
   m_.top->text = m_.source;
+  block_names_.push_back(nullptr);
   while (!failed()) {
     char c = peek();
     if (p_ >= end_) break;
@@ -397,6 +399,7 @@ void Parser::top_level() {
       block->last = made;
     }
   }
+  report_missing_blocks();
   if (!failed()) report_undefined(0);
   if (!failed()) resolve_locations();
   if (failed()) return;
@@ -414,7 +417,7 @@ void Parser::top_level() {
 
 bool Parser::run() {
   top_level();
-  return !failed();
+  return !failed() && errors_.empty();
 }
 
 const Type* Parser::lone_type() {
@@ -435,8 +438,14 @@ base::Result<Module> parse(std::string text, std::string filename, base::Diagnos
   impl->filename = std::move(filename);
   Parser parser(*impl);
   if (!parser.run()) {
-    if (sink) sink->add(*parser.error());
-    return *parser.error();
+    std::vector<base::Diagnostic> all = parser.errors();
+    if (parser.error()) all.push_back(*parser.error());
+    std::stable_sort(all.begin(), all.end(), [](const base::Diagnostic& a, const base::Diagnostic& b) {
+      return a.location.line < b.location.line;
+    });
+    if (sink)
+      for (const base::Diagnostic& error : all) sink->add(error);
+    return all.front();
   }
   return Module(std::move(impl));
 }

@@ -57,6 +57,8 @@ class Parser {
   std::vector<Op*> lone_ops(Block* block, Op* before);
   void set_text(std::string_view text);
   const std::optional<base::Diagnostic>& error() const { return error_; }
+  // What was found before error(), in ops that could be passed over.
+  const std::vector<base::Diagnostic>& errors() const { return errors_; }
 
   // ---- what is being built of an op
   struct Operand {
@@ -194,7 +196,9 @@ class Parser {
   bool present(const Assembly& form, size_t at, OpState& s);
   void attribute(const Piece& piece);
   void operand_types(uint8_t group, OpState& s);
+  void common_type(OpState& s);
   void result_types(uint8_t which, OpState& s);
+  void recover(const OpState& s);
   void functional(uint64_t groups, OpState& s);
   void apply_rule(const Assembly& form, OpState& s);
   const Type* derived(const Type* type, ResultRule rule);
@@ -205,6 +209,7 @@ class Parser {
   void region_body(Region* region, bool braces);
   void label(Region* region, Block*& block);
   Block* find_block(std::string_view name, const char* at);
+  void report_missing_blocks();
   void block_args(std::vector<BlockArg>& into, char close);
   void add_block_args(Block* block, std::span<const BlockArg> args);
   void successor(OpState& s, uint8_t group);
@@ -222,6 +227,9 @@ class Parser {
   const char* gap_end_ = nullptr;
   std::optional<base::Diagnostic> error_;
   const char* error_at_ = nullptr;
+  std::vector<base::Diagnostic> errors_;
+  static constexpr size_t kMaxErrors = 20;
+  static constexpr std::string_view kAnyType = "!any";  // of results of ops with faults
   int depth_ = 0;
   std::string_view memdesc_name_ = "!ttg.memdesc";  // as this module's release calls it
 

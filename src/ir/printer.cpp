@@ -365,7 +365,7 @@ void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& o
         break;
       case PieceKind::kTypes:
         space();
-        if (piece.group == kEachResult) {
+        if (piece.group == kEachResult || piece.group == kEverything) {
           type(op.results[0].type);
         } else if (piece.group == kAllResults) {
           bool token = has_token(op) && std::any_of(form.pieces.begin(), form.pieces.end(), [](const Piece& p) {

@@ -1,10 +1,10 @@
-"""How much of Triton's own lit tests the parser takes: of the chunks that Triton's parser accepts, the share that parses,
-prints back byte for byte, and (a stricter figure) comes out of its canonical print again.
+"""How much of Triton's own lit tests the parser takes: of the chunks that Triton's parser accepts, the share
+that parses, prints back byte for byte, and (stricter) comes out of its canonical print again.
 
     python tests/tools/lit_acceptance.py LIT_FOLDER [--accepted FILE] [--failures] [--dump FOLDER]
 
-LIT_FOLDER holds *.mlir files, split at their `// -----` lines. Triton runs in child processes because some chunks abort
-it; FILE keeps its verdicts for the next run.
+LIT_FOLDER holds *.mlir files, split at their `// -----` lines. Triton runs in child processes because some
+chunks abort it; FILE keeps its verdicts for the next run.
 """
 
 import argparse
@@ -75,7 +75,9 @@ def triton_verdicts(texts):
 
 
 def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("folder")
     arguments.add_argument("--accepted", help="JSON file that keeps Triton's verdicts")
     arguments.add_argument("--failures", action="store_true", help="list what does not parse")
