@@ -99,6 +99,15 @@ void init_device(nb::module_& parent) {
         return nb::make_tuple(info->device, info->address);
       }, nb::arg("address"), "(device, address on it) of memory that the current device reaches, device -1 for the host's; None for any other.")
       .def(
+          "encode_tensor_map",
+          [](Driver& d, uint64_t address, int element_type, int element_bytes, int swizzle, std::vector<uint32_t> box, std::vector<uint64_t> shape,
+             std::vector<uint64_t> strides, bool nan_fill) {
+            auto map = unwrap(d.encode_tensor_map({address, element_type, element_bytes, swizzle, std::move(box), std::move(shape), std::move(strides), nan_fill}));
+            return nb::bytes(reinterpret_cast<const char*>(map.bytes.data()), map.bytes.size());
+          },
+          nb::arg("address"), nb::arg("element_type"), nb::arg("element_bytes"), nb::arg("swizzle"), nb::arg("box"), nb::arg("shape"), nb::arg("strides"),
+          nb::arg("nan_fill") = false, "The 128 bytes of a tiled CUtensorMap. Sizes outermost first, strides in elements; element_type and swizzle as CUDA numbers them.")
+      .def(
           "load",
           [](Driver& driver, nb::bytes image, const std::string& name, const std::string& level, nb::list params, nb::dict options, int device) {
             GpuKernelSpec spec;

@@ -236,6 +236,7 @@ def compile_options(artifact: Artifact, **more) -> dict:
     """Compile options for the stages behind an artifact: its metadata's, what its IR says, then the
     caller's."""
     options = dict(artifact.description.get("metadata") or {})
+    options.pop("extern_libs", None)  # paths of the machine that wrote the file; the backend knows its own
     for name in ("num_warps", "num_ctas"):
         if artifact.description.get(name) is not None:
             options[name] = artifact.description[name]

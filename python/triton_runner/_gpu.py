@@ -130,7 +130,9 @@ class GpuKernel:
         self.level = description["level"]
         self.target = description["target"]
         self.params = [
-            SimpleNamespace(name=p["name"] or f"arg{i}", type=p["type"] or f"b{8 * p['bytes']}", bits=8 * p["bytes"])
+            SimpleNamespace(
+                name=p["name"] or f"arg{i}", type=p["type"] or f"b{8 * p['bytes']}", bits=8 * p["bytes"]
+            )
             for i, p in enumerate(description["params"])
         ]  # fmt: skip
         self.loaded: dict = {}
@@ -152,12 +154,6 @@ class GpuKernel:
         if "num_warps" in missing:
             raise fail(
                 f"{self._who}: the {self.level} does not say how many threads a block has",
-                _GIVE_METADATA,
-            )
-        if "tensordesc_meta" in missing:
-            raise fail(
-                f"{self._who} takes host-side tensor descriptors, and the {self.level} does not say how "
-                "they are laid out (tensordesc_meta)",
                 _GIVE_METADATA,
             )
         if "num_ctas" in missing:
@@ -182,6 +178,12 @@ class GpuKernel:
         rank = len(value.shape)
         if self.description["tensordesc_meta"]:
             return 1 + 2 * rank
+        if at < len(self.params) and self.description["params"][at]["bytes"] == 128:
+            raise fail(
+                f"{self._who} takes host-side tensor descriptors, and the {self.level} does not say how they "
+                "are laid out (tensordesc_meta)",
+                _GIVE_METADATA,
+            )
         return 1 + 4 * rank + self._descriptor_flags(at, rank)
 
     def _descriptor_flags(self, at: int, rank: int) -> int:
@@ -235,6 +237,8 @@ class GpuKernel:
         type, bits = param["type"], 8 * param["bytes"]
         if _is_descriptor(value):
             return name, "tensordesc", type or "tensordesc", 0
+        if hasattr(value, "tma_desc_cpu_ptr"):
+            return name, "pointer", "nvTmaDesc", 64
         if type in _FLOATS:
             return name, "float", type, _FLOATS[type]
         is_tensor = any(

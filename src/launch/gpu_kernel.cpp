@@ -211,7 +211,7 @@ class Loaded final : public GpuKernel {
     for (size_t i = 0; i < args.size(); i++) {
       const exec::Argument& arg = args[i];
       uint64_t address = arg.kind == exec::ParamKind::kPointer ? arg.bits : arg.descriptor ? arg.descriptor->address : 0;
-      if (address == 0) continue;
+      if (address == 0 || plan_.entries[i].form == Form::kMapBytes) continue;
       auto where = driver_.pointer(address);
       if (!where) return where.error();
       bool here = *where && ((*where)->device == device_ || (*where)->device < 0);

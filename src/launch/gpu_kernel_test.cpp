@@ -140,6 +140,21 @@ TEST(tensor_descriptors_whole_and_in_pieces) {
   CHECK(has(f.refusal(), "takes 1 tensor descriptors, and its metadata's tensordesc_meta has 2"));
 }
 
+TEST(tensor_maps_of_the_caller_are_copied) {
+  Fixture f;
+  f.spec.params = {{"n", ParamKind::kInteger, "i32", 32}, {"desc", ParamKind::kPointer, "nvTmaDesc"}, {"m", ParamKind::kInteger, "i32", 32}};
+  f.state.param_bytes = {4, 128, 4};
+  unsigned char map[128];
+  for (int i = 0; i < 128; i++) map[i] = static_cast<unsigned char>(i);
+  std::vector<Argument> args = {integer(1), pointer(reinterpret_cast<uint64_t>(map)), integer(2)};
+  auto kernel = f.load();
+  CHECK(!kernel->launch({}, args, {}));   // host memory, and right so
+  CHECK(std::memcmp(f.state.launches.at(0).params[1].data(), map, 128) == 0);
+  CHECK_EQ(number(f.state.launches[0].params[2]), 2u);
+  args[1] = pointer(0);
+  CHECK(has(error_of(kernel->launch({}, args, {})), "null pointer in place of a tensor map"));
+}
+
 TEST(shared_memory) {
   Fixture f;
   f.spec.shared_bytes = 40000;

@@ -11,6 +11,7 @@ namespace {
 
 // Floats are given as doubles; the parameter has the kernel's type.
 Form form_of(const exec::Param& param) {
+  if (param.type == "nvTmaDesc") return Form::kMapBytes;
   if (param.kind != exec::ParamKind::kFloat || param.bits == 64) return Form::kWord;
   if (param.bits == 32) return Form::kF32;
   return param.type.find("bf16") != std::string::npos ? Form::kBF16 : Form::kF16;
@@ -70,6 +71,11 @@ base::Status Packed::fill(const Plan& plan, device::Driver& driver, std::span<co
       case Form::kBF16:   // Triton's launchers cut the f32 off
         add(std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(arg.bits))) >> 16);
         break;
+      case Form::kMapBytes:
+        if (arg.bits == 0) return base::failure("argument '" + plan.names[i] + "': a null pointer in place of a tensor map");
+        if (!has_room(1, 256)) return base::failure("the arguments exceed what a launch can pass");
+        add_map_bytes(reinterpret_cast<const void*>(arg.bits));
+        break;
       case Form::kTensorMap:
       case Form::kPieces: {
         const exec::TensorDesc& desc = *arg.descriptor;
@@ -90,6 +96,14 @@ base::Status Packed::fill(const Plan& plan, device::Driver& driver, std::span<co
   return base::success();
 }
 
+void Packed::add_map_bytes(const void* map) {
+  constexpr size_t kMapBytes = 128;
+  used_ = (used_ + kMapBytes - 1) / kMapBytes * kMapBytes;
+  std::memcpy(buffer_ + used_, map, kMapBytes);
+  pointers_[count_++] = buffer_ + used_;
+  used_ += kMapBytes;
+}
+
 base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driver& driver, const exec::TensorDesc& desc) {
   device::TensorMapSpec spec;
   spec.address = desc.address;
@@ -103,11 +117,8 @@ base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driv
   spec.nan_fill = desc.nan_padding;
   auto map = driver.encode_tensor_map(spec);
   if (!map) return map.error();
-  used_ = (used_ + 127) / 128 * 128;
-  if (!has_room(1 + 2 * desc.shape.size(), 128 + 16 * desc.shape.size())) return base::failure("the arguments exceed what a launch can pass");
-  std::memcpy(buffer_ + used_, map->bytes.data(), map->bytes.size());
-  pointers_[count_++] = buffer_ + used_;
-  used_ += map->bytes.size();
+  if (!has_room(1 + 2 * desc.shape.size(), 256 + 16 * desc.shape.size())) return base::failure("the arguments exceed what a launch can pass");
+  add_map_bytes(map->bytes.data());
   for (uint64_t size : spec.shape) add(size);
   for (int64_t stride : desc.strides) add(static_cast<uint64_t>(stride));
   return base::success();

@@ -8,7 +8,8 @@
 
 namespace triton_runner::launch {
 
-enum class Form : uint8_t { kWord, kF16, kBF16, kF32, kTensorMap, kPieces };
+// kMapBytes: a tensor map that the caller has made, 128 bytes on the host ("nvTmaDesc" of Triton 3.2 and 3.3).
+enum class Form : uint8_t { kWord, kF16, kBF16, kF32, kTensorMap, kPieces, kMapBytes };
 
 struct PlanEntry {
   Form form;
@@ -47,6 +48,7 @@ class Packed {
   bool has_room(size_t params, size_t bytes) const {
     return count_ + params + 2 <= kMaxParams && used_ + bytes + 16 <= kMaxBytes;   // 2 hidden ones fit always
   }
+  void add_map_bytes(const void* map);
   base::Status add_tensor_map(const DescriptorLayout& layout, device::Driver& driver, const exec::TensorDesc& desc);
   base::Status add_pieces(const exec::TensorDesc& desc, int flags);
 

@@ -1,4 +1,4 @@
-"""The driver layer on a real GPU: what a fake driver cannot tell. Prints one line a check; exits 1 if one failed.
+"""The driver layer on a real GPU: what a fake driver cannot tell. A line a check; exits 1 if one failed.
 
 Needs torch with CUDA. Kernels are PTX written by hand, so that each check is about one thing.
 """
@@ -11,7 +11,15 @@ import torch
 import triton_runner
 from triton_runner import _core, _gpu
 
-HEADER = ".version 8.0\n.target {target}\n.address_size 64\n{declared}.visible .entry k(\n{params}\n)\n.reqntid {threads}\n{{\n"
+HEADER = """.version 8.0
+.target {target}
+.address_size 64
+{declared}.visible .entry k(
+{params}
+)
+.reqntid {threads}
+{{
+"""
 REGISTERS = ".reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .pred %p<3>;\n"
 
 
@@ -67,7 +75,8 @@ def check_grid_and_arguments():
     body = (
         OUT
         + """ld.param.u32 %r1, [k_param_1]; ld.param.f32 %f1, [k_param_2]; mov.u32 %r2, %ctaid.x;
-        cvt.rn.f32.u32 %f2, %r2; fma.rn.f32 %f2, %f2, %f1, %f1; cvt.rn.f32.s32 %f3, %r1; add.f32 %f2, %f2, %f3;
+        cvt.rn.f32.u32 %f2, %r2; fma.rn.f32 %f2, %f2, %f1, %f1;
+        cvt.rn.f32.s32 %f3, %r1; add.f32 %f2, %f2, %f3;
         mul.wide.u32 %rd2, %r2, 4; add.u64 %rd1, %rd1, %rd2; st.global.f32 [%rd1], %f2;"""
     )
     params = [("out", "pointer", "ptr", 64), ("n", "integer", "i32", 32), ("scale", "float", "f32", 32)]
@@ -80,7 +89,8 @@ def check_clusters():
     body = (
         OUT
         + """mov.u32 %r1, %cluster_nctaid.x; mov.u32 %r2, %clusterid.x; mov.u32 %r3, %ctaid.x;
-        mul.wide.u32 %rd2, %r3, 8; add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1; st.global.u32 [%rd1+4], %r2;"""
+        mul.wide.u32 %rd2, %r3, 8; add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1;
+        st.global.u32 [%rd1+4], %r2;"""
     )
     kernel = load(ptx(body, [".u64"], target="sm_90"), target="cuda:90", cluster=(2, 1, 1))
     out = torch.zeros(6, 2, dtype=torch.int32, device="cuda")
@@ -105,13 +115,15 @@ def check_scratch():
     body = (
         OUT
         + """ld.param.u64 %rd2, [k_param_1]; ld.param.u64 %rd3, [k_param_2]; cvta.to.global.u64 %rd2, %rd2;
-        mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd4, %r1, 64; add.u64 %rd2, %rd2, %rd4; st.global.u32 [%rd2+60], %r1;
+        mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd4, %r1, 64; add.u64 %rd2, %rd2, %rd4;
+        st.global.u32 [%rd2+60], %r1;
         ld.global.u32 %r2, [%rd2+60]; and.b64 %rd5, %rd3, 1023; cvt.u32.u64 %r3, %rd5;
-        mul.wide.u32 %rd4, %r1, 8; add.u64 %rd1, %rd1, %rd4; st.global.u32 [%rd1], %r2; st.global.u32 [%rd1+4], %r3;"""
+        mul.wide.u32 %rd4, %r1, 8; add.u64 %rd1, %rd1, %rd4; st.global.u32 [%rd1], %r2;
+        st.global.u32 [%rd1+4], %r3;"""
     )
     kernel = load(
-        ptx(body, [".u64", ".u64", ".u64"]), hidden_pointers=2, global_scratch_size=64, global_scratch_align=128,
-        profile_scratch_size=16, profile_scratch_align=1024)  # fmt: skip
+        ptx(body, [".u64", ".u64", ".u64"]), hidden_pointers=2, global_scratch_size=64,
+        global_scratch_align=128, profile_scratch_size=16, profile_scratch_align=1024)  # fmt: skip
     out = torch.full((100, 2), -1, dtype=torch.int32, device="cuda")
     launch(kernel, (100,), out=out)
     return out.tolist() == [[i, 0] for i in range(100)]
@@ -162,6 +174,32 @@ def check_resources_of_cubins():
             print({name: (told[name], getattr(real, name)) for name in names})
             return False
     return True
+
+
+class TensorMap:
+    """A CUtensorMap of a matrix of f16, as Triton 3.2 and 3.3 take them: 128 bytes on the host."""
+
+    def __init__(self, matrix, block):
+        made = _gpu.driver().encode_tensor_map(
+            matrix.data_ptr(), 6, 2, 2, block, list(matrix.shape), list(matrix.stride())
+        )
+        self.bytes = torch.frombuffer(bytearray(made), dtype=torch.uint8)
+
+    def tma_desc_cpu_ptr(self):
+        return self.bytes.data_ptr()
+
+
+def check_tensor_maps_of_the_caller():
+    """The TMA matmul of Triton 3.3.1, whose cubin takes tensor maps by value."""
+    m, n, k = 200, 160, 120
+    a, b = (torch.randn(*s, device="cuda", dtype=torch.float16) for s in ((m, k), (k, n)))
+    c = torch.zeros(m, n, device="cuda", dtype=torch.float16)
+    path = Path(__file__).parents[2] / "examples/runner/v3.3.x/cubin/sm90/matmul_tma_kernel.cubin"
+    with triton_runner.using(device="cuda"):
+        kernel = triton_runner.load(str(path), device="cuda")
+    kernel[(4 * 5,)](TensorMap(a, [64, 32]), TensorMap(b, [32, 32]), TensorMap(c, [64, 32]), m, n, k)
+    torch.cuda.synchronize()
+    return (c.double() - a.double() @ b.double()).abs().max().item() < 0.05
 
 
 def check_missing_file():

@@ -25,6 +25,6 @@ export PYTHONPATH=$PWD/$site TRITON_CACHE_DIR=$PWD/$build/cache TRITON_RUNNER_DE
 status=0
 "$python" tests/gpu/check_device.py || status=1
 libraries=$(ls "$build"/lib{launch,device,exec,num,base}.a)
-g++ -std=c++20 -O2 -Iinclude tests/gpu/launch_bench.cpp $libraries -ldl -lpthread -o "$build/launch_bench" && "$build/launch_bench" | tee "$out/launch.md"
+g++ -std=c++20 -O2 -Iinclude tests/gpu/launch_bench.cpp -Wl,--start-group $libraries -Wl,--end-group -ldl -lpthread -o "$build/launch_bench" && "$build/launch_bench" | tee "$out/launch.md"
 time "$python" tests/gpu/run_examples.py "$out" ${EXAMPLES:-} || status=1
 exit $status

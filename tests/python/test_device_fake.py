@@ -1,7 +1,8 @@
-"""Launches on a GPU, up to the driver: programs run against tests/gpu/fake_cuda.cpp in place of libcuda.so.1."""
+"""Launches on a GPU, up to the driver: programs run on tests/gpu/fake_cuda.cpp in place of libcuda.so.1."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -87,8 +88,9 @@ def on_fake(fake, tmp_path, body: str, folder="", params="8,8,8,4,8,8", **enviro
     """Runs the body behind PRELUDE; gives (what it printed, what the driver saw)."""
     log = tmp_path / "log.json"
     result = run_program(
-        PRELUDE + textwrap.dedent(body), folder, LD_LIBRARY_PATH=str(fake), FAKE_CUDA_LOG=str(log), FAKE_CUDA_PARAMS=params,
-        FAKE_CUDA_MEMORY="4096=0,8192=0,12288=0,16384=1", TRITON_RUNNER_DEVICE="cuda", **environment)  # fmt: skip
+        PRELUDE + textwrap.dedent(body), folder, LD_LIBRARY_PATH=str(fake), FAKE_CUDA_LOG=str(log),
+        FAKE_CUDA_PARAMS=params, FAKE_CUDA_MEMORY="4096=0,8192=0,12288=0,16384=1",
+        TRITON_RUNNER_DEVICE="cuda", **environment)  # fmt: skip
     return result.stdout, json.loads(log.read_text()) if log.exists() else {}
 
 
@@ -103,7 +105,10 @@ def error_of(fake, tmp_path, body: str, folder="", **environment) -> str:
 
 @pytest.mark.parametrize("level", ["ttir", "ttgir", "llir", "ptx", "cubin"])
 def test_every_level_reaches_the_driver(fake, artifacts, tmp_path, level):
-    body = f"kernel = add_kernel[(3,)](x, y, out, 300, BLOCK=128, {level}_dir=folder)\nprint(kernel.name, kernel.level)"
+    body = f"""
+        kernel = add_kernel[(3,)](x, y, out, 300, BLOCK=128, {level}_dir=folder)
+        print(kernel.name, kernel.level)
+    """
     printed, seen = on_fake(fake, tmp_path, body, artifacts / "90")
     assert printed.splitlines()[-1] == "add_kernel cubin"
     assert seen["binary"]
@@ -185,6 +190,19 @@ def test_other_level_there_names_its_keyword(fake, artifacts, tmp_path):
     (only / "add_kernel.ptx").write_bytes((artifacts / "90" / "add_kernel.ptx").read_bytes())
     text = error_of(fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, BLOCK=128, ttgir_dir=folder)", only)
     assert "holds kernel 'add_kernel' at ptx: use ptx_dir=" in text
+
+
+def test_text_that_llvm_or_ptxas_refuse_is_an_error_message(fake, artifacts, tmp_path):
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    llir = (artifacts / "90" / "add_kernel.llir").read_text()
+    (broken / "add_kernel.llir").write_text(llir.replace("ret void", "ret nonsense"))
+    ptx = (artifacts / "90" / "add_kernel.ptx").read_text()
+    (broken / "add_kernel.ptx").write_text(re.sub(r"\.version .*", ".version 99.9", ptx))
+    text = error_of(fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, BLOCK=128, llir_dir=folder)", broken)
+    assert "DiagnosticError" in text and "does not accept" in text and "LLVM ERROR" in text
+    text = error_of(fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, BLOCK=128, ptx_dir=folder)", broken)
+    assert "DiagnosticError" in text and "Unsupported .version 99.9" in text
 
 
 def test_a_machine_whose_driver_fails_has_no_gpu(fake, tmp_path):

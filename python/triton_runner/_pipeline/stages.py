@@ -9,9 +9,10 @@ import tempfile
 import triton.backends
 from triton._C.libtriton import ir
 
-from triton_runner._errors import fail
+from triton_runner._errors import DiagnosticError, fail
 from triton_runner._lazy import LEVELS_OF
 from triton_runner._pipeline.backend import make_target, original
+from triton_runner._pipeline.guard import try_in_child
 from triton_runner._pipeline.versions import installed
 
 MLIR_LEVELS = ("ttir", "ttgir")
@@ -118,6 +119,21 @@ def compile_onward(
     asm = {level: source}
     names = list(stages)
     for name in names[names.index(level) + 1 : names.index(to) + 1]:
-        module = stages[name](module, metadata)
+        stage = stages[name]
+        if level == "llir" and module is source:
+            try_in_child(
+                lambda stage=stage: stage(source, dict(metadata)),
+                f"LLVM of Triton {triton.__version__} does not accept {filename or 'this LLIR'}",
+                "LLIR of a newer release may need that release; enter at ttir, or at ptx where the driver can"
+            )
+        try:
+            module = stage(module, metadata)
+        except Exception as error:
+            lines = [line for line in str(error).splitlines() if "ptxas" in line]
+            fatal = [line for line in lines if "fatal" in line or "error" in line]
+            if not fatal or isinstance(error, DiagnosticError):
+                raise
+            what = f"ptxas of Triton {triton.__version__} does not accept {filename or 'this PTX'}"
+            raise fail(what, *fatal) from None
         asm[name] = module if isinstance(module, (str, bytes)) else str(module)
     return Compiled(asm, metadata)

@@ -1,0 +1,41 @@
+"""Steps of Triton that can end the process (LLVM aborts on text it cannot read), tried in a child first."""
+
+from __future__ import annotations
+
+import os
+import signal
+import warnings
+
+from triton_runner._errors import fail
+
+
+def try_in_child(step, what: str, *notes: str) -> None:
+    """Runs step() in a forked child and throws its result away.
+
+    Raises DiagnosticError, with what the child wrote to stderr, where a signal ended it; an exception of
+    the step is left for the caller to meet.
+    """
+    read_end, write_end = os.pipe()
+    with warnings.catch_warnings():
+        # Python 3.12 warns of forking beside threads: the child runs nothing but the step, and execs nothing.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        os.close(read_end)
+        os.dup2(write_end, 2)
+        try:
+            step()
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end, errors="replace") as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status):
+        return
+    number = os.WTERMSIG(status)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    lines = [line for line in said.splitlines() if line.strip()]
+    reason = lines[0] if lines else f"it ended with signal {signal.Signals(number).name}"
+    raise fail(f"{what}: {reason}", *notes)
