@@ -246,7 +246,7 @@ class Finisher {
       for (size_t k = blocks_[b].begin; k < blocks_[b].end; ++k, ++i)
         if (at(k).target >= 0) code_.instrs[i].target = &code_.instrs[final_index[label_[at(k).target]]];
     }
-    for (auto& [label, address] : l_.label_addresses_) address = &code_.instrs[final_index[label_[label.id]]];
+    for (auto& [label, address] : l_.label_addresses_) *address = &code_.instrs[final_index[label_[label.id]]];
     code_.prologue = code_.instrs.data();
     code_.entry = &code_.instrs[num_prologue + 1];
   }

@@ -362,8 +362,9 @@ Lowering::VectorRegion Lowering::vector_region(const ir::Region& region, int64_t
 }
 
 const Instr* const* Lowering::instruction_at(Label label) {
-  label_addresses_.emplace_back(label, nullptr);
-  return &label_addresses_.back().second;
+  auto* address = make<const Instr*>(nullptr);  // lives as long as the code, which the lowering does not
+  label_addresses_.emplace_back(label, address);
+  return address;
 }
 
 int64_t Lowering::reserve_shared(int64_t bytes, int64_t alignment) {

@@ -137,7 +137,7 @@ class Lowering {
   std::map<std::pair<const ir::Type*, int64_t>, const TileType*> types_;
   std::map<std::pair<int64_t, const TileType*>, Slot> constants_;
   std::vector<uint8_t> kept_;                       // by slot: set in the prologue, never released
-  std::deque<std::pair<Label, const Instr*>> label_addresses_;
+  std::vector<std::pair<Label, const Instr**>> label_addresses_;
   std::vector<const ir::Op*> calls_;                // being inlined
   int64_t lanes_ = 0;                               // 0: not in a vectorised region
   uint32_t loop_ = 0;
