@@ -13,6 +13,7 @@ namespace triton_runner::python {
 
 // Throw triton_runner.DiagnosticError (a ValueError) or triton_runner.KernelTrap (a RuntimeError).
 [[noreturn]] void raise(const base::Diagnostic& diagnostic);
+[[noreturn]] void raise(const base::Diagnostics& found);  // at least one
 [[noreturn]] void raise(const exec::Trap& trap);
 [[noreturn]] void raise(const exec::LaunchError& error);
 

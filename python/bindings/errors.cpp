@@ -31,6 +31,24 @@ void raise(const base::Diagnostic& diagnostic) {
   throw_python("DiagnosticError", diagnostic.str(), fields);
 }
 
+void raise(const base::Diagnostics& found) {
+  const base::Diagnostic& first = found.list().front();
+  nb::dict fields;
+  put_location(fields, first.location);
+  fields["message"] = first.message;
+  fields["notes"] = first.notes;
+  nb::list all;
+  for (const base::Diagnostic& diagnostic : found.list()) {
+    nb::dict one;
+    put_location(one, diagnostic.location);
+    one["message"] = diagnostic.message;
+    one["notes"] = diagnostic.notes;
+    all.append(one);
+  }
+  fields["diagnostics"] = all;
+  throw_python("DiagnosticError", found.str(), fields);
+}
+
 void raise(const exec::Trap& trap) {
   nb::dict fields;
   put_location(fields, trap.location);

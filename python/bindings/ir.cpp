@@ -129,6 +129,17 @@ std::string first_line(std::string text) {
   return end == std::string::npos ? text : text.substr(0, end) + " ...";
 }
 
+// The module of a text; all that is wrong with it as one DiagnosticError.
+std::shared_ptr<ir::Module> parsed(std::string source, std::string filename) {
+  base::Diagnostics found;
+  base::Result<ir::Module> module = [&] {
+    nb::gil_scoped_release release;
+    return ir::parse(std::move(source), std::move(filename), &found);
+  }();
+  if (!module) raise(found);
+  return std::make_shared<ir::Module>(std::move(module).value());
+}
+
 template <class H>
 void comparable(nb::class_<H>& cls) {
   cls.def("__eq__", [](const H& self, nb::handle other) {
@@ -309,7 +320,7 @@ void init_ir(nb::module_& parent) {
       })
       .def("verify", [](const ModulePtr& self) {
         base::Diagnostics sink;
-        if (!ir::verify(*self, sink)) raise(sink.list().front());
+        if (!ir::verify(*self, sink)) raise(sink);
       }, "raises DiagnosticError at what execution could not rely on")
       .def("print", [](const ModulePtr& self, bool canonical) { return canonical ? self->print_canonical() : self->str(); },
            nb::arg("canonical") = false, "canonical: from the graph alone, as the release that wrote it prints it")
@@ -331,13 +342,7 @@ void init_ir(nb::module_& parent) {
       source = nb::cast<std::string>(text);
     }
     std::string name = filename.value_or("");
-    std::optional<base::Result<ir::Module>> parsed;
-    {
-      nb::gil_scoped_release release;
-      parsed.emplace(ir::parse(std::move(source), std::move(name)));
-    }
-    if (!*parsed) raise(parsed->error());
-    return std::make_shared<ir::Module>(std::move(*parsed).value());
+    return parsed(std::move(source), std::move(name));
   }, nb::arg("text"), nb::arg("filename") = nb::none(), "Parses MLIR text of Triton's dialects, releases 3.0 to 3.9.");
 
   m.def("parse_file", [](const std::string& path) {
@@ -350,12 +355,7 @@ void init_ir(nb::module_& parent) {
       file.read(source.data(), static_cast<std::streamsize>(source.size()));
     }
     if (!file) raise(base::failure("cannot read '" + path + "'"));
-    base::Result<ir::Module> parsed = [&] {
-      nb::gil_scoped_release release;
-      return ir::parse(std::move(source), path);
-    }();
-    if (!parsed) raise(parsed.error());
-    return std::make_shared<ir::Module>(std::move(parsed).value());
+    return parsed(std::move(source), path);
   }, nb::arg("path"), "Parses a file.");
 
   m.def("op_table", [] {

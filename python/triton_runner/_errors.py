@@ -8,7 +8,15 @@ class DiagnosticError(ValueError):
     next."""
 
     def __init__(
-        self, text: str, *, message: str = "", file: str = "", line: int = 0, column: int = 0, notes=()
+        self,
+        text: str,
+        *,
+        message: str = "",
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        notes=(),
+        diagnostics=(),
     ):
         super().__init__(text)
         self.message = message or text
@@ -16,6 +24,10 @@ class DiagnosticError(ValueError):
         self.line = line
         self.column = column
         self.notes = list(notes)
+        # All that was found, where several things were: a dict with the fields above for each.
+        self.diagnostics = list(diagnostics) or [
+            {"message": self.message, "file": file, "line": line, "column": column, "notes": self.notes}
+        ]
 
 
 class KernelTrap(RuntimeError):

@@ -9,6 +9,16 @@ namespace triton_runner::ir {
 
 Parser::Parser(Module::Impl& module) : m_(module), name_ids_(std::bit_ceil(std::clamp<size_t>(module.source.size() / 64, 64, 4096))) {
   set_text(module.source);
+  // Growing by doubling costs more than the guess.
+  size_t lines = module.source.size() / 64;
+  entries_.reserve(lines + 16);
+  undo_.reserve(lines + 16);
+  loc_uses_.reserve(lines / 2 + 16);
+  numbered_locs_.resize(lines / 2 + 16);
+  operands_.reserve(64);
+  attrs_.reserve(32);
+  types_.reserve(32);
+  names_.reserve(16);
   for (const AliasDef& alias : module.aliases) {
     if (alias.attr) attr_aliases_.insert(alias.name, alias.attr);
     if (alias.type) type_aliases_.insert(alias.name, alias.type);
@@ -375,6 +385,7 @@ void Parser::alias_definition() {
 }
 
 void Parser::top_level() {
+  m_.aliases.reserve(m_.source.size() / 96);
   m_.top = m_.arena.make<Region>();
   Block* block = m_.arena.make<Block>();
   block->region = m_.top;
