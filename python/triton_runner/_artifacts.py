@@ -201,6 +201,11 @@ class ArtifactKernel:
 
     def _name_arguments(self, args, kwargs) -> list:
         names = [param.name for param in self.params]
+        if self.python_params is None and self.device != "cpu":
+            # Some parameters are Triton's own, and descriptors take several: the launch settles which.
+            given = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]
+            order = {name: i for i, name in enumerate(names)}
+            return given + sorted(kwargs.items(), key=lambda pair: order.get(pair[0], len(order)))
         if self.python_params is not None and len(args) + len(kwargs) != len(names):
             # As Triton's launches pass them: with the constexprs or without.
             everything = [name for name, _ in self.python_params]

@@ -24,6 +24,10 @@ _FLOATS = {
     "float": 32,
     "half": 16,
     "bfloat": 16,
+    "f64": 64,
+    "f32": 32,
+    "f16": 16,
+    "bf16": 16,
 }
 _WORDS = ("", ".u64", ".b64")
 _GIVE_METADATA = "give its metadata file: metadata_json=, or <kernel>.json beside the artifact"

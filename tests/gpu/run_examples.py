@@ -58,6 +58,10 @@ def run(script: Path, capability: int) -> dict:
         refused = "architecture"
     elif stopped and not own_release(script) and "does not accept" in err:
         refused = "release"
+    elif code == 1 and not own_release(script) and "fill_2d_tma_descriptor" in err:
+        refused = (
+            "release"  # the example asks Triton's own driver for tensor maps, by the name of its release
+        )
     lines = [line for line in (err.strip() or out.strip()).splitlines() if line.strip()]
     errors = [line for line in lines if "Error" in line or line.startswith("error")]
     return {
@@ -107,6 +111,7 @@ def main():
     scripts = [
         script for release in releases for level in options.levels.split(",")
         for script in sorted((RUNNER / release / level).rglob("*.py"))
+        if level not in ("python", "gluon") or own_release(script)
     ]  # fmt: skip
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda script: run(script, capability), scripts))

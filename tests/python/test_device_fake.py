@@ -25,11 +25,11 @@ class Tensor:
         return self.address
 
 @triton_runner.jit
-def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+def add_kernel(x_ptr, y_ptr, out_ptr, n, scale, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
     x = tl.load(x_ptr + offsets, mask=mask)
-    tl.store(out_ptr + offsets, x + tl.load(y_ptr + offsets, mask=mask), mask=mask)
+    tl.store(out_ptr + offsets, x + scale * tl.load(y_ptr + offsets, mask=mask), mask=mask)
 
 x, y, out = Tensor(4096), Tensor(8192), Tensor(12288)
 folder = sys.argv[1] if len(sys.argv) > 1 else ""
@@ -41,7 +41,8 @@ from triton.backends.compiler import GPUTarget
 from triton_runner import _core
 from triton.compiler import ASTSource
 with triton_runner.using(device="cpu"):
-    signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32", "BLOCK": "constexpr"}
+    signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "out_ptr": "*fp32", "n": "i32", "scale": "fp32",
+                 "BLOCK": "constexpr"}
     source = ASTSource(triton.jit(add_kernel.fn), signature, {"BLOCK": 128})
     kernel = triton.compile(source, target=GPUTarget("cuda", int(sys.argv[2]), 32))
 for level in ("ttir", "ttgir", "llir", "ptx", "cubin"):
@@ -84,7 +85,7 @@ def run_program(program: str, *arguments, **environment):
     return result
 
 
-def on_fake(fake, tmp_path, body: str, folder="", params="8,8,8,4,8,8", **environment):
+def on_fake(fake, tmp_path, body: str, folder="", params="8,8,8,4,4,8,8", **environment):
     """Runs the body behind PRELUDE; gives (what it printed, what the driver saw)."""
     log = tmp_path / "log.json"
     result = run_program(
@@ -106,7 +107,7 @@ def error_of(fake, tmp_path, body: str, folder="", **environment) -> str:
 @pytest.mark.parametrize("level", ["ttir", "ttgir", "llir", "ptx", "cubin"])
 def test_every_level_reaches_the_driver(fake, artifacts, tmp_path, level):
     body = f"""
-        kernel = add_kernel[(3,)](x, y, out, 300, BLOCK=128, {level}_dir=folder)
+        kernel = add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, {level}_dir=folder)
         print(kernel.name, kernel.level)
     """
     printed, seen = on_fake(fake, tmp_path, body, artifacts / "90")
@@ -115,20 +116,23 @@ def test_every_level_reaches_the_driver(fake, artifacts, tmp_path, level):
     (launch,) = seen["launches"]
     assert launch["grid"] == [3, 1, 1] and launch["threads"] == 128 and launch["attributes"] == []
     words = [int.from_bytes(bytes.fromhex(p), "little") for p in launch["params"]]
-    assert words == [4096, 8192, 12288, 300, 0, 0]
+    assert words == [4096, 8192, 12288, 300, 0x3F000000, 0, 0]
 
 
 @pytest.mark.parametrize("level", ["ttgir", "llir", "ptx"])
 def test_older_architecture_goes_through_the_drivers_compiler(fake, artifacts, tmp_path, level):
     _, seen = on_fake(
-        fake, tmp_path, f"add_kernel[(3,)](x, y, out, 300, BLOCK=128, {level}_dir=folder)", artifacts / "80"
+        fake,
+        tmp_path,
+        f"add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, {level}_dir=folder)",
+        artifacts / "80",
     )
     assert not seen["binary"] and len(seen["launches"]) == 1
 
 
 def test_ttir_is_compiled_for_the_device_at_hand(fake, artifacts, tmp_path):
     _, seen = on_fake(
-        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, BLOCK=128, ttir_dir=folder)", artifacts / "80"
+        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ttir_dir=folder)", artifacts / "80"
     )
     assert seen["binary"]
 
@@ -140,13 +144,13 @@ def test_without_metadata_counting_settles_the_parameters(fake, artifacts, tmp_p
         (bare / f"add_kernel.{level}").write_bytes((artifacts / "90" / f"add_kernel.{level}").read_bytes())
     body = """
         warnings.simplefilter("always")
-        add_kernel[(3,)](x, y, out, 300, BLOCK=128, ptx_dir=folder)
+        add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ptx_dir=folder)
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            add_kernel[(3,)](x, y, out, 300, BLOCK=128, cubin_dir=folder)
+            add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, cubin_dir=folder)
         for warning in said:
             print(warning.message)
-        add_kernel[(3,)](x, y, out, 300, BLOCK=128, cubin_dir=folder, shared=512)
+        add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, cubin_dir=folder, shared=512)
     """
     printed, seen = on_fake(fake, tmp_path, body, bare)
     assert (
@@ -166,18 +170,22 @@ def test_what_is_refused_before_the_launch(fake, artifacts, tmp_path):
         return error_of(fake, tmp_path, body, folder, **environment)
 
     assert (
-        "argument 'x_ptr'" in (text := said("Tensor(99), y, out, 300"))
+        "argument 'x_ptr'" in (text := said("Tensor(99), y, out, 300, 0.5"))
         and "cannot reach (a CPU tensor?)" in text
     )
-    assert "lies on device 1, and the kernel runs on cuda:0" in said("Tensor(16384), y, out, 300")
-    assert "is a NumPy array in host memory" in said("__import__('numpy').zeros(4, 'float32'), y, out, 300")
-    assert "n" in (text := said("x, y, out, 1 << 40")) and "range" in text
+    assert "lies on device 1, and the kernel runs on cuda:0" in said("Tensor(16384), y, out, 300, 0.5")
+    assert "is a NumPy array in host memory" in said(
+        "__import__('numpy').zeros(4, 'float32'), y, out, 300, 0.5"
+    )
+    assert "n" in (text := said("x, y, out, 1 << 40, 0.5")) and "range" in text
     assert "missing argument" in said("x, y, out")
-    assert "is for cuda:90, and Fake GPU is cuda:80" in said("x, y, out, 300", "cubin", FAKE_CUDA_SM="80")
+    assert "is for cuda:90, and Fake GPU is cuda:80" in said(
+        "x, y, out, 300, 0.5", "cubin", FAKE_CUDA_SM="80"
+    )
 
 
 def test_driver_errors_carry_the_calls_name(fake, artifacts, tmp_path):
-    body = "add_kernel[(3,)](x, y, out, 300, BLOCK=128, cubin_dir=folder)"
+    body = "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, cubin_dir=folder)"
     text = error_of(fake, tmp_path, body, artifacts / "90", FAKE_CUDA_FAIL="cuModuleLoadDataEx=209")
     assert "cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU" in text
     text = error_of(fake, tmp_path, body, artifacts / "90", FAKE_CUDA_FAIL="cuLaunchKernel=700")
@@ -188,7 +196,9 @@ def test_other_level_there_names_its_keyword(fake, artifacts, tmp_path):
     only = tmp_path / "only"
     only.mkdir()
     (only / "add_kernel.ptx").write_bytes((artifacts / "90" / "add_kernel.ptx").read_bytes())
-    text = error_of(fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, BLOCK=128, ttgir_dir=folder)", only)
+    text = error_of(
+        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ttgir_dir=folder)", only
+    )
     assert "holds kernel 'add_kernel' at ptx: use ptx_dir=" in text
 
 
@@ -199,9 +209,13 @@ def test_text_that_llvm_or_ptxas_refuse_is_an_error_message(fake, artifacts, tmp
     (broken / "add_kernel.llir").write_text(llir.replace("ret void", "ret nonsense"))
     ptx = (artifacts / "90" / "add_kernel.ptx").read_text()
     (broken / "add_kernel.ptx").write_text(re.sub(r"\.version .*", ".version 99.9", ptx))
-    text = error_of(fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, BLOCK=128, llir_dir=folder)", broken)
+    text = error_of(
+        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, llir_dir=folder)", broken
+    )
     assert "DiagnosticError" in text and "does not accept" in text and "LLVM ERROR" in text
-    text = error_of(fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, BLOCK=128, ptx_dir=folder)", broken)
+    text = error_of(
+        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, ptx_dir=folder)", broken
+    )
     assert "DiagnosticError" in text and "Unsupported .version 99.9" in text
 
 
@@ -209,6 +223,25 @@ def test_a_machine_whose_driver_fails_has_no_gpu(fake, tmp_path):
     body = "from triton_runner import _gpu\nprint(_gpu.available())"
     assert on_fake(fake, tmp_path, body, FAKE_CUDA_FAIL="cuInit=100")[0].strip() == "None"
     text = error_of(
-        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, BLOCK=128)", FAKE_CUDA_FAIL="cuInit=100"
+        fake, tmp_path, "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128)", FAKE_CUDA_FAIL="cuInit=100"
     )
     assert "device 'cuda' was asked for, and this machine has no such device" in text
+
+
+def test_load_without_the_python_kernel(fake, artifacts, tmp_path):
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "add_kernel.ptx").write_bytes((artifacts / "90" / "add_kernel.ptx").read_bytes())
+    body = """
+        kernel = triton_runner.load(folder + "/add_kernel.ptx", device="cuda")
+        kernel[(2, 3)](x, y, out, 300, 0.5)
+        print(kernel.name)
+        try:
+            kernel[(1,)](x, y)
+        except triton_runner.DiagnosticError as error:
+            print(error)
+    """
+    printed, seen = on_fake(fake, tmp_path, body, bare)
+    assert "add_kernel" in printed and "2 arguments do not fit" in printed
+    (launch,) = seen["launches"]
+    assert launch["grid"] == [2, 3, 1]
