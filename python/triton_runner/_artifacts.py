@@ -314,7 +314,11 @@ def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
     _check_level(artifact, settings.level, _ORDER)
     here = _gpu.current_target()
     # TTIR belongs to no architecture, whatever the one that its metadata was written for.
-    target = settings.target or here if artifact.level == "ttir" else _check_target(artifact, settings.target) or here
+    target = (
+        settings.target or here
+        if artifact.level == "ttir"
+        else _check_target(artifact, settings.target) or here
+    )
     if target.split(":")[0] != device:
         raise fail(f"{artifact.label} was compiled for {target}, and the device here is {here}")
     levels = LEVELS_OF[device]

@@ -59,6 +59,7 @@ class JITFunction(TritonJITFunction):
 
                 return _artifacts.run(self, request.entry, args, kwargs, grid, warmup)
             _driver.resolved_device()  # a device that is not there is said before Triton looks for one
+            args, kwargs = self._keep_from_triton(args, kwargs)
             try:
                 return super().run(*args, grid=grid, warmup=warmup, **kwargs)
             except TypeError as error:
@@ -79,6 +80,15 @@ class JITFunction(TritonJITFunction):
                 return _artifacts.run(self, request.entry, args, kwargs, grid, True)
         with _keywords.apply(request):
             return super().warmup(*args, grid=grid, **kwargs)
+
+    def _keep_from_triton(self, args, kwargs):
+        """Triton refuses keywords of these names even where the kernel has such parameters: they go by position."""
+        if not any(name in kwargs and name in self.arg_names for name in ("device", "stream", "device_type")):
+            return args, kwargs
+        params = {name: kwargs.pop(name) for name in self.arg_names if name in kwargs}
+        bound = self.signature.bind(*args, **params)
+        bound.apply_defaults()
+        return bound.args, kwargs
 
     def _name_of(self, position: int) -> str:
         return self.arg_names[position] if position < len(self.arg_names) else f"#{position}"

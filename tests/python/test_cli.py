@@ -1,0 +1,181 @@
+"""The command line: programs under run, artifacts under exec, lists, exit status 0, 1 and 2."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("triton")
+
+PLAIN = """
+import sys
+import torch, triton, triton.language as tl
+DEVICE = "cuda" if "cuda" in sys.argv else triton.runtime.driver.active.get_active_torch_device()
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(out + offsets, tl.load(x + offsets, mask=mask) + tl.load(y + offsets, mask=mask), mask=mask)
+
+x = torch.rand(300, device=DEVICE)
+out = torch.empty_like(x)
+assert x.device == out.device
+add[lambda meta: (triton.cdiv(300, meta["BLOCK"]),)](x, x, out, 300, BLOCK=128)
+assert torch.equal(out, x + x)
+milliseconds = triton.testing.do_bench(lambda: add[(3,)](x, x, out, 300, BLOCK=128), warmup=1, rep=3)
+assert milliseconds > 0
+print(x.device, triton.runtime.driver.active.get_current_target().arch)
+if "cuda" in sys.argv:
+    assert x.is_cuda and torch.cuda.is_available() and torch.cuda.device_count() == 1
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record(); end.record(); torch.cuda.synchronize()
+    assert start.elapsed_time(end) >= 0
+    assert torch.nn.Linear(4, 4).cuda()(torch.zeros(2, 4, device="cuda:0")).device.type == "cuda"
+    assert x.cpu().numpy().shape == (300,)
+if "fault" in sys.argv:
+    add[(4,)](x, x, out, 5000, BLOCK=128)
+sys.exit(int(sys.argv[-1]) if sys.argv[-1].isdigit() else None)
+"""
+COPY = """module {
+  tt.func public @copy(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>) {
+    %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+    %xs = tt.splat %x : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+    %xp = tt.addptr %xs, %r : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+    %v = tt.load %xp : tensor<8x!tt.ptr<f32>>
+    %os = tt.splat %out : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
+    %op = tt.addptr %os, %r : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
+    tt.store %op, %v : tensor<8x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+
+
+def cli(*arguments, cwd=None):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("TRITON_RUNNER")}
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "triton_runner", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=cwd,
+        env=clean | {"PYTHONWARNINGS": "ignore"},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def script(tmp_path):
+    pytest.importorskip("torch")
+    path = tmp_path / "program.py"
+    path.write_text(PLAIN)
+    return path
+
+
+@pytest.fixture
+def copy(tmp_path):
+    path = tmp_path / "copy.ttir"
+    path.write_text(COPY)
+    return path
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+def test_run_a_script(script, level):
+    done = cli("run", "--device", "cpu", "--level", level, "--target", "cuda:80", script)
+    assert done.returncode == 0 and "cpu 80" in done.stdout, done.stdout
+
+
+def test_run_a_module(script):
+    done = cli("run", "--device", "cpu", "-m", "program", "x", "7", cwd=script.parent)
+    assert done.returncode == 7 and "cpu 90" in done.stdout, done.stdout
+
+
+def test_pretend_cuda(script):
+    done = cli("run", "--device", "cpu", "--pretend-cuda", script, "cuda")
+    assert done.returncode == 0 and "cuda:0 90" in done.stdout, done.stdout
+
+
+def test_a_fault_is_a_traceback_of_the_script(script):
+    done = cli("run", "--device", "cpu", script, "fault")
+    assert done.returncode == 1 and "KernelTrap" in done.stdout and "out of bounds" in done.stdout, (
+        done.stdout
+    )
+    assert "runpy" not in done.stdout and 'program.py", line' in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("run", "nosuch.py"), ("run",), ("nosuch",), ("run", "--level", "nosuch", __file__), ("exec", "x.ttir")],
+)
+def test_bad_usage(arguments):
+    done = cli(*arguments)
+    assert done.returncode == 2, done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_exec(copy, tmp_path):
+    saved = tmp_path / "out.npy"
+    done = cli(
+        "exec",
+        copy,
+        "--grid",
+        "1",
+        "--arg",
+        "f32[8]=iota",
+        "--arg",
+        "f32[8]",
+        "--save",
+        f"1={saved}",
+        "--json",
+    )
+    assert done.returncode == 0, done.stdout
+    result = json.loads(done.stdout)
+    assert result["kernel"] == "copy" and result["level"] == "ttir" and result["device"] == "cpu"
+    assert [array["name"] for array in result["changed"]] == ["out"]
+    import numpy
+
+    assert (numpy.load(saved) == numpy.arange(8)).all()
+    done = cli("exec", copy, "--grid", "1", "--arg", saved, "--arg", "f32[8]=zeros")
+    assert done.returncode == 0 and "out float32[8]: [0. 1. 2. 3. 4. 5. 6. 7.]" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (("--grid", "1", "--arg", "f32[4]=iota", "--arg", "f32[8]"), 1, "out of bounds"),
+        (("--grid", "1", "--arg", "f32[8]=iota"), 2, "takes 2 arguments"),
+        (("--grid", "0", "--arg", "f32[8]=iota", "--arg", "f32[8]"), 2, "grid"),
+        (("--grid", "x", "--arg", "f32[8]=iota", "--arg", "f32[8]"), 2, "grid"),
+        (("--grid", "1", "--arg", "f32[8]=sevens", "--arg", "f32[8]"), 2, "sevens"),
+        (("--grid", "1", "--arg", "f99[8]", "--arg", "f32[8]"), 2, "f99"),
+        (("--grid", "1", "--arg", "nosuch.npy", "--arg", "f32[8]"), 2, "nosuch.npy"),
+        (("--grid", "1", "--arg", "f32[8]", "--arg", "f32[8]", "--kernel", "cop"), 2, "copy"),
+    ],
+)
+def test_exec_failures(copy, arguments, status, words):
+    done = cli("exec", copy, *arguments)
+    assert done.returncode == status and words in done.stdout, done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_ops():
+    table = json.loads(cli("ops", "--json").stdout)
+    names = {op["name"]: op for op in table}
+    assert names["tt.load"]["executed"] and names["tt.load"]["operands"] and len(table) > 200
+    assert "tt.load" in cli("ops").stdout
+
+
+def test_doctor():
+    facts = json.loads(cli("doctor", "--json").stdout)
+    assert facts["cores"] > 0 and facts["isa"] in ("avx512", "avx2", "portable") and "triton" in facts
+
+
+def test_cache(tmp_path, script):
+    clean = os.environ | {"TRITON_CACHE_DIR": str(tmp_path / "cache"), "TRITON_RUNNER_DEVICE": "cpu"}
+    command = [sys.executable, "-W", "ignore", "-m", "triton_runner"]
+    subprocess.run([*command, "run", str(script)], env=clean, check=True, stdout=subprocess.PIPE)
+    listed = json.loads(subprocess.check_output([*command, "cache", "--json"], env=clean))
+    assert [entry["kernel"] for entry in listed["entries"]] == ["add"]
+    assert listed["entries"][0]["levels"] == ["ttir"]
+    subprocess.run([*command, "cache", "--clear"], env=clean, check=True, stdout=subprocess.PIPE)
+    assert not list(pathlib.Path(tmp_path / "cache").iterdir())

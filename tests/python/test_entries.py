@@ -1,0 +1,191 @@
+"""Kernels that enter as artifacts: folders, paths, texts, Triton caches, metadata, and what does not fit."""
+
+import json
+import os
+import pathlib
+import shutil
+
+import numpy as np
+import pytest
+
+triton = pytest.importorskip("triton")
+import triton_runner  # noqa: E402
+from kernels_for_tests import add, scale  # noqa: E402
+from triton_runner import DiagnosticError  # noqa: E402
+
+LEVELS = ("ttir", "ttgir", "llir", "ptx", "cubin")
+
+
+def inputs(n=64):
+    return np.arange(n, dtype=np.float32), np.full(n, 2, np.float32), np.zeros(n, np.float32)
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    x, y, out = inputs()
+    return add.warmup(x, y, out, 64, BLOCK=64, grid=(1,), target="cuda:80")
+
+
+@pytest.fixture
+def folder(tmp_path, compiled):
+    """One folder a level, each with the artifact only, as add.<level>."""
+    for level in LEVELS:
+        (tmp_path / level).mkdir()
+        content = compiled.asm[level]
+        if isinstance(content, str):
+            content = content.replace(f"@{compiled.name}(", "@_add(")
+            (tmp_path / level / f"_add.{level}").write_text(content)
+        else:
+            (tmp_path / level / f"_add.{level}").write_bytes(content)
+    return tmp_path
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+@pytest.mark.parametrize("form", ["dir", "file", "text"])
+def test_entries_on_the_cpu(folder, level, form):
+    x, y, out = inputs()
+    path = folder / level / f"_add.{level}"
+    keyword = {
+        "dir": {f"{level}_dir": str(folder / level)},
+        "file": {f"{level}_src": path},
+        "text": {f"{level}_src": path.read_text()},
+    }[form]
+    kernel = add[(1,)](x, y, out, 64, BLOCK=64, **keyword)
+    assert (out == x + 2).all() and kernel.level == level and kernel.name == "_add"
+    out[:] = 0
+    kernel[(1,)](x, y, out, 64)
+    assert (out == x + 2).all()
+
+
+def test_ttir_executed_at_ttgir(folder):
+    x, y, out = inputs()
+    kernel = add[(1,)](x, y, out, 64, BLOCK=64, ttir_dir=folder / "ttir", level="ttgir", target="cuda:75")
+    assert kernel.level == "ttgir" and (out == x + 2).all()
+    assert 'target = "cuda:75"' in kernel.asm["ttgir"] and ".target sm_75" in kernel.asm["ptx"]
+
+
+def test_an_artifact_without_its_constexprs(folder):
+    x, y, out = inputs()
+    add[(1,)](x, y, out, 64, ttir_dir=folder / "ttir")
+    assert (out == x + 2).all()
+
+
+def test_a_changed_file_is_read_again(folder):
+    x, y, out = inputs()
+    path = folder / "ttir" / "_add.ttir"
+    add[(1,)](x, y, out, 64, BLOCK=64, ttir_dir=folder / "ttir")
+    path.write_text(path.read_text().replace("arith.addf", "arith.mulf"))
+    os.utime(path, ns=(1, 1))
+    add[(1,)](x, y, out, 64, BLOCK=64, ttir_dir=folder / "ttir")
+    assert (out == x * 2).all()
+
+
+def test_level_above_the_entry(folder):
+    x, y, out = inputs()
+    with pytest.raises(DiagnosticError, match="cannot go back"):
+        add[(1,)](x, y, out, 64, BLOCK=64, ttgir_dir=folder / "ttgir", level="ttir")
+
+
+def test_target_that_the_artifact_is_not_for(folder):
+    x, y, out = inputs()
+    with pytest.raises(DiagnosticError, match=r"cuda:80.*cuda:90"):
+        add[(1,)](x, y, out, 64, BLOCK=64, ttgir_dir=folder / "ttgir", target="cuda:90")
+
+
+@pytest.mark.parametrize("level", ["llir", "ptx", "cubin"])
+def test_levels_that_need_a_gpu(folder, level):
+    x, y, out = inputs()
+    with pytest.raises(DiagnosticError, match=r"the CPU executes ttir and ttgir"):
+        add[(1,)](x, y, out, 64, BLOCK=64, device="cpu", **{f"{level}_dir": folder / level})
+
+
+def test_a_folder_that_holds_another_level_names_the_keyword(folder):
+    x, y, out = inputs()
+    with pytest.raises(DiagnosticError, match="ptx_dir"):
+        add[(1,)](x, y, out, 64, BLOCK=64, ttgir_dir=folder / "ptx")
+
+
+def test_a_triton_cache_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    x, y, out = inputs()
+    add[(1,)](x, y, out, 64, BLOCK=64, num_warps=2, target="cuda:86")
+    entries = [path for path in tmp_path.iterdir() if list(path.glob("*.ttir"))]
+    assert len(entries) == 1
+    for place in (tmp_path, entries[0]):
+        out[:] = 0
+        name = next(entries[0].glob("*.ttir")).stem
+        if name != "_add":
+            pytest.fail(f"the kernel's file is {name}")
+        add[(1,)](x, y, out, 64, BLOCK=64, ttir_dir=place)
+        assert (out == x + 2).all()
+
+
+def test_several_entries_of_a_cache_are_listed(tmp_path, folder):
+    text = (folder / "ttir" / "_add.ttir").read_text()
+    for name in ("one", "two"):
+        (tmp_path / "cache" / name).mkdir(parents=True)
+        (tmp_path / "cache" / name / "_add.ttir").write_text(text + f"// {name}\n")
+    x, y, out = inputs()
+    with pytest.raises(DiagnosticError, match=r"(?s)one.*two|two.*one"):
+        add[(1,)](x, y, out, 64, BLOCK=64, ttir_dir=tmp_path / "cache")
+
+
+def test_folded_arguments_are_dropped_and_checked(tmp_path):
+    x, _, out = inputs()
+    kernel = scale[(1,)](x, out, 64, 2.0, 1, None)
+    text = kernel.asm["ttir"]
+    out[:] = 0
+    scale[(1,)](x, out, 64, 3.0, 1, None, ttir_src=text)
+    assert (out == 3 * x).all()
+    with pytest.raises(DiagnosticError):
+        scale[(1,)](x, out, 64, 3.0, 2, None, ttir_src=text)
+
+
+def test_metadata_file(folder, tmp_path):
+    x, y, out = inputs()
+    shutil.copytree(folder / "ttir", tmp_path / "with")
+    (tmp_path / "with" / "_add.json").write_text(json.dumps({"name": "_add", "num_warps": 8, "shared": 0}))
+    kernel = add[(1,)](x, y, out, 64, BLOCK=64, ttir_dir=tmp_path / "with", level="ttgir")
+    assert '"ttg.num-warps" = 8' in kernel.asm["ttgir"] or '"triton_gpu.num-warps" = 8' in kernel.asm["ttgir"]
+    with pytest.raises(DiagnosticError, match="nosuch"):
+        add[(1,)](x, y, out, 64, BLOCK=64, ttir_dir=folder / "ttir", metadata_json="nosuch.json")
+
+
+def test_load(folder):
+    x, y, out = inputs()
+    path = folder / "ttgir" / "_add.ttgir"
+    for source in (path, str(path), path.read_text()):
+        kernel = triton_runner.load(source)
+        assert kernel.name == "_add" and kernel.level == "ttgir" and kernel.target == "cuda:80"
+        assert [p.kind for p in kernel.params] == ["pointer"] * 3 + ["integer"]
+        out[:] = 0
+        kernel[(1,)](x, y, out, 64)
+        assert (out == x + 2).all()
+    with pytest.raises(DiagnosticError, match="level"):
+        triton_runner.load("kernel.txt")
+
+
+@pytest.mark.parametrize("value", [3, "", None.__class__])
+def test_an_entry_that_is_no_path(value):
+    x, y, out = inputs()
+    with pytest.raises(DiagnosticError, match="folder"):
+        add[(1,)](x, y, out, 64, BLOCK=64, ttir_dir=value)
+
+
+def test_missing_folder_and_file(tmp_path):
+    x, y, out = inputs()
+    with pytest.raises(DiagnosticError, match="nosuch"):
+        add[(1,)](x, y, out, 64, BLOCK=64, ttir_dir=tmp_path / "nosuch")
+    with pytest.raises(DiagnosticError, match="nosuch"):
+        add[(1,)](x, y, out, 64, BLOCK=64, ttir_src=str(tmp_path / "nosuch.ttir"))
+
+
+def test_a_text_that_is_malformed_is_located():
+    x, y, out = inputs()
+    with pytest.raises(DiagnosticError) as caught:
+        add[(1,)](x, y, out, 64, BLOCK=64, ttir_src="module {\n  tt.func public @_add(\n}\n")
+    assert caught.value.line in (2, 3) and "^" in str(caught.value)
+
+
+def test_get_file_dir():
+    assert triton_runner.get_file_dir(__file__) == str(pathlib.Path(__file__).resolve().parent)
