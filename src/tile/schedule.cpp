@@ -82,6 +82,11 @@ class GridWorker {
     p->tasks.resize(1);
     p->tasks[0].pc = code_.entry;
     p->tasks[0].outcome = Outcome::kRunning;
+    if (p->tasks[0].should_stop()) [[unlikely]] {
+      p->tasks[0].stopped(*code_.entry);
+      idle_.push_back(std::move(p));
+      return false;
+    }
     if (p->state) p->state->begin(*p);
     active_.push_back(std::move(p));
     return true;
@@ -161,11 +166,10 @@ class GridWorker {
       for (size_t i = 0; i < p.tasks.size(); ++i) {
         Task& t = p.tasks[i];
         if (t.outcome == Outcome::kFinished) continue;
-        const Instr* before = t.outcome == Outcome::kBlocked ? t.pc : nullptr;
         run_task(t);
         if (t.outcome == Outcome::kTrapped) return Step::kStopped;
         any_yield |= t.outcome == Outcome::kYielded;
-        any_progress |= t.outcome != Outcome::kBlocked || t.pc != before;
+        any_progress |= t.progressed;
         all_done &= t.outcome == Outcome::kFinished;
       }
       if (all_done) return Step::kFinished;

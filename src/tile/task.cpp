@@ -274,12 +274,15 @@ template <bool kObserved>
 void run(Task& t) {
   const Instr* pc = t.pc;
   t.outcome = Outcome::kRunning;
-  while (pc) {
+  auto step = [&] {
     const Instr* in = pc;
     pc = in->run(t, *in);
     if (kObserved && (pc || t.outcome == Outcome::kFinished)) observe(t, *in);
     if (in->kills && pc) release_killed(t, *in);
-  }
+  };
+  step();
+  t.progressed = pc != nullptr || t.outcome != Outcome::kBlocked;
+  while (pc) step();
 }
 
 }  // namespace

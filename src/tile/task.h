@@ -51,6 +51,7 @@ struct Task {
   const Instr* pc = nullptr;
   Outcome outcome = Outcome::kRunning;
   uint32_t polls = 0;
+  bool progressed = false;  // the last run_task did more than find that it is still blocked
 
   // ---- operands
   Value& value(Slot s) { return values[s]; }
