@@ -59,8 +59,7 @@ const Instr* run_for_begin(Task& t, const Instr& in) {
 const Instr* run_for_next(Task& t, const Instr& in) {
   Value& counter = t.value(in.result(1));
   if (static_cast<uint64_t>(++counter.bits) >= static_cast<uint64_t>(t.bits(in.operand(0)))) return next(in);
-  Value& iv = t.value(in.result(0));
-  iv.bits += t.bits(in.operand(1));
+  t.set_uniform(in.result(0), t.bits(in.result(0)) + t.bits(in.operand(1)));
   if (t.should_stop()) [[unlikely]] return t.stopped(in);
   return in.target;
 }
