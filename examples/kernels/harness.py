@@ -12,6 +12,7 @@ try:
     import torch
 except ImportError:
     torch = None
+import triton_runner
 
 # Levels below TTGIR have no engine on the CPU: these keywords need a GPU.
 GPU_LEVELS = ("llir", "ptx", "cubin")
@@ -53,6 +54,12 @@ class Device:
 
     def zeros(self, *shape, dtype="float32"):
         return self.array(np.zeros(shape, dtype))
+
+    def let_kernels_find(self, tensors):
+        """The CPU takes an address that a kernel reads from memory only if it lies in a tensor that it knows."""
+        if not self.on_gpu:
+            for tensor in tensors:
+                triton_runner.register_memory(tensor.data_ptr(), tensor.nbytes)
 
     def host(self, tensor):
         """The values in float64 on the CPU, for a reference computed with `xp`."""
