@@ -300,6 +300,12 @@ bool Printer::present(const Assembly& form, size_t begin, size_t end, const Op& 
   return false;
 }
 
+// In a list of alternatives, an enumeration's first keyword is what holds without it: MLIR leaves it out.
+bool Printer::is_default(const Piece& piece, const Op& op) {
+  const Attr* a = piece.kind == PieceKind::kAttr && piece.form == AttrForm::kEnum ? op.attr(piece.text) : nullptr;
+  return a && a->integer == piece.values->values[0].number;
+}
+
 void Printer::attribute(const Piece& piece, const Attr* a) {
   switch (piece.form) {
     case AttrForm::kUnit: return;
@@ -430,8 +436,10 @@ void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& o
         break;
       case PieceKind::kAnyOf: {
         size_t stop = i + 1 + piece.length;
-        for (size_t a = i + 1; a < stop; a += 1 + form.pieces[a].length)
-          if (present(form, a + 1, a + 1 + form.pieces[a].length, op)) pieces(form, a + 1, a + 1 + form.pieces[a].length, op);
+        for (size_t a = i + 1; a < stop; a += 1 + form.pieces[a].length) {
+          size_t last = a + 1 + form.pieces[a].length;
+          if (present(form, a + 1, last, op) && !is_default(form.pieces[last - 1], op)) pieces(form, a + 1, last, op);
+        }
         i = stop - 1;
         break;
       }

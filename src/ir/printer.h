@@ -40,6 +40,7 @@ class Printer {
   bool present(const Assembly& form, size_t begin, size_t end, const Op& op) const;
   void literal(std::string_view text);
   void space();
+  static bool is_default(const Piece& piece, const Op& op);
   void attribute(const Piece& piece, const Attr* attr);
   void aliases(bool after);
   void label(const Block* block, bool entry);
