@@ -220,7 +220,8 @@ class ArtifactKernel:
             )
         if len(args) + len(kwargs) != len(names):
             raise fail(
-                f"kernel '{self.name}' takes {len(names)} arguments, and {len(args) + len(kwargs)} were given",
+                f"kernel '{self.name}' takes {len(names)} arguments, "
+                f"and {len(args) + len(kwargs)} were given",
                 f"its parameters: {', '.join(f'{p.name}: {p.type}' for p in self.params)}",
             )
         rest = names[len(args) :]

@@ -113,6 +113,13 @@ def _may_be_folded(value) -> bool:
     return value is None or (isinstance(value, int) and not isinstance(value, bool) and value == 1)
 
 
+def _kind(value):
+    # What of a value decides how it is passed.
+    if _is_descriptor(value):
+        return type(value), len(value.shape)
+    return type(value), _may_be_folded(value)
+
+
 def _flatten(name: str, value) -> list:
     if not isinstance(value, tuple):
         return [(name, value)]
@@ -140,12 +147,21 @@ class GpuKernel:
             for i, p in enumerate(description["params"])
         ]  # fmt: skip
         self.loaded: dict = {}
+        self._plans: dict = {}  # by the kinds of a launch's values: which of them are passed, and the loaded code
         self._check_complete()
 
     def launch(self, grid, named: list, options: _core.Options) -> None:
         """Queues a launch with (name, value) pairs, constexprs left out, on options.stream."""
-        visible, hidden = self._settle([pair for name, value in named for pair in _flatten(name, value)])
-        self._find(visible, hidden, options.shared).launch(grid, visible, options)
+        values = [pair for name, value in named for pair in _flatten(name, value)]
+        key = (options.shared, *(_kind(value) for _, value in values))
+        plan = self._plans.get(key)
+        if plan is None:
+            visible, hidden = self._settle(values)
+            names = {name for name, _ in visible}
+            kept = [i for i, (name, _) in enumerate(values) if name in names]
+            plan = self._plans[key] = (kept, self._find(visible, hidden, options.shared))
+        kept, kernel = plan
+        kernel.launch(grid, [values[i] for i in kept], options)
 
     def resources(self) -> dict:
         """n_regs, n_spills, max_threads and shared of the code as loaded; empty before the first launch."""
@@ -240,6 +256,10 @@ class GpuKernel:
         """(name, kind, type, bits): by the artifact where it tells, by the value where it does not."""
         type, bits = param["type"], 8 * param["bytes"]
         if _is_descriptor(value):
+            if getattr(value, "round_f32_to_tf32", False):
+                raise fail(
+                    f"{self._who}: argument '{name}' asks for rounding to tf32, which is not supported on a GPU yet"
+                )
             return name, "tensordesc", type or "tensordesc", 0
         if hasattr(value, "tma_desc_cpu_ptr"):
             return name, "pointer", "nvTmaDesc", 64

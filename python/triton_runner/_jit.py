@@ -82,7 +82,7 @@ class JITFunction(TritonJITFunction):
             return super().warmup(*args, grid=grid, **kwargs)
 
     def _keep_from_triton(self, args, kwargs):
-        """Triton refuses keywords of these names even where the kernel has such parameters: they go by position."""
+        """Triton refuses keywords of these names even for parameters of the kernel: they go by position."""
         if not any(name in kwargs and name in self.arg_names for name in ("device", "stream", "device_type")):
             return args, kwargs
         params = {name: kwargs.pop(name) for name in self.arg_names if name in kwargs}

@@ -1,0 +1,20 @@
+"""The public names of triton_runner; written by tools/stubs.py."""
+
+from . import color_print as color_print
+from . import ir as ir
+from . import testing as testing
+from . import torch_utils as torch_utils
+from ._errors import DiagnosticError as DiagnosticError
+from ._errors import KernelTrap as KernelTrap
+from ._jit import autotune as autotune
+from ._jit import configure_autotune_backend as configure_autotune_backend
+from ._jit import configure_jit_backend as configure_jit_backend
+from ._jit import jit as jit
+from ._jit import restore_autotune_backend as restore_autotune_backend
+from ._jit import restore_jit_backend as restore_jit_backend
+from ._load import load as load
+from ._memory import register_memory as register_memory
+from ._paths import get_file_dir as get_file_dir
+from ._settings import using as using
+
+__version__: str

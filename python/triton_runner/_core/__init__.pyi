@@ -1,0 +1,157 @@
+"""The C++ core of triton_runner."""
+
+from collections.abc import Sequence
+import enum
+
+from triton_runner._core import (
+    artifact as artifact,
+    device as device,
+    ir as ir
+)
+
+
+class Check(enum.IntEnum):
+    """What a launch on the CPU looks for, as bits."""
+
+    OUT_OF_BOUNDS = 1
+
+    NAN = 2
+
+    UNINITIALIZED = 4
+
+    RACE = 8
+
+class Options:
+    """
+    How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream.
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def device(self) -> str: ...
+
+    @device.setter
+    def device(self, arg: str, /) -> None: ...
+
+    @property
+    def threads(self) -> int: ...
+
+    @threads.setter
+    def threads(self, arg: int, /) -> None: ...
+
+    @property
+    def checks(self) -> int: ...
+
+    @checks.setter
+    def checks(self, arg: int, /) -> None: ...
+
+    @property
+    def fast_mma(self) -> bool: ...
+
+    @fast_mma.setter
+    def fast_mma(self, arg: bool, /) -> None: ...
+
+    @property
+    def timeout(self) -> float: ...
+
+    @timeout.setter
+    def timeout(self, arg: float, /) -> None: ...
+
+    @property
+    def shared(self) -> int: ...
+
+    @shared.setter
+    def shared(self, arg: int, /) -> None: ...
+
+    @property
+    def stream(self) -> int: ...
+
+    @stream.setter
+    def stream(self, arg: int, /) -> None: ...
+
+class Param:
+    """
+    A parameter of a kernel: name, kind and type as the artifact spells them.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def bits(self) -> int: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+class Kernel:
+    """A loaded kernel, on whichever engine or device executes it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def params(self) -> list[Param]: ...
+
+    @property
+    def level(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+    def launch(self, grid: object, args: Sequence[tuple[str, object]], options: Options = ...) -> None:
+        """
+        Runs the kernel and waits for it. args: (name, value) pairs of the Python function's parameters, constexprs left out; those that the artifact's compilation folded away are dropped.
+        """
+
+class Launcher:
+    """
+    A kernel with the signature it was compiled for: launcher(grid, args, options).
+    """
+
+    def __init__(self, kernel: Kernel, signature: Sequence[tuple[str, object]]) -> None:
+        """
+        signature: (name, type) a parameter; "constexpr" is left out of the launch, a tuple of types takes a tuple apart.
+        """
+
+    def __call__(self, grid: object, args: Sequence, options: Options) -> None: ...
+
+def load_tile(text: str, filename: str = '', name: str = '') -> Kernel:
+    """
+    Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given).
+    """
+
+def kernel_names(text: str, filename: str = '') -> list[str]:
+    """
+    The kernels (public functions) of a TTIR or TTGIR module, in its order.
+    """
+
+def ops() -> list:
+    """
+    The op table: name, operands, whether the tile engine executes it, and the releases that have it.
+    """
+
+def write_tensor_map(out: int, address: int, shape: Sequence[int]) -> None:
+    """
+    Writes the 128 bytes of a tensor descriptor (row major, shape in elements) to the address out.
+    """
+
+def isa() -> str:
+    """
+    The best instruction set of this machine that the engine has kernels for.
+    """
+
+def force_isa(isa: str) -> bool:
+    """
+    Chooses the instruction set of the engine's kernels: avx512, avx2, portable; "" for the best. False if there is no such.
+    """
+
+def set_pretend_cuda(on: bool) -> None:
+    """
+    Whether tensors on the CPU may say that they are on a CUDA device (--pretend-cuda).
+    """

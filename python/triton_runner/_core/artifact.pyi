@@ -1,0 +1,30 @@
+"""Artifacts on disk, and what they tell about their kernels."""
+
+
+
+def levels() -> list[str]:
+    """ttir, ttgir, llir, ptx, cubin, amdgcn, hsaco."""
+
+def find(folder: str, kernel: str, level: str) -> str:
+    """
+    The path of <kernel>.<level> in a folder of artifacts, an entry of Triton's cache or the cache itself.
+    """
+
+def find_metadata(artifact_path: str) -> str:
+    """The path of the artifact's metadata file; "" if there is none."""
+
+def read(path: str) -> bytes:
+    """The bytes of a file."""
+
+def write(path: str, content: object) -> None:
+    """
+    Writes text or bytes so that a reader sees the old file or the new one, never a part.
+    """
+
+def describe(data: object, level: str, kernel: str = '', metadata: str | None = None, filename: str = '') -> dict:
+    """
+    What an artifact (text or bytes) and the text of its metadata file tell about a kernel, the only one where none is named: a dict with name, target, params, num_warps, num_ctas, shared, n_regs, ... (None where neither tells), `missing` (what a launch on a GPU needs and was not told) and `warnings`.
+    """
+
+def kernels(data: object, level: str, filename: str = '') -> list[str]:
+    """The names of the kernels in an artifact."""

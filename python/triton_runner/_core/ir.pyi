@@ -1,0 +1,332 @@
+"""Triton's IR: modules, ops, values, types, attributes, locations."""
+
+
+
+class Type:
+    """A type; str() is its text."""
+
+    def __eq__(self, arg: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def shape(self) -> list[int]: ...
+
+    @property
+    def element(self) -> object:
+        """of pointers, tensors, memdescs, tensordescs"""
+
+    @property
+    def encoding(self) -> object:
+        """the layout, or None"""
+
+    @property
+    def memory_space(self) -> object: ...
+
+    @property
+    def mutable(self) -> bool: ...
+
+    @property
+    def width(self) -> int:
+        """bits of integers and floats"""
+
+    @property
+    def elements(self) -> list[Type]:
+        """of tuples; parameters then results of functions"""
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+class Attr:
+    """
+    An attribute; str() is its text, value the Python value where there is one.
+    """
+
+    def __eq__(self, arg: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def value(self) -> object: ...
+
+    @property
+    def integer(self) -> int:
+        """the number of integers and of enumerations' keywords"""
+
+    @property
+    def type(self) -> object: ...
+
+    @property
+    def name(self) -> str:
+        """of dialect attributes: 'ttg.blocked'"""
+
+    @property
+    def alias(self) -> str:
+        """'#blocked', or ''"""
+
+    def get(self, key: str) -> object: ...
+
+    @property
+    def entries(self) -> dict: ...
+
+    @property
+    def elements(self) -> list[Attr]: ...
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+class Location:
+    """A place in the source of the kernel."""
+
+    def __eq__(self, arg: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def file(self) -> str:
+        """of the line that a person would look at"""
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def column(self) -> int: ...
+
+    @property
+    def end_line(self) -> int: ...
+
+    @property
+    def end_column(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def child(self) -> object:
+        """what a name stands for; the callee of a call site"""
+
+    @property
+    def caller(self) -> object: ...
+
+    @property
+    def children(self) -> list[Location]: ...
+
+    @property
+    def alias(self) -> str: ...
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+class Value:
+    """A result of an op or an argument of a block."""
+
+    def __eq__(self, arg: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def name(self) -> str:
+        """'%x', '%5#1'"""
+
+    @property
+    def type(self) -> object: ...
+
+    @property
+    def index(self) -> int: ...
+
+    @property
+    def op(self) -> object:
+        """the op it is a result of; None for arguments"""
+
+    @property
+    def block(self) -> object:
+        """the block it is an argument of; None for results"""
+
+    @property
+    def location(self) -> object: ...
+
+    @property
+    def uses(self) -> list:
+        """(op, operand number) of each use"""
+
+    def rename(self, name: str) -> None: ...
+
+    def replace_all_uses_with(self, other: Value) -> None: ...
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+class Block:
+    """A list of ops with arguments."""
+
+    def __eq__(self, arg: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def args(self) -> list[Value]: ...
+
+    @property
+    def ops(self) -> list[Op]: ...
+
+    @property
+    def parent(self) -> object:
+        """the op whose region holds it"""
+
+    def append(self, text: str) -> list[Op]:
+        """puts ops, given as text, at the end; returns them"""
+
+    def __repr__(self) -> str: ...
+
+class Region:
+    """The blocks between a pair of braces."""
+
+    def __eq__(self, arg: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def blocks(self) -> list[Block]: ...
+
+    @property
+    def parent(self) -> object: ...
+
+    def __repr__(self) -> str: ...
+
+class Op:
+    """An operation; str() is its text."""
+
+    def __eq__(self, arg: object, /) -> bool: ...
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def name(self) -> str:
+        """'tt.load'"""
+
+    @property
+    def kind(self) -> str:
+        """'Load'; 'Unknown' for an op that the table lacks"""
+
+    @property
+    def operands(self) -> list[Value]: ...
+
+    def group(self, index: int) -> list[Value]:
+        """
+        an operand group of its table row: `ptr, mask?, other?` are groups 0, 1, 2
+        """
+
+    @property
+    def results(self) -> list[Value]: ...
+
+    @property
+    def attrs(self) -> dict: ...
+
+    def attr(self, name: str) -> object:
+        """None if absent"""
+
+    @property
+    def regions(self) -> list[Region]: ...
+
+    @property
+    def successors(self) -> list[Block]: ...
+
+    @property
+    def location(self) -> object: ...
+
+    @property
+    def block(self) -> object: ...
+
+    @property
+    def parent(self) -> object:
+        """the op whose region holds it"""
+
+    @property
+    def line(self) -> int:
+        """its line in the text that was parsed; 0 for ops made later"""
+
+    def walk(self) -> list[Op]:
+        """itself and every op inside, in the order of the text"""
+
+    def set_attr(self, name: str, text: str) -> None:
+        """sets an attribute, given as text: '4 : i32'"""
+
+    def remove_attr(self, name: str) -> None: ...
+
+    def set_operand(self, index: int, value: Value) -> None: ...
+
+    def insert_before(self, text: str) -> list[Op]:
+        """puts ops, given as text, before this one; returns them"""
+
+    def erase(self) -> None:
+        """its results must have no uses"""
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+class Module:
+    """
+    A parsed module. str() is its text, byte for byte where nothing was edited.
+    """
+
+    @property
+    def op(self) -> object: ...
+
+    @property
+    def filename(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def functions(self) -> list[Op]: ...
+
+    @property
+    def kernels(self) -> list[Op]:
+        """the public functions"""
+
+    @property
+    def attrs(self) -> dict: ...
+
+    def function(self, name: str) -> object:
+        """None if absent"""
+
+    def walk(self) -> list[Op]: ...
+
+    def verify(self) -> None:
+        """raises DiagnosticError at what execution could not rely on"""
+
+    def print(self, canonical: bool = False) -> str:
+        """
+        canonical: from the graph alone, as the release that wrote it prints it
+        """
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+def parse(text: object, filename: str | None = None) -> Module:
+    """Parses MLIR text of Triton's dialects, releases 3.0 to 3.9."""
+
+def parse_file(path: str) -> Module:
+    """Parses a file."""
+
+def op_table() -> list:
+    """The rows of the op table, as `triton-runner ops` lists them."""
