@@ -1,0 +1,71 @@
+// Memory lookup and the worker threads.
+#include "test.h"
+
+#include <triton_runner/exec/memory.h>
+#include <triton_runner/exec/pool.h>
+
+#include <atomic>
+
+using namespace triton_runner::exec;
+
+namespace {
+const Memory::Resolve kNobody;
+}
+
+TEST(memory_finds_what_holds_the_whole_access) {
+  Allocation list[] = {{1000, 100, "a", true}, {2000, 50, "b", false}, {1020, 10, "view of a", true}};
+  Memory memory(list, kNobody);
+  CHECK_EQ(memory.find(1000, 100)->label, std::string("a"));
+  CHECK(memory.find(1000, 101) == nullptr);
+  CHECK(memory.find(999, 1) == nullptr);
+  CHECK(memory.find(1025, 20) != nullptr);  // past the view, inside of a
+  CHECK(memory.find(2049, 1) != nullptr);
+  CHECK(memory.find(2049, 2) == nullptr);
+  MemoryView view(memory);
+  CHECK(view.readable(2000, 50));
+  CHECK(!view.writable(2000, 50));
+  CHECK(view.writable(1000, 4));
+  CHECK(!view.readable(0, 4));
+}
+
+TEST(memory_describes_the_nearest) {
+  Allocation list[] = {{1000, 100, "argument 'x' (f32[25])", true}};
+  Memory memory(list, kNobody);
+  CHECK_EQ(memory.describe(1104, 4), std::string("4 bytes past the end of argument 'x' (f32[25])"));
+  CHECK_EQ(memory.describe(1100, 4), std::string("right at the end of argument 'x' (f32[25])"));
+  CHECK_EQ(memory.describe(999, 1), std::string("1 byte before the start of argument 'x' (f32[25])"));
+  CHECK_EQ(memory.describe(1098, 4), std::string("runs 2 bytes past the end of argument 'x' (f32[25])"));
+  Memory none({}, kNobody);
+  CHECK_EQ(none.describe(1, 1), std::string(""));
+}
+
+TEST(memory_asks_for_unknown_addresses_once) {
+  int asked = 0;
+  Memory::Resolve resolve = [&](uint64_t address) -> std::optional<Allocation> {
+    ++asked;
+    if (address < 5000 || address >= 5100) return std::nullopt;
+    return Allocation{5000, 100, "found", true};
+  };
+  Memory memory({}, resolve);
+  CHECK_EQ(memory.find(5010, 4)->label, std::string("found"));
+  CHECK(memory.find(5090, 4) != nullptr);
+  CHECK_EQ(asked, 1);
+  CHECK(memory.find(5098, 4) == nullptr);  // reaches past what was found
+  CHECK(memory.find(6000, 4) == nullptr);
+}
+
+TEST(every_worker_runs_once) {
+  for (int workers : {1, 2, 5}) {
+    std::atomic<int> sum{0};
+    run_workers(workers, [&](int i) { sum += 1 << i; });
+    CHECK_EQ(sum.load(), (1 << workers) - 1);
+  }
+}
+
+TEST(grids_are_checked) {
+  CHECK(check_grid({1, 1, 1}).ok());
+  CHECK(check_grid({2147483647, 65535, 65535}).ok());
+  CHECK(!check_grid({0, 1, 1}).ok());
+  CHECK(!check_grid({1, 65536, 1}).ok());
+  CHECK(!check_grid({1, 1, -1}).ok());
+}
