@@ -3,8 +3,8 @@
     python benchmark/ir_parse.py FOLDER [--rounds 5]
 
 FOLDER holds .ttir and .ttgir files. Both sides read each file from disk and parse it; Triton gets one context
-with the dialects loaded, as its compiler does. The rounds alternate; the best of each side counts (CPU time of
-the thread).
+with the dialects loaded, as its compiler does. The rounds alternate; the best of each side counts (CPU time
+of the thread).
 """
 
 import argparse
