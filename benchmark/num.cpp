@@ -2,9 +2,10 @@
 //
 //   num_bench [part-of-name ...]      e.g. num_bench dot exp
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <random>
 #include <string>
@@ -20,13 +21,18 @@ using namespace triton_runner::num;
 namespace {
 
 double best_seconds(const std::function<void()>& body) {
-  using Clock = std::chrono::steady_clock;
+  // The thread's own time: a busy machine preempts whole rounds of wall time.
+  auto now = [] {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  };
   int repeats = 1;
   double best = 1e9;
   for (int round = 0; round < 12; ++round) {
-    auto start = Clock::now();
+    double start = now();
     for (int i = 0; i < repeats; ++i) body();
-    double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    double seconds = now() - start;
     if (seconds < 2e-3 && round < 4) {
       repeats = std::max(repeats * 2, static_cast<int>(repeats * 3e-3 / (seconds + 1e-9)));
       continue;
@@ -49,9 +55,21 @@ struct Bench {
   }
 };
 
-std::vector<char> random_elements(Type type, int64_t n, double low, double high) {
+// Cache-line aligned storage, as the engine's tiles have.
+template <class T>
+struct Aligned {
+  using value_type = T;
+  Aligned() = default;
+  template <class U> Aligned(const Aligned<U>&) {}
+  T* allocate(size_t n) { return static_cast<T*>(std::aligned_alloc(64, (n * sizeof(T) + 63) / 64 * 64)); }
+  void deallocate(T* p, size_t) { std::free(p); }
+  bool operator==(const Aligned&) const { return true; }
+};
+template <class T> using Array = std::vector<T, Aligned<T>>;
+
+Array<char> random_elements(Type type, int64_t n, double low, double high) {
   std::mt19937_64 random(1);
-  std::vector<char> bytes(static_cast<size_t>(n) * size_of(type));
+  Array<char> bytes(static_cast<size_t>(n) * size_of(type));
   for (int64_t i = 0; i < n; ++i) {
     double x = low + (high - low) * (static_cast<double>(random() >> 11) * 0x1p-53);
     uint64_t bits = is_float(type) ? from_double(x, type) : static_cast<uint64_t>(static_cast<int64_t>(x));
@@ -79,7 +97,7 @@ void elementwise(const Bench& bench, const std::string& isa) {
     Kernel kernel = find_elementwise(row.name)->kernel(row.in, row.out);
     auto x = random_elements(row.in, n, row.low, row.high), y = random_elements(row.in, n, row.low, row.high);
     auto mask = random_elements(Type::kI8, n, 0, 2);
-    std::vector<char> out(n * 8);
+    Array<char> out(n * 8);
     const void* in[] = {x.data(), y.data(), x.data()};
     if (std::strcmp(row.name, "select") == 0) in[0] = mask.data();
     bench.time(isa + " " + row.name + " " + std::string(type_name(row.in)), n, "ns", [&] { kernel.run(out.data(), in, 0, n); });
@@ -94,7 +112,7 @@ void dots(const Bench& bench, const std::string& isa) {
                 Row{Type::kF32, 64, 64, 32, false, false}, Row{Type::kTF32, 64, 64, 32, false, false}, Row{Type::kF8E5M2, 64, 64, 32, false, false},
                 Row{Type::kF8E4M3FN, 128, 128, 64, false, false}, Row{Type::kF64, 64, 64, 32, false, false}}) {
     auto a = random_elements(r.type, r.m * r.k, -1, 1), b = random_elements(r.type, r.k * r.n, -1, 1);
-    std::vector<double> c(static_cast<size_t>(r.m * r.n));
+    Array<double> c(static_cast<size_t>(r.m * r.n));
     MatrixView av{a.data(), r.type, r.a_columns ? 1 : r.k, r.a_columns ? r.m : 1}, bv{b.data(), r.type, r.b_columns ? 1 : r.n, r.b_columns ? r.k : 1};
     std::string name = isa + " dot " + std::string(type_name(r.type)) + " " + std::to_string(r.m) + "x" + std::to_string(r.n) + "x" + std::to_string(r.k) +
                        (r.a_columns ? " aT" : "") + (r.b_columns ? " bT" : "");
@@ -105,21 +123,21 @@ void dots(const Bench& bench, const std::string& isa) {
   }
   {  // operands in registers and L1, nothing packed: what the multiply-adds alone reach
     auto a = random_elements(Type::kF32, 6 * 96, -1, 1), b = random_elements(Type::kF32, 96 * 64, -1, 1);
-    std::vector<float> c(6 * 64);
+    Array<float> c(6 * 64);
     bench.time(isa + " dot f32 6x64x96 (peak)", 2.0 * 6 * 64 * 96, "GFLOP/s", [&] {
       dot_f32(c.data(), 64, MatrixView{a.data(), Type::kF32, 96, 1}, MatrixView{b.data(), Type::kF32, 64, 1}, 6, 64, 96);
     });
   }
   auto a = random_elements(Type::kI8, 64 * 64, -100, 100);
-  std::vector<int32_t> c(64 * 64);
+  Array<int32_t> c(64 * 64);
   MatrixView view{a.data(), Type::kI8, 64, 1};
   bench.time(isa + " dot i8 64x64x64", 2.0 * 64 * 64 * 64, "GFLOP/s", [&] { dot_i32(c.data(), 64, view, view, 64, 64, 64); });
 }
 
 void reductions(const Bench& bench, const std::string& isa) {
   auto x = random_elements(Type::kF32, 64 * 1024, -1, 1);
-  std::vector<float> out(64 * 1024);
-  std::vector<int32_t> index(64 * 1024), out_index(1024);
+  Array<float> out(64 * 1024);
+  Array<int32_t> index(64 * 1024), out_index(1024);
   iota_i32(index.data(), 0, 64 * 1024);
   ReduceFn sum = reduce_fn(ReduceOp::kAddF, Type::kF32), max = reduce_fn(ReduceOp::kMaxNum, Type::kF32);
   ScanFn scan = scan_fn(ReduceOp::kAddF, Type::kF32);
@@ -137,12 +155,12 @@ void reductions(const Bench& bench, const std::string& isa) {
 void movement(const Bench& bench, const std::string& isa) {
   constexpr int64_t n = 1024;
   auto x = random_elements(Type::kF32, 64 * 64, -1, 1);
-  std::vector<float> out(64 * 64);
-  std::vector<int32_t> offsets(n);
-  std::vector<uint64_t> addresses(n);
+  Array<float> out(64 * 64);
+  Array<int32_t> offsets(n);
+  Array<uint64_t> addresses(n);
   iota_i32(offsets.data(), 0, n);
   addresses_i32(addresses.data(), reinterpret_cast<uint64_t>(x.data()), offsets.data(), n, 4);
-  std::vector<uint8_t> mask(n, 1);
+  Array<uint8_t> mask(n, 1);
   uint64_t low, high;
   bench.time(isa + " addptr", n, "ns", [&] { addptr_i32(addresses.data(), addresses.data(), offsets.data(), n, 0); });
   bench.time(isa + " contiguous", n, "ns", [&] { if (!contiguous(addresses.data(), n, 4)) std::abort(); });

@@ -37,6 +37,8 @@ FITS = [
     ("log_f64", "double", around_zero(atanh_rest, lambda z: mpf(2) / 3 + 2 * z / 5), (0, mpf("0.0401")), 8),
     ("sin_f64", "double", around_zero(lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: -mpf(1) / 6 + z / 120), (0, (pi / 4) ** 2), 7),
     ("cos_f64", "double", around_zero(lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, lambda z: mpf(1) / 24 - z / 720), (0, (pi / 4) ** 2), 7),
+    ("sin_near_f32", "double", around_zero(lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: -mpf(1) / 6 + z / 120), (0, (pi / 4) ** 2), 4),
+    ("cos_near_f32", "double", around_zero(lambda z: (cos(sqrt(z)) - 1) / z, lambda z: -mpf(1) / 2 + z / 24), (0, (pi / 4) ** 2), 5),
     ("atan_f64", "double", around_zero(lambda z: (atan(sqrt(z)) / sqrt(z) - 1) / z, lambda z: -mpf(1) / 3 + z / 5), (0, mpf("0.1717")), 13),
     ("asin_f64", "double", around_zero(lambda z: (asin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: mpf(1) / 6 + 3 * z / 40), (0, 0.25), 14),
     ("erf_near", "double", around_zero(lambda z: erf(sqrt(z)) / sqrt(z), lambda z: 2 / sqrt(pi) * (1 - z / 3)), (0, 1), 10),

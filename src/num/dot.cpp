@@ -3,6 +3,7 @@
 #include <triton_runner/num/dot.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -17,25 +18,32 @@ namespace {
 
 constexpr int64_t kBlockK = 256;
 
-// Memory that a thread keeps for packing, grown as needed.
+// Memory that a thread keeps for packing, grown as needed; the parts of one product lie side by side.
 class Scratch {
  public:
-  void* get(int64_t bytes) {
-    if (bytes > size_) {
-      size_ = (bytes + 4095) / 4096 * 4096;
-      memory_.reset(static_cast<char*>(std::aligned_alloc(64, static_cast<size_t>(size_))));
-    }
-    return memory_.get();
+  // Room for `bytes` in all; then parts of it, each on a cache line of its own.
+  void reserve(int64_t bytes) {
+    used_ = 0;
+    if (bytes <= size_) return;
+    size_ = (bytes + 4095) / 4096 * 4096;
+    memory_.reset(static_cast<char*>(std::aligned_alloc(64, static_cast<size_t>(size_))));
   }
+  void* take(int64_t bytes) {
+    void* part = memory_.get() + used_;
+    used_ += rounded(bytes);
+    assert(used_ <= size_);
+    return part;
+  }
+  static int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
  private:
   struct Free {
     void operator()(char* p) const { std::free(p); }
   };
   std::unique_ptr<char, Free> memory_;
-  int64_t size_ = 0;
+  int64_t size_ = 0, used_ = 0;
 };
-thread_local Scratch scratch_a, scratch_b, scratch_turned, scratch_c;
+thread_local Scratch scratch, scratch_c;
 
 const DotTable& table() { return NUM_OF_ISA(current_isa(), dot_table); }
 
@@ -48,7 +56,7 @@ MatrixView turned(MatrixView v) { return {v.data, v.type, v.col_stride, v.row_st
 MatrixView with_contiguous_rows(MatrixView v, int64_t rows, int64_t cols) {
   if (v.col_stride == 1) return v;
   size_t size = size_of(v.type);
-  void* copy = scratch_turned.get(rows * cols * static_cast<int64_t>(size));
+  void* copy = scratch.take(rows * cols * static_cast<int64_t>(size));
   int64_t shape[] = {rows, cols}, strides[] = {v.row_stride, v.col_stride};
   copy_view(copy, v.data, shape, strides, 2, size);
   return {copy, v.type, cols, 1};
@@ -87,7 +95,7 @@ struct Packed {
 template <class T>
 Packed<T> pack_a(MatrixView a, Type wide, int64_t m, int64_t k) {
   if (a.type == wide) return {static_cast<const T*>(a.data), a.row_stride, a.col_stride};
-  auto* out = static_cast<T*>(scratch_a.get(m * k * static_cast<int64_t>(sizeof(T))));
+  auto* out = static_cast<T*>(scratch.take(m * k * static_cast<int64_t>(sizeof(T))));
   if (a.col_stride != 1 && a.row_stride == 1) {
     widen_rows(out, m, turned(a), k, m);
     return {out, 1, m};
@@ -101,7 +109,7 @@ Packed<T> pack_b(MatrixView b, Type wide, int64_t k, int64_t n) {
   int64_t panel = table().panel;
   if (b.type == wide && b.col_stride == 1 && n % panel == 0) return {static_cast<const T*>(b.data), b.row_stride, 1};
   int64_t padded = (n + panel - 1) / panel * panel;
-  auto* out = static_cast<T*>(scratch_b.get(k * padded * static_cast<int64_t>(sizeof(T))));
+  auto* out = static_cast<T*>(scratch.take(k * padded * static_cast<int64_t>(sizeof(T))));
   widen_rows(out, padded, with_contiguous_rows(b, k, n), k, n);
   if (padded != n)
     for (int64_t r = 0; r < k; ++r) std::fill(out + r * padded + n, out + (r + 1) * padded, T{0});
@@ -115,6 +123,9 @@ void dot(Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b, in
     MatrixView a_part = a, b_part = b;
     a_part.data = element(a, 0, done);
     b_part.data = element(b, done, 0);
+    int64_t padded = n + table().panel, wide_size = static_cast<int64_t>(sizeof(T));
+    scratch.reserve(Scratch::rounded(m * part * wide_size) + Scratch::rounded(part * padded * wide_size) +
+                    Scratch::rounded(m * part * wide_size) + Scratch::rounded(part * n * wide_size));
     Packed<T> pa = pack_a<T>(a_part, wide, m, part);
     Packed<T> pb = pack_b<T>(b_part, wide, part, n);
     kernel(c, ldc, pa.data, pa.row, pa.col, pb.data, pb.row, m, n, part);
@@ -128,7 +139,8 @@ void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64
 }
 
 void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
-  auto* wide = static_cast<float*>(scratch_c.get(m * n * 4));
+  scratch_c.reserve(m * n * 4);
+  auto* wide = static_cast<float*>(scratch_c.take(m * n * 4));
   Kernel widen = elementwise_extf.kernel(Type::kF16, Type::kF32), narrow = elementwise_truncf.kernel(Type::kF32, Type::kF16);
   for (int64_t i = 0; i < m; ++i) {
     const void* row = c + i * ldc;
@@ -160,11 +172,12 @@ bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m,
     MatrixView a_part = a, b_part = b;
     a_part.data = element(a, 0, done);
     b_part.data = element(b, done, 0);
-    auto* pa = static_cast<uint32_t*>(scratch_a.get(m * part * 2));
+    scratch.reserve(Scratch::rounded(m * part * 2) + 2 * Scratch::rounded(part * n * 2));
+    auto* pa = static_cast<uint32_t*>(scratch.take(m * part * 2));
     int64_t shape[] = {m, part}, strides[] = {a.row_stride, a.col_stride};
     copy_view(pa, a_part.data, shape, strides, 2, 2);
     b_part = with_contiguous_rows(b_part, part, n);
-    auto* pb = static_cast<uint32_t*>(scratch_b.get(part * n * 2));
+    auto* pb = static_cast<uint32_t*>(scratch.take(part * n * 2));
     auto* rows = static_cast<const uint16_t*>(b_part.data);
     for (int64_t r = 0; r < part / 2; ++r)
       pairs.interleave(pb + r * n, rows + 2 * r * b_part.row_stride, rows + (2 * r + 1) * b_part.row_stride, n);

@@ -240,19 +240,40 @@ NUM_INLINE double turned(int64_t quarter, double sine, double cosine) {
   double value = quarter & 1 ? cosine : sine;
   return quarter & 2 ? -value : value;
 }
-// The functions of a reduced angle.
+// The same for f32 results: 2^-40 is precise enough, and the quotient pi/2 in two parts is.
+NUM_INLINE Reduced reduced(float x) {
+  Rounded n = nearest(x * 0x1.45f306dc9c883p-1);
+  double r = fma_of(-n.value, 0x1.921fb54442d18p+0, static_cast<double>(x));
+  return {fma_of(-n.value, 0x1.1a62633145c07p-54, r), 0, n.integer};
+}
+NUM_INLINE double sin_near_f32(Reduced r) {
+  double z = r.high * r.high;
+  return fma_of(z * r.high, horner(z, k_sin_near_f32), r.high);
+}
+NUM_INLINE double cos_near_f32(Reduced r) {
+  double z = r.high * r.high;
+  return fma_of(z, horner(z, k_cos_near_f32), 1.0);
+}
+
+// The functions of a reduced angle, for f64 and for f32 results.
 struct sine {
   static constexpr bool kOdd = true;  // f(x) is x for tiny x
   static NUM_INLINE double of(Reduced r) { return turned(r.n, sin_near(r), cos_near(r)); }
+  static NUM_INLINE double of_f32(Reduced r) { return turned(r.n, sin_near_f32(r), cos_near_f32(r)); }
 };
 struct cosine {
   static constexpr bool kOdd = false;
   static NUM_INLINE double of(Reduced r) { return turned(r.n + 1, sin_near(r), cos_near(r)); }
+  static NUM_INLINE double of_f32(Reduced r) { return turned(r.n + 1, sin_near_f32(r), cos_near_f32(r)); }
 };
 struct tangent {
   static constexpr bool kOdd = true;
   static NUM_INLINE double of(Reduced r) {
     double s = sin_near(r), c = cos_near(r);
+    return r.n & 1 ? -c / s : s / c;
+  }
+  static NUM_INLINE double of_f32(Reduced r) {
+    double s = sin_near_f32(r), c = cos_near_f32(r);
     return r.n & 1 ? -c / s : s / c;
   }
 };

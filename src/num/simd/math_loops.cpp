@@ -84,18 +84,17 @@ int64_t trig_loop(void* out, const void* a, const void*, const void*, int64_t n)
   T kept[kChunk];  // out may be a
   for (int64_t i = 0; i < n; i += kChunk) {
     int64_t m = n - i < kChunk ? n - i : kChunk;
-    T beyond = 0;
+    int32_t beyond = 0;
     for (int64_t j = 0; j < m; ++j) {
       kept[j] = x[i + j];
-      T magnitude = static_cast<T>(absolute(kept[j]));
-      beyond = magnitude > beyond ? magnitude : beyond;  // a NaN never is
+      beyond |= (kept[j] > static_cast<T>(kTrigLimit)) | (kept[j] < static_cast<T>(-kTrigLimit));
     }
 #pragma GCC ivdep
     for (int64_t j = 0; j < m; ++j) {
-      double value = F::of(reduced(kept[j]));
+      double value = sizeof(T) == 4 ? F::of_f32(reduced(kept[j])) : F::of(reduced(kept[j]));
       o[i + j] = static_cast<T>(F::kOdd && absolute(kept[j]) < 0x1p-27 ? static_cast<double>(kept[j]) : value);
     }
-    if (!(beyond > static_cast<T>(kTrigLimit))) continue;
+    if (!beyond) continue;
     for (int64_t j = 0; j < m; ++j) {
       if (!(absolute(kept[j]) > kTrigLimit)) continue;
       HugeAngle angle = absolute(kept[j]) == kInf ? HugeAngle{kNan, 0, 0} : reduce_huge_angle(kept[j]);
