@@ -186,6 +186,7 @@ class ArtifactKernel:
             options = _core.Options()
             options.device = self.device
             options.shared = settings.shared
+            options.checks = settings.checks
             options.stream = _gpu.current_stream()
             self.function.launch(grid, named, options)
 

@@ -147,7 +147,7 @@ class GpuKernel:
             for i, p in enumerate(description["params"])
         ]  # fmt: skip
         self.loaded: dict = {}
-        self._plans: dict = {}  # by the kinds of a launch's values: which of them are passed, and the loaded code
+        self._plans: dict = {}  # by the kinds of the values: which of them are passed, and the loaded code
         self._check_complete()
 
     def launch(self, grid, named: list, options: _core.Options) -> None:
@@ -258,7 +258,7 @@ class GpuKernel:
         if _is_descriptor(value):
             if getattr(value, "round_f32_to_tf32", False):
                 raise fail(
-                    f"{self._who}: argument '{name}' asks for rounding to tf32, which is not supported on a GPU yet"
+                    f"{self._who}: argument '{name}' asks for rounding to tf32, which a GPU launch does not do yet"
                 )
             return name, "tensordesc", type or "tensordesc", 0
         if hasattr(value, "tma_desc_cpu_ptr"):

@@ -123,3 +123,28 @@ def test_object_with_only_an_address():
     finally:
         for block in (array, out):
             triton_runner.register_memory(block.ctypes.data, 0)
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+def test_triton_compile_takes_ir_files(tmp_path, level):
+    x, out = torch.arange(64, dtype=torch.float32), torch.zeros(64)
+    with triton_runner.using(level=level):
+        first = plain_add[(1,)](x, x, out, 64, BLOCK=64)
+        for entry in ("ttir", "ttgir"):
+            path = tmp_path / f"kernel.{entry}"
+            path.write_text(first.asm[entry])
+            out.zero_()
+            kernel = triton.compile(str(path))
+            kernel[(1, 1, 1)](x, x, out, 64)
+            assert torch.equal(out, 2 * x)
+            assert kernel.level == ("ttgir" if entry == "ttgir" else level)
+
+
+def test_triton_compile_for_a_gpu_target_stays_triton_s(tmp_path):
+    from triton.backends.compiler import GPUTarget
+
+    x = torch.zeros(64)
+    path = tmp_path / "kernel.ttir"
+    path.write_text(plain_add[(1,)](x, x, x, 64, BLOCK=64).asm["ttir"])
+    kernel = triton.compile(str(path), target=GPUTarget("cuda", 80, 32))
+    assert ".target sm_80" in kernel.asm["ptx"] and kernel.asm["cubin"][:4] == b"\x7fELF"
