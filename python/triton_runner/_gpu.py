@@ -257,9 +257,7 @@ class GpuKernel:
         type, bits = param["type"], 8 * param["bytes"]
         if _is_descriptor(value):
             if getattr(value, "round_f32_to_tf32", False):
-                raise fail(
-                    f"{self._who}: argument '{name}' asks for rounding to tf32, which a GPU launch does not do yet"
-                )
+                raise fail(f"{self._who}: argument '{name}' asks for rounding to tf32: not on a GPU yet")
             return name, "tensordesc", type or "tensordesc", 0
         if hasattr(value, "tma_desc_cpu_ptr"):
             return name, "pointer", "nvTmaDesc", 64
