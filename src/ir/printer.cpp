@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::string_view kSegments[] = {"operandSegmentSizes", "resultSegmentSizes", "operand_segment_sizes"};
 
+// A word stands for a unit attribute; older releases have a bool of that name in the dictionary.
+bool spells(const Piece& piece, const Attr* a) { return piece.form != AttrForm::kUnit || a->kind == AttrKind::kUnit; }
+
 bool has_token(const Op& op) { return !op.results.empty() && op.results.back().type->kind == TypeKind::kToken; }
 
 void for_each_block(const Region* region, const std::function<void(const Block*)>& f) {
@@ -282,7 +285,7 @@ bool Printer::present(const Assembly& form, size_t begin, size_t end, const Op& 
         if (!op.group(piece.group).empty()) return true;
         break;
       case PieceKind::kAttr:
-        if (op.attr(piece.text)) return true;
+        if (const Attr* a = op.attr(piece.text); a && spells(piece, a)) return true;
         break;
       case PieceKind::kTypes:
         if (piece.group >= kFirstResult ? !op.results.empty() : !op.group(piece.group).empty()) return true;
@@ -421,7 +424,7 @@ void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& o
         std::vector<NamedAttr> shown;
         for (const NamedAttr& entry : op.attrs) {
           bool spelled = std::any_of(form.pieces.begin(), form.pieces.end(), [&](const Piece& p) {
-            return p.kind == PieceKind::kAttr && p.text == entry.name;
+            return p.kind == PieceKind::kAttr && p.text == entry.name && spells(p, entry.value);
           });
           if (!spelled) shown.push_back(entry);
         }
