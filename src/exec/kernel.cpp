@@ -10,10 +10,14 @@ namespace {
 
 const char* kind_name(ParamKind kind) {
   switch (kind) {
-    case ParamKind::kPointer: return "a pointer";
-    case ParamKind::kInteger: return "an integer";
-    case ParamKind::kFloat: return "a float";
-    case ParamKind::kTensorDesc: return "a tensor descriptor";
+    case ParamKind::kPointer:
+      return "a pointer";
+    case ParamKind::kInteger:
+      return "an integer";
+    case ParamKind::kFloat:
+      return "a float";
+    case ParamKind::kTensorDesc:
+      return "a tensor descriptor";
   }
   return "?";
 }
@@ -29,8 +33,8 @@ std::string signature(const Kernel& kernel) {
 
 base::Diagnostic bad_argument(const Kernel& kernel, size_t i, const std::string& what) {
   const Param& p = kernel.params()[i];
-  return base::failure("kernel '" + kernel.name() + "': argument " + std::to_string(i) + " ('" + p.name + "', " +
-                           p.type + "): " + what,
+  return base::failure("kernel '" + kernel.name() + "': argument " + std::to_string(i) + " ('" + p.name +
+                           "', " + p.type + "): " + what,
                        {signature(kernel)});
 }
 
@@ -39,20 +43,22 @@ base::Diagnostic bad_argument(const Kernel& kernel, size_t i, const std::string&
 base::Status check_arguments(const Kernel& kernel, std::span<const Argument> args) {
   const auto& params = kernel.params();
   if (args.size() != params.size())
-    return base::failure("kernel '" + kernel.name() + "' takes " + std::to_string(params.size()) + " argument" +
-                             (params.size() == 1 ? "" : "s") + ", and " + std::to_string(args.size()) +
-                             (args.size() == 1 ? " was" : " were") + " given",
+    return base::failure("kernel '" + kernel.name() + "' takes " + std::to_string(params.size()) +
+                             " argument" + (params.size() == 1 ? "" : "s") + ", and " +
+                             std::to_string(args.size()) + (args.size() == 1 ? " was" : " were") + " given",
                          {signature(kernel)});
   for (size_t i = 0; i < args.size(); ++i) {
     const Param& p = params[i];
     if (args[i].kind != p.kind)
-      return bad_argument(kernel, i, std::string("expected ") + kind_name(p.kind) + ", got " + kind_name(args[i].kind));
+      return bad_argument(kernel, i,
+                          std::string("expected ") + kind_name(p.kind) + ", got " + kind_name(args[i].kind));
     if (p.kind == ParamKind::kInteger && p.bits < 64) {
       int64_t v = static_cast<int64_t>(args[i].bits);
       int64_t low = -(int64_t{1} << (p.bits - 1)), high = (int64_t{1} << p.bits) - 1;
       if (v < low || v > high)
-        return bad_argument(kernel, i, std::to_string(v) + " does not fit into " + std::to_string(p.bits) +
-                                           " bits (" + std::to_string(low) + " .. " + std::to_string(high) + ")");
+        return bad_argument(kernel, i,
+                            std::to_string(v) + " does not fit into " + std::to_string(p.bits) + " bits (" +
+                                std::to_string(low) + " .. " + std::to_string(high) + ")");
     }
     if (p.kind == ParamKind::kTensorDesc) {
       if (!args[i].descriptor) return bad_argument(kernel, i, "the tensor descriptor is empty");
@@ -78,18 +84,30 @@ base::Status check_grid(const std::array<int64_t, 3>& grid) {
 
 const char* trap_name(TrapKind kind) {
   switch (kind) {
-    case TrapKind::kOutOfBounds: return "out of bounds";
-    case TrapKind::kMisaligned: return "misaligned access";
-    case TrapKind::kDivisionByZero: return "division by zero";
-    case TrapKind::kAssert: return "assertion failed";
-    case TrapKind::kDeadlock: return "deadlock";
-    case TrapKind::kTimeout: return "timeout";
-    case TrapKind::kInterrupted: return "interrupted";
-    case TrapKind::kUnsupported: return "unsupported";
-    case TrapKind::kUninitialized: return "uninitialized value";
-    case TrapKind::kNan: return "not a number";
-    case TrapKind::kRace: return "data race";
-    case TrapKind::kInvalid: return "invalid operation";
+    case TrapKind::kOutOfBounds:
+      return "out of bounds";
+    case TrapKind::kMisaligned:
+      return "misaligned access";
+    case TrapKind::kDivisionByZero:
+      return "division by zero";
+    case TrapKind::kAssert:
+      return "assertion failed";
+    case TrapKind::kDeadlock:
+      return "deadlock";
+    case TrapKind::kTimeout:
+      return "timeout";
+    case TrapKind::kInterrupted:
+      return "interrupted";
+    case TrapKind::kUnsupported:
+      return "unsupported";
+    case TrapKind::kUninitialized:
+      return "uninitialized value";
+    case TrapKind::kNan:
+      return "not a number";
+    case TrapKind::kRace:
+      return "data race";
+    case TrapKind::kInvalid:
+      return "invalid operation";
   }
   return "?";
 }

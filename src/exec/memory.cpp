@@ -20,7 +20,9 @@ struct Memory::Found {
 };
 
 Memory::Memory(std::span<const Allocation> allocations, const Resolve& resolve)
-    : allocations_(allocations.begin(), allocations.end()), found_(std::make_unique<Found>()), resolve_(resolve) {
+    : allocations_(allocations.begin(), allocations.end()),
+      found_(std::make_unique<Found>()),
+      resolve_(resolve) {
   std::sort(allocations_.begin(), allocations_.end(), [](const Allocation& a, const Allocation& b) {
     return a.address != b.address ? a.address < b.address : a.bytes > b.bytes;
   });
@@ -64,7 +66,8 @@ std::string Memory::describe(uint64_t address, uint64_t bytes) const {
     if (address + bytes <= end) return "inside " + best->label;
     return "runs " + count(address + bytes - end) + " past the end of " + best->label;
   }
-  return distance == 0 ? "right at the end of " + best->label : count(distance) + " past the end of " + best->label;
+  return distance == 0 ? "right at the end of " + best->label
+                       : count(distance) + " past the end of " + best->label;
 }
 
 }  // namespace triton_runner::exec

@@ -1,5 +1,5 @@
-// Pinned worker threads. The pool is made at the first launch that wants more than one worker; a forked child, which has
-// none of its parent's threads, makes its own.
+// Pinned worker threads. The pool is made at the first launch that wants more than one worker; a forked
+// child, which has none of its parent's threads, makes its own.
 #include <triton_runner/exec/pool.h>
 
 #include <pthread.h>
@@ -81,12 +81,14 @@ class Pool {
   uint64_t generation_ = 0;
 };
 
-// Never destroyed: its threads live as long as the process. After a fork the old one is abandoned with its lost threads.
+// Never destroyed: its threads live as long as the process. After a fork the old one is abandoned with its
+// lost threads.
 Pool& pool() {
   static std::mutex mutex;
   static Pool* current = nullptr;
   static pid_t owner = 0;
-  static const int registered = pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+  static const int registered =
+      pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
   (void)registered;
   std::lock_guard lock(mutex);
   if (!current || owner != getpid()) {

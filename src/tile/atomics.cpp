@@ -20,21 +20,30 @@ uint64_t combine(Rmw op, num::Type type, uint64_t old, uint64_t value) {
   };
   int64_t a = is_float ? 0 : num::sign_extend(old, type), b = is_float ? 0 : num::sign_extend(value, type);
   switch (op) {
-    case Rmw::kAnd: return old & value;
-    case Rmw::kOr: return old | value;
-    case Rmw::kXor: return old ^ value;
+    case Rmw::kAnd:
+      return old & value;
+    case Rmw::kOr:
+      return old | value;
+    case Rmw::kXor:
+      return old ^ value;
     case Rmw::kAdd:
     case Rmw::kFAdd:
       if (type == num::Type::kF32) {
-        float sum = std::bit_cast<float>(static_cast<uint32_t>(old)) + std::bit_cast<float>(static_cast<uint32_t>(value));
+        float sum = std::bit_cast<float>(static_cast<uint32_t>(old)) +
+                    std::bit_cast<float>(static_cast<uint32_t>(value));
         return std::bit_cast<uint32_t>(sum);
       }
       return is_float ? by(num::elementwise_addf) : num::truncate_bits(old + value, type);
-    case Rmw::kMax: return is_float ? by(num::elementwise_maxnumf) : a > b ? old : value;
-    case Rmw::kMin: return is_float ? by(num::elementwise_minnumf) : a < b ? old : value;
-    case Rmw::kUMax: return old > value ? old : value;
-    case Rmw::kUMin: return old < value ? old : value;
-    case Rmw::kXchg: return value;
+    case Rmw::kMax:
+      return is_float ? by(num::elementwise_maxnumf) : a > b ? old : value;
+    case Rmw::kMin:
+      return is_float ? by(num::elementwise_minnumf) : a < b ? old : value;
+    case Rmw::kUMax:
+      return old > value ? old : value;
+    case Rmw::kUMin:
+      return old < value ? old : value;
+    case Rmw::kXchg:
+      return value;
   }
   return old;
 }
@@ -43,14 +52,17 @@ template <class T>
 uint64_t rmw(Rmw op, num::Type type, uint64_t address, uint64_t value) {
   T* p = reinterpret_cast<T*>(address);
   T old = __atomic_load_n(p, __ATOMIC_ACQUIRE);
-  while (!__atomic_compare_exchange_n(p, &old, static_cast<T>(combine(op, type, old, value)), true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {}
+  while (!__atomic_compare_exchange_n(p, &old, static_cast<T>(combine(op, type, old, value)), true,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  }
   return old;
 }
 
 template <class T>
 uint64_t cas(uint64_t address, uint64_t expected, uint64_t value) {
   T old = static_cast<T>(expected);
-  __atomic_compare_exchange_n(reinterpret_cast<T*>(address), &old, static_cast<T>(value), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+  __atomic_compare_exchange_n(reinterpret_cast<T*>(address), &old, static_cast<T>(value), false,
+                              __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return old;
 }
 
@@ -58,19 +70,27 @@ uint64_t cas(uint64_t address, uint64_t expected, uint64_t value) {
 
 uint64_t atomic_rmw(Rmw op, num::Type type, uint64_t address, uint64_t value) {
   switch (num::size_of(type)) {
-    case 1: return rmw<uint8_t>(op, type, address, value);
-    case 2: return rmw<uint16_t>(op, type, address, value);
-    case 4: return rmw<uint32_t>(op, type, address, value);
-    default: return rmw<uint64_t>(op, type, address, value);
+    case 1:
+      return rmw<uint8_t>(op, type, address, value);
+    case 2:
+      return rmw<uint16_t>(op, type, address, value);
+    case 4:
+      return rmw<uint32_t>(op, type, address, value);
+    default:
+      return rmw<uint64_t>(op, type, address, value);
   }
 }
 
 uint64_t atomic_cas(num::Type type, uint64_t address, uint64_t expected, uint64_t value) {
   switch (num::size_of(type)) {
-    case 1: return cas<uint8_t>(address, expected, value);
-    case 2: return cas<uint16_t>(address, expected, value);
-    case 4: return cas<uint32_t>(address, expected, value);
-    default: return cas<uint64_t>(address, expected, value);
+    case 1:
+      return cas<uint8_t>(address, expected, value);
+    case 2:
+      return cas<uint16_t>(address, expected, value);
+    case 4:
+      return cas<uint32_t>(address, expected, value);
+    default:
+      return cas<uint64_t>(address, expected, value);
   }
 }
 
@@ -113,7 +133,8 @@ const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
 // Element i of an operand: uniform ones are one for all.
 class Elements {
  public:
-  Elements(Task& t, Slot s) : type_(t.type(s).element), size_(t.type(s).size), bits_(static_cast<uint64_t>(t.bits(s))) {
+  Elements(Task& t, Slot s)
+      : type_(t.type(s).element), size_(t.type(s).size), bits_(static_cast<uint64_t>(t.bits(s))) {
     if (num::is_integer(type_)) bits_ = num::truncate_bits(bits_, type_);
     data_ = t.is_uniform(s) ? nullptr : static_cast<const std::byte*>(t.dense(s));
   }
@@ -150,7 +171,8 @@ const Instr* run_cas(Task& t, const Instr& in) {
 
 }  // namespace
 
-void emit_atomic_rmw(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, Slot value, std::optional<Slot> mask, Rmw kind) {
+void emit_atomic_rmw(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, Slot value,
+                     std::optional<Slot> mask, Rmw kind) {
   std::vector<Slot> operands = {ptrs, value};
   if (mask) operands.push_back(*mask);
   l.emit(run_rmw, op, {result}, std::move(operands), l.make<RmwData>(kind));
@@ -165,11 +187,13 @@ void lower_atomic_rmw(Lowering& l, const ir::Op& op) {
   if (kind < 1 || kind > 10) return l.error(op, "this kind of tt.atomic_rmw is unknown");
   std::optional<Slot> mask;
   if (const ir::Value* m = op.operand_of(2)) mask = l.slot(m);
-  emit_atomic_rmw(l, op, l.slot(op.result()), l.slot(op.operand(0)), l.slot(op.operand(1)), mask, static_cast<Rmw>(kind));
+  emit_atomic_rmw(l, op, l.slot(op.result()), l.slot(op.operand(0)), l.slot(op.operand(1)), mask,
+                  static_cast<Rmw>(kind));
 }
 
 void lower_atomic_cas(Lowering& l, const ir::Op& op) {
-  emit_atomic_cas(l, op, l.slot(op.result()), l.slot(op.operand(0)), l.slot(op.operand(1)), l.slot(op.operand(2)));
+  emit_atomic_cas(l, op, l.slot(op.result()), l.slot(op.operand(0)), l.slot(op.operand(1)),
+                  l.slot(op.operand(2)));
 }
 
 }  // namespace triton_runner::tile

@@ -1,5 +1,5 @@
-// Block pointers of releases up to 3.8 (tt.make_tensor_ptr, tt.advance): a block of a strided tensor. Loads and stores
-// turn them into an affine pointer tile and a box, and go on as tt.load does.
+// Block pointers of releases up to 3.8 (tt.make_tensor_ptr, tt.advance): a block of a strided tensor. Loads
+// and stores turn them into an affine pointer tile and a box, and go on as tt.load does.
 #include "lazy.h"
 #include "memory.h"
 
@@ -26,14 +26,15 @@ const Instr* run_make(Task& t, const Instr& in) {
 
 const Instr* run_advance(Task& t, const Instr& in) {
   BlockPointer p = t.object<BlockPointer>(in.operand(0));
-  for (uint32_t d = 0; d + 1 < in.num_operands; ++d) p.offsets[d] += static_cast<int32_t>(t.bits(in.operand(1 + d)));
+  for (uint32_t d = 0; d + 1 < in.num_operands; ++d)
+    p.offsets[d] += static_cast<int32_t>(t.bits(in.operand(1 + d)));
   t.new_object<BlockPointer>(in.result()) = p;
   return next(in);
 }
 
 struct BlockData {
-  const TileType* tile;   // of the elements
-  uint32_t checked;       // bit d: dimension d is clipped at the tensor's edges
+  const TileType* tile;  // of the elements
+  uint32_t checked;      // bit d: dimension d is clipped at the tensor's edges
 };
 
 // results: pointers, mask; operand: the block pointer
@@ -62,7 +63,8 @@ struct Expanded {
 };
 
 Expanded expand(Lowering& l, const ir::Op& op, Slot block, const TileType* tile) {
-  Expanded e{l.new_slot(l.tile_type(num::Type::kPointer, tile->shape)), l.new_slot(l.tile_type(num::Type::kI1, tile->shape))};
+  Expanded e{l.new_slot(l.tile_type(num::Type::kPointer, tile->shape)),
+             l.new_slot(l.tile_type(num::Type::kI1, tile->shape))};
   uint32_t checked = 0;
   if (const ir::Attr* check = op.attr("boundaryCheck"))
     for (uint64_t d : check->raw) checked |= 1u << d;

@@ -15,41 +15,44 @@ struct Task;
 struct Instr;
 using Slot = uint32_t;
 
-// Runs one instruction and says which comes next: next(in), a jump's target, or null when the task stops running
-// (task.outcome then says why; see Task::stop_...).
+// Runs one instruction and says which comes next: next(in), a jump's target, or null when the task stops
+// running (task.outcome then says why; see Task::stop_...).
 using Handler = const Instr* (*)(Task&, const Instr&);
 
 struct Instr {
   Handler run;
-  const void* data;        // what the lowering made for the handler; owned by the Code
-  const Slot* slots;       // results, then operands
-  const ir::Op* op;        // for traps and probes
-  const Instr* target;     // jumps
-  uint64_t kills;          // bit i: the value of operand i is not needed after this instruction
+  const void* data;     // what the lowering made for the handler; owned by the Code
+  const Slot* slots;    // results, then operands
+  const ir::Op* op;     // for traps and probes
+  const Instr* target;  // jumps
+  uint64_t kills;       // bit i: the value of operand i is not needed after this instruction
   uint16_t num_results, num_operands;
-  uint32_t loop;           // 1 + index of the innermost loop around it in Code::loops; 0: none
+  uint32_t loop;  // 1 + index of the innermost loop around it in Code::loops; 0: none
 
   Slot result(uint32_t i = 0) const { return slots[i]; }
   Slot operand(uint32_t i) const { return slots[num_results + i]; }
   bool kills_operand(uint32_t i) const { return i < 64 && (kills >> i & 1); }
   template <class T>
-  const T& as() const { return *static_cast<const T*>(data); }
+  const T& as() const {
+    return *static_cast<const T*>(data);
+  }
 };
 inline const Instr* next(const Instr& in) { return &in + 1; }
 
-// Element type and shape of a slot. Types that are no tensors of elements (tokens, memdescs) have rank 0, n 1, size 0.
+// Element type and shape of a slot. Types that are no tensors of elements (tokens, memdescs) have rank 0, n
+// 1, size 0.
 struct TileType {
   num::Type element = num::Type::kI64;
-  uint8_t size = 0;                  // bytes an element
-  bool is_tensor = false;            // rank 0 tensors do not exist in Triton; scalars are not tensors
-  uint32_t pointee = 0;              // of pointers: bytes of what they point to
+  uint8_t size = 0;        // bytes an element
+  bool is_tensor = false;  // rank 0 tensors do not exist in Triton; scalars are not tensors
+  uint32_t pointee = 0;    // of pointers: bytes of what they point to
   num::Type pointee_type = num::Type::kI8;
   int rank = 0;
   std::vector<int64_t> shape;
   std::vector<int64_t> dense_strides;  // row-major, elements
-  int64_t n = 1;                     // elements
-  int64_t bytes = 0;                 // n * size
-  const ir::Type* ir = nullptr;      // the type it was made from: encoding, memdesc, ...; null where synthesised
+  int64_t n = 1;                       // elements
+  int64_t bytes = 0;                   // n * size
+  const ir::Type* ir = nullptr;  // the type it was made from: encoding, memdesc, ...; null where synthesised
 };
 
 // One loop, for the iteration counts that probes see.
@@ -62,18 +65,21 @@ struct Code {
   std::shared_ptr<const ir::Module> module;
   std::string kernel;
   std::vector<Instr> instrs;
-  const Instr* prologue = nullptr;   // run once a worker and launch: constants, and what depends on nothing else
-  const Instr* entry = nullptr;      // run for each program
+  const Instr* prologue =
+      nullptr;                   // run once a worker and launch: constants, and what depends on nothing else
+  const Instr* entry = nullptr;  // run for each program
   std::vector<const TileType*> types;  // by slot: as many as there are slots
   std::vector<Slot> params;
   std::vector<LoopInfo> loops;
-  std::vector<Slot> owning;          // slots to release when a program ends (all but the prologue's and plain scalars)
-  int64_t shared_bytes = 0;          // shared memory of a program
-  int64_t tensor_memory = -1;        // where in it tensor memory begins (-1: none), and the bytes of a lane that are used
+  std::vector<Slot>
+      owning;  // slots to release when a program ends (all but the prologue's and plain scalars)
+  int64_t shared_bytes = 0;  // shared memory of a program
+  int64_t tensor_memory =
+      -1;  // where in it tensor memory begins (-1: none), and the bytes of a lane that are used
   int64_t tensor_memory_used = 0;
   int num_warps = 4, num_ctas = 1, warp_size = 32;
   bool is_ttgir = false;
-  std::string target;                // "cuda:90"; empty where the module does not say
+  std::string target;                        // "cuda:90"; empty where the module does not say
   std::vector<std::shared_ptr<void>> owned;  // types, data of instructions, slot lists
 };
 

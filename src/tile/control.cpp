@@ -44,10 +44,12 @@ const Instr* run_for_begin(Task& t, const Instr& in) {
   if (step == 0) return t.trap(in, exec::TrapKind::kInvalid, "the step of the loop is 0");
   uint64_t trips = 0;
   if (d.is_unsigned) {
-    uint64_t lo = num::truncate_bits(lower, d.type), hi = num::truncate_bits(upper, d.type), s = num::truncate_bits(step, d.type);
+    uint64_t lo = num::truncate_bits(lower, d.type), hi = num::truncate_bits(upper, d.type),
+             s = num::truncate_bits(step, d.type);
     if (hi > lo) trips = (hi - lo - 1) / s + 1;
   } else if (upper > lower && step > 0) {
-    trips = (static_cast<uint64_t>(upper) - static_cast<uint64_t>(lower) - 1) / static_cast<uint64_t>(step) + 1;
+    trips =
+        (static_cast<uint64_t>(upper) - static_cast<uint64_t>(lower) - 1) / static_cast<uint64_t>(step) + 1;
   }
   t.set_uniform(in.result(0), lower);
   t.set_uniform(in.result(1), 0);
@@ -60,7 +62,8 @@ const Instr* run_for_next(Task& t, const Instr& in) {
   Value& counter = t.value(in.result(1));
   if (static_cast<uint64_t>(++counter.bits) >= static_cast<uint64_t>(t.bits(in.operand(0)))) return next(in);
   t.set_uniform(in.result(0), t.bits(in.result(0)) + t.bits(in.operand(1)));
-  if (t.should_stop()) [[unlikely]] return t.stopped(in);
+  if (t.should_stop()) [[unlikely]]
+    return t.stopped(in);
   return in.target;
 }
 
@@ -75,13 +78,15 @@ const Instr* run_jump_if_equal(Task& t, const Instr& in) {
 
 const Instr* run_count(Task& t, const Instr& in) {
   ++t.value(in.result()).bits;
-  if (t.should_stop()) [[unlikely]] return t.stopped(in);
+  if (t.should_stop()) [[unlikely]]
+    return t.stopped(in);
   return in.target;
 }
 
 const Instr* run_count_and_yield(Task& t, const Instr& in) {
   ++t.value(in.result()).bits;
-  if (t.should_stop()) [[unlikely]] return t.stopped(in);
+  if (t.should_stop()) [[unlikely]]
+    return t.stopped(in);
   return t.yield_to(in.target);
 }
 
@@ -94,7 +99,9 @@ const Instr* run_zero(Task& t, const Instr& in) {
 bool may_spin(const ir::Region& region) {
   for (const ir::Block* b = region.first; b; b = b->next)
     for (const ir::Op* op = b->first; op; op = op->next) {
-      if (op->kind == ir::OpKind::kAtomicRMW || op->kind == ir::OpKind::kAtomicCAS || op->kind == ir::OpKind::kCall) return true;
+      if (op->kind == ir::OpKind::kAtomicRMW || op->kind == ir::OpKind::kAtomicCAS ||
+          op->kind == ir::OpKind::kCall)
+        return true;
       if (op->kind == ir::OpKind::kLoad && op->int_attr("isVolatile", 0)) return true;
       for (const ir::Region* r : op->regions)
         if (may_spin(*r)) return true;
@@ -129,7 +136,8 @@ void Lowering::move(std::vector<Slot> to, std::vector<Slot> from, const ir::Op& 
 
 void Lowering::jump_if(Slot condition, bool when, Label target, const ir::Op& op) {
   static const char kTrue = 1;
-  if (type_of(condition)->is_tensor) return error(op, "control flow that differs between elements cannot stand in this region");
+  if (type_of(condition)->is_tensor)
+    return error(op, "control flow that differs between elements cannot stand in this region");
   emit_branch(run_jump_if, target, op, {}, {condition}, when ? &kTrue : nullptr);
 }
 
@@ -220,12 +228,14 @@ void lower_index_switch(Lowering& l, const ir::Op& op) {
   auto results = slots_of(l, op.results);
   const ir::Attr* cases = op.attr("cases");
   size_t n = op.regions.size() - 1;  // region 0 is the default
-  if (!cases || cases->raw.size() != n) return l.error(op, "the cases of the switch do not match its regions");
+  if (!cases || cases->raw.size() != n)
+    return l.error(op, "the cases of the switch do not match its regions");
   Label end = l.new_label();
   std::vector<Label> labels;
   for (size_t i = 0; i < n; ++i) {
     labels.push_back(l.new_label());
-    l.emit_branch(run_jump_if_equal, labels[i], op, {}, {l.slot(op.operand(0))}, l.make<int64_t>(static_cast<int64_t>(cases->raw[i])));
+    l.emit_branch(run_jump_if_equal, labels[i], op, {}, {l.slot(op.operand(0))},
+                  l.make<int64_t>(static_cast<int64_t>(cases->raw[i])));
   }
   auto yield = [&](const ir::Op& last) {
     l.move(results, slots_of(l, last.operand_uses), last);

@@ -6,7 +6,6 @@
 #include <triton_runner/num/convert.h>
 #include <triton_runner/num/kernels.h>
 
-
 namespace triton_runner::tile {
 
 num::MatrixView matrix_view(Task& t, Slot tile, num::Type as, int64_t batch) {
@@ -49,15 +48,20 @@ void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep) {
   return out;
 }
 
-void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a, num::MatrixView b, int64_t m,
-                         int64_t n, int64_t k) {
+void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a,
+                         num::MatrixView b, int64_t m, int64_t n, int64_t k) {
   switch (c_type) {
     case num::Type::kF32:
-      if (t.worker->launch->options->mma == exec::Mma::kFast && num::dot_bf16_fast(static_cast<float*>(c), ldc, a, b, m, n, k)) return;
+      if (t.worker->launch->options->mma == exec::Mma::kFast &&
+          num::dot_bf16_fast(static_cast<float*>(c), ldc, a, b, m, n, k))
+        return;
       return num::dot_f32(static_cast<float*>(c), ldc, a, b, m, n, k);
-    case num::Type::kF16: return num::dot_f16(static_cast<uint16_t*>(c), ldc, a, b, m, n, k);
-    case num::Type::kF64: return num::dot_f64(static_cast<double*>(c), ldc, a, b, m, n, k);
-    default: return num::dot_i32(static_cast<int32_t*>(c), ldc, a, b, m, n, k);
+    case num::Type::kF16:
+      return num::dot_f16(static_cast<uint16_t*>(c), ldc, a, b, m, n, k);
+    case num::Type::kF64:
+      return num::dot_f64(static_cast<double*>(c), ldc, a, b, m, n, k);
+    default:
+      return num::dot_i32(static_cast<int32_t*>(c), ldc, a, b, m, n, k);
   }
 }
 
@@ -95,18 +99,25 @@ bool dot_types_ok(num::Type a, num::Type b, num::Type c) {
 }  // namespace
 
 void lower_dot(Lowering& l, const ir::Op& op) {
-  const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))), &c = *l.type_of(l.slot(op.result()));
+  const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))),
+                 &c = *l.type_of(l.slot(op.result()));
   if (a.rank < 2 || a.rank > 3 || b.rank != a.rank || c.rank != a.rank)
     return l.error(op, "tt.dot takes matrices (rank 2, or 3 with a batch dimension)");
   if (!dot_types_ok(a.element, b.element, c.element))
-    return l.error(op, "tt.dot of " + std::string(num::type_name(a.element)) + " and " + std::string(num::type_name(b.element)) +
-                           " into " + std::string(num::type_name(c.element)) + " is not supported");
+    return l.error(op, "tt.dot of " + std::string(num::type_name(a.element)) + " and " +
+                           std::string(num::type_name(b.element)) + " into " +
+                           std::string(num::type_name(c.element)) + " is not supported");
   int64_t precision = op.int_attr("inputPrecision", op.int_attr("allowTF32", 0) ? 0 : 2);
   if (on_fma_units(op)) precision = 2;
   auto* d = l.make<DotData>();
   int r = a.rank - 2;
-  *d = {dot_operand_type(a.element, precision), dot_operand_type(b.element, precision), c.element,
-        r ? c.shape[0] : 1, c.shape[r], c.shape[r + 1], a.shape[r + 1]};
+  *d = {dot_operand_type(a.element, precision),
+        dot_operand_type(b.element, precision),
+        c.element,
+        r ? c.shape[0] : 1,
+        c.shape[r],
+        c.shape[r + 1],
+        a.shape[r + 1]};
   l.emit(run_dot, op, d);
 }
 
@@ -170,7 +181,8 @@ const Instr* run_dot_scaled(Task& t, const Instr& in) {
   widen_side(t, in, d.a, 0, reinterpret_cast<float*>(a->data()));
   widen_side(t, in, d.b, 1, reinterpret_cast<float*>(b->data()));
   void* c = dot_accumulator(t, in, 2);
-  multiply_accumulate(t, c, n, t.type(in.result()).element, {a->data(), num::Type::kF32, k, 1}, {b->data(), num::Type::kF32, n, 1}, m, n, k);
+  multiply_accumulate(t, c, n, t.type(in.result()).element, {a->data(), num::Type::kF32, k, 1},
+                      {b->data(), num::Type::kF32, n, 1}, m, n, k);
   pool.release(a);
   pool.release(b);
   return next(in);
@@ -181,18 +193,21 @@ const Instr* run_dot_scaled(Task& t, const Instr& in) {
 std::optional<num::Type> scaled_element(const ir::Attr* a) {
   if (!a) return std::nullopt;
   static const std::pair<const char*, num::Type> kNames[] = {
-      {"e4m3", num::Type::kF8E4M3FN}, {"e5m2", num::Type::kF8E5M2}, {"e2m3", num::Type::kF6E2M3FN}, {"e3m2", num::Type::kF6E3M2FN},
-      {"e2m1", num::Type::kF4E2M1FN}, {"bf16", num::Type::kBF16},   {"fp16", num::Type::kF16}};
+      {"e4m3", num::Type::kF8E4M3FN}, {"e5m2", num::Type::kF8E5M2},   {"e2m3", num::Type::kF6E2M3FN},
+      {"e3m2", num::Type::kF6E3M2FN}, {"e2m1", num::Type::kF4E2M1FN}, {"bf16", num::Type::kBF16},
+      {"fp16", num::Type::kF16}};
   for (auto& [name, type] : kNames)
     if (a->string == name) return type;
   return std::nullopt;
 }
 
 void lower_dot_scaled(Lowering& l, const ir::Op& op) {
-  const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))), &c = *l.type_of(l.slot(op.result()));
+  const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))),
+                 &c = *l.type_of(l.slot(op.result()));
   if (a.rank != 2 || b.rank != 2) return l.error(op, "tt.dot_scaled takes matrices");
   auto* d = l.make<ScaledData>();
-  auto side = [&](ScaledSide& s, const TileType& ty, const char* element, const char* pack, uint32_t scale_group, bool is_b) {
+  auto side = [&](ScaledSide& s, const TileType& ty, const char* element, const char* pack,
+                  uint32_t scale_group, bool is_b) {
     auto e = scaled_element(op.attr(element));
     if (!e) return false;
     s.element = *e;
@@ -208,7 +223,8 @@ void lower_dot_scaled(Lowering& l, const ir::Op& op) {
     s.group = s.k / (scales.n / s.outer);
     return scales.size == 1;
   };
-  if (!side(d->a, a, "a_elem_type", "lhs_k_pack", 3, false) || !side(d->b, b, "b_elem_type", "rhs_k_pack", 4, true) || d->a.k != d->b.k)
+  if (!side(d->a, a, "a_elem_type", "lhs_k_pack", 3, false) ||
+      !side(d->b, b, "b_elem_type", "rhs_k_pack", 4, true) || d->a.k != d->b.k)
     return l.error(op, "these operands of tt.dot_scaled are not supported");
   l.emit(run_dot_scaled, op, d);
 }

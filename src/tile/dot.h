@@ -9,28 +9,29 @@
 
 namespace triton_runner::tile {
 
-// The tile of rank 2 (or matrix `batch` of one of rank 3) with the strides it has; `as` is how its elements are read.
+// The tile of rank 2 (or matrix `batch` of one of rank 3) with the strides it has; `as` is how its elements
+// are read.
 num::MatrixView matrix_view(Task& t, Slot tile, num::Type as, int64_t batch = 0);
 
-// How operands of this type are read under inputPrecision (0 tf32, 1 tf32x3, 2 ieee, 3 bf16x3, 4 bf16x6): f32 rounds to
-// tf32 where that is asked for; the split forms, which come close to f32, are computed in f32.
+// How operands of this type are read under inputPrecision (0 tf32, 1 tf32x3, 2 ieee, 3 bf16x3, 4 bf16x6): f32
+// rounds to tf32 where that is asked for; the split forms, which come close to f32, are computed in f32.
 num::Type dot_operand_type(num::Type element, int64_t input_precision);
 
 // Result 0's elements, holding operand `c`'s (zeros if !keep): c's own buffer if c dies here.
 void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep = true);
 
 // c [m, n] += a [m, k] * b [k, n]; c of type f32, f16, f64 or i32. mma="fast" may take the bf16 instructions.
-void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a, num::MatrixView b, int64_t m,
-                         int64_t n, int64_t k);
+void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a,
+                         num::MatrixView b, int64_t m, int64_t n, int64_t k);
 
 // One operand of a scaled product: its elements, each times the scale of its group of k.
 struct ScaledSide {
   num::Type element;
-  bool packed_k;          // two e2m1 a byte: along k, or along the other dimension
-  bool k_first;           // the tile is [k, outer] (b), not [outer, k] (a)
+  bool packed_k;  // two e2m1 a byte: along k, or along the other dimension
+  bool k_first;   // the tile is [k, outer] (b), not [outer, k] (a)
   int64_t outer, k;
-  int scale;              // operand of the scales [outer, k / group]; -1: none
-  num::Type scale_type;   // e8m0 (i8 carries it), or f8E4M3FN
+  int scale;             // operand of the scales [outer, k / group]; -1: none
+  num::Type scale_type;  // e8m0 (i8 carries it), or f8E4M3FN
   int64_t group;
 };
 // As f32, row-major in the tile's own order; `out` has outer * k elements, scales may be null.

@@ -1,4 +1,5 @@
-// Mapping a loop over tiles in whatever form they come, with as few elements computed and copied as their forms allow.
+// Mapping a loop over tiles in whatever form they come, with as few elements computed and copied as their
+// forms allow.
 #include "elementwise.h"
 
 #include <cstring>
@@ -7,8 +8,8 @@ namespace triton_runner::tile {
 namespace {
 
 struct Operand {
-  const std::byte* data;           // of the element at index 0
-  int64_t strides[kLazyRank];      // elements; all 0 for a uniform operand
+  const std::byte* data;       // of the element at index 0
+  int64_t strides[kLazyRank];  // elements; all 0 for a uniform operand
   uint8_t size;
   bool uniform;
 };
@@ -22,14 +23,16 @@ bool row_major(const int64_t* strides, const std::vector<int64_t>& shape) {
   return true;
 }
 
-// The element number in the full shape of element `index` of the shape with the broadcast dimensions cut to 1.
+// The element number in the full shape of element `index` of the shape with the broadcast dimensions cut
+// to 1.
 int64_t widen_index(int64_t index, const std::vector<int64_t>& compact, const TileType& ty) {
   int64_t out = 0;
   for (int d = ty.rank - 1; d >= 0; --d) out += index % compact[d] * ty.dense_strides[d], index /= compact[d];
   return out;
 }
 
-// No dimension that all operands repeat: row by row, rows being runs in which each operand is contiguous or one element.
+// No dimension that all operands repeat: row by row, rows being runs in which each operand is contiguous or
+// one element.
 int64_t map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const Operand* ops, MapFn fn) {
   const TileType& ty = t.type(in.result(r));
   int last = ty.rank - 1;
@@ -162,7 +165,8 @@ int64_t map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn
 const Instr* run_elementwise(Task& t, const Instr& in) {
   const auto& d = in.as<ElementwiseData>();
   int64_t bad = map_elements(t, in, 0, d.kernel.arity, {run_kernel, &d.kernel});
-  if (bad < 0) [[likely]] return next(in);
+  if (bad < 0) [[likely]]
+    return next(in);
   const TileType& ty = t.type(in.result());
   std::vector<int64_t> element(ty.rank);
   for (int k = ty.rank - 1; k >= 0; --k) element[k] = bad % ty.shape[k], bad /= ty.shape[k];
@@ -173,14 +177,18 @@ void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handle
   const TileType* in = l.type_of(l.slot(op.operand(op.num_operands() - 1)));
   const TileType* out = l.type_of(l.slot(op.result()));
   if (in->size == 0 || out->size == 0)
-    return l.error(op, "'" + std::string(op.name) + "' does not work on " + std::string(op.operand(0)->type->text));
+    return l.error(
+        op, "'" + std::string(op.name) + "' does not work on " + std::string(op.operand(0)->type->text));
   num::Kernel kernel = f.kernel(in->element, out->element);
   if (!kernel)
-    return l.error(op, "'" + std::string(op.name) + "' does not work on " + std::string(num::type_name(in->element)) +
-                           (in->element == out->element ? "" : " giving " + std::string(num::type_name(out->element))));
+    return l.error(
+        op, "'" + std::string(op.name) + "' does not work on " + std::string(num::type_name(in->element)) +
+                (in->element == out->element ? "" : " giving " + std::string(num::type_name(out->element))));
   l.emit(run, op, l.make<ElementwiseData>(kernel, extra));
 }
 
-void lower_elementwise(Lowering& l, const ir::Op& op, const num::Elementwise& f) { lower_lazy(l, op, f, run_elementwise); }
+void lower_elementwise(Lowering& l, const ir::Op& op, const num::Elementwise& f) {
+  lower_lazy(l, op, f, run_elementwise);
+}
 
 }  // namespace triton_runner::tile

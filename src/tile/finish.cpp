@@ -1,8 +1,8 @@
 // From pending instructions to code: the prologue first, last uses found, jumps and slot lists resolved.
 //
-// Liveness is the textbook backward dataflow over basic blocks, on the slots that can own a buffer. An operand whose slot
-// is not live after an instruction gets its kill bit; a slot that is live at a block's end but not in a successor is
-// released at the successor's start.
+// Liveness is the textbook backward dataflow over basic blocks, on the slots that can own a buffer. An
+// operand whose slot is not live after an instruction gets its kill bit; a slot that is live at a block's end
+// but not in a successor is released at the successor's start.
 #include <algorithm>
 #include <unordered_set>
 
@@ -99,7 +99,8 @@ class Finisher {
     place();
     for (size_t k = 0; k < order_.size(); ++k) {
       const Pending& p = l_.pending_[order_[k]];
-      if (p.instr.run == run_jump && label_[p.target] == static_cast<int64_t>(k + 1)) dropped_.insert(order_[k]);
+      if (p.instr.run == run_jump && label_[p.target] == static_cast<int64_t>(k + 1))
+        dropped_.insert(order_[k]);
     }
     if (!dropped_.empty()) place();
   }
@@ -129,7 +130,8 @@ class Finisher {
         blocks_[b].successors.push_back(to);
         blocks_[to].predecessors.push_back(b);
       };
-      if (last.target >= 0 && label_[last.target] < static_cast<int64_t>(order_.size())) edge(block_of_[label_[last.target]]);
+      if (last.target >= 0 && label_[last.target] < static_cast<int64_t>(order_.size()))
+        edge(block_of_[label_[last.target]]);
       if (last.falls_through && b + 1 < blocks_.size()) edge(b + 1);
     }
   }
@@ -187,7 +189,9 @@ class Finisher {
       for (uint32_t i = 0; i < results; ++i)
         if (int32_t s = index_[p.slots[i]]; s >= 0) live.clear(s);
       p.instr.kills = 0;
-      auto is_result = [&](Slot s) { return std::find(p.slots.begin(), p.slots.begin() + results, s) != p.slots.begin() + results; };
+      auto is_result = [&](Slot s) {
+        return std::find(p.slots.begin(), p.slots.begin() + results, s) != p.slots.begin() + results;
+      };
       for (size_t i = p.slots.size(); i-- > results;) {
         int32_t s = index_[p.slots[i]];
         if (s < 0 || live.test(s) || shared_.test(s)) continue;
@@ -246,18 +250,19 @@ class Finisher {
       for (size_t k = blocks_[b].begin; k < blocks_[b].end; ++k, ++i)
         if (at(k).target >= 0) code_.instrs[i].target = &code_.instrs[final_index[label_[at(k).target]]];
     }
-    for (auto& [label, address] : l_.label_addresses_) *address = &code_.instrs[final_index[label_[label.id]]];
+    for (auto& [label, address] : l_.label_addresses_)
+      *address = &code_.instrs[final_index[label_[label.id]]];
     code_.prologue = code_.instrs.data();
     code_.entry = &code_.instrs[num_prologue + 1];
   }
 
   Lowering& l_;
   Code& code_;
-  std::vector<int32_t> index_;   // slot -> number among owning_, -1
+  std::vector<int32_t> index_;  // slot -> number among owning_, -1
   std::vector<Slot> owning_;
   std::unordered_set<size_t> dropped_;
   std::vector<size_t> order_;
-  std::vector<int64_t> label_;   // label -> position in order_
+  std::vector<int64_t> label_;  // label -> position in order_
   std::vector<BasicBlock> blocks_;
   std::vector<size_t> block_of_;
   Bits shared_;

@@ -50,7 +50,8 @@ class TileKernel final : public exec::Kernel {
       const Instr& in = code_.instrs[i];
       if (!in.op) continue;
       for (uint32_t r = 0; r < in.num_results && r < in.op->results.size() && r < 8; ++r)
-        if (launch.options->observer->wants(in.op, in.op->name, in.op->results[r].name, r)) launch.observed[i] |= 1u << r;
+        if (launch.options->observer->wants(in.op, in.op->name, in.op->results[r].name, r))
+          launch.observed[i] |= 1u << r;
     }
   }
 };
@@ -73,7 +74,8 @@ std::string function_name(const ir::Op& func) {
 
 std::string param_name(const ir::Value& arg) {
   // Releases before 3.8 print %arg0 and keep the name in the location.
-  bool generic = arg.name.starts_with("arg") && arg.name.find_first_not_of("0123456789", 3) == std::string_view::npos;
+  bool generic =
+      arg.name.starts_with("arg") && arg.name.find_first_not_of("0123456789", 3) == std::string_view::npos;
   if (generic && arg.loc && arg.loc->kind == ir::LocKind::kName) return std::string(arg.loc->name);
   return std::string(arg.name);
 }
@@ -83,7 +85,9 @@ std::optional<exec::Param> param_of(const ir::Value& arg) {
   p.name = param_name(arg);
   p.type = std::string(arg.type->text);
   switch (arg.type->kind) {
-    case ir::TypeKind::kPointer: p.kind = exec::ParamKind::kPointer; break;
+    case ir::TypeKind::kPointer:
+      p.kind = exec::ParamKind::kPointer;
+      break;
     case ir::TypeKind::kIndex:
     case ir::TypeKind::kInteger:
       p.kind = exec::ParamKind::kInteger;
@@ -93,8 +97,11 @@ std::optional<exec::Param> param_of(const ir::Value& arg) {
       p.kind = exec::ParamKind::kFloat;
       p.bits = arg.type->width;
       break;
-    case ir::TypeKind::kTensorDesc: p.kind = exec::ParamKind::kTensorDesc; break;
-    default: return std::nullopt;
+    case ir::TypeKind::kTensorDesc:
+      p.kind = exec::ParamKind::kTensorDesc;
+      break;
+    default:
+      return std::nullopt;
   }
   return p;
 }
@@ -112,14 +119,16 @@ base::Result<ir::Op*> choose(const ir::Module& module, std::string_view name) {
   d.location.file = std::string(module.filename());
   if (name.empty()) {
     if (kernels.size() == 1) return kernels[0];
-    d.message = kernels.empty() ? "there is no kernel (public tt.func) in this module"
-                                : "this module has " + std::to_string(kernels.size()) + " kernels: say which one to load";
+    d.message = kernels.empty()
+                    ? "there is no kernel (public tt.func) in this module"
+                    : "this module has " + std::to_string(kernels.size()) + " kernels: say which one to load";
     if (!kernels.empty()) d.notes.push_back(list());
     return d;
   }
   if (ir::Op* found = module.find_function(name)) return found;
   d.message = "there is no kernel '" + std::string(name) + "' in this module";
-  for (const std::string& n : base::nearest_names(name, names)) d.notes.push_back("did you mean '" + n + "'?");
+  for (const std::string& n : base::nearest_names(name, names))
+    d.notes.push_back("did you mean '" + n + "'?");
   if (!names.empty()) d.notes.push_back(list());
   return d;
 }
@@ -137,7 +146,8 @@ bool has_encoding(const ir::Region& region) {
 
 }  // namespace
 
-base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Module> module, std::string_view name) {
+base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Module> module,
+                                                 std::string_view name) {
   base::Result<ir::Op*> chosen = choose(*module, name);
   if (!chosen) return chosen.error();
   const ir::Op& func = **chosen;
@@ -160,8 +170,9 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Modul
   for (const ir::Value& arg : func.region(0)->first->args) {
     std::optional<exec::Param> p = param_of(arg);
     if (!p)
-      return diagnostic_at(func, *module, "parameter '" + param_name(arg) + "' has type " + std::string(arg.type->text) +
-                                              ", which no launch can pass");
+      return diagnostic_at(func, *module,
+                           "parameter '" + param_name(arg) + "' has type " + std::string(arg.type->text) +
+                               ", which no launch can pass");
     kernel->params_.push_back(std::move(*p));
   }
   base::Diagnostics sink;

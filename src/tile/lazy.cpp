@@ -16,7 +16,8 @@ bool affine_range(const Affine& a, const TileType& type, int64_t* low, int64_t* 
     int64_t reach;
     if (a.stride[d] == 0) continue;
     if (__builtin_mul_overflow(a.stride[d], type.shape[d] - 1, &reach)) return false;
-    if (reach > 0 ? __builtin_add_overflow(hi, reach, &hi) : __builtin_add_overflow(lo, reach, &lo)) return false;
+    if (reach > 0 ? __builtin_add_overflow(hi, reach, &hi) : __builtin_add_overflow(lo, reach, &lo))
+      return false;
   }
   *low = lo;
   *high = hi;
@@ -35,29 +36,42 @@ bool integer_limits(num::Type type, int64_t* low, int64_t* high) {
 
 int64_t wrap(int64_t v, num::Type type) {
   switch (type) {
-    case num::Type::kI1: return v & 1;
-    case num::Type::kI8: return static_cast<int8_t>(v);
-    case num::Type::kI16: return static_cast<int16_t>(v);
-    case num::Type::kI32: return static_cast<int32_t>(v);
-    default: return v;
+    case num::Type::kI1:
+      return v & 1;
+    case num::Type::kI8:
+      return static_cast<int8_t>(v);
+    case num::Type::kI16:
+      return static_cast<int16_t>(v);
+    case num::Type::kI32:
+      return static_cast<int32_t>(v);
+    default:
+      return v;
   }
 }
 
 uint64_t as_unsigned(int64_t v, num::Type type) {
   switch (type) {
-    case num::Type::kI1: return v & 1;
-    case num::Type::kI8: return static_cast<uint8_t>(v);
-    case num::Type::kI16: return static_cast<uint16_t>(v);
-    case num::Type::kI32: return static_cast<uint32_t>(v);
-    default: return static_cast<uint64_t>(v);
+    case num::Type::kI1:
+      return v & 1;
+    case num::Type::kI8:
+      return static_cast<uint8_t>(v);
+    case num::Type::kI16:
+      return static_cast<uint16_t>(v);
+    case num::Type::kI32:
+      return static_cast<uint32_t>(v);
+    default:
+      return static_cast<uint64_t>(v);
   }
 }
 
-bool both_uniform(Task& t, const Instr& in) { return t.is_uniform(in.operand(0)) && t.is_uniform(in.operand(1)); }
+bool both_uniform(Task& t, const Instr& in) {
+  return t.is_uniform(in.operand(0)) && t.is_uniform(in.operand(1));
+}
 
 bool both_affine(Task& t, const Instr& in, Affine* a, Affine* b) {
   int rank = t.type(in.result()).rank;
-  return rank <= kLazyRank && affine_of(t.value(in.operand(0)), rank, a) && affine_of(t.value(in.operand(1)), rank, b);
+  return rank <= kLazyRank && affine_of(t.value(in.operand(0)), rank, a) &&
+         affine_of(t.value(in.operand(1)), rank, b);
 }
 
 void copy_result(Task& t, const Instr& in, uint32_t operand) { t.copy(in.result(), in.operand(operand)); }
@@ -72,7 +86,8 @@ const Instr* run_add(Task& t, const Instr& in) {
   }
   Affine a, b;
   if (type != num::Type::kI1 && both_affine(t, in, &a, &b)) {
-    bool overflow = kSign > 0 ? __builtin_add_overflow(a.base, b.base, &a.base) : __builtin_sub_overflow(a.base, b.base, &a.base);
+    bool overflow = kSign > 0 ? __builtin_add_overflow(a.base, b.base, &a.base)
+                              : __builtin_sub_overflow(a.base, b.base, &a.base);
     for (int d = 0; d < t.type(in.result()).rank; ++d)
       overflow |= kSign > 0 ? __builtin_add_overflow(a.stride[d], b.stride[d], &a.stride[d])
                             : __builtin_sub_overflow(a.stride[d], b.stride[d], &a.stride[d]);
@@ -97,8 +112,10 @@ const Instr* run_mul(Task& t, const Instr& in) {
   Affine a, b;
   if (type != num::Type::kI1 && both_affine(t, in, &a, &b)) {
     int rank = t.type(in.result()).rank;
-    if (t.is_uniform(in.operand(0))) std::swap(a, b);
-    else if (!t.is_uniform(in.operand(1))) return run_elementwise(t, in);
+    if (t.is_uniform(in.operand(0)))
+      std::swap(a, b);
+    else if (!t.is_uniform(in.operand(1)))
+      return run_elementwise(t, in);
     if (scale(&a, b.base, rank) && store_affine(t, in.result(), a)) return next(in);
   }
   return run_elementwise(t, in);
@@ -108,13 +125,16 @@ const Instr* run_shl(Task& t, const Instr& in) {
   Affine a, b;
   if (!t.is_uniform(in.operand(0)) && t.is_uniform(in.operand(1)) && both_affine(t, in, &a, &b)) {
     int64_t by = b.base;
-    if (by >= 0 && by < 32 && scale(&a, int64_t{1} << by, t.type(in.result()).rank) && store_affine(t, in.result(), a)) return next(in);
+    if (by >= 0 && by < 32 && scale(&a, int64_t{1} << by, t.type(in.result()).rank) &&
+        store_affine(t, in.result(), a))
+      return next(in);
   }
   return run_elementwise(t, in);
 }
 
-// Division and remainder by one positive number, where the dividend is not negative and stays between two multiples of
-// it: the quotient is one number for all, and the remainder keeps the strides. extra: 0 quotient, 1 remainder.
+// Division and remainder by one positive number, where the dividend is not negative and stays between two
+// multiples of it: the quotient is one number for all, and the remainder keeps the strides. extra: 0
+// quotient, 1 remainder.
 const Instr* run_divide(Task& t, const Instr& in) {
   bool remainder = in.as<ElementwiseData>().extra == 1;
   Affine a, b;
@@ -155,16 +175,26 @@ bool compare(int64_t a, int64_t b, int predicate, num::Type type) {
   uint64_t ua = as_unsigned(a, type), ub = as_unsigned(b, type);
   if (type == num::Type::kI1) a = -(a & 1), b = -(b & 1);
   switch (predicate) {
-    case kEq: return ua == ub;
-    case kNe: return ua != ub;
-    case kSlt: return a < b;
-    case kSle: return a <= b;
-    case kSgt: return a > b;
-    case kSge: return a >= b;
-    case kUlt: return ua < ub;
-    case kUle: return ua <= ub;
-    case kUgt: return ua > ub;
-    default: return ua >= ub;
+    case kEq:
+      return ua == ub;
+    case kNe:
+      return ua != ub;
+    case kSlt:
+      return a < b;
+    case kSle:
+      return a <= b;
+    case kSgt:
+      return a > b;
+    case kSge:
+      return a >= b;
+    case kUlt:
+      return ua < ub;
+    case kUle:
+      return ua <= ub;
+    case kUgt:
+      return ua > ub;
+    default:
+      return ua >= ub;
   }
 }
 
@@ -215,21 +245,25 @@ const Instr* run_cmpi(Task& t, const Instr& in) {
   int predicate = static_cast<int>(in.as<ElementwiseData>().extra);
   const TileType& from = t.type(in.operand(0));
   if (both_uniform(t, in)) {
-    t.set_uniform(in.result(), compare(t.bits(in.operand(0)), t.bits(in.operand(1)), predicate, from.element));
+    t.set_uniform(in.result(),
+                  compare(t.bits(in.operand(0)), t.bits(in.operand(1)), predicate, from.element));
     return next(in);
   }
   Affine a, b;
-  if (predicate == kNe || from.element == num::Type::kI1 || !both_affine(t, in, &a, &b)) return run_elementwise(t, in);
+  if (predicate == kNe || from.element == num::Type::kI1 || !both_affine(t, in, &a, &b))
+    return run_elementwise(t, in);
   if (predicate >= kUlt || from.element == num::Type::kPointer) {
     int64_t lo, hi;  // as signed, if neither can be negative
-    if (!affine_range(a, from, &lo, &hi) || lo < 0 || !affine_range(b, from, &lo, &hi) || lo < 0) return run_elementwise(t, in);
+    if (!affine_range(a, from, &lo, &hi) || lo < 0 || !affine_range(b, from, &lo, &hi) || lo < 0)
+      return run_elementwise(t, in);
   }
   bool swap = predicate == kSgt || predicate == kSle || predicate == kUgt || predicate == kUle;
   bool negate = predicate == kSle || predicate == kSge || predicate == kUle || predicate == kUge;
   if (swap) std::swap(a, b);
   Affine d = a;
   bool overflow = __builtin_sub_overflow(a.base, b.base, &d.base);
-  for (int k = 0; k < from.rank; ++k) overflow |= __builtin_sub_overflow(a.stride[k], b.stride[k], &d.stride[k]);
+  for (int k = 0; k < from.rank; ++k)
+    overflow |= __builtin_sub_overflow(a.stride[k], b.stride[k], &d.stride[k]);
   if (overflow) return run_elementwise(t, in);
   if (predicate != kEq) return compare_affine(t, in, d, negate) ? next(in) : run_elementwise(t, in);
   int64_t low, high;
@@ -266,7 +300,8 @@ const Instr* run_and(Task& t, const Instr& in) {
     }
   MaskBox a, b;
   if (box_of(t.value(in.operand(0)), ty, &a) && box_of(t.value(in.operand(1)), ty, &b)) {
-    for (int d = 0; d < ty.rank; ++d) a.lo[d] = std::max(a.lo[d], b.lo[d]), a.hi[d] = std::min(a.hi[d], b.hi[d]);
+    for (int d = 0; d < ty.rank; ++d)
+      a.lo[d] = std::max(a.lo[d], b.lo[d]), a.hi[d] = std::min(a.hi[d], b.hi[d]);
     store_box(t, in.result(), a);
     return next(in);
   }
@@ -319,7 +354,9 @@ const Instr* run_cast(Task& t, const Instr& in) {
   num::Type from = t.type(s).element, to = t.type(r).element;
   const Value& v = t.value(s);
   if (v.form == Form::kUniform) {
-    int64_t b = kZeroExtend ? static_cast<int64_t>(as_unsigned(v.bits, from)) : from == num::Type::kI1 ? -(v.bits & 1) : v.bits;
+    int64_t b = kZeroExtend              ? static_cast<int64_t>(as_unsigned(v.bits, from))
+                : from == num::Type::kI1 ? -(v.bits & 1)
+                                         : v.bits;
     t.set_uniform(r, wrap(b, to));
     return next(in);
   }
@@ -327,7 +364,8 @@ const Instr* run_cast(Task& t, const Instr& in) {
   Affine a;
   if (v.form == Form::kAffine && affine_of(v, ty.rank, &a)) {
     int64_t low, high;
-    if (affine_range(a, ty, &low, &high) && (!kZeroExtend || low >= 0) && store_affine(t, r, a)) return next(in);
+    if (affine_range(a, ty, &low, &high) && (!kZeroExtend || low >= 0) && store_affine(t, r, a))
+      return next(in);
   }
   return run_elementwise(t, in);
 }
@@ -339,7 +377,7 @@ const Instr* run_select(Task& t, const Instr& in) {
 }
 
 struct AddPtrData {
-  int64_t size;    // bytes of what the pointers point to
+  int64_t size;  // bytes of what the pointers point to
   num::Type offset;
 };
 
@@ -359,7 +397,8 @@ int64_t add_pointers(const void* context, void* out, const void* const* in, uint
   } else {
     int64_t size = static_cast<int64_t>(num::size_of(d.offset));
     for (int64_t i = 0; i < n; ++i) {
-      int64_t off = num::sign_extend(num::load_bits(static_cast<const std::byte*>(in[1]) + i * size, d.offset), d.offset);
+      int64_t off = num::sign_extend(
+          num::load_bits(static_cast<const std::byte*>(in[1]) + i * size, d.offset), d.offset);
       to[i] = (splat & 1 ? *ptr : ptr[i]) + static_cast<uint64_t>(off * d.size);
     }
   }
@@ -370,14 +409,16 @@ const Instr* run_addptr(Task& t, const Instr& in) {
   const auto& d = in.as<AddPtrData>();
   if (both_uniform(t, in)) {
     t.set_uniform(in.result(), static_cast<int64_t>(static_cast<uint64_t>(t.bits(in.operand(0))) +
-                                                    static_cast<uint64_t>(t.bits(in.operand(1))) * static_cast<uint64_t>(d.size)));
+                                                    static_cast<uint64_t>(t.bits(in.operand(1))) *
+                                                        static_cast<uint64_t>(d.size)));
     return next(in);
   }
   Affine a, b;
   if (both_affine(t, in, &a, &b) && scale(&b, d.size, t.type(in.result()).rank)) {
     a.base = static_cast<int64_t>(static_cast<uint64_t>(a.base) + static_cast<uint64_t>(b.base));
     bool overflow = false;
-    for (int k = 0; k < t.type(in.result()).rank; ++k) overflow |= __builtin_add_overflow(a.stride[k], b.stride[k], &a.stride[k]);
+    for (int k = 0; k < t.type(in.result()).rank; ++k)
+      overflow |= __builtin_add_overflow(a.stride[k], b.stride[k], &a.stride[k]);
     if (!overflow && store_affine(t, in.result(), a)) return next(in);
   }
   map_elements(t, in, 0, 2, {add_pointers, &d});
@@ -391,7 +432,9 @@ bool store_affine(Task& t, Slot slot, const Affine& a) {
   if (ty.rank > kLazyRank) return false;
   if (ty.element != num::Type::kPointer) {
     int64_t low, high, min, max;
-    if (!integer_limits(ty.element, &min, &max) || !affine_range(a, ty, &low, &high) || low < min || high > max) return false;
+    if (!integer_limits(ty.element, &min, &max) || !affine_range(a, ty, &low, &high) || low < min ||
+        high > max)
+      return false;
   }
   bool uniform = true;
   for (int d = 0; d < ty.rank; ++d) uniform &= a.stride[d] == 0 || ty.shape[d] == 1;
@@ -421,7 +464,8 @@ void store_box(Task& t, Slot slot, const MaskBox& box) {
   if (box.empty(ty.rank)) return t.set_uniform(slot, 0);
   if (box.full(ty)) return t.set_uniform(slot, 1);
   Value& v = t.set_form(slot, Form::kBox);
-  for (int d = 0; d < ty.rank; ++d) v.box.lo[d] = static_cast<int32_t>(box.lo[d]), v.box.hi[d] = static_cast<int32_t>(box.hi[d]);
+  for (int d = 0; d < ty.rank; ++d)
+    v.box.lo[d] = static_cast<int32_t>(box.lo[d]), v.box.hi[d] = static_cast<int32_t>(box.hi[d]);
 }
 
 void lower_addi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_addi, run_add<1>); }
@@ -437,17 +481,26 @@ void lower_maxsi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::element
 void lower_andi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_andi, run_and); }
 void lower_ori(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_ori, run_or); }
 void lower_xori(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_xori, run_xor); }
-void lower_extsi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_extsi, run_cast<false>); }
+void lower_extsi(Lowering& l, const ir::Op& op) {
+  lower_lazy(l, op, num::elementwise_extsi, run_cast<false>);
+}
 void lower_extui(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_extui, run_cast<true>); }
-void lower_trunci(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_trunci, run_cast<false>); }
-void lower_index_cast(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_index_cast, run_cast<false>); }
-void lower_index_castui(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_index_castui, run_cast<true>); }
+void lower_trunci(Lowering& l, const ir::Op& op) {
+  lower_lazy(l, op, num::elementwise_trunci, run_cast<false>);
+}
+void lower_index_cast(Lowering& l, const ir::Op& op) {
+  lower_lazy(l, op, num::elementwise_index_cast, run_cast<false>);
+}
+void lower_index_castui(Lowering& l, const ir::Op& op) {
+  lower_lazy(l, op, num::elementwise_index_castui, run_cast<true>);
+}
 void lower_select(Lowering& l, const ir::Op& op) {
   if (!op.operand(1)->type || l.type_of(l.slot(op.operand(1)))->size != 0) {
     lower_lazy(l, op, num::elementwise_select, run_select);
     return;
   }
-  if (l.type_of(l.slot(op.operand(0)))->is_tensor) return l.error(op, "select between objects needs one condition");
+  if (l.type_of(l.slot(op.operand(0)))->is_tensor)
+    return l.error(op, "select between objects needs one condition");
   l.emit(run_select, op);  // tokens, memdescs, descriptors
 }
 
@@ -464,7 +517,8 @@ void lower_cmpf(Lowering& l, const ir::Op& op) {
 }
 
 void emit_addptr(Lowering& l, const ir::Op& op, Slot result, Slot base, Slot offsets, int64_t element_bytes) {
-  l.emit(run_addptr, op, {result}, {base, offsets}, l.make<AddPtrData>(element_bytes, l.type_of(offsets)->element));
+  l.emit(run_addptr, op, {result}, {base, offsets},
+         l.make<AddPtrData>(element_bytes, l.type_of(offsets)->element));
 }
 
 void lower_addptr(Lowering& l, const ir::Op& op) {

@@ -34,7 +34,9 @@ const Row kRows[] = {
 #define LOWER(f) {&lower_##f, nullptr, false}
 #define ELEMENTWISE(f) {nullptr, &num::elementwise_##f, false}
 #define STRUCTURE {nullptr, nullptr, true}
-#define UNSUPPORTED {}
+#define UNSUPPORTED \
+  {                 \
+  }
 #define OP(kind, name, operands, exec, ...) exec,
 #include <triton_runner/ir/ops.def>
 #undef OP
@@ -49,34 +51,58 @@ std::optional<num::Type> scalar_type(const ir::Type* t) {
   switch (t->kind) {
     case ir::TypeKind::kInteger:
       switch (t->width) {
-        case 1: return num::Type::kI1;
-        case 8: return num::Type::kI8;
-        case 16: return num::Type::kI16;
-        case 32: return num::Type::kI32;
-        case 64: return num::Type::kI64;
-        default: return std::nullopt;
+        case 1:
+          return num::Type::kI1;
+        case 8:
+          return num::Type::kI8;
+        case 16:
+          return num::Type::kI16;
+        case 32:
+          return num::Type::kI32;
+        case 64:
+          return num::Type::kI64;
+        default:
+          return std::nullopt;
       }
-    case ir::TypeKind::kIndex: return num::Type::kI64;
-    case ir::TypeKind::kPointer: return num::Type::kPointer;
+    case ir::TypeKind::kIndex:
+      return num::Type::kI64;
+    case ir::TypeKind::kPointer:
+      return num::Type::kPointer;
     case ir::TypeKind::kFloat:
       switch (t->float_kind) {
-        case FloatKind::kF16: return num::Type::kF16;
-        case FloatKind::kBF16: return num::Type::kBF16;
-        case FloatKind::kF32: return num::Type::kF32;
-        case FloatKind::kF64: return num::Type::kF64;
-        case FloatKind::kTF32: return num::Type::kTF32;
-        case FloatKind::kF8E4M3FN: return num::Type::kF8E4M3FN;
-        case FloatKind::kF8E5M2: return num::Type::kF8E5M2;
-        case FloatKind::kF8E4M3FNUZ: return num::Type::kF8E4M3FNUZ;
-        case FloatKind::kF8E5M2FNUZ: return num::Type::kF8E5M2FNUZ;
-        case FloatKind::kF8E4M3B11FNUZ: return num::Type::kF8E4M3B11FNUZ;
-        case FloatKind::kF8E8M0FNU: return num::Type::kF8E8M0FNU;
-        case FloatKind::kF6E2M3FN: return num::Type::kF6E2M3FN;
-        case FloatKind::kF6E3M2FN: return num::Type::kF6E3M2FN;
-        case FloatKind::kF4E2M1FN: return num::Type::kF4E2M1FN;
-        default: return std::nullopt;
+        case FloatKind::kF16:
+          return num::Type::kF16;
+        case FloatKind::kBF16:
+          return num::Type::kBF16;
+        case FloatKind::kF32:
+          return num::Type::kF32;
+        case FloatKind::kF64:
+          return num::Type::kF64;
+        case FloatKind::kTF32:
+          return num::Type::kTF32;
+        case FloatKind::kF8E4M3FN:
+          return num::Type::kF8E4M3FN;
+        case FloatKind::kF8E5M2:
+          return num::Type::kF8E5M2;
+        case FloatKind::kF8E4M3FNUZ:
+          return num::Type::kF8E4M3FNUZ;
+        case FloatKind::kF8E5M2FNUZ:
+          return num::Type::kF8E5M2FNUZ;
+        case FloatKind::kF8E4M3B11FNUZ:
+          return num::Type::kF8E4M3B11FNUZ;
+        case FloatKind::kF8E8M0FNU:
+          return num::Type::kF8E8M0FNU;
+        case FloatKind::kF6E2M3FN:
+          return num::Type::kF6E2M3FN;
+        case FloatKind::kF6E3M2FN:
+          return num::Type::kF6E3M2FN;
+        case FloatKind::kF4E2M1FN:
+          return num::Type::kF4E2M1FN;
+        default:
+          return std::nullopt;
       }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -108,8 +134,10 @@ bool hoistable(ir::OpKind kind) {
     case ir::OpKind::kMaxSI:
     case ir::OpKind::kIndexCast:
     case ir::OpKind::kConvertLayout:
-    case ir::OpKind::kGetNumPrograms: return true;
-    default: return false;
+    case ir::OpKind::kGetNumPrograms:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -135,7 +163,8 @@ const TileType* Lowering::type(const ir::Type* t) {
   made->ir = t;
   const ir::Type* scalar = tensor ? t->element : t;
   std::optional<num::Type> element = scalar_type(scalar);
-  bool block_pointer = scalar->kind == ir::TypeKind::kPointer && scalar->element && scalar->element->kind == ir::TypeKind::kTensor;
+  bool block_pointer = scalar->kind == ir::TypeKind::kPointer && scalar->element &&
+                       scalar->element->kind == ir::TypeKind::kTensor;
   if (!element || block_pointer) return made;  // an object: its ops know what it is
   made->element = *element;
   made->size = static_cast<uint8_t>(num::size_of(*element));
@@ -181,7 +210,8 @@ Slot Lowering::slot(const ir::Value* value) {
     Scope& s = scopes_[i];
     if (auto it = s.slots.find(value); it != s.slots.end()) {
       for (size_t j = i + 1; j < scopes_.size(); ++j)
-        if (auto* captures = scopes_[j].captures; captures && std::find(captures->begin(), captures->end(), it->second) == captures->end())
+        if (auto* captures = scopes_[j].captures;
+            captures && std::find(captures->begin(), captures->end(), it->second) == captures->end())
           captures->push_back(it->second);
       return it->second;
     }
@@ -229,7 +259,8 @@ void Lowering::emit_pending(Pending p) {
   pending_.push_back(std::move(p));
 }
 
-size_t Lowering::emit(Handler run, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands, const void* data) {
+size_t Lowering::emit(Handler run, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
+                      const void* data) {
   Pending p;
   p.instr.run = run;
   p.instr.op = &op;
@@ -261,8 +292,8 @@ Label Lowering::new_label() {
 
 void Lowering::bind(Label label) { labels_[label.id] = static_cast<int64_t>(pending_.size()); }
 
-size_t Lowering::emit_branch(Handler run, Label target, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
-                             const void* data) {
+size_t Lowering::emit_branch(Handler run, Label target, const ir::Op& op, std::vector<Slot> results,
+                             std::vector<Slot> operands, const void* data) {
   size_t at = emit(run, op, std::move(results), std::move(operands), data);
   pending_[at].target = target.id;
   return at;
@@ -429,12 +460,14 @@ bool Lowering::lower_kernel(const ir::Op& func) {
 void Lowering::inline_call(const ir::Op& call, const ir::Op& func) {
   if (std::find(calls_.begin(), calls_.end(), &func) != calls_.end())
     return error(call, "the call is recursive, which Triton does not have");
-  if (pending_.size() > 4'000'000) return error(call, "the calls of this kernel expand to more than 4 million instructions");
+  if (pending_.size() > 4'000'000)
+    return error(call, "the calls of this kernel expand to more than 4 million instructions");
   const ir::Region& body = *func.region(0);
   std::vector<Slot> args, results, params;
   for (const ir::Use& u : call.operand_uses) args.push_back(slot(u.value));
   for (ir::Value& v : call.results) results.push_back(slot(&v));
-  if (args.size() != body.first->args.size()) return error(call, "the call's operands do not match the function's arguments");
+  if (args.size() != body.first->args.size())
+    return error(call, "the call's operands do not match the function's arguments");
   calls_.push_back(&func);
   Scope& scope = scopes_.emplace_back();
   scope.region = &body;

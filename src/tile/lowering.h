@@ -1,14 +1,17 @@
-// Lowering: from ops to instructions. One function lower_<name>(Lowering&, const ir::Op&) an op, bound by the name in
-// LOWER(name) of ops.def.
+// Lowering: from ops to instructions. One function lower_<name>(Lowering&, const ir::Op&) an op, bound by the
+// name in LOWER(name) of ops.def.
 //
-//   void lower_twice(Lowering& l, const ir::Op& op) { l.emit(run_twice, op); }        // slots as the op has them
+//   void lower_twice(Lowering& l, const ir::Op& op) { l.emit(run_twice, op); }        // slots as the op has
+//   them
 //
 //   struct Rotate { int64_t by; };
 //   void lower_rotate(Lowering& l, const ir::Op& op) {
-//     l.emit(run_rotate, op, l.make<Rotate>(op.int_attr("by", 0)));                    // in.as<Rotate>() in the handler
+//     l.emit(run_rotate, op, l.make<Rotate>(op.int_attr("by", 0)));                    // in.as<Rotate>() in
+//     the handler
 //   }
 //
-// What cannot be run is said with l.error(op, "...") (a located diagnostic of tile::load); never a wrong number.
+// What cannot be run is said with l.error(op, "...") (a located diagnostic of tile::load); never a wrong
+// number.
 #pragma once
 #include <deque>
 #include <functional>
@@ -34,15 +37,16 @@ class Lowering {
   Lowering(Code& code, base::Diagnostics& sink);
 
   // ---- slots and types
-  Slot slot(const ir::Value* value);            // of an SSA value, made when first asked for
-  Slot new_slot(const TileType* type);          // of an intermediate result
-  const TileType* type(const ir::Type* type);   // inside a vectorised region, scalars are tiles of lanes() elements
+  Slot slot(const ir::Value* value);    // of an SSA value, made when first asked for
+  Slot new_slot(const TileType* type);  // of an intermediate result
+  const TileType* type(
+      const ir::Type* type);  // inside a vectorised region, scalars are tiles of lanes() elements
   const TileType* type_of(Slot slot) const { return code_.types[slot]; }
   const TileType* tile_type(num::Type element, std::vector<int64_t> shape);
   const TileType* i64_type();
   int64_t lanes() const { return lanes_; }
-  // Makes `slot` stand for `value`: a move that costs nothing. Only where the slot's value never changes while `value`
-  // lives (not for loop-carried slots).
+  // Makes `slot` stand for `value`: a move that costs nothing. Only where the slot's value never changes
+  // while `value` lives (not for loop-carried slots).
   void alias(const ir::Value* value, Slot slot);
   Slot constant(int64_t bits, const TileType* type);  // set in the prologue
   void set_constant(Slot slot, int64_t bits);
@@ -50,7 +54,8 @@ class Lowering {
   // ---- instructions
   // The op's own results and operands (a left-out optional operand has no place: see operand_index).
   size_t emit(Handler run, const ir::Op& op, const void* data = nullptr);
-  size_t emit(Handler run, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands, const void* data = nullptr);
+  size_t emit(Handler run, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
+              const void* data = nullptr);
   // Data for a handler: lives as long as the code.
   template <class T, class... Args>
   T* make(Args&&... args) {
@@ -65,25 +70,30 @@ class Lowering {
   Label new_label();
   void bind(Label label);
   void jump(Label label, const ir::Op& op);
-  size_t emit_branch(Handler run, Label target, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
-                     const void* data = nullptr);              // in.target is the label's instruction
+  size_t emit_branch(Handler run, Label target, const ir::Op& op, std::vector<Slot> results,
+                     std::vector<Slot> operands,
+                     const void* data = nullptr);  // in.target is the label's instruction
   void jump_if(Slot condition, bool when, Label target, const ir::Op& op);
   void move(std::vector<Slot> to, std::vector<Slot> from, const ir::Op& op);  // all at once
-  void back_edge(Label target, const ir::Op& op, Slot counter, bool may_spin);  // a jump that polls for stop and yields
-  const ir::Op* lower_block(const ir::Block& block);            // the ops before the terminator, which is returned
+  void back_edge(Label target, const ir::Op& op, Slot counter,
+                 bool may_spin);                      // a jump that polls for stop and yields
+  const ir::Op* lower_block(const ir::Block& block);  // the ops before the terminator, which is returned
   // A region with one exit (scf style): its blocks, `on_exit` for every terminator that leaves it.
   void lower_region(const ir::Region& region, const std::function<void(const ir::Op&)>& on_exit);
-  // Code that only Task::call and Program::spawn reach, placed after everything else; gives its label. `body` emits it
-  // and must end with emit_finish.
+  // Code that only Task::call and Program::spawn reach, placed after everything else; gives its label. `body`
+  // emits it and must end with emit_finish.
   Label out_of_line(std::function<void()> body);
   void emit_finish(const ir::Op& op);
-  // As out_of_line for a pure region over `n` elements at once: slots of its arguments and of what its terminator gives.
+  // As out_of_line for a pure region over `n` elements at once: slots of its arguments and of what its
+  // terminator gives.
   struct VectorRegion {
     Label entry;
-    std::vector<Slot> args, results, captures;  // captures: outer slots it reads; list them as operands of the user
+    std::vector<Slot> args, results,
+        captures;  // captures: outer slots it reads; list them as operands of the user
   };
   VectorRegion vector_region(const ir::Region& region, int64_t n);
-  const Instr* const* instruction_at(Label label);  // holds its address once the code is complete: keep it in data
+  const Instr* const* instruction_at(
+      Label label);  // holds its address once the code is complete: keep it in data
 
   Label block_label(const ir::Block* block);
   // Loops: what is emitted between begin and end belongs to it; the slot counts its iterations.
@@ -110,11 +120,11 @@ class Lowering {
   struct Pending {
     Instr instr{};
     std::vector<Slot> slots;
-    int64_t target = -1;        // label
+    int64_t target = -1;  // label
     bool prologue = false;
     bool falls_through = true;
   };
-  struct Scope {                // a function or vector region being lowered
+  struct Scope {  // a function or vector region being lowered
     const ir::Region* region = nullptr;
     std::unordered_map<const ir::Value*, Slot> slots;
     std::unordered_map<const ir::Block*, Label> blocks;
@@ -122,7 +132,7 @@ class Lowering {
   };
   struct OutOfLine {
     Label entry;
-    std::vector<Slot> args;     // defined by who calls it
+    std::vector<Slot> args;  // defined by who calls it
   };
   bool can_hoist(const ir::Op& op);
   void emit_pending(Pending p);
@@ -130,16 +140,16 @@ class Lowering {
   Code& code_;
   base::Diagnostics& sink_;
   std::vector<Pending> pending_;
-  std::vector<int64_t> labels_;                     // index into pending_, -1: not bound
+  std::vector<int64_t> labels_;  // index into pending_, -1: not bound
   std::deque<std::pair<Label, std::function<void()>>> later_;
   std::vector<OutOfLine> out_of_line_;
   std::deque<Scope> scopes_;
   std::map<std::pair<const ir::Type*, int64_t>, const TileType*> types_;
   std::map<std::pair<int64_t, const TileType*>, Slot> constants_;
-  std::vector<uint8_t> kept_;                       // by slot: set in the prologue, never released
+  std::vector<uint8_t> kept_;  // by slot: set in the prologue, never released
   std::vector<std::pair<Label, const Instr**>> label_addresses_;
-  std::vector<const ir::Op*> calls_;                // being inlined
-  int64_t lanes_ = 0;                               // 0: not in a vectorised region
+  std::vector<const ir::Op*> calls_;  // being inlined
+  int64_t lanes_ = 0;                 // 0: not in a vectorised region
   uint32_t loop_ = 0;
   bool hoisting_ = false;
   bool failed_ = false;

@@ -1,5 +1,5 @@
-// tt.load and tt.store. Affine pointers under a box of a mask are one bounds check and a strided block copy; anything
-// else is addresses: rows that turn out contiguous are copied, the rest is gathered.
+// tt.load and tt.store. Affine pointers under a box of a mask are one bounds check and a strided block copy;
+// anything else is addresses: rows that turn out contiguous are copied, the rest is gathered.
 #include "memory.h"
 
 #include <cstring>
@@ -22,7 +22,8 @@ struct Block {
 };
 
 // Whether pointers and mask have that form and all of it may be accessed.
-bool find_block(Task& t, Slot ptr, int64_t mask, const TileType& tile, bool write, Block* block, MaskBox* box) {
+bool find_block(Task& t, Slot ptr, int64_t mask, const TileType& tile, bool write, Block* block,
+                MaskBox* box) {
   Affine a;
   if (tile.rank > kLazyRank || !affine_of(t.value(ptr), tile.rank, &a)) return false;
   if (mask == kNoSlot) {
@@ -37,8 +38,12 @@ bool find_block(Task& t, Slot ptr, int64_t mask, const TileType& tile, bool writ
   block->tile_offset = 0;
   for (int d = 0; d < tile.rank; ++d) {
     int64_t count = box->hi[d] - box->lo[d], reach, start;
-    if (__builtin_mul_overflow(a.stride[d], count - 1, &reach) || __builtin_mul_overflow(a.stride[d], box->lo[d], &start)) return false;
-    if (reach < 0 ? __builtin_add_overflow(below, reach, &below) : __builtin_add_overflow(above, reach, &above)) return false;
+    if (__builtin_mul_overflow(a.stride[d], count - 1, &reach) ||
+        __builtin_mul_overflow(a.stride[d], box->lo[d], &start))
+      return false;
+    if (reach < 0 ? __builtin_add_overflow(below, reach, &below)
+                  : __builtin_add_overflow(above, reach, &above))
+      return false;
     block->count[d] = count;
     block->stride[d] = a.stride[d];
     block->address += static_cast<uint64_t>(start);
@@ -47,7 +52,8 @@ bool find_block(Task& t, Slot ptr, int64_t mask, const TileType& tile, bool writ
     if (box->lo[d]) misaligned |= static_cast<uint64_t>(start);
   }
   if (misaligned & (tile.size - 1)) return false;
-  uint64_t first = block->address + static_cast<uint64_t>(below), bytes = static_cast<uint64_t>(above - below);
+  uint64_t first = block->address + static_cast<uint64_t>(below),
+           bytes = static_cast<uint64_t>(above - below);
   return write ? t.worker->memory.writable(first, bytes) : t.worker->memory.readable(first, bytes);
 }
 
@@ -82,17 +88,20 @@ void read_block(std::byte* out, const Block& b, const TileType& tile) {
       return;
     }
     each_outer(b, tile, last - 1, [&](uint64_t address, int64_t offset) {
-      num::copy_rows(out + offset * size, tile.dense_strides[last - 1] * size, reinterpret_cast<const void*>(address),
-                     b.stride[last - 1], b.count[last - 1], inner * size);
+      num::copy_rows(out + offset * size, tile.dense_strides[last - 1] * size,
+                     reinterpret_cast<const void*>(address), b.stride[last - 1], b.count[last - 1],
+                     inner * size);
     });
   } else if (b.rank >= 2 && b.stride[last - 1] == size && b.stride[last] != 0) {
     each_outer(b, tile, last - 1, [&](uint64_t address, int64_t offset) {
-      num::transpose(out + offset * size, tile.dense_strides[last - 1], reinterpret_cast<const void*>(address),
-                     b.stride[last] / size, inner, b.count[last - 1], size);
+      num::transpose(out + offset * size, tile.dense_strides[last - 1],
+                     reinterpret_cast<const void*>(address), b.stride[last] / size, inner, b.count[last - 1],
+                     size);
     });
   } else {
     each_outer(b, tile, last, [&](uint64_t address, int64_t offset) {
-      num::copy_strided(out + offset * size, 1, reinterpret_cast<const void*>(address), b.stride[last] / size, inner, size);
+      num::copy_strided(out + offset * size, 1, reinterpret_cast<const void*>(address), b.stride[last] / size,
+                        inner, size);
     });
   }
 }
@@ -112,7 +121,8 @@ void write_block(const std::byte* in, const Block& b, const TileType& tile) {
     });
   } else {
     each_outer(b, tile, last, [&](uint64_t address, int64_t offset) {
-      num::copy_strided(reinterpret_cast<void*>(address), b.stride[last] / size, in + offset * size, 1, inner, size);
+      num::copy_strided(reinterpret_cast<void*>(address), b.stride[last] / size, in + offset * size, 1, inner,
+                        size);
     });
   }
 }
@@ -141,12 +151,14 @@ void each_row(const TileType& tile, F f) {
 
 }  // namespace
 
-bool check_addresses(Task& t, const Instr& in, const uint64_t* addresses, const uint8_t* mask, int64_t n, uint32_t size,
-                     bool write, const TileType& shape) {
+bool check_addresses(Task& t, const Instr& in, const uint64_t* addresses, const uint8_t* mask, int64_t n,
+                     uint32_t size, bool write, const TileType& shape) {
   uint64_t low, high, seen = 0;
   if (!num::address_range(addresses, mask, n, &low, &high)) return true;
   exec::MemoryView& memory = t.worker->memory;
-  auto allowed = [&](uint64_t a, uint64_t bytes) { return write ? memory.writable(a, bytes) : memory.readable(a, bytes); };
+  auto allowed = [&](uint64_t a, uint64_t bytes) {
+    return write ? memory.writable(a, bytes) : memory.readable(a, bytes);
+  };
   for (int64_t i = 0; i < n; ++i) seen |= mask && !mask[i] ? 0 : addresses[i];
   if (!(seen & (size - 1)) && high - low + size >= size && allowed(low, high - low + size)) return true;
   for (int64_t i = 0; i < n; ++i) {
@@ -195,12 +207,14 @@ bool load_tile(Task& t, const Instr& in, Slot result, Slot ptr, int64_t mask, in
     return true;
   }
   const auto* addresses = static_cast<const uint64_t*>(t.dense(ptr));
-  const auto* lanes = mask == kNoSlot ? nullptr : static_cast<const uint8_t*>(t.dense(static_cast<Slot>(mask)));
+  const auto* lanes =
+      mask == kNoSlot ? nullptr : static_cast<const uint8_t*>(t.dense(static_cast<Slot>(mask)));
   if (!check_addresses(t, in, addresses, lanes, tile.n, tile.size, false, tile)) return false;
   auto* out = static_cast<std::byte*>(t.new_dense(result));
   if (lanes) {
     if (other == kNoSlot || t.is_uniform(static_cast<Slot>(other)))
-      num::fill(out, other == kNoSlot ? 0 : static_cast<uint64_t>(t.bits(static_cast<Slot>(other))), tile.n, tile.size);
+      num::fill(out, other == kNoSlot ? 0 : static_cast<uint64_t>(t.bits(static_cast<Slot>(other))), tile.n,
+                tile.size);
     else
       std::memcpy(out, t.dense(static_cast<Slot>(other)), tile.bytes);
   }
@@ -236,7 +250,8 @@ bool store_tile(Task& t, const Instr& in, Slot ptr, Slot value, int64_t mask) {
     return true;
   }
   const auto* addresses = static_cast<const uint64_t*>(t.dense(ptr));
-  const auto* lanes = mask == kNoSlot ? nullptr : static_cast<const uint8_t*>(t.dense(static_cast<Slot>(mask)));
+  const auto* lanes =
+      mask == kNoSlot ? nullptr : static_cast<const uint8_t*>(t.dense(static_cast<Slot>(mask)));
   const auto* data = static_cast<const std::byte*>(t.dense(value));
   if (!check_addresses(t, in, addresses, lanes, tile.n, tile.size, true, tile)) return false;
   each_row(tile, [&](int64_t i, int64_t n) {
@@ -268,7 +283,8 @@ const Instr* run_store(Task& t, const Instr& in) {
 
 }  // namespace
 
-void emit_load(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, std::optional<Slot> mask, std::optional<Slot> other) {
+void emit_load(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, std::optional<Slot> mask,
+               std::optional<Slot> other) {
   std::vector<Slot> operands = {ptrs};
   LoadData d{kNoSlot, kNoSlot};
   if (mask) d.mask = static_cast<int64_t>(operands.size()), operands.push_back(*mask);
@@ -284,7 +300,8 @@ void emit_store(Lowering& l, const ir::Op& op, Slot ptrs, Slot value, std::optio
 
 void lower_load(Lowering& l, const ir::Op& op) {
   if (l.type_of(l.slot(op.operand(0)))->size == 0) return lower_block_load(l, op);
-  l.emit(run_load, op, l.make<LoadData>(int64_t{Lowering::operand_index(op, 1)}, int64_t{Lowering::operand_index(op, 2)}));
+  l.emit(run_load, op,
+         l.make<LoadData>(int64_t{Lowering::operand_index(op, 1)}, int64_t{Lowering::operand_index(op, 2)}));
 }
 
 void lower_store(Lowering& l, const ir::Op& op) {

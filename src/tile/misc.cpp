@@ -64,8 +64,10 @@ void lower_extern_elementwise(Lowering& l, const ir::Op& op) {
   if (!f || f->arity != op.num_operands()) {
     std::vector<std::string> known, notes;
     for (std::string_view s : num::extern_symbols()) known.emplace_back(s);
-    for (const std::string& n : base::nearest_names(name, known)) notes.push_back("the engine has '" + n + "'");
-    return l.error(op, "the external function '" + name + "' is not known to the tile engine", std::move(notes));
+    for (const std::string& n : base::nearest_names(name, known))
+      notes.push_back("the engine has '" + n + "'");
+    return l.error(op, "the external function '" + name + "' is not known to the tile engine",
+                   std::move(notes));
   }
   lower_elementwise(l, op, *f);
 }
@@ -101,8 +103,12 @@ void lower_wide(Lowering& l, const ir::Op& op, const num::Elementwise& low, cons
 
 }  // namespace
 
-void lower_mului_extended(Lowering& l, const ir::Op& op) { lower_wide(l, op, num::elementwise_muli, num::elementwise_mulhiui); }
-void lower_mulsi_extended(Lowering& l, const ir::Op& op) { lower_wide(l, op, num::elementwise_muli, num::elementwise_mulhisi); }
+void lower_mului_extended(Lowering& l, const ir::Op& op) {
+  lower_wide(l, op, num::elementwise_muli, num::elementwise_mulhiui);
+}
+void lower_mulsi_extended(Lowering& l, const ir::Op& op) {
+  lower_wide(l, op, num::elementwise_muli, num::elementwise_mulhisi);
+}
 
 // ---- assertions and printing
 
@@ -123,7 +129,8 @@ const Instr* run_assert(Task& t, const Instr& in) {
     int64_t rest = i;
     for (int d = ty.rank - 1; d >= 0; --d) element[d] = rest % ty.shape[d], rest /= ty.shape[d];
     const std::string& message = in.as<AssertData>().message;
-    return t.trap(in, exec::TrapKind::kAssert, message.empty() ? "the condition is false" : message, std::move(element));
+    return t.trap(in, exec::TrapKind::kAssert, message.empty() ? "the condition is false" : message,
+                  std::move(element));
   }
   return next(in);
 }
@@ -156,7 +163,8 @@ const Instr* run_print(Task& t, const Instr& in) {
   const auto& d = in.as<PrintData>();
   const auto& id = t.program->id;
   std::string text;
-  std::string pid = "pid (" + std::to_string(id[0]) + ", " + std::to_string(id[1]) + ", " + std::to_string(id[2]) + ") idx (";
+  std::string pid = "pid (" + std::to_string(id[0]) + ", " + std::to_string(id[1]) + ", " +
+                    std::to_string(id[2]) + ") idx (";
   if (in.num_operands == 0) text = pid + ")" + d.prefix + "\n";
   for (uint32_t o = 0; o < in.num_operands; ++o) {
     const TileType& ty = t.type(in.operand(o));

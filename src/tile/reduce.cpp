@@ -1,6 +1,7 @@
-// tt.reduce, tt.scan, tt.map_elementwise. A combine function that is one known op runs as num's loop. Any other is lowered
-// with its scalars as whole tiles: a reduction folds halves in log2(n) rounds, a scan doubles its distance each round.
-// A function with control flow of its own, which elements may take differently, runs element by element.
+// tt.reduce, tt.scan, tt.map_elementwise. A combine function that is one known op runs as num's loop. Any
+// other is lowered with its scalars as whole tiles: a reduction folds halves in log2(n) rounds, a scan
+// doubles its distance each round. A function with control flow of its own, which elements may take
+// differently, runs element by element.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +17,7 @@ using VectorRegion = Lowering::VectorRegion;
 
 // A combine function lowered for one number of elements.
 struct Level {
-  int64_t n;              // elements at once; 0: scalars
+  int64_t n;  // elements at once; 0: scalars
   std::vector<Slot> args, results;
   const Instr* const* entry;
 };
@@ -27,13 +28,13 @@ struct Axis {
 
 struct ReduceData {
   Axis axis;
-  uint32_t count;                 // operands
+  uint32_t count;  // operands
   bool reverse = false;
-  num::ReduceFn reduce = nullptr; // known combiners
+  num::ReduceFn reduce = nullptr;  // known combiners
   num::ScanFn scan = nullptr;
   num::ArgReduceFn arg = nullptr;
   bool tie_break_left = false;
-  std::vector<Level> levels;      // in the order in which they are used
+  std::vector<Level> levels;  // in the order in which they are used
 };
 
 Axis axis_of(const TileType& ty, int64_t axis) {
@@ -52,9 +53,12 @@ bool has_control_flow(const ir::Region& region) {
 // The one op of a region that combines its two arguments, or null.
 const ir::Op* only_op(const ir::Region& region) {
   const ir::Block& b = *region.first;
-  if (b.next || b.args.size() != 2 || !b.first || b.first == b.last || b.first->next != b.last) return nullptr;
+  if (b.next || b.args.size() != 2 || !b.first || b.first == b.last || b.first->next != b.last)
+    return nullptr;
   const ir::Op& op = *b.first;
-  if (op.num_operands() != 2 || op.results.size() != 1 || b.last->num_operands() != 1 || b.last->operand(0) != op.result()) return nullptr;
+  if (op.num_operands() != 2 || op.results.size() != 1 || b.last->num_operands() != 1 ||
+      b.last->operand(0) != op.result())
+    return nullptr;
   bool straight = op.operand(0) == &b.args[0] && op.operand(1) == &b.args[1];
   bool crossed = op.operand(0) == &b.args[1] && op.operand(1) == &b.args[0];
   return straight || crossed ? &op : nullptr;
@@ -66,38 +70,60 @@ std::optional<num::ReduceOp> known_combiner(const ir::Region& region) {
   using enum ir::OpKind;
   using R = num::ReduceOp;
   switch (op->kind) {
-    case kAddI: return R::kAddI;
-    case kMulI: return R::kMulI;
-    case kAndI: return R::kAnd;
-    case kOrI: return R::kOr;
-    case kXOrI: return R::kXor;
-    case kMaxSI: return R::kMaxS;
-    case kMaxUI: return R::kMaxU;
-    case kMinSI: return R::kMinS;
-    case kMinUI: return R::kMinU;
-    case kAddF: return R::kAddF;
-    case kMulF: return R::kMulF;
-    case kMaxNumF: return R::kMaxNum;
-    case kMinNumF: return R::kMinNum;
-    case kMaximumF: return R::kMaximum;
-    case kMinimumF: return R::kMinimum;
-    default: return std::nullopt;
+    case kAddI:
+      return R::kAddI;
+    case kMulI:
+      return R::kMulI;
+    case kAndI:
+      return R::kAnd;
+    case kOrI:
+      return R::kOr;
+    case kXOrI:
+      return R::kXor;
+    case kMaxSI:
+      return R::kMaxS;
+    case kMaxUI:
+      return R::kMaxU;
+    case kMinSI:
+      return R::kMinS;
+    case kMinUI:
+      return R::kMinU;
+    case kAddF:
+      return R::kAddF;
+    case kMulF:
+      return R::kMulF;
+    case kMaxNumF:
+      return R::kMaxNum;
+    case kMinNumF:
+      return R::kMinNum;
+    case kMaximumF:
+      return R::kMaximum;
+    case kMinimumF:
+      return R::kMinimum;
+    default:
+      return std::nullopt;
   }
 }
 
-// tl.argmax and tl.argmin: "left if its value is better, or equal with a smaller index" on (value, index) pairs.
+// tl.argmax and tl.argmin: "left if its value is better, or equal with a smaller index" on (value, index)
+// pairs.
 std::optional<num::ArgOp> known_arg(const ir::Region& region, bool* tie_break_left) {
   const ir::Block& b = *region.first;
   if (b.next || b.args.size() != 4 || !b.last || b.last->num_operands() != 2) return std::nullopt;
   const ir::Value *v1 = &b.args[0], *i1 = &b.args[1], *v2 = &b.args[2], *i2 = &b.args[3];
-  auto made_by = [](const ir::Value* v, ir::OpKind kind) { return v->defining_op && v->defining_op->kind == kind ? v->defining_op : nullptr; };
+  auto made_by = [](const ir::Value* v, ir::OpKind kind) {
+    return v->defining_op && v->defining_op->kind == kind ? v->defining_op : nullptr;
+  };
   const ir::Op* sv = made_by(b.last->operand(0), ir::OpKind::kSelect);
   const ir::Op* si = made_by(b.last->operand(1), ir::OpKind::kSelect);
   if (!sv || !si || sv->operand(0) != si->operand(0)) return std::nullopt;
-  if (sv->operand(1) != v1 || sv->operand(2) != v2 || si->operand(1) != i1 || si->operand(2) != i2) return std::nullopt;
+  if (sv->operand(1) != v1 || sv->operand(2) != v2 || si->operand(1) != i1 || si->operand(2) != i2)
+    return std::nullopt;
   size_t ops = 0;
   for (const ir::Op* op = b.first; op; op = op->next) ++ops;
-  auto compares = [](const ir::Op* op, const ir::Value* a, const ir::Value* c) { return op && op->operand(0) == a && op->operand(1) == c; };
+  auto compares = [](const ir::Op* op, const ir::Value* a, const ir::Value* c) {
+    return op && op->operand(0) == a && op->operand(1) == c;
+  };
   const ir::Value* better = sv->operand(0);
   *tie_break_left = false;
   if (const ir::Op* either = made_by(better, ir::OpKind::kOrI)) {
@@ -108,7 +134,8 @@ std::optional<num::ArgOp> known_arg(const ir::Region& region, bool* tie_break_le
     if (!both || ops != 8) return std::nullopt;
     const ir::Op* equal = both->operand(0)->defining_op;
     const ir::Op* first = made_by(both->operand(1), ir::OpKind::kCmpI);
-    if (!compares(equal, v1, v2) || !compares(first, i1, i2) || first->int_attr("predicate", -1) != 2) return std::nullopt;
+    if (!compares(equal, v1, v2) || !compares(first, i1, i2) || first->int_attr("predicate", -1) != 2)
+      return std::nullopt;
     bool is_equal = (equal->kind == ir::OpKind::kCmpF && equal->int_attr("predicate", -1) == 1) ||
                     (equal->kind == ir::OpKind::kCmpI && equal->int_attr("predicate", -1) == 0);
     if (!is_equal) return std::nullopt;
@@ -149,19 +176,23 @@ struct Tiles {
   }
 };
 
-// Copies `count` steps of the axis, from `start`, of each outer row: [outer, length, inner] -> [outer, count, inner].
+// Copies `count` steps of the axis, from `start`, of each outer row: [outer, length, inner] -> [outer, count,
+// inner].
 void take(void* out, const void* in, const Axis& a, int64_t start, int64_t count, int64_t size) {
   int64_t step = a.inner * size;
-  num::copy_rows(out, count * step, static_cast<const std::byte*>(in) + start * step, a.length * step, a.outer, count * step);
+  num::copy_rows(out, count * step, static_cast<const std::byte*>(in) + start * step, a.length * step,
+                 a.outer, count * step);
 }
 
 void put(void* out, const Axis& a, int64_t start, int64_t count, const void* in, int64_t size) {
   int64_t step = a.inner * size;
-  num::copy_rows(static_cast<std::byte*>(out) + start * step, a.length * step, in, count * step, a.outer, count * step);
+  num::copy_rows(static_cast<std::byte*>(out) + start * step, a.length * step, in, count * step, a.outer,
+                 count * step);
 }
 
 // Runs the combine function on left and right, which it takes over; the results are copied to `out`.
-bool combine(Task& t, const Level& level, std::vector<Buffer*>& left, std::vector<Buffer*>& right, const std::vector<void*>& out) {
+bool combine(Task& t, const Level& level, std::vector<Buffer*>& left, std::vector<Buffer*>& right,
+             const std::vector<void*>& out) {
   size_t count = left.size();
   for (size_t i = 0; i < count; ++i) {
     t.adopt(level.args[i], left[i]);
@@ -169,7 +200,8 @@ bool combine(Task& t, const Level& level, std::vector<Buffer*>& left, std::vecto
     left[i] = right[i] = nullptr;
   }
   if (!t.call(*level.entry)) return false;
-  for (size_t i = 0; i < count; ++i) std::memcpy(out[i], t.dense(level.results[i]), t.type(level.results[i]).bytes);
+  for (size_t i = 0; i < count; ++i)
+    std::memcpy(out[i], t.dense(level.results[i]), t.type(level.results[i]).bytes);
   return true;
 }
 
@@ -207,7 +239,8 @@ const Instr* run_known_arg(Task& t, const Instr& in) {
     t.set_uniform(in.result(1), index);
   } else {
     void* out = t.new_dense(in.result(0));
-    d.arg(out, static_cast<int32_t*>(t.new_dense(in.result(1))), values, indices, d.axis.outer, d.axis.length, d.axis.inner, d.tie_break_left);
+    d.arg(out, static_cast<int32_t*>(t.new_dense(in.result(1))), values, indices, d.axis.outer, d.axis.length,
+          d.axis.inner, d.tie_break_left);
   }
   return next(in);
 }
@@ -307,7 +340,8 @@ const Instr* run_scan(Task& t, const Instr& in) {
     }
     if (!combine(t, level, left.buffers, right.buffers, out)) return nullptr;
     for (uint32_t i = 0; i < d.count; ++i)
-      put(now.buffers[i]->data(), a, distance, count, combined.buffers[i]->data(), t.type(in.operand(i)).size);
+      put(now.buffers[i]->data(), a, distance, count, combined.buffers[i]->data(),
+          t.type(in.operand(i)).size);
     distance *= 2;
   }
   for (uint32_t i = 0; i < d.count; ++i) {
@@ -350,7 +384,8 @@ const Instr* run_sequential(Task& t, const Instr& in) {
           state[i] = t.bits(step ? level.results[i] : level.args[i]);
           const TileType& ty = t.type(level.args[i]);
           if (kScan || step == a.length - 1)
-            num::store_bits(hold.buffers[i]->data() + (kScan ? at : o * a.inner + c) * ty.size, ty.element, static_cast<uint64_t>(state[i]));
+            num::store_bits(hold.buffers[i]->data() + (kScan ? at : o * a.inner + c) * ty.size, ty.element,
+                            static_cast<uint64_t>(state[i]));
         }
       }
     }
@@ -361,7 +396,8 @@ const Instr* run_sequential(Task& t, const Instr& in) {
 bool prepare(Lowering& l, const ir::Op& op, ReduceData* d) {
   int64_t axis = op.int_attr("axis", 0);
   const TileType& first = *l.type_of(l.slot(op.operand(0)));
-  if (axis < 0 || axis >= first.rank) return l.error(op, "axis " + std::to_string(axis) + " is not a dimension of the operand"), false;
+  if (axis < 0 || axis >= first.rank)
+    return l.error(op, "axis " + std::to_string(axis) + " is not a dimension of the operand"), false;
   d->axis = axis_of(first, axis);
   d->count = op.num_operands();
   d->reverse = op.int_attr("reverse", 0) != 0;
@@ -407,14 +443,16 @@ void lower_scan(Lowering& l, const ir::Op& op) {
   if (!prepare(l, op, d)) return;
   const ir::Region& region = *op.region(0);
   if (auto known = known_combiner(region); known && d->count == 1)
-    if ((d->scan = num::scan_fn(*known, l.type_of(l.slot(op.operand(0)))->element))) return void(l.emit(run_known_scan, op, d));
+    if ((d->scan = num::scan_fn(*known, l.type_of(l.slot(op.operand(0)))->element)))
+      return void(l.emit(run_known_scan, op, d));
   std::vector<Slot> operands = operand_slots(l, op);
   bool scalar = has_control_flow(region);
   if (scalar)
     d->levels.push_back(make_level(l, region, 0, &operands));
   else
     for (int64_t distance = 1; distance < d->axis.length; distance *= 2)
-      d->levels.push_back(make_level(l, region, d->axis.outer * (d->axis.length - distance) * d->axis.inner, &operands));
+      d->levels.push_back(
+          make_level(l, region, d->axis.outer * (d->axis.length - distance) * d->axis.inner, &operands));
   l.emit(scalar ? run_sequential<true> : run_scan, op, result_slots(l, op), operands, d);
 }
 
@@ -452,7 +490,8 @@ const Instr* run_map_scalars(Task& t, const Instr& in) {
     for (uint32_t i = 0; i < d.count; ++i)
       for (int64_t p = 0; p < d.pack; ++p) {
         Slot s = in.operand(i);
-        t.set_uniform_from(d.level.args[i * d.pack + p], static_cast<const std::byte*>(t.dense(s)) + (at + p) * t.type(s).size);
+        t.set_uniform_from(d.level.args[i * d.pack + p],
+                           static_cast<const std::byte*>(t.dense(s)) + (at + p) * t.type(s).size);
       }
     if (!t.call(*d.level.entry)) return nullptr;
     for (uint32_t r = 0; r < in.num_results; ++r)

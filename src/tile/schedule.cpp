@@ -1,6 +1,7 @@
-// Each worker takes programs from a shared counter and runs one at a time to its end. A program that spins (waits for
-// another one) is set aside: its worker first goes round those it has, and starts a new program only when none of them
-// gets on. So kernels that wait for each other finish on one thread, and memory stays at one program a worker otherwise.
+// Each worker takes programs from a shared counter and runs one at a time to its end. A program that spins
+// (waits for another one) is set aside: its worker first goes round those it has, and starts a new program
+// only when none of them gets on. So kernels that wait for each other finish on one thread, and memory stays
+// at one program a worker otherwise.
 #include "schedule.h"
 
 #include <sched.h>
@@ -15,8 +16,9 @@
 namespace triton_runner::tile {
 namespace {
 
-constexpr int kPatience = 64;          // rounds of spinning before another program is started
-constexpr double kLivelockSeconds = 5; // nothing but spinning, no program ended, no memory written: nobody will get on
+constexpr int kPatience = 64;  // rounds of spinning before another program is started
+constexpr double kLivelockSeconds =
+    5;  // nothing but spinning, no program ended, no memory written: nobody will get on
 
 enum class Step { kFinished, kSpinning, kStopped };
 
@@ -111,14 +113,20 @@ class GridWorker {
   static void set_param(Task& t, Slot slot, const exec::Argument& a) {
     const TileType& ty = t.type(slot);
     switch (a.kind) {
-      case exec::ParamKind::kPointer: t.set_uniform(slot, static_cast<int64_t>(a.bits)); break;
+      case exec::ParamKind::kPointer:
+        t.set_uniform(slot, static_cast<int64_t>(a.bits));
+        break;
       case exec::ParamKind::kInteger:
-        t.set_uniform(slot, ty.element == num::Type::kI1 ? (a.bits & 1) : num::sign_extend(a.bits, ty.element));
+        t.set_uniform(slot,
+                      ty.element == num::Type::kI1 ? (a.bits & 1) : num::sign_extend(a.bits, ty.element));
         break;
       case exec::ParamKind::kFloat:
-        t.set_uniform(slot, static_cast<int64_t>(num::from_double(std::bit_cast<double>(a.bits), ty.element)));
+        t.set_uniform(slot,
+                      static_cast<int64_t>(num::from_double(std::bit_cast<double>(a.bits), ty.element)));
         break;
-      case exec::ParamKind::kTensorDesc: set_tensor_desc(t, slot, *a.descriptor); break;
+      case exec::ParamKind::kTensorDesc:
+        set_tensor_desc(t, slot, *a.descriptor);
+        break;
     }
   }
 
@@ -142,8 +150,10 @@ class GridWorker {
         idle_.push_back(std::move(active_[i]));
         active_.erase(active_.begin() + static_cast<ptrdiff_t>(i));
         return true;
-      case Step::kSpinning: return true;
-      case Step::kStopped: return false;
+      case Step::kSpinning:
+        return true;
+      case Step::kStopped:
+        return false;
     }
     return false;
   }
@@ -192,9 +202,11 @@ class GridWorker {
     for (Task& t : p.tasks) {
       if (t.outcome != Outcome::kBlocked || !t.pc->op) continue;
       if (!first) first = t.pc, task = &t;
-      where.push_back(std::string(t.pc->op->name) + " waits at " + location_of(*t.pc->op, *code_.module).str());
+      where.push_back(std::string(t.pc->op->name) + " waits at " +
+                      location_of(*t.pc->op, *code_.module).str());
     }
-    task->trap(*first, exec::TrapKind::kDeadlock, "every task of the program waits, and none can wake another");
+    task->trap(*first, exec::TrapKind::kDeadlock,
+               "every task of the program waits, and none can wake another");
     std::lock_guard lock(launch_.mutex);
     if (launch_.trap && launch_.trap_program == p.linear) launch_.trap->notes = std::move(where);
     return Step::kStopped;
@@ -206,7 +218,8 @@ class GridWorker {
     launch_.idle_workers.fetch_add(idle ? 1 : -1, std::memory_order_relaxed);
   }
 
-  // Everything here only spins and there is nothing to start: let other threads run, and notice when all do only this.
+  // Everything here only spins and there is nothing to start: let other threads run, and notice when all do
+  // only this.
   bool idle_round() {
     sched_yield();
     set_idle(true);
@@ -214,11 +227,13 @@ class GridWorker {
     uint64_t progress = launch_.progress.load(std::memory_order_relaxed);
     double now = steady_seconds();
     bool busy_elsewhere = launch_.idle_workers.load(std::memory_order_relaxed) < launch_.workers;
-    if (busy_elsewhere || progress != seen_progress_ || quiet_since_ == 0) seen_progress_ = progress, quiet_since_ = now;
+    if (busy_elsewhere || progress != seen_progress_ || quiet_since_ == 0)
+      seen_progress_ = progress, quiet_since_ = now;
     if (now - quiet_since_ < kLivelockSeconds) return false;
     Task& t = active_.front()->tasks.front();
-    t.trap(*t.pc, exec::TrapKind::kDeadlock, "the programs that are left wait for each other, and none has changed memory for " +
-                                                 seconds_text(kLivelockSeconds));
+    t.trap(*t.pc, exec::TrapKind::kDeadlock,
+           "the programs that are left wait for each other, and none has changed memory for " +
+               seconds_text(kLivelockSeconds));
     return true;
   }
 

@@ -52,11 +52,12 @@ const Instr* run_unsplat(Task& t, const Instr& in) {
   return next(in);
 }
 
-// Forms of a value as seen with other dimensions: a lazy value of the result from one of the operand, given for every
-// result dimension the operand's dimension it comes from (-1: a new one) and whether that one is repeated.
+// Forms of a value as seen with other dimensions: a lazy value of the result from one of the operand, given
+// for every result dimension the operand's dimension it comes from (-1: a new one) and whether that one is
+// repeated.
 struct Rearrange {
   std::vector<int> from;
-  bool keeps_order;      // row-major elements stay where they are: only dimensions of size 1 come or go
+  bool keeps_order;  // row-major elements stay where they are: only dimensions of size 1 come or go
 };
 
 const Instr* run_rearrange(Task& t, const Instr& in) {
@@ -90,8 +91,8 @@ const Instr* run_rearrange(Task& t, const Instr& in) {
     for (int64_t o = 0; o < outer; ++o) {
       int64_t rest = o, offset = 0;
       for (size_t k = head; k-- > 0;) offset += rest % shape[k] * merged[k], rest /= shape[k];
-      num::copy_view(out + o * inner * to.size, src + offset * to.size, shape.data() + head, merged.data() + head,
-                     static_cast<int>(shape.size() - head), to.size);
+      num::copy_view(out + o * inner * to.size, src + offset * to.size, shape.data() + head,
+                     merged.data() + head, static_cast<int>(shape.size() - head), to.size);
     }
     return next(in);
   }
@@ -144,7 +145,6 @@ const Instr* run_reshape(Task& t, const Instr& in) {
   return next(in);
 }
 
-
 const Instr* run_join(Task& t, const Instr& in) {
   const TileType& to = t.type(in.result());
   const void *a = t.dense(in.operand(0)), *b = t.dense(in.operand(1));
@@ -195,7 +195,8 @@ const Instr* run_gather(Task& t, const Instr& in) {
     int64_t k = num::sign_extend(num::load_bits(idx + i * index.size, index.element), index.element);
     if (k < 0 || k >= from.shape[axis])
       return t.trap(in, exec::TrapKind::kOutOfBounds,
-                    "index " + std::to_string(k) + " is not in 0 .. " + std::to_string(from.shape[axis] - 1), at);
+                    "index " + std::to_string(k) + " is not in 0 .. " + std::to_string(from.shape[axis] - 1),
+                    at);
     int64_t offset = k * from.dense_strides[axis];
     for (int d = 0; d < to.rank; ++d)
       if (d != axis) offset += at[d] * from.dense_strides[d];
@@ -227,33 +228,45 @@ const Instr* run_histogram(Task& t, const Instr& in) {
 
 }  // namespace
 
-void lower_program_id(Lowering& l, const ir::Op& op) { l.emit(run_program_id, op, l.make<int64_t>(op.int_attr("axis", 0))); }
-void lower_num_programs(Lowering& l, const ir::Op& op) { l.emit(run_num_programs, op, l.make<int64_t>(op.int_attr("axis", 0))); }
-void lower_make_range(Lowering& l, const ir::Op& op) { l.emit(run_make_range, op, l.make<int64_t>(op.int_attr("start", 0))); }
+void lower_program_id(Lowering& l, const ir::Op& op) {
+  l.emit(run_program_id, op, l.make<int64_t>(op.int_attr("axis", 0)));
+}
+void lower_num_programs(Lowering& l, const ir::Op& op) {
+  l.emit(run_num_programs, op, l.make<int64_t>(op.int_attr("axis", 0)));
+}
+void lower_make_range(Lowering& l, const ir::Op& op) {
+  l.emit(run_make_range, op, l.make<int64_t>(op.int_attr("start", 0)));
+}
 
 void lower_constant(Lowering& l, const ir::Op& op) {
   const ir::Attr* value = op.attr("value");
   Slot s = l.slot(op.result());
   const TileType& ty = *l.type_of(s);
-  if (!value || ty.size == 0) return l.error(op, "a constant of type " + std::string(op.result()->type->text) + " is not supported");
+  if (!value || ty.size == 0)
+    return l.error(op, "a constant of type " + std::string(op.result()->type->text) + " is not supported");
   auto bits_of = [&](uint64_t raw) {
-    if (num::is_integer(ty.element)) return ty.element == num::Type::kI1 ? static_cast<int64_t>(raw & 1) : num::sign_extend(raw, ty.element);
+    if (num::is_integer(ty.element))
+      return ty.element == num::Type::kI1 ? static_cast<int64_t>(raw & 1) : num::sign_extend(raw, ty.element);
     return static_cast<int64_t>(raw);
   };
   switch (value->kind) {
     case ir::AttrKind::kBool:
-    case ir::AttrKind::kInteger: return l.set_constant(s, bits_of(static_cast<uint64_t>(value->integer)));
-    case ir::AttrKind::kFloat: return l.set_constant(s, bits_of(value->bits));
+    case ir::AttrKind::kInteger:
+      return l.set_constant(s, bits_of(static_cast<uint64_t>(value->integer)));
+    case ir::AttrKind::kFloat:
+      return l.set_constant(s, bits_of(value->bits));
     case ir::AttrKind::kDenseElements: {
       if (value->splat || value->raw.size() == 1) return l.set_constant(s, bits_of(value->raw[0]));
       if (static_cast<int64_t>(value->raw.size()) != ty.n) break;
       auto* data = l.make<std::vector<std::byte>>();
       data->resize(ty.bytes);
-      for (int64_t i = 0; i < ty.n; ++i) num::store_bits(data->data() + i * ty.size, ty.element, value->raw[i]);
+      for (int64_t i = 0; i < ty.n; ++i)
+        num::store_bits(data->data() + i * ty.size, ty.element, value->raw[i]);
       l.emit(run_dense_constant, op, data);
       return;
     }
-    default: break;
+    default:
+      break;
   }
   l.error(op, "the constant's value is not understood");
 }
@@ -297,7 +310,8 @@ void lower_trans(Lowering& l, const ir::Op& op) {
   r->keeps_order = true;
   for (int k = 0; k < to.rank; ++k) {
     // Before `order` existed (3.0), trans swapped the two dimensions.
-    int from = order && static_cast<int>(order->raw.size()) == to.rank ? static_cast<int>(order->raw[k]) : to.rank - 1 - k;
+    int from = order && static_cast<int>(order->raw.size()) == to.rank ? static_cast<int>(order->raw[k])
+                                                                       : to.rank - 1 - k;
     r->keeps_order &= from == k;
     r->from.push_back(from);
   }
@@ -331,7 +345,9 @@ void lower_reshape(Lowering& l, const ir::Op& op) {
 void lower_join(Lowering& l, const ir::Op& op) { l.emit(run_join, op); }
 void lower_split(Lowering& l, const ir::Op& op) { l.emit(run_split, op); }
 void lower_cat(Lowering& l, const ir::Op& op) { l.emit(run_cat, op); }
-void lower_gather(Lowering& l, const ir::Op& op) { l.emit(run_gather, op, l.make<int64_t>(op.int_attr("axis", 0))); }
+void lower_gather(Lowering& l, const ir::Op& op) {
+  l.emit(run_gather, op, l.make<int64_t>(op.int_attr("axis", 0)));
+}
 void lower_histogram(Lowering& l, const ir::Op& op) { l.emit(run_histogram, op); }
 
 }  // namespace triton_runner::tile

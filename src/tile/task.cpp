@@ -1,4 +1,5 @@
-// Values of a running task: materialising lazy forms, taking over dying buffers, traps, and the interpreter loop.
+// Values of a running task: materialising lazy forms, taking over dying buffers, traps, and the interpreter
+// loop.
 #include "task.h"
 
 #include <chrono>
@@ -42,10 +43,18 @@ void fill_affine(void* out, const Value& v, const TileType& type) {
   int64_t base = v.base;
   for (int64_t r = 0; r < rows; ++r) {
     switch (type.size) {
-      case 1: fill_affine_row(reinterpret_cast<uint8_t*>(p), base, v.stride[last], inner); break;
-      case 2: fill_affine_row(reinterpret_cast<uint16_t*>(p), base, v.stride[last], inner); break;
-      case 4: fill_affine_row(reinterpret_cast<uint32_t*>(p), base, v.stride[last], inner); break;
-      default: fill_affine_row(reinterpret_cast<uint64_t*>(p), base, v.stride[last], inner); break;
+      case 1:
+        fill_affine_row(reinterpret_cast<uint8_t*>(p), base, v.stride[last], inner);
+        break;
+      case 2:
+        fill_affine_row(reinterpret_cast<uint16_t*>(p), base, v.stride[last], inner);
+        break;
+      case 4:
+        fill_affine_row(reinterpret_cast<uint32_t*>(p), base, v.stride[last], inner);
+        break;
+      default:
+        fill_affine_row(reinterpret_cast<uint64_t*>(p), base, v.stride[last], inner);
+        break;
     }
     p += inner * type.size;
     for (int d = last - 1; d >= 0; --d) {
@@ -64,8 +73,12 @@ const void* Task::materialize(Slot s) {
   const TileType& ty = type(s);
   Buffer* b = worker->pool->allocate(ty.bytes);
   switch (v.form) {
-    case Form::kUniform: num::fill(b->data(), static_cast<uint64_t>(v.bits), ty.n, ty.size); break;
-    case Form::kAffine: fill_affine(b->data(), v, ty); break;
+    case Form::kUniform:
+      num::fill(b->data(), static_cast<uint64_t>(v.bits), ty.n, ty.size);
+      break;
+    case Form::kAffine:
+      fill_affine(b->data(), v, ty);
+      break;
     case Form::kBox: {
       int64_t lo[kLazyRank], hi[kLazyRank];
       for (int d = 0; d < ty.rank; ++d) lo[d] = v.box.lo[d], hi[d] = v.box.hi[d];
@@ -73,13 +86,16 @@ const void* Task::materialize(Slot s) {
       break;
     }
     case Form::kView:
-      num::copy_view(b->data(), v.buffer->data() + v.base * ty.size, ty.shape.data(), v.stride, ty.rank, ty.size);
+      num::copy_view(b->data(), v.buffer->data() + v.base * ty.size, ty.shape.data(), v.stride, ty.rank,
+                     ty.size);
       drop(v);
       v.form = Form::kDense;
       break;
     case Form::kNone:
     case Form::kDense:
-    case Form::kObject: std::memset(b->data(), 0, ty.bytes); break;  // never read by verified code
+    case Form::kObject:
+      std::memset(b->data(), 0, ty.bytes);
+      break;  // never read by verified code
   }
   v.buffer = b;
   return b->data();
@@ -89,8 +105,12 @@ void Task::set_uniform_from(Slot s, const void* element) {
   const TileType& ty = type(s);
   int64_t bits;
   switch (ty.element) {
-    case num::Type::kI1: bits = *static_cast<const uint8_t*>(element) != 0; break;
-    case num::Type::kI8: bits = *static_cast<const int8_t*>(element); break;
+    case num::Type::kI1:
+      bits = *static_cast<const uint8_t*>(element) != 0;
+      break;
+    case num::Type::kI8:
+      bits = *static_cast<const int8_t*>(element);
+      break;
     case num::Type::kI16: {
       int16_t x;
       std::memcpy(&x, element, 2);
@@ -103,7 +123,9 @@ void Task::set_uniform_from(Slot s, const void* element) {
       bits = x;
       break;
     }
-    default: bits = static_cast<int64_t>(num::load_bits(element, ty.element)); break;
+    default:
+      bits = static_cast<int64_t>(num::load_bits(element, ty.element));
+      break;
   }
   set_uniform(s, bits);
 }
@@ -163,7 +185,8 @@ void Task::drop(Value& v) {
   v.buffer = nullptr;
 }
 
-const Instr* Task::trap(const Instr& in, exec::TrapKind kind, std::string message, std::vector<int64_t> element) {
+const Instr* Task::trap(const Instr& in, exec::TrapKind kind, std::string message,
+                        std::vector<int64_t> element) {
   exec::Trap trap;
   trap.kind = kind;
   trap.kernel = code->kernel;
@@ -265,7 +288,8 @@ void observe(Task& t, const Instr& in) {
     Slot s = in.result(r);
     if (t.values[s].form == Form::kObject || t.values[s].form == Form::kNone) continue;
     const TileType& ty = t.type(s);
-    exec::ValueEvent e{in.op, in.op->name, in.op->results[r].name, r, ty.element, ty.shape, t.dense(s), t.program->id, iterations};
+    exec::ValueEvent e{in.op,    in.op->name, in.op->results[r].name, r,         ty.element,
+                       ty.shape, t.dense(s),  t.program->id,          iterations};
     l.options->observer->on_value(e);
   }
 }

@@ -1,17 +1,18 @@
-// What runs: a task (one thread of control of a program), its program, the worker thread under it, and the launch.
+// What runs: a task (one thread of control of a program), its program, the worker thread under it, and the
+// launch.
 //
 // A handler reads operands and writes results through its Task:
 //
 //   const Instr* run_twice(Task& t, const Instr& in) {
 //     const auto* x = static_cast<const float*>(t.dense(in.operand(0)));   // materialises lazy forms
-//     auto* out = static_cast<float*>(t.output(in, 0));                    // takes over a dying operand of the same size
-//     for (int64_t i = 0; i < t.type(in.result()).n; ++i) out[i] = 2 * x[i];
-//     return next(in);
+//     auto* out = static_cast<float*>(t.output(in, 0));                    // takes over a dying operand of
+//     the same size for (int64_t i = 0; i < t.type(in.result()).n; ++i) out[i] = 2 * x[i]; return next(in);
 //   }
 //
-// Fetch operands before asking for an output: output() may turn an operand's buffer into the result's (same index, same
-// element size only). A handler that cannot go on returns t.block(in): it runs again, from its start, when other tasks of
-// the program had their turn, so it must not have changed anything yet. t.trap(...) ends the launch.
+// Fetch operands before asking for an output: output() may turn an operand's buffer into the result's (same
+// index, same element size only). A handler that cannot go on returns t.block(in): it runs again, from its
+// start, when other tasks of the program had their turn, so it must not have changed anything yet.
+// t.trap(...) ends the launch.
 #pragma once
 #include <array>
 #include <atomic>
@@ -44,7 +45,7 @@ enum class Outcome : uint8_t {
 };
 
 struct Task {
-  Value* values;           // of the program: tasks of a program share the slots
+  Value* values;  // of the program: tasks of a program share the slots
   const Code* code;
   Program* program;
   Worker* worker;
@@ -56,17 +57,21 @@ struct Task {
   // ---- operands
   Value& value(Slot s) { return values[s]; }
   const TileType& type(Slot s) const { return *code->types[s]; }
-  // Row-major elements. Written out if the value is lazy (and kept beside the lazy form for the next who asks).
+  // Row-major elements. Written out if the value is lazy (and kept beside the lazy form for the next who
+  // asks).
   const void* dense(Slot s) {
     Value& v = values[s];
-    if (v.form == Form::kDense || (v.buffer && v.form != Form::kView)) [[likely]] return v.buffer->data();
+    if (v.form == Form::kDense || (v.buffer && v.form != Form::kView)) [[likely]]
+      return v.buffer->data();
     return materialize(s);
   }
   bool is_uniform(Slot s) const { return values[s].form == Form::kUniform; }
   // Of uniform integers (sign-extended; i1 is 0 or 1), pointers, floats (bits). Scalars are always uniform.
   int64_t bits(Slot s) const { return values[s].bits; }
   template <class T>
-  const T& object(Slot s) const { return *reinterpret_cast<const T*>(values[s].buffer->data()); }
+  const T& object(Slot s) const {
+    return *reinterpret_cast<const T*>(values[s].buffer->data());
+  }
 
   // ---- results
   void set_uniform(Slot s, int64_t bits) {
@@ -94,9 +99,9 @@ struct Task {
     static_assert(std::is_trivially_copyable_v<T>);
     return *static_cast<T*>(new_object_bytes(s, sizeof(T)));
   }
-  void copy(Slot to, Slot from);   // shares the buffer
-  void move(Slot to, Slot from);   // `from` becomes kNone
-  void drop(Value& v);             // releases its buffer
+  void copy(Slot to, Slot from);  // shares the buffer
+  void move(Slot to, Slot from);  // `from` becomes kNone
+  void drop(Value& v);            // releases its buffer
   const void* materialize(Slot s);
 
   // ---- leaving
@@ -104,14 +109,18 @@ struct Task {
   const Instr* block(const Instr& in) { return stop(Outcome::kBlocked, &in); }
   const Instr* yield_to(const Instr* where) { return stop(Outcome::kYielded, where); }
   // Records the trap (kernel, op, location, program are filled in).
-  const Instr* trap(const Instr& in, exec::TrapKind kind, std::string message, std::vector<int64_t> element = {});
-  // An access of `bytes` at `address` by element number `index` (row-major in `shape`; -1: a scalar or a whole block).
-  const Instr* trap_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index, const TileType& shape);
+  const Instr* trap(const Instr& in, exec::TrapKind kind, std::string message,
+                    std::vector<int64_t> element = {});
+  // An access of `bytes` at `address` by element number `index` (row-major in `shape`; -1: a scalar or a
+  // whole block).
+  const Instr* trap_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
+                           const TileType& shape);
   // At loop back-edges: null, or the way out if the launch is to stop.
   bool should_stop();
   const Instr* stopped(const Instr& in);
 
-  // Runs instructions from `entry` to their kFinished, in place: the pure regions of reductions. False: trapped.
+  // Runs instructions from `entry` to their kFinished, in place: the pure regions of reductions. False:
+  // trapped.
   bool call(const Instr* entry);
 
  private:
@@ -123,7 +132,8 @@ struct Task {
   void* new_object_bytes(Slot s, size_t bytes);
 };
 
-// State that an op family keeps for a program (mbarriers, shared memory, ...); made on demand, kept for the next program.
+// State that an op family keeps for a program (mbarriers, shared memory, ...); made on demand, kept for the
+// next program.
 struct ProgramState {
   virtual ~ProgramState() = default;
   virtual void begin(Program& program) = 0;  // a new program starts with it
@@ -134,8 +144,9 @@ struct Program {
   int64_t linear = 0;
   Worker* worker = nullptr;
   std::vector<Value> values;
-  std::deque<Task> tasks;           // the first is the program itself; others are spawned
-  Buffer* shared = nullptr;         // code.shared_bytes of shared memory, zeroed or poisoned per program by who uses it
+  std::deque<Task> tasks;  // the first is the program itself; others are spawned
+  Buffer* shared =
+      nullptr;  // code.shared_bytes of shared memory, zeroed or poisoned per program by who uses it
   std::unique_ptr<ProgramState> state;
 
   std::byte* shared_memory() { return shared->data(); }
@@ -148,7 +159,7 @@ struct Worker {
   int index = 0;
   BufferPool* pool = nullptr;
   exec::MemoryView memory;
-  std::vector<int64_t> compact_shape;   // scratch of map_elements
+  std::vector<int64_t> compact_shape;  // scratch of map_elements
   explicit Worker(const exec::Memory& m) : memory(m) {}
 };
 
@@ -158,18 +169,18 @@ struct Launch {
   std::span<const exec::Argument> args;
   const exec::Memory* memory = nullptr;
   int64_t num_programs = 0;
-  std::vector<uint8_t> observed;         // by instruction index * results; empty without an observer
+  std::vector<uint8_t> observed;  // by instruction index * results; empty without an observer
   std::atomic<int64_t> next_program{0};
-  std::atomic<bool> watched{false};      // some worker only spins: changes of memory are counted
-  std::atomic<uint64_t> progress{0};     // of stores, atomics that changed something, and programs that ended
-  std::atomic<int> idle_workers{0};      // those that only spin, and those that have nothing left
+  std::atomic<bool> watched{false};   // some worker only spins: changes of memory are counted
+  std::atomic<uint64_t> progress{0};  // of stores, atomics that changed something, and programs that ended
+  std::atomic<int> idle_workers{0};   // those that only spin, and those that have nothing left
   int workers = 1;
   void made_progress() {
     if (watched.load(std::memory_order_relaxed)) progress.fetch_add(1, std::memory_order_relaxed);
   }
-  std::atomic<bool> stop{false};         // a trap, a timeout or the stop token: everybody leaves
-  double deadline = 0;                   // steady-clock seconds; 0: none
-  std::mutex mutex;                      // of what follows
+  std::atomic<bool> stop{false};  // a trap, a timeout or the stop token: everybody leaves
+  double deadline = 0;            // steady-clock seconds; 0: none
+  std::mutex mutex;               // of what follows
   std::optional<exec::Trap> trap;
   int64_t trap_program = -1;
 };

@@ -93,7 +93,8 @@ TEST(out_of_bounds_is_a_trap_and_writes_nothing) {
   auto kernel = load_text(kAdd);
   std::vector<float> x(1024, 1), y(1024, 2), out(1000, -1);
   exec::Argument args[] = {pointer(x), pointer(y), pointer(out), {exec::ParamKind::kInteger, 1024, {}}};
-  exec::Allocation allocations[] = {memory(x, "x"), memory(y, "y"), memory(out, "argument 'output_ptr' (f32[1000])")};
+  exec::Allocation allocations[] = {memory(x, "x"), memory(y, "y"),
+                                    memory(out, "argument 'output_ptr' (f32[1000])")};
   auto error = kernel->launch({}, args, allocations);
   CHECK(error && error->trap);
   CHECK(error->trap->kind == exec::TrapKind::kOutOfBounds);
@@ -141,7 +142,9 @@ double seconds(std::chrono::steady_clock::time_point since) {
 }
 
 struct Recorder : exec::Observer {
-  bool wants(const void*, std::string_view, std::string_view value_name, uint32_t) override { return value_name == "b"; }
+  bool wants(const void*, std::string_view, std::string_view value_name, uint32_t) override {
+    return value_name == "b";
+  }
   void on_value(const exec::ValueEvent& e) override {
     std::lock_guard lock(mutex);
     values.push_back({e.program[0], e.iterations[0], *static_cast<const int32_t*>(e.data)});

@@ -1,8 +1,8 @@
 // Run-time values: what a slot holds while a program runs.
 //
-// A tensor stays in the laziest form that describes it. Most tensors of a kernel are addresses and masks, and those are
-// sums of strides or boxes: never written out. Shapes and element types are static and belong to the slot (TileType), so
-// one 64-byte Value is all that moves when a value moves.
+// A tensor stays in the laziest form that describes it. Most tensors of a kernel are addresses and masks, and
+// those are sums of strides or boxes: never written out. Shapes and element types are static and belong to
+// the slot (TileType), so one 64-byte Value is all that moves when a value moves.
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -18,11 +18,12 @@ inline constexpr int kLazyRank = 5;  // higher ranks are always kUniform or kDen
 enum class Form : uint8_t {
   kNone,     // nothing yet, or released
   kUniform,  // every element (or the scalar) is `bits`
-  kAffine,   // integer or pointer: base + sum of stride[d] * index[d], exact in i64 and in range of the element type
+  kAffine,   // integer or pointer: base + sum of stride[d] * index[d], exact in i64 and in range of the
+             // element type
   kBox,      // i1: true where lo[d] <= index[d] < hi[d] for every d
   kDense,    // row-major elements in `buffer`
-  kView,     // elements at buffer[base + sum of stride[d] * index[d]] (in elements): broadcast, transposed, ...
-  kObject,   // not a tensor (token, memdesc, descriptor, ...): a trivially copyable struct in `buffer`
+  kView,  // elements at buffer[base + sum of stride[d] * index[d]] (in elements): broadcast, transposed, ...
+  kObject,  // not a tensor (token, memdesc, descriptor, ...): a trivially copyable struct in `buffer`
 };
 
 // Memory of a tile: a reference-counted block of the worker's BufferPool; the elements follow the header.
@@ -36,9 +37,11 @@ static_assert(sizeof(Buffer) == 64);
 
 struct Value {
   Form form = Form::kNone;
-  Buffer* buffer = nullptr;  // elements of kDense and kView; of other forms the elements too, if someone needed them
+  Buffer* buffer =
+      nullptr;  // elements of kDense and kView; of other forms the elements too, if someone needed them
   union {
-    int64_t bits;  // kUniform: integers sign-extended (i1: 0 or 1), everything else the element's bits zero-extended
+    int64_t bits;  // kUniform: integers sign-extended (i1: 0 or 1), everything else the element's bits
+                   // zero-extended
     int64_t base;  // kAffine, kView
   };
   union {

@@ -1,6 +1,7 @@
 // The one seam between who launches and what executes: a loaded kernel with its parameters, and launch().
 //
-// The tile engine, the SIMT engine, CUDA and HIP implement Kernel; jit, CLI, dump, compare and bench see only this.
+// The tile engine, the SIMT engine, CUDA and HIP implement Kernel; jit, CLI, dump, compare and bench see only
+// this.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -22,18 +23,18 @@ class Observer;
 enum class ParamKind : uint8_t { kPointer, kInteger, kFloat, kTensorDesc };
 
 struct Param {
-  std::string name;        // as the artifact names it; "arg3" where it does not
+  std::string name;  // as the artifact names it; "arg3" where it does not
   ParamKind kind;
-  std::string type;        // as the artifact spells it: "!tt.ptr<f32>", "i32", ".u64"
-  int bits = 64;           // of integers and floats
-  bool is_signed = true;   // integers: the wider of the two ranges is accepted when the artifact cannot tell
+  std::string type;       // as the artifact spells it: "!tt.ptr<f32>", "i32", ".u64"
+  int bits = 64;          // of integers and floats
+  bool is_signed = true;  // integers: the wider of the two ranges is accepted when the artifact cannot tell
 };
 
 // A block of memory that a launch may touch: the whole storage of a tensor.
 struct Allocation {
   uint64_t address = 0;
   uint64_t bytes = 0;
-  std::string label;       // for messages: "argument 'x' (f32[1024])"
+  std::string label;  // for messages: "argument 'x' (f32[1024])"
   bool writable = true;
 };
 
@@ -47,8 +48,8 @@ struct TensorDesc {
 
 struct Argument {
   ParamKind kind;
-  uint64_t bits = 0;                       // address; two's complement; or the bits of a double for kFloat
-  std::optional<TensorDesc> descriptor;    // for kTensorDesc
+  uint64_t bits = 0;                     // address; two's complement; or the bits of a double for kFloat
+  std::optional<TensorDesc> descriptor;  // for kTensorDesc
 };
 
 enum Check : uint32_t { kCheckOutOfBounds = 1, kCheckNan = 2, kCheckUninitialized = 4, kCheckRace = 8 };
@@ -56,16 +57,17 @@ enum class Mma : uint8_t { kExact, kFast };
 
 struct LaunchOptions {
   std::array<int64_t, 3> grid{1, 1, 1};
-  int threads = 0;                         // 0: one a core that this process may run on
+  int threads = 0;  // 0: one a core that this process may run on
   uint32_t checks = kCheckOutOfBounds;
   Mma mma = Mma::kExact;
-  double timeout_seconds = 0;              // 0: none
-  int64_t shared_bytes = -1;               // -1: what the artifact says
-  uint64_t stream = 0;                     // GPU only
-  StopToken* stop = nullptr;               // Ctrl-C
-  Observer* observer = nullptr;            // probes
-  // Asked when an address lies in none of the launch's allocations (pointers found in memory): the block that holds it,
-  // or none. Called from any thread, one at a time; an answer holds until the launch returns. May be empty.
+  double timeout_seconds = 0;    // 0: none
+  int64_t shared_bytes = -1;     // -1: what the artifact says
+  uint64_t stream = 0;           // GPU only
+  StopToken* stop = nullptr;     // Ctrl-C
+  Observer* observer = nullptr;  // probes
+  // Asked when an address lies in none of the launch's allocations (pointers found in memory): the block that
+  // holds it, or none. Called from any thread, one at a time; an answer holds until the launch returns. May
+  // be empty.
   std::function<std::optional<Allocation>(uint64_t address)> resolve;
 };
 
@@ -82,13 +84,15 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual const std::string& name() const = 0;
   virtual const std::vector<Param>& params() const = 0;
-  virtual const std::string& level() const = 0;    // "ttir", "ttgir", "ptx", "cubin", ...
-  virtual const std::string& target() const = 0;   // "cuda:90", "hip:gfx942"; empty where the artifact does not say
+  virtual const std::string& level() const = 0;  // "ttir", "ttgir", "ptx", "cubin", ...
+  virtual const std::string& target()
+      const = 0;  // "cuda:90", "hip:gfx942"; empty where the artifact does not say
   virtual LaunchResult launch(const LaunchOptions& options, std::span<const Argument> args,
                               std::span<const Allocation> memory) = 0;
 };
 
-// Arguments against parameters: count, kinds, integer ranges. The error names the parameter and what was expected.
+// Arguments against parameters: count, kinds, integer ranges. The error names the parameter and what was
+// expected.
 base::Status check_arguments(const Kernel& kernel, std::span<const Argument> args);
 // Each grid axis is 1 .. 2^31-1 (x) or 65535 (y, z).
 base::Status check_grid(const std::array<int64_t, 3>& grid);

@@ -39,16 +39,16 @@ class MemoryView {
   bool readable(uint64_t address, uint64_t bytes) {
     return inside(last_[0], address, bytes) || inside(last_[1], address, bytes) || lookup(address, bytes);
   }
-  bool writable(uint64_t address, uint64_t bytes) { return readable(address, bytes) && hit(address)->writable; }
+  bool writable(uint64_t address, uint64_t bytes) {
+    return readable(address, bytes) && hit(address)->writable;
+  }
   const Memory& memory() const { return *memory_; }
 
  private:
   static bool inside(const Allocation* a, uint64_t address, uint64_t bytes) {
     return a && address >= a->address && bytes <= a->bytes && address - a->address <= a->bytes - bytes;
   }
-  const Allocation* hit(uint64_t address) const {
-    return inside(last_[0], address, 0) ? last_[0] : last_[1];
-  }
+  const Allocation* hit(uint64_t address) const { return inside(last_[0], address, 0) ? last_[0] : last_[1]; }
   bool lookup(uint64_t address, uint64_t bytes) {
     const Allocation* a = memory_->find(address, bytes);
     if (!a) return false;

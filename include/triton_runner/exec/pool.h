@@ -7,8 +7,8 @@ namespace triton_runner::exec {
 // Cores that this process may run on.
 int available_cores();
 
-// Runs work(0) on the calling thread and work(1 .. workers - 1) on pool threads, and returns when all have returned.
-// Launches from several threads at once take turns for the pool threads. `work` does not throw.
+// Runs work(0) on the calling thread and work(1 .. workers - 1) on pool threads, and returns when all have
+// returned. Launches from several threads at once take turns for the pool threads. `work` does not throw.
 void run_workers(int workers, const std::function<void(int)>& work);
 
 }  // namespace triton_runner::exec

@@ -10,22 +10,32 @@
 namespace triton_runner::exec {
 
 enum class TrapKind : uint8_t {
-  kOutOfBounds, kMisaligned, kDivisionByZero, kAssert, kDeadlock, kTimeout, kInterrupted, kUnsupported,
-  kUninitialized, kNan, kRace, kInvalid,
+  kOutOfBounds,
+  kMisaligned,
+  kDivisionByZero,
+  kAssert,
+  kDeadlock,
+  kTimeout,
+  kInterrupted,
+  kUnsupported,
+  kUninitialized,
+  kNan,
+  kRace,
+  kInvalid,
 };
 const char* trap_name(TrapKind kind);  // "out of bounds", ...
 
 struct Trap {
   TrapKind kind;
   std::string kernel;
-  std::string op;                      // "tt.load"
-  base::Location location;             // the Python source line where known, else the line of the artifact
-  std::string message;                 // what happened, in a sentence
+  std::string op;           // "tt.load"
+  base::Location location;  // the Python source line where known, else the line of the artifact
+  std::string message;      // what happened, in a sentence
   std::array<int64_t, 3> program{-1, -1, -1};
-  std::vector<int64_t> element;        // index in the tile; empty for scalars
+  std::vector<int64_t> element;  // index in the tile; empty for scalars
   uint64_t address = 0;
   uint32_t access_bytes = 0;
-  std::string nearest;                 // "4 bytes past the end of argument 'x' (f32[1024])"
+  std::string nearest;  // "4 bytes past the end of argument 'x' (f32[1024])"
   std::vector<std::string> notes;
   // kernel 'k': out of bounds in tt.load at file.py:12:3, program (1, 0, 0), element [7]: ...
   std::string str() const;
