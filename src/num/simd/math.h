@@ -27,13 +27,13 @@ struct Rounded { double value; int64_t integer; };
 NUM_INLINE Rounded nearest(double x) {
   constexpr double kMagic = 6755399441055744.0;
   double shifted = x + kMagic;
-  return {shifted - kMagic, bits_as<int64_t>(shifted) - bits_as<int64_t>(kMagic)};
+  return {shifted - kMagic, static_cast<int64_t>(bits_as<uint64_t>(shifted) - bits_as<uint64_t>(kMagic))};
 }
 struct RoundedF32 { float value; int32_t integer; };
 NUM_INLINE RoundedF32 nearest(float x) {
   constexpr float kMagic = 12582912.0f;
   float shifted = x + kMagic;
-  return {shifted - kMagic, bits_as<int32_t>(shifted) - bits_as<int32_t>(kMagic)};
+  return {shifted - kMagic, static_cast<int32_t>(bits_as<uint32_t>(shifted) - bits_as<uint32_t>(kMagic))};
 }
 
 // x * 2^k in two steps, each a power of two in range, so that only the last one rounds.
