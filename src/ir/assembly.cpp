@@ -127,11 +127,14 @@ class Compiler {
       std::string_view kind = word.substr(colon + 1, word.size() - colon - 2);
       Piece& piece = add(PieceKind::kShortTypes);
       piece.group = g;
-      piece.short_kind = kind == "ptr" ? TypeKind::kPointer : kind == "memdesc" ? TypeKind::kMemDesc : TypeKind::kTensorDesc;
+      piece.short_kind = kind == "ptr"       ? TypeKind::kPointer
+                         : kind == "memdesc" ? TypeKind::kMemDesc
+                                             : TypeKind::kTensorDesc;
     } else if (word == "F" || word.starts_with("F(")) {
       uint64_t groups = 0;
       if (word.size() > 1)
-        for (std::string_view name : split(word.substr(2, word.size() - 3), ',')) groups |= uint64_t{1} << group(name);
+        for (std::string_view name : split(word.substr(2, word.size() - 3), ','))
+          groups |= uint64_t{1} << group(name);
       add(PieceKind::kFunctional).groups = groups;
     } else if (word == "{}") {
       add(PieceKind::kDict);
@@ -178,8 +181,8 @@ class Compiler {
   }
   void compile_rule(const std::vector<std::string_view>& words) {
     static constexpr std::pair<std::string_view, ResultRule> kRules[] = {
-        {"same", ResultRule::kSame},       {"pointee", ResultRule::kPointee}, {"scalar", ResultRule::kScalar},
-        {"i1", ResultRule::kBoolLike},     {"twice", ResultRule::kTwice},
+        {"same", ResultRule::kSame},   {"pointee", ResultRule::kPointee}, {"scalar", ResultRule::kScalar},
+        {"i1", ResultRule::kBoolLike}, {"twice", ResultRule::kTwice},
     };
     if (words[0] == "token") {
       out_.rule = ResultRule::kToken;

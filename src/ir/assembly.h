@@ -1,14 +1,16 @@
-// The language of the table's assembly column: how an op's text after its name is put together. Parser and printer
-// both run it. Its words stand apart by spaces:
+// The language of the table's assembly column: how an op's text after its name is put together. Parser and
+// printer both run it. Its words stand apart by spaces:
 //
 //   %x           operand group x of the row, comma-separated where variadic
-//   $a:KIND      attribute a: an integer kind (i1, i32, i64), str, sym, any (a full attribute), ints (i32 array as
-//                [0, 1]), longs (the same in i64), types, unit (prints nothing; present if its group is), or an
-//                enumeration of enums.def by its keyword (fastmath and overflow in <>)
-//   T(x) T(>)    the types of group x, of all results; T(>0) of one result; T(>*) one type that all results have;
+//   $a:KIND      attribute a: an integer kind (i1, i32, i64), str, sym, any (a full attribute), ints (i32
+//   array as
+//                [0, 1]), longs (the same in i64), types, unit (prints nothing; present if its group is), or
+//                an enumeration of enums.def by its keyword (fastmath and overflow in <>)
+//   T(x) T(>)    the types of group x, of all results; T(>0) of one result; T(>*) one type that all results
+//   have;
 //                T(x=y) one that the operands x and y have; T(=) one that all operands and the result have
-//   S(x:ptr)     the same in short form, <f32> for !tt.ptr<f32>; the word after the colon is ptr, memdesc or tensordesc
-//   F F(x,y)     a functional type from all operands (or those of the groups named) to all results
+//   S(x:ptr)     the same in short form, <f32> for !tt.ptr<f32>; the word after the colon is ptr, memdesc or
+//   tensordesc F F(x,y)     a functional type from all operands (or those of the groups named) to all results
 //   {} attrs{}   the attribute dictionary; the same after the keyword `attributes`
 //   ?[ ... ]?    left out where its first operand, attribute or type is absent
 //   *[ a | b ]*  any of the alternatives, in any order; printed in this one
@@ -16,7 +18,8 @@
 //   R            a region
 //   _            no space here
 //   !name        written by hand in custom.cpp
-//   ; RULE x     what the results' types are where the text does not say: same x (of each of the group's), pointee x,
+//   ; RULE x     what the results' types are where the text does not say: same x (of each of the group's),
+//   pointee x,
 //                scalar x, i1 x (its shape), twice x, token, i32, i64, or a type's name
 //
 // Anything else is literal text. Spaces are printed where MLIR's declarative formats print them.
@@ -46,27 +49,41 @@ struct EnumInfo {
 const EnumInfo* find_enum(std::string_view name);
 
 enum class PieceKind : uint8_t {
-  kLiteral, kOperands, kAttr, kTypes, kShortTypes, kFunctional, kDict, kKeywordDict, kOptional, kAnyOf, kAlternative,
-  kToken, kRegion, kNoSpace, kCustom,
+  kLiteral,
+  kOperands,
+  kAttr,
+  kTypes,
+  kShortTypes,
+  kFunctional,
+  kDict,
+  kKeywordDict,
+  kOptional,
+  kAnyOf,
+  kAlternative,
+  kToken,
+  kRegion,
+  kNoSpace,
+  kCustom,
 };
 enum class AttrForm : uint8_t { kInteger, kString, kSymbol, kAny, kInts, kTypes, kUnit, kEnum };
 enum class ResultRule : uint8_t { kWritten, kSame, kPointee, kScalar, kBoolLike, kTwice, kToken, kNamed };
 
-constexpr uint8_t kAllResults = 0xFF, kEachResult = 0xFE, kEverything = 0xFD, kFirstResult = 0x80;  // in Piece::group: 0x80 + i is result i
+constexpr uint8_t kAllResults = 0xFF, kEachResult = 0xFE, kEverything = 0xFD,
+                  kFirstResult = 0x80;  // in Piece::group: 0x80 + i is result i
 
 struct Piece {
   PieceKind kind;
-  uint8_t group = 0;            // operand group or result
-  AttrForm form{};              // of kAttr
-  TypeKind short_kind{};        // of kShortTypes
-  uint16_t length = 0;          // kOptional, kAnyOf, kAlternative: so many pieces follow that are inside
-  uint64_t groups = 0;          // kFunctional: a bit a group; 0: all
-  uint8_t also = 0xFF;          // kTypes: a second group of the same type
-  std::string_view text;        // literal, attribute name, custom name
-  unsigned width = 0;           // of integer attributes
+  uint8_t group = 0;      // operand group or result
+  AttrForm form{};        // of kAttr
+  TypeKind short_kind{};  // of kShortTypes
+  uint16_t length = 0;    // kOptional, kAnyOf, kAlternative: so many pieces follow that are inside
+  uint64_t groups = 0;    // kFunctional: a bit a group; 0: all
+  uint8_t also = 0xFF;    // kTypes: a second group of the same type
+  std::string_view text;  // literal, attribute name, custom name
+  unsigned width = 0;     // of integer attributes
   const EnumInfo* values = nullptr;
-  bool variadic = false;        // kOperands: a list
-  bool optional = false;        // kOperands: one or none
+  bool variadic = false;  // kOperands: a list
+  bool optional = false;  // kOperands: one or none
 };
 
 struct Assembly {

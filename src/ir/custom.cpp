@@ -1,5 +1,5 @@
-// The syntaxes that the assembly column cannot describe: modules, functions, structured control flow, branches, warp
-// specialisation. Each is a pair, what the parser does and what the printer does.
+// The syntaxes that the assembly column cannot describe: modules, functions, structured control flow,
+// branches, warp specialisation. Each is a pair, what the parser does and what the printer does.
 #include "parser.h"
 #include "printer.h"
 
@@ -10,11 +10,10 @@ struct Custom {
   using Arg = Parser::BlockArg;
 
   // ---- module @name attributes {...} {...}
-  static void parse_module(Parser& p, State& s) {
+  static void parse_module(Parser& p, State&) {
     if (p.peek() == '@') p.add_attr("sym_name", symbol_as_string(p));
     keyword_dict(p);
     p.regions_.push_back(p.region({}));
-    (void)s;
   }
   static void print_module(Printer& out, const Op& op) {
     if (const Attr* name = op.attr("sym_name")) out.text(" "), out.symbol(name->string);
@@ -43,7 +42,7 @@ struct Custom {
   }
 
   // ---- tt.func public @name(%x: type {attrs} loc(...), ...) -> (types) attributes {...} {...}
-  static void parse_func(Parser& p, State& s) {
+  static void parse_func(Parser& p, State&) {
     auto& m = p.m_;
     p.ws();
     for (std::string_view visibility : {"public", "private", "nested"})
@@ -54,12 +53,8 @@ struct Custom {
         break;
       }
     if (p.peek() != '@') return p.expected("the function's name (@name)");
-    size_t name_at = p.attrs_.size();
     p.add_attr("sym_name", symbol_as_string(p));
     if (p.failed()) return;
-    const Attr* name = p.attrs_[name_at].value;
-    // The visibility stands first in the text; sym_name comes first for whoever walks.
-    (void)name;
     if (!p.expect("(")) return;
     std::vector<Arg> args;
     std::vector<const Type*> params, results;
@@ -130,7 +125,6 @@ struct Custom {
     } else {
       p.regions_.push_back(m.arena.make<Region>());
     }
-    (void)s;
   }
   static void print_func(Printer& out, const Op& op) {
     out.text(" ");
@@ -259,7 +253,8 @@ struct Custom {
   // type or (types), `count` of them
   static void type_list(Parser& p, std::vector<const Type*>& into) {
     if (p.eat('(')) {
-      if (p.peek() != ')') do into.push_back(p.type());
+      if (p.peek() != ')') do
+          into.push_back(p.type());
         while (!p.failed() && p.eat(','));
       p.expect(")");
     } else {
@@ -353,8 +348,10 @@ struct Custom {
     Parser::Operand condition = p.operands_[s.operands_base];
     p.check_type(condition, p.m_.integer_type(1), condition.at);
     p.regions_.push_back(p.region({}));
-    if (p.eat("else")) p.regions_.push_back(p.region({}));
-    else if (!p.failed()) p.regions_.push_back(p.m_.arena.make<Region>());
+    if (p.eat("else"))
+      p.regions_.push_back(p.region({}));
+    else if (!p.failed())
+      p.regions_.push_back(p.m_.arena.make<Region>());
     if (!p.failed()) plain_dict(p);
   }
   static void print_if(Printer& out, const Op& op) {
@@ -383,7 +380,8 @@ struct Custom {
     const Type* type = p.function_type();
     if (p.failed()) return;
     if (type->kind != TypeKind::kFunction || type->num_params != args.size())
-      return p.fail(at, "scf.while has " + std::to_string(args.size()) + " arguments, its type another number");
+      return p.fail(at,
+                    "scf.while has " + std::to_string(args.size()) + " arguments, its type another number");
     for (size_t i = 0; i < args.size(); ++i) {
       args[i].type = type->elements[i];
       p.check_type(p.operands_[s.operands_base + i], args[i].type, at);
@@ -477,8 +475,8 @@ struct Custom {
     out.types(args);
     out.text(")");
   }
-  static void parse_br(Parser& p, State& s) {
-    p.successor(s, 0);
+  static void parse_br(Parser& p, State&) {
+    p.successor(0);
     if (!p.failed()) plain_dict(p);
   }
   static void print_br(Printer& out, const Op& op) {
@@ -502,9 +500,9 @@ struct Custom {
       p.add_attr("branch_weights", p.m_.intern(weights));
     }
     if (!p.expect(",")) return;
-    p.successor(s, 1);
+    p.successor(1);
     if (!p.expect(",")) return;
-    p.successor(s, 2);
+    p.successor(2);
     if (p.failed()) return;
     Parser::Operand condition = p.operands_[s.operands_base];
     p.check_type(condition, p.m_.integer_type(1), condition.at);
@@ -535,13 +533,13 @@ struct Custom {
     if (p.failed()) return;
     p.check_type(p.operands_[s.operands_base], type, at);
     if (!p.expect(",") || !p.expect("[") || !p.expect("default") || !p.expect(":")) return;
-    p.successor(s, 1);
+    p.successor(1);
     std::vector<uint64_t> values, sizes;
     while (!p.failed() && p.eat(',')) {
       values.push_back(static_cast<uint64_t>(p.integer()));
       if (!p.expect(":")) return;
       size_t before = p.operands_.size();
-      p.successor(s, 2);
+      p.successor(2);
       sizes.push_back(p.operands_.size() - before);
     }
     if (!p.expect("]")) return;
@@ -577,7 +575,8 @@ struct Custom {
     out.dict(op.attrs, {"case_values", "case_operand_segments"});
   }
 
-  // ---- ttg.warp_specialize(%captures) attributes {...} default {...} partition0(%args) num_warps(4) {...} : type
+  // ---- ttg.warp_specialize(%captures) attributes {...} default {...} partition0(%args) num_warps(4) {...} :
+  // type
   static void parse_warp_specialize(Parser& p, State& s) {
     auto& m = p.m_;
     if (!p.expect("(")) return;
@@ -672,7 +671,8 @@ struct Custom {
     } while (p.eat(','));
   }
   static void print_barriers(Printer& out, const Op& op) {
-    auto barriers = op.group(group_named(op.kind, "barriers")), preds = op.group(group_named(op.kind, "barrier_preds"));
+    auto barriers = op.group(group_named(op.kind, "barriers")),
+         preds = op.group(group_named(op.kind, "barrier_preds"));
     out.text(" ");
     for (size_t i = 0; i < barriers.size(); ++i) {
       if (i) out.text(", ");

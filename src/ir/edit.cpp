@@ -81,8 +81,8 @@ void set_attr(Module& module, Op* op, std::string_view name, const Attr* value) 
       return;
     }
   // Dictionaries are printed in the order of their names.
-  auto at = std::find_if(attrs.begin() + std::min<ptrdiff_t>(op->num_properties, std::ssize(attrs)), attrs.end(),
-                         [&](const NamedAttr& entry) { return entry.name > name; });
+  auto at = std::find_if(attrs.begin() + std::min<ptrdiff_t>(op->num_properties, std::ssize(attrs)),
+                         attrs.end(), [&](const NamedAttr& entry) { return entry.name > name; });
   attrs.insert(at, {m.arena.text(name), value});
   op->attrs = m.arena.copy(attrs.data(), attrs.size());
 }
@@ -105,8 +105,8 @@ void remove_attr(Module& module, Op* op, std::string_view name) {
 
 base::Status replace_operand(Module& module, Op* op, uint32_t index, Value* value) {
   if (index >= op->num_operands())
-    return base::failure(std::string(op->name) + " has " + std::to_string(op->num_operands()) + " operands, there is no " +
-                         std::to_string(index));
+    return base::failure(std::string(op->name) + " has " + std::to_string(op->num_operands()) +
+                         " operands, there is no " + std::to_string(index));
   Use& use = op->operand_uses[index];
   if (use.value->type != value->type)
     return base::failure("operand " + std::to_string(index) + " of " + std::string(op->name) + " has type " +
@@ -120,7 +120,9 @@ base::Status replace_operand(Module& module, Op* op, uint32_t index, Value* valu
 base::Status replace_all_uses(Module& module, Value* from, Value* to) {
   if (from == to) return base::success();
   while (from->first_use)
-    if (base::Status status = replace_operand(module, from->first_use->user, from->first_use->operand_index, to); !status)
+    if (base::Status status =
+            replace_operand(module, from->first_use->user, from->first_use->operand_index, to);
+        !status)
       return status;
   return base::success();
 }
@@ -129,12 +131,16 @@ base::Status rename(Module& module, Value* value, std::string_view name) {
   Module::Impl& m = module.impl();
   bool good = !name.empty() && (!is_digit(name[0]) || std::all_of(name.begin(), name.end(), is_digit));
   for (char c : name) good = good && is_suffix(c);
-  if (!good) return base::failure("'" + std::string(name) + "' cannot be a value's name: letters, digits and $._- can");
-  if (value->group_size > 1) return base::failure("%" + std::string(value->name) + " names several results together");
+  if (!good)
+    return base::failure("'" + std::string(name) +
+                         "' cannot be a value's name: letters, digits and $._- can");
+  if (value->group_size > 1)
+    return base::failure("%" + std::string(value->name) + " names several results together");
   // Visible in the same function means taken.
   const Block* block = value->block ? value->block : value->defining_op->block;
   Op* function = nullptr;
-  for (const Block* b = block; b && b->region->parent; b = b->region->parent->block) function = b->region->parent;
+  for (const Block* b = block; b && b->region->parent; b = b->region->parent->block)
+    function = b->region->parent;
   bool taken = false;
   if (function)
     for_each_inside(function, [&](Op* op) {
@@ -149,7 +155,8 @@ base::Status rename(Module& module, Value* value, std::string_view name) {
     touch(m, value->defining_op);
   } else {
     value->block->edited = true;
-    if (value->block->region->parent && value->block == value->block->region->first && value->block->text.empty())
+    if (value->block->region->parent && value->block == value->block->region->first &&
+        value->block->text.empty())
       touch(m, value->block->region->parent);
     touch_around(m, value->block);
   }
@@ -175,7 +182,8 @@ std::vector<Op*> Parser::lone_ops(Block* block, Op* before) {
   };
   Op* stop = before;
   for (Block* b = block; b;) {
-    for (Op* op = stop ? stop->prev : (b == block ? b->last : nullptr); op; op = op->prev) name_all(op->results);
+    for (Op* op = stop ? stop->prev : (b == block ? b->last : nullptr); op; op = op->prev)
+      name_all(op->results);
     name_all(b->args);
     for (Block* other = b->region->first; other; other = other->next)
       if (other != b) {  // blocks that may dominate this one; verify() tells whether they do
@@ -234,8 +242,9 @@ base::Status erase(Module& module, Op* op) {
   if (!op->block) return base::failure("the module itself cannot be erased");
   for (const Value& result : op->results)
     if (result.first_use)
-      return base::failure("%" + std::string(result.name) + " is still used by " + std::string(result.first_use->user->name),
-                           {"replace its uses first"});
+      return base::failure(
+          "%" + std::string(result.name) + " is still used by " + std::string(result.first_use->user->name),
+          {"replace its uses first"});
   for_each_inside(op, [](Op* inner) {
     for (Use& use : inner->operand_uses) unlink(use);
     inner->operand_uses = {};

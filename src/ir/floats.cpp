@@ -52,7 +52,9 @@ uint64_t largest(FloatKind kind, const FloatFormat& f) {
 }
 
 uint64_t nan_bits(FloatKind kind, const FloatFormat& f) {
-  if (f.has_inf) return (((uint64_t{1} << f.exponent_bits) - 1) << f.mantissa_bits) | (uint64_t{1} << (f.mantissa_bits - 1));
+  if (f.has_inf)
+    return (((uint64_t{1} << f.exponent_bits) - 1) << f.mantissa_bits) |
+           (uint64_t{1} << (f.mantissa_bits - 1));
   if (f.fnuz) return uint64_t{1} << (f.exponent_bits + f.mantissa_bits);
   if (kind == FloatKind::kF8E4M3FN) return 0x7F;
   if (kind == FloatKind::kF8E8M0FNU) return 0xFF;
@@ -62,7 +64,10 @@ uint64_t nan_bits(FloatKind kind, const FloatFormat& f) {
 // A natural number of any size, least significant word first: enough to write 2^k and 5^k exactly.
 class Natural {
  public:
-  explicit Natural(uint64_t value) : words_{static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32)} { trim(); }
+  explicit Natural(uint64_t value)
+      : words_{static_cast<uint32_t>(value), static_cast<uint32_t>(value >> 32)} {
+    trim();
+  }
   bool zero() const { return words_.empty(); }
   void multiply(uint32_t by) {
     uint64_t carry = 0;
@@ -95,8 +100,8 @@ class Natural {
   std::vector<uint32_t> words_;
 };
 
-// |value| in `precision` significant decimal digits without trailing zeros, as LLVM cuts them: surplus powers of ten
-// are dropped before the last digit is rounded (half up).
+// |value| in `precision` significant decimal digits without trailing zeros, as LLVM cuts them: surplus powers
+// of ten are dropped before the last digit is rounded (half up).
 struct Decimal {
   std::string digits;
   int exponent;  // of the last digit
@@ -172,18 +177,19 @@ uint64_t float_bits(FloatKind kind, double value) {
   if (magnitude != 0 && !std::isinf(magnitude)) {
     int exponent;
     std::frexp(magnitude, &exponent);
-    --exponent;                                       // magnitude = 1.x * 2^exponent
+    --exponent;  // magnitude = 1.x * 2^exponent
     int lowest = 1 - f.bias;
     if (kind == FloatKind::kF8E8M0FNU) lowest = -f.bias;
-    if (exponent < lowest) exponent = lowest;         // subnormal
+    if (exponent < lowest) exponent = lowest;  // subnormal
     double scaled = std::ldexp(magnitude, f.mantissa_bits - exponent);
-    double rounded = std::nearbyint(scaled);          // ties to even in the default mode
+    double rounded = std::nearbyint(scaled);  // ties to even in the default mode
     uint64_t units = static_cast<uint64_t>(rounded);
     if (kind == FloatKind::kF8E8M0FNU) {
       bits = static_cast<uint64_t>(exponent + f.bias) + (units > 1);
     } else {
       // A carry out of the mantissa raises the exponent by itself.
-      bits = (static_cast<uint64_t>(exponent + f.bias) << f.mantissa_bits) + units - (uint64_t{1} << f.mantissa_bits);
+      bits = (static_cast<uint64_t>(exponent + f.bias) << f.mantissa_bits) + units -
+             (uint64_t{1} << f.mantissa_bits);
     }
   }
   if (std::isinf(magnitude) || bits > limit) {
@@ -212,10 +218,9 @@ double float_value(FloatKind kind, uint64_t bits) {
     return negative ? -special : special;
   }
   if (kind == FloatKind::kF8E8M0FNU) return std::ldexp(1.0, static_cast<int>(exponent) - f.bias);
-  double value = exponent == 0
-                     ? std::ldexp(static_cast<double>(mantissa), 1 - f.bias - f.mantissa_bits)
-                     : std::ldexp(static_cast<double>(mantissa | (uint64_t{1} << f.mantissa_bits)),
-                                  static_cast<int>(exponent) - f.bias - f.mantissa_bits);
+  double value = exponent == 0 ? std::ldexp(static_cast<double>(mantissa), 1 - f.bias - f.mantissa_bits)
+                               : std::ldexp(static_cast<double>(mantissa | (uint64_t{1} << f.mantissa_bits)),
+                                            static_cast<int>(exponent) - f.bias - f.mantissa_bits);
   return negative ? -value : value;
 }
 
@@ -228,7 +233,8 @@ bool is_finite(FloatKind kind, uint64_t bits) {
   return magnitude <= largest(kind, f);
 }
 
-// MLIR: six digits in scientific form where that is exact, else as many digits as the format has, else the bits.
+// MLIR: six digits in scientific form where that is exact, else as many digits as the format has, else the
+// bits.
 std::string print_float(FloatKind kind, uint64_t bits) {
   if (is_finite(kind, bits)) {
     double value = float_value(kind, bits);
@@ -239,7 +245,8 @@ std::string print_float(FloatKind kind, uint64_t bits) {
       return std::string(sign) + "0.000000e+00";
     }
     int exponent = d.exponent + static_cast<int>(d.digits.size()) - 1;
-    std::snprintf(exponent_text, sizeof exponent_text, "e%c%02d", exponent < 0 ? '-' : '+', std::abs(exponent));
+    std::snprintf(exponent_text, sizeof exponent_text, "e%c%02d", exponent < 0 ? '-' : '+',
+                  std::abs(exponent));
     std::string text = sign + d.digits.substr(0, 1) + "." + d.digits.substr(1);
     text.append(6 - (d.digits.size() - 1), '0');
     text += exponent_text;
@@ -263,7 +270,8 @@ std::string print_float(FloatKind kind, uint64_t bits) {
     } else if (d.exponent >= 0) {
       text += d.digits + std::string(static_cast<size_t>(d.exponent), '0');
     } else if (int whole = count + d.exponent; whole > 0) {
-      text += d.digits.substr(0, static_cast<size_t>(whole)) + "." + d.digits.substr(static_cast<size_t>(whole));
+      text +=
+          d.digits.substr(0, static_cast<size_t>(whole)) + "." + d.digits.substr(static_cast<size_t>(whole));
     } else {
       text += "0." + std::string(static_cast<size_t>(-whole), '0') + d.digits;
     }

@@ -30,10 +30,10 @@ struct Module::Impl {
   std::vector<std::string_view> erased;  // slices of the source whose ops are gone, in the order of the text
   bool edited = false;
 
-  TextMap<const Type*> types;    // by structure
-  TextMap<const Attr*> attrs;    // by structure
+  TextMap<const Type*> types;  // by structure
+  TextMap<const Attr*> attrs;  // by structure
   TextMap<Location*> loc_aliases{64};
-  TextMap<uint8_t> forms;        // op name -> the assembly form that this module writes it in
+  TextMap<uint8_t> forms;  // op name -> the assembly form that this module writes it in
 
   const Type* signless[65] = {};  // integer types made so far, by width
   const Type* none = nullptr;
@@ -53,14 +53,15 @@ struct Module::Impl {
   // Where a slice of the source lies; nothing for text that is not in it.
   base::Location location_of(std::string_view slice) const;
   // `slice` with its line, as an error.
-  base::Diagnostic error_at(const char* where, std::string message, std::vector<std::string> notes = {}) const;
+  base::Diagnostic error_at(const char* where, std::string message,
+                            std::vector<std::string> notes = {}) const;
 };
 
 // Formats of floats: bits <-> double, by what MLIR's parser and printer do.
 struct FloatFormat {
   int exponent_bits, mantissa_bits, bias;
-  bool has_inf;       // IEEE: infinities and NaNs in the top exponent
-  bool fnuz;          // NaN is the negative zero; no infinities
+  bool has_inf;  // IEEE: infinities and NaNs in the top exponent
+  bool fnuz;     // NaN is the negative zero; no infinities
   int precision() const { return mantissa_bits + 1; }
 };
 const FloatFormat& float_format(FloatKind kind);
@@ -86,8 +87,8 @@ class TextWriter {
   void attr_without_type(const Attr* attr);
   void location(const Location* loc, bool use_alias = true);  // without the word loc and its parentheses
   void string(std::string_view text);
-  void key(std::string_view name);                     // of a dictionary: quoted where it must be
-  void entries(std::span<const NamedAttr> entries);    // a = 1 : i32, b
+  void key(std::string_view name);                   // of a dictionary: quoted where it must be
+  void entries(std::span<const NamedAttr> entries);  // a = 1 : i32, b
   void raw(std::string_view text) { out_ += text; }
 
  private:

@@ -25,11 +25,17 @@ int64_t Op::int_attr(std::string_view key, int64_t otherwise) const {
 const Location* Location::file_location() const {
   for (const Location* at = this; at;) {
     switch (at->kind) {
-      case LocKind::kFile: return at;
+      case LocKind::kFile:
+        return at;
       case LocKind::kName:
-      case LocKind::kCallSite: at = at->child; break;
-      case LocKind::kFused: at = at->children.empty() ? nullptr : at->children[0]; break;
-      default: return nullptr;
+      case LocKind::kCallSite:
+        at = at->child;
+        break;
+      case LocKind::kFused:
+        at = at->children.empty() ? nullptr : at->children[0];
+        break;
+      default:
+        return nullptr;
     }
   }
   return nullptr;
@@ -116,7 +122,10 @@ const Type* Module::Impl::integer_type(unsigned width, Type::Sign sign) {
   Type t{.kind = TypeKind::kInteger};
   t.width = static_cast<uint16_t>(width);
   t.sign = sign;
-  std::string text = (sign == Type::kSigned ? "si" : sign == Type::kUnsigned ? "ui" : "i") + std::to_string(width);
+  std::string text = (sign == Type::kSigned     ? "si"
+                      : sign == Type::kUnsigned ? "ui"
+                                                : "i") +
+                     std::to_string(width);
   t.text = text;
   const Type* made = intern(t);
   if (plain) signless[width] = made;
@@ -139,7 +148,8 @@ const Type* Module::Impl::named_type(TypeKind kind, std::string_view text) {
   return made;
 }
 
-const Type* Module::Impl::tensor_type(const Type* element, std::span<const int64_t> shape, const Attr* encoding) {
+const Type* Module::Impl::tensor_type(const Type* element, std::span<const int64_t> shape,
+                                      const Attr* encoding) {
   Type t{.kind = TypeKind::kTensor};
   t.element = element;
   t.shape = arena.copy(shape.data(), shape.size());
@@ -165,7 +175,8 @@ base::Location Module::Impl::location_of(std::string_view slice) const {
   return base::locate(source, static_cast<size_t>(slice.data() - source.data()), filename);
 }
 
-base::Diagnostic Module::Impl::error_at(const char* where, std::string message, std::vector<std::string> notes) const {
+base::Diagnostic Module::Impl::error_at(const char* where, std::string message,
+                                        std::vector<std::string> notes) const {
   size_t offset = static_cast<size_t>(where - source.data());
   base::Diagnostic d;
   d.location = base::locate(source, offset, filename);

@@ -47,7 +47,8 @@ const TextMap<OpKind>& names() {
       m.insert(row.name, row.kind);
       for (const OldDialect& dialect : kOldDialects)
         if (row.name.starts_with(dialect.prefix))
-          m.insert(old_names.emplace_back(std::string(dialect.old_prefix) + std::string(row.name.substr(dialect.prefix.size()))),
+          m.insert(old_names.emplace_back(std::string(dialect.old_prefix) +
+                                          std::string(row.name.substr(dialect.prefix.size()))),
                    row.kind);
     }
     for (const OldName& old : kOldNames) m.insert(old.name, old.kind);

@@ -1,21 +1,14 @@
-// Attributes, dictionaries and locations of the text.
+// Attributes and dictionaries of the text.
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <unordered_map>
 
 #include "parser.h"
 
 namespace triton_runner::ir {
 namespace {
-constexpr int kMaxDepth = 64;
-constexpr uint64_t kIntegerSeed = 100, kEnumSeed = 200;  // of attr_texts_, so that one text may be several things
-
-struct Nesting {
-  int& depth;
-  explicit Nesting(int& d) : depth(d) { ++depth; }
-  ~Nesting() { --depth; }
-};
+constexpr uint64_t kIntegerSeed = 100,
+                   kEnumSeed = 200;  // of attr_texts_, so that one text may be several things
 
 std::string without_spaces(std::string_view text) {
   std::string out;
@@ -228,7 +221,8 @@ uint64_t Parser::dense_element(const Type* scalar) {
   return value;
 }
 
-bool Parser::dense_list(const Type* scalar, std::vector<uint64_t>& raw, std::vector<int64_t>& shape, size_t depth) {
+bool Parser::dense_list(const Type* scalar, std::vector<uint64_t>& raw, std::vector<int64_t>& shape,
+                        size_t depth) {
   if (depth > 16) return fail(p_, "dense elements are nested too deep"), false;
   if (!eat('[')) {
     raw.push_back(dense_element(scalar));
@@ -241,7 +235,8 @@ bool Parser::dense_list(const Type* scalar, std::vector<uint64_t>& raw, std::vec
     } while (eat(','));
   if (!expect("]")) return false;
   while (shape.size() <= depth) shape.push_back(-1);
-  if (shape[depth] >= 0 && shape[depth] != count) return fail(p_, "rows of different lengths in dense<...>"), false;
+  if (shape[depth] >= 0 && shape[depth] != count)
+    return fail(p_, "rows of different lengths in dense<...>"), false;
   shape[depth] = count;
   return true;
 }
@@ -262,8 +257,10 @@ const Attr* Parser::parse_dense() {
   Attr a{.kind = AttrKind::kDenseElements};
   a.type = t;
   a.text = {b, static_cast<size_t>(after - b)};
-  if (t->kind != TypeKind::kTensor || (scalar->kind != TypeKind::kInteger && scalar->kind != TypeKind::kFloat &&
-                                       scalar->kind != TypeKind::kIndex) || scalar->width > 64) {
+  if (t->kind != TypeKind::kTensor ||
+      (scalar->kind != TypeKind::kInteger && scalar->kind != TypeKind::kFloat &&
+       scalar->kind != TypeKind::kIndex) ||
+      scalar->width > 64) {
     a.kind = AttrKind::kOpaque;  // vectors, pointers: only the text
     return m_.intern(a);
   }
@@ -294,7 +291,8 @@ const Attr* Parser::parse_dense() {
   }
   if (!failed() && peek() != '>') expected("'>'");
   if (!failed() && !a.splat && static_cast<int64_t>(raw.size()) != t->num_elements())
-    fail(body, "dense<...> has " + std::to_string(raw.size()) + " elements, its type " + std::to_string(t->num_elements()));
+    fail(body, "dense<...> has " + std::to_string(raw.size()) + " elements, its type " +
+                   std::to_string(t->num_elements()));
   if (failed()) return no_attr();
   // Triton's printer writes equal elements once.
   if (!raw.empty() && std::all_of(raw.begin(), raw.end(), [&](uint64_t v) { return v == raw[0]; })) {
@@ -303,7 +301,6 @@ const Attr* Parser::parse_dense() {
   }
   p_ = after;
   a.raw = m_.arena.copy(raw.data(), raw.size());
-  std::string key(a.text);  // identical texts are found by text; others by structure
   return m_.intern(a);
 }
 
@@ -316,7 +313,8 @@ const Attr* Parser::parse_dense_array() {
   std::vector<uint64_t> raw;
   if (!failed() && a.type->kind != TypeKind::kInteger && a.type->kind != TypeKind::kFloat)
     fail(b, "array<...> holds integers or floats");
-  if (!failed() && eat(':')) do raw.push_back(dense_element(a.type));
+  if (!failed() && eat(':')) do
+      raw.push_back(dense_element(a.type));
     while (eat(','));
   expect(">");
   if (failed()) return no_attr();
@@ -337,7 +335,8 @@ void Parser::parse_entries(char close, std::vector<NamedAttr>& into) {
     const Attr* value = eat('=') ? attr() : m_.unit();
     if (failed()) return;
     for (const NamedAttr& other : into)
-      if (into.size() < 64 && other.name == key) return fail(at, "the attribute '" + std::string(key) + "' is given twice");
+      if (into.size() < 64 && other.name == key)
+        return fail(at, "the attribute '" + std::string(key) + "' is given twice");
     into.push_back({key, value});
   } while (eat(','));
   expect(text);
@@ -353,7 +352,8 @@ const Attr* Parser::parse_dialect_attr() {
     std::vector<std::string> known;
     attr_aliases_.for_each([&](std::string_view k, const Attr*) { known.emplace_back(k); });
     std::vector<std::string> notes;
-    for (const std::string& n : base::nearest_names(std::string(spelled), known)) notes.push_back("did you mean " + n + "?");
+    for (const std::string& n : base::nearest_names(std::string(spelled), known))
+      notes.push_back("did you mean " + n + "?");
     fail(b, "the attribute alias '" + std::string(spelled) + "' is not defined", notes);
     return no_attr();
   }
@@ -370,7 +370,8 @@ const Attr* Parser::parse_dialect_attr() {
     p_ = close;
     return *known;
   }
-  // What the body says by key is kept by key; a spelling that does not come out of that again is kept as it is.
+  // What the body says by key is kept by key; a spelling that does not come out of that again is kept as it
+  // is.
   ++p_;
   const char* body_end = close - 1;
   std::vector<const Attr*> elements;
@@ -455,7 +456,8 @@ const Attr* Parser::parse_attr() {
       }
       return m_.intern(a);
     }
-    case '#': return parse_dialect_attr();
+    case '#':
+      return parse_dialect_attr();
     case '@': {
       ++p_;
       Attr a{.kind = AttrKind::kSymbol};
@@ -463,7 +465,10 @@ const Attr* Parser::parse_attr() {
       if (a.string.empty()) return expected("a symbol's name"), no_attr();
       while (p_[0] == ':' && p_[1] == ':' && p_[2] == '@') {
         p_ += 3;
-        if (*p_ == '"') string_text(); else suffix_id();
+        if (*p_ == '"')
+          string_text();
+        else
+          suffix_id();
         a.verbatim = true;
         a.text = {b, static_cast<size_t>(p_ - b)};
       }
@@ -472,7 +477,8 @@ const Attr* Parser::parse_attr() {
     case '[': {
       ++p_;
       std::vector<const Attr*> elements;
-      if (peek() != ']') do elements.push_back(attr());
+      if (peek() != ']') do
+          elements.push_back(attr());
         while (!failed() && eat(','));
       expect("]");
       Attr a{.kind = AttrKind::kArray};
@@ -490,7 +496,8 @@ const Attr* Parser::parse_attr() {
       a.type = type();
       return m_.intern(a);
     }
-    default: break;
+    default:
+      break;
   }
   if (is_letter(c)) {
     const char* e = p_;
@@ -536,9 +543,10 @@ const Attr* Parser::parse_attr() {
     if (type_end(p_) == e && *e != '<') {
       // A bare word that is no type: an enumeration's keyword in a dialect's attribute.
       FloatKind kind;
-      bool is_type = float_kind(w, kind) || w == "index" || w == "none" ||
-                     (w.size() > 1 && (w[0] == 'i' || w.starts_with("si") || w.starts_with("ui")) && is_digit(w.back()) &&
-                      std::all_of(w.begin() + (w[0] == 'i' ? 1 : 2), w.end(), is_digit));
+      bool is_type =
+          float_kind(w, kind) || w == "index" || w == "none" ||
+          (w.size() > 1 && (w[0] == 'i' || w.starts_with("si") || w.starts_with("ui")) &&
+           is_digit(w.back()) && std::all_of(w.begin() + (w[0] == 'i' ? 1 : 2), w.end(), is_digit));
       if (!is_type) {
         p_ = e;
         Attr a{.kind = AttrKind::kOpaque};
@@ -570,168 +578,6 @@ std::span<const NamedAttr> Parser::dict() {
   auto made = m_.arena.copy(entries.data(), entries.size());
   dict_texts_.insert(text, made);
   return made;
-}
-
-// The location that an alias stands for; nearly all are #loc and #loc12.
-Location* Parser::loc_alias(std::string_view name, const char* at) {
-  size_t number = 0;
-  bool numbered = name.size() < 11 && name.starts_with("#loc") && (name.size() == 5 || name[4 % name.size()] != '0');
-  for (size_t i = 4; numbered && i < name.size(); ++i) {
-    numbered = is_digit(name[i]);
-    number = number * 10 + static_cast<size_t>(name[i] - '0');
-  }
-  if (numbered) {
-    if (name.size() > 4) ++number;
-    if (number < numbered_locs_.size() && numbered_locs_[number]) return numbered_locs_[number];
-    if (number >= numbered_locs_.size()) numbered_locs_.resize(number + number / 2 + 16);
-    Location* made = m_.arena.make(Location{.kind = LocKind::kOpaque});  // until it is defined
-    made->alias = name;
-    loc_uses_.push_back({made, at});
-    return numbered_locs_[number] = made;
-  }
-  bool fresh = false;
-  Location*& slot = m_.loc_aliases.at(name, &fresh);
-  if (fresh) {
-    slot = m_.arena.make(Location{.kind = LocKind::kOpaque});
-    slot->alias = name;
-    loc_uses_.push_back({slot, at});
-  }
-  return slot;
-}
-
-// At `loc(`.
-const Location* Parser::location() {
-  const char* b = p_ + 4;
-  if (b[0] == '#') {
-    const char* q = b + 1;
-    while (is_suffix(*q)) ++q;
-    if (*q == ')' && q > b + 1) {
-      p_ = q + 1;
-      return loc_alias({b, static_cast<size_t>(q - b)}, b);
-    }
-  }
-  const char* e = balanced(p_ + 3);
-  if (!e) {
-    expected("the ')' that closes this location");
-    return m_.arena.make(Location{.kind = LocKind::kUnknown});
-  }
-  std::string_view text(b, static_cast<size_t>(e - b));
-  if (const Location** known = loc_texts_.find(text)) {
-    p_ = e;
-    return *known;
-  }
-  p_ = b;
-  const Location* loc = parse_location();
-  expect(")");
-  if (!failed()) loc_texts_.insert(text, loc);
-  return loc;
-}
-
-const Location* Parser::parse_location() {
-  Location l{.kind = LocKind::kUnknown};
-  if (depth_ > kMaxDepth) return fail(p_, "locations are nested too deep"), m_.arena.make(l);
-  Nesting nesting(depth_);
-  ws();
-  const char* at = p_;
-  switch (*p_) {
-    case '#': {
-      ++p_;
-      std::string_view name = suffix_id();
-      const Location* to = loc_alias({at, name.size() + 1}, at);
-      if (to->kind == LocKind::kOpaque) loc_forward_ = true;
-      return to;
-    }
-    case '"': {
-      std::string_view text = string_text();
-      if (eat(':')) {
-        l.kind = LocKind::kFile;
-        l.file = text;
-        l.line = static_cast<int32_t>(integer());
-        expect(":");
-        l.column = static_cast<int32_t>(integer());
-        if (peek() == 't' && eat("to")) {
-          l.end_line = l.line;
-          if (peek() != ':') l.end_line = static_cast<int32_t>(integer());
-          expect(":");
-          l.end_column = static_cast<int32_t>(integer());
-        }
-      } else {
-        l.kind = LocKind::kName;
-        l.name = text;
-        if (eat('(')) {
-          l.child = parse_location();
-          expect(")");
-        }
-      }
-      break;
-    }
-    default: {
-      std::string_view w = word();
-      if (w == "unknown") break;
-      if (w == "callsite") {
-        l.kind = LocKind::kCallSite;
-        expect("(");
-        l.child = parse_location();
-        expect("at");
-        l.caller = parse_location();
-        expect(")");
-      } else if (w == "fused") {
-        l.kind = LocKind::kFused;
-        if (eat('<')) {
-          l.metadata = attr();
-          expect(">");
-        }
-        expect("[");
-        std::vector<const Location*> children;
-        if (peek() != ']') do children.push_back(parse_location());
-          while (!failed() && eat(','));
-        expect("]");
-        l.children = m_.arena.copy(children.data(), children.size());
-      } else {
-        p_ = at;
-        expected("a location: \"file\":line:column, \"name\"(...), callsite(...), fused[...], unknown or #alias");
-      }
-    }
-  }
-  return m_.arena.make(l);
-}
-
-// Aliases are used before they are defined; at the end all must be, and none may lead to itself.
-void Parser::resolve_locations() {
-  for (auto [loc, at] : loc_uses_)
-    if (loc->kind == LocKind::kOpaque)
-      return fail(at, "the location alias '" + std::string(loc->alias) + "' is not defined",
-                  {"is the end of the text missing? Triton writes most #loc lines there"});
-  // Only what refers to later aliases can go round. Depth-first by hand: chains of aliases may be long.
-  if (!loc_forward_) return;
-  enum : uint8_t { kOpen = 1, kDone = 2 };
-  std::unordered_map<const Location*, uint8_t> state;
-  std::vector<const Location*> stack;
-  for (const auto& use : loc_uses_) {
-    const Location* loc = use.first;
-    const char* at = use.second;
-    stack.push_back(loc);
-    while (!stack.empty()) {
-      const Location* l = stack.back();
-      uint8_t& s = state[l];
-      if (s) {
-        stack.pop_back();
-        s = kDone;
-        continue;
-      }
-      s = kOpen;
-      auto visit = [&](const Location* next) {
-        if (!next) return;
-        uint8_t seen = state[next];
-        if (seen == kOpen) fail(at, "the location alias '" + std::string(loc->alias) + "' leads back to itself");
-        if (!seen) stack.push_back(next);
-      };
-      visit(l->child);
-      visit(l->caller);
-      for (const Location* child : l->children) visit(child);
-      if (failed()) return;
-    }
-  }
 }
 
 }  // namespace triton_runner::ir

@@ -1,12 +1,9 @@
-// Ops, regions and blocks of the text: the generic form, and what the assembly column describes.
+// Ops of the text: the generic form, and what the assembly column describes.
 #include <algorithm>
 
 #include "parser.h"
 
 namespace triton_runner::ir {
-namespace {
-constexpr int kMaxRegionDepth = 200;
-}
 
 // ---- operands
 
@@ -60,7 +57,8 @@ void Parser::result_types(uint8_t which, OpState& s) {
     return;
   }
   uint32_t count = 1;
-  if (which == kAllResults) count = std::max<uint32_t>(1, s.name_count - (s.token_result && s.name_count ? 1 : 0));
+  if (which == kAllResults)
+    count = std::max<uint32_t>(1, s.name_count - (s.token_result && s.name_count ? 1 : 0));
   for (uint32_t i = 0; i < count; ++i) {
     if (i && !(which == kAllResults && eat(','))) break;
     types_.push_back(type());
@@ -72,7 +70,8 @@ void Parser::functional(uint64_t groups, OpState& s) {
   // In the order of the groups, which need not be the text's.
   size_t count = 0;
   int last_group = -1;
-  for (size_t i = s.operands_base; i < operands_.size(); ++i) last_group = std::max<int>(last_group, operands_[i].group);
+  for (size_t i = s.operands_base; i < operands_.size(); ++i)
+    last_group = std::max<int>(last_group, operands_[i].group);
   for (int g = 0; g <= last_group; ++g) {
     if (groups && !(groups >> g & 1)) continue;
     for (size_t i = s.operands_base; i < operands_.size(); ++i) {
@@ -87,7 +86,8 @@ void Parser::functional(uint64_t groups, OpState& s) {
   }
   if (!expect(")") || !expect("->")) return;
   if (eat('(')) {
-    if (peek() != ')') do types_.push_back(type());
+    if (peek() != ')') do
+        types_.push_back(type());
       while (!failed() && eat(','));
     expect(")");
   } else {
@@ -112,7 +112,8 @@ bool Parser::present(const Assembly& form, size_t at, OpState& s) {
       }
       return true;
     }
-    case PieceKind::kOperands: return peek() == '%';
+    case PieceKind::kOperands:
+      return peek() == '%';
     case PieceKind::kTypes:
       if (first.group >= kFirstResult) return peek() != '{' && peek() != '-';
       return std::any_of(operands_.begin() + static_cast<ptrdiff_t>(s.operands_base), operands_.end(),
@@ -125,15 +126,22 @@ bool Parser::present(const Assembly& form, size_t at, OpState& s) {
         return first.values->find(std::string_view(p_, static_cast<size_t>(e - p_))) != nullptr;
       }
       return peek() == '"' || is_digit(*p_);
-    default: return true;
+    default:
+      return true;
   }
 }
 
 void Parser::attribute(const Piece& piece) {
   switch (piece.form) {
-    case AttrForm::kInteger: add_attr(piece.text, fast_integer(piece.width)); break;
-    case AttrForm::kEnum: add_attr(piece.text, keyword(*piece.values)); break;
-    case AttrForm::kUnit: add_attr(piece.text, m_.unit()); break;
+    case AttrForm::kInteger:
+      add_attr(piece.text, fast_integer(piece.width));
+      break;
+    case AttrForm::kEnum:
+      add_attr(piece.text, keyword(*piece.values));
+      break;
+    case AttrForm::kUnit:
+      add_attr(piece.text, m_.unit());
+      break;
     case AttrForm::kString: {
       Attr a{.kind = AttrKind::kString};
       a.string = string_text();
@@ -144,12 +152,15 @@ void Parser::attribute(const Piece& piece) {
       if (peek() != '@') return expected("a symbol (@name)");
       add_attr(piece.text, attr());
       break;
-    case AttrForm::kAny: add_attr(piece.text, attr()); break;
+    case AttrForm::kAny:
+      add_attr(piece.text, attr());
+      break;
     case AttrForm::kTypes:
     case AttrForm::kInts: {
       if (!expect("[")) return;
       std::vector<uint64_t> raw;
-      if (peek() != ']') do raw.push_back(static_cast<uint64_t>(integer()));
+      if (peek() != ']') do
+          raw.push_back(static_cast<uint64_t>(integer()));
         while (!failed() && eat(','));
       expect("]");
       Attr a{.kind = AttrKind::kDenseArray};
@@ -183,7 +194,9 @@ void Parser::pieces(const Assembly& form, size_t begin, size_t end, OpState& s) 
           push_operand(piece.group);
         }
         break;
-      case PieceKind::kAttr: attribute(piece); break;
+      case PieceKind::kAttr:
+        attribute(piece);
+        break;
       case PieceKind::kTypes:
         if (piece.group == kEverything) {
           common_type(s);
@@ -194,7 +207,8 @@ void Parser::pieces(const Assembly& form, size_t begin, size_t end, OpState& s) 
           const char* at = p_;
           const Type* t = type();
           for (size_t o = s.operands_base; o < operands_.size() && !failed(); ++o)
-            if (operands_[o].group == piece.group || operands_[o].group == piece.also) check_type(operands_[o], t, at);
+            if (operands_[o].group == piece.group || operands_[o].group == piece.also)
+              check_type(operands_[o], t, at);
         } else {
           operand_types(piece.group, s);
         }
@@ -215,7 +229,9 @@ void Parser::pieces(const Assembly& form, size_t begin, size_t end, OpState& s) 
           }
         }
         break;
-      case PieceKind::kFunctional: functional(piece.groups, s); break;
+      case PieceKind::kFunctional:
+        functional(piece.groups, s);
+        break;
       case PieceKind::kDict:
         if (peek() == '{')
           for (const NamedAttr& entry : dict()) attrs_.push_back(entry);
@@ -244,7 +260,8 @@ void Parser::pieces(const Assembly& form, size_t begin, size_t end, OpState& s) 
         i = stop - 1;
         break;
       }
-      case PieceKind::kAlternative: break;
+      case PieceKind::kAlternative:
+        break;
       case PieceKind::kToken:
         if (eat('[')) {
           s.token_result = true;
@@ -252,9 +269,14 @@ void Parser::pieces(const Assembly& form, size_t begin, size_t end, OpState& s) 
           expect("]");
         }
         break;
-      case PieceKind::kRegion: regions_.push_back(region({})); break;
-      case PieceKind::kNoSpace: break;
-      case PieceKind::kCustom: custom(piece.text, s); break;
+      case PieceKind::kRegion:
+        regions_.push_back(region({}));
+        break;
+      case PieceKind::kNoSpace:
+        break;
+      case PieceKind::kCustom:
+        custom(piece.text, s);
+        break;
     }
   }
 }
@@ -280,9 +302,14 @@ const Type* Parser::derived(const Type* type, ResultRule rule) {
       to = shaped(pointer->element);
       break;
     }
-    case ResultRule::kScalar: to = type->scalar(); break;
-    case ResultRule::kBoolLike: to = shaped(m_.integer_type(1)); break;
-    default: to = type;
+    case ResultRule::kScalar:
+      to = type->scalar();
+      break;
+    case ResultRule::kBoolLike:
+      to = shaped(m_.integer_type(1));
+      break;
+    default:
+      to = type;
   }
   slot = {type, rule, to};
   return to;
@@ -291,11 +318,14 @@ const Type* Parser::derived(const Type* type, ResultRule rule) {
 void Parser::apply_rule(const Assembly& form, OpState& s) {
   const Type* token = nullptr;
   auto token_type = [&] {
-    if (!token) token = m_.named_type(TypeKind::kToken, s.name.starts_with("triton_gpu") ? "!triton_gpu.async.token" : "!ttg.async.token");
+    if (!token)
+      token = m_.named_type(TypeKind::kToken, s.name.starts_with("triton_gpu") ? "!triton_gpu.async.token"
+                                                                               : "!ttg.async.token");
     return token;
   };
   switch (form.rule) {
-    case ResultRule::kWritten: break;
+    case ResultRule::kWritten:
+      break;
     case ResultRule::kToken:
       types_.push_back(token_type());
       break;
@@ -321,8 +351,8 @@ void Parser::apply_rule(const Assembly& form, OpState& s) {
   if (s.token_result) types_.push_back(token_type());
 }
 
-// Tries the forms that the op may have, the one last seen in this module first. Keeps the error of the one that got
-// furthest.
+// Tries the forms that the op may have, the one last seen in this module first. Keeps the error of the one
+// that got furthest.
 bool Parser::forms(OpState& s) {
   const OpSyntax& syntax = op_syntax(s.kind);
   size_t count = syntax.forms.size();
@@ -385,7 +415,8 @@ void Parser::generic(OpState& s) {
   operand_list(0);
   expect(")");
   if (eat('[')) {
-    if (peek() != ']') do successor(s, 0);
+    if (peek() != ']') do
+        successor(0);
       while (!failed() && eat(','));
     expect("]");
   }
@@ -414,7 +445,8 @@ void Parser::assign_groups(OpState& s) {
   size_t count = operands_.size() - s.operands_base;
   const Attr* segments = nullptr;
   for (size_t i = s.attrs_base; i < attrs_.size(); ++i)
-    if (attrs_[i].name == "operandSegmentSizes" || attrs_[i].name == "operand_segment_sizes") segments = attrs_[i].value;
+    if (attrs_[i].name == "operandSegmentSizes" || attrs_[i].name == "operand_segment_sizes")
+      segments = attrs_[i].value;
   std::vector<size_t> sizes(groups.size(), 0);
   if (segments && segments->kind == AttrKind::kDenseArray && segments->raw.size() == groups.size()) {
     for (size_t i = 0; i < groups.size(); ++i) sizes[i] = static_cast<size_t>(segments->raw[i]);
@@ -424,16 +456,18 @@ void Parser::assign_groups(OpState& s) {
       if (!groups[i].optional && !groups[i].variadic) sizes[i] = 1, ++fixed;
     size_t spare = count >= fixed ? count - fixed : 0;
     for (size_t i = 0; i < groups.size() && spare; ++i) {
-      if (groups[i].optional) sizes[i] = 1, --spare;
-      else if (groups[i].variadic) sizes[i] = spare, spare = 0;
+      if (groups[i].optional)
+        sizes[i] = 1, --spare;
+      else if (groups[i].variadic)
+        sizes[i] = spare, spare = 0;
     }
   }
   size_t total = 0;
   for (size_t n : sizes) total = n > count ? count + 1 : total + n;
   if (total != count && s.skeleton) return;  // its text does not say which is which
   if (total != count)
-    return fail(s.start, std::string(s.name) + " has " + std::to_string(count) + " operands, its operands are (" +
-                             std::string(op_info(s.kind).operands) + ")");
+    return fail(s.start, std::string(s.name) + " has " + std::to_string(count) +
+                             " operands, its operands are (" + std::string(op_info(s.kind).operands) + ")");
   size_t at = s.operands_base;
   for (size_t g = 0; g < groups.size(); ++g)
     for (size_t i = 0; i < sizes[g]; ++i) operands_[at++].group = static_cast<uint8_t>(g);
@@ -494,7 +528,8 @@ Op* Parser::op() {
       } else if (s.name.find('.') == std::string_view::npos && s.name != "func") {
         std::vector<std::string> known, notes;
         for (const OpInfo& row : op_table()) known.emplace_back(row.name);
-        for (const std::string& n : base::nearest_names(std::string(s.name), known)) notes.push_back("did you mean " + n + "?");
+        for (const std::string& n : base::nearest_names(std::string(s.name), known))
+          notes.push_back("did you mean " + n + "?");
         fail(at, "expected an op, found '" + std::string(s.name) + "'", notes);
       } else {
         unknown(s);
@@ -506,7 +541,8 @@ Op* Parser::op() {
   return made;
 }
 
-// After a fault in an op of one line: keep it, name its results as values of any type, and go on with the next line.
+// After a fault in an op of one line: keep it, name its results as values of any type, and go on with the
+// next line.
 void Parser::recover(const OpState& s) {
   if (errors_.size() >= kMaxErrors || block_names_.empty()) return;
   const char* line_end = std::max(error_at_, s.start);
@@ -535,7 +571,8 @@ void Parser::recover(const OpState& s) {
     std::span<Value> values = m_.arena.array<Value>(count);
     for (Value& value : values) value.type = any;
     NameEntry& entry = entries_[name_id(name)];
-    if (!name.empty() && !(entry.value && entry.isolation == isolation_) && !failed()) define(name, values, q);
+    if (!name.empty() && !(entry.value && entry.isolation == isolation_) && !failed())
+      define(name, values, q);
     while (*p_ == ' ') ++p_;
     if (*p_ != ',') break;
     ++p_;
@@ -551,7 +588,8 @@ Op* Parser::finish(OpState& s) {
   const Location* loc = nullptr;
   const char* end = token_end();
   if (!failed()) {
-    if (peek() == 'l' && std::string_view(p_, std::min<size_t>(4, static_cast<size_t>(end_ - p_))) == "loc(") {
+    if (peek() == 'l' &&
+        std::string_view(p_, std::min<size_t>(4, static_cast<size_t>(end_ - p_))) == "loc(") {
       loc = location();
       end = p_;
     } else {
@@ -609,7 +647,8 @@ Op* Parser::finish(OpState& s) {
   made->attrs = m_.arena.copy(attrs_.data() + s.attrs_base, attrs_.size() - s.attrs_base);
   made->regions = m_.arena.copy(regions_.data() + s.regions_base, regions_.size() - s.regions_base);
   for (Region* region : made->regions) region->parent = made;
-  made->successors = m_.arena.copy(successors_.data() + s.successors_base, successors_.size() - s.successors_base);
+  made->successors =
+      m_.arena.copy(successors_.data() + s.successors_base, successors_.size() - s.successors_base);
 
   size_t results = types_.size() - s.types_base;
   made->results = m_.arena.array<Value>(results);
@@ -622,8 +661,8 @@ Op* Parser::finish(OpState& s) {
   }
   if (s.names) {
     if (s.name_count != results) {
-      fail(names_[s.names_base].at, std::string(s.name) + " has " + std::to_string(results) + " results, but " +
-                                        std::to_string(s.name_count) + " are named here");
+      fail(names_[s.names_base].at, std::string(s.name) + " has " + std::to_string(results) +
+                                        " results, but " + std::to_string(s.name_count) + " are named here");
     } else {
       size_t first = 0;
       for (size_t n = s.names_base; n < names_.size() && !failed(); ++n) {
@@ -639,169 +678,6 @@ Op* Parser::finish(OpState& s) {
   successors_.resize(s.successors_base);
   names_.resize(s.names_base);
   return made;
-}
-
-// ---- regions and blocks
-
-Region* Parser::region(std::span<const BlockArg> args, bool isolated) {
-  Region* made = m_.arena.make<Region>();
-  if (depth_ > kMaxRegionDepth) return fail(p_, "regions are nested too deep"), made;
-  ws();
-  const char* start = p_;
-  if (!expect("{")) return made;
-  ++depth_;
-  uint32_t outer_isolation = isolation_;
-  size_t forward_mark = forwards_.size();
-  size_t undo_mark = undo_.size();
-  if (isolated) isolation_ = static_cast<uint32_t>(undo_.size()) + 1 + outer_isolation;
-  block_names_.push_back(nullptr);
-
-  Block* block = m_.arena.make<Block>();
-  block->region = made;
-  made->first = made->last = block;
-  add_block_args(block, args);
-  bool bare = args.empty();  // the first block may still get a label
-  while (!failed()) {
-    char c = peek();
-    if (c == '}') {
-      ++p_;
-      break;
-    }
-    if (p_ >= end_) {
-      base::Location opened = m_.location_of({start, 1});
-      expected("'}'", {"the region is opened at " + opened.str()});
-      break;
-    }
-    if (c == '^') {
-      if (!bare && block == made->first && !block->first && !args.empty()) {
-        fail(p_, "the first block has its arguments from the op and takes no label");
-        break;
-      }
-      if (bare && block == made->first && !block->first) made->first = made->last = nullptr;
-      label(made, block);
-      bare = false;
-      continue;
-    }
-    Op* o = op();
-    if (failed()) break;
-    o->block = block;
-    o->prev = block->last;
-    (block->last ? block->last->next : block->first) = o;
-    block->last = o;
-  }
-  made->text = {start, static_cast<size_t>(p_ - start)};
-  report_missing_blocks();
-  block_names_.pop_back();
-  if (isolated && !failed()) report_undefined(forward_mark);
-  while (undo_.size() > undo_mark) {
-    Undo& u = undo_.back();
-    NameEntry& entry = entries_[u.entry];
-    entry.value = u.value;
-    entry.isolation = u.isolation;
-    undo_.pop_back();
-  }
-  isolation_ = outer_isolation;
-  --depth_;
-  return made;
-}
-
-void Parser::report_missing_blocks() {
-  if (failed() || !block_names_.back()) return;
-  for (auto [block, at] : block_names_.back()->undefined)
-    if (!block->region) fail(at, "the block ^" + std::string(block->name) + " is not in this region");
-}
-
-Block* Parser::find_block(std::string_view name, const char* at) {
-  auto& names = block_names_.back();
-  if (!names) names = std::make_unique<BlockNames>();
-  bool fresh;
-  Block*& slot = names->map.at(name, &fresh);
-  if (fresh) {
-    slot = m_.arena.make<Block>();
-    slot->name = name;
-    names->undefined.push_back({slot, at});
-  }
-  return slot;
-}
-
-// ^bb1(%a: i32 loc(...), %b: f32):
-void Parser::label(Region* region, Block*& block) {
-  const char* start = p_++;
-  std::string_view name = suffix_id();
-  if (name.empty()) return expected("a block's name after '^'");
-  Block* made = find_block(name, start);
-  if (made->region) return fail(start, "the block ^" + std::string(name) + " is defined twice");
-  made->region = region;
-  if (region->last) {
-    made->index = region->last->index + 1;
-    region->last->next = made;
-  } else {
-    region->first = made;
-  }
-  region->last = made;
-  std::vector<BlockArg> args;
-  if (eat('(')) block_args(args, ')');
-  expect(":");
-  if (failed()) return;
-  made->text = {start, static_cast<size_t>(p_ - start)};
-  add_block_args(made, args);
-  block = made;
-}
-
-void Parser::block_args(std::vector<BlockArg>& into, char close) {
-  char text[2] = {close, 0};
-  if (eat(close)) return;
-  do {
-    ws();
-    const char* at = p_;
-    if (*p_ != '%') return expected("an argument (%name: type)");
-    ++p_;
-    std::string_view name = suffix_id();
-    if (name.empty()) return expected("an argument's name after '%'");
-    if (!expect(":")) return;
-    const Type* t = type();
-    const Location* loc = nullptr;
-    if (!failed() && peek() == 'l' && next_is("loc")) loc = location();
-    into.push_back({name, at, t, loc});
-  } while (!failed() && eat(','));
-  expect(text);
-}
-
-void Parser::add_block_args(Block* block, std::span<const BlockArg> args) {
-  block->args = m_.arena.array<Value>(args.size());
-  for (size_t i = 0; i < args.size() && !failed(); ++i) {
-    Value& value = block->args[i];
-    value.type = args[i].type;
-    value.block = block;
-    value.index = static_cast<uint32_t>(i);
-    value.loc = args[i].loc;
-    define(args[i].name, block->args.subspan(i, 1), args[i].at);
-  }
-}
-
-// ^bb1 or ^bb1(%a, %b : i32, f32); the arguments are operands of `group`.
-void Parser::successor(OpState& s, uint8_t group) {
-  ws();
-  const char* at = p_;
-  if (*p_ != '^') return expected("a block (^name)");
-  ++p_;
-  std::string_view name = suffix_id();
-  if (name.empty()) return expected("a block's name after '^'");
-  if (block_names_.empty()) return fail(at, "there are no blocks here");
-  successors_.push_back(find_block(name, at));
-  if (!eat('(')) return;
-  size_t first = operands_.size();
-  operand_list(group);
-  if (!expect(":")) return;
-  for (size_t i = first; i < operands_.size() && !failed(); ++i) {
-    if (i > first && !expect(",")) return;
-    ws();
-    const char* type_at = p_;
-    const Type* t = type();
-    if (!failed()) check_type(operands_[i], t, type_at);
-  }
-  (void)s;
-  expect(")");
 }
 
 }  // namespace triton_runner::ir

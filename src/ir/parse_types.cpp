@@ -4,15 +4,6 @@
 #include "parser.h"
 
 namespace triton_runner::ir {
-namespace {
-constexpr int kMaxDepth = 64;  // of types in types
-
-struct Nesting {
-  int& depth;
-  explicit Nesting(int& d) : depth(d) { ++depth; }
-  ~Nesting() { --depth; }
-};
-}  // namespace
 
 // Past the end of the type's text at p, as far as its brackets tell; p itself if there is none.
 const char* Parser::type_end(const char* p) const {
@@ -80,7 +71,8 @@ const Type* Parser::function_type() {
   std::vector<const Type*> params, results;
   auto list = [&](std::vector<const Type*>& into) {
     expect("(");
-    if (peek() != ')') do into.push_back(type());
+    if (peek() != ')') do
+        into.push_back(type());
       while (eat(','));
     expect(")");
   };
@@ -103,9 +95,12 @@ const Type* Parser::parse_type() {
   std::string_view name = word();
   std::string_view digits = name;
   Type::Sign sign = Type::kSignless;
-  if (digits.starts_with("si")) sign = Type::kSigned, digits.remove_prefix(2);
-  else if (digits.starts_with("ui")) sign = Type::kUnsigned, digits.remove_prefix(2);
-  else if (digits.starts_with("i")) digits.remove_prefix(1);
+  if (digits.starts_with("si"))
+    sign = Type::kSigned, digits.remove_prefix(2);
+  else if (digits.starts_with("ui"))
+    sign = Type::kUnsigned, digits.remove_prefix(2);
+  else if (digits.starts_with("i"))
+    digits.remove_prefix(1);
   if (digits.size() != name.size() && !digits.empty() && is_digit(digits[0])) {
     unsigned width = 0;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), width);
@@ -127,7 +122,8 @@ const Type* Parser::parse_type() {
   if (name == "tuple" && *p_ == '<') {
     ++p_;
     std::vector<const Type*> elements;
-    if (peek() != '>') do elements.push_back(type());
+    if (peek() != '>') do
+        elements.push_back(type());
       while (eat(','));
     expect(">");
     Type t{.kind = TypeKind::kTuple};
@@ -233,7 +229,8 @@ const Type* Parser::parse_tensordesc_body() {
     p_ = b;
     t.element = parse_shaped(TypeKind::kTensor, {});
   }
-  std::string text = "!tt.tensordesc" + (failed() ? std::string() : std::string(b, static_cast<size_t>(p_ - b)));
+  std::string text =
+      "!tt.tensordesc" + (failed() ? std::string() : std::string(b, static_cast<size_t>(p_ - b)));
   t.text = text;
   return failed() ? m_.named_type(TypeKind::kNone, "none") : m_.intern(t);
 }
@@ -254,7 +251,8 @@ const Type* Parser::parse_dialect_type() {
     return m_.named_type(TypeKind::kOpaque, {b, static_cast<size_t>(p_ - b)});
   }
   std::string_view text(b, static_cast<size_t>(p_ - b));
-  if (name == "ttg.async.token" || name == "triton_gpu.async.token") return m_.named_type(TypeKind::kToken, text);
+  if (name == "ttg.async.token" || name == "triton_gpu.async.token")
+    return m_.named_type(TypeKind::kToken, text);
   if (const Type** alias = type_aliases_.find(text)) return *alias;
   if (name.find('.') == std::string_view::npos) {
     fail(b, "the type alias '" + std::string(text) + "' is not defined");

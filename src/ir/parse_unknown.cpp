@@ -1,7 +1,8 @@
-// Ops that the table lacks: literal text with holes for what the graph must know (operands, attributes, regions).
+// Ops that the table lacks: literal text with holes for what the graph must know (operands, attributes,
+// regions).
 //
-// Nothing says where such an op ends, so lines do: it goes on while brackets are open, after a comma, colon, arrow or
-// equals sign, and otherwise ends where the next line starts something new.
+// Nothing says where such an op ends, so lines do: it goes on while brackets are open, after a comma, colon,
+// arrow or equals sign, and otherwise ends where the next line starts something new.
 #include <algorithm>
 
 #include "parser.h"
@@ -31,8 +32,8 @@ bool dictionary_like(const char* p) {  // at '{': {name = ...}, {name, ...}, {"n
 
 }  // namespace
 
-// Types in the text between begin and end, as far as they are types: the last `count` of them after the last arrow or
-// colon outside brackets. Guesses: a use that says otherwise is right.
+// Types in the text between begin and end, as far as they are types: the last `count` of them after the last
+// arrow or colon outside brackets. Guesses: a use that says otherwise is right.
 std::vector<const Type*> Parser::guess_types(const char* begin, const char* end, size_t count) {
   const char* from = nullptr;
   for (const char* q = begin; q < end;) {
@@ -62,7 +63,7 @@ std::vector<const Type*> Parser::guess_types(const char* begin, const char* end,
   if (from && count) {
     const char* back = p_;
     p_ = from;
-    bool parens = eat('(');
+    eat('(');
     while (p_ < end && !failed()) {
       ws();
       const char* stop = *p_ == '(' ? p_ : type_end(p_);
@@ -70,7 +71,6 @@ std::vector<const Type*> Parser::guess_types(const char* begin, const char* end,
       types.push_back(type());
       if (!eat(',')) break;
     }
-    (void)parens;
     if (failed()) {
       error_.reset();
       types.clear();
@@ -87,10 +87,10 @@ void Parser::unknown(OpState& s) {
   std::vector<SkeletonPart> parts;
   const char* run = s.name.data();  // literal text not yet put into a part
   const char* from = p_;
-  const char* last = p_;            // end of the last token
+  const char* last = p_;  // end of the last token
   std::vector<char> open;
-  bool continues = false;           // the last token asks for more
-  std::vector<BlockArg> args;       // names that the op itself gives to its first region
+  bool continues = false;      // the last token asks for more
+  std::vector<BlockArg> args;  // names that the op itself gives to its first region
   auto flush = [&](const char* to) {
     if (to > run) parts.push_back({SkeletonPart::kText, 0, {run, static_cast<size_t>(to - run)}});
   };
@@ -127,7 +127,6 @@ void Parser::unknown(OpState& s) {
     if (c == '%') {
       ++p_;
       std::string_view name = suffix_id();
-      const char* after = p_;
       if (name.empty()) {
         p_ = at;
         expected("a value's name after '%'");
@@ -150,10 +149,10 @@ void Parser::unknown(OpState& s) {
         if (typed && !failed() && next_is("loc")) loc = location();
         args.push_back({name, at, t, loc});
       } else {
-        p_ = after;
         p_ = at;
         flush(at);
-        parts.push_back({SkeletonPart::kOperand, static_cast<uint32_t>(operands_.size() - s.operands_base), {}});
+        parts.push_back(
+            {SkeletonPart::kOperand, static_cast<uint32_t>(operands_.size() - s.operands_base), {}});
         push_operand(0);
         run = p_;
       }
@@ -166,7 +165,8 @@ void Parser::unknown(OpState& s) {
         expected("a block that exists");
         break;
       }
-      parts.push_back({SkeletonPart::kSuccessor, static_cast<uint32_t>(successors_.size() - s.successors_base), {}});
+      parts.push_back(
+          {SkeletonPart::kSuccessor, static_cast<uint32_t>(successors_.size() - s.successors_base), {}});
       successors_.push_back(find_block(name, at));
       run = p_;
     } else if (c == '{' && open.empty()) {
@@ -188,7 +188,8 @@ void Parser::unknown(OpState& s) {
       } else {
         flush(at);
         parts.push_back({args.empty() ? SkeletonPart::kRegion : SkeletonPart::kBareRegion,
-                         static_cast<uint32_t>(regions_.size() - s.regions_base), {}});
+                         static_cast<uint32_t>(regions_.size() - s.regions_base),
+                         {}});
         regions_.push_back(region(args));
         args.clear();
         run = p_;
@@ -232,7 +233,8 @@ void Parser::unknown(OpState& s) {
   std::vector<const Type*> results = guess_types(from, last, s.name_count);
   types_.insert(types_.end(), results.begin(), results.end());
   p_ = last;
-  // An operand that the text types in a use of its own keeps the type that it has; forward ones are typed later.
+  // An operand that the text types in a use of its own keeps the type that it has; forward ones are typed
+  // later.
 }
 
 }  // namespace triton_runner::ir

@@ -7,7 +7,8 @@
 
 namespace triton_runner::ir {
 
-Parser::Parser(Module::Impl& module) : m_(module), name_ids_(std::bit_ceil(std::clamp<size_t>(module.source.size() / 64, 64, 4096))) {
+Parser::Parser(Module::Impl& module)
+    : m_(module), name_ids_(std::bit_ceil(std::clamp<size_t>(module.source.size() / 64, 64, 4096))) {
   set_text(module.source);
   // Growing by doubling costs more than the guess.
   size_t lines = module.source.size() / 64;
@@ -76,7 +77,9 @@ void Parser::expected(std::string_view what, std::vector<std::string> notes) {
 
 bool Parser::next_is(std::string_view literal) {
   ws();
-  if (*p_ != literal[0] || static_cast<size_t>(end_ - p_) < literal.size() || std::memcmp(p_, literal.data(), literal.size()) != 0) return false;
+  if (*p_ != literal[0] || static_cast<size_t>(end_ - p_) < literal.size() ||
+      std::memcmp(p_, literal.data(), literal.size()) != 0)
+    return false;
   return !is_letter(literal[0]) || !is_word(p_[literal.size()]);
 }
 
@@ -150,9 +153,12 @@ std::string_view Parser::string_text() {
     }
     char c = text[++i];
     unsigned byte = 0;
-    if (c == 'n') out += '\n';
-    else if (c == 't') out += '\t';
-    else if (c == '"' || c == '\\') out += c;
+    if (c == 'n')
+      out += '\n';
+    else if (c == 't')
+      out += '\t';
+    else if (c == '"' || c == '\\')
+      out += c;
     else if (i + 1 < text.size() &&
              std::from_chars(text.data() + i, text.data() + i + 2, byte, 16).ptr == text.data() + i + 2)
       out += static_cast<char>(byte), ++i;
@@ -167,11 +173,18 @@ const char* Parser::balanced(const char* p) const {
   for (;; ++p) {
     if (!(kChars.of[static_cast<uint8_t>(*p)] & kBracket)) continue;
     switch (*p) {
-      case '<': case '(': case '[': case '{': ++open; break;
+      case '<':
+      case '(':
+      case '[':
+      case '{':
+        ++open;
+        break;
       case '>':
         if (p[-1] == '-') break;  // ->
         [[fallthrough]];
-      case ')': case ']': case '}':
+      case ')':
+      case ']':
+      case '}':
         if (--open == 0) return p + 1;
         break;
       case '"':
@@ -188,7 +201,8 @@ const char* Parser::balanced(const char* p) const {
       case '\0':
         if (p >= end_) return nullptr;
         break;
-      default: break;
+      default:
+        break;
     }
   }
 }
@@ -220,24 +234,23 @@ Value* Parser::use(const char** at) {
     return m_.arena.make<Value>({.type = m_.named_type(TypeKind::kNone, "none")});
   }
   uint32_t number = 0;
-  bool numbered = false;
   if (*p_ == '#' && is_digit(p_[1])) {
     ++p_;
     auto [end, error] = std::from_chars(p_, end_, number);
-    if (error != std::errc{}) fail(b, "this result number is too large");
-    else p_ = end;
-    numbered = true;
+    if (error != std::errc{})
+      fail(b, "this result number is too large");
+    else
+      p_ = end;
   }
   NameEntry& entry = entries_[name_id(name)];
   if (entry.value && entry.isolation == isolation_) {
     if (number >= entry.value->group_size) {
-      fail(b, "%" + std::string(name) + " has " + std::to_string(entry.value->group_size) + " results, there is no #" +
-                  std::to_string(number));
+      fail(b, "%" + std::string(name) + " has " + std::to_string(entry.value->group_size) +
+                  " results, there is no #" + std::to_string(number));
       return entry.value;
     }
     return entry.value + number;
   }
-  (void)numbered;
   for (Forward* f = entry.forwards; f; f = f->next)
     if (f->number == number) return f->placeholder;
   Value* placeholder = m_.arena.make<Value>({.type = nullptr, .name = name});
@@ -251,7 +264,8 @@ void Parser::define(std::string_view name, std::span<Value> values, const char* 
   NameEntry& entry = entries_[id];
   if (entry.value && entry.isolation == isolation_) {
     base::Location before = m_.location_of({entry.at, 1});
-    return fail(at, "%" + std::string(name) + " is defined twice", {"it is defined before at " + before.str()});
+    return fail(at, "%" + std::string(name) + " is defined twice",
+                {"it is defined before at " + before.str()});
   }
   undo_.push_back({id, entry.value, entry.isolation, entry.at});
   entry.value = values.data();
@@ -264,11 +278,12 @@ void Parser::define(std::string_view name, std::span<Value> values, const char* 
   }
   for (Forward* f = entry.forwards; f; f = f->next) {
     if (f->number >= values.size())
-      return fail(f->at, "%" + std::string(name) + " has " + std::to_string(values.size()) + " results, there is no #" +
-                             std::to_string(f->number));
+      return fail(f->at, "%" + std::string(name) + " has " + std::to_string(values.size()) +
+                             " results, there is no #" + std::to_string(f->number));
     Value& value = values[f->number];
     Value* from = f->placeholder;
-    if (from->type && from->type != value.type && !(value.type->kind == TypeKind::kOpaque && value.type->text == kAnyType)) {
+    if (from->type && from->type != value.type &&
+        !(value.type->kind == TypeKind::kOpaque && value.type->text == kAnyType)) {
       std::string was, is;
       TextWriter(was).type(from->type);
       TextWriter(is).type(value.type);
@@ -321,13 +336,14 @@ void Parser::check_type(const Operand& operand, const Type* type, const char* ty
   std::string was, is;
   TextWriter(is).type(type);
   TextWriter(was).type(value->type);
-  std::string name(operand.at, 1);
   const char* e = operand.at + 1;
   while (is_suffix(*e) || *e == '#') ++e;
   std::vector<std::string> notes;
   if (value->defining_op && !value->defining_op->text.empty())
     notes.push_back("it is defined at " + m_.location_of(value->defining_op->text).str());
-  fail(type_at, std::string(operand.at, static_cast<size_t>(e - operand.at)) + " is " + was + ", but is used as " + is, notes);
+  fail(type_at,
+       std::string(operand.at, static_cast<size_t>(e - operand.at)) + " is " + was + ", but is used as " + is,
+       notes);
 }
 
 // ---- the top level
@@ -337,7 +353,8 @@ void Parser::alias_definition() {
   char sigil = *p_++;
   std::string_view name = suffix_id();
   std::string_view spelled(b, static_cast<size_t>(p_ - b));
-  if (name.empty() || name.find('.') != std::string_view::npos) return fail(b, "an alias needs a name without points");
+  if (name.empty() || name.find('.') != std::string_view::npos)
+    return fail(b, "an alias needs a name without points");
   if (!expect("=")) return;
   AliasDef def{.name = spelled};
   if (sigil == '!') {
@@ -351,7 +368,8 @@ void Parser::alias_definition() {
     const char* at = p_;
     if (p_[3] != '(') return expected("'loc('");
     Location* slot = loc_alias(spelled, b);
-    if (slot->kind != LocKind::kOpaque) return fail(b, "the alias " + std::string(spelled) + " is defined twice");
+    if (slot->kind != LocKind::kOpaque)
+      return fail(b, "the alias " + std::string(spelled) + " is defined twice");
     p_ = at + 4;
     const Location* loc = parse_location();
     expect(")");
@@ -399,8 +417,10 @@ void Parser::top_level() {
       alias_definition();
     } else if (c == '{' && p_[1] == '-' && p_[2] == '#') {
       size_t close = std::string_view(p_, static_cast<size_t>(end_ - p_)).find("#-}");
-      if (close == std::string_view::npos) fail(p_, "the resources that start here are not closed by #-}");
-      else p_ += close + 3;
+      if (close == std::string_view::npos)
+        fail(p_, "the resources that start here are not closed by #-}");
+      else
+        p_ += close + 3;
     } else {
       Op* made = op();
       if (failed()) break;

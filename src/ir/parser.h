@@ -1,8 +1,9 @@
-// The parser: one pass over the text, no tokens in between. Types, attributes, dictionaries and inline locations are
-// looked up by their slice of the text first, so that each distinct spelling is parsed once.
+// The parser: one pass over the text, no tokens in between. Types, attributes, dictionaries and inline
+// locations are looked up by their slice of the text first, so that each distinct spelling is parsed once.
 //
-// Errors: the first one is kept and the position jumps to the end of the text, where nothing matches, so that every
-// caller unwinds without checks of its own; functions that return types, attributes or values never return null.
+// Errors: the first one is kept and the position jumps to the end of the text, where nothing matches, so that
+// every caller unwinds without checks of its own; functions that return types, attributes or values never
+// return null.
 #pragma once
 #include <optional>
 #include <string>
@@ -26,7 +27,8 @@ struct CharTable {
     of[static_cast<uint8_t>('$')] |= kWord | kSuffix;
     of[static_cast<uint8_t>('.')] |= kWord | kSuffix;
     of[static_cast<uint8_t>('-')] |= kSuffix;
-    for (char c : {'<', '>', '(', ')', '[', ']', '{', '}', '"', '/', '\0'}) of[static_cast<uint8_t>(c)] |= kBracket;
+    for (char c : {'<', '>', '(', ')', '[', ']', '{', '}', '"', '/', '\0'})
+      of[static_cast<uint8_t>(c)] |= kBracket;
   }
 };
 inline constexpr CharTable kChars;
@@ -34,11 +36,29 @@ inline bool is_space(char c) { return kChars.of[static_cast<uint8_t>(c)] & kSpac
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_letter(char c) { return kChars.of[static_cast<uint8_t>(c)] & kLetter; }
 inline bool is_word(char c) { return kChars.of[static_cast<uint8_t>(c)] & kWord; }
-inline bool is_suffix(char c) { return kChars.of[static_cast<uint8_t>(c)] & kSuffix; }  // in %names, @names, ^labels, #aliases
+inline bool is_suffix(char c) {
+  return kChars.of[static_cast<uint8_t>(c)] & kSuffix;
+}  // in %names, @names, ^labels, #aliases
 
-// How an op that the table lacks was written: literal text with holes, filled from the graph when it is printed.
+// How deep types, attributes and locations may stand in each other.
+constexpr int kMaxDepth = 64;
+struct Nesting {
+  int& depth;
+  explicit Nesting(int& d) : depth(d) { ++depth; }
+  ~Nesting() { --depth; }
+};
+
+// How an op that the table lacks was written: literal text with holes, filled from the graph when it is
+// printed.
 struct SkeletonPart {
-  enum Kind : uint8_t { kText, kOperand, kDict, kRegion, kBareRegion, kSuccessor } kind;  // bare: its text names the arguments
+  enum Kind : uint8_t {
+    kText,
+    kOperand,
+    kDict,
+    kRegion,
+    kBareRegion,
+    kSuccessor
+  } kind;  // bare: its text names the arguments
   uint32_t index = 0;
   std::string_view text;
 };
@@ -75,8 +95,8 @@ class Parser {
     OpKind kind = OpKind::kUnknown;
     std::string_view name;
     const char* start = nullptr;
-    uint32_t names = 0;        // result names, in names_ from names_base on
-    uint32_t name_count = 0;   // how many values they name
+    uint32_t names = 0;       // result names, in names_ from names_base on
+    uint32_t name_count = 0;  // how many values they name
     uint8_t form = 0;
     uint16_t num_properties = 0;
     bool token_result = false;
@@ -124,10 +144,10 @@ class Parser {
   void fail(const char* where, std::string message, std::vector<std::string> notes = {});
   void expected(std::string_view what, std::vector<std::string> notes = {});  // ..., found 'x'
   std::string found() const;
-  std::string_view word();         // [A-Za-z_][\w$.]*
-  std::string_view suffix_id();    // after % @ ^ # !
+  std::string_view word();       // [A-Za-z_][\w$.]*
+  std::string_view suffix_id();  // after % @ ^ # !
   int64_t integer(bool* ok = nullptr);
-  std::string_view string_text();  // a "..." token, unescaped
+  std::string_view string_text();             // a "..." token, unescaped
   const char* balanced(const char* p) const;  // past the bracket that closes the one at p; null if none does
   const char* type_end(const char* p) const;
 
@@ -212,7 +232,7 @@ class Parser {
   void report_missing_blocks();
   void block_args(std::vector<BlockArg>& into, char close);
   void add_block_args(Block* block, std::span<const BlockArg> args);
-  void successor(OpState& s, uint8_t group);
+  void successor(uint8_t group);  // ^bb1(%a : i32)
   bool custom(std::string_view name, OpState& s);
   void add_attr(std::string_view name, const Attr* value) { attrs_.push_back({name, value}); }
   void top_level();
@@ -241,7 +261,7 @@ class Parser {
   TextMap<const Type*> type_aliases_{16};
   std::vector<Location*> numbered_locs_;
   std::vector<std::pair<Location*, const char*>> loc_uses_;  // each alias, where it came up first
-  bool loc_forward_ = false;  // an alias was defined by one that was not yet
+  bool loc_forward_ = false;                                 // an alias was defined by one that was not yet
   struct Derived {
     const Type* from = nullptr;
     ResultRule rule{};

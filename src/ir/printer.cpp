@@ -8,12 +8,17 @@
 namespace triton_runner::ir {
 namespace {
 
-constexpr std::string_view kSegments[] = {"operandSegmentSizes", "resultSegmentSizes", "operand_segment_sizes"};
+constexpr std::string_view kSegments[] = {"operandSegmentSizes", "resultSegmentSizes",
+                                          "operand_segment_sizes"};
 
 // A word stands for a unit attribute; older releases have a bool of that name in the dictionary.
-bool spells(const Piece& piece, const Attr* a) { return piece.form != AttrForm::kUnit || a->kind == AttrKind::kUnit; }
+bool spells(const Piece& piece, const Attr* a) {
+  return piece.form != AttrForm::kUnit || a->kind == AttrKind::kUnit;
+}
 
-bool has_token(const Op& op) { return !op.results.empty() && op.results.back().type->kind == TypeKind::kToken; }
+bool has_token(const Op& op) {
+  return !op.results.empty() && op.results.back().type->kind == TypeKind::kToken;
+}
 
 void for_each_block(const Region* region, const std::function<void(const Block*)>& f) {
   for (const Block* block = region->first; block; block = block->next) {
@@ -85,7 +90,8 @@ void Printer::location(const Location* loc) {
   out += ')';
 }
 
-void Printer::dict(std::span<const NamedAttr> entries, std::initializer_list<std::string_view> without, bool keyword) {
+void Printer::dict(std::span<const NamedAttr> entries, std::initializer_list<std::string_view> without,
+                   bool keyword) {
   std::vector<NamedAttr> shown;
   for (const NamedAttr& entry : entries) {
     bool hidden = std::find(without.begin(), without.end(), entry.name) != without.end() ||
@@ -142,7 +148,8 @@ void Printer::label(const Block* block, bool entry) {
     out += "  // no predecessors";
     return;
   }
-  out += predecessors.size() == 1 ? "  // pred: " : "  // " + std::to_string(predecessors.size()) + " preds: ";
+  out +=
+      predecessors.size() == 1 ? "  // pred: " : "  // " + std::to_string(predecessors.size()) + " preds: ";
   for (size_t i = 0; i < predecessors.size(); ++i) {
     if (i) out += ", ";
     block_name(predecessors[i]);
@@ -160,7 +167,8 @@ void Printer::region(const Region* region, bool entry_args, bool implied) {
     }
     indent_ += 2;
     for (const Op* o = block->first; o; o = o->next) {
-      if (implied && !o->next && !block->next && o->operand_uses.empty() && o->kind == OpKind::kYield) continue;
+      if (implied && !o->next && !block->next && o->operand_uses.empty() && o->kind == OpKind::kYield)
+        continue;
       new_line();
       op(*o);
     }
@@ -188,17 +196,27 @@ void Printer::op(const Op& op) {
   results(op);
   if (op.skeleton) {
     for (const SkeletonPart& part : op.skeleton->parts) switch (part.kind) {
-        case SkeletonPart::kText: out += part.text; break;
-        case SkeletonPart::kOperand: value(op.operand(part.index)); break;
-        case SkeletonPart::kSuccessor: block_name(op.successors[part.index]); break;
+        case SkeletonPart::kText:
+          out += part.text;
+          break;
+        case SkeletonPart::kOperand:
+          value(op.operand(part.index));
+          break;
+        case SkeletonPart::kSuccessor:
+          block_name(op.successors[part.index]);
+          break;
         case SkeletonPart::kDict: {
           out += '{';
           writer_.entries(op.attrs);
           out += '}';
           break;
         }
-        case SkeletonPart::kRegion: region(op.regions[part.index]); break;
-        case SkeletonPart::kBareRegion: region(op.regions[part.index], false); break;
+        case SkeletonPart::kRegion:
+          region(op.regions[part.index]);
+          break;
+        case SkeletonPart::kBareRegion:
+          region(op.regions[part.index], false);
+          break;
       }
   } else if (op.form == 0) {
     generic(op);
@@ -297,7 +315,8 @@ bool Printer::present(const Assembly& form, size_t begin, size_t end, const Op& 
             if (groups[g].name == "barriers" && !op.group(static_cast<uint32_t>(g)).empty()) return true;
         }
         break;
-      default: break;
+      default:
+        break;
     }
   }
   return false;
@@ -305,13 +324,15 @@ bool Printer::present(const Assembly& form, size_t begin, size_t end, const Op& 
 
 // In a list of alternatives, an enumeration's first keyword is what holds without it: MLIR leaves it out.
 bool Printer::is_default(const Piece& piece, const Op& op) {
-  const Attr* a = piece.kind == PieceKind::kAttr && piece.form == AttrForm::kEnum ? op.attr(piece.text) : nullptr;
+  const Attr* a =
+      piece.kind == PieceKind::kAttr && piece.form == AttrForm::kEnum ? op.attr(piece.text) : nullptr;
   return a && a->integer == piece.values->values[0].number;
 }
 
 void Printer::attribute(const Piece& piece, const Attr* a) {
   switch (piece.form) {
-    case AttrForm::kUnit: return;
+    case AttrForm::kUnit:
+      return;
     case AttrForm::kSymbol:
       space();
       symbol(a->string);
@@ -327,7 +348,8 @@ void Printer::attribute(const Piece& piece, const Attr* a) {
       } else {
         std::string all;
         for (const EnumValue& v : info.values)
-          if (v.number && (a->integer & v.number) == v.number) all += (all.empty() ? "" : info.angled ? "," : "|") + std::string(v.keyword);
+          if (v.number && (a->integer & v.number) == v.number)
+            all += (all.empty() ? "" : info.angled ? "," : "|") + std::string(v.keyword);
         out += all;
       }
       if (info.angled) out += '>';
@@ -360,7 +382,9 @@ void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& o
   for (size_t i = begin; i < end; ++i) {
     const Piece& piece = form.pieces[i];
     switch (piece.kind) {
-      case PieceKind::kLiteral: literal(piece.text); break;
+      case PieceKind::kLiteral:
+        literal(piece.text);
+        break;
       case PieceKind::kOperands:
         if (op.group(piece.group).empty()) {
           space();  // an empty list still has its space
@@ -377,9 +401,9 @@ void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& o
         if (piece.group == kEachResult || piece.group == kEverything) {
           type(op.results[0].type);
         } else if (piece.group == kAllResults) {
-          bool token = has_token(op) && std::any_of(form.pieces.begin(), form.pieces.end(), [](const Piece& p) {
-                         return p.kind == PieceKind::kToken;
-                       });
+          bool token =
+              has_token(op) && std::any_of(form.pieces.begin(), form.pieces.end(),
+                                           [](const Piece& p) { return p.kind == PieceKind::kToken; });
           for (size_t r = 0; r + token < results; ++r) {
             if (r) out += ", ";
             type(op.results[r].type);
@@ -392,7 +416,8 @@ void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& o
         break;
       case PieceKind::kShortTypes:
         space();
-        writer_.type_body(piece.group >= kFirstResult ? op.results[0].type : op.operand_of(piece.group)->type);
+        writer_.type_body(piece.group >= kFirstResult ? op.results[0].type
+                                                      : op.operand_of(piece.group)->type);
         break;
       case PieceKind::kFunctional: {
         space();
@@ -441,12 +466,14 @@ void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& o
         size_t stop = i + 1 + piece.length;
         for (size_t a = i + 1; a < stop; a += 1 + form.pieces[a].length) {
           size_t last = a + 1 + form.pieces[a].length;
-          if (present(form, a + 1, last, op) && !is_default(form.pieces[last - 1], op)) pieces(form, a + 1, last, op);
+          if (present(form, a + 1, last, op) && !is_default(form.pieces[last - 1], op))
+            pieces(form, a + 1, last, op);
         }
         i = stop - 1;
         break;
       }
-      case PieceKind::kAlternative: break;
+      case PieceKind::kAlternative:
+        break;
       case PieceKind::kToken:
         if (has_token(op)) {
           out += '[';
@@ -459,8 +486,12 @@ void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& o
         out += ' ';
         region(op.regions[0]);
         break;
-      case PieceKind::kNoSpace: space_ = false, punctuation_ = true; break;
-      case PieceKind::kCustom: find_custom(piece.text)->print(*this, op); break;
+      case PieceKind::kNoSpace:
+        space_ = false, punctuation_ = true;
+        break;
+      case PieceKind::kCustom:
+        find_custom(piece.text)->print(*this, op);
+        break;
     }
   }
 }
@@ -557,8 +588,10 @@ void Printer::kept_region(const Region* region) {
   for (const Block* block = region->first; block; block = block->next) {
     if (!block->text.empty()) {
       source(at, block->text.data());
-      if (block->edited) label_head(block);
-      else out += block->text;
+      if (block->edited)
+        label_head(block);
+      else
+        out += block->text;
       at = block->text.data() + block->text.size();
     }
     for (const Op* o = block->first; o; o = o->next) {

@@ -25,7 +25,8 @@ class Printer {
   void attr(const Attr* attr) { writer_.attr(attr); }
   void location(const Location* loc);  // " loc(...)", nothing where there is none
   void symbol(std::string_view name);
-  void dict(std::span<const NamedAttr> entries, std::initializer_list<std::string_view> without, bool keyword = false);
+  void dict(std::span<const NamedAttr> entries, std::initializer_list<std::string_view> without,
+            bool keyword = false);
   void block_name(const Block* block);
   // { ... }; an implied terminator without operands is left out where `implied`.
   void region(const Region* region, bool entry_args = true, bool implied = false);

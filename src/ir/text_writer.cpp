@@ -106,18 +106,31 @@ void TextWriter::structure(const Type* t) {
       out_ += t->sign == Type::kSigned ? "si" : t->sign == Type::kUnsigned ? "ui" : "i";
       out_ += std::to_string(t->width);
       break;
-    case TypeKind::kIndex: out_ += "index"; break;
-    case TypeKind::kFloat: out_ += float_name(t->float_kind); break;
-    case TypeKind::kNone: out_ += "none"; break;
-    case TypeKind::kPointer: out_ += "!tt.ptr", type_body(t); break;
-    case TypeKind::kTensor: out_ += "tensor", type_body(t); break;
+    case TypeKind::kIndex:
+      out_ += "index";
+      break;
+    case TypeKind::kFloat:
+      out_ += float_name(t->float_kind);
+      break;
+    case TypeKind::kNone:
+      out_ += "none";
+      break;
+    case TypeKind::kPointer:
+      out_ += "!tt.ptr", type_body(t);
+      break;
+    case TypeKind::kTensor:
+      out_ += "tensor", type_body(t);
+      break;
     case TypeKind::kMemDesc:
       // The dialect's own name is kept in the text (triton_gpu in old releases).
-      out_ += t->text.substr(0, t->text.find('<')).empty() || t->text[0] != '!' ? "!ttg.memdesc"
-                                                                                : t->text.substr(0, t->text.find('<'));
+      out_ += t->text.substr(0, t->text.find('<')).empty() || t->text[0] != '!'
+                  ? "!ttg.memdesc"
+                  : t->text.substr(0, t->text.find('<'));
       type_body(t);
       break;
-    case TypeKind::kTensorDesc: out_ += "!tt.tensordesc", type_body(t); break;
+    case TypeKind::kTensorDesc:
+      out_ += "!tt.tensordesc", type_body(t);
+      break;
     case TypeKind::kTuple:
       out_ += "tuple<";
       for (size_t i = 0; i < t->elements.size(); ++i) {
@@ -144,7 +157,9 @@ void TextWriter::structure(const Type* t) {
       break;
     }
     case TypeKind::kToken:
-    case TypeKind::kOpaque: out_ += t->text; break;
+    case TypeKind::kOpaque:
+      out_ += t->text;
+      break;
   }
 }
 
@@ -219,8 +234,12 @@ void TextWriter::structure(const Attr* a, bool with_type) {
     return;
   }
   switch (a->kind) {
-    case AttrKind::kUnit: out_ += "unit"; break;
-    case AttrKind::kBool: out_ += a->integer ? "true" : "false"; break;
+    case AttrKind::kUnit:
+      out_ += "unit";
+      break;
+    case AttrKind::kBool:
+      out_ += a->integer ? "true" : "false";
+      break;
     case AttrKind::kInteger:
       if (mode_ == kIdentity) out_ += a->string, out_ += ' ';
       if (a->type && a->type->sign == Type::kUnsigned)
@@ -233,7 +252,9 @@ void TextWriter::structure(const Attr* a, bool with_type) {
       out_ += print_float(a->type ? a->type->float_kind : FloatKind::kF64, a->bits);
       if (a->type && with_type) out_ += " : ", type(a->type);
       break;
-    case AttrKind::kString: string(a->string); break;
+    case AttrKind::kString:
+      string(a->string);
+      break;
     case AttrKind::kSymbol: {
       // A symbol is @ and a bare name, or a quoted one; nested ones keep their spelling.
       out_ += '@';
@@ -253,8 +274,12 @@ void TextWriter::structure(const Attr* a, bool with_type) {
       entries(a->entries);
       out_ += '}';
       break;
-    case AttrKind::kType: type(a->type); break;
-    case AttrKind::kDenseElements: dense(a); break;
+    case AttrKind::kType:
+      type(a->type);
+      break;
+    case AttrKind::kDenseElements:
+      dense(a);
+      break;
     case AttrKind::kDenseArray:
       out_ += "array<";
       type(a->type);
@@ -294,7 +319,9 @@ void TextWriter::structure(const Attr* a, bool with_type) {
       location(a->location);
       out_ += ')';
       break;
-    case AttrKind::kOpaque: out_ += a->text; break;
+    case AttrKind::kOpaque:
+      out_ += a->text;
+      break;
   }
 }
 
@@ -304,7 +331,9 @@ void TextWriter::location(const Location* loc, bool use_alias) {
     return;
   }
   switch (loc->kind) {
-    case LocKind::kUnknown: out_ += "unknown"; break;
+    case LocKind::kUnknown:
+      out_ += "unknown";
+      break;
     case LocKind::kFile:
       string(loc->file);
       out_ += ':' + std::to_string(loc->line) + ':' + std::to_string(loc->column);
@@ -335,7 +364,9 @@ void TextWriter::location(const Location* loc, bool use_alias) {
       }
       out_ += ']';
       break;
-    case LocKind::kOpaque: out_ += loc->name; break;
+    case LocKind::kOpaque:
+      out_ += loc->name;
+      break;
   }
 }
 

@@ -1,5 +1,6 @@
-// What execution relies on and a text can get wrong although it parses: every use is dominated by its definition,
-// blocks end as their parents expect, and the values that cross an edge have the types of the other side.
+// What execution relies on and a text can get wrong although it parses: every use is dominated by its
+// definition, blocks end as their parents expect, and the values that cross an edge have the types of the
+// other side.
 #include <algorithm>
 #include <unordered_map>
 
@@ -62,7 +63,8 @@ class Verifier {
     for (size_t i = 0; i < order.size(); ++i) number[order[i]] = static_cast<int>(i);
     for (size_t i = 0; i < order.size(); ++i)
       if (order[i]->last)
-        for (const Block* to : order[i]->last->successors) before[static_cast<size_t>(number[to])].push_back(static_cast<int>(i));
+        for (const Block* to : order[i]->last->successors)
+          before[static_cast<size_t>(number[to])].push_back(static_cast<int>(i));
     std::vector<int> dominator(order.size(), -1);
     dominator[0] = 0;
     for (bool changed = true; changed;) {
@@ -104,30 +106,36 @@ class Verifier {
   void operands(const Op& op) {
     for (const Use& use : op.operand_uses)
       if (!dominates(*use.value, op))
-        error(op, text_of(use.value) + " is used in " + std::string(op.name) + " where its definition has not been passed",
+        error(op,
+              text_of(use.value) + " is used in " + std::string(op.name) +
+                  " where its definition has not been passed",
               use.value->defining_op && !use.value->defining_op->text.empty()
-                  ? std::vector<std::string>{"it is defined at " + m_.location_of(use.value->defining_op->text).str()}
+                  ? std::vector<std::string>{"it is defined at " +
+                                             m_.location_of(use.value->defining_op->text).str()}
                   : std::vector<std::string>{});
   }
 
   // ---- what ops expect of what is around them
 
   template <class Values, class Get>
-  void match(const Op& op, const Values& values, Get type_of, size_t wanted_count, auto wanted, std::string_view what) {
+  void match(const Op& op, const Values& values, Get type_of, size_t wanted_count, auto wanted,
+             std::string_view what) {
     if (values.size() != wanted_count)
-      return error(op, std::string(op.name) + " has " + std::to_string(values.size()) + " values, " + std::string(what) +
-                           " has " + std::to_string(wanted_count));
+      return error(op, std::string(op.name) + " has " + std::to_string(values.size()) + " values, " +
+                           std::string(what) + " has " + std::to_string(wanted_count));
     for (size_t i = 0; i < wanted_count; ++i)
       if (type_of(values[i]) != wanted(i))
-        error(op, "value " + std::to_string(i) + " of " + std::string(op.name) + " is " + spell(type_of(values[i])) + ", " +
-                      std::string(what) + " has " + spell(wanted(i)));
+        error(op, "value " + std::to_string(i) + " of " + std::string(op.name) + " is " +
+                      spell(type_of(values[i])) + ", " + std::string(what) + " has " + spell(wanted(i)));
   }
-  void match_operands(const Op& op, std::span<const Use> uses, size_t count, auto wanted, std::string_view what) {
+  void match_operands(const Op& op, std::span<const Use> uses, size_t count, auto wanted,
+                      std::string_view what) {
     match(op, uses, [](const Use& use) { return use.value->type; }, count, wanted, what);
   }
 
   void branch(const Op& op, const Block* to, std::span<const Use> args) {
-    match_operands(op, args, to->args.size(), [&](size_t i) { return to->args[i].type; }, "^" + std::string(to->name));
+    match_operands(
+        op, args, to->args.size(), [&](size_t i) { return to->args[i].type; }, "^" + std::string(to->name));
   }
 
   const Op* terminator(const Op& op, uint32_t region, OpKind kind) {
@@ -142,27 +150,32 @@ class Verifier {
   }
 
   void region_of_scalars(const Op& op, OpKind end, size_t copies) {
-    if (op.regions.size() != 1 || !op.region()->first) return error(op, std::string(op.name) + " needs one region");
+    if (op.regions.size() != 1 || !op.region()->first)
+      return error(op, std::string(op.name) + " needs one region");
     std::span<Value> args = op.region()->first->args;
     size_t n = op.num_operands();
     if (args.size() != n * copies)
-      return error(op, std::string(op.name) + " of " + std::to_string(n) + " operands needs " + std::to_string(n * copies) +
-                           " block arguments, there are " + std::to_string(args.size()));
+      return error(op, std::string(op.name) + " of " + std::to_string(n) + " operands needs " +
+                           std::to_string(n * copies) + " block arguments, there are " +
+                           std::to_string(args.size()));
     for (size_t i = 0; i < args.size(); ++i) {
-      const Type* scalar = op.operand(static_cast<uint32_t>(copies == 2 ? i % n : i / copies))->type->scalar();
+      const Type* scalar =
+          op.operand(static_cast<uint32_t>(copies == 2 ? i % n : i / copies))->type->scalar();
       if (args[i].type != scalar)
-        error(op, "block argument " + std::to_string(i) + " of " + std::string(op.name) + " is " + spell(args[i].type) +
-                      ", the operand holds " + spell(scalar));
+        error(op, "block argument " + std::to_string(i) + " of " + std::string(op.name) + " is " +
+                      spell(args[i].type) + ", the operand holds " + spell(scalar));
     }
     if (const Op* last = terminator(op, 0, end); last && end != OpKind::kMapElementwiseReturn)
-      match_operands(*last, last->operand_uses, op.results.size(), [&](size_t i) { return op.results[i].type->scalar(); },
-                     op.name);
+      match_operands(
+          *last, last->operand_uses, op.results.size(),
+          [&](size_t i) { return op.results[i].type->scalar(); }, op.name);
   }
 
   void rules(const Op& op) {
     switch (op.kind) {
       case OpKind::kFunc: {
-        if (!op.attr("function_type") || op.attr("function_type")->kind != AttrKind::kType || op.regions.size() != 1)
+        if (!op.attr("function_type") || op.attr("function_type")->kind != AttrKind::kType ||
+            op.regions.size() != 1)
           return error(op, "tt.func needs a function_type and one region");
         const Type* type = op.attr("function_type")->type;
         const Region* body = op.region();
@@ -173,16 +186,19 @@ class Verifier {
           if (!ends && !(last && last->kind == OpKind::kUnknown))
             error(last ? *last : op, "a block of a function ends with tt.return or a branch");
         }
-        if (body->first->args.size() != type->num_params) error(op, "the function's type has another number of arguments");
+        if (body->first->args.size() != type->num_params)
+          error(op, "the function's type has another number of arguments");
         return;
       }
       case OpKind::kReturn: {
         const Op* function = op.block && op.block->region ? op.block->region->parent : nullptr;
-        if (!function || function->kind != OpKind::kFunc) return error(op, "tt.return stands outside a function");
+        if (!function || function->kind != OpKind::kFunc)
+          return error(op, "tt.return stands outside a function");
         const Type* type = function->attr("function_type") ? function->attr("function_type")->type : nullptr;
         if (!type) return;
-        match_operands(op, op.operand_uses, type->elements.size() - type->num_params,
-                       [&](size_t i) { return type->elements[type->num_params + i]; }, "the function's type");
+        match_operands(
+            op, op.operand_uses, type->elements.size() - type->num_params,
+            [&](size_t i) { return type->elements[type->num_params + i]; }, "the function's type");
         return;
       }
       case OpKind::kBr:
@@ -199,29 +215,36 @@ class Verifier {
         if (op.results.empty()) return;
         for (uint32_t r = 0; r < op.regions.size(); ++r)
           if (const Op* yield = terminator(op, r, OpKind::kYield))
-            match_operands(*yield, yield->operand_uses, op.results.size(), [&](size_t i) { return op.results[i].type; },
-                           op.name);
+            match_operands(
+                *yield, yield->operand_uses, op.results.size(), [&](size_t i) { return op.results[i].type; },
+                op.name);
         return;
       case OpKind::kWhile: {
         if (op.regions.size() != 2) return error(op, "scf.while needs two regions");
         if (const Op* condition = terminator(op, 0, OpKind::kCondition)) {
-          match_operands(*condition, condition->group(1), op.results.size(), [&](size_t i) { return op.results[i].type; },
-                         op.name);
+          match_operands(
+              *condition, condition->group(1), op.results.size(),
+              [&](size_t i) { return op.results[i].type; }, op.name);
           if (!op.region(1)->first || op.region(1)->first->args.size() != op.results.size())
             error(op, "the block after `do` needs an argument for each result");
         }
-        if (const Op* yield = op.region(1)->last ? op.region(1)->last->last : nullptr; yield && yield->kind == OpKind::kYield)
-          match_operands(*yield, yield->operand_uses, op.num_operands(), [&](size_t i) { return op.operand(static_cast<uint32_t>(i))->type; },
-                         op.name);
+        if (const Op* yield = op.region(1)->last ? op.region(1)->last->last : nullptr;
+            yield && yield->kind == OpKind::kYield)
+          match_operands(
+              *yield, yield->operand_uses, op.num_operands(),
+              [&](size_t i) { return op.operand(static_cast<uint32_t>(i))->type; }, op.name);
         else if (op.num_operands())
           error(op, "region 1 of scf.while does not end with scf.yield");
         return;
       }
-      case OpKind::kReduce: return region_of_scalars(op, OpKind::kReduceReturn, 2);
-      case OpKind::kScan: return region_of_scalars(op, OpKind::kScanReturn, 2);
+      case OpKind::kReduce:
+        return region_of_scalars(op, OpKind::kReduceReturn, 2);
+      case OpKind::kScan:
+        return region_of_scalars(op, OpKind::kScanReturn, 2);
       case OpKind::kStore: {
         const Type* pointer = op.operand(0)->type->scalar();
-        if (pointer->kind != TypeKind::kPointer) return error(op, "tt.store needs a pointer or a tensor of pointers");
+        if (pointer->kind != TypeKind::kPointer)
+          return error(op, "tt.store needs a pointer or a tensor of pointers");
         const Type* value = op.operand(1)->type;
         if (pointer->element->kind != TypeKind::kTensor && value->scalar() != pointer->element)
           error(op, "tt.store of " + spell(value) + " to " + spell(op.operand(0)->type));
@@ -233,12 +256,16 @@ class Verifier {
         const Attr* callee = op.attr("callee");
         if (!callee) return;
         const Op* function = find(callee->string);
-        if (!function) return error(op, "there is no function @" + std::string(callee->string) + " in this module");
+        if (!function)
+          return error(op, "there is no function @" + std::string(callee->string) + " in this module");
         const Type* type = function->attr("function_type")->type;
-        match_operands(op, op.operand_uses, type->num_params, [&](size_t i) { return type->elements[i]; }, "@" + std::string(callee->string));
+        match_operands(
+            op, op.operand_uses, type->num_params, [&](size_t i) { return type->elements[i]; },
+            "@" + std::string(callee->string));
         return;
       }
-      default: break;
+      default:
+        break;
     }
     if (op.kind == OpKind::kUnknown) return;
     std::string_view exec = op_info(op.kind).exec, name = op_info(op.kind).name;
@@ -246,7 +273,8 @@ class Verifier {
     if (exec.starts_with("ELEMENTWISE") && !casts && name.starts_with("arith.") && op.num_operands())
       for (const Use& use : op.operand_uses)
         if (!op.results.empty() && use.value->type != op.results[0].type)
-          error(op, std::string(op.name) + " gives " + spell(op.results[0].type) + " but takes " + spell(use.value->type));
+          error(op, std::string(op.name) + " gives " + spell(op.results[0].type) + " but takes " +
+                        spell(use.value->type));
   }
 
   // Pointer, mask and other operands of a memory op have one shape.
@@ -255,20 +283,22 @@ class Verifier {
     if (first->kind != TypeKind::kTensor) return;
     for (const Use& use : op.operand_uses)
       if (use.value->type->kind != TypeKind::kTensor ||
-          !std::equal(first->shape.begin(), first->shape.end(), use.value->type->shape.begin(), use.value->type->shape.end()))
-        error(op, text_of(use.value) + " is " + spell(use.value->type) + ", the pointers are " + spell(first));
+          !std::equal(first->shape.begin(), first->shape.end(), use.value->type->shape.begin(),
+                      use.value->type->shape.end()))
+        error(op,
+              text_of(use.value) + " is " + spell(use.value->type) + ", the pointers are " + spell(first));
   }
 
   const Op* find(std::string_view name) {
-    if (functions_.empty())
-      collect(m_.top);
+    if (functions_.empty()) collect(m_.top);
     auto it = functions_.find(name);
     return it == functions_.end() ? nullptr : it->second;
   }
   void collect(const Region* region) {
     for (const Block* block = region->first; block; block = block->next)
       for (const Op* op = block->first; op; op = op->next) {
-        if (const Attr* name = op->attr("sym_name"); name && op->kind == OpKind::kFunc && op->attr("function_type"))
+        if (const Attr* name = op->attr("sym_name");
+            name && op->kind == OpKind::kFunc && op->attr("function_type"))
           functions_[name->string] = op;
         if (op->kind == OpKind::kModule)
           for (const Region* inner : op->regions) collect(inner);

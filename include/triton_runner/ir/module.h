@@ -15,19 +15,19 @@ class Module {
   Module(Module&&) noexcept;
   Module& operator=(Module&&) noexcept;
 
-  Op* op() const;                        // the module op
-  std::string_view source() const;       // the text it was parsed from
+  Op* op() const;                   // the module op
+  std::string_view source() const;  // the text it was parsed from
   std::string_view filename() const;
   Op* find_function(std::string_view name) const;  // tt.func @name, or null
-  std::vector<Op*> functions() const;    // tt.funcs in order
-  std::vector<Op*> kernels() const;      // the public ones
+  std::vector<Op*> functions() const;              // tt.funcs in order
+  std::vector<Op*> kernels() const;                // the public ones
 
   // The text: slices of the source where nothing was touched, printed from the graph where it was.
   std::string str() const;
   // The text from the graph alone, as the release that wrote the module prints it.
   std::string print_canonical() const;
 
-  struct Impl;                           // arena, interned types and attributes, aliases
+  struct Impl;  // arena, interned types and attributes, aliases
   Impl& impl() const { return *impl_; }
 
  private:
@@ -37,8 +37,8 @@ class Module {
   std::unique_ptr<Impl> impl_;
 };
 
-// Parses MLIR text of Triton's dialects, any release from 3.0 to 3.9. Ops that the table lacks parse tolerantly.
-// On failure the first error is the result, and all of them are in `sink` where one is given.
+// Parses MLIR text of Triton's dialects, any release from 3.0 to 3.9. Ops that the table lacks parse
+// tolerantly. On failure the first error is the result, and all of them are in `sink` where one is given.
 base::Result<Module> parse(std::string text, std::string filename = "", base::Diagnostics* sink = nullptr);
 
 // What execution relies on and the parser does not check (operand counts and types, terminators, dominance):

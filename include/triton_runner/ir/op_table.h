@@ -18,9 +18,9 @@ struct OpInfo {
   std::string_view assembly;  // its text after the name; see src/ir/assembly.h
 };
 
-std::span<const OpInfo> op_table();           // in the order of ops.def: op_table()[k - 1] is kind k
-const OpInfo& op_info(OpKind kind);           // of a known kind
-OpKind find_op(std::string_view name);        // old names included; kUnknown if there is none
-std::string_view op_kind_name(OpKind kind);   // "AddPtr"; "Unknown"
+std::span<const OpInfo> op_table();          // in the order of ops.def: op_table()[k - 1] is kind k
+const OpInfo& op_info(OpKind kind);          // of a known kind
+OpKind find_op(std::string_view name);       // old names included; kUnknown if there is none
+std::string_view op_kind_name(OpKind kind);  // "AddPtr"; "Unknown"
 
 }  // namespace triton_runner::ir

@@ -7,9 +7,9 @@
 namespace triton_runner::ir {
 
 std::string text_of(const Type* type);
-std::string text_of(const Attr* attr);          // in full, even where it has an alias
-std::string text_of(const Location* loc);       // in full one level deep
-std::string text_of(const Value* value);        // "%x", "%5#1"
+std::string text_of(const Attr* attr);                    // in full, even where it has an alias
+std::string text_of(const Location* loc);                 // in full one level deep
+std::string text_of(const Value* value);                  // "%x", "%5#1"
 std::string text_of(const Module& module, const Op& op);  // as written, or from the graph where it was edited
 int line_of(const Module& module, const Op& op);          // of the source; 0 for ops made through the graph
 base::Location location_of(const Module& module, const Op& op);  // the same with file and column
