@@ -169,7 +169,7 @@ MemPlan::MemPlan(const MemView& view, std::vector<int> order)
     for (size_t bit = run_; bit < bits.size(); bit++) {
       if (r >> (bit - run_) & 1) at ^= bits[bit];
     }
-    place_[r] = at;
+    place_[r] = at * static_cast<uint32_t>(size_);
     most = std::max(most, at);
   }
   extent_ = static_cast<int64_t>(group_base_.back()) + (static_cast<int64_t>(padded(most)) + (int64_t{1} << run_)) * size_;
@@ -183,10 +183,12 @@ uint32_t MemPlan::padded(uint32_t place) const {
 
 namespace {
 
+// `place` and `flip` in bytes.
 template <bool kRead, size_t kBytes>
-void copy_runs(std::byte* linear, std::byte* base, const uint32_t* place, int64_t runs, uint32_t flip, int size) {
+void copy_runs(std::byte* linear, std::byte* base, const uint32_t* place, int64_t runs, uint32_t flip) {
+#pragma GCC unroll 4
   for (int64_t r = 0; r < runs; r++, linear += kBytes) {
-    std::byte* at = base + static_cast<size_t>(place[r] ^ flip) * size;
+    std::byte* at = base + (place[r] ^ flip);
     if constexpr (kRead) {
       std::memcpy(linear, at, kBytes);
     } else {
@@ -199,7 +201,7 @@ void copy_runs(std::byte* linear, std::byte* base, const uint32_t* place, int64_
 
 template <bool kRead>
 void MemPlan::transfer(std::byte* linear, std::byte* arena, MemDesc d) const {
-  const uint32_t low = (uint32_t{1} << run_) - 1;
+  const uint32_t low = (uint32_t{1} << run_) - 1, flip = d.flip * static_cast<uint32_t>(size_);
   const int64_t runs = static_cast<int64_t>(place_.size());
   for (uint32_t group : group_base_) {
     std::byte* base = arena + d.base + group;
@@ -207,7 +209,7 @@ void MemPlan::transfer(std::byte* linear, std::byte* arena, MemDesc d) const {
       // Element by element: padding moves runs apart, or a slice begins inside of one.
       for (int64_t r = 0; r < runs; r++) {
         for (uint32_t i = 0; i <= low; i++, linear += size_) {
-          std::byte* at = base + static_cast<size_t>(padded((place_[r] | i) ^ d.flip)) * size_;
+          std::byte* at = base + static_cast<size_t>(padded((place_[r] / size_ | i) ^ d.flip)) * size_;
           if constexpr (kRead) {
             std::memcpy(linear, at, size_);
           } else {
@@ -219,22 +221,33 @@ void MemPlan::transfer(std::byte* linear, std::byte* arena, MemDesc d) const {
     }
     const size_t bytes = (size_t{1} << run_) * size_;
     switch (bytes) {
-      case 1: copy_runs<kRead, 1>(linear, base, place_.data(), runs, d.flip, size_); break;
-      case 2: copy_runs<kRead, 2>(linear, base, place_.data(), runs, d.flip, size_); break;
-      case 4: copy_runs<kRead, 4>(linear, base, place_.data(), runs, d.flip, size_); break;
-      case 8: copy_runs<kRead, 8>(linear, base, place_.data(), runs, d.flip, size_); break;
-      case 16: copy_runs<kRead, 16>(linear, base, place_.data(), runs, d.flip, size_); break;
-      case 32: copy_runs<kRead, 32>(linear, base, place_.data(), runs, d.flip, size_); break;
-      case 64: copy_runs<kRead, 64>(linear, base, place_.data(), runs, d.flip, size_); break;
-      case 128: copy_runs<kRead, 128>(linear, base, place_.data(), runs, d.flip, size_); break;
+      case 1: copy_runs<kRead, 1>(linear, base, place_.data(), runs, flip); break;
+      case 2: copy_runs<kRead, 2>(linear, base, place_.data(), runs, flip); break;
+      case 4: copy_runs<kRead, 4>(linear, base, place_.data(), runs, flip); break;
+      case 8: copy_runs<kRead, 8>(linear, base, place_.data(), runs, flip); break;
+      case 16: copy_runs<kRead, 16>(linear, base, place_.data(), runs, flip); break;
+      case 32: copy_runs<kRead, 32>(linear, base, place_.data(), runs, flip); break;
+      case 64: copy_runs<kRead, 64>(linear, base, place_.data(), runs, flip); break;
+      case 128: copy_runs<kRead, 128>(linear, base, place_.data(), runs, flip); break;
       default:
         for (int64_t r = 0; r < runs; r++) {
-          std::byte* at = base + static_cast<size_t>(place_[r] ^ d.flip) * size_;
+          std::byte* at = base + (place_[r] ^ flip);
           std::memcpy(kRead ? linear + r * bytes : at, kRead ? at : linear + r * bytes, bytes);
         }
     }
     linear += runs * bytes;
   }
+}
+
+int64_t MemPlan::row_pitch() const {
+  if (place_.empty() || !padding_.empty() || group_base_.size() != 1 || strides_.size() != 2 || !row_major_) return 0;
+  const int64_t cols = strides_[0], rows = n_ / cols;
+  if (cols > int64_t{1} << run_ || rows < 2) return 0;
+  const int64_t runs = static_cast<int64_t>(place_.size()) / rows, pitch = place_[runs];
+  for (int64_t r = 0; r < rows; r++) {
+    if (place_[r * runs] != r * pitch) return 0;
+  }
+  return pitch / size_;
 }
 
 void MemPlan::read(void* out, const std::byte* arena, MemDesc d) const {

@@ -60,6 +60,8 @@ class MemPlan {
   // Of the contiguous side, by dimension, in elements.
   const std::vector<int64_t>& strides() const { return strides_; }
   bool row_major() const { return row_major_; }
+  // The distance of consecutive rows, in elements, where the buffer is a plain matrix of contiguous rows; 0 where not.
+  int64_t row_pitch() const;
   // Bytes from `base` that it may touch, for messages and checks.
   int64_t extent() const { return extent_; }
 
@@ -72,7 +74,7 @@ class MemPlan {
   int64_t n_;
   int64_t extent_;
   int run_ = 0;                     // log2 of the elements that are contiguous on both sides
-  std::vector<uint32_t> place_;     // of each run
+  std::vector<uint32_t> place_;     // of each run, bytes
   std::vector<uint32_t> group_base_;  // bytes, one a leading index
   std::vector<std::pair<int, int64_t>> padding_;  // log2 of the interval, elements
   std::vector<int64_t> strides_;

@@ -101,6 +101,7 @@ struct Gen5Mma {
   int d_operand, use_d, pred;
   Barriers barriers;
   int64_t m, n, k;
+  int64_t pitch;  // of d's rows in tensor memory, elements; 0 where they do not follow each other evenly
   num::Type result;
 };
 
@@ -111,6 +112,15 @@ const Instr* run_tc_gen5_mma(Task& t, const Instr& in) {
     const MemDesc d = mem_desc(t, in.operand(g.d_operand));
     Reader reader(t);
     const num::MatrixView a = reader.view(in, g.a), b = reader.view(in, g.b);
+    if (g.pitch && d.flip == 0) {
+      std::byte* c = arena + d.base;
+      const int64_t size = num::size_of(g.result);
+      if (t.bits(in.operand(g.use_d)) == 0) {
+        for (int64_t r = 0; r < g.m; r++) std::memset(c + r * g.pitch * size, 0, g.n * size);
+      }
+      multiply_accumulate(t, c, g.pitch, g.result, a, b, g.m, g.n, g.k);
+      return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
+    }
     Buffer* c = t.worker->pool->allocate(g.d->bytes());
     if (t.bits(in.operand(g.use_d)) != 0) {
       g.d->read(c->data(), arena, d);
@@ -161,6 +171,7 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
       a[1] != b[0])
     return l.error(op, "operands whose shapes do not match");
   g->d = l.make<MemPlan>(*d);
+  g->pitch = g->d->row_pitch();
   g->m = d->shape[0];
   g->n = d->shape[1];
   g->k = a[1];

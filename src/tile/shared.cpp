@@ -73,6 +73,8 @@ const Instr* run_memdesc_index(Task& t, const Instr& in) {
   return next(in);
 }
 
+constexpr size_t kMaxRank = 8;
+
 struct Slice {
   const MemView* from;
   std::vector<int64_t> offsets;  // static ones; operands follow the descriptor where it is empty
@@ -83,11 +85,10 @@ const Instr* run_memdesc_slice(Task& t, const Instr& in) {
   const auto& s = in.as<Slice>();
   MemDesc d = mem_desc(t, in.operand(0));
   const size_t lead = s.from->leading.size(), rank = lead + s.from->shape.size();
-  std::vector<int64_t> at(s.offsets);
-  if (at.empty()) {
-    for (size_t i = 1; i < in.num_operands; i++) at.push_back(t.bits(in.operand(i)));
-  }
+  int64_t at[kMaxRank];
+  for (size_t i = 0; i < rank; i++) at[i] = s.offsets.empty() ? t.bits(in.operand(static_cast<uint32_t>(i + 1))) : s.offsets[i];
   for (size_t i = 0; i < rank; i++) {
+    if (at[i] == 0) continue;
     const int64_t whole = i < lead ? s.from->leading[i] : s.from->shape[i - lead];
     if (at[i] < 0 || at[i] + s.shape[i] > whole) {
       return t.trap(in, exec::TrapKind::kOutOfBounds,
@@ -100,9 +101,9 @@ const Instr* run_memdesc_slice(Task& t, const Instr& in) {
                     "a slice of " + std::to_string(s.shape[i]) + " elements that begins at " + std::to_string(at[i]) +
                         ", which is not a multiple of its size");
     }
+    if (i < lead) d.base += static_cast<uint32_t>(at[i] * s.from->stride_of_leading(i));
   }
-  for (size_t i = 0; i < lead; i++) d.base += static_cast<uint32_t>(at[i] * s.from->stride_of_leading(i));
-  d.flip ^= s.from->place_of(std::span(at).subspan(lead));
+  d.flip ^= s.from->place_of(std::span(at + lead, rank - lead));
   t.new_object<MemDesc>(in.result()) = d;
   return next(in);
 }
@@ -170,6 +171,7 @@ const Instr* run_local_gather(Task& t, const Instr& in) {
 bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& slice) {
   const size_t rank = from.leading.size() + from.shape.size();
   slice.from = &from;
+  if (rank > kMaxRank) return l.error(op, "a descriptor of more than " + std::to_string(kMaxRank) + " dimensions"), false;
   const auto& to = op.result()->type->shape;
   if (to.size() > rank) return l.error(op, "a slice of higher rank than what it is a slice of"), false;
   slice.shape.assign(rank - to.size(), 1);
@@ -177,6 +179,10 @@ bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& sli
   if (const ir::Attr* offsets = op.attr("offsets")) {
     for (uint64_t bits : offsets->raw) slice.offsets.push_back(static_cast<int32_t>(bits));
     for (const ir::Attr* e : offsets->elements) slice.offsets.push_back(e->integer);
+  }
+  for (size_t i = 0; i < rank && i < slice.shape.size(); i++) {
+    const int64_t whole = i < from.leading.size() ? from.leading[i] : from.shape[i - from.leading.size()];
+    if (slice.shape[i] > whole) return l.error(op, "a slice that is larger than what it is a slice of"), false;
   }
   const size_t given = slice.offsets.empty() ? op.num_operands() - 1 : slice.offsets.size();
   if (given != rank)

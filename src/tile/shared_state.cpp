@@ -15,28 +15,22 @@ SharedState& SharedState::of(Task& task) {
   return static_cast<SharedState&>(*program.state);
 }
 
-SharedState::~SharedState() {
-  for (Groups& g : groups_) {
-    drop(g.open);
-    for (auto& group : g.committed) drop(group);
-  }
-  for (Flight& f : flights_) drop(f.copies);
-}
+SharedState::~SharedState() { drop_all(); }
 
-void SharedState::drop(std::vector<Copy>& copies) {
-  for (Copy& c : copies) pool_->release(c.data);
-  copies.clear();
+void SharedState::drop_all() {
+  for (Groups& g : groups_) {
+    for (const Copy& c : g.copies) pool_->release(c.data);
+  }
+  for (Flight& f : flights_) {
+    for (const Copy& c : f.copies) pool_->release(c.data);
+  }
+  groups_.clear();
+  flights_.clear();
 }
 
 void SharedState::begin(Program& program) {
   pool_ = program.worker->pool;
-  for (Groups& g : groups_) {
-    drop(g.open);
-    for (auto& group : g.committed) drop(group);
-  }
-  for (Flight& f : flights_) drop(f.copies);
-  groups_.clear();
-  flights_.clear();
+  drop_all();
   partitions.clear();
   const Code& code = *program.worker->launch->code;
   named.begin(code.num_warps * code.warp_size);
@@ -65,39 +59,44 @@ SharedState::Groups& SharedState::groups(Task& task) {
   for (Groups& g : groups_) {
     if (g.task == &task) return g;
   }
-  groups_.push_back({&task, {}, {}});
+  groups_.push_back({&task, {}, {}, 0});
   return groups_.back();
 }
 
-void SharedState::issue(Task& task, Copy copy) { groups(task).open.push_back(copy); }
+void SharedState::issue(Task& task, Copy copy) {
+  Groups& g = groups(task);
+  g.copies.push_back(copy);
+  g.open++;
+}
 
 void SharedState::commit(Task& task) {
   Groups& g = groups(task);
-  g.committed.push_back(std::move(g.open));
-  g.open.clear();
+  g.committed.push_back(g.open);
+  g.open = 0;
 }
 
 void SharedState::wait(Task& task, int64_t groups_left) {
   Groups& g = groups(task);
   while (static_cast<int64_t>(g.committed.size()) > groups_left) {
-    complete(task, g.committed.front());
+    for (size_t i = 0; i < g.committed.front(); i++) {
+      complete(task, g.copies.front());
+      g.copies.pop_front();
+    }
     g.committed.pop_front();
   }
 }
 
 void SharedState::hand_over(Task& task, uint32_t barrier, int arrivals) {
   Groups& g = groups(task);
-  Flight flight{barrier, {}, 0, arrivals};
-  for (auto& group : g.committed) flight.copies.insert(flight.copies.end(), group.begin(), group.end());
-  flight.copies.insert(flight.copies.end(), g.open.begin(), g.open.end());
+  flights_.push_back({barrier, {g.copies.begin(), g.copies.end()}, 0, arrivals});
+  g.copies.clear();
   g.committed.clear();
-  g.open.clear();
-  flights_.push_back(std::move(flight));
+  g.open = 0;
 }
 
-void SharedState::complete(Task& task, std::vector<Copy>& copies) {
-  for (Copy& c : copies) c.plan->write(task.program->shared_memory(), c.to, c.data->data());
-  drop(copies);
+void SharedState::complete(Task& task, const Copy& copy) {
+  copy.plan->write(task.program->shared_memory(), copy.to, copy.data->data());
+  pool_->release(copy.data);
 }
 
 void SharedState::init_barrier(Task& task, uint32_t address, int64_t count) {
@@ -120,7 +119,7 @@ void SharedState::complete_copies(Task& task, uint32_t address) {
       i++;
       continue;
     }
-    complete(task, flights_[i].copies);
+    for (const Copy& c : flights_[i].copies) complete(task, c);
     if (Mbarrier* b = barrier(task, address)) {
       b->bytes -= flights_[i].bytes;
       if (flights_[i].arrivals) {

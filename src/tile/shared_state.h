@@ -85,8 +85,9 @@ class SharedState : public ProgramState {
  private:
   struct Groups {
     Task* task;
-    std::vector<Copy> open;
-    std::deque<std::vector<Copy>> committed;
+    std::deque<Copy> copies;        // oldest first; the last `open` of them are in no group yet
+    std::deque<size_t> committed;   // copies of each group
+    size_t open = 0;
   };
   struct Flight {
     uint32_t barrier;
@@ -95,8 +96,8 @@ class SharedState : public ProgramState {
     int arrivals;
   };
   Groups& groups(Task& task);
-  void complete(Task& task, std::vector<Copy>& copies);
-  void drop(std::vector<Copy>& copies);
+  void complete(Task& task, const Copy& copy);
+  void drop_all();
   void poison(Program& program);
 
   BufferPool* pool_ = nullptr;
