@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the project on a machine with an NVIDIA GPU and runs everything that needs one: tests/gpu/run.sh OUT
 # Needs python3 with torch, triton, nanobind; cmake, ninja, a C++20 compiler. Results go to the folder OUT.
-set -u
+set -uo pipefail
 cd "$(dirname "$0")/../.."
 out=${1:?usage: tests/gpu/run.sh OUT}
 build=${BUILD:-build/gpu}
@@ -26,5 +26,6 @@ status=0
 "$python" tests/gpu/check_device.py || status=1
 libraries=$(ls "$build"/lib{launch,device,exec,num,base}.a)
 g++ -std=c++20 -O2 -Iinclude tests/gpu/launch_bench.cpp -Wl,--start-group $libraries -Wl,--end-group -ldl -lpthread -o "$build/launch_bench" && "$build/launch_bench" | tee "$out/launch.md"
+"$python" tests/gpu/python_launch.py | tee "$out/python_launch.md" || status=1
 time "$python" tests/gpu/run_examples.py "$out" ${EXAMPLES:-} || status=1
 exit $status

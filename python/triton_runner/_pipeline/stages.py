@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import tempfile
 
@@ -63,6 +64,7 @@ def _parse(text: str, level: str, context, filename: str):
     return module
 
 
+@functools.cache
 def option_names(target: str) -> set[str]:
     """The keyword arguments that the backend takes as compile options (num_warps, num_stages, ...)."""
     return {field.name for field in dataclasses.fields(type(find_backend(target).parse_options({})))}
