@@ -8,6 +8,7 @@
 #include <bit>
 #include <cctype>
 #include <optional>
+#include <unordered_map>
 
 namespace triton_runner::python {
 namespace {
@@ -100,6 +101,32 @@ std::string describe(nb::handle object, std::string_view dtype) {
 
 uint64_t address_of(nb::handle object) { return nb::cast<uint64_t>(nb::int_(object)); }
 
+// What a value is by its type, found out once a type: asking for attributes that are not there is what costs.
+enum class Kind { kNumber, kTorch, kArray, kDescriptor, kTmaDescriptor, kPointer, kDlpack, kOther };
+Kind kind_of(nb::handle v) {
+  if (v.is_none() || PyLong_Check(v.ptr()) || PyFloat_Check(v.ptr())) return Kind::kNumber;
+  static std::unordered_map<PyTypeObject*, Kind> known;   // guarded by the GIL
+  auto found = known.find(Py_TYPE(v.ptr()));
+  if (found != known.end()) return found->second;
+  Kind kind = Kind::kOther;
+  if (has(v, "untyped_storage")) {
+    kind = Kind::kTorch;
+  } else if (has(v, "block_shape") && has(v, "base") && has(v, "strides")) {
+    kind = Kind::kDescriptor;
+  } else if (has(v, "tma_desc_cpu_ptr")) {
+    kind = Kind::kTmaDescriptor;
+  } else if (has(v, "__array_interface__")) {
+    kind = Kind::kArray;
+  } else if (has(v, "data_ptr")) {
+    kind = Kind::kPointer;
+  } else if (has(v, "__dlpack__")) {
+    kind = Kind::kDlpack;
+  }
+  Py_INCREF(Py_TYPE(v.ptr()));   // the address stays this type's
+  known.emplace(Py_TYPE(v.ptr()), kind);
+  return kind;
+}
+
 class Binder {
  public:
   Binder(const exec::Kernel& kernel, std::string_view device)
@@ -122,7 +149,7 @@ class Binder {
   bool complete() const { return next_ == params_.size(); }
   BoundArguments take() { return std::move(out_); }
 
-  static bool is_descriptor(nb::handle v) { return has(v, "block_shape") && has(v, "base") && has(v, "strides"); }
+  static bool is_descriptor(nb::handle v) { return kind_of(v) == Kind::kDescriptor; }
 
  private:
   void push(const Param& param, const NamedValue& given) {
@@ -189,7 +216,7 @@ class Binder {
     if (PyBool_Check(v.ptr()) || PyFloat_Check(v.ptr()))
       fail(argument(given.name) + ": expected a tensor or an address for " + param.type + ", got " + type_of(v) + " " + text_of(v));
     if (PyLong_Check(v.ptr())) return address(given, param);
-    if (has(v, "tma_desc_cpu_ptr")) {
+    if (kind_of(v) == Kind::kTmaDescriptor) {
       uint64_t at = address_of(v.attr("tma_desc_cpu_ptr")());
       out_.memory.push_back(Allocation{at, 128, argument(given.name) + " (TMA descriptor)", false});
       return at;
@@ -217,18 +244,22 @@ class Binder {
 
   // Where a tensor-like object lies, and the whole block that it belongs to.
   Pointer tensor(const std::string& name, nb::handle v) {
-    if (has(v, "untyped_storage")) return torch_tensor(name, v);
-    if (has(v, "__array_interface__")) return array(name, v);
-    if (has(v, "data_ptr")) return bare_pointer(name, v);
-    if (has(v, "__dlpack__")) return dlpack(name, v);
+    switch (kind_of(v)) {
+      case Kind::kTorch: return torch_tensor(name, v);
+      case Kind::kArray: return array(name, v);
+      case Kind::kPointer: return bare_pointer(name, v);
+      case Kind::kDlpack: return dlpack(name, v);
+      default: break;
+    }
     fail(argument(name) + ": expected a tensor, an array or an address, got " + type_of(v) + " " + text_of(v),
          {"tensors of PyTorch, NumPy arrays, objects with __dlpack__, and objects with data_ptr() and dtype are taken"});
   }
 
   Pointer torch_tensor(const std::string& name, nb::handle v) {
     if (!pretend_cuda) {
-      std::string at = string_of(v.attr("device").attr("type"));
-      if (at != device_)
+      bool here = device_ == "cpu" ? PyObject_IsTrue(nb::object(v.attr("is_cpu")).ptr()) == 1
+                                   : string_of(v.attr("device").attr("type")) == device_;
+      if (!here)
         fail(argument(name) + " is a tensor on " + string_of(v.attr("device")) + ", and the kernel runs on " +
                  std::string(device_),
              {"move the tensor with .to(\"" + std::string(device_) + "\"), or choose the device with device= or TRITON_RUNNER_DEVICE"});
@@ -243,7 +274,7 @@ class Binder {
   Pointer array(const std::string& name, nb::handle v) {
     need_cpu(name, "a NumPy array");
     nb::object interface = v.attr("__array_interface__");
-    std::string dtype = short_dtype(string_of(v.attr("dtype")));
+    std::string dtype = array_dtype(string_of(interface["typestr"]), v);
     if (!nb::object(interface["strides"]).is_none())
       fail(argument(name) + " is a NumPy array that is not contiguous: shape " + text_of(v.attr("shape")) + ", strides " +
                text_of(v.attr("strides")) + " bytes",
@@ -252,13 +283,20 @@ class Binder {
     Pointer result{address_of(data[0]), {}, dtype};
     bool readonly = nb::cast<bool>(data[1]);
     nb::object root = nb::borrow(v);
-    while (has(root, "base") && has(root.attr("base"), "__array_interface__")) root = root.attr("base");
+    for (nb::object base = root.attr("base"); Py_TYPE(base.ptr()) == Py_TYPE(v.ptr()); base = base.attr("base")) root = base;
     nb::object whole = root.attr("__array_interface__");
     bool contiguous = nb::object(whole["strides"]).is_none();
     result.memory = Allocation{contiguous ? address_of(whole["data"][0]) : result.address,
                                address_of((contiguous ? root : nb::borrow(v)).attr("nbytes")),
                                argument(name) + " (" + describe(v, dtype) + (readonly ? ", read-only)" : ")"), !readonly};
     return result;
+  }
+
+  // "<f4" -> "f32"; asking the dtype for its name is slow, and only the types of ml_dtypes need it.
+  static std::string array_dtype(const std::string& typestr, nb::handle v) {
+    char kind = typestr.size() == 3 ? typestr[1] : 'V';
+    if (kind != 'f' && kind != 'i' && kind != 'u') return short_dtype(string_of(v.attr("dtype")));
+    return kind + std::to_string(8 * (typestr[2] - '0'));
   }
 
   // A view with another dtype (triton.reinterpret) knows its base; of anything else only the address is known, and

@@ -6,9 +6,9 @@ The environment is read once, at the first use.
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import dataclasses
+import functools
 import os
 import re
 
@@ -58,6 +58,9 @@ class Settings:
         return sum(CHECKS[c] for c in set(self.check.split(",")) if c)
 
 
+_FIELDS = {field.name for field in dataclasses.fields(Settings)}
+
+
 def _number(text: str, name: str, kind):
     try:
         return kind(text)
@@ -93,22 +96,34 @@ def current() -> Settings:
     return settings
 
 
-@contextlib.contextmanager
-def using(**settings):
+@functools.lru_cache(maxsize=1024)
+def _replaced(settings: Settings, changes: tuple) -> Settings:
+    return dataclasses.replace(settings, **dict(changes))
+
+
+class using:
     """Launches inside the block use these settings: device=, target=, level=, check=, mma=, threads=,
-    timeout=, shared=."""
-    known = {field.name for field in dataclasses.fields(Settings)}
-    unknown = [name for name in settings if name not in known]
-    if unknown:
-        raise TypeError(
-            f"using() has no setting {unknown[0]!r}; it has {', '.join(sorted(known - {'strict_grid'}))}"
-        )
-    given = {name: value for name, value in settings.items() if value is not None}
-    token = _current.set(dataclasses.replace(current(), **given))
-    try:
-        yield
-    finally:
-        _current.reset(token)
+    timeout=, shared=. None leaves a setting as it is."""
+
+    def __init__(self, **settings):
+        unknown = [name for name in settings if name not in _FIELDS]
+        if unknown:
+            public = ", ".join(sorted(_FIELDS - {"strict_grid"}))
+            raise TypeError(f"using() has no setting {unknown[0]!r}; it has {public}")
+        odd = [
+            name for name, value in settings.items() if not isinstance(value, (str, int, float, type(None)))
+        ]
+        if odd:
+            raise fail(f"{odd[0]}={settings[odd[0]]!r}: expected a text or a number")
+        self._changes = tuple((name, value) for name, value in settings.items() if value is not None)
+
+    def __enter__(self):
+        self._token = _current.set(_replaced(current(), self._changes))
+        return self
+
+    def __exit__(self, *error):
+        _current.reset(self._token)
+        return False
 
 
 def prod() -> bool:
