@@ -104,7 +104,7 @@ const Attr* Parser::cached_attr() {
   if (is_digit(*b) || *b == '-') {
     e = b + 1;
     while (is_word(*e) || ((*e == '+' || *e == '-') && (e[-1] == 'e' || e[-1] == 'E'))) ++e;
-  } else if (*b == 'd' && std::string_view(b, 6) == "dense<") {
+  } else if (*b == 'd' && at(b, "dense<")) {
     e = balanced(b + 5);
   }
   if (e && e[0] == ' ' && e[1] == ':' && e[2] == ' ') {

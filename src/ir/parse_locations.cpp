@@ -34,6 +34,11 @@ Location* Parser::loc_alias(std::string_view name, const char* at) {
 
 // At `loc(`.
 const Location* Parser::location() {
+  if (end_ - p_ < 4 || p_[3] != '(') {
+    p_ += 3;
+    expected("'(' after loc");
+    return m_.arena.make(Location{.kind = LocKind::kUnknown});
+  }
   const char* b = p_ + 4;
   if (b[0] == '#') {
     const char* q = b + 1;

@@ -379,7 +379,7 @@ bool Parser::forms(OpState& s) {
       const char* rest = p_;
       if (std::find(token_end(), rest, '\n') == rest) {
         while (*rest == ' ' || *rest == '\t') ++rest;
-        bool word_follows = is_letter(*rest) && std::string_view(rest, 4) != "loc(";
+        bool word_follows = is_letter(*rest) && !at(rest, "loc(");
         if (word_follows || *rest == '%' || *rest == ',' || *rest == '[' || *rest == ':' || *rest == '=')
           expected("the end of " + std::string(s.name));
       }
