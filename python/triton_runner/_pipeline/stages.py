@@ -126,7 +126,7 @@ def compile_onward(
             try_in_child(
                 lambda stage=stage: stage(source, dict(metadata)),
                 f"LLVM of Triton {triton.__version__} does not accept {filename or 'this LLIR'}",
-                "LLIR of a newer release may need that release; enter at ttir, or at ptx where the driver can",
+                "LLIR of a newer release may need that release; enter at ttir, or at ptx on a GPU",
             )
         try:
             module = stage(module, metadata)
