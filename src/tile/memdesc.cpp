@@ -91,6 +91,8 @@ const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op) {
   view->shape.assign(type.shape.end() - static_cast<ptrdiff_t>(inner), type.shape.end());
   const auto allocated = allocated_shape(value);
   view->allocated.assign(allocated.end() - static_cast<ptrdiff_t>(inner), allocated.end());
+  // 3.3 and 3.4 allocate the mbarriers of a pipeline as one row of them, memdesc<3xi64>.
+  for (int64_t& extent : view->allocated) extent = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
 
   auto layout = to_linear_layout(e, view->allocated);
   if (!layout) return fail(layout.error().message);
@@ -102,7 +104,7 @@ const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op) {
   const int64_t row = kTensorMemoryRow / view->size;
   for (size_t d = 0; d < inner; d++) {
     std::vector<uint32_t> bits;
-    for (int bit = 0; bit < log2_of(view->shape[d]); bit++) {
+    for (int bit = 0; int64_t{1} << bit < view->shape[d]; bit++) {
       std::vector<int64_t> index(inner, 0);
       index[d] = int64_t{1} << bit;
       const layout::Basis at = inverse->apply(index);
