@@ -194,6 +194,7 @@ struct Create {
   int global_dim, global_stride;  // operands
   int64_t element_bytes;
   bool nan_padding;
+  bool pairs;  // elements are four-bit floats: the hardware counts them, the kernel's type their bytes
 };
 
 const Instr* run_tensormap_create(Task& t, const Instr& in) {
@@ -208,6 +209,7 @@ const Instr* run_tensormap_create(Task& t, const Instr& in) {
     desc.shape[c.rank - 1 - d] = static_cast<uint32_t>(t.bits(in.operand(c.global_dim + d)));
     desc.strides[c.rank - 1 - d] = d == 0 ? 1 : t.bits(in.operand(c.global_stride + d - 1)) / c.element_bytes;
   }
+  if (c.pairs) desc.shape[c.rank - 1] /= 2;
   exec::encode_tensor_map(to_host(desc), reinterpret_cast<std::byte*>(address));
   return next(in);
 }
@@ -232,9 +234,10 @@ void lower_tensormap_create(Lowering& l, const ir::Op& op) {
   const TileType* pointer = l.type(op.operand_of(1)->type);
   if (rank < 1 || rank > 5 || op.group(4).size() + 1 != op.group(3).size() || pointer->pointee == 0)
     return l.error(op, "a tensor map of rank " + std::to_string(rank) + " with " + std::to_string(op.group(4).size()) + " strides");
+  const int64_t kind = op.int_attr("elem_type", 0);  // as CUtensorMapDataType numbers them
   l.emit(run_tensormap_create, op,
          l.make<Create>(rank, Lowering::operand_index(op, 3), Lowering::operand_index(op, 4), int64_t{pointer->pointee},
-                        op.int_attr("fill_mode", 0) != 0));
+                        op.int_attr("fill_mode", 0) != 0, kind == 13 || kind == 14));
 }
 
 void lower_reinterpret_tensor_descriptor(Lowering& l, const ir::Op& op) { l.emit(run_reinterpret_descriptor, op); }
