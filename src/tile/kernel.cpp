@@ -24,6 +24,10 @@ class TileKernel final : public exec::Kernel {
                             std::span<const exec::Allocation> allocations) override {
     if (auto ok = exec::check_arguments(*this, args); !ok) return exec::LaunchError{ok.error(), {}};
     if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
+    if (options.checks & ~uint32_t{exec::kCheckOutOfBounds})
+      return exec::LaunchError{base::failure("the tile engine looks for out-of-bounds accesses only",
+                                             {"use check=\"oob\", which is always on here"}),
+                               {}};
     exec::Memory memory(allocations, options.resolve);
     Launch launch;
     launch.code = &code_;

@@ -17,8 +17,8 @@ namespace triton_runner::tile {
 namespace {
 
 constexpr int kPatience = 64;  // rounds of spinning before another program is started
-constexpr double kLivelockSeconds =
-    5;  // nothing but spinning, no program ended, no memory written: nobody will get on
+// Nothing but spinning, no program ended, no memory written for so long: nobody will get on.
+constexpr double kLivelockSeconds = 2;
 
 enum class Step { kFinished, kSpinning, kStopped };
 
