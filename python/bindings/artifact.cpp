@@ -50,7 +50,8 @@ nb::dict to_python(const Description& d) {
   out["params"] = params;
   out["num_warps"] = d.num_warps;
   out["num_ctas"] = d.num_ctas;
-  out["cluster"] = d.cluster ? nb::object(nb::make_tuple((*d.cluster)[0], (*d.cluster)[1], (*d.cluster)[2])) : nb::none();
+  out["cluster"] =
+      d.cluster ? nb::object(nb::make_tuple((*d.cluster)[0], (*d.cluster)[1], (*d.cluster)[2])) : nb::none();
   out["threads_per_warp"] = d.threads_per_warp;
   out["max_threads"] = d.max_threads;
   out["shared"] = d.shared;
@@ -76,7 +77,8 @@ nb::dict to_python(const Description& d) {
 
 // str and bytes alike, as a view that lives as long as the object.
 std::string_view view_of(nb::handle data) {
-  if (PyBytes_Check(data.ptr())) return {PyBytes_AS_STRING(data.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(data.ptr()))};
+  if (PyBytes_Check(data.ptr()))
+    return {PyBytes_AS_STRING(data.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(data.ptr()))};
   Py_ssize_t size = 0;
   const char* text = PyUnicode_Check(data.ptr()) ? PyUnicode_AsUTF8AndSize(data.ptr(), &size) : nullptr;
   if (!text) {
@@ -89,36 +91,56 @@ std::string_view view_of(nb::handle data) {
 }  // namespace
 
 void init_artifact(nb::module_& parent) {
-  nb::module_ m = parent.def_submodule("artifact", "Artifacts on disk, and what they tell about their kernels.");
-  m.def("levels", [] { return std::vector<std::string>(artifact::levels().begin(), artifact::levels().end()); },
-        "ttir, ttgir, llir, ptx, cubin, amdgcn, hsaco.");
+  nb::module_ m =
+      parent.def_submodule("artifact", "Artifacts on disk, and what they tell about their kernels.");
   m.def(
-      "find", [](const std::string& folder, const std::string& kernel, const std::string& level) { return unwrap(artifact::find(folder, kernel, level)); },
+      "levels", [] { return std::vector<std::string>(artifact::levels().begin(), artifact::levels().end()); },
+      "ttir, ttgir, llir, ptx, cubin, amdgcn, hsaco.");
+  m.def(
+      "find",
+      [](const std::string& folder, const std::string& kernel, const std::string& level) {
+        return unwrap(artifact::find(folder, kernel, level));
+      },
       nb::arg("folder"), nb::arg("kernel"), nb::arg("level"),
-      "The path of <kernel>.<level> in a folder of artifacts, an entry of Triton's cache or the cache itself.");
-  m.def("find_metadata", &artifact::find_metadata, nb::arg("artifact_path"), "The path of the artifact's metadata file; \"\" if there is none.");
+      "The path of <kernel>.<level> in a folder of artifacts, an entry of Triton's cache or the cache "
+      "itself.");
+  m.def("find_metadata", &artifact::find_metadata, nb::arg("artifact_path"),
+        "The path of the artifact's metadata file; \"\" if there is none.");
   m.def(
-      "read", [](const std::string& path) {
+      "read",
+      [](const std::string& path) {
         std::string content = unwrap(artifact::read_file(path));
         return nb::bytes(content.data(), content.size());
       },
       nb::arg("path"), "The bytes of a file.");
   m.def(
-      "write", [](const std::string& path, nb::handle content) { unwrap(artifact::write_file(path, view_of(content))); }, nb::arg("path"), nb::arg("content"),
+      "write",
+      [](const std::string& path, nb::handle content) {
+        unwrap(artifact::write_file(path, view_of(content)));
+      },
+      nb::arg("path"), nb::arg("content"),
       "Writes text or bytes so that a reader sees the old file or the new one, never a part.");
   m.def(
       "describe",
-      [](nb::handle data, const std::string& level, const std::string& kernel, std::optional<std::string> metadata, const std::string& filename) {
-        return to_python(unwrap(artifact::describe(view_of(data), level, kernel, metadata.value_or(""), filename)));
+      [](nb::handle data, const std::string& level, const std::string& kernel,
+         std::optional<std::string> metadata, const std::string& filename) {
+        return to_python(
+            unwrap(artifact::describe(view_of(data), level, kernel, metadata.value_or(""), filename)));
       },
-      nb::arg("data"), nb::arg("level"), nb::arg("kernel") = "", nb::arg("metadata") = nb::none(), nb::arg("filename") = "",
-      "What an artifact (text or bytes) and the text of its metadata file tell about a kernel, the only one where none is named: a dict "
-      "with name, target, params, num_warps, num_ctas, shared, n_regs, ... (None where neither tells), `missing` (what a launch on a GPU "
+      nb::arg("data"), nb::arg("level"), nb::arg("kernel") = "", nb::arg("metadata") = nb::none(),
+      nb::arg("filename") = "",
+      "What an artifact (text or bytes) and the text of its metadata file tell about a kernel, the only one "
+      "where none is named: a dict "
+      "with name, target, params, num_warps, num_ctas, shared, n_regs, ... (None where neither tells), "
+      "`missing` (what a launch on a GPU "
       "needs and was not told) and `warnings`.");
   m.def(
       "kernels",
-      [](nb::handle data, const std::string& level, const std::string& filename) { return unwrap(artifact::kernels(view_of(data), level, filename)); },
-      nb::arg("data"), nb::arg("level"), nb::arg("filename") = "", "The names of the kernels in an artifact.");
+      [](nb::handle data, const std::string& level, const std::string& filename) {
+        return unwrap(artifact::kernels(view_of(data), level, filename));
+      },
+      nb::arg("data"), nb::arg("level"), nb::arg("filename") = "",
+      "The names of the kernels in an artifact.");
 }
 
 }  // namespace triton_runner::python

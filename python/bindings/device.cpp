@@ -40,10 +40,15 @@ nb::dict to_python(const device::Properties& p) {
 
 exec::Param make_param(const std::string& name, const std::string& kind, const std::string& type, int bits) {
   exec::Param p{name, exec::ParamKind::kInteger, type, bits};
-  if (kind == "pointer") p.kind = exec::ParamKind::kPointer;
-  else if (kind == "float") p.kind = exec::ParamKind::kFloat;
-  else if (kind == "tensordesc") p.kind = exec::ParamKind::kTensorDesc;
-  else if (kind != "integer") raise(base::failure("'" + kind + "' is no kind of parameter", {"kinds: pointer, integer, float, tensordesc"}));
+  if (kind == "pointer")
+    p.kind = exec::ParamKind::kPointer;
+  else if (kind == "float")
+    p.kind = exec::ParamKind::kFloat;
+  else if (kind == "tensordesc")
+    p.kind = exec::ParamKind::kTensorDesc;
+  else if (kind != "integer")
+    raise(base::failure("'" + kind + "' is no kind of parameter",
+                        {"kinds: pointer, integer, float, tensordesc"}));
   return p;
 }
 
@@ -53,7 +58,8 @@ T field(const nb::dict& from, const char* key, T otherwise) {
 }
 
 launch::DescriptorLayout make_layout(const nb::dict& meta) {
-  if (field(meta, "is_im2col", false)) raise(base::failure("tensor descriptors in im2col mode are not supported on a GPU yet"));
+  if (field(meta, "is_im2col", false))
+    raise(base::failure("tensor descriptors in im2col mode are not supported on a GPU yet"));
   launch::DescriptorLayout layout;
   layout.swizzle = field(meta, "swizzle", 0);
   layout.element_bytes = field(meta, "elem_size", 0);
@@ -66,14 +72,23 @@ launch::DescriptorLayout make_layout(const nb::dict& meta) {
 }  // namespace
 
 void init_device(nb::module_& parent) {
-  nb::module_ m = parent.def_submodule("device", "GPU drivers, opened on demand, and kernels loaded on them.");
+  nb::module_ m =
+      parent.def_submodule("device", "GPU drivers, opened on demand, and kernels loaded on them.");
 
-  nb::class_<GpuKernel, exec::Kernel>(m, "GpuKernel", "A kernel loaded on a GPU. Launches return when they are queued on options.stream.")
-      .def_prop_ro("n_regs", [](const GpuKernel& k) { return k.resources().n_regs; }, "Registers a thread.")
-      .def_prop_ro("n_spills", [](const GpuKernel& k) { return k.resources().n_spills; }, "Local memory a thread, in 4-byte words.")
-      .def_prop_ro("static_shared", [](const GpuKernel& k) { return k.resources().static_shared; }, "Bytes.")
-      .def_prop_ro("max_threads", [](const GpuKernel& k) { return k.resources().max_threads; }, "Threads that a block may have.")
-      .def_prop_ro("shared", &GpuKernel::shared_bytes, "Dynamic shared memory that it is launched with, in bytes.")
+  nb::class_<GpuKernel, exec::Kernel>(
+      m, "GpuKernel", "A kernel loaded on a GPU. Launches return when they are queued on options.stream.")
+      .def_prop_ro(
+          "n_regs", [](const GpuKernel& k) { return k.resources().n_regs; }, "Registers a thread.")
+      .def_prop_ro(
+          "n_spills", [](const GpuKernel& k) { return k.resources().n_spills; },
+          "Local memory a thread, in 4-byte words.")
+      .def_prop_ro(
+          "static_shared", [](const GpuKernel& k) { return k.resources().static_shared; }, "Bytes.")
+      .def_prop_ro(
+          "max_threads", [](const GpuKernel& k) { return k.resources().max_threads; },
+          "Threads that a block may have.")
+      .def_prop_ro("shared", &GpuKernel::shared_bytes,
+                   "Dynamic shared memory that it is launched with, in bytes.")
       .def_prop_ro("device", &GpuKernel::device)
       .def_prop_ro("warnings", &GpuKernel::warnings);
 
@@ -83,40 +98,58 @@ void init_device(nb::module_& parent) {
       .def("device_count", [](Driver& d) { return unwrap(d.device_count()); })
       .def("driver_version", [](Driver& d) { return unwrap(d.driver_version()); })
       .def("current_device", [](Driver& d) { return unwrap(d.current_device()); })
-      .def("use_device", [](Driver& d, int device) { unwrap(d.use_device(device)); }, nb::arg("device"))
-      .def("properties", [](Driver& d, int device) { return to_python(unwrap(d.properties(device))); }, nb::arg("device"))
-      .def("synchronize", [](Driver& d, uint64_t stream) {
-        base::Status status = base::success();
-        {
-          nb::gil_scoped_release no_gil;
-          status = d.synchronize(stream);
-        }
-        unwrap(std::move(status));
-      }, nb::arg("stream") = 0)
-      .def("pointer", [](Driver& d, uint64_t address) -> nb::object {
-        auto info = unwrap(d.pointer(address));
-        if (!info) return nb::none();
-        return nb::make_tuple(info->device, info->address);
-      }, nb::arg("address"), "(device, address on it) of memory that the current device reaches, device -1 for the host's; None for any other.")
+      .def(
+          "use_device", [](Driver& d, int device) { unwrap(d.use_device(device)); }, nb::arg("device"))
+      .def(
+          "properties", [](Driver& d, int device) { return to_python(unwrap(d.properties(device))); },
+          nb::arg("device"))
+      .def(
+          "synchronize",
+          [](Driver& d, uint64_t stream) {
+            base::Status status = base::success();
+            {
+              nb::gil_scoped_release no_gil;
+              status = d.synchronize(stream);
+            }
+            unwrap(std::move(status));
+          },
+          nb::arg("stream") = 0)
+      .def(
+          "pointer",
+          [](Driver& d, uint64_t address) -> nb::object {
+            auto info = unwrap(d.pointer(address));
+            if (!info) return nb::none();
+            return nb::make_tuple(info->device, info->address);
+          },
+          nb::arg("address"),
+          "(device, address on it) of memory that the current device reaches, device -1 for the host's; None "
+          "for any other.")
       .def(
           "encode_tensor_map",
-          [](Driver& d, uint64_t address, int element_type, int element_bytes, int swizzle, std::vector<uint32_t> box, std::vector<uint64_t> shape,
-             std::vector<uint64_t> strides, bool nan_fill) {
-            auto map = unwrap(d.encode_tensor_map({address, element_type, element_bytes, swizzle, std::move(box), std::move(shape), std::move(strides), nan_fill}));
+          [](Driver& d, uint64_t address, int element_type, int element_bytes, int swizzle,
+             std::vector<uint32_t> box, std::vector<uint64_t> shape, std::vector<uint64_t> strides,
+             bool nan_fill) {
+            auto map =
+                unwrap(d.encode_tensor_map({address, element_type, element_bytes, swizzle, std::move(box),
+                                            std::move(shape), std::move(strides), nan_fill}));
             return nb::bytes(reinterpret_cast<const char*>(map.bytes.data()), map.bytes.size());
           },
-          nb::arg("address"), nb::arg("element_type"), nb::arg("element_bytes"), nb::arg("swizzle"), nb::arg("box"), nb::arg("shape"), nb::arg("strides"),
-          nb::arg("nan_fill") = false, "The 128 bytes of a tiled CUtensorMap. Sizes outermost first, strides in elements; element_type and swizzle as CUDA numbers them.")
+          nb::arg("address"), nb::arg("element_type"), nb::arg("element_bytes"), nb::arg("swizzle"),
+          nb::arg("box"), nb::arg("shape"), nb::arg("strides"), nb::arg("nan_fill") = false,
+          "The 128 bytes of a tiled CUtensorMap. Sizes outermost first, strides in elements; element_type "
+          "and swizzle as CUDA numbers them.")
       .def(
           "load",
-          [](Driver& driver, nb::bytes image, const std::string& name, const std::string& level, nb::list params, nb::dict options, int device) {
+          [](Driver& driver, nb::bytes image, const std::string& name, const std::string& level,
+             nb::list params, nb::dict options, int device) {
             GpuKernelSpec spec;
             spec.image.assign(image.c_str(), image.size());
             spec.name = name;
             spec.level = level;
             for (nb::handle entry : params) {
               nb::tuple p = nb::cast<nb::tuple>(entry);
-              spec.params.push_back(make_param(nb::cast<std::string>(p[0]), nb::cast<std::string>(p[1]), nb::cast<std::string>(p[2]), nb::cast<int>(p[3])));
+              spec.params.push_back(make_param(nb::cast<std::string>(p[0]), nb::cast<std::string>(p[1]),
+                                               nb::cast<std::string>(p[2]), nb::cast<int>(p[3])));
             }
             spec.target = field(options, "target", std::string());
             spec.num_warps = field(options, "num_warps", 4);
@@ -126,11 +159,14 @@ void init_device(nb::module_& parent) {
             spec.cooperative = field(options, "cooperative", false);
             spec.pdl = field(options, "pdl", false);
             spec.hidden_pointers = field(options, "hidden_pointers", 0);
-            spec.global_scratch = {field(options, "global_scratch_size", int64_t{0}), field(options, "global_scratch_align", int64_t{1})};
-            spec.profile_scratch = {field(options, "profile_scratch_size", int64_t{0}), field(options, "profile_scratch_align", int64_t{1})};
+            spec.global_scratch = {field(options, "global_scratch_size", int64_t{0}),
+                                   field(options, "global_scratch_align", int64_t{1})};
+            spec.profile_scratch = {field(options, "profile_scratch_size", int64_t{0}),
+                                    field(options, "profile_scratch_align", int64_t{1})};
             spec.descriptor_flags = field(options, "descriptor_flags", 2);
             if (options.contains("tensordesc_meta") && !options["tensordesc_meta"].is_none())
-              for (nb::handle meta : nb::cast<nb::list>(options["tensordesc_meta"])) spec.descriptors.push_back(make_layout(nb::cast<nb::dict>(meta)));
+              for (nb::handle meta : nb::cast<nb::list>(options["tensordesc_meta"]))
+                spec.descriptors.push_back(make_layout(nb::cast<nb::dict>(meta)));
             std::optional<base::Result<std::unique_ptr<GpuKernel>>> loaded;
             {
               nb::gil_scoped_release no_gil;
@@ -138,15 +174,23 @@ void init_device(nb::module_& parent) {
             }
             return std::shared_ptr<GpuKernel>(unwrap(std::move(*loaded)));
           },
-          nb::arg("image"), nb::arg("name"), nb::arg("level"), nb::arg("params"), nb::arg("options"), nb::arg("device") = -1,
-          "Loads cubin, PTX or a code object on a device (-1: the current one). params: (name, kind, type, bits) of what the caller gives, kind one of "
-          "pointer, integer, float, tensordesc. Options: target, num_warps, warp_size, cluster (3 numbers), shared (-1: not known), cooperative, pdl, "
-          "hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta, descriptor_flags.");
+          nb::arg("image"), nb::arg("name"), nb::arg("level"), nb::arg("params"), nb::arg("options"),
+          nb::arg("device") = -1,
+          "Loads cubin, PTX or a code object on a device (-1: the current one). params: (name, kind, type, "
+          "bits) of what the caller gives, kind one of "
+          "pointer, integer, float, tensordesc. Options: target, num_warps, warp_size, cluster (3 numbers), "
+          "shared (-1: not known), cooperative, pdl, "
+          "hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, "
+          "profile_scratch_align, tensordesc_meta, descriptor_flags.");
 
   m.def(
-      "driver", [](const std::string& backend, const std::string& library) { return unwrap(device::open_driver(backend, library)); },
+      "driver",
+      [](const std::string& backend, const std::string& library) {
+        return unwrap(device::open_driver(backend, library));
+      },
       nb::arg("backend"), nb::arg("library") = "", nb::rv_policy::reference,
-      "The process's \"cuda\" or \"hip\" driver; opens its library on the first call. Raises DiagnosticError where there is none.");
+      "The process's \"cuda\" or \"hip\" driver; opens its library on the first call. Raises DiagnosticError "
+      "where there is none.");
 }
 
 }  // namespace triton_runner::python

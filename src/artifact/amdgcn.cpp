@@ -16,7 +16,9 @@ Scanned scan_amdgcn(std::string_view text, const std::string& filename) {
   size_t begin = text.find("\t.amdgpu_metadata\n"), end = text.find(".end_amdgpu_metadata");
   if (begin == std::string_view::npos)
     return text_error(text, 0, filename, "expected AMD assembly with an .amdgpu_metadata block");
-  if (end == std::string_view::npos) return text_error(text, text.size(), filename, "the .amdgpu_metadata block does not end: is the text truncated?");
+  if (end == std::string_view::npos)
+    return text_error(text, text.size(), filename,
+                      "the .amdgpu_metadata block does not end: is the text truncated?");
 
   std::vector<Description> found;
   Description* d = nullptr;
@@ -34,12 +36,13 @@ Scanned scan_amdgcn(std::string_view text, const std::string& filename) {
     if (colon == std::string_view::npos) continue;
     std::string_view key = trimmed(line.substr(indent + (item ? 2 : 0), colon - indent - (item ? 2 : 0)));
     std::string_view value = trimmed(line.substr(colon + 1));
-    if (value.size() >= 2 && (value.front() == '\'' || value.front() == '"')) value = value.substr(1, value.size() - 2);
+    if (value.size() >= 2 && (value.front() == '\'' || value.front() == '"'))
+      value = value.substr(1, value.size() - 2);
 
     if (indent == 0) {
       d = nullptr;
       if (key == "amdhsa.target") target = value;
-    } else if (item && indent == 2 && key.starts_with(".")) {   // the next kernel
+    } else if (item && indent == 2 && key.starts_with(".")) {  // the next kernel
       found.emplace_back();
       d = &found.back();
       d->level = "amdgcn";

@@ -17,13 +17,15 @@ namespace {
 
 bool has(const std::string& text, const std::string& what) { return text.find(what) != std::string::npos; }
 
-Description told(std::string_view bytes, std::string_view level, std::string_view name = "", std::string_view metadata = "") {
+Description told(std::string_view bytes, std::string_view level, std::string_view name = "",
+                 std::string_view metadata = "") {
   auto d = describe(bytes, level, name, metadata, "k." + std::string(level));
   CHECK(d.ok());
   if (!d.ok()) unit::record_failure(__FILE__, __LINE__, d.error().str());
   return d.ok() ? *d : Description();
 }
-std::string refused(std::string_view bytes, std::string_view level, std::string_view name = "", std::string_view metadata = "") {
+std::string refused(std::string_view bytes, std::string_view level, std::string_view name = "",
+                    std::string_view metadata = "") {
   auto d = describe(bytes, level, name, metadata, "k." + std::string(level));
   CHECK(!d.ok());
   return d.ok() ? "" : d.error().str();
@@ -61,14 +63,21 @@ define internal void @helper(i32 %0) {
 attributes #0 = { nounwind "nvvm.reqntid"="256" "nvvm.cluster_dim"="2,1,1" }
 )";
 
-// ---- a small ELF writer ------------------------------------------------------------------------------------------
+// ---- a small ELF writer
+// ------------------------------------------------------------------------------------------
 
 template <class T>
 void put(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-struct FakeSection { std::string name; uint32_t type; std::string content; uint32_t link = 0; uint64_t size = 0; };
+struct FakeSection {
+  std::string name;
+  uint32_t type;
+  std::string content;
+  uint32_t link = 0;
+  uint64_t size = 0;
+};
 
 std::string make_elf(uint16_t machine, uint8_t abi, uint32_t flags, std::vector<FakeSection> sections) {
   std::string names(1, '\0');
@@ -94,7 +103,9 @@ std::string make_elf(uint16_t machine, uint8_t abi, uint32_t flags, std::vector<
     put<uint64_t>(table, 24);
     body += s.content;
   }
-  std::string out = "\x7f" "ELF";
+  std::string out =
+      "\x7f"
+      "ELF";
   put<uint8_t>(out, 2);
   put<uint8_t>(out, 1);
   put<uint8_t>(out, 1);
@@ -108,7 +119,9 @@ std::string make_elf(uint16_t machine, uint8_t abi, uint32_t flags, std::vector<
   put<uint64_t>(out, 0);
   put<uint64_t>(out, 64 + body.size());
   put<uint32_t>(out, flags);
-  for (uint16_t value : {64, 56, 0, 64, static_cast<int>(sections.size()) + 1, static_cast<int>(sections.size())}) put<uint16_t>(out, value);
+  for (uint16_t value :
+       {64, 56, 0, 64, static_cast<int>(sections.size()) + 1, static_cast<int>(sections.size())})
+    put<uint16_t>(out, value);
   return out + body + table;
 }
 
@@ -133,21 +146,30 @@ std::string make_cubin(uint8_t abi, uint32_t flags, bool required = true) {
   symbol(1, 0x10);
   symbol(5, 0);
   std::string info = attribute(0x2f, {1, 40}) + attribute(0x11, {1, 8});
-  std::string kernel_info = std::string("\x03\x1b\xff\x00", 4) + attribute(0x17, {0, 1u | 8u << 16, 4u << 18 | 0x1f000}) +
-                            attribute(0x17, {0, 0, 8u << 18 | 0x1f400}) + attribute(required ? 0x10 : 0x05, {128, 1, 1});
+  std::string kernel_info =
+      std::string("\x03\x1b\xff\x00", 4) + attribute(0x17, {0, 1u | 8u << 16, 4u << 18 | 0x1f000}) +
+      attribute(0x17, {0, 0, 8u << 18 | 0x1f400}) + attribute(required ? 0x10 : 0x05, {128, 1, 1});
   return make_elf(190, abi, flags,
-                  {{".strtab", 3, names}, {".symtab", 2, symbols, 1}, {".nv.info", 0x70000000, info}, {".nv.info.add", 0x70000000, kernel_info},
-                   {".text.add", 1, "code"}, {".nv.shared.add", 8, "", 0, 1040}});
+                  {{".strtab", 3, names},
+                   {".symtab", 2, symbols, 1},
+                   {".nv.info", 0x70000000, info},
+                   {".nv.info.add", 0x70000000, kernel_info},
+                   {".text.add", 1, "code"},
+                   {".nv.shared.add", 8, "", 0, 1040}});
 }
 
 std::string make_hsaco() {
   auto text = [](std::string s) { return std::string(1, static_cast<char>(0xa0 + s.size())) + s; };
-  std::string arg = "\x83" + text(".size") + "\x08" + text(".value_kind") + text("global_buffer") + text(".offset") + std::string(1, '\0');
+  std::string arg = "\x83" + text(".size") + "\x08" + text(".value_kind") + text("global_buffer") +
+                    text(".offset") + std::string(1, '\0');
   std::string hidden = "\x82" + text(".size") + "\x08" + text(".value_kind") + text("hidden_queue_ptr");
-  std::string kernel = "\x86" + text(".name") + text("add") + text(".args") + "\x92" + arg + hidden + text(".wavefront_size") + "\x40" +
-                       text(".max_flat_workgroup_size") + "\xcd\x01" + std::string(1, '\0') + text(".vgpr_count") + "\x0c" + text(".vgpr_spill_count") + std::string(1, '\0');
+  std::string kernel = "\x86" + text(".name") + text("add") + text(".args") + "\x92" + arg + hidden +
+                       text(".wavefront_size") + "\x40" + text(".max_flat_workgroup_size") + "\xcd\x01" +
+                       std::string(1, '\0') + text(".vgpr_count") + "\x0c" + text(".vgpr_spill_count") +
+                       std::string(1, '\0');
   std::string target = "amdgcn-amd-amdhsa--gfx942:sramecc+";
-  std::string map = "\x82" + text("amdhsa.kernels") + "\x91" + kernel + text("amdhsa.target") + "\xd9" + std::string(1, static_cast<char>(target.size())) + target;
+  std::string map = "\x82" + text("amdhsa.kernels") + "\x91" + kernel + text("amdhsa.target") + "\xd9" +
+                    std::string(1, static_cast<char>(target.size())) + target;
   std::string note;
   put<uint32_t>(note, 7);
   put<uint32_t>(note, static_cast<uint32_t>(map.size()));
@@ -169,7 +191,8 @@ struct TemporaryFolder {
 }  // namespace
 
 TEST(json) {
-  auto j = parse_json(R"({"a": [1, -2, 2.5, 1e3, true, null, "x\n\u00e9\ud83d\ude00"], "b": {"c": 18446744073709551615}, "a2": NaN})");
+  auto j = parse_json(
+      R"({"a": [1, -2, 2.5, 1e3, true, null, "x\n\u00e9\ud83d\ude00"], "b": {"c": 18446744073709551615}, "a2": NaN})");
   CHECK(j.ok());
   const Json::Array& a = *j->get("a")->as_array();
   CHECK_EQ(*a[1].as_int(), -2);
@@ -180,7 +203,9 @@ TEST(json) {
   CHECK(j->get("b")->get("c")->as_double());
   auto bad = parse_json("{\n  \"a\": 1,\n  b: 2}", "m.json");
   CHECK(has(bad.error().str(), "m.json:3:3: error: malformed JSON: expected a key in quotes"));
-  for (const char* text : {"", "{", "[1,", "\"abc", "{\"a\" 1}", "nul", "[1] 2", "\"\\u12", "\"\\ud800\"", "-"}) (void)parse_json(text);
+  for (const char* text :
+       {"", "{", "[1,", "\"abc", "{\"a\" 1}", "nul", "[1] 2", "\"\\u12", "\"\\ud800\"", "-"})
+    (void)parse_json(text);
   CHECK(!parse_json(std::string(100000, '[')).ok());
 }
 
@@ -194,14 +219,16 @@ TEST(ptx_outline) {
   CHECK_EQ(d.params[2].bytes, 4);
   CHECK_EQ(d.params[3].bytes, 128);
   CHECK(!d.params[0].unused);
-  CHECK(d.params[4].unused);          // only a comment names it
+  CHECK(d.params[4].unused);  // only a comment names it
   CHECK_EQ(*d.num_warps, 4);
   CHECK_EQ(*d.num_ctas, 1);
-  CHECK(!d.shared);                   // .extern: its size is in the metadata
+  CHECK(!d.shared);  // .extern: its size is in the metadata
   CHECK(d.missing == (std::vector<std::string>{"shared", "tensordesc_meta", "hidden_pointers"}));
 
   std::string two(kPtx);
-  two += ".entry other() .maxntid 64, 1, 1 .explicitcluster .reqnctapercluster 2 { mov.u32 %r, %clusterid.x; }\n.shared .align 4 .b8 s[12];";
+  two +=
+      ".entry other() .maxntid 64, 1, 1 .explicitcluster .reqnctapercluster 2 { mov.u32 %r, %clusterid.x; "
+      "}\n.shared .align 4 .b8 s[12];";
   CHECK(has(refused(two, "ptx"), "2 kernels in the ptx, and none is named"));
   d = told(two, "ptx", "other");
   CHECK_EQ(*d.num_warps, 2);
@@ -237,13 +264,19 @@ TEST(llir_outline) {
   CHECK(!d.shared);
   CHECK_EQ(d.target, "");
 
-  Description old = told("define void @k(ptr addrspace(1) %0, float %1) local_unnamed_addr !dbg !7 {\n  ret void\n}\n"
-                         "!nvvm.annotations = !{!4, !5}\n!4 = !{ptr @k, !\"kernel\", i32 1}\n!5 = !{ptr @k, !\"maxntidx\", i32 128}\n", "llir");
+  Description old = told(
+      "define void @k(ptr addrspace(1) %0, float %1) local_unnamed_addr !dbg !7 {\n  ret void\n}\n"
+      "!nvvm.annotations = !{!4, !5}\n!4 = !{ptr @k, !\"kernel\", i32 1}\n!5 = !{ptr @k, !\"maxntidx\", i32 "
+      "128}\n",
+      "llir");
   CHECK_EQ(*old.num_warps, 4);
   CHECK_EQ(*old.shared, 0);
   CHECK_EQ(old.params[1].type, "float");
-  Description amd = told("target triple = \"amdgcn-amd-amdhsa\"\ndefine amdgpu_kernel void @k(ptr addrspace(1) inreg %0) #0 {\n  ret void\n}\n"
-                         "attributes #0 = { \"amdgpu-flat-work-group-size\"=\"1,256\" \"target-cpu\"=\"gfx942\" }\n", "llir");
+  Description amd = told(
+      "target triple = \"amdgcn-amd-amdhsa\"\ndefine amdgpu_kernel void @k(ptr addrspace(1) inreg %0) #0 {\n "
+      " ret void\n}\n"
+      "attributes #0 = { \"amdgpu-flat-work-group-size\"=\"1,256\" \"target-cpu\"=\"gfx942\" }\n",
+      "llir");
   CHECK_EQ(amd.target, "hip:gfx942");
   CHECK_EQ(*amd.max_threads, 256);
 
@@ -255,7 +288,7 @@ TEST(llir_outline) {
 TEST(cubin_outline) {
   for (auto [abi, flags] : {std::pair<uint8_t, uint32_t>{7, 0x5a0d5a}, {8, 0x9005a04}}) {
     Description d = told(make_cubin(abi, flags), "cubin");
-    CHECK_EQ(d.name, "add");       // helper is no entry
+    CHECK_EQ(d.name, "add");  // helper is no entry
     CHECK_EQ(d.target, "cuda:90");
     CHECK_EQ(d.params.size(), size_t{2});
     CHECK_EQ(d.params[0].bytes, 8);
@@ -293,10 +326,15 @@ TEST(hsaco_outline) {
 }
 
 TEST(amdgcn_outline) {
-  const char* text = "\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n\t.amdgpu_metadata\n---\namdhsa.kernels:\n  - .agpr_count:     0\n    .args:\n"
-                     "      - .address_space:  global\n        .offset:         0\n        .size:           8\n        .value_kind:     global_buffer\n"
-                     "      - .offset:         8\n        .size:           4\n        .value_kind:     by_value\n    .group_segment_fixed_size: 16\n"
-                     "    .name:           add\n    .vgpr_count:     107\n    .wavefront_size: 64\namdhsa.target:   amdgcn-amd-amdhsa--gfx942\namdhsa.version:\n  - 1\n  - 2\n...\n\n\t.end_amdgpu_metadata\n";
+  const char* text =
+      "\t.amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n\t.amdgpu_metadata\n---\namdhsa.kernels:\n  - "
+      ".agpr_count:     0\n    .args:\n"
+      "      - .address_space:  global\n        .offset:         0\n        .size:           8\n        "
+      ".value_kind:     global_buffer\n"
+      "      - .offset:         8\n        .size:           4\n        .value_kind:     by_value\n    "
+      ".group_segment_fixed_size: 16\n"
+      "    .name:           add\n    .vgpr_count:     107\n    .wavefront_size: 64\namdhsa.target:   "
+      "amdgcn-amd-amdhsa--gfx942\namdhsa.version:\n  - 1\n  - 2\n...\n\n\t.end_amdgpu_metadata\n";
   Description d = told(text, "amdgcn");
   CHECK_EQ(d.name, "add");
   CHECK_EQ(d.target, "hip:gfx942");
@@ -309,10 +347,11 @@ TEST(amdgcn_outline) {
 }
 
 TEST(metadata_completes_and_is_contradicted) {
-  const char* json = R"({"name": "mm", "num_warps": 8, "num_ctas": 1, "shared": 1024, "target": {"backend": "cuda", "arch": 80, "warp_size": 32},
+  const char* json =
+      R"({"name": "mm", "num_warps": 8, "num_ctas": 1, "shared": 1024, "target": {"backend": "cuda", "arch": 80, "warp_size": 32},
     "global_scratch_size": 0, "global_scratch_align": 1, "profile_scratch_size": 0, "tensordesc_meta": [{"swizzle": 3}], "triton_version": "3.6.0", "launch_pdl": true})";
   Description d = told(kPtx, "ptx", "", json);
-  CHECK_EQ(*d.num_warps, 4);         // the artifact's
+  CHECK_EQ(*d.num_warps, 4);  // the artifact's
   CHECK_EQ(*d.shared, 1024);
   CHECK_EQ(*d.hidden_pointers, 2);
   CHECK_EQ(d.target, "cuda:90");
@@ -327,7 +366,8 @@ TEST(metadata_completes_and_is_contradicted) {
   CHECK(has(refused(kPtx, "ptx", "", R"({"shared": -1})"), "shared is not a number"));
   CHECK(has(refused(kPtx, "ptx", "", "[]"), "it is no object"));
   CHECK(has(refused(kPtx, "ptx", "", "{"), "k.json:1:2: error: malformed JSON"));
-  Description clusters = told(make_cubin(8, 0x5a00), "cubin", "", R"({"num_ctas": 2, "cluster_dims": [1, 2, 1], "shared": 0})");
+  Description clusters =
+      told(make_cubin(8, 0x5a00), "cubin", "", R"({"num_ctas": 2, "cluster_dims": [1, 2, 1], "shared": 0})");
   CHECK((clusters.cluster == std::array<int, 3>{1, 2, 1}));
 }
 
@@ -336,45 +376,61 @@ TEST(store) {
   CHECK(write_file(folder.path + "/a/add.ptx", "old").ok());
   CHECK(write_file(folder.path + "/a/add.ptx", kPtx).ok());
   CHECK(write_file(folder.path + "/a/add.json", "{}").ok());
-  CHECK_EQ(std::distance(std::filesystem::directory_iterator(folder.path + "/a"), {}), 2);   // nothing temporary is left
+  CHECK_EQ(std::distance(std::filesystem::directory_iterator(folder.path + "/a"), {}),
+           2);  // nothing temporary is left
   std::string direct = *find(folder.path + "/a", "add", "ptx");
   CHECK_EQ(direct, folder.path + "/a/add.ptx");
   CHECK_EQ(*read_file(direct), kPtx);
   CHECK_EQ(find_metadata(direct), folder.path + "/a/add.json");
-  CHECK_EQ(*find(folder.path, "add", "ptx"), direct);           // a cache: one folder an entry
+  CHECK_EQ(*find(folder.path, "add", "ptx"), direct);  // a cache: one folder an entry
   CHECK_EQ(*find(folder.path, "", "ptx"), direct);
-  CHECK(has(find(folder.path + "/a", "add", "ttgir").error().str(), "holds kernel 'add' at ptx: use ptx_dir="));
+  CHECK(
+      has(find(folder.path + "/a", "add", "ttgir").error().str(), "holds kernel 'add' at ptx: use ptx_dir="));
   CHECK(has(find(folder.path + "/a", "ad", "ptx").error().str(), "kernels at ptx there: add"));
   CHECK(has(find(folder.path + "/no", "add", "ptx").error().str(), "no folder"));
   CHECK(has(find(direct, "add", "ptx").error().str(), "is a file"));
   CHECK(has(find(folder.path, "add", "sass").error().str(), "is no level"));
   CHECK(write_file(folder.path + "/b/add.ptx", kPtx).ok());
-  CHECK(find(folder.path, "add", "ptx").ok());                  // twice the same
+  CHECK(find(folder.path, "add", "ptx").ok());  // twice the same
   CHECK(write_file(folder.path + "/b/add.ptx", "other").ok());
   CHECK(has(find(folder.path, "add", "ptx").error().str(), "2 times, with different content"));
   CHECK(has(write_file("/proc/no/file", "x").error().str(), "cannot create /proc/no/file"));
   CHECK(has(read_file(folder.path + "/none").error().str(), "No such file"));
 
-  CHECK(write_file(folder.path + "/b/__grp__mul.json", "{\"child_paths\": {\"mul.json\": \"" + folder.path + "/a/add.json\"}}").ok());
+  CHECK(write_file(folder.path + "/b/__grp__mul.json",
+                   "{\"child_paths\": {\"mul.json\": \"" + folder.path + "/a/add.json\"}}")
+            .ok());
   CHECK_EQ(find_metadata(folder.path + "/b/mul.ptx"), folder.path + "/a/add.json");
   CHECK_EQ(find_metadata(folder.path + "/b/add.ptx"), "");
 }
 
-// Broken artifacts: whatever is flipped, cut or repeated, a scan ends with an answer. Sanitizers see the rest.
+// Broken artifacts: whatever is flipped, cut or repeated, a scan ends with an answer. Sanitizers see the
+// rest.
 TEST(mutated_artifacts) {
   std::mt19937 random(7);
-  std::vector<std::pair<std::string, std::string>> seeds = {
-      {"cubin", make_cubin(8, 0x9005a04)}, {"cubin", make_cubin(7, 0x500550)}, {"hsaco", make_hsaco()}, {"ptx", kPtx}, {"llir", kLlir}};
+  std::vector<std::pair<std::string, std::string>> seeds = {{"cubin", make_cubin(8, 0x9005a04)},
+                                                            {"cubin", make_cubin(7, 0x500550)},
+                                                            {"hsaco", make_hsaco()},
+                                                            {"ptx", kPtx},
+                                                            {"llir", kLlir}};
   for (const auto& [level, seed] : seeds)
     for (int round = 0; round < 3000; round++) {
       std::string bytes = seed;
       for (int edits = 1 + random() % 4; edits > 0; edits--) {
         size_t at = random() % bytes.size();
         switch (random() % 4) {
-          case 0: bytes[at] = static_cast<char>(random()); break;
-          case 1: bytes[at] = static_cast<char>(0xff); break;
-          case 2: bytes.resize(at + 1); break;
-          default: bytes.insert(at, bytes.substr(at, random() % 16)); break;
+          case 0:
+            bytes[at] = static_cast<char>(random());
+            break;
+          case 1:
+            bytes[at] = static_cast<char>(0xff);
+            break;
+          case 2:
+            bytes.resize(at + 1);
+            break;
+          default:
+            bytes.insert(at, bytes.substr(at, random() % 16));
+            break;
         }
       }
       auto d = describe(bytes, level, "", round % 2 ? "" : "{\"shared\": 4}", "f");

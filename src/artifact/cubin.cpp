@@ -1,7 +1,8 @@
-// Cubins: kernels are the entry functions of the symbol table; parameters, block sizes and registers lie in .nv.info.
+// Cubins: kernels are the entry functions of the symbol table; parameters, block sizes and registers lie in
+// .nv.info.
 //
-// The format is not documented; what is read here was found by comparing cubins of ptxas 12.4 to 13.3 with the PTX that
-// they were assembled from. Attributes that are not understood are stepped over by their size.
+// The format is not documented; what is read here was found by comparing cubins of ptxas 12.4 to 13.3 with
+// the PTX that they were assembled from. Attributes that are not understood are stepped over by their size.
 #include <algorithm>
 #include <map>
 
@@ -12,13 +13,18 @@ namespace triton_runner::artifact {
 namespace {
 
 enum Attribute : uint8_t {
-  kMaxThreads = 0x05, kRequiredThreads = 0x10, kParameter = 0x17, kRegisters = 0x2f, kFrameBytes = 0x11, kCtasPerCluster = 0x3d,
+  kMaxThreads = 0x05,
+  kRequiredThreads = 0x10,
+  kParameter = 0x17,
+  kRegisters = 0x2f,
+  kFrameBytes = 0x11,
+  kCtasPerCluster = 0x3d,
 };
 
 // Calls visit(attribute, payload) for each entry; false if the section is cut off.
 template <class Visit>
 bool each_attribute(std::string_view content, Visit visit) {
-  constexpr uint8_t kSized = 4;   // the others hold two bytes in place
+  constexpr uint8_t kSized = 4;  // the others hold two bytes in place
   for (Bytes in(content); !in.done();) {
     uint8_t format = in.take<uint8_t>(), attribute = in.take<uint8_t>();
     uint16_t value = in.take<uint16_t>();
@@ -47,11 +53,13 @@ Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
     return d;
   };
   if (elf->machine != kMachineCuda)
-    return bad(elf->machine == kMachineAmdGpu ? "it holds AMD code; the level hsaco reads it" : "its machine is " + std::to_string(elf->machine) + ", not CUDA");
+    return bad(elf->machine == kMachineAmdGpu
+                   ? "it holds AMD code; the level hsaco reads it"
+                   : "its machine is " + std::to_string(elf->machine) + ", not CUDA");
   // The architecture moved within the flags when the ABI went from 7 to 8 (CUDA 13).
   uint32_t sm = elf->abi_version >= 8 ? elf->flags >> 8 & 0xff : elf->flags & 0xff;
 
-  std::map<uint32_t, int> registers, frame;   // by symbol
+  std::map<uint32_t, int> registers, frame;  // by symbol
   if (const Section* info = elf->section(".nv.info")) {
     bool whole = each_attribute(info->content, [&](uint8_t attribute, std::string_view payload) {
       Bytes in(payload);
@@ -104,10 +112,12 @@ Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
       if (!whole) return bad("its .nv.info." + d.name + " is cut off");
     }
     for (auto& [ordinal, param] : params) {
-      if (ordinal != static_cast<int>(d.params.size())) return bad("parameter " + std::to_string(d.params.size()) + " of kernel '" + d.name + "' is not described");
+      if (ordinal != static_cast<int>(d.params.size()))
+        return bad("parameter " + std::to_string(d.params.size()) + " of kernel '" + d.name +
+                   "' is not described");
       d.params.push_back(std::move(param));
     }
-    if (sm > 0 && sm < 90) d.num_ctas = 1;   // no clusters there
+    if (sm > 0 && sm < 90) d.num_ctas = 1;  // no clusters there
     found.push_back(std::move(d));
   }
   return found;

@@ -24,7 +24,8 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
     d.location.file = filename;
     return d;
   };
-  if (!bytes.starts_with("\x7f" "ELF")) {
+  if (!bytes.starts_with("\x7f"
+                         "ELF")) {
     if (bytes.empty()) return bad("it is empty");
     auto d = bad("it does not begin with the ELF magic");
     bool text = bytes.substr(0, 64).find('\0') == std::string_view::npos;
@@ -44,13 +45,19 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
   uint64_t table = header.take<uint64_t>();
   elf.flags = header.take<uint32_t>();
   header.take_bytes(2 + 2 + 2);
-  uint16_t entry_size = header.take<uint16_t>(), count = header.take<uint16_t>(), names_index = header.take<uint16_t>();
+  uint16_t entry_size = header.take<uint16_t>(), count = header.take<uint16_t>(),
+           names_index = header.take<uint16_t>();
   if (!header.ok()) return bad("truncated in its header (" + std::to_string(bytes.size()) + " bytes)");
   if (bits != 2 || order != 1) return bad("not a 64-bit little-endian ELF");
   if (entry_size != 64) return bad("section headers of " + std::to_string(entry_size) + " bytes");
-  if (table > bytes.size() || (bytes.size() - table) / 64 < count) return bad("truncated: its section table lies past the end (" + std::to_string(bytes.size()) + " bytes)");
+  if (table > bytes.size() || (bytes.size() - table) / 64 < count)
+    return bad("truncated: its section table lies past the end (" + std::to_string(bytes.size()) + " bytes)");
 
-  struct Raw { uint32_t name; uint32_t link; uint64_t size; };
+  struct Raw {
+    uint32_t name;
+    uint32_t link;
+    uint64_t size;
+  };
   std::vector<Raw> raw;
   for (uint16_t i = 0; i < count; i++) {
     Bytes entry(bytes.substr(table + 64 * uint64_t{i}, 64));
@@ -63,14 +70,17 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
     uint32_t link = entry.take<uint32_t>();
     constexpr uint32_t kNoBits = 8;
     if (s.type != kNoBits && s.type != 0) {
-      if (offset > bytes.size() || bytes.size() - offset < s.size) return bad("truncated: section " + std::to_string(i) + " lies past the end (" + std::to_string(bytes.size()) + " bytes)");
+      if (offset > bytes.size() || bytes.size() - offset < s.size)
+        return bad("truncated: section " + std::to_string(i) + " lies past the end (" +
+                   std::to_string(bytes.size()) + " bytes)");
       s.content = bytes.substr(offset, s.size);
     }
     raw.push_back({name, link, s.size});
     elf.sections.push_back(s);
   }
   if (names_index >= elf.sections.size()) return bad("it has no section names");
-  for (size_t i = 0; i < raw.size(); i++) elf.sections[i].name = text_at(elf.sections[names_index].content, raw[i].name);
+  for (size_t i = 0; i < raw.size(); i++)
+    elf.sections[i].name = text_at(elf.sections[names_index].content, raw[i].name);
 
   constexpr uint32_t kSymbolTable = 2;
   for (size_t i = 0; i < raw.size(); i++) {

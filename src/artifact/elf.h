@@ -51,12 +51,12 @@ class Bytes {
 struct Section {
   std::string_view name;
   uint32_t type = 0;
-  uint64_t size = 0;           // also of sections without bytes in the file
+  uint64_t size = 0;  // also of sections without bytes in the file
   std::string_view content;
 };
 struct Symbol {
   std::string_view name;
-  uint8_t type = 0;            // 2: function
+  uint8_t type = 0;  // 2: function
   uint8_t other = 0;
   uint16_t section = 0;
 };

@@ -1,5 +1,5 @@
-// HSA code objects: the AMDGPU note holds a MessagePack map with everything that a launch needs (LLVM's AMDGPU guide,
-// "Code Object V3 Metadata" and later).
+// HSA code objects: the AMDGPU note holds a MessagePack map with everything that a launch needs (LLVM's
+// AMDGPU guide, "Code Object V3 Metadata" and later).
 #include <bit>
 
 #include "elf.h"
@@ -22,27 +22,48 @@ class MessagePack {
     if (tag < 0xa0) return array(tag & 15, out, depth);
     if (tag < 0xc0) return text(tag & 31, out);
     switch (tag) {
-      case 0xc0: return out = Json(), true;
-      case 0xc2: return out = Json(false), true;
-      case 0xc3: return out = Json(true), true;
-      case 0xca: return out = Json(static_cast<double>(std::bit_cast<float>(big<uint32_t>()))), in_.ok();
-      case 0xcb: return out = Json(std::bit_cast<double>(big<uint64_t>())), in_.ok();
-      case 0xcc: return out = Json(int64_t{in_.take<uint8_t>()}), in_.ok();
-      case 0xcd: return out = Json(int64_t{big<uint16_t>()}), in_.ok();
-      case 0xce: return out = Json(int64_t{big<uint32_t>()}), in_.ok();
-      case 0xcf: return out = Json(static_cast<int64_t>(big<uint64_t>())), in_.ok();
-      case 0xd0: return out = Json(int64_t{in_.take<int8_t>()}), in_.ok();
-      case 0xd1: return out = Json(int64_t{static_cast<int16_t>(big<uint16_t>())}), in_.ok();
-      case 0xd2: return out = Json(int64_t{static_cast<int32_t>(big<uint32_t>())}), in_.ok();
-      case 0xd3: return out = Json(static_cast<int64_t>(big<uint64_t>())), in_.ok();
-      case 0xd9: return text(in_.take<uint8_t>(), out);
-      case 0xda: return text(big<uint16_t>(), out);
-      case 0xdb: return text(big<uint32_t>(), out);
-      case 0xdc: return array(big<uint16_t>(), out, depth);
-      case 0xdd: return array(big<uint32_t>(), out, depth);
-      case 0xde: return map(big<uint16_t>(), out, depth);
-      case 0xdf: return map(big<uint32_t>(), out, depth);
-      default: return tag >= 0xe0 ? (out = Json(int64_t{static_cast<int8_t>(tag)}), true) : false;
+      case 0xc0:
+        return out = Json(), true;
+      case 0xc2:
+        return out = Json(false), true;
+      case 0xc3:
+        return out = Json(true), true;
+      case 0xca:
+        return out = Json(static_cast<double>(std::bit_cast<float>(big<uint32_t>()))), in_.ok();
+      case 0xcb:
+        return out = Json(std::bit_cast<double>(big<uint64_t>())), in_.ok();
+      case 0xcc:
+        return out = Json(int64_t{in_.take<uint8_t>()}), in_.ok();
+      case 0xcd:
+        return out = Json(int64_t{big<uint16_t>()}), in_.ok();
+      case 0xce:
+        return out = Json(int64_t{big<uint32_t>()}), in_.ok();
+      case 0xcf:
+        return out = Json(static_cast<int64_t>(big<uint64_t>())), in_.ok();
+      case 0xd0:
+        return out = Json(int64_t{in_.take<int8_t>()}), in_.ok();
+      case 0xd1:
+        return out = Json(int64_t{static_cast<int16_t>(big<uint16_t>())}), in_.ok();
+      case 0xd2:
+        return out = Json(int64_t{static_cast<int32_t>(big<uint32_t>())}), in_.ok();
+      case 0xd3:
+        return out = Json(static_cast<int64_t>(big<uint64_t>())), in_.ok();
+      case 0xd9:
+        return text(in_.take<uint8_t>(), out);
+      case 0xda:
+        return text(big<uint16_t>(), out);
+      case 0xdb:
+        return text(big<uint32_t>(), out);
+      case 0xdc:
+        return array(big<uint16_t>(), out, depth);
+      case 0xdd:
+        return array(big<uint32_t>(), out, depth);
+      case 0xde:
+        return map(big<uint16_t>(), out, depth);
+      case 0xdf:
+        return map(big<uint32_t>(), out, depth);
+      default:
+        return tag >= 0xe0 ? (out = Json(int64_t{static_cast<int8_t>(tag)}), true) : false;
     }
   }
 
@@ -101,7 +122,9 @@ Scanned scan_hsaco(std::string_view bytes, const std::string& filename) {
     return d;
   };
   if (elf->machine != kMachineAmdGpu)
-    return bad(elf->machine == kMachineCuda ? "it holds NVIDIA code; the level cubin reads it" : "its machine is " + std::to_string(elf->machine) + ", not AMDGPU");
+    return bad(elf->machine == kMachineCuda
+                   ? "it holds NVIDIA code; the level cubin reads it"
+                   : "its machine is " + std::to_string(elf->machine) + ", not AMDGPU");
   constexpr uint32_t kNote = 7, kMetadata = 32;
   for (const Section& section : elf->sections) {
     if (section.type != kNote) continue;
@@ -142,10 +165,12 @@ Scanned scan_hsaco(std::string_view bytes, const std::string& filename) {
         if (const Json* args = kernel.get(".args"); args && args->as_array())
           for (const Json& arg : *args->as_array()) {
             std::string kind = word(arg, ".value_kind");
-            if (kind.starts_with("hidden_")) continue;   // the runtime's own, filled by it
+            if (kind.starts_with("hidden_")) continue;  // the runtime's own, filled by it
             int64_t bytes_of_arg = number(arg, ".size", 0);
-            if (bytes_of_arg < 0 || bytes_of_arg > 4096) return bad("an argument of " + std::to_string(bytes_of_arg) + " bytes");
-            d.params.push_back({word(arg, ".name"), kind == "global_buffer" ? "ptr" : "", static_cast<int>(bytes_of_arg)});
+            if (bytes_of_arg < 0 || bytes_of_arg > 4096)
+              return bad("an argument of " + std::to_string(bytes_of_arg) + " bytes");
+            d.params.push_back(
+                {word(arg, ".name"), kind == "global_buffer" ? "ptr" : "", static_cast<int>(bytes_of_arg)});
           }
         found.push_back(std::move(d));
       }

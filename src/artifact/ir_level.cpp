@@ -15,7 +15,8 @@ const ir::Attr* module_attr(const ir::Module& module, std::string_view key) {
 
 // %arg0 of the text has its Python name in its location, where the compiler kept one.
 std::string name_of(const ir::Value& value) {
-  bool generated = value.name.starts_with("arg") || value.name.find_first_not_of("0123456789") == std::string_view::npos;
+  bool generated =
+      value.name.starts_with("arg") || value.name.find_first_not_of("0123456789") == std::string_view::npos;
   if (generated && value.loc && value.loc->kind == ir::LocKind::kName) return std::string(value.loc->name);
   return std::string(value.name);
 }
@@ -30,7 +31,9 @@ Scanned scan_ir(std::string_view text, std::string_view level, const std::string
     Description d;
     d.level = level;
     if (const ir::Attr* name = func->attr("sym_name")) d.name = name->string;
-    if (const ir::Attr* target = module_attr(*module, "target"); target && target->kind == ir::AttrKind::kString) d.target = target->string;
+    if (const ir::Attr* target = module_attr(*module, "target");
+        target && target->kind == ir::AttrKind::kString)
+      d.target = target->string;
     auto number = [&](std::optional<int>& to, std::string_view key) {
       const ir::Attr* attr = module_attr(*module, key);
       if (attr && attr->kind == ir::AttrKind::kInteger) to = static_cast<int>(attr->integer);
@@ -39,7 +42,8 @@ Scanned scan_ir(std::string_view text, std::string_view level, const std::string
     number(d.num_ctas, "num-ctas");
     number(d.threads_per_warp, "threads-per-warp");
     if (!func->regions.empty() && func->region()->first)
-      for (const ir::Value& arg : func->region()->first->args) d.params.push_back({name_of(arg), std::string(arg.type->text), 0});
+      for (const ir::Value& arg : func->region()->first->args)
+        d.params.push_back({name_of(arg), std::string(arg.type->text), 0});
     found.push_back(std::move(d));
   }
   return found;

@@ -1,8 +1,8 @@
 // A JSON parser: recursive descent with a depth limit, errors with line and column.
 #include <triton_runner/artifact/json.h>
 
-#include <cmath>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 namespace triton_runner::artifact {
@@ -42,7 +42,9 @@ class Parser {
     if (error_.source_line.size() > 200) error_.source_line.clear();
   }
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) at_++;
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+      at_++;
   }
   bool take(char c) {
     skip_space();
@@ -129,14 +131,31 @@ class Parser {
       }
       if (at_ >= text_.size()) break;
       switch (char escape = text_[at_++]) {
-        case 'n': out += '\n'; break;
-        case 't': out += '\t'; break;
-        case 'r': out += '\r'; break;
-        case 'b': out += '\b'; break;
-        case 'f': out += '\f'; break;
-        case '"': case '\\': case '/': out += escape; break;
-        case 'u': append_utf8(out, parse_code_point()); break;
-        default: return fail("unknown escape"), out;
+        case 'n':
+          out += '\n';
+          break;
+        case 't':
+          out += '\t';
+          break;
+        case 'r':
+          out += '\r';
+          break;
+        case 'b':
+          out += '\b';
+          break;
+        case 'f':
+          out += '\f';
+          break;
+        case '"':
+        case '\\':
+        case '/':
+          out += escape;
+          break;
+        case 'u':
+          append_utf8(out, parse_code_point());
+          break;
+        default:
+          return fail("unknown escape"), out;
       }
       if (failed_) return out;
     }
@@ -149,7 +168,8 @@ class Parser {
     uint32_t value = 0;
     if (at_ + 4 > text_.size()) return fail("\\u needs four hexadecimal digits"), 0;
     auto [after, code] = std::from_chars(text_.data() + at_, text_.data() + at_ + 4, value, 16);
-    if (code != std::errc() || after != text_.data() + at_ + 4) return fail("\\u needs four hexadecimal digits"), 0;
+    if (code != std::errc() || after != text_.data() + at_ + 4)
+      return fail("\\u needs four hexadecimal digits"), 0;
     at_ += 4;
     return value;
   }
@@ -188,6 +208,8 @@ class Parser {
 
 }  // namespace
 
-base::Result<Json> parse_json(std::string_view text, const std::string& filename) { return Parser(text, filename).parse(); }
+base::Result<Json> parse_json(std::string_view text, const std::string& filename) {
+  return Parser(text, filename).parse();
+}
 
 }  // namespace triton_runner::artifact

@@ -1,4 +1,5 @@
-// The outline of LLVM IR as Triton writes it: kernel definitions, their attributes and annotations, shared memory.
+// The outline of LLVM IR as Triton writes it: kernel definitions, their attributes and annotations, shared
+// memory.
 #include <map>
 
 #include "scan.h"
@@ -13,7 +14,8 @@ class Scanner {
       : text_(text), filename_(filename), clean_(without_comments(text, ";", false)) {}
 
   Scanned scan() {
-    if (clean_.find_first_not_of(" \t\r\n") == std::string::npos) return text_error(text_, 0, filename_, "expected LLVM IR, found nothing");
+    if (clean_.find_first_not_of(" \t\r\n") == std::string::npos)
+      return text_error(text_, 0, filename_, "expected LLVM IR, found nothing");
     size_t at = 0;
     while (at < clean_.size()) {
       size_t end = std::min(clean_.find('\n', at), clean_.size());
@@ -28,11 +30,13 @@ class Scanner {
         annotation(line);
       } else if (line.starts_with("target triple")) {
         if (line.find("nvptx") != std::string_view::npos) backend_ = "cuda";
-        if (line.find("amdgcn") != std::string_view::npos || line.find("amdgpu") != std::string_view::npos) backend_ = "hip";
+        if (line.find("amdgcn") != std::string_view::npos || line.find("amdgpu") != std::string_view::npos)
+          backend_ = "hip";
       }
       at = end + 1;
     }
-    if (functions_.empty()) return text_error(text_, 0, filename_, "expected LLVM IR with at least one 'define'");
+    if (functions_.empty())
+      return text_error(text_, 0, filename_, "expected LLVM IR with at least one 'define'");
     std::vector<Description> found;
     for (Function& f : functions_)
       if (f.is_kernel || annotated_[f.description.name]["kernel"]) found.push_back(finish(f));
@@ -43,7 +47,7 @@ class Scanner {
   struct Function {
     Description description;
     bool is_kernel = false, is_amd = false;
-    std::string group;   // "#0"
+    std::string group;  // "#0"
   };
 
   bool fail(size_t at, std::string message) {
@@ -62,8 +66,10 @@ class Scanner {
       if (word == "amdgpu_kernel") f.is_amd = true;
     }
     std::string_view name = words.next();
-    if (name == "@") name = words.next();   // @"quoted name"
-    else if (name.starts_with("@")) name.remove_prefix(1);
+    if (name == "@")
+      name = words.next();  // @"quoted name"
+    else if (name.starts_with("@"))
+      name.remove_prefix(1);
     if (name.size() >= 2 && name.front() == '"') name = name.substr(1, name.size() - 2);
     f.description.name = name;
     if (name.empty() || !words.take("(")) return fail(words.position(), "expected '@name(' of a function");
@@ -76,8 +82,12 @@ class Scanner {
       std::string_view word = words.next();
       if (word.starts_with("#")) f.group = word;
     }
-    if (!words.take("{")) return fail(clean_.size(), "expected '{', the body of function '" + f.description.name + "': is the text truncated?");
-    if (clean_.find("\n}", words.position()) == std::string::npos) return fail(clean_.size(), "function '" + f.description.name + "' does not end: is the text truncated?");
+    if (!words.take("{"))
+      return fail(clean_.size(),
+                  "expected '{', the body of function '" + f.description.name + "': is the text truncated?");
+    if (clean_.find("\n}", words.position()) == std::string::npos)
+      return fail(clean_.size(),
+                  "function '" + f.description.name + "' does not end: is the text truncated?");
     functions_.push_back(std::move(f));
     return true;
   }
@@ -86,7 +96,8 @@ class Scanner {
     Param p;
     p.type = words.next();
     static constexpr std::pair<std::string_view, int> kSizes[] = {
-        {"ptr", 8}, {"i64", 8}, {"double", 8}, {"i32", 4}, {"float", 4}, {"i16", 2}, {"half", 2}, {"bfloat", 2}, {"i8", 1}, {"i1", 1},
+        {"ptr", 8}, {"i64", 8},  {"double", 8}, {"i32", 4}, {"float", 4},
+        {"i16", 2}, {"half", 2}, {"bfloat", 2}, {"i8", 1},  {"i1", 1},
     };
     for (auto [name, bytes] : kSizes)
       if (name == p.type) p.bytes = bytes;
@@ -98,11 +109,11 @@ class Scanner {
       if (word.starts_with("%") && words.peek() != "(") p.name = word.substr(1);
       if (word == "(") skip_parentheses(words);
     }
-    if (by_value) {   // the 128 bytes of a tensor map
+    if (by_value) {  // the 128 bytes of a tensor map
       p.type = "byval";
       p.bytes = 0;
     }
-    if (to_int(p.name) >= 0) p.name.clear();   // %0: a number, no name
+    if (to_int(p.name) >= 0) p.name.clear();  // %0: a number, no name
     d.params.push_back(std::move(p));
   }
   static void skip_parentheses(Words& words) {
@@ -116,9 +127,13 @@ class Scanner {
   void global(std::string_view line) {
     if (line.find("addrspace(3) global") == std::string_view::npos) return;
     size_t open = line.find('[', line.find("addrspace(3) global"));
-    int count = open == std::string_view::npos ? -1 : Words(line, open + 1).done() ? -1 : to_int(Words(line, open + 1).next());
-    if (count > 0) static_shared_ += count;
-    else dynamic_shared_ = true;
+    int count = open == std::string_view::npos ? -1
+                : Words(line, open + 1).done() ? -1
+                                               : to_int(Words(line, open + 1).next());
+    if (count > 0)
+      static_shared_ += count;
+    else
+      dynamic_shared_ = true;
   }
 
   // attributes #0 = { nounwind "nvvm.reqntid"="128" }
@@ -151,7 +166,7 @@ class Scanner {
       words.take("!");
       std::string_view key = words.next();
       if (key.size() < 2 || key.front() != '"' || !words.take(",")) return;
-      words.next();   // i32
+      words.next();  // i32
       annotated_[name][std::string(key.substr(1, key.size() - 2))] = to_int(words.next(), 0);
     }
   }
@@ -174,22 +189,28 @@ class Scanner {
     int required = notes["reqntidx"], most = notes["maxntidx"];
     if (group.count("nvvm.reqntid")) required = product(group["nvvm.reqntid"]);
     if (group.count("nvvm.maxntid")) most = product(group["nvvm.maxntid"]);
-    if (required > 0) d.max_threads = required;
-    else if (most > 0) d.max_threads = most;
+    if (required > 0)
+      d.max_threads = required;
+    else if (most > 0)
+      d.max_threads = most;
     if (group.count("nvvm.cluster_dim")) d.num_ctas = product(group["nvvm.cluster_dim"]);
     bool amd = f.is_amd || backend_ == "hip";
     if (amd) {
-      std::string size = group["amdgpu-flat-work-group-size"];   // "1,256"
+      std::string size = group["amdgpu-flat-work-group-size"];  // "1,256"
       if (size_t comma = size.find(','); comma != std::string::npos)
         if (int n = to_int(std::string_view(size).substr(comma + 1)); n > 0) d.max_threads = n;
       if (group.count("target-cpu")) d.target = "hip:" + group["target-cpu"];
       d.num_ctas = 1;
     } else {
       d.threads_per_warp = 32;
-      if (required > 0 && required % 32 == 0) d.num_warps = required / 32;
-      else if (most > 0) take_bound(d, most, "maxntidx");
-      bool clusters = clean_.find("cluster.ctaid") != std::string::npos || clean_.find("%cluster") != std::string::npos ||
-                      clean_.find("sreg.clusterid") != std::string::npos || clean_.find("cluster.ctarank") != std::string::npos;
+      if (required > 0 && required % 32 == 0)
+        d.num_warps = required / 32;
+      else if (most > 0)
+        take_bound(d, most, "maxntidx");
+      bool clusters = clean_.find("cluster.ctaid") != std::string::npos ||
+                      clean_.find("%cluster") != std::string::npos ||
+                      clean_.find("sreg.clusterid") != std::string::npos ||
+                      clean_.find("cluster.ctarank") != std::string::npos;
       if (!d.num_ctas && !clusters) d.num_ctas = 1;
     }
     if (!dynamic_shared_) d.shared = 0;
@@ -211,6 +232,8 @@ class Scanner {
 
 }  // namespace
 
-Scanned scan_llir(std::string_view text, const std::string& filename) { return Scanner(text, filename).scan(); }
+Scanned scan_llir(std::string_view text, const std::string& filename) {
+  return Scanner(text, filename).scan();
+}
 
 }  // namespace triton_runner::artifact

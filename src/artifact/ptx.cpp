@@ -9,8 +9,8 @@ namespace {
 
 int bytes_of(std::string_view type) {
   static constexpr std::pair<std::string_view, int> kSizes[] = {
-      {".u64", 8}, {".s64", 8}, {".b64", 8}, {".f64", 8}, {".u32", 4}, {".s32", 4}, {".b32", 4}, {".f32", 4},
-      {".u16", 2}, {".s16", 2}, {".b16", 2}, {".f16", 2}, {".bf16", 2}, {".u8", 1}, {".s8", 1}, {".b8", 1},
+      {".u64", 8}, {".s64", 8}, {".b64", 8}, {".f64", 8}, {".u32", 4},  {".s32", 4}, {".b32", 4}, {".f32", 4},
+      {".u16", 2}, {".s16", 2}, {".b16", 2}, {".f16", 2}, {".bf16", 2}, {".u8", 1},  {".s8", 1},  {".b8", 1},
   };
   for (auto [name, bytes] : kSizes)
     if (name == type) return bytes;
@@ -72,8 +72,10 @@ class Scanner {
       if (count >= 0) bytes *= count;
       if (count < 0) is_extern = true;
     }
-    if (is_extern) dynamic_shared_ = true;
-    else static_shared_ += bytes;
+    if (is_extern)
+      dynamic_shared_ = true;
+    else
+      static_shared_ += bytes;
   }
 
   bool entry() {
@@ -89,9 +91,10 @@ class Scanner {
     }
     std::optional<int> required, most;
     while (words_.peek() != "{") {
-      if (words_.done()) return fail("expected '{', the body of entry '" + d.name + "': is the text truncated?"), false;
+      if (words_.done())
+        return fail("expected '{', the body of entry '" + d.name + "': is the text truncated?"), false;
       std::string_view word = words_.next();
-      if (word == ";") break;   // a declaration
+      if (word == ";") break;  // a declaration
       if (word == ".reqntid") required = product();
       if (word == ".maxntid") most = product();
       if (word == ".reqnctapercluster") d.num_ctas = product();
@@ -161,20 +164,23 @@ class Scanner {
   std::string target_;
   bool dynamic_shared_ = false, last_is_extern_ = false, uses_clusters_ = false;
   int64_t static_shared_ = 0;
-  std::set<std::string_view> read_;   // parameters that a body names
+  std::set<std::string_view> read_;  // parameters that a body names
   std::vector<Description> found_;
   base::Diagnostic error_;
 };
 
 }  // namespace
 
-base::Diagnostic text_error(std::string_view text, size_t at, const std::string& filename, std::string message) {
+base::Diagnostic text_error(std::string_view text, size_t at, const std::string& filename,
+                            std::string message) {
   base::Diagnostic d = base::failure(std::move(message));
   d.location = base::locate(text, at, filename);
   d.source_line = base::line_at(text, at);
   return d;
 }
 
-Scanned scan_ptx(std::string_view text, const std::string& filename) { return Scanner(text, filename).scan(); }
+Scanned scan_ptx(std::string_view text, const std::string& filename) {
+  return Scanner(text, filename).scan();
+}
 
 }  // namespace triton_runner::artifact

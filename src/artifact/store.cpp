@@ -18,10 +18,13 @@ namespace fs = std::filesystem;
 using base::failure;
 
 const std::vector<std::string_view>& levels() {
-  static const std::vector<std::string_view> all = {"ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco"};
+  static const std::vector<std::string_view> all = {"ttir",  "ttgir",  "llir", "ptx",
+                                                    "cubin", "amdgcn", "hsaco"};
   return all;
 }
-bool is_level(std::string_view level) { return std::find(levels().begin(), levels().end(), level) != levels().end(); }
+bool is_level(std::string_view level) {
+  return std::find(levels().begin(), levels().end(), level) != levels().end();
+}
 bool is_text(std::string_view level) { return level != "cubin" && level != "hsaco"; }
 
 base::Result<std::string> read_file(const std::string& path) {
@@ -53,7 +56,7 @@ base::Status write_file(const std::string& path, std::string_view content) {
   static std::atomic<unsigned> counter{0};
   std::error_code ignored;
   fs::path folder = fs::path(path).parent_path();
-  if (!folder.empty()) fs::create_directories(folder, ignored);   // open() says why, should it have failed
+  if (!folder.empty()) fs::create_directories(folder, ignored);  // open() says why, should it have failed
   std::string temporary = path + ".tmp." + std::to_string(getpid()) + "." + std::to_string(counter++);
   auto reason = [&](const char* what) {
     auto error = failure(std::string("cannot ") + what + " " + path + ": " + std::strerror(errno));
@@ -96,9 +99,9 @@ std::string extension(const std::string& name) {
 std::string stem(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
 struct Folder {
-  std::vector<std::string> hits;      // names of files that fit
-  std::vector<std::string> kernels;   // at this level
-  std::vector<std::string> others;    // levels at which the wanted kernel (any, if none is named) lies here
+  std::vector<std::string> hits;     // names of files that fit
+  std::vector<std::string> kernels;  // at this level
+  std::vector<std::string> others;   // levels at which the wanted kernel (any, if none is named) lies here
 };
 
 Folder look(const std::string& folder, std::string_view kernel, std::string_view level) {
@@ -109,8 +112,10 @@ Folder look(const std::string& folder, std::string_view kernel, std::string_view
     bool fits = kernel.empty() || stem(name) == kernel;
     if (ext == level) found.kernels.push_back(stem(name));
     if (!fits) continue;
-    if (ext == level) found.hits.push_back(name);
-    else if (std::find(found.others.begin(), found.others.end(), ext) == found.others.end()) found.others.push_back(ext);
+    if (ext == level)
+      found.hits.push_back(name);
+    else if (std::find(found.others.begin(), found.others.end(), ext) == found.others.end())
+      found.others.push_back(ext);
   }
   return found;
 }
@@ -124,19 +129,27 @@ std::string list(const std::vector<std::string>& items, const char* separator = 
 }  // namespace
 
 base::Result<std::string> find(const std::string& folder, std::string_view kernel, std::string_view level) {
-  if (!is_level(level)) return failure("'" + std::string(level) + "' is no level", {"levels: ttir, ttgir, llir, ptx, cubin, amdgcn, hsaco"});
+  if (!is_level(level))
+    return failure("'" + std::string(level) + "' is no level",
+                   {"levels: ttir, ttgir, llir, ptx, cubin, amdgcn, hsaco"});
   std::string keyword = std::string(level) + "_dir";
   std::string who = kernel.empty() ? "a kernel" : "kernel '" + std::string(kernel) + "'";
   struct stat info{};
-  if (stat(folder.c_str(), &info) != 0) return failure(keyword + ": no folder " + folder + ": " + std::strerror(errno));
+  if (stat(folder.c_str(), &info) != 0)
+    return failure(keyword + ": no folder " + folder + ": " + std::strerror(errno));
   if (!S_ISDIR(info.st_mode))
-    return failure(keyword + ": " + folder + " is a file, not a folder", {is_text(level) ? std::string(level) + "_src= takes a file" : "give the folder that it lies in"});
-  if (access(folder.c_str(), R_OK | X_OK) != 0) return failure(keyword + ": cannot read folder " + folder + ": " + std::strerror(errno));
+    return failure(
+        keyword + ": " + folder + " is a file, not a folder",
+        {is_text(level) ? std::string(level) + "_src= takes a file" : "give the folder that it lies in"});
+  if (access(folder.c_str(), R_OK | X_OK) != 0)
+    return failure(keyword + ": cannot read folder " + folder + ": " + std::strerror(errno));
 
   Folder here = look(folder, kernel, level);
   if (here.hits.size() == 1) return folder + "/" + here.hits[0];
   if (here.hits.size() > 1)
-    return failure(keyword + ": " + folder + " holds several kernels at " + std::string(level) + ", and none is named", {"kernels: " + list(here.kernels)});
+    return failure(
+        keyword + ": " + folder + " holds several kernels at " + std::string(level) + ", and none is named",
+        {"kernels: " + list(here.kernels)});
 
   // A cache holds one folder an entry.
   std::vector<std::string> paths;
@@ -147,7 +160,8 @@ base::Result<std::string> find(const std::string& folder, std::string_view kerne
     for (const std::string& hit : inside.hits) paths.push_back(sub + "/" + hit);
     here.kernels.insert(here.kernels.end(), inside.kernels.begin(), inside.kernels.end());
     for (const std::string& other : inside.others)
-      if (std::find(here.others.begin(), here.others.end(), other) == here.others.end()) here.others.push_back(other);
+      if (std::find(here.others.begin(), here.others.end(), other) == here.others.end())
+        here.others.push_back(other);
   }
   if (!paths.empty()) {
     auto first = read_file(paths[0]);
@@ -156,7 +170,8 @@ base::Result<std::string> find(const std::string& folder, std::string_view kerne
       auto next = read_file(paths[i]);
       if (!next) return next.error();
       if (*next == *first) continue;
-      return failure(keyword + ": " + folder + " holds " + who + " at " + std::string(level) + " " + std::to_string(paths.size()) + " times, with different content",
+      return failure(keyword + ": " + folder + " holds " + who + " at " + std::string(level) + " " +
+                         std::to_string(paths.size()) + " times, with different content",
                      {"give the folder of the one that is meant:", "  " + list(paths, "\n  ")});
     }
     return paths[0];
@@ -164,13 +179,18 @@ base::Result<std::string> find(const std::string& folder, std::string_view kerne
 
   std::vector<std::string> notes;
   if (!here.others.empty()) {
-    notes.push_back("it holds " + who + " at " + list(here.others) + ": use " + list(here.others, "_dir= or ") + "_dir=");
+    notes.push_back("it holds " + who + " at " + list(here.others) + ": use " +
+                    list(here.others, "_dir= or ") + "_dir=");
   } else if (!here.kernels.empty()) {
-    notes.push_back("kernels at " + std::string(level) + " there: " + list(base::nearest_names(kernel, here.kernels)));
+    notes.push_back("kernels at " + std::string(level) +
+                    " there: " + list(base::nearest_names(kernel, here.kernels)));
   } else {
-    notes.push_back("a folder of artifacts holds <kernel>." + std::string(level) + "; a Triton cache (TRITON_CACHE_DIR) is one too");
+    notes.push_back("a folder of artifacts holds <kernel>." + std::string(level) +
+                    "; a Triton cache (TRITON_CACHE_DIR) is one too");
   }
-  return failure(keyword + ": no " + (kernel.empty() ? "*" : std::string(kernel)) + "." + std::string(level) + " in " + folder, std::move(notes));
+  return failure(keyword + ": no " + (kernel.empty() ? "*" : std::string(kernel)) + "." + std::string(level) +
+                     " in " + folder,
+                 std::move(notes));
 }
 
 std::string find_metadata(const std::string& artifact_path) {

@@ -6,8 +6,8 @@
 
 namespace triton_runner::artifact {
 
-// Blanks comments (offsets stay): from `line_comment` to the end of the line, and /* */ where blocks is set. Quoted
-// strings are kept.
+// Blanks comments (offsets stay): from `line_comment` to the end of the line, and /* */ where blocks is set.
+// Quoted strings are kept.
 inline std::string without_comments(std::string_view text, std::string_view line_comment, bool blocks) {
   std::string out(text);
   for (size_t i = 0; i < out.size();) {
@@ -17,8 +17,10 @@ inline std::string without_comments(std::string_view text, std::string_view line
       i = end == std::string::npos ? out.size() : end + 1;
       continue;
     }
-    if (out.compare(i, line_comment.size(), line_comment) == 0) end = std::min(out.find('\n', i), out.size());
-    else if (blocks && out.compare(i, 2, "/*") == 0) end = out.find("*/", i + 2), end = end == std::string::npos ? out.size() : end + 2;
+    if (out.compare(i, line_comment.size(), line_comment) == 0)
+      end = std::min(out.find('\n', i), out.size());
+    else if (blocks && out.compare(i, 2, "/*") == 0)
+      end = out.find("*/", i + 2), end = end == std::string::npos ? out.size() : end + 2;
     if (end == i) {
       i++;
       continue;
@@ -65,7 +67,8 @@ class Words {
 
  private:
   static bool is_word(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$' || c == '%' || c == '@' || c == '#' || c == '-';
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$' || c == '%' ||
+           c == '@' || c == '#' || c == '-';
   }
   void skip() {
     while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) at_++;

@@ -16,9 +16,11 @@ base::Result<CudaApi> load_cuda_api(const std::string& library) {
   auto handle = open_library(library, "NVIDIA");
   if (!handle) return handle.error();
   CudaApi api;
-#define X(name, params, needed)                                                            \
-  api.name = reinterpret_cast<cuda::Error(*) params>(find_symbol(*handle, #name));         \
-  if (needed && !api.name) return base::failure(library + " lacks " #name, {"CUDA 11.2 or newer is needed"});
+#define X(name, params, needed)                                                    \
+  api.name = reinterpret_cast<cuda::Error(*) params>(find_symbol(*handle, #name)); \
+  if (needed && !api.name)                                                         \
+    return base::failure(library + " lacks " #name, {"CUDA 11.2 or newer is "      \
+                                                     "needed"});
   TRITON_RUNNER_CUDA_API(X)
 #undef X
   return api;
@@ -32,12 +34,13 @@ Handle handle_of(uint64_t value) { return reinterpret_cast<Handle>(value); }
 uint64_t value_of(Handle handle) { return reinterpret_cast<uint64_t>(handle); }
 
 // Returns from the enclosing function with the diagnostic when the call fails.
-#define CALL(function, ...)                                                      \
+#define CALL(function, ...)                                                     \
   if (Error code_ = api_.function(__VA_ARGS__); code_ != kSuccess) [[unlikely]] \
-    return failed(#function, code_)
-#define NEED(function)                                                                                                \
-  if (!api_.function)                                                                                                 \
-  return base::failure("this CUDA driver has no " #function, {"it came with CUDA 12: a newer NVIDIA driver is needed"})
+  return failed(#function, code_)
+#define NEED(function)                                       \
+  if (!api_.function)                                        \
+  return base::failure("this CUDA driver has no " #function, \
+                       {"it came with CUDA 12: a newer NVIDIA driver is needed"})
 
 class CudaDriver final : public Driver {
  public:
@@ -68,7 +71,11 @@ class CudaDriver final : public Driver {
     CALL(cuDeviceGetName, name, static_cast<int>(sizeof name), handle);
     p.name = name;
     int major = 0, minor = 0, cooperative = 0, clusters = 0;
-    struct { int* to; int attribute; bool needed; } wanted[] = {
+    struct {
+      int* to;
+      int attribute;
+      bool needed;
+    } wanted[] = {
         {&major, kCapabilityMajor, true},
         {&minor, kCapabilityMinor, true},
         {&p.warp_size, kWarpSize, true},
@@ -98,7 +105,7 @@ class CudaDriver final : public Driver {
 
   Result<int> current_device() override {
     int device = 0;
-    if (api_.cuCtxGetDevice(&device) == kSuccess) return device;   // fails where the thread has no context
+    if (api_.cuCtxGetDevice(&device) == kSuccess) return device;  // fails where the thread has no context
     if (auto s = use_device(0); !s) return s.error();
     return 0;
   }
@@ -111,7 +118,8 @@ class CudaDriver final : public Driver {
       int count = 0;
       CALL(cuDeviceGetCount, &count);
       if (device >= count)
-        return base::failure("there is no CUDA device " + std::to_string(device) + ": this machine has " + std::to_string(count));
+        return base::failure("there is no CUDA device " + std::to_string(device) + ": this machine has " +
+                             std::to_string(count));
       contexts_.resize(device + 1, nullptr);
     }
     if (!contexts_[device]) {
@@ -177,7 +185,8 @@ class CudaDriver final : public Driver {
 
   Result<int> occupancy(Function function, int threads, int shared_bytes) override {
     int blocks = 0;
-    CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, handle_of(function), threads, static_cast<size_t>(shared_bytes));
+    CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, handle_of(function), threads,
+         static_cast<size_t>(shared_bytes));
     return blocks;
   }
 
@@ -193,8 +202,9 @@ class CudaDriver final : public Driver {
   Status launch(Function function, const device::LaunchConfig& config, void** params) override {
     bool plain = !config.cooperative && !config.pdl && config.cluster == std::array<uint32_t, 3>{1, 1, 1};
     if (plain) {
-      CALL(cuLaunchKernel, handle_of(function), config.grid[0], config.grid[1], config.grid[2], config.block[0],
-           config.block[1], config.block[2], config.shared_bytes, handle_of(config.stream), params, nullptr);
+      CALL(cuLaunchKernel, handle_of(function), config.grid[0], config.grid[1], config.grid[2],
+           config.block[0], config.block[1], config.block[2], config.shared_bytes, handle_of(config.stream),
+           params, nullptr);
       return base::success();
     }
     NEED(cuLaunchKernelEx);
@@ -259,16 +269,16 @@ class CudaDriver final : public Driver {
     }
     constexpr int kInterleaveNone = 0, kL2Promotion128B = 2, kFillNan = 1, kFillZero = 0;
     alignas(128) TensorMap map;
-    CALL(cuTensorMapEncodeTiled, &map, spec.element_type, rank,
-         reinterpret_cast<void*>(spec.address), shape, strides, box, steps, kInterleaveNone, spec.swizzle,
-         kL2Promotion128B, spec.nan_fill ? kFillNan : kFillZero);
-    // Drivers up to CUDA 13.1 set a bit in maps of tensors under 128 KiB that makes some accesses fail (Triton 3.9 and
-    // CUTLASS clear it too).
+    CALL(cuTensorMapEncodeTiled, &map, spec.element_type, rank, reinterpret_cast<void*>(spec.address), shape,
+         strides, box, steps, kInterleaveNone, spec.swizzle, kL2Promotion128B,
+         spec.nan_fill ? kFillNan : kFillZero);
+    // Drivers up to CUDA 13.1 set a bit in maps of tensors under 128 KiB that makes some accesses fail
+    // (Triton 3.9 and CUTLASS clear it too).
     constexpr uint64_t kSmallTensor = 128 * 1024;
     if (last_byte + 1 < kSmallTensor) {
       auto version = driver_version();
       if (!version) return version.error();
-      if (*version <= 13010) map.bytes[10] &= ~std::byte{1 << 5};   // bit 21 of the second word
+      if (*version <= 13010) map.bytes[10] &= ~std::byte{1 << 5};  // bit 21 of the second word
     }
     return map;
   }
@@ -287,12 +297,22 @@ class CudaDriver final : public Driver {
     if (api_.cuGetErrorString(code, &text) != kSuccess) text = nullptr;
     base::Diagnostic d = call_failed(call, name, text, code);
     switch (code) {
-      case 209:   // NO_BINARY_FOR_GPU
-        d.notes.push_back("the binary was compiled for another architecture than this GPU's; enter at ptx or above");
+      case 209:  // NO_BINARY_FOR_GPU
+        d.notes.push_back(
+            "the binary was compiled for another architecture than this GPU's; enter at ptx or above");
         break;
-      case 700: case 714: case 715: case 716: case 717: case 718: case 719: case 710:
+      case 700:
+      case 714:
+      case 715:
+      case 716:
+      case 717:
+      case 718:
+      case 719:
+      case 710:
         // A kernel's fault: reported by whichever call comes next, and the context stays unusable.
-        d.notes.push_back("a kernel launched before this call failed; the process has to be restarted to use the GPU again");
+        d.notes.push_back(
+            "a kernel launched before this call failed; the process has to be restarted to use the GPU "
+            "again");
         d.notes.push_back("device=\"cpu\" runs the same kernel with every access checked");
         break;
       default:
@@ -302,8 +322,9 @@ class CudaDriver final : public Driver {
   }
 
   static cuda::LaunchConfig raw_config(const device::LaunchConfig& config, LaunchAttribute (&attributes)[4]) {
-    cuda::LaunchConfig raw{config.grid[0], config.grid[1], config.grid[2], config.block[0], config.block[1], config.block[2],
-                           config.shared_bytes, handle_of(config.stream), attributes, 0};
+    cuda::LaunchConfig raw{
+        config.grid[0],  config.grid[1],      config.grid[2],           config.block[0], config.block[1],
+        config.block[2], config.shared_bytes, handle_of(config.stream), attributes,      0};
     auto add = [&](uint32_t id) -> LaunchAttribute& {
       LaunchAttribute& a = attributes[raw.num_attributes++];
       a = {};
@@ -322,7 +343,7 @@ class CudaDriver final : public Driver {
   CudaApi api_;
   std::atomic<bool> initialised_{false};
   std::mutex mutex_;
-  std::vector<Handle> contexts_;   // primary contexts, by device; retained for the life of the process
+  std::vector<Handle> contexts_;  // primary contexts, by device; retained for the life of the process
 };
 
 #undef CALL

@@ -28,7 +28,9 @@ T take(Result<T> result) {
   return result.ok() ? *result : T{};
 }
 
-bool mentions(const base::Diagnostic& d, const std::string& what) { return d.str().find(what) != std::string::npos; }
+bool mentions(const base::Diagnostic& d, const std::string& what) {
+  return d.str().find(what) != std::string::npos;
+}
 
 }  // namespace
 
@@ -40,15 +42,16 @@ TEST(cuda_properties) {
   CHECK_EQ(p->name, "Fake GPU");
   CHECK_EQ(p->shared_per_block_optin, 232448);
   CHECK(p->clusters && p->cooperative);
-  f.state.attributes.erase(120);   // a driver that knows no clusters
+  f.state.attributes.erase(120);  // a driver that knows no clusters
   CHECK(!take(f.driver->properties(0)).clusters);
   f.state.attributes.erase(97);
-  CHECK(mentions(f.driver->properties(0).error(), "cuDeviceGetAttribute: CUDA_ERROR_FAKE: a made-up failure"));
+  CHECK(
+      mentions(f.driver->properties(0).error(), "cuDeviceGetAttribute: CUDA_ERROR_FAKE: a made-up failure"));
 }
 
 TEST(cuda_context_is_the_primary_one_and_retained_once) {
   Fixture f;
-  CHECK_EQ(take(f.driver->current_device()), 0);   // the thread had none
+  CHECK_EQ(take(f.driver->current_device()), 0);  // the thread had none
   CHECK_EQ(f.state.current, 0);
   CHECK(f.driver->use_device(1).ok());
   CHECK(f.driver->use_device(0).ok());
@@ -75,7 +78,8 @@ TEST(cuda_text_is_passed_with_its_end) {
 TEST(cuda_compiler_log_becomes_notes_and_a_place) {
   Fixture f;
   f.state.errors["cuModuleLoadDataEx"] = 218;
-  f.state.jit_log = "ptxas application ptx input, line 3; error   : Unknown symbol 'x'\nptxas fatal   : aborted\n";
+  f.state.jit_log =
+      "ptxas application ptx input, line 3; error   : Unknown symbol 'x'\nptxas fatal   : aborted\n";
   auto m = f.driver->load_module("one\ntwo\nthree x\nfour\n");
   CHECK(!m.ok());
   CHECK_EQ(m.error().location.line, 3);
@@ -87,7 +91,9 @@ TEST(cuda_compiler_log_becomes_notes_and_a_place) {
 TEST(cuda_wrong_architecture_says_what_to_do) {
   Fixture f;
   f.state.errors["cuModuleLoadDataEx"] = 209;
-  auto m = f.driver->load_module("\x7f" "ELF");
+  auto m = f.driver->load_module(
+      "\x7f"
+      "ELF");
   CHECK(mentions(m.error(), "cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU"));
   CHECK(mentions(m.error(), "another architecture"));
 }
@@ -112,7 +118,7 @@ TEST(cuda_plain_launch_and_attributes) {
   CHECK(launch.extended);
   std::vector<uint32_t> ids;
   for (const auto& a : launch.attributes) ids.push_back(a.id);
-  CHECK(ids == (std::vector<uint32_t>{6, 2, 4, 5}));   // PDL, cooperative, cluster, its policy
+  CHECK(ids == (std::vector<uint32_t>{6, 2, 4, 5}));  // PDL, cooperative, cluster, its policy
   CHECK_EQ(launch.attributes[2].value.dim.x, 2u);
   CHECK_EQ(launch.attributes[3].value.number, 1);
 }
@@ -150,12 +156,12 @@ TEST(cuda_tensor_map_order_and_checks) {
   auto map = f.driver->encode_tensor_map(spec);
   CHECK(map.ok());
   CHECK_EQ(f.state.map.rank, 2);
-  CHECK_EQ(f.state.map.shape[0], 256u);      // innermost first
+  CHECK_EQ(f.state.map.shape[0], 256u);  // innermost first
   CHECK_EQ(f.state.map.shape[1], 100u);
-  CHECK_EQ(f.state.map.strides[0], 528u);    // bytes
+  CHECK_EQ(f.state.map.strides[0], 528u);  // bytes
   CHECK_EQ(f.state.map.box[0], 128u);
   CHECK_EQ(f.state.map.fill, 1);
-  CHECK_EQ(static_cast<int>(map->bytes[10]), 0xdf);   // the bit of small tensors, up to CUDA 13.1
+  CHECK_EQ(static_cast<int>(map->bytes[10]), 0xdf);  // the bit of small tensors, up to CUDA 13.1
   f.state.version = 13020;
   CHECK_EQ(static_cast<int>(take(f.driver->encode_tensor_map(spec)).bytes[10]), 0xff);
 
@@ -181,7 +187,8 @@ TEST(open_driver_without_a_library) {
   CHECK(mentions(open_driver("metal").error(), "no GPU driver is called 'metal'"));
 }
 
-// ---- HIP ------------------------------------------------------------------------------------------------------
+// ---- HIP
+// ------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -199,23 +206,33 @@ HipApi fake_hip() {
   a.hipGetDeviceCount = [](int* n) { return *n = 1, 0; };
   a.hipGetDevice = [](int* d) { return *d = 0, 0; };
   a.hipSetDevice = [](int d) { return d == 0 ? 0 : 101; };
-  a.hipDeviceGetAttribute = [](int* v, int attribute, int) { return *v = attribute == kWarpSize ? 64 : attribute == kMaxSharedPerBlock ? 65536 : 304, 0; };
+  a.hipDeviceGetAttribute = [](int* v, int attribute, int) {
+    return *v = attribute == kWarpSize ? 64 : attribute == kMaxSharedPerBlock ? 65536 : 304, 0;
+  };
   a.hipGetDevicePropertiesR0600 = [](DeviceProperties* p, int) {
     std::strcpy(p->name, "AMD Instinct MI300X");
     std::strcpy(p->gcn_arch_name, "gfx942:sramecc+:xnack-");
     return 0;
   };
-  a.hipModuleLoadDataEx = [](Handle* m, const void*, unsigned, int*, void**) { return *m = fake::handle(1), hip_state.load_error; };
+  a.hipModuleLoadDataEx = [](Handle* m, const void*, unsigned, int*, void**) {
+    return *m = fake::handle(1), hip_state.load_error;
+  };
   a.hipModuleUnload = [](Handle) { return 0; };
   a.hipModuleGetFunction = [](Handle* f, Handle, const char*) { return *f = fake::handle(2), 0; };
-  a.hipFuncGetAttribute = [](int* v, int attribute, Handle) { return *v = attribute == kFunctionMaxThreads ? 256 : 8, 0; };
-  a.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor = [](int* n, Handle, int, size_t) { return *n = 4, 0; };
-  a.hipModuleLaunchKernel = [](Handle, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned, unsigned shared, Handle, void**, void**) {
+  a.hipFuncGetAttribute = [](int* v, int attribute, Handle) {
+    return *v = attribute == kFunctionMaxThreads ? 256 : 8, 0;
+  };
+  a.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor = [](int* n, Handle, int, size_t) {
+    return *n = 4, 0;
+  };
+  a.hipModuleLaunchKernel = [](Handle, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned,
+                               unsigned shared, Handle, void**, void**) {
     hip_state.calls.push_back("launch");
     hip_state.grid_x = gx, hip_state.block_x = bx, hip_state.shared = shared;
     return 0;
   };
-  a.hipModuleLaunchCooperativeKernel = [](Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**) {
+  a.hipModuleLaunchCooperativeKernel = [](Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                          unsigned, Handle, void**) {
     hip_state.calls.push_back("cooperative");
     return 0;
   };
@@ -227,7 +244,12 @@ HipApi fake_hip() {
   a.hipStreamSynchronize = [](Handle) { return 0; };
   a.hipPointerGetAttributes = [](PointerAttributes* out, const void* p) -> Error {
     if (p == fake::handle(0x300)) return kInvalidValue;
-    *out = {p == fake::handle(0x200) ? kMemoryUnregistered : kMemoryDevice, 0, const_cast<void*>(p), nullptr, 0, 0};
+    *out = {p == fake::handle(0x200) ? kMemoryUnregistered : kMemoryDevice,
+            0,
+            const_cast<void*>(p),
+            nullptr,
+            0,
+            0};
     return 0;
   };
   a.hipGetErrorName = [](Error) { return "hipErrorNoBinaryForGpu"; };
@@ -250,7 +272,7 @@ TEST(hip_properties_launch_and_errors) {
   config.block = {256, 1, 1};
   config.shared_bytes = 100;
   CHECK(driver->launch(2, config, nullptr).ok());
-  CHECK_EQ(hip_state.grid_x, 5u);   // blocks, not threads
+  CHECK_EQ(hip_state.grid_x, 5u);  // blocks, not threads
   CHECK_EQ(hip_state.block_x, 256u);
   config.cooperative = true;
   CHECK(driver->launch(2, config, nullptr).ok());
@@ -262,5 +284,9 @@ TEST(hip_properties_launch_and_errors) {
   CHECK(!take(driver->pointer(0x200)).has_value());
   CHECK(!take(driver->pointer(0x300)).has_value());
   hip_state.load_error = 209;
-  CHECK(mentions(driver->load_module("\x7f" "ELF").error(), "hipModuleLoadDataEx: hipErrorNoBinaryForGpu: no kernel image"));
+  CHECK(mentions(driver
+                     ->load_module("\x7f"
+                                   "ELF")
+                     .error(),
+                 "hipModuleLoadDataEx: hipErrorNoBinaryForGpu: no kernel image"));
 }

@@ -1,5 +1,5 @@
-// A CUDA that only writes down: a table of functions which record their calls and fail where they are told to. The real
-// CudaDriver runs on it in the tests of device/ and launch/.
+// A CUDA that only writes down: a table of functions which record their calls and fail where they are told
+// to. The real CudaDriver runs on it in the tests of device/ and launch/.
 #pragma once
 #include <cstring>
 #include <map>
@@ -13,29 +13,34 @@ namespace triton_runner::device::fake {
 struct Launch {
   cuda::LaunchConfig config{};
   std::vector<cuda::LaunchAttribute> attributes;
-  bool extended = false;                         // cuLaunchKernelEx
+  bool extended = false;  // cuLaunchKernelEx
   std::vector<std::vector<unsigned char>> params;
 };
 
 struct State {
-  std::vector<std::string> calls;                // names, in order
-  std::map<std::string, cuda::Error> errors;     // what a call answers instead of 0
-  std::map<int, int> attributes;                 // of every device
+  std::vector<std::string> calls;             // names, in order
+  std::map<std::string, cuda::Error> errors;  // what a call answers instead of 0
+  std::map<int, int> attributes;              // of every device
   std::map<int, int> function_attributes{{0, 1024}, {1, 0}, {3, 16}, {4, 40}};
-  std::map<uint64_t, int> memory;                // address -> device, -1 for the host's
-  std::vector<size_t> param_bytes;               // what launches copy from each parameter
+  std::map<uint64_t, int> memory;   // address -> device, -1 for the host's
+  std::vector<size_t> param_bytes;  // what launches copy from each parameter
   std::vector<Launch> launches;
   std::string jit_log;
-  std::string image;                             // the last loaded
+  std::string image;  // the last loaded
   int devices = 2, version = 13000;
-  int current = -1;                              // no context
+  int current = -1;  // no context
   int max_dynamic_shared = 0;
   uint64_t next_address = 0x7f0000000000;
-  struct { int type, rank, swizzle, fill; uint64_t shape[5], strides[5]; uint32_t box[5]; } map{};
+  struct {
+    int type, rank, swizzle, fill;
+    uint64_t shape[5], strides[5];
+    uint32_t box[5];
+  } map{};
 
   State() {
-    attributes = {{1, 1024}, {8, 49152}, {10, 32}, {12, 65536}, {13, 1980000}, {16, 132}, {36, 3201000}, {37, 6144},
-                  {38, 62914560}, {75, 9}, {76, 0}, {81, 233472}, {95, 1}, {97, 232448}, {115, 1}, {120, 1}};
+    attributes = {{1, 1024},     {8, 49152},   {10, 32},       {12, 65536}, {13, 1980000}, {16, 132},
+                  {36, 3201000}, {37, 6144},   {38, 62914560}, {75, 9},     {76, 0},       {81, 233472},
+                  {95, 1},       {97, 232448}, {115, 1},       {120, 1}};
   }
   int count(const std::string& name) const {
     int n = 0;
@@ -43,7 +48,7 @@ struct State {
     return n;
   }
 };
-inline State* state = nullptr;   // of the running test
+inline State* state = nullptr;  // of the running test
 
 inline cuda::Error answer(const char* name) {
   state->calls.push_back(name);
@@ -68,11 +73,18 @@ inline CudaApi api() {
   CudaApi a;
   a.cuInit = [](unsigned) { return answer("cuInit"); };
   a.cuDriverGetVersion = [](int* v) { return *v = state->version, answer("cuDriverGetVersion"); };
-  a.cuGetErrorName = [](Error e, const char** s) { return *s = e == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU" : e == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_FAKE", 0; };
+  a.cuGetErrorName = [](Error e, const char** s) {
+    return *s = e == 209   ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
+                : e == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                           : "CUDA_ERROR_FAKE",
+           0;
+  };
   a.cuGetErrorString = [](Error, const char** s) { return *s = "a made-up failure", 0; };
   a.cuDeviceGetCount = [](int* n) { return *n = state->devices, answer("cuDeviceGetCount"); };
   a.cuDeviceGet = [](int* d, int i) { return *d = i, answer("cuDeviceGet"); };
-  a.cuDeviceGetName = [](char* s, int n, int) { return std::strncpy(s, "Fake GPU", n), answer("cuDeviceGetName"); };
+  a.cuDeviceGetName = [](char* s, int n, int) {
+    return std::strncpy(s, "Fake GPU", n), answer("cuDeviceGetName");
+  };
   a.cuDeviceGetAttribute = [](int* v, int attribute, int) -> Error {
     ANSWER("cuDeviceGetAttribute");
     auto it = state->attributes.find(attribute);
@@ -80,8 +92,12 @@ inline CudaApi api() {
     *v = it->second;
     return 0;
   };
-  a.cuDevicePrimaryCtxRetain = [](Handle* c, int d) { return *c = handle(0x1000 + d), answer("cuDevicePrimaryCtxRetain"); };
-  a.cuCtxGetCurrent = [](Handle* c) { return *c = state->current < 0 ? nullptr : handle(0x1000 + state->current), answer("cuCtxGetCurrent"); };
+  a.cuDevicePrimaryCtxRetain = [](Handle* c, int d) {
+    return *c = handle(0x1000 + d), answer("cuDevicePrimaryCtxRetain");
+  };
+  a.cuCtxGetCurrent = [](Handle* c) {
+    return *c = state->current < 0 ? nullptr : handle(0x1000 + state->current), answer("cuCtxGetCurrent");
+  };
   a.cuCtxSetCurrent = [](Handle c) -> Error {
     ANSWER("cuCtxSetCurrent");
     state->current = static_cast<int>(reinterpret_cast<uint64_t>(c) - 0x1000);
@@ -96,16 +112,23 @@ inline CudaApi api() {
     return answer("cuModuleLoadDataEx");
   };
   a.cuModuleUnload = [](Handle) { return answer("cuModuleUnload"); };
-  a.cuModuleGetFunction = [](Handle* f, Handle, const char*) { return *f = handle(0x3000), answer("cuModuleGetFunction"); };
-  a.cuFuncGetAttribute = [](int* v, int attribute, Handle) { return *v = state->function_attributes[attribute], answer("cuFuncGetAttribute"); };
+  a.cuModuleGetFunction = [](Handle* f, Handle, const char*) {
+    return *f = handle(0x3000), answer("cuModuleGetFunction");
+  };
+  a.cuFuncGetAttribute = [](int* v, int attribute, Handle) {
+    return *v = state->function_attributes[attribute], answer("cuFuncGetAttribute");
+  };
   a.cuFuncSetAttribute = [](Handle, int attribute, int value) -> Error {
     ANSWER("cuFuncSetAttribute");
     if (attribute == kFunctionMaxDynamicShared) state->max_dynamic_shared = value;
     return 0;
   };
   a.cuFuncSetCacheConfig = [](Handle, int) { return answer("cuFuncSetCacheConfig"); };
-  a.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* n, Handle, int, size_t) { return *n = 2, answer("cuOccupancyMaxActiveBlocksPerMultiprocessor"); };
-  a.cuLaunchKernel = [](Handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, Handle stream, void** params, void**) -> Error {
+  a.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* n, Handle, int, size_t) {
+    return *n = 2, answer("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  };
+  a.cuLaunchKernel = [](Handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                        unsigned shared, Handle stream, void** params, void**) -> Error {
     ANSWER("cuLaunchKernel");
     Launch launch;
     launch.config = {gx, gy, gz, bx, by, bz, shared, stream, nullptr, 0};
@@ -137,18 +160,25 @@ inline CudaApi api() {
     auto it = state->memory.find(p);
     bool known = it != state->memory.end();
     for (unsigned i = 0; i < n; i++) {
-      if (attributes[i] == kPointerMemoryType) *static_cast<uint32_t*>(values[i]) = !known ? 0u : it->second < 0 ? uint32_t{kMemoryHost} : uint32_t{kMemoryDevice};
+      if (attributes[i] == kPointerMemoryType)
+        *static_cast<uint32_t*>(values[i]) = !known           ? 0u
+                                             : it->second < 0 ? uint32_t{kMemoryHost}
+                                                              : uint32_t{kMemoryDevice};
       if (attributes[i] == kPointerDeviceOrdinal) *static_cast<int*>(values[i]) = known ? it->second : -2;
       if (attributes[i] == kPointerDevicePointer) *static_cast<Address*>(values[i]) = known ? p : 0;
     }
     return 0;
   };
-  a.cuOccupancyMaxActiveClusters = [](int* n, Handle, const cuda::LaunchConfig*) { return *n = 16, answer("cuOccupancyMaxActiveClusters"); };
-  a.cuTensorMapEncodeTiled = [](void* map, int type, uint32_t rank, void*, const uint64_t* shape, const uint64_t* strides,
-                                const uint32_t* box, const uint32_t*, int, int swizzle, int, int fill) -> Error {
+  a.cuOccupancyMaxActiveClusters = [](int* n, Handle, const cuda::LaunchConfig*) {
+    return *n = 16, answer("cuOccupancyMaxActiveClusters");
+  };
+  a.cuTensorMapEncodeTiled = [](void* map, int type, uint32_t rank, void*, const uint64_t* shape,
+                                const uint64_t* strides, const uint32_t* box, const uint32_t*, int,
+                                int swizzle, int, int fill) -> Error {
     ANSWER("cuTensorMapEncodeTiled");
     std::memset(map, 0xff, 128);
-    state->map.type = type, state->map.rank = static_cast<int>(rank), state->map.swizzle = swizzle, state->map.fill = fill;
+    state->map.type = type, state->map.rank = static_cast<int>(rank), state->map.swizzle = swizzle,
+    state->map.fill = fill;
     std::copy(shape, shape + rank, state->map.shape);
     std::copy(strides, strides + rank - 1, state->map.strides);
     std::copy(box, box + rank, state->map.box);

@@ -1,5 +1,5 @@
-// HIP behind the Driver seam. Written against HIP 6's interface and tested against a fake table only: nobody has run
-// it on AMD hardware yet.
+// HIP behind the Driver seam. Written against HIP 6's interface and tested against a fake table only: nobody
+// has run it on AMD hardware yet.
 #include <atomic>
 #include <vector>
 
@@ -14,14 +14,17 @@ base::Result<HipApi> load_hip_api(const std::string& library) {
   auto handle = open_library(library, "AMD");
   if (!handle) return handle.error();
   HipApi api;
-#define X(name, params)                                                             \
-  api.name = reinterpret_cast<hip::Error(*) params>(find_symbol(*handle, #name));   \
+#define X(name, params)                                                           \
+  api.name = reinterpret_cast<hip::Error(*) params>(find_symbol(*handle, #name)); \
   if (!api.name) return base::failure(library + " lacks " #name, {"HIP 6 (ROCm 6) or newer is needed"});
   TRITON_RUNNER_HIP_API(X)
 #undef X
-  api.hipGetErrorName = reinterpret_cast<const char* (*)(hip::Error)>(find_symbol(*handle, "hipGetErrorName"));
-  api.hipGetErrorString = reinterpret_cast<const char* (*)(hip::Error)>(find_symbol(*handle, "hipGetErrorString"));
-  if (!api.hipGetErrorName || !api.hipGetErrorString) return base::failure(library + " lacks hipGetErrorName");
+  api.hipGetErrorName =
+      reinterpret_cast<const char* (*)(hip::Error)>(find_symbol(*handle, "hipGetErrorName"));
+  api.hipGetErrorString =
+      reinterpret_cast<const char* (*)(hip::Error)>(find_symbol(*handle, "hipGetErrorString"));
+  if (!api.hipGetErrorName || !api.hipGetErrorString)
+    return base::failure(library + " lacks hipGetErrorName");
   return api;
 }
 
@@ -32,9 +35,9 @@ using namespace hip;
 Handle handle_of(uint64_t value) { return reinterpret_cast<Handle>(value); }
 uint64_t value_of(Handle handle) { return reinterpret_cast<uint64_t>(handle); }
 
-#define CALL(function, ...)                                                      \
+#define CALL(function, ...)                                                     \
   if (Error code_ = api_.function(__VA_ARGS__); code_ != kSuccess) [[unlikely]] \
-    return failed(#function, code_)
+  return failed(#function, code_)
 
 class HipDriver final : public Driver {
  public:
@@ -63,17 +66,27 @@ class HipDriver final : public Driver {
     p.ordinal = device;
     texts->name[sizeof texts->name - 1] = texts->gcn_arch_name[sizeof texts->gcn_arch_name - 1] = '\0';
     p.name = texts->name;
-    std::string arch = texts->gcn_arch_name;   // "gfx942:sramecc+:xnack-"
+    std::string arch = texts->gcn_arch_name;  // "gfx942:sramecc+:xnack-"
     p.target = "hip:" + arch.substr(0, arch.find(':'));
     int cooperative = 0;
-    struct { int* to; int attribute; } wanted[] = {
-        {&p.warp_size, kWarpSize}, {&p.multiprocessors, kMultiprocessorCount}, {&p.max_threads, kMaxThreadsPerBlock},
-        {&p.shared_per_block, kMaxSharedPerBlock}, {&p.shared_per_multiprocessor, kMaxSharedPerMultiprocessor},
-        {&p.registers_per_block, kMaxRegistersPerBlock}, {&p.l2_bytes, kL2CacheSize}, {&p.sm_clock_khz, kClockRate},
-        {&p.memory_clock_khz, kMemoryClockRate}, {&p.memory_bus_bits, kMemoryBusWidth}, {&cooperative, kCooperativeLaunch},
+    struct {
+      int* to;
+      int attribute;
+    } wanted[] = {
+        {&p.warp_size, kWarpSize},
+        {&p.multiprocessors, kMultiprocessorCount},
+        {&p.max_threads, kMaxThreadsPerBlock},
+        {&p.shared_per_block, kMaxSharedPerBlock},
+        {&p.shared_per_multiprocessor, kMaxSharedPerMultiprocessor},
+        {&p.registers_per_block, kMaxRegistersPerBlock},
+        {&p.l2_bytes, kL2CacheSize},
+        {&p.sm_clock_khz, kClockRate},
+        {&p.memory_clock_khz, kMemoryClockRate},
+        {&p.memory_bus_bits, kMemoryBusWidth},
+        {&cooperative, kCooperativeLaunch},
     };
     for (auto& w : wanted) CALL(hipDeviceGetAttribute, w.to, w.attribute, device);
-    p.shared_per_block_optin = p.shared_per_block;   // LDS needs no opting in
+    p.shared_per_block_optin = p.shared_per_block;  // LDS needs no opting in
     p.cooperative = cooperative != 0;
     return p;
   }
@@ -113,7 +126,8 @@ class HipDriver final : public Driver {
 
   Result<Function> function(Module module, const std::string& name) override {
     Handle function = nullptr;
-    if (Error code = api_.hipModuleGetFunction(&function, handle_of(module), name.c_str()); code != kSuccess) {
+    if (Error code = api_.hipModuleGetFunction(&function, handle_of(module), name.c_str());
+        code != kSuccess) {
       base::Diagnostic d = failed("hipModuleGetFunction", code);
       d.notes.push_back("looked for the kernel '" + name + "'");
       return d;
@@ -132,7 +146,7 @@ class HipDriver final : public Driver {
     return r;
   }
 
-  Status allow_dynamic_shared(Function, int) override { return base::success(); }   // HIP needs no leave
+  Status allow_dynamic_shared(Function, int) override { return base::success(); }  // HIP needs no leave
   Status allow_large_clusters(Function) override { return base::success(); }
 
   Result<int> occupancy(Function function, int threads, int shared_bytes) override {
@@ -147,14 +161,18 @@ class HipDriver final : public Driver {
   }
 
   Status launch(Function function, const LaunchConfig& config, void** params) override {
-    if (config.cluster != std::array<uint32_t, 3>{1, 1, 1}) return base::failure("HIP launches no thread block clusters");
-    if (config.pdl) return base::failure("HIP has no programmatic dependent launch", {"launch without launch_pdl"});
+    if (config.cluster != std::array<uint32_t, 3>{1, 1, 1})
+      return base::failure("HIP launches no thread block clusters");
+    if (config.pdl)
+      return base::failure("HIP has no programmatic dependent launch", {"launch without launch_pdl"});
     if (config.cooperative) {
-      CALL(hipModuleLaunchCooperativeKernel, handle_of(function), config.grid[0], config.grid[1], config.grid[2],
-           config.block[0], config.block[1], config.block[2], config.shared_bytes, handle_of(config.stream), params);
+      CALL(hipModuleLaunchCooperativeKernel, handle_of(function), config.grid[0], config.grid[1],
+           config.grid[2], config.block[0], config.block[1], config.block[2], config.shared_bytes,
+           handle_of(config.stream), params);
     } else {
-      CALL(hipModuleLaunchKernel, handle_of(function), config.grid[0], config.grid[1], config.grid[2], config.block[0],
-           config.block[1], config.block[2], config.shared_bytes, handle_of(config.stream), params, nullptr);
+      CALL(hipModuleLaunchKernel, handle_of(function), config.grid[0], config.grid[1], config.grid[2],
+           config.block[0], config.block[1], config.block[2], config.shared_bytes, handle_of(config.stream),
+           params, nullptr);
     }
     return base::success();
   }

@@ -16,7 +16,8 @@ base::Result<void*> open_library(const std::string& library, const char* what) {
   if (void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
   const char* reason = dlerror();
   return base::failure("cannot open " + library + ": " + (reason ? reason : "unknown reason"),
-                       {std::string("this machine has no ") + what + " driver in the loader's path; device=\"cpu\" needs none"});
+                       {std::string("this machine has no ") + what +
+                        " driver in the loader's path; device=\"cpu\" needs none"});
 }
 
 void* find_symbol(void* handle, const char* name) { return dlsym(handle, name); }
@@ -46,13 +47,17 @@ void add_compiler_log(base::Diagnostic& diagnostic, std::string_view image, cons
       start = image.find('\n', start);
       if (start != std::string_view::npos) start++;
     }
-    if (start != std::string_view::npos) diagnostic.source_line = image.substr(start, image.find('\n', start) - start);
+    if (start != std::string_view::npos)
+      diagnostic.source_line = image.substr(start, image.find('\n', start) - start);
   }
 }
 
 const void* loadable(std::string_view image, std::string& text) {
   // ELF (cubin, code object) and fat binaries say their own size; anything else is text.
-  bool binary = image.starts_with("\x7f" "ELF") || image.starts_with(std::string_view("\x50\xed\x55\xba", 4)) ||
+  bool binary = image.starts_with(
+                    "\x7f"
+                    "ELF") ||
+                image.starts_with(std::string_view("\x50\xed\x55\xba", 4)) ||
                 image.starts_with("__CLANG_OFFLOAD_BUNDLE__");
   if (binary) return image.data();
   text.assign(image);
@@ -79,7 +84,8 @@ base::Result<Driver*> open_driver(std::string_view backend, const std::string& l
     }
     return hip.get();
   }
-  return base::failure("no GPU driver is called '" + std::string(backend) + "'", {"the drivers are 'cuda' and 'hip'"});
+  return base::failure("no GPU driver is called '" + std::string(backend) + "'",
+                       {"the drivers are 'cuda' and 'hip'"});
 }
 
 }  // namespace triton_runner::device

@@ -6,10 +6,11 @@ namespace triton_runner::device {
 base::Status check_tensor_map(const TensorMapSpec& spec) {
   size_t rank = spec.box.size();
   auto bad = [](std::string message) { return base::failure("tensor descriptor: " + std::move(message)); };
-  if (rank < 1 || rank > 5) return bad("rank " + std::to_string(rank) + "; the TMA unit has 1 to 5 dimensions");
+  if (rank < 1 || rank > 5)
+    return bad("rank " + std::to_string(rank) + "; the TMA unit has 1 to 5 dimensions");
   if (spec.shape.size() != rank || spec.strides.size() != rank)
-    return bad("the block has rank " + std::to_string(rank) + ", the tensor's shape " + std::to_string(spec.shape.size()) +
-               " and strides " + std::to_string(spec.strides.size()));
+    return bad("the block has rank " + std::to_string(rank) + ", the tensor's shape " +
+               std::to_string(spec.shape.size()) + " and strides " + std::to_string(spec.strides.size()));
   if (spec.element_bytes < 1) return bad("element size " + std::to_string(spec.element_bytes));
   if (spec.address % 16 != 0) return bad("the base address is not a multiple of 16 bytes");
   for (size_t i = 0; i < rank; i++) {

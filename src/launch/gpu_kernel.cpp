@@ -1,4 +1,5 @@
-// Loading a GPU kernel and launching it: what can be refused with a clear sentence is refused before the driver sees it.
+// Loading a GPU kernel and launching it: what can be refused with a clear sentence is refused before the
+// driver sees it.
 #include <triton_runner/launch/gpu_kernel.h>
 
 #include <bit>
@@ -15,24 +16,29 @@ namespace {
 
 constexpr int kSharedWithoutAsking = 48 * 1024;
 
-// What a binary or text for `target` needs of the device: binaries run within a major version, text from its version up.
+// What a binary or text for `target` needs of the device: binaries run within a major version, text from its
+// version up.
 base::Status check_target(const GpuKernelSpec& spec, const device::Properties& device) {
   if (spec.target.empty() || spec.target == device.target) return base::success();
   auto number = [](const std::string& target) { return std::atoi(target.c_str() + target.find(':') + 1); };
-  bool same_vendor = spec.target.substr(0, spec.target.find(':')) == device.target.substr(0, device.target.find(':'));
+  bool same_vendor =
+      spec.target.substr(0, spec.target.find(':')) == device.target.substr(0, device.target.find(':'));
   if (same_vendor && spec.target.starts_with("cuda:")) {
     int have = number(device.target), want = number(spec.target);
     bool runs = spec.level == "ptx" ? want <= have : want / 10 == have / 10 && want <= have;
     if (runs) return base::success();
   }
-  return failure("kernel '" + spec.name + "' (" + spec.level + ") is for " + spec.target + ", and " + device.name + " is " + device.target,
-                 {same_vendor ? "enter at a level above " + spec.level + ", from which it can be compiled for " + device.target
+  return failure("kernel '" + spec.name + "' (" + spec.level + ") is for " + spec.target + ", and " +
+                     device.name + " is " + device.target,
+                 {same_vendor ? "enter at a level above " + spec.level +
+                                    ", from which it can be compiled for " + device.target
                               : "enter at ttir, which belongs to no GPU"});
 }
 
 class Loaded final : public GpuKernel {
  public:
-  Loaded(device::Driver& driver, GpuKernelSpec spec, int device) : driver_(driver), spec_(std::move(spec)), device_(device) {
+  Loaded(device::Driver& driver, GpuKernelSpec spec, int device)
+      : driver_(driver), spec_(std::move(spec)), device_(device) {
     spec_.image.shrink_to_fit();
   }
   ~Loaded() override {
@@ -60,7 +66,7 @@ class Loaded final : public GpuKernel {
     auto module = driver_.load_module(spec_.image);
     if (!module) return located(module.error());
     module_ = *module;
-    spec_.image.clear();   // the driver has its own copy
+    spec_.image.clear();  // the driver has its own copy
     spec_.image.shrink_to_fit();
     auto function = driver_.function(module_, spec_.name);
     if (!function) return function.error();
@@ -71,9 +77,11 @@ class Loaded final : public GpuKernel {
 
     int threads = spec_.num_warps * spec_.warp_size;
     if (threads > resources_.max_threads)
-      return failure("kernel '" + spec_.name + "' is launched with " + std::to_string(threads) + " threads a block, and its code allows " +
-                         std::to_string(resources_.max_threads) + " (" + std::to_string(resources_.n_regs) + " registers a thread)",
-                     {"num_warps is " + std::to_string(spec_.num_warps) + " here; it has to be what the artifact was compiled with"});
+      return failure("kernel '" + spec_.name + "' is launched with " + std::to_string(threads) +
+                         " threads a block, and its code allows " + std::to_string(resources_.max_threads) +
+                         " (" + std::to_string(resources_.n_regs) + " registers a thread)",
+                     {"num_warps is " + std::to_string(spec_.num_warps) +
+                      " here; it has to be what the artifact was compiled with"});
     config_.block = {static_cast<uint32_t>(threads), 1, 1};
     config_.cluster = spec_.cluster;
     config_.cooperative = spec_.cooperative;
@@ -94,7 +102,9 @@ class Loaded final : public GpuKernel {
       if (auto s = exec::check_grid(options.grid); !s) return refused(s.error());
       if (auto s = exec::check_arguments(*this, args); !s) return refused(s.error());
     }
-    if (options.observer) return refused(failure("values of a GPU kernel cannot be observed from outside", {"launch with device=\"cpu\""}));
+    if (options.observer)
+      return refused(
+          failure("values of a GPU kernel cannot be observed from outside", {"launch with device=\"cpu\""}));
 
     ContextGuard context(driver_);
     if (auto s = context.enter(device_); !s) return refused(s.error());
@@ -106,7 +116,9 @@ class Loaded final : public GpuKernel {
     for (int i = 0; i < 3; i++) config.grid[i] = static_cast<uint32_t>(options.grid[i]) * spec_.cluster[i];
     if (options.shared_bytes >= 0 && static_cast<uint64_t>(options.shared_bytes) != config.shared_bytes) {
       if (options.shared_bytes > max_dynamic_shared()) return refused(out_of_shared(options.shared_bytes));
-      if (auto s = driver_.allow_dynamic_shared(function_, static_cast<int>(std::max(options.shared_bytes, int64_t{config_.shared_bytes}))); !s)
+      if (auto s = driver_.allow_dynamic_shared(
+              function_, static_cast<int>(std::max(options.shared_bytes, int64_t{config_.shared_bytes})));
+          !s)
         return refused(s.error());
       config.shared_bytes = static_cast<uint32_t>(options.shared_bytes);
     }
@@ -165,7 +177,8 @@ class Loaded final : public GpuKernel {
       if (args[i].kind != param.kind) return false;
       if (param.kind == exec::ParamKind::kInteger && param.bits < 64) {
         int64_t value = static_cast<int64_t>(args[i].bits);
-        if (value < -(int64_t{1} << (param.bits - 1)) || value >= (int64_t{1} << (param.bits - 1))) return false;
+        if (value < -(int64_t{1} << (param.bits - 1)) || value >= (int64_t{1} << (param.bits - 1)))
+          return false;
       }
     }
     return true;
@@ -174,31 +187,37 @@ class Loaded final : public GpuKernel {
   base::Status check_shape() {
     int threads = spec_.num_warps * spec_.warp_size;
     if (spec_.num_warps < 1 || threads > properties_.max_threads)
-      return failure("kernel '" + spec_.name + "': num_warps = " + std::to_string(spec_.num_warps) + " makes " + std::to_string(threads) +
-                     " threads a block; " + properties_.name + " allows 1 to " + std::to_string(properties_.max_threads));
+      return failure("kernel '" + spec_.name + "': num_warps = " + std::to_string(spec_.num_warps) +
+                     " makes " + std::to_string(threads) + " threads a block; " + properties_.name +
+                     " allows 1 to " + std::to_string(properties_.max_threads));
     uint64_t blocks = uint64_t{spec_.cluster[0]} * spec_.cluster[1] * spec_.cluster[2];
     if (blocks < 1 || blocks > 16)
-      return failure("kernel '" + spec_.name + "': a cluster of " + std::to_string(blocks) + " blocks; 1 to 16 are possible");
+      return failure("kernel '" + spec_.name + "': a cluster of " + std::to_string(blocks) +
+                     " blocks; 1 to 16 are possible");
     if (blocks > 1 && !properties_.clusters)
-      return failure("kernel '" + spec_.name + "' uses clusters of " + std::to_string(blocks) + " blocks, and " + properties_.name + " has none");
+      return failure("kernel '" + spec_.name + "' uses clusters of " + std::to_string(blocks) +
+                     " blocks, and " + properties_.name + " has none");
     if (spec_.cooperative && !properties_.cooperative)
-      return failure("kernel '" + spec_.name + "' is launched cooperatively, and " + properties_.name + " cannot");
+      return failure("kernel '" + spec_.name + "' is launched cooperatively, and " + properties_.name +
+                     " cannot");
     return base::success();
   }
 
   int64_t max_dynamic_shared() const { return properties_.shared_per_block_optin - resources_.static_shared; }
 
   Diagnostic out_of_shared(int64_t bytes) const {
-    return failure("kernel '" + spec_.name + "' needs " + std::to_string(bytes) + " bytes of dynamic shared memory, and a block on " +
-                       properties_.name + " has " + std::to_string(max_dynamic_shared()),
+    return failure("kernel '" + spec_.name + "' needs " + std::to_string(bytes) +
+                       " bytes of dynamic shared memory, and a block on " + properties_.name + " has " +
+                       std::to_string(max_dynamic_shared()),
                    {"smaller blocks or fewer stages (num_stages) need less"});
   }
 
   base::Status set_shared(int64_t bytes) {
     if (bytes < 0) {
       bytes = max_dynamic_shared();
-      warnings_.push_back("nothing says how much dynamic shared memory kernel '" + spec_.name + "' needs: launched with the most there is, " +
-                          std::to_string(bytes) + " bytes; shared= or a metadata file says it");
+      warnings_.push_back("nothing says how much dynamic shared memory kernel '" + spec_.name +
+                          "' needs: launched with the most there is, " + std::to_string(bytes) +
+                          " bytes; shared= or a metadata file says it");
     }
     if (bytes > max_dynamic_shared()) return out_of_shared(bytes);
     config_.shared_bytes = static_cast<uint32_t>(bytes);
@@ -207,10 +226,13 @@ class Loaded final : public GpuKernel {
     return driver_.allow_dynamic_shared(function_, static_cast<int>(bytes));
   }
 
-  base::Status check_pointers(std::span<const exec::Argument> args, std::span<const exec::Allocation> memory) const {
+  base::Status check_pointers(std::span<const exec::Argument> args,
+                              std::span<const exec::Allocation> memory) const {
     for (size_t i = 0; i < args.size(); i++) {
       const exec::Argument& arg = args[i];
-      uint64_t address = arg.kind == exec::ParamKind::kPointer ? arg.bits : arg.descriptor ? arg.descriptor->address : 0;
+      uint64_t address = arg.kind == exec::ParamKind::kPointer ? arg.bits
+                         : arg.descriptor                      ? arg.descriptor->address
+                                                               : 0;
       if (address == 0 || plan_.entries[i].form == Form::kMapBytes) continue;
       auto where = driver_.pointer(address);
       if (!where) return where.error();
@@ -221,9 +243,11 @@ class Loaded final : public GpuKernel {
         if (address >= a.address && address - a.address < a.bytes && !a.label.empty()) who = a.label;
       std::string place = std::string(driver_.backend()) + ":" + std::to_string(device_);
       if (!*where)
-        return failure("kernel '" + spec_.name + "': " + who + " lies in memory that " + place + " cannot reach (a CPU tensor?)",
+        return failure("kernel '" + spec_.name + "': " + who + " lies in memory that " + place +
+                           " cannot reach (a CPU tensor?)",
                        {"move the tensor to " + place + ", or launch with device=\"cpu\""});
-      return failure("kernel '" + spec_.name + "': " + who + " lies on device " + std::to_string((*where)->device) + ", and the kernel runs on " + place);
+      return failure("kernel '" + spec_.name + "': " + who + " lies on device " +
+                     std::to_string((*where)->device) + ", and the kernel runs on " + place);
     }
     return base::success();
   }
@@ -232,8 +256,9 @@ class Loaded final : public GpuKernel {
     return align > 1 ? (address + align - 1) / align * align : address;
   }
 
-  base::Result<uint64_t> allocate_scratch(const Scratch& scratch, const device::LaunchConfig& config, bool zeroed) {
-    constexpr int64_t kDriverAlign = 256;   // of every allocation
+  base::Result<uint64_t> allocate_scratch(const Scratch& scratch, const device::LaunchConfig& config,
+                                          bool zeroed) {
+    constexpr int64_t kDriverAlign = 256;  // of every allocation
     uint64_t bytes = uint64_t{config.grid[0]} * config.grid[1] * config.grid[2] * scratch.bytes_per_block;
     if (scratch.align > kDriverAlign) bytes += scratch.align;
     auto address = driver_.allocate(bytes, config.stream);
@@ -253,13 +278,23 @@ class Loaded final : public GpuKernel {
 
   Diagnostic explained(Diagnostic d, const device::LaunchConfig& config) {
     auto three = [](const std::array<uint32_t, 3>& v) {
-      return std::string("(").append(std::to_string(v[0])).append(", ").append(std::to_string(v[1])).append(", ").append(std::to_string(v[2])).append(")");
+      return std::string("(")
+          .append(std::to_string(v[0]))
+          .append(", ")
+          .append(std::to_string(v[1]))
+          .append(", ")
+          .append(std::to_string(v[2]))
+          .append(")");
     };
-    d.notes.push_back("kernel '" + spec_.name + "', grid " + three(config.grid) + ", block " + three(config.block) + ", cluster " +
-                      three(config.cluster) + ", " + std::to_string(config.shared_bytes) + " bytes of dynamic shared memory");
+    d.notes.push_back("kernel '" + spec_.name + "', grid " + three(config.grid) + ", block " +
+                      three(config.block) + ", cluster " + three(config.cluster) + ", " +
+                      std::to_string(config.shared_bytes) + " bytes of dynamic shared memory");
     if (config.cooperative)
-      if (auto blocks = driver_.occupancy(function_, static_cast<int>(config.block[0]), static_cast<int>(config.shared_bytes)); blocks)
-        d.notes.push_back("a cooperative launch has to fit the device at once: " + std::to_string(int64_t{*blocks} * properties_.multiprocessors) +
+      if (auto blocks = driver_.occupancy(function_, static_cast<int>(config.block[0]),
+                                          static_cast<int>(config.shared_bytes));
+          blocks)
+        d.notes.push_back("a cooperative launch has to fit the device at once: " +
+                          std::to_string(int64_t{*blocks} * properties_.multiprocessors) +
                           " blocks of this kernel do");
     return d;
   }

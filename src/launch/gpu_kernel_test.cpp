@@ -23,7 +23,9 @@ struct Fixture {
   Fixture() {
     fake::state = &state;
     driver = device::make_cuda_driver(fake::api());
-    spec.image = "\x7f" "ELF";
+    spec.image =
+        "\x7f"
+        "ELF";
     spec.name = "k";
     spec.level = "cubin";
     spec.target = "cuda:90";
@@ -59,13 +61,21 @@ std::string error_of(const exec::LaunchResult& result) {
 
 TEST(arguments_are_packed_as_the_kernel_takes_them) {
   Fixture f;
-  f.spec.params = {{"p", ParamKind::kPointer, "*fp32"},   {"i", ParamKind::kInteger, "i32", 32}, {"l", ParamKind::kInteger, "i64", 64},
-                   {"h", ParamKind::kFloat, "fp16", 16},  {"b", ParamKind::kFloat, "bf16", 16},  {"f", ParamKind::kFloat, "fp32", 32},
+  f.spec.params = {{"p", ParamKind::kPointer, "*fp32"},   {"i", ParamKind::kInteger, "i32", 32},
+                   {"l", ParamKind::kInteger, "i64", 64}, {"h", ParamKind::kFloat, "fp16", 16},
+                   {"b", ParamKind::kFloat, "bf16", 16},  {"f", ParamKind::kFloat, "fp32", 32},
                    {"d", ParamKind::kFloat, "fp64", 64},  {"t", ParamKind::kInteger, "i1", 1}};
   f.spec.hidden_pointers = 2;
   f.state.param_bytes = {8, 4, 8, 2, 2, 4, 8, 1, 8, 8};
   auto kernel = f.load();
-  std::vector<Argument> args = {pointer(0x1000), integer(-5), integer(int64_t{1} << 40), real(1.5), real(1.0 + 1.0 / 128 + 1.0 / 256), real(0.1), real(0.1), integer(1)};
+  std::vector<Argument> args = {pointer(0x1000),
+                                integer(-5),
+                                integer(int64_t{1} << 40),
+                                real(1.5),
+                                real(1.0 + 1.0 / 128 + 1.0 / 256),
+                                real(0.1),
+                                real(0.1),
+                                integer(1)};
   exec::LaunchOptions options;
   options.grid = {3, 2, 1};
   options.stream = 0x77;
@@ -78,11 +88,11 @@ TEST(arguments_are_packed_as_the_kernel_takes_them) {
   CHECK_EQ(static_cast<int32_t>(number(launch.params[1])), -5);
   CHECK_EQ(number(launch.params[2]), uint64_t{1} << 40);
   CHECK_EQ(number(launch.params[3]), 0x3e00u);
-  CHECK_EQ(number(launch.params[4]), 0x3f81u);   // cut off, as Triton's launchers do
+  CHECK_EQ(number(launch.params[4]), 0x3f81u);  // cut off, as Triton's launchers do
   CHECK_EQ(number(launch.params[5]), 0x3dcccccdu);
   CHECK_EQ(number(launch.params[6]), std::bit_cast<uint64_t>(0.1));
   CHECK_EQ(number(launch.params[7]), 1u);
-  CHECK_EQ(number(launch.params[8]), 0u);        // no scratch asked for
+  CHECK_EQ(number(launch.params[8]), 0u);  // no scratch asked for
   CHECK_EQ(number(launch.params[9]), 0u);
   CHECK_EQ(f.state.count("cuMemAllocAsync"), 0);
 }
@@ -111,16 +121,18 @@ TEST(scratch_is_allocated_per_block_and_freed_in_stream_order) {
 
 TEST(tensor_descriptors_whole_and_in_pieces) {
   Fixture f;
-  f.spec.params = {{"n", ParamKind::kInteger, "i32", 32}, {"desc", ParamKind::kTensorDesc, "tensordesc<fp16[64,64]>"}};
+  f.spec.params = {{"n", ParamKind::kInteger, "i32", 32},
+                   {"desc", ParamKind::kTensorDesc, "tensordesc<fp16[64,64]>"}};
   f.spec.descriptors = {{3, 2, 10, {64, 64}, false}};
   f.state.param_bytes = {4, 128, 4, 4, 8, 8};
-  std::vector<Argument> args = {integer(9), {ParamKind::kTensorDesc, 0, exec::TensorDesc{0x1000, {100, 256}, {256, 1}, false}}};
+  std::vector<Argument> args = {
+      integer(9), {ParamKind::kTensorDesc, 0, exec::TensorDesc{0x1000, {100, 256}, {256, 1}, false}}};
   CHECK(!f.load()->launch({}, args, {}));
   const auto& whole = f.state.launches.at(0).params;
   CHECK_EQ(static_cast<int>(whole[1][0]), 0xff);
   CHECK_EQ(number(whole[2]), 100u);
   CHECK_EQ(number(whole[5]), 1u);
-  CHECK_EQ(f.state.map.type, 9);      // the host's number of the device's 10
+  CHECK_EQ(f.state.map.type, 9);  // the host's number of the device's 10
   CHECK_EQ(f.state.map.swizzle, 3);
 
   f.spec.descriptors.clear();
@@ -142,13 +154,15 @@ TEST(tensor_descriptors_whole_and_in_pieces) {
 
 TEST(tensor_maps_of_the_caller_are_copied) {
   Fixture f;
-  f.spec.params = {{"n", ParamKind::kInteger, "i32", 32}, {"desc", ParamKind::kPointer, "nvTmaDesc"}, {"m", ParamKind::kInteger, "i32", 32}};
+  f.spec.params = {{"n", ParamKind::kInteger, "i32", 32},
+                   {"desc", ParamKind::kPointer, "nvTmaDesc"},
+                   {"m", ParamKind::kInteger, "i32", 32}};
   f.state.param_bytes = {4, 128, 4};
   unsigned char map[128];
   for (int i = 0; i < 128; i++) map[i] = static_cast<unsigned char>(i);
   std::vector<Argument> args = {integer(1), pointer(reinterpret_cast<uint64_t>(map)), integer(2)};
   auto kernel = f.load();
-  CHECK(!kernel->launch({}, args, {}));   // host memory, and right so
+  CHECK(!kernel->launch({}, args, {}));  // host memory, and right so
   CHECK(std::memcmp(f.state.launches.at(0).params[1].data(), map, 128) == 0);
   CHECK_EQ(number(f.state.launches[0].params[2]), 2u);
   args[1] = pointer(0);
@@ -167,10 +181,11 @@ TEST(shared_memory) {
   CHECK_EQ(f.state.launches.at(0).config.shared_bytes, 200000u);
   exec::LaunchOptions options;
   options.shared_bytes = 300000;
-  CHECK(has(error_of(kernel->launch(options, {}, {})), "needs 300000 bytes of dynamic shared memory, and a block on Fake GPU has 232448"));
+  CHECK(has(error_of(kernel->launch(options, {}, {})),
+            "needs 300000 bytes of dynamic shared memory, and a block on Fake GPU has 232448"));
   f.spec.shared_bytes = 232449;
   CHECK(has(f.refusal(), "num_stages"));
-  f.spec.shared_bytes = -1;   // nobody knows
+  f.spec.shared_bytes = -1;  // nobody knows
   f.state.function_attributes[1] = 1000;
   kernel = f.load();
   CHECK_EQ(kernel->shared_bytes(), 231448);
@@ -186,8 +201,9 @@ TEST(memory_of_another_device_is_refused) {
   CHECK(has(error_of(kernel->launch({}, args, {})), "argument 'x' lies in memory that cuda:0 cannot reach"));
   args = {pointer(0x2000)};
   std::vector<exec::Allocation> memory = {{0x2000, 64, "argument 'x' (f32[16])"}};
-  CHECK(has(error_of(kernel->launch({}, args, memory)), "argument 'x' (f32[16]) lies on device 1, and the kernel runs on cuda:0"));
-  args = {pointer(0x3000)};   // pinned host memory
+  CHECK(has(error_of(kernel->launch({}, args, memory)),
+            "argument 'x' (f32[16]) lies on device 1, and the kernel runs on cuda:0"));
+  args = {pointer(0x3000)};  // pinned host memory
   CHECK(!kernel->launch({}, args, {}));
   args = {pointer(0)};
   CHECK(!kernel->launch({}, args, {}));
@@ -219,7 +235,7 @@ TEST(targets_against_the_device) {
   f.spec.target = "cuda:80";
   CHECK(has(f.refusal(), "is for cuda:80, and Fake GPU is cuda:90"));
   f.spec.level = "ptx";
-  CHECK(f.load() != nullptr);       // text of an older architecture is compiled by the driver
+  CHECK(f.load() != nullptr);  // text of an older architecture is compiled by the driver
   f.spec.target = "cuda:100";
   CHECK(has(f.refusal(), "above ptx"));
   f.spec.target = "hip:gfx942";
@@ -236,7 +252,7 @@ TEST(block_sizes_and_clusters) {
   f.spec.num_warps = 8;
   f.spec.cluster = {16, 1, 1};
   CHECK(f.load() != nullptr);
-  CHECK(f.state.count("cuFuncSetAttribute") == 1);   // clusters above 8 blocks are asked for
+  CHECK(f.state.count("cuFuncSetAttribute") == 1);  // clusters above 8 blocks are asked for
   f.spec.cluster = {32, 1, 1};
   CHECK(has(f.refusal(), "cluster of 32 blocks"));
   f.state.attributes.erase(120);
@@ -251,7 +267,7 @@ TEST(another_device_current_on_the_thread) {
   CHECK(f.driver->use_device(0).ok());
   CHECK(!(*loaded)->launch({}, {}, {}));
   CHECK_EQ((*loaded)->device(), 1);
-  CHECK_EQ(f.state.current, 0);   // as it was
+  CHECK_EQ(f.state.current, 0);  // as it was
 }
 
 TEST(failed_launches_explain_themselves_and_free_their_scratch) {
@@ -272,7 +288,9 @@ TEST(failed_launches_explain_themselves_and_free_their_scratch) {
 
 TEST(modules_are_unloaded) {
   Fixture f;
-  { auto kernel = f.load(); }
+  {
+    auto kernel = f.load();
+  }
   CHECK_EQ(f.state.count("cuModuleUnload"), 1);
   f.state.errors["cuModuleGetFunction"] = 500;
   CHECK(has(f.refusal(), "looked for the kernel 'k'"));

@@ -17,13 +17,18 @@ Form form_of(const exec::Param& param) {
   return param.type.find("bf16") != std::string::npos ? Form::kBF16 : Form::kF16;
 }
 
-// The host's numbers for element types are the device's but for three (Triton numbers them as the PTX instruction does).
+// The host's numbers for element types are the device's but for three (Triton numbers them as the PTX
+// instruction does).
 int host_element_type(int device_type) {
   switch (device_type) {
-    case 8: return 10;
-    case 9: return 8;
-    case 10: return 9;
-    default: return device_type;
+    case 8:
+      return 10;
+    case 9:
+      return 8;
+    case 10:
+      return 9;
+    default:
+      return device_type;
   }
 }
 
@@ -38,17 +43,19 @@ base::Result<Plan> make_plan(const GpuKernelSpec& spec) {
     plan.names.push_back(param.name);
     if (param.kind == exec::ParamKind::kTensorDesc) {
       if (!spec.descriptors.empty() && descriptors >= spec.descriptors.size())
-        return base::failure("kernel '" + spec.name + "' takes more tensor descriptors than the " + std::to_string(spec.descriptors.size()) +
-                             " of its metadata's tensordesc_meta");
-      plan.entries.push_back(spec.descriptors.empty() ? PlanEntry{Form::kPieces}
-                                                      : PlanEntry{Form::kTensorMap, static_cast<int>(descriptors)});
+        return base::failure("kernel '" + spec.name + "' takes more tensor descriptors than the " +
+                             std::to_string(spec.descriptors.size()) + " of its metadata's tensordesc_meta");
+      plan.entries.push_back(spec.descriptors.empty()
+                                 ? PlanEntry{Form::kPieces}
+                                 : PlanEntry{Form::kTensorMap, static_cast<int>(descriptors)});
       descriptors++;
     } else {
       plan.entries.push_back({form_of(param)});
     }
   }
   if (!spec.descriptors.empty() && descriptors != spec.descriptors.size())
-    return base::failure("kernel '" + spec.name + "' takes " + std::to_string(descriptors) + " tensor descriptors, and its metadata's tensordesc_meta has " +
+    return base::failure("kernel '" + spec.name + "' takes " + std::to_string(descriptors) +
+                         " tensor descriptors, and its metadata's tensordesc_meta has " +
                          std::to_string(spec.descriptors.size()));
   return plan;
 }
@@ -68,11 +75,12 @@ base::Status Packed::fill(const Plan& plan, device::Driver& driver, std::span<co
       case Form::kF16:
         add(num::from_double(std::bit_cast<double>(arg.bits), num::Type::kF16));
         break;
-      case Form::kBF16:   // Triton's launchers cut the f32 off
+      case Form::kBF16:  // Triton's launchers cut the f32 off
         add(std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(arg.bits))) >> 16);
         break;
       case Form::kMapBytes:
-        if (arg.bits == 0) return base::failure("argument '" + plan.names[i] + "': a null pointer in place of a tensor map");
+        if (arg.bits == 0)
+          return base::failure("argument '" + plan.names[i] + "': a null pointer in place of a tensor map");
         if (!has_room(1, 256)) return base::failure("the arguments exceed what a launch can pass");
         add_map_bytes(reinterpret_cast<const void*>(arg.bits));
         break;
@@ -80,10 +88,12 @@ base::Status Packed::fill(const Plan& plan, device::Driver& driver, std::span<co
       case Form::kPieces: {
         const exec::TensorDesc& desc = *arg.descriptor;
         if (desc.shape.size() != desc.strides.size() || desc.shape.empty())
-          return base::failure("argument '" + plan.names[i] + "': a tensor descriptor with " + std::to_string(desc.shape.size()) + " sizes and " +
+          return base::failure("argument '" + plan.names[i] + "': a tensor descriptor with " +
+                               std::to_string(desc.shape.size()) + " sizes and " +
                                std::to_string(desc.strides.size()) + " strides");
-        auto added = entry.form == Form::kPieces ? add_pieces(desc, plan.descriptor_flags)
-                                                 : add_tensor_map(plan.descriptors[entry.descriptor], driver, desc);
+        auto added = entry.form == Form::kPieces
+                         ? add_pieces(desc, plan.descriptor_flags)
+                         : add_tensor_map(plan.descriptors[entry.descriptor], driver, desc);
         if (!added) {
           base::Diagnostic d = added.error();
           d.message = "argument '" + plan.names[i] + "': " + d.message;
@@ -104,7 +114,8 @@ void Packed::add_map_bytes(const void* map) {
   used_ += kMapBytes;
 }
 
-base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driver& driver, const exec::TensorDesc& desc) {
+base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driver& driver,
+                                    const exec::TensorDesc& desc) {
   device::TensorMapSpec spec;
   spec.address = desc.address;
   spec.element_type = host_element_type(layout.element_type);
@@ -117,7 +128,8 @@ base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driv
   spec.nan_fill = desc.nan_padding;
   auto map = driver.encode_tensor_map(spec);
   if (!map) return map.error();
-  if (!has_room(1 + 2 * desc.shape.size(), 256 + 16 * desc.shape.size())) return base::failure("the arguments exceed what a launch can pass");
+  if (!has_room(1 + 2 * desc.shape.size(), 256 + 16 * desc.shape.size()))
+    return base::failure("the arguments exceed what a launch can pass");
   add_map_bytes(map->bytes.data());
   for (uint64_t size : spec.shape) add(size);
   for (int64_t stride : desc.strides) add(static_cast<uint64_t>(stride));

@@ -1,5 +1,6 @@
-// libcuda.so.1 for machines without a GPU: exports the entry points of src/device/fake_cuda.h, so that Python programs
-// run up to the driver. It executes nothing; at exit it writes what it was asked as JSON to $FAKE_CUDA_LOG.
+// libcuda.so.1 for machines without a GPU: exports the entry points of src/device/fake_cuda.h, so that Python
+// programs run up to the driver. It executes nothing; at exit it writes what it was asked as JSON to
+// $FAKE_CUDA_LOG.
 //   FAKE_CUDA_PARAMS=8,8,4      bytes of each parameter that launches copy
 //   FAKE_CUDA_FAIL=cuInit=100   a call that fails, and its error
 //   FAKE_CUDA_SM=80             compute capability (90)
@@ -13,8 +14,8 @@
 using namespace triton_runner::device;
 
 // The library's symbols are the table's functions: each resolved when it is loaded.
-#define X(name, params, needed)                                                                \
-  extern "C" decltype(CudaApi::name) resolve_##name() { return fake::api().name; }            \
+#define X(name, params, needed)                                                    \
+  extern "C" decltype(CudaApi::name) resolve_##name() { return fake::api().name; } \
   extern "C" __attribute__((visibility("default"), ifunc("resolve_" #name))) cuda::Error name params;
 TRITON_RUNNER_CUDA_API(X)
 #undef X
@@ -41,31 +42,45 @@ void write_log() {
   FILE* out = path.empty() ? nullptr : std::fopen(path.c_str(), "w");
   if (!out) return;
   const fake::State& s = *fake::state;
-  std::fprintf(out, "{\"binary\": %s, \"image_bytes\": %zu, \"launches\": [", s.image.starts_with("\x7f" "ELF") ? "true" : "false", s.image.size());
+  std::fprintf(out, "{\"binary\": %s, \"image_bytes\": %zu, \"launches\": [",
+               s.image.starts_with("\x7f"
+                                   "ELF")
+                   ? "true"
+                   : "false",
+               s.image.size());
   for (size_t i = 0; i < s.launches.size(); i++) {
     const fake::Launch& l = s.launches[i];
-    std::fprintf(out, "%s{\"grid\": [%u, %u, %u], \"threads\": %u, \"shared\": %u, \"params\": [", i ? ", " : "", l.config.grid_x, l.config.grid_y, l.config.grid_z,
-                 l.config.block_x, l.config.shared_bytes);
+    std::fprintf(out, "%s{\"grid\": [%u, %u, %u], \"threads\": %u, \"shared\": %u, \"params\": [",
+                 i ? ", " : "", l.config.grid_x, l.config.grid_y, l.config.grid_z, l.config.block_x,
+                 l.config.shared_bytes);
     for (size_t p = 0; p < l.params.size(); p++) {
       std::fprintf(out, "%s\"", p ? ", " : "");
       for (unsigned char byte : l.params[p]) std::fprintf(out, "%02x", byte);
       std::fprintf(out, "\"");
     }
     std::fprintf(out, "], \"attributes\": [");
-    for (size_t a = 0; a < l.attributes.size(); a++) std::fprintf(out, "%s%u", a ? ", " : "", l.attributes[a].id);
+    for (size_t a = 0; a < l.attributes.size(); a++)
+      std::fprintf(out, "%s%u", a ? ", " : "", l.attributes[a].id);
     std::fprintf(out, "]}");
   }
   std::fprintf(out, "], \"calls\": [");
-  for (size_t i = 0; i < s.calls.size(); i++) std::fprintf(out, "%s\"%s\"", i ? ", " : "", s.calls[i].c_str());
+  for (size_t i = 0; i < s.calls.size(); i++)
+    std::fprintf(out, "%s\"%s\"", i ? ", " : "", s.calls[i].c_str());
   std::fprintf(out, "]}\n");
   std::fclose(out);
 }
 
 __attribute__((constructor)) void start() {
-  fake::state = new fake::State;   // lives as long as the process
-  each(setting("FAKE_CUDA_PARAMS"), [](const std::string& bytes, const std::string&) { fake::state->param_bytes.push_back(std::stoul(bytes)); });
-  each(setting("FAKE_CUDA_FAIL"), [](const std::string& call, const std::string& error) { fake::state->errors[call] = std::stoi(error); });
-  each(setting("FAKE_CUDA_MEMORY"), [](const std::string& address, const std::string& device) { fake::state->memory[std::stoull(address)] = std::stoi(device); });
+  fake::state = new fake::State;  // lives as long as the process
+  each(setting("FAKE_CUDA_PARAMS"), [](const std::string& bytes, const std::string&) {
+    fake::state->param_bytes.push_back(std::stoul(bytes));
+  });
+  each(setting("FAKE_CUDA_FAIL"), [](const std::string& call, const std::string& error) {
+    fake::state->errors[call] = std::stoi(error);
+  });
+  each(setting("FAKE_CUDA_MEMORY"), [](const std::string& address, const std::string& device) {
+    fake::state->memory[std::stoull(address)] = std::stoi(device);
+  });
   if (int sm = std::atoi(setting("FAKE_CUDA_SM").c_str())) {
     fake::state->attributes[75] = sm / 10;
     fake::state->attributes[76] = sm % 10;

@@ -1,6 +1,6 @@
-// What a launch costs: the driver's own call beside ours, interleaved, on an empty kernel of 19 Python arguments (5
-// tensors, 9 integers, 5 constexprs that are not passed) and on one without any. Microseconds a launch, minimum of 60
-// bursts of 200. Prints a table; needs a GPU.
+// What a launch costs: the driver's own call beside ours, interleaved, on an empty kernel of 19 Python
+// arguments (5 tensors, 9 integers, 5 constexprs that are not passed) and on one without any. Microseconds a
+// launch, minimum of 60 bursts of 200. Prints a table; needs a GPU.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,9 +21,11 @@ std::string empty_kernel(int pointers, int integers) {
   std::string params;
   for (int i = 0; i < pointers + integers + 2; i++) {
     bool pointer = i < pointers || i >= pointers + integers;
-    params += std::string(i ? ",\n" : "") + "  .param " + (pointer ? ".u64 .ptr .global .align 1" : ".u32") + " k_param_" + std::to_string(i);
+    params += std::string(i ? ",\n" : "") + "  .param " + (pointer ? ".u64 .ptr .global .align 1" : ".u32") +
+              " k_param_" + std::to_string(i);
   }
-  return ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(\n" + params + "\n)\n.reqntid 128\n{\n  ret;\n}\n";
+  return ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(\n" + params +
+         "\n)\n.reqntid 128\n{\n  ret;\n}\n";
 }
 
 [[noreturn]] void give_up(const base::Diagnostic& d) {
@@ -53,8 +55,14 @@ int main() {
   device::Driver& driver = *need(device::open_driver("cuda"));
   auto api = need(device::load_cuda_api());
   auto properties = need(driver.properties(need(driver.current_device())));
-  std::printf("%s, driver %d\n| kernel | cuLaunchKernel | GpuKernel::launch | ratio | unchecked | ratio |\n|---|---|---|---|---|---|\n", properties.name.c_str(), need(driver.driver_version()));
-  struct Case { const char* name; int pointers, integers; } cases[] = {{"no argument", 0, 0}, {"19 arguments", 5, 9}};
+  std::printf(
+      "%s, driver %d\n| kernel | cuLaunchKernel | GpuKernel::launch | ratio | unchecked | ratio "
+      "|\n|---|---|---|---|---|---|\n",
+      properties.name.c_str(), need(driver.driver_version()));
+  struct Case {
+    const char* name;
+    int pointers, integers;
+  } cases[] = {{"no argument", 0, 0}, {"19 arguments", 5, 9}};
   for (const Case& c : cases) {
     launch::GpuKernelSpec spec;
     spec.image = empty_kernel(c.pointers, c.integers);
@@ -89,14 +97,20 @@ int main() {
 
     double best[3] = {1e9, 1e9, 1e9};
     for (int i = 0; i < 60; i++) {
-      best[0] = std::min(best[0], burst(driver, [&] { api.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, nullptr, pointers.data(), nullptr); }));
+      best[0] =
+          std::min(best[0], burst(driver, [&] {
+                     api.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, nullptr, pointers.data(), nullptr);
+                   }));
       best[1] = std::min(best[1], burst(driver, [&] {
-        if (auto error = kernel->launch(checked, args, memory)) give_up(*error->diagnostic);
-      }));
+                           if (auto error = kernel->launch(checked, args, memory))
+                             give_up(*error->diagnostic);
+                         }));
       best[2] = std::min(best[2], burst(driver, [&] {
-        if (auto error = kernel->launch(unchecked, args, memory)) give_up(*error->diagnostic);
-      }));
+                           if (auto error = kernel->launch(unchecked, args, memory))
+                             give_up(*error->diagnostic);
+                         }));
     }
-    std::printf("| %s | %.2f | %.2f | %.2f | %.2f | %.2f |\n", c.name, best[0], best[1], best[1] / best[0], best[2], best[2] / best[0]);
+    std::printf("| %s | %.2f | %.2f | %.2f | %.2f | %.2f |\n", c.name, best[0], best[1], best[1] / best[0],
+                best[2], best[2] / best[0]);
   }
 }

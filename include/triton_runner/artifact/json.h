@@ -14,7 +14,7 @@ namespace triton_runner::artifact {
 class Json {
  public:
   using Array = std::vector<Json>;
-  using Object = std::vector<std::pair<std::string, Json>>;   // in the file's order
+  using Object = std::vector<std::pair<std::string, Json>>;  // in the file's order
 
   Json() = default;
   template <class T>
@@ -23,7 +23,9 @@ class Json {
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   const bool* as_bool() const { return std::get_if<bool>(&value_); }
   const int64_t* as_int() const { return std::get_if<int64_t>(&value_); }
-  const double* as_double() const { return std::get_if<double>(&value_); }   // numbers that are no 64-bit integer
+  const double* as_double() const {
+    return std::get_if<double>(&value_);
+  }  // numbers that are no 64-bit integer
   const std::string* as_string() const { return std::get_if<std::string>(&value_); }
   const Array* as_array() const { return std::get_if<Array>(&value_); }
   const Object* as_object() const { return std::get_if<Object>(&value_); }

@@ -1,5 +1,5 @@
-// A kernel on a GPU behind the executor seam: packs exec::Arguments the way the compiled kernel takes them, adds what
-// Triton hides behind them (scratch buffers, expanded tensor descriptors), and launches.
+// A kernel on a GPU behind the executor seam: packs exec::Arguments the way the compiled kernel takes them,
+// adds what Triton hides behind them (scratch buffers, expanded tensor descriptors), and launches.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -27,23 +27,24 @@ struct DescriptorLayout {
   bool fp4_padded = false;
 };
 
-// A tensor descriptor without a DescriptorLayout travels in pieces: base, shape and strides as i64, flags as i1, then
-// shape as i32 and strides as i64. Releases differ in the number of flags.
+// A tensor descriptor without a DescriptorLayout travels in pieces: base, shape and strides as i64, flags as
+// i1, then shape as i32 and strides as i64. Releases differ in the number of flags.
 struct GpuKernelSpec {
-  std::string image;                           // cubin, PTX or code object
+  std::string image;  // cubin, PTX or code object
   std::string name;
-  std::string level;                           // "cubin", "ptx", "hsaco", or the level that it was compiled from
-  std::string target;                          // "cuda:90"; empty: not checked against the device
-  std::vector<exec::Param> params;             // what the caller gives, in order
-  std::vector<DescriptorLayout> descriptors;   // of the kTensorDesc parameters, in order; empty: they travel in pieces
-  int descriptor_flags = 2;                    // i1 flags of a descriptor in pieces: padding, round to tf32
+  std::string level;                // "cubin", "ptx", "hsaco", or the level that it was compiled from
+  std::string target;               // "cuda:90"; empty: not checked against the device
+  std::vector<exec::Param> params;  // what the caller gives, in order
+  std::vector<DescriptorLayout>
+      descriptors;           // of the kTensorDesc parameters, in order; empty: they travel in pieces
+  int descriptor_flags = 2;  // i1 flags of a descriptor in pieces: padding, round to tf32
   int num_warps = 4;
   int warp_size = 32;
   std::array<uint32_t, 3> cluster{1, 1, 1};
-  int64_t shared_bytes = 0;                    // dynamic; -1: not known, the device's maximum is asked for
+  int64_t shared_bytes = 0;  // dynamic; -1: not known, the device's maximum is asked for
   bool cooperative = false;
   bool pdl = false;
-  int hidden_pointers = 0;                     // 0; 1: global scratch; 2: global scratch, profile scratch
+  int hidden_pointers = 0;  // 0; 1: global scratch; 2: global scratch, profile scratch
   Scratch global_scratch;
   Scratch profile_scratch;
 };
@@ -52,13 +53,13 @@ struct GpuKernelSpec {
 class GpuKernel : public exec::Kernel {
  public:
   virtual const device::Resources& resources() const = 0;
-  virtual int64_t shared_bytes() const = 0;    // dynamic, as launched
+  virtual int64_t shared_bytes() const = 0;  // dynamic, as launched
   virtual int device() const = 0;
   virtual const std::vector<std::string>& warnings() const = 0;
 };
 
-// Loads the image on `device` (-1: the current one). Errors: target of another architecture than the device's, more
-// shared memory or threads than it has, what the driver refuses.
+// Loads the image on `device` (-1: the current one). Errors: target of another architecture than the
+// device's, more shared memory or threads than it has, what the driver refuses.
 base::Result<std::unique_ptr<GpuKernel>> load(device::Driver& driver, GpuKernelSpec spec, int device = -1);
 
 }  // namespace triton_runner::launch
