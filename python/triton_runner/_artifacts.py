@@ -184,7 +184,7 @@ class ArtifactKernel:
             from triton_runner import _gpu
 
             options = _core.Options()
-            options.device = self.device
+            options.device = "cuda"  # as torch calls AMD's devices too
             options.shared = settings.shared
             options.checks = settings.checks
             options.stream = _gpu.current_stream()
