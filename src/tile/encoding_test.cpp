@@ -36,6 +36,15 @@ base::Result<layout::LinearLayout> layout_of(const std::string& encoding, const 
   return to_linear_layout(*read, parsed.type->shape);
 }
 
+// Beside this source where its name is absolute, else above the folder that the test runs in.
+std::filesystem::path golden_file() {
+  const std::filesystem::path name = "tests/golden/layouts.txt", source = __FILE__;
+  if (source.is_absolute()) return source.parent_path() / "../.." / name;
+  for (auto folder = std::filesystem::current_path();; folder = folder.parent_path()) {
+    if (std::filesystem::exists(folder / name) || folder == folder.parent_path()) return folder / name;
+  }
+}
+
 std::vector<std::string> split(const std::string& text, const std::string& by) {
   std::vector<std::string> out;
   size_t at = 0;
@@ -53,8 +62,7 @@ std::map<std::string, std::string> by_dimension(const std::string& layout) {
 }  // namespace
 
 TEST(encodings_are_what_triton_says) {
-  const auto path = std::filesystem::path(__FILE__).parent_path() / "../../tests/golden/layouts.txt";
-  std::ifstream file(path);
+  std::ifstream file(golden_file());
   CHECK(file.good());
   int asked = 0;
   for (std::string line; std::getline(file, line); asked++) {
