@@ -56,7 +56,7 @@ class Device:
         return self.array(np.zeros(shape, dtype))
 
     def let_kernels_find(self, tensors):
-        """The CPU takes an address that a kernel reads from memory only if it lies in a tensor that it knows."""
+        """The CPU follows an address that a kernel reads from memory only into tensors that it knows."""
         if not self.on_gpu:
             for tensor in tensors:
                 triton_runner.register_memory(tensor.data_ptr(), tensor.nbytes)
