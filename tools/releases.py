@@ -170,10 +170,10 @@ def table(results):
 
 
 NOTES = {
-    "3.0": "No TMA or Gluon.",
-    "3.1": "No TMA or Gluon.",
-    "3.2": "No host tensor descriptors or Gluon.",
-    "3.3": "No host tensor descriptors or Gluon. Its compiler aborts on an f16 dot for sm75.",
+    "3.0": "No TMA, no Gluon.",
+    "3.1": "No TMA, no Gluon.",
+    "3.2": "No TensorDescriptor, no Gluon.",
+    "3.3": "No TensorDescriptor, no Gluon. Its compiler aborts on an f16 dot for sm75.",
 }
 
 
