@@ -46,8 +46,9 @@ const Instr* run_expand(Task& t, const Instr& in) {
   uint64_t base = p.base;
   for (int k = 0; k < d.tile->rank; ++k) {
     int64_t n = d.tile->shape[k];
-    base += static_cast<uint64_t>(p.offsets[k] * p.strides[k] * d.tile->size);
-    a.stride[k] = p.strides[k] * d.tile->size;
+    uint64_t stride = static_cast<uint64_t>(p.strides[k]) * d.tile->size;  // wraps as addresses do
+    base += static_cast<uint64_t>(p.offsets[k]) * stride;
+    a.stride[k] = static_cast<int64_t>(stride);
     bool check = d.checked >> k & 1;
     box.lo[k] = check ? std::min(n, std::max<int64_t>(0, -p.offsets[k])) : 0;
     box.hi[k] = check ? std::max<int64_t>(0, std::min(n, p.shape[k] - p.offsets[k])) : n;

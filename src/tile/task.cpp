@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <type_traits>
 
 #include <triton_runner/num/kernels.h>
 
@@ -31,8 +32,9 @@ namespace {
 
 template <class T>
 void fill_affine_row(T* out, int64_t base, int64_t stride, int64_t n) {
-  T v = static_cast<T>(base), s = static_cast<T>(stride);
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(v + s * static_cast<T>(i));
+  using Wide = std::conditional_t<sizeof(T) < 4, uint32_t, T>;  // narrow ones would be promoted to int
+  Wide v = static_cast<Wide>(base), s = static_cast<Wide>(stride);
+  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(v + s * static_cast<Wide>(i));
 }
 
 void fill_affine(void* out, const Value& v, const TileType& type) {
