@@ -1,4 +1,5 @@
-// Payne and Hanek's reduction of angles too large for a product in f64: x * 2/pi modulo 4 in 256-bit integers.
+// Payne and Hanek's reduction of angles too large for a product in f64: x * 2/pi modulo 4 in 256-bit
+// integers.
 #include <bit>
 #include <cmath>
 
@@ -10,11 +11,26 @@ namespace {
 // 2/pi, 64 bits a word from the binary point on, after one word of zeros for the bits left of it.
 constexpr uint64_t kTwoOverPi[] = {
     0,
-    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
-    0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
-    0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
-    0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
-    0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d,
+    0xa2f9836e4e441529,
+    0xfc2757d1f534ddc0,
+    0xdb6295993c439041,
+    0xfe5163abdebbc561,
+    0xb7246e3a424dd2e0,
+    0x06492eea09d1921c,
+    0xfe1deb1cb129a73e,
+    0xe88235f52ebb4484,
+    0xe99c7026b45f7e41,
+    0x3991d639835339f4,
+    0x9c845f8bbdf9283b,
+    0x1ff897ffde05980f,
+    0xef2f118b5a0a6d1f,
+    0x6d367ecf27cb09b7,
+    0x4f463f669e5fea2d,
+    0x7527bac7ebe5f17b,
+    0x3d0739f78a5292ea,
+    0x6bfb5fb11f8d5d08,
+    0x56033046fc7b6bab,
+    0xf0cfbc209af4361d,
 };
 
 // 64 bits of the table from bit `at` on.
@@ -58,7 +74,8 @@ HugeAngle reduce_huge_angle(double x) {
   }
   double scale = std::ldexp(negative ? -1.0 : 1.0, -zeros);
   double f = static_cast<double>(static_cast<uint64_t>(high >> 75)) * 0x1p-53 * scale;
-  double rest = static_cast<double>(static_cast<uint64_t>(high >> 22) & ((uint64_t{1} << 53) - 1)) * 0x1p-106 * scale;
+  double rest =
+      static_cast<double>(static_cast<uint64_t>(high >> 22) & ((uint64_t{1} << 53) - 1)) * 0x1p-106 * scale;
   constexpr double kHigh = 0x1.921fb54442d18p+0, kLow = 0x1.1a62633145c07p-54;
   double angle = f * kHigh;
   double error = std::fma(f, kHigh, -angle) + f * kLow + rest * kHigh;

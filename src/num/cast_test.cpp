@@ -1,4 +1,5 @@
-// Casts of whole arrays on every instruction set against the scalar specification, exhaustively for 8- and 16-bit types.
+// Casts of whole arrays on every instruction set against the scalar specification, exhaustively for 8- and
+// 16-bit types.
 #include <bit>
 #include <cstring>
 
@@ -11,8 +12,10 @@ using namespace triton_runner::num::testing;
 
 namespace {
 
-const Type kAllFloats[] = {Type::kF16, Type::kBF16, Type::kF32, Type::kF64, Type::kTF32, Type::kF8E4M3FN, Type::kF8E5M2, Type::kF8E4M3FNUZ,
-                           Type::kF8E5M2FNUZ, Type::kF8E4M3B11FNUZ, Type::kF8E8M0FNU, Type::kF6E2M3FN, Type::kF6E3M2FN, Type::kF4E2M1FN};
+const Type kAllFloats[] = {Type::kF16,        Type::kBF16,          Type::kF32,       Type::kF64,
+                           Type::kTF32,       Type::kF8E4M3FN,      Type::kF8E5M2,    Type::kF8E4M3FNUZ,
+                           Type::kF8E5M2FNUZ, Type::kF8E4M3B11FNUZ, Type::kF8E8M0FNU, Type::kF6E2M3FN,
+                           Type::kF6E3M2FN,   Type::kF4E2M1FN};
 
 // Every code of a narrow type; many of a wide one, among them the values and midpoints of the narrow types.
 std::vector<uint64_t> sources(Type type, std::mt19937_64& random) {
@@ -22,13 +25,15 @@ std::vector<uint64_t> sources(Type type, std::mt19937_64& random) {
     return list;
   }
   list = operands(type, 20000, random);
-  for (Type narrow : {Type::kF16, Type::kBF16, Type::kF8E4M3FN, Type::kF8E5M2, Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ})
+  for (Type narrow :
+       {Type::kF16, Type::kBF16, Type::kF8E4M3FN, Type::kF8E5M2, Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ})
     for (uint64_t i = 0; i < 4096; ++i) {
       uint64_t code = width_of(narrow) == 8 ? i % 255 : random() & 0xffff;
       double a = to_double(code, narrow), b = to_double(truncate_bits(code + 1, narrow), narrow);
       if (!std::isfinite(a) || !std::isfinite(b)) continue;
       double middle = (a + b) / 2;
-      for (double x : {a, middle, std::nextafter(middle, -1e300), std::nextafter(middle, 1e300), middle * (1 + 0x1p-24), middle * (1 - 0x1p-24)})
+      for (double x : {a, middle, std::nextafter(middle, -1e300), std::nextafter(middle, 1e300),
+                       middle * (1 + 0x1p-24), middle * (1 - 0x1p-24)})
         list.push_back(from_double(x, type == Type::kTF32 ? Type::kF32 : type));
     }
   return list;
@@ -44,13 +49,16 @@ TEST(cast_float_to_float) {
       for (Rounding rounding : {Rounding::kNearestEven, Rounding::kTowardZero}) {
         std::vector<uint64_t> expected;
         for (uint64_t bits : x) expected.push_back(convert_float(bits, from, to, rounding));
-        check_kernel(rounding == Rounding::kNearestEven ? elementwise_fp_to_fp_rtne : elementwise_fp_to_fp_rtz, from, to, {x}, expected);
+        check_kernel(
+            rounding == Rounding::kNearestEven ? elementwise_fp_to_fp_rtne : elementwise_fp_to_fp_rtz, from,
+            to, {x}, expected);
       }
   }
 }
 
 TEST(cast_narrow_nans_are_canonical) {
-  float nans[3] = {std::bit_cast<float>(0x7f800001u), std::bit_cast<float>(0xffc12345u), std::bit_cast<float>(0x7fffffffu)};
+  float nans[3] = {std::bit_cast<float>(0x7f800001u), std::bit_cast<float>(0xffc12345u),
+                   std::bit_cast<float>(0x7fffffffu)};
   for (Isa isa : available_isas()) {
     CHECK(force_isa(isa_name(isa)));
     uint16_t half[3], brain[3];
@@ -72,7 +80,8 @@ TEST(cast_narrow_nans_are_canonical) {
     float f32[19];
     for (int i = 0; i < 19; ++i) f16[i] = static_cast<uint16_t>(0xfc01 + i);
     convert(f32, Type::kF32, f16, Type::kF16, 19);
-    for (int i = 0; i < 19; ++i) CHECK_EQ(std::bit_cast<uint32_t>(f32[i]), 0xffc00000u | static_cast<uint32_t>(1 + i) << 13);
+    for (int i = 0; i < 19; ++i)
+      CHECK_EQ(std::bit_cast<uint32_t>(f32[i]), 0xffc00000u | static_cast<uint32_t>(1 + i) << 13);
   }
   force_isa("");
 }
@@ -81,8 +90,9 @@ TEST(cast_float_to_int) {
   std::mt19937_64 random(21);
   for (Type from : {Type::kF16, Type::kBF16, Type::kF32, Type::kF64, Type::kF8E4M3FN, Type::kF8E5M2}) {
     auto x = sources(from, random);
-    for (double edge : {127.5, 128.0, 255.0, 256.0, 32767.5, 32768.0, 65535.5, 65536.0, 2147483647.0, 2147483648.0, 4294967295.0, 4294967296.0,
-                        9223372036854775807.0, 18446744073709551615.0, 0.999})
+    for (double edge :
+         {127.5, 128.0, 255.0, 256.0, 32767.5, 32768.0, 65535.5, 65536.0, 2147483647.0, 2147483648.0,
+          4294967295.0, 4294967296.0, 9223372036854775807.0, 18446744073709551615.0, 0.999})
       for (double sign : {1.0, -1.0}) {
         x.push_back(from_double(sign * edge, from));
         if (from == Type::kF64) x.push_back(from_double(std::nextafter(sign * edge, 0.0), from));
@@ -100,7 +110,8 @@ TEST(cast_int_to_float) {
   std::mt19937_64 random(22);
   for (Type from : kIntTypes) {
     std::vector<uint64_t> x = width_of(from) <= 16 ? sources(from, random) : operands(from, 20000, random);
-    for (int i = 0; i < 5000 && width_of(from) > 16; ++i) x.push_back(truncate_bits(random() >> (random() % 64), from));
+    for (int i = 0; i < 5000 && width_of(from) > 16; ++i)
+      x.push_back(truncate_bits(random() >> (random() % 64), from));
     for (Type to : kArithmeticFloats)
       for (bool is_signed : {true, false}) {
         std::vector<uint64_t> expected;

@@ -1,5 +1,5 @@
-// Packing for dots: operands of any type and strides become f32 (f64, i32) with b's rows contiguous; k goes in blocks
-// that keep the packed operands in cache, and c carries the chains from block to block.
+// Packing for dots: operands of any type and strides become f32 (f64, i32) with b's rows contiguous; k goes
+// in blocks that keep the packed operands in cache, and c carries the chains from block to block.
 #include <triton_runner/num/dot.h>
 
 #include <algorithm>
@@ -48,7 +48,8 @@ thread_local Scratch scratch, scratch_c;
 const DotTable& table() { return NUM_OF_ISA(current_isa(), dot_table); }
 
 const void* element(MatrixView v, int64_t i, int64_t j) {
-  return static_cast<const char*>(v.data) + (i * v.row_stride + j * v.col_stride) * static_cast<int64_t>(size_of(v.type));
+  return static_cast<const char*>(v.data) +
+         (i * v.row_stride + j * v.col_stride) * static_cast<int64_t>(size_of(v.type));
 }
 MatrixView turned(MatrixView v) { return {v.data, v.type, v.col_stride, v.row_stride}; }
 
@@ -107,7 +108,8 @@ Packed<T> pack_a(MatrixView a, Type wide, int64_t m, int64_t k) {
 template <class T>
 Packed<T> pack_b(MatrixView b, Type wide, int64_t k, int64_t n) {
   int64_t panel = table().panel;
-  if (b.type == wide && b.col_stride == 1 && n % panel == 0) return {static_cast<const T*>(b.data), b.row_stride, 1};
+  if (b.type == wide && b.col_stride == 1 && n % panel == 0)
+    return {static_cast<const T*>(b.data), b.row_stride, 1};
   int64_t padded = (n + panel - 1) / panel * panel;
   auto* out = static_cast<T*>(scratch.take(k * padded * static_cast<int64_t>(sizeof(T))));
   widen_rows(out, padded, with_contiguous_rows(b, k, n), k, n);
@@ -117,7 +119,8 @@ Packed<T> pack_b(MatrixView b, Type wide, int64_t k, int64_t n) {
 }
 
 template <class T, class Fn>
-void dot(Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
+void dot(Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n,
+         int64_t k) {
   for (int64_t done = 0; done < k; done += kBlockK) {
     int64_t part = std::min(kBlockK, k - done);
     MatrixView a_part = a, b_part = b;
@@ -141,7 +144,8 @@ void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64
 void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
   scratch_c.reserve(m * n * 4);
   auto* wide = static_cast<float*>(scratch_c.take(m * n * 4));
-  Kernel widen = elementwise_extf.kernel(Type::kF16, Type::kF32), narrow = elementwise_truncf.kernel(Type::kF32, Type::kF16);
+  Kernel widen = elementwise_extf.kernel(Type::kF16, Type::kF32),
+         narrow = elementwise_truncf.kernel(Type::kF32, Type::kF16);
   for (int64_t i = 0; i < m; ++i) {
     const void* row = c + i * ldc;
     widen.run(wide + i * n, &row, 0, n);
@@ -180,7 +184,8 @@ bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m,
     auto* pb = static_cast<uint32_t*>(scratch.take(part * n * 2));
     auto* rows = static_cast<const uint16_t*>(b_part.data);
     for (int64_t r = 0; r < part / 2; ++r)
-      pairs.interleave(pb + r * n, rows + 2 * r * b_part.row_stride, rows + (2 * r + 1) * b_part.row_stride, n);
+      pairs.interleave(pb + r * n, rows + 2 * r * b_part.row_stride, rows + (2 * r + 1) * b_part.row_stride,
+                       n);
     pairs.dot(c, ldc, pa, part / 2, pb, n, m, n, part / 2);
   }
   return true;

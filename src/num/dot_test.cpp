@@ -1,4 +1,5 @@
-// Dots against a scalar chain of std::fma, bit for bit, for every shape of edge, operand type and stride order.
+// Dots against a scalar chain of std::fma, bit for bit, for every shape of edge, operand type and stride
+// order.
 #include <triton_runner/num/dot.h>
 
 #include <bit>
@@ -20,16 +21,19 @@ struct Matrix {
 };
 
 // Finite random elements, laid out by rows or by columns with some space between.
-Matrix matrix(Type type, int64_t rows, int64_t cols, bool by_columns, int64_t space, std::mt19937_64& random) {
+Matrix matrix(Type type, int64_t rows, int64_t cols, bool by_columns, int64_t space,
+              std::mt19937_64& random) {
   Matrix m{type, {}, {}, rows, cols, by_columns ? 1 : cols + space, by_columns ? rows + space : 1};
   for (int64_t i = 0; i < rows * cols; ++i) {
     double x = (static_cast<double>(random() % 8192) - 4096) / 1024;
-    m.bits.push_back(is_float(type) ? from_double(x * (1 + 0x1p-20), type == Type::kTF32 ? Type::kF32 : type) : truncate_bits(random(), type));
+    m.bits.push_back(is_float(type) ? from_double(x * (1 + 0x1p-20), type == Type::kTF32 ? Type::kF32 : type)
+                                    : truncate_bits(random(), type));
   }
   m.bytes.resize(static_cast<size_t>((rows + space) * (cols + space)) * size_of(type), 0x7f);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < cols; ++j)
-      store_bits(m.bytes.data() + (i * m.row_stride + j * m.col_stride) * static_cast<int64_t>(size_of(type)), type, m.at(i, j));
+      store_bits(m.bytes.data() + (i * m.row_stride + j * m.col_stride) * static_cast<int64_t>(size_of(type)),
+                 type, m.at(i, j));
   return m;
 }
 
@@ -39,7 +43,8 @@ float wide(const Matrix& m, int64_t i, int64_t j) {
   return static_cast<float>(to_double(bits, m.type));
 }
 
-void check_dot(Type a_type, Type b_type, int64_t m, int64_t n, int64_t k, bool a_columns, bool b_columns, std::mt19937_64& random) {
+void check_dot(Type a_type, Type b_type, int64_t m, int64_t n, int64_t k, bool a_columns, bool b_columns,
+               std::mt19937_64& random) {
   Matrix a = matrix(a_type, m, k, a_columns, 3, random), b = matrix(b_type, k, n, b_columns, 0, random);
   int64_t ldc = n + 5;
   std::vector<float> start(static_cast<size_t>(m * ldc));
@@ -47,14 +52,18 @@ void check_dot(Type a_type, Type b_type, int64_t m, int64_t n, int64_t k, bool a
   std::vector<float> expected = start;
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j)
-      for (int64_t x = 0; x < k; ++x) expected[static_cast<size_t>(i * ldc + j)] = std::fma(wide(a, i, x), wide(b, x, j), expected[static_cast<size_t>(i * ldc + j)]);
+      for (int64_t x = 0; x < k; ++x)
+        expected[static_cast<size_t>(i * ldc + j)] =
+            std::fma(wide(a, i, x), wide(b, x, j), expected[static_cast<size_t>(i * ldc + j)]);
   for (Isa isa : available_isas()) {
     CHECK(force_isa(isa_name(isa)));
     std::vector<float> c = start;
     dot_f32(c.data(), ldc, a.view(), b.view(), m, n, k);
     if (std::memcmp(c.data(), expected.data(), c.size() * 4) != 0)
-      triton_runner::unit::record_failure(__FILE__, __LINE__, std::string("dot ") + std::string(type_name(a_type)) + " " + std::to_string(m) + "x" + std::to_string(n) + "x" +
-                                             std::to_string(k) + " differs on " + std::string(isa_name(isa)));
+      triton_runner::unit::record_failure(
+          __FILE__, __LINE__,
+          std::string("dot ") + std::string(type_name(a_type)) + " " + std::to_string(m) + "x" +
+              std::to_string(n) + "x" + std::to_string(k) + " differs on " + std::string(isa_name(isa)));
   }
   force_isa("");
 }
@@ -72,7 +81,8 @@ TEST(dot_shapes) {
 
 TEST(dot_types_and_strides) {
   std::mt19937_64 random(31);
-  for (Type type : {Type::kF16, Type::kBF16, Type::kF32, Type::kTF32, Type::kF8E4M3FN, Type::kF8E5M2, Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ, Type::kF4E2M1FN})
+  for (Type type : {Type::kF16, Type::kBF16, Type::kF32, Type::kTF32, Type::kF8E4M3FN, Type::kF8E5M2,
+                    Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ, Type::kF4E2M1FN})
     for (bool a_columns : {false, true})
       for (bool b_columns : {false, true}) {
         check_dot(type, type, 32, 64, 32, a_columns, b_columns, random);
@@ -84,12 +94,14 @@ TEST(dot_types_and_strides) {
 TEST(dot_integers) {
   std::mt19937_64 random(32);
   for (bool columns : {false, true}) {
-    Matrix a = matrix(Type::kI8, 19, 37, columns, 1, random), b = matrix(Type::kI8, 37, 21, !columns, 0, random);
+    Matrix a = matrix(Type::kI8, 19, 37, columns, 1, random),
+           b = matrix(Type::kI8, 37, 21, !columns, 0, random);
     std::vector<int32_t> expected(19 * 21, 5);
     for (int64_t i = 0; i < 19; ++i)
       for (int64_t j = 0; j < 21; ++j)
         for (int64_t x = 0; x < 37; ++x)
-          expected[static_cast<size_t>(i * 21 + j)] += static_cast<int32_t>(sign_extend(a.at(i, x), Type::kI8) * sign_extend(b.at(x, j), Type::kI8));
+          expected[static_cast<size_t>(i * 21 + j)] +=
+              static_cast<int32_t>(sign_extend(a.at(i, x), Type::kI8) * sign_extend(b.at(x, j), Type::kI8));
     for (Isa isa : available_isas()) {
       force_isa(isa_name(isa));
       std::vector<int32_t> c(19 * 21, 5);
@@ -132,11 +144,13 @@ TEST(dot_bf16_fast_is_close) {
   std::mt19937_64 random(34);
   int64_t m = 37, n = 80, k = 66;
   for (bool columns : {false, true}) {
-    Matrix a = matrix(Type::kBF16, m, k, columns, 1, random), b = matrix(Type::kBF16, k, n, !columns, 0, random);
+    Matrix a = matrix(Type::kBF16, m, k, columns, 1, random),
+           b = matrix(Type::kBF16, k, n, !columns, 0, random);
     std::vector<float> exact(static_cast<size_t>(m * n), 1.0f), fast = exact, untouched = exact;
     dot_f32(exact.data(), n, a.view(), b.view(), m, n, k);
     if (dot_bf16_fast(fast.data(), n, a.view(), b.view(), m, n, k)) {
-      for (size_t i = 0; i < exact.size(); ++i) CHECK(std::fabs(exact[i] - fast[i]) <= 1e-4f * (1 + std::fabs(exact[i])));
+      for (size_t i = 0; i < exact.size(); ++i)
+        CHECK(std::fabs(exact[i] - fast[i]) <= 1e-4f * (1 + std::fabs(exact[i])));
     } else {
       CHECK(fast == untouched);
       std::printf("  (this machine has no AVX512_BF16: only the refusal was tested)\n");

@@ -22,23 +22,27 @@ void fill_of(void* out, const void* value, int64_t n) {
 
 void fill_element(void* out, const void* value, int64_t n, int size) {
   switch (size) {
-    case 1: return fill_of<uint8_t>(out, value, n);
-    case 2: return fill_of<uint16_t>(out, value, n);
-    case 4: return fill_of<uint32_t>(out, value, n);
-    default: return fill_of<uint64_t>(out, value, n);
+    case 1:
+      return fill_of<uint8_t>(out, value, n);
+    case 2:
+      return fill_of<uint16_t>(out, value, n);
+    case 4:
+      return fill_of<uint32_t>(out, value, n);
+    default:
+      return fill_of<uint64_t>(out, value, n);
   }
 }
 
 Loop find_loop(Functor functor, Type in, Type out, Isa isa) {
   constexpr auto kBefore = [](Functor f, Functor end) { return static_cast<int>(f) < static_cast<int>(end); };
-  FindLoop find = kBefore(functor, Functor::divsi)      ? NUM_OF_ISA(isa, find_int)
-                  : kBefore(functor, Functor::cmpi_eq)  ? NUM_OF_ISA(isa, find_division)
-                  : kBefore(functor, Functor::addf)     ? NUM_OF_ISA(isa, find_int)
+  FindLoop find = kBefore(functor, Functor::divsi)        ? NUM_OF_ISA(isa, find_int)
+                  : kBefore(functor, Functor::cmpi_eq)    ? NUM_OF_ISA(isa, find_division)
+                  : kBefore(functor, Functor::addf)       ? NUM_OF_ISA(isa, find_int)
                   : kBefore(functor, Functor::cmpf_false) ? NUM_OF_ISA(isa, find_float)
-                  : kBefore(functor, Functor::select)   ? NUM_OF_ISA(isa, find_compare)
-                  : kBefore(functor, Functor::exp)      ? NUM_OF_ISA(isa, find_cast)
-                  : kBefore(functor, Functor::rcp)      ? NUM_OF_ISA(isa, find_math)
-                                                        : find_rare;
+                  : kBefore(functor, Functor::select)     ? NUM_OF_ISA(isa, find_compare)
+                  : kBefore(functor, Functor::exp)        ? NUM_OF_ISA(isa, find_cast)
+                  : kBefore(functor, Functor::rcp)        ? NUM_OF_ISA(isa, find_math)
+                                                          : find_rare;
   return find(functor, in, out);
 }
 
@@ -92,8 +96,9 @@ TRITON_RUNNER_ELEMENTWISE(TRITON_RUNNER_DEFINE)
 #undef TRITON_RUNNER_DEFINE
 
 const Elementwise* const elementwise_cmpi[10] = {
-    &elementwise_cmpi_eq,  &elementwise_cmpi_ne,  &elementwise_cmpi_slt, &elementwise_cmpi_sle, &elementwise_cmpi_sgt,
-    &elementwise_cmpi_sge, &elementwise_cmpi_ult, &elementwise_cmpi_ule, &elementwise_cmpi_ugt, &elementwise_cmpi_uge};
+    &elementwise_cmpi_eq,  &elementwise_cmpi_ne,  &elementwise_cmpi_slt, &elementwise_cmpi_sle,
+    &elementwise_cmpi_sgt, &elementwise_cmpi_sge, &elementwise_cmpi_ult, &elementwise_cmpi_ule,
+    &elementwise_cmpi_ugt, &elementwise_cmpi_uge};
 const Elementwise* const elementwise_cmpf[16] = {
     &elementwise_cmpf_false, &elementwise_cmpf_oeq, &elementwise_cmpf_ogt, &elementwise_cmpf_oge,
     &elementwise_cmpf_olt,   &elementwise_cmpf_ole, &elementwise_cmpf_one, &elementwise_cmpf_ord,
@@ -112,7 +117,8 @@ const Elementwise* find_elementwise(std::string_view name) {
 }
 
 Kernel convert_kernel(Type from, Type to, Rounding rounding) {
-  const Elementwise& cast = rounding == Rounding::kNearestEven ? elementwise_fp_to_fp_rtne : elementwise_fp_to_fp_rtz;
+  const Elementwise& cast =
+      rounding == Rounding::kNearestEven ? elementwise_fp_to_fp_rtne : elementwise_fp_to_fp_rtz;
   return cast.kernel(from, to);
 }
 
@@ -134,6 +140,8 @@ void unpack_f4(void* out, Type to, const uint8_t* packed, int64_t n_bytes) {
   }
 }
 
-uint64_t narrow_from_double(double value, Type type, Rounding rounding) { return from_double(value, type, rounding); }
+uint64_t narrow_from_double(double value, Type type, Rounding rounding) {
+  return from_double(value, type, rounding);
+}
 
 }  // namespace triton_runner::num

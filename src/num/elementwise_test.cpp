@@ -1,5 +1,5 @@
-// Elementwise arithmetic against scalar oracles that share no code with the kernels: 128-bit integers, f64 with one
-// rounding, __float128 for fused multiply-adds.
+// Elementwise arithmetic against scalar oracles that share no code with the kernels: 128-bit integers, f64
+// with one rounding, __float128 for fused multiply-adds.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -37,7 +37,8 @@ const std::map<std::string_view, std::function<Wide(IntArgs)>> kIntOracles = {
     {"minsi", [](IntArgs a) { return std::min(a.sx, a.sy); }},
     {"maxui", [](IntArgs a) { return std::max(a.ux, a.uy); }},
     {"minui", [](IntArgs a) { return std::min(a.ux, a.uy); }},
-    {"mulhiui", [](IntArgs a) { return static_cast<Wide>((as_unsigned(a.ux) * as_unsigned(a.uy)) >> a.width); }},
+    {"mulhiui",
+     [](IntArgs a) { return static_cast<Wide>((as_unsigned(a.ux) * as_unsigned(a.uy)) >> a.width); }},
     {"mulhisi", [](IntArgs a) { return (a.sx * a.sy) >> a.width; }},
     {"cmpi_eq", [](IntArgs a) { return Wide(a.ux == a.uy); }},
     {"cmpi_ne", [](IntArgs a) { return Wide(a.ux != a.uy); }},
@@ -58,7 +59,8 @@ const std::map<std::string_view, std::function<Wide(IntArgs)>> kIntOracles = {
     {"floordivsi", [](IntArgs a) { return a.sy == 0 ? 0 : floor_div(a.sx, a.sy); }},
 };
 
-// A float op in f64 where one rounding from f64 is the right answer (see simd/float.cpp); f64 itself is the CPU's.
+// A float op in f64 where one rounding from f64 is the right answer (see simd/float.cpp); f64 itself is the
+// CPU's.
 using FloatOracle = std::function<double(double, double, double)>;
 double max_zero(double x, double y) { return x == y ? (std::signbit(x) ? y : x) : std::max(x, y); }
 double min_zero(double x, double y) { return x == y ? (std::signbit(x) ? x : y) : std::min(x, y); }
@@ -125,17 +127,20 @@ uint64_t fused(double x, double y, double z, Type type) {
   uint64_t toward_zero = from_double(value, type, Rounding::kTowardZero);
   uint64_t best = toward_zero;
   uint64_t sign = std::signbit(value) ? uint64_t{1} << (width_of(type) - 1) : 0;
-  for (uint64_t code : {toward_zero - 1, toward_zero, toward_zero + 1, sign | 1}) {  // the last: zero may have no sign
+  for (uint64_t code :
+       {toward_zero - 1, toward_zero, toward_zero + 1, sign | 1}) {  // the last: zero may have no sign
     double at = to_double(code, type), best_at = to_double(best, type);
     if (!std::isfinite(at) || (at != 0 && std::signbit(at) != std::signbit(value))) continue;
     __float128 d = exact - at, e = exact - best_at;
     __float128 magnitude = d < 0 ? -d : d, best_magnitude = e < 0 ? -e : e;
     bool closer = magnitude < best_magnitude;
-    if (magnitude == best_magnitude && code != best) closer = lost != 0 ? (lost > 0) == (at > best_at) : code % 2 == 0;
+    if (magnitude == best_magnitude && code != best)
+      closer = lost != 0 ? (lost > 0) == (at > best_at) : code % 2 == 0;
     if (closer) best = code;
   }
   uint64_t rounded = from_double(value, type);
-  bool overflow = std::isinf(to_double(rounded, type)) || std::fabs(value) > std::fabs(to_double(toward_zero, type)) * 1.5;
+  bool overflow = std::isinf(to_double(rounded, type)) ||
+                  std::fabs(value) > std::fabs(to_double(toward_zero, type)) * 1.5;
   return overflow && toward_zero != 0 && std::fabs(value) > 1 ? rounded : best;
 }
 
@@ -145,17 +150,20 @@ TEST(elementwise_int) {
   std::mt19937_64 random(10);
   for (auto& [name, oracle] : kIntOracles) {
     const Elementwise& functor = *find_elementwise(name);
-    bool compares = name.substr(0, 4) == "cmpi", divides = name.find("div") != name.npos || name.substr(0, 3) == "rem";
+    bool compares = name.substr(0, 4) == "cmpi",
+         divides = name.find("div") != name.npos || name.substr(0, 3) == "rem";
     for (Type type : kIntTypes) {
       if (type == Type::kI1 && name.substr(0, 5) == "mulhi") continue;
       auto x = operands(type, kCount, random), y = operands(type, kCount, random);
       std::vector<uint64_t> expected;
       int64_t bad = -1;
       for (size_t i = 0; i < kCount; ++i) {
-        IntArgs args{sign_extend(x[i], type), sign_extend(y[i], type), static_cast<Wide>(x[i]), static_cast<Wide>(y[i]), width_of(type)};
+        IntArgs args{sign_extend(x[i], type), sign_extend(y[i], type), static_cast<Wide>(x[i]),
+                     static_cast<Wide>(y[i]), width_of(type)};
         if (divides && y[i] == 0 && bad < 0) bad = static_cast<int64_t>(i);
         Wide result = oracle(args);
-        expected.push_back(compares ? static_cast<uint64_t>(result) : truncate_bits(static_cast<uint64_t>(result), type));
+        expected.push_back(compares ? static_cast<uint64_t>(result)
+                                    : truncate_bits(static_cast<uint64_t>(result), type));
       }
       check_kernel(functor, type, compares ? Type::kI1 : type, {x, y}, expected, bad);
     }
@@ -169,7 +177,8 @@ TEST(elementwise_int_bits) {
     std::vector<uint64_t> absolute, ones, leading, trailing;
     for (uint64_t bits : x) {
       int64_t s = sign_extend(bits, type);
-      absolute.push_back(truncate_bits(s < 0 ? 0 - static_cast<uint64_t>(s) : static_cast<uint64_t>(s), type));
+      absolute.push_back(
+          truncate_bits(s < 0 ? 0 - static_cast<uint64_t>(s) : static_cast<uint64_t>(s), type));
       int count = 0, first = width_of(type), last = width_of(type);
       for (int b = 0; b < width_of(type); ++b)
         if (bits >> b & 1) {
@@ -192,11 +201,14 @@ TEST(elementwise_float) {
   std::mt19937_64 random(12);
   for (auto& [name, oracle] : kFloatOracles)
     for (Type type : kArithmeticFloats) {
-      auto x = operands(type, kCount, random), y = operands(type, kCount, random), z = operands(type, kCount, random);
+      auto x = operands(type, kCount, random), y = operands(type, kCount, random),
+           z = operands(type, kCount, random);
       std::vector<uint64_t> expected;
       for (size_t i = 0; i < kCount; ++i)
-        expected.push_back(from_double(oracle(to_double(x[i], type), to_double(y[i], type), to_double(z[i], type)), type,
-                                       Rounding::kNearestEven, name == "negf" || name == "absf" ? Overflow::kNonSaturating : Overflow::kAsHardware));
+        expected.push_back(
+            from_double(oracle(to_double(x[i], type), to_double(y[i], type), to_double(z[i], type)), type,
+                        Rounding::kNearestEven,
+                        name == "negf" || name == "absf" ? Overflow::kNonSaturating : Overflow::kAsHardware));
       const Elementwise& functor = *find_elementwise(name);
       std::vector<std::vector<uint64_t>> in = {x, y, z};
       in.resize(functor.arity);
@@ -208,13 +220,18 @@ TEST(elementwise_float) {
 TEST(elementwise_fma) {
   std::mt19937_64 random(13);
   for (Type type : kArithmeticFloats) {
-    auto x = operands(type, 20011, random), y = operands(type, 20011, random), z = operands(type, 20011, random);
+    auto x = operands(type, 20011, random), y = operands(type, 20011, random),
+         z = operands(type, 20011, random);
     std::vector<uint64_t> expected;
     for (size_t i = 0; i < x.size(); ++i) {
       double a = to_double(x[i], type), b = to_double(y[i], type), c = to_double(z[i], type);
-      if (type == Type::kF64) expected.push_back(std::bit_cast<uint64_t>(std::fma(a, b, c)));
-      else if (type == Type::kF32) expected.push_back(std::bit_cast<uint32_t>(std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c))));
-      else expected.push_back(fused(a, b, c, type));
+      if (type == Type::kF64)
+        expected.push_back(std::bit_cast<uint64_t>(std::fma(a, b, c)));
+      else if (type == Type::kF32)
+        expected.push_back(std::bit_cast<uint32_t>(
+            std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c))));
+      else
+        expected.push_back(fused(a, b, c, type));
     }
     check_kernel(elementwise_fma, type, type, {x, y, z}, expected);
   }
@@ -227,7 +244,8 @@ TEST(elementwise_compare) {
       auto x = operands(type, kCount, random), y = operands(type, kCount, random);
       for (size_t i = 0; i < kCount; i += 5) y[i] = x[i];
       std::vector<uint64_t> expected;
-      for (size_t i = 0; i < kCount; ++i) expected.push_back(oracle(to_double(x[i], type), to_double(y[i], type)));
+      for (size_t i = 0; i < kCount; ++i)
+        expected.push_back(oracle(to_double(x[i], type), to_double(y[i], type)));
       const Elementwise& functor = *find_elementwise(name);
       std::vector<std::vector<uint64_t>> in = {x, y};
       in.resize(functor.arity);
@@ -238,7 +256,8 @@ TEST(elementwise_compare) {
 
 TEST(elementwise_splats_and_aliases) {
   std::mt19937_64 random(15);
-  auto x = operands(Type::kF32, kCount, random), y = operands(Type::kF32, kCount, random), z = operands(Type::kF32, kCount, random);
+  auto x = operands(Type::kF32, kCount, random), y = operands(Type::kF32, kCount, random),
+       z = operands(Type::kF32, kCount, random);
   auto xs = stored(x, Type::kF32), ys = stored(y, Type::kF32), zs = stored(z, Type::kF32);
   for (Isa isa : available_isas()) {
     Kernel kernel = elementwise_fma.kernel(Type::kF32, Type::kF32, isa);
@@ -247,7 +266,9 @@ TEST(elementwise_splats_and_aliases) {
       const void* in[] = {xs.data(), ys.data(), zs.data()};
       CHECK_EQ(kernel.run(out.data(), in, splat, kCount), -1);
       for (size_t i = 0; i < kCount; ++i) {
-        auto at = [&](const std::vector<uint64_t>& v, int k) { return std::bit_cast<float>(static_cast<uint32_t>(v[splat >> k & 1 ? 0 : i])); };
+        auto at = [&](const std::vector<uint64_t>& v, int k) {
+          return std::bit_cast<float>(static_cast<uint32_t>(v[splat >> k & 1 ? 0 : i]));
+        };
         float want = std::fma(at(x, 0), at(y, 1), at(z, 2));
         if (!same(std::bit_cast<uint32_t>(out[i]), std::bit_cast<uint32_t>(want), Type::kF32)) {
           CHECK_EQ(out[i], want);
@@ -279,7 +300,8 @@ TEST(elementwise_splats_and_aliases) {
 TEST(elementwise_select) {
   std::mt19937_64 random(16);
   for (Type type : {Type::kI1, Type::kI16, Type::kF32, Type::kPointer, Type::kF8E5M2}) {
-    auto c = operands(Type::kI1, kCount, random), x = operands(type, kCount, random, false), y = operands(type, kCount, random, false);
+    auto c = operands(Type::kI1, kCount, random), x = operands(type, kCount, random, false),
+         y = operands(type, kCount, random, false);
     std::vector<uint64_t> expected;
     for (size_t i = 0; i < kCount; ++i) expected.push_back(c[i] ? x[i] : y[i]);
     check_kernel(elementwise_select, type, type, {c, x, y}, expected);

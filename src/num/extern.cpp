@@ -1,5 +1,7 @@
-// The functors behind the symbols of tt.extern_elementwise: CUDA's libdevice (__nv_sinf, __nv_sin) and AMD's OCML
-// (__ocml_sin_f32). One row a function; the symbol's type suffix is checked against nothing: the op's types decide.
+// The functors behind the symbols of tt.extern_elementwise: CUDA's libdevice (__nv_sinf, __nv_sin) and AMD's
+// OCML
+// (__ocml_sin_f32). One row a function; the symbol's type suffix is checked against nothing: the op's types
+// decide.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -16,11 +18,13 @@ struct Row {
 };
 
 // A float function under its libdevice names for f32 and f64, and OCML's three.
-#define FLOAT_ROWS(name, functor)                                                       \
-  {"__nv_" #name "f", &elementwise_##functor}, {"__nv_" #name, &elementwise_##functor}, \
-  {"__ocml_" #name "_f16", &elementwise_##functor}, {"__ocml_" #name "_f32", &elementwise_##functor}, \
-  {"__ocml_" #name "_f64", &elementwise_##functor}
+#define FLOAT_ROWS(name, functor)                                                                           \
+  {"__nv_" #name "f", &elementwise_##functor}, {"__nv_" #name, &elementwise_##functor},                     \
+      {"__ocml_" #name "_f16", &elementwise_##functor}, {"__ocml_" #name "_f32", &elementwise_##functor}, { \
+    "__ocml_" #name "_f64", &elementwise_##functor                                                          \
+  }
 
+// clang-format off
 constexpr Row kRows[] = {
     FLOAT_ROWS(fabs, absf), FLOAT_ROWS(floor, floor), FLOAT_ROWS(ceil, ceil), FLOAT_ROWS(trunc, trunc),
     FLOAT_ROWS(rint, roundeven), FLOAT_ROWS(nearbyint, roundeven), FLOAT_ROWS(round, round),
@@ -96,6 +100,7 @@ constexpr Row kRows[] = {
     {"__nv_float_as_uint", &elementwise_bitcast}, {"__nv_uint_as_float", &elementwise_bitcast},
     {"__nv_double_as_longlong", &elementwise_bitcast}, {"__nv_longlong_as_double", &elementwise_bitcast},
 };
+// clang-format on
 
 constexpr size_t kCount = std::size(kRows);
 
@@ -107,7 +112,8 @@ const Elementwise* find_extern(std::string_view symbol) {
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.symbol < b.symbol; });
     return rows;
   }();
-  auto at = std::lower_bound(sorted.begin(), sorted.end(), symbol, [](const Row& a, std::string_view b) { return a.symbol < b; });
+  auto at = std::lower_bound(sorted.begin(), sorted.end(), symbol,
+                             [](const Row& a, std::string_view b) { return a.symbol < b; });
   return at != sorted.end() && at->symbol == symbol ? at->functor : nullptr;
 }
 

@@ -42,11 +42,13 @@ void copy_axes(void* out, const void* in, View v, int64_t size) {
     copy_plane(out, in, v, size);
   } else {
     View below{v.shape + 1, v.strides + 1, v.rank - 1, v.inner / v.shape[1]};
-    for (int64_t i = 0; i < v.shape[0]; ++i) copy_axes(at(out, i * v.inner * size), at(in, i * v.strides[0] * size), below, size);
+    for (int64_t i = 0; i < v.shape[0]; ++i)
+      copy_axes(at(out, i * v.inner * size), at(in, i * v.strides[0] * size), below, size);
   }
 }
 
-void box_axes(uint8_t* out, const int64_t* shape, const int64_t* low, const int64_t* high, int rank, int64_t inner) {
+void box_axes(uint8_t* out, const int64_t* shape, const int64_t* low, const int64_t* high, int rank,
+              int64_t inner) {
   if (rank == 0) {
     *out = 1;
     return;
@@ -73,12 +75,14 @@ int64_t product(const int64_t* shape, int rank) {
 
 }  // namespace
 
-void copy_rows(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t row_bytes) {
+void copy_rows(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
+               int64_t row_bytes) {
   if (out_stride == row_bytes && in_stride == row_bytes) {
     std::memcpy(out, in, static_cast<size_t>(rows * row_bytes));
     return;
   }
-  for (int64_t r = 0; r < rows; ++r) std::memcpy(at(out, r * out_stride), at(in, r * in_stride), static_cast<size_t>(row_bytes));
+  for (int64_t r = 0; r < rows; ++r)
+    std::memcpy(at(out, r * out_stride), at(in, r * in_stride), static_cast<size_t>(row_bytes));
 }
 
 void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size) {
@@ -102,11 +106,13 @@ void repeat(void* out, const void* in, int64_t outer, int64_t times, int64_t inn
   }
 }
 
-void transpose(void* out, int64_t out_row_stride, const void* in, int64_t in_row_stride, int64_t rows, int64_t cols, size_t size) {
+void transpose(void* out, int64_t out_row_stride, const void* in, int64_t in_row_stride, int64_t rows,
+               int64_t cols, size_t size) {
   table().transpose(out, out_row_stride, in, in_row_stride, rows, cols, size);
 }
 
-void copy_view(void* out, const void* in, const int64_t* shape, const int64_t* strides, int rank, size_t size) {
+void copy_view(void* out, const void* in, const int64_t* shape, const int64_t* strides, int rank,
+               size_t size) {
   int64_t n = product(shape, rank);
   if (n == 0) return;
   copy_axes(out, in, View{shape, strides, rank, rank == 0 ? 1 : n / shape[0]}, static_cast<int64_t>(size));
@@ -121,7 +127,9 @@ void scatter(const uint64_t* addresses, const void* in, const uint8_t* mask, int
 void gather_elements(void* out, const void* in, const int32_t* index, int64_t n, size_t size) {
   table().gather_elements(out, in, index, n, size);
 }
-bool contiguous(const uint64_t* addresses, int64_t n, size_t size) { return table().contiguous(addresses, n, size); }
+bool contiguous(const uint64_t* addresses, int64_t n, size_t size) {
+  return table().contiguous(addresses, n, size);
+}
 bool address_range(const uint64_t* addresses, const uint8_t* mask, int64_t n, uint64_t* low, uint64_t* high) {
   return table().address_range(addresses, mask, n, low, high);
 }

@@ -33,7 +33,9 @@ TEST(kernels_copies) {
     for (size_t size : {1, 2, 4, 8}) {
       auto s = static_cast<int64_t>(size);
       auto in = noise(4096 * size, random);
-      auto element = [&](const std::vector<char>& v, int64_t i) { return std::string(v.data() + i * s, size); };
+      auto element = [&](const std::vector<char>& v, int64_t i) {
+        return std::string(v.data() + i * s, size);
+      };
       for (auto [rows, cols] : {std::pair{1, 1}, {3, 5}, {8, 8}, {16, 32}, {17, 9}, {33, 40}, {64, 64}}) {
         std::vector<char> out(4096 * size);
         transpose(out.data(), rows, in.data(), cols, rows, cols, size);
@@ -46,14 +48,21 @@ TEST(kernels_copies) {
       copy_strided(out.data(), 3, in.data(), 2, 100, size);
       for (int64_t i = 0; i < 100; ++i) CHECK(element(out, 3 * i) == element(in, 2 * i));
       int64_t shape[] = {3, 5, 7};
-      for (auto strides : {std::array<int64_t, 3>{35, 7, 1}, {1, 3, 15}, {0, 7, 1}, {35, 1, 5}, {-35, 7, 1}, {2, 100, 6}, {1, 0, 0}}) {
+      for (auto strides : {std::array<int64_t, 3>{35, 7, 1},
+                           {1, 3, 15},
+                           {0, 7, 1},
+                           {35, 1, 5},
+                           {-35, 7, 1},
+                           {2, 100, 6},
+                           {1, 0, 0}}) {
         const char* base = in.data() + (strides[0] < 0 ? 70 * s : 0);
         copy_view(out.data(), base, shape, strides.data(), 3, size);
         bool ok = true;
         for (int64_t i = 0; i < 3; ++i)
           for (int64_t j = 0; j < 5; ++j)
             for (int64_t k = 0; k < 7; ++k)
-              ok &= element(out, (i * 5 + j) * 7 + k) == std::string(base + (i * strides[0] + j * strides[1] + k * strides[2]) * s, size);
+              ok &= element(out, (i * 5 + j) * 7 + k) ==
+                    std::string(base + (i * strides[0] + j * strides[1] + k * strides[2]) * s, size);
         CHECK(ok);
       }
       repeat(out.data(), in.data(), 4, 6, 5, size);
@@ -64,7 +73,8 @@ TEST(kernels_copies) {
       fill(out.data(), bits, 77, size);
       for (int64_t i = 0; i < 77; ++i) CHECK(std::memcmp(out.data() + i * s, &bits, size) == 0);
       copy_rows(out.data(), 10 * s, in.data(), 20 * s, 6, 8 * s);
-      for (int64_t r = 0; r < 6; ++r) CHECK(std::memcmp(out.data() + r * 10 * s, in.data() + r * 20 * s, 8 * size) == 0);
+      for (int64_t r = 0; r < 6; ++r)
+        CHECK(std::memcmp(out.data() + r * 10 * s, in.data() + r * 20 * s, 8 * size) == 0);
     }
   });
 }
@@ -79,7 +89,8 @@ TEST(kernels_addresses) {
       auto base = reinterpret_cast<uint64_t>(memory.data());
       std::vector<int32_t> offsets(n);
       std::vector<int64_t> wide(n);
-      for (int64_t i = 0; i < n; ++i) wide[static_cast<size_t>(i)] = offsets[static_cast<size_t>(i)] = static_cast<int32_t>(random() % n);
+      for (int64_t i = 0; i < n; ++i)
+        wide[static_cast<size_t>(i)] = offsets[static_cast<size_t>(i)] = static_cast<int32_t>(random() % n);
       std::vector<uint64_t> addresses(n), again(n);
       addresses_i32(addresses.data(), base, offsets.data(), n, s);
       addresses_i64(again.data(), base, wide.data(), n, s);
@@ -93,7 +104,10 @@ TEST(kernels_addresses) {
       gather(out.data(), addresses.data(), mask.data(), n, size);
       bool ok = true;
       for (int64_t i = 0; i < n; ++i)
-        ok &= std::memcmp(out.data() + i * s, mask[static_cast<size_t>(i)] ? memory.data() + offsets[static_cast<size_t>(i)] * s : before.data() + i * s, size) == 0;
+        ok &= std::memcmp(out.data() + i * s,
+                          mask[static_cast<size_t>(i)] ? memory.data() + offsets[static_cast<size_t>(i)] * s
+                                                       : before.data() + i * s,
+                          size) == 0;
       CHECK(ok);
       gather(out.data(), addresses.data(), nullptr, n, size);
       std::vector<char> other(n * size);
@@ -103,7 +117,8 @@ TEST(kernels_addresses) {
       for (auto& a : addresses) a += reinterpret_cast<uint64_t>(target.data()) - base;
       auto expected = target;
       for (int64_t i = 0; i < n; ++i)
-        if (mask[static_cast<size_t>(i)]) std::memcpy(expected.data() + offsets[static_cast<size_t>(i)] * s, before.data() + i * s, size);
+        if (mask[static_cast<size_t>(i)])
+          std::memcpy(expected.data() + offsets[static_cast<size_t>(i)] * s, before.data() + i * s, size);
       scatter(addresses.data(), before.data(), mask.data(), n, size);
       CHECK(target == expected);
       uint64_t low = 0, high = 0;
@@ -112,10 +127,12 @@ TEST(kernels_addresses) {
       CHECK_EQ(high, *std::max_element(addresses.begin(), addresses.end()));
       std::vector<uint8_t> one(n);
       one[200] = 1;
-      CHECK(address_range(addresses.data(), one.data(), n, &low, &high) && low == addresses[200] && high == addresses[200]);
+      CHECK(address_range(addresses.data(), one.data(), n, &low, &high) && low == addresses[200] &&
+            high == addresses[200]);
       one[200] = 0;
       CHECK(!address_range(addresses.data(), one.data(), n, &low, &high));
-      for (int64_t i = 0; i < n; ++i) addresses[static_cast<size_t>(i)] = base + static_cast<uint64_t>(i) * size;
+      for (int64_t i = 0; i < n; ++i)
+        addresses[static_cast<size_t>(i)] = base + static_cast<uint64_t>(i) * size;
       CHECK(contiguous(addresses.data(), n, size));
       for (size_t wrong : {size_t{1}, size_t{100}, size_t{n - 1}}) {
         auto broken = addresses;
@@ -151,7 +168,8 @@ TEST(kernels_masks_and_iota) {
     mask_box(box, shape, low, high, 3);
     for (int64_t i = 0; i < 4; ++i)
       for (int64_t j = 0; j < 5; ++j)
-        for (int64_t k = 0; k < 6; ++k) CHECK_EQ(int{box[(i * 5 + j) * 6 + k]}, int{i < 3 && j >= 2 && k >= 1 && k < 5});
+        for (int64_t k = 0; k < 6; ++k)
+          CHECK_EQ(int{box[(i * 5 + j) * 6 + k]}, int{i < 3 && j >= 2 && k >= 1 && k < 5});
     int64_t empty_low[] = {3, 0, 0}, empty_high[] = {1, 5, 6};
     mask_box(box, shape, empty_low, empty_high, 3);
     CHECK(!mask_any(box, 120));

@@ -1,5 +1,5 @@
-// The math functions: the same bits on every instruction set, and their errors in ulp against long double below the
-// bounds that doc/numerics.md states. `NUM_PRINT_ERRORS=1 num_test math` prints what was measured.
+// The math functions: the same bits on every instruction set, and their errors in ulp against long double
+// below the bounds that doc/numerics.md states. `NUM_PRINT_ERRORS=1 num_test math` prints what was measured.
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -15,48 +15,59 @@ struct Row {
   const char* name;
   long double (*oracle)(long double);
   double f32_bound, f64_bound;  // ulp
-  double low, high;             // arguments are drawn from here, evenly and by magnitude; special values besides
+  double low, high;  // arguments are drawn from here, evenly and by magnitude; special values besides
 };
 long double rsqrt_l(long double x) { return 1 / sqrtl(x); }
 long double exp10_l(long double x) { return powl(10, x); }
 
 const Row kRows[] = {
-    {"exp", expl, 1.0, 1.0, -104, 89},          {"exp2", exp2l, 1.0, 1.0, -150, 128},      {"exp10", exp10_l, 0.51, 1.0, -45, 39},
-    {"expm1", expm1l, 0.51, 2.0, -20, 89},      {"log", logl, 1.0, 1.0, 0, 1e30},          {"log2", log2l, 1.0, 1.0, 0, 1e30},
-    {"log10", log10l, 0.51, 1.0, 0, 1e30},      {"log1p", log1pl, 0.51, 1.5, -1, 1e10},    {"sin", sinl, 0.51, 1.0, -1e6, 1e6},
-    {"cos", cosl, 0.51, 1.0, -1e6, 1e6},        {"tan", tanl, 0.51, 2.5, -1e6, 1e6},       {"sqrt", sqrtl, 0.5, 0.5, 0, 1e30},
-    {"rsqrt", rsqrt_l, 1.5, 1.5, 0, 1e30},      {"cbrt", cbrtl, 0.51, 1.5, -1e30, 1e30},   {"erf", erfl, 0.51, 1.0, -6, 6},
-    {"tanh", tanhl, 0.51, 2.5, -25, 25},        {"asin", asinl, 0.51, 1.0, -1, 1},         {"acos", acosl, 0.51, 1.0, -1, 1},
-    {"atan", atanl, 0.51, 1.0, -1e5, 1e5},      {"sinh", sinhl, 0.51, 2.5, -89, 89},       {"cosh", coshl, 0.51, 2.0, -89, 89},
-    {"asinh", asinhl, 0.51, 2.5, -1e10, 1e10},  {"acosh", acoshl, 0.51, 2.5, 1, 1e10},     {"atanh", atanhl, 0.51, 2.5, -1, 1},
-    {"erfc", erfcl, 0.51, 5.0, -6, 10},         {"lgamma", lgammal, 0.51, 8.0, 0.1, 1e6},  {"tgamma", tgammal, 0.51, 10.0, 0.1, 30},
+    {"exp", expl, 1.0, 1.0, -104, 89},        {"exp2", exp2l, 1.0, 1.0, -150, 128},
+    {"exp10", exp10_l, 0.51, 1.0, -45, 39},   {"expm1", expm1l, 0.51, 2.0, -20, 89},
+    {"log", logl, 1.0, 1.0, 0, 1e30},         {"log2", log2l, 1.0, 1.0, 0, 1e30},
+    {"log10", log10l, 0.51, 1.0, 0, 1e30},    {"log1p", log1pl, 0.51, 1.5, -1, 1e10},
+    {"sin", sinl, 0.51, 1.0, -1e6, 1e6},      {"cos", cosl, 0.51, 1.0, -1e6, 1e6},
+    {"tan", tanl, 0.51, 2.5, -1e6, 1e6},      {"sqrt", sqrtl, 0.5, 0.5, 0, 1e30},
+    {"rsqrt", rsqrt_l, 1.5, 1.5, 0, 1e30},    {"cbrt", cbrtl, 0.51, 1.5, -1e30, 1e30},
+    {"erf", erfl, 0.51, 1.0, -6, 6},          {"tanh", tanhl, 0.51, 2.5, -25, 25},
+    {"asin", asinl, 0.51, 1.0, -1, 1},        {"acos", acosl, 0.51, 1.0, -1, 1},
+    {"atan", atanl, 0.51, 1.0, -1e5, 1e5},    {"sinh", sinhl, 0.51, 2.5, -89, 89},
+    {"cosh", coshl, 0.51, 2.0, -89, 89},      {"asinh", asinhl, 0.51, 2.5, -1e10, 1e10},
+    {"acosh", acoshl, 0.51, 2.5, 1, 1e10},    {"atanh", atanhl, 0.51, 2.5, -1, 1},
+    {"erfc", erfcl, 0.51, 5.0, -6, 10},       {"lgamma", lgammal, 0.51, 8.0, 0.1, 1e6},
+    {"tgamma", tgammal, 0.51, 10.0, 0.1, 30},
 };
 
 // |value - exact| in units of the last place of `exact` in T (of the smallest normal's, below it).
 template <class T>
 double ulps(T value, long double exact) {
   if (std::isnan(exact)) return std::isnan(value) ? 0 : INFINITY;
-  constexpr int digits = sizeof(T) == 4 ? 24 : 53, smallest = sizeof(T) == 4 ? -126 : -1022, largest = sizeof(T) == 4 ? 127 : 1023;
+  constexpr int digits = sizeof(T) == 4 ? 24 : 53, smallest = sizeof(T) == 4 ? -126 : -1022,
+                largest = sizeof(T) == 4 ? 127 : 1023;
   if (std::isinf(value)) {  // right if exact rounds there
     long double limit = ldexpl(2 - ldexpl(1, -digits), largest);
     return (exact > 0) == (value > 0) && fabsl(exact) >= limit * (1 - ldexpl(1, 2 - digits)) ? 0 : INFINITY;
   }
   if (std::isinf(exact)) return INFINITY;
   int exponent = exact == 0 ? smallest : std::max(smallest, ilogbl(exact));
-  return static_cast<double>(fabsl(static_cast<long double>(value) - exact) / ldexpl(1, exponent - digits + 1));
+  return static_cast<double>(fabsl(static_cast<long double>(value) - exact) /
+                             ldexpl(1, exponent - digits + 1));
 }
 
 template <class T>
 std::vector<T> arguments(const Row& row, int n) {
   std::mt19937_64 random(60);
   std::vector<T> x;
-  for (double s : {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, static_cast<double>(INFINITY), -static_cast<double>(INFINITY), static_cast<double>(NAN), 1e-40, -1e-310, 1e-20, 709.5, -745.2, 88.7, -103.9, 127.99, 1e300})
+  for (double s :
+       {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, static_cast<double>(INFINITY), -static_cast<double>(INFINITY),
+        static_cast<double>(NAN), 1e-40, -1e-310, 1e-20, 709.5, -745.2, 88.7, -103.9, 127.99, 1e300})
     x.push_back(static_cast<T>(s));
   double top = std::max(std::fabs(row.low), std::fabs(row.high));
   while (x.size() < static_cast<size_t>(n)) {
     double unit = static_cast<double>(random() >> 11) * 0x1p-53, value;
-    if (random() % 2) value = row.low + (row.high - row.low) * unit;
-    else value = std::exp(std::log(1e-9) + (std::log(top) - std::log(1e-9)) * unit) * (random() % 2 ? 1 : -1);
+    if (random() % 2)
+      value = row.low + (row.high - row.low) * unit;
+    else
+      value = std::exp(std::log(1e-9) + (std::log(top) - std::log(1e-9)) * unit) * (random() % 2 ? 1 : -1);
     if (value >= row.low && value <= row.high) x.push_back(static_cast<T>(value));
   }
   return x;
@@ -75,9 +86,12 @@ void check_function(const Row& row, Type type, double bound) {
       continue;
     }
     for (size_t i = 0; i < y.size(); ++i) {
-      if (std::memcmp(&y[i], &first[i], sizeof(T)) == 0 || (std::isnan(y[i]) && std::isnan(first[i]))) continue;
+      if (std::memcmp(&y[i], &first[i], sizeof(T)) == 0 || (std::isnan(y[i]) && std::isnan(first[i])))
+        continue;
       char text[200];
-      std::snprintf(text, sizeof text, "%s(%a) is %a on portable, %a on %s", row.name, static_cast<double>(x[i]), static_cast<double>(first[i]), static_cast<double>(y[i]), std::string(isa_name(isa)).c_str());
+      std::snprintf(text, sizeof text, "%s(%a) is %a on portable, %a on %s", row.name,
+                    static_cast<double>(x[i]), static_cast<double>(first[i]), static_cast<double>(y[i]),
+                    std::string(isa_name(isa)).c_str());
       triton_runner::unit::record_failure(__FILE__, __LINE__, text);
       break;
     }
@@ -93,10 +107,13 @@ void check_function(const Row& row, Type type, double bound) {
   }
   if (worst > bound) {
     char text[200];
-    std::snprintf(text, sizeof text, "%s %s: %.3f ulp at %a, stated %.2f", row.name, std::string(type_name(type)).c_str(), worst, static_cast<double>(at), bound);
+    std::snprintf(text, sizeof text, "%s %s: %.3f ulp at %a, stated %.2f", row.name,
+                  std::string(type_name(type)).c_str(), worst, static_cast<double>(at), bound);
     triton_runner::unit::record_failure(__FILE__, __LINE__, text);
   }
-  if (std::getenv("NUM_PRINT_ERRORS")) std::printf("%-8s %s %7.3f ulp at %.9g\n", row.name, std::string(type_name(type)).c_str(), worst, static_cast<double>(at));
+  if (std::getenv("NUM_PRINT_ERRORS"))
+    std::printf("%-8s %s %7.3f ulp at %.9g\n", row.name, std::string(type_name(type)).c_str(), worst,
+                static_cast<double>(at));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// libdevice's rarer functions, one element at a time in f64 (or exact integers): the same on every instruction set.
+// libdevice's rarer functions, one element at a time in f64 (or exact integers): the same on every
+// instruction set.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,14 +12,18 @@
 namespace triton_runner::num {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846, kRootPi = 1.77245385090551602730, kRoot2 = 1.41421356237309504880;
-constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kPi = 3.14159265358979323846, kRootPi = 1.77245385090551602730,
+                 kRoot2 = 1.41421356237309504880;
+constexpr double kInf = std::numeric_limits<double>::infinity(),
+                 kNan = std::numeric_limits<double>::quiet_NaN();
 
 double sinpi(double x) {
   if (!std::isfinite(x)) return kNan;
   double r = std::remainder(x, 2.0);  // exact, [-1, 1]
   double a = std::fabs(r);
-  double value = a <= 0.25 ? std::sin(kPi * a) : a < 0.75 ? std::cos(kPi * (a - 0.5)) : std::sin(kPi * (1 - a));
+  double value = a <= 0.25  ? std::sin(kPi * a)
+                 : a < 0.75 ? std::cos(kPi * (a - 0.5))
+                            : std::sin(kPi * (1 - a));
   return std::copysign(value, r == 0 || a == 1 ? x : r);
 }
 double cospi(double x) {
@@ -76,27 +81,33 @@ int64_t loop(void* out, const void* a, const void* b, const void* c, int64_t n) 
   auto* x = static_cast<const T*>(a);
   auto* y = static_cast<const T*>(b);
   auto* z = static_cast<const T*>(c);
-  for (int64_t i = 0; i < n; ++i) o[i] = static_cast<T>(formula(x[i], arity > 1 ? y[i] : 0, arity > 2 ? z[i] : 0));
+  for (int64_t i = 0; i < n; ++i)
+    o[i] = static_cast<T>(formula(x[i], arity > 1 ? y[i] : 0, arity > 2 ? z[i] : 0));
   return -1;
 }
 
 template <class T>
 int64_t nextafter_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = std::nextafter(static_cast<const T*>(a)[i], static_cast<const T*>(b)[i]);
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<T*>(out)[i] = std::nextafter(static_cast<const T*>(a)[i], static_cast<const T*>(b)[i]);
   return -1;
 }
 template <class T>
 int64_t ldexp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* exponent = static_cast<const int32_t*>(b);
-  for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = std::ldexp(static_cast<const T*>(a)[i], exponent[i]);
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<T*>(out)[i] = std::ldexp(static_cast<const T*>(a)[i], exponent[i]);
   return -1;
 }
 template <class T>
 int64_t ilogb_loop(void* out, const void* a, const void*, const void*, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     T x = static_cast<const T*>(a)[i];
-    constexpr int32_t kLowest = std::numeric_limits<int32_t>::min(), kHighest = std::numeric_limits<int32_t>::max();
-    static_cast<int32_t*>(out)[i] = x == 0 || std::isnan(x) ? kLowest : std::isinf(x) ? kHighest : std::ilogb(x);
+    constexpr int32_t kLowest = std::numeric_limits<int32_t>::min(),
+                      kHighest = std::numeric_limits<int32_t>::max();
+    static_cast<int32_t*>(out)[i] = x == 0 || std::isnan(x) ? kLowest
+                                    : std::isinf(x)         ? kHighest
+                                                            : std::ilogb(x);
   }
   return -1;
 }
@@ -112,7 +123,8 @@ int64_t to_int_loop(void* out, const void* a, const void*, const void*, int64_t 
   auto in_size = static_cast<int64_t>(size_of(kIn)), out_size = static_cast<int64_t>(size_of(kOut));
   for (int64_t i = 0; i < n; ++i) {
     double x = kRound(to_double(load_bits(static_cast<const char*>(a) + i * in_size, kIn), kIn));
-    uint64_t bits = kIn == Type::kF32 ? std::bit_cast<uint32_t>(static_cast<float>(x)) : std::bit_cast<uint64_t>(x);
+    uint64_t bits =
+        kIn == Type::kF32 ? std::bit_cast<uint32_t>(static_cast<float>(x)) : std::bit_cast<uint64_t>(x);
     store_bits(static_cast<char*>(out) + i * out_size, kOut, float_to_int(bits, kIn, kOut, kSigned));
   }
   return -1;
@@ -132,7 +144,8 @@ int64_t int_loop(void* out, const void* a, const void* b, const void* c, int64_t
   auto* x = static_cast<const uint32_t*>(a);
   auto* y = static_cast<const uint32_t*>(b);
   auto* z = static_cast<const uint32_t*>(c);
-  for (int64_t i = 0; i < n; ++i) static_cast<uint32_t*>(out)[i] = formula(x[i], arity > 1 ? y[i] : 0, arity > 2 ? z[i] : 0);
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<uint32_t*>(out)[i] = formula(x[i], arity > 1 ? y[i] : 0, arity > 2 ? z[i] : 0);
   return -1;
 }
 template <class T>
@@ -142,11 +155,13 @@ T reversed(T x) {
   return result;
 }
 int64_t brev64(void* out, const void* a, const void*, const void*, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) static_cast<uint64_t*>(out)[i] = reversed(static_cast<const uint64_t*>(a)[i]);
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<uint64_t*>(out)[i] = reversed(static_cast<const uint64_t*>(a)[i]);
   return -1;
 }
 int64_t ffs64(void* out, const void* a, const void*, const void*, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) static_cast<int32_t*>(out)[i] = __builtin_ffsll(static_cast<const int64_t*>(a)[i]);
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<int32_t*>(out)[i] = __builtin_ffsll(static_cast<const int64_t*>(a)[i]);
   return -1;
 }
 // PTX's prmt: each selector nibble picks a byte of b:a, or replicates its sign.
@@ -168,20 +183,22 @@ int64_t wide(uint32_t x) { return static_cast<int32_t>(x); }
 Loop find_rare(Functor functor, Type in, Type out) {
   if (in == Type::kTF32) in = out = Type::kF32;
   bool f32 = in == Type::kF32, f64 = in == Type::kF64;
-#define FLOAT(name, arity, ...)                                                                              \
-  case Functor::name: {                                                                                      \
-    constexpr auto formula = []([[maybe_unused]] double x, [[maybe_unused]] double y, [[maybe_unused]] double z) -> double { return __VA_ARGS__; }; \
-    if (in == out && f32) return loop<float, formula, arity>;                                                \
-    if (in == out && f64) return loop<double, formula, arity>;                                               \
-    return nullptr;                                                                                          \
+#define FLOAT(name, arity, ...)                                                               \
+  case Functor::name: {                                                                       \
+    constexpr auto formula = []([[maybe_unused]] double x, [[maybe_unused]] double y,         \
+                                [[maybe_unused]] double z) -> double { return __VA_ARGS__; }; \
+    if (in == out && f32) return loop<float, formula, arity>;                                 \
+    if (in == out && f64) return loop<double, formula, arity>;                                \
+    return nullptr;                                                                           \
   }
-#define INT(name, arity, ...)                                                                                \
-  case Functor::name: {                                                                                      \
-    constexpr auto formula = []([[maybe_unused]] uint32_t x, [[maybe_unused]] uint32_t y, [[maybe_unused]] uint32_t z) -> uint32_t { \
-      return static_cast<uint32_t>(__VA_ARGS__);                                                             \
-    };                                                                                                       \
-    if (in == Type::kI32 && out == Type::kI32) return int_loop<formula, arity>;                              \
-    return nullptr;                                                                                          \
+#define INT(name, arity, ...)                                                             \
+  case Functor::name: {                                                                   \
+    constexpr auto formula = []([[maybe_unused]] uint32_t x, [[maybe_unused]] uint32_t y, \
+                                [[maybe_unused]] uint32_t z) -> uint32_t {                \
+      return static_cast<uint32_t>(__VA_ARGS__);                                          \
+    };                                                                                    \
+    if (in == Type::kI32 && out == Type::kI32) return int_loop<formula, arity>;           \
+    return nullptr;                                                                       \
   }
   if (in == Type::kI64 && functor == Functor::brev) return out == Type::kI64 ? brev64 : nullptr;
   if (in == Type::kI64 && functor == Functor::ffs) return out == Type::kI32 ? ffs64 : nullptr;
@@ -215,17 +232,28 @@ Loop find_rare(Functor functor, Type in, Type out) {
     INT(urhadd, 2, (static_cast<uint64_t>(x) + y + 1) >> 1)
     INT(sad, 3, std::abs(wide(x) - wide(y)) + z)
     INT(usad, 3, (x > y ? x - y : y - x) + z)
-    case Functor::nextafter: return in != out ? nullptr : f32 ? nextafter_loop<float> : f64 ? nextafter_loop<double> : nullptr;
-    case Functor::ldexp: return in != out ? nullptr : f32 ? ldexp_loop<float> : f64 ? ldexp_loop<double> : nullptr;
-    case Functor::ilogb: return out != Type::kI32 ? nullptr : f32 ? ilogb_loop<float> : f64 ? ilogb_loop<double> : nullptr;
-    case Functor::fptosi_rn: return to_int<true, half_even>(in, out);
-    case Functor::fptosi_rd: return to_int<true, downward>(in, out);
-    case Functor::fptosi_ru: return to_int<true, upward>(in, out);
-    case Functor::fptosi_round: return to_int<true, half_away>(in, out);
-    case Functor::fptoui_rn: return to_int<false, half_even>(in, out);
-    case Functor::fptoui_rd: return to_int<false, downward>(in, out);
-    case Functor::fptoui_ru: return to_int<false, upward>(in, out);
-    default: return nullptr;
+    case Functor::nextafter:
+      return in != out ? nullptr : f32 ? nextafter_loop<float> : f64 ? nextafter_loop<double> : nullptr;
+    case Functor::ldexp:
+      return in != out ? nullptr : f32 ? ldexp_loop<float> : f64 ? ldexp_loop<double> : nullptr;
+    case Functor::ilogb:
+      return out != Type::kI32 ? nullptr : f32 ? ilogb_loop<float> : f64 ? ilogb_loop<double> : nullptr;
+    case Functor::fptosi_rn:
+      return to_int<true, half_even>(in, out);
+    case Functor::fptosi_rd:
+      return to_int<true, downward>(in, out);
+    case Functor::fptosi_ru:
+      return to_int<true, upward>(in, out);
+    case Functor::fptosi_round:
+      return to_int<true, half_away>(in, out);
+    case Functor::fptoui_rn:
+      return to_int<false, half_even>(in, out);
+    case Functor::fptoui_rd:
+      return to_int<false, downward>(in, out);
+    case Functor::fptoui_ru:
+      return to_int<false, upward>(in, out);
+    default:
+      return nullptr;
   }
 #undef FLOAT
 #undef INT

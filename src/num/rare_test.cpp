@@ -1,4 +1,5 @@
-// libdevice's rarer functions: inverses against what they invert, integers against small examples worked by hand.
+// libdevice's rarer functions: inverses against what they invert, integers against small examples worked by
+// hand.
 #include <bit>
 
 #include "test_data.h"
@@ -37,7 +38,8 @@ TEST(rare_inverses) {
     CHECK_EQ(call("__nv_erfinv", -std::erf(y)), -call("__nv_erfinv", std::erf(y)));
   }
   CHECK(close(call("__nv_erfcinv", 1e-300), 26.209469960516326, 1e-14));
-  CHECK(std::isinf(call("__nv_erfinv", 1)) && std::isnan(call("__nv_erfinv", 1.5)) && std::isinf(call("__nv_erfcinv", 0)));
+  CHECK(std::isinf(call("__nv_erfinv", 1)) && std::isnan(call("__nv_erfinv", 1.5)) &&
+        std::isinf(call("__nv_erfcinv", 0)));
 }
 
 TEST(rare_special_values) {
@@ -83,7 +85,8 @@ TEST(rare_integers) {
   CHECK_EQ(call_int("__nv_brev", 1), 0x80000000u);
   CHECK_EQ(call_int("__nv_ffs", 0), 0u);
   CHECK_EQ(call_int("__nv_byte_perm", 0x33221100, 0x77665544, 0x7531), 0x77553311u);
-  CHECK_EQ(call_int("__nv_byte_perm", 0x00000080, 0, 0x8), 0x808080ffu);  // the first byte replicates the sign
+  CHECK_EQ(call_int("__nv_byte_perm", 0x00000080, 0, 0x8),
+           0x808080ffu);  // the first byte replicates the sign
   CHECK_EQ(call_int("__nv_mul24", 0xffffff, 3), static_cast<uint32_t>(-3));
   CHECK_EQ(call_int("__nv_hadd", static_cast<uint32_t>(-3), 0), static_cast<uint32_t>(-2));
   CHECK_EQ(call_int("__nv_urhadd", 0xffffffff, 0xffffffff), 0xffffffffu);
@@ -96,7 +99,8 @@ TEST(rare_every_symbol_has_a_kernel) {
     CHECK(functor != nullptr);
     bool any = false;
     for (int in = 0; in < kTypeCount; ++in)
-      for (int out = 0; out < kTypeCount; ++out) any |= static_cast<bool>(functor->kernel(static_cast<Type>(in), static_cast<Type>(out)));
+      for (int out = 0; out < kTypeCount; ++out)
+        any |= static_cast<bool>(functor->kernel(static_cast<Type>(in), static_cast<Type>(out)));
     if (!any) triton_runner::unit::record_failure(__FILE__, __LINE__, std::string(symbol));
   }
 }

@@ -5,8 +5,12 @@
 
 namespace triton_runner::num {
 
-ReduceFn reduce_fn(ReduceOp op, Type type) { return NUM_OF_ISA(current_isa(), reduce_table).reduce(op, type); }
+ReduceFn reduce_fn(ReduceOp op, Type type) {
+  return NUM_OF_ISA(current_isa(), reduce_table).reduce(op, type);
+}
 ScanFn scan_fn(ReduceOp op, Type type) { return NUM_OF_ISA(current_isa(), reduce_table).scan(op, type); }
-ArgReduceFn arg_reduce_fn(ArgOp op, Type type) { return NUM_OF_ISA(current_isa(), reduce_table).arg_reduce(op, type); }
+ArgReduceFn arg_reduce_fn(ArgOp op, Type type) {
+  return NUM_OF_ISA(current_isa(), reduce_table).arg_reduce(op, type);
+}
 
 }  // namespace triton_runner::num

@@ -1,4 +1,5 @@
-// Reductions and scans against the order that reduce.h states, written out as plain loops; argmax by its definition.
+// Reductions and scans against the order that reduce.h states, written out as plain loops; argmax by its
+// definition.
 #include <triton_runner/num/reduce.h>
 
 #include <bit>
@@ -13,11 +14,14 @@ namespace {
 
 // One step of an op through the elementwise kernels, which have tests of their own.
 const std::map<ReduceOp, const Elementwise*> kSteps = {
-    {ReduceOp::kAddI, &elementwise_addi},     {ReduceOp::kMulI, &elementwise_muli},       {ReduceOp::kAnd, &elementwise_andi},
-    {ReduceOp::kOr, &elementwise_ori},        {ReduceOp::kXor, &elementwise_xori},        {ReduceOp::kMaxS, &elementwise_maxsi},
-    {ReduceOp::kMaxU, &elementwise_maxui},    {ReduceOp::kMinS, &elementwise_minsi},      {ReduceOp::kMinU, &elementwise_minui},
-    {ReduceOp::kAddF, &elementwise_addf},     {ReduceOp::kMulF, &elementwise_mulf},       {ReduceOp::kMaxNum, &elementwise_maxnumf},
-    {ReduceOp::kMinNum, &elementwise_minnumf}, {ReduceOp::kMaximum, &elementwise_maximumf}, {ReduceOp::kMinimum, &elementwise_minimumf}};
+    {ReduceOp::kAddI, &elementwise_addi},       {ReduceOp::kMulI, &elementwise_muli},
+    {ReduceOp::kAnd, &elementwise_andi},        {ReduceOp::kOr, &elementwise_ori},
+    {ReduceOp::kXor, &elementwise_xori},        {ReduceOp::kMaxS, &elementwise_maxsi},
+    {ReduceOp::kMaxU, &elementwise_maxui},      {ReduceOp::kMinS, &elementwise_minsi},
+    {ReduceOp::kMinU, &elementwise_minui},      {ReduceOp::kAddF, &elementwise_addf},
+    {ReduceOp::kMulF, &elementwise_mulf},       {ReduceOp::kMaxNum, &elementwise_maxnumf},
+    {ReduceOp::kMinNum, &elementwise_minnumf},  {ReduceOp::kMaximum, &elementwise_maximumf},
+    {ReduceOp::kMinimum, &elementwise_minimumf}};
 
 uint64_t step(ReduceOp op, Type type, uint64_t x, uint64_t y) {
   uint64_t result = 0;
@@ -40,16 +44,20 @@ uint64_t in_fixed_order(ReduceOp op, Type type, const std::vector<uint64_t>& x) 
   std::vector<std::vector<uint64_t>> lanes(64);
   for (size_t i = 0; i < x.size(); ++i) lanes[i % 64].push_back(x[i]);
   std::vector<std::pair<bool, uint64_t>> sums;
-  for (auto& lane : lanes) sums.push_back(lane.empty() ? std::pair{false, uint64_t{0}} : std::pair{true, sequential(op, type, lane)});
+  for (auto& lane : lanes)
+    sums.push_back(lane.empty() ? std::pair{false, uint64_t{0}}
+                                : std::pair{true, sequential(op, type, lane)});
   for (size_t half = 32; half > 0; half /= 2)
     for (size_t i = 0; i < half; ++i) {
       if (!sums[i + half].first) continue;
-      sums[i] = {true, sums[i].first ? step(op, type, sums[i].second, sums[i + half].second) : sums[i + half].second};
+      sums[i] = {true, sums[i].first ? step(op, type, sums[i].second, sums[i + half].second)
+                                     : sums[i + half].second};
     }
   return sums[0].second;
 }
 
-void check_reduce(ReduceOp op, Type type, int64_t outer, int64_t axis, int64_t inner, std::mt19937_64& random) {
+void check_reduce(ReduceOp op, Type type, int64_t outer, int64_t axis, int64_t inner,
+                  std::mt19937_64& random) {
   auto x = operands(type, static_cast<size_t>(outer * axis * inner), random, op != ReduceOp::kMulF);
   auto bytes = stored(x, type);
   Type wide = is_half(type) ? Type::kF32 : type;
@@ -69,8 +77,10 @@ void check_reduce(ReduceOp op, Type type, int64_t outer, int64_t axis, int64_t i
         int64_t b = axis - 1 - a;
         up = a == 0 ? column[0] : step(op, wide, up, column[static_cast<size_t>(a)]);
         down = a == 0 ? column.back() : step(op, wide, down, column[static_cast<size_t>(b)]);
-        scanned[static_cast<size_t>((o * axis + a) * inner + j)] = is_half(type) ? convert_float(up, wide, type) : up;
-        reversed[static_cast<size_t>((o * axis + b) * inner + j)] = is_half(type) ? convert_float(down, wide, type) : down;
+        scanned[static_cast<size_t>((o * axis + a) * inner + j)] =
+            is_half(type) ? convert_float(up, wide, type) : up;
+        reversed[static_cast<size_t>((o * axis + b) * inner + j)] =
+            is_half(type) ? convert_float(down, wide, type) : down;
       }
     }
   for (Isa isa : available_isas()) {
@@ -78,13 +88,17 @@ void check_reduce(ReduceOp op, Type type, int64_t outer, int64_t axis, int64_t i
     ReduceFn reduce = reduce_fn(op, type);
     ScanFn scan = scan_fn(op, type);
     CHECK(reduce && scan);
-    std::string where = "op " + std::to_string(static_cast<int>(op)) + " " + std::string(type_name(type)) + " [" + std::to_string(outer) + "," +
-                        std::to_string(axis) + "," + std::to_string(inner) + "] " + std::string(isa_name(isa));
+    std::string where = "op " + std::to_string(static_cast<int>(op)) + " " + std::string(type_name(type)) +
+                        " [" + std::to_string(outer) + "," + std::to_string(axis) + "," +
+                        std::to_string(inner) + "] " + std::string(isa_name(isa));
     auto compare = [&](const std::vector<char>& got, const std::vector<uint64_t>& want, const char* what) {
       for (size_t i = 0; i < want.size(); ++i) {
         uint64_t bits = load_bits(got.data() + i * size_of(type), type);
         if (same(bits, want[i], type)) continue;
-        triton_runner::unit::record_failure(__FILE__, __LINE__, std::string(what) + " " + where + " element " + std::to_string(i) + " is " + hex(bits) + ", not " + hex(want[i]));
+        triton_runner::unit::record_failure(__FILE__, __LINE__,
+                                            std::string(what) + " " + where + " element " +
+                                                std::to_string(i) + " is " + hex(bits) + ", not " +
+                                                hex(want[i]));
         return;
       }
     };
@@ -109,7 +123,8 @@ struct Pair {
 TEST(reduce_all_ops) {
   std::mt19937_64 random(40);
   for (auto& [op, functor] : kSteps)
-    for (Type type : {Type::kI1, Type::kI8, Type::kI16, Type::kI32, Type::kI64, Type::kF16, Type::kBF16, Type::kF32, Type::kF64}) {
+    for (Type type : {Type::kI1, Type::kI8, Type::kI16, Type::kI32, Type::kI64, Type::kF16, Type::kBF16,
+                      Type::kF32, Type::kF64}) {
       if (is_float_op(op) != is_float(type)) {
         CHECK(reduce_fn(op, type) == nullptr);
         continue;
@@ -122,9 +137,14 @@ TEST(reduce_all_ops) {
 
 TEST(reduce_argmax) {
   std::mt19937_64 random(41);
-  struct Case { ArgOp op; Type type; bool greater, is_signed; };
-  for (Case c : {Case{ArgOp::kMaxF, Type::kF32, true, true}, Case{ArgOp::kMinF, Type::kF32, false, true}, Case{ArgOp::kMaxF, Type::kF16, true, true},
-                 Case{ArgOp::kMinF, Type::kF64, false, true}, Case{ArgOp::kMaxS, Type::kI32, true, true}, Case{ArgOp::kMinU, Type::kI8, false, false},
+  struct Case {
+    ArgOp op;
+    Type type;
+    bool greater, is_signed;
+  };
+  for (Case c : {Case{ArgOp::kMaxF, Type::kF32, true, true}, Case{ArgOp::kMinF, Type::kF32, false, true},
+                 Case{ArgOp::kMaxF, Type::kF16, true, true}, Case{ArgOp::kMinF, Type::kF64, false, true},
+                 Case{ArgOp::kMaxS, Type::kI32, true, true}, Case{ArgOp::kMinU, Type::kI8, false, false},
                  Case{ArgOp::kMaxU, Type::kI64, true, false}})
     for (int64_t axis : {1, 5, 128, 301})
       for (int64_t inner : {1, 19})
@@ -133,7 +153,9 @@ TEST(reduce_argmax) {
             int64_t outer = 3;
             auto x = operands(c.type, static_cast<size_t>(outer * axis * inner), random, with_corners);
             if (!with_corners)  // few distinct values, hence ties, none of them zero or NaN
-              for (uint64_t& bits : x) bits = is_float(c.type) ? from_double(1 + static_cast<double>(random() % 4), c.type) : 1 + random() % 4;
+              for (uint64_t& bits : x)
+                bits = is_float(c.type) ? from_double(1 + static_cast<double>(random() % 4), c.type)
+                                        : 1 + random() % 4;
             std::vector<int32_t> index(x.size());
             for (size_t i = 0; i < index.size(); ++i) index[i] = static_cast<int32_t>(random() % 1000);
             auto bytes = stored(x, c.type);
@@ -141,7 +163,9 @@ TEST(reduce_argmax) {
               if (is_float(c.type)) return to_double(a, c.type) < to_double(b, c.type);
               return c.is_signed ? sign_extend(a, c.type) < sign_extend(b, c.type) : a < b;
             };
-            auto equal = [&](uint64_t a, uint64_t b) { return is_float(c.type) ? to_double(a, c.type) == to_double(b, c.type) : a == b; };
+            auto equal = [&](uint64_t a, uint64_t b) {
+              return is_float(c.type) ? to_double(a, c.type) == to_double(b, c.type) : a == b;
+            };
             std::vector<Pair> expected;
             for (int64_t o = 0; o < outer; ++o)
               for (int64_t j = 0; j < inner; ++j) {
@@ -149,8 +173,9 @@ TEST(reduce_argmax) {
                 for (int64_t a = 0; a < axis; ++a) {
                   auto at = static_cast<size_t>((o * axis + a) * inner + j);
                   Pair next{x[at], index[at]};
-                  bool keep = a != 0 && ((c.greater ? less(next.value, best.value) : less(best.value, next.value)) ||
-                                         (tie_break_left && equal(best.value, next.value) && best.index < next.index));
+                  bool keep = a != 0 &&
+                              ((c.greater ? less(next.value, best.value) : less(best.value, next.value)) ||
+                               (tie_break_left && equal(best.value, next.value) && best.index < next.index));
                   if (!keep) best = next;
                 }
                 expected.push_back(best);
@@ -159,10 +184,13 @@ TEST(reduce_argmax) {
               force_isa(isa_name(isa));
               std::vector<char> values(expected.size() * size_of(c.type));
               std::vector<int32_t> indices(expected.size());
-              arg_reduce_fn(c.op, c.type)(values.data(), indices.data(), bytes.data(), index.data(), outer, axis, inner, tie_break_left);
+              arg_reduce_fn(c.op, c.type)(values.data(), indices.data(), bytes.data(), index.data(), outer,
+                                          axis, inner, tie_break_left);
               bool ok = true;
               for (size_t i = 0; i < expected.size(); ++i)
-                ok &= same(load_bits(values.data() + i * size_of(c.type), c.type), expected[i].value, c.type) && indices[i] == expected[i].index;
+                ok &=
+                    same(load_bits(values.data() + i * size_of(c.type), c.type), expected[i].value, c.type) &&
+                    indices[i] == expected[i].index;
               CHECK(ok);
             }
             force_isa("");

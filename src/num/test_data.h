@@ -1,4 +1,5 @@
-// Operands for the tests of this folder: corners of every type and random bits; and running a kernel on each instruction set.
+// Operands for the tests of this folder: corners of every type and random bits; and running a kernel on each
+// instruction set.
 #pragma once
 #include <array>
 #include <cmath>
@@ -14,8 +15,9 @@
 namespace triton_runner::num::testing {
 
 inline const Type kIntTypes[] = {Type::kI1, Type::kI8, Type::kI16, Type::kI32, Type::kI64};
-inline const Type kArithmeticFloats[] = {Type::kF16,       Type::kBF16,   Type::kF32,         Type::kF64,        Type::kF8E4M3FN,
-                                         Type::kF8E5M2,    Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ, Type::kF8E4M3B11FNUZ};
+inline const Type kArithmeticFloats[] = {Type::kF16,        Type::kBF16,       Type::kF32,
+                                         Type::kF64,        Type::kF8E4M3FN,   Type::kF8E5M2,
+                                         Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ, Type::kF8E4M3B11FNUZ};
 
 inline std::vector<Isa> available_isas() {
   std::vector<Isa> isas;
@@ -29,25 +31,50 @@ inline std::vector<uint64_t> corners(Type type) {
   std::vector<uint64_t> bits;
   int width = width_of(type);
   uint64_t all = truncate_bits(~uint64_t{0}, type), top = uint64_t{1} << (width - 1);
-  for (uint64_t x : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}, uint64_t{7}, top, top - 1, top + 1, all, all - 1, uint64_t(width),
-                     uint64_t(width - 1), uint64_t(width + 1)})
+  for (uint64_t x : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}, uint64_t{7}, top, top - 1, top + 1,
+                     all, all - 1, uint64_t(width), uint64_t(width - 1), uint64_t(width + 1)})
     bits.push_back(truncate_bits(x, type));
   if (is_float(type)) {
-    for (double x : {0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 1e-3, 100.0, 448.0, 65504.0, 65520.0, 1e30, 3.4e38, 1e-38, 1e-40, 6e-8, 0.49999997, 8388607.5,
-                     static_cast<double>(INFINITY), static_cast<double>(NAN)})
-      for (double s : {1.0, -1.0}) bits.push_back(from_double(s * x, type, Rounding::kNearestEven, Overflow::kNonSaturating));
+    for (double x : {0.5,
+                     1.0,
+                     1.5,
+                     2.0,
+                     2.5,
+                     3.0,
+                     1e-3,
+                     100.0,
+                     448.0,
+                     65504.0,
+                     65520.0,
+                     1e30,
+                     3.4e38,
+                     1e-38,
+                     1e-40,
+                     6e-8,
+                     0.49999997,
+                     8388607.5,
+                     static_cast<double>(INFINITY),
+                     static_cast<double>(NAN)})
+      for (double s : {1.0, -1.0})
+        bits.push_back(from_double(s * x, type, Rounding::kNearestEven, Overflow::kNonSaturating));
   }
   return bits;
 }
 
 // n elements: corners first or random; random floats have exponents spread around 1 as often as everywhere.
-inline std::vector<uint64_t> operands(Type type, size_t n, std::mt19937_64& random, bool with_corners = true) {
+inline std::vector<uint64_t> operands(Type type, size_t n, std::mt19937_64& random,
+                                      bool with_corners = true) {
   std::vector<uint64_t> list, edge = corners(type);
   for (size_t i = 0; i < n; ++i) {
     uint64_t r = random();
-    if (with_corners && r % 4 == 0) list.push_back(edge[(r >> 8) % edge.size()]);
-    else if (is_float(type) && r % 4 < 3) list.push_back(from_double((static_cast<double>(random() % 4096) - 2048) / std::ldexp(1.0, static_cast<int>(r >> 8 & 15)), type));
-    else list.push_back(truncate_bits(random(), type));
+    if (with_corners && r % 4 == 0)
+      list.push_back(edge[(r >> 8) % edge.size()]);
+    else if (is_float(type) && r % 4 < 3)
+      list.push_back(from_double(
+          (static_cast<double>(random() % 4096) - 2048) / std::ldexp(1.0, static_cast<int>(r >> 8 & 15)),
+          type));
+    else
+      list.push_back(truncate_bits(random(), type));
   }
   return list;
 }
@@ -67,9 +94,10 @@ inline std::string hex(uint64_t bits) {
   return text;
 }
 
-// Runs `functor` on every available instruction set and on lengths that end inside a vector, with and without splats,
-// and compares with `expected` (NaNs equal each other). Fails once per combination.
-inline void check_kernel(const Elementwise& functor, Type in, Type out, const std::vector<std::vector<uint64_t>>& in_bits,
+// Runs `functor` on every available instruction set and on lengths that end inside a vector, with and without
+// splats, and compares with `expected` (NaNs equal each other). Fails once per combination.
+inline void check_kernel(const Elementwise& functor, Type in, Type out,
+                         const std::vector<std::vector<uint64_t>>& in_bits,
                          const std::vector<uint64_t>& expected, int64_t expected_bad = -1) {
   size_t n = expected.size();
   for (Isa isa : available_isas()) {
@@ -78,12 +106,15 @@ inline void check_kernel(const Elementwise& functor, Type in, Type out, const st
     if (!kernel) return;
     std::vector<std::vector<char>> data;
     std::vector<const void*> pointers;
-    for (size_t k = 0; k < in_bits.size(); ++k) data.push_back(stored(in_bits[k], kernel.in_size[k] == size_of(in) ? in : Type::kI1));
+    for (size_t k = 0; k < in_bits.size(); ++k)
+      data.push_back(stored(in_bits[k], kernel.in_size[k] == size_of(in) ? in : Type::kI1));
     for (auto& d : data) pointers.push_back(d.data());
     std::vector<char> result(n * size_of(out) + 1, 0x5a);
     int64_t bad = kernel.run(result.data(), pointers.data(), 0, static_cast<int64_t>(n));
-    std::string where = std::string(functor.name) + " " + std::string(type_name(in)) + "->" + std::string(type_name(out)) + " " + std::string(isa_name(isa));
-    if (bad != expected_bad) unit::record_failure(__FILE__, __LINE__, where + ": first bad element " + std::to_string(bad));
+    std::string where = std::string(functor.name) + " " + std::string(type_name(in)) + "->" +
+                        std::string(type_name(out)) + " " + std::string(isa_name(isa));
+    if (bad != expected_bad)
+      unit::record_failure(__FILE__, __LINE__, where + ": first bad element " + std::to_string(bad));
     if (result.back() != 0x5a) unit::record_failure(__FILE__, __LINE__, where + ": wrote past the end");
     for (size_t i = 0; i < n; ++i) {
       uint64_t got = load_bits(result.data() + i * size_of(out), out);

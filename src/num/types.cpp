@@ -21,6 +21,7 @@ struct Info {
   uint64_t largest, canonical_nan;
 };
 
+// clang-format off
 constexpr Info kInfo[kTypeCount] = {
     {"i1", 1, 1}, {"i8", 1, 8}, {"i16", 2, 16}, {"i32", 4, 32}, {"i64", 8, 64},
     {"f16", 2, 16, 5, 10, 15, true, true, Nan::kIeee, 0x7bff, 0x7fff},
@@ -39,6 +40,7 @@ constexpr Info kInfo[kTypeCount] = {
     {"f4E2M1FN", 1, 4, 2, 1, 1, false, true, Nan::kNone, 0x7, 0x7},
     {"ptr", 8, 64},
 };
+// clang-format on
 
 const Info& info(Type type) { return kInfo[static_cast<int>(type)]; }
 
@@ -53,7 +55,8 @@ double round_integral(double q, Rounding rounding) {
   return down;
 }
 
-// 2^(x-127): the nearest power of two (even exponent field on ties), or the next below; negative numbers are NaN.
+// 2^(x-127): the nearest power of two (even exponent field on ties), or the next below; negative numbers are
+// NaN.
 uint64_t scale_from_double(double value, Rounding rounding, Overflow overflow) {
   if (std::isnan(value) || value < 0) return 0xff;
   if (value == 0) return 0;
@@ -94,16 +97,17 @@ double to_double(uint64_t bits, Type type) {
   if (type == Type::kF32 || type == Type::kTF32) return std::bit_cast<float>(static_cast<uint32_t>(bits));
   const Info& f = info(type);
   if (type == Type::kF8E8M0FNU)
-    return bits == 0xff ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, static_cast<int>(bits) - 127);
+    return bits == 0xff ? std::numeric_limits<double>::quiet_NaN()
+                        : std::ldexp(1.0, static_cast<int>(bits) - 127);
   bool negative = bits >> (f.width - 1) & 1;
   uint64_t magnitude = bits & low_bits(f.width - 1);
   uint64_t mantissa = magnitude & low_bits(f.mantissa);
   int exponent = static_cast<int>(magnitude >> f.mantissa);
   bool top = exponent == static_cast<int>(low_bits(f.exponent));
-  bool nan = f.nan == Nan::kIeee            ? top && mantissa != 0
-             : f.nan == Nan::kAllOnes       ? magnitude == low_bits(f.width - 1)
-             : f.nan == Nan::kNegativeZero  ? negative && magnitude == 0
-                                            : false;
+  bool nan = f.nan == Nan::kIeee           ? top && mantissa != 0
+             : f.nan == Nan::kAllOnes      ? magnitude == low_bits(f.width - 1)
+             : f.nan == Nan::kNegativeZero ? negative && magnitude == 0
+                                           : false;
   double value;
   if (nan) {  // sign and payload kept, quiet
     uint64_t payload = (mantissa << (52 - f.mantissa)) | 0x7ff8000000000000;
@@ -113,7 +117,8 @@ double to_double(uint64_t bits, Type type) {
   } else if (exponent == 0) {
     value = std::ldexp(static_cast<double>(mantissa), 1 - f.bias - f.mantissa);
   } else {
-    value = std::ldexp(static_cast<double>(mantissa | uint64_t{1} << f.mantissa), exponent - f.bias - f.mantissa);
+    value =
+        std::ldexp(static_cast<double>(mantissa | uint64_t{1} << f.mantissa), exponent - f.bias - f.mantissa);
   }
   return negative ? -value : value;
 }
@@ -124,7 +129,9 @@ uint64_t from_double(double value, Type type, Rounding rounding, Overflow overfl
   if (type == Type::kTF32) {
     // The f64 as f32 rounded to odd, so that rounding again is as if from the f64 itself.
     auto narrow = static_cast<uint32_t>(from_double(value, Type::kF32, Rounding::kTowardZero, overflow));
-    if (!std::isnan(value) && static_cast<double>(std::bit_cast<float>(narrow)) != value && !std::isinf(value)) narrow |= 1;
+    if (!std::isnan(value) && static_cast<double>(std::bit_cast<float>(narrow)) != value &&
+        !std::isinf(value))
+      narrow |= 1;
     return round_tf32(narrow, rounding);
   }
   const Info& f = info(type);
@@ -133,15 +140,19 @@ uint64_t from_double(double value, Type type, Rounding rounding, Overflow overfl
   double magnitude = std::fabs(value);
   bool saturate = overflow == Overflow::kAsHardware && f.width <= 8;
   uint64_t infinity = f.infinity ? low_bits(f.exponent) << f.mantissa : f.canonical_nan;
-  uint64_t overflowed = saturate || f.nan == Nan::kNone ? sign | f.largest : f.nan == Nan::kNegativeZero ? 0x80 : sign | infinity;
+  uint64_t overflowed = saturate || f.nan == Nan::kNone ? sign | f.largest
+                        : f.nan == Nan::kNegativeZero   ? 0x80
+                                                        : sign | infinity;
   if (std::isinf(value)) return overflowed;
   uint64_t bits = 0;
   if (magnitude != 0) {
     int exponent = std::max(std::ilogb(magnitude), 1 - f.bias);
     double q = round_integral(std::ldexp(magnitude, f.mantissa - exponent), rounding);
-    auto units = static_cast<uint64_t>(q);  // at most 2^(mantissa + 1): a carry runs into the exponent by itself
+    auto units =
+        static_cast<uint64_t>(q);  // at most 2^(mantissa + 1): a carry runs into the exponent by itself
     uint64_t hidden = uint64_t{1} << f.mantissa;
-    bits = units < hidden ? units : (static_cast<uint64_t>(exponent + f.bias) << f.mantissa) + (units - hidden);
+    bits =
+        units < hidden ? units : (static_cast<uint64_t>(exponent + f.bias) << f.mantissa) + (units - hidden);
     if (bits > f.largest) return rounding == Rounding::kTowardZero ? sign | f.largest : overflowed;
   }
   if (bits == 0 && f.nan == Nan::kNegativeZero) return 0;
@@ -167,7 +178,9 @@ uint64_t float_to_int(uint64_t bits, Type from, Type to, bool is_signed) {
   } else if (is_signed) {
     double bound = std::ldexp(1.0, width - 1);
     int64_t high = static_cast<int64_t>(low_bits(width - 1));
-    result = static_cast<uint64_t>(value >= bound ? high : value < -bound ? -high - 1 : static_cast<int64_t>(value));
+    result = static_cast<uint64_t>(value >= bound   ? high
+                                   : value < -bound ? -high - 1
+                                                    : static_cast<int64_t>(value));
   } else {
     double bound = std::ldexp(1.0, width);
     result = value >= bound ? low_bits(width) : value <= 0 ? 0 : static_cast<uint64_t>(value);
@@ -183,7 +196,8 @@ uint64_t int_to_float(uint64_t bits, Type from, bool is_signed, Type to) {
     double exact = static_cast<double>(magnitude);
     return std::bit_cast<uint64_t>(negative ? -exact : exact);
   }
-  // Round to odd at 53 bits first: every other type has so few bits that the second rounding is then the only one.
+  // Round to odd at 53 bits first: every other type has so few bits that the second rounding is then the only
+  // one.
   if (magnitude >> 53) magnitude = (magnitude & ~uint64_t{0x7ff}) | ((magnitude & 0x7ff) != 0 ? 0x800 : 0);
   double odd = static_cast<double>(magnitude);
   return from_double(negative ? -odd : odd, to);

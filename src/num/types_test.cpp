@@ -12,8 +12,9 @@ using namespace triton_runner::num;
 
 namespace {
 
-const Type kSmallFloats[] = {Type::kF16, Type::kBF16, Type::kF8E4M3FN, Type::kF8E5M2, Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ,
-                             Type::kF8E4M3B11FNUZ, Type::kF6E2M3FN, Type::kF6E3M2FN, Type::kF4E2M1FN};
+const Type kSmallFloats[] = {Type::kF16,        Type::kBF16,       Type::kF8E4M3FN,      Type::kF8E5M2,
+                             Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ, Type::kF8E4M3B11FNUZ, Type::kF6E2M3FN,
+                             Type::kF6E3M2FN,   Type::kF4E2M1FN};
 
 // The finite values of a type in ascending order, from nothing but its codes.
 struct Values {
@@ -32,20 +33,24 @@ Values values_of(Type type) {
   return v;
 }
 
-// The code nearest to x >= 0 by linear reasoning on the sorted values; ties to the even code; beyond the largest by
-// half a step or more: `overflow`.
+// The code nearest to x >= 0 by linear reasoning on the sorted values; ties to the even code; beyond the
+// largest by half a step or more: `overflow`.
 uint64_t nearest_code(const Values& v, double x, uint64_t overflow) {
   size_t hi = 0;
   size_t lo_bound = 0, hi_bound = v.value.size();
   while (lo_bound < hi_bound) {
     size_t mid = (lo_bound + hi_bound) / 2;
-    if (v.value[mid] < x) lo_bound = mid + 1;
-    else hi_bound = mid;
+    if (v.value[mid] < x)
+      lo_bound = mid + 1;
+    else
+      hi_bound = mid;
   }
   hi = lo_bound;
   if (hi == v.value.size()) {
     double step = v.value[hi - 1] - v.value[hi - 2];
-    return x - v.value[hi - 1] < step / 2 ? v.code[hi - 1] : x - v.value[hi - 1] == step / 2 && v.code[hi - 1] % 2 == 0 ? v.code[hi - 1] : overflow;
+    return x - v.value[hi - 1] < step / 2                               ? v.code[hi - 1]
+           : x - v.value[hi - 1] == step / 2 && v.code[hi - 1] % 2 == 0 ? v.code[hi - 1]
+                                                                        : overflow;
   }
   if (v.value[hi] == x || hi == 0) return v.code[hi];
   double down = x - v.value[hi - 1], up = v.value[hi] - x;
@@ -116,11 +121,15 @@ TEST(types_nearest_even_against_enumeration) {
     };
     for (size_t i = 0; i + 1 < v.value.size(); ++i) {  // every value, every midpoint, and just beside them
       double middle = (v.value[i] + v.value[i + 1]) / 2;
-      for (double x : {v.value[i], middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300)}) check(x);
+      for (double x : {v.value[i], middle, std::nextafter(middle, 0.0), std::nextafter(middle, 1e300)})
+        check(x);
     }
     double top = v.value.back(), step = top - v.value[v.value.size() - 2];
-    for (double x : {top, top + step / 4, top + step / 2, std::nextafter(top + step / 2, 0.0), top + step, top * 3}) check(x);
-    for (int i = 0; i < 2000; ++i) check(std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 60) - 90));
+    for (double x :
+         {top, top + step / 4, top + step / 2, std::nextafter(top + step / 2, 0.0), top + step, top * 3})
+      check(x);
+    for (int i = 0; i < 2000; ++i)
+      check(std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 60) - 90));
   }
 }
 
@@ -158,15 +167,16 @@ TEST(types_float_to_int_saturates) {
   CHECK_EQ(float_to_int(f32(NAN), Type::kF32, Type::kI32, true), 0u);
   CHECK_EQ(float_to_int(f32(NAN), Type::kF32, Type::kI64, true), uint64_t{1} << 63);
   CHECK_EQ(float_to_int(f64(NAN), Type::kF64, Type::kI32, true), 0x80000000u);
-  CHECK_EQ(float_to_int(f32(300.0f), Type::kF32, Type::kI8, true), 300u & 0xff);    // cvt.rzi.s16, low byte
-  CHECK_EQ(float_to_int(f32(1e6f), Type::kF32, Type::kI8, true), 0xffu);            // 0x7fff, low byte
+  CHECK_EQ(float_to_int(f32(300.0f), Type::kF32, Type::kI8, true), 300u & 0xff);  // cvt.rzi.s16, low byte
+  CHECK_EQ(float_to_int(f32(1e6f), Type::kF32, Type::kI8, true), 0xffu);          // 0x7fff, low byte
   CHECK_EQ(float_to_int(f64(1e300), Type::kF64, Type::kI64, false), ~uint64_t{0});
   CHECK_EQ(float_to_int(f64(9007199254740993.0), Type::kF64, Type::kI64, true), 9007199254740992u);
 }
 
 TEST(types_int_to_float_rounds_once) {
   // 2^24 + 1 + tiny bits far below: only a single rounding gives the odd neighbour.
-  CHECK_EQ(int_to_float(0x1000001000000001, Type::kI64, true, Type::kF32), std::bit_cast<uint32_t>(0x1.000002p60f));
+  CHECK_EQ(int_to_float(0x1000001000000001, Type::kI64, true, Type::kF32),
+           std::bit_cast<uint32_t>(0x1.000002p60f));
   CHECK_EQ(int_to_float(0x1000000800000000, Type::kI64, true, Type::kF32), std::bit_cast<uint32_t>(0x1p60f));
   CHECK_EQ(int_to_float(2049, Type::kI32, true, Type::kF16), 0x6800u);
   CHECK_EQ(int_to_float(2051, Type::kI32, true, Type::kF16), 0x6802u);
@@ -176,7 +186,8 @@ TEST(types_int_to_float_rounds_once) {
   for (int i = 0; i < 100000; ++i) {
     auto x = static_cast<int64_t>(random() >> (random() % 64));
     if (i & 1) x = -x;
-    CHECK_EQ(int_to_float(static_cast<uint64_t>(x), Type::kI64, true, Type::kF32), std::bit_cast<uint32_t>(static_cast<float>(x)));
+    CHECK_EQ(int_to_float(static_cast<uint64_t>(x), Type::kI64, true, Type::kF32),
+             std::bit_cast<uint32_t>(static_cast<float>(x)));
     CHECK_EQ(int_to_float(static_cast<uint64_t>(x), Type::kI64, false, Type::kF64),
              std::bit_cast<uint64_t>(static_cast<double>(static_cast<uint64_t>(x))));
   }

@@ -7,7 +7,8 @@
 namespace triton_runner::num {
 
 // As types.h's convert_float, n contiguous elements. `out` may be `in` if the sizes are equal.
-void convert(void* out, Type to, const void* in, Type from, int64_t n, Rounding rounding = Rounding::kNearestEven);
+void convert(void* out, Type to, const void* in, Type from, int64_t n,
+             Rounding rounding = Rounding::kNearestEven);
 // The kernel that convert runs, for callers that look it up once; every pair of float types has one.
 Kernel convert_kernel(Type from, Type to, Rounding rounding = Rounding::kNearestEven);
 

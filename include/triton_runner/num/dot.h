@@ -1,8 +1,8 @@
 // Matrix products of tiles: C += A * B, register-blocked, operands of any element type and any strides.
 //
-// Every element of C is one chain of fused multiply-adds in ascending k that starts from C's own value, in the
-// accumulator's type: the same bits on every instruction set. Operands are first converted exactly to the accumulator's
-// type (tf32 operands round to 10 mantissa bits, half away from zero, as cvt.rna.tf32 does).
+// Every element of C is one chain of fused multiply-adds in ascending k that starts from C's own value, in
+// the accumulator's type: the same bits on every instruction set. Operands are first converted exactly to the
+// accumulator's type (tf32 operands round to 10 mantissa bits, half away from zero, as cvt.rna.tf32 does).
 #pragma once
 #include <cstdint>
 
@@ -10,8 +10,8 @@
 
 namespace triton_runner::num {
 
-// A view of a matrix: element (i, j) at data + (i * row_stride + j * col_stride) * size_of(type). A transposed view
-// swaps the strides.
+// A view of a matrix: element (i, j) at data + (i * row_stride + j * col_stride) * size_of(type). A
+// transposed view swaps the strides.
 struct MatrixView {
   const void* data;
   Type type;
@@ -27,8 +27,8 @@ void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, in
 void dot_f64(double* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
 // a, b i8, signed; wraps modulo 2^32.
 void dot_i32(int32_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
-// mma="fast": both operands bf16 on a machine with AVX512_BF16: pairs of products per instruction, denormals flushed;
-// other results than dot_f32. False (and nothing done) where types or machine do not allow it.
+// mma="fast": both operands bf16 on a machine with AVX512_BF16: pairs of products per instruction, denormals
+// flushed; other results than dot_f32. False (and nothing done) where types or machine do not allow it.
 bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
 
 }  // namespace triton_runner::num

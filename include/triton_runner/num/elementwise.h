@@ -4,7 +4,8 @@
 //   Kernel k = elementwise_addf.kernel(Type::kF32, Type::kF32);
 //   const void* in[] = {x, y};
 //   int64_t bad = k.run(out, in, /*splat=*/0b10, n);   // y is one element for all
-// Results are the same bits on every instruction set, except that which NaN an arithmetic op gives is not defined.
+// Results are the same bits on every instruction set, except that which NaN an arithmetic op gives is not
+// defined.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -15,19 +16,19 @@
 
 namespace triton_runner::num {
 
-// Runs over n contiguous elements; -1, or the index of the first element that has no result (division by zero: every
-// other element is still computed, the bad ones are 0). Arity says which of a, b, c are read.
+// Runs over n contiguous elements; -1, or the index of the first element that has no result (division by
+// zero: every other element is still computed, the bad ones are 0). Arity says which of a, b, c are read.
 using Loop = int64_t (*)(void* out, const void* a, const void* b, const void* c, int64_t n);
 
 struct Kernel {
   Loop loop = nullptr;
   uint8_t arity = 0;
-  uint8_t out_size = 0;       // bytes an element
+  uint8_t out_size = 0;  // bytes an element
   uint8_t in_size[3] = {};
 
   explicit operator bool() const { return loop != nullptr; }
-  // Bit i of `splat`: operand i is one element that stands for all n. `out` may be an operand of the same element size.
-  // Returns as Loop does.
+  // Bit i of `splat`: operand i is one element that stands for all n. `out` may be an operand of the same
+  // element size. Returns as Loop does.
   int64_t run(void* out, const void* const* in, uint32_t splat, int64_t n) const;
 };
 
@@ -36,8 +37,8 @@ struct Elementwise {
   Functor id;
   uint8_t arity;
 
-  // The kernel for operands of type `in` (of select: the values' type; its condition is i1) and results of type `out`
-  // (i1 for comparisons); see functors.h. Empty where the op does not take these types.
+  // The kernel for operands of type `in` (of select: the values' type; its condition is i1) and results of
+  // type `out` (i1 for comparisons); see functors.h. Empty where the op does not take these types.
   Kernel kernel(Type in, Type out) const { return kernel(in, out, current_isa()); }
   Kernel kernel(Type in, Type out, Isa isa) const;
 };
@@ -46,13 +47,14 @@ struct Elementwise {
 TRITON_RUNNER_ELEMENTWISE(TRITON_RUNNER_DECLARE)
 #undef TRITON_RUNNER_DECLARE
 
-// By MLIR's predicate numbers: cmpi eq ne slt sle sgt sge ult ule ugt uge; cmpf false oeq ogt oge olt ole one ord ueq
-// ugt uge ult ule une uno true.
+// By MLIR's predicate numbers: cmpi eq ne slt sle sgt sge ult ule ugt uge; cmpf false oeq ogt oge olt ole one
+// ord ueq ugt uge ult ule une uno true.
 extern const Elementwise* const elementwise_cmpi[10];
 extern const Elementwise* const elementwise_cmpf[16];
 
-// The functor behind a libdevice (or OCML) symbol of tt.extern_elementwise: "__nv_asinf", "__ocml_asin_f32". Null if we
-// have none. The kernel's types are those of the op. Predicates (isnan, ...) also come with result type i32.
+// The functor behind a libdevice (or OCML) symbol of tt.extern_elementwise: "__nv_asinf", "__ocml_asin_f32".
+// Null if we have none. The kernel's types are those of the op. Predicates (isnan, ...) also come with result
+// type i32.
 const Elementwise* find_extern(std::string_view symbol);
 std::span<const std::string_view> extern_symbols();  // for "did you mean" notes
 

@@ -1,10 +1,12 @@
-// Every elementwise functor, as X(name, arity), and their enumeration. Adding one: a row here, its formula in src/num/simd/.
+// Every elementwise functor, as X(name, arity), and their enumeration. Adding one: a row here, its formula in
+// src/num/simd/.
 //
-// Floats are f16, bf16, f32, f64 (arithmetic, comparisons and select also take the fp8 types, through f32). Integers are
-// i1 .. i64 and pointers.
+// Floats are f16, bf16, f32, f64 (arithmetic, comparisons and select also take the fp8 types, through f32).
+// Integers are i1 .. i64 and pointers.
 #pragma once
 #include <cstdint>
 
+// clang-format off
 // integers; i1 arithmetic is modulo 2; shifts by the width or more give 0, shrsi the sign (PTX clamps).
 // Division: a zero divisor is reported; the smallest integer / -1 wraps, its remainder is 0.
 #define TRITON_RUNNER_INT_FUNCTORS(X)                                                                        \
@@ -54,6 +56,7 @@
   TRITON_RUNNER_FLOAT_FUNCTORS(X) TRITON_RUNNER_CMPF_FUNCTORS(X) TRITON_RUNNER_CAST_FUNCTORS(X)               \
   TRITON_RUNNER_MATH_FUNCTORS(X) TRITON_RUNNER_RARE_FUNCTORS(X)
 
+// clang-format on
 namespace triton_runner::num {
 
 enum class Functor : uint16_t {

@@ -1,7 +1,8 @@
-// Movement of elements: copies, fills, broadcasts, transposes, gathers, and helpers on masks (a byte an element, 0 or 1).
+// Movement of elements: copies, fills, broadcasts, transposes, gathers, and helpers on masks (a byte an
+// element, 0 or 1).
 //
-// `size` is the element's bytes: 1, 2, 4 or 8. Strides are in elements unless a name says bytes. Buffers need no
-// alignment and do not overlap. Addresses were checked by the caller.
+// `size` is the element's bytes: 1, 2, 4 or 8. Strides are in elements unless a name says bytes. Buffers need
+// no alignment and do not overlap. Addresses were checked by the caller.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,8 @@
 namespace triton_runner::num {
 
 // rows of row_bytes each, at any distance on both sides.
-void copy_rows(void* out, int64_t out_stride_bytes, const void* in, int64_t in_stride_bytes, int64_t rows, int64_t row_bytes);
+void copy_rows(void* out, int64_t out_stride_bytes, const void* in, int64_t in_stride_bytes, int64_t rows,
+               int64_t row_bytes);
 // out[i * out_stride] = in[i * in_stride]
 void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size);
 void fill(void* out, uint64_t bits, int64_t n, size_t size);
@@ -18,13 +20,17 @@ void iota_i64(int64_t* out, int64_t start, int64_t step, int64_t n);  // wraps
 // in [outer, inner] -> out [outer, times, inner]: broadcast along an axis. inner == 1: down the last axis.
 void repeat(void* out, const void* in, int64_t outer, int64_t times, int64_t inner, size_t size);
 // out[c, r] = in[r, c]; row strides are the distance of consecutive rows.
-void transpose(void* out, int64_t out_row_stride, const void* in, int64_t in_row_stride, int64_t rows, int64_t cols, size_t size);
-// out (contiguous, shape[0..rank)) = in read with `strides`; rank <= 8. Strides of 0 broadcast, any order permutes.
-void copy_view(void* out, const void* in, const int64_t* shape, const int64_t* strides, int rank, size_t size);
+void transpose(void* out, int64_t out_row_stride, const void* in, int64_t in_row_stride, int64_t rows,
+               int64_t cols, size_t size);
+// out (contiguous, shape[0..rank)) = in read with `strides`; rank <= 8. Strides of 0 broadcast, any order
+// permutes.
+void copy_view(void* out, const void* in, const int64_t* shape, const int64_t* strides, int rank,
+               size_t size);
 
 // Lanes that are off (mask null: none) leave `out` or memory as it was.
 void gather(void* out, const uint64_t* addresses, const uint8_t* mask, int64_t n, size_t size);
-void scatter(const uint64_t* addresses, const void* in, const uint8_t* mask, int64_t n, size_t size);  // ascending: the last lane wins
+void scatter(const uint64_t* addresses, const void* in, const uint8_t* mask, int64_t n,
+             size_t size);  // ascending: the last lane wins
 // out[i] = in[index[i]]: tt.gather along a flat axis; indices were checked.
 void gather_elements(void* out, const void* in, const int32_t* index, int64_t n, size_t size);
 // addresses[i + 1] == addresses[i] + size throughout.

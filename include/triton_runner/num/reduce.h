@@ -1,11 +1,12 @@
 // Reductions and scans along the middle axis of a contiguous [outer, axis, inner] view.
 //
-// Order: integers, max, min are exact in any order. Float sums and products have one fixed order, the same on every
-// instruction set: for inner == 1, element i goes to accumulator i mod 64 (ascending, so a sequential sum in each); the
-// 64 accumulators are then folded in halves (j with j + 32, + 16, ... + 1); fewer than 64 elements fold with the missing
-// ones left out. For inner > 1 each column is one sequential sum down the axis. f16 and bf16 accumulate in f32 and round
-// once at the end: Triton's own f16 sums promote to f32 in the frontend, so that this is only seen in hand-written IR. Their scans
-// carry f32 and round each result. Scans of every type are sequential.
+// Order: integers, max, min are exact in any order. Float sums and products have one fixed order, the same on
+// every instruction set: for inner == 1, element i goes to accumulator i mod 64 (ascending, so a sequential
+// sum in each); the 64 accumulators are then folded in halves (j with j + 32, + 16, ... + 1); fewer than 64
+// elements fold with the missing ones left out. For inner > 1 each column is one sequential sum down the
+// axis. f16 and bf16 accumulate in f32 and round once at the end: Triton's own f16 sums promote to f32 in the
+// frontend, so that this is only seen in hand-written IR. Their scans carry f32 and round each result. Scans
+// of every type are sequential.
 #pragma once
 #include <cstdint>
 
@@ -16,18 +17,20 @@ namespace triton_runner::num {
 
 // out [outer, inner]. axis >= 1.
 using ReduceFn = void (*)(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner);
-// out as `in`: inclusive scan, sequential (each element is op(previous result, element)), from the far end if reverse.
+// out as `in`: inclusive scan, sequential (each element is op(previous result, element)), from the far end if
+// reverse.
 using ScanFn = void (*)(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner, bool reverse);
 // Both null where the op does not take the type.
 ReduceFn reduce_fn(ReduceOp op, Type type);
 ScanFn scan_fn(ReduceOp op, Type type);
 
 // Triton's argmax / argmin: (value, index) pairs folded along the axis with
-//   take the left pair if left.value > right.value (argmin: <), or, with tie_break_left, if the values are equal and
-//   left.index < right.index; otherwise the right pair.
+//   take the left pair if left.value > right.value (argmin: <), or, with tie_break_left, if the values are
+//   equal and left.index < right.index; otherwise the right pair.
 // Indices are i32. A NaN compares false, as in the combine function, folded left to right.
-using ArgReduceFn = void (*)(void* out_values, int32_t* out_indices, const void* values, const int32_t* indices,
-                             int64_t outer, int64_t axis, int64_t inner, bool tie_break_left);
+using ArgReduceFn = void (*)(void* out_values, int32_t* out_indices, const void* values,
+                             const int32_t* indices, int64_t outer, int64_t axis, int64_t inner,
+                             bool tie_break_left);
 ArgReduceFn arg_reduce_fn(ArgOp op, Type type);
 
 }  // namespace triton_runner::num

@@ -5,8 +5,21 @@
 namespace triton_runner::num {
 
 enum class ReduceOp : uint8_t {
-  kAddI, kMulI, kAnd, kOr, kXor, kMaxS, kMaxU, kMinS, kMinU,  // integers (i1 too)
-  kAddF, kMulF, kMaxNum, kMinNum, kMaximum, kMinimum,         // f16, bf16, f32, f64
+  kAddI,
+  kMulI,
+  kAnd,
+  kOr,
+  kXor,
+  kMaxS,
+  kMaxU,
+  kMinS,
+  kMinU,  // integers (i1 too)
+  kAddF,
+  kMulF,
+  kMaxNum,
+  kMinNum,
+  kMaximum,
+  kMinimum,  // f16, bf16, f32, f64
 };
 
 enum class ArgOp : uint8_t { kMaxF, kMinF, kMaxS, kMinS, kMaxU, kMinU };

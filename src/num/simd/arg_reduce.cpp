@@ -13,7 +13,8 @@ inline bool better(T left, T right) {
 
 // One row by the definition.
 template <class T, bool kMax>
-inline void fold_row(T* out_value, int32_t* out_index, const T* x, const int32_t* index, int64_t n, bool tie_break_left) {
+inline void fold_row(T* out_value, int32_t* out_index, const T* x, const int32_t* index, int64_t n,
+                     bool tie_break_left) {
   T value = x[0];
   int32_t at = index[0];
   for (int64_t i = 1; i < n; ++i) {
@@ -27,7 +28,8 @@ inline void fold_row(T* out_value, int32_t* out_index, const T* x, const int32_t
 
 // A row without NaNs whose best value is not zero: the best value first, then the index that the ties leave.
 template <class T, bool kMax>
-inline bool fold_row_fast(T* out_value, int32_t* out_index, const T* x, const int32_t* index, int64_t n, bool tie_break_left) {
+inline bool fold_row_fast(T* out_value, int32_t* out_index, const T* x, const int32_t* index, int64_t n,
+                          bool tie_break_left) {
   constexpr int kLanes = 64;
   if (n < 2 * kLanes) return false;
   T lanes[kLanes];
@@ -63,8 +65,8 @@ inline bool fold_row_fast(T* out_value, int32_t* out_index, const T* x, const in
 }
 
 template <class T, bool kMax>
-void arg_reduce(void* out_values, int32_t* out_indices, const void* values, const int32_t* indices, int64_t outer,
-                int64_t axis, int64_t inner, bool tie_break_left) {
+void arg_reduce(void* out_values, int32_t* out_indices, const void* values, const int32_t* indices,
+                int64_t outer, int64_t axis, int64_t inner, bool tie_break_left) {
   auto* o = static_cast<T*>(out_values);
   auto* x = static_cast<const T*>(values);
   for (int64_t r = 0; r < outer; ++r, o += inner, out_indices += inner) {
@@ -93,10 +95,11 @@ void arg_reduce(void* out_values, int32_t* out_indices, const void* values, cons
   }
 }
 
-// f16 and bf16: rows (inner == 1) or slabs widened to f32; the winning value is exact, so it narrows back to itself.
+// f16 and bf16: rows (inner == 1) or slabs widened to f32; the winning value is exact, so it narrows back to
+// itself.
 template <Type kType, bool kMax>
-void arg_reduce_narrow(void* out_values, int32_t* out_indices, const void* values, const int32_t* indices, int64_t outer,
-                       int64_t axis, int64_t inner, bool tie_break_left) {
+void arg_reduce_narrow(void* out_values, int32_t* out_indices, const void* values, const int32_t* indices,
+                       int64_t outer, int64_t axis, int64_t inner, bool tie_break_left) {
   static const Loop widen = find_widen(kType), narrow = find_narrow(kType, Rounding::kNearestEven);
   auto* o = static_cast<uint16_t*>(out_values);
   auto* x = static_cast<const uint16_t*>(values);
@@ -110,7 +113,8 @@ void arg_reduce_narrow(void* out_values, int32_t* out_indices, const void* value
         widen(a == 0 ? best : next, x + row, nullptr, nullptr, m);
         for (int64_t i = 0; i < m; ++i) {
           int32_t next_at = indices[row + i];
-          bool keep = a != 0 && (better<kMax>(best[i], next[i]) || (tie_break_left && best[i] == next[i] && at[i] < next_at));
+          bool keep = a != 0 && (better<kMax>(best[i], next[i]) ||
+                                 (tie_break_left && best[i] == next[i] && at[i] < next_at));
           if (a != 0 && !keep) best[i] = next[i];
           if (!keep) at[i] = next_at;
         }
@@ -122,23 +126,33 @@ void arg_reduce_narrow(void* out_values, int32_t* out_indices, const void* value
 template <bool kMax>
 ArgReduceFn pick_float(Type type) {
   switch (type) {
-    case Type::kF16: return arg_reduce_narrow<Type::kF16, kMax>;
-    case Type::kBF16: return arg_reduce_narrow<Type::kBF16, kMax>;
+    case Type::kF16:
+      return arg_reduce_narrow<Type::kF16, kMax>;
+    case Type::kBF16:
+      return arg_reduce_narrow<Type::kBF16, kMax>;
     case Type::kF32:
-    case Type::kTF32: return arg_reduce<float, kMax>;
-    case Type::kF64: return arg_reduce<double, kMax>;
-    default: return nullptr;
+    case Type::kTF32:
+      return arg_reduce<float, kMax>;
+    case Type::kF64:
+      return arg_reduce<double, kMax>;
+    default:
+      return nullptr;
   }
 }
 
 template <bool kMax, class T8, class T16, class T32, class T64>
 ArgReduceFn pick_int(Type type) {
   switch (type) {
-    case Type::kI8: return arg_reduce<T8, kMax>;
-    case Type::kI16: return arg_reduce<T16, kMax>;
-    case Type::kI32: return arg_reduce<T32, kMax>;
-    case Type::kI64: return arg_reduce<T64, kMax>;
-    default: return nullptr;
+    case Type::kI8:
+      return arg_reduce<T8, kMax>;
+    case Type::kI16:
+      return arg_reduce<T16, kMax>;
+    case Type::kI32:
+      return arg_reduce<T32, kMax>;
+    case Type::kI64:
+      return arg_reduce<T64, kMax>;
+    default:
+      return nullptr;
   }
 }
 
@@ -147,12 +161,18 @@ ArgReduceFn pick_int(Type type) {
 ArgReduceFn find_arg_reduce(ArgOp op, Type type);
 ArgReduceFn find_arg_reduce(ArgOp op, Type type) {
   switch (op) {
-    case ArgOp::kMaxF: return pick_float<true>(type);
-    case ArgOp::kMinF: return pick_float<false>(type);
-    case ArgOp::kMaxS: return pick_int<true, int8_t, int16_t, int32_t, int64_t>(type);
-    case ArgOp::kMinS: return pick_int<false, int8_t, int16_t, int32_t, int64_t>(type);
-    case ArgOp::kMaxU: return pick_int<true, uint8_t, uint16_t, uint32_t, uint64_t>(type);
-    case ArgOp::kMinU: return pick_int<false, uint8_t, uint16_t, uint32_t, uint64_t>(type);
+    case ArgOp::kMaxF:
+      return pick_float<true>(type);
+    case ArgOp::kMinF:
+      return pick_float<false>(type);
+    case ArgOp::kMaxS:
+      return pick_int<true, int8_t, int16_t, int32_t, int64_t>(type);
+    case ArgOp::kMinS:
+      return pick_int<false, int8_t, int16_t, int32_t, int64_t>(type);
+    case ArgOp::kMaxU:
+      return pick_int<true, uint8_t, uint16_t, uint32_t, uint64_t>(type);
+    case ArgOp::kMinU:
+      return pick_int<false, uint8_t, uint16_t, uint32_t, uint64_t>(type);
   }
   return nullptr;
 }

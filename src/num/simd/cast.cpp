@@ -4,74 +4,107 @@
 namespace triton_runner::num::NUM_ISA {
 namespace {
 
-// Integers ------------------------------------------------------------------------------------------------------------
+// Integers
 
 struct convert_int {  // sign or zero extension by the signedness of In, or truncation
-  template <class In> static inline In apply(In x) { return x; }
+  template <class In>
+  static inline In apply(In x) {
+    return x;
+  }
 };
 struct negate_i1 {
   static inline int8_t apply(int8_t x) { return static_cast<int8_t>(-x); }
 };
 struct low_bit {
-  template <class In> static inline uint8_t apply(In x) { return x & 1; }
+  template <class In>
+  static inline uint8_t apply(In x) {
+    return x & 1;
+  }
 };
 
 template <class In>
 Loop int_to(Type out) {
   switch (out) {
-    case Type::kI1: return map1<uint8_t, In, low_bit>;
-    case Type::kI8: return map1<int8_t, In, convert_int>;
-    case Type::kI16: return map1<int16_t, In, convert_int>;
-    case Type::kI32: return map1<int32_t, In, convert_int>;
+    case Type::kI1:
+      return map1<uint8_t, In, low_bit>;
+    case Type::kI8:
+      return map1<int8_t, In, convert_int>;
+    case Type::kI16:
+      return map1<int16_t, In, convert_int>;
+    case Type::kI32:
+      return map1<int32_t, In, convert_int>;
     case Type::kI64:
-    case Type::kPointer: return map1<int64_t, In, convert_int>;
-    default: return nullptr;
+    case Type::kPointer:
+      return map1<int64_t, In, convert_int>;
+    default:
+      return nullptr;
   }
 }
 
 Loop extend_signed(Type in, Type out) {
   if (in == Type::kI1) {  // true is -1
     switch (out) {
-      case Type::kI1: return map1<int8_t, int8_t, convert_int>;
-      case Type::kI8: return map1<int8_t, int8_t, negate_i1>;
-      case Type::kI16: return map1<int16_t, int8_t, negate_i1>;
-      case Type::kI32: return map1<int32_t, int8_t, negate_i1>;
-      case Type::kI64: return map1<int64_t, int8_t, negate_i1>;
-      default: return nullptr;
+      case Type::kI1:
+        return map1<int8_t, int8_t, convert_int>;
+      case Type::kI8:
+        return map1<int8_t, int8_t, negate_i1>;
+      case Type::kI16:
+        return map1<int16_t, int8_t, negate_i1>;
+      case Type::kI32:
+        return map1<int32_t, int8_t, negate_i1>;
+      case Type::kI64:
+        return map1<int64_t, int8_t, negate_i1>;
+      default:
+        return nullptr;
     }
   }
   switch (in) {
-    case Type::kI8: return int_to<int8_t>(out);
-    case Type::kI16: return int_to<int16_t>(out);
-    case Type::kI32: return int_to<int32_t>(out);
+    case Type::kI8:
+      return int_to<int8_t>(out);
+    case Type::kI16:
+      return int_to<int16_t>(out);
+    case Type::kI32:
+      return int_to<int32_t>(out);
     case Type::kI64:
-    case Type::kPointer: return int_to<int64_t>(out);
-    default: return nullptr;
+    case Type::kPointer:
+      return int_to<int64_t>(out);
+    default:
+      return nullptr;
   }
 }
 
 Loop extend_unsigned(Type in, Type out) {
   switch (in) {
     case Type::kI1:
-    case Type::kI8: return int_to<uint8_t>(out);
-    case Type::kI16: return int_to<uint16_t>(out);
-    case Type::kI32: return int_to<uint32_t>(out);
+    case Type::kI8:
+      return int_to<uint8_t>(out);
+    case Type::kI16:
+      return int_to<uint16_t>(out);
+    case Type::kI32:
+      return int_to<uint32_t>(out);
     case Type::kI64:
-    case Type::kPointer: return int_to<uint64_t>(out);
-    default: return nullptr;
+    case Type::kPointer:
+      return int_to<uint64_t>(out);
+    default:
+      return nullptr;
   }
 }
 
-// Integers to floats --------------------------------------------------------------------------------------------------
+// Integers to floats
 
 template <bool kI1Signed>
 struct int_value {  // an integer as f32 or f64, rounded once
-  template <class In> static inline In apply(In x) { return kI1Signed ? static_cast<In>(-x) : x; }
+  template <class In>
+  static inline In apply(In x) {
+    return kI1Signed ? static_cast<In>(-x) : x;
+  }
 };
 
 inline double to_odd53(int32_t x) { return x; }
 inline double to_odd53(uint32_t x) { return x; }
-inline uint64_t odd_low(uint64_t x) { return x >> 53 ? (x & ~uint64_t{0x7ff}) | ((x & 0x7ff) != 0 ? 0x800 : 0) : x; }
+inline uint64_t odd_low(uint64_t x) {
+  return x >> 53 ? (x & ~uint64_t{0x7ff}) | ((x & 0x7ff) != 0 ? 0x800 : 0) : x;
+}
 inline double to_odd53(uint64_t x) { return static_cast<double>(odd_low(x)); }
 inline double to_odd53(int64_t x) {
   uint64_t magnitude = x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
@@ -99,49 +132,70 @@ int64_t int_to_narrow(void* out, const void* a, const void*, const void*, int64_
 template <class In, class Wide, bool kI1Signed = false>
 Loop int_to_float(Type out) {
   switch (out) {
-    case Type::kF32: return map1<float, In, int_value<kI1Signed>>;
-    case Type::kF64: return map1<double, In, int_value<kI1Signed>>;
+    case Type::kF32:
+      return map1<float, In, int_value<kI1Signed>>;
+    case Type::kF64:
+      return map1<double, In, int_value<kI1Signed>>;
+      // clang-format off
 #define CASE(type) \
   case Type::type: return int_to_narrow<In, Wide, kI1Signed, Type::type>;
-    CASE(kF16) CASE(kBF16) CASE(kTF32) CASE(kF8E4M3FN) CASE(kF8E5M2) CASE(kF8E4M3FNUZ) CASE(kF8E5M2FNUZ) CASE(kF8E4M3B11FNUZ)
+      CASE(kF16) CASE(kBF16) CASE(kTF32) CASE(kF8E4M3FN) CASE(kF8E5M2) CASE(kF8E4M3FNUZ) CASE(kF8E5M2FNUZ)
+      CASE(kF8E4M3B11FNUZ)
 #undef CASE
-    default: return nullptr;
+          // clang-format on
+          default : return nullptr;
   }
 }
 
 Loop signed_to_float(Type in, Type out) {
   switch (in) {
-    case Type::kI1: return int_to_float<int8_t, int32_t, true>(out);
-    case Type::kI8: return int_to_float<int8_t, int32_t>(out);
-    case Type::kI16: return int_to_float<int16_t, int32_t>(out);
-    case Type::kI32: return int_to_float<int32_t, int32_t>(out);
-    case Type::kI64: return int_to_float<int64_t, int64_t>(out);
-    default: return nullptr;
+    case Type::kI1:
+      return int_to_float<int8_t, int32_t, true>(out);
+    case Type::kI8:
+      return int_to_float<int8_t, int32_t>(out);
+    case Type::kI16:
+      return int_to_float<int16_t, int32_t>(out);
+    case Type::kI32:
+      return int_to_float<int32_t, int32_t>(out);
+    case Type::kI64:
+      return int_to_float<int64_t, int64_t>(out);
+    default:
+      return nullptr;
   }
 }
 
 Loop unsigned_to_float(Type in, Type out) {
   switch (in) {
     case Type::kI1:
-    case Type::kI8: return int_to_float<uint8_t, uint32_t>(out);
-    case Type::kI16: return int_to_float<uint16_t, uint32_t>(out);
-    case Type::kI32: return int_to_float<uint32_t, uint32_t>(out);
-    case Type::kI64: return int_to_float<uint64_t, uint64_t>(out);
-    default: return nullptr;
+    case Type::kI8:
+      return int_to_float<uint8_t, uint32_t>(out);
+    case Type::kI16:
+      return int_to_float<uint16_t, uint32_t>(out);
+    case Type::kI32:
+      return int_to_float<uint32_t, uint32_t>(out);
+    case Type::kI64:
+      return int_to_float<uint64_t, uint64_t>(out);
+    default:
+      return nullptr;
   }
 }
 
-// Floats to integers --------------------------------------------------------------------------------------------------
+// Floats to integers
 
-// Toward zero with saturation at the width of the cvt, Wide (16 bits or more), of which Out keeps the low bits.
+// Toward zero with saturation at the width of the cvt, Wide (16 bits or more), of which Out keeps the low
+// bits.
 template <class Wide, bool kOneBit = false>
 struct to_int {
   template <class T>
   static inline Wide apply(T x) {
     constexpr bool kSigned = static_cast<Wide>(-1) < Wide{0};
     constexpr int kBits = sizeof(Wide) * 8;
-    constexpr double kHigh = kSigned ? 0x1p15 * (kBits == 16 ? 1.0 : kBits == 32 ? 0x1p16 : 0x1p48)
-                                     : 0x1p16 * (kBits == 16 ? 1.0 : kBits == 32 ? 0x1p16 : 0x1p48);
+    constexpr double kHigh = kSigned ? 0x1p15 * (kBits == 16   ? 1.0
+                                                 : kBits == 32 ? 0x1p16
+                                                               : 0x1p48)
+                                     : 0x1p16 * (kBits == 16   ? 1.0
+                                                 : kBits == 32 ? 0x1p16
+                                                               : 0x1p48);
     constexpr double kLow = kSigned ? -kHigh : 0.0;
     constexpr Wide kMin = kSigned ? static_cast<Wide>(Wide{1} << (kBits - 1)) : Wide{0};
     constexpr Wide kMax = static_cast<Wide>(~kMin);
@@ -165,27 +219,39 @@ Loop float_to(Type in) {
 
 Loop float_to_signed(Type in, Type out) {
   switch (out) {
-    case Type::kI1: return float_to<int8_t, to_int<int16_t, true>>(in);
-    case Type::kI8: return float_to<int8_t, to_int<int16_t>>(in);
-    case Type::kI16: return float_to<int16_t, to_int<int16_t>>(in);
-    case Type::kI32: return float_to<int32_t, to_int<int32_t>>(in);
-    case Type::kI64: return float_to<int64_t, to_int<int64_t>>(in);
-    default: return nullptr;
+    case Type::kI1:
+      return float_to<int8_t, to_int<int16_t, true>>(in);
+    case Type::kI8:
+      return float_to<int8_t, to_int<int16_t>>(in);
+    case Type::kI16:
+      return float_to<int16_t, to_int<int16_t>>(in);
+    case Type::kI32:
+      return float_to<int32_t, to_int<int32_t>>(in);
+    case Type::kI64:
+      return float_to<int64_t, to_int<int64_t>>(in);
+    default:
+      return nullptr;
   }
 }
 
 Loop float_to_unsigned(Type in, Type out) {
   switch (out) {
-    case Type::kI1: return float_to<uint8_t, to_int<uint16_t, true>>(in);
-    case Type::kI8: return float_to<uint8_t, to_int<uint16_t>>(in);
-    case Type::kI16: return float_to<uint16_t, to_int<uint16_t>>(in);
-    case Type::kI32: return float_to<uint32_t, to_int<uint32_t>>(in);
-    case Type::kI64: return float_to<uint64_t, to_int<uint64_t>>(in);
-    default: return nullptr;
+    case Type::kI1:
+      return float_to<uint8_t, to_int<uint16_t, true>>(in);
+    case Type::kI8:
+      return float_to<uint8_t, to_int<uint16_t>>(in);
+    case Type::kI16:
+      return float_to<uint16_t, to_int<uint16_t>>(in);
+    case Type::kI32:
+      return float_to<uint32_t, to_int<uint32_t>>(in);
+    case Type::kI64:
+      return float_to<uint64_t, to_int<uint64_t>>(in);
+    default:
+      return nullptr;
   }
 }
 
-// Floats to floats ----------------------------------------------------------------------------------------------------
+// Floats to floats
 
 template <Rounding kRounding>
 struct f64_to_f32 {
@@ -205,16 +271,20 @@ struct f32_to_f64 {
 };
 
 constexpr int size_of_float(Type type) {
-  return type == Type::kF64 ? 8 : type == Type::kF32 || type == Type::kTF32 ? 4 : type == Type::kF16 || type == Type::kBF16 ? 2 : 1;
+  return type == Type::kF64                          ? 8
+         : type == Type::kF32 || type == Type::kTF32 ? 4
+         : type == Type::kF16 || type == Type::kBF16 ? 2
+                                                     : 1;
 }
 
 // From -> f32 -> To by chunks; either side may be f64, which comes in rounded to odd.
 template <Type kFrom, Type kTo, Rounding kRounding>
 int64_t float_to_float(void* out, const void* a, const void*, const void*, int64_t n) {
-  static const Loop first = kFrom == Type::kF64   ? map1<float, double, f64_to_odd>
+  static const Loop first = kFrom == Type::kF64    ? map1<float, double, f64_to_odd>
                             : kFrom == Type::kTF32 ? find_widen(Type::kF32)
                                                    : find_widen(kFrom);
-  static const Loop second = kTo == Type::kF64 ? map1<double, float, f32_to_f64> : find_narrow(kTo, kRounding);
+  static const Loop second =
+      kTo == Type::kF64 ? map1<double, float, f32_to_f64> : find_narrow(kTo, kRounding);
   alignas(64) float x[kChunk];
   for (int64_t i = 0; i < n; i += kChunk) {
     int64_t m = n - i < kChunk ? n - i : kChunk;
@@ -234,20 +304,26 @@ int64_t copy_bits(void* out, const void* a, const void*, const void*, int64_t n)
   return -1;
 }
 
-#define NUM_NARROW_FLOATS(X)                                                                                    \
-  X(kF16) X(kBF16) X(kF8E4M3FN) X(kF8E5M2) X(kF8E4M3FNUZ) X(kF8E5M2FNUZ) X(kF8E4M3B11FNUZ) X(kF8E8M0FNU)         \
+// clang-format off
+#define NUM_NARROW_FLOATS(X)                                                                               \
+  X(kF16) X(kBF16) X(kF8E4M3FN) X(kF8E5M2) X(kF8E4M3FNUZ) X(kF8E5M2FNUZ) X(kF8E4M3B11FNUZ) X(kF8E8M0FNU)   \
   X(kF6E2M3FN) X(kF6E3M2FN) X(kF4E2M1FN)
+// clang-format on
 
 template <Type kFrom, Rounding kRounding>
 Loop float_from(Type out) {
   switch (out) {
-    case Type::kF64: return float_to_float<kFrom, Type::kF64, kRounding>;
-    case Type::kTF32: return float_to_float<kFrom, Type::kTF32, kRounding>;
+    case Type::kF64:
+      return float_to_float<kFrom, Type::kF64, kRounding>;
+    case Type::kTF32:
+      return float_to_float<kFrom, Type::kTF32, kRounding>;
 #define CASE(type) \
-  case Type::type: return float_to_float<kFrom, Type::type, kRounding>;
+  case Type::type: \
+    return float_to_float<kFrom, Type::type, kRounding>;
       NUM_NARROW_FLOATS(CASE)
 #undef CASE
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -263,16 +339,19 @@ Loop float_conversion(Type in, Type out) {
   if (in == Type::kF32) return find_narrow(out, kRounding);
   if (out == Type::kF32) return find_widen(in);
   switch (in) {
-    case Type::kF64: return out == Type::kF64 ? copy_f64 : float_from<Type::kF64, kRounding>(out);
+    case Type::kF64:
+      return out == Type::kF64 ? copy_f64 : float_from<Type::kF64, kRounding>(out);
 #define CASE(type) \
-  case Type::type: return float_from<Type::type, kRounding>(out);
+  case Type::type: \
+    return float_from<Type::type, kRounding>(out);
       NUM_NARROW_FLOATS(CASE)
 #undef CASE
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
-// Select, bitcast -----------------------------------------------------------------------------------------------------
+// Select, bitcast
 
 template <class T>
 int64_t select(void* out, const void* a, const void* b, const void* c, int64_t n) {
@@ -287,11 +366,18 @@ int64_t select(void* out, const void* a, const void* b, const void* c, int64_t n
 
 constexpr int storage(Type type) {
   switch (type) {
-    case Type::kI1: case Type::kI8: return 1;
-    case Type::kI16: return 2;
-    case Type::kI32: return 4;
-    case Type::kI64: case Type::kPointer: return 8;
-    default: return size_of_float(type);
+    case Type::kI1:
+    case Type::kI8:
+      return 1;
+    case Type::kI16:
+      return 2;
+    case Type::kI32:
+      return 4;
+    case Type::kI64:
+    case Type::kPointer:
+      return 8;
+    default:
+      return size_of_float(type);
   }
 }
 
@@ -306,23 +392,36 @@ bool is_int(Type type) { return type <= Type::kI64 || type == Type::kPointer; }
 Loop find_cast(Functor functor, Type in, Type out) {
   switch (functor) {
     case Functor::select:
-      return in == out ? by_size(storage(in), select<uint8_t>, select<uint16_t>, select<uint32_t>, select<uint64_t>) : nullptr;
+      return in == out
+                 ? by_size(storage(in), select<uint8_t>, select<uint16_t>, select<uint32_t>, select<uint64_t>)
+                 : nullptr;
     case Functor::bitcast:
-      return storage(in) == storage(out) ? by_size(storage(in), copy_bits<1>, copy_bits<2>, copy_bits<4>, copy_bits<8>) : nullptr;
+      return storage(in) == storage(out)
+                 ? by_size(storage(in), copy_bits<1>, copy_bits<2>, copy_bits<4>, copy_bits<8>)
+                 : nullptr;
     case Functor::extsi:
-    case Functor::index_cast: return extend_signed(in, out);
+    case Functor::index_cast:
+      return extend_signed(in, out);
     case Functor::extui:
     case Functor::trunci:
-    case Functor::index_castui: return extend_unsigned(in, out);
-    case Functor::sitofp: return signed_to_float(in, out);
-    case Functor::uitofp: return unsigned_to_float(in, out);
-    case Functor::fptosi: return float_to_signed(in, out);
-    case Functor::fptoui: return float_to_unsigned(in, out);
+    case Functor::index_castui:
+      return extend_unsigned(in, out);
+    case Functor::sitofp:
+      return signed_to_float(in, out);
+    case Functor::uitofp:
+      return unsigned_to_float(in, out);
+    case Functor::fptosi:
+      return float_to_signed(in, out);
+    case Functor::fptoui:
+      return float_to_unsigned(in, out);
     case Functor::extf:
     case Functor::truncf:
-    case Functor::fp_to_fp_rtne: return is_int(in) || is_int(out) ? nullptr : float_conversion<Rounding::kNearestEven>(in, out);
-    case Functor::fp_to_fp_rtz: return is_int(in) || is_int(out) ? nullptr : float_conversion<Rounding::kTowardZero>(in, out);
-    default: return nullptr;
+    case Functor::fp_to_fp_rtne:
+      return is_int(in) || is_int(out) ? nullptr : float_conversion<Rounding::kNearestEven>(in, out);
+    case Functor::fp_to_fp_rtz:
+      return is_int(in) || is_int(out) ? nullptr : float_conversion<Rounding::kTowardZero>(in, out);
+    default:
+      return nullptr;
   }
 }
 

@@ -1,4 +1,5 @@
-// f32 <-> narrower floats as integer formulas that vectorise: the same bits as types.h's from_double and to_double.
+// f32 <-> narrower floats as integer formulas that vectorise: the same bits as types.h's from_double and
+// to_double.
 #pragma once
 #include "simd/common.h"
 
@@ -7,7 +8,8 @@ namespace {
 
 enum class Special : uint8_t { kIeee, kAllOnes, kNegativeZero, kNone };  // where the NaNs are
 
-template <int kExponent, int kMantissa, int kBias, Special kSpecial, uint32_t kLargest, uint32_t kNan, bool kSaturate>
+template <int kExponent, int kMantissa, int kBias, Special kSpecial, uint32_t kLargest, uint32_t kNan,
+          bool kSaturate>
 struct Codec {
   static constexpr int kWidth = 1 + kExponent + kMantissa;
   static constexpr int kShift = 23 - kMantissa;
@@ -36,7 +38,8 @@ struct Codec {
     uint32_t x = bits_as<uint32_t>(value);
     uint32_t sign = (x >> 31) << (kWidth - 1);
     uint32_t magnitude = x & 0x7fffffff;
-    uint32_t rounding = kRounding == Rounding::kNearestEven ? ((1u << (kShift - 1)) - 1) + ((magnitude >> kShift) & 1) : 0;
+    uint32_t rounding =
+        kRounding == Rounding::kNearestEven ? ((1u << (kShift - 1)) - 1) + ((magnitude >> kShift) & 1) : 0;
     uint32_t bits = ((magnitude + rounding) >> kShift) - (static_cast<uint32_t>(127 - kBias) << kMantissa);
     if (kBias != 127) {
       uint32_t tiny;  // in units of the smallest subnormal
@@ -58,7 +61,9 @@ struct Codec {
   }
 
  private:
-  static constexpr float power_of_two(int exponent) { return __builtin_bit_cast(float, static_cast<uint32_t>(exponent + 127) << 23); }
+  static constexpr float power_of_two(int exponent) {
+    return __builtin_bit_cast(float, static_cast<uint32_t>(exponent + 127) << 23);
+  }
 };
 
 using F16 = Codec<5, 10, 15, Special::kIeee, 0x7bff, 0x7fff, false>;
@@ -82,7 +87,8 @@ inline float round_tf32(float value) {
   return bits_as<float>(magnitude >= 0x7f800000 ? special : rounded);
 }
 
-// An f64 as f32 rounded to odd: rounding that once more to at most 22 bits, in any direction, is as from the f64.
+// An f64 as f32 rounded to odd: rounding that once more to at most 22 bits, in any direction, is as from the
+// f64.
 inline float to_odd(double value) {
   float near = static_cast<float>(value);
   uint32_t bits = bits_as<uint32_t>(near);

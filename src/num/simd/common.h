@@ -1,4 +1,5 @@
-// The loops that the kernel files share: a formula applied to contiguous operands, which the compiler vectorises.
+// The loops that the kernel files share: a formula applied to contiguous operands, which the compiler
+// vectorises.
 #pragma once
 #include "simd/tables.h"
 
@@ -17,7 +18,8 @@ inline To bits_as(From value) {
   return __builtin_bit_cast(To, value);
 }
 
-// F::apply on every element. `out` may be an operand of the same element size: lanes are independent either way.
+// F::apply on every element. `out` may be an operand of the same element size: lanes are independent either
+// way.
 template <class Out, class In, class F>
 int64_t map1(void* out, const void* a, const void*, const void*, int64_t n) {
   auto* o = static_cast<Out*>(out);
@@ -50,8 +52,9 @@ int64_t map3(void* out, const void* a, const void* b, const void* c, int64_t n) 
 
 constexpr int64_t kChunk = 256;  // elements that pass through stack buffers at a time
 
-// A loop on f32 (Inner) applied to a narrower float type: widened, computed, rounded once. kFloatResult says whether
-// the result is a float of the same type; otherwise Inner's results (masks of OutSize bytes) are stored as they are.
+// A loop on f32 (Inner) applied to a narrower float type: widened, computed, rounded once. kFloatResult says
+// whether the result is a float of the same type; otherwise Inner's results (masks of OutSize bytes) are
+// stored as they are.
 template <Type T, Loop Inner, int kArity, int kOutSize = 0>
 int64_t through_f32(void* out, const void* a, const void* b, const void* c, int64_t n) {
   static const Loop widen = find_widen(T);
@@ -81,14 +84,22 @@ int64_t through_f32(void* out, const void* a, const void* b, const void* c, int6
 template <Loop Inner, int kArity, int kOutSize = 0>
 Loop narrow_loop(Type in) {
   switch (in) {
-    case Type::kF16: return through_f32<Type::kF16, Inner, kArity, kOutSize>;
-    case Type::kBF16: return through_f32<Type::kBF16, Inner, kArity, kOutSize>;
-    case Type::kF8E4M3FN: return through_f32<Type::kF8E4M3FN, Inner, kArity, kOutSize>;
-    case Type::kF8E5M2: return through_f32<Type::kF8E5M2, Inner, kArity, kOutSize>;
-    case Type::kF8E4M3FNUZ: return through_f32<Type::kF8E4M3FNUZ, Inner, kArity, kOutSize>;
-    case Type::kF8E5M2FNUZ: return through_f32<Type::kF8E5M2FNUZ, Inner, kArity, kOutSize>;
-    case Type::kF8E4M3B11FNUZ: return through_f32<Type::kF8E4M3B11FNUZ, Inner, kArity, kOutSize>;
-    default: return nullptr;
+    case Type::kF16:
+      return through_f32<Type::kF16, Inner, kArity, kOutSize>;
+    case Type::kBF16:
+      return through_f32<Type::kBF16, Inner, kArity, kOutSize>;
+    case Type::kF8E4M3FN:
+      return through_f32<Type::kF8E4M3FN, Inner, kArity, kOutSize>;
+    case Type::kF8E5M2:
+      return through_f32<Type::kF8E5M2, Inner, kArity, kOutSize>;
+    case Type::kF8E4M3FNUZ:
+      return through_f32<Type::kF8E4M3FNUZ, Inner, kArity, kOutSize>;
+    case Type::kF8E5M2FNUZ:
+      return through_f32<Type::kF8E5M2FNUZ, Inner, kArity, kOutSize>;
+    case Type::kF8E4M3B11FNUZ:
+      return through_f32<Type::kF8E4M3B11FNUZ, Inner, kArity, kOutSize>;
+    default:
+      return nullptr;
   }
 }
 

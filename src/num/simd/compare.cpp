@@ -4,9 +4,12 @@
 namespace triton_runner::num::NUM_ISA {
 namespace {
 
-#define COMPARISON(name, ...)                                                             \
-  struct name {                                                                           \
-    template <class T> static inline uint8_t apply([[maybe_unused]] T x, [[maybe_unused]] T y) { return __VA_ARGS__; } \
+#define COMPARISON(name, ...)                                                 \
+  struct name {                                                               \
+    template <class T>                                                        \
+    static inline uint8_t apply([[maybe_unused]] T x, [[maybe_unused]] T y) { \
+      return __VA_ARGS__;                                                     \
+    }                                                                         \
   };
 COMPARISON(cmpf_false, 0)
 COMPARISON(cmpf_oeq, x == y)
@@ -25,13 +28,20 @@ COMPARISON(cmpf_une, x != y)
 COMPARISON(cmpf_uno, (x != x) | (y != y))
 COMPARISON(cmpf_true, 1)
 
-template <class T> constexpr Bits<T> kInfinity = sizeof(T) == 4 ? Bits<T>{0x7f800000} : static_cast<Bits<T>>(0x7ff0000000000000);
-template <class T> inline Bits<T> magnitude(T x) { return bits_as<Bits<T>>(x) & (~Bits<T>{0} >> 1); }
+template <class T>
+constexpr Bits<T> kInfinity = sizeof(T) == 4 ? Bits<T>{0x7f800000} : static_cast<Bits<T>>(0x7ff0000000000000);
+template <class T>
+inline Bits<T> magnitude(T x) {
+  return bits_as<Bits<T>>(x) & (~Bits<T>{0} >> 1);
+}
 
-#define CLASSIFICATION(name, ...) \
-  template <class Out>            \
-  struct name {                   \
-    template <class T> static inline Out apply(T x) { return __VA_ARGS__; } \
+#define CLASSIFICATION(name, ...)  \
+  template <class Out>             \
+  struct name {                    \
+    template <class T>             \
+    static inline Out apply(T x) { \
+      return __VA_ARGS__;          \
+    }                              \
   };
 CLASSIFICATION(isnan, magnitude(x) > kInfinity<T>)
 CLASSIFICATION(isinf, magnitude(x) == kInfinity<T>)
@@ -64,17 +74,21 @@ Loop pick_class(Type in, Type out) {
 
 Loop find_compare(Functor functor, Type in, Type out) {
   switch (functor) {
-#define CASE(name) \
-  case Functor::name: return pick_class<name>(in, out);
+#define CASE(name)    \
+  case Functor::name: \
+    return pick_class<name>(in, out);
+    // clang-format off
     CASE(isnan) CASE(isinf) CASE(isfinite) CASE(signbit)
+// clang-format on
 #undef CASE
-#define CASE(name) \
-  case Functor::name: return pick<name>(in, out);
-    CASE(cmpf_false) CASE(cmpf_oeq) CASE(cmpf_ogt) CASE(cmpf_oge) CASE(cmpf_olt) CASE(cmpf_ole) CASE(cmpf_one)
-    CASE(cmpf_ord) CASE(cmpf_ueq) CASE(cmpf_ugt) CASE(cmpf_uge) CASE(cmpf_ult) CASE(cmpf_ule) CASE(cmpf_une)
-    CASE(cmpf_uno) CASE(cmpf_true)
+#define CASE(name)    \
+  case Functor::name: \
+    return pick<name>(in, out);
+        CASE(cmpf_false) CASE(cmpf_oeq) CASE(cmpf_ogt) CASE(cmpf_oge) CASE(cmpf_olt) CASE(cmpf_ole)
+            CASE(cmpf_one) CASE(cmpf_ord) CASE(cmpf_ueq) CASE(cmpf_ugt) CASE(cmpf_uge) CASE(cmpf_ult)
+                CASE(cmpf_ule) CASE(cmpf_une) CASE(cmpf_uno) CASE(cmpf_true)
 #undef CASE
-    default: return nullptr;
+                    default : return nullptr;
   }
 }
 

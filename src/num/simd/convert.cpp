@@ -20,7 +20,8 @@ int64_t narrow(void* out, const void* in, const void*, const void*, int64_t n) {
   return -1;
 }
 
-// f16 has instructions. They quiet NaNs and keep their payload on the way up; on the way down NaN is made canonical.
+// f16 has instructions. They quiet NaNs and keep their payload on the way up; on the way down NaN is made
+// canonical.
 inline void widen_f16_run(float* out, const void* in, int64_t n) {
   auto* x = static_cast<const uint16_t*>(in);
   int64_t i = 0;
@@ -79,7 +80,9 @@ inline void widen_scale_run(float* out, const void* in, int64_t n) {  // E8M0: f
   }
 }
 
-inline void copy_run(float* out, const void* in, int64_t n) { __builtin_memcpy(out, in, static_cast<size_t>(n) * 4); }
+inline void copy_run(float* out, const void* in, int64_t n) {
+  __builtin_memcpy(out, in, static_cast<size_t>(n) * 4);
+}
 
 template <Rounding kRounding>
 inline void round_tf32_run(float* out, const void* in, int64_t n) {
@@ -92,7 +95,8 @@ template <Rounding kRounding>
 int64_t narrow_scale(void* out, const void* in, const void*, const void*, int64_t n) {
   auto* o = static_cast<uint8_t*>(out);
   auto* x = static_cast<const float*>(in);
-  for (int64_t i = 0; i < n; ++i) o[i] = static_cast<uint8_t>(narrow_from_double(x[i], Type::kF8E8M0FNU, kRounding));
+  for (int64_t i = 0; i < n; ++i)
+    o[i] = static_cast<uint8_t>(narrow_from_double(x[i], Type::kF8E8M0FNU, kRounding));
   return -1;
 }
 
@@ -110,38 +114,52 @@ void rows_of(float* out, int64_t out_stride, const void* in, int64_t in_stride, 
 }
 
 // The types and their widening: X(type, run, bytes).
-#define NUM_WIDENINGS(X)                                                \
-  X(kF16, widen_f16_run, 2)                                             \
-  X(kBF16, widen_bf16_run, 2)                                           \
-  X(kF32, copy_run, 4)                                                  \
-  X(kTF32, round_tf32_run<Rounding::kNearestEven>, 4)                   \
-  X(kF8E4M3FN, (widen_run<uint8_t, E4M3>), 1)                           \
-  X(kF8E5M2, (widen_run<uint8_t, E5M2>), 1)                             \
-  X(kF8E4M3FNUZ, (widen_run<uint8_t, E4M3Fnuz>), 1)                     \
-  X(kF8E5M2FNUZ, (widen_run<uint8_t, E5M2Fnuz>), 1)                     \
-  X(kF8E4M3B11FNUZ, (widen_run<uint8_t, E4B15>), 1)                     \
-  X(kF8E8M0FNU, widen_scale_run, 1)                                     \
-  X(kF6E2M3FN, (widen_run<uint8_t, E2M3>), 1)                           \
-  X(kF6E3M2FN, (widen_run<uint8_t, E3M2>), 1)                           \
+#define NUM_WIDENINGS(X)                              \
+  X(kF16, widen_f16_run, 2)                           \
+  X(kBF16, widen_bf16_run, 2)                         \
+  X(kF32, copy_run, 4)                                \
+  X(kTF32, round_tf32_run<Rounding::kNearestEven>, 4) \
+  X(kF8E4M3FN, (widen_run<uint8_t, E4M3>), 1)         \
+  X(kF8E5M2, (widen_run<uint8_t, E5M2>), 1)           \
+  X(kF8E4M3FNUZ, (widen_run<uint8_t, E4M3Fnuz>), 1)   \
+  X(kF8E5M2FNUZ, (widen_run<uint8_t, E5M2Fnuz>), 1)   \
+  X(kF8E4M3B11FNUZ, (widen_run<uint8_t, E4B15>), 1)   \
+  X(kF8E8M0FNU, widen_scale_run, 1)                   \
+  X(kF6E2M3FN, (widen_run<uint8_t, E2M3>), 1)         \
+  X(kF6E3M2FN, (widen_run<uint8_t, E3M2>), 1)         \
   X(kF4E2M1FN, (widen_run<uint8_t, E2M1>), 1)
 
 template <Rounding kRounding>
 Loop narrow_loop_of(Type to) {
   switch (to) {
-    case Type::kF16: return narrow_f16<kRounding>;
-    case Type::kBF16: return narrow<uint16_t, BF16, kRounding>;
-    case Type::kF32: return as_loop<copy_run>;
-    case Type::kTF32: return as_loop<round_tf32_run<kRounding>>;
-    case Type::kF8E4M3FN: return narrow<uint8_t, E4M3, kRounding>;
-    case Type::kF8E5M2: return narrow<uint8_t, E5M2, kRounding>;
-    case Type::kF8E4M3FNUZ: return narrow<uint8_t, E4M3Fnuz, kRounding>;
-    case Type::kF8E5M2FNUZ: return narrow<uint8_t, E5M2Fnuz, kRounding>;
-    case Type::kF8E4M3B11FNUZ: return narrow<uint8_t, E4B15, kRounding>;
-    case Type::kF8E8M0FNU: return narrow_scale<kRounding>;
-    case Type::kF6E2M3FN: return narrow<uint8_t, E2M3, kRounding>;
-    case Type::kF6E3M2FN: return narrow<uint8_t, E3M2, kRounding>;
-    case Type::kF4E2M1FN: return narrow<uint8_t, E2M1, kRounding>;
-    default: return nullptr;
+    case Type::kF16:
+      return narrow_f16<kRounding>;
+    case Type::kBF16:
+      return narrow<uint16_t, BF16, kRounding>;
+    case Type::kF32:
+      return as_loop<copy_run>;
+    case Type::kTF32:
+      return as_loop<round_tf32_run<kRounding>>;
+    case Type::kF8E4M3FN:
+      return narrow<uint8_t, E4M3, kRounding>;
+    case Type::kF8E5M2:
+      return narrow<uint8_t, E5M2, kRounding>;
+    case Type::kF8E4M3FNUZ:
+      return narrow<uint8_t, E4M3Fnuz, kRounding>;
+    case Type::kF8E5M2FNUZ:
+      return narrow<uint8_t, E5M2Fnuz, kRounding>;
+    case Type::kF8E4M3B11FNUZ:
+      return narrow<uint8_t, E4B15, kRounding>;
+    case Type::kF8E8M0FNU:
+      return narrow_scale<kRounding>;
+    case Type::kF6E2M3FN:
+      return narrow<uint8_t, E2M3, kRounding>;
+    case Type::kF6E3M2FN:
+      return narrow<uint8_t, E3M2, kRounding>;
+    case Type::kF4E2M1FN:
+      return narrow<uint8_t, E2M1, kRounding>;
+    default:
+      return nullptr;
   }
 }
 
@@ -150,10 +168,12 @@ Loop narrow_loop_of(Type to) {
 Loop find_widen(Type from) {
   switch (from) {
 #define CASE(type, run, size) \
-  case Type::type: return as_loop<run>;
+  case Type::type:            \
+    return as_loop<run>;
     NUM_WIDENINGS(CASE)
 #undef CASE
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -162,14 +182,18 @@ Loop find_narrow(Type to, Rounding rounding) {
                                             : narrow_loop_of<Rounding::kTowardZero>(to);
 }
 
-void widen_rows(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols);
-void widen_rows(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols) {
+void widen_rows(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
+                int64_t cols);
+void widen_rows(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
+                int64_t cols) {
   switch (type) {
 #define CASE(type, run, size) \
-  case Type::type: return rows_of<run, size>(out, out_stride, in, in_stride, rows, cols);
+  case Type::type:            \
+    return rows_of<run, size>(out, out_stride, in, in_stride, rows, cols);
     NUM_WIDENINGS(CASE)
 #undef CASE
-    default: return;
+    default:
+      return;
   }
 }
 

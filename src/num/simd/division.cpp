@@ -1,31 +1,51 @@
 // Integer division and remainder. A zero divisor is reported by its index, its result is 0; nothing traps.
 //
-// Up to 32 bits the quotient is that of f64 division, truncated: 53 bits are enough for it to be exact (the distance of
-// an inexact quotient from the next integer is at least 1/divisor, far more than the rounding error), and it vectorises.
+// Up to 32 bits the quotient is that of f64 division, truncated: 53 bits are enough for it to be exact (the
+// distance of an inexact quotient from the next integer is at least 1/divisor, far more than the rounding
+// error), and it vectorises.
 #include "simd/common.h"
 
 namespace triton_runner::num::NUM_ISA {
 namespace {
 
-// The quotient and remainder of each rounding, from the truncated quotient. U wraps: the smallest integer / -1 does too.
-template <class U, class T> struct Parts { U quotient, remainder; T x, y; };
-struct divide { template <class P> static inline auto apply(P p) { return p.quotient; } };
-struct remainder { template <class P> static inline auto apply(P p) { return p.remainder; } };
+// The quotient and remainder of each rounding, from the truncated quotient. U wraps: the smallest integer /
+// -1 does too.
+template <class U, class T>
+struct Parts {
+  U quotient, remainder;
+  T x, y;
+};
+struct divide {
+  template <class P>
+  static inline auto apply(P p) {
+    return p.quotient;
+  }
+};
+struct remainder {
+  template <class P>
+  static inline auto apply(P p) {
+    return p.remainder;
+  }
+};
 struct ceiling {
-  template <class P> static inline auto apply(P p) {
+  template <class P>
+  static inline auto apply(P p) {
     bool up = p.remainder != 0 && ((p.x < 0) == (p.y < 0));
     return static_cast<decltype(p.quotient)>(p.quotient + up);
   }
 };
 struct flooring {
-  template <class P> static inline auto apply(P p) {
+  template <class P>
+  static inline auto apply(P p) {
     bool down = p.remainder != 0 && ((p.x < 0) != (p.y < 0));
     return static_cast<decltype(p.quotient)>(p.quotient - down);
   }
 };
 
 inline int32_t truncated(int32_t x, int32_t y) { return static_cast<int32_t>(static_cast<double>(x) / y); }
-inline uint32_t truncated(uint32_t x, uint32_t y) { return static_cast<uint32_t>(static_cast<double>(x) / y); }
+inline uint32_t truncated(uint32_t x, uint32_t y) {
+  return static_cast<uint32_t>(static_cast<double>(x) / y);
+}
 inline int64_t truncated(int64_t x, int64_t y) { return x / y; }
 inline uint64_t truncated(uint64_t x, uint64_t y) { return x / y; }
 
@@ -50,7 +70,8 @@ int64_t loop(void* out, const void* a, const void* b, const void*, int64_t n) {
     W safe = is_zero | is_minus_one ? W{1} : static_cast<W>(d);
     auto q = static_cast<U>(truncated(static_cast<W>(x[i]), safe));
     q = is_minus_one ? static_cast<U>(U{0} - static_cast<U>(x[i])) : q;
-    auto r = static_cast<U>(static_cast<U>(x[i]) - static_cast<U>(static_cast<decltype(U{} + 0u)>(q) * static_cast<U>(d)));
+    auto r = static_cast<U>(static_cast<U>(x[i]) -
+                            static_cast<U>(static_cast<decltype(U{} + 0u)>(q) * static_cast<U>(d)));
     U result = F::apply(Parts<U, T>{q, r, x[i], d});
     o[i] = is_zero ? U{0} : result;
   }
@@ -74,23 +95,33 @@ int64_t loop_i1(void* out, const void* a, const void* b, const void*, int64_t n)
 template <class F>
 Loop pick_signed(Type in) {
   switch (in) {
-    case Type::kI8: return loop<int8_t, uint8_t, int32_t, F>;
-    case Type::kI16: return loop<int16_t, uint16_t, int32_t, F>;
-    case Type::kI32: return loop<int32_t, uint32_t, int32_t, F>;
-    case Type::kI64: return loop<int64_t, uint64_t, int64_t, F>;
-    default: return nullptr;
+    case Type::kI8:
+      return loop<int8_t, uint8_t, int32_t, F>;
+    case Type::kI16:
+      return loop<int16_t, uint16_t, int32_t, F>;
+    case Type::kI32:
+      return loop<int32_t, uint32_t, int32_t, F>;
+    case Type::kI64:
+      return loop<int64_t, uint64_t, int64_t, F>;
+    default:
+      return nullptr;
   }
 }
 
 template <class F>
 Loop pick_unsigned(Type in) {
   switch (in) {
-    case Type::kI8: return loop<uint8_t, uint8_t, uint32_t, F>;
-    case Type::kI16: return loop<uint16_t, uint16_t, uint32_t, F>;
-    case Type::kI32: return loop<uint32_t, uint32_t, uint32_t, F>;
+    case Type::kI8:
+      return loop<uint8_t, uint8_t, uint32_t, F>;
+    case Type::kI16:
+      return loop<uint16_t, uint16_t, uint32_t, F>;
+    case Type::kI32:
+      return loop<uint32_t, uint32_t, uint32_t, F>;
     case Type::kI64:
-    case Type::kPointer: return loop<uint64_t, uint64_t, uint64_t, F>;
-    default: return nullptr;
+    case Type::kPointer:
+      return loop<uint64_t, uint64_t, uint64_t, F>;
+    default:
+      return nullptr;
   }
 }
 
@@ -101,21 +132,32 @@ Loop find_division(Functor functor, Type in, Type out) {
   bool is_remainder = functor == Functor::remsi || functor == Functor::remui;
   if (in == Type::kI1) {
     switch (functor) {
-#define CASE(name, arity) case Functor::name: return is_remainder ? loop_i1<true> : loop_i1<false>;
+#define CASE(name, arity) \
+  case Functor::name:     \
+    return is_remainder ? loop_i1<true> : loop_i1<false>;
       TRITON_RUNNER_DIV_FUNCTORS(CASE)
 #undef CASE
-      default: return nullptr;
+      default:
+        return nullptr;
     }
   }
   switch (functor) {
-    case Functor::divsi: return pick_signed<divide>(in);
-    case Functor::remsi: return pick_signed<remainder>(in);
-    case Functor::ceildivsi: return pick_signed<ceiling>(in);
-    case Functor::floordivsi: return pick_signed<flooring>(in);
-    case Functor::divui: return pick_unsigned<divide>(in);
-    case Functor::remui: return pick_unsigned<remainder>(in);
-    case Functor::ceildivui: return pick_unsigned<ceiling>(in);
-    default: return nullptr;
+    case Functor::divsi:
+      return pick_signed<divide>(in);
+    case Functor::remsi:
+      return pick_signed<remainder>(in);
+    case Functor::ceildivsi:
+      return pick_signed<ceiling>(in);
+    case Functor::floordivsi:
+      return pick_signed<flooring>(in);
+    case Functor::divui:
+      return pick_unsigned<divide>(in);
+    case Functor::remui:
+      return pick_unsigned<remainder>(in);
+    case Functor::ceildivui:
+      return pick_unsigned<ceiling>(in);
+    default:
+      return nullptr;
   }
 }
 

@@ -1,10 +1,11 @@
-// Register-blocked matrix products: a block of R rows x C vectors of c stays in registers while k runs, so that every
-// element is one chain of multiply-adds in ascending k.
+// Register-blocked matrix products: a block of R rows x C vectors of c stays in registers while k runs, so
+// that every element is one chain of multiply-adds in ascending k.
 #include "simd/common.h"
 
 namespace triton_runner::num::NUM_ISA {
 
-void widen_rows(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols);
+void widen_rows(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
+                int64_t cols);
 
 namespace {
 
@@ -26,13 +27,23 @@ struct Lanes {
   static inline void store(T* p, V v) { *reinterpret_cast<Unaligned*>(p) = v; }
 };
 
-inline Lanes<uint32_t>::V multiply_add(Lanes<uint32_t>::V x, Lanes<uint32_t>::V y, Lanes<uint32_t>::V z) { return x * y + z; }
+inline Lanes<uint32_t>::V multiply_add(Lanes<uint32_t>::V x, Lanes<uint32_t>::V y, Lanes<uint32_t>::V z) {
+  return x * y + z;
+}
 #if defined(NUM_ISA_avx512)
-inline Lanes<float>::V multiply_add(Lanes<float>::V x, Lanes<float>::V y, Lanes<float>::V z) { return _mm512_fmadd_ps(x, y, z); }
-inline Lanes<double>::V multiply_add(Lanes<double>::V x, Lanes<double>::V y, Lanes<double>::V z) { return _mm512_fmadd_pd(x, y, z); }
+inline Lanes<float>::V multiply_add(Lanes<float>::V x, Lanes<float>::V y, Lanes<float>::V z) {
+  return _mm512_fmadd_ps(x, y, z);
+}
+inline Lanes<double>::V multiply_add(Lanes<double>::V x, Lanes<double>::V y, Lanes<double>::V z) {
+  return _mm512_fmadd_pd(x, y, z);
+}
 #elif defined(NUM_ISA_avx2)
-inline Lanes<float>::V multiply_add(Lanes<float>::V x, Lanes<float>::V y, Lanes<float>::V z) { return _mm256_fmadd_ps(x, y, z); }
-inline Lanes<double>::V multiply_add(Lanes<double>::V x, Lanes<double>::V y, Lanes<double>::V z) { return _mm256_fmadd_pd(x, y, z); }
+inline Lanes<float>::V multiply_add(Lanes<float>::V x, Lanes<float>::V y, Lanes<float>::V z) {
+  return _mm256_fmadd_ps(x, y, z);
+}
+inline Lanes<double>::V multiply_add(Lanes<double>::V x, Lanes<double>::V y, Lanes<double>::V z) {
+  return _mm256_fmadd_pd(x, y, z);
+}
 #else
 inline Lanes<float>::V multiply_add(Lanes<float>::V x, Lanes<float>::V y, Lanes<float>::V z) {
   for (int i = 0; i < 4; ++i) z[i] = __builtin_fmaf(x[i], y[i], z[i]);
@@ -85,8 +96,10 @@ inline void block(T* c, int64_t ldc, Operands<T> in) {
 template <class T, int R, int C>
 void rest_of_rows(T* c, int64_t ldc, Operands<T> in, int64_t m) {
   if constexpr (R > 0) {
-    if (m == R) block<T, R, C>(c, ldc, in);
-    else rest_of_rows<T, R - 1, C>(c, ldc, in, m);
+    if (m == R)
+      block<T, R, C>(c, ldc, in);
+    else
+      rest_of_rows<T, R - 1, C>(c, ldc, in, m);
   }
 }
 
@@ -106,16 +119,18 @@ void panel(T* c, int64_t ldc, Operands<T> in, int64_t m) {
 template <class T, int C>
 void pick_panel(int vectors, T* c, int64_t ldc, Operands<T> in, int64_t m) {
   if constexpr (C > 0) {
-    if (vectors == C) panel<T, C>(c, ldc, in, m);
-    else pick_panel<T, C - 1>(vectors, c, ldc, in, m);
+    if (vectors == C)
+      panel<T, C>(c, ldc, in, m);
+    else
+      pick_panel<T, C - 1>(vectors, c, ldc, in, m);
   }
 }
 
 constexpr int kEdgeRows = 64;
 
 template <class T>
-void dot(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row, int64_t m, int64_t n,
-         int64_t k) {
+void dot(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row, int64_t m,
+         int64_t n, int64_t k) {
   constexpr int kLanes = Lanes<T>::kLanes;
   for (int64_t j = 0; j < n;) {
     int64_t left = n - j;
@@ -143,8 +158,8 @@ void dot(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const T* b
   }
 }
 
-void dot_i32(int32_t* c, int64_t ldc, const int32_t* a, int64_t a_row, int64_t a_col, const int32_t* b, int64_t b_row,
-             int64_t m, int64_t n, int64_t k) {
+void dot_i32(int32_t* c, int64_t ldc, const int32_t* a, int64_t a_row, int64_t a_col, const int32_t* b,
+             int64_t b_row, int64_t m, int64_t n, int64_t k) {
   dot<uint32_t>(reinterpret_cast<uint32_t*>(c), ldc, reinterpret_cast<const uint32_t*>(a), a_row, a_col,
                 reinterpret_cast<const uint32_t*>(b), b_row, m, n, k);
 }

@@ -1,4 +1,5 @@
-// The bf16 dot of mma="fast": AVX512_BF16's instruction adds two products at a time to an f32, flushing denormals.
+// The bf16 dot of mma="fast": AVX512_BF16's instruction adds two products at a time to an f32, flushing
+// denormals.
 #if defined(NUM_ISA_avx512)
 #pragma GCC target("avx512bf16")
 #endif
@@ -14,7 +15,7 @@ struct Pairs {
   int64_t a_row;
   const uint32_t* b;  // [k / 2][n], rows 2 i and 2 i + 1 interleaved
   int64_t b_row;
-  int64_t k;          // pairs
+  int64_t k;  // pairs
 };
 
 template <int R, int C>
@@ -32,7 +33,8 @@ void block(float* c, int64_t ldc, Pairs in) {
     for (int r = 0; r < R; ++r) {
       __m512i row = _mm512_set1_epi32(static_cast<int>(in.a[r * in.a_row + k]));
 #pragma GCC unroll 4
-      for (int v = 0; v < C; ++v) sum[r][v] = _mm512_dpbf16_ps(sum[r][v], bits_as<__m512bh>(row), bits_as<__m512bh>(column[v]));
+      for (int v = 0; v < C; ++v)
+        sum[r][v] = _mm512_dpbf16_ps(sum[r][v], bits_as<__m512bh>(row), bits_as<__m512bh>(column[v]));
     }
   }
 #pragma GCC unroll 16
@@ -44,8 +46,10 @@ void block(float* c, int64_t ldc, Pairs in) {
 template <int R, int C>
 void rows(float* c, int64_t ldc, Pairs in, int64_t m) {
   if constexpr (R > 0) {
-    if (m == R) block<R, C>(c, ldc, in);
-    else rows<R - 1, C>(c, ldc, in, m);
+    if (m == R)
+      block<R, C>(c, ldc, in);
+    else
+      rows<R - 1, C>(c, ldc, in, m);
   }
 }
 
@@ -61,8 +65,8 @@ void panel(float* c, int64_t ldc, Pairs in, int64_t m) {
   }
 }
 
-void dot_bf16(float* c, int64_t ldc, const uint32_t* a, int64_t a_row, const uint32_t* b, int64_t b_row, int64_t m, int64_t n,
-              int64_t k) {
+void dot_bf16(float* c, int64_t ldc, const uint32_t* a, int64_t a_row, const uint32_t* b, int64_t b_row,
+              int64_t m, int64_t n, int64_t k) {
   int64_t j = 0;
   for (; j + 64 <= n; j += 64) panel<4>(c + j, ldc, Pairs{a, a_row, b + j, b_row, k}, m);
   for (; j + 32 <= n; j += 32) panel<2>(c + j, ldc, Pairs{a, a_row, b + j, b_row, k}, m);

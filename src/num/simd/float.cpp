@@ -1,5 +1,7 @@
-// Float arithmetic: IEEE, each op rounded once to its type. f16, bf16 and fp8 are computed in f32 and rounded, which for
-// + - * / and sqrt is the correctly rounded result (f32 has more than twice their precision); fma rounds to odd on the way.
+// Float arithmetic: IEEE, each op rounded once to its type. f16, bf16 and fp8 are computed in f32 and
+// rounded, which for
+// + - * / and sqrt is the correctly rounded result (f32 has more than twice their precision); fma rounds to
+// odd on the way.
 #include "simd/float_ops.h"
 
 namespace triton_runner::num::NUM_ISA {
@@ -7,7 +9,7 @@ namespace {
 
 inline float fused(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 inline double fused(double x, double y, double z) { return __builtin_fma(x, y, z); }
-#define LIBM(name)                                                  \
+#define LIBM(name)                                                   \
   inline float name##_of(float x) { return __builtin_##name##f(x); } \
   inline double name##_of(double x) { return __builtin_##name(x); }
 LIBM(sqrt)
@@ -21,7 +23,10 @@ inline double fmod_of(double x, double y) { return __builtin_fmod(x, y); }
 
 #define FLOAT_FORMULA1(name, ...) \
   struct name {                   \
-    template <class T> static inline T apply(T x) { return __VA_ARGS__; } \
+    template <class T>            \
+    static inline T apply(T x) {  \
+      return __VA_ARGS__;         \
+    }                             \
   };
 FLOAT_FORMULA2(remf, fmod_of(x, y))
 FLOAT_FORMULA2(copysign, copysign_of(x, y))
@@ -33,9 +38,12 @@ FLOAT_FORMULA1(floor, floor_of(x))
 FLOAT_FORMULA1(ceil, ceil_of(x))
 FLOAT_FORMULA1(trunc, trunc_of(x))
 // Half away from zero; the sign of x is kept on zeros.
-FLOAT_FORMULA1(round, copysign_of(trunc_of(x) + (absf::apply(x - trunc_of(x)) >= T{0.5} ? copysign_of(T{1}, x) : T{0}), x))
+FLOAT_FORMULA1(round, copysign_of(trunc_of(x) +
+                                      (absf::apply(x - trunc_of(x)) >= T{0.5} ? copysign_of(T{1}, x) : T{0}),
+                                  x))
 struct roundeven {  // adding 2^23 (2^52) rounds to nearest even where there is a fraction at all
-  template <class T> static inline T apply(T x) {
+  template <class T>
+  static inline T apply(T x) {
     constexpr T kBig = sizeof(T) == 4 ? T{8388608} : T{4503599627370496};
     T magnitude = absf::apply(x);
     T rounded = (magnitude + kBig) - kBig;
@@ -43,17 +51,27 @@ struct roundeven {  // adding 2^23 (2^52) rounds to nearest even where there is 
   }
 };
 struct fma {
-  template <class T> static inline T apply(T x, T y, T z) { return fused(x, y, z); }
+  template <class T>
+  static inline T apply(T x, T y, T z) {
+    return fused(x, y, z);
+  }
 };
 struct clampf_none {
-  template <class T> static inline T apply(T x, T low, T high) { return minnumf::apply(maxnumf::apply(x, low), high); }
+  template <class T>
+  static inline T apply(T x, T low, T high) {
+    return minnumf::apply(maxnumf::apply(x, low), high);
+  }
 };
 struct clampf_all {
-  template <class T> static inline T apply(T x, T low, T high) { return minimumf::apply(maximumf::apply(x, low), high); }
+  template <class T>
+  static inline T apply(T x, T low, T high) {
+    return minimumf::apply(maximumf::apply(x, low), high);
+  }
 };
 
-// x * y + z of f16, bf16 or fp8 operands for a later rounding to their type. The product is exact in f64; the sum and its
-// conversion to f32 round to odd, so that rounding once more to at most 11 bits is as if from the exact value.
+// x * y + z of f16, bf16 or fp8 operands for a later rounding to their type. The product is exact in f64; the
+// sum and its conversion to f32 round to odd, so that rounding once more to at most 11 bits is as if from the
+// exact value.
 struct fma_to_odd {
   static inline float apply(float x, float y, float z) {
     double p = static_cast<double>(x) * y, c = z;
@@ -77,18 +95,24 @@ struct fma_to_odd {
 
 template <uint16_t kMask, bool kAnd>
 struct sign_bit {
-  template <class T> static inline T apply(T x) { return static_cast<T>(kAnd ? x & kMask : x ^ kMask); }
+  template <class T>
+  static inline T apply(T x) {
+    return static_cast<T>(kAnd ? x & kMask : x ^ kMask);
+  }
 };
 // Negation and absolute value of types whose sign is a bit of its own: NaNs keep their payload.
 template <bool kAbs>
 Loop sign_loop(Type in) {
   switch (in) {
     case Type::kF16:
-    case Type::kBF16: return map1<uint16_t, uint16_t, sign_bit<kAbs ? 0x7fff : 0x8000, kAbs>>;
+    case Type::kBF16:
+      return map1<uint16_t, uint16_t, sign_bit<kAbs ? 0x7fff : 0x8000, kAbs>>;
     case Type::kF8E4M3FN:
     case Type::kF8E5M2:
-    case Type::kF8E4M3B11FNUZ: return map1<uint8_t, uint8_t, sign_bit<kAbs ? 0x7f : 0x80, kAbs>>;
-    default: return nullptr;
+    case Type::kF8E4M3B11FNUZ:
+      return map1<uint8_t, uint8_t, sign_bit<kAbs ? 0x7f : 0x80, kAbs>>;
+    default:
+      return nullptr;
   }
 }
 
@@ -124,14 +148,17 @@ Loop find_float(Functor functor, Type in, Type out) {
     case Functor::fma:
       if (Loop loop = narrow_loop<map3<float, float, fma_to_odd>, 3>(in)) return loop;
       return pick<fma, 3>(in);
-    default: break;
+    default:
+      break;
   }
   switch (functor) {
 #define CASE(name, arity) \
-  case Functor::name: return pick<name, arity>(in);
+  case Functor::name:     \
+    return pick<name, arity>(in);
     TRITON_RUNNER_FLOAT_FUNCTORS(CASE)
 #undef CASE
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 

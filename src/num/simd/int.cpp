@@ -4,35 +4,56 @@
 namespace triton_runner::num::NUM_ISA {
 namespace {
 
-template <class T> struct Twin;
-template <> struct Twin<uint8_t> { using Signed = int8_t; using Wide = uint16_t; };
-template <> struct Twin<uint16_t> { using Signed = int16_t; using Wide = uint32_t; };
-template <> struct Twin<uint32_t> { using Signed = int32_t; using Wide = uint64_t; };
-template <> struct Twin<uint64_t> { using Signed = int64_t; using Wide = unsigned __int128; };
-template <class T> using S = typename Twin<T>::Signed;
+template <class T>
+struct Twin;
+template <>
+struct Twin<uint8_t> {
+  using Signed = int8_t;
+  using Wide = uint16_t;
+};
+template <>
+struct Twin<uint16_t> {
+  using Signed = int16_t;
+  using Wide = uint32_t;
+};
+template <>
+struct Twin<uint32_t> {
+  using Signed = int32_t;
+  using Wide = uint64_t;
+};
+template <>
+struct Twin<uint64_t> {
+  using Signed = int64_t;
+  using Wide = unsigned __int128;
+};
+template <class T>
+using S = typename Twin<T>::Signed;
 
 // Formulas work on the unsigned type T and wrap; `bits` is T's width.
-#define FORMULA2(name, ...)                                    \
-  struct name {                                                \
-    template <class T> static inline T apply(T x, T y) {       \
-      [[maybe_unused]] constexpr int bits = sizeof(T) * 8;     \
-      return static_cast<T>(__VA_ARGS__);                      \
-    }                                                          \
+#define FORMULA2(name, ...)                                \
+  struct name {                                            \
+    template <class T>                                     \
+    static inline T apply(T x, T y) {                      \
+      [[maybe_unused]] constexpr int bits = sizeof(T) * 8; \
+      return static_cast<T>(__VA_ARGS__);                  \
+    }                                                      \
   };
-#define FORMULA1(name, ...)                                    \
-  struct name {                                                \
-    template <class T> static inline T apply(T x) {            \
-      [[maybe_unused]] constexpr int bits = sizeof(T) * 8;     \
-      return static_cast<T>(__VA_ARGS__);                      \
-    }                                                          \
+#define FORMULA1(name, ...)                                \
+  struct name {                                            \
+    template <class T>                                     \
+    static inline T apply(T x) {                           \
+      [[maybe_unused]] constexpr int bits = sizeof(T) * 8; \
+      return static_cast<T>(__VA_ARGS__);                  \
+    }                                                      \
   };
 // uint16_t * uint16_t would be a signed product that may overflow: widen to unsigned first.
-template <class T> using Arith = decltype(T{} + 0u);
+template <class T>
+using Arith = decltype(T{} + 0u);
 
 FORMULA2(addi, x + y)
 FORMULA2(subi, x - y)
 FORMULA2(muli, static_cast<Arith<T>>(x) * y)
-FORMULA2(andi, x & y)
+FORMULA2(andi, (x & y))
 FORMULA2(ori, x | y)
 FORMULA2(xori, x ^ y)
 FORMULA2(shli, y < bits ? static_cast<Arith<T>>(x) << (y & (bits - 1)) : 0)
@@ -45,29 +66,38 @@ FORMULA2(minui, x < y ? x : y)
 FORMULA2(mulhiui, (static_cast<typename Twin<T>::Wide>(x) * y) >> bits)
 FORMULA1(absi, static_cast<S<T>>(x) < 0 ? 0 - x : x)
 struct mulhisi {  // the unsigned product's high half, corrected for the signs
-  template <class T> static inline T apply(T x, T y) {
+  template <class T>
+  static inline T apply(T x, T y) {
     T high = mulhiui::apply(x, y);
     return static_cast<T>(high - (static_cast<S<T>>(x) < 0 ? y : 0) - (static_cast<S<T>>(y) < 0 ? x : 0));
   }
 };
 struct ctpop {
-  template <class T> static inline T apply(T x) { return static_cast<T>(__builtin_popcountll(x)); }
+  template <class T>
+  static inline T apply(T x) {
+    return static_cast<T>(__builtin_popcountll(x));
+  }
 };
 struct ctlz {
-  template <class T> static inline T apply(T x) {
+  template <class T>
+  static inline T apply(T x) {
     return static_cast<T>(x ? __builtin_clzll(x) - (64 - static_cast<int>(sizeof(T)) * 8) : sizeof(T) * 8);
   }
 };
 struct cttz {
-  template <class T> static inline T apply(T x) { return static_cast<T>(x ? __builtin_ctzll(x) : sizeof(T) * 8); }
+  template <class T>
+  static inline T apply(T x) {
+    return static_cast<T>(x ? __builtin_ctzll(x) : sizeof(T) * 8);
+  }
 };
 
-#define COMPARISON(name, ...)                                       \
-  struct name {                                                     \
-    template <class T> static inline uint8_t apply(T x, T y) {      \
+#define COMPARISON(name, ...)                                                     \
+  struct name {                                                                   \
+    template <class T>                                                            \
+    static inline uint8_t apply(T x, T y) {                                       \
       [[maybe_unused]] S<T> sx = static_cast<S<T>>(x), sy = static_cast<S<T>>(y); \
-      return __VA_ARGS__;                                           \
-    }                                                               \
+      return __VA_ARGS__;                                                         \
+    }                                                                             \
   };
 COMPARISON(cmpi_eq, x == y)
 COMPARISON(cmpi_ne, x != y)
@@ -80,7 +110,8 @@ COMPARISON(cmpi_ule, x <= y)
 COMPARISON(cmpi_ugt, x > y)
 COMPARISON(cmpi_uge, x >= y)
 
-// i1: as an i8 that is 0 or -1, which gives the one-bit result in the low bit for every formula of two operands.
+// i1: as an i8 that is 0 or -1, which gives the one-bit result in the low bit for every formula of two
+// operands.
 template <class F>
 struct OneBit {
   static inline uint8_t apply(uint8_t x, uint8_t y) {
@@ -91,11 +122,16 @@ struct OneBit {
 template <class F>
 Loop pick1(Type in) {
   switch (in) {
-    case Type::kI8: return map1<uint8_t, uint8_t, F>;
-    case Type::kI16: return map1<uint16_t, uint16_t, F>;
-    case Type::kI32: return map1<uint32_t, uint32_t, F>;
-    case Type::kI64: return map1<uint64_t, uint64_t, F>;
-    default: return nullptr;
+    case Type::kI8:
+      return map1<uint8_t, uint8_t, F>;
+    case Type::kI16:
+      return map1<uint16_t, uint16_t, F>;
+    case Type::kI32:
+      return map1<uint32_t, uint32_t, F>;
+    case Type::kI64:
+      return map1<uint64_t, uint64_t, F>;
+    default:
+      return nullptr;
   }
 }
 
@@ -108,33 +144,47 @@ struct counted {
 template <class F>
 Loop pick2(Type in) {
   switch (in) {
-    case Type::kI1: return map2<uint8_t, uint8_t, OneBit<F>>;
-    case Type::kI8: return map2<uint8_t, uint8_t, F>;
-    case Type::kI16: return map2<uint16_t, uint16_t, F>;
-    case Type::kI32: return map2<uint32_t, uint32_t, F>;
+    case Type::kI1:
+      return map2<uint8_t, uint8_t, OneBit<F>>;
+    case Type::kI8:
+      return map2<uint8_t, uint8_t, F>;
+    case Type::kI16:
+      return map2<uint16_t, uint16_t, F>;
+    case Type::kI32:
+      return map2<uint32_t, uint32_t, F>;
     case Type::kI64:
-    case Type::kPointer: return map2<uint64_t, uint64_t, F>;
-    default: return nullptr;
+    case Type::kPointer:
+      return map2<uint64_t, uint64_t, F>;
+    default:
+      return nullptr;
   }
 }
 
 template <class F>
 Loop pick_compare(Type in) {
   switch (in) {
-    case Type::kI1: return map2<uint8_t, uint8_t, OneBit<F>>;
-    case Type::kI8: return map2<uint8_t, uint8_t, F>;
-    case Type::kI16: return map2<uint8_t, uint16_t, F>;
-    case Type::kI32: return map2<uint8_t, uint32_t, F>;
+    case Type::kI1:
+      return map2<uint8_t, uint8_t, OneBit<F>>;
+    case Type::kI8:
+      return map2<uint8_t, uint8_t, F>;
+    case Type::kI16:
+      return map2<uint8_t, uint16_t, F>;
+    case Type::kI32:
+      return map2<uint8_t, uint32_t, F>;
     case Type::kI64:
-    case Type::kPointer: return map2<uint8_t, uint64_t, F>;
-    default: return nullptr;
+    case Type::kPointer:
+      return map2<uint8_t, uint64_t, F>;
+    default:
+      return nullptr;
   }
 }
 
 template <class F, int arity>
 Loop pick(Type in) {
-  if constexpr (arity == 1) return pick1<F>(in);
-  else return pick2<F>(in);
+  if constexpr (arity == 1)
+    return pick1<F>(in);
+  else
+    return pick2<F>(in);
 }
 
 }  // namespace
@@ -147,14 +197,17 @@ Loop find_int(Functor functor, Type in, Type out) {
   }
   switch (functor) {
 #define CASE(name, arity) \
-  case Functor::name: return in == out ? pick<name, arity>(in) : nullptr;
+  case Functor::name:     \
+    return in == out ? pick<name, arity>(in) : nullptr;
     TRITON_RUNNER_INT_FUNCTORS(CASE)
 #undef CASE
 #define CASE(name, arity) \
-  case Functor::name: return out == Type::kI1 ? pick_compare<name>(in) : nullptr;
+  case Functor::name:     \
+    return out == Type::kI1 ? pick_compare<name>(in) : nullptr;
     TRITON_RUNNER_CMPI_FUNCTORS(CASE)
 #undef CASE
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 

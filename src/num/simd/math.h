@@ -1,5 +1,6 @@
-// Math functions in f64 (and the four hot ones in f32) out of correctly rounded basic operations and fma only, so that
-// every instruction set gives the same bits. No branches: special cases are selects, so that loops vectorise.
+// Math functions in f64 (and the four hot ones in f32) out of correctly rounded basic operations and fma
+// only, so that every instruction set gives the same bits. No branches: special cases are selects, so that
+// loops vectorise.
 #pragma once
 #include "simd/coefficients.h"
 #include "simd/common.h"
@@ -23,13 +24,19 @@ NUM_INLINE T horner(T x, const T (&coefficient)[n]) {
 }
 
 // x to the nearest integer as a float and as an integer, for |x| < 2^51 (f32: 2^22).
-struct Rounded { double value; int64_t integer; };
+struct Rounded {
+  double value;
+  int64_t integer;
+};
 NUM_INLINE Rounded nearest(double x) {
   constexpr double kMagic = 6755399441055744.0;
   double shifted = x + kMagic;
   return {shifted - kMagic, static_cast<int64_t>(bits_as<uint64_t>(shifted) - bits_as<uint64_t>(kMagic))};
 }
-struct RoundedF32 { float value; int32_t integer; };
+struct RoundedF32 {
+  float value;
+  int32_t integer;
+};
 NUM_INLINE RoundedF32 nearest(float x) {
   constexpr float kMagic = 12582912.0f;
   float shifted = x + kMagic;
@@ -49,9 +56,13 @@ NUM_INLINE float scaled(float x, int32_t k) {
   float b = bits_as<float>(static_cast<uint32_t>(k - half + 127) << 23);
   return x * a * b;
 }
-template <class T> NUM_INLINE T clamped(T x, T low, T high) { x = x < low ? low : x; return x > high ? high : x; }  // NaN stays
+template <class T>
+NUM_INLINE T clamped(T x, T low, T high) {
+  x = x < low ? low : x;
+  return x > high ? high : x;
+}  // NaN stays
 
-// exp family ----------------------------------------------------------------------------------------------------------
+// exp family
 
 // Of arguments whose result is normal: 2^n is added to the exponent. The same bits as the general formulas.
 constexpr float kExp2Low = -125.0f, kExp2High = 127.0f, kExpLow = -87.0f, kExpHigh = 88.0f;
@@ -76,7 +87,7 @@ NUM_INLINE float exp2_f32(float x) {
 NUM_INLINE float exp_f32(float x) {
   x = clamped(x, -110.0f, 90.0f);
   RoundedF32 n = nearest(x * 0x1.715476p+0f);
-  float r = fma_of(-n.value, 0x1.62e400p-1f, x);      // ln 2 in two parts: the first product is exact
+  float r = fma_of(-n.value, 0x1.62e400p-1f, x);  // ln 2 in two parts: the first product is exact
   r = fma_of(-n.value, 0x1.7f7d1cp-20f, r);
   float p = fma_of(r * r, horner(r, k_exp_f32), r);
   return scaled(p + 1.0f, n.integer);
@@ -88,7 +99,10 @@ NUM_INLINE double exp2_f64(double x) {
   return scaled(fma_of(r, horner(r, k_exp2_f64), 1.0), n.integer);
 }
 // e^x = 2^n (1 + p): p and n.
-struct ExpParts { double p; Rounded n; };
+struct ExpParts {
+  double p;
+  Rounded n;
+};
 NUM_INLINE ExpParts exp_parts(double x) {
   Rounded n = nearest(x * 0x1.71547652b82fep+0);
   double r = fma_of(-n.value, 0x1.62e42fefa3800p-1, x);
@@ -117,10 +131,12 @@ NUM_INLINE double expm1_f64(double x) {
   return absolute(x) < 0x1p-54 ? x : result;
 }
 
-// log family ----------------------------------------------------------------------------------------------------------
+// log family
 
 // x = 2^e (1 + f), f in [-1/3, 1/3], for positive finite x.
-struct LogParts { double e, f; };
+struct LogParts {
+  double e, f;
+};
 NUM_INLINE LogParts log_parts(double x) {
   bool tiny = x < 0x1p-1022;
   x = tiny ? x * 0x1p54 : x;
@@ -161,9 +177,12 @@ NUM_INLINE double log_to_base(double x, double high, double low, double base_hig
   double rest = fma_of(log_rest(p.f), high, error) + p.e * base_low;
   return log_special(x, sum_of(p.e * base_high, main, rest));
 }
-NUM_INLINE double log2_f64(double x) { return log_to_base(x, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1.0, 0.0); }
+NUM_INLINE double log2_f64(double x) {
+  return log_to_base(x, 0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56, 1.0, 0.0);
+}
 NUM_INLINE double log10_f64(double x) {
-  return log_to_base(x, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f7800p-2, 0x1.fef311f12b358p-46);
+  return log_to_base(x, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57, 0x1.34413509f7800p-2,
+                     0x1.fef311f12b358p-46);
 }
 NUM_INLINE double log1p_f64(double x) {
   double u = 1.0 + x;
@@ -175,7 +194,9 @@ NUM_INLINE double log1p_f64(double x) {
   return x == kInf || x != x ? x : result;
 }
 
-struct LogPartsF32 { float e, f; };
+struct LogPartsF32 {
+  float e, f;
+};
 NUM_INLINE LogPartsF32 log_parts(float x) {
   bool tiny = x < 0x1p-126f;
   x = tiny ? x * 0x1p23f : x;
@@ -211,11 +232,14 @@ NUM_INLINE float log2_f32(float x) {
   return log_special(x, sum_of(p.e, main, fma_of(log_rest(p.f), 0x1.715476p+0f, error)));
 }
 
-// Trigonometry --------------------------------------------------------------------------------------------------------
+// Trigonometry
 
 // x = n pi/2 + high + low, |high| <= pi/4, good to f64 precision for |x| <= kTrigLimit.
 constexpr double kTrigLimit = 0x1p30;
-struct Reduced { double high, low; int64_t n; };
+struct Reduced {
+  double high, low;
+  int64_t n;
+};
 NUM_INLINE Reduced reduced(double x) {
   Rounded n = nearest(x * 0x1.45f306dc9c883p-1);
   double r = fma_of(-n.value, 0x1.921fb54442d18p+0, x);  // exact
@@ -286,7 +310,9 @@ NUM_INLINE double atan_f64(double x) {
   // What the roundings of a - 1, a + 1 and the quotient lost, to first order.
   double numerator_error = middle && !large ? (a - (numerator + 1.0)) : 0.0;
   double denominator_error = middle && !large ? a - (denominator - 1.0) : 0.0;
-  double lost = (fma_of(-argument, denominator, numerator) + (numerator_error - argument * denominator_error)) / denominator;
+  double lost =
+      (fma_of(-argument, denominator, numerator) + (numerator_error - argument * denominator_error)) /
+      denominator;
   lost = a == kInf ? 0.0 : lost;
   double base = large ? 0x1.921fb54442d18p+0 : middle ? 0x1.921fb54442d18p-1 : 0.0;
   double base_low = large ? 0x1.1a62633145c07p-54 : middle ? 0x1.1a62633145c07p-55 : 0.0;
@@ -295,7 +321,9 @@ NUM_INLINE double atan_f64(double x) {
   return with_sign(base + (argument + rest), x);
 }
 // asin and acos from |x| <= 1/2 directly, else from s = sqrt((1 - |x|) / 2) = high + low.
-struct HalfAngle { double angle, low; };  // asin(s) = angle + low
+struct HalfAngle {
+  double angle, low;
+};  // asin(s) = angle + low
 NUM_INLINE HalfAngle half_angle(double a) {
   double z = (1.0 - a) * 0.5, s = sqrt_of(z);
   double error = s > 0.0 ? fma_of(-s, s, z) / (s + s) : 0.0;
@@ -320,13 +348,14 @@ NUM_INLINE double acos_f64(double x) {
   double outer = 2.0 * (h.angle + h.low);
   double negative = 2.0 * (0x1.921fb54442d18p+0 - (h.angle + (h.low - 0x1.1a62633145c07p-54)));
   double z = x * x;
-  double small = fma_of(z * x, horner(z, k_asin_f64), -0x1.1a62633145c07p-54);  // asin(x) - x, less pi/2's low part
+  double small =
+      fma_of(z * x, horner(z, k_asin_f64), -0x1.1a62633145c07p-54);  // asin(x) - x, less pi/2's low part
   double inner = 0x1.921fb54442d18p+0 - (x + small);
   double result = a <= 0.5 ? inner : x > 0.0 ? outer : negative;
   return a > 1.0 ? kNan : result;
 }
 
-// Hyperbolic ----------------------------------------------------------------------------------------------------------
+// Hyperbolic
 
 NUM_INLINE double tanh_f64(double x) {
   double a = absolute(x);
@@ -366,7 +395,7 @@ NUM_INLINE double atanh_f64(double x) {
   return x != x ? x : with_sign(result, x);
 }
 
-// Others --------------------------------------------------------------------------------------------------------------
+// Others
 
 NUM_INLINE double cbrt_f64(double x) {
   double a = absolute(x);

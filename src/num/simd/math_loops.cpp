@@ -1,8 +1,10 @@
-// Loops of the math functions. exp, exp2, log and log2 of f32 have kernels of their own; the other f32 functions are the
-// f64 ones rounded once; f16, bf16 and fp8 go through f32. The rare ones call the C library's f64 function.
+// Loops of the math functions. exp, exp2, log and log2 of f32 have kernels of their own; the other f32
+// functions are the f64 ones rounded once; f16, bf16 and fp8 go through f32. The rare ones call the C
+// library's f64 function.
 #include "simd/math.h"
 
-// Declared here: <cmath> would bring inline functions. These are the C library's, on any instruction set the same code.
+// Declared here: <cmath> would bring inline functions. These are the C library's, on any instruction set the
+// same code.
 extern "C" {
 double erf(double);
 double erfc(double);
@@ -26,22 +28,24 @@ inline double lgamma_of(double x) {
 }
 
 // A formula in f64, for f64 and, rounded, for f32.
-#define MATH1(name, ...)                                                                       \
-  struct name {                                                                                \
-    static NUM_INLINE double apply(double x) { return __VA_ARGS__; }                               \
-    static NUM_INLINE float apply(float value) { return static_cast<float>(apply(static_cast<double>(value))); } \
+#define MATH1(name, ...)                                             \
+  struct name {                                                      \
+    static NUM_INLINE double apply(double x) { return __VA_ARGS__; } \
+    static NUM_INLINE float apply(float value) {                     \
+      return static_cast<float>(apply(static_cast<double>(value)));  \
+    }                                                                \
   };
-#define MATH2(name, ...)                                                                       \
-  struct name {                                                                                \
-    static NUM_INLINE double apply(double x, double y) { return __VA_ARGS__; }                     \
-    static NUM_INLINE float apply(float x, float y) {                                              \
-      return static_cast<float>(apply(static_cast<double>(x), static_cast<double>(y)));        \
-    }                                                                                          \
+#define MATH2(name, ...)                                                                \
+  struct name {                                                                         \
+    static NUM_INLINE double apply(double x, double y) { return __VA_ARGS__; }          \
+    static NUM_INLINE float apply(float x, float y) {                                   \
+      return static_cast<float>(apply(static_cast<double>(x), static_cast<double>(y))); \
+    }                                                                                   \
   };
-#define MATH1_BOTH(name)                                              \
-  struct name {                                                       \
-    static NUM_INLINE double apply(double x) { return name##_f64(x); }    \
-    static NUM_INLINE float apply(float x) { return name##_f32(x); }      \
+#define MATH1_BOTH(name)                                               \
+  struct name {                                                        \
+    static NUM_INLINE double apply(double x) { return name##_f64(x); } \
+    static NUM_INLINE float apply(float x) { return name##_f32(x); }   \
   };
 MATH1_BOTH(exp)
 MATH1_BOTH(exp2)
@@ -92,7 +96,8 @@ int64_t trig_loop(void* out, const void* a, const void*, const void*, int64_t n)
 #pragma GCC ivdep
     for (int64_t j = 0; j < m; ++j) {
       double value = sizeof(T) == 4 ? F::of_f32(reduced(kept[j])) : F::of(reduced(kept[j]));
-      o[i + j] = static_cast<T>(F::kOdd && absolute(kept[j]) < 0x1p-27 ? static_cast<double>(kept[j]) : value);
+      o[i + j] =
+          static_cast<T>(F::kOdd && absolute(kept[j]) < 0x1p-27 ? static_cast<double>(kept[j]) : value);
     }
     if (!beyond) continue;
     for (int64_t j = 0; j < m; ++j) {
@@ -121,8 +126,10 @@ int64_t exp_loop(void* out, const void* a, const void*, const void*, int64_t n) 
     int64_t m = n - i < kChunk ? n - i : kChunk;
     int32_t outside = 0;
     for (int64_t j = 0; j < m; ++j) outside |= !((x[i + j] > Normal::kLow) & (x[i + j] < Normal::kHigh));
-    if (outside) map1<float, float, General>(o + i, x + i, nullptr, nullptr, m);
-    else map1<float, float, Normal>(o + i, x + i, nullptr, nullptr, m);
+    if (outside)
+      map1<float, float, General>(o + i, x + i, nullptr, nullptr, m);
+    else
+      map1<float, float, Normal>(o + i, x + i, nullptr, nullptr, m);
   }
   return -1;
 }
@@ -136,8 +143,10 @@ Loop by_type(Type in) {
 
 template <class F, int arity>
 Loop pick(Type in) {
-  if constexpr (arity == 1) return by_type<map1<float, float, F>, map1<double, double, F>, 1>(in);
-  else return by_type<map2<float, float, F>, map2<double, double, F>, 2>(in);
+  if constexpr (arity == 1)
+    return by_type<map1<float, float, F>, map1<double, double, F>, 1>(in);
+  else
+    return by_type<map2<float, float, F>, map2<double, double, F>, 2>(in);
 }
 
 template <class F>
@@ -150,22 +159,31 @@ Loop pick_trig(Type in) {
 Loop find_math(Functor functor, Type in, Type out) {
   if (in != out) return nullptr;
   switch (functor) {
-    case Functor::exp: return by_type<exp_loop<exp_normal, exp>, map1<double, double, exp>, 1>(in);
-    case Functor::exp2: return by_type<exp_loop<exp2_normal, exp2>, map1<double, double, exp2>, 1>(in);
-    case Functor::sin: return pick_trig<sine>(in);
-    case Functor::cos: return pick_trig<cosine>(in);
-    case Functor::tan: return pick_trig<tangent>(in);
-#define CASE1(name) \
-  case Functor::name: return pick<name, 1>(in);
-#define CASE2(name) \
-  case Functor::name: return pick<name, 2>(in);
+    case Functor::exp:
+      return by_type<exp_loop<exp_normal, exp>, map1<double, double, exp>, 1>(in);
+    case Functor::exp2:
+      return by_type<exp_loop<exp2_normal, exp2>, map1<double, double, exp2>, 1>(in);
+    case Functor::sin:
+      return pick_trig<sine>(in);
+    case Functor::cos:
+      return pick_trig<cosine>(in);
+    case Functor::tan:
+      return pick_trig<tangent>(in);
+#define CASE1(name)   \
+  case Functor::name: \
+    return pick<name, 1>(in);
+#define CASE2(name)   \
+  case Functor::name: \
+    return pick<name, 2>(in);
+      // clang-format off
     CASE1(exp10) CASE1(expm1) CASE1(log) CASE1(log2) CASE1(log10) CASE1(log1p) CASE1(cbrt)
-    CASE1(erf) CASE1(tanh) CASE1(asin) CASE1(acos) CASE1(atan) CASE1(sinh) CASE1(cosh) CASE1(asinh) CASE1(acosh)
-    CASE1(atanh) CASE1(erfc) CASE1(lgamma) CASE1(tgamma) CASE1(j0) CASE1(j1) CASE1(y0) CASE1(y1)
-    CASE2(atan2) CASE2(powf) CASE2(hypot)
+    CASE1(erf) CASE1(tanh) CASE1(asin) CASE1(acos) CASE1(atan) CASE1(sinh) CASE1(cosh)
+    CASE1(asinh) CASE1(acosh) CASE1(atanh) CASE1(erfc) CASE1(lgamma) CASE1(tgamma) CASE1(j0)
+    CASE1(j1) CASE1(y0) CASE1(y1) CASE2(atan2) CASE2(powf) CASE2(hypot)
+// clang-format on
 #undef CASE1
 #undef CASE2
-    default: return nullptr;
+                      default : return nullptr;
   }
 }
 

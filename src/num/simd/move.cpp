@@ -5,8 +5,12 @@ namespace triton_runner::num::NUM_ISA {
 namespace {
 
 // Element accesses that may be unaligned and of any type's bits.
-template <class T> struct Raw { typedef T type __attribute__((aligned(1), may_alias)); };
-template <class T> using raw = typename Raw<T>::type;
+template <class T>
+struct Raw {
+  typedef T type __attribute__((aligned(1), may_alias));
+};
+template <class T>
+using raw = typename Raw<T>::type;
 
 template <class T>
 void copy_strided_of(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n) {
@@ -33,7 +37,8 @@ void fill_of(void* out, uint64_t bits, int64_t n) {
 
 // Blocks that fit in a few cache lines on both sides; the inner loop writes consecutively.
 template <class T>
-void transpose_of(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols) {
+void transpose_of(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
+                  int64_t cols) {
   auto* o = static_cast<raw<T>*>(out);
   auto* x = static_cast<const raw<T>*>(in);
   constexpr int64_t kBlock = 16;
@@ -61,7 +66,8 @@ inline void transpose_8x8(uint16_t* out, int64_t out_stride, const uint16_t* in,
   }
   for (int half = 0; half < 2; ++half) {
     __m128i low = _mm_unpacklo_epi32(s[half], s[2 + half]), high = _mm_unpackhi_epi32(s[half], s[2 + half]);
-    __m128i low2 = _mm_unpacklo_epi32(s[4 + half], s[6 + half]), high2 = _mm_unpackhi_epi32(s[4 + half], s[6 + half]);
+    __m128i low2 = _mm_unpacklo_epi32(s[4 + half], s[6 + half]),
+            high2 = _mm_unpackhi_epi32(s[4 + half], s[6 + half]);
     store128(out + (4 * half + 0) * out_stride, _mm_unpacklo_epi64(low, low2));
     store128(out + (4 * half + 1) * out_stride, _mm_unpackhi_epi64(low, low2));
     store128(out + (4 * half + 2) * out_stride, _mm_unpacklo_epi64(high, high2));
@@ -71,7 +77,8 @@ inline void transpose_8x8(uint16_t* out, int64_t out_stride, const uint16_t* in,
 
 // 4 x 4 elements of four bytes in registers.
 inline void transpose_4x4(uint32_t* out, int64_t out_stride, const uint32_t* in, int64_t in_stride) {
-  __m128i a = load128(in), b = load128(in + in_stride), c = load128(in + 2 * in_stride), d = load128(in + 3 * in_stride);
+  __m128i a = load128(in), b = load128(in + in_stride), c = load128(in + 2 * in_stride),
+          d = load128(in + 3 * in_stride);
   __m128i ab = _mm_unpacklo_epi32(a, b), cd = _mm_unpacklo_epi32(c, d);
   __m128i ab2 = _mm_unpackhi_epi32(a, b), cd2 = _mm_unpackhi_epi32(c, d);
   store128(out, _mm_unpacklo_epi64(ab, cd));
@@ -81,16 +88,20 @@ inline void transpose_4x4(uint32_t* out, int64_t out_stride, const uint32_t* in,
 }
 
 template <class T, int kSide, void (*kBlock)(T*, int64_t, const T*, int64_t)>
-void transpose_blocks(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols) {
+void transpose_blocks(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
+                      int64_t cols) {
   auto* o = static_cast<T*>(out);
   auto* x = static_cast<const T*>(in);
   int64_t whole_rows = rows / kSide * kSide, whole_cols = cols / kSide * kSide;
   for (int64_t c = 0; c < whole_cols; c += kSide)
-    for (int64_t r = 0; r < whole_rows; r += kSide) kBlock(o + c * out_stride + r, out_stride, x + r * in_stride + c, in_stride);
+    for (int64_t r = 0; r < whole_rows; r += kSide)
+      kBlock(o + c * out_stride + r, out_stride, x + r * in_stride + c, in_stride);
   if (whole_cols < cols)
-    transpose_of<T>(o + whole_cols * out_stride, out_stride, x + whole_cols, in_stride, rows, cols - whole_cols);
+    transpose_of<T>(o + whole_cols * out_stride, out_stride, x + whole_cols, in_stride, rows,
+                    cols - whole_cols);
   if (whole_rows < rows)
-    transpose_of<T>(o + whole_rows, out_stride, x + whole_rows * in_stride, in_stride, rows - whole_rows, whole_cols);
+    transpose_of<T>(o + whole_rows, out_stride, x + whole_rows * in_stride, in_stride, rows - whole_rows,
+                    whole_cols);
 }
 #endif
 
@@ -124,13 +135,18 @@ void gather_elements_of(void* out, const void* in, const int32_t* index, int64_t
 }
 
 // One call by the element's size.
-#define BY_SIZE(size, function, ...)                        \
-  switch (size) {                                           \
-    case 1: return function<uint8_t>(__VA_ARGS__);          \
-    case 2: return function<uint16_t>(__VA_ARGS__);         \
-    case 4: return function<uint32_t>(__VA_ARGS__);         \
-    case 8: return function<uint64_t>(__VA_ARGS__);         \
-    default: return;                                        \
+#define BY_SIZE(size, function, ...)          \
+  switch (size) {                             \
+    case 1:                                   \
+      return function<uint8_t>(__VA_ARGS__);  \
+    case 2:                                   \
+      return function<uint16_t>(__VA_ARGS__); \
+    case 4:                                   \
+      return function<uint32_t>(__VA_ARGS__); \
+    case 8:                                   \
+      return function<uint64_t>(__VA_ARGS__); \
+    default:                                  \
+      return;                                 \
   }
 
 void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size) {
@@ -139,17 +155,22 @@ void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stri
 void fill(void* out, uint64_t bits, int64_t n, size_t size) { BY_SIZE(size, fill_of, out, bits, n) }
 
 void iota_i32(int32_t* out, int32_t start, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int32_t>(static_cast<uint32_t>(start) + static_cast<uint32_t>(i));
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<int32_t>(static_cast<uint32_t>(start) + static_cast<uint32_t>(i));
 }
 void iota_i64(int64_t* out, int64_t start, int64_t step, int64_t n) {
   auto value = static_cast<uint64_t>(start);
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<int64_t>(value + static_cast<uint64_t>(i) * static_cast<uint64_t>(step));
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<int64_t>(value + static_cast<uint64_t>(i) * static_cast<uint64_t>(step));
 }
 
-void transpose(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols, size_t size) {
+void transpose(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols,
+               size_t size) {
 #if defined(__x86_64__)
-  if (size == 2) return transpose_blocks<uint16_t, 8, transpose_8x8>(out, out_stride, in, in_stride, rows, cols);
-  if (size == 4) return transpose_blocks<uint32_t, 4, transpose_4x4>(out, out_stride, in, in_stride, rows, cols);
+  if (size == 2)
+    return transpose_blocks<uint16_t, 8, transpose_8x8>(out, out_stride, in, in_stride, rows, cols);
+  if (size == 4)
+    return transpose_blocks<uint32_t, 4, transpose_4x4>(out, out_stride, in, in_stride, rows, cols);
 #endif
   BY_SIZE(size, transpose_of, out, out_stride, in, in_stride, rows, cols)
 }
@@ -200,14 +221,17 @@ bool address_range(const uint64_t* addresses, const uint8_t* mask, int64_t n, ui
 }
 
 template <class Offset>
-void addptr(uint64_t* out, const uint64_t* pointers, uint64_t base, const Offset* offsets, int64_t n, int64_t size) {
+void addptr(uint64_t* out, const uint64_t* pointers, uint64_t base, const Offset* offsets, int64_t n,
+            int64_t size) {
   auto scale = static_cast<uint64_t>(size);
   if (pointers == nullptr) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) out[i] = base + static_cast<uint64_t>(static_cast<int64_t>(offsets[i])) * scale;
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = base + static_cast<uint64_t>(static_cast<int64_t>(offsets[i])) * scale;
   } else {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) out[i] = pointers[i] + static_cast<uint64_t>(static_cast<int64_t>(offsets[i])) * scale;
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = pointers[i] + static_cast<uint64_t>(static_cast<int64_t>(offsets[i])) * scale;
   }
 }
 
@@ -241,8 +265,9 @@ void mask_and(uint8_t* out, const uint8_t* a, const uint8_t* b, int64_t n) {
 
 }  // namespace
 
-const MoveTable move_table = {copy_strided, fill,       iota_i32,      iota_i64,        transpose,       gather,     scatter,
-                              gather_elements, contiguous, address_range, addptr<int32_t>, addptr<int64_t>, mask_count,
-                              mask_find,    mask_and};
+const MoveTable move_table = {copy_strided, fill,          iota_i32,        iota_i64,
+                              transpose,    gather,        scatter,         gather_elements,
+                              contiguous,   address_range, addptr<int32_t>, addptr<int64_t>,
+                              mask_count,   mask_find,     mask_and};
 
 }  // namespace triton_runner::num::NUM_ISA

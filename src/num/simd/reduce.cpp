@@ -16,26 +16,42 @@ constexpr int kVectorBytes = 16;
 constexpr int kAccumulators = 64;
 
 // Each op: apply on scalars and vectors, and the value that changes nothing.
-#define INT_OP(name, identity_value, ...)                                     \
-  template <class T> struct name {                                            \
-    static constexpr T kIdentity = static_cast<T>(identity_value);            \
-    template <class V> static inline V apply(V x, V y) { return __VA_ARGS__; } \
+#define INT_OP(name, identity_value, ...)                          \
+  template <class T>                                               \
+  struct name {                                                    \
+    static constexpr T kIdentity = static_cast<T>(identity_value); \
+    template <class V>                                             \
+    static inline V apply(V x, V y) {                              \
+      return __VA_ARGS__;                                          \
+    }                                                              \
   };
-#define FLOAT_OP(name, functor, identity_value)                                              \
-  template <class T> struct name {                                                           \
-    static constexpr T kIdentity = static_cast<T>(identity_value);                           \
-    template <class V> static inline V apply(V x, V y) { return functor::apply(x, y); }       \
+#define FLOAT_OP(name, functor, identity_value)                    \
+  template <class T>                                               \
+  struct name {                                                    \
+    static constexpr T kIdentity = static_cast<T>(identity_value); \
+    template <class V>                                             \
+    static inline V apply(V x, V y) {                              \
+      return functor::apply(x, y);                                 \
+    }                                                              \
   };
-// The narrow integer types are promoted by + and * of scalars: the casts bring them back; V is unsigned, so it wraps.
+// The narrow integer types are promoted by + and * of scalars: the casts bring them back; V is unsigned, so
+// it wraps.
 INT_OP(AddI, 0, static_cast<V>(x + y))
-inline uint16_t product(uint16_t x, uint16_t y) { return static_cast<uint16_t>(static_cast<uint32_t>(x) * y); }
-template <class V> inline V product(V x, V y) { return static_cast<V>(x * y); }
+inline uint16_t product(uint16_t x, uint16_t y) {
+  return static_cast<uint16_t>(static_cast<uint32_t>(x) * y);
+}
+template <class V>
+inline V product(V x, V y) {
+  return static_cast<V>(x * y);
+}
 INT_OP(MulI, 1, product(x, y))
-INT_OP(And, ~T{0}, static_cast<V>(x & y))
+INT_OP(And, ~T{0}, (static_cast<V>(x & y)))
 INT_OP(Or, 0, static_cast<V>(x | y))
 INT_OP(Xor, 0, static_cast<V>(x ^ y))
-template <class T> constexpr bool kIsSigned = static_cast<T>(-1) < T{0};
-template <class T> constexpr T kLowest = kIsSigned<T> ? static_cast<T>(static_cast<uint64_t>(1) << (sizeof(T) * 8 - 1)) : T{0};
+template <class T>
+constexpr bool kIsSigned = static_cast<T>(-1) < T{0};
+template <class T>
+constexpr T kLowest = kIsSigned<T> ? static_cast<T>(static_cast<uint64_t>(1) << (sizeof(T) * 8 - 1)) : T{0};
 INT_OP(Max, kLowest<T>, x > y ? x : y)
 INT_OP(Min, ~kLowest<T>, x < y ? x : y)
 FLOAT_OP(AddF, addf, -0.0)
@@ -107,22 +123,31 @@ struct Accumulators {
       return fold_lanes<half / 2>(Op<T>::apply(x, shifted<half>(x, Indices<kLanes>{})));
     }
   }
-  template <int... i> struct List {};
-  template <int n, int... i> struct Make : Make<n - 1, n - 1, i...> {};
-  template <int... i> struct Make<0, i...> { using type = List<i...>; };
-  template <int n> using Indices = typename Make<n>::type;
+  template <int... i>
+  struct List {};
+  template <int n, int... i>
+  struct Make : Make<n - 1, n - 1, i...> {};
+  template <int... i>
+  struct Make<0, i...> {
+    using type = List<i...>;
+  };
+  template <int n>
+  using Indices = typename Make<n>::type;
   template <int half, int... i>
   static inline V shifted(V x, List<i...>) {
     return __builtin_shufflevector(x, x, ((i + half) % kLanes)...);
   }
 };
 
-// maxnumf and minnumf of f32 rows in one instruction a vector: exact unless the row has only NaNs or its result is a zero
-// (whose sign then depends on the order); those rows are left to the general way.
+// maxnumf and minnumf of f32 rows in one instruction a vector: exact unless the row has only NaNs or its
+// result is a zero (whose sign then depends on the order); those rows are left to the general way.
 template <class T, bool kMax>
 struct QuickLimit {
   static constexpr T kIdentity = kMax ? -__builtin_inff() : __builtin_inff();
-  template <class V> static inline V apply(V x, V y) { return limit(y, x); }  // y > x ? y : x: a NaN y leaves x
+  template <class V>
+  static inline V apply(V x, V y) {
+    return limit(y, x);
+  }  // y > x ? y : x: a NaN y leaves x
 
  private:
 #if defined(NUM_ISA_avx512)
@@ -130,10 +155,15 @@ struct QuickLimit {
 #elif defined(NUM_ISA_avx2)
   static inline __m256 limit(__m256 y, __m256 x) { return kMax ? _mm256_max_ps(y, x) : _mm256_min_ps(y, x); }
 #endif
-  template <class V> static inline V limit(V y, V x) { return kMax ? (y > x ? y : x) : (y < x ? y : x); }
+  template <class V>
+  static inline V limit(V y, V x) {
+    return kMax ? (y > x ? y : x) : (y < x ? y : x);
+  }
 };
-template <class T> using QuickMax = QuickLimit<T, true>;
-template <class T> using QuickMin = QuickLimit<T, false>;
+template <class T>
+using QuickMax = QuickLimit<T, true>;
+template <class T>
+using QuickMin = QuickLimit<T, false>;
 
 template <class T, template <class> class Op>
 void reduce(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner) {
@@ -258,23 +288,32 @@ void scan_narrow(void* out, const void* in, int64_t outer, int64_t axis, int64_t
 // Both kinds of function by one pick: which is kReduce or kScan.
 struct Reducing {
   using Fn = ReduceFn;
-  template <class T, template <class> class Op> static constexpr Fn wide = reduce<T, Op>;
-  template <Type kType, template <class> class Op> static constexpr Fn narrow = reduce_narrow<kType, Op>;
+  template <class T, template <class> class Op>
+  static constexpr Fn wide = reduce<T, Op>;
+  template <Type kType, template <class> class Op>
+  static constexpr Fn narrow = reduce_narrow<kType, Op>;
 };
 struct Scanning {
   using Fn = ScanFn;
-  template <class T, template <class> class Op> static constexpr Fn wide = scan<T, Op>;
-  template <Type kType, template <class> class Op> static constexpr Fn narrow = scan_narrow<kType, Op>;
+  template <class T, template <class> class Op>
+  static constexpr Fn wide = scan<T, Op>;
+  template <Type kType, template <class> class Op>
+  static constexpr Fn narrow = scan_narrow<kType, Op>;
 };
 
 template <class Kind, template <class> class Op, class T8, class T16, class T32, class T64>
 typename Kind::Fn pick_int(Type type) {
   switch (type) {
-    case Type::kI8: return Kind::template wide<T8, Op>;
-    case Type::kI16: return Kind::template wide<T16, Op>;
-    case Type::kI32: return Kind::template wide<T32, Op>;
-    case Type::kI64: return Kind::template wide<T64, Op>;
-    default: return nullptr;
+    case Type::kI8:
+      return Kind::template wide<T8, Op>;
+    case Type::kI16:
+      return Kind::template wide<T16, Op>;
+    case Type::kI32:
+      return Kind::template wide<T32, Op>;
+    case Type::kI64:
+      return Kind::template wide<T64, Op>;
+    default:
+      return nullptr;
   }
 }
 template <class Kind, template <class> class Op>
@@ -288,12 +327,17 @@ typename Kind::Fn pick_signed(Type type) {
 template <class Kind, template <class> class Op>
 typename Kind::Fn pick_float(Type type) {
   switch (type) {
-    case Type::kF16: return Kind::template narrow<Type::kF16, Op>;
-    case Type::kBF16: return Kind::template narrow<Type::kBF16, Op>;
+    case Type::kF16:
+      return Kind::template narrow<Type::kF16, Op>;
+    case Type::kBF16:
+      return Kind::template narrow<Type::kBF16, Op>;
     case Type::kF32:
-    case Type::kTF32: return Kind::template wide<float, Op>;
-    case Type::kF64: return Kind::template wide<double, Op>;
-    default: return nullptr;
+    case Type::kTF32:
+      return Kind::template wide<float, Op>;
+    case Type::kF64:
+      return Kind::template wide<double, Op>;
+    default:
+      return nullptr;
   }
 }
 
@@ -302,15 +346,19 @@ template <class Kind>
 typename Kind::Fn pick_i1(ReduceOp op) {
   switch (op) {
     case ReduceOp::kAddI:
-    case ReduceOp::kXor: return Kind::template wide<uint8_t, Xor>;
+    case ReduceOp::kXor:
+      return Kind::template wide<uint8_t, Xor>;
     case ReduceOp::kMulI:
     case ReduceOp::kAnd:
     case ReduceOp::kMinU:
-    case ReduceOp::kMaxS: return Kind::template wide<uint8_t, And>;
+    case ReduceOp::kMaxS:
+      return Kind::template wide<uint8_t, And>;
     case ReduceOp::kOr:
     case ReduceOp::kMaxU:
-    case ReduceOp::kMinS: return Kind::template wide<uint8_t, Or>;
-    default: return nullptr;
+    case ReduceOp::kMinS:
+      return Kind::template wide<uint8_t, Or>;
+    default:
+      return nullptr;
   }
 }
 
@@ -318,21 +366,36 @@ template <class Kind>
 typename Kind::Fn pick(ReduceOp op, Type type) {
   if (type == Type::kI1) return pick_i1<Kind>(op);
   switch (op) {
-    case ReduceOp::kAddI: return pick_unsigned<Kind, AddI>(type);
-    case ReduceOp::kMulI: return pick_unsigned<Kind, MulI>(type);
-    case ReduceOp::kAnd: return pick_unsigned<Kind, And>(type);
-    case ReduceOp::kOr: return pick_unsigned<Kind, Or>(type);
-    case ReduceOp::kXor: return pick_unsigned<Kind, Xor>(type);
-    case ReduceOp::kMaxS: return pick_signed<Kind, Max>(type);
-    case ReduceOp::kMaxU: return pick_unsigned<Kind, Max>(type);
-    case ReduceOp::kMinS: return pick_signed<Kind, Min>(type);
-    case ReduceOp::kMinU: return pick_unsigned<Kind, Min>(type);
-    case ReduceOp::kAddF: return pick_float<Kind, AddF>(type);
-    case ReduceOp::kMulF: return pick_float<Kind, MulF>(type);
-    case ReduceOp::kMaxNum: return pick_float<Kind, MaxNum>(type);
-    case ReduceOp::kMinNum: return pick_float<Kind, MinNum>(type);
-    case ReduceOp::kMaximum: return pick_float<Kind, Maximum>(type);
-    case ReduceOp::kMinimum: return pick_float<Kind, Minimum>(type);
+    case ReduceOp::kAddI:
+      return pick_unsigned<Kind, AddI>(type);
+    case ReduceOp::kMulI:
+      return pick_unsigned<Kind, MulI>(type);
+    case ReduceOp::kAnd:
+      return pick_unsigned<Kind, And>(type);
+    case ReduceOp::kOr:
+      return pick_unsigned<Kind, Or>(type);
+    case ReduceOp::kXor:
+      return pick_unsigned<Kind, Xor>(type);
+    case ReduceOp::kMaxS:
+      return pick_signed<Kind, Max>(type);
+    case ReduceOp::kMaxU:
+      return pick_unsigned<Kind, Max>(type);
+    case ReduceOp::kMinS:
+      return pick_signed<Kind, Min>(type);
+    case ReduceOp::kMinU:
+      return pick_unsigned<Kind, Min>(type);
+    case ReduceOp::kAddF:
+      return pick_float<Kind, AddF>(type);
+    case ReduceOp::kMulF:
+      return pick_float<Kind, MulF>(type);
+    case ReduceOp::kMaxNum:
+      return pick_float<Kind, MaxNum>(type);
+    case ReduceOp::kMinNum:
+      return pick_float<Kind, MinNum>(type);
+    case ReduceOp::kMaximum:
+      return pick_float<Kind, Maximum>(type);
+    case ReduceOp::kMinimum:
+      return pick_float<Kind, Minimum>(type);
   }
   return nullptr;
 }

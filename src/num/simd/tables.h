@@ -1,8 +1,9 @@
-// What each instruction set's copy of the kernels offers to the rest of num: plain tables of function pointers.
+// What each instruction set's copy of the kernels offers to the rest of num: plain tables of function
+// pointers.
 //
-// The files of this folder are compiled once an instruction set with NUM_ISA as their namespace. They include no header
-// whose inline functions might be emitted with the wrong instructions and merged by the linker: only this one and
-// bare enumerations.
+// The files of this folder are compiled once an instruction set with NUM_ISA as their namespace. They include
+// no header whose inline functions might be emitted with the wrong instructions and merged by the linker:
+// only this one and bare enumerations.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,8 +19,9 @@ enum class ArgOp : uint8_t;
 using Loop = int64_t (*)(void* out, const void* a, const void* b, const void* c, int64_t n);
 using ReduceFn = void (*)(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner);
 using ScanFn = void (*)(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner, bool reverse);
-using ArgReduceFn = void (*)(void* out_values, int32_t* out_indices, const void* values, const int32_t* indices,
-                             int64_t outer, int64_t axis, int64_t inner, bool tie_break_left);
+using ArgReduceFn = void (*)(void* out_values, int32_t* out_indices, const void* values,
+                             const int32_t* indices, int64_t outer, int64_t axis, int64_t inner,
+                             bool tie_break_left);
 
 // Finders of loops: null where the functor or the types are not theirs.
 using FindLoop = Loop (*)(Functor functor, Type in, Type out);
@@ -27,43 +29,48 @@ Loop find_rare(Functor functor, Type in, Type out);  // scalar, the same on ever
 
 // See kernels.h.
 struct MoveTable {
-  void (*copy_strided)(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size);
+  void (*copy_strided)(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n,
+                       size_t size);
   void (*fill)(void* out, uint64_t bits, int64_t n, size_t size);
   void (*iota_i32)(int32_t* out, int32_t start, int64_t n);
   void (*iota_i64)(int64_t* out, int64_t start, int64_t step, int64_t n);
-  void (*transpose)(void* out, int64_t out_row_stride, const void* in, int64_t in_row_stride, int64_t rows, int64_t cols,
-                    size_t size);
+  void (*transpose)(void* out, int64_t out_row_stride, const void* in, int64_t in_row_stride, int64_t rows,
+                    int64_t cols, size_t size);
   void (*gather)(void* out, const uint64_t* addresses, const uint8_t* mask, int64_t n, size_t size);
   void (*scatter)(const uint64_t* addresses, const void* in, const uint8_t* mask, int64_t n, size_t size);
   void (*gather_elements)(void* out, const void* in, const int32_t* index, int64_t n, size_t size);
   bool (*contiguous)(const uint64_t* addresses, int64_t n, size_t size);
-  bool (*address_range)(const uint64_t* addresses, const uint8_t* mask, int64_t n, uint64_t* low, uint64_t* high);
-  void (*addptr_i32)(uint64_t* out, const uint64_t* pointers, uint64_t base, const int32_t* offsets, int64_t n, int64_t size);
-  void (*addptr_i64)(uint64_t* out, const uint64_t* pointers, uint64_t base, const int64_t* offsets, int64_t n, int64_t size);
+  bool (*address_range)(const uint64_t* addresses, const uint8_t* mask, int64_t n, uint64_t* low,
+                        uint64_t* high);
+  void (*addptr_i32)(uint64_t* out, const uint64_t* pointers, uint64_t base, const int32_t* offsets,
+                     int64_t n, int64_t size);
+  void (*addptr_i64)(uint64_t* out, const uint64_t* pointers, uint64_t base, const int64_t* offsets,
+                     int64_t n, int64_t size);
   int64_t (*mask_count)(const uint8_t* mask, int64_t n);
   int64_t (*mask_find)(const uint8_t* mask, int64_t n, uint8_t wanted);
   void (*mask_and)(uint8_t* out, const uint8_t* a, const uint8_t* b, int64_t n);
 };
 
-// Operands are f32 (f64, i32): a[i * a_row + k * a_col], b[k * b_row + j] with b readable up to the next multiple of
-// `panel` columns.
+// Operands are f32 (f64, i32): a[i * a_row + k * a_col], b[k * b_row + j] with b readable up to the next
+// multiple of `panel` columns.
 struct DotTable {
   int panel;  // columns that the packed b is padded to
   // Rows of any float type to f32 (tf32: rounded), row strides in elements.
-  void (*widen_rows)(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols);
-  void (*dot_f32)(float* c, int64_t ldc, const float* a, int64_t a_row, int64_t a_col, const float* b, int64_t b_row,
-                  int64_t m, int64_t n, int64_t k);
-  void (*dot_f64)(double* c, int64_t ldc, const double* a, int64_t a_row, int64_t a_col, const double* b, int64_t b_row,
-                  int64_t m, int64_t n, int64_t k);
-  void (*dot_i32)(int32_t* c, int64_t ldc, const int32_t* a, int64_t a_row, int64_t a_col, const int32_t* b, int64_t b_row,
-                  int64_t m, int64_t n, int64_t k);
+  void (*widen_rows)(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride,
+                     int64_t rows, int64_t cols);
+  void (*dot_f32)(float* c, int64_t ldc, const float* a, int64_t a_row, int64_t a_col, const float* b,
+                  int64_t b_row, int64_t m, int64_t n, int64_t k);
+  void (*dot_f64)(double* c, int64_t ldc, const double* a, int64_t a_row, int64_t a_col, const double* b,
+                  int64_t b_row, int64_t m, int64_t n, int64_t k);
+  void (*dot_i32)(int32_t* c, int64_t ldc, const int32_t* a, int64_t a_row, int64_t a_col, const int32_t* b,
+                  int64_t b_row, int64_t m, int64_t n, int64_t k);
 };
 
-// Products of bf16 pairs; null where there is no instruction for them (the caller also asks the CPU for AVX512_BF16).
-// a is [m][k] and b [k][n] of pairs that are neighbours in k, n a multiple of 16.
+// Products of bf16 pairs; null where there is no instruction for them (the caller also asks the CPU for
+// AVX512_BF16). a is [m][k] and b [k][n] of pairs that are neighbours in k, n a multiple of 16.
 struct Bf16Table {
-  void (*dot)(float* c, int64_t ldc, const uint32_t* a, int64_t a_row, const uint32_t* b, int64_t b_row, int64_t m, int64_t n,
-              int64_t k);
+  void (*dot)(float* c, int64_t ldc, const uint32_t* a, int64_t a_row, const uint32_t* b, int64_t b_row,
+              int64_t m, int64_t n, int64_t k);
   void (*interleave)(uint32_t* out, const uint16_t* low, const uint16_t* high, int64_t n);
 };
 
@@ -81,20 +88,20 @@ struct HugeAngle {  // x = quarter * pi/2 + high + low
 HugeAngle reduce_huge_angle(double x);  // finite, |x| >= 2^30
 uint64_t narrow_from_double(double value, Type type, Rounding rounding);
 
-#define NUM_DECLARE_ISA(isa)                                                                         \
-  namespace isa {                                                                                    \
-  Loop find_int(Functor functor, Type in, Type out);                                                 \
-  Loop find_division(Functor functor, Type in, Type out);                                            \
-  Loop find_float(Functor functor, Type in, Type out);                                               \
-  Loop find_compare(Functor functor, Type in, Type out);                                             \
-  Loop find_cast(Functor functor, Type in, Type out);                                                \
-  Loop find_math(Functor functor, Type in, Type out);                                                \
-  Loop find_widen(Type from);                             /* to f32, exactly; f64 not among them */  \
-  Loop find_narrow(Type to, Rounding rounding);           /* from f32 */                             \
-  extern const MoveTable move_table;                                                                 \
-  extern const DotTable dot_table;                                                                   \
-  extern const Bf16Table bf16_table;                                                                 \
-  extern const ReduceTable reduce_table;                                                             \
+#define NUM_DECLARE_ISA(isa)                                                              \
+  namespace isa {                                                                         \
+  Loop find_int(Functor functor, Type in, Type out);                                      \
+  Loop find_division(Functor functor, Type in, Type out);                                 \
+  Loop find_float(Functor functor, Type in, Type out);                                    \
+  Loop find_compare(Functor functor, Type in, Type out);                                  \
+  Loop find_cast(Functor functor, Type in, Type out);                                     \
+  Loop find_math(Functor functor, Type in, Type out);                                     \
+  Loop find_widen(Type from);                   /* to f32, exactly; f64 not among them */ \
+  Loop find_narrow(Type to, Rounding rounding); /* from f32 */                            \
+  extern const MoveTable move_table;                                                      \
+  extern const DotTable dot_table;                                                        \
+  extern const Bf16Table bf16_table;                                                      \
+  extern const ReduceTable reduce_table;                                                  \
   }
 NUM_DECLARE_ISA(portable)
 #if defined(__x86_64__)
