@@ -66,8 +66,10 @@ def main() -> int:
     import triton
     import triton_runner
 
-    print(f"Triton {triton.__version__}, Triton Runner {triton_runner.__version__}, {len(os.sched_getaffinity(0))} CPU"
-          " cores, no GPU used")  # fmt: skip
+    cores = len(os.sched_getaffinity(0))
+    print(
+        f"Triton {triton.__version__}, Triton Runner {triton_runner.__version__}, {cores} CPU cores, no GPU used"
+    )
     row_format = "{:14} {:7} {:13} {:12} {:>15} {:>13}"
     print(row_format.format(*HEADING))
     failed = 0
@@ -91,7 +93,7 @@ def main() -> int:
 
 
 def run(module, entry: str, level: str, scratch: pathlib.Path) -> tuple[float, bool, float]:
-    """The largest difference, whether all are within their bounds, and the seconds of a second launch."""
+    """The largest difference, whether all are within their bounds, and the shortest of three warm runs."""
     from kernels import harness
 
     # Each target and level has a cache folder of its own: the artifacts that are used next are found in it.
@@ -101,10 +103,13 @@ def run(module, entry: str, level: str, scratch: pathlib.Path) -> tuple[float, b
     if entry != "Python":
         keywords = {f"{level}_dir": str(artifacts(scratch / "cache", level, scratch / "ir"))}
         module.run(harness.Device(), **keywords)
-    with launches_timed(type(launched(module))) as seconds:
-        checked = module.run(harness.Device(), **keywords)
+    times = []
+    for _ in range(3):
+        with launches_timed(type(launched(module))) as seconds:
+            checked = module.run(harness.Device(), **keywords)
+        times.append(sum(seconds))
     differences = [(float(abs(got.double() - expected).max()), bound) for _, got, expected, bound in checked]
-    return max(d for d, _ in differences), all(d <= bound for d, bound in differences), sum(seconds)
+    return max(d for d, _ in differences), all(d <= bound for d, bound in differences), min(times)
 
 
 def launched(module):

@@ -81,8 +81,8 @@ def asan() -> list[list[str]]:
 def tsan() -> list[list[str]]:
     return [
         sanitized(TSAN, "thread"),
-        ["ninja", "-C", str(TSAN), "-j", JOBS, "exec_test"],
-        [str(TSAN / "exec_test")],
+        ["ninja", "-C", str(TSAN), "-j", JOBS, "pool_stress"],
+        [str(TSAN / "tests" / "tools" / "pool_stress")],
     ]
 
 
