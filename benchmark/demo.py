@@ -67,9 +67,8 @@ def main() -> int:
     import triton_runner
 
     cores = len(os.sched_getaffinity(0))
-    print(
-        f"Triton {triton.__version__}, Triton Runner {triton_runner.__version__}, {cores} CPU cores, no GPU used"
-    )
+    versions = f"Triton {triton.__version__}, Triton Runner {triton_runner.__version__}"
+    print(f"{versions}, {cores} CPU cores, no GPU used")
     row_format = "{:14} {:7} {:13} {:12} {:>15} {:>13}"
     print(row_format.format(*HEADING))
     failed = 0
