@@ -1,9 +1,10 @@
-"""Writes tests/golden/layouts.txt: the linear layout that Triton itself gives for encodings found in IR files.
+"""Writes tests/golden/layouts.txt: the linear layouts that Triton itself gives for encodings in IR files.
 
     python tools/layout_goldens.py OUT DIR...     (needs Triton 3.9; DIR holds .ttgir and .mlir files)
 
-A line is `encoding | element type | shape | in-dim=bases ...`, with aliases expanded. Every question is put to Triton
-in a child process, because an encoding that it does not like can abort it: such a question is left out.
+A line is `encoding | element type | shape | in-dim=bases ...`, with aliases expanded. Every question is put
+to Triton in a child process, because an encoding that it does not like can abort it: such a question is left
+out.
 """
 
 import json
@@ -15,7 +16,7 @@ import tempfile
 
 SHAPES_PER_ENCODING = 2
 KEPT_PER_KIND = 150  # spread evenly over what was found
-# Gluon's classes, through which the questions go, lose blockRepOrder; partitioned_shared is not supported by the engine.
+# Gluon's classes, through which the questions go, lose blockRepOrder; the engine has no partitioned_shared.
 SKIPPED = re.compile("blockRepOrder|partitioned_shared|generic_linear|tlx[.]|gluon[.]")
 
 
@@ -32,19 +33,21 @@ def balanced(text: str, start: int) -> str:
     return ""
 
 
+def expanded(text: str, aliases: dict[str, str]) -> str:
+    return re.sub(r"#\w+(?![\w.<])", lambda a: aliases.get(a[0], a[0]), text)
+
+
 def questions(text: str):
     """(encoding, element type, shape, kind) of every tensor and memory descriptor type in an IR file."""
     for chunk in text.split("// -----"):
         aliases: dict[str, str] = {}
         for m in re.finditer(r"^(#\w+) = (#[\w.]+<)", chunk, re.M):
-            body = balanced(chunk, m.start(2))
-            aliases[m[1]] = re.sub(r"#\w+(?![\w.<])", lambda a: aliases.get(a[0], a[0]), body)
+            aliases[m[1]] = expanded(balanced(chunk, m.start(2)), aliases)
         for m in re.finditer(r"tensor<((?:\d+x)+)([\w.]+), (#\w+)(?=[.<>])", chunk):
             start = m.start(3)
             enc = aliases.get(m[3]) if chunk[m.end(3)] == ">" else balanced(chunk, start)
             if enc and not SKIPPED.search(enc):
-                enc = re.sub(r"#\w+(?![\w.<])", lambda a: aliases.get(a[0], a[0]), enc)
-                yield enc, m[2], [int(d) for d in m[1][:-1].split("x")], "tensor"
+                yield expanded(enc, aliases), m[2], [int(d) for d in m[1][:-1].split("x")], "tensor"
         for m in re.finditer(r"memdesc<((?:\d+x)+)([\w.]+), (#\w+), (#\w+(?:\.\w+)?)", chunk):
             enc = aliases.get(m[3])
             if enc and not SKIPPED.search(enc):
@@ -76,25 +79,29 @@ def ask(enc, ty, shape, kind, path):
     if "block = [[" not in enc and "CGALayout" not in enc: ctas = product(enc, "CTAsPerCGA")
     warps, lanes = product(enc, "warpsPerCTA"), product(enc, "threadsPerWarp")
     if "threadsPerWarp" not in enc: lanes = 64 if "mfma" in enc else 32
-    if "linear<" in enc:
-        count = lambda key: len(re.findall(r"\[[\d, ]+\]", re.search(key + r" = \[(.*?)\](?=, (?:lane|warp|block) =|\}|, cta)", enc)[1] + ""))
-        if kind == "tensor": lanes, warps = 1 << count("lane"), 1 << count("warp")
-    m = re.search(r"ctaLayout = \{register = \[(.*?)\], warp = \[(.*?)\]\}", enc) or re.search(r"ctaLayout = \{warp = \[(.*?)\](?=[,}])", enc)
-    if "amd_wmma" in enc and m: warps = 1 << len(re.findall(r"\[[\d, ]+\]", m[m.lastindex] + "]"))
+    lists = lambda text: len(re.findall(r"\[[\d, ]+\]", text))
+    if "linear<" in enc and kind == "tensor":
+        count = lambda key: lists(re.search(key + r" = \[(.*?)\](?=, (?:lane|warp|block) =|\})", enc)[1])
+        lanes, warps = 1 << count("lane"), 1 << count("warp")
+    cta = re.search(r"ctaLayout = \{(?:register = \[.*?\], )?warp = \[(.*?)\]\}", enc)
+    if "amd_wmma" in enc and cta: warps = 1 << lists(cta[1] + "]" if cta[1] else "")
     space = {"shared": "#ttg.shared_memory", "tmem": "#ttng.tensor_memory"}.get(kind)
     if kind == "tensor": t = f"tensor<{dims}x{ty}, {enc}>"
     else: t = f"!ttg.memdesc<{dims}x{ty}, {enc}, {space}, mutable>"
     target = "hip:gfx942" if "amd" in enc else "cuda:90"
     open(path, "w").write(
-        f'module attributes {{"ttg.num-warps" = {warps} : i32, "ttg.num-ctas" = {ctas} : i32, ttg.target = "{target}", '
-        f'"ttg.threads-per-warp" = {lanes} : i32}} {{ tt.func public @f(%a: {t}) {{ tt.return }} }}')
+        f'module attributes {{"ttg.num-warps" = {warps} : i32, "ttg.num-ctas" = {ctas} : i32, '
+        f'ttg.target = "{target}", "ttg.threads-per-warp" = {lanes} : i32}} '
+        f'{{ tt.func public @f(%a: {t}) {{ tt.return }} }}')
     value = ir.parse_mlir_module(path, ctx).get_function("f").args(0)
     b = gluon_ir.GluonOpBuilder(ctx)
-    layout = b.get_gluon_layout_from_tensor(value) if kind == "tensor" else b.get_gluon_layout_from_memdesc(value)
+    of = b.get_gluon_layout_from_tensor if kind == "tensor" else b.get_gluon_layout_from_memdesc
+    layout = of(value)
     ll = b.to_linear_layout(layout._to_ir(b), shape)
     names = {"register": "reg_bases", "lane": "lane_bases", "warp": "warp_bases", "offset": "offset_bases",
              "row": "rows", "col": "cols", "block": "block_bases"}
-    return " ".join(f"{n}={json.dumps(getattr(ll, a)).replace(' ', '')}" for n, a in names.items() if hasattr(ll, a))
+    bases = lambda a: json.dumps(getattr(ll, a)).replace(" ", "")
+    return " ".join(f"{n}={bases(a)}" for n, a in names.items() if hasattr(ll, a))
 
 for line in sys.stdin:
     try: print(json.dumps(ask(*json.loads(line), sys.argv[1])), flush=True)

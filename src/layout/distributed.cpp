@@ -31,11 +31,13 @@ LinearLayout identity_nd(std::string_view in, std::span<const int64_t> shape, co
 }
 
 // As identity_nd, but everyone along K holds the same.
-LinearLayout broadcast_nd(std::string_view in, std::span<const int64_t> shape, const Order& order, int64_t k_dim) {
+LinearLayout broadcast_nd(std::string_view in, std::span<const int64_t> shape, const Order& order,
+                          int64_t k_dim) {
   const auto names = dim_names(shape.size());
   LinearLayout layout({{std::string(in), {}}}, {});
   for (int64_t d : order) {
-    layout *= d == k_dim ? LinearLayout::zeros(shape[d], in, names[d]) : LinearLayout::identity(shape[d], in, names[d]);
+    layout *= d == k_dim ? LinearLayout::zeros(shape[d], in, names[d])
+                         : LinearLayout::identity(shape[d], in, names[d]);
   }
   return layout;
 }
@@ -47,17 +49,20 @@ LinearLayout in_order(const LinearLayout& layout, const Order& order) {
   return layout.transpose_outs(wanted);
 }
 
-// The four-by-eight lanes of NVIDIA's matrix instructions on a tile: `k_width` neighbours along the inner dimension.
-LinearLayout four_by_eight(std::span<const int64_t> tile, int64_t k_width, const Order& order, const Order& repeat) {
+// The four-by-eight lanes of NVIDIA's matrix instructions on a tile: `k_width` neighbours along the inner
+// dimension.
+LinearLayout four_by_eight(std::span<const int64_t> tile, int64_t k_width, const Order& order,
+                           const Order& repeat) {
   const size_t rank = tile.size();
   const auto names = dim_names(rank);
   const std::string &inner = names[order[0]], &outer = names[order[1]];
-  LinearLayout layout = LinearLayout::identity(k_width, "register", inner) * LinearLayout::identity(4, "lane", inner) *
-                        LinearLayout::identity(8, "lane", outer);
+  LinearLayout layout = LinearLayout::identity(k_width, "register", inner) *
+                        LinearLayout::identity(4, "lane", inner) * LinearLayout::identity(8, "lane", outer);
   layout *= LinearLayout::identity(tile[order[1]] / 8, "register", outer) *
             LinearLayout::identity(tile[order[0]] / (k_width * 4), "register", inner);
   if (rank == 3) {
-    layout *= LinearLayout::identity(1, "register", names[order[2]]) * LinearLayout::identity(1, "lane", names[order[2]]);
+    layout *= LinearLayout::identity(1, "register", names[order[2]]) *
+              LinearLayout::identity(1, "lane", names[order[2]]);
   }
   return in_order(layout, repeat);
 }
@@ -70,8 +75,8 @@ Order mma_warp_order(const Encoding& mma) {
 }
 
 // A basis list over (outer, inner) as a layout's input: pairs (value along a, value along b).
-LinearLayout two_dims(std::string_view a, std::string_view b, std::vector<Basis> registers, std::vector<Basis> lanes,
-                      int32_t a_size, int32_t b_size) {
+LinearLayout two_dims(std::string_view a, std::string_view b, std::vector<Basis> registers,
+                      std::vector<Basis> lanes, int32_t a_size, int32_t b_size) {
   return {{{"register", std::move(registers)}, {"lane", std::move(lanes)}},
           {{std::string(a), a_size}, {std::string(b), b_size}}};
 }
@@ -121,7 +126,8 @@ LinearLayout without_k(const LinearLayout& layout, size_t k_dim) {
   // Register repeats along K are no repeats of this operand.
   for (InDim& in : ins) {
     if (in.name != "register") continue;
-    std::erase_if(in.bases, [](const Basis& b) { return std::all_of(b.begin(), b.end(), [](int x) { return !x; }); });
+    std::erase_if(in.bases,
+                  [](const Basis& b) { return std::all_of(b.begin(), b.end(), [](int x) { return !x; }); });
   }
   outs[d].size = 1;
   return {std::move(ins), std::move(outs)};
@@ -158,10 +164,10 @@ LinearLayout dot_of_mfma(const Encoding& e, std::span<const int64_t> shape) {
   const int64_t other = mfma.instr_shape[e.op_idx == 0 ? 0 : 1];
   const int64_t lanes_along_k = 64 / other;
   const int64_t k_tile = e.k_width * lanes_along_k, k_size = std::max(k_tile, shape[k_dim]);
-  LinearLayout layout = two_dims(names[k_dim], names[other_dim],
-                                 joined({powers(0, 1, e.k_width), powers(0, k_tile, k_size)}),
-                                 joined({powers(1, 1, other), powers(0, e.k_width, k_tile)}),
-                                 static_cast<int32_t>(k_size), static_cast<int32_t>(other));
+  LinearLayout layout =
+      two_dims(names[k_dim], names[other_dim], joined({powers(0, 1, e.k_width), powers(0, k_tile, k_size)}),
+               joined({powers(1, 1, other), powers(0, e.k_width, k_tile)}), static_cast<int32_t>(k_size),
+               static_cast<int32_t>(other));
   layout = with_batch(std::move(layout), rank);
   if (!mfma.tiles_per_warp.empty()) {
     layout *= LinearLayout::identity(mfma.tiles_per_warp[other_dim], "register", names[other_dim]);
@@ -175,7 +181,8 @@ LinearLayout dot_of_wmma(const Encoding& e) {
   const size_t k_dim = e.op_idx == 0 ? rank - 1 : rank - 2, other_dim = e.op_idx == 0 ? rank - 2 : rank - 1;
   const auto names = dim_names(rank);
   const int64_t k_instr = wmma.instr_shape.size() == 3 ? wmma.instr_shape[2] : 16;
-  const int64_t other = wmma.instr_shape.size() == 3 ? wmma.instr_shape[wmma.is_transposed ? 1 - e.op_idx : e.op_idx] : 16;
+  const int64_t other =
+      wmma.instr_shape.size() == 3 ? wmma.instr_shape[wmma.is_transposed ? 1 - e.op_idx : e.op_idx] : 16;
   std::vector<Basis> registers, lanes;
   int64_t k_size;
   if (wmma.version == 1) {  // both halves of a warp hold the same
@@ -195,8 +202,8 @@ LinearLayout dot_of_wmma(const Encoding& e) {
 }  // namespace
 
 LinearLayout blocked_tile(const Encoding& e) {
-  return identity_nd("register", e.size_per_thread, e.order) * identity_nd("lane", e.threads_per_warp, e.order) *
-         identity_nd("warp", e.warps_per_cta, e.order);
+  return identity_nd("register", e.size_per_thread, e.order) *
+         identity_nd("lane", e.threads_per_warp, e.order) * identity_nd("warp", e.warps_per_cta, e.order);
 }
 
 LinearLayout mma_tile(const Encoding& e) {
@@ -207,14 +214,16 @@ LinearLayout mma_tile(const Encoding& e) {
   tile[rank - 2] = hopper ? e.instr_shape[0] : e.instr_shape[e.instr_shape.size() - 2];
   tile[rank - 1] = hopper ? e.instr_shape[1] : e.instr_shape[e.instr_shape.size() - 1];
   const Order order = row_major(rank);
-  return four_by_eight(tile, 2, order, order) * in_order(identity_nd("warp", e.warps_per_cta, mma_warp_order(e)), order);
+  return four_by_eight(tile, 2, order, order) *
+         in_order(identity_nd("warp", e.warps_per_cta, mma_warp_order(e)), order);
 }
 
 LinearLayout mfma_tile(const Encoding& e) {
   const size_t rank = e.warps_per_cta.size();
   const auto names = dim_names(rank);
   const int64_t m = e.instr_shape[0], n = e.instr_shape[1];
-  // Along `a` a lane has four neighbours, along `b` neighbours are lanes; transposed instructions swap M and N.
+  // Along `a` a lane has four neighbours, along `b` neighbours are lanes; transposed instructions swap M and
+  // N.
   const bool swap = e.is_transposed;
   const int64_t a_size = swap ? n : m, b_size = swap ? m : n;
   const std::string &a = names[swap ? rank - 1 : rank - 2], &b = names[swap ? rank - 2 : rank - 1];
@@ -260,13 +269,17 @@ LinearLayout wmma_tile(const Encoding& e) {
 
 base::Result<LinearLayout> dot_operand_tile(const Encoding& e, std::span<const int64_t> shape) {
   switch (e.parent->kind) {
-    case EncodingKind::kBlocked: return dot_of_blocked(e, shape);
+    case EncodingKind::kBlocked:
+      return dot_of_blocked(e, shape);
     case EncodingKind::kNvidiaMma:
       if (e.parent->version == 1) break;
       return dot_of_mma(e);
-    case EncodingKind::kAmdMfma: return dot_of_mfma(e, shape);
-    case EncodingKind::kAmdWmma: return dot_of_wmma(e);
-    default: break;
+    case EncodingKind::kAmdMfma:
+      return dot_of_mfma(e, shape);
+    case EncodingKind::kAmdWmma:
+      return dot_of_wmma(e);
+    default:
+      break;
   }
   return base::failure(std::string("#ttg.dot_op of #ttg.") + encoding_name(e.parent->kind) +
                        (e.parent->version == 1 ? " of version 1 (Volta)" : "") + " is not supported");

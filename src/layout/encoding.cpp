@@ -13,14 +13,25 @@ using base::failure;
 using base::Result;
 
 const char* encoding_name(EncodingKind kind) {
-  static constexpr const char* kNames[] = {
-      "blocked",         "slice",         "dot_op",        "nvidia_mma",          "amd_mfma",
-      "amd_wmma",        "linear",        "swizzled_shared", "nvmma_shared",      "padded_shared",
-      "amd_rotating_shared", "shared_linear", "tensor_memory_encoding", "tensor_memory_scales_encoding"};
+  static constexpr const char* kNames[] = {"blocked",
+                                           "slice",
+                                           "dot_op",
+                                           "nvidia_mma",
+                                           "amd_mfma",
+                                           "amd_wmma",
+                                           "linear",
+                                           "swizzled_shared",
+                                           "nvmma_shared",
+                                           "padded_shared",
+                                           "amd_rotating_shared",
+                                           "shared_linear",
+                                           "tensor_memory_encoding",
+                                           "tensor_memory_scales_encoding"};
   return kNames[static_cast<int>(kind)];
 }
 
-CgaBases cga_bases(std::span<const int64_t> ctas, std::span<const int64_t> splits, std::span<const int64_t> order) {
+CgaBases cga_bases(std::span<const int64_t> ctas, std::span<const int64_t> splits,
+                   std::span<const int64_t> order) {
   CgaBases bases;
   for (int64_t d : order) {
     for (int64_t n = 1; n < ctas[d]; n *= 2) {
@@ -34,10 +45,13 @@ CgaBases cga_bases(std::span<const int64_t> ctas, std::span<const int64_t> split
 
 size_t Encoding::rank() const {
   switch (kind) {
-    case EncodingKind::kSlice: return parent->rank() - 1;
-    case EncodingKind::kDotOperand: return parent->rank();
+    case EncodingKind::kSlice:
+      return parent->rank() - 1;
+    case EncodingKind::kDotOperand:
+      return parent->rank();
     case EncodingKind::kNvidiaMma:
-    case EncodingKind::kAmdMfma: return warps_per_cta.size();
+    case EncodingKind::kAmdMfma:
+      return warps_per_cta.size();
     case EncodingKind::kAmdWmma:
       if (!warps_per_cta.empty()) return warps_per_cta.size();
       for (const auto* bases : {&warp_bases, &register_bases}) {
@@ -45,12 +59,17 @@ size_t Encoding::rank() const {
       }
       return explicit_rank ? explicit_rank : 2;
     case EncodingKind::kLinear:
-    case EncodingKind::kSharedLinear: return linear.outs().size();
-    case EncodingKind::kPaddedShared: return linear.outs().empty() ? order.size() : linear.outs().size();
+    case EncodingKind::kSharedLinear:
+      return linear.outs().size();
+    case EncodingKind::kPaddedShared:
+      return linear.outs().empty() ? order.size() : linear.outs().size();
     case EncodingKind::kTensorMemory:
-    case EncodingKind::kTensorMemoryScales: return 2;
-    case EncodingKind::kNvmmaShared: return explicit_rank;
-    default: return order.size();
+    case EncodingKind::kTensorMemoryScales:
+      return 2;
+    case EncodingKind::kNvmmaShared:
+      return explicit_rank;
+    default:
+      return order.size();
   }
 }
 
@@ -75,7 +94,8 @@ LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> want
   std::vector<InDim> ins = layout.ins();
   std::vector<OutDim> outs = layout.outs();
   for (size_t d = 0; d < outs.size(); d++) {
-    auto it = std::find_if(wanted.begin(), wanted.end(), [&](const OutDim& w) { return w.name == outs[d].name; });
+    auto it =
+        std::find_if(wanted.begin(), wanted.end(), [&](const OutDim& w) { return w.name == outs[d].name; });
     if (it == wanted.end() || outs[d].size <= it->size) continue;
     // What reaches beyond the end becomes a second holder of what is there.
     for (InDim& in : ins) {
@@ -146,7 +166,8 @@ CgaBases operand_cga(const Encoding& operand) {
 }
 
 bool powers_of_two(std::span<const int64_t> values) {
-  return std::all_of(values.begin(), values.end(), [](int64_t v) { return v > 0 && std::has_single_bit(uint64_t(v)); });
+  return std::all_of(values.begin(), values.end(),
+                     [](int64_t v) { return v > 0 && std::has_single_bit(uint64_t(v)); });
 }
 
 std::string shape_str(std::span<const int64_t> shape) {
@@ -163,7 +184,8 @@ Result<LinearLayout> explicit_layout(const Encoding& encoding, std::span<const i
     return failure("a linear layout of rank " + std::to_string(layout.outs().size()) + " on a tensor of " +
                    shape_str(shape));
   }
-  // A layout that is smaller than the tensor repeats in registers (or in memory), a larger one has several holders.
+  // A layout that is smaller than the tensor repeats in registers (or in memory), a larger one has several
+  // holders.
   return not_larger(not_smaller(std::move(layout), wanted), wanted, true);
 }
 
@@ -172,13 +194,14 @@ Result<LinearLayout> explicit_layout(const Encoding& encoding, std::span<const i
 Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const int64_t> shape) {
   const size_t rank = encoding.rank();
   if (rank != 0 && rank != shape.size())
-    return failure(std::string("encoding #ttg.") + encoding_name(encoding.kind) + " of rank " + std::to_string(rank) +
-                   " on a shape of " + shape_str(shape));
+    return failure(std::string("encoding #ttg.") + encoding_name(encoding.kind) + " of rank " +
+                   std::to_string(rank) + " on a shape of " + shape_str(shape));
   if (!powers_of_two(shape))
     return failure(std::string("encoding #ttg.") + encoding_name(encoding.kind) + " on a shape of " +
                    shape_str(shape) + ": dimensions must be powers of two");
   switch (encoding.kind) {
-    case EncodingKind::kBlocked: return with_blocks(blocked_tile(encoding), encoding.cga, shape, true);
+    case EncodingKind::kBlocked:
+      return with_blocks(blocked_tile(encoding), encoding.cga, shape, true);
     case EncodingKind::kSlice: {
       std::vector<int64_t> expanded(shape.begin(), shape.end());
       expanded.insert(expanded.begin() + encoding.dim, 1);
@@ -192,14 +215,16 @@ Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const 
       return with_blocks(std::move(*tile), operand_cga(encoding), shape);
     }
     case EncodingKind::kNvidiaMma: {
-      if (encoding.version == 1)
-        return failure("#ttg.nvidia_mma of version 1 (Volta) is not supported");
+      if (encoding.version == 1) return failure("#ttg.nvidia_mma of version 1 (Volta) is not supported");
       return with_blocks(mma_tile(encoding), encoding.cga, shape);
     }
-    case EncodingKind::kAmdMfma: return with_blocks(mfma_tile(encoding), encoding.cga, shape);
-    case EncodingKind::kAmdWmma: return with_blocks(wmma_tile(encoding), encoding.cga, shape);
+    case EncodingKind::kAmdMfma:
+      return with_blocks(mfma_tile(encoding), encoding.cga, shape);
+    case EncodingKind::kAmdWmma:
+      return with_blocks(wmma_tile(encoding), encoding.cga, shape);
     case EncodingKind::kSwizzledShared:
-    case EncodingKind::kRotatingShared: return with_blocks(swizzled_tile(encoding, shape), encoding.cga, shape);
+    case EncodingKind::kRotatingShared:
+      return with_blocks(swizzled_tile(encoding, shape), encoding.cga, shape);
     case EncodingKind::kNvmmaShared: {
       std::vector<OutDim> outs = labelled(shape);
       LinearLayout blocks = not_larger(cga_layout(encoding.cga, shape.size()), outs);
@@ -208,12 +233,16 @@ Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const 
       return with_blocks(nvmma_tile(encoding, share), encoding.cga, shape);
     }
     case EncodingKind::kPaddedShared:
-      if (encoding.linear.outs().empty()) return with_blocks(ordered_tile(encoding.order, shape), encoding.cga, shape);
+      if (encoding.linear.outs().empty())
+        return with_blocks(ordered_tile(encoding.order, shape), encoding.cga, shape);
       return explicit_layout(encoding, shape);
     case EncodingKind::kLinear:
-    case EncodingKind::kSharedLinear: return explicit_layout(encoding, shape);
-    case EncodingKind::kTensorMemory: return tensor_memory_layout(encoding, shape);
-    case EncodingKind::kTensorMemoryScales: return tensor_memory_scales_layout(encoding, shape);
+    case EncodingKind::kSharedLinear:
+      return explicit_layout(encoding, shape);
+    case EncodingKind::kTensorMemory:
+      return tensor_memory_layout(encoding, shape);
+    case EncodingKind::kTensorMemoryScales:
+      return tensor_memory_scales_layout(encoding, shape);
   }
   return failure("unknown encoding");
 }
@@ -230,8 +259,10 @@ std::vector<Holder> holders(const LinearLayout& layout, std::span<const int64_t>
     for (int64_t warp = 0; warp < layout.in_size("warp"); warp++) {
       for (int64_t lane = 0; lane < layout.in_size("lane"); lane++) {
         for (int64_t reg = 0; reg < layout.in_size("register"); reg++) {
-          const Basis at = layout.apply({{"register", reg}, {"lane", lane}, {"warp", warp}, {"block", block}});
-          if (std::equal(at.begin(), at.end(), index.begin(), index.end())) found.push_back({reg, lane, warp, block});
+          const Basis at =
+              layout.apply({{"register", reg}, {"lane", lane}, {"warp", warp}, {"block", block}});
+          if (std::equal(at.begin(), at.end(), index.begin(), index.end()))
+            found.push_back({reg, lane, warp, block});
         }
       }
     }
@@ -242,7 +273,8 @@ std::vector<Holder> holders(const LinearLayout& layout, std::span<const int64_t>
 Result<int64_t> shared_offset(const Encoding& encoding, std::span<const int64_t> shape,
                               std::span<const int64_t> index, int element_bits) {
   if (!is_shared(encoding.kind))
-    return failure(std::string("#ttg.") + encoding_name(encoding.kind) + " is not an encoding of shared memory");
+    return failure(std::string("#ttg.") + encoding_name(encoding.kind) +
+                   " is not an encoding of shared memory");
   auto layout = to_linear_layout(encoding, shape);
   if (!layout) return layout.error();
   auto inverse = layout->pseudo_invert();

@@ -41,7 +41,8 @@ int total_out_bits(const std::vector<OutDim>& outs) {
   return bits;
 }
 
-// The images of all input bits in order, reduced to echelon form while each row remembers which bits it came from.
+// The images of all input bits in order, reduced to echelon form while each row remembers which bits it came
+// from.
 struct Echelon {
   struct Row {
     uint64_t image, from;
@@ -62,8 +63,8 @@ struct Echelon {
       }
     }
   }
-  // Takes away the rows there are; false if nothing is left. One pass in order is enough, because no row has a bit that
-  // an earlier row leads.
+  // Takes away the rows there are; false if nothing is left. One pass in order is enough, because no row has
+  // a bit that an earlier row leads.
   bool reduce(Row& row) const {
     for (const Row& r : rows) {
       if (row.image >> log2_of(r.image) & 1) row = {row.image ^ r.image, row.from ^ r.from};

@@ -1,4 +1,5 @@
-// Tiles of memory encodings: at which offset of shared memory, or row and column of tensor memory, an element lies.
+// Tiles of memory encodings: at which offset of shared memory, or row and column of tensor memory, an element
+// lies.
 #include <algorithm>
 
 #include "tiles.h"
@@ -27,12 +28,15 @@ LinearLayout swizzled_tile(const Encoding& e, std::span<const int64_t> shape) {
   for (int32_t c = 1; c < cols; c *= 2) offset.bases.push_back({c, 0});
   for (int32_t r = 1; r < rows; r *= 2) {
     int64_t phase = r / e.per_phase;
-    // A rotation adds the number of the group of max_phase rows, which is linear only where the sum does not carry.
+    // A rotation adds the number of the group of max_phase rows, which is linear only where the sum does not
+    // carry.
     if (e.kind == EncodingKind::kRotatingShared) phase ^= r / e.per_phase / e.max_phase;
     offset.bases.push_back({static_cast<int32_t>(e.vec * (phase % e.max_phase) % cols), r});
   }
-  LinearLayout layout({offset}, {{names[e.order[0]], static_cast<int32_t>(cols)}, {names[e.order[1]], static_cast<int32_t>(rows)}});
-  for (size_t d = 2; d < shape.size(); d++) layout *= LinearLayout::identity(share[e.order[d]], "offset", names[e.order[d]]);
+  LinearLayout layout({offset}, {{names[e.order[0]], static_cast<int32_t>(cols)},
+                                 {names[e.order[1]], static_cast<int32_t>(rows)}});
+  for (size_t d = 2; d < shape.size(); d++)
+    layout *= LinearLayout::identity(share[e.order[d]], "offset", names[e.order[d]]);
   return layout;
 }
 
@@ -70,14 +74,17 @@ LinearLayout nvmma_tile(const Encoding& e, std::span<const int64_t> shape) {
   for (int64_t c = 1; c < cols; c *= 2) offset.bases.push_back({0, packed(c)});
   for (int64_t r = 1; r < 8; r *= 2)
     offset.bases.push_back({static_cast<int32_t>(r), packed(vec * (r / per_phase % max_phase))});
-  LinearLayout layout({offset}, {{"dim0", 8}, {"dim1", static_cast<int32_t>(e.fp4_padded ? cols / 2 : cols)}});
+  LinearLayout layout({offset},
+                      {{"dim0", 8}, {"dim1", static_cast<int32_t>(e.fp4_padded ? cols / 2 : cols)}});
 
-  // Rows and columns of a box, the outer dimensions collapsed into rows; transposed ones have the columns first.
+  // Rows and columns of a box, the outer dimensions collapsed into rows; transposed ones have the columns
+  // first.
   std::vector<int64_t> sides = box;
   if (e.is_transposed) std::rotate(sides.begin(), sides.begin() + 1, sides.end());
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < rank; d++) rows *= sides[d];
-  const std::vector<OutDim> collapsed{{"dim0", static_cast<int32_t>(rows)}, {"dim1", static_cast<int32_t>(sides.back())}};
+  const std::vector<OutDim> collapsed{{"dim0", static_cast<int32_t>(rows)},
+                                      {"dim1", static_cast<int32_t>(sides.back())}};
   layout = not_larger(not_smaller(std::move(layout), collapsed), collapsed);
 
   // Back to the tensor's own dimensions, minor first.
@@ -126,12 +133,14 @@ base::Result<LinearLayout> tensor_memory_layout(const Encoding& e, std::span<con
   }
   for (int64_t c = done_n; c < share[1]; c *= 2) tile *= LinearLayout::identity(2, "col", "dim1");
   for (int64_t r = done_m; r < share[0]; r *= 2) tile *= LinearLayout::identity(2, "col", "dim0");
-  const std::vector<OutDim> cut{{"dim0", static_cast<int32_t>(share[0])}, {"dim1", static_cast<int32_t>(share[1])}};
+  const std::vector<OutDim> cut{{"dim0", static_cast<int32_t>(share[0])},
+                                {"dim1", static_cast<int32_t>(share[1])}};
   return not_larger(tile, cut) * LinearLayout({{"block", e.cga}}, block_outs);
 }
 
 base::Result<LinearLayout> tensor_memory_scales_layout(const Encoding& e, std::span<const int64_t> shape) {
-  // 32 rows by 4 columns of bytes, the same in each of the four warps' lanes; then blocks of rows, then of columns.
+  // 32 rows by 4 columns of bytes, the same in each of the four warps' lanes; then blocks of rows, then of
+  // columns.
   std::vector<OutDim> block_outs{{"dim0", 1}, {"dim1", 1}};
   for (const Basis& basis : e.cga) {
     for (int d = 0; d < 2; d++) block_outs[d].size = std::max(block_outs[d].size, basis[d] * 2);

@@ -6,10 +6,13 @@
 
 namespace triton_runner::layout {
 
-// Repeats `layout` along its first input until no output is smaller than `wanted` says, in the order of its outputs.
+// Repeats `layout` along its first input until no output is smaller than `wanted` says, in the order of its
+// outputs.
 LinearLayout not_smaller(LinearLayout layout, std::span<const OutDim> wanted);
-// Cuts outputs to what `wanted` says; registers that hold nothing of their own then are kept (as copies) or dropped.
-LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> wanted, bool drop_registers = false);
+// Cuts outputs to what `wanted` says; registers that hold nothing of their own then are kept (as copies) or
+// dropped.
+LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> wanted,
+                        bool drop_registers = false);
 
 // distributed.cpp
 LinearLayout blocked_tile(const Encoding& encoding);
@@ -23,6 +26,7 @@ LinearLayout ordered_tile(std::span<const int64_t> order, std::span<const int64_
 LinearLayout swizzled_tile(const Encoding& encoding, std::span<const int64_t> shape);
 LinearLayout nvmma_tile(const Encoding& encoding, std::span<const int64_t> shape);
 base::Result<LinearLayout> tensor_memory_layout(const Encoding& encoding, std::span<const int64_t> shape);
-base::Result<LinearLayout> tensor_memory_scales_layout(const Encoding& encoding, std::span<const int64_t> shape);
+base::Result<LinearLayout> tensor_memory_scales_layout(const Encoding& encoding,
+                                                       std::span<const int64_t> shape);
 
 }  // namespace triton_runner::layout

@@ -1,5 +1,5 @@
-// AMD's ops: buffer loads and stores are a base pointer and offsets; slices, concatenations and layout changes move whole
-// tiles; hints for the scheduler do nothing here.
+// AMD's ops: buffer loads and stores are a base pointer and offsets; slices, concatenations and layout
+// changes move whole tiles; hints for the scheduler do nothing here.
 #include <cstring>
 
 #include <triton_runner/num/kernels.h>
@@ -18,7 +18,8 @@ namespace {
 
 Slot pointers_of(Lowering& l, const ir::Op& op, const ir::Value* base, const ir::Value* offsets) {
   const TileType* pointer = l.type(base->type);
-  const Slot out = l.new_slot(l.tile_type(num::Type::kPointer, {offsets->type->shape.begin(), offsets->type->shape.end()}));
+  const Slot out = l.new_slot(
+      l.tile_type(num::Type::kPointer, {offsets->type->shape.begin(), offsets->type->shape.end()}));
   emit_addptr(l, op, out, l.slot(base), l.slot(offsets), pointer->pointee);
   return out;
 }
@@ -29,7 +30,7 @@ std::optional<Slot> optional_slot(Lowering& l, const ir::Value* value) {
 }
 
 struct Part {
-  std::vector<int64_t> at;     // where the part begins in the whole
+  std::vector<int64_t> at;  // where the part begins in the whole
   const TileType *part, *whole;
 };
 
@@ -78,13 +79,13 @@ void lower_amd_buffer_store(Lowering& l, const ir::Op& op) {
 void lower_amd_buffer_atomic_rmw(Lowering& l, const ir::Op& op) {
   const int64_t kind = op.int_attr("atomic_rmw_op", 0);
   if (kind < 1 || kind > 10) return l.error(op, "an atomic without a known operation");
-  emit_atomic_rmw(l, op, l.slot(op.result()), pointers_of(l, op, op.operand_of(0), op.operand_of(1)), l.slot(op.operand_of(2)),
-                  optional_slot(l, op.operand_of(4)), static_cast<Rmw>(kind));
+  emit_atomic_rmw(l, op, l.slot(op.result()), pointers_of(l, op, op.operand_of(0), op.operand_of(1)),
+                  l.slot(op.operand_of(2)), optional_slot(l, op.operand_of(4)), static_cast<Rmw>(kind));
 }
 
 void lower_amd_buffer_atomic_cas(Lowering& l, const ir::Op& op) {
-  emit_atomic_cas(l, op, l.slot(op.result()), pointers_of(l, op, op.operand_of(0), op.operand_of(1)), l.slot(op.operand_of(2)),
-                  l.slot(op.operand_of(3)));
+  emit_atomic_cas(l, op, l.slot(op.result()), pointers_of(l, op, op.operand_of(0), op.operand_of(1)),
+                  l.slot(op.operand_of(2)), l.slot(op.operand_of(3)));
 }
 
 void lower_amd_extract_slice(Lowering& l, const ir::Op& op) {
@@ -95,8 +96,10 @@ void lower_amd_extract_slice(Lowering& l, const ir::Op& op) {
   if (const ir::Attr* offsets = op.attr("static_offsets")) {
     for (uint64_t bits : offsets->raw) slice->at.push_back(static_cast<int64_t>(bits));
   }
-  bool fits = slice->at.size() == static_cast<size_t>(whole->rank) && part->rank == whole->rank && part->rank > 0;
-  for (int d = 0; fits && d < part->rank; d++) fits = slice->at[d] >= 0 && slice->at[d] + part->shape[d] <= whole->shape[d];
+  bool fits =
+      slice->at.size() == static_cast<size_t>(whole->rank) && part->rank == whole->rank && part->rank > 0;
+  for (int d = 0; fits && d < part->rank; d++)
+    fits = slice->at[d] >= 0 && slice->at[d] + part->shape[d] <= whole->shape[d];
   if (!fits) return l.error(op, "a slice that is not inside of its source");
   l.emit(run_extract_slice, op, slice);
 }
@@ -107,7 +110,8 @@ void lower_amd_concat(Lowering& l, const ir::Op& op) {
   std::vector<int64_t> at(whole->rank, 0);
   for (const ir::Use& u : op.operand_uses) {
     const TileType* part = l.type(u.value->type);
-    if (part->rank != whole->rank || at[0] >= whole->shape[0]) return l.error(op, "sources that do not fill the result");
+    if (part->rank != whole->rank || at[0] >= whole->shape[0])
+      return l.error(op, "sources that do not fill the result");
     parts->push_back({at, part, whole});
     // Row-major over the grid of sources.
     for (int d = whole->rank - 1; d >= 0; d--) {
@@ -128,7 +132,8 @@ void lower_amd_local_load_packed_transposed(Lowering& l, const ir::Op& op) {
   const auto& from = op.operand_of(0)->type->shape;
   const auto& to = op.result()->type->shape;
   if (!std::equal(from.begin(), from.end(), to.begin(), to.end()))
-    return l.error(op, "a packed transposed load whose result has another shape than the buffer is not supported");
+    return l.error(
+        op, "a packed transposed load whose result has another shape than the buffer is not supported");
   lower_local_load(l, op);
 }
 

@@ -1,4 +1,5 @@
-// Reads the parameters of encodings. Spellings changed from release to release; each is mapped to the newest meaning.
+// Reads the parameters of encodings. Spellings changed from release to release; each is mapped to the newest
+// meaning.
 #include "encoding.h"
 
 #include <algorithm>
@@ -71,7 +72,8 @@ void read_cga(const ir::Attr& attr, Encoding& e) {
   } else if (attr.get("CTAsPerCGA")) {
     const auto ctas = ints(attr.get("CTAsPerCGA")), splits = ints(attr.get("CTASplitNum"));
     auto order = ints(attr.get("CTAOrder"));
-    if (splits.size() == ctas.size() && order.size() == ctas.size()) e.cga = layout::cga_bases(ctas, splits, order);
+    if (splits.size() == ctas.size() && order.size() == ctas.size())
+      e.cga = layout::cga_bases(ctas, splits, order);
   }
 }
 
@@ -96,7 +98,8 @@ bool read_padding(std::string_view text, Encoding& e) {
   return !e.padding.empty();
 }
 
-// Entries of "{order = [1, 0], shape = [64, 64]}" after the list of paddings, where the graph has only the text.
+// Entries of "{order = [1, 0], shape = [64, 64]}" after the list of paddings, where the graph has only the
+// text.
 std::vector<int64_t> ints_in_text(std::string_view text, std::string_view key) {
   std::vector<int64_t> out;
   size_t at = text.find(key);
@@ -154,10 +157,10 @@ void read_old_shared(const ir::Attr& attr, Encoding& e) {
 }  // namespace
 
 Result<Encoding> encoding_of(const ir::Attr& attr) {
-  if (attr.kind != ir::AttrKind::kDialect)
-    return failure("not an encoding: " + std::string(attr.text));
+  if (attr.kind != ir::AttrKind::kDialect) return failure("not an encoding: " + std::string(attr.text));
   std::string_view name = attr.string;
-  for (std::string_view dialect : {"ttg.", "triton_gpu.", "ttng.", "triton_nvidia_gpu.", "amdg.", "amdgpu."}) {
+  for (std::string_view dialect :
+       {"ttg.", "triton_gpu.", "ttng.", "triton_nvidia_gpu.", "amdg.", "amdgpu."}) {
     if (name.substr(0, dialect.size()) == dialect) {
       name.remove_prefix(dialect.size());
       break;
@@ -231,7 +234,8 @@ Result<Encoding> encoding_of(const ir::Attr& attr) {
     if (inner) {
       e.linear = linear(*inner, {"offset", "block"});
     } else {
-      e.linear = spanning({{"offset", bases_in_text(attr.text, "offset")}, {"block", bases_in_text(attr.text, "block")}});
+      e.linear = spanning(
+          {{"offset", bases_in_text(attr.text, "offset")}, {"block", bases_in_text(attr.text, "block")}});
     }
   } else if (name == "swizzled_shared" || name == "amd_rotating_shared") {
     e.kind = name == "swizzled_shared" ? EncodingKind::kSwizzledShared : EncodingKind::kRotatingShared;
@@ -240,7 +244,8 @@ Result<Encoding> encoding_of(const ir::Attr& attr) {
     e.max_phase = integer(attr, "maxPhase", 1);
     e.order = ints(attr.get("order"));
     if (e.vec < 1 || e.per_phase < 1 || e.max_phase < 1 || e.order.empty())
-      return failure("#" + std::string(attr.string) + " needs vec, perPhase, maxPhase of at least 1 and an order");
+      return failure("#" + std::string(attr.string) +
+                     " needs vec, perPhase, maxPhase of at least 1 and an order");
   } else if (name == "shared") {
     read_old_shared(attr, e);
   } else if (name == "nvmma_shared") {
@@ -252,7 +257,8 @@ Result<Encoding> encoding_of(const ir::Attr& attr) {
     e.explicit_rank = integer(attr, "rank", 0);
     if (e.explicit_rank == 0 && attr.get("CTAOrder")) e.explicit_rank = ints(attr.get("CTAOrder")).size();
     if (e.explicit_rank == 0 && !e.cga.empty()) e.explicit_rank = static_cast<int64_t>(e.cga.front().size());
-    if (e.element_bits < 4 || e.element_bits > 64) return failure("#ttg.nvmma_shared of elements of " + std::to_string(e.element_bits) + " bits");
+    if (e.element_bits < 4 || e.element_bits > 64)
+      return failure("#ttg.nvmma_shared of elements of " + std::to_string(e.element_bits) + " bits");
   } else if (name == "padded_shared") {
     e.kind = EncodingKind::kPaddedShared;
     if (!read_padding(attr.text, e))
@@ -270,7 +276,8 @@ Result<Encoding> encoding_of(const ir::Attr& attr) {
     e.block_n = integer(attr, "blockN", 0);
     e.two_ctas = integer(attr, "twoCTAs", 0) != 0;
     e.fp4_padded = integer(attr, "fp4Padded", 0) != 0;
-    // Up to 3.5: unpacked = true puts every element in a column of its own; 3.6 says by how many elements apart.
+    // Up to 3.5: unpacked = true puts every element in a column of its own; 3.6 says by how many elements
+    // apart.
     e.col_stride = integer(attr, "colStride", 0);
     if (e.col_stride == 0) e.col_stride = integer(attr, "unpacked", 1) ? -1 : 1;
     if (integer(attr, "CTASplitM", 1) > 1) e.cga.push_back({1, 0});
@@ -279,13 +286,14 @@ Result<Encoding> encoding_of(const ir::Attr& attr) {
     e.kind = EncodingKind::kTensorMemoryScales;
     const ir::Attr* order = attr.get("blockRepOrder");
     e.order = order && (order->string == "kThenMn" || order->text == "kThenMn") ? std::vector<int64_t>{1, 0}
-                                                                              : std::vector<int64_t>{0, 1};
+                                                                                : std::vector<int64_t>{0, 1};
     if (integer(attr, "CTASplitM", 1) > 1) e.cga.push_back({1, 0});
     if (integer(attr, "CTASplitN", 1) > 1) e.cga.push_back({0, 1});
   } else {
     return failure("unknown encoding #" + std::string(attr.string));
   }
-  if (is_distributed(e.kind) && e.rank() == 0) return failure("#" + std::string(attr.string) + " lacks parameters");
+  if (is_distributed(e.kind) && e.rank() == 0)
+    return failure("#" + std::string(attr.string) + " lacks parameters");
   return e;
 }
 

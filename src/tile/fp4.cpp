@@ -12,7 +12,8 @@ namespace {
 
 struct Unpack {
   num::Type to;
-  int64_t outer, packed, inner;  // the packed dimension doubles: [outer, packed, inner] -> [outer, 2 packed, inner]
+  int64_t outer, packed,
+      inner;  // the packed dimension doubles: [outer, packed, inner] -> [outer, 2 packed, inner]
 };
 
 void unpack(const Unpack& u, const uint8_t* bytes, void* out) {
@@ -70,10 +71,16 @@ const Instr* run_scaled_upcast(Task& t, const Instr& in) {
 
 void lower_upcast(Lowering& l, const ir::Op& op, bool packed) {
   auto* u = l.make<Upcast>();
-  const TileType &from = *l.type(op.operand(0)->type), &scale = *l.type(op.operand(1)->type), &to = *l.type(op.result()->type);
-  *u = {packed, {}, from.element, scale.element == num::Type::kI8 ? num::Type::kF8E8M0FNU : scale.element, to.element};
+  const TileType &from = *l.type(op.operand(0)->type), &scale = *l.type(op.operand(1)->type),
+                 &to = *l.type(op.result()->type);
+  *u = {packed,
+        {},
+        from.element,
+        scale.element == num::Type::kI8 ? num::Type::kF8E8M0FNU : scale.element,
+        to.element};
   if (packed && !unpacking(l, op, num::Type::kF32, u->pairs)) return;
-  if (scale.n != to.n || (!packed && (from.n != to.n || !num::is_float(from.element))) || !num::is_float(u->scale) || !num::is_float(u->to))
+  if (scale.n != to.n || (!packed && (from.n != to.n || !num::is_float(from.element))) ||
+      !num::is_float(u->scale) || !num::is_float(u->to))
     return l.error(op, "a scaled upcast of these types is not supported");
   l.emit(run_scaled_upcast, op, u);
 }
@@ -83,7 +90,8 @@ void lower_upcast(Lowering& l, const ir::Op& op, bool packed) {
 void lower_fp4_to_fp(Lowering& l, const ir::Op& op) {
   auto* u = l.make<Unpack>();
   const num::Type to = l.type(op.result()->type)->element;
-  if (to != num::Type::kF16 && to != num::Type::kBF16 && to != num::Type::kF32) return l.error(op, "four-bit floats become f16, bf16 or f32");
+  if (to != num::Type::kF16 && to != num::Type::kBF16 && to != num::Type::kF32)
+    return l.error(op, "four-bit floats become f16, bf16 or f32");
   if (unpacking(l, op, to, *u)) l.emit(run_fp4_to_fp, op, u);
 }
 

@@ -18,7 +18,8 @@ int64_t product(std::span<const int64_t> shape) {
   return n;
 }
 
-// The shape of the buffer that a descriptor is a slice of. Types tell it from 3.3 on; before, the op that sliced does.
+// The shape of the buffer that a descriptor is a slice of. Types tell it from 3.3 on; before, the op that
+// sliced does.
 std::vector<int64_t> allocated_shape(const ir::Value& value) {
   const ir::Type& type = *value.type;
   const size_t rank = type.shape.size();
@@ -69,30 +70,35 @@ const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op) {
     l.error(op, std::move(message));
     return nullptr;
   };
-  if (type.kind != ir::TypeKind::kMemDesc) return fail("expected a memory descriptor, not " + std::string(type.text));
+  if (type.kind != ir::TypeKind::kMemDesc)
+    return fail("expected a memory descriptor, not " + std::string(type.text));
   if (!type.encoding) return fail("a memory descriptor without an encoding: " + std::string(type.text));
   auto encoding = encoding_of(*type.encoding);
   if (!encoding) return fail(encoding.error().message);
   auto* view = l.make<MemView>();
   const TileType* element = l.type(type.element);
-  if (element->size == 0) return fail("memory descriptors of " + std::string(type.element->text) + " are not supported");
+  if (element->size == 0)
+    return fail("memory descriptors of " + std::string(type.element->text) + " are not supported");
   view->element = element->element;
   view->size = element->size;
   view->encoding = std::move(*encoding);
   layout::Encoding& e = view->encoding;
   view->tensor_memory = !is_shared(e.kind);
-  if (is_distributed(e.kind)) return fail(std::string("#ttg.") + encoding_name(e.kind) + " is no encoding of memory");
+  if (is_distributed(e.kind))
+    return fail(std::string("#ttg.") + encoding_name(e.kind) + " is no encoding of memory");
   if (e.col_stride < 0) e.col_stride = std::max(1, 4 / view->size);
 
   const size_t rank = type.shape.size();
   size_t inner = e.rank() ? e.rank() : std::min<size_t>(rank, 2);
-  if (inner > rank) return fail("an encoding of rank " + std::to_string(inner) + " on " + std::string(type.text));
+  if (inner > rank)
+    return fail("an encoding of rank " + std::to_string(inner) + " on " + std::string(type.text));
   view->leading.assign(type.shape.begin(), type.shape.end() - static_cast<ptrdiff_t>(inner));
   view->shape.assign(type.shape.end() - static_cast<ptrdiff_t>(inner), type.shape.end());
   const auto allocated = allocated_shape(value);
   view->allocated.assign(allocated.end() - static_cast<ptrdiff_t>(inner), allocated.end());
   // 3.3 and 3.4 allocate the mbarriers of a pipeline as one row of them, memdesc<3xi64>.
-  for (int64_t& extent : view->allocated) extent = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
+  for (int64_t& extent : view->allocated)
+    extent = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent)));
 
   auto layout = to_linear_layout(e, view->allocated);
   if (!layout) return fail(layout.error().message);
@@ -112,7 +118,8 @@ const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op) {
         const int out = inverse->out_index(name);
         return out < 0 ? int64_t{0} : int64_t{at[out]};
       };
-      bits.push_back(static_cast<uint32_t>(coordinate("row") * row + coordinate(minor) + (coordinate("block") << minor_bits)));
+      bits.push_back(static_cast<uint32_t>(coordinate("row") * row + coordinate(minor) +
+                                           (coordinate("block") << minor_bits)));
     }
     view->place.push_back(std::move(bits));
   }
@@ -134,8 +141,7 @@ std::vector<int> memory_order(const MemView& view) {
   return order;
 }
 
-MemPlan::MemPlan(const MemView& view, std::vector<int> order)
-    : size_(view.size), n_(view.total()) {
+MemPlan::MemPlan(const MemView& view, std::vector<int> order) : size_(view.size), n_(view.total()) {
   const int rank = static_cast<int>(view.shape.size());
   if (order.empty()) {
     for (int d = rank; d-- > 0;) order.push_back(d);
@@ -174,7 +180,8 @@ MemPlan::MemPlan(const MemView& view, std::vector<int> order)
     place_[r] = at * static_cast<uint32_t>(size_);
     most = std::max(most, at);
   }
-  extent_ = static_cast<int64_t>(group_base_.back()) + (static_cast<int64_t>(padded(most)) + (int64_t{1} << run_)) * size_;
+  extent_ = static_cast<int64_t>(group_base_.back()) +
+            (static_cast<int64_t>(padded(most)) + (int64_t{1} << run_)) * size_;
 }
 
 uint32_t MemPlan::padded(uint32_t place) const {
@@ -223,14 +230,30 @@ void MemPlan::transfer(std::byte* linear, std::byte* arena, MemDesc d) const {
     }
     const size_t bytes = (size_t{1} << run_) * size_;
     switch (bytes) {
-      case 1: copy_runs<kRead, 1>(linear, base, place_.data(), runs, flip); break;
-      case 2: copy_runs<kRead, 2>(linear, base, place_.data(), runs, flip); break;
-      case 4: copy_runs<kRead, 4>(linear, base, place_.data(), runs, flip); break;
-      case 8: copy_runs<kRead, 8>(linear, base, place_.data(), runs, flip); break;
-      case 16: copy_runs<kRead, 16>(linear, base, place_.data(), runs, flip); break;
-      case 32: copy_runs<kRead, 32>(linear, base, place_.data(), runs, flip); break;
-      case 64: copy_runs<kRead, 64>(linear, base, place_.data(), runs, flip); break;
-      case 128: copy_runs<kRead, 128>(linear, base, place_.data(), runs, flip); break;
+      case 1:
+        copy_runs<kRead, 1>(linear, base, place_.data(), runs, flip);
+        break;
+      case 2:
+        copy_runs<kRead, 2>(linear, base, place_.data(), runs, flip);
+        break;
+      case 4:
+        copy_runs<kRead, 4>(linear, base, place_.data(), runs, flip);
+        break;
+      case 8:
+        copy_runs<kRead, 8>(linear, base, place_.data(), runs, flip);
+        break;
+      case 16:
+        copy_runs<kRead, 16>(linear, base, place_.data(), runs, flip);
+        break;
+      case 32:
+        copy_runs<kRead, 32>(linear, base, place_.data(), runs, flip);
+        break;
+      case 64:
+        copy_runs<kRead, 64>(linear, base, place_.data(), runs, flip);
+        break;
+      case 128:
+        copy_runs<kRead, 128>(linear, base, place_.data(), runs, flip);
+        break;
       default:
         for (int64_t r = 0; r < runs; r++) {
           std::byte* at = base + (place_[r] ^ flip);
@@ -242,7 +265,8 @@ void MemPlan::transfer(std::byte* linear, std::byte* arena, MemDesc d) const {
 }
 
 int64_t MemPlan::row_pitch() const {
-  if (place_.empty() || !padding_.empty() || group_base_.size() != 1 || strides_.size() != 2 || !row_major_) return 0;
+  if (place_.empty() || !padding_.empty() || group_base_.size() != 1 || strides_.size() != 2 || !row_major_)
+    return 0;
   const int64_t cols = strides_[0], rows = n_ / cols;
   if (cols > int64_t{1} << run_ || rows < 2) return 0;
   const int64_t runs = static_cast<int64_t>(place_.size()) / rows, pitch = place_[runs];

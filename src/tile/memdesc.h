@@ -3,10 +3,10 @@
 // Shared memory is one arena of bytes a program; tensor memory is a part of it with a row of bytes a lane. An
 // element of a buffer lies at
 //     base + (place(index) ^ flip) * element size        (and padding between, if the encoding has some)
-// where place() is linear over GF(2) and comes from the encoding and the shape that was allocated: static, a MemView.
-// `base` and `flip` are what a MemDesc holds at run time: indexing a ring of buffers moves the base, a slice flips bits
-// of the place. Transposed, reshaped and reinterpreted descriptors have the same base and flip and another MemView, so
-// that a wrong encoding reads other elements, as it would on the machine.
+// where place() is linear over GF(2) and comes from the encoding and the shape that was allocated: static, a
+// MemView. `base` and `flip` are what a MemDesc holds at run time: indexing a ring of buffers moves the base,
+// a slice flips bits of the place. Transposed, reshaped and reinterpreted descriptors have the same base and
+// flip and another MemView, so that a wrong encoding reads other elements, as it would on the machine.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,8 @@
 
 namespace triton_runner::tile {
 
-inline constexpr int64_t kTensorMemoryRow = 8192;  // bytes: 512 columns of 32 bits, four times: buffers are not reused
+inline constexpr int64_t kTensorMemoryRow =
+    8192;  // bytes: 512 columns of 32 bits, four times: buffers are not reused
 inline constexpr int64_t kTensorMemoryRows = 128;
 
 struct MemDesc {
@@ -31,16 +32,16 @@ struct MemDesc {
 // What is static about a memdesc value.
 struct MemView {
   num::Type element;
-  int size;                            // bytes an element
+  int size;  // bytes an element
   bool tensor_memory = false;
-  std::vector<int64_t> leading;        // dimensions before those that the encoding covers: a ring of buffers
-  std::vector<int64_t> shape;          // of one buffer, or of the slice of it
-  std::vector<int64_t> allocated;      // of one buffer
+  std::vector<int64_t> leading;    // dimensions before those that the encoding covers: a ring of buffers
+  std::vector<int64_t> shape;      // of one buffer, or of the slice of it
+  std::vector<int64_t> allocated;  // of one buffer
   layout::Encoding encoding;
   std::vector<std::vector<uint32_t>> place;  // [dim of shape][bit]: elements
-  int64_t buffer_bytes = 0;            // of one buffer (tensor memory: bytes along a row)
-  int64_t n() const;                   // elements of `shape`
-  int64_t total() const;               // elements of leading dimensions and shape
+  int64_t buffer_bytes = 0;                  // of one buffer (tensor memory: bytes along a row)
+  int64_t n() const;                         // elements of `shape`
+  int64_t total() const;                     // elements of leading dimensions and shape
   uint32_t place_of(std::span<const int64_t> index) const;
   int64_t stride_of_leading(size_t d) const;  // bytes
 };
@@ -51,7 +52,8 @@ const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op);
 // Copies between a buffer and contiguous elements, worked out once an instruction.
 class MemPlan {
  public:
-  // `order`: dimensions of the contiguous side, minor first; empty for row-major. Covers leading dimensions too.
+  // `order`: dimensions of the contiguous side, minor first; empty for row-major. Covers leading dimensions
+  // too.
   MemPlan(const MemView& view, std::vector<int> order = {});
 
   void read(void* out, const std::byte* arena, MemDesc d) const;
@@ -60,7 +62,8 @@ class MemPlan {
   // Of the contiguous side, by dimension, in elements.
   const std::vector<int64_t>& strides() const { return strides_; }
   bool row_major() const { return row_major_; }
-  // The distance of consecutive rows, in elements, where the buffer is a plain matrix of contiguous rows; 0 where not.
+  // The distance of consecutive rows, in elements, where the buffer is a plain matrix of contiguous rows; 0
+  // where not.
   int64_t row_pitch() const;
   // Bytes from `base` that it may touch, for messages and checks.
   int64_t extent() const { return extent_; }
@@ -73,15 +76,16 @@ class MemPlan {
   int size_;
   int64_t n_;
   int64_t extent_;
-  int run_ = 0;                     // log2 of the elements that are contiguous on both sides
-  std::vector<uint32_t> place_;     // of each run, bytes
-  std::vector<uint32_t> group_base_;  // bytes, one a leading index
+  int run_ = 0;                                   // log2 of the elements that are contiguous on both sides
+  std::vector<uint32_t> place_;                   // of each run, bytes
+  std::vector<uint32_t> group_base_;              // bytes, one a leading index
   std::vector<std::pair<int, int64_t>> padding_;  // log2 of the interval, elements
   std::vector<int64_t> strides_;
   bool row_major_ = true;
 };
 
-// The order (minor first) in which a buffer's dimensions follow each other in memory, as far as it can be told.
+// The order (minor first) in which a buffer's dimensions follow each other in memory, as far as it can be
+// told.
 std::vector<int> memory_order(const MemView& view);
 
 inline MemDesc mem_desc(Task& t, Slot s) { return t.object<MemDesc>(s); }

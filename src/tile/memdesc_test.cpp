@@ -11,7 +11,8 @@ namespace triton_runner::tile {
 namespace {
 
 // A view of i32 elements with the encoding's own placing.
-MemView view_of(const layout::Encoding& encoding, std::vector<int64_t> allocated, std::vector<int64_t> shape = {}) {
+MemView view_of(const layout::Encoding& encoding, std::vector<int64_t> allocated,
+                std::vector<int64_t> shape = {}) {
   MemView view;
   view.element = num::Type::kI32;
   view.size = 4;
@@ -57,7 +58,8 @@ layout::Encoding nvmma(int64_t bytes, bool transposed) {
 // Every element of the plan's contiguous side lies where place_of says.
 void check_places(const MemView& view, std::vector<int> order, MemDesc d) {
   MemPlan plan(view, order);
-  std::vector<int32_t> arena(static_cast<size_t>(plan.extent() + d.base) / 4 + 4096, -1), in(view.total()), out(view.total());
+  std::vector<int32_t> arena(static_cast<size_t>(plan.extent() + d.base) / 4 + 4096, -1), in(view.total()),
+      out(view.total());
   std::iota(in.begin(), in.end(), 0);
   auto* bytes = reinterpret_cast<std::byte*>(arena.data());
   plan.write(bytes, d, in.data());
@@ -104,7 +106,7 @@ TEST(slices_flip_places) {
 
 TEST(rows_of_a_plain_matrix_have_a_pitch) {
   CHECK_EQ(MemPlan(view_of(swizzled(1, 1, 1, {1, 0}), {8, 16})).row_pitch(), 0);  // one run over several rows
-  CHECK_EQ(MemPlan(view_of(swizzled(4, 1, 4, {1, 0}), {8, 16})).row_pitch(), 0);      // swizzled
+  CHECK_EQ(MemPlan(view_of(swizzled(4, 1, 4, {1, 0}), {8, 16})).row_pitch(), 0);  // swizzled
   CHECK_EQ(MemPlan(view_of(swizzled(1, 1, 1, {1, 0}), {8, 16}, {8, 8})).row_pitch(), 16);
 }
 

@@ -1,4 +1,5 @@
-// mbarriers and what only orders memory (ttng.*_barrier, fences, cluster barriers; amdg's barriers are the same idea).
+// mbarriers and what only orders memory (ttng.*_barrier, fences, cluster barriers; amdg's barriers are the
+// same idea).
 #include "lowering.h"
 #include "nvidia.h"
 #include "shared_state.h"
@@ -9,8 +10,9 @@ namespace {
 uint32_t address_of(MemDesc d) { return d.base + d.flip * 8; }
 
 const Instr* no_barrier(Task& t, const Instr& in) {
-  return t.trap(in, exec::TrapKind::kInvalid,
-                "there is no mbarrier at this place: it was not initialised, was invalidated, or was overwritten");
+  return t.trap(
+      in, exec::TrapKind::kInvalid,
+      "there is no mbarrier at this place: it was not initialised, was invalidated, or was overwritten");
 }
 
 struct Count {
@@ -95,7 +97,8 @@ const Instr* run_copies_arrive(Task& t, const Instr& in) {
 
 const Instr* run_nothing(Task&, const Instr& in) { return next(in); }
 
-void with_count(Lowering& l, const ir::Op& op, Handler run, std::string_view key, int pred_group, int64_t otherwise = 1) {
+void with_count(Lowering& l, const ir::Op& op, Handler run, std::string_view key, int pred_group,
+                int64_t otherwise = 1) {
   const int pred = pred_group < 0 ? -1 : Lowering::operand_index(op, pred_group);
   l.emit(run, op, l.make<Count>(op.int_attr(key, otherwise), pred));
 }
@@ -130,14 +133,21 @@ bool arrive_all(Task& t, const Instr& in, const Barriers& b) {
 
 void lower_init_barrier(Lowering& l, const ir::Op& op) {
   const int64_t count = op.int_attr("count", 1);
-  if (count < 1 || count >= 1 << 14) return l.error(op, "an mbarrier of " + std::to_string(count) + " arrivals");
+  if (count < 1 || count >= 1 << 14)
+    return l.error(op, "an mbarrier of " + std::to_string(count) + " arrivals");
   with_count(l, op, run_init_barrier, "count", -1);
 }
 void lower_inval_barrier(Lowering& l, const ir::Op& op) { l.emit(run_inval_barrier, op); }
-void lower_barrier_expect(Lowering& l, const ir::Op& op) { with_count(l, op, run_barrier_expect, "size", 1, 0); }
-void lower_arrive_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_arrive_barrier, "count", 1); }
+void lower_barrier_expect(Lowering& l, const ir::Op& op) {
+  with_count(l, op, run_barrier_expect, "size", 1, 0);
+}
+void lower_arrive_barrier(Lowering& l, const ir::Op& op) {
+  with_count(l, op, run_arrive_barrier, "count", 1);
+}
 void lower_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, "", 2); }
-void lower_amd_arrive_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_arrive_barrier, "count", -1); }
+void lower_amd_arrive_barrier(Lowering& l, const ir::Op& op) {
+  with_count(l, op, run_arrive_barrier, "count", -1);
+}
 void lower_amd_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, "", -1); }
 void lower_amd_read_barrier_phase(Lowering& l, const ir::Op& op) { l.emit(run_read_phase, op); }
 
@@ -147,10 +157,13 @@ void lower_async_copy_mbarrier_arrive(Lowering& l, const ir::Op& op) {
   l.emit(run_copies_arrive, op, l.make<HandOver>(l.code().num_warps * l.code().warp_size, increment));
 }
 
-void lower_arrive_barrier_named(Lowering& l, const ir::Op& op) { l.emit(run_named, op, l.make<Named>(false)); }
+void lower_arrive_barrier_named(Lowering& l, const ir::Op& op) {
+  l.emit(run_named, op, l.make<Named>(false));
+}
 void lower_wait_barrier_named(Lowering& l, const ir::Op& op) { l.emit(run_named, op, l.make<Named>(true)); }
 
-// Warps of a program run in step, and what is stored is there for the next op: these order what is ordered already.
+// Warps of a program run in step, and what is stored is there for the next op: these order what is ordered
+// already.
 void lower_nothing(Lowering& l, const ir::Op& op) { l.emit(run_nothing, op, {}, {}); }
 
 }  // namespace triton_runner::tile

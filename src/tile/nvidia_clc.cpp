@@ -1,5 +1,5 @@
-// Cluster launch control: a running program asks for the work of one that has not started. Here none can be had, which a
-// kernel must be ready for: every program of the grid runs itself.
+// Cluster launch control: a running program asks for the work of one that has not started. Here none can be
+// had, which a kernel must be ready for: every program of the grid runs itself.
 #include <cstring>
 
 #include "lowering.h"
@@ -20,7 +20,8 @@ const Instr* run_try_cancel(Task& t, const Instr& in) {
   const MemPlan* plan = in.as<Query>().plan;
   Buffer* answer = t.worker->pool->allocate(plan->bytes());
   std::memset(answer->data(), 0, plan->bytes());
-  state.copy_through_barrier(barrier.base + barrier.flip * 8, {answer, plan, mem_desc(t, in.operand(0))}, kAnswerBytes);
+  state.copy_through_barrier(barrier.base + barrier.flip * 8, {answer, plan, mem_desc(t, in.operand(0))},
+                             kAnswerBytes);
   return next(in);
 }
 
@@ -41,6 +42,8 @@ void lower_clc_try_cancel(Lowering& l, const ir::Op& op) {
 
 void lower_clc_load_result(Lowering& l, const ir::Op& op) { l.emit(run_nothing, op, {}, {}); }
 void lower_clc_is_canceled(Lowering& l, const ir::Op& op) { l.emit(run_zero, op, {l.slot(op.result())}, {}); }
-void lower_clc_get_program_id(Lowering& l, const ir::Op& op) { l.emit(run_zero, op, {l.slot(op.result())}, {}); }
+void lower_clc_get_program_id(Lowering& l, const ir::Op& op) {
+  l.emit(run_zero, op, {l.slot(op.result())}, {});
+}
 
 }  // namespace triton_runner::tile

@@ -1,7 +1,8 @@
-// Matrix products with operands in shared or tensor memory: wgmma (ttng.warp_group_dot) and tcgen05 (ttng.tc_gen5_mma).
+// Matrix products with operands in shared or tensor memory: wgmma (ttng.warp_group_dot) and tcgen05
+// (ttng.tc_gen5_mma).
 //
-// They are computed where they are issued; what is asynchronous about them is when barriers and waits say that they are
-// done. Sums are one chain of fused multiply-adds in ascending K, as for tt.dot.
+// They are computed where they are issued; what is asynchronous about them is when barriers and waits say
+// that they are done. Sums are one chain of fused multiply-adds in ascending K, as for tt.dot.
 #include <cstring>
 
 #include <triton_runner/num/dot.h>
@@ -17,8 +18,8 @@ namespace {
 
 // A matrix that an instruction reads: a register tile, or a buffer in the arena.
 struct Operand {
-  int index;               // operand
-  const MemPlan* plan;     // null: a register tile
+  int index;            // operand
+  const MemPlan* plan;  // null: a register tile
   num::Type type;
   int64_t row_stride = 0, col_stride = 0;  // of what the plan reads
 };
@@ -54,7 +55,8 @@ bool operand(Lowering& l, const ir::Op& op, uint32_t group, int64_t precision, O
   }
   const MemView* view = mem_view(l, v, op);
   if (!view) return false;
-  if (!view->leading.empty() || view->shape.size() != 2) return l.error(op, "matrix operands in memory have rank 2"), false;
+  if (!view->leading.empty() || view->shape.size() != 2)
+    return l.error(op, "matrix operands in memory have rank 2"), false;
   auto* plan = l.make<MemPlan>(*view, memory_order(*view));
   out.plan = plan;
   out.type = dot_operand_type(view->element, precision);
@@ -148,14 +150,16 @@ void lower_warp_group_dot(Lowering& l, const ir::Op& op) {
   if (!operand(l, op, 0, precision, d->a) || !operand(l, op, 1, precision, d->b)) return;
   const TileType* c = l.type(op.result()->type);
   const auto &a_shape = op.operand_of(0)->type->shape, &b_shape = op.operand_of(1)->type->shape;
-  if (c->rank != 2 || a_shape.size() != 2 || b_shape.size() != 2) return l.error(op, "a warp group dot of rank 2 is expected");
+  if (c->rank != 2 || a_shape.size() != 2 || b_shape.size() != 2)
+    return l.error(op, "a warp group dot of rank 2 is expected");
   d->c = Lowering::operand_index(op, 2);
   d->use_c = Lowering::operand_index(op, 3);
   d->m = c->shape[0];
   d->n = c->shape[1];
   d->k = a_shape[1];
   d->result = c->element;
-  if (a_shape[0] != d->m || b_shape[0] != d->k || b_shape[1] != d->n) return l.error(op, "operands whose shapes do not match");
+  if (a_shape[0] != d->m || b_shape[0] != d->k || b_shape[1] != d->n)
+    return l.error(op, "operands whose shapes do not match");
   l.emit(run_warp_group_dot, op, d);
 }
 
@@ -167,8 +171,8 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   const MemView* d = mem_view(l, *op.operand_of(2), op);
   if (!d) return;
   const auto &a = op.operand_of(0)->type->shape, &b = op.operand_of(1)->type->shape;
-  if (!d->leading.empty() || d->shape.size() != 2 || a.size() != 2 || b.size() != 2 || a[0] != d->shape[0] || b[1] != d->shape[1] ||
-      a[1] != b[0])
+  if (!d->leading.empty() || d->shape.size() != 2 || a.size() != 2 || b.size() != 2 || a[0] != d->shape[0] ||
+      b[1] != d->shape[1] || a[1] != b[0])
     return l.error(op, "operands whose shapes do not match");
   g->d = l.make<MemPlan>(*d);
   g->pitch = g->d->row_pitch();
@@ -179,7 +183,8 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   g->d_operand = Lowering::operand_index(op, 2);
   g->use_d = Lowering::operand_index(op, 4);
   g->pred = Lowering::operand_index(op, 5);
-  g->barriers = {Lowering::operand_index(op, 6), Lowering::operand_index(op, 7), static_cast<int>(op.group(6).size())};
+  g->barriers = {Lowering::operand_index(op, 6), Lowering::operand_index(op, 7),
+                 static_cast<int>(op.group(6).size())};
   std::vector<Slot> operands;
   for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
   l.emit(run_tc_gen5_mma, op, {}, operands, g);
@@ -192,7 +197,8 @@ void lower_tc_gen5_commit(Lowering& l, const ir::Op& op) {
 // Stores have ended when they were issued: what is left to do is to tell who waits for the buffer.
 void lower_store_token_wait(Lowering& l, const ir::Op& op) {
   l.emit(run_tc_gen5_commit, op,
-         l.make<Barriers>(Lowering::operand_index(op, 1), Lowering::operand_index(op, 2), static_cast<int>(op.group(1).size())));
+         l.make<Barriers>(Lowering::operand_index(op, 1), Lowering::operand_index(op, 2),
+                          static_cast<int>(op.group(1).size())));
 }
 
 }  // namespace triton_runner::tile

@@ -1,4 +1,5 @@
-// tcgen05 products of block-scaled operands: operands are widened to f32 times their scales, then summed as any product.
+// tcgen05 products of block-scaled operands: operands are widened to f32 times their scales, then summed as
+// any product.
 #include <cstring>
 
 #include "dot.h"
@@ -40,7 +41,8 @@ const Instr* run_tc_gen5_mma_scaled(Task& t, const Instr& in) {
   if (t.bits(in.operand(g.pred)) == 0) return next(in);
   BufferPool& pool = *t.worker->pool;
   std::byte* arena = t.program->shared_memory();
-  Buffer *a = pool.allocate(g.m * g.k * 4), *b = pool.allocate(g.k * g.n * 4), *c = pool.allocate(g.d->bytes());
+  Buffer *a = pool.allocate(g.m * g.k * 4), *b = pool.allocate(g.k * g.n * 4),
+         *c = pool.allocate(g.d->bytes());
   widen(t, in, g.a, reinterpret_cast<float*>(a->data()));
   widen(t, in, g.b, reinterpret_cast<float*>(b->data()));
   const MemDesc d = mem_desc(t, in.operand(g.d_operand));
@@ -49,22 +51,27 @@ const Instr* run_tc_gen5_mma_scaled(Task& t, const Instr& in) {
   } else {
     std::memset(c->data(), 0, g.d->bytes());
   }
-  multiply_accumulate(t, c->data(), g.n, g.result, {a->data(), num::Type::kF32, g.k, 1}, {b->data(), num::Type::kF32, g.n, 1}, g.m, g.n,
-                      g.k);
+  multiply_accumulate(t, c->data(), g.n, g.result, {a->data(), num::Type::kF32, g.k, 1},
+                      {b->data(), num::Type::kF32, g.n, 1}, g.m, g.n, g.k);
   g.d->write(arena, d, c->data());
   for (Buffer* buffer : {a, b, c}) pool.release(buffer);
   return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
 }
 
-bool side(Lowering& l, const ir::Op& op, uint32_t group, uint32_t scale_group, const char* type, bool is_b, int64_t outer, Side& s) {
+bool side(Lowering& l, const ir::Op& op, uint32_t group, uint32_t scale_group, const char* type, bool is_b,
+          int64_t outer, Side& s) {
   const auto element = scaled_element(op.attr(type));
-  const MemView *data = mem_view(l, *op.operand_of(group), op), *scales = mem_view(l, *op.operand_of(scale_group), op);
+  const MemView *data = mem_view(l, *op.operand_of(group), op),
+                *scales = mem_view(l, *op.operand_of(scale_group), op);
   if (!data || !scales) return false;
   const bool fp4 = element == num::Type::kF4E2M1FN;
   const auto fail = [&] { return l.error(op, "these block-scaled operands are not supported"), false; };
-  if (!element || data->shape.size() != 2 || data->size != 1 || scales->size != 1 || data->shape[is_b ? 1 : 0] != outer) return fail();
+  if (!element || data->shape.size() != 2 || data->size != 1 || scales->size != 1 ||
+      data->shape[is_b ? 1 : 0] != outer)
+    return fail();
   s.scaled = {*element, true, is_b, outer, data->shape[is_b ? 0 : 1] * (fp4 ? 2 : 1), 0, scales->element, 0};
-  if (scales->shape.size() != 2 || scales->shape[0] != outer || s.scaled.k % scales->shape[1] != 0) return fail();
+  if (scales->shape.size() != 2 || scales->shape[0] != outer || s.scaled.k % scales->shape[1] != 0)
+    return fail();
   s.scaled.group = s.scaled.k / scales->shape[1];
   s.operand = Lowering::operand_index(op, group);
   s.scale = Lowering::operand_index(op, scale_group);
@@ -82,7 +89,8 @@ void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
   if (!d->leading.empty() || d->shape.size() != 2) return l.error(op, "an accumulator of rank 2 is expected");
   g->m = d->shape[0];
   g->n = d->shape[1];
-  if (!side(l, op, 0, 4, "a_type", false, g->m, g->a) || !side(l, op, 1, 5, "b_type", true, g->n, g->b)) return;
+  if (!side(l, op, 0, 4, "a_type", false, g->m, g->a) || !side(l, op, 1, 5, "b_type", true, g->n, g->b))
+    return;
   g->k = g->a.scaled.k;
   if (g->b.scaled.k != g->k) return l.error(op, "operands whose shapes do not match");
   g->d = l.make<MemPlan>(*d);
@@ -90,7 +98,8 @@ void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
   g->d_operand = Lowering::operand_index(op, 2);
   g->use_d = Lowering::operand_index(op, 6);
   g->pred = Lowering::operand_index(op, 7);
-  g->barriers = {Lowering::operand_index(op, 8), Lowering::operand_index(op, 9), static_cast<int>(op.group(8).size())};
+  g->barriers = {Lowering::operand_index(op, 8), Lowering::operand_index(op, 9),
+                 static_cast<int>(op.group(8).size())};
   std::vector<Slot> operands;
   for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
   l.emit(run_tc_gen5_mma_scaled, op, {}, operands, g);

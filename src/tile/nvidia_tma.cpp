@@ -22,7 +22,8 @@ bool box_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescriptor
   box.rank = static_cast<int>(a.block.shape.size());
   if (desc.rank != box.rank) {
     t.trap(in, exec::TrapKind::kInvalid,
-           "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " + std::to_string(box.rank));
+           "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " +
+               std::to_string(box.rank));
     return false;
   }
   for (int d = 0; d < box.rank; d++) {
@@ -59,7 +60,8 @@ bool store(Task& t, const Instr& in, const TmaAccess& a, const void* from) {
   for (int64_t r = 0; r < n; r++) {
     box.at[0] = rows[r];
     box.at[1] = t.bits(in.operand(a.coords));
-    if (!store_block(t, in, desc, box, a.block.type, static_cast<const std::byte*>(from) + r * bytes)) return false;
+    if (!store_block(t, in, desc, box, a.block.type, static_cast<const std::byte*>(from) + r * bytes))
+      return false;
   }
   return true;
 }
@@ -71,7 +73,8 @@ const Instr* run_tma_load(Task& t, const Instr& in) {
   const MemDesc barrier = mem_desc(t, in.operand(a.barrier));
   const uint32_t address = barrier.base + barrier.flip * 8;
   if (!state.barrier(t, address))
-    return t.trap(in, exec::TrapKind::kInvalid, "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
+    return t.trap(in, exec::TrapKind::kInvalid,
+                  "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
   Buffer* data = t.worker->pool->allocate(a.plan->bytes());
   if (!load(t, in, a, data->data())) {
     t.worker->pool->release(data);
@@ -96,7 +99,8 @@ TmaAccess* access(Lowering& l, const ir::Op& op, uint32_t memory_group) {
   if (!view) return nullptr;
   auto* a = l.make<TmaAccess>();
   a->block = block_type(l, *op.operand_of(0), memory.type);
-  if (!a->block.known) return l.error(op, "descriptors of this element type or rank are not supported"), nullptr;
+  if (!a->block.known)
+    return l.error(op, "descriptors of this element type or rank are not supported"), nullptr;
   if (static_cast<int64_t>(num::size_of(a->block.type)) != view->size)
     return l.error(op, "the descriptor's elements and those in shared memory differ in size"), nullptr;
   a->plan = l.make<MemPlan>(*view);
@@ -114,10 +118,13 @@ bool fits(Lowering& l, const ir::Op& op, const TmaAccess& a, size_t coords) {
   int64_t bytes = static_cast<int64_t>(num::size_of(a.block.type));
   for (int64_t d : a.block.shape) bytes *= d;
   if (coords != a.block.shape.size())
-    return l.error(op, std::to_string(coords) + " coordinates for a descriptor of rank " + std::to_string(a.block.shape.size())), false;
+    return l.error(op, std::to_string(coords) + " coordinates for a descriptor of rank " +
+                           std::to_string(a.block.shape.size())),
+           false;
   if (bytes != a.plan->bytes())
-    return l.error(op, "the descriptor's block has " + std::to_string(bytes) + " bytes, the buffer in shared memory " +
-                           std::to_string(a.plan->bytes())), false;
+    return l.error(op, "the descriptor's block has " + std::to_string(bytes) +
+                           " bytes, the buffer in shared memory " + std::to_string(a.plan->bytes())),
+           false;
   return true;
 }
 
@@ -233,13 +240,17 @@ void lower_tensormap_create(Lowering& l, const ir::Op& op) {
   const int rank = static_cast<int>(op.group(3).size());
   const TileType* pointer = l.type(op.operand_of(1)->type);
   if (rank < 1 || rank > 5 || op.group(4).size() + 1 != op.group(3).size() || pointer->pointee == 0)
-    return l.error(op, "a tensor map of rank " + std::to_string(rank) + " with " + std::to_string(op.group(4).size()) + " strides");
+    return l.error(op, "a tensor map of rank " + std::to_string(rank) + " with " +
+                           std::to_string(op.group(4).size()) + " strides");
   const int64_t kind = op.int_attr("elem_type", 0);  // as CUtensorMapDataType numbers them
-  l.emit(run_tensormap_create, op,
-         l.make<Create>(rank, Lowering::operand_index(op, 3), Lowering::operand_index(op, 4), int64_t{pointer->pointee},
-                        op.int_attr("fill_mode", 0) != 0, kind == 13 || kind == 14));
+  l.emit(
+      run_tensormap_create, op,
+      l.make<Create>(rank, Lowering::operand_index(op, 3), Lowering::operand_index(op, 4),
+                     int64_t{pointer->pointee}, op.int_attr("fill_mode", 0) != 0, kind == 13 || kind == 14));
 }
 
-void lower_reinterpret_tensor_descriptor(Lowering& l, const ir::Op& op) { l.emit(run_reinterpret_descriptor, op); }
+void lower_reinterpret_tensor_descriptor(Lowering& l, const ir::Op& op) {
+  l.emit(run_reinterpret_descriptor, op);
+}
 
 }  // namespace triton_runner::tile

@@ -7,13 +7,16 @@
 namespace triton_runner::tile {
 namespace {
 
-// Buffers lie side by side in the columns and are never reused, so that a program may have more than a machine's 512.
+// Buffers lie side by side in the columns and are never reused, so that a program may have more than a
+// machine's 512.
 int64_t reserve_columns(Lowering& l, const ir::Op& op, int64_t bytes) {
   Code& code = l.code();
-  if (code.tensor_memory < 0) code.tensor_memory = l.reserve_shared(kTensorMemoryRow * kTensorMemoryRows, 128);
+  if (code.tensor_memory < 0)
+    code.tensor_memory = l.reserve_shared(kTensorMemoryRow * kTensorMemoryRows, 128);
   const int64_t at = code.tensor_memory_used;
   if (at + bytes > kTensorMemoryRow) {
-    l.error(op, "the buffers in tensor memory take more than " + std::to_string(kTensorMemoryRow / 4) + " columns");
+    l.error(op, "the buffers in tensor memory take more than " + std::to_string(kTensorMemoryRow / 4) +
+                    " columns");
     return code.tensor_memory;
   }
   code.tensor_memory_used += bytes;
@@ -71,7 +74,9 @@ const Instr* run_tmem_copy(Task& t, const Instr& in) {
   if (c.arrives) {
     const MemDesc b = mem_desc(t, in.operand(2));
     barrier = state.barrier(t, b.base + b.flip * 8);
-    if (!barrier) return t.trap(in, exec::TrapKind::kInvalid, "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
+    if (!barrier)
+      return t.trap(in, exec::TrapKind::kInvalid,
+                    "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
   }
   if (c.from) {
     Buffer* data = t.worker->pool->allocate(c.bytes);
@@ -116,7 +121,8 @@ void lower_tmem_load(Lowering& l, const ir::Op& op) {
 void lower_tmem_store(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of(0), op);
   if (!view) return;
-  l.emit(run_tmem_store, op, {}, {l.slot(op.operand_of(0)), l.slot(op.operand_of(2)), l.slot(op.operand_of(3))},
+  l.emit(run_tmem_store, op, {},
+         {l.slot(op.operand_of(0)), l.slot(op.operand_of(2)), l.slot(op.operand_of(3))},
          l.make<MemPlan>(*view));
 }
 
@@ -124,8 +130,10 @@ void lower_tmem_subslice(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand(0), op);
   if (!view) return;
   const int64_t offset = op.int_attr("N", 0), width = op.result()->type->shape.back();
-  if (!view->leading.empty() || view->shape.size() != 2 || offset < 0 || width <= 0 || offset + width > view->shape[1] || offset % width != 0)
-    return l.error(op, "a slice of " + std::to_string(width) + " columns from " + std::to_string(offset) + " is not supported");
+  if (!view->leading.empty() || view->shape.size() != 2 || offset < 0 || width <= 0 ||
+      offset + width > view->shape[1] || offset % width != 0)
+    return l.error(op, "a slice of " + std::to_string(width) + " columns from " + std::to_string(offset) +
+                           " is not supported");
   const int64_t at[2] = {0, offset};
   l.emit(run_tmem_subslice, op, l.make<Slice>(view->place_of(at)));
 }
@@ -134,7 +142,8 @@ void lower_tmem_copy(Lowering& l, const ir::Op& op) {
   const MemView *from = mem_view(l, *op.operand_of(0), op), *to = mem_view(l, *op.operand_of(1), op);
   if (!from || !to) return;
   auto* copy = l.make<MemCopy>(nullptr, nullptr, from->total() * from->size, op.operand_of(2) != nullptr);
-  if (from->total() * from->size != to->total() * to->size) return l.error(op, "source and destination differ in size");
+  if (from->total() * from->size != to->total() * to->size)
+    return l.error(op, "source and destination differ in size");
   if (to->encoding.kind == layout::EncodingKind::kTensorMemoryScales) {
     if (copy->bytes % 512 != 0 || !from->encoding.padding.empty() || from->encoding.swizzle_bytes != 0)
       return l.error(op, "block scales are copied from unswizzled pieces of 512 bytes only");

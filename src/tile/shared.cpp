@@ -64,8 +64,9 @@ const Instr* run_memdesc_index(Task& t, const Instr& in) {
   const auto& x = in.as<Index>();
   const int64_t i = t.bits(in.operand(1));
   if (i < 0 || i >= x.count) {
-    return t.trap(in, exec::TrapKind::kOutOfBounds,
-                  "buffer " + std::to_string(i) + " of a ring of " + std::to_string(x.count) + " in shared memory");
+    return t.trap(
+        in, exec::TrapKind::kOutOfBounds,
+        "buffer " + std::to_string(i) + " of a ring of " + std::to_string(x.count) + " in shared memory");
   }
   MemDesc d = mem_desc(t, in.operand(0));
   d.base += static_cast<uint32_t>(i * x.stride);
@@ -86,20 +87,21 @@ const Instr* run_memdesc_slice(Task& t, const Instr& in) {
   MemDesc d = mem_desc(t, in.operand(0));
   const size_t lead = s.from->leading.size(), rank = lead + s.from->shape.size();
   int64_t at[kMaxRank];
-  for (size_t i = 0; i < rank; i++) at[i] = s.offsets.empty() ? t.bits(in.operand(static_cast<uint32_t>(i + 1))) : s.offsets[i];
+  for (size_t i = 0; i < rank; i++)
+    at[i] = s.offsets.empty() ? t.bits(in.operand(static_cast<uint32_t>(i + 1))) : s.offsets[i];
   for (size_t i = 0; i < rank; i++) {
     if (at[i] == 0) continue;
     const int64_t whole = i < lead ? s.from->leading[i] : s.from->shape[i - lead];
     if (at[i] < 0 || at[i] + s.shape[i] > whole) {
       return t.trap(in, exec::TrapKind::kOutOfBounds,
-                    "a slice from " + std::to_string(at[i]) + " of " + std::to_string(s.shape[i]) + " elements leaves dimension " +
-                        std::to_string(i) + " of " + std::to_string(whole));
+                    "a slice from " + std::to_string(at[i]) + " of " + std::to_string(s.shape[i]) +
+                        " elements leaves dimension " + std::to_string(i) + " of " + std::to_string(whole));
     }
     // Within a buffer places are XORs, so that a slice must begin at a multiple of its own size.
     if (i >= lead && at[i] % s.shape[i] != 0) {
       return t.trap(in, exec::TrapKind::kUnsupported,
-                    "a slice of " + std::to_string(s.shape[i]) + " elements that begins at " + std::to_string(at[i]) +
-                        ", which is not a multiple of its size");
+                    "a slice of " + std::to_string(s.shape[i]) + " elements that begins at " +
+                        std::to_string(at[i]) + ", which is not a multiple of its size");
     }
     if (i < lead) d.base += static_cast<uint32_t>(at[i] * s.from->stride_of_leading(i));
   }
@@ -116,7 +118,8 @@ const Instr* run_memdesc_reinterpret(Task& t, const Instr& in) {
   const auto& r = in.as<Resize>();
   MemDesc d = mem_desc(t, in.operand(0));
   if (static_cast<int64_t>(d.flip) * r.from % r.to != 0)
-    return t.trap(in, exec::TrapKind::kUnsupported, "a slice that begins inside of an element of the new type");
+    return t.trap(in, exec::TrapKind::kUnsupported,
+                  "a slice that begins inside of an element of the new type");
   d.flip = d.flip * r.from / r.to;
   t.new_object<MemDesc>(in.result()) = d;
   return next(in);
@@ -136,7 +139,8 @@ const Instr* run_local_gather(Task& t, const Instr& in) {
   const MemDesc d = mem_desc(t, in.operand(0));
   const TileType& index_type = t.type(in.operand(1));
   const void* raw = t.dense(in.operand(1));
-  auto* values = static_cast<std::byte*>(g.scatter ? const_cast<void*>(t.dense(in.operand(2))) : t.new_dense(in.result()));
+  auto* values = static_cast<std::byte*>(g.scatter ? const_cast<void*>(t.dense(in.operand(2)))
+                                                   : t.new_dense(in.result()));
   std::byte* base = t.program->shared_memory() + d.base;
   std::vector<int64_t> at(view.shape.size(), 0);
   for (int64_t i = 0; i < index_type.n; i++) {
@@ -171,7 +175,8 @@ const Instr* run_local_gather(Task& t, const Instr& in) {
 bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& slice) {
   const size_t rank = from.leading.size() + from.shape.size();
   slice.from = &from;
-  if (rank > kMaxRank) return l.error(op, "a descriptor of more than " + std::to_string(kMaxRank) + " dimensions"), false;
+  if (rank > kMaxRank)
+    return l.error(op, "a descriptor of more than " + std::to_string(kMaxRank) + " dimensions"), false;
   const auto& to = op.result()->type->shape;
   if (to.size() > rank) return l.error(op, "a slice of higher rank than what it is a slice of"), false;
   slice.shape.assign(rank - to.size(), 1);
@@ -182,11 +187,14 @@ bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& sli
   }
   for (size_t i = 0; i < rank && i < slice.shape.size(); i++) {
     const int64_t whole = i < from.leading.size() ? from.leading[i] : from.shape[i - from.leading.size()];
-    if (slice.shape[i] > whole) return l.error(op, "a slice that is larger than what it is a slice of"), false;
+    if (slice.shape[i] > whole)
+      return l.error(op, "a slice that is larger than what it is a slice of"), false;
   }
   const size_t given = slice.offsets.empty() ? op.num_operands() - 1 : slice.offsets.size();
   if (given != rank)
-    return l.error(op, "a slice of " + std::to_string(rank) + " dimensions with " + std::to_string(given) + " offsets"), false;
+    return l.error(op, "a slice of " + std::to_string(rank) + " dimensions with " + std::to_string(given) +
+                           " offsets"),
+           false;
   return true;
 }
 
@@ -208,7 +216,8 @@ void lower_local_dealloc(Lowering& l, const ir::Op& op) { l.emit(run_nothing, op
 void lower_local_load(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of(0), op);
   if (!view) return;
-  // In the order of memory, the result being a transposed view where that is not row-major: most uses want it so.
+  // In the order of memory, the result being a transposed view where that is not row-major: most uses want it
+  // so.
   const bool lazy = view->leading.empty() && view->shape.size() <= kLazyRank;
   auto* plan = l.make<MemPlan>(*view, lazy ? memory_order(*view) : std::vector<int>{});
   l.emit(run_local_load, op, {l.slot(op.result())}, {l.slot(op.operand_of(0))}, l.make<Access>(plan, 0));

@@ -8,9 +8,9 @@ namespace {
 
 struct AsyncCopy {
   const MemPlan* plan;
-  int memory;                  // operand
-  int pointers;                // operand; the loaded tile is the instruction's only result
-  int mask = -1, other = -1;   // operands
+  int memory;                 // operand
+  int pointers;               // operand; the loaded tile is the instruction's only result
+  int mask = -1, other = -1;  // operands
 };
 
 const Instr* run_async_copy(Task& t, const Instr& in) {
@@ -45,7 +45,8 @@ const Instr* run_wait_all(Task& t, const Instr& in) {
 }
 
 // Copies through `pointers` into the memdesc operand in group `memory`.
-void emit_async_copy(Lowering& l, const ir::Op& op, uint32_t memory, Slot pointers, const ir::Value* mask, const ir::Value* other) {
+void emit_async_copy(Lowering& l, const ir::Op& op, uint32_t memory, Slot pointers, const ir::Value* mask,
+                     const ir::Value* other) {
   const MemView* view = mem_view(l, *op.operand_of(memory), op);
   if (!view) return;
   std::vector<int64_t> shape(view->leading);
@@ -67,7 +68,8 @@ void lower_async_copy_global_to_local(Lowering& l, const ir::Op& op) {
 void lower_amd_buffer_load_to_local(Lowering& l, const ir::Op& op) {
   const ir::Type& offsets = *op.operand_of(2)->type;
   const TileType* pointer = l.type(op.operand_of(1)->type);
-  const Slot pointers = l.new_slot(l.tile_type(num::Type::kPointer, {offsets.shape.begin(), offsets.shape.end()}));
+  const Slot pointers =
+      l.new_slot(l.tile_type(num::Type::kPointer, {offsets.shape.begin(), offsets.shape.end()}));
   emit_addptr(l, op, pointers, l.slot(op.operand_of(1)), l.slot(op.operand_of(2)), pointer->pointee);
   emit_async_copy(l, op, 0, pointers, op.operand_of(3), op.operand_of(4));
 }

@@ -1,8 +1,8 @@
 // What a program keeps beside its values: mbarriers, copies in flight, scratch memory.
 //
-// Asynchronous copies read their source when they are issued and write shared memory when they complete: cp.async at
-// the async_wait that covers its group, a TMA copy at the first wait on its mbarrier. So a kernel that reads before it
-// waits sees what was there before.
+// Asynchronous copies read their source when they are issued and write shared memory when they complete:
+// cp.async at the async_wait that covers its group, a TMA copy at the first wait on its mbarrier. So a kernel
+// that reads before it waits sees what was there before.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -31,7 +31,8 @@ struct Copy {
   MemDesc to;
 };
 
-// Barriers that partitions of a program know by number (bar.sync, bar.arrive): `threads` meet, by whole tasks.
+// Barriers that partitions of a program know by number (bar.sync, bar.arrive): `threads` meet, by whole
+// tasks.
 class NamedBarriers {
  public:
   void begin(int program_threads) { program_threads_ = program_threads, bars_.clear(), counts_.clear(); }
@@ -85,8 +86,8 @@ class SharedState : public ProgramState {
  private:
   struct Groups {
     Task* task;
-    std::deque<Copy> copies;        // oldest first; the last `open` of them are in no group yet
-    std::deque<size_t> committed;   // copies of each group
+    std::deque<Copy> copies;       // oldest first; the last `open` of them are in no group yet
+    std::deque<size_t> committed;  // copies of each group
     size_t open = 0;
   };
   struct Flight {

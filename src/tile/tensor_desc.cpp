@@ -15,8 +15,8 @@
 namespace triton_runner::tile {
 namespace {
 
-// Calls visit(offset of the row in the block, address, first element of the row that is inside, how many are) for every
-// row (along the last dimension) of the block; `inside` of rows beyond an edge is 0.
+// Calls visit(offset of the row in the block, address, first element of the row that is inside, how many are)
+// for every row (along the last dimension) of the block; `inside` of rows beyond an edge is 0.
 template <class Visit>
 bool for_each_row(const TensorDescriptor& desc, const Box& box, size_t size, Visit visit) {
   const int last = box.rank - 1;
@@ -34,7 +34,8 @@ bool for_each_row(const TensorDescriptor& desc, const Box& box, size_t size, Vis
       inside &= i >= 0 && i < desc.shape[d];
       offset += i * desc.strides[d];
     }
-    if (!visit(r * cols, desc.base + static_cast<uint64_t>(offset) * size, begin, inside ? end - begin : 0)) return false;
+    if (!visit(r * cols, desc.base + static_cast<uint64_t>(offset) * size, begin, inside ? end - begin : 0))
+      return false;
     for (int d = last - 1; d >= 0 && ++index[d] == box.shape[d]; d--) index[d] = 0;
   }
   return true;
@@ -47,11 +48,15 @@ TileType shape_of(const Box& box) {
   return type;
 }
 
-bool check_row(Task& t, const Instr& in, uint64_t address, int64_t bytes, size_t size, bool write, int64_t element, const Box& box) {
-  if (write ? t.worker->memory.writable(address, bytes) : t.worker->memory.readable(address, bytes)) [[likely]] return true;
+bool check_row(Task& t, const Instr& in, uint64_t address, int64_t bytes, size_t size, bool write,
+               int64_t element, const Box& box) {
+  if (write ? t.worker->memory.writable(address, bytes) : t.worker->memory.readable(address, bytes))
+      [[likely]]
+    return true;
   // The first element that is outside names the trap.
   for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(size), element++) {
-    const bool ok = write ? t.worker->memory.writable(address + at, size) : t.worker->memory.readable(address + at, size);
+    const bool ok =
+        write ? t.worker->memory.writable(address + at, size) : t.worker->memory.readable(address + at, size);
     if (!ok) {
       t.trap_access(in, address + at, static_cast<uint32_t>(size), write, element, shape_of(box));
       return false;
@@ -79,10 +84,13 @@ void set_tensor_desc(Task& t, Slot slot, const exec::TensorDesc& desc) {
   t.new_object<TensorDescriptor>(slot) = from_host(desc);
 }
 
-bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type, void* out) {
+bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
+                void* out) {
   const size_t size = num::size_of(type);
   const int64_t cols = box.shape[box.rank - 1];
-  const uint64_t pad = desc.nan_padding && num::is_float(type) ? num::from_double(std::numeric_limits<double>::quiet_NaN(), type) : 0;
+  const uint64_t pad = desc.nan_padding && num::is_float(type)
+                           ? num::from_double(std::numeric_limits<double>::quiet_NaN(), type)
+                           : 0;
   auto fill = [&](std::byte* at, int64_t n) {
     if (pad == 0) {
       std::memset(at, 0, n * size);
@@ -112,7 +120,8 @@ bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Bo
   });
 }
 
-bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type, const void* from) {
+bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
+                 const void* from) {
   const size_t size = num::size_of(type);
   return for_each_row(desc, box, size, [&](int64_t element, uint64_t address, int64_t begin, int64_t inside) {
     if (inside == 0) return true;
@@ -138,23 +147,36 @@ uint64_t combine(Reduction kind, num::Type type, bool is_unsigned, uint64_t a, u
   if (num::is_float(type)) {
     const double x = num::to_double(a, type), y = num::to_double(b, type);
     switch (kind) {
-      // Sums of two f32 or narrower values are exact enough in f64 that rounding once more gives the correctly rounded sum.
-      case Reduction::kAdd: return num::from_double(x + y, type);
-      case Reduction::kMin: return std::isnan(x) ? b : std::isnan(y) ? a : (y < x ? b : a);
-      case Reduction::kMax: return std::isnan(x) ? b : std::isnan(y) ? a : (y > x ? b : a);
-      default: break;
+      // Sums of two f32 or narrower values are exact enough in f64 that rounding once more gives the
+      // correctly rounded sum.
+      case Reduction::kAdd:
+        return num::from_double(x + y, type);
+      case Reduction::kMin:
+        return std::isnan(x) ? b : std::isnan(y) ? a : (y < x ? b : a);
+      case Reduction::kMax:
+        return std::isnan(x) ? b : std::isnan(y) ? a : (y > x ? b : a);
+      default:
+        break;
     }
   }
   const int64_t x = num::sign_extend(a, type), y = num::sign_extend(b, type);
   switch (kind) {
-    case Reduction::kAdd: return num::truncate_bits(a + b, type);
-    case Reduction::kMin: return is_unsigned ? std::min(a, b) : (y < x ? b : a);
-    case Reduction::kMax: return is_unsigned ? std::max(a, b) : (y > x ? b : a);
-    case Reduction::kInc: return a >= b ? 0 : a + 1;
-    case Reduction::kDec: return a == 0 || a > b ? b : a - 1;
-    case Reduction::kAnd: return a & b;
-    case Reduction::kOr: return a | b;
-    case Reduction::kXor: return a ^ b;
+    case Reduction::kAdd:
+      return num::truncate_bits(a + b, type);
+    case Reduction::kMin:
+      return is_unsigned ? std::min(a, b) : (y < x ? b : a);
+    case Reduction::kMax:
+      return is_unsigned ? std::max(a, b) : (y > x ? b : a);
+    case Reduction::kInc:
+      return a >= b ? 0 : a + 1;
+    case Reduction::kDec:
+      return a == 0 || a > b ? b : a - 1;
+    case Reduction::kAnd:
+      return a & b;
+    case Reduction::kOr:
+      return a | b;
+    case Reduction::kXor:
+      return a ^ b;
   }
   return a;
 }
@@ -169,8 +191,8 @@ void combine_at(uint64_t address, Reduction kind, num::Type type, bool is_unsign
 
 }  // namespace
 
-bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type, bool is_unsigned,
-                  Reduction kind, const void* from) {
+bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
+                  bool is_unsigned, Reduction kind, const void* from) {
   const size_t size = num::size_of(type);
   return for_each_row(desc, box, size, [&](int64_t element, uint64_t address, int64_t begin, int64_t inside) {
     for (int64_t i = 0; i < inside; i++) {
@@ -180,12 +202,21 @@ bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const 
         t.trap_access(in, at, static_cast<uint32_t>(size), true, element + begin + i, shape_of(box));
         return false;
       }
-      const uint64_t value = num::load_bits(static_cast<const std::byte*>(from) + (element + begin + i) * size, type);
+      const uint64_t value =
+          num::load_bits(static_cast<const std::byte*>(from) + (element + begin + i) * size, type);
       switch (size) {
-        case 1: combine_at<uint8_t>(at, kind, type, is_unsigned, value); break;
-        case 2: combine_at<uint16_t>(at, kind, type, is_unsigned, value); break;
-        case 4: combine_at<uint32_t>(at, kind, type, is_unsigned, value); break;
-        default: combine_at<uint64_t>(at, kind, type, is_unsigned, value); break;
+        case 1:
+          combine_at<uint8_t>(at, kind, type, is_unsigned, value);
+          break;
+        case 2:
+          combine_at<uint16_t>(at, kind, type, is_unsigned, value);
+          break;
+        case 4:
+          combine_at<uint32_t>(at, kind, type, is_unsigned, value);
+          break;
+        default:
+          combine_at<uint64_t>(at, kind, type, is_unsigned, value);
+          break;
       }
     }
     return true;
@@ -199,7 +230,8 @@ bool tensor_desc(Task& t, const Instr& in, Slot slot, TensorDescriptor& desc) {
   }
   // Up to 3.3 the descriptor is a pointer to its 128 bytes.
   const auto address = static_cast<uint64_t>(t.bits(slot));
-  if (!SharedState::of(t).in_scratch(address, exec::kTensorMapBytes) && !t.worker->memory.readable(address, exec::kTensorMapBytes)) {
+  if (!SharedState::of(t).in_scratch(address, exec::kTensorMapBytes) &&
+      !t.worker->memory.readable(address, exec::kTensorMapBytes)) {
     t.trap_access(in, address, exec::kTensorMapBytes, false, -1, t.type(slot));
     return false;
   }
@@ -207,7 +239,8 @@ bool tensor_desc(Task& t, const Instr& in, Slot slot, TensorDescriptor& desc) {
     desc = from_host(*found);
     return true;
   }
-  t.trap(in, exec::TrapKind::kInvalid, "the 128 bytes that the descriptor points to hold no tensor descriptor of this engine");
+  t.trap(in, exec::TrapKind::kInvalid,
+         "the 128 bytes that the descriptor points to hold no tensor descriptor of this engine");
   return false;
 }
 
@@ -258,7 +291,8 @@ const Instr* run_block(Task& t, const Instr& in) {
   Box box{static_cast<int>(a.block.shape.size()), {}, {}};
   if (desc.rank != box.rank)
     return t.trap(in, exec::TrapKind::kInvalid,
-                  "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " + std::to_string(box.rank));
+                  "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " +
+                      std::to_string(box.rank));
   for (int d = 0; d < box.rank; d++) {
     box.at[d] = t.bits(in.operand(a.first_index + d));
     box.shape[d] = a.block.shape[d];
@@ -267,7 +301,8 @@ const Instr* run_block(Task& t, const Instr& in) {
   if (a.source < 0) {
     ok = load_block(t, in, desc, box, a.block.type, t.new_dense(in.result()));
   } else if (a.reduce) {
-    ok = reduce_block(t, in, desc, box, a.block.type, a.block.is_unsigned, a.kind, t.dense(in.operand(a.source)));
+    ok = reduce_block(t, in, desc, box, a.block.type, a.block.is_unsigned, a.kind,
+                      t.dense(in.operand(a.source)));
   } else {
     ok = store_block(t, in, desc, box, a.block.type, t.dense(in.operand(a.source)));
   }
@@ -286,10 +321,12 @@ const Instr* run_rows(Task& t, const Instr& in) {
   const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
   const int64_t n = t.type(in.operand(a.rows)).n, cols = a.block.shape[1];
   const size_t bytes = cols * num::size_of(a.block.type);
-  auto* data = static_cast<std::byte*>(a.source < 0 ? t.new_dense(in.result()) : const_cast<void*>(t.dense(in.operand(a.source))));
+  auto* data = static_cast<std::byte*>(a.source < 0 ? t.new_dense(in.result())
+                                                    : const_cast<void*>(t.dense(in.operand(a.source))));
   for (int64_t r = 0; r < n; r++, data += bytes) {
     const Box box{2, {rows[r], t.bits(in.operand(a.column))}, {1, cols}};
-    const bool ok = a.source < 0 ? load_block(t, in, desc, box, a.block.type, data) : store_block(t, in, desc, box, a.block.type, data);
+    const bool ok = a.source < 0 ? load_block(t, in, desc, box, a.block.type, data)
+                                 : store_block(t, in, desc, box, a.block.type, data);
     if (!ok) return nullptr;
   }
   return next(in);
@@ -299,7 +336,9 @@ bool block_operand(Lowering& l, const ir::Op& op, const ir::Type* tensor, BlockT
   block = block_type(l, *op.operand_of(0), tensor);
   if (!block.known) return l.error(op, "descriptors of this element type or rank are not supported"), false;
   if (indices >= 0 && indices != static_cast<int>(block.shape.size()))
-    return l.error(op, std::to_string(indices) + " indices for a descriptor of rank " + std::to_string(block.shape.size())), false;
+    return l.error(op, std::to_string(indices) + " indices for a descriptor of rank " +
+                           std::to_string(block.shape.size())),
+           false;
   return true;
 }
 
@@ -308,8 +347,10 @@ bool block_operand(Lowering& l, const ir::Op& op, const ir::Type* tensor, BlockT
 void lower_make_tensor_descriptor(Lowering& l, const ir::Op& op) {
   const auto rank = op.group(1).size();
   if (rank < 1 || rank > 5 || op.group(2).size() != rank)
-    return l.error(op, "a tensor descriptor of rank " + std::to_string(rank) + ": it may have 1 to 5 dimensions");
-  l.emit(run_make_tensor_descriptor, op, l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2));
+    return l.error(op,
+                   "a tensor descriptor of rank " + std::to_string(rank) + ": it may have 1 to 5 dimensions");
+  l.emit(run_make_tensor_descriptor, op,
+         l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2));
 }
 
 void lower_descriptor_load(Lowering& l, const ir::Op& op) {

@@ -1,5 +1,6 @@
-// Tensor descriptors (TMA): a strided view of global memory that blocks are loaded from and stored to, clipped at its
-// edges. One implementation for tt.descriptor_* and for the ttng copies; the block's shape is the descriptor's type.
+// Tensor descriptors (TMA): a strided view of global memory that blocks are loaded from and stored to,
+// clipped at its edges. One implementation for tt.descriptor_* and for the ttng copies; the block's shape is
+// the descriptor's type.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace triton_runner::tile {
 
 // What a slot of type !tt.tensordesc holds (Form::kObject).
 struct TensorDescriptor {
-  uint64_t base;       // address
+  uint64_t base;  // address
   int32_t rank;
   bool nan_padding;    // what elements outside of the tensor read as: 0, or NaN
   int64_t shape[5];    // elements
@@ -43,12 +44,23 @@ BlockType block_type(Lowering& l, const ir::Value& desc, const ir::Type* block);
 // The descriptor in a slot. All of these give false after a trap.
 bool tensor_desc(Task& t, const Instr& in, Slot slot, TensorDescriptor& desc);
 // Copies the block into `out` (row-major, contiguous), padded where it is outside.
-bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type, void* out);
+bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
+                void* out);
 // Stores the part of the block that is inside.
-bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type, const void* from);
+bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
+                 const void* from);
 // Combines the part of the block that is inside with what is in memory, element by element, atomically.
-enum class Reduction : uint8_t { kAdd = 1, kMin, kMax, kInc, kDec, kAnd, kOr, kXor };  // as the IR numbers them
-bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type, bool is_unsigned,
-                  Reduction kind, const void* from);
+enum class Reduction : uint8_t {
+  kAdd = 1,
+  kMin,
+  kMax,
+  kInc,
+  kDec,
+  kAnd,
+  kOr,
+  kXor
+};  // as the IR numbers them
+bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
+                  bool is_unsigned, Reduction kind, const void* from);
 
 }  // namespace triton_runner::tile

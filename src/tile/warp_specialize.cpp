@@ -1,4 +1,5 @@
-// Warp specialisation: each partition is a task of the program, and so is the default region; they meet at the end.
+// Warp specialisation: each partition is a task of the program, and so is the default region; they meet at
+// the end.
 #include "lowering.h"
 #include "shared_state.h"
 
@@ -15,7 +16,8 @@ const Instr* run_fork(Task& t, const Instr& in) {
   const auto& p = in.as<Partitions>();
   SharedState& state = SharedState::of(t);
   for (size_t i = 0; i < p.entries.size(); i++) {
-    for (size_t c = 0; c < p.captures; c++) t.copy(in.result(static_cast<uint32_t>(i * p.captures + c)), in.operand(static_cast<uint32_t>(c)));
+    for (size_t c = 0; c < p.captures; c++)
+      t.copy(in.result(static_cast<uint32_t>(i * p.captures + c)), in.operand(static_cast<uint32_t>(c)));
   }
   // Tasks of an earlier specialisation of this program that have ended run again.
   std::vector<Task*> idle;
@@ -64,9 +66,11 @@ void lower_warp_specialize(Lowering& l, const ir::Op& op) {
   std::vector<Slot> args;
   for (ir::Region* region : regions) {
     if (!region->first || region->first->args.size() != captures.size())
-      return l.error(op, "a partition with other arguments than the " + std::to_string(captures.size()) + " captures");
+      return l.error(
+          op, "a partition with other arguments than the " + std::to_string(captures.size()) + " captures");
     for (ir::Value& arg : region->first->args) args.push_back(l.slot(&arg));
-    const Label entry = l.out_of_line([&l, region] { l.lower_region(*region, [&l](const ir::Op& last) { l.emit_finish(last); }); });
+    const Label entry = l.out_of_line(
+        [&l, region] { l.lower_region(*region, [&l](const ir::Op& last) { l.emit_finish(last); }); });
     const size_t i = partitions->entries.size();
     const int n = warps && i < warps->raw.size() ? static_cast<int>(warps->raw[i]) : l.code().num_warps;
     partitions->entries.push_back(l.instruction_at(entry));

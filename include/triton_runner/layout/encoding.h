@@ -1,7 +1,8 @@
-// TritonGPU encodings as data, and what they mean: the linear layout of a tensor or memory descriptor that has one.
+// TritonGPU encodings as data, and what they mean: the linear layout of a tensor or memory descriptor that
+// has one.
 //
-// The rules are those of Triton 3.9; spellings of older releases (CTAsPerCGA, versionMajor, hasLeadingOffset, ...) are
-// mapped to the same fields by whoever fills in an Encoding.
+// The rules are those of Triton 3.9; spellings of older releases (CTAsPerCGA, versionMajor, hasLeadingOffset,
+// ...) are mapped to the same fields by whoever fills in an Encoding.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -16,50 +17,64 @@ namespace triton_runner::layout {
 
 enum class EncodingKind : uint8_t {
   // Distributed: who holds an element. Inputs register, lane, warp, block.
-  kBlocked, kSlice, kDotOperand, kNvidiaMma, kAmdMfma, kAmdWmma, kLinear,
+  kBlocked,
+  kSlice,
+  kDotOperand,
+  kNvidiaMma,
+  kAmdMfma,
+  kAmdWmma,
+  kLinear,
   // Shared memory: where an element lies. Inputs offset (in elements), block; of padded ones before padding.
-  kSwizzledShared, kNvmmaShared, kPaddedShared, kRotatingShared, kSharedLinear,
+  kSwizzledShared,
+  kNvmmaShared,
+  kPaddedShared,
+  kRotatingShared,
+  kSharedLinear,
   // Tensor memory. Inputs row (of 128 lanes), col (in elements), block.
-  kTensorMemory, kTensorMemoryScales,
+  kTensorMemory,
+  kTensorMemoryScales,
 };
 const char* encoding_name(EncodingKind kind);  // "blocked", ...
 
 inline bool is_distributed(EncodingKind k) { return k <= EncodingKind::kLinear; }
-inline bool is_shared(EncodingKind k) { return k >= EncodingKind::kSwizzledShared && k <= EncodingKind::kSharedLinear; }
+inline bool is_shared(EncodingKind k) {
+  return k >= EncodingKind::kSwizzledShared && k <= EncodingKind::kSharedLinear;
+}
 
-// How the blocks (CTAs) of a cluster divide a tensor: the image of each bit of the block number, in units of a block's
-// share. Empty: one block.
+// How the blocks (CTAs) of a cluster divide a tensor: the image of each bit of the block number, in units of
+// a block's share. Empty: one block.
 using CgaBases = std::vector<Basis>;
 // The same from the older spelling; `order` lists dimensions, minor first.
-CgaBases cga_bases(std::span<const int64_t> ctas, std::span<const int64_t> splits, std::span<const int64_t> order);
+CgaBases cga_bases(std::span<const int64_t> ctas, std::span<const int64_t> splits,
+                   std::span<const int64_t> order);
 
 struct Encoding {
   EncodingKind kind;
   CgaBases cga;
 
-  std::vector<int64_t> order;                                         // blocked, shared: minor first
-  std::vector<int64_t> size_per_thread, threads_per_warp;             // blocked
-  std::vector<int64_t> warps_per_cta;                                 // blocked, mma, mfma, wmma before 3.6
-  int64_t dim = 0;                                                    // slice
-  std::shared_ptr<const Encoding> parent;                             // slice, dot operand
-  int64_t op_idx = 0, k_width = 0;                                    // dot operand
-  int64_t version = 0;                                                // mma (major), mfma, wmma
-  std::vector<int64_t> instr_shape;                                   // mma, mfma, wmma
-  bool is_transposed = false;                                         // mfma, wmma, nvmma_shared
-  int64_t element_bits = 0;                                           // mfma (64 for f64), nvmma_shared
-  std::vector<int64_t> tiles_per_warp;                                // mfma; empty: one a dimension
-  std::vector<Basis> warp_bases, register_bases;                      // wmma's ctaLayout
-  int64_t vec = 1, per_phase = 1, max_phase = 1;                      // swizzled, rotating
-  int64_t swizzle_bytes = 0;                                          // nvmma_shared
-  bool fp4_padded = false;                                            // nvmma_shared, tensor memory
-  std::vector<std::pair<int64_t, int64_t>> padding;                   // padded_shared: (interval, pad), in elements
-  LinearLayout linear;                                                // linear, shared_linear, padded_shared where given
-  int64_t block_m = 128, block_n = 0;                                 // tensor memory
-  int64_t col_stride = 1;                                             // elements; -1: each in 32 bits of its own
-  bool two_ctas = false;                                              // tensor memory
-  int64_t explicit_rank = 0;                                          // nvmma_shared, wmma: where it is written
+  std::vector<int64_t> order;                              // blocked, shared: minor first
+  std::vector<int64_t> size_per_thread, threads_per_warp;  // blocked
+  std::vector<int64_t> warps_per_cta;                      // blocked, mma, mfma, wmma before 3.6
+  int64_t dim = 0;                                         // slice
+  std::shared_ptr<const Encoding> parent;                  // slice, dot operand
+  int64_t op_idx = 0, k_width = 0;                         // dot operand
+  int64_t version = 0;                                     // mma (major), mfma, wmma
+  std::vector<int64_t> instr_shape;                        // mma, mfma, wmma
+  bool is_transposed = false;                              // mfma, wmma, nvmma_shared
+  int64_t element_bits = 0;                                // mfma (64 for f64), nvmma_shared
+  std::vector<int64_t> tiles_per_warp;                     // mfma; empty: one a dimension
+  std::vector<Basis> warp_bases, register_bases;           // wmma's ctaLayout
+  int64_t vec = 1, per_phase = 1, max_phase = 1;           // swizzled, rotating
+  int64_t swizzle_bytes = 0;                               // nvmma_shared
+  bool fp4_padded = false;                                 // nvmma_shared, tensor memory
+  std::vector<std::pair<int64_t, int64_t>> padding;        // padded_shared: (interval, pad), in elements
+  LinearLayout linear;                                     // linear, shared_linear, padded_shared where given
+  int64_t block_m = 128, block_n = 0;                      // tensor memory
+  int64_t col_stride = 1;                                  // elements; -1: each in 32 bits of its own
+  bool two_ctas = false;                                   // tensor memory
+  int64_t explicit_rank = 0;                               // nvmma_shared, wmma: where it is written
 
-  size_t rank() const;                                                // 0 where the encoding fits any
+  size_t rank() const;  // 0 where the encoding fits any
 };
 
 // The layout of a tensor of `shape` (dim0, dim1, ... are outputs). Shapes and parameters are powers of two.
