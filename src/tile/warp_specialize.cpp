@@ -44,9 +44,19 @@ const Instr* run_join(Task& t, const Instr& in) {
   return next(in);
 }
 
+bool in_kernel(Lowering& l, const ir::Op& op) {
+  const ir::Op* at = &op;
+  while (at->kind != ir::OpKind::kFunc && at->block) at = at->block->region->parent;
+  const ir::Attr* name = at->attr("sym_name");
+  return name && name->string == l.code().kernel;
+}
+
 }  // namespace
 
 void lower_warp_specialize(Lowering& l, const ir::Op& op) {
+  // Partitions are lowered after everything else, when a called function's values are known no more.
+  if (!in_kernel(l, op))
+    return l.error(op, "warp specialisation in a function that is not inlined is not supported");
   // The partitions are regions of an op of their own, which has the captures from 3.7 on.
   std::vector<ir::Region*> regions;
   std::vector<Slot> captures;
