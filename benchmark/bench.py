@@ -102,6 +102,11 @@ def main() -> int:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
     thrown = sum(entry["thrown_away"] for engine in results.values() for entry in engine.values())
     print(f"{thrown} samples were disturbed and thrown away; all numbers: {options.json}")
+    disturbed = sum(entry["disturbed_but_kept"] for engine in results.values() for entry in engine.values())
+    if disturbed:
+        print(
+            f"{disturbed} disturbed samples had to be kept: something else uses this machine, measure again"
+        )
     if options.write:
         write_page(rows)
     problems = failures(results)
