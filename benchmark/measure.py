@@ -64,7 +64,7 @@ def measure(run, slow: bool = False, clock: KernelClock | None = None) -> dict:
     while len(kept) + thrown < MOST_SAMPLES and (time.perf_counter() < end or len(kept) < least):
         wall, cpu, call = sample(run, launches, clock)
         if wall > DISTURBED * cpu:
-            # A machine that leaves no process alone still gives numbers, and they say that they are disturbed.
+    """Milliseconds: minimum and median of wall clock and CPU time; samples kept and thrown away."""
             if time.perf_counter() < end + SECONDS_A_CASE:
                 thrown += 1
                 continue
