@@ -64,7 +64,7 @@ def measure(run, slow: bool = False, clock: KernelClock | None = None) -> dict:
     while len(kept) + thrown < MOST_SAMPLES and (time.perf_counter() < end or len(kept) < least):
         wall, cpu, call = sample(run, launches, clock)
         if wall > DISTURBED * cpu:
-    """Milliseconds: minimum and median of wall clock and CPU time; samples kept and thrown away."""
+            # A machine that leaves no process alone still gives numbers, which then say so.
             if time.perf_counter() < end + SECONDS_A_CASE:
                 thrown += 1
                 continue

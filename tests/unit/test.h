@@ -35,14 +35,15 @@ std::string shown(const T& value) {
 #define CHECK(condition) \
   ((condition) ? void() : ::triton_runner::unit::record_failure(__FILE__, __LINE__, #condition))
 
-// Both values are copied: a reference such as *f() gives may lie in a temporary that is gone by the comparison.
-#define CHECK_EQ(actual, expected)                                                       \
-  do {                                                                                   \
-    const auto actual_value = (actual);                                                  \
-    const auto expected_value = (expected);                                              \
-    if (!(actual_value == expected_value))                                               \
-      ::triton_runner::unit::record_failure(__FILE__, __LINE__,                          \
-                                            std::string(#actual " == " #expected ": ") + \
+// Both values are copied: a reference such as *f() gives may lie in a temporary that is gone by the
+// comparison.
+#define CHECK_EQ(actual, expected)                                                                     \
+  do {                                                                                                 \
+    const auto actual_value = (actual);                                                                \
+    const auto expected_value = (expected);                                                            \
+    if (!(actual_value == expected_value))                                                             \
+      ::triton_runner::unit::record_failure(__FILE__, __LINE__,                                        \
+                                            std::string(#actual " == " #expected ": ") +               \
                                                 ::triton_runner::unit::shown(actual_value) + " and " + \
-                                                ::triton_runner::unit::shown(expected_value)); \
+                                                ::triton_runner::unit::shown(expected_value));         \
   } while (false)
