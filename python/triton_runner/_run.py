@@ -47,5 +47,10 @@ def run_program(program: str, arguments: list[str], is_module: bool, pretend_cud
         ):
             frames = frames.tb_next
         traceback.print_exception(type(error), error, frames)
+        if not pretend_cuda and "CUDA" in str(error) and _driver.resolved_device() == "cpu":
+            print(
+                "triton-runner: a program that asks torch for CUDA runs on the CPU with --pretend-cuda",
+                file=sys.stderr,
+            )
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0

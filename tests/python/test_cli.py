@@ -95,6 +95,11 @@ def test_pretend_cuda(script):
     assert done.returncode == 0 and "cuda:0 90" in done.stdout, done.stdout
 
 
+def test_a_program_for_cuda_is_told_how_to_run(script):
+    done = cli("run", "--device", "cpu", script, "cuda")
+    assert done.returncode == 1 and "on the CPU with --pretend-cuda" in done.stderr
+
+
 def test_a_fault_is_a_traceback_of_the_script(script):
     done = cli("run", "--device", "cpu", script, "fault")
     assert done.returncode == 1 and "KernelTrap" in done.stdout and "out of bounds" in done.stdout, (
