@@ -1,5 +1,6 @@
 // Vector addition from TTIR text, with the C++ API alone: no Python, no Triton, no GPU.
-// Build: cmake -S . -B build/cpp -DTRITON_RUNNER_PYTHON=OFF -DTRITON_RUNNER_TESTS=ON && cmake --build build/cpp --target vector_add
+// Build: cmake -S . -B build/cpp -DTRITON_RUNNER_PYTHON=OFF -DTRITON_RUNNER_TESTS=ON && cmake --build
+// build/cpp --target vector_add
 #include <triton_runner/triton_runner.h>
 
 #include <cstdio>

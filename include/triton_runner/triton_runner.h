@@ -1,13 +1,14 @@
 // Triton Runner: the C++ API, in one header.
 //
-// A kernel is text or bytes at one level of its compilation. Running one takes three steps: parse the artifact, load a
-// kernel from it, launch the kernel.
+// A kernel is text or bytes at one level of its compilation. Running one takes three steps: parse the
+// artifact, load a kernel from it, launch the kernel.
 //
 //   #include <triton_runner/triton_runner.h>
 //   using namespace triton_runner;
 //
 //   base::Result<ir::Module> module = ir::parse(text, "add_kernel.ttir");
-//   if (!module) return fail(module.error().str());              // file:line:column, caret, what was expected
+//   if (!module) return fail(module.error().str());              // file:line:column, caret, what was
+//   expected
 //
 //   auto kernel = tile::load(std::make_shared<ir::Module>(std::move(*module)));   // the CPU, no GPU needed
 //   if (!kernel) return fail(kernel.error().str());
@@ -24,15 +25,16 @@
 //
 //   base/diagnostic.h, base/result.h   what was wrong with the input, and where
 //   num/types.h                        element types and their bit-exact conversions
-//   exec/kernel.h                      the seam: Kernel, Argument, Allocation, LaunchOptions; exec/trap.h a kernel's fault
-//   ir/module.h, ir/graph.h            MLIR text of Triton's dialects: parse, walk, edit, print
-//   layout/encoding.h                  which thread holds which element, and where shared memory holds it
-//   tile/tile.h                        the tile engine: TTIR and TTGIR on the CPU
-//   artifact/artifact.h                artifacts on disk, and what is known of them with and without metadata
-//   device/driver.h, launch/gpu_kernel.h   CUDA and HIP through their drivers
+//   exec/kernel.h                      the seam: Kernel, Argument, Allocation, LaunchOptions; exec/trap.h a
+//   kernel's fault ir/module.h, ir/graph.h            MLIR text of Triton's dialects: parse, walk, edit,
+//   print layout/encoding.h                  which thread holds which element, and where shared memory holds
+//   it tile/tile.h                        the tile engine: TTIR and TTGIR on the CPU artifact/artifact.h
+//   artifacts on disk, and what is known of them with and without metadata device/driver.h,
+//   launch/gpu_kernel.h   CUDA and HIP through their drivers
 //
-// Nothing here prints, exits, throws on bad input or reads the environment. A Result must be looked at; a Trap is a
-// result of the kernel. Everything is thread-safe to use from several threads as long as each object is used by one.
+// Nothing here prints, exits, throws on bad input or reads the environment. A Result must be looked at; a
+// Trap is a result of the kernel. Everything is thread-safe to use from several threads as long as each
+// object is used by one.
 #pragma once
 
 #include <triton_runner/artifact/artifact.h>

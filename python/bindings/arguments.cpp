@@ -1,4 +1,5 @@
-// Argument conversion. A tensor gives its address and, as the memory that the kernel may touch, its whole storage.
+// Argument conversion. A tensor gives its address and, as the memory that the kernel may touch, its whole
+// storage.
 #include "arguments.h"
 
 #include <nanobind/ndarray.h>
@@ -22,7 +23,9 @@ bool pretend_cuda = false;
 
 bool has(nb::handle object, const char* name) { return PyObject_HasAttrString(object.ptr(), name) == 1; }
 
-std::string type_of(nb::handle value) { return nb::cast<std::string>(nb::handle(value.type()).attr("__name__")); }
+std::string type_of(nb::handle value) {
+  return nb::cast<std::string>(nb::handle(value.type()).attr("__name__"));
+}
 
 std::string text_of(nb::handle value) {
   std::string text = nb::cast<std::string>(nb::repr(value));
@@ -53,7 +56,9 @@ std::string short_dtype(std::string name) {
 struct ElementClass {
   char kind = '?';
   int bits = 0;
-  bool operator==(const ElementClass& other) const { return bits == other.bits && (kind == other.kind || bits == 8); }
+  bool operator==(const ElementClass& other) const {
+    return bits == other.bits && (kind == other.kind || bits == 8);
+  }
 };
 std::optional<ElementClass> element_class(std::string_view name) {
   size_t digits = 0;
@@ -65,7 +70,8 @@ std::optional<ElementClass> element_class(std::string_view name) {
   if (bits == 0) return std::nullopt;
   if (kind == "f") return ElementClass{'f', bits};
   if (kind == "bf") return ElementClass{'b', bits};
-  if (kind == "i" || kind == "u" || kind == "ui" || kind == "si") return ElementClass{'i', bits == 1 ? 8 : bits};
+  if (kind == "i" || kind == "u" || kind == "ui" || kind == "si")
+    return ElementClass{'i', bits == 1 ? 8 : bits};
   return std::nullopt;
 }
 
@@ -105,7 +111,7 @@ uint64_t address_of(nb::handle object) { return nb::cast<uint64_t>(nb::int_(obje
 enum class Kind { kNumber, kTorch, kArray, kDescriptor, kTmaDescriptor, kPointer, kDlpack, kOther };
 Kind kind_of(nb::handle v) {
   if (v.is_none() || PyLong_Check(v.ptr()) || PyFloat_Check(v.ptr())) return Kind::kNumber;
-  static std::unordered_map<PyTypeObject*, Kind> known;   // guarded by the GIL
+  static std::unordered_map<PyTypeObject*, Kind> known;  // guarded by the GIL
   auto found = known.find(Py_TYPE(v.ptr()));
   if (found != known.end()) return found->second;
   Kind kind = Kind::kOther;
@@ -122,7 +128,7 @@ Kind kind_of(nb::handle v) {
   } else if (has(v, "__dlpack__")) {
     kind = Kind::kDlpack;
   }
-  Py_INCREF(Py_TYPE(v.ptr()));   // the address stays this type's
+  Py_INCREF(Py_TYPE(v.ptr()));  // the address stays this type's
   known.emplace(Py_TYPE(v.ptr()), kind);
   return kind;
 }
@@ -130,8 +136,10 @@ Kind kind_of(nb::handle v) {
 class Binder {
  public:
   Binder(const exec::Kernel& kernel, std::string_view device)
-      : params_(kernel.params()), device_(device),
-        expands_descriptors_(kernel.level() == "ttir" || kernel.level() == "ttgir"), check_elements_(false) {}
+      : params_(kernel.params()),
+        device_(device),
+        expands_descriptors_(kernel.level() == "ttir" || kernel.level() == "ttgir"),
+        check_elements_(false) {}
 
   void check_elements() { check_elements_ = true; }
 
@@ -155,24 +163,33 @@ class Binder {
   void push(const Param& param, const NamedValue& given) {
     Argument result{param.kind};
     switch (param.kind) {
-      case ParamKind::kPointer: result.bits = pointer(param, given); break;
-      case ParamKind::kInteger: result.bits = integer(param, given); break;
-      case ParamKind::kFloat: result.bits = real(param, given); break;
+      case ParamKind::kPointer:
+        result.bits = pointer(param, given);
+        break;
+      case ParamKind::kInteger:
+        result.bits = integer(param, given);
+        break;
+      case ParamKind::kFloat:
+        result.bits = real(param, given);
+        break;
       case ParamKind::kTensorDesc:
-        fail(argument(given.name) + ": expected a TensorDescriptor for " + param.type + ", got " + type_of(given.value));
+        fail(argument(given.name) + ": expected a TensorDescriptor for " + param.type + ", got " +
+             type_of(given.value));
     }
     out_.arguments.push_back(std::move(result));
     next_++;
   }
 
-  // A descriptor fills one parameter of a descriptor type and, in Triton's IR, the shape and strides behind it; where
-  // the compiler has taken it apart (below sm_90) it fills base, shape, strides, flags, shape, strides.
+  // A descriptor fills one parameter of a descriptor type and, in Triton's IR, the shape and strides behind
+  // it; where the compiler has taken it apart (below sm_90) it fills base, shape, strides, flags, shape,
+  // strides.
   void add_descriptor(const NamedValue& given) {
     nb::handle d = given.value;
     nb::object sizes = d.attr("shape"), steps = d.attr("strides");
     auto shape = nb::list(nb::handle(sizes)), strides = nb::list(nb::handle(steps));
     bool nan = has(d, "padding") && string_of(d.attr("padding")) == "nan";
-    bool rounds = has(d, "round_f32_to_tf32") && PyObject_IsTrue(nb::object(d.attr("round_f32_to_tf32")).ptr()) == 1;
+    bool rounds =
+        has(d, "round_f32_to_tf32") && PyObject_IsTrue(nb::object(d.attr("round_f32_to_tf32")).ptr()) == 1;
     nb::object base = d.attr("base");
     bool whole = params_[next_].kind == ParamKind::kTensorDesc;
     if (whole) {
@@ -214,7 +231,8 @@ class Binder {
     nb::handle v = given.value;
     if (v.is_none()) return 0;
     if (PyBool_Check(v.ptr()) || PyFloat_Check(v.ptr()))
-      fail(argument(given.name) + ": expected a tensor or an address for " + param.type + ", got " + type_of(v) + " " + text_of(v));
+      fail(argument(given.name) + ": expected a tensor or an address for " + param.type + ", got " +
+           type_of(v) + " " + text_of(v));
     if (PyLong_Check(v.ptr())) return address(given, param);
     if (kind_of(v) == Kind::kTmaDescriptor) {
       uint64_t at = address_of(v.attr("tma_desc_cpu_ptr")());
@@ -226,8 +244,10 @@ class Binder {
       auto wanted = element_class(pointee(param.type));
       auto got = element_class(pointer.dtype);
       if (wanted && got && !(*wanted == *got))
-        fail(argument(given.name) + " holds " + pointer.dtype + " elements, and the kernel's parameter is " + param.type,
-             {"the kernel was compiled for another element type; convert the tensor, or compile the kernel for this one"});
+        fail(argument(given.name) + " holds " + pointer.dtype + " elements, and the kernel's parameter is " +
+                 param.type,
+             {"the kernel was compiled for another element type; convert the tensor, or compile the kernel "
+              "for this one"});
     }
     remember(pointer);
     return pointer.address;
@@ -245,14 +265,20 @@ class Binder {
   // Where a tensor-like object lies, and the whole block that it belongs to.
   Pointer tensor(const std::string& name, nb::handle v) {
     switch (kind_of(v)) {
-      case Kind::kTorch: return torch_tensor(name, v);
-      case Kind::kArray: return array(name, v);
-      case Kind::kPointer: return bare_pointer(name, v);
-      case Kind::kDlpack: return dlpack(name, v);
-      default: break;
+      case Kind::kTorch:
+        return torch_tensor(name, v);
+      case Kind::kArray:
+        return array(name, v);
+      case Kind::kPointer:
+        return bare_pointer(name, v);
+      case Kind::kDlpack:
+        return dlpack(name, v);
+      default:
+        break;
     }
     fail(argument(name) + ": expected a tensor, an array or an address, got " + type_of(v) + " " + text_of(v),
-         {"tensors of PyTorch, NumPy arrays, objects with __dlpack__, and objects with data_ptr() and dtype are taken"});
+         {"tensors of PyTorch, NumPy arrays, objects with __dlpack__, and objects with data_ptr() and dtype "
+          "are taken"});
   }
 
   Pointer torch_tensor(const std::string& name, nb::handle v) {
@@ -262,7 +288,8 @@ class Binder {
       if (!here)
         fail(argument(name) + " is a tensor on " + string_of(v.attr("device")) + ", and the kernel runs on " +
                  std::string(device_),
-             {"move the tensor with .to(\"" + std::string(device_) + "\"), or choose the device with device= or TRITON_RUNNER_DEVICE"});
+             {"move the tensor with .to(\"" + std::string(device_) +
+              "\"), or choose the device with device= or TRITON_RUNNER_DEVICE"});
     }
     Pointer result{address_of(v.attr("data_ptr")()), {}, short_dtype(string_of(v.attr("dtype")))};
     nb::object storage = v.attr("untyped_storage")();
@@ -276,19 +303,23 @@ class Binder {
     nb::object interface = v.attr("__array_interface__");
     std::string dtype = array_dtype(string_of(interface["typestr"]), v);
     if (!nb::object(interface["strides"]).is_none())
-      fail(argument(name) + " is a NumPy array that is not contiguous: shape " + text_of(v.attr("shape")) + ", strides " +
-               text_of(v.attr("strides")) + " bytes",
-           {"pass numpy.ascontiguousarray(" + name + "), or a tensor of PyTorch with its strides as arguments"});
+      fail(argument(name) + " is a NumPy array that is not contiguous: shape " + text_of(v.attr("shape")) +
+               ", strides " + text_of(v.attr("strides")) + " bytes",
+           {"pass numpy.ascontiguousarray(" + name +
+            "), or a tensor of PyTorch with its strides as arguments"});
     nb::object data = interface["data"];
     Pointer result{address_of(data[0]), {}, dtype};
     bool readonly = nb::cast<bool>(data[1]);
     nb::object root = nb::borrow(v);
-    for (nb::object base = root.attr("base"); Py_TYPE(base.ptr()) == Py_TYPE(v.ptr()); base = base.attr("base")) root = base;
+    for (nb::object base = root.attr("base"); Py_TYPE(base.ptr()) == Py_TYPE(v.ptr());
+         base = base.attr("base"))
+      root = base;
     nb::object whole = root.attr("__array_interface__");
     bool contiguous = nb::object(whole["strides"]).is_none();
-    result.memory = Allocation{contiguous ? address_of(whole["data"][0]) : result.address,
-                               address_of((contiguous ? root : nb::borrow(v)).attr("nbytes")),
-                               argument(name) + " (" + describe(v, dtype) + (readonly ? ", read-only)" : ")"), !readonly};
+    result.memory =
+        Allocation{contiguous ? address_of(whole["data"][0]) : result.address,
+                   address_of((contiguous ? root : nb::borrow(v)).attr("nbytes")),
+                   argument(name) + " (" + describe(v, dtype) + (readonly ? ", read-only)" : ")"), !readonly};
     return result;
   }
 
@@ -299,8 +330,8 @@ class Binder {
     return kind + std::to_string(8 * (typestr[2] - '0'));
   }
 
-  // A view with another dtype (triton.reinterpret) knows its base; of anything else only the address is known, and
-  // its memory has to be registered.
+  // A view with another dtype (triton.reinterpret) knows its base; of anything else only the address is
+  // known, and its memory has to be registered.
   Pointer bare_pointer(const std::string& name, nb::handle v) {
     uint64_t at = address_of(v.attr("data_ptr")());
     Pointer result;
@@ -314,7 +345,8 @@ class Binder {
     auto tensor = nb::cast<nb::ndarray<>>(v);
     bool on_cpu = tensor.device_type() == nb::device::cpu::value;
     if (on_cpu != (device_ == "cpu"))
-      fail(argument(name) + " is a tensor on another device than the kernel, which runs on " + std::string(device_));
+      fail(argument(name) + " is a tensor on another device than the kernel, which runs on " +
+           std::string(device_));
     int64_t expected = 1;
     for (size_t i = tensor.ndim(); i-- > 0;) {
       if (tensor.shape(i) != 1 && tensor.stride(i) != expected)
@@ -325,25 +357,31 @@ class Binder {
     const char* kinds[] = {"i", "u", "f", "", "bf"};
     std::string dtype = type.code < 5 ? kinds[type.code] + std::to_string(type.bits) : "";
     Pointer result{reinterpret_cast<uint64_t>(tensor.data()), {}, dtype};
-    result.memory = Allocation{result.address, tensor.nbytes(), argument(name) + " (" + describe(v, dtype) + ")", true};
+    result.memory =
+        Allocation{result.address, tensor.nbytes(), argument(name) + " (" + describe(v, dtype) + ")", true};
     out_.keep_alive.push_back(nb::find(tensor).is_valid() ? nb::find(tensor) : nb::borrow(v));
     return result;
   }
 
   void need_cpu(const std::string& name, const char* what) {
-    if (device_ != "cpu") fail(argument(name) + " is " + what + " in host memory, and the kernel runs on " + std::string(device_));
+    if (device_ != "cpu")
+      fail(argument(name) + " is " + what + " in host memory, and the kernel runs on " +
+           std::string(device_));
   }
 
   uint64_t integer(const Param& param, const NamedValue& given) {
     nb::handle v = given.value;
     bool number = PyIndex_Check(v.ptr()) && !has(v, "data_ptr") && !has(v, "ctypes");
-    if (!number) fail(argument(given.name) + ": expected an integer for " + param.type + ", got " + type_of(v) + " " + text_of(v));
+    if (!number)
+      fail(argument(given.name) + ": expected an integer for " + param.type + ", got " + type_of(v) + " " +
+           text_of(v));
     nb::object index = nb::steal(PyNumber_Index(v.ptr()));
     if (!index.is_valid()) throw nb::python_error();
     int overflow = 0;
     int64_t value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
     int bits = std::clamp(param.bits, 1, 64);
-    bool fits = overflow == 0 && (bits == 64 || (value >= -(int64_t{1} << (bits - 1)) && value <= (int64_t{1} << bits) - 1));
+    bool fits = overflow == 0 &&
+                (bits == 64 || (value >= -(int64_t{1} << (bits - 1)) && value <= (int64_t{1} << bits) - 1));
     if (overflow > 0 && bits == 64) {
       uint64_t wide = PyLong_AsUnsignedLongLong(index.ptr());
       if (!PyErr_Occurred()) return wide;
@@ -355,9 +393,11 @@ class Binder {
 
   uint64_t real(const Param& param, const NamedValue& given) {
     nb::handle v = given.value;
-    bool number = (PyFloat_Check(v.ptr()) || PyIndex_Check(v.ptr()) || has(v, "__float__")) && !has(v, "data_ptr") &&
-                  !has(v, "ctypes") && !PyUnicode_Check(v.ptr());
-    if (!number) fail(argument(given.name) + ": expected a number for " + param.type + ", got " + type_of(v) + " " + text_of(v));
+    bool number = (PyFloat_Check(v.ptr()) || PyIndex_Check(v.ptr()) || has(v, "__float__")) &&
+                  !has(v, "data_ptr") && !has(v, "ctypes") && !PyUnicode_Check(v.ptr());
+    if (!number)
+      fail(argument(given.name) + ": expected a number for " + param.type + ", got " + type_of(v) + " " +
+           text_of(v));
     double value = PyFloat_AsDouble(v.ptr());
     if (PyErr_Occurred()) throw nb::python_error();
     return std::bit_cast<uint64_t>(value);
@@ -389,8 +429,8 @@ std::string list_values(const std::vector<NamedValue>& values) {
        {"parameters: " + list_params(kernel.params()), "given: " + list_values(values)});
 }
 
-BoundArguments bind_in_order(const exec::Kernel& kernel, const std::vector<NamedValue>& values, std::string_view device,
-                             bool check_elements) {
+BoundArguments bind_in_order(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
+                             std::string_view device, bool check_elements) {
   Binder binder(kernel, device);
   if (check_elements) binder.check_elements();
   for (const NamedValue& value : values)
@@ -411,7 +451,8 @@ Slot make_slot(std::string name, nb::handle type) {
   if (PyTuple_Check(type.ptr()) || PyList_Check(type.ptr())) {
     slot.is_tuple = true;
     int i = 0;
-    for (nb::handle element : type) slot.children.push_back(make_slot(slot.name + "." + std::to_string(i++), element));
+    for (nb::handle element : type)
+      slot.children.push_back(make_slot(slot.name + "." + std::to_string(i++), element));
   } else {
     slot.skip = PyUnicode_Check(type.ptr()) && nb::cast<std::string>(type) == "constexpr";
   }
@@ -427,7 +468,7 @@ void flatten(const Slot& slot, nb::handle value, std::vector<NamedValue>& out) {
   for (size_t i = 0; i < slot.children.size(); i++) {
     nb::object element = nb::steal(PySequence_GetItem(value.ptr(), static_cast<Py_ssize_t>(i)));
     if (!element.is_valid()) throw nb::python_error();
-    flatten(slot.children[i], element, out);   // the tuple keeps its elements alive
+    flatten(slot.children[i], element, out);  // the tuple keeps its elements alive
   }
 }
 
@@ -440,25 +481,32 @@ void flatten(const std::string& name, nb::handle value, std::vector<NamedValue>&
   for (nb::handle element : value) flatten(name + "." + std::to_string(i++), element, out);
 }
 
-BoundArguments bind_exact(const exec::Kernel& kernel, const std::vector<NamedValue>& values, std::string_view device) {
+BoundArguments bind_exact(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
+                          std::string_view device) {
   return bind_in_order(kernel, values, device, false);
 }
 
-BoundArguments bind_artifact(const exec::Kernel& kernel, const std::vector<NamedValue>& values, std::string_view device) {
+BoundArguments bind_artifact(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
+                             std::string_view device) {
   const std::vector<Param>& params = kernel.params();
-  bool descriptors = std::any_of(values.begin(), values.end(), [](const NamedValue& v) { return Binder::is_descriptor(v.value); });
+  bool descriptors = std::any_of(values.begin(), values.end(),
+                                 [](const NamedValue& v) { return Binder::is_descriptor(v.value); });
   if (descriptors || values.size() <= params.size()) return bind_in_order(kernel, values, device, true);
   // More values than parameters: those whose name the artifact knows, if it names all of its parameters.
   std::vector<NamedValue> kept;
   for (const NamedValue& v : values)
-    if (std::any_of(params.begin(), params.end(), [&](const Param& p) { return p.name == v.name; })) kept.push_back(v);
+    if (std::any_of(params.begin(), params.end(), [&](const Param& p) { return p.name == v.name; }))
+      kept.push_back(v);
   if (kept.size() == params.size()) {
     for (const NamedValue& v : values) {
-      bool known = std::any_of(kept.begin(), kept.end(), [&](const NamedValue& k) { return k.name == v.name; });
+      bool known =
+          std::any_of(kept.begin(), kept.end(), [&](const NamedValue& k) { return k.name == v.name; });
       if (!known && !may_be_folded(v.value) && !PyLong_Check(v.value.ptr()) && !PyFloat_Check(v.value.ptr()))
-        fail("kernel '" + kernel.name() + "' has no parameter '" + v.name + "'", {"parameters: " + list_params(params)});
+        fail("kernel '" + kernel.name() + "' has no parameter '" + v.name + "'",
+             {"parameters: " + list_params(params)});
       if (!known && !may_be_folded(v.value))
-        fail(argument(v.name) + " is " + text_of(v.value) + ", but the artifact has no such parameter: it was compiled for the value 1",
+        fail(argument(v.name) + " is " + text_of(v.value) +
+                 ", but the artifact has no such parameter: it was compiled for the value 1",
              {"parameters: " + list_params(params), "compile the kernel again for this value"});
     }
     return bind_in_order(kernel, kept, device, true);

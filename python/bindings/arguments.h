@@ -36,15 +36,19 @@ struct BoundArguments {
   std::vector<nb::object> keep_alive;
 };
 
-// The values for the kernel's parameters, in order. Errors: too many or too few values; a value of the wrong type, out of
-// range, not contiguous, or on another device than `device` ("cpu", "cuda", "hip").
-BoundArguments bind_exact(const exec::Kernel& kernel, const std::vector<NamedValue>& values, std::string_view device);
+// The values for the kernel's parameters, in order. Errors: too many or too few values; a value of the wrong
+// type, out of range, not contiguous, or on another device than `device` ("cpu", "cuda", "hip").
+BoundArguments bind_exact(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
+                          std::string_view device);
 
-// The same for an artifact that may lack parameters which its compilation folded away (an integer 1, None): matched by
-// name where the artifact names its parameters, else by count. Also checks the element types of tensors.
-BoundArguments bind_artifact(const exec::Kernel& kernel, const std::vector<NamedValue>& values, std::string_view device);
+// The same for an artifact that may lack parameters which its compilation folded away (an integer 1, None):
+// matched by name where the artifact names its parameters, else by count. Also checks the element types of
+// tensors.
+BoundArguments bind_artifact(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
+                             std::string_view device);
 
-// Scripts whose CPU tensors say that they are CUDA tensors (--pretend-cuda): devices of tensors are not compared.
+// Scripts whose CPU tensors say that they are CUDA tensors (--pretend-cuda): devices of tensors are not
+// compared.
 void set_pretend_cuda(bool on);
 
 }  // namespace triton_runner::python

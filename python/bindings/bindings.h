@@ -1,4 +1,5 @@
-// What the files of the extension share: one init_x() per file, called from core.cpp, and how errors become exceptions.
+// What the files of the extension share: one init_x() per file, called from core.cpp, and how errors become
+// exceptions.
 #pragma once
 #include <nanobind/nanobind.h>
 

@@ -24,9 +24,10 @@ namespace {
 
 using exec::Kernel;
 
-// ---- Ctrl-C ---------------------------------------------------------------------------------------------------
-// While a kernel runs, nobody executes Python, so Python's own handler would only note the signal. Ours raises the stop
-// tokens of all running launches and then calls the handler that was there.
+// ---- Ctrl-C
+// --------------------------------------------------------------------------------------------------- While a
+// kernel runs, nobody executes Python, so Python's own handler would only note the signal. Ours raises the
+// stop tokens of all running launches and then calls the handler that was there.
 
 struct Launch {
   std::atomic<bool> used{false};
@@ -50,7 +51,8 @@ void install_interrupt_handler() {
   struct sigaction current;
   if (sigaction(SIGINT, nullptr, &current) != 0) return;
   if ((current.sa_flags & SA_SIGINFO) && current.sa_sigaction == on_interrupt) return;
-  if (!(current.sa_flags & SA_SIGINFO) && (current.sa_handler == SIG_IGN || current.sa_handler == SIG_DFL)) return;
+  if (!(current.sa_flags & SA_SIGINFO) && (current.sa_handler == SIG_IGN || current.sa_handler == SIG_DFL))
+    return;
   std::lock_guard lock(install_mutex);
   previous_action = current;
   struct sigaction ours = {};
@@ -67,7 +69,8 @@ class Interruptible {
     install_interrupt_handler();
     for (Launch& launch : launches) {
       bool expected = false;
-      if (!launch.used.load(std::memory_order_relaxed) && launch.used.compare_exchange_strong(expected, true)) {
+      if (!launch.used.load(std::memory_order_relaxed) &&
+          launch.used.compare_exchange_strong(expected, true)) {
         launch.stop.reset();
         launch_ = &launch;
         return;
@@ -85,16 +88,18 @@ class Interruptible {
   Launch* launch_ = nullptr;
 };
 
-// ---- launching ------------------------------------------------------------------------------------------------
+// ---- launching
+// ------------------------------------------------------------------------------------------------
 
-// Memory that no argument holds: asked of triton_runner/_memory.py, which knows live tensors and registered blocks.
+// Memory that no argument holds: asked of triton_runner/_memory.py, which knows live tensors and registered
+// blocks.
 std::optional<exec::Allocation> resolve_in_python(uint64_t address) {
   nb::gil_scoped_acquire gil;
   try {
     nb::object found = nb::module_::import_("triton_runner._memory").attr("resolve")(address);
     if (found.is_none()) return std::nullopt;
-    return exec::Allocation{nb::cast<uint64_t>(found[0]), nb::cast<uint64_t>(found[1]), nb::cast<std::string>(found[2]),
-                            nb::cast<bool>(found[3])};
+    return exec::Allocation{nb::cast<uint64_t>(found[0]), nb::cast<uint64_t>(found[1]),
+                            nb::cast<std::string>(found[2]), nb::cast<bool>(found[3])};
   } catch (nb::python_error& error) {
     error.discard_as_unraisable("triton_runner._memory.resolve");
     return std::nullopt;
@@ -103,8 +108,9 @@ std::optional<exec::Allocation> resolve_in_python(uint64_t address) {
 
 std::array<int64_t, 3> make_grid(nb::handle grid) {
   auto bad = [&](const std::string& why) {
-    raise(base::failure("bad grid " + nb::cast<std::string>(nb::repr(grid)) + ": " + why,
-                        {"a grid is a tuple of 1 to 3 positive integers, x up to 2147483647, y and z up to 65535"}));
+    raise(base::failure(
+        "bad grid " + nb::cast<std::string>(nb::repr(grid)) + ": " + why,
+        {"a grid is a tuple of 1 to 3 positive integers, x up to 2147483647, y and z up to 65535"}));
   };
   std::array<int64_t, 3> result{1, 1, 1};
   if (!PyTuple_Check(grid.ptr()) && !PyList_Check(grid.ptr())) bad("it is no tuple");
@@ -164,8 +170,8 @@ struct Launcher {
     std::vector<NamedValue> values;
     size_t count = nb::len(args);
     if (count != slots.size())
-      raise(base::failure("kernel '" + kernel->name() + "' takes " + std::to_string(slots.size()) + " arguments, and " +
-                          std::to_string(count) + " were given"));
+      raise(base::failure("kernel '" + kernel->name() + "' takes " + std::to_string(slots.size()) +
+                          " arguments, and " + std::to_string(count) + " were given"));
     for (size_t i = 0; i < count; i++) {
       nb::object value = args[i];
       flatten(slots[i], value, values);
@@ -183,8 +189,9 @@ void init_exec(nb::module_& m) {
       .value("UNINITIALIZED", exec::kCheckUninitialized)
       .value("RACE", exec::kCheckRace);
 
-  nb::class_<Options>(m, "Options", "How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in "
-                                    "seconds (0: none), shared (bytes, -1: as the artifact says), stream.")
+  nb::class_<Options>(m, "Options",
+                      "How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in "
+                      "seconds (0: none), shared (bytes, -1: as the artifact says), stream.")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
@@ -194,7 +201,8 @@ void init_exec(nb::module_& m) {
       .def_rw("shared", &Options::shared)
       .def_rw("stream", &Options::stream);
 
-  nb::class_<exec::Param>(m, "Param", "A parameter of a kernel: name, kind and type as the artifact spells them.")
+  nb::class_<exec::Param>(m, "Param",
+                          "A parameter of a kernel: name, kind and type as the artifact spells them.")
       .def_ro("name", &exec::Param::name)
       .def_ro("type", &exec::Param::type)
       .def_ro("bits", &exec::Param::bits)
@@ -212,24 +220,29 @@ void init_exec(nb::module_& m) {
       .def_prop_ro("target", &Kernel::target)
       .def(
           "launch",
-          [](Kernel& self, nb::handle grid, const std::vector<std::pair<std::string, nb::object>>& named, const Options& options) {
+          [](Kernel& self, nb::handle grid, const std::vector<std::pair<std::string, nb::object>>& named,
+             const Options& options) {
             std::vector<NamedValue> values;
             for (const auto& [name, value] : named) flatten(name, value, values);
             launch(self, grid, options, bind_artifact(self, values, options.device));
           },
           nb::arg("grid"), nb::arg("args"), nb::arg("options") = Options(),
-          "Runs the kernel and waits for it. args: (name, value) pairs of the Python function's parameters, constexprs left "
+          "Runs the kernel and waits for it. args: (name, value) pairs of the Python function's parameters, "
+          "constexprs left "
           "out; those that the artifact's compilation folded away are dropped.");
 
-  nb::class_<Launcher>(m, "Launcher", "A kernel with the signature it was compiled for: launcher(grid, args, options).")
+  nb::class_<Launcher>(m, "Launcher",
+                       "A kernel with the signature it was compiled for: launcher(grid, args, options).")
       .def(
           "__init__",
-          [](Launcher* self, std::shared_ptr<Kernel> kernel, const std::vector<std::pair<std::string, nb::object>>& signature) {
+          [](Launcher* self, std::shared_ptr<Kernel> kernel,
+             const std::vector<std::pair<std::string, nb::object>>& signature) {
             new (self) Launcher{std::move(kernel), {}};
             for (const auto& [name, type] : signature) self->slots.push_back(make_slot(name, type));
           },
           nb::arg("kernel"), nb::arg("signature"),
-          "signature: (name, type) a parameter; \"constexpr\" is left out of the launch, a tuple of types takes a tuple apart.")
+          "signature: (name, type) a parameter; \"constexpr\" is left out of the launch, a tuple of types "
+          "takes a tuple apart.")
       .def("__call__", &Launcher::operator(), nb::arg("grid"), nb::arg("args"), nb::arg("options"));
 
   m.def(
@@ -268,7 +281,8 @@ void init_exec(nb::module_& m) {
         }
         return names;
       },
-      nb::arg("text"), nb::arg("filename") = "", "The kernels (public functions) of a TTIR or TTGIR module, in its order.");
+      nb::arg("text"), nb::arg("filename") = "",
+      "The kernels (public functions) of a TTIR or TTGIR module, in its order.");
   m.def(
       "ops",
       [] {
@@ -295,13 +309,18 @@ void init_exec(nb::module_& m) {
       },
       nb::arg("out"), nb::arg("address"), nb::arg("shape"),
       "Writes the 128 bytes of a tensor descriptor (row major, shape in elements) to the address out.");
-  m.def("isa", [] {
-    for (const char* isa : {"avx512", "avx2"})
-      if (tile::force_isa(isa)) return tile::force_isa(""), std::string(isa);
-    return std::string("portable");
-  }, "The best instruction set of this machine that the engine has kernels for.");
-  m.def("force_isa", [](const std::string& isa) { return tile::force_isa(isa); }, nb::arg("isa"),
-        "Chooses the instruction set of the engine's kernels: avx512, avx2, portable; \"\" for the best. False if there is no such.");
+  m.def(
+      "isa",
+      [] {
+        for (const char* isa : {"avx512", "avx2"})
+          if (tile::force_isa(isa)) return tile::force_isa(""), std::string(isa);
+        return std::string("portable");
+      },
+      "The best instruction set of this machine that the engine has kernels for.");
+  m.def(
+      "force_isa", [](const std::string& isa) { return tile::force_isa(isa); }, nb::arg("isa"),
+      "Chooses the instruction set of the engine's kernels: avx512, avx2, portable; \"\" for the best. False "
+      "if there is no such.");
   m.def("set_pretend_cuda", &set_pretend_cuda, nb::arg("on"),
         "Whether tensors on the CPU may say that they are on a CUDA device (--pretend-cuda).");
 }

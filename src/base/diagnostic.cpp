@@ -36,7 +36,8 @@ void Diagnostics::error(Location where, std::string message, std::vector<std::st
 }
 
 bool Diagnostics::has_errors() const {
-  return std::any_of(list_.begin(), list_.end(), [](const Diagnostic& d) { return d.severity == Severity::kError; });
+  return std::any_of(list_.begin(), list_.end(),
+                     [](const Diagnostic& d) { return d.severity == Severity::kError; });
 }
 
 std::string Diagnostics::str() const {
@@ -63,7 +64,8 @@ std::string_view line_at(std::string_view text, size_t offset) {
   return text.substr(start, (end == std::string_view::npos ? text.size() : end) - start);
 }
 
-std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& names, size_t limit) {
+std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& names,
+                                       size_t limit) {
   auto distance = [&](std::string_view name) {
     std::vector<size_t> row(name.size() + 1);
     std::iota(row.begin(), row.end(), size_t{0});
@@ -80,7 +82,8 @@ std::vector<std::string> nearest_names(std::string_view wanted, const std::vecto
   };
   std::vector<std::pair<size_t, std::string>> ranked;
   for (const std::string& name : names) ranked.emplace_back(distance(name), name);
-  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   if (ranked.size() > limit) ranked.resize(limit);
   std::vector<std::string> out;
   for (auto& entry : ranked) out.push_back(std::move(entry.second));

@@ -138,7 +138,8 @@ class Parser {
     return true;
   }
   bool at(const char* p, std::string_view literal) const {
-    return static_cast<size_t>(end_ - p) >= literal.size() && std::memcmp(p, literal.data(), literal.size()) == 0;
+    return static_cast<size_t>(end_ - p) >= literal.size() &&
+           std::memcmp(p, literal.data(), literal.size()) == 0;
   }
   bool next_is(std::string_view literal);  // not consumed
   bool eat(std::string_view literal);

@@ -97,7 +97,7 @@ def test_pretend_cuda(script):
 
 def test_a_program_for_cuda_is_told_how_to_run(script):
     done = cli("run", "--device", "cpu", script, "cuda")
-    assert done.returncode == 1 and "on the CPU with --pretend-cuda" in done.stderr
+    assert done.returncode == 1 and "on the CPU with --pretend-cuda" in done.stdout, done.stdout
 
 
 def test_a_fault_is_a_traceback_of_the_script(script):

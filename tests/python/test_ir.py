@@ -86,7 +86,9 @@ def test_edits_keep_the_rest():
     ops = {op.name: op for op in module.walk()}
     ops["scf.for"].set_attr("tt.num_stages", "3 : i32")
     # What was edited is printed anew, on one line; the rest keeps its text.
-    assert str(module) == SMALL.replace("tt.num_stages = 2", "tt.num_stages = 3").replace("\n        ->", " ->")
+    assert str(module) == SMALL.replace("tt.num_stages = 2", "tt.num_stages = 3").replace(
+        "\n        ->", " ->"
+    )
 
     module = ir.parse(SMALL)
     ops = {op.name: op for op in module.walk()}

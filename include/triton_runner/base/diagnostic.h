@@ -47,6 +47,7 @@ Location locate(std::string_view text, size_t offset, std::string_view file);
 std::string_view line_at(std::string_view text, size_t offset);
 
 // The names closest to `wanted` (edit distance), best first, at most `limit`: for "did you mean" notes.
-std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& names, size_t limit = 3);
+std::vector<std::string> nearest_names(std::string_view wanted, const std::vector<std::string>& names,
+                                       size_t limit = 3);
 
 }  // namespace triton_runner::base
