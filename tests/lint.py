@@ -43,7 +43,8 @@ def size_table() -> int:
 def main() -> int:
     failed = 0
     python = tracked("*.py")
-    failed += subprocess.run(["ruff", "check", "--quiet", "--force-exclude", *python], cwd=ROOT).returncode != 0
+    ruff = ["ruff", "check", "--quiet", "--force-exclude"]
+    failed += subprocess.run([*ruff, *python], cwd=ROOT).returncode != 0
     cpp = tracked("*.cpp", "*.h")
     failed += subprocess.run(["clang-format", "--dry-run", "--Werror", *cpp], cwd=ROOT).returncode != 0
     failed += size_table() > 0
