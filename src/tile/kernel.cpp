@@ -157,6 +157,9 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Modul
   const ir::Op& func = **chosen;
   if (func.regions.empty() || !func.region(0)->first)
     return diagnostic_at(func, *module, "function '" + function_name(func) + "' has no body");
+  // The handlers rely on it: a value that is used where it was not defined yet has no form.
+  base::Diagnostics faults;
+  if (!ir::verify(*module, faults)) return faults.list().front();
 
   auto kernel = std::make_unique<TileKernel>();
   Code& code = kernel->code_;
