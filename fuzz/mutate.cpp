@@ -1,7 +1,7 @@
 // A small mutating driver for a fuzz target, for where libFuzzer is not: takes lines, words and bytes of the
 // given files apart and puts them together wrongly.
 //
-//   fuzz_x SECONDS SEED REPRODUCER FILE...     REPRODUCER holds the input that ran last; a crash leaves it
+//   fuzz_x SECONDS INPUTS SEED REPRODUCER FILE...   ends at either bound; REPRODUCER holds the input that ran last; a crash leaves it
 //   there fuzz_x FILE                                runs that file once
 #include <cctype>
 #include <chrono>
@@ -125,23 +125,25 @@ void mutate(std::string& text, const std::string& other, Random& random) {
 
 int main(int argc, char** argv) {
   if (argc == 2) return run(read(argv[1]));
-  if (argc < 5) {
-    std::fputs("usage: fuzz_x SECONDS SEED REPRODUCER FILE... | fuzz_x FILE\n", stderr);
+  if (argc < 6) {
+    std::fputs("usage: fuzz_x SECONDS INPUTS SEED REPRODUCER FILE... | fuzz_x FILE\n", stderr);
     return 2;
   }
+  const long most = std::strtol(argv[2], nullptr, 10);
+  const char* reproducer = argv[4];
   std::vector<std::string> corpus;
-  for (int i = 4; i < argc; ++i) corpus.push_back(read(argv[i]));
-  Random random(std::strtoull(argv[2], nullptr, 10));
+  for (int i = 5; i < argc; ++i) corpus.push_back(read(argv[i]));
+  Random random(std::strtoull(argv[3], nullptr, 10));
   auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::strtod(argv[1], nullptr));
   long inputs = 0;
-  for (; std::chrono::steady_clock::now() < end; ++inputs) {
+  for (; inputs < most && std::chrono::steady_clock::now() < end; ++inputs) {
     std::string text = corpus[below(random, corpus.size())];
     for (size_t n = 1 + below(random, 4); n > 0; --n)
       mutate(text, corpus[below(random, corpus.size())], random);
-    std::ofstream(argv[3], std::ios::binary | std::ios::trunc) << text;
+    std::ofstream(reproducer, std::ios::binary | std::ios::trunc) << text;
     run(text);
   }
-  std::remove(argv[3]);
+  std::remove(reproducer);
   std::printf("%ld inputs\n", inputs);
   return inputs == 0;
 }

@@ -19,6 +19,9 @@ LARGEST = 64 * 1024  # bytes; larger files only slow the mutations down
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=float, default=60, help="seconds in all, without the build")
+    parser.add_argument(
+        "--inputs", type=int, default=2**31, help="at most so many a target: always the same ones"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
 
@@ -42,7 +45,7 @@ def main() -> int:
         seconds = options.limit / len(TARGETS)
         try:
             done = subprocess.run(
-                [program, str(seconds), str(options.seed), input_file, *files],
+                [program, str(seconds), str(options.inputs), str(options.seed), input_file, *files],
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
