@@ -1,8 +1,9 @@
 // A small mutating driver for a fuzz target, for where libFuzzer is not: takes lines, words and bytes of the
 // given files apart and puts them together wrongly.
 //
-//   fuzz_x SECONDS INPUTS SEED REPRODUCER FILE...   ends at either bound; REPRODUCER holds the input that ran last; a crash leaves it
-//   there fuzz_x FILE                                runs that file once
+//   fuzz_x SECONDS INPUTS SEED REPRODUCER FILE...   ends at either bound; REPRODUCER holds the input that
+//                                                   ran last: a crash leaves it there
+//   fuzz_x FILE                                     runs that file once
 #include <cctype>
 #include <chrono>
 #include <cstdint>

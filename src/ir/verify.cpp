@@ -252,6 +252,18 @@ class Verifier {
       }
       case OpKind::kLoad:
         return same_shape(op);
+      case OpKind::kAsyncCopyGlobalToLocal:
+      case OpKind::kAmdBufferLoad:
+      case OpKind::kAmdBufferStore:
+      case OpKind::kAmdBufferLoadToLocal:
+      case OpKind::kAmdBufferAtomicRMW:
+      case OpKind::kAtomicRMW:
+      case OpKind::kAtomicCAS:
+        return tiles_of_one_shape(op);
+      case OpKind::kDot:
+      case OpKind::kWarpGroupDot:
+        return product(op, op.operand(0)->type->shape, op.operand(1)->type->shape, op.operand(2)->type->shape,
+                       op.results[0].type->shape);
       case OpKind::kCall: {
         const Attr* callee = op.attr("callee");
         if (!callee) return;
@@ -287,6 +299,31 @@ class Verifier {
                       use.value->type->shape.end()))
         error(op,
               text_of(use.value) + " is " + spell(use.value->type) + ", the pointers are " + spell(first));
+  }
+
+  // Tiles in registers and in memory; scalars (base pointers, strides) go with any.
+  void tiles_of_one_shape(const Op& op) {
+    const Type* first = nullptr;
+    auto compare = [&](const Type* type) {
+      if (type->kind != TypeKind::kTensor && type->kind != TypeKind::kMemDesc) return;
+      if (!first) first = type;
+      if (!std::ranges::equal(first->shape, type->shape))
+        error(op, std::string(op.name) + " of " + spell(first) + " and " + spell(type));
+    };
+    for (const Use& use : op.operand_uses) compare(use.value->type);
+    for (const Value& result : op.results)
+      if (result.type->kind == TypeKind::kTensor) compare(result.type);
+  }
+
+  using Shape = std::span<const int64_t>;
+  // [batch,] M x K times K x N into M x N.
+  void product(const Op& op, Shape a, Shape b, Shape c, Shape result) {
+    size_t r = a.size();
+    bool fits = r >= 2 && b.size() == r && c.size() == r && a[r - 1] == b[r - 2] && a[r - 2] == c[r - 2] &&
+                b[r - 1] == c[r - 1] && std::ranges::equal(c, result) &&
+                std::ranges::equal(a.first(r - 2), b.first(r - 2)) &&
+                std::ranges::equal(a.first(r - 2), c.first(r - 2));
+    if (!fits) error(op, std::string(op.name) + ": the shapes of the matrices do not fit together");
   }
 
   const Op* find(std::string_view name) {

@@ -191,6 +191,20 @@ Result<LinearLayout> explicit_layout(const Encoding& encoding, std::span<const i
 
 }  // namespace
 
+// The order of an encoding that goes by one is a permutation of its dimensions.
+static bool order_fits(const Encoding& e, size_t rank) {
+  bool ordered = e.kind == EncodingKind::kBlocked || e.kind == EncodingKind::kSwizzledShared ||
+                 e.kind == EncodingKind::kRotatingShared ||
+                 (e.kind == EncodingKind::kPaddedShared && e.linear.outs().empty());
+  if (!ordered || (rank == 1 && e.order.empty())) return true;
+  std::vector<bool> seen(rank);
+  for (int64_t d : e.order) {
+    if (d < 0 || static_cast<size_t>(d) >= rank || seen[static_cast<size_t>(d)]) return false;
+    seen[static_cast<size_t>(d)] = true;
+  }
+  return e.order.size() == rank;
+}
+
 Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const int64_t> shape) {
   const size_t rank = encoding.rank();
   if (rank != 0 && rank != shape.size())
@@ -199,10 +213,15 @@ Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const 
   if (!powers_of_two(shape))
     return failure(std::string("encoding #ttg.") + encoding_name(encoding.kind) + " on a shape of " +
                    shape_str(shape) + ": dimensions must be powers of two");
+  if (!order_fits(encoding, shape.size()))
+    return failure(std::string("the order of #ttg.") + encoding_name(encoding.kind) +
+                   " does not name each dimension of " + shape_str(shape) + " once");
   switch (encoding.kind) {
     case EncodingKind::kBlocked:
       return with_blocks(blocked_tile(encoding), encoding.cga, shape, true);
     case EncodingKind::kSlice: {
+      if (encoding.dim < 0 || static_cast<size_t>(encoding.dim) > shape.size())
+        return failure("#ttg.slice has no dimension " + std::to_string(encoding.dim));
       std::vector<int64_t> expanded(shape.begin(), shape.end());
       expanded.insert(expanded.begin() + encoding.dim, 1);
       auto parent = to_linear_layout(*encoding.parent, expanded);
