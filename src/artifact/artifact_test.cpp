@@ -182,8 +182,8 @@ std::string make_hsaco() {
 struct TemporaryFolder {
   std::string path;
   TemporaryFolder() {
-    char name[] = "/tmp/artifact_test_XXXXXX";
-    path = mkdtemp(name);
+    path = (std::filesystem::temp_directory_path() / "artifact_test_XXXXXX").string();
+    mkdtemp(path.data());
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path); }
 };
