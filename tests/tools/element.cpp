@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -18,6 +19,10 @@ constexpr Element kElements[] = {
     {"u16", 2, false, false},
     {"u32", 4, false, false},
     {"u64", 8, false, false},
+    {"x8", 1, false, false},
+    {"x16", 2, false, false},
+    {"x32", 4, false, false},
+    {"x64", 8, false, false},
     {"f16", 2, true, true, 5, 10, 15},
     {"bf16", 2, true, true, 8, 7, 127},
     {"f32", 4, true, true, 8, 23, 127},
@@ -106,6 +111,10 @@ uint64_t encode(const Element& t, double value) {
 
 std::string shown(const Element& t, uint64_t bits, int digits) {
   char text[64];
+  if (t.name.starts_with('x')) {
+    std::snprintf(text, sizeof text, "0x%0*llx", 2 * t.bytes, static_cast<unsigned long long>(bits));
+    return text;
+  }
   if (!t.is_float) {
     if (t.is_signed && t.bytes < 8 && (bits >> (8 * t.bytes - 1) & 1)) bits |= ~ones(8 * t.bytes);
     auto end = t.is_signed ? std::to_chars(text, text + sizeof text, static_cast<int64_t>(bits))
