@@ -79,7 +79,6 @@ class Finisher {
       index_[s] = static_cast<int32_t>(owning_.size());
       owning_.push_back(s);
     }
-    code_.owning = owning_;
   }
 
   // Main instructions by position in order_; labels as positions there.
@@ -187,7 +186,10 @@ class Finisher {
       Pending& p = at(k);
       uint32_t results = p.instr.num_results;
       for (uint32_t i = 0; i < results; ++i)
-        if (int32_t s = index_[p.slots[i]]; s >= 0) live.clear(s);
+        if (int32_t s = index_[p.slots[i]]; s >= 0) {
+          if (!live.test(s)) left_over_.set(s);
+          live.clear(s);
+        }
       p.instr.kills = 0;
       auto is_result = [&](Slot s) {
         return std::find(p.slots.begin(), p.slots.begin() + results, s) != p.slots.begin() + results;
@@ -196,7 +198,11 @@ class Finisher {
         int32_t s = index_[p.slots[i]];
         if (s < 0 || live.test(s) || shared_.test(s)) continue;
         live.set(s);
-        if (i - results < 64 && !is_result(p.slots[i])) p.instr.kills |= uint64_t{1} << (i - results);
+        if (is_result(p.slots[i])) continue;
+        if (i - results < 64)
+          p.instr.kills |= uint64_t{1} << (i - results);
+        else
+          left_over_.set(s);
       }
     }
   }
@@ -204,6 +210,7 @@ class Finisher {
   void assemble() {
     size_t num_prologue = 0, num_slots = 0;
     for (const Pending& p : l_.pending_) num_prologue += p.prologue, num_slots += p.slots.size();
+    left_over_ = shared_;
     std::vector<std::vector<Slot>> releases(blocks_.size());
     size_t num_releases = 0;
     for (size_t b = 0; b < blocks_.size(); ++b) {
@@ -254,6 +261,7 @@ class Finisher {
       *address = &code_.instrs[final_index[label_[label.id]]];
     code_.prologue = code_.instrs.data();
     code_.entry = &code_.instrs[num_prologue + 1];
+    left_over_.each([&](size_t s) { code_.left_over.push_back(owning_[s]); });
   }
 
   Lowering& l_;
@@ -265,7 +273,8 @@ class Finisher {
   std::vector<int64_t> label_;  // label -> position in order_
   std::vector<BasicBlock> blocks_;
   std::vector<size_t> block_of_;
-  Bits shared_;
+  Bits shared_;     // captured by code out of line: released by neither side
+  Bits left_over_;  // those, results that nobody reads, and last uses beyond the kill bits
 };
 
 void finish_code(Lowering& lowering) { Finisher(lowering).run(); }

@@ -78,10 +78,10 @@ class GridWorker {
       p = std::move(idle_.back());
       idle_.pop_back();
     }
-    const auto& grid = launch_.options->grid;
+    move_to(linear);
     p->linear = linear;
-    p->id = {linear % grid[0], linear / grid[0] % grid[1], linear / (grid[0] * grid[1])};
-    p->tasks.resize(1);
+    p->id = id_;
+    if (p->tasks.size() > 1) p->tasks.resize(1);
     p->tasks[0].pc = code_.entry;
     p->tasks[0].outcome = Outcome::kRunning;
     if (p->tasks[0].should_stop()) [[unlikely]] {
@@ -92,6 +92,19 @@ class GridWorker {
     if (p->state) p->state->begin(*p);
     active_.push_back(std::move(p));
     return true;
+  }
+
+  // Sets id_ to that of program `linear`: mostly one of the next after the last, so that nothing is divided.
+  void move_to(int64_t linear) {
+    const auto& grid = launch_.options->grid;
+    int64_t ahead = linear - linear_;
+    linear_ = linear;
+    if (ahead < 0 || ahead > 8) {
+      id_ = {linear % grid[0], linear / grid[0] % grid[1], linear / (grid[0] * grid[1])};
+      return;
+    }
+    for (id_[0] += ahead; id_[0] >= grid[0]; id_[0] -= grid[0])
+      if (++id_[1] == grid[1]) id_[1] = 0, ++id_[2];
   }
 
   std::unique_ptr<Program> make_program() {
@@ -141,7 +154,7 @@ class GridWorker {
     Program& p = *active_[i];
     switch (step(p)) {
       case Step::kFinished:
-        for (Slot s : code_.owning) {
+        for (Slot s : code_.left_over) {
           Value& v = p.values[s];
           if (v.buffer) p.tasks[0].drop(v);
           v.form = Form::kNone;
@@ -241,6 +254,8 @@ class GridWorker {
   const Code& code_;
   Worker worker_;
   std::vector<std::unique_ptr<Program>> active_, idle_;
+  int64_t linear_ = 0;  // the program that was started last, and its id
+  std::array<int64_t, 3> id_{};
   uint64_t seen_progress_ = 0;
   double quiet_since_ = 0;
   bool idle_here_ = false;

@@ -109,14 +109,21 @@ int64_t trig_loop(void* out, const void* a, const void*, const void*, int64_t n)
   return -1;
 }
 
-// exp and exp2 of f32: stretches whose results are all normal take the shorter formula.
+// exp and exp2 of f32: stretches whose results are all normal or plainly 0 (masked scores are -inf) take the
+// shorter formula.
 struct exp_normal {
-  static NUM_INLINE float apply(float x) { return exp_f32_normal(x); }
-  static constexpr float kLow = kExpLow, kHigh = kExpHigh;
+  static constexpr float kZero = -110.0f, kLow = kExpLow, kHigh = kExpHigh;
+  static NUM_INLINE float apply(float x) {
+    float y = exp_f32_normal(x);
+    return x < kZero ? 0.0f : y;
+  }
 };
 struct exp2_normal {
-  static NUM_INLINE float apply(float x) { return exp2_f32_normal(x); }
-  static constexpr float kLow = kExp2Low, kHigh = kExp2High;
+  static constexpr float kZero = -160.0f, kLow = kExp2Low, kHigh = kExp2High;
+  static NUM_INLINE float apply(float x) {
+    float y = exp2_f32_normal(x);
+    return x < kZero ? 0.0f : y;
+  }
 };
 template <class Normal, class General>
 int64_t exp_loop(void* out, const void* a, const void*, const void*, int64_t n) {
@@ -125,7 +132,8 @@ int64_t exp_loop(void* out, const void* a, const void*, const void*, int64_t n) 
   for (int64_t i = 0; i < n; i += kChunk) {
     int64_t m = n - i < kChunk ? n - i : kChunk;
     int32_t outside = 0;
-    for (int64_t j = 0; j < m; ++j) outside |= !((x[i + j] > Normal::kLow) & (x[i + j] < Normal::kHigh));
+    for (int64_t j = 0; j < m; ++j)
+      outside |= !(((x[i + j] > Normal::kLow) & (x[i + j] < Normal::kHigh)) | (x[i + j] < Normal::kZero));
     if (outside)
       map1<float, float, General>(o + i, x + i, nullptr, nullptr, m);
     else
