@@ -1,0 +1,58 @@
+"""The benchmark runs, its results are right, and its table says what it measured. No time is asserted."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+BENCHMARK = pathlib.Path(__file__).resolve().parents[2] / "benchmark"
+
+
+@pytest.mark.parametrize("engine", ["ttir", "ttgir"])
+def test_results(engine):
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARK / "measure.py"), engine, "--quick"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+    assert len(results) == 13
+    wrong = {name: entry["difference"] for name, entry in results.items() if not entry["right"]}
+    assert not wrong
+    assert all(0 < entry["wall_min"] <= entry["wall_median"] for entry in results.values())
+
+
+def test_launch_costs():
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARK / "launch.py"), "--json", "--quick"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    costs = json.loads(done.stdout)
+    assert [cost["arguments"] for cost in costs] == [0, 5, 19]
+    assert all(cost[way] > 0 for cost in costs for way in cost if way != "arguments")
+
+
+def test_table(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARK))
+    import bench
+
+    entry = {"name": "k", "size": "s", "faster": 100, "share": 2, "right": True, "in": "f32", "gflops": 5}
+    times = lambda t: entry | {f"{c}_{m}": t for c in ("wall", "cpu") for m in ("min", "median")}  # noqa: E731
+    results = {
+        "interpreter": {"k": times(150.0)},
+        "torch": {"k": times(0.4)},
+        "ttir": {"k": times(1.0)},
+        "ttgir": {"k": times(1.2)},
+        "ttir-2": {"k": times(0.5)},
+    }
+    row = bench.table(results, "wall")[1]
+    assert row[-3:] == ["150x (100)", "**2.50** (2)", "1.20 (1.5)"]
+    assert bench.failures(results, "wall") == ["k: 2.50 of torch's time, at most 2 wanted"]
+    assert bench.thread_table(results)[1][-2:] == ["2.00 (1.8)", "5"]
