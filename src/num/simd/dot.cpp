@@ -55,9 +55,10 @@ inline Lanes<double>::V multiply_add(Lanes<double>::V x, Lanes<double>::V y, Lan
 }
 #endif
 
+// What the blocks of a panel have in common. Passed by reference: one block takes some hundred cycles.
 template <class T>
-struct Operands {
-  const T* a;
+struct Panel {
+  int64_t ldc;
   int64_t a_row, a_col;
   const T* b;
   int64_t b_row;
@@ -65,23 +66,23 @@ struct Operands {
 };
 
 template <class T, int R, int C>
-inline void block(T* c, int64_t ldc, Operands<T> in) {
+void block(T* __restrict c, const T* __restrict a, const Panel<T>& p) {
   using L = Lanes<T>;
   using V = typename L::V;
+  const int64_t ldc = p.ldc, a_row = p.a_row, a_col = p.a_col, b_row = p.b_row;
   V sum[R][C];
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < C; ++v) sum[r][v] = L::load(c + r * ldc + v * L::kLanes);
-  const T* a = in.a;
-  const T* b = in.b;
-  for (int64_t k = 0; k < in.k; ++k, a += in.a_col, b += in.b_row) {
+  const T* b = p.b;
+  for (int64_t k = p.k; k > 0; --k, a += a_col, b += b_row) {
     V column[C];
 #pragma GCC unroll 4
     for (int v = 0; v < C; ++v) column[v] = L::load(b + v * L::kLanes);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      V row = a[r * in.a_row] - V{};  // broadcast; x - 0 is x, -0 too
+      V row = a[r * a_row] - V{};  // broadcast; x - 0 is x, -0 too
 #pragma GCC unroll 4
       for (int v = 0; v < C; ++v) sum[r][v] = multiply_add(row, column[v], sum[r][v]);
     }
@@ -92,37 +93,44 @@ inline void block(T* c, int64_t ldc, Operands<T> in) {
     for (int v = 0; v < C; ++v) L::store(c + r * ldc + v * L::kLanes, sum[r][v]);
 }
 
-// m rows of C vectors: blocks of as many rows as the registers hold, then the rest in one block of fewer.
-template <class T, int R, int C>
-void rest_of_rows(T* c, int64_t ldc, Operands<T> in, int64_t m) {
-  if constexpr (R > 0) {
-    if (m == R)
-      block<T, R, C>(c, ldc, in);
-    else
-      rest_of_rows<T, R - 1, C>(c, ldc, in, m);
+// The blocks of C vectors, by their rows: as many rows as the registers hold.
+template <class T>
+using Block = void (*)(T* c, const T* a, const Panel<T>& p);
+template <int C>
+constexpr int kRows = kRegisters / C > 14 ? 14 : kRegisters / C;
+template <class T, int C>
+struct Blocks {
+  Block<T> of[kRows<C> + 1] = {};
+  constexpr Blocks() { add<1>(); }
+  template <int R>
+  constexpr void add() {
+    of[R] = block<T, R, C>;
+    if constexpr (R < kRows<C>) add<R + 1>();
   }
-}
+};
+template <class T, int C>
+constexpr Blocks<T, C> kBlocks;
 
 template <class T, int C>
-void panel(T* c, int64_t ldc, Operands<T> in, int64_t m) {
-  constexpr int R = kRegisters / C > 14 ? 14 : kRegisters / C;
+void panel(T* c, const T* a, const Panel<T>& p, int64_t m) {
+  constexpr int R = kRows<C>;
   // Split evenly, so that no block is left with a row or two (their chains would not hide the latency).
-  int64_t blocks = (m + R - 1) / R;
-  for (int64_t done = 0; blocks > 0; --blocks) {
-    int64_t rows = (m - done + blocks - 1) / blocks;
-    rest_of_rows<T, R, C>(c + done * ldc, ldc, in, rows);
-    in.a += rows * in.a_row;
-    done += rows;
+  for (int64_t blocks = (m + R - 1) / R; blocks > 0; --blocks) {
+    int64_t rows = (m + blocks - 1) / blocks;
+    kBlocks<T, C>.of[rows](c, a, p);
+    c += rows * p.ldc;
+    a += rows * p.a_row;
+    m -= rows;
   }
 }
 
 template <class T, int C>
-void pick_panel(int vectors, T* c, int64_t ldc, Operands<T> in, int64_t m) {
+void pick_panel(int vectors, T* c, const T* a, const Panel<T>& p, int64_t m) {
   if constexpr (C > 0) {
     if (vectors == C)
-      panel<T, C>(c, ldc, in, m);
+      panel<T, C>(c, a, p, m);
     else
-      pick_panel<T, C - 1>(vectors, c, ldc, in, m);
+      pick_panel<T, C - 1>(vectors, c, a, p, m);
   }
 }
 
@@ -136,9 +144,8 @@ void dot(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const T* b
     int64_t left = n - j;
     int vectors = left >= kMaxVectors * kLanes ? kMaxVectors : static_cast<int>((left + kLanes - 1) / kLanes);
     int64_t width = vectors * kLanes < left ? vectors * kLanes : left;
-    Operands<T> in{a, a_row, a_col, b + j, b_row, k};
     if (width == vectors * kLanes) {
-      pick_panel<T, kMaxVectors>(vectors, c + j, ldc, in, m);
+      pick_panel<T, kMaxVectors>(vectors, c + j, a, Panel<T>{ldc, a_row, a_col, b + j, b_row, k}, m);
     } else {  // c's last columns are no whole vector: through a copy
       alignas(64) T edge[kEdgeRows * kMaxVectors * kLanes];
       int64_t stride = vectors * kLanes;
@@ -148,8 +155,8 @@ void dot(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const T* b
           for (int64_t x = 0; x < width; ++x) edge[r * stride + x] = c[(i + r) * ldc + j + x];
           for (int64_t x = width; x < stride; ++x) edge[r * stride + x] = 0;
         }
-        in.a = a + i * a_row;
-        pick_panel<T, kMaxVectors>(vectors, edge, stride, in, rows);
+        pick_panel<T, kMaxVectors>(vectors, edge, a + i * a_row,
+                                   Panel<T>{stride, a_row, a_col, b + j, b_row, k}, rows);
         for (int64_t r = 0; r < rows; ++r)
           for (int64_t x = 0; x < width; ++x) c[(i + r) * ldc + j + x] = edge[r * stride + x];
       }
