@@ -1,0 +1,25 @@
+// Exactly rounded arithmetic in any direction, in integers: what the hardware gives under that rounding mode,
+// without touching its state. Operands that are no finite numbers, and zeros, give what IEEE 754 says.
+#pragma once
+#include <cstdint>
+
+namespace triton_runner::num {
+
+enum class Direction : uint8_t { kNearestEven, kTowardZero, kDown, kUp };
+
+// T is float or double.
+template <class T>
+T add_directed(T a, T b, Direction to);
+template <class T>
+T mul_directed(T a, T b, Direction to);
+template <class T>
+T div_directed(T a, T b, Direction to);
+template <class T>
+T sqrt_directed(T a, Direction to);
+template <class T>
+T fma_directed(T a, T b, T c, Direction to);
+template <class T>
+T from_int_directed(uint64_t magnitude, bool negative, Direction to);
+float narrow_directed(double a, Direction to);
+
+}  // namespace triton_runner::num
