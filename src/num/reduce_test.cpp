@@ -169,15 +169,27 @@ TEST(reduce_argmax) {
             std::vector<Pair> expected;
             for (int64_t o = 0; o < outer; ++o)
               for (int64_t j = 0; j < inner; ++j) {
-                Pair best{};
+                std::vector<Pair> column;
+                bool with_nan = false;
                 for (int64_t a = 0; a < axis; ++a) {
                   auto at = static_cast<size_t>((o * axis + a) * inner + j);
-                  Pair next{x[at], index[at]};
-                  bool keep = a != 0 &&
-                              ((c.greater ? less(next.value, best.value) : less(best.value, next.value)) ||
-                               (tie_break_left && equal(best.value, next.value) && best.index < next.index));
-                  if (!keep) best = next;
+                  column.push_back({x[at], index[at]});
+                  with_nan |= !equal(x[at], x[at]);
                 }
+                auto best_of = [&](Pair l, Pair r) {
+                  bool keep = (c.greater ? less(r.value, l.value) : less(l.value, r.value)) ||
+                              (tie_break_left && equal(l.value, r.value) && l.index < r.index);
+                  return keep ? l : r;
+                };
+                while (with_nan && column.size() > 1) {
+                  size_t half = column.size() / 2;
+                  std::vector<Pair> folded;
+                  for (size_t i = 0; i < half; ++i) folded.push_back(best_of(column[i], column[i + half]));
+                  if (column.size() % 2) folded.push_back(column.back());
+                  column = folded;
+                }
+                Pair best = column[0];
+                for (size_t a = 1; a < column.size(); ++a) best = best_of(best, column[a]);
                 expected.push_back(best);
               }
             for (Isa isa : available_isas()) {

@@ -27,7 +27,8 @@ ScanFn scan_fn(ReduceOp op, Type type);
 // Triton's argmax / argmin: (value, index) pairs folded along the axis with
 //   take the left pair if left.value > right.value (argmin: <), or, with tie_break_left, if the values are
 //   equal and left.index < right.index; otherwise the right pair.
-// Indices are i32. A NaN compares false, as in the combine function, folded left to right.
+// Indices are i32. A NaN compares false, as in the combine function. Folded left to right; a column with a NaN,
+// where the order shows, in halves (i with i + n / 2, an odd last one as it is), as a GPU does.
 using ArgReduceFn = void (*)(void* out_values, int32_t* out_indices, const void* values,
                              const int32_t* indices, int64_t outer, int64_t axis, int64_t inner,
                              bool tie_break_left);

@@ -1,5 +1,8 @@
-// argmax and argmin: (value, index) pairs folded left to right along the axis, as reduce.h says.
+// argmax and argmin: (value, index) pairs folded left to right along the axis, as reduce.h says. Where there
+// is a NaN the order shows in the result, and the pairs are folded in halves, as a GPU does.
 #include "simd/codec.h"
+
+#include <vector>
 
 #include <triton_runner/num/reduce_ops.h>
 
@@ -11,19 +14,55 @@ inline bool better(T left, T right) {
   return kMax ? left > right : left < right;
 }
 
+// The pairs of one column in halves: i with i + n / 2, an odd last one as it is.
+template <bool kMax, class T>
+void fold_halves(T* out_value, int32_t* out_index, std::vector<T>& x, std::vector<int32_t>& index,
+                 bool tie_break_left) {
+  for (size_t n = x.size(), half = n / 2; n > 1; n -= half, half = n / 2) {
+    for (size_t i = 0; i < half; ++i) {
+      size_t right = i + half;
+      bool keep =
+          better<kMax>(x[i], x[right]) || (tie_break_left && x[i] == x[right] && index[i] < index[right]);
+      if (keep) continue;
+      x[i] = x[right];
+      index[i] = index[right];
+    }
+    if (n % 2 == 0) continue;
+    x[half] = x[n - 1];
+    index[half] = index[n - 1];
+  }
+  *out_value = x[0];
+  *out_index = index[0];
+}
+
+template <bool kMax, class T>
+void fold_halves(T* out_value, int32_t* out_index, const T* x, const int32_t* index, int64_t n,
+                 int64_t stride, bool tie_break_left) {
+  std::vector<T> values(n);
+  std::vector<int32_t> at(n);
+  for (int64_t i = 0; i < n; ++i) {
+    values[i] = x[i * stride];
+    at[i] = index[i * stride];
+  }
+  fold_halves<kMax>(out_value, out_index, values, at, tie_break_left);
+}
+
 // One row by the definition.
 template <class T, bool kMax>
 inline void fold_row(T* out_value, int32_t* out_index, const T* x, const int32_t* index, int64_t n,
                      bool tie_break_left) {
   T value = x[0];
   int32_t at = index[0];
+  bool unordered = value != value;
   for (int64_t i = 1; i < n; ++i) {
     bool keep = better<kMax>(value, x[i]) || (tie_break_left && value == x[i] && at < index[i]);
     value = keep ? value : x[i];
     at = keep ? at : index[i];
+    unordered |= x[i] != x[i];
   }
   *out_value = value;
   *out_index = at;
+  if (unordered) fold_halves<kMax>(out_value, out_index, x, index, n, 1, tie_break_left);
 }
 
 // A row without NaNs whose best value is not zero: the best value first, then the index that the ties leave.
@@ -81,6 +120,10 @@ void arg_reduce(void* out_values, int32_t* out_indices, const void* values, cons
       o[j] = x[j];
       out_indices[j] = indices[j];
     }
+    uint8_t unordered = 0;
+    for (int64_t j = 0; j < inner; ++j) unordered |= x[j] != x[j];
+    const T* slab = x;
+    const int32_t* slab_indices = indices;
     x += inner;
     indices += inner;
     for (int64_t a = 1; a < axis; ++a, x += inner, indices += inner)
@@ -91,7 +134,14 @@ void arg_reduce(void* out_values, int32_t* out_indices, const void* values, cons
         bool keep = better<kMax>(value, next) | (tie_break_left & (value == next) & (at < next_at));
         o[j] = keep ? value : next;
         out_indices[j] = keep ? at : next_at;
+        unordered |= next != next;
       }
+    for (int64_t j = 0; unordered && j < inner; ++j) {
+      bool nan = false;
+      for (int64_t a = 0; a < axis; ++a) nan |= slab[a * inner + j] != slab[a * inner + j];
+      if (nan)
+        fold_halves<kMax>(o + j, out_indices + j, slab + j, slab_indices + j, axis, inner, tie_break_left);
+    }
   }
 }
 
@@ -107,17 +157,30 @@ void arg_reduce_narrow(void* out_values, int32_t* out_indices, const void* value
     for (int64_t j = 0; j < inner; j += kChunk) {
       int64_t m = inner - j < kChunk ? inner - j : kChunk;
       float best[kChunk], next[kChunk];
+      bool unordered[kChunk] = {};
       int32_t* at = out_indices + r * inner + j;
       for (int64_t a = 0; a < axis; ++a) {
         int64_t row = (r * axis + a) * inner + j;
         widen(a == 0 ? best : next, x + row, nullptr, nullptr, m);
         for (int64_t i = 0; i < m; ++i) {
+          unordered[i] |= a == 0 ? best[i] != best[i] : next[i] != next[i];
           int32_t next_at = indices[row + i];
           bool keep = a != 0 && (better<kMax>(best[i], next[i]) ||
                                  (tie_break_left && best[i] == next[i] && at[i] < next_at));
           if (a != 0 && !keep) best[i] = next[i];
           if (!keep) at[i] = next_at;
         }
+      }
+      for (int64_t i = 0; i < m; ++i) {
+        if (!unordered[i]) continue;
+        std::vector<float> column(axis);
+        std::vector<int32_t> column_at(axis);
+        for (int64_t a = 0; a < axis; ++a) {
+          int64_t element = (r * axis + a) * inner + j + i;
+          widen(&column[a], x + element, nullptr, nullptr, 1);
+          column_at[a] = indices[element];
+        }
+        fold_halves<kMax>(best + i, at + i, column, column_at, tie_break_left);
       }
       narrow(o + r * inner + j, best, nullptr, nullptr, m);
     }
