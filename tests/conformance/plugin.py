@@ -1,63 +1,134 @@
-"""pytest plug-in that runs Triton's own tests, unmodified, on CPU tensors with the driver of this package.
+"""pytest plug-in that runs Triton's own tests, unmodified, with the CPU as Triton's device.
 
-Picks evenly spaced parametrisations of every test function, stops at a deadline, and writes one JSON line
-a test. Settings come in environment variables (run.py starts the process): CONFORMANCE_RESULTS (a file),
-CONFORMANCE_EACH (parametrisations a function; 0: all), CONFORMANCE_UNTIL (time.time() at which to stop).
+run.py starts the processes. Each takes its share of the tests that have no outcome yet, writes a JSON line when a test starts and one
+when it ends, and a last one when it has no more to do: what a process that dies leaves open is the crash.
+Settings come as JSON in the environment variable CONFORMANCE (see run.py, worker_settings).
 """
 
+import contextlib
+import faulthandler
+import gc
 import json
 import os
+import re
+import sys
 import time
 
 import pytest
-import triton_runner  # noqa: F401  (importing it makes the CPU Triton's device)
 
+SETTINGS = json.loads(os.environ["CONFORMANCE"])
+STDERR = os.dup(2)  # pytest redirects 2 itself
+FREEZE_EVERY = 250
+WHY = 600  # characters of a failure that are kept
 
-def group_of(item: pytest.Item) -> str:
-    """The test function, without its parameters."""
-    return f"{item.path.name}::{getattr(item, 'originalname', None) or item.name}"
+if not SETTINGS["interpreter"]:
+    import triton_runner  # noqa: F401  (importing it makes the CPU Triton's device)
 
+    if SETTINGS["pretend_cuda"]:
+        from triton_runner import _pretend_cuda
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    each = int(os.environ.get("CONFORMANCE_EACH", "0"))
-    if each == 0:
-        return
-    groups: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if any(mark.name == "interpreter" for mark in item.iter_markers()) or not config.option.markexpr:
-            groups.setdefault(group_of(item), []).append(item)
-    chosen = set()
-    for members in groups.values():
-        count = min(each, len(members))
-        chosen |= {id(members[i * len(members) // count]) for i in range(count)}
-    config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
-    items[:] = [item for item in items if id(item) in chosen]
+        _pretend_cuda.install()
 
 
 def write(record: dict) -> None:
-    with open(os.environ["CONFORMANCE_RESULTS"], "a") as file:
-        file.write(json.dumps(record) + "\n")
+    """One line, in one system call, so that several processes can share the file."""
+    line = json.dumps({**record, "worker": SETTINGS["shard"][0]}) + "\n"
+    with open(SETTINGS["results"], "a") as file:
+        file.write(line)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    if time.time() > float(os.environ.get("CONFORMANCE_UNTIL", "inf")):
-        write({"group": group_of(item), "test": item.nodeid, "outcome": "not run", "why": "the time limit"})
+def group_of(nodeid: str) -> str:
+    """The test function, without its parameters."""
+    return nodeid.split("[")[0]
+
+
+def finished() -> set[str]:
+    """The tests that need not run again."""
+    with contextlib.suppress(FileNotFoundError), open(SETTINGS["results"]) as file:
+        outcomes = {r["test"]: r["outcome"] for r in map(json.loads, file) if "test" in r}
+        return {test for test, outcome in outcomes.items() if outcome not in SETTINGS["again"]}
+    return set()
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """A file that cannot be imported is a failed test: nothing in it is passed over in silence."""
+    if report.failed and SETTINGS["shard"][0] == 0:
+        lines = [line for line in str(report.longrepr).splitlines() if line.startswith("E ")]
+        why = " ".join(line[1:].strip() for line in lines[-3:])
+        write({"test": report.nodeid, "outcome": "failed", "why": f"the file cannot be imported: {why}"[:WHY]})
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    groups: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        groups.setdefault(group_of(item.nodeid), []).append(item)
+    each = SETTINGS["each"]
+    chosen = []
+    for members in groups.values():
+        count = min(each or len(members), len(members))
+        chosen += [members[i * len(members) // count] for i in range(count)]
+    if SETTINGS["only"]:
+        chosen = [item for item in chosen if item.nodeid in set(SETTINGS["only"])]
+    number, of = SETTINGS["shard"]
+    if number == 0:
+        write({"collected": [item.nodeid for item in chosen]})
+    done = finished()
+    mine = {id(item) for i, item in enumerate(chosen) if i % of == number and item.nodeid not in done}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in mine])
+    items[:] = [item for item in items if id(item) in mine]
+    # Triton's fixture collects garbage after every test; what is alive now will stay so.
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item):
+    if time.time() > SETTINGS["until"]:
+        item.session.shouldstop = "the time limit"
         return True
-    # Known until the report comes: a test that takes the process down leaves this line as its last.
-    write({"group": group_of(item), "test": item.nodeid, "outcome": "started", "why": ""})
-    return None
+    write({"test": item.nodeid, "outcome": "started", "at": time.time()})
+    # Ends the process, with a traceback in the log: the engine may be in native code.
+    faulthandler.dump_traceback_later(SETTINGS["timeout"], exit=True, file=STDERR)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        item.session.conformance_count = getattr(item.session, "conformance_count", 0) + 1
+        if item.session.conformance_count % FREEZE_EVERY == 0:
+            gc.freeze()
 
 
-@pytest.hookimpl(hookwrapper=True)
+def why_failed(error: pytest.ExceptionInfo, tests: str) -> tuple[str, str]:
+    """What an exception and its causes say, and the last line of the test file that it went through."""
+    parts, value = [], error.value
+    while value is not None and len(parts) < 3:
+        text = re.sub(r"\x1b\[[0-9;]*m", "", str(value))
+        said = " | ".join(line.strip() for line in text.splitlines() if line.strip())
+        said = said if len(said) <= WHY else f"{said[: WHY // 2]} ... {said[-WHY // 2 :]}"
+        parts.append(f"{type(value).__name__}: {said}" if said else type(value).__name__)
+        value = value.__cause__
+    lines = [entry.lineno + 1 for entry in error.traceback if str(entry.path) == tests]
+    return " <- ".join(parts), f"line {lines[-1]}" if lines else ""
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
-    report = (yield).get_result()
-    if report.when == "call" or (report.when == "setup" and report.outcome != "passed"):
-        why = ""
-        if report.skipped and isinstance(report.longrepr, tuple):
-            why = report.longrepr[2]
-        elif report.failed and call.excinfo is not None:
-            lines = str(call.excinfo.value).strip().splitlines()
-            why = f"{call.excinfo.typename}: {lines[0] if lines else ''}"
-        outcome = "skipped" if report.skipped else report.outcome
-        write({"group": group_of(item), "test": item.nodeid, "outcome": outcome, "why": why[:300]})
+    report = yield
+    record = {"test": item.nodeid, "outcome": report.outcome, "why": "", "seconds": round(call.duration, 3)}
+    if report.skipped:
+        if hasattr(report, "wasxfail"):
+            record["why"] = f"expected to fail: {report.wasxfail}"
+        elif isinstance(report.longrepr, tuple):
+            record["why"] = report.longrepr[2].removeprefix("Skipped: ")
+    elif report.failed and call.excinfo is not None:
+        record["why"], record["where"] = why_failed(call.excinfo, str(item.path))
+    # A test is its call; set-up and tear-down only count where they do not pass.
+    if report.when == "call" or report.outcome != "passed":
+        write(record)
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if not sys.is_finalizing():
+        write({"ended": True, "stopped": bool(session.shouldstop)})

@@ -1,23 +1,33 @@
 """Run Triton's own Python tests (say, a checkout's python/test/unit/language) on the CPU engines.
 
-The tests run unmodified, each file in a process of its own, on CPU tensors. Prints passed, failed and
-skipped for each test function, the commonest reasons, and a closing line; the exit status says whether any
-failed.
+The tests run unmodified, on CPU tensors, in processes of their own: one that dies or does not end costs the
+test that it was at. Outcomes go to a results file, one JSON line a test, and a run that finds such a file
+goes on from there. Prints what passed, failed, was skipped, crashed and was not run, by file, by function and
+by reason (report.py); the exit status says whether anything failed.
 """
 
 import argparse
 import collections
 import concurrent.futures
+import datetime
 import json
 import os
 import pathlib
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+import report
+
 HERE = pathlib.Path(__file__).resolve().parent
-OUTCOMES = ("passed", "failed", "skipped", "crashed", "not run")
+ROOT = HERE.parent.parent
+LANGUAGE = (
+    "test_core test_standard test_random test_tensor_descriptor test_conversions test_tuple test_libdevice"
+    " test_annotations test_mxfp"
+).split()
 
 
 def conftest_root(folder: pathlib.Path) -> pathlib.Path:
@@ -28,85 +38,139 @@ def conftest_root(folder: pathlib.Path) -> pathlib.Path:
     return root
 
 
-def whole_file(path: pathlib.Path, outcome: str, why: str) -> dict:
-    """A record for a file of which no test could be told."""
-    return {"group": path.name, "test": path.name, "outcome": outcome, "why": why}
+def test_files(folder: pathlib.Path) -> list[pathlib.Path]:
+    """A file itself; of a folder every test file, or, of Triton's language tests, those that issue figures name."""
+    if folder.is_file():
+        return [folder]
+    files = sorted(folder.rglob("test_*.py"))
+    return files
 
 
-def run_file(
-    path: pathlib.Path, options: argparse.Namespace, until: float, scratch: pathlib.Path
-) -> list[dict]:
-    """The last record of each test of one file; a test that took the process down is 'crashed'."""
-    results = scratch / (path.stem + ".jsonl")
-    records: dict[str, dict] = {}
-    deselect: list[str] = []
-    while time.time() < until:
-        results.unlink(missing_ok=True)
-        environment = os.environ | {
-            "CONFORMANCE_RESULTS": str(results),
-            "CONFORMANCE_EACH": str(options.each),
-            "CONFORMANCE_UNTIL": str(until),
-            "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "TRITON_RUNNER_PROD": "1",
-            "TRITON_RUNNER_DEVICE": "cpu",
-            "TRITON_RUNNER_LEVEL": options.level,
-            "TRITON_RUNNER_TARGET": options.target,
-            "TRITON_CACHE_DIR": str(scratch / "cache"),
-        }
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "plugin",
-            "-p",
-            "no:cacheprovider",
-            "-W",
-            "ignore",
-            "--rootdir",
-            str(conftest_root(path)),
-            "--confcutdir",
-            str(conftest_root(path)),
-            "--tb=no",
-            "-o",
-            f"timeout={options.timeout}",
-            "-c",
-            os.devnull,
-            "--device",
-            "cpu",
-        ]
-        command += [] if options.all else ["-m", "interpreter"]
-        command += ["-k", options.keyword] if options.keyword else []
-        command += [part for name in deselect for part in ("--deselect", name)]
-        log = scratch / (path.stem + ".log")
+def commit() -> str:
+    """What the working tree is at, for the record of the run."""
+    git = lambda *words: subprocess.run(  # noqa: E731
+        ["git", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
+
+
+def environment(options: argparse.Namespace, settings: dict, scratch: pathlib.Path) -> dict[str, str]:
+    cores = max(1, len(os.sched_getaffinity(0)) // options.jobs)
+    names = os.environ | {
+        "CONFORMANCE": json.dumps(settings),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH", "")])),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": str(cores),
+        "TRITON_CACHE_DIR": str(options.cache or scratch / "cache"),
+    }
+    if options.interpreter:
+        return names | {"TRITON_INTERPRET": "1"}
+    return names | {
+        "TRITON_RUNNER_PROD": "1",
+        "TRITON_RUNNER_DEVICE": "cpu",
+        "TRITON_RUNNER_LEVEL": options.level,
+        "TRITON_RUNNER_TARGET": options.target,
+        "TRITON_RUNNER_THREADS": os.environ.get("TRITON_RUNNER_THREADS", str(cores)),
+        "TRITON_RUNNER_TIMEOUT": str(options.timeout * 0.8),
+    }
+
+
+def last_of(results: pathlib.Path, worker: int, begin: int) -> tuple[dict | None, bool]:
+    """The test that the worker has open, and whether it came to its end, by what stands after byte `begin`."""
+    started, ended = None, False
+    with results.open("rb") as file:
+        file.seek(begin)
+        for line in file:
+            record = json.loads(line)
+            if record.get("worker") != worker:
+                continue
+            ended = ended or "ended" in record
+            if record.get("outcome") == "started":
+                started = record
+            elif "test" in record:
+                started = None
+    return started, ended
+
+
+def how_it_ended(status: int, seconds: float, options: argparse.Namespace) -> str:
+    if seconds >= options.timeout:
+        return f"no end within {options.timeout:g} s"
+    if status < 0:
+        return f"the process was ended by {signal.Signals(-status).name}"
+    return f"the process ended with status {status}"
+
+
+def worker(number: int, options: argparse.Namespace, files: list, only: list, scratch: pathlib.Path) -> bool:
+    """Run one share of the tests, restarting behind each crash. False: pytest itself could not run."""
+    settings = {
+        "results": str(options.results),
+        "shard": [number, options.jobs],
+        "each": options.each,
+        "only": only,
+        "again": ["started"],
+        "until": options.until,
+        "timeout": options.timeout,
+        "interpreter": options.interpreter,
+        "pretend_cuda": options.device == "cuda",
+    }
+    root = str(conftest_root(options.folder))
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "plugin", "-p", "no:cacheprovider"]
+    command += ["-p", "no:timeout", "-W", "ignore", "--rootdir", root, "--confcutdir", root, "-c", os.devnull]
+    command += ["--continue-on-collection-errors", "--device", options.device]
+    command += ["-m", "interpreter"] if options.marked else []
+    command += ["-k", options.keyword] if options.keyword else []
+    command += map(str, files)
+    memory = int(options.memory * 2**30)
+    log = scratch / f"worker{number}.log"
+    while time.time() < options.until:
+        begin = options.results.stat().st_size
         with log.open("w") as out:
             status = subprocess.run(
-                [*command, str(path)],
-                env=environment,
+                command,
+                env=environment(options, settings, scratch),
                 cwd=scratch,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 check=False,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (memory, memory)),
             ).returncode
-        lines = results.read_text().splitlines() if results.exists() else []
-        records |= {(record := json.loads(line))["test"]: record for line in lines}
-        # 0 to 5 are pytest's own; else the process died, and the tests behind the crash still want to run.
-        if 0 <= status <= 5:
-            if status in (2, 3, 4):
-                print(f"{path.name}: pytest could not run it:\n{log.read_text()[-2000:]}")
-                records[path.name] = whole_file(path, "failed", "collection")
-            break
-        started = [record for record in records.values() if record["outcome"] == "started"]
-        if not started:
-            records[path.name] = whole_file(path, "crashed", f"status {status}")
-            break
-        for record in started:
-            record.update(outcome="crashed", why=f"the process ended with status {status}")
-        deselect = list(records)
-    return list(records.values())
+        started, ended = last_of(options.results, number, begin)
+        if started:
+            why = how_it_ended(status, time.time() - started["at"], options)
+            record = {"test": started["test"], "outcome": "crashed", "why": why}
+            with options.results.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+            print(f"{started['test']}: {why}", flush=True)
+        elif ended:
+            return True
+        else:
+            print(f"pytest could not run (status {status}):\n{log.read_text()[-3000:]}", flush=True)
+            return False
+    return True
+
+
+def run(options: argparse.Namespace, files: list[pathlib.Path], only: list[str]) -> bool:
+    header = {
+        "commit": commit(),
+        "level": "interpreter" if options.interpreter else options.level,
+        "target": "" if options.interpreter else options.target,
+        "device": options.device,
+        "triton": report.version("triton"),
+        "torch": report.version("torch"),
+        "each": options.each,
+        "marked": options.marked,
+        "at": datetime.datetime.now().isoformat(timespec="seconds"),
+    }
+    options.results.parent.mkdir(parents=True, exist_ok=True)
+    with options.results.open("a") as file:
+        file.write(json.dumps({"run": header}) + "\n")
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        jobs = [
+            pool.submit(worker, number, options, files, only, pathlib.Path(scratch))
+            for number in range(options.jobs)
+        ]
+        return all([job.result() for job in jobs])
 
 
 def main() -> int:
@@ -114,44 +178,50 @@ def main() -> int:
     parser.add_argument("folder", type=pathlib.Path, help="a folder of tests, or one test file")
     parser.add_argument("--level", default="ttir", choices=["ttir", "ttgir"])
     parser.add_argument("--target", default="cuda:90")
+    parser.add_argument("--files", default="", help="of a folder only these, for instance test_core,test_random")
     parser.add_argument("--limit", type=float, default=900, help="seconds in all")
+    parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--each", type=int, default=8, help="parametrisations of each test function; 0: all")
     parser.add_argument("--timeout", type=float, default=120, help="seconds a test")
-    parser.add_argument("--all", action="store_true", help="also tests without Triton's marker 'interpreter'")
+    parser.add_argument("--memory", type=float, default=12, help="GiB a process")
+    parser.add_argument("--marked", action="store_true", help="only tests with Triton's marker 'interpreter'")
+    parser.add_argument("--all", action="store_true", help="every parametrisation: --each 0")
     parser.add_argument("--keyword", "-k", default="", help="as pytest -k")
-    parser.add_argument("--json", type=pathlib.Path, help="write every test's outcome here")
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"],
+                        help="what the tests are told: cuda, and CPU tensors say so; or cpu")  # fmt: skip
+    parser.add_argument("--interpreter", action="store_true", help="TRITON_INTERPRET=1 instead, to compare")
+    parser.add_argument("--results", type=pathlib.Path, help="one JSON line a test; a run goes on from it")
+    parser.add_argument("--again", default="", help="outcomes to run again, for instance failed,crashed")
+    parser.add_argument("--only", type=pathlib.Path, help="a file of test names, one a line")
+    parser.add_argument("--cache", type=pathlib.Path, help="keep Triton's compiled kernels there")
+    parser.add_argument("--json", type=pathlib.Path, help="write every test's outcome and category here")
+    parser.add_argument("--categories", type=pathlib.Path, default=report.CATEGORIES, help="the list of reasons")
     options = parser.parse_args()
-    folder = options.folder.resolve()
-    if not folder.exists():
+    options.folder = options.folder.resolve()
+    if not options.folder.exists():
         parser.error(f"{options.folder} is not there")
-    files = sorted(folder.rglob("test_*.py")) if folder.is_dir() else [folder]
+    files = test_files(options.folder)
+    if options.files:
+        wanted = options.files.split(",")
+        files = [path for path in files if path.stem in wanted]
     if not files:
-        parser.error(f"{options.folder} holds no test_*.py")
+        parser.error(f"{options.folder} holds no such test_*.py")
+    options.each = 0 if options.all else options.each
+    options.device = "cpu" if options.interpreter else options.device
+    options.until = time.time() + options.limit
+    only = options.only.read_text().split("\n") if options.only else []
 
-    until = time.time() + options.limit
-    with tempfile.TemporaryDirectory() as scratch:
-        with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            jobs = [pool.submit(run_file, path, options, until, pathlib.Path(scratch)) for path in files]
-            records = [record for job in jobs for record in job.result()]
-
-    groups: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
-    for record in records:
-        groups[record["group"]][record["outcome"]] += 1
-    print("".join(f"{outcome:>9}" for outcome in OUTCOMES) + "  test")
-    for group, counts in sorted(groups.items()):
-        print("".join(f"{counts[outcome] or '':>9}" for outcome in OUTCOMES) + f"  {group}")
-    for outcome in ("failed", "crashed", "skipped"):
-        reasons = collections.Counter(record["why"] for record in records if record["outcome"] == outcome)
-        if reasons:
-            print(f"{outcome}, the commonest reasons:")
-            print("\n".join(f"{n:9}  {why}" for why, n in reasons.most_common(12)))
+    with tempfile.TemporaryDirectory() as folder:
+        options.results = (options.results or pathlib.Path(folder) / "results.jsonl").absolute()
+        if options.again and options.results.exists():
+            report.forget(options.results, options.again.split(","))
+        could = run(options, files, only)
+        results = report.Results(options.results, options.categories)
+    report.show(results)
     if options.json:
-        options.json.write_text(json.dumps(records, indent=1) + "\n")
-    total = collections.Counter(record["outcome"] for record in records)
-    failed = total["failed"] + total["crashed"]
-    if total["not run"]:
-        print(f"{total['not run']} were not run: the limit of {options.limit:g} s")
-    print(f"{total['passed']} passed, {failed} failed, {total['skipped']} skipped")
+        options.json.write_text(json.dumps(list(results.tests.values()), indent=1) + "\n")
+    total = collections.Counter(record["outcome"] for record in results.tests.values())
+    failed = total["failed"] + total["crashed"] + (not could)
     return 1 if failed or not total["passed"] else 0
 
 
