@@ -16,9 +16,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 CASES = HERE.parent / "cases"
 sys.path.insert(0, str(HERE.parent))
 
-from golden import elementwise  # noqa: E402
+from golden import casts, elementwise, transcendental  # noqa: E402
 
-FAMILIES = [elementwise]
+FAMILIES = [elementwise, casts, transcendental]
 
 
 def all_cases():

@@ -100,7 +100,7 @@ struct sign_bit {
     return static_cast<T>(kAnd ? x & kMask : x ^ kMask);
   }
 };
-// Negation and absolute value of types whose sign is a bit of its own: NaNs keep their payload.
+// Negation, absolute value and copied signs of types whose sign is a bit of its own: NaNs keep their payload.
 template <bool kAbs>
 Loop sign_loop(Type in) {
   switch (in) {
@@ -111,6 +111,27 @@ Loop sign_loop(Type in) {
     case Type::kF8E5M2:
     case Type::kF8E4M3B11FNUZ:
       return map1<uint8_t, uint8_t, sign_bit<kAbs ? 0x7f : 0x80, kAbs>>;
+    default:
+      return nullptr;
+  }
+}
+
+template <uint16_t kSign>
+struct sign_of_second {
+  template <class T>
+  static inline T apply(T x, T y) {
+    return static_cast<T>((x & ~kSign) | (y & kSign));
+  }
+};
+Loop copysign_loop(Type in) {
+  switch (in) {
+    case Type::kF16:
+    case Type::kBF16:
+      return map2<uint16_t, uint16_t, sign_of_second<0x8000>>;
+    case Type::kF8E4M3FN:
+    case Type::kF8E5M2:
+    case Type::kF8E4M3B11FNUZ:
+      return map2<uint8_t, uint8_t, sign_of_second<0x80>>;
     default:
       return nullptr;
   }
@@ -145,6 +166,9 @@ Loop find_float(Functor functor, Type in, Type out) {
     case Functor::absf:
       if (Loop loop = sign_loop<true>(in)) return loop;
       return pick<absf, 1>(in);
+    case Functor::copysign:
+      if (Loop loop = copysign_loop(in)) return loop;
+      return pick<copysign, 2>(in);
     case Functor::fma:
       if (Loop loop = narrow_loop<map3<float, float, fma_to_odd>, 3>(in)) return loop;
       return pick<fma, 3>(in);

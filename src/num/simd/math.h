@@ -400,7 +400,8 @@ NUM_INLINE double atanh_f64(double x) {
 NUM_INLINE double cbrt_f64(double x) {
   double a = absolute(x);
   bool tiny = a < 0x1p-1022;
-  double y = tiny ? a * 0x1p54 : a;
+  bool huge = a > 0x1p1000;  // the iteration adds up to three cubes
+  double y = tiny ? a * 0x1p54 : huge ? a * 0x1p-54 : a;
   // A third of the exponent, then Halley's iteration, which triples the digits: 5 -> 15 -> 45 -> all.
   double t = bits_as<double>(bits_as<uint64_t>(y) / 3 + 0x2a9f7893782da1ce);
 #pragma GCC unroll 3
@@ -408,7 +409,7 @@ NUM_INLINE double cbrt_f64(double x) {
     double cube = t * t * t;
     t = t - t * ((cube - y) / (cube + cube + y));
   }
-  t = tiny ? t * 0x1p-18 : t;
+  t = tiny ? t * 0x1p-18 : huge ? t * 0x1p18 : t;
   return x == 0.0 || a == kInf || x != x ? x : with_sign(t, x);
 }
 // erf to f32's needs, in f64: relative error below 2^-35.
