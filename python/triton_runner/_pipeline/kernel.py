@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 
 import triton
 import triton.compiler
@@ -72,6 +73,14 @@ class _RegisterCounts:
         kernel.__dict__[self.name] = value
 
 
+def _target_of(metadata) -> str:
+    """What the kernel is compiled for: Triton's option `arch` ("sm80") goes before the device's."""
+    arch = getattr(metadata, "arch", None)
+    if metadata.target.backend == "cuda" and isinstance(arch, str) and re.fullmatch(r"sm\d+", arch):
+        return f"cuda:{arch[2:]}"
+    return target_name(metadata.target)
+
+
 def _make_class(base):
     class CompiledKernel(base):
         n_regs = _RegisterCounts("n_regs")
@@ -89,14 +98,14 @@ def _make_class(base):
             self._completed = {}
             self.asm = LazyAsm(
                 {**self.asm, level: text},
-                levels_behind(target_name(self._known.target), level),
+                levels_behind(_target_of(self._known), level),
                 self._complete,
             )
             self.metadata = LazyMetadata(self._known, self._complete)
             self.n_max_threads = 1024
 
         def _complete(self, to=None):
-            target = target_name(self._known.target)
+            target = _target_of(self._known)
             to = to or binary_level(target)
             if to not in self._completed:
                 self._completed[to] = compile_onward(
@@ -111,7 +120,7 @@ def _make_class(base):
             return self._completed[to]
 
         def runner_resources(self):
-            binary = binary_level(target_name(self._known.target))
+            binary = binary_level(_target_of(self._known))
             found = _core.artifact.describe(self.asm[binary], binary, self.name, "", f"{self.name}.{binary}")
             return found["n_regs"] or 0, found["n_spills"] or 0
 
