@@ -5,6 +5,7 @@
 #include <triton_runner/num/kernels.h>
 #include <triton_runner/num/types.h>
 
+#include "dot.h"
 #include "lowering.h"
 
 namespace triton_runner::tile {
@@ -50,6 +51,8 @@ struct Upcast {
   bool packed;
   Unpack pairs;
   num::Type from, scale, to;
+  // Where one scale stands for a group of elements along a dimension; group 1: one an element.
+  int64_t group = 1, inner = 1;  // inner: elements of a step along the dimension
 };
 
 // value * scale in f32 (exact: scales are powers of two), rounded once to the result's type.
@@ -57,14 +60,15 @@ const Instr* run_scaled_upcast(Task& t, const Instr& in) {
   const auto& u = in.as<Upcast>();
   const void *data = t.dense(in.operand(0)), *scale = t.dense(in.operand(1));
   const int64_t n = t.type(in.result()).n;
-  std::vector<float> values(n), scales(n);
+  std::vector<float> values(n), scales(n / u.group);
   if (u.packed) {
     unpack(u.pairs, static_cast<const uint8_t*>(data), values.data());
   } else {
     num::convert(values.data(), num::Type::kF32, data, u.from, n);
   }
-  num::convert(scales.data(), num::Type::kF32, scale, u.scale, n);
-  for (int64_t i = 0; i < n; i++) values[i] *= scales[i];
+  num::convert(scales.data(), num::Type::kF32, scale, u.scale, n / u.group);
+  const int64_t block = u.group * u.inner;  // elements that share `inner` scales
+  for (int64_t i = 0; i < n; i++) values[i] *= scales[i / block * u.inner + i % u.inner];
   num::convert(t.new_dense(in.result()), u.to, values.data(), num::Type::kF32, n);
   return next(in);
 }
@@ -73,11 +77,10 @@ void lower_upcast(Lowering& l, const ir::Op& op, bool packed) {
   auto* u = l.make<Upcast>();
   const TileType &from = *l.type(op.operand(0)->type), &scale = *l.type(op.operand(1)->type),
                  &to = *l.type(op.result()->type);
-  *u = {packed,
-        {},
-        from.element,
-        scale.element == num::Type::kI8 ? num::Type::kF8E8M0FNU : scale.element,
-        to.element};
+  u->packed = packed;
+  u->from = from.element;
+  u->scale = scale.element == num::Type::kI8 ? num::Type::kF8E8M0FNU : scale.element;
+  u->to = to.element;
   if (packed && !unpacking(l, op, num::Type::kF32, u->pairs)) return;
   if (scale.n != to.n || (!packed && (from.n != to.n || !num::is_float(from.element))) ||
       !num::is_float(u->scale) || !num::is_float(u->to))
@@ -93,6 +96,39 @@ void lower_fp4_to_fp(Lowering& l, const ir::Op& op) {
   if (to != num::Type::kF16 && to != num::Type::kBF16 && to != num::Type::kF32)
     return l.error(op, "four-bit floats become f16, bf16 or f32");
   if (unpacking(l, op, to, *u)) l.emit(run_fp4_to_fp, op, u);
+}
+
+// i8 holds e2m1 pairs, e4m3 or e5m2 values; scales are e8m0, one for 32 elements along the dimension that
+// they shorten.
+void lower_upcast_mxfp(Lowering& l, const ir::Op& op) {
+  auto* u = l.make<Upcast>();
+  const TileType &from = *l.type(op.operand_of(0)->type), &scale = *l.type(op.operand_of(1)->type),
+                 &to = *l.type(op.result()->type);
+  const auto element = scaled_element(op.attr("fp_type"));
+  u->packed = element == num::Type::kF4E2M1FN;
+  u->from = from.element == num::Type::kI8 ? element.value_or(num::Type::kI8) : from.element;
+  u->scale = num::Type::kF8E8M0FNU;
+  u->to = to.element;
+  int axis = -1, packed_axis = -1;
+  bool fits = element && from.rank == to.rank && scale.rank == to.rank && scale.size == 1 &&
+              num::is_float(to.element);
+  for (int d = 0; fits && d < to.rank; d++) {
+    if (scale.shape[d] != to.shape[d]) fits = axis < 0 && scale.shape[d] * 32 == to.shape[d], axis = d;
+    if (from.shape[d] != to.shape[d])
+      fits &= packed_axis < 0 && from.shape[d] * 2 == to.shape[d], packed_axis = d;
+  }
+  fits = fits && axis >= 0 && u->packed == (packed_axis >= 0) &&
+         (u->packed ? from.size == 1 : num::is_float(u->from));
+  if (!fits) return l.error(op, "an upcast of these types and shapes is not supported");
+  u->group = 32;
+  for (int d = axis + 1; d < to.rank; d++) u->inner *= to.shape[d];
+  if (u->packed) {
+    u->pairs = {num::Type::kF32, 1, from.shape[packed_axis], 1};
+    for (int d = 0; d < to.rank; d++)
+      (d < packed_axis ? u->pairs.outer : u->pairs.inner) *= d == packed_axis ? 1 : from.shape[d];
+  }
+  l.emit(run_scaled_upcast, op, {l.slot(op.result())}, {l.slot(op.operand_of(0)), l.slot(op.operand_of(1))},
+         u);
 }
 
 void lower_amd_scaled_upcast_fp4(Lowering& l, const ir::Op& op) { lower_upcast(l, op, true); }

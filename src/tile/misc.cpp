@@ -1,4 +1,4 @@
-// Casts between kinds of types, math with attributes, external functions, assertions and printing.
+// Casts between kinds of types, arithmetic with attributes or two results, assertions and printing.
 #include <cinttypes>
 #include <cstring>
 
@@ -45,6 +45,23 @@ void lower_int_to_ptr(Lowering& l, const ir::Op& op) { lower_bits(l, op); }
 
 void lower_ptr_to_int(Lowering& l, const ir::Op& op) { lower_bits(l, op); }
 
+// Another name of the type of the same bits: one value to one that looks the same in memory.
+void lower_unrealized_cast(Lowering& l, const ir::Op& op) {
+  if (op.num_operands() != 1 || op.results.size() != 1)
+    return l.error(op, "a cast of " + std::to_string(op.num_operands()) + " values to " +
+                           std::to_string(op.results.size()) +
+                           " is not supported: it stands for what a later pass does");
+  const Slot from = l.slot(op.operand(0));
+  if (op.operand(0)->type == op.result()->type) return l.alias(op.result(), from);
+  const TileType &a = *l.type_of(from), &b = *l.type_of(l.slot(op.result()));
+  if (a.size == 0 || a.size != b.size || a.shape != b.shape ||
+      num::is_float(a.element) != num::is_float(b.element))
+    return l.error(op, "a cast from " + std::string(op.operand(0)->type->text) + " to " +
+                           std::string(op.result()->type->text) +
+                           ", which are not the same in memory, is not supported");
+  lower_bits(l, op);
+}
+
 void lower_fp_to_fp(Lowering& l, const ir::Op& op) {
   const ir::Attr* rounding = op.attr("rounding");
   bool toward_zero = rounding && rounding->string == "rtz";
@@ -55,21 +72,6 @@ void lower_clampf(Lowering& l, const ir::Op& op) {
   const ir::Attr* nan = op.attr("propagateNan");
   bool all = nan && nan->string == "all";
   lower_elementwise(l, op, all ? num::elementwise_clampf_all : num::elementwise_clampf_none);
-}
-
-void lower_extern_elementwise(Lowering& l, const ir::Op& op) {
-  const ir::Attr* symbol = op.attr("symbol");
-  std::string name = symbol ? std::string(symbol->string) : "";
-  const num::Elementwise* f = num::find_extern(name);
-  if (!f || f->arity != op.num_operands()) {
-    std::vector<std::string> known, notes;
-    for (std::string_view s : num::extern_symbols()) known.emplace_back(s);
-    for (const std::string& n : base::nearest_names(name, known))
-      notes.push_back("the engine has '" + n + "'");
-    return l.error(op, "the external function '" + name + "' is not known to the tile engine",
-                   std::move(notes));
-  }
-  lower_elementwise(l, op, *f);
 }
 
 // ---- arith.mului_extended and friends: two results
@@ -108,6 +110,18 @@ void lower_mului_extended(Lowering& l, const ir::Op& op) {
 }
 void lower_mulsi_extended(Lowering& l, const ir::Op& op) {
   lower_wide(l, op, num::elementwise_muli, num::elementwise_mulhisi);
+}
+
+// The sum, and whether it wrapped: then it is below either operand.
+void lower_addui_extended(Lowering& l, const ir::Op& op) {
+  const Slot a = l.slot(op.operand(0)), sum = l.slot(op.result(0));
+  const num::Type type = l.type_of(a)->element;
+  auto* add = l.make<ElementwiseData>(num::elementwise_addi.kernel(type, type));
+  auto* below = l.make<ElementwiseData>(num::elementwise_cmpi_ult.kernel(type, num::Type::kI1));
+  if (!add->kernel || !below->kernel)
+    return l.error(op, "'" + std::string(op.name) + "' does not work on this type");
+  l.emit(run_elementwise, op, {sum}, {a, l.slot(op.operand(1))}, add);
+  l.emit(run_elementwise, op, {l.slot(op.result(1))}, {sum, a}, below);
 }
 
 // ---- assertions and printing

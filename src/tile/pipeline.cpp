@@ -1,0 +1,209 @@
+// What the pipeliner and the machine add to a kernel: predicated regions, the predicate of a stage, subtiles,
+// ballots, clocks and warp numbers.
+#include <chrono>
+
+#include <triton_runner/layout/encoding.h>
+
+#include "elements.h"
+#include "encoding.h"
+#include "lowering.h"
+
+namespace triton_runner::tile {
+namespace {
+
+std::vector<Slot> slots_of(Lowering& l, std::span<ir::Use> uses) {
+  std::vector<Slot> out;
+  for (const ir::Use& u : uses) out.push_back(l.slot(u.value));
+  return out;
+}
+
+const Instr* run_zero(Task& t, const Instr& in) {
+  for (uint32_t i = 0; i < in.num_results; ++i) t.set_uniform(in.result(i), 0);
+  return next(in);
+}
+
+// ---- ttg.predicate_stage: is iteration iv of stage `stage` one that the loop has?
+
+struct Stage {
+  int64_t ahead;  // iterations by which the last stage is behind this one
+  num::Type type;
+};
+
+const Instr* run_predicate_stage(Task& t, const Instr& in) {
+  const auto& s = in.as<Stage>();
+  const auto step = static_cast<uint64_t>(t.bits(in.operand(2)));
+  const uint64_t last = static_cast<uint64_t>(t.bits(in.operand(1))) - static_cast<uint64_t>(s.ahead) * step;
+  t.set_uniform(in.result(),
+                t.bits(in.operand(0)) < num::sign_extend(num::truncate_bits(last, s.type), s.type));
+  return next(in);
+}
+
+// ---- ttng.vote_ballot_sync
+
+// Who holds the elements of a tensor: rows of warp_size elements, one a register of a warp.
+struct Ballot {
+  int lanes;
+  std::vector<int32_t> element;  // [row][lane]
+};
+
+const Instr* run_ballot(Task& t, const Instr& in) {
+  const auto mask = static_cast<uint32_t>(t.bits(in.operand(0)));
+  const Slot pred = in.operand(1);
+  if (!in.data || t.is_uniform(pred)) {
+    t.set_uniform(in.result(), t.bits(pred) ? static_cast<int32_t>(mask) : 0);
+    return next(in);
+  }
+  const auto& b = in.as<Ballot>();
+  const auto* on = static_cast<const uint8_t*>(t.dense(pred));
+  auto* out = static_cast<uint32_t*>(t.new_dense(in.result()));
+  for (size_t row = 0; row < b.element.size(); row += b.lanes) {
+    uint32_t votes = 0;
+    for (int lane = 0; lane < b.lanes; ++lane)
+      votes |= static_cast<uint32_t>(on[b.element[row + lane]]) << lane;
+    for (int lane = 0; lane < b.lanes; ++lane) out[b.element[row + lane]] = votes & mask;
+  }
+  return next(in);
+}
+
+bool layout_of(Lowering& l, const ir::Op& op, const ir::Type& type, Ballot& ballot) {
+  if (!type.encoding) return l.error(op, "a ballot over a tensor needs its layout (TTGIR)"), false;
+  auto encoding = encoding_of(*type.encoding);
+  if (!encoding) return l.error(op, encoding.error().message), false;
+  auto layout = layout::to_linear_layout(*encoding, {type.shape.begin(), type.shape.end()});
+  if (!layout) return l.error(op, layout.error().message), false;
+  ballot.lanes = static_cast<int>(layout->in_size("lane"));
+  if (ballot.lanes > 32) return l.error(op, "a ballot of more than 32 lanes does not fit an i32"), false;
+  for (int64_t block = 0; block < layout->in_size("block"); ++block)
+    for (int64_t warp = 0; warp < layout->in_size("warp"); ++warp)
+      for (int64_t reg = 0; reg < layout->in_size("register"); ++reg)
+        for (int64_t lane = 0; lane < ballot.lanes; ++lane) {
+          const layout::Basis at =
+              layout->apply({{"block", block}, {"warp", warp}, {"register", reg}, {"lane", lane}});
+          int64_t element = 0;
+          for (size_t d = 0; d < at.size(); ++d) element = element * type.shape[d] + at[d];
+          ballot.element.push_back(static_cast<int32_t>(element));
+        }
+  return true;
+}
+
+// ---- ttg.clock64
+
+const Instr* run_clock(Task& t, const Instr& in) {
+  t.set_uniform(in.result(), std::chrono::steady_clock::now().time_since_epoch().count());
+  return next(in);
+}
+
+// Warps that run the op: those of the partition around it, else the program's.
+int64_t warps_around(Lowering& l, const ir::Op& op) {
+  for (const ir::Op* at = &op; at && at->block; at = at->block->region->parent) {
+    const ir::Region* region = at->block->region;
+    const ir::Op* parent = region->parent;
+    if (!parent) break;
+    const bool holder = parent->kind == ir::OpKind::kWarpSpecializePartitions;
+    const ir::Op* specialize = holder && parent->block ? parent->block->region->parent : parent;
+    if (!specialize || specialize->kind != ir::OpKind::kWarpSpecialize) continue;
+    const ir::Attr* warps = specialize->attr("partitionNumWarps");
+    for (size_t i = 0; warps && i < warps->raw.size(); ++i) {
+      const size_t r = holder ? i : i + 1;
+      if (r < parent->regions.size() && parent->regions[r] == region)
+        return static_cast<int64_t>(warps->raw[i]);
+    }
+  }
+  return l.code().num_warps;
+}
+
+}  // namespace
+
+// A region that runs where the predicate holds. Where it does not, the results are not defined: here 0.
+void lower_mask(Lowering& l, const ir::Op& op) {
+  std::vector<Slot> results, elements;
+  for (ir::Value& v : op.results) {
+    results.push_back(l.slot(&v));
+    if (l.type_of(results.back())->size) elements.push_back(results.back());
+  }
+  const Label otherwise = l.new_label(), end = l.new_label();
+  l.jump_if(l.slot(op.operand(0)), false, otherwise, op);
+  l.lower_region(*op.region(0), [&](const ir::Op& last) {
+    l.move(results, slots_of(l, last.operand_uses), last);
+    l.jump(end, last);
+  });
+  l.bind(otherwise);
+  if (!elements.empty()) l.emit(run_zero, op, elements, {});
+  l.bind(end);
+}
+
+void lower_predicate_stage(Lowering& l, const ir::Op& op) {
+  const int64_t ahead = op.int_attr("maxStage", 0) - op.int_attr("stage", 0);
+  l.emit(run_predicate_stage, op, l.make<Stage>(ahead, l.type_of(l.slot(op.operand(0)))->element));
+}
+
+void lower_vote_ballot_sync(Lowering& l, const ir::Op& op) {
+  const ir::Type& pred = *op.operand(1)->type;
+  if (pred.kind != ir::TypeKind::kTensor) return void(l.emit(run_ballot, op));
+  auto* ballot = l.make<Ballot>();
+  if (layout_of(l, op, pred, *ballot)) l.emit(run_ballot, op, ballot);
+}
+
+void lower_clock64(Lowering& l, const ir::Op& op) { l.emit(run_clock, op); }
+
+// A tile is computed as a whole, not warp by warp: the number is known where there is one warp only.
+void lower_warp_id(Lowering& l, const ir::Op& op) {
+  const int64_t warps = warps_around(l, op);
+  if (warps != 1)
+    return l.error(op,
+                   "the warp's number differs between the " + std::to_string(warps) +
+                       " warps here, which the tile engine runs as one",
+                   {"it runs where one warp does: num_warps=1, or a partition of one warp"});
+  l.emit(run_zero, op);
+}
+
+// The body once a tile: its arguments are the tile's own values, then those all tiles share, then the tile's
+// number. Per-tile operands and results come position by position, each for all tiles.
+void lower_subtiled_region(Lowering& l, const ir::Op& op) {
+  const int64_t tiles = op.int_attr("numTiles", 1);
+  const ir::Block* body = op.regions.empty() ? nullptr : op.region(0)->first;
+  if (!body || tiles < 1) return l.error(op, "a subtiled region without tiles or without a body");
+  const auto args = body->args;
+  const size_t given = op.num_operands();
+  // args = per_tile + shared (+ the tile's number), operands = per_tile * tiles + shared.
+  for (const size_t number : {size_t{0}, size_t{1}}) {
+    if (args.size() < number) break;
+    const size_t values = args.size() - number;
+    if (given < values || (tiles > 1 && (given - values) % (tiles - 1) != 0)) continue;
+    const size_t per_tile = tiles > 1 ? (given - values) / (tiles - 1) : values;
+    if (per_tile > values || (tiles == 1 && given != values)) continue;
+    bool same = true;
+    for (size_t i = 0; i < values && same; ++i) {
+      const size_t at = i < per_tile ? i * tiles : per_tile * tiles + (i - per_tile);
+      same = args[i].type == op.operand(at)->type;
+    }
+    if (!same || (number && l.type_of(l.slot(&args[values]))->element != num::Type::kI32)) continue;
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      std::vector<Slot> to, from;
+      for (size_t i = 0; i < values; ++i) {
+        to.push_back(l.slot(&args[i]));
+        from.push_back(
+            l.slot(op.operand(i < per_tile ? i * tiles + tile : per_tile * tiles + (i - per_tile))));
+      }
+      if (number) {
+        to.push_back(l.slot(&args[values]));
+        from.push_back(l.constant(tile, l.type_of(to.back())));
+      }
+      l.move(to, from, op);
+      const Label end = l.new_label();
+      l.lower_region(*op.region(0), [&](const ir::Op& last) {
+        std::vector<Slot> results;
+        for (size_t i = 0; i < last.num_operands() && i * tiles + tile < op.results.size(); ++i)
+          results.push_back(l.slot(&op.results[i * tiles + tile]));
+        l.move(results, slots_of(l, last.operand_uses), last);
+        l.jump(end, last);
+      });
+      l.bind(end);
+    }
+    return;
+  }
+  l.error(op, std::to_string(given) + " operands do not fit " + std::to_string(tiles) +
+                  " tiles whose body has " + std::to_string(args.size()) + " arguments");
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,387 @@
+"""Cases of ops that few kernels have: pipelining, ballots, atomics on shared memory, upcasts, warp groups."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from .builder import Kernel
+from .casefile import Case
+from .formats import (
+    BF16,
+    E2M1,
+    E4M3FN,
+    E5M2,
+    F16,
+    F32,
+    INF,
+    NAN,
+    add,
+    fma,
+    multiply,
+    signed,
+    wrap,
+)  # fmt: skip
+
+
+def codes(form, values) -> list[int]:
+    return [form.encode((int(v < 0), abs(Fraction(v)))) for v in values]
+
+
+# ---- integers and floats
+
+
+def addui_extended() -> Case:
+    kernel = Kernel()
+    lhs = [0, 1, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 0xFFFFFFFF, 12345, 0xFFFFFFFE]
+    rhs = [0, 0xFFFFFFFF, 0xFFFFFFFF, 0x80000000, 1, 1, 54321, 1]
+    x, y = kernel.load("i32", (8,), lhs), kernel.load("i32", (8,), rhs)
+    tensor = kernel.type((8,), "i32")
+    kernel.do(f"%sum, %over = arith.addui_extended {x}, {y} : {tensor}, tensor<8xi1>")
+    kernel.store("%sum", "i32", (8,), [wrap(a + b, 32) for a, b in zip(lhs, rhs, strict=True)])
+    kernel.store("%over", "i1", (8,), [int(a + b >> 32 != 0) for a, b in zip(lhs, rhs, strict=True)])
+    return kernel.case("op/arith.addui_extended.ttir", "Sums and whether they wrapped.")
+
+
+def ipowi() -> Case:
+    kernel = Kernel()
+    base = [0, 0, 2, -2, 3, -1, -1, 1, 2, -3, 7, 10, 5, -128]
+    power = [0, 5, 31, 31, 20, -3, -4, -100, -1, -2, 13, 9, 0, 2]
+    base += [1, 1]
+    power += [-2147483648, 2147483647]
+
+    def result(b: int, p: int) -> int:
+        if p >= 0:
+            return wrap(pow(b, p), 32) if abs(b) > 1 or p < 100 else wrap(b if p % 2 else abs(b), 32)
+        return wrap(int(Fraction(1) / Fraction(b) ** -p) if abs(b) == 1 and p > -1000 else int(b == 1), 32)
+
+    x = kernel.load("i32", (16,), [wrap(b, 32) for b in base])
+    y = kernel.load("i32", (16,), [wrap(p, 32) for p in power])
+    z = kernel.emit(f"math.ipowi {x}, {y} : tensor<16xi32>")
+    kernel.store(z, "i32", (16,), [result(b, p) for b, p in zip(base, power, strict=True)])
+    return kernel.case(
+        "op/math.ipowi.ttir", "Powers that wrap, and negative ones, which truncate to 0 but for 1 and -1."
+    )
+
+
+def fpowi() -> list[Case]:
+    cases = []
+    for form, name in ((F32, "f32"), (F16, "f16")):
+        kernel = Kernel()
+        base = [2, -3, Fraction(1, 2), 0, -1, -1, Fraction(3, 2), 5]
+        power = [10, 3, -4, 0, 7, 8, 5, -1]
+        x = kernel.load(name, (8,), codes(form, base))
+        y = kernel.load("i32", (8,), [wrap(p, 32) for p in power])
+        z = kernel.emit(f"math.fpowi {x}, {y} : tensor<8x{name}>, tensor<8xi32>")
+        kernel.store(
+            z,
+            name,
+            (8,),
+            codes(
+                form,
+                [
+                    Fraction(b) ** p if p >= 0 else 1 / Fraction(b) ** -p
+                    for b, p in zip(base, power, strict=True)
+                ],
+            ),
+        )
+        cases.append(kernel.case(f"op/math.fpowi-{name}.ttir", f"Integer powers of {name}, rounded once."))
+    return cases
+
+
+def unrealized_cast() -> Case:
+    kernel = Kernel()
+    x = kernel.load("i64", (4,), [1, 2, wrap(-3, 64), 4])
+    a = kernel.emit(f"builtin.unrealized_conversion_cast {x} : tensor<4xi64> to tensor<4xindex>")
+    b = kernel.emit(f"arith.addi {a}, {a} : tensor<4xindex>")
+    c = kernel.emit(f"builtin.unrealized_conversion_cast {b} : tensor<4xindex> to tensor<4xi64>")
+    kernel.store(c, "i64", (4,), [2, 4, wrap(-6, 64), 8])
+    return kernel.case("op/builtin.unrealized_conversion_cast.ttir", "index to i64 and back: the same bits.")
+
+
+# ---- pipelining
+
+
+def predicate_stage() -> Case:
+    kernel = Kernel(gpu=True)
+    # stage s of max 2: iv < ub - (2 - s) * step
+    out = []
+    for iv, ub, step, stage in (
+        (0, 10, 1, 0),
+        (7, 10, 1, 0),
+        (8, 10, 1, 0),
+        (8, 10, 1, 1),
+        (9, 10, 1, 1),
+        (9, 10, 1, 2),
+        (4, 12, 3, 0),
+        (6, 12, 3, 0),
+    ):
+        names = [kernel.constant(v, "i32") for v in (iv, ub, step)]
+        p = kernel.emit(f"ttg.predicate_stage {', '.join(names)} maxStage 2 stage {stage} : i32 -> i1")
+        out.append((p, int(iv < ub - (2 - stage) * step)))
+    for p, expected in out:
+        value = kernel.emit(f"arith.extui {p} : i1 to i32")
+        kernel.store(value, "i32", (), [expected])
+    return kernel.case("op/ttg.predicate_stage.ttgir", "iv < ub - (maxStage - stage) * step.")
+
+
+def mask() -> Case:
+    kernel = Kernel(gpu=True)
+    data = list(range(1, 9))
+    x = kernel.load("i32", (8,), data)
+    out, _ = kernel.array("i32", (8,), None, [v + 1 for v in data])
+    off, _ = kernel.array("i32", (8,), None, None)
+    tensor = kernel.type((8,), "i32")
+    for pointer, on in ((out, "true"), (off, "false")):
+        where = kernel.pointers(pointer, "i32", (8,))
+        predicate = kernel.constant(on, "i1")
+        one = kernel.constant(1, "i32", (8,))
+        kernel.do(f"""
+%m{on} = "ttg.mask"({predicate}) ({{
+  %y{on} = arith.addi {x}, {one} : {tensor}
+  tt.store {where}, %y{on} : {kernel.type((8,), "!tt.ptr<i32>")}
+  ttg.mask.return %y{on} : {tensor}
+}}) : (i1) -> {tensor}""")
+    kernel.store("%mtrue", "i32", (8,), [v + 1 for v in data])
+    return kernel.case("op/ttg.mask.ttgir", "A region under a predicate: run, and not run.")
+
+
+def subtiled_region() -> Case:
+    kernel = Kernel(gpu=True)
+    parts = [[1, 2, 3, 4], [10, 20, 30, 40], [100, 200, 300, 400]]
+    tiles = [kernel.load("i32", (4,), part) for part in parts]
+    shared = kernel.load("i32", (4,), [7, 7, 7, 7])
+    t = kernel.type((4,), "i32")
+    c = [kernel.constant(v, "i32") for v in (5, 6, 8)]
+    kernel.do(f"""
+%r:3 = ttng.subtiled_region
+    per_tile({", ".join(tiles + c)} : {", ".join([t] * 3 + ["i32"] * 3)})
+    shared({shared} : {t})
+    {{numTiles = 3 : i32}}
+  tile(%a: {t}, %b: i32, %s: {t}, %n: i32) {{
+    %b4 = tt.splat %b : i32 -> {t}
+    %n4 = tt.splat %n : i32 -> {t}
+    %ab = arith.muli %a, %b4 : {t}
+    %abs = arith.addi %ab, %s : {t}
+    %abn = arith.addi %abs, %n4 : {t}
+    ttng.subtiled_region_yield %abn : {t}
+  }} -> ({t}, {t}, {t})""")
+    for i, part in enumerate(parts):
+        kernel.store(f"%r#{i}", "i32", (4,), [v * (5, 6, 8)[i] + 7 + i for v in part])
+    return kernel.case(
+        "op/ttng.subtiled_region.ttgir",
+        "One body for three tiles, with values of each, a shared one and the tile's number.",
+    )
+
+
+# ---- the machine
+
+
+def ballot() -> list[Case]:
+    kernel = Kernel(gpu=True, warps=1)
+    for mask_, on in ((0xFFFFFFFF, "true"), (0x0000FFFF, "true"), (0xFFFFFFFF, "false")):
+        m = kernel.constant(signed(mask_, 32), "i32")
+        v = kernel.emit(f"ttng.vote_ballot_sync {m}, {kernel.constant(on, 'i1')} : i1 -> i32")
+        kernel.store(v, "i32", (), [mask_ if on == "true" else 0])
+    cases = [kernel.case("op/ttng.vote_ballot_sync.ttgir", "One predicate for all lanes.")]
+    kernel = Kernel(gpu=True, warps=4)
+    data = [(i * i + i // 7) % 3 == 0 for i in range(256)]  # two registers a lane, four warps
+    kernel.layouts = (
+        "#two = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>\n"
+    )
+    x = kernel.load("i1", (256,), [int(b) for b in data], encoding="#two")
+    m = kernel.constant(0x7FFFFFFF, "i32")
+    v = kernel.emit(
+        f"ttng.vote_ballot_sync {m}, {x} : {kernel.type((256,), 'i1', '#two')}"
+        f" -> {kernel.type((256,), 'i32', '#two')}"
+    )
+    # Element e is register e // 128 of warp e // 32 % 4, lane e % 32.
+    votes = [sum(data[e // 32 * 32 + lane] << lane for lane in range(32)) & 0x7FFFFFFF for e in range(256)]
+    kernel.store(v, "i32", (256,), votes, encoding="#two")
+    cases.append(
+        kernel.case(
+            "op/ttng.vote_ballot_sync-tensor.ttgir",
+            "A predicate an element: lanes of a warp vote register by register.",
+        )
+    )
+    return cases
+
+
+def warp_id() -> list[Case]:
+    kernel = Kernel(gpu=True, warps=1)
+    kernel.store(kernel.emit("ttg.warp_id"), "i32", (), [0])
+    one = kernel.constant(1, "i32")
+    a, b = kernel.emit("ttg.clock64"), kernel.emit("ttg.clock64")
+    later = kernel.emit(f"arith.cmpi sge, {b}, {a} : i64")
+    kernel.store(kernel.emit(f"arith.extui {later} : i1 to i32"), "i32", (), [1])
+    kernel.store(one, "i32", (), [1])
+    return [
+        kernel.case("op/ttg.warp_id.ttgir", "The number of the only warp; a clock that does not go back.")
+    ]
+
+
+# ---- shared memory
+
+
+def local_atomic_scatter() -> list[Case]:
+    cases = []
+    index = [0, 3, 3, 7, 1, 0, 3, 7]
+    masks = [1, 1, 1, 1, 0, 1, 0, 1]
+    start = [10, 20, 30, 40, 50, 60, 70, 80]
+    value = [1, -2, 3, -4, 5, -6, 7, 100]
+    kinds = {
+        "add": lambda a, b: a + b,
+        "max": max,
+        "min": min,
+        "umax": lambda a, b: max(a, b, key=lambda x: x % 2**32),
+        "umin": lambda a, b: min(a, b, key=lambda x: x % 2**32),
+        "and": lambda a, b: a & b,
+        "or": lambda a, b: a | b,
+        "xor": lambda a, b: a ^ b,
+        "exch": lambda a, b: b,
+    }
+    for kind, function in kinds.items():
+        kernel = Kernel(
+            gpu=True,
+            layouts="#shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>\n",
+        )
+        x = kernel.load("i32", (8,), start)
+        i = kernel.load("i32", (8,), index)
+        v = kernel.load("i32", (8,), [wrap(n, 32) for n in value])
+        m = kernel.load("i1", (8,), masks)
+        t, d = kernel.type((8,), "i32"), "!ttg.memdesc<8xi32, #shared, #smem, mutable>"
+        s = kernel.emit(f"ttg.local_alloc {x} : ({t}) -> {d}")
+        old = kernel.emit(
+            f"ttg.local_atomic_scatter_rmw {kind}, {s}[{i}], {v}, {m} {{axis = 0 : i32}} : "
+            f"({d}, {t}, {t}, {kernel.type((8,), 'i1')}) -> {t}"
+        )
+        new = kernel.emit(f"ttg.local_load {s} : {d} -> {t}")
+        memory, olds = list(start), []
+        for at, n, on in zip(index, value, masks, strict=True):
+            olds.append(memory[at] if on else 0)
+            if on:
+                memory[at] = signed(wrap(function(memory[at], n), 32), 32)
+        kernel.store(old, "i32", (8,), [wrap(n, 32) for n in olds])
+        kernel.store(new, "i32", (8,), [wrap(n, 32) for n in memory])
+        cases.append(
+            kernel.case(
+                f"op/ttg.local_atomic_scatter_rmw-{kind}.ttgir",
+                f"{kind} at indices of shared memory, elements in order, under a mask.",
+            )
+        )
+    return cases
+
+
+# ---- narrow floats
+
+
+def upcast_mxfp() -> list[Case]:
+    cases = []
+    for old, fp_type, target in (
+        ("triton_gpu", "e2m1", "bf16"),
+        ("triton_gpu", "e4m3", "bf16"),
+        ("amdgpu", "e5m2", "f16"),
+        ("amdgpu", "e2m1", "f16"),
+    ):
+        form = {"bf16": BF16, "f16": F16}[target]
+        kernel = Kernel()
+        packed = fp_type == "e2m1"
+        rows, k = 2, 64
+        scale = [127, 129, 120, 0xFF]
+        raw = [(7 * i + 3 * (i // 32)) % 256 for i in range(rows * k // (2 if packed else 1))]
+        narrow = {"e2m1": E2M1, "e4m3": E4M3FN, "e5m2": E5M2}[fp_type]
+        values = [c for byte in raw for c in (byte & 15, byte >> 4)] if packed else raw
+        expected = []
+        for i, code in enumerate(values):
+            s = scale[i // 32]
+            sign, magnitude = narrow.decode(code)
+            if s == 0xFF or magnitude == NAN:
+                expected.append(form.encode((0, NAN)))
+            else:
+                scaled = magnitude if magnitude == INF else magnitude * Fraction(2) ** (s - 127)
+                expected.append(form.encode((sign, scaled)))
+        x = kernel.load("i8", (rows, len(raw) // rows), raw)
+        y = kernel.load("i8", (rows, 2), scale)
+        z = kernel.emit(
+            f"{old}.upcast_mxfp {x}, {y} fp_type = {fp_type} : "
+            f"{kernel.type((rows, len(raw) // rows), 'i8')}, {kernel.type((rows, 2), 'i8')}"
+            f" -> {kernel.type((rows, k), target)}"
+        )
+        kernel.store(z, target, (rows, k), expected)
+        cases.append(
+            kernel.case(
+                f"op/{'ttg' if old == 'triton_gpu' else 'amdg'}.upcast_mxfp-{fp_type}.ttir",
+                f"{fp_type} times scales of groups of 32, in {target}.",
+            )
+        )
+    return cases
+
+
+def packed_arith() -> list[Case]:
+    kernel = Kernel(gpu=True)
+    a16 = codes(F16, [1, Fraction(3, 2), -2, 1000])
+    b32 = codes(F32, [Fraction(1, 3).limit_denominator(8), 2, 1, 100000])
+    c16 = codes(BF16, [1, 2, 3, 4])
+    x, y, z = (
+        kernel.load("f16", (2, 2), a16),
+        kernel.load("f32", (2, 2), b32),
+        kernel.load("bf16", (2, 2), c16),
+    )
+    t16, t32, tb = (kernel.type((2, 2), e) for e in ("f16", "f32", "bf16"))
+    value = [[form.decode(c) for c in cs] for form, cs in ((F16, a16), (F32, b32), (BF16, c16))]
+    for kind, args, types, form, function in (
+        ("add", (0, 1), (t16, t32), F32, add),
+        ("mul", (0, 1), (t16, t32), F32, multiply),
+        ("mul", (0, 1), (t16, t32), BF16, multiply),
+        ("fma", (0, 1, 2), (t16, t32, tb), F32, fma),
+    ):
+        names = [(x, y, z)[i] for i in args]
+        target = {F32: "f32", BF16: "bf16"}[form]
+        r = kernel.emit(
+            f"ttng.packed_arith {kind} {', '.join(names)} : ({', '.join(types)}) -> "
+            f"{kernel.type((2, 2), target)}"
+        )
+        kernel.store(
+            r, target, (2, 2), [form.encode(function(*(value[i][e] for i in args))) for e in range(4)]
+        )
+    same = kernel.emit(f"ttng.packed_arith min {x}, {x} : ({t16}, {t16}) -> {t16}")
+    kernel.store(same, "f16", (2, 2), a16)
+    # Four-bit pairs along the last dimension times e4m3.
+    pairs = [0x21, 0x43, 0x65, 0x97]
+    others = codes(E4M3FN, [1, 2, Fraction(1, 2), 4, -1, 8, 3, Fraction(5, 4)])
+    p = kernel.load("i8", (2, 2), pairs)
+    q = kernel.load("f8E4M3FN", (2, 4), others)
+    r = kernel.emit(
+        f"ttng.packed_arith mul {p}, {q} : ({kernel.type((2, 2), 'i8')}, {kernel.type((2, 4), 'f8E4M3FN')})"
+        f" -> {kernel.type((2, 4), 'f8E4M3FN')}"
+    )
+    halves = [c for byte in pairs for c in (byte & 15, byte >> 4)]
+    kernel.store(
+        r,
+        "f8E4M3FN",
+        (2, 4),
+        [
+            E4M3FN.encode(multiply(E2M1.decode(h), E4M3FN.decode(o)))
+            for h, o in zip(halves, others, strict=True)
+        ],
+    )
+    return [
+        kernel.case(
+            "op/ttng.packed_arith.ttgir",
+            "Operands of several types, and four-bit pairs: exact, then rounded once.",
+        )
+    ]
+
+
+def cases():
+    yield addui_extended()
+    yield ipowi()
+    yield from fpowi()
+    yield unrealized_cast()
+    yield predicate_stage()
+    yield mask()
+    yield subtiled_region()
+    yield from ballot()
+    yield from warp_id()
+    yield from local_atomic_scatter()
+    yield from upcast_mxfp()
+    yield from packed_arith()
