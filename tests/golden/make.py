@@ -16,9 +16,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 CASES = HERE.parent / "cases"
 sys.path.insert(0, str(HERE.parent))
 
-from golden import casts, elementwise, rare_ops, transcendental  # noqa: E402
+from golden import casts, elementwise, tiles, transcendental  # noqa: E402
 
-FAMILIES = [elementwise, casts, transcendental, rare_ops]
+FAMILIES = [elementwise, casts, transcendental, tiles]
 
 
 def all_cases():

@@ -1,13 +1,14 @@
 // Runs one golden case (tests/README.md) and prints what came of it; tests/run_cases.py compares that with
 // the case.
 //
-//   case_tool [--isa avx512|avx2|portable] FILE
+//   case_tool [--isa avx512|avx2|portable] [--no-fusion] FILE
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include <triton_runner/exec/observer.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/tile/tile.h>
 
@@ -18,6 +19,8 @@ namespace {
 
 constexpr int64_t kShownElements = 1024, kShownOfLong = 64;
 constexpr size_t kColumns = 110;
+
+tile::LoadOptions load_options;
 
 std::optional<ir::Module> parse(const CaseFile& file) {
   base::Diagnostics sink;
@@ -109,10 +112,21 @@ void print_array(const GuardedArray& array, int index, int digits) {
   for (int64_t begin = 0; begin < array.size(); begin += row) print_values(array, begin, begin + row, digits);
 }
 
+// tt.print's text is output like any other.
+class Printer : public exec::Observer {
+ public:
+  bool wants(const void*, std::string_view, std::string_view, uint32_t) override { return false; }
+  void on_value(const exec::ValueEvent&) override {}
+  void on_print(std::string_view text, const std::array<int64_t, 3>&) override {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+};
+
 int run_tile(const CaseFile& file) {
   auto module = parse(file);
   if (!module) return 0;
-  auto kernel = tile::load(std::make_shared<const ir::Module>(std::move(*module)), file.kernel);
+  auto kernel = tile::load(std::make_shared<const ir::Module>(std::move(*module)), file.kernel,
+                           load_options);
   if (!kernel.ok()) {
     std::fputs(kernel.error().str().c_str(), stdout);
     return 0;
@@ -129,7 +143,10 @@ int run_tile(const CaseFile& file) {
     }
     arguments.push_back(argument.value);
   }
-  exec::LaunchResult result = kernel.value()->launch(file.options, arguments, memory);
+  Printer printer;
+  exec::LaunchOptions options = file.options;
+  if (file.source.find("tt.print") != std::string::npos) options.observer = &printer;
+  exec::LaunchResult result = kernel.value()->launch(options, arguments, memory);
   if (result) {
     std::string text = result->str();
     std::printf("%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
@@ -158,7 +175,7 @@ constexpr Tool kTools[] = {{"parse", run_parse},
                            {"tile", run_tile}};
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::strcmp(argv[1], "--isa") == 0) {
+  if (argc > 3 && std::strcmp(argv[1], "--isa") == 0) {
     if (!tile::force_isa(argv[2])) {
       std::fprintf(stderr, "case_tool: this machine has no %s\n", argv[2]);
       return 3;
@@ -166,8 +183,12 @@ int main(int argc, char** argv) {
     argv += 2;
     argc -= 2;
   }
+  if (argc > 2 && std::strcmp(argv[1], "--no-fusion") == 0) {
+    load_options.fuse = false;
+    ++argv, --argc;
+  }
   if (argc != 2) {
-    std::fputs("usage: case_tool [--isa avx512|avx2|portable] FILE\n", stderr);
+    std::fputs("usage: case_tool [--isa avx512|avx2|portable] [--no-fusion] FILE\n", stderr);
     return 2;
   }
   CaseFile file;
