@@ -1,8 +1,8 @@
 """pytest plug-in that runs Triton's own tests, unmodified, with the CPU as Triton's device.
 
-run.py starts the processes. Each takes its share of the tests that have no outcome yet, writes a JSON line when a test starts and one
-when it ends, and a last one when it has no more to do: what a process that dies leaves open is the crash.
-Settings come as JSON in the environment variable CONFORMANCE (see run.py, worker_settings).
+run.py starts the processes. Each takes its share of the tests that have no outcome yet, writes a JSON line
+when a test starts and one when it ends, and a last one when it has no more to do: what a process that dies
+leaves open is the crash. Settings come as JSON in the environment variable CONFORMANCE (run.py, worker).
 """
 
 import contextlib
@@ -55,7 +55,8 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     if report.failed and SETTINGS["shard"][0] == 0:
         lines = [line for line in str(report.longrepr).splitlines() if line.startswith("E ")]
         why = " ".join(line[1:].strip() for line in lines[-3:])
-        write({"test": report.nodeid, "outcome": "failed", "why": f"the file cannot be imported: {why}"[:WHY]})
+        why = f"the file cannot be imported: {why}"[:WHY]
+        write({"test": report.nodeid, "outcome": "failed", "why": why})
 
 
 @pytest.hookimpl(trylast=True)

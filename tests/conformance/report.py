@@ -1,6 +1,6 @@
-"""Results files of run.py: outcomes with their categories, grouped; and the tables of doc/conformance.md.
+"""Results files of run.py: outcomes with their categories, grouped (document.py: as doc/conformance.md).
 
-    python tests/conformance/report.py RESULTS.jsonl ... [--write doc/conformance.md] [--functions]
+    python tests/conformance/report.py RESULTS.jsonl ... [--functions] [--failures]
 
 categories.json decides which failures are not the engine's: each of its rows names tests and the error that
 they have to fail with. Nothing else is taken out of the count, and a listed test that passes is shown.
@@ -15,7 +15,7 @@ import re
 import sys
 
 CATEGORIES = pathlib.Path(__file__).resolve().parent / "categories.json"
-ABSENT, GPU, KNOWN = "not in this Triton", "needs a GPU", "failure"
+ABSENT, GPU, KNOWN = "not in this Triton", "tied to a GPU", "failure"
 OUTCOMES = ("passed", "failed", "crashed", "skipped", ABSENT, GPU, "not run")
 HEADINGS = {ABSENT: "absent", GPU: "for GPU"}
 
@@ -33,7 +33,7 @@ class Category:
     def __init__(self, row: dict):
         self.kind = row["category"]
         if self.kind not in (ABSENT, GPU, KNOWN):
-            raise SystemExit(f"categories.json: no category {self.kind!r}; there are {ABSENT}, {GPU}, {KNOWN}")
+            raise SystemExit(f"no category {self.kind!r}; there are {ABSENT}, {GPU}, {KNOWN}")
         self.tests, self.error = re.compile(row["tests"]), re.compile(row["error"])
         self.when = re.compile(row.get("when", ""))
         self.reason = row["reason"]
@@ -133,8 +133,9 @@ def show(results: Results, functions: bool = True) -> None:
             print(f"{len(category.matched):9}  {category.reason}: {', '.join(names)}")
     for category in results.categories:
         if category.passed:
-            print(f"listed but passes: {len(category.passed)} of {category.tests.pattern} ({category.reason}),"
-                  f" say {category.passed[0].split('/')[-1]}")  # fmt: skip
+            say = category.passed[0].split("/")[-1]
+            print(f"listed but passes: {len(category.passed)} of {category.tests.pattern}", end=" ")
+            print(f"({category.reason}), say {say}")
     print()
     print(table(results.counts(file_of), "file"))
     total = sum(results.counts(file_of).values(), collections.Counter())

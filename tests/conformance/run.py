@@ -24,10 +24,6 @@ import report
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-LANGUAGE = (
-    "test_core test_standard test_random test_tensor_descriptor test_conversions test_tuple test_libdevice"
-    " test_annotations test_mxfp"
-).split()
 
 
 def conftest_root(folder: pathlib.Path) -> pathlib.Path:
@@ -36,14 +32,6 @@ def conftest_root(folder: pathlib.Path) -> pathlib.Path:
     while (root.parent / "conftest.py").exists():
         root = root.parent
     return root
-
-
-def test_files(folder: pathlib.Path) -> list[pathlib.Path]:
-    """A file itself; of a folder every test file, or, of Triton's language tests, those that issue figures name."""
-    if folder.is_file():
-        return [folder]
-    files = sorted(folder.rglob("test_*.py"))
-    return files
 
 
 def commit() -> str:
@@ -76,7 +64,7 @@ def environment(options: argparse.Namespace, settings: dict, scratch: pathlib.Pa
 
 
 def last_of(results: pathlib.Path, worker: int, begin: int) -> tuple[dict | None, bool]:
-    """The test that the worker has open, and whether it came to its end, by what stands after byte `begin`."""
+    """The test that the worker has open, and whether it came to its end, by the records from byte `begin`."""
     started, ended = None, False
     with results.open("rb") as file:
         file.seek(begin)
@@ -165,12 +153,16 @@ def run(options: argparse.Namespace, files: list[pathlib.Path], only: list[str])
     options.results.parent.mkdir(parents=True, exist_ok=True)
     with options.results.open("a") as file:
         file.write(json.dumps({"run": header}) + "\n")
-    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        concurrent.futures.ThreadPoolExecutor(options.jobs) as pool,
+    ):
         jobs = [
             pool.submit(worker, number, options, files, only, pathlib.Path(scratch))
             for number in range(options.jobs)
         ]
-        return all([job.result() for job in jobs])
+        could = [job.result() for job in jobs]  # waits for all of them
+    return all(could)
 
 
 def main() -> int:
@@ -178,7 +170,7 @@ def main() -> int:
     parser.add_argument("folder", type=pathlib.Path, help="a folder of tests, or one test file")
     parser.add_argument("--level", default="ttir", choices=["ttir", "ttgir"])
     parser.add_argument("--target", default="cuda:90")
-    parser.add_argument("--files", default="", help="of a folder only these, for instance test_core,test_random")
+    parser.add_argument("--files", default="", help="of a folder only these: test_core,test_random")
     parser.add_argument("--limit", type=float, default=900, help="seconds in all")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--each", type=int, default=8, help="parametrisations of each test function; 0: all")
@@ -195,15 +187,16 @@ def main() -> int:
     parser.add_argument("--only", type=pathlib.Path, help="a file of test names, one a line")
     parser.add_argument("--cache", type=pathlib.Path, help="keep Triton's compiled kernels there")
     parser.add_argument("--json", type=pathlib.Path, help="write every test's outcome and category here")
-    parser.add_argument("--categories", type=pathlib.Path, default=report.CATEGORIES, help="the list of reasons")
+    parser.add_argument(
+        "--categories", type=pathlib.Path, default=report.CATEGORIES, help="the list of causes"
+    )
     options = parser.parse_args()
     options.folder = options.folder.resolve()
     if not options.folder.exists():
         parser.error(f"{options.folder} is not there")
-    files = test_files(options.folder)
+    files = sorted(options.folder.rglob("test_*.py")) if options.folder.is_dir() else [options.folder]
     if options.files:
-        wanted = options.files.split(",")
-        files = [path for path in files if path.stem in wanted]
+        files = [path for path in files if path.stem in options.files.split(",")]
     if not files:
         parser.error(f"{options.folder} holds no such test_*.py")
     options.each = 0 if options.all else options.each

@@ -1,0 +1,12 @@
+"""What Triton's own conftest.py gives its tests: the option --device and the fixture of that name."""
+
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--device", action="store", default="cuda")
+
+
+@pytest.fixture
+def device(request):
+    return request.config.getoption("--device")
