@@ -136,6 +136,7 @@ struct Options {
   double timeout = 0;
   int64_t shared = -1;
   uint64_t stream = 0;
+  std::optional<uint64_t> shuffle;
 };
 
 void launch(Kernel& kernel, nb::handle grid, const Options& options, BoundArguments bound) {
@@ -147,6 +148,7 @@ void launch(Kernel& kernel, nb::handle grid, const Options& options, BoundArgume
   launch_options.timeout_seconds = options.timeout;
   launch_options.shared_bytes = options.shared;
   launch_options.stream = options.stream;
+  launch_options.shuffle = options.shuffle;
   launch_options.resolve = resolve_in_python;
   Interruptible interruptible;
   launch_options.stop = interruptible.token();
@@ -187,11 +189,14 @@ void init_exec(nb::module_& m) {
       .value("OUT_OF_BOUNDS", exec::kCheckOutOfBounds)
       .value("NAN", exec::kCheckNan)
       .value("UNINITIALIZED", exec::kCheckUninitialized)
-      .value("RACE", exec::kCheckRace);
+      .value("RACE", exec::kCheckRace)
+      .value("INF", exec::kCheckInf)
+      .value("NAN_LOAD", exec::kCheckNanLoad);
 
   nb::class_<Options>(m, "Options",
                       "How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in "
-                      "seconds (0: none), shared (bytes, -1: as the artifact says), stream.")
+                      "seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a "
+                      "pseudo-random order, or None).")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
@@ -199,7 +204,8 @@ void init_exec(nb::module_& m) {
       .def_rw("fast_mma", &Options::fast_mma)
       .def_rw("timeout", &Options::timeout)
       .def_rw("shared", &Options::shared)
-      .def_rw("stream", &Options::stream);
+      .def_rw("stream", &Options::stream)
+      .def_rw("shuffle", &Options::shuffle, nb::arg().none());
 
   nb::class_<exec::Param>(m, "Param",
                           "A parameter of a kernel: name, kind and type as the artifact spells them.")

@@ -50,7 +50,11 @@ def _settings_options(command):
             click.option("--level", help="The level that the CPU executes: ttir or ttgir."),
             click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
             click.option(
-                "--check", help="What the CPU looks for: oob, nan, uninit, race, separated by commas."
+                "--check",
+                help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, separated by commas.",
+            ),
+            click.option(
+                "--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."
             ),
             click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
             click.option(

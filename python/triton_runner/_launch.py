@@ -18,6 +18,8 @@ def cpu_options(settings: _settings.Settings) -> _core.Options:
         options.fast_mma = settings.mma == "fast"
         options.timeout = settings.timeout
         options.shared = settings.shared
+        if settings.shuffle >= 0:
+            options.shuffle = settings.shuffle
         _options[settings] = options
     return options
 

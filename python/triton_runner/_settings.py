@@ -17,7 +17,7 @@ from triton_runner._errors import fail
 DEVICES = ("auto", "cpu", "cuda", "hip")
 CPU_LEVELS = ("ttir", "ttgir")
 LEVELS = ("python", "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco")
-CHECKS = {"oob": 1, "nan": 2, "uninit": 4, "race": 8}
+CHECKS = {"oob": 1, "nan": 2, "uninit": 4, "race": 8, "inf": 16, "nanload": 32}  # bits of _core.Check
 DEFAULT_TARGET = "cuda:90"
 
 
@@ -34,6 +34,7 @@ class Settings:
     threads: int = 0
     timeout: float = 0.0
     shared: int = -1
+    shuffle: int = -1
     strict_grid: bool = False
 
     def __post_init__(self):
@@ -48,7 +49,7 @@ class Settings:
             raise fail(f"unknown check {unknown[0]!r}", f"checks: {', '.join(CHECKS)}")
         if self.mma not in ("exact", "fast"):
             raise fail(f"unknown mma {self.mma!r}", 'mma is "exact" or "fast"')
-        for name, low in (("threads", 0), ("timeout", 0), ("shared", -1)):
+        for name, low in (("threads", 0), ("timeout", 0), ("shared", -1), ("shuffle", -1)):
             if not isinstance(getattr(self, name), (int, float)) or getattr(self, name) < low:
                 raise fail(f"{name} is {getattr(self, name)!r}, and should be a number of at least {low}")
 
@@ -78,6 +79,7 @@ def _from_environment() -> Settings:
         mma=get("MMA", "exact"),
         threads=_number(get("THREADS", "0"), "TRITON_RUNNER_THREADS", int),
         timeout=_number(get("TIMEOUT", "0"), "TRITON_RUNNER_TIMEOUT", float),
+        shuffle=_number(get("SHUFFLE", "-1"), "TRITON_RUNNER_SHUFFLE", int),
     )
 
 
@@ -103,7 +105,7 @@ def _replaced(settings: Settings, changes: tuple) -> Settings:
 
 class using:
     """Launches inside the block use these settings: device=, target=, level=, check=, mma=, threads=,
-    timeout=, shared=. None leaves a setting as it is."""
+    timeout=, shared=, shuffle=. None leaves a setting as it is."""
 
     def __init__(self, **settings):
         unknown = [name for name in settings if name not in _FIELDS]

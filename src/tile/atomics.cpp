@@ -5,6 +5,7 @@
 
 #include <triton_runner/num/elementwise.h>
 
+#include "elements.h"
 #include "memory.h"
 
 namespace triton_runner::tile {
@@ -130,23 +131,6 @@ const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
   return next(in);
 }
 
-// Element i of an operand: uniform ones are one for all.
-class Elements {
- public:
-  Elements(Task& t, Slot s)
-      : type_(t.type(s).element), size_(t.type(s).size), bits_(static_cast<uint64_t>(t.bits(s))) {
-    if (num::is_integer(type_)) bits_ = num::truncate_bits(bits_, type_);
-    data_ = t.is_uniform(s) ? nullptr : static_cast<const std::byte*>(t.dense(s));
-  }
-  uint64_t operator[](int64_t i) const { return data_ ? num::load_bits(data_ + i * size_, type_) : bits_; }
-
- private:
-  num::Type type_;
-  int64_t size_;
-  uint64_t bits_;
-  const std::byte* data_;
-};
-
 const Instr* run_rmw(Task& t, const Instr& in) {
   Rmw kind = in.as<RmwData>().kind;
   num::Type type = t.type(in.result()).element;
@@ -170,6 +154,21 @@ const Instr* run_cas(Task& t, const Instr& in) {
 }
 
 }  // namespace
+
+Access atomic_access_of(const Instr& in) {
+  Access a;
+  if (in.run != run_rmw && in.run != run_cas) return a;
+  a.kind = AccessKind::kAtomic;
+  a.ptr = in.operand(0);
+  if (in.run == run_cas) {
+    a.expected = in.operand(1);
+    a.value = in.operand(2);
+  } else {
+    a.value = in.operand(1);
+    if (in.num_operands > 2) a.mask = in.operand(2);
+  }
+  return a;
+}
 
 void emit_atomic_rmw(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, Slot value,
                      std::optional<Slot> mask, Rmw kind) {

@@ -6,12 +6,24 @@
 #include <triton_runner/exec/pool.h>
 #include <triton_runner/num/types.h>
 
+#include "check/check.h"
 #include "location.h"
 #include "lowering.h"
 #include "schedule.h"
 
 namespace triton_runner::tile {
 namespace {
+
+// What code has before anything is lowered into it.
+void copy_header(const Code& from, Code& to) {
+  to.module = from.module;
+  to.kernel = from.kernel;
+  to.target = from.target;
+  to.is_ttgir = from.is_ttgir;
+  to.num_warps = from.num_warps;
+  to.num_ctas = from.num_ctas;
+  to.warp_size = from.warp_size;
+}
 
 class TileKernel final : public exec::Kernel {
  public:
@@ -24,13 +36,22 @@ class TileKernel final : public exec::Kernel {
                             std::span<const exec::Allocation> allocations) override {
     if (auto ok = exec::check_arguments(*this, args); !ok) return exec::LaunchError{ok.error(), {}};
     if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
-    if (options.checks & ~uint32_t{exec::kCheckOutOfBounds})
-      return exec::LaunchError{base::failure("the tile engine looks for out-of-bounds accesses only",
-                                             {"use check=\"oob\", which is always on here"}),
+    if (options.checks & (exec::kCheckUninitialized | exec::kCheckRace))
+      return exec::LaunchError{base::failure("the tile engine does not look for uninitialised values and races",
+                                             {"use check=\"oob,nan\""}),
                                {}};
     exec::Memory memory(allocations, options.resolve);
     Launch launch;
     launch.code = &code_;
+    std::optional<Checks> checks;
+    if ((options.checks & ~uint32_t{exec::kCheckOutOfBounds}) || options.shuffle) {
+      const CheckedCode& code = checked_code();
+      checks.emplace(code, options, memory);
+      launch.checks = &*checks;
+      launch.code = &code.code;
+    } else if (options.observer) {
+      launch.code = &plain_code();
+    }
     launch.options = &options;
     launch.args = args;
     launch.memory = &memory;
@@ -38,26 +59,60 @@ class TileKernel final : public exec::Kernel {
     if (options.timeout_seconds > 0) launch.deadline = steady_seconds() + options.timeout_seconds;
     if (options.observer) choose_observed(launch);
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
+    if (checks && checks->one_thread()) workers = 1;
     run_grid(launch, static_cast<int>(std::min<int64_t>(workers, launch.num_programs)));
     if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
     return {};
   }
 
   Code code_;
+  const ir::Op* func_ = nullptr;
   std::vector<exec::Param> params_;
   std::string level_;
 
  private:
+  // Nothing fused, so that every value is there to be seen. Made by the first launch with an observer.
+  const Code& plain_code() {
+    std::lock_guard lock(checked_mutex_);
+    if (!plain_) {
+      auto made = std::make_unique<Code>();
+      copy_header(code_, *made);
+      base::Diagnostics sink;
+      Lowering(*made, sink).lower_kernel(*func_);  // as before, so that it succeeds
+      plain_ = std::move(made);
+    }
+    return *plain_;
+  }
+
+  // Made by the first launch that is checked or shuffled.
+  const CheckedCode& checked_code() {
+    std::lock_guard lock(checked_mutex_);
+    if (!checked_) {
+      auto made = std::make_unique<CheckedCode>();
+      copy_header(code_, made->code);
+      base::Diagnostics sink;
+      Lowering(made->code, sink).lower_kernel(*func_);  // as before, so that it succeeds
+      made->take_kills();
+      checked_ = std::move(made);
+    }
+    return *checked_;
+  }
+
   void choose_observed(Launch& launch) const {
-    launch.observed.assign(code_.instrs.size(), 0);
-    for (size_t i = 0; i < code_.instrs.size(); ++i) {
-      const Instr& in = code_.instrs[i];
+    const Code& code = *launch.code;
+    launch.observed.assign(code.instrs.size(), 0);
+    for (size_t i = 0; i < code.instrs.size(); ++i) {
+      const Instr& in = code.instrs[i];
       if (!in.op) continue;
       for (uint32_t r = 0; r < in.num_results && r < in.op->results.size() && r < 8; ++r)
         if (launch.options->observer->wants(in.op, in.op->name, in.op->results[r].name, r))
           launch.observed[i] |= 1u << r;
     }
   }
+
+  std::mutex checked_mutex_;
+  std::unique_ptr<CheckedCode> checked_;
+  std::unique_ptr<Code> plain_;
 };
 
 // Also under the dialect name of 3.0 to 3.2.
@@ -151,7 +206,7 @@ bool has_encoding(const ir::Region& region) {
 }  // namespace
 
 base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Module> module,
-                                                 std::string_view name) {
+                                                 std::string_view name, const LoadOptions& options) {
   base::Result<ir::Op*> chosen = choose(*module, name);
   if (!chosen) return chosen.error();
   const ir::Op& func = **chosen;
@@ -165,6 +220,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Modul
   Code& code = kernel->code_;
   code.module = module;
   code.kernel = function_name(func);
+  kernel->func_ = &func;
   const ir::Op& top = *module->op();
   if (const ir::Attr* target = module_attr(top, "target")) code.target = std::string(target->string);
   if (const ir::Attr* capability = module_attr(top, "compute-capability"); capability && code.target.empty())
@@ -184,7 +240,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Modul
   }
   base::Diagnostics sink;
   Lowering lowering(code, sink);
-  if (!lowering.lower_kernel(func)) {
+  if (!lowering.lower_kernel(func, options.fuse)) {
     base::Diagnostic first = sink.list().front();
     for (size_t i = 1; i < sink.list().size() && i < 8; ++i) {
       const base::Diagnostic& d = sink.list()[i];

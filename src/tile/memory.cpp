@@ -10,18 +10,7 @@
 #include "lowering.h"
 
 namespace triton_runner::tile {
-namespace {
 
-// The part of an affine pointer tile that a box turns on: first address and extents.
-struct Block {
-  int rank;
-  int64_t count[kLazyRank];   // elements in the box
-  int64_t stride[kLazyRank];  // bytes between neighbours in memory
-  uint64_t address;           // of the box's first element
-  int64_t tile_offset;        // of it in the row-major tile, elements
-};
-
-// Whether pointers and mask have that form and all of it may be accessed.
 bool find_block(Task& t, Slot ptr, int64_t mask, const TileType& tile, bool write, Block* block,
                 MaskBox* box) {
   Affine a;
@@ -56,6 +45,8 @@ bool find_block(Task& t, Slot ptr, int64_t mask, const TileType& tile, bool writ
            bytes = static_cast<uint64_t>(above - below);
   return write ? t.worker->memory.writable(first, bytes) : t.worker->memory.readable(first, bytes);
 }
+
+namespace {
 
 // Calls f(memory address, tile offset) for every index of the block's outer dimensions.
 template <class F>
@@ -265,10 +256,6 @@ bool store_tile(Task& t, const Instr& in, Slot ptr, Slot value, int64_t mask) {
 
 namespace {
 
-struct LoadData {
-  int64_t mask, other;  // operand numbers, kNoSlot
-};
-
 const Instr* run_load(Task& t, const Instr& in) {
   const auto& d = in.as<LoadData>();
   int64_t mask = d.mask < 0 ? kNoSlot : in.operand(static_cast<uint32_t>(d.mask));
@@ -283,30 +270,48 @@ const Instr* run_store(Task& t, const Instr& in) {
 
 }  // namespace
 
+Access access_of(const Instr& in) {
+  Access a;
+  if (in.run == run_load) {
+    const auto& d = in.as<LoadData>();
+    a.kind = AccessKind::kLoad;
+    a.ptr = in.operand(0);
+    if (d.mask >= 0) a.mask = in.operand(static_cast<uint32_t>(d.mask));
+    if (d.other >= 0) a.other = in.operand(static_cast<uint32_t>(d.other));
+  } else if (in.run == run_store) {
+    a.kind = AccessKind::kStore;
+    a.ptr = in.operand(0);
+    a.value = in.operand(1);
+    if (in.num_operands > 2) a.mask = in.operand(2);
+  }
+  return a;
+}
+
 void emit_load(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, std::optional<Slot> mask,
                std::optional<Slot> other) {
   std::vector<Slot> operands = {ptrs};
   LoadData d{kNoSlot, kNoSlot};
   if (mask) d.mask = static_cast<int64_t>(operands.size()), operands.push_back(*mask);
   if (other) d.other = static_cast<int64_t>(operands.size()), operands.push_back(*other);
-  l.emit(run_load, op, {result}, std::move(operands), l.make<LoadData>(d));
+  l.fusible(l.emit(run_load, op, {result}, std::move(operands), l.make<LoadData>(d)), Fusion::kLoad);
 }
 
 void emit_store(Lowering& l, const ir::Op& op, Slot ptrs, Slot value, std::optional<Slot> mask) {
   std::vector<Slot> operands = {ptrs, value};
   if (mask) operands.push_back(*mask);
-  l.emit(run_store, op, {}, std::move(operands));
+  l.fusible(l.emit(run_store, op, {}, std::move(operands)), Fusion::kStore);
 }
 
 void lower_load(Lowering& l, const ir::Op& op) {
   if (l.type_of(l.slot(op.operand(0)))->size == 0) return lower_block_load(l, op);
-  l.emit(run_load, op,
-         l.make<LoadData>(int64_t{Lowering::operand_index(op, 1)}, int64_t{Lowering::operand_index(op, 2)}));
+  auto* d =
+      l.make<LoadData>(int64_t{Lowering::operand_index(op, 1)}, int64_t{Lowering::operand_index(op, 2)});
+  l.fusible(l.emit(run_load, op, d), Fusion::kLoad);
 }
 
 void lower_store(Lowering& l, const ir::Op& op) {
   if (l.type_of(l.slot(op.operand(0)))->size == 0) return lower_block_store(l, op);
-  l.emit(run_store, op);
+  l.fusible(l.emit(run_store, op), Fusion::kStore);
 }
 
 }  // namespace triton_runner::tile

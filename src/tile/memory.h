@@ -2,11 +2,29 @@
 #pragma once
 #include <optional>
 
+#include "access.h"
+#include "lazy.h"
 #include "lowering.h"
 
 namespace triton_runner::tile {
 
-inline constexpr int64_t kNoSlot = -1;
+// The part of an affine pointer tile that a box turns on: first address and extents.
+struct Block {
+  int rank;
+  int64_t count[kLazyRank];   // elements in the box
+  int64_t stride[kLazyRank];  // bytes between neighbours in memory
+  uint64_t address;           // of the box's first element
+  int64_t tile_offset;        // of it in the row-major tile, elements
+};
+// Whether pointers and mask have that form and all of it may be accessed. Traps nothing.
+bool find_block(Task& t, Slot ptr, int64_t mask, const TileType& tile, bool write, Block* block,
+                MaskBox* box);
+
+// Instr::data of a load (operand 0: pointers): numbers of the operands that are mask and other, or kNoSlot. A
+// store's operands are pointers, value and, if there is one, the mask.
+struct LoadData {
+  int64_t mask, other;
+};
 
 // result = load(ptr): lanes that `mask` turns off get `other`, or 0. False: it trapped, and nothing was set.
 bool load_tile(Task& t, const Instr& in, Slot result, Slot ptr, int64_t mask = kNoSlot,

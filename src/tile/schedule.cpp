@@ -10,6 +10,7 @@
 
 #include <triton_runner/exec/pool.h>
 
+#include "check/check.h"
 #include "location.h"
 #include "tensor_desc.h"
 
@@ -19,6 +20,14 @@ namespace {
 constexpr int kPatience = 64;  // rounds of spinning before another program is started
 // Nothing but spinning, no program ended, no memory written for so long: nobody will get on.
 constexpr double kLivelockSeconds = 2;
+constexpr size_t kShuffledPrograms = 8;  // under way at once in a shuffled launch, more while they spin
+
+// What the tiles of one worker may occupy.
+uint64_t tile_limit(const Launch& launch) {
+  int64_t asked = launch.options->max_tile_bytes;
+  uint64_t all = asked > 0 ? static_cast<uint64_t>(asked) : exec::usable_memory() / 4 * 3;
+  return all / static_cast<uint64_t>(std::max(launch.workers, 1));
+}
 
 enum class Step { kFinished, kSpinning, kStopped };
 
@@ -28,6 +37,7 @@ class GridWorker {
     worker_.launch = &launch;
     worker_.index = index;
     thread_local BufferPool pool;
+    pool.set_limit(tile_limit(launch));
     worker_.pool = &pool;
   }
 
@@ -38,6 +48,7 @@ class GridWorker {
   }
 
   void run() {
+    if (launch_.checks && launch_.checks->shuffled()) return run_shuffled(*launch_.checks);
     int rounds = 0;
     while (!launch_.stop.load(std::memory_order_relaxed)) {
       if (active_.empty() || (rounds >= kPatience && more())) {
@@ -64,6 +75,26 @@ class GridWorker {
     }
   }
 
+  // Each turn goes to any of the programs that are under way.
+  void run_shuffled(Checks& checks) {
+    size_t spins = 0, most = kShuffledPrograms;
+    while (!launch_.stop.load(std::memory_order_relaxed)) {
+      const bool stuck = spins > kPatience * (active_.size() + 1);
+      if (stuck && more()) ++most, spins = 0;
+      while (active_.size() < most && more())
+        if (!start()) return;
+      if (active_.empty()) return;
+      const size_t before = active_.size();
+      if (!advance(checks.random().below(before))) return;
+      if (checks.preempted() || active_.size() < before) {
+        spins = 0;
+        set_idle(false);
+      } else if (++spins > kPatience * (active_.size() + 1) && !more() && idle_round()) {
+        return;
+      }
+    }
+  }
+
  private:
   bool more() const { return launch_.next_program.load(std::memory_order_relaxed) < launch_.num_programs; }
 
@@ -71,9 +102,10 @@ class GridWorker {
   bool start() {
     int64_t linear = launch_.next_program.fetch_add(1, std::memory_order_relaxed);
     if (linear >= launch_.num_programs) return false;
+    if (launch_.checks) linear = launch_.checks->program_number(linear);
     std::unique_ptr<Program> p;
     if (idle_.empty()) {
-      p = make_program();
+      if (!(p = make_program())) return false;
     } else {
       p = std::move(idle_.back());
       idle_.pop_back();
@@ -90,6 +122,7 @@ class GridWorker {
       return false;
     }
     if (p->state) p->state->begin(*p);
+    if (launch_.checks) launch_.checks->begin(*p);
     active_.push_back(std::move(p));
     return true;
   }
@@ -111,13 +144,19 @@ class GridWorker {
     auto p = std::make_unique<Program>();
     p->worker = &worker_;
     p->values.resize(code_.types.size());
-    if (code_.shared_bytes > 0) p->shared = worker_.pool->allocate(code_.shared_bytes);
     Task& t = p->tasks.emplace_back();
     t.values = p->values.data();
     t.code = &code_;
     t.program = p.get();
     t.worker = &worker_;
-    for (size_t i = 0; i < code_.params.size(); ++i) set_param(t, code_.params[i], launch_.args[i]);
+    try {
+      if (code_.shared_bytes > 0) p->shared = worker_.pool->allocate(code_.shared_bytes);
+      for (size_t i = 0; i < code_.params.size(); ++i) set_param(t, code_.params[i], launch_.args[i]);
+    } catch (const std::bad_alloc& error) {
+      t.trap_memory(*code_.entry, error);
+      destroy(*p);
+      return nullptr;
+    }
     t.pc = code_.prologue;
     run_task(t);
     return p;
@@ -186,8 +225,9 @@ class GridWorker {
   Step step_tasks(Program& p) {
     for (;;) {
       bool all_done = true, any_yield = false, any_progress = false;
+      size_t turn = launch_.checks ? launch_.checks->first_turn(p.tasks.size()) : 0;
       for (size_t i = 0; i < p.tasks.size(); ++i) {
-        Task& t = p.tasks[i];
+        Task& t = p.tasks[(i + turn) % p.tasks.size()];
         if (t.outcome == Outcome::kFinished) continue;
         run_task(t);
         if (t.outcome == Outcome::kTrapped) return Step::kStopped;

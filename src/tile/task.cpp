@@ -9,6 +9,7 @@
 
 #include <triton_runner/num/kernels.h>
 
+#include "check/check.h"
 #include "location.h"
 
 namespace triton_runner::tile {
@@ -19,12 +20,25 @@ void BufferPool::trim() {
   for (Buffer*& head : free_)
     while (Buffer* b = head) {
       head = b->next;
+      held_ -= sizeof(Buffer) + (uint64_t{1} << b->size_class);
       ::operator delete(b, std::align_val_t{64});
     }
 }
 
+void BufferPool::set_limit(uint64_t bytes) {
+  limit_ = bytes;
+  if (held_ > limit_) trim();
+}
+
 Buffer* BufferPool::allocate_new(uint32_t size_class) {
-  void* p = ::operator new(sizeof(Buffer) + (size_t{1} << size_class), std::align_val_t{64});
+  uint64_t bytes = sizeof(Buffer) + (uint64_t{1} << size_class);
+  if (bytes > limit_ || held_ > limit_ - bytes) {
+    trim();
+    if (bytes > limit_ || held_ > limit_ - bytes) throw OutOfTiles(bytes, held_, limit_);
+  }
+  void* p = ::operator new(bytes, std::align_val_t{64}, std::nothrow);
+  if (!p) throw OutOfTiles(bytes, held_, limit_);
+  held_ += bytes;
   return new (p) Buffer{1, size_class, nullptr};
 }
 
@@ -268,6 +282,30 @@ const Instr* Task::stopped(const Instr& in) {
   return stop(Outcome::kTrapped, &in);
 }
 
+bool Task::count_step(const Instr& in) {
+  Launch& l = *worker->launch;
+  if (l.steps.fetch_add(1, std::memory_order_relaxed) < l.options->max_steps) return true;
+  if (l.stop.load(std::memory_order_relaxed))
+    stop(Outcome::kTrapped, &in);
+  else
+    trap(in, exec::TrapKind::kTimeout,
+         "the launch executed " + std::to_string(l.options->max_steps) + " instructions, its limit (max_steps)");
+  return false;
+}
+
+const Instr* Task::trap_memory(const Instr& in, const std::bad_alloc& error) {
+  std::string what = "the system has no more memory";
+  if (const auto* e = dynamic_cast<const OutOfTiles*>(&error)) {
+    what = "a tile of " + std::to_string(e->bytes) + " bytes, beside " + std::to_string(e->held) +
+           " bytes of other tiles";
+    what += e->bytes > e->limit || e->held > e->limit - e->bytes
+                ? ", is more than the " + std::to_string(e->limit) +
+                      " bytes that a worker of this launch may use (max_tile_bytes)"
+                : ": the system has no more memory";
+  }
+  return trap(in, exec::TrapKind::kOutOfMemory, std::move(what));
+}
+
 namespace {
 
 void release_killed(Task& t, const Instr& in) {
@@ -277,6 +315,8 @@ void release_killed(Task& t, const Instr& in) {
     v.form = Form::kNone;
   }
 }
+
+}  // namespace
 
 void observe(Task& t, const Instr& in) {
   Launch& l = *t.worker->launch;
@@ -296,39 +336,52 @@ void observe(Task& t, const Instr& in) {
   }
 }
 
-template <bool kObserved>
+namespace {
+
+template <bool kObserved, bool kCounted>
 void run(Task& t) {
   const Instr* pc = t.pc;
   t.outcome = Outcome::kRunning;
   auto step = [&] {
     const Instr* in = pc;
-    pc = in->run(t, *in);
+    pc = kCounted && !t.count_step(*in) ? nullptr : in->run(t, *in);
     if (kObserved && (pc || t.outcome == Outcome::kFinished)) observe(t, *in);
     if (in->kills && pc) release_killed(t, *in);
   };
-  step();
-  t.progressed = pc != nullptr || t.outcome != Outcome::kBlocked;
-  while (pc) step();
+  try {
+    step();
+    t.progressed = pc != nullptr || t.outcome != Outcome::kBlocked;
+    while (pc) step();
+  } catch (const std::bad_alloc& error) {
+    t.trap_memory(*pc, error);
+  }
+}
+
+template <bool kObserved>
+void run(Task& t) {
+  if (t.worker->launch->options->max_steps > 0) [[unlikely]]
+    run<kObserved, true>(t);
+  else
+    run<kObserved, false>(t);
 }
 
 }  // namespace
 
 void run_task(Task& t) {
-  try {
-    if (t.worker->launch->observed.empty())
-      run<false>(t);
-    else
-      run<true>(t);
-  } catch (const std::bad_alloc&) {
-    Instr none{};
-    t.trap(none, exec::TrapKind::kInvalid, "out of memory: a tile could not be allocated");
-  }
+  if (Checks* checks = t.worker->launch->checks)
+    run_checked(t, *checks);
+  else if (t.worker->launch->observed.empty())
+    run<false>(t);
+  else
+    run<true>(t);
 }
 
 bool Task::call(const Instr* entry) {
   const Instr* saved = pc;
   pc = entry;
-  if (worker->launch->observed.empty())
+  if (Checks* checks = worker->launch->checks)
+    run_unchecked(*this, *checks);
+  else if (worker->launch->observed.empty())
     run<false>(*this);
   else
     run<true>(*this);

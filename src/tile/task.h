@@ -32,6 +32,7 @@
 
 namespace triton_runner::tile {
 
+class Checks;
 struct Launch;
 struct Program;
 struct Worker;
@@ -118,6 +119,9 @@ struct Task {
   // At loop back-edges: null, or the way out if the launch is to stop.
   bool should_stop();
   const Instr* stopped(const Instr& in);
+  // Counts an instruction against LaunchOptions::max_steps; false: it may not run, and that is a trap.
+  bool count_step(const Instr& in);
+  const Instr* trap_memory(const Instr& in, const std::bad_alloc& error);
 
   // Runs instructions from `entry` to their kFinished, in place: the pure regions of reductions. False:
   // trapped.
@@ -148,6 +152,7 @@ struct Program {
   Buffer* shared =
       nullptr;  // code.shared_bytes of shared memory, zeroed or poisoned per program by who uses it
   std::unique_ptr<ProgramState> state;
+  std::unique_ptr<ProgramState> checks;  // what the launch's checks keep for it (check/)
 
   std::byte* shared_memory() { return shared->data(); }
   // A further task of this program, run from `entry`, sharing the slots; its handlers end it with finish().
@@ -169,8 +174,10 @@ struct Launch {
   std::span<const exec::Argument> args;
   const exec::Memory* memory = nullptr;
   int64_t num_programs = 0;
+  Checks* checks = nullptr;       // what runs the instructions of a checked launch (check/); null: plain
   std::vector<uint8_t> observed;  // by instruction index * results; empty without an observer
   std::atomic<int64_t> next_program{0};
+  std::atomic<int64_t> steps{0};      // instructions executed, where they are limited
   std::atomic<bool> watched{false};   // some worker only spins: changes of memory are counted
   std::atomic<uint64_t> progress{0};  // of stores, atomics that changed something, and programs that ended
   std::atomic<int> idle_workers{0};   // those that only spin, and those that have nothing left
@@ -187,5 +194,7 @@ struct Launch {
 
 // Runs a task until it stops; task.outcome says why.
 void run_task(Task& task);
+// Hands an instruction's wanted results to the launch's observer.
+void observe(Task& task, const Instr& in);
 
 }  // namespace triton_runner::tile

@@ -143,8 +143,10 @@ std::string set_key(CaseFile& out, const std::string& key, const std::string& va
       return value.find(name) != value.npos ? uint32_t{bit} : 0;
     };
     out.options.checks = check("oob", exec::kCheckOutOfBounds) | check("nan", exec::kCheckNan) |
-                         check("uninit", exec::kCheckUninitialized) | check("race", exec::kCheckRace);
+                         check("uninit", exec::kCheckUninitialized) | check("race", exec::kCheckRace) |
+                         check("inf", exec::kCheckInf) | check("nanload", exec::kCheckNanLoad);
   }
+  if (key == "shuffle") out.options.shuffle = std::strtoull(value.c_str(), nullptr, 0);
   if (key == "arg") {
     out.arguments.emplace_back();
     return parse_argument(value, static_cast<int>(out.arguments.size()) - 1, out.arguments.back());

@@ -36,6 +36,9 @@ struct Allocation {
   uint64_t bytes = 0;
   std::string label;  // for messages: "argument 'x' (f32[1024])"
   bool writable = true;
+  // One byte a byte of the block, not 0 where it was never written; stores of kCheckUninitialized launches
+  // clear it. Null: all of it was.
+  uint8_t* undefined = nullptr;
 };
 
 // A host-side tensor descriptor (TMA): what tl.make_tensor_descriptor would be told.
@@ -52,15 +55,31 @@ struct Argument {
   std::optional<TensorDesc> descriptor;  // for kTensorDesc
 };
 
-enum Check : uint32_t { kCheckOutOfBounds = 1, kCheckNan = 2, kCheckUninitialized = 4, kCheckRace = 8 };
+// What a launch looks for (doc/checks.md). Out of bounds is always looked for; the others run slower code.
+enum Check : uint32_t {
+  kCheckOutOfBounds = 1,
+  kCheckNan = 2,            // an op gives a NaN from operands without one
+  kCheckUninitialized = 4,  // something depends on what was never written; one thread
+  kCheckRace = 8,           // the result depends on the order of programs or tasks; one thread
+  kCheckInf = 16,           // as kCheckNan, for infinities too
+  kCheckNanLoad = 32,       // kCheckNan and kCheckInf look at what loads bring in too
+};
 enum class Mma : uint8_t { kExact, kFast };
 
 struct LaunchOptions {
   std::array<int64_t, 3> grid{1, 1, 1};
   int threads = 0;  // 0: one a core that this process may run on
   uint32_t checks = kCheckOutOfBounds;
+  // Runs the programs on one thread in a pseudo-random order, and lets them and their tasks take turns at
+  // pseudo-random places: the same order for the same seed.
+  std::optional<uint64_t> shuffle;
   Mma mma = Mma::kExact;
   double timeout_seconds = 0;    // 0: none
+  // What a launch of the tile engine may use. Instructions of all programs together (0: any number), and bytes
+  // of tiles and shared memory, which the worker threads divide equally (0: three quarters of the memory that
+  // this process may use). The op that asks for more traps.
+  int64_t max_steps = 0;
+  int64_t max_tile_bytes = 0;
   int64_t shared_bytes = -1;     // -1: what the artifact says
   uint64_t stream = 0;           // GPU only
   StopToken* stop = nullptr;     // Ctrl-C

@@ -1,0 +1,23 @@
+// What an instruction touches in global memory through pointers, for the checks (check/).
+#pragma once
+#include <cstdint>
+
+#include "code.h"
+
+namespace triton_runner::tile {
+
+inline constexpr int64_t kNoSlot = -1;
+
+enum class AccessKind : uint8_t { kNone, kLoad, kStore, kAtomic };
+
+// Slots, or kNoSlot. An atomic's result is what was there before.
+struct Access {
+  AccessKind kind = AccessKind::kNone;
+  int64_t ptr = kNoSlot, mask = kNoSlot, other = kNoSlot;
+  int64_t value = kNoSlot;     // what a store writes, or an atomic combines with
+  int64_t expected = kNoSlot;  // of a compare-and-swap
+};
+Access access_of(const Instr& in);         // of emit_load and emit_store: memory.cpp
+Access atomic_access_of(const Instr& in);  // of emit_atomic_rmw and emit_atomic_cas: atomics.cpp
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,78 @@
+// The checks of a launch (doc/checks.md): a layer that runs the plain instructions one by one and looks at
+// what goes in and what comes out.
+//
+// A checked launch has code of its own, in which no instruction is fused and no operand dies: `kills` tells
+// when to release them, after the checks have seen them. A launch without checks runs nothing of this folder.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <triton_runner/ir/graph.h>
+
+#include "../task.h"
+#include "order.h"
+
+namespace triton_runner::tile {
+
+class NanCheck;
+
+struct CheckedCode {
+  Code code;
+  std::vector<uint64_t> kills;  // of each instruction, taken out of it
+  void take_kills();            // once the code is complete
+};
+
+class Checks {
+ public:
+  Checks(const CheckedCode& code, const exec::LaunchOptions& options, const exec::Memory& memory);
+  ~Checks();
+
+  // Looks for something that only holds while all programs run on one thread.
+  bool one_thread() const { return shuffled(); }
+  // A program is about to start.
+  void begin(Program& program);
+  // Before an instruction runs and after it did. False: it trapped.
+  bool before(Task& t, const Instr& in);
+  bool after(Task& t, const Instr& in);
+  uint64_t kills(const Task& t, const Instr& in) const { return code_.kills[&in - t.code->instrs.data()]; }
+
+  // ---- shuffled launches
+  bool shuffled() const { return order_.has_value(); }
+  Random& random() { return random_; }
+  // Which program the n-th is that starts.
+  int64_t program_number(int64_t n) const {
+    return order_ ? static_cast<int64_t>((*order_)(static_cast<uint64_t>(n))) : n;
+  }
+  // Which of n tasks has the first turn.
+  size_t first_turn(size_t n) { return shuffled() ? random_.below(n) : 0; }
+  // Whether others should have a turn after this instruction.
+  bool preempt(const Instr& in);
+  // Whether the last run of a program ended so.
+  bool preempted() { return std::exchange(preempted_, false); }
+
+ private:
+  const CheckedCode& code_;
+  std::unique_ptr<NanCheck> nan_;
+  std::optional<Permutation> order_;
+  Random random_;
+  bool preempted_ = false;
+};
+
+void run_checked(Task& t, Checks& checks);
+// Without looking: the pure regions of reductions, whose op is looked at as one.
+void run_unchecked(Task& t, Checks& checks);
+
+// ---- for messages
+// "%7 = 0.5": an operand at an element of the result (its own element where it has the same shape).
+std::string operand_text(Task& t, const Instr& in, uint32_t operand, int64_t element);
+std::string element_text(const void* element, num::Type type);
+std::vector<int64_t> index_of(int64_t element, const TileType& type);
+// "iteration 3 of the loop around it"; empty outside of loops.
+std::string iteration_text(Task& t, const Instr& in);
+// "tt.load at kernel.py:12:5"
+std::string place_text(const ir::Op& op, const Code& code);
+const Instr* trap_with_notes(Task& t, const Instr& in, exec::TrapKind kind, std::string message,
+                             std::vector<int64_t> element, std::vector<std::string> notes);
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,175 @@
+// NaNs are looked for in the float results of ops that compute. An op that goes element by element is
+// compared with its operands at the same element; any other (dot, reduction, shapes) with all of its
+// operands' elements.
+#include "nan.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace triton_runner::tile {
+namespace {
+
+enum class Role : uint8_t { kCompute, kElementwise, kLoad, kSkip };
+
+Role role_of(ir::OpKind kind) {
+  using K = ir::OpKind;
+  switch (kind) {
+    case K::kLoad:
+    case K::kAtomicRMW:
+    case K::kAtomicCAS:
+    case K::kDescriptorLoad:
+    case K::kDescriptorGather:
+    case K::kAmdBufferLoad:
+    case K::kAmdBufferAtomicRMW:
+    case K::kAmdBufferAtomicCAS:
+    case K::kAsyncCopyGlobalToLocal:
+    case K::kAmdBufferLoadToLocal:
+      return Role::kLoad;
+    // Bits that are taken as they are: what they mean was decided elsewhere.
+    case K::kConstant:
+    case K::kPoison:
+    case K::kTtBitcast:
+    case K::kBitcast:
+    case K::kLocalLoad:
+    case K::kLocalGather:
+    case K::kAmdLocalLoadPackedTransposed:
+    case K::kTMEMLoad:
+    // Values that only change their name.
+    case K::kCall:
+    case K::kReturn:
+    case K::kFor:
+    case K::kIf:
+    case K::kWhile:
+    case K::kCondition:
+    case K::kYield:
+    case K::kExecuteRegion:
+    case K::kIndexSwitch:
+    case K::kBr:
+    case K::kCondBr:
+    case K::kSwitch:
+    case K::kWarpSpecialize:
+    case K::kWarpYield:
+    case K::kReduceReturn:
+    case K::kScanReturn:
+    case K::kMapElementwiseReturn:
+      return Role::kSkip;
+    case K::kExternElementwise:
+    case K::kSelect:
+    case K::kClampF:
+    case K::kFpToFp:
+    case K::kPreciseSqrt:
+    case K::kPreciseDivF:
+    case K::kApproxDivF:
+      return Role::kElementwise;
+    default:
+      return kind >= K::kAddI && kind <= K::kTrunc ? Role::kElementwise : Role::kCompute;
+  }
+}
+
+}  // namespace
+
+bool NanCheck::is_bad(const void* element, num::Type type) const {
+  const double x = num::to_double(num::load_bits(element, type), type);
+  return std::isnan(x) || (infinities_ && std::isinf(x));
+}
+
+int64_t NanCheck::first_bad(const void* data, int64_t n, num::Type type) const {
+  // What is as large as an infinity, or larger, as an unsigned number without its sign.
+  auto scan = [&](auto zero, uint64_t infinity) -> int64_t {
+    using T = decltype(zero);
+    const T* p = static_cast<const T*>(data);
+    const T limit = static_cast<T>(infinity + (infinities_ ? 0 : 1)), mask = static_cast<T>(T(~T{0}) >> 1);
+    bool any = false;
+    for (int64_t i = 0; i < n; ++i) any |= static_cast<T>(p[i] & mask) >= limit;
+    if (!any) return -1;
+    for (int64_t i = 0;; ++i)
+      if (static_cast<T>(p[i] & mask) >= limit) return i;
+  };
+  switch (type) {
+    case num::Type::kF16:
+      return scan(uint16_t{}, 0x7c00);
+    case num::Type::kBF16:
+      return scan(uint16_t{}, 0x7f80);
+    case num::Type::kF32:
+    case num::Type::kTF32:
+      return scan(uint32_t{}, 0x7f800000);
+    case num::Type::kF64:
+      return scan(uint64_t{}, 0x7ff0000000000000);
+    default:
+      for (int64_t i = 0; i < n; ++i)
+        if (is_bad(static_cast<const std::byte*>(data) + i * num::size_of(type), type)) return i;
+      return -1;
+  }
+}
+
+bool NanCheck::any_bad(Task& t, Slot s) const {
+  const TileType& type = t.type(s);
+  if (type.size == 0 || !num::is_float(type.element)) return false;
+  const Form form = t.value(s).form;
+  if (form == Form::kNone || form == Form::kObject) return false;
+  if (form == Form::kUniform) return is_bad(&t.value(s).bits, type.element);
+  return first_bad(t.dense(s), type.n, type.element) >= 0;
+}
+
+bool NanCheck::after(Task& t, const Instr& in) {
+  const Role role = role_of(in.op->kind);
+  if (role == Role::kSkip || (role == Role::kLoad && !loads_)) return true;
+  for (uint32_t r = 0; r < in.num_results; ++r) {
+    const Slot s = in.result(r);
+    const TileType& type = t.type(s);
+    if (!any_bad(t, s)) continue;
+    const auto* out = static_cast<const std::byte*>(t.dense(s));
+    bool by_element = role == Role::kElementwise;
+    for (uint32_t i = 0; i < in.num_operands; ++i) by_element &= t.type(in.operand(i)).n == type.n;
+    if (!by_element) {
+      bool inherited = false;
+      for (uint32_t i = 0; i < in.num_operands && !inherited; ++i) inherited = any_bad(t, in.operand(i));
+      if (!inherited) return report(t, in, s, first_bad(out, type.n, type.element), false);
+      continue;
+    }
+    std::vector<const std::byte*> operands;
+    for (uint32_t i = 0; i < in.num_operands; ++i) {
+      const Slot o = in.operand(i);
+      if (num::is_float(t.type(o).element))
+        operands.push_back(static_cast<const std::byte*>(t.dense(o)));
+      else
+        operands.push_back(nullptr);
+    }
+    for (int64_t e = 0; e < type.n; ++e) {
+      if (!is_bad(out + e * type.size, type.element)) continue;
+      bool inherited = false;
+      for (uint32_t i = 0; i < in.num_operands; ++i) {
+        const TileType& from = t.type(in.operand(i));
+        if (operands[i]) inherited |= is_bad(operands[i] + e * from.size, from.element);
+      }
+      if (!inherited) return report(t, in, s, e, true);
+    }
+  }
+  return true;
+}
+
+bool NanCheck::report(Task& t, const Instr& in, Slot result, int64_t element, bool same_index) const {
+  const TileType& type = t.type(result);
+  const auto* bad = static_cast<const std::byte*>(t.dense(result)) + element * type.size;
+  const std::string what = element_text(bad, type.element);
+  std::string message = "the result is " + (what == "nan" ? "NaN" : what);
+  std::vector<std::string> notes;
+  if (role_of(in.op->kind) == Role::kLoad) {
+    message += ", as it is in memory";
+  } else {
+    message += infinities_ ? ", and its operands are finite" : ", and no operand is";
+    std::string values;
+    for (uint32_t i = 0; i < in.num_operands; ++i) {
+      const Form form = t.value(in.operand(i)).form;
+      if (!same_index || t.type(in.operand(i)).size == 0 || form == Form::kNone || form == Form::kObject)
+        continue;
+      values += (values.empty() ? ": " : ", ") + operand_text(t, in, i, element);
+    }
+    message += values;
+  }
+  if (std::string iteration = iteration_text(t, in); !iteration.empty()) notes.push_back(iteration);
+  trap_with_notes(t, in, exec::TrapKind::kNan, std::move(message), index_of(element, type), std::move(notes));
+  return false;
+}
+
+}  // namespace triton_runner::tile

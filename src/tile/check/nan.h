@@ -1,0 +1,22 @@
+// check="nan": the first op whose result holds a NaN where none of its operands did.
+#pragma once
+#include "check.h"
+
+namespace triton_runner::tile {
+
+class NanCheck {
+ public:
+  // Infinities too; what loads bring in too.
+  NanCheck(bool infinities, bool loads) : infinities_(infinities), loads_(loads) {}
+  bool after(Task& t, const Instr& in);  // false: it trapped
+
+ private:
+  bool is_bad(const void* element, num::Type type) const;
+  int64_t first_bad(const void* data, int64_t n, num::Type type) const;  // -1: none
+  bool any_bad(Task& t, Slot s) const;
+  bool report(Task& t, const Instr& in, Slot result, int64_t element, bool same_index) const;
+
+  bool infinities_, loads_;
+};
+
+}  // namespace triton_runner::tile
