@@ -184,7 +184,10 @@ void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handle
     return l.error(
         op, "'" + std::string(op.name) + "' does not work on " + std::string(num::type_name(in->element)) +
                 (in->element == out->element ? "" : " giving " + std::string(num::type_name(out->element))));
-  l.emit(run, op, l.make<ElementwiseData>(kernel, extra));
+  bool can_trap =  // where a divisor is 0
+      f.id >= num::Functor::divsi && f.id < num::Functor::cmpi_eq;
+  size_t at = l.emit(run, op, l.make<ElementwiseData>(kernel, extra));
+  if (!can_trap) l.fusible(at, run == run_elementwise ? Fusion::kMap : Fusion::kLazyMap);
 }
 
 void lower_elementwise(Lowering& l, const ir::Op& op, const num::Elementwise& f) {

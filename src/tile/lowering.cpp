@@ -423,6 +423,11 @@ void Lowering::lower_op(const ir::Op& op) {
   if (op.kind == ir::OpKind::kUnknown)
     return error(op, "unknown op '" + std::string(op.name) + "': the tile engine cannot run it",
                  {"`triton-runner ops` lists what it runs"});
+  for (const ir::Value& v : op.results)
+    if (type(v.type)->n > kMostElements)
+      return error(op, "a tile of " + std::to_string(type(v.type)->n) +
+                           " elements: the engine's largest has " + std::to_string(kMostElements) +
+                           " (Triton's own has 1048576)");
   hoisting_ = can_hoist(op);
   if (row.lower)
     row.lower(*this, op);
@@ -436,7 +441,7 @@ void Lowering::lower_op(const ir::Op& op) {
   hoisting_ = false;
 }
 
-bool Lowering::lower_kernel(const ir::Op& func) {
+bool Lowering::lower_kernel(const ir::Op& func, bool fuse) {
   const ir::Region& body = *func.region(0);
   for (ir::Value& v : body.first->args) {
     Slot s = slot(&v);
@@ -453,6 +458,7 @@ bool Lowering::lower_kernel(const ir::Op& func) {
     emit_body();
   }
   if (failed_) return false;
+  if (fuse) fuse_code(*this);
   finish_code(*this);
   return true;
 }

@@ -27,9 +27,21 @@
 
 namespace triton_runner::tile {
 
+inline constexpr int64_t kMostElements = int64_t{1} << 24;  // of a tile
+
 // A place in the code: bound once, jumped to from anywhere.
 struct Label {
   uint32_t id;
+};
+
+// What fuse.cpp may do with an instruction.
+enum class Fusion : uint8_t {
+  kNone,
+  kMap,      // data is ElementwiseData: the kernel on every element
+  kLazyMap,  // the same, of a handler that keeps lazy forms: only where an operand cannot be lazy
+  kLoad,     // data is LoadData
+  kStore,
+  kReduce,  // row_reduce() of reduce.h
 };
 
 class Lowering {
@@ -56,6 +68,7 @@ class Lowering {
   size_t emit(Handler run, const ir::Op& op, const void* data = nullptr);
   size_t emit(Handler run, const ir::Op& op, std::vector<Slot> results, std::vector<Slot> operands,
               const void* data = nullptr);
+  void fusible(size_t instruction, Fusion how) { pending_[instruction].fusion = how; }
   // Data for a handler: lives as long as the code.
   template <class T, class... Args>
   T* make(Args&&... args) {
@@ -110,17 +123,19 @@ class Lowering {
   bool failed() const { return failed_; }
 
   void lower_op(const ir::Op& op);
-  // The kernel's whole code. False: the sink says why.
-  bool lower_kernel(const ir::Op& func);
+  // The kernel's whole code; `fuse`: with instructions that stand for several ops. False: the sink says why.
+  bool lower_kernel(const ir::Op& func, bool fuse = false);
   // A tt.func's body in place of a call: there is no recursion in Triton.
   void inline_call(const ir::Op& call, const ir::Op& func);
 
  private:
   friend class Finisher;  // finish.cpp: liveness, order, addresses
+  friend class Fuser;     // fuse.cpp
   struct Pending {
     Instr instr{};
     std::vector<Slot> slots;
     int64_t target = -1;  // label
+    Fusion fusion = Fusion::kNone;
     bool prologue = false;
     bool falls_through = true;
   };
@@ -157,6 +172,8 @@ class Lowering {
 
 using LowerFn = void (*)(Lowering&, const ir::Op&);
 
+// Makes one instruction of chains of elementwise ops, loads, stores and reductions (fuse.cpp).
+void fuse_code(Lowering& lowering);
 // Puts the pending instructions in order, finds the last uses, and fills in addresses.
 void finish_code(Lowering& lowering);
 const Instr* run_release(Task& t, const Instr& in);  // drops its operands, which nobody needs any more

@@ -9,6 +9,7 @@
 #include <triton_runner/num/reduce.h>
 
 #include "lowering.h"
+#include "reduce.h"
 
 namespace triton_runner::tile {
 namespace {
@@ -418,13 +419,19 @@ std::vector<Slot> result_slots(Lowering& l, const ir::Op& op) {
 
 }  // namespace
 
+RowReduce row_reduce(const Instr& in) {
+  const auto& d = in.as<ReduceData>();
+  return {d.axis.inner == 1 ? d.reduce : nullptr, d.axis.length};
+}
+
 void lower_reduce(Lowering& l, const ir::Op& op) {
   auto* d = l.make<ReduceData>();
   if (!prepare(l, op, d)) return;
   const ir::Region& region = *op.region(0);
   num::Type element = l.type_of(l.slot(op.operand(0)))->element;
   if (auto known = known_combiner(region); known && d->count == 1)
-    if ((d->reduce = num::reduce_fn(*known, element))) return void(l.emit(run_known_reduce, op, d));
+    if ((d->reduce = num::reduce_fn(*known, element)))
+      return l.fusible(l.emit(run_known_reduce, op, d), Fusion::kReduce);
   if (d->count == 2 && l.type_of(l.slot(op.operand(1)))->element == num::Type::kI32)
     if (auto known = known_arg(region, &d->tie_break_left))
       if ((d->arg = num::arg_reduce_fn(*known, element))) return void(l.emit(run_known_arg, op, d));

@@ -1,0 +1,474 @@
+// Running a fused instruction: where the strips of every register are, then the steps strip by strip.
+#include "fused.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <triton_runner/num/kernels.h>
+
+#include "memory.h"
+
+namespace triton_runner::tile {
+namespace {
+
+constexpr int64_t kScratchBytes = 16 << 10;  // of all strips together: a part of the first-level cache
+
+// Elements of a tile that do not lie in one run: the rows of a view, or of a block of memory of which a mask
+// turns on a box.
+struct Rows {
+  uint64_t address;           // of the element at index 0, which the box may leave out
+  int64_t stride[kLazyRank];  // bytes
+  int64_t lo[kLazyRank], hi[kLazyRank];
+  const std::byte* other;  // what is outside of the box: a tile, or (null) `bits`
+  uint64_t bits;
+};
+
+struct Stream {
+  enum class Kind : uint8_t {
+    kStep,   // computed here
+    kFlat,   // all elements in a row, at `data`
+    kFixed,  // one strip for all: a uniform value
+    kRows,
+  } kind;
+  std::byte* data;     // of kFlat
+  std::byte* scratch;  // a strip's worth, where one is needed
+  std::byte* tile;     // where the strips are to be written: the whole value is wanted
+  uint64_t bits;       // of kFixed
+  Rows rows;
+};
+
+// Splits a strip into runs within one row: f(elements before it in the strip, address of its first element,
+// length, and which of them, first to last, are inside of the box).
+template <class F>
+void each_run(const Rows& r, const TileType& tile, int64_t begin, int64_t m, F f) {
+  int last = tile.rank - 1;
+  int64_t inner = tile.shape[last];
+  int64_t row = begin / inner, col = begin - row * inner;
+  for (int64_t done = 0; done < m; ++row, col = 0) {
+    int64_t length = std::min(inner - col, m - done), rest = row;
+    uint64_t address = r.address + static_cast<uint64_t>(col * r.stride[last]);
+    bool inside = true;
+    for (int d = last - 1; d >= 0; --d) {
+      int64_t i = rest % tile.shape[d];
+      rest /= tile.shape[d];
+      address += static_cast<uint64_t>(i * r.stride[d]);
+      inside &= i >= r.lo[d] && i < r.hi[d];
+    }
+    int64_t lo = inside ? std::clamp<int64_t>(r.lo[last] - col, 0, length) : 0;
+    int64_t hi = inside ? std::clamp<int64_t>(r.hi[last] - col, lo, length) : lo;
+    f(done, address, length, lo, hi);
+    done += length;
+  }
+}
+
+// Elements begin .. begin + m as one run, at the index `begin`; null where they are not one, or not all
+// inside of the box.
+std::byte* in_place(const Rows& r, const TileType& tile, int64_t size, int64_t begin, int64_t m) {
+  int last = tile.rank - 1;
+  if (r.stride[last] != size) return nullptr;
+  std::byte* found = nullptr;
+  if (tile.rank > 1 && begin % tile.shape[last] + m > tile.shape[last]) return nullptr;
+  each_run(r, tile, begin, m, [&](int64_t, uint64_t address, int64_t length, int64_t lo, int64_t hi) {
+    if (lo == 0 && hi == length) found = reinterpret_cast<std::byte*>(address);
+  });
+  return found;
+}
+
+void fetch(const Rows& r, const TileType& tile, int64_t size, int64_t begin, int64_t m, std::byte* out) {
+  int64_t stride = r.stride[tile.rank - 1];
+  auto fill = [&](int64_t from, int64_t to) {
+    if (from == to) return;
+    if (r.other)
+      std::memcpy(out + from * size, r.other + (begin + from) * size, (to - from) * size);
+    else
+      num::fill(out + from * size, r.bits, to - from, size);
+  };
+  each_run(r, tile, begin, m, [&](int64_t at, uint64_t address, int64_t length, int64_t lo, int64_t hi) {
+    fill(at, at + lo);
+    const void* from = reinterpret_cast<const void*>(address + static_cast<uint64_t>(lo * stride));
+    std::byte* to = out + (at + lo) * size;
+    if (lo == hi) {
+    } else if (stride == size) {
+      std::memcpy(to, from, (hi - lo) * size);
+    } else if (stride == 0) {
+      uint64_t bits = 0;
+      std::memcpy(&bits, from, size);
+      num::fill(to, bits, hi - lo, size);
+    } else {
+      num::copy_strided(to, 1, from, stride / size, hi - lo, size);
+    }
+    fill(at + hi, at + length);
+  });
+}
+
+void put(const Rows& r, const TileType& tile, int64_t size, int64_t begin, int64_t m, const std::byte* in) {
+  each_run(r, tile, begin, m, [&](int64_t at, uint64_t address, int64_t, int64_t lo, int64_t hi) {
+    if (lo < hi)
+      std::memcpy(reinterpret_cast<void*>(address + static_cast<uint64_t>(lo * size)), in + (at + lo) * size,
+                  (hi - lo) * size);
+  });
+}
+
+// The bytes that a block covers, from first to last.
+struct Extent {
+  uint64_t first, end;
+};
+Extent extent_of(const Block& b, int64_t size) {
+  Extent e{b.address, b.address + static_cast<uint64_t>(size)};
+  for (int d = 0; d < b.rank; ++d) {
+    int64_t reach = b.stride[d] * (b.count[d] - 1);
+    (reach < 0 ? e.first : e.end) += static_cast<uint64_t>(reach);
+  }
+  return e;
+}
+
+// No two elements share memory: each dimension steps over all that the ones after it reach.
+bool separate(const Block& b, int64_t size) {
+  int64_t reach = size;
+  for (int d = b.rank - 1; d >= 0; --d) {
+    if (b.count[d] == 1) continue;
+    if (b.stride[d] < reach) return false;
+    reach = b.stride[d] * b.count[d];
+  }
+  return true;
+}
+
+// A load, and whether its strips are read where they lie.
+struct Source {
+  bool direct;
+  Block block;
+};
+
+class Strips {
+ public:
+  Strips(Task& t, const Instr& in) : t_(t), in_(in), f_(in.as<Fused>()), tile_(*f_.tile) {}
+  ~Strips() {
+    if (scratch_) t_.worker->pool->release(scratch_);
+    if (scalars_) t_.worker->pool->release(scalars_);
+  }
+
+  const Instr* run() {
+    for (size_t r = 0; r < f_.registers.size(); ++r) open_operand(r);
+    for (size_t i = 0; i < f_.loads.size(); ++i)
+      if (!open_load(i)) return nullptr;
+    if (f_.store && !open_store()) return nullptr;
+    if (f_.only_maps && all_uniform()) return run_one();
+    make_tiles();
+    lay_out();
+    for (int64_t at = 0; at < tile_.n; at += strip_) run_strip(at, std::min(strip_, tile_.n - at));
+    return finish();
+  }
+
+ private:
+  using Kind = Stream::Kind;
+  using From = Fused::Register::From;
+
+  void open_operand(size_t r) {
+    Stream& s = streams_[r];
+    s.tile = s.scratch = nullptr;
+    s.kind = Kind::kStep;
+    if (f_.registers[r].from == From::kOperand) open_value(r, in_.operand(f_.registers[r].index));
+  }
+
+  void open_value(size_t r, Slot slot) {
+    Stream& s = streams_[r];
+    const Value& v = t_.value(slot);
+    if (v.form == Form::kUniform) {
+      s.kind = Kind::kFixed;
+      s.bits = static_cast<uint64_t>(v.bits);
+    } else if (v.form == Form::kView) {
+      int64_t size = f_.registers[r].size;
+      s.kind = Kind::kRows;
+      s.rows.address = reinterpret_cast<uint64_t>(v.buffer->data() + v.base * size);
+      for (int d = 0; d < tile_.rank; ++d)
+        s.rows.stride[d] = v.stride[d] * size, s.rows.lo[d] = 0, s.rows.hi[d] = tile_.shape[d];
+    } else {
+      s.kind = Kind::kFlat;
+      s.data = static_cast<std::byte*>(const_cast<void*>(t_.dense(slot)));
+    }
+  }
+
+  // The strips of a block of memory, if its rows are runs.
+  bool open_block(const Block& b, const MaskBox& box, int64_t size, Stream* s) {
+    int last = tile_.rank - 1;
+    if (b.stride[last] != size) return false;
+    Rows& r = s->rows;
+    r.address = b.address;
+    bool flat = true;
+    for (int d = 0; d < tile_.rank; ++d) {
+      r.stride[d] = b.stride[d];
+      r.lo[d] = box.lo[d];
+      r.hi[d] = box.hi[d];
+      r.address -= static_cast<uint64_t>(b.stride[d] * box.lo[d]);
+      flat &= b.count[d] == tile_.shape[d];
+      flat &= tile_.shape[d] == 1 || b.stride[d] == tile_.dense_strides[d] * size;
+    }
+    s->kind = flat ? Kind::kFlat : Kind::kRows;
+    s->data = reinterpret_cast<std::byte*>(r.address);
+    return true;
+  }
+
+  // False: it trapped.
+  bool open_load(size_t i) {
+    const Fused::Access& a = f_.loads[i];
+    Source& from = sources_[i];
+    Stream& s = streams_[a.reg];
+    int64_t mask = a.mask;
+    if (mask != kNoSlot && t_.is_uniform(static_cast<Slot>(mask)) && t_.bits(static_cast<Slot>(mask)))
+      mask = kNoSlot;
+    MaskBox box;
+    from.direct = (mask == kNoSlot || !t_.is_uniform(static_cast<Slot>(mask))) &&
+                  find_block(t_, a.pointers, mask, t_.type(a.value), false, &from.block, &box) &&
+                  open_block(from.block, box, f_.registers[a.reg].size, &s);
+    if (!from.direct) return load_now(i);
+    s.rows.other = nullptr;
+    s.rows.bits = 0;
+    if (s.kind == Kind::kRows && a.other != kNoSlot) {
+      Slot other = static_cast<Slot>(a.other);
+      if (t_.is_uniform(other))
+        s.rows.bits = static_cast<uint64_t>(t_.bits(other));
+      else
+        s.rows.other = static_cast<const std::byte*>(t_.dense(other));
+    }
+    return true;
+  }
+
+  bool load_now(size_t i) {
+    const Fused::Access& a = f_.loads[i];
+    sources_[i].direct = false;
+    if (!load_tile(t_, a.instr, a.value, a.pointers, a.mask, a.other)) return false;
+    open_value(a.reg, a.value);
+    return true;
+  }
+
+  bool open_store() {
+    const Fused::Access& a = *f_.store;
+    int64_t mask = a.mask;
+    if (mask != kNoSlot && t_.is_uniform(static_cast<Slot>(mask))) {
+      if (!t_.bits(static_cast<Slot>(mask))) return true;
+      mask = kNoSlot;
+    }
+    int64_t size = f_.registers[a.reg].size;
+    MaskBox box;
+    Block block;
+    if (!find_block(t_, a.pointers, mask, t_.type(a.value), true, &block, &box) ||
+        !open_block(block, box, size, &out_)) {
+      store_ = Store::kLate;
+      return true;
+    }
+    t_.worker->launch->made_progress();
+    store_ = Store::kDirect;
+    Extent to = extent_of(block, size);
+    for (size_t i = 0; i < f_.loads.size(); ++i) {
+      if (!sources_[i].direct) continue;
+      const Block& from = sources_[i].block;
+      int64_t from_size = f_.registers[f_.loads[i].reg].size;
+      Extent e = extent_of(from, from_size);
+      if (e.end <= to.first || to.end <= e.first) continue;
+      // Where every element is stored to where it was loaded from, no strip sees what another one wrote.
+      bool same = from_size == size && separate(from, size) && separate(block, size) &&
+                  streams_[f_.loads[i].reg].rows.address == out_.rows.address;
+      for (int d = 0; d < tile_.rank; ++d) same &= tile_.shape[d] == 1 || from.stride[d] == block.stride[d];
+      if (same)
+        store_ = Store::kAfterStrip;
+      else if (!load_now(i))
+        return false;
+    }
+    return true;
+  }
+
+  bool all_uniform() const {
+    for (size_t r = 0; r < f_.registers.size(); ++r)
+      if (f_.registers[r].from != From::kStep && streams_[r].kind != Kind::kFixed) return false;
+    return true;
+  }
+
+  const Instr* run_one() {
+    const std::byte* at[Fused::kMaxRegisters];
+    alignas(8) std::byte computed[Fused::kMaxRegisters][8];
+    for (size_t r = 0; r < f_.registers.size(); ++r)
+      at[r] =
+          streams_[r].kind == Kind::kFixed ? reinterpret_cast<std::byte*>(&streams_[r].bits) : computed[r];
+    for (const Fused::Step& s : f_.steps) s.loop(computed[s.out], at[s.in[0]], at[s.in[1]], at[s.in[2]], 1);
+    for (size_t r = 0; r < f_.registers.size(); ++r)
+      if (f_.registers[r].result >= 0 && f_.registers[r].from == From::kStep)
+        t_.set_uniform_from(in_.result(f_.registers[r].result), computed[r]);
+    return finish();
+  }
+
+  // Memory for the values that are wanted as a whole.
+  void make_tiles() {
+    for (size_t r = 0; r < f_.registers.size(); ++r) {
+      const Fused::Register& reg = f_.registers[r];
+      bool late = store_ == Store::kLate && f_.store->reg == r;
+      if (reg.result < 0 && !late) continue;
+      if (reg.from == From::kLoad && !sources_[reg.index].direct) continue;  // has it
+      Slot slot = reg.result >= 0 ? in_.result(static_cast<uint32_t>(reg.result)) : f_.store->value;
+      streams_[r].tile = tile_for(slot, reg.reuse);
+    }
+    for (const Fused::Step& s : f_.steps) {
+      if (!s.reduce) continue;
+      if (t_.type(in_.result(s.out)).rank > 0)
+        t_.new_dense(in_.result(s.out));
+      else if (!scalars_)
+        scalars_ = t_.worker->pool->allocate(8 * size_t{in_.num_results});
+    }
+  }
+
+  std::byte* tile_for(Slot slot, int reuse) {
+    if (reuse >= 0 && in_.kills_operand(static_cast<uint32_t>(reuse))) {
+      Value& v = t_.value(in_.operand(static_cast<uint32_t>(reuse)));
+      if (v.form == Form::kDense && v.buffer->refs == 1) {
+        Buffer* b = v.buffer;
+        v.form = Form::kNone;
+        v.buffer = nullptr;
+        t_.adopt(slot, b);
+        return b->data();
+      }
+    }
+    return static_cast<std::byte*>(t_.new_dense(slot));
+  }
+
+  // How long strips are, and where those lie that are not read or written in place.
+  void lay_out() {
+    int64_t each = 0;  // bytes of scratch an element
+    for (size_t r = 0; r < f_.registers.size(); ++r)
+      if (needs_scratch(r)) each += f_.registers[r].size;
+    for (uint8_t size : f_.lanes) each += size;
+    strip_ = tile_.n;
+    if (each == 0) return;
+    int64_t most = std::max<int64_t>(
+        64, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kScratchBytes / each))));
+    if (most < strip_) strip_ = std::max(most / f_.row, int64_t{1}) * f_.row;
+    auto room = [&](int64_t size) { return (strip_ * size + 63) / 64 * 64; };
+    int64_t bytes = 0;
+    for (size_t r = 0; r < f_.registers.size(); ++r)
+      if (needs_scratch(r)) bytes += room(f_.registers[r].size);
+    for (uint8_t size : f_.lanes) bytes += room(size);
+    scratch_ = t_.worker->pool->allocate(static_cast<size_t>(bytes));
+    std::byte* next = scratch_->data();
+    std::byte* lane_at[Fused::kMaxRegisters];
+    for (size_t i = 0; i < f_.lanes.size(); ++i) lane_at[i] = next, next += room(f_.lanes[i]);
+    for (size_t r = 0; r < f_.registers.size(); ++r) {
+      Stream& s = streams_[r];
+      const Fused::Register& reg = f_.registers[r];
+      if (reg.lane >= 0) s.scratch = lane_at[reg.lane];
+      if (!needs_scratch(r)) continue;
+      s.scratch = next;
+      next += room(reg.size);
+      if (s.kind == Kind::kFixed) num::fill(s.scratch, s.bits, strip_, reg.size);
+    }
+  }
+
+  // Of its own: registers that steps compute have lanes, but for one that is computed into memory.
+  bool needs_scratch(size_t r) const {
+    const Stream& s = streams_[r];
+    if (s.kind == Kind::kFixed) return true;
+    if (s.tile || s.kind == Kind::kFlat) return false;
+    if (s.kind == Kind::kRows) return true;
+    return f_.registers[r].lane < 0 && !(store_ == Store::kDirect && out_.kind == Kind::kFlat);
+  }
+
+  void run_strip(int64_t begin, int64_t m) {
+    std::byte* at[Fused::kMaxRegisters];
+    for (size_t r = 0; r < f_.registers.size(); ++r) at[r] = strip_of(r, begin, m);
+    std::byte* stored = nullptr;  // where in memory, if all of the strip may be put there as it is computed
+    if (store_ == Store::kDirect) {
+      size_t r = f_.store->reg;
+      int64_t size = f_.registers[r].size;
+      stored =
+          out_.kind == Kind::kFlat ? out_.data + begin * size : in_place(out_.rows, tile_, size, begin, m);
+      if (stored && streams_[r].kind == Kind::kStep && !streams_[r].tile) at[r] = stored;
+    }
+    for (const Fused::Step& s : f_.steps) {
+      if (s.reduce)
+        s.reduce(row_results(s.out, begin / f_.row), at[s.in[0]], m / f_.row, f_.row, 1);
+      else
+        s.loop(at[s.out], at[s.in[0]], at[s.in[1]], at[s.in[2]], m);
+    }
+    if (store_ != Store::kDirect && store_ != Store::kAfterStrip) return;
+    const std::byte* value = at[f_.store->reg];
+    if (value == stored) return;
+    int64_t size = f_.registers[f_.store->reg].size;
+    if (stored)
+      std::memcpy(stored, value, m * size);
+    else
+      put(out_.rows, tile_, size, begin, m, value);
+  }
+
+  std::byte* strip_of(size_t r, int64_t begin, int64_t m) {
+    Stream& s = streams_[r];
+    int64_t size = f_.registers[r].size;
+    std::byte* tile = s.tile ? s.tile + begin * size : nullptr;
+    switch (s.kind) {
+      case Kind::kStep:
+        return tile ? tile : s.scratch;
+      case Kind::kFixed:
+        return s.scratch;
+      case Kind::kFlat:
+        if (!tile) return s.data + begin * size;
+        std::memcpy(tile, s.data + begin * size, m * size);
+        return tile;
+      case Kind::kRows:
+        if (!tile) {
+          if (std::byte* there = in_place(s.rows, tile_, size, begin, m)) return there;
+          tile = s.scratch;
+        }
+        fetch(s.rows, tile_, size, begin, m, tile);
+        return tile;
+    }
+    return nullptr;
+  }
+
+  std::byte* row_results(uint16_t result, int64_t row) {
+    Slot slot = in_.result(result);
+    const TileType& ty = t_.type(slot);
+    return ty.rank == 0 ? scalars_->data() + 8 * result : t_.value(slot).buffer->data() + row * ty.size;
+  }
+
+  const Instr* finish() {
+    for (const Fused::Step& s : f_.steps)
+      if (s.reduce && t_.type(in_.result(s.out)).rank == 0)
+        t_.set_uniform_from(in_.result(s.out), scalars_->data() + 8 * s.out);
+    bool fine = true;
+    if (store_ == Store::kLate) {
+      const Fused::Access& a = *f_.store;
+      fine = store_tile(t_, a.instr, a.pointers, a.value, a.mask);
+      if (f_.registers[a.reg].result < 0) forget(a.value);
+    }
+    for (size_t i = 0; i < f_.loads.size(); ++i)
+      if (!sources_[i].direct && f_.registers[f_.loads[i].reg].result < 0) forget(f_.loads[i].value);
+    return fine ? next(in_) : nullptr;
+  }
+
+  void forget(Slot slot) {
+    Value& v = t_.value(slot);
+    if (v.buffer) t_.drop(v);
+    v.form = Form::kNone;
+  }
+
+  enum class Store : uint8_t {
+    kNone,
+    kDirect,      // each strip into memory, as it is computed where that is possible
+    kAfterStrip,  // each strip into memory when all of its loads have been read
+    kLate,        // as a tile, when all is computed
+  };
+
+  Task& t_;
+  const Instr& in_;
+  const Fused& f_;
+  const TileType& tile_;
+  int64_t strip_ = 0;
+  Store store_ = Store::kNone;
+  Buffer *scratch_ = nullptr, *scalars_ = nullptr;
+  Stream out_;
+  Stream streams_[Fused::kMaxRegisters];
+  Source sources_[Fused::kMaxRegisters];
+};
+
+}  // namespace
+
+const Instr* run_fused(Task& t, const Instr& in) { return Strips(t, in).run(); }
+
+}  // namespace triton_runner::tile

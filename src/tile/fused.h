@@ -1,0 +1,54 @@
+// One instruction for several ops on tiles of one shape: strips of elements go through all of its steps while
+// they are in the first-level cache. Loads are read where they lie in memory, a store is written there, and
+// values that only the ops themselves use are never whole tiles. fuse.cpp makes these; results are the bits
+// that the ops give one by one.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include <triton_runner/num/elementwise.h>
+#include <triton_runner/num/reduce.h>
+
+#include "code.h"
+
+namespace triton_runner::tile {
+
+struct Fused {
+  static constexpr size_t kMaxRegisters = 48;
+  static constexpr int64_t kMaxRow = 4096;  // longest row that a reduction takes in one strip
+
+  // One value, a strip at a time.
+  struct Register {
+    enum class From : uint8_t { kOperand, kLoad, kStep } from;
+    uint8_t size;         // bytes of an element
+    uint16_t index = 0;   // of the instruction's operand; into `loads`
+    int16_t result = -1;  // the result that it is: its strips are parts of that tile
+    int16_t reuse = -1;   // operand whose memory that tile may take over when it dies here
+    int16_t lane = -1;  // of other steps, but not of what is only stored: which of `lanes` its strip lies in
+  };
+  struct Step {  // a kernel on a strip, or a reduction of each of its rows
+    num::Loop loop = nullptr;
+    num::ReduceFn reduce = nullptr;
+    uint16_t out = 0;  // register; of a reduction the instruction's result
+    uint16_t in[3] = {};
+  };
+  struct Access {  // a load or store
+    Instr instr;   // as it was: traps name its op
+    Slot pointers, value;
+    int64_t mask, other;  // slots, kNoSlot
+    uint16_t reg;
+  };
+
+  const TileType* tile = nullptr;  // of one of the values: the shape of all
+  int64_t row = 1;                 // strips are whole numbers of rows: the length that reductions have
+  bool only_maps = true;           // no store, no reduction: uniform where all operands are
+  std::vector<Register> registers;
+  std::vector<Step> steps;
+  std::vector<Access> loads;
+  std::optional<Access> store;
+  std::vector<uint8_t> lanes;  // scratch that steps share one after the other: bytes of an element
+};
+
+const Instr* run_fused(Task& t, const Instr& in);
+
+}  // namespace triton_runner::tile
