@@ -16,9 +16,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 CASES = HERE.parent / "cases"
 sys.path.insert(0, str(HERE.parent))
 
-from golden import casts, elementwise, tiles, transcendental  # noqa: E402
+from golden import casts, control, elementwise, tiles, transcendental  # noqa: E402
 
-FAMILIES = [elementwise, casts, transcendental, tiles]
+FAMILIES = [elementwise, casts, transcendental, tiles, control]
 
 
 def all_cases():
