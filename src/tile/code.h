@@ -72,7 +72,7 @@ struct Code {
   std::vector<Slot> params;
   std::vector<LoopInfo> loops;
   std::vector<Slot> left_over;  // slots that may still own something when a program ends
-  int64_t shared_bytes = 0;  // shared memory of a program
+  int64_t shared_bytes = 0;     // shared memory of a program
   int64_t tensor_memory =
       -1;  // where in it tensor memory begins (-1: none), and the bytes of a lane that are used
   int64_t tensor_memory_used = 0;

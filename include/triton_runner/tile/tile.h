@@ -8,12 +8,19 @@
 
 namespace triton_runner::tile {
 
+struct LoadOptions {
+  // One instruction for chains of elementwise ops, loads, stores and reductions. Results are the same bits
+  // without, only slower; launches with an observer or checks never run fused instructions.
+  bool fuse = true;
+};
+
 // Lowers function `name` of `module` (its only public function where `name` is empty) to the engine's
 // instructions. Level "ttir" or "ttgir" is told from the module (a ttg target or encodings). The module is
 // kept alive by the kernel. Errors: no such kernel (with the nearest names), several kernels and no name, an
 // op that is UNSUPPORTED or unknown (with its line).
 base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Module> module,
-                                                 std::string_view name = "");
+                                                 std::string_view name = "",
+                                                 const LoadOptions& options = {});
 
 // The instruction sets that the kernels of this process may be chosen from: "avx512", "avx2", "portable",
 // best first. force_isa("") goes back to the best; an unknown or unavailable name gives false.
