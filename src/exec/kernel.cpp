@@ -94,6 +94,8 @@ const char* trap_name(TrapKind kind) {
       return "assertion failed";
     case TrapKind::kDeadlock:
       return "deadlock";
+    case TrapKind::kOutOfMemory:
+      return "out of memory";
     case TrapKind::kTimeout:
       return "timeout";
     case TrapKind::kInterrupted:

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 #include <triton_runner/num/types.h>
@@ -53,6 +54,12 @@ struct Value {
 };
 static_assert(sizeof(Value) == 64);
 
+// A tile that does not fit: over the launch's limit, or refused by the system.
+struct OutOfTiles : std::bad_alloc {
+  uint64_t bytes, held, limit;  // asked for, had already, and may have
+  OutOfTiles(uint64_t b, uint64_t h, uint64_t l) : bytes(b), held(h), limit(l) {}
+};
+
 // Blocks of power-of-two sizes, kept for reuse: after the first program nothing is allocated any more.
 class BufferPool {
  public:
@@ -61,7 +68,7 @@ class BufferPool {
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
 
-  // At least `bytes`, one reference. Null when the machine has no more memory.
+  // At least `bytes`, one reference. Throws OutOfTiles, which the task turns into a trap.
   Buffer* allocate(size_t bytes) {
     uint32_t c = size_class(bytes);
     if (Buffer* b = free_[c]) {
@@ -81,10 +88,16 @@ class BufferPool {
     return bytes <= 64 ? 6 : static_cast<uint32_t>(std::bit_width(bytes - 1));
   }
   void trim();  // gives the free blocks back to the system
+  // Most bytes to have from the system from now on. Set between launches: nothing is in use.
+  void set_limit(uint64_t bytes);
+  // Bytes of all blocks, in use or free: not fewer than the most that were in use since trim().
+  uint64_t held() const { return held_; }
 
  private:
   Buffer* allocate_new(uint32_t size_class);
   Buffer* free_[48] = {};
+  uint64_t held_ = 0;
+  uint64_t limit_ = ~uint64_t{0};
 };
 
 }  // namespace triton_runner::tile

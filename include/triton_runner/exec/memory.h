@@ -11,6 +11,9 @@
 
 namespace triton_runner::exec {
 
+// Bytes of memory that this process may use: the machine's, or less where its control group says so.
+uint64_t usable_memory();
+
 // The allocations of one launch, sorted; shared by all its workers.
 class Memory {
  public:

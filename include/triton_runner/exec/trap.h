@@ -16,6 +16,7 @@ enum class TrapKind : uint8_t {
   kAssert,
   kDeadlock,
   kTimeout,
+  kOutOfMemory,
   kInterrupted,
   kUnsupported,
   kUninitialized,
