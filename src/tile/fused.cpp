@@ -156,6 +156,7 @@ class Strips {
     if (f_.only_maps && all_uniform()) return run_one();
     make_tiles();
     lay_out();
+    begin();
     for (int64_t at = 0; at < tile_.n; at += strip_) run_strip(at, std::min(strip_, tile_.n - at));
     return finish();
   }
@@ -370,55 +371,61 @@ class Strips {
     return f_.registers[r].lane < 0 && !(store_ == Store::kDirect && out_.kind == Kind::kFlat);
   }
 
-  void run_strip(int64_t begin, int64_t m) {
-    std::byte* at[Fused::kMaxRegisters];
-    for (size_t r = 0; r < f_.registers.size(); ++r) at[r] = strip_of(r, begin, m);
-    std::byte* stored = nullptr;  // where in memory, if all of the strip may be put there as it is computed
-    if (store_ == Store::kDirect) {
-      size_t r = f_.store->reg;
-      int64_t size = f_.registers[r].size;
-      stored =
-          out_.kind == Kind::kFlat ? out_.data + begin * size : in_place(out_.rows, tile_, size, begin, m);
-      if (stored && streams_[r].kind == Kind::kStep && !streams_[r].tile) at[r] = stored;
+  // Where the first strip of every register is, and how far the next one is from it.
+  void begin() {
+    for (size_t r = 0; r < f_.registers.size(); ++r) {
+      const Stream& s = streams_[r];
+      at_[r] = s.tile ? s.tile : s.kind == Kind::kFlat ? s.data : s.scratch;
+      step_[r] = s.tile || s.kind == Kind::kFlat ? strip_ * f_.registers[r].size : 0;
+      if (s.kind == Kind::kRows || (s.kind == Kind::kFlat && s.tile))
+        moving_[num_moving_++] = static_cast<uint16_t>(r);
     }
-    for (const Fused::Step& s : f_.steps) {
-      if (s.reduce)
-        s.reduce(row_results(s.out, begin / f_.row), at[s.in[0]], m / f_.row, f_.row, 1);
-      else
-        s.loop(at[s.out], at[s.in[0]], at[s.in[1]], at[s.in[2]], m);
-    }
-    if (store_ != Store::kDirect && store_ != Store::kAfterStrip) return;
-    const std::byte* value = at[f_.store->reg];
-    if (value == stored) return;
-    int64_t size = f_.registers[f_.store->reg].size;
-    if (stored)
-      std::memcpy(stored, value, m * size);
-    else
-      put(out_.rows, tile_, size, begin, m, value);
+    if (!f_.store) return;
+    size_t r = f_.store->reg;
+    stores_in_place_ = store_ == Store::kDirect && streams_[r].kind == Kind::kStep && !streams_[r].tile;
+    if (stores_in_place_ && out_.kind == Kind::kFlat)
+      at_[r] = out_.data, step_[r] = strip_ * f_.registers[r].size;
   }
 
-  std::byte* strip_of(size_t r, int64_t begin, int64_t m) {
+  void run_strip(int64_t begin, int64_t m) {
+    for (size_t i = 0; i < num_moving_; ++i) move_to(moving_[i], begin, m);
+    bool stored = place_store(begin, m);
+    for (const Fused::Step& s : f_.steps) {
+      if (s.reduce) [[unlikely]]
+        s.reduce(row_results(s.out, begin / f_.row), at_[s.in[0]], m / f_.row, f_.row, 1);
+      else
+        s.loop(at_[s.out], at_[s.in[0]], at_[s.in[1]], at_[s.in[2]], m);
+    }
+    if (!stored) put(out_.rows, tile_, f_.registers[f_.store->reg].size, begin, m, at_[f_.store->reg]);
+    for (size_t r = 0; r < f_.registers.size(); ++r) at_[r] += step_[r];
+  }
+
+  // A strip whose place depends on where it begins, or which has to be copied.
+  void move_to(size_t r, int64_t begin, int64_t m) {
     Stream& s = streams_[r];
     int64_t size = f_.registers[r].size;
-    std::byte* tile = s.tile ? s.tile + begin * size : nullptr;
-    switch (s.kind) {
-      case Kind::kStep:
-        return tile ? tile : s.scratch;
-      case Kind::kFixed:
-        return s.scratch;
-      case Kind::kFlat:
-        if (!tile) return s.data + begin * size;
-        std::memcpy(tile, s.data + begin * size, m * size);
-        return tile;
-      case Kind::kRows:
-        if (!tile) {
-          if (std::byte* there = in_place(s.rows, tile_, size, begin, m)) return there;
-          tile = s.scratch;
-        }
-        fetch(s.rows, tile_, size, begin, m, tile);
-        return tile;
+    if (s.kind == Kind::kFlat) {
+      std::memcpy(at_[r], s.data + begin * size, m * size);
+      return;
     }
-    return nullptr;
+    if (!s.tile) {
+      at_[r] = in_place(s.rows, tile_, size, begin, m);
+      if (at_[r]) return;
+      at_[r] = s.scratch;
+    }
+    fetch(s.rows, tile_, size, begin, m, at_[r]);
+  }
+
+  // False: the strip is to be put into memory when it is computed.
+  bool place_store(int64_t begin, int64_t m) {
+    if (store_ != Store::kDirect && store_ != Store::kAfterStrip) return true;
+    if (!stores_in_place_) return false;
+    if (out_.kind == Kind::kFlat) return true;
+    size_t r = f_.store->reg;
+    at_[r] = in_place(out_.rows, tile_, f_.registers[r].size, begin, m);
+    if (at_[r]) return true;
+    at_[r] = streams_[r].scratch;
+    return false;
   }
 
   std::byte* row_results(uint16_t result, int64_t row) {
@@ -462,6 +469,11 @@ class Strips {
   int64_t strip_ = 0;
   Store store_ = Store::kNone;
   Buffer *scratch_ = nullptr, *scalars_ = nullptr;
+  bool stores_in_place_ = false;  // of kDirect: the stored value is computed where it goes
+  size_t num_moving_ = 0;
+  std::byte* at_[Fused::kMaxRegisters];  // the strips that are worked on
+  int64_t step_[Fused::kMaxRegisters];
+  uint16_t moving_[Fused::kMaxRegisters];  // registers whose next strip is not one step further
   Stream out_;
   Stream streams_[Fused::kMaxRegisters];
   Source sources_[Fused::kMaxRegisters];

@@ -26,12 +26,11 @@ bool affine_range(const Affine& a, const TileType& type, int64_t* low, int64_t* 
 
 namespace {
 
-bool integer_limits(num::Type type, int64_t* low, int64_t* high) {
-  int width = num::width_of(type);
-  if (width == 1) return false;  // i1 tiles are masks, never affine
-  *low = width == 64 ? INT64_MIN : -(int64_t{1} << (width - 1));
-  *high = width == 64 ? INT64_MAX : (int64_t{1} << (width - 1)) - 1;
-  return true;
+// The limits of an integer type of `size` bytes; i1 tiles are masks, never affine.
+bool integer_limits(const TileType& type, int64_t* low, int64_t* high) {
+  *low = INT64_MIN >> (64 - 8 * type.size);
+  *high = INT64_MAX >> (64 - 8 * type.size);
+  return type.element != num::Type::kI1;
 }
 
 int64_t wrap(int64_t v, num::Type type) {
@@ -68,7 +67,7 @@ bool both_uniform(Task& t, const Instr& in) {
   return t.is_uniform(in.operand(0)) && t.is_uniform(in.operand(1));
 }
 
-bool both_affine(Task& t, const Instr& in, Affine* a, Affine* b) {
+inline bool both_affine(Task& t, const Instr& in, Affine* a, Affine* b) {
   int rank = t.type(in.result()).rank;
   return rank <= kLazyRank && affine_of(t.value(in.operand(0)), rank, a) &&
          affine_of(t.value(in.operand(1)), rank, b);
@@ -198,7 +197,10 @@ bool compare(int64_t a, int64_t b, int predicate, num::Type type) {
   }
 }
 
-int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 1) return a;
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 
 // The indices i of 0 .. n-1 where base + stride * i < 0, as an interval; stride is not 0.
 void negative_interval(int64_t base, int64_t stride, int64_t n, int64_t* lo, int64_t* hi) {
@@ -432,8 +434,7 @@ bool store_affine(Task& t, Slot slot, const Affine& a) {
   if (ty.rank > kLazyRank) return false;
   if (ty.element != num::Type::kPointer) {
     int64_t low, high, min, max;
-    if (!integer_limits(ty.element, &min, &max) || !affine_range(a, ty, &low, &high) || low < min ||
-        high > max)
+    if (!integer_limits(ty, &min, &max) || !affine_range(a, ty, &low, &high) || low < min || high > max)
       return false;
   }
   bool uniform = true;

@@ -57,7 +57,7 @@ class GridWorker {
           if (active_.empty()) return;
           continue;
         }
-        if (!advance(active_.size() - 1)) return;
+        if (!run_straight()) return;
         continue;
       }
       for (size_t i = 0; i < active_.size() && rounds >= 0;) {
@@ -98,11 +98,9 @@ class GridWorker {
  private:
   bool more() const { return launch_.next_program.load(std::memory_order_relaxed) < launch_.num_programs; }
 
-  // The next program of the grid, ready to run; false if there is none.
+  // The next program of the grid, ready to run as the last of active_; false if there is none.
   bool start() {
-    int64_t linear = launch_.next_program.fetch_add(1, std::memory_order_relaxed);
-    if (linear >= launch_.num_programs) return false;
-    if (launch_.checks) linear = launch_.checks->program_number(linear);
+    if (!more()) return false;
     std::unique_ptr<Program> p;
     if (idle_.empty()) {
       if (!(p = make_program())) return false;
@@ -110,20 +108,29 @@ class GridWorker {
       p = std::move(idle_.back());
       idle_.pop_back();
     }
+    bool ready = begin(*p);
+    (ready ? active_ : idle_).push_back(std::move(p));
+    return ready;
+  }
+
+  // Makes it the next program of the grid; false if there is none, or the launch is to stop.
+  bool begin(Program& p) {
+    int64_t linear = launch_.next_program.fetch_add(1, std::memory_order_relaxed);
+    if (linear >= launch_.num_programs) return false;
+    if (launch_.checks) linear = launch_.checks->program_number(linear);
     move_to(linear);
-    p->linear = linear;
-    p->id = id_;
-    if (p->tasks.size() > 1) p->tasks.resize(1);
-    p->tasks[0].pc = code_.entry;
-    p->tasks[0].outcome = Outcome::kRunning;
-    if (p->tasks[0].should_stop()) [[unlikely]] {
-      p->tasks[0].stopped(*code_.entry);
-      idle_.push_back(std::move(p));
+    p.linear = linear;
+    p.id = id_;
+    if (p.tasks.size() > 1) p.tasks.resize(1);
+    Task& t = p.tasks[0];
+    t.pc = code_.entry;
+    t.outcome = Outcome::kRunning;
+    if (t.should_stop()) [[unlikely]] {
+      t.stopped(*code_.entry);
       return false;
     }
-    if (p->state) p->state->begin(*p);
-    if (launch_.checks) launch_.checks->begin(*p);
-    active_.push_back(std::move(p));
+    if (p.state) p.state->begin(p);
+    if (launch_.checks) launch_.checks->begin(p);
     return true;
   }
 
@@ -190,24 +197,40 @@ class GridWorker {
 
   // Runs active_[i] until it ends or spins. False: the launch is over.
   bool advance(size_t i) {
-    Program& p = *active_[i];
-    switch (step(p)) {
-      case Step::kFinished:
-        for (Slot s : code_.left_over) {
-          Value& v = p.values[s];
-          if (v.buffer) p.tasks[0].drop(v);
-          v.form = Form::kNone;
-        }
-        launch_.made_progress();
-        idle_.push_back(std::move(active_[i]));
-        active_.erase(active_.begin() + static_cast<ptrdiff_t>(i));
-        return true;
-      case Step::kSpinning:
-        return true;
-      case Step::kStopped:
-        return false;
+    Step s = step(*active_[i]);
+    if (s == Step::kFinished) {
+      end(*active_[i]);
+      retire(i);
     }
-    return false;
+    return s != Step::kStopped;
+  }
+
+  // Runs the last of active_, and the next programs of the grid in its place, until one spins or none is
+  // left. False: the launch is over.
+  bool run_straight() {
+    Program& p = *active_.back();
+    Step s;
+    while ((s = step(p)) == Step::kFinished) {
+      end(p);
+      if (begin(p)) continue;
+      retire(active_.size() - 1);
+      return true;
+    }
+    return s != Step::kStopped;
+  }
+
+  void end(Program& p) {
+    for (Slot s : code_.left_over) {
+      Value& v = p.values[s];
+      if (v.buffer) p.tasks[0].drop(v);
+      v.form = Form::kNone;
+    }
+    launch_.made_progress();
+  }
+
+  void retire(size_t i) {
+    idle_.push_back(std::move(active_[i]));
+    active_.erase(active_.begin() + static_cast<ptrdiff_t>(i));
   }
 
   Step step(Program& p) {

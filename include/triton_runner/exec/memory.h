@@ -39,11 +39,10 @@ class Memory {
 class MemoryView {
  public:
   explicit MemoryView(const Memory& memory) : memory_(&memory) {}
-  bool readable(uint64_t address, uint64_t bytes) {
-    return inside(last_[0], address, bytes) || inside(last_[1], address, bytes) || lookup(address, bytes);
-  }
+  bool readable(uint64_t address, uint64_t bytes) { return find(address, bytes) != nullptr; }
   bool writable(uint64_t address, uint64_t bytes) {
-    return readable(address, bytes) && hit(address)->writable;
+    const Allocation* a = find(address, bytes);
+    return a && a->writable;
   }
   const Memory& memory() const { return *memory_; }
 
@@ -51,16 +50,16 @@ class MemoryView {
   static bool inside(const Allocation* a, uint64_t address, uint64_t bytes) {
     return a && address >= a->address && bytes <= a->bytes && address - a->address <= a->bytes - bytes;
   }
-  const Allocation* hit(uint64_t address) const { return inside(last_[0], address, 0) ? last_[0] : last_[1]; }
-  bool lookup(uint64_t address, uint64_t bytes) {
+  const Allocation* find(uint64_t address, uint64_t bytes) {
+    for (const Allocation* a : last_)
+      if (inside(a, address, bytes)) return a;
     const Allocation* a = memory_->find(address, bytes);
-    if (!a) return false;
-    last_[1] = last_[0];
-    last_[0] = a;
-    return true;
+    if (a) last_[next_++ % 4] = a;
+    return a;
   }
   const Memory* memory_;
-  const Allocation* last_[2] = {nullptr, nullptr};
+  const Allocation* last_[4] = {};  // those that were hit, the oldest replaced first
+  unsigned next_ = 0;
 };
 
 }  // namespace triton_runner::exec
