@@ -206,7 +206,12 @@ const Type* Parser::parse_pointer_body() {
   t.width = 64;
   t.address_space = 1;
   t.element = type();
-  if (eat(',')) t.address_space = static_cast<uint32_t>(integer());
+  if (eat(',')) {
+    if (peek() == '"')
+      t.memory_space = attr();  // "constant", of 3.9
+    else
+      t.address_space = static_cast<uint32_t>(integer());
+  }
   expect(">");
   std::string text = "!tt.ptr" + std::string(b, static_cast<size_t>(p_ - b));
   t.text = text;

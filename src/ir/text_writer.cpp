@@ -73,6 +73,7 @@ void TextWriter::type_body(const Type* t) {
     case TypeKind::kPointer:
       type(t->element);
       if (t->address_space != 1) out_ += ", " + std::to_string(t->address_space);
+      if (t->memory_space) out_ += ", ", attr(t->memory_space);
       break;
     case TypeKind::kTensorDesc:
       if (t->wrapped) {

@@ -165,7 +165,7 @@ int64_t map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn
 const Instr* run_elementwise(Task& t, const Instr& in) {
   const auto& d = in.as<ElementwiseData>();
   int64_t bad = map_elements(t, in, 0, d.kernel.arity, {run_kernel, &d.kernel});
-  if (bad < 0) [[likely]]
+  if (bad < 0 || !d.traps) [[likely]]
     return next(in);
   const TileType& ty = t.type(in.result());
   std::vector<int64_t> element(ty.rank);
@@ -186,7 +186,9 @@ void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handle
                 (in->element == out->element ? "" : " giving " + std::string(num::type_name(out->element))));
   bool can_trap =  // where a divisor is 0
       f.id >= num::Functor::divsi && f.id < num::Functor::cmpi_eq;
-  size_t at = l.emit(run, op, l.make<ElementwiseData>(kernel, extra));
+  // Pipelined loops compute the addresses of the step behind their last one, divisions by 0 included, and use
+  // nothing of it: what the programmer wrote traps at TTIR.
+  size_t at = l.emit(run, op, l.make<ElementwiseData>(kernel, extra, !l.in_ttgir()));
   if (!can_trap) l.fusible(at, run == run_elementwise ? Fusion::kMap : Fusion::kLazyMap);
 }
 

@@ -22,6 +22,7 @@ int64_t map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn
 struct ElementwiseData {
   num::Kernel kernel;
   int64_t extra = 0;  // the predicate of cmpi; whatever a lazy handler needs
+  bool traps = true;  // where there is no result (division by 0), which is 0 otherwise
 };
 const Instr* run_elementwise(Task& t, const Instr& in);
 

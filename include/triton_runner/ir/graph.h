@@ -67,8 +67,8 @@ struct Type {
   const Type* element = nullptr;   // of pointers, tensors, memdescs, tensordescs
   std::span<const int64_t> shape;  // of tensors and memdescs
   std::span<const int64_t> alloc_shape;
-  const Attr* encoding = nullptr;  // of tensors and memdescs; null if none
-  const Attr* memory_space = nullptr;
+  const Attr* encoding = nullptr;         // of tensors and memdescs; null if none
+  const Attr* memory_space = nullptr;     // of memdescs; of pointers whose space has a name: "constant"
   std::span<const Type* const> elements;  // of tuples; parameters then results of functions
   uint32_t num_params = 0;                // of functions
   std::string_view text;                  // as written, aliases kept
