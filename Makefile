@@ -5,7 +5,8 @@
 #   make test           all tests (PARTS="cases python" runs some); the last line counts them
 #   make develop        the package in .venv, editable
 #   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--write: into doc/performance.md)
-#   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ttgir, LIMIT=<seconds>)
+#   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ttgir, TARGET=cuda:80, LIMIT=<seconds>,
+#                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/conformance.md)
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
 #   make lint           ruff, clang-format, file sizes
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>)
@@ -49,7 +50,9 @@ bench: develop
 conformance: $(VENV)/.check develop
 	@test -n "$(TESTS)" || { echo "make conformance: TESTS=<a folder of Triton's tests>, for instance" \
 	  "TESTS=triton/python/test/unit/language of a checkout"; exit 2; }
-	@$(RUN) tests/conformance/run.py $(if $(LIMIT),--limit $(LIMIT)) $(if $(LEVEL),--level $(LEVEL)) "$(TESTS)" $(ARGS)
+	@$(RUN) tests/conformance/run.py $(if $(LIMIT),--limit $(LIMIT)) $(if $(LEVEL),--level $(LEVEL)) \
+	  $(if $(TARGET),--target $(TARGET)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RESULTS),--results "$(RESULTS)") \
+	  "$(TESTS)" $(ARGS)
 
 releases: $(VENV)/.check develop
 	@$(RUN) tools/releases.py test $(if $(ALL),--all)
