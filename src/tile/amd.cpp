@@ -64,6 +64,33 @@ const Instr* run_concat(Task& t, const Instr& in) {
   return next(in);
 }
 
+struct Repack {
+  const MemPlan* plan;
+  int packed;  // the dimension along which pairs share a byte in memory; in the result it is the other one
+  int64_t from_cols, rows, cols;
+};
+
+const Instr* run_load_repacked(Task& t, const Instr& in) {
+  const auto& r = in.as<Repack>();
+  std::vector<uint8_t> bytes(r.plan->bytes());
+  SharedState::of(t);
+  r.plan->read(bytes.data(), SharedState::of(t).arena(t), mem_desc(t, in.operand(0)));
+  auto* out = static_cast<uint8_t*>(t.new_dense(in.result()));
+  auto value = [&](int64_t row, int64_t col) {  // of the matrix of single values
+    const int64_t half = r.packed == 0 ? row % 2 : col % 2;
+    const uint8_t pair =
+        r.packed == 0 ? bytes[row / 2 * r.from_cols + col] : bytes[row * r.from_cols + col / 2];
+    return static_cast<uint8_t>(half ? pair >> 4 : pair & 0xf);
+  };
+  for (int64_t i = 0; i < r.rows; i++)
+    for (int64_t j = 0; j < r.cols; j++) {
+      const uint8_t low = r.packed == 0 ? value(i, 2 * j) : value(2 * i, j);
+      const uint8_t high = r.packed == 0 ? value(i, 2 * j + 1) : value(2 * i + 1, j);
+      out[i * r.cols + j] = static_cast<uint8_t>(low | high << 4);
+    }
+  return next(in);
+}
+
 }  // namespace
 
 void lower_amd_buffer_load(Lowering& l, const ir::Op& op) {
@@ -127,14 +154,23 @@ void lower_amd_concat(Lowering& l, const ir::Op& op) {
 // Another layout of the same elements.
 void lower_same_elements(Lowering& l, const ir::Op& op) { l.alias(op.result(), l.slot(op.operand(0))); }
 
-// Loads the elements of a transposed layout; as a tensor that is what a load gives.
+// Loads the elements of a transposed layout. Where the shapes differ, pairs of four-bit values change the
+// dimension along which they share a byte.
 void lower_amd_local_load_packed_transposed(Lowering& l, const ir::Op& op) {
   const auto& from = op.operand_of(0)->type->shape;
   const auto& to = op.result()->type->shape;
-  if (!std::equal(from.begin(), from.end(), to.begin(), to.end()))
-    return l.error(
-        op, "a packed transposed load whose result has another shape than the buffer is not supported");
-  lower_local_load(l, op);
+  if (std::equal(from.begin(), from.end(), to.begin(), to.end())) return lower_local_load(l, op);
+  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  if (!view) return;
+  if (view->size != 1 || from.size() != 2 || to.size() != 2 || !view->leading.empty() ||
+      l.type_of(l.slot(op.result()))->size != 1)
+    return l.error(op, "a packed transposed load of these shapes is not supported");
+  const int packed = from[0] * 2 == to[0] && to[1] * 2 == from[1]   ? 0
+                     : from[1] * 2 == to[1] && to[0] * 2 == from[0] ? 1
+                                                                    : -1;
+  if (packed < 0) return l.error(op, "a packed transposed load of these shapes is not supported");
+  l.emit(run_load_repacked, op, {l.slot(op.result())}, {l.slot(op.operand_of(0))},
+         l.make<Repack>(l.make<MemPlan>(*view), packed, from[1], to[0], to[1]));
 }
 
 }  // namespace triton_runner::tile

@@ -90,6 +90,9 @@ const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op) {
 
   const size_t rank = type.shape.size();
   size_t inner = e.rank() ? e.rank() : std::min<size_t>(rank, 2);
+  if (rank > kMaxMemRank)
+    return fail("memory descriptors of more than " + std::to_string(kMaxMemRank) +
+                " dimensions are not supported");
   if (inner > rank)
     return fail("an encoding of rank " + std::to_string(inner) + " on " + std::string(type.text));
   view->leading.assign(type.shape.begin(), type.shape.end() - static_cast<ptrdiff_t>(inner));
@@ -141,7 +144,8 @@ std::vector<int> memory_order(const MemView& view) {
   return order;
 }
 
-MemPlan::MemPlan(const MemView& view, std::vector<int> order) : size_(view.size), n_(view.total()) {
+MemPlan::MemPlan(const MemView& view, std::vector<int> order)
+    : size_(view.size), n_(view.total()), tensor_memory_(view.tensor_memory) {
   const int rank = static_cast<int>(view.shape.size());
   if (order.empty()) {
     for (int d = rank; d-- > 0;) order.push_back(d);
@@ -182,6 +186,51 @@ MemPlan::MemPlan(const MemView& view, std::vector<int> order) : size_(view.size)
   }
   extent_ = static_cast<int64_t>(group_base_.back()) +
             (static_cast<int64_t>(padded(most)) + (int64_t{1} << run_)) * size_;
+  span_ = groups * view.buffer_bytes;
+  identify(view, bits);
+}
+
+void MemPlan::identify(const MemView& view, const std::vector<uint32_t>& bits) {
+  kind_ = {size_, view.buffer_bytes, static_cast<int64_t>(view.encoding.padding.size())};
+  for (const auto& [interval, amount] : view.encoding.padding) kind_.insert(kind_.end(), {interval, amount});
+  kind_.insert(kind_.end(), view.leading.begin(), view.leading.end());
+  for (size_t d = 0; d < view.shape.size(); d++) {
+    if (!view.place[d].empty()) dims_.push_back({static_cast<int>(view.leading.size() + d), view.place[d]});
+  }
+  std::sort(dims_.begin(), dims_.end(), [](const Dim& a, const Dim& b) { return a.places[0] < b.places[0]; });
+  // Gauss: each entry has a highest bit that no later one has.
+  for (size_t i = 0; i < bits.size(); i++) {
+    std::pair<uint32_t, uint32_t> entry{bits[i], uint32_t{1} << i};
+    for (const auto& [place, index] : solve_) {
+      if (entry.first & std::bit_floor(place)) entry.first ^= place, entry.second ^= index;
+    }
+    if (entry.first) solve_.push_back(entry);
+  }
+}
+
+bool MemPlan::holds(const MemPlan& part, uint32_t flip, int64_t* offset, int64_t* strides) const {
+  if (kind_ != part.kind_ || tensor_memory_ != part.tensor_memory_) return false;
+  const size_t lead = kind_.size() - 3 - 2 * padding_.size();
+  std::copy(part.strides_.begin(), part.strides_.end(), strides);
+  std::copy(strides_.begin(), strides_.begin() + static_cast<ptrdiff_t>(lead), strides);
+  size_t ours = 0;
+  for (const Dim& d : part.dims_) {
+    while (ours < dims_.size() && dims_[ours].places[0] != d.places[0]) ours++;
+    if (ours == dims_.size() || d.places.size() > dims_[ours].places.size() ||
+        !std::equal(d.places.begin(), d.places.end(), dims_[ours].places.begin()))
+      return false;
+    strides[d.dim] = strides_[dims_[ours].dim];
+  }
+  *offset = 0;
+  if (flip == 0) return true;
+  for (const auto& [place, index] : solve_) {
+    if (flip & std::bit_floor(place)) flip ^= place, *offset ^= index;
+  }
+  // Where it begins inside of one of its own dimensions, places are no sums of an offset and strides.
+  for (const Dim& d : part.dims_) {
+    if (*offset / strides[d.dim] & ((int64_t{1} << d.places.size()) - 1)) return false;
+  }
+  return flip == 0;
 }
 
 uint32_t MemPlan::padded(uint32_t place) const {
@@ -262,18 +311,6 @@ void MemPlan::transfer(std::byte* linear, std::byte* arena, MemDesc d) const {
     }
     linear += runs * bytes;
   }
-}
-
-int64_t MemPlan::row_pitch() const {
-  if (place_.empty() || !padding_.empty() || group_base_.size() != 1 || strides_.size() != 2 || !row_major_)
-    return 0;
-  const int64_t cols = strides_[0], rows = n_ / cols;
-  if (cols > int64_t{1} << run_ || rows < 2) return 0;
-  const int64_t runs = static_cast<int64_t>(place_.size()) / rows, pitch = place_[runs];
-  for (int64_t r = 0; r < rows; r++) {
-    if (place_[r * runs] != r * pitch) return 0;
-  }
-  return pitch / size_;
 }
 
 void MemPlan::read(void* out, const std::byte* arena, MemDesc d) const {

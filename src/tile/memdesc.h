@@ -24,6 +24,8 @@ inline constexpr int64_t kTensorMemoryRow =
     8192;  // bytes: 512 columns of 32 bits, four times: buffers are not reused
 inline constexpr int64_t kTensorMemoryRows = 128;
 
+inline constexpr size_t kMaxMemRank = 8;
+
 struct MemDesc {
   uint32_t base;  // byte in the arena
   uint32_t flip;  // elements
@@ -59,19 +61,25 @@ class MemPlan {
   void read(void* out, const std::byte* arena, MemDesc d) const;
   void write(std::byte* arena, MemDesc d, const void* in) const;
   int64_t bytes() const { return n_ * size_; }
+  int element_size() const { return size_; }
   // Of the contiguous side, by dimension, in elements.
   const std::vector<int64_t>& strides() const { return strides_; }
   bool row_major() const { return row_major_; }
-  // The distance of consecutive rows, in elements, where the buffer is a plain matrix of contiguous rows; 0
-  // where not.
-  int64_t row_pitch() const;
+  // Whether `part`, a buffer at the same base with this flip against ours, is some or all of our elements,
+  // its dimensions permuted perhaps. Then element 0 of it is ours at *offset, and `strides` are those of its
+  // dimensions in our order (room for kMaxMemRank).
+  bool holds(const MemPlan& part, uint32_t flip, int64_t* offset, int64_t* strides) const;
+  bool in_tensor_memory() const { return tensor_memory_; }
   // Bytes from `base` that it may touch, for messages and checks.
   int64_t extent() const { return extent_; }
+  // The same for any slice of the buffer; in tensor memory, of each row.
+  int64_t span() const { return span_; }
 
  private:
   template <bool kRead>
   void transfer(std::byte* linear, std::byte* arena, MemDesc d) const;
   uint32_t padded(uint32_t place) const;
+  void identify(const MemView& view, const std::vector<uint32_t>& bits);
 
   int size_;
   int64_t n_;
@@ -82,6 +90,15 @@ class MemPlan {
   std::vector<std::pair<int, int64_t>> padding_;  // log2 of the interval, elements
   std::vector<int64_t> strides_;
   bool row_major_ = true;
+  bool tensor_memory_;
+  int64_t span_;
+  struct Dim {
+    int dim;
+    std::vector<uint32_t> places;
+  };
+  std::vector<int64_t> kind_;  // what two buffers agree on if one may be part of the other
+  std::vector<Dim> dims_;      // of more than one element that the encoding covers, by their first place
+  std::vector<std::pair<uint32_t, uint32_t>> solve_;  // reduced places, and the index that has them
 };
 
 // The order (minor first) in which a buffer's dimensions follow each other in memory, as far as it can be

@@ -104,12 +104,6 @@ TEST(slices_flip_places) {
   }
 }
 
-TEST(rows_of_a_plain_matrix_have_a_pitch) {
-  CHECK_EQ(MemPlan(view_of(swizzled(1, 1, 1, {1, 0}), {8, 16})).row_pitch(), 0);  // one run over several rows
-  CHECK_EQ(MemPlan(view_of(swizzled(4, 1, 4, {1, 0}), {8, 16})).row_pitch(), 0);  // swizzled
-  CHECK_EQ(MemPlan(view_of(swizzled(1, 1, 1, {1, 0}), {8, 16}, {8, 8})).row_pitch(), 16);
-}
-
 TEST(order_of_memory) {
   CHECK(memory_order(view_of(swizzled(2, 1, 4, {1, 0}), {8, 16})) == std::vector<int>({1, 0}));
   CHECK(memory_order(view_of(swizzled(2, 1, 4, {0, 1}), {8, 16})) == std::vector<int>({0, 1}));

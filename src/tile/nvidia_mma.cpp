@@ -21,7 +21,6 @@ struct Operand {
   int index;            // operand
   const MemPlan* plan;  // null: a register tile
   num::Type type;
-  int64_t row_stride = 0, col_stride = 0;  // of what the plan reads
 };
 
 class Reader {
@@ -34,10 +33,9 @@ class Reader {
   }
   num::MatrixView view(const Instr& in, const Operand& o) {
     if (!o.plan) return matrix_view(t_, in.operand(o.index), o.type);
-    Buffer* b = t_.worker->pool->allocate(o.plan->bytes());
-    (held_[0] ? held_[1] : held_[0]) = b;
-    o.plan->read(b->data(), t_.program->shared_memory(), mem_desc(t_, in.operand(o.index)));
-    return {b->data(), o.type, o.row_stride, o.col_stride};
+    const SharedElements e = SharedState::of(t_).read(*o.plan, mem_desc(t_, in.operand(o.index)));
+    (held_[0] ? held_[1] : held_[0]) = e.buffer;
+    return {e.data(), o.type, e.stride[0], e.stride[1]};
   }
 
  private:
@@ -60,8 +58,6 @@ bool operand(Lowering& l, const ir::Op& op, uint32_t group, int64_t precision, O
   auto* plan = l.make<MemPlan>(*view, memory_order(*view));
   out.plan = plan;
   out.type = dot_operand_type(view->element, precision);
-  out.row_stride = plan->strides()[0];
-  out.col_stride = plan->strides()[1];
   return true;
 }
 
@@ -103,35 +99,21 @@ struct Gen5Mma {
   int d_operand, use_d, pred;
   Barriers barriers;
   int64_t m, n, k;
-  int64_t pitch;  // of d's rows in tensor memory, elements; 0 where they do not follow each other evenly
   num::Type result;
 };
 
 const Instr* run_tc_gen5_mma(Task& t, const Instr& in) {
   const auto& g = in.as<Gen5Mma>();
   if (t.bits(in.operand(g.pred)) != 0) {
-    std::byte* arena = t.program->shared_memory();
+    SharedState& state = SharedState::of(t);
     const MemDesc d = mem_desc(t, in.operand(g.d_operand));
     Reader reader(t);
     const num::MatrixView a = reader.view(in, g.a), b = reader.view(in, g.b);
-    if (g.pitch && d.flip == 0) {
-      std::byte* c = arena + d.base;
-      const int64_t size = num::size_of(g.result);
-      if (t.bits(in.operand(g.use_d)) == 0) {
-        for (int64_t r = 0; r < g.m; r++) std::memset(c + r * g.pitch * size, 0, g.n * size);
-      }
-      multiply_accumulate(t, c, g.pitch, g.result, a, b, g.m, g.n, g.k);
-      return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
-    }
-    Buffer* c = t.worker->pool->allocate(g.d->bytes());
-    if (t.bits(in.operand(g.use_d)) != 0) {
-      g.d->read(c->data(), arena, d);
-    } else {
-      std::memset(c->data(), 0, g.d->bytes());
-    }
+    const bool keep = t.bits(in.operand(g.use_d)) != 0;
+    Buffer* c = keep ? state.take(*g.d, d) : t.worker->pool->allocate(g.d->bytes());
+    if (!keep) std::memset(c->data(), 0, g.d->bytes());
     multiply_accumulate(t, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
-    g.d->write(arena, d, c->data());
-    t.worker->pool->release(c);
+    state.write(*g.d, d, c);
     return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
   }
   return next(in);
@@ -175,7 +157,6 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
       b[1] != d->shape[1] || a[1] != b[0])
     return l.error(op, "operands whose shapes do not match");
   g->d = l.make<MemPlan>(*d);
-  g->pitch = g->d->row_pitch();
   g->m = d->shape[0];
   g->n = d->shape[1];
   g->k = a[1];

@@ -27,10 +27,9 @@ struct ScaledMma {
 
 void widen(Task& t, const Instr& in, const Side& s, float* out) {
   BufferPool& pool = *t.worker->pool;
-  const std::byte* arena = t.program->shared_memory();
-  Buffer *data = pool.allocate(s.plan->bytes()), *scales = pool.allocate(s.scale_plan->bytes());
-  s.plan->read(data->data(), arena, mem_desc(t, in.operand(s.operand)));
-  s.scale_plan->read(scales->data(), arena, mem_desc(t, in.operand(s.scale)));
+  SharedState& state = SharedState::of(t);
+  Buffer *data = state.read_planned(*s.plan, mem_desc(t, in.operand(s.operand))),
+         *scales = state.read_planned(*s.scale_plan, mem_desc(t, in.operand(s.scale)));
   widen_scaled(s.scaled, data->data(), scales->data(), out);
   pool.release(data);
   pool.release(scales);
@@ -40,21 +39,18 @@ const Instr* run_tc_gen5_mma_scaled(Task& t, const Instr& in) {
   const auto& g = in.as<ScaledMma>();
   if (t.bits(in.operand(g.pred)) == 0) return next(in);
   BufferPool& pool = *t.worker->pool;
-  std::byte* arena = t.program->shared_memory();
-  Buffer *a = pool.allocate(g.m * g.k * 4), *b = pool.allocate(g.k * g.n * 4),
-         *c = pool.allocate(g.d->bytes());
+  SharedState& state = SharedState::of(t);
+  Buffer *a = pool.allocate(g.m * g.k * 4), *b = pool.allocate(g.k * g.n * 4);
   widen(t, in, g.a, reinterpret_cast<float*>(a->data()));
   widen(t, in, g.b, reinterpret_cast<float*>(b->data()));
   const MemDesc d = mem_desc(t, in.operand(g.d_operand));
-  if (t.bits(in.operand(g.use_d)) != 0) {
-    g.d->read(c->data(), arena, d);
-  } else {
-    std::memset(c->data(), 0, g.d->bytes());
-  }
+  const bool keep = t.bits(in.operand(g.use_d)) != 0;
+  Buffer* c = keep ? state.take(*g.d, d) : pool.allocate(g.d->bytes());
+  if (!keep) std::memset(c->data(), 0, g.d->bytes());
   multiply_accumulate(t, c->data(), g.n, g.result, {a->data(), num::Type::kF32, g.k, 1},
                       {b->data(), num::Type::kF32, g.n, 1}, g.m, g.n, g.k);
-  g.d->write(arena, d, c->data());
-  for (Buffer* buffer : {a, b, c}) pool.release(buffer);
+  state.write(*g.d, d, c);
+  for (Buffer* buffer : {a, b}) pool.release(buffer);
   return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
 }
 

@@ -86,9 +86,21 @@ const Instr* run_tma_load(Task& t, const Instr& in) {
 
 const Instr* run_tma_store(Task& t, const Instr& in) {
   const auto& a = in.as<TmaAccess>();
-  Buffer* data = t.worker->pool->allocate(a.plan->bytes());
-  a.plan->read(data->data(), t.program->shared_memory(), mem_desc(t, in.operand(a.memory)));
+  SharedState& state = SharedState::of(t);
+  const MemDesc memory = mem_desc(t, in.operand(a.memory));
+  Buffer* data = state.read_planned(*a.plan, memory);
   const bool ok = store(t, in, a, data->data());
+  t.worker->pool->release(data);
+  return ok ? next(in) : nullptr;
+}
+
+// nvws: the copy has no barrier of its own; what it brings is there when it was issued.
+const Instr* run_tma_load_now(Task& t, const Instr& in) {
+  const auto& a = in.as<TmaAccess>();
+  Buffer* data = t.worker->pool->allocate(a.plan->bytes());
+  SharedState::of(t);
+  const bool ok = load(t, in, a, data->data());
+  if (ok) a.plan->write(SharedState::of(t).arena(t), mem_desc(t, in.operand(a.memory)), data->data());
   t.worker->pool->release(data);
   return ok ? next(in) : nullptr;
 }
@@ -112,6 +124,12 @@ TmaAccess* access(Lowering& l, const ir::Op& op, uint32_t memory_group) {
   }
   a->barrier_bytes = a->plan->bytes() / blocks;
   return a;
+}
+
+std::vector<Slot> slots_of_operands(Lowering& l, const ir::Op& op) {
+  std::vector<Slot> out;
+  for (const ir::Use& u : op.operand_uses) out.push_back(l.slot(u.value));
+  return out;
 }
 
 bool fits(Lowering& l, const ir::Op& op, const TmaAccess& a, size_t coords) {
@@ -156,6 +174,19 @@ void lower_async_tma_gather(Lowering& l, const ir::Op& op) {
   a->barrier = Lowering::operand_index(op, 3);
   a->pred = Lowering::operand_index(op, 5);
   l.emit(run_tma_load, op, a);
+}
+
+void lower_nvws_descriptor_load(Lowering& l, const ir::Op& op) {
+  TmaAccess* a = access(l, op, 2);
+  if (!a || !fits(l, op, *a, op.group(1).size())) return;
+  a->coords = Lowering::operand_index(op, 1);
+  l.emit(run_tma_load_now, op, {}, slots_of_operands(l, op), a);
+}
+
+void lower_nvws_descriptor_gather(Lowering& l, const ir::Op& op) {
+  TmaAccess* a = access(l, op, 3);
+  if (!a || !rows(l, op, *a, *op.operand_of(3))) return;
+  l.emit(run_tma_load_now, op, {}, slots_of_operands(l, op), a);
 }
 
 void lower_async_tma_copy_local_to_global(Lowering& l, const ir::Op& op) {

@@ -30,21 +30,21 @@ struct Alloc {
 
 const Instr* run_tmem_alloc(Task& t, const Instr& in) {
   const auto& a = in.as<Alloc>();
-  SharedState::of(t);
+  SharedState& state = SharedState::of(t);
   const MemDesc desc{a.base, 0};
-  if (a.plan) a.plan->write(t.program->shared_memory(), desc, t.dense(in.operand(0)));
+  if (a.plan) state.write_value(t, *a.plan, desc, in.operand(0));
   t.new_object<MemDesc>(in.result()) = desc;
   return next(in);
 }
 
 const Instr* run_tmem_load(Task& t, const Instr& in) {
-  in.as<MemPlan>().read(t.new_dense(in.result()), t.program->shared_memory(), mem_desc(t, in.operand(0)));
+  SharedState::of(t).read_into(t, in.result(), in.as<MemPlan>(), mem_desc(t, in.operand(0)));
   return next(in);
 }
 
 const Instr* run_tmem_store(Task& t, const Instr& in) {
   if (t.bits(in.operand(2)) == 0) return next(in);
-  in.as<MemPlan>().write(t.program->shared_memory(), mem_desc(t, in.operand(0)), t.dense(in.operand(1)));
+  SharedState::of(t).write_value(t, in.as<MemPlan>(), mem_desc(t, in.operand(0)), in.operand(1));
   return next(in);
 }
 
@@ -68,7 +68,6 @@ struct MemCopy {
 const Instr* run_tmem_copy(Task& t, const Instr& in) {
   const auto& c = in.as<MemCopy>();
   SharedState& state = SharedState::of(t);
-  std::byte* arena = t.program->shared_memory();
   const MemDesc from = mem_desc(t, in.operand(0)), to = mem_desc(t, in.operand(1));
   Mbarrier* barrier = nullptr;
   if (c.arrives) {
@@ -79,11 +78,9 @@ const Instr* run_tmem_copy(Task& t, const Instr& in) {
                     "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
   }
   if (c.from) {
-    Buffer* data = t.worker->pool->allocate(c.bytes);
-    c.from->read(data->data(), arena, from);
-    c.to->write(arena, to, data->data());
-    t.worker->pool->release(data);
+    state.write(*c.to, to, state.read_planned(*c.from, from));
   } else {
+    std::byte* arena = state.arena(t);
     // 32 rows of 16 bytes, one after the other in shared memory, become 16 bytes of 32 lanes.
     for (int64_t piece = 0; piece < c.bytes / 16; piece++) {
       const int64_t row = piece % 32, column = piece / 32 * 16;

@@ -1,4 +1,5 @@
 // Shared memory: allocation, views of it, loads and stores, and gathers (ttg.local_*, ttg.memdesc_*).
+#include <algorithm>
 #include <cstring>
 
 #include "memdesc.h"
@@ -16,9 +17,9 @@ struct Alloc {
 
 const Instr* run_local_alloc(Task& t, const Instr& in) {
   const auto& alloc = in.as<Alloc>();
-  SharedState::of(t);
+  SharedState& state = SharedState::of(t);
   MemDesc desc{alloc.base, 0};
-  if (alloc.plan) alloc.plan->write(t.program->shared_memory(), desc, t.dense(in.operand(0)));
+  if (alloc.plan) state.write_value(t, *alloc.plan, desc, in.operand(0));
   t.new_object<MemDesc>(in.result()) = desc;
   return next(in);
 }
@@ -34,23 +35,13 @@ struct Access {
 
 const Instr* run_local_load(Task& t, const Instr& in) {
   const auto& a = in.as<Access>();
-  const MemDesc d = mem_desc(t, in.operand(a.memory));
-  const TileType& type = t.type(in.result());
-  void* out = t.new_dense(in.result());
-  a.plan->read(out, t.program->shared_memory(), d);
-  if (!a.plan->row_major()) {
-    Value& v = t.value(in.result());
-    v.form = Form::kView;
-    v.base = 0;
-    for (int i = 0; i < type.rank; i++) v.stride[i] = a.plan->strides()[i];
-  }
+  SharedState::of(t).read_into(t, in.result(), *a.plan, mem_desc(t, in.operand(a.memory)));
   return next(in);
 }
 
 const Instr* run_local_store(Task& t, const Instr& in) {
   const auto& a = in.as<Access>();
-  const void* from = t.dense(in.operand(1 - a.memory));
-  a.plan->write(t.program->shared_memory(), mem_desc(t, in.operand(a.memory)), from);
+  SharedState::of(t).write_value(t, *a.plan, mem_desc(t, in.operand(a.memory)), in.operand(1 - a.memory));
   return next(in);
 }
 
@@ -74,8 +65,6 @@ const Instr* run_memdesc_index(Task& t, const Instr& in) {
   return next(in);
 }
 
-constexpr size_t kMaxRank = 8;
-
 struct Slice {
   const MemView* from;
   std::vector<int64_t> offsets;  // static ones; operands follow the descriptor where it is empty
@@ -86,7 +75,7 @@ const Instr* run_memdesc_slice(Task& t, const Instr& in) {
   const auto& s = in.as<Slice>();
   MemDesc d = mem_desc(t, in.operand(0));
   const size_t lead = s.from->leading.size(), rank = lead + s.from->shape.size();
-  int64_t at[kMaxRank];
+  int64_t at[kMaxMemRank];
   for (size_t i = 0; i < rank; i++)
     at[i] = s.offsets.empty() ? t.bits(in.operand(static_cast<uint32_t>(i + 1))) : s.offsets[i];
   for (size_t i = 0; i < rank; i++) {
@@ -141,7 +130,7 @@ const Instr* run_local_gather(Task& t, const Instr& in) {
   const void* raw = t.dense(in.operand(1));
   auto* values = static_cast<std::byte*>(g.scatter ? const_cast<void*>(t.dense(in.operand(2)))
                                                    : t.new_dense(in.result()));
-  std::byte* base = t.program->shared_memory() + d.base;
+  std::byte* base = SharedState::of(t).bytes(t, d.base, view.buffer_bytes);
   std::vector<int64_t> at(view.shape.size(), 0);
   for (int64_t i = 0; i < index_type.n; i++) {
     int64_t rest = i;
@@ -175,8 +164,8 @@ const Instr* run_local_gather(Task& t, const Instr& in) {
 bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& slice) {
   const size_t rank = from.leading.size() + from.shape.size();
   slice.from = &from;
-  if (rank > kMaxRank)
-    return l.error(op, "a descriptor of more than " + std::to_string(kMaxRank) + " dimensions"), false;
+  if (rank > kMaxMemRank)
+    return l.error(op, "a descriptor of more than " + std::to_string(kMaxMemRank) + " dimensions"), false;
   const auto& to = op.result()->type->shape;
   if (to.size() > rank) return l.error(op, "a slice of higher rank than what it is a slice of"), false;
   slice.shape.assign(rank - to.size(), 1);
@@ -216,10 +205,8 @@ void lower_local_dealloc(Lowering& l, const ir::Op& op) { l.emit(run_nothing, op
 void lower_local_load(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of(0), op);
   if (!view) return;
-  // In the order of memory, the result being a transposed view where that is not row-major: most uses want it
-  // so.
-  const bool lazy = view->leading.empty() && view->shape.size() <= kLazyRank;
-  auto* plan = l.make<MemPlan>(*view, lazy ? memory_order(*view) : std::vector<int>{});
+  // In the order of memory: most uses want it so.
+  auto* plan = l.make<MemPlan>(*view, memory_order(*view));
   l.emit(run_local_load, op, {l.slot(op.result())}, {l.slot(op.operand_of(0))}, l.make<Access>(plan, 0));
 }
 
@@ -234,10 +221,9 @@ void lower_memdesc_index(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of(0), op);
   if (!view) return;
   if (view->leading.empty()) {
-    // The encoding covers the dimension: an index is a slice of one.
-    const auto& shape = op.operand_of(0)->type->shape;
-    if (shape.empty()) return l.error(op, "indexing a descriptor without dimensions");
-    return l.error(op, "indexing a dimension that the encoding covers is not supported");
+    if (view->shape.empty()) return l.error(op, "indexing a descriptor without dimensions");
+    l.emit(run_memdesc_row, op, view);
+    return;
   }
   l.emit(run_memdesc_index, op, l.make<Index>(view->leading[0], view->stride_of_leading(0)));
 }

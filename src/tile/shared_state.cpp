@@ -1,7 +1,10 @@
 // Copies in flight and the barriers that they complete on.
 #include "shared_state.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include <triton_runner/num/kernels.h>
 
 namespace triton_runner::tile {
 
@@ -36,7 +39,43 @@ void SharedState::begin(Program& program) {
   named.begin(code.num_warps * code.warp_size);
   scratch_.clear();
   scratch_ranges_.clear();
+  tiles_.begin(pool_, program.shared ? program.shared_memory() : nullptr, code.tensor_memory,
+               !program.worker->launch->checks);
   poison(program);
+}
+
+void SharedState::read_into(Task& task, Slot result, const MemPlan& plan, MemDesc d) {
+  const TileType& type = task.type(result);
+  const SharedElements e = tiles_.get(plan, d);
+  bool row_major = e.offset == 0;
+  for (int i = 0; i < type.rank; i++) row_major &= type.shape[i] == 1 || e.stride[i] == type.dense_strides[i];
+  if (row_major) return task.adopt(result, e.buffer);
+  if (type.rank <= kLazyRank) {
+    Value& v = task.set_form(result, Form::kView);
+    v.buffer = e.buffer;
+    v.base = e.offset / type.size;
+    std::copy(e.stride, e.stride + type.rank, v.stride);
+    return;
+  }
+  num::copy_view(task.new_dense(result), e.data(), type.shape.data(), e.stride, type.rank, type.size);
+  pool_->release(e.buffer);
+}
+
+void SharedState::write_value(Task& task, const MemPlan& plan, MemDesc d, Slot value) {
+  task.dense(value);
+  Buffer* data = task.value(value).buffer;
+  ++data->refs;
+  tiles_.put(plan, d, data);
+}
+
+std::byte* SharedState::bytes(Task& task, int64_t first, int64_t bytes) {
+  tiles_.settle(first, bytes);
+  return task.program->shared_memory() + first;
+}
+
+std::byte* SharedState::arena(Task& task) {
+  tiles_.settle_all();
+  return task.program->shared_memory();
 }
 
 // Memory that nothing was stored to reads as NaN or -1, not as what the program before left there.
@@ -55,57 +94,56 @@ void SharedState::poison(Program& program) {
     std::memset(memory + code.tensor_memory + row * kTensorMemoryRow, 0xff, code.tensor_memory_used);
 }
 
-SharedState::Groups& SharedState::groups(Task& task) {
+SharedState::Groups& SharedState::groups(Task& task, int queue) {
   for (Groups& g : groups_) {
-    if (g.task == &task) return g;
+    if (g.task == &task && g.queue == queue) return g;
   }
-  groups_.push_back({&task, {}, {}, 0});
+  groups_.push_back({&task, queue, {}, {}, 0});
   return groups_.back();
 }
 
-void SharedState::issue(Task& task, Copy copy) {
-  Groups& g = groups(task);
+void SharedState::issue(Task& task, Copy copy, int queue) {
+  Groups& g = groups(task, queue);
   g.copies.push_back(copy);
   g.open++;
 }
 
-void SharedState::commit(Task& task) {
-  Groups& g = groups(task);
+void SharedState::commit(Task& task, int queue) {
+  Groups& g = groups(task, queue);
   g.committed.push_back(g.open);
   g.open = 0;
 }
 
-void SharedState::wait(Task& task, int64_t groups_left) {
-  Groups& g = groups(task);
+void SharedState::wait(Task& task, int64_t groups_left, int queue) {
+  Groups& g = groups(task, queue);
   while (static_cast<int64_t>(g.committed.size()) > groups_left) {
     for (size_t i = 0; i < g.committed.front(); i++) {
-      complete(task, g.copies.front());
+      complete(g.copies.front());
       g.copies.pop_front();
     }
     g.committed.pop_front();
   }
 }
 
-void SharedState::hand_over(Task& task, uint32_t barrier, int arrivals) {
-  Groups& g = groups(task);
+void SharedState::hand_over(Task& task, uint32_t barrier, int arrivals, int queue) {
+  Groups& g = groups(task, queue);
   flights_.push_back({barrier, {g.copies.begin(), g.copies.end()}, 0, arrivals});
   g.copies.clear();
   g.committed.clear();
   g.open = 0;
 }
 
-void SharedState::complete(Task& task, const Copy& copy) {
-  copy.plan->write(task.program->shared_memory(), copy.to, copy.data->data());
-  pool_->release(copy.data);
+void SharedState::complete(const Copy& copy) {
+  tiles_.put(*copy.plan, copy.to, copy.data);
 }
 
 void SharedState::init_barrier(Task& task, uint32_t address, int64_t count) {
   Mbarrier b{Mbarrier::kMagic, 0, static_cast<uint64_t>(count), static_cast<uint64_t>(count), 0};
-  std::memcpy(task.program->shared_memory() + address, &b, sizeof b);
+  std::memcpy(bytes(task, address, sizeof b), &b, sizeof b);
 }
 
 Mbarrier* SharedState::barrier(Task& task, uint32_t address) {
-  auto* b = reinterpret_cast<Mbarrier*>(task.program->shared_memory() + address);
+  auto* b = reinterpret_cast<Mbarrier*>(bytes(task, address, sizeof(Mbarrier)));
   return b->magic == Mbarrier::kMagic ? b : nullptr;
 }
 
@@ -119,7 +157,7 @@ void SharedState::complete_copies(Task& task, uint32_t address) {
       i++;
       continue;
     }
-    for (const Copy& c : flights_[i].copies) complete(task, c);
+    for (const Copy& c : flights_[i].copies) complete(c);
     if (Mbarrier* b = barrier(task, address)) {
       b->bytes -= flights_[i].bytes;
       if (flights_[i].arrivals) {

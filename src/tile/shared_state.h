@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "memdesc.h"
+#include "shared_tiles.h"
 
 namespace triton_runner::tile {
 
@@ -60,12 +61,29 @@ class SharedState : public ProgramState {
   ~SharedState() override;
   void begin(Program& program) override;
 
-  // ---- cp.async: groups of the task that issues them
-  void issue(Task& task, Copy copy);
-  void commit(Task& task);
-  void wait(Task& task, int64_t groups_left);
+  // ---- buffers, whole. Handlers reach the arena through these alone.
+  SharedElements read(const MemPlan& plan, MemDesc d) { return tiles_.get(plan, d); }
+  // A reference to the elements in the order of the plan.
+  Buffer* read_planned(const MemPlan& plan, MemDesc d) { return tiles_.get_planned(plan, d); }
+  // The same as a value: shares the elements.
+  void read_into(Task& task, Slot result, const MemPlan& plan, MemDesc d);
+  // The elements in the order of the plan, to be changed and written back: until then the buffer has none.
+  Buffer* take(const MemPlan& plan, MemDesc d) { return tiles_.take(plan, d); }
+  // Takes over a reference to `data`, elements in the order of the plan.
+  void write(const MemPlan& plan, MemDesc d, Buffer* data) { tiles_.put(plan, d, data); }
+  void write_value(Task& task, const MemPlan& plan, MemDesc d, Slot value);
+  // [first, first + bytes) of the arena, to read and write directly.
+  std::byte* bytes(Task& task, int64_t first, int64_t bytes);
+  // All of it.
+  std::byte* arena(Task& task);
+
+  // ---- cp.async: groups of the task that issues them; AMD's TDM has a queue of its own
+  static constexpr int kTdm = 1;
+  void issue(Task& task, Copy copy, int queue = 0);
+  void commit(Task& task, int queue = 0);
+  void wait(Task& task, int64_t groups_left, int queue = 0);
   // The task's copies that are not complete arrive at a barrier together (cp.async.mbarrier.arrive).
-  void hand_over(Task& task, uint32_t barrier, int arrivals);
+  void hand_over(Task& task, uint32_t barrier, int arrivals, int queue = 0);
 
   // ---- mbarriers; addresses are bytes of the arena. Null: there is no barrier at the address.
   void init_barrier(Task& task, uint32_t address, int64_t count);
@@ -86,6 +104,7 @@ class SharedState : public ProgramState {
  private:
   struct Groups {
     Task* task;
+    int queue;
     std::deque<Copy> copies;       // oldest first; the last `open` of them are in no group yet
     std::deque<size_t> committed;  // copies of each group
     size_t open = 0;
@@ -96,12 +115,13 @@ class SharedState : public ProgramState {
     int64_t bytes;
     int arrivals;
   };
-  Groups& groups(Task& task);
-  void complete(Task& task, const Copy& copy);
+  Groups& groups(Task& task, int queue = 0);
+  void complete(const Copy& copy);
   void drop_all();
   void poison(Program& program);
 
   BufferPool* pool_ = nullptr;
+  SharedTiles tiles_;
   std::vector<Groups> groups_;
   std::vector<Flight> flights_;
   std::deque<std::unique_ptr<std::byte[]>> scratch_;
