@@ -31,14 +31,13 @@ def least(run, rounds: int) -> float:
 def cost(arguments: int, kernel, args: tuple, meta: dict, rounds: int) -> dict:
     """Microseconds of one launch, by the way that it goes."""
     import triton_runner
-    from triton_runner import _launch, _settings
 
     ours = triton_runner.jit(kernel.fn)
     compiled = kernel[(1,)](*args, **meta)
-    values, options = (*args, *meta.values()), _launch.cpu_options(_settings.current())
+    values, unused = (*args, *meta.values()), (None,) * 6
     return {
         "arguments": arguments,
-        "launcher": least(lambda: compiled.run.launch((1, 1, 1), values, options), rounds),
+        "launcher": least(lambda: compiled.run(1, 1, 1, *unused, *values), rounds),
         "compiled": least(lambda: compiled[(1, 1, 1)](*values), rounds),
         "triton.jit": least(lambda: kernel[(1,)](*args, **meta), rounds),
         "triton_runner.jit": least(lambda: ours[(1,)](*args, **meta), rounds),

@@ -96,17 +96,16 @@ def on_interpreter(case, seconds: float) -> dict:
 
 def on_engine(case, threads: int, seconds: float) -> dict:
     import triton_runner
-    from triton_runner import _launch, _settings
 
     with triton_runner.using(mma=case.mma):
         compiled = case.launch()
         entry = difference_of(case)
-        options, launcher = _launch.cpu_options(_settings.current()), compiled.run.launch
-        grid, values = (*case.grid, 1, 1)[:3], case.values
+        # As Triton does: grid, stream, function, two kinds of metadata, two hooks, arguments.
+        arguments = (*(*case.grid, 1, 1)[:3], *(None,) * 6, *case.values)
         clock = Clock(threads)
         if threads > 1:  # the pool has pinned its threads; this one keeps to the first core
             os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-        entry |= measure(lambda: launcher(grid, values, options), clock, seconds=seconds)
+        entry |= measure(lambda: compiled.run(*arguments), clock, seconds=seconds)
         entry["call_median"] = measure(case.launch, clock, seconds=min(seconds, 0.5))["wall_median"]
     if case.flops:
         entry["gflops"] = case.flops / entry["wall_min"] * 1e-6

@@ -20,6 +20,15 @@ class ArrayArgument:
         return getattr(self.base, name)
 
 
+# Types whose values need no wrapping: found out as they come, as asking a number for attributes is slow.
+_plain = {int, float, bool, str, type(None)}
+
+
+def are_plain(values) -> bool:
+    """Whether wrap() would leave all the values as they are, by their types alone."""
+    return _plain.issuperset(map(type, values))
+
+
 def wrap(name: str, value):
     """The value as Triton takes it. Errors: an array that is not contiguous."""
     if hasattr(value, "data_ptr") or not hasattr(value, "__array_interface__"):
@@ -27,6 +36,8 @@ def wrap(name: str, value):
             import numpy
 
             return wrap(name, numpy.from_dlpack(value))
+        if hasattr(type(value), "data_ptr"):
+            _plain.add(type(value))
         return value
     import numpy
 

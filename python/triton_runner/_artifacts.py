@@ -3,6 +3,7 @@ below, launched."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import json
@@ -12,7 +13,6 @@ from pathlib import Path
 from triton_runner import _core, _driver, _messages, _settings
 from triton_runner._errors import fail
 from triton_runner._keywords import Entry
-from triton_runner._launch import cpu_options
 
 _TEXT = ("ttir", "ttgir", "llir", "ptx", "amdgcn")
 
@@ -134,6 +134,7 @@ class ArtifactKernel:
         self.asm = LazyAsm(asm, levels_behind(target, artifact.level) if target else (), self._complete)
         self.hash = hashlib.sha256(_bytes(artifact.source)).hexdigest()
         self._completed: dict = {}
+        self.settings: dict = {}  # of its own launches, as using() takes them
 
     def _complete(self, to: str):
         from triton_runner._pipeline.stages import compile_onward
@@ -175,11 +176,24 @@ class ArtifactKernel:
     def n_spills(self) -> int:
         return self._resources()["n_spills"] or 0
 
+    def with_settings(self, **settings) -> ArtifactKernel:
+        """The same kernel, whose launches have these settings of using()."""
+        other = copy.copy(self)
+        other.settings = {**self.settings, **settings}
+        with _settings.using(**other.settings):  # says what is wrong with them
+            return other
+
     def launch(self, grid, named) -> None:
         """Launches with (name, value) pairs; waits for it on the CPU."""
+        if not self.settings:
+            return self._launch(grid, named)
+        with _settings.using(**self.settings):
+            return self._launch(grid, named)
+
+    def _launch(self, grid, named) -> None:
         settings = _settings.current()
         if self.device == "cpu":
-            self.function.launch(grid, named, cpu_options(settings))
+            self.function.launch(grid, named, settings.core_options)
         else:
             from triton_runner import _gpu
 

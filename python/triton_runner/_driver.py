@@ -33,6 +33,13 @@ class LazyDriver:
     def __init__(self, own):
         self.__dict__["_own"] = own
 
+    # What every launch asks for, without the detour of __getattr__.
+    def get_current_device(self):
+        return _resolve(self).get_current_device()
+
+    def get_current_stream(self, device=None):
+        return _resolve(self).get_current_stream(device)
+
     def __getattr__(self, name):
         return getattr(_resolve(self), name)
 
@@ -59,9 +66,19 @@ def gpu() -> str | None:
     return _gpu.available()
 
 
+_devices: dict[_settings.Settings, str] = {}
+
+
 def resolved_device() -> str:
     """ "cpu", "cuda" or "hip": the device of the settings in force."""
-    device = _settings.current().device
+    settings = _settings.current()
+    device = _devices.get(settings)
+    if device is None:
+        device = _devices[settings] = _resolved(settings.device)
+    return device
+
+
+def _resolved(device: str) -> str:
     if device == "auto":
         return gpu() or "cpu"
     if device != "cpu" and gpu() != device:
@@ -194,7 +211,8 @@ def cpu_driver():
 
         def __init__(self):
             self.utils = _Utils()
-            self._devices = {}
+            self._devices = {}  # by target and level
+            self._numbers = {}  # the same by settings
 
         @classmethod
         def is_active(cls):
@@ -205,7 +223,12 @@ def cpu_driver():
 
         def get_current_device(self):
             # Triton's caches are keyed by the device: each (target, level) is one.
-            return self._devices.setdefault(cpu_target(), len(self._devices))
+            settings = _settings.current()
+            number = self._numbers.get(settings)
+            if number is None:
+                number = self._devices.setdefault(cpu_target(), len(self._devices))
+                self._numbers[settings] = number
+            return number
 
         def set_current_device(self, device):
             pass

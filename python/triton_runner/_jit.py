@@ -12,7 +12,7 @@ import triton
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction as TritonJITFunction
 
-from triton_runner import _arrays, _driver, _keywords, _messages
+from triton_runner import _arrays, _driver, _keywords, _messages, _settings
 from triton_runner._errors import fail
 
 
@@ -42,6 +42,9 @@ class _Compile:
         function.__dict__["_triton_compile"] = value
 
 
+_TRITONS_OWN = frozenset(("device", "stream", "device_type"))
+
+
 class JITFunction(TritonJITFunction):
     """A kernel as triton.jit makes it, which also takes triton_runner's keywords at launch."""
 
@@ -51,24 +54,37 @@ class JITFunction(TritonJITFunction):
         """Compiles (or loads) and, unless warmup, launches. Returns what Triton returns: a compiled
         kernel."""
         request = _keywords.take(kwargs, self.arg_names)
-        with _keywords.apply(request, strict_grid=True):
-            args = tuple(_arrays.wrap(self._name_of(i), value) for i, value in enumerate(args))
-            kwargs = {name: _arrays.wrap(name, value) for name, value in kwargs.items()}
-            if request is not None and request.entry is not None:
-                from triton_runner import _artifacts
-
-                return _artifacts.run(self, request.entry, args, kwargs, grid, warmup)
-            _driver.resolved_device()  # a device that is not there is said before Triton looks for one
-            args, kwargs = self._keep_from_triton(args, kwargs)
+        if request is None:
+            token = _settings.enter_strict()
             try:
-                return super().run(*args, grid=grid, warmup=warmup, **kwargs)
-            except TypeError as error:
-                if "dynamic_func()" not in str(error):
-                    raise
-                raise fail(
-                    f"kernel '{self.__name__}': {str(error).replace('dynamic_func() ', '')}",
-                    f"its parameters: {', '.join(self.arg_names)}",
-                ) from None
+                return self._run(None, args, kwargs, grid, warmup)
+            finally:
+                _settings.leave(token)
+        with _keywords.apply(request, strict_grid=True):
+            return self._run(request.entry, args, kwargs, grid, warmup)
+
+    def _run(self, entry, args, kwargs, grid, warmup):
+        """run() under the settings of the launch."""
+        if not _arrays.are_plain(args):
+            args = tuple(_arrays.wrap(self._name_of(i), value) for i, value in enumerate(args))
+        if not _arrays.are_plain(kwargs.values()):
+            kwargs = {name: _arrays.wrap(name, value) for name, value in kwargs.items()}
+        if entry is not None:
+            from triton_runner import _artifacts
+
+            return _artifacts.run(self, entry, args, kwargs, grid, warmup)
+        _driver.resolved_device()  # a device that is not there is said before Triton looks for one
+        if not _TRITONS_OWN.isdisjoint(kwargs):
+            args, kwargs = self._keep_from_triton(args, kwargs)
+        try:
+            return TritonJITFunction.run(self, *args, grid=grid, warmup=warmup, **kwargs)
+        except TypeError as error:
+            if "dynamic_func()" not in str(error):
+                raise
+            raise fail(
+                f"kernel '{self.__name__}': {str(error).replace('dynamic_func() ', '')}",
+                f"its parameters: {', '.join(self.arg_names)}",
+            ) from None
 
     def warmup(self, *args, grid=(1,), **kwargs):
         """Compiles without launching; takes dtypes in place of tensors."""
@@ -83,7 +99,7 @@ class JITFunction(TritonJITFunction):
 
     def _keep_from_triton(self, args, kwargs):
         """Triton refuses keywords of these names even for parameters of the kernel: they go by position."""
-        if not any(name in kwargs and name in self.arg_names for name in ("device", "stream", "device_type")):
+        if not any(name in kwargs and name in self.arg_names for name in _TRITONS_OWN):
             return args, kwargs
         params = {name: kwargs.pop(name) for name in self.arg_names if name in kwargs}
         bound = self.signature.bind(*args, **params)

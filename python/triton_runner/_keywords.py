@@ -43,6 +43,8 @@ class Request:
 
 def take(kwargs: dict, kernel_params) -> Request | None:
     """Takes our keywords out of kwargs; a parameter of the kernel keeps its name. None if there are none."""
+    if OURS.isdisjoint(kwargs):
+        return None
     own = [name for name in kwargs if name in OURS and name not in kernel_params]
     if not own:
         return None

@@ -53,6 +53,33 @@ class Settings:
             if not isinstance(getattr(self, name), (int, float)) or getattr(self, name) < low:
                 raise fail(f"{name} is {getattr(self, name)!r}, and should be a number of at least {low}")
 
+    def __hash__(self):
+        return self._hash
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, field.name) for field in dataclasses.fields(self)))
+
+    @functools.cached_property
+    def strict(self) -> Settings:
+        """The same, under which an empty grid is an error."""
+        return self if self.strict_grid else dataclasses.replace(self, strict_grid=True)
+
+    @functools.cached_property
+    def core_options(self):
+        """The settings as the core takes them."""
+        from triton_runner import _core
+
+        options = _core.Options()
+        options.threads = self.threads
+        options.checks = self.checks
+        options.fast_mma = self.mma == "fast"
+        options.timeout = self.timeout
+        options.shared = self.shared
+        if self.shuffle >= 0:
+            options.shuffle = self.shuffle
+        return options
+
     @property
     def checks(self) -> int:
         """The checks as the bits of _core.Check."""
@@ -101,6 +128,15 @@ def current() -> Settings:
 @functools.lru_cache(maxsize=1024)
 def _replaced(settings: Settings, changes: tuple) -> Settings:
     return dataclasses.replace(settings, **dict(changes))
+
+
+def enter_strict():
+    """Puts the strict twin of the settings in force, until leave(token): using(strict_grid=True), cheaply."""
+    return _current.set(current().strict)
+
+
+def leave(token) -> None:
+    _current.reset(token)
 
 
 class using:

@@ -54,6 +54,23 @@ TEST(memory_asks_for_unknown_addresses_once) {
   CHECK(memory.find(6000, 4) == nullptr);
 }
 
+TEST(memory_asks_for_whole_storages_when_a_view_is_left) {
+  int asked = 0;
+  Memory::Whole whole = [&] {
+    ++asked;
+    return std::vector<Allocation>{{1000, 400, "argument 'x' (f32[100])", true}};
+  };
+  Allocation view[] = {{1100, 100, "", true}};
+  Memory memory(view, kNobody, whole);
+  CHECK(memory.find(1196, 4) != nullptr);
+  CHECK_EQ(asked, 0);
+  CHECK_EQ(memory.find(1196, 8)->label, std::string("argument 'x' (f32[100])"));
+  CHECK(memory.find(1000, 4) != nullptr);
+  CHECK(memory.find(1400, 4) == nullptr);
+  CHECK_EQ(asked, 1);
+  CHECK_EQ(memory.describe(1404, 4), std::string("4 bytes past the end of argument 'x' (f32[100])"));
+}
+
 TEST(every_worker_runs_once) {
   for (int workers : {1, 2, 5}) {
     std::atomic<int> sum{0};

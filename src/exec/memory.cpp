@@ -2,7 +2,7 @@
 #include <triton_runner/exec/memory.h>
 
 #include <algorithm>
-#include <deque>
+#include <list>
 #include <mutex>
 
 namespace triton_runner::exec {
@@ -16,13 +16,17 @@ bool holds(const Allocation& a, uint64_t address, uint64_t bytes) {
 
 struct Memory::Found {
   std::mutex mutex;
-  std::deque<Allocation> list;
+  std::list<Allocation> list;  // they stay where they are: views remember them
+  bool has_whole = false;
 };
 
-Memory::Memory(std::span<const Allocation> allocations, const Resolve& resolve)
+const Memory::Whole Memory::kNoWhole;
+
+Memory::Memory(std::span<const Allocation> allocations, const Resolve& resolve, const Whole& whole)
     : allocations_(allocations.begin(), allocations.end()),
       found_(std::make_unique<Found>()),
-      resolve_(resolve) {
+      resolve_(resolve),
+      whole_(whole) {
   std::sort(allocations_.begin(), allocations_.end(), [](const Allocation& a, const Allocation& b) {
     return a.address != b.address ? a.address < b.address : a.bytes > b.bytes;
   });
@@ -37,6 +41,10 @@ const Allocation* Memory::find(uint64_t address, uint64_t bytes) const {
   for (auto it = after; it != allocations_.begin();)
     if (--it; holds(*it, address, bytes)) return &*it;
   std::lock_guard found_lock(found_->mutex);
+  if (whole_ && !found_->has_whole) {
+    found_->has_whole = true;
+    for (Allocation& a : whole_()) found_->list.push_back(std::move(a));
+  }
   for (const Allocation& a : found_->list)
     if (holds(a, address, bytes)) return &a;
   if (!resolve_) return nullptr;
@@ -55,8 +63,9 @@ std::string Memory::describe(uint64_t address, uint64_t bytes) const {
     uint64_t d = !past ? a.address - address : address >= end ? address - end : 0;
     if (d < distance || !best) best = &a, distance = d, after = past;
   };
-  for (const Allocation& a : allocations_) consider(a);
   std::lock_guard lock(found_->mutex);
+  if (!found_->has_whole)
+    for (const Allocation& a : allocations_) consider(a);
   for (const Allocation& a : found_->list) consider(a);
   if (!best) return "";
   auto count = [](uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); };

@@ -40,7 +40,7 @@ class TileKernel final : public exec::Kernel {
       return exec::LaunchError{base::failure("the tile engine does not look for uninitialised values and races",
                                              {"use check=\"oob,nan\""}),
                                {}};
-    exec::Memory memory(allocations, options.resolve);
+    exec::Memory memory(allocations, options.resolve, options.whole);
     Launch launch;
     launch.code = &code_;
     std::optional<Checks> checks;

@@ -74,16 +74,21 @@ struct LaunchOptions {
   // pseudo-random places: the same order for the same seed.
   std::optional<uint64_t> shuffle;
   Mma mma = Mma::kExact;
-  double timeout_seconds = 0;    // 0: none
-  // What a launch of the tile engine may use. Instructions of all programs together (0: any number), and bytes
-  // of tiles and shared memory, which the worker threads divide equally (0: three quarters of the memory that
-  // this process may use). The op that asks for more traps.
+  double timeout_seconds = 0;  // 0: none
+  // What a launch of the tile engine may use. Instructions of all programs together (0: any number), and
+  // bytes of tiles and shared memory, which the worker threads divide equally (0: three quarters of the
+  // memory that this process may use). The op that asks for more traps.
   int64_t max_steps = 0;
   int64_t max_tile_bytes = 0;
   int64_t shared_bytes = -1;     // -1: what the artifact says
   uint64_t stream = 0;           // GPU only
   StopToken* stop = nullptr;     // Ctrl-C
   Observer* observer = nullptr;  // probes
+  Observer* printer = nullptr;   // gets tt.print's text, and nothing else, where there is no observer
+  // Asked once, when an address lies in none of the launch's allocations: the same ones with their labels and
+  // their whole storages. A launch with it may pass less than that, which is most of what a launch costs. May
+  // be empty.
+  std::function<std::vector<Allocation>()> whole;
   // Asked when an address lies in none of the launch's allocations (pointers found in memory): the block that
   // holds it, or none. Called from any thread, one at a time; an answer holds until the launch returns. May
   // be empty.

@@ -18,7 +18,9 @@ uint64_t usable_memory();
 class Memory {
  public:
   using Resolve = std::function<std::optional<Allocation>(uint64_t address)>;  // LaunchOptions::resolve
-  Memory(std::span<const Allocation> allocations, const Resolve& resolve);
+  using Whole = std::function<std::vector<Allocation>()>;                      // LaunchOptions::whole
+  // The functions outlive it.
+  Memory(std::span<const Allocation> allocations, const Resolve& resolve, const Whole& whole = kNoWhole);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -29,10 +31,12 @@ class Memory {
   std::string describe(uint64_t address, uint64_t bytes) const;
 
  private:
+  static const Whole kNoWhole;
   std::vector<Allocation> allocations_;  // by address
-  struct Found;                          // allocations that `resolve` gave
+  struct Found;                          // allocations that `whole` and `resolve` gave
   std::unique_ptr<Found> found_;
   const Resolve& resolve_;
+  const Whole& whole_;
 };
 
 // One worker's way to Memory: remembers the last allocations it hit.

@@ -21,9 +21,13 @@ class Check(enum.IntEnum):
 
     RACE = 8
 
+    INF = 16
+
+    NAN_LOAD = 32
+
 class Options:
     """
-    How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream.
+    How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None).
     """
 
     def __init__(self) -> None: ...
@@ -70,6 +74,12 @@ class Options:
     @stream.setter
     def stream(self, arg: int, /) -> None: ...
 
+    @property
+    def shuffle(self) -> int | None: ...
+
+    @shuffle.setter
+    def shuffle(self, arg: int | None, /) -> None: ...
+
 class Param:
     """
     A parameter of a kernel: name, kind and type as the artifact spells them.
@@ -111,15 +121,16 @@ class Kernel:
 
 class Launcher:
     """
-    A kernel with the signature it was compiled for: launcher(grid, args, options).
+    A kernel with the signature it was compiled for, called as Triton calls its launchers: launcher(grid_x, grid_y, grid_z, stream, function, metadata, launch_metadata, enter_hook, exit_hook, *args). Runs under the settings in force and waits for the kernel.
     """
+
+    def __call__(self, /, *args, **kwargs):
+        """Call self as a function."""
 
     def __init__(self, kernel: Kernel, signature: Sequence[tuple[str, object]]) -> None:
         """
         signature: (name, type) a parameter; "constexpr" is left out of the launch, a tuple of types takes a tuple apart.
         """
-
-    def __call__(self, grid: object, args: Sequence, options: Options) -> None: ...
 
 def load_tile(text: str, filename: str = '', name: str = '') -> Kernel:
     """

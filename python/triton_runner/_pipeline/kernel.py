@@ -13,7 +13,7 @@ import triton.compiler.compiler
 from triton.backends.compiler import GPUTarget
 
 from triton_runner import _core
-from triton_runner._launch import Launcher
+from triton_runner._launch import launcher
 from triton_runner._lazy import LazyAsm, levels_behind
 from triton_runner._pipeline.backend import target_name
 from triton_runner._pipeline.stages import binary_level, compile_onward
@@ -133,7 +133,7 @@ def _make_class(base):
                 self.module = self.function = _core.load_tile(
                     text, f"{self.name}.{self.runner_level}", self.name
                 )
-                setattr(self, installed().run_field, Launcher(self.function, self.src))
+                setattr(self, installed().run_field, launcher(self.function, self.src))
 
     CompiledKernel.__name__ = CompiledKernel.__qualname__ = base.__name__
     return CompiledKernel

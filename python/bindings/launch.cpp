@@ -1,0 +1,202 @@
+// How a launch from Python runs, waits, asks for memory that it was not told of, and is interrupted.
+#include "launch.h"
+
+#include <nanobind/stl/string.h>
+
+#include <triton_runner/exec/observer.h>
+
+#include <signal.h>
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+
+namespace triton_runner::python {
+namespace {
+
+// While a kernel runs, nobody executes Python, so Python's own handler for Ctrl-C would only note the signal.
+// Ours raises the stop tokens of all running launches and then calls the handler that was there.
+
+struct Launch {
+  std::atomic<bool> used{false};
+  exec::StopToken stop;
+};
+std::array<Launch, 64> launches;
+struct sigaction previous_action;
+std::mutex install_mutex;
+
+void on_interrupt(int signal, siginfo_t* info, void* context) {
+  for (Launch& launch : launches)
+    if (launch.used.load(std::memory_order_acquire)) launch.stop.request_stop();
+  if (previous_action.sa_flags & SA_SIGINFO) {
+    previous_action.sa_sigaction(signal, info, context);
+  } else if (previous_action.sa_handler != SIG_IGN && previous_action.sa_handler != SIG_DFL) {
+    previous_action.sa_handler(signal);
+  }
+}
+
+void install_interrupt_handler() {
+  struct sigaction current;
+  if (sigaction(SIGINT, nullptr, &current) != 0) return;
+  if ((current.sa_flags & SA_SIGINFO) && current.sa_sigaction == on_interrupt) return;
+  if (!(current.sa_flags & SA_SIGINFO) && (current.sa_handler == SIG_IGN || current.sa_handler == SIG_DFL))
+    return;
+  std::lock_guard lock(install_mutex);
+  previous_action = current;
+  struct sigaction ours = {};
+  ours.sa_sigaction = on_interrupt;
+  ours.sa_flags = SA_SIGINFO | (current.sa_flags & (SA_ONSTACK | SA_RESTART));
+  ours.sa_mask = current.sa_mask;
+  sigaction(SIGINT, &ours, nullptr);
+}
+
+// A stop token that Ctrl-C raises; none when more than 64 threads launch at once.
+class Interruptible {
+ public:
+  Interruptible() {
+    install_interrupt_handler();
+    for (Launch& launch : launches) {
+      bool expected = false;
+      if (!launch.used.load(std::memory_order_relaxed) &&
+          launch.used.compare_exchange_strong(expected, true)) {
+        launch.stop.reset();
+        launch_ = &launch;
+        return;
+      }
+    }
+  }
+  ~Interruptible() {
+    if (launch_) launch_->used.store(false, std::memory_order_release);
+  }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+  exec::StopToken* token() { return launch_ ? &launch_->stop : nullptr; }
+
+ private:
+  Launch* launch_ = nullptr;
+};
+
+// Memory that no argument holds: asked of triton_runner/_memory.py, which knows live tensors and registered
+// blocks.
+std::optional<exec::Allocation> resolve_in_python(uint64_t address) {
+  nb::gil_scoped_acquire gil;
+  try {
+    nb::object found = nb::module_::import_("triton_runner._memory").attr("resolve")(address);
+    if (found.is_none()) return std::nullopt;
+    return exec::Allocation{nb::cast<uint64_t>(found[0]), nb::cast<uint64_t>(found[1]),
+                            nb::cast<std::string>(found[2]), nb::cast<bool>(found[3])};
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("triton_runner._memory.resolve");
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::array<int64_t, 3> make_grid(nb::handle grid) {
+  auto bad = [&](const std::string& why) {
+    raise(base::failure(
+        "bad grid " + nb::cast<std::string>(nb::repr(grid)) + ": " + why,
+        {"a grid is a tuple of 1 to 3 positive integers, x up to 2147483647, y and z up to 65535"}));
+  };
+  std::array<int64_t, 3> result{1, 1, 1};
+  if (!PyTuple_Check(grid.ptr()) && !PyList_Check(grid.ptr())) bad("it is no tuple");
+  size_t n = nb::len(grid);
+  if (n < 1 || n > 3) bad("it has " + std::to_string(n) + " axes");
+  for (size_t i = 0; i < n; i++) {
+    nb::object extent = grid[i];
+    if (!PyIndex_Check(extent.ptr())) bad("axis " + std::to_string(i) + " is no integer");
+    nb::object index = nb::steal(PyNumber_Index(extent.ptr()));
+    int overflow = 0;
+    result[i] = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+    if (overflow != 0) bad("axis " + std::to_string(i) + " is out of range");
+  }
+  unwrap(exec::check_grid(result));
+  return result;
+}
+
+namespace {
+
+std::atomic<bool> tracking{false};  // triton_runner/_uninit.py knows of memory that was never written
+
+// The launch's memory with marks where it was never written.
+std::vector<exec::Allocation> with_undefined(std::span<const exec::Allocation> memory) {
+  std::vector<exec::Allocation> marked(memory.begin(), memory.end());
+  for (nb::handle block : nb::module_::import_("triton_runner._uninit").attr("blocks")()) {
+    const auto address = nb::cast<uint64_t>(block[0]), bytes = nb::cast<uint64_t>(block[1]);
+    for (exec::Allocation& a : marked)
+      if (a.address >= address && a.address - address <= bytes && a.bytes <= bytes - (a.address - address))
+        a.undefined = reinterpret_cast<uint8_t*>(nb::cast<uint64_t>(block[2]) + (a.address - address));
+  }
+  return marked;
+}
+
+void forget_undefined(std::span<const exec::Argument> arguments) {
+  nb::list addresses;
+  for (const exec::Argument& a : arguments) {
+    if (a.kind == exec::ParamKind::kPointer) addresses.append(a.bits);
+    if (a.descriptor) addresses.append(a.descriptor->address);
+  }
+  nb::module_::import_("triton_runner._uninit").attr("forget")(addresses);
+}
+
+// What kernels print goes where Python's print() does. A stdout that cannot be written to is no fault of the
+// kernel.
+class Printer final : public exec::Observer {
+ public:
+  bool wants(const void*, std::string_view, std::string_view, uint32_t) override { return false; }
+  void on_value(const exec::ValueEvent&) override {}
+  void on_print(std::string_view text, const std::array<int64_t, 3>&) override {
+    nb::gil_scoped_acquire gil;
+    try {
+      nb::object out = nb::module_::import_("sys").attr("stdout");
+      if (!out.is_none()) out.attr("write")(nb::str(text.data(), text.size()));
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("a kernel's print");
+    }
+  }
+};
+Printer printer;
+
+}  // namespace
+
+void set_tracking(bool on) { tracking = on; }
+
+void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Options& options,
+            std::span<const exec::Argument> arguments, std::span<const exec::Allocation> memory,
+            std::function<std::vector<exec::Allocation>()> whole) {
+  exec::LaunchOptions launch_options;
+  launch_options.grid = grid;
+  launch_options.threads = options.threads;
+  launch_options.checks = options.checks;
+  launch_options.mma = options.fast_mma ? exec::Mma::kFast : exec::Mma::kExact;
+  launch_options.timeout_seconds = options.timeout;
+  launch_options.shared_bytes = options.shared;
+  launch_options.stream = options.stream;
+  launch_options.shuffle = options.shuffle;
+  launch_options.printer = &printer;
+  launch_options.resolve = resolve_in_python;
+  launch_options.whole = std::move(whole);
+  std::vector<exec::Allocation> marked;
+  if (tracking.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (options.checks & exec::kCheckUninitialized) {
+      marked = with_undefined(memory);
+      memory = marked;
+    } else {
+      forget_undefined(arguments);
+    }
+  }
+  Interruptible interruptible;
+  launch_options.stop = interruptible.token();
+  exec::LaunchResult result;
+  {
+    nb::gil_scoped_release no_gil;
+    result = kernel.launch(launch_options, arguments, memory);
+  }
+  if (!result) return;
+  if (result->trap && result->trap->kind == exec::TrapKind::kInterrupted && PyErr_CheckSignals() != 0)
+    throw nb::python_error();  // KeyboardInterrupt
+  raise(*result);
+}
+
+}  // namespace triton_runner::python

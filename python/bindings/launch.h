@@ -1,0 +1,37 @@
+// Launching from Python: the options of a launch, and the call that waits for it and can be interrupted.
+#pragma once
+#include <array>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bindings.h"
+
+namespace triton_runner::python {
+
+struct Options {
+  std::string device = "cpu";
+  int threads = 0;
+  uint32_t checks = exec::kCheckOutOfBounds;
+  bool fast_mma = false;
+  double timeout = 0;
+  int64_t shared = -1;
+  uint64_t stream = 0;
+  std::optional<uint64_t> shuffle;
+};
+
+// A tuple or list of 1 to 3 positive integers. Errors: anything else.
+std::array<int64_t, 3> make_grid(nb::handle grid);
+
+// Launches ask triton_runner/_uninit.py for memory that was never written.
+void set_tracking(bool on);
+
+// Runs the kernel and waits, without the GIL; Ctrl-C stops it. `whole` is LaunchOptions::whole. Errors of the
+// launch, faults of the kernel and KeyboardInterrupt are exceptions.
+void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Options& options,
+            std::span<const exec::Argument> arguments, std::span<const exec::Allocation> memory,
+            std::function<std::vector<exec::Allocation>()> whole = {});
+
+}  // namespace triton_runner::python

@@ -1,0 +1,292 @@
+// _core.Launcher: a kernel with the signature it was compiled for, called as Triton calls its launchers.
+//
+// The way from a tensor to an argument is what a launch costs. Tensors whose type has DLPack's exchange table
+// (torch 2.11 and later) are read without a call of Python, and their storages and labels only when a kernel
+// leaves the elements of a view (LaunchOptions::whole). Whatever else a launch passes takes the general way
+// of arguments.cpp, which also words all errors.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arguments.h"
+#include "launch.h"
+
+namespace triton_runner::python {
+namespace {
+
+using exec::Allocation;
+using exec::Argument;
+using exec::Param;
+using exec::ParamKind;
+
+// ---- DLPack's exchange table, version 1 (dlpack.h of DLPack 1.2)
+
+struct DlTensor {
+  void* data;
+  int32_t device_type, device_id;  // 1: CPU
+  int32_t ndim;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape, *strides;  // strides in elements; may be null: row-major
+  uint64_t byte_offset;
+};
+struct DlExchange {
+  uint32_t major, minor;
+  void* previous;
+  void *allocate, *from_object, *to_object;
+  int (*borrow)(void* object, DlTensor* out);  // 0, or a Python exception
+  void* current_stream;
+};
+
+// Of a type of tensors, null where it has no table; found out once a type, under the GIL.
+const DlExchange* exchange_of(PyTypeObject* type) {
+  struct Known {
+    PyTypeObject* type;
+    const DlExchange* exchange;
+  };
+  static std::vector<Known> known;
+  for (const Known& k : known)
+    if (k.type == type) return k.exchange;
+  const DlExchange* exchange = nullptr;
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (PyObject_HasAttrString(object, "untyped_storage")) {
+    PyObject* table = PyObject_GetAttrString(object, "__dlpack_c_exchange_api__");
+    if (table && PyCapsule_IsValid(table, "dlpack_exchange_api"))
+      exchange = static_cast<const DlExchange*>(PyCapsule_GetPointer(table, "dlpack_exchange_api"));
+    PyErr_Clear();
+    if (exchange && exchange->major != 1) exchange = nullptr;
+    Py_INCREF(type);  // the table and the address stay this type's
+    known.push_back({type, exchange});
+    Py_XDECREF(table);
+  }
+  return exchange;
+}
+
+// The address of a tensor on the CPU, and the bytes from its first element to its last.
+bool read_tensor(PyObject* object, Argument& argument, std::vector<Allocation>& memory) {
+  const DlExchange* exchange = exchange_of(Py_TYPE(object));
+  if (!exchange) return false;
+  DlTensor t;
+  if (exchange->borrow(object, &t) != 0) return PyErr_Clear(), false;
+  if (t.device_type != 1) return false;
+  int64_t elements = 1, last = 0, step = 1;
+  for (int i = t.ndim; i-- > 0; step *= t.shape[i]) {
+    elements *= t.shape[i];
+    last += (t.shape[i] - 1) * (t.strides ? t.strides[i] : step);
+  }
+  uint64_t address = reinterpret_cast<uint64_t>(t.data) + t.byte_offset;
+  if (!t.data && elements != 0) return false;  // a tensor without memory: the general way says what is wrong
+  argument.bits = address;
+  uint64_t size = (uint64_t{t.bits} * t.lanes + 7) / 8;
+  memory.push_back({address, elements == 0 ? 0 : static_cast<uint64_t>(last + 1) * size, {}, true});
+  return true;
+}
+
+bool read_integer(PyObject* object, int bits, Argument& argument) {
+  if (!PyLong_Check(object)) return false;
+  int overflow = 0;
+  int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow != 0) return false;
+  if (bits < 64 && (value < -(int64_t{1} << (bits - 1)) || value > (int64_t{1} << bits) - 1)) return false;
+  argument.bits = static_cast<uint64_t>(value);
+  return true;
+}
+
+bool read_real(PyObject* object, Argument& argument) {
+  if (!PyFloat_CheckExact(object)) return false;
+  argument.bits = std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(object));
+  return true;
+}
+
+// Vectors that one launch after the other uses, so that nothing is allocated.
+struct Scratch {
+  std::vector<Argument> arguments;
+  std::vector<Allocation> memory;
+};
+class BorrowedScratch {
+ public:
+  BorrowedScratch() : own_(kept()), scratch_(own_ ? *own_ : fresh_) { kept() = nullptr; }
+  ~BorrowedScratch() {
+    if (own_) kept() = own_;
+  }
+  BorrowedScratch(const BorrowedScratch&) = delete;
+  BorrowedScratch& operator=(const BorrowedScratch&) = delete;
+  Scratch& operator*() { return scratch_; }
+
+ private:
+  static Scratch*& kept() {
+    thread_local Scratch scratch;
+    thread_local Scratch* pointer = &scratch;
+    return pointer;
+  }
+  Scratch* own_;
+  Scratch fresh_;  // of a launch inside of a launch: a finalizer that runs while memory is looked up
+  Scratch& scratch_;
+};
+
+// ---- the launcher
+
+constexpr Py_ssize_t kTritonArguments = 9;  // grid x, y, z, stream, function, metadata, metadata, two hooks
+
+struct Launcher {
+  std::shared_ptr<exec::Kernel> kernel;
+  std::vector<Slot> slots;
+  std::vector<uint32_t> passed;  // of the arguments, those that are parameters; empty: only the general way
+  bool is_direct = false;
+  nb::object settings;  // _settings.current
+
+  Launcher(std::shared_ptr<exec::Kernel> k, const std::vector<std::pair<std::string, nb::object>>& signature)
+      : kernel(std::move(k)), settings(nb::module_::import_("triton_runner._settings").attr("current")) {
+    is_direct = true;
+    for (const auto& [name, type] : signature) {
+      Slot slot = make_slot(name, type);
+      if (!slot.skip) passed.push_back(static_cast<uint32_t>(slots.size()));
+      is_direct &= !slot.is_tuple;
+      slots.push_back(std::move(slot));
+    }
+    is_direct &= passed.size() == kernel->params().size();
+    for (const Param& p : kernel->params()) is_direct &= p.kind != ParamKind::kTensorDesc;
+  }
+
+  // The values that a launch passes, for the general way.
+  std::vector<NamedValue> values(PyObject* args) const {
+    std::vector<NamedValue> result;
+    for (size_t i = 0; i < slots.size(); i++)
+      flatten(slots[i], PyTuple_GET_ITEM(args, kTritonArguments + static_cast<Py_ssize_t>(i)), result);
+    return result;
+  }
+
+  // False: some argument is not of the plain kinds.
+  bool read(PyObject* args, Scratch& s) const {
+    const std::vector<Param>& params = kernel->params();
+    s.arguments.resize(params.size());
+    s.memory.clear();
+    for (size_t i = 0; i < params.size(); ++i) {
+      PyObject* object = PyTuple_GET_ITEM(args, kTritonArguments + static_cast<Py_ssize_t>(passed[i]));
+      Argument& argument = s.arguments[i];
+      argument.kind = params[i].kind;
+      bool plain = false;
+      switch (argument.kind) {
+        case ParamKind::kPointer:
+          plain = read_tensor(object, argument, s.memory);
+          break;
+        case ParamKind::kInteger:
+          plain = read_integer(object, params[i].bits, argument);
+          break;
+        case ParamKind::kFloat:
+          plain = read_real(object, argument);
+          break;
+        case ParamKind::kTensorDesc:
+          break;
+      }
+      if (!plain) return false;
+    }
+    return true;
+  }
+
+  void run(const std::array<int64_t, 3>& grid, PyObject* args, const Options& options) const {
+    size_t count = static_cast<size_t>(PyTuple_GET_SIZE(args) - kTritonArguments);
+    if (count != slots.size())
+      raise(base::failure("kernel '" + kernel->name() + "' takes " + std::to_string(slots.size()) +
+                          " arguments, and " + std::to_string(count) + " were given"));
+    BorrowedScratch scratch;
+    // Other checks than of bounds keep books on whole storages.
+    if (is_direct && options.checks == exec::kCheckOutOfBounds && !options.shuffle && read(args, *scratch)) {
+      auto whole = [this, args] {
+        nb::gil_scoped_acquire gil;
+        return bind_exact(*kernel, values(args), "cpu").memory;
+      };
+      return launch(*kernel, grid, options, (*scratch).arguments, (*scratch).memory, whole);
+    }
+    BoundArguments bound = bind_exact(*kernel, values(args), options.device);
+    launch(*kernel, grid, options, bound.arguments, bound.memory);
+  }
+};
+
+// None, a function, or a chain of functions (with the list `calls`) that may be empty.
+void call_hook(PyObject* hook, PyObject* metadata) {
+  if (hook == Py_None) return;
+  static PyObject* const kCalls = PyUnicode_InternFromString("calls");
+  nb::object calls = nb::steal(PyObject_GetAttr(hook, kCalls));
+  PyErr_Clear();
+  if (calls.is_valid() && PyList_Check(calls.ptr()) && PyList_GET_SIZE(calls.ptr()) == 0) return;
+  nb::object result = nb::steal(PyObject_CallOneArg(hook, metadata));
+  if (!result.is_valid()) throw nb::python_error();
+}
+
+bool is_true(nb::handle object) {
+  if (object.is(Py_True)) return true;
+  if (object.is(Py_False)) return false;
+  int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth == 1;
+}
+
+void call(const Launcher& launcher, PyObject* args) {
+  if (PyTuple_GET_SIZE(args) < kTritonArguments)
+    raise(base::failure(
+        "a launcher takes a grid's three axes, stream, function, two kinds of metadata, two hooks "
+        "and the kernel's arguments"));
+  std::array<int64_t, 3> grid;
+  for (Py_ssize_t i = 0; i < 3; ++i) {
+    PyObject* extent = PyTuple_GET_ITEM(args, i);
+    int overflow = 0;
+    if (!PyLong_Check(extent) || (grid[i] = PyLong_AsLongLongAndOverflow(extent, &overflow), overflow != 0)) {
+      grid = make_grid(nb::steal(PyTuple_GetSlice(args, 0, 3)));
+      break;
+    }
+  }
+  static PyObject* const kStrict = PyUnicode_InternFromString("strict_grid");
+  static PyObject* const kOptions = PyUnicode_InternFromString("core_options");
+  nb::object settings = nb::steal(PyObject_CallNoArgs(launcher.settings.ptr()));
+  if (!settings.is_valid()) throw nb::python_error();
+  if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) {
+    // An empty grid is nothing to do for Triton; strict launches (triton_runner.jit) are told.
+    nb::object strict = nb::steal(PyObject_GetAttr(settings.ptr(), kStrict));
+    if (!strict.is_valid()) throw nb::python_error();
+    if (!is_true(strict)) return;
+  }
+  if (grid[0] < 1 || grid[1] < 1 || grid[2] < 1) unwrap(exec::check_grid(grid));
+  nb::object options = nb::steal(PyObject_GetAttr(settings.ptr(), kOptions));
+  if (!options.is_valid()) throw nb::python_error();
+  PyObject* metadata = PyTuple_GET_ITEM(args, 6);
+  call_hook(PyTuple_GET_ITEM(args, 7), metadata);
+  launcher.run(grid, args, *nb::inst_ptr<Options>(options));
+  call_hook(PyTuple_GET_ITEM(args, 8), metadata);
+}
+
+// As tp_call: Triton calls with a tuple of all arguments, which then is not copied.
+PyObject* call_slot(PyObject* self, PyObject* args, PyObject* keywords) {
+  try {
+    if (keywords && PyDict_Size(keywords) > 0) {
+      PyErr_SetString(PyExc_TypeError, "a launcher takes no keyword arguments");
+      return nullptr;
+    }
+    call(*nb::inst_ptr<Launcher>(nb::handle(self)), args);
+    Py_RETURN_NONE;
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+PyType_Slot launcher_slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_slot)}, {0, nullptr}};
+
+}  // namespace
+
+void init_launcher(nb::module_& m) {
+  nb::class_<Launcher>(
+      m, "Launcher", nb::type_slots(launcher_slots),
+      "A kernel with the signature it was compiled for, called as Triton calls its launchers: "
+      "launcher(grid_x, grid_y, grid_z, stream, function, metadata, launch_metadata, enter_hook, "
+      "exit_hook, *args). Runs under the settings in force and waits for the kernel.")
+      .def(nb::init<std::shared_ptr<exec::Kernel>, const std::vector<std::pair<std::string, nb::object>>&>(),
+           nb::arg("kernel"), nb::arg("signature"),
+           "signature: (name, type) a parameter; \"constexpr\" is left out of the launch, a tuple of types "
+           "takes a tuple apart.");
+}
+
+}  // namespace triton_runner::python
