@@ -9,7 +9,7 @@
 #                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/conformance.md)
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
 #   make lint           ruff, clang-format, file sizes
-#   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>)
+#   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
 #   make clean          removes build/ and dist/ (.venv stays)
 
 SHELL := /bin/bash
@@ -61,7 +61,7 @@ lint: $(VENV)/.check
 	@$(RUN) tests/lint.py
 
 fuzz: $(VENV)/.build
-	@$(RUN) fuzz/run.py $(if $(LIMIT),--limit $(LIMIT))
+	@$(RUN) fuzz/run.py $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
 
 clean:
 	rm -rf build dist

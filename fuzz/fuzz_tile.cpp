@@ -1,49 +1,139 @@
-// Any module that the engine loads: running it ends in a result or a trap, and touches nothing but its one
-// array.
+// Any module that the engine loads: running it ends in a result or a located trap, within its limits of steps
+// and memory, and touches nothing but its arrays. Run again with the portable kernels, or without fused
+// ops, it gives the same bits.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <triton_runner/ir/module.h>
 #include <triton_runner/tile/tile.h>
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace triton_runner;
-  auto module = ir::parse(std::string(reinterpret_cast<const char*>(data), size), "fuzz.ttir");
-  if (!module.ok()) return 0;
-  auto shared = std::make_shared<const ir::Module>(std::move(module).value());
-  auto kernel = tile::load(shared, "");
-  if (!kernel.ok()) return 0;
+namespace {
 
-  constexpr size_t kWords = 4096, kMargin = 256;
-  constexpr uint64_t kCanary = 0xA5A5A5A5A5A5A5A5;
-  std::vector<uint64_t> words(kWords + 2 * kMargin, kCanary);
-  uint64_t* array = words.data() + kMargin;
-  for (size_t i = 0; i < kWords; ++i) array[i] = i % 64;
-  std::vector<exec::Argument> arguments;
-  for (const exec::Param& param : kernel.value()->params()) {
-    exec::Argument argument{param.kind, 16, {}};
-    if (param.kind == exec::ParamKind::kPointer) argument.bits = reinterpret_cast<uint64_t>(array);
-    if (param.kind == exec::ParamKind::kTensorDesc)
-      argument.descriptor = exec::TensorDesc{reinterpret_cast<uint64_t>(array), {64, 64}, {64, 1}, false};
-    arguments.push_back(argument);
+using namespace triton_runner;
+
+void require(bool holds, const std::string& what) {
+  if (holds) return;
+  std::fprintf(stderr, "fuzz_tile: %s\n", what.c_str());
+  std::abort();
+}
+
+constexpr size_t kWords = 1024, kMargin = 64;  // of 8 bytes, of one array
+constexpr uint64_t kCanary = 0xA5A5A5A5A5A5A5A5;
+
+// One array a pointer, side by side, with canaries before, between and after.
+class Arrays {
+ public:
+  explicit Arrays(size_t count) : count_(count), words_(count * (kWords + kMargin) + kMargin, kCanary) {
+    for (size_t a = 0; a < count_; ++a)
+      for (size_t i = 0; i < kWords; ++i) begin(a)[i] = i % 64 * 0x0000000100000001;
   }
-  exec::Allocation memory{reinterpret_cast<uint64_t>(array), kWords * sizeof(uint64_t), "the array", true};
+  uint64_t* begin(size_t a) { return words_.data() + kMargin + a * (kWords + kMargin); }
+  uint64_t address(size_t a) { return reinterpret_cast<uint64_t>(begin(a)); }
+  bool intact() const {
+    for (size_t i = 0; i < words_.size(); ++i)
+      if (i % (kWords + kMargin) < kMargin && words_[i] != kCanary) return false;
+    return true;
+  }
+  std::string first_difference(const Arrays& other) const {
+    for (size_t i = 0; i < words_.size(); ++i)
+      if (words_[i] != other.words_[i]) {
+        char text[128];
+        std::snprintf(text, sizeof text, "array %zu, byte %zu: %016llx and %016llx", i / (kWords + kMargin),
+                      (i % (kWords + kMargin) - kMargin) * 8, static_cast<unsigned long long>(words_[i]),
+                      static_cast<unsigned long long>(other.words_[i]));
+        return text;
+      }
+    return "";
+  }
+
+ private:
+  size_t count_;
+  std::vector<uint64_t> words_;
+};
+
+struct Outcome {
+  Arrays arrays;
+  exec::LaunchResult result;
+};
+
+Outcome run(exec::Kernel& kernel, uint64_t choice) {
+  static const int64_t kIntegers[] = {16, 1, 0, 64, -1, 7, 1024, 3};
+  const std::vector<exec::Param>& params = kernel.params();
+  Outcome out{Arrays(params.size()), {}};
+  std::vector<exec::Argument> arguments;
+  std::vector<exec::Allocation> memory;
+  for (size_t i = 0; i < params.size(); ++i) {
+    exec::Argument argument{params[i].kind, 0, {}};
+    if (params[i].kind == exec::ParamKind::kInteger)
+      argument.bits = static_cast<uint64_t>(kIntegers[(choice >> (3 * (i % 16))) % 8]);
+    if (params[i].kind == exec::ParamKind::kPointer) argument.bits = out.arrays.address(i);
+    if (params[i].kind == exec::ParamKind::kTensorDesc)
+      argument.descriptor = exec::TensorDesc{out.arrays.address(i), {32, 32}, {32, 1}, false};
+    arguments.push_back(argument);
+    memory.push_back({out.arrays.address(i), kWords * 8, "array " + std::to_string(i), true});
+  }
   exec::LaunchOptions options;
   options.grid = {2, 1, 1};
   options.threads = 1;
-  options.timeout_seconds = 0.2;
-  if (auto error = kernel.value()->launch(options, arguments, std::span(&memory, 1))) (void)error->str();
-
-  for (size_t i = 0; i < words.size(); ++i) {
-    bool inside = i >= kMargin && i < kMargin + kWords;
-    if (!inside && words[i] != kCanary) {
-      std::fprintf(stderr, "fuzz_tile: the kernel wrote outside its array\n");
-      std::abort();
+  options.max_steps = 20000;
+  options.max_tile_bytes = 16 << 20;
+  options.timeout_seconds = 10;
+  out.result = kernel.launch(options, arguments, memory);
+  require(out.arrays.intact(), "the kernel wrote outside its arrays");
+  if (out.result) {
+    require(!out.result->str().empty(), "an error without text");
+    if (out.result->trap) {
+      const exec::Trap& trap = *out.result->trap;
+      require(trap.location.line > 0 || !trap.location.file.empty(), "a trap without a place: " + trap.str());
+      require(trap.kind != exec::TrapKind::kTimeout || trap.message.find("max_steps") != std::string::npos,
+              "20000 steps took longer than 10 seconds: " + trap.str());
     }
+  }
+  return out;
+}
+
+bool limited(const Outcome& o) {
+  if (!o.result || !o.result->trap) return false;
+  exec::TrapKind kind = o.result->trap->kind;
+  return kind == exec::TrapKind::kTimeout || kind == exec::TrapKind::kOutOfMemory;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string text(reinterpret_cast<const char*>(data), size);
+  auto module = ir::parse(text, "fuzz.ttir");
+  if (!module.ok()) return 0;
+  auto shared = std::make_shared<const ir::Module>(std::move(module).value());
+  // What differs between the two runs is only how they are executed.
+  const uint64_t choice = std::hash<std::string_view>()(text);
+  const bool portable = choice >> 60 & 1;
+  auto kernel = tile::load(shared, "");
+  if (portable) tile::force_isa("portable");
+  auto again = tile::load(shared, "", {.fuse = portable});
+  tile::force_isa("");
+  require(kernel.ok() == again.ok(), "loads only one way");
+  if (!kernel.ok()) {
+    require(!kernel.error().str().empty(), "load failed without a word");
+    return 0;
+  }
+  Outcome first = run(**kernel, choice);
+  if (portable) tile::force_isa("portable");
+  Outcome second = run(**again, choice);
+  tile::force_isa("");
+  if (limited(first) || limited(second)) return 0;
+  const std::string how = portable ? "portable kernels" : "no fused ops";
+  require(first.result.has_value() == second.result.has_value(),
+          how + ": " +
+              (first.result ? first.result->str() + "\n  is gone" : second.result->str() + "\n  is new"));
+  if (!first.result) {
+    std::string where = first.arrays.first_difference(second.arrays);
+    require(where.empty(), how + ": another result in " + where);
   }
   return 0;
 }

@@ -1,70 +1,144 @@
-"""Build the fuzz targets with ASan and UBSan and run each for a share of --limit seconds on mutated cases.
+"""Build the fuzz targets with ASan and UBSan, replay the regressions, and run each target on mutated cases.
 
-A crash leaves the input under build/fuzz/ and prints the command that runs it again.
+    python fuzz/run.py                            both targets for 60 s in all, with g++ and our driver
+    python fuzz/run.py --libfuzzer --limit 1800   the same mutations led by coverage: clang's libFuzzer
+    python fuzz/run.py --target tile --inputs 0   only the regressions
+
+A crash leaves its input in build/fuzz/ and prints the command that runs it again. libFuzzer keeps what
+reached new code in build/fuzz/corpus-<target>/ and goes on from there.
 """
 
 import argparse
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build" / "asan"  # shared with the sanitizer part of the tests
 FOUND = ROOT / "build" / "fuzz"
-TARGETS = ("fuzz_ir", "fuzz_tile")
-LARGEST = 64 * 1024  # bytes; larger files only slow the mutations down
+REGRESSIONS = ROOT / "fuzz" / "regressions"
+SEEDS = ("fuzz/regressions", "tests/cases", "tests/corpus", "examples")
+TARGETS = ("ir", "tile")
+LARGEST = 32 * 1024  # bytes; larger files only slow the mutations down
+ENVIRONMENT = os.environ | {
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "ASAN_OPTIONS": "detect_stack_use_after_return=1",
+}
+
+
+def build(libfuzzer: bool, targets: list[str]) -> pathlib.Path:
+    """The folder of the programs. That of g++ is shared with the sanitizer part of the tests."""
+    folder = ROOT / "build" / ("libfuzzer" if libfuzzer else "asan")
+    flags = (
+        "-DTRITON_RUNNER_TESTS=ON -DTRITON_RUNNER_FUZZ=ON -DTRITON_RUNNER_PYTHON=OFF"
+        " -DTRITON_RUNNER_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1"
+    )
+    if libfuzzer:
+        flags += " -DTRITON_RUNNER_LIBFUZZER=ON -DCMAKE_CXX_COMPILER=clang++"
+    command = ["cmake", "-G", "Ninja", "-S", ".", *flags.split(), "-B", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    jobs = str(len(os.sched_getaffinity(0)))
+    programs = [f"fuzz_{target}" for target in targets]
+    subprocess.run(["ninja", "-C", str(folder), "-j", jobs, "--quiet", *programs], check=True)
+    return folder / "fuzz"
+
+
+def execute(command: list[str], seconds: float) -> tuple[int, str]:
+    try:
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired as expired:
+        return 124, (expired.stdout or b"").decode("utf-8", "replace") + "\none input did not end\n"
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+def shown(output: str) -> str:
+    """Of a failure: where the sanitizer's report, or the target's own message, begins."""
+    lines = output.splitlines()
+    start = next(
+        (i for i, line in enumerate(lines) if re.search(r"runtime error|ERROR: |fuzz_\w+: ", line)),
+        max(0, len(lines) - 40),
+    )
+    return "\n".join(lines[start : start + 40])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--limit", type=float, default=60, help="seconds in all, without the build")
+    parser.add_argument("--limit", type=float, default=60, help="seconds for all targets, without the build")
     parser.add_argument(
-        "--inputs", type=int, default=2**31, help="at most so many a target: always the same ones"
+        "--inputs", type=int, default=2**31 - 1, help="at most so many a target: the same ones each time"
     )
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--target", choices=TARGETS, help="only this one")
+    parser.add_argument("--libfuzzer", action="store_true", help="with clang, led by coverage")
     options = parser.parse_args()
+    targets = [options.target] if options.target else list(TARGETS)
+    if options.libfuzzer and not shutil.which("clang++"):
+        parser.error("--libfuzzer needs clang++ (Debian: apt install clang)")
 
-    configure = (
-        "cmake -G Ninja -S . -DTRITON_RUNNER_TESTS=ON -DTRITON_RUNNER_FUZZ=ON -DTRITON_RUNNER_PYTHON=OFF"
-    )
-    flags = "-DTRITON_RUNNER_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1"
-    command = [*configure.split(), *flags.split(), "-B", str(BUILD)]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["ninja", "-C", str(BUILD), "--quiet", *TARGETS], check=True)
-    files = [p for folder in ("cases", "corpus") for p in sorted((ROOT / "tests" / folder).rglob("*.tt*ir"))]
-    files = [str(p) for p in files if p.stat().st_size <= LARGEST]
+    folder = build(options.libfuzzer, targets)
     FOUND.mkdir(parents=True, exist_ok=True)
-    environment = os.environ | {
-        "UBSAN_OPTIONS": "print_stacktrace=1",
-        "ASAN_OPTIONS": "allocator_may_return_null=1",
-    }
-    failed = 0
-    for target in TARGETS:
-        program, input_file = BUILD / "fuzz" / target, FOUND / f"{target}-{options.seed}"
-        seconds = options.limit / len(TARGETS)
-        try:
-            done = subprocess.run(
-                [program, str(seconds), str(options.inputs), str(options.seed), input_file, *files],
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=seconds + 60,
-            )
-            status, output = done.returncode, done.stdout.decode("utf-8", "replace")
-        except subprocess.TimeoutExpired as expired:
-            status, output = (
-                124,
-                (expired.stdout or b"").decode("utf-8", "replace") + "\none input did not end\n",
-            )
-        print(f"{target}: {output.strip() if status == 0 else f'exit status {status}'}")
-        if status != 0:
-            failed += 1
-            print("\n".join(output.splitlines()[:40]))
-            print(f"again: {program.relative_to(ROOT)} {input_file.relative_to(ROOT)}")
-    print(f"fuzz: {len(TARGETS) - failed} passed, {failed} failed")
-    return failed
+    seeds = [
+        p for name in SEEDS for p in sorted((ROOT / name).rglob("*.tt*ir")) if p.stat().st_size <= LARGEST
+    ]
+    passed = failed = 0
+
+    def report(name: str, status: int, output: str, again: list[str]) -> None:
+        nonlocal passed, failed
+        passed, failed = passed + (status == 0), failed + (status != 0)
+        if status == 0:
+            print(f"{name}: {output}", flush=True)
+        else:
+            print(f"{name}: exit status {status}\n{shown(output)}\nagain: {' '.join(again)}", flush=True)
+
+    for target in targets:
+        program = str(folder / f"fuzz_{target}")
+        for regression in sorted(REGRESSIONS.iterdir()):
+            status, output = execute([program, str(regression)], 60)
+            if status != 0:
+                report(f"fuzz_{target}: {regression.name}", status, output, [program, str(regression)])
+        passed += 1  # the regressions, unless one was reported
+        seconds = options.limit / len(targets)
+        if options.inputs == 0:
+            continue
+        found = FOUND / f"{target}-{options.seed}"
+        if options.libfuzzer:
+            kept = FOUND / f"corpus-{target}"
+            kept.mkdir(exist_ok=True)
+            limits = f"-max_total_time={int(seconds)} -runs={options.inputs} -seed={options.seed}"
+            command = [program, *limits.split(), f"-max_len={LARGEST}", "-len_control=0"]
+            command += ["-timeout=60", "-rss_limit_mb=2048", "-print_final_stats=1"]
+            command += [f"-artifact_prefix={found}-", str(kept)]
+            command += [str(ROOT / name) for name in SEEDS]
+        else:
+            command = [
+                program,
+                str(seconds),
+                str(options.inputs),
+                str(options.seed),
+                str(found),
+                *map(str, seeds),
+            ]
+        status, output = execute(command, seconds + 300)
+        kept_input = re.search(r"Test unit written to (\S+)", output)
+        executed = re.search(r"number_of_executed_units: (\d+)", output)
+        report(
+            f"fuzz_{target}",
+            status,
+            f"{executed[1]} inputs" if executed else output.strip(),
+            [program, kept_input[1] if kept_input else str(found)],
+        )
+    print(f"fuzz: {passed} passed, {failed} failed")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

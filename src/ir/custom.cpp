@@ -126,14 +126,23 @@ struct Custom {
       p.regions_.push_back(m.arena.make<Region>());
     }
   }
+  // An attribute that holds so many numbers; null where an edit made it something else.
+  static const Attr* numbers(const Op& op, std::string_view name, size_t count) {
+    const Attr* a = op.attr(name);
+    return a && a->raw.size() == count ? a : nullptr;
+  }
   static void print_func(Printer& out, const Op& op) {
     out.text(" ");
     if (const Attr* visibility = op.attr("sym_visibility")) out.text(visibility->string), out.text(" ");
     if (const Attr* name = op.attr("sym_name")) out.symbol(name->string);
-    const Type* type = op.attr("function_type")->type;
+    const Attr* function = op.attr("function_type");
+    const Type* type = function ? function->type : nullptr;
+    const Region* body = op.region();
+    if (!type || type->kind != TypeKind::kFunction ||
+        (body->first && body->first->args.size() != type->num_params))
+      return out.attr(nullptr);
     const Attr* arg_attrs = op.attr("arg_attrs");
     const Attr* result_attrs = op.attr("res_attrs");
-    const Region* body = op.region();
     out.text("(");
     for (uint32_t i = 0; i < type->num_params; ++i) {
       if (i) out.text(", ");
@@ -454,7 +463,8 @@ struct Custom {
     out.value(op.operand(0));
     out.dict(op.attrs, {"cases"});
     if (!op.results.empty()) out.text(" -> "), print_type_list(out, op.results, false);
-    const Attr* cases = op.attr("cases");
+    const Attr* cases = numbers(op, "cases", op.regions.size() - 1);
+    if (!cases) return out.attr(nullptr);
     for (size_t i = 0; i < cases->raw.size(); ++i) {
       out.new_line();
       out.text("case " + std::to_string(static_cast<int64_t>(cases->raw[i])) + " ");
@@ -560,9 +570,12 @@ struct Custom {
     out.new_line();
     out.text("  default: ");
     print_successor(out, op.successors[0], op.group(1));
-    const Attr* values = op.attr("case_values");
-    const Attr* sizes = op.attr("case_operand_segments");
-    size_t at = 0;
+    const Attr* values = numbers(op, "case_values", op.successors.size() - 1);
+    const Attr* sizes = numbers(op, "case_operand_segments", op.successors.size() - 1);
+    if (!values || !sizes) return out.attr(nullptr);
+    size_t at = 0, all = 0;
+    for (uint64_t n : sizes->raw) all = n > op.group(2).size() ? n : all + n;
+    if (all != op.group(2).size()) return out.attr(nullptr);
     for (size_t i = 0; i < values->raw.size(); ++i) {
       out.text(",");
       out.new_line();
@@ -633,8 +646,9 @@ struct Custom {
     out.new_line();
     out.text("default ");
     out.region(op.region(0), false);
-    const Attr* warps = op.attr("partitionNumWarps");
     const Op* holder = op.region(1)->first->first;
+    const Attr* warps = numbers(op, "partitionNumWarps", holder->regions.size());
+    if (!warps) return out.attr(nullptr);
     for (size_t i = 0; i < holder->regions.size(); ++i) {
       out.new_line();
       out.text("partition" + std::to_string(i) + "(");

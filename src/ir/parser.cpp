@@ -298,6 +298,8 @@ void Parser::define(std::string_view name, std::span<Value> values, const char* 
       if (u->next) u->next->prev = &u->next;
       value.first_use = u;
     }
+    for (Operand& operand : operands_)  // of the ops around it, which have no uses yet
+      if (operand.value == from) operand.value = &value;
   }
   entry.forwards = nullptr;
 }

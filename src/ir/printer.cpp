@@ -221,12 +221,17 @@ void Printer::op(const Op& op) {
   } else if (op.form == 0) {
     generic(op);
   } else {
+    const size_t begin = out.size();
     out += op.name;
     const Assembly& form = op_syntax(op.kind).forms[op.form - 1u];
-    bool outer_space = space_, outer_punctuation = punctuation_;
-    space_ = true, punctuation_ = false;
+    bool outer_space = space_, outer_punctuation = punctuation_, outer_incomplete = incomplete_;
+    space_ = true, punctuation_ = false, incomplete_ = false;
     pieces(form, 0, form.pieces.size(), op);
-    space_ = outer_space, punctuation_ = outer_punctuation;
+    if (incomplete_) {
+      out.resize(begin);
+      generic(op);
+    }
+    space_ = outer_space, punctuation_ = outer_punctuation, incomplete_ = outer_incomplete;
   }
   location(op.loc);
 }

@@ -22,7 +22,8 @@ class Printer {
   void values(std::span<const Use> uses);
   void types(std::span<const Use> uses);
   void type(const Type* type) { writer_.type(type); }
-  void attr(const Attr* attr) { writer_.attr(attr); }
+  // Null where an edit took away what the op's syntax needs: the op is printed in the generic form then.
+  void attr(const Attr* attr) { attr ? writer_.attr(attr) : void(incomplete_ = true); }
   void location(const Location* loc);  // " loc(...)", nothing where there is none
   void symbol(std::string_view name);
   void dict(std::span<const NamedAttr> entries, std::initializer_list<std::string_view> without,
@@ -56,6 +57,7 @@ class Printer {
   bool keep_text_;
   TextWriter writer_;
   int indent_ = 0;
+  bool incomplete_ = false;
   bool space_ = true, punctuation_ = false;  // MLIR's rules for spaces in declarative formats
   std::unordered_map<const Value*, std::string> made_names_;
   std::unordered_set<std::string_view> used_names_;

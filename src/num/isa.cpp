@@ -1,7 +1,11 @@
 // The choice of instruction set: what the machine has, unless a test or a user forces a lesser one.
-#include <atomic>
-
 #include <triton_runner/num/types.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include <atomic>
 
 namespace triton_runner::num {
 namespace {
@@ -17,13 +21,21 @@ std::atomic<Isa>& chosen() {
   return isa;
 }
 
+#if defined(__x86_64__)
+// What __builtin_cpu_supports("f16c") says, which not every compiler knows. Saving its registers is AVX's
+// matter.
+bool has_f16c() {
+  unsigned a, b, c = 0, d;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 }  // namespace
 
 bool isa_available(Isa isa) {
   if (isa == Isa::kPortable) return true;
 #if defined(__x86_64__)
-  bool avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   if (isa == Isa::kAvx2) return avx2;
   return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
