@@ -10,22 +10,17 @@ namespace triton_runner::ir {
 namespace {
 
 constexpr OpInfo kTable[] = {
-#define OP(kind, name, operands, exec, since, until, assembly) \
-  {OpKind::k##kind, #kind, name, operands, #exec, since, until, assembly},
+#define OP(kind, name, operands, exec, since, until, assembly, tested) \
+  {OpKind::k##kind, #kind, name, operands, #exec, since, until, assembly, tested},
 #include <triton_runner/ir/ops.def>
 #undef OP
 };
 
-struct OldName {
-  std::string_view name;
-  OpKind kind;
-};
 constexpr OldName kOldNames[] = {
 #define OP(...)
-#define OLD_NAME(kind, name, since, until) {name, OpKind::k##kind},
+#define OLD_NAME(kind, name, since, until, tested) {OpKind::k##kind, name, since, until, tested},
 #include <triton_runner/ir/ops.def>
 #undef OP
-    {"builtin.module", OpKind::kModule},
 };
 
 struct OldDialect {
@@ -52,6 +47,7 @@ const TextMap<OpKind>& names() {
                    row.kind);
     }
     for (const OldName& old : kOldNames) m.insert(old.name, old.kind);
+    m.insert("builtin.module", OpKind::kModule);
     return m;
   }();
   return map;
@@ -60,6 +56,7 @@ const TextMap<OpKind>& names() {
 }  // namespace
 
 std::span<const OpInfo> op_table() { return kTable; }
+std::span<const OldName> old_names() { return kOldNames; }
 const OpInfo& op_info(OpKind kind) { return kTable[static_cast<size_t>(kind) - 1]; }
 std::string_view op_kind_name(OpKind kind) { return kind == OpKind::kUnknown ? "Unknown" : op_info(kind).id; }
 

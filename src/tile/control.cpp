@@ -100,7 +100,7 @@ bool may_spin(const ir::Region& region) {
   for (const ir::Block* b = region.first; b; b = b->next)
     for (const ir::Op* op = b->first; op; op = op->next) {
       if (op->kind == ir::OpKind::kAtomicRMW || op->kind == ir::OpKind::kAtomicCAS ||
-          op->kind == ir::OpKind::kCall)
+          op->kind == ir::OpKind::kAtomicLoad || op->kind == ir::OpKind::kCall)
         return true;
       if (op->kind == ir::OpKind::kLoad && op->int_attr("isVolatile", 0)) return true;
       for (const ir::Region* r : op->regions)

@@ -88,6 +88,59 @@ void lower_upcast(Lowering& l, const ir::Op& op, bool packed) {
   l.emit(run_scaled_upcast, op, u);
 }
 
+struct Downcast {
+  bool packed;
+  num::Type from, to;
+  int64_t group, inner;  // as in Upcast; of the input
+  int64_t axis_size;     // of the input, along the dimension
+};
+
+// value / scale, rounded once; a scale of NaN gives NaN, or the largest four-bit value. Pairs of four-bit
+// values take the low half first.
+const Instr* run_scaled_downcast(Task& t, const Instr& in) {
+  const auto& d = in.as<Downcast>();
+  const auto* data = static_cast<const std::byte*>(t.dense(in.operand(0)));
+  const auto* scale = static_cast<const uint8_t*>(t.dense(in.operand(1)));
+  const TileType& from = t.type(in.operand(0));
+  auto* out = static_cast<uint8_t*>(t.new_dense(in.result()));
+  const int64_t block = d.group * d.inner;
+  auto value = [&](int64_t i) {
+    const double x = num::to_double(num::load_bits(data + i * from.size, d.from), d.from);
+    const double s = num::to_double(scale[i / block * d.inner + i % d.inner], num::Type::kF8E8M0FNU);
+    return static_cast<uint8_t>(num::from_double(x / s, d.to));
+  };
+  if (!d.packed) {
+    for (int64_t i = 0; i < from.n; i++) out[i] = value(i);
+    return next(in);
+  }
+  for (int64_t i = 0; i < from.n / 2; i++) {
+    const int64_t inner = i % d.inner, pair = i / d.inner % (d.axis_size / 2),
+                  outer = i / d.inner / (d.axis_size / 2);
+    const int64_t low = (outer * d.axis_size + 2 * pair) * d.inner + inner;
+    out[i] = static_cast<uint8_t>(value(low) | value(low + d.inner) << 4);
+  }
+  return next(in);
+}
+
+void lower_downcast(Lowering& l, const ir::Op& op, bool packed) {
+  const TileType &from = *l.type(op.operand_of(0)->type), &scale = *l.type(op.operand_of(1)->type),
+                 &to = *l.type(op.result()->type);
+  const auto axis = static_cast<int>(op.int_attr("axis", from.rank - 1));
+  bool fits = from.rank > 0 && scale.rank == from.rank && to.rank == from.rank && axis >= 0 &&
+              axis < from.rank && num::is_float(from.element) && scale.size == 1 && to.size == 1 &&
+              (packed ? to.element == num::Type::kI8 : num::is_float(to.element));
+  for (int d = 0; fits && d < from.rank; d++) {
+    fits = to.shape[d] * (packed && d == axis ? 2 : 1) == from.shape[d] &&
+           (d == axis ? from.shape[d] % scale.shape[d] == 0 : from.shape[d] == scale.shape[d]);
+  }
+  if (!fits) return l.error(op, "a scaled downcast of these types and shapes is not supported");
+  auto* d = l.make<Downcast>(packed, from.element, packed ? num::Type::kF4E2M1FN : to.element,
+                             from.shape[axis] / scale.shape[axis], int64_t{1}, from.shape[axis]);
+  for (int k = axis + 1; k < from.rank; k++) d->inner *= from.shape[k];
+  l.emit(run_scaled_downcast, op, {l.slot(op.result())}, {l.slot(op.operand_of(0)), l.slot(op.operand_of(1))},
+         d);
+}
+
 }  // namespace
 
 void lower_fp4_to_fp(Lowering& l, const ir::Op& op) {
@@ -133,5 +186,7 @@ void lower_upcast_mxfp(Lowering& l, const ir::Op& op) {
 
 void lower_amd_scaled_upcast_fp4(Lowering& l, const ir::Op& op) { lower_upcast(l, op, true); }
 void lower_amd_scaled_upcast_fp8(Lowering& l, const ir::Op& op) { lower_upcast(l, op, false); }
+void lower_amd_scaled_downcast_fp4(Lowering& l, const ir::Op& op) { lower_downcast(l, op, true); }
+void lower_amd_scaled_downcast_fp8(Lowering& l, const ir::Op& op) { lower_downcast(l, op, false); }
 
 }  // namespace triton_runner::tile

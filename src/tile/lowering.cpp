@@ -341,10 +341,17 @@ void Lowering::lower_region(const ir::Region& region, const std::function<void(c
   }
 }
 
-Label Lowering::out_of_line(std::function<void()> body) {
-  Label label = new_label();
-  later_.emplace_back(label, std::move(body));
-  return label;
+Label Lowering::out_of_line(const ir::Op& op, const std::function<void()>& body) {
+  const Label over = new_label(), entry = new_label();
+  jump(over, op);
+  bind(entry);
+  const uint32_t outer_loop = loop_;
+  loop_ = 0;
+  body();
+  loop_ = outer_loop;
+  bind(over);
+  out_of_line_.push_back({entry, {}});
+  return entry;
 }
 
 namespace {
@@ -449,14 +456,6 @@ bool Lowering::lower_kernel(const ir::Op& func, bool fuse) {
     code_.params.push_back(s);
   }
   lower_region(body, [&](const ir::Op& last) { emit_finish(last); });
-  while (!later_.empty()) {
-    auto [label, emit_body] = std::move(later_.front());
-    later_.pop_front();
-    out_of_line_.push_back({label, {}});
-    bind(label);
-    loop_ = 0;
-    emit_body();
-  }
   if (failed_) return false;
   if (fuse) fuse_code(*this);
   finish_code(*this);

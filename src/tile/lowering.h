@@ -93,9 +93,9 @@ class Lowering {
   const ir::Op* lower_block(const ir::Block& block);  // the ops before the terminator, which is returned
   // A region with one exit (scf style): its blocks, `on_exit` for every terminator that leaves it.
   void lower_region(const ir::Region& region, const std::function<void(const ir::Op&)>& on_exit);
-  // Code that only Task::call and Program::spawn reach, placed after everything else; gives its label. `body`
-  // emits it and must end with emit_finish.
-  Label out_of_line(std::function<void()> body);
+  // Code that only Task::call and Program::spawn reach, here but jumped over; gives its label. `body` emits it
+  // and must end with emit_finish. `op` is whose code it is.
+  Label out_of_line(const ir::Op& op, const std::function<void()>& body);
   void emit_finish(const ir::Op& op);
   // As out_of_line for a pure region over `n` elements at once: slots of its arguments and of what its
   // terminator gives.
@@ -156,7 +156,6 @@ class Lowering {
   base::Diagnostics& sink_;
   std::vector<Pending> pending_;
   std::vector<int64_t> labels_;  // index into pending_, -1: not bound
-  std::deque<std::pair<Label, std::function<void()>>> later_;
   std::vector<OutOfLine> out_of_line_;
   std::deque<Scope> scopes_;
   std::map<std::pair<const ir::Type*, int64_t>, const TileType*> types_;

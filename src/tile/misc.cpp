@@ -65,7 +65,17 @@ void lower_unrealized_cast(Lowering& l, const ir::Op& op) {
 void lower_fp_to_fp(Lowering& l, const ir::Op& op) {
   const ir::Attr* rounding = op.attr("rounding");
   bool toward_zero = rounding && rounding->string == "rtz";
+  if (rounding && !toward_zero && rounding->string != "rtne")
+    return l.error(op, "rounding '" + std::string(rounding->string) + "' is not supported: rtne and rtz are");
   lower_elementwise(l, op, toward_zero ? num::elementwise_fp_to_fp_rtz : num::elementwise_fp_to_fp_rtne);
+}
+
+// arith's roundings: 0 to nearest even, 3 toward zero; the others (down, up, half away) nobody prints.
+void lower_truncf(Lowering& l, const ir::Op& op) {
+  const int64_t rounding = op.int_attr("roundingmode", 0);
+  if (rounding != 0 && rounding != 3)
+    return l.error(op, "this rounding mode is not supported: to_nearest_even and toward_zero are");
+  lower_elementwise(l, op, rounding == 3 ? num::elementwise_fp_to_fp_rtz : num::elementwise_truncf);
 }
 
 void lower_clampf(Lowering& l, const ir::Op& op) {
@@ -112,16 +122,26 @@ void lower_mulsi_extended(Lowering& l, const ir::Op& op) {
   lower_wide(l, op, num::elementwise_muli, num::elementwise_mulhisi);
 }
 
-// The sum, and whether it wrapped: then it is below either operand.
-void lower_addui_extended(Lowering& l, const ir::Op& op) {
-  const Slot a = l.slot(op.operand(0)), sum = l.slot(op.result(0));
+namespace {
+// The sum and its carry, or the difference and its borrow.
+void lower_carrying(Lowering& l, const ir::Op& op, const num::Elementwise& f, bool borrow) {
+  const Slot a = l.slot(op.operand(0)), b = l.slot(op.operand(1)), sum = l.slot(op.result(0));
   const num::Type type = l.type_of(a)->element;
-  auto* add = l.make<ElementwiseData>(num::elementwise_addi.kernel(type, type));
+  auto* combine = l.make<ElementwiseData>(f.kernel(type, type));
   auto* below = l.make<ElementwiseData>(num::elementwise_cmpi_ult.kernel(type, num::Type::kI1));
-  if (!add->kernel || !below->kernel)
+  if (!combine->kernel || !below->kernel)
     return l.error(op, "'" + std::string(op.name) + "' does not work on this type");
-  l.emit(run_elementwise, op, {sum}, {a, l.slot(op.operand(1))}, add);
-  l.emit(run_elementwise, op, {l.slot(op.result(1))}, {sum, a}, below);
+  l.emit(run_elementwise, op, {sum}, {a, b}, combine);
+  // A sum that wrapped is below either operand.
+  l.emit(run_elementwise, op, {l.slot(op.result(1))}, {borrow ? a : sum, borrow ? b : a}, below);
+}
+}  // namespace
+
+void lower_addui_extended(Lowering& l, const ir::Op& op) {
+  lower_carrying(l, op, num::elementwise_addi, false);
+}
+void lower_subui_extended(Lowering& l, const ir::Op& op) {
+  lower_carrying(l, op, num::elementwise_subi, true);
 }
 
 // ---- assertions and printing
@@ -172,7 +192,8 @@ std::string format_element(const std::byte* p, const TileType& ty, bool hex, boo
 
 // One line an element, as the GPU prints them: pid (x, y, z) idx (i, j) prefix: (operand n) value
 const Instr* run_print(Task& t, const Instr& in) {
-  exec::Observer* observer = t.worker->launch->options->observer;
+  const exec::LaunchOptions& options = *t.worker->launch->options;
+  exec::Observer* observer = options.observer ? options.observer : options.printer;
   if (!observer) return next(in);
   const auto& d = in.as<PrintData>();
   const auto& id = t.program->id;

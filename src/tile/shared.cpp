@@ -65,6 +65,23 @@ const Instr* run_memdesc_index(Task& t, const Instr& in) {
   return next(in);
 }
 
+// An index into a dimension that the encoding covers: a slice of one.
+const Instr* run_memdesc_row(Task& t, const Instr& in) {
+  const auto& view = in.as<MemView>();
+  const int64_t i = t.bits(in.operand(1));
+  if (i < 0 || i >= view.shape[0]) {
+    return t.trap(in, exec::TrapKind::kOutOfBounds,
+                  "index " + std::to_string(i) + " into dimension 0 of " + std::to_string(view.shape[0]) +
+                      " elements in shared memory");
+  }
+  std::vector<int64_t> at(view.shape.size(), 0);
+  at[0] = i;
+  MemDesc d = mem_desc(t, in.operand(0));
+  d.flip ^= view.place_of(at);
+  t.new_object<MemDesc>(in.result()) = d;
+  return next(in);
+}
+
 struct Slice {
   const MemView* from;
   std::vector<int64_t> offsets;  // static ones; operands follow the descriptor where it is empty

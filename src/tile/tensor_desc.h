@@ -18,6 +18,7 @@ struct TensorDescriptor {
   bool nan_padding;    // what elements outside of the tensor read as: 0, or NaN
   int64_t shape[5];    // elements
   int64_t strides[5];  // elements
+  bool off = false;    // AMD's predicate: copies through it do nothing
 };
 
 // The value of a kernel parameter of type !tt.tensordesc.

@@ -44,19 +44,9 @@ const Instr* run_join(Task& t, const Instr& in) {
   return next(in);
 }
 
-bool in_kernel(Lowering& l, const ir::Op& op) {
-  const ir::Op* at = &op;
-  while (at->kind != ir::OpKind::kFunc && at->block) at = at->block->region->parent;
-  const ir::Attr* name = at->attr("sym_name");
-  return name && name->string == l.code().kernel;
-}
-
 }  // namespace
 
 void lower_warp_specialize(Lowering& l, const ir::Op& op) {
-  // Partitions are lowered after everything else, when a called function's values are known no more.
-  if (!in_kernel(l, op))
-    return l.error(op, "warp specialisation in a function that is not inlined is not supported");
   // The partitions are regions of an op of their own, which has the captures from 3.7 on.
   std::vector<ir::Region*> regions;
   std::vector<Slot> captures;
@@ -80,7 +70,7 @@ void lower_warp_specialize(Lowering& l, const ir::Op& op) {
           op, "a partition with other arguments than the " + std::to_string(captures.size()) + " captures");
     for (ir::Value& arg : region->first->args) args.push_back(l.slot(&arg));
     const Label entry = l.out_of_line(
-        [&l, region] { l.lower_region(*region, [&l](const ir::Op& last) { l.emit_finish(last); }); });
+        op, [&] { l.lower_region(*region, [&l](const ir::Op& last) { l.emit_finish(last); }); });
     const size_t i = partitions->entries.size();
     const int n = warps && i < warps->raw.size() ? static_cast<int>(warps->raw[i]) : l.code().num_warps;
     partitions->entries.push_back(l.instruction_at(entry));
@@ -94,6 +84,41 @@ void lower_warp_specialize(Lowering& l, const ir::Op& op) {
     for (const ir::Use& u : last.operand_uses) values.push_back(l.slot(u.value));
     l.move(results, values, last);
   });
+  l.emit(run_join, op, {}, {});
+}
+
+// nvws.warp_group: the same without captures: its regions read the values around them. The first region with
+// as many warps as the program stays with it (its results are the op's); the others are partitions.
+void lower_nvws_warp_group(Lowering& l, const ir::Op& op) {
+  auto* partitions = l.make<Partitions>();
+  const ir::Attr* warps = op.attr("numWarps");
+  const ir::Region* own = nullptr;
+  for (size_t r = 0; r < op.regions.size(); r++) {
+    const ir::Region* region = op.regions[r];
+    if (!region->first) continue;
+    const int n = warps && r < warps->raw.size() ? static_cast<int>(warps->raw[r]) : l.code().num_warps;
+    if (!own && (n == l.code().num_warps || !op.results.empty())) {
+      own = region;
+      continue;
+    }
+    const Label entry = l.out_of_line(
+        op, [&] { l.lower_region(*region, [&l](const ir::Op& last) { l.emit_finish(last); }); });
+    partitions->entries.push_back(l.instruction_at(entry));
+    partitions->threads.push_back(n * l.code().warp_size);
+  }
+  l.emit(run_fork, op, {}, {}, partitions);
+  std::vector<Slot> results;
+  for (ir::Value& v : op.results) results.push_back(l.slot(&v));
+  if (own) {
+    const Label end = l.new_label();
+    l.lower_region(*own, [&](const ir::Op& last) {
+      std::vector<Slot> values;
+      for (const ir::Use& u : last.operand_uses) values.push_back(l.slot(u.value));
+      l.move(results, values, last);
+      l.jump(end, last);
+    });
+    l.bind(end);
+  }
   l.emit(run_join, op, {}, {});
 }
 

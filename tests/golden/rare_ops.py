@@ -42,6 +42,117 @@ def addui_extended() -> Case:
     return kernel.case("op/arith.addui_extended.ttir", "Sums and whether they wrapped.")
 
 
+def subui_extended() -> Case:
+    kernel = Kernel()
+    lhs = [0, 1, 0xFFFFFFFF, 0x80000000, 0x7FFFFFFF, 5, 12345, 0]
+    rhs = [0, 0xFFFFFFFF, 0xFFFFFFFF, 0x80000001, 1, 7, 54321, 1]
+    x, y = kernel.load("i32", (8,), lhs), kernel.load("i32", (8,), rhs)
+    tensor = kernel.type((8,), "i32")
+    kernel.do(f"%difference, %borrow = arith.subui_extended {x}, {y} : {tensor}, tensor<8xi1>")
+    kernel.store("%difference", "i32", (8,), [wrap(a - b, 32) for a, b in zip(lhs, rhs, strict=True)])
+    kernel.store("%borrow", "i1", (8,), [int(a < b) for a, b in zip(lhs, rhs, strict=True)])
+    return kernel.case("op/arith.subui_extended.ttir", "Differences and whether they borrowed.")
+
+
+def atomic_load_store() -> Case:
+    kernel = Kernel()
+    data = [3, 1, 4, 1, 5, 9, 2, 6]
+    pointer, _ = kernel.array("i32", (8,), data, None)
+    where = kernel.pointers(pointer, "i32", (8,))
+    mask = kernel.load("i1", (8,), [1, 1, 0, 1, 1, 0, 0, 1])
+    out, array = kernel.array("i32", (8,), None, [3, 1, 0, 1, 5, 0, 0, 6])
+    to = kernel.pointers(out, "i32", (8,))
+    pointers, tensor = kernel.type((8,), "!tt.ptr<i32>"), kernel.type((8,), "i32")
+    bits = kernel.type((8,), "i1")
+    v = kernel.emit(f"tt.atomic_load acquire, gpu, {where}, {mask} : ({pointers}, {bits}) -> {tensor}")
+    kernel.do(f"tt.atomic_store release, sys, {to}, {v}, {mask} : {pointers}")
+    one, _ = kernel.array("i64", (1,), None, [7])
+    seven = kernel.constant(7, "i64")
+    kernel.do(f"tt.atomic_store relaxed, cta, {one}, {seven} : !tt.ptr<i64>")
+    w = kernel.emit(f"tt.atomic_load relaxed, cta, {one} : (!tt.ptr<i64>) -> i64")
+    kernel.store(w, "i64", (), [7])
+    assert array.size == 8
+    return kernel.case(
+        "op/tt.atomic_load.ttir", "Loads and stores that are whole, under a mask, and of a scalar."
+    )
+
+
+def atomic_poll() -> list[Case]:
+    kernel = Kernel()
+    flags, _ = kernel.array("i32", (4,), None, [1, 2, 3, 4])
+    out, _ = kernel.array("i32", (2,), None, [1, 1])
+    kernel.do("""
+%pid = tt.get_program_id x : i32
+%c0 = arith.constant 0 : i32
+%one = arith.constant dense<1> : tensor<4xi32>
+%range = tt.make_range {end = 4 : i32, start = 0 : i32} : tensor<4xi32>
+%value = arith.addi %range, %one : tensor<4xi32>
+%s = tt.splat %p0 : !tt.ptr<i32> -> tensor<4x!tt.ptr<i32>>
+%p = tt.addptr %s, %range : tensor<4x!tt.ptr<i32>>, tensor<4xi32>
+%first = arith.cmpi eq, %pid, %c0 : i32
+%q = tt.addptr %p1, %pid : !tt.ptr<i32>, i32
+scf.if %first {
+  %seen = tt.atomic_poll acquire, gpu, %p, %value : tensor<4x!tt.ptr<i32>>, tensor<4xi32> -> tensor<4xi1>
+  %n = arith.extui %seen : tensor<4xi1> to tensor<4xi32>
+  %all = "tt.reduce"(%n) <{axis = 0 : i32}> ({
+  ^bb0(%a: i32, %b: i32):
+    %m = arith.minsi %a, %b : i32
+    tt.reduce.return %m : i32
+  }) : (tensor<4xi32>) -> i32
+  tt.store %q, %all : !tt.ptr<i32>
+} else {
+  tt.atomic_store release, gpu, %p, %value : tensor<4x!tt.ptr<i32>>
+  %timeout = arith.constant 1000 : i64
+  %p1st = tt.addptr %p0, %c0 : !tt.ptr<i32>, i32
+  %never = arith.constant 5 : i32
+  %yes = tt.atomic_poll relaxed, sys, %p1st, %never timeout %timeout : !tt.ptr<i32>, i32 -> i1
+  %no = arith.extui %yes : i1 to i32
+  %c1 = arith.constant 1 : i32
+  %good = arith.subi %c1, %no : i32
+  tt.store %q, %good : !tt.ptr<i32>
+}""")
+    assert flags and out
+    about = (
+        "The first program waits for the four flags that the second sets; a wait that times out gives false."
+    )
+    waiting = kernel.case("op/tt.atomic_poll.ttir", about, header=["grid: 2", "threads: 1"])
+    return [waiting]
+
+
+def memdesc_row() -> Case:
+    kernel = Kernel(gpu=True)
+    kernel.layouts = (
+        "#ring = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>\n"
+        "#one = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>\n"
+    )
+    data = [[10 * r + c for c in range(8)] for r in range(4)]
+    x = kernel.load("i32", (4, 8), [v for row in data for v in row])
+    whole, part = "!ttg.memdesc<4x8xi32, #ring, #smem, mutable>", "!ttg.memdesc<8xi32, #one, #smem, mutable>"
+    m = kernel.emit(f"ttg.local_alloc {x} : ({kernel.type((4, 8), 'i32')}) -> {whole}")
+    for r in (2, 0, 3):
+        i = kernel.constant(r, "i32")
+        row = kernel.emit(f"ttg.memdesc_index {m}[{i}] : {whole} -> {part}")
+        v = kernel.emit(f"ttg.local_load {row} : {part} -> {kernel.type((8,), 'i32')}")
+        kernel.store(v, "i32", (8,), data[r])
+    return kernel.case(
+        "tile-gpu/memdesc-index-row.ttgir", "Indexing a dimension that the encoding covers gives a row."
+    )
+
+
+def rounding_modes() -> list[Case]:
+    kernel = Kernel()
+    values = [1 + Fraction(3, 4096), -1 - Fraction(3, 4096), 65519, -65536, Fraction(1, 3 * 2**24)]
+    values = [F32.decode(c) for c in codes(F32, values)] + [(0, INF), (1, INF), (0, NAN)]
+    x = kernel.load("f32", (8,), [F32.encode(v) for v in values])
+    t32, t16 = kernel.type((8,), "f32"), kernel.type((8,), "f16")
+    a = kernel.emit(f"arith.truncf {x} to_nearest_even : {t32} to {t16}")
+    b = kernel.emit(f"arith.truncf {x} toward_zero : {t32} to {t16}")
+    kernel.store(a, "f16", (8,), [F16.encode(v) for v in values])
+    kernel.store(b, "f16", (8,), [F16.encode(v, "rtz") for v in values])
+    cases = [kernel.case("op/arith.truncf-rounding.ttir", "Roundings that arith.truncf names.")]
+    return cases
+
+
 def ipowi() -> Case:
     kernel = Kernel()
     base = [0, 0, 2, -2, 3, -1, -1, 1, 2, -3, 7, 10, 5, -128]
@@ -316,6 +427,77 @@ def upcast_mxfp() -> list[Case]:
     return cases
 
 
+def scaled_downcast() -> Case:
+    kernel = Kernel(gpu=True, target="hip:gfx1250")
+    rows, k, group = 2, 32, 8
+    values = codes(F16, [Fraction((37 * i) % 113 - 56, 4) for i in range(rows * k)])
+    scale = [127, 128, 126, 130, 125, 127, 129, 124]
+    x, s = kernel.load("f16", (rows, k), values), kernel.load("i8", (rows, k // group), scale)
+    t16, t8 = kernel.type((rows, k), "f16"), kernel.type((rows, k // group), "i8")
+
+    def scaled(i: int):
+        sign, magnitude = F16.decode(values[i])
+        return sign, magnitude / Fraction(2) ** (scale[i // group] - 127)
+
+    for name, form in (("f8E4M3FN", E4M3FN), ("f8E5M2", E5M2)):
+        y = kernel.emit(
+            f"amdg.scaled_downcast_fp8 {x} scale {s} {{axis = 1 : i32}} : "
+            f"{t16}, {t8} -> {kernel.type((rows, k), name)}"
+        )
+        kernel.store(y, name, (rows, k), [form.encode(scaled(i), saturate=True) for i in range(rows * k)])
+    z = kernel.emit(
+        f"amdg.scaled_downcast_fp4 {x} scale {s} {{axis = 1 : i32}} : "
+        f"{t16}, {t8} -> {kernel.type((rows, k // 2), 'i8')}"
+    )
+    fours = [E2M1.encode(scaled(i), saturate=True) for i in range(rows * k)]
+    kernel.store(z, "i8", (rows, k // 2), [a | b << 4 for a, b in zip(fours[::2], fours[1::2], strict=True)])
+    return kernel.case(
+        "op/amdg.scaled_downcast.ttgir",
+        "Values over the scale of their group of 8, as fp8 and as pairs of fp4.",
+    )
+
+
+def batched_dot_scaled() -> Case:
+    kernel = Kernel()
+    batch, m, n, k, group = 2, 4, 4, 64, 32
+    a = codes(E4M3FN, [(5 * i) % 9 - 4 for i in range(batch * m * k)])
+    b = [(11 * i + i // 64) % 256 for i in range(batch * k // 2 * n)]
+    scales_a = [126 + i % 3 for i in range(batch * m * k // group)]
+    scales_b = [127 + i % 2 for i in range(batch * n * k // group)]
+    x = kernel.load("f8E4M3FN", (batch, m, k), a)
+    y = kernel.load("i8", (batch, k // 2, n), b)
+    u = kernel.load("i8", (batch, m, k // group), scales_a)
+    v = kernel.load("i8", (batch, n, k // group), scales_b)
+    out = kernel.type((batch, m, n), "f32")
+    zero = kernel.constant("0.000000e+00", "f32", (batch, m, n))
+    types = [kernel.type(s, e) for s, e in (((batch, m, k), "f8E4M3FN"), ((batch, m, k // group), "i8"))]
+    types += [kernel.type(s, "i8") for s in ((batch, k // 2, n), (batch, n, k // group))]
+    d = kernel.emit(
+        f"tt.dot_scaled {x} scale {u}, {y} scale {v}, {zero} lhs = e4m3 rhs = e2m1 {{fastMath = false}} : "
+        f"{types[0]}, {types[1]} * {types[2]}, {types[3]} -> {out}"
+    )
+
+    def left(i: int, r: int, j: int) -> Fraction:
+        sign, magnitude = E4M3FN.decode(a[(i * m + r) * k + j])
+        scale = Fraction(2) ** (scales_a[(i * m + r) * (k // group) + j // group] - 127)
+        return (-magnitude if sign else magnitude) * scale
+
+    def right(i: int, j: int, c: int) -> Fraction:
+        byte = b[(i * (k // 2) + j // 2) * n + c]
+        sign, magnitude = E2M1.decode(byte >> 4 if j % 2 else byte & 15)
+        scale = Fraction(2) ** (scales_b[(i * n + c) * (k // group) + j // group] - 127)
+        return (-magnitude if sign else magnitude) * scale
+
+    expected = [
+        sum(left(i, r, j) * right(i, j, c) for j in range(k))
+        for i in range(batch)
+        for r in range(m)
+        for c in range(n)
+    ]
+    kernel.store(d, "f32", (batch, m, n), codes(F32, expected))
+    return kernel.case("op/tt.dot_scaled-batch.ttir", "A batch of two scaled products, e4m3 times e2m1.")
+
+
 def packed_arith() -> list[Case]:
     kernel = Kernel(gpu=True)
     a16 = codes(F16, [1, Fraction(3, 2), -2, 1000])
@@ -374,6 +556,13 @@ def packed_arith() -> list[Case]:
 
 def cases():
     yield addui_extended()
+    yield subui_extended()
+    yield atomic_load_store()
+    yield from atomic_poll()
+    yield memdesc_row()
+    yield from rounding_modes()
+    yield scaled_downcast()
+    yield batched_dot_scaled()
     yield ipowi()
     yield from fpowi()
     yield unrealized_cast()

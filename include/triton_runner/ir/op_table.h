@@ -16,9 +16,19 @@ struct OpInfo {
   std::string_view exec;      // "ELEMENTWISE(addi)", "LOWER(load)", "STRUCTURE", "UNSUPPORTED"
   int since, until;           // Triton minor releases, 30 .. 39; until 99: still there
   std::string_view assembly;  // its text after the name; see src/ir/assembly.h
+  std::string_view tested;    // the golden case that runs it: "op/tt.addptr"; empty if nothing runs it
+};
+
+// A name that older releases gave to an op.
+struct OldName {
+  OpKind kind;
+  std::string_view name;  // "tt.experimental_descriptor_load"
+  int since, until;
+  std::string_view tested;
 };
 
 std::span<const OpInfo> op_table();          // in the order of ops.def: op_table()[k - 1] is kind k
+std::span<const OldName> old_names();        // rows of OLD_NAME
 const OpInfo& op_info(OpKind kind);          // of a known kind
 OpKind find_op(std::string_view name);       // old names included; kUnknown if there is none
 std::string_view op_kind_name(OpKind kind);  // "AddPtr"; "Unknown"

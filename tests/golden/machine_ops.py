@@ -1,0 +1,524 @@
+"""Cases of ops close to a machine: warp groups and their rings (nvws), other blocks' memory, AMD's data mover."""
+# ruff: noqa: E501 (lines of IR are as long as they are)
+
+from __future__ import annotations
+
+from .builder import Kernel
+from .casefile import Array, Case
+from .formats import wrap
+
+ONE = "#one = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>\n"
+TWO = ONE + "#two = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>\n"
+BAR = "!ttg.memdesc<1xi64, #one, #smem, mutable>"
+
+
+def line(values, at: str, count: int = 8) -> str:
+    """Stores a tensor<8xi32> to %out + 8 * at."""
+    return f"""
+%w{values[1:]} = arith.constant {count} : i32
+%b{values[1:]} = arith.muli {at}, %w{values[1:]} : i32
+%o{values[1:]} = tt.addptr %p0, %b{values[1:]} : !tt.ptr<i32>, i32
+%s{values[1:]} = tt.splat %o{values[1:]} : !tt.ptr<i32> -> tensor<{count}x!tt.ptr<i32>, #line>
+%q{values[1:]} = tt.addptr %s{values[1:]}, %range : tensor<{count}x!tt.ptr<i32>, #line>, tensor<{count}xi32, #line>
+tt.store %q{values[1:]}, {values} : tensor<{count}x!tt.ptr<i32>, #line>"""
+
+
+def indented(text: str, by: int) -> str:
+    return "\n".join(" " * by + part if part else part for part in text.strip("\n").split("\n"))
+
+
+# ---- arefs and tokens
+
+RING = "!ttg.memdesc<2x8xi32, #one, #smem, mutable>"
+SLOT = "!ttg.memdesc<8xi32, #one, #smem, mutable>"
+AREF = f"!nvws.aref<[{RING}]>"
+
+
+def aref_partitions() -> Case:
+    kernel = Kernel(gpu=True, layouts=TWO)
+    kernel.array("i32", (6, 8), None, [wrap(i * j + 1, 32) for i in range(6) for j in range(8)])
+    kernel.do(f"""
+%c0 = arith.constant 0 : i32
+%c1 = arith.constant 1 : i32
+%c6 = arith.constant 6 : i32
+%ring = ttg.local_alloc : () -> {RING}
+ttng.tcgen5_global_alloc {{tensor_memory_size = 128 : i32, two_ctas = false}}
+%aref = nvws.aref.create %ring : {AREF}
+ttg.warp_specialize(%aref)
+default {{
+  %range = tt.make_range {{end = 8 : i32, start = 0 : i32}} : tensor<8xi32, #line>
+  scf.for %i = %c0 to %c6 step %c1 : i32 {{
+    %buffer, %token = nvws.aref.get.enter %aref[%c0, %c0] : {AREF} -> {SLOT}, !ttg.async.token
+    %v = ttg.local_load %buffer : {SLOT} -> tensor<8xi32, #line>
+    nvws.aref.get.exit %aref[%c0], %token [#nvws.async_op<none>] : {AREF}, !ttg.async.token
+{indented(line("%v", "%i"), 4)}
+  }}
+  ttg.warp_yield
+}}
+partition0(%ring_of: {AREF}) num_warps(4) {{
+  %d0 = arith.constant 0 : i32
+  %d1 = arith.constant 1 : i32
+  %d6 = arith.constant 6 : i32
+  %one = arith.constant dense<1> : tensor<8xi32, #line>
+  %range = tt.make_range {{end = 8 : i32, start = 0 : i32}} : tensor<8xi32, #line>
+  scf.for %i = %d0 to %d6 step %d1 : i32 {{
+    %s = tt.splat %i : i32 -> tensor<8xi32, #line>
+    %m = arith.muli %range, %s : tensor<8xi32, #line>
+    %v = arith.addi %m, %one : tensor<8xi32, #line>
+    %buffer, %token = nvws.aref.put.enter %ring_of[%d0, %d0] : {AREF} -> {SLOT}, !ttg.async.token
+    ttg.local_store %v, %buffer : tensor<8xi32, #line> -> {SLOT}
+    nvws.aref.put.exit %ring_of[%d0], %token [#nvws.async_op<none>] : {AREF}, !ttg.async.token
+  }}
+  ttg.warp_return
+}} : ({AREF}) -> ()""")
+    return kernel.case(
+        "op/nvws.aref.ttgir",
+        "A partition puts six rows into a ring of two buffers, the default region gets them.",
+    )
+
+
+def aref_in_a_loop() -> Case:
+    kernel = Kernel(gpu=True, layouts=TWO)
+    kernel.array(
+        "i32",
+        (4, 8),
+        None,
+        [wrap(10 * i + j if k else i + j, 32) for i in range(2) for k in (0, 1) for j in range(8)],
+    )
+    kernel.do(f"""
+%c0 = arith.constant 0 : i32
+%c1 = arith.constant 1 : i32
+%c2 = arith.constant 2 : i32
+%nine = arith.constant 9 : i32
+%range = tt.make_range {{end = 8 : i32, start = 0 : i32}} : tensor<8xi32, #line>
+%ring = ttg.local_alloc : () -> {RING}
+%aref = nvws.aref.create %ring : {AREF}
+scf.for %i = %c0 to %c2 step %c1 : i32 {{
+  %s = tt.splat %i : i32 -> tensor<8xi32, #line>
+  %x = arith.addi %range, %s : tensor<8xi32, #line>
+  %into, %put = nvws.aref.put.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 0>}} : {AREF} -> {SLOT}, !ttg.async.token
+  ttg.local_store %x, %into : tensor<8xi32, #line> -> {SLOT}
+  nvws.aref.put.exit %aref[%c0], %put [#nvws.async_op<none>] {{ttg.partition = array<i32: 0>}} : {AREF}, !ttg.async.token
+  %from, %get = nvws.aref.get.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 1>}} : {AREF} -> {SLOT}, !ttg.async.token
+  %v = ttg.local_load %from : {SLOT} -> tensor<8xi32, #line>
+  nvws.aref.get.exit %aref[%c0], %get [#nvws.async_op<none>] {{ttg.partition = array<i32: 1>}} : {AREF}, !ttg.async.token
+  %other, %again = nvws.aref.get.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 2>}} : {AREF} -> {SLOT}, !ttg.async.token
+  %same = nvws.aref.buffer %aref[%c0], %again {{ttg.partition = array<i32: 2>}} : {AREF}, !ttg.async.token -> {SLOT}
+  %u = ttg.local_load %same : {SLOT} -> tensor<8xi32, #line>
+  nvws.aref.get.exit %aref[%c0], %again [#nvws.async_op<none>] {{ttg.partition = array<i32: 2>}} : {AREF}, !ttg.async.token
+  %k = arith.muli %i, %c2 : i32
+  %k1 = arith.addi %k, %c1 : i32
+  %n = arith.muli %i, %nine : i32
+  %ns = tt.splat %n : i32 -> tensor<8xi32, #line>
+  %un = arith.addi %u, %ns : tensor<8xi32, #line>
+{indented(line("%v", "%k"), 2)}
+{indented(line("%un", "%k1"), 2)}
+}}""")
+    return kernel.case(
+        "op/nvws.aref.buffer.ttgir",
+        "Before partitions are split: one loop puts, and two consumers get, each in its turn.",
+    )
+
+
+def aref_full() -> Case:
+    kernel = Kernel(gpu=True, layouts=TWO)
+    kernel.array("i32", (8,))
+    kernel.do(f"""
+%c0 = arith.constant 0 : i32
+%ring = ttg.local_alloc : () -> {RING}
+%aref = nvws.aref.create %ring : {AREF}
+%a, %t0 = nvws.aref.put.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 0>}} : {AREF} -> {SLOT}, !ttg.async.token
+%b, %t1 = nvws.aref.put.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 0>}} : {AREF} -> {SLOT}, !ttg.async.token
+%c, %t2 = nvws.aref.put.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 0>}} : {AREF} -> {SLOT}, !ttg.async.token
+%d, %t3 = nvws.aref.get.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 1>}} : {AREF} -> {SLOT}, !ttg.async.token""")
+    output = (
+        "kernel 'kernel': deadlock in nvws.aref.put.enter at bad-aref-full.ttgir:18:5, program (0, 0, 0): "
+        "every task of the program waits, and none can wake another\n"
+        "  note: nvws.aref.put.enter waits at bad-aref-full.ttgir:18:5"
+    )
+    about = "A third put into a ring of two that nobody gets from."
+    return kernel.case("tile-gpu/bad-aref-full.ttgir", about, output=output)
+
+
+def tokens() -> Case:
+    kernel = Kernel(gpu=True, layouts=TWO)
+    kernel.array("i32", (6, 8), None, [wrap(i * j + 5, 32) for i in range(6) for j in range(8)])
+    index = (
+        """
+%one{0} = arith.constant 1 : i32
+%slot{0} = arith.andi %i, %one{0} : i32
+%round{0} = arith.shrui %i, %one{0} : i32
+%parity{0} = arith.andi %round{0}, %one{0} : i32
+%phase{0} = arith.trunci %parity{0} : i32 to i1
+%buffer{0} = ttg.memdesc_index %ring[%slot{0}] : """
+        + f"{RING} -> {SLOT}"
+    )
+    token = "tensor<2x!nvws.token>"
+    kernel.do(f"""
+%c0 = arith.constant 0 : i32
+%c1 = arith.constant 1 : i32
+%c6 = arith.constant 6 : i32
+%range = tt.make_range {{end = 8 : i32, start = 0 : i32}} : tensor<8xi32, #line>
+%five = arith.constant dense<5> : tensor<8xi32, #line>
+%ring = ttg.local_alloc : () -> {RING}
+%tok = nvws.create_token {{loadType = 1 : i32, numBuffers = 2 : i32}} : {token}
+nvws.warp_group
+partition0 num_warps(4) {{
+  scf.for %i = %c0 to %c6 step %c1 : i32 {{
+{indented(index.format("a"), 4)}
+    %s = tt.splat %i : i32 -> tensor<8xi32, #line>
+    %m = arith.muli %range, %s : tensor<8xi32, #line>
+    %x = arith.addi %m, %five : tensor<8xi32, #line>
+    nvws.producer_acquire %tok, %slota, %phasea : {token}, i32, i1
+    ttg.local_store %x, %buffera : tensor<8xi32, #line> -> {SLOT}
+    nvws.producer_commit %tok, %slota : {token}, i32
+  }}
+  nvws.warp_group.return
+}}
+partition1 num_warps(4) {{
+  scf.for %i = %c0 to %c6 step %c1 : i32 {{
+{indented(index.format("b"), 4)}
+    nvws.consumer_wait %tok, %slotb, %phaseb : {token}, i32, i1
+    %v = ttg.local_load %bufferb : {SLOT} -> tensor<8xi32, #line>
+    nvws.consumer_release %tok, %slotb : {token}, i32
+{indented(line("%v", "%i"), 4)}
+  }}
+  nvws.warp_group.return
+}}""")
+    return kernel.case(
+        "op/nvws.token.ttgir", "Two warp groups hand six rows over through a ring of two tokens."
+    )
+
+
+def warp_group_results() -> Case:
+    kernel = Kernel(gpu=True, layouts=TWO)
+    x = kernel.load("i32", (8,), list(range(8)))
+    t = "tensor<8xi32, #line>"
+    kernel.do(f"""
+%c0 = arith.constant 0 : i32
+%m = ttg.local_alloc : () -> {SLOT}
+%bar = ttg.local_alloc : () -> {BAR}
+ttng.init_barrier %bar, 1 : {BAR}
+%r = nvws.warp_group
+partition0 num_warps(4) {{
+  ttng.wait_barrier %bar, %c0 : {BAR}
+  %v = ttg.local_load %m : {SLOT} -> {t}
+  %y = arith.addi %v, {x} : {t}
+  nvws.warp_group.yield %y : {t}
+}}
+partition1 num_warps(4) {{
+  ttg.local_store {x}, %m : {t} -> {SLOT}
+  ttng.arrive_barrier %bar, 1 : {BAR}
+  nvws.warp_group.return
+}} : {t}""")
+    kernel.store("%r", "i32", (8,), [2 * i for i in range(8)])
+    return kernel.case(
+        "op/nvws.warp_group.yield.ttgir", "The first warp group's values are the op's results."
+    )
+
+
+def nvws_loads() -> Case:
+    kernel = Kernel(gpu=True, layouts=TWO)
+    data = [wrap(3 * i - 7, 32) for i in range(64)]
+    kernel.param("!tt.tensordesc<4x4xi32, #two>", Array("i32", (8, 8), data, None, descriptor=True))
+    kernel.param("!tt.tensordesc<1x4xi32, #two>", Array("i32", (8, 8), data, None, descriptor=True))
+    memory = "!ttg.memdesc<4x4xi32, #two, #smem, mutable>"
+    kernel.do(f"""
+%c2 = arith.constant 2 : i32
+%c6 = arith.constant 6 : i32
+%m = ttg.local_alloc : () -> {memory}
+%g = ttg.local_alloc : () -> {memory}
+nvws.descriptor_load %p0[%c6, %c2] 64 %m : !tt.tensordesc<4x4xi32, #two>, i32, i32, {memory}
+%rows = arith.constant dense<[7, 0, 9, 3]> : tensor<4xi32, #line>
+nvws.descriptor_gather %p1[%rows, %c2] 64 %g : !tt.tensordesc<1x4xi32, #two>, tensor<4xi32, #line>, i32, {memory}
+%v = ttg.local_load %m : {memory} -> tensor<4x4xi32, #blocked>
+%w = ttg.local_load %g : {memory} -> tensor<4x4xi32, #blocked>""")
+
+    def at(r: int, c: int) -> int:
+        return data[8 * r + c] if r < 8 and c < 8 else 0
+
+    kernel.store("%v", "i32", (4, 4), [at(6 + r, 2 + c) for r in range(4) for c in range(4)])
+    kernel.store("%w", "i32", (4, 4), [at(r, 2 + c) for r in (7, 0, 9, 3) for c in range(4)])
+    return kernel.case(
+        "op/nvws.descriptor_load.ttgir", "A block and rows of a descriptor into shared memory; outside is 0."
+    )
+
+
+def specialize_in_function() -> Case:
+    kernel = Kernel(gpu=True, layouts=TWO)
+    kernel.array("i32", (2, 8), None, [wrap(v, 32) for v in [*range(8), *range(100, 108)]])
+    kernel.functions.append(f"""  tt.func private @hand_over(%out: !tt.ptr<i32>, %first: i32) attributes {{noinline = true}} {{
+    %c0 = arith.constant 0 : i32
+    %m = ttg.local_alloc : () -> {SLOT}
+    %full = ttg.local_alloc : () -> {BAR}
+    ttng.init_barrier %full, 1 : {BAR}
+    ttg.warp_specialize(%m, %full, %first)
+    default {{
+      ttng.wait_barrier %full, %c0 : {BAR}
+      %v = ttg.local_load %m : {SLOT} -> tensor<8xi32, #line>
+      %r = tt.make_range {{end = 8 : i32, start = 0 : i32}} : tensor<8xi32, #line>
+      %p = tt.splat %out : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>, #line>
+      %q = tt.addptr %p, %r : tensor<8x!tt.ptr<i32>, #line>, tensor<8xi32, #line>
+      tt.store %q, %v : tensor<8x!tt.ptr<i32>, #line>
+      ttg.warp_yield
+    }}
+    partition0(%a: {SLOT}, %f: {BAR}, %n: i32) num_warps(4) {{
+      %r = tt.make_range {{end = 8 : i32, start = 0 : i32}} : tensor<8xi32, #line>
+      %s = tt.splat %n : i32 -> tensor<8xi32, #line>
+      %v = arith.addi %r, %s : tensor<8xi32, #line>
+      ttg.local_store %v, %a : tensor<8xi32, #line> -> {SLOT}
+      ttng.arrive_barrier %f, 1 : {BAR}
+      ttg.warp_return
+    }} : ({SLOT}, {BAR}, i32) -> ()
+    tt.return
+  }}""")
+    kernel.do("""
+%c0 = arith.constant 0 : i32
+%c8 = arith.constant 8 : i32
+%c100 = arith.constant 100 : i32
+tt.call @hand_over(%p0, %c0) : (!tt.ptr<i32>, i32) -> ()
+%second = tt.addptr %p0, %c8 : !tt.ptr<i32>, i32
+tt.call @hand_over(%second, %c100) : (!tt.ptr<i32>, i32) -> ()""")
+    return kernel.case(
+        "tile-gpu/warp-specialize-in-function.ttgir",
+        "Warp specialisation in a function that is called twice.",
+    )
+
+
+# ---- blocks of a cluster
+
+
+def remote(rank: int) -> Case:
+    kernel = Kernel(gpu=True, layouts=TWO)
+    data = [5, 6, 7, 8, 9, 10, 11, 12]
+    x = kernel.load("i32", (8,), data)
+    remote_bar = "!ttg.memdesc<1xi64, #one, #ttng.shared_cluster_memory, mutable>"
+    t = "tensor<8xi32, #line>"
+    kernel.do(f"""
+%rank = arith.constant {rank} : i32
+%c0 = arith.constant 0 : i32
+%c1 = arith.constant 1 : i32
+%true = arith.constant true
+%a = ttg.local_alloc : () -> {SLOT}
+%b = ttg.local_alloc : () -> {SLOT}
+%c = ttg.local_alloc : () -> {SLOT}
+%bar = ttg.local_alloc : () -> {BAR}
+ttng.init_barrier %bar, 1 : {BAR}
+ttg.remote_shmem_store {x}, rank %rank, %a : {t} -> {SLOT}
+ttng.barrier_expect %bar, 64, %true : {BAR}
+ttg.async_remote_shmem_store {x}, rank %rank, %b barrier %bar : {t} -> {SLOT} barrier_ty {BAR}
+ttg.async_remote_shmem_copy %a, rank %rank, %c barrier %bar : {SLOT} -> {SLOT} barrier_ty {BAR}
+%early = ttg.local_load %c : {SLOT} -> {t}
+ttng.wait_barrier %bar, %c0 : {BAR}
+%far = ttng.map_to_remote_buffer %bar, %rank : {BAR} -> {remote_bar}
+ttng.arrive_barrier %far, 1 : {remote_bar}
+ttng.wait_barrier %bar, %c1 : {BAR}
+%va = ttg.local_load %a : {SLOT} -> {t}
+%vb = ttg.local_load %b : {SLOT} -> {t}
+%vc = ttg.local_load %c : {SLOT} -> {t}""")
+    for name in ("%va", "%vb", "%vc"):
+        kernel.store(name, "i32", (8,), data if rank == 0 else None)
+    kernel.store("%early", "i32", (8,), [wrap(-1, 32)] * 8 if rank == 0 else None)
+    if rank == 0:
+        return kernel.case(
+            "op/ttg.remote_shmem_store.ttgir",
+            "The only block of a cluster reaches its own memory as a remote one's.",
+        )
+    output = (
+        "kernel 'kernel': unsupported in ttg.remote_shmem_store at bad-remote-block.ttgir:30:5, program (0, 0, 0): "
+        "shared memory of block 1 of the cluster, from block 0: the tile engine runs the blocks of a cluster one after "
+        "the other"
+    )
+    about = "Memory of another block of a cluster is refused."
+    return kernel.case("tile-gpu/bad-remote-block.ttgir", about, output=output)
+
+
+def shared_stores() -> Case:
+    kernel = Kernel(gpu=True, layouts=TWO)
+    data = [5, 6, 7, 8, 9, 10, 11, 12]
+    x = kernel.load("i32", (8,), data)
+    pointer, _ = kernel.array("i32", (8,), None, [5, 6, 7, 8, 9, 10, 0, 0])
+    t = "tensor<8xi32, #line>"
+    kernel.do(f"""
+%c0 = arith.constant 0 : i32
+%bytes = arith.constant 24 : i32
+%true = arith.constant true
+%a = ttg.local_alloc : () -> {SLOT}
+%bar = ttg.local_alloc : () -> {BAR}
+ttng.init_barrier %bar, 1 : {BAR}
+ttng.barrier_expect %bar, 32, %true : {BAR}
+ttng.async_shared_store {x}, %a, %bar : {t} -> {SLOT}, {BAR}
+%early = ttg.local_load %a : {SLOT} -> {t}
+ttng.wait_barrier %bar, %c0 : {BAR}
+%v = ttg.local_load %a : {SLOT} -> {t}
+ttng.async_store %a, {pointer}, %bytes : {SLOT}, !tt.ptr<i32>""")
+    kernel.store("%early", "i32", (8,), [wrap(-1, 32)] * 8)
+    kernel.store("%v", "i32", (8,), data)
+    return kernel.case(
+        "op/ttng.async_shared_store.ttgir",
+        "A store that arrives at a barrier, and 24 bytes of the buffer to global memory.",
+    )
+
+
+# ---- AMD's tensor data mover
+
+
+def tdm() -> list[Case]:
+    cases = []
+    memory = "!ttg.memdesc<4x4xi32, #two, #smem, mutable>"
+    desc = "!tt.tensordesc<4x4xi32, #two>"
+    data = [wrap(2 * i - 9, 32) for i in range(64)]
+
+    def at(r: int, c: int, rows: int = 8, cols: int = 8) -> int:
+        return data[8 * r + c] if 0 <= r < rows and 0 <= c < cols else 0
+
+    def start() -> Kernel:
+        return Kernel(gpu=True, target="hip:gfx1250", layouts=TWO)
+
+    tile = "tensor<4x4xi32, #blocked>"
+    kernel = start()
+    kernel.param(desc, Array("i32", (8, 8), data, None, descriptor=True))
+    kernel.do(f"""
+%c2 = arith.constant 2 : i32
+%c5 = arith.constant 5 : i32
+%c6 = arith.constant 6 : i32
+%c3 = arith.constant 3 : i32
+%off = arith.constant false
+%on = arith.constant true
+%m0 = ttg.local_alloc : () -> {memory}
+%m1 = ttg.local_alloc : () -> {memory}
+%m2 = ttg.local_alloc : () -> {memory}
+%d0 = amdg.update_tensor_descriptor %p0 add_offsets = [%c2, %c5] {{clamp_bounds}} : {desc}
+%d1 = amdg.update_tensor_descriptor %p0 set_bounds = [%c3, %c2] pred = %on : {desc}
+%d2 = amdg.update_tensor_descriptor %p0 pred = %off : {desc}
+%t0 = amdg.async_tdm_copy_global_to_local %d0 into %m0 : {desc} -> {memory}
+%t1 = amdg.async_tdm_copy_global_to_local %d1 into %m1 : {desc} -> {memory}
+%t2 = amdg.async_tdm_copy_global_to_local %d2 into %m2 : {desc} -> {memory}
+%early = ttg.local_load %m0 : {memory} -> {tile}
+%w0 = amdg.async_tdm_wait %t0 {{num = 2 : i32}}
+%v0 = ttg.local_load %m0 : {memory} -> {tile}
+%before = ttg.local_load %m1 : {memory} -> {tile}
+%w1 = amdg.async_tdm_intrinsic_wait {{count = 0 : i32}}
+%v1 = ttg.local_load %m1 : {memory} -> {tile}
+%v2 = ttg.local_load %m2 : {memory} -> {tile}""")
+    nothing = [wrap(-1, 32)] * 16
+    kernel.store("%early", "i32", (4, 4), nothing)
+    kernel.store("%v0", "i32", (4, 4), [at(2 + r, 5 + c) for r in range(4) for c in range(4)])
+    kernel.store("%before", "i32", (4, 4), nothing)
+    kernel.store("%v1", "i32", (4, 4), [at(r, c, 3, 2) for r in range(4) for c in range(4)])
+    kernel.store("%v2", "i32", (4, 4), nothing)
+    cases.append(
+        kernel.case(
+            "op/amdg.async_tdm_copy_global_to_local.ttgir",
+            "Tiles through moved, bounded and switched-off descriptors; seen after their waits.",
+        )
+    )
+
+    kernel = start()
+    x = kernel.load("i32", (4, 4), data[:16])
+    full = list(data)
+    for r in range(4):
+        for c in range(4):
+            if 6 + r < 8 and 1 + c < 8:
+                full[8 * (6 + r) + 1 + c] = data[4 * r + c]
+    kernel.param(desc, Array("i32", (8, 8), data, full, descriptor=True))
+    # Rows 7 and 1; 8 is outside.
+    rows = [7, 1, 8, 2]
+    scattered = list(data)
+    for i, r in enumerate(rows):
+        if r < 8:
+            scattered[8 * r : 8 * r + 4] = data[4 * i : 4 * i + 4]
+    kernel.param(desc, Array("i32", (8, 8), data, scattered, descriptor=True))
+    copied, _ = kernel.array("i32", (4, 4), None, data[:16])
+    where = kernel.pointers(copied, "i32", (4, 4))
+    kernel.do(f"""
+%c6 = arith.constant 6 : i32
+%c1 = arith.constant 1 : i32
+%m = ttg.local_alloc {x} : ({tile}) -> {memory}
+%g = ttg.local_alloc : () -> {memory}
+%d = amdg.update_tensor_descriptor %p1 add_offsets = [%c6, %c1] {{clamp_bounds}} : {desc}
+amdg.async_tdm_copy_local_to_global %d from %m : {memory} -> {desc}
+%rows = arith.constant dense<{rows}> : tensor<4xi32, #line>
+%s = amdg.async_tdm_scatter %p2[%rows] from %m : tensor<4xi32, #line>, {memory} -> {desc}
+%w = amdg.async_tdm_wait {{num = 0 : i32}}
+%k = amdg.async_tdm_gather %p2[%rows] to %g : tensor<4xi32, #line>, {memory} -> {desc}
+%w2 = amdg.async_tdm_wait %k {{num = 0 : i32}}
+%v = ttg.local_load %g : {memory} -> {tile}
+%token = amdg.async_copy_local_to_global %m, {where} : {memory} -> tensor<4x4x!tt.ptr<i32>, #blocked>
+%group = ttg.async_commit_group tokens %token
+%done = ttg.async_wait %group {{num = 0 : i32}}""")
+    kernel.store(
+        "%v", "i32", (4, 4), [data[4 * i + c] if r < 8 else 0 for i, r in enumerate(rows) for c in range(4)]
+    )
+    cases.append(
+        kernel.case(
+            "op/amdg.async_tdm_scatter.ttgir",
+            "A tile and rows to global memory, clipped, and gathered again.",
+        )
+    )
+
+    kernel = start()
+    kernel.param(desc, Array("i32", (8, 8), data, None, descriptor=True))
+    kernel.do(f"""
+%c0 = arith.constant 0 : i32
+%c4 = arith.constant 4 : i32
+%on = arith.constant true
+%m0 = ttg.local_alloc : () -> {memory}
+%m1 = ttg.local_alloc : () -> {memory}
+%bar = ttg.local_alloc : () -> {BAR}
+amdg.init_barrier %bar, 4 : {BAR}
+%d1 = amdg.update_tensor_descriptor %p0 add_offsets = [%c0, %c4] {{clamp_bounds}} : {desc}
+amdg.tdm_prefetch %d1[%c0, %c0], %on, speculative = false : {desc}
+%t = amdg.async_tdm_fused_copy_global_to_local %p0, %d1 into %m0, %m1, barrier = %bar {{warp_used_hints = array<i32: 3, 12>}} : {desc}, {desc}, {BAR} -> {memory}, {memory}
+amdg.wait_barrier %bar, %c0 : {BAR}
+%copies = ttg.local_alloc : () -> {BAR}
+amdg.init_barrier %copies, 128 : {BAR}
+amdg.async_copy_mbarrier_arrive %copies {{noIncrementPendingCount}} : {BAR}
+%v0 = ttg.local_load %m0 : {memory} -> {tile}
+%v1 = ttg.local_load %m1 : {memory} -> {tile}""")
+    kernel.store("%v0", "i32", (4, 4), [at(r, c) for r in range(4) for c in range(4)])
+    kernel.store("%v1", "i32", (4, 4), [at(r, 4 + c) for r in range(4) for c in range(4)])
+    cases.append(
+        kernel.case(
+            "op/amdg.async_tdm_fused_copy_global_to_local.ttgir",
+            "Two tiles in one copy that arrives at a barrier, once a warp.",
+        )
+    )
+    return cases
+
+
+def packed_transposed() -> Case:
+    kernel = Kernel(gpu=True, target="hip:gfx950", layouts=TWO)
+    # 8 x 16 four-bit values, pairs of them along the rows' dimension; then along the columns'.
+    value = [[(3 * r + 5 * c) % 16 for c in range(16)] for r in range(8)]
+    packed_rows = [value[2 * r][c] | value[2 * r + 1][c] << 4 for r in range(4) for c in range(16)]
+    packed_cols = [value[r][2 * c] | value[r][2 * c + 1] << 4 for r in range(8) for c in range(8)]
+    x = kernel.load("i8", (4, 16), packed_rows)
+    memory = "!ttg.memdesc<4x16xi8, #two, #smem, mutable>"
+    m = kernel.emit(f"ttg.local_alloc {x} : (tensor<4x16xi8, #blocked>) -> {memory}")
+    v = kernel.emit(f"amdg.local_load_packed_tranposed {m} : {memory} -> tensor<8x8xi8, #blocked>")
+    kernel.store(v, "i8", (8, 8), packed_cols)
+    y = kernel.load("i8", (8, 8), packed_cols)
+    other = "!ttg.memdesc<8x8xi8, #two, #smem, mutable>"
+    n = kernel.emit(f"ttg.local_alloc {y} : (tensor<8x8xi8, #blocked>) -> {other}")
+    w = kernel.emit(f"amdg.local_load_packed_transposed {n} : {other} -> tensor<4x16xi8, #blocked>")
+    kernel.store(w, "i8", (4, 16), packed_rows)
+    return kernel.case(
+        "op/amdg.local_load_packed_transposed.ttgir",
+        "Pairs of four-bit values change the dimension that they share bytes along.",
+    )
+
+
+def cases():
+    yield aref_partitions()
+    yield aref_in_a_loop()
+    yield tokens()
+    yield warp_group_results()
+    yield nvws_loads()
+    yield specialize_in_function()
+    yield remote(0)
+    yield remote(1)
+    yield aref_full()
+    yield shared_stores()
+    yield from tdm()
+    yield packed_transposed()
