@@ -177,16 +177,22 @@ bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m,
     a_part.data = element(a, 0, done);
     b_part.data = element(b, done, 0);
     scratch.reserve(Scratch::rounded(m * part * 2) + 2 * Scratch::rounded(part * n * 2));
-    auto* pa = static_cast<uint32_t*>(scratch.take(m * part * 2));
-    int64_t shape[] = {m, part}, strides[] = {a.row_stride, a.col_stride};
-    copy_view(pa, a_part.data, shape, strides, 2, 2);
+    auto* pa = static_cast<const uint32_t*>(a_part.data);
+    int64_t a_row = a.row_stride / 2;
+    if (a.col_stride != 1 || a.row_stride % 2 != 0) {
+      void* copy = scratch.take(m * part * 2);
+      int64_t shape[] = {m, part}, strides[] = {a.row_stride, a.col_stride};
+      copy_view(copy, a_part.data, shape, strides, 2, 2);
+      pa = static_cast<const uint32_t*>(copy);
+      a_row = part / 2;
+    }
     b_part = with_contiguous_rows(b_part, part, n);
     auto* pb = static_cast<uint32_t*>(scratch.take(part * n * 2));
     auto* rows = static_cast<const uint16_t*>(b_part.data);
     for (int64_t r = 0; r < part / 2; ++r)
       pairs.interleave(pb + r * n, rows + 2 * r * b_part.row_stride, rows + (2 * r + 1) * b_part.row_stride,
                        n);
-    pairs.dot(c, ldc, pa, part / 2, pb, n, m, n, part / 2);
+    pairs.dot(c, ldc, pa, a_row, pb, n, m, n, part / 2);
   }
   return true;
 }

@@ -81,12 +81,15 @@ TEST(dot_shapes) {
 
 TEST(dot_types_and_strides) {
   std::mt19937_64 random(31);
-  for (Type type : {Type::kF16, Type::kBF16, Type::kF32, Type::kTF32, Type::kF8E4M3FN, Type::kF8E5M2,
-                    Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ, Type::kF4E2M1FN})
+  for (Type type :
+       {Type::kF16, Type::kBF16, Type::kF32, Type::kTF32, Type::kF8E4M3FN, Type::kF8E5M2, Type::kF8E4M3FNUZ,
+        Type::kF8E5M2FNUZ, Type::kF8E4M3B11FNUZ, Type::kF6E2M3FN, Type::kF6E3M2FN, Type::kF4E2M1FN})
     for (bool a_columns : {false, true})
       for (bool b_columns : {false, true}) {
         check_dot(type, type, 32, 64, 32, a_columns, b_columns, random);
         check_dot(type, type, 17, 33, 19, a_columns, b_columns, random);
+        check_dot(type, type, 1, 7, 5, a_columns, b_columns, random);
+        check_dot(type, type, 3, 129, 2, a_columns, b_columns, random);
       }
   check_dot(Type::kF8E4M3FN, Type::kF8E5M2, 16, 16, 32, false, true, random);
 }
@@ -140,17 +143,20 @@ TEST(dot_f64_and_f16) {
   force_isa("");
 }
 
-TEST(dot_bf16_fast_is_close) {
+TEST(dot_bf16_fast_takes_pairs_second_first) {
   std::mt19937_64 random(34);
   int64_t m = 37, n = 80, k = 66;
-  for (bool columns : {false, true}) {
-    Matrix a = matrix(Type::kBF16, m, k, columns, 1, random),
+  // Rows of a that are packed, that are read where they lie, and columns.
+  for (auto [columns, space] : {std::pair<bool, int64_t>{false, 1}, {false, 2}, {true, 1}}) {
+    Matrix a = matrix(Type::kBF16, m, k, columns, space, random),
            b = matrix(Type::kBF16, k, n, !columns, 0, random);
-    std::vector<float> exact(static_cast<size_t>(m * n), 1.0f), fast = exact, untouched = exact;
-    dot_f32(exact.data(), n, a.view(), b.view(), m, n, k);
+    std::vector<float> expected(static_cast<size_t>(m * n), 1.0f), fast = expected, untouched = expected;
+    for (int64_t i = 0; i < m * n; ++i) {
+      float& sum = expected[static_cast<size_t>(i)];
+      for (int64_t x = 0; x < k; ++x) sum = std::fma(wide(a, i / n, x ^ 1), wide(b, x ^ 1, i % n), sum);
+    }
     if (dot_bf16_fast(fast.data(), n, a.view(), b.view(), m, n, k)) {
-      for (size_t i = 0; i < exact.size(); ++i)
-        CHECK(std::fabs(exact[i] - fast[i]) <= 1e-4f * (1 + std::fabs(exact[i])));
+      CHECK(fast == expected);
     } else {
       CHECK(fast == untouched);
       std::printf("  (this machine has no AVX512_BF16: only the refusal was tested)\n");

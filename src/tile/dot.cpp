@@ -6,6 +6,8 @@
 #include <triton_runner/num/convert.h>
 #include <triton_runner/num/kernels.h>
 
+#include "memory.h"
+
 namespace triton_runner::tile {
 
 num::MatrixView matrix_view(Task& t, Slot tile, num::Type as, int64_t batch) {
@@ -84,6 +86,68 @@ const Instr* run_dot(Task& t, const Instr& in) {
   return next(in);
 }
 
+// ---- dots that load their operands (fuse.cpp)
+
+// Operands 0, 1 and 2 are those of the dot, with pointers for what is loaded. The loaded tile is a further
+// result, which is set only where the load is not one block of memory.
+struct LoadedSide {
+  uint32_t side = 0;
+  Instr load{};
+  uint32_t result = 0;
+  int64_t mask = kNoSlot, other = kNoSlot;  // operands
+};
+struct LoadedDot {
+  DotData dot;
+  int num_loads = 0;
+  LoadedSide loads[2];  // in their order
+};
+
+// The matrix as it lies in global memory, or loaded. False: it trapped.
+bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, num::MatrixView& view) {
+  const Slot tile = in.result(l.result), ptr = in.operand(l.side);
+  const TileType& type = t.type(tile);
+  auto slot = [&](int64_t operand) {
+    return operand == kNoSlot ? kNoSlot : int64_t{in.operand(static_cast<uint32_t>(operand))};
+  };
+  int64_t mask = slot(l.mask);
+  if (mask != kNoSlot && t.is_uniform(static_cast<Slot>(mask)) && t.bits(static_cast<Slot>(mask)))
+    mask = kNoSlot;
+  Block block;
+  MaskBox box;
+  // Others are packed anyway; f32 and f64 are used as they lie, for which rows far apart are slow.
+  const bool packed = as != num::Type::kF32 && as != num::Type::kF64;
+  if (packed && find_block(t, ptr, mask, type, false, &block, &box) && block.count[0] == type.shape[0] &&
+      block.count[1] == type.shape[1]) {
+    view = {reinterpret_cast<const void*>(block.address), as, block.stride[0] / type.size,
+            block.stride[1] / type.size};
+    return true;
+  }
+  if (!load_tile(t, l.load, tile, ptr, mask, slot(l.other))) return false;
+  view = matrix_view(t, tile, as);
+  return true;
+}
+
+const Instr* run_loaded_dot(Task& t, const Instr& in) {
+  const auto& d = in.as<LoadedDot>();
+  num::MatrixView view[2];
+  bool loaded[2] = {false, false};
+  for (int i = 0; i < d.num_loads; ++i) {
+    const LoadedSide& l = d.loads[i];
+    if (!load_matrix(t, in, l, l.side ? d.dot.b : d.dot.a, view[l.side])) return nullptr;
+    loaded[l.side] = true;
+  }
+  for (uint32_t side = 0; side < 2; ++side)
+    if (!loaded[side]) view[side] = matrix_view(t, in.operand(side), side ? d.dot.b : d.dot.a);
+  void* c = dot_accumulator(t, in, 2);
+  multiply_accumulate(t, c, d.dot.n, d.dot.c, view[0], view[1], d.dot.m, d.dot.n, d.dot.k);
+  for (int i = 0; i < d.num_loads; ++i) {
+    Value& v = t.value(in.result(d.loads[i].result));
+    if (v.buffer) t.drop(v);
+    v.form = Form::kNone;
+  }
+  return next(in);
+}
+
 // A dot that runs on FMA units (blocked layout: sm_75 and small shapes) does not round f32 operands.
 bool on_fma_units(const ir::Op& op) {
   const ir::Attr* e = op.result()->type->encoding;
@@ -97,6 +161,36 @@ bool dot_types_ok(num::Type a, num::Type b, num::Type c) {
 }
 
 }  // namespace
+
+bool can_load_operands(const Instr& dot) {
+  return (dot.run == run_dot && dot.as<DotData>().batches == 1) || dot.run == run_loaded_dot;
+}
+
+void load_operand(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t side, const Instr& load,
+                  const std::vector<Slot>& load_slots) {
+  auto* d = l.make<LoadedDot>();
+  if (dot.run == run_dot)
+    d->dot = dot.as<DotData>();
+  else
+    *d = dot.as<LoadedDot>();
+  LoadedSide& into = d->loads[d->num_loads++];
+  into.side = side;
+  into.load = load;
+  into.result = dot.num_results;
+  slots.insert(slots.begin() + dot.num_results, load_slots[0]);
+  ++dot.num_results;
+  slots[dot.num_results + side] = load_slots[load.num_results];
+  const auto& operands = load.as<LoadData>();
+  auto add = [&](int64_t operand) {
+    if (operand < 0) return kNoSlot;
+    slots.push_back(load_slots[load.num_results + static_cast<size_t>(operand)]);
+    return int64_t{dot.num_operands++};
+  };
+  into.mask = add(operands.mask);
+  into.other = add(operands.other);
+  dot.run = run_loaded_dot;
+  dot.data = d;
+}
 
 void lower_dot(Lowering& l, const ir::Op& op) {
   const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))),
@@ -124,7 +218,8 @@ void lower_dot(Lowering& l, const ir::Op& op) {
 namespace {
 
 struct ScaledData {
-  ScaledSide a, b;
+  ScaledSide a, b;  // of one batch
+  int64_t batches;
 };
 
 float scale_value(const std::byte* p, num::Type type) {
@@ -167,10 +262,13 @@ void widen_scaled(const ScaledSide& s, const void* data, const std::byte* scales
 
 namespace {
 
-void widen_side(Task& t, const Instr& in, const ScaledSide& s, uint32_t operand, float* out) {
-  const void* data = t.dense(in.operand(operand));
-  const void* scales = s.scale < 0 ? nullptr : t.dense(in.operand(static_cast<uint32_t>(s.scale)));
-  widen_scaled(s, data, static_cast<const std::byte*>(scales), out);
+void widen_side(Task& t, const Instr& in, const ScaledSide& s, uint32_t operand, int64_t batch,
+                int64_t batches, float* out) {
+  auto part = [&](uint32_t i) {
+    const Slot slot = in.operand(i);
+    return static_cast<const std::byte*>(t.dense(slot)) + batch * (t.type(slot).bytes / batches);
+  };
+  widen_scaled(s, part(operand), s.scale < 0 ? nullptr : part(static_cast<uint32_t>(s.scale)), out);
 }
 
 const Instr* run_dot_scaled(Task& t, const Instr& in) {
@@ -178,11 +276,14 @@ const Instr* run_dot_scaled(Task& t, const Instr& in) {
   BufferPool& pool = *t.worker->pool;
   int64_t m = d.a.outer, n = d.b.outer, k = d.a.k;
   Buffer *a = pool.allocate(m * k * 4), *b = pool.allocate(k * n * 4);
-  widen_side(t, in, d.a, 0, reinterpret_cast<float*>(a->data()));
-  widen_side(t, in, d.b, 1, reinterpret_cast<float*>(b->data()));
   void* c = dot_accumulator(t, in, 2);
-  multiply_accumulate(t, c, n, t.type(in.result()).element, {a->data(), num::Type::kF32, k, 1},
-                      {b->data(), num::Type::kF32, n, 1}, m, n, k);
+  const TileType& result = t.type(in.result());
+  for (int64_t i = 0; i < d.batches; ++i) {
+    widen_side(t, in, d.a, 0, i, d.batches, reinterpret_cast<float*>(a->data()));
+    widen_side(t, in, d.b, 1, i, d.batches, reinterpret_cast<float*>(b->data()));
+    multiply_accumulate(t, static_cast<std::byte*>(c) + i * m * n * result.size, n, result.element,
+                        {a->data(), num::Type::kF32, k, 1}, {b->data(), num::Type::kF32, n, 1}, m, n, k);
+  }
   pool.release(a);
   pool.release(b);
   return next(in);
@@ -204,8 +305,11 @@ std::optional<num::Type> scaled_element(const ir::Attr* a) {
 void lower_dot_scaled(Lowering& l, const ir::Op& op) {
   const TileType &a = *l.type_of(l.slot(op.operand(0))), &b = *l.type_of(l.slot(op.operand(1))),
                  &c = *l.type_of(l.slot(op.result()));
-  if (a.rank != 2 || b.rank != 2) return l.error(op, "tt.dot_scaled takes matrices");
+  if ((c.rank != 2 && c.rank != 3) || a.rank != c.rank || b.rank != c.rank)
+    return l.error(op, "tt.dot_scaled takes matrices, or batches of them");
   auto* d = l.make<ScaledData>();
+  const int row = c.rank - 2;
+  d->batches = row ? c.shape[0] : 1;
   auto side = [&](ScaledSide& s, const TileType& ty, const char* element, const char* pack,
                   uint32_t scale_group, bool is_b) {
     auto e = scaled_element(op.attr(element));
@@ -213,14 +317,15 @@ void lower_dot_scaled(Lowering& l, const ir::Op& op) {
     s.element = *e;
     s.k_first = is_b;
     s.packed_k = op.attr(pack) ? op.int_attr(pack, 1) != 0 : true;
-    s.outer = is_b ? c.shape[1] : c.shape[0];
-    s.k = ty.n * (*e == num::Type::kF4E2M1FN ? 2 : 1) / s.outer;
+    s.outer = c.shape[row + is_b];
+    s.k = ty.n / d->batches * (*e == num::Type::kF4E2M1FN ? 2 : 1) / s.outer;
     s.scale = Lowering::operand_index(op, scale_group);
     if (s.scale < 0) return true;
     const TileType& scales = *l.type_of(l.slot(op.operand(s.scale)));
     s.scale_type = scales.element;
-    if (scales.n % s.outer || s.k % (scales.n / s.outer)) return false;
-    s.group = s.k / (scales.n / s.outer);
+    const int64_t groups = scales.n / d->batches / s.outer;
+    if (groups == 0 || groups * d->batches * s.outer != scales.n || s.k % groups) return false;
+    s.group = s.k / groups;
     return scales.size == 1;
   };
   if (!side(d->a, a, "a_elem_type", "lhs_k_pack", 3, false) ||

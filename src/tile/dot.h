@@ -20,6 +20,14 @@ num::Type dot_operand_type(num::Type element, int64_t input_precision);
 // Result 0's elements, holding operand `c`'s (zeros if !keep): c's own buffer if c dies here.
 void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep = true);
 
+// Whether it is a tt.dot of matrices whose operands 0 and 1 a fused instruction may load.
+bool can_load_operands(const Instr& dot);
+// Makes a dot load its operand `side` (0 or 1) itself, straight from global memory where the load is one
+// block of it. `slots` are the dot's, and change; `load` is an instruction of emit_load, which then has to
+// go. Of two loads, the one that runs first is given first.
+void load_operand(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t side, const Instr& load,
+                  const std::vector<Slot>& load_slots);
+
 // c [m, n] += a [m, k] * b [k, n]; c of type f32, f16, f64 or i32. mma="fast" may take the bf16 instructions.
 void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a,
                          num::MatrixView b, int64_t m, int64_t n, int64_t k);

@@ -8,6 +8,7 @@
 #include <map>
 #include <queue>
 
+#include "dot.h"
 #include "elementwise.h"
 #include "fused.h"
 #include "memory.h"
@@ -22,6 +23,7 @@ class Fuser {
   void run() {
     count_reads();
     find_data();
+    take_loads();
     std::vector<uint8_t> leader(l_.pending_.size() + 1, 0);
     for (int64_t at : l_.labels_)
       if (at >= 0) leader[static_cast<size_t>(at)] = 1;
@@ -79,6 +81,61 @@ class Fuser {
         for (size_t i = 0; i < num_operands(p); ++i) data |= data_[operand(p, i)];
       }
       data_[result(p)] = data;
+    }
+  }
+
+  // Loads that only a dot uses become part of it, where nothing but what is pure, and loads that it takes
+  // too, stands between them.
+  void take_loads() {
+    std::vector<uint8_t> leader(l_.pending_.size() + 1, 0), taken(l_.pending_.size(), 0);
+    for (int64_t at : l_.labels_)
+      if (at >= 0) leader[static_cast<size_t>(at)] = 1;
+    std::vector<size_t> loads;  // before the instruction, with nothing in their way
+    for (size_t i = 0; i < l_.pending_.size(); ++i) {
+      Pending& p = l_.pending_[i];
+      if (leader[i]) loads.clear();
+      if (p.prologue) continue;
+      auto writes = [&](const Pending& load) {
+        for (size_t k = 0; k < p.instr.num_results; ++k)
+          if (std::count(load.slots.begin(), load.slots.end(), p.slots[k])) return true;
+        return false;
+      };
+      if (p.fusion == Fusion::kLoad) {
+        loads.push_back(i);
+      } else if (is_pure(p)) {
+        std::erase_if(loads, [&](size_t load) { return writes(l_.pending_[load]); });
+      } else {
+        if (can_load_operands(p.instr)) take_loads_of(p, loads, taken);
+        loads.clear();
+      }
+    }
+    size_t kept = 0;
+    std::vector<int64_t> moved(l_.pending_.size() + 1);
+    for (size_t i = 0; i < l_.pending_.size(); ++i) {
+      moved[i] = static_cast<int64_t>(kept);
+      if (taken[i]) continue;
+      if (kept != i) l_.pending_[kept] = std::move(l_.pending_[i]);
+      ++kept;
+    }
+    moved[l_.pending_.size()] = static_cast<int64_t>(kept);
+    l_.pending_.resize(kept);
+    for (int64_t& at : l_.labels_)
+      if (at >= 0) at = moved[static_cast<size_t>(at)];
+  }
+
+  // `loads` in order: the last ones that nobody else stands after.
+  void take_loads_of(Pending& dot, const std::vector<size_t>& loads, std::vector<uint8_t>& taken) {
+    auto side_of = [&](const Pending& load) {
+      for (uint32_t side = 0; side < 2; ++side)
+        if (operand(dot, side) == result(load) && reads_[result(load)] == 1) return static_cast<int>(side);
+      return -1;
+    };
+    size_t first = loads.size();
+    while (first > 0 && side_of(l_.pending_[loads[first - 1]]) >= 0) --first;
+    for (; first < loads.size(); ++first) {
+      const Pending& load = l_.pending_[loads[first]];
+      load_operand(l_, dot.instr, dot.slots, static_cast<uint32_t>(side_of(load)), load.instr, load.slots);
+      taken[loads[first]] = 1;
     }
   }
 
@@ -374,7 +431,7 @@ class Fuser {
   }
 
   Fused::Access access(const Pending& p, Slot value, int64_t mask, int64_t other, uint16_t reg) {
-    Fused::Access a{p.instr, operand(p, 0), value, mask, other, reg};
+    Fused::Access a{p.instr, operand(p, 0), value, mask, other, reg, l_.code_.num_strides++};
     a.instr.slots = nullptr;
     a.instr.num_results = a.instr.num_operands = 0;
     a.instr.kills = 0;

@@ -35,8 +35,15 @@ struct Stream {
   std::byte* scratch;  // a strip's worth, where one is needed
   std::byte* tile;     // where the strips are to be written: the whole value is wanted
   uint64_t bits;       // of kFixed
+  int64_t ahead;       // of memory: how much further the next program (or iteration) will probably be
   Rows rows;
 };
+
+// Asks for the cache lines of `bytes` bytes; addresses that do not exist do no harm.
+template <bool kWrite>
+void prefetch(const std::byte* from, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(from + i, kWrite, 3);
+}
 
 // Splits a strip into runs within one row: f(elements before it in the strip, address of its first element,
 // length, and which of them, first to last, are inside of the box).
@@ -157,7 +164,7 @@ class Strips {
     make_tiles();
     lay_out();
     begin();
-    for (int64_t at = 0; at < tile_.n; at += strip_) run_strip(at, std::min(strip_, tile_.n - at));
+    for (int64_t at = first_; at < end_; at += strip_) run_strip(at, std::min(strip_, end_ - at));
     return finish();
   }
 
@@ -191,7 +198,7 @@ class Strips {
   }
 
   // The strips of a block of memory, if its rows are runs.
-  bool open_block(const Block& b, const MaskBox& box, int64_t size, Stream* s) {
+  bool open_block(const Block& b, const MaskBox& box, int64_t size, uint32_t stride, Stream* s) {
     int last = tile_.rank - 1;
     if (b.stride[last] != size) return false;
     Rows& r = s->rows;
@@ -206,6 +213,10 @@ class Strips {
       flat &= tile_.shape[d] == 1 || b.stride[d] == tile_.dense_strides[d] * size;
     }
     s->kind = flat ? Kind::kFlat : Kind::kRows;
+    Stride& before = t_.worker->strides[stride];
+    int64_t step = static_cast<int64_t>(r.address - before.address);
+    s->ahead = step == before.step && (flat || tile_.rank == 1) ? step : 0;
+    before = {r.address, step};
     s->data = reinterpret_cast<std::byte*>(r.address);
     return true;
   }
@@ -221,7 +232,7 @@ class Strips {
     MaskBox box;
     from.direct = (mask == kNoSlot || !t_.is_uniform(static_cast<Slot>(mask))) &&
                   find_block(t_, a.pointers, mask, t_.type(a.value), false, &from.block, &box) &&
-                  open_block(from.block, box, f_.registers[a.reg].size, &s);
+                  open_block(from.block, box, f_.registers[a.reg].size, a.stride, &s);
     if (!from.direct) return load_now(i);
     s.rows.other = nullptr;
     s.rows.bits = 0;
@@ -254,12 +265,13 @@ class Strips {
     MaskBox box;
     Block block;
     if (!find_block(t_, a.pointers, mask, t_.type(a.value), true, &block, &box) ||
-        !open_block(block, box, size, &out_)) {
+        !open_block(block, box, size, a.stride, &out_)) {
       store_ = Store::kLate;
       return true;
     }
     t_.worker->launch->made_progress();
     store_ = Store::kDirect;
+    if (tile_.rank == 1 && in_.num_results == 0) want_only(box.lo[0], box.hi[0]);
     Extent to = extent_of(block, size);
     for (size_t i = 0; i < f_.loads.size(); ++i) {
       if (!sources_[i].direct) continue;
@@ -277,6 +289,17 @@ class Strips {
         return false;
     }
     return true;
+  }
+
+  // Nothing outside of the store's box is looked at: a mask of the tile's end costs nothing.
+  void want_only(int64_t lo, int64_t hi) {
+    first_ = lo;
+    end_ = hi;
+    out_.kind = Kind::kFlat;
+    for (size_t i = 0; i < f_.loads.size(); ++i) {
+      Stream& s = streams_[f_.loads[i].reg];
+      if (sources_[i].direct && s.rows.lo[0] <= lo && s.rows.hi[0] >= hi) s.kind = Kind::kFlat;
+    }
   }
 
   bool all_uniform() const {
@@ -337,7 +360,7 @@ class Strips {
     for (size_t r = 0; r < f_.registers.size(); ++r)
       if (needs_scratch(r)) each += f_.registers[r].size;
     for (uint8_t size : f_.lanes) each += size;
-    strip_ = tile_.n;
+    strip_ = end_ - first_;
     if (each == 0) return;
     int64_t most = std::max<int64_t>(
         64, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kScratchBytes / each))));
@@ -375,7 +398,7 @@ class Strips {
   void begin() {
     for (size_t r = 0; r < f_.registers.size(); ++r) {
       const Stream& s = streams_[r];
-      at_[r] = s.tile ? s.tile : s.kind == Kind::kFlat ? s.data : s.scratch;
+      at_[r] = s.tile ? s.tile : s.kind == Kind::kFlat ? s.data + first_ * f_.registers[r].size : s.scratch;
       step_[r] = s.tile || s.kind == Kind::kFlat ? strip_ * f_.registers[r].size : 0;
       if (s.kind == Kind::kRows || (s.kind == Kind::kFlat && s.tile))
         moving_[num_moving_++] = static_cast<uint16_t>(r);
@@ -384,12 +407,13 @@ class Strips {
     size_t r = f_.store->reg;
     stores_in_place_ = store_ == Store::kDirect && streams_[r].kind == Kind::kStep && !streams_[r].tile;
     if (stores_in_place_ && out_.kind == Kind::kFlat)
-      at_[r] = out_.data, step_[r] = strip_ * f_.registers[r].size;
+      at_[r] = out_.data + first_ * f_.registers[r].size, step_[r] = strip_ * f_.registers[r].size;
   }
 
   void run_strip(int64_t begin, int64_t m) {
     for (size_t i = 0; i < num_moving_; ++i) move_to(moving_[i], begin, m);
     bool stored = place_store(begin, m);
+    ask_ahead(begin, m);
     for (const Fused::Step& s : f_.steps) {
       if (s.reduce) [[unlikely]]
         s.reduce(row_results(s.out, begin / f_.row), at_[s.in[0]], m / f_.row, f_.row, 1);
@@ -398,6 +422,19 @@ class Strips {
     }
     if (!stored) put(out_.rows, tile_, f_.registers[f_.store->reg].size, begin, m, at_[f_.store->reg]);
     for (size_t r = 0; r < f_.registers.size(); ++r) at_[r] += step_[r];
+  }
+
+  // Programs mostly go through memory in equal steps, which end the streams that the hardware sees.
+  void ask_ahead(int64_t begin, int64_t m) {
+    for (size_t i = 0; i < f_.loads.size(); ++i) {
+      if (!sources_[i].direct) continue;
+      const Stream& s = streams_[f_.loads[i].reg];
+      int64_t size = f_.registers[f_.loads[i].reg].size;
+      if (s.ahead) prefetch<false>(s.data + begin * size + s.ahead, m * size);
+    }
+    if ((store_ != Store::kDirect && store_ != Store::kAfterStrip) || !out_.ahead) return;
+    int64_t size = f_.registers[f_.store->reg].size;
+    prefetch<true>(out_.data + begin * size + out_.ahead, m * size);
   }
 
   // A strip whose place depends on where it begins, or which has to be copied.
@@ -466,6 +503,7 @@ class Strips {
   const Instr& in_;
   const Fused& f_;
   const TileType& tile_;
+  int64_t first_ = 0, end_ = tile_.n;  // the elements to compute
   int64_t strip_ = 0;
   Store store_ = Store::kNone;
   Buffer *scratch_ = nullptr, *scalars_ = nullptr;

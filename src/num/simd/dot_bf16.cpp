@@ -79,9 +79,10 @@ void panel(float* c, const UnalignedPair* a, const Panel& p, int64_t m) {
   }
 }
 
-void dot_bf16(float* c, int64_t ldc, const void* pairs, int64_t a_row, const uint32_t* b, int64_t b_row,
+// `pairs` need only be aligned as bf16 are.
+void dot_bf16(float* c, int64_t ldc, const uint32_t* pairs, int64_t a_row, const uint32_t* b, int64_t b_row,
               int64_t m, int64_t n, int64_t k) {
-  auto* a = static_cast<const UnalignedPair*>(pairs);
+  auto* a = reinterpret_cast<const UnalignedPair*>(pairs);
   int64_t j = 0;
   for (; j + 64 <= n; j += 64) panel<4>(c + j, a, Panel{ldc, a_row, b + j, b_row, k}, m);
   for (; j + 32 <= n; j += 32) panel<2>(c + j, a, Panel{ldc, a_row, b + j, b_row, k}, m);
