@@ -9,9 +9,9 @@
 
 namespace {
 
-void require(bool holds, const char* what) {
+void require(bool holds, const std::string& what) {
   if (holds) return;
-  std::fprintf(stderr, "fuzz_ir: %s\n", what);
+  std::fprintf(stderr, "fuzz_ir: %s\n", what.c_str());
   std::abort();
 }
 
@@ -32,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!ir::verify(*module, findings)) return 0;
   std::string canonical = module->print_canonical();
   auto again = ir::parse(canonical, "canonical.ttir", nullptr);
-  require(again.ok(), "the canonical text of a valid module does not parse");
+  if (!again.ok())
+    require(false, "the canonical text of a valid module does not parse: " + again.error().str());
   require(again->print_canonical() == canonical, "the canonical text is not stable");
   return 0;
 }

@@ -26,7 +26,7 @@ TAIL = 60
 ASAN_SETTINGS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:die_after_fork=0",
 }
 
 
@@ -81,8 +81,9 @@ def asan() -> list[list[str]]:
 def tsan() -> list[list[str]]:
     return [
         sanitized(TSAN, "thread"),
-        ["ninja", "-C", str(TSAN), "-j", JOBS, "pool_stress"],
+        ["ninja", "-C", str(TSAN), "-j", JOBS, "pool_stress", "tile_test"],
         [str(TSAN / "tests" / "tools" / "pool_stress")],
+        [str(TSAN / "tile_test"), "threads_"],
     ]
 
 

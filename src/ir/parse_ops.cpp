@@ -363,7 +363,7 @@ bool Parser::forms(OpState& s) {
   }
   uint8_t& preferred = preferred_[static_cast<size_t>(s.kind)];
   const char* start = p_;
-  size_t forward_mark = forwards_.size();
+  size_t forward_mark = forwards_.size(), typed_mark = typed_by_use_.size();
   std::optional<base::Diagnostic> best;
   const char* best_at = nullptr;
   // Older releases print two spaces where an operand is left out.
@@ -397,6 +397,7 @@ bool Parser::forms(OpState& s) {
     attrs_.resize(s.attrs_base);
     types_.resize(s.types_base);
     s.token_result = false;
+    typed_by_use_.resize(typed_mark);
     while (forwards_.size() > forward_mark) {
       NameEntry& entry = entries_[forwards_.back()];
       if (entry.forwards) entry.forwards = entry.forwards->next;

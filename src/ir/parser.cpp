@@ -330,7 +330,9 @@ void Parser::check_type(const Operand& operand, const Type* type, const char* ty
   }
   if (value->type->kind == TypeKind::kOpaque && value->type->text == kAnyType) return;
   // What an unknown op's text says of its results is a guess, and the use knows better.
-  if (value->defining_op && value->defining_op->kind == OpKind::kUnknown && value->defining_op->skeleton) {
+  if (value->defining_op && value->defining_op->kind == OpKind::kUnknown && value->defining_op->skeleton &&
+      std::find(typed_by_use_.begin(), typed_by_use_.end(), value) == typed_by_use_.end()) {
+    typed_by_use_.push_back(value);
     value->type = type;
     return;
   }

@@ -275,6 +275,7 @@ class Parser {
 
   TextMap<uint32_t> name_ids_;
   std::vector<NameEntry> entries_;
+  std::vector<const Value*> typed_by_use_;  // results of unknown ops that have their type from a use
   std::vector<Undo> undo_;
   std::vector<uint32_t> forwards_;  // entries that got a forward reference, in order
   uint32_t isolation_ = 0;

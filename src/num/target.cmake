@@ -13,6 +13,9 @@ foreach(isa ${simd_isas})
   target_compile_definitions(num_${isa} PRIVATE NUM_ISA=${isa} NUM_ISA_${isa})
   # No errno and no traps are looked at, so that loops with selects vectorise; results do not change.
   target_compile_options(num_${isa} PRIVATE ${simd_flags_${isa}} -fno-math-errno -fno-trapping-math -Wno-psabi -Wno-maybe-uninitialized)
+  if(TRITON_RUNNER_SANITIZE STREQUAL "thread")  # no threads in here, and much to compile
+    target_compile_options(num_${isa} PRIVATE -fno-sanitize=thread)
+  endif()
   target_sources(num PRIVATE $<TARGET_OBJECTS:num_${isa}>)
 endforeach()
 if(TRITON_RUNNER_TESTS)

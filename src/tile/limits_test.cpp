@@ -95,3 +95,26 @@ TEST(a_memory_limit_names_the_op) {
   CHECK_EQ(x[1], 0);
   CHECK_EQ(x[512], 3);
 }
+
+// What one program needs is all that many need: each worker keeps the tiles of the program that it runs.
+TEST(many_programs_hold_the_tiles_of_one_a_worker) {
+  auto kernel = load_text(kLarge);
+  std::vector<int32_t> x(262144);
+  exec::Argument args[] = {pointer(x)};
+  exec::Allocation allocations[] = {memory(x)};
+  auto fits = [&](int64_t programs, int threads, int64_t bytes) {
+    exec::LaunchOptions options;
+    options.grid = {programs, 1, 1};
+    options.threads = threads;
+    options.max_tile_bytes = bytes;
+    return !kernel->launch(options, args, allocations);
+  };
+  int64_t low = 0, high = 64 << 20;  // does not fit, fits
+  CHECK(fits(1, 1, high));
+  while (high - low > 1) (fits(1, 1, (low + high) / 2) ? high : low) = (low + high) / 2;
+  CHECK(high >= 1 << 20);       // a tile of 512 x 512 i32
+  CHECK(high < 5 * (1 << 20));  // the loaded tile, the transposed one, addresses in strips
+  CHECK(fits(64, 1, high));
+  CHECK(!fits(64, 1, high - 1));
+  CHECK(fits(64, 2, 2 * high));
+}
