@@ -90,7 +90,7 @@ def tsan() -> list[list[str]]:
 PARTS = [
     Part("build", 480, build),
     Part("unit", 60, lambda: unit_tests(RELEASE)),
-    Part("cases", 60, lambda: [cases(RELEASE)]),
+    Part("cases", 90, lambda: [cases(RELEASE), cases(RELEASE, "--checks", "oob,nan,uninit,race")]),
     Part("python", 400, lambda: [[sys.executable, "-m", "pytest", "-q", "-rs", "tests/python"]]),
     Part("asan", 480, asan),
     # As many inputs on every machine: what passes here passes in CI.

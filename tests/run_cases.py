@@ -2,7 +2,10 @@
 """Run the golden cases of tests/cases: print what differs, or with --update write what came out as expected.
 
 A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim.
-Cases of the tile engine run a second time with its portable instruction set and must print the same bytes.
+Cases of the tile engine run again without fused instructions and with the portable instruction set, and must
+print the same bytes.
+With --checks they run under checks instead, and must print what they always print; those that checks rightly
+report something in are listed in tests/cases/check/reported.txt, each with the kind of fault.
 """
 
 import argparse
@@ -55,14 +58,42 @@ def run_case(
     text = path.read_text()
     runs = [[tool, str(path)]]
     if tool_of(path, text) == "tile":
-        runs += [[tool, "--isa", isa, str(path)] for isa in isas]
+        runs += [[tool, "--no-fusion", str(path)], *([tool, "--isa", isa, str(path)] for isa in isas)]
     return path, split_case(text)[1], [output_of(run, timeout) for run in runs]
+
+
+def read_reported() -> dict[str, str]:
+    """The kind of fault by path of the case, of tests/cases/check/reported.txt."""
+    lines = (CASES / "check" / "reported.txt").read_text().splitlines()
+    rows = [line.split(": ", 1) for line in lines if line and not line.startswith("#")]
+    return dict(rows)
+
+
+def run_checked(tool: str, paths: list[pathlib.Path], checks: str, jobs: int, timeout: float) -> int:
+    """Runs the tile cases that choose no checks themselves under `checks`. The number that went wrong."""
+    reported = read_reported()
+    texts = {path: path.read_text() for path in paths}
+    chosen = [p for p in paths if tool_of(p, texts[p]) == "tile" and "// checks:" not in texts[p]]
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        commands = [[tool, "--checks", checks, str(path)] for path in chosen]
+        for path, output in zip(chosen, pool.map(lambda c: output_of(c, timeout), commands), strict=True):
+            name = str(path.relative_to(CASES))
+            kind = reported.get(name)
+            good = output == split_case(texts[path])[1] if kind is None else f": {kind} in " in output
+            if not good:
+                failed += 1
+                wanted = "no report" if kind is None else kind
+                print(f"FAILED {name} (expected {wanted})\n" + "\n".join(output.splitlines()[:4]))
+    print(f"checked cases: {len(chosen) - failed} passed, {failed} failed")
+    return failed
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tool", default=str(ROOT / "build" / "release" / "tests" / "tools" / "case_tool"))
     parser.add_argument("--update", action="store_true", help="write the output as the expected one")
+    parser.add_argument("--checks", help="run the tile cases under these checks: oob,nan,uninit,race")
     parser.add_argument("--isa", action="append", help="also run tile cases so (default: portable)")
     parser.add_argument("--timeout", type=float, default=60, help="seconds a case")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
@@ -73,6 +104,8 @@ def main() -> int:
 
     paths = [p for p in sorted(CASES.rglob("*.*")) if p.is_file() and p.suffix in (".ttir", ".ttgir")]
     paths = [p for p in paths if not options.parts or any(part in str(p) for part in options.parts)]
+    if options.checks:
+        return 1 if run_checked(options.tool, paths, options.checks, options.jobs, options.timeout) else 0
     isas = ["portable"] if options.isa is None else [isa for isa in options.isa if isa]
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -86,7 +119,7 @@ def main() -> int:
                 path.write_text(source + SEPARATOR + "\n" + outputs[0])
                 print(f"updated {name}")
                 expected = outputs[0]
-            for label, output in zip(["best", *isas], outputs, strict=False):
+            for label, output in zip(["best", "not fused", *isas], outputs, strict=False):
                 if output == expected:
                     continue
                 failed += 1

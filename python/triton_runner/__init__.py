@@ -17,7 +17,11 @@ _NAMES = {
     "load": ("_load", "a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source"),
     "using": (
         "_settings",
-        "context manager: device=, target=, level=, check=, mma=, threads=, timeout=, shared=",
+        "context manager: device=, target=, level=, check=, mma=, threads=, timeout=, shared=, shuffle=",
+    ),
+    "track_empty": (
+        "_uninit",
+        'context manager: check="uninit" knows the tensors of torch.empty until they are written',
     ),
     "register_memory": (
         "_memory",

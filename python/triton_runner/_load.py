@@ -26,11 +26,22 @@ def _level_of_text(text: str) -> str:
     raise fail("the text is no TTIR, TTGIR, LLIR, PTX or AMDGCN", "give a file whose name ends in its level")
 
 
-def load(source, metadata=None, device: str = "cpu", *, name: str = "", target: str = "", level: str = ""):
+def load(
+    source,
+    metadata=None,
+    device: str = "cpu",
+    *,
+    name: str = "",
+    target: str = "",
+    level: str = "",
+    check: str = "",
+    shuffle: int = -1,
+):
     """The kernel of a file (*.ttir, *.ttgir, *.llir, *.ptx, *.cubin, *.amdgcn, *.hsaco) or of a text;
     metadata: its JSON
     file or text where it is not beside it; name: which kernel, where there are several; level: the one that
-    executes.
+    executes; check, shuffle: what launches of the kernel look for and in which order programs run, where
+    they are not as using() and the environment say.
 
     Returns a kernel: kernel[grid](*args), kernel.params, .asm, .metadata. Raises DiagnosticError.
     """
@@ -47,4 +58,7 @@ def load(source, metadata=None, device: str = "cpu", *, name: str = "", target: 
         content = _artifacts._read(text, "load", entry not in _artifacts._TEXT)
         artifact = _artifacts.describe(entry, content, text, name, metadata)
     with _settings.using(device=device, target=target or None, level=level or None):
-        return _artifacts.executable(artifact)
+        kernel = _artifacts.executable(artifact)
+    if not check and shuffle < 0:
+        return kernel
+    return kernel.with_settings(check=check or None, shuffle=shuffle if shuffle >= 0 else None)

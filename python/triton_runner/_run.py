@@ -3,6 +3,7 @@ device."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import runpy
 import sys
@@ -12,7 +13,7 @@ import traceback
 def run_program(program: str, arguments: list[str], is_module: bool, pretend_cuda: bool) -> int | None:
     """Runs a script or module as __main__ and returns its exit status."""
     import triton_runner  # noqa: F401  (registers the driver)
-    from triton_runner import _driver
+    from triton_runner import _driver, _settings
 
     if pretend_cuda:
         if _driver.resolved_device() != "cpu":
@@ -26,6 +27,10 @@ def run_program(program: str, arguments: list[str], is_module: bool, pretend_cud
 
         _pretend_cuda.install()
     sys.argv = [program, *arguments]
+    if "uninit" in _settings.current().check.split(",") and importlib.util.find_spec("torch") is not None:
+        from triton_runner._uninit import track_empty
+
+        track_empty().__enter__()
     try:
         if is_module:
             sys.path.insert(0, os.getcwd())

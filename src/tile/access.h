@@ -19,5 +19,7 @@ struct Access {
 };
 Access access_of(const Instr& in);         // of emit_load and emit_store: memory.cpp
 Access atomic_access_of(const Instr& in);  // of emit_atomic_rmw and emit_atomic_cas: atomics.cpp
+// Of copies from pointers to shared memory, which travel as the instruction's result: shared_async.cpp
+Access async_access_of(const Instr& in);
 
 }  // namespace triton_runner::tile

@@ -36,17 +36,13 @@ class TileKernel final : public exec::Kernel {
                             std::span<const exec::Allocation> allocations) override {
     if (auto ok = exec::check_arguments(*this, args); !ok) return exec::LaunchError{ok.error(), {}};
     if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
-    if (options.checks & (exec::kCheckUninitialized | exec::kCheckRace))
-      return exec::LaunchError{base::failure("the tile engine does not look for uninitialised values and races",
-                                             {"use check=\"oob,nan\""}),
-                               {}};
     exec::Memory memory(allocations, options.resolve, options.whole);
     Launch launch;
     launch.code = &code_;
     std::optional<Checks> checks;
     if ((options.checks & ~uint32_t{exec::kCheckOutOfBounds}) || options.shuffle) {
       const CheckedCode& code = checked_code();
-      checks.emplace(code, options, memory);
+      checks.emplace(code, options, allocations, memory);
       launch.checks = &*checks;
       launch.code = &code.code;
     } else if (options.observer) {
@@ -91,8 +87,9 @@ class TileKernel final : public exec::Kernel {
       auto made = std::make_unique<CheckedCode>();
       copy_header(code_, made->code);
       base::Diagnostics sink;
-      Lowering(made->code, sink).lower_kernel(*func_);  // as before, so that it succeeds
-      made->take_kills();
+      Lowering lowering(made->code, sink);
+      lowering.lower_kernel(*func_);  // as before, so that it succeeds
+      made->prepare(lowering);
       checked_ = std::move(made);
     }
     return *checked_;

@@ -271,9 +271,17 @@ void lower_constant(Lowering& l, const ir::Op& op) {
   l.error(op, "the constant's value is not understood");
 }
 
+namespace {
+const Instr* run_poison(Task& t, const Instr& in) {
+  t.set_uniform(in.result(), 0);
+  return next(in);
+}
+}  // namespace
+
+// An instruction and no constant: checks see where an undefined value comes from.
 void lower_poison(Lowering& l, const ir::Op& op) {
   if (l.type_of(l.slot(op.result()))->size == 0) return l.error(op, "poison of this type is not supported");
-  l.set_constant(l.slot(op.result()), 0);
+  l.emit(run_poison, op);
 }
 
 // The same elements under another type or layout.

@@ -27,6 +27,21 @@ const Instr* run_async_copy(Task& t, const Instr& in) {
   return next(in);
 }
 
+}  // namespace
+
+Access async_access_of(const Instr& in) {
+  Access a;
+  if (in.run != run_async_copy) return a;
+  const auto& c = in.as<AsyncCopy>();
+  a.kind = AccessKind::kLoad;
+  a.ptr = in.operand(c.pointers);
+  if (c.mask >= 0) a.mask = in.operand(c.mask);
+  if (c.other >= 0) a.other = in.operand(c.other);
+  return a;
+}
+
+namespace {
+
 const Instr* run_commit(Task& t, const Instr& in) {
   SharedState::of(t).commit(t);
   return next(in);

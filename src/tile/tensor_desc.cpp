@@ -9,6 +9,7 @@
 
 #include <triton_runner/exec/tensor_map.h>
 
+#include "check/check.h"
 #include "lowering.h"
 #include "shared_state.h"
 
@@ -48,11 +49,17 @@ TileType shape_of(const Box& box) {
   return type;
 }
 
+// `data`: what a store is about to write; null for loads and atomic updates.
 bool check_row(Task& t, const Instr& in, uint64_t address, int64_t bytes, size_t size, bool write,
-               int64_t element, const Box& box) {
+               int64_t element, const Box& box, const std::byte* data = nullptr) {
   if (write ? t.worker->memory.writable(address, bytes) : t.worker->memory.readable(address, bytes))
-      [[likely]]
-    return true;
+      [[likely]] {
+    Checks* checks = t.worker->launch->checks;
+    if (!checks) [[likely]]
+      return true;
+    const AccessKind kind = !write ? AccessKind::kLoad : data ? AccessKind::kStore : AccessKind::kAtomic;
+    return checks->block(t, in, kind, address, bytes, element, size, data);
+  }
   // The first element that is outside names the trap.
   for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(size), element++) {
     const bool ok =
@@ -128,13 +135,13 @@ bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const B
     const std::byte* row = static_cast<const std::byte*>(from) + (element + begin) * size;
     const int64_t step = desc.strides[box.rank - 1];
     if (step == 1) {
-      if (!check_row(t, in, address, inside * size, size, true, element + begin, box)) return false;
+      if (!check_row(t, in, address, inside * size, size, true, element + begin, box, row)) return false;
       std::memcpy(reinterpret_cast<void*>(address), row, inside * size);
       return true;
     }
     for (int64_t i = 0; i < inside; i++) {
       const uint64_t at = address + i * step * size;
-      if (!check_row(t, in, at, size, size, true, element + begin + i, box)) return false;
+      if (!check_row(t, in, at, size, size, true, element + begin + i, box, row + i * size)) return false;
       std::memcpy(reinterpret_cast<void*>(at), row + i * size, size);
     }
     return true;

@@ -127,6 +127,20 @@ std::string parse_argument(const std::string& text, int index, CaseArgument& out
   return "";
 }
 
+}  // namespace
+
+uint32_t parse_checks(const std::string& list) {
+  const std::string text = "," + list + ",";
+  auto check = [&](const char* name, exec::Check bit) {
+    return text.find("," + std::string(name) + ",") != text.npos ? uint32_t{bit} : 0;
+  };
+  return check("oob", exec::kCheckOutOfBounds) | check("nan", exec::kCheckNan) |
+         check("inf", exec::kCheckInf) | check("nanload", exec::kCheckNanLoad) |
+         check("uninit", exec::kCheckUninitialized) | check("race", exec::kCheckRace);
+}
+
+namespace {
+
 std::string set_key(CaseFile& out, const std::string& key, const std::string& value) {
   std::vector<std::string> parts = words(value);
   if (key == "tool") out.tool = value;
@@ -138,14 +152,7 @@ std::string set_key(CaseFile& out, const std::string& key, const std::string& va
     for (size_t i = 0; i < std::min<size_t>(parts.size(), 3); ++i)
       out.options.grid[i] = std::atoll(parts[i].c_str());
   }
-  if (key == "checks") {
-    auto check = [&](const char* name, exec::Check bit) {
-      return value.find(name) != value.npos ? uint32_t{bit} : 0;
-    };
-    out.options.checks = check("oob", exec::kCheckOutOfBounds) | check("nan", exec::kCheckNan) |
-                         check("uninit", exec::kCheckUninitialized) | check("race", exec::kCheckRace) |
-                         check("inf", exec::kCheckInf) | check("nanload", exec::kCheckNanLoad);
-  }
+  if (key == "checks") out.options.checks = parse_checks(value);
   if (key == "shuffle") out.options.shuffle = std::strtoull(value.c_str(), nullptr, 0);
   if (key == "arg") {
     out.arguments.emplace_back();

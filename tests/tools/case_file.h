@@ -58,6 +58,9 @@ struct CaseFile {
   std::vector<CaseArgument> arguments;
 };
 
+// "oob,nan" as bits of exec::Check.
+uint32_t parse_checks(const std::string& list);
+
 // Reads a case; an empty string, or what is wrong with its header.
 std::string read_case(const std::string& path, CaseFile& out);
 

@@ -1,7 +1,7 @@
 // Runs one golden case (tests/README.md) and prints what came of it; tests/run_cases.py compares that with
 // the case.
 //
-//   case_tool [--isa avx512|avx2|portable] [--no-fusion] FILE
+//   case_tool [--isa avx512|avx2|portable] [--no-fusion] [--checks oob,nan,...] FILE
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -125,8 +125,7 @@ class Printer : public exec::Observer {
 int run_tile(const CaseFile& file) {
   auto module = parse(file);
   if (!module) return 0;
-  auto kernel = tile::load(std::make_shared<const ir::Module>(std::move(*module)), file.kernel,
-                           load_options);
+  auto kernel = tile::load(std::make_shared<const ir::Module>(std::move(*module)), file.kernel, load_options);
   if (!kernel.ok()) {
     std::fputs(kernel.error().str().c_str(), stdout);
     return 0;
@@ -187,8 +186,15 @@ int main(int argc, char** argv) {
     load_options.fuse = false;
     ++argv, --argc;
   }
+  const char* checks = nullptr;  // in place of what the case says
+  if (argc > 3 && std::strcmp(argv[1], "--checks") == 0) {
+    checks = argv[2];
+    argv += 2;
+    argc -= 2;
+  }
   if (argc != 2) {
-    std::fputs("usage: case_tool [--isa avx512|avx2|portable] [--no-fusion] FILE\n", stderr);
+    std::fputs("usage: case_tool [--isa avx512|avx2|portable] [--no-fusion] [--checks oob,nan,...] FILE\n",
+               stderr);
     return 2;
   }
   CaseFile file;
@@ -196,6 +202,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s: %s\n", argv[1], problem.c_str());
     return 2;
   }
+  if (checks) file.options.checks = parse_checks(checks);
   for (const Tool& tool : kTools)
     if (file.tool == tool.name) return tool.run(file);
   std::fprintf(stderr, "%s: no tool '%s'\n", argv[1], file.tool.c_str());

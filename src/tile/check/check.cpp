@@ -3,43 +3,101 @@
 
 #include <cinttypes>
 #include <cmath>
+#include <unordered_map>
 
 #include "../location.h"
+#include "../lowering.h"
+#include "../memdesc.h"
 #include "nan.h"
+#include "race.h"
+#include "uninit.h"
 
 namespace triton_runner::tile {
 
-void CheckedCode::take_kills() {
+void CheckedCode::prepare(Lowering& l) {
+  std::unordered_map<const ir::Value*, const MemPlan*> plans;
+  auto plan_of = [&](const ir::Value& v, const ir::Op& op) {
+    const MemPlan*& plan = plans[&v];
+    if (!plan)
+      if (const MemView* view = mem_view(l, v, op)) plan = l.make<MemPlan>(*view);
+    return plan;
+  };
   kills.clear();
-  for (Instr& in : code.instrs) {
+  buffers.assign(code.instrs.size(), {});
+  for (size_t k = 0; k < code.instrs.size(); ++k) {
+    Instr& in = code.instrs[k];
     kills.push_back(in.kills);
     in.kills = 0;
+    if (!in.op || in.run == run_release) continue;
+    const bool copy =
+        in.op->kind == ir::OpKind::kAsyncCopyGlobalToLocal;  // its instruction begins with the buffer
+    for (uint32_t i = 0; i < in.op->num_operands() && i < in.num_operands; ++i) {
+      const ir::Value& v = copy && i == 0 ? *in.op->operand_of(1) : *in.op->operand(i);
+      if (v.type->kind != ir::TypeKind::kMemDesc || code.types[in.operand(i)]->size != 0) continue;
+      if (const MemPlan* plan = plan_of(v, *in.op)) buffers[k].push_back({i, plan});
+    }
   }
 }
 
-Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options, const exec::Memory&)
+Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options,
+               std::span<const exec::Allocation> allocations, const exec::Memory& memory)
     : code_(code), random_(options.shuffle.value_or(0)) {
   if (options.shuffle) order_.emplace(*options.shuffle, options.grid[0] * options.grid[1] * options.grid[2]);
   if (options.checks & (exec::kCheckNan | exec::kCheckInf | exec::kCheckNanLoad))
     nan_ = std::make_unique<NanCheck>((options.checks & exec::kCheckInf) != 0,
                                       (options.checks & exec::kCheckNanLoad) != 0);
+  if (options.checks & exec::kCheckUninitialized) uninit_ = std::make_unique<UninitCheck>(code, allocations);
+  if (options.checks & exec::kCheckRace) race_ = std::make_unique<RaceCheck>(code, memory);
 }
 
 Checks::~Checks() = default;
 
-void Checks::begin(Program&) {}
+void Checks::begin(Program& program) {
+  if (!uninit_ && !race_) return;
+  if (!program.checks) program.checks = std::make_unique<ProgramChecks>();
+  if (uninit_) uninit_->begin(program);
+  if (race_) race_->begin(program);
+}
 
-bool Checks::before(Task&, const Instr&) { return true; }
+bool Checks::looks_at(const Instr& in) const {
+  // Not at what runs once for all programs, nor at what drops values (its op is another's).
+  return in.op && &in >= code_.code.entry && in.run != run_release;
+}
+
+bool Checks::before(Task& t, const Instr& in) {
+  if (!looks_at(in)) return true;
+  return (!uninit_ || uninit_->before(t, in)) && (!race_ || race_->before(t, in));
+}
 
 bool Checks::after(Task& t, const Instr& in) {
-  if (!in.op) return true;
-  return !nan_ || nan_->after(t, in);
+  if (nan_ && in.op && in.run != run_release && !nan_->after(t, in)) return false;
+  if (!looks_at(in)) return true;
+  if (uninit_) uninit_->after(t, in);
+  return !race_ || race_->after(t, in);
+}
+
+bool Checks::block(Task& t, const Instr& in, AccessKind kind, uint64_t address, uint64_t bytes,
+                   int64_t element, int64_t size, const std::byte* data) {
+  if (race_ && !race_->block(t, in, kind, address, bytes, element, size, data)) return false;
+  if (!uninit_) return true;
+  if (kind == AccessKind::kLoad) {
+    uninit_->block_loaded(address, bytes, element, size);
+    return true;
+  }
+  return uninit_->block_stored(t, in, address, bytes, element, size);
 }
 
 bool Checks::preempt(const Instr& in) {
   constexpr uint64_t kTurn = 16;  // instructions, on average
   if (!shuffled() || &in < code_.code.entry || random_.below(kTurn) != 0) return false;
   return preempted_ = true;
+}
+
+Access any_access_of(const Instr& in) {
+  Access a = access_of(in);
+  if (a.kind == AccessKind::kNone) a = atomic_access_of(in);
+  if (a.kind == AccessKind::kNone) a = async_access_of(in);
+  return a;
 }
 
 namespace {
@@ -62,7 +120,9 @@ void run(Task& t, Checks& checks) {
   auto step = [&](const Instr& in) {
     if ((counted && !t.count_step(in)) || (kChecked && !checks.before(t, in))) return pc = nullptr;
     pc = in.run(t, in);
-    const bool done = pc || t.outcome == Outcome::kFinished || t.outcome == Outcome::kYielded;
+    // One that yields to itself has not found yet what it waits for.
+    const bool done =
+        pc || t.outcome == Outcome::kFinished || (t.outcome == Outcome::kYielded && t.pc != &in);
     if (kChecked && done && !checks.after(t, in)) return pc = nullptr;
     if (observed && (pc || t.outcome == Outcome::kFinished)) observe(t, in);
     if (pc) release(t, in, checks.kills(t, in));

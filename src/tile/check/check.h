@@ -5,36 +5,56 @@
 // when to release them, after the checks have seen them. A launch without checks runs nothing of this folder.
 #pragma once
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <triton_runner/ir/graph.h>
 
+#include "../access.h"
 #include "../task.h"
 #include "order.h"
 
 namespace triton_runner::tile {
 
+class Lowering;
+class MemPlan;
 class NanCheck;
+class RaceCheck;
+class UninitCheck;
+
+// An operand that is a buffer in shared or tensor memory, and where its elements lie.
+struct MemoryOperand {
+  uint32_t operand;
+  const MemPlan* plan;  // row-major
+};
 
 struct CheckedCode {
   Code code;
-  std::vector<uint64_t> kills;  // of each instruction, taken out of it
-  void take_kills();            // once the code is complete
+  std::vector<uint64_t> kills;                      // of each instruction, taken out of it
+  std::vector<std::vector<MemoryOperand>> buffers;  // of each instruction
+  // Once the code that `lowering` made is complete.
+  void prepare(Lowering& lowering);
 };
 
 class Checks {
  public:
-  Checks(const CheckedCode& code, const exec::LaunchOptions& options, const exec::Memory& memory);
+  Checks(const CheckedCode& code, const exec::LaunchOptions& options,
+         std::span<const exec::Allocation> allocations, const exec::Memory& memory);
   ~Checks();
 
   // Looks for something that only holds while all programs run on one thread.
-  bool one_thread() const { return shuffled(); }
+  bool one_thread() const { return uninit_ || race_ || shuffled(); }
   // A program is about to start.
   void begin(Program& program);
   // Before an instruction runs and after it did. False: it trapped.
   bool before(Task& t, const Instr& in);
   bool after(Task& t, const Instr& in);
+  // `bytes` of the elements from `element` on of a tensor descriptor's block are about to be read, or
+  // overwritten with `data`.
+  bool block(Task& t, const Instr& in, AccessKind kind, uint64_t address, uint64_t bytes, int64_t element,
+             int64_t size, const std::byte* data);
   uint64_t kills(const Task& t, const Instr& in) const { return code_.kills[&in - t.code->instrs.data()]; }
 
   // ---- shuffled launches
@@ -52,8 +72,12 @@ class Checks {
   bool preempted() { return std::exchange(preempted_, false); }
 
  private:
+  bool looks_at(const Instr& in) const;
+
   const CheckedCode& code_;
   std::unique_ptr<NanCheck> nan_;
+  std::unique_ptr<UninitCheck> uninit_;
+  std::unique_ptr<RaceCheck> race_;
   std::optional<Permutation> order_;
   Random random_;
   bool preempted_ = false;
@@ -62,6 +86,9 @@ class Checks {
 void run_checked(Task& t, Checks& checks);
 // Without looking: the pure regions of reductions, whose op is looked at as one.
 void run_unchecked(Task& t, Checks& checks);
+
+// What the instruction accesses through pointers, whatever emitted it.
+Access any_access_of(const Instr& in);
 
 // ---- for messages
 // "%7 = 0.5": an operand at an element of the result (its own element where it has the same shape).

@@ -15,6 +15,7 @@ Role role_of(ir::OpKind kind) {
   using K = ir::OpKind;
   switch (kind) {
     case K::kLoad:
+    case K::kAtomicLoad:
     case K::kAtomicRMW:
     case K::kAtomicCAS:
     case K::kDescriptorLoad:

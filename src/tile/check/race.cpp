@@ -1,0 +1,293 @@
+// Global memory: what programs read and write, and the atomics that order them.
+#include "race.h"
+
+#include <cstring>
+
+#include "race_state.h"
+
+namespace triton_runner::tile {
+
+using K = ir::OpKind;
+
+namespace {
+
+constexpr int64_t kCta = 2;  // a scope that orders nothing between programs
+
+bool acquires(int64_t semantic) { return semantic == 2 || semantic == 4; }
+bool releases(int64_t semantic) { return semantic == 3 || semantic == 4; }
+
+}  // namespace
+
+RaceCheck::RaceCheck(const CheckedCode& code, const exec::Memory& memory)
+    : code_(code), memory_(memory), records_(1), threads_(1) {
+  for (const Instr& in : code.code.instrs) {
+    Access a = in.op ? any_access_of(in) : Access{};
+    if (in.op && (in.op->kind == K::kAtomicLoad || in.op->kind == K::kAtomicStore))
+      a.kind = AccessKind::kAtomic;
+    // Of the instructions of a poll the one that looks.
+    if (in.op && in.op->kind == K::kAtomicPoll && in.num_operands >= 4) {
+      a.kind = AccessKind::kAtomic;
+      a.ptr = in.operand(0);
+    }
+    accesses_.push_back(a);
+  }
+}
+
+RaceCheck::~RaceCheck() = default;
+
+RaceCheck::ProgramRace& RaceCheck::of(const Program& program) {
+  return static_cast<ProgramRace&>(*static_cast<ProgramChecks&>(*program.checks).race);
+}
+
+void RaceCheck::begin(Program& program) {
+  auto& checks = static_cast<ProgramChecks&>(*program.checks);
+  checks.race = std::make_unique<ProgramRace>();
+  ProgramRace& race = of(program);
+  race.tensor_core = new_thread(program.tasks.front(), code_.code.entry);
+}
+
+RaceCheck::TaskState& RaceCheck::state(Task& t) {
+  ProgramRace& race = of(*t.program);
+  for (TaskState& s : race.tasks)
+    if (s.task == &t) return s;
+  TaskState& made = race.tasks.emplace_back();
+  made.task = &t;
+  made.thread = new_thread(t, nullptr);
+  return made;
+}
+
+RaceCheck::Thread RaceCheck::new_thread(const Task& t, const Instr* beside) {
+  int task = 0;
+  while (&t.program->tasks[task] != &t) ++task;
+  Thread made;
+  made.id = static_cast<uint32_t>(threads_.size());
+  threads_.push_back({t.program->id, task, beside});
+  return made;
+}
+
+uint32_t RaceCheck::record(Thread& thread, const Instr& in, Act act) {
+  uint32_t& known = thread.records[&in];
+  if (!known) {
+    known = static_cast<uint32_t>(records_.size());
+    records_.push_back({thread.id, thread.time, &in, act});
+  }
+  return known;
+}
+
+bool RaceCheck::ordered(uint32_t number, const Thread& thread) const {
+  if (number == 0) return true;
+  const Record& r = records_[number];
+  return r.thread == thread.id || thread.seen.of(r.thread) >= r.time;
+}
+
+void RaceCheck::release(Thread& from, Clock& into) {
+  into.see(from.seen);
+  into.see(from.id, from.time);
+  ++from.time;
+  from.records.clear();
+}
+
+uint32_t RaceCheck::touch(Cell& c, const Thread& thread, uint32_t mine, Act act, bool changes) {
+  auto unordered = [&](uint32_t r) { return !ordered(r, thread); };
+  // Remembers `mine` in one of two places, in place of what comes before it anyway.
+  auto remember = [&](uint32_t (&list)[2]) {
+    for (uint32_t& r : list)
+      if (!unordered(r)) r = 0;
+    if (!list[0])
+      list[0] = mine;
+    else if (!list[1])
+      list[1] = mine;
+  };
+  const bool atomic = act == Act::kAtomic || act == Act::kAtomicRead;
+  if (!atomic)
+    for (uint32_t a : c.atomics)
+      if (unordered(a) && (act == Act::kRead || changes)) return a;
+  if (unordered(c.changer) && (act != Act::kWrite || changes)) return c.changer;
+  if (act == Act::kRead) {
+    remember(c.readers);
+    return 0;
+  }
+  if (changes) {
+    if (act == Act::kWrite && unordered(c.writer)) return c.writer;
+    for (uint32_t r : c.readers)
+      if (unordered(r)) return r;
+  }
+  if (atomic) {
+    remember(c.atomics);
+    return 0;
+  }
+  c.writer = mine;
+  if (!changes) return 0;
+  c.changer = mine;
+  c.readers[0] = c.readers[1] = c.atomics[0] = c.atomics[1] = 0;
+  return 0;
+}
+
+bool RaceCheck::global(Task& t, const Instr& in, const Thread& thread, uint32_t mine, Act act,
+                       uint64_t address, uint64_t bytes, const std::byte* data, int64_t element,
+                       const TileType& type) {
+  uint32_t other = 0;
+  uint64_t where = 0;
+  global_.each(address, bytes, [&](Cell& cell, uint64_t at, uint64_t size) {
+    if (other) return;
+    bool changes = act != Act::kAtomicRead;
+    if (act == Act::kWrite) {
+      const uint64_t begin = std::max(at, address), end = std::min(at + size, address + bytes);
+      changes = std::memcmp(reinterpret_cast<const void*>(begin), data + (begin - address), end - begin) != 0;
+    }
+    other = touch(cell, thread, mine, act, changes);
+    where = at;
+  });
+  if (!other) return true;
+  const int64_t step = type.size ? type.size : 1;
+  element += static_cast<int64_t>(std::max(where, address) - address) / step;
+  return report(t, in, act, other, global_text(std::max(where, address), step), index_of(element, type));
+}
+
+std::string RaceCheck::global_text(uint64_t address, int64_t size) const {
+  const exec::Allocation* a = memory_.find(address, 1);
+  if (!a) return "memory";
+  return "element " + std::to_string((address - a->address) / static_cast<uint64_t>(size)) + " of " +
+         a->label;
+}
+
+bool RaceCheck::report(Task& t, const Instr& in, Act act, uint32_t number, const std::string& what,
+                       std::vector<int64_t> element) {
+  static const char* const kNow[] = {"reads ", "writes ", "updates ", "looks at "};
+  static const char* const kThen[] = {"read", "wrote", "updated atomically", "read atomically"};
+  const Record& r = records_[number];
+  const Who& who = threads_[r.thread];
+  std::string other;
+  if (who.beside) {
+    other = "an asynchronous " + std::string(r.in->op->name);
+  } else {
+    other = "program (" + std::to_string(who.program[0]) + ", " + std::to_string(who.program[1]) + ", " +
+            std::to_string(who.program[2]) + ")";
+    if (who.program == t.program->id)
+      other = who.task ? "partition " + std::to_string(who.task) : "the default partition";
+  }
+  const int a = static_cast<int>(act), b = static_cast<int>(r.act);
+  std::string message = "it " + std::string(kNow[a]) + what + ", which " + other + " " + kThen[b];
+  message += act == Act::kWrite && r.act == Act::kWrite && !who.beside ? " with another value" : "";
+  message += ": nothing orders the two, so that the result depends on which is first";
+  std::vector<std::string> notes{"the other access is " + place_text(*r.in->op, *t.code)};
+  if (std::string iteration = iteration_text(t, in); !iteration.empty()) notes.push_back(iteration);
+  trap_with_notes(t, in, exec::TrapKind::kRace, std::move(message), std::move(element), std::move(notes));
+  return false;
+}
+
+bool RaceCheck::block(Task& t, const Instr& in, AccessKind kind, uint64_t address, uint64_t bytes,
+                      int64_t element, int64_t size, const std::byte* data) {
+  TileType flat;  // elements of a block are told by their number
+  flat.rank = 1;
+  flat.shape = {int64_t{1} << 62};
+  flat.size = static_cast<uint8_t>(size);
+  const Act act = kind == AccessKind::kLoad    ? Act::kRead
+                  : kind == AccessKind::kStore ? Act::kWrite
+                                               : Act::kAtomic;
+  Thread& thread = state(t).thread;
+  return global(t, in, thread, record(thread, in, act), act, address, bytes, data, element, flat);
+}
+
+// Elements of one store that go to the same address with different values.
+bool RaceCheck::twice(Task& t, const Instr& in, const Access& a) {
+  const Slot value = static_cast<Slot>(a.value);
+  const TileType& type = t.type(value);
+  std::vector<std::pair<uint64_t, int64_t>> places;
+  bool rising = true;
+  each_address(t, a, type, [&](int64_t i, uint64_t address) {
+    rising &= places.empty() || places.back().first < address;
+    places.emplace_back(address, i);
+    return true;
+  });
+  if (rising || t.is_uniform(value)) return true;
+  std::sort(places.begin(), places.end());
+  const auto* data = static_cast<const std::byte*>(t.dense(value));
+  for (size_t k = 1; k < places.size(); ++k) {
+    const auto [address, i] = places[k];
+    const int64_t j = places[k - 1].second;
+    if (places[k - 1].first != address || !std::memcmp(data + i * type.size, data + j * type.size, type.size))
+      continue;
+    std::string other = "[";
+    for (int64_t x : index_of(j, type)) other += (other.size() > 1 ? ", " : "") + std::to_string(x);
+    trap_with_notes(
+        t, in, exec::TrapKind::kRace,
+        "it writes " + global_text(address, type.size) + ", which element " + other +
+            "] of the same store writes with another value: which of them stays depends on the order",
+        index_of(i, type), {});
+    return false;
+  }
+  return true;
+}
+
+bool RaceCheck::access(Task& t, const Instr& in, const Access& a) {
+  const bool store = a.kind == AccessKind::kStore;
+  if (store && !twice(t, in, a)) return false;
+  const TileType& type = t.type(store ? static_cast<Slot>(a.value) : in.result());
+  // It looks at what others write at the same time, as a relaxed atomic does.
+  if (!store && in.op->int_attr("isVolatile", 0) != 0) return true;
+  const auto* data = store ? static_cast<const std::byte*>(t.dense(static_cast<Slot>(a.value))) : nullptr;
+  const Act act = store ? Act::kWrite : Act::kRead;
+  Thread& thread = state(t).thread;
+  const uint32_t mine = record(thread, in, act);
+  return each_address(t, a, type, [&](int64_t i, uint64_t address) {
+    if (!t.worker->memory.readable(address, type.size)) return true;  // the op itself traps
+    return global(t, in, thread, mine, act, address, type.size, data ? data + i * type.size : nullptr, i,
+                  type);
+  });
+}
+
+// After it ran: what it found tells whether a compare-and-swap wrote anything.
+bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
+  const K kind = in.op->kind;
+  const bool stores = kind == K::kAtomicStore, looks = kind == K::kAtomicLoad || kind == K::kAtomicPoll;
+  const TileType& type = t.type(stores                   ? static_cast<Slot>(a.value)
+                                : kind == K::kAtomicPoll ? in.operand(1)
+                                                         : in.result());
+  const int64_t semantic = in.op->int_attr("sem", 4);
+  const bool wide = in.op->int_attr("scope", 1) != kCta;
+  const std::byte *old = nullptr, *expected = nullptr;
+  if (a.expected != kNoSlot) {
+    old = static_cast<const std::byte*>(t.dense(in.result()));
+    expected = static_cast<const std::byte*>(t.dense(static_cast<Slot>(a.expected)));
+  }
+  Thread& thread = state(t).thread;
+  if (wide && acquires(semantic) && !stores)
+    each_address(t, a, type, [&](int64_t, uint64_t address) {
+      if (auto it = released_.find(address); it != released_.end()) thread.seen.see(it->second);
+      return true;
+    });
+  const Act act = looks ? Act::kAtomicRead : Act::kAtomic;
+  const uint32_t mine = record(thread, in, act);
+  bool released = false;
+  const bool ok = each_address(t, a, type, [&](int64_t i, uint64_t address) {
+    const bool fails = expected && std::memcmp(old + i * type.size, expected + i * type.size, type.size) != 0;
+    if (fails) return true;
+    if (!global(t, in, thread, mine, act, address, type.size, nullptr, i, type)) return false;
+    if (!wide || looks || !releases(semantic)) return true;
+    Clock& into = released_[address];
+    into.see(thread.seen);
+    into.see(thread.id, thread.time);
+    return released = true;
+  });
+  if (released) {
+    ++thread.time;
+    thread.records.clear();
+  }
+  return ok;
+}
+
+bool RaceCheck::before(Task& t, const Instr& in) {
+  const Access& a = accesses_[&in - t.code->instrs.data()];
+  if ((a.kind == AccessKind::kLoad || a.kind == AccessKind::kStore) && !access(t, in, a)) return false;
+  return shared_before(t, in);
+}
+
+bool RaceCheck::after(Task& t, const Instr& in) {
+  const Access& a = accesses_[&in - t.code->instrs.data()];
+  if (a.kind == AccessKind::kAtomic && !atomics(t, in, a)) return false;
+  shared_after(t, in);
+  return true;
+}
+
+}  // namespace triton_runner::tile

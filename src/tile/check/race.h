@@ -1,0 +1,87 @@
+// check="race": accesses to the same memory that nothing orders, where the order can be seen in the result.
+//
+// Programs are ordered by atomics: one with release semantics makes what its program did known to those that
+// read the place with acquire semantics (scope gpu or sys). Tasks of a program are ordered by barriers, and
+// by where they begin and end; asynchronous copies and products by what waits for them. A race is two
+// accesses, one of them a write that changes the value and not both of them atomic, that nothing orders. It
+// is found whichever of them comes first.
+#pragma once
+#include <span>
+#include <unordered_map>
+
+#include "../access.h"
+#include "check.h"
+#include "clock.h"
+#include "history.h"
+
+namespace triton_runner::tile {
+
+class RaceCheck {
+ public:
+  RaceCheck(const CheckedCode& code, const exec::Memory& memory);
+  ~RaceCheck();
+  void begin(Program& program);
+  bool before(Task& t, const Instr& in);  // false: it trapped
+  bool after(Task& t, const Instr& in);
+  // A block of a tensor descriptor; data: what is about to be written.
+  bool block(Task& t, const Instr& in, AccessKind kind, uint64_t address, uint64_t bytes, int64_t element,
+             int64_t size, const std::byte* data);
+
+ private:
+  enum class Act : uint8_t { kRead, kWrite, kAtomic, kAtomicRead };
+  struct Thread {
+    uint32_t id = 0;
+    uint32_t time = 1;
+    Clock seen;
+    std::unordered_map<const Instr*, uint32_t> records;  // made at this time
+  };
+  struct Record {
+    uint32_t thread, time;
+    const Instr* in;
+    Act act;
+  };
+  struct Who {
+    std::array<int64_t, 3> program;
+    int task;             // 0: the program itself, else a partition of it
+    const Instr* beside;  // the copy or product that runs by itself; null: a task
+  };
+  struct TaskState;
+  struct ProgramRace;
+
+  static ProgramRace& of(const Program& program);
+  TaskState& state(Task& t);
+  Thread new_thread(const Task& t, const Instr* beside);
+  Thread beside(Task& t, const Instr& in);  // runs by itself from here on
+  uint32_t record(Thread& thread, const Instr& in, Act act);
+  bool ordered(uint32_t record, const Thread& thread) const;
+  static void release(Thread& from, Clock& into);
+
+  // One cell; `changes`: what is written differs from what is there. The record that it races with, or 0.
+  uint32_t touch(Cell& cell, const Thread& thread, uint32_t mine, Act act, bool changes);
+  bool access(Task& t, const Instr& in, const Access& a);
+  bool twice(Task& t, const Instr& in, const Access& a);
+  bool atomics(Task& t, const Instr& in, const Access& a);
+  bool global(Task& t, const Instr& in, const Thread& thread, uint32_t mine, Act act, uint64_t address,
+              uint64_t bytes, const std::byte* data, int64_t element, const TileType& type);
+  bool report(Task& t, const Instr& in, Act act, uint32_t other, const std::string& what,
+              std::vector<int64_t> element);
+  std::string global_text(uint64_t address, int64_t size) const;
+
+  // ---- shared memory
+  bool shared_before(Task& t, const Instr& in);
+  void shared_after(Task& t, const Instr& in);
+  bool buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act);
+  const MemoryOperand* buffer_of(const Instr& in, uint32_t group) const;
+  // Barriers of a group of operands are told what the thread did.
+  void arrive(Task& t, const Instr& in, Thread& from, uint32_t group);
+
+  const CheckedCode& code_;
+  const exec::Memory& memory_;
+  History global_;
+  std::unordered_map<uint64_t, Clock> released_;  // by address of an atomic
+  std::vector<Record> records_;                   // 0: before the launch
+  std::vector<Who> threads_;
+  std::vector<Access> accesses_;  // by instruction
+};
+
+}  // namespace triton_runner::tile

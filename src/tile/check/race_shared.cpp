@@ -1,0 +1,265 @@
+// Shared and tensor memory: tasks of a program, and the copies and products that run beside them.
+#include <cstring>
+
+#include "../lowering.h"
+#include "../shared_state.h"
+#include "race_state.h"
+
+namespace triton_runner::tile {
+
+using K = ir::OpKind;
+
+namespace {
+
+uint64_t barrier_address(Task& t, Slot s) {
+  const MemDesc d = mem_desc(t, s);
+  return d.base + uint64_t{d.flip} * 8;
+}
+
+bool on(Task& t, const Instr& in, uint32_t group) {
+  const int i = Lowering::operand_index(*in.op, group);
+  return i < 0 || t.bits(in.operand(static_cast<uint32_t>(i))) != 0;
+}
+
+// All but the last `left` of what is going on has ended.
+void ended(std::vector<uint32_t>& going_on, int64_t left, Clock& seen) {
+  while (static_cast<int64_t>(going_on.size()) > left) {
+    seen.see(going_on.front(), 1);
+    going_on.erase(going_on.begin());
+  }
+}
+
+}  // namespace
+
+const MemoryOperand* RaceCheck::buffer_of(const Instr& in, uint32_t group) const {
+  const int i = Lowering::operand_index(*in.op, group);
+  for (const MemoryOperand& b : code_.buffers[&in - code_.code.instrs.data()])
+    if (static_cast<int>(b.operand) == i) return &b;
+  return nullptr;
+}
+
+RaceCheck::Thread RaceCheck::beside(Task& t, const Instr& in) {
+  Thread made = new_thread(t, &in);
+  release(state(t).thread, made.seen);
+  return made;
+}
+
+void RaceCheck::arrive(Task& t, const Instr& in, Thread& from, uint32_t group) {
+  const auto operands = in.op->group(group);
+  const int first = Lowering::operand_index(*in.op, group);
+  for (size_t i = 0; i < operands.size(); ++i)
+    release(from, of(*t.program).barriers[barrier_address(t, in.operand(static_cast<uint32_t>(first + i)))]);
+}
+
+bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act) {
+  ProgramRace& race = of(*t.program);
+  const MemDesc d = mem_desc(t, in.operand(b.operand));
+  const auto arena = static_cast<uint64_t>(t.code->shared_bytes);
+  std::vector<std::byte> marks(arena), ones(b.plan->bytes(), std::byte{1});
+  b.plan->write(marks.data(), d, ones.data());
+  const uint32_t mine = record(thread, in, act);
+  uint32_t other = 0;
+  uint64_t where = 0;
+  for (uint64_t at = d.base; at < arena && !other;) {
+    uint64_t end = at;
+    while (end < arena && marks[end] != std::byte{0}) ++end;
+    if (end > at)
+      race.shared.each(at, end - at, [&](Cell& cell, uint64_t address, uint64_t) {
+        if (other) return;
+        other = touch(cell, thread, mine, act, true);
+        where = address;
+      });
+    at = end;
+    while (at < arena && marks[at] == std::byte{0}) ++at;
+  }
+  if (!other) return true;
+  // Which element lies there: its number, written byte by byte.
+  const std::vector<int64_t>& strides = b.plan->strides();
+  const int64_t n = in.op->operand(b.operand)->type->num_elements(), size = b.plan->bytes() / n;
+  int64_t element = 0;
+  for (int byte = 0; byte < 4; ++byte) {
+    for (int64_t e = 0; e < n; ++e)
+      std::memset(ones.data() + e * size, static_cast<int>(e >> 8 * byte & 0xff), size);
+    b.plan->write(marks.data(), d, ones.data());
+    element |= static_cast<int64_t>(marks[where]) << 8 * byte;
+  }
+  std::vector<int64_t> index;
+  for (size_t k = 0; k < strides.size(); ++k) index.push_back(element / strides[k]), element %= strides[k];
+  std::string what = "element [";
+  for (size_t k = 0; k < index.size(); ++k) what += (k ? ", " : "") + std::to_string(index[k]);
+  what += "] of %" + std::string(in.op->operand(b.operand)->name) + " in shared memory";
+  return report(t, in, act, other, what, std::move(index));
+}
+
+namespace {
+
+// Tokens and arefs: one of them for all, so that what they order is never taken for a race.
+constexpr int64_t kTokens = -1;
+
+bool hands_over(K kind) {
+  return kind == K::kNvwsProducerCommit || kind == K::kNvwsConsumerRelease || kind == K::kNvwsArefPutExit ||
+         kind == K::kNvwsArefGetExit;
+}
+
+bool takes_over(K kind) {
+  return kind == K::kNvwsProducerAcquire || kind == K::kNvwsConsumerWait || kind == K::kNvwsArefPutEnter ||
+         kind == K::kNvwsArefGetEnter;
+}
+
+}  // namespace
+
+bool RaceCheck::shared_before(Task& t, const Instr& in) {
+  const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
+  const K kind = in.op->kind;
+  ProgramRace& race = of(*t.program);
+  if (hands_over(kind)) release(state(t).thread, race.named[kTokens]);
+  switch (kind) {
+    case K::kLocalLoad:
+    case K::kLocalGather:
+    case K::kAmdLocalLoadPackedTransposed:
+    case K::kTMEMLoad:
+      return buffers.empty() || buffer(t, in, state(t).thread, buffers[0], Act::kRead);
+    case K::kLocalStore:
+    case K::kLocalScatter:
+      return buffers.empty() || buffer(t, in, state(t).thread, buffers[0], Act::kWrite);
+    case K::kTMEMStore:
+      return buffers.empty() || !on(t, in, 3) || buffer(t, in, state(t).thread, buffers[0], Act::kWrite);
+    case K::kAsyncCopyGlobalToLocal:
+    case K::kAmdBufferLoadToLocal: {
+      if (buffers.empty() || accesses_[&in - t.code->instrs.data()].kind == AccessKind::kNone) return true;
+      Thread copy = beside(t, in);
+      state(t).open.push_back(copy.id);
+      return buffer(t, in, copy, buffers[0], Act::kWrite);
+    }
+    case K::kAsyncTMACopyGlobalToLocal:
+    case K::kAsyncTMAGather: {
+      if (!on(t, in, 5)) return true;
+      Thread copy = beside(t, in);
+      const MemoryOperand* to = buffer_of(in, 4);
+      if (to && !buffer(t, in, copy, *to, Act::kWrite)) return false;
+      arrive(t, in, copy, 3);
+      return true;
+    }
+    case K::kAsyncTMACopyLocalToGlobal:
+    case K::kAsyncTMAReduce:
+    case K::kAsyncTMAScatter: {
+      Thread copy = beside(t, in);
+      state(t).stores.push_back(copy.id);
+      return buffers.empty() || buffer(t, in, copy, buffers[0], Act::kRead);
+    }
+    case K::kWarpGroupDot: {
+      Thread product = beside(t, in);
+      for (const MemoryOperand& b : buffers)
+        if (!buffer(t, in, product, b, Act::kRead)) return false;
+      if (in.op->int_attr("isAsync", 0))
+        state(t).products.push_back(product.id);
+      else
+        state(t).thread.seen.see(product.id, 1);
+      return true;
+    }
+    case K::kTCGen5MMA:
+    case K::kTCGen5MMAScaled: {
+      const bool scaled = kind == K::kTCGen5MMAScaled;
+      if (!on(t, in, scaled ? 7 : 5)) return true;
+      release(state(t).thread, race.tensor_core.seen);
+      const MemoryOperand* d = buffer_of(in, 2);
+      for (const MemoryOperand& b : buffers) {
+        const auto groups = scaled ? 6u : 2u;
+        bool reads = false;
+        for (uint32_t g = 0; g < groups; ++g) reads |= g != 2 && &b == buffer_of(in, g);
+        if (reads && !buffer(t, in, race.tensor_core, b, Act::kRead)) return false;
+      }
+      if (d && !buffer(t, in, race.tensor_core, *d, Act::kWrite)) return false;
+      const uint32_t barriers = scaled ? 8 : 6;
+      if (!in.op->attr("is_async") && in.op->group(barriers).empty())
+        release(race.tensor_core, state(t).thread.seen);
+      arrive(t, in, race.tensor_core, barriers);
+      return true;
+    }
+    case K::kTMEMCopy: {
+      release(state(t).thread, race.tensor_core.seen);
+      const MemoryOperand *from = buffer_of(in, 0), *to = buffer_of(in, 1);
+      if (from && !buffer(t, in, race.tensor_core, *from, Act::kRead)) return false;
+      if (to && !buffer(t, in, race.tensor_core, *to, Act::kWrite)) return false;
+      arrive(t, in, race.tensor_core, 2);
+      return true;
+    }
+    case K::kTCGen5Commit:
+      if (on(t, in, 1)) arrive(t, in, race.tensor_core, 0);
+      return true;
+    case K::kBarrierExpect:
+    case K::kArriveBarrier:
+    case K::kAmdArriveBarrier:
+      if (kind == K::kAmdArriveBarrier || on(t, in, 1)) arrive(t, in, state(t).thread, 0);
+      return true;
+    case K::kAsyncCopyMBarrierArrive: {
+      TaskState& s = state(t);
+      Clock& into = race.barriers[barrier_address(t, in.operand(0))];
+      release(s.thread, into);
+      ended(s.open, 0, into);
+      for (auto& group : s.committed) ended(group, 0, into);
+      s.committed.clear();
+      return true;
+    }
+    case K::kArriveBarrierNamed:
+    case K::kWaitBarrierNamed:
+      release(state(t).thread, race.named[t.bits(in.operand(0))]);
+      return true;
+    case K::kAsyncCommitGroup:
+      state(t).committed.push_back(std::exchange(state(t).open, {}));
+      return true;
+    default:
+      return true;
+  }
+}
+
+void RaceCheck::shared_after(Task& t, const Instr& in) {
+  ProgramRace& race = of(*t.program);
+  if (takes_over(in.op->kind)) state(t).thread.seen.see(race.named[kTokens]);
+  switch (in.op->kind) {
+    case K::kAsyncWait:
+    case K::kAmdAsyncWait: {
+      TaskState& s = state(t);
+      const bool all = in.op->kind == K::kAmdAsyncWait;
+      if (all) ended(s.open, 0, s.thread.seen);
+      while (static_cast<int64_t>(s.committed.size()) > (all ? 0 : in.op->int_attr("num", 0))) {
+        ended(s.committed.front(), 0, s.thread.seen);
+        s.committed.pop_front();
+      }
+      return;
+    }
+    case K::kWaitBarrier:
+    case K::kAmdWaitBarrier:
+    case K::kAmdReadBarrierPhase:
+      state(t).thread.seen.see(race.barriers[barrier_address(t, in.operand(0))]);
+      return;
+    case K::kWaitBarrierNamed:
+      state(t).thread.seen.see(race.named[t.bits(in.operand(0))]);
+      return;
+    case K::kWarpGroupDotWait:
+      ended(state(t).products, in.op->int_attr("pendings", 0), state(t).thread.seen);
+      return;
+    case K::kAsyncTMAStoreWait:
+      ended(state(t).stores, in.op->int_attr("pendings", 0), state(t).thread.seen);
+      return;
+    case K::kAsyncTMAStoreTokenWait:
+      ended(state(t).stores, 0, state(t).thread.seen);
+      arrive(t, in, state(t).thread, 1);
+      return;
+    case K::kWarpSpecialize:
+      for (Task* partition : SharedState::of(t).partitions) {
+        TaskState& s = state(*partition);
+        if (partition->outcome == Outcome::kFinished) {
+          release(s.thread, state(t).thread.seen);  // the end of a partition
+        } else {
+          s.thread = new_thread(*partition, nullptr);
+          release(state(t).thread, s.thread.seen);
+        }
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,29 @@
+// What the race check keeps for a program and its tasks.
+#pragma once
+#include <deque>
+#include <map>
+
+#include "race.h"
+#include "shadow.h"
+
+namespace triton_runner::tile {
+
+struct RaceCheck::TaskState {
+  const Task* task = nullptr;
+  Thread thread;
+  // Threads beside the task that it has not waited for, oldest first.
+  std::vector<uint32_t> open;                   // cp.async copies in no group yet
+  std::deque<std::vector<uint32_t>> committed;  // groups of them
+  std::vector<uint32_t> products, stores;       // wgmma, and TMA stores
+};
+
+struct RaceCheck::ProgramRace : ProgramState {
+  void begin(Program&) override {}
+  std::deque<TaskState> tasks;
+  Thread tensor_core;                            // tcgen05: its products and copies come one after the other
+  History shared;                                // by bytes of the arena
+  std::unordered_map<uint64_t, Clock> barriers;  // by address in the arena
+  std::map<int64_t, Clock> named;
+};
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,268 @@
+// Shadows live in values of their own; an instruction runs on them while they stand in for the program's.
+#include "shadow.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../shared_state.h"
+
+namespace triton_runner::tile {
+
+// The program with its shadows in place of its values and its shared memory.
+class Shadows::World {
+ public:
+  World(Task& t, Shadows& s) : t_(t), s_(s), real_(t.values), outcome_(t.outcome), pc_(t.pc) {
+    swap();
+    t.values = s.values_.data();
+  }
+  ~World() {
+    for (auto& [slot, shadow] : kept_) {
+      s_.drop(s_.values_[slot]);
+      s_.values_[slot] = shadow;
+    }
+    t_.values = real_;
+    swap();
+    t_.outcome = outcome_;
+    t_.pc = pc_;
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // The slot's own value instead of its shadow.
+  void keep(Slot slot) {
+    for (auto& [known, shadow] : kept_)
+      if (known == slot) return;
+    kept_.emplace_back(slot, s_.values_[slot]);
+    Value& v = s_.values_[slot] = real_[slot];
+    if (v.buffer) ++v.buffer->refs;
+  }
+
+ private:
+  void swap() {
+    if (!s_.shared_) return;
+    std::swap(t_.program->shared, s_.shared_);
+    std::swap(t_.program->state, s_.state_);
+  }
+
+  Task& t_;
+  Shadows& s_;
+  Value* real_;
+  Outcome outcome_;
+  const Instr* pc_;
+  std::vector<std::pair<Slot, Value>> kept_;
+};
+
+Shadows::Shadows(const Code& code, BufferPool& pool) : code_(code), pool_(pool) {
+  values_.resize(code.types.size());
+  origin.resize(code.types.size());
+  for (Value& v : values_) v.form = Form::kUniform, v.bits = 0;
+  if (code.shared_bytes > 0) shared_ = pool.allocate(code.shared_bytes);
+}
+
+Shadows::~Shadows() {
+  for (Value& v : values_) drop(v);
+  state_.reset();
+  if (shared_) pool_.release(shared_);
+}
+
+void Shadows::begin(Program& program) {
+  for (Slot s = 0; s < values_.size(); ++s) set_clean(s);
+  origins.clear();
+  stored = 0;
+  if (!shared_) return;
+  // New shared memory has the pattern of its poison (shared_state.cpp): all undefined.
+  std::swap(program.shared, shared_);
+  auto state = std::make_unique<SharedState>();
+  state->begin(program);
+  std::memset(program.shared_memory(), 0xff, code_.shared_bytes);
+  state_ = std::move(state);
+  std::swap(program.shared, shared_);
+}
+
+void Shadows::drop(Value& v) {
+  if (v.buffer) pool_.release(v.buffer);
+  v.buffer = nullptr;
+}
+
+void Shadows::set_clean(Slot s) {
+  drop(values_[s]);
+  values_[s].form = Form::kUniform;
+  values_[s].bits = 0;
+  origin[s] = 0;
+}
+
+void Shadows::set_all(Slot s, uint32_t from) {
+  drop(values_[s]);
+  values_[s].form = Form::kUniform;
+  values_[s].bits = 1;
+  origin[s] = from;
+}
+
+Lanes Shadows::lanes(Task& t, Slot s) {
+  const Value& v = values_[s];
+  const TileType& type = *code_.types[s];
+  if (v.form == Form::kUniform) return {nullptr, type.size, type.n, v.bits != 0};
+  World world(t, *this);
+  return {static_cast<const std::byte*>(t.dense(s)), type.size, type.n, false};
+}
+
+std::byte* Shadows::new_lanes(Task& t, Slot s, uint32_t from) {
+  World world(t, *this);
+  auto* out = static_cast<std::byte*>(t.new_dense(s));
+  std::memset(out, 0, code_.types[s]->bytes);
+  origin[s] = from;
+  return out;
+}
+
+void Shadows::copy(Slot to, Slot from) {
+  if (to == from) return;
+  if (values_[from].buffer) ++values_[from].buffer->refs;
+  drop(values_[to]);
+  values_[to] = values_[from];
+  origin[to] = origin[from];
+}
+
+void Shadows::copies(const Instr& in) {
+  std::vector<std::pair<Value, uint32_t>> saved;
+  for (uint32_t i = 0; i < in.num_operands; ++i) {
+    const Value& v = values_[in.operand(i)];
+    if (v.buffer) ++v.buffer->refs;
+    saved.emplace_back(v, origin[in.operand(i)]);
+  }
+  for (uint32_t i = 0; i < in.num_results; ++i) {
+    drop(values_[in.result(i)]);
+    std::tie(values_[in.result(i)], origin[in.result(i)]) = saved[i];
+  }
+}
+
+void Shadows::fill(Task& t, const Instr& in, const std::function<bool(int64_t)>& f) {
+  std::vector<std::vector<int64_t>> bad(in.num_results);  // all told before any result is set
+  for (uint32_t r = 0; r < in.num_results; ++r)
+    for (int64_t e = 0; e < code_.types[in.result(r)]->n; ++e)
+      if (f(e)) bad[r].push_back(e);
+  for (uint32_t r = 0; r < in.num_results; ++r) {
+    const Slot s = in.result(r);
+    const TileType& type = *code_.types[s];
+    if (bad[r].empty()) {
+      set_clean(s);
+    } else if (static_cast<int64_t>(bad[r].size()) == type.n) {
+      set_all(s, 0);
+    } else {
+      std::byte* out = new_lanes(t, s, 0);
+      for (int64_t e : bad[r]) out[e * type.size] = std::byte{1};
+    }
+  }
+}
+
+void Shadows::unite(Task& t, Slot to, Slot with) {
+  const TileType& type = *code_.types[to];
+  const Lanes a = lanes(t, to), b = lanes(t, with);
+  std::vector<int64_t> bad;
+  for (int64_t e = 0; e < type.n; ++e)
+    if (a.bad(e) || b.bad(e)) bad.push_back(e);
+  std::byte* out = new_lanes(t, to, origin[to]);
+  for (int64_t e : bad) out[e * type.size] = std::byte{1};
+}
+
+void Shadows::settle(Task& t, Slot s) {
+  if (values_[s].form == Form::kUniform) return;
+  const TileType& type = *code_.types[s];
+  const auto* p = lanes(t, s).data;
+  if (std::all_of(p, p + type.bytes, [](std::byte b) { return b == std::byte{0}; })) set_clean(s);
+}
+
+int64_t Shadows::first(Task& t, Slot s) {
+  const Lanes l = lanes(t, s);
+  for (int64_t e = 0; e < l.n; ++e)
+    if (l.bad(e)) return e;
+  return -1;
+}
+
+int64_t Shadows::tame(Task& t, Slot s) {
+  const TileType& type = *code_.types[s];
+  if (values_[s].form == Form::kUniform) return -1;
+  // A buffer of its own, as others may share it.
+  const Lanes from = lanes(t, s);
+  std::vector<std::byte> bytes(from.data, from.data + type.bytes);
+  int64_t first = -1;
+  for (int64_t i = 0; i < type.bytes; ++i) {
+    if (bytes[i] != std::byte{0xff}) continue;
+    if (first < 0) first = i / type.size;
+    bytes[i] = std::byte{1};
+  }
+  if (first >= 0) std::memcpy(new_lanes(t, s, 0), bytes.data(), bytes.size());
+  return first;
+}
+
+void Shadows::run(Task& t, const Instr& in, std::vector<Slot> real) {
+  World world(t, *this);
+  for (Slot s : real) world.keep(s);
+  for (uint32_t i = 0; i < in.num_operands; ++i)
+    if (code_.types[in.operand(i)]->size == 0) world.keep(in.operand(i));
+  in.run(t, in);
+}
+
+void Shadows::issue_copy(Task& t, const Instr& in, const MemoryOperand& to) {
+  World world(t, *this);
+  const Slot tile = in.result(), memory = in.operand(to.operand);
+  world.keep(memory);
+  t.dense(tile);
+  Value& v = t.value(tile);
+  if (v.buffer) ++v.buffer->refs;
+  SharedState::of(t).issue(t, {v.buffer, to.plan, mem_desc(t, memory)});
+}
+
+void Shadows::issue_block(Task& t, const Instr& in, const std::vector<MemoryOperand>& buffers) {
+  if (buffers.size() < 2) return;
+  World world(t, *this);
+  const Slot counter = in.operand(buffers[0].operand), memory = in.operand(buffers[1].operand);
+  world.keep(counter);
+  world.keep(memory);
+  const MemPlan* plan = buffers[1].plan;
+  Buffer* data = pool_.allocate(plan->bytes());
+  std::memset(data->data(), 0, plan->bytes());
+  const MemDesc barrier = mem_desc(t, counter);
+  SharedState::of(t).copy_through_barrier(barrier.base + barrier.flip * 8, {data, plan, mem_desc(t, memory)},
+                                          0);
+}
+
+void Shadows::hand_over(Task& t, Slot barrier) {
+  World world(t, *this);
+  world.keep(barrier);
+  const MemDesc d = mem_desc(t, barrier);
+  SharedState::of(t).hand_over(t, d.base + d.flip * 8, 0);
+}
+
+std::vector<uint8_t> Shadows::read(Task& t, const Instr& in, const MemoryOperand& from, int64_t n) {
+  const MemDesc d = mem_desc(t, in.operand(from.operand));
+  std::vector<std::byte> bytes(from.plan->bytes());
+  from.plan->read(bytes.data(), shared_->data(), d);
+  const size_t size = bytes.size() / n;
+  std::vector<uint8_t> out(n);
+  for (size_t i = 0; i < bytes.size(); ++i) out[i / size] |= bytes[i] != std::byte{0};
+  return out;
+}
+
+void Shadows::write(Task& t, const Instr& in, const MemoryOperand& to,
+                    const std::vector<uint8_t>& undefined) {
+  const MemDesc d = mem_desc(t, in.operand(to.operand));
+  std::vector<std::byte> bytes(to.plan->bytes());
+  const size_t size = bytes.size() / undefined.size();
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte{undefined[i / size]};
+  to.plan->write(shared_->data(), d, bytes.data());
+}
+
+void Shadows::complete_copies(Task& t, Slot barrier) {
+  if (!shared_) return;
+  World world(t, *this);
+  world.keep(barrier);
+  const MemDesc d = mem_desc(t, barrier);
+  SharedState::of(t).complete_copies(t, d.base + d.flip * 8);
+}
+
+uint32_t Shadows::new_origin(Task& t, const Instr& in, std::vector<int64_t> element, const char* what) {
+  origins.push_back({&in, std::move(element), what, iteration_text(t, in)});
+  return static_cast<uint32_t>(origins.size());
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,110 @@
+// The shadows of one program's values (uninit.h), and running an instruction on them.
+#pragma once
+#include <functional>
+
+#include "../access.h"
+#include "check.h"
+
+namespace triton_runner::tile {
+
+// Where an undefined value was made.
+struct Origin {
+  const Instr* in;
+  std::vector<int64_t> element;
+  std::string what, iteration;
+};
+
+// A shadow by elements.
+struct Lanes {
+  const std::byte* data = nullptr;  // null: all elements are the same
+  int64_t size = 1, n = 1;
+  bool all = false;
+  bool bad(int64_t i) const {
+    if (!data) return all;
+    const std::byte* p = data + (n == 1 ? 0 : i) * size;
+    for (int64_t b = 0; b < size; ++b)
+      if (p[b] != std::byte{0}) return true;
+    return false;
+  }
+};
+
+class Shadows {
+ public:
+  Shadows(const Code& code, BufferPool& pool);
+  ~Shadows();
+  void begin(Program& program);
+
+  // Nothing of it is undefined.
+  bool clean(Slot s) const { return values_[s].form == Form::kUniform && values_[s].bits == 0; }
+  Lanes lanes(Task& t, Slot s);
+  void set_clean(Slot s);
+  void set_all(Slot s, uint32_t origin);
+  std::byte* new_lanes(Task& t, Slot s, uint32_t origin);  // dense, all defined yet
+  void copy(Slot to, Slot from);
+  void copies(const Instr& in);  // result i is operand i, all at once
+  // Elements of each result that f says.
+  void fill(Task& t, const Instr& in, const std::function<bool(int64_t element)>& f);
+  void unite(Task& t, Slot to, Slot with);  // adds what is undefined in `with`, of as many elements
+  void settle(Task& t, Slot s);             // recognises it as clean if all of it is defined
+  int64_t first(Task& t, Slot s);           // undefined element; -1: none
+  // Makes the pattern of new shared memory that of other undefined elements; the first element that has it,
+  // -1.
+  int64_t tame(Task& t, Slot s);
+  // The instruction on the shadows, but for the slots in `real` and objects, which keep their values.
+  void run(Task& t, const Instr& in, std::vector<Slot> real);
+  // What an asynchronous copy brings (the shadow of the instruction's result) is on its way to a buffer; what
+  // a TMA load brings, all of it defined, to the second of its buffers, counted by the first.
+  void issue_copy(Task& t, const Instr& in, const MemoryOperand& to);
+  void issue_block(Task& t, const Instr& in, const std::vector<MemoryOperand>& buffers);
+  // The task's copies arrive at a barrier together.
+  void hand_over(Task& t, Slot barrier);
+  // Elements of a buffer, 1 where undefined.
+  std::vector<uint8_t> read(Task& t, const Instr& in, const MemoryOperand& from, int64_t n);
+  void write(Task& t, const Instr& in, const MemoryOperand& to, const std::vector<uint8_t>& undefined);
+  // Copies that a barrier counts have arrived.
+  void complete_copies(Task& t, Slot barrier);
+  uint32_t new_origin(Task& t, const Instr& in, std::vector<int64_t> element, const char* what);
+
+  std::vector<uint32_t> origin;  // by slot, 1 + index in origins; 0: not known
+  std::vector<Origin> origins;
+  uint32_t stored = 0;  // of the last undefined value that was stored to shared memory
+
+ private:
+  class World;
+  void drop(Value& v);
+
+  const Code& code_;
+  BufferPool& pool_;
+  std::vector<Value> values_;
+  Buffer* shared_ = nullptr;
+  std::unique_ptr<ProgramState> state_;
+};
+
+// What the checks keep for a program.
+struct ProgramChecks : ProgramState {
+  void begin(Program&) override {}
+  std::unique_ptr<Shadows> shadows;
+  std::unique_ptr<ProgramState> race;
+};
+
+// f(lane, address) for the lanes that are on, until it says false; what it said last.
+template <class F>
+bool each_address(Task& t, const Access& a, const TileType& type, F f) {
+  const uint8_t* on = nullptr;
+  if (a.mask != kNoSlot) {
+    const Slot m = static_cast<Slot>(a.mask);
+    if (t.is_uniform(m)) {
+      if (!t.bits(m)) return true;
+    } else {
+      on = static_cast<const uint8_t*>(t.dense(m));
+    }
+  }
+  const Slot ptr = static_cast<Slot>(a.ptr);
+  if (type.rank == 0) return f(int64_t{0}, static_cast<uint64_t>(t.bits(ptr)));
+  const auto* addresses = static_cast<const uint64_t*>(t.dense(ptr));
+  for (int64_t i = 0; i < type.n; ++i)
+    if ((!on || on[i]) && !f(i, addresses[i])) return false;
+  return true;
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,453 @@
+// The rules by which shadows follow values (uninit.h), and what must not depend on an undefined one:
+// branches, masks, addresses, and what is stored to global memory.
+#include "uninit.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../lazy.h"
+#include "../lowering.h"
+#include "shadow.h"
+
+namespace triton_runner::tile {
+
+using K = ir::OpKind;
+
+namespace {
+
+bool control(K kind) {
+  switch (kind) {
+    case K::kCall:
+    case K::kReturn:
+    case K::kFor:
+    case K::kIf:
+    case K::kWhile:
+    case K::kCondition:
+    case K::kYield:
+    case K::kExecuteRegion:
+    case K::kIndexSwitch:
+    case K::kBr:
+    case K::kCondBr:
+    case K::kSwitch:
+    case K::kWarpYield:
+    case K::kWarpGroupDotWait:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool branches(K kind) {
+  return kind == K::kIf || kind == K::kCondition || kind == K::kCondBr || kind == K::kSwitch ||
+         kind == K::kIndexSwitch;
+}
+
+}  // namespace
+
+UninitCheck::Family UninitCheck::family_of(const Instr& in) {
+  if (!in.op || in.run == run_release) return Family::kOther;
+  const K kind = in.op->kind;
+  if (async_access_of(in).kind != AccessKind::kNone) return Family::kAsyncCopy;
+  if (access_of(in).kind != AccessKind::kNone || atomic_access_of(in).kind != AccessKind::kNone)
+    return Family::kAccess;
+  if (control(kind) && in.num_results == in.num_operands) return Family::kCopies;
+  switch (kind) {
+    case K::kSplat:
+    case K::kUnsplat:
+    case K::kExpandDims:
+    case K::kBroadcast:
+    case K::kReshape:
+    case K::kTrans:
+    case K::kCat:
+    case K::kJoin:
+    case K::kSplit:
+    case K::kTtBitcast:
+    case K::kBitcast:
+    case K::kIntToPtr:
+    case K::kPtrToInt:
+    case K::kConvertLayout:
+    case K::kSetAutoLayout:
+    case K::kAmdExtractSlice:
+    case K::kAmdConcat:
+    case K::kAmdInThreadTranspose:
+    case K::kAmdAssumeUniform:
+      return Family::kMoves;
+    case K::kAndI:
+      return Family::kAnd;
+    case K::kOrI:
+      return Family::kOr;
+    case K::kSelect:
+      return Family::kSelect;
+    case K::kGather:
+      return Family::kGather;
+    case K::kReduce:
+      return Family::kReduce;
+    case K::kScan:
+      return Family::kScan;
+    case K::kDot:
+      return Family::kDot;
+    case K::kWarpSpecialize:
+      return in.num_operands && in.num_results ? Family::kFork : Family::kOther;
+    case K::kDescriptorLoad:
+    case K::kDescriptorGather:
+    case K::kDescriptorStore:
+    case K::kDescriptorReduce:
+    case K::kDescriptorScatter:
+      return Family::kDescriptor;
+    case K::kLocalAlloc:
+    case K::kLocalLoad:
+    case K::kLocalStore:
+    case K::kLocalGather:
+    case K::kLocalScatter:
+    case K::kAmdLocalLoadPackedTransposed:
+    case K::kTMEMAlloc:
+    case K::kTMEMLoad:
+    case K::kTMEMStore:
+      return Family::kSharedMoves;
+    case K::kAsyncCommitGroup:
+    case K::kAsyncWait:
+    case K::kAmdAsyncWait:
+      return Family::kCopyWait;
+    case K::kWaitBarrier:
+    case K::kAmdWaitBarrier:
+    case K::kAmdReadBarrierPhase:
+      return Family::kBarrier;
+    case K::kAsyncTMACopyGlobalToLocal:
+    case K::kAsyncTMAGather:
+      return Family::kTmaLoad;
+    case K::kAsyncCopyMBarrierArrive:
+      return Family::kHandOver;
+    case K::kWarpGroupDot:
+    case K::kTCGen5MMA:
+    case K::kTCGen5MMAScaled:
+    case K::kTMEMCopy:
+      return Family::kMatrix;
+    case K::kPoison:
+      return Family::kPoison;
+    case K::kAddPtr:
+    case K::kMapElementwise:
+    case K::kExternElementwise:
+    case K::kFpToFp:
+    case K::kClampF:
+    case K::kPreciseSqrt:
+    case K::kPreciseDivF:
+    case K::kApproxDivF:
+    case K::kMulHiUI:
+      return Family::kElementwise;
+    default:
+      return kind >= K::kAddI && kind <= K::kTrunc ? Family::kElementwise : Family::kOther;
+  }
+}
+
+UninitCheck::UninitCheck(const CheckedCode& code, std::span<const exec::Allocation> memory) : code_(code) {
+  for (const Instr& in : code.code.instrs) families_.push_back(family_of(in));
+  for (const exec::Allocation& a : memory)
+    if (a.undefined) undefined_.push_back(a);
+}
+
+UninitCheck::~UninitCheck() = default;
+
+void UninitCheck::begin(Program& program) {
+  auto& own = static_cast<ProgramChecks&>(*program.checks);
+  if (!own.shadows) own.shadows = std::make_unique<Shadows>(code_.code, *program.worker->pool);
+  own.shadows->begin(program);
+}
+
+Shadows& UninitCheck::of(const Task& t) const {
+  return *static_cast<ProgramChecks&>(*t.program->checks).shadows;
+}
+
+// ---- memory that nothing was written to
+
+bool UninitCheck::undefined_in_memory(uint64_t address, uint64_t bytes) const {
+  for (const exec::Allocation& a : undefined_) {
+    if (address < a.address || address - a.address >= a.bytes) continue;
+    const uint64_t begin = address - a.address, end = std::min(a.bytes, begin + bytes);
+    if (std::any_of(a.undefined + begin, a.undefined + end, [](uint8_t b) { return b != 0; })) return true;
+  }
+  return false;
+}
+
+void UninitCheck::define_memory(uint64_t address, uint64_t bytes) const {
+  for (const exec::Allocation& a : undefined_) {
+    if (address < a.address || address - a.address >= a.bytes) continue;
+    const uint64_t begin = address - a.address, end = std::min(a.bytes, begin + bytes);
+    std::fill(a.undefined + begin, a.undefined + end, uint8_t{0});
+  }
+}
+
+// ---- reports
+
+bool UninitCheck::report(Task& t, const Instr& in, Slot s, std::vector<int64_t> element, const char* what) {
+  const Shadows& p = of(t);
+  std::vector<std::string> notes;
+  if (const uint32_t origin = p.origin[s]) {
+    const Origin& o = p.origins[origin - 1];
+    std::string note = "it comes from " + place_text(*o.in->op, *t.code);
+    if (!o.element.empty()) {
+      note += ", element [";
+      for (size_t i = 0; i < o.element.size(); ++i) note += (i ? ", " : "") + std::to_string(o.element[i]);
+      note += "]";
+    }
+    if (!o.iteration.empty()) note += ", " + o.iteration;
+    notes.push_back(note + ": " + o.what);
+  }
+  if (std::string iteration = iteration_text(t, in); !iteration.empty()) notes.push_back(iteration);
+  trap_with_notes(t, in, exec::TrapKind::kUninitialized,
+                  std::string(what) + " depends on a value that was never written", std::move(element),
+                  std::move(notes));
+  return false;
+}
+
+// Lanes of `s` that the mask leaves on must be defined. A mask of fewer elements than `s` is for all.
+bool UninitCheck::sink(Task& t, const Instr& in, Slot s, int64_t mask, const char* what) {
+  if (of(t).clean(s)) return true;
+  const TileType& type = t.type(s);
+  const uint8_t* on = nullptr;
+  if (mask != kNoSlot) {
+    const Slot m = static_cast<Slot>(mask);
+    if (t.is_uniform(m)) {
+      if (!t.bits(m)) return true;
+    } else {
+      on = static_cast<const uint8_t*>(t.dense(m));
+    }
+  }
+  const Lanes lanes = of(t).lanes(t, s);
+  for (int64_t i = 0; i < type.n; ++i)
+    if ((!on || on[i]) && lanes.bad(i)) return report(t, in, s, index_of(i, type), what);
+  return true;
+}
+
+bool UninitCheck::before(Task& t, const Instr& in) {
+  const Family family = families_[&in - t.code->instrs.data()];
+  switch (family) {
+    case Family::kAccess:
+    case Family::kAsyncCopy: {
+      const Access a = any_access_of(in);
+      if (a.mask != kNoSlot && !sink(t, in, static_cast<Slot>(a.mask), kNoSlot, "the mask")) return false;
+      if (!sink(t, in, static_cast<Slot>(a.ptr), a.mask, "the address")) return false;
+      if (a.value != kNoSlot && !sink(t, in, static_cast<Slot>(a.value), a.mask, "what is stored"))
+        return false;
+      if (a.expected != kNoSlot && !sink(t, in, static_cast<Slot>(a.expected), kNoSlot, "the comparison"))
+        return false;
+      return a.kind != AccessKind::kAtomic || atomic_memory(t, in, a);
+    }
+    case Family::kDescriptor:
+    case Family::kSharedMoves:
+    case Family::kBarrier:
+    case Family::kTmaLoad:
+      for (uint32_t i = 0; i < in.num_operands; ++i)
+        if (!t.type(in.operand(i)).is_tensor && !sink(t, in, in.operand(i), kNoSlot, "where it goes"))
+          return false;
+      if (in.op->kind == K::kDescriptorScatter)
+        for (uint32_t i = 1; i < in.num_operands; ++i)
+          if (!sink(t, in, in.operand(i), kNoSlot, i == 1 ? "the address" : "what is stored")) return false;
+      if (in.op->kind == K::kDescriptorGather || in.op->kind == K::kLocalGather ||
+          in.op->kind == K::kLocalScatter)
+        return sink(t, in, in.operand(1), kNoSlot, "the address");
+      return true;
+    default:
+      break;
+  }
+  switch (in.op->kind) {
+    case K::kFor:
+      if (in.num_operands == 3 && in.target)
+        for (uint32_t i = 0; i < 3; ++i)
+          if (!sink(t, in, in.operand(i), kNoSlot, "how often the loop runs")) return false;
+      return true;
+    case K::kAtomicPoll:
+      return in.num_operands < 4 || (sink(t, in, in.operand(0), kNoSlot, "the address") &&
+                                     sink(t, in, in.operand(1), kNoSlot, "the comparison"));
+    case K::kAssert:
+    case K::kCfAssert:
+      return sink(t, in, in.operand(0), kNoSlot, "the assertion");
+    case K::kMemDescIndex:
+    case K::kMemDescSubview:
+    case K::kMemDescDynamicSubslice:
+      for (uint32_t i = 1; i < in.num_operands; ++i)
+        if (!sink(t, in, in.operand(i), kNoSlot, "the address")) return false;
+      return true;
+    case K::kAsyncTMACopyLocalToGlobal:
+    case K::kAsyncTMAReduce:
+    case K::kAsyncTMAScatter: {
+      const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
+      if (buffers.empty()) return true;
+      const ir::Type& type = *in.op->operand(buffers[0].operand)->type;
+      stored_ = of(t).read(t, in, buffers[0], type.num_elements());
+      return true;
+    }
+    default:
+      if (branches(in.op->kind) && in.target && in.num_results == 0 && in.num_operands == 1)
+        return sink(t, in, in.operand(0), kNoSlot, "the branch");
+      return true;
+  }
+}
+
+// What an atomic combines with must have been written; an exchange does not look.
+bool UninitCheck::atomic_memory(Task& t, const Instr& in, const Access& a) {
+  if (undefined_.empty() || (in.op->kind == K::kAtomicRMW && in.op->int_attr("atomic_rmw_op", 0) == 10))
+    return true;
+  const TileType& type = t.type(in.result());
+  return each_address(t, a, type, [&](int64_t i, uint64_t address) {
+    if (!undefined_in_memory(address, type.size)) return true;
+    of(t).origin[static_cast<Slot>(a.ptr)] = of(t).new_origin(t, in, index_of(i, type), kNeverWritten);
+    return report(t, in, static_cast<Slot>(a.ptr), index_of(i, type), "the atomic");
+  });
+}
+
+// ---- shadows of results
+
+void UninitCheck::after(Task& t, const Instr& in) {
+  Shadows& p = of(t);
+  const Family family = families_[&in - t.code->instrs.data()];
+  bool dirty = false;
+  for (uint32_t i = 0; i < in.num_operands && !dirty; ++i) dirty = !p.clean(in.operand(i));
+  switch (family) {
+    case Family::kAccess: {
+      const Access a = any_access_of(in);
+      if (a.kind == AccessKind::kLoad) return loaded(t, in, a, in.result());
+      stored(t, a);
+      for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
+      return;
+    }
+    case Family::kAsyncCopy:
+      loaded(t, in, async_access_of(in), in.result());
+      if (!p.clean(in.result())) p.stored = p.origin[in.result()];
+      return p.issue_copy(t, in, code_.buffers[&in - t.code->instrs.data()][0]);
+    case Family::kDescriptor:
+      for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
+      return block_loaded_into(t, in);
+    case Family::kSharedMoves:
+      return shared_moves(t, in);
+    case Family::kCopyWait:
+      return p.run(t, in, {});
+    case Family::kTmaLoad:
+      block_.clear();
+      if (t.bits(in.operand(static_cast<uint32_t>(Lowering::operand_index(*in.op, 5)))))
+        p.issue_block(t, in, code_.buffers[&in - t.code->instrs.data()]);
+      return;
+    case Family::kHandOver:
+      return p.hand_over(t, in.operand(0));
+    case Family::kMatrix:
+      return matrix(t, in);
+    case Family::kBarrier:
+      for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
+      return p.complete_copies(t, in.operand(0));
+    case Family::kPoison:
+      for (uint32_t r = 0; r < in.num_results; ++r)
+        p.set_all(in.result(r), p.new_origin(t, in, {}, "its value is undefined"));
+      return;
+    default:
+      break;
+  }
+  if (family == Family::kOther && in.op) writes_elsewhere(t, in);
+  if (!dirty) {
+    for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
+    return;
+  }
+  uint32_t origin = 0;
+  for (uint32_t i = in.num_operands; i-- > 0;)
+    if (!p.clean(in.operand(i)) && p.origin[in.operand(i)]) origin = p.origin[in.operand(i)];
+  switch (family) {
+    case Family::kMoves:
+    case Family::kGather: {
+      const bool gather = family == Family::kGather;
+      const Slot index = gather ? in.operand(1) : 0;
+      p.run(t, in, gather ? std::vector<Slot>{index} : std::vector<Slot>{});
+      if (gather && !p.clean(index)) p.unite(t, in.result(), index);
+      break;
+    }
+    case Family::kElementwise:
+      elementwise(t, in);
+      break;
+    case Family::kAnd:
+    case Family::kOr:
+      logical(t, in, family == Family::kOr);
+      break;
+    case Family::kSelect:
+      select(t, in);
+      break;
+    case Family::kReduce:
+      reduce(t, in);
+      break;
+    case Family::kScan:
+      scan(t, in);
+      break;
+    case Family::kDot:
+      dot(t, in);
+      break;
+    case Family::kCopies:
+      return p.copies(in);
+    case Family::kFork:
+      for (uint32_t r = 0; r < in.num_results; ++r) p.copy(in.result(r), in.operand(r % in.num_operands));
+      return;
+    default:
+      for (uint32_t r = 0; r < in.num_results; ++r) p.set_all(in.result(r), origin);
+      return;
+  }
+  for (uint32_t r = 0; r < in.num_results; ++r) {
+    const Slot s = in.result(r);
+    p.origin[s] = origin;
+    p.settle(t, s);
+    if (p.clean(s)) continue;
+    // The operand that the first undefined element comes from.
+    const int64_t n = t.type(s).n, e = p.first(t, s);
+    for (uint32_t i = in.num_operands; i-- > 0;) {
+      const Slot o = in.operand(i);
+      if (t.type(o).n == n && !p.clean(o) && p.origin[o] && p.lanes(t, o).bad(e)) p.origin[s] = p.origin[o];
+    }
+  }
+}
+
+void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result) {
+  Shadows& p = of(t);
+  const TileType& type = t.type(result);
+  const uint8_t* on = nullptr;
+  bool all_off = false;
+  if (a.mask != kNoSlot) {
+    const Slot m = static_cast<Slot>(a.mask);
+    MaskBox box;
+    if (t.is_uniform(m))
+      all_off = !t.bits(m);
+    else if (type.rank > kLazyRank || !box_of(t.value(m), type, &box) || !box.full(type))
+      on = static_cast<const uint8_t*>(t.dense(m));
+  }
+  const bool other = a.other != kNoSlot;
+  if (all_off) {
+    if (other) return p.copy(result, static_cast<Slot>(a.other));
+    return p.set_all(result, p.new_origin(t, in, index_of(0, type), kMaskedOff));
+  }
+  if (!on && undefined_.empty()) return p.set_clean(result);
+  const bool look = !undefined_.empty();
+  const Lanes others = other ? p.lanes(t, static_cast<Slot>(a.other)) : Lanes{};
+  const uint64_t one = type.rank == 0 ? static_cast<uint64_t>(t.bits(static_cast<Slot>(a.ptr))) : 0;
+  const auto* addresses = !look            ? nullptr
+                          : type.rank == 0 ? &one
+                                           : static_cast<const uint64_t*>(t.dense(static_cast<Slot>(a.ptr)));
+  std::byte* out = nullptr;
+  for (int64_t i = 0; i < type.n; ++i) {
+    const bool off = on && !on[i];
+    const bool memory = !off && look && undefined_in_memory(addresses[i], type.size);
+    if (!(off ? !other || others.bad(i) : memory)) continue;
+    if (!out) {
+      uint32_t origin = off && other
+                            ? p.origin[static_cast<Slot>(a.other)]
+                            : p.new_origin(t, in, index_of(i, type), off ? kMaskedOff : kNeverWritten);
+      if (type.rank == 0) return p.set_all(result, origin);
+      out = p.new_lanes(t, result, origin);
+    }
+    out[i * type.size] = kUndefined;
+  }
+  if (!out) p.set_clean(result);
+}
+
+void UninitCheck::stored(Task& t, const Access& a) {
+  if (undefined_.empty()) return;
+  const TileType& type = t.type(static_cast<Slot>(a.value));
+  each_address(t, a, type, [&](int64_t, uint64_t address) {
+    define_memory(address, type.size);
+    return true;
+  });
+}
+
+}  // namespace triton_runner::tile

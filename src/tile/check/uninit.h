@@ -1,0 +1,90 @@
+// check="uninit": values that were never written, from where they are made to where something depends on
+// them.
+//
+// Beside every value of a program stands its shadow: a value of the same type whose bytes are not 0 where the
+// value is undefined. Ops that move elements are run a second time on the shadows, with the program's shared
+// memory replaced by its shadow; others have a rule (uninit.cpp). What cannot be followed is defined.
+#pragma once
+#include <array>
+#include <span>
+
+#include "../access.h"
+#include "shadow.h"
+
+namespace triton_runner::tile {
+
+inline constexpr std::byte kUndefined{1};
+inline constexpr const char* kMaskedOff =
+    "the mask turns the element off, and there is no other value for it";
+inline constexpr const char* kNeverWritten = "the memory was never written";
+inline constexpr const char* kNothingStored = "nothing was stored there in shared memory";
+
+class UninitCheck {
+ public:
+  UninitCheck(const CheckedCode& code, std::span<const exec::Allocation> memory);
+  ~UninitCheck();
+  void begin(Program& program);
+  bool before(Task& t, const Instr& in);  // false: it trapped
+  void after(Task& t, const Instr& in);
+  // A block of a tensor descriptor: `element` of the tile, `bytes` at `address`.
+  void block_loaded(uint64_t address, uint64_t bytes, int64_t element, int64_t size);
+  bool block_stored(Task& t, const Instr& in, uint64_t address, uint64_t bytes, int64_t element,
+                    int64_t size);
+
+ private:
+  enum class Family : uint8_t {
+    kOther,        // any operand: all of every result
+    kMoves,        // the same elements elsewhere: run on the shadows
+    kElementwise,  // the same element of any operand
+    kAnd,          // i1: false and anything is defined
+    kOr,           // i1: true or anything is defined
+    kSelect,
+    kGather,
+    kReduce,
+    kScan,
+    kDot,
+    kCopies,  // result i is operand i
+    kFork,
+    kAccess,       // through pointers
+    kDescriptor,   // through a tensor descriptor
+    kSharedMoves,  // elements between tiles and shared memory: run on the shadows
+    kAsyncCopy,    // global to shared memory, on its way until a wait
+    kCopyWait,     // what makes copies arrive: run on the shadows
+    kTmaLoad,
+    kHandOver,  // copies that arrive at a barrier
+    kBarrier,   // mbarriers: their bytes are not followed
+    kMatrix,    // products with operands in memory
+    kPoison,
+  };
+
+  static Family family_of(const Instr& in);
+  Shadows& of(const Task& t) const;
+
+  // Fails if what is on of `s` is undefined; `what` depends on it.
+  bool sink(Task& t, const Instr& in, Slot s, int64_t mask, const char* what);
+  bool report(Task& t, const Instr& in, Slot s, std::vector<int64_t> element, const char* what);
+  bool undefined_in_memory(uint64_t address, uint64_t bytes) const;
+  void define_memory(uint64_t address, uint64_t bytes) const;
+  bool atomic_memory(Task& t, const Instr& in, const Access& a);
+
+  void loaded(Task& t, const Instr& in, const Access& a, Slot result);
+  void stored(Task& t, const Access& a);
+  void elementwise(Task& t, const Instr& in);
+  void logical(Task& t, const Instr& in, bool decides);
+  void select(Task& t, const Instr& in);
+  void reduce(Task& t, const Instr& in);
+  void scan(Task& t, const Instr& in);
+  void dot(Task& t, const Instr& in);
+  void shared_moves(Task& t, const Instr& in);
+  void block_loaded_into(Task& t, const Instr& in);
+  void matrix(Task& t, const Instr& in);
+  void writes_elsewhere(Task& t, const Instr& in);
+
+  const CheckedCode& code_;
+  std::vector<Family> families_;             // by instruction
+  std::vector<exec::Allocation> undefined_;  // blocks that are not all written
+  std::vector<uint8_t> stored_;              // undefined elements of the buffer that a TMA store reads
+  std::vector<int64_t> block_;               // undefined elements of the block that is being loaded
+};
+
+}  // namespace triton_runner::tile

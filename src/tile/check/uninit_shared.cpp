@@ -1,0 +1,147 @@
+// Shared and tensor memory, products with operands there, and blocks of tensor descriptors.
+#include <algorithm>
+
+#include "../lowering.h"
+#include "uninit.h"
+
+namespace triton_runner::tile {
+
+using K = ir::OpKind;
+
+// Reads and writes of shared memory, done again on its shadow. What nothing was stored to is found by the
+// pattern that new shared memory has.
+void UninitCheck::shared_moves(Task& t, const Instr& in) {
+  Shadows& p = of(t);
+  std::vector<Slot> real;
+  for (uint32_t i = 0; i < in.num_operands; ++i) {
+    const TileType& type = t.type(in.operand(i));
+    const bool index = (in.op->kind == K::kLocalGather || in.op->kind == K::kLocalScatter) && i == 1;
+    if (!type.is_tensor || index) {
+      real.push_back(in.operand(i));
+    } else if (!p.clean(in.operand(i))) {
+      p.stored = p.origin[in.operand(i)];
+    }
+  }
+  p.run(t, in, std::move(real));
+  for (uint32_t r = 0; r < in.num_results; ++r) {
+    const Slot s = in.result(r);
+    const TileType& type = t.type(s);
+    if (type.size == 0) {
+      p.set_clean(s);
+      continue;
+    }
+    p.origin[s] = p.stored;
+    if (int64_t first = p.tame(t, s); first >= 0)
+      p.origin[s] = p.new_origin(t, in, index_of(first, type), kNothingStored);
+    p.settle(t, s);
+  }
+}
+
+// A product in memory: rows of a and columns of b, as for a dot, each from its tile or its buffer.
+void UninitCheck::matrix(Task& t, const Instr& in) {
+  Shadows& p = of(t);
+  const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
+  auto buffer_of = [&](uint32_t group) -> const MemoryOperand* {
+    const int i = Lowering::operand_index(*in.op, group);
+    for (const MemoryOperand& b : buffers)
+      if (static_cast<int>(b.operand) == i) return &b;
+    return nullptr;
+  };
+  // Undefined elements of an operand; none where a register tile is defined.
+  auto undefined = [&](uint32_t group, int64_t n) {
+    std::vector<uint8_t> bad(n);
+    const auto operand = static_cast<uint32_t>(Lowering::operand_index(*in.op, group));
+    if (const MemoryOperand* b = buffer_of(group)) return p.read(t, in, *b, n);
+    const Lanes lanes = p.lanes(t, in.operand(operand));
+    for (int64_t i = 0; i < n; ++i) bad[i] = lanes.bad(i);
+    return bad;
+  };
+  if (in.op->kind == K::kTMEMCopy) {
+    const MemoryOperand *from = buffer_of(0), *to = buffer_of(1);
+    if (from && to) p.write(t, in, *to, undefined(0, in.op->operand_of(0)->type->num_elements()));
+    return;
+  }
+  const auto &a = in.op->operand_of(0)->type->shape, &b = in.op->operand_of(1)->type->shape;
+  const int64_t m = a[a.size() - 2], k = a.back(), n = b.back(), b_rows = b[b.size() - 2];
+  const bool in_memory = in.op->kind != K::kWarpGroupDot, scaled = in.op->kind == K::kTCGen5MMAScaled;
+  auto on = [&](uint32_t group) {
+    const int i = Lowering::operand_index(*in.op, group);
+    return i < 0 || t.bits(in.operand(static_cast<uint32_t>(i))) != 0;
+  };
+  if (in_memory && !on(scaled ? 7 : 5)) return;
+  const bool keep = on(in_memory ? (scaled ? 6 : 4) : 3);
+  const std::vector<uint8_t> la = undefined(0, m * k), lb = undefined(1, b_rows * n);
+  std::vector<uint8_t> c(m * n), rows(m), columns(n);
+  if (keep) c = undefined(2, m * n);
+  for (int64_t i = 0; i < m * k; ++i) rows[i / k] |= la[i];
+  for (int64_t i = 0; i < b_rows * n; ++i) columns[i % n] |= lb[i];
+  for (int64_t e = 0; e < m * n; ++e) c[e] |= rows[e / n] | columns[e % n];
+  if (in_memory) {
+    if (const MemoryOperand* d = buffer_of(2)) p.write(t, in, *d, c);
+    return;
+  }
+  uint32_t origin = p.stored;
+  for (uint32_t i = 0; i < in.num_operands; ++i)
+    if (t.type(in.operand(i)).size && !p.clean(in.operand(i))) origin = p.origin[in.operand(i)];
+  if (std::any_of(c.begin(), c.end(), [](uint8_t x) { return x != 0; }) && !origin)
+    origin = p.new_origin(t, in, {}, kNothingStored);
+  p.fill(t, in, [&](int64_t e) { return c[e] != 0; });
+  p.origin[in.result()] = origin;
+}
+
+// An op without a rule of its own may have written to its buffers: they are defined from here on.
+void UninitCheck::writes_elsewhere(Task& t, const Instr& in) {
+  for (const ir::Value& v : in.op->results)
+    if (v.type->kind == ir::TypeKind::kMemDesc) return;  // a view
+  switch (in.op->kind) {
+    case K::kLocalDealloc:
+    case K::kAsyncTMACopyLocalToGlobal:
+    case K::kAsyncTMAReduce:
+    case K::kAsyncTMAScatter:
+      return;
+    default:
+      for (const MemoryOperand& b : code_.buffers[&in - t.code->instrs.data()])
+        of(t).write(t, in, b, std::vector<uint8_t>(in.op->operand(b.operand)->type->num_elements()));
+  }
+}
+
+void UninitCheck::block_loaded(uint64_t address, uint64_t bytes, int64_t element, int64_t size) {
+  for (uint64_t at = 0; at < bytes; at += size)
+    if (undefined_in_memory(address + at, size)) block_.push_back(element + static_cast<int64_t>(at) / size);
+}
+
+void UninitCheck::block_loaded_into(Task& t, const Instr& in) {
+  std::vector<int64_t> bad = std::exchange(block_, {});
+  if (bad.empty() || in.num_results == 0) return;
+  Shadows& p = of(t);
+  const TileType& type = t.type(in.result());
+  std::byte* out = p.new_lanes(t, in.result(), p.new_origin(t, in, index_of(bad[0], type), kNeverWritten));
+  for (int64_t e : bad)
+    if (e < type.n) out[e * type.size] = kUndefined;
+}
+
+bool UninitCheck::block_stored(Task& t, const Instr& in, uint64_t address, uint64_t bytes, int64_t element,
+                               int64_t size) {
+  define_memory(address, bytes);
+  const K kind = in.op->kind;
+  if (kind == K::kAsyncTMACopyLocalToGlobal || kind == K::kAsyncTMAReduce) {
+    Shadows& p = of(t);
+    for (int64_t e = element; e < element + static_cast<int64_t>(bytes) / size; ++e) {
+      if (e >= static_cast<int64_t>(stored_.size()) || !stored_[e]) continue;
+      if (!p.stored) p.stored = p.new_origin(t, in, {e}, kNothingStored);
+      p.origin[in.operand(0)] = p.stored;
+      return report(t, in, in.operand(0), {e}, "what is stored");
+    }
+    return true;
+  }
+  if (kind != K::kDescriptorStore && kind != K::kDescriptorReduce) return true;
+  const Slot value = in.operand(1);
+  Shadows& p = of(t);
+  if (p.clean(value)) return true;
+  const Lanes lanes = p.lanes(t, value);
+  for (int64_t e = element; e < element + static_cast<int64_t>(bytes) / size; ++e)
+    if (lanes.bad(e)) return report(t, in, value, index_of(e, t.type(value)), "what is stored");
+  return true;
+}
+
+}  // namespace triton_runner::tile
