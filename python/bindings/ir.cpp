@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <memory>
 
 #include "bindings.h"
@@ -508,6 +509,17 @@ void init_ir(nb::module_& parent) {
   m.def(
       "op_table",
       [] {
+        auto release = [](int minor) { return "3." + std::to_string(minor - 30); };
+        auto until = [&](int minor) { return minor == 99 ? nb::object(nb::none()) : nb::cast(release(minor)); };
+        std::map<ir::OpKind, nb::list> old_names;
+        for (const ir::OldName& old : ir::old_names()) {
+          nb::dict entry;
+          entry["name"] = std::string(old.name);
+          entry["since"] = release(old.since);
+          entry["until"] = until(old.until);
+          entry["tested"] = std::string(old.tested);
+          old_names[old.kind].append(entry);
+        }
         nb::list out;
         for (const ir::OpInfo& row : ir::op_table()) {
           nb::dict entry;
@@ -515,10 +527,11 @@ void init_ir(nb::module_& parent) {
           entry["name"] = std::string(row.name);
           entry["operands"] = std::string(row.operands);
           entry["exec"] = std::string(row.exec);
-          entry["since"] = "3." + std::to_string(row.since - 30);
-          entry["until"] = row.until == 99 ? nb::object(nb::none())
-                                           : nb::object(nb::cast("3." + std::to_string(row.until - 30)));
+          entry["since"] = release(row.since);
+          entry["until"] = until(row.until);
           entry["assembly"] = std::string(row.assembly);
+          entry["tested"] = std::string(row.tested);
+          entry["old_names"] = old_names[row.kind];
           out.append(entry);
         }
         return out;

@@ -53,9 +53,7 @@ def _settings_options(command):
                 "--check",
                 help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, separated by commas.",
             ),
-            click.option(
-                "--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."
-            ),
+            click.option("--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."),
             click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
             click.option(
                 "--timeout", type=float, help="Seconds after which a kernel is stopped; 0 for never."
@@ -129,22 +127,24 @@ def execute(file, grid, args, save, name, metadata, as_json, **settings):
 
 
 @main.command()
+@click.option("--dialect", help="Only ops of this dialect: tt, arith, math, scf, cf, ttg, ttng, nvws, amdg, ...")
+@click.option("--release", help="Only ops that this Triton release has: 3.2.")
+@click.option("--unsupported", is_flag=True, help="Only ops that are parsed but not executed.")
+@click.argument("names", nargs=-1)
 @_json_option
-def ops(as_json):
-    """List the ops of Triton's IR: executed or parsed only, and the releases that have them."""
-    from triton_runner import _core
+def ops(dialect, release, unsupported, names, as_json):
+    """List the ops of Triton's IR: what runs each, the releases that have it, the case that tests it.
 
-    table = _core.ops()
+    NAMES: only ops whose name, now or in an older release, contains one of these.
+    """
+    from triton_runner import _ops
+
+    rows = _ops.listing(dialect, release, unsupported, names)
     if as_json:
-        _print_json(table)
+        _print_json(rows)
         return
-    width = max(len(op["name"]) for op in table)
-    for op in table:
-        click.echo(
-            f"{op['name']:<{width}}  {'executed' if op['executed'] else 'parsed':<8}  {op['releases']}"
-        )
-    executed = sum(op["executed"] for op in table)
-    click.echo(f"{len(table)} ops, {executed} executed")
+    for line in _ops.lines(rows):
+        click.echo(line)
 
 
 @main.command()

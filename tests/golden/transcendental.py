@@ -146,7 +146,7 @@ def printed(form: Format, x: Number) -> str:
 
 
 class Rounded(Case):
-    """A case whose arrays are printed with six digits: `texts` of each array, 32 to a row."""
+    """A case whose arrays are printed with six digits: `texts` of each; `exact` are the correctly rounded codes."""
 
     def expected(self) -> str:
         from .casefile import wrapped
@@ -171,7 +171,9 @@ def unary() -> list[Case]:
             x = kernel.load(form.name, (32,), codes)
             y = kernel.emit(f"math.{name} {x} : {kernel.type((32,), form.name)}")
             kernel.store(y, form.name, (32,), None)
-            kernel.args[-1].texts = [printed(form, evaluate(name, form.decode(c))) for c in codes]
+            results = [evaluate(name, form.decode(c)) for c in codes]
+            kernel.args[-1].texts = [printed(form, r) for r in results]
+            kernel.args[-1].exact = [form.encode(r) for r in results]
         about = f"math.{name} beside mpmath, and its special values; six digits, since an ulp may differ."
         cases.append(rounded_case(kernel, f"op/math.{name}.ttir", about))
     return cases
@@ -236,7 +238,9 @@ def binary() -> list[Case]:
             x, y = (kernel.load(form.name, (128,), column) for column in columns)
             z = kernel.emit(f"math.{name} {x}, {y} : {kernel.type((128,), form.name)}")
             kernel.store(z, form.name, (128,), None)
-            kernel.args[-1].texts = [printed(form, function(a, b)) for a, b in rows]
+            results = [function(a, b) for a, b in rows]
+            kernel.args[-1].texts = [printed(form, r) for r in results]
+            kernel.args[-1].exact = [form.encode(r) for r in results]
         about = f"math.{name} beside mpmath, and every pair of special values; six digits, since an ulp may differ."
         cases.append(rounded_case(kernel, f"op/math.{name}.ttir", about))
     return cases

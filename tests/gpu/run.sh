@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Builds the project on a machine with an NVIDIA GPU and runs everything that needs one: tests/gpu/run.sh OUT
+# PARTS="golden" runs the golden cases alone.
 # Needs python3 with torch, triton, nanobind; cmake, ninja, a C++20 compiler. Results go to the folder OUT.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -12,8 +13,10 @@ date; nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 "$python" -c 'import sys, torch, triton; print("Python", sys.version.split()[0], "torch", torch.__version__, "Triton", triton.__version__)'
 
 cmake -G Ninja -S . -B "$build" -DPython_EXECUTABLE="$python" -DTRITON_RUNNER_TESTS=ON > "$out/cmake.log" 2>&1 || { tail -20 "$out/cmake.log"; exit 1; }
-time ninja -C "$build" _core launch device_test launch_test artifact_test > "$out/build.log" 2>&1 || { grep -E "error|FAILED" "$out/build.log" | head -20; exit 1; }
-for test in device launch artifact; do "$build/${test}_test" | tail -3; done
+targets="_core launch device_test launch_test artifact_test"
+[ "${PARTS:-all}" = golden ] && targets=_core
+time ninja -C "$build" $targets > "$out/build.log" 2>&1 || { grep -E "error|FAILED" "$out/build.log" | head -20; exit 1; }
+[ "${PARTS:-all}" = golden ] || for test in device launch artifact; do "$build/${test}_test" | tail -3; done
 
 # The package as it lies in the tree, with the extension that was just built.
 site=$build/site
@@ -23,6 +26,10 @@ export PYTHONPATH=$PWD/$site TRITON_CACHE_DIR=$PWD/$build/cache TRITON_RUNNER_DE
 "$python" -c 'import triton_runner; from triton_runner import _gpu; print(_gpu.current_target())' || exit 1
 
 status=0
+if [ "${PARTS:-all}" = golden ]; then
+  "$python" tests/gpu/run_golden.py "$out" --jobs 12
+  exit
+fi
 "$python" tests/gpu/check_device.py || status=1
 libraries=$(ls "$build"/lib{launch,device,exec,num,base}.a)
 g++ -std=c++20 -O2 -Iinclude tests/gpu/launch_bench.cpp -Wl,--start-group $libraries -Wl,--end-group -ldl -lpthread -o "$build/launch_bench" && "$build/launch_bench" | tee "$out/launch.md"

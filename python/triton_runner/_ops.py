@@ -1,0 +1,84 @@
+"""The op table as `triton-runner ops` lists it."""
+
+from __future__ import annotations
+
+import click
+
+from triton_runner import _core
+
+
+def table() -> list[dict]:
+    """Every op: name, dialect, kind, operands, since, until, status, handler, tested, old_names.
+
+    status: "executed"; "structure" (its parent's handler takes it along); "parsed only" (running it is an error).
+    handler: the function of the tile engine, or None. tested: a golden case, "folder/name" under tests/cases, or None.
+    """
+    rows = []
+    for row in _core.ir.op_table():
+        kind, _, handler = row["exec"].rstrip(")").partition("(")
+        rows.append(
+            {
+                "name": row["name"],
+                "dialect": row["name"].rpartition(".")[0].partition(".")[0] or "builtin",
+                "kind": row["kind"],
+                "operands": row["operands"],
+                "since": row["since"],
+                "until": row["until"],
+                "status": {"STRUCTURE": "structure", "UNSUPPORTED": "parsed only"}.get(kind, "executed"),
+                "handler": {"LOWER": f"lower_{handler}", "ELEMENTWISE": f"elementwise_{handler}"}.get(kind),
+                "tested": row["tested"] or None,
+                "old_names": row["old_names"],
+            }
+        )
+    return rows
+
+
+def listing(dialect: str | None, release: str | None, unsupported: bool, names: tuple[str, ...]) -> list[dict]:
+    """The rows that pass every filter that is given; an unknown dialect or release is a usage error."""
+    rows = table()
+    if dialect is not None:
+        known = sorted({row["dialect"] for row in rows})
+        if dialect not in known:
+            raise click.BadParameter(f"no dialect '{dialect}'; there are {', '.join(known)}", param_hint="--dialect")
+        rows = [row for row in rows if row["dialect"] == dialect]
+    if release is not None:
+        wanted = _minor(release)
+        rows = [row for row in rows if any(_has(name, wanted) for name in (row, *row["old_names"]))]
+    if unsupported:
+        rows = [row for row in rows if row["status"] == "parsed only"]
+    if names:
+        rows = [row for row in rows if any(part in name for part in names for name in _all_names(row))]
+    return rows
+
+
+def lines(rows: list[dict]) -> list[str]:
+    """A line an op, then the counts."""
+    width = max((len(row["name"]) for row in rows), default=0)
+    out = []
+    for row in rows:
+        releases = f"{row['since']} on" if row["until"] is None else f"{row['since']} to {row['until']}"
+        old = "".join(f"; {name['name']} in {name['since']} to {name['until']}" for name in row["old_names"])
+        handler, tested = row["handler"] or "-", row["tested"] or "-"
+        out.append(
+            f"{row['name']:<{width}}  {row['status']:<11}  {releases + old:<10}  {handler:<28}  {tested}".rstrip()
+        )
+    counts = [sum(row["status"] == status for row in rows) for status in ("executed", "structure", "parsed only")]
+    out.append(f"{len(rows)} ops: {counts[0]} executed, {counts[1]} structure, {counts[2]} parsed only")
+    return out
+
+
+def _all_names(row: dict) -> list[str]:
+    return [row["name"], *(old["name"] for old in row["old_names"])]
+
+
+def _has(name: dict, minor: int) -> bool:
+    """Whether the release prints this name."""
+    return _minor(name["since"]) <= minor <= _minor(name["until"] or "3.99")
+
+
+def _minor(release: str) -> int:
+    """The 2 of "3.2" and "3.2.1"."""
+    parts = release.split(".")
+    if len(parts) < 2 or parts[0] != "3" or not parts[1].isdigit():
+        raise click.BadParameter(f"'{release}' is no Triton release: 3.0 to 3.9", param_hint="--release")
+    return int(parts[1])
