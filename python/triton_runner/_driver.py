@@ -278,6 +278,9 @@ def register() -> None:
     default's own."""
     from triton.runtime import driver as config
 
+    from triton_runner._pipeline import compile
+
+    compile.install()
     default_field, active_field = installed().driver_fields
     before = getattr(config, default_field)
     if isinstance(before, LazyDriver):

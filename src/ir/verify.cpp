@@ -248,10 +248,12 @@ class Verifier {
         const Type* value = op.operand(1)->type;
         if (pointer->element->kind != TypeKind::kTensor && value->scalar() != pointer->element)
           error(op, "tt.store of " + spell(value) + " to " + spell(op.operand(0)->type));
-        return same_shape(op);
+        return one_shape(op, pointer->element->kind != TypeKind::kTensor);
       }
-      case OpKind::kLoad:
-        return same_shape(op);
+      case OpKind::kLoad: {
+        const Type* pointer = op.operand(0)->type->scalar();
+        return one_shape(op, !pointer->element || pointer->element->kind != TypeKind::kTensor);
+      }
       case OpKind::kAsyncCopyGlobalToLocal:
       case OpKind::kAmdBufferLoad:
       case OpKind::kAmdBufferStore:
@@ -259,7 +261,7 @@ class Verifier {
       case OpKind::kAmdBufferAtomicRMW:
       case OpKind::kAtomicRMW:
       case OpKind::kAtomicCAS:
-        return tiles_of_one_shape(op);
+        return one_shape(op, false);
       case OpKind::kDot:
       case OpKind::kWarpGroupDot:
         return product(op, op.operand(0)->type->shape, op.operand(1)->type->shape, op.operand(2)->type->shape,
@@ -289,28 +291,19 @@ class Verifier {
                         spell(use.value->type));
   }
 
-  // Pointer, mask and other operands of a memory op have one shape.
-  void same_shape(const Op& op) {
-    const Type* first = op.operand(0)->type;
-    if (first->kind != TypeKind::kTensor) return;
-    for (const Use& use : op.operand_uses)
-      if (use.value->type->kind != TypeKind::kTensor ||
-          !std::equal(first->shape.begin(), first->shape.end(), use.value->type->shape.begin(),
-                      use.value->type->shape.end()))
-        error(op,
-              text_of(use.value) + " is " + spell(use.value->type) + ", the pointers are " + spell(first));
-  }
-
-  // Tiles in registers and in memory; scalars (base pointers, strides) go with any.
-  void tiles_of_one_shape(const Op& op) {
+  // All tiles of the op have one shape, in registers and in memory. Scalars (base pointers, strides) go with
+  // any of them, unless the op takes `only_tiles` once one operand is a tile.
+  void one_shape(const Op& op, bool only_tiles) {
     const Type* first = nullptr;
     auto compare = [&](const Type* type) {
-      if (type->kind != TypeKind::kTensor && type->kind != TypeKind::kMemDesc) return;
-      if (!first) first = type;
-      if (!std::ranges::equal(first->shape, type->shape))
+      bool tile = type->kind == TypeKind::kTensor || type->kind == TypeKind::kMemDesc;
+      if (!first && tile) first = type;
+      if (first && (tile ? !std::ranges::equal(first->shape, type->shape) : only_tiles))
         error(op, std::string(op.name) + " of " + spell(first) + " and " + spell(type));
     };
     for (const Use& use : op.operand_uses) compare(use.value->type);
+    if (only_tiles && first && op.operand(0)->type->kind != TypeKind::kTensor)
+      error(op, std::string(op.name) + " of " + spell(op.operand(0)->type) + " and " + spell(first));
     for (const Value& result : op.results)
       if (result.type->kind == TypeKind::kTensor) compare(result.type);
   }

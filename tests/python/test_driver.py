@@ -1,5 +1,8 @@
 """The CPU as Triton's device: plain triton.jit kernels, and what Triton and programs ask a driver for."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -138,6 +141,15 @@ def test_triton_compile_takes_ir_files(tmp_path, level):
             kernel[(1, 1, 1)](x, x, out, 64)
             assert torch.equal(out, 2 * x)
             assert kernel.level == ("ttgir" if entry == "ttgir" else level)
+
+
+def test_triton_compile_may_be_the_first_that_a_process_does(tmp_path):
+    x = torch.zeros(64)
+    path = tmp_path / "kernel.ttir"
+    path.write_text(plain_add[(1,)](x, x, x, 64, BLOCK=64).asm["ttir"])
+    code = f"import triton_runner, triton; print(triton.compile({str(path)!r}).level)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "ttir\n", done.stderr
 
 
 def test_triton_compile_for_a_gpu_target_stays_triton_s(tmp_path):

@@ -3,14 +3,12 @@ asked for."""
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 
 import triton
 import triton.compiler
 import triton.compiler.compiler
-from triton.backends.compiler import GPUTarget
 
 from triton_runner import _core
 from triton_runner._launch import launcher
@@ -139,34 +137,9 @@ def _make_class(base):
     return CompiledKernel
 
 
-def _make_compile(own):
-    @functools.wraps(own)
-    def compile(src, target=None, options=None, **more):
-        if not isinstance(src, (str, os.PathLike)) or isinstance(target, GPUTarget):
-            return own(src, target=target, options=options, **more)
-        from triton_runner import _driver, _load
-
-        if _driver.resolved_device() != "cpu":
-            return own(src, target=target, options=options, **more)
-        # Triton's stages cannot start at the level where they are to stop: files are loaded as artifacts.
-        _, level = _driver.cpu_target()
-        entry = os.path.splitext(os.fspath(src))[1][1:]
-        return _load.load(src, level="ttgir" if entry == "ttgir" else level)
-
-    compile.runner_own = own
-    return compile
-
-
 def install() -> None:
-    """Puts the subclass, and a compile() that takes IR files, in Triton's place; once. What is compiled for
-    a GPU
-    behaves as before."""
+    """Puts the subclass in Triton's place; once. What is compiled for a GPU behaves as before."""
     base = triton.compiler.compiler.CompiledKernel
     if hasattr(base, "runner_base"):
         return
     triton.compiler.compiler.CompiledKernel = triton.compiler.CompiledKernel = _make_class(base)
-    own = triton.compiler.compiler.compile
-    ours = _make_compile(own)
-    for module in (triton.compiler.compiler, triton.compiler, triton):
-        if getattr(module, "compile", None) is own:
-            module.compile = ours

@@ -36,31 +36,22 @@ class Release:
 _3_9 = Release((3, 9))
 _row = functools.partial(dataclasses.replace, _3_9)
 _lazy = ("default", "active")
+_3_1 = _row(
+    version=(3, 1),
+    constexprs_passed=False,
+    driver_fields=_lazy,
+    run_field="run",
+    language_argument=False,
+    benchmarker_from_driver=False,
+    hooks_in_knobs=False,
+    hidden_pointers=0,
+    descriptor_flags=None,
+)
 RELEASES = {
     release.version: release
     for release in (
-        _row(
-            version=(3, 0),
-            constexprs_passed=False,
-            driver_fields=_lazy,
-            run_field="run",
-            language_argument=False,
-            benchmarker_from_driver=False,
-            hooks_in_knobs=False,
-            hidden_pointers=0,
-            descriptor_flags=None,
-        ),
-        _row(
-            version=(3, 1),
-            constexprs_passed=False,
-            driver_fields=_lazy,
-            run_field="run",
-            language_argument=False,
-            benchmarker_from_driver=False,
-            hooks_in_knobs=False,
-            hidden_pointers=0,
-            descriptor_flags=None,
-        ),
+        _3_1,
+        dataclasses.replace(_3_1, version=(3, 0)),
         _row(
             version=(3, 2),
             constexprs_passed=False,

@@ -1,4 +1,6 @@
 // Integer arithmetic, bit operations, shifts and comparisons on i1 .. i64 and pointers.
+#include <type_traits>
+
 #include "simd/common.h"
 
 namespace triton_runner::num::NUM_ISA {
@@ -141,7 +143,8 @@ struct counted {
   static inline uint32_t apply(uint64_t x) { return static_cast<uint32_t>(F::apply(x)); }
 };
 
-template <class F>
+// Comparisons give a byte an element, everything else its own type.
+template <class F, bool kCompares = false>
 Loop pick2(Type in) {
   switch (in) {
     case Type::kI1:
@@ -149,31 +152,12 @@ Loop pick2(Type in) {
     case Type::kI8:
       return map2<uint8_t, uint8_t, F>;
     case Type::kI16:
-      return map2<uint16_t, uint16_t, F>;
+      return map2<std::conditional_t<kCompares, uint8_t, uint16_t>, uint16_t, F>;
     case Type::kI32:
-      return map2<uint32_t, uint32_t, F>;
+      return map2<std::conditional_t<kCompares, uint8_t, uint32_t>, uint32_t, F>;
     case Type::kI64:
     case Type::kPointer:
-      return map2<uint64_t, uint64_t, F>;
-    default:
-      return nullptr;
-  }
-}
-
-template <class F>
-Loop pick_compare(Type in) {
-  switch (in) {
-    case Type::kI1:
-      return map2<uint8_t, uint8_t, OneBit<F>>;
-    case Type::kI8:
-      return map2<uint8_t, uint8_t, F>;
-    case Type::kI16:
-      return map2<uint8_t, uint16_t, F>;
-    case Type::kI32:
-      return map2<uint8_t, uint32_t, F>;
-    case Type::kI64:
-    case Type::kPointer:
-      return map2<uint8_t, uint64_t, F>;
+      return map2<std::conditional_t<kCompares, uint8_t, uint64_t>, uint64_t, F>;
     default:
       return nullptr;
   }
@@ -203,7 +187,7 @@ Loop find_int(Functor functor, Type in, Type out) {
 #undef CASE
 #define CASE(name, arity) \
   case Functor::name:     \
-    return out == Type::kI1 ? pick_compare<name>(in) : nullptr;
+    return out == Type::kI1 ? pick2<name, true>(in) : nullptr;
     TRITON_RUNNER_CMPI_FUNCTORS(CASE)
 #undef CASE
     default:
