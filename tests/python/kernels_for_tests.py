@@ -44,3 +44,9 @@ def row_sum(x, out, columns, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     value = tl.load(x + row * columns + offsets, mask=offsets < columns, other=0.0)
     tl.store(out + row, tl.sum(value, axis=0))
+
+
+@triton_runner.jit
+def printing(x, BLOCK: tl.constexpr):
+    tl.device_print("x", tl.load(x + tl.arange(0, BLOCK)))
+    tl.device_print("program")

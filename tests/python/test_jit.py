@@ -6,7 +6,7 @@ import pytest
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
-from kernels_for_tests import add, own_names, row_sum, scale, through_pointers  # noqa: E402
+from kernels_for_tests import add, own_names, printing, row_sum, scale, through_pointers  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 
 
@@ -172,6 +172,22 @@ def test_registered_memory():
         assert (out == x).all()
     finally:
         triton_runner.register_memory(x.ctypes.data, 0)
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+def test_what_kernels_print_goes_to_stdout(level, capsys):
+    with triton_runner.using(threads=1):
+        printing[(2,)](np.array([1, -2], np.int32), BLOCK=2, level=level)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("pid")] == [
+        line
+        for pid in range(2)
+        for line in (
+            f"pid ({pid}, 0, 0) idx (0) x: 1",
+            f"pid ({pid}, 0, 0) idx (1) x: -2",
+            f"pid ({pid}, 0, 0) idx () program",
+        )
+    ]
 
 
 def test_a_trap_names_the_source_line():
