@@ -431,7 +431,7 @@ class Fuser {
   }
 
   Fused::Access access(const Pending& p, Slot value, int64_t mask, int64_t other, uint16_t reg) {
-    Fused::Access a{p.instr, operand(p, 0), value, mask, other, reg, l_.code_.num_strides++};
+    Fused::Access a{p.instr, operand(p, 0), value, mask, other, reg};
     a.instr.slots = nullptr;
     a.instr.num_results = a.instr.num_operands = 0;
     a.instr.kills = 0;

@@ -35,15 +35,8 @@ struct Stream {
   std::byte* scratch;  // a strip's worth, where one is needed
   std::byte* tile;     // where the strips are to be written: the whole value is wanted
   uint64_t bits;       // of kFixed
-  int64_t ahead;       // of memory: how much further the next program (or iteration) will probably be
   Rows rows;
 };
-
-// Asks for the cache lines of `bytes` bytes; addresses that do not exist do no harm.
-template <bool kWrite>
-void prefetch(const std::byte* from, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(from + i, kWrite, 3);
-}
 
 // Splits a strip into runs within one row: f(elements before it in the strip, address of its first element,
 // length, and which of them, first to last, are inside of the box).
@@ -198,7 +191,7 @@ class Strips {
   }
 
   // The strips of a block of memory, if its rows are runs.
-  bool open_block(const Block& b, const MaskBox& box, int64_t size, uint32_t stride, Stream* s) {
+  bool open_block(const Block& b, const MaskBox& box, int64_t size, Stream* s) {
     int last = tile_.rank - 1;
     if (b.stride[last] != size) return false;
     Rows& r = s->rows;
@@ -213,10 +206,6 @@ class Strips {
       flat &= tile_.shape[d] == 1 || b.stride[d] == tile_.dense_strides[d] * size;
     }
     s->kind = flat ? Kind::kFlat : Kind::kRows;
-    Stride& before = t_.worker->strides[stride];
-    int64_t step = static_cast<int64_t>(r.address - before.address);
-    s->ahead = step == before.step && (flat || tile_.rank == 1) ? step : 0;
-    before = {r.address, step};
     s->data = reinterpret_cast<std::byte*>(r.address);
     return true;
   }
@@ -232,7 +221,7 @@ class Strips {
     MaskBox box;
     from.direct = (mask == kNoSlot || !t_.is_uniform(static_cast<Slot>(mask))) &&
                   find_block(t_, a.pointers, mask, t_.type(a.value), false, &from.block, &box) &&
-                  open_block(from.block, box, f_.registers[a.reg].size, a.stride, &s);
+                  open_block(from.block, box, f_.registers[a.reg].size, &s);
     if (!from.direct) return load_now(i);
     s.rows.other = nullptr;
     s.rows.bits = 0;
@@ -265,7 +254,7 @@ class Strips {
     MaskBox box;
     Block block;
     if (!find_block(t_, a.pointers, mask, t_.type(a.value), true, &block, &box) ||
-        !open_block(block, box, size, a.stride, &out_)) {
+        !open_block(block, box, size, &out_)) {
       store_ = Store::kLate;
       return true;
     }
@@ -413,7 +402,6 @@ class Strips {
   void run_strip(int64_t begin, int64_t m) {
     for (size_t i = 0; i < num_moving_; ++i) move_to(moving_[i], begin, m);
     bool stored = place_store(begin, m);
-    ask_ahead(begin, m);
     for (const Fused::Step& s : f_.steps) {
       if (s.reduce) [[unlikely]]
         s.reduce(row_results(s.out, begin / f_.row), at_[s.in[0]], m / f_.row, f_.row, 1);
@@ -422,19 +410,6 @@ class Strips {
     }
     if (!stored) put(out_.rows, tile_, f_.registers[f_.store->reg].size, begin, m, at_[f_.store->reg]);
     for (size_t r = 0; r < f_.registers.size(); ++r) at_[r] += step_[r];
-  }
-
-  // Programs mostly go through memory in equal steps, which end the streams that the hardware sees.
-  void ask_ahead(int64_t begin, int64_t m) {
-    for (size_t i = 0; i < f_.loads.size(); ++i) {
-      if (!sources_[i].direct) continue;
-      const Stream& s = streams_[f_.loads[i].reg];
-      int64_t size = f_.registers[f_.loads[i].reg].size;
-      if (s.ahead) prefetch<false>(s.data + begin * size + s.ahead, m * size);
-    }
-    if ((store_ != Store::kDirect && store_ != Store::kAfterStrip) || !out_.ahead) return;
-    int64_t size = f_.registers[f_.store->reg].size;
-    prefetch<true>(out_.data + begin * size + out_.ahead, m * size);
   }
 
   // A strip whose place depends on where it begins, or which has to be copied.

@@ -37,7 +37,6 @@ struct Fused {
     Slot pointers, value;
     int64_t mask, other;  // slots, kNoSlot
     uint16_t reg;
-    uint32_t stride;  // its number in Worker::strides
   };
 
   const TileType* tile = nullptr;  // of one of the values: the shape of all

@@ -111,11 +111,11 @@ const Instr* run_mul(Task& t, const Instr& in) {
   Affine a, b;
   if (type != num::Type::kI1 && both_affine(t, in, &a, &b)) {
     int rank = t.type(in.result()).rank;
-    if (t.is_uniform(in.operand(0)))
-      std::swap(a, b);
-    else if (!t.is_uniform(in.operand(1)))
-      return run_elementwise(t, in);
-    if (scale(&a, b.base, rank) && store_affine(t, in.result(), a)) return next(in);
+    bool first = t.is_uniform(in.operand(0));  // the other one is scaled by it
+    if (!first && !t.is_uniform(in.operand(1))) return run_elementwise(t, in);
+    Affine& scaled = first ? b : a;
+    if (scale(&scaled, first ? a.base : b.base, rank) && store_affine(t, in.result(), scaled))
+      return next(in);
   }
   return run_elementwise(t, in);
 }
@@ -214,7 +214,7 @@ void negative_interval(int64_t base, int64_t stride, int64_t n, int64_t* lo, int
 }
 
 // difference < 0 (or its negation) as a box, if it varies along one dimension at most.
-bool compare_affine(Task& t, const Instr& in, Affine d, bool negate) {
+bool compare_affine(Task& t, const Instr& in, const Affine& d, bool negate) {
   const TileType& ty = t.type(in.result());
   int64_t low, high;
   if (!affine_range(d, ty, &low, &high)) return false;
@@ -261,11 +261,12 @@ const Instr* run_cmpi(Task& t, const Instr& in) {
   }
   bool swap = predicate == kSgt || predicate == kSle || predicate == kUgt || predicate == kUle;
   bool negate = predicate == kSle || predicate == kSge || predicate == kUle || predicate == kUge;
-  if (swap) std::swap(a, b);
-  Affine d = a;
-  bool overflow = __builtin_sub_overflow(a.base, b.base, &d.base);
+  // Written field by field: copying a struct just written waits until all of it has left for the cache.
+  const Affine &x = swap ? b : a, &y = swap ? a : b;
+  Affine d;
+  bool overflow = __builtin_sub_overflow(x.base, y.base, &d.base);
   for (int k = 0; k < from.rank; ++k)
-    overflow |= __builtin_sub_overflow(a.stride[k], b.stride[k], &d.stride[k]);
+    overflow |= __builtin_sub_overflow(x.stride[k], y.stride[k], &d.stride[k]);
   if (overflow) return run_elementwise(t, in);
   if (predicate != kEq) return compare_affine(t, in, d, negate) ? next(in) : run_elementwise(t, in);
   int64_t low, high;

@@ -96,7 +96,21 @@ class GridWorker {
   }
 
  private:
-  bool more() const { return launch_.next_program.load(std::memory_order_relaxed) < launch_.num_programs; }
+  bool more() const {
+    return taken_ < taken_end_ || launch_.next_program.load(std::memory_order_relaxed) < launch_.num_programs;
+  }
+
+  // The number of the next program, at least num_programs if there is none. They are taken from the launch
+  // several at a time: an atomic addition waits until all stores before it are done.
+  int64_t take() {
+    if (taken_ == taken_end_) {
+      int64_t some = std::clamp<int64_t>(launch_.num_programs / (16 * launch_.workers), 1, 64);
+      taken_ = launch_.next_program.fetch_add(some, std::memory_order_relaxed);
+      taken_end_ = std::max(taken_, std::min(taken_ + some, launch_.num_programs));
+      if (taken_ == taken_end_) return launch_.num_programs;
+    }
+    return taken_++;
+  }
 
   // The next program of the grid, ready to run as the last of active_; false if there is none.
   bool start() {
@@ -115,12 +129,11 @@ class GridWorker {
 
   // Makes it the next program of the grid; false if there is none, or the launch is to stop.
   bool begin(Program& p) {
-    int64_t linear = launch_.next_program.fetch_add(1, std::memory_order_relaxed);
+    int64_t linear = take();
     if (linear >= launch_.num_programs) return false;
     if (launch_.checks) linear = launch_.checks->program_number(linear);
-    move_to(linear);
     p.linear = linear;
-    p.id = id_;
+    p.id = id_of(linear);
     if (p.tasks.size() > 1) p.tasks.resize(1);
     Task& t = p.tasks[0];
     t.pc = code_.entry;
@@ -134,17 +147,20 @@ class GridWorker {
     return true;
   }
 
-  // Sets id_ to that of program `linear`: mostly one of the next after the last, so that nothing is divided.
-  void move_to(int64_t linear) {
+  // The id of program `linear`: mostly one of the next after the last, so that nothing is divided. It is
+  // worked out in registers: reading all of an array of which one element was just written waits for that
+  // write, which stands behind all that the program before stored.
+  std::array<int64_t, 3> id_of(int64_t linear) {
     const auto& grid = launch_.options->grid;
-    int64_t ahead = linear - linear_;
-    linear_ = linear;
+    int64_t ahead = linear - linear_, x = x_, y = y_, z = z_;
     if (ahead < 0 || ahead > 8) {
-      id_ = {linear % grid[0], linear / grid[0] % grid[1], linear / (grid[0] * grid[1])};
-      return;
+      x = linear % grid[0], y = linear / grid[0] % grid[1], z = linear / (grid[0] * grid[1]);
+    } else {
+      for (x += ahead; x >= grid[0]; x -= grid[0])
+        if (++y == grid[1]) y = 0, ++z;
     }
-    for (id_[0] += ahead; id_[0] >= grid[0]; id_[0] -= grid[0])
-      if (++id_[1] == grid[1]) id_[1] = 0, ++id_[2];
+    linear_ = linear, x_ = x, y_ = y, z_ = z;
+    return {x, y, z};
   }
 
   std::unique_ptr<Program> make_program() {
@@ -317,8 +333,9 @@ class GridWorker {
   const Code& code_;
   Worker worker_;
   std::vector<std::unique_ptr<Program>> active_, idle_;
-  int64_t linear_ = 0;  // the program that was started last, and its id
-  std::array<int64_t, 3> id_{};
+  int64_t taken_ = 0, taken_end_ = 0;  // programs of the grid that are this worker's and not started yet
+  int64_t linear_ = 0;                 // the program that was started last, and its id
+  int64_t x_ = 0, y_ = 0, z_ = 0;
   uint64_t seen_progress_ = 0;
   double quiet_since_ = 0;
   bool idle_here_ = false;

@@ -139,6 +139,12 @@ void Task::set_uniform_from(Slot s, const void* element) {
       bits = x;
       break;
     }
+    case num::Type::kF32: {
+      uint32_t x;
+      std::memcpy(&x, element, 4);
+      bits = x;
+      break;
+    }
     default:
       bits = static_cast<int64_t>(num::load_bits(element, ty.element));
       break;
