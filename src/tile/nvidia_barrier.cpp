@@ -153,7 +153,7 @@ void lower_amd_read_barrier_phase(Lowering& l, const ir::Op& op) { l.emit(run_re
 
 void lower_async_copy_mbarrier_arrive(Lowering& l, const ir::Op& op) {
   // Every thread arrives; with an increment the barrier counts them before, and the phase only lasts longer.
-  const bool increment = op.int_attr("noIncrement", 0) == 0;
+  const bool increment = op.attr("noIncrement") == nullptr;  // a unit attribute
   l.emit(run_copies_arrive, op, l.make<HandOver>(l.code().num_warps * l.code().warp_size, increment));
 }
 

@@ -487,6 +487,56 @@ amdg.async_copy_mbarrier_arrive %copies {{noIncrementPendingCount}} : {BAR}
     return cases
 
 
+def layouts_of_memory() -> list[Case]:
+    """Where elements lie: a buffer written in one layout and read as the bytes that it is."""
+    cases = []
+    rows, cols = 8, 8
+    data = [10 * r + c for r in range(rows) for c in range(cols)]
+
+    def padded(r: int, c: int) -> int:
+        offset = cols * r + c
+        return offset + offset // 8 * 4
+
+    def rotated(r: int, c: int) -> int:
+        # vec 2, perPhase 1, maxPhase 4: column pairs change places by phase and number of the group of rows
+        phase = (r % 4) ^ (r // 4 % 4)
+        return cols * r + ((c // 2) ^ phase) * 2 + c % 2
+
+    for name, encoding, size, place in (
+        ("padded", "#ttg.padded_shared<[8:+4] {order = [1, 0], shape = [8, 8]}>", 64, padded),
+        (
+            "rotating",
+            "#ttg.amd_rotating_shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [1, 0]}>",
+            64,
+            rotated,
+        ),
+    ):
+        kernel = Kernel(gpu=True, target="hip:gfx950", layouts=ONE + f"#layout = {encoding}\n")
+        x = kernel.load("i32", (rows, cols), data)
+        raw = [wrap(-1, 32)] * size
+        for r in range(rows):
+            for c in range(cols):
+                if place(r, c) < size:
+                    raw[place(r, c)] = data[cols * r + c]
+        t = kernel.type((rows, cols), "i32")
+        whole = "!ttg.memdesc<8x8xi32, #layout, #smem, mutable>"
+        flat = f"!ttg.memdesc<{size}xi32, #one, #smem, mutable>"
+        kernel.do(f"""
+%m = ttg.local_alloc {x} : ({t}) -> {whole}
+%b = ttg.memdesc_reinterpret %m : {whole} -> {flat}
+%raw = ttg.local_load %b : {flat} -> tensor<{size}xi32, #line>
+%back = ttg.local_load %m : {whole} -> {t}""")
+        kernel.store("%raw", "i32", (size,), raw)
+        kernel.store("%back", "i32", (rows, cols), data)
+        cases.append(
+            kernel.case(
+                f"tile-gpu/layout-{name}.ttgir",
+                f"Elements of a {name} buffer, read as the bytes that they are.",
+            )
+        )
+    return cases
+
+
 def packed_transposed() -> Case:
     kernel = Kernel(gpu=True, target="hip:gfx950", layouts=TWO)
     # 8 x 16 four-bit values, pairs of them along the rows' dimension; then along the columns'.
@@ -509,6 +559,60 @@ def packed_transposed() -> Case:
     )
 
 
+def refused() -> list[Case]:
+    """What is not run says so where it stands."""
+    out = []
+
+    def add(name: str, about: str, text: str, at: str, message: str, notes: str = "", gpu: bool = True):
+        kernel = Kernel(gpu=gpu, layouts=ONE if gpu else "")
+        kernel.array("i32", (8,))
+        kernel.do(text)
+        path = f"tile-gpu/bad-{name}.ttgir" if gpu else f"tile/bad-{name}.ttir"
+        lines = kernel.module().split("\n")
+        body = next(i for i, line in enumerate(lines) if at in line)
+        # The case's own header comes first: about, tool, one argument.
+        row, column = body + 1 + 3, lines[body].index(at)
+        output = f"bad-{name}.{'ttgir' if gpu else 'ttir'}:{row}:{column + 1}: error: {message}\n{lines[body]}\n{' ' * column}^"
+        out.append(kernel.case(path, about, output=output + notes))
+
+    add(
+        "warp-id",
+        "The number of a warp among several.",
+        "%w = ttg.warp_id",
+        "%w = ttg.warp_id",
+        "the warp's number differs between the 4 warps here, which the tile engine runs as one",
+        "\nnote: it runs where one warp does: num_warps=1, or a partition of one warp",
+    )
+    add(
+        "stochastic-rounding",
+        "A rounding that needs random bits.",
+        "%x = arith.constant dense<1.0> : tensor<8xf32, #line>\n"
+        "%y = tt.fp_to_fp %x, rounding = rs : tensor<8xf32, #line> -> tensor<8xf16, #line>",
+        "%y = tt.fp_to_fp",
+        "rounding 'rs' is not supported: rtne and rtz are",
+    )
+    add(
+        "reinterpret-larger",
+        "A buffer read as a larger one.",
+        f"%m = ttg.local_alloc : () -> {SLOT}\n"
+        f"%n = ttg.memdesc_reinterpret %m : {SLOT} -> !ttg.memdesc<16xi32, #one, #smem, mutable>",
+        "%n = ttg.memdesc_reinterpret",
+        "a buffer of 32 bytes as one of 64",
+    )
+    add(
+        "extern-unknown",
+        "A function that no libdevice has.",
+        "%x = arith.constant 1.0 : f32\n"
+        '%y = tt.extern_elementwise %x {libname = "", libpath = "", pure = true, symbol = "__nv_sinff"} : (f32) -> f32',
+        "%y = tt.extern_elementwise",
+        "the external function '__nv_sinff' is not known to the tile engine",
+        "\nnote: the engine has '__nv_sinf'\nnote: the engine has '__nv_sinhf'\nnote: the engine has '__nv_isinff'"
+        "\nnote: run the kernel from its ptx or cubin on a GPU, or write the function with tl and math ops",
+        gpu=False,
+    )
+    return out
+
+
 def cases():
     yield aref_partitions()
     yield aref_in_a_loop()
@@ -522,3 +626,5 @@ def cases():
     yield shared_stores()
     yield from tdm()
     yield packed_transposed()
+    yield from layouts_of_memory()
+    yield from refused()
