@@ -102,6 +102,29 @@ struct LoadedDot {
   LoadedSide loads[2];  // in their order
 };
 
+// The block that comes next in a loop, if it is as far off as this one is from the one before: on its way to
+// the cache while this one is multiplied. The value of the tile that is not loaded remembers where it was.
+void prefetch_next(Task& t, Slot tile, const Block& b, int64_t size) {
+  constexpr int64_t kLine = 64;
+  Value& before = t.value(tile);
+  int64_t step = 0;
+  bool steady = false;
+  if (before.form == Form::kUniform) {
+    step = static_cast<int64_t>(b.address) - before.bits;
+    steady = step == before.stride[0] && step != 0;
+  }
+  t.set_uniform(tile, static_cast<int64_t>(b.address));
+  before.stride[0] = step;
+  if (!steady) return;
+  const int along = b.stride[1] == size ? 1 : 0;
+  if (b.stride[along] != size) return;
+  for (int64_t r = 0; r < b.count[1 - along]; ++r) {
+    const uint64_t row = b.address + static_cast<uint64_t>(step + r * b.stride[1 - along]);
+    for (int64_t at = 0; at < b.count[along] * size; at += kLine)
+      __builtin_prefetch(reinterpret_cast<const void*>(row + static_cast<uint64_t>(at)));
+  }
+}
+
 // The matrix as it lies in global memory, or loaded. False: it trapped.
 bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, num::MatrixView& view) {
   const Slot tile = in.result(l.result), ptr = in.operand(l.side);
@@ -120,6 +143,7 @@ bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, nu
       block.count[1] == type.shape[1]) {
     view = {reinterpret_cast<const void*>(block.address), as, block.stride[0] / type.size,
             block.stride[1] / type.size};
+    prefetch_next(t, tile, block, type.size);
     return true;
   }
   if (!load_tile(t, l.load, tile, ptr, mask, slot(l.other))) return false;
@@ -142,7 +166,8 @@ const Instr* run_loaded_dot(Task& t, const Instr& in) {
   multiply_accumulate(t, c, d.dot.n, d.dot.c, view[0], view[1], d.dot.m, d.dot.n, d.dot.k);
   for (int i = 0; i < d.num_loads; ++i) {
     Value& v = t.value(in.result(d.loads[i].result));
-    if (v.buffer) t.drop(v);
+    if (!v.buffer) continue;
+    t.drop(v);
     v.form = Form::kNone;
   }
   return next(in);

@@ -22,7 +22,7 @@ int64_t narrow(void* out, const void* in, const void*, const void*, int64_t n) {
 
 // f16 has instructions. They quiet NaNs and keep their payload on the way up; on the way down NaN is made
 // canonical.
-inline void widen_f16_run(float* out, const void* in, int64_t n) {
+NUM_INLINE void widen_f16_run(float* out, const void* in, int64_t n) {
   auto* x = static_cast<const uint16_t*>(in);
   int64_t i = 0;
 #if defined(NUM_ISA_avx512)
@@ -64,7 +64,7 @@ int64_t narrow_f16(void* out, const void* in, const void*, const void*, int64_t 
   return -1;
 }
 
-inline void widen_bf16_run(float* out, const void* in, int64_t n) {
+NUM_INLINE void widen_bf16_run(float* out, const void* in, int64_t n) {
   auto* x = static_cast<const uint16_t*>(in);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) out[i] = bits_as<float>(static_cast<uint32_t>(x[i]) << 16);
@@ -107,9 +107,19 @@ int64_t as_loop(void* out, const void* a, const void*, const void*, int64_t n) {
   return -1;
 }
 
+template <Run kRun, int kSize, int kCols>
+void rows_of_width(float* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r) kRun(out + r * out_stride, in + r * in_stride * kSize, kCols);
+}
+
 template <Run kRun, int kSize>
 void rows_of(float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols) {
   auto* x = static_cast<const char*>(in);
+  if constexpr (kSize == 2) {  // the rows of most products: no loop within a row
+    if (cols == 32) return rows_of_width<kRun, kSize, 32>(out, out_stride, x, in_stride, rows);
+    if (cols == 64) return rows_of_width<kRun, kSize, 64>(out, out_stride, x, in_stride, rows);
+    if (cols == 128) return rows_of_width<kRun, kSize, 128>(out, out_stride, x, in_stride, rows);
+  }
   for (int64_t r = 0; r < rows; ++r) kRun(out + r * out_stride, x + r * in_stride * kSize, cols);
 }
 
