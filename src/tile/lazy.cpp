@@ -261,12 +261,15 @@ const Instr* run_cmpi(Task& t, const Instr& in) {
   }
   bool swap = predicate == kSgt || predicate == kSle || predicate == kUgt || predicate == kUle;
   bool negate = predicate == kSle || predicate == kSge || predicate == kUle || predicate == kUge;
-  // Written field by field: copying a struct just written waits until all of it has left for the cache.
-  const Affine &x = swap ? b : a, &y = swap ? a : b;
   Affine d;
-  bool overflow = __builtin_sub_overflow(x.base, y.base, &d.base);
-  for (int k = 0; k < from.rank; ++k)
-    overflow |= __builtin_sub_overflow(x.stride[k], y.stride[k], &d.stride[k]);
+  // Element by element: copying a struct that was just written waits until all of it has left for the cache.
+  auto subtract = [&](const Affine& x, const Affine& y) {
+    bool overflow = __builtin_sub_overflow(x.base, y.base, &d.base);
+    for (int k = 0; k < from.rank; ++k)
+      overflow |= __builtin_sub_overflow(x.stride[k], y.stride[k], &d.stride[k]);
+    return overflow;
+  };
+  bool overflow = swap ? subtract(b, a) : subtract(a, b);
   if (overflow) return run_elementwise(t, in);
   if (predicate != kEq) return compare_affine(t, in, d, negate) ? next(in) : run_elementwise(t, in);
   int64_t low, high;
