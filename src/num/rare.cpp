@@ -44,12 +44,6 @@ double erfc_inverse(double x) {
   }
   return y;
 }
-double erfcinv(double x) {
-  if (!(x >= 0 && x <= 2)) return kNan;
-  if (x == 0) return kInf;
-  if (x == 2) return -kInf;
-  return x <= 1 ? erfc_inverse(x) : -erfc_inverse(2 - x);
-}
 double erfinv(double x) {
   double a = std::fabs(x);
   if (!(a <= 1)) return kNan;
@@ -59,18 +53,36 @@ double erfinv(double x) {
   for (int i = 0; i < 6; ++i) y -= (std::erf(y) - a) / (2 / kRootPi * std::exp(-y * y));
   return std::copysign(y, x);
 }
-double erfcx(double x) {
-  if (x < 25) return std::exp(x * x) * std::erfc(x);
-  double z = 1 / (x * x);  // asymptotic series
-  return (1 - z / 2 * (1 - 3 * z / 2 * (1 - 5 * z / 2))) / (x * kRootPi);
+double erfcinv(double x) {
+  if (!(x >= 0 && x <= 2)) return kNan;
+  if (x == 0) return kInf;
+  if (x == 2) return -kInf;
+  if (x >= 0.5 && x <= 1.5) return erfinv(1 - x);  // 1 - x is exact
+  return x <= 1 ? erfc_inverse(x) : -erfc_inverse(2 - x);
 }
-double normcdf(double x) { return 0.5 * std::erfc(-x / kRoot2); }
+double erfcx(double x) {
+  if (x < 25) {
+    const double square = x * x, rest = std::fma(x, x, -square);
+    return std::exp(square) * std::erfc(x) * (std::isfinite(square) ? 1 + rest : 1);
+  }
+  const double z = 1 / (x * x) / 2;  // asymptotic series
+  double sum = 1;
+  for (int k = 13; k > 0; k -= 2) sum = 1 - k * z * sum;
+  return sum / (x * kRootPi);
+}
+// erfc(-x / sqrt(2)) / 2; what rounding x / sqrt(2) loses is made good to first order.
+double normcdf(double x) {
+  constexpr double kHigh = 0.70710678118654752440, kLow = -4.8336466567264567e-17;
+  const double y = -x * kHigh, rest = std::fma(-x, kHigh, -y) - x * kLow;
+  const double correction = std::isfinite(y) ? 2 / kRootPi * std::exp(-y * y) * rest : 0;
+  return 0.5 * (std::erfc(y) - correction);
+}
 double normcdfinv(double x) { return -kRoot2 * erfcinv(2 * x); }
 
 double bessel_i(int order, double x) {
   double a = std::fabs(x);
   if (std::isnan(x)) return x;
-  double value = a > 714 ? kInf : std::cyl_bessel_i(static_cast<double>(order), a);
+  double value = a > 714 ? kInf : static_cast<double>(std::cyl_bessel_il(order, a));
   return order % 2 != 0 && std::signbit(x) ? -value : value;
 }
 

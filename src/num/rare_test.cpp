@@ -42,6 +42,16 @@ TEST(rare_inverses) {
         std::isinf(call("__nv_erfcinv", 0)));
 }
 
+// Where the obvious formulas lose digits; values of mpmath, within 4 ulp.
+TEST(rare_hard_arguments) {
+  CHECK(close(call("__nv_erfcx", 25.0625), 0.02249342836662447075729, 9e-16));
+  CHECK(close(call("__nv_erfcx", 20.125), 0.02799978354412748394835, 9e-16));
+  CHECK(close(call("__nv_normcdf", -5.703125), 5.881532704650320615603e-9, 9e-16));
+  CHECK(close(call("__nv_erfcinv", 1.001953125), -0.001730913692415065473595, 9e-16));
+  CHECK(close(call("__nv_cyl_bessel_i0", -3.46875), 7.18698215261704718412, 3e-16));
+  CHECK(close(call("__nv_cyl_bessel_i1", 5.28125), 31.5298095157879244506, 3e-16));
+}
+
 TEST(rare_special_values) {
   CHECK_EQ(call("__nv_sinpi", 1.0), 0.0);
   CHECK_EQ(call("__nv_sinpi", 0.5), 1.0);

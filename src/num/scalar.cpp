@@ -57,8 +57,14 @@ double norm4(const double* x) {
   for (int i = 0; i < 4; ++i) squares += static_cast<long double>(x[i]) * x[i];
   return static_cast<double>(std::sqrt(squares));
 }
+// In long double where the C library has it: near zeros of the functions f64 loses digits.
+#ifdef __GLIBC__
+double bessel_jn(const double* x) { return static_cast<double>(::jnl(static_cast<int>(x[0]), x[1])); }
+double bessel_yn(const double* x) { return static_cast<double>(::ynl(static_cast<int>(x[0]), x[1])); }
+#else
 double bessel_jn(const double* x) { return ::jn(static_cast<int>(x[0]), x[1]); }
 double bessel_yn(const double* x) { return ::yn(static_cast<int>(x[0]), x[1]); }
+#endif
 double power(const double* x) { return power_of_int(x[0], static_cast<int64_t>(x[1])); }
 double norm4_reciprocal(const double* x) { return 1 / norm4(x); }
 

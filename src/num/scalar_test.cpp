@@ -152,6 +152,9 @@ TEST(scalar_formulas) {
   // besselj(3, 2.5), bessely(2, 1.5) of mpmath
   CHECK(close(value(call("__nv_jn", {3, f64(2.5)}, {kI, kD}, kD)), 0.21660039103911352477));
   CHECK(close(value(call("__nv_yn", {2, f64(1.5)}, {kI, kD}, kD)), -0.93219375976297390523));
+  // besselj(8, 12.2109375), bessely(6, 11.8046875): near zeros
+  CHECK(close(value(call("__nv_jn", {8, f64(12.2109375)}, {kI, kD}, kD)), 0.002824601327836400773762));
+  CHECK(close(value(call("__nv_yn", {6, f64(11.8046875)}, {kI, kD}, kD)), 0.001371328069697992864195));
   CHECK_EQ(value(call("__nv_powi", {f64(-3), 5}, {kD, kI}, kD)), -243.0);
   CHECK_EQ(value(call("__nv_powi", {f64(2), 0xffffffff}, {kD, kI}, kD)), 0.5);
   CHECK_EQ(

@@ -263,6 +263,14 @@ void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
   const MemView* from = mem_view(l, *op.operand(0), op);
   const MemView* to = mem_view(l, *op.result(), op);
   if (!from || !to) return;
+  auto bytes = [](const MemView& view) {
+    int64_t n = view.buffer_bytes;
+    for (int64_t d : view.leading) n *= d;
+    return n;
+  };
+  if (bytes(*to) > bytes(*from))
+    return l.error(op, "a buffer of " + std::to_string(bytes(*from)) + " bytes as one of " +
+                           std::to_string(bytes(*to)));
   l.emit(run_memdesc_reinterpret, op, l.make<Resize>(from->size, to->size));
 }
 
