@@ -7,6 +7,7 @@
 #include <triton_runner/ir/op_table.h>
 
 #include "impl.h"
+#include "verify.h"
 
 namespace triton_runner::ir {
 namespace {
@@ -24,7 +25,10 @@ class Verifier {
     for (const Block* block = region->first; block; block = block->next)
       for (const Op* op = block->first; op; op = op->next) {
         operands(*op);
-        rules(*op);
+        if (std::string fault = shape_fault(*op); fault.empty())
+          rules(*op);
+        else
+          error(*op, std::move(fault));
         for (const Region* inner : op->regions) run(inner);
       }
   }
