@@ -1,5 +1,7 @@
 // Tensor memory: 128 lanes of 32-bit columns beside shared memory, and the copies into, out of and within it.
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "lowering.h"
 #include "shared_state.h"
@@ -91,6 +93,49 @@ const Instr* run_tmem_copy(Task& t, const Instr& in) {
   return next(in);
 }
 
+// What a load that reduces gives besides: the smallest or largest value of each row, or of their magnitudes.
+struct RowReduction {
+  bool largest, magnitudes, nan_wins;
+};
+
+const Instr* run_row_reduction(Task& t, const Instr& in) {
+  const auto& r = in.as<RowReduction>();
+  const TileType &from = t.type(in.operand(0)), &to = t.type(in.result());
+  const auto* data = static_cast<const std::byte*>(t.dense(in.operand(0)));
+  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  const int64_t cols = from.n / to.n;
+  for (int64_t row = 0; row < to.n; row++) {
+    double best = std::numeric_limits<double>::quiet_NaN();
+    for (int64_t c = 0; c < cols; c++) {
+      double x =
+          num::to_double(num::load_bits(data + (row * cols + c) * from.size, from.element), from.element);
+      if (r.magnitudes) x = std::fabs(x);
+      if (std::isnan(x)) {
+        if (!r.nan_wins) continue;
+        best = x;
+        break;
+      }
+      const bool better = r.largest ? x > best : x < best;
+      const bool zeros = x == 0 && best == 0 && std::signbit(x) != r.largest;  // -0 < +0
+      if (std::isnan(best) || better || zeros) best = x;
+    }
+    num::store_bits(out + row * to.size, to.element, num::from_double(best, to.element));
+  }
+  return next(in);
+}
+
+void lower_reduction(Lowering& l, const ir::Op& op) {
+  const TileType &from = *l.type_of(l.slot(op.result(0))), &to = *l.type_of(l.slot(op.result(1)));
+  const ir::Attr* kind = op.attr("redOp");
+  const bool largest = kind && kind->text.find("max") != std::string_view::npos;
+  if (!kind || (!largest && kind->text.find("min") == std::string_view::npos) || from.rank != 2 ||
+      to.rank != 1 || to.shape[0] != from.shape[0] || from.element != to.element ||
+      !num::is_float(from.element))
+    return l.error(op, "this reduction of a tmem_load is not supported");
+  const auto* r = l.make<RowReduction>(largest, op.int_attr("abs", 0) != 0, op.int_attr("NaN", 0) != 0);
+  l.emit(run_row_reduction, op, {l.slot(op.result(1))}, {l.slot(op.result(0))}, r);
+}
+
 }  // namespace
 
 void lower_tmem_alloc(Lowering& l, const ir::Op& op) {
@@ -110,9 +155,8 @@ void lower_tmem_alloc(Lowering& l, const ir::Op& op) {
 void lower_tmem_load(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of(0), op);
   if (!view) return;
-  if (op.results.size() > 1 && op.result(1)->type->kind == ir::TypeKind::kTensor)
-    return l.error(op, "a tmem_load that reduces is not supported");
   l.emit(run_tmem_load, op, {l.slot(op.result())}, {l.slot(op.operand_of(0))}, l.make<MemPlan>(*view));
+  if (op.results.size() > 1 && op.result(1)->type->kind == ir::TypeKind::kTensor) lower_reduction(l, op);
 }
 
 void lower_tmem_store(Lowering& l, const ir::Op& op) {

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from .builder import Kernel
 from .casefile import Array, Case
-from .formats import wrap
+from .formats import F32, INF, NAN, larger, smaller, wrap
 
 ONE = "#one = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}>\n"
 TWO = ONE + "#two = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>\n"
@@ -537,6 +539,40 @@ def layouts_of_memory() -> list[Case]:
     return cases
 
 
+def tmem_load_reduced() -> Case:
+    """Rows of 128 x 8 floats; a few hold NaN, signed zeros, infinities."""
+    memory = "#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 8, colStride = 1>\n"
+    kernel = Kernel(gpu=True, target="cuda:103", layouts=memory)
+    rows, cols = 128, 8
+    numbers = [F32.decode(F32.encode((i % 3 == 1, Fraction((29 * i) % 97, 4)))) for i in range(rows * cols)]
+    numbers[0:8] = [(0, NAN), (0, Fraction(1)), (1, Fraction(2)), (0, Fraction(0))] * 2
+    numbers[8:16] = [(1, Fraction(0)), (0, Fraction(0))] * 4
+    numbers[16:24] = [(0, NAN)] * 8
+    numbers[24:32] = [(1, INF), (0, INF)] * 4
+    x = kernel.load("f32", (rows, cols), [F32.encode(n) for n in numbers])
+    tile, line = kernel.type((rows, cols), "f32"), f"tensor<{rows}xf32, #row>"
+    desc = "!ttg.memdesc<128x8xf32, #tmem, #ttng.tensor_memory, mutable>"
+    m = kernel.emit(f"ttng.tmem_alloc {x} : ({tile}) -> {desc}")
+    for index, (kind, magnitudes, nan) in enumerate(
+        (("min", False, False), ("max", False, True), ("min", True, True), ("max", True, False))
+    ):
+        attributes = f"redOp = #ttng.redOp<{kind}>"
+        attributes += ", abs = true" if magnitudes else ""
+        attributes += ", NaN = true" if nan else ""
+        kernel.do(f"%v{index}, %r{index} = ttng.tmem_load {m} {{{attributes}}} : {desc} -> {tile}, {line}")
+        expected = []
+        for r in range(rows):
+            row = [(0, n[1]) if magnitudes else n for n in numbers[r * cols : (r + 1) * cols]]
+            best = row[0]
+            for n in row[1:]:
+                best = (smaller if kind == "min" else larger)(best, n, nan)
+            expected.append(F32.encode(best))
+        kernel.store(f"%r{index}", "f32", (rows,), expected, encoding="#row")
+    return kernel.case(
+        "op/ttng.tmem_load-reduced.ttgir", "A load that gives each row's smallest or largest value as well."
+    )
+
+
 def packed_transposed() -> Case:
     kernel = Kernel(gpu=True, target="hip:gfx950", layouts=TWO)
     # 8 x 16 four-bit values, pairs of them along the rows' dimension; then along the columns'.
@@ -626,5 +662,6 @@ def cases():
     yield shared_stores()
     yield from tdm()
     yield packed_transposed()
+    yield tmem_load_reduced()
     yield from layouts_of_memory()
     yield from refused()
