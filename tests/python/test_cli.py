@@ -166,7 +166,7 @@ def test_exec_failures(copy, arguments, status, words):
 def test_ops():
     table = json.loads(cli("ops", "--json").stdout)
     names = {op["name"]: op for op in table}
-    assert names["tt.load"]["executed"] and names["tt.load"]["operands"] and len(table) > 200
+    assert names["tt.load"]["status"] == "executed" and names["tt.load"]["operands"] and len(table) > 200
     assert "tt.load" in cli("ops").stdout
 
 
