@@ -73,7 +73,7 @@ def test_fast_products_from_the_environment():
             timeout=300,
             check=True,
         )
-        tiny[mma] = float(done.stdout)
+        tiny[mma] = float(done.stdout.splitlines()[-1])  # after what triton_runner.jit says
     assert tiny == {"exact": TINY, "fast": 0 if has_instructions() else TINY}
 
 

@@ -116,6 +116,7 @@ template <Run kRun, int kSize>
 void rows_of(float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols) {
   auto* x = static_cast<const char*>(in);
   if constexpr (kSize == 2) {  // the rows of most products: no loop within a row
+    if (cols == 16) return rows_of_width<kRun, kSize, 16>(out, out_stride, x, in_stride, rows);
     if (cols == 32) return rows_of_width<kRun, kSize, 32>(out, out_stride, x, in_stride, rows);
     if (cols == 64) return rows_of_width<kRun, kSize, 64>(out, out_stride, x, in_stride, rows);
     if (cols == 128) return rows_of_width<kRun, kSize, 128>(out, out_stride, x, in_stride, rows);
