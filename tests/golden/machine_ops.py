@@ -515,11 +515,11 @@ def layouts_of_memory() -> list[Case]:
     ):
         kernel = Kernel(gpu=True, target="hip:gfx950", layouts=ONE + f"#layout = {encoding}\n")
         x = kernel.load("i32", (rows, cols), data)
-        raw = [wrap(-1, 32)] * size
+        raw, written = [0] * size, ["false"] * size
         for r in range(rows):
             for c in range(cols):
                 if place(r, c) < size:
-                    raw[place(r, c)] = data[cols * r + c]
+                    raw[place(r, c)], written[place(r, c)] = data[cols * r + c], "true"
         t = kernel.type((rows, cols), "i32")
         whole = "!ttg.memdesc<8x8xi32, #layout, #smem, mutable>"
         flat = f"!ttg.memdesc<{size}xi32, #one, #smem, mutable>"
@@ -528,7 +528,10 @@ def layouts_of_memory() -> list[Case]:
 %b = ttg.memdesc_reinterpret %m : {whole} -> {flat}
 %raw = ttg.local_load %b : {flat} -> tensor<{size}xi32, #line>
 %back = ttg.local_load %m : {whole} -> {t}""")
-        kernel.store("%raw", "i32", (size,), raw)
+        out, _ = kernel.array("i32", (size,), None, raw)
+        where = kernel.pointers(out, "i32", (size,))
+        mask = kernel.constant("[" + ", ".join(written) + "]", "i1", (size,))
+        kernel.do(f"tt.store {where}, %raw, {mask} : tensor<{size}x!tt.ptr<i32>, #line>")
         kernel.store("%back", "i32", (rows, cols), data)
         cases.append(
             kernel.case(
