@@ -227,7 +227,7 @@ def main() -> int:
         "--plot", action="store_true", help="measure and draw the cost by programs and elements"
     )
     parser.add_argument("cases", nargs="*", help="add, softmax, matmul-512, ... (see cases.py)")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if options.plot:
         return subprocess.run([sys.executable, str(HERE / "scaling.py")]).returncode
     clock = "cpu" if options.cpu else "wall"

@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("engine", choices=("ttir", "ttgir", "interpreter", "torch", "ttir-2"))
     parser.add_argument("--quick", action="store_true", help="a tenth of a second a case")
     parser.add_argument("cases", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     seconds = 0.1 if options.quick else SECONDS_A_CASE
     engine, _, threads = options.engine.partition("-")
     threads = int(threads or 1)

@@ -5,6 +5,7 @@
 
 #include "elementwise.h"
 #include "location.h"
+#include "sort.h"
 
 namespace triton_runner::tile {
 
@@ -426,6 +427,11 @@ bool Lowering::can_hoist(const ir::Op& op) {
 }
 
 void Lowering::lower_op(const ir::Op& op) {
+  if (!replaced_.empty())
+    if (auto found = replaced_.find(&op); found != replaced_.end()) {
+      if (found->second) found->second(op);
+      return;
+    }
   const Row& row = kRows[static_cast<size_t>(op.kind)];
   if (op.kind == ir::OpKind::kUnknown)
     return error(op, "unknown op '" + std::string(op.name) + "': the tile engine cannot run it",
@@ -455,6 +461,7 @@ bool Lowering::lower_kernel(const ir::Op& func, bool fuse) {
     kept_[s] = 1;
     code_.params.push_back(s);
   }
+  if (fuse) find_sorts(*this, body);
   lower_region(body, [&](const ir::Op& last) { emit_finish(last); });
   if (failed_) return false;
   if (fuse) fuse_code(*this);

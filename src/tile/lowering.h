@@ -123,6 +123,11 @@ class Lowering {
   bool failed() const { return failed_; }
 
   void lower_op(const ir::Op& op);
+  // Lowers `op` by this in place of its row's function; an empty one leaves it out, as other instructions stand
+  // for it.
+  void replace(const ir::Op& op, std::function<void(const ir::Op&)> lower) {
+    replaced_[&op] = std::move(lower);
+  }
   // The kernel's whole code; `fuse`: with instructions that stand for several ops. False: the sink says why.
   bool lower_kernel(const ir::Op& func, bool fuse = false);
   // A tt.func's body in place of a call: there is no recursion in Triton.
@@ -163,6 +168,7 @@ class Lowering {
   std::vector<uint8_t> kept_;  // by slot: set in the prologue, never released
   std::vector<std::pair<Label, const Instr**>> label_addresses_;
   std::vector<const ir::Op*> calls_;  // being inlined
+  std::unordered_map<const ir::Op*, std::function<void(const ir::Op&)>> replaced_;
   int64_t lanes_ = 0;                 // 0: not in a vectorised region
   uint32_t loop_ = 0;
   bool hoisting_ = false;

@@ -1,0 +1,21 @@
+// What each instruction set's copy of the sorting stages offers: see triton_runner/num/sort.h.
+#pragma once
+#include <triton_runner/num/sort.h>
+
+#include "tables.h"
+
+namespace triton_runner::num {
+
+namespace portable {
+SortFn find_sort(Type type, bool is_signed);
+}
+#if defined(__x86_64__)
+namespace avx2 {
+SortFn find_sort(Type type, bool is_signed);
+}
+namespace avx512 {
+SortFn find_sort(Type type, bool is_signed);
+}
+#endif
+
+}  // namespace triton_runner::num

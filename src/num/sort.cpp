@@ -1,0 +1,13 @@
+// Lookup of the sorting stages of the current instruction set.
+#include <triton_runner/num/sort.h>
+
+#include <triton_runner/num/types.h>
+
+#include "dispatch.h"
+#include "simd/sort.h"
+
+namespace triton_runner::num {
+
+SortFn sort_fn(Type type, bool is_signed) { return NUM_OF_ISA(current_isa(), find_sort)(type, is_signed); }
+
+}  // namespace triton_runner::num
