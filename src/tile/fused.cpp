@@ -31,7 +31,7 @@ struct Stream {
     kFixed,  // one strip for all: a uniform value
     kRows,
   } kind;
-  std::byte* data;     // of kFlat
+  uint64_t data;       // of kFlat: address of the element at index 0, which may not exist
   std::byte* scratch;  // a strip's worth, where one is needed
   std::byte* tile;     // where the strips are to be written: the whole value is wanted
   uint64_t bits;       // of kFixed
@@ -186,7 +186,7 @@ class Strips {
         s.rows.stride[d] = v.stride[d] * size, s.rows.lo[d] = 0, s.rows.hi[d] = tile_.shape[d];
     } else {
       s.kind = Kind::kFlat;
-      s.data = static_cast<std::byte*>(const_cast<void*>(t_.dense(slot)));
+      s.data = reinterpret_cast<uint64_t>(t_.dense(slot));
     }
   }
 
@@ -206,7 +206,7 @@ class Strips {
       flat &= tile_.shape[d] == 1 || b.stride[d] == tile_.dense_strides[d] * size;
     }
     s->kind = flat ? Kind::kFlat : Kind::kRows;
-    s->data = reinterpret_cast<std::byte*>(r.address);
+    s->data = r.address;
     return true;
   }
 
@@ -383,11 +383,15 @@ class Strips {
     return f_.registers[r].lane < 0 && !(store_ == Store::kDirect && out_.kind == Kind::kFlat);
   }
 
+  std::byte* element(const Stream& s, size_t r, int64_t index) const {
+    return reinterpret_cast<std::byte*>(s.data + static_cast<uint64_t>(index * f_.registers[r].size));
+  }
+
   // Where the first strip of every register is, and how far the next one is from it.
   void begin() {
     for (size_t r = 0; r < f_.registers.size(); ++r) {
       const Stream& s = streams_[r];
-      at_[r] = s.tile ? s.tile : s.kind == Kind::kFlat ? s.data + first_ * f_.registers[r].size : s.scratch;
+      at_[r] = s.tile ? s.tile : s.kind == Kind::kFlat ? element(s, r, first_) : s.scratch;
       step_[r] = s.tile || s.kind == Kind::kFlat ? strip_ * f_.registers[r].size : 0;
       if (s.kind == Kind::kRows || (s.kind == Kind::kFlat && s.tile))
         moving_[num_moving_++] = static_cast<uint16_t>(r);
@@ -396,7 +400,7 @@ class Strips {
     size_t r = f_.store->reg;
     stores_in_place_ = store_ == Store::kDirect && streams_[r].kind == Kind::kStep && !streams_[r].tile;
     if (stores_in_place_ && out_.kind == Kind::kFlat)
-      at_[r] = out_.data + first_ * f_.registers[r].size, step_[r] = strip_ * f_.registers[r].size;
+      at_[r] = element(out_, r, first_), step_[r] = strip_ * f_.registers[r].size;
   }
 
   void run_strip(int64_t begin, int64_t m) {
@@ -417,7 +421,7 @@ class Strips {
     Stream& s = streams_[r];
     int64_t size = f_.registers[r].size;
     if (s.kind == Kind::kFlat) {
-      std::memcpy(at_[r], s.data + begin * size, m * size);
+      std::memcpy(at_[r], element(s, r, begin), m * size);
       return;
     }
     if (!s.tile) {
