@@ -72,6 +72,7 @@ namespace {
 struct DotData {
   num::Type a, b, c;
   int64_t batches, m, n, k;
+  int rank;  // of the operands; 3 with a batch dimension, even of one
 };
 
 const Instr* run_dot(Task& t, const Instr& in) {
@@ -188,7 +189,7 @@ bool dot_types_ok(num::Type a, num::Type b, num::Type c) {
 }  // namespace
 
 bool can_load_operands(const Instr& dot) {
-  return (dot.run == run_dot && dot.as<DotData>().batches == 1) || dot.run == run_loaded_dot;
+  return (dot.run == run_dot && dot.as<DotData>().rank == 2) || dot.run == run_loaded_dot;
 }
 
 void load_operand(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t side, const Instr& load,
@@ -236,7 +237,8 @@ void lower_dot(Lowering& l, const ir::Op& op) {
         r ? c.shape[0] : 1,
         c.shape[r],
         c.shape[r + 1],
-        a.shape[r + 1]};
+        a.shape[r + 1],
+        a.rank};
   l.emit(run_dot, op, d);
 }
 
