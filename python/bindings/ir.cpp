@@ -510,7 +510,9 @@ void init_ir(nb::module_& parent) {
       "op_table",
       [] {
         auto release = [](int minor) { return "3." + std::to_string(minor - 30); };
-        auto until = [&](int minor) { return minor == 99 ? nb::object(nb::none()) : nb::cast(release(minor)); };
+        auto until = [&](int minor) {
+          return minor == 99 ? nb::object(nb::none()) : nb::cast(release(minor));
+        };
         std::map<ir::OpKind, nb::list> old_names;
         for (const ir::OldName& old : ir::old_names()) {
           nb::dict entry;

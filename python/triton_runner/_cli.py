@@ -127,7 +127,7 @@ def execute(file, grid, args, save, name, metadata, as_json, **settings):
 
 
 @main.command()
-@click.option("--dialect", help="Only ops of this dialect: tt, arith, math, scf, cf, ttg, ttng, nvws, amdg, ...")
+@click.option("--dialect", help="Only ops of this dialect: tt, arith, math, scf, cf, ttg, ttng, nvws, amdg.")
 @click.option("--release", help="Only ops that this Triton release has: 3.2.")
 @click.option("--unsupported", is_flag=True, help="Only ops that are parsed but not executed.")
 @click.argument("names", nargs=-1)

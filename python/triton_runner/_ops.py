@@ -10,8 +10,9 @@ from triton_runner import _core
 def table() -> list[dict]:
     """Every op: name, dialect, kind, operands, since, until, status, handler, tested, old_names.
 
-    status: "executed"; "structure" (its parent's handler takes it along); "parsed only" (running it is an error).
-    handler: the function of the tile engine, or None. tested: a golden case, "folder/name" under tests/cases, or None.
+    status: "executed"; "structure" (its parent's handler takes it along); "parsed only" (running it is an
+    error). handler: the function of the tile engine, or None. tested: a golden case, "folder/name" under
+    tests/cases, or None.
     """
     rows = []
     for row in _core.ir.op_table():
@@ -33,13 +34,17 @@ def table() -> list[dict]:
     return rows
 
 
-def listing(dialect: str | None, release: str | None, unsupported: bool, names: tuple[str, ...]) -> list[dict]:
+def listing(
+    dialect: str | None, release: str | None, unsupported: bool, names: tuple[str, ...]
+) -> list[dict]:
     """The rows that pass every filter that is given; an unknown dialect or release is a usage error."""
     rows = table()
     if dialect is not None:
         known = sorted({row["dialect"] for row in rows})
         if dialect not in known:
-            raise click.BadParameter(f"no dialect '{dialect}'; there are {', '.join(known)}", param_hint="--dialect")
+            raise click.BadParameter(
+                f"no dialect '{dialect}'; there are {', '.join(known)}", param_hint="--dialect"
+            )
         rows = [row for row in rows if row["dialect"] == dialect]
     if release is not None:
         wanted = _minor(release)
@@ -59,10 +64,11 @@ def lines(rows: list[dict]) -> list[str]:
         releases = f"{row['since']} on" if row["until"] is None else f"{row['since']} to {row['until']}"
         old = "".join(f"; {name['name']} in {name['since']} to {name['until']}" for name in row["old_names"])
         handler, tested = row["handler"] or "-", row["tested"] or "-"
-        out.append(
-            f"{row['name']:<{width}}  {row['status']:<11}  {releases + old:<10}  {handler:<28}  {tested}".rstrip()
-        )
-    counts = [sum(row["status"] == status for row in rows) for status in ("executed", "structure", "parsed only")]
+        line = f"{row['name']:<{width}}  {row['status']:<11}  {releases + old:<10}  {handler:<28}  {tested}"
+        out.append(line.rstrip())
+    counts = [
+        sum(row["status"] == status for row in rows) for status in ("executed", "structure", "parsed only")
+    ]
     out.append(f"{len(rows)} ops: {counts[0]} executed, {counts[1]} structure, {counts[2]} parsed only")
     return out
 

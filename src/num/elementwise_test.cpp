@@ -208,7 +208,8 @@ TEST(elementwise_float) {
         expected.push_back(
             from_double(oracle(to_double(x[i], type), to_double(y[i], type), to_double(z[i], type)), type,
                         Rounding::kNearestEven,
-                        name == "negf" || name == "absf" || name == "copysign" ? Overflow::kNonSaturating : Overflow::kAsHardware));
+                        name == "negf" || name == "absf" || name == "copysign" ? Overflow::kNonSaturating
+                                                                               : Overflow::kAsHardware));
       const Elementwise& functor = *find_elementwise(name);
       std::vector<std::vector<uint64_t>> in = {x, y, z};
       in.resize(functor.arity);

@@ -1,14 +1,18 @@
-"""Builds the IR text of a case's kernel: parameters with their arrays, row-major loads and stores, and lines in between.
+"""Builds the IR text of a case's kernel: parameters with their arrays, row-major loads and stores, and
+lines in between.
 
-With `gpu` the module is TTGIR: tensors carry #blocked (two dimensions), #row and #col (its slices) or #line (one).
+With `gpu` the module is TTGIR: tensors carry #blocked (two dimensions), #row and #col (its slices) or
+#line (one).
 """
 
 from __future__ import annotations
 
 from .casefile import Array, Case, Scalar
 
-LAYOUTS = """#line = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
-#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+LAYOUTS = """\
+#line = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#blocked = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = \
+[1, 0]}>
 #row = #ttg.slice<{dim = 1, parent = #blocked}>
 #col = #ttg.slice<{dim = 0, parent = #blocked}>
 #smem = #ttg.shared_memory
@@ -82,7 +86,8 @@ class Kernel:
         key = ("range", size, encoding)
         if key not in self.made:
             self.made[key] = self.emit(
-                f"tt.make_range {{end = {size} : i32, start = 0 : i32}} : {self.type((size,), 'i32', encoding)}"
+                f"tt.make_range {{end = {size} : i32, start = 0 : i32}} : "
+                f"{self.type((size,), 'i32', encoding)}"
             )
         return self.made[key]
 

@@ -1,4 +1,6 @@
-"""A golden case as text: header, IR, and the output that the oracle expects, in case_tool's format (tests/README.md)."""
+"""A golden case as text: header, IR, and the output that the oracle expects, in case_tool's format
+(tests/README.md).
+"""
 
 from __future__ import annotations
 
@@ -190,4 +192,16 @@ def number_to_float(number) -> float:
     return -float(magnitude) if sign else float(magnitude)
 
 
-__all__ = ["F16", "F32", "F64", "Array", "Case", "Scalar", "codes", "f32", "number_to_float", "shown", "value"]
+__all__ = [
+    "F16",
+    "F32",
+    "F64",
+    "Array",
+    "Case",
+    "Scalar",
+    "codes",
+    "f32",
+    "number_to_float",
+    "shown",
+    "value",
+]

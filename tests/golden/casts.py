@@ -9,7 +9,22 @@ from .builder import Kernel
 from .casefile import Case
 from .elementwise import INTS, float_corners, int_corners
 from .formats import (
-    BF16, E4M3B15, E4M3FN, E4M3FNUZ, E5M2, E5M2FNUZ, F16, F32, F64, INF, NAN, Format, number, signed, value, wrap,
+    BF16,
+    E4M3B15,
+    E4M3FN,
+    E4M3FNUZ,
+    E5M2,
+    E5M2FNUZ,
+    F16,
+    F32,
+    F64,
+    INF,
+    NAN,
+    Format,
+    number,
+    signed,
+    value,
+    wrap,
 )  # fmt: skip
 
 SHORT = {
@@ -32,7 +47,9 @@ def widens(source: Format, target: Format) -> bool:
 
 
 def float_to_float(code: int, source: Format, target: Format, rounding: str) -> int:
-    """What `cvt` gives: fp8 saturates; a NaN becomes the canonical one, but keeps sign and payload on the way to f32, f64."""
+    """What `cvt` gives: fp8 saturates; a NaN becomes the canonical one, but keeps sign and payload on
+    the way to f32, f64.
+    """
     sign, magnitude = source.decode(code)
     if magnitude == NAN and target in (F32, F64) and source.bits < target.bits:
         payload = (code & ((1 << source.mantissa) - 1)) << (target.mantissa - source.mantissa)
@@ -191,7 +208,10 @@ def float_to_int_casts() -> list[Case]:
                 y = kernel.emit(f"{op} {x} : {types}")
                 expected = [float_to_int(v, form, width, is_signed) for v in values]
                 kernel.store(y, f"i{width}", (64,), expected, f"{'i' if is_signed else 'u'}{width}")
-        about = f"{op}: toward zero, saturating as cvt does; i8 keeps the low byte of 16 bits; NaN as the PTX ISA says."
+        about = (
+            f"{op}: toward zero, saturating as cvt does; i8 keeps the low byte of 16 bits; NaN "
+            f"as the PTX ISA says."
+        )
         cases.append(kernel.case(f"op/{op}.ttir", about))
     return cases
 
@@ -209,7 +229,9 @@ def bitcasts() -> list[Case]:
             kernel.store(y, f"i{form.bits}", (16,), values, f"x{form.bits}")
             z = kernel.emit(f"{op} {y} : {back} {arrow} {there}")
             kernel.store(z, form.name, (16,), values, f"x{form.bits}")
-        cases.append(kernel.case(f"op/{op}.ttir", f"{op} there and back keeps every bit, of signalling NaNs too."))
+        cases.append(
+            kernel.case(f"op/{op}.ttir", f"{op} there and back keeps every bit, of signalling NaNs too.")
+        )
     return cases
 
 

@@ -19,12 +19,13 @@ def loops() -> list[Case]:
         ("i32", 0, 10, 3, ""), ("i32", 5, 5, 1, ""), ("i32", 7, 2, 1, ""), ("i32", -3, 4, 2, ""),
         ("i64", -(2**40), -(2**40) + 7, 3, ""), ("i32", 0, 4, 1, " {tt.num_stages = 3 : i32}"),
     ):  # fmt: skip
-        l, u, s = (kernel.param(element, Scalar(f"{element} {v}")) for v in (lower, upper, step))
+        low, high, by = (kernel.param(element, Scalar(f"{element} {v}")) for v in (lower, upper, step))
         zero, ten = kernel.constant(0, element), kernel.constant(10, element)
         kernel.count += 1
         name = f"%for{kernel.count}"
         kernel.do(
-            f"{name}:2 = scf.for %i = {l} to {u} step {s} iter_args(%sum = {zero}, %n = {kernel.constant(0, 'i32')}) "
+            f"{name}:2 = scf.for %i = {low} to {high} step {by} iter_args(%sum = {zero}, %n = "
+            f"{kernel.constant(0, 'i32')}) "
             f"-> ({element}, i32) {' : i64' if element == 'i64' else ' : i32'} {{\n"
             f"  %m = arith.muli %sum, {ten} : {element}\n"
             f"  %t = arith.addi %m, %i : {element}\n"
@@ -62,7 +63,9 @@ def loops() -> list[Case]:
 }}""")
     scalar_store(kernel, "%w#0", 111)  # 27 reaches 1 after 111 steps, as is well known
     scalar_store(kernel, "%w#1", 1)
-    cases.append(kernel.case("op/scf.while.ttir", "Collatz from 27; the condition passes its values in another order."))
+    cases.append(
+        kernel.case("op/scf.while.ttir", "Collatz from 27; the condition passes its values in another order.")
+    )
     return cases
 
 
@@ -102,7 +105,9 @@ def branches() -> list[Case]:
   scf.yield {n} : i32
 }}""")
     scalar_store(kernel, "%r", 8)
-    cases.append(kernel.case("op/scf.execute_region.ttir", "A region of several blocks that yields from either."))
+    cases.append(
+        kernel.case("op/scf.execute_region.ttir", "A region of several blocks that yields from either.")
+    )
 
     kernel = Kernel()
     pid = kernel.emit("tt.get_program_id x : i32")
@@ -122,7 +127,9 @@ default {{
     pointer, _ = kernel.array("i32", (5,), None, [9, 100, 9, 6, 9])
     slot = kernel.emit(f"tt.addptr {pointer}, {pid} : !tt.ptr<i32>, i32")
     kernel.do(f"tt.store {slot}, %s : !tt.ptr<i32>")
-    cases.append(kernel.case("op/scf.index_switch.ttir", "Two cases and the default, by program.", ["grid: 5"]))
+    cases.append(
+        kernel.case("op/scf.index_switch.ttir", "Two cases and the default, by program.", ["grid: 5"])
+    )
 
     kernel = Kernel()
     pid = kernel.emit("tt.get_program_id x : i32")
@@ -139,7 +146,13 @@ default {{
   cf.br ^bb1(%k1, %s1 : i32, i32)
 ^bb3(%out: i32):
   tt.store {slot}, %out : !tt.ptr<i32>""")
-    cases.append(kernel.case("op/cf.br.ttir", "A loop of blocks: both operands of a conditional branch carry values.", ["grid: 4"]))
+    cases.append(
+        kernel.case(
+            "op/cf.br.ttir",
+            "A loop of blocks: both operands of a conditional branch carry values.",
+            ["grid: 4"],
+        )
+    )
 
     kernel = Kernel()
     pid = kernel.emit("tt.get_program_id x : i32")
@@ -165,14 +178,26 @@ def constants() -> list[Case]:
     for element, text, values in (
         ("i1", "[true, false, false, true]", [1, 0, 0, 1]),
         ("i8", "[-128, 127, -1, 0]", [0x80, 0x7F, 0xFF, 0]),
-        ("i64", "[-9223372036854775808, 9223372036854775807, -1, 4294967296]", [1 << 63, (1 << 63) - 1, (1 << 64) - 1, 1 << 32]),
-        ("f32", "[0x7FC00000, 0xFF800000, -0.0, 1.17549435E-38]", [0x7FC00000, 0xFF800000, 0x80000000, 0x00800000]),
+        (
+            "i64",
+            "[-9223372036854775808, 9223372036854775807, -1, 4294967296]",
+            [1 << 63, (1 << 63) - 1, (1 << 64) - 1, 1 << 32],
+        ),
+        (
+            "f32",
+            "[0x7FC00000, 0xFF800000, -0.0, 1.17549435E-38]",
+            [0x7FC00000, 0xFF800000, 0x80000000, 0x00800000],
+        ),
         ("f16", "[0x7C01, 0x8000, 6.550400e+04, 5.960464e-08]", [0x7C01, 0x8000, 0x7BFF, 1]),
         ("bf16", "[0x7F80, 0xFFC1, 1.0, -2.0]", [0x7F80, 0xFFC1, 0x3F80, 0xC000]),
-        ("f64", "[0x7FF0000000000001, 1.0e+308, -0.0, 0.1]", [0x7FF0000000000001, 0x7FE1CCF385EBC8A0, 1 << 63, 0x3FB999999999999A]),
+        (
+            "f64",
+            "[0x7FF0000000000001, 1.0e+308, -0.0, 0.1]",
+            [0x7FF0000000000001, 0x7FE1CCF385EBC8A0, 1 << 63, 0x3FB999999999999A],
+        ),
         ("f8E4M3FN", "[0x7F, 0x7E, 0x80, 1.0]", [0x7F, 0x7E, 0x80, 0x38]),
         ("f8E5M2", "[0x7C, 0xFB, 1.0, 0x01]", [0x7C, 0xFB, 0x3C, 1]),
-    ):  # fmt: skip
+    ):
         x = kernel.emit(f"arith.constant dense<{text}> : tensor<4x{element}>")
         width = {"i1": 8, "i8": 8, "i64": 64, "f32": 32, "f16": 16, "bf16": 16, "f64": 64}.get(element, 8)
         kernel.store(x, element, (4,), values, f"x{width}")

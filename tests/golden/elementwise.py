@@ -8,8 +8,27 @@ from fractions import Fraction
 from .builder import Kernel
 from .casefile import Case
 from .formats import (
-    BF16, F16, F32, F64, INF, NAN, Format, add, divide, fma, larger, multiply, negate, number, order, remainder,
-    signed, smaller, square_root, truncated_division, wrap,
+    BF16,
+    F16,
+    F32,
+    F64,
+    INF,
+    NAN,
+    Format,
+    add,
+    divide,
+    fma,
+    larger,
+    multiply,
+    negate,
+    number,
+    order,
+    remainder,
+    signed,
+    smaller,
+    square_root,
+    truncated_division,
+    wrap,
 )  # fmt: skip
 
 INTS = (1, 8, 16, 32, 64)
@@ -119,17 +138,24 @@ DIVISIONS = {
 
 
 def integers() -> list[Case]:
-    cases = [binary_int(op, f, f"{op} of every pair of corner values; it wraps.") for op, f in INT_OPS.items()]
+    cases = [
+        binary_int(op, f, f"{op} of every pair of corner values; it wraps.") for op, f in INT_OPS.items()
+    ]
     for op, f in DIVISIONS.items():
         about = f"{op} of every pair of corner values with a divisor; the smallest integer by -1 wraps."
         cases.append(binary_int(op, f, about, INTS[1:], keep=lambda x, y, w: y != 0))
     for kind in ("shli", "shrsi", "shrui"):
-        about = f"arith.{kind}; by the width or more it gives {'the sign' if kind == 'shrsi' else '0'}, as PTX's shifts clamp."
+        about = (
+            f"arith.{kind}; by the width or more it gives "
+            f"{'the sign' if kind == 'shrsi' else '0'}, as PTX's shifts clamp."
+        )
         cases.append(binary_int(f"arith.{kind}", shift(kind), about, INTS[1:], shift_amounts))
     cases.append(
-        binary_int("tt.mulhiui", lambda x, y, w: (x * y) >> w, "The high half of an unsigned product.", (32, 64))
+        binary_int(
+            "tt.mulhiui", lambda x, y, w: (x * y) >> w, "The high half of an unsigned product.", (32, 64)
+        )
     )
-    return cases + [extended("arith.mulsi_extended", True), extended("arith.mului_extended", False)]
+    return [*cases, extended("arith.mulsi_extended", True), extended("arith.mului_extended", False)]
 
 
 def extended(op: str, is_signed: bool) -> Case:
@@ -137,9 +163,7 @@ def extended(op: str, is_signed: bool) -> Case:
     for width in INTS[1:]:
         codes, element = int_corners(width), f"i{width}"
         x, y, shape = pairs(kernel, element, codes, codes)
-        products = [
-            signed(a, width) * signed(b, width) if is_signed else a * b for a in codes for b in codes
-        ]
+        products = [signed(a, width) * signed(b, width) if is_signed else a * b for a in codes for b in codes]
         kernel.do(f"%low{width}, %high{width} = {op} {x}, {y} : {kernel.type(shape, element)}")
         kernel.store(f"%low{width}", element, shape, [wrap(p, width) for p in products])
         kernel.store(f"%high{width}", element, shape, [wrap(p >> width, width) for p in products])
@@ -241,7 +265,9 @@ FLOAT_OPS = {
 
 def floats() -> list[Case]:
     cases = [
-        binary_float(op, f, f"{op} of every pair of corner values, rounded to nearest even from the exact result.")
+        binary_float(
+            op, f, f"{op} of every pair of corner values, rounded to nearest even from the exact result."
+        )
         for op, f in FLOAT_OPS.items()
     ]
     cases += [
@@ -279,7 +305,9 @@ def copysign() -> Case:
         result = kernel.emit(f"math.copysign {x}, {y} : {kernel.type(shape, form.name)}")
         expected = [a & ~form.sign_bit | b & form.sign_bit for a in values for b in values[:4]]
         kernel.store(result, form.name, shape, expected, f"x{form.bits}")
-    return kernel.case("op/math.copysign.ttir", "The magnitude of the row with the sign of the column: bits in hex.")
+    return kernel.case(
+        "op/math.copysign.ttir", "The magnitude of the row with the sign of the column: bits in hex."
+    )
 
 
 def classes() -> Case:
@@ -370,7 +398,9 @@ def roots() -> Case:
                 continue  # the op takes f32 and f64
             result = kernel.emit(f"{op} {x} : {kernel.type((64,), form.name)}")
             kernel.store(result, form.name, (64,), expected)
-    return kernel.case("op/math.sqrt.ttir", "The correctly rounded root, by math.sqrt and by tt.precise_sqrt.")
+    return kernel.case(
+        "op/math.sqrt.ttir", "The correctly rounded root, by math.sqrt and by tt.precise_sqrt."
+    )
 
 
 def selected() -> Case:
@@ -389,7 +419,9 @@ def selected() -> Case:
         kernel.store(result, element, (16,), expected, f"x{width}")
         result = kernel.emit(f"arith.select {scalar}, {x}, {y} : {tensor}")
         kernel.store(result, element, (16,), values, f"x{width}")
-    return kernel.case("op/arith.select.ttir", "Select by element and by a scalar keeps every bit, of NaN too.")
+    return kernel.case(
+        "op/arith.select.ttir", "Select by element and by a scalar keeps every bit, of NaN too."
+    )
 
 
 def _scalar(text: str):
@@ -411,7 +443,11 @@ def bit_counts() -> list[Case]:
     return [
         count("math.absi", lambda v, w: abs(signed(v, w)), "The magnitude; of the smallest integer, itself."),
         count("math.ctlz", lambda v, w: w - v.bit_length(), "Leading zeros; of 0, the width."),
-        count("math.cttz", lambda v, w: (v & -v).bit_length() - 1 if v else w, "Trailing zeros; of 0, the width."),
+        count(
+            "math.cttz",
+            lambda v, w: (v & -v).bit_length() - 1 if v else w,
+            "Trailing zeros; of 0, the width.",
+        ),
         count("math.ctpop", lambda v, w: v.bit_count(), "Bits that are set."),
     ]
 

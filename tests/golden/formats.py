@@ -1,6 +1,8 @@
-"""Number formats as exact rationals: the oracle's arithmetic, written apart from src/num and from any float unit.
+"""Number formats as exact rationals: the oracle's arithmetic, written apart from src/num and from any
+float unit.
 
-A float is a pair (sign, magnitude): sign 0 or 1, magnitude a Fraction, INF or NAN. `Format.encode` is the only place that
+A float is a pair (sign, magnitude): sign 0 or 1, magnitude a Fraction, INF or NAN. `Format.encode` is the
+only place that
 rounds. Integers are Python's, taken modulo their width.
 """
 
@@ -22,7 +24,9 @@ class Format:
     exponent: int
     mantissa: int
     bias: int
-    specials: str = "ieee"  # "fn": no infinity, NaN is all ones; "fnuz": only +0, NaN is 0x80; "finite": neither
+    specials: str = (
+        "ieee"  # "fn": no infinity, NaN is all ones; "fnuz": only +0, NaN is 0x80; "finite": neither
+    )
     canonical_nan: int | None = None  # what a conversion gives on NVIDIA GPUs; None: there is no NaN
 
     @property
@@ -178,7 +182,9 @@ def fma(a: Number, b: Number, c: Number) -> Number:
 
 
 def square_root(x: Number) -> Number:
-    """Within 2^-200 relatively and on the right side of every rounding boundary (a sticky bit where it is inexact)."""
+    """Within 2^-200 relatively and on the right side of every rounding boundary (a sticky bit where it
+    is inexact).
+    """
     sign, magnitude = x
     if magnitude == NAN or (sign and magnitude != 0):
         return 0, NAN

@@ -1,4 +1,6 @@
-"""Cases of ttg, ttng and amdg: shared and tensor memory, copies, barriers, products. Data movement is NumPy's, sums are exact."""
+"""Cases of ttg, ttng and amdg: shared and tensor memory, copies, barriers, products. Data movement is
+NumPy's, sums are exact.
+"""
 
 from __future__ import annotations
 
@@ -65,16 +67,23 @@ def shared() -> list[Case]:
     z = local_load(k, n, memdesc((4, 8), "i32", "#swt"), (4, 8), "i32")
     k.do(f"ttg.local_dealloc {m} : {memdesc((4, 8), 'i32', '#sw')}")
     store(k, z, a)
-    cases.append(k.case("op/ttg.local_load.ttgir", "Through two buffers of different swizzles: nothing changes."))
+    cases.append(
+        k.case("op/ttg.local_load.ttgir", "Through two buffers of different swizzles: nothing changes.")
+    )
 
     k = nvidia()
     x = load(k, a)
-    other = "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [2, 2], order = [0, 1]}>"
+    other = (
+        "#ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [8, 4], warpsPerCTA = [2, 2], "
+        "order = [0, 1]}>"
+    )
     y = k.emit(f"ttg.convert_layout {x} : {k.type((4, 8), 'i32')} -> {k.type((4, 8), 'i32', other)}")
     y = k.emit(f"arith.addi {y}, {y} : {k.type((4, 8), 'i32', other)}")
     y = k.emit(f"ttg.convert_layout {y} : {k.type((4, 8), 'i32', other)} -> {k.type((4, 8), 'i32')}")
     store(k, y, 2 * a)
-    cases.append(k.case("op/ttg.convert_layout.ttgir", "Another layout and back: the elements stay where they are."))
+    cases.append(
+        k.case("op/ttg.convert_layout.ttgir", "Another layout and back: the elements stay where they are.")
+    )
 
     k = nvidia()
     auto = "#gluon.auto_encoding"
@@ -84,7 +93,8 @@ def shared() -> list[Case]:
     cases.append(k.case("op/gluon.set_auto_layout.ttgir", "A layout that was left open is settled."))
 
     k = nvidia()
-    index = np.array([[3, 2, 1, 0, 3, 2, 1, 0], [0, 0, 0, 0, 1, 1, 1, 1], [2, 2, 2, 2, 3, 3, 3, 3], [3, 3, 3, 3, 0, 0, 0, 0]], np.int32)  # fmt: skip
+    index = np.array([[3, 2, 1, 0, 3, 2, 1, 0], [0, 0, 0, 0, 1, 1, 1, 1], [2, 2, 2, 2, 3, 3, 3, 3], [3, 3,
+    3, 3, 0, 0, 0, 0]], np.int32)  # fmt: skip
     x, i = load(k, a), load(k, index)
     m = alloc(k, (4, 8), "i32", "#sw", x)
     tensor, desc = k.type((4, 8), "i32"), memdesc((4, 8), "i32", "#sw")
@@ -96,12 +106,18 @@ def shared() -> list[Case]:
     scattered = np.zeros((4, 8), np.int32)
     np.put_along_axis(scattered, turn, a, 0)
     store(k, local_load(k, m, desc, (4, 8), "i32"), scattered)
-    cases.append(k.case("op/ttg.local_gather.ttgir", "out[i, j] = m[index[i, j], j]; a scatter by a permutation."))
+    cases.append(
+        k.case("op/ttg.local_gather.ttgir", "out[i, j] = m[index[i, j], j]; a scatter by a permutation.")
+    )
 
     k = nvidia()
     cube = iota((2, 4, 8))
-    ring = alloc(k, (2, 4, 8), "i32", "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [2, 1, 0]}>")
-    ring_type = memdesc((2, 4, 8), "i32", "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [2, 1, 0]}>")
+    ring = alloc(
+        k, (2, 4, 8), "i32", "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [2, 1, 0]}>"
+    )
+    ring_type = memdesc(
+        (2, 4, 8), "i32", "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [2, 1, 0]}>"
+    )
     flat = memdesc((4, 8), "i32", "#flat")
     slots = []
     for s in range(2):
@@ -115,14 +131,19 @@ def shared() -> list[Case]:
     y = k.emit(f"ttg.memdesc_dynamic_subslice {slots[0]}[{row}, {k.constant(4, 'i32')}] : {flat} -> {part}")
     store(k, local_load(k, y, part, (2, 4), "i32"), cube[0][2:4, 4:8].copy())
     turned = "#ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0, 1]}>"
-    y = k.emit(f"ttg.memdesc_trans {slots[1]} {{order = array<i32: 1, 0>}} : {flat} -> {memdesc((8, 4), 'i32', turned)}")
+    y = k.emit(
+        f"ttg.memdesc_trans {slots[1]} {{order = array<i32: 1, 0>}} : {flat} -> "
+        f"{memdesc((8, 4), 'i32', turned)}"
+    )
     store(k, local_load(k, y, memdesc((8, 4), "i32", turned), (8, 4), "i32"), cube[1].T.copy())
     y = k.emit(f"ttg.memdesc_reshape {slots[1]} : {flat} -> {memdesc((8, 4), 'i32', '#flat')}")
     store(k, local_load(k, y, memdesc((8, 4), "i32", "#flat"), (8, 4), "i32"), cube[1].reshape(8, 4))
     y = k.emit(f"ttg.memdesc_reinterpret {slots[1]} : {flat} -> {memdesc((4, 8), 'f32', '#flat')}")
     y = local_load(k, y, memdesc((4, 8), "f32", "#flat"), (4, 8), "f32")
     k.store(y, "f32", (4, 8), codes(cube[1]), "x32")
-    about = "A ring of two buffers; slices at fixed and at given places, transposed, reshaped, as another type."
+    about = (
+        "A ring of two buffers; slices at fixed and at given places, transposed, reshaped, as another type."
+    )
     cases.append(k.case("op/ttg.memdesc_index.ttgir", about))
     return cases
 
@@ -157,7 +178,9 @@ def copies() -> list[Case]:
     y = k.emit(f"ttg.fp4_to_fp {x} {{axis = 1 : i32}} : {k.type((4, 8), 'i8')} -> {k.type((4, 16), 'f16')}")
     nibbles = np.stack([packed & 15, packed >> 4], -1).reshape(4, 16)
     k.store(y, "f16", (4, 16), [F16.encode(E2M1.decode(int(v))) for v in nibbles.ravel()])
-    cases.append(k.case("op/ttg.fp4_to_fp.ttgir", "Two e2m1 values a byte, the low half first; exact in f16."))
+    cases.append(
+        k.case("op/ttg.fp4_to_fp.ttgir", "Two e2m1 values a byte, the low half first; exact in f16.")
+    )
     return cases
 
 
@@ -188,12 +211,17 @@ def barriers() -> list[Case]:
 
     k = nvidia()
     for line in (
-        "ttng.fence_mbarrier_init_release_cluster", "ttng.fence_async_shared {bCluster = true}",
-        "ttng.cluster_arrive {relaxed = false}", "ttng.cluster_wait", "ttng.cluster_barrier {relaxed = false}",
-    ):  # fmt: skip
+        "ttng.fence_mbarrier_init_release_cluster",
+        "ttng.fence_async_shared {bCluster = true}",
+        "ttng.cluster_arrive {relaxed = false}",
+        "ttng.cluster_wait",
+        "ttng.cluster_barrier {relaxed = false}",
+    ):
         k.do(line)
     store(k, load(k, iota((8,))), iota((8,)))
-    cases.append(k.case("op/ttng.cluster_arrive.ttgir", "Fences and barriers of a cluster of one: nothing to do."))
+    cases.append(
+        k.case("op/ttng.cluster_arrive.ttgir", "Fences and barriers of a cluster of one: nothing to do.")
+    )
 
     k = nvidia()
     answer = alloc(k, (2,), "i64", "#line1")
@@ -241,12 +269,23 @@ def descriptors() -> list[Case]:
 
     def setup(data: np.ndarray, after=None, rows: int = 4) -> tuple[Kernel, str, str]:
         k = nvidia()
-        k.params += [f"%d: !tt.tensordesc<{rows}x8xf32, #nv32>", "%d0: i32", "%d1: i32", "%s0: i64", "%s1: i64"]
+        k.params += [
+            f"%d: !tt.tensordesc<{rows}x8xf32, #nv32>",
+            "%d0: i32",
+            "%d1: i32",
+            "%s0: i64",
+            "%s1: i64",
+        ]
         k.args.append(Array("f32", data.shape, codes(data), None if after is None else codes(after), True))
-        k.args += [Scalar(f"i32 {data.shape[0]}"), Scalar(f"i32 {data.shape[1]}"), Scalar(f"i64 {data.shape[1]}"), Scalar("i64 1")]  # fmt: skip
+        k.args += [
+            Scalar(f"i32 {data.shape[0]}"),
+            Scalar(f"i32 {data.shape[1]}"),
+            Scalar(f"i64 {data.shape[1]}"),
+            Scalar("i64 1"),
+        ]
         return k, "%d", f"!tt.tensordesc<{rows}x8xf32, #nv32>"
 
-    data = (iota((5, 10), "f32") + 1)
+    data = iota((5, 10), "f32") + 1
     k, d, type_ = setup(data)
     b, desc = barrier(k), memdesc((4, 8), "f32", "#nv32")
     true = k.constant("true", "i1")
@@ -256,14 +295,19 @@ def descriptors() -> list[Case]:
     for phase, at in enumerate(((3, 4), (-1, -2))):
         i, j = (k.constant(v, "i32") for v in at)
         k.do(f"ttng.barrier_expect {b}, 128, {true} : {BARRIER}")
-        k.do(f"ttng.async_tma_copy_global_to_local {d}[{i}, {j}] {m}, {b}, {true} : {type_}, {BARRIER} -> {desc}")
+        k.do(
+            f"ttng.async_tma_copy_global_to_local {d}[{i}, {j}] {m}, {b}, {true} : {type_}, "
+            f"{BARRIER} -> {desc}"
+        )
         k.do(f"ttng.wait_barrier {b}, {k.constant(phase, 'i32')} : {BARRIER}")
         wanted = zero.copy()
         for r, c in np.ndindex(4, 8):
             if 0 <= at[0] + r < 5 and 0 <= at[1] + c < 10:
                 wanted[r, c] = data[at[0] + r, at[1] + c]
         store(k, local_load(k, m, desc, (4, 8), "f32"), wanted)
-    cases.append(k.case("op/ttng.async_tma_copy_global_to_local.ttgir", "Blocks over either edge: outside is 0."))
+    cases.append(
+        k.case("op/ttng.async_tma_copy_global_to_local.ttgir", "Blocks over either edge: outside is 0.")
+    )
 
     after = data.copy()
     tile = iota((4, 8), "f32") - 9
@@ -277,7 +321,9 @@ def descriptors() -> list[Case]:
     k.do("ttng.async_tma_store_wait {pendings = 0 : i32}")
     t = k.emit(f"ttng.async_tma_reduce add, {d}[{z}, {z}] {m} : {type_}, {desc} -> !ttg.async.token")
     k.do(f"ttng.async_tma_store_token_wait {t} : !ttg.async.token")
-    cases.append(k.case("op/ttng.async_tma_copy_local_to_global.ttgir", "A store over the corner, then a reduction."))
+    cases.append(
+        k.case("op/ttng.async_tma_copy_local_to_global.ttgir", "A store over the corner, then a reduction.")
+    )
 
     rows = np.array([3, 0, 4, 9], np.int32)
     after = data.copy()
@@ -290,7 +336,10 @@ def descriptors() -> list[Case]:
     r = k.load("i32", (4,), codes(rows))
     k.do(f"ttng.barrier_expect {b}, 128, {true} : {BARRIER}")
     index = k.type((4,), "i32")
-    k.do(f"ttng.async_tma_gather {d}[{r}, {column}] {gathered}, {b}, {true} : {type_}, {index}, i32, {BARRIER}, {desc}, i1")
+    k.do(
+        f"ttng.async_tma_gather {d}[{r}, {column}] {gathered}, {b}, {true} : {type_}, {index}, i32, "
+        f"{BARRIER}, {desc}, i1"
+    )
     k.do(f"ttng.wait_barrier {b}, {k.constant(0, 'i32')} : {BARRIER}")
     wanted = np.stack([data[row, 2:10] if row < 5 else zero[0] for row in rows])
     store(k, local_load(k, gathered, desc, (4, 8), "f32"), wanted)
@@ -298,7 +347,11 @@ def descriptors() -> list[Case]:
     to = k.load("i32", (4,), codes(np.array([1, 2, 7, 4], np.int32)))
     k.do(f"ttng.async_tma_scatter {d}[{to}, {column}] {m} : {type_}, {index}, i32, {desc}")
     k.do("ttng.async_tma_store_wait {pendings = 0 : i32}")
-    cases.append(k.case("op/ttng.async_tma_gather.ttgir", "Rows by index and back; rows that are not there: 0, dropped."))
+    cases.append(
+        k.case(
+            "op/ttng.async_tma_gather.ttgir", "Rows by index and back; rows that are not there: 0, dropped."
+        )
+    )
 
     k = nvidia()
     pointer, _ = k.array("f32", (5, 10), codes(data))
@@ -307,7 +360,8 @@ def descriptors() -> list[Case]:
     stride = k.constant(40, "i64")
     raw = k.emit("ttg.global_scratch_alloc {alignment = 128 : i32, nbytes = 128 : i32} : !tt.ptr<i8>")
     k.do(
-        f"ttng.tensormap_create {raw}, {pointer}, [{c[8]}, {c[4]}], [{c[10]}, {c[5]}], [{stride}], [{c[1]}, {c[1]}] "
+        f"ttng.tensormap_create {raw}, {pointer}, [{c[8]}, {c[4]}], [{c[10]}, {c[5]}], [{stride}], "
+        f"[{c[1]}, {c[1]}] "
         "{elem_type = 7 : i32, fill_mode = 1 : i32, interleave_layout = 0 : i32, swizzle_mode = 1 : i32} : "
         "(!tt.ptr<i8>, !tt.ptr<f32>, i32, i32, i32, i32, i64, i32, i32) -> ()"
     )
@@ -316,12 +370,17 @@ def descriptors() -> list[Case]:
     d = k.emit(f"ttng.reinterpret_tensor_descriptor {raw} : !tt.ptr<i8> to {type_}")
     m = alloc(k, (4, 8), "f32", "#nv32")
     k.do(f"ttng.barrier_expect {b}, 128, {true} : {BARRIER}")
-    k.do(f"ttng.async_tma_copy_global_to_local {d}[{c[3]}, {c[4]}] {m}, {b}, {true} : {type_}, {BARRIER} -> {desc}")
+    k.do(
+        f"ttng.async_tma_copy_global_to_local {d}[{c[3]}, {c[4]}] {m}, {b}, {true} : {type_}, "
+        f"{BARRIER} -> {desc}"
+    )
     k.do(f"ttng.wait_barrier {b}, {c0} : {BARRIER}")
     wanted = np.full((4, 8), np.nan, np.float32)
     wanted[:2, :6] = data[3:5, 4:10]
     store(k, local_load(k, m, desc, (4, 8), "f32"), wanted)
-    cases.append(k.case("op/ttng.tensormap_create.ttgir", "A descriptor made in scratch memory, NaN outside."))
+    cases.append(
+        k.case("op/ttng.tensormap_create.ttgir", "A descriptor made in scratch memory, NaN outside.")
+    )
     return cases
 
 
@@ -340,7 +399,10 @@ def products() -> list[Case]:
     z = k.emit(f"ttg.convert_layout {z} : {blocked} -> {mma}")
     left, right = memdesc((m, kk), "f16", "#nv16"), memdesc((kk, n), "f16", "#nv16")
     k.do("ttng.fence_async_shared {bCluster = false}")
-    r = k.emit(f"ttng.warp_group_dot {s}, {t}, {z} {{inputPrecision = 0 : i32, isAsync = true}} : {left} * {right} -> {mma}")
+    r = k.emit(
+        f"ttng.warp_group_dot {s}, {t}, {z} {{inputPrecision = 0 : i32, isAsync = true}} : {left} * "
+        f"{right} -> {mma}"
+    )
     r = k.emit(f"ttng.warp_group_dot_wait {r} {{pendings = 0 : i32}} : {mma}")
     r = k.emit(f"ttg.convert_layout {r} : {mma} -> {blocked}")
     k.store(r, "f32", (m, n), total)
@@ -363,7 +425,9 @@ def products() -> list[Case]:
     k.do(f"ttng.wait_barrier {bar}, {zero} : {BARRIER}")
     r = k.emit(f"ttng.tmem_load {d} : {acc} -> {k.type((m, n), 'f32')}")
     k.store(r, "f32", (m, n), total)
-    cases.append(k.case("op/ttng.tc_gen5_mma.ttgir", "tcgen05 on an accumulator in tensor memory, and a commit."))
+    cases.append(
+        k.case("op/ttng.tc_gen5_mma.ttgir", "tcgen05 on an accumulator in tensor memory, and a commit.")
+    )
 
     k = nvidia("cuda:100")
     grid = iota((m, n), "f32")
@@ -379,7 +443,9 @@ def products() -> list[Case]:
     k.do(f"ttng.tmem_copy {s}, {d} : {memdesc((m, n), 'f32', '#nv32')}, {acc}")
     r = k.emit(f"ttng.tmem_load {d} : {acc} -> {k.type((m, n), 'f32')}")
     store(k, r, grid * 2)
-    cases.append(k.case("op/ttng.tmem_load.ttgir", "Tensor memory: stored, its right half, copied from shared memory."))
+    cases.append(
+        k.case("op/ttng.tmem_load.ttgir", "Tensor memory: stored, its right half, copied from shared memory.")
+    )
 
     depth = 64
     a, b = matrix(E4M3FN, (m, depth), "sa"), matrix(E4M3FN, (depth, n), "sb")
@@ -399,15 +465,23 @@ def products() -> list[Case]:
         type_ = memdesc((rows, 2), "i8", "#scales", ", #ttng.tensor_memory")
         scales.append((k.emit(f"ttng.tmem_alloc {v} : ({k.type((rows, 2), 'i8')}) -> {type_}"), type_))
     d = k.emit(f"ttng.tmem_alloc : () -> {acc}")
-    bar, true, false, zero = barrier(k), k.constant("true", "i1"), k.constant("false", "i1"), k.constant(0, "i32")
+    bar, true, false, zero = (
+        barrier(k),
+        k.constant("true", "i1"),
+        k.constant("false", "i1"),
+        k.constant(0, "i32"),
+    )
     k.do(
-        f"ttng.tc_gen5_mma_scaled {s}, {t}, {d}, {scales[0][0]}, {scales[1][0]}, {false}, {true} lhs = e4m3 rhs = e4m3, "
+        f"ttng.tc_gen5_mma_scaled {s}, {t}, {d}, {scales[0][0]}, {scales[1][0]}, {false}, {true} "
+        f"lhs = e4m3 rhs = e4m3, "
         f"{bar}[{true}] {{is_async}} : {left}, {right}, {acc}, {scales[0][1]}, {scales[1][1]}, {BARRIER}"
     )
     k.do(f"ttng.wait_barrier {bar}, {zero} : {BARRIER}")
     r = k.emit(f"ttng.tmem_load {d} : {acc} -> {k.type((m, n), 'f32')}")
     k.store(r, "f32", (m, n), [F32.encode(number(e)) for e in exact])
-    cases.append(k.case("op/ttng.tc_gen5_mma_scaled.ttgir", "e4m3 with scales in tensor memory; sums are exact."))
+    cases.append(
+        k.case("op/ttng.tc_gen5_mma_scaled.ttgir", "e4m3 with scales in tensor memory; sums are exact.")
+    )
     return cases
 
 
@@ -426,7 +500,9 @@ def amd() -> list[Case]:
     v = k.emit(f"amdg.buffer_load {pointer}[{o}], {m}, {other} : !tt.ptr<f32> -> {tensor}")
     store(k, v, np.where(mask, data, np.float32(-2)))
     k.do(f"amdg.buffer_store {v}, {out}[{o}], {m} : !tt.ptr<f32> -> {tensor}")
-    cases.append(k.case("op/amdg.buffer_load.ttgir", "A base and offsets; masked lanes read `other`, store nothing."))
+    cases.append(
+        k.case("op/amdg.buffer_load.ttgir", "A base and offsets; masked lanes read `other`, store nothing.")
+    )
 
     k = kernel()
     before = (np.arange(8) * 3).astype(np.int32)
@@ -435,14 +511,20 @@ def amd() -> list[Case]:
     tensor = k.type((8,), "i32")
     for kind, after in (("add", before + values), ("max", np.maximum(before, values))):
         pointer, _ = k.array("i32", (8,), codes(before), codes(after.astype(np.int32)))
-        r = k.emit(f"amdg.buffer_atomic_rmw {kind}, acq_rel, gpu, {x}, {pointer}[{o}] : !tt.ptr<i32> -> {tensor}")
+        r = k.emit(
+            f"amdg.buffer_atomic_rmw {kind}, acq_rel, gpu, {x}, {pointer}[{o}] : !tt.ptr<i32> -> {tensor}"
+        )
         store(k, r, before)
     compare = np.where(np.arange(8) % 2 == 0, before, -9).astype(np.int32)
-    pointer, _ = k.array("i32", (8,), codes(before), codes(np.where(compare == before, values, before).astype(np.int32)))
+    pointer, _ = k.array(
+        "i32", (8,), codes(before), codes(np.where(compare == before, values, before).astype(np.int32))
+    )
     c = load(k, compare)
     r = k.emit(f"amdg.buffer_atomic_cas acq_rel, gpu, {c}, {x}, {pointer}[{o}] : !tt.ptr<i32> -> {tensor}")
     store(k, r, before)
-    cases.append(k.case("op/amdg.buffer_atomic_rmw.ttgir", "add, max, and a swap where it equals: old values too."))
+    cases.append(
+        k.case("op/amdg.buffer_atomic_rmw.ttgir", "add, max, and a swap where it equals: old values too.")
+    )
 
     k = kernel()
     x = load(k, iota((4, 8)))
@@ -464,7 +546,8 @@ def amd() -> list[Case]:
     other = k.constant("-2.000000e+00", "f32", (4, 8))
     offsets, tensor = k.type((4, 8), "i32"), k.type((4, 8), "f32")
     t = k.emit(
-        f"amdg.buffer_load_to_local {pointer}[{o}] mask = {m} other = {other} into {dest} : !tt.ptr<f32>[{offsets}] "
+        f"amdg.buffer_load_to_local {pointer}[{o}] mask = {m} other = {other} into {dest} : "
+        f"!tt.ptr<f32>[{offsets}] "
         f"{tensor} -> {desc.removeprefix('!ttg.memdesc')}"
     )
     g = k.emit(f"ttg.async_commit_group tokens {t}")
@@ -478,7 +561,10 @@ def amd() -> list[Case]:
     scales = [BF16.encode((0, Fraction(2) ** int(e))) for e in (np.arange(64) % 9 - 4)]
     s = k.load("bf16", (4, 16), scales)
     tensor = k.type((4, 16), "bf16")
-    y = k.emit(f"amdg.scaled_upcast_fp4 {x} scale {s} {{axis = 1 : i32}} : {k.type((4, 8), 'i8')}, {tensor} -> {tensor}")
+    y = k.emit(
+        f"amdg.scaled_upcast_fp4 {x} scale {s} {{axis = 1 : i32}} : {k.type((4, 8), 'i8')}, "
+        f"{tensor} -> {tensor}"
+    )
     nibbles = np.stack([bytes_ & 15, bytes_ >> 4], -1).ravel()
     scaled = [(E2M1.decode(int(v)), BF16.decode(c)) for v, c in zip(nibbles, scales, strict=True)]
     k.store(y, "bf16", (4, 16), [BF16.encode((v[0], v[1] * c[1])) for v, c in scaled])
@@ -487,7 +573,11 @@ def amd() -> list[Case]:
     y = k.emit(f"amdg.scaled_upcast_fp8 {x} scale {s} : {k.type((4, 16), 'f8E4M3FN')}, {tensor} -> {tensor}")
     scaled = [(E4M3FN.decode(v), BF16.decode(c)) for v, c in zip(codes8, scales, strict=True)]
     k.store(y, "bf16", (4, 16), [BF16.encode((v[0], v[1] * c[1])) for v, c in scaled])
-    cases.append(k.case("op/amdg.scaled_upcast_fp8.ttgir", "e2m1 and e4m3 times a power of two for each element: exact."))
+    cases.append(
+        k.case(
+            "op/amdg.scaled_upcast_fp8.ttgir", "e2m1 and e4m3 times a power of two for each element: exact."
+        )
+    )
 
     k = kernel()
     b = alloc(k, (1,), "i64", "#line1")
@@ -510,7 +600,9 @@ def amd() -> list[Case]:
     k.do("amdg.cluster_barrier_arrive")
     k.do("amdg.cluster_barrier_wait")
     store(k, load(k, iota((8,))), iota((8,)))
-    cases.append(k.case("op/amdg.cond_barrier.ttgir", "Barriers, waits and hints that one thread does not need."))
+    cases.append(
+        k.case("op/amdg.cond_barrier.ttgir", "Barriers, waits and hints that one thread does not need.")
+    )
     return cases
 
 

@@ -1,4 +1,5 @@
-"""Small kernels of tl.rand, tl.sort, tl.cumsum and the like, with what NumPy says that they give: for the CPU and for a GPU.
+"""Small kernels of tl.rand, tl.sort, tl.cumsum and the like, with what NumPy says that they give: for
+the CPU and for a GPU.
 
 `checks(device)` yields (name, got, wanted, tolerance in absolute terms); 0 means bit for bit.
 """

@@ -3,7 +3,8 @@
 
     python tests/golden/make.py [--check] [part-of-name ...]
 
---check writes nothing and fails when a file differs from what the oracle says (a test of `make test` runs it).
+--check writes nothing and fails when a file differs from what the oracle says (a test of `make test` runs
+it).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Cases in the dialects of Triton 3.0 to 3.8: block pointers, `triton_gpu.`, experimental descriptors; and external functions."""
+"""Cases in the dialects of Triton 3.0 to 3.8: block pointers, `triton_gpu.`, experimental descriptors;
+and external functions.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from .casefile import Case, Scalar, codes
 from .formats import F16, F32, number, value
 from .tiles import iota, load, matrix, product, store
 
-OLD_LAYOUTS = """#blocked = #triton_gpu.blocked<{sizePerThread = [1, 1], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], order = [1, 0]}>
+OLD_LAYOUTS = """#blocked = #triton_gpu.blocked<{sizePerThread = [1, 1], threadsPerWarp = [4, 8], \
+warpsPerCTA = [4, 1], order = [1, 0]}>
 #row = #triton_gpu.slice<{dim = 1, parent = #blocked}>
 #col = #triton_gpu.slice<{dim = 0, parent = #blocked}>
 """
@@ -23,7 +26,11 @@ class OldKernel(Kernel):
 
     def module(self) -> str:
         text = super().module()
-        body = text[text.index("module attributes") :].replace('"ttg.', '"triton_gpu.').replace(" ttg.", " triton_gpu.")
+        body = (
+            text[text.index("module attributes") :]
+            .replace('"ttg.', '"triton_gpu.')
+            .replace(" ttg.", " triton_gpu.")
+        )
         return self.layouts + body
 
 
@@ -37,14 +44,22 @@ def block_pointers() -> list[Case]:
         at = {v: k.constant(v, "i32") for v in (0, 2, 3, 4, -2, -3)}
         tile = f"<tensor<4x4x{element}>>"
         order = "{order = array<i32: 1, 0>}"
-        p = k.emit(f"tt.make_tensor_ptr {pointer}, [{height}, {width}], [{seven}, {one}], [{at[-2]}, {at[0]}] {order} : {tile}")
+        p = k.emit(
+            f"tt.make_tensor_ptr {pointer}, [{height}, {width}], [{seven}, {one}], [{at[-2]}, "
+            f"{at[0]}] {order} : {tile}"
+        )
         place = [-2, 0]
-        paddings = (("", 0), (", padding = 1 : i32", 0)) + (((", padding = 2 : i32", np.nan),) if element == "f32" else ())
+        paddings = (("", 0), (", padding = 1 : i32", 0)) + (
+            ((", padding = 2 : i32", np.nan),) if element == "f32" else ()
+        )
         for move in ((0, 0), (2, 3), (2, 2), (0, -3)):
             p = k.emit(f"tt.advance {p}, [{at[move[0]]}, {at[move[1]]}] : {tile}")
             place = [place[0] + move[0], place[1] + move[1]]
             for padding, fill in paddings:
-                v = k.emit(f"tt.load {p} {{boundaryCheck = array<i32: 0, 1>{padding}}} : !tt.ptr<tensor<4x4x{element}>>")
+                v = k.emit(
+                    f"tt.load {p} {{boundaryCheck = array<i32: 0, "
+                    f"1>{padding}}} : !tt.ptr<tensor<4x4x{element}>>"
+                )
                 wanted = np.full((4, 4), fill, dtype)
                 for i, j in np.ndindex(4, 4):
                     r, c = place[0] + i, place[1] + j
@@ -60,10 +75,16 @@ def block_pointers() -> list[Case]:
         after = np.zeros((5, 7), dtype)
         after[2:5, 4:7] = data.T[3:7, 0:4][:3, :3]
         out, _ = k.array(element, (5, 7), None, codes(after))
-        q = k.emit(f"tt.make_tensor_ptr {out}, [{height}, {width}], [{seven}, {one}], [{at[2]}, {at[4]}] {order} : {tile}")
+        q = k.emit(
+            f"tt.make_tensor_ptr {out}, [{height}, {width}], [{seven}, {one}], [{at[2]}, {at[4]}] "
+            f"{order} : {tile}"
+        )
         k.do(f"tt.store {q}, {v} {{boundaryCheck = array<i32: 0, 1>}} : !tt.ptr<tensor<4x4x{element}>>")
         suffix = "" if element == "f32" else f"-{element}"
-        about = "Blocks before, over and past each edge, filled with 0 or NaN; transposed by strides; a clipped store."
+        about = (
+            "Blocks before, over and past each edge, filled with 0 or NaN; transposed by "
+            "strides; a clipped store."
+        )
         cases.append(k.case(f"op/tt.make_tensor_ptr{suffix}.ttir", about))
     return cases
 
@@ -77,8 +98,10 @@ def tensor_maps() -> list[Case]:
     c = {v: k.constant(v, "i32") for v in (1, 3, 4, 5, 8, 10)}
     stride = k.constant(40, "i64")
     k.do(
-        f"tt.experimental_tensormap_create {workspace}, {pointer}, [{c[8]}, {c[4]}], [{c[10]}, {c[5]}], [{stride}], "
-        f"[{c[1]}, {c[1]}] {{elem_type = 7 : i32, fill_mode = 0 : i32, interleave_layout = 0 : i32, swizzle_mode = 0 : i32}} "
+        f"tt.experimental_tensormap_create {workspace}, {pointer}, [{c[8]}, {c[4]}], [{c[10]}, "
+        f"{c[5]}], [{stride}], "
+        f"[{c[1]}, {c[1]}] {{elem_type = 7 : i32, fill_mode = 0 : i32, interleave_layout = 0 : i32, "
+        f"swizzle_mode = 0 : i32}} "
         ": (!tt.ptr<i8>, !tt.ptr<f32>, i32, i32, i32, i32, i64, i32, i32) -> ()"
     )
     k.do(f"tt.experimental_tensormap_fenceproxy_acquire {workspace} : !tt.ptr<i8>")
@@ -92,7 +115,12 @@ def tensor_maps() -> list[Case]:
     zero = k.constant(0, "i8", (128,))
     k.do(f"tt.store {k.pointers(workspace, 'i8', (128,))}, {zero} : tensor<128x!tt.ptr<i8>>")
     assert array.after is None
-    cases = [k.case("op/tt.experimental_tensormap_create.ttir", "A descriptor that the kernel makes: Triton 3.2 and 3.3.")]
+    cases = [
+        k.case(
+            "op/tt.experimental_tensormap_create.ttir",
+            "A descriptor that the kernel makes: Triton 3.2 and 3.3.",
+        )
+    ]
 
     k = Kernel()
     after = data.copy()
@@ -126,17 +154,28 @@ def tensor_maps() -> list[Case]:
         for p in (pointer, out)
     )
     i, j, x = load(k, rows), load(k, to), load(k, tile)
-    v = k.emit(f"tt.experimental_descriptor_gather {d}[{i}, {c[1]}] : ({row}, tensor<8xi32>, i32) -> tensor<8x8xf32>")
+    v = k.emit(
+        f"tt.experimental_descriptor_gather {d}[{i}, {c[1]}] : ({row}, tensor<8xi32>, i32) -> tensor<8x8xf32>"
+    )
     zero = np.zeros(8, np.float32)
     store(k, v, np.stack([data[r, 1:9] if 0 <= r < 5 else zero for r in rows]))
-    k.do(f"tt.experimental_descriptor_scatter {e}[{j}, {c[1]}], {x} : {row}, tensor<8xi32>, i32, tensor<8x8xf32>")
+    k.do(
+        f"tt.experimental_descriptor_scatter {e}[{j}, {c[1]}], {x} : {row}, tensor<8xi32>, i32, "
+        f"tensor<8x8xf32>"
+    )
     cases.append(k.case("op/old-descriptor-gather.ttir", "Rows by index under the names of 3.3."))
     return cases
 
 
 def old_shared() -> list[Case]:
-    shared = "#shared = #triton_gpu.shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [2, 1, 0], hasLeadingOffset = false}>\n"
-    shared += "#flat = #triton_gpu.shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [1, 0], hasLeadingOffset = false}>\n"
+    shared = (
+        "#shared = #triton_gpu.shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [2, 1, 0], "
+        "hasLeadingOffset = false}>\n"
+    )
+    shared += (
+        "#flat = #triton_gpu.shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [1, 0], "
+        "hasLeadingOffset = false}>\n"
+    )
     k = OldKernel(shared, "cuda:80")
     a = iota((4, 8))
     x, i = load(k, a), k.param("i32", Scalar("i32 1"))
@@ -150,13 +189,23 @@ def old_shared() -> list[Case]:
     s = k.emit(f"triton_gpu.memdesc_subview {b}[{zero}, {four}] : {flat} -> {part}")
     y = k.emit(f"triton_gpu.local_load {s} : {part} -> {k.type((4, 4), 'i32')}")
     store(k, y, a[:, 4:].copy())
-    cases = [k.case("op/ttg.memdesc_subview.ttgir", "A slot of a ring and a slice of it, as 3.0 to 3.2 write them.")]
+    cases = [
+        k.case(
+            "op/ttg.memdesc_subview.ttgir", "A slot of a ring and a slice of it, as 3.0 to 3.2 write them."
+        )
+    ]
 
-    layouts = """#nv = #triton_gpu.shared<{vec = 8, perPhase = 4, maxPhase = 2, order = [1, 0], hasLeadingOffset = true}>
-#mma = #triton_gpu.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 16, 16]}>
+    layouts = """#nv = #triton_gpu.shared<{vec = 8, perPhase = 4, maxPhase = 2, order = [1, 0], \
+hasLeadingOffset = true}>
+#mma = #triton_gpu.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = \
+[16, 16, 16]}>
 """
     m, n, depth = 64, 16, 16
-    left, right, start = matrix(F16, (m, depth), "oa"), matrix(F16, (depth, n), "ob"), matrix(F32, (m, n), "oc")
+    left, right, start = (
+        matrix(F16, (m, depth), "oa"),
+        matrix(F16, (depth, n), "ob"),
+        matrix(F32, (m, n), "oc"),
+    )
     exact = product([value(F16.decode(v)) for v in left], [value(F16.decode(v)) for v in right], m, n, depth)
     total = [F32.encode(number(e + value(F32.decode(v)))) for e, v in zip(exact, start, strict=True)]
     k = OldKernel(layouts)
@@ -197,7 +246,9 @@ def external() -> Case:
         r = k.emit(f"tt.extern_elementwise {', '.join(names)} {attributes} : {types}")
         rows = zip(*operands[:arity], strict=True)
         k.store(r, "f32", (16,), [F32.encode(function(*map(F32.decode, row))) for row in rows])
-    return k.case("op/tt.extern_elementwise.ttir", "libdevice: exact and correctly rounded functions on corner values.")
+    return k.case(
+        "op/tt.extern_elementwise.ttir", "libdevice: exact and correctly rounded functions on corner values."
+    )
 
 
 def cases() -> list[Case]:

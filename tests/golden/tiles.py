@@ -1,4 +1,6 @@
-"""Cases of tt.*: shapes, memory, atomics, reductions, dots; the oracle is NumPy, exact sums where they are inexact."""
+"""Cases of tt.*: shapes, memory, atomics, reductions, dots; the oracle is NumPy, exact sums where they
+are inexact.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,33 @@ import numpy as np
 
 from .builder import Kernel
 from .casefile import Array, Case, Scalar, codes
-from .formats import BF16, E2M1, E4M3FN, E5M2, F16, F32, F64, add, fma, larger, multiply, number, smaller, value, wrap
+from .formats import (
+    BF16,
+    E2M1,
+    E4M3FN,
+    E5M2,
+    F16,
+    F32,
+    F64,
+    add,
+    fma,
+    larger,
+    multiply,
+    number,
+    smaller,
+    value,
+    wrap,
+)
 
-NUMPY = {"i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "f16": np.float16, "f32": np.float32,
-         "f64": np.float64}  # fmt: skip
+NUMPY = {
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
 
 
 def iota(shape, element="i32") -> np.ndarray:
@@ -61,7 +86,8 @@ def programs() -> list[Case]:
     cases.append(kernel.case("op/tt.grid_dependency_wait.ttir", about))
 
     kernel = Kernel()
-    kernel.functions.append("""  tt.func private @swap_add(%a: tensor<8xi32>, %b: i32) -> (tensor<8xi32>, i32) attributes {noinline = true} {
+    kernel.functions.append("""  tt.func private @swap_add(%a: tensor<8xi32>, %b: i32) \
+-> (tensor<8xi32>, i32) attributes {noinline = true} {
     %s = tt.splat %b : i32 -> tensor<8xi32>
     %c = tt.call @twice(%a) : (tensor<8xi32>) -> tensor<8xi32>
     %d = arith.addi %c, %s : tensor<8xi32>
@@ -106,14 +132,23 @@ def shapes() -> list[Case]:
     small, cube = iota((4, 8)), iota((2, 4, 8))
     pair = iota((4, 8, 2))
     cases = [
-        one_op("tt.expand_dims", "A dimension of one in the middle.",
-               unary("tt.expand_dims", small[:, None, :], small, " {axis = 1 : i32}")),
-        one_op("tt.broadcast", "Columns repeated.",
-               unary("tt.broadcast", np.broadcast_to(small[:, None, :], (4, 2, 8)).copy(), small[:, None, :])),
+        one_op(
+            "tt.expand_dims",
+            "A dimension of one in the middle.",
+            unary("tt.expand_dims", small[:, None, :], small, " {axis = 1 : i32}"),
+        ),
+        one_op(
+            "tt.broadcast",
+            "Columns repeated.",
+            unary("tt.broadcast", np.broadcast_to(small[:, None, :], (4, 2, 8)).copy(), small[:, None, :]),
+        ),
         one_op("tt.reshape", "Row-major order stays.", unary("tt.reshape", small.reshape(2, 2, 8), small)),
-        one_op("tt.trans", "Three dimensions, rotated.",
-               unary("tt.trans", cube.transpose(2, 0, 1).copy(), cube, " {order = array<i32: 2, 0, 1>}")),
-    ]  # fmt: skip
+        one_op(
+            "tt.trans",
+            "Three dimensions, rotated.",
+            unary("tt.trans", cube.transpose(2, 0, 1).copy(), cube, " {order = array<i32: 2, 0, 1>}"),
+        ),
+    ]
 
     def make_range(k: Kernel):
         x = k.emit("tt.make_range {end = 21 : i32, start = 5 : i32} : tensor<16xi32>")
@@ -150,7 +185,9 @@ def shapes() -> list[Case]:
         generator = np.random.default_rng(1)
         for axis in (0, 1):
             source = generator.integers(-50, 50, (8, 4)).astype(np.float32)
-            index = generator.integers(0, source.shape[axis], (16, 4) if axis == 0 else (8, 16)).astype(np.int32)
+            index = generator.integers(0, source.shape[axis], (16, 4) if axis == 0 else (8, 16)).astype(
+                np.int32
+            )
             x, i = load(k, source), load(k, index)
             types = f"(tensor<8x4xf32>, {k.type(index.shape, 'i32')}) -> {k.type(index.shape, 'f32')}"
             y = k.emit(f"tt.gather {x}[{i}] {{axis = {axis} : i32}} : {types}")
@@ -249,11 +286,16 @@ def memory() -> list[Case]:
 
 
 ATOMICS = {
-    "and": lambda a, b, w: a & b, "or": lambda a, b, w: a | b, "xor": lambda a, b, w: a ^ b,
-    "add": lambda a, b, w: wrap(a + b, w), "exch": lambda a, b, w: b,
-    "max": lambda a, b, w: a if sgn(a, w) > sgn(b, w) else b, "min": lambda a, b, w: a if sgn(a, w) < sgn(b, w) else b,
-    "umax": lambda a, b, w: max(a, b), "umin": lambda a, b, w: min(a, b),
-}  # fmt: skip
+    "and": lambda a, b, w: a & b,
+    "or": lambda a, b, w: a | b,
+    "xor": lambda a, b, w: a ^ b,
+    "add": lambda a, b, w: wrap(a + b, w),
+    "exch": lambda a, b, w: b,
+    "max": lambda a, b, w: a if sgn(a, w) > sgn(b, w) else b,
+    "min": lambda a, b, w: a if sgn(a, w) < sgn(b, w) else b,
+    "umax": lambda a, b, w: max(a, b),
+    "umin": lambda a, b, w: min(a, b),
+}
 
 
 def sgn(code: int, width: int) -> int:
@@ -272,7 +314,9 @@ def atomics() -> list[Case]:
             for kind, function in ATOMICS.items():
                 before = int_corners(width)
                 values = before[5:] + before[:5]
-                after = [function(a, b, width) if on else a for a, b, on in zip(before, values, mask, strict=True)]
+                after = [
+                    function(a, b, width) if on else a for a, b, on in zip(before, values, mask, strict=True)
+                ]
                 pointer, _ = k.array(f"i{width}", (16,), before, after)
                 p = k.pointers(pointer, f"i{width}", (16,))
                 v = k.load(f"i{width}", (16,), values)
@@ -293,7 +337,9 @@ def atomics() -> list[Case]:
             before = float_corners(form)
             before[1] = 0  # -0 + x may lose its sign where the hardware adds in another way
             values = before[5:] + before[:5]
-            after = [form.encode(add(form.decode(a), form.decode(b))) for a, b in zip(before, values, strict=True)]
+            after = [
+                form.encode(add(form.decode(a), form.decode(b))) for a, b in zip(before, values, strict=True)
+            ]
             pointer, _ = k.array(form.name, (16,), before, after)
             p = k.pointers(pointer, form.name, (16,))
             v = k.load(form.name, (16,), values)
@@ -327,8 +373,14 @@ def atomics() -> list[Case]:
             k.store(r, element, (8,), before)
 
     return [
-        one_op("tt.atomic_rmw", "Every kind on corner values, under a mask: what was and what is there.", integer),
-        one_op("tt.atomic_rmw-fadd", "Adding corner values of every float; NaN and infinities included.", floating),
+        one_op(
+            "tt.atomic_rmw", "Every kind on corner values, under a mask: what was and what is there.", integer
+        ),
+        one_op(
+            "tt.atomic_rmw-fadd",
+            "Adding corner values of every float; NaN and infinities included.",
+            floating,
+        ),
         one_op("tt.atomic_rmw-order", "Sixteen lanes, every order and scope, one address.", same_place),
         one_op("tt.atomic_cas", "Replaced where it equals, and the old value either way.", swap),
     ]
@@ -365,7 +417,9 @@ def descriptors() -> list[Case]:
         for desc, fill in ((d, 0.0), (nan, np.nan)):
             for at in ((0, 0), (3, 16), (-2, -3), (5, 4), (40, 0)):
                 i = [k.constant(a, "i32") for a in at]
-                v = k.emit(f"tt.descriptor_load {desc}[{', '.join(i)}] : !tt.tensordesc<4x8xf32> -> tensor<4x8xf32>")
+                v = k.emit(
+                    f"tt.descriptor_load {desc}[{', '.join(i)}] : !tt.tensordesc<4x8xf32> -> tensor<4x8xf32>"
+                )
                 store(k, v, clipped(data, at, (4, 8), fill))
 
     def stores(k: Kernel):
@@ -394,7 +448,9 @@ def descriptors() -> list[Case]:
             pointer, _ = k.array("i32", (5, 12), codes(before), codes(after))
             d = make(k, pointer, "i32", (5, 12), (4, 8))
             i, j = k.constant(3, "i32"), k.constant(6, "i32")
-            k.do(f"tt.descriptor_reduce {kind}, {d}[{i}, {j}], {x} : !tt.tensordesc<4x8xi32>, tensor<4x8xi32>")
+            k.do(
+                f"tt.descriptor_reduce {kind}, {d}[{i}, {j}], {x} : !tt.tensordesc<4x8xi32>, tensor<4x8xi32>"
+            )
 
     def gathers(k: Kernel):
         data = iota((10, 16), "f16")
@@ -404,7 +460,8 @@ def descriptors() -> list[Case]:
         r = load(k, rows)
         y = k.constant(4, "i32")
         v = k.emit(
-            f"tt.descriptor_gather {d}[{r}, {y}] : (!tt.tensordesc<1x8xf16>, tensor<8xi32>, i32) -> tensor<8x8xf16>"
+            f"tt.descriptor_gather {d}[{r}, {y}] : (!tt.tensordesc<1x8xf16>, tensor<8xi32>, i32) -> "
+            f"tensor<8x8xf16>"
         )
         store(k, v, np.concatenate([clipped(data, (row, 4), (1, 8)) for row in rows]))
 
@@ -422,7 +479,9 @@ def descriptors() -> list[Case]:
         k.do(f"tt.descriptor_scatter {d}[{r}, {y}], {x} : {types}")
 
     return [
-        one_op("tt.descriptor_load", "Blocks inside, over each edge and beyond; filled with 0 or NaN.", loads),
+        one_op(
+            "tt.descriptor_load", "Blocks inside, over each edge and beyond; filled with 0 or NaN.", loads
+        ),
         one_op("tt.descriptor_store", "Blocks inside and over each edge: outside is dropped.", stores),
         one_op("tt.descriptor_reduce", "Every kind, over the lower right edge.", reduces),
         one_op("tt.descriptor_gather", "Rows by index; rows that are not there read as 0.", gathers),
@@ -484,10 +543,12 @@ def reductions() -> list[Case]:
         x = kernel.load(form.name, (4, 8), rows)
         decoded = [[form.decode(c) for c in rows[i * 8 : i * 8 + 8]] for i in range(4)]
         for op, function in (
-            ("arith.addf", add), ("arith.maxnumf", lambda a, b: larger(a, b, False)),
-            ("arith.minnumf", lambda a, b: smaller(a, b, False)), ("arith.maximumf", lambda a, b: larger(a, b, True)),
+            ("arith.addf", add),
+            ("arith.maxnumf", lambda a, b: larger(a, b, False)),
+            ("arith.minnumf", lambda a, b: smaller(a, b, False)),
+            ("arith.maximumf", lambda a, b: larger(a, b, True)),
             ("arith.minimumf", lambda a, b: smaller(a, b, True)),
-        ):  # fmt: skip
+        ):
             kernel.do(
                 f'%r{kernel.count} = "tt.reduce"({x}) <{{axis = 1 : i32}}> '
                 + combine(op, form.name, "tt.reduce")
@@ -513,7 +574,9 @@ def reductions() -> list[Case]:
                     + " : (tensor<4x8xi32>) -> tensor<4x8xi32>"
                 )
                 store(kernel, f"%r{kernel.count}", expected)
-    cases.append(kernel.case("op/tt.scan.ttir", "Running sums, products and maxima, both axes and directions."))
+    cases.append(
+        kernel.case("op/tt.scan.ttir", "Running sums, products and maxima, both axes and directions.")
+    )
 
     kernel = Kernel()
     a, b = iota((8,)) - 3, iota((8,)) * 2
@@ -544,23 +607,38 @@ def matrix(form, shape, seed: str) -> list[int]:
 def product(a, b, m, n, k, scale=lambda row, kk, col: 1):
     """Exact sums of a[m][k] * b[k][n] * scale, from Fractions in row-major lists."""
     return [
-        sum(a[i * k + kk] * b[kk * n + j] * scale(i, kk, j) for kk in range(k)) for i in range(m) for j in range(n)
+        sum(a[i * k + kk] * b[kk * n + j] * scale(i, kk, j) for kk in range(k))
+        for i in range(m)
+        for j in range(n)
     ]
 
 
 def dots() -> list[Case]:
     kernel = Kernel()
     m, n, k = 16, 16, 32
-    for form, accumulator in ((F16, F32), (BF16, F32), (F32, F32), (F16, F16), (F64, F64), (E4M3FN, F32), (E5M2, F32)):
+    for form, accumulator in (
+        (F16, F32),
+        (BF16, F32),
+        (F32, F32),
+        (F16, F16),
+        (F64, F64),
+        (E4M3FN, F32),
+        (E5M2, F32),
+    ):
         a, b = matrix(form, (m, k), "a" + form.name), matrix(form, (k, n), "b" + form.name)
         c = matrix(accumulator, (m, n), "c")
         x, y = kernel.load(form.name, (m, k), a), kernel.load(form.name, (k, n), b)
         z = kernel.load(accumulator.name, (m, n), c)
         precision = ", inputPrecision = tf32" if form is F32 else ""
         types = f"{kernel.type((m, k), form.name)} * {kernel.type((k, n), form.name)}"
-        r = kernel.emit(f"tt.dot {x}, {y}, {z}{precision} : {types} -> {kernel.type((m, n), accumulator.name)}")
+        r = kernel.emit(
+            f"tt.dot {x}, {y}, {z}{precision} : {types} -> {kernel.type((m, n), accumulator.name)}"
+        )
         exact = product([value(form.decode(v)) for v in a], [value(form.decode(v)) for v in b], m, n, k)
-        expected = [accumulator.encode(number(e + value(accumulator.decode(v)))) for e, v in zip(exact, c, strict=True)]
+        expected = [
+            accumulator.encode(number(e + value(accumulator.decode(v))))
+            for e, v in zip(exact, c, strict=True)
+        ]
         kernel.store(r, accumulator.name, (m, n), expected)
     rng = np.random.default_rng(7)
     a, b = rng.integers(-128, 128, (m, k)).astype(np.int8), rng.integers(-128, 128, (k, n)).astype(np.int8)
@@ -578,7 +656,8 @@ def dots() -> list[Case]:
     generator = random.Random("chain")
     for precision in ("ieee", "tf32"):
         codes_of = [
-            [F32.encode(number(Fraction(generator.uniform(-3, 3)))) for _ in range(count)] for count in (m * k, k * n)
+            [F32.encode(number(Fraction(generator.uniform(-3, 3)))) for _ in range(count)]
+            for count in (m * k, k * n)
         ]
         x, y = kernel.load("f32", (m, k), codes_of[0]), kernel.load("f32", (k, n), codes_of[1])
         zero = kernel.constant("0.000000e+00", "f32", (m, n))
@@ -594,10 +673,14 @@ def dots() -> list[Case]:
             for j in range(n):
                 total = (0, Fraction(0))
                 for kk in range(k):
-                    total = F32.decode(F32.encode(fma(operands[0][i * k + kk], operands[1][kk * n + j], total)))
+                    total = F32.decode(
+                        F32.encode(fma(operands[0][i * k + kk], operands[1][kk * n + j], total))
+                    )
                 expected.append(F32.encode(total))
         kernel.store(r, "f32", (m, n), expected)
-    about = "Inexact sums: each element is one chain of f32 FMAs in ascending k; tf32 rounds its operands first."
+    about = (
+        "Inexact sums: each element is one chain of f32 FMAs in ascending k; tf32 rounds its operands first."
+    )
     cases.append(kernel.case("op/tt.dot-f32.ttir", about))
     return [*cases, *scaled()]
 
@@ -607,9 +690,25 @@ def scaled() -> list[Case]:
 
     cases = []
     m, n, k = 16, 8, 64
-    formats = {"e4m3": E4M3FN, "e5m2": E5M2, "e2m1": E2M1, "bf16": BF16, "fp16": F16, "e2m3": E2M3, "e3m2": E3M2}
-    for left, right in (("e4m3", "e5m2"), ("e5m2", "e4m3"), ("e2m1", "e2m1"), ("e2m1", "bf16"), ("e4m3", "fp16"),
-                        ("bf16", "e2m1"), ("e2m3", "e3m2"), ("e3m2", "e4m3")):  # fmt: skip
+    formats = {
+        "e4m3": E4M3FN,
+        "e5m2": E5M2,
+        "e2m1": E2M1,
+        "bf16": BF16,
+        "fp16": F16,
+        "e2m3": E2M3,
+        "e3m2": E3M2,
+    }
+    for left, right in (
+        ("e4m3", "e5m2"),
+        ("e5m2", "e4m3"),
+        ("e2m1", "e2m1"),
+        ("e2m1", "bf16"),
+        ("e4m3", "fp16"),
+        ("bf16", "e2m1"),
+        ("e2m3", "e3m2"),
+        ("e3m2", "e4m3"),
+    ):
         kernel = Kernel()
         names, values, scales, texts = [], [], [], []
         for side, name in ((0, left), (1, right)):
@@ -641,8 +740,10 @@ def scaled() -> list[Case]:
             loaded.append((f" scale {scale}", f", {kernel.type((rows, k // 32), 'i8')}"))
         zero = kernel.constant("0.000000e+00", "f32", (m, n))
         r = kernel.emit(
-            f"tt.dot_scaled {names[0]}{loaded[0][0]}, {names[1]}{loaded[1][0]}, {zero} lhs = {left} rhs = {right} "
-            f"{{fastMath = false}} : {texts[0]}{loaded[0][1]} * {texts[1]}{loaded[1][1]} -> {kernel.type((m, n), 'f32')}"
+            f"tt.dot_scaled {names[0]}{loaded[0][0]}, {names[1]}{loaded[1][0]}, {zero} lhs = {left} "
+            f"rhs = {right} "
+            f"{{fastMath = false}} : {texts[0]}{loaded[0][1]} * {texts[1]}{loaded[1][1]} -> "
+            f"{kernel.type((m, n), 'f32')}"
         )
 
         def scale_of(i, kk, j, scales=scales):
@@ -667,7 +768,8 @@ def messages() -> list[Case]:
     kernel.do(f'tt.print " u: " {{hex = false, isSigned = array<i32: 0>}} : {x} : tensor<2xi32>')
     kernel.do(f'tt.print " h: " {{hex = true, isSigned = array<i32: 1>}} : {x} : tensor<2xi32>')
     kernel.do(
-        f'tt.print " xy: " {{hex = false, isSigned = array<i32: 1, 0>}} : {x}, {y} : tensor<2xi32>, tensor<2xf32>'
+        f'tt.print " xy: " {{hex = false, isSigned = array<i32: 1, 0>}} : {x}, {y} : tensor<2xi32>, '
+        f"tensor<2xf32>"
     )
     kernel.do('tt.print " only text" {hex = false, isSigned = array<i32>}')
     pid = "pid (0, 0, 0) idx ("
@@ -687,8 +789,13 @@ def messages() -> list[Case]:
     kernel.do(f'tt.assert {c}, "x is zero" : tensor<4xi1> loc("check.py":9:4)')
     store(kernel, x, np.array([1, 2, 0, 4], np.int32))
     kernel.args[-1].after = None
-    message = "kernel 'kernel': assertion failed in tt.assert at check.py:9:4, program (0, 0, 0), element [2]: x is zero"
-    case = kernel.case("op/tt.assert.ttir", "Traps at the first element that fails, before the store.", output=message)
+    message = (
+        "kernel 'kernel': assertion failed in tt.assert at check.py:9:4, program (0, 0, 0), "
+        "element [2]: x is zero"
+    )
+    case = kernel.case(
+        "op/tt.assert.ttir", "Traps at the first element that fails, before the store.", output=message
+    )
     case.expected = lambda: message + "\n"
     cases.append(case)
 
@@ -696,7 +803,9 @@ def messages() -> list[Case]:
     n = kernel.param("i32", Scalar("i32 3"))
     c = kernel.emit(f"arith.cmpi slt, {n}, {kernel.constant(3, 'i32')} : i32")
     kernel.do(f'cf.assert {c}, "n is below three" loc("check.py":5:2)')
-    text = "kernel 'kernel': assertion failed in cf.assert at check.py:5:2, program (0, 0, 0): n is below three"
+    text = (
+        "kernel 'kernel': assertion failed in cf.assert at check.py:5:2, program (0, 0, 0): n is below three"
+    )
     case = kernel.case("op/cf.assert.ttir", "A scalar condition.", output=text)
     case.expected = lambda: text + "\n"
     return [*cases, case]

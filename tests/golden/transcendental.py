@@ -1,6 +1,7 @@
 """Cases of the math functions: mpmath at 200 bits, and C's Annex F for the special values.
 
-A function of f32 may err by an ulp or so, so that these cases print six digits; the arguments are those whose six digits
+A function of f32 may err by an ulp or so, so that these cases print six digits; the arguments are those
+whose six digits
 an error of four ulp does not change. tests/ulp measures the errors themselves.
 """
 
@@ -33,7 +34,7 @@ def exact(x) -> Fraction:
     return sign * (Fraction(man << exp) if exp >= 0 else Fraction(man, 1 << -exp))
 
 
-# name: (function, at +inf, at -inf, at zero: "odd" for a zero of the same sign, else a value, domain, arguments)
+# name: (function, at +inf, at -inf, at zero: "odd" for a zero of the same sign, else a value, arguments)
 PLUS, MINUS, NOT = (0, INF), (1, INF), (0, NAN)
 
 
@@ -71,7 +72,17 @@ POLES = {  # where the function is infinite at a finite argument other than zero
     "log1p": {Fraction(-1): MINUS},
     "atanh": {Fraction(1): PLUS, Fraction(-1): MINUS},
 }
-LOWEST = {"log": 0, "log2": 0, "log10": 0, "rsqrt": 0, "log1p": -1, "asin": -1, "acos": -1, "atanh": -1, "acosh": 1}
+LOWEST = {
+    "log": 0,
+    "log2": 0,
+    "log10": 0,
+    "rsqrt": 0,
+    "log1p": -1,
+    "asin": -1,
+    "acos": -1,
+    "atanh": -1,
+    "acosh": 1,
+}
 HIGHEST = {"asin": 1, "acos": 1, "atanh": 1}
 
 
@@ -120,7 +131,17 @@ def stable(result: Number, form: Format) -> bool:
 def arguments(name: str, form: Format, count: int) -> list[int]:
     generator = random.Random(name + form.name)
     low, high = FUNCTIONS[name][4]
-    fixed = [(0, Fraction(0)), (1, Fraction(0)), PLUS, MINUS, NOT, one(), one(1), (0, Fraction(2)), (1, Fraction(2))]
+    fixed = [
+        (0, Fraction(0)),
+        (1, Fraction(0)),
+        PLUS,
+        MINUS,
+        NOT,
+        one(),
+        one(1),
+        (0, Fraction(2)),
+        (1, Fraction(2)),
+    ]
     fixed += [(0, Fraction(1, 2)), (1, Fraction(1, 2)), form.decode(1), form.decode(form.largest)]
     codes = []
     for x in fixed:
@@ -146,7 +167,9 @@ def printed(form: Format, x: Number) -> str:
 
 
 class Rounded(Case):
-    """A case whose arrays are printed with six digits: `texts` of each; `exact` are the correctly rounded codes."""
+    """A case whose arrays are printed with six digits: `texts` of each; `exact` are the correctly
+    rounded codes.
+    """
 
     def expected(self) -> str:
         from .casefile import wrapped
@@ -225,23 +248,39 @@ def binary() -> list[Case]:
         kernel = Kernel()
         for form in FORMS:
             generator = random.Random(name + form.name)
-            special = [(0, Fraction(0)), (1, Fraction(0)), PLUS, MINUS, NOT, one(), one(1), (0, Fraction(3, 2))]
+            special = [
+                (0, Fraction(0)),
+                (1, Fraction(0)),
+                PLUS,
+                MINUS,
+                NOT,
+                one(),
+                one(1),
+                (0, Fraction(3, 2)),
+            ]
             rows = [(a, b) for a in special for b in special]
             while len(rows) < 128:
-                a = number(Fraction(generator.uniform(-4, 4) if name == "atan2" else generator.uniform(0.1, 5)))
+                a = number(
+                    Fraction(generator.uniform(-4, 4) if name == "atan2" else generator.uniform(0.1, 5))
+                )
                 b = number(Fraction(generator.uniform(-4, 4)))
                 a, b = (form.decode(form.encode(v)) for v in (a, b))
                 if stable(function(a, b), form):
                     rows.append((a, b))
             nan = form.infinity | 1 << (form.mantissa - 1)
-            columns = [[nan if v[1] == NAN else form.encode(v) for v in column] for column in zip(*rows, strict=True)]
+            columns = [
+                [nan if v[1] == NAN else form.encode(v) for v in column] for column in zip(*rows, strict=True)
+            ]
             x, y = (kernel.load(form.name, (128,), column) for column in columns)
             z = kernel.emit(f"math.{name} {x}, {y} : {kernel.type((128,), form.name)}")
             kernel.store(z, form.name, (128,), None)
             results = [function(a, b) for a, b in rows]
             kernel.args[-1].texts = [printed(form, r) for r in results]
             kernel.args[-1].exact = [form.encode(r) for r in results]
-        about = f"math.{name} beside mpmath, and every pair of special values; six digits, since an ulp may differ."
+        about = (
+            f"math.{name} beside mpmath, and every pair of special values; six digits, since an "
+            f"ulp may differ."
+        )
         cases.append(rounded_case(kernel, f"op/math.{name}.ttir", about))
     return cases
 

@@ -1,10 +1,14 @@
-"""The golden cases on this machine's GPU: what Triton's own compiler makes of each is compared with the oracle, bit for bit.
+"""The golden cases on this machine's GPU: what Triton's own compiler makes of each is compared with the
+oracle, bit for bit.
 
     python tests/gpu/run_golden.py OUT [--jobs N] [--device cpu] [part-of-name ...]
 
-A case is compiled from its TTIR (or TTGIR) by the installed Triton through triton_runner.load(..., device="cuda"). Results:
-OUT/golden.json, an entry a case; OUT/golden.md, the summary of doc/gpu.md. Arrays of a float type count NaNs as equal, arrays
-of hex bits do not; math functions are measured in ulp. Cases that end in a trap or print are left out. Each worker is a
+A case is compiled from its TTIR (or TTGIR) by the installed Triton through triton_runner.load(...,
+device="cuda"). Results:
+OUT/golden.json, an entry a case; OUT/golden.md, the summary of doc/gpu.md. Arrays of a float type count
+NaNs as equal, arrays
+of hex bits do not; math functions are measured in ulp. Cases that end in a trap or print are left out.
+Each worker is a
 process of its own: a compiler that dies takes one case along.
 """
 
@@ -38,9 +42,21 @@ def runnable(case) -> bool:
     return "ttg.target" not in case.body or any(f'"{target}"' in case.body for target in CAPABILITY)
 
 
-TORCH = {"i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "f16": "float16",
-         "bf16": "bfloat16", "f32": "float32", "f64": "float64", "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2",
-         "f8E4M3FNUZ": "float8_e4m3fnuz", "f8E5M2FNUZ": "float8_e5m2fnuz"}  # fmt: skip
+TORCH = {
+    "i1": "bool",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E5M2": "float8_e5m2",
+    "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E5M2FNUZ": "float8_e5m2fnuz",
+}
 
 
 def elements(case) -> list[str]:
@@ -104,7 +120,9 @@ def compare(array: Array, got: list[int], out: dict, index: int) -> None:
         out["wrong"] += 1
         if len(out["first"]) < 12:
             inputs = [
-                literal(a.element, a.before[i]) for a in out_inputs(array, out) if a.before and i < len(a.before)
+                literal(a.element, a.before[i])
+                for a in out_inputs(array, out)
+                if a.before and i < len(a.before)
             ]
             out["first"].append(f"arg{index}[{i}]: got {g:#x}, wanted {w:#x}; inputs {inputs[:3]}")
 
@@ -117,13 +135,23 @@ def run_case(case, device: str) -> dict:
     import torch
     import triton_runner
 
-    out = {"case": case.path, "status": "ok", "compared": 0, "wrong": 0, "ulp": {}, "first": [], "args": case.args}
+    out = {
+        "case": case.path,
+        "status": "ok",
+        "compared": 0,
+        "wrong": 0,
+        "ulp": {},
+        "first": [],
+        "args": case.args,
+    }
     started = time.time()
     grid = next((tuple(map(int, h[6:].split())) for h in case.header if h.startswith("grid: ")), (1,))
     try:
         kernel = triton_runner.load(case.body, device=device)
     except Exception as error:
-        lines = [line for line in str(error).splitlines() if "error" in line.lower()] or str(error).splitlines()
+        lines = [line for line in str(error).splitlines() if "error" in line.lower()] or str(
+            error
+        ).splitlines()
         del out["args"]
         return out | {"status": "not compiled", "error": (lines or [""])[0][:300]}
     arguments = [
@@ -173,7 +201,9 @@ def drive(paths: list[str], device: str) -> list[dict]:
         seen = {r["case"] for r in finished}
         if begun and begun[-1] not in seen:
             tail = " ".join(done.stderr.strip().splitlines()[-2:])[:300]
-            results.append({"case": begun[-1], "status": "not compiled", "error": f"the compiler ended: {tail}"})
+            results.append(
+                {"case": begun[-1], "status": "not compiled", "error": f"the compiler ended: {tail}"}
+            )
             seen.add(begun[-1])
         if not begun:
             results += [{"case": p, "status": "failed", "error": done.stderr[-400:]} for p in left]
@@ -185,11 +215,16 @@ def drive(paths: list[str], device: str) -> list[dict]:
 def summary(results: list[dict], about: str) -> str:
     count = {s: [r for r in results if r["status"] == s] for s in ("ok", "differs", "not compiled", "failed")}
     lines = [
-        about, "",
-        f"{len(results)} cases: {len(count['ok'])} equal ({sum(r['compared'] for r in count['ok']):,} elements), "
-        f"{len(count['differs'])} differ, {len(count['not compiled'])} do not compile there, {len(count['failed'])} failed.",
-        "", "| case | status | differing elements | first |", "|---|---|---|---|",
-    ]  # fmt: skip
+        about,
+        "",
+        f"{len(results)} cases: {len(count['ok'])} equal "
+        f"({sum(r['compared'] for r in count['ok']):,} elements), "
+        f"{len(count['differs'])} differ, {len(count['not compiled'])} do not compile there, "
+        f"{len(count['failed'])} failed.",
+        "",
+        "| case | status | differing elements | first |",
+        "|---|---|---|---|",
+    ]
     for r in results:
         if r["status"] != "ok":
             first = (r.get("first") or [r.get("error", "")])[0].replace("|", "/").replace("\n", " ")
@@ -207,7 +242,9 @@ def language(device: str) -> str:
 
     lines = ["", "| tl | |", "|---|---|"]
     for name, got, wanted, tolerance in checks(device):
-        verdict = "equal" if equal(got, wanted, 0) else "within" if equal(got, wanted, tolerance) else "DIFFERS"
+        verdict = (
+            "equal" if equal(got, wanted, 0) else "within" if equal(got, wanted, tolerance) else "DIFFERS"
+        )
         if verdict != "equal":
             verdict += f", at most {abs(got.astype(float) - wanted.astype(float)).max():.3g}"
         lines.append(f"| {name} | {verdict} |")

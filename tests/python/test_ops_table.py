@@ -1,4 +1,6 @@
-"""The op table: `triton-runner ops`, the golden case that each row names, and the ops that Triton's compiler produces."""
+"""The op table: `triton-runner ops`, the golden case that each row names, and the ops that Triton's
+compiler produces.
+"""
 
 import json
 import subprocess

@@ -1,4 +1,6 @@
-"""tl.rand, tl.randn, tl.randint, tl.philox, and sorts and scans, beside Philox in NumPy; a GPU ran the same (doc/gpu.md)."""
+"""tl.rand, tl.randn, tl.randint, tl.philox, and sorts and scans, beside Philox in NumPy; a GPU ran the
+same (doc/gpu.md).
+"""
 
 import sys
 from pathlib import Path
