@@ -4,7 +4,8 @@
 #   make demo           kernels at every level that runs without a GPU: engine, difference from the reference, time
 #   make test           all tests (PARTS="cases python" runs some); the last line counts them
 #   make develop        the package in .venv, editable
-#   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--write: into doc/performance.md)
+#   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--write: into doc/performance.md;
+#                       ARGS=--plot: cost by programs and elements)
 #   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ttgir, TARGET=cuda:80, LIMIT=<seconds>,
 #                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/conformance.md)
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
@@ -44,7 +45,7 @@ compiled: $(VENV)/.build
 	  -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python; } > build/log/compile.log 2>&1 \
 	  && ninja -C $(BUILD) _core >> build/log/compile.log 2>&1 || { tail -40 build/log/compile.log; exit 1; }
 
-bench: develop
+bench: $(VENV)/.check develop
 	@$(RUN) benchmark/bench.py $(ARGS)
 
 conformance: $(VENV)/.check develop

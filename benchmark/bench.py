@@ -229,7 +229,7 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", help="add, softmax, matmul-512, ... (see cases.py)")
     options = parser.parse_intermixed_args()
     if options.plot:
-        return subprocess.run([sys.executable, str(HERE / "scaling.py")]).returncode
+        return subprocess.run([sys.executable, str(HERE / "scaling.py"), "--write"]).returncode
     clock = "cpu" if options.cpu else "wall"
     kept = json.loads(options.json.read_text())["milliseconds"] if options.json.exists() else {}
     results = {}

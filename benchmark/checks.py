@@ -1,0 +1,87 @@
+"""What the checks of a launch cost: CPU time of a launch under each of them, as a multiple of one without.
+
+    python benchmark/checks.py
+
+One thread; the least of the launches in a second each.
+"""
+
+import time
+
+import torch
+import triton.language as tl
+import triton_runner
+
+
+@triton_runner.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
+
+
+@triton_runner.jit
+def softmax(x, out, cols, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    row = tl.program_id(0) * cols
+    value = tl.load(x + row + at, mask=at < cols, other=-float("inf"))
+    power = tl.exp(value - tl.max(value, 0))
+    tl.store(out + row + at, power / tl.sum(power, 0), mask=at < cols)
+
+
+@triton_runner.jit
+def matmul(a, b, c, n, TILE: tl.constexpr, STEP: tl.constexpr):
+    rows = (tl.program_id(0) * TILE + tl.arange(0, TILE))[:, None]
+    cols = (tl.program_id(1) * TILE + tl.arange(0, TILE))[None, :]
+    k = tl.arange(0, STEP)
+    acc = tl.zeros((TILE, TILE), tl.float32)
+    for start in range(0, n, STEP):
+        left = tl.load(a + rows * n + (start + k)[None, :])
+        acc += tl.dot(left, tl.load(b + (start + k)[:, None] * n + cols))
+    tl.store(c + rows * n + cols, acc)
+
+
+def launches():
+    """(name, launch with these settings) of each row."""
+    x, y, total = torch.randn(3, 98432)
+    table = torch.randn(1823, 781)
+    a, b = torch.randn(2, 512, 512).half()
+    c, out = torch.zeros(512, 512), torch.zeros_like(table)
+
+    def product(**settings):
+        matmul[(8, 8)](a, b, c, 512, TILE=64, STEP=32, **settings)
+
+    yield "vector add 98,432 f32", lambda **s: add[(97,)](x, y, total, 98432, BLOCK=1024, **s)
+    yield "softmax 1823 x 781 f32", lambda **s: softmax[(1823,)](table, out, 781, BLOCK=1024, **s)
+    yield "matmul 512 f16, ttir", lambda **s: product(level="ttir", **s)
+    yield "matmul 512 f16, ttgir of cuda:90", lambda **s: product(level="ttgir", target="cuda:90", **s)
+
+
+def seconds(launch, **settings) -> float:
+    launch(**settings)
+    best, end = 1e9, time.monotonic() + 1
+    while time.monotonic() < end:
+        start = time.process_time()
+        launch(**settings)
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def main() -> None:
+    columns = [
+        {"check": "nan"},
+        {"check": "uninit"},
+        {"check": "race"},
+        {"check": "nan,uninit,race"},
+        {"shuffle": 1},
+    ]
+    names = [c.get("check", "shuffle") for c in columns]
+    print("| | ms | " + " | ".join(f"`{n}`" for n in names) + " |")
+    print("|---|---|" + "---|" * len(names))
+    with triton_runner.using(device="cpu", threads=1):
+        for name, launch in launches():
+            plain = seconds(launch)
+            ratios = [f"{seconds(launch, **c) / plain:.1f}" for c in columns]
+            print(f"| {name} | {plain * 1e3:.2f} | " + " | ".join(ratios) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
