@@ -16,5 +16,6 @@ from ._load import load as load
 from ._memory import register_memory as register_memory
 from ._paths import get_file_dir as get_file_dir
 from ._settings import using as using
+from ._uninit import track_empty as track_empty
 
 __version__: str

@@ -142,11 +142,6 @@ def kernel_names(text: str, filename: str = '') -> list[str]:
     The kernels (public functions) of a TTIR or TTGIR module, in its order.
     """
 
-def ops() -> list:
-    """
-    The op table: name, operands, whether the tile engine executes it, and the releases that have it.
-    """
-
 def write_tensor_map(out: int, address: int, shape: Sequence[int]) -> None:
     """
     Writes the 128 bytes of a tensor descriptor (row major, shape in elements) to the address out.
@@ -160,6 +155,11 @@ def isa() -> str:
 def force_isa(isa: str) -> bool:
     """
     Chooses the instruction set of the engine's kernels: avx512, avx2, portable; "" for the best. False if there is no such.
+    """
+
+def set_tracking(on: bool) -> None:
+    """
+    Whether launches ask triton_runner/_uninit.py for memory that was never written.
     """
 
 def set_pretend_cuda(on: bool) -> None:
