@@ -54,7 +54,7 @@ struct Echelon {
     int bit = 0;
     for (const InDim& in : layout.ins()) {
       for (const Basis& basis : in.bases) {
-        Row row{flatten(basis, layout.outs()), uint64_t{1} << bit++};
+        Row row{flatten(basis, layout.outs()), uint64_t{1} << (bit++ & 63)};
         if (reduce(row)) {
           rows.push_back(row);
         } else {
@@ -186,6 +186,13 @@ LinearLayout LinearLayout::compose(const LinearLayout& next) const {
 }
 
 std::optional<LinearLayout> LinearLayout::pseudo_invert() const {
+  // Sizes are of 32 bits, and a row of the elimination has 64 columns.
+  size_t columns = 0;
+  for (const InDim& in : ins_) {
+    if (in.bases.size() > 30) return std::nullopt;
+    columns += in.bases.size();
+  }
+  if (columns > 62 || total_out_bits(outs_) > 62) return std::nullopt;
   Echelon echelon(*this);
   if (static_cast<int>(echelon.rows.size()) != total_out_bits(outs_)) return std::nullopt;
   LinearLayout inverse;

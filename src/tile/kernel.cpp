@@ -226,6 +226,13 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Modul
   code.num_warps = module_int(top, "num-warps", 4);
   code.num_ctas = module_int(top, "num-ctas", 1);
   code.warp_size = module_int(top, "threads-per-warp", 32);
+  auto sane = [](int n, int most) { return n >= 1 && n <= most && (n & (n - 1)) == 0; };
+  if (!sane(code.num_warps, 64) || !sane(code.num_ctas, 16) || !sane(code.warp_size, 64))
+    return diagnostic_at(top, *module,
+                         "num-warps = " + std::to_string(code.num_warps) +
+                             ", num-ctas = " + std::to_string(code.num_ctas) +
+                             ", threads-per-warp = " + std::to_string(code.warp_size) +
+                             ": these are powers of two, at most 64, 16 and 64");
   kernel->level_ = code.is_ttgir ? "ttgir" : "ttir";
   for (const ir::Value& arg : func.region(0)->first->args) {
     std::optional<exec::Param> p = param_of(arg);

@@ -75,7 +75,12 @@ struct Wide {
     return out;
   }
   static V step(V x, const Near& s, int64_t at) {
+#if defined(__clang__)
+    V y;
+    for (int lane = 0; lane < kLanes; ++lane) y[lane] = x[s.partner[lane]];
+#else
     V y = __builtin_shuffle(x, s.partner);
+#endif
     I turn = s.takes ^ ((at & s.flip) ? I{} - 1 : I{});
     return ((x > y) ^ turn) != 0 ? y : x;
   }
