@@ -46,7 +46,11 @@ Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options,
   if (options.checks & (exec::kCheckNan | exec::kCheckInf | exec::kCheckNanLoad))
     nan_ = std::make_unique<NanCheck>((options.checks & exec::kCheckInf) != 0,
                                       (options.checks & exec::kCheckNanLoad) != 0);
-  if (options.checks & exec::kCheckUninitialized) uninit_ = std::make_unique<UninitCheck>(code, allocations);
+  quiet_ = !(options.checks & exec::kCheckUninitialized);
+  if (!quiet_)
+    uninit_ = std::make_unique<UninitCheck>(code, allocations);
+  else if (nan_)
+    uninit_ = std::make_unique<UninitCheck>(code, std::span<const exec::Allocation>{});
   if (options.checks & exec::kCheckRace) race_ = std::make_unique<RaceCheck>(code, memory);
 }
 
@@ -66,20 +70,20 @@ bool Checks::looks_at(const Instr& in) const {
 
 bool Checks::before(Task& t, const Instr& in) {
   if (!looks_at(in)) return true;
-  return (!uninit_ || uninit_->before(t, in)) && (!race_ || race_->before(t, in));
+  return (!uninit_ || quiet_ || uninit_->before(t, in)) && (!race_ || race_->before(t, in));
 }
 
 bool Checks::after(Task& t, const Instr& in) {
-  if (nan_ && in.op && in.run != run_release && !nan_->after(t, in)) return false;
   if (!looks_at(in)) return true;
   if (uninit_) uninit_->after(t, in);
+  if (nan_ && !nan_->after(t, in, *uninit_)) return false;
   return !race_ || race_->after(t, in);
 }
 
 bool Checks::block(Task& t, const Instr& in, AccessKind kind, uint64_t address, uint64_t bytes,
                    int64_t element, int64_t size, const std::byte* data) {
   if (race_ && !race_->block(t, in, kind, address, bytes, element, size, data)) return false;
-  if (!uninit_) return true;
+  if (!uninit_ || quiet_) return true;
   if (kind == AccessKind::kLoad) {
     uninit_->block_loaded(address, bytes, element, size);
     return true;

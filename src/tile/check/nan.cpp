@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "uninit.h"
+
 namespace triton_runner::tile {
 namespace {
 
@@ -112,20 +114,22 @@ bool NanCheck::any_bad(Task& t, Slot s) const {
   return first_bad(t.dense(s), type.n, type.element) >= 0;
 }
 
-bool NanCheck::after(Task& t, const Instr& in) {
+bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
   const Role role = role_of(in.op->kind);
   if (role == Role::kSkip || (role == Role::kLoad && !loads_)) return true;
   for (uint32_t r = 0; r < in.num_results; ++r) {
     const Slot s = in.result(r);
     const TileType& type = t.type(s);
     if (!any_bad(t, s)) continue;
+    const Lanes unknown = undefined.lanes(t, s);
     const auto* out = static_cast<const std::byte*>(t.dense(s));
     bool by_element = role == Role::kElementwise;
     for (uint32_t i = 0; i < in.num_operands; ++i) by_element &= t.type(in.operand(i)).n == type.n;
     if (!by_element) {
       bool inherited = false;
       for (uint32_t i = 0; i < in.num_operands && !inherited; ++i) inherited = any_bad(t, in.operand(i));
-      if (!inherited) return report(t, in, s, first_bad(out, type.n, type.element), false);
+      for (int64_t e = 0; e < type.n && !inherited; ++e)
+        if (is_bad(out + e * type.size, type.element) && !unknown.bad(e)) return report(t, in, s, e, false);
       continue;
     }
     std::vector<const std::byte*> operands;
@@ -137,7 +141,7 @@ bool NanCheck::after(Task& t, const Instr& in) {
         operands.push_back(nullptr);
     }
     for (int64_t e = 0; e < type.n; ++e) {
-      if (!is_bad(out + e * type.size, type.element)) continue;
+      if (!is_bad(out + e * type.size, type.element) || unknown.bad(e)) continue;
       bool inherited = false;
       for (uint32_t i = 0; i < in.num_operands; ++i) {
         const TileType& from = t.type(in.operand(i));

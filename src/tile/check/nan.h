@@ -8,7 +8,9 @@ class NanCheck {
  public:
   // Infinities too; what loads bring in too.
   NanCheck(bool infinities, bool loads) : infinities_(infinities), loads_(loads) {}
-  bool after(Task& t, const Instr& in);  // false: it trapped
+  // What is undefined counts for nothing: it is masked off later, or computed ahead of a loop that may not
+  // run.
+  bool after(Task& t, const Instr& in, const UninitCheck& undefined);  // false: it trapped
 
  private:
   bool is_bad(const void* element, num::Type type) const;

@@ -66,7 +66,7 @@ RaceCheck::Thread RaceCheck::new_thread(const Task& t, const Instr* beside) {
 }
 
 uint32_t RaceCheck::record(Thread& thread, const Instr& in, Act act) {
-  uint32_t& known = thread.records[&in];
+  uint32_t& known = thread.records[{&in, act}];
   if (!known) {
     known = static_cast<uint32_t>(records_.size());
     records_.push_back({thread.id, thread.time, &in, act});

@@ -6,6 +6,7 @@
 // accesses, one of them a write that changes the value and not both of them atomic, that nothing orders. It
 // is found whichever of them comes first.
 #pragma once
+#include <map>
 #include <span>
 #include <unordered_map>
 
@@ -33,7 +34,7 @@ class RaceCheck {
     uint32_t id = 0;
     uint32_t time = 1;
     Clock seen;
-    std::unordered_map<const Instr*, uint32_t> records;  // made at this time
+    std::map<std::pair<const Instr*, Act>, uint32_t> records;  // made at this time
   };
   struct Record {
     uint32_t thread, time;

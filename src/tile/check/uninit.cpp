@@ -413,8 +413,11 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
       on = static_cast<const uint8_t*>(t.dense(m));
   }
   const bool other = a.other != kNoSlot;
+  // AMD's buffer loads give 0 where they are masked off, and compilers count on it.
+  const bool zero = in.op->kind == K::kAmdBufferLoad || in.op->kind == K::kAmdBufferLoadToLocal;
   if (all_off) {
     if (other) return p.copy(result, static_cast<Slot>(a.other));
+    if (zero) return p.set_clean(result);
     return p.set_all(result, p.new_origin(t, in, index_of(0, type), kMaskedOff));
   }
   if (!on && undefined_.empty()) return p.set_clean(result);
@@ -428,7 +431,7 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
   for (int64_t i = 0; i < type.n; ++i) {
     const bool off = on && !on[i];
     const bool memory = !off && look && undefined_in_memory(addresses[i], type.size);
-    if (!(off ? !other || others.bad(i) : memory)) continue;
+    if (!(off ? (other ? others.bad(i) : !zero) : memory)) continue;
     if (!out) {
       uint32_t origin = off && other
                             ? p.origin[static_cast<Slot>(a.other)]

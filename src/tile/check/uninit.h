@@ -26,6 +26,8 @@ class UninitCheck {
   void begin(Program& program);
   bool before(Task& t, const Instr& in);  // false: it trapped
   void after(Task& t, const Instr& in);
+  // Which elements of a value are undefined.
+  Lanes lanes(Task& t, Slot s) const { return of(t).lanes(t, s); }
   // A block of a tensor descriptor: `element` of the tile, `bytes` at `address`.
   void block_loaded(uint64_t address, uint64_t bytes, int64_t element, int64_t size);
   bool block_stored(Task& t, const Instr& in, uint64_t address, uint64_t bytes, int64_t element,
