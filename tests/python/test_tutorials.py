@@ -50,3 +50,12 @@ def test_many_threads(kernel):
     with triton_runner.using(device="cpu", threads=4, timeout=60, level="ttir"):
         for name, got, expected, tolerance in module.run(harness.Device()):
             assert (got.double() - torch.as_tensor(expected).double()).abs().max().item() <= tolerance, name
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:100", "hip:gfx942"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_checks_report_nothing(kernel, target):
+    with triton_runner.track_empty():
+        results(kernel, target=target, level="ttgir", check="oob,nan,uninit,race")
+        if target == "cuda:80":
+            results(kernel, target=target, level="ttir", check="oob,nan,uninit,race", shuffle=1)
