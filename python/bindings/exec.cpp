@@ -30,10 +30,11 @@ void init_exec(nb::module_& m) {
       .value("INF", exec::kCheckInf)
       .value("NAN_LOAD", exec::kCheckNanLoad);
 
-  nb::class_<Options>(m, "Options",
-                      "How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in "
-                      "seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a "
-                      "pseudo-random order, or None).")
+  nb::class_<Options>(
+      m, "Options",
+      "How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in "
+      "seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a "
+      "pseudo-random order, or None).")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
