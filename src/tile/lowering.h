@@ -93,8 +93,8 @@ class Lowering {
   const ir::Op* lower_block(const ir::Block& block);  // the ops before the terminator, which is returned
   // A region with one exit (scf style): its blocks, `on_exit` for every terminator that leaves it.
   void lower_region(const ir::Region& region, const std::function<void(const ir::Op&)>& on_exit);
-  // Code that only Task::call and Program::spawn reach, here but jumped over; gives its label. `body` emits it
-  // and must end with emit_finish. `op` is whose code it is.
+  // Code that only Task::call and Program::spawn reach, here but jumped over; gives its label. `body` emits
+  // it and must end with emit_finish. `op` is whose code it is.
   Label out_of_line(const ir::Op& op, const std::function<void()>& body);
   void emit_finish(const ir::Op& op);
   // As out_of_line for a pure region over `n` elements at once: slots of its arguments and of what its
@@ -123,8 +123,8 @@ class Lowering {
   bool failed() const { return failed_; }
 
   void lower_op(const ir::Op& op);
-  // Lowers `op` by this in place of its row's function; an empty one leaves it out, as other instructions stand
-  // for it.
+  // Lowers `op` by this in place of its row's function; an empty one leaves it out, as other instructions
+  // stand for it.
   void replace(const ir::Op& op, std::function<void(const ir::Op&)> lower) {
     replaced_[&op] = std::move(lower);
   }
@@ -169,7 +169,7 @@ class Lowering {
   std::vector<std::pair<Label, const Instr**>> label_addresses_;
   std::vector<const ir::Op*> calls_;  // being inlined
   std::unordered_map<const ir::Op*, std::function<void(const ir::Op&)>> replaced_;
-  int64_t lanes_ = 0;                 // 0: not in a vectorised region
+  int64_t lanes_ = 0;  // 0: not in a vectorised region
   uint32_t loop_ = 0;
   bool hoisting_ = false;
   bool failed_ = false;

@@ -19,8 +19,7 @@ struct LoadOptions {
 // kept alive by the kernel. Errors: no such kernel (with the nearest names), several kernels and no name, an
 // op that is UNSUPPORTED or unknown (with its line).
 base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Module> module,
-                                                 std::string_view name = "",
-                                                 const LoadOptions& options = {});
+                                                 std::string_view name = "", const LoadOptions& options = {});
 
 // The instruction sets that the kernels of this process may be chosen from: "avx512", "avx2", "portable",
 // best first. force_isa("") goes back to the best; an unknown or unavailable name gives false.
