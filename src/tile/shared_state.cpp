@@ -116,7 +116,7 @@ void SharedState::commit(Task& task, int queue) {
 
 void SharedState::wait(Task& task, int64_t groups_left, int queue) {
   Groups& g = groups(task, queue);
-  while (static_cast<int64_t>(g.committed.size()) > groups_left) {
+  while (!g.committed.empty() && static_cast<int64_t>(g.committed.size()) > groups_left) {
     for (size_t i = 0; i < g.committed.front(); i++) {
       complete(g.copies.front());
       g.copies.pop_front();
@@ -133,9 +133,7 @@ void SharedState::hand_over(Task& task, uint32_t barrier, int arrivals, int queu
   g.open = 0;
 }
 
-void SharedState::complete(const Copy& copy) {
-  tiles_.put(*copy.plan, copy.to, copy.data);
-}
+void SharedState::complete(const Copy& copy) { tiles_.put(*copy.plan, copy.to, copy.data); }
 
 void SharedState::init_barrier(Task& task, uint32_t address, int64_t count) {
   Mbarrier b{Mbarrier::kMagic, 0, static_cast<uint64_t>(count), static_cast<uint64_t>(count), 0};
