@@ -133,6 +133,10 @@ def main() -> int:
     parser.add_argument("--write", type=pathlib.Path, help="replace what is between the markers of this page")
     options = parser.parse_args()
     runs = [Results(path, options.categories) for path in options.results]
+    names = collections.Counter(results.name for results in runs)
+    for number, results in enumerate(runs, 1):
+        if names[results.name] > 1:
+            results.name += f" (run {number})"
     interpreters = [Results(path, options.categories) for path in options.interpreter]
     text = document(runs, interpreters)
     if not options.write:
