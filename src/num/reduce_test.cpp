@@ -56,6 +56,20 @@ uint64_t in_fixed_order(ReduceOp op, Type type, const std::vector<uint64_t>& x) 
   return sums[0].second;
 }
 
+// reduce.h: groups of eight in log-steps, then what the groups before give.
+std::vector<uint64_t> scanned_in_groups(ReduceOp op, Type type, const std::vector<uint64_t>& x) {
+  std::vector<uint64_t> out;
+  for (size_t first = 0; first < x.size(); first += 8) {
+    std::vector<uint64_t> group(x.begin() + static_cast<ptrdiff_t>(first),
+                                x.begin() + static_cast<ptrdiff_t>(std::min(first + 8, x.size())));
+    for (size_t distance : {1, 2, 4})
+      for (size_t i = group.size(); i-- > distance;) group[i] = step(op, type, group[i - distance], group[i]);
+    for (uint64_t& v : group) v = first ? step(op, type, out[first - 1], v) : v;
+    out.insert(out.end(), group.begin(), group.end());
+  }
+  return out;
+}
+
 void check_reduce(ReduceOp op, Type type, int64_t outer, int64_t axis, int64_t inner,
                   std::mt19937_64& random) {
   auto x = operands(type, static_cast<size_t>(outer * axis * inner), random, op != ReduceOp::kMulF);
@@ -72,11 +86,20 @@ void check_reduce(ReduceOp op, Type type, int64_t outer, int64_t axis, int64_t i
       }
       uint64_t sum = inner == 1 ? in_fixed_order(op, wide, column) : sequential(op, wide, column);
       expected.push_back(is_half(type) ? convert_float(sum, wide, type) : sum);
+      std::vector<uint64_t> rising, falling;
+      if (inner == 1 && (op == ReduceOp::kAddF || op == ReduceOp::kMulF) && !is_half(type)) {
+        rising = scanned_in_groups(op, type, column);
+        falling = scanned_in_groups(op, type, {column.rbegin(), column.rend()});
+      }
       uint64_t up = 0, down = 0;
       for (int64_t a = 0; a < axis; ++a) {
         int64_t b = axis - 1 - a;
         up = a == 0 ? column[0] : step(op, wide, up, column[static_cast<size_t>(a)]);
         down = a == 0 ? column.back() : step(op, wide, down, column[static_cast<size_t>(b)]);
+        if (!rising.empty()) {
+          up = rising[static_cast<size_t>(a)];
+          down = falling[static_cast<size_t>(a)];
+        }
         scanned[static_cast<size_t>((o * axis + a) * inner + j)] =
             is_half(type) ? convert_float(up, wide, type) : up;
         reversed[static_cast<size_t>((o * axis + b) * inner + j)] =

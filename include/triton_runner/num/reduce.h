@@ -5,8 +5,10 @@
 // sum in each); the 64 accumulators are then folded in halves (j with j + 32, + 16, ... + 1); fewer than 64
 // elements fold with the missing ones left out. For inner > 1 each column is one sequential sum down the
 // axis. f16 and bf16 accumulate in f32 and round once at the end: Triton's own f16 sums promote to f32 in the
-// frontend, so that this is only seen in hand-written IR. Their scans carry f32 and round each result. Scans
-// of every type are sequential.
+// frontend, so that this is only seen in hand-written IR. Their scans carry f32 and round each result.
+// Scans are sequential, except for f32 and f64 sums and products where inner == 1: groups of eight elements,
+// from the end where the scan starts, each in steps of distance 1, 2, 4 (element i becomes op(element i - d,
+// element i), all at once), and then op(last result of the group before, element).
 #pragma once
 #include <cstdint>
 
@@ -17,8 +19,8 @@ namespace triton_runner::num {
 
 // out [outer, inner]. axis >= 1.
 using ReduceFn = void (*)(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner);
-// out as `in`: inclusive scan, sequential (each element is op(previous result, element)), from the far end if
-// reverse.
+// out as `in` (and may be `in`): inclusive scan, from the far end if reverse. Sequential: each element is
+// op(previous result, element).
 using ScanFn = void (*)(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner, bool reverse);
 // Both null where the op does not take the type.
 ReduceFn reduce_fn(ReduceOp op, Type type);
@@ -27,8 +29,8 @@ ScanFn scan_fn(ReduceOp op, Type type);
 // Triton's argmax / argmin: (value, index) pairs folded along the axis with
 //   take the left pair if left.value > right.value (argmin: <), or, with tie_break_left, if the values are
 //   equal and left.index < right.index; otherwise the right pair.
-// Indices are i32. A NaN compares false, as in the combine function. Folded left to right; a column with a NaN,
-// where the order shows, in halves (i with i + n / 2, an odd last one as it is), as a GPU does.
+// Indices are i32. A NaN compares false, as in the combine function. Folded left to right; a column with a
+// NaN, where the order shows, in halves (i with i + n / 2, an odd last one as it is), as a GPU does.
 using ArgReduceFn = void (*)(void* out_values, int32_t* out_indices, const void* values,
                              const int32_t* indices, int64_t outer, int64_t axis, int64_t inner,
                              bool tie_break_left);
