@@ -257,8 +257,6 @@ Result<Encoding> encoding_of(const ir::Attr& attr) {
     e.explicit_rank = integer(attr, "rank", 0);
     if (e.explicit_rank == 0 && attr.get("CTAOrder")) e.explicit_rank = ints(attr.get("CTAOrder")).size();
     if (e.explicit_rank == 0 && !e.cga.empty()) e.explicit_rank = static_cast<int64_t>(e.cga.front().size());
-    if (e.element_bits < 4 || e.element_bits > 64)
-      return failure("#ttg.nvmma_shared of elements of " + std::to_string(e.element_bits) + " bits");
   } else if (name == "padded_shared") {
     e.kind = EncodingKind::kPaddedShared;
     if (!read_padding(attr.text, e))
@@ -291,6 +289,14 @@ Result<Encoding> encoding_of(const ir::Attr& attr) {
     if (integer(attr, "CTASplitN", 1) > 1) e.cga.push_back({0, 1});
   } else {
     return failure("unknown encoding #" + std::string(attr.string));
+  }
+  if (e.kind == EncodingKind::kNvmmaShared) {
+    if (e.element_bits < 4 || e.element_bits > 64)
+      return failure("#" + std::string(attr.string) + " of elements of " + std::to_string(e.element_bits) +
+                     " bits");
+    if (int64_t b = e.swizzle_bytes; b != 0 && b != 32 && b != 64 && b != 128)
+      return failure("#" + std::string(attr.string) + " swizzles 0, 32, 64 or 128 bytes, not " +
+                     std::to_string(b));
   }
   if (is_distributed(e.kind) && e.rank() == 0)
     return failure("#" + std::string(attr.string) + " lacks parameters");

@@ -384,9 +384,12 @@ Lowering::VectorRegion Lowering::vector_region(const ir::Region& region, int64_t
   for (ir::Value& v : region.first->args) out.args.push_back(slot(&v));
   lower_region(region, [&](const ir::Op& last) {
     std::vector<Slot> values;
-    for (const ir::Use& u : last.operand_uses) values.push_back(slot(u.value));
-    if (out.results.empty())
-      for (Slot v : values) out.results.push_back(new_slot(type_of(v)));
+    const bool first = out.results.empty();
+    for (const ir::Use& u : last.operand_uses) {
+      values.push_back(slot(u.value));
+      if (first)
+        out.results.push_back(new_slot(type(u.value->type)));  // of all lanes, even of an outer scalar
+    }
     move(out.results, values, last);
     size_t at = emit(run_finish, last, {}, out.results);
     pending_[at].falls_through = false;
