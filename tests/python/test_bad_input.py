@@ -168,8 +168,10 @@ def run_child(code: str, **environment: str) -> subprocess.Popen:
     )
 
 
+# A shell that starts a job in the background has it ignore SIGINT, and so do the job's children.
 SPIN = """
-import sys, numpy as np, triton_runner
+import signal, sys, numpy as np, triton_runner
+signal.signal(signal.SIGINT, signal.default_int_handler)
 kernel = triton_runner.load(sys.argv[1], device="cpu")
 print("running", flush=True)
 kernel[(1,)](np.zeros(1, dtype=np.int32))
@@ -190,7 +192,10 @@ def test_ctrl_c_stops_a_kernel_at_once():
     time.sleep(0.3)
     begin = time.monotonic()
     child.send_signal(signal.SIGINT)
-    output, _ = child.communicate(timeout=60)
+    try:
+        output, _ = child.communicate(timeout=60)
+    finally:
+        child.kill()
     assert time.monotonic() - begin < 5
     assert "KeyboardInterrupt" in output, output
 
