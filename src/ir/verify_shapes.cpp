@@ -161,6 +161,19 @@ std::string access(const Op& op, const Type* value) {
   return fits ? "" : std::string(op.name) + " of " + spell(value) + " through " + spell(op.operand(0)->type);
 }
 
+// A part of a buffer: of the same elements, no larger, and of the same allocation.
+std::string part_of_buffer(const Op& op) {
+  const Type *from = op.operand(0)->type, *to = op.results[0].type;
+  if (from->kind != TypeKind::kMemDesc || to->kind != TypeKind::kMemDesc) return "";  // the op's own affair
+  const Shape whole = from->alloc_shape.empty() ? from->shape : from->alloc_shape, part = to->alloc_shape;
+  const size_t rank = to->shape.size();
+  bool fits = from->element == to->element && rank <= from->shape.size();
+  if (!part.empty())  // releases leave it out where it is the shape
+    fits = fits && rank <= whole.size() && rank <= part.size() && same(whole.last(rank), part.last(rank));
+  for (size_t i = 0; fits && i < rank; ++i) fits = to->shape[i] <= from->shape.last(rank)[i];
+  return fits ? "" : cannot_give(op);
+}
+
 }  // namespace
 
 std::string shape_fault(const Op& op) {
@@ -215,6 +228,17 @@ std::string shape_fault(const Op& op) {
     case OpKind::kJoin:
     case OpKind::kSplit:
       return rearranged(op);
+    case OpKind::kMemDescIndex:
+    case OpKind::kMemDescSubview:
+    case OpKind::kMemDescSubslice:
+      return part_of_buffer(op);
+    case OpKind::kDot:
+    case OpKind::kWarpGroupDot: {  // integers into integers, floats into floats
+      const Type *a = op.operand(0)->type, *b = op.operand(1)->type, *c = op.operand(2)->type;
+      if (a->scalar()->kind != c->scalar()->kind || b->scalar()->kind != c->scalar()->kind)
+        return mismatch(op, a, b) + " into " + spell(c);
+      return "";
+    }
     case OpKind::kGather:
       return gather(op);
     case OpKind::kHistogram:

@@ -439,11 +439,17 @@ void Lowering::lower_op(const ir::Op& op) {
   if (op.kind == ir::OpKind::kUnknown)
     return error(op, "unknown op '" + std::string(op.name) + "': the tile engine cannot run it",
                  {"`triton-runner ops` lists what it runs"});
+  // Tensors, and buffers of memory.
+  auto too_large = [&](const ir::Type* t) {
+    if (t->num_elements() <= kMostElements) return false;
+    error(op, "a tile of " + std::to_string(t->num_elements()) + " elements: the engine's largest has " +
+                  std::to_string(kMostElements) + " (Triton's own has 1048576)");
+    return true;
+  };
   for (const ir::Value& v : op.results)
-    if (type(v.type)->n > kMostElements)
-      return error(op, "a tile of " + std::to_string(type(v.type)->n) +
-                           " elements: the engine's largest has " + std::to_string(kMostElements) +
-                           " (Triton's own has 1048576)");
+    if (too_large(v.type)) return;
+  for (const ir::Use& u : op.operand_uses)
+    if (too_large(u.value->type)) return;
   hoisting_ = can_hoist(op);
   if (row.lower)
     row.lower(*this, op);
