@@ -237,6 +237,12 @@ std::string shape_fault(const Op& op) {
       const Type *a = op.operand(0)->type, *b = op.operand(1)->type, *c = op.operand(2)->type;
       if (a->scalar()->kind != c->scalar()->kind || b->scalar()->kind != c->scalar()->kind)
         return mismatch(op, a, b) + " into " + spell(c);
+      const Type* sum = c->scalar();
+      const bool known = sum->kind == TypeKind::kFloat
+                             ? sum->float_kind == FloatKind::kF16 || sum->float_kind == FloatKind::kF32
+                             : sum->width == 32;
+      if (op.kind == OpKind::kWarpGroupDot && !known)
+        return std::string(op.name) + " adds up f16, f32 and i32, not " + spell(c);
       return "";
     }
     case OpKind::kGather:
