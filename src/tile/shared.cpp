@@ -269,8 +269,8 @@ void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
     return n;
   };
   if (bytes(*to) > bytes(*from))
-    return l.error(op, "a buffer of " + std::to_string(bytes(*from)) + " bytes as one of " +
-                           std::to_string(bytes(*to)));
+    return l.error(
+        op, "a buffer of " + std::to_string(bytes(*from)) + " bytes as one of " + std::to_string(bytes(*to)));
   l.emit(run_memdesc_reinterpret, op, l.make<Resize>(from->size, to->size));
 }
 

@@ -295,7 +295,8 @@ bool Task::count_step(const Instr& in) {
     stop(Outcome::kTrapped, &in);
   else
     trap(in, exec::TrapKind::kTimeout,
-         "the launch executed " + std::to_string(l.options->max_steps) + " instructions, its limit (max_steps)");
+         "the launch executed " + std::to_string(l.options->max_steps) +
+             " instructions, its limit (max_steps)");
   return false;
 }
 
