@@ -9,23 +9,12 @@
 
 #include <triton_runner/device/driver.h>
 #include <triton_runner/exec/kernel.h>
+#include <triton_runner/exec/parameters.h>
 
 namespace triton_runner::launch {
 
-// Memory that Triton asks for per program behind the kernel's back.
-struct Scratch {
-  int64_t bytes_per_block = 0;
-  int64_t align = 1;
-};
-
-// How a host-side tensor descriptor was lowered (one entry of the metadata's tensordesc_meta).
-struct DescriptorLayout {
-  int swizzle = 0;
-  int element_bytes = 0;
-  int element_type = 0;        // Triton's number; the host's differs for 8, 9 and 10
-  std::vector<int64_t> block;  // elements, outermost first
-  bool fp4_padded = false;
-};
+using exec::DescriptorLayout;
+using exec::Scratch;
 
 // A tensor descriptor without a DescriptorLayout travels in pieces: base, shape and strides as i64, flags as
 // i1, then shape as i32 and strides as i64. Releases differ in the number of flags.
