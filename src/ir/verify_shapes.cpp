@@ -174,13 +174,22 @@ std::string part_of_buffer(const Op& op) {
   return fits ? "" : cannot_give(op);
 }
 
+// Axes, counts, offsets, sizes: 32 bits in every op, so that 64 are enough to count with them.
+std::string large_attribute(const Op& op) {
+  constexpr int64_t kMost = int64_t{1} << 32;
+  for (const NamedAttr& a : op.attrs)
+    if (a.value->kind == AttrKind::kInteger && (a.value->integer > kMost || a.value->integer < -kMost))
+      return "attribute " + std::string(a.name) + " = " + std::to_string(a.value->integer) +
+             " has more than 32 bits";
+  return "";
+}
+
 }  // namespace
 
 std::string shape_fault(const Op& op) {
+  if (op.kind == OpKind::kUnknown || op.kind == OpKind::kConstant) return "";
+  if (std::string fault = large_attribute(op); !fault.empty()) return fault;
   switch (op.kind) {
-    case OpKind::kUnknown:
-    case OpKind::kConstant:
-      return "";
     case OpKind::kSelect: {
       const Type *condition = op.operand(0)->type, *value = op.operand(1)->type;
       if (is_tile(condition) && !same(shape_of(condition), shape_of(value)))
