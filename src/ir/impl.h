@@ -3,13 +3,15 @@
 #include <string>
 #include <vector>
 
+#include <triton_runner/base/arena.h>
+#include <triton_runner/base/text_map.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/text.h>
 
-#include "arena.h"
-#include "text_map.h"
-
 namespace triton_runner::ir {
+
+using base::Arena;
+using base::TextMap;
 
 // One line of the module's alias table, in the order of the text.
 struct AliasDef {

@@ -1,12 +1,12 @@
 // The op table, expanded from ops.def, and a perfect-enough hash from names to rows.
+#include <triton_runner/base/text_map.h>
 #include <triton_runner/ir/op_table.h>
 
 #include <deque>
 #include <string>
 
-#include "text_map.h"
-
 namespace triton_runner::ir {
+using base::TextMap;
 namespace {
 
 constexpr OpInfo kTable[] = {

@@ -1,9 +1,9 @@
 // The tables of opcodes, modifiers and special registers, and the way from their texts to them.
+#include <triton_runner/base/text_map.h>
 #include <triton_runner/ptx/opcode.h>
 
-#include "text_map.h"
-
 namespace triton_runner::ptx {
+using base::TextMap;
 namespace {
 
 constexpr OpcodeRow kRows[] = {

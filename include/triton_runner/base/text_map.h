@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace triton_runner::ir {
+namespace triton_runner::base {
 
 inline uint64_t hash_text(std::string_view s, uint64_t seed = 0) {
   constexpr uint64_t kMul = 0x9E3779B97F4A7C15ull;
@@ -100,4 +100,4 @@ class TextMap {
   size_t used_ = 0;
 };
 
-}  // namespace triton_runner::ir
+}  // namespace triton_runner::base

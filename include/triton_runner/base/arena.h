@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace triton_runner::ir {
+namespace triton_runner::base {
 
 class Arena {
  public:
@@ -63,4 +63,4 @@ class Arena {
   size_t left_ = 0;
 };
 
-}  // namespace triton_runner::ir
+}  // namespace triton_runner::base
