@@ -2,8 +2,8 @@
 """Run the golden cases of tests/cases: print what differs, or with --update write what came out as expected.
 
 A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim.
-Cases of the tile engine run again without fused instructions and with the portable instruction set, and must
-print the same bytes.
+Cases of the tile engine run again without fused instructions and with the portable instruction set, those of
+the SIMT engine with AVX2 and the portable instruction set, and must print the same bytes.
 With --checks they run under checks instead, and must print what they always print; those that checks rightly
 report something in are listed in tests/cases/check/reported.txt, each with the kind of fault.
 """
@@ -52,14 +52,22 @@ def output_of(command: list[str], timeout: float) -> str:
 
 
 def run_case(
-    tool: str, path: pathlib.Path, isas: list[str], timeout: float
-) -> tuple[pathlib.Path, str, list[str]]:
-    """The case, its expected output, and what each run printed."""
+    tool: str, path: pathlib.Path, isas: dict[str, list[str]], timeout: float
+) -> tuple[pathlib.Path, str, dict[str, str]]:
+    """The case, its expected output, and what each run printed; isas: by tool, in which to run again."""
     text = path.read_text()
-    runs = [[tool, str(path)]]
-    if tool_of(path, text) == "tile":
-        runs += [[tool, "--no-fusion", str(path)], *([tool, "--isa", isa, str(path)] for isa in isas)]
-    return path, split_case(text)[1], [output_of(run, timeout) for run in runs]
+    runs = {"best": [tool, str(path)]}
+    kind = tool_of(path, text)
+    if kind == "tile":
+        runs["not fused"] = [tool, "--no-fusion", str(path)]
+    if kind in ("tile", "ptx"):
+        runs |= {isa: [tool, "--isa", isa, str(path)] for isa in isas[kind]}
+    return path, split_case(text)[1], {label: output_of(run, timeout) for label, run in runs.items()}
+
+
+def has_isa(tool: str, isa: str) -> bool:
+    """Whether this machine has the instruction set: the tool's status 3 says that it has not."""
+    return subprocess.run([tool, "--isa", isa], capture_output=True, check=False).returncode != 3
 
 
 def read_reported() -> dict[str, str]:
@@ -94,7 +102,9 @@ def main() -> int:
     parser.add_argument("--tool", default=str(ROOT / "build" / "release" / "tests" / "tools" / "case_tool"))
     parser.add_argument("--update", action="store_true", help="write the output as the expected one")
     parser.add_argument("--checks", help="run the tile cases under these checks: oob,nan,uninit,race")
-    parser.add_argument("--isa", action="append", help="also run tile cases so (default: portable)")
+    parser.add_argument(
+        "--isa", action="append", help="also run tile and ptx cases so (default: portable; ptx: avx2 too)"
+    )
     parser.add_argument("--timeout", type=float, default=60, help="seconds a case")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("parts", nargs="*", help="only cases whose path contains one of these")
@@ -102,24 +112,26 @@ def main() -> int:
     if not os.access(options.tool, os.X_OK):
         parser.error(f"{options.tool} is not there: build the target case_tool, or name it with --tool")
 
-    paths = [p for p in sorted(CASES.rglob("*.*")) if p.is_file() and p.suffix in (".ttir", ".ttgir")]
+    paths = [p for p in sorted(CASES.rglob("*.*")) if p.is_file() and p.suffix in (".ttir", ".ttgir", ".ptx")]
     paths = [p for p in paths if not options.parts or any(part in str(p) for part in options.parts)]
     if options.checks:
         return 1 if run_checked(options.tool, paths, options.checks, options.jobs, options.timeout) else 0
-    isas = ["portable"] if options.isa is None else [isa for isa in options.isa if isa]
+    isas = {"tile": ["portable"], "ptx": [isa for isa in ("avx2", "portable") if has_isa(options.tool, isa)]}
+    if options.isa is not None:
+        isas = {kind: [isa for isa in options.isa if isa] for kind in isas}
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for path, expected, outputs in pool.map(
             lambda p: run_case(options.tool, p, isas, options.timeout), paths
         ):
             name = path.relative_to(ROOT)
-            if options.update and outputs[0] != expected:
+            if options.update and outputs["best"] != expected:
                 source = split_case(path.read_text())[0]
                 source += "" if source.endswith("\n") or not source else "\n"
-                path.write_text(source + SEPARATOR + "\n" + outputs[0])
+                path.write_text(source + SEPARATOR + "\n" + outputs["best"])
                 print(f"updated {name}")
-                expected = outputs[0]
-            for label, output in zip(["best", "not fused", *isas], outputs, strict=False):
+                expected = outputs["best"]
+            for label, output in outputs.items():
                 if output == expected:
                     continue
                 failed += 1

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -79,6 +80,36 @@ std::string fill(GuardedArray& array, const std::vector<std::string>& how, const
   return "the contents are iota, zeros, ones, full V, random SEED, bits SEED or {a, b, ...}";
 }
 
+// Takes "box 64,32" and "swizzle 128" out of the words of a descriptor; a layout without element_bytes: no
+// box.
+exec::DescriptorLayout take_layout(std::vector<std::string>& parts, const Element& type) {
+  exec::DescriptorLayout layout;
+  for (size_t i = 1; i + 1 < parts.size();) {
+    if (parts[i] != "box" && parts[i] != "swizzle") {
+      ++i;
+      continue;
+    }
+    std::istringstream sizes(parts[i + 1]);
+    if (parts[i] == "swizzle") {
+      int bytes = std::atoi(parts[i + 1].c_str());
+      layout.swizzle = bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0;
+    } else {
+      for (std::string size; std::getline(sizes, size, ',');)
+        layout.block.push_back(std::atoll(size.c_str()));
+      layout.element_bytes = type.bytes;
+      // The numbers of tensormap.replace's elemtype.
+      static constexpr int kIntegers[] = {0, 1, 2, 4};
+      layout.element_type = type.name == "bf16"  ? 10
+                            : type.name == "f16" ? 6
+                            : type.name == "f32" ? 7
+                            : type.name == "f64" ? 9
+                                                 : kIntegers[std::bit_width(unsigned(type.bytes)) - 1];
+    }
+    parts.erase(parts.begin() + static_cast<long>(i), parts.begin() + static_cast<long>(i) + 2);
+  }
+  return layout;
+}
+
 std::string parse_argument(const std::string& text, int index, CaseArgument& out) {
   out.text = text;
   std::vector<std::string> parts = words(text);
@@ -95,6 +126,7 @@ std::string parse_argument(const std::string& text, int index, CaseArgument& out
   std::vector<int64_t> shape;
   if (!parts.empty() && parse_array_type(parts[0], type, shape)) {
     uint64_t shift = 0;
+    if (descriptor) out.layout = take_layout(parts, *type);
     if (parts.back().starts_with("+")) {
       shift = std::strtoull(parts.back().c_str() + 1, nullptr, 10);
       parts.pop_back();
@@ -116,6 +148,7 @@ std::string parse_argument(const std::string& text, int index, CaseArgument& out
   type = parts.size() == 2 ? find_element(parts[0]) : nullptr;
   if (type == nullptr)
     return "arg is TYPE[SHAPE] CONTENTS, TYPE VALUE, null, ptr ADDRESS or desc TYPE[SHAPE] CONTENTS";
+  out.scalar = type;
   if (type->is_float) {
     double value = number(parts[1]);
     out.value.kind = exec::ParamKind::kFloat;
@@ -152,6 +185,15 @@ std::string set_key(CaseFile& out, const std::string& key, const std::string& va
     for (size_t i = 0; i < std::min<size_t>(parts.size(), 3); ++i)
       out.options.grid[i] = std::atoll(parts[i].c_str());
   }
+  for (auto* axes : {&out.block, &out.cluster}) {
+    if (key != (axes == &out.block ? "block" : "cluster")) continue;
+    *axes = {1, 1, 1};
+    for (size_t i = 0; i < std::min<size_t>(parts.size(), 3); ++i)
+      (*axes)[i] = static_cast<uint32_t>(std::atoll(parts[i].c_str()));
+  }
+  if (key == "shared") out.options.shared_bytes = std::atoll(value.c_str());
+  if (key == "steps") out.options.max_steps = std::atoll(value.c_str());
+  if (key == "mma") out.options.mma = value == "fast" ? exec::Mma::kFast : exec::Mma::kExact;
   if (key == "checks") out.options.checks = parse_checks(value);
   if (key == "shuffle") out.options.shuffle = std::strtoull(value.c_str(), nullptr, 0);
   if (key == "arg") {

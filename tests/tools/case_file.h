@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <triton_runner/exec/kernel.h>
+#include <triton_runner/exec/parameters.h>
 
 #include "element.h"
 
@@ -45,7 +46,9 @@ class GuardedArray {
 struct CaseArgument {
   std::string text;  // as the header writes it
   std::shared_ptr<GuardedArray> array;
+  const Element* scalar = nullptr;  // the type of a number
   exec::Argument value;
+  exec::DescriptorLayout layout;  // of a descriptor with "box"; element_bytes 0: none
 };
 
 struct CaseFile {
@@ -54,6 +57,7 @@ struct CaseFile {
   std::string kernel;
   std::string source;  // everything above the separator
   exec::LaunchOptions options;
+  std::array<uint32_t, 3> block{}, cluster{};  // of PTX
   int digits = 0;
   std::vector<CaseArgument> arguments;
 };
