@@ -174,6 +174,31 @@ std::string part_of_buffer(const Op& op) {
   return fits ? "" : cannot_give(op);
 }
 
+// D = A B + C: C and D of one type, integers of integers and floats of floats, and matrices (or batches of
+// them) that can be multiplied. A scaled product packs its operands: the engine computes what they are.
+std::string product(const Op& op) {
+  const Type *a = op.operand(0)->type, *b = op.operand(1)->type, *c = op.operand(2)->type,
+             *d = op.results[0].type;
+  if (c->scalar() != d->scalar() || !is_tile(d) || !same(shape_of(c), shape_of(d)))
+    return std::string(op.name) + ": an accumulator " + spell(c) + " does not give " + spell(d);
+  if (op.kind == OpKind::kDotScaled) return "";
+  const size_t rank = d->shape.size();
+  bool fits = a->scalar()->kind == d->scalar()->kind && b->scalar()->kind == d->scalar()->kind && rank >= 2 &&
+              a->shape.size() == rank && b->shape.size() == rank;
+  for (size_t i = 0; fits && i + 2 < rank; ++i)
+    fits = a->shape[i] == d->shape[i] && b->shape[i] == d->shape[i];
+  if (!fits || a->shape[rank - 2] != d->shape[rank - 2] || b->shape[rank - 1] != d->shape[rank - 1] ||
+      a->shape[rank - 1] != b->shape[rank - 2])
+    return mismatch(op, a, b) + " into " + spell(c);
+  const Type* sum = d->scalar();
+  const bool known = sum->kind == TypeKind::kFloat
+                         ? sum->float_kind == FloatKind::kF16 || sum->float_kind == FloatKind::kF32
+                         : sum->width == 32;
+  if (op.kind == OpKind::kWarpGroupDot && !known)
+    return std::string(op.name) + " adds up f16, f32 and i32, not " + spell(c);
+  return "";
+}
+
 // Axes, counts, offsets, sizes: 32 bits in every op, so that 64 are enough to count with them.
 std::string large_attribute(const Op& op) {
   constexpr int64_t kMost = int64_t{1} << 32;
@@ -242,18 +267,9 @@ std::string shape_fault(const Op& op) {
     case OpKind::kMemDescSubslice:
       return part_of_buffer(op);
     case OpKind::kDot:
-    case OpKind::kWarpGroupDot: {  // integers into integers, floats into floats
-      const Type *a = op.operand(0)->type, *b = op.operand(1)->type, *c = op.operand(2)->type;
-      if (a->scalar()->kind != c->scalar()->kind || b->scalar()->kind != c->scalar()->kind)
-        return mismatch(op, a, b) + " into " + spell(c);
-      const Type* sum = c->scalar();
-      const bool known = sum->kind == TypeKind::kFloat
-                             ? sum->float_kind == FloatKind::kF16 || sum->float_kind == FloatKind::kF32
-                             : sum->width == 32;
-      if (op.kind == OpKind::kWarpGroupDot && !known)
-        return std::string(op.name) + " adds up f16, f32 and i32, not " + spell(c);
-      return "";
-    }
+    case OpKind::kDotScaled:
+    case OpKind::kWarpGroupDot:
+      return product(op);
     case OpKind::kGather:
       return gather(op);
     case OpKind::kHistogram:

@@ -180,13 +180,14 @@ bool on_fma_units(const ir::Op& op) {
   return e && e->string.ends_with(".blocked");
 }
 
-bool dot_types_ok(num::Type a, num::Type b, num::Type c) {
-  bool floats = num::is_float(a) && num::is_float(b);
-  if (c == num::Type::kI32) return a == num::Type::kI8 && b == num::Type::kI8;
-  return floats && (c == num::Type::kF32 || c == num::Type::kF16 || c == num::Type::kF64);
-}
-
 }  // namespace
+
+bool dot_types_ok(num::Type a, num::Type b, num::Type c) {
+  using enum num::Type;
+  if (c == kI32) return a == kI8 && b == kI8;
+  if (!num::is_float(a) || !num::is_float(b)) return false;
+  return c == kF64 || ((c == kF32 || c == kF16) && a != kF64 && b != kF64);
+}
 
 bool can_load_operands(const Instr& dot) {
   return (dot.run == run_dot && dot.as<DotData>().rank == 2) || dot.run == run_loaded_dot;
@@ -340,12 +341,14 @@ void lower_dot_scaled(Lowering& l, const ir::Op& op) {
   auto side = [&](ScaledSide& s, const TileType& ty, const char* element, const char* pack,
                   uint32_t scale_group, bool is_b) {
     auto e = scaled_element(op.attr(element));
-    if (!e) return false;
+    if (!e || num::size_of(*e) != ty.size) return false;
     s.element = *e;
     s.k_first = is_b;
     s.packed_k = op.attr(pack) ? op.int_attr(pack, 1) != 0 : true;
     s.outer = c.shape[row + is_b];
-    s.k = ty.n / d->batches * (*e == num::Type::kF4E2M1FN ? 2 : 1) / s.outer;
+    const int64_t elements = ty.n * (*e == num::Type::kF4E2M1FN ? 2 : 1);
+    s.k = elements / d->batches / s.outer;
+    if (s.k * d->batches * s.outer != elements) return false;
     s.scale = Lowering::operand_index(op, scale_group);
     if (s.scale < 0) return true;
     const TileType& scales = *l.type_of(l.slot(op.operand(s.scale)));
@@ -356,7 +359,8 @@ void lower_dot_scaled(Lowering& l, const ir::Op& op) {
     return scales.size == 1;
   };
   if (!side(d->a, a, "a_elem_type", "lhs_k_pack", 3, false) ||
-      !side(d->b, b, "b_elem_type", "rhs_k_pack", 4, true) || d->a.k != d->b.k)
+      !side(d->b, b, "b_elem_type", "rhs_k_pack", 4, true) || d->a.k != d->b.k ||
+      !dot_types_ok(num::Type::kF32, num::Type::kF32, c.element))
     return l.error(op, "these operands of tt.dot_scaled are not supported");
   l.emit(run_dot_scaled, op, d);
 }

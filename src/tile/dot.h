@@ -28,6 +28,9 @@ bool can_load_operands(const Instr& dot);
 void load_operand(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t side, const Instr& load,
                   const std::vector<Slot>& load_slots);
 
+// Whether multiply_accumulate takes operands and an accumulator of these types.
+bool dot_types_ok(num::Type a, num::Type b, num::Type c);
+
 // c [m, n] += a [m, k] * b [k, n]; c of type f32, f16, f64 or i32. mma="fast" may take the bf16 instructions.
 void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a,
                          num::MatrixView b, int64_t m, int64_t n, int64_t k);

@@ -43,6 +43,13 @@ class Reader {
   Buffer* held_[2] = {nullptr, nullptr};
 };
 
+bool types_fit(Lowering& l, const ir::Op& op, num::Type a, num::Type b, num::Type c) {
+  if (dot_types_ok(a, b, c)) return true;
+  l.error(op, "a product of " + std::string(num::type_name(a)) + " and " + std::string(num::type_name(b)) +
+                  " into " + std::string(num::type_name(c)) + " is not supported");
+  return false;
+}
+
 bool operand(Lowering& l, const ir::Op& op, uint32_t group, int64_t precision, Operand& out) {
   const ir::Value& v = *op.operand_of(group);
   out.index = Lowering::operand_index(op, group);
@@ -142,6 +149,7 @@ void lower_warp_group_dot(Lowering& l, const ir::Op& op) {
   d->result = c->element;
   if (a_shape[0] != d->m || b_shape[0] != d->k || b_shape[1] != d->n)
     return l.error(op, "operands whose shapes do not match");
+  if (!types_fit(l, op, d->a.type, d->b.type, d->result)) return;
   l.emit(run_warp_group_dot, op, d);
 }
 
@@ -161,6 +169,7 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   g->n = d->shape[1];
   g->k = a[1];
   g->result = d->element;
+  if (!types_fit(l, op, g->a.type, g->b.type, g->result)) return;
   g->d_operand = Lowering::operand_index(op, 2);
   g->use_d = Lowering::operand_index(op, 4);
   g->pred = Lowering::operand_index(op, 5);

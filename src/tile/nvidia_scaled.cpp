@@ -62,11 +62,12 @@ bool side(Lowering& l, const ir::Op& op, uint32_t group, uint32_t scale_group, c
   if (!data || !scales) return false;
   const bool fp4 = element == num::Type::kF4E2M1FN;
   const auto fail = [&] { return l.error(op, "these block-scaled operands are not supported"), false; };
-  if (!element || data->shape.size() != 2 || data->size != 1 || scales->size != 1 ||
-      data->shape[is_b ? 1 : 0] != outer)
+  if (!element || num::size_of(*element) != 1 || data->shape.size() != 2 || data->size != 1 ||
+      scales->size != 1 || data->shape[is_b ? 1 : 0] != outer)
     return fail();
   s.scaled = {*element, true, is_b, outer, data->shape[is_b ? 0 : 1] * (fp4 ? 2 : 1), 0, scales->element, 0};
-  if (scales->shape.size() != 2 || scales->shape[0] != outer || s.scaled.k % scales->shape[1] != 0)
+  if (scales->shape.size() != 2 || scales->shape[0] != outer || scales->shape[1] < 1 ||
+      s.scaled.k % scales->shape[1] != 0)
     return fail();
   s.scaled.group = s.scaled.k / scales->shape[1];
   s.operand = Lowering::operand_index(op, group);
@@ -91,6 +92,8 @@ void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
   if (g->b.scaled.k != g->k) return l.error(op, "operands whose shapes do not match");
   g->d = l.make<MemPlan>(*d);
   g->result = d->element;
+  if (!dot_types_ok(num::Type::kF32, num::Type::kF32, g->result))
+    return l.error(op, "an accumulator of " + std::string(num::type_name(g->result)) + " is not supported");
   g->d_operand = Lowering::operand_index(op, 2);
   g->use_d = Lowering::operand_index(op, 6);
   g->pred = Lowering::operand_index(op, 7);
