@@ -8,7 +8,7 @@
 #include <triton_runner/device/driver.h>
 #include <triton_runner/launch/gpu_kernel.h>
 
-#include "bindings.h"
+#include "parameters.h"
 
 namespace triton_runner::python {
 namespace {
@@ -36,37 +36,6 @@ nb::dict to_python(const device::Properties& p) {
   out["cooperative"] = p.cooperative;
   out["clusters"] = p.clusters;
   return out;
-}
-
-exec::Param make_param(const std::string& name, const std::string& kind, const std::string& type, int bits) {
-  exec::Param p{name, exec::ParamKind::kInteger, type, bits};
-  if (kind == "pointer")
-    p.kind = exec::ParamKind::kPointer;
-  else if (kind == "float")
-    p.kind = exec::ParamKind::kFloat;
-  else if (kind == "tensordesc")
-    p.kind = exec::ParamKind::kTensorDesc;
-  else if (kind != "integer")
-    raise(base::failure("'" + kind + "' is no kind of parameter",
-                        {"kinds: pointer, integer, float, tensordesc"}));
-  return p;
-}
-
-template <class T>
-T field(const nb::dict& from, const char* key, T otherwise) {
-  return from.contains(key) && !from[key].is_none() ? nb::cast<T>(from[key]) : otherwise;
-}
-
-launch::DescriptorLayout make_layout(const nb::dict& meta) {
-  if (field(meta, "is_im2col", false))
-    raise(base::failure("tensor descriptors in im2col mode are not supported on a GPU yet"));
-  launch::DescriptorLayout layout;
-  layout.swizzle = field(meta, "swizzle", 0);
-  layout.element_bytes = field(meta, "elem_size", 0);
-  layout.element_type = field(meta, "elem_type", 0);
-  layout.block = field(meta, "block_size", std::vector<int64_t>());
-  layout.fp4_padded = field(meta, "fp4_padded", false);
-  return layout;
 }
 
 }  // namespace
@@ -146,11 +115,7 @@ void init_device(nb::module_& parent) {
             spec.image.assign(image.c_str(), image.size());
             spec.name = name;
             spec.level = level;
-            for (nb::handle entry : params) {
-              nb::tuple p = nb::cast<nb::tuple>(entry);
-              spec.params.push_back(make_param(nb::cast<std::string>(p[0]), nb::cast<std::string>(p[1]),
-                                               nb::cast<std::string>(p[2]), nb::cast<int>(p[3])));
-            }
+            spec.params = make_params(params);
             spec.target = field(options, "target", std::string());
             spec.num_warps = field(options, "num_warps", 4);
             spec.warp_size = field(options, "warp_size", 32);
@@ -159,14 +124,10 @@ void init_device(nb::module_& parent) {
             spec.cooperative = field(options, "cooperative", false);
             spec.pdl = field(options, "pdl", false);
             spec.hidden_pointers = field(options, "hidden_pointers", 0);
-            spec.global_scratch = {field(options, "global_scratch_size", int64_t{0}),
-                                   field(options, "global_scratch_align", int64_t{1})};
-            spec.profile_scratch = {field(options, "profile_scratch_size", int64_t{0}),
-                                    field(options, "profile_scratch_align", int64_t{1})};
+            spec.global_scratch = make_scratch(options, "global_scratch");
+            spec.profile_scratch = make_scratch(options, "profile_scratch");
             spec.descriptor_flags = field(options, "descriptor_flags", 2);
-            if (options.contains("tensordesc_meta") && !options["tensordesc_meta"].is_none())
-              for (nb::handle meta : nb::cast<nb::list>(options["tensordesc_meta"]))
-                spec.descriptors.push_back(make_layout(nb::cast<nb::dict>(meta)));
+            spec.descriptors = make_layouts(options);
             std::optional<base::Result<std::unique_ptr<GpuKernel>>> loaded;
             {
               nb::gil_scoped_release no_gil;

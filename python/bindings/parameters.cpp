@@ -1,0 +1,61 @@
+// Parameters and options of compiled kernels, from Python's tuples and dicts.
+#include "parameters.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace triton_runner::python {
+namespace {
+
+exec::Param make_param(const std::string& name, const std::string& kind, const std::string& type, int bits) {
+  exec::Param p{name, exec::ParamKind::kInteger, type, bits};
+  if (kind == "pointer")
+    p.kind = exec::ParamKind::kPointer;
+  else if (kind == "float")
+    p.kind = exec::ParamKind::kFloat;
+  else if (kind == "tensordesc")
+    p.kind = exec::ParamKind::kTensorDesc;
+  else if (kind != "integer")
+    raise(base::failure("'" + kind + "' is no kind of parameter",
+                        {"kinds: pointer, integer, float, tensordesc"}));
+  return p;
+}
+
+exec::DescriptorLayout make_layout(const nb::dict& meta) {
+  if (field(meta, "is_im2col", false))
+    raise(base::failure("tensor descriptors in im2col mode are not supported yet"));
+  exec::DescriptorLayout layout;
+  layout.swizzle = field(meta, "swizzle", 0);
+  layout.element_bytes = field(meta, "elem_size", 0);
+  layout.element_type = field(meta, "elem_type", 0);
+  layout.block = field(meta, "block_size", std::vector<int64_t>());
+  layout.fp4_padded = field(meta, "fp4_padded", false);
+  return layout;
+}
+
+}  // namespace
+
+std::vector<exec::Param> make_params(const nb::list& params) {
+  std::vector<exec::Param> out;
+  for (nb::handle entry : params) {
+    nb::tuple p = nb::cast<nb::tuple>(entry);
+    out.push_back(make_param(nb::cast<std::string>(p[0]), nb::cast<std::string>(p[1]),
+                             nb::cast<std::string>(p[2]), nb::cast<int>(p[3])));
+  }
+  return out;
+}
+
+std::vector<exec::DescriptorLayout> make_layouts(const nb::dict& options) {
+  std::vector<exec::DescriptorLayout> out;
+  if (options.contains("tensordesc_meta") && !options["tensordesc_meta"].is_none())
+    for (nb::handle meta : nb::cast<nb::list>(options["tensordesc_meta"]))
+      out.push_back(make_layout(nb::cast<nb::dict>(meta)));
+  return out;
+}
+
+exec::Scratch make_scratch(const nb::dict& options, const std::string& which) {
+  return {field(options, (which + "_size").c_str(), int64_t{0}),
+          field(options, (which + "_align").c_str(), int64_t{1})};
+}
+
+}  // namespace triton_runner::python
