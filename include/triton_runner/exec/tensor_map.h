@@ -14,18 +14,19 @@ namespace triton_runner::exec {
 inline constexpr size_t kTensorMapBytes = 128;
 inline constexpr uint64_t kTensorMapMagic = 0x70614d726f736e54;  // "TnsorMap"
 
-// Axes outermost first, as in TensorDesc.
+// Axes innermost first, as the instructions count them (TensorDesc has them outermost first).
 struct TensorMap {
   uint64_t magic = kTensorMapMagic;
   uint64_t address = 0;
   int64_t shape[5] = {};    // elements
-  int64_t strides[5] = {};  // bytes; elements where element_bytes is 0
+  int64_t strides[5] = {};  // bytes; elements where element_bytes is 0. Of axis 0: one element, or 0
   uint16_t box[5] = {};     // elements
   uint8_t element_strides[5] = {1, 1, 1, 1, 1};
   uint8_t rank = 0;
   uint8_t element_type = 0;   // as tensormap.replace numbers them (PTX ISA 9.7.9.27, table "elemtype")
   uint8_t element_bytes = 0;  // 0: whoever made it did not say, nor box, element_type and swizzle
-  uint8_t swizzle = 0;        // 0: none, 1: 32 bytes, 2: 64, 3: 128
+  uint8_t swizzle = 0;        // 0: none, 1: 32 bytes, 2: 64, 3: 128, 4: 96
+  uint8_t swizzle_atomicity = 0;
   uint8_t interleave = 0;
   uint8_t nan_fill = 0;
 };
@@ -33,6 +34,8 @@ static_assert(sizeof(TensorMap) <= kTensorMapBytes);
 
 // `out` holds kTensorMapBytes; desc has 1 to 5 dimensions, and layout (if there is one) as many.
 void encode_tensor_map(const TensorDesc& desc, std::byte* out, const DescriptorLayout* layout = nullptr);
+// Bits of an element in global memory; 0 for what is no element type.
+int tensor_map_element_bits(int element_type);
 // Empty where the bytes are no descriptor of ours.
 std::optional<TensorMap> read_tensor_map(const std::byte* in);
 std::optional<TensorDesc> decode_tensor_map(const std::byte* in);

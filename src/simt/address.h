@@ -1,0 +1,43 @@
+// [register + offset] of instructions that take addresses one thread at a time.
+#pragma once
+#include "exec.h"
+#include "lower.h"
+
+namespace triton_runner::simt {
+
+struct AddressPlace {
+  uint32_t place = kNoRegister;
+  uint32_t bytes = 8;  // of the register: 4 or 8
+  int64_t offset = 0;
+  bool generic = false;  // of no state space
+  // For the thread `lane` after the strand's first.
+  uint64_t at(const Lanes& x, uint32_t lane) const {
+    const uint64_t base = bytes == 4 ? x.reg<uint32_t>(place)[lane] : x.reg<uint64_t>(place)[lane];
+    return base + static_cast<uint64_t>(offset);
+  }
+  // The same, as an address of shared memory; kNoRegister after a trap.
+  uint32_t shared_at(Exec& x, const Operands& in, uint32_t lane) const {
+    const uint64_t address = at(x, lane);
+    if (!generic) return static_cast<uint32_t>(address);
+    if ((address & kWindowMask) == kSharedWindow) return static_cast<uint32_t>(address);
+    x.trap(in, exec::TrapKind::kOutOfBounds, "the generic address lies outside of shared memory", lane,
+           address, 8);
+    return kNoRegister;
+  }
+};
+
+inline bool address_place(Lowering& l, const ptx::Operand& operand, AddressPlace* out) {
+  Lowering::Address a;
+  if (!l.address(operand, &a)) return false;
+  out->place = a.place;
+  out->bytes = a.bytes;
+  out->offset = a.offset;
+  if (!a.variable) return true;
+  const bool wrapped = operand.kind == ptx::OperandKind::kAddress;
+  out->place = l.place(wrapped ? operand.parts[0] : operand, ptx::Mod::kB64);
+  out->bytes = 8;
+  out->offset = wrapped ? operand.integer : 0;
+  return out->place != kNoRegister;
+}
+
+}  // namespace triton_runner::simt

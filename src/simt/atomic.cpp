@@ -1,0 +1,458 @@
+// atom and red on global and shared memory, and red.async. PTX ISA 9.7.13.5 to 9.7.13.7.
+//
+// Threads come one after the other, in ascending order. Global memory is shared with the other workers, where
+// other blocks run: updates there are atomic. A cluster's shared memory belongs to one worker.
+#include "atomic.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include <triton_runner/num/types.h>
+
+#include "address.h"
+#include "lower.h"
+#include "mbarrier.h"
+
+namespace triton_runner::simt {
+
+using ptx::Mod;
+using ptx::OperandKind;
+
+namespace {
+
+// ---- what becomes of an element
+
+template <class T, Mod kOp>
+T combine_integer(T old, T value) {
+  using Unsigned = std::make_unsigned_t<T>;
+  const auto a = static_cast<Unsigned>(old), b = static_cast<Unsigned>(value);
+  if constexpr (kOp == Mod::kAdd) return static_cast<T>(a + b);
+  if constexpr (kOp == Mod::kMin) return std::min(old, value);
+  if constexpr (kOp == Mod::kMax) return std::max(old, value);
+  if constexpr (kOp == Mod::kInc) return a >= b ? T{0} : static_cast<T>(a + 1);
+  if constexpr (kOp == Mod::kDec) return a == 0 || a > b ? value : static_cast<T>(a - 1);
+  if constexpr (kOp == Mod::kAnd) return old & value;
+  if constexpr (kOp == Mod::kOr) return old | value;
+  if constexpr (kOp == Mod::kXor) return old ^ value;
+  if constexpr (kOp == Mod::kExch) return value;
+  return old;
+}
+
+// min and max take the operand that is a number, and -0 for less than +0; two NaNs give `nan`.
+template <Mod kOp, class Bits, class Float>
+Bits pick(Bits a, Bits b, Float x, Float y, Bits nan) {
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) ? std::isnan(y) ? nan : b : a;
+  const bool less = x < y || (x == y && std::signbit(x) && !std::signbit(y));
+  return less == (kOp == Mod::kMin) ? a : b;
+}
+
+template <num::Type kType, Mod kOp>
+uint16_t combine_half(uint16_t old, uint16_t value) {
+  const double x = num::to_double(old, kType), y = num::to_double(value, kType);
+  if constexpr (kOp == Mod::kAdd) return static_cast<uint16_t>(num::from_double(x + y, kType));
+  return pick<kOp>(old, value, x, y, uint16_t{0x7fff});
+}
+
+template <num::Type kType, Mod kOp>
+uint32_t combine_halves(uint32_t old, uint32_t value) {
+  const uint32_t low = combine_half<kType, kOp>(static_cast<uint16_t>(old), static_cast<uint16_t>(value));
+  const uint32_t high =
+      combine_half<kType, kOp>(static_cast<uint16_t>(old >> 16), static_cast<uint16_t>(value >> 16));
+  return low | high << 16;
+}
+
+float flush(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
+
+// kFlush: on global memory, add.f32 takes subnormals for zeros.
+template <Mod kOp, bool kFlush>
+uint32_t combine_f32(uint32_t old, uint32_t value) {
+  float x = std::bit_cast<float>(old), y = std::bit_cast<float>(value);
+  if constexpr (kOp == Mod::kAdd) {
+    const float sum = kFlush ? flush(flush(x) + flush(y)) : x + y;
+    return std::isnan(sum) ? 0x7fffffff : std::bit_cast<uint32_t>(sum);
+  }
+  return pick<kOp>(old, value, x, y, 0x7fffffffu);
+}
+
+template <Mod kOp>
+uint64_t combine_f64(uint64_t old, uint64_t value) {
+  const double x = std::bit_cast<double>(old), y = std::bit_cast<double>(value);
+  if constexpr (kOp == Mod::kAdd) return std::bit_cast<uint64_t>(x + y);
+  return pick<kOp>(old, value, x, y, uint64_t{0x7fffffffffffffff});
+}
+
+// ---- updates
+
+template <class T, auto kCombine>
+uint64_t update_shared(void* at, uint64_t value, uint64_t) {
+  T old;
+  std::memcpy(&old, at, sizeof old);
+  const T now = static_cast<T>(kCombine(old, static_cast<T>(value)));
+  std::memcpy(at, &now, sizeof now);
+  return static_cast<std::make_unsigned_t<T>>(old);
+}
+
+template <class T, auto kCombine>
+uint64_t update_global(void* at, uint64_t value, uint64_t) {
+  T* cell = static_cast<T*>(at);
+  T old = __atomic_load_n(cell, __ATOMIC_SEQ_CST);
+  while (!__atomic_compare_exchange_n(cell, &old, static_cast<T>(kCombine(old, static_cast<T>(value))), false,
+                                      __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  }
+  return static_cast<std::make_unsigned_t<T>>(old);
+}
+
+template <class T>
+uint64_t swap_if_equal(void* at, uint64_t value, uint64_t compare) {
+  T expected = static_cast<T>(compare);
+  __atomic_compare_exchange_n(static_cast<T*>(at), &expected, static_cast<T>(value), false, __ATOMIC_SEQ_CST,
+                              __ATOMIC_SEQ_CST);
+  return expected;
+}
+
+template <class T, auto kShared, auto kGlobal = kShared>
+constexpr Updates kUpdates = {update_shared<T, kShared>, update_global<T, kGlobal>};
+
+template <class T>
+Updates integer_updates(Mod operation) {
+  switch (operation) {
+    case Mod::kAdd:
+      return kUpdates<T, combine_integer<T, Mod::kAdd>>;
+    case Mod::kMin:
+      return kUpdates<T, combine_integer<T, Mod::kMin>>;
+    case Mod::kMax:
+      return kUpdates<T, combine_integer<T, Mod::kMax>>;
+    case Mod::kInc:
+      return kUpdates<T, combine_integer<T, Mod::kInc>>;
+    case Mod::kDec:
+      return kUpdates<T, combine_integer<T, Mod::kDec>>;
+    case Mod::kAnd:
+      return kUpdates<T, combine_integer<T, Mod::kAnd>>;
+    case Mod::kOr:
+      return kUpdates<T, combine_integer<T, Mod::kOr>>;
+    case Mod::kXor:
+      return kUpdates<T, combine_integer<T, Mod::kXor>>;
+    case Mod::kExch:
+      return kUpdates<T, combine_integer<T, Mod::kExch>>;
+    case Mod::kCas:
+      if constexpr (std::is_unsigned_v<T>) return {swap_if_equal<T>, swap_if_equal<T>};
+      return {};
+    default:
+      return {};
+  }
+}
+
+template <num::Type kType>
+Updates half_updates(Mod operation, bool packed) {
+  switch (operation) {
+    case Mod::kAdd:
+      return packed ? kUpdates<uint32_t, combine_halves<kType, Mod::kAdd>>
+                    : kUpdates<uint16_t, combine_half<kType, Mod::kAdd>>;
+    case Mod::kMin:
+      return packed ? kUpdates<uint32_t, combine_halves<kType, Mod::kMin>>
+                    : kUpdates<uint16_t, combine_half<kType, Mod::kMin>>;
+    case Mod::kMax:
+      return packed ? kUpdates<uint32_t, combine_halves<kType, Mod::kMax>>
+                    : kUpdates<uint16_t, combine_half<kType, Mod::kMax>>;
+    default:
+      return {};
+  }
+}
+
+Updates f32_updates(Mod operation) {
+  switch (operation) {
+    case Mod::kAdd:
+      return kUpdates<uint32_t, combine_f32<Mod::kAdd, false>, combine_f32<Mod::kAdd, true>>;
+    case Mod::kMin:
+      return kUpdates<uint32_t, combine_f32<Mod::kMin, false>>;
+    case Mod::kMax:
+      return kUpdates<uint32_t, combine_f32<Mod::kMax, false>>;
+    default:
+      return {};
+  }
+}
+
+Updates f64_updates(Mod operation) {
+  switch (operation) {
+    case Mod::kAdd:
+      return kUpdates<uint64_t, combine_f64<Mod::kAdd>>;
+    case Mod::kMin:
+      return kUpdates<uint64_t, combine_f64<Mod::kMin>>;
+    case Mod::kMax:
+      return kUpdates<uint64_t, combine_f64<Mod::kMax>>;
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+Mod operation_of(const ptx::Instruction& in) {
+  for (Mod m : {Mod::kAdd, Mod::kMin, Mod::kMax, Mod::kInc, Mod::kDec, Mod::kAnd, Mod::kOr, Mod::kXor,
+                Mod::kExch, Mod::kCas})
+    if (in.has(m)) return m;
+  return Mod::kNone;
+}
+
+Updates find_update(Mod operation, Mod type) {
+  switch (type) {
+    case Mod::kB16:
+      if (operation != Mod::kCas && operation != Mod::kExch) return {};
+      return integer_updates<uint16_t>(operation);
+    case Mod::kB32:
+    case Mod::kU32:
+      return integer_updates<uint32_t>(operation);
+    case Mod::kS32:
+      return integer_updates<int32_t>(operation);
+    case Mod::kB64:
+    case Mod::kU64:
+      return integer_updates<uint64_t>(operation);
+    case Mod::kS64:
+      return integer_updates<int64_t>(operation);
+    case Mod::kF16:
+    case Mod::kF16x2:
+      return half_updates<num::Type::kF16>(operation, type == Mod::kF16x2);
+    case Mod::kBf16:
+    case Mod::kBf16x2:
+      return half_updates<num::Type::kBF16>(operation, type == Mod::kBf16x2);
+    case Mod::kF32:
+      return f32_updates(operation);
+    case Mod::kF64:
+      return f64_updates(operation);
+    default:
+      return {};
+  }
+}
+
+namespace {
+
+// ---- atom and red
+
+enum class Where : uint8_t { kGlobal, kShared, kGeneric };
+
+struct Plan {
+  AddressPlace address;
+  Where where = Where::kGeneric;
+  uint32_t bytes = 0;  // of an element
+  uint32_t n = 1;      // elements
+  Updates updates;
+  uint32_t values[8] = {};
+  uint32_t results[8] = {};      // kNoRegister: not wanted
+  uint32_t other = kNoRegister;  // .cas: what replaces the element
+};
+
+uint64_t read(const Exec& x, uint32_t place, uint32_t bytes, uint32_t i) {
+  switch (bytes) {
+    case 2:
+      return x.reg<uint16_t>(place)[i];
+    case 4:
+      return x.reg<uint32_t>(place)[i];
+    default:
+      return x.reg<uint64_t>(place)[i];
+  }
+}
+
+void write(const Exec& x, uint32_t place, uint32_t bytes, uint32_t i, uint64_t value) {
+  switch (bytes) {
+    case 2:
+      x.reg<uint16_t>(place)[i] = static_cast<uint16_t>(value);
+      return;
+    case 4:
+      x.reg<uint32_t>(place)[i] = static_cast<uint32_t>(value);
+      return;
+    default:
+      x.reg<uint64_t>(place)[i] = value;
+  }
+}
+
+// The place of the thread's elements; null after a trap. *shared: it is in shared memory.
+std::byte* place_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool* shared) {
+  const uint64_t address = plan.address.at(x, i);
+  const uint32_t bytes = plan.bytes * plan.n;
+  *shared = plan.where == Where::kShared ||
+            (plan.where == Where::kGeneric && (address & kWindowMask) == kSharedWindow);
+  if (address % bytes != 0) {
+    x.trap(in, exec::TrapKind::kMisaligned,
+           "the address is not aligned to " + std::to_string(bytes) + " bytes", i, address, bytes);
+    return nullptr;
+  }
+  if (*shared) return x.shared(in, i, static_cast<uint32_t>(address), bytes, true);
+  if (plan.where == Where::kGeneric) return x.generic(in, i, address, bytes, true);
+  return x.global(in, i, address, bytes, true);
+}
+
+void run_atomic(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const auto& plan = *static_cast<const Plan*>(in.data);
+  if (plan.where != Where::kShared) x.worker->global_spins++;
+  bool shared_event = false;
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (!x.on(i)) continue;
+    bool shared;
+    std::byte* at = place_of(x, in, plan, i, &shared);
+    if (!at) return;
+    shared_event |= shared;
+    const Update update = shared ? plan.updates.shared : plan.updates.global;
+    for (uint32_t e = 0; e < plan.n; e++) {
+      const uint64_t value = read(x, plan.values[e], plan.bytes, i);
+      const uint64_t old = plan.other == kNoRegister
+                               ? update(at + e * plan.bytes, value, 0)
+                               : update(at + e * plan.bytes, read(x, plan.other, plan.bytes, i), value);
+      if (plan.results[e] != kNoRegister) write(x, plan.results[e], plan.bytes, i, old);
+    }
+  }
+  if (shared_event) ++x.cta->cluster->events;
+}
+
+// .b128: exch and cas, one at a time among all workers.
+std::mutex wide_mutex;
+
+void run_atomic_wide(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const auto& plan = *static_cast<const Plan*>(in.data);
+  x.worker->global_spins++;
+  using Wide = std::array<uint64_t, 2>;
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (!x.on(i)) continue;
+    bool shared;
+    std::byte* at = place_of(x, in, plan, i, &shared);
+    if (!at) return;
+    const std::lock_guard lock(wide_mutex);
+    Wide old;
+    std::memcpy(&old, at, 16);
+    const Wide first = x.reg<Wide>(plan.values[0])[i];
+    if (plan.other == kNoRegister) {
+      std::memcpy(at, &first, 16);
+    } else if (old == first) {
+      const Wide now = x.reg<Wide>(plan.other)[i];
+      std::memcpy(at, &now, 16);
+    }
+    if (plan.results[0] != kNoRegister) x.reg<Wide>(plan.results[0])[i] = old;
+  }
+  ++x.cta->cluster->events;
+}
+
+// ---- red.async: an update of a block's shared memory that an mbarrier there counts
+
+struct AsyncPlan {
+  AddressPlace address, barrier;
+  uint32_t value = 0, bytes = 0;
+  Update update = nullptr;
+};
+
+struct AsyncUpdate : AsyncOp {
+  struct One {
+    std::byte* at;
+    uint64_t value;
+    uint32_t barrier, lane;
+  };
+  Cta* cta;
+  const Instr* in;
+  const AsyncPlan* plan;
+  uint32_t first;
+  std::vector<One> all;
+  void complete(Cluster&) override {
+    if (cta->alive_count == 0) return;
+    Exec x = late_exec(*cta);
+    x.first = first;
+    for (const One& one : all) {
+      plan->update(one.at, one.value, 0);
+      if (!mbarrier_complete_tx(x, *in, one.lane, one.barrier, plan->bytes)) return;
+    }
+  }
+};
+
+void run_red_async(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const auto& plan = *static_cast<const AsyncPlan*>(in.data);
+  auto op = std::make_unique<AsyncUpdate>();
+  op->cta = x.cta;
+  op->in = &instr_of(in);
+  op->plan = &plan;
+  op->first = x.first;
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (!x.on(i)) continue;
+    const uint32_t address = plan.address.shared_at(x, in, i), barrier = plan.barrier.shared_at(x, in, i);
+    if (address == kNoRegister || barrier == kNoRegister) return;
+    if (address % plan.bytes != 0) {
+      x.trap(in, exec::TrapKind::kMisaligned,
+             "the address is not aligned to " + std::to_string(plan.bytes) + " bytes", i,
+             kSharedWindow | address, plan.bytes);
+      return;
+    }
+    std::byte* at = x.shared(in, i, address, plan.bytes, true);
+    if (!at || !mbarrier_valid(x, in, i, barrier)) return;
+    op->all.push_back({at, read(x, plan.value, plan.bytes, i), barrier, i});
+  }
+  x.cta->cluster->pending.push_back(std::move(op));
+}
+
+bool lower_red_async(Lowering& l, const ptx::Instruction& in) {
+  const Mod type = in.type(0);
+  AsyncPlan plan;
+  plan.address.generic = plan.barrier.generic = !in.has(Mod::kSharedCluster);
+  plan.bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
+  plan.update = find_update(operation_of(in), type).shared;
+  if (!plan.update || in.operands.size() != 3)
+    return l.error(
+        in, "this form of red.async is not executed",
+        {"executed is red.async with .mbarrier::complete_tx::bytes: [address], value, [mbarrier]"});
+  if (!address_place(l, in.operands[0], &plan.address) || !address_place(l, in.operands[2], &plan.barrier))
+    return false;
+  plan.value = l.place(in.operands[1], type);
+  l.emit(run_red_async).data = l.code.keep(plan);
+  return true;
+}
+
+}  // namespace
+
+bool lower_atomic(Lowering& l, const ptx::Instruction& in) {
+  if (in.has(Mod::kAsync)) return lower_red_async(l, in);
+  const bool has_result = in.opcode == ptx::Opcode::kAtom;
+  const Mod type = in.type(0), operation = operation_of(in);
+  const size_t at = has_result ? 1 : 0;
+  if (in.operands.size() < at + 2) return l.error(in, "needs an address and a value");
+  Plan plan;
+  plan.where = in.has(Mod::kGlobal) ? Where::kGlobal
+               : in.has(Mod::kShared) || in.has(Mod::kSharedCta) || in.has(Mod::kSharedCluster)
+                   ? Where::kShared
+                   : Where::kGeneric;
+  plan.bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
+  const bool wide = type == Mod::kB128;
+  plan.updates = find_update(operation, type);
+  if (wide ? operation != Mod::kExch && operation != Mod::kCas : !plan.updates.global)
+    return l.error(
+        in, "." + std::string(ptx::text(operation)) + " does not exist for ." + std::string(ptx::text(type)));
+  if (!address_place(l, in.operands[at], &plan.address)) return false;
+  const ptx::Operand& value = in.operands[at + 1];
+  std::fill_n(plan.results, 8, kNoRegister);
+  if (value.kind == OperandKind::kVector) {
+    plan.n = static_cast<uint32_t>(value.parts.size());
+    if (plan.n < 1 || plan.n > 8 || (plan.n & (plan.n - 1)) != 0)
+      return l.error(value.offset, "a vector of " + std::to_string(plan.n) + " elements");
+    for (uint32_t e = 0; e < plan.n; e++) plan.values[e] = l.place(value.parts[e], type);
+  } else {
+    plan.values[0] = l.place(value, type);
+  }
+  if (has_result) {
+    const ptx::Operand& result = in.operands[0];
+    if (result.kind == OperandKind::kVector) {
+      if (result.parts.size() != plan.n)
+        return l.error(result.offset, "as many results as values are needed");
+      for (uint32_t e = 0; e < plan.n; e++) plan.results[e] = l.reg(result.parts[e]);
+    } else {
+      plan.results[0] = l.reg(result);
+    }
+  }
+  if (operation == Mod::kCas) {
+    if (in.operands.size() < at + 3) return l.error(in, ".cas needs a value to compare with and a new one");
+    plan.other = l.place(in.operands[at + 2], type);
+  }
+  l.emit(wide ? run_atomic_wide : run_atomic).data = l.code.keep(plan);
+  return true;
+}
+
+}  // namespace triton_runner::simt

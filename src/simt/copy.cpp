@@ -1,0 +1,342 @@
+// cp.async and its groups. PTX ISA 9.7.9.25.3, 9.7.13.15.17.
+#include "copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "address.h"
+#include "bulk.h"
+#include "lower.h"
+#include "mbarrier.h"
+
+namespace triton_runner::simt {
+
+using ptx::Mod;
+
+void CpAsync::begin(Cta& cta) {
+  while (!batches_.empty()) recycle(batches_.size() - 1);
+  commits.assign(cta.code->threads, 0);
+  next_ = 0;
+}
+
+CpAsync::Batch& CpAsync::add(uint32_t group) {
+  Batch& b = batches_.emplace_back();
+  if (!spare_.empty()) {
+    b.copies = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  b.number = next_++;
+  b.group = group;
+  return b;
+}
+
+void CpAsync::recycle(size_t i) {
+  spare_.push_back(std::move(batches_[i].copies));
+  spare_.back().clear();
+  batches_.erase(batches_.begin() + static_cast<ptrdiff_t>(i));
+}
+
+void CpAsync::commit(const Lanes& threads) {
+  uint32_t* n = commits.data() + threads.first;
+  if (!threads.mask) {
+    for (uint32_t i = 0; i < threads.count; i++) n[i]++;
+  } else {
+    for (uint32_t i = 0; i < threads.count; i++) n[i] += threads.mask[i] != 0;
+  }
+}
+
+namespace {
+
+PTX_INLINE void make(const CpAsync::Copy& c) {
+  if (c.from_bytes == c.bytes) {
+    switch (c.bytes) {
+      case 4:
+        std::memcpy(c.to, c.from, 4);
+        return;
+      case 8:
+        std::memcpy(c.to, c.from, 8);
+        return;
+      default:
+        std::memcpy(c.to, c.from, 16);
+        return;
+    }
+  }
+  std::memset(c.to, 0, c.bytes);
+  if (c.from_bytes) std::memcpy(c.to, c.from, c.from_bytes);
+}
+
+}  // namespace
+
+// wanted(batch, thread): whether the copy is to be made.
+template <class Wanted>
+void CpAsync::finish(const Lanes& threads, Wanted wanted) {
+  const uint32_t begin = threads.first, end = threads.first + threads.count;
+  for (size_t b = 0; b < batches_.size();) {
+    Batch& batch = batches_[b];
+    if (batch.first >= end || batch.first + batch.count <= begin) {
+      b++;
+      continue;
+    }
+    std::erase_if(batch.copies, [&](const Copy& c) {
+      if (c.thread < begin || c.thread >= end || !threads.on(c.thread - begin) || !wanted(batch, c.thread))
+        return false;
+      make(c);
+      return true;
+    });
+    if (batch.copies.empty())
+      recycle(b);
+    else
+      b++;
+  }
+}
+
+void CpAsync::finish_groups(const Lanes& threads, uint32_t keep) {
+  const uint32_t begin = threads.first, end = threads.first + threads.count;
+  const auto [low, high] = std::minmax_element(commits.begin() + begin, commits.begin() + end);
+  if (threads.mask || *low != *high) {
+    finish(threads, [&](const Batch& batch, uint32_t thread) {
+      return batch.group + uint64_t{keep} < commits[thread];
+    });
+    return;
+  }
+  // All threads are at the same group: whole batches.
+  const uint32_t commit = *low;
+  for (size_t b = 0; b < batches_.size();) {
+    Batch& batch = batches_[b];
+    const bool wanted = batch.group + uint64_t{keep} < commit;
+    if (!wanted || batch.first < begin || batch.first + batch.count > end) {
+      b++;
+      continue;
+    }
+    for (const Copy& c : batch.copies) make(c);
+    recycle(b);
+  }
+  const bool others = std::any_of(batches_.begin(), batches_.end(), [&](const Batch& b) {
+    return b.first < begin ? b.first + b.count > begin : b.first < end && b.first + b.count > end;
+  });
+  if (others)
+    finish(threads, [&](const Batch& batch, uint32_t) { return batch.group + uint64_t{keep} < commit; });
+}
+
+void CpAsync::finish_all(const Lanes& threads, uint64_t before) {
+  finish(threads, [&](const Batch& batch, uint32_t) { return batch.number < before; });
+}
+
+namespace {
+
+struct Plan {
+  AddressPlace to, from;
+  uint32_t bytes = 0;
+  uint32_t from_bytes = kNoRegister;  // a .u32; none: all of them
+  uint32_t ignore = kNoRegister;      // a predicate: copy nothing, fill with zeros
+};
+
+CpAsync& part_of(Exec& x) { return x.cta->part<CpAsync>(Cta::kCpAsync); }
+
+// Checks one thread's copy and gives its places; false after a trap.
+bool check(Exec& x, const Operands& in, const Plan& plan, uint32_t i, CpAsync::Copy& c) {
+  const auto to = static_cast<uint32_t>(plan.to.at(x, i));
+  const uint64_t from = plan.from.at(x, i);
+  const uint32_t bytes = plan.bytes;
+  if (to % bytes != 0) {
+    x.trap(in, exec::TrapKind::kMisaligned,
+           "the shared address is not aligned to " + std::to_string(bytes) + " bytes", i, kSharedWindow | to,
+           bytes);
+    return false;
+  }
+  c.to = x.shared(in, i, to, bytes, true);
+  if (!c.to) return false;
+  if (c.from_bytes > bytes) {
+    x.trap(in, exec::TrapKind::kInvalid,
+           "src-size is " + std::to_string(c.from_bytes) + " and cp-size " + std::to_string(bytes), i);
+    return false;
+  }
+  c.from = nullptr;
+  if (c.from_bytes == 0) return true;
+  if (from % bytes != 0) {
+    x.trap(in, exec::TrapKind::kMisaligned,
+           "the global address is not aligned to " + std::to_string(bytes) + " bytes", i, from, bytes);
+    return false;
+  }
+  c.from = x.global(in, i, from, c.from_bytes, false);
+  return c.from != nullptr;
+}
+
+// The usual case: all threads are on and copy in full from one allocation. False: look at each of them.
+bool add_uniform(Exec& x, const Operands& in, const Plan& plan, CpAsync& part) {
+  if (x.mask || plan.ignore != kNoRegister || x.count == 0) return false;
+  const uint32_t n = x.count, bytes = plan.bytes;
+  if (plan.from_bytes != kNoRegister) {
+    const uint32_t* size = x.reg<uint32_t>(plan.from_bytes);
+    uint32_t differ = 0;
+    for (uint32_t i = 0; i < n; i++) differ |= size[i] ^ bytes;
+    if (differ) return false;
+  }
+  const uint32_t* group = part.commits.data() + x.first;
+  uint32_t differ = 0;
+  for (uint32_t i = 0; i < n; i++) differ |= group[i] ^ group[0];
+  if (differ || plan.to.bytes != 4 || plan.from.bytes != 8) return false;
+  const uint64_t* from = x.reg<uint64_t>(plan.from.place);
+  uint64_t low = ~uint64_t{0}, high = 0, unaligned = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    const uint64_t at = from[i] + static_cast<uint64_t>(plan.from.offset);
+    low = std::min(low, at), high = std::max(high, at), unaligned |= at;
+  }
+  const uint32_t* to = x.reg<uint32_t>(plan.to.place);
+  const uint32_t base = static_cast<uint32_t>(plan.to.offset) - x.cta->shared_base;
+  uint32_t farthest = 0, unaligned_to = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t at = to[i] + base;
+    farthest = std::max(farthest, at), unaligned_to |= at;
+  }
+  if ((unaligned | unaligned_to) % bytes != 0 || uint64_t{farthest} + bytes > x.cta->shared_bytes ||
+      high - low > uint64_t{1} << 40 || !x.worker->memory.readable(low, high - low + bytes))
+    return false;
+  CpAsync::Batch& batch = part.add(group[0]);
+  batch.first = x.first;
+  batch.count = n;
+  batch.in = &instr_of(in);
+  batch.copies.resize(n);
+  for (uint32_t i = 0; i < n; i++)
+    batch.copies[i] = {x.cta->shared + (to[i] + base),
+                       reinterpret_cast<const std::byte*>(from[i] + static_cast<uint64_t>(plan.from.offset)),
+                       static_cast<uint16_t>(x.first + i), static_cast<uint8_t>(bytes),
+                       static_cast<uint8_t>(bytes)};
+  return true;
+}
+
+void run_cp_async(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const auto& plan = *static_cast<const Plan*>(in.data);
+  CpAsync& part = part_of(x);
+  if (add_uniform(x, in, plan, part)) return;
+  CpAsync::Batch* batch = nullptr;
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (!x.on(i)) continue;
+    CpAsync::Copy c;
+    c.thread = static_cast<uint16_t>(x.first + i);
+    c.bytes = static_cast<uint8_t>(plan.bytes);
+    const uint32_t wanted = plan.from_bytes == kNoRegister ? plan.bytes : x.reg<uint32_t>(plan.from_bytes)[i];
+    c.from_bytes = static_cast<uint8_t>(std::min(wanted, 255u));
+    if (plan.ignore != kNoRegister && x.reg<int8_t>(plan.ignore)[i]) c.from_bytes = 0;
+    if (!check(x, in, plan, i, c)) return;
+    const uint32_t group = part.commits[c.thread];
+    if (!batch || batch->group != group) {
+      batch = &part.add(group);
+      batch->first = x.first;
+      batch->count = x.count;
+      batch->in = &instr_of(in);
+    }
+    batch->copies.push_back(c);
+  }
+}
+
+void run_commit_group(Lanes& lanes, const Operands&) {
+  Exec& x = exec_of(lanes);
+  part_of(x).commit(x);
+}
+
+void run_wait_group(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  part_of(x).finish_groups(x, in.small);
+}
+
+void run_wait_all(Lanes& lanes, const Operands&) {
+  Exec& x = exec_of(lanes);
+  CpAsync& part = part_of(x);
+  part.commit(x);
+  part.finish_all(x, ~uint64_t{0});
+}
+
+// cp.async.mbarrier.arrive: the threads' copies so far, then their arrivals.
+struct CopiesThenArrive : AsyncOp {
+  Cta* cta;
+  const Instr* in;
+  uint64_t before;
+  uint32_t first;
+  std::vector<int8_t> mask;
+  std::vector<uint32_t> addresses;
+  void complete(Cluster&) override {
+    Exec x = late_exec(*cta);
+    if (cta->alive_count == 0) return;
+    x.first = first;
+    x.count = static_cast<uint32_t>(mask.size());
+    x.mask = mask.data();
+    part_of(x).finish_all(x, before);
+    for (uint32_t i = 0; i < x.count; i++)
+      if (x.on(i) && !mbarrier_arrive(x, *in, i, addresses[i])) return;
+  }
+};
+
+// small: 1 for .noinc.
+void run_arrive(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const auto& address = *static_cast<const AddressPlace*>(in.data);
+  auto op = std::make_unique<CopiesThenArrive>();
+  op->cta = x.cta;
+  op->in = &instr_of(in);
+  op->before = part_of(x).issued();
+  op->first = x.first;
+  op->mask.resize(x.count);
+  op->addresses.resize(x.count);
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (!x.on(i)) continue;
+    op->mask[i] = -1;
+    op->addresses[i] = address.shared_at(x, in, i);
+    if (op->addresses[i] == kNoRegister) return;
+    const bool ok = in.small ? mbarrier_valid(x, in, i, op->addresses[i])
+                             : mbarrier_add_pending(x, in, i, op->addresses[i]);
+    if (!ok) return;
+  }
+  x.cta->cluster->pending.push_back(std::move(op));
+}
+
+bool lower_copy(Lowering& l, const ptx::Instruction& in) {
+  Plan plan;
+  int64_t bytes = 0;
+  if (in.operands.size() < 3 || !address_place(l, in.operands[0], &plan.to) ||
+      !address_place(l, in.operands[1], &plan.from) || !l.integer(in.operands[2], &bytes))
+    return false;
+  const bool allowed = in.has(Mod::kCg) ? bytes == 16 : bytes == 4 || bytes == 8 || bytes == 16;
+  if (!allowed)
+    return l.error(in.operands[2].offset,
+                   "cp-size is " + std::to_string(bytes) +
+                       (in.has(Mod::kCg) ? ": .cg copies 16 bytes" : ": 4, 8 and 16 bytes can be copied"));
+  plan.bytes = static_cast<uint32_t>(bytes);
+  // What follows: src-size or the predicate ignore-src, then a cache policy.
+  const size_t policy = in.has(Mod::kL2CacheHint) ? 1 : 0;
+  if (in.operands.size() > 3 + policy) {
+    const ptx::Operand& extra = in.operands[3];
+    const bool is_predicate =
+        extra.kind == ptx::OperandKind::kRegister && l.declared(extra).type == Mod::kPred;
+    (is_predicate ? plan.ignore : plan.from_bytes) = l.place(extra, is_predicate ? Mod::kPred : Mod::kU32);
+  }
+  l.emit(run_cp_async).data = l.code.keep(plan);
+  return true;
+}
+
+}  // namespace
+
+bool lower_cp(Lowering& l, const ptx::Instruction& in) {
+  if (in.has(Mod::kBulk)) return lower_bulk(l, in);
+  if (in.has(Mod::kCommitGroup)) return l.emit(run_commit_group), true;
+  if (in.has(Mod::kWaitAll)) return l.emit(run_wait_all), true;
+  if (in.has(Mod::kWaitGroup)) {
+    int64_t n = 0;
+    if (in.operands.size() != 1 || !l.integer(in.operands[0], &n)) return false;
+    l.emit(run_wait_group).small = static_cast<uint32_t>(n);
+    return true;
+  }
+  if (in.has(Mod::kMbarrier) || in.has(Mod::kArrive)) {
+    AddressPlace address;
+    address.generic = !in.has(Mod::kShared) && !in.has(Mod::kSharedCta);
+    if (in.operands.size() != 1 || !address_place(l, in.operands[0], &address)) return false;
+    Instr& i = l.emit(run_arrive);
+    i.data = l.code.keep(address);
+    i.small = in.has(Mod::kNoinc);
+    return true;
+  }
+  return lower_copy(l, in);
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,55 @@
+// cp.async, the copies that threads make by themselves: from global to shared memory, 4 to 16 bytes each.
+//
+// A copy is written down when it is issued, with its addresses checked, and made when somebody waits for it:
+// a kernel that does not wait reads what was there before.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "exec.h"
+
+namespace triton_runner::simt {
+
+class CpAsync : public CtaPart {
+ public:
+  struct Copy {
+    std::byte* to;
+    const std::byte* from;
+    uint16_t thread;
+    uint8_t bytes, from_bytes;  // what `from` does not have is filled with zeros
+  };
+  // Copies of one instruction by threads that are in the same group.
+  struct Batch {
+    uint64_t number = 0;  // batches before it
+    uint32_t group = 0;   // groups that its threads had committed before
+    uint32_t first = 0, count = 0;
+    const Instr* in = nullptr;
+    std::vector<Copy> copies;  // those that were not made yet
+  };
+
+  void begin(Cta& cta) override;
+  // Gets the threads' copies, all of them with commits[thread] == group.
+  Batch& add(uint32_t group);
+  void commit(const Lanes& threads);
+  // Makes the threads' copies of all but the last `keep` groups that they committed; of all, committed or
+  // not, that were issued before batch number `before`.
+  void finish_groups(const Lanes& threads, uint32_t keep);
+  void finish_all(const Lanes& threads, uint64_t before);
+
+  const std::deque<Batch>& pending() const { return batches_; }
+  uint64_t issued() const { return next_; }
+
+  std::vector<uint32_t> commits;  // groups committed, by thread
+
+ private:
+  template <class Wanted>
+  void finish(const Lanes& threads, Wanted wanted);
+  void recycle(size_t i);
+
+  std::deque<Batch> batches_;
+  std::vector<std::vector<Copy>> spare_;
+  uint64_t next_ = 0;
+};
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,192 @@
+// Rows of boxes, their swizzled places, and the bits that stand outside of a tensor.
+#include "tma.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace triton_runner::simt {
+namespace {
+
+constexpr int kF32 = 7, kF32Ftz = 8, kF64 = 9, kBf16 = 10, kTf32 = 11, kTf32Ftz = 12, kF16 = 6;
+constexpr int kB4x16 = 13, kB4x16P64 = 14, kB6x16P32 = 15;
+
+constexpr uint32_t kSwizzleSpan[5] = {0, 32, 64, 128, 96};
+
+uint64_t nan_of(int element_type) {
+  switch (element_type) {
+    case kF16:
+    case kBf16:
+      return 0x7fff;
+    case kF32:
+    case kF32Ftz:
+    case kTf32:
+    case kTf32Ftz:
+      return 0x7fffffff;
+    case kF64:
+      return 0x7fffffffffffffff;
+    default:
+      return 0;
+  }
+}
+
+// What loads do to values on their way: f32.ftz takes subnormals for zeros, tf32 keeps 10 bits of the
+// fraction (to nearest, ties to even).
+void convert(int element_type, std::byte* data, uint32_t bytes) {
+  const bool ftz = element_type == kF32Ftz || element_type == kTf32Ftz;
+  const bool tf32 = element_type == kTf32 || element_type == kTf32Ftz;
+  if (!ftz && !tf32) return;
+  for (uint32_t i = 0; i < bytes; i += 4) {
+    uint32_t v;
+    std::memcpy(&v, data + i, 4);
+    if (ftz && (v & 0x7f800000) == 0) v &= 0x80000000;
+    if (tf32 && (v & 0x7f800000) != 0x7f800000) v = (v + 0xfff + (v >> 13 & 1)) & 0xffffe000;
+    std::memcpy(data + i, &v, 4);
+  }
+}
+
+// Calls f(byte in the row, byte in shared memory, bytes) for pieces that stay together.
+template <class F>
+void each_piece(const TensorBox& box, uint32_t start, uint32_t row, F f) {
+  const uint32_t bytes = box.row_bytes(), offset = row * bytes;
+  if (box.map.swizzle == 0) return f(0, start + offset, bytes);
+  for (uint32_t at = 0; at < bytes; at += 16)
+    f(at, swizzled(box.map, start, offset + at), std::min(16u, bytes - at));
+}
+
+}  // namespace
+
+uint32_t swizzled(const exec::TensorMap& map, uint32_t start, uint32_t offset) {
+  const uint32_t a = start + offset;
+  switch (map.swizzle) {
+    case 1:
+      return a ^ (a >> 3 & 0x10);
+    case 2:
+      return a ^ (a >> 3 & 0x30);
+    case 3:
+      if (map.swizzle_atomicity == 1) return a ^ (a >> 2 & 0x60);  // 32 bytes stay together
+      return a ^ (a >> 3 & 0x70);
+    default:
+      return a;
+  }
+}
+
+std::string prepare_box(TensorBox& box, int rank, bool gather) {
+  const exec::TensorMap& map = box.map;
+  const int bits = exec::tensor_map_element_bits(map.element_type);
+  if (map.element_bytes == 0 || bits == 0 || map.box[0] == 0)
+    return "the tensor map does not say element type and box: it was not made for PTX";
+  if (map.rank != rank)
+    return "the tensor map has rank " + std::to_string(map.rank) + ", the instruction " +
+           std::to_string(rank);
+  if (map.interleave != 0) return "interleaved layouts are not executed";
+  if (map.swizzle > 3) return "the 96-byte swizzle is not executed";
+  if (map.swizzle == 3 && map.swizzle_atomicity > 1)
+    return "swizzle atomicity " + std::to_string(map.swizzle_atomicity) + " is not executed";
+  if (map.address % 16 != 0) return "the tensor's address is not a multiple of 16 bytes";
+  box.rank = rank;
+  box.gather = gather;
+  const bool packed = map.element_type >= kB4x16;
+  const int unit = packed ? 16 : 1;
+  box.global_unit = static_cast<uint32_t>(unit * bits / 8);
+  box.shared_unit = map.element_type == kB4x16P64 || map.element_type == kB6x16P32 ? 16 : box.global_unit;
+  if (map.box[0] % unit != 0 || box.at[0] % unit != 0)
+    return "boxes of this element type begin and end at multiples of 16 elements";
+  box.at[0] /= unit;
+  box.units = (map.shape[0] + unit - 1) / unit;
+  box.row_units = map.box[0] / unit;
+  if (box.row_bytes() % 16 != 0)
+    return "a row of the box has " + std::to_string(box.row_bytes()) + " bytes, not a multiple of 16";
+  if (map.swizzle != 0 && box.row_bytes() > kSwizzleSpan[map.swizzle])
+    return "a row of the box has " + std::to_string(box.row_bytes()) + " bytes, more than the swizzle's " +
+           std::to_string(kSwizzleSpan[map.swizzle]);
+  if (map.element_strides[0] > 1) return "a traversal stride along dimension 0 is not executed";
+  box.rows = 1;
+  box.counts[0] = 1;
+  for (int d = 1; d < rank; d++) {
+    if (map.box[d] == 0 || map.box[d] > 256)
+      return "the box has " + std::to_string(map.box[d]) + " elements along dimension " + std::to_string(d) +
+             ": 1 to 256 are possible";
+    if (map.strides[d] % 16 != 0)
+      return "the stride of dimension " + std::to_string(d) + " is " + std::to_string(map.strides[d]) +
+             " bytes, not a multiple of 16";
+    const uint32_t step = std::max<uint32_t>(1, map.element_strides[d]);
+    box.counts[d] = (map.box[d] + step - 1) / step;
+    box.rows *= box.counts[d];
+  }
+  if (!gather) return {};
+  if (rank != 2) return "rows are gathered and scattered in tensors of rank 2";
+  if (box.rows != 1) return "the box of a gather or scatter has one row";
+  box.rows = 4;
+  return {};
+}
+
+TensorRow tensor_row(const TensorBox& box, uint32_t r) {
+  const exec::TensorMap& map = box.map;
+  bool inside = true;
+  int64_t offset = 0;
+  for (int d = 1; d < box.rank; d++) {
+    const uint32_t index = r % box.counts[d];
+    if (!box.gather) r /= box.counts[d];
+    const int64_t i =
+        box.gather ? box.gathered[r]
+                   : box.at[d] + static_cast<int64_t>(index) * std::max<int64_t>(1, map.element_strides[d]);
+    inside &= i >= 0 && i < map.shape[d];
+    offset += i * map.strides[d];
+  }
+  const int64_t width = box.row_units;
+  const int64_t begin = std::clamp<int64_t>(-int64_t{box.at[0]}, 0, width);
+  const int64_t end = inside ? std::clamp<int64_t>(box.units - box.at[0], begin, width) : begin;
+  return {map.address + static_cast<uint64_t>(offset + (box.at[0] + begin) * box.global_unit),
+          static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
+}
+
+void load_box(const TensorBox& box, std::byte* shared, uint32_t start) {
+  alignas(16) std::byte row[4096];
+  const uint32_t unit = box.shared_unit, source = box.global_unit, bytes = box.row_bytes();
+  const uint64_t nan = box.map.nan_fill ? nan_of(box.map.element_type) : 0;
+  for (uint32_t r = 0; r < box.rows; r++) {
+    const TensorRow t = tensor_row(box, r);
+    if (t.end - t.begin < box.row_units || unit != source) {
+      std::memset(row, 0, bytes);
+      if (nan)
+        for (uint32_t i = 0; i < box.row_units; i++) std::memcpy(row + i * unit, &nan, unit);
+    }
+    const auto* from = reinterpret_cast<const std::byte*>(t.address);
+    if (unit == source) {
+      std::memcpy(row + t.begin * unit, from, (t.end - t.begin) * unit);
+    } else {
+      for (uint32_t i = t.begin; i < t.end; i++, from += source) std::memcpy(row + i * unit, from, source);
+    }
+    convert(box.map.element_type, row + t.begin * unit, (t.end - t.begin) * unit);
+    each_piece(box, start, r,
+               [&](uint32_t at, uint32_t to, uint32_t n) { std::memcpy(shared + to, row + at, n); });
+  }
+}
+
+void store_box(const TensorBox& box, const std::byte* shared, uint32_t start, Update update) {
+  alignas(16) std::byte row[4096];
+  const uint32_t unit = box.shared_unit, target = box.global_unit;
+  for (uint32_t r = 0; r < box.rows; r++) {
+    const TensorRow t = tensor_row(box, r);
+    if (t.begin == t.end) continue;
+    each_piece(box, start, r,
+               [&](uint32_t at, uint32_t from, uint32_t n) { std::memcpy(row + at, shared + from, n); });
+    auto* to = reinterpret_cast<std::byte*>(t.address);
+    if (!update && unit == target) {
+      std::memcpy(to, row + t.begin * unit, (t.end - t.begin) * unit);
+      continue;
+    }
+    for (uint32_t i = t.begin; i < t.end; i++, to += target) {
+      if (!update) {
+        std::memcpy(to, row + i * unit, target);
+        continue;
+      }
+      uint64_t value = 0;
+      std::memcpy(&value, row + i * unit, unit);
+      update(to, value, 0);
+    }
+  }
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,53 @@
+// Boxes of tensors: what a tensor map and coordinates name in global memory, and how a box lies in shared
+// memory. PTX ISA 5.5.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include <triton_runner/exec/tensor_map.h>
+
+#include "atomic.h"
+
+namespace triton_runner::simt {
+
+// A box cut into rows along dimension 0. Elements of less than a byte come 16 at a time: a unit is an
+// element, or 16 of them.
+struct TensorBox {
+  exec::TensorMap map;
+  int rank = 0;
+  int32_t at[5] = {};        // coordinates, dimension 0 first, in units for dimension 0
+  int32_t gathered[4] = {};  // .tile::gather4, .tile::scatter4: rows of a tensor of rank 2
+  bool gather = false;
+  uint32_t global_unit = 1;  // bytes of a unit in global memory
+  uint32_t shared_unit = 1;  // and in shared memory
+  int64_t units = 0;         // of dimension 0 of the tensor
+  uint32_t row_units = 0;    // of a row of the box
+  uint32_t rows = 0;
+  uint32_t counts[5] = {};  // rows of the box by dimension; [0] is 1
+
+  uint32_t row_bytes() const { return row_units * shared_unit; }
+  uint32_t shared_bytes() const { return rows * row_bytes(); }
+  // What an mbarrier counts: padding is not part of it.
+  uint32_t transaction_bytes() const { return rows * row_units * global_unit; }
+};
+
+// Fills in what follows from map and coordinates (`at` in elements, and the rows of a gather). Gives what is
+// wrong with them, or an empty text.
+std::string prepare_box(TensorBox& box, int rank, bool gather);
+
+// Row `r` of the box: its part [begin, end) in units lies inside of the tensor, from `address` on.
+struct TensorRow {
+  uint64_t address;
+  uint32_t begin, end;
+};
+TensorRow tensor_row(const TensorBox& box, uint32_t r);
+
+// Where byte `offset` of the box lies if the box begins at byte `start` of a block's shared memory.
+uint32_t swizzled(const exec::TensorMap& map, uint32_t start, uint32_t offset);
+
+// The box to and from shared memory; `shared` is the block's first byte. Addresses have been checked.
+void load_box(const TensorBox& box, std::byte* shared, uint32_t start);
+// `update`: what combines elements with those in memory; null: they are replaced.
+void store_box(const TensorBox& box, const std::byte* shared, uint32_t start, Update update);
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,265 @@
+// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor. PTX ISA 9.7.9.27.
+//
+// The tensor map is read, and everything that will be accessed is checked, when the instruction is issued;
+// the box is copied when somebody waits for it.
+#include <algorithm>
+#include <cstring>
+
+#include "address.h"
+#include "bulk.h"
+#include "lower.h"
+#include "mbarrier.h"
+#include "tma.h"
+
+namespace triton_runner::simt {
+
+using ptx::Mod;
+using ptx::OperandKind;
+
+namespace {
+
+struct Plan {
+  AddressPlace map, shared, barrier;
+  int rank = 0;
+  bool gather = false;
+  bool pair = false;  // .cta_group::2
+  std::vector<uint32_t> coordinates;
+  uint32_t cta_mask = kNoRegister;
+  Mod reduction = Mod::kNone;
+};
+
+// The element type of a reduction, by the number in the tensor map; kNone: there is none.
+Mod reduction_type(int element_type, Mod operation) {
+  const bool bitwise = operation == Mod::kAnd || operation == Mod::kOr || operation == Mod::kXor;
+  switch (element_type) {
+    case 2:
+      return Mod::kU32;
+    case 3:
+      return Mod::kS32;
+    case 4:
+      return Mod::kU64;
+    case 5:
+      return Mod::kS64;
+    case 6:
+      return Mod::kF16;
+    case 7:
+    case 8:
+      return bitwise ? Mod::kB32 : Mod::kF32;
+    case 9:
+      return bitwise ? Mod::kB64 : Mod::kF64;
+    case 10:
+      return Mod::kBf16;
+    default:
+      return Mod::kNone;
+  }
+}
+
+bool invalid(Exec& x, const Operands& in, uint32_t lane, std::string message) {
+  x.trap(in, exec::TrapKind::kInvalid, std::move(message), lane);
+  return false;
+}
+
+// The box that thread `i` names, and whether all of it that is inside of the tensor may be accessed.
+bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool write, TensorBox& box) {
+  const uint64_t address = plan.map.at(x, i);
+  if (address % 64 != 0) {
+    x.trap(in, exec::TrapKind::kMisaligned, "the tensor map is not aligned to 64 bytes", i, address,
+           exec::kTensorMapBytes);
+    return false;
+  }
+  const std::byte* bytes = x.generic(in, i, address, exec::kTensorMapBytes, false);
+  if (!bytes) return false;
+  const auto map = exec::read_tensor_map(bytes);
+  if (!map) return invalid(x, in, i, "the 128 bytes at the address hold no tensor map of this engine");
+  box.map = *map;
+  const size_t n = plan.coordinates.size();
+  for (size_t d = 0; d < n && d < 5; d++) {
+    const int32_t c = x.reg<int32_t>(plan.coordinates[d])[i];
+    if (plan.gather && d > 0)
+      box.gathered[d - 1] = c;
+    else
+      box.at[d] = c;
+  }
+  if (std::string fault = prepare_box(box, plan.rank, plan.gather); !fault.empty())
+    return invalid(x, in, i, std::move(fault));
+  // One look for the whole box; row by row to find the fault.
+  uint64_t low = ~uint64_t{0}, high = 0;
+  for (uint32_t r = 0; r < box.rows; r++) {
+    const TensorRow row = tensor_row(box, r);
+    if (row.begin == row.end) continue;
+    low = std::min(low, row.address);
+    high = std::max(high, row.address + (row.end - row.begin) * box.global_unit);
+  }
+  if (low >= high) return true;
+  exec::MemoryView& memory = x.worker->memory;
+  if (high - low < uint64_t{1} << 40 &&
+      (write ? memory.writable(low, high - low) : memory.readable(low, high - low)))
+    return true;
+  for (uint32_t r = 0; r < box.rows; r++) {
+    const TensorRow row = tensor_row(box, r);
+    if (row.begin != row.end && !x.global(in, i, row.address, (row.end - row.begin) * box.global_unit, write))
+      return false;
+  }
+  return true;
+}
+
+struct BoxLoad : AsyncOp {
+  Cta* cta;
+  const Instr* in;
+  uint32_t thread;
+  TensorBox box;
+  struct To {
+    Cta* cta;
+    uint32_t start, barrier;
+  };
+  std::vector<To> to;
+  void complete(Cluster&) override {
+    if (cta->alive_count == 0) return;
+    Exec x = late_exec(*cta);
+    for (const To& t : to) {
+      load_box(box, t.cta->shared, t.start);
+      if (!mbarrier_complete_tx(x, *in, thread, t.barrier, box.transaction_bytes())) return;
+    }
+  }
+};
+
+struct BoxStore : BulkStore {
+  TensorBox box;
+  Cta* from;
+  uint32_t start;
+  Update update;
+  void store(Exec&) override { store_box(box, from->shared, start, update); }
+};
+
+// The block and the offset of the box in its shared memory; null after a trap.
+Cta* shared_box(Exec& x, const Operands& in, uint32_t lane, const TensorBox& box, uint32_t address,
+                bool write) {
+  if (address % 128 != 0) {
+    x.trap(in, exec::TrapKind::kMisaligned, "the shared address of a box is not aligned to 128 bytes", lane,
+           kSharedWindow | address, box.shared_bytes());
+    return nullptr;
+  }
+  if (!x.shared(in, lane, address, box.shared_bytes(), write)) return nullptr;
+  return x.cta->cluster->cta_of(address);
+}
+
+void run_load(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const auto& plan = *static_cast<const Plan*>(in.data);
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (!x.on(i)) continue;
+    auto op = std::make_unique<BoxLoad>();
+    op->cta = x.cta;
+    op->in = &instr_of(in);
+    op->thread = x.first + i;
+    if (!box_of(x, in, plan, i, false, op->box)) return;
+    const uint32_t to = plan.shared.shared_at(x, in, i), barrier = plan.barrier.shared_at(x, in, i);
+    if (to == kNoRegister || barrier == kNoRegister) return;
+    auto add = [&](uint32_t address, uint32_t signal) {
+      Cta* cta = shared_box(x, in, i, op->box, address, true);
+      if (!cta || !mbarrier_valid(x, in, i, signal)) return false;
+      op->to.push_back({cta, address & kOffsetMask, signal});
+      return true;
+    };
+    if (plan.cta_mask == kNoRegister) {
+      if (!add(to, barrier)) return;
+    } else {
+      const uint32_t blocks = x.reg<uint16_t>(plan.cta_mask)[i];
+      for (uint32_t rank = 0; rank < 16; rank++) {
+        if (!(blocks >> rank & 1)) continue;
+        // With .cta_group::2 the barrier is in the block of each pair that has the barrier operand's parity.
+        const uint32_t owner = plan.pair ? (rank & ~1u) | (barrier >> kRankShift & 1) : rank;
+        if (!add((to & kOffsetMask) | rank << kRankShift, (barrier & kOffsetMask) | owner << kRankShift))
+          return;
+      }
+    }
+    x.cta->cluster->pending.push_back(std::move(op));
+  }
+}
+
+void run_store(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const auto& plan = *static_cast<const Plan*>(in.data);
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (!x.on(i)) continue;
+    auto op = std::make_unique<BoxStore>();
+    if (!box_of(x, in, plan, i, true, op->box)) return;
+    op->update = nullptr;
+    if (plan.reduction != Mod::kNone) {
+      const Mod type = reduction_type(op->box.map.element_type, plan.reduction);
+      op->update = find_update(plan.reduction, type).global;
+      if (!op->update) {
+        invalid(x, in, i,
+                "." + std::string(ptx::text(plan.reduction)) +
+                    " does not exist for the tensor map's element type (number " +
+                    std::to_string(op->box.map.element_type) + ")");
+        return;
+      }
+    }
+    const uint32_t from = plan.shared.shared_at(x, in, i);
+    if (from == kNoRegister) return;
+    op->from = shared_box(x, in, i, op->box, from, false);
+    if (!op->from) return;
+    op->start = from & kOffsetMask;
+    issue_store(x, in, i, std::move(op));
+  }
+}
+
+void run_nothing(Lanes&, const Operands&) {}
+
+int rank_of(const ptx::Instruction& in) {
+  const Mod ranks[5] = {Mod::k1d, Mod::k2d, Mod::k3d, Mod::k4d, Mod::k5d};
+  for (int r = 0; r < 5; r++)
+    if (in.has(ranks[r])) return r + 1;
+  return 0;
+}
+
+// [map, {coordinates}]
+bool lower_box(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand, Plan& plan) {
+  if (operand.kind != OperandKind::kAddress || operand.parts.size() < 2 ||
+      operand.parts[1].kind != OperandKind::kVector)
+    return l.error(operand.offset, "expected a tensor map and coordinates: [map, {x, y}]");
+  if (!address_place(l, operand, &plan.map)) return false;
+  plan.rank = rank_of(in);
+  plan.gather = in.has(Mod::kTileGather4) || in.has(Mod::kTileScatter4);
+  const auto coordinates = operand.parts[1].parts;
+  const size_t wanted = plan.gather ? 5 : static_cast<size_t>(plan.rank);
+  if (coordinates.size() != wanted)
+    return l.error(operand.offset, std::to_string(coordinates.size()) + " coordinates, where " +
+                                       std::to_string(wanted) + " are needed");
+  for (const ptx::Operand& c : coordinates) plan.coordinates.push_back(l.place(c, Mod::kS32));
+  return true;
+}
+
+}  // namespace
+
+bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in) {
+  for (Mod m : {Mod::kIm2col, Mod::kIm2colNoOffs, Mod::kIm2colW, Mod::kIm2colW128})
+    if (in.has(m)) return l.error(in, "." + std::string(ptx::text(m)) + " is not executed");
+  if (in.has(Mod::kPrefetch)) return l.emit(run_nothing), true;
+  if (in.operands.size() < 2) return l.error(in, "needs a tensor map with coordinates, and a shared address");
+  Plan plan;
+  const bool load = in.operands[1].kind == OperandKind::kAddress && in.operands[1].parts.size() >= 2;
+  if (!lower_box(l, in, in.operands[load ? 1 : 0], plan) ||
+      !address_place(l, in.operands[load ? 0 : 1], &plan.shared))
+    return false;
+  if (!load) {
+    if (in.has(Mod::kReduce)) {
+      plan.reduction = operation_of(in);
+      if (plan.reduction == Mod::kNone) return l.error(in, "a reduction without an operation");
+    }
+    l.emit(run_store).data = l.code.keep(plan);
+    return true;
+  }
+  if (in.operands.size() < 3 || !address_place(l, in.operands[2], &plan.barrier))
+    return l.error(in, "needs the mbarrier that counts its bytes");
+  plan.pair = in.has(Mod::kCtaGroup2);
+  if (in.has(Mod::kMulticastCluster)) {
+    if (in.operands.size() < 4) return l.error(in, ".multicast::cluster needs a mask of blocks");
+    plan.cta_mask = l.place(in.operands[3], Mod::kB16);
+  }
+  l.emit(run_load).data = l.code.keep(plan);
+  return true;
+}
+
+}  // namespace triton_runner::simt
