@@ -65,6 +65,12 @@ const Special* find_special(std::string_view text) {
   return map.find(text);
 }
 
+std::vector<std::string_view> special_names() {
+  std::vector<std::string_view> out;
+  for (const SpecialRow& row : kSpecials) out.push_back(row.text);
+  return out;
+}
+
 bool is_type(Mod mod) { return mod_row(mod).type != Class::kNothing; }
 std::string_view text(Mod mod) { return mod_row(mod).text; }
 std::string_view text(Opcode opcode) { return row(opcode).text; }

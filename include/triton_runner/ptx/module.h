@@ -28,18 +28,21 @@ struct Register {
   Mod type;               // kPred, kB16, kB32, kB64, kF32, kS32, kB128, ...
 };
 
+enum class Linkage : uint8_t { kNone, kVisible, kExtern, kWeak, kCommon };
+
 // A variable or a parameter: .shared .align 16 .b8 buffer[1024]; .param .u64 .ptr .global .align 1 k_param_0
 struct Variable {
   std::string_view name;
   Space space = Space::kNone;
-  Mod type = Mod::kNone;         // of an element
-  uint32_t align = 1;            // bytes
-  uint64_t bytes = 0;            // of the whole; 0 where it is open-ended (global_smem[])
+  Mod type = Mod::kNone;  // of an element
+  uint32_t align = 1;     // bytes
+  uint64_t bytes = 0;     // of the whole; 0 where it is open-ended (global_smem[])
+  Linkage linkage = Linkage::kNone;
   bool is_extern = false;
   bool is_array = false;
-  bool is_pointer = false;       // .ptr
+  bool is_pointer = false;  // .ptr
   Space points_to = Space::kNone;
-  std::span<const std::byte> initial;  // of `bytes`, or empty: zeros
+  std::span<const std::byte> initial;  // the first of `bytes`: those that are written; the rest is zeros
   // Initial values that are addresses: bytes [offset, offset + 8) hold address of `symbol` + addend.
   struct Relocation {
     uint64_t offset;
@@ -47,7 +50,33 @@ struct Variable {
     int64_t addend;
   };
   std::span<const Relocation> relocations;
-  uint32_t offset = 0;           // in the module's text
+  uint32_t offset = 0;  // in the module's text
+};
+
+// Variables, each at an address of its own: for (const Variable& v : function.variables).
+class VariableList {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(const Variable* const* at) : at_(at) {}
+    const Variable& operator*() const { return **at_; }
+    const Variable* operator->() const { return *at_; }
+    Iterator& operator++() { return ++at_, *this; }
+    bool operator==(const Iterator& other) const = default;
+
+   private:
+    const Variable* const* at_;
+  };
+  VariableList() = default;
+  explicit VariableList(std::span<const Variable* const> list) : list_(list) {}
+  Iterator begin() const { return Iterator(list_.data()); }
+  Iterator end() const { return Iterator(list_.data() + list_.size()); }
+  size_t size() const { return list_.size(); }
+  bool empty() const { return list_.empty(); }
+  const Variable& operator[](size_t i) const { return *list_[i]; }
+
+ private:
+  std::span<const Variable* const> list_;
 };
 
 struct Function;
@@ -92,21 +121,22 @@ struct SourceLine {
   std::string_view file;
   uint32_t line = 0;
   uint32_t column = 0;
-  std::string_view function;       // of an inlined body; may be empty
+  std::string_view function;  // of an inlined body; may be empty
   const SourceLine* inlined_at = nullptr;
 };
 
 struct Instruction {
   Opcode opcode{};
-  std::string_view spelling;           // "ld.global.v4.b32", as written
-  std::span<const Mod> mods;           // as written, types among them
-  int32_t guard = -1;                  // register of @%p1; -1: none
+  std::string_view spelling;  // "ld.global.v4.b32", as written
+  std::span<const Mod> mods;  // as written, types among them
+  int32_t guard = -1;         // register of @%p1; -1: none
   bool guard_negated = false;
-  std::span<const Operand> operands;   // as written
-  const SourceLine* source = nullptr;  // null where no .loc came before
-  uint32_t offset = 0, length = 0;     // in the module's text, guard to ';'
-  std::span<const uint32_t> targets;   // brx.idx: instruction indices of its .branchtargets
+  std::span<const Operand> operands;         // as written
+  const SourceLine* source = nullptr;        // null where no .loc came before
+  uint32_t offset = 0, length = 0;           // in the module's text, guard to ';'
+  std::span<const uint32_t> targets;         // brx.idx: instruction indices of its .branchtargets
   std::span<const Function* const> callees;  // indirect call: of its .calltargets, if it names some
+  const Function* prototype = nullptr;       // indirect call: its .callprototype, if it names one
 
   bool has(Mod mod) const {
     for (Mod m : mods)
@@ -124,18 +154,21 @@ struct Instruction {
 
 struct Function {
   std::string_view name;
+  Linkage linkage = Linkage::kNone;
   bool is_entry = false;
-  bool is_declaration = false;           // .extern .func __assertfail(...);
-  std::span<const Variable> params;      // in order
+  bool is_declaration = false;       // .extern .func __assertfail(...);
+  std::span<const Variable> params;  // in order
   std::span<const Variable> returns;
-  std::span<const Register> registers;   // those that the body names
-  std::span<const Variable> variables;   // declared in the body: .local, .shared, .param of calls
-  std::span<const Instruction> body;     // a label is the index of the instruction after it (body.size() at the end)
-  std::array<uint32_t, 3> reqntid{};     // 0: not given
+  std::span<const Register> registers;  // those that the body names
+  VariableList variables;               // declared in the body: .local, .shared, .param of calls
+  std::span<const Instruction>
+      body;  // a label is the index of the instruction after it (body.size() at the end)
+  std::array<uint32_t, 3> reqntid{};  // 0: not given
   std::array<uint32_t, 3> maxntid{};
-  std::array<uint32_t, 3> cluster{};     // .reqnctapercluster
+  std::array<uint32_t, 3> cluster{};  // .reqnctapercluster
   bool explicit_cluster = false;
-  uint32_t maxnreg = 0;
+  uint32_t maxnreg = 0, minnctapersm = 0, max_cluster_rank = 0;
+  bool noreturn = false;
   uint32_t offset = 0;
 };
 
@@ -149,13 +182,14 @@ class Module {
   // 90 for sm_90a; 0 where the target is not sm_NN.
   virtual int compute_capability() const = 0;
   virtual std::span<const Function* const> functions() const = 0;
-  virtual std::span<const Variable> variables() const = 0;  // of the module: .global, .shared, .extern .shared
+  virtual VariableList variables() const = 0;  // of the module: .global, .shared, .extern .shared
   const Function* find_function(std::string_view name) const;
   std::vector<const Function*> entries() const;
   // line and column of an offset of the text
   base::Location location(uint32_t offset) const;
   // A message about the text at `offset`, with its line and a caret.
-  base::Diagnostic diagnostic(uint32_t offset, std::string message, std::vector<std::string> notes = {}) const;
+  base::Diagnostic diagnostic(uint32_t offset, std::string message,
+                              std::vector<std::string> notes = {}) const;
 };
 
 // The module of `text`, or what is wrong with its first fault: file:line:column, a caret, what was expected,
@@ -163,8 +197,8 @@ class Module {
 // (Opcode::kUnknown, for the engine to refuse), as do directives it does not know.
 base::Result<std::shared_ptr<const Module>> parse(std::string text, std::string filename = "<ptx>");
 
-// Instructions on their own (tt.elementwise_inline_asm, tests): the lines of `body` inside of a function whose
-// registers are declared by `registers` and by the text itself.
+// Instructions on their own (tt.elementwise_inline_asm, tests): the lines of `body` inside of a function
+// whose registers are declared by `registers` and by the text itself.
 base::Result<std::shared_ptr<const Module>> parse_body(std::string body, std::span<const Register> registers,
                                                        std::string filename = "<inline asm>");
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace triton_runner::ptx {
 
@@ -35,9 +36,10 @@ struct OpcodeRow {
 const OpcodeRow& row(Opcode opcode);
 std::span<const OpcodeRow> opcode_table();  // by opcode; row 0 is kUnknown
 
-Opcode find_opcode(std::string_view base);  // kUnknown if there is none
-Mod find_mod(std::string_view text);        // without the dot; kNone if there is none
+Opcode find_opcode(std::string_view base);           // kUnknown if there is none
+Mod find_mod(std::string_view text);                 // without the dot; kNone if there is none
 const Special* find_special(std::string_view text);  // "%tid.x"; null if there is none
+std::vector<std::string_view> special_names();
 
 bool is_type(Mod mod);
 std::string_view text(Mod mod);  // without the dot

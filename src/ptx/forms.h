@@ -1,0 +1,27 @@
+// What opcodes.def says of an opcode's modifiers and operands, made ready to be asked.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <triton_runner/ptx/opcode.h>
+
+namespace triton_runner::ptx {
+
+struct FormCheck {
+  bool ok = true;
+  // Where ok: how many operands the forms take that these modifiers fit; otherwise the modifier that is wrong
+  // (its index), or -1 if one is missing, and what to say of it.
+  uint32_t least = 0, most = ~0u;
+  int wrong = -1;
+  std::string message;
+  std::vector<std::string> notes;
+};
+FormCheck check_form(Opcode opcode, std::span<const Mod> mods);
+// Opcodes that take any modifier: those without a row, textures and surfaces.
+bool takes_anything(Opcode opcode);
+// The modifiers that an opcode has in some form, for "did you mean".
+std::vector<std::string> modifiers_of(Opcode opcode);
+
+}  // namespace triton_runner::ptx
