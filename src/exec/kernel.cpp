@@ -121,6 +121,9 @@ std::string Trap::str() const {
   if (program[0] >= 0)
     out += ", program (" + std::to_string(program[0]) + ", " + std::to_string(program[1]) + ", " +
            std::to_string(program[2]) + ")";
+  if (thread[0] >= 0)
+    out += ", thread (" + std::to_string(thread[0]) + ", " + std::to_string(thread[1]) + ", " +
+           std::to_string(thread[2]) + ")";
   if (!element.empty()) {
     out += ", element [";
     for (size_t i = 0; i < element.size(); ++i) out += (i ? ", " : "") + std::to_string(element[i]);

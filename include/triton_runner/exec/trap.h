@@ -34,6 +34,7 @@ struct Trap {
   std::string message;      // what happened, in a sentence
   std::array<int64_t, 3> program{-1, -1, -1};
   std::vector<int64_t> element;  // index in the tile; empty for scalars
+  std::array<int64_t, 3> thread{-1, -1, -1};  // of its block, at level PTX
   uint64_t address = 0;
   uint32_t access_bytes = 0;
   std::string nearest;  // "4 bytes past the end of argument 'x' (f32[1024])"

@@ -1,0 +1,203 @@
+// bra, brx.idx, call, ret, exit, trap. PTX ISA 9.7.12, 9.7.19.
+//
+// A branch on which the threads of a strand agree moves its pc; one on which they do not splits the strand.
+#include "control.h"
+
+#include <algorithm>
+
+#include "builtin.h"
+#include "lower.h"
+#include "strands.h"
+
+namespace triton_runner::simt {
+namespace {
+
+void jump(Exec& x, const Instr* target) {
+  if (target < x.pc) {
+    x.worker->steps += x.pc - target;
+    --x.fuel;
+    if (x.fuel <= 0 || x.cta->strands.size() > 1) x.leave();
+  }
+  x.pc = target;
+}
+
+bool all_on(const Exec& x) { return x.mask == x.strand_mask(); }
+
+// The threads that are on go to `target`, the others of the strand go on.
+void branch_to(Exec& x, const Instr* target) {
+  if (all_on(x)) return jump(x, target);
+  if (target < x.pc) {
+    x.worker->steps += x.pc - target;
+    --x.fuel;
+  }
+  split(x, target);
+}
+
+void branch(Lanes& l, const Operands& in) { branch_to(exec_of(l), static_cast<const Instr*>(in.data)); }
+
+struct Table {
+  std::vector<const Instr*> targets;
+  uint64_t flags = 0;  // that every index has (kFunctionWindow)
+};
+
+// a: the index of each thread (small: its bytes); every thread goes its way.
+void branch_table(Lanes& l, const Operands& in) {
+  Exec& x = exec_of(l);
+  const Table& table = *static_cast<const Table*>(in.data);
+  std::vector<uint32_t> index(l.count);
+  for (uint32_t i = 0; i < l.count; ++i) {
+    uint64_t v = in.small == 4 ? l.reg<uint32_t>(in.a)[i] : l.reg<uint64_t>(in.a)[i];
+    v -= table.flags;
+    if (l.on(i) && (v >= table.targets.size() || !table.targets[v])) {
+      x.trap(in, exec::TrapKind::kInvalid,
+             table.flags ? "the address that is called is none of a function that this call may reach"
+                         : "index " + std::to_string(v) + " into a table of " +
+                               std::to_string(table.targets.size()) + " branch targets",
+             i);
+      return;
+    }
+    index[i] = static_cast<uint32_t>(v);
+  }
+  uint32_t first = 0;
+  while (!l.on(first)) ++first;
+  const uint32_t mine = index[first];
+  bool uniform = true;
+  for (uint32_t i = first; i < l.count; ++i) uniform = uniform && (!l.on(i) || index[i] == mine);
+  if (uniform) return branch_to(x, table.targets[mine]);
+  // One strand a target, each split from what is left; the last group stays.
+  std::vector<int8_t> mask(l.count);
+  std::vector<uint32_t> seen;
+  for (uint32_t i = 0; i < l.count; ++i) {
+    if (!l.on(i) || std::find(seen.begin(), seen.end(), index[i]) != seen.end()) continue;
+    seen.push_back(index[i]);
+    for (uint32_t j = 0; j < l.count; ++j) mask[j] = l.on(j) && index[j] == index[i] ? -1 : 0;
+    add_strand(x, mask.data(), table.targets[index[i]]);
+  }
+  keep_others(x);
+}
+
+bool lower_branch_table(Lowering& l, const ptx::Instruction& in) {
+  if (in.operands.empty() || in.targets.empty()) return l.error(in, "this branch has no targets");
+  uint32_t a = l.place(in.operands[0], ptx::Mod::kU32);
+  auto table = std::make_shared<Table>();
+  table->targets.resize(in.targets.size());
+  for (size_t i = 0; i < in.targets.size(); ++i) l.table_entry(&table->targets[i], in.targets[i]);
+  Instr& i = l.emit(branch_table);
+  i.a = a;
+  i.small = 4;
+  i.data = table.get();
+  l.code.kept.push_back(table);
+  return true;
+}
+
+void trap_here(Lanes& l, const Operands& in) {
+  Exec& x = exec_of(l);
+  uint32_t lane = 0;
+  while (!l.on(lane)) ++lane;
+  x.trap(in, exec::TrapKind::kAssert, "the kernel executed 'trap'", lane);
+}
+
+// A call that goes to any of several functions: each is lowered here, behind a branch on the address.
+bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand& target,
+                    std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args) {
+  std::vector<const ptx::Function*> callees(in.callees.begin(), in.callees.end());
+  if (callees.empty())
+    for (const ptx::Function* f : l.code.module->functions())
+      if (!f->is_entry && !f->is_declaration && f->params.size() == args.size() &&
+          f->returns.size() == returns.size())
+        callees.push_back(f);
+  if (callees.empty()) return l.error(in, "no function of this module fits this call");
+  auto table = std::make_shared<Table>();
+  table->flags = kFunctionWindow;
+  table->targets.resize(l.code.module->functions().size());
+  l.code.kept.push_back(table);
+  uint32_t a = l.place(target, ptx::Mod::kB64);
+  Instr& i = l.emit(branch_table);
+  i.a = a;
+  i.small = 8;
+  i.data = table.get();
+  std::vector<uint32_t> ends;
+  for (const ptx::Function* f : callees) {
+    if (!l.inline_call(in, *f, returns, args, &table->targets[function_index(*l.code.module, *f)]))
+      return false;
+    ends.push_back(static_cast<uint32_t>(l.code.instrs.size()));
+    Instr& out = l.emit(branch);
+    out.guard = kNoRegister;
+  }
+  for (uint32_t e : ends) l.jump_to_here(e);
+  return true;
+}
+
+bool lower_call(Lowering& l, const ptx::Instruction& in) {
+  // [returns,] callee [, args] [, prototype or targets]
+  std::span<const ptx::Operand> operands = in.operands, returns, args;
+  if (!operands.empty() && operands[0].kind == ptx::OperandKind::kGroup) {
+    returns = operands[0].parts;
+    operands = operands.subspan(1);
+  }
+  if (operands.empty()) return l.error(in, "this call names no function");
+  const ptx::Operand& target = operands[0];
+  if (operands.size() > 1 && operands[1].kind == ptx::OperandKind::kGroup) args = operands[1].parts;
+  // A guarded call is a branch around it.
+  uint32_t around = kNoRegister;
+  if (in.guard >= 0) {
+    around = static_cast<uint32_t>(l.code.instrs.size());
+    l.emit(branch).guard_flip ^= 0xff;
+  }
+  bool ok = false;
+  if (target.kind != ptx::OperandKind::kFunction)
+    ok = lower_indirect(l, in, target, returns, args);
+  else if (is_builtin(*target.function))
+    ok = lower_builtin(l, in, *target.function, returns, args);
+  else
+    ok = l.inline_call(in, *target.function, returns, args);
+  if (around != kNoRegister) l.jump_to_here(around);
+  return ok;
+}
+
+}  // namespace
+
+uint64_t function_index(const ptx::Module& module, const ptx::Function& function) {
+  auto all = module.functions();
+  return static_cast<uint64_t>(std::find(all.begin(), all.end(), &function) - all.begin());
+}
+
+void end_thread(Lanes& l, const Operands&) { end_lanes(exec_of(l)); }
+
+bool lower_control(Lowering& l, const ptx::Instruction& in) {
+  auto here = [&] { return static_cast<uint32_t>(l.code.instrs.size()); };
+  switch (in.opcode) {
+    case ptx::Opcode::kBra: {
+      if (in.operands.empty() || in.operands[0].kind != ptx::OperandKind::kLabel)
+        return l.error(in, "expected a label");
+      uint32_t at = here();
+      l.emit(branch);
+      l.jump_to(at, static_cast<uint32_t>(in.operands[0].integer));
+      return true;
+    }
+    case ptx::Opcode::kBrx:
+      return lower_branch_table(l, in);
+    case ptx::Opcode::kCall:
+      return lower_call(l, in);
+    case ptx::Opcode::kRet:
+      if (l.is_inlined()) {
+        uint32_t at = here();
+        l.emit(branch);
+        l.jump_to_end(at);
+        return true;
+      }
+      l.emit(end_thread);
+      return true;
+    case ptx::Opcode::kExit:
+      l.emit(end_thread);
+      return true;
+    case ptx::Opcode::kTrap:
+    case ptx::Opcode::kBrkpt:
+      l.emit(trap_here);
+      return true;
+    default:
+      return l.error(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
+  }
+}
+
+}  // namespace triton_runner::simt

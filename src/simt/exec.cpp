@@ -1,0 +1,123 @@
+// Checked memory and traps: what a handler asks of its surroundings.
+#include "exec.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace triton_runner::simt {
+namespace {
+
+constexpr uint64_t kGuard = 256;  // bytes around each part, so that whole vectors may be read at its end
+
+uint64_t rounded(uint64_t bytes) { return (bytes + 63) / 64 * 64 + kGuard; }
+
+std::string hex(uint64_t v) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+  return text;
+}
+
+const ptx::Instruction* source_of(const Operands& in) { return instr_of(in).source; }
+
+}  // namespace
+
+CtaMemory::CtaMemory(uint64_t register_bytes, uint64_t shared_bytes, uint64_t local_bytes)
+    : bytes_(new std::byte[rounded(register_bytes) + rounded(shared_bytes) + rounded(local_bytes) + 64]()),
+      base_(reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(bytes_.get()) + 63) & ~uintptr_t{63})),
+      shared_at_(rounded(register_bytes)),
+      local_at_(shared_at_ + rounded(shared_bytes)) {}
+
+std::string instruction_location(const Code& code, const ptx::Instruction& in) {
+  return code.module->location(in.offset).str();
+}
+
+void Exec::trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane, uint64_t address,
+                uint32_t bytes, std::vector<std::string> notes) {
+  Launch& l = *worker->launch;
+  pc = nullptr;
+  leave();
+  if (l.stop.exchange(true)) return;
+  const Code& c = code();
+  exec::Trap t;
+  t.kind = kind;
+  t.kernel = c.kernel;
+  t.message = std::move(message);
+  for (size_t d = 0; d < 3; ++d) t.program[d] = cta->id[d];
+  if (lane != kNoRegister) {
+    const uint32_t thread = first + lane;
+    const uint32_t x = std::max(1u, c.block[0]), y = std::max(1u, c.block[1]);
+    t.thread = {static_cast<int64_t>(thread % x), static_cast<int64_t>(thread / x % y),
+                static_cast<int64_t>(thread / x / y)};
+  }
+  t.address = address;
+  t.access_bytes = bytes;
+  if (bytes && (address & kWindowMask) != kSharedWindow && (address & kWindowMask) != kLocalWindow)
+    t.nearest = worker->memory.memory().describe(address, bytes);
+  if (!t.nearest.empty()) t.message += ": " + t.nearest;
+  if (const ptx::Instruction* source = source_of(in)) {
+    t.op = std::string(source->spelling);
+    base::Location at = c.module->location(source->offset);
+    if (source->source) {
+      t.location = {std::string(source->source->file), static_cast<int>(source->source->line),
+                    static_cast<int>(source->source->column)};
+      t.notes.push_back("the instruction is at " + at.str() + ": " +
+                        std::string(c.module->text().substr(source->offset, source->length)));
+    } else {
+      t.location = at;
+    }
+  }
+  for (std::string& n : notes) t.notes.push_back(std::move(n));
+  std::lock_guard lock(l.mutex);
+  l.trap = std::move(t);
+}
+
+std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write) {
+  const bool ok = write ? worker->memory.writable(address, bytes) : worker->memory.readable(address, bytes);
+  if (ok) return reinterpret_cast<std::byte*>(address);
+  const bool read_only = write && worker->memory.readable(address, bytes);
+  trap(in, exec::TrapKind::kOutOfBounds,
+       std::string(write ? "a write of " : "a read of ") + std::to_string(bytes) +
+           (bytes == 1 ? " byte at " : " bytes at ") + hex(address) +
+           (read_only ? ", which may only be read" : ", which is no memory of this launch"),
+       lane, address, bytes);
+  return nullptr;
+}
+
+std::byte* Exec::shared(const Operands& in, uint32_t lane, uint32_t address, uint32_t bytes, bool write) {
+  Cta* owner = cta->cluster->cta_of(address);
+  const uint32_t offset = address & kOffsetMask;
+  if (owner && offset + uint64_t{bytes} <= owner->shared_bytes) return owner->shared + offset;
+  std::string what = std::string(write ? "a write of " : "a read of ") + std::to_string(bytes) +
+                     (bytes == 1 ? " byte at shared address " : " bytes at shared address ") + hex(offset);
+  if (!owner)
+    what += " of block " + std::to_string(address >> kRankShift) + ": the cluster has " +
+            std::to_string(cta->cluster->ctas.size());
+  else
+    what += ": the block has " + std::to_string(owner->shared_bytes) + " bytes of shared memory";
+  trap(in, exec::TrapKind::kOutOfBounds, std::move(what), lane, kSharedWindow | address, bytes);
+  return nullptr;
+}
+
+std::byte* Exec::local(const Operands& in, uint32_t lane, uint64_t offset, uint32_t bytes) {
+  const uint32_t size = code().local_bytes;
+  if (offset <= size && bytes <= size - offset)
+    return cta->local + uint64_t{first + lane} * size + offset;
+  trap(in, exec::TrapKind::kOutOfBounds,
+       "an access of " + std::to_string(bytes) + " bytes at local address " + hex(offset) + ": a thread has " +
+           std::to_string(size) + " bytes of local memory",
+       lane, kLocalWindow | offset, bytes);
+  return nullptr;
+}
+
+std::byte* Exec::generic(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write) {
+  switch (address & kWindowMask) {
+    case kSharedWindow:
+      return shared(in, lane, static_cast<uint32_t>(address), bytes, write);
+    case kLocalWindow:
+      return local(in, lane, address & ~kWindowMask, bytes);
+    default:
+      return global(in, lane, address, bytes, write);
+  }
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,383 @@
+// Places for registers, constants and variables, and the walk over a function's instructions. A call is lowered
+// as the callee's instructions in its place, with registers of their own.
+#include "lower.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "control.h"
+#include "special.h"
+
+namespace triton_runner::simt {
+namespace {
+
+constexpr uint32_t kMaxDepth = 64;                      // of calls
+constexpr size_t kMaxInstructions = 4u << 20;           // with all calls inlined
+constexpr uint64_t kMaxRegisterBytes = uint64_t{1} << 30;  // of a block
+
+uint64_t aligned(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+// The bits of an immediate as a value of `type`: floats are converted, integers cut or sign-extended.
+uint64_t immediate_bits(const ptx::Operand& operand, ptx::Mod type) {
+  const int bits = ptx::bits(type);
+  if (operand.kind != ptx::OperandKind::kFloat) return static_cast<uint64_t>(operand.integer);
+  if (!operand.is_wide && bits == 64 && ptx::is_float(type))
+    return std::bit_cast<uint64_t>(
+        static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(operand.integer))));
+  if (operand.is_wide && bits == 32 && ptx::is_float(type))
+    return std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(operand.integer)));
+  return static_cast<uint64_t>(operand.integer);
+}
+
+using Lower = bool (*)(Lowering&, const ptx::Instruction&);
+bool lower_UNSUPPORTED(Lowering& l, const ptx::Instruction& in) {
+  return l.error(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
+}
+constexpr Lower kLower[] = {
+#define OP(name, text, slots, handler, ...) lower_##handler,
+#include <triton_runner/ptx/opcodes.def>
+#undef OP
+};
+
+}  // namespace
+
+struct Lowering::Frame {
+  const ptx::Function* function = nullptr;
+  const Frame* caller = nullptr;
+  uint32_t depth = 0;
+  std::vector<uint32_t> places;                                // of registers
+  std::unordered_map<const ptx::Variable*, uint32_t> locals;  // offsets in local memory
+};
+
+const ptx::Function& Lowering::function() const { return *frame_->function; }
+
+bool Lowering::error(uint32_t offset, std::string message, std::vector<std::string> notes) {
+  sink_.add(code.module->diagnostic(offset, std::move(message), std::move(notes)));
+  return false;
+}
+bool Lowering::error(const ptx::Instruction& in, std::string message, std::vector<std::string> notes) {
+  return error(in.offset, std::move(message), std::move(notes));
+}
+
+uint32_t Lowering::temporary(uint32_t bytes) {
+  uint64_t at = code.register_bytes;
+  code.register_bytes = aligned(at + uint64_t{bytes} * code.threads, 64);
+  return static_cast<uint32_t>(at);
+}
+
+uint32_t Lowering::constant(uint64_t bits, uint32_t bytes) {
+  if (bytes < 8) bits &= (uint64_t{1} << bytes * 8) - 1;
+  auto [it, is_new] = constants_.try_emplace({bits, bytes}, 0);
+  if (is_new) {
+    it->second = temporary(bytes);
+    uint64_t high = bytes == 16 && static_cast<int64_t>(bits) < 0 ? ~uint64_t{0} : 0;
+    code.constants.push_back({it->second, bytes, bits, high, Constant::kBits});
+  }
+  return it->second;
+}
+
+uint32_t Lowering::thread_constant(ptx::Special special, uint32_t bytes) {
+  auto [it, is_new] = thread_constants_.try_emplace({static_cast<uint64_t>(special), bytes}, 0);
+  if (is_new) {
+    it->second = temporary(bytes);
+    code.constants.push_back({it->second, bytes, static_cast<uint64_t>(special), 0, Constant::kThread});
+  }
+  return it->second;
+}
+
+uint32_t Lowering::reg(const ptx::Operand& operand) {
+  if (operand.kind == ptx::OperandKind::kSink) return kNoRegister;
+  if (operand.kind == ptx::OperandKind::kRegister) return frame_->places[operand.reg];
+  error(operand.offset, "expected a register");
+  return kNoRegister;
+}
+
+const ptx::Register& Lowering::declared(const ptx::Operand& operand) const {
+  return frame_->function->registers[operand.reg];
+}
+
+uint32_t Lowering::place(const ptx::Operand& operand, ptx::Mod type) {
+  const uint32_t bytes = std::max(1, ptx::bits(type) / 8);
+  switch (operand.kind) {
+    case ptx::OperandKind::kRegister:
+      return frame_->places[operand.reg];
+    case ptx::OperandKind::kInteger:
+    case ptx::OperandKind::kFloat:
+      if (type == ptx::Mod::kPred) return constant(operand.integer ? 0xff : 0, 1);
+      return constant(immediate_bits(operand, type), bytes);
+    case ptx::OperandKind::kSpecial:
+      return place_special(*this, operand.special, bytes);
+    case ptx::OperandKind::kVariable: {
+      const ptx::Variable& v = *operand.variable;
+      const uint32_t width = bytes < 4 ? 8 : bytes;
+      if (v.space == ptx::Space::kShared) {
+        uint32_t place = temporary(width);
+        code.constants.push_back(
+            {place, width, shared_offset(v) + static_cast<uint64_t>(operand.integer), 0, Constant::kShared});
+        return place;
+      }
+      uint32_t offset = 0;
+      if (is_entry_param(v, &offset)) return place_param_address(*this, offset + operand.integer);
+      if (v.space == ptx::Space::kLocal || v.space == ptx::Space::kParam)
+        return constant(local_offset(v) + static_cast<uint64_t>(operand.integer), width);
+      auto it = global_addresses_.find(v.name);
+      if (it != global_addresses_.end())
+        return constant(it->second + static_cast<uint64_t>(operand.integer), width);
+      error(operand.offset, "the address of '" + std::string(v.name) + "' is not known: it is declared .extern "
+                            "and nothing defines it");
+      return kNoRegister;
+    }
+    case ptx::OperandKind::kFunction:
+      return constant(kFunctionWindow | function_index(*code.module, *operand.function), 8);
+    case ptx::OperandKind::kSink:
+      return kNoRegister;
+    default:
+      error(operand.offset, "expected a register or a constant");
+      return kNoRegister;
+  }
+}
+
+bool Lowering::integer(const ptx::Operand& operand, int64_t* out) {
+  if (operand.kind != ptx::OperandKind::kInteger) return error(operand.offset, "expected a constant");
+  *out = operand.integer;
+  return true;
+}
+
+bool Lowering::address(const ptx::Operand& operand, Address* out) {
+  const ptx::Operand* base = &operand;
+  *out = {};
+  if (operand.kind == ptx::OperandKind::kAddress) {
+    if (operand.parts.empty()) return error(operand.offset, "expected an address");
+    base = &operand.parts[0];
+    out->offset = operand.integer;
+  }
+  switch (base->kind) {
+    case ptx::OperandKind::kRegister:
+      out->place = frame_->places[base->reg];
+      out->bytes = static_cast<uint32_t>(ptx::bits(declared(*base).type)) / 8;
+      if (out->bytes != 4 && out->bytes != 8)
+        return error(base->offset, "an address is a register of 32 or 64 bits");
+      return true;
+    case ptx::OperandKind::kVariable:
+      out->variable = base->variable;
+      out->offset += base->integer;
+      return true;
+    case ptx::OperandKind::kInteger:
+      out->place = constant(static_cast<uint64_t>(base->integer), 8);
+      return true;
+    default:
+      return error(base->offset, "expected an address: a register, a variable or a number");
+  }
+}
+
+uint32_t Lowering::shared_offset(const ptx::Variable& v) const {
+  auto it = offsets_.find(&v);
+  return it == offsets_.end() ? code.static_shared : it->second;  // the open-ended one: what follows the others
+}
+
+uint32_t Lowering::local_offset(const ptx::Variable& v) const {
+  for (const Frame* f = frame_; f; f = f->caller)
+    if (auto it = f->locals.find(&v); it != f->locals.end()) return it->second;
+  return 0;
+}
+
+bool Lowering::is_entry_param(const ptx::Variable& v, uint32_t* offset) const {
+  const auto params = code.entry->params;
+  if (&v < params.data() || &v >= params.data() + params.size()) return false;
+  *offset = code.param_offsets[static_cast<size_t>(&v - params.data())];
+  return true;
+}
+
+Instr& Lowering::emit(Handler run) {
+  Instr& in = code.instrs.emplace_back();
+  in.run = run;
+  in.source = current_;
+  if (current_ && current_->guard >= 0) {
+    in.guard = frame_->places[static_cast<size_t>(current_->guard)];
+    in.guard_flip = current_->guard_negated ? 0xff : 0;
+  }
+  return in;
+}
+
+// Offsets of shared variables, memory of global ones, offsets of parameters.
+bool Lowering::lower_variables() {
+  auto place_shared = [&](const ptx::Variable& v) {
+    if (v.space != ptx::Space::kShared) return;
+    if (v.is_extern || v.bytes == 0) {
+      code.dynamic_shared = true;
+      code.dynamic_align = std::max(code.dynamic_align, v.align);
+      return;
+    }
+    code.static_shared = static_cast<uint32_t>(aligned(code.static_shared, std::max(v.align, 1u)));
+    offsets_[&v] = code.static_shared;
+    code.static_shared += static_cast<uint32_t>(std::min<uint64_t>(v.bytes, kOffsetMask));
+  };
+  for (const ptx::Variable& v : code.module->variables()) place_shared(v);
+  for (const ptx::Function* f : code.module->functions())
+    for (const ptx::Variable& v : f->variables) place_shared(v);
+  if (code.dynamic_shared)
+    code.static_shared = static_cast<uint32_t>(aligned(code.static_shared, std::max(code.dynamic_align, 1u)));
+  if (code.static_shared > max_shared_bytes(code.capability))
+    return error(code.entry->offset, "the kernel declares " + std::to_string(code.static_shared) +
+                                         " bytes of shared memory; a block of sm_" +
+                                         std::to_string(code.capability) + " has at most " +
+                                         std::to_string(max_shared_bytes(code.capability)));
+  auto place_global = [&](const ptx::Variable& v) {
+    if (v.space != ptx::Space::kGlobal && v.space != ptx::Space::kConst) return;
+    if (v.is_extern || v.bytes == 0) return;
+    auto bytes = std::make_unique<std::byte[]>(v.bytes + 256);
+    auto start = reinterpret_cast<uintptr_t>(bytes.get());
+    uint64_t at = aligned(start, std::max<uint64_t>(v.align, 16));
+    auto* p = reinterpret_cast<std::byte*>(at);
+    std::copy_n(v.initial.data(), std::min<size_t>(v.initial.size(), v.bytes), p);
+    global_addresses_[v.name] = at;
+    code.globals.push_back({std::string(v.name), std::move(bytes), at, v.bytes, v.space == ptx::Space::kGlobal});
+  };
+  auto each_global = [&](auto&& f) {
+    for (const ptx::Variable& v : code.module->variables()) f(v);
+    for (const ptx::Function* fn : code.module->functions())
+      for (const ptx::Variable& v : fn->variables) f(v);
+  };
+  each_global(place_global);
+  each_global([&](const ptx::Variable& v) {
+    if (!global_addresses_.contains(v.name)) return;
+    for (const auto& r : v.relocations) {
+      auto it = global_addresses_.find(r.symbol);
+      if (it == global_addresses_.end() || r.offset + 8 > v.bytes) continue;
+      uint64_t value = it->second + static_cast<uint64_t>(r.addend);
+      std::copy_n(reinterpret_cast<const std::byte*>(&value), 8,
+                  reinterpret_cast<std::byte*>(global_addresses_[v.name] + r.offset));
+    }
+  });
+  for (const ptx::Variable& v : code.entry->params) {
+    code.param_bytes = static_cast<uint32_t>(aligned(code.param_bytes, std::max(v.align, 1u)));
+    code.param_offsets.push_back(code.param_bytes);
+    code.param_bytes += static_cast<uint32_t>(v.bytes);
+    if (code.param_bytes > 32768) return error(v.offset, "the parameters take more than 32,764 bytes");
+  }
+  return true;
+}
+
+bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
+  frame.function = &f;
+  if (f.registers.size() > kMaxRegisterBytes / 16 ||
+      code.register_bytes + f.registers.size() * uint64_t{code.threads} * 4 > kMaxRegisterBytes)
+    return error(f.offset, "'" + std::string(f.name) + "' has " + std::to_string(f.registers.size()) +
+                               " registers a thread with " + std::to_string(code.threads) +
+                               " threads: more than the engine holds");
+  for (const ptx::Register& r : f.registers)
+    frame.places.push_back(temporary(static_cast<uint32_t>(std::max(1, ptx::bits(r.type) / 8))));
+  for (const ptx::Variable& v : f.variables) {
+    if (v.space != ptx::Space::kLocal && v.space != ptx::Space::kParam) continue;
+    code.local_bytes = static_cast<uint32_t>(aligned(code.local_bytes, std::max(v.align, 1u)));
+    frame.locals[&v] = code.local_bytes;
+    if (v.bytes > (64u << 20) || code.local_bytes + v.bytes > (64u << 20))
+      return error(v.offset, "the kernel takes more than 64 MiB of local memory a thread");
+    code.local_bytes += static_cast<uint32_t>(v.bytes);
+  }
+  Frame* outer = frame_;
+  const ptx::Instruction* outer_current = current_;
+  frame_ = &frame;
+  std::vector<uint32_t> starts;
+  starts.reserve(f.body.size() + 1);
+  const size_t first_fixup = fixups_.size();
+  bool ok = true;
+  for (const ptx::Instruction& in : f.body) {
+    starts.push_back(static_cast<uint32_t>(code.instrs.size()));
+    current_ = &in;
+    size_t faults = sink_.list().size();
+    bool lowered = kLower[static_cast<size_t>(in.opcode)](*this, in);
+    if (!lowered && sink_.list().size() == faults)
+      error(in, "'" + std::string(ptx::text(in.opcode)) + "' cannot be executed as it is written");
+    ok = ok && lowered && sink_.list().size() == faults;
+    if (code.instrs.size() > kMaxInstructions)
+      return error(in, "the kernel is larger than the engine holds (" + std::to_string(kMaxInstructions) +
+                           " instructions with all calls inlined)");
+    if (sink_.list().size() > 8) break;
+  }
+  starts.resize(f.body.size() + 1, static_cast<uint32_t>(code.instrs.size()));
+  for (size_t i = first_fixup; i < fixups_.size(); ++i) {
+    Fixup& fix = fixups_[i];
+    if (fix.resolved) continue;
+    fix.target = starts[std::min<size_t>(fix.target, f.body.size())];
+    fix.resolved = true;
+  }
+  frame_ = outer;
+  current_ = outer_current;
+  return ok;
+}
+
+void Lowering::jump_to(uint32_t instr, uint32_t label) { fixups_.push_back({instr, nullptr, label, false}); }
+void Lowering::table_entry(const Instr** entry, uint32_t label) {
+  fixups_.push_back({0, entry, label, false});
+}
+void Lowering::jump_to_here(uint32_t instr) {
+  fixups_.push_back({instr, nullptr, static_cast<uint32_t>(code.instrs.size()), true});
+}
+void Lowering::jump_to_end(uint32_t instr) { ends_.push_back({instr, nullptr, 0, false}); }
+
+bool Lowering::inline_call(const ptx::Instruction& in, const ptx::Function& callee,
+                           std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args,
+                           const Instr** entry) {
+  for (const Frame* f = frame_; f; f = f->caller)
+    if (f->function == &callee)
+      return error(in, "'" + std::string(callee.name) + "' calls itself: the engine inlines calls and cannot "
+                       "execute recursion");
+  if (frame_->depth >= kMaxDepth) return error(in, "calls are nested more than 64 deep");
+  if (callee.is_declaration)
+    return error(in, "'" + std::string(callee.name) + "' has no body in this module");
+  if (args.size() != callee.params.size() || returns.size() != callee.returns.size())
+    return error(in, "'" + std::string(callee.name) + "' takes " + std::to_string(callee.params.size()) +
+                         " arguments and gives " + std::to_string(callee.returns.size()) + " results; the call has " +
+                         std::to_string(args.size()) + " and " + std::to_string(returns.size()));
+  Frame frame;
+  frame.caller = frame_;
+  frame.depth = frame_->depth + 1;
+  auto bind = [&](const ptx::Variable& formal, const ptx::Operand& actual) {
+    if (actual.kind != ptx::OperandKind::kVariable || actual.variable->space != ptx::Space::kParam ||
+        actual.variable->bytes < formal.bytes)
+      return error(actual.offset, "the engine passes .param variables of the callee's size only");
+    frame.locals[&formal] = local_offset(*actual.variable);
+    return true;
+  };
+  for (size_t i = 0; i < args.size(); ++i)
+    if (!bind(callee.params[i], args[i])) return false;
+  for (size_t i = 0; i < returns.size(); ++i)
+    if (!bind(callee.returns[i], returns[i])) return false;
+  if (entry) table_ends_.push_back({0, entry, static_cast<uint32_t>(code.instrs.size()), true});
+  const size_t first_end = ends_.size();
+  if (!lower_function(callee, frame)) return false;
+  for (size_t i = first_end; i < ends_.size(); ++i) {
+    ends_[i].target = static_cast<uint32_t>(code.instrs.size());
+    ends_[i].resolved = true;
+  }
+  fixups_.insert(fixups_.end(), ends_.begin() + static_cast<ptrdiff_t>(first_end), ends_.end());
+  ends_.resize(first_end);
+  return true;
+}
+
+bool Lowering::is_inlined() const { return frame_->caller != nullptr; }
+
+bool Lowering::lower_entry(const ptx::Function& entry) {
+  code.entry = &entry;
+  if (!lower_variables()) return false;
+  Frame frame;
+  if (!lower_function(entry, frame)) return false;
+  current_ = nullptr;
+  emit(end_thread);  // a body that runs off its end, and the target of labels there
+  if (sink_.has_errors()) return false;
+  if (code.register_bytes > kMaxRegisterBytes)
+    return error(entry.offset, "the registers of a block take " + std::to_string(code.register_bytes >> 20) +
+                                   " MiB: more than the engine holds");
+  fixups_.insert(fixups_.end(), table_ends_.begin(), table_ends_.end());
+  for (const Fixup& fix : fixups_) {
+    const Instr* target = &code.instrs[fix.target];
+    if (fix.entry)
+      *fix.entry = target;
+    else
+      code.instrs[fix.instr].data = target;
+  }
+  return true;
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,98 @@
+// From ptx::Function to Code: registers get places, calls are inlined, each opcode's lowering function
+// (lower_<handler> of opcodes.def) chooses what runs.
+#pragma once
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <triton_runner/simt/simt.h>
+
+#include "code.h"
+#include "exec.h"
+
+namespace triton_runner::simt {
+
+class Lowering {
+ public:
+  Lowering(Code& code, base::Diagnostics& sink) : code(code), sink_(sink) {}
+  bool lower_entry(const ptx::Function& entry);
+
+  Code& code;
+
+  // --- for the lowering functions -----------------------------------------------------------------------
+  // An operand as a place in the register file: a register's own, or a constant (immediates are converted to
+  // `type`; variables give their address, special registers their value). Vectors and addresses are not
+  // places. kNoRegister after an error.
+  uint32_t place(const ptx::Operand& operand, ptx::Mod type);
+  uint32_t reg(const ptx::Operand& operand);  // must be a register or _: kNoRegister for _
+  uint32_t constant(uint64_t bits, uint32_t bytes);
+  // [base + offset]: the register (or constant) that holds the base, and the bytes to add.
+  struct Address {
+    uint32_t place = kNoRegister;
+    int64_t offset = 0;
+    uint32_t bytes = 8;                      // of the base register: 4 or 8
+    const ptx::Variable* variable = nullptr;  // [variable + offset]: place is kNoRegister
+  };
+  bool address(const ptx::Operand& operand, Address* out);
+  // An operand that has to be a constant of the text; false (with an error) if it is not.
+  bool integer(const ptx::Operand& operand, int64_t* out);
+  // The place of a special register that differs by thread.
+  uint32_t thread_constant(ptx::Special special, uint32_t bytes);
+  // A new place that nothing else uses.
+  uint32_t temporary(uint32_t bytes);
+  // Appends an instruction with the guard of the one being lowered.
+  Instr& emit(Handler run);
+  bool error(const ptx::Instruction& in, std::string message, std::vector<std::string> notes = {});
+  bool error(uint32_t offset, std::string message, std::vector<std::string> notes = {});
+  const ptx::Register& declared(const ptx::Operand& operand) const;  // of a register operand
+  const ptx::Function& function() const;  // whose instruction is being lowered: an inlined callee, maybe
+  int capability() const { return code.capability; }
+  // Bytes from the start of the shared window.
+  uint32_t shared_offset(const ptx::Variable& v) const;
+  // The offset in the thread's local memory of a .local variable, or of a .param variable of a call.
+  uint32_t local_offset(const ptx::Variable& v) const;
+  bool is_entry_param(const ptx::Variable& v, uint32_t* offset) const;
+
+  // --- control flow -------------------------------------------------------------------------------------
+  // Instruction `instr` gets the address of what the label (an index into the function's body) stands before
+  // as its `data`; or a table's entry does.
+  void jump_to(uint32_t instr, uint32_t label);
+  void table_entry(const Instr** entry, uint32_t label);
+  void jump_to_end(uint32_t instr);   // of the inlined function
+  void jump_to_here(uint32_t instr);  // to the instruction that is lowered next
+  bool is_inlined() const;
+  // The callee's instructions in this place; `entry` is set to the first of them in the end, if given.
+  bool inline_call(const ptx::Instruction& in, const ptx::Function& callee,
+                   std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args,
+                   const Instr** entry = nullptr);
+
+ private:
+  struct Frame;  // a function being lowered: the entry, or an inlined call
+  bool lower_function(const ptx::Function& f, Frame& frame);
+  bool lower_variables();
+  base::Diagnostics& sink_;
+  Frame* frame_ = nullptr;
+  const ptx::Instruction* current_ = nullptr;
+  std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, thread_constants_;
+  std::unordered_map<const ptx::Variable*, uint32_t> offsets_;  // shared, local, param
+  std::unordered_map<std::string_view, uint64_t> global_addresses_;
+  struct Fixup {
+    uint32_t instr;
+    const Instr** entry;  // of a table; null: the instruction's own data
+    uint32_t target;      // a label, then an instruction
+    bool resolved;
+  };
+  std::vector<Fixup> fixups_, ends_, table_ends_;
+};
+
+// One a family of opcodes; the column `handler` of opcodes.def names them. They emit instructions, or report
+// an error and return false.
+#define SIMT_FAMILIES(X)                                                                              \
+  X(alu) X(move) X(memory) X(atomic) X(control) X(barrier) X(warp) X(matrix) X(wgmma) X(tcgen05)      \
+  X(cp) X(mbarrier) X(tensormap) X(cluster) X(hint)
+#define X(name) bool lower_##name(Lowering& l, const ptx::Instruction& in);
+SIMT_FAMILIES(X)
+#undef X
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,442 @@
+// ld and st in all state spaces. PTX ISA 9.7.9.8 to 9.7.9.12.
+//
+// One look at the lowest and the highest address checks a whole access; only where that fails is each lane
+// looked at by itself, and then the trap names it.
+#include <cstring>
+
+#include "lower.h"
+#include "memory.h"
+#include "simd/tables.h"
+
+namespace triton_runner::simt {
+namespace {
+
+using ptx::Mod;
+using ptx::Space;
+
+constexpr uint32_t kMaxWords = 8;
+
+struct Access {
+  uint32_t regs[kMaxWords];
+  uint32_t words = 1, word_bytes = 4, reg_bytes = 4;
+  bool is_signed = false;  // a narrow value fills a wide register with its sign
+  bool strong = false;     // volatile, relaxed, acquire, release, mmio: other blocks are looked at
+  Space space = Space::kGeneric;
+  uint32_t address_bytes = 8;
+  int64_t offset = 0;
+  const Tables* tables = nullptr;
+  uint32_t bytes() const { return words * word_bytes; }
+};
+
+const Access& access_of(const Operands& in) { return *static_cast<const Access*>(in.data); }
+
+uint64_t address_at(const Exec& x, const Operands& in, const Access& a, uint32_t i) {
+  if (a.address_bytes == 4)
+    return static_cast<uint32_t>(x.reg<uint32_t>(in.a)[i] + static_cast<uint32_t>(a.offset));
+  return x.reg<uint64_t>(in.a)[i] + static_cast<uint64_t>(a.offset);
+}
+
+// Registers of the access as byte arrays; what nobody wants goes to a scratch array.
+template <class Byte>
+void register_pointers(const Exec& x, const Access& a, Byte** out, std::byte* scratch) {
+  for (uint32_t k = 0; k < a.words; ++k)
+    out[k] = a.regs[k] == kNoRegister ? scratch
+                                      : x.regs + a.regs[k] + uint64_t{a.reg_bytes} * x.first;
+}
+
+uint64_t widen(uint64_t bits, uint32_t bytes, bool is_signed) {
+  if (!is_signed || bytes >= 8) return bits;
+  const int shift = 64 - 8 * static_cast<int>(bytes);
+  return static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift);
+}
+
+void load_lane(const Access& a, std::byte* const* out, uint32_t i, const std::byte* p, bool atomic) {
+  for (uint32_t k = 0; k < a.words; ++k, p += a.word_bytes) {
+    if (a.word_bytes == 16) {
+      std::memcpy(out[k] + 16 * i, p, 16);
+      continue;
+    }
+    uint64_t v = 0;
+    if (!atomic) {
+      std::memcpy(&v, p, a.word_bytes);
+    } else {
+      switch (a.word_bytes) {
+        case 1:
+          v = __atomic_load_n(reinterpret_cast<const uint8_t*>(p), __ATOMIC_SEQ_CST);
+          break;
+        case 2:
+          v = __atomic_load_n(reinterpret_cast<const uint16_t*>(p), __ATOMIC_SEQ_CST);
+          break;
+        case 4:
+          v = __atomic_load_n(reinterpret_cast<const uint32_t*>(p), __ATOMIC_SEQ_CST);
+          break;
+        default:
+          v = __atomic_load_n(reinterpret_cast<const uint64_t*>(p), __ATOMIC_SEQ_CST);
+      }
+    }
+    v = widen(v, a.word_bytes, a.is_signed);
+    std::memcpy(out[k] + uint64_t{a.reg_bytes} * i, &v, a.reg_bytes);
+  }
+}
+
+void store_lane(const Access& a, const std::byte* const* in, uint32_t i, std::byte* p, bool atomic) {
+  for (uint32_t k = 0; k < a.words; ++k, p += a.word_bytes) {
+    const std::byte* from = in[k] + uint64_t{a.reg_bytes} * i;
+    if (!atomic || a.word_bytes == 16) {
+      std::memcpy(p, from, a.word_bytes);
+      continue;
+    }
+    uint64_t v = 0;
+    std::memcpy(&v, from, a.word_bytes);
+    switch (a.word_bytes) {
+      case 1:
+        __atomic_store_n(reinterpret_cast<uint8_t*>(p), static_cast<uint8_t>(v), __ATOMIC_SEQ_CST);
+        break;
+      case 2:
+        __atomic_store_n(reinterpret_cast<uint16_t*>(p), static_cast<uint16_t>(v), __ATOMIC_SEQ_CST);
+        break;
+      case 4:
+        __atomic_store_n(reinterpret_cast<uint32_t*>(p), static_cast<uint32_t>(v), __ATOMIC_SEQ_CST);
+        break;
+      default:
+        __atomic_store_n(reinterpret_cast<uint64_t*>(p), v, __ATOMIC_SEQ_CST);
+    }
+  }
+}
+
+std::byte* resolve(Exec& x, const Operands& in, const Access& a, uint32_t i, uint64_t address, bool write) {
+  if (address & (a.bytes() - 1)) {
+    x.trap(in, exec::TrapKind::kMisaligned,
+           std::string(write ? "a write of " : "a read of ") + std::to_string(a.bytes()) +
+               " bytes at an address that is no multiple of " + std::to_string(a.bytes()),
+           i, address, 0);
+    return nullptr;
+  }
+  switch (a.space) {
+    case Space::kShared:
+      return x.shared(in, i, static_cast<uint32_t>(address), a.bytes(), write);
+    case Space::kParam:  // of a call: local memory; of the kernel: an address of the host
+      if (address >> 32 && (address & kWindowMask) != kLocalWindow)
+        return x.global(in, i, address, a.bytes(), write);
+      [[fallthrough]];
+    case Space::kLocal:
+      return x.local(in, i, address & ~kWindowMask, a.bytes());
+    case Space::kGeneric:
+      return x.generic(in, i, address, a.bytes(), write);
+    default:
+      return x.global(in, i, address, a.bytes(), write);
+  }
+}
+
+// Each lane by itself: any space, any alignment, every check.
+template <bool kWrite>
+void each_lane(Exec& x, const Operands& in, const Access& a) {
+  alignas(16) std::byte scratch[16 * 1024];
+  std::byte* regs[kMaxWords];
+  register_pointers(x, a, regs, scratch);
+  const bool atomic = a.strong && a.space != Space::kShared && a.space != Space::kLocal;
+  if (atomic) ++x.worker->global_spins;
+  for (uint32_t i = 0; i < x.count; ++i) {
+    if (!x.on(i)) continue;
+    std::byte* p = resolve(x, in, a, i, address_at(x, in, a, i), kWrite);
+    if (!p) return;
+    if constexpr (kWrite)
+      store_lane(a, regs, i, p, atomic);
+    else
+      load_lane(a, regs, i, p, atomic);
+  }
+}
+
+// Narrow values into wide registers: through a scratch array as narrow as the values.
+template <class Wide, class Narrow>
+void widen_lanes(Wide* out, const Narrow* in, const int8_t* mask, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i)
+    if (!mask || mask[i]) out[i] = static_cast<Wide>(in[i]);
+}
+template <class Narrow>
+void widen_to(const Access& a, std::byte* out, const Narrow* in, const int8_t* mask, uint32_t n) {
+  if (a.reg_bytes == 2) return widen_lanes(reinterpret_cast<uint16_t*>(out), in, mask, n);
+  if (a.reg_bytes == 4) return widen_lanes(reinterpret_cast<uint32_t*>(out), in, mask, n);
+  widen_lanes(reinterpret_cast<uint64_t*>(out), in, mask, n);
+}
+void widen_word(const Access& a, std::byte* out, const std::byte* in, const int8_t* mask, uint32_t n) {
+  switch (a.word_bytes) {
+    case 1:
+      return a.is_signed ? widen_to(a, out, reinterpret_cast<const int8_t*>(in), mask, n)
+                         : widen_to(a, out, reinterpret_cast<const uint8_t*>(in), mask, n);
+    case 2:
+      return a.is_signed ? widen_to(a, out, reinterpret_cast<const int16_t*>(in), mask, n)
+                         : widen_to(a, out, reinterpret_cast<const uint16_t*>(in), mask, n);
+    default:
+      return a.is_signed ? widen_to(a, out, reinterpret_cast<const int32_t*>(in), mask, n)
+                         : widen_to(a, out, reinterpret_cast<const uint32_t*>(in), mask, n);
+  }
+}
+
+// The arrays that a gather or scatter works on: the registers, or narrow copies of them.
+struct Arrays {
+  alignas(64) std::byte scratch[(kMaxWords + 1) * 4 * 1024 + 8 * 1024];
+  std::byte* words[kMaxWords];
+};
+
+void begin_arrays(const Exec& x, const Access& a, Arrays& arrays) {
+  for (uint32_t k = 0; k < a.words; ++k)
+    arrays.words[k] = a.word_bytes == a.reg_bytes && a.regs[k] != kNoRegister
+                          ? x.regs + a.regs[k] + uint64_t{a.reg_bytes} * x.first
+                          : arrays.scratch + uint64_t{4096} * k;
+}
+
+void end_load(const Exec& x, const Access& a, Arrays& arrays) {
+  if (a.word_bytes == a.reg_bytes) return;
+  for (uint32_t k = 0; k < a.words; ++k)
+    if (a.regs[k] != kNoRegister)
+      widen_word(a, x.regs + a.regs[k] + uint64_t{a.reg_bytes} * x.first, arrays.words[k], x.mask, x.count);
+}
+
+template <class Wide, class Narrow>
+void narrow_lanes(Narrow* out, const Wide* in, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i) out[i] = static_cast<Narrow>(in[i]);
+}
+template <class Narrow>
+void narrow_from(const Access& a, std::byte* out, const std::byte* in, uint32_t n) {
+  auto* o = reinterpret_cast<Narrow*>(out);
+  if (a.reg_bytes == 2) return narrow_lanes(o, reinterpret_cast<const uint16_t*>(in), n);
+  if (a.reg_bytes == 4) return narrow_lanes(o, reinterpret_cast<const uint32_t*>(in), n);
+  narrow_lanes(o, reinterpret_cast<const uint64_t*>(in), n);
+}
+
+void begin_store(const Exec& x, const Access& a, Arrays& arrays) {
+  begin_arrays(x, a, arrays);
+  if (a.word_bytes == a.reg_bytes) return;
+  for (uint32_t k = 0; k < a.words; ++k) {
+    if (a.regs[k] == kNoRegister) continue;
+    const std::byte* from = x.regs + a.regs[k] + uint64_t{a.reg_bytes} * x.first;
+    if (a.word_bytes == 1)
+      narrow_from<uint8_t>(a, arrays.words[k], from, x.count);
+    else if (a.word_bytes == 2)
+      narrow_from<uint16_t>(a, arrays.words[k], from, x.count);
+    else
+      narrow_from<uint32_t>(a, arrays.words[k], from, x.count);
+  }
+}
+
+// Registers of 8 bytes and more with narrow words would not fit the scratch of a large block.
+bool is_plain(const Access& a) { return !a.strong && a.word_bytes <= 8; }
+
+template <bool kWrite>
+void access_global(Lanes& l, const Operands& in) {
+  Exec& x = exec_of(l);
+  const Access& a = access_of(in);
+  if (!is_plain(a) || x.launch().checked) [[unlikely]]
+    return each_lane<kWrite>(x, in, a);
+  const auto* address = l.reg<uint64_t>(in.a);
+  uint64_t low, high, bits;
+  a.tables->range(address, l.mask, l.count, &low, &high, &bits);
+  const uint64_t add = static_cast<uint64_t>(a.offset), size = a.bytes();
+  const uint64_t extent = high - low + size;
+  const bool inside = kWrite ? x.worker->memory.writable(low + add, extent)
+                             : x.worker->memory.readable(low + add, extent);
+  if (!inside || (bits & (size - 1)) || (add & (size - 1))) return each_lane<kWrite>(x, in, a);
+  Arrays arrays;
+  if constexpr (kWrite) {
+    begin_store(x, a, arrays);
+    if (a.words == 1 && !l.mask && extent == size * l.count && a.tables->contiguous(address, l.count, size))
+      std::memcpy(reinterpret_cast<void*>(low + add), arrays.words[0], extent);
+    else
+      a.tables->scatter64(arrays.words, address, add, l.mask, l.count, a.words, a.word_bytes);
+  } else {
+    begin_arrays(x, a, arrays);
+    if (a.words == 1 && !l.mask && extent == size * l.count && a.tables->contiguous(address, l.count, size))
+      std::memcpy(arrays.words[0], reinterpret_cast<const void*>(low + add), extent);
+    else
+      a.tables->gather64(arrays.words, address, add, l.mask, l.count, a.words, a.word_bytes);
+    end_load(x, a, arrays);
+  }
+}
+
+template <bool kWrite>
+void access_shared(Lanes& l, const Operands& in) {
+  Exec& x = exec_of(l);
+  const Access& a = access_of(in);
+  const Cta& cta = *x.cta;
+  const uint32_t size = a.bytes();
+  if (a.address_bytes != 4 || a.word_bytes > 8 || size > cta.shared_bytes || x.launch().checked) [[unlikely]]
+    return each_lane<kWrite>(x, in, a);
+  const auto* address = l.reg<uint32_t>(in.a);
+  const uint32_t add = static_cast<uint32_t>(a.offset) - cta.shared_base;
+  if (a.tables->highest(address, add, l.mask, l.count) > cta.shared_bytes - size ||
+      (a.tables->any_bits(address, add, l.mask, l.count) & (size - 1))) [[unlikely]]
+    return each_lane<kWrite>(x, in, a);
+  Arrays arrays;
+  if constexpr (kWrite) {
+    begin_store(x, a, arrays);
+    if (a.words == 1 && !l.mask && a.tables->contiguous32(address, l.count, size))
+      std::memcpy(cta.shared + static_cast<uint32_t>(address[0] + add), arrays.words[0], size * l.count);
+    else
+      a.tables->scatter32(arrays.words, cta.shared, address, add, l.mask, l.count, a.words, a.word_bytes);
+  } else {
+    begin_arrays(x, a, arrays);
+    if (a.words == 1 && !l.mask && a.tables->contiguous32(address, l.count, size))
+      std::memcpy(arrays.words[0], cta.shared + static_cast<uint32_t>(address[0] + add), size * l.count);
+    else
+      a.tables->gather32(arrays.words, cta.shared, address, add, l.mask, l.count, a.words, a.word_bytes);
+    end_load(x, a, arrays);
+  }
+}
+
+template <bool kWrite>
+void access_lanes(Lanes& l, const Operands& in) {
+  each_lane<kWrite>(exec_of(l), in, access_of(in));
+}
+
+// The same value for every thread: a parameter of the entry.
+template <class T>
+void broadcast(T* out, uint64_t v, const int8_t* mask, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i)
+    if (!mask || mask[i]) out[i] = static_cast<T>(v);
+}
+void load_param(Lanes& l, const Operands& in) {
+  Exec& x = exec_of(l);
+  const Access& a = access_of(in);
+  const std::byte* p = x.launch().params.data() + a.offset;
+  for (uint32_t k = 0; k < a.words; ++k, p += a.word_bytes) {
+    if (a.regs[k] == kNoRegister) continue;
+    uint64_t v = 0;
+    std::memcpy(&v, p, a.word_bytes);
+    v = widen(v, a.word_bytes, a.is_signed);
+    if (a.reg_bytes == 1) broadcast(l.reg<uint8_t>(a.regs[k]), v, l.mask, l.count);
+    if (a.reg_bytes == 2) broadcast(l.reg<uint16_t>(a.regs[k]), v, l.mask, l.count);
+    if (a.reg_bytes == 4) broadcast(l.reg<uint32_t>(a.regs[k]), v, l.mask, l.count);
+    if (a.reg_bytes == 8) broadcast(l.reg<uint64_t>(a.regs[k]), v, l.mask, l.count);
+  }
+}
+
+void nothing(Lanes&, const Operands&) {}
+
+Space space_of(const ptx::Instruction& in) {
+  if (in.has(Mod::kGlobal)) return Space::kGlobal;
+  if (in.has(Mod::kShared) || in.has(Mod::kSharedCta) || in.has(Mod::kSharedCluster)) return Space::kShared;
+  if (in.has(Mod::kLocal)) return Space::kLocal;
+  if (in.has(Mod::kParam) || in.has(Mod::kParamEntry) || in.has(Mod::kParamFunc)) return Space::kParam;
+  if (in.has(Mod::kConst)) return Space::kConst;
+  return Space::kGeneric;
+}
+
+bool is_strong(const ptx::Instruction& in) {
+  for (Mod m : {Mod::kVolatile, Mod::kRelaxed, Mod::kAcquire, Mod::kRelease, Mod::kMmio})
+    if (in.has(m)) return true;
+  return false;
+}
+
+// The registers of a load or store, all of one size.
+bool access_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand& value, Access& a) {
+  std::span<const ptx::Operand> parts(&value, 1);
+  if (value.kind == ptx::OperandKind::kVector) parts = value.parts;
+  if (parts.size() > kMaxWords) return l.error(value.offset, "a vector has at most 8 elements");
+  a.words = static_cast<uint32_t>(parts.size());
+  a.reg_bytes = a.word_bytes;
+  bool known = false;
+  for (const ptx::Operand& p : parts) {
+    if (p.kind != ptx::OperandKind::kRegister) continue;
+    const int bits = ptx::bits(l.declared(p).type);
+    if (bits < 8 || bits < static_cast<int>(a.word_bytes) * 8)
+      return l.error(p.offset, "the register " + std::string(l.declared(p).name) + " has " + std::to_string(bits) +
+                                   " bits; the access has " + std::to_string(a.word_bytes * 8));
+    if (known && a.reg_bytes != static_cast<uint32_t>(bits) / 8)
+      return l.error(p.offset, "the registers of a vector are of one size");
+    a.reg_bytes = static_cast<uint32_t>(bits) / 8;
+    known = true;
+  }
+  for (uint32_t k = 0; k < a.words; ++k) {
+    if (parts[k].kind == ptx::OperandKind::kSink)
+      a.regs[k] = kNoRegister;
+    else
+      a.regs[k] = l.place(parts[k], in.type(0));
+  }
+  return true;
+}
+
+bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
+  if (in.operands.size() < 2) return l.error(in, "expected a value and an address");
+  const ptx::Operand &value = in.operands[write ? 1 : 0], &where = in.operands[write ? 0 : 1];
+  Access a;
+  const Mod type = in.type(0);
+  if (ptx::bits(type) < 8 || ptx::bits(type) > 128) return l.error(in, "this type cannot be loaded or stored");
+  a.word_bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
+  a.is_signed = ptx::is_signed(type);
+  a.strong = is_strong(in);
+  a.space = space_of(in);
+  a.tables = &simd_tables(num::current_isa());
+  if (!access_registers(l, in, value, a)) return false;
+  if ((a.words & (a.words - 1)) || a.bytes() > 32)
+    return l.error(in, "a vector access has 1, 2, 4 or 8 elements and at most 32 bytes");
+  Lowering::Address address;
+  if (!l.address(where, &address)) return false;
+  a.offset = address.offset;
+  a.address_bytes = address.bytes;
+  Handler run = nullptr;
+  if (address.variable) {
+    uint32_t offset = 0;
+    const ptx::Variable& v = *address.variable;
+    if (l.is_entry_param(v, &offset)) {
+      if (write || a.word_bytes > 8) return l.error(in, "the parameters of a kernel may only be read, up to 64 bits at a time");
+      a.offset += offset;
+      if (a.offset < 0 || a.offset + a.bytes() > l.code.param_bytes)
+        return l.error(in, "bytes " + std::to_string(address.offset) + " to " +
+                               std::to_string(address.offset + a.bytes()) + " are not in parameter '" +
+                               std::string(v.name) + "'");
+      run = load_param;
+    } else {
+      // The variable's address is a constant; it also says which space this is.
+      ptx::Operand name;
+      name.kind = ptx::OperandKind::kVariable;
+      name.variable = &v;
+      name.offset = where.offset;
+      if (v.space != Space::kNone && v.space != Space::kReg) a.space = v.space;
+      const bool narrow = v.space == Space::kShared;
+      address.place = l.place(name, narrow ? Mod::kB32 : Mod::kB64);
+      a.address_bytes = narrow ? 4 : 8;
+      if (address.place == kNoRegister) return false;
+    }
+  }
+  if (!run) {
+    if (a.space == Space::kShared)
+      run = write ? access_shared<true> : access_shared<false>;
+    else if (a.space == Space::kLocal || a.space == Space::kParam)
+      run = write ? access_lanes<true> : access_lanes<false>;
+    else if (a.address_bytes == 4)
+      return l.error(in, "global memory has addresses of 64 bits");
+    else
+      run = write ? access_global<true> : access_global<false>;
+  }
+  Instr& i = l.emit(run);
+  i.a = address.place;
+  i.data = l.code.keep(a);
+  return true;
+}
+
+}  // namespace
+
+bool lower_memory(Lowering& l, const ptx::Instruction& in) {
+  switch (in.opcode) {
+    case ptx::Opcode::kLd:
+    case ptx::Opcode::kLdu:
+      return lower_access(l, in, false);
+    case ptx::Opcode::kSt:
+      if (in.has(Mod::kAsync)) return lower_store_async(l, in);
+      return lower_access(l, in, true);
+    case ptx::Opcode::kCreatepolicy: {
+      // A cache policy is a number that only hints look at.
+      if (in.operands.empty()) return l.error(in, "expected a register");
+      uint32_t zero = l.constant(0, 8), d = l.reg(in.operands[0]);
+      Instr& i = l.emit(copy_register(8));
+      i.d = d, i.a = zero;
+      return true;
+    }
+    default:  // prefetch, discard, applypriority: hints
+      l.emit(nothing).guard = kNoRegister;
+      return true;
+  }
+}
+
+}  // namespace triton_runner::simt

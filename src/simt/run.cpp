@@ -1,0 +1,367 @@
+// The run loop and the schedulers: of a block's strands, of a cluster's blocks, of a worker's clusters.
+//
+// Whatever can run does so before an asynchronous operation completes; when nothing can run and nothing is
+// pending, the launch ends with a report of where every strand waits. A cluster that spins on global memory is
+// set aside for others, so that blocks that wait for each other finish on one thread.
+#include "run.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include <triton_runner/exec/pool.h>
+#include <triton_runner/num/types.h>
+
+#include "special.h"
+#include "strands.h"
+#include "simd/tables.h"
+
+namespace triton_runner::simt {
+namespace {
+
+constexpr int32_t kFuel = 1024;        // backward jumps between looks at the clock
+constexpr uint64_t kSpinsOfFuel = 512;  // so many accesses that a spinning loop makes, in that time: it spins
+
+double steady_seconds() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// A guarded instruction runs under the guard and the strand's mask; not at all where no thread is left.
+void run_guarded(Exec& x, const Instr& in, const Tables& tables) {
+  const int8_t* own = x.mask;
+  int8_t* mask = x.worker->guard_mask.data();
+  switch (tables.guard(x.reg<int8_t>(in.guard), in.guard_flip, own, mask, x.count)) {
+    case Guard::kNone:
+      return;
+    case Guard::kAll:
+      break;
+    case Guard::kSome:
+      x.mask = mask;
+      break;
+  }
+  in.run(x, in);
+  x.mask = own;
+}
+
+void run_strand(Exec& x, const Tables& tables) {
+  while (x.pc < x.limit) {
+    const Instr& in = *x.pc++;
+    if (in.guard == kNoRegister)
+      in.run(x, in);
+    else
+      run_guarded(x, in, tables);
+  }
+}
+
+enum class Outcome { kFinished, kBlocked, kSpinning, kStopped };
+
+bool is_ready(const Cta& cta, const Strand& s) {
+  return s.state == StrandState::kReady ||
+         (s.state == StrandState::kPoll && s.seen_event != cta.cluster->events);
+}
+
+class GridWorker {
+ public:
+  explicit GridWorker(Launch& launch)
+      : launch_(launch), code_(*launch.code), tables_(simd_tables(num::current_isa())), worker_(*launch.memory) {
+    worker_.launch = &launch;
+    worker_.guard_mask.resize(code_.threads);
+  }
+
+  void run() {
+    while (!launch_.stop.load(std::memory_order_relaxed)) {
+      if (active_.empty() || (spinning_ && more())) {
+        spinning_ = false;
+        if (!start()) {
+          if (active_.empty()) break;
+          continue;
+        }
+      }
+      bool finished = false;
+      for (size_t i = 0; i < active_.size();) {
+        // The newest first: what the others wait for is most often there.
+        size_t k = active_.size() - 1 - i;
+        Outcome o = run_cluster(*active_[k]);
+        if (o == Outcome::kStopped) return give_steps();
+        if (o == Outcome::kFinished) {
+          finished = true;
+          idle_.push_back(std::move(active_[k]));
+          active_.erase(active_.begin() + static_cast<ptrdiff_t>(k));
+        } else {
+          ++i;
+        }
+      }
+      spinning_ = !finished;
+    }
+    give_steps();
+  }
+
+ private:
+  void give_steps() {
+    launch_.steps.fetch_add(worker_.steps, std::memory_order_relaxed);
+    worker_.steps = 0;
+  }
+
+  bool more() const { return launch_.next_cluster.load(std::memory_order_relaxed) < launch_.num_clusters; }
+
+  bool start() {
+    int64_t linear = launch_.next_cluster.fetch_add(1, std::memory_order_relaxed);
+    if (linear >= launch_.num_clusters) return false;
+    if (idle_.empty()) {
+      active_.push_back(make_cluster());
+    } else {
+      active_.push_back(std::move(idle_.back()));
+      idle_.pop_back();
+    }
+    begin(*active_.back(), static_cast<uint64_t>(linear));
+    return true;
+  }
+
+  std::unique_ptr<Cluster> make_cluster() {
+    auto cluster = std::make_unique<Cluster>();
+    cluster->worker = &worker_;
+    const uint32_t n = code_.cluster[0] * code_.cluster[1] * code_.cluster[2];
+    for (uint32_t rank = 0; rank < n; ++rank) {
+      auto cta = std::make_unique<Cta>();
+      cta->worker = &worker_;
+      cta->cluster = cluster.get();
+      cta->code = &code_;
+      cta->rank = rank;
+      cta->shared_base = rank << kRankShift;
+      cta->shared_bytes = launch_.shared_bytes;
+      cta->memory = std::make_unique<CtaMemory>(code_.register_bytes, launch_.shared_bytes,
+                                                uint64_t{code_.local_bytes} * code_.threads);
+      cta->regs = cta->memory->regs();
+      cta->shared = cta->memory->shared();
+      cta->local = cta->memory->local();
+      cta->alive.resize(code_.threads);
+      cta->cluster_phase.resize(code_.threads);
+      fill_constants(*cta);
+      cluster->ctas.push_back(std::move(cta));
+    }
+    return cluster;
+  }
+
+  void fill_constants(Cta& cta) {
+    for (const Constant& c : code_.constants)
+      for (uint32_t t = 0; t < code_.threads; ++t) {
+        uint64_t value[2] = {c.low, c.high};
+        if (c.kind == Constant::kThread) value[0] = thread_special(code_, static_cast<ptx::Special>(c.low), t);
+        if (c.kind == Constant::kShared) value[0] = cta.shared_base + c.low;
+        std::copy_n(reinterpret_cast<const std::byte*>(value), c.bytes,
+                    cta.regs + c.offset + uint64_t{c.bytes} * t);
+      }
+  }
+
+  void begin(Cluster& cluster, uint64_t linear) {
+    std::array<uint64_t, 3> at{}, grid{};
+    for (size_t d = 0; d < 3; ++d) grid[d] = launch_.blocks[d] / code_.cluster[d];
+    at = {linear % grid[0], linear / grid[0] % grid[1], linear / grid[0] / grid[1]};
+    cluster.pending.clear();
+    cluster.arrived = 0;
+    for (auto& cta : cluster.ctas) {
+      const uint32_t r = cta->rank;
+      const std::array<uint32_t, 3> in{r % code_.cluster[0], r / code_.cluster[0] % code_.cluster[1],
+                                       r / code_.cluster[0] / code_.cluster[1]};
+      for (size_t d = 0; d < 3; ++d)
+        cta->id[d] = static_cast<uint32_t>(at[d] * code_.cluster[d]) + in[d];
+      begin_strands(*cta);
+      for (auto& part : cta->parts)
+        if (part) part->begin(*cta);
+    }
+  }
+
+  // The strand to run: of those that are ready, the one that gave up the fewest turns, with the lowest pc.
+  static Strand* choose(Cta& cta) {
+    Strand* best = nullptr;
+    for (auto& s : cta.strands) {
+      if (!is_ready(cta, *s)) continue;
+      if (!best || s->penalty < best->penalty || (s->penalty == best->penalty && s->pc < best->pc))
+        best = s.get();
+    }
+    return best;
+  }
+
+  // Takes in the strands that are ready at the same pc; gives the next higher pc at which one is.
+  const Instr* gather(Cta& cta, Strand& s) const {
+    const Instr* limit = code_.instrs.data() + code_.instrs.size();
+    for (size_t i = 0; i < cta.strands.size();) {
+      Strand& other = *cta.strands[i];
+      if (&other != &s && is_ready(cta, other)) {
+        if (other.pc == s.pc) {
+          merge(cta, s, other);
+          continue;
+        }
+        if (other.pc > s.pc) limit = std::min(limit, other.pc);
+      }
+      ++i;
+    }
+    return limit;
+  }
+
+  Outcome run_cta(Cta& cta) {
+    while (!cta.strands.empty()) {
+      Strand* s = cta.strands.size() == 1 ? cta.strands[0].get() : choose(cta);
+      if (!s || !is_ready(cta, *s)) return Outcome::kBlocked;
+      Exec x;
+      x.limit = gather(cta, *s);
+      s->state = StrandState::kReady;
+      x.regs = cta.regs;
+      x.first = s->first;
+      x.count = s->count;
+      x.mask = s->full ? nullptr : s->mask.data();
+      x.pc = s->pc;
+      x.strand = s;
+      x.cta = &cta;
+      x.worker = &worker_;
+      x.fuel = kFuel;
+      const uint64_t spins = worker_.global_spins;
+      run_strand(x, tables_);
+      if (x.strand) x.strand->pc = x.pc;
+      // Loops with several strands leave at every turn: their fuel is the block's.
+      cta.fuel -= kFuel - x.fuel;
+      cta.spins += worker_.global_spins - spins;
+      if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::kStopped;
+      if (cta.fuel <= 0) {
+        cta.fuel = kFuel;
+        const bool spins_only = cta.spins >= kSpinsOfFuel;
+        cta.spins = 0;
+        if (should_stop(x)) return Outcome::kStopped;
+        if (x.strand) ++x.strand->penalty;
+        if (spins_only && !others_ready(cta, x.strand)) return Outcome::kSpinning;
+      }
+    }
+    return Outcome::kFinished;
+  }
+
+  static bool others_ready(const Cta& cta, const Strand* s) {
+    return std::any_of(cta.strands.begin(), cta.strands.end(), [&](const auto& other) {
+      return other.get() != s && is_ready(cta, *other) && s && other->penalty < s->penalty;
+    });
+  }
+
+  bool should_stop(Exec& x) {
+    const exec::LaunchOptions& o = *launch_.options;
+    const Operands& in = *std::min(x.pc, code_.instrs.data() + code_.instrs.size() - 1);
+    if (o.stop && o.stop->stop_requested()) {
+      x.trap(in, exec::TrapKind::kInterrupted, "interrupted");
+    } else if (launch_.deadline > 0 && steady_seconds() > launch_.deadline) {
+      x.trap(in, exec::TrapKind::kTimeout,
+             "the launch took longer than its limit of " + seconds(o.timeout_seconds));
+    } else if (o.max_steps > 0 &&
+               launch_.steps.load(std::memory_order_relaxed) + worker_.steps > o.max_steps) {
+      x.trap(in, exec::TrapKind::kTimeout,
+             "the launch executed more than its limit of " + std::to_string(o.max_steps) + " instructions");
+    }
+    if (o.max_steps > 0) give_steps();
+    return launch_.stop.load(std::memory_order_relaxed);
+  }
+
+  static std::string seconds(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g seconds", value);
+    return text;
+  }
+
+  Outcome run_cluster(Cluster& cluster) {
+    for (;;) {
+      const uint64_t events = cluster.events;
+      bool finished = true, spinning = false;
+      for (auto& cta : cluster.ctas) {
+        if (cta->strands.empty()) continue;
+        Outcome o = run_cta(*cta);
+        if (o == Outcome::kStopped) return o;
+        finished = finished && o == Outcome::kFinished;
+        spinning = spinning || o == Outcome::kSpinning;
+      }
+      if (finished || (events == cluster.events && !spinning)) {
+        if (!cluster.pending.empty()) {
+          complete_oldest(cluster);
+          if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::kStopped;
+          continue;
+        }
+        if (finished) return Outcome::kFinished;
+        report_deadlock(cluster);
+        return Outcome::kStopped;
+      }
+      if (spinning) {
+        if (!cluster.pending.empty()) complete_oldest(cluster);
+        return Outcome::kSpinning;
+      }
+    }
+  }
+
+  static void complete_oldest(Cluster& cluster) {
+    std::unique_ptr<AsyncOp> op = std::move(cluster.pending.front());
+    cluster.pending.pop_front();
+    op->complete(cluster);
+    ++cluster.events;
+  }
+
+  void report_deadlock(Cluster& cluster);
+
+  Launch& launch_;
+  const Code& code_;
+  const Tables& tables_;
+  Worker worker_;
+  std::vector<std::unique_ptr<Cluster>> active_, idle_;
+  bool spinning_ = false;  // none of the clusters under way got to its end in the last round
+};
+
+std::string threads_of(const Strand& s) {
+  uint32_t on = s.count;
+  if (!s.full) on = static_cast<uint32_t>(std::count_if(s.mask.begin(), s.mask.end(), [](int8_t m) { return m; }));
+  std::string out = s.count == 32 ? "warp " + std::to_string(s.first / 32)
+                                  : "warps " + std::to_string(s.first / 32) + " to " +
+                                        std::to_string((s.first + s.count) / 32 - 1);
+  if (!s.full) out += " (" + std::to_string(on) + " threads)";
+  return out;
+}
+
+void GridWorker::report_deadlock(Cluster& cluster) {
+  Exec x;
+  const Operands* where = nullptr;
+  std::vector<std::string> notes;
+  for (auto& cta : cluster.ctas) {
+    for (auto& s : cta->strands) {
+      std::string why = s->state == StrandState::kBarrier
+                            ? "waits in barrier " + std::to_string(s->barrier) + ", where " +
+                                  std::to_string(cta->barriers[s->barrier].arrived) + " of " +
+                                  std::to_string(cta->barriers[s->barrier].expected
+                                                     ? cta->barriers[s->barrier].expected
+                                                     : cta->alive_count) +
+                                  " threads have arrived"
+                        : s->state == StrandState::kWarpSync
+                            ? "waits for the other threads of its warps"
+                            : "waits for something that nobody is left to bring about";
+      std::string line = cluster.ctas.size() > 1 ? "block " + std::to_string(cta->rank) + " of the cluster, " : "";
+      const ptx::Instruction* source = s->pc->source;
+      line += threads_of(*s);
+      if (source) line += " at " + instruction_location(code_, *source);
+      notes.push_back(line + " " + why);
+      if (!where) {
+        where = s->pc;
+        x.cta = cta.get();
+        x.worker = &worker_;
+        x.strand = s.get();
+        x.first = s->first;
+        x.count = s->count;
+      }
+    }
+  }
+  if (!where) return;
+  x.trap(*where, exec::TrapKind::kDeadlock, "every thread of the block waits", kNoRegister, 0, 0,
+         std::move(notes));
+}
+
+}  // namespace
+
+void run_grid(Launch& launch, int workers) {
+  if (workers <= 1) return GridWorker(launch).run();
+  exec::run_workers(workers, [&](int) { GridWorker(launch).run(); });
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,39 @@
+// What the engine needs done over all lanes at once, compiled once an instruction set.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include <triton_runner/num/types.h>
+
+namespace triton_runner::simt {
+
+enum class Guard : uint8_t { kNone, kSome, kAll };
+
+struct Tables {
+  // out[i] = (p[i] ^ flip) & mask[i] (mask null: all on), n a multiple of 32: how many are left of the mask?
+  Guard (*guard)(const int8_t* p, uint8_t flip, const int8_t* mask, int8_t* out, uint32_t n);
+  // The largest of a[i] + add (mod 2^32) of the lanes that are on.
+  uint32_t (*highest)(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n);
+  // The bits that a[i] + add have set in any lane that is on.
+  uint32_t (*any_bits)(const uint32_t* a, uint32_t add, const int8_t* mask, uint32_t n);
+  // Lowest and highest of 64-bit addresses, and their bits, of the lanes that are on (at least one is).
+  void (*range)(const uint64_t* a, const int8_t* mask, uint32_t n, uint64_t* low, uint64_t* high,
+                uint64_t* bits);
+  // a[i + 1] == a[i] + step for all lanes.
+  bool (*contiguous)(const uint64_t* a, uint32_t n, uint64_t step);
+  bool (*contiguous32)(const uint32_t* a, uint32_t n, uint32_t step);
+  // `words` registers of n lanes from or to n groups of that many consecutive words at base + a[i]. Word sizes:
+  // 1, 2, 4, 8 bytes; registers are word-sized. Checked by the caller.
+  void (*gather64)(std::byte* const* out, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
+                   uint32_t words, uint32_t word_bytes);
+  void (*gather32)(std::byte* const* out, const std::byte* base, const uint32_t* a, uint32_t add,
+                   const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes);
+  void (*scatter64)(const std::byte* const* in, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
+                    uint32_t words, uint32_t word_bytes);
+  void (*scatter32)(const std::byte* const* in, std::byte* base, const uint32_t* a, uint32_t add,
+                    const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes);
+};
+
+const Tables& simd_tables(num::Isa isa);
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,233 @@
+// Sets of threads as ranges of whole warps with a byte mask, kept as small as they can be: a set of whole warps
+// side by side needs no mask, and then runs the fast form of every instruction.
+#include "strands.h"
+
+#include <algorithm>
+
+namespace triton_runner::simt {
+namespace {
+
+Strand& fresh_strand(Cta& cta) {
+  if (cta.spare.empty()) {
+    cta.strands.push_back(std::make_unique<Strand>());
+  } else {
+    cta.strands.push_back(std::move(cta.spare.back()));
+    cta.spare.pop_back();
+    Strand& s = *cta.strands.back();
+    s.state = StrandState::kReady;
+    s.penalty = 0;
+  }
+  return *cta.strands.back();
+}
+
+void remove_strand(Cta& cta, const Strand& strand) {
+  for (auto& s : cta.strands)
+    if (s.get() == &strand) {
+      cta.spare.push_back(std::move(s));
+      s = std::move(cta.strands.back());
+      cta.strands.pop_back();
+      return;
+    }
+}
+
+// Sets the strand's threads to those of mask[i], i < count, from thread `first`; false if there are none.
+bool assign(Strand& s, uint32_t first, uint32_t count, const int8_t* mask) {
+  auto any = [&](uint32_t w) {
+    return std::any_of(mask + w, mask + w + 32, [](int8_t m) { return m != 0; });
+  };
+  uint32_t low = 0, high = count;
+  while (low < high && !any(low)) low += 32;
+  while (high > low && !any(high - 32)) high -= 32;
+  if (low == high) return false;
+  const int8_t* begin = mask + low;
+  s.full = std::all_of(begin, mask + high, [](int8_t m) { return m != 0; });
+  if (!s.full) {
+    std::vector<int8_t> kept(begin, mask + high);  // `mask` may be s.mask itself
+    s.mask.swap(kept);
+  }
+  s.first = first + low;
+  s.count = high - low;
+  return true;
+}
+
+uint32_t warp_bits(const int8_t* mask) {
+  uint32_t bits = 0;
+  for (uint32_t i = 0; i < 32; ++i) bits |= (mask[i] ? 1u : 0u) << i;
+  return bits;
+}
+
+// Gives what waits for threads that will never come another look.
+void recheck(Cta& cta) {
+  for (auto& s : cta.strands)
+    if (s->state == StrandState::kWarpSync) s->state = StrandState::kReady;
+  for (uint32_t b = 0; b < cta.barriers.size(); ++b) {
+    Barrier& barrier = cta.barriers[b];
+    if (barrier.arrived > 0 && barrier.expected == 0) arrive(cta, b, 0, 0);
+  }
+}
+
+}  // namespace
+
+uint32_t count_on(const Lanes& l) {
+  if (!l.mask) return l.count;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < l.count; ++i) n += l.mask[i] != 0;
+  return n;
+}
+
+Strand& add_strand(Exec& x, const int8_t* mask, const Instr* pc) {
+  Strand& s = fresh_strand(*x.cta);
+  assign(s, x.first, x.count, mask);
+  s.pc = pc;
+  s.penalty = x.strand->penalty;
+  return s;
+}
+
+void keep_others(Exec& x) {
+  std::vector<int8_t> rest(x.count);
+  const int8_t* own = x.strand_mask();
+  for (uint32_t i = 0; i < x.count; ++i) rest[i] = (!own || own[i]) && !x.on(i) ? -1 : 0;
+  if (!assign(*x.strand, x.first, x.count, rest.data())) {
+    remove_strand(*x.cta, *x.strand);
+    x.strand = nullptr;
+  }
+  x.leave();
+}
+
+void split(Exec& x, const Instr* pc) {
+  add_strand(x, x.mask, pc);
+  keep_others(x);
+}
+
+void pass_guarded(Exec& x, const Instr& in) {
+  const int8_t* own = x.strand_mask();
+  if (x.mask == own) return;
+  std::vector<int8_t> others(x.count), mine(x.mask, x.mask + x.count);
+  bool any = false;
+  for (uint32_t i = 0; i < x.count; ++i) {
+    others[i] = (!own || own[i]) && !mine[i] ? -1 : 0;
+    any = any || others[i];
+  }
+  if (!any) return;
+  add_strand(x, others.data(), &in + 1);
+  assign(*x.strand, x.first, x.count, mine.data());
+}
+
+void park(Exec& x, const Instr& in, StrandState state) {
+  pass_guarded(x, in);
+  x.strand->state = state;
+  x.pc = &in;
+  x.leave();
+}
+
+void Exec::retry_later(const Instr& in) {
+  park(*this, in, StrandState::kPoll);
+  strand->seen_event = cta->cluster->events;
+}
+
+bool Exec::converged(const Instr& in, uint32_t members) {
+  if (!mask) return true;
+  auto is_whole = [&](const int8_t* m, uint32_t from) {
+    uint32_t on = warp_bits(m);
+    return on == 0 || (members & warp_bits(cta->alive.data() + from) & ~on) == 0;
+  };
+  bool whole = true;
+  for (uint32_t w = 0; w < count; w += 32) whole = whole && is_whole(mask + w, first + w);
+  if (whole) return true;
+  park(*this, in, StrandState::kWarpSync);
+  for (size_t i = 0; i < cta->strands.size();) {
+    Strand& other = *cta->strands[i];
+    if (&other != strand && other.state == StrandState::kWarpSync && other.pc == &in)
+      merge(*cta, *strand, other);
+    else
+      ++i;
+  }
+  // The warps that are whole go on; what is left of the others waits.
+  Strand& s = *strand;
+  const int8_t* own = strand_mask();
+  std::vector<int8_t> ready(s.count);
+  bool any = false, all = true;
+  for (uint32_t w = 0; w < s.count; w += 32) {
+    bool ok = !own || is_whole(own + w, s.first + w);
+    for (uint32_t i = w; i < w + 32; ++i) ready[i] = ok && (!own || own[i]) ? -1 : 0;
+    any = any || (ok && std::any_of(&ready[w], &ready[w] + 32, [](int8_t m) { return m != 0; }));
+    all = all && ok;
+  }
+  if (all) {
+    s.state = StrandState::kReady;
+  } else if (any) {
+    first = s.first;
+    count = s.count;
+    mask = ready.data();
+    add_strand(*this, ready.data(), &in);
+    keep_others(*this);
+    mask = nullptr;
+  }
+  return false;
+}
+
+void end_lanes(Exec& x) {
+  Cta& cta = *x.cta;
+  for (uint32_t i = 0; i < x.count; ++i)
+    if (x.on(i)) {
+      cta.alive[x.first + i] = 0;
+      --cta.alive_count;
+    }
+  if (x.mask == x.strand_mask()) {
+    remove_strand(cta, *x.strand);
+    x.strand = nullptr;
+    x.leave();
+  } else {
+    keep_others(x);
+  }
+  if (cta.alive_count > 0) recheck(cta);
+  ++cta.cluster->events;
+}
+
+void merge(Cta& cta, Strand& a, Strand& b) {
+  const uint32_t low = std::min(a.first, b.first), high = std::max(a.first + a.count, b.first + b.count);
+  std::vector<int8_t> mask(high - low);
+  for (const Strand* s : {&a, &b})
+    for (uint32_t i = 0; i < s->count; ++i)
+      if (s->full || s->mask[i]) mask[s->first - low + i] = -1;
+  a.penalty = std::min(a.penalty, b.penalty);
+  assign(a, low, high - low, mask.data());
+  remove_strand(cta, b);
+}
+
+bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected) {
+  Barrier& b = cta.barriers[barrier];
+  if (expected) b.expected = expected;
+  b.arrived += threads;
+  if (b.arrived < (b.expected ? b.expected : cta.alive_count)) return false;
+  for (auto& s : cta.strands) {
+    if (s->state != StrandState::kBarrier || s->barrier != barrier) continue;
+    s->state = StrandState::kReady;
+    ++s->pc;
+  }
+  b = {};
+  return true;
+}
+
+void begin_strands(Cta& cta) {
+  while (!cta.strands.empty()) {
+    cta.spare.push_back(std::move(cta.strands.back()));
+    cta.strands.pop_back();
+  }
+  const Code& code = *cta.code;
+  Strand& s = fresh_strand(cta);
+  s.pc = code.instrs.data();
+  s.first = 0;
+  s.count = code.threads;
+  s.full = code.real_threads == code.threads;
+  if (!s.full) {
+    s.mask.assign(code.threads, 0);
+    std::fill_n(s.mask.begin(), code.real_threads, -1);
+  }
+  std::fill(cta.alive.begin(), cta.alive.end(), 0);
+  std::fill_n(cta.alive.begin(), code.real_threads, -1);
+  cta.alive_count = code.real_threads;
+  cta.barriers = {};
+}
+
+}  // namespace triton_runner::simt

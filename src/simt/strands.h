@@ -1,0 +1,33 @@
+// Strands: how they split, merge, wait and end.
+#pragma once
+#include "exec.h"
+
+namespace triton_runner::simt {
+
+// The threads that are on become a strand of their own at `pc`, the others of x's strand stay; the scheduler
+// takes over. Not all threads of the strand are on.
+void split(Exec& x, const Instr* pc);
+// A further strand of threads of x's strand: mask[i] of thread first + i.
+Strand& add_strand(Exec& x, const int8_t* mask, const Instr* pc);
+// x's strand goes on with the threads that are off; without any it is over. The scheduler takes over.
+void keep_others(Exec& x);
+// Threads that are off because of the instruction's guard go on behind it, so that the strand can wait with
+// the rest.
+void pass_guarded(Exec& x, const Instr& in);
+// The strand waits at `in`, to be called again there.
+void park(Exec& x, const Instr& in, StrandState state);
+// The threads that are on end.
+void end_lanes(Exec& x);
+
+// Takes `b` into `a`, which has the same pc; `b` is over.
+void merge(Cta& cta, Strand& a, Strand& b);
+// All threads of the block in one strand at the first instruction.
+void begin_strands(Cta& cta);
+
+// bar.sync: `count` threads arrive (0: as many as live). True: the barrier is complete, and all who waited in
+// it are ready behind it.
+bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected);
+// Threads that are on.
+uint32_t count_on(const Lanes& l);
+
+}  // namespace triton_runner::simt

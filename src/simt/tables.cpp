@@ -1,0 +1,26 @@
+// From an instruction set to that copy of the engine's loops.
+#include "simd/tables.h"
+
+namespace triton_runner::simt {
+
+namespace portable {
+extern const Tables kTables;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+extern const Tables kTables;
+}
+namespace avx512 {
+extern const Tables kTables;
+}
+#endif
+
+const Tables& simd_tables([[maybe_unused]] num::Isa isa) {
+#if defined(__x86_64__)
+  if (isa == num::Isa::kAvx512) return avx512::kTables;
+  if (isa == num::Isa::kAvx2) return avx2::kTables;
+#endif
+  return portable::kTables;
+}
+
+}  // namespace triton_runner::simt

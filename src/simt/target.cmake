@@ -1,0 +1,13 @@
+# The parts of the SIMT engine that are compiled once an instruction set, as src/num/simd is.
+file(GLOB simt_simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/simt/simd/*.cpp)
+foreach(isa ${simd_isas})
+  add_library(simt_${isa} OBJECT ${simt_simd_sources})
+  target_include_directories(simt_${isa} PRIVATE ${PROJECT_SOURCE_DIR}/src/simt)
+  target_link_libraries(simt_${isa} PRIVATE ptx exec)
+  target_compile_definitions(simt_${isa} PRIVATE SIMT_ISA=${isa} SIMT_ISA_${isa})
+  target_compile_options(simt_${isa} PRIVATE ${simd_flags_${isa}} -fno-math-errno -fno-trapping-math -Wno-psabi -Wno-maybe-uninitialized)
+  if(TRITON_RUNNER_SANITIZE STREQUAL "thread")
+    target_compile_options(simt_${isa} PRIVATE -fno-sanitize=thread)
+  endif()
+  target_sources(simt PRIVATE $<TARGET_OBJECTS:simt_${isa}>)
+endforeach()
