@@ -1,0 +1,494 @@
+// The sums of tensor cores, 16 rows of A a vector: powers of two find the largest exponent, a multiplication
+// scales each product so that its integer part is what the hardware keeps, and integers add up.
+#include "simd/mma_table.h"
+
+#include <string.h>
+
+#include "simd/common.h"
+
+namespace triton_runner::num::NUM_ISA {
+namespace {
+
+#if defined(NUM_ISA_avx512)
+constexpr int kLanes = 16;
+#elif defined(NUM_ISA_avx2)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+constexpr int kRows = 16;
+
+typedef float F __attribute__((vector_size(kLanes * 4)));
+typedef int32_t I __attribute__((vector_size(kLanes * 4)));
+typedef float F4 __attribute__((vector_size(16)));
+typedef float F8 __attribute__((vector_size(32)));
+typedef int32_t I8 __attribute__((vector_size(32)));
+typedef uint16_t U8 __attribute__((vector_size(16)));
+typedef int16_t S8 __attribute__((vector_size(16)));
+typedef uint8_t B8 __attribute__((vector_size(8)));
+
+template <class V>
+NUM_INLINE V load(const void* p) {
+  V v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class V>
+NUM_INLINE void store(void* p, V v) {
+  memcpy(p, &v, sizeof v);
+}
+NUM_INLINE F splat(float x) { return x - F{}; }
+NUM_INLINE I splat_int(int32_t x) { return x - I{}; }
+NUM_INLINE I truncate(F x) { return __builtin_convertvector(x, I); }
+
+// The step's result from its parts: value = (high * 256 + low) * 2^(exponent - 127 - fraction), exactly.
+NUM_INLINE float round_sum(double value, int result, bool f16) {
+  float f = static_cast<float>(value);
+  double magnitude = __builtin_fabs(value);
+  uint32_t bits = bits_as<uint32_t>(f);
+  // Toward zero; what is too large for f32 stays infinite.
+  bits -= __builtin_fabs(static_cast<double>(f)) > magnitude && magnitude < 0x1p128 ? 1 : 0;
+  if (f16) {
+    // What was cut off is remembered in the last bit, so that rounding once more is rounding once.
+    bits |= static_cast<double>(bits_as<float>(bits)) != value ? 1 : 0;
+    uint32_t sign = bits & 0x80000000u, x = bits & 0x7fffffffu;
+    uint32_t normal = (x + 0xfff + ((x >> 13) & 1)) & ~0x1fffu;
+    normal = normal >= 0x47800000u ? 0x7f800000u : normal;
+    float small = (bits_as<float>(x) + 0.75f) - 0.75f;  // multiples of 2^-24
+    x = x < 0x38800000u ? bits_as<uint32_t>(small) : normal;
+    return bits_as<float>(sign | x);
+  }
+  uint32_t kept = ~((uint32_t{1} << (23 - result)) - 1);
+  return bits_as<float>((bits & 0x7fffffffu) == 0x7f800000u ? bits : bits & kept);
+}
+
+// round_sum for lanes of one column. `exponent` is biased.
+void finish_exactly(float* out, const int32_t* high, const int32_t* low, const int32_t* exponent,
+                    const MmaStep& s) {
+  for (int l = 0; l < kRows; ++l) {
+    double scale = bits_as<double>(static_cast<uint64_t>(exponent[l] - 127 - s.fraction + 1023) << 52);
+    double value = (static_cast<double>(high[l]) * 256.0 + static_cast<double>(low[l])) * scale;
+    out[l] = round_sum(value, s.result, s.f16);
+  }
+}
+
+// Terms that an int32 sum holds: the accumulator and this many products of less than 2^(fraction + 2).
+NUM_INLINE int chunk_of(int fraction) { return fraction >= 25 ? 8 : fraction == 24 ? 16 : 1 << 20; }
+
+template <bool kF16>
+NUM_INLINE void exact_columns(const MmaStep& s) {
+  constexpr int kColumns = 4;
+  const int fraction = s.fraction, k = s.k;
+  const int left = fraction > 23 ? fraction - 23 : 0, right = fraction < 23 ? 23 - fraction : 0;
+  const int chunk = chunk_of(fraction);
+  for (int j = 0; j < s.columns; j += kColumns) {
+    const float* b = s.b + j * s.b_stride;
+    const float* b_power = s.b_power + j * s.b_stride;
+    alignas(64) int32_t highs[kColumns][kRows], lows[kColumns][kRows], exponents[kColumns][kRows];
+    bool simple = true;
+    for (int part = 0; part < kRows; part += kLanes) {
+      F largest[kColumns] = {};
+      for (int x = 0; x < k; ++x) {
+        F p = load<F>(s.a_power + x * kRows + part);
+#pragma GCC unroll 4
+        for (int q = 0; q < kColumns; ++q) {
+          F product = p * splat(b_power[q * s.b_stride + x]);
+          largest[q] = product > largest[q] ? product : largest[q];
+        }
+      }
+      F scale[kColumns];
+      I sum[kColumns], exponent[kColumns];
+#pragma GCC unroll 4
+      for (int q = 0; q < kColumns; ++q) {
+        I c = load<I>(s.sums + (j + q) * kRows + part);
+        I c_exponent = (c >> 23) & 255;
+        I mantissa = (c & 0x7fffff) | (c_exponent != 0 ? splat_int(0x800000) : I{});
+        I c_scale = c_exponent > 1 ? c_exponent : splat_int(1);
+        I zero = (c & 0x7fffffff) == 0;
+        I seen = kF16 ? (c_exponent > 113 ? c_exponent : splat_int(113)) : c_scale;
+        seen &= ~zero;
+        I e = (I)largest[q] >> 23;
+        e = e > seen ? e : seen;
+        exponent[q] = e;
+        I scale_exponent = 254 + fraction - e;
+        scale_exponent = scale_exponent < 254 ? scale_exponent : splat_int(254);
+        scale[q] = (F)(scale_exponent << 23);
+        I shift = e - c_scale + right;
+        shift = shift < 31 ? shift : splat_int(31);
+        shift = shift > 0 ? shift : I{};
+        I term = (mantissa << left) >> shift;
+        I sign = c >> 31;
+        sum[q] = (term ^ sign) - sign;
+      }
+      I high[kColumns] = {};
+      for (int x = 0; x < k;) {
+        int end = x + chunk < k ? x + chunk : k;
+        for (; x < end; ++x) {
+          F a = load<F>(s.a + x * kRows + part);
+#pragma GCC unroll 4
+          for (int q = 0; q < kColumns; ++q) sum[q] += truncate(a * splat(b[q * s.b_stride + x]) * scale[q]);
+        }
+        if (x < k)
+#pragma GCC unroll 4
+          for (int q = 0; q < kColumns; ++q) {
+            high[q] += sum[q] >> 8;
+            sum[q] &= 255;
+          }
+      }
+#pragma GCC unroll 4
+      for (int q = 0; q < kColumns; ++q) {
+        store(highs[q] + part, high[q]);
+        store(lows[q] + part, sum[q]);
+        store(exponents[q] + part, exponent[q]);
+      }
+    }
+    (void)simple;
+    for (int q = 0; q < kColumns; ++q)
+      finish_exactly(s.sums + (j + q) * kRows, highs[q], lows[q], exponents[q], s);
+  }
+}
+
+void exact(const MmaStep& s) { s.f16 ? exact_columns<true>(s) : exact_columns<false>(s); }
+
+// As exact, in f64: exponents of any size.
+void exact_wide(const MmaStep& s) {
+  for (int j = 0; j < s.columns; ++j) {
+    const float* b = s.b + j * s.b_stride;
+    const float* b_power = s.b_power + j * s.b_stride;
+    float* sums = s.sums + j * kRows;
+    double scales[kRows], largest[kRows] = {};
+    for (int l = 0; l < kRows; ++l)
+      scales[l] = (s.row_scale ? static_cast<double>(s.row_scale[l]) : 1.0) *
+                  (s.column_scale ? static_cast<double>(s.column_scale[j]) : 1.0);
+    for (int x = 0; x < s.k; ++x)
+      for (int l = 0; l < kRows; ++l) {
+        double p =
+            static_cast<double>(s.a_power[x * kRows + l]) * static_cast<double>(b_power[x]) * scales[l];
+        largest[l] = p > largest[l] ? p : largest[l];
+      }
+    double quantum[kRows], factor[kRows];
+    int64_t total[kRows];
+    for (int l = 0; l < kRows; ++l) {
+      int64_t e = static_cast<int64_t>(bits_as<uint64_t>(largest[l]) >> 52) - 1023;  // -1023: no products
+      uint32_t c = bits_as<uint32_t>(sums[l]);
+      int64_t c_exponent = static_cast<int64_t>(c >> 23 & 255) - 127;
+      int64_t lowest = s.f16 ? -14 : -126;
+      c_exponent = c_exponent > lowest ? c_exponent : lowest;
+      c_exponent = (c & 0x7fffffffu) == 0 ? -1023 : c_exponent;
+      e = e > c_exponent ? e : c_exponent;
+      e = e > s.min_exponent ? e : s.min_exponent;
+      quantum[l] = bits_as<double>(static_cast<uint64_t>(e - s.fraction + 1023) << 52);
+      factor[l] = bits_as<double>(static_cast<uint64_t>(s.fraction - e + 1023) << 52);
+      total[l] = static_cast<int64_t>(static_cast<double>(sums[l]) * factor[l]);
+    }
+    for (int x = 0; x < s.k; ++x)
+      for (int l = 0; l < kRows; ++l)
+        total[l] += static_cast<int64_t>(static_cast<double>(s.a[x * kRows + l]) * static_cast<double>(b[x]) *
+                                         scales[l] * factor[l]);
+    for (int l = 0; l < kRows; ++l)
+      sums[l] = round_sum(static_cast<double>(total[l]) * quantum[l], s.result, s.f16);
+  }
+}
+
+void fma(const MmaStep& s) {
+  constexpr int kColumns = 4;
+  for (int j = 0; j < s.columns; j += kColumns) {
+    const float* b = s.b + j * s.b_stride;
+    float* sums = s.sums + j * kRows;
+    for (int part = 0; part < kRows; part += kLanes) {
+      F sum[kColumns];
+#pragma GCC unroll 4
+      for (int q = 0; q < kColumns; ++q) sum[q] = load<F>(sums + q * kRows + part);
+      for (int x = 0; x < s.k; ++x) {
+        F a = load<F>(s.a + x * kRows + part);
+#pragma GCC unroll 4
+        for (int q = 0; q < kColumns; ++q) {
+          F y = splat(b[q * s.b_stride + x]);
+#if defined(NUM_ISA_avx512)
+          sum[q] = (F)_mm512_fmadd_ps((__m512)a, (__m512)y, (__m512)sum[q]);
+#elif defined(NUM_ISA_avx2)
+          sum[q] = (F)_mm256_fmadd_ps((__m256)a, (__m256)y, (__m256)sum[q]);
+#else
+          sum[q] += a * y;  // products of tensor-core operands are exact in f32, short of its range
+#endif
+        }
+      }
+#pragma GCC unroll 4
+      for (int q = 0; q < kColumns; ++q) store(sums + q * kRows + part, sum[q]);
+    }
+    if (s.f16)
+      for (int i = 0; i < kColumns * kRows; ++i)
+        sums[i] = __builtin_isnan(sums[i]) ? sums[i] : round_sum(static_cast<double>(sums[i]), 23, true);
+  }
+}
+
+void integer(const MmaStep& s, bool saturate) {
+  auto* sums = reinterpret_cast<int32_t*>(s.sums);
+  for (int j = 0; j < s.columns; ++j) {
+    alignas(64) float products[kRows] = {};
+    const float* b = s.b + j * s.b_stride;
+    for (int x = 0; x < s.k; ++x)
+      for (int l = 0; l < kRows; ++l) products[l] += s.a[x * kRows + l] * b[x];  // below 2^24: exact
+    int32_t* out = sums + j * kRows;
+    for (int l = 0; l < kRows; ++l) {
+      int64_t wide = static_cast<int64_t>(out[l]) + static_cast<int32_t>(products[l]);
+      int64_t clamped = wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : wide;
+      out[l] = static_cast<int32_t>(saturate ? clamped : static_cast<int64_t>(static_cast<uint32_t>(wide)));
+    }
+  }
+}
+
+// --- operands --------------------------------------------------------------------------------------------
+
+NUM_INLINE F8 widen_f16(U8 h) {
+#if defined(NUM_ISA_portable)
+  typedef uint32_t W __attribute__((vector_size(32)));
+  W x = __builtin_convertvector(h, W);
+  W magnitude = (x & 0x7fff) << 13;
+  W special = (magnitude >= 0x0f800000) & (W{} + 0x70000000);  // exponent 31 becomes 255
+  F8 value = (F8)magnitude * 0x1p112f;
+  return (F8)(((special != 0) ? ((W)magnitude | 0x7f800000) : (W)value) | (x & 0x8000) << 16);
+#else
+  return (F8)_mm256_cvtph_ps((__m128i)h);
+#endif
+}
+
+NUM_INLINE U8 bytes_of(const void* p) { return __builtin_convertvector(load<B8>(p), U8); }
+NUM_INLINE U8 nibbles_of(const void* p) {
+  uint32_t packed = load<uint32_t>(p);
+  U8 out;
+  for (int i = 0; i < 8; ++i) out[i] = static_cast<uint16_t>(packed >> (4 * i) & 15);
+  return out;
+}
+
+// Eight elements as 16-bit codes that widen() understands.
+NUM_INLINE U8 fetch(MmaCode code, const uint8_t* p) {
+  switch (code) {
+    case MmaCode::kF16:
+    case MmaCode::kBF16:
+      return load<U8>(p);
+    case MmaCode::kE5M2:
+      return bytes_of(p) << 8;
+    case MmaCode::kE4M3: {
+      U8 x = bytes_of(p);
+      return (x & 0x80) << 8 | (x & 0x7f) << 7;
+    }
+    case MmaCode::kE3M2: {
+      U8 x = bytes_of(p);
+      return (x & 0x20) << 10 | (x & 0x1f) << 8;
+    }
+    case MmaCode::kE2M3: {
+      U8 x = bytes_of(p);
+      return (x & 0x20) << 10 | (x & 0x1f) << 7;
+    }
+    case MmaCode::kE2M1Byte: {
+      U8 x = bytes_of(p);
+      return (x & 0x20) << 10 | (x & 0x1c) << 7;
+    }
+    case MmaCode::kE2M1: {
+      U8 x = nibbles_of(p);
+      return (x & 8) << 12 | (x & 7) << 9;
+    }
+    case MmaCode::kS8:
+      return (U8)((S8)(bytes_of(p) << 8) >> 8);
+    case MmaCode::kU8:
+      return bytes_of(p);
+    case MmaCode::kS4:
+      return (U8)((S8)(nibbles_of(p) << 12) >> 12);
+    case MmaCode::kU4:
+      return nibbles_of(p);
+    case MmaCode::kTF32:
+      break;
+  }
+  return U8{};
+}
+
+NUM_INLINE F8 widen(MmaCode code, U8 x) {
+  switch (code) {
+    case MmaCode::kF16:
+    case MmaCode::kE5M2:
+      return widen_f16(x);
+    case MmaCode::kBF16:
+      return (F8)(__builtin_convertvector(x, I8) << 16);
+    case MmaCode::kE4M3: {
+      F8 v = widen_f16(x) * 0x1p8f;
+      I8 nan = ((I8)v & 0x7fffffff) == 0x43f00000;  // 480: beyond the largest, the code of NaN
+      return (F8)((I8)v | (nan & 0x7fffffff));
+    }
+    case MmaCode::kE3M2:
+      return widen_f16(x) * 0x1p12f;
+    case MmaCode::kE2M3:
+    case MmaCode::kE2M1Byte:
+    case MmaCode::kE2M1:
+      return widen_f16(x) * 0x1p14f;
+    case MmaCode::kS8:
+    case MmaCode::kS4:
+    case MmaCode::kU8:
+    case MmaCode::kU4:
+      return __builtin_convertvector(__builtin_convertvector((S8)x, I8), F8);
+    case MmaCode::kTF32:
+      break;
+  }
+  return F8{};
+}
+
+constexpr int groups_of(MmaCode code) {  // of eight elements in 16 bytes
+  return code == MmaCode::kF16 || code == MmaCode::kBF16                          ? 1
+         : code == MmaCode::kE2M1 || code == MmaCode::kS4 || code == MmaCode::kU4 ? 4
+                                                                                  : 2;
+}
+
+NUM_INLINE void transpose(U8 (&r)[8]) {
+  U8 t[8];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    t[2 * i] = __builtin_shuffle(r[2 * i], r[2 * i + 1], U8{0, 8, 1, 9, 2, 10, 3, 11});
+    t[2 * i + 1] = __builtin_shuffle(r[2 * i], r[2 * i + 1], U8{4, 12, 5, 13, 6, 14, 7, 15});
+  }
+  U8 u[8];
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i) {  // rows 4i to 4i + 3: columns 0,1 | 2,3 | 4,5 | 6,7
+    u[4 * i] = __builtin_shuffle(t[4 * i], t[4 * i + 2], U8{0, 1, 8, 9, 2, 3, 10, 11});
+    u[4 * i + 1] = __builtin_shuffle(t[4 * i], t[4 * i + 2], U8{4, 5, 12, 13, 6, 7, 14, 15});
+    u[4 * i + 2] = __builtin_shuffle(t[4 * i + 1], t[4 * i + 3], U8{0, 1, 8, 9, 2, 3, 10, 11});
+    u[4 * i + 3] = __builtin_shuffle(t[4 * i + 1], t[4 * i + 3], U8{4, 5, 12, 13, 6, 7, 14, 15});
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    r[2 * i] = __builtin_shuffle(u[i], u[i + 4], U8{0, 1, 2, 3, 8, 9, 10, 11});
+    r[2 * i + 1] = __builtin_shuffle(u[i], u[i + 4], U8{4, 5, 6, 7, 12, 13, 14, 15});
+  }
+}
+
+template <MmaCode kCode>
+void rows_of(const uint8_t* tile, float* out) {
+  constexpr int kGroups = groups_of(kCode);
+  for (int g = 0; g < kGroups; ++g) {
+    U8 r[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) r[i] = fetch(kCode, tile + 16 * i + 16 / kGroups * g);
+    transpose(r);
+#pragma GCC unroll 8
+    for (int x = 0; x < 8; ++x) store(out + (8 * g + x) * kRows, widen(kCode, r[x]));
+  }
+}
+template <MmaCode kCode>
+void columns_of(const uint8_t* tile, float* out, int64_t stride) {
+  constexpr int kGroups = groups_of(kCode);
+  for (int i = 0; i < 8; ++i)
+    for (int g = 0; g < kGroups; ++g)
+      store(out + i * stride + 8 * g, widen(kCode, fetch(kCode, tile + 16 * i + 16 / kGroups * g)));
+}
+
+template <>
+void rows_of<MmaCode::kTF32>(const uint8_t* tile, float* out) {
+  for (int r = 0; r < 8; ++r)
+    for (int x = 0; x < 4; ++x) {
+      uint32_t bits = load<uint32_t>(tile + 16 * r + 4 * x) & 0xffffe000u;
+      store(out + x * kRows + r, bits);
+    }
+}
+template <>
+void columns_of<MmaCode::kTF32>(const uint8_t* tile, float* out, int64_t stride) {
+  typedef uint32_t W __attribute__((vector_size(16)));
+  for (int i = 0; i < 8; ++i) store(out + i * stride, load<W>(tile + 16 * i) & 0xffffe000u);
+}
+
+#define NUM_MMA_CODES(X) \
+  X(kF16)                \
+  X(kBF16) X(kTF32) X(kE4M3) X(kE5M2) X(kE3M2) X(kE2M3) X(kE2M1Byte) X(kE2M1) X(kS8) X(kU8) X(kS4) X(kU4)
+
+void rows(MmaCode code, const void* tile, float* out) {
+  auto* bytes = static_cast<const uint8_t*>(tile);
+  switch (code) {
+#define X(name)       \
+  case MmaCode::name: \
+    return rows_of<MmaCode::name>(bytes, out);
+    NUM_MMA_CODES(X)
+#undef X
+  }
+}
+
+void columns(MmaCode code, const void* tile, float* out, int64_t stride) {
+  auto* bytes = static_cast<const uint8_t*>(tile);
+  switch (code) {
+#define X(name)       \
+  case MmaCode::name: \
+    return columns_of<MmaCode::name>(bytes, out, stride);
+    NUM_MMA_CODES(X)
+#undef X
+  }
+}
+
+MmaRange powers(const float* value, float* power, int64_t n, float min_power) {
+  I8 high = {}, low = I8{} + 0x7f800000, special = {};
+  for (int64_t i = 0; i < n; i += 8) {
+    I8 v = load<I8>(value + i);
+    I8 p = v & 0x7f800000;
+    special |= p == 0x7f800000;
+    I8 floor = bits_as<int32_t>(min_power) - I8{};
+    p = p > floor ? p : floor;
+    I8 zero = (v & 0x7fffffff) == 0;
+    p &= ~zero;
+    store(power + i, p);
+    I8 finite = p != 0x7f800000;
+    high = (p & finite) > high ? p : high;
+    low = ((p | (zero & 0x7f800000)) < low) ? p : low;
+  }
+  MmaRange r{0, 0x7f800000, 0};
+  for (int i = 0; i < 8; ++i) {
+    r.high = high[i] > r.high ? high[i] : r.high;
+    r.low = low[i] < r.low ? low[i] : r.low;
+    r.special |= special[i];
+  }
+  return r;
+}
+
+bool any_special(const float* value, int64_t n) {
+  I8 any = {};
+  for (int64_t i = 0; i < n; i += 8) any |= (load<I8>(value + i) & 0x7f800000) == 0x7f800000;
+  int32_t r = 0;
+  for (int i = 0; i < 8; ++i) r |= any[i];
+  return r != 0;
+}
+
+// Registers hold rows of four lanes: a 4 by 4 transposition makes columns of them.
+NUM_INLINE void transpose4(F4& a, F4& b, F4& c, F4& d) {
+  typedef int32_t W __attribute__((vector_size(16)));
+  F4 t0 = __builtin_shuffle(a, b, W{0, 4, 1, 5}), t1 = __builtin_shuffle(a, b, W{2, 6, 3, 7});
+  F4 t2 = __builtin_shuffle(c, d, W{0, 4, 1, 5}), t3 = __builtin_shuffle(c, d, W{2, 6, 3, 7});
+  a = __builtin_shuffle(t0, t2, W{0, 1, 4, 5});
+  b = __builtin_shuffle(t0, t2, W{2, 3, 6, 7});
+  c = __builtin_shuffle(t1, t3, W{0, 1, 4, 5});
+  d = __builtin_shuffle(t1, t3, W{2, 3, 6, 7});
+}
+
+void load_f32(uint32_t* sums, const uint32_t* const* registers) {
+  for (int half = 0; half < 2; ++half)
+    for (int odd = 0; odd < 2; ++odd)
+      for (int rows = 0; rows < 2; ++rows) {
+        const uint32_t* in = registers[2 * half + odd] + 16 * rows;
+        F4 r[4] = {load<F4>(in), load<F4>(in + 4), load<F4>(in + 8), load<F4>(in + 12)};
+        transpose4(r[0], r[1], r[2], r[3]);
+        for (int t = 0; t < 4; ++t) store(sums + (2 * t + odd) * kRows + 8 * half + 4 * rows, r[t]);
+      }
+}
+
+void store_f32(const uint32_t* sums, uint32_t* const* registers) {
+  for (int half = 0; half < 2; ++half)
+    for (int odd = 0; odd < 2; ++odd)
+      for (int rows = 0; rows < 2; ++rows) {
+        F4 r[4];
+        for (int t = 0; t < 4; ++t) r[t] = load<F4>(sums + (2 * t + odd) * kRows + 8 * half + 4 * rows);
+        transpose4(r[0], r[1], r[2], r[3]);
+        uint32_t* out = registers[2 * half + odd] + 16 * rows;
+        for (int t = 0; t < 4; ++t) store(out + 4 * t, r[t]);
+      }
+}
+
+}  // namespace
+
+const MmaTable mma_table = {exact,   exact_wide, fma,         integer,  rows,
+                            columns, powers,     any_special, load_f32, store_f32};
+
+}  // namespace triton_runner::num::NUM_ISA

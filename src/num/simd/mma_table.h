@@ -1,0 +1,72 @@
+// What each instruction set's copy of mma.cpp offers.
+#pragma once
+#include <stdint.h>
+
+namespace triton_runner::num {
+
+// One block of products for 16 rows and some columns; layouts as in num/mma.h.
+struct MmaStep {
+  const float *a, *a_power;  // [k][16]
+  const float *b, *b_power;  // [columns][b_stride]
+  int64_t b_stride;
+  float* sums;     // [columns][16]
+  int columns, k;  // of this block
+  int fraction, result;
+  int min_exponent;
+  bool f16;                   // sums are f16 values
+  const float* row_scale;     // [16] powers of two or null
+  const float* column_scale;  // [columns]
+};
+
+// How 16 bytes of a tile become floats.
+enum class MmaCode : uint8_t {
+  kF16,
+  kBF16,
+  kTF32,
+  kE4M3,
+  kE5M2,
+  kE3M2,
+  kE2M3,
+  kE2M1Byte,
+  kE2M1,
+  kS8,
+  kU8,
+  kS4,
+  kU4
+};
+
+// Bits of the largest finite and the smallest power that is not 0 (infinity if there is none).
+struct MmaRange {
+  int32_t high, low, special;
+};
+
+struct MmaTable {
+  // Within range: no product leaves the normal range of f32, every power is at least 2^-100.
+  void (*exact)(const MmaStep& step);
+  void (*exact_wide)(const MmaStep& step);  // any operands, and scales
+  void (*fma)(const MmaStep& step);         // sums as f32 chains; f16 sums are rounded at the end
+  // s32 sums from exact f32 products of small integers.
+  void (*integer)(const MmaStep& step, bool saturate);
+  // A tile, transposed: element x of row r at out[x * 16 + r]; and as it is: out[r * stride + x].
+  void (*rows)(MmaCode code, const void* tile, float* out);
+  void (*columns)(MmaCode code, const void* tile, float* out, int64_t stride);
+  // power[i] = 2^exponent of value[i], at least 2^min_exponent; 0 for 0. n is a multiple of 8.
+  MmaRange (*powers)(const float* value, float* power, int64_t n, float min_power);
+  bool (*any_special)(const float* value, int64_t n);
+  void (*load_f32)(uint32_t* sums, const uint32_t* const* registers);
+  void (*store_f32)(const uint32_t* sums, uint32_t* const* registers);
+};
+
+namespace portable {
+extern const MmaTable mma_table;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+extern const MmaTable mma_table;
+}
+namespace avx512 {
+extern const MmaTable mma_table;
+}
+#endif
+
+}  // namespace triton_runner::num
