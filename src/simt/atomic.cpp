@@ -1,4 +1,4 @@
-// atom and red on global and shared memory, and red.async. PTX ISA 9.7.13.5 to 9.7.13.7.
+// atom and red on global and shared memory. PTX ISA 9.7.13.5, 9.7.13.6.
 //
 // Threads come one after the other, in ascending order. Global memory is shared with the other workers, where
 // other blocks run: updates there are atomic. A cluster's shared memory belongs to one worker.
@@ -14,7 +14,7 @@
 
 #include "address.h"
 #include "lower.h"
-#include "mbarrier.h"
+#include "store_async.h"
 
 namespace triton_runner::simt {
 
@@ -333,78 +333,6 @@ void run_atomic_wide(Lanes& lanes, const Operands& in) {
     if (plan.results[0] != kNoRegister) x.reg<Wide>(plan.results[0])[i] = old;
   }
   ++x.cta->cluster->events;
-}
-
-// ---- red.async: an update of a block's shared memory that an mbarrier there counts
-
-struct AsyncPlan {
-  AddressPlace address, barrier;
-  uint32_t value = 0, bytes = 0;
-  Update update = nullptr;
-};
-
-struct AsyncUpdate : AsyncOp {
-  struct One {
-    std::byte* at;
-    uint64_t value;
-    uint32_t barrier, lane;
-  };
-  Cta* cta;
-  const Instr* in;
-  const AsyncPlan* plan;
-  uint32_t first;
-  std::vector<One> all;
-  void complete(Cluster&) override {
-    if (cta->alive_count == 0) return;
-    Exec x = late_exec(*cta);
-    x.first = first;
-    for (const One& one : all) {
-      plan->update(one.at, one.value, 0);
-      if (!mbarrier_complete_tx(x, *in, one.lane, one.barrier, plan->bytes)) return;
-    }
-  }
-};
-
-void run_red_async(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const AsyncPlan*>(in.data);
-  auto op = std::make_unique<AsyncUpdate>();
-  op->cta = x.cta;
-  op->in = &instr_of(in);
-  op->plan = &plan;
-  op->first = x.first;
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
-    const uint32_t address = plan.address.shared_at(x, in, i), barrier = plan.barrier.shared_at(x, in, i);
-    if (address == kNoRegister || barrier == kNoRegister) return;
-    if (address % plan.bytes != 0) {
-      x.trap(in, exec::TrapKind::kMisaligned,
-             "the address is not aligned to " + std::to_string(plan.bytes) + " bytes", i,
-             kSharedWindow | address, plan.bytes);
-      return;
-    }
-    std::byte* at = x.shared(in, i, address, plan.bytes, true);
-    if (!at || !mbarrier_valid(x, in, i, barrier)) return;
-    op->all.push_back({at, read(x, plan.value, plan.bytes, i), barrier, i});
-  }
-  x.cta->cluster->pending.push_back(std::move(op));
-}
-
-bool lower_red_async(Lowering& l, const ptx::Instruction& in) {
-  const Mod type = in.type(0);
-  AsyncPlan plan;
-  plan.address.generic = plan.barrier.generic = !in.has(Mod::kSharedCluster);
-  plan.bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
-  plan.update = find_update(operation_of(in), type).shared;
-  if (!plan.update || in.operands.size() != 3)
-    return l.error(
-        in, "this form of red.async is not executed",
-        {"executed is red.async with .mbarrier::complete_tx::bytes: [address], value, [mbarrier]"});
-  if (!address_place(l, in.operands[0], &plan.address) || !address_place(l, in.operands[2], &plan.barrier))
-    return false;
-  plan.value = l.place(in.operands[1], type);
-  l.emit(run_red_async).data = l.code.keep(plan);
-  return true;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Families that are not executed yet: each is an error at its line.
 #include "lower.h"
-#include "memory.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -12,8 +11,5 @@ bool pending(Lowering& l, const ptx::Instruction& in) {
 bool lower_matrix(Lowering& l, const ptx::Instruction& in) { return pending(l, in); }
 bool lower_wgmma(Lowering& l, const ptx::Instruction& in) { return pending(l, in); }
 bool lower_tcgen05(Lowering& l, const ptx::Instruction& in) { return pending(l, in); }
-bool lower_tensormap(Lowering& l, const ptx::Instruction& in) { return pending(l, in); }
-bool lower_cluster(Lowering& l, const ptx::Instruction& in) { return pending(l, in); }
-bool lower_store_async(Lowering& l, const ptx::Instruction& in) { return pending(l, in); }
 
 }  // namespace triton_runner::simt

@@ -13,6 +13,7 @@
 #include <triton_runner/exec/pool.h>
 #include <triton_runner/num/types.h>
 
+#include "mbarrier.h"
 #include "special.h"
 #include "strands.h"
 #include "simd/tables.h"
@@ -341,6 +342,7 @@ void GridWorker::report_deadlock(Cluster& cluster) {
       const ptx::Instruction* source = s->pc->source;
       line += threads_of(*s);
       if (source) line += " at " + instruction_location(code_, *source);
+      if (std::string text = describe_mbarrier_wait(*cta, *s); !text.empty()) why = std::move(text);
       notes.push_back(line + " " + why);
       if (!where) {
         where = s->pc;

@@ -62,7 +62,10 @@ bool invalid(Exec& x, const Operands& in, uint32_t lane, std::string message) {
 // The box that thread `i` names, and whether all of it that is inside of the tensor may be accessed.
 bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool write, TensorBox& box) {
   const uint64_t address = plan.map.at(x, i);
-  if (address % 64 != 0) {
+  // Parameters are aligned as the text says, counted from the first of them.
+  const std::vector<std::byte>& params = x.launch().params;
+  const uint64_t in_params = address - reinterpret_cast<uint64_t>(params.data());
+  if ((in_params < params.size() ? in_params : address) % 64 != 0) {
     x.trap(in, exec::TrapKind::kMisaligned, "the tensor map is not aligned to 64 bytes", i, address,
            exec::kTensorMapBytes);
     return false;

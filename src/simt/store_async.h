@@ -1,0 +1,9 @@
+// st.async and red.async.
+#pragma once
+#include "lower.h"
+
+namespace triton_runner::simt {
+
+bool lower_red_async(Lowering& l, const ptx::Instruction& in);
+
+}  // namespace triton_runner::simt
