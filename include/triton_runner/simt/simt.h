@@ -1,0 +1,48 @@
+// The SIMT engine: runs PTX on the CPU. A block of threads is one wide vector: each instruction runs over all
+// of them at once while they agree on the way, and under masks when they do not.
+#pragma once
+#include <array>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <triton_runner/exec/kernel.h>
+#include <triton_runner/exec/parameters.h>
+#include <triton_runner/ptx/module.h>
+
+namespace triton_runner::simt {
+
+struct LoadOptions {
+  // Threads of a block (x, y, z), where the text has no .reqntid. Zeros: as .maxntid says, or an error.
+  std::array<uint32_t, 3> block{};
+  // Blocks of a cluster, where the text has no .reqnctapercluster. Zeros: one.
+  std::array<uint32_t, 3> cluster{};
+  // Bytes of dynamic shared memory of a launch that gives none (LaunchOptions::shared_bytes); the text does
+  // not say it. -1: as much as the target has (max_shared_bytes), where the text declares any.
+  int64_t shared_bytes = -1;
+
+  // The rest says how Arguments become the text's parameters, where the caller knows more than the text does.
+  // What a launch gives, in order; empty: the text's own parameters, but for the hidden ones.
+  std::vector<exec::Param> params;
+  // Of the kTensorDesc parameters, in order. A descriptor with a layout takes a parameter of 128 bytes, and
+  // its shape and strides where the text has parameters for them; one without takes base, shape and strides,
+  // i1 flags, shape and strides.
+  std::vector<exec::DescriptorLayout> descriptors;
+  // Trailing pointers that launches do not give: 0; 1: global scratch; 2: global scratch, profile scratch.
+  int hidden_pointers = 0;
+  exec::Scratch global_scratch, profile_scratch;
+};
+
+// Lowers entry `name` of `module` (its only entry where `name` is empty). Level "ptx". Parameters, where the
+// options name none: .ptr ones are pointers, .align 64 arrays of 128 bytes tensor descriptors, floats where
+// the type says so, else integers (a launch may give a pointer in place of 64 bits, and a float in place of
+// 32 or 64 bits). Errors: no such entry (with the nearest names), several and no name, no block size, an
+// instruction that the engine does not execute (with its line), recursion.
+base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Module> module,
+                                                 std::string_view name = "", const LoadOptions& options = {});
+
+// Shared memory that a block of this compute capability (90, ...) may ask for, in bytes. CUDA programming
+// guide, technical specifications per compute capability.
+uint32_t max_shared_bytes(int capability);
+
+}  // namespace triton_runner::simt

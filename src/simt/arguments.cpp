@@ -1,0 +1,306 @@
+// From exec::Argument to parameter bytes: words, floats of the kernel's width, tensor maps, descriptors in
+// pieces, scratch buffers.
+#include "arguments.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <triton_runner/exec/memory.h>
+#include <triton_runner/exec/tensor_map.h>
+#include <triton_runner/num/types.h>
+
+namespace triton_runner::simt {
+namespace {
+
+using exec::Argument;
+using exec::Param;
+using exec::ParamKind;
+
+bool is_map(const ptx::Variable& v) { return v.is_array && v.bytes == exec::kTensorMapBytes; }
+
+Param param_of(const ptx::Variable& v) {
+  Param p;
+  p.name = std::string(v.name);
+  p.type = "." + std::string(ptx::text(v.type));
+  p.bits = static_cast<int>(std::min<uint64_t>(v.bytes, 8) * 8);
+  p.is_signed = ptx::is_signed(v.type);
+  p.kind = ParamKind::kInteger;
+  if (v.is_pointer) {
+    p.kind = ParamKind::kPointer;
+    p.type = ".ptr";
+  } else if (is_map(v)) {
+    p.kind = ParamKind::kTensorDesc;
+    p.type = ".b8[128]";
+  } else if (v.is_array) {
+    p.type += "[" + std::to_string(v.bytes / std::max<uint64_t>(1, ptx::bits(v.type) / 8)) + "]";
+  } else if (ptx::is_float(v.type)) {
+    p.kind = ParamKind::kFloat;
+  }
+  return p;
+}
+
+bool fits(uint64_t bits, int width) {
+  auto v = static_cast<int64_t>(bits);
+  return width >= 64 || (v >= -(int64_t{1} << (width - 1)) && v < int64_t{1} << width);
+}
+
+}  // namespace
+
+std::vector<Param> text_params(const ptx::Function& entry, int hidden) {
+  std::vector<Param> params;
+  for (const ptx::Variable& v : entry.params) params.push_back(param_of(v));
+  params.resize(params.size() - std::min<size_t>(params.size(), static_cast<size_t>(std::max(0, hidden))));
+  return params;
+}
+
+base::Result<ArgumentPlan> ArgumentPlan::make(const Code& code, const LoadOptions& options) {
+  ArgumentPlan plan;
+  plan.kernel_ = code.kernel;
+  plan.hidden_ = options.hidden_pointers;
+  plan.scratch_[0] = options.global_scratch;
+  plan.scratch_[1] = options.profile_scratch;
+  plan.layouts_ = options.descriptors;
+  plan.total_bytes_ = code.param_bytes;
+  const auto& text = code.entry->params;
+  for (size_t i = 0; i < text.size(); ++i)
+    plan.places_.push_back(
+        {code.param_offsets[i], static_cast<uint32_t>(text[i].bytes), std::string(text[i].name)});
+  if (plan.hidden_ < 0 || plan.hidden_ > 2 || static_cast<size_t>(plan.hidden_) > text.size())
+    return base::failure("kernel '" + plan.kernel_ + "' has " + std::to_string(text.size()) +
+                         " parameters, and " + std::to_string(plan.hidden_) + " hidden ones were asked for");
+  plan.from_text_ = options.params.empty();
+  plan.params_ = plan.from_text_ ? text_params(*code.entry, plan.hidden_) : options.params;
+  // A tensor map is followed by its shape and strides in Triton's kernels, and stands alone in others.
+  base::Status placed = plan.place_all(!plan.from_text_);
+  if (!placed && !plan.from_text_ && plan.place_all(false)) placed = base::success();
+  if (!placed) return placed.error();
+  return plan;
+}
+
+base::Status ArgumentPlan::place_all(bool with_shapes) {
+  entries_.clear();
+  size_t next = 0, descriptors = 0;
+  const size_t visible = places_.size() - static_cast<size_t>(hidden_);
+  for (size_t i = 0; i < params_.size(); ++i) {
+    const Param& p = params_[i];
+    Entry entry{Form::kWord, next, 1};
+    const uint32_t bytes = next < visible ? places_[next].bytes : 0;
+    if (p.kind == ParamKind::kTensorDesc) {
+      if (bytes == exec::kTensorMapBytes) {
+        entry.form = Form::kMap;
+        if (descriptors < layouts_.size()) {
+          entry.layout = static_cast<int>(descriptors++);
+          if (with_shapes) entry.count = 1 + 2 * layouts_[static_cast<size_t>(entry.layout)].block.size();
+        } else if (!layouts_.empty()) {
+          return bad(i, "the metadata's tensordesc_meta has only " + std::to_string(layouts_.size()) +
+                            " descriptors");
+        }
+      } else {
+        // base, then shape and strides of 8 bytes, flags of 1 byte, shape of 4 bytes and strides of 8.
+        entry.form = Form::kPieces;
+        size_t words = 0;
+        while (next + words < visible && places_[next + words].bytes == 8) ++words;
+        const size_t rank = words / 2;  // 1 + 2 * rank words
+        if (words % 2 == 0 || rank == 0 || rank > 5)
+          return bad(i, "the text has no parameters for a tensor descriptor there");
+        while (next + words + entry.flags < visible && places_[next + words + entry.flags].bytes == 1)
+          ++entry.flags;
+        entry.count = 1 + 4 * rank + entry.flags;
+      }
+    } else if (bytes == exec::kTensorMapBytes) {
+      entry.form = Form::kMapBytes;
+    } else if (p.kind == ParamKind::kFloat && !from_text_) {
+      entry.form = p.bits == 32                               ? Form::kF32
+                   : p.bits == 64                             ? Form::kWord
+                   : p.type.find("bf16") != std::string::npos ? Form::kBF16
+                                                              : Form::kF16;
+    }
+    next += entry.count;
+    entries_.push_back(entry);
+  }
+  if (next == visible) return base::success();
+  return base::failure("kernel '" + kernel_ + "': the text has " + std::to_string(visible) + " parameters" +
+                           (hidden_ ? " (hidden ones left out)" : "") + ", and the arguments take " +
+                           std::to_string(next),
+                       {signature()});
+}
+
+std::string ArgumentPlan::signature() const {
+  std::string out = "the kernel's parameters are (";
+  for (const Param& p : params_) {
+    if (out.back() != '(') out += ", ";
+    out += p.name + ": " + p.type;
+  }
+  return out + ")";
+}
+
+base::Diagnostic ArgumentPlan::bad(size_t i, const std::string& what) const {
+  return base::failure("kernel '" + kernel_ + "': argument " + std::to_string(i) + " ('" + params_[i].name +
+                           "', " + params_[i].type + "): " + what,
+                       {signature()});
+}
+
+// The argument as the parameter's kind, where the text leaves the kind open; errors where they do not fit.
+base::Result<Argument> ArgumentPlan::accepted(size_t i, const Argument& arg) const {
+  const Param& p = params_[i];
+  const Entry& entry = entries_[i];
+  static const char* const kNames[] = {"a pointer", "an integer", "a float", "a tensor descriptor"};
+  const auto wrong = [&] {
+    return bad(i, std::string("expected ") + kNames[static_cast<int>(p.kind)] + ", got " +
+                      kNames[static_cast<int>(arg.kind)]);
+  };
+  if (entry.form == Form::kMap || entry.form == Form::kPieces) {
+    if (arg.kind == ParamKind::kPointer && entry.form == Form::kMap && arg.bits)
+      return arg;  // bytes of a map
+    if (arg.kind != ParamKind::kTensorDesc || !arg.descriptor) return wrong();
+    const exec::TensorDesc& d = *arg.descriptor;
+    if (d.shape.empty() || d.shape.size() > 5 || d.shape.size() != d.strides.size())
+      return bad(i, "a tensor descriptor has 1 to 5 dimensions and as many strides");
+    return arg;
+  }
+  if (arg.kind == ParamKind::kTensorDesc) return wrong();
+  if (from_text_ && entry.form == Form::kWord && arg.kind != p.kind) {
+    Argument out = arg;
+    const double value = std::bit_cast<double>(arg.bits);
+    const uint32_t bytes = places_[entry.place].bytes;
+    if (arg.kind == ParamKind::kFloat) {
+      if (p.kind == ParamKind::kPointer) return wrong();
+      if (bytes == 4) out.bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+      if (bytes < 4)
+        return bad(i, "the text does not say which float of " + std::to_string(8 * bytes) + " bits it is");
+      return out;
+    }
+    if (arg.kind == ParamKind::kPointer && bytes != 8) return wrong();
+    if (p.kind == ParamKind::kFloat) return wrong();
+    return out;
+  }
+  if (arg.kind != p.kind) return wrong();
+  if (from_text_ && p.kind == ParamKind::kFloat) {
+    const double value = std::bit_cast<double>(arg.bits);
+    Argument out = arg;
+    if (p.bits == 32) out.bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+    if (p.bits == 16)
+      out.bits = num::from_double(value, p.type == ".bf16" ? num::Type::kBF16 : num::Type::kF16);
+    return out;
+  }
+  if (p.kind == ParamKind::kInteger && !fits(arg.bits, p.bits))
+    return bad(i, std::to_string(static_cast<int64_t>(arg.bits)) + " does not fit into " +
+                      std::to_string(p.bits) + " bits");
+  return arg;
+}
+
+base::Status ArgumentPlan::put(PackedArguments& out, size_t place, uint64_t word) const {
+  const Place& p = places_[place];
+  if (p.bytes > 8)
+    return base::failure("kernel '" + kernel_ + "': parameter '" + p.name + "' is " +
+                         std::to_string(p.bytes) + " bytes by value, which no argument gives");
+  std::memcpy(out.bytes.data() + p.offset, &word, p.bytes);  // little-endian: the first bytes of it
+  return base::success();
+}
+
+base::Status ArgumentPlan::put_map(PackedArguments& out, const Entry& entry,
+                                   const exec::TensorDesc& desc) const {
+  exec::TensorDesc full = desc;
+  const exec::DescriptorLayout* layout =
+      entry.layout < 0 ? nullptr : &layouts_[static_cast<size_t>(entry.layout)];
+  if (layout) {
+    if (layout->block.size() != desc.shape.size())
+      return base::failure("a tensor descriptor of " + std::to_string(desc.shape.size()) +
+                           " dimensions, and the kernel was compiled for " +
+                           std::to_string(layout->block.size()));
+    if (layout->fp4_padded) full.shape.back() *= 2;
+  }
+  exec::encode_tensor_map(full, out.bytes.data() + places_[entry.place].offset, layout);
+  size_t at = entry.place + 1;
+  if (entry.count == 1) return base::success();
+  for (int64_t size : full.shape)
+    if (auto s = put(out, at++, static_cast<uint64_t>(size)); !s) return s;
+  for (int64_t stride : desc.strides)
+    if (auto s = put(out, at++, static_cast<uint64_t>(stride)); !s) return s;
+  return base::success();
+}
+
+base::Status ArgumentPlan::put_pieces(PackedArguments& out, const Entry& entry,
+                                      const exec::TensorDesc& desc) const {
+  const size_t rank = (entry.count - 1 - entry.flags) / 4;
+  if (rank != desc.shape.size())
+    return base::failure("a tensor descriptor of " + std::to_string(desc.shape.size()) +
+                         " dimensions, and the kernel was compiled for " + std::to_string(rank));
+  size_t at = entry.place;
+  std::vector<uint64_t> words{desc.address};
+  for (int pass = 0; pass < 2; ++pass) {
+    words.insert(words.end(), desc.shape.begin(), desc.shape.end());
+    words.insert(words.end(), desc.strides.begin(), desc.strides.end());
+    if (pass == 0)
+      for (size_t i = 0; i < entry.flags; ++i) words.push_back(i == 0 && desc.nan_padding ? 1 : 0);
+  }
+  for (uint64_t word : words)
+    if (auto s = put(out, at++, word); !s) return s;
+  return base::success();
+}
+
+base::Result<PackedArguments> ArgumentPlan::pack(std::span<const Argument> args, int64_t blocks) const {
+  if (args.size() != params_.size())
+    return base::failure("kernel '" + kernel_ + "' takes " + std::to_string(params_.size()) + " argument" +
+                             (params_.size() == 1 ? "" : "s") + ", and " + std::to_string(args.size()) +
+                             (args.size() == 1 ? " was" : " were") + " given",
+                         {signature()});
+  PackedArguments out;
+  out.bytes.resize(total_bytes_);
+  for (size_t i = 0; i < args.size(); ++i) {
+    auto arg = accepted(i, args[i]);
+    if (!arg) return arg.error();
+    const Entry& entry = entries_[i];
+    const double value = std::bit_cast<double>(arg->bits);
+    base::Status done = base::success();
+    switch (entry.form) {
+      case Form::kWord:
+        done = put(out, entry.place, arg->bits);
+        break;
+      case Form::kF32:
+        done = put(out, entry.place, std::bit_cast<uint32_t>(static_cast<float>(value)));
+        break;
+      case Form::kF16:
+        done = put(out, entry.place, num::from_double(value, num::Type::kF16));
+        break;
+      case Form::kBF16:  // Triton's launchers cut the f32 off
+        done = put(out, entry.place, std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16);
+        break;
+      case Form::kMap:
+        if (arg->descriptor) {
+          done = put_map(out, entry, *arg->descriptor);
+          break;
+        }
+        [[fallthrough]];
+      case Form::kMapBytes:
+        if (arg->bits == 0) return bad(i, "a null pointer in place of a tensor map");
+        std::memcpy(out.bytes.data() + places_[entry.place].offset, reinterpret_cast<const void*>(arg->bits),
+                    exec::kTensorMapBytes);
+        break;
+      case Form::kPieces:
+        done = put_pieces(out, entry, *arg->descriptor);
+        break;
+    }
+    if (!done) return bad(i, done.error().message);
+  }
+  for (int h = 0; h < hidden_; ++h) {
+    const exec::Scratch& wanted = scratch_[h];
+    uint64_t address = 0;
+    if (wanted.bytes_per_block > 0) {
+      const uint64_t align = static_cast<uint64_t>(std::max<int64_t>(wanted.align, 16));
+      const uint64_t bytes = static_cast<uint64_t>(wanted.bytes_per_block) * static_cast<uint64_t>(blocks);
+      if (bytes > exec::usable_memory())
+        return base::failure("kernel '" + kernel_ + "' asks for " + std::to_string(bytes) +
+                             " bytes of scratch memory");
+      out.owned.push_back(std::make_unique<std::byte[]>(bytes + align));
+      address = (reinterpret_cast<uint64_t>(out.owned.back().get()) + align - 1) / align * align;
+      out.memory.push_back(
+          {address, bytes, h == 0 ? "global scratch memory" : "profile scratch memory", true});
+    }
+    if (auto s = put(out, places_.size() - static_cast<size_t>(hidden_ - h), address); !s) return s.error();
+  }
+  return out;
+}
+
+}  // namespace triton_runner::simt
