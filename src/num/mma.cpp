@@ -78,23 +78,23 @@ int lowest_exponent(MmaType type) {
       return -126;
   }
 }
-bool is_wide(MmaType type) { return type == MmaType::kBF16 || type == MmaType::kTF32; }
-
-float power_of_two(int exponent) { return std::ldexp(1.0f, exponent); }
 
 struct Range {
   bool special;
   int low, high;
 };
-// Powers, specials and the range of exponents of n new values.
-Range measure(const MmaPlan& plan, MmaType type, const float* value, float* power, int64_t n) {
-  Range r{false, 0, 0};
-  int lowest = plan.model.as_f16 && !is_wide(type) ? -14 : lowest_exponent(type);
-  MmaRange range = table().powers(value, power, n, power_of_two(lowest));
-  r.special = range.special != 0;
-  if (range.high == 0) return r;
-  r.low = (range.low >> 23) - 127;
-  r.high = (range.high >> 23) - 127;
+// Exponents, specials and the range of n new values.
+Range measure(const MmaPlan& plan, MmaType type, const float* value, int32_t* exponent, int64_t n) {
+  bool wide = type == MmaType::kBF16 || type == MmaType::kTF32;
+  int lowest = plan.model.as_f16 && !wide ? -14 : lowest_exponent(type);
+  MmaRange range = table().exponents(value, exponent, n, lowest);
+  Range r{range.high >= 128, range.low, range.high};
+  if (r.special) {  // the range of the finite ones
+    r.high = kMmaNoExponent;
+    for (int64_t i = 0; i < n; ++i)
+      if (exponent[i] < 128) r.high = std::max(r.high, exponent[i]);
+  }
+  if (r.high == kMmaNoExponent) r.low = r.high = 0;
   return r;
 }
 
@@ -244,13 +244,13 @@ MmaPlan::MmaPlan(int capability, MmaUnit unit, MmaType a_type, MmaType b_type, M
 
 void MmaColumns::resize(const MmaPlan& plan, int columns) {
   value.resize(static_cast<size_t>(plan.k * columns));
-  power.resize(value.size());
+  exponent.resize(value.size());
 }
 
 static void finish_rows(const MmaPlan& plan, MmaRows& out) {
   if (plan.a_sign < 0) negate(out.value, int64_t{16} * plan.k);
   if (plan.sum == MmaSum::kS32 || plan.fast) return;
-  Range r = measure(plan, plan.a, out.value, out.power, int64_t{16} * plan.k);
+  Range r = measure(plan, plan.a, out.value, out.exponent, int64_t{16} * plan.k);
   out.special = r.special;
   out.min_exponent = r.low;
   out.max_exponent = r.high;
@@ -282,7 +282,7 @@ void mma_pack_columns(const MmaPlan& plan, MmaColumns& out, int first, const voi
     out.min_exponent = out.max_exponent = 0;
   }
   if (plan.sum == MmaSum::kS32 || plan.fast) return;
-  Range r = measure(plan, plan.b, value, out.power.data() + first * plan.k, int64_t{8} * plan.k);
+  Range r = measure(plan, plan.b, value, out.exponent.data() + first * plan.k, int64_t{8} * plan.k);
   out.special |= r.special;
   out.min_exponent = std::min(out.min_exponent, r.low);
   out.max_exponent = std::max(out.max_exponent, r.high);
@@ -293,9 +293,9 @@ void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, in
   assert(first % 8 == 0 && columns % 8 == 0);
   MmaStep s{};
   s.a = a.value;
-  s.a_power = a.power;
+  s.a_exponent = a.exponent;
   s.b = b.value.data() + first * plan.k;
-  s.b_power = b.power.data() + first * plan.k;
+  s.b_exponent = b.exponent.data() + first * plan.k;
   s.b_stride = plan.k;
   s.sums = static_cast<float*>(sums);
   s.columns = columns;
@@ -322,9 +322,9 @@ void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, in
     s.k = std::min<int>(plan.model.block, plan.k - done);
     run_step(s, special, narrow_range);
     s.a += 16 * s.k;
-    s.a_power += 16 * s.k;
+    s.a_exponent += 16 * s.k;
     s.b += s.k;
-    s.b_power += s.k;
+    s.b_exponent += s.k;
   }
 }
 

@@ -1,5 +1,6 @@
-// The sums of tensor cores, 16 rows of A a vector: powers of two find the largest exponent, a multiplication
-// scales each product so that its integer part is what the hardware keeps, and integers add up.
+// The sums of tensor cores, 16 rows of A a vector: the largest exponent of a block is found first, then a
+// multiplication scales each product so that its integer part is what the hardware keeps, and integers add
+// up.
 #include "simd/mma_table.h"
 
 #include <string.h>
@@ -17,6 +18,7 @@ constexpr int kLanes = 8;
 constexpr int kLanes = 4;
 #endif
 constexpr int kRows = 16;
+constexpr int32_t kNoExponent = kMmaNoExponent;
 
 typedef float F __attribute__((vector_size(kLanes * 4)));
 typedef int32_t I __attribute__((vector_size(kLanes * 4)));
@@ -62,14 +64,48 @@ NUM_INLINE float round_sum(double value, int result, bool f16) {
   return bits_as<float>((bits & 0x7fffffffu) == 0x7f800000u ? bits : bits & kept);
 }
 
-// round_sum for lanes of one column. `exponent` is biased.
-void finish_exactly(float* out, const int32_t* high, const int32_t* low, const int32_t* exponent,
-                    const MmaStep& s) {
-  for (int l = 0; l < kRows; ++l) {
+// round_sum of every lane. `exponent` is biased.
+[[gnu::noinline]] F finish_exactly(I high, I low, I exponent, const MmaStep& s) {
+  F out;
+  for (int l = 0; l < kLanes; ++l) {
     double scale = bits_as<double>(static_cast<uint64_t>(exponent[l] - 127 - s.fraction + 1023) << 52);
     double value = (static_cast<double>(high[l]) * 256.0 + static_cast<double>(low[l])) * scale;
     out[l] = round_sum(value, s.result, s.f16);
   }
+  return out;
+}
+
+NUM_INLINE bool any_lane(I mask) {
+#if defined(NUM_ISA_avx512)
+  return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif defined(NUM_ISA_avx2)
+  return _mm256_movemask_ps((__m256)mask) != 0;
+#else
+  int32_t any = 0;
+  for (int l = 0; l < kLanes; ++l) any |= mask[l];
+  return any != 0;
+#endif
+}
+
+// The same for sums of less than 2^30 with results that are normal numbers; *rare: lanes that are not so.
+template <bool kF16>
+NUM_INLINE F finish(I high, I low, I exponent, int fraction, I kept, I* rare) {
+  I total = high * 256 + low;
+  I scale = exponent - fraction;
+  *rare |= ((high + (1 << 22)) >> 23) != 0;
+  *rare |= (scale < 1) & (total != 0);
+  F f = __builtin_convertvector(total, F);
+  I back = truncate(f);
+  I magnitude = total < 0 ? -total : total, rounded = back < 0 ? -back : back;
+  f = (F)((I)f + (rounded > magnitude));  // toward zero
+  if constexpr (kF16) f = (F)((I)f | ((truncate(f) != total) & 1));
+  f *= (F)((scale > 0 ? scale : I{}) << 23);
+  if constexpr (!kF16) return (F)((I)f & kept);
+  I bits = (I)f, sign = bits & INT32_MIN, x = bits & INT32_MAX;
+  I normal = (x + 0xfff + ((x >> 13) & 1)) & ~0x1fff;
+  normal = normal >= 0x47800000 ? splat_int(0x7f800000) : normal;
+  I small = (I)(((F)x + 0.75f) - 0.75f);  // multiples of 2^-24
+  return (F)(sign | (x < 0x38800000 ? small : normal));
 }
 
 // Terms that an int32 sum holds: the accumulator and this many products of less than 2^(fraction + 2).
@@ -81,19 +117,20 @@ NUM_INLINE void exact_columns(const MmaStep& s) {
   const int fraction = s.fraction, k = s.k;
   const int left = fraction > 23 ? fraction - 23 : 0, right = fraction < 23 ? 23 - fraction : 0;
   const int chunk = chunk_of(fraction);
+  const I kept = splat_int(~((1 << (23 - s.result)) - 1));
   for (int j = 0; j < s.columns; j += kColumns) {
     const float* b = s.b + j * s.b_stride;
-    const float* b_power = s.b_power + j * s.b_stride;
-    alignas(64) int32_t highs[kColumns][kRows], lows[kColumns][kRows], exponents[kColumns][kRows];
-    bool simple = true;
+    const int32_t* b_exponent = s.b_exponent + j * s.b_stride;
     for (int part = 0; part < kRows; part += kLanes) {
-      F largest[kColumns] = {};
+      I largest[kColumns];
+#pragma GCC unroll 4
+      for (int q = 0; q < kColumns; ++q) largest[q] = splat_int(kNoExponent);
       for (int x = 0; x < k; ++x) {
-        F p = load<F>(s.a_power + x * kRows + part);
+        I a = load<I>(s.a_exponent + x * kRows + part);
 #pragma GCC unroll 4
         for (int q = 0; q < kColumns; ++q) {
-          F product = p * splat(b_power[q * s.b_stride + x]);
-          largest[q] = product > largest[q] ? product : largest[q];
+          I e = a + b_exponent[q * s.b_stride + x];
+          largest[q] = e > largest[q] ? e : largest[q];
         }
       }
       F scale[kColumns];
@@ -107,7 +144,7 @@ NUM_INLINE void exact_columns(const MmaStep& s) {
         I zero = (c & 0x7fffffff) == 0;
         I seen = kF16 ? (c_exponent > 113 ? c_exponent : splat_int(113)) : c_scale;
         seen &= ~zero;
-        I e = (I)largest[q] >> 23;
+        I e = largest[q] + 127;
         e = e > seen ? e : seen;
         exponent[q] = e;
         I scale_exponent = 254 + fraction - e;
@@ -135,16 +172,16 @@ NUM_INLINE void exact_columns(const MmaStep& s) {
             sum[q] &= 255;
           }
       }
+      F results[kColumns];
+      I rare = {};
 #pragma GCC unroll 4
-      for (int q = 0; q < kColumns; ++q) {
-        store(highs[q] + part, high[q]);
-        store(lows[q] + part, sum[q]);
-        store(exponents[q] + part, exponent[q]);
-      }
+      for (int q = 0; q < kColumns; ++q)
+        results[q] = finish<kF16>(high[q], sum[q], exponent[q], fraction, kept, &rare);
+      if (any_lane(rare)) [[unlikely]]
+        for (int q = 0; q < kColumns; ++q) results[q] = finish_exactly(high[q], sum[q], exponent[q], s);
+#pragma GCC unroll 4
+      for (int q = 0; q < kColumns; ++q) store(s.sums + (j + q) * kRows + part, results[q]);
     }
-    (void)simple;
-    for (int q = 0; q < kColumns; ++q)
-      finish_exactly(s.sums + (j + q) * kRows, highs[q], lows[q], exponents[q], s);
   }
 }
 
@@ -154,27 +191,29 @@ void exact(const MmaStep& s) { s.f16 ? exact_columns<true>(s) : exact_columns<fa
 void exact_wide(const MmaStep& s) {
   for (int j = 0; j < s.columns; ++j) {
     const float* b = s.b + j * s.b_stride;
-    const float* b_power = s.b_power + j * s.b_stride;
+    const int32_t* b_exponent = s.b_exponent + j * s.b_stride;
     float* sums = s.sums + j * kRows;
-    double scales[kRows], largest[kRows] = {};
-    for (int l = 0; l < kRows; ++l)
+    double scales[kRows];
+    int32_t largest[kRows];
+    for (int l = 0; l < kRows; ++l) {
       scales[l] = (s.row_scale ? static_cast<double>(s.row_scale[l]) : 1.0) *
                   (s.column_scale ? static_cast<double>(s.column_scale[j]) : 1.0);
+      largest[l] = kNoExponent;
+    }
     for (int x = 0; x < s.k; ++x)
       for (int l = 0; l < kRows; ++l) {
-        double p =
-            static_cast<double>(s.a_power[x * kRows + l]) * static_cast<double>(b_power[x]) * scales[l];
-        largest[l] = p > largest[l] ? p : largest[l];
+        int32_t e = s.a_exponent[x * kRows + l] + b_exponent[x];
+        largest[l] = e > largest[l] ? e : largest[l];
       }
     double quantum[kRows], factor[kRows];
     int64_t total[kRows];
     for (int l = 0; l < kRows; ++l) {
-      int64_t e = static_cast<int64_t>(bits_as<uint64_t>(largest[l]) >> 52) - 1023;  // -1023: no products
+      int64_t e = largest[l] + static_cast<int64_t>(bits_as<uint64_t>(scales[l]) >> 52) - 1023;
       uint32_t c = bits_as<uint32_t>(sums[l]);
       int64_t c_exponent = static_cast<int64_t>(c >> 23 & 255) - 127;
       int64_t lowest = s.f16 ? -14 : -126;
       c_exponent = c_exponent > lowest ? c_exponent : lowest;
-      c_exponent = (c & 0x7fffffffu) == 0 ? -1023 : c_exponent;
+      c_exponent = (c & 0x7fffffffu) == 0 ? kNoExponent : c_exponent;
       e = e > c_exponent ? e : c_exponent;
       e = e > s.min_exponent ? e : s.min_exponent;
       quantum[l] = bits_as<double>(static_cast<uint64_t>(e - s.fraction + 1023) << 52);
@@ -420,26 +459,23 @@ void columns(MmaCode code, const void* tile, float* out, int64_t stride) {
   }
 }
 
-MmaRange powers(const float* value, float* power, int64_t n, float min_power) {
-  I8 high = {}, low = I8{} + 0x7f800000, special = {};
-  for (int64_t i = 0; i < n; i += 8) {
-    I8 v = load<I8>(value + i);
-    I8 p = v & 0x7f800000;
-    special |= p == 0x7f800000;
-    I8 floor = bits_as<int32_t>(min_power) - I8{};
-    p = p > floor ? p : floor;
-    I8 zero = (v & 0x7fffffff) == 0;
-    p &= ~zero;
-    store(power + i, p);
-    I8 finite = p != 0x7f800000;
-    high = (p & finite) > high ? p : high;
-    low = ((p | (zero & 0x7f800000)) < low) ? p : low;
+MmaRange exponents(const float* value, int32_t* exponent, int64_t n, int lowest) {
+  const I floor = splat_int(lowest);
+  I high = splat_int(kNoExponent), low = splat_int(128);
+  for (int64_t i = 0; i < n; i += kLanes) {
+    I v = load<I>(value + i) & 0x7fffffff;
+    I e = (v >> 23) - 127;
+    e = e > floor ? e : floor;
+    e = v != 0 ? e : splat_int(kNoExponent);
+    store(exponent + i, e);
+    high = e > high ? e : high;
+    I other = v != 0 ? e : splat_int(128);
+    low = other < low ? other : low;
   }
-  MmaRange r{0, 0x7f800000, 0};
-  for (int i = 0; i < 8; ++i) {
+  MmaRange r{kNoExponent, 128};
+  for (int i = 0; i < kLanes; ++i) {
     r.high = high[i] > r.high ? high[i] : r.high;
     r.low = low[i] < r.low ? low[i] : r.low;
-    r.special |= special[i];
   }
   return r;
 }
@@ -489,6 +525,6 @@ void store_f32(const uint32_t* sums, uint32_t* const* registers) {
 }  // namespace
 
 const MmaTable mma_table = {exact,   exact_wide, fma,         integer,  rows,
-                            columns, powers,     any_special, load_f32, store_f32};
+                            columns, exponents,  any_special, load_f32, store_f32};
 
 }  // namespace triton_runner::num::NUM_ISA

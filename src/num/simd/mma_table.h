@@ -6,8 +6,10 @@ namespace triton_runner::num {
 
 // One block of products for 16 rows and some columns; layouts as in num/mma.h.
 struct MmaStep {
-  const float *a, *a_power;  // [k][16]
-  const float *b, *b_power;  // [columns][b_stride]
+  const float* a;  // [k][16]
+  const int32_t* a_exponent;
+  const float* b;  // [columns][b_stride]
+  const int32_t* b_exponent;
   int64_t b_stride;
   float* sums;     // [columns][16]
   int columns, k;  // of this block
@@ -35,13 +37,14 @@ enum class MmaCode : uint8_t {
   kU4
 };
 
-// Bits of the largest finite and the smallest power that is not 0 (infinity if there is none).
+// The largest and the smallest exponent of what is not 0; 128 is the exponent of infinities and NaNs.
 struct MmaRange {
-  int32_t high, low, special;
+  int32_t high, low;
 };
+inline constexpr int32_t kMmaNoExponent = -(1 << 20);  // of 0
 
 struct MmaTable {
-  // Within range: no product leaves the normal range of f32, every power is at least 2^-100.
+  // Within range: no product leaves the normal range of f32, every exponent is at least -100.
   void (*exact)(const MmaStep& step);
   void (*exact_wide)(const MmaStep& step);  // any operands, and scales
   void (*fma)(const MmaStep& step);         // sums as f32 chains; f16 sums are rounded at the end
@@ -50,8 +53,8 @@ struct MmaTable {
   // A tile, transposed: element x of row r at out[x * 16 + r]; and as it is: out[r * stride + x].
   void (*rows)(MmaCode code, const void* tile, float* out);
   void (*columns)(MmaCode code, const void* tile, float* out, int64_t stride);
-  // power[i] = 2^exponent of value[i], at least 2^min_exponent; 0 for 0. n is a multiple of 8.
-  MmaRange (*powers)(const float* value, float* power, int64_t n, float min_power);
+  // The exponents of n values, a multiple of 16; at least `lowest`, 0 has kMmaNoExponent.
+  MmaRange (*exponents)(const float* value, int32_t* exponent, int64_t n, int lowest);
   bool (*any_special)(const float* value, int64_t n);
   void (*load_f32)(uint32_t* sums, const uint32_t* const* registers);
   void (*store_f32)(const uint32_t* sums, uint32_t* const* registers);
