@@ -17,7 +17,9 @@ bool Parser::parse_body(std::span<const Register> registers) {
     symbol.index = make_register(symbol.name, r.type);
     if (!declare(symbol)) return false;
   }
-  return parse_statements(false) && finish_function(f);
+  if (!parse_statements(false) || !finish_function(f)) return false;
+  finish_lines();
+  return true;
 }
 
 bool Parser::parse_statements(bool until_brace) {

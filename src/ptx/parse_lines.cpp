@@ -3,6 +3,17 @@
 #include "parser.h"
 
 namespace triton_runner::ptx {
+namespace {
+
+constexpr int kDeepestInlining = 64;  // calls in each other that a line tells of
+
+int inlining(const SourceLine* line) {
+  int depth = 0;
+  for (; line; line = line->inlined_at) ++depth;
+  return depth;
+}
+
+}  // namespace
 
 // .file 1 "name" [, timestamp, size]
 bool Parser::parse_file() {
@@ -49,7 +60,7 @@ bool Parser::parse_loc() {
       for (uint64_t& n : outer)
         if (!unsigned_integer(&n, "a number of inlined_at")) return false;
       if (auto found = line_index_.find(key(outer)); found != line_index_.end()) {
-        line->inlined_at = found->second;
+        if (inlining(found->second) < kDeepestInlining) line->inlined_at = found->second;
       } else {
         SourceLine* caller = arena_.make<SourceLine>();
         caller->line = static_cast<uint32_t>(outer[1]);
