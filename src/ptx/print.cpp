@@ -1,5 +1,5 @@
-// The canonical text: everything the graph holds, one way to write it. Scopes are gone, so that what they hid is
-// renamed; labels are numbered by their instruction; registers are declared as families again.
+// The canonical text: everything the graph holds, one way to write it. Scopes are gone, so that what they hid
+// is renamed; labels are numbered by their instruction; registers are declared as families again.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -14,13 +14,20 @@ namespace {
 
 const char* space_text(Space space) {
   switch (space) {
-    case Space::kReg: return ".reg";
-    case Space::kGlobal: return ".global";
-    case Space::kShared: return ".shared";
-    case Space::kLocal: return ".local";
-    case Space::kConst: return ".const";
-    case Space::kParam: return ".param";
-    default: return "";
+    case Space::kReg:
+      return ".reg";
+    case Space::kGlobal:
+      return ".global";
+    case Space::kShared:
+      return ".shared";
+    case Space::kLocal:
+      return ".local";
+    case Space::kConst:
+      return ".const";
+    case Space::kParam:
+      return ".param";
+    default:
+      return "";
   }
 }
 const char* linkage_text(Linkage linkage) {
@@ -146,7 +153,8 @@ void Printer::signature(const Function& f, std::string_view name) {
 void Printer::attributes(const Function& f) {
   const auto size = [&](const char* name, const std::array<uint32_t, 3>& n) {
     if (n[0] == 0) return;
-    out_ += std::string("\n.") + name + " " + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " + std::to_string(n[2]);
+    out_ += std::string("\n.") + name + " " + std::to_string(n[0]) + ", " + std::to_string(n[1]) + ", " +
+            std::to_string(n[2]);
   };
   const auto count = [&](const char* name, uint32_t n) {
     if (n) out_ += std::string("\n.") + name + " " + std::to_string(n);
@@ -182,7 +190,8 @@ void Printer::registers(const Function& f) {
     size_t split = name.size();
     while (split > 1 && is_digit(name[split - 1])) --split;
     uint64_t number = 0;
-    const bool numbered = split < name.size() && name.size() - split < 8 && (name[split] != '0' || split + 1 == name.size());
+    const bool numbered =
+        split < name.size() && name.size() - split < 8 && (name[split] != '0' || split + 1 == name.size());
     std::from_chars(name.data() + split, name.data() + name.size(), number);
     if (!numbered || number >= (1u << 22)) {
       single.push_back(i);
@@ -197,9 +206,11 @@ void Printer::registers(const Function& f) {
   }
   for (const std::string& prefix : order) {
     const Family& family = families[prefix];
-    out_ += "\t.reg ." + std::string(text(family.type)) + " " + prefix + "<" + std::to_string(family.count) + ">;\n";
+    out_ += "\t.reg ." + std::string(text(family.type)) + " " + prefix + "<" + std::to_string(family.count) +
+            ">;\n";
   }
-  for (size_t i : single) out_ += "\t.reg ." + std::string(text(f.registers[i].type)) + " " + register_names_[i] + ";\n";
+  for (size_t i : single)
+    out_ += "\t.reg ." + std::string(text(f.registers[i].type)) + " " + register_names_[i] + ";\n";
 }
 
 void Printer::operands(std::span<const Operand> list) {
@@ -216,11 +227,15 @@ void Printer::operand(const Operand& o) {
       out_ += register_names_[o.reg];
       if (o.selector.count) {
         out_ += std::string(".") + o.selector.unit;
-        for (int i = o.selector.count; i-- > 0;) out_ += static_cast<char>('0' + (o.selector.lanes >> (4 * i) & 15));
+        for (int i = o.selector.count; i-- > 0;)
+          out_ += static_cast<char>('0' + (o.selector.lanes >> (4 * i) & 15));
       }
       return;
-    case OperandKind::kSpecial: out_ += text(o.special); return;
-    case OperandKind::kInteger: return number(o.integer);
+    case OperandKind::kSpecial:
+      out_ += text(o.special);
+      return;
+    case OperandKind::kInteger:
+      return number(o.integer);
     case OperandKind::kFloat:
       out_ += (o.is_wide ? "0d" : "0f") + hex(static_cast<uint64_t>(o.integer), o.is_wide ? 16 : 8);
       return;
@@ -230,8 +245,12 @@ void Printer::operand(const Operand& o) {
       if (o.integer) out_ += "+", number(o.integer);
       return;
     }
-    case OperandKind::kFunction: out_ += o.function->name; return;
-    case OperandKind::kLabel: out_ += list_name_.empty() ? label_ + std::to_string(o.integer) : list_name_; return;
+    case OperandKind::kFunction:
+      out_ += o.function->name;
+      return;
+    case OperandKind::kLabel:
+      out_ += list_name_.empty() ? label_ + std::to_string(o.integer) : list_name_;
+      return;
     case OperandKind::kVector:
       out_ += "{";
       operands(o.parts);
@@ -257,7 +276,9 @@ void Printer::operand(const Operand& o) {
       out_ += "|";
       operand(o.parts[1]);
       return;
-    case OperandKind::kSink: out_ += "_"; return;
+    case OperandKind::kSink:
+      out_ += "_";
+      return;
   }
 }
 
@@ -275,7 +296,8 @@ void Printer::source(const SourceLine& line) {
   }
   if (line.inlined_at) {
     const auto [outer_file, outer_row, outer_column] = key(*line.inlined_at);
-    out_ += ", inlined_at " + std::to_string(outer_file) + " " + std::to_string(outer_row) + " " + std::to_string(outer_column);
+    out_ += ", inlined_at " + std::to_string(outer_file) + " " + std::to_string(outer_row) + " " +
+            std::to_string(outer_column);
   }
   out_ += "\n";
   written_[key(line)] = &line;
@@ -292,8 +314,10 @@ void Printer::instruction(const Instruction& in) {
       if (in.prototype->noreturn) out_ += " .noreturn";
     } else {
       out_ += in.targets.empty() ? ".calltargets " : ".branchtargets ";
-      for (size_t i = 0; i < in.targets.size(); ++i) out_ += (i ? ", " : "") + label_ + std::to_string(in.targets[i]);
-      for (size_t i = 0; i < in.callees.size(); ++i) out_ += (i ? ", " : "") + std::string(in.callees[i]->name);
+      for (size_t i = 0; i < in.targets.size(); ++i)
+        out_ += (i ? ", " : "") + label_ + std::to_string(in.targets[i]);
+      for (size_t i = 0; i < in.callees.size(); ++i)
+        out_ += (i ? ", " : "") + std::string(in.callees[i]->name);
     }
     out_ += ";\n";
   }
@@ -328,7 +352,8 @@ void Printer::body(const Function& f) {
   for (const Variable& v : f.variables) variable_names_[&v] = unique(v.name);
   label_ = "L";
   const auto taken = [&](const std::unordered_set<std::string>& names) {
-    return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return name.starts_with(label_); });
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return name.starts_with(label_); });
   };
   while (taken(used_) || taken(global_names_)) label_ = "$" + label_;
 
@@ -396,7 +421,8 @@ std::string Printer::print() {
   if (!module_.version().empty()) top += ".version " + std::string(module_.version()) + "\n";
   if (!module_.target().empty()) top += ".target " + std::string(module_.target()) + "\n";
   top += ".address_size 64\n";
-  for (size_t i = 0; i < file_list_.size(); ++i) top += ".file " + std::to_string(i + 1) + " \"" + file_list_[i] + "\"\n";
+  for (size_t i = 0; i < file_list_.size(); ++i)
+    top += ".file " + std::to_string(i + 1) + " \"" + file_list_[i] + "\"\n";
   std::string strings;
   for (size_t i = 0; i < string_list_.size(); ++i) {
     strings += (i ? "" : "\n.section .debug_str\n{\n") + std::string("$str") + std::to_string(i) + ": .b8 ";
