@@ -1,5 +1,6 @@
 // What a Module owns: its source, the arena of its graph, and the interning tables.
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,9 @@ class TextWriter {
   void key(std::string_view name);                   // of a dictionary: quoted where it must be
   void entries(std::span<const NamedAttr> entries);  // a = 1 : i32, b
   void raw(std::string_view text) { out_ += text; }
+  // An attribute that equals what an alias further down stands for is written out until that is defined.
+  void hide_alias(const Attr* attr) { hidden_.insert(attr); }
+  void show_alias(const Attr* attr) { hidden_.erase(attr); }
 
  private:
   friend struct Module::Impl;
@@ -105,6 +109,7 @@ class TextWriter {
   std::string& out_;
   Mode mode_;
   bool nested_ = false;
+  std::set<const Attr*> hidden_;
 };
 
 }  // namespace triton_runner::ir

@@ -516,6 +516,7 @@ void Printer::aliases(bool after) {
       type(alias.type);
     } else {
       writer_.attr(alias.attr, false);
+      writer_.show_alias(alias.attr);
     }
     out += '\n';
   }
@@ -538,6 +539,8 @@ std::string Printer::whole() {
     source(at, m_.source.data() + m_.source.size());
     return std::move(out);
   }
+  for (const AliasDef& alias : m_.aliases)
+    if (alias.attr) writer_.hide_alias(alias.attr);
   aliases(false);
   for (const Op* o = m_.top->first->first; o; o = o->next) {
     op(*o);

@@ -166,7 +166,7 @@ void TextWriter::structure(const Type* t) {
 
 void TextWriter::attr(const Attr* attr, bool use_alias) {
   if (mode_ == kIdentity && nested_) return address(attr);
-  if (use_alias && mode_ == kText && !attr->alias.empty()) {
+  if (use_alias && mode_ == kText && !attr->alias.empty() && (hidden_.empty() || !hidden_.contains(attr))) {
     out_ += attr->alias;
     return;
   }

@@ -105,6 +105,12 @@ void copy_rows(void* out, int64_t out_stride, const void* in, int64_t in_stride,
 void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size) {
   table().copy_strided(out, out_stride, in, in_stride, n, size);
 }
+void copy_past_caches(void* out, const void* in, int64_t bytes) { table().copy_past_caches(out, in, bytes); }
+void finish_past_caches() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
 void fill(void* out, uint64_t bits, int64_t n, size_t size) { table().fill(out, bits, n, size); }
 void iota_i32(int32_t* out, int32_t start, int64_t n) { table().iota_i32(out, start, n); }
 void iota_i64(int64_t* out, int64_t start, int64_t step, int64_t n) { table().iota_i64(out, start, step, n); }

@@ -79,6 +79,23 @@ TEST(kernels_copies) {
   });
 }
 
+// Every offset from a line and every length around whole lines; nothing beside is written.
+TEST(kernels_copies_past_caches) {
+  std::mt19937_64 random(51);
+  on_each_isa([&] {
+    const auto in = noise(1024, random), before = noise(1024, random);
+    for (int64_t offset = 0; offset < 64; ++offset)
+      for (int64_t bytes : {0, 1, 4, 60, 63, 64, 65, 127, 128, 200, 512, 640 - 1}) {
+        std::vector<char> out = before;
+        copy_past_caches(out.data() + offset, in.data() + offset % 7, bytes);
+        finish_past_caches();
+        std::vector<char> expected = before;
+        std::copy_n(in.begin() + offset % 7, bytes, expected.begin() + offset);
+        CHECK(out == expected);
+      }
+  });
+}
+
 TEST(kernels_addresses) {
   std::mt19937_64 random(51);
   on_each_isa([&] {

@@ -171,12 +171,16 @@ class Writer {
   std::vector<std::string> floats_;
 };
 
+constexpr uint32_t kSmallArray = 90000;
+
 struct Outcome {
   std::vector<uint32_t> memory;
   std::string trap;
 };
 
-Outcome run(const std::string& text, uint32_t seed, bool fuse) {
+// `far`: in an array that is too large for the caches, which stores go past.
+Outcome run(const std::string& text, uint32_t seed, bool fuse, bool far) {
+  static std::vector<float> small(kSmallArray), large(size_t{17} << 18);  // 17 MiB
   Outcome out;
   auto module = ir::parse(text, "random.ttir");
   if (!module) return {{}, module.error().str()};
@@ -185,12 +189,13 @@ Outcome run(const std::string& text, uint32_t seed, bool fuse) {
   auto kernel = tile::load(std::make_shared<ir::Module>(std::move(module).value()), "", options);
   if (!kernel) return {{}, kernel.error().str()};
   std::mt19937 random(seed);
-  const uint32_t n = 90000;
-  std::vector<float> data(n);
-  for (float& x : data) x = static_cast<float>(random() % 2001) / 500 - 2;
+  std::vector<float>& data = far ? large : small;
+  const uint32_t n = kSmallArray;
+  for (uint32_t i = 0; i < n; ++i) data[i] = static_cast<float>(random() % 2001) / 500 - 2;
   // Some launches end beyond the memory, or have fewer elements than the mask says.
   int64_t limit = random() % 3 ? 12000 : 5 + random() % 9000, stride = random() % 4 ? 1000 : 0;
   uint64_t bytes = random() % 4 ? n * 4 : 66000 * 4;
+  if (far) bytes = data.size() * 4;
   exec::Argument args[] = {{exec::ParamKind::kPointer, reinterpret_cast<uint64_t>(data.data() + 8), {}},
                            {exec::ParamKind::kInteger, static_cast<uint64_t>(limit), {}},
                            {exec::ParamKind::kInteger, static_cast<uint64_t>(stride), {}}};
@@ -220,7 +225,8 @@ TEST(fused_kernels_give_the_same_bytes_and_traps) {
     tile::force_isa(isa);
     for (uint32_t seed = 0; seed < (*isa ? 60u : 300u); ++seed) {
       std::string text = Writer(seed).text();
-      Outcome plain = run(text, seed, false), fused = run(text, seed, true);
+      const bool far = seed % 4 == 3;
+      Outcome plain = run(text, seed, false, far), fused = run(text, seed, true, far);
       CHECK(!plain.memory.empty());
       CHECK_EQ(fused.trap, plain.trap);
       traps += !plain.trap.empty();

@@ -12,6 +12,11 @@
 namespace triton_runner::tile {
 namespace {
 
+// Rows of at least so many bytes, stored to arrays that a core's share of the last cache does not hold (cores
+// have 32 MB or less between a few of them), go past the caches.
+constexpr int64_t kFarRowBytes = 4 << 10;
+constexpr uint64_t kFarArrayBytes = 16 << 20;
+
 constexpr int64_t kScratchBytes = 16 << 10;  // of all strips together: a part of the first-level cache
 
 // Elements of a tile that do not lie in one run: the rows of a view, or of a block of memory of which a mask
@@ -102,11 +107,15 @@ void fetch(const Rows& r, const TileType& tile, int64_t size, int64_t begin, int
   });
 }
 
-void put(const Rows& r, const TileType& tile, int64_t size, int64_t begin, int64_t m, const std::byte* in) {
+void put(const Rows& r, const TileType& tile, int64_t size, int64_t begin, int64_t m, const std::byte* in,
+         bool far) {
   each_run(r, tile, begin, m, [&](int64_t at, uint64_t address, int64_t, int64_t lo, int64_t hi) {
-    if (lo < hi)
-      std::memcpy(reinterpret_cast<void*>(address + static_cast<uint64_t>(lo * size)), in + (at + lo) * size,
-                  (hi - lo) * size);
+    if (lo == hi) return;
+    void* to = reinterpret_cast<void*>(address + static_cast<uint64_t>(lo * size));
+    if (far)
+      num::copy_past_caches(to, in + (at + lo) * size, (hi - lo) * size);
+    else
+      std::memcpy(to, in + (at + lo) * size, (hi - lo) * size);
   });
 }
 
@@ -260,6 +269,7 @@ class Strips {
     }
     t_.worker->launch->made_progress();
     store_ = Store::kDirect;
+    far_ = is_far(block, size);
     if (tile_.rank == 1 && in_.num_results == 0) want_only(box.lo[0], box.hi[0]);
     Extent to = extent_of(block, size);
     for (size_t i = 0; i < f_.loads.size(); ++i) {
@@ -278,6 +288,13 @@ class Strips {
         return false;
     }
     return true;
+  }
+
+  bool is_far(const Block& b, int64_t size) const {
+    if (b.count[b.rank - 1] * size < kFarRowBytes) return false;
+    const exec::Allocation* a =
+        t_.worker->memory.memory().find(b.address, static_cast<uint64_t>(b.count[b.rank - 1] * size));
+    return a && a->bytes >= kFarArrayBytes;
   }
 
   // Nothing outside of the store's box is looked at: a mask of the tile's end costs nothing.
@@ -380,7 +397,7 @@ class Strips {
     if (s.kind == Kind::kFixed) return true;
     if (s.tile || s.kind == Kind::kFlat) return false;
     if (s.kind == Kind::kRows) return true;
-    return f_.registers[r].lane < 0 && !(store_ == Store::kDirect && out_.kind == Kind::kFlat);
+    return f_.registers[r].lane < 0 && !(store_ == Store::kDirect && !far_ && out_.kind == Kind::kFlat);
   }
 
   std::byte* element(const Stream& s, size_t r, int64_t index) const {
@@ -398,7 +415,8 @@ class Strips {
     }
     if (!f_.store) return;
     size_t r = f_.store->reg;
-    stores_in_place_ = store_ == Store::kDirect && streams_[r].kind == Kind::kStep && !streams_[r].tile;
+    stores_in_place_ =
+        store_ == Store::kDirect && !far_ && streams_[r].kind == Kind::kStep && !streams_[r].tile;
     if (stores_in_place_ && out_.kind == Kind::kFlat)
       at_[r] = element(out_, r, first_), step_[r] = strip_ * f_.registers[r].size;
   }
@@ -412,7 +430,7 @@ class Strips {
       else
         s.loop(at_[s.out], at_[s.in[0]], at_[s.in[1]], at_[s.in[2]], m);
     }
-    if (!stored) put(out_.rows, tile_, f_.registers[f_.store->reg].size, begin, m, at_[f_.store->reg]);
+    if (!stored) put(out_.rows, tile_, f_.registers[f_.store->reg].size, begin, m, at_[f_.store->reg], far_);
     for (size_t r = 0; r < f_.registers.size(); ++r) at_[r] += step_[r];
   }
 
@@ -454,6 +472,7 @@ class Strips {
     for (const Fused::Step& s : f_.steps)
       if (s.reduce && t_.type(in_.result(s.out)).rank == 0)
         t_.set_uniform_from(in_.result(s.out), scalars_->data() + 8 * s.out);
+    if (far_) num::finish_past_caches();
     bool fine = true;
     if (store_ == Store::kLate) {
       const Fused::Access& a = *f_.store;
@@ -486,6 +505,7 @@ class Strips {
   int64_t strip_ = 0;
   Store store_ = Store::kNone;
   Buffer *scratch_ = nullptr, *scalars_ = nullptr;
+  bool far_ = false;              // of kDirect: what is stored does not come into the caches
   bool stores_in_place_ = false;  // of kDirect: the stored value is computed where it goes
   size_t num_moving_ = 0;
   std::byte* at_[Fused::kMaxRegisters];  // the strips that are worked on

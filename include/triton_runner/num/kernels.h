@@ -12,6 +12,10 @@ namespace triton_runner::num {
 // rows of row_bytes each, at any distance on both sides.
 void copy_rows(void* out, int64_t out_stride_bytes, const void* in, int64_t in_stride_bytes, int64_t rows,
                int64_t row_bytes);
+// memcpy for what is not read again soon: whole lines go to memory without coming into the caches first,
+// which is most of what writing them costs. finish_past_caches() before other threads may look.
+void copy_past_caches(void* out, const void* in, int64_t bytes);
+void finish_past_caches();
 // out[i * out_stride] = in[i * in_stride]
 void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size);
 void fill(void* out, uint64_t bits, int64_t n, size_t size);

@@ -129,15 +129,18 @@ template <class Normal, class General>
 int64_t exp_loop(void* out, const void* a, const void*, const void*, int64_t n) {
   auto* o = static_cast<float*>(out);
   auto* x = static_cast<const float*>(a);
+  alignas(64) float kept[kChunk];  // out may be a
   for (int64_t i = 0; i < n; i += kChunk) {
     int64_t m = n - i < kChunk ? n - i : kChunk;
     int32_t outside = 0;
-    for (int64_t j = 0; j < m; ++j)
-      outside |= !(((x[i + j] > Normal::kLow) & (x[i + j] < Normal::kHigh)) | (x[i + j] < Normal::kZero));
-    if (outside)
-      map1<float, float, General>(o + i, x + i, nullptr, nullptr, m);
-    else
-      map1<float, float, Normal>(o + i, x + i, nullptr, nullptr, m);
+#pragma GCC ivdep
+    for (int64_t j = 0; j < m; ++j) {
+      float value = x[i + j];
+      kept[j] = value;
+      outside |= !(((value > Normal::kLow) & (value < Normal::kHigh)) | (value < Normal::kZero));
+      o[i + j] = Normal::apply(value);
+    }
+    if (outside) map1<float, float, General>(o + i, kept, nullptr, nullptr, m);
   }
   return -1;
 }

@@ -263,11 +263,31 @@ void mask_and(uint8_t* out, const uint8_t* a, const uint8_t* b, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = a[i] & b[i];
 }
 
+// Whole lines of 64 bytes go to memory without being read first; what is before and after them does not.
+void copy_past_caches(void* out, const void* in, int64_t bytes) {
+  auto* o = static_cast<char*>(out);
+  auto* x = static_cast<const char*>(in);
+#if defined(__x86_64__)
+  auto head = static_cast<int64_t>(-reinterpret_cast<uint64_t>(o) & 63);
+  if (head > bytes) head = bytes;
+  __builtin_memcpy(o, x, static_cast<size_t>(head));
+  o += head, x += head, bytes -= head;
+  for (; bytes >= 64; o += 64, x += 64, bytes -= 64) {
+#if defined(NUM_ISA_avx512)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(o), _mm512_loadu_si512(x));
+#else
+    for (int i = 0; i < 64; i += 16) _mm_stream_si128(reinterpret_cast<__m128i*>(o + i), load128(x + i));
+#endif
+  }
+#endif
+  __builtin_memcpy(o, x, static_cast<size_t>(bytes));
+}
+
 }  // namespace
 
 const MoveTable move_table = {copy_strided, fill,          iota_i32,        iota_i64,
                               transpose,    gather,        scatter,         gather_elements,
                               contiguous,   address_range, addptr<int32_t>, addptr<int64_t>,
-                              mask_count,   mask_find,     mask_and};
+                              mask_count,   mask_find,     mask_and,        copy_past_caches};
 
 }  // namespace triton_runner::num::NUM_ISA
