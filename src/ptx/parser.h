@@ -3,6 +3,7 @@
 // Every parse_ function returns false after it has set error_; nothing goes on after the first fault. The
 // text ends with a NUL that std::string gives, so that one character may always be looked at.
 #pragma once
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,6 +23,7 @@ class ModuleImpl final : public Module {
   int compute_capability() const override;
   std::span<const Function* const> functions() const override { return function_list; }
   VariableList variables() const override { return VariableList(variable_list); }
+  base::Location location(uint32_t offset) const override;
 
   std::string source, name;
   std::string_view version_text, target_text;
@@ -29,6 +31,10 @@ class ModuleImpl final : public Module {
   std::vector<const Variable*> variable_list;
   bool is_body = false;  // of parse_body: no directives around it
   base::Arena arena;
+
+ private:
+  mutable std::once_flag lines_once_;
+  mutable std::vector<uint32_t> lines_;  // where each line begins; made when somebody asks for a place
 };
 
 class Parser {

@@ -186,7 +186,7 @@ class Module {
   const Function* find_function(std::string_view name) const;
   std::vector<const Function*> entries() const;
   // line and column of an offset of the text
-  base::Location location(uint32_t offset) const;
+  virtual base::Location location(uint32_t offset) const = 0;
   // A message about the text at `offset`, with its line and a caret.
   base::Diagnostic diagnostic(uint32_t offset, std::string message,
                               std::vector<std::string> notes = {}) const;

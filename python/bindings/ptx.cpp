@@ -1,0 +1,253 @@
+// triton_runner._core.ptx: a PTX module, its functions and their instructions, for reading. Handles are thin:
+// a pointer into the graph and the module that keeps it alive.
+#include <triton_runner/ptx/module.h>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <fstream>
+#include <memory>
+
+#include "bindings.h"
+
+namespace triton_runner::python {
+namespace {
+
+using ModulePtr = std::shared_ptr<const ptx::Module>;
+
+template <class T>
+struct Handle {
+  ModulePtr module;
+  const T* node;
+};
+using PyFunction = Handle<ptx::Function>;
+using PyInstruction = Handle<ptx::Instruction>;
+using PyVariable = Handle<ptx::Variable>;
+using Line = std::tuple<std::string, uint32_t, uint32_t, std::string>;
+
+const char* space_name(ptx::Space space) {
+  static constexpr const char* kNames[] = {"",       "reg",   "generic", "global",
+                                           "shared", "local", "const",   "param"};
+  return kNames[static_cast<size_t>(space)];
+}
+
+nb::object size(const std::array<uint32_t, 3>& n) {
+  if (n[0] == 0) return nb::none();
+  return nb::make_tuple(n[0], n[1], n[2]);
+}
+
+template <class List>
+std::vector<PyVariable> variables(const ModulePtr& module, const List& all) {
+  std::vector<PyVariable> out;
+  for (const ptx::Variable& v : all) out.push_back({module, &v});
+  return out;
+}
+
+std::string_view text_of(const PyInstruction& in) {
+  return in.module->text().substr(in.node->offset, in.node->length);
+}
+
+// Each operand as written: up to the next one, without what lies between.
+std::vector<std::string> operands(const PyInstruction& in) {
+  std::vector<std::string> out;
+  const std::span<const ptx::Operand> all = in.node->operands;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const uint32_t end = i + 1 < all.size() ? all[i + 1].offset : in.node->offset + in.node->length;
+    std::string_view text = in.module->text().substr(all[i].offset, end - all[i].offset);
+    while (!text.empty() && std::string_view(" \t\n\r,;").find(text.back()) != std::string_view::npos)
+      text.remove_suffix(1);
+    out.emplace_back(text);
+  }
+  return out;
+}
+
+std::vector<Line> source(const ptx::SourceLine* line) {
+  std::vector<Line> out;
+  for (; line; line = line->inlined_at)
+    out.emplace_back(std::string(line->file), line->line, line->column, std::string(line->function));
+  return out;
+}
+
+ModulePtr parsed(std::string text, std::string filename) {
+  base::Result<ModulePtr> module = [&] {
+    nb::gil_scoped_release release;
+    return ptx::parse(std::move(text), std::move(filename));
+  }();
+  return unwrap(std::move(module));
+}
+
+}  // namespace
+
+void init_ptx(nb::module_& parent) {
+  nb::module_ m = parent.def_submodule("ptx", "PTX: modules, functions, variables, instructions.");
+
+  nb::class_<PyVariable> variable(m, "Variable", "A variable of a module or a function, or a parameter.");
+  variable.def_prop_ro("name", [](const PyVariable& v) { return std::string(v.node->name); })
+      .def_prop_ro(
+          "space", [](const PyVariable& v) { return space_name(v.node->space); },
+          "'global', 'shared', 'local', 'const', 'param'; 'reg' for a parameter in a register")
+      .def_prop_ro(
+          "type", [](const PyVariable& v) { return std::string(ptx::text(v.node->type)); },
+          "of an element: 'b8'")
+      .def_prop_ro(
+          "align", [](const PyVariable& v) { return v.node->align; }, "in bytes")
+      .def_prop_ro(
+          "bytes", [](const PyVariable& v) { return v.node->bytes; }, "0 where the size is open: name[]")
+      .def_prop_ro("is_array", [](const PyVariable& v) { return v.node->is_array; })
+      .def_prop_ro(
+          "is_pointer", [](const PyVariable& v) { return v.node->is_pointer; }, "declared .ptr")
+      .def_prop_ro(
+          "initial",
+          [](const PyVariable& v) {
+            return nb::bytes(reinterpret_cast<const char*>(v.node->initial.data()), v.node->initial.size());
+          },
+          "the first bytes of its value; the rest is zeros")
+      .def("__repr__", [](const PyVariable& v) { return "<Variable " + std::string(v.node->name) + ">"; });
+
+  nb::class_<PyInstruction> instruction(m, "Instruction", "An instruction; str() is its text.");
+  instruction
+      .def_prop_ro(
+          "opcode", [](const PyInstruction& i) { return std::string(i.node->spelling); },
+          "'ld.global.v4.b32'")
+      .def_prop_ro(
+          "base",
+          [](const PyInstruction& i) {
+            const std::string_view whole = i.node->spelling;
+            return std::string(whole.substr(0, whole.find('.')));
+          },
+          "'ld'")
+      .def_prop_ro(
+          "is_known", [](const PyInstruction& i) { return i.node->opcode != ptx::Opcode::kUnknown; },
+          "whether opcode_table() has it")
+      .def_prop_ro(
+          "guard",
+          [](const PyInstruction& i) -> std::optional<std::string> {
+            if (i.node->guard < 0) return std::nullopt;
+            const std::string_view text = text_of(i);
+            return std::string(text.substr(0, text.find_first_of(" \t\n")));
+          },
+          "'@!%p1', or None")
+      .def_prop_ro("operands", operands, "as written")
+      .def_prop_ro(
+          "line", [](const PyInstruction& i) { return i.module->location(i.node->offset).line; },
+          "in the text of the module")
+      .def_prop_ro("column", [](const PyInstruction& i) { return i.module->location(i.node->offset).column; })
+      .def_prop_ro(
+          "source", [](const PyInstruction& i) { return source(i.node->source); },
+          "(file, line, column, function) of the kernel's source, innermost first; [] where no .loc says it")
+      .def("__str__", [](const PyInstruction& i) { return std::string(text_of(i)); })
+      .def("__repr__",
+           [](const PyInstruction& i) { return "<Instruction " + std::string(text_of(i)) + ">"; });
+
+  nb::class_<PyFunction> function(m, "Function", "A .entry or .func.");
+  function.def_prop_ro("name", [](const PyFunction& f) { return std::string(f.node->name); })
+      .def_prop_ro("is_entry", [](const PyFunction& f) { return f.node->is_entry; })
+      .def_prop_ro(
+          "is_declaration", [](const PyFunction& f) { return f.node->is_declaration; }, "without a body")
+      .def_prop_ro("params", [](const PyFunction& f) { return variables(f.module, f.node->params); })
+      .def_prop_ro("returns", [](const PyFunction& f) { return variables(f.module, f.node->returns); })
+      .def_prop_ro(
+          "variables", [](const PyFunction& f) { return variables(f.module, f.node->variables); },
+          "declared in the body")
+      .def_prop_ro(
+          "registers",
+          [](const PyFunction& f) {
+            std::vector<std::tuple<std::string, std::string>> out;
+            for (const ptx::Register& r : f.node->registers)
+              out.emplace_back(std::string(r.name), std::string(ptx::text(r.type)));
+            return out;
+          },
+          "(name, type) of each register that the body names, in the order of first use")
+      .def_prop_ro("instructions",
+                   [](const PyFunction& f) {
+                     std::vector<PyInstruction> out;
+                     for (const ptx::Instruction& in : f.node->body) out.push_back({f.module, &in});
+                     return out;
+                   })
+      .def_prop_ro(
+          "reqntid", [](const PyFunction& f) { return size(f.node->reqntid); },
+          "threads of a block (x, y, z), or None")
+      .def_prop_ro("maxntid", [](const PyFunction& f) { return size(f.node->maxntid); })
+      .def_prop_ro(
+          "cluster", [](const PyFunction& f) { return size(f.node->cluster); },
+          "blocks of a cluster (x, y, z), or None")
+      .def_prop_ro(
+          "maxnreg", [](const PyFunction& f) { return f.node->maxnreg; }, "0: not given")
+      .def_prop_ro("line", [](const PyFunction& f) { return f.module->location(f.node->offset).line; })
+      .def("__repr__", [](const PyFunction& f) {
+        return "<Function " + std::string(f.node->name) + " of " + std::to_string(f.node->body.size()) +
+               " instructions>";
+      });
+
+  nb::class_<ptx::Module> module(m, "Module", "A PTX module; str() gives its text back byte for byte.");
+  module.def_prop_ro("filename", [](const ptx::Module& x) { return x.filename(); })
+      .def_prop_ro(
+          "version", [](const ptx::Module& x) { return std::string(x.version()); }, "'8.7'")
+      .def_prop_ro(
+          "target", [](const ptx::Module& x) { return std::string(x.target()); }, "'sm_90a'")
+      .def_prop_ro(
+          "compute_capability", [](const ptx::Module& x) { return x.compute_capability(); }, "90")
+      .def_prop_ro("functions",
+                   [](const ModulePtr& x) {
+                     std::vector<PyFunction> out;
+                     for (const ptx::Function* f : x->functions()) out.push_back({x, f});
+                     return out;
+                   })
+      .def(
+          "function",
+          [](const ModulePtr& x, std::string_view name) -> nb::object {
+            const ptx::Function* f = x->find_function(name);
+            if (!f) return nb::none();
+            return nb::cast(PyFunction{x, f});
+          },
+          nb::arg("name"), "None if there is none")
+      .def_prop_ro("variables", [](const ModulePtr& x) { return variables(x, x->variables()); })
+      .def(
+          "canonical", [](const ptx::Module& x) { return ptx::print_canonical(x); },
+          "the text written from the graph alone, without comments, scopes and debug sections")
+      .def("__str__", [](const ptx::Module& x) { return std::string(x.text()); })
+      .def("__repr__", [](const ptx::Module& x) {
+        return "<Module " + x.filename() + " for " + std::string(x.target()) + ", " +
+               std::to_string(x.functions().size()) + " functions>";
+      });
+
+  m.def(
+      "parse",
+      [](std::string text, std::optional<std::string> filename) {
+        return parsed(std::move(text), filename.value_or("<ptx>"));
+      },
+      nb::arg("text"), nb::arg("filename") = nb::none(),
+      "The module of a text; DiagnosticError (file, line, column, notes) for its first fault. filename is "
+      "for messages.");
+  m.def(
+      "parse_file",
+      [](const std::string& path) {
+        std::ifstream file(path, std::ios::binary);
+        std::string text(std::istreambuf_iterator<char>(file), {});
+        if (!file) raise(base::failure("cannot read '" + path + "'"));
+        return parsed(std::move(text), path);
+      },
+      nb::arg("path"), "The module of a file.");
+  m.def(
+      "opcode_table",
+      [] {
+        nb::list out;
+        for (const ptx::OpcodeRow& row : ptx::opcode_table().subspan(1)) {
+          nb::dict entry;
+          entry["opcode"] = nb::cast(std::string(row.text));
+          entry["forms"] = nb::cast(std::string(row.forms));
+          entry["section"] = nb::cast(std::string(row.section));
+          entry["executed"] = nb::bool_(row.executed);
+          out.append(entry);
+        }
+        return out;
+      },
+      "Every opcode: its mnemonic, the modifiers it takes, its section of the PTX ISA, whether it is "
+      "executed.");
+}
+
+}  // namespace triton_runner::python
