@@ -41,9 +41,11 @@ class Lowering {
   uint32_t thread_constant(ptx::Special special, uint32_t bytes);
   // A new place that nothing else uses.
   uint32_t temporary(uint32_t bytes);
+  uint32_t carry() { return carry_ == kNoRegister ? carry_ = temporary(1) : carry_; }  // CC.CF
   // Appends an instruction with the guard of the one being lowered.
   Instr& emit(Handler run);
   bool error(const ptx::Instruction& in, std::string message, std::vector<std::string> notes = {});
+  void report(base::Diagnostic d) { sink_.add(std::move(d)); }
   bool error(uint32_t offset, std::string message, std::vector<std::string> notes = {});
   const ptx::Register& declared(const ptx::Operand& operand) const;  // of a register operand
   const ptx::Function& function() const;  // whose instruction is being lowered: an inlined callee, maybe
@@ -73,6 +75,7 @@ class Lowering {
   bool lower_variables();
   base::Diagnostics& sink_;
   Frame* frame_ = nullptr;
+  uint32_t carry_ = kNoRegister;
   const ptx::Instruction* current_ = nullptr;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, thread_constants_;
   std::unordered_map<const ptx::Variable*, uint32_t> offsets_;  // shared, local, param

@@ -3,6 +3,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <triton_runner/base/result.h>
 #include <triton_runner/ptx/lanes.h>
@@ -16,12 +17,17 @@ struct Alu {
   Handler run = nullptr;
   uint32_t small = 0;
   int64_t imm = 0;
-  // Which operand of the instruction goes into d, a, b, c, e; -1: none. A pair (%p1|%p2) counts as two
-  // operands here, a vector as its parts.
+  // Which operand of the instruction (as `flattened` counts them) goes into d, a, b, c, e; kNoOperand: none;
+  // kCarry: the thread's CC.CF, a predicate. A negated predicate is inverted by the caller.
+  static constexpr int8_t kNoOperand = -1, kCarry = -2;
   int8_t operands[5] = {-1, -1, -1, -1, -1};
   // The type in which an immediate at d, a, b, c, e is stored; kNone for registers only.
   Mod types[5] = {Mod::kNone, Mod::kNone, Mod::kNone, Mod::kNone, Mod::kNone};
+  int8_t extra = kNoOperand;  // a sixth operand, a predicate: its place goes into imm
 };
+
+// The operands of an instruction one by one: parts of vectors ({%r1, %r2}) and pairs (%p1|%p2) count each.
+std::vector<const Operand*> flattened(const Instruction& in);
 
 // The function of `in`, an instruction of `function` (whose registers say how wide an operand is: cvt.u32.u8
 // may read a .b32 one), for the current instruction set (num::current_isa), or what it does not support.

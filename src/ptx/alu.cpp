@@ -1,0 +1,428 @@
+// From an instruction to its function: which row it is, which operand goes where, and what else it is told.
+#include <triton_runner/ptx/alu.h>
+
+#include <initializer_list>
+
+#include <triton_runner/num/elementwise.h>
+
+#include "alu_rules.h"
+
+namespace triton_runner::ptx {
+namespace {
+
+class Finder {
+ public:
+  Finder(const Module& module, const Function& function, const Instruction& in)
+      : module_(module), function_(function), in_(in), operands_(flattened(in)), spec_(spec_of(in)) {}
+
+  base::Result<Alu> find() {
+    choose();
+    if (!error_.empty()) return module_.diagnostic(error_offset_, error_, notes_);
+    if (!alu_.run) return refusal();
+    if (!check_widths()) return module_.diagnostic(error_offset_, error_, notes_);
+    return alu_;
+  }
+
+ private:
+  Mod type(size_t i) const { return spec_.types[i]; }
+  const Operand* operand(size_t i) const { return i < operands_.size() ? operands_[i] : nullptr; }
+  bool is_pair(size_t i) const {
+    return i < in_.operands.size() && in_.operands[i].kind == OperandKind::kPair;
+  }
+
+  // Operands in order: the result of type `result`, then those of `types`.
+  void take(Mod result, std::initializer_list<Mod> types) {
+    alu_.operands[0] = 0;
+    widths_[0] = result;
+    size_t k = 1;
+    for (Mod t : types) {
+      put(k, static_cast<int8_t>(k), t);
+      ++k;
+    }
+  }
+  void put(size_t place, int8_t which, Mod type) {
+    alu_.operands[place] = which;
+    alu_.types[place] = widths_[place] = type;
+  }
+  void row(Mod type, Mod type2 = Mod::kNone) { row_variant(type, type2, spec_.variant); }
+  void row_variant(Mod type, Mod type2, uint32_t variant) {
+    row_type_ = type, row_type2_ = type2, row_variant_ = variant;
+    alu_.run = find_row(in_.opcode, type, type2, variant);
+  }
+  void fail(const Operand& at, std::string message, std::vector<std::string> notes = {}) {
+    if (!error_.empty()) return;
+    error_ = std::move(message), error_offset_ = at.offset, notes_ = std::move(notes);
+  }
+  // An operand that must be a number of the text.
+  int64_t constant(size_t i, const char* what) {
+    const Operand* o = operand(i);
+    if (!o || o->kind != OperandKind::kInteger) {
+      if (o) fail(*o, std::string(what) + " must be an integer constant");
+      return 0;
+    }
+    return o->integer;
+  }
+
+  void choose();
+  void arithmetic();
+  void comparison();
+  void conversion();
+  void move();
+  void video();
+  void function(const num::Elementwise& f);
+  base::Diagnostic refusal() const;
+  bool check_widths();
+
+  const Module& module_;
+  const Function& function_;
+  const Instruction& in_;
+  const std::vector<const Operand*> operands_;
+  const Spec spec_;
+  Alu alu_;
+  Mod widths_[5] = {Mod::kNone, Mod::kNone, Mod::kNone, Mod::kNone, Mod::kNone};  // kNone: any
+  Mod row_type_ = Mod::kNone, row_type2_ = Mod::kNone;
+  uint32_t row_variant_ = 0;
+  std::string error_;
+  uint32_t error_offset_ = 0;
+  std::vector<std::string> notes_;
+};
+
+Mod doubled(Mod type) {
+  switch (type) {
+    case Mod::kU16:
+      return Mod::kU32;
+    case Mod::kS16:
+      return Mod::kS32;
+    case Mod::kU32:
+      return Mod::kU64;
+    default:
+      return Mod::kS64;
+  }
+}
+
+void Finder::arithmetic() {
+  const Mod t = type(0), narrow = type(1);
+  const Mod wide = spec_.variant & kVWide ? doubled(t) : t;
+  const bool three = operands_.size() == 4;
+  alu_.small = spec_.direction;
+  switch (in_.opcode) {
+    case Opcode::kFma:
+    case Opcode::kMad:
+    case Opcode::kMadc:
+    case Opcode::kMad24:
+    case Opcode::kSad:
+      if (narrow == Mod::kNone)
+        take(wide, {t, t, wide});
+      else
+        take(t, {narrow, narrow, t});
+      break;
+    case Opcode::kMin:
+    case Opcode::kMax:
+      if (three) {
+        take(t, {t, t, t});
+        return row_variant(t, narrow, spec_.variant | kVThree);
+      }
+      take(t, {t, t});
+      break;
+    default:
+      if (narrow == Mod::kNone)
+        take(wide, {t, t});
+      else
+        take(t, {narrow, t});
+  }
+  if (spec_.variant & (kVCarryIn | kVCarryOut)) alu_.operands[4] = Alu::kCarry;
+  row(t, narrow);
+}
+
+void Finder::comparison() {
+  const bool sets = in_.opcode == Opcode::kSet;
+  const Mod t = type(sets ? 1 : 0);
+  const bool pair = !sets && is_pair(0);
+  const auto a = static_cast<int8_t>(pair ? 2 : 1);
+  const bool combines = operands_.size() > static_cast<size_t>(a) + 2;
+  alu_.operands[0] = 0;
+  widths_[0] = sets ? type(0) : Mod::kPred;
+  put(1, a, t);
+  put(2, static_cast<int8_t>(a + 1), t);
+  if (combines) put(3, static_cast<int8_t>(a + 2), Mod::kPred);
+  alu_.small = spec_.comparison | spec_.combine << kBoolShift | (spec_.variant & kVFtz ? kCmpFtz : 0);
+  if (sets) {
+    const bool halves = t == Mod::kF16x2 || t == Mod::kBf16x2;
+    if (halves != (type(0) == Mod::kF16x2 || type(0) == Mod::kBf16x2)) return;
+    switch (type(0)) {
+      case Mod::kF32:
+        alu_.imm = 0x3f800000;
+        break;
+      case Mod::kF16:
+      case Mod::kF16x2:
+        alu_.imm = 0x3c00;
+        break;
+      case Mod::kBf16:
+      case Mod::kBf16x2:
+        alu_.imm = 0x3f80;
+        break;
+      default:
+        alu_.imm = -1;
+    }
+    return row_variant(t, halves ? Mod::kB16 : bits_type(bits(type(0))), 0);
+  }
+  const bool is_any_float = is_float(t);
+  if (!is_any_float && spec_.comparison >= kCmpEqu) return;
+  if (bits_type(bits(t)) == t && spec_.comparison > kCmpNe) return;  // .b32 has no order
+  if (pair) alu_.operands[4] = 1, widths_[4] = Mod::kPred;
+  const bool general = pair || combines || (spec_.variant & kVFtz) || t == Mod::kF16x2 || t == Mod::kBf16x2;
+  row_variant(t, Mod::kNone, general ? uint32_t(kVGeneral) : spec_.comparison << kComparisonShift);
+}
+
+void Finder::conversion() {
+  const Mod to = type(0), from = type(1);
+  if (spec_.is_pack) {
+    const Mod target = to, source = from;
+    const bool third = operands_.size() > 3;
+    take(Mod::kB32, {source, source});
+    if (third) put(3, 3, Mod::kB32);
+    alu_.small = static_cast<uint32_t>(bits(target)) | (is_signed(target) ? 0x100u : 0u) |
+                 (is_signed(source) ? 0x200u : 0u);
+    return row_variant(Mod::kB32, Mod::kNone, third ? uint32_t(kVThree) : 0u);
+  }
+  if (spec_.stochastic || spec_.scaled || type(2) != Mod::kNone) return;
+  auto bytes_of = [&](size_t which, Mod t) {
+    const Operand* o = operand(which);
+    const int natural = bits(t) < 8 ? 8 : bits(t);
+    if (!o || o->kind != OperandKind::kRegister) return static_cast<uint32_t>(natural / 8);
+    return static_cast<uint32_t>(bits(function_.registers[o->reg].type) / 8);
+  };
+  CvtKey key{to,
+             from,
+             bytes_of(0, to),
+             bytes_of(1, from),
+             spec_.direction,
+             spec_.integral,
+             (spec_.variant & kVFtz) != 0,
+             (spec_.variant & kVSat) != 0,
+             spec_.satfinite,
+             (spec_.variant & kVRelu) != 0};
+  const bool two = operands_.size() > 2;
+  // Integers may lie in wider registers; floats may not.
+  take(is_float(to) ? to : Mod::kNone, {from});
+  alu_.types[1] = from;
+  widths_[1] = is_float(from) ? from : Mod::kNone;
+  if (two) put(2, 2, from);
+  for (size_t k = 0; k < 2; ++k) {
+    const Mod t = k == 0 ? to : from;
+    if (is_float(t) || (k == 0 ? key.to_bytes : key.from_bytes) * 8 >= static_cast<uint32_t>(bits(t)))
+      continue;
+    return fail(*operands_[k], "the register is narrower than ." + std::string(text(t)));
+  }
+  const CvtChoice choice = choose_cvt(key);
+  alu_.run = choice.run, alu_.small = choice.small, alu_.imm = choice.imm;
+}
+
+void Finder::move() {
+  const Mod whole = bits_type(bits(type(0)));
+  auto is_vector = [&](size_t i) { return in_.operands[i].kind == OperandKind::kVector; };
+  if (is_vector(0) == is_vector(1)) {
+    take(whole, {type(0)});
+    if (!is_vector(0)) row_variant(whole, Mod::kNone, 0);
+    return;
+  }
+  const size_t parts = in_.operands[is_vector(0) ? 0 : 1].parts.size();
+  const Mod part = parts == 0 ? Mod::kNone : bits_type(bits(whole) / static_cast<int>(parts));
+  if (is_vector(1)) {
+    constexpr size_t kPlaces[4] = {1, 2, 3, 4};
+    alu_.operands[0] = 0, widths_[0] = whole;
+    for (size_t k = 0; k < parts && k < 4; ++k) put(kPlaces[k], static_cast<int8_t>(k + 1), part);
+    return row_variant(whole, part, kVLeft);
+  }
+  for (size_t k = 0; k < parts && k < 4; ++k) alu_.operands[k] = static_cast<int8_t>(k), widths_[k] = part;
+  put(4, static_cast<int8_t>(parts), type(0));
+  row_variant(whole, part, kVHi);
+}
+
+void Finder::function(const num::Elementwise& f) {
+  const Mod t = type(0);
+  take(t, {t});
+  row(t);
+  const num::Kernel kernel = f.kernel(num::Type::kF32, num::Type::kF32);
+  alu_.imm = static_cast<int64_t>(reinterpret_cast<intptr_t>(kernel.loop));
+}
+
+// Selectors are in small: unit and lanes of a and b, 16 bits each; see video.cpp.
+void Finder::video() {}
+
+void Finder::choose() {
+  const Mod t = type(0);
+  switch (in_.opcode) {
+    case Opcode::kAdd:
+    case Opcode::kSub:
+    case Opcode::kMul:
+    case Opcode::kMad:
+    case Opcode::kFma:
+    case Opcode::kMul24:
+    case Opcode::kMad24:
+    case Opcode::kSad:
+    case Opcode::kDiv:
+    case Opcode::kRem:
+    case Opcode::kMin:
+    case Opcode::kMax:
+    case Opcode::kAddc:
+    case Opcode::kSubc:
+    case Opcode::kMadc:
+    case Opcode::kCopysign:
+      return arithmetic();
+    case Opcode::kAnd:
+    case Opcode::kOr:
+    case Opcode::kXor:
+    case Opcode::kBmsk:
+      take(t, {t, t});
+      return row(t);
+    case Opcode::kAbs:
+    case Opcode::kNeg:
+    case Opcode::kRcp:
+    case Opcode::kSqrt:
+    case Opcode::kRsqrt:
+    case Opcode::kNot:
+    case Opcode::kCnot:
+    case Opcode::kBrev:
+      take(t, {t});
+      alu_.small = spec_.direction;
+      return row(t);
+    case Opcode::kEx2:
+      return function(num::elementwise_exp2);
+    case Opcode::kLg2:
+      return function(num::elementwise_log2);
+    case Opcode::kSin:
+      return function(num::elementwise_sin);
+    case Opcode::kCos:
+      return function(num::elementwise_cos);
+    case Opcode::kTanh:
+      return function(num::elementwise_tanh);
+    case Opcode::kPopc:
+    case Opcode::kClz:
+    case Opcode::kBfind:
+      take(Mod::kU32, {t});
+      return row(t);
+    case Opcode::kShl:
+    case Opcode::kShr:
+      take(t, {t, Mod::kU32});
+      return row(t);
+    case Opcode::kSzext:
+      take(t, {t, Mod::kU32});
+      return row(t);
+    case Opcode::kShf:
+      take(t, {t, t, Mod::kU32});
+      return row(t);
+    case Opcode::kBfe:
+      take(t, {t, Mod::kU32, Mod::kU32});
+      return row(t);
+    case Opcode::kBfi:
+      take(t, {t, t, Mod::kU32, Mod::kU32});
+      return row(t);
+    case Opcode::kFns:
+      take(Mod::kU32, {Mod::kB32, Mod::kU32, Mod::kS32});
+      return row(t);
+    case Opcode::kDp4a:
+    case Opcode::kDp2a:
+      take(Mod::kB32, {Mod::kB32, Mod::kB32, Mod::kB32});
+      return row(t, type(1));
+    case Opcode::kLop3: {
+      const bool pair = is_pair(0);
+      const int8_t a = pair ? 2 : 1;
+      take(t, {});
+      for (int8_t k = 0; k < 3; ++k) put(static_cast<size_t>(k) + 1, static_cast<int8_t>(a + k), t);
+      alu_.small = static_cast<uint32_t>(constant(static_cast<size_t>(a) + 3, "the table of lop3")) & 0xff;
+      if (!pair) return row_variant(t, Mod::kNone, 0);
+      alu_.operands[4] = 1, widths_[4] = Mod::kPred;
+      alu_.extra = static_cast<int8_t>(a + 4);
+      if (in_.has(Mod::kOr)) alu_.small |= 0x100;
+      return row_variant(t, Mod::kNone, kVPair);
+    }
+    case Opcode::kPrmt: {
+      take(t, {t, t, t});
+      alu_.small = spec_.prmt_mode;
+      const Operand* control = operand(3);
+      const bool uniform = control && control->kind == OperandKind::kInteger;
+      if (uniform) alu_.imm = control->integer;
+      return row_variant(t, Mod::kNone, uniform ? uint32_t(kVGeneral) : 0u);
+    }
+    case Opcode::kSet:
+    case Opcode::kSetp:
+      return comparison();
+    case Opcode::kSelp:
+      take(t, {t, t, Mod::kPred});
+      return row(bits_type(bits(t)));
+    case Opcode::kSlct:
+      take(t, {t, t, type(1)});
+      return row(bits_type(bits(t)), type(1));
+    case Opcode::kTestp:
+      take(Mod::kPred, {t});
+      alu_.small = spec_.test;
+      return row(t);
+    case Opcode::kCvt:
+      return conversion();
+    case Opcode::kMov:
+      return move();
+    default:
+      return video();
+  }
+}
+
+base::Diagnostic Finder::refusal() const {
+  std::vector<std::string> notes;
+  // Which modifier it is, if leaving one out helps.
+  for (Mod m : in_.mods) {
+    if (is_type(m) || in_.opcode == Opcode::kCvt) continue;
+    std::vector<Mod> fewer;
+    for (Mod other : in_.mods)
+      if (other != m) fewer.push_back(other);
+    Instruction without = in_;
+    without.mods = fewer;
+    const Spec spec = spec_of(without);
+    uint32_t difference = spec_.variant & ~spec.variant;
+    if (difference && find_row(in_.opcode, row_type_, row_type2_, row_variant_ & ~difference))
+      notes.push_back("it is the modifier ." + std::string(text(m)) +
+                      " that is not executed with these types");
+  }
+  return module_.diagnostic(in_.offset, "'" + std::string(in_.spelling) + "' is not executed",
+                            std::move(notes));
+}
+
+bool Finder::check_widths() {
+  for (size_t k = 0; k < 5; ++k) {
+    if (alu_.operands[k] < 0) continue;
+    const Operand* o = operand(static_cast<size_t>(alu_.operands[k]));
+    if (!o) {
+      error_ = "'" + std::string(in_.spelling) + "' needs more operands", error_offset_ = in_.offset;
+      return false;
+    }
+    if (o->kind != OperandKind::kRegister || widths_[k] == Mod::kNone) continue;
+    const Register& r = function_.registers[o->reg];
+    const int want = bits(widths_[k]) == 4 || bits(widths_[k]) == 6 ? 8 : bits(widths_[k]);
+    if (bits(r.type) == want) continue;
+    error_ = std::string(r.name) + " has " + std::to_string(bits(r.type)) + " bits, and '" +
+             std::string(in_.spelling) + "' wants " + std::to_string(want) + " there";
+    error_offset_ = o->offset;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<const Operand*> flattened(const Instruction& in) {
+  std::vector<const Operand*> out;
+  for (const Operand& o : in.operands) {
+    if (o.kind != OperandKind::kVector && o.kind != OperandKind::kPair) {
+      out.push_back(&o);
+      continue;
+    }
+    for (const Operand& part : o.parts) out.push_back(&part);
+  }
+  return out;
+}
+
+base::Result<Alu> find_alu(const Module& module, const Function& function, const Instruction& in) {
+  return Finder(module, function, in).find();
+}
+
+}  // namespace triton_runner::ptx

@@ -1,0 +1,500 @@
+// cvt: PTX ISA 9.7.9.21. Values are read at the width of their registers, cut to the type they have, converted
+// in one step, and written at the width of the result's register.
+#include "simd/formats.h"
+
+namespace triton_runner::ptx::PTX_ISA {
+namespace {
+
+using u8 = uint8_t;
+using u16 = uint16_t;
+using u32 = uint32_t;
+using u64 = uint64_t;
+constexpr size_t kBlock = 256;
+
+// The standard's own are not for code of one instruction set.
+template <bool kFirst, class A, class B>
+struct Choice { using type = A; };
+template <class A, class B>
+struct Choice<false, A, B> { using type = B; };
+template <bool kFirst, class A, class B>
+using choice = typename Choice<kFirst, A, B>::type;
+template <class T>
+struct Signed;
+template <>
+struct Signed<u8> { using type = int8_t; };
+template <>
+struct Signed<u16> { using type = int16_t; };
+template <>
+struct Signed<u32> { using type = int32_t; };
+template <>
+struct Signed<u64> { using type = int64_t; };
+template <class T>
+using signed_of = typename Signed<T>::type;
+
+template <class F>
+PTX_INLINE void blocks(size_t n, const F& f) {
+  for (size_t at = 0; at < n; at += kBlock) f(at, n - at < kBlock ? n - at : kBlock);
+}
+
+// Integer to integer. small: bits of the source type | bits of the result type << 8 | kSourceSigned ...
+constexpr u32 kSourceSigned = 1u << 16, kResultSigned = 1u << 17, kClamped = 1u << 18;
+
+template <class D, class S>
+struct cast {
+  PTX_INLINE D operator()(S a) const { return D(a); }
+};
+PTX_INLINE u64 extended(u64 value, u32 bits, bool is_signed) {
+  u32 shift = 64 - bits;
+  return is_signed ? u64(int64_t(value << shift) >> shift) : value << shift >> shift;
+}
+template <class D, class S>
+struct int_general {
+  PTX_INLINE explicit int_general(const Operands& o) : how(o.small) {}
+  PTX_INLINE D operator()(S a) const {
+    u32 to = how >> 8 & 0xff;
+    bool from_signed = how & kSourceSigned, to_signed = how & kResultSigned;
+    u64 v = extended(a, how & 0xff, from_signed);
+    if (how & kClamped) {
+      u64 high = to_signed ? (u64(1) << (to - 1)) - 1 : ~u64(0) >> (64 - to), low = to_signed ? ~high : 0;
+      if (from_signed) {
+        int64_t s = int64_t(v);
+        v = to_signed ? u64(s < int64_t(low) ? int64_t(low) : s > int64_t(high) ? int64_t(high) : s)
+                      : s < 0 ? 0 : v > high ? high : v;
+      } else {
+        v = v > high ? high : v;
+      }
+    }
+    return D(extended(v, to, to_signed));
+  }
+  u32 how;
+};
+
+// Integer to float. small: direction | kSat | kNarrowing... of the source: bits << 8, signed.
+constexpr u32 kDirectionMask = 7, kSaturate = 1u << 3, kReluBit = 1u << 4, kIntegral = 1u << 5, kFlush = 1u << 6;
+constexpr u32 kFiniteBit = 1u << 7;
+constexpr u32 kBitsShift = 8, kSignedBit = 1u << 16;
+
+template <class D, class S>
+struct int_to {
+  PTX_INLINE D operator()(S a) const { return D(a); }
+};
+// What does not fit into an f64 leaves a sticky bit.
+PTX_INLINE double sticky(u64 magnitude) {
+  u64 cut = magnitude >> 53 != 0 ? (magnitude & ~u64(0x7ff)) | ((magnitude & 0x7ff) != 0 ? 0x800 : 0) : magnitude;
+  return double(int64_t(cut >> 1)) * 2.0 + double(int64_t(cut & 1));
+}
+template <class S, class D>  // D: float, double, F16, BF16
+void int_to_float(Lanes& x, const Operands& o) {
+  constexpr bool kHalf = __is_same(D, F16) || __is_same(D, BF16);
+  using T = typename UintOf<kHalf ? 2 : __is_same(D, float) ? 4 : 8>::type;
+  const S* a = values<const S>(x, o.a);
+  u32 small = o.small, bits = small >> kBitsShift & 0xff;
+  bool is_signed = small & kSignedBit;
+  store<T, 1>(x, o.d, [=](T* d, u32 first, u32 n) {
+    blocks(n, [&](size_t at, size_t m) {
+      u64 wide[kBlock];
+      const S* in = a + first + at;
+      for (size_t i = 0; i < m; ++i) wide[i] = extended(in[i], bits, is_signed);
+      if constexpr (kHalf) {
+        const Format& format = __is_same(D, F16) ? kF16Format : kBf16Format;
+        for (size_t i = 0; i < m; ++i) {
+          bool negative = is_signed && int64_t(wide[i]) < 0;
+          double size = sticky(negative ? u64(0) - wide[i] : wide[i]);
+          float value = to_odd(negative ? -size : size);
+          if (small & kSaturate) value = saturated(value);
+          d[at + i] = T(encode(value, format, small & kDirectionMask, small & kFiniteBit));
+        }
+      } else {
+        alignas(64) D out[kBlock];
+        {
+          RoundingScope scope(small & 3);
+          if (is_signed || bits < 64)
+            for (size_t i = 0; i < m; ++i) out[i] = D(int64_t(wide[i]));
+          else
+            for (size_t i = 0; i < m; ++i) out[i] = D(wide[i]);
+        }
+        for (size_t i = 0; i < m; ++i) d[at + i] = as<T>(small & kSaturate ? saturated(out[i]) : out[i]);
+      }
+    });
+  });
+}
+
+// Float sources, as f32 (f64 as itself).
+struct F32 {
+  using bits = float;
+  PTX_INLINE static void read(float* out, const float* in, size_t n) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < n; ++i) out[i] = in[i];
+  }
+};
+struct F64 {
+  using bits = double;
+  PTX_INLINE static void read(double* out, const double* in, size_t n) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < n; ++i) out[i] = in[i];
+  }
+};
+template <class T>
+struct Half {
+  using bits = u16;
+  PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::decode(out, in, n); }
+};
+PTX_INLINE float to_integral(float x) { return __builtin_rintf(x); }
+PTX_INLINE double to_integral(double x) { return __builtin_rint(x); }
+
+template <class T>
+PTX_INLINE void round_integral(T* x, size_t n, u32 direction) {
+  RoundingScope scope(direction);
+#pragma GCC ivdep
+  for (size_t i = 0; i < n; ++i) x[i] = to_integral(x[i]);
+}
+
+// Float to integer: rounded to an integer, then to the nearest one that the type has. NaN gives 0, or of f64 and
+// to 64 bits 2^(width - 1).
+template <class S, class D, bool kSigned>
+void float_to_int(Lanes& x, const Operands& o) {
+  using T = choice<__is_same(S, F64), double, float>;
+  const typename S::bits* a = values<const typename S::bits>(x, o.a);
+  u32 small = o.small, bits = small >> kBitsShift & 0xff;
+  double high = double((u64(1) << (bits - (kSigned ? 1 : 0))) - 1), low = kSigned ? -high - 1.0 : 0.0;
+  constexpr double kBias = kSigned ? 0.0 : 2147483648.0;
+  u32 nan = __is_same(S, F64) ? 1u << (bits - 1) : 0;
+  store<D, 1>(x, o.d, [=](D* d, u32 first, u32 n) __attribute__((always_inline)) {
+    blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
+      alignas(64) T v[kBlock];
+      S::read(v, a + first + at, m);
+      if (small & kFlush)
+        for (size_t i = 0; i < m; ++i) v[i] = flushed(v[i]);
+      round_integral(v, m, small & 3);
+      D* out = d + at;
+#pragma GCC ivdep
+      for (size_t i = 0; i < m; ++i) {
+        double r = v[i];
+        r = r > low ? r : low;  // NaN too
+        r = r < high ? r : high;
+        u32 whole = u32(int32_t(r - kBias)) + u32(kSigned ? 0u : 0x80000000u);
+        whole = v[i] == v[i] ? whole : nan;
+        out[i] = kSigned ? D(int64_t(int32_t(whole))) : D(whole);
+      }
+    });
+  });
+}
+template <class S, bool kSigned>
+void float_to_long(Lanes& x, const Operands& o) {
+  using T = choice<__is_same(S, F64), double, float>;
+  const typename S::bits* a = values<const typename S::bits>(x, o.a);
+  u32 small = o.small;
+  store<u64, 1>(x, o.d, [=](u64* d, u32 first, u32 n) {
+    blocks(n, [&](size_t at, size_t m) {
+      alignas(64) T v[kBlock];
+      S::read(v, a + first + at, m);
+      if (small & kFlush)
+        for (size_t i = 0; i < m; ++i) v[i] = flushed(v[i]);
+      round_integral(v, m, small & 3);
+      constexpr double kTop = kSigned ? 0x1p63 : 0x1p64;
+      constexpr u64 kMost = kSigned ? ~u64(0) >> 1 : ~u64(0);
+      for (size_t i = 0; i < m; ++i) {
+        double r = v[i];
+        u64 whole;
+        if (r != r)
+          whole = u64(1) << 63;
+        else if (r >= kTop)
+          whole = kMost;
+        else if (kSigned)
+          whole = r <= -0x1p63 ? u64(1) << 63 : u64(int64_t(r));
+        else
+          whole = r <= 0.0 ? 0 : r >= 0x1p63 ? u64(int64_t(r - 0x1p63)) ^ u64(1) << 63 : u64(int64_t(r));
+        d[at + i] = whole;
+      }
+    });
+  });
+}
+
+// Float to float. D: F32, F64, Half<F16>, Half<BF16>.
+template <class S, class D>
+void float_to_float(Lanes& x, const Operands& o) {
+  using T = choice<__is_same(S, F64), double, float>;
+  using Out = typename D::bits;
+  constexpr bool kToHalf = sizeof(Out) == 2;
+  const typename S::bits* a = values<const typename S::bits>(x, o.a);
+  u32 small = o.small, direction = small & kDirectionMask;
+  store<Out, 1>(x, o.d, [=](Out* d, u32 first, u32 n) {
+    blocks(n, [&](size_t at, size_t m) {
+      alignas(64) T v[kBlock];
+      S::read(v, a + first + at, m);
+      if (small & kFlush)
+        for (size_t i = 0; i < m; ++i) v[i] = flushed(v[i]);
+      if (small & kIntegral) round_integral(v, m, direction);
+      if (small & kSaturate)
+        for (size_t i = 0; i < m; ++i) v[i] = saturated(v[i]);
+      if (small & kReluBit)
+        for (size_t i = 0; i < m; ++i) v[i] = v[i] <= T(0) ? T(0) : v[i];
+      Out* out = d + at;
+      if constexpr (kToHalf) {
+        const Format& format = __is_same(D, Half<F16>) ? kF16Format : kBf16Format;
+        u32 to = small & kIntegral ? u32(kNearest) : direction;
+        for (size_t i = 0; i < m; ++i) {
+          float value;
+          if constexpr (__is_same(T, double))
+            value = to_odd(v[i]);
+          else
+            value = v[i];
+          out[i] = Out(encode(value, format, to, small & kFiniteBit));
+        }
+      } else if constexpr (__is_same(T, double) && __is_same(Out, float)) {
+        {
+          RoundingScope scope(direction);
+          for (size_t i = 0; i < m; ++i) out[i] = float(v[i]);
+        }
+        for (size_t i = 0; i < m; ++i) out[i] = canonical(small & kFlush ? flushed(out[i]) : out[i]);
+      } else if constexpr (__is_same(Out, float)) {
+        for (size_t i = 0; i < m; ++i) out[i] = canonical(v[i]);
+      } else {
+        for (size_t i = 0; i < m; ++i)
+          out[i] = v[i] == v[i] ? double(v[i]) : __is_same(T, double) ? quiet(double(v[i])) : as<double>(u64(0x7fffffffe0000000));
+      }
+    });
+  });
+}
+struct widen_f32 {
+  PTX_INLINE double operator()(float a) const { return a == a ? double(a) : as<double>(u64(0x7fffffffe0000000)); }
+};
+template <class T>
+void half_to_f32(Lanes& x, const Operands& o) {
+  const u16* a = values<const u16>(x, o.a);
+  store<float, 1>(x, o.d, [=](float* d, u32 first, u32 n) __attribute__((always_inline)) {
+    T::decode(d, a + first, n);
+#pragma GCC ivdep
+    for (size_t i = 0; i < n; ++i) d[i] = canonical(d[i]);
+  });
+}
+template <class T>
+void f32_to_half(Lanes& x, const Operands& o) {
+  const float* a = values<const float>(x, o.a);
+  store<u16, 1>(x, o.d, [=](u16* d, u32 first, u32 n) __attribute__((always_inline)) { T::encode(d, a + first, n); });
+}
+// Two f32 into the halves of a word: a above, b below.
+template <class T, bool kRelu>
+void f32_to_halves(Lanes& x, const Operands& o) {
+  const float* a = values<const float>(x, o.a);
+  const float* b = values<const float>(x, o.b);
+  store<u32, 1>(x, o.d, [=](u32* d, u32 first, u32 n) __attribute__((always_inline)) {
+    alignas(64) u16 high[kBlock], low[kBlock];
+    blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
+      T::encode(high, a + first + at, m);
+      T::encode(low, b + first + at, m);
+#pragma GCC ivdep
+      for (size_t i = 0; i < m; ++i) {
+        u32 h = high[i], l = low[i];
+        if (kRelu) {  // a NaN is positive here
+          h = h & 0x8000 ? 0 : h;
+          l = l & 0x8000 ? 0 : l;
+        }
+        d[at + i] = h << 16 | l;
+      }
+    });
+  });
+}
+
+// Pairs of small floats. small: as above; imm: the formats, packed by `formats`.
+enum Pair : u32 { kPairF16, kPairBf16, kPairE4m3, kPairE5m2, kPairE2m3, kPairE3m2, kPairE2m1, kPairUe8m0, kPairF32 };
+PTX_INLINE Format format_of(u32 pair) {
+  switch (pair) {
+    case kPairF16: return kF16Format;
+    case kPairBf16: return kBf16Format;
+    case kPairE4m3: return kE4m3Format;
+    case kPairE5m2: return kE5m2Format;
+    case kPairE2m3: return kE2m3Format;
+    case kPairE3m2: return kE3m2Format;
+    default: return kE2m1Format;
+  }
+}
+PTX_INLINE u32 slot_of(u32 pair) { return pair <= kPairBf16 ? 16 : pair == kPairE2m1 ? 4 : 8; }
+
+// Out, In: the words that hold the pairs (In float: two operands, a above b).
+template <class Out, class In>
+void pair_to_pair(Lanes& x, const Operands& o) {
+  constexpr bool kFromF32 = __is_same(In, float);
+  const In* a = values<const In>(x, o.a);
+  const In* b = kFromF32 ? values<const In>(x, o.b) : a;
+  u32 small = o.small, to = u32(o.imm) & 0xff, from = u32(o.imm) >> 8 & 0xff;
+  const Format to_format = format_of(to), from_format = format_of(from);
+  store<Out, 1>(x, o.d, [=](Out* d, u32 first, u32 n) {
+    for (size_t i = 0; i < n; ++i) {
+      u32 code[2];
+      for (int half = 0; half < 2; ++half) {
+        float value;
+        if constexpr (kFromF32) {
+          value = (half ? a : b)[first + i];
+        } else {
+          u32 slot = slot_of(from), word = u32(a[first + i]) >> (half * slot) & (slot == 32 ? ~0u : (1u << slot) - 1);
+          value = from == kPairUe8m0 ? decode_scale(word) : decode(word & ((1u << from_format.width) - 1), from_format);
+        }
+        if (small & kReluBit) value = value <= 0.0f ? 0.0f : value;
+        code[half] = to == kPairUe8m0 ? encode_scale(value, small & kDirectionMask, small & kFiniteBit)
+                                      : encode(value, to_format, small & kDirectionMask, small & kFiniteBit);
+      }
+      d[i] = Out(code[1] << slot_of(to) | code[0]);
+    }
+  });
+}
+
+struct to_tf32 {
+  PTX_INLINE explicit to_tf32(const Operands& o) : how(o.small) {}
+  PTX_INLINE u32 operator()(float a) const {
+    if (how & kReluBit) a = a <= 0.0f ? 0.0f : a;
+    u32 code = encode(a, kTf32Format, how & kDirectionMask, how & kFiniteBit);
+    return code == kTf32Format.nan_code ? 0x7fffffff : code << 13;
+  }
+  u32 how;
+};
+
+// The choice.
+
+template <class S>
+Handler to_int_register(u32 bytes, bool exact, bool is_signed) {
+  switch (bytes) {
+#define CASE(n, D) \
+  case n: return exact ? (is_signed ? map<cast<D, signed_of<S>>, 1, D, signed_of<S>> : map<cast<D, S>, 1, D, S>) : map<int_general<D, S>, 1, D, S>;
+    CASE(1, u8) CASE(2, u16) CASE(4, u32) CASE(8, u64)
+#undef CASE
+  }
+  return nullptr;
+}
+CvtChoice int_to_int(const CvtKey& k) {
+  u32 from = u32(bits(k.from)), to = u32(bits(k.to));
+  bool exact = from == 8 * k.from_bytes && to == 8 * k.to_bytes && !k.sat;
+  u32 small = from | to << 8 | (is_signed(k.from) ? kSourceSigned : 0) | (is_signed(k.to) ? kResultSigned : 0) |
+              (k.sat ? kClamped : 0);
+  switch (k.from_bytes) {
+    case 1: return {to_int_register<u8>(k.to_bytes, exact, is_signed(k.from)), small};
+    case 2: return {to_int_register<u16>(k.to_bytes, exact, is_signed(k.from)), small};
+    case 4: return {to_int_register<u32>(k.to_bytes, exact, is_signed(k.from)), small};
+    case 8: return {to_int_register<u64>(k.to_bytes, exact, is_signed(k.from)), small};
+  }
+  return {};
+}
+
+template <class D>
+Handler from_int_register(u32 bytes) {
+  switch (bytes) {
+    case 1: return int_to_float<u8, D>;
+    case 2: return int_to_float<u16, D>;
+    case 4: return int_to_float<u32, D>;
+    case 8: return int_to_float<u64, D>;
+  }
+  return nullptr;
+}
+CvtChoice int_to_any_float(const CvtKey& k) {
+  u32 from = u32(bits(k.from));
+  u32 small = k.direction | (k.sat ? kSaturate : 0) | (k.satfinite ? kFiniteBit : 0) | from << kBitsShift |
+              (is_signed(k.from) ? kSignedBit : 0);
+  if (from == 8 * k.from_bytes && k.direction == kNearest && !k.sat) {
+#define FAST(t, s, T, S) \
+  if (k.to == Mod::t && k.from == Mod::s) return {map<int_to<T, S>, 1, T, S>};
+    FAST(kF32, kS32, float, int32_t) FAST(kF32, kU32, float, u32) FAST(kF64, kS32, double, int32_t)
+    FAST(kF64, kU32, double, u32) FAST(kF64, kS64, double, int64_t) FAST(kF32, kS16, float, int16_t)
+    FAST(kF32, kU16, float, u16)
+#undef FAST
+  }
+  switch (k.to) {
+    case Mod::kF32: return {from_int_register<float>(k.from_bytes), small};
+    case Mod::kF64: return {from_int_register<double>(k.from_bytes), small};
+    case Mod::kF16: return {from_int_register<F16>(k.from_bytes), small};
+    case Mod::kBf16: return {from_int_register<BF16>(k.from_bytes), small};
+    default: return {};
+  }
+}
+
+template <class S>
+Handler int_of(u32 bits, u32 bytes, bool is_signed) {
+  if (bits == 64) return bytes == 8 ? (is_signed ? float_to_long<S, true> : float_to_long<S, false>) : nullptr;
+  switch (bytes) {
+#define CASE(n, D) case n: return is_signed ? float_to_int<S, D, true> : float_to_int<S, D, false>;
+    CASE(1, u8) CASE(2, u16) CASE(4, u32) CASE(8, u64)
+#undef CASE
+  }
+  return nullptr;
+}
+template <class S>
+Handler float_of(Mod to) {
+  switch (to) {
+    case Mod::kF32: return float_to_float<S, F32>;
+    case Mod::kF64: return float_to_float<S, F64>;
+    case Mod::kF16: return float_to_float<S, Half<F16>>;
+    case Mod::kBf16: return float_to_float<S, Half<BF16>>;
+    default: return nullptr;
+  }
+}
+int pair_of(Mod type) {
+  switch (type) {
+    case Mod::kF16x2: return kPairF16;
+    case Mod::kBf16x2: return kPairBf16;
+    case Mod::kE4m3x2: return kPairE4m3;
+    case Mod::kE5m2x2: return kPairE5m2;
+    case Mod::kE2m3x2: return kPairE2m3;
+    case Mod::kE3m2x2: return kPairE3m2;
+    case Mod::kE2m1x2: return kPairE2m1;
+    case Mod::kUe8m0x2: return kPairUe8m0;
+    default: return -1;
+  }
+}
+template <class Out>
+Handler pair_into(Mod from) {
+  if (from == Mod::kF32) return pair_to_pair<Out, float>;
+  switch (pair_of(from)) {
+    case kPairF16:
+    case kPairBf16: return pair_to_pair<Out, u32>;
+    case kPairE2m1: return pair_to_pair<Out, u8>;
+    default: return pair_to_pair<Out, u16>;
+  }
+}
+
+}  // namespace
+
+CvtChoice find_cvt(const CvtKey& k) {
+  bool from_float = is_float(k.from), to_float = is_float(k.to);
+  u32 small = k.direction | (k.sat ? kSaturate : 0) | (k.relu ? kReluBit : 0) | (k.integral ? kIntegral : 0) |
+              (k.ftz ? kFlush : 0) | (k.satfinite ? kFiniteBit : 0);
+  if (!from_float && !to_float) return int_to_int(k);
+  if (!from_float) return int_to_any_float(k);
+  if (!to_float) {
+    u32 bits_to = u32(bits(k.to));
+    u32 how = small | bits_to << kBitsShift;
+    switch (k.from) {
+      case Mod::kF32: return {int_of<F32>(bits_to, k.to_bytes, is_signed(k.to)), how};
+      case Mod::kF64: return {int_of<F64>(bits_to, k.to_bytes, is_signed(k.to)), how};
+      case Mod::kF16: return {int_of<Half<F16>>(bits_to, k.to_bytes, is_signed(k.to)), how};
+      case Mod::kBf16: return {int_of<Half<BF16>>(bits_to, k.to_bytes, is_signed(k.to)), how};
+      default: return {};
+    }
+  }
+  if (k.to == Mod::kTf32 && k.from == Mod::kF32) return {map<to_tf32, 1, u32, float>, small};
+  int to = pair_of(k.to), from = pair_of(k.from);
+  if (to >= 0) {
+    if (from < 0 && k.from != Mod::kF32) return {};
+    if (k.from == Mod::kF32 && k.direction == kNearest && !k.satfinite) {
+      if (to == kPairF16) return {k.relu ? f32_to_halves<F16, true> : f32_to_halves<F16, false>};
+      if (to == kPairBf16) return {k.relu ? f32_to_halves<BF16, true> : f32_to_halves<BF16, false>};
+    }
+    int64_t formats = to | (from < 0 ? int(kPairF32) : from) << 8;
+    Handler run = u32(to) <= kPairBf16 ? pair_into<u32>(k.from) : to == kPairE2m1 ? pair_into<u8>(k.from) : pair_into<u16>(k.from);
+    return {run, small, formats};
+  }
+  if (small == 0) {
+    if (k.to == Mod::kF32 && k.from == Mod::kF16) return {half_to_f32<F16>};
+    if (k.to == Mod::kF32 && k.from == Mod::kBf16) return {half_to_f32<BF16>};
+    if (k.to == Mod::kF16 && k.from == Mod::kF32) return {f32_to_half<F16>};
+    if (k.to == Mod::kBf16 && k.from == Mod::kF32) return {f32_to_half<BF16>};
+    if (k.to == Mod::kF64 && k.from == Mod::kF32) return {map<widen_f32, 1, double, float>};
+  }
+  switch (k.from) {
+    case Mod::kF32: return {float_of<F32>(k.to), small};
+    case Mod::kF64: return {float_of<F64>(k.to), small};
+    case Mod::kF16: return {float_of<Half<F16>>(k.to), small};
+    case Mod::kBf16: return {float_of<Half<BF16>>(k.to), small};
+    default: return {};
+  }
+}
+
+}  // namespace triton_runner::ptx::PTX_ISA

@@ -1,0 +1,241 @@
+// f32, f32x2 and f64 arithmetic: PTX ISA 9.7.3.
+#include "simd/floats.h"
+
+namespace triton_runner::ptx::PTX_ISA {
+namespace {
+
+struct add {
+  template <class T>
+  PTX_INLINE T operator()(T a, T b) const { return a + b; }
+};
+struct sub {
+  template <class T>
+  PTX_INLINE T operator()(T a, T b) const { return a - b; }
+};
+struct mul {
+  template <class T>
+  PTX_INLINE T operator()(T a, T b) const { return a * b; }
+};
+struct fma {
+  template <class T>
+  PTX_INLINE T operator()(T a, T b, T c) const { return fused(a, b, c); }
+};
+struct div {
+  template <class T>
+  PTX_INLINE T operator()(T a, T b) const { return a / b; }
+};
+struct rcp {
+  template <class T>
+  PTX_INLINE T operator()(T a) const { return T(1) / a; }
+};
+PTX_INLINE float root(float a) { return __builtin_sqrtf(a); }
+PTX_INLINE double root(double a) { return __builtin_sqrt(a); }
+struct sqrt {
+  template <class T>
+  PTX_INLINE T operator()(T a) const { return root(a); }
+};
+
+// Op under the modifiers kVFtz, kVSat, kVRelu.
+template <class Op, uint32_t kV>
+struct with {
+  template <class... T>
+  PTX_INLINE float operator()(float a, T... more) const {
+    if constexpr ((kV & kVFtz) != 0) return finish(flushed(Op{}(flushed(a), flushed(more)...)));
+    return finish(Op{}(a, more...));
+  }
+  PTX_INLINE double operator()(double a) const { return finish(propagated(Op{}(a), a, a)); }
+  PTX_INLINE double operator()(double a, double b) const { return finish(propagated(Op{}(a, b), a, b)); }
+  PTX_INLINE double operator()(double a, double b, double c) const { return finish(propagated(Op{}(a, b, c), a, b, c)); }
+  PTX_INLINE static float finish(float r) { return (kV & kVSat) != 0 ? saturated(r) : canonical(r); }
+  PTX_INLINE static double finish(double r) { return r; }
+};
+
+template <bool kMax, uint32_t kV>
+struct extremum {
+  PTX_INLINE float operator()(float a, float b) const {
+    if constexpr ((kV & kVFtz) != 0) a = flushed(a), b = flushed(b);
+    uint32_t sign = (as<uint32_t>(a) ^ as<uint32_t>(b)) & 0x80000000;
+    if constexpr ((kV & kVAbs) != 0) a = __builtin_fabsf(a), b = __builtin_fabsf(b);
+    float r = extreme<kMax, uint32_t>(a, b);
+    if constexpr ((kV & kVNan) != 0) r = a != a || b != b ? nan_f32() : r;
+    if constexpr ((kV & kVXorsign) != 0) r = as<float>(as<uint32_t>(r) | sign);
+    return canonical(r);
+  }
+  PTX_INLINE float operator()(float a, float b, float c) const { return (*this)((*this)(a, b), c); }
+  PTX_INLINE double operator()(double a, double b) const {
+    double r = extreme<kMax, uint64_t>(a, b);
+    return a != a && b != b ? quiet(a) : r;
+  }
+};
+
+template <uint32_t kV>
+struct neg {
+  PTX_INLINE float operator()(float a) const {
+    a = as<float>(as<uint32_t>(a) ^ 0x80000000);
+    return (kV & kVFtz) != 0 ? flushed(a) : a;
+  }
+  PTX_INLINE double operator()(double a) const { return as<double>(as<uint64_t>(a) ^ 0x8000000000000000); }
+};
+template <uint32_t kV>
+struct abs {
+  PTX_INLINE float operator()(float a) const {
+    a = as<float>(as<uint32_t>(a) & 0x7fffffff);
+    return (kV & kVFtz) != 0 ? flushed(a) : a;
+  }
+  PTX_INLINE double operator()(double a) const { return as<double>(as<uint64_t>(a) & 0x7fffffffffffffff); }
+};
+struct copysign {  // the sign of a on b
+  PTX_INLINE uint32_t operator()(uint32_t a, uint32_t b) const { return (a & 0x80000000) | (b & 0x7fffffff); }
+  PTX_INLINE uint64_t operator()(uint64_t a, uint64_t b) const {
+    return (a & 0x8000000000000000) | (b & 0x7fffffffffffffff);
+  }
+};
+
+// The fast ones. div.full scales large divisors, div.approx multiplies by a reciprocal that is 0 for them.
+template <uint32_t kV>
+struct div_approx {
+  PTX_INLINE float operator()(float a, float b) const {
+    float r = with<div, kV>{}(a, b);
+    if constexpr ((kV & kVApprox) != 0) {
+      float size = __builtin_fabsf(b);
+      float far = a - a == 0.0f ? as<float>((as<uint32_t>(a) ^ as<uint32_t>(b)) & 0x80000000) : nan_f32();
+      r = size > 0x1p126f && size < __builtin_inff() ? far : r;
+    }
+    return r;
+  }
+};
+template <uint32_t kV>
+struct rsqrt {
+  PTX_INLINE float operator()(float a) const {
+    if constexpr ((kV & kVFtz) != 0) a = flushed(a);
+    return canonical(float(1.0 / __builtin_sqrt(double(a))));
+  }
+};
+// The f64 approximations look at the upper half of the operand and give the upper half of the result.
+PTX_INLINE double upper_half(double x) { return as<double>(as<uint64_t>(x) & 0xffffffff00000000); }
+PTX_INLINE double finish_upper(double r, double a) {
+  uint64_t bits = as<uint64_t>(r);
+  bits = bits & 0x7ff0000000000000 ? bits : bits & 0x8000000000000000;
+  r = as<double>(bits & 0xffffffff00000000);
+  return r == r && a == a ? r : as<double>(0x7fffffff00000000);
+}
+PTX_INLINE double flushed_operand(double a) {
+  uint64_t bits = as<uint64_t>(upper_half(a));
+  return as<double>(bits & 0x7ff0000000000000 ? bits : bits & 0x8000000000000000);
+}
+struct rcp_f64 {
+  PTX_INLINE double operator()(double a) const { return finish_upper(1.0 / flushed_operand(a), a); }
+};
+struct rsqrt_f64 {
+  PTX_INLINE double operator()(double a) const {
+    return finish_upper(1.0 / __builtin_sqrt(flushed_operand(a)), a);
+  }
+};
+
+// A function of num (Operands::data) on f32 registers: ex2, lg2, sin, cos, tanh.
+using Function = int64_t (*)(void*, const void*, const void*, const void*, int64_t);
+template <uint32_t kV>
+void function_f32(Lanes& x, const Operands& o) {
+  const float* a = values<const float>(x, o.a);
+  auto function = reinterpret_cast<Function>(const_cast<void*>(o.data));
+  store<float, 1>(x, o.d, [=](float* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+    if constexpr ((kV & kVFtz) != 0) {
+#pragma GCC ivdep
+      for (size_t i = 0; i < n; ++i) d[i] = flushed(a[first + i]);
+      function(d, d, nullptr, nullptr, n);
+#pragma GCC ivdep
+      for (size_t i = 0; i < n; ++i) d[i] = canonical(flushed(d[i]));
+    } else {
+      function(d, a + first, nullptr, nullptr, n);
+#pragma GCC ivdep
+      for (size_t i = 0; i < n; ++i) d[i] = canonical(d[i]);
+    }
+  });
+}
+
+using M = Mod;
+using O = Opcode;
+constexpr M kNo = M::kNone;
+using f32 = float;
+using f64 = double;
+
+template <uint32_t kV>
+using add_ = with<add, kV>;
+template <uint32_t kV>
+using sub_ = with<sub, kV>;
+template <uint32_t kV>
+using mul_ = with<mul, kV>;
+template <uint32_t kV>
+using fma_ = with<fma, kV>;
+template <uint32_t kV>
+using div_ = with<div, kV>;
+template <uint32_t kV>
+using rcp_ = with<rcp, kV>;
+template <uint32_t kV>
+using sqrt_ = with<sqrt, kV>;
+template <uint32_t kV>
+using min_ = extremum<false, kV>;
+template <uint32_t kV>
+using max_ = extremum<true, kV>;
+
+// f<variant> for .f32 rounded to nearest and in a direction.
+#define ROUNDED(op, type, pack, v, f, ...)                                          \
+  {O::op, M::type, kNo, (v), map<f<(v)>, pack, f32, __VA_ARGS__>},                  \
+  {O::op, M::type, kNo, (v) | kVDirected, map_directed<f<(v)>, pack, f32, __VA_ARGS__>}
+#define FTZ(op, type, pack, f, ...) ROUNDED(op, type, pack, 0u, f, __VA_ARGS__), ROUNDED(op, type, pack, kVFtz, f, __VA_ARGS__)
+#define FTZ_AND_SAT(op, f, ...)                                            \
+  FTZ(op, kF32, 1, f, __VA_ARGS__), ROUNDED(op, kF32, 1, kVSat, f, __VA_ARGS__), \
+  ROUNDED(op, kF32, 1, kVFtz | kVSat, f, __VA_ARGS__)
+#define DOUBLE(op, f, ...)                                                          \
+  {O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, __VA_ARGS__>},                         \
+  {O::op, M::kF64, kNo, kVDirected, map_directed<f<0>, 1, f64, __VA_ARGS__>}
+#define EXTREME_OF(op, f, v)                                                        \
+  {O::op, M::kF32, kNo, (v), map<f<(v)>, 1, f32, f32, f32>},                        \
+  {O::op, M::kF32, kNo, (v) | kVFtz, map<f<(v) | kVFtz>, 1, f32, f32, f32>}
+#define EXTREME3(op, f, v)                                                                \
+  {O::op, M::kF32, kNo, (v) | kVThree, map<f<(v)>, 1, f32, f32, f32, f32>},               \
+  {O::op, M::kF32, kNo, (v) | kVFtz | kVThree, map<f<(v) | kVFtz>, 1, f32, f32, f32, f32>}
+#define EXTREMES(op, f)                                                                                        \
+  EXTREME_OF(op, f, 0u), EXTREME_OF(op, f, kVNan), EXTREME_OF(op, f, kVXorsign | kVAbs),                       \
+  EXTREME_OF(op, f, kVNan | kVXorsign | kVAbs), EXTREME3(op, f, 0u), EXTREME3(op, f, kVNan), EXTREME3(op, f, kVAbs), \
+  EXTREME3(op, f, kVNan | kVAbs), {O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, f64, f64>}
+#define SIGN(op, f)                                                                                  \
+  {O::op, M::kF32, kNo, 0, map<f<0>, 1, f32, f32>}, {O::op, M::kF32, kNo, kVFtz, map<f<kVFtz>, 1, f32, f32>}, \
+  {O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, f64>}
+#define APPROX(op, f, v) \
+  {O::op, M::kF32, kNo, kVApprox | (v), f<(v)>}
+#define FUNCTION(op) APPROX(op, function_f32, 0u), APPROX(op, function_f32, kVFtz)
+
+constexpr Row kRows[] = {
+    FTZ_AND_SAT(kAdd, add_, f32, f32), FTZ_AND_SAT(kSub, sub_, f32, f32), FTZ_AND_SAT(kMul, mul_, f32, f32),
+    FTZ_AND_SAT(kFma, fma_, f32, f32, f32), FTZ_AND_SAT(kMad, fma_, f32, f32, f32),
+    FTZ(kAdd, kF32x2, 2, add_, f32, f32), FTZ(kSub, kF32x2, 2, sub_, f32, f32), FTZ(kMul, kF32x2, 2, mul_, f32, f32),
+    FTZ(kFma, kF32x2, 2, fma_, f32, f32, f32),
+    DOUBLE(kAdd, add_, f64, f64), DOUBLE(kSub, sub_, f64, f64), DOUBLE(kMul, mul_, f64, f64),
+    DOUBLE(kFma, fma_, f64, f64, f64), DOUBLE(kMad, fma_, f64, f64, f64), DOUBLE(kDiv, div_, f64, f64),
+    DOUBLE(kRcp, rcp_, f64), DOUBLE(kSqrt, sqrt_, f64),
+    FTZ(kDiv, kF32, 1, div_, f32, f32), FTZ(kRcp, kF32, 1, rcp_, f32), FTZ(kSqrt, kF32, 1, sqrt_, f32),
+    EXTREMES(kMin, min_), EXTREMES(kMax, max_), SIGN(kNeg, neg), SIGN(kAbs, abs),
+    {O::kCopysign, M::kF32, kNo, 0, map<copysign, 1, uint32_t, uint32_t, uint32_t>},
+    {O::kCopysign, M::kF64, kNo, 0, map<copysign, 1, uint64_t, uint64_t, uint64_t>},
+    {O::kDiv, M::kF32, kNo, kVFull, map<div_approx<0>, 1, f32, f32, f32>},
+    {O::kDiv, M::kF32, kNo, kVFull | kVFtz, map<div_approx<kVFtz>, 1, f32, f32, f32>},
+    {O::kDiv, M::kF32, kNo, kVApprox, map<div_approx<kVApprox>, 1, f32, f32, f32>},
+    {O::kDiv, M::kF32, kNo, kVApprox | kVFtz, map<div_approx<kVApprox | kVFtz>, 1, f32, f32, f32>},
+    {O::kRcp, M::kF32, kNo, kVApprox, map<rcp_<0>, 1, f32, f32>},
+    {O::kRcp, M::kF32, kNo, kVApprox | kVFtz, map<rcp_<kVFtz>, 1, f32, f32>},
+    {O::kSqrt, M::kF32, kNo, kVApprox, map<sqrt_<0>, 1, f32, f32>},
+    {O::kSqrt, M::kF32, kNo, kVApprox | kVFtz, map<sqrt_<kVFtz>, 1, f32, f32>},
+    {O::kRsqrt, M::kF32, kNo, kVApprox, map<rsqrt<0>, 1, f32, f32>},
+    {O::kRsqrt, M::kF32, kNo, kVApprox | kVFtz, map<rsqrt<kVFtz>, 1, f32, f32>},
+    {O::kRcp, M::kF64, kNo, kVApprox | kVFtz, map<rcp_f64, 1, f64, f64>},
+    {O::kRsqrt, M::kF64, kNo, kVApprox | kVFtz, map<rsqrt_f64, 1, f64, f64>},
+    {O::kRsqrt, M::kF64, kNo, kVApprox, map<rsqrt_f64, 1, f64, f64>},
+    FUNCTION(kEx2), FUNCTION(kLg2), FUNCTION(kSin), FUNCTION(kCos), FUNCTION(kTanh),
+};
+
+}  // namespace
+
+Rows float_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
+
+}  // namespace triton_runner::ptx::PTX_ISA

@@ -1,0 +1,192 @@
+// f16, bf16 and their pairs: computed in f32 and rounded once (adding, multiplying: f32 has more than twice the
+// bits). PTX ISA 9.7.4, 9.7.5.
+#include "simd/halves.h"
+
+namespace triton_runner::ptx::PTX_ISA {
+namespace {
+
+struct add {
+  PTX_INLINE float operator()(float a, float b, float) const { return a + b; }
+};
+struct sub {
+  PTX_INLINE float operator()(float a, float b, float) const { return a - b; }
+};
+struct mul {
+  PTX_INLINE float operator()(float a, float b, float) const { return a * b; }
+};
+template <class T>
+struct fma {
+  PTX_INLINE float operator()(float a, float b, float c) const { return T::fused_odd(a, b, c); }
+};
+
+constexpr size_t kBlock = 256;
+
+template <class T, int kPack, int kArity, class Op, uint32_t kV>
+void arithmetic(Lanes& x, const Operands& o) {
+  const uint16_t* a = values<const uint16_t, kPack>(x, o.a);
+  const uint16_t* b = values<const uint16_t, kPack>(x, o.b);
+  const uint16_t* c = kArity > 2 ? values<const uint16_t, kPack>(x, o.c) : nullptr;
+  store<uint16_t, kPack>(x, o.d, [=](uint16_t* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+    alignas(64) float fa[kBlock], fb[kBlock], fc[kBlock];
+    alignas(64) uint16_t kept[kBlock];
+    auto load = [&](float* out, const uint16_t* in, size_t m) __attribute__((always_inline)) {
+      if constexpr ((kV & kVFtz) != 0) {
+#pragma GCC ivdep
+        for (size_t i = 0; i < m; ++i) kept[i] = flushed_half<T>(in[i]);
+        in = kept;
+      }
+      T::decode(out, in, m);
+    };
+    for (size_t at = 0; at < size_t(n) * kPack; at += kBlock) {
+      size_t m = size_t(n) * kPack - at < kBlock ? size_t(n) * kPack - at : kBlock, from = size_t(first) * kPack + at;
+      load(fa, a + from, m);
+      load(fb, b + from, m);
+      if (kArity > 2) load(fc, c + from, m);
+#pragma GCC ivdep
+      for (size_t i = 0; i < m; ++i) {
+        float r = Op{}(fa[i], fb[i], kArity > 2 ? fc[i] : 0.0f);
+        if constexpr ((kV & kVSat) != 0) r = saturated(r);
+        if constexpr ((kV & kVRelu) != 0) r = r < 0.0f || r == 0.0f ? 0.0f : r;
+        fa[i] = r;
+      }
+      T::encode(d + at, fa, m);
+      if constexpr ((kV & kVFtz) != 0) {
+#pragma GCC ivdep
+        for (size_t i = 0; i < m; ++i) d[at + i] = flushed_half<T>(d[at + i]);
+      }
+    }
+  });
+}
+
+// min, max: as integers in the order of the floats.
+template <class T, bool kMax, uint32_t kV>
+struct extremum {
+  PTX_INLINE uint16_t operator()(uint16_t a, uint16_t b) const {
+    if constexpr ((kV & kVFtz) != 0) a = flushed_half<T>(a), b = flushed_half<T>(b);
+    uint16_t sign = uint16_t((a ^ b) & 0x8000);
+    if constexpr ((kV & kVAbs) != 0) a &= 0x7fff, b &= 0x7fff;
+    bool a_nan = (a & 0x7fff) > T::kExponent, b_nan = (b & 0x7fff) > T::kExponent;
+    int16_t x = int16_t(a), y = int16_t(b);
+    int16_t key_x = int16_t(x ^ ((x >> 15) & 0x7fff)), key_y = int16_t(y ^ ((y >> 15) & 0x7fff));
+    bool first = kMax ? key_x > key_y : key_x < key_y;
+    uint16_t r = first ? a : b;
+    r = a_nan ? b : r;
+    r = b_nan ? a : r;
+    bool nan = (kV & kVNan) != 0 ? a_nan | b_nan : a_nan & b_nan;
+    if constexpr ((kV & kVXorsign) != 0) r |= sign;
+    return nan ? uint16_t(0x7fff) : r;
+  }
+  PTX_INLINE uint16_t operator()(uint16_t a, uint16_t b, uint16_t c) const { return (*this)((*this)(a, b), c); }
+};
+template <class T, uint32_t kV>
+struct neg {
+  PTX_INLINE uint16_t operator()(uint16_t a) const {
+    a ^= 0x8000;
+    return (kV & kVFtz) != 0 ? flushed_half<T>(a) : a;
+  }
+};
+template <class T, uint32_t kV>
+struct abs {
+  PTX_INLINE uint16_t operator()(uint16_t a) const {
+    a &= 0x7fff;
+    return (kV & kVFtz) != 0 ? flushed_half<T>(a) : a;
+  }
+};
+
+// f32 sums and products of f16 or bf16 operands: add, sub a (narrow) and b (f32); fma a, b narrow, c f32.
+template <class T, uint32_t kV>
+struct finish_mixed {
+  PTX_INLINE static float of(float r) { return (kV & kVSat) != 0 ? saturated(r) : canonical(r); }
+};
+template <class T, uint32_t kV>
+struct mixed_add {
+  PTX_INLINE float operator()(uint16_t a, float b) const { return finish_mixed<T, kV>::of(T::wide(a) + b); }
+};
+template <class T, uint32_t kV>
+struct mixed_sub {
+  PTX_INLINE float operator()(uint16_t a, float b) const { return finish_mixed<T, kV>::of(T::wide(a) - b); }
+};
+template <class T, uint32_t kV>
+struct mixed_fma {
+  PTX_INLINE float operator()(uint16_t a, uint16_t b, float c) const {
+    return finish_mixed<T, kV>::of(fused(T::wide(a), T::wide(b), c));
+  }
+};
+
+// ex2 and tanh: a function of num (Operands::data) on f32, rounded.
+using Function = int64_t (*)(void*, const void*, const void*, const void*, int64_t);
+template <class T, int kPack, uint32_t kV>
+void function(Lanes& x, const Operands& o) {
+  const uint16_t* a = values<const uint16_t, kPack>(x, o.a);
+  auto function = reinterpret_cast<Function>(const_cast<void*>(o.data));
+  store<uint16_t, kPack>(x, o.d, [=](uint16_t* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+    alignas(64) float block[kBlock];
+    alignas(64) uint16_t kept[kBlock];
+    for (size_t at = 0; at < size_t(n) * kPack; at += kBlock) {
+      size_t m = size_t(n) * kPack - at < kBlock ? size_t(n) * kPack - at : kBlock;
+      const uint16_t* in = a + size_t(first) * kPack + at;
+      if constexpr ((kV & kVFtz) != 0) {
+        for (size_t i = 0; i < m; ++i) kept[i] = flushed_half<T>(in[i]);
+        in = kept;
+      }
+      T::decode(block, in, m);
+      function(block, block, nullptr, nullptr, int64_t(m));
+      T::encode(d + at, block, m);
+      if constexpr ((kV & kVFtz) != 0)
+        for (size_t i = 0; i < m; ++i) d[at + i] = flushed_half<T>(d[at + i]);
+    }
+  });
+}
+
+using M = Mod;
+using O = Opcode;
+constexpr M kNo = M::kNone;
+using u16 = uint16_t;
+
+#define ARITHMETIC(op, n, f, T, one, two, v)                       \
+  {O::op, M::one, kNo, (v), arithmetic<T, 1, n, f, (v)>},          \
+  {O::op, M::two, kNo, (v), arithmetic<T, 2, n, f, (v)>}
+#define TYPES(op, n, f, v) ARITHMETIC(op, n, f, F16, kF16, kF16x2, v), ARITHMETIC(op, n, f, BF16, kBf16, kBf16x2, v)
+#define F16_ONLY(op, n, f, v) ARITHMETIC(op, n, f, F16, kF16, kF16x2, v)
+#define SUM(op, f) \
+  TYPES(op, 2, f, 0u), F16_ONLY(op, 2, f, kVFtz), F16_ONLY(op, 2, f, kVSat), F16_ONLY(op, 2, f, kVFtz | kVSat)
+#define UNARY(op, f, v, T, one, two)                                      \
+  {O::op, M::one, kNo, (v), map<f<T, (v)>, 1, u16, u16>},                 \
+  {O::op, M::two, kNo, (v), map<f<T, (v)>, 2, u16, u16>}
+#define EXTREME(op, is_max, v, T, one, two)                                            \
+  {O::op, M::one, kNo, (v), map<extremum<T, is_max, (v)>, 1, u16, u16, u16>},          \
+  {O::op, M::two, kNo, (v), map<extremum<T, is_max, (v)>, 2, u16, u16, u16>}
+#define EXTREME_TYPES(op, is_max, v)                                                                     \
+  EXTREME(op, is_max, v, F16, kF16, kF16x2), EXTREME(op, is_max, (v) | kVFtz, F16, kF16, kF16x2),          \
+  EXTREME(op, is_max, v, BF16, kBf16, kBf16x2)
+#define EXTREMES(op, is_max)                                                                   \
+  EXTREME_TYPES(op, is_max, 0u), EXTREME_TYPES(op, is_max, kVNan),                             \
+  EXTREME_TYPES(op, is_max, kVXorsign | kVAbs), EXTREME_TYPES(op, is_max, kVNan | kVXorsign | kVAbs)
+#define MIXED_ROW(op, T, t, v, f, ...)                                                \
+  {O::op, M::kF32, M::t, (v), map<f<T, (v)>, 1, float, __VA_ARGS__>},                 \
+  {O::op, M::kF32, M::t, (v) | kVDirected, map_directed<f<T, (v)>, 1, float, __VA_ARGS__>}
+#define MIXED(op, f, ...)                                                                             \
+  MIXED_ROW(op, F16, kF16, 0u, f, __VA_ARGS__), MIXED_ROW(op, F16, kF16, kVSat, f, __VA_ARGS__),      \
+  MIXED_ROW(op, BF16, kBf16, 0u, f, __VA_ARGS__), MIXED_ROW(op, BF16, kBf16, kVSat, f, __VA_ARGS__)
+#define FUNCTION(op, T, one, two, v)                                                   \
+  {O::op, M::one, kNo, kVApprox | (v), function<T, 1, (v)>}, {O::op, M::two, kNo, kVApprox | (v), function<T, 2, (v)>}
+
+constexpr Row kRows[] = {
+    SUM(kAdd, add), SUM(kSub, sub), SUM(kMul, mul),
+#define FMA(T, one, two, v) ARITHMETIC(kFma, 3, fma<T>, T, one, two, v)
+    FMA(F16, kF16, kF16x2, 0u), FMA(F16, kF16, kF16x2, kVFtz), FMA(F16, kF16, kF16x2, kVSat),
+    FMA(F16, kF16, kF16x2, kVFtz | kVSat), FMA(F16, kF16, kF16x2, kVRelu), FMA(F16, kF16, kF16x2, kVFtz | kVRelu),
+    FMA(BF16, kBf16, kBf16x2, 0u), FMA(BF16, kBf16, kBf16x2, kVRelu),
+    EXTREMES(kMin, false), EXTREMES(kMax, true),
+    UNARY(kNeg, neg, 0u, F16, kF16, kF16x2), UNARY(kNeg, neg, kVFtz, F16, kF16, kF16x2), UNARY(kNeg, neg, 0u, BF16, kBf16, kBf16x2),
+    UNARY(kAbs, abs, 0u, F16, kF16, kF16x2), UNARY(kAbs, abs, kVFtz, F16, kF16, kF16x2), UNARY(kAbs, abs, 0u, BF16, kBf16, kBf16x2),
+    MIXED(kAdd, mixed_add, u16, float), MIXED(kSub, mixed_sub, u16, float), MIXED(kFma, mixed_fma, u16, u16, float),
+    FUNCTION(kEx2, F16, kF16, kF16x2, 0u), FUNCTION(kEx2, F16, kF16, kF16x2, kVFtz), FUNCTION(kEx2, BF16, kBf16, kBf16x2, kVFtz),
+    FUNCTION(kTanh, F16, kF16, kF16x2, 0u), FUNCTION(kTanh, BF16, kBf16, kBf16x2, 0u),
+};
+
+}  // namespace
+
+Rows half_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
+
+}  // namespace triton_runner::ptx::PTX_ISA

@@ -1,0 +1,178 @@
+// From a formula for one value to a Handler: loops over all lanes that the compiler vectorises, and the same
+// under a mask (into a buffer, of which the lanes that are on are kept).
+#pragma once
+#include "simd/rows.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#else
+#include <cfenv>
+#endif
+
+namespace triton_runner::ptx::PTX_ISA {
+namespace {
+
+template <class To, class From>
+PTX_INLINE To as(From value) {
+  return __builtin_bit_cast(To, value);
+}
+
+constexpr uint32_t kChunk = 256;  // lanes that pass through a buffer at a time
+
+template <int kBytes>
+struct UintOf;
+template <>
+struct UintOf<1> { using type = uint8_t; };
+template <>
+struct UintOf<2> { using type = uint16_t; };
+template <>
+struct UintOf<4> { using type = uint32_t; };
+template <>
+struct UintOf<8> { using type = uint64_t; };
+struct alignas(16) Wide128 { uint64_t low, high; };
+template <>
+struct UintOf<16> { using type = Wide128; };
+
+// kept[i] = mask[i] ? from[i] : kept[i]
+template <class T>
+PTX_INLINE void blend(T* kept, const T* from, const int8_t* mask, uint32_t n) {
+  n &= ~31u;
+#pragma GCC ivdep
+  for (size_t i = 0; i < n; ++i) kept[i] = mask[i] ? from[i] : kept[i];
+}
+
+// A register as an array of T, kPack of them a lane.
+template <class T, int kPack = 1>
+PTX_INLINE T* values(const Lanes& x, uint32_t place) {
+  return reinterpret_cast<T*>(x.regs + place) + x.first * kPack;
+}
+
+// body(out, first, n) puts the results of lanes first, first + 1, ... into out[0 .. n).
+template <class D, int kPack, class Body>
+[[gnu::noinline]] void store_masked(const Lanes& x, D* d, const Body& body) {
+  using Lane = typename UintOf<sizeof(D) * kPack>::type;
+  alignas(64) D buffer[kChunk * kPack];
+  for (uint32_t i = 0; i < x.count; i += kChunk) {
+    const uint32_t n = (x.count - i < kChunk ? x.count - i : kChunk) & ~31u;
+    body(buffer, i, n);
+    blend(reinterpret_cast<Lane*>(d) + i, reinterpret_cast<const Lane*>(buffer), x.mask + i, n);
+  }
+}
+template <class D, int kPack, class Body>
+PTX_INLINE void store(const Lanes& x, uint32_t place, const Body& body) {
+  D* d = values<D, kPack>(x, place);
+  if (x.mask) [[unlikely]]
+    store_masked<D, kPack>(x, d, body);
+  else if (x.count == 128)
+    body(d, 0, 128);
+  else
+    body(d, 0, x.count & ~31u);
+}
+
+// A formula may want what the instruction was told besides its operands: then it is made from Operands.
+template <class F>
+PTX_INLINE F formula(const Operands& o) {
+  if constexpr (__is_constructible(F, const Operands&))
+    return F(o);
+  else
+    return F{};
+}
+
+// d = f(a), f(a, b), ...: kPack values of types D, In... a lane; operands a, b, c, e in this order.
+template <class F, int kPack, class D, class A>
+void map(Lanes& x, const Operands& o) {
+  const F f = formula<F>(o);
+  const A* a = values<const A, kPack>(x, o.a);
+  store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+    const A* pa = a + size_t(first) * kPack;
+#pragma GCC ivdep
+    for (size_t i = 0; i < size_t(n) * kPack; ++i) d[i] = f(pa[i]);
+  });
+}
+template <class F, int kPack, class D, class A, class B>
+void map(Lanes& x, const Operands& o) {
+  const F f = formula<F>(o);
+  const A* a = values<const A, kPack>(x, o.a);
+  const B* b = values<const B, kPack>(x, o.b);
+  store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+    const A* pa = a + size_t(first) * kPack;
+    const B* pb = b + size_t(first) * kPack;
+#pragma GCC ivdep
+    for (size_t i = 0; i < size_t(n) * kPack; ++i) d[i] = f(pa[i], pb[i]);
+  });
+}
+template <class F, int kPack, class D, class A, class B, class C>
+void map(Lanes& x, const Operands& o) {
+  const F f = formula<F>(o);
+  const A* a = values<const A, kPack>(x, o.a);
+  const B* b = values<const B, kPack>(x, o.b);
+  const C* c = values<const C, kPack>(x, o.c);
+  store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+    const A* pa = a + size_t(first) * kPack;
+    const B* pb = b + size_t(first) * kPack;
+    const C* pc = c + size_t(first) * kPack;
+#pragma GCC ivdep
+    for (size_t i = 0; i < size_t(n) * kPack; ++i) d[i] = f(pa[i], pb[i], pc[i]);
+  });
+}
+template <class F, int kPack, class D, class A, class B, class C, class E>
+void map(Lanes& x, const Operands& o) {
+  const F f = formula<F>(o);
+  const A* a = values<const A, kPack>(x, o.a);
+  const B* b = values<const B, kPack>(x, o.b);
+  const C* c = values<const C, kPack>(x, o.c);
+  const E* e = values<const E, kPack>(x, o.e);
+  store<D, kPack>(x, o.d, [=](D* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+    const A* pa = a + size_t(first) * kPack;
+    const B* pb = b + size_t(first) * kPack;
+    const C* pc = c + size_t(first) * kPack;
+    const E* pe = e + size_t(first) * kPack;
+#pragma GCC ivdep
+    for (size_t i = 0; i < size_t(n) * kPack; ++i) d[i] = f(pa[i], pb[i], pc[i], pe[i]);
+  });
+}
+
+// The processor's rounding while it lives. What is computed in it must come from memory and go to memory: the
+// compiler does not know that arithmetic depends on it.
+class RoundingScope {
+ public:
+  PTX_INLINE explicit RoundingScope(uint32_t direction) {
+#if defined(__x86_64__)
+    constexpr unsigned kBits[4] = {0, 3, 1, 2};
+    asm volatile("stmxcsr %0" : "=m"(saved_)::"memory");
+    unsigned now = (saved_ & ~(3u << 13)) | kBits[direction & 3] << 13;
+    asm volatile("ldmxcsr %0" ::"m"(now) : "memory");
+#else
+    constexpr int kModes[4] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
+    saved_ = std::fegetround();
+    std::fesetround(kModes[direction & 3]);
+    asm volatile("" ::: "memory");
+#endif
+  }
+  PTX_INLINE ~RoundingScope() {
+#if defined(__x86_64__)
+    asm volatile("ldmxcsr %0" ::"m"(saved_) : "memory");
+#else
+    asm volatile("" ::: "memory");
+    std::fesetround(saved_);
+#endif
+  }
+  RoundingScope(const RoundingScope&) = delete;
+  RoundingScope& operator=(const RoundingScope&) = delete;
+
+ private:
+#if defined(__x86_64__)
+  unsigned saved_;
+#else
+  int saved_;
+#endif
+};
+
+template <class F, int kPack, class D, class... In>
+void map_directed(Lanes& x, const Operands& o) {
+  RoundingScope scope(o.small & 3);
+  map<F, kPack, D, In...>(x, o);
+}
+
+}  // namespace
+}  // namespace triton_runner::ptx::PTX_ISA
