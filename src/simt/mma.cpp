@@ -1,0 +1,309 @@
+// mma.sync: products of the matrices that a warp's registers hold. PTX ISA 9.7.14.5.
+//
+// Every type has the same fragments: a register of A or B is a matrix of 8 rows of 16 bytes (as ldmatrix
+// loads them), A's registers go down the rows first, and the accumulator has rows g and g + 8 and columns 2 t
+// and 2 t + 1 of lane 4 g + t. What is computed with them is num/mma.h's.
+#include <triton_runner/num/mma.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mma_fragments.h"
+
+namespace triton_runner::simt {
+
+using num::MmaSum;
+using num::MmaType;
+using ptx::Mod;
+using ptx::OperandKind;
+
+namespace {
+
+struct Shape {
+  Mod mod;
+  int m, n, k;
+};
+constexpr Shape kShapes[] = {
+    {Mod::kM8N8K4, 8, 8, 4},       {Mod::kM8N8K16, 8, 8, 16},     {Mod::kM8N8K32, 8, 8, 32},
+    {Mod::kM8N8K128, 8, 8, 128},   {Mod::kM16N8K4, 16, 8, 4},     {Mod::kM16N8K8, 16, 8, 8},
+    {Mod::kM16N8K16, 16, 8, 16},   {Mod::kM16N8K32, 16, 8, 32},   {Mod::kM16N8K64, 16, 8, 64},
+    {Mod::kM16N8K128, 16, 8, 128}, {Mod::kM16N8K256, 16, 8, 256},
+};
+
+// How many registers each operand has and how large they are.
+struct Fragments {
+  uint32_t a[8], b[4], c[4], d[4];  // places
+  uint32_t a_count = 0, b_count = 0, c_count = 0, d_count = 0;
+};
+
+struct Mma {
+  num::MmaPlan plan[2];  // exact, fast
+  Fragments f;
+  int m = 16, k = 0;
+  bool is_xor = false;  // b1: xor, else and
+  std::optional<SparseA> sparse;
+  std::optional<BlockScales> scales;
+};
+
+// Operands that were made ready for the last product of each warp: A often comes again in the next one, and
+// warps side by side have the same B.
+struct Ready {
+  bool valid = false;
+  num::MmaPlan plan;
+  uint32_t bits[4][32];
+  uint32_t count = 0;
+  bool is(const num::MmaPlan& p, const uint32_t* const* registers, uint32_t n) const {
+    if (!valid || count != n || p.a != plan.a || p.b != plan.b || p.k != plan.k || p.fast != plan.fast ||
+        p.sum != plan.sum || p.scale != plan.scale || p.model.as_f16 != plan.model.as_f16)
+      return false;
+    for (uint32_t i = 0; i < n; ++i)
+      if (std::memcmp(bits[i], registers[i], 128) != 0) return false;
+    return true;
+  }
+  void keep(const num::MmaPlan& p, const uint32_t* const* registers, uint32_t n) {
+    valid = true;
+    plan = p;
+    count = n;
+    for (uint32_t i = 0; i < n; ++i) std::memcpy(bits[i], registers[i], 128);
+  }
+};
+struct Scratch {
+  struct Slot {
+    Ready ready;
+    num::MmaRows rows;
+  };
+  std::vector<std::unique_ptr<Slot>> slots;  // a warp of the block
+  Ready ready_columns;
+  num::MmaColumns columns;
+  Slot& slot(uint32_t warp) {
+    if (slots.size() <= warp) slots.resize(warp + 1);
+    if (!slots[warp]) slots[warp] = std::make_unique<Slot>();
+    return *slots[warp];
+  }
+};
+thread_local Scratch scratch;
+
+void run_mma(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  if (!x.converged(instr_of(in))) return;
+  const auto& m = *static_cast<const Mma*>(in.data);
+  const Fragments& f = m.f;
+  const num::MmaPlan& plan = m.plan[x.launch().fast_mma ? 1 : 0];
+  static constexpr uint32_t kZeros[32] = {};
+  uint32_t ignored[32];
+  for (uint32_t w = 0; w < x.count; w += 32) {
+    if (x.mask && !x.mask[w]) continue;
+    const uint32_t* a[8];
+    const uint32_t* b[4];
+    const uint32_t* c[4] = {kZeros, kZeros, kZeros, kZeros};
+    uint32_t* d[4] = {ignored, ignored, ignored, ignored};
+    for (uint32_t i = 0; i < f.a_count; ++i) a[i] = x.reg<uint32_t>(f.a[i]) + w;
+    for (uint32_t i = 0; i < f.b_count; ++i) b[i] = x.reg<uint32_t>(f.b[i]) + w;
+    for (uint32_t i = 0; i < f.c_count; ++i) c[i] = x.reg<uint32_t>(f.c[i]) + w;
+    for (uint32_t i = 0; i < f.d_count; ++i) d[i] = x.reg<uint32_t>(f.d[i]) + w;
+    Scratch::Slot& slot = scratch.slot((x.first + w) / 32);
+    if (m.sparse) {
+      std::vector<float> dense(static_cast<size_t>(16 * plan.k));
+      if (!expand_sparse(x, in, w, *m.sparse, plan, a, dense.data())) return;
+      num::mma_pack_rows(plan, slot.rows, dense.data());
+      slot.ready.valid = false;
+    } else if (!slot.ready.is(plan, a, f.a_count)) {
+      num::mma_pack_rows(plan, slot.rows, reinterpret_cast<const void* const*>(a), m.m);
+      slot.ready.keep(plan, a, f.a_count);
+    }
+    num::MmaColumns& columns = scratch.columns;
+    if (!scratch.ready_columns.is(plan, b, f.b_count)) {
+      columns.resize(plan, 8);
+      num::mma_pack_columns(plan, columns, 0, reinterpret_cast<const void* const*>(b));
+      scratch.ready_columns.keep(plan, b, f.b_count);
+    }
+    if (m.scales) load_scales(x, w, *m.scales, slot.rows, columns);
+    alignas(64) uint32_t sums[128];
+    num::mma_load_sums(plan.sum, sums, c);
+    num::mma_multiply(plan, slot.rows, columns, 0, 8, sums);
+    num::mma_store_sums(plan.sum, sums, d);
+  }
+}
+
+// m8n8k4, m16n8k4, k8, k16 of f64: A's register i has rows g + 8 (i % 2) and element 4 (i / 2) + t, B's
+// register i element 4 i + t of column g. Each sum is a chain of fused multiply-adds in ascending k.
+void run_f64(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  if (!x.converged(instr_of(in))) return;
+  const auto& m = *static_cast<const Mma*>(in.data);
+  const Fragments& f = m.f;
+  const uint32_t high = static_cast<uint32_t>(m.m) / 8;
+  for (uint32_t w = 0; w < x.count; w += 32) {
+    if (x.mask && !x.mask[w]) continue;
+    double result[4][32];
+    for (uint32_t q = 0; q < f.c_count; ++q)
+      for (uint32_t lane = 0; lane < 32; ++lane) {
+        const uint32_t row = lane / 4, half = q / 2, column = 2 * (lane % 4) + q % 2;
+        double sum = x.reg<double>(f.c[q])[w + lane];
+        for (uint32_t k = 0; k < static_cast<uint32_t>(m.k); ++k)
+          sum = std::fma(x.reg<double>(f.a[k / 4 * high + half])[w + 4 * row + k % 4],
+                         x.reg<double>(f.b[k / 4])[w + 4 * column + k % 4], sum);
+        result[q][lane] = sum;
+      }
+    for (uint32_t q = 0; q < f.d_count; ++q)
+      std::memcpy(x.reg<double>(f.d[q]) + w, result[q], sizeof result[q]);
+  }
+}
+
+void run_b1(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  if (!x.converged(instr_of(in))) return;
+  const auto& m = *static_cast<const Mma*>(in.data);
+  const Fragments& f = m.f;
+  const uint32_t high = static_cast<uint32_t>(m.m) / 8;
+  for (uint32_t w = 0; w < x.count; w += 32) {
+    if (x.mask && !x.mask[w]) continue;
+    uint32_t result[4][32];
+    for (uint32_t q = 0; q < f.c_count; ++q)
+      for (uint32_t lane = 0; lane < 32; ++lane) {
+        const uint32_t row = lane / 4, half = q / 2, column = 2 * (lane % 4) + q % 2;
+        uint32_t sum = x.reg<uint32_t>(f.c[q])[w + lane];
+        for (uint32_t k = 0; k < static_cast<uint32_t>(m.k) / 32; ++k) {
+          const uint32_t a = x.reg<uint32_t>(f.a[k / 4 * high + half])[w + 4 * row + k % 4];
+          const uint32_t b = x.reg<uint32_t>(f.b[k / 4])[w + 4 * column + k % 4];
+          sum += static_cast<uint32_t>(std::popcount(m.is_xor ? a ^ b : a & b));
+        }
+        result[q][lane] = sum;
+      }
+    for (uint32_t q = 0; q < f.d_count; ++q)
+      std::memcpy(x.reg<uint32_t>(f.d[q]) + w, result[q], sizeof result[q]);
+  }
+}
+
+}  // namespace
+
+std::optional<MmaType> mma_type(Mod type, bool packed) {
+  switch (type) {
+    case Mod::kF16:
+      return MmaType::kF16;
+    case Mod::kBf16:
+      return MmaType::kBF16;
+    case Mod::kTf32:
+      return MmaType::kTF32;
+    case Mod::kE4m3:
+      return MmaType::kE4M3;
+    case Mod::kE5m2:
+      return MmaType::kE5M2;
+    case Mod::kE3m2:
+      return MmaType::kE3M2;
+    case Mod::kE2m3:
+      return MmaType::kE2M3;
+    case Mod::kE2m1:
+      return packed ? MmaType::kE2M1 : MmaType::kE2M1Byte;
+    case Mod::kS8:
+      return MmaType::kS8;
+    case Mod::kU8:
+      return MmaType::kU8;
+    case Mod::kS4:
+      return MmaType::kS4;
+    case Mod::kU4:
+      return MmaType::kU4;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<MmaSum> mma_sum(Mod type) {
+  switch (type) {
+    case Mod::kF32:
+      return MmaSum::kF32;
+    case Mod::kF16:
+      return MmaSum::kF16;
+    case Mod::kS32:
+      return MmaSum::kS32;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool lower_mma(Lowering& l, const ptx::Instruction& in) {
+  auto refuse = [&](const char* why) { return l.error(in, "'" + std::string(in.spelling) + "': " + why); };
+  Mma m;
+  for (const Shape& s : kShapes)
+    if (in.has(s.mod)) {
+      m.m = s.m;
+      m.k = s.k;
+    }
+  if (m.k == 0) return refuse("this shape is not one of mma.sync");
+  const Mod d_type = in.type(0), a_type = in.type(1), b_type = in.type(2), c_type = in.type(3);
+  const bool is_f64 = a_type == Mod::kF64, is_b1 = a_type == Mod::kB1;
+  if (d_type != c_type)
+    return refuse(
+        "results and accumulators of different types are those of sm_70's m8n8k4, which is not executed");
+  if (a_type == Mod::kF16 && m.m == 8) return refuse("m8n8k4 of f16 is sm_70's, which is not executed");
+  const bool scaled = in.has(Mod::kBlockScale);
+  const bool packed = in.has(Mod::kKindMxf4) || in.has(Mod::kKindMxf4nvf4);
+  const Mod word = is_f64 ? Mod::kF64 : Mod::kB32;
+  Fragments& f = m.f;
+  if (!lower_registers(l, in, in.operands[0], word, true, f.d, &f.d_count, 4) ||
+      !lower_registers(l, in, in.operands[1], word, false, f.a, &f.a_count, 8) ||
+      !lower_registers(l, in, in.operands[2], word, false, f.b, &f.b_count, 4) ||
+      !lower_registers(l, in, in.operands[3], word, false, f.c, &f.c_count, 4))
+    return false;
+  uint32_t a_count, b_count, sums;
+  Handler run = run_mma;
+  const bool sparse = in.has(Mod::kSp) || in.has(Mod::kSpOrderedMetadata);
+  if (is_f64) {
+    run = run_f64;
+    a_count = static_cast<uint32_t>(m.m / 8 * m.k / 4);
+    b_count = static_cast<uint32_t>(m.k / 4);
+    sums = static_cast<uint32_t>(m.m / 4);
+  } else if (is_b1) {
+    run = run_b1;
+    m.is_xor = in.has(Mod::kXor);
+    a_count = static_cast<uint32_t>(m.m / 8 * m.k / 128);
+    b_count = static_cast<uint32_t>(m.k / 128);
+    sums = static_cast<uint32_t>(m.m / 4);
+  } else {
+    const auto a = mma_type(a_type, packed), b = mma_type(b_type, packed);
+    const auto sum = mma_sum(d_type);
+    if (!a || !b || !sum || (*a >= MmaType::kS8) != (*sum == MmaSum::kS32) ||
+        num::mma_bits(*a) != num::mma_bits(*b))
+      return refuse("no tensor core multiplies these types");
+    const num::MmaScale scale = !scaled  ? num::MmaScale::kNone
+                                : packed ? num::MmaScale::kGroups
+                                         : num::MmaScale::kPowers;
+    for (int fast = 0; fast < 2; ++fast) {
+      m.plan[fast] = num::MmaPlan(l.capability(), num::MmaUnit::kMma, *a, *b, *sum, m.k, fast != 0, scale);
+      m.plan[fast].saturate = in.has(Mod::kSatfinite);
+      if (sparse) m.plan[fast].model.block = static_cast<int16_t>(2 * m.plan[fast].model.block);
+    }
+    const int bits = num::mma_bits(*a);
+    a_count = static_cast<uint32_t>(m.m / 8 * m.k * bits / 128 / (sparse ? 2 : 1));
+    b_count = static_cast<uint32_t>(m.k * bits / 128);
+    sums = static_cast<uint32_t>(*sum == MmaSum::kF16 ? m.m / 8 : m.m / 4);
+    if (a_count == 0 || b_count == 0) return refuse("no tensor core multiplies these types in this shape");
+  }
+  auto check = [&](const ptx::Operand& operand, const char* name, uint32_t have, uint32_t want) {
+    return have == want ||
+           l.error(operand.offset, "'" + std::string(in.spelling) + "' has " + std::to_string(want) +
+                                       " registers of " + name + ", there are " + std::to_string(have));
+  };
+  if (!check(in.operands[0], "D", f.d_count, sums) || !check(in.operands[1], "A", f.a_count, a_count) ||
+      !check(in.operands[2], "B", f.b_count, b_count) || !check(in.operands[3], "C", f.c_count, sums))
+    return false;
+  size_t next = 4;
+  if (sparse) {
+    m.sparse.emplace();
+    if (!lower_sparse(l, in, m.plan[0], &next, &*m.sparse)) return false;
+  }
+  if (scaled) {
+    m.scales.emplace();
+    if (!lower_scales(l, in, m.plan[0], next, &*m.scales)) return false;
+  }
+  Instr& out = l.emit(run);
+  out.convergent = true;
+  out.data = l.code.keep(std::move(m));
+  return true;
+}
+
+}  // namespace triton_runner::simt
