@@ -179,12 +179,12 @@ void Parser::unknown(OpState& s) {
         auto entries = dict();
         if (failed()) break;
         bool first = attrs_.size() == s.attrs_base;
-        if (first && !entries.empty()) {
+        if (first && !entries.empty()) {  // a second dictionary stays text
           flush(at);
           parts.push_back({SkeletonPart::kDict, 0, {}});
           run = p_;
+          for (const NamedAttr& entry : entries) attrs_.push_back(entry);
         }
-        for (const NamedAttr& entry : entries) attrs_.push_back(entry);
       } else {
         flush(at);
         parts.push_back({args.empty() ? SkeletonPart::kRegion : SkeletonPart::kBareRegion,

@@ -116,17 +116,11 @@ void iota_i32(int32_t* out, int32_t start, int64_t n) { table().iota_i32(out, st
 void iota_i64(int64_t* out, int64_t start, int64_t step, int64_t n) { table().iota_i64(out, start, step, n); }
 
 void repeat(void* out, const void* in, int64_t outer, int64_t times, int64_t inner, size_t size) {
-  const MoveTable& move = table();
+  if (inner == 1) return table().spread(out, in, outer, times, size);
   auto row = static_cast<int64_t>(size) * inner;
-  for (int64_t r = 0; r < outer; ++r) {
-    void* o = at(out, r * times * row);
-    const void* x = at(in, r * row);
-    if (inner == 1) {
-      move.copy_strided(o, 1, x, 0, times, size);
-    } else {
-      for (int64_t t = 0; t < times; ++t) std::memcpy(at(o, t * row), x, static_cast<size_t>(row));
-    }
-  }
+  for (int64_t r = 0; r < outer; ++r)
+    for (int64_t t = 0; t < times; ++t)
+      std::memcpy(at(out, (r * times + t) * row), at(in, r * row), static_cast<size_t>(row));
 }
 
 void transpose(void* out, int64_t out_row_stride, const void* in, int64_t in_row_stride, int64_t rows,

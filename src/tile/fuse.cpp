@@ -351,11 +351,25 @@ class Fuser {
       uint32_t g = ready.top().second;
       ready.pop();
       const std::vector<uint32_t>& members = groups_[g].members;
-      out_.push_back(members.size() == 1 ? std::move(*window_[members[0]]) : fused(members));
+      const bool alone = members.size() == 1 && !repeats_rows(*window_[members[0]]);
+      out_.push_back(alone ? std::move(*window_[members[0]]) : fused(members));
       each_edge(g, [&](uint32_t h) {
         if (--waits[h] == 0) ready.push({groups_[h].members.back(), h});
       });
     }
+  }
+
+  // One op on a matrix and a column that is repeated along its rows: strip by strip, the column is spread out
+  // in scratch.
+  bool repeats_rows(const Pending& p) const {
+    if (p.fusion != Fusion::kMap || !tile_of(p) || type(result(p)).rank != 2) return false;
+    size_t repeated = 0, whole = 0;
+    for (size_t k = 0; k < num_operands(p); ++k) {
+      auto it = maker_.find(operand(p, k));
+      const ir::Op* op = it == maker_.end() ? nullptr : window_[it->second]->instr.op;
+      (op && op->kind == ir::OpKind::kBroadcast ? repeated : whole) += type(operand(p, k)).rank == 2;
+    }
+    return repeated == 1 && whole > 0;
   }
 
   // ---- one instruction of several

@@ -80,8 +80,22 @@ std::byte* in_place(const Rows& r, const TileType& tile, int64_t size, int64_t b
   return found;
 }
 
+// Nothing but rows from end to end, and all of them inside of the box.
+bool whole_rows(const Rows& r, const TileType& tile, int64_t begin, int64_t m) {
+  for (int d = 0; d < tile.rank; ++d)
+    if (r.lo[d] > 0 || r.hi[d] < tile.shape[d]) return false;
+  const int64_t cols = tile.shape[tile.rank - 1];
+  return begin % cols == 0 && m % cols == 0;
+}
+
 void fetch(const Rows& r, const TileType& tile, int64_t size, int64_t begin, int64_t m, std::byte* out) {
   int64_t stride = r.stride[tile.rank - 1];
+  if (tile.rank == 2 && whole_rows(r, tile, begin, m)) {
+    const int64_t cols = tile.shape[1], row = begin / cols, rows = m / cols;
+    const void* from = reinterpret_cast<const void*>(r.address + static_cast<uint64_t>(row * r.stride[0]));
+    if (stride == 0 && r.stride[0] == size) return num::repeat(out, from, rows, cols, 1, size);
+    if (stride == size) return num::copy_rows(out, cols * size, from, r.stride[0], rows, cols * size);
+  }
   auto fill = [&](int64_t from, int64_t to) {
     if (from == to) return;
     if (r.other)

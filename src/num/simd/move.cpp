@@ -35,6 +35,17 @@ void fill_of(void* out, uint64_t bits, int64_t n) {
   for (int64_t i = 0; i < n; ++i) o[i] = value;
 }
 
+// Each element `times` times, one after the other.
+template <class T>
+void spread_of(void* out, const void* in, int64_t n, int64_t times) {
+  auto* o = static_cast<raw<T>*>(out);
+  auto* x = static_cast<const raw<T>*>(in);
+  for (int64_t i = 0; i < n; ++i, o += times) {
+    const T value = x[i];
+    for (int64_t k = 0; k < times; ++k) o[k] = value;
+  }
+}
+
 // Blocks that fit in a few cache lines on both sides; the inner loop writes consecutively.
 template <class T>
 void transpose_of(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
@@ -151,6 +162,9 @@ void gather_elements_of(void* out, const void* in, const int32_t* index, int64_t
 
 void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size) {
   BY_SIZE(size, copy_strided_of, out, out_stride, in, in_stride, n)
+}
+void spread(void* out, const void* in, int64_t n, int64_t times, size_t size) {
+  BY_SIZE(size, spread_of, out, in, n, times)
 }
 void fill(void* out, uint64_t bits, int64_t n, size_t size) { BY_SIZE(size, fill_of, out, bits, n) }
 
@@ -288,6 +302,7 @@ void copy_past_caches(void* out, const void* in, int64_t bytes) {
 const MoveTable move_table = {copy_strided, fill,          iota_i32,        iota_i64,
                               transpose,    gather,        scatter,         gather_elements,
                               contiguous,   address_range, addptr<int32_t>, addptr<int64_t>,
-                              mask_count,   mask_find,     mask_and,        copy_past_caches};
+                              mask_count,   mask_find,     mask_and,        copy_past_caches,
+                              spread};
 
 }  // namespace triton_runner::num::NUM_ISA

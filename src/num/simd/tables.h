@@ -50,6 +50,7 @@ struct MoveTable {
   int64_t (*mask_find)(const uint8_t* mask, int64_t n, uint8_t wanted);
   void (*mask_and)(uint8_t* out, const uint8_t* a, const uint8_t* b, int64_t n);
   void (*copy_past_caches)(void* out, const void* in, int64_t bytes);
+  void (*spread)(void* out, const void* in, int64_t n, int64_t times, size_t size);  // repeat, inner == 1
 };
 
 // Operands are f32 (f64, i32): a[i * a_row + k * a_col], b[k * b_row + j] with b readable up to the next
