@@ -50,9 +50,10 @@ def sanitized(folder: pathlib.Path, sanitizers: str) -> list[str]:
 
 
 def unit_tests(folder: pathlib.Path) -> list[list[str]]:
-    """The unit tests of the libraries that have any, and the C++ example."""
+    """The unit tests of the libraries that have any, and the C++ examples."""
     libraries = sorted({path.parent.name for path in ROOT.glob("src/*/*_test.cpp")})
-    return [[str(folder / name)] for name in (*(f"{library}_test" for library in libraries), "vector_add")]
+    examples = sorted(path.stem for path in ROOT.glob("examples/cpp/*.cpp"))
+    return [[str(folder / name)] for name in (*(f"{library}_test" for library in libraries), *examples)]
 
 
 def cases(folder: pathlib.Path, *options: str) -> list[str]:

@@ -7,11 +7,12 @@
 //   using namespace triton_runner;
 //
 //   base::Result<ir::Module> module = ir::parse(text, "add_kernel.ttir");
-//   if (!module) return fail(module.error().str());              // file:line:column, caret, what was
-//   expected
+//   if (!module) return fail(module.error().str());              // file:line:column, caret, what for
 //
 //   auto kernel = tile::load(std::make_shared<ir::Module>(std::move(*module)));   // the CPU, no GPU needed
 //   if (!kernel) return fail(kernel.error().str());
+//
+// or, for PTX, simt::load(*ptx::parse(text, "add_kernel.ptx")). Then
 //
 //   // Arguments are bits; memory is what the kernel may touch: anything else is a trap, never a segfault.
 //   std::vector<exec::Argument> args = {{exec::ParamKind::kPointer, reinterpret_cast<uint64_t>(x.data())},
@@ -25,12 +26,15 @@
 //
 //   base/diagnostic.h, base/result.h   what was wrong with the input, and where
 //   num/types.h                        element types and their bit-exact conversions
-//   exec/kernel.h                      the seam: Kernel, Argument, Allocation, LaunchOptions; exec/trap.h a
-//   kernel's fault ir/module.h, ir/graph.h            MLIR text of Triton's dialects: parse, walk, edit,
-//   print layout/encoding.h                  which thread holds which element, and where shared memory holds
-//   it tile/tile.h                        the tile engine: TTIR and TTGIR on the CPU artifact/artifact.h
-//   artifacts on disk, and what is known of them with and without metadata device/driver.h,
-//   launch/gpu_kernel.h   CUDA and HIP through their drivers
+//   exec/kernel.h                      the seam: Kernel, Argument, Allocation, LaunchOptions
+//   exec/trap.h                        a kernel's fault
+//   ir/module.h, ir/graph.h            MLIR text of Triton's dialects: parse, walk, edit, print
+//   ptx/module.h                       PTX text: parse, walk, print
+//   layout/encoding.h                  which thread holds which element, and where shared memory holds it
+//   tile/tile.h                        the tile engine: TTIR and TTGIR on the CPU
+//   simt/simt.h                        the SIMT engine: PTX on the CPU (examples/cpp/run_ptx.cpp)
+//   artifact/artifact.h                artifacts on disk, and what is known of them with and without metadata
+//   device/driver.h, launch/gpu_kernel.h   CUDA and HIP through their drivers
 //
 // Nothing here prints, exits, throws on bad input or reads the environment. A Result must be looked at; a
 // Trap is a result of the kernel. Everything is thread-safe to use from several threads as long as each
@@ -50,4 +54,6 @@
 #include <triton_runner/layout/encoding.h>
 #include <triton_runner/layout/linear_layout.h>
 #include <triton_runner/num/types.h>
+#include <triton_runner/ptx/module.h>
+#include <triton_runner/simt/simt.h>
 #include <triton_runner/tile/tile.h>

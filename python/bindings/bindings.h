@@ -31,7 +31,9 @@ inline void unwrap(base::Status status) {
 void init_exec(nb::module_& m);
 void init_launcher(nb::module_& m);
 void init_ir(nb::module_& m);
+void init_ptx(nb::module_& m);
 void init_artifact(nb::module_& m);
 void init_device(nb::module_& m);
+void init_simt(nb::module_& m);
 
 }  // namespace triton_runner::python

@@ -7,7 +7,9 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   m.doc() = "The C++ core of triton_runner.";
   init_ir(m);
+  init_ptx(m);
   init_exec(m);
   init_artifact(m);
   init_device(m);
+  init_simt(m);
 }

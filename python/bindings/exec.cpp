@@ -6,7 +6,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/op_table.h>
 #include <triton_runner/tile/tile.h>
@@ -116,16 +115,6 @@ void init_exec(nb::module_& m) {
       },
       nb::arg("text"), nb::arg("filename") = "",
       "The kernels (public functions) of a TTIR or TTGIR module, in its order.");
-  m.def(
-      "write_tensor_map",
-      [](uint64_t out, uint64_t address, std::vector<int64_t> shape) {
-        exec::TensorDesc desc{address, std::move(shape), {}, false};
-        desc.strides.assign(desc.shape.size(), 1);
-        for (size_t i = desc.shape.size(); i-- > 1;) desc.strides[i - 1] = desc.strides[i] * desc.shape[i];
-        exec::encode_tensor_map(desc, reinterpret_cast<std::byte*>(out));
-      },
-      nb::arg("out"), nb::arg("address"), nb::arg("shape"),
-      "Writes the 128 bytes of a tensor descriptor (row major, shape in elements) to the address out.");
   m.def(
       "isa",
       [] {

@@ -10,6 +10,8 @@
 
 #include <triton_runner/exec/observer.h>
 #include <triton_runner/ir/module.h>
+#include <triton_runner/ptx/module.h>
+#include <triton_runner/simt/simt.h>
 #include <triton_runner/tile/tile.h>
 
 #include "case_file.h"
@@ -122,15 +124,9 @@ class Printer : public exec::Observer {
   }
 };
 
-int run_tile(const CaseFile& file) {
-  auto module = parse(file);
-  if (!module) return 0;
-  auto kernel = tile::load(std::make_shared<const ir::Module>(std::move(*module)), file.kernel, load_options);
-  if (!kernel.ok()) {
-    std::fputs(kernel.error().str().c_str(), stdout);
-    return 0;
-  }
-  const std::vector<exec::Param>& params = kernel.value()->params();
+// Launches the case's kernel, and prints its fault and the arrays that changed.
+int run_kernel(const CaseFile& file, exec::Kernel& kernel, bool prints) {
+  const std::vector<exec::Param>& params = kernel.params();
   std::vector<exec::Argument> arguments;
   std::vector<exec::Allocation> memory;
   for (const CaseArgument& argument : file.arguments) {
@@ -144,8 +140,8 @@ int run_tile(const CaseFile& file) {
   }
   Printer printer;
   exec::LaunchOptions options = file.options;
-  if (file.source.find("tt.print") != std::string::npos) options.observer = &printer;
-  exec::LaunchResult result = kernel.value()->launch(options, arguments, memory);
+  if (prints) options.observer = &printer;
+  exec::LaunchResult result = kernel.launch(options, arguments, memory);
   if (result) {
     std::string text = result->str();
     std::printf("%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
@@ -163,18 +159,92 @@ int run_tile(const CaseFile& file) {
   return 0;
 }
 
+int run_tile(const CaseFile& file) {
+  auto module = parse(file);
+  if (!module) return 0;
+  auto kernel = tile::load(std::make_shared<const ir::Module>(std::move(*module)), file.kernel, load_options);
+  if (kernel) return run_kernel(file, **kernel, file.source.find("tt.print") != std::string::npos);
+  std::fputs(kernel.error().str().c_str(), stdout);
+  return 0;
+}
+
+// ---- PTX
+
+std::shared_ptr<const ptx::Module> parse_ptx(const CaseFile& file) {
+  auto module = ptx::parse(file.source, file.filename);
+  if (module) return *module;
+  std::fputs(module.error().str().c_str(), stdout);
+  return nullptr;
+}
+
+int run_ptx_parse(const CaseFile& file) {
+  if (parse_ptx(file)) std::puts("ok");
+  return 0;
+}
+
+int run_ptx_roundtrip(const CaseFile& file) {
+  if (auto module = parse_ptx(file)) std::puts(module->text() == file.source ? "ok" : "the text differs");
+  return 0;
+}
+
+int run_ptx_canonical(const CaseFile& file) {
+  auto module = parse_ptx(file);
+  if (!module) return 0;
+  std::string printed = ptx::print_canonical(*module);
+  std::fputs(printed.c_str(), stdout);
+  auto again = ptx::parse(printed, "canonical");
+  if (!again) {
+    std::printf("the canonical text does not parse:\n%s", again.error().str().c_str());
+  } else if (ptx::print_canonical(**again) != printed) {
+    std::puts("the canonical text of the canonical text differs");
+  }
+  return 0;
+}
+
+int run_ptx(const CaseFile& file) {
+  auto module = parse_ptx(file);
+  if (!module) return 0;
+  simt::LoadOptions options;
+  options.block = file.block;
+  options.cluster = file.cluster;
+  std::vector<const ptx::Function*> entries = module->entries();
+  for (size_t i = 0; i < file.arguments.size(); ++i) {
+    const CaseArgument& argument = file.arguments[i];
+    exec::Param param{"arg" + std::to_string(i), argument.value.kind, "pointer"};
+    if (entries.size() == 1 && i < entries[0]->params.size())
+      param.name = std::string(entries[0]->params[i].name);
+    if (argument.scalar) {
+      param.type = std::string(argument.scalar->name);
+      param.bits = 8 * argument.scalar->bytes;
+    } else if (argument.value.descriptor) {
+      param.type = "tensordesc";
+      if (argument.layout.element_bytes) options.descriptors.push_back(argument.layout);
+    }
+    options.params.push_back(std::move(param));
+  }
+  auto kernel = simt::load(module, file.kernel, options);
+  if (kernel) return run_kernel(file, **kernel, file.source.find("vprintf") != std::string::npos);
+  std::fputs(kernel.error().str().c_str(), stdout);
+  return 0;
+}
+
 struct Tool {
   const char* name;
   int (*run)(const CaseFile&);
+  bool of_ptx = false;
 };
 constexpr Tool kTools[] = {{"parse", run_parse},
                            {"verify", run_verify},
                            {"roundtrip", run_roundtrip},
                            {"canonical", run_canonical},
-                           {"tile", run_tile}};
+                           {"tile", run_tile},
+                           {"parse", run_ptx_parse, true},
+                           {"roundtrip", run_ptx_roundtrip, true},
+                           {"canonical", run_ptx_canonical, true},
+                           {"ptx", run_ptx, true}};
 
 int main(int argc, char** argv) {
-  if (argc > 3 && std::strcmp(argv[1], "--isa") == 0) {
+  if (argc > 2 && std::strcmp(argv[1], "--isa") == 0) {
     if (!tile::force_isa(argv[2])) {
       std::fprintf(stderr, "case_tool: this machine has no %s\n", argv[2]);
       return 3;
@@ -203,8 +273,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (checks) file.options.checks = parse_checks(checks);
+  const bool of_ptx = file.filename.ends_with(".ptx");
   for (const Tool& tool : kTools)
-    if (file.tool == tool.name) return tool.run(file);
+    if (file.tool == tool.name && tool.of_ptx == of_ptx) return tool.run(file);
   std::fprintf(stderr, "%s: no tool '%s'\n", argv[1], file.tool.c_str());
   return 2;
 }

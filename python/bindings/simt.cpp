@@ -1,0 +1,65 @@
+// The SIMT engine in Python: PTX to a kernel of the executor seam.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <triton_runner/exec/tensor_map.h>
+#include <triton_runner/ptx/module.h>
+#include <triton_runner/simt/simt.h>
+
+#include "parameters.h"
+
+namespace triton_runner::python {
+
+using Axes = std::array<uint32_t, 3>;
+
+void init_simt(nb::module_& m) {
+  m.def(
+      "load_simt",
+      [](std::string text, std::string filename, const std::string& name, const nb::list& params,
+         const nb::dict& given) {
+        simt::LoadOptions options;
+        options.block = field(given, "block", Axes{});
+        options.cluster = field(given, "cluster", Axes{});
+        options.shared_bytes = field(given, "shared", int64_t{-1});
+        options.params = make_params(params);
+        options.descriptors = make_layouts(given);
+        options.hidden_pointers = field(given, "hidden_pointers", 0);
+        options.global_scratch = make_scratch(given, "global_scratch");
+        options.profile_scratch = make_scratch(given, "profile_scratch");
+        std::optional<base::Result<std::unique_ptr<exec::Kernel>>> loaded;
+        {
+          nb::gil_scoped_release no_gil;
+          auto module = ptx::parse(std::move(text), std::move(filename));
+          loaded = module ? simt::load(std::move(module).value(), name, options)
+                          : base::Result<std::unique_ptr<exec::Kernel>>(module.error());
+        }
+        return std::shared_ptr<exec::Kernel>(unwrap(std::move(*loaded)));
+      },
+      nb::arg("text"), nb::arg("filename") = "", nb::arg("name") = "", nb::arg("params") = nb::list(),
+      nb::arg("options") = nb::dict(),
+      "Loads an entry of a PTX text into the SIMT engine (its only one where no name is given). params: "
+      "(name, kind, type, bits) of what a launch gives, kind one of pointer, integer, float, tensordesc; "
+      "empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say them; "
+      "shared (dynamic bytes; -1: the target's maximum), hidden_pointers, global_scratch_size, "
+      "global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta.");
+  m.def("max_shared_bytes", &simt::max_shared_bytes, nb::arg("capability"),
+        "Shared memory that a block of a compute capability (90) may ask for, in bytes.");
+  m.def(
+      "write_tensor_map",
+      [](uint64_t out, uint64_t address, std::vector<int64_t> shape, std::vector<int64_t> box,
+         int element_bytes, int swizzle) {
+        exec::TensorDesc desc{address, std::move(shape), {}, false};
+        desc.strides.assign(desc.shape.size(), 1);
+        for (size_t i = desc.shape.size(); i-- > 1;) desc.strides[i - 1] = desc.strides[i] * desc.shape[i];
+        exec::DescriptorLayout layout{swizzle, element_bytes, element_bytes / 2, std::move(box), false};
+        exec::encode_tensor_map(desc, reinterpret_cast<std::byte*>(out), &layout);
+      },
+      nb::arg("out"), nb::arg("address"), nb::arg("shape"), nb::arg("box"), nb::arg("element_bytes"),
+      nb::arg("swizzle") = 0,
+      "Writes the 128 bytes of a tensor descriptor (row major, shape and box in elements of 1, 2 or 4 bytes, "
+      "swizzle 0: none to 3: 128 bytes) to the address out.");
+}
+
+}  // namespace triton_runner::python
