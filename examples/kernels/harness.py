@@ -14,8 +14,8 @@ except ImportError:
     torch = None
 import triton_runner
 
-# Levels below TTGIR have no engine on the CPU: these keywords need a GPU.
-GPU_LEVELS = ("llir", "ptx", "cubin")
+# Machine code has no engine on the CPU: this keyword needs a GPU.
+GPU_LEVELS = ("cubin",)
 
 
 class Array(np.ndarray):
@@ -71,7 +71,7 @@ def main(kernel, **level):
     device = Device()
     entry = next((key.rsplit("_", 1)[0] for key in level if key.endswith(("_dir", "_src"))), "python")
     if entry in GPU_LEVELS and not device.on_gpu:
-        message = f"{entry} runs on a GPU only and there is none: on the CPU use ttir_dir= or ttgir_dir="
+        message = f"{entry} runs on a GPU only and there is none: on the CPU use ttir_dir=, ttgir_dir=, llir_dir= or ptx_dir="
         print(message, file=sys.stderr)
         sys.exit(2)
     matched = True

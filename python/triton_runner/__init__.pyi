@@ -2,6 +2,7 @@
 
 from . import color_print as color_print
 from . import ir as ir
+from . import ptx as ptx
 from . import testing as testing
 from . import torch_utils as torch_utils
 from ._errors import DiagnosticError as DiagnosticError

@@ -10,7 +10,7 @@ import json
 import os
 from pathlib import Path
 
-from triton_runner import _core, _driver, _messages, _settings
+from triton_runner import _core, _driver, _messages, _native, _settings, _simt
 from triton_runner._errors import fail
 from triton_runner._keywords import Entry
 
@@ -216,7 +216,7 @@ class ArtifactKernel:
 
     def _name_arguments(self, args, kwargs) -> list:
         names = [param.name for param in self.params]
-        if self.python_params is None and self.device != "cpu":
+        if self.python_params is None and isinstance(self.function, _native.NativeKernel):
             # Some parameters are Triton's own, and descriptors take several: the launch settles which.
             given = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]
             order = {name: i for i, name in enumerate(names)}
@@ -288,39 +288,62 @@ _ORDER = ("ttir", "ttgir", "llir", "ptx", "amdgcn", "cubin", "hsaco")
 _executables: dict = {}
 
 
-def executable(artifact: Artifact, **options) -> ArtifactKernel:
-    """The artifact loaded on the device of the settings in force, compiled onward where that is needed."""
+def executable(artifact: Artifact, block=None, cluster=None, **options) -> ArtifactKernel:
+    """The artifact loaded on the device of the settings in force, compiled onward where that is needed.
+    block, cluster: of PTX on the CPU, where the text does not say them; options: of the compilation."""
     settings = _settings.current()
     device = _driver.resolved_device()
-    key = (id(artifact), device, settings.level, settings.target, tuple(sorted(options.items())))
+    shape = (block, cluster)
+    key = (id(artifact), device, settings.level, settings.target, shape, tuple(sorted(options.items())))
     if key not in _executables:
-        make = _on_cpu if device == "cpu" else _on_gpu
-        _executables[key] = (artifact, make(artifact, settings, device, options))
+        if device == "cpu":
+            made = _on_cpu(artifact, settings, device, options, *shape)
+        else:
+            made = _on_gpu(artifact, settings, device, options)
+        _executables[key] = (artifact, made)
     return _executables[key][1]
 
 
-def _on_cpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
+def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> ArtifactKernel:
     if artifact.level not in _settings.CPU_LEVELS:
         raise fail(
-            f"{artifact.label}: the CPU executes {' and '.join(_settings.CPU_LEVELS)}, not {artifact.level}",
-            'run it on a GPU (device="cuda"), or give the kernel\'s ttir or ttgir',
+            f"{artifact.label}: the CPU executes {', '.join(_settings.CPU_LEVELS)}, not {artifact.level}",
+            'run it on a GPU (device="cuda"), or give the kernel\'s ttir, ttgir, llir or ptx',
         )
     _check_level(artifact, settings.level, _ORDER)
     target = _check_target(artifact, settings.target)
-    level = settings.level if settings.level in _settings.CPU_LEVELS else artifact.level
-    if settings.level and settings.level not in (*_settings.CPU_LEVELS, "python"):
+    level = artifact.level if settings.level in ("", "python") else settings.level
+    if level not in _settings.CPU_LEVELS:
         raise fail(
-            f"level {settings.level!r} is not executed on the CPU",
-            f"the CPU executes {' and '.join(_settings.CPU_LEVELS)}",
+            f"level {level!r} is not executed on the CPU",
+            f"the CPU executes {', '.join(_settings.CPU_LEVELS)}",
         )
+    if level == "llir":
+        level = "ptx"  # what the CPU executes of LLIR is the PTX that Triton's LLVM makes of it
     asm = {artifact.level: artifact.source}
     if level != artifact.level:
         target = target or _settings.DEFAULT_TARGET
+        if level == "ptx":
+            _simt.check_target(target, artifact.level)
         asm |= compiled(artifact, level, target, options)
-    kernel = _core.load_tile(
-        asm[level], artifact.label if level == artifact.level else f"{artifact.name}.{level}", artifact.name
-    )
+    label = artifact.label if level == artifact.level else f"{artifact.name}.{level}"
+    if level == "ptx":
+        description = _described(artifact, asm, level)
+        kernel = _simt.SimtKernel(asm[level], label, description, block, cluster)
+    else:
+        kernel = _core.load_tile(asm[level], label, artifact.name)
     return ArtifactKernel(artifact, kernel, asm, target or kernel.target or _settings.DEFAULT_TARGET, device)
+
+
+def _described(artifact: Artifact, asm: dict, level: str) -> dict:
+    """What is known of the code at `level`: of the artifact itself, or of what was compiled from it, whose
+    metadata is taken out of asm."""
+    if level == artifact.level:
+        return {**artifact.description, "level": level}
+    described = _core.artifact.describe(
+        asm[level], level, artifact.name, asm.pop("metadata"), f"{artifact.name}.{level}"
+    )
+    return {**_native.inherit(described, artifact.description), "level": level}
 
 
 def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
@@ -344,15 +367,10 @@ def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
     if levels.index(artifact.level) > levels.index(load_level):
         load_level = artifact.level
     asm = {artifact.level: artifact.source}
-    description = artifact.description
     if load_level != artifact.level:
         asm |= compiled(artifact, load_level, target, options)
-        metadata = asm.pop("metadata")
-        described = _core.artifact.describe(
-            asm[load_level], load_level, artifact.name, metadata, f"{artifact.name}.{load_level}"
-        )
-        description = _gpu.inherit(described, artifact.description)
-    kernel = _gpu.load(asm[load_level], {**description, "level": load_level}, _gpu.current_device())
+    description = _described(artifact, asm, load_level)
+    kernel = _gpu.load(asm[load_level], description, _gpu.current_device())
     return ArtifactKernel(artifact, kernel, asm, target, device)
 
 

@@ -47,11 +47,16 @@ def _settings_options(command):
             click.option(
                 "--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on."
             ),
-            click.option("--level", help="The level that the CPU executes: ttir or ttgir."),
+            click.option("--level", help="The level that the CPU executes: ttir, ttgir, llir or ptx."),
             click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
             click.option(
                 "--check",
                 help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, separated by commas.",
+            ),
+            click.option(
+                "--mma",
+                type=click.Choice(["exact", "fast"]),
+                help="Tensor-core sums of PTX: bit for bit as the hardware (exact), or in f32 (fast).",
             ),
             click.option("--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."),
             click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
@@ -97,24 +102,27 @@ def run(pretend_cuda, is_module, program, arguments, **settings):
     "--arg",
     "args",
     multiple=True,
-    help="One a parameter, in order: 1024, 0.5, null, f32[64,64]=random, x.npy",
+    help="One a parameter, in order: 1024, i64=7, 0.5, null, f32[64,64]=rand, x.npy, x.npz:key",
 )
-@click.option("--save", multiple=True, help="INDEX=FILE.npy: write the argument's array after the launch.")
+@click.option("--save", multiple=True, help="INDEX=FILE: write the argument's array after the launch.")
 @click.option("--kernel", "name", default="", help="Which kernel, where the file has several.")
 @click.option("--metadata", help="The metadata JSON, where it is not beside the file.")
+@click.option("--block", help="Threads of a block of PTX that has no .reqntid: 128, or 16,8.")
+@click.option("--cluster", help="Blocks of a cluster, where the PTX does not say it: 2.")
+@click.option("--shared", type=int, help="Dynamic shared memory of a PTX block in bytes.")
 @_settings_options
 @_json_option
-def execute(file, grid, args, save, name, metadata, as_json, **settings):
-    """Run the kernel of FILE (*.ttir, *.ttgir, ...).
+def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_json, **settings):
+    """Run the kernel of FILE (*.ptx, *.ttir, *.ttgir; with Triton installed also *.llir).
 
-    An array argument is TYPE[SHAPE]=INIT with INIT one of zeros, ones, iota, random, random:SEED or a
-    number, or a
-    NumPy file. Prints the arrays that the kernel changed.
+    An array argument is TYPE[SHAPE]=INIT with INIT one of zeros, ones, iota, iota:START, rand, rand:SEED or
+    a number, or a file: x.npy, x.npz:key, x.safetensors:key. A number may have a type: i32=5, bf16=0.5.
+    Prints the arrays that the kernel changed.
     """
     from triton_runner import _exec
 
     _apply_settings(**settings)
-    result = _exec.execute(file, grid, args, save, name, metadata)
+    result = _exec.execute(file, grid, args, save, name, metadata, block, cluster, shared)
     if as_json:
         _print_json(result)
         return

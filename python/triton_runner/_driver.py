@@ -98,9 +98,15 @@ def cpu_target() -> tuple[str, str]:
     if level not in _settings.CPU_LEVELS:
         raise fail(
             f"level {level!r} is not executed on the CPU",
-            f"the CPU executes {' and '.join(_settings.CPU_LEVELS)}; the other levels run on a GPU",
+            f"the CPU executes {', '.join(_settings.CPU_LEVELS)}; the other levels run on a GPU",
         )
-    return settings.target or _settings.DEFAULT_TARGET, level
+    target = settings.target or _settings.DEFAULT_TARGET
+    if level in ("llir", "ptx"):
+        from triton_runner import _simt
+
+        _simt.check_target(target, level)
+        level = "ptx"  # what the CPU executes of LLIR is the PTX that Triton's LLVM makes of it
+    return target, level
 
 
 class _Event:
@@ -181,12 +187,16 @@ class _Utils:
     def set_printf_fifo_size(self, size):
         pass
 
-    # Host descriptors of 3.2 and 3.3: 128 bytes in the form that the engine reads.
+    # Host descriptors of 3.2 and 3.3: 128 bytes in the form that the engines read. Boxes and swizzles are
+    # chosen as Triton's own functions of these names do: the compiled code relies on it.
     def fill_1d_tma_descriptor(self, address, dim, block, element_size, out):
-        _core().write_tensor_map(out, address, [dim])
+        _core().write_tensor_map(out, address, [dim], [block], element_size)
 
     def fill_2d_tma_descriptor(self, address, dim1, dim0, block1, block0, element_size, out):
-        _core().write_tensor_map(out, address, [dim1, dim0])
+        row = block0 * element_size
+        swizzle = 3 if row >= 128 else 2 if row >= 64 else 1 if row >= 32 else 0
+        box = [block1, min(block0, 128 // element_size)]
+        _core().write_tensor_map(out, address, [dim1, dim0], box, element_size, swizzle)
 
 
 def _core():

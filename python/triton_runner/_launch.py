@@ -6,7 +6,7 @@ from triton_runner import _core
 from triton_runner._pipeline.versions import installed
 
 
-def _signature(src):
+def signature(src):
     """(name, type) of what a launch passes: constexprs as "constexpr", folded constants too."""
     names = list(getattr(getattr(src, "fn", None), "arg_names", ()))
     constants = getattr(src, "constants", None) or {}
@@ -21,4 +21,4 @@ def _signature(src):
 
 def launcher(function: _core.Kernel, src) -> _core.Launcher:
     """Called as Triton calls its launchers; waits for the kernel to finish."""
-    return _core.Launcher(function, _signature(src))
+    return _core.Launcher(function, signature(src))

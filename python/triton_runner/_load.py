@@ -36,12 +36,15 @@ def load(
     level: str = "",
     check: str = "",
     shuffle: int = -1,
+    block=None,
+    cluster=None,
 ):
     """The kernel of a file (*.ttir, *.ttgir, *.llir, *.ptx, *.cubin, *.amdgcn, *.hsaco) or of a text;
     metadata: its JSON
     file or text where it is not beside it; name: which kernel, where there are several; level: the one that
     executes; check, shuffle: what launches of the kernel look for and in which order programs run, where
-    they are not as using() and the environment say.
+    they are not as using() and the environment say; block, cluster: threads of a block and blocks of a
+    cluster (three numbers each) of PTX that does not say them.
 
     Returns a kernel: kernel[grid](*args), kernel.params, .asm, .metadata. Raises DiagnosticError.
     """
@@ -58,7 +61,7 @@ def load(
         content = _artifacts._read(text, "load", entry not in _artifacts._TEXT)
         artifact = _artifacts.describe(entry, content, text, name, metadata)
     with _settings.using(device=device, target=target or None, level=level or None):
-        kernel = _artifacts.executable(artifact)
+        kernel = _artifacts.executable(artifact, block=block, cluster=cluster)
     if not check and shuffle < 0:
         return kernel
     return kernel.with_settings(check=check or None, shuffle=shuffle if shuffle >= 0 else None)

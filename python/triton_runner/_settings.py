@@ -15,7 +15,7 @@ import re
 from triton_runner._errors import fail
 
 DEVICES = ("auto", "cpu", "cuda", "hip")
-CPU_LEVELS = ("ttir", "ttgir")
+CPU_LEVELS = ("ttir", "ttgir", "llir", "ptx")
 LEVELS = ("python", "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco")
 CHECKS = {"oob": 1, "nan": 2, "uninit": 4, "race": 8, "inf": 16, "nanload": 32}  # bits of _core.Check
 DEFAULT_TARGET = "cuda:90"

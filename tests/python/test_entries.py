@@ -40,7 +40,7 @@ def folder(tmp_path, compiled):
     return tmp_path
 
 
-@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "llir", "ptx"])
 @pytest.mark.parametrize("form", ["dir", "file", "text"])
 def test_entries_on_the_cpu(folder, level, form):
     x, y, out = inputs()
@@ -51,7 +51,8 @@ def test_entries_on_the_cpu(folder, level, form):
         "text": {f"{level}_src": path.read_text()},
     }[form]
     kernel = add[(1,)](x, y, out, 64, BLOCK=64, **keyword)
-    assert (out == x + 2).all() and kernel.level == level and kernel.name == "_add"
+    executed = "ptx" if level == "llir" else level
+    assert (out == x + 2).all() and kernel.level == executed and kernel.name == "_add"
     out[:] = 0
     kernel[(1,)](x, y, out, 64)
     assert (out == x + 2).all()
@@ -92,11 +93,10 @@ def test_target_that_the_artifact_is_not_for(folder):
         add[(1,)](x, y, out, 64, BLOCK=64, ttgir_dir=folder / "ttgir", target="cuda:90")
 
 
-@pytest.mark.parametrize("level", ["llir", "ptx", "cubin"])
-def test_levels_that_need_a_gpu(folder, level):
+def test_a_level_that_needs_a_gpu(folder):
     x, y, out = inputs()
-    with pytest.raises(DiagnosticError, match=r"the CPU executes ttir and ttgir"):
-        add[(1,)](x, y, out, 64, BLOCK=64, device="cpu", **{f"{level}_dir": folder / level})
+    with pytest.raises(DiagnosticError, match=r"the CPU executes ttir, ttgir, llir, ptx"):
+        add[(1,)](x, y, out, 64, BLOCK=64, device="cpu", cubin_dir=folder / "cubin")
 
 
 def test_a_folder_that_holds_another_level_names_the_keyword(folder):

@@ -205,7 +205,7 @@ def test_a_trap_names_the_source_line():
     ("keywords", "words"),
     [
         ({"dump_value": "%3"}, "reserved"),
-        ({"level": "ptx"}, "ttir and ttgir"),
+        ({"level": "cubin"}, "ttir, ttgir, llir, ptx"),
         ({"level": "nosuch"}, "unknown level"),
         ({"target": "sm_90"}, "unknown target"),
         ({"device": "tpu"}, "unknown device"),

@@ -6,7 +6,8 @@ import enum
 from triton_runner._core import (
     artifact as artifact,
     device as device,
-    ir as ir
+    ir as ir,
+    ptx as ptx
 )
 
 
@@ -142,11 +143,6 @@ def kernel_names(text: str, filename: str = '') -> list[str]:
     The kernels (public functions) of a TTIR or TTGIR module, in its order.
     """
 
-def write_tensor_map(out: int, address: int, shape: Sequence[int]) -> None:
-    """
-    Writes the 128 bytes of a tensor descriptor (row major, shape in elements) to the address out.
-    """
-
 def isa() -> str:
     """
     The best instruction set of this machine that the engine has kernels for.
@@ -165,4 +161,19 @@ def set_tracking(on: bool) -> None:
 def set_pretend_cuda(on: bool) -> None:
     """
     Whether tensors on the CPU may say that they are on a CUDA device (--pretend-cuda).
+    """
+
+def load_simt(text: str, filename: str = '', name: str = '', params: list = [], options: dict = {}) -> Kernel:
+    """
+    Loads an entry of a PTX text into the SIMT engine (its only one where no name is given). params: (name, kind, type, bits) of what a launch gives, kind one of pointer, integer, float, tensordesc; empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say them; shared (dynamic bytes; -1: the target's maximum), hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta.
+    """
+
+def max_shared_bytes(capability: int) -> int:
+    """
+    Shared memory that a block of a compute capability (90) may ask for, in bytes.
+    """
+
+def write_tensor_map(out: int, address: int, shape: Sequence[int], box: Sequence[int], element_bytes: int, swizzle: int = 0) -> None:
+    """
+    Writes the 128 bytes of a tensor descriptor (row major, shape and box in elements of 1, 2 or 4 bytes, swizzle 0: none to 3: 128 bytes) to the address out.
     """

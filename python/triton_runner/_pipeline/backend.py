@@ -67,7 +67,8 @@ def _stopped(base):
 
             def finish(source, metadata):
                 module = last(source, metadata)
-                metadata["name"] = _core.kernel_names(str(module), f"<{level}>")[0]
+                if level in ("ttir", "ttgir"):  # the stages below write it themselves
+                    metadata["name"] = _core.kernel_names(str(module), f"<{level}>")[0]
                 metadata["triton_runner_level"] = level
                 metadata["triton_runner_language"] = "gluon" if _GLUON_ENTRY in names else "triton"
                 return module

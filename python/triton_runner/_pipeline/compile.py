@@ -21,7 +21,9 @@ def _make_compile(own):
             return own(src, target=target, options=options, **more)
         _, level = _driver.cpu_target()
         entry = os.path.splitext(os.fspath(src))[1][1:]
-        return _load.load(src, level="ttgir" if entry == "ttgir" else level)
+        order = ("ttir", "ttgir", "llir", "ptx")
+        below = entry in order and order.index(entry) > order.index(level)
+        return _load.load(src, level=entry if below else level)
 
     compile.runner_own = own
     return compile

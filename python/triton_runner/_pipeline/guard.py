@@ -6,14 +6,12 @@ import os
 import signal
 import warnings
 
-from triton_runner._errors import fail
 
-
-def try_in_child(step, what: str, *notes: str) -> None:
+def death_of_child(step) -> str | None:
     """Runs step() in a forked child and throws its result away.
 
-    Raises DiagnosticError, with what the child wrote to stderr, where a signal ended it; an exception of
-    the step is left for the caller to meet.
+    Where a signal ended the child, the first line that it wrote to stderr, or the signal's name. None where
+    it ended by itself: an exception of the step is left for the caller to meet.
     """
     read_end, write_end = os.pipe()
     with warnings.catch_warnings():
@@ -32,10 +30,9 @@ def try_in_child(step, what: str, *notes: str) -> None:
         said = pipe.read()
     _, status = os.waitpid(child, 0)
     if not os.WIFSIGNALED(status):
-        return
+        return None
     number = os.WTERMSIG(status)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     lines = [line for line in said.splitlines() if line.strip()]
-    reason = lines[0] if lines else f"it ended with signal {signal.Signals(number).name}"
-    raise fail(f"{what}: {reason}", *notes)
+    return lines[0] if lines else f"it ended with signal {signal.Signals(number).name}"

@@ -9,9 +9,10 @@ import re
 import triton
 import triton.compiler
 import triton.compiler.compiler
+from triton.runtime.errors import OutOfResources
 
-from triton_runner import _core
-from triton_runner._launch import launcher
+from triton_runner import _core, _simt
+from triton_runner._launch import launcher, signature
 from triton_runner._lazy import LazyAsm, levels_behind
 from triton_runner._pipeline.backend import target_name
 from triton_runner._pipeline.stages import binary_level, compile_onward
@@ -128,10 +129,21 @@ def _make_class(base):
             if self.module is None:
                 self._module_pid = os.getpid()
                 text = self.asm[self.runner_level]
-                self.module = self.function = _core.load_tile(
-                    text, f"{self.name}.{self.runner_level}", self.name
-                )
+                if self.runner_level == "ptx":
+                    self._check_shared()
+                    function = _simt.load_compiled(
+                        text, self.name, signature(self.src), self._known._asdict()
+                    )
+                else:
+                    function = _core.load_tile(text, f"{self.name}.{self.runner_level}", self.name)
+                self.module = self.function = function
                 setattr(self, installed().run_field, launcher(self.function, self.src))
+
+        def _check_shared(self):
+            """As Triton does: autotuning goes on without a configuration that the target cannot hold."""
+            limit = _core.max_shared_bytes(int(_target_of(self._known).split(":")[1]))
+            if self._known.shared > limit:
+                raise OutOfResources(self._known.shared, limit, "shared memory")
 
     CompiledKernel.__name__ = CompiledKernel.__qualname__ = base.__name__
     return CompiledKernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import re
 import tempfile
 
 import triton.backends
@@ -13,7 +14,7 @@ from triton._C.libtriton import ir
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._lazy import LEVELS_OF
 from triton_runner._pipeline.backend import make_target, original
-from triton_runner._pipeline.guard import try_in_child
+from triton_runner._pipeline.guard import death_of_child
 from triton_runner._pipeline.versions import installed
 
 MLIR_LEVELS = ("ttir", "ttgir")
@@ -62,6 +63,25 @@ def _parse(text: str, level: str, context, filename: str):
         os.unlink(path)
     module.context = context
     return module
+
+
+# As Triton words it: "LLVM ERROR: failed to parse IR: expected instruction opcodelineno: 10".
+_LLVM_SYNTAX = re.compile(r"failed to parse IR: (.*?)\s*lineno: (\d+)")
+
+
+def _refused_llir(said: str, source: str, filename: str) -> DiagnosticError:
+    """What LLVM said when it ended the process, with the line of the text where it names one."""
+    who = f"LLVM of Triton {triton.__version__}"
+    note = "LLIR of a newer release may need that release; enter at ttir or ptx"
+    found = _LLVM_SYNTAX.search(said)
+    if found is None:
+        return fail(f"{who} does not accept {filename or 'this LLIR'}: {said}", note)
+    file, line = filename or "<llir>", int(found[2])
+    message = f"{who} does not accept this: {found[1]}"
+    lines = source.split("\n")
+    shown = [f"  {lines[line - 1]}"] if 0 < line <= len(lines) else []
+    text = "\n".join([f"{file}:{line}: error: {message}", *shown, f"note: {note}"])
+    return DiagnosticError(text, message=message, file=file, line=line, notes=[note])
 
 
 @functools.cache
@@ -123,11 +143,9 @@ def compile_onward(
     for name in names[names.index(level) + 1 : names.index(to) + 1]:
         stage = stages[name]
         if level == "llir" and module is source:
-            try_in_child(
-                lambda stage=stage: stage(source, dict(metadata)),
-                f"LLVM of Triton {triton.__version__} does not accept {filename or 'this LLIR'}",
-                "LLIR of a newer release may need that release; enter at ttir, or at ptx on a GPU",
-            )
+            died = death_of_child(lambda stage=stage: stage(source, dict(metadata)))
+            if died is not None:
+                raise _refused_llir(died, source, filename)
         try:
             module = stage(module, metadata)
         except Exception as error:
