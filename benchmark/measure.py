@@ -1,11 +1,12 @@
 """One process of the benchmark: measures one engine on one pinned thread (or two) and prints JSON.
 
-    python benchmark/measure.py ttir|ttgir|interpreter|torch|ttir-2 [--quick] [case ...]
+    python benchmark/measure.py ttir|ttgir|ptx|ptx-fast|interpreter|torch|ttir-2 [--quick] [case ...]
 
 A sample is as many launches as take 2 ms. Its wall clock and its CPU time are taken side by side, and a
 sample whose wall clock is more than 5 % above its CPU time was interrupted by something else and is thrown
 away. On this package's engines a launch is one call of the compiled kernel's launcher with tensors; `call` is
-a launch as a person writes it, through triton.jit.
+a launch as a person writes it, through triton.jit. PTX is that for sm_80, with exact sums of tensor cores
+(ptx) or sums in f32 (ptx-fast).
 """
 
 import argparse
@@ -94,10 +95,10 @@ def on_interpreter(case, seconds: float) -> dict:
     return difference_of(case) | measure(case.launch, Clock(), slow=True, seconds=seconds)
 
 
-def on_engine(case, threads: int, seconds: float) -> dict:
+def on_engine(case, threads: int, seconds: float, mma: str) -> dict:
     import triton_runner
 
-    with triton_runner.using(mma=case.mma):
+    with triton_runner.using(mma=mma):
         compiled = case.launch()
         entry = difference_of(case)
         # As Triton does: grid, stream, function, two kinds of metadata, two hooks, arguments.
@@ -114,13 +115,14 @@ def on_engine(case, threads: int, seconds: float) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("engine", choices=("ttir", "ttgir", "interpreter", "torch", "ttir-2"))
+    engines = ("ttir", "ttgir", "ptx", "ptx-fast", "interpreter", "torch", "ttir-2")
+    parser.add_argument("engine", choices=engines)
     parser.add_argument("--quick", action="store_true", help="a tenth of a second a case")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_intermixed_args()
     seconds = 0.1 if options.quick else SECONDS_A_CASE
-    engine, _, threads = options.engine.partition("-")
-    threads = int(threads or 1)
+    engine, _, variant = options.engine.partition("-")
+    threads = int(variant) if variant.isdigit() else 1
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, set(cores[-threads:]))
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
@@ -128,7 +130,8 @@ def main() -> None:
     if engine == "interpreter":
         os.environ["TRITON_INTERPRET"] = "1"
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-    if engine in ("ttir", "ttgir"):
+    if engine in ("ttir", "ttgir", "ptx"):
+        os.environ |= {"TRITON_RUNNER_TARGET": "cuda:80"} if engine == "ptx" else {}
         os.environ |= {
             "TRITON_RUNNER_DEVICE": "cpu",
             "TRITON_RUNNER_LEVEL": engine,
@@ -146,13 +149,16 @@ def main() -> None:
         case = make()
         if threads > 1 and not case.two_threads:
             continue
+        if engine == "ptx" and case.mma == "fast":
+            continue  # the same kernel again: PTX has a variant of its own for it
         entry = {"name": case.name, "size": case.size, "faster": case.faster, "share": case.share}
         if engine == "torch":
             entry |= measure(case.torch, Clock(), seconds=seconds) | {"in": case.torch_type}
         elif engine == "interpreter":
             entry |= on_interpreter(case, seconds)
         else:
-            entry |= on_engine(case, threads, seconds)
+            mma = case.mma if engine != "ptx" else variant or "exact"
+            entry |= on_engine(case, threads, seconds, mma)
         results[name] = entry
         print(f"  {options.engine} {name}", file=sys.stderr)
     json.dump(results, sys.stdout)

@@ -1,6 +1,6 @@
 """Build the fuzz targets with ASan and UBSan, replay the regressions, and run each target on mutated cases.
 
-    python fuzz/run.py                            both targets for 60 s in all, with g++ and our driver
+    python fuzz/run.py                            all targets for 60 s in all, with g++ and our driver
     python fuzz/run.py --libfuzzer --limit 1800   the same mutations led by coverage: clang's libFuzzer
     python fuzz/run.py --target tile --inputs 0   only the regressions
 
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOUND = ROOT / "build" / "fuzz"
 REGRESSIONS = ROOT / "fuzz" / "regressions"
 SEEDS = ("fuzz/regressions", "tests/cases", "tests/corpus", "examples")
-TARGETS = ("ir", "tile")
+TARGETS = {"ir": "*.tt*ir", "tile": "*.tt*ir", "ptx": "*.ptx", "simt": "*.ptx"}  # and what they read
 LARGEST = 32 * 1024  # bytes; larger files only slow the mutations down
 ENVIRONMENT = os.environ | {
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -78,7 +78,7 @@ def main() -> int:
         "--inputs", type=int, default=2**31 - 1, help="at most so many a target: the same ones each time"
     )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--target", choices=TARGETS, help="only this one")
+    parser.add_argument("--target", choices=tuple(TARGETS), help="only this one")
     parser.add_argument("--libfuzzer", action="store_true", help="with clang, led by coverage")
     options = parser.parse_args()
     targets = [options.target] if options.target else list(TARGETS)
@@ -87,9 +87,6 @@ def main() -> int:
 
     folder = build(options.libfuzzer, targets)
     FOUND.mkdir(parents=True, exist_ok=True)
-    seeds = [
-        p for name in SEEDS for p in sorted((ROOT / name).rglob("*.tt*ir")) if p.stat().st_size <= LARGEST
-    ]
     passed = failed = 0
 
     def report(name: str, status: int, output: str, again: list[str]) -> None:
@@ -102,7 +99,9 @@ def main() -> int:
 
     for target in targets:
         program = str(folder / f"fuzz_{target}")
-        for regression in sorted(REGRESSIONS.iterdir()):
+        files = [p for name in SEEDS for p in sorted((ROOT / name).rglob(TARGETS[target]))]
+        seeds = [p for p in files if p.stat().st_size <= LARGEST]
+        for regression in sorted(REGRESSIONS.glob(TARGETS[target])):
             status, output = execute([program, str(regression)], 60)
             if status != 0:
                 report(f"fuzz_{target}: {regression.name}", status, output, [program, str(regression)])

@@ -1,0 +1,50 @@
+// What a fuzzed kernel may touch: one array a pointer, side by side, with canaries before, between and after.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace triton_runner::fuzz {
+
+inline void require(bool holds, const std::string& what) {
+  if (holds) return;
+  std::fprintf(stderr, "fuzz_target: %s\n", what.c_str());
+  std::abort();
+}
+
+class Arrays {
+ public:
+  static constexpr size_t kWords = 1024, kMargin = 64;  // of 8 bytes, of one array
+  static constexpr uint64_t kCanary = 0xA5A5A5A5A5A5A5A5;
+
+  explicit Arrays(size_t count) : count_(count), words_(count * (kWords + kMargin) + kMargin, kCanary) {
+    for (size_t a = 0; a < count_; ++a)
+      for (size_t i = 0; i < kWords; ++i) begin(a)[i] = i % 64 * 0x0000000100000001;
+  }
+  uint64_t* begin(size_t a) { return words_.data() + kMargin + a * (kWords + kMargin); }
+  uint64_t address(size_t a) { return reinterpret_cast<uint64_t>(begin(a)); }
+  bool intact() const {
+    for (size_t i = 0; i < words_.size(); ++i)
+      if (i % (kWords + kMargin) < kMargin && words_[i] != kCanary) return false;
+    return true;
+  }
+  std::string first_difference(const Arrays& other) const {
+    for (size_t i = 0; i < words_.size(); ++i)
+      if (words_[i] != other.words_[i]) {
+        char text[128];
+        std::snprintf(text, sizeof text, "array %zu, byte %zu: %016llx and %016llx", i / (kWords + kMargin),
+                      (i % (kWords + kMargin) - kMargin) * 8, static_cast<unsigned long long>(words_[i]),
+                      static_cast<unsigned long long>(other.words_[i]));
+        return text;
+      }
+    return "";
+  }
+
+ private:
+  size_t count_;
+  std::vector<uint64_t> words_;
+};
+
+}  // namespace triton_runner::fuzz

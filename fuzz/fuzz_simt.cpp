@@ -1,0 +1,114 @@
+// Any PTX that the SIMT engine loads: running it ends in a result or a located trap, within its limits of
+// steps and memory, and touches nothing but its arrays. Run again with the portable kernels it gives the same
+// bits. What does not parse or load says why; what parses prints back, and again from the graph.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <triton_runner/num/types.h>
+#include <triton_runner/ptx/module.h>
+#include <triton_runner/simt/simt.h>
+
+#include "arrays.h"
+
+namespace {
+
+using namespace triton_runner;
+using fuzz::Arrays;
+using fuzz::require;
+
+exec::LaunchResult run(exec::Kernel& kernel, Arrays& arrays, uint64_t choice) {
+  static const int64_t kIntegers[] = {16, 1, 0, 64, -1, 7, 1024, 3};
+  const std::vector<exec::Param>& params = kernel.params();
+  std::vector<exec::Argument> arguments;
+  std::vector<exec::Allocation> memory;
+  for (size_t i = 0; i < params.size(); ++i) {
+    exec::Argument argument{params[i].kind, 0, {}};
+    if (params[i].kind == exec::ParamKind::kInteger) {
+      argument.bits = static_cast<uint64_t>(kIntegers[(choice >> (3 * (i % 16))) % 8]);
+      if (params[i].bits == 64 && params[i].type == ".u64") argument.bits = arrays.address(i);
+    }
+    if (params[i].kind == exec::ParamKind::kPointer) argument.bits = arrays.address(i);
+    if (params[i].kind == exec::ParamKind::kTensorDesc)
+      argument.descriptor = exec::TensorDesc{arrays.address(i), {32, 32}, {32, 1}, false};
+    arguments.push_back(argument);
+    memory.push_back({arrays.address(i), Arrays::kWords * 8, "array " + std::to_string(i), true});
+  }
+  exec::LaunchOptions options;
+  options.grid = {2, 1, 1};
+  options.threads = 1;
+  options.max_steps = 20000;
+  options.max_tile_bytes = 64 << 20;
+  options.timeout_seconds = 10;
+  if (choice >> 59 & 1)
+    options.checks = exec::kCheckOutOfBounds | exec::kCheckRace | exec::kCheckUninitialized;
+  exec::LaunchResult result = kernel.launch(options, arguments, memory);
+  require(arrays.intact(), "the kernel wrote outside its arrays");
+  if (!result) return result;
+  require(!result->str().empty(), "an error without text");
+  if (result->trap) {
+    const exec::Trap& trap = *result->trap;
+    require(trap.location.line > 0 || !trap.location.file.empty(), "a trap without a place: " + trap.str());
+    require(trap.kind != exec::TrapKind::kTimeout || trap.message.find("max_steps") != std::string::npos,
+            "20000 steps took longer than 10 seconds: " + trap.str());
+  }
+  return result;
+}
+
+bool limited(const exec::LaunchResult& result) {
+  if (!result || !result->trap) return false;
+  exec::TrapKind kind = result->trap->kind;
+  return kind == exec::TrapKind::kTimeout || kind == exec::TrapKind::kOutOfMemory;
+}
+
+// The text itself, and the one written from the graph, mean the same.
+void check_printing(const ptx::Module& module, const std::string& text) {
+  require(module.text() == text, "a module that does not print back its text");
+  std::string printed = ptx::print_canonical(module);
+  auto again = ptx::parse(printed, "canonical");
+  require(again.ok(), "the canonical text does not parse: " + (again ? "" : again.error().str()) + printed);
+  require(ptx::print_canonical(**again) == printed, "the canonical text of the canonical text differs");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string text(reinterpret_cast<const char*>(data), size);
+  auto module = ptx::parse(text, "fuzz.ptx");
+  if (!module) {
+    require(!module.error().str().empty(), "parsing failed without a word");
+    return 0;
+  }
+  check_printing(**module, text);
+  const uint64_t choice = std::hash<std::string_view>()(text);
+  simt::LoadOptions load;
+  load.block = {(choice >> 62 & 1) ? 64u : 32u, 1, 1};
+  auto kernel = simt::load(*module, "", load);
+  num::force_isa("portable");
+  auto again = simt::load(*module, "", load);
+  num::force_isa("");
+  require(kernel.ok() == again.ok(), "loads only one way");
+  if (!kernel) {
+    require(!kernel.error().str().empty(), "load failed without a word");
+    return 0;
+  }
+  Arrays first((*kernel)->params().size()), second((*kernel)->params().size());
+  exec::LaunchResult result = run(**kernel, first, choice);
+  num::force_isa("portable");
+  exec::LaunchResult repeated = run(**again, second, choice);
+  num::force_isa("");
+  if (limited(result) || limited(repeated)) return 0;
+  if (result.has_value() != repeated.has_value())
+    require(false, "portable kernels" + (result ? " lose: " + result->str() : " bring: " + repeated->str()));
+  // Addresses differ between the two runs, so only what holds none of them is compared.
+  if (!result && (*kernel)->params().size() == 1) {
+    std::string where = first.first_difference(second);
+    require(where.empty(), "portable kernels: another result in " + where);
+  }
+  return 0;
+}
