@@ -36,6 +36,7 @@ void Parser::skip() {
       p_ = line ? static_cast<const char*>(line) : end_;
     } else if (p_[1] == '*') {
       const size_t close = std::string_view(p_, static_cast<size_t>(end_ - p_)).find("*/", 2);
+      if (close == std::string_view::npos) open_comment_ = p_;
       p_ = close == std::string_view::npos ? end_ : p_ + close + 2;
     } else {
       return;
@@ -57,6 +58,11 @@ std::string_view Parser::name_at(uint32_t offset) const {
 }
 
 bool Parser::fail(size_t offset, std::string message, std::vector<std::string> notes) {
+  if (open_comment_) {  // it has swallowed what was expected
+    offset = static_cast<size_t>(open_comment_ - start_);
+    message = "this comment does not end";
+    notes.clear();
+  }
   error_ = module_.diagnostic(static_cast<uint32_t>(offset), std::move(message), std::move(notes));
   return false;
 }

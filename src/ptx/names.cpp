@@ -161,10 +161,13 @@ bool Parser::unknown_name(std::string_view name, uint32_t offset, const char* wh
   const auto add = [&](std::string_view known) {
     if (known.size() < kLongestCompared && names.size() < kNamesToCompare) names.emplace_back(known);
   };
-  for (const Symbol& s : symbols_) add(s.name);
+  const bool function = std::string_view(what) == "function";
+  if (!function)
+    for (const Symbol& s : symbols_) add(s.name);
   globals_.for_each([&](std::string_view known, const Global& global) {
-    if (global.function || global.variable) add(known);
+    if (global.function || (global.variable && !function)) add(known);
   });
+  if (name.starts_with('%')) what = "register";
   if (name.starts_with('%'))
     for (std::string_view special : special_names()) add(special);
   std::string_view prefix = name;

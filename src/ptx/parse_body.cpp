@@ -18,6 +18,7 @@ bool Parser::parse_body(std::span<const Register> registers) {
     if (!declare(symbol)) return false;
   }
   if (!parse_statements(false) || !finish_function(f)) return false;
+  if (open_comment_) return fail(0, "");
   finish_lines();
   return true;
 }

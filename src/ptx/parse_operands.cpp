@@ -35,12 +35,18 @@ bool Parser::parse_operands(Opcode opcode) {
                operand.kind != OperandKind::kRegister) {
       return fail(at, "expected the name of a function or a register that holds its address");
     }
+    const char* behind = p_;
     skip();
     if (*p_ == ';') {
       ++p_;
       return true;
     }
-    if (*p_ != ',') return fail_here("',' or ';' after an operand");
+    if (*p_ != ',') {
+      const std::string message = "expected ',' or ';' after an operand, found " + found();
+      const bool next_line = std::memchr(behind, '\n', static_cast<size_t>(p_ - behind)) != nullptr;
+      while (next_line && (behind[-1] == ' ' || behind[-1] == '\t')) --behind;
+      return fail(next_line ? static_cast<size_t>(behind - start_) : here(), message);
+    }
     ++p_;
     skip();
   }

@@ -40,6 +40,7 @@ bool Parser::parse_module() {
       return false;
     }
   }
+  if (open_comment_) return fail(0, "");
   if (module_.version_text.empty()) return fail(0, "this is no PTX: it has no .version");
   finish_lines();
   return true;
@@ -48,7 +49,10 @@ bool Parser::parse_module() {
 bool Parser::parse_directive(Linkage linkage) {
   skip();
   const uint32_t at = here();
-  if (*p_ != '.') return fail_here("a directive (.version, .target, .visible, .func, .global, ...)");
+  if (*p_ != '.') {
+    if (module_.version_text.empty()) return fail(at, "this is no PTX: expected .version, found " + found());
+    return fail_here("a directive (.target, .visible, .func, .global, ...)");
+  }
   ++p_;
   const std::string_view name = identifier();
   if (const Linkage more = linkage_of(name); more != Linkage::kNone) {
@@ -190,7 +194,8 @@ bool Parser::parse_parameters(std::span<const Variable>* out) {
     if (copies[i].space == Space::kReg) {
       symbol.kind = SymbolKind::kRegister;
       symbol.type = copies[i].type;
-      symbol.index = ~0u;
+      // Of a function, not of a .callprototype.
+      symbol.index = depth() == 1 ? make_register(symbol.name, symbol.type) : ~0u;
     }
     if (copies[i].name != "_" && !declare(symbol)) return false;
   }
@@ -207,11 +212,11 @@ bool Parser::parse_attributes(Function& f) {
     const std::string_view name = identifier();
     uint64_t n = 0;
     if (name == "reqntid") {
-      if (!parse_dimensions(f, &f.reqntid)) return false;
+      if (!parse_dimensions(&f.reqntid)) return false;
     } else if (name == "maxntid") {
-      if (!parse_dimensions(f, &f.maxntid)) return false;
+      if (!parse_dimensions(&f.maxntid)) return false;
     } else if (name == "reqnctapercluster") {
-      if (!parse_dimensions(f, &f.cluster)) return false;
+      if (!parse_dimensions(&f.cluster)) return false;
     } else if (name == "explicitcluster") {
       f.explicit_cluster = true;
     } else if (name == "noreturn") {
@@ -238,15 +243,14 @@ bool Parser::parse_attributes(Function& f) {
   }
 }
 
-bool Parser::parse_dimensions(Function& f, std::array<uint32_t, 3>* out) {
+bool Parser::parse_dimensions(std::array<uint32_t, 3>* out) {
   *out = {1, 1, 1};
   for (size_t i = 0; i < 3; ++i) {
     uint64_t n;
     skip();
     const uint32_t at = here();
     if (!unsigned_integer(&n, "a size")) return false;
-    if (n == 0 || n > INT32_MAX)
-      return fail(at, "a size of " + std::to_string(n) + " in '" + std::string(f.name) + "'");
+    if (n == 0 || n > INT32_MAX) return fail(at, "a size is 1 to 2147483647");
     (*out)[i] = static_cast<uint32_t>(n);
     if (!take(',')) break;
   }

@@ -113,7 +113,7 @@ class Parser {
   bool parse_function(bool entry, Linkage linkage);
   bool parse_parameters(std::span<const Variable>* out);
   bool parse_attributes(Function& f);
-  bool parse_dimensions(Function& f, std::array<uint32_t, 3>* out);
+  bool parse_dimensions(std::array<uint32_t, 3>* out);
   // One declaration with its names: .align 4 .b8 a[3], b = 7 ... up to the ';' (or the ',' or ')' of a
   // parameter).
   bool parse_variables(Space space, Linkage linkage, bool parameter, std::vector<Variable*>* out);
@@ -173,6 +173,7 @@ class Parser {
   const char* start_;
   const char* p_;
   const char* end_;
+  const char* open_comment_ = nullptr;
   base::Diagnostic error_;
 
   base::TextMap<Global> globals_{64};

@@ -77,6 +77,7 @@ class Printer {
   std::string out_;
   std::unordered_set<std::string> global_names_, used_;
   std::vector<std::string> register_names_;
+  size_t parameters_ = 0;  // of the registers, the first that are declared by the signature
   std::unordered_map<const Variable*, std::string> variable_names_;
   std::string label_;      // what labels of this function start with
   size_t lists_ = 0;       // .branchtargets and the like written so far
@@ -185,7 +186,7 @@ void Printer::registers(const Function& f) {
   std::map<std::string, Family> families;
   std::vector<std::string> order;  // prefixes
   std::vector<size_t> single;
-  for (size_t i = 0; i < f.registers.size(); ++i) {
+  for (size_t i = parameters_; i < f.registers.size(); ++i) {
     const std::string& name = register_names_[i];
     size_t split = name.size();
     while (split > 1 && is_digit(name[split - 1])) --split;
@@ -341,14 +342,11 @@ void Printer::body(const Function& f) {
   variable_names_.clear();
   for (const Variable& v : f.params) used_.insert(std::string(v.name));
   for (const Variable& v : f.returns) used_.insert(std::string(v.name));
-  const auto is_parameter = [&](std::string_view name) {
-    for (const auto& list : {f.params, f.returns})
-      for (const Variable& v : list)
-        if (v.space == Space::kReg && v.name == name) return true;
-    return false;
-  };
+  parameters_ = 0;
+  for (const auto& list : {f.returns, f.params})
+    for (const Variable& v : list) parameters_ += v.space == Space::kReg;
   for (const Register& r : f.registers)
-    register_names_.push_back(is_parameter(r.name) ? std::string(r.name) : unique(r.name));
+    register_names_.push_back(register_names_.size() < parameters_ ? std::string(r.name) : unique(r.name));
   for (const Variable& v : f.variables) variable_names_[&v] = unique(v.name);
   label_ = "L";
   const auto taken = [&](const std::unordered_set<std::string>& names) {

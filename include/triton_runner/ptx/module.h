@@ -159,7 +159,7 @@ struct Function {
   bool is_declaration = false;       // .extern .func __assertfail(...);
   std::span<const Variable> params;  // in order
   std::span<const Variable> returns;
-  std::span<const Register> registers;  // those that the body names
+  std::span<const Register> registers;  // of .reg returns and params first, then as the body names them
   VariableList variables;               // declared in the body: .local, .shared, .param of calls
   std::span<const Instruction>
       body;  // a label is the index of the instruction after it (body.size() at the end)
