@@ -30,18 +30,18 @@ void store_row(void* p, Row r) { std::memcpy(p, &r, 16); }
 void transpose(Row (&r)[8]) {
   Row t[8], u[8];
   for (int i = 0; i < 4; ++i) {
-    t[2 * i] = __builtin_shuffle(r[2 * i], r[2 * i + 1], Row{0, 8, 1, 9, 2, 10, 3, 11});
-    t[2 * i + 1] = __builtin_shuffle(r[2 * i], r[2 * i + 1], Row{4, 12, 5, 13, 6, 14, 7, 15});
+    t[2 * i] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
+    t[2 * i + 1] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 4, 12, 5, 13, 6, 14, 7, 15);
   }
   for (int i = 0; i < 2; ++i) {
-    u[4 * i] = __builtin_shuffle(t[4 * i], t[4 * i + 2], Row{0, 1, 8, 9, 2, 3, 10, 11});
-    u[4 * i + 1] = __builtin_shuffle(t[4 * i], t[4 * i + 2], Row{4, 5, 12, 13, 6, 7, 14, 15});
-    u[4 * i + 2] = __builtin_shuffle(t[4 * i + 1], t[4 * i + 3], Row{0, 1, 8, 9, 2, 3, 10, 11});
-    u[4 * i + 3] = __builtin_shuffle(t[4 * i + 1], t[4 * i + 3], Row{4, 5, 12, 13, 6, 7, 14, 15});
+    u[4 * i] = __builtin_shufflevector(t[4 * i], t[4 * i + 2], 0, 1, 8, 9, 2, 3, 10, 11);
+    u[4 * i + 1] = __builtin_shufflevector(t[4 * i], t[4 * i + 2], 4, 5, 12, 13, 6, 7, 14, 15);
+    u[4 * i + 2] = __builtin_shufflevector(t[4 * i + 1], t[4 * i + 3], 0, 1, 8, 9, 2, 3, 10, 11);
+    u[4 * i + 3] = __builtin_shufflevector(t[4 * i + 1], t[4 * i + 3], 4, 5, 12, 13, 6, 7, 14, 15);
   }
   for (int i = 0; i < 4; ++i) {
-    r[2 * i] = __builtin_shuffle(u[i], u[i + 4], Row{0, 1, 2, 3, 8, 9, 10, 11});
-    r[2 * i + 1] = __builtin_shuffle(u[i], u[i + 4], Row{4, 5, 6, 7, 12, 13, 14, 15});
+    r[2 * i] = __builtin_shufflevector(u[i], u[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    r[2 * i + 1] = __builtin_shufflevector(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
 }
 

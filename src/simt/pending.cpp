@@ -8,7 +8,6 @@ bool pending(Lowering& l, const ptx::Instruction& in) {
 }
 }  // namespace
 
-bool lower_wgmma(Lowering& l, const ptx::Instruction& in) { return pending(l, in); }
 bool lower_tcgen05(Lowering& l, const ptx::Instruction& in) { return pending(l, in); }
 
 }  // namespace triton_runner::simt

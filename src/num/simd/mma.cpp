@@ -381,21 +381,21 @@ NUM_INLINE void transpose(U8 (&r)[8]) {
   U8 t[8];
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
-    t[2 * i] = __builtin_shuffle(r[2 * i], r[2 * i + 1], U8{0, 8, 1, 9, 2, 10, 3, 11});
-    t[2 * i + 1] = __builtin_shuffle(r[2 * i], r[2 * i + 1], U8{4, 12, 5, 13, 6, 14, 7, 15});
+    t[2 * i] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
+    t[2 * i + 1] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 4, 12, 5, 13, 6, 14, 7, 15);
   }
   U8 u[8];
 #pragma GCC unroll 2
   for (int i = 0; i < 2; ++i) {  // rows 4i to 4i + 3: columns 0,1 | 2,3 | 4,5 | 6,7
-    u[4 * i] = __builtin_shuffle(t[4 * i], t[4 * i + 2], U8{0, 1, 8, 9, 2, 3, 10, 11});
-    u[4 * i + 1] = __builtin_shuffle(t[4 * i], t[4 * i + 2], U8{4, 5, 12, 13, 6, 7, 14, 15});
-    u[4 * i + 2] = __builtin_shuffle(t[4 * i + 1], t[4 * i + 3], U8{0, 1, 8, 9, 2, 3, 10, 11});
-    u[4 * i + 3] = __builtin_shuffle(t[4 * i + 1], t[4 * i + 3], U8{4, 5, 12, 13, 6, 7, 14, 15});
+    u[4 * i] = __builtin_shufflevector(t[4 * i], t[4 * i + 2], 0, 1, 8, 9, 2, 3, 10, 11);
+    u[4 * i + 1] = __builtin_shufflevector(t[4 * i], t[4 * i + 2], 4, 5, 12, 13, 6, 7, 14, 15);
+    u[4 * i + 2] = __builtin_shufflevector(t[4 * i + 1], t[4 * i + 3], 0, 1, 8, 9, 2, 3, 10, 11);
+    u[4 * i + 3] = __builtin_shufflevector(t[4 * i + 1], t[4 * i + 3], 4, 5, 12, 13, 6, 7, 14, 15);
   }
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
-    r[2 * i] = __builtin_shuffle(u[i], u[i + 4], U8{0, 1, 2, 3, 8, 9, 10, 11});
-    r[2 * i + 1] = __builtin_shuffle(u[i], u[i + 4], U8{4, 5, 6, 7, 12, 13, 14, 15});
+    r[2 * i] = __builtin_shufflevector(u[i], u[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    r[2 * i + 1] = __builtin_shufflevector(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
 }
 
@@ -490,13 +490,12 @@ bool any_special(const float* value, int64_t n) {
 
 // Registers hold rows of four lanes: a 4 by 4 transposition makes columns of them.
 NUM_INLINE void transpose4(F4& a, F4& b, F4& c, F4& d) {
-  typedef int32_t W __attribute__((vector_size(16)));
-  F4 t0 = __builtin_shuffle(a, b, W{0, 4, 1, 5}), t1 = __builtin_shuffle(a, b, W{2, 6, 3, 7});
-  F4 t2 = __builtin_shuffle(c, d, W{0, 4, 1, 5}), t3 = __builtin_shuffle(c, d, W{2, 6, 3, 7});
-  a = __builtin_shuffle(t0, t2, W{0, 1, 4, 5});
-  b = __builtin_shuffle(t0, t2, W{2, 3, 6, 7});
-  c = __builtin_shuffle(t1, t3, W{0, 1, 4, 5});
-  d = __builtin_shuffle(t1, t3, W{2, 3, 6, 7});
+  F4 t0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), t1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  F4 t2 = __builtin_shufflevector(c, d, 0, 4, 1, 5), t3 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  a = __builtin_shufflevector(t0, t2, 0, 1, 4, 5);
+  b = __builtin_shufflevector(t0, t2, 2, 3, 6, 7);
+  c = __builtin_shufflevector(t1, t3, 0, 1, 4, 5);
+  d = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
 }
 
 void load_f32(uint32_t* sums, const uint32_t* const* registers) {

@@ -1,0 +1,121 @@
+// Addresses of matrices in shared memory, and copies of their tiles.
+#include "matrix_descriptor.h"
+
+#include <cstring>
+#include <string>
+
+namespace triton_runner::simt {
+
+uint32_t SharedMatrix::swizzled(uint32_t address) const {
+  const uint32_t line = (address >> 7) - base;
+  if (halves) return address ^ (line & 3) << 5;
+  switch (swizzle) {
+    case 128:
+      return address ^ (line & 7) << 4;
+    case 64:
+      return address ^ (line & 3) << 4;
+    case 32:
+      return address ^ (line & 1) << 4;
+    default:
+      return address;
+  }
+}
+
+uint32_t SharedMatrix::k_chunk(uint32_t row, uint32_t chunk) const {
+  if (swizzle == 0) return start + row / 8 * stride + row % 8 * 16 + chunk * leading;
+  return swizzled(start + row / 8 * stride + row % 8 * swizzle + chunk * 16);
+}
+
+uint32_t SharedMatrix::mn_chunk(uint32_t chunk, uint32_t k) const {
+  if (swizzle == 0) return start + chunk * stride + k % 8 * 16 + k / 8 * leading;
+  const uint32_t width = swizzle / 16, lines = halves ? 4 : 8;
+  return swizzled(start + chunk % width * 16 + chunk / width * leading + k % lines * swizzle +
+                  k / lines * stride);
+}
+
+SharedMatrix wgmma_matrix(uint64_t descriptor, bool mn_major) {
+  SharedMatrix m;
+  m.start = static_cast<uint32_t>(descriptor & 0x3fff) << 4;
+  m.leading = static_cast<uint32_t>(descriptor >> 16 & 0x3fff) << 4;
+  m.stride = static_cast<uint32_t>(descriptor >> 32 & 0x3fff) << 4;
+  m.base = static_cast<uint32_t>(descriptor >> 49 & 7);
+  constexpr uint32_t kWidths[] = {0, 128, 64, 32};
+  m.swizzle = kWidths[descriptor >> 62];
+  m.mn_major = mn_major;
+  return m;
+}
+
+bool tcgen05_matrix(uint64_t descriptor, bool mn_major, SharedMatrix* out) {
+  SharedMatrix& m = *out;
+  m = wgmma_matrix(descriptor, mn_major);
+  m.absolute = descriptor >> 52 & 1;
+  m.halves = false;
+  switch (descriptor >> 61) {
+    case 0:
+      m.swizzle = 0;
+      return true;
+    case 1:
+      m.swizzle = 128;
+      m.halves = true;
+      return true;
+    case 2:
+      m.swizzle = 128;
+      return true;
+    case 4:
+      m.swizzle = 64;
+      return true;
+    case 6:
+      m.swizzle = 32;
+      return true;
+    default:
+      return false;
+  }
+}
+
+namespace {
+
+bool outside(Exec& x, const Operands& in, const Cta& cta, uint32_t address) {
+  x.trap(in, exec::TrapKind::kOutOfBounds,
+         "a matrix descriptor reaches shared address " + std::to_string(address) + ": the block has " +
+             std::to_string(cta.shared_bytes) + " bytes of shared memory",
+         kNoRegister, kSharedWindow | address, 16);
+  return false;
+}
+
+// MN-major: element (row, k) of `bits` bits, found by its chunk.
+bool gather_transposed(Exec& x, const Operands& in, const Cta& cta, const SharedMatrix& m, uint32_t first,
+                       uint32_t rows, uint32_t k_bytes, uint32_t bits, uint8_t* tiles) {
+  const uint32_t bytes = bits / 8, per_chunk = 16 / bytes, elements = k_bytes / bytes, wide = k_bytes / 16;
+  for (uint32_t k = 0; k < elements; ++k)
+    for (uint32_t chunk = first / per_chunk; chunk * per_chunk < first + rows; ++chunk) {
+      const uint32_t address = m.mn_chunk(chunk, k);
+      if (address + uint64_t{16} > cta.shared_bytes) return outside(x, in, cta, address);
+      const std::byte* from = cta.shared + address;
+      for (uint32_t i = 0; i < per_chunk; ++i) {
+        const uint32_t row = chunk * per_chunk + i;
+        if (row < first || row >= first + rows) continue;
+        uint8_t* to =
+            tiles + ((row - first) / 8 * wide + k * bytes / 16) * 128 + row % 8 * 16 + k * bytes % 16;
+        std::memcpy(to, from + i * bytes, bytes);
+      }
+    }
+  return true;
+}
+
+}  // namespace
+
+bool gather_tiles(Exec& x, const Operands& in, const Cta& cta, const SharedMatrix& m, uint32_t first,
+                  uint32_t rows, uint32_t k_bytes, uint32_t bits, std::vector<uint8_t>* tiles) {
+  const uint32_t wide = k_bytes / 16;
+  tiles->resize(size_t{rows} * k_bytes);
+  if (m.mn_major) return gather_transposed(x, in, cta, m, first, rows, k_bytes, bits, tiles->data());
+  for (uint32_t row = 0; row < rows; ++row)
+    for (uint32_t chunk = 0; chunk < wide; ++chunk) {
+      const uint32_t address = m.k_chunk(first + row, chunk);
+      if (address + uint64_t{16} > cta.shared_bytes) return outside(x, in, cta, address);
+      std::memcpy(tiles->data() + (row / 8 * wide + chunk) * 128 + row % 8 * 16, cta.shared + address, 16);
+    }
+  return true;
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,277 @@
+// wgmma: products of a warp group, asynchronous. PTX ISA 9.7.15.
+//
+// A product is written down when it is issued and computed when a wait_group says that it must be done:
+// shared memory that is overwritten too early, and results that are read too early, show. Warp w of a group
+// computes rows 16 w to 16 w + 15, so that warps need not come together.
+#include <triton_runner/num/mma.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "matrix_descriptor.h"
+#include "mma_fragments.h"
+
+namespace triton_runner::simt {
+
+using num::MmaSum;
+using num::MmaType;
+using ptx::Mod;
+using ptx::OperandKind;
+
+namespace {
+
+struct Product {
+  num::MmaPlan plan[2];     // exact, fast
+  std::vector<uint32_t> d;  // registers
+  uint32_t a[4];            // registers of A, if it is in registers
+  bool a_in_registers = false;
+  uint32_t a_descriptor = kNoRegister, b_descriptor = kNoRegister;
+  uint32_t scale_d = kNoRegister;  // a predicate: whether D is added; none: yes
+  bool trans_a = false, trans_b = false;
+  bool b1 = false;
+  uint32_t n = 0, k_bytes = 32;
+};
+
+// What a warp has issued and not yet waited for.
+struct Issued {
+  const Instr* instr;
+  uint64_t a = 0, b = 0;  // descriptors
+  bool add = true;        // D is added
+  uint64_t group = 0;
+};
+struct WarpQueue {
+  std::deque<Issued> products;
+  uint64_t group = 0;  // the one that is open: groups before it are committed
+};
+struct Wgmma : CtaPart {
+  std::vector<WarpQueue> warps;
+  void begin(Cta& cta) override { warps.assign(cta.code->threads / 32, {}); }
+};
+Wgmma& part_of(Cta& cta) { return cta.part<Wgmma>(Cta::kWgmma); }
+
+// Scratch of one thread of ours.
+struct Scratch {
+  num::MmaRows rows;
+  num::MmaColumns columns;
+  std::vector<uint8_t> a_tiles, b_tiles;
+  std::vector<uint32_t> sums;
+};
+thread_local std::unique_ptr<Scratch> scratch;
+
+template <class T>
+T* reg_of(const Cta& cta, uint32_t place, uint32_t thread) {
+  return reinterpret_cast<T*>(cta.regs + place) + thread;
+}
+
+// The rows of one warp, whose first thread is `thread`. `columns_of`: the product and descriptor whose
+// columns are in scratch.
+bool compute(Exec& x, const Issued& p, uint32_t thread, const Issued** columns_of) {
+  Cta& cta = *x.cta;
+  const auto& m = *static_cast<const Product*>(p.instr->data);
+  const num::MmaPlan& plan = m.plan[x.launch().fast_mma ? 1 : 0];
+  if (!scratch) scratch = std::make_unique<Scratch>();
+  Scratch& s = *scratch;
+  const uint32_t wide = m.k_bytes / 16;
+  if (!*columns_of || (*columns_of)->instr != p.instr || (*columns_of)->b != p.b) {
+    const auto bits = static_cast<uint32_t>(m.b1 ? 8 : num::mma_bits(plan.b));
+    if (!gather_tiles(x, *p.instr, cta, wgmma_matrix(p.b, m.trans_b), 0, m.n, m.k_bytes, bits, &s.b_tiles))
+      return false;
+    if (!m.b1) {
+      s.columns.resize(plan, static_cast<int>(m.n));
+      for (uint32_t j = 0; j < m.n; j += 8) {
+        const void* tiles[4];
+        for (uint32_t c = 0; c < wide; ++c) tiles[c] = s.b_tiles.data() + (j / 8 * wide + c) * 128;
+        num::mma_pack_columns(plan, s.columns, static_cast<int>(j), tiles);
+      }
+    }
+    *columns_of = &p;
+  }
+  const void* tiles[4];
+  if (m.a_in_registers) {
+    for (uint32_t i = 0; i < 4; ++i) tiles[i] = reg_of<uint32_t>(cta, m.a[i], thread);
+  } else {
+    const auto bits = static_cast<uint32_t>(m.b1 ? 8 : num::mma_bits(plan.a));
+    const uint32_t first = thread / 32 % 4 * 16;
+    if (!gather_tiles(x, *p.instr, cta, wgmma_matrix(p.a, m.trans_a), first, 16, m.k_bytes, bits, &s.a_tiles))
+      return false;
+    for (uint32_t c = 0; c < wide; ++c)
+      for (uint32_t h = 0; h < 2; ++h) tiles[2 * c + h] = s.a_tiles.data() + (h * wide + c) * 128;
+  }
+  s.sums.resize(size_t{16} * m.n);
+  const uint32_t per_octet = static_cast<uint32_t>(m.d.size()) / (m.n / 8);
+  for (uint32_t j = 0; j < m.n; j += 8) {
+    uint32_t* sums = s.sums.data() + size_t{16} * j;
+    if (!p.add) {
+      std::memset(sums, 0, 4 * 128);
+      continue;
+    }
+    const uint32_t* c[4] = {};
+    for (uint32_t i = 0; i < per_octet; ++i) c[i] = reg_of<uint32_t>(cta, m.d[j / 8 * per_octet + i], thread);
+    num::mma_load_sums(plan.sum, sums, c);
+  }
+  if (m.b1) {
+    for (uint32_t j = 0; j < m.n; ++j)
+      for (uint32_t i = 0; i < 16; ++i)
+        for (uint32_t c = 0; c < wide; ++c)
+          for (uint32_t word = 0; word < 4; ++word) {
+            uint32_t a, b;
+            std::memcpy(&a, static_cast<const uint8_t*>(tiles[2 * c + i / 8]) + 16 * (i % 8) + 4 * word, 4);
+            std::memcpy(&b, s.b_tiles.data() + (j / 8 * wide + c) * 128 + 16 * (j % 8) + 4 * word, 4);
+            s.sums[16 * j + i] += static_cast<uint32_t>(std::popcount(a & b));
+          }
+  } else {
+    num::mma_pack_rows(plan, s.rows, tiles);
+    num::mma_multiply(plan, s.rows, s.columns, 0, static_cast<int>(m.n), s.sums.data());
+  }
+  for (uint32_t j = 0; j < m.n; j += 8) {
+    uint32_t* d[4] = {};
+    for (uint32_t i = 0; i < per_octet; ++i) d[i] = reg_of<uint32_t>(cta, m.d[j / 8 * per_octet + i], thread);
+    num::mma_store_sums(plan.sum, s.sums.data() + size_t{16} * j, d);
+  }
+  return true;
+}
+
+void run_product(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  if (!x.converged(instr_of(in))) return;
+  const auto& m = *static_cast<const Product*>(in.data);
+  Wgmma& part = part_of(*x.cta);
+  for (uint32_t w = 0; w < x.count; w += 32) {
+    if (x.mask && !x.mask[w]) continue;
+    WarpQueue& queue = part.warps[(x.first + w) / 32];
+    Issued p{&instr_of(in), 0, 0, true, queue.group};
+    if (m.a_descriptor != kNoRegister) p.a = x.reg<uint64_t>(m.a_descriptor)[w];
+    p.b = x.reg<uint64_t>(m.b_descriptor)[w];
+    if (m.scale_d != kNoRegister) p.add = x.reg<int8_t>(m.scale_d)[w] != 0;
+    queue.products.push_back(p);
+  }
+}
+
+void run_commit(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  if (!x.converged(instr_of(in))) return;
+  Wgmma& part = part_of(*x.cta);
+  for (uint32_t w = 0; w < x.count; w += 32)
+    if (!x.mask || x.mask[w]) ++part.warps[(x.first + w) / 32].group;
+}
+
+// imm: groups that may stay unfinished. Products of one rank in their queues are computed together: their
+// columns are the same ones.
+void run_wait(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  if (!x.converged(instr_of(in))) return;
+  Wgmma& part = part_of(*x.cta);
+  const Issued* columns_of = nullptr;
+  const auto left = static_cast<uint64_t>(in.imm);
+  auto due = [&](const WarpQueue& q, size_t i) {
+    return i < q.products.size() && q.products[i].group + left < q.group;
+  };
+  for (size_t i = 0;; ++i) {
+    bool any = false;
+    for (uint32_t w = 0; w < x.count; w += 32) {
+      if (x.mask && !x.mask[w]) continue;
+      const WarpQueue& q = part.warps[(x.first + w) / 32];
+      if (!due(q, i)) continue;
+      any = true;
+      if (!compute(x, q.products[i], x.first + w, &columns_of)) return;
+    }
+    if (!any) break;
+  }
+  for (uint32_t w = 0; w < x.count; w += 32) {
+    if (x.mask && !x.mask[w]) continue;
+    WarpQueue& q = part.warps[(x.first + w) / 32];
+    while (due(q, 0)) q.products.pop_front();
+  }
+}
+
+void run_fence(Lanes& lanes, const Operands& in) { exec_of(lanes).converged(instr_of(in)); }
+
+bool lower_product(Lowering& l, const ptx::Instruction& in) {
+  auto refuse = [&](const std::string& why) {
+    return l.error(in, "'" + std::string(in.spelling) + "': " + why);
+  };
+  if (in.has(Mod::kSp)) return refuse("sparse products of warp groups are not executed");
+  Product m;
+  for (Mod mod : in.mods) {  // m64n128k16
+    const std::string_view text = ptx::text(mod);
+    if (!text.starts_with("m64n")) continue;
+    m.n = static_cast<uint32_t>(std::strtoul(text.data() + 4, nullptr, 10));
+  }
+  const Mod d_type = in.type(0), a_type = in.type(1), b_type = in.type(2);
+  m.b1 = a_type == Mod::kB1;
+  const auto a = mma_type(a_type, false), b = mma_type(b_type, false);
+  const auto sum = mma_sum(d_type);
+  if (m.n == 0 || !sum || (!m.b1 && (!a || !b || num::mma_bits(*a) != num::mma_bits(*b))))
+    return refuse("no tensor core multiplies these types");
+  const auto& o = in.operands;
+  const uint32_t registers = m.n / (*sum == MmaSum::kF16 ? 4 : 2);
+  m.d.resize(registers);
+  uint32_t count = 0;
+  if (!lower_registers(l, in, o[0], Mod::kB32, true, m.d.data(), &count, registers)) return false;
+  if (count != registers)
+    return l.error(o[0].offset, "'" + std::string(in.spelling) + "' has " + std::to_string(registers) +
+                                    " registers of D, there are " + std::to_string(count));
+  m.a_in_registers = o[1].kind == OperandKind::kVector;
+  if (m.a_in_registers) {
+    if (!lower_registers(l, in, o[1], Mod::kB32, false, m.a, &count, 4)) return false;
+    if (count != 4) return l.error(o[1].offset, "A has 4 registers, there are " + std::to_string(count));
+  } else {
+    m.a_descriptor = l.place(o[1], Mod::kB64);
+    if (m.a_descriptor == kNoRegister) return false;
+  }
+  m.b_descriptor = l.place(o[2], Mod::kB64);
+  if (m.b_descriptor == kNoRegister) return false;
+  // scale-d, then imm-scale-a, imm-scale-b, imm-trans-a (of a descriptor), imm-trans-b.
+  if (o.size() > 3) {
+    m.scale_d = o[3].kind == OperandKind::kInteger ? l.constant(o[3].integer != 0 ? 0xff : 0, 1)
+                                                   : l.place(o[3], Mod::kPred);
+    if (m.scale_d == kNoRegister) return false;
+  }
+  int64_t immediates[4] = {1, 1, 0, 0};
+  size_t at = 0;
+  for (size_t i = 4; i < o.size() && at < 4; ++i, ++at) {
+    if (at == 2 && m.a_in_registers) ++at;
+    if (!l.integer(o[i], &immediates[at])) return false;
+  }
+  if (std::abs(immediates[0]) != 1 || std::abs(immediates[1]) != 1)
+    return refuse("operands are scaled by 1 or -1");
+  m.trans_a = immediates[2] != 0;
+  m.trans_b = immediates[3] != 0;
+  if ((m.trans_a || m.trans_b) && (m.b1 || num::mma_bits(*a) != 16))
+    return refuse("only operands of 16 bits are transposed");
+  const int k = m.b1 ? 0 : 256 / num::mma_bits(*a);
+  for (int fast = 0; fast < 2 && !m.b1; ++fast) {
+    num::MmaPlan& plan = m.plan[fast];
+    plan = num::MmaPlan(l.capability(), num::MmaUnit::kWgmma, *a, *b, *sum, k, fast != 0);
+    plan.saturate = in.has(Mod::kSatfinite);
+    plan.a_sign = static_cast<int>(immediates[0]);
+    plan.b_sign = static_cast<int>(immediates[1]);
+  }
+  if (m.b1)
+    for (num::MmaPlan& plan : m.plan) plan.sum = MmaSum::kS32;
+  Instr& out = l.emit(run_product);
+  out.convergent = true;
+  out.data = l.code.keep(std::move(m));
+  return true;
+}
+
+}  // namespace
+
+bool lower_wgmma(Lowering& l, const ptx::Instruction& in) {
+  if (in.has(Mod::kMmaAsync)) return lower_product(l, in);
+  const bool wait = in.spelling.starts_with("wgmma.wait_group");
+  const bool commit = in.spelling.starts_with("wgmma.commit_group");
+  int64_t left = 0;
+  if (wait && !l.integer(in.operands[0], &left)) return false;
+  if (left < 0) return l.error(in, "the number of groups that may stay unfinished is at least 0");
+  Instr& out = l.emit(wait ? run_wait : commit ? run_commit : run_fence);
+  out.convergent = true;
+  out.imm = left;
+  return true;
+}
+
+}  // namespace triton_runner::simt
