@@ -6,7 +6,7 @@
 #   make develop        the package in .venv, editable
 #   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--write: into doc/performance.md;
 #                       ARGS=--plot: cost by programs and elements)
-#   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ttgir, TARGET=cuda:80, LIMIT=<seconds>,
+#   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ptx, TARGET=cuda:80, LIMIT=<seconds>,
 #                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/conformance.md)
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
 #   make lint           ruff, clang-format, file sizes

@@ -1,6 +1,6 @@
-"""Runs Triton's tutorials on the CPU from Python, from TTIR and from TTGIR, checks them, and prints a table.
+"""Runs Triton's tutorials on the CPU from Python, TTIR, TTGIR, LLIR and PTX, checks them, and prints a table.
 
-The TTIR and TTGIR are what Triton itself wrote into its cache when the Python kernel was compiled.
+The artifacts are what Triton itself wrote into its cache when the Python kernel was compiled.
 """
 
 import contextlib
@@ -21,6 +21,8 @@ WAYS = (
     ("TTGIR", "ttgir", "cuda:80"),
     ("TTGIR", "ttgir", "cuda:90"),
     ("TTGIR", "ttgir", "hip:gfx942"),
+    ("LLIR", "llir", "cuda:86"),
+    ("PTX", "ptx", "cuda:80"),
 )
 HEADING = ("kernel", "level", "compiled for", "engine", "max difference", "milliseconds")
 
@@ -83,12 +85,17 @@ def main() -> int:
                 cells, right = [f"failed: {error}"], False
             failed += not right
             print(
-                row_format.format(name, entry, target, f"tile ({level})", *cells, *[""] * (2 - len(cells))),
+                row_format.format(name, entry, target, engine_of(level), *cells, *[""] * (2 - len(cells))),
                 flush=True,
             )
     shutil.rmtree(scratch, ignore_errors=True)
     print("every result matches its reference" if not failed else f"{failed} do not match their reference")
     return 1 if failed else 0
+
+
+def engine_of(level: str) -> str:
+    """The engine that executes a level."""
+    return f"tile ({level})" if level in ("ttir", "ttgir") else "simt (ptx)"
 
 
 def run(module, entry: str, level: str, scratch: pathlib.Path) -> tuple[float, bool, float]:

@@ -9,6 +9,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 
@@ -226,8 +227,10 @@ void init_ptx(nb::module_& parent) {
   m.def(
       "parse_file",
       [](const std::string& path) {
-        std::ifstream file(path, std::ios::binary);
-        std::string text(std::istreambuf_iterator<char>(file), {});
+        std::ifstream file(path, std::ios::binary | std::ios::ate);
+        std::string text(file ? static_cast<size_t>(std::max<std::streamoff>(0, file.tellg())) : 0, '\0');
+        file.seekg(0);
+        file.read(text.data(), static_cast<std::streamsize>(text.size()));
         if (!file) raise(base::failure("cannot read '" + path + "'"));
         return parsed(std::move(text), path);
       },

@@ -138,20 +138,32 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
 @click.option("--dialect", help="Only ops of this dialect: tt, arith, math, scf, cf, ttg, ttng, nvws, amdg.")
 @click.option("--release", help="Only ops that this Triton release has: 3.2.")
 @click.option("--unsupported", is_flag=True, help="Only ops that are parsed but not executed.")
+@click.option(
+    "--level",
+    type=click.Choice(["ttir", "ttgir", "ptx"]),
+    default="ttgir",
+    help="ptx: the opcodes of PTX in place of the ops of TTIR and TTGIR.",
+)
 @click.argument("names", nargs=-1)
 @_json_option
-def ops(dialect, release, unsupported, names, as_json):
-    """List the ops of Triton's IR: what runs each, the releases that have it, the case that tests it.
+def ops(dialect, release, unsupported, level, names, as_json):
+    """List the ops of Triton's IR: what runs each, the releases that have it, the case that tests it. With
+    --level ptx, the opcodes of PTX: whether each is executed, its section of the PTX ISA, its modifiers.
 
     NAMES: only ops whose name, now or in an older release, contains one of these.
     """
     from triton_runner import _ops
 
-    rows = _ops.listing(dialect, release, unsupported, names)
+    if level == "ptx":
+        if dialect or release:
+            raise click.UsageError("--dialect and --release are of Triton's IR, not of PTX")
+        rows = _ops.ptx_listing(unsupported, names)
+    else:
+        rows = _ops.listing(dialect, release, unsupported, names)
     if as_json:
         _print_json(rows)
         return
-    for line in _ops.lines(rows):
+    for line in (_ops.ptx_lines if level == "ptx" else _ops.lines)(rows):
         click.echo(line)
 
 

@@ -1,4 +1,4 @@
-"""The op table as `triton-runner ops` lists it."""
+"""The op table and the table of PTX opcodes as `triton-runner ops` lists them."""
 
 from __future__ import annotations
 
@@ -88,3 +88,25 @@ def _minor(release: str) -> int:
     if len(parts) < 2 or parts[0] != "3" or not parts[1].isdigit():
         raise click.BadParameter(f"'{release}' is no Triton release: 3.0 to 3.9", param_hint="--release")
     return int(parts[1])
+
+
+def ptx_listing(unsupported: bool, names: tuple[str, ...]) -> list[dict]:
+    """Opcodes of PTX: opcode, forms (the modifiers that it takes), section of the PTX ISA, executed."""
+    rows = _core.ptx.opcode_table()
+    if unsupported:
+        rows = [row for row in rows if not row["executed"]]
+    if names:
+        rows = [row for row in rows if any(part in row["opcode"] for part in names)]
+    return rows
+
+
+def ptx_lines(rows: list[dict]) -> list[str]:
+    """A line an opcode, then the counts."""
+    width = max((len(row["opcode"]) for row in rows), default=0)
+    out = [
+        f"{row['opcode']:<{width}}  {'executed' if row['executed'] else 'parsed only':<11}  "
+        f"{row['section']:<14}  {row['forms']}".rstrip()
+        for row in rows
+    ]
+    executed = sum(row["executed"] for row in rows)
+    return [*out, f"{len(rows)} opcodes: {executed} executed, {len(rows) - executed} parsed only"]

@@ -79,7 +79,7 @@ def copy(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
 def test_run_a_script(script, level):
     done = cli("run", "--device", "cpu", "--level", level, "--target", "cuda:80", script)
     assert done.returncode == 0 and "cpu 80" in done.stdout, done.stdout
@@ -168,6 +168,14 @@ def test_ops():
     names = {op["name"]: op for op in table}
     assert names["tt.load"]["status"] == "executed" and names["tt.load"]["operands"] and len(table) > 200
     assert "tt.load" in cli("ops").stdout
+
+
+def test_opcodes_of_ptx():
+    table = json.loads(cli("ops", "--level", "ptx", "--json").stdout)
+    opcodes = {row["opcode"]: row for row in table}
+    assert opcodes["add"]["executed"] and opcodes["add"]["section"] == "9.7.1.1" and len(table) > 100
+    assert "opcodes: " in cli("ops", "--level", "ptx", "mma").stdout
+    assert cli("ops", "--level", "ptx", "--dialect", "tt").returncode == 2
 
 
 def test_doctor():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import subprocess
 import sys
 
@@ -103,28 +104,27 @@ def test_files(file, tmp_path, suffix):
     assert (np.load(again) == wanted * 2).all()
 
 
-def test_safetensors_are_the_format_of_others(file, tmp_path):
-    safetensors = pytest.importorskip("safetensors.numpy")
-    x = tmp_path / "x.safetensors"
-    safetensors.save_file({"a": np.ones(64, np.float32), "b": np.arange(64, dtype=np.float32)}, x)
-    out = tmp_path / "y.safetensors"
-    done = run(
-        file,
-        "--grid",
-        2,
-        "--arg",
-        f"{x}:b",
-        "--arg",
-        "f32[64]",
-        "--arg",
-        2.0,
-        "--arg",
-        64,
-        "--save",
-        f"1={out}",
-    )
+def test_safetensors_are_a_length_a_json_header_and_bytes(file, tmp_path):
+    a, b = np.ones(64, np.float32), np.arange(64, dtype=np.float32)
+    header = {"__metadata__": {"by": "hand"}} | {
+        name: {"dtype": "F32", "shape": [64], "data_offsets": [at, at + 256]}
+        for name, at in (("a", 0), ("b", 256))
+    }
+    text = json.dumps(header).encode()
+    x, out = tmp_path / "x.safetensors", tmp_path / "y.safetensors"
+    x.write_bytes(struct.pack("<Q", len(text)) + text + a.tobytes() + b.tobytes())
+    common = ("--grid", 2, "--arg", "f32[64]", "--arg", 2.0, "--arg", 64)
+    done = run(file, "--arg", f"{x}:b", *common, "--save", f"1={out}")
     assert done.returncode == 0, done.stdout
-    assert (safetensors.load_file(out)["out"] == np.arange(64) * 2).all()
+    data = out.read_bytes()
+    (size,) = struct.unpack("<Q", data[:8])
+    assert size % 8 == 0
+    assert json.loads(data[8 : 8 + size]) == {
+        "out": {"dtype": "F32", "shape": [64], "data_offsets": [0, 256]}
+    }
+    assert (np.frombuffer(data[8 + size :], np.float32) == b * 2).all()
+    done = run(file, "--arg", x, *common)
+    assert done.returncode == 2 and "arrays: a, b" in done.stdout, done.stdout
 
 
 def test_a_block_that_the_text_does_not_say(tmp_path):
