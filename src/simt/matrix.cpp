@@ -75,7 +75,7 @@ void unpack_row(Unpack how, const uint8_t* in, uint8_t* out) {
 bool matrix_rows(Exec& x, const Operands& in, const MatrixAddress& address, uint32_t warp, uint32_t n,
                  bool write, std::byte** out) {
   const Cta& cta = *x.cta;
-  if (address.place != kNoRegister && address.bytes == 4) {
+  if (address.place != kNoRegister && address.bytes == 4 && !x.worker->checks) {
     const uint32_t* base = x.reg<uint32_t>(address.place) + warp;
     const uint32_t add = static_cast<uint32_t>(address.offset) - cta.shared_base;
     uint32_t highest = 0, low = 0;

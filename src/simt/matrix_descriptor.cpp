@@ -74,12 +74,20 @@ bool tcgen05_matrix(uint64_t descriptor, bool mn_major, SharedMatrix* out) {
 
 namespace {
 
-bool outside(Exec& x, const Operands& in, const Cta& cta, uint32_t address) {
+void outside(Exec& x, const Operands& in, const Cta& cta, uint32_t address) {
   x.trap(in, exec::TrapKind::kOutOfBounds,
          "a matrix descriptor reaches shared address " + std::to_string(address) + ": the block has " +
              std::to_string(cta.shared_bytes) + " bytes of shared memory",
          kNoRegister, kSharedWindow | address, 16);
-  return false;
+}
+
+// The 16 bytes at `address`, through the checks if there are any; null after a trap.
+const std::byte* chunk_at(Exec& x, const Operands& in, const Cta& cta, uint32_t address) {
+  if (x.launch().checked) return x.shared(in, 0, cta.shared_base | address, 16, false);
+  if (address + uint64_t{16} <= cta.shared_bytes) [[likely]]
+    return cta.shared + address;
+  outside(x, in, cta, address);
+  return nullptr;
 }
 
 // MN-major: element (row, k) of `bits` bits, found by its chunk.
@@ -89,8 +97,8 @@ bool gather_transposed(Exec& x, const Operands& in, const Cta& cta, const Shared
   for (uint32_t k = 0; k < elements; ++k)
     for (uint32_t chunk = first / per_chunk; chunk * per_chunk < first + rows; ++chunk) {
       const uint32_t address = m.mn_chunk(chunk, k);
-      if (address + uint64_t{16} > cta.shared_bytes) return outside(x, in, cta, address);
-      const std::byte* from = cta.shared + address;
+      const std::byte* from = chunk_at(x, in, cta, address);
+      if (!from) return false;
       for (uint32_t i = 0; i < per_chunk; ++i) {
         const uint32_t row = chunk * per_chunk + i;
         if (row < first || row >= first + rows) continue;
@@ -112,8 +120,9 @@ bool gather_tiles(Exec& x, const Operands& in, const Cta& cta, const SharedMatri
   for (uint32_t row = 0; row < rows; ++row)
     for (uint32_t chunk = 0; chunk < wide; ++chunk) {
       const uint32_t address = m.k_chunk(first + row, chunk);
-      if (address + uint64_t{16} > cta.shared_bytes) return outside(x, in, cta, address);
-      std::memcpy(tiles->data() + (row / 8 * wide + chunk) * 128 + row % 8 * 16, cta.shared + address, 16);
+      const std::byte* from = chunk_at(x, in, cta, address);
+      if (!from) return false;
+      std::memcpy(tiles->data() + (row / 8 * wide + chunk) * 128 + row % 8 * 16, from, 16);
     }
   return true;
 }

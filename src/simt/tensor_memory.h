@@ -1,0 +1,56 @@
+// Tensor memory of a block: 512 columns of 128 lanes of 32 bits, allocated by columns. PTX ISA 9.7.16.1.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "exec.h"
+#include "lower.h"
+
+namespace triton_runner::simt {
+
+inline constexpr uint32_t kTensorColumns = 512, kTensorLanes = 128,
+                          kTensorUnit = 32;  // columns of the smallest part
+
+// An address: lane in the high half, column in the low one.
+inline uint32_t tensor_lane(uint32_t address) { return address >> 16; }
+inline uint32_t tensor_column(uint32_t address) { return address & 0xffff; }
+
+struct TensorMemory : CtaPart {
+  // words[column * 128 + lane]
+  std::unique_ptr<uint32_t[]> words{new uint32_t[kTensorColumns * kTensorLanes]()};
+  std::array<uint16_t, kTensorColumns / kTensorUnit>
+      owner{};  // columns of the part that begins or goes on here; 0: free
+  bool relinquished = false;
+  void begin(Cta&) override {
+    owner.fill(0);
+    relinquished = false;
+  }
+  bool allocated(uint32_t column, uint32_t count) const {
+    if (column + uint64_t{count} > kTensorColumns) return false;
+    for (uint32_t u = column / kTensorUnit; u * kTensorUnit < column + count; ++u)
+      if (owner[u] == 0) return false;
+    return true;
+  }
+};
+inline TensorMemory& tensor_memory(Cta& cta) { return cta.part<TensorMemory>(Cta::kTensorMemory); }
+
+// Traps unless lanes and columns are there and allocated.
+bool check_tensor(Exec& x, const Operands& in, Cta& cta, uint32_t lane, uint32_t address, uint32_t lanes,
+                  uint32_t columns, const char* what);
+// The other block of a pair (cta_group::2); null if the cluster has no such block.
+Cta* pair_of(Cta& cta);
+
+// [address + offset] of tensor memory: a register of 32 bits and a constant.
+struct TensorAddress {
+  uint32_t place = kNoRegister;
+  uint32_t offset = 0;
+  uint32_t at(const Exec& x, uint32_t lane) const {
+    return (place == kNoRegister ? 0 : x.reg<uint32_t>(place)[lane]) + offset;
+  }
+};
+bool lower_tensor_address(Lowering& l, const ptx::Operand& operand, TensorAddress* out);
+
+bool lower_tcgen05_mma(Lowering& l, const ptx::Instruction& in);
+
+}  // namespace triton_runner::simt
