@@ -8,6 +8,7 @@
 
 #include "address.h"
 #include "atomic.h"
+#include "check.h"
 #include "lower.h"
 #include "mbarrier.h"
 
@@ -77,6 +78,10 @@ struct Load : AsyncOp {
     Exec x = late_exec(*cta);
     for (const auto& [at, barrier] : to) {
       apply(*plan, at, from, bytes, 0xffff);
+      if (Checks* checks = x.worker->checks) {
+        const Cta& owner = *cta->cluster->cta_of(barrier);
+        checks->copied(x, *in, owner, static_cast<uint32_t>(at - owner.shared), bytes, kNoRegister);
+      }
       if (!mbarrier_complete_tx(x, *in, thread, barrier, bytes)) return;
     }
   }
@@ -87,7 +92,11 @@ struct Store : BulkStore {
   std::byte* to;
   const std::byte* from;
   uint32_t bytes, byte_mask;
-  void store(Exec&) override { apply(*plan, to, from, bytes, byte_mask); }
+  void store(Exec& x) override {
+    apply(*plan, to, from, bytes, byte_mask);
+    if (x.worker->checks)
+      x.worker->checks->read_out(*x.cta, static_cast<uint32_t>(from - x.cta->shared), bytes);
+  }
 };
 
 // Size and addresses are multiples of 16; false after a trap.

@@ -6,6 +6,7 @@
 
 #include "address.h"
 #include "bulk.h"
+#include "check.h"
 #include "lower.h"
 #include "mbarrier.h"
 
@@ -65,11 +66,18 @@ PTX_INLINE void make(const CpAsync::Copy& c) {
   if (c.from_bytes) std::memcpy(c.to, c.from, c.from_bytes);
 }
 
+// The checks: the copy is there.
+void tell(Exec& x, const CpAsync::Batch& batch, const CpAsync::Copy& c) {
+  if (!x.worker->checks) return;
+  x.worker->checks->copied(x, *batch.in, *x.cta, static_cast<uint32_t>(c.to - x.cta->shared), c.bytes,
+                           c.thread);
+}
+
 }  // namespace
 
 // wanted(batch, thread): whether the copy is to be made.
 template <class Wanted>
-void CpAsync::finish(const Lanes& threads, Wanted wanted) {
+void CpAsync::finish(Exec& threads, Wanted wanted) {
   const uint32_t begin = threads.first, end = threads.first + threads.count;
   for (size_t b = 0; b < batches_.size();) {
     Batch& batch = batches_[b];
@@ -81,6 +89,7 @@ void CpAsync::finish(const Lanes& threads, Wanted wanted) {
       if (c.thread < begin || c.thread >= end || !threads.on(c.thread - begin) || !wanted(batch, c.thread))
         return false;
       make(c);
+      tell(threads, batch, c);
       return true;
     });
     if (batch.copies.empty())
@@ -90,7 +99,7 @@ void CpAsync::finish(const Lanes& threads, Wanted wanted) {
   }
 }
 
-void CpAsync::finish_groups(const Lanes& threads, uint32_t keep) {
+void CpAsync::finish_groups(Exec& threads, uint32_t keep) {
   const uint32_t begin = threads.first, end = threads.first + threads.count;
   const auto [low, high] = std::minmax_element(commits.begin() + begin, commits.begin() + end);
   if (threads.mask || *low != *high) {
@@ -109,6 +118,8 @@ void CpAsync::finish_groups(const Lanes& threads, uint32_t keep) {
       continue;
     }
     for (const Copy& c : batch.copies) make(c);
+    if (threads.worker->checks)
+      for (const Copy& c : batch.copies) tell(threads, batch, c);
     recycle(b);
   }
   const bool others = std::any_of(batches_.begin(), batches_.end(), [&](const Batch& b) {
@@ -118,7 +129,7 @@ void CpAsync::finish_groups(const Lanes& threads, uint32_t keep) {
     finish(threads, [&](const Batch& batch, uint32_t) { return batch.group + uint64_t{keep} < commit; });
 }
 
-void CpAsync::finish_all(const Lanes& threads, uint64_t before) {
+void CpAsync::finish_all(Exec& threads, uint64_t before) {
   finish(threads, [&](const Batch& batch, uint32_t) { return batch.number < before; });
 }
 
@@ -164,7 +175,7 @@ bool check(Exec& x, const Operands& in, const Plan& plan, uint32_t i, CpAsync::C
 
 // The usual case: all threads are on and copy in full from one allocation. False: look at each of them.
 bool add_uniform(Exec& x, const Operands& in, const Plan& plan, CpAsync& part) {
-  if (x.mask || plan.ignore != kNoRegister || x.count == 0) return false;
+  if (x.mask || plan.ignore != kNoRegister || x.count == 0 || x.worker->checks) return false;
   const uint32_t n = x.count, bytes = plan.bytes;
   if (plan.from_bytes != kNoRegister) {
     const uint32_t* size = x.reg<uint32_t>(plan.from_bytes);

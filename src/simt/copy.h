@@ -34,8 +34,8 @@ class CpAsync : public CtaPart {
   void commit(const Lanes& threads);
   // Makes the threads' copies of all but the last `keep` groups that they committed; of all, committed or
   // not, that were issued before batch number `before`.
-  void finish_groups(const Lanes& threads, uint32_t keep);
-  void finish_all(const Lanes& threads, uint64_t before);
+  void finish_groups(Exec& threads, uint32_t keep);
+  void finish_all(Exec& threads, uint64_t before);
 
   const std::deque<Batch>& pending() const { return batches_; }
   uint64_t issued() const { return next_; }
@@ -44,7 +44,7 @@ class CpAsync : public CtaPart {
 
  private:
   template <class Wanted>
-  void finish(const Lanes& threads, Wanted wanted);
+  void finish(Exec& threads, Wanted wanted);
   void recycle(size_t i);
 
   std::deque<Batch> batches_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "check.h"
+
 namespace triton_runner::simt {
 namespace {
 
@@ -73,7 +75,10 @@ void Exec::trap(const Operands& in, exec::TrapKind kind, std::string message, ui
 
 std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write) {
   const bool ok = write ? worker->memory.writable(address, bytes) : worker->memory.readable(address, bytes);
-  if (ok) return reinterpret_cast<std::byte*>(address);
+  if (ok) {
+    if (worker->checks && !worker->checks->global(*this, in, lane, address, bytes, write)) return nullptr;
+    return reinterpret_cast<std::byte*>(address);
+  }
   const bool read_only = write && worker->memory.readable(address, bytes);
   trap(in, exec::TrapKind::kOutOfBounds,
        std::string(write ? "a write of " : "a read of ") + std::to_string(bytes) +
@@ -86,7 +91,10 @@ std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uin
 std::byte* Exec::shared(const Operands& in, uint32_t lane, uint32_t address, uint32_t bytes, bool write) {
   Cta* owner = cta->cluster->cta_of(address);
   const uint32_t offset = address & kOffsetMask;
-  if (owner && offset + uint64_t{bytes} <= owner->shared_bytes) return owner->shared + offset;
+  if (owner && offset + uint64_t{bytes} <= owner->shared_bytes) {
+    if (worker->checks && !worker->checks->shared(*this, in, lane, *owner, offset, bytes, write)) return nullptr;
+    return owner->shared + offset;
+  }
   std::string what = std::string(write ? "a write of " : "a read of ") + std::to_string(bytes) +
                      (bytes == 1 ? " byte at shared address " : " bytes at shared address ") + hex(offset);
   if (!owner)

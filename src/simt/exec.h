@@ -158,6 +158,7 @@ struct Worker {
   std::vector<int8_t> guard_mask;  // scratch of guarded instructions
   uint64_t global_spins = 0;       // volatile, acquiring and atomic accesses to global memory
   int64_t steps = 0;               // instructions, counted at backward jumps
+  Checks* checks = nullptr;        // of a checked launch
 };
 
 // What a handler sees: Lanes, and everything around them. Handlers get a Lanes& that is an Exec.

@@ -3,8 +3,10 @@
 
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "address.h"
+#include "check.h"
 #include "lower.h"
 
 namespace triton_runner::simt {
@@ -39,7 +41,11 @@ std::byte* bytes_of(Exec& x, const Operands& in, uint32_t lane, uint32_t address
            kSharedWindow | address, 8);
     return nullptr;
   }
-  return x.shared(in, lane, address, 8, true);
+  // The checks follow barriers by what they order.
+  Checks* checks = std::exchange(x.worker->checks, nullptr);
+  std::byte* at = x.shared(in, lane, address, 8, true);
+  x.worker->checks = checks;
+  return at;
 }
 
 // The barrier there; traps if there is none.
@@ -64,6 +70,7 @@ bool update(Exec& x, const Operands& in, uint32_t lane, uint32_t address, Change
   std::optional<Mbarrier> m = read(x, in, lane, address);
   if (!m) return false;
   const Mbarrier before = *m;
+  if (x.worker->checks) x.worker->checks->release(x, lane, address);
   if (const std::string fault = change(*m); !fault.empty()) {
     x.trap(in, exec::TrapKind::kInvalid, name_of(address) + " " + fault + " (" + state_text(before) + ")",
            lane, kSharedWindow | address, 8);
@@ -269,6 +276,7 @@ bool test(Exec& x, const Operands& in, bool* any) {
       last = address, last_value = value;
     }
     d[i] = result ? -1 : 0;
+    if (result && x.worker->checks) x.worker->checks->acquire(x, i, address);
     *any |= result != 0;
   }
   return true;

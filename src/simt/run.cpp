@@ -13,6 +13,7 @@
 #include <triton_runner/exec/pool.h>
 #include <triton_runner/num/types.h>
 
+#include "check.h"
 #include "mbarrier.h"
 #include "special.h"
 #include "strands.h"
@@ -57,6 +58,28 @@ void run_strand(Exec& x, const Tables& tables) {
   }
 }
 
+// With a look at what each instruction does.
+void run_strand_checked(Exec& x, const Tables& tables, Checks& checks) {
+  while (x.pc < x.limit) {
+    const Instr& in = *x.pc++;
+    const int8_t* own = x.mask;
+    if (in.guard != kNoRegister) {
+      int8_t* mask = x.worker->guard_mask.data();
+      const Guard guard = tables.guard(x.reg<int8_t>(in.guard), in.guard_flip, own, mask, x.count);
+      if (guard == Guard::kNone) continue;
+      if (guard == Guard::kSome) x.mask = mask;
+    }
+    // Handlers may give the mask's threads to other strands: the checks see those that came.
+    std::vector<int8_t> on;
+    if (x.mask) on.assign(x.mask, x.mask + x.count);
+    checks.before(x, in);
+    in.run(x, in);
+    x.mask = on.empty() ? nullptr : on.data();
+    checks.after(x, in);
+    x.mask = own;
+  }
+}
+
 enum class Outcome { kFinished, kBlocked, kSpinning, kStopped };
 
 bool is_ready(const Cta& cta, const Strand& s) {
@@ -70,6 +93,8 @@ class GridWorker {
       : launch_(launch), code_(*launch.code), tables_(simd_tables(num::current_isa())), worker_(*launch.memory) {
     worker_.launch = &launch;
     worker_.guard_mask.resize(code_.threads);
+    if (launch.checked) checks_ = std::make_unique<Checks>(launch);
+    worker_.checks = checks_.get();
   }
 
   void run() {
@@ -162,6 +187,7 @@ class GridWorker {
     for (size_t d = 0; d < 3; ++d) grid[d] = launch_.blocks[d] / code_.cluster[d];
     at = {linear % grid[0], linear / grid[0] % grid[1], linear / grid[0] / grid[1]};
     cluster.pending.clear();
+    if (checks_) checks_->begin(cluster, linear);
     cluster.arrived = 0;
     for (auto& cta : cluster.ctas) {
       const uint32_t r = cta->rank;
@@ -220,7 +246,10 @@ class GridWorker {
       x.worker = &worker_;
       x.fuel = kFuel;
       const uint64_t spins = worker_.global_spins;
-      run_strand(x, tables_);
+      if (checks_) [[unlikely]]
+        run_strand_checked(x, tables_, *checks_);
+      else
+        run_strand(x, tables_);
       if (x.strand) x.strand->pc = x.pc;
       // Loops with several strands leave at every turn: their fuel is the block's.
       cta.fuel -= kFuel - x.fuel;
@@ -308,6 +337,7 @@ class GridWorker {
   const Code& code_;
   const Tables& tables_;
   Worker worker_;
+  std::unique_ptr<Checks> checks_;
   std::vector<std::unique_ptr<Cluster>> active_, idle_;
   bool spinning_ = false;  // none of the clusters under way got to its end in the last round
 };

@@ -6,6 +6,7 @@
 
 #include "address.h"
 #include "atomic.h"
+#include "check.h"
 #include "mbarrier.h"
 #include "memory.h"
 
@@ -46,6 +47,11 @@ struct Stores : AsyncOp {
           plan->update(at, one.values[e], 0);
         else
           std::memcpy(at, &one.values[e], plan->element);
+      }
+      if (x.worker->checks) {
+        const Cta& owner = *cta->cluster->cta_of(one.barrier);
+        x.worker->checks->copied(x, *in, owner, static_cast<uint32_t>(one.at - owner.shared), plan->bytes(),
+                                 kNoRegister);
       }
       if (!mbarrier_complete_tx(x, *in, one.lane, one.barrier, plan->bytes())) return;
     }

@@ -7,6 +7,7 @@
 
 #include "address.h"
 #include "bulk.h"
+#include "check.h"
 #include "lower.h"
 #include "mbarrier.h"
 #include "tma.h"
@@ -95,7 +96,7 @@ bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool writ
   }
   if (low >= high) return true;
   exec::MemoryView& memory = x.worker->memory;
-  if (high - low < uint64_t{1} << 40 &&
+  if (!x.worker->checks && high - low < uint64_t{1} << 40 &&
       (write ? memory.writable(low, high - low) : memory.readable(low, high - low)))
     return true;
   for (uint32_t r = 0; r < box.rows; r++) {
@@ -121,6 +122,8 @@ struct BoxLoad : AsyncOp {
     Exec x = late_exec(*cta);
     for (const To& t : to) {
       load_box(box, t.cta->shared, t.start);
+      if (x.worker->checks)
+        x.worker->checks->copied(x, *in, *t.cta, t.start, box.shared_bytes(), kNoRegister);
       if (!mbarrier_complete_tx(x, *in, thread, t.barrier, box.transaction_bytes())) return;
     }
   }
@@ -131,7 +134,10 @@ struct BoxStore : BulkStore {
   Cta* from;
   uint32_t start;
   Update update;
-  void store(Exec&) override { store_box(box, from->shared, start, update); }
+  void store(Exec& x) override {
+    store_box(box, from->shared, start, update);
+    if (x.worker->checks) x.worker->checks->read_out(*from, start, box.shared_bytes());
+  }
 };
 
 // The block and the offset of the box in its shared memory; null after a trap.

@@ -1,0 +1,487 @@
+// Shadows of shared and global memory, clocks of warps and blocks.
+#include "check.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace triton_runner::simt {
+
+using ptx::Mod;
+using ptx::Opcode;
+
+// Who accessed a byte, as far as a later access needs it. Record 0 is nobody.
+struct Checks::Record {
+  uint32_t agent = 0, time = 0, thread = 0;
+  const Operands* in = nullptr;
+  bool atomic = false;
+  uint32_t block = 0;  // global: linear number of the cluster
+};
+
+// A byte of shared memory; numbers of records.
+struct Checks::Cell {
+  uint32_t write = 0, reads[2] = {};
+  uint32_t copy_in = 0, copy_out = 0;  // by copies under way
+  uint64_t serial = 0;                 // instruction of the last write
+  uint64_t again = 0;                  // warps that stored the same value since, a bit each
+  bool defined = false;
+};
+
+struct Checks::GlobalCell {
+  uint32_t write = 0, reads[2] = {};
+};
+struct Checks::GlobalPage {
+  GlobalCell cells[256];
+};
+
+struct Checks::State {
+  uint32_t linear = 0;
+  uint32_t agents = 0;  // warps of all blocks, then the copy engine
+  uint32_t warps = 0;   // of a block
+  std::vector<Clock> clocks;
+  std::vector<std::vector<Cell>> cells;  // by block
+  std::vector<Record> records;
+  struct Named {
+    Clock clock;
+    std::vector<uint32_t> arrived;  // agents
+  };
+  std::vector<Named> named;  // 16 a block
+  std::unordered_map<uint32_t, Clock> barriers;
+  Clock cluster;
+
+  uint32_t engine() const { return agents - 1; }
+  uint32_t agent(const Cta& cta, uint32_t thread) const { return cta.rank * warps + thread / 32; }
+  static void join(Clock& into, const Clock& from) {
+    into.resize(std::max(into.size(), from.size()));
+    for (size_t i = 0; i < from.size(); i++) into[i] = std::max(into[i], from[i]);
+  }
+  void release(uint32_t agent, Clock& into) {
+    join(into, clocks[agent]);
+    ++clocks[agent][agent];
+  }
+};
+
+namespace {
+
+enum class Kind : uint8_t { kPlain, kAtomic, kCopy, kObject };
+
+// How an instruction accesses memory: as threads do, atomically, by a copy that goes on after it, or what
+// only such instructions touch (mbarriers, tensor maps).
+Kind kind_of(const Operands& in) {
+  const ptx::Instruction* source = instr_of(in).source;
+  if (!source) return Kind::kPlain;
+  switch (source->opcode) {
+    case Opcode::kAtom:
+    case Opcode::kRed:
+      return source->has(Mod::kAsync) ? Kind::kCopy : Kind::kAtomic;
+    case Opcode::kCp:
+      return Kind::kCopy;
+    case Opcode::kMbarrier:
+    case Opcode::kTensormap:
+      return Kind::kObject;
+    case Opcode::kLd:
+    case Opcode::kSt:
+      if (source->has(Mod::kAsync)) return Kind::kCopy;
+      for (Mod m : {Mod::kVolatile, Mod::kRelaxed, Mod::kAcquire, Mod::kRelease, Mod::kMmio})
+        if (source->has(m)) return Kind::kAtomic;
+      return Kind::kPlain;
+    default:
+      return Kind::kPlain;
+  }
+}
+
+// A store makes each thread's bytes before it asks for the next thread's.
+bool is_store(const Operands& in) {
+  const ptx::Instruction* source = instr_of(in).source;
+  return source && source->opcode == Opcode::kSt;
+}
+
+bool is_reduction(const Operands& in) {
+  const ptx::Instruction* source = instr_of(in).source;
+  return source && (source->opcode == Opcode::kRed || source->has(Mod::kReduce));
+}
+
+std::string hex(uint64_t v) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+  return text;
+}
+
+std::string place_text(const Code& code, const Operands& in) {
+  const ptx::Instruction* source = instr_of(in).source;
+  if (!source) return "an instruction of the engine";
+  std::string out(source->spelling);
+  if (source->source)
+    out += " at " + std::string(source->source->file) + ":" + std::to_string(source->source->line) + ":" +
+           std::to_string(source->source->column) + " (" + instruction_location(code, *source) + ")";
+  else
+    out += " at " + instruction_location(code, *source);
+  return out;
+}
+
+bool is_barrier(const Instr& in) {
+  return in.source && (in.source->opcode == Opcode::kBar || in.source->opcode == Opcode::kBarrier);
+}
+
+}  // namespace
+
+Checks::Checks(const Launch& launch)
+    : launch_(launch),
+      uninit_(launch.options->checks & exec::kCheckUninitialized),
+      race_(launch.options->checks & exec::kCheckRace),
+      global_records_(1) {}
+Checks::~Checks() = default;
+
+void Checks::begin(const Cluster& cluster, uint64_t linear) {
+  auto& state = states_[&cluster];
+  state = std::make_unique<State>();
+  State& s = *state;
+  s.linear = static_cast<uint32_t>(linear);
+  s.warps = launch_.code->threads / 32;
+  s.agents = s.warps * static_cast<uint32_t>(cluster.ctas.size()) + 1;
+  s.clocks.assign(s.agents, Clock(s.agents));
+  for (uint32_t a = 0; a < s.agents; a++) s.clocks[a][a] = 1;
+  for (const auto& cta : cluster.ctas) s.cells.emplace_back(cta->shared_bytes);
+  s.records.resize(1);
+  s.named.resize(16 * cluster.ctas.size());
+}
+
+Checks::State& Checks::of(const Exec& x) { return *states_[x.cta->cluster]; }
+
+uint32_t Checks::record(State& s, uint32_t agent, const Operands& in, uint32_t thread, bool atomic) {
+  const uint32_t time = s.clocks[agent][agent];
+  const Record& last = s.records.back();
+  if (last.agent == agent && last.time == time && last.in == &in && last.thread == thread)
+    return static_cast<uint32_t>(s.records.size() - 1);
+  s.records.push_back({agent, time, thread, &in, atomic, s.linear});
+  return static_cast<uint32_t>(s.records.size() - 1);
+}
+
+bool Checks::ordered(const State& s, uint32_t record, uint32_t agent) {
+  const Record& r = s.records[record];
+  return record == 0 || r.agent == agent || s.clocks[agent][r.agent] >= r.time;
+}
+
+bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write,
+                  bool other_writes, const std::string& what, bool between_blocks) {
+  const std::string who = between_blocks                ? "block " + std::to_string(other.block)
+                          : other.thread == kNoRegister ? std::string("an asynchronous copy")
+                                                        : "thread " + std::to_string(other.thread);
+  x.trap(
+      in, exec::TrapKind::kRace,
+      std::string(write ? "it writes " : "it reads ") + what + ", which " + who +
+          (other_writes ? " wrote" : " read") +
+          (between_blocks ? ": no atomics order the two blocks, so that the result depends on which is first"
+                          : ": no barrier orders the two, so that the result depends on which is first"),
+      lane, 0, 0, {"the other access is " + place_text(*launch_.code, *other.in)});
+  return false;
+}
+
+bool Checks::in_flight(Exec& x, const Operands& in, uint32_t lane, const Record& copy, bool write,
+                       bool copy_writes, uint32_t address) {
+  x.trap(in, exec::TrapKind::kRace,
+         std::string(write ? "it writes" : "it reads") + " shared address " + hex(address) + ", which " +
+             (copy_writes ? "a copy that nobody has waited for is still to write"
+                          : "a copy that nobody has waited for is still to read"),
+         lane, 0, 0, {"the copy is " + place_text(*launch_.code, *copy.in)});
+  return false;
+}
+
+// One byte; `write`: with another value.
+bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
+                   bool write, uint32_t address) {
+  const Record me = s.records[mine];
+  // Reductions of the copy engine may come in any order.
+  const bool reductions = cell.copy_in && is_reduction(in) && is_reduction(*s.records[cell.copy_in].in);
+  if (cell.copy_in && me.agent != s.engine() && !reductions)
+    return in_flight(x, in, lane, s.records[cell.copy_in], write, true, address);
+  if (write && cell.copy_out && me.agent != s.engine())
+    return in_flight(x, in, lane, s.records[cell.copy_out], true, false, address);
+  auto conflicts = [&](uint32_t other) {
+    return !ordered(s, other, me.agent) && !(me.atomic && s.records[other].atomic);
+  };
+  const std::string what =
+      conflicts(cell.write) || (write && (conflicts(cell.reads[0]) || conflicts(cell.reads[1])))
+          ? "shared address " + hex(address)
+          : std::string();
+  // What one instruction writes from several warps (stmatrix) cannot be told apart, and is the same value.
+  const bool same = cell.again >> me.agent % 64 & 1;
+  if (conflicts(cell.write) && !(same && !write) && (cell.serial != serial_ || is_store(in)))
+    return race(x, in, lane, s.records[cell.write], write, true, what, false);
+  if (!write) {
+    for (uint32_t& r : cell.reads)
+      if (ordered(s, r, me.agent)) return r = mine, true;
+    return cell.reads[1] = mine, true;
+  }
+  for (uint32_t r : cell.reads)
+    if (conflicts(r)) return race(x, in, lane, s.records[r], true, false, what, false);
+  cell.write = mine;
+  cell.serial = serial_;
+  cell.again = 0;
+  cell.reads[0] = cell.reads[1] = 0;
+  return true;
+}
+
+bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner, uint32_t offset,
+                    uint32_t bytes, bool write) {
+  if (!x.strand) return true;  // a copy or product that goes on by itself
+  if (is_store(in)) flush(x);
+  if (launch_.stop.load(std::memory_order_relaxed)) return false;
+  State& s = of(x);
+  Cell* cells = s.cells[owner.rank].data() + offset;
+  const Kind kind = kind_of(in);
+  if (kind == Kind::kObject) {
+    if (write)
+      for (uint32_t i = 0; i < bytes; i++) cells[i].defined = true;
+    return true;
+  }
+  const uint32_t thread = x.first + lane, address = owner.shared_base | offset;
+  const uint32_t agent = s.agent(*x.cta, thread);
+  if (uninit_ && (!write || kind == Kind::kAtomic)) {
+    for (uint32_t i = 0; i < bytes; i++) {
+      if (cells[i].defined || cells[i].copy_in) continue;
+      x.trap(in, exec::TrapKind::kUninitialized,
+             "it reads shared address " + hex(address + i) + ", where nothing was stored", lane);
+      return false;
+    }
+  }
+  const uint32_t mine = record(s, agent, in, thread, kind == Kind::kAtomic);
+  if (kind == Kind::kCopy) {
+    // Issued: what came before has to be over, and what comes after has to wait.
+    for (uint32_t i = 0; i < bytes; i++) {
+      Cell& cell = cells[i];
+      if (race_) {
+        Cell probe = cell;
+        if (!touch(x, s, in, lane, probe, mine, write, address + i)) return false;
+        if (!write) cell = probe;
+      }
+      (write ? cell.copy_in : cell.copy_out) = mine;
+    }
+    return true;
+  }
+  if (write && kind == Kind::kPlain) {
+    const std::byte* at = owner.shared + offset;
+    written_.push_back({&in, lane, &owner, offset, bytes, {at, at + bytes}});
+    return true;
+  }
+  if (!race_) {
+    if (write)
+      for (uint32_t i = 0; i < bytes; i++) cells[i].defined = true;
+    return true;
+  }
+  for (uint32_t i = 0; i < bytes; i++) {
+    if (!touch(x, s, in, lane, cells[i], mine, write, address + i)) return false;
+    if (write) cells[i].defined = true;
+  }
+  return true;
+}
+
+std::string Checks::byte_text(uint64_t address) const {
+  const exec::Allocation* a = launch_.memory->find(address, 1);
+  if (!a) return "address " + hex(address);
+  return "byte " + std::to_string(address - a->address) + " of " + a->label;
+}
+
+// Stores that are there now: those that changed nothing do not count.
+void Checks::flush(Exec& x) {
+  if (written_.empty()) return;
+  std::vector<Written> written;
+  written.swap(written_);
+  State& s = of(x);
+  for (const Written& w : written) {
+    const uint32_t thread = x.first + w.lane;
+    if (!w.owner) {
+      const auto* now = reinterpret_cast<const std::byte*>(w.address);
+      for (uint32_t i = 0; i < w.bytes; i++) {
+        if (now[i] == w.before[i]) continue;
+        auto& page = pages_[(w.address + i) >> 8];
+        if (!page) page = std::make_unique<GlobalPage>();
+        GlobalCell& cell = page->cells[(w.address + i) & 255];
+        const BlockClock& seen = seen_[s.linear];
+        for (uint32_t other : {cell.write, cell.reads[0], cell.reads[1]}) {
+          const Record& r = global_records_[other];
+          if (!other || r.block == s.linear) continue;
+          auto it = seen.find(r.block);
+          if (it != seen.end() && it->second >= r.time) continue;
+          race(x, *w.in, w.lane, r, true, other == cell.write, byte_text(w.address + i), true);
+          return;
+        }
+        const uint32_t time = 1 + seen_[s.linear][s.linear];
+        global_records_.push_back({0, time, thread, w.in, false, s.linear});
+        cell = {static_cast<uint32_t>(global_records_.size() - 1), {}};
+      }
+      continue;
+    }
+    Cell* cells = s.cells[w.owner->rank].data() + w.address;
+    const uint32_t mine = record(s, s.agent(*x.cta, thread), *w.in, thread, false);
+    const std::byte* now = w.owner->shared + w.address;
+    for (uint32_t i = 0; i < w.bytes; i++) {
+      cells[i].defined = true;
+      if (!race_) continue;
+      if (now[i] == w.before[i] && !cells[i].copy_in && !cells[i].copy_out) {
+        cells[i].again |= uint64_t{1} << s.records[mine].agent % 64;
+        continue;
+      }
+      if (!touch(x, s, *w.in, w.lane, cells[i], mine, true,
+                 w.owner->shared_base | static_cast<uint32_t>(w.address + i)))
+        return;
+    }
+  }
+}
+
+bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes,
+                    bool write) {
+  if (!x.strand) return true;
+  if (is_store(in)) flush(x);
+  if (launch_.stop.load(std::memory_order_relaxed)) return false;
+  State& s = of(x);
+  const Kind kind = kind_of(in);
+  if (uninit_) {
+    const exec::Allocation* a = launch_.memory->find(address, bytes);
+    if (a && a->undefined) {
+      uint8_t* undefined = a->undefined + (address - a->address);
+      for (uint32_t i = 0; i < bytes; i++) {
+        if (undefined[i] && (!write || kind == Kind::kAtomic)) {
+          x.trap(in, exec::TrapKind::kUninitialized,
+                 "it reads " + byte_text(address + i) + ", which was never written", lane);
+          return false;
+        }
+        if (write) undefined[i] = 0;
+      }
+    }
+  }
+  if (!race_ || kind == Kind::kObject) return true;
+  BlockClock& seen = seen_[s.linear];
+  if (kind == Kind::kAtomic) {
+    // Whoever comes to the same address later knows what this block did so far.
+    BlockClock& released = released_[address];
+    for (const auto& [block, time] : released) seen[block] = std::max(seen[block], time);
+    const uint32_t now = ++seen[s.linear];
+    released = seen;
+    released[s.linear] = now;
+  }
+  if (write && kind == Kind::kPlain) {
+    const auto* at = reinterpret_cast<const std::byte*>(address);
+    written_.push_back({&in, lane, nullptr, address, bytes, {at, at + bytes}});
+    return true;
+  }
+  const bool atomic = kind == Kind::kAtomic;
+  const uint32_t time = 1 + seen[s.linear];
+  uint32_t mine = 0;
+  for (uint32_t i = 0; i < bytes; i++) {
+    auto& page = pages_[(address + i) >> 8];
+    if (!page) page = std::make_unique<GlobalPage>();
+    GlobalCell& cell = page->cells[(address + i) & 255];
+    auto conflicts = [&](uint32_t other) {
+      const Record& r = global_records_[other];
+      if (!other || r.block == s.linear || (atomic && r.atomic)) return false;
+      auto it = seen.find(r.block);
+      return it == seen.end() || it->second < r.time;
+    };
+    if (conflicts(cell.write))
+      return race(x, in, lane, global_records_[cell.write], write, true, byte_text(address + i), true);
+    if (write)
+      for (uint32_t r : cell.reads)
+        if (conflicts(r))
+          return race(x, in, lane, global_records_[r], true, false, byte_text(address + i), true);
+    const Record& last = global_records_.back();
+    if (!mine && last.in == &in && last.block == s.linear && last.time == time && last.atomic == atomic)
+      mine = static_cast<uint32_t>(global_records_.size() - 1);
+    if (!mine) {
+      global_records_.push_back({0, time, x.first + lane, &in, atomic, s.linear});
+      mine = static_cast<uint32_t>(global_records_.size() - 1);
+    }
+    if (write) {
+      cell = {mine, {}};
+    } else {
+      const bool first = !cell.reads[0] || global_records_[cell.reads[0]].block == s.linear;
+      cell.reads[first ? 0 : 1] = mine;
+    }
+  }
+  return true;
+}
+
+void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
+                    uint32_t thread) {
+  State& s = of(x);
+  const bool engine = thread == kNoRegister;
+  const uint32_t agent = engine ? s.engine() : s.agent(*x.cta, thread);
+  const uint32_t mine = record(s, agent, in, thread, false);
+  Cell* cells = s.cells[to.rank].data() + offset;
+  for (uint32_t i = 0; i < bytes; i++) {
+    Cell& cell = cells[i];
+    if (!engine && cell.copy_in) {
+      // A later copy to the same bytes is still under way.
+      const Record& copy = s.records[cell.copy_in];
+      if (copy.in != &in) {
+        cell.defined = true;
+        continue;
+      }
+    }
+    cell.copy_in = 0;
+    cell.defined = true;
+    cell.write = mine;
+    cell.serial = 0;
+    cell.again = 0;
+    cell.reads[0] = cell.reads[1] = 0;
+  }
+}
+
+void Checks::read_out(const Cta& from, uint32_t offset, uint32_t bytes) {
+  Cell* cells = states_[from.cluster]->cells[from.rank].data() + offset;
+  for (uint32_t i = 0; i < bytes; i++) cells[i].copy_out = 0;
+}
+
+void Checks::release(Exec& x, uint32_t lane, uint32_t barrier) {
+  State& s = of(x);
+  Clock& into = s.barriers[barrier];
+  if (!x.strand) s.release(s.engine(), into);
+  s.release(s.agent(*x.cta, x.first + lane), into);
+}
+
+void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {
+  State& s = of(x);
+  State::join(s.clocks[s.agent(*x.cta, x.first + lane)], s.barriers[barrier]);
+}
+
+void Checks::before(Exec& x, const Instr& in) {
+  ++serial_;
+  if (!race_ || !is_barrier(in) || in.source->has(Mod::kWarp)) return;
+  State& s = of(x);
+  const bool of_cluster = in.source->has(Mod::kCluster);
+  if (of_cluster && !in.source->has(Mod::kArrive)) return;
+  for (uint32_t w = 0; w < x.count; w += 32) {
+    uint32_t lane = w;
+    while (lane < w + 32 && !x.on(lane)) lane++;
+    if (lane == w + 32) continue;
+    const uint32_t agent = s.agent(*x.cta, x.first + w);
+    if (of_cluster) {
+      s.release(agent, s.cluster);
+      continue;
+    }
+    const uint32_t barrier = x.reg<uint32_t>(in.a)[lane] & 15;
+    State::Named& named = s.named[16 * x.cta->rank + barrier];
+    s.release(agent, named.clock);
+    named.arrived.push_back(agent);
+  }
+}
+
+void Checks::after(Exec& x, const Instr& in) {
+  flush(x);
+  if (!race_ || !is_barrier(in) || in.source->has(Mod::kWarp)) return;
+  State& s = of(x);
+  if (in.source->has(Mod::kCluster)) {
+    if (in.source->has(Mod::kArrive) || x.pc == &in) return;
+    for (uint32_t w = 0; w < x.count; w += 32) State::join(s.clocks[s.agent(*x.cta, x.first + w)], s.cluster);
+    return;
+  }
+  // A barrier that is empty again is complete.
+  for (uint32_t b = 0; b < 16; b++) {
+    State::Named& named = s.named[16 * x.cta->rank + b];
+    if (named.arrived.empty() || x.cta->barriers[b].arrived != 0) continue;
+    for (uint32_t agent : named.arrived) State::join(s.clocks[agent], named.clock);
+    named.arrived.clear();
+  }
+}
+
+}  // namespace triton_runner::simt
