@@ -2,9 +2,9 @@
 
     python tests/corpus/generate.py [VERSION ...]
 
-tests/corpus/<version>/<kernel>.ttir, and its .ttgir in sm80/, for kernels with a tl.dot also in sm90/; the PTX of
-the few that PTX lists. Triton runs in the environments of tools/releases.py, one process a kernel and target; no
-GPU takes part.
+tests/corpus/<version>/<kernel>.ttir, and its .ttgir in sm80/, for kernels with a tl.dot also in sm90/; the
+PTX of the few that PTX lists. Triton runs in the environments of tools/releases.py, one process a kernel
+and target; no GPU takes part.
 """
 
 import os
