@@ -100,7 +100,12 @@ bool Parser::skip_directive() {
     skip();
     if (p_ == end_ || *p_ == '}') return true;
     if (*p_ == '{') return skip_braces();
-    if (*p_++ == ';') return true;
+    if (*p_ == '"') {
+      std::string_view text;
+      if (!string(&text)) return false;
+    } else if (*p_++ == ';') {
+      return true;
+    }
   }
 }
 
