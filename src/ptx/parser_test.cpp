@@ -3,9 +3,12 @@
 // (tests/cases/ptx).
 #include <triton_runner/ptx/module.h>
 
+#include <functional>
+#include <map>
 #include <random>
 #include <thread>
 
+#include "forms.h"
 #include "test.h"
 
 using namespace triton_runner;
@@ -177,7 +180,54 @@ TEST(initial_values) {
   CHECK(p.relocations[0].symbol == "a" && p.relocations[0].addend == 4 && p.relocations[1].offset == 8);
 }
 
-// Every form of every opcode is itself accepted: its first alternatives, with and without what is optional.
+// Each word of the forms is a modifier or a set of them, and each form takes its own first alternatives.
+TEST(the_forms_name_modifiers) {
+  std::map<std::string, std::string> sets;
+#define SET(name, alternatives) sets[name] = alternatives;
+#include <triton_runner/ptx/opcodes.def>
+  const auto split = [](const std::string& text, char separator) {
+    std::vector<std::string> out;
+    std::istringstream in(text);
+    for (std::string part; std::getline(in, part, separator);)
+      if (!part.empty()) out.push_back(part);
+    return out;
+  };
+  // The first modifier of "a|<set>|c", after all of them were looked up.
+  const std::function<std::string(const std::string&)> look = [&](const std::string& text) {
+    std::string first;
+    for (const std::string& name : split(text, '|')) {
+      std::string found = name;
+      if (name.starts_with("<")) {
+        const std::string set = name.substr(1, name.size() - 2);
+        if (!sets.count(set)) unit::record_failure(__FILE__, __LINE__, "no set " + name);
+        found = look(sets[set]);
+      } else if (name == "m64*") {
+        found = "m64n8k16";
+      } else if (find_mod(name) == Mod::kNone) {
+        unit::record_failure(__FILE__, __LINE__, "no modifier " + name);
+      }
+      if (first.empty()) first = found;
+    }
+    return first;
+  };
+  for (const OpcodeRow& row : opcode_table().subspan(1)) {
+    std::vector<Mod> least, all;
+    for (std::string word : split(std::string(row.forms) + " /", ' ')) {
+      if (word == "/") {
+        CHECK(check_form(row.opcode, least).ok);
+        CHECK(check_form(row.opcode, all).ok);
+        least.clear(), all.clear();
+      } else if (word != "*" && word[0] != ':') {
+        const bool optional = word.back() == '?';
+        if (optional) word.pop_back();
+        const Mod mod = find_mod(look(word));
+        if (!optional) least.push_back(mod);
+        all.push_back(mod);
+      }
+    }
+  }
+}
+
 TEST(the_table_agrees_with_itself) {
   for (const OpcodeRow& row : opcode_table().subspan(1)) {
     CHECK(find_opcode(row.text) == row.opcode);
