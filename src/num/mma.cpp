@@ -18,6 +18,7 @@ namespace {
 
 const MmaTable& table() { return NUM_OF_ISA(current_isa(), mma_table); }
 
+constexpr std::string_view kMeasured = "measured: H100";
 constexpr std::string_view kXie = "paper: Xie et al. 2025, arXiv 2511.10909";
 constexpr std::string_view kKhattak = "paper: Khattak and Mikaitis 2025, arXiv 2512.07004";
 
@@ -29,7 +30,7 @@ struct Row {
   MmaUnit unit;
   Kind kind;
   MmaScale scale;
-  MmaModel model;  // block, fraction, result, min_exponent, as_f16, source
+  MmaModel model;  // block, fraction, result, min_exponent, converted, source
 };
 const Row kModels[] = {
     // clang-format off
@@ -37,12 +38,12 @@ const Row kModels[] = {
     {80, 89,  MmaUnit::kMma,     kHalf,     MmaScale::kNone,   {8,  24, 23, -133, false, kKhattak}},
     {80, 89,  MmaUnit::kMma,     kTf32Kind, MmaScale::kNone,   {4,  24, 23, -133, false, kKhattak}},
     {89, 89,  MmaUnit::kMma,     kNarrow,   MmaScale::kNone,   {16, 13, 13, -133, false, kXie}},
-    {90, 90,  MmaUnit::kMma,     kHalf,     MmaScale::kNone,   {16, 25, 23, -133, false, kKhattak}},
-    {90, 90,  MmaUnit::kMma,     kTf32Kind, MmaScale::kNone,   {8,  25, 23, -133, false, kKhattak}},
-    {90, 90,  MmaUnit::kMma,     kNarrow,   MmaScale::kNone,   {32, 13, 13, -133, false, kKhattak}},
-    {90, 90,  MmaUnit::kWgmma,   kHalf,     MmaScale::kNone,   {16, 25, 23, -133, false, kXie}},
-    {90, 90,  MmaUnit::kWgmma,   kTf32Kind, MmaScale::kNone,   {8,  25, 23, -133, false, kXie}},
-    {90, 90,  MmaUnit::kWgmma,   kNarrow,   MmaScale::kNone,   {32, 13, 13, -133, false, kXie}},
+    {90, 90,  MmaUnit::kMma,     kHalf,     MmaScale::kNone,   {16, 25, 23, -133, false, kMeasured}},
+    {90, 90,  MmaUnit::kMma,     kTf32Kind, MmaScale::kNone,   {8,  25, 23, -133, false, kMeasured}},
+    {90, 90,  MmaUnit::kMma,     kNarrow,   MmaScale::kNone,   {16, 25, 23, -133, true, kMeasured}},
+    {90, 90,  MmaUnit::kWgmma,   kHalf,     MmaScale::kNone,   {16, 25, 23, -133, false, kMeasured}},
+    {90, 90,  MmaUnit::kWgmma,   kTf32Kind, MmaScale::kNone,   {8,  25, 23, -133, false, kMeasured}},
+    {90, 90,  MmaUnit::kWgmma,   kNarrow,   MmaScale::kNone,   {32, 13, 13, -133, false, kMeasured}},
     {100, 129, MmaUnit::kMma,    kHalf,     MmaScale::kNone,   {16, 25, 23, -133, false, kKhattak}},
     {100, 129, MmaUnit::kMma,    kTf32Kind, MmaScale::kNone,   {8,  25, 23, -133, false, kKhattak}},
     {100, 129, MmaUnit::kMma,    kNarrow,   MmaScale::kNone,   {32, 25, 23, -133, false, kKhattak}},
@@ -86,7 +87,7 @@ struct Range {
 // Exponents, specials and the range of n new values.
 Range measure(const MmaPlan& plan, MmaType type, const float* value, int32_t* exponent, int64_t n) {
   bool wide = type == MmaType::kBF16 || type == MmaType::kTF32;
-  int lowest = plan.model.as_f16 && !wide ? -14 : lowest_exponent(type);
+  int lowest = plan.model.converted && !wide ? -14 : lowest_exponent(type);
   MmaRange range = table().exponents(value, exponent, n, lowest);
   Range r{range.high >= 128, range.low, range.high};
   if (r.special) {  // the range of the finite ones
@@ -113,7 +114,8 @@ float special_sum(const MmaStep& s, int row, int column, float c) {
   };
   see(c);
   for (int x = 0; x < s.k; ++x)
-    see(static_cast<double>(s.a[x * 16 + row]) * static_cast<double>(s.b[column * s.b_stride + x]));
+    if (s.a_exponent[x * 16 + row] != kMmaAbsent)
+      see(static_cast<double>(s.a[x * 16 + row]) * static_cast<double>(s.b[column * s.b_stride + x]));
   if (s.row_scale) see(s.row_scale[row]);
   if (s.column_scale) see(s.column_scale[column]);
   if (nan || (positive && negative)) return std::bit_cast<float>(kNan);
@@ -122,8 +124,10 @@ float special_sum(const MmaStep& s, int row, int column, float c) {
 
 bool is_special(const MmaStep& s, int row, int column, float c) {
   if (!std::isfinite(c)) return true;
-  for (int x = 0; x < s.k; ++x)
+  for (int x = 0; x < s.k; ++x) {
+    if (s.a_exponent[x * 16 + row] == kMmaAbsent) continue;
     if (!std::isfinite(s.a[x * 16 + row]) || !std::isfinite(s.b[column * s.b_stride + x])) return true;
+  }
   return (s.row_scale && !std::isfinite(s.row_scale[row])) ||
          (s.column_scale && !std::isfinite(s.column_scale[column]));
 }
@@ -174,8 +178,21 @@ void grouped_step(const MmaStep& s, const MmaRows& a, const float* b_scale) {
       float f = static_cast<float>(value);
       if (std::fabs(static_cast<double>(f)) > std::fabs(value) && std::fabs(value) < 0x1p128)
         f = std::nextafter(f, 0.0f);
-      sum = f;
+      sum = f == 0 ? 0.0f : f;
     }
+  }
+}
+
+// c += sum, rounded to nearest.
+void add_last(const float* sum, float* c, int n, bool f16) {
+  for (int i = 0; i < n; ++i) {
+    float x = sum[i] + c[i];
+    if (f16) {
+      double wide = static_cast<double>(sum[i]) + static_cast<double>(c[i]);  // exact
+      x = static_cast<float>(to_double(
+          from_double(wide, Type::kF16, Rounding::kNearestEven, Overflow::kNonSaturating), Type::kF16));
+    }
+    c[i] = std::isnan(x) ? std::bit_cast<float>(kNan) : x;
   }
 }
 
@@ -247,9 +264,28 @@ void MmaColumns::resize(const MmaPlan& plan, int columns) {
   exponent.resize(value.size());
 }
 
+namespace {
+
+// Where element x of k goes: halves of converted operands come one after the other.
+int place_of(const MmaPlan& plan, int x) {
+  const int width = plan.sparse ? 4 : 2;
+  return x / width % 2 * (plan.k / 2) + x / (2 * width) * width + x % width;
+}
+void reorder(const MmaPlan& plan, float* value, int rows, int row_stride, int k_stride) {
+  float copy[kMmaMaxK];
+  for (int i = 0; i < rows; ++i) {
+    float* row = value + i * row_stride;
+    for (int x = 0; x < plan.k; ++x) copy[place_of(plan, x)] = row[x * k_stride];
+    for (int x = 0; x < plan.k; ++x) row[x * k_stride] = copy[x];
+  }
+}
+
+}  // namespace
+
 static void finish_rows(const MmaPlan& plan, MmaRows& out) {
   if (plan.a_sign < 0) negate(out.value, int64_t{16} * plan.k);
   if (plan.sum == MmaSum::kS32 || plan.fast) return;
+  if (plan.model.converted) reorder(plan, out.value, 16, 1, 16);
   Range r = measure(plan, plan.a, out.value, out.exponent, int64_t{16} * plan.k);
   out.special = r.special;
   out.min_exponent = r.low;
@@ -265,10 +301,15 @@ void mma_pack_rows(const MmaPlan& plan, MmaRows& out, const void* const* tiles, 
   finish_rows(plan, out);
 }
 
-void mma_pack_rows(const MmaPlan& plan, MmaRows& out, const float* value) {
+void mma_pack_rows(const MmaPlan& plan, MmaRows& out, const float* value, const bool* present) {
   for (int x = 0; x < plan.k; ++x)
     for (int i = 0; i < 16; ++i) out.value[16 * x + i] = value[i * plan.k + x];
   finish_rows(plan, out);
+  if (plan.sum == MmaSum::kS32 || plan.fast) return;
+  for (int x = 0; x < plan.k; ++x)
+    for (int i = 0; i < 16; ++i)
+      if (!present[i * plan.k + x])
+        out.exponent[16 * (plan.model.converted ? place_of(plan, x) : x) + i] = kMmaAbsent;
 }
 
 void mma_pack_columns(const MmaPlan& plan, MmaColumns& out, int first, const void* const* tiles) {
@@ -282,6 +323,7 @@ void mma_pack_columns(const MmaPlan& plan, MmaColumns& out, int first, const voi
     out.min_exponent = out.max_exponent = 0;
   }
   if (plan.sum == MmaSum::kS32 || plan.fast) return;
+  if (plan.model.converted) reorder(plan, value, 8, plan.k, 1);
   Range r = measure(plan, plan.b, value, out.exponent.data() + first * plan.k, int64_t{8} * plan.k);
   out.special |= r.special;
   out.min_exponent = std::min(out.min_exponent, r.low);
@@ -318,14 +360,21 @@ void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, in
   }
   bool narrow_range = plan.scale == MmaScale::kNone && a.min_exponent + b.min_exponent >= -100 &&
                       a.max_exponent + b.max_exponent <= 125;
-  for (int done = 0; done < plan.k; done += plan.model.block) {
-    s.k = std::min<int>(plan.model.block, plan.k - done);
+  std::vector<float> from_zero;
+  if (plan.model.converted) {
+    from_zero.assign(static_cast<size_t>(16 * columns), 0.0f);
+    s.sums = from_zero.data();
+  }
+  const int block = plan.block();
+  for (int done = 0; done < plan.k; done += block) {
+    s.k = std::min(block, plan.k - done);
     run_step(s, special, narrow_range);
     s.a += 16 * s.k;
     s.a_exponent += 16 * s.k;
     s.b += s.k;
     s.b_exponent += s.k;
   }
+  if (plan.model.converted) add_last(from_zero.data(), static_cast<float*>(sums), 16 * columns, s.f16);
 }
 
 void mma_widen(MmaType type, const void* bytes, float* out) {

@@ -117,6 +117,7 @@ float slow_step(const MmaModel& m, MmaSum sum, const std::vector<Value>& a, cons
       Int rest = magnitude - (kept << drop), half = Int{1} << (drop - 1);
       if (rest > half || (rest == half && (kept & 1))) ++kept;
     }
+    if (kept == 0) return 0.0f;
     double x = std::ldexp(static_cast<double>(kept), last);
     if (x >= 65536) x = INFINITY;
     return static_cast<float>(negative ? -x : x);
@@ -124,6 +125,7 @@ float slow_step(const MmaModel& m, MmaSum sum, const std::vector<Value>& a, cons
   int last = std::max(exponent, -126) - m.result;
   int drop = last - unit;
   Int kept = drop > 0 ? magnitude >> drop : magnitude << -drop;
+  if (kept == 0) return 0.0f;
   double x = std::ldexp(static_cast<double>(kept), last);
   if (x >= 0x1p128) x = INFINITY;
   return static_cast<float>(negative ? -x : x);
@@ -208,14 +210,34 @@ void check(int capability, MmaUnit unit, MmaType a_type, MmaType b_type, MmaSum 
   for (int j = 0; j < kColumns; ++j)
     for (int i = 0; i < 16; ++i) {
       float& c = expected[static_cast<size_t>(16 * j + i)];
-      for (int done = 0; done < k; done += plan.model.block) {
+      const float before = c;
+      if (plan.model.converted) c = 0;
+      for (int done = 0; done < k; done += plan.block()) {
         std::vector<Value> row, column;
-        for (int x = done; x < std::min(k, done + plan.model.block); ++x) {
+        for (int at = done; at < std::min(k, done + plan.block()); ++at) {
+          // Of converted operands, elements 0 and 1 of each four come first.
+          const int x = plan.model.converted ? at % (k / 2) / 2 * 4 + at / (k / 2) * 2 + at % 2 : at;
           row.push_back(decode(a_type, a.codes[static_cast<size_t>(i * k + x)]));
           column.push_back(
               decode(b_type, b[static_cast<size_t>(j / 8)].codes[static_cast<size_t>(j % 8 * k + x)]));
         }
+        for (std::vector<Value>* side : {&row, &column})
+          for (Value& v : *side)
+            if (plan.model.converted && v.significand != 0) {
+              int top = 0;
+              for (Int s = v.significand; s > 1; s >>= 1) ++top;
+              v.lead = std::max(top + v.exponent, -14);
+            }
         c = slow_step(plan.model, sum, row, column, c);
+      }
+      if (plan.model.converted) {
+        double x = static_cast<double>(c) + static_cast<double>(before);
+        c = sum == MmaSum::kF16
+                ? static_cast<float>(
+                      to_double(from_double(x, Type::kF16, Rounding::kNearestEven, Overflow::kNonSaturating),
+                                Type::kF16))
+                : c + before;
+        if (std::isnan(c)) c = std::bit_cast<float>(0x7fffffffu);
       }
     }
   for (Isa isa : available_isas()) {
@@ -289,10 +311,10 @@ TEST(mma_largest_sums) {
       mma_pack_columns(plan, columns, 0, tiles);
       std::vector<float> sums(128, 1.9999999f);
       mma_multiply(plan, rows, columns, 0, 8, sums.data());
-      std::vector<Value> ones(static_cast<size_t>(std::min<int>(16, plan.model.block)),
+      std::vector<Value> ones(static_cast<size_t>(std::min<int>(16, plan.block())),
                               decode(MmaType::kF16, 0x3fff));
       float expected = 1.9999999f;
-      for (int done = 0; done < 16; done += plan.model.block)
+      for (int done = 0; done < 16; done += plan.block())
         expected = slow_step(plan.model, MmaSum::kF32, ones, ones, expected);
       CHECK_EQ(sums[0], expected);
       CHECK_EQ(sums[127], expected);

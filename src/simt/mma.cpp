@@ -58,7 +58,7 @@ struct Ready {
   uint32_t count = 0;
   bool is(const num::MmaPlan& p, const uint32_t* const* registers, uint32_t n) const {
     if (!valid || count != n || p.a != plan.a || p.b != plan.b || p.k != plan.k || p.fast != plan.fast ||
-        p.sum != plan.sum || p.scale != plan.scale || p.model.as_f16 != plan.model.as_f16)
+        p.sum != plan.sum || p.scale != plan.scale || p.model.converted != plan.model.converted)
       return false;
     for (uint32_t i = 0; i < n; ++i)
       if (std::memcmp(bits[i], registers[i], 128) != 0) return false;
@@ -108,8 +108,9 @@ void run_mma(Lanes& lanes, const Operands& in) {
     Scratch::Slot& slot = scratch.slot((x.first + w) / 32);
     if (m.sparse) {
       std::vector<float> dense(static_cast<size_t>(16 * plan.k));
-      if (!expand_sparse(x, in, w, *m.sparse, plan, a, dense.data())) return;
-      num::mma_pack_rows(plan, slot.rows, dense.data());
+      bool present[16 * 128] = {};
+      if (!expand_sparse(x, in, w, *m.sparse, plan, a, dense.data(), present)) return;
+      num::mma_pack_rows(plan, slot.rows, dense.data(), present);
       slot.ready.valid = false;
     } else if (!slot.ready.is(plan, a, f.a_count)) {
       num::mma_pack_rows(plan, slot.rows, reinterpret_cast<const void* const*>(a), m.m);
@@ -275,7 +276,7 @@ bool lower_mma(Lowering& l, const ptx::Instruction& in) {
     for (int fast = 0; fast < 2; ++fast) {
       m.plan[fast] = num::MmaPlan(l.capability(), num::MmaUnit::kMma, *a, *b, *sum, m.k, fast != 0, scale);
       m.plan[fast].saturate = in.has(Mod::kSatfinite);
-      if (sparse) m.plan[fast].model.block = static_cast<int16_t>(2 * m.plan[fast].model.block);
+      m.plan[fast].sparse = sparse;
     }
     const int bits = num::mma_bits(*a);
     a_count = static_cast<uint32_t>(m.m / 8 * m.k * bits / 128 / (sparse ? 2 : 1));

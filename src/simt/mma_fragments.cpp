@@ -20,10 +20,12 @@ bool lower_sparse(Lowering& l, const ptx::Instruction& in, const num::MmaPlan&, 
 }
 
 // The metadata has two bits for every kept unit: its place among four. A unit is a byte for operands of 8
-// bits and for pairs of 4 bits, else two bytes (a tf32 is two neighbouring units). `count` lanes of a quad
-// hold the metadata; each has 16 bits of row g in its low half and of row g + 8 in its high half.
+// bits and for pairs of 4 bits, else two bytes (a tf32 is two neighbouring units). With units of two bytes,
+// each of the `count` lanes of a quad that hold metadata has 16 bits of row g in its low half and of row g +
+// 8 in its high half; with units of a byte the lanes take turns: 32 bits of row g, 32 bits of row g + 8
+// (measured on an H100; PTX ISA 9.7.14.6.2 has it as figures).
 bool expand_sparse(Exec& x, const Operands& in, uint32_t warp, const SparseA& s, const num::MmaPlan& plan,
-                   const uint32_t* const* a, float* dense) {
+                   const uint32_t* const* a, float* dense, bool* present) {
   const int bits = num::mma_bits(plan.a);
   const uint32_t unit = bits <= 8 ? 1 : 2;
   const uint32_t row_bytes = static_cast<uint32_t>(plan.k * bits / 16);  // as kept
@@ -31,8 +33,7 @@ bool expand_sparse(Exec& x, const Operands& in, uint32_t warp, const SparseA& s,
   const uint32_t first = count == 4 ? 0 : s.selector * count;
   const uint32_t* metadata = x.reg<uint32_t>(s.metadata) + warp;
   if (first + count > 4) {
-    x.trap(in, exec::TrapKind::kInvalid, "the sparsity selector names lanes that a quad does not have",
-           warp);
+    x.trap(in, exec::TrapKind::kInvalid, "the sparsity selector names lanes that a quad does not have", warp);
     return false;
   }
   const uint32_t elements = static_cast<uint32_t>(128 / bits);
@@ -41,9 +42,12 @@ bool expand_sparse(Exec& x, const Operands& in, uint32_t warp, const SparseA& s,
     for (uint32_t tile = 0; tile < row_bytes / 16; ++tile)
       std::memcpy(kept + 16 * tile, a[2 * tile + row / 8] + 4 * (row % 8), 16);
     for (uint32_t u = 0; u < units; ++u) {
-      const uint32_t lane = 4 * (row % 8) + first + u / 8;
-      const uint32_t place = metadata[lane] >> (16 * (row / 8) + 2 * (u % 8)) & 3;
-      const uint32_t other = metadata[lane] >> (16 * (row / 8) + 2 * ((u ^ 1) % 8)) & 3;
+      const uint32_t holder = unit == 2 ? u / 8 : u / 16 * 2 + row / 8;
+      const uint32_t lane = 4 * (row % 8) + first + holder;
+      auto index = [&](uint32_t v) {
+        return metadata[lane] >> (unit == 2 ? 16 * (row / 8) + 2 * (v % 8) : 2 * (v % 16)) & 3;
+      };
+      const uint32_t place = index(u), other = index(u ^ 1);
       if (place == other) {
         x.trap(in, exec::TrapKind::kInvalid,
                "the metadata of a sparse matrix names one place twice: " + std::to_string(place) +
@@ -51,7 +55,11 @@ bool expand_sparse(Exec& x, const Operands& in, uint32_t warp, const SparseA& s,
                warp + lane);
         return false;
       }
-      std::memcpy(full + (u / 2 * 4 + place) * unit, kept + u * unit, unit);
+      const uint32_t at = (u / 2 * 4 + place) * unit;
+      std::memcpy(full + at, kept + u * unit, unit);
+      for (uint32_t bit = 8 * at; bit < 8 * (at + unit); bit += static_cast<uint32_t>(bits))
+        present[row * static_cast<uint32_t>(plan.k) + bit / static_cast<uint32_t>(bits)] = true;
+      if (bits == 32) present[row * static_cast<uint32_t>(plan.k) + at / 4] = true;
     }
     for (uint32_t tile = 0; tile < row_bytes / 8; ++tile)
       num::mma_widen(plan.a, full + 16 * tile, dense + row * static_cast<uint32_t>(plan.k) + tile * elements);

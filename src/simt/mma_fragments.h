@@ -19,9 +19,9 @@ struct SparseA {
 };
 bool lower_sparse(Lowering& l, const ptx::Instruction& in, const num::MmaPlan& plan, size_t* operand,
                   SparseA* out);
-// A with its zeros, row by row: 16 rows of plan.k elements; false after a trap.
+// A with its zeros, row by row: 16 rows of plan.k elements, and which of them are there; false after a trap.
 bool expand_sparse(Exec& x, const Operands& in, uint32_t warp, const SparseA& s, const num::MmaPlan& plan,
-                   const uint32_t* const* a, float* dense);
+                   const uint32_t* const* a, float* dense, bool* present);
 
 // .block_scale: scale factors in registers of some lanes. PTX ISA 9.7.14.3.
 struct BlockScales {

@@ -45,7 +45,10 @@ struct MmaModel {
   int8_t fraction = 25;         // bits that a term keeps after the point of the largest exponent
   int8_t result = 23;           // bits after the point that an f32 sum keeps; f16 sums are rounded to nearest
   int16_t min_exponent = -133;  // the largest exponent counts as no less
-  bool as_f16 = false;      // narrow operands are converted to f16 first: their subnormals are normal there
+  // There is no such unit: operands are converted to f16 (where their subnormals are normal), the halves of k
+  // (elements 0 and 1 of each four, then 2 and 3) are two products that start from 0, and the accumulator is
+  // added last, rounded to nearest.
+  bool converted = false;
   std::string_view source;  // "measured: H200", or the paper
 };
 MmaModel mma_model(int capability, MmaUnit unit, MmaType type, MmaSum sum, MmaScale scale = MmaScale::kNone);
@@ -65,9 +68,11 @@ struct MmaPlan {
   int k = 0;
   bool fast = false;           // mma="fast"
   bool saturate = false;       // s32: clamp the sum instead of wrapping
+  bool sparse = false;         // A: half of the elements are there
   int a_sign = 1, b_sign = 1;  // -1: the operand is negated (wgmma imm-scale, tcgen05 negate)
   MmaModel model;
 
+  int block() const { return model.converted ? k / 2 : sparse ? 2 * model.block : model.block; }
   int a_tiles() const { return k * mma_bits(a) / 128; }  // tiles side by side that make up k
   int b_tiles() const { return k * mma_bits(b) / 128; }
 };
@@ -93,8 +98,9 @@ struct MmaColumns {
 // A from tiles[2 * i + h]: rows 8 * h to 8 * h + 7, bytes 16 * i to 16 * i + 15 of each. `rows` 8: there are
 // tiles[i] only, and rows 8 to 15 are 0.
 void mma_pack_rows(const MmaPlan& plan, MmaRows& out, const void* const* tiles, int rows = 16);
-// The same from row-major matrices of already expanded elements: sparse A. value[row * k + x], 16 rows.
-void mma_pack_rows(const MmaPlan& plan, MmaRows& out, const float* value);
+// The same from a row-major matrix of 16 rows, value[row * k + x]: sparse A. Where `present` is false there
+// is no product, so that an infinity of B does not count.
+void mma_pack_rows(const MmaPlan& plan, MmaRows& out, const float* value, const bool* present);
 // Eight columns of B from column `first` on, from tiles[i]: rows are columns of B, bytes 16 * i to 16 * i
 // + 15. The first call for an operand is the one with first == 0.
 void mma_pack_columns(const MmaPlan& plan, MmaColumns& out, int first, const void* const* tiles);

@@ -58,10 +58,10 @@ NUM_INLINE float round_sum(double value, int result, bool f16) {
     normal = normal >= 0x47800000u ? 0x7f800000u : normal;
     float small = (bits_as<float>(x) + 0.75f) - 0.75f;  // multiples of 2^-24
     x = x < 0x38800000u ? bits_as<uint32_t>(small) : normal;
-    return bits_as<float>(sign | x);
+    return bits_as<float>(x == 0 ? 0 : sign | x);
   }
-  uint32_t kept = ~((uint32_t{1} << (23 - result)) - 1);
-  return bits_as<float>((bits & 0x7fffffffu) == 0x7f800000u ? bits : bits & kept);
+  bits &= ~((uint32_t{1} << (23 - result)) - 1);
+  return bits_as<float>((bits & 0x7fffffffu) == 0 ? 0 : bits);  // no -0
 }
 
 // round_sum of every lane. `exponent` is biased.
@@ -105,7 +105,8 @@ NUM_INLINE F finish(I high, I low, I exponent, int fraction, I kept, I* rare) {
   I normal = (x + 0xfff + ((x >> 13) & 1)) & ~0x1fff;
   normal = normal >= 0x47800000 ? splat_int(0x7f800000) : normal;
   I small = (I)(((F)x + 0.75f) - 0.75f);  // multiples of 2^-24
-  return (F)(sign | (x < 0x38800000 ? small : normal));
+  x = x < 0x38800000 ? small : normal;
+  return (F)((sign | x) & (x != 0));  // no -0
 }
 
 // Terms that an int32 sum holds: the accumulator and this many products of less than 2^(fraction + 2).

@@ -41,7 +41,8 @@ enum class MmaCode : uint8_t {
 struct MmaRange {
   int32_t high, low;
 };
-inline constexpr int32_t kMmaNoExponent = -(1 << 20);  // of 0
+inline constexpr int32_t kMmaNoExponent = -(1 << 20);      // of 0
+inline constexpr int32_t kMmaAbsent = kMmaNoExponent - 1;  // of an element that a sparse row does not have
 
 struct MmaTable {
   // Within range: no product leaves the normal range of f32, every exponent is at least -100.
