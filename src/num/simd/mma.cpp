@@ -231,17 +231,17 @@ void exact_wide(const MmaStep& s) {
 }
 
 void fma(const MmaStep& s) {
-  constexpr int kColumns = 4;
+  constexpr int kColumns = 8;  // enough sums to hide the latency of one
   for (int j = 0; j < s.columns; j += kColumns) {
     const float* b = s.b + j * s.b_stride;
     float* sums = s.sums + j * kRows;
     for (int part = 0; part < kRows; part += kLanes) {
       F sum[kColumns];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int q = 0; q < kColumns; ++q) sum[q] = load<F>(sums + q * kRows + part);
       for (int x = 0; x < s.k; ++x) {
         F a = load<F>(s.a + x * kRows + part);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int q = 0; q < kColumns; ++q) {
           F y = splat(b[q * s.b_stride + x]);
 #if defined(NUM_ISA_avx512)
@@ -253,7 +253,7 @@ void fma(const MmaStep& s) {
 #endif
         }
       }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int q = 0; q < kColumns; ++q) store(sums + q * kRows + part, sum[q]);
     }
     if (s.f16)
@@ -460,33 +460,46 @@ void columns(MmaCode code, const void* tile, float* out, int64_t stride) {
   }
 }
 
-MmaRange exponents(const float* value, int32_t* exponent, int64_t n, int lowest) {
+template <bool kRange>
+NUM_INLINE MmaRange exponents_of(const float* value, int32_t* exponent, int64_t n, int lowest) {
   const I floor = splat_int(lowest);
-  I high = splat_int(kNoExponent), low = splat_int(128);
+  I high = splat_int(kNoExponent), low = splat_int(128), special = {};
   for (int64_t i = 0; i < n; i += kLanes) {
     I v = load<I>(value + i) & 0x7fffffff;
     I e = (v >> 23) - 127;
     e = e > floor ? e : floor;
+    special |= e > 127;
     e = v != 0 ? e : splat_int(kNoExponent);
     store(exponent + i, e);
-    high = e > high ? e : high;
-    I other = v != 0 ? e : splat_int(128);
-    low = other < low ? other : low;
+    if constexpr (kRange) {
+      high = e > high ? e : high;
+      I other = v != 0 ? e : splat_int(128);
+      low = other < low ? other : low;
+    }
   }
+  if constexpr (!kRange) return {any_lane(special) ? 128 : 0, 0};
   MmaRange r{kNoExponent, 128};
+#if defined(NUM_ISA_avx512)
+  r.high = _mm512_reduce_max_epi32((__m512i)high);
+  r.low = _mm512_reduce_min_epi32((__m512i)low);
+#else
   for (int i = 0; i < kLanes; ++i) {
     r.high = high[i] > r.high ? high[i] : r.high;
     r.low = low[i] < r.low ? low[i] : r.low;
   }
+#endif
   return r;
 }
 
+MmaRange exponents(const float* value, int32_t* exponent, int64_t n, int lowest) {
+  return lowest == -126 ? exponents_of<true>(value, exponent, n, lowest)
+                        : exponents_of<false>(value, exponent, n, lowest);
+}
+
 bool any_special(const float* value, int64_t n) {
-  I8 any = {};
-  for (int64_t i = 0; i < n; i += 8) any |= (load<I8>(value + i) & 0x7f800000) == 0x7f800000;
-  int32_t r = 0;
-  for (int i = 0; i < 8; ++i) r |= any[i];
-  return r != 0;
+  I any = {};
+  for (int64_t i = 0; i < n; i += kLanes) any |= (load<I>(value + i) & 0x7f800000) == 0x7f800000;
+  return any_lane(any);
 }
 
 // Registers hold rows of four lanes: a 4 by 4 transposition makes columns of them.
@@ -499,6 +512,51 @@ NUM_INLINE void transpose4(F4& a, F4& b, F4& c, F4& d) {
   d = __builtin_shufflevector(t1, t3, 2, 3, 6, 7);
 }
 
+#if defined(NUM_ISA_avx512)
+// Registers of rows 0 to 7 and 8 to 15 (two vectors each, of four rows) and four columns of 16 rows.
+NUM_INLINE void columns_of_rows(const __m512i (&v)[4], __m512i (&column)[4]) {
+  const __m512i even = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
+  const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(2));
+  __m512i a = _mm512_permutex2var_epi32(v[0], even, v[1]), b = _mm512_permutex2var_epi32(v[0], odd, v[1]);
+  __m512i c = _mm512_permutex2var_epi32(v[2], even, v[3]), d = _mm512_permutex2var_epi32(v[2], odd, v[3]);
+  column[0] = _mm512_shuffle_i64x2(a, c, 0x44);
+  column[1] = _mm512_shuffle_i64x2(a, c, 0xee);
+  column[2] = _mm512_shuffle_i64x2(b, d, 0x44);
+  column[3] = _mm512_shuffle_i64x2(b, d, 0xee);
+}
+NUM_INLINE void rows_of_columns(const __m512i (&column)[4], __m512i (&v)[4]) {
+  const __m512i low = _mm512_setr_epi32(0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27);
+  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(4));
+  __m512i a = _mm512_shuffle_i64x2(column[0], column[1], 0x44),
+          c = _mm512_shuffle_i64x2(column[0], column[1], 0xee);
+  __m512i b = _mm512_shuffle_i64x2(column[2], column[3], 0x44),
+          d = _mm512_shuffle_i64x2(column[2], column[3], 0xee);
+  v[0] = _mm512_permutex2var_epi32(a, low, b);
+  v[1] = _mm512_permutex2var_epi32(a, high, b);
+  v[2] = _mm512_permutex2var_epi32(c, low, d);
+  v[3] = _mm512_permutex2var_epi32(c, high, d);
+}
+
+void load_f32(uint32_t* sums, const uint32_t* const* registers) {
+  for (int odd = 0; odd < 2; ++odd) {
+    __m512i column[4];
+    const __m512i v[4] = {_mm512_loadu_si512(registers[odd]), _mm512_loadu_si512(registers[odd] + 16),
+                          _mm512_loadu_si512(registers[2 + odd]),
+                          _mm512_loadu_si512(registers[2 + odd] + 16)};
+    columns_of_rows(v, column);
+    for (int t = 0; t < 4; ++t) _mm512_storeu_si512(sums + (2 * t + odd) * kRows, column[t]);
+  }
+}
+
+void store_f32(const uint32_t* sums, uint32_t* const* registers) {
+  for (int odd = 0; odd < 2; ++odd) {
+    __m512i column[4], v[4];
+    for (int t = 0; t < 4; ++t) column[t] = _mm512_loadu_si512(sums + (2 * t + odd) * kRows);
+    rows_of_columns(column, v);
+    for (int i = 0; i < 4; ++i) _mm512_storeu_si512(registers[i / 2 * 2 + odd] + i % 2 * 16, v[i]);
+  }
+}
+#else
 void load_f32(uint32_t* sums, const uint32_t* const* registers) {
   for (int half = 0; half < 2; ++half)
     for (int odd = 0; odd < 2; ++odd)
@@ -521,6 +579,7 @@ void store_f32(const uint32_t* sums, uint32_t* const* registers) {
         for (int t = 0; t < 4; ++t) store(out + 4 * t, r[t]);
       }
 }
+#endif
 
 }  // namespace
 
