@@ -1,5 +1,7 @@
 // The names of a function: scopes that hide each other, registers made when they are first used, labels that
 // stand further down than those who branch to them. PTX ISA 4.4, 5.4.
+#include <algorithm>
+
 #include "parser.h"
 
 namespace triton_runner::ptx {
@@ -7,6 +9,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+constexpr size_t kDenseRegisters = 4096;  // of a family, found by their number alone
 constexpr size_t kNamesToCompare = 4096;  // of a text, for "did you mean"
 constexpr size_t kLongestCompared = 80;
 
@@ -16,6 +19,7 @@ void Parser::begin_function() {
   symbols_.clear();
   families_.clear();
   family_registers_.clear();
+  far_registers_.clear();
   scopes_.clear();
   pending_.clear();
   registers_.clear();
@@ -64,11 +68,12 @@ Parser::Symbol* Parser::find_name(std::string_view name) {
 }
 
 // The family that declares `name`: %r17 by %r<33>. Where a prefix ends in a digit itself, the innermost.
-Parser::Symbol* Parser::find_family(std::string_view name, uint32_t* number) {
+Parser::Symbol* Parser::find_family(std::string_view name, uint64_t* number) {
   size_t split = name.size();
   uint64_t value = 0, unit = 1;
   Symbol* best = nullptr;
-  while (split > 1 && is_digit(name[split - 1]) && name.size() - split < 10) {
+  while (split > 1 && is_digit(name[split - 1]) &&
+         name.size() - split < 10) {  // the most that a count of 32 bits has
     value += static_cast<uint64_t>(name[--split] - '0') * unit;
     unit *= 10;
     const bool all = !is_digit(name[split - 1]);
@@ -80,9 +85,18 @@ Parser::Symbol* Parser::find_family(std::string_view name, uint32_t* number) {
       family = &families_[static_cast<size_t>(family->hides) - 1];
     if (value >= family->count || (best && best->depth >= family->depth)) continue;
     best = family;
-    *number = static_cast<uint32_t>(value);
+    *number = value;
   }
   return best;
+}
+
+// The register of a family's number, + 1; 0 before its first use. Large numbers cost what is used of them.
+uint32_t& Parser::family_register(const Symbol& family, uint64_t number) {
+  if (number >= kDenseRegisters) return far_registers_[uint64_t{family.index} << 34 | number];
+  std::vector<uint32_t>& made = family_registers_[family.index];
+  if (number >= made.size())
+    made.resize(std::max<size_t>(number + 1, std::min(made.size() * 2, kDenseRegisters)));
+  return made[number];
 }
 
 uint32_t Parser::make_register(std::string_view name, Mod type) {

@@ -115,16 +115,14 @@ bool Parser::parse_name(Operand* out, bool* known) {
   *known = true;
   Symbol* symbol = nullptr;
   if (is_digit(name.back())) {
-    uint32_t number;
+    uint64_t number;
     Symbol* family = find_family(name, &number);
     if (!family || numbered_names_ || name[0] != '%') symbol = find_name(name);
     if (family && (!symbol || symbol->depth < family->depth)) {
-      if (number >= (1u << 22)) return fail(at, "a register's number is at most 4194303");
-      std::vector<uint32_t>& made = family_registers_[family->index];
-      if (number >= made.size()) made.resize(std::max<size_t>(number + 1, made.size() * 2));
-      if (made[number] == 0) made[number] = make_register(name, family->type) + 1;
+      uint32_t& made = family_register(*family, number);
+      if (made == 0) made = make_register(name, family->type) + 1;
       out->kind = OperandKind::kRegister;
-      out->reg = made[number] - 1;
+      out->reg = made - 1;
       return parse_selector(out);
     }
   } else {

@@ -136,7 +136,8 @@ class Parser {
   uint32_t depth() const { return static_cast<uint32_t>(scopes_.size()); }
   bool declare(Symbol symbol);
   Symbol* find_name(std::string_view name);
-  Symbol* find_family(std::string_view name, uint32_t* number);
+  Symbol* find_family(std::string_view name, uint64_t* number);
+  uint32_t& family_register(const Symbol& family, uint64_t number);
   uint32_t make_register(std::string_view name, Mod type);
   void note_labels();
   bool resolve(const Pending& pending, const Symbol& symbol);
@@ -181,8 +182,8 @@ class Parser {
   // Of the function being parsed.
   Heads name_heads_{64}, family_heads_{16};
   std::vector<Symbol> symbols_, families_;
-  std::vector<std::vector<uint32_t>>
-      family_registers_;  // by Symbol::index of a family: number -> register + 1
+  std::vector<std::vector<uint32_t>> family_registers_;   // by Symbol::index: number -> register + 1
+  std::unordered_map<uint64_t, uint32_t> far_registers_;  // of large numbers
   std::vector<Scope> scopes_;
   std::vector<Pending> pending_;
   std::vector<Register> registers_;

@@ -76,6 +76,7 @@ class Printer {
   const Module& module_;
   std::string out_;
   std::unordered_set<std::string> global_names_, used_;
+  std::unordered_map<std::string, size_t> renamed_;  // how often a name has been made unique
   std::vector<std::string> register_names_;
   size_t parameters_ = 0;  // of the registers, the first that are declared by the signature
   std::unordered_map<const Variable*, std::string> variable_names_;
@@ -172,8 +173,9 @@ void Printer::attributes(const Function& f) {
 
 std::string Printer::unique(std::string_view name) {
   std::string out(name);
-  for (size_t n = 1; global_names_.count(out) || !used_.insert(out).second; ++n)
-    out = std::string(name) + "$" + std::to_string(n);
+  size_t& last = renamed_[out];
+  while (global_names_.count(out) || !used_.insert(out).second)
+    out = std::string(name) + "$" + std::to_string(++last);
   return out;
 }
 
@@ -338,6 +340,7 @@ void Printer::instruction(const Instruction& in) {
 
 void Printer::body(const Function& f) {
   used_.clear();
+  renamed_.clear();
   register_names_.clear();
   variable_names_.clear();
   for (const Variable& v : f.params) used_.insert(std::string(v.name));
