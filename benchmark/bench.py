@@ -1,7 +1,8 @@
-"""Kernel times on one CPU thread: the engine at TTIR and TTGIR, Triton's interpreter, and torch, in one run.
+"""Kernel times on one CPU thread: TTIR, TTGIR and PTX, Triton's interpreter, and torch, in one run.
 
     python benchmark/bench.py [--write] [--json FILE] [case ...]
     python benchmark/bench.py --reuse --cpu [case ...]     while working on the engine, on a busy machine
+    python benchmark/bench.py --cpu --only interpreter ptx ptx-fast --write add matmul-512    PTX's part alone
     python benchmark/bench.py --plot                       cost by programs and by elements (scaling.py)
 
 Each engine is measured by a process of its own (measure.py), one after the other, pinned to one core (two for
@@ -19,10 +20,13 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parent / "doc" / "performance.md"
 BEGIN, END = "<!-- begin: make bench ARGS=--write -->", "<!-- end -->"
+PTX_BEGIN = "<!-- begin: bench.py --write, PTX -->"
 REFERENCES = ("interpreter", "torch")
-ENGINES = (*REFERENCES, "ttir", "ttgir", "ttir-2")
+ENGINES = (*REFERENCES, "ttir", "ttgir", "ttir-2", "ptx", "ptx-fast")
 LEVEL_RATIO, TWO_THREADS = 1.5, 1.8  # wanted
 LAUNCH_MICROSECONDS = 5  # wanted
+PTX_MILLISECONDS = {"add": 0.08, "matmul-512": 10, "attention": 60}  # wanted of ptx-fast
+EXACT_RATIO = 3  # wanted: exact sums of tensor cores take at most so many times as long as fast ones
 # glibc then keeps freed blocks: torch's new results of 37 MB cost no page faults.
 WARM_ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "4294967296"}
 
@@ -35,6 +39,17 @@ def measured(engine: str, options: list[str]) -> dict:
         text=True,
         check=True,
         env=os.environ | WARM_ALLOCATOR,
+    )
+    return json.loads(done.stdout)
+
+
+def lane_rates(options: list[str]) -> list[dict]:
+    """What lanes.py reports: instructions of threads a second on the SIMT engine."""
+    done = subprocess.run(
+        [sys.executable, str(HERE / "lanes.py"), "--json", *options],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
     return json.loads(done.stdout)
 
@@ -137,6 +152,42 @@ def thread_table(results: dict) -> list[list[str]]:
     return rows
 
 
+def ptx_table(results: dict, clock: str) -> list[list[str]]:
+    """The kernels as PTX for sm_80: tensor cores bit for bit (exact) and summed in f32 (fast)."""
+    rows = [["kernel", "size", "interpreter", "exact", "fast", "fast against interpreter", "exact of fast's"]]
+    for name, fast in results.get("ptx-fast", {}).items():
+        exact = results.get("ptx", {}).get(name)
+        interpreter = results.get("interpreter", {}).get(name)
+        wanted = PTX_MILLISECONDS.get(name)
+        text = times(fast, clock)
+        if wanted:
+            text = text if fast[clock + "_min"] <= wanted else f"**{text}**"
+            text += f" [{wanted:g}]"
+        ratio = exact and exact[clock + "_min"] / fast[clock + "_min"]
+        rows.append(
+            [
+                fast["name"],
+                fast["size"],
+                times(interpreter, clock),
+                times(exact, clock),
+                text,
+                f"{interpreter[clock + '_min'] / fast[clock + '_min']:,.0f}x" if interpreter else "",
+                against(ratio, EXACT_RATIO, False) if ratio else "",
+            ]
+        )
+    return rows
+
+
+def lane_table(rates: list[dict]) -> list[list[str]]:
+    rows = [["code", "G lane-instructions/s", "wanted"]]
+    for row in rates:
+        text = f"{row['rate'] / 1e9:.1f}"
+        rows.append(
+            [row["code"], text if row["rate"] >= row["wanted"] else f"**{text}**", f"{row['wanted'] / 1e9:g}"]
+        )
+    return rows
+
+
 def launch_table(costs: list[dict]) -> list[list[str]]:
     rows = [["empty kernel", "before the first op", "compiled kernel", "triton.jit", "triton_runner.jit"]]
     for cost in costs:
@@ -158,7 +209,7 @@ def failures(results: dict, clock: str) -> list[str]:
     """What is wrong or slower than wanted."""
     found = []
     for name, base in results["ttir"].items():
-        for engine in ("ttir", "ttgir", "ttir-2"):
+        for engine in ("ttir", "ttgir", "ttir-2", "ptx", "ptx-fast"):
             entry = results.get(engine, {}).get(name)
             if entry and not entry["right"]:
                 found.append(f"{name} at {engine}: off by {entry['difference']:g}")
@@ -176,6 +227,18 @@ def failures(results: dict, clock: str) -> list[str]:
         two = results.get("ttir-2", {}).get(name)
         if two and base["wall_min"] / two["wall_min"] < TWO_THREADS:
             found.append(f"{name}: {base['wall_min'] / two['wall_min']:.2f} times faster on two threads")
+    for name, fast in results.get("ptx-fast", {}).items():
+        wanted = PTX_MILLISECONDS.get(name)
+        if wanted and fast[clock + "_min"] > wanted:
+            found.append(f"{name} as PTX: {fast[clock + '_min']:.3g} ms, at most {wanted:g} wanted")
+        exact = results.get("ptx", {}).get(name)
+        if exact and exact[clock + "_min"] > EXACT_RATIO * fast[clock + "_min"]:
+            found.append(
+                f"{name} as PTX: exact takes {exact[clock + '_min'] / fast[clock + '_min']:.1f} times"
+            )
+    for row in results.get("lanes", []):
+        if row["rate"] < row["wanted"]:
+            found.append(f"{row['code']}: {row['rate'] / 1e9:.1f} G lane-instructions/s")
     for cost in results.get("launch", []):
         if cost["launcher"] > LAUNCH_MICROSECONDS:
             found.append(
@@ -190,22 +253,40 @@ def markdown(rows: list[list[str]]) -> str:
     return "\n".join(lines)
 
 
+def replace_part(begin: str, parts: list[str]) -> None:
+    """Replaces the part of doc/performance.md between a marker and the next end."""
+    head, rest = PAGE.read_text().split(begin)
+    tail = rest.split(END, 1)[1]
+    PAGE.write_text(head + begin + "\n" + "\n\n".join(parts) + "\n" + END + tail)
+
+
 def write_page(kernels, threads, launches) -> None:
-    """Replaces the part of doc/performance.md between the markers."""
-    text = PAGE.read_text()
-    head, rest = text.split(BEGIN)
-    tail = rest.split(END)[1]
-    parts = [
-        f"Milliseconds of wall clock, median (minimum), one pinned thread of {processor()}, "
-        f"{datetime.date.today()}. Quotients are of the minima, with what the project asks for in brackets; "
-        "bold: missed.",
-        markdown(kernels),
-        "Two pinned threads:",
-        markdown(threads),
-        "Microseconds a launch on CPU tensors, the least of many:",
-        markdown(launches),
-    ]
-    PAGE.write_text(head + BEGIN + "\n" + "\n\n".join(parts) + "\n" + END + tail)
+    replace_part(
+        BEGIN,
+        [
+            f"Milliseconds of wall clock, median (minimum), one pinned thread of {processor()}, "
+            f"{datetime.date.today()}. Quotients are of the minima, with what the project asks for in "
+            "brackets; bold: missed.",
+            markdown(kernels),
+            "Two pinned threads:",
+            markdown(threads),
+            "Microseconds a launch on CPU tensors, the least of many:",
+            markdown(launches),
+        ],
+    )
+
+
+def write_ptx(ptx, lanes, clock: str) -> None:
+    what = "wall clock" if clock == "wall" else "CPU time (other work shared the machine)"
+    replace_part(
+        PTX_BEGIN,
+        [
+            f"Milliseconds of {what}, median (minimum), one pinned thread of {processor()}, "
+            f"{datetime.date.today()}; in square brackets what the minimum should be at most; bold: missed.",
+            markdown(ptx),
+            markdown(lanes),
+        ],
+    )
 
 
 def show(rows: list[list[str]]) -> None:
@@ -242,6 +323,8 @@ def main() -> int:
         results[engine] = measured(engine, ["--quick"] * options.quick + options.cases)
     if not options.cases and not options.only:
         results["launch"] = launch_costs(["--quick"] * options.quick)
+    if "ptx-fast" in results:
+        results["lanes"] = lane_rates(["--quick"] * options.quick)
     options.json.parent.mkdir(parents=True, exist_ok=True)
     merged = dict(kept)
     for engine, entries in results.items():
@@ -251,20 +334,29 @@ def main() -> int:
         results = {**results, "ttir": merged["ttir"]}
     kernels, threads = table(results, clock), thread_table(results)
     print(f"milliseconds of {clock} time on one thread, median (minimum); quotients of minima (wanted)")
-    show(kernels)
+    if not options.only or {"ttir", "ttgir"} & set(options.only):
+        show(kernels)
     if len(threads) > 1:
         show(threads)
+    ptx = ptx_table(results, clock)
+    if len(ptx) > 1:
+        print("PTX of sm_80 on the SIMT engine")
+        show(ptx)
+    if "lanes" in results:
+        show(lane_table(results["lanes"]))
     if "launch" in results:
         print("microseconds a launch")
         show(launch_table(results["launch"]))
-    entries = [entry for name, engine in results.items() if name != "launch" for entry in engine.values()]
+    entries = [e for engine in results.values() if isinstance(engine, dict) for e in engine.values()]
     thrown = sum(e["thrown_away"] for e in entries)
     print(f"{thrown} samples were disturbed and thrown away; all numbers: {options.json}")
     if disturbed := sum(e["disturbed_but_kept"] for e in entries):
         print(
             f"{disturbed} disturbed samples had to be kept: something else uses this machine, measure again"
         )
-    if options.write:
+    if options.write and "lanes" in results:
+        write_ptx(ptx, lane_table(results["lanes"]), clock)
+    if options.write and not options.only:
         if "launch" not in results or options.reuse or options.cpu or options.quick:
             parser.error("--write wants everything measured in one run")
         write_page(kernels, threads, launch_table(results["launch"]))

@@ -56,3 +56,8 @@ def test_table(monkeypatch):
     assert row[-3:] == ["150x (100)", "**2.50** (2)", "1.20 (1.5)"]
     assert bench.failures(results, "wall") == ["k: 2.50 of torch's time, at most 2 wanted"]
     assert bench.thread_table(results)[1][-2:] == ["2.00 (1.8)", "5"]
+    results |= {"ptx": {"k": times(4.0)}, "ptx-fast": {"k": times(1.0)}}
+    assert bench.ptx_table(results, "wall")[1][-2:] == ["150x", "**4.00** (3)"]
+    assert "k as PTX: exact takes 4.0 times" in bench.failures(results, "wall")
+    rates = [{"code": "a", "rate": 2e9, "wanted": 1e9}, {"code": "b", "rate": 2e9, "wanted": 1e10}]
+    assert [row[1] for row in bench.lane_table(rates)[1:]] == ["2.0", "**2.0**"]
