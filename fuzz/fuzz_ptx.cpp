@@ -1,5 +1,5 @@
-// Any text as PTX: parsing ends in a module or a diagnostic; a module prints back byte for byte, every place in
-// it is a place of the text, and its canonical text parses to the same graph.
+// Any text as PTX: parsing ends in a module or a diagnostic; a module prints back byte for byte, every place
+// in it is a place of the text, and its canonical text parses to the same graph.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -23,7 +23,8 @@ void check(const ptx::Function& f, const ptx::Operand& operand, size_t text) {
   if (operand.kind == ptx::OperandKind::kRegister) require(operand.reg < f.registers.size(), "a register");
   if (operand.kind == ptx::OperandKind::kVariable) require(operand.variable != nullptr, "a variable");
   if (operand.kind == ptx::OperandKind::kFunction) require(operand.function != nullptr, "a function");
-  if (operand.kind == ptx::OperandKind::kAddress) require(!operand.parts.empty(), "an address without a base");
+  if (operand.kind == ptx::OperandKind::kAddress)
+    require(!operand.parts.empty(), "an address without a base");
   if (operand.kind == ptx::OperandKind::kPair) require(operand.parts.size() == 2, "a pair of parts");
   for (const ptx::Operand& part : operand.parts) check(f, part, text);
 }
