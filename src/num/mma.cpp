@@ -137,7 +137,13 @@ void run_step(const MmaStep& s, bool special, bool narrow_range) {
   int64_t n = int64_t{16} * s.columns;
   if (!special && !table().any_special(s.sums, n)) return kernel(s);
   std::vector<float> before(s.sums, s.sums + n);
-  kernel(s);
+  // Infinities of B that meet elements which a sparse row does not have are no products.
+  std::vector<float> finite(s.b, s.b + s.b_stride * (s.columns - 1) + s.k);
+  for (float& x : finite)
+    if (!std::isfinite(x)) x = 0;
+  MmaStep others = s;
+  others.b = finite.data();
+  kernel(others);
   for (int j = 0; j < s.columns; ++j)
     for (int i = 0; i < 16; ++i) {
       float c = before[static_cast<size_t>(16 * j + i)];
