@@ -129,6 +129,8 @@ Checks::Checks(const Launch& launch)
     : launch_(launch),
       uninit_(launch.options->checks & exec::kCheckUninitialized),
       race_(launch.options->checks & exec::kCheckRace),
+      nan_(launch.options->checks & (exec::kCheckNan | exec::kCheckInf)),
+      inf_(launch.options->checks & exec::kCheckInf),
       global_records_(1) {}
 Checks::~Checks() = default;
 
@@ -141,7 +143,7 @@ void Checks::begin(const Cluster& cluster, uint64_t linear) {
   s.agents = s.warps * static_cast<uint32_t>(cluster.ctas.size()) + 1;
   s.clocks.assign(s.agents, Clock(s.agents));
   for (uint32_t a = 0; a < s.agents; a++) s.clocks[a][a] = 1;
-  for (const auto& cta : cluster.ctas) s.cells.emplace_back(cta->shared_bytes);
+  for (const auto& cta : cluster.ctas) s.cells.emplace_back(race_ || uninit_ ? cta->shared_bytes : 0);
   s.records.resize(1);
   s.named.resize(16 * cluster.ctas.size());
 }
@@ -224,7 +226,7 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
 
 bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner, uint32_t offset,
                     uint32_t bytes, bool write) {
-  if (!x.strand) return true;  // a copy or product that goes on by itself
+  if (!x.strand || !(race_ || uninit_)) return true;  // no strand: a copy or product that goes on by itself
   if (is_store(in)) flush(x);
   if (launch_.stop.load(std::memory_order_relaxed)) return false;
   State& s = of(x);
@@ -331,7 +333,7 @@ void Checks::flush(Exec& x) {
 
 bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes,
                     bool write) {
-  if (!x.strand) return true;
+  if (!x.strand || !(race_ || uninit_)) return true;
   if (is_store(in)) flush(x);
   if (launch_.stop.load(std::memory_order_relaxed)) return false;
   State& s = of(x);
@@ -403,6 +405,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
 
 void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
                     uint32_t thread) {
+  if (!(race_ || uninit_)) return;
   State& s = of(x);
   const bool engine = thread == kNoRegister;
   const uint32_t agent = engine ? s.engine() : s.agent(*x.cta, thread);
@@ -428,6 +431,7 @@ void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
 }
 
 void Checks::read_out(const Cta& from, uint32_t offset, uint32_t bytes) {
+  if (!(race_ || uninit_)) return;
   Cell* cells = states_[from.cluster]->cells[from.rank].data() + offset;
   for (uint32_t i = 0; i < bytes; i++) cells[i].copy_out = 0;
 }
@@ -446,6 +450,7 @@ void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {
 
 void Checks::before(Exec& x, const Instr& in) {
   ++serial_;
+  if (nan_) nan_before(x, in);
   if (!race_ || !is_barrier(in) || in.source->has(Mod::kWarp)) return;
   State& s = of(x);
   const bool of_cluster = in.source->has(Mod::kCluster);
@@ -468,6 +473,7 @@ void Checks::before(Exec& x, const Instr& in) {
 
 void Checks::after(Exec& x, const Instr& in) {
   flush(x);
+  if (nan_) nan_after(x, in);
   if (!race_ || !is_barrier(in) || in.source->has(Mod::kWarp)) return;
   State& s = of(x);
   if (in.source->has(Mod::kCluster)) {

@@ -48,6 +48,11 @@ class Checks {
   using Clock = std::vector<uint32_t>;
   using BlockClock = std::unordered_map<uint32_t, uint32_t>;
 
+  // NaNs: what the operands were, since a result may be one of them.
+  void nan_before(const Exec& x, const Instr& in);
+  void nan_after(Exec& x, const Instr& in);
+  bool bad(double value) const;
+
   State& of(const Exec& x);
   uint32_t record(State& s, uint32_t agent, const Operands& in, uint32_t thread, bool atomic);
   static bool ordered(const State& s, uint32_t record, uint32_t agent);
@@ -71,7 +76,14 @@ class Checks {
   };
 
   const Launch& launch_;
-  const bool uninit_, race_;
+  const bool uninit_, race_, nan_, inf_;
+  struct Operand3 {
+    double values[3];
+    uint32_t n = 0;
+    bool bad = false;
+  };
+  std::vector<Operand3> operands_;  // of the instruction under way, by lane and element
+  bool arithmetic_ = false;
   std::unordered_map<const Cluster*, std::unique_ptr<State>> states_;
   std::vector<Written> written_;
   uint64_t serial_ = 0;  // instructions

@@ -30,6 +30,14 @@ class SimtKernel final : public exec::Kernel {
   exec::LaunchResult launch(const exec::LaunchOptions& options, std::span<const exec::Argument> args,
                             std::span<const exec::Allocation> allocations) override {
     if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
+    if (options.checks & exec::kCheckNanLoad)
+      return exec::LaunchError{
+          base::failure("kernel '" + code_.kernel + "': check 'nanload' needs the types of what is loaded, which "
+                        "PTX does not say; 'nan' and 'inf' look at the instructions on floats"),
+          {}};
+    if (options.shuffle)
+      return exec::LaunchError{
+          base::failure("kernel '" + code_.kernel + "': shuffle= is for TTIR and TTGIR: PTX runs in one order"), {}};
     Launch launch;
     launch.code = &code_;
     launch.options = &options;

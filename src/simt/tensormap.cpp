@@ -102,6 +102,11 @@ void run_replace(Lanes& lanes, const Operands& in) {
       invalid(x, in, i, "the 128 bytes at the address are neither zeros nor a tensor map of this engine");
       return;
     }
+    if (map.magic == 0) {
+      // Zeros mean something: one dimension, of u8. Kernels do not replace fields that are to be 0.
+      map.rank = 1;
+      map.element_bytes = 1;
+    }
     map.magic = exec::kTensorMapMagic;
     const uint64_t value = plan.wide ? x.reg<uint64_t>(plan.value)[i] : x.reg<uint32_t>(plan.value)[i];
     if (!replace(x, in, i, plan, value, map)) return;

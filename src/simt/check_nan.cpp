@@ -1,0 +1,120 @@
+// check="nan" and "inf": the first floating-point instruction whose result is a NaN (an infinity) where none
+// of its operands is one.
+#include <bit>
+#include <cmath>
+#include <cstdio>
+
+#include <triton_runner/num/types.h>
+
+#include "check.h"
+
+namespace triton_runner::simt {
+
+using ptx::Mod;
+using ptx::Opcode;
+
+namespace {
+
+// Instructions whose operands and result are floats of one type.
+bool is_arithmetic(const ptx::Instruction& in) {
+  switch (in.opcode) {
+    case Opcode::kAdd:
+    case Opcode::kSub:
+    case Opcode::kMul:
+    case Opcode::kFma:
+    case Opcode::kMad:
+    case Opcode::kDiv:
+    case Opcode::kRcp:
+    case Opcode::kSqrt:
+    case Opcode::kRsqrt:
+    case Opcode::kSin:
+    case Opcode::kCos:
+    case Opcode::kLg2:
+    case Opcode::kEx2:
+    case Opcode::kTanh:
+    case Opcode::kMin:
+    case Opcode::kMax:
+    case Opcode::kAbs:
+    case Opcode::kNeg:
+      return ptx::is_float(in.type(0)) && in.type(1) == Mod::kNone;
+    default:
+      return false;
+  }
+}
+
+struct Element {
+  num::Type type;
+  uint32_t n;  // in a register
+};
+bool element_of(Mod type, Element* out) {
+  switch (type) {
+    case Mod::kF16:
+      return *out = {num::Type::kF16, 1}, true;
+    case Mod::kBf16:
+      return *out = {num::Type::kBF16, 1}, true;
+    case Mod::kF16x2:
+      return *out = {num::Type::kF16, 2}, true;
+    case Mod::kBf16x2:
+      return *out = {num::Type::kBF16, 2}, true;
+    case Mod::kF32:
+      return *out = {num::Type::kF32, 1}, true;
+    case Mod::kF32x2:
+      return *out = {num::Type::kF32, 2}, true;
+    case Mod::kF64:
+      return *out = {num::Type::kF64, 1}, true;
+    default:
+      return false;
+  }
+}
+
+double value_at(const Lanes& x, uint32_t place, const Element& e, uint32_t lane, uint32_t k) {
+  const size_t size = num::size_of(e.type);
+  const std::byte* reg = x.regs + place + size * e.n * (x.first + lane);
+  return num::to_double(num::load_bits(reg + size * k, e.type), e.type);
+}
+
+std::string text_of(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+}  // namespace
+
+bool Checks::bad(double value) const { return std::isnan(value) || (inf_ && std::isinf(value)); }
+
+void Checks::nan_before(const Exec& x, const Instr& in) {
+  Element e;
+  arithmetic_ =
+      in.source && is_arithmetic(*in.source) && in.d != kNoRegister && element_of(in.source->type(0), &e);
+  if (!arithmetic_) return;
+  operands_.assign(size_t{x.count} * e.n, {});
+  for (uint32_t i = 0; i < x.count; i++)
+    for (uint32_t k = 0; x.on(i) && k < e.n; k++) {
+      Operand3& o = operands_[i * e.n + k];
+      for (uint32_t place : {in.a, in.b, in.c}) {
+        if (place == kNoRegister) continue;
+        o.values[o.n++] = value_at(x, place, e, i, k);
+        o.bad |= bad(o.values[o.n - 1]);
+      }
+    }
+}
+
+void Checks::nan_after(Exec& x, const Instr& in) {
+  if (!arithmetic_) return;
+  Element e;
+  element_of(in.source->type(0), &e);
+  for (uint32_t i = 0; i < x.count; i++)
+    for (uint32_t k = 0; x.on(i) && k < e.n; k++) {
+      const Operand3& o = operands_[i * e.n + k];
+      const double result = value_at(x, in.d, e, i, k);
+      if (o.bad || !bad(result)) continue;
+      std::string message =
+          std::string("the result is ") + (std::isnan(result) ? "NaN" : "infinite") + ", and no operand is: ";
+      for (uint32_t n = 0; n < o.n; n++) message += (n ? ", " : "") + text_of(o.values[n]);
+      x.trap(in, exec::TrapKind::kNan, std::move(message), i);
+      return;
+    }
+}
+
+}  // namespace triton_runner::simt
