@@ -203,8 +203,13 @@ struct Custom {
   static void print_constant(Printer& out, const Op& op) {
     out.dict(op.attrs, {"value"});
     out.text(" ");
-    out.attr(op.attr("value"));
-    // A splat of an opaque kind keeps its text.
+    const Attr* value = op.attr("value");
+    out.attr(value);
+    // The type of a value that has none stands beside it, unless its text has it already.
+    const bool has_type =
+        value && (value->kind == AttrKind::kOpaque ? value->text.find(" : ") != value->text.npos
+                                                   : value->type && value->kind != AttrKind::kType);
+    if (value && !has_type) out.text(" : "), out.type(op.result()->type);
   }
 
   // ---- arith.select: the condition's type only where it is not i1
