@@ -29,6 +29,9 @@ class Checks;
 inline constexpr uint64_t kSharedWindow = uint64_t{0x70} << 56;  // | 32-bit shared address
 inline constexpr uint64_t kLocalWindow = uint64_t{0x71} << 56;   // | offset in the thread's local memory
 inline constexpr uint64_t kWindowMask = uint64_t{0xff} << 56;
+// An address of .param: kParamBase + offset in the parameters of the kernel (code keeps it in 32 bits too;
+// cvta.param makes a host address of it), or an offset in local memory, where parameters of calls are.
+inline constexpr uint64_t kParamBase = uint64_t{1} << 30;
 // A 32-bit shared address: the block's rank in its cluster, and the offset in its shared memory.
 inline constexpr uint32_t kRankShift = 24;
 inline constexpr uint32_t kOffsetMask = (1u << kRankShift) - 1;
@@ -200,6 +203,10 @@ struct Exec : Lanes {
 std::string instruction_location(const Code& code, const ptx::Instruction& in);
 
 inline Exec& exec_of(Lanes& lanes) { return static_cast<Exec&>(lanes); }
+// The host address of an address of .param that is at or above kParamBase.
+inline uint64_t param_address(const Exec& x, uint64_t address) {
+  return reinterpret_cast<uint64_t>(x.launch().params.data()) + (address - kParamBase);
+}
 inline const Instr& instr_of(const Operands& in) { return static_cast<const Instr&>(in); }
 
 }  // namespace triton_runner::simt

@@ -117,7 +117,8 @@ uint32_t Lowering::place(const ptx::Operand& operand, ptx::Mod type) {
         return place;
       }
       uint32_t offset = 0;
-      if (is_entry_param(v, &offset)) return place_param_address(*this, offset + operand.integer);
+      if (is_entry_param(v, &offset))
+        return constant(kParamBase + offset + static_cast<uint64_t>(operand.integer), width);
       if (v.space == ptx::Space::kLocal || v.space == ptx::Space::kParam)
         return constant(local_offset(v) + static_cast<uint64_t>(operand.integer), width);
       auto it = global_addresses_.find(v.name);

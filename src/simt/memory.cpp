@@ -115,8 +115,10 @@ std::byte* resolve(Exec& x, const Operands& in, const Access& a, uint32_t i, uin
   switch (a.space) {
     case Space::kShared:
       return x.shared(in, i, static_cast<uint32_t>(address), a.bytes(), write);
-    case Space::kParam:  // of a call: local memory; of the kernel: an address of the host
-      if (address >> 32 && (address & kWindowMask) != kLocalWindow)
+    case Space::kParam:
+      if (address - kParamBase < x.launch().params.size())
+        return x.global(in, i, param_address(x, address), a.bytes(), write);
+      if (address >> 32 && (address & kWindowMask) != kLocalWindow)  // cvta.param was here already
         return x.global(in, i, address, a.bytes(), write);
       [[fallthrough]];
     case Space::kLocal:

@@ -66,10 +66,27 @@ void is_space(Lanes& l, const Operands& in) {
   }
 }
 
+// From an address of .param to a generic one.
+void param_to_generic(Lanes& l, const Operands& in) {
+  const uint64_t* a = l.reg<uint64_t>(in.a);
+  uint64_t* d = l.reg<uint64_t>(in.d);
+  for (uint32_t i = 0; i < l.count; ++i)
+    if (l.on(i)) d[i] = a[i] < kParamBase ? kLocalWindow | a[i] : param_address(exec_of(l), a[i]);
+}
+// And back.
+void generic_to_param(Lanes& l, const Operands& in) {
+  const uint64_t* a = l.reg<uint64_t>(in.a);
+  uint64_t* d = l.reg<uint64_t>(in.d);
+  const uint64_t base = param_address(exec_of(l), kParamBase);
+  for (uint32_t i = 0; i < l.count; ++i)
+    if (l.on(i))
+      d[i] = (a[i] & kWindowMask) == kLocalWindow ? a[i] & ~kWindowMask : a[i] - base + kParamBase;
+}
+
 uint64_t window_of(const ptx::Instruction& in) {
   using ptx::Mod;
   if (in.has(Mod::kShared) || in.has(Mod::kSharedCta) || in.has(Mod::kSharedCluster)) return kSharedWindow;
-  return in.has(Mod::kLocal) ? kLocalWindow : 0;  // global, const and param: host addresses
+  return in.has(Mod::kLocal) ? kLocalWindow : 0;  // global and const: host addresses
 }
 
 bool lower_cvta(Lowering& l, const ptx::Instruction& in) {
@@ -83,6 +100,8 @@ bool lower_cvta(Lowering& l, const ptx::Instruction& in) {
     run = bytes == 8 ? drop_window : copy<uint32_t>;
   else if (window)
     run = bytes == 8 ? add_window<uint64_t, uint64_t> : copy<uint32_t>;
+  if (bytes == 8 && in.has(ptx::Mod::kParam))
+    run = in.has(ptx::Mod::kTo) ? generic_to_param : param_to_generic;
   Instr& i = l.emit(run);
   i.d = d, i.a = a;
   i.imm = static_cast<int64_t>(in.has(ptx::Mod::kTo) ? kWindowMask : window);

@@ -95,11 +95,6 @@ void read_block_special(Lanes& l, const Operands& in) {
              static_cast<uint32_t>(in.imm));
 }
 
-void read_param_address(Lanes& l, const Operands& in) {
-  auto base = reinterpret_cast<uint64_t>(exec_of(l).launch().params.data());
-  fill<uint64_t>(l, in.d, base + static_cast<uint64_t>(in.imm));
-}
-
 bool differs_by_thread(Special s) {
   return s <= Special::kTidZ || s == Special::kLaneid || s == Special::kWarpid ||
          (s >= Special::kLanemaskEq && s <= Special::kLanemaskGt);
@@ -142,14 +137,6 @@ uint32_t place_special(Lowering& l, Special special, uint32_t bytes) {
   in.d = place;
   in.small = static_cast<uint32_t>(special);
   in.imm = bytes;
-  return place;
-}
-
-uint32_t place_param_address(Lowering& l, int64_t offset) {
-  uint32_t place = l.temporary(8);
-  Instr& in = l.emit(read_param_address);
-  in.d = place;
-  in.imm = offset;
   return place;
 }
 

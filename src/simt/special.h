@@ -4,11 +4,9 @@
 
 namespace triton_runner::simt {
 
-// A place that holds the special register when the instruction being lowered runs. `bytes`: 1 (a predicate), 4
-// or 8. PTX ISA chapter 10.
+// A place that holds the special register when the instruction being lowered runs. `bytes`: 1 (a predicate),
+// 4 or 8. PTX ISA chapter 10.
 uint32_t place_special(Lowering& l, ptx::Special special, uint32_t bytes);
-// The generic address of byte `offset` of the entry's parameters.
-uint32_t place_param_address(Lowering& l, int64_t offset);
 // The value of a special register that differs by thread.
 uint64_t thread_special(const Code& code, ptx::Special special, uint32_t thread);
 
