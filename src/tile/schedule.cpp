@@ -20,6 +20,7 @@ namespace {
 constexpr int kPatience = 64;  // rounds of spinning before another program is started
 // Nothing but spinning, no program ended, no memory written for so long: nobody will get on.
 constexpr double kLivelockSeconds = 2;
+constexpr uint64_t kLivelockRounds = 200, kLeft = ~uint64_t{0};  // kLeft: of a worker that is done
 constexpr size_t kShuffledPrograms = 8;  // under way at once in a shuffled launch, more while they spin
 
 // What the tiles of one worker may occupy.
@@ -31,9 +32,17 @@ uint64_t tile_limit(const Launch& launch) {
 
 enum class Step { kFinished, kSpinning, kStopped };
 
+// What the workers of a launch tell each other when they only spin.
+struct AllWorkers {
+  std::vector<std::atomic<uint64_t>>
+      idle_rounds;                      // by worker: how often it asked all of its programs in vain
+  std::atomic<bool> deadlocked{false};  // each worker reports its first program
+};
+
 class GridWorker {
  public:
-  GridWorker(Launch& launch, int index) : launch_(launch), code_(*launch.code), worker_(*launch.memory) {
+  GridWorker(Launch& launch, AllWorkers& all, int index)
+      : launch_(launch), all_(all), code_(*launch.code), worker_(*launch.memory) {
     worker_.launch = &launch;
     worker_.index = index;
     thread_local BufferPool pool;
@@ -43,12 +52,21 @@ class GridWorker {
 
   ~GridWorker() {
     set_idle(true);  // for good
+    all_.idle_rounds[worker_.index].store(kLeft, std::memory_order_relaxed);
     for (auto& p : idle_) destroy(*p);
     for (auto& p : active_) destroy(*p);
   }
 
+  // Of a deadlock that several workers have programs in, the trap of the lowest program stays.
   void run() {
-    if (launch_.checks && launch_.checks->shuffled()) return run_shuffled(*launch_.checks);
+    if (launch_.checks && launch_.checks->shuffled())
+      run_shuffled(*launch_.checks);
+    else
+      run_in_order();
+    if (all_.deadlocked.load(std::memory_order_relaxed)) report_deadlock();
+  }
+
+  void run_in_order() {
     int rounds = 0;
     while (!launch_.stop.load(std::memory_order_relaxed)) {
       if (active_.empty() || (rounds >= kPatience && more())) {
@@ -311,25 +329,43 @@ class GridWorker {
   }
 
   // Everything here only spins and there is nothing to start: let other threads run, and notice when all do
-  // only this.
+  // only this. Time alone says little on a loaded machine: every worker has to have asked its programs again
+  // and again.
   bool idle_round() {
     sched_yield();
     set_idle(true);
     launch_.watched.store(true, std::memory_order_relaxed);
+    all_.idle_rounds[worker_.index].fetch_add(1, std::memory_order_relaxed);
     uint64_t progress = launch_.progress.load(std::memory_order_relaxed);
     double now = steady_seconds();
     bool busy_elsewhere = launch_.idle_workers.load(std::memory_order_relaxed) < launch_.workers;
-    if (busy_elsewhere || progress != seen_progress_ || quiet_since_ == 0)
+    if (busy_elsewhere || progress != seen_progress_ || quiet_since_ == 0) {
       seen_progress_ = progress, quiet_since_ = now;
+      quiet_rounds_.clear();
+      for (const auto& r : all_.idle_rounds) quiet_rounds_.push_back(r.load(std::memory_order_relaxed));
+    }
     if (now - quiet_since_ < kLivelockSeconds) return false;
-    Task& t = active_.front()->tasks.front();
-    t.trap(*t.pc, exec::TrapKind::kDeadlock,
-           "the programs that are left wait for each other, and none has changed memory for " +
-               seconds_text(kLivelockSeconds));
+    for (size_t i = 0; i < quiet_rounds_.size(); ++i) {
+      const uint64_t rounds = all_.idle_rounds[i].load(std::memory_order_relaxed);
+      if (rounds < kLeft && rounds - quiet_rounds_[i] < kLivelockRounds) return false;
+    }
+    all_.deadlocked.store(true, std::memory_order_relaxed);
+    launch_.stop.store(true, std::memory_order_relaxed);
     return true;
   }
 
+  void report_deadlock() {
+    if (active_.empty()) return;
+    Task& t = (*std::min_element(active_.begin(), active_.end(), [](const auto& a, const auto& b) {
+                return a->linear < b->linear;
+              }))->tasks.front();
+    t.trap(*t.pc, exec::TrapKind::kDeadlock,
+           "the programs that are left wait for each other, and none has changed memory for " +
+               seconds_text(kLivelockSeconds));
+  }
+
   Launch& launch_;
+  AllWorkers& all_;
   const Code& code_;
   Worker worker_;
   std::vector<std::unique_ptr<Program>> active_, idle_;
@@ -338,6 +374,7 @@ class GridWorker {
   int64_t x_ = 0, y_ = 0, z_ = 0;
   uint64_t seen_progress_ = 0;
   double quiet_since_ = 0;
+  std::vector<uint64_t> quiet_rounds_;  // idle_rounds then
   bool idle_here_ = false;
 };
 
@@ -345,7 +382,8 @@ class GridWorker {
 
 void run_grid(Launch& launch, int workers) {
   launch.workers = workers;
-  exec::run_workers(workers, [&](int index) { GridWorker(launch, index).run(); });
+  AllWorkers all{std::vector<std::atomic<uint64_t>>(static_cast<size_t>(workers))};
+  exec::run_workers(workers, [&](int index) { GridWorker(launch, all, index).run(); });
 }
 
 }  // namespace triton_runner::tile
