@@ -6,6 +6,7 @@
 #include <triton_runner/num/elementwise.h>
 
 #include "alu_rules.h"
+#include "video.h"
 
 namespace triton_runner::ptx {
 namespace {
@@ -247,8 +248,45 @@ void Finder::function(const num::Elementwise& f) {
   alu_.imm = static_cast<int64_t>(reinterpret_cast<intptr_t>(kernel.loop));
 }
 
-// Selectors are in small: unit and lanes of a and b, 16 bits each; see video.cpp.
-void Finder::video() {}
+// d{.part}, a{.part}, b{.part}, c. The parts go into imm, see video.cpp.
+void Finder::video() {
+  if (ptx::row(in_.opcode).section.substr(0, 6) != "9.7.18") return;
+  const bool sets = spec_.comparison != kComparisons;
+  const Mod a = type(sets ? 0 : 1), b = type(sets ? 1 : 2);
+  const bool third = operands_.size() > 3;
+  take(Mod::kB32, {Mod::kB32, Mod::kB32});
+  if (third) put(3, 3, Mod::kB32);
+  alu_.small = (is_signed(a) ? kVideoASigned : 0) | (is_signed(b) ? kVideoBSigned : 0) |
+               (!sets && is_signed(type(0)) ? kVideoResultSigned : 0) |
+               (spec_.variant & kVSat ? kVideoSaturate : 0) | (spec_.variant & kVClamp ? kVideoClamp : 0) |
+               (in_.has(Mod::kPo) ? kVideoPlusOne : 0) | (in_.has(Mod::kShr7) ? kVideoShift7 : 0) |
+               (in_.has(Mod::kShr15) ? kVideoShift15 : 0) |
+               (in_.has(Mod::kAdd)   ? 1u
+                : in_.has(Mod::kMin) ? 2u
+                : in_.has(Mod::kMax) ? 3u
+                                     : 0u)
+                   << kVideoSecondary |
+               (sets ? spec_.comparison : 0u) << kVideoComparison;
+  const char last = text(in_.opcode).back();
+  if (last != '2' && last != '4') {
+    for (size_t k = 0; k < 3 && k < operands_.size(); ++k) {
+      const auto& part = operands_[k]->selector;  // d, a, b
+      const int64_t code = part.unit == 0 ? 0 : (part.unit == 'b' ? 1 : 5) + (part.lanes & 15);
+      alu_.imm |= code << (k == 0 ? 16 : 8 * (k - 1));
+    }
+    return row_variant(Mod::kNone, Mod::kNone, 0);
+  }
+  if (!third) return;
+  const bool bytes = last == '4';
+  const auto &d = operands_[0]->selector, &pa = operands_[1]->selector, &pb = operands_[2]->selector;
+  int64_t written = 0;
+  for (int k = 0; k < d.count; ++k) written |= int64_t{1} << (d.lanes >> 4 * k & 3);
+  if (d.unit == 0) written = bytes ? 15 : 3;
+  const int64_t from_a = pa.unit != 0 ? pa.lanes : bytes ? 0x3210 : 0x10;
+  const int64_t from_b = pb.unit != 0 ? pb.lanes : bytes ? 0x7654 : 0x32;
+  alu_.imm = from_a | from_b << 16 | written << 32;
+  row_variant(Mod::kNone, Mod::kNone, 0);
+}
 
 void Finder::choose() {
   const Mod t = type(0);

@@ -34,8 +34,7 @@ sub.cc.{u32|s32|u64|s64} : T T : T T : sub.cc.T %0, %2, %3; subc.T %1, 0, 0;
 subc.cc.{u32|s32|u64|s64} : T T : T T T : sub.cc.T %0, %4, %2; subc.cc.T %0, %2, %3; subc.T %1, 0, 0;
 mad.lo.cc.{u32|s32|u64|s64} : T T : T T T : mad.lo.cc.T %0, %2, %3, %4; addc.T %1, 0, 0;
 mad.hi.cc.{u32|s32|u64|s64} : T T : T T T : mad.hi.cc.T %0, %2, %3, %4; addc.T %1, 0, 0;
-madc.lo.cc.{u32|s32|u64|s64} : T T : T T T : add.cc.T %0, %2, %4; madc.lo.cc.T %0, %2, %3, %4; addc.T %1, 0, 0;
-madc.hi.cc.{u32|s32|u64|s64} : T T : T T T : add.cc.T %0, %2, %4; madc.hi.cc.T %0, %2, %3, %4; addc.T %1, 0, 0;
+madc.{lo|hi}.cc.{u32|s32|u64|s64} : T T : T T T : add.cc.T %0, %2, %4; OP %0, %2, %3, %4; addc.T %1, 0, 0;
 dp4a.{u32|s32}.{u32|s32} : b32 : b32 b32 b32
 dp2a.{lo|hi}.{u32|s32}.{u32|s32} : b32 : b32 b32 b32
 {popc|clz}.{b32|b64} : b32 : T
@@ -207,7 +206,7 @@ def expand(line: str):
             plain = re.sub(r"\.[bh]\d(?=\.|$)", "", op)
             body = f"{plain} %0, %1.{selectors[0]}, %2.{selectors[1]};"
         elif text:
-            body = re.sub(r"\b(T|D|OP|ALT)\b", lambda m: said[m[1]], text[0])
+            body = re.sub(r"\b(T|D|OP|ALT)\b", lambda m, said=said: said[m[1]], text[0])
         else:
             body = f"{op} " + ", ".join(f"%{i}" for i in range(len(r) + len(o))) + ";"
         yield Instruction(name, r, o, body)

@@ -92,6 +92,7 @@ struct brev {
 // The n-th set bit (c, from 1) of a at or above bit b; c negative: at or below, counting down.
 struct fns {
   PTX_INLINE uint32_t operator()(uint32_t mask, uint32_t base, int32_t offset) const {
+    if (offset == INT32_MIN) return 0;  // as hardware does
     if (offset == 0) return base < 32 && (mask >> base & 1) ? base : ~0u;
     int64_t count = (offset < 0 ? -int64_t(offset) : int64_t(offset)) - 1;
     for (int64_t pos = base; pos >= 0 && pos < 32; pos += offset > 0 ? 1 : -1)
@@ -99,12 +100,18 @@ struct fns {
     return ~0u;
   }
 };
+// A field's place or length: 32-bit fields look at 8 bits of it, 64-bit ones at all.
+template <class T>
+PTX_INLINE uint32_t field_of(uint32_t x) {
+  if (sizeof(T) == 4) return x & 0xff;
+  return x < 0xff ? x : 0xff;
+}
 struct bfe {
   template <class T>
   PTX_INLINE T operator()(T a, uint32_t b, uint32_t c) const {
     using U = typename UintOf<sizeof(T)>::type;
     constexpr uint32_t kBits = 8 * sizeof(T);
-    uint32_t pos = b & 0xff, len = c & 0xff;
+    uint32_t pos = field_of<T>(b), len = field_of<T>(c);
     uint32_t last = pos + len - 1 < kBits - 1 ? pos + len - 1 : kBits - 1;
     U sign = (T(-1) < T(0)) && len != 0 ? U(0) - (U(a) >> last & 1) : U(0);
     uint32_t shift = pos < kBits ? pos : kBits - 1;
@@ -121,7 +128,7 @@ struct bfi {  // a into b at c, d bits
   template <class T>
   PTX_INLINE T operator()(T a, T b, uint32_t c, uint32_t d) const {
     constexpr uint32_t kBits = 8 * sizeof(T);
-    uint32_t pos = c & 0xff, len = d & 0xff;
+    uint32_t pos = field_of<T>(c), len = field_of<T>(d);
     T mask = len >= kBits ? ~T(0) : (T(1) << (len & (kBits - 1))) - 1;
     uint32_t shift = pos & (kBits - 1);
     T moved = T(mask << shift), value = T(a << shift);

@@ -142,7 +142,7 @@ struct slct_ftz {
   PTX_INLINE T operator()(T a, T b, float c) const { return flushed(c) >= 0.0f ? a : b; }
 };
 
-// testp; small: finite, infinite, number, notanumber, normal, subnormal.
+// testp (a zero is normal); small: finite, infinite, number, notanumber, normal, subnormal.
 template <class U, U kExponent, U kMantissa>
 struct testp {
   PTX_INLINE explicit testp(const Operands& o) : kind(o.small) {}
@@ -150,7 +150,7 @@ struct testp {
     U exponent = x & kExponent, mantissa = x & kMantissa;
     bool top = exponent == kExponent;
     bool r = kind == 0 ? !top : kind == 1 ? top && mantissa == 0 : kind == 2 ? !top || mantissa == 0
-             : kind == 3 ? top && mantissa != 0 : kind == 4 ? !top && exponent != 0 : exponent == 0 && mantissa != 0;
+             : kind == 3 ? top && mantissa != 0 : kind == 4 ? !top && (exponent != 0 || mantissa == 0) : exponent == 0 && mantissa != 0;
     return r ? -1 : 0;
   }
   uint32_t kind;

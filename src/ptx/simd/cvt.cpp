@@ -86,7 +86,8 @@ PTX_INLINE double sticky(u64 magnitude) {
 template <class S, class D>  // D: float, double, F16, BF16
 void int_to_float(Lanes& x, const Operands& o) {
   constexpr bool kHalf = __is_same(D, F16) || __is_same(D, BF16);
-  using T = typename UintOf<kHalf ? 2 : __is_same(D, float) ? 4 : 8>::type;
+  constexpr int kBytes = kHalf ? 2 : __is_same(D, float) ? 4 : 8;
+  using T = typename UintOf<kBytes>::type;
   const S* a = values<const S>(x, o.a);
   u32 small = o.small, bits = small >> kBitsShift & 0xff;
   bool is_signed = small & kSignedBit;
@@ -139,18 +140,35 @@ struct Half {
   using bits = u16;
   PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::decode(out, in, n); }
 };
-PTX_INLINE float to_integral(float x) { return __builtin_rintf(x); }
-PTX_INLINE double to_integral(double x) { return __builtin_rint(x); }
-
-template <class T>
-PTX_INLINE void round_integral(T* x, size_t n, u32 direction) {
-  RoundingScope scope(direction);
+// Not by the processor's rounding mode: without an instruction for it, compilers round by adding large numbers.
+template <uint32_t kDirection>
+struct integral {
+  PTX_INLINE float operator()(float x) const {
+    return kDirection == kNearest ? __builtin_rintf(x) : kDirection == kZero ? __builtin_truncf(x)
+           : kDirection == kDownward ? __builtin_floorf(x) : __builtin_ceilf(x);
+  }
+  PTX_INLINE double operator()(double x) const {
+    return kDirection == kNearest ? __builtin_rint(x) : kDirection == kZero ? __builtin_trunc(x)
+           : kDirection == kDownward ? __builtin_floor(x) : __builtin_ceil(x);
+  }
+};
+template <uint32_t kDirection, class T>
+PTX_INLINE void round_each(T* x, size_t n) {
 #pragma GCC ivdep
-  for (size_t i = 0; i < n; ++i) x[i] = to_integral(x[i]);
+  for (size_t i = 0; i < n; ++i) x[i] = integral<kDirection>{}(x[i]);
+}
+template <class T>
+void round_integral(T* x, size_t n, u32 direction) {
+  switch (direction & 3) {
+    case kNearest: return round_each<kNearest>(x, n);
+    case kZero: return round_each<kZero>(x, n);
+    case kDownward: return round_each<kDownward>(x, n);
+    default: return round_each<kUpward>(x, n);
+  }
 }
 
 // Float to integer: rounded to an integer, then to the nearest one that the type has. NaN gives 0, or of f64 and
-// to 64 bits 2^(width - 1).
+// to 64 bits the top bit.
 template <class S, class D, bool kSigned>
 void float_to_int(Lanes& x, const Operands& o) {
   using T = choice<__is_same(S, F64), double, float>;
@@ -158,7 +176,7 @@ void float_to_int(Lanes& x, const Operands& o) {
   u32 small = o.small, bits = small >> kBitsShift & 0xff;
   double high = double((u64(1) << (bits - (kSigned ? 1 : 0))) - 1), low = kSigned ? -high - 1.0 : 0.0;
   constexpr double kBias = kSigned ? 0.0 : 2147483648.0;
-  u32 nan = __is_same(S, F64) ? 1u << (bits - 1) : 0;
+  u32 nan = __is_same(S, F64) ? (kSigned ? ~0u : 1u) << (bits - 1) : 0;
   store<D, 1>(x, o.d, [=](D* d, u32 first, u32 n) __attribute__((always_inline)) {
     blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
       alignas(64) T v[kBlock];
@@ -210,6 +228,12 @@ void float_to_long(Lanes& x, const Operands& o) {
   });
 }
 
+// An f64 NaN keeps its sign and what fits of its payload.
+PTX_INLINE u32 narrow_nan(double v, const Format& f) {
+  u64 bits = as<u64>(v);
+  u32 fraction = u32(bits >> (52 - f.mantissa)) & ((1u << f.mantissa) - 1);
+  return u32(bits >> 63) << 15 | (f.largest + 1) | fraction | 1u << (f.mantissa - 1);
+}
 // Float to float. D: F32, F64, Half<F16>, Half<BF16>.
 template <class S, class D>
 void float_to_float(Lanes& x, const Operands& o) {
@@ -240,30 +264,35 @@ void float_to_float(Lanes& x, const Operands& o) {
           else
             value = v[i];
           out[i] = Out(encode(value, format, to, small & kFiniteBit));
+          if constexpr (__is_same(T, double)) out[i] = v[i] == v[i] ? out[i] : Out(narrow_nan(v[i], format));
         }
       } else if constexpr (__is_same(T, double) && __is_same(Out, float)) {
         {
           RoundingScope scope(direction);
           for (size_t i = 0; i < m; ++i) out[i] = float(v[i]);
         }
-        for (size_t i = 0; i < m; ++i) out[i] = canonical(small & kFlush ? flushed(out[i]) : out[i]);
+        if (small & kFlush)
+          for (size_t i = 0; i < m; ++i) out[i] = flushed(out[i]);
       } else if constexpr (__is_same(Out, float)) {
         for (size_t i = 0; i < m; ++i) out[i] = canonical(v[i]);
       } else {
         for (size_t i = 0; i < m; ++i)
-          out[i] = v[i] == v[i] ? double(v[i]) : __is_same(T, double) ? quiet(double(v[i])) : as<double>(u64(0x7fffffffe0000000));
+          out[i] = v[i] == v[i]            ? double(v[i])
+                   : small & kFlush        ? as<double>(u64(0x7fffffffe0000000))
+                   : quiet(double(v[i]));
       }
     });
   });
 }
-struct widen_f32 {
-  PTX_INLINE double operator()(float a) const { return a == a ? double(a) : as<double>(u64(0x7fffffffe0000000)); }
+struct widen_f32 {  // a NaN keeps its payload
+  PTX_INLINE double operator()(float a) const { return double(a); }
 };
 template <class T>
 void half_to_f32(Lanes& x, const Operands& o) {
   const u16* a = values<const u16>(x, o.a);
   store<float, 1>(x, o.d, [=](float* d, u32 first, u32 n) __attribute__((always_inline)) {
     T::decode(d, a + first, n);
+    if constexpr (__is_same(T, BF16)) return;  // moved as it is, NaNs too
 #pragma GCC ivdep
     for (size_t i = 0; i < n; ++i) d[i] = canonical(d[i]);
   });
@@ -343,8 +372,9 @@ struct to_tf32 {
   PTX_INLINE explicit to_tf32(const Operands& o) : how(o.small) {}
   PTX_INLINE u32 operator()(float a) const {
     if (how & kReluBit) a = a <= 0.0f ? 0.0f : a;
-    u32 code = encode(a, kTf32Format, how & kDirectionMask, how & kFiniteBit);
-    return code == kTf32Format.nan_code ? 0x7fffffff : code << 13;
+    // .rna does not look at NaNs.
+    if ((how & kDirectionMask) == kNearestAway && a != a) return as<u32>(a) & 0xffffe000;
+    return encode(a, kTf32Format, how & kDirectionMask, how & kFiniteBit) << 13;
   }
   u32 how;
 };
@@ -456,6 +486,7 @@ CvtChoice find_cvt(const CvtKey& k) {
   bool from_float = is_float(k.from), to_float = is_float(k.to);
   u32 small = k.direction | (k.sat ? kSaturate : 0) | (k.relu ? kReluBit : 0) | (k.integral ? kIntegral : 0) |
               (k.ftz ? kFlush : 0) | (k.satfinite ? kFiniteBit : 0);
+  if (k.to == Mod::kF16 && k.from == Mod::kF32) small &= ~kFlush;  // .ftz changes nothing here
   if (!from_float && !to_float) return int_to_int(k);
   if (!from_float) return int_to_any_float(k);
   if (!to_float) {

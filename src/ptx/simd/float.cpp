@@ -64,7 +64,7 @@ struct extremum {
   PTX_INLINE float operator()(float a, float b, float c) const { return (*this)((*this)(a, b), c); }
   PTX_INLINE double operator()(double a, double b) const {
     double r = extreme<kMax, uint64_t>(a, b);
-    return a != a && b != b ? quiet(a) : r;
+    return a != a && b != b ? quiet(b) : r;
   }
 };
 
@@ -72,17 +72,21 @@ template <uint32_t kV>
 struct neg {
   PTX_INLINE float operator()(float a) const {
     a = as<float>(as<uint32_t>(a) ^ 0x80000000);
-    return (kV & kVFtz) != 0 ? flushed(a) : a;
+    return canonical((kV & kVFtz) != 0 ? flushed(a) : a);
   }
-  PTX_INLINE double operator()(double a) const { return as<double>(as<uint64_t>(a) ^ 0x8000000000000000); }
+  PTX_INLINE double operator()(double a) const {
+    return a == a ? as<double>(as<uint64_t>(a) ^ 0x8000000000000000) : quiet(a);
+  }
 };
 template <uint32_t kV>
 struct abs {
   PTX_INLINE float operator()(float a) const {
     a = as<float>(as<uint32_t>(a) & 0x7fffffff);
-    return (kV & kVFtz) != 0 ? flushed(a) : a;
+    return canonical((kV & kVFtz) != 0 ? flushed(a) : a);
   }
-  PTX_INLINE double operator()(double a) const { return as<double>(as<uint64_t>(a) & 0x7fffffffffffffff); }
+  PTX_INLINE double operator()(double a) const {
+    return a == a ? as<double>(as<uint64_t>(a) & 0x7fffffffffffffff) : quiet(a);
+  }
 };
 struct copysign {  // the sign of a on b
   PTX_INLINE uint32_t operator()(uint32_t a, uint32_t b) const { return (a & 0x80000000) | (b & 0x7fffffff); }

@@ -45,15 +45,13 @@ void arithmetic(Lanes& x, const Operands& o) {
 #pragma GCC ivdep
       for (size_t i = 0; i < m; ++i) {
         float r = Op{}(fa[i], fb[i], kArity > 2 ? fc[i] : 0.0f);
+        // Flushed before it is rounded: what would round up to the smallest normal number is 0 too.
+        if constexpr ((kV & kVFtz) != 0) r = __builtin_fabsf(r) < 0x1p-14f ? __builtin_copysignf(0.0f, r) : r;
         if constexpr ((kV & kVSat) != 0) r = saturated(r);
         if constexpr ((kV & kVRelu) != 0) r = r < 0.0f || r == 0.0f ? 0.0f : r;
         fa[i] = r;
       }
       T::encode(d + at, fa, m);
-      if constexpr ((kV & kVFtz) != 0) {
-#pragma GCC ivdep
-        for (size_t i = 0; i < m; ++i) d[at + i] = flushed_half<T>(d[at + i]);
-      }
     }
   });
 }
@@ -82,14 +80,16 @@ template <class T, uint32_t kV>
 struct neg {
   PTX_INLINE uint16_t operator()(uint16_t a) const {
     a ^= 0x8000;
-    return (kV & kVFtz) != 0 ? flushed_half<T>(a) : a;
+    if constexpr ((kV & kVFtz) != 0) a = flushed_half<T>(a);
+    return (a & 0x7fff) > T::kExponent ? uint16_t(0x7fff) : a;
   }
 };
 template <class T, uint32_t kV>
 struct abs {
   PTX_INLINE uint16_t operator()(uint16_t a) const {
     a &= 0x7fff;
-    return (kV & kVFtz) != 0 ? flushed_half<T>(a) : a;
+    if constexpr ((kV & kVFtz) != 0) a = flushed_half<T>(a);
+    return (a & 0x7fff) > T::kExponent ? uint16_t(0x7fff) : a;
   }
 };
 

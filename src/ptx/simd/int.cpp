@@ -88,7 +88,7 @@ struct sad {
     return T(wrap<T>(c) + (a < b ? wrap<T>(b) - wrap<T>(a) : wrap<T>(a) - wrap<T>(b)));
   }
 };
-// What the hardware's division sequence gives for a divisor of 0 is all ones, and the dividend as remainder.
+// What the hardware's division sequences give for a divisor of 0 is all ones; as remainder of 32 bits the dividend.
 struct div {
   template <class T>
   PTX_INLINE T operator()(T a, T b) const {
@@ -109,7 +109,7 @@ struct rem {
   template <class T>
   PTX_INLINE T operator()(T a, T b) const {
     T r = T(wrap<T>(a) - wrap<T>(div{}(a, b)) * wrap<T>(b));
-    return b == 0 ? a : r;
+    return b == 0 ? (sizeof(T) == 4 ? a : T(-1)) : r;
   }
 };
 struct abs_int {
