@@ -13,6 +13,7 @@ all bits random (infinities and NaNs among them), exponents near each other and 
 large terms among zeros, subnormals, largest values, powers of two.
 """
 
+# ruff: noqa: E501  (lines of PTX)
 import argparse
 import hashlib
 import re
@@ -29,8 +30,30 @@ SETS = 256
 
 # --- operands -------------------------------------------------------------------------------------------------
 
-BITS = dict(f16=16, bf16=16, tf32=32, e4m3=8, e5m2=8, s8=8, u8=8, s4=4, u4=4, b1=1, f64=64, f32=32, s32=32)
-FIELDS = dict(f16=(5, 10), bf16=(8, 7), tf32=(8, 23), e4m3=(4, 3), e5m2=(5, 2), f32=(8, 23), f64=(11, 52))
+BITS = {
+    "f16": 16,
+    "bf16": 16,
+    "tf32": 32,
+    "e4m3": 8,
+    "e5m2": 8,
+    "s8": 8,
+    "u8": 8,
+    "s4": 4,
+    "u4": 4,
+    "b1": 1,
+    "f64": 64,
+    "f32": 32,
+    "s32": 32,
+}
+FIELDS = {
+    "f16": (5, 10),
+    "bf16": (8, 7),
+    "tf32": (8, 23),
+    "e4m3": (4, 3),
+    "e5m2": (5, 2),
+    "f32": (8, 23),
+    "f64": (11, 52),
+}
 
 
 def elements(kind, style, rng, shape):
@@ -47,9 +70,7 @@ def elements(kind, style, rng, shape):
     exponent = near
     if style == 0:
         exponent = rng.integers(0, top + 1, shape, dtype=np.uint64)
-    elif style == 2:
-        exponent = far
-    elif style == 4:
+    elif style in (2, 4):
         exponent = far
     elif style == 5:
         mantissa = np.full(shape, (1 << mantissa_bits) - 1, np.uint64)
@@ -201,7 +222,7 @@ def cases():
         bits = BITS[a]
         wide = a == "f64"
         register = 256 if wide else 128  # bits of a row in a register
-        counts = dict(a=m // 8 * k * bits // register // (2 if sparse else 1), b=k * bits // register)
+        counts = {"a": m // 8 * k * bits // register // (2 if sparse else 1), "b": k * bits // register}
         counts["d"] = m // 8 if d == "f16" else m // 4
         if sparse:
             counts["e"] = 1
@@ -246,7 +267,7 @@ def cases():
     mma("m16n8k64", "f32", "e4m3", "e4m3", sparse=1)
 
     def wgmma(k, d, a, b, tail):
-        counts = dict(a=4, b=2, d=2 if d == "f16" else 4)
+        counts = {"a": 4, "b": 2, "d": 2 if d == "f16" else 4}
         name = (
             f"wgmma.mma_async.sync.aligned.m64n8k{k}.{d}.{a}.{b}"
             if a != "b1"
@@ -347,7 +368,7 @@ def run_all(machine, chosen):
     for case in chosen:
         try:
             results[case.name] = machine.run(case)
-        except Exception as error:  # noqa: BLE001: the driver, ptxas and the engine each have their own
+        except Exception as error:  # the driver, ptxas and the engine each have their own
             refused[case.name] = str(error).strip()[:400]
     for name, why in refused.items():
         print(f"{name}: {why}")
@@ -421,7 +442,7 @@ def step(products, c, fraction, result, lowest):
     lead = max(total.bit_length() - 1 + unit, -126)
     drop = lead - result - unit
     kept = total >> drop if drop > 0 else total << -drop
-    if kept << max(0, 0) and lead > 127:
+    if lead > 127:
         return "-inf" if negative else "inf"
     return negative, kept, lead - result, lead
 
@@ -429,7 +450,7 @@ def step(products, c, fraction, result, lowest):
 def encode_f32(value):
     if isinstance(value, str):
         return {"inf": 0x7F800000, "-inf": 0xFF800000, "nan": 0x7FFFFFFF}[value]
-    negative, significand, last, lead = value
+    negative, significand, last, _ = value
     if significand == 0:
         return 0
     x = np.float32(np.ldexp(float(significand), last))
@@ -461,7 +482,9 @@ def fit(hardware, chosen, outputs=400):
             c = decode("f32", int(data[s, n["a"] + n["b"] + q, lane]))
             if any(isinstance(v, str) for v in [*a, *b, c]):
                 continue
-            products = [(x[0] ^ y[0], x[1] * y[1], x[2] + y[2], x[3] + y[3]) for x, y in zip(a, b)]
+            products = [
+                (x[0] ^ y[0], x[1] * y[1], x[2] + y[2], x[3] + y[3]) for x, y in zip(a, b, strict=True)
+            ]
             samples.append((products, c, int(answer[s, q, lane])))
         found = []
         for block in sorted({4, 8, 16, 32} & set(range(1, case.k + 1))):
