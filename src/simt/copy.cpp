@@ -9,6 +9,7 @@
 #include "check.h"
 #include "lower.h"
 #include "mbarrier.h"
+#include "simd/tables.h"
 
 namespace triton_runner::simt {
 
@@ -21,19 +22,22 @@ void CpAsync::begin(Cta& cta) {
 }
 
 CpAsync::Batch& CpAsync::add(uint32_t group) {
-  Batch& b = batches_.emplace_back();
-  if (!spare_.empty()) {
-    b.copies = std::move(spare_.back());
+  if (spare_.empty()) {
+    batches_.emplace_back();
+  } else {
+    batches_.push_back(std::move(spare_.back()));
     spare_.pop_back();
   }
+  Batch& b = batches_.back();
+  b.each = 0;
   b.number = next_++;
   b.group = group;
   return b;
 }
 
 void CpAsync::recycle(size_t i) {
-  spare_.push_back(std::move(batches_[i].copies));
-  spare_.back().clear();
+  batches_[i].copies.clear();
+  spare_.push_back(std::move(batches_[i]));
   batches_.erase(batches_.begin() + static_cast<ptrdiff_t>(i));
 }
 
@@ -75,6 +79,39 @@ void tell(Exec& x, const CpAsync::Batch& batch, const CpAsync::Copy& c) {
 
 }  // namespace
 
+// A usual batch as single copies.
+void CpAsync::expand(Exec& threads, Batch& batch) {
+  if (batch.each == 0) return;
+  for (uint32_t i = 0; i < batch.count; i++)
+    batch.copies.push_back({threads.cta->shared + batch.to[i],
+                            batch.zeros ? nullptr : reinterpret_cast<const std::byte*>(batch.from[i]),
+                            static_cast<uint16_t>(batch.first + i), static_cast<uint8_t>(batch.each),
+                            static_cast<uint8_t>(batch.zeros ? 0 : batch.each)});
+  batch.each = 0;
+}
+
+namespace {
+
+template <uint32_t kBytes>
+void make_all(const CpAsync::Batch& batch, std::byte* shared) {
+  const uint32_t* to = batch.to.data();
+  const uint64_t* from = batch.from.data();
+  if (batch.zeros) {
+    for (uint32_t i = 0; i < batch.count; i++) std::memset(shared + to[i], 0, kBytes);
+  } else {
+    for (uint32_t i = 0; i < batch.count; i++)
+      std::memcpy(shared + to[i], reinterpret_cast<const std::byte*>(from[i]), kBytes);
+  }
+}
+
+void make_all(const CpAsync::Batch& batch, std::byte* shared) {
+  if (batch.each == 16) return make_all<16>(batch, shared);
+  if (batch.each == 8) return make_all<8>(batch, shared);
+  make_all<4>(batch, shared);
+}
+
+}  // namespace
+
 // wanted(batch, thread): whether the copy is to be made.
 template <class Wanted>
 void CpAsync::finish(Exec& threads, Wanted wanted) {
@@ -85,6 +122,7 @@ void CpAsync::finish(Exec& threads, Wanted wanted) {
       b++;
       continue;
     }
+    expand(threads, batch);
     std::erase_if(batch.copies, [&](const Copy& c) {
       if (c.thread < begin || c.thread >= end || !threads.on(c.thread - begin) || !wanted(batch, c.thread))
         return false;
@@ -117,6 +155,7 @@ void CpAsync::finish_groups(Exec& threads, uint32_t keep) {
       b++;
       continue;
     }
+    if (batch.each) make_all(batch, threads.cta->shared);
     for (const Copy& c : batch.copies) make(c);
     if (threads.worker->checks)
       for (const Copy& c : batch.copies) tell(threads, batch, c);
@@ -140,6 +179,7 @@ struct Plan {
   uint32_t bytes = 0;
   uint32_t from_bytes = kNoRegister;  // a .u32; none: all of them
   uint32_t ignore = kNoRegister;      // a predicate: copy nothing, fill with zeros
+  const Tables* tables = nullptr;
 };
 
 CpAsync& part_of(Exec& x) { return x.cta->part<CpAsync>(Cta::kCpAsync); }
@@ -173,46 +213,51 @@ bool check(Exec& x, const Operands& in, const Plan& plan, uint32_t i, CpAsync::C
   return c.from != nullptr;
 }
 
-// The usual case: all threads are on and copy in full from one allocation. False: look at each of them.
+// All of n values are the same.
+bool same(const uint32_t* values, uint32_t n) {
+  uint32_t differ = 0;
+  for (uint32_t i = 0; i < n; i++) differ |= values[i] ^ values[0];
+  return differ == 0;
+}
+
+// The usual case: all threads are on and copy in full from one allocation, or all fill with zeros. False: look
+// at each of them.
 bool add_uniform(Exec& x, const Operands& in, const Plan& plan, CpAsync& part) {
-  if (x.mask || plan.ignore != kNoRegister || x.count == 0 || x.worker->checks) return false;
+  if (x.mask || plan.ignore != kNoRegister || x.worker->checks) return false;
+  if (plan.to.bytes != 4 || plan.from.bytes != 8) return false;
   const uint32_t n = x.count, bytes = plan.bytes;
+  bool zeros = false;
   if (plan.from_bytes != kNoRegister) {
     const uint32_t* size = x.reg<uint32_t>(plan.from_bytes);
-    uint32_t differ = 0;
-    for (uint32_t i = 0; i < n; i++) differ |= size[i] ^ bytes;
-    if (differ) return false;
+    if (!same(size, n) || (size[0] != bytes && size[0] != 0)) return false;
+    zeros = size[0] == 0;
   }
   const uint32_t* group = part.commits.data() + x.first;
-  uint32_t differ = 0;
-  for (uint32_t i = 0; i < n; i++) differ |= group[i] ^ group[0];
-  if (differ || plan.to.bytes != 4 || plan.from.bytes != 8) return false;
-  const uint64_t* from = x.reg<uint64_t>(plan.from.place);
-  uint64_t low = ~uint64_t{0}, high = 0, unaligned = 0;
-  for (uint32_t i = 0; i < n; i++) {
-    const uint64_t at = from[i] + static_cast<uint64_t>(plan.from.offset);
-    low = std::min(low, at), high = std::max(high, at), unaligned |= at;
-  }
+  if (!same(group, n)) return false;
   const uint32_t* to = x.reg<uint32_t>(plan.to.place);
   const uint32_t base = static_cast<uint32_t>(plan.to.offset) - x.cta->shared_base;
-  uint32_t farthest = 0, unaligned_to = 0;
-  for (uint32_t i = 0; i < n; i++) {
-    const uint32_t at = to[i] + base;
-    farthest = std::max(farthest, at), unaligned_to |= at;
-  }
-  if ((unaligned | unaligned_to) % bytes != 0 || uint64_t{farthest} + bytes > x.cta->shared_bytes ||
-      high - low > uint64_t{1} << 40 || !x.worker->memory.readable(low, high - low + bytes))
+  if (uint64_t{plan.tables->highest(to, base, nullptr, n)} + bytes > x.cta->shared_bytes ||
+      plan.tables->any_bits(to, base, nullptr, n) % bytes != 0)
     return false;
+  const uint64_t* from = x.reg<uint64_t>(plan.from.place);
+  const uint64_t offset = static_cast<uint64_t>(plan.from.offset);
+  if (!zeros) {
+    uint64_t low, high, bits;
+    plan.tables->range(from, nullptr, n, &low, &high, &bits);
+    if (bits % bytes != 0 || offset % bytes != 0 || high - low > uint64_t{1} << 40 ||
+        !x.worker->memory.readable(low + offset, high - low + bytes))
+      return false;
+  }
   CpAsync::Batch& batch = part.add(group[0]);
   batch.first = x.first;
   batch.count = n;
   batch.in = &instr_of(in);
-  batch.copies.resize(n);
-  for (uint32_t i = 0; i < n; i++)
-    batch.copies[i] = {x.cta->shared + (to[i] + base),
-                       reinterpret_cast<const std::byte*>(from[i] + static_cast<uint64_t>(plan.from.offset)),
-                       static_cast<uint16_t>(x.first + i), static_cast<uint8_t>(bytes),
-                       static_cast<uint8_t>(bytes)};
+  batch.each = bytes;
+  batch.zeros = zeros;
+  batch.to.resize(n);
+  batch.from.resize(n);
+  for (uint32_t i = 0; i < n; i++) batch.to[i] = to[i] + base;
+  for (uint32_t i = 0; i < n; i++) batch.from[i] = from[i] + offset;
   return true;
 }
 
@@ -314,6 +359,7 @@ bool lower_copy(Lowering& l, const ptx::Instruction& in) {
                    "cp-size is " + std::to_string(bytes) +
                        (in.has(Mod::kCg) ? ": .cg copies 16 bytes" : ": 4, 8 and 16 bytes can be copied"));
   plan.bytes = static_cast<uint32_t>(bytes);
+  plan.tables = &simd_tables(num::current_isa());
   // What follows: src-size or the predicate ignore-src, then a cache policy.
   const size_t policy = in.has(Mod::kL2CacheHint) ? 1 : 0;
   if (in.operands.size() > 3 + policy) {

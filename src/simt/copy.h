@@ -26,6 +26,11 @@ class CpAsync : public CtaPart {
     uint32_t first = 0, count = 0;
     const Instr* in = nullptr;
     std::vector<Copy> copies;  // those that were not made yet
+    // The usual batch instead: every thread copies so many bytes in full (or, `zeros`, fills them).
+    uint32_t each = 0;
+    bool zeros = false;
+    std::vector<uint64_t> from;
+    std::vector<uint32_t> to;  // offsets in the block's shared memory
   };
 
   void begin(Cta& cta) override;
@@ -45,10 +50,11 @@ class CpAsync : public CtaPart {
  private:
   template <class Wanted>
   void finish(Exec& threads, Wanted wanted);
+  static void expand(Exec& threads, Batch& batch);
   void recycle(size_t i);
 
   std::deque<Batch> batches_;
-  std::vector<std::vector<Copy>> spare_;
+  std::vector<Batch> spare_;
   uint64_t next_ = 0;
 };
 

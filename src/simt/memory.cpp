@@ -2,6 +2,7 @@
 //
 // One look at the lowest and the highest address checks a whole access; only where that fails is each lane
 // looked at by itself, and then the trap names it.
+#include <algorithm>
 #include <cstring>
 
 #include "lower.h"
@@ -298,8 +299,12 @@ void access_lanes(Lanes& l, const Operands& in) {
 // The same value for every thread: a parameter of the entry.
 template <class T>
 void broadcast(T* out, uint64_t v, const int8_t* mask, uint32_t n) {
+  if (!mask) {
+    std::fill_n(out, n, static_cast<T>(v));
+    return;
+  }
   for (uint32_t i = 0; i < n; ++i)
-    if (!mask || mask[i]) out[i] = static_cast<T>(v);
+    if (mask[i]) out[i] = static_cast<T>(v);
 }
 void load_param(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);

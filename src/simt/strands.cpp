@@ -168,11 +168,16 @@ bool Exec::converged(const Instr& in, uint32_t members) {
 
 void end_lanes(Exec& x) {
   Cta& cta = *x.cta;
-  for (uint32_t i = 0; i < x.count; ++i)
-    if (x.on(i)) {
-      cta.alive[x.first + i] = 0;
-      --cta.alive_count;
-    }
+  if (!x.mask) {
+    std::fill_n(cta.alive.begin() + x.first, x.count, 0);
+    cta.alive_count -= x.count;
+  } else {
+    for (uint32_t i = 0; i < x.count; ++i)
+      if (x.mask[i]) {
+        cta.alive[x.first + i] = 0;
+        --cta.alive_count;
+      }
+  }
   if (x.mask == x.strand_mask()) {
     remove_strand(cta, *x.strand);
     x.strand = nullptr;
