@@ -25,9 +25,9 @@ Table make_table(std::initializer_list<Rows> all) {
   return table;
 }
 
-#define TABLE_OF(isa)                                                                                     \
-  make_table({isa::int_rows(), isa::bit_rows(), isa::float_rows(), isa::half_rows(), isa::compare_rows(), \
-              isa::move_rows(), video_rows()})
+#define TABLE_OF(isa)                                                                                    \
+  make_table({isa::int_rows(), isa::bit_rows(), isa::float_rows(), isa::approx_rows(), isa::half_rows(), \
+              isa::compare_rows(), isa::move_rows(), video_rows()})
 const Table& table() {
 #if defined(__x86_64__)
   if (num::current_isa() == num::Isa::kAvx512) {
@@ -56,13 +56,14 @@ bool read_comparison(Mod m, Spec& s) {
   case Mod::mod:          \
     s.comparison = value; \
     return true;
-  CASE(kEq, kCmpEq)
-  CASE(kNe, kCmpNe) CASE(kLt, kCmpLt) CASE(kLe, kCmpLe) CASE(kGt, kCmpGt) CASE(kGe, kCmpGe) CASE(kLo, kCmpLt)
-      CASE(kLs, kCmpLe) CASE(kHi, kCmpGt) CASE(kHs, kCmpGe) CASE(kEqu, kCmpEqu) CASE(kNeu, kCmpNeu)
-          CASE(kLtu, kCmpLtu) CASE(kLeu, kCmpLeu) CASE(kGtu, kCmpGtu) CASE(kGeu, kCmpGeu) CASE(kNum, kCmpNum)
-              CASE(kNan, kCmpNan)
+    CASE(kEq, kCmpEq)
+    CASE(kNe, kCmpNe)
+  CASE(kLt, kCmpLt)
+  CASE(kLe, kCmpLe) CASE(kGt, kCmpGt) CASE(kGe, kCmpGe) CASE(kLo, kCmpLt) CASE(kLs, kCmpLe) CASE(kHi, kCmpGt)
+      CASE(kHs, kCmpGe) CASE(kEqu, kCmpEqu) CASE(kNeu, kCmpNeu) CASE(kLtu, kCmpLtu) CASE(kLeu, kCmpLeu)
+          CASE(kGtu, kCmpGtu) CASE(kGeu, kCmpGeu) CASE(kNum, kCmpNum) CASE(kNan, kCmpNan)
 #undef CASE
-                  case Mod::kAnd:
+              case Mod::kAnd:
     s.combine = kBoolAnd;
     return true;
     case Mod::kOr:
@@ -121,25 +122,26 @@ void read(Mod m, Spec& s) {
     s.variant |= bit;  \
     break;
       CASE(kHi, kVHi)
-      CASE(kWide, kVWide) CASE(kSat, kVSat) CASE(kFtz, kVFtz) CASE(kRelu, kVRelu) CASE(kNaN, kVNan)
-          CASE(kXorsign, kVXorsign) CASE(kAbs, kVAbs) CASE(kCc, kVCarryOut) CASE(kApprox, kVApprox)
-              CASE(kFull, kVFull) CASE(kOob, kVOob) CASE(kShiftamt, kVShiftamt) CASE(kL, kVLeft)
-                  CASE(kClamp, kVClamp)
+      CASE(kWide, kVWide)
+      CASE(kSat, kVSat)
+      CASE(kFtz, kVFtz) CASE(kRelu, kVRelu) CASE(kNaN, kVNan) CASE(kXorsign, kVXorsign) CASE(kAbs, kVAbs)
+          CASE(kCc, kVCarryOut) CASE(kApprox, kVApprox) CASE(kFull, kVFull) CASE(kOob, kVOob)
+              CASE(kShiftamt, kVShiftamt) CASE(kL, kVLeft) CASE(kClamp, kVClamp)
 #undef CASE
 #define CASE(mod, value) \
   case Mod::mod:         \
     s.prmt_mode = value; \
     break;
-                      CASE(kF4e, 1) CASE(kB4e, 2) CASE(kRc8, 3) CASE(kEcl, 4) CASE(kEcr, 5) CASE(kRc16, 6)
+                  CASE(kF4e, 1) CASE(kB4e, 2) CASE(kRc8, 3) CASE(kEcl, 4) CASE(kEcr, 5) CASE(kRc16, 6)
 #undef CASE
 #define CASE(mod, value) \
   case Mod::mod:         \
     s.test = value;      \
     break;
-                          CASE(kFinite, 0) CASE(kInfinite, 1) CASE(kNumber, 2) CASE(kNotanumber, 3)
-                              CASE(kNormal, 4) CASE(kSubnormal, 5)
+                      CASE(kFinite, 0) CASE(kInfinite, 1) CASE(kNumber, 2) CASE(kNotanumber, 3)
+                          CASE(kNormal, 4) CASE(kSubnormal, 5)
 #undef CASE
-                                  default : break;  // those that say what is so anyway: lo, wrap, r
+                              default : break;  // those that say what is so anyway: lo, wrap, r
   }
 }
 

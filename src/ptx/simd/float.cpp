@@ -44,7 +44,10 @@ struct with {
     return finish(Op{}(a, more...));
   }
   PTX_INLINE double operator()(double a) const { return finish(propagated(Op{}(a), a, a)); }
-  PTX_INLINE double operator()(double a, double b) const { return finish(propagated(Op{}(a, b), a, b)); }
+  PTX_INLINE double operator()(double a, double b) const {
+    constexpr bool kDivides = __is_same(Op, div);  // its NaN is that of a
+    return finish(propagated(Op{}(a, b), kDivides ? b : a, kDivides ? a : b));
+  }
   PTX_INLINE double operator()(double a, double b, double c) const { return finish(propagated(Op{}(a, b, c), a, b, c)); }
   PTX_INLINE static float finish(float r) { return (kV & kVSat) != 0 ? saturated(r) : canonical(r); }
   PTX_INLINE static double finish(double r) { return r; }
@@ -95,26 +98,6 @@ struct copysign {  // the sign of a on b
   }
 };
 
-// The fast ones. div.full scales large divisors, div.approx multiplies by a reciprocal that is 0 for them.
-template <uint32_t kV>
-struct div_approx {
-  PTX_INLINE float operator()(float a, float b) const {
-    float r = with<div, kV>{}(a, b);
-    if constexpr ((kV & kVApprox) != 0) {
-      float size = __builtin_fabsf(b);
-      float far = a - a == 0.0f ? as<float>((as<uint32_t>(a) ^ as<uint32_t>(b)) & 0x80000000) : nan_f32();
-      r = size > 0x1p126f && size < __builtin_inff() ? far : r;
-    }
-    return r;
-  }
-};
-template <uint32_t kV>
-struct rsqrt {
-  PTX_INLINE float operator()(float a) const {
-    if constexpr ((kV & kVFtz) != 0) a = flushed(a);
-    return canonical(float(1.0 / __builtin_sqrt(double(a))));
-  }
-};
 // The f64 approximations look at the upper half of the operand and give the upper half of the result.
 PTX_INLINE double upper_half(double x) { return as<double>(as<uint64_t>(x) & 0xffffffff00000000); }
 PTX_INLINE double finish_upper(double r, double a) {
@@ -136,7 +119,7 @@ struct rsqrt_f64 {
   }
 };
 
-// A function of num (Operands::data) on f32 registers: ex2, lg2, sin, cos, tanh.
+// A function of num (Operands::data) on f32 registers: tanh. The others are in approx.cpp.
 using Function = int64_t (*)(void*, const void*, const void*, const void*, int64_t);
 template <uint32_t kV>
 void function_f32(Lanes& x, const Operands& o) {
@@ -208,7 +191,6 @@ using max_ = extremum<true, kV>;
   {O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, f64>}
 #define APPROX(op, f, v) \
   {O::op, M::kF32, kNo, kVApprox | (v), f<(v)>}
-#define FUNCTION(op) APPROX(op, function_f32, 0u), APPROX(op, function_f32, kVFtz)
 
 constexpr Row kRows[] = {
     FTZ_AND_SAT(kAdd, add_, f32, f32), FTZ_AND_SAT(kSub, sub_, f32, f32), FTZ_AND_SAT(kMul, mul_, f32, f32),
@@ -222,20 +204,10 @@ constexpr Row kRows[] = {
     EXTREMES(kMin, min_), EXTREMES(kMax, max_), SIGN(kNeg, neg), SIGN(kAbs, abs),
     {O::kCopysign, M::kF32, kNo, 0, map<copysign, 1, uint32_t, uint32_t, uint32_t>},
     {O::kCopysign, M::kF64, kNo, 0, map<copysign, 1, uint64_t, uint64_t, uint64_t>},
-    {O::kDiv, M::kF32, kNo, kVFull, map<div_approx<0>, 1, f32, f32, f32>},
-    {O::kDiv, M::kF32, kNo, kVFull | kVFtz, map<div_approx<kVFtz>, 1, f32, f32, f32>},
-    {O::kDiv, M::kF32, kNo, kVApprox, map<div_approx<kVApprox>, 1, f32, f32, f32>},
-    {O::kDiv, M::kF32, kNo, kVApprox | kVFtz, map<div_approx<kVApprox | kVFtz>, 1, f32, f32, f32>},
-    {O::kRcp, M::kF32, kNo, kVApprox, map<rcp_<0>, 1, f32, f32>},
-    {O::kRcp, M::kF32, kNo, kVApprox | kVFtz, map<rcp_<kVFtz>, 1, f32, f32>},
-    {O::kSqrt, M::kF32, kNo, kVApprox, map<sqrt_<0>, 1, f32, f32>},
-    {O::kSqrt, M::kF32, kNo, kVApprox | kVFtz, map<sqrt_<kVFtz>, 1, f32, f32>},
-    {O::kRsqrt, M::kF32, kNo, kVApprox, map<rsqrt<0>, 1, f32, f32>},
-    {O::kRsqrt, M::kF32, kNo, kVApprox | kVFtz, map<rsqrt<kVFtz>, 1, f32, f32>},
     {O::kRcp, M::kF64, kNo, kVApprox | kVFtz, map<rcp_f64, 1, f64, f64>},
     {O::kRsqrt, M::kF64, kNo, kVApprox | kVFtz, map<rsqrt_f64, 1, f64, f64>},
     {O::kRsqrt, M::kF64, kNo, kVApprox, map<rsqrt_f64, 1, f64, f64>},
-    FUNCTION(kEx2), FUNCTION(kLg2), FUNCTION(kSin), FUNCTION(kCos), FUNCTION(kTanh),
+    APPROX(kTanh, function_f32, 0u),
 };
 
 }  // namespace

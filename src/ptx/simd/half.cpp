@@ -45,8 +45,9 @@ void arithmetic(Lanes& x, const Operands& o) {
 #pragma GCC ivdep
       for (size_t i = 0; i < m; ++i) {
         float r = Op{}(fa[i], fb[i], kArity > 2 ? fc[i] : 0.0f);
-        // Flushed before it is rounded: what would round up to the smallest normal number is 0 too.
-        if constexpr ((kV & kVFtz) != 0) r = __builtin_fabsf(r) < 0x1p-14f ? __builtin_copysignf(0.0f, r) : r;
+        // Flushed if it is below the smallest normal number when rounded to 11 bits with any exponent.
+        constexpr float kTiny = 0x1p-14f - 0x1p-26f;
+        if constexpr ((kV & kVFtz) != 0) r = __builtin_fabsf(r) < kTiny ? __builtin_copysignf(0.0f, r) : r;
         if constexpr ((kV & kVSat) != 0) r = saturated(r);
         if constexpr ((kV & kVRelu) != 0) r = r < 0.0f || r == 0.0f ? 0.0f : r;
         fa[i] = r;

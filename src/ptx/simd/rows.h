@@ -81,6 +81,7 @@ struct CvtChoice {
   namespace isa {                       \
   Rows int_rows();                      \
   Rows bit_rows();                      \
+  Rows approx_rows();                   \
   Rows float_rows();                    \
   Rows half_rows();                     \
   Rows compare_rows();                  \
