@@ -11,6 +11,7 @@
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
 #   make lint           ruff, clang-format, file sizes
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
+#   make gpu-check OUT=<folder>       on a machine with an NVIDIA GPU: the SIMT engine against it, bit for bit
 #   make clean          removes build/ and dist/ (.venv stays)
 
 SHELL := /bin/bash
@@ -22,7 +23,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test develop compiled bench conformance releases lint fuzz clean
+.PHONY: demo test develop compiled bench conformance releases lint fuzz gpu-check clean
 .DELETE_ON_ERROR:
 
 # torch and triton take as long to unpack as the extension takes to compile: side by side.
@@ -63,6 +64,10 @@ lint: $(VENV)/.check
 
 fuzz: $(VENV)/.build
 	@$(RUN) fuzz/run.py $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
+
+gpu-check:
+	@test -n "$(OUT)" || { echo "make gpu-check: OUT=<a folder for the results>"; exit 2; }
+	@PARTS=simt tests/gpu/run.sh "$(OUT)"
 
 clean:
 	rm -rf build dist

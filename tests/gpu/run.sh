@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the project on a machine with an NVIDIA GPU and runs everything that needs one: tests/gpu/run.sh OUT
-# PARTS="golden" runs the golden cases alone.
+# PARTS="golden" runs the golden cases alone, PARTS="simt" (make gpu-check) compares the SIMT engine with the GPU:
+# single instructions, tensor cores, the .approx functions, and the PTX of whole kernels.
 # Needs python3 with torch, triton, nanobind; cmake, ninja, a C++20 compiler. Results go to the folder OUT.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -14,9 +15,9 @@ date; nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 
 cmake -G Ninja -S . -B "$build" -DPython_EXECUTABLE="$python" -DTRITON_RUNNER_TESTS=ON > "$out/cmake.log" 2>&1 || { tail -20 "$out/cmake.log"; exit 1; }
 targets="_core launch device_test launch_test artifact_test"
-[ "${PARTS:-all}" = golden ] && targets=_core
+[ "${PARTS:-all}" = all ] || targets=_core
 time ninja -C "$build" $targets > "$out/build.log" 2>&1 || { grep -E "error|FAILED" "$out/build.log" | head -20; exit 1; }
-[ "${PARTS:-all}" = golden ] || for test in device launch artifact; do "$build/${test}_test" | tail -3; done
+[ "${PARTS:-all}" != all ] || for test in device launch artifact; do "$build/${test}_test" | tail -3; done
 
 # The package as it lies in the tree, with the extension that was just built.
 site=$build/site
@@ -29,6 +30,13 @@ status=0
 if [ "${PARTS:-all}" = golden ]; then
   "$python" tests/gpu/run_golden.py "$out" --jobs 12
   exit
+fi
+if [ "${PARTS:-all}" = simt ]; then
+  "$python" tests/gpu/instructions.py gpu "$out" && "$python" tests/gpu/instructions.py cpu "$out" && "$python" tests/gpu/instructions.py compare "$out/gpu.npz" "$out/cpu.npz" || status=1
+  "$python" tests/gpu/mma.py gpu "$out" && "$python" tests/gpu/mma.py cpu "$out" && "$python" tests/gpu/mma.py compare "$out/mma.npz" "$out/mma_cpu.npz" || status=1
+  "$python" tests/gpu/approx.py "$out" || status=1
+  "$python" tests/gpu/check_ptx.py "$out" || status=1
+  exit $status
 fi
 "$python" tests/gpu/check_device.py || status=1
 libraries=$(ls "$build"/lib{launch,device,exec,num,base}.a)

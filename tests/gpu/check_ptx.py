@@ -1,0 +1,188 @@
+"""The PTX of real kernels on the GPU and on the SIMT engine, same text, same inputs: the same bits?
+
+    python tests/gpu/check_ptx.py OUT [--device cuda] [--only part-of-name ...]
+
+Kernels: the benchmark's (Triton compiles them for this GPU) and the golden cases of tests/cases/ptx that need no
+trap. Writes OUT/ptx.json and OUT/ptx.md. Differences are counted, with the largest error: ptxas may contract a
+multiplication and an addition that carry no rounding modifier (PTX ISA 9.7.3), which the engine never does.
+"""
+
+import argparse
+import json
+import re
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "benchmark"), str(ROOT / "tests")]
+
+
+def compare(name: str, gpu: list, cpu: list) -> dict:
+    """Both are lists of NumPy arrays of raw unsigned bits and their element types."""
+    entry = {"kernel": name, "elements": 0, "different": 0, "largest": 0.0}
+    for (g, kind), (c, _) in zip(gpu, cpu, strict=True):
+        entry["elements"] += g.size
+        wrong = g != c
+        entry["different"] += int(wrong.sum())
+        if kind and wrong.any():
+            a, b = g[wrong].view(kind).astype(np.float64), c[wrong].view(kind).astype(np.float64)
+            error = np.abs(a - b)
+            entry["largest"] = max(entry["largest"], float(np.nanmax(error)) if error.size else 0.0)
+    return entry
+
+
+def bits_of(tensor):
+    import torch
+
+    data = tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes()
+    width = tensor.element_size()
+    kind = {torch.float32: np.float32, torch.float16: np.float16, torch.float64: np.float64}.get(tensor.dtype)
+    return np.frombuffer(data, dtype=f"<u{width}"), kind
+
+
+def compiled_kernels(device: str, parts: list[str]):
+    """(name, PTX, metadata JSON, grid, arguments) of the benchmark's kernels, small enough for the engine."""
+    import cases
+    import torch
+    import triton_runner
+
+    for name, make in cases.cases().items():
+        if parts and not any(p in name for p in parts):
+            continue
+        torch.manual_seed(1)
+        case = make()
+        with triton_runner.using(device=device, level=None if device == "cuda" else "ptx"):
+            args = [a.to(device) if isinstance(a, torch.Tensor) else a for a in case.args]
+            compiled = case.kernel[case.grid](*args, **case.meta)
+        metadata = compiled.metadata
+        fields = metadata._asdict() if hasattr(metadata, "_asdict") else dict(metadata)
+        text = compiled.asm["ptx"]
+        yield name, text, json.dumps(fields, default=vars), case.grid, case.args
+
+
+def run_kernel(text, metadata, grid, args, device):
+    import torch
+    import triton_runner
+
+    kernel = triton_runner.load(text, metadata=metadata, device=device)
+    mine = [a.clone().to(device) if isinstance(a, torch.Tensor) else a for a in args]
+    # Constants and arguments that Triton specialised away are no parameters.
+    kernel[grid](*mine[: len(kernel.params)])
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return [bits_of(a) for a in mine if isinstance(a, torch.Tensor)]
+
+
+def golden_cases(parts: list[str]):
+    """(name, PTX, grid, arguments as NumPy arrays and numbers, block, shared)."""
+    for path in sorted((ROOT / "tests/cases/ptx").glob("*.ptx")):
+        text = path.read_text()
+        head = [
+            line[3:]
+            for line in text.splitlines()
+            if re.match(r"// (grid|arg|block|shared|mma|cluster|tool|kernel|checks|steps): ", line)
+        ]
+        fields = dict(line.split(": ", 1) for line in head if not line.startswith("arg"))
+        if path.stem.startswith("bad-") or set(fields) - {"grid", "block", "shared"}:
+            continue
+        if parts and not any(p in path.stem for p in parts):
+            continue
+        args = [line[5:] for line in head if line.startswith("arg: ")]
+        if any(
+            " iota" not in a
+            and " zeros" not in a
+            and " ones" not in a
+            and " full" not in a
+            and not re.match(r"[iuf]\d+ \S+$", a)
+            for a in args
+        ):
+            continue
+        body = text.split("// ---- expected")[0]
+        grid = tuple(int(n) for n in fields.get("grid", "1").split())
+        yield path.stem, body, grid, args, fields
+
+
+def array_of(text: str):
+    match = re.match(r"([iufx])(\d+)\[([\d,]+)\] (\w+) ?(.*)$", text)
+    if not match:
+        kind, value = text.split()
+        return float(value) if kind.startswith("f") else int(value)
+    kind, width, shape, what, rest = match.groups()
+    dtype = np.dtype(f"{'u' if kind == 'x' else kind}{int(width) // 8}")
+    n = int(np.prod([int(d) for d in shape.split(",")]))
+    numbers = [float(v) for v in rest.split()]
+    if what == "zeros":
+        return np.zeros(n, dtype)
+    if what == "ones":
+        return np.ones(n, dtype)
+    if what == "full":
+        return np.full(n, numbers[0]).astype(dtype)
+    start, step = (numbers + [0, 1][len(numbers) :])[:2]
+    return (start + step * np.arange(n)).astype(dtype)
+
+
+def run_golden(text, grid, args, fields, device):
+    import torch
+    import triton_runner
+
+    block = tuple(int(n) for n in fields["block"].split()) if "block" in fields else None
+    metadata = json.dumps({"shared": int(fields["shared"])}) if "shared" in fields else None
+    kernel = triton_runner.load(text, metadata=metadata, device=device, block=block)
+    mine = []
+    for arg in args:
+        value = array_of(arg)
+        if isinstance(value, np.ndarray):
+            signed = value.view(value.dtype.str.replace("u", "i"))
+            value = torch.from_numpy(signed.copy()).to(device)
+        mine.append(value)
+    kernel[grid](*mine)
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return [bits_of(a) for a in mine if isinstance(a, torch.Tensor)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--only", nargs="*", default=[], dest="parts")
+    options = parser.parse_args()
+    rows, failed = [], []
+
+    def one(name, run, *args):
+        try:
+            started = time.time()
+            gpu = run(*args, options.device)
+            between = time.time()
+            cpu = run(*args, "cpu")
+            row = compare(name, gpu, cpu) | {
+                "gpu_s": round(between - started, 3),
+                "cpu_s": round(time.time() - between, 3),
+            }
+            rows.append(row)
+            print(row, flush=True)
+        except Exception as error:
+            failed.append({"kernel": name, "error": f"{type(error).__name__}: {error}"[:500]})
+            print("FAILED", failed[-1], flush=True)
+
+    for name, text, grid, args, fields in golden_cases(options.parts):
+        one(f"case {name}", run_golden, text, grid, args, fields)
+    for name, text, metadata, grid, args in compiled_kernels(options.device, options.parts):
+        one(name, run_kernel, text, metadata, grid, args)
+    out = Path(options.out)
+    (out / "ptx.json").write_text(json.dumps({"rows": rows, "failed": failed}, indent=1))
+    lines = ["| kernel | elements | different bits | largest error |", "|---|---|---|---|"]
+    lines += [
+        f"| {r['kernel']} | {r['elements']:,} | {r['different']:,} | {r['largest']:.3g} |" for r in rows
+    ]
+    (out / "ptx.md").write_text("\n".join(lines) + "\n")
+    same = sum(not r["different"] for r in rows)
+    print(f"{len(rows)} kernels ran on both, {same} with the same bits; {len(failed)} did not run")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

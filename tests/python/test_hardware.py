@@ -1,0 +1,17 @@
+"""What an NVIDIA H100 answered, instruction by instruction, holds on every machine: goldens of tests/golden/ptx-hw
+(tests/gpu/instructions.py and mma.py wrote them; doc/fidelity.md)."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+GPU = pathlib.Path(__file__).resolve().parents[1] / "gpu"
+
+
+@pytest.mark.parametrize("script", ["instructions.py", "mma.py"])
+def test_engine_gives_the_bits_of_hardware(script):
+    command = [sys.executable, script, "check"]
+    done = subprocess.run(command, cwd=GPU, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
