@@ -1,9 +1,9 @@
 // The .approx functions of f32 as an H100's special function unit has them, bit for bit: PTX ISA 9.7.3.
 //
 // The unit takes the upper bits of a fixed-point argument as the index of a table and the lower bits x as the
-// point between two entries: c0 + c1 x + c2 square(x), where the squarer drops what is below its 16 result bits
-// one partial product at a time (the form of Oberman and Siu, ARITH 2005). The tables and shifts are those that
-// give every measured result: tests/gpu/approx.py measures, fits and writes approx_tables.inc.
+// point between two entries: c0 + c1 x + c2 square(x), where the squarer drops what is below its 16 result
+// bits one partial product at a time (the form of Oberman and Siu, ARITH 2005). The tables and shifts are
+// those that give every measured result: tests/gpu/approx.py measures, fits and writes approx_tables.inc.
 // What the instructions do around the unit (.ftz or scaled subnormals) is as ptxas writes it.
 #include "simd/floats.h"
 
@@ -86,7 +86,8 @@ struct Sqrt {
     Root root(size);
     const Entry& e = kSqrtTable[root.index];
     int32_t c = e.c12, twice = root.index >> 6;  // from 2 on, c1 and c2 are of half the scale
-    int32_t r = interpolate<17, 0, 0xffff>(e.c0, c1_of(c) << twice, c2_of(c) << twice, root.x, square(root.x));
+    int32_t r =
+        interpolate<17, 0, 0xffff>(e.c0, c1_of(c) << twice, c2_of(c) << twice, root.x, square(root.x));
     r += (126 + root.exponent) * kOne;
     r = size == kInfinity ? kInfinity : r;
     r = bits < 0 ? 0x7fffffff : r;
@@ -112,7 +113,9 @@ struct Ex2 {
 };
 
 // value with its bits below the 24 upper ones cut off.
-PTX_INLINE float cut(double value) { return float(as<double>(as<uint64_t>(value) & ~((uint64_t(1) << 29) - 1))); }
+PTX_INLINE float cut(double value) {
+  return float(as<double>(as<uint64_t>(value) & ~((uint64_t(1) << 29) - 1)));
+}
 
 struct Lg2 {
   PTX_INLINE float operator()(float a) const {
@@ -120,7 +123,8 @@ struct Lg2 {
     int32_t x = bits & 0x1ffff;
     const Entry& e = kLg2Table[(bits >> 17) & 63];
     int32_t c = e.c12;
-    double sum = double(e.c0) * 4096 + double(c1_of(c)) * double(x) + double(c2_of(c) * (square(x) * 2) + 0x3345);
+    double sum =
+        double(e.c0) * 4096 + double(c1_of(c)) * double(x) + double(c2_of(c) * (square(x) * 2) + 0x3345);
     sum = bits == 0x3f800000 ? 0 : __builtin_floor(sum * 0.25);  // of 36 bits
     sum += double((size >> 23) - 127) * 0x1p36;
     sum = sum < 0 ? sum + 1 : sum;  // the complement of a negative one
@@ -216,8 +220,8 @@ using M = Mod;
 using O = Opcode;
 using f32 = float;
 
-#define FUNCTION(op, plain, unit)                                    \
-  {O::op, M::kF32, M::kNone, kVApprox, map<plain, 1, f32, f32>}, {   \
+#define FUNCTION(op, plain, unit)                                      \
+  {O::op, M::kF32, M::kNone, kVApprox, map<plain, 1, f32, f32>}, {     \
     O::op, M::kF32, M::kNone, kVApprox | kVFtz, map<unit, 1, f32, f32> \
   }
 constexpr Row kRows[] = {
