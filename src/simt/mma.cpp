@@ -282,8 +282,12 @@ bool lower_mma(Lowering& l, const ptx::Instruction& in) {
     a_count = static_cast<uint32_t>(m.m / 8 * m.k * bits / 128 / (sparse ? 2 : 1));
     b_count = static_cast<uint32_t>(m.k * bits / 128);
     sums = static_cast<uint32_t>(*sum == MmaSum::kF16 ? m.m / 8 : m.m / 4);
-    if (a_count == 0 || b_count == 0) return refuse("no tensor core multiplies these types in this shape");
+    // The rows of a warp's operands have 16 or 32 bytes.
+    const int bytes = m.k * bits / (sparse ? 16 : 8);
+    if ((bytes != 16 && bytes != 32) || (sparse && m.m != 16))
+      return refuse("no tensor core multiplies these types in this shape");
   }
+  if (a_count == 0 || b_count == 0) return refuse("no tensor core multiplies these types in this shape");
   auto check = [&](const ptx::Operand& operand, const char* name, uint32_t have, uint32_t want) {
     return have == want ||
            l.error(operand.offset, "'" + std::string(in.spelling) + "' has " + std::to_string(want) +

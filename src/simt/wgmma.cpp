@@ -196,10 +196,13 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   };
   if (in.has(Mod::kSp)) return refuse("sparse products of warp groups are not executed");
   Product m;
+  uint32_t named_k = 0;
   for (Mod mod : in.mods) {  // m64n128k16
     const std::string_view text = ptx::text(mod);
     if (!text.starts_with("m64n")) continue;
-    m.n = static_cast<uint32_t>(std::strtoul(text.data() + 4, nullptr, 10));
+    char* rest = nullptr;
+    m.n = static_cast<uint32_t>(std::strtoul(text.data() + 4, &rest, 10));
+    named_k = static_cast<uint32_t>(std::strtoul(rest + 1, nullptr, 10));
   }
   const Mod d_type = in.type(0), a_type = in.type(1), b_type = in.type(2);
   m.b1 = a_type == Mod::kB1;
@@ -207,6 +210,10 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   const auto sum = mma_sum(d_type);
   if (m.n == 0 || !sum || (!m.b1 && (!a || !b || num::mma_bits(*a) != num::mma_bits(*b))))
     return refuse("no tensor core multiplies these types");
+  const uint32_t wide = m.b1 ? 256 : 256 / static_cast<uint32_t>(num::mma_bits(*a));
+  const bool integers = m.b1 || *a >= MmaType::kS8;
+  if (named_k != wide || integers != (*sum == MmaSum::kS32) || (!m.b1 && num::mma_bits(*a) < 8))
+    return refuse("no tensor core multiplies these types in this shape");
   const auto& o = in.operands;
   const uint32_t registers = m.n / (*sum == MmaSum::kF16 ? 4 : 2);
   m.d.resize(registers);
