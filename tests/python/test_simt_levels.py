@@ -22,7 +22,7 @@ F32, F16 = 2.0**-24, 2.0**-11  # half a unit in the last place of 1
 # value of the result. 0: the same bits.
 EXAMPLES = {
     "vector_add": 0,
-    "dropout": 0,
+    "dropout": 4 * F32,  # x / (1 - p) by div.full.f32, which is 2 units in the last place off at most
     "softmax": 2 * 1024 * F32,  # a row's sum of up to 1,024 powers in two orders; ex2.approx: 2^-22
     "matmul": 2 * 208 * F32 + 2 * F16,  # 208 products in two orders, rounded to f16
     "grouped_gemm": 2 * 512 * F32 + 2 * F16,
@@ -90,7 +90,7 @@ def counted(x, y, out, N: tl.constexpr):
     value = tl.load(x + at)
     tl.atomic_add(out + (value & 31), 1)
     tl.atomic_max(out + 32 + (value & 7), value)
-    tl.atomic_xor(out + 64, value)
+    tl.atomic_xor(out + 64, tl.sum(value))
     tl.atomic_cas(out + 65, 0, tl.sum(value))
 
 
@@ -115,7 +115,7 @@ def narrow(x, y, out, N: tl.constexpr):
     tl.store(out + at, f.to(tl.float16).to(tl.int16, bitcast=True).to(tl.int32))
     tl.store(out + N + at, f.to(tl.bfloat16).to(tl.int16, bitcast=True).to(tl.int32))
     tl.store(out + 2 * N + at, f.to(tl.float8e5).to(tl.int8, bitcast=True).to(tl.int32))
-    tl.store(out + 3 * N + at, f.to(tl.int8).to(tl.int32))
+    tl.store(out + 3 * N + at, (f * 0.001953125).to(tl.int8).to(tl.int32))  # beyond 8 bits is undefined
 
 
 @pytest.mark.parametrize("target", ["cuda:75", *TARGETS, "cuda:120"])
