@@ -1,5 +1,5 @@
 // The .approx functions against an H100: hashes of its results over whole binades
-// (tests/golden/ptx-hw/approx.txt, written by tests/gpu/approx.py from a measurement), on every instruction
+// (tests/golden/ptx-hw/approx.txt, written by tests/gpu/approx_fit.py from a measurement), on every instruction
 // set.
 #include <filesystem>
 #include <fstream>

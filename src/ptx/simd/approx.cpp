@@ -3,7 +3,7 @@
 // The unit takes the upper bits of a fixed-point argument as the index of a table and the lower bits x as the
 // point between two entries: c0 + c1 x + c2 square(x), where the squarer drops what is below its 16 result
 // bits one partial product at a time (the form of Oberman and Siu, ARITH 2005). The tables and shifts are
-// those that give every measured result: tests/gpu/approx.py measures, fits and writes approx_tables.inc.
+// those that give every measured result: tests/gpu/approx.py measures, approx_fit.py fits approx_tables.inc.
 // What the instructions do around the unit (.ftz or scaled subnormals) is as ptxas writes it.
 #include "simd/floats.h"
 
