@@ -71,8 +71,8 @@ def main(kernel, **level):
     device = Device()
     entry = next((key.rsplit("_", 1)[0] for key in level if key.endswith(("_dir", "_src"))), "python")
     if entry in GPU_LEVELS and not device.on_gpu:
-        message = f"{entry} runs on a GPU only and there is none: on the CPU use ttir_dir=, ttgir_dir=, llir_dir= or ptx_dir="
-        print(message, file=sys.stderr)
+        use = "ttir_dir=, ttgir_dir=, llir_dir= or ptx_dir="
+        print(f"{entry} runs on a GPU only and there is none: on the CPU use {use}", file=sys.stderr)
         sys.exit(2)
     matched = True
     for name, got, expected, tolerance in kernel.run(device, **level):

@@ -1,4 +1,4 @@
-"""What an NVIDIA H100 answered, instruction by instruction, holds on every machine: goldens of tests/golden/ptx-hw
+"""What an NVIDIA H100 answered, instruction by instruction, holds everywhere: goldens of tests/golden/ptx-hw
 (tests/gpu/instructions.py and mma.py wrote them; doc/fidelity.md)."""
 
 import pathlib
