@@ -440,7 +440,7 @@ void Checks::release(Exec& x, uint32_t lane, uint32_t barrier) {
   State& s = of(x);
   Clock& into = s.barriers[barrier];
   if (!x.strand) s.release(s.engine(), into);
-  s.release(s.agent(*x.cta, x.first + lane), into);
+  if (lane != kNoRegister) s.release(s.agent(*x.cta, x.first + lane), into);  // tcgen05.commit: no thread
 }
 
 void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {
