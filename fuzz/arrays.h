@@ -20,6 +20,10 @@ class Arrays {
   static constexpr uint64_t kCanary = 0xA5A5A5A5A5A5A5A5;
 
   explicit Arrays(size_t count) : count_(count), words_(count * (kWords + kMargin) + kMargin, kCanary) {
+    reset();
+  }
+  // What they held at first, at the same addresses.
+  void reset() {
     for (size_t a = 0; a < count_; ++a)
       for (size_t i = 0; i < kWords; ++i) begin(a)[i] = i % 64 * 0x0000000100000001;
   }
