@@ -58,10 +58,11 @@ bool read_comparison(Mod m, Spec& s) {
     return true;
     CASE(kEq, kCmpEq)
     CASE(kNe, kCmpNe)
-  CASE(kLt, kCmpLt)
-  CASE(kLe, kCmpLe) CASE(kGt, kCmpGt) CASE(kGe, kCmpGe) CASE(kLo, kCmpLt) CASE(kLs, kCmpLe) CASE(kHi, kCmpGt)
-      CASE(kHs, kCmpGe) CASE(kEqu, kCmpEqu) CASE(kNeu, kCmpNeu) CASE(kLtu, kCmpLtu) CASE(kLeu, kCmpLeu)
-          CASE(kGtu, kCmpGtu) CASE(kGeu, kCmpGeu) CASE(kNum, kCmpNum) CASE(kNan, kCmpNan)
+    CASE(kLt, kCmpLt)
+  CASE(kLe, kCmpLe)
+  CASE(kGt, kCmpGt) CASE(kGe, kCmpGe) CASE(kLo, kCmpLt) CASE(kLs, kCmpLe) CASE(kHi, kCmpGt) CASE(kHs, kCmpGe)
+      CASE(kEqu, kCmpEqu) CASE(kNeu, kCmpNeu) CASE(kLtu, kCmpLtu) CASE(kLeu, kCmpLeu) CASE(kGtu, kCmpGtu)
+          CASE(kGeu, kCmpGeu) CASE(kNum, kCmpNum) CASE(kNan, kCmpNan)
 #undef CASE
               case Mod::kAnd:
     s.combine = kBoolAnd;
@@ -124,9 +125,10 @@ void read(Mod m, Spec& s) {
       CASE(kHi, kVHi)
       CASE(kWide, kVWide)
       CASE(kSat, kVSat)
-      CASE(kFtz, kVFtz) CASE(kRelu, kVRelu) CASE(kNaN, kVNan) CASE(kXorsign, kVXorsign) CASE(kAbs, kVAbs)
-          CASE(kCc, kVCarryOut) CASE(kApprox, kVApprox) CASE(kFull, kVFull) CASE(kOob, kVOob)
-              CASE(kShiftamt, kVShiftamt) CASE(kL, kVLeft) CASE(kClamp, kVClamp)
+      CASE(kFtz, kVFtz)
+      CASE(kRelu, kVRelu) CASE(kNaN, kVNan) CASE(kXorsign, kVXorsign) CASE(kAbs, kVAbs) CASE(kCc, kVCarryOut)
+          CASE(kApprox, kVApprox) CASE(kFull, kVFull) CASE(kOob, kVOob) CASE(kShiftamt, kVShiftamt)
+              CASE(kL, kVLeft) CASE(kClamp, kVClamp)
 #undef CASE
 #define CASE(mod, value) \
   case Mod::mod:         \

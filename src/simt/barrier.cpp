@@ -1,5 +1,5 @@
-// bar, barrier, barrier.cluster, fences, and instructions that only tell the hardware something. PTX ISA 9.7.13.1
-// to 9.7.13.4, 9.7.13.13, 9.7.19.
+// bar, barrier, barrier.cluster, fences, and instructions that only tell the hardware something. PTX
+// ISA 9.7.13.1 to 9.7.13.4, 9.7.13.13, 9.7.19.
 #include "strands.h"
 
 #include "lower.h"
@@ -25,8 +25,9 @@ bool barrier_operands(Exec& x, const Operands& in, uint32_t* barrier, uint32_t* 
   }
   if (*expected % 32 || *expected > x.code().threads) {
     x.trap(in, exec::TrapKind::kInvalid,
-           "a barrier for " + std::to_string(*expected) + " threads: a multiple of 32 is wanted, at most the " +
-               std::to_string(x.code().threads) + " of the block",
+           "a barrier for " + std::to_string(*expected) +
+               " threads: a multiple of 32 is wanted, at most the " + std::to_string(x.code().threads) +
+               " of the block",
            lane);
     return false;
   }

@@ -1,5 +1,5 @@
-// Arguments come as .param variables of the call, in the thread's local memory. Each thread that is on makes its
-// call by itself, in order.
+// Arguments come as .param variables of the call, in the thread's local memory. Each thread that is on makes
+// its call by itself, in order.
 #include "builtin.h"
 
 #include <cinttypes>
@@ -202,7 +202,8 @@ bool lower_builtin(Lowering& l, const ptx::Instruction& in, const ptx::Function&
                    std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args) {
   const Builtin& builtin = *find(function);
   if (args.size() != builtin.args)
-    return l.error(in, "'" + std::string(builtin.name) + "' takes " + std::to_string(builtin.args) + " arguments");
+    return l.error(
+        in, "'" + std::string(builtin.name) + "' takes " + std::to_string(builtin.args) + " arguments");
   Call call{};
   auto offset = [&](const ptx::Operand& o, uint32_t* out) {
     if (o.kind != ptx::OperandKind::kVariable) return l.error(o.offset, "expected a .param variable");

@@ -220,8 +220,8 @@ bool same(const uint32_t* values, uint32_t n) {
   return differ == 0;
 }
 
-// The usual case: all threads are on and copy in full from one allocation, or all fill with zeros. False: look
-// at each of them.
+// The usual case: all threads are on and copy in full from one allocation, or all fill with zeros. False:
+// look at each of them.
 bool add_uniform(Exec& x, const Operands& in, const Plan& plan, CpAsync& part) {
   if (x.mask || plan.ignore != kNoRegister || x.worker->checks) return false;
   if (plan.to.bytes != 4 || plan.from.bytes != 8) return false;

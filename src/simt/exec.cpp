@@ -92,7 +92,8 @@ std::byte* Exec::shared(const Operands& in, uint32_t lane, uint32_t address, uin
   Cta* owner = cta->cluster->cta_of(address);
   const uint32_t offset = address & kOffsetMask;
   if (owner && offset + uint64_t{bytes} <= owner->shared_bytes) {
-    if (worker->checks && !worker->checks->shared(*this, in, lane, *owner, offset, bytes, write)) return nullptr;
+    if (worker->checks && !worker->checks->shared(*this, in, lane, *owner, offset, bytes, write))
+      return nullptr;
     return owner->shared + offset;
   }
   std::string what = std::string(write ? "a write of " : "a read of ") + std::to_string(bytes) +
@@ -108,11 +109,10 @@ std::byte* Exec::shared(const Operands& in, uint32_t lane, uint32_t address, uin
 
 std::byte* Exec::local(const Operands& in, uint32_t lane, uint64_t offset, uint32_t bytes) {
   const uint32_t size = code().local_bytes;
-  if (offset <= size && bytes <= size - offset)
-    return cta->local + uint64_t{first + lane} * size + offset;
+  if (offset <= size && bytes <= size - offset) return cta->local + uint64_t{first + lane} * size + offset;
   trap(in, exec::TrapKind::kOutOfBounds,
-       "an access of " + std::to_string(bytes) + " bytes at local address " + hex(offset) + ": a thread has " +
-           std::to_string(size) + " bytes of local memory",
+       "an access of " + std::to_string(bytes) + " bytes at local address " + hex(offset) +
+           ": a thread has " + std::to_string(size) + " bytes of local memory",
        lane, kLocalWindow | offset, bytes);
   return nullptr;
 }

@@ -62,7 +62,8 @@ struct Barrier {
   uint32_t red_count = 0;  // bar.red: threads with a true predicate
 };
 
-// An operation that goes on while its threads do: a bulk copy, a tensor-core product. Run when somebody waits.
+// An operation that goes on while its threads do: a bulk copy, a tensor-core product. Run when somebody
+// waits.
 struct AsyncOp {
   virtual ~AsyncOp() = default;
   virtual void complete(Cluster& cluster) = 0;
@@ -92,16 +93,16 @@ struct Cta {
   Worker* worker = nullptr;
   Cluster* cluster = nullptr;
   const Code* code = nullptr;
-  std::byte* regs = nullptr;     // code->register_bytes
-  std::byte* shared = nullptr;   // shared_bytes
-  std::byte* local = nullptr;    // code->local_bytes a thread
+  std::byte* regs = nullptr;    // code->register_bytes
+  std::byte* shared = nullptr;  // shared_bytes
+  std::byte* local = nullptr;   // code->local_bytes a thread
   uint32_t shared_bytes = 0;
-  uint32_t shared_base = 0;      // rank << kRankShift
-  std::array<uint32_t, 3> id{};  // %ctaid
-  uint32_t rank = 0;             // %cluster_ctarank
+  uint32_t shared_base = 0;                      // rank << kRankShift
+  std::array<uint32_t, 3> id{};                  // %ctaid
+  uint32_t rank = 0;                             // %cluster_ctarank
   std::vector<std::unique_ptr<Strand>> strands;  // those that have not ended
   std::vector<std::unique_ptr<Strand>> spare;
-  std::vector<int8_t> alive;     // a thread: -1 until it ends
+  std::vector<int8_t> alive;  // a thread: -1 until it ends
   uint32_t alive_count = 0;
   std::array<Barrier, 16> barriers{};
   std::vector<uint64_t> cluster_phase;  // a thread: Cluster::phase when it last arrived, plus one
@@ -125,9 +126,9 @@ struct Cluster {
   Worker* worker = nullptr;
   std::vector<std::unique_ptr<Cta>> ctas;
   std::deque<std::unique_ptr<AsyncOp>> pending;  // in order of issue
-  uint64_t events = 0;  // something that a kPoll strand may wait for has happened
-  uint64_t phase = 0;   // of barrier.cluster
-  uint32_t arrived = 0;  // threads, in it
+  uint64_t events = 0;                           // something that a kPoll strand may wait for has happened
+  uint64_t phase = 0;                            // of barrier.cluster
+  uint32_t arrived = 0;                          // threads, in it
   Cta* cta_of(uint32_t shared_address) {
     uint32_t rank = shared_address >> kRankShift;
     return rank < ctas.size() ? ctas[rank].get() : nullptr;
@@ -139,10 +140,10 @@ struct Launch {
   const exec::LaunchOptions* options = nullptr;
   std::vector<std::byte> params;  // of the entry, param_bytes
   const exec::Memory* memory = nullptr;
-  uint32_t shared_bytes = 0;  // static and dynamic
+  uint32_t shared_bytes = 0;         // static and dynamic
   std::array<uint32_t, 3> blocks{};  // of the grid: LaunchOptions::grid counts clusters
   bool fast_mma = false;
-  bool checked = false;       // anything but out of bounds
+  bool checked = false;  // anything but out of bounds
   double deadline = 0;
   std::atomic<int64_t> next_cluster{0};
   int64_t num_clusters = 0;
@@ -171,7 +172,7 @@ struct Exec : Lanes {
   Strand* strand = nullptr;
   Cta* cta = nullptr;
   Worker* worker = nullptr;
-  int32_t fuel = 0;              // backward jumps until the scheduler has a look
+  int32_t fuel = 0;  // backward jumps until the scheduler has a look
 
   const int8_t* strand_mask() const { return strand->full ? nullptr : strand->mask.data(); }
   const Launch& launch() const { return *worker->launch; }

@@ -32,12 +32,14 @@ class SimtKernel final : public exec::Kernel {
     if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
     if (options.checks & exec::kCheckNanLoad)
       return exec::LaunchError{
-          base::failure("kernel '" + code_.kernel + "': check 'nanload' needs the types of what is loaded, which "
+          base::failure("kernel '" + code_.kernel +
+                        "': check 'nanload' needs the types of what is loaded, which "
                         "PTX does not say; 'nan' and 'inf' look at the instructions on floats"),
           {}};
     if (options.shuffle)
-      return exec::LaunchError{
-          base::failure("kernel '" + code_.kernel + "': shuffle= is for TTIR and TTGIR: PTX runs in one order"), {}};
+      return exec::LaunchError{base::failure("kernel '" + code_.kernel +
+                                             "': shuffle= is for TTIR and TTGIR: PTX runs in one order"),
+                               {}};
     Launch launch;
     launch.code = &code_;
     launch.options = &options;
@@ -69,10 +71,10 @@ class SimtKernel final : public exec::Kernel {
     try {
       run_grid(launch, static_cast<int>(std::min<int64_t>(workers, launch.num_clusters)));
     } catch (const std::bad_alloc&) {
-      return exec::LaunchError{
-          base::failure("kernel '" + code_.kernel + "': there is not enough memory for the registers and shared "
-                        "memory of its blocks"),
-          {}};
+      return exec::LaunchError{base::failure("kernel '" + code_.kernel +
+                                             "': there is not enough memory for the registers and shared "
+                                             "memory of its blocks"),
+                               {}};
     }
     if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
     return {};
@@ -83,9 +85,9 @@ class SimtKernel final : public exec::Kernel {
     int64_t dynamic = options.shared_bytes >= 0 ? options.shared_bytes : shared_bytes_;
     if (dynamic < 0) dynamic = code_.dynamic_shared ? most - code_.static_shared : 0;
     if (dynamic + code_.static_shared > most)
-      return base::failure("kernel '" + code_.kernel + "' asks for " +
-                           std::to_string(dynamic + code_.static_shared) + " bytes of shared memory; a block of " +
-                           code_.target + " has at most " + std::to_string(most));
+      return base::failure(
+          "kernel '" + code_.kernel + "' asks for " + std::to_string(dynamic + code_.static_shared) +
+          " bytes of shared memory; a block of " + code_.target + " has at most " + std::to_string(most));
     return static_cast<uint32_t>(dynamic) + code_.static_shared;
   }
 
@@ -113,8 +115,8 @@ base::Result<const ptx::Function*> choose(const ptx::Module& module, std::string
   std::vector<std::string> notes;
   for (const std::string& n : base::nearest_names(name, names)) notes.push_back("did you mean '" + n + "'?");
   notes.push_back(list);
-  return module.diagnostic(entries[0]->offset, "there is no kernel '" + std::string(name) + "' in this module",
-                           notes);
+  return module.diagnostic(entries[0]->offset,
+                           "there is no kernel '" + std::string(name) + "' in this module", notes);
 }
 
 bool is_given(const std::array<uint32_t, 3>& a) { return a[0] || a[1] || a[2]; }
@@ -157,10 +159,12 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
   code.kernel = std::string(entry.name);
   code.capability = module->compute_capability();
   if (code.capability == 0)
-    return module->diagnostic(0, "the target of this module is '" + std::string(module->target()) +
-                                     "': sm_NN is wanted");
+    return module->diagnostic(
+        0, "the target of this module is '" + std::string(module->target()) + "': sm_NN is wanted");
   code.target = "cuda:" + std::to_string(code.capability);
-  code.block = is_given(entry.reqntid) ? entry.reqntid : is_given(options.block) ? options.block : entry.maxntid;
+  code.block = is_given(entry.reqntid)   ? entry.reqntid
+               : is_given(options.block) ? options.block
+                                         : entry.maxntid;
   if (!is_given(code.block))
     return module->diagnostic(entry.offset, "'" + code.kernel + "' does not say how many threads a block has",
                               {"give the block size: there is no .reqntid in the text"});
@@ -169,10 +173,10 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
   const uint64_t threads = uint64_t{code.block[0]} * code.block[1] * code.block[2];
   const uint64_t blocks = uint64_t{code.cluster[0]} * code.cluster[1] * code.cluster[2];
   if (threads > 1024 || code.block[2] > 64)
-    return module->diagnostic(entry.offset, "a block has at most 1,024 threads, 64 of them along z: " +
-                                                std::to_string(code.block[0]) + " x " +
-                                                std::to_string(code.block[1]) + " x " +
-                                                std::to_string(code.block[2]));
+    return module->diagnostic(
+        entry.offset,
+        "a block has at most 1,024 threads, 64 of them along z: " + std::to_string(code.block[0]) + " x " +
+            std::to_string(code.block[1]) + " x " + std::to_string(code.block[2]));
   if (blocks > 16)
     return module->diagnostic(entry.offset,
                               "a cluster has at most 16 blocks, and this one " + std::to_string(blocks));

@@ -1,5 +1,5 @@
-// Places for registers, constants and variables, and the walk over a function's instructions. A call is lowered
-// as the callee's instructions in its place, with registers of their own.
+// Places for registers, constants and variables, and the walk over a function's instructions. A call is
+// lowered as the callee's instructions in its place, with registers of their own.
 #include "lower.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace triton_runner::simt {
 namespace {
 
-constexpr uint32_t kMaxDepth = 64;                      // of calls
-constexpr size_t kMaxInstructions = 4u << 20;           // with all calls inlined
+constexpr uint32_t kMaxDepth = 64;                         // of calls
+constexpr size_t kMaxInstructions = 4u << 20;              // with all calls inlined
 constexpr uint64_t kMaxRegisterBytes = uint64_t{1} << 30;  // of a block
 
 uint64_t aligned(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
@@ -45,7 +45,7 @@ struct Lowering::Frame {
   const ptx::Function* function = nullptr;
   const Frame* caller = nullptr;
   uint32_t depth = 0;
-  std::vector<uint32_t> places;                                // of registers
+  std::vector<uint32_t> places;                               // of registers
   std::unordered_map<const ptx::Variable*, uint32_t> locals;  // offsets in local memory
 };
 
@@ -124,8 +124,9 @@ uint32_t Lowering::place(const ptx::Operand& operand, ptx::Mod type) {
       auto it = global_addresses_.find(v.name);
       if (it != global_addresses_.end())
         return constant(it->second + static_cast<uint64_t>(operand.integer), width);
-      error(operand.offset, "the address of '" + std::string(v.name) + "' is not known: it is declared .extern "
-                            "and nothing defines it");
+      error(operand.offset, "the address of '" + std::string(v.name) +
+                                "' is not known: it is declared .extern "
+                                "and nothing defines it");
       return kNoRegister;
     }
     case ptx::OperandKind::kFunction:
@@ -173,7 +174,8 @@ bool Lowering::address(const ptx::Operand& operand, Address* out) {
 
 uint32_t Lowering::shared_offset(const ptx::Variable& v) const {
   auto it = offsets_.find(&v);
-  return it == offsets_.end() ? code.static_shared : it->second;  // the open-ended one: what follows the others
+  return it == offsets_.end() ? code.static_shared
+                              : it->second;  // the open-ended one: what follows the others
 }
 
 uint32_t Lowering::local_offset(const ptx::Variable& v) const {
@@ -232,7 +234,8 @@ bool Lowering::lower_variables() {
     auto* p = reinterpret_cast<std::byte*>(at);
     std::copy_n(v.initial.data(), std::min<size_t>(v.initial.size(), v.bytes), p);
     global_addresses_[v.name] = at;
-    code.globals.push_back({std::string(v.name), std::move(bytes), at, v.bytes, v.space == ptx::Space::kGlobal});
+    code.globals.push_back(
+        {std::string(v.name), std::move(bytes), at, v.bytes, v.space == ptx::Space::kGlobal});
   };
   auto each_global = [&](auto&& f) {
     for (const ptx::Variable& v : code.module->variables()) f(v);
@@ -322,15 +325,17 @@ bool Lowering::inline_call(const ptx::Instruction& in, const ptx::Function& call
                            const Instr** entry) {
   for (const Frame* f = frame_; f; f = f->caller)
     if (f->function == &callee)
-      return error(in, "'" + std::string(callee.name) + "' calls itself: the engine inlines calls and cannot "
-                       "execute recursion");
+      return error(in, "'" + std::string(callee.name) +
+                           "' calls itself: the engine inlines calls and cannot "
+                           "execute recursion");
   if (frame_->depth >= kMaxDepth) return error(in, "calls are nested more than 64 deep");
   if (callee.is_declaration)
     return error(in, "'" + std::string(callee.name) + "' has no body in this module");
   if (args.size() != callee.params.size() || returns.size() != callee.returns.size())
     return error(in, "'" + std::string(callee.name) + "' takes " + std::to_string(callee.params.size()) +
-                         " arguments and gives " + std::to_string(callee.returns.size()) + " results; the call has " +
-                         std::to_string(args.size()) + " and " + std::to_string(returns.size()));
+                         " arguments and gives " + std::to_string(callee.returns.size()) +
+                         " results; the call has " + std::to_string(args.size()) + " and " +
+                         std::to_string(returns.size()));
   Frame frame;
   frame.caller = frame_;
   frame.depth = frame_->depth + 1;

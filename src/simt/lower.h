@@ -31,7 +31,7 @@ class Lowering {
   struct Address {
     uint32_t place = kNoRegister;
     int64_t offset = 0;
-    uint32_t bytes = 8;                      // of the base register: 4 or 8
+    uint32_t bytes = 8;                       // of the base register: 4 or 8
     const ptx::Variable* variable = nullptr;  // [variable + offset]: place is kNoRegister
   };
   bool address(const ptx::Operand& operand, Address* out);
@@ -91,9 +91,10 @@ class Lowering {
 
 // One a family of opcodes; the column `handler` of opcodes.def names them. They emit instructions, or report
 // an error and return false.
-#define SIMT_FAMILIES(X)                                                                              \
-  X(alu) X(move) X(memory) X(atomic) X(control) X(barrier) X(warp) X(matrix) X(wgmma) X(tcgen05)      \
-  X(cp) X(mbarrier) X(tensormap) X(cluster) X(hint)
+#define SIMT_FAMILIES(X)                                                                                    \
+  X(alu)                                                                                                    \
+  X(move) X(memory) X(atomic) X(control) X(barrier) X(warp) X(matrix) X(wgmma) X(tcgen05) X(cp) X(mbarrier) \
+      X(tensormap) X(cluster) X(hint)
 #define X(name) bool lower_##name(Lowering& l, const ptx::Instruction& in);
 SIMT_FAMILIES(X)
 #undef X

@@ -41,8 +41,7 @@ uint64_t address_at(const Exec& x, const Operands& in, const Access& a, uint32_t
 template <class Byte>
 void register_pointers(const Exec& x, const Access& a, Byte** out, std::byte* scratch) {
   for (uint32_t k = 0; k < a.words; ++k)
-    out[k] = a.regs[k] == kNoRegister ? scratch
-                                      : x.regs + a.regs[k] + uint64_t{a.reg_bytes} * x.first;
+    out[k] = a.regs[k] == kNoRegister ? scratch : x.regs + a.regs[k] + uint64_t{a.reg_bytes} * x.first;
 }
 
 uint64_t widen(uint64_t bits, uint32_t bytes, bool is_signed) {
@@ -241,8 +240,8 @@ void access_global(Lanes& l, const Operands& in) {
   a.tables->range(address, l.mask, l.count, &low, &high, &bits);
   const uint64_t add = static_cast<uint64_t>(a.offset), size = a.bytes();
   const uint64_t extent = high - low + size;
-  const bool inside = kWrite ? x.worker->memory.writable(low + add, extent)
-                             : x.worker->memory.readable(low + add, extent);
+  const bool inside =
+      kWrite ? x.worker->memory.writable(low + add, extent) : x.worker->memory.readable(low + add, extent);
   if (!inside || (bits & (size - 1)) || (add & (size - 1))) return each_lane<kWrite>(x, in, a);
   Arrays arrays;
   if constexpr (kWrite) {
@@ -351,8 +350,9 @@ bool access_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operan
     if (p.kind != ptx::OperandKind::kRegister) continue;
     const int bits = ptx::bits(l.declared(p).type);
     if (bits < 8 || bits < static_cast<int>(a.word_bytes) * 8)
-      return l.error(p.offset, "the register " + std::string(l.declared(p).name) + " has " + std::to_string(bits) +
-                                   " bits; the access has " + std::to_string(a.word_bytes * 8));
+      return l.error(p.offset, "the register " + std::string(l.declared(p).name) + " has " +
+                                   std::to_string(bits) + " bits; the access has " +
+                                   std::to_string(a.word_bytes * 8));
     if (known && a.reg_bytes != static_cast<uint32_t>(bits) / 8)
       return l.error(p.offset, "the registers of a vector are of one size");
     a.reg_bytes = static_cast<uint32_t>(bits) / 8;
@@ -372,7 +372,8 @@ bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
   const ptx::Operand &value = in.operands[write ? 1 : 0], &where = in.operands[write ? 0 : 1];
   Access a;
   const Mod type = in.type(0);
-  if (ptx::bits(type) < 8 || ptx::bits(type) > 128) return l.error(in, "this type cannot be loaded or stored");
+  if (ptx::bits(type) < 8 || ptx::bits(type) > 128)
+    return l.error(in, "this type cannot be loaded or stored");
   a.word_bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
   a.is_signed = ptx::is_signed(type);
   a.strong = is_strong(in);
@@ -390,7 +391,8 @@ bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
     uint32_t offset = 0;
     const ptx::Variable& v = *address.variable;
     if (l.is_entry_param(v, &offset)) {
-      if (write || a.word_bytes > 8) return l.error(in, "the parameters of a kernel may only be read, up to 64 bits at a time");
+      if (write || a.word_bytes > 8)
+        return l.error(in, "the parameters of a kernel may only be read, up to 64 bits at a time");
       a.offset += offset;
       if (a.offset < 0 || a.offset + a.bytes() > l.code.param_bytes)
         return l.error(in, "bytes " + std::to_string(address.offset) + " to " +

@@ -79,8 +79,7 @@ void generic_to_param(Lanes& l, const Operands& in) {
   uint64_t* d = l.reg<uint64_t>(in.d);
   const uint64_t base = param_address(exec_of(l), kParamBase);
   for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i))
-      d[i] = (a[i] & kWindowMask) == kLocalWindow ? a[i] & ~kWindowMask : a[i] - base + kParamBase;
+    if (l.on(i)) d[i] = (a[i] & kWindowMask) == kLocalWindow ? a[i] & ~kWindowMask : a[i] - base + kParamBase;
 }
 
 uint64_t window_of(const ptx::Instruction& in) {

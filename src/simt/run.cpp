@@ -1,8 +1,8 @@
 // The run loop and the schedulers: of a block's strands, of a cluster's blocks, of a worker's clusters.
 //
 // Whatever can run does so before an asynchronous operation completes; when nothing can run and nothing is
-// pending, the launch ends with a report of where every strand waits. A cluster that spins on global memory is
-// set aside for others, so that blocks that wait for each other finish on one thread.
+// pending, the launch ends with a report of where every strand waits. A cluster that spins on global memory
+// is set aside for others, so that blocks that wait for each other finish on one thread.
 #include "run.h"
 
 #include <time.h>
@@ -15,14 +15,14 @@
 
 #include "check.h"
 #include "mbarrier.h"
+#include "simd/tables.h"
 #include "special.h"
 #include "strands.h"
-#include "simd/tables.h"
 
 namespace triton_runner::simt {
 namespace {
 
-constexpr int32_t kFuel = 1024;        // backward jumps between looks at the clock
+constexpr int32_t kFuel = 1024;         // backward jumps between looks at the clock
 constexpr uint64_t kSpinsOfFuel = 512;  // so many accesses that a spinning loop makes, in that time: it spins
 
 double steady_seconds() {
@@ -90,7 +90,10 @@ bool is_ready(const Cta& cta, const Strand& s) {
 class GridWorker {
  public:
   explicit GridWorker(Launch& launch)
-      : launch_(launch), code_(*launch.code), tables_(simd_tables(num::current_isa())), worker_(*launch.memory) {
+      : launch_(launch),
+        code_(*launch.code),
+        tables_(simd_tables(num::current_isa())),
+        worker_(*launch.memory) {
     worker_.launch = &launch;
     worker_.guard_mask.resize(code_.threads);
     if (launch.checked) checks_ = std::make_unique<Checks>(launch);
@@ -175,7 +178,8 @@ class GridWorker {
     for (const Constant& c : code_.constants)
       for (uint32_t t = 0; t < code_.threads; ++t) {
         uint64_t value[2] = {c.low, c.high};
-        if (c.kind == Constant::kThread) value[0] = thread_special(code_, static_cast<ptx::Special>(c.low), t);
+        if (c.kind == Constant::kThread)
+          value[0] = thread_special(code_, static_cast<ptx::Special>(c.low), t);
         if (c.kind == Constant::kShared) value[0] = cta.shared_base + c.low;
         std::copy_n(reinterpret_cast<const std::byte*>(value), c.bytes,
                     cta.regs + c.offset + uint64_t{c.bytes} * t);
@@ -193,8 +197,7 @@ class GridWorker {
       const uint32_t r = cta->rank;
       const std::array<uint32_t, 3> in{r % code_.cluster[0], r / code_.cluster[0] % code_.cluster[1],
                                        r / code_.cluster[0] / code_.cluster[1]};
-      for (size_t d = 0; d < 3; ++d)
-        cta->id[d] = static_cast<uint32_t>(at[d] * code_.cluster[d]) + in[d];
+      for (size_t d = 0; d < 3; ++d) cta->id[d] = static_cast<uint32_t>(at[d] * code_.cluster[d]) + in[d];
       begin_strands(*cta);
       for (auto& part : cta->parts)
         if (part) part->begin(*cta);
@@ -344,7 +347,8 @@ class GridWorker {
 
 std::string threads_of(const Strand& s) {
   uint32_t on = s.count;
-  if (!s.full) on = static_cast<uint32_t>(std::count_if(s.mask.begin(), s.mask.end(), [](int8_t m) { return m; }));
+  if (!s.full)
+    on = static_cast<uint32_t>(std::count_if(s.mask.begin(), s.mask.end(), [](int8_t m) { return m; }));
   std::string out = s.count == 32 ? "warp " + std::to_string(s.first / 32)
                                   : "warps " + std::to_string(s.first / 32) + " to " +
                                         std::to_string((s.first + s.count) / 32 - 1);
@@ -358,17 +362,17 @@ void GridWorker::report_deadlock(Cluster& cluster) {
   std::vector<std::string> notes;
   for (auto& cta : cluster.ctas) {
     for (auto& s : cta->strands) {
-      std::string why = s->state == StrandState::kBarrier
-                            ? "waits in barrier " + std::to_string(s->barrier) + ", where " +
-                                  std::to_string(cta->barriers[s->barrier].arrived) + " of " +
-                                  std::to_string(cta->barriers[s->barrier].expected
-                                                     ? cta->barriers[s->barrier].expected
-                                                     : cta->alive_count) +
-                                  " threads have arrived"
-                        : s->state == StrandState::kWarpSync
-                            ? "waits for the other threads of its warps"
-                            : "waits for something that nobody is left to bring about";
-      std::string line = cluster.ctas.size() > 1 ? "block " + std::to_string(cta->rank) + " of the cluster, " : "";
+      std::string why =
+          s->state == StrandState::kBarrier
+              ? "waits in barrier " + std::to_string(s->barrier) + ", where " +
+                    std::to_string(cta->barriers[s->barrier].arrived) + " of " +
+                    std::to_string(cta->barriers[s->barrier].expected ? cta->barriers[s->barrier].expected
+                                                                      : cta->alive_count) +
+                    " threads have arrived"
+          : s->state == StrandState::kWarpSync ? "waits for the other threads of its warps"
+                                               : "waits for something that nobody is left to bring about";
+      std::string line =
+          cluster.ctas.size() > 1 ? "block " + std::to_string(cta->rank) + " of the cluster, " : "";
       const ptx::Instruction* source = s->pc->source;
       line += threads_of(*s);
       if (source) line += " at " + instruction_location(code_, *source);

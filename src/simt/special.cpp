@@ -1,5 +1,5 @@
-// Three kinds of special registers: those that depend on the thread alone are filled in once, those of the block
-// and the clocks are read when an instruction wants them.
+// Three kinds of special registers: those that depend on the thread alone are filled in once, those of the
+// block and the clocks are read when an instruction wants them.
 #include "special.h"
 
 #include <time.h>
@@ -25,8 +25,7 @@ uint64_t block_special(const Exec& x, Special s) {
   auto between = [&](Special low, Special high) { return s >= low && s <= high; };
   if (between(Special::kNtidX, Special::kNtidZ)) return code.block[i(Special::kNtidX)];
   if (between(Special::kCtaidX, Special::kCtaidZ)) return cta.id[i(Special::kCtaidX)];
-  if (between(Special::kNctaidX, Special::kNctaidZ))
-    return blocks[i(Special::kNctaidX)];
+  if (between(Special::kNctaidX, Special::kNctaidZ)) return blocks[i(Special::kNctaidX)];
   if (between(Special::kClusteridX, Special::kClusteridZ)) {
     size_t d = i(Special::kClusteridX);
     return cta.id[d] / code.cluster[d];

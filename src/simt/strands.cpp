@@ -1,5 +1,5 @@
-// Sets of threads as ranges of whole warps with a byte mask, kept as small as they can be: a set of whole warps
-// side by side needs no mask, and then runs the fast form of every instruction.
+// Sets of threads as ranges of whole warps with a byte mask, kept as small as they can be: a set of whole
+// warps side by side needs no mask, and then runs the fast form of every instruction.
 #include "strands.h"
 
 #include <algorithm>

@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT / "benchmark"), str(ROOT / "tests")]
 
 
 def compare(name: str, before: list, gpu: list, cpu: list) -> dict:
-    """Each is a list of NumPy arrays of raw unsigned bits and their element types; counts what the GPU wrote."""
+    """Each is a list of NumPy arrays of raw bits and their element types; counts what the GPU wrote."""
     entry = {"kernel": name, "written": 0, "different": 0, "largest": 0.0}
     for (b, _), (g, kind), (c, _) in zip(before, gpu, cpu, strict=True):
         entry["written"] += int((b != g).sum())

@@ -33,7 +33,7 @@ struct Trap {
   base::Location location;  // the Python source line where known, else the line of the artifact
   std::string message;      // what happened, in a sentence
   std::array<int64_t, 3> program{-1, -1, -1};
-  std::vector<int64_t> element;  // index in the tile; empty for scalars
+  std::vector<int64_t> element;               // index in the tile; empty for scalars
   std::array<int64_t, 3> thread{-1, -1, -1};  // of its block, at level PTX
   uint64_t address = 0;
   uint32_t access_bytes = 0;

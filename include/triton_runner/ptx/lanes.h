@@ -15,8 +15,8 @@ inline constexpr uint32_t kNoRegister = ~uint32_t{0};
 
 // The threads that an instruction runs for, and where their registers are.
 struct Lanes {
-  std::byte* regs = nullptr;     // the register file; 64-byte aligned
-  uint32_t first = 0;            // threads [first, first + count); both multiples of 32
+  std::byte* regs = nullptr;  // the register file; 64-byte aligned
+  uint32_t first = 0;         // threads [first, first + count); both multiples of 32
   uint32_t count = 0;
   const int8_t* mask = nullptr;  // null: all of them; else mask[i] of thread first + i: -1 on, 0 off
 

@@ -6,23 +6,33 @@ namespace {
 
 struct and_ {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return a & b; }
+  PTX_INLINE T operator()(T a, T b) const {
+    return a & b;
+  }
 };
 struct or_ {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return a | b; }
+  PTX_INLINE T operator()(T a, T b) const {
+    return a | b;
+  }
 };
 struct xor_ {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return a ^ b; }
+  PTX_INLINE T operator()(T a, T b) const {
+    return a ^ b;
+  }
 };
 struct not_ {
   template <class T>
-  PTX_INLINE T operator()(T a) const { return T(~a); }
+  PTX_INLINE T operator()(T a) const {
+    return T(~a);
+  }
 };
 struct cnot {
   template <class T>
-  PTX_INLINE T operator()(T a) const { return a == 0; }
+  PTX_INLINE T operator()(T a) const {
+    return a == 0;
+  }
 };
 // Shifts by the width or more give 0, or the sign.
 struct shl {
@@ -55,7 +65,9 @@ struct popc {
     x = (x & 0x33333333) + ((x >> 2) & 0x33333333);
     return (((x + (x >> 4)) & 0x0f0f0f0f) * 0x01010101u) >> 24;
   }
-  PTX_INLINE uint32_t operator()(uint64_t x) const { return (*this)(uint32_t(x)) + (*this)(uint32_t(x >> 32)); }
+  PTX_INLINE uint32_t operator()(uint64_t x) const {
+    return (*this)(uint32_t(x)) + (*this)(uint32_t(x >> 32));
+  }
 };
 struct clz {
   template <class T>
@@ -171,8 +183,8 @@ struct lop3 {
   }
   uint32_t m[8];
 };
-// lop3.BoolOp: d is the result, e the predicate (result != 0) BoolOp q; q's place is in imm. small: the table,
-// bit 8: or instead of and.
+// lop3.BoolOp: d is the result, e the predicate (result != 0) BoolOp q; q's place is in imm. small: the
+// table, bit 8: or instead of and.
 void lop3_pair(Lanes& x, const Operands& o) {
   const lop3 f(o);
   const uint32_t* a = values<const uint32_t>(x, o.a);
@@ -192,14 +204,13 @@ void lop3_pair(Lanes& x, const Operands& o) {
 }
 
 // prmt: small is the mode; 0: each nibble of c chooses a byte (bit 3: its sign), else c & 3 chooses a row.
-constexpr uint16_t kPrmtModes[7][4] = {
-    {},
-    {0x3210, 0x4321, 0x5432, 0x6543},   // f4e
-    {0x5670, 0x6701, 0x7012, 0x0123},   // b4e
-    {0x0000, 0x1111, 0x2222, 0x3333},   // rc8
-    {0x3210, 0x3211, 0x3222, 0x3333},   // ecl
-    {0x0000, 0x1110, 0x2210, 0x3210},   // ecr
-    {0x1010, 0x3232, 0x1010, 0x3232}};  // rc16
+constexpr uint16_t kPrmtModes[7][4] = {{},
+                                       {0x3210, 0x4321, 0x5432, 0x6543},   // f4e
+                                       {0x5670, 0x6701, 0x7012, 0x0123},   // b4e
+                                       {0x0000, 0x1111, 0x2222, 0x3333},   // rc8
+                                       {0x3210, 0x3211, 0x3222, 0x3333},   // ecl
+                                       {0x0000, 0x1110, 0x2210, 0x3210},   // ecr
+                                       {0x1010, 0x3232, 0x1010, 0x3232}};  // rc16
 PTX_INLINE uint32_t permute(uint32_t a, uint32_t b, uint32_t control) {
   uint64_t both = uint64_t(b) << 32 | a;
   uint32_t result = 0;
@@ -242,7 +253,8 @@ void prmt_uniform(Lanes& x, const Operands& o) {
     uint32_t s0 = shift[0], s1 = shift[1], s2 = shift[2], s3 = shift[3];
 #pragma GCC ivdep
     for (size_t i = 0; i < n; ++i)
-      d[i] = (p0[i] >> s0 & 0xff) | (p1[i] >> s1 & 0xff) << 8 | (p2[i] >> s2 & 0xff) << 16 | p3[i] >> s3 << 24;
+      d[i] =
+          (p0[i] >> s0 & 0xff) | (p1[i] >> s1 & 0xff) << 8 | (p2[i] >> s2 & 0xff) << 16 | p3[i] >> s3 << 24;
   });
 }
 
@@ -250,40 +262,69 @@ using M = Mod;
 using O = Opcode;
 constexpr M kNo = M::kNone;
 
-#define BITS(op, f, n)                                                        \
+#define BITS(op, f, n)                                                                \
   {O::op, M::kPred, kNo, 0, n(f, uint8_t)}, {O::op, M::kB16, kNo, 0, n(f, uint16_t)}, \
-  {O::op, M::kB32, kNo, 0, n(f, uint32_t)}, {O::op, M::kB64, kNo, 0, n(f, uint64_t)}
+      {O::op, M::kB32, kNo, 0, n(f, uint32_t)}, {                                     \
+    O::op, M::kB64, kNo, 0, n(f, uint64_t)                                            \
+  }
 #define ONE(f, T) map<f, 1, T, T>
 #define TWO(f, T) map<f, 1, T, T, T>
 #define SHIFT(op, t, f, T) {O::op, M::k##t, kNo, 0, map<f, 1, T, T, uint32_t>}
 #define COUNT(op, t, T, variant, ...) {O::op, M::k##t, kNo, variant, map<__VA_ARGS__, 1, uint32_t, T>}
 
 constexpr Row kRows[] = {
-    BITS(kAnd, and_, TWO), BITS(kOr, or_, TWO), BITS(kXor, xor_, TWO), BITS(kNot, not_, ONE),
-    {O::kCnot, M::kB16, kNo, 0, ONE(cnot, uint16_t)}, {O::kCnot, M::kB32, kNo, 0, ONE(cnot, uint32_t)},
+    BITS(kAnd, and_, TWO),
+    BITS(kOr, or_, TWO),
+    BITS(kXor, xor_, TWO),
+    BITS(kNot, not_, ONE),
+    {O::kCnot, M::kB16, kNo, 0, ONE(cnot, uint16_t)},
+    {O::kCnot, M::kB32, kNo, 0, ONE(cnot, uint32_t)},
     {O::kCnot, M::kB64, kNo, 0, ONE(cnot, uint64_t)},
-    SHIFT(kShl, B16, shl, uint16_t), SHIFT(kShl, B32, shl, uint32_t), SHIFT(kShl, B64, shl, uint64_t),
-    SHIFT(kShr, B16, shr, uint16_t), SHIFT(kShr, B32, shr, uint32_t), SHIFT(kShr, B64, shr, uint64_t),
-    SHIFT(kShr, U16, shr, uint16_t), SHIFT(kShr, U32, shr, uint32_t), SHIFT(kShr, U64, shr, uint64_t),
-    SHIFT(kShr, S16, shr, int16_t), SHIFT(kShr, S32, shr, int32_t), SHIFT(kShr, S64, shr, int64_t),
+    SHIFT(kShl, B16, shl, uint16_t),
+    SHIFT(kShl, B32, shl, uint32_t),
+    SHIFT(kShl, B64, shl, uint64_t),
+    SHIFT(kShr, B16, shr, uint16_t),
+    SHIFT(kShr, B32, shr, uint32_t),
+    SHIFT(kShr, B64, shr, uint64_t),
+    SHIFT(kShr, U16, shr, uint16_t),
+    SHIFT(kShr, U32, shr, uint32_t),
+    SHIFT(kShr, U64, shr, uint64_t),
+    SHIFT(kShr, S16, shr, int16_t),
+    SHIFT(kShr, S32, shr, int32_t),
+    SHIFT(kShr, S64, shr, int64_t),
 #define SHF(variant, left, clamp) \
   {O::kShf, M::kB32, kNo, variant, map<shf<left, clamp>, 1, uint32_t, uint32_t, uint32_t, uint32_t>}
-    SHF(kVLeft | kVClamp, true, true), SHF(kVLeft, true, false), SHF(kVClamp, false, true), SHF(0, false, false),
-    COUNT(kPopc, B32, uint32_t, 0, popc), COUNT(kPopc, B64, uint64_t, 0, popc),
-    COUNT(kClz, B32, uint32_t, 0, clz), COUNT(kClz, B64, uint64_t, 0, clz),
+    SHF(kVLeft | kVClamp, true, true),
+    SHF(kVLeft, true, false),
+    SHF(kVClamp, false, true),
+    SHF(0, false, false),
+    COUNT(kPopc, B32, uint32_t, 0, popc),
+    COUNT(kPopc, B64, uint64_t, 0, popc),
+    COUNT(kClz, B32, uint32_t, 0, clz),
+    COUNT(kClz, B64, uint64_t, 0, clz),
 #define BFIND(t, T) COUNT(kBfind, t, T, 0, bfind<false>), COUNT(kBfind, t, T, kVShiftamt, bfind<true>)
-    BFIND(U32, uint32_t), BFIND(U64, uint64_t), BFIND(S32, int32_t), BFIND(S64, int64_t),
-    {O::kBrev, M::kB32, kNo, 0, ONE(brev, uint32_t)}, {O::kBrev, M::kB64, kNo, 0, ONE(brev, uint64_t)},
+    BFIND(U32, uint32_t),
+    BFIND(U64, uint64_t),
+    BFIND(S32, int32_t),
+    BFIND(S64, int64_t),
+    {O::kBrev, M::kB32, kNo, 0, ONE(brev, uint32_t)},
+    {O::kBrev, M::kB64, kNo, 0, ONE(brev, uint64_t)},
     {O::kFns, M::kB32, kNo, 0, map<fns, 1, uint32_t, uint32_t, uint32_t, int32_t>},
 #define BFE(t, T) {O::kBfe, M::k##t, kNo, 0, map<bfe, 1, T, T, uint32_t, uint32_t>}
-    BFE(U32, uint32_t), BFE(U64, uint64_t), BFE(S32, int32_t), BFE(S64, int64_t),
+    BFE(U32, uint32_t),
+    BFE(U64, uint64_t),
+    BFE(S32, int32_t),
+    BFE(S64, int64_t),
     {O::kBfi, M::kB32, kNo, 0, map<bfi, 1, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>},
     {O::kBfi, M::kB64, kNo, 0, map<bfi, 1, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t>},
-    {O::kBmsk, M::kB32, kNo, kVClamp, TWO(bmsk<true>, uint32_t)}, {O::kBmsk, M::kB32, kNo, 0, TWO(bmsk<false>, uint32_t)},
-#define SZEXT(t, is_signed)                                                                                          \
-  {O::kSzext, M::k##t, kNo, kVClamp, map<szext<true, is_signed>, 1, uint32_t, uint32_t, uint32_t>}, \
-  {O::kSzext, M::k##t, kNo, 0, map<szext<false, is_signed>, 1, uint32_t, uint32_t, uint32_t>}
-    SZEXT(U32, false), SZEXT(S32, true),
+    {O::kBmsk, M::kB32, kNo, kVClamp, TWO(bmsk<true>, uint32_t)},
+    {O::kBmsk, M::kB32, kNo, 0, TWO(bmsk<false>, uint32_t)},
+#define SZEXT(t, is_signed)                                                                           \
+  {O::kSzext, M::k##t, kNo, kVClamp, map<szext<true, is_signed>, 1, uint32_t, uint32_t, uint32_t>}, { \
+    O::kSzext, M::k##t, kNo, 0, map<szext<false, is_signed>, 1, uint32_t, uint32_t, uint32_t>         \
+  }
+    SZEXT(U32, false),
+    SZEXT(S32, true),
     {O::kLop3, M::kB32, kNo, 0, map<lop3, 1, uint32_t, uint32_t, uint32_t, uint32_t>},
     {O::kLop3, M::kB32, kNo, kVPair, lop3_pair},
     {O::kPrmt, M::kB32, kNo, 0, map<prmt, 1, uint32_t, uint32_t, uint32_t, uint32_t>},

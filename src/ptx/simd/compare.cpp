@@ -27,26 +27,42 @@ struct HalfValue {
 template <uint32_t kCmp, class T>
 PTX_INLINE bool holds(T a, T b) {
   switch (kCmp) {
-    case kCmpEq: return a == b;
-    case kCmpNe: return a < b || a > b;
-    case kCmpLt: return a < b;
-    case kCmpLe: return a <= b;
-    case kCmpGt: return a > b;
-    case kCmpGe: return a >= b;
-    case kCmpEqu: return !(a < b || a > b);
-    case kCmpNeu: return !(a == b);
-    case kCmpLtu: return !(a >= b);
-    case kCmpLeu: return !(a > b);
-    case kCmpGtu: return !(a <= b);
-    case kCmpGeu: return !(a < b);
-    case kCmpNum: return a == a && b == b;
-    default: return a != a || b != b;
+    case kCmpEq:
+      return a == b;
+    case kCmpNe:
+      return a < b || a > b;
+    case kCmpLt:
+      return a < b;
+    case kCmpLe:
+      return a <= b;
+    case kCmpGt:
+      return a > b;
+    case kCmpGe:
+      return a >= b;
+    case kCmpEqu:
+      return !(a < b || a > b);
+    case kCmpNeu:
+      return !(a == b);
+    case kCmpLtu:
+      return !(a >= b);
+    case kCmpLeu:
+      return !(a > b);
+    case kCmpGtu:
+      return !(a <= b);
+    case kCmpGeu:
+      return !(a < b);
+    case kCmpNum:
+      return a == a && b == b;
+    default:
+      return a != a || b != b;
   }
 }
 template <class V, uint32_t kCmp>
 struct compare {
   template <class T>
-  PTX_INLINE int8_t operator()(T a, T b) const { return holds<kCmp>(V::of(a), V::of(b)) ? -1 : 0; }
+  PTX_INLINE int8_t operator()(T a, T b) const {
+    return holds<kCmp>(V::of(a), V::of(b)) ? -1 : 0;
+  }
 };
 
 template <class V, uint32_t kCmp>
@@ -57,9 +73,12 @@ void compare_loop(int8_t* out, const typename V::type* a, const typename V::type
 template <class V>
 void compare_any(uint32_t cmp, int8_t* out, const typename V::type* a, const typename V::type* b, size_t n) {
   switch (cmp) {
-#define CASE(c) case c: return compare_loop<V, c>(out, a, b, n);
-    CASE(kCmpEq) CASE(kCmpNe) CASE(kCmpLt) CASE(kCmpLe) CASE(kCmpGt) CASE(kCmpGe) CASE(kCmpEqu) CASE(kCmpNeu)
-    CASE(kCmpLtu) CASE(kCmpLeu) CASE(kCmpGtu) CASE(kCmpGeu) CASE(kCmpNum) CASE(kCmpNan)
+#define CASE(c) \
+  case c:       \
+    return compare_loop<V, c>(out, a, b, n);
+    CASE(kCmpEq)
+    CASE(kCmpNe) CASE(kCmpLt) CASE(kCmpLe) CASE(kCmpGt) CASE(kCmpGe) CASE(kCmpEqu) CASE(kCmpNeu) CASE(kCmpLtu)
+        CASE(kCmpLeu) CASE(kCmpGtu) CASE(kCmpGeu) CASE(kCmpNum) CASE(kCmpNan)
 #undef CASE
   }
 }
@@ -129,17 +148,25 @@ void set(Lanes& x, const Operands& o) {
 
 struct selp {
   template <class T>
-  PTX_INLINE T operator()(T a, T b, int8_t c) const { return c ? a : b; }
+  PTX_INLINE T operator()(T a, T b, int8_t c) const {
+    return c ? a : b;
+  }
 };
 struct slct {
   template <class T>
-  PTX_INLINE T operator()(T a, T b, int32_t c) const { return c >= 0 ? a : b; }
+  PTX_INLINE T operator()(T a, T b, int32_t c) const {
+    return c >= 0 ? a : b;
+  }
   template <class T>
-  PTX_INLINE T operator()(T a, T b, float c) const { return c >= 0.0f ? a : b; }
+  PTX_INLINE T operator()(T a, T b, float c) const {
+    return c >= 0.0f ? a : b;
+  }
 };
 struct slct_ftz {
   template <class T>
-  PTX_INLINE T operator()(T a, T b, float c) const { return flushed(c) >= 0.0f ? a : b; }
+  PTX_INLINE T operator()(T a, T b, float c) const {
+    return flushed(c) >= 0.0f ? a : b;
+  }
 };
 
 // testp (a zero is normal); small: finite, infinite, number, notanumber, normal, subnormal.
@@ -149,8 +176,12 @@ struct testp {
   PTX_INLINE int8_t operator()(U x) const {
     U exponent = x & kExponent, mantissa = x & kMantissa;
     bool top = exponent == kExponent;
-    bool r = kind == 0 ? !top : kind == 1 ? top && mantissa == 0 : kind == 2 ? !top || mantissa == 0
-             : kind == 3 ? top && mantissa != 0 : kind == 4 ? !top && (exponent != 0 || mantissa == 0) : exponent == 0 && mantissa != 0;
+    bool r = kind == 0   ? !top
+             : kind == 1 ? top && mantissa == 0
+             : kind == 2 ? !top || mantissa == 0
+             : kind == 3 ? top && mantissa != 0
+             : kind == 4 ? !top && (exponent != 0 || mantissa == 0)
+                         : exponent == 0 && mantissa != 0;
     return r ? -1 : 0;
   }
   uint32_t kind;
@@ -160,38 +191,64 @@ using M = Mod;
 using O = Opcode;
 constexpr M kNo = M::kNone;
 
-#define PLAIN(t, V, c) {O::kSetp, M::t, kNo, (c) << kComparisonShift, map<compare<V, c>, 1, int8_t, V::type, V::type>}
-#define ORDER(t, V) PLAIN(t, V, kCmpEq), PLAIN(t, V, kCmpNe), PLAIN(t, V, kCmpLt), PLAIN(t, V, kCmpLe), PLAIN(t, V, kCmpGt), PLAIN(t, V, kCmpGe)
-#define UNORDERED(t, V)                                                                                       \
-  PLAIN(t, V, kCmpEqu), PLAIN(t, V, kCmpNeu), PLAIN(t, V, kCmpLtu), PLAIN(t, V, kCmpLeu), PLAIN(t, V, kCmpGtu), \
-  PLAIN(t, V, kCmpGeu), PLAIN(t, V, kCmpNum), PLAIN(t, V, kCmpNan)
+#define PLAIN(t, V, c) \
+  {O::kSetp, M::t, kNo, (c) << kComparisonShift, map<compare<V, c>, 1, int8_t, V::type, V::type>}
+#define ORDER(t, V)                                                                                        \
+  PLAIN(t, V, kCmpEq), PLAIN(t, V, kCmpNe), PLAIN(t, V, kCmpLt), PLAIN(t, V, kCmpLe), PLAIN(t, V, kCmpGt), \
+      PLAIN(t, V, kCmpGe)
+#define UNORDERED(t, V)                                                                   \
+  PLAIN(t, V, kCmpEqu), PLAIN(t, V, kCmpNeu), PLAIN(t, V, kCmpLtu), PLAIN(t, V, kCmpLeu), \
+      PLAIN(t, V, kCmpGtu), PLAIN(t, V, kCmpGeu), PLAIN(t, V, kCmpNum), PLAIN(t, V, kCmpNan)
 #define GENERAL(t, V, pack) {O::kSetp, M::t, kNo, kVGeneral, setp<V, pack>}
-#define SET(t, V, pack)                                                       \
-  {O::kSet, M::t, M::kB16, 0, set<V, pack, uint16_t>}, {O::kSet, M::t, M::kB32, 0, set<V, pack, uint32_t>}
+#define SET(t, V, pack) \
+  {O::kSet, M::t, M::kB16, 0, set<V, pack, uint16_t>}, { O::kSet, M::t, M::kB32, 0, set<V, pack, uint32_t> }
 #define INTEGER(t, T) ORDER(t, Value<T>), GENERAL(t, Value<T>, 1), SET(t, Value<T>, 1)
 
-#define EQUALITY(t, T) PLAIN(t, Value<T>, kCmpEq), PLAIN(t, Value<T>, kCmpNe), GENERAL(t, Value<T>, 1), SET(t, Value<T>, 1)
-#define SELP(t, T)                                                                    \
-  {O::kSelp, M::t, kNo, 0, map<selp, 1, T, T, T, int8_t>},                            \
-  {O::kSlct, M::t, M::kS32, 0, map<slct, 1, T, T, T, int32_t>},                       \
-  {O::kSlct, M::t, M::kF32, 0, map<slct, 1, T, T, T, float>},                         \
-  {O::kSlct, M::t, M::kF32, kVFtz, map<slct_ftz, 1, T, T, T, float>}
+#define EQUALITY(t, T) \
+  PLAIN(t, Value<T>, kCmpEq), PLAIN(t, Value<T>, kCmpNe), GENERAL(t, Value<T>, 1), SET(t, Value<T>, 1)
+#define SELP(t, T)                                                   \
+  {O::kSelp, M::t, kNo, 0, map<selp, 1, T, T, T, int8_t>},           \
+      {O::kSlct, M::t, M::kS32, 0, map<slct, 1, T, T, T, int32_t>},  \
+      {O::kSlct, M::t, M::kF32, 0, map<slct, 1, T, T, T, float>}, {  \
+    O::kSlct, M::t, M::kF32, kVFtz, map<slct_ftz, 1, T, T, T, float> \
+  }
 
 constexpr Row kRows[] = {
-    EQUALITY(kB16, uint16_t), EQUALITY(kB32, uint32_t), EQUALITY(kB64, uint64_t),
-    INTEGER(kU16, uint16_t), INTEGER(kU32, uint32_t), INTEGER(kU64, uint64_t),
-    INTEGER(kS16, int16_t), INTEGER(kS32, int32_t), INTEGER(kS64, int64_t),
-    ORDER(kF32, Value<float>), UNORDERED(kF32, Value<float>), GENERAL(kF32, Value<float>, 1), SET(kF32, Value<float>, 1),
-    ORDER(kF64, Value<double>), UNORDERED(kF64, Value<double>), GENERAL(kF64, Value<double>, 1), SET(kF64, Value<double>, 1),
-    ORDER(kF16, HalfValue<F16>), UNORDERED(kF16, HalfValue<F16>), GENERAL(kF16, HalfValue<F16>, 1), SET(kF16, HalfValue<F16>, 1),
-    ORDER(kBf16, HalfValue<BF16>), UNORDERED(kBf16, HalfValue<BF16>), GENERAL(kBf16, HalfValue<BF16>, 1),
+    EQUALITY(kB16, uint16_t),
+    EQUALITY(kB32, uint32_t),
+    EQUALITY(kB64, uint64_t),
+    INTEGER(kU16, uint16_t),
+    INTEGER(kU32, uint32_t),
+    INTEGER(kU64, uint64_t),
+    INTEGER(kS16, int16_t),
+    INTEGER(kS32, int32_t),
+    INTEGER(kS64, int64_t),
+    ORDER(kF32, Value<float>),
+    UNORDERED(kF32, Value<float>),
+    GENERAL(kF32, Value<float>, 1),
+    SET(kF32, Value<float>, 1),
+    ORDER(kF64, Value<double>),
+    UNORDERED(kF64, Value<double>),
+    GENERAL(kF64, Value<double>, 1),
+    SET(kF64, Value<double>, 1),
+    ORDER(kF16, HalfValue<F16>),
+    UNORDERED(kF16, HalfValue<F16>),
+    GENERAL(kF16, HalfValue<F16>, 1),
+    SET(kF16, HalfValue<F16>, 1),
+    ORDER(kBf16, HalfValue<BF16>),
+    UNORDERED(kBf16, HalfValue<BF16>),
+    GENERAL(kBf16, HalfValue<BF16>, 1),
     SET(kBf16, HalfValue<BF16>, 1),
-    GENERAL(kF16x2, HalfValue<F16>, 2), GENERAL(kBf16x2, HalfValue<BF16>, 2),
+    GENERAL(kF16x2, HalfValue<F16>, 2),
+    GENERAL(kBf16x2, HalfValue<BF16>, 2),
     {O::kSet, M::kF16x2, M::kB16, 0, set<HalfValue<F16>, 2, uint16_t>},
     {O::kSet, M::kBf16x2, M::kB16, 0, set<HalfValue<BF16>, 2, uint16_t>},
-    SELP(kB16, uint16_t), SELP(kB32, uint32_t), SELP(kB64, uint64_t),
+    SELP(kB16, uint16_t),
+    SELP(kB32, uint32_t),
+    SELP(kB64, uint64_t),
     {O::kTestp, M::kF32, kNo, 0, map<testp<uint32_t, 0x7f800000u, 0x7fffffu>, 1, int8_t, uint32_t>},
-    {O::kTestp, M::kF64, kNo, 0, map<testp<uint64_t, 0x7ff0000000000000u, 0xfffffffffffffu>, 1, int8_t, uint64_t>},
+    {O::kTestp, M::kF64, kNo, 0,
+     map<testp<uint64_t, 0x7ff0000000000000u, 0xfffffffffffffu>, 1, int8_t, uint64_t>},
 };
 
 }  // namespace

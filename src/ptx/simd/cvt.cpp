@@ -1,5 +1,5 @@
-// cvt: PTX ISA 9.7.9.21. Values are read at the width of their registers, cut to the type they have, converted
-// in one step, and written at the width of the result's register.
+// cvt: PTX ISA 9.7.9.21. Values are read at the width of their registers, cut to the type they have,
+// converted in one step, and written at the width of the result's register.
 #include "simd/formats.h"
 
 namespace triton_runner::ptx::PTX_ISA {
@@ -13,21 +13,33 @@ constexpr size_t kBlock = 256;
 
 // The standard's own are not for code of one instruction set.
 template <bool kFirst, class A, class B>
-struct Choice { using type = A; };
+struct Choice {
+  using type = A;
+};
 template <class A, class B>
-struct Choice<false, A, B> { using type = B; };
+struct Choice<false, A, B> {
+  using type = B;
+};
 template <bool kFirst, class A, class B>
 using choice = typename Choice<kFirst, A, B>::type;
 template <class T>
 struct Signed;
 template <>
-struct Signed<u8> { using type = int8_t; };
+struct Signed<u8> {
+  using type = int8_t;
+};
 template <>
-struct Signed<u16> { using type = int16_t; };
+struct Signed<u16> {
+  using type = int16_t;
+};
 template <>
-struct Signed<u32> { using type = int32_t; };
+struct Signed<u32> {
+  using type = int32_t;
+};
 template <>
-struct Signed<u64> { using type = int64_t; };
+struct Signed<u64> {
+  using type = int64_t;
+};
 template <class T>
 using signed_of = typename Signed<T>::type;
 
@@ -58,8 +70,12 @@ struct int_general {
       u64 high = to_signed ? (u64(1) << (to - 1)) - 1 : ~u64(0) >> (64 - to), low = to_signed ? ~high : 0;
       if (from_signed) {
         int64_t s = int64_t(v);
-        v = to_signed ? u64(s < int64_t(low) ? int64_t(low) : s > int64_t(high) ? int64_t(high) : s)
-                      : s < 0 ? 0 : v > high ? high : v;
+        v = to_signed  ? u64(s < int64_t(low)    ? int64_t(low)
+                             : s > int64_t(high) ? int64_t(high)
+                                                 : s)
+            : s < 0    ? 0
+            : v > high ? high
+                       : v;
       } else {
         v = v > high ? high : v;
       }
@@ -70,7 +86,8 @@ struct int_general {
 };
 
 // Integer to float. small: direction | kSat | kNarrowing... of the source: bits << 8, signed.
-constexpr u32 kDirectionMask = 7, kSaturate = 1u << 3, kReluBit = 1u << 4, kIntegral = 1u << 5, kFlush = 1u << 6;
+constexpr u32 kDirectionMask = 7, kSaturate = 1u << 3, kReluBit = 1u << 4, kIntegral = 1u << 5,
+              kFlush = 1u << 6;
 constexpr u32 kFiniteBit = 1u << 7;
 constexpr u32 kBitsShift = 8, kSignedBit = 1u << 16;
 
@@ -80,7 +97,8 @@ struct int_to {
 };
 // What does not fit into an f64 leaves a sticky bit.
 PTX_INLINE double sticky(u64 magnitude) {
-  u64 cut = magnitude >> 53 != 0 ? (magnitude & ~u64(0x7ff)) | ((magnitude & 0x7ff) != 0 ? 0x800 : 0) : magnitude;
+  u64 cut =
+      magnitude >> 53 != 0 ? (magnitude & ~u64(0x7ff)) | ((magnitude & 0x7ff) != 0 ? 0x800 : 0) : magnitude;
   return double(int64_t(cut >> 1)) * 2.0 + double(int64_t(cut & 1));
 }
 template <class S, class D>  // D: float, double, F16, BF16
@@ -140,16 +158,21 @@ struct Half {
   using bits = u16;
   PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::decode(out, in, n); }
 };
-// Not by the processor's rounding mode: without an instruction for it, compilers round by adding large numbers.
+// Not by the processor's rounding mode: without an instruction for it, compilers round by adding large
+// numbers.
 template <uint32_t kDirection>
 struct integral {
   PTX_INLINE float operator()(float x) const {
-    return kDirection == kNearest ? __builtin_rintf(x) : kDirection == kZero ? __builtin_truncf(x)
-           : kDirection == kDownward ? __builtin_floorf(x) : __builtin_ceilf(x);
+    return kDirection == kNearest    ? __builtin_rintf(x)
+           : kDirection == kZero     ? __builtin_truncf(x)
+           : kDirection == kDownward ? __builtin_floorf(x)
+                                     : __builtin_ceilf(x);
   }
   PTX_INLINE double operator()(double x) const {
-    return kDirection == kNearest ? __builtin_rint(x) : kDirection == kZero ? __builtin_trunc(x)
-           : kDirection == kDownward ? __builtin_floor(x) : __builtin_ceil(x);
+    return kDirection == kNearest    ? __builtin_rint(x)
+           : kDirection == kZero     ? __builtin_trunc(x)
+           : kDirection == kDownward ? __builtin_floor(x)
+                                     : __builtin_ceil(x);
   }
 };
 template <uint32_t kDirection, class T>
@@ -160,15 +183,19 @@ PTX_INLINE void round_each(T* x, size_t n) {
 template <class T>
 void round_integral(T* x, size_t n, u32 direction) {
   switch (direction & 3) {
-    case kNearest: return round_each<kNearest>(x, n);
-    case kZero: return round_each<kZero>(x, n);
-    case kDownward: return round_each<kDownward>(x, n);
-    default: return round_each<kUpward>(x, n);
+    case kNearest:
+      return round_each<kNearest>(x, n);
+    case kZero:
+      return round_each<kZero>(x, n);
+    case kDownward:
+      return round_each<kDownward>(x, n);
+    default:
+      return round_each<kUpward>(x, n);
   }
 }
 
-// Float to integer: rounded to an integer, then to the nearest one that the type has. NaN gives 0, or of f64 and
-// to 64 bits the top bit.
+// Float to integer: rounded to an integer, then to the nearest one that the type has. NaN gives 0, or of f64
+// and to 64 bits the top bit.
 template <class S, class D, bool kSigned>
 void float_to_int(Lanes& x, const Operands& o) {
   using T = choice<__is_same(S, F64), double, float>;
@@ -277,9 +304,9 @@ void float_to_float(Lanes& x, const Operands& o) {
         for (size_t i = 0; i < m; ++i) out[i] = canonical(v[i]);
       } else {
         for (size_t i = 0; i < m; ++i)
-          out[i] = v[i] == v[i]            ? double(v[i])
-                   : small & kFlush        ? as<double>(u64(0x7fffffffe0000000))
-                   : quiet(double(v[i]));
+          out[i] = v[i] == v[i]     ? double(v[i])
+                   : small & kFlush ? as<double>(u64(0x7fffffffe0000000))
+                                    : quiet(double(v[i]));
       }
     });
   });
@@ -300,7 +327,8 @@ void half_to_f32(Lanes& x, const Operands& o) {
 template <class T>
 void f32_to_half(Lanes& x, const Operands& o) {
   const float* a = values<const float>(x, o.a);
-  store<u16, 1>(x, o.d, [=](u16* d, u32 first, u32 n) __attribute__((always_inline)) { T::encode(d, a + first, n); });
+  store<u16, 1>(x, o.d,
+                [=](u16* d, u32 first, u32 n) __attribute__((always_inline)) { T::encode(d, a + first, n); });
 }
 // Two f32 into the halves of a word: a above, b below.
 template <class T, bool kRelu>
@@ -326,16 +354,33 @@ void f32_to_halves(Lanes& x, const Operands& o) {
 }
 
 // Pairs of small floats. small: as above; imm: the formats, packed by `formats`.
-enum Pair : u32 { kPairF16, kPairBf16, kPairE4m3, kPairE5m2, kPairE2m3, kPairE3m2, kPairE2m1, kPairUe8m0, kPairF32 };
+enum Pair : u32 {
+  kPairF16,
+  kPairBf16,
+  kPairE4m3,
+  kPairE5m2,
+  kPairE2m3,
+  kPairE3m2,
+  kPairE2m1,
+  kPairUe8m0,
+  kPairF32
+};
 PTX_INLINE Format format_of(u32 pair) {
   switch (pair) {
-    case kPairF16: return kF16Format;
-    case kPairBf16: return kBf16Format;
-    case kPairE4m3: return kE4m3Format;
-    case kPairE5m2: return kE5m2Format;
-    case kPairE2m3: return kE2m3Format;
-    case kPairE3m2: return kE3m2Format;
-    default: return kE2m1Format;
+    case kPairF16:
+      return kF16Format;
+    case kPairBf16:
+      return kBf16Format;
+    case kPairE4m3:
+      return kE4m3Format;
+    case kPairE5m2:
+      return kE5m2Format;
+    case kPairE2m3:
+      return kE2m3Format;
+    case kPairE3m2:
+      return kE3m2Format;
+    default:
+      return kE2m1Format;
   }
 }
 PTX_INLINE u32 slot_of(u32 pair) { return pair <= kPairBf16 ? 16 : pair == kPairE2m1 ? 4 : 8; }
@@ -356,8 +401,10 @@ void pair_to_pair(Lanes& x, const Operands& o) {
         if constexpr (kFromF32) {
           value = (half ? a : b)[first + i];
         } else {
-          u32 slot = slot_of(from), word = u32(a[first + i]) >> (half * slot) & (slot == 32 ? ~0u : (1u << slot) - 1);
-          value = from == kPairUe8m0 ? decode_scale(word) : decode(word & ((1u << from_format.width) - 1), from_format);
+          u32 slot = slot_of(from),
+              word = u32(a[first + i]) >> (half * slot) & (slot == 32 ? ~0u : (1u << slot) - 1);
+          value = from == kPairUe8m0 ? decode_scale(word)
+                                     : decode(word & ((1u << from_format.width) - 1), from_format);
         }
         if (small & kReluBit) value = value <= 0.0f ? 0.0f : value;
         code[half] = to == kPairUe8m0 ? encode_scale(value, small & kDirectionMask, small & kFiniteBit)
@@ -384,8 +431,10 @@ struct to_tf32 {
 template <class S>
 Handler to_int_register(u32 bytes, bool exact, bool is_signed) {
   switch (bytes) {
-#define CASE(n, D) \
-  case n: return exact ? (is_signed ? map<cast<D, signed_of<S>>, 1, D, signed_of<S>> : map<cast<D, S>, 1, D, S>) : map<int_general<D, S>, 1, D, S>;
+#define CASE(n, D)                                                                                         \
+  case n:                                                                                                  \
+    return exact ? (is_signed ? map<cast<D, signed_of<S>>, 1, D, signed_of<S>> : map<cast<D, S>, 1, D, S>) \
+                 : map<int_general<D, S>, 1, D, S>;
     CASE(1, u8) CASE(2, u16) CASE(4, u32) CASE(8, u64)
 #undef CASE
   }
@@ -394,13 +443,17 @@ Handler to_int_register(u32 bytes, bool exact, bool is_signed) {
 CvtChoice int_to_int(const CvtKey& k) {
   u32 from = u32(bits(k.from)), to = u32(bits(k.to));
   bool exact = from == 8 * k.from_bytes && to == 8 * k.to_bytes && !k.sat;
-  u32 small = from | to << 8 | (is_signed(k.from) ? kSourceSigned : 0) | (is_signed(k.to) ? kResultSigned : 0) |
-              (k.sat ? kClamped : 0);
+  u32 small = from | to << 8 | (is_signed(k.from) ? kSourceSigned : 0) |
+              (is_signed(k.to) ? kResultSigned : 0) | (k.sat ? kClamped : 0);
   switch (k.from_bytes) {
-    case 1: return {to_int_register<u8>(k.to_bytes, exact, is_signed(k.from)), small};
-    case 2: return {to_int_register<u16>(k.to_bytes, exact, is_signed(k.from)), small};
-    case 4: return {to_int_register<u32>(k.to_bytes, exact, is_signed(k.from)), small};
-    case 8: return {to_int_register<u64>(k.to_bytes, exact, is_signed(k.from)), small};
+    case 1:
+      return {to_int_register<u8>(k.to_bytes, exact, is_signed(k.from)), small};
+    case 2:
+      return {to_int_register<u16>(k.to_bytes, exact, is_signed(k.from)), small};
+    case 4:
+      return {to_int_register<u32>(k.to_bytes, exact, is_signed(k.from)), small};
+    case 8:
+      return {to_int_register<u64>(k.to_bytes, exact, is_signed(k.from)), small};
   }
   return {};
 }
@@ -408,10 +461,14 @@ CvtChoice int_to_int(const CvtKey& k) {
 template <class D>
 Handler from_int_register(u32 bytes) {
   switch (bytes) {
-    case 1: return int_to_float<u8, D>;
-    case 2: return int_to_float<u16, D>;
-    case 4: return int_to_float<u32, D>;
-    case 8: return int_to_float<u64, D>;
+    case 1:
+      return int_to_float<u8, D>;
+    case 2:
+      return int_to_float<u16, D>;
+    case 4:
+      return int_to_float<u32, D>;
+    case 8:
+      return int_to_float<u64, D>;
   }
   return nullptr;
 }
@@ -422,25 +479,33 @@ CvtChoice int_to_any_float(const CvtKey& k) {
   if (from == 8 * k.from_bytes && k.direction == kNearest && !k.sat) {
 #define FAST(t, s, T, S) \
   if (k.to == Mod::t && k.from == Mod::s) return {map<int_to<T, S>, 1, T, S>};
-    FAST(kF32, kS32, float, int32_t) FAST(kF32, kU32, float, u32) FAST(kF64, kS32, double, int32_t)
-    FAST(kF64, kU32, double, u32) FAST(kF64, kS64, double, int64_t) FAST(kF32, kS16, float, int16_t)
-    FAST(kF32, kU16, float, u16)
+    FAST(kF32, kS32, float, int32_t)
+    FAST(kF32, kU32, float, u32) FAST(kF64, kS32, double, int32_t) FAST(kF64, kU32, double, u32)
+        FAST(kF64, kS64, double, int64_t) FAST(kF32, kS16, float, int16_t) FAST(kF32, kU16, float, u16)
 #undef FAST
   }
   switch (k.to) {
-    case Mod::kF32: return {from_int_register<float>(k.from_bytes), small};
-    case Mod::kF64: return {from_int_register<double>(k.from_bytes), small};
-    case Mod::kF16: return {from_int_register<F16>(k.from_bytes), small};
-    case Mod::kBf16: return {from_int_register<BF16>(k.from_bytes), small};
-    default: return {};
+    case Mod::kF32:
+      return {from_int_register<float>(k.from_bytes), small};
+    case Mod::kF64:
+      return {from_int_register<double>(k.from_bytes), small};
+    case Mod::kF16:
+      return {from_int_register<F16>(k.from_bytes), small};
+    case Mod::kBf16:
+      return {from_int_register<BF16>(k.from_bytes), small};
+    default:
+      return {};
   }
 }
 
 template <class S>
 Handler int_of(u32 bits, u32 bytes, bool is_signed) {
-  if (bits == 64) return bytes == 8 ? (is_signed ? float_to_long<S, true> : float_to_long<S, false>) : nullptr;
+  if (bits == 64)
+    return bytes == 8 ? (is_signed ? float_to_long<S, true> : float_to_long<S, false>) : nullptr;
   switch (bytes) {
-#define CASE(n, D) case n: return is_signed ? float_to_int<S, D, true> : float_to_int<S, D, false>;
+#define CASE(n, D) \
+  case n:          \
+    return is_signed ? float_to_int<S, D, true> : float_to_int<S, D, false>;
     CASE(1, u8) CASE(2, u16) CASE(4, u32) CASE(8, u64)
 #undef CASE
   }
@@ -449,24 +514,38 @@ Handler int_of(u32 bits, u32 bytes, bool is_signed) {
 template <class S>
 Handler float_of(Mod to) {
   switch (to) {
-    case Mod::kF32: return float_to_float<S, F32>;
-    case Mod::kF64: return float_to_float<S, F64>;
-    case Mod::kF16: return float_to_float<S, Half<F16>>;
-    case Mod::kBf16: return float_to_float<S, Half<BF16>>;
-    default: return nullptr;
+    case Mod::kF32:
+      return float_to_float<S, F32>;
+    case Mod::kF64:
+      return float_to_float<S, F64>;
+    case Mod::kF16:
+      return float_to_float<S, Half<F16>>;
+    case Mod::kBf16:
+      return float_to_float<S, Half<BF16>>;
+    default:
+      return nullptr;
   }
 }
 int pair_of(Mod type) {
   switch (type) {
-    case Mod::kF16x2: return kPairF16;
-    case Mod::kBf16x2: return kPairBf16;
-    case Mod::kE4m3x2: return kPairE4m3;
-    case Mod::kE5m2x2: return kPairE5m2;
-    case Mod::kE2m3x2: return kPairE2m3;
-    case Mod::kE3m2x2: return kPairE3m2;
-    case Mod::kE2m1x2: return kPairE2m1;
-    case Mod::kUe8m0x2: return kPairUe8m0;
-    default: return -1;
+    case Mod::kF16x2:
+      return kPairF16;
+    case Mod::kBf16x2:
+      return kPairBf16;
+    case Mod::kE4m3x2:
+      return kPairE4m3;
+    case Mod::kE5m2x2:
+      return kPairE5m2;
+    case Mod::kE2m3x2:
+      return kPairE2m3;
+    case Mod::kE3m2x2:
+      return kPairE3m2;
+    case Mod::kE2m1x2:
+      return kPairE2m1;
+    case Mod::kUe8m0x2:
+      return kPairUe8m0;
+    default:
+      return -1;
   }
 }
 template <class Out>
@@ -474,9 +553,12 @@ Handler pair_into(Mod from) {
   if (from == Mod::kF32) return pair_to_pair<Out, float>;
   switch (pair_of(from)) {
     case kPairF16:
-    case kPairBf16: return pair_to_pair<Out, u32>;
-    case kPairE2m1: return pair_to_pair<Out, u8>;
-    default: return pair_to_pair<Out, u16>;
+    case kPairBf16:
+      return pair_to_pair<Out, u32>;
+    case kPairE2m1:
+      return pair_to_pair<Out, u8>;
+    default:
+      return pair_to_pair<Out, u16>;
   }
 }
 
@@ -493,11 +575,16 @@ CvtChoice find_cvt(const CvtKey& k) {
     u32 bits_to = u32(bits(k.to));
     u32 how = small | bits_to << kBitsShift;
     switch (k.from) {
-      case Mod::kF32: return {int_of<F32>(bits_to, k.to_bytes, is_signed(k.to)), how};
-      case Mod::kF64: return {int_of<F64>(bits_to, k.to_bytes, is_signed(k.to)), how};
-      case Mod::kF16: return {int_of<Half<F16>>(bits_to, k.to_bytes, is_signed(k.to)), how};
-      case Mod::kBf16: return {int_of<Half<BF16>>(bits_to, k.to_bytes, is_signed(k.to)), how};
-      default: return {};
+      case Mod::kF32:
+        return {int_of<F32>(bits_to, k.to_bytes, is_signed(k.to)), how};
+      case Mod::kF64:
+        return {int_of<F64>(bits_to, k.to_bytes, is_signed(k.to)), how};
+      case Mod::kF16:
+        return {int_of<Half<F16>>(bits_to, k.to_bytes, is_signed(k.to)), how};
+      case Mod::kBf16:
+        return {int_of<Half<BF16>>(bits_to, k.to_bytes, is_signed(k.to)), how};
+      default:
+        return {};
     }
   }
   if (k.to == Mod::kTf32 && k.from == Mod::kF32) return {map<to_tf32, 1, u32, float>, small};
@@ -509,7 +596,9 @@ CvtChoice find_cvt(const CvtKey& k) {
       if (to == kPairBf16) return {k.relu ? f32_to_halves<BF16, true> : f32_to_halves<BF16, false>};
     }
     int64_t formats = to | (from < 0 ? int(kPairF32) : from) << 8;
-    Handler run = u32(to) <= kPairBf16 ? pair_into<u32>(k.from) : to == kPairE2m1 ? pair_into<u8>(k.from) : pair_into<u16>(k.from);
+    Handler run = u32(to) <= kPairBf16 ? pair_into<u32>(k.from)
+                  : to == kPairE2m1    ? pair_into<u8>(k.from)
+                                       : pair_into<u16>(k.from);
     return {run, small, formats};
   }
   if (small == 0) {
@@ -520,11 +609,16 @@ CvtChoice find_cvt(const CvtKey& k) {
     if (k.to == Mod::kF64 && k.from == Mod::kF32) return {map<widen_f32, 1, double, float>};
   }
   switch (k.from) {
-    case Mod::kF32: return {float_of<F32>(k.to), small};
-    case Mod::kF64: return {float_of<F64>(k.to), small};
-    case Mod::kF16: return {float_of<Half<F16>>(k.to), small};
-    case Mod::kBf16: return {float_of<Half<BF16>>(k.to), small};
-    default: return {};
+    case Mod::kF32:
+      return {float_of<F32>(k.to), small};
+    case Mod::kF64:
+      return {float_of<F64>(k.to), small};
+    case Mod::kF16:
+      return {float_of<Half<F16>>(k.to), small};
+    case Mod::kBf16:
+      return {float_of<Half<BF16>>(k.to), small};
+    default:
+      return {};
   }
 }
 

@@ -6,33 +6,47 @@ namespace {
 
 struct add {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return a + b; }
+  PTX_INLINE T operator()(T a, T b) const {
+    return a + b;
+  }
 };
 struct sub {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return a - b; }
+  PTX_INLINE T operator()(T a, T b) const {
+    return a - b;
+  }
 };
 struct mul {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return a * b; }
+  PTX_INLINE T operator()(T a, T b) const {
+    return a * b;
+  }
 };
 struct fma {
   template <class T>
-  PTX_INLINE T operator()(T a, T b, T c) const { return fused(a, b, c); }
+  PTX_INLINE T operator()(T a, T b, T c) const {
+    return fused(a, b, c);
+  }
 };
 struct div {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return a / b; }
+  PTX_INLINE T operator()(T a, T b) const {
+    return a / b;
+  }
 };
 struct rcp {
   template <class T>
-  PTX_INLINE T operator()(T a) const { return T(1) / a; }
+  PTX_INLINE T operator()(T a) const {
+    return T(1) / a;
+  }
 };
 PTX_INLINE float root(float a) { return __builtin_sqrtf(a); }
 PTX_INLINE double root(double a) { return __builtin_sqrt(a); }
 struct sqrt {
   template <class T>
-  PTX_INLINE T operator()(T a) const { return root(a); }
+  PTX_INLINE T operator()(T a) const {
+    return root(a);
+  }
 };
 
 // Op under the modifiers kVFtz, kVSat, kVRelu.
@@ -48,7 +62,9 @@ struct with {
     constexpr bool kDivides = __is_same(Op, div);  // its NaN is that of a
     return finish(propagated(Op{}(a, b), kDivides ? b : a, kDivides ? a : b));
   }
-  PTX_INLINE double operator()(double a, double b, double c) const { return finish(propagated(Op{}(a, b, c), a, b, c)); }
+  PTX_INLINE double operator()(double a, double b, double c) const {
+    return finish(propagated(Op{}(a, b, c), a, b, c));
+  }
   PTX_INLINE static float finish(float r) { return (kV & kVSat) != 0 ? saturated(r) : canonical(r); }
   PTX_INLINE static double finish(double r) { return r; }
 };
@@ -166,42 +182,65 @@ template <uint32_t kV>
 using max_ = extremum<true, kV>;
 
 // f<variant> for .f32 rounded to nearest and in a direction.
-#define ROUNDED(op, type, pack, v, f, ...)                                          \
-  {O::op, M::type, kNo, (v), map<f<(v)>, pack, f32, __VA_ARGS__>},                  \
-  {O::op, M::type, kNo, (v) | kVDirected, map_directed<f<(v)>, pack, f32, __VA_ARGS__>}
-#define FTZ(op, type, pack, f, ...) ROUNDED(op, type, pack, 0u, f, __VA_ARGS__), ROUNDED(op, type, pack, kVFtz, f, __VA_ARGS__)
-#define FTZ_AND_SAT(op, f, ...)                                            \
+#define ROUNDED(op, type, pack, v, f, ...)                                              \
+  {O::op, M::type, kNo, (v), map<f<(v)>, pack, f32, __VA_ARGS__>}, {                    \
+    O::op, M::type, kNo, (v) | kVDirected, map_directed<f<(v)>, pack, f32, __VA_ARGS__> \
+  }
+#define FTZ(op, type, pack, f, ...) \
+  ROUNDED(op, type, pack, 0u, f, __VA_ARGS__), ROUNDED(op, type, pack, kVFtz, f, __VA_ARGS__)
+#define FTZ_AND_SAT(op, f, ...)                                                  \
   FTZ(op, kF32, 1, f, __VA_ARGS__), ROUNDED(op, kF32, 1, kVSat, f, __VA_ARGS__), \
-  ROUNDED(op, kF32, 1, kVFtz | kVSat, f, __VA_ARGS__)
-#define DOUBLE(op, f, ...)                                                          \
-  {O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, __VA_ARGS__>},                         \
-  {O::op, M::kF64, kNo, kVDirected, map_directed<f<0>, 1, f64, __VA_ARGS__>}
-#define EXTREME_OF(op, f, v)                                                        \
-  {O::op, M::kF32, kNo, (v), map<f<(v)>, 1, f32, f32, f32>},                        \
-  {O::op, M::kF32, kNo, (v) | kVFtz, map<f<(v) | kVFtz>, 1, f32, f32, f32>}
-#define EXTREME3(op, f, v)                                                                \
-  {O::op, M::kF32, kNo, (v) | kVThree, map<f<(v)>, 1, f32, f32, f32, f32>},               \
-  {O::op, M::kF32, kNo, (v) | kVFtz | kVThree, map<f<(v) | kVFtz>, 1, f32, f32, f32, f32>}
-#define EXTREMES(op, f)                                                                                        \
-  EXTREME_OF(op, f, 0u), EXTREME_OF(op, f, kVNan), EXTREME_OF(op, f, kVXorsign | kVAbs),                       \
-  EXTREME_OF(op, f, kVNan | kVXorsign | kVAbs), EXTREME3(op, f, 0u), EXTREME3(op, f, kVNan), EXTREME3(op, f, kVAbs), \
-  EXTREME3(op, f, kVNan | kVAbs), {O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, f64, f64>}
-#define SIGN(op, f)                                                                                  \
-  {O::op, M::kF32, kNo, 0, map<f<0>, 1, f32, f32>}, {O::op, M::kF32, kNo, kVFtz, map<f<kVFtz>, 1, f32, f32>}, \
-  {O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, f64>}
-#define APPROX(op, f, v) \
-  {O::op, M::kF32, kNo, kVApprox | (v), f<(v)>}
+      ROUNDED(op, kF32, 1, kVFtz | kVSat, f, __VA_ARGS__)
+#define DOUBLE(op, f, ...)                                                   \
+  {O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, __VA_ARGS__>}, {                \
+    O::op, M::kF64, kNo, kVDirected, map_directed<f<0>, 1, f64, __VA_ARGS__> \
+  }
+#define EXTREME_OF(op, f, v)                                                \
+  {O::op, M::kF32, kNo, (v), map<f<(v)>, 1, f32, f32, f32>}, {              \
+    O::op, M::kF32, kNo, (v) | kVFtz, map<f<(v) | kVFtz>, 1, f32, f32, f32> \
+  }
+#define EXTREME3(op, f, v)                                                                 \
+  {O::op, M::kF32, kNo, (v) | kVThree, map<f<(v)>, 1, f32, f32, f32, f32>}, {              \
+    O::op, M::kF32, kNo, (v) | kVFtz | kVThree, map<f<(v) | kVFtz>, 1, f32, f32, f32, f32> \
+  }
+#define EXTREMES(op, f)                                                                          \
+  EXTREME_OF(op, f, 0u), EXTREME_OF(op, f, kVNan), EXTREME_OF(op, f, kVXorsign | kVAbs),         \
+      EXTREME_OF(op, f, kVNan | kVXorsign | kVAbs), EXTREME3(op, f, 0u), EXTREME3(op, f, kVNan), \
+      EXTREME3(op, f, kVAbs), EXTREME3(op, f, kVNan | kVAbs), {                                  \
+    O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, f64, f64>                                          \
+  }
+#define SIGN(op, f)                                               \
+  {O::op, M::kF32, kNo, 0, map<f<0>, 1, f32, f32>},               \
+      {O::op, M::kF32, kNo, kVFtz, map<f<kVFtz>, 1, f32, f32>}, { \
+    O::op, M::kF64, kNo, 0, map<f<0>, 1, f64, f64>                \
+  }
+#define APPROX(op, f, v) {O::op, M::kF32, kNo, kVApprox | (v), f<(v)>}
 
 constexpr Row kRows[] = {
-    FTZ_AND_SAT(kAdd, add_, f32, f32), FTZ_AND_SAT(kSub, sub_, f32, f32), FTZ_AND_SAT(kMul, mul_, f32, f32),
-    FTZ_AND_SAT(kFma, fma_, f32, f32, f32), FTZ_AND_SAT(kMad, fma_, f32, f32, f32),
-    FTZ(kAdd, kF32x2, 2, add_, f32, f32), FTZ(kSub, kF32x2, 2, sub_, f32, f32), FTZ(kMul, kF32x2, 2, mul_, f32, f32),
+    FTZ_AND_SAT(kAdd, add_, f32, f32),
+    FTZ_AND_SAT(kSub, sub_, f32, f32),
+    FTZ_AND_SAT(kMul, mul_, f32, f32),
+    FTZ_AND_SAT(kFma, fma_, f32, f32, f32),
+    FTZ_AND_SAT(kMad, fma_, f32, f32, f32),
+    FTZ(kAdd, kF32x2, 2, add_, f32, f32),
+    FTZ(kSub, kF32x2, 2, sub_, f32, f32),
+    FTZ(kMul, kF32x2, 2, mul_, f32, f32),
     FTZ(kFma, kF32x2, 2, fma_, f32, f32, f32),
-    DOUBLE(kAdd, add_, f64, f64), DOUBLE(kSub, sub_, f64, f64), DOUBLE(kMul, mul_, f64, f64),
-    DOUBLE(kFma, fma_, f64, f64, f64), DOUBLE(kMad, fma_, f64, f64, f64), DOUBLE(kDiv, div_, f64, f64),
-    DOUBLE(kRcp, rcp_, f64), DOUBLE(kSqrt, sqrt_, f64),
-    FTZ(kDiv, kF32, 1, div_, f32, f32), FTZ(kRcp, kF32, 1, rcp_, f32), FTZ(kSqrt, kF32, 1, sqrt_, f32),
-    EXTREMES(kMin, min_), EXTREMES(kMax, max_), SIGN(kNeg, neg), SIGN(kAbs, abs),
+    DOUBLE(kAdd, add_, f64, f64),
+    DOUBLE(kSub, sub_, f64, f64),
+    DOUBLE(kMul, mul_, f64, f64),
+    DOUBLE(kFma, fma_, f64, f64, f64),
+    DOUBLE(kMad, fma_, f64, f64, f64),
+    DOUBLE(kDiv, div_, f64, f64),
+    DOUBLE(kRcp, rcp_, f64),
+    DOUBLE(kSqrt, sqrt_, f64),
+    FTZ(kDiv, kF32, 1, div_, f32, f32),
+    FTZ(kRcp, kF32, 1, rcp_, f32),
+    FTZ(kSqrt, kF32, 1, sqrt_, f32),
+    EXTREMES(kMin, min_),
+    EXTREMES(kMax, max_),
+    SIGN(kNeg, neg),
+    SIGN(kAbs, abs),
     {O::kCopysign, M::kF32, kNo, 0, map<copysign, 1, uint32_t, uint32_t, uint32_t>},
     {O::kCopysign, M::kF64, kNo, 0, map<copysign, 1, uint64_t, uint64_t, uint64_t>},
     {O::kRcp, M::kF64, kNo, kVApprox | kVFtz, map<rcp_f64, 1, f64, f64>},

@@ -1,5 +1,5 @@
-// Every float of 19 bits and fewer as its description, and the conversions from and to f32 in any rounding, for
-// all but the hot cases.
+// Every float of 19 bits and fewer as its description, and the conversions from and to f32 in any rounding,
+// for all but the hot cases.
 #pragma once
 #include "simd/halves.h"
 
@@ -58,7 +58,8 @@ PTX_INLINE float decode(uint32_t code, const Format& f) {
 // 2^(code - 127), code 255: NaN.
 PTX_INLINE uint32_t encode_scale(float value, uint32_t direction, bool satfinite) {
   uint32_t x = as<uint32_t>(value), field = x >> 23 & 0xff, fraction = x & 0x7fffff;
-  uint32_t code = field + (direction == kUpward && (field == 0 ? fraction > 0x400000 : fraction != 0) ? 1u : 0u);
+  uint32_t code =
+      field + (direction == kUpward && (field == 0 ? fraction > 0x400000 : fraction != 0) ? 1u : 0u);
   code = code > 0xfe || field == 0xff ? (satfinite ? 0xfe : 0xff) : code;
   return (x & 0x7fffffff) > 0x7f800000 || (x >> 31 && (x << 1) != 0) ? 0xff : code;
 }

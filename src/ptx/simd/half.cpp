@@ -1,5 +1,5 @@
-// f16, bf16 and their pairs: computed in f32 and rounded once (adding, multiplying: f32 has more than twice the
-// bits). PTX ISA 9.7.4, 9.7.5.
+// f16, bf16 and their pairs: computed in f32 and rounded once (adding, multiplying: f32 has more than twice
+// the bits). PTX ISA 9.7.4, 9.7.5.
 #include "simd/halves.h"
 
 namespace triton_runner::ptx::PTX_ISA {
@@ -38,7 +38,8 @@ void arithmetic(Lanes& x, const Operands& o) {
       T::decode(out, in, m);
     };
     for (size_t at = 0; at < size_t(n) * kPack; at += kBlock) {
-      size_t m = size_t(n) * kPack - at < kBlock ? size_t(n) * kPack - at : kBlock, from = size_t(first) * kPack + at;
+      size_t m = size_t(n) * kPack - at < kBlock ? size_t(n) * kPack - at : kBlock,
+             from = size_t(first) * kPack + at;
       load(fa, a + from, m);
       load(fb, b + from, m);
       if (kArity > 2) load(fc, c + from, m);
@@ -75,7 +76,9 @@ struct extremum {
     if constexpr ((kV & kVXorsign) != 0) r |= sign;
     return nan ? uint16_t(0x7fff) : r;
   }
-  PTX_INLINE uint16_t operator()(uint16_t a, uint16_t b, uint16_t c) const { return (*this)((*this)(a, b), c); }
+  PTX_INLINE uint16_t operator()(uint16_t a, uint16_t b, uint16_t c) const {
+    return (*this)((*this)(a, b), c);
+  }
 };
 template <class T, uint32_t kV>
 struct neg {
@@ -144,46 +147,70 @@ using O = Opcode;
 constexpr M kNo = M::kNone;
 using u16 = uint16_t;
 
-#define ARITHMETIC(op, n, f, T, one, two, v)                       \
-  {O::op, M::one, kNo, (v), arithmetic<T, 1, n, f, (v)>},          \
-  {O::op, M::two, kNo, (v), arithmetic<T, 2, n, f, (v)>}
-#define TYPES(op, n, f, v) ARITHMETIC(op, n, f, F16, kF16, kF16x2, v), ARITHMETIC(op, n, f, BF16, kBf16, kBf16x2, v)
+#define ARITHMETIC(op, n, f, T, one, two, v)                \
+  {O::op, M::one, kNo, (v), arithmetic<T, 1, n, f, (v)>}, { \
+    O::op, M::two, kNo, (v), arithmetic<T, 2, n, f, (v)>    \
+  }
+#define TYPES(op, n, f, v) \
+  ARITHMETIC(op, n, f, F16, kF16, kF16x2, v), ARITHMETIC(op, n, f, BF16, kBf16, kBf16x2, v)
 #define F16_ONLY(op, n, f, v) ARITHMETIC(op, n, f, F16, kF16, kF16x2, v)
 #define SUM(op, f) \
   TYPES(op, 2, f, 0u), F16_ONLY(op, 2, f, kVFtz), F16_ONLY(op, 2, f, kVSat), F16_ONLY(op, 2, f, kVFtz | kVSat)
-#define UNARY(op, f, v, T, one, two)                                      \
-  {O::op, M::one, kNo, (v), map<f<T, (v)>, 1, u16, u16>},                 \
-  {O::op, M::two, kNo, (v), map<f<T, (v)>, 2, u16, u16>}
-#define EXTREME(op, is_max, v, T, one, two)                                            \
-  {O::op, M::one, kNo, (v), map<extremum<T, is_max, (v)>, 1, u16, u16, u16>},          \
-  {O::op, M::two, kNo, (v), map<extremum<T, is_max, (v)>, 2, u16, u16, u16>}
-#define EXTREME_TYPES(op, is_max, v)                                                                     \
-  EXTREME(op, is_max, v, F16, kF16, kF16x2), EXTREME(op, is_max, (v) | kVFtz, F16, kF16, kF16x2),          \
-  EXTREME(op, is_max, v, BF16, kBf16, kBf16x2)
-#define EXTREMES(op, is_max)                                                                   \
-  EXTREME_TYPES(op, is_max, 0u), EXTREME_TYPES(op, is_max, kVNan),                             \
-  EXTREME_TYPES(op, is_max, kVXorsign | kVAbs), EXTREME_TYPES(op, is_max, kVNan | kVXorsign | kVAbs)
-#define MIXED_ROW(op, T, t, v, f, ...)                                                \
-  {O::op, M::kF32, M::t, (v), map<f<T, (v)>, 1, float, __VA_ARGS__>},                 \
-  {O::op, M::kF32, M::t, (v) | kVDirected, map_directed<f<T, (v)>, 1, float, __VA_ARGS__>}
-#define MIXED(op, f, ...)                                                                             \
-  MIXED_ROW(op, F16, kF16, 0u, f, __VA_ARGS__), MIXED_ROW(op, F16, kF16, kVSat, f, __VA_ARGS__),      \
-  MIXED_ROW(op, BF16, kBf16, 0u, f, __VA_ARGS__), MIXED_ROW(op, BF16, kBf16, kVSat, f, __VA_ARGS__)
-#define FUNCTION(op, T, one, two, v)                                                   \
-  {O::op, M::one, kNo, kVApprox | (v), function<T, 1, (v)>}, {O::op, M::two, kNo, kVApprox | (v), function<T, 2, (v)>}
+#define UNARY(op, f, v, T, one, two)                        \
+  {O::op, M::one, kNo, (v), map<f<T, (v)>, 1, u16, u16>}, { \
+    O::op, M::two, kNo, (v), map<f<T, (v)>, 2, u16, u16>    \
+  }
+#define EXTREME(op, is_max, v, T, one, two)                                     \
+  {O::op, M::one, kNo, (v), map<extremum<T, is_max, (v)>, 1, u16, u16, u16>}, { \
+    O::op, M::two, kNo, (v), map<extremum<T, is_max, (v)>, 2, u16, u16, u16>    \
+  }
+#define EXTREME_TYPES(op, is_max, v)                                                              \
+  EXTREME(op, is_max, v, F16, kF16, kF16x2), EXTREME(op, is_max, (v) | kVFtz, F16, kF16, kF16x2), \
+      EXTREME(op, is_max, v, BF16, kBf16, kBf16x2)
+#define EXTREMES(op, is_max)                                       \
+  EXTREME_TYPES(op, is_max, 0u), EXTREME_TYPES(op, is_max, kVNan), \
+      EXTREME_TYPES(op, is_max, kVXorsign | kVAbs), EXTREME_TYPES(op, is_max, kVNan | kVXorsign | kVAbs)
+#define MIXED_ROW(op, T, t, v, f, ...)                                                     \
+  {O::op, M::kF32, M::t, (v), map<f<T, (v)>, 1, float, __VA_ARGS__>}, {                    \
+    O::op, M::kF32, M::t, (v) | kVDirected, map_directed<f<T, (v)>, 1, float, __VA_ARGS__> \
+  }
+#define MIXED(op, f, ...)                                                                        \
+  MIXED_ROW(op, F16, kF16, 0u, f, __VA_ARGS__), MIXED_ROW(op, F16, kF16, kVSat, f, __VA_ARGS__), \
+      MIXED_ROW(op, BF16, kBf16, 0u, f, __VA_ARGS__), MIXED_ROW(op, BF16, kBf16, kVSat, f, __VA_ARGS__)
+#define FUNCTION(op, T, one, two, v)                           \
+  {O::op, M::one, kNo, kVApprox | (v), function<T, 1, (v)>}, { \
+    O::op, M::two, kNo, kVApprox | (v), function<T, 2, (v)>    \
+  }
 
 constexpr Row kRows[] = {
-    SUM(kAdd, add), SUM(kSub, sub), SUM(kMul, mul),
+    SUM(kAdd, add),
+    SUM(kSub, sub),
+    SUM(kMul, mul),
 #define FMA(T, one, two, v) ARITHMETIC(kFma, 3, fma<T>, T, one, two, v)
-    FMA(F16, kF16, kF16x2, 0u), FMA(F16, kF16, kF16x2, kVFtz), FMA(F16, kF16, kF16x2, kVSat),
-    FMA(F16, kF16, kF16x2, kVFtz | kVSat), FMA(F16, kF16, kF16x2, kVRelu), FMA(F16, kF16, kF16x2, kVFtz | kVRelu),
-    FMA(BF16, kBf16, kBf16x2, 0u), FMA(BF16, kBf16, kBf16x2, kVRelu),
-    EXTREMES(kMin, false), EXTREMES(kMax, true),
-    UNARY(kNeg, neg, 0u, F16, kF16, kF16x2), UNARY(kNeg, neg, kVFtz, F16, kF16, kF16x2), UNARY(kNeg, neg, 0u, BF16, kBf16, kBf16x2),
-    UNARY(kAbs, abs, 0u, F16, kF16, kF16x2), UNARY(kAbs, abs, kVFtz, F16, kF16, kF16x2), UNARY(kAbs, abs, 0u, BF16, kBf16, kBf16x2),
-    MIXED(kAdd, mixed_add, u16, float), MIXED(kSub, mixed_sub, u16, float), MIXED(kFma, mixed_fma, u16, u16, float),
-    FUNCTION(kEx2, F16, kF16, kF16x2, 0u), FUNCTION(kEx2, F16, kF16, kF16x2, kVFtz), FUNCTION(kEx2, BF16, kBf16, kBf16x2, kVFtz),
-    FUNCTION(kTanh, F16, kF16, kF16x2, 0u), FUNCTION(kTanh, BF16, kBf16, kBf16x2, 0u),
+    FMA(F16, kF16, kF16x2, 0u),
+    FMA(F16, kF16, kF16x2, kVFtz),
+    FMA(F16, kF16, kF16x2, kVSat),
+    FMA(F16, kF16, kF16x2, kVFtz | kVSat),
+    FMA(F16, kF16, kF16x2, kVRelu),
+    FMA(F16, kF16, kF16x2, kVFtz | kVRelu),
+    FMA(BF16, kBf16, kBf16x2, 0u),
+    FMA(BF16, kBf16, kBf16x2, kVRelu),
+    EXTREMES(kMin, false),
+    EXTREMES(kMax, true),
+    UNARY(kNeg, neg, 0u, F16, kF16, kF16x2),
+    UNARY(kNeg, neg, kVFtz, F16, kF16, kF16x2),
+    UNARY(kNeg, neg, 0u, BF16, kBf16, kBf16x2),
+    UNARY(kAbs, abs, 0u, F16, kF16, kF16x2),
+    UNARY(kAbs, abs, kVFtz, F16, kF16, kF16x2),
+    UNARY(kAbs, abs, 0u, BF16, kBf16, kBf16x2),
+    MIXED(kAdd, mixed_add, u16, float),
+    MIXED(kSub, mixed_sub, u16, float),
+    MIXED(kFma, mixed_fma, u16, u16, float),
+    FUNCTION(kEx2, F16, kF16, kF16x2, 0u),
+    FUNCTION(kEx2, F16, kF16, kF16x2, kVFtz),
+    FUNCTION(kEx2, BF16, kBf16, kBf16x2, kVFtz),
+    FUNCTION(kTanh, F16, kF16, kF16x2, 0u),
+    FUNCTION(kTanh, BF16, kBf16, kBf16x2, 0u),
 };
 
 }  // namespace

@@ -25,7 +25,8 @@ struct F16 {
   PTX_INLINE static void decode(float* out, const uint16_t* in, size_t n) {
 #if defined(PTX_ISA_avx512)
     for (size_t i = 0; i < n; i += 16)
-      _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i))));
+      _mm512_storeu_ps(out + i,
+                       _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i))));
 #elif defined(PTX_ISA_avx2)
     for (size_t i = 0; i < n; i += 8)
       _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
@@ -65,7 +66,8 @@ struct F16 {
   }
 };
 
-// An f64 as f32 rounded to odd: rounding that once more to at most 22 bits, in any direction, is as from the f64.
+// An f64 as f32 rounded to odd: rounding that once more to at most 22 bits, in any direction, is as from the
+// f64.
 PTX_INLINE float to_odd(double value) {
   float near = float(value);
   double again = near;
@@ -92,7 +94,8 @@ struct BF16 {
     for (size_t i = 0; i < n; ++i) out[i] = narrow(in[i]);
   }
   PTX_INLINE static float fused_odd(float a, float b, float c) {  // bf16 products may leave f32's range
-    double p = double(a) * double(b), s = p + double(c), part = s - p, error = (p - (s - part)) + (double(c) - part);
+    double p = double(a) * double(b), s = p + double(c), part = s - p,
+           error = (p - (s - part)) + (double(c) - part);
     bool inexact = error < 0.0 || error > 0.0, even = (as<uint64_t>(s) & 1) == 0;
     uint64_t step = (error > 0.0) == (s > 0.0) ? 1u : ~uint64_t(0);
     return to_odd(as<double>(as<uint64_t>(s) + (inexact && even ? step : 0u)));

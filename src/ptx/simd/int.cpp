@@ -7,17 +7,29 @@ namespace {
 template <class T>
 struct Twice;
 template <>
-struct Twice<uint16_t> { using type = uint32_t; };
+struct Twice<uint16_t> {
+  using type = uint32_t;
+};
 template <>
-struct Twice<int16_t> { using type = int32_t; };
+struct Twice<int16_t> {
+  using type = int32_t;
+};
 template <>
-struct Twice<uint32_t> { using type = uint64_t; };
+struct Twice<uint32_t> {
+  using type = uint64_t;
+};
 template <>
-struct Twice<int32_t> { using type = int64_t; };
+struct Twice<int32_t> {
+  using type = int64_t;
+};
 template <>
-struct Twice<uint64_t> { using type = unsigned __int128; };
+struct Twice<uint64_t> {
+  using type = unsigned __int128;
+};
 template <>
-struct Twice<int64_t> { using type = __int128; };
+struct Twice<int64_t> {
+  using type = __int128;
+};
 template <class T>
 using twice = typename Twice<T>::type;
 template <class T>
@@ -31,11 +43,15 @@ using wrap = typename UintOf<(sizeof(T) < 4 ? 4 : sizeof(T))>::type;
 
 struct add {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return T(wrap<T>(a) + wrap<T>(b)); }
+  PTX_INLINE T operator()(T a, T b) const {
+    return T(wrap<T>(a) + wrap<T>(b));
+  }
 };
 struct sub {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return T(wrap<T>(a) - wrap<T>(b)); }
+  PTX_INLINE T operator()(T a, T b) const {
+    return T(wrap<T>(a) - wrap<T>(b));
+  }
 };
 struct add_sat {  // s32
   PTX_INLINE int32_t operator()(int32_t a, int32_t b) const {
@@ -51,36 +67,54 @@ struct sub_sat {
 };
 struct mul_lo {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return T(wrap<T>(a) * wrap<T>(b)); }
+  PTX_INLINE T operator()(T a, T b) const {
+    return T(wrap<T>(a) * wrap<T>(b));
+  }
 };
 struct mul_hi {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return T((twice<T>(a) * b) >> (8 * sizeof(T))); }
+  PTX_INLINE T operator()(T a, T b) const {
+    return T((twice<T>(a) * b) >> (8 * sizeof(T)));
+  }
 };
 struct mul_wide {
   template <class T>
-  PTX_INLINE twice<T> operator()(T a, T b) const { return twice<T>(a) * b; }
+  PTX_INLINE twice<T> operator()(T a, T b) const {
+    return twice<T>(a) * b;
+  }
 };
 template <class Product>
 struct mad {
   template <class T, class C>
-  PTX_INLINE C operator()(T a, T b, C c) const { return C(wrap<C>(Product{}(a, b)) + wrap<C>(c)); }
+  PTX_INLINE C operator()(T a, T b, C c) const {
+    return C(wrap<C>(Product{}(a, b)) + wrap<C>(c));
+  }
 };
 struct mad_hi_sat {
-  PTX_INLINE int32_t operator()(int32_t a, int32_t b, int32_t c) const { return add_sat{}(mul_hi{}(a, b), c); }
+  PTX_INLINE int32_t operator()(int32_t a, int32_t b, int32_t c) const {
+    return add_sat{}(mul_hi{}(a, b), c);
+  }
 };
 template <class T>
-PTX_INLINE T low24(T a) { return T(uint32_t(a) << 8) >> 8; }
+PTX_INLINE T low24(T a) {
+  return T(uint32_t(a) << 8) >> 8;
+}
 struct mul24_lo {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return T(uint32_t(low24(a)) * uint32_t(low24(b))); }
+  PTX_INLINE T operator()(T a, T b) const {
+    return T(uint32_t(low24(a)) * uint32_t(low24(b)));
+  }
 };
 struct mul24_hi {  // bits 47..16 of the product
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return T((twice<T>(low24(a)) * low24(b)) >> 16); }
+  PTX_INLINE T operator()(T a, T b) const {
+    return T((twice<T>(low24(a)) * low24(b)) >> 16);
+  }
 };
 struct mad24_hi_sat {
-  PTX_INLINE int32_t operator()(int32_t a, int32_t b, int32_t c) const { return add_sat{}(mul24_hi{}(a, b), c); }
+  PTX_INLINE int32_t operator()(int32_t a, int32_t b, int32_t c) const {
+    return add_sat{}(mul24_hi{}(a, b), c);
+  }
 };
 struct sad {
   template <class T>
@@ -88,7 +122,8 @@ struct sad {
     return T(wrap<T>(c) + (a < b ? wrap<T>(b) - wrap<T>(a) : wrap<T>(a) - wrap<T>(b)));
   }
 };
-// What the hardware's division sequences give for a divisor of 0 is all ones; as remainder of 32 bits the dividend.
+// What the hardware's division sequences give for a divisor of 0 is all ones; as remainder of 32 bits the
+// dividend.
 struct div {
   template <class T>
   PTX_INLINE T operator()(T a, T b) const {
@@ -99,7 +134,9 @@ struct div {
   }
   // 32-bit quotients are exact in f64, which vectorises.
   PTX_INLINE static int16_t quotient(int16_t a, int16_t b) { return int16_t(int32_t(float(a) / float(b))); }
-  PTX_INLINE static uint16_t quotient(uint16_t a, uint16_t b) { return uint16_t(int32_t(float(a) / float(b))); }
+  PTX_INLINE static uint16_t quotient(uint16_t a, uint16_t b) {
+    return uint16_t(int32_t(float(a) / float(b)));
+  }
   PTX_INLINE static int32_t quotient(int32_t a, int32_t b) { return int32_t(double(a) / double(b)); }
   PTX_INLINE static uint32_t quotient(uint32_t a, uint32_t b) { return uint32_t(double(a) / double(b)); }
   PTX_INLINE static int64_t quotient(int64_t a, int64_t b) { return a / b; }
@@ -114,24 +151,34 @@ struct rem {
 };
 struct abs_int {
   template <class T>
-  PTX_INLINE T operator()(T a) const { return a < 0 ? T(wrap<T>(0) - wrap<T>(a)) : a; }
+  PTX_INLINE T operator()(T a) const {
+    return a < 0 ? T(wrap<T>(0) - wrap<T>(a)) : a;
+  }
 };
 struct neg {
   template <class T>
-  PTX_INLINE T operator()(T a) const { return T(wrap<T>(0) - wrap<T>(a)); }
+  PTX_INLINE T operator()(T a) const {
+    return T(wrap<T>(0) - wrap<T>(a));
+  }
 };
 struct min {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return a < b ? a : b; }
+  PTX_INLINE T operator()(T a, T b) const {
+    return a < b ? a : b;
+  }
 };
 struct max {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return a > b ? a : b; }
+  PTX_INLINE T operator()(T a, T b) const {
+    return a > b ? a : b;
+  }
 };
 template <class Op>
 struct relu {
   template <class T>
-  PTX_INLINE T operator()(T a, T b) const { return max{}(Op{}(a, b), T(0)); }
+  PTX_INLINE T operator()(T a, T b) const {
+    return max{}(Op{}(a, b), T(0));
+  }
 };
 
 // add, sub and mad with CC.CF, a .pred register at e: 0 or -1. Subtraction's flag is the borrow.
@@ -205,69 +252,84 @@ using O = Opcode;
 constexpr M kNo = M::kNone;
 
 // One row a type: X(Mod's name, C++ type)
-#define INT_TYPES(X) X(U16, uint16_t) X(S16, int16_t) X(U32, uint32_t) X(S32, int32_t) X(U64, uint64_t) X(S64, int64_t)
+#define INT_TYPES(X) \
+  X(U16, uint16_t) X(S16, int16_t) X(U32, uint32_t) X(S32, int32_t) X(U64, uint64_t) X(S64, int64_t)
 #define SHORT_TYPES(X) X(U16, uint16_t) X(S16, int16_t) X(U32, uint32_t) X(S32, int32_t)
 #define LONG_TYPES(X) X(U32, uint32_t) X(S32, int32_t) X(U64, uint64_t) X(S64, int64_t)
 #define SIGNED_TYPES(X) X(S16, int16_t) X(S32, int32_t) X(S64, int64_t)
 
 #define ROW2(op, t, T, variant, f) {O::op, M::k##t, kNo, variant, map<f, 1, T, T, T>}
 #define ROW3(op, t, T, variant, f) {O::op, M::k##t, kNo, variant, map<f, 1, T, T, T, T>}
-#define PACKED(op, variant, f)                                                    \
-  {O::op, M::kU16x2, kNo, variant, map<f, 2, uint16_t, uint16_t, uint16_t>},      \
-  {O::op, M::kS16x2, kNo, variant, map<f, 2, int16_t, int16_t, int16_t>}
+#define PACKED(op, variant, f)                                                 \
+  {O::op, M::kU16x2, kNo, variant, map<f, 2, uint16_t, uint16_t, uint16_t>}, { \
+    O::op, M::kS16x2, kNo, variant, map<f, 2, int16_t, int16_t, int16_t>       \
+  }
 #define CARRIES(base, with, kind, variant, t, U)                                                   \
   {O::base, M::k##t, kNo, (variant) | kVCarryOut, carry<CarryOp::kind, U, false, true>},           \
-  {O::with, M::k##t, kNo, (variant) | kVCarryIn, carry<CarryOp::kind, U, true, false>},            \
-  {O::with, M::k##t, kNo, (variant) | kVCarryIn | kVCarryOut, carry<CarryOp::kind, U, true, true>}
-#define SIGNED_CARRIES(t, S)                                                                        \
-  {O::kMad, M::k##t, kNo, kVHi | kVCarryOut, carry_hi_signed<S, false, true>},                      \
-  {O::kMadc, M::k##t, kNo, kVHi | kVCarryIn, carry_hi_signed<S, true, false>},                      \
-  {O::kMadc, M::k##t, kNo, kVHi | kVCarryIn | kVCarryOut, carry_hi_signed<S, true, true>}
+      {O::with, M::k##t, kNo, (variant) | kVCarryIn, carry<CarryOp::kind, U, true, false>}, {      \
+    O::with, M::k##t, kNo, (variant) | kVCarryIn | kVCarryOut, carry<CarryOp::kind, U, true, true> \
+  }
+#define SIGNED_CARRIES(t, S)                                                              \
+  {O::kMad, M::k##t, kNo, kVHi | kVCarryOut, carry_hi_signed<S, false, true>},            \
+      {O::kMadc, M::k##t, kNo, kVHi | kVCarryIn, carry_hi_signed<S, true, false>}, {      \
+    O::kMadc, M::k##t, kNo, kVHi | kVCarryIn | kVCarryOut, carry_hi_signed<S, true, true> \
+  }
 
 constexpr Row kRows[] = {
-#define X(t, T)                                                                                         \
-  ROW2(kAdd, t, T, 0, add), ROW2(kSub, t, T, 0, sub), ROW2(kMul, t, T, kVLo, mul_lo), ROW2(kMul, t, T, kVHi, mul_hi), \
-  ROW3(kMad, t, T, kVLo, mad<mul_lo>), ROW3(kMad, t, T, kVHi, mad<mul_hi>), ROW3(kSad, t, T, 0, sad),   \
-  ROW2(kDiv, t, T, 0, div), ROW2(kRem, t, T, 0, rem), ROW2(kMin, t, T, 0, min), ROW2(kMax, t, T, 0, max),
+#define X(t, T)                                                                                \
+  ROW2(kAdd, t, T, 0, add), ROW2(kSub, t, T, 0, sub), ROW2(kMul, t, T, kVLo, mul_lo),          \
+      ROW2(kMul, t, T, kVHi, mul_hi), ROW3(kMad, t, T, kVLo, mad<mul_lo>),                     \
+      ROW3(kMad, t, T, kVHi, mad<mul_hi>), ROW3(kSad, t, T, 0, sad), ROW2(kDiv, t, T, 0, div), \
+      ROW2(kRem, t, T, 0, rem), ROW2(kMin, t, T, 0, min), ROW2(kMax, t, T, 0, max),
     INT_TYPES(X)
 #undef X
-#define X(t, T)                                                                                    \
-  {O::kMul, M::k##t, kNo, kVWide, map<mul_wide, 1, twice<T>, T, T>},                               \
-  {O::kMad, M::k##t, kNo, kVWide, map<mad<mul_wide>, 1, twice<T>, T, T, twice<T>>},
-    SHORT_TYPES(X)
+#define X(t, T)                                                      \
+  {O::kMul, M::k##t, kNo, kVWide, map<mul_wide, 1, twice<T>, T, T>}, \
+      {O::kMad, M::k##t, kNo, kVWide, map<mad<mul_wide>, 1, twice<T>, T, T, twice<T>>},
+        SHORT_TYPES(X)
 #undef X
-#define X(t, T)                                                                                    \
+#define X(t, T) \
   {O::kAbs, M::k##t, kNo, 0, map<abs_int, 1, T, T>}, {O::kNeg, M::k##t, kNo, 0, map<neg, 1, T, T>},
-    SIGNED_TYPES(X)
+            SIGNED_TYPES(X)
 #undef X
-#define X(t, T)                                                                                    \
-  CARRIES(kAdd, kAddc, kAdd, 0, t, unsign<T>), CARRIES(kSub, kSubc, kSub, 0, t, unsign<T>),        \
-  CARRIES(kMad, kMadc, kMadLo, kVLo, t, unsign<T>),
-    LONG_TYPES(X)
+#define X(t, T)                                                                             \
+  CARRIES(kAdd, kAddc, kAdd, 0, t, unsign<T>), CARRIES(kSub, kSubc, kSub, 0, t, unsign<T>), \
+      CARRIES(kMad, kMadc, kMadLo, kVLo, t, unsign<T>),
+                LONG_TYPES(X)
 #undef X
-    CARRIES(kMad, kMadc, kMadHi, kVHi, U32, uint32_t),
+                    CARRIES(kMad, kMadc, kMadHi, kVHi, U32, uint32_t),
     CARRIES(kMad, kMadc, kMadHi, kVHi, U64, uint64_t),
     SIGNED_CARRIES(S32, int32_t),
     SIGNED_CARRIES(S64, int64_t),
     ROW2(kAdd, S32, int32_t, kVSat, add_sat),
     ROW2(kSub, S32, int32_t, kVSat, sub_sat),
     ROW3(kMad, S32, int32_t, kVHi | kVSat, mad_hi_sat),
-    PACKED(kAdd, 0, add), PACKED(kSub, 0, sub), PACKED(kMin, 0, min), PACKED(kMax, 0, max),
+    PACKED(kAdd, 0, add),
+    PACKED(kSub, 0, sub),
+    PACKED(kMin, 0, min),
+    PACKED(kMax, 0, max),
     {O::kMin, M::kS16x2, kNo, kVRelu, map<relu<min>, 2, int16_t, int16_t, int16_t>},
     {O::kMax, M::kS16x2, kNo, kVRelu, map<relu<max>, 2, int16_t, int16_t, int16_t>},
     ROW2(kMin, S32, int32_t, kVRelu, relu<min>),
     ROW2(kMax, S32, int32_t, kVRelu, relu<max>),
-    ROW2(kMul24, U32, uint32_t, kVLo, mul24_lo), ROW2(kMul24, S32, int32_t, kVLo, mul24_lo),
-    ROW2(kMul24, U32, uint32_t, kVHi, mul24_hi), ROW2(kMul24, S32, int32_t, kVHi, mul24_hi),
-    ROW3(kMad24, U32, uint32_t, kVLo, mad<mul24_lo>), ROW3(kMad24, S32, int32_t, kVLo, mad<mul24_lo>),
-    ROW3(kMad24, U32, uint32_t, kVHi, mad<mul24_hi>), ROW3(kMad24, S32, int32_t, kVHi, mad<mul24_hi>),
+    ROW2(kMul24, U32, uint32_t, kVLo, mul24_lo),
+    ROW2(kMul24, S32, int32_t, kVLo, mul24_lo),
+    ROW2(kMul24, U32, uint32_t, kVHi, mul24_hi),
+    ROW2(kMul24, S32, int32_t, kVHi, mul24_hi),
+    ROW3(kMad24, U32, uint32_t, kVLo, mad<mul24_lo>),
+    ROW3(kMad24, S32, int32_t, kVLo, mad<mul24_lo>),
+    ROW3(kMad24, U32, uint32_t, kVHi, mad<mul24_hi>),
+    ROW3(kMad24, S32, int32_t, kVHi, mad<mul24_hi>),
     ROW3(kMad24, S32, int32_t, kVHi | kVSat, mad24_hi_sat),
-#define DOT(ta, tb, A4, B, A2, D)                                                                           \
-  {O::kDp4a, M::ta, M::tb, 0, map<dp4a<A4, B, D>, 1, D, uint32_t, uint32_t, D>},                            \
-  {O::kDp2a, M::ta, M::tb, kVLo, map<dp2a<A2, B, D, 0>, 1, D, uint32_t, uint32_t, D>},                      \
-  {O::kDp2a, M::ta, M::tb, kVHi, map<dp2a<A2, B, D, 1>, 1, D, uint32_t, uint32_t, D>}
-    DOT(kU32, kU32, uint8_t, uint8_t, uint16_t, uint32_t), DOT(kU32, kS32, uint8_t, int8_t, uint16_t, int32_t),
-    DOT(kS32, kU32, int8_t, uint8_t, int16_t, int32_t), DOT(kS32, kS32, int8_t, int8_t, int16_t, int32_t),
+#define DOT(ta, tb, A4, B, A2, D)                                                            \
+  {O::kDp4a, M::ta, M::tb, 0, map<dp4a<A4, B, D>, 1, D, uint32_t, uint32_t, D>},             \
+      {O::kDp2a, M::ta, M::tb, kVLo, map<dp2a<A2, B, D, 0>, 1, D, uint32_t, uint32_t, D>}, { \
+    O::kDp2a, M::ta, M::tb, kVHi, map<dp2a<A2, B, D, 1>, 1, D, uint32_t, uint32_t, D>        \
+  }
+    DOT(kU32, kU32, uint8_t, uint8_t, uint16_t, uint32_t),
+    DOT(kU32, kS32, uint8_t, int8_t, uint16_t, int32_t),
+    DOT(kS32, kU32, int8_t, uint8_t, int16_t, int32_t),
+    DOT(kS32, kS32, int8_t, int8_t, int16_t, int32_t),
 };
 
 }  // namespace

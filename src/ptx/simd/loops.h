@@ -22,16 +22,28 @@ constexpr uint32_t kChunk = 256;  // lanes that pass through a buffer at a time
 template <int kBytes>
 struct UintOf;
 template <>
-struct UintOf<1> { using type = uint8_t; };
+struct UintOf<1> {
+  using type = uint8_t;
+};
 template <>
-struct UintOf<2> { using type = uint16_t; };
+struct UintOf<2> {
+  using type = uint16_t;
+};
 template <>
-struct UintOf<4> { using type = uint32_t; };
+struct UintOf<4> {
+  using type = uint32_t;
+};
 template <>
-struct UintOf<8> { using type = uint64_t; };
-struct alignas(16) Wide128 { uint64_t low, high; };
+struct UintOf<8> {
+  using type = uint64_t;
+};
+struct alignas(16) Wide128 {
+  uint64_t low, high;
+};
 template <>
-struct UintOf<16> { using type = Wide128; };
+struct UintOf<16> {
+  using type = Wide128;
+};
 
 // kept[i] = mask[i] ? from[i] : kept[i]
 template <class T>

@@ -1,5 +1,5 @@
-// The table from an opcode, its types and its variant to the function that does it: a new instruction is a row
-// (and its formula) in one of simd/*.cpp, and a rule in alu_rules.cpp that says which modifiers it takes.
+// The table from an opcode, its types and its variant to the function that does it: a new instruction is a
+// row (and its formula) in one of simd/*.cpp, and a rule in alu_rules.cpp that says which modifiers it takes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -39,16 +39,29 @@ enum Direction : uint32_t { kNearest = 0, kZero = 1, kDownward = 2, kUpward = 3,
 
 // The comparisons, as in Operands::small.
 enum Comparison : uint32_t {
-  kCmpEq, kCmpNe, kCmpLt, kCmpLe, kCmpGt, kCmpGe,        // false if unordered (Ne too)
-  kCmpEqu, kCmpNeu, kCmpLtu, kCmpLeu, kCmpGtu, kCmpGeu,  // true if unordered
-  kCmpNum, kCmpNan, kComparisons
+  kCmpEq,
+  kCmpNe,
+  kCmpLt,
+  kCmpLe,
+  kCmpGt,
+  kCmpGe,  // false if unordered (Ne too)
+  kCmpEqu,
+  kCmpNeu,
+  kCmpLtu,
+  kCmpLeu,
+  kCmpGtu,
+  kCmpGeu,  // true if unordered
+  kCmpNum,
+  kCmpNan,
+  kComparisons
 };
 
 // Operands::small of a comparison: the comparison, how it is combined with the predicate c, and whether
 // operands are flushed.
 // In Row::variant of setp, the comparison of the plain form.
 inline constexpr uint32_t kComparisonShift = 24;
-inline constexpr uint32_t kCmpMask = 15, kBoolShift = 4, kBoolNone = 0, kBoolAnd = 1, kBoolOr = 2, kBoolXor = 3;
+inline constexpr uint32_t kCmpMask = 15, kBoolShift = 4, kBoolNone = 0, kBoolAnd = 1, kBoolOr = 2,
+                          kBoolXor = 3;
 inline constexpr uint32_t kCmpFtz = 1u << 7;
 
 struct Row {
@@ -77,15 +90,15 @@ struct CvtChoice {
   int64_t imm = 0;
 };
 
-#define PTX_TABLES(isa)                 \
-  namespace isa {                       \
-  Rows int_rows();                      \
-  Rows bit_rows();                      \
-  Rows approx_rows();                   \
-  Rows float_rows();                    \
-  Rows half_rows();                     \
-  Rows compare_rows();                  \
-  Rows move_rows();                     \
+#define PTX_TABLES(isa)                  \
+  namespace isa {                        \
+  Rows int_rows();                       \
+  Rows bit_rows();                       \
+  Rows approx_rows();                    \
+  Rows float_rows();                     \
+  Rows half_rows();                      \
+  Rows compare_rows();                   \
+  Rows move_rows();                      \
   CvtChoice find_cvt(const CvtKey& key); \
   }
 PTX_TABLES(portable)

@@ -192,23 +192,24 @@ void scatter_any(const std::byte* const* in, At at, const int8_t* mask, uint32_t
 
 void gather64(std::byte* const* out, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
               uint32_t words, uint32_t word_bytes) {
-  gather_any(out, [=](uint32_t i) { return reinterpret_cast<const std::byte*>(a[i] + add); }, mask, n, words,
-             word_bytes);
+  gather_any(
+      out, [=](uint32_t i) { return reinterpret_cast<const std::byte*>(a[i] + add); }, mask, n, words,
+      word_bytes);
 }
 void gather32(std::byte* const* out, const std::byte* base, const uint32_t* a, uint32_t add,
               const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
-  gather_any(out, [=](uint32_t i) { return base + static_cast<uint32_t>(a[i] + add); }, mask, n, words,
-             word_bytes);
+  gather_any(
+      out, [=](uint32_t i) { return base + static_cast<uint32_t>(a[i] + add); }, mask, n, words, word_bytes);
 }
 void scatter64(const std::byte* const* in, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
                uint32_t words, uint32_t word_bytes) {
-  scatter_any(in, [=](uint32_t i) { return reinterpret_cast<std::byte*>(a[i] + add); }, mask, n, words,
-              word_bytes);
+  scatter_any(
+      in, [=](uint32_t i) { return reinterpret_cast<std::byte*>(a[i] + add); }, mask, n, words, word_bytes);
 }
 void scatter32(const std::byte* const* in, std::byte* base, const uint32_t* a, uint32_t add,
                const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes) {
-  scatter_any(in, [=](uint32_t i) { return base + static_cast<uint32_t>(a[i] + add); }, mask, n, words,
-              word_bytes);
+  scatter_any(
+      in, [=](uint32_t i) { return base + static_cast<uint32_t>(a[i] + add); }, mask, n, words, word_bytes);
 }
 
 }  // namespace

@@ -22,14 +22,14 @@ struct Tables {
   // a[i + 1] == a[i] + step for all lanes.
   bool (*contiguous)(const uint64_t* a, uint32_t n, uint64_t step);
   bool (*contiguous32)(const uint32_t* a, uint32_t n, uint32_t step);
-  // `words` registers of n lanes from or to n groups of that many consecutive words at base + a[i]. Word sizes:
-  // 1, 2, 4, 8 bytes; registers are word-sized. Checked by the caller.
+  // `words` registers of n lanes from or to n groups of that many consecutive words at base + a[i]. Word
+  // sizes: 1, 2, 4, 8 bytes; registers are word-sized. Checked by the caller.
   void (*gather64)(std::byte* const* out, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
                    uint32_t words, uint32_t word_bytes);
   void (*gather32)(std::byte* const* out, const std::byte* base, const uint32_t* a, uint32_t add,
                    const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes);
-  void (*scatter64)(const std::byte* const* in, const uint64_t* a, uint64_t add, const int8_t* mask, uint32_t n,
-                    uint32_t words, uint32_t word_bytes);
+  void (*scatter64)(const std::byte* const* in, const uint64_t* a, uint64_t add, const int8_t* mask,
+                    uint32_t n, uint32_t words, uint32_t word_bytes);
   void (*scatter32)(const std::byte* const* in, std::byte* base, const uint32_t* a, uint32_t add,
                     const int8_t* mask, uint32_t n, uint32_t words, uint32_t word_bytes);
 };
