@@ -77,8 +77,11 @@ void compare_any(uint32_t cmp, int8_t* out, const typename V::type* a, const typ
   case c:       \
     return compare_loop<V, c>(out, a, b, n);
     CASE(kCmpEq)
-    CASE(kCmpNe) CASE(kCmpLt) CASE(kCmpLe) CASE(kCmpGt) CASE(kCmpGe) CASE(kCmpEqu) CASE(kCmpNeu) CASE(kCmpLtu)
-        CASE(kCmpLeu) CASE(kCmpGtu) CASE(kCmpGeu) CASE(kCmpNum) CASE(kCmpNan)
+    CASE(kCmpNe)
+    CASE(kCmpLt)
+    CASE(kCmpLe)
+    CASE(kCmpGt) CASE(kCmpGe) CASE(kCmpEqu) CASE(kCmpNeu) CASE(kCmpLtu) CASE(kCmpLeu) CASE(kCmpGtu)
+        CASE(kCmpGeu) CASE(kCmpNum) CASE(kCmpNan)
 #undef CASE
   }
 }

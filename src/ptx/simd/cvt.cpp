@@ -480,8 +480,10 @@ CvtChoice int_to_any_float(const CvtKey& k) {
 #define FAST(t, s, T, S) \
   if (k.to == Mod::t && k.from == Mod::s) return {map<int_to<T, S>, 1, T, S>};
     FAST(kF32, kS32, float, int32_t)
-    FAST(kF32, kU32, float, u32) FAST(kF64, kS32, double, int32_t) FAST(kF64, kU32, double, u32)
-        FAST(kF64, kS64, double, int64_t) FAST(kF32, kS16, float, int16_t) FAST(kF32, kU16, float, u16)
+    FAST(kF32, kU32, float, u32)
+    FAST(kF64, kS32, double, int32_t)
+    FAST(kF64, kU32, double, u32)
+    FAST(kF64, kS64, double, int64_t) FAST(kF32, kS16, float, int16_t) FAST(kF32, kU16, float, u16)
 #undef FAST
   }
   switch (k.to) {
