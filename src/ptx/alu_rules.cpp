@@ -62,14 +62,22 @@ bool read_comparison(Mod m, Spec& s) {
     CASE(kLe, kCmpLe)
     CASE(kGt, kCmpGt)
     CASE(kGe, kCmpGe)
-  CASE(kLo, kCmpLt)
-  CASE(kLs, kCmpLe) CASE(kHi, kCmpGt) CASE(kHs, kCmpGe) CASE(kEqu, kCmpEqu) CASE(kNeu, kCmpNeu)
-      CASE(kLtu, kCmpLtu) CASE(kLeu, kCmpLeu) CASE(kGtu, kCmpGtu) CASE(kGeu, kCmpGeu) CASE(kNum, kCmpNum)
-          CASE(kNan, kCmpNan)
+    CASE(kLo, kCmpLt)
+    CASE(kLs, kCmpLe)
+    CASE(kHi, kCmpGt)
+    CASE(kHs, kCmpGe)
+    CASE(kEqu, kCmpEqu)
+    CASE(kNeu, kCmpNeu)
+    CASE(kLtu, kCmpLtu)
+    CASE(kLeu, kCmpLeu)
+    CASE(kGtu, kCmpGtu)
+    CASE(kGeu, kCmpGeu)
+    CASE(kNum, kCmpNum)
+    CASE(kNan, kCmpNan)
 #undef CASE
-              case Mod::kAnd:
-    s.combine = kBoolAnd;
-    return true;
+    case Mod::kAnd:
+      s.combine = kBoolAnd;
+      return true;
     case Mod::kOr:
       s.combine = kBoolOr;
       return true;
@@ -132,23 +140,39 @@ void read(Mod m, Spec& s) {
       CASE(kRelu, kVRelu)
       CASE(kNaN, kVNan)
       CASE(kXorsign, kVXorsign)
-      CASE(kAbs, kVAbs) CASE(kCc, kVCarryOut) CASE(kApprox, kVApprox) CASE(kFull, kVFull) CASE(kOob, kVOob)
-          CASE(kShiftamt, kVShiftamt) CASE(kL, kVLeft) CASE(kClamp, kVClamp)
+      CASE(kAbs, kVAbs)
+      CASE(kCc, kVCarryOut)
+      CASE(kApprox, kVApprox)
+      CASE(kFull, kVFull)
+      CASE(kOob, kVOob)
+      CASE(kShiftamt, kVShiftamt)
+      CASE(kL, kVLeft)
+      CASE(kClamp, kVClamp)
 #undef CASE
 #define CASE(mod, value) \
   case Mod::mod:         \
     s.prmt_mode = value; \
     break;
-              CASE(kF4e, 1) CASE(kB4e, 2) CASE(kRc8, 3) CASE(kEcl, 4) CASE(kEcr, 5) CASE(kRc16, 6)
+      CASE(kF4e, 1)
+      CASE(kB4e, 2)
+      CASE(kRc8, 3)
+      CASE(kEcl, 4)
+      CASE(kEcr, 5)
+      CASE(kRc16, 6)
 #undef CASE
 #define CASE(mod, value) \
   case Mod::mod:         \
     s.test = value;      \
     break;
-                  CASE(kFinite, 0) CASE(kInfinite, 1) CASE(kNumber, 2) CASE(kNotanumber, 3) CASE(kNormal, 4)
-                      CASE(kSubnormal, 5)
+      CASE(kFinite, 0)
+      CASE(kInfinite, 1)
+      CASE(kNumber, 2)
+      CASE(kNotanumber, 3)
+      CASE(kNormal, 4)
+      CASE(kSubnormal, 5)
 #undef CASE
-                          default : break;  // those that say what is so anyway: lo, wrap, r
+    default:
+      break;  // those that say what is so anyway: lo, wrap, r
   }
 }
 

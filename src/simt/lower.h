@@ -91,13 +91,22 @@ class Lowering {
 
 // One a family of opcodes; the column `handler` of opcodes.def names them. They emit instructions, or report
 // an error and return false.
-#define SIMT_FAMILIES(X)                                                                                \
-  X(alu)                                                                                                \
-  X(move)                                                                                               \
-  X(memory)                                                                                             \
-  X(atomic)                                                                                             \
-  X(control) X(barrier) X(warp) X(matrix) X(wgmma) X(tcgen05) X(cp) X(mbarrier) X(tensormap) X(cluster) \
-      X(hint)
+#define SIMT_FAMILIES(X) \
+  X(alu)                 \
+  X(move)                \
+  X(memory)              \
+  X(atomic)              \
+  X(control)             \
+  X(barrier)             \
+  X(warp)                \
+  X(matrix)              \
+  X(wgmma)               \
+  X(tcgen05)             \
+  X(cp)                  \
+  X(mbarrier)            \
+  X(tensormap)           \
+  X(cluster)             \
+  X(hint)
 #define X(name) bool lower_##name(Lowering& l, const ptx::Instruction& in);
 SIMT_FAMILIES(X)
 #undef X

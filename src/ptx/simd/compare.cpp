@@ -80,8 +80,16 @@ void compare_any(uint32_t cmp, int8_t* out, const typename V::type* a, const typ
     CASE(kCmpNe)
     CASE(kCmpLt)
     CASE(kCmpLe)
-    CASE(kCmpGt) CASE(kCmpGe) CASE(kCmpEqu) CASE(kCmpNeu) CASE(kCmpLtu) CASE(kCmpLeu) CASE(kCmpGtu)
-        CASE(kCmpGeu) CASE(kCmpNum) CASE(kCmpNan)
+    CASE(kCmpGt)
+    CASE(kCmpGe)
+    CASE(kCmpEqu)
+    CASE(kCmpNeu)
+    CASE(kCmpLtu)
+    CASE(kCmpLeu)
+    CASE(kCmpGtu)
+    CASE(kCmpGeu)
+    CASE(kCmpNum)
+    CASE(kCmpNan)
 #undef CASE
   }
 }

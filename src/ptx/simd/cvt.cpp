@@ -483,7 +483,9 @@ CvtChoice int_to_any_float(const CvtKey& k) {
     FAST(kF32, kU32, float, u32)
     FAST(kF64, kS32, double, int32_t)
     FAST(kF64, kU32, double, u32)
-    FAST(kF64, kS64, double, int64_t) FAST(kF32, kS16, float, int16_t) FAST(kF32, kU16, float, u16)
+    FAST(kF64, kS64, double, int64_t)
+    FAST(kF32, kS16, float, int16_t)
+    FAST(kF32, kU16, float, u16)
 #undef FAST
   }
   switch (k.to) {
