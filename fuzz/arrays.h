@@ -10,7 +10,7 @@ namespace triton_runner::fuzz {
 
 inline void require(bool holds, const std::string& what) {
   if (holds) return;
-  std::fprintf(stderr, "fuzz_target: %s\n", what.c_str());
+  std::fprintf(stderr, "fuzz: %s\n", what.c_str());
   std::abort();
 }
 

@@ -12,49 +12,14 @@
 #include <triton_runner/ir/module.h>
 #include <triton_runner/tile/tile.h>
 
+#include "arrays.h"
+
 namespace {
 
 using namespace triton_runner;
 
-void require(bool holds, const std::string& what) {
-  if (holds) return;
-  std::fprintf(stderr, "fuzz_tile: %s\n", what.c_str());
-  std::abort();
-}
-
-constexpr size_t kWords = 1024, kMargin = 64;  // of 8 bytes, of one array
-constexpr uint64_t kCanary = 0xA5A5A5A5A5A5A5A5;
-
-// One array a pointer, side by side, with canaries before, between and after.
-class Arrays {
- public:
-  explicit Arrays(size_t count) : count_(count), words_(count * (kWords + kMargin) + kMargin, kCanary) {
-    for (size_t a = 0; a < count_; ++a)
-      for (size_t i = 0; i < kWords; ++i) begin(a)[i] = i % 64 * 0x0000000100000001;
-  }
-  uint64_t* begin(size_t a) { return words_.data() + kMargin + a * (kWords + kMargin); }
-  uint64_t address(size_t a) { return reinterpret_cast<uint64_t>(begin(a)); }
-  bool intact() const {
-    for (size_t i = 0; i < words_.size(); ++i)
-      if (i % (kWords + kMargin) < kMargin && words_[i] != kCanary) return false;
-    return true;
-  }
-  std::string first_difference(const Arrays& other) const {
-    for (size_t i = 0; i < words_.size(); ++i)
-      if (words_[i] != other.words_[i]) {
-        char text[128];
-        std::snprintf(text, sizeof text, "array %zu, byte %zu: %016llx and %016llx", i / (kWords + kMargin),
-                      (i % (kWords + kMargin) - kMargin) * 8, static_cast<unsigned long long>(words_[i]),
-                      static_cast<unsigned long long>(other.words_[i]));
-        return text;
-      }
-    return "";
-  }
-
- private:
-  size_t count_;
-  std::vector<uint64_t> words_;
-};
+using fuzz::Arrays;
+using fuzz::require;
 
 struct Outcome {
   Arrays arrays;
@@ -75,7 +40,7 @@ Outcome run(exec::Kernel& kernel, uint64_t choice) {
     if (params[i].kind == exec::ParamKind::kTensorDesc)
       argument.descriptor = exec::TensorDesc{out.arrays.address(i), {32, 32}, {32, 1}, false};
     arguments.push_back(argument);
-    memory.push_back({out.arrays.address(i), kWords * 8, "array " + std::to_string(i), true});
+    memory.push_back({out.arrays.address(i), Arrays::kWords * 8, "array " + std::to_string(i), true});
   }
   exec::LaunchOptions options;
   options.grid = {2, 1, 1};
