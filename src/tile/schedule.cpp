@@ -156,6 +156,7 @@ class GridWorker {
     Task& t = p.tasks[0];
     t.pc = code_.entry;
     t.outcome = Outcome::kRunning;
+    t.spun_at = nullptr;
     if (t.should_stop()) [[unlikely]] {
       t.stopped(*code_.entry);
       return false;
@@ -359,7 +360,8 @@ class GridWorker {
     Task& t = (*std::min_element(active_.begin(), active_.end(), [](const auto& a, const auto& b) {
                 return a->linear < b->linear;
               }))->tasks.front();
-    t.trap(*t.pc, exec::TrapKind::kDeadlock,
+    // Whoever was stopped within its loop's body names the loop's begin, as the others do.
+    t.trap(t.spun_at ? *t.spun_at : *t.pc, exec::TrapKind::kDeadlock,
            "the programs that are left wait for each other, and none has changed memory for " +
                seconds_text(kLivelockSeconds));
   }

@@ -108,7 +108,11 @@ struct Task {
   // ---- leaving
   const Instr* finish() { return stop(Outcome::kFinished, nullptr); }
   const Instr* block(const Instr& in) { return stop(Outcome::kBlocked, &in); }
-  const Instr* yield_to(const Instr* where) { return stop(Outcome::kYielded, where); }
+  const Instr* yield_to(const Instr* where) {
+    spun_at = where;
+    return stop(Outcome::kYielded, where);
+  }
+  const Instr* spun_at = nullptr;  // where the loop begins that last gave up its turn
   // Records the trap (kernel, op, location, program are filled in).
   const Instr* trap(const Instr& in, exec::TrapKind kind, std::string message,
                     std::vector<int64_t> element = {});

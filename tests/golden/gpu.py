@@ -11,7 +11,8 @@ import numpy as np
 from .builder import Kernel
 from .casefile import Array, Case, Scalar, codes
 from .formats import BF16, E2M1, E4M3FN, F16, F32, number, value
-from .tiles import iota, load, matrix, product, store
+from .sums import matrix, product
+from .tiles import iota, load, store
 
 SHARED = """#sw = #ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [1, 0]}>
 #swt = #ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [0, 1]}>

@@ -17,9 +17,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 CASES = HERE.parent / "cases"
 sys.path.insert(0, str(HERE.parent))
 
-from golden import casts, control, elementwise, gpu, machine_ops, old, rare_ops, tiles, transcendental  # noqa: E402
+from golden import casts, control, elementwise, gpu, machine_ops, old, rare_ops, sums, tiles, transcendental  # noqa: E402
 
-FAMILIES = [elementwise, casts, transcendental, tiles, control, gpu, old, rare_ops, machine_ops]
+FAMILIES = [elementwise, casts, transcendental, tiles, sums, control, gpu, old, rare_ops, machine_ops]
 
 
 def all_cases():

@@ -9,7 +9,8 @@ import numpy as np
 from .builder import Kernel
 from .casefile import Case, Scalar, codes
 from .formats import F16, F32, number, value
-from .tiles import iota, load, matrix, product, store
+from .sums import matrix, product
+from .tiles import iota, load, store
 
 OLD_LAYOUTS = """#blocked = #triton_gpu.blocked<{sizePerThread = [1, 1], threadsPerWarp = [4, 8], \
 warpsPerCTA = [4, 1], order = [1, 0]}>

@@ -151,10 +151,18 @@ def test_kernel_not_in_the_file():
         triton_runner.load(ADD, name="add_kernl", device="cpu")
 
 
-def test_a_level_that_the_cpu_does_not_execute(tmp_path):
+def test_ptx_that_does_not_say_its_block(tmp_path):
     path = tmp_path / "k.ptx"
     path.write_text(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n")
-    with pytest.raises(ValueError, match="CPU"):
+    with pytest.raises(ValueError, match="how many threads a block has"):
+        triton_runner.load(str(path), device="cpu")[(1,)]()
+    triton_runner.load(str(path), device="cpu", block=(32, 1, 1))[(1,)]()
+
+
+def test_a_level_that_the_cpu_does_not_execute(tmp_path):
+    path = tmp_path / "k.cubin"
+    path.write_bytes(b"\x7fELF" + bytes(60))
+    with pytest.raises(ValueError, match=r"k\.cubin"):
         triton_runner.load(str(path), device="cpu")
 
 

@@ -1,0 +1,468 @@
+// Custom syntaxes of control flow: scf, branches, switches, warp specialisation and its barriers.
+#include "custom.h"
+
+namespace triton_runner::ir {
+
+// (%a = %init, ...) : the arguments take their types from what follows.
+void Custom::assignments(Parser& p, uint8_t group, std::vector<Arg>& args) {
+  if (!p.expect("(")) return;
+  if (p.eat(')')) return;
+  do {
+    p.ws();
+    Arg arg{};
+    arg.at = p.p_;
+    if (*p.p_ != '%') return p.expected("an argument (%name = %value)");
+    ++p.p_;
+    arg.name = p.suffix_id();
+    if (!p.expect("=")) return;
+    p.push_operand(group);
+    args.push_back(arg);
+  } while (!p.failed() && p.eat(','));
+  p.expect(")");
+}
+void Custom::print_assignments(Printer& out, std::span<Value> args, std::span<const Use> inits) {
+  out.text("(");
+  for (size_t i = 0; i < args.size() && i < inits.size(); ++i) {
+    if (i) out.text(", ");
+    out.value(&args[i]);
+    out.text(" = ");
+    out.value(inits[i].value);
+  }
+  out.text(")");
+}
+// type or (types), `count` of them
+void Custom::type_list(Parser& p, std::vector<const Type*>& into) {
+  if (p.eat('(')) {
+    if (p.peek() != ')') do
+        into.push_back(p.type());
+      while (!p.failed() && p.eat(','));
+    p.expect(")");
+  } else {
+    into.push_back(p.type());
+  }
+}
+void Custom::print_type_list(Printer& out, std::span<const Value> values, bool always_parens) {
+  bool parens = always_parens || values.size() != 1;
+  if (parens) out.text("(");
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i) out.text(", ");
+    out.type(values[i].type);
+  }
+  if (parens) out.text(")");
+}
+
+// ---- scf.for %i = %lower to %upper step %step iter_args(...) -> (types) : type {...} {attrs}
+void Custom::parse_for(Parser& p, State& s) {
+  if (p.eat("unsigned")) p.add_attr("unsignedCmp", p.m_.unit());
+  std::vector<Arg> args(1);
+  p.ws();
+  args[0].at = p.p_;
+  if (*p.p_ != '%') return p.expected("the induction variable (%name)");
+  ++p.p_;
+  args[0].name = p.suffix_id();
+  if (!p.expect("=")) return;
+  p.push_operand(0);
+  if (!p.expect("to")) return;
+  p.push_operand(1);
+  if (!p.expect("step")) return;
+  p.push_operand(2);
+  std::vector<const Type*> types;
+  if (p.eat("iter_args")) {
+    assignments(p, 3, args);
+    if (!p.expect("->")) return;
+    const char* at = p.p_;
+    type_list(p, types);
+    if (p.failed()) return;
+    if (types.size() + 1 != args.size())
+      return p.fail(at, "scf.for has " + std::to_string(args.size() - 1) + " iter_args, but " +
+                            std::to_string(types.size()) + " types");
+  }
+  const Type* index = p.m_.index_type();
+  p.ws();
+  const char* at = p.p_;
+  if (p.eat(':')) {
+    p.ws();
+    at = p.p_;
+    index = p.type();
+  }
+  if (p.failed()) return;
+  args[0].type = index;
+  for (size_t i = 0; i < 3; ++i) p.check_type(p.operands_[s.operands_base + i], index, at);
+  for (size_t i = 0; i < types.size(); ++i) {
+    args[i + 1].type = types[i];
+    p.check_type(p.operands_[s.operands_base + 3 + i], types[i], at);
+    p.types_.push_back(types[i]);
+  }
+  p.regions_.push_back(p.region(args));
+  if (!p.failed()) plain_dict(p);
+}
+void Custom::print_for(Printer& out, const Op& op) {
+  const Region* body = op.region();
+  std::span<Value> args = body->first->args;
+  out.text(op.attr("unsignedCmp") ? " unsigned " : " ");
+  out.value(&args[0]);
+  out.text(" = "), out.value(op.operand_of(0));
+  out.text(" to "), out.value(op.operand_of(1));
+  out.text(" step "), out.value(op.operand_of(2));
+  if (!op.group(3).empty()) {
+    out.text(" iter_args");
+    print_assignments(out, args.subspan(1), op.group(3));
+    out.text(" -> ");
+    print_type_list(out, op.results, true);
+  }
+  out.text(" ");
+  if (args[0].type->kind != TypeKind::kIndex) out.text(" : "), out.type(args[0].type), out.text(" ");
+  out.region(body, false, op.results.empty());
+  out.dict(op.attrs, {"unsignedCmp"});
+}
+
+// ---- scf.if %condition -> (types) {...} else {...} {attrs}
+void Custom::parse_if(Parser& p, State& s) {
+  p.push_operand(0);
+  if (p.eat("->")) {
+    std::vector<const Type*> types;
+    type_list(p, types);
+    p.types_.insert(p.types_.end(), types.begin(), types.end());
+  }
+  if (p.failed()) return;
+  Parser::Operand condition = p.operands_[s.operands_base];
+  p.check_type(condition, p.m_.integer_type(1), condition.at);
+  p.regions_.push_back(p.region({}));
+  if (p.eat("else"))
+    p.regions_.push_back(p.region({}));
+  else if (!p.failed())
+    p.regions_.push_back(p.m_.arena.make<Region>());
+  if (!p.failed()) plain_dict(p);
+}
+void Custom::print_if(Printer& out, const Op& op) {
+  out.text(" ");
+  out.value(op.operand(0));
+  if (!op.results.empty()) {
+    out.text(" -> ");
+    print_type_list(out, op.results, true);
+  }
+  out.text(" ");
+  out.region(op.region(0), false, op.results.empty());
+  if (op.regions.size() > 1 && op.region(1)->first) {
+    out.text(" else ");
+    out.region(op.region(1), false, op.results.empty());
+  }
+  out.dict(op.attrs, {});
+}
+
+// ---- scf.while (%a = %init) : (types) -> types {...} do {...} attributes {attrs}
+void Custom::parse_while(Parser& p, State& s) {
+  std::vector<Arg> args;
+  if (p.peek() == '(') assignments(p, 0, args);
+  if (!p.expect(":")) return;
+  p.ws();
+  const char* at = p.p_;
+  const Type* type = p.function_type();
+  if (p.failed()) return;
+  if (type->kind != TypeKind::kFunction || type->num_params != args.size())
+    return p.fail(at, "scf.while has " + std::to_string(args.size()) + " arguments, its type another number");
+  for (size_t i = 0; i < args.size(); ++i) {
+    args[i].type = type->elements[i];
+    p.check_type(p.operands_[s.operands_base + i], args[i].type, at);
+  }
+  for (size_t i = type->num_params; i < type->elements.size(); ++i) p.types_.push_back(type->elements[i]);
+  p.regions_.push_back(p.region(args));
+  if (!p.expect("do")) return;
+  p.regions_.push_back(p.region({}));
+  if (!p.failed()) keyword_dict(p);
+}
+void Custom::print_while(Printer& out, const Op& op) {
+  if (op.num_operands()) {
+    out.text(" ");
+    print_assignments(out, op.region(0)->first->args, op.operand_uses);
+  }
+  out.text(" : (");
+  out.types(op.operand_uses);
+  out.text(") -> ");
+  print_type_list(out, op.results, false);
+  out.text(" ");
+  out.region(op.region(0), false);
+  out.text(" do ");
+  out.region(op.region(1), true);
+  out.dict(op.attrs, {}, true);
+}
+
+// ---- scf.execute_region -> types no_inline {...} {attrs}
+void Custom::parse_execute_region(Parser& p, State&) {
+  if (p.eat("->")) {
+    std::vector<const Type*> types;
+    type_list(p, types);
+    p.types_.insert(p.types_.end(), types.begin(), types.end());
+  }
+  if (p.eat("no_inline")) p.add_attr("no_inline", p.m_.unit());
+  p.regions_.push_back(p.region({}));
+  if (!p.failed()) plain_dict(p);
+}
+void Custom::print_execute_region(Printer& out, const Op& op) {
+  if (!op.results.empty()) out.text(" -> "), print_type_list(out, op.results, false);
+  if (op.attr("no_inline")) out.text(" no_inline");
+  out.text(" ");
+  out.region(op.region(), false);
+  out.dict(op.attrs, {"no_inline"});
+}
+
+// ---- scf.index_switch %arg {attrs} -> types case 2 {...} default {...}
+void Custom::parse_index_switch(Parser& p, State&) {
+  p.push_operand(0);
+  plain_dict(p);
+  if (p.eat("->")) {
+    std::vector<const Type*> types;
+    type_list(p, types);
+    p.types_.insert(p.types_.end(), types.begin(), types.end());
+  }
+  std::vector<uint64_t> cases;
+  std::vector<Region*> regions;
+  while (!p.failed() && p.eat("case")) {
+    cases.push_back(static_cast<uint64_t>(p.integer()));
+    regions.push_back(p.region({}));
+  }
+  if (!p.failed() && p.expect("default")) p.regions_.push_back(p.region({}));
+  p.regions_.insert(p.regions_.end(), regions.begin(), regions.end());
+  Attr a{.kind = AttrKind::kDenseArray};
+  a.type = p.m_.integer_type(64);
+  a.raw = p.m_.arena.copy(cases.data(), cases.size());
+  p.add_attr("cases", p.m_.intern(a));
+}
+void Custom::print_index_switch(Printer& out, const Op& op) {
+  out.text(" ");
+  out.value(op.operand(0));
+  out.dict(op.attrs, {"cases"});
+  if (!op.results.empty()) out.text(" -> "), print_type_list(out, op.results, false);
+  const Attr* cases = numbers(op, "cases", op.regions.size() - 1);
+  if (!cases) return out.attr(nullptr);
+  for (size_t i = 0; i < cases->raw.size(); ++i) {
+    out.new_line();
+    out.text("case " + std::to_string(static_cast<int64_t>(cases->raw[i])) + " ");
+    out.region(op.regions[i + 1]);
+  }
+  out.new_line();
+  out.text("default ");
+  out.region(op.regions[0]);
+}
+
+// ---- branches
+void Custom::print_successor(Printer& out, const Block* block, std::span<const Use> args) {
+  out.block_name(block);
+  if (args.empty()) return;
+  out.text("(");
+  out.values(args);
+  out.text(" : ");
+  out.types(args);
+  out.text(")");
+}
+void Custom::parse_br(Parser& p, State&) {
+  p.successor(0);
+  if (!p.failed()) plain_dict(p);
+}
+void Custom::print_br(Printer& out, const Op& op) {
+  out.text(" ");
+  print_successor(out, op.successors[0], op.operand_uses);
+  out.dict(op.attrs, {});
+}
+void Custom::parse_cond_br(Parser& p, State& s) {
+  p.push_operand(0);
+  if (p.eat("weights")) {
+    if (!p.expect("(")) return;
+    Attr weights{.kind = AttrKind::kDenseArray};
+    weights.type = p.m_.integer_type(32);
+    std::vector<uint64_t> raw;
+    if (!p.expect("[")) return;
+    do raw.push_back(static_cast<uint64_t>(p.integer()));
+    while (!p.failed() && p.eat(','));
+    p.expect("]");
+    p.expect(")");
+    weights.raw = p.m_.arena.copy(raw.data(), raw.size());
+    p.add_attr("branch_weights", p.m_.intern(weights));
+  }
+  if (!p.expect(",")) return;
+  p.successor(1);
+  if (!p.expect(",")) return;
+  p.successor(2);
+  if (p.failed()) return;
+  Parser::Operand condition = p.operands_[s.operands_base];
+  p.check_type(condition, p.m_.integer_type(1), condition.at);
+  plain_dict(p);
+}
+void Custom::print_cond_br(Printer& out, const Op& op) {
+  out.text(" ");
+  out.value(op.operand(0));
+  if (const Attr* weights = op.attr("branch_weights")) {
+    out.text(" weights([");
+    for (size_t i = 0; i < weights->raw.size(); ++i)
+      out.text((i ? ", " : "") + std::to_string(static_cast<int32_t>(weights->raw[i])));
+    out.text("])");
+  }
+  out.text(", ");
+  print_successor(out, op.successors[0], op.group(1));
+  out.text(", ");
+  print_successor(out, op.successors[1], op.group(2));
+  out.dict(op.attrs, {"branch_weights"});
+}
+// cf.switch %flag : i32, [default: ^bb1(...), 42: ^bb2(...)]
+void Custom::parse_switch(Parser& p, State& s) {
+  p.push_operand(0);
+  if (!p.expect(":")) return;
+  p.ws();
+  const char* at = p.p_;
+  const Type* type = p.type();
+  if (p.failed()) return;
+  p.check_type(p.operands_[s.operands_base], type, at);
+  if (!p.expect(",") || !p.expect("[") || !p.expect("default") || !p.expect(":")) return;
+  p.successor(1);
+  std::vector<uint64_t> values, sizes;
+  while (!p.failed() && p.eat(',')) {
+    values.push_back(static_cast<uint64_t>(p.integer()));
+    if (!p.expect(":")) return;
+    size_t before = p.operands_.size();
+    p.successor(2);
+    sizes.push_back(p.operands_.size() - before);
+  }
+  if (!p.expect("]")) return;
+  Attr a{.kind = AttrKind::kDenseArray};
+  a.type = type->kind == TypeKind::kInteger ? type : p.m_.integer_type(32);
+  a.raw = p.m_.arena.copy(values.data(), values.size());
+  p.add_attr("case_values", p.m_.intern(a));
+  a.type = p.m_.integer_type(32);
+  a.raw = p.m_.arena.copy(sizes.data(), sizes.size());
+  p.add_attr("case_operand_segments", p.m_.intern(a));
+  plain_dict(p);
+}
+void Custom::print_switch(Printer& out, const Op& op) {
+  out.text(" ");
+  out.value(op.operand(0));
+  out.text(" : "), out.type(op.operand(0)->type);
+  out.text(", [");
+  out.new_line();
+  out.text("  default: ");
+  print_successor(out, op.successors[0], op.group(1));
+  const Attr* values = numbers(op, "case_values", op.successors.size() - 1);
+  const Attr* sizes = numbers(op, "case_operand_segments", op.successors.size() - 1);
+  if (!values || !sizes) return out.attr(nullptr);
+  size_t at = 0, all = 0;
+  for (uint64_t n : sizes->raw) all = n > op.group(2).size() ? n : all + n;
+  if (all != op.group(2).size()) return out.attr(nullptr);
+  for (size_t i = 0; i < values->raw.size(); ++i) {
+    out.text(",");
+    out.new_line();
+    out.text("  " + std::to_string(static_cast<int64_t>(values->raw[i])) + ": ");
+    print_successor(out, op.successors[i + 1], op.group(2).subspan(at, sizes->raw[i]));
+    at += sizes->raw[i];
+  }
+  out.new_line();
+  out.text("]");
+  out.dict(op.attrs, {"case_values", "case_operand_segments"});
+}
+
+// ---- ttg.warp_specialize(%captures) attributes {...} default {...} partition0(%args) num_warps(4) {...} :
+// type
+void Custom::parse_warp_specialize(Parser& p, State& s) {
+  auto& m = p.m_;
+  if (!p.expect("(")) return;
+  p.operand_list(0);
+  if (!p.expect(")")) return;
+  keyword_dict(p);
+  if (!p.expect("default")) return;
+  p.regions_.push_back(p.region({}));
+  std::vector<Region*> partitions;
+  std::vector<uint64_t> warps;
+  while (!p.failed()) {
+    p.ws();
+    const char* at = p.p_;
+    std::string_view w = p.word();
+    if (!w.starts_with("partition") || w != "partition" + std::to_string(partitions.size())) {
+      p.p_ = at;
+      break;
+    }
+    std::vector<Arg> args;
+    if (!p.expect("(")) return;
+    p.block_args(args, ')');
+    if (!p.expect("num_warps") || !p.expect("(")) return;
+    warps.push_back(static_cast<uint64_t>(p.integer()));
+    if (!p.expect(")")) return;
+    partitions.push_back(p.region(args, true));
+  }
+  if (p.failed() || !p.expect(":")) return;
+  p.functional(0, s);
+  if (p.failed()) return;
+  Attr a{.kind = AttrKind::kDenseArray};
+  a.type = m.integer_type(32);
+  a.raw = m.arena.copy(warps.data(), warps.size());
+  p.add_attr("partitionNumWarps", m.intern(a));
+  // The op that holds the partitions is implied.
+  Op* holder = m.arena.make<Op>();
+  holder->kind = OpKind::kWarpSpecializePartitions;
+  holder->name = "ttg.warp_specialize.partitions";
+  holder->regions = m.arena.copy(partitions.data(), partitions.size());
+  holder->group_ends = m.arena.array<uint32_t>(1);
+  for (Region* region : partitions) region->parent = holder;
+  Region* region = m.arena.make<Region>();
+  Block* block = m.arena.make<Block>();
+  region->first = region->last = block;
+  block->region = region;
+  block->first = block->last = holder;
+  holder->block = block;
+  p.regions_.push_back(region);
+}
+void Custom::print_warp_specialize(Printer& out, const Op& op) {
+  out.text("(");
+  out.values(op.operand_uses);
+  out.text(")");
+  out.dict(op.attrs, {"partitionNumWarps"}, true);
+  out.new_line();
+  out.text("default ");
+  out.region(op.region(0), false);
+  const Op* holder = op.region(1)->first->first;
+  const Attr* warps = numbers(op, "partitionNumWarps", holder->regions.size());
+  if (!warps) return out.attr(nullptr);
+  for (size_t i = 0; i < holder->regions.size(); ++i) {
+    out.new_line();
+    out.text("partition" + std::to_string(i) + "(");
+    std::span<Value> args = holder->regions[i]->first->args;
+    for (size_t k = 0; k < args.size(); ++k) {
+      if (k) out.text(", ");
+      out.value(&args[k]);
+      out.text(": "), out.type(args[k].type);
+      out.location(args[k].loc);
+    }
+    out.text(") num_warps(" + std::to_string(warps->raw[i]) + ") ");
+    out.region(holder->regions[i], false);
+  }
+  out.text(" : (");
+  out.types(op.operand_uses);
+  out.text(") -> ");
+  print_type_list(out, op.results, false);
+}
+
+// ---- %bar[%pred], %bar[%pred]: the groups `barriers` and `barrier_preds`
+uint8_t Custom::group_named(OpKind kind, std::string_view name) {
+  const auto& groups = op_syntax(kind).groups;
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (groups[i].name == name) return static_cast<uint8_t>(i);
+  return 0;
+}
+void Custom::parse_barriers(Parser& p, State& s) {
+  uint8_t barriers = group_named(s.kind, "barriers"), preds = group_named(s.kind, "barrier_preds");
+  do {
+    p.push_operand(barriers);
+    if (!p.expect("[")) return;
+    p.push_operand(preds);
+    if (!p.expect("]")) return;
+  } while (p.eat(','));
+}
+void Custom::print_barriers(Printer& out, const Op& op) {
+  auto barriers = op.group(group_named(op.kind, "barriers")),
+       preds = op.group(group_named(op.kind, "barrier_preds"));
+  out.text(" ");
+  for (size_t i = 0; i < barriers.size(); ++i) {
+    if (i) out.text(", ");
+    out.value(barriers[i].value);
+    out.text("["), out.value(preds[i].value), out.text("]");
+  }
+}
+
+}  // namespace triton_runner::ir
