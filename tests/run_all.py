@@ -93,7 +93,7 @@ PARTS = [
     Part("unit", 60, lambda: unit_tests(RELEASE)),
     Part("cases", 90, lambda: [cases(RELEASE), cases(RELEASE, "--checks", "oob,nan,uninit,race")]),
     Part("python", 400, lambda: [[sys.executable, "-m", "pytest", "-q", "-rs", "tests/python"]]),
-    Part("asan", 480, asan),
+    Part("asan", 720, asan),
     # As many inputs on every machine: what passes here passes in CI.
     Part("fuzz", 120, lambda: [[sys.executable, "fuzz/run.py", "--limit=60", "--inputs=2000"]]),
     Part("tsan", 480, tsan),

@@ -73,6 +73,7 @@ Value decode(MmaType type, uint32_t bits) {
 }
 
 Int shifted(Int x, int by) {  // toward zero; x >= 0
+  if (x == 0) return 0;
   if (by >= 0) return x << by;
   return by < -120 ? 0 : x >> -by;
 }

@@ -22,6 +22,7 @@ constexpr int32_t kNoExponent = kMmaNoExponent;
 
 typedef float F __attribute__((vector_size(kLanes * 4)));
 typedef int32_t I __attribute__((vector_size(kLanes * 4)));
+typedef uint32_t U __attribute__((vector_size(kLanes * 4)));
 typedef float F4 __attribute__((vector_size(16)));
 typedef float F8 __attribute__((vector_size(32)));
 typedef int32_t I8 __attribute__((vector_size(32)));
@@ -87,16 +88,22 @@ NUM_INLINE bool any_lane(I mask) {
 #endif
 }
 
+// What overflows belongs to products with infinities and NaNs, whose sums the caller replaces.
+NUM_INLINE I wrapping_sum(I a, I b) { return (I)((U)a + (U)b); }
+
+// -x; INT32_MIN, which only rare lanes have, stays.
+NUM_INLINE I negated(I x) { return (I)(U{} - (U)x); }
+
 // The same for sums of less than 2^30 with results that are normal numbers; *rare: lanes that are not so.
 template <bool kF16>
 NUM_INLINE F finish(I high, I low, I exponent, int fraction, I kept, I* rare) {
-  I total = high * 256 + low;
+  I total = (I)((U)high * 256 + (U)low);
   I scale = exponent - fraction;
   *rare |= ((high + (1 << 22)) >> 23) != 0;
   *rare |= (scale < 1) & (total != 0);
   F f = __builtin_convertvector(total, F);
   I back = truncate(f);
-  I magnitude = total < 0 ? -total : total, rounded = back < 0 ? -back : back;
+  I magnitude = total < 0 ? negated(total) : total, rounded = back < 0 ? negated(back) : back;
   f = (F)((I)f + (rounded > magnitude));  // toward zero
   if constexpr (kF16) f = (F)((I)f | ((truncate(f) != total) & 1));
   f *= (F)((scale > 0 ? scale : I{}) << 23);
@@ -164,12 +171,13 @@ NUM_INLINE void exact_columns(const MmaStep& s) {
         for (; x < end; ++x) {
           F a = load<F>(s.a + x * kRows + part);
 #pragma GCC unroll 4
-          for (int q = 0; q < kColumns; ++q) sum[q] += truncate(a * splat(b[q * s.b_stride + x]) * scale[q]);
+          for (int q = 0; q < kColumns; ++q)
+            sum[q] = wrapping_sum(sum[q], truncate(a * splat(b[q * s.b_stride + x]) * scale[q]));
         }
         if (x < k)
 #pragma GCC unroll 4
           for (int q = 0; q < kColumns; ++q) {
-            high[q] += sum[q] >> 8;
+            high[q] = wrapping_sum(high[q], sum[q] >> 8);
             sum[q] &= 255;
           }
       }
@@ -207,7 +215,7 @@ void exact_wide(const MmaStep& s) {
         largest[l] = e > largest[l] ? e : largest[l];
       }
     double quantum[kRows], factor[kRows];
-    int64_t total[kRows];
+    uint64_t total[kRows];  // two's complement: what overflows is replaced, as above
     for (int l = 0; l < kRows; ++l) {
       int64_t e = largest[l] + static_cast<int64_t>(bits_as<uint64_t>(scales[l]) >> 52) - 1023;
       uint32_t c = bits_as<uint32_t>(sums[l]);
@@ -219,14 +227,14 @@ void exact_wide(const MmaStep& s) {
       e = e > s.min_exponent ? e : s.min_exponent;
       quantum[l] = bits_as<double>(static_cast<uint64_t>(e - s.fraction + 1023) << 52);
       factor[l] = bits_as<double>(static_cast<uint64_t>(s.fraction - e + 1023) << 52);
-      total[l] = static_cast<int64_t>(static_cast<double>(sums[l]) * factor[l]);
+      total[l] = static_cast<uint64_t>(static_cast<int64_t>(static_cast<double>(sums[l]) * factor[l]));
     }
     for (int x = 0; x < s.k; ++x)
       for (int l = 0; l < kRows; ++l)
-        total[l] += static_cast<int64_t>(static_cast<double>(s.a[x * kRows + l]) * static_cast<double>(b[x]) *
-                                         scales[l] * factor[l]);
+        total[l] += static_cast<uint64_t>(static_cast<int64_t>(
+            static_cast<double>(s.a[x * kRows + l]) * static_cast<double>(b[x]) * scales[l] * factor[l]));
     for (int l = 0; l < kRows; ++l)
-      sums[l] = round_sum(static_cast<double>(total[l]) * quantum[l], s.result, s.f16);
+      sums[l] = round_sum(static_cast<double>(static_cast<int64_t>(total[l])) * quantum[l], s.result, s.f16);
   }
 }
 
