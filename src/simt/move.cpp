@@ -5,6 +5,7 @@
 
 #include "lower.h"
 #include "memory.h"
+#include "special.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -130,6 +131,7 @@ bool lower_move(Lowering& l, const ptx::Instruction& in) {
   if (to.kind != ptx::OperandKind::kRegister) return l.error(to.offset, "expected a register");
   // As wide as the register: `mov.u32 %r1, %tid.x` into 32 bits, `mov.b64 %rd1, name` into 64.
   const uint32_t bytes = bytes_of(l.declared(to).type);
+  if (from.kind == ptx::OperandKind::kSpecial && read_special(l, from.special, bytes, l.reg(to))) return true;
   uint32_t a = l.place(from, from.kind == ptx::OperandKind::kRegister ? l.declared(from).type
                              : ptx::is_float(in.type(0))              ? in.type(0)
                                                                       : l.declared(to).type);

@@ -72,7 +72,12 @@ uint64_t block_special(const Exec& x, Special s) {
 template <class T>
 void fill(Lanes& l, uint32_t d, uint64_t value) {
   T* out = l.reg<T>(d);
-  for (uint32_t i = 0; i < l.count; ++i) out[i] = static_cast<T>(value);
+  if (!l.mask) {
+    std::fill_n(out, l.count, static_cast<T>(value));
+    return;
+  }
+  for (uint32_t i = 0; i < l.count; ++i)
+    if (l.mask[i]) out[i] = static_cast<T>(value);
 }
 
 void fill_bytes(Lanes& l, uint32_t d, uint64_t value, uint32_t bytes) {
@@ -88,7 +93,7 @@ void fill_bytes(Lanes& l, uint32_t d, uint64_t value, uint32_t bytes) {
   }
 }
 
-// small: the register, imm: bytes. The place belongs to this instruction alone, so that masks do not matter.
+// small: the register, imm: bytes.
 void read_block_special(Lanes& l, const Operands& in) {
   fill_bytes(l, in.d, block_special(exec_of(l), static_cast<Special>(in.small)),
              static_cast<uint32_t>(in.imm));
@@ -129,13 +134,19 @@ uint64_t thread_special(const Code& code, Special special, uint32_t thread) {
   }
 }
 
-uint32_t place_special(Lowering& l, Special special, uint32_t bytes) {
-  if (differs_by_thread(special)) return l.thread_constant(special, bytes);
-  uint32_t place = l.temporary(bytes);
+bool read_special(Lowering& l, Special special, uint32_t bytes, uint32_t place) {
+  if (differs_by_thread(special)) return false;
   Instr& in = l.emit(read_block_special);
   in.d = place;
   in.small = static_cast<uint32_t>(special);
   in.imm = bytes;
+  return true;
+}
+
+uint32_t place_special(Lowering& l, Special special, uint32_t bytes) {
+  if (differs_by_thread(special)) return l.thread_constant(special, bytes);
+  uint32_t place = l.temporary(bytes);
+  read_special(l, special, bytes, place);
   return place;
 }
 
