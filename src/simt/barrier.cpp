@@ -7,12 +7,6 @@
 namespace triton_runner::simt {
 namespace {
 
-uint32_t first_on(const Lanes& l) {
-  uint32_t i = 0;
-  while (!l.on(i)) ++i;
-  return i;
-}
-
 // a: the barrier, b: how many threads (none: all).
 bool barrier_operands(Exec& x, const Operands& in, uint32_t* barrier, uint32_t* expected) {
   const uint32_t lane = first_on(x);
@@ -54,8 +48,7 @@ void bar_arrive(Lanes& l, const Operands& in) {
 }
 
 // d: the result, c: the predicate (small: 0xff to negate it), imm: 0 popc, 1 and, 2 or.
-void write_reduction(Cta& cta, const Lanes& l, const Operands& in, uint32_t count, uint32_t all) {
-  (void)cta;
+void write_reduction(const Lanes& l, const Operands& in, uint32_t count, uint32_t all) {
   for (uint32_t i = 0; i < l.count; ++i) {
     if (!l.on(i)) continue;
     if (in.imm == 0)
@@ -84,10 +77,10 @@ void bar_red(Lanes& l, const Operands& in) {
     x.strand->barrier = barrier;
     return;
   }
-  write_reduction(cta, l, in, count, all);
+  write_reduction(l, in, count, all);
   for (auto [s, pc] : waiting) {
     Lanes theirs{cta.regs, s->first, s->count, s->full ? nullptr : s->mask.data()};
-    if (pc->run == bar_red) write_reduction(cta, theirs, *pc, count, all);
+    if (pc->run == bar_red) write_reduction(theirs, *pc, count, all);
   }
   if (cta.strands.size() > 1) x.leave();
 }

@@ -8,6 +8,8 @@
 
 #include <triton_runner/exec/observer.h>
 
+#include "strands.h"
+
 namespace triton_runner::simt {
 namespace {
 
@@ -39,8 +41,7 @@ bool read_string(Exec& x, const Operands& in, uint32_t lane, uint64_t address, s
 void assert_fail(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
   const Call& call = *static_cast<const Call*>(in.data);
-  uint32_t lane = 0;
-  while (!l.on(lane)) ++lane;
+  const uint32_t lane = first_on(l);
   std::string message, file, function;
   if (!read_string(x, in, lane, argument<uint64_t>(x, lane, call.args[0]), &message) ||
       !read_string(x, in, lane, argument<uint64_t>(x, lane, call.args[1]), &file) ||

@@ -23,7 +23,6 @@ struct Instr : Operands {
   Handler run = nullptr;
   uint32_t guard = kNoRegister;  // a .pred register
   uint8_t guard_flip = 0;        // 0xff for @!%p
-  bool convergent = false;       // needs whole warps (.sync): looked at by the functions themselves
   const ptx::Instruction* source = nullptr;
 };
 

@@ -58,8 +58,7 @@ void branch_table(Lanes& l, const Operands& in) {
     }
     index[i] = static_cast<uint32_t>(v);
   }
-  uint32_t first = 0;
-  while (!l.on(first)) ++first;
+  const uint32_t first = first_on(l);
   const uint32_t mine = index[first];
   bool uniform = true;
   for (uint32_t i = first; i < l.count; ++i) uniform = uniform && (!l.on(i) || index[i] == mine);
@@ -92,9 +91,7 @@ bool lower_branch_table(Lowering& l, const ptx::Instruction& in) {
 
 void trap_here(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
-  uint32_t lane = 0;
-  while (!l.on(lane)) ++lane;
-  x.trap(in, exec::TrapKind::kAssert, "the kernel executed 'trap'", lane);
+  x.trap(in, exec::TrapKind::kAssert, "the kernel executed 'trap'", first_on(l));
 }
 
 // A call that goes to any of several functions: each is lowered here, behind a branch on the address.

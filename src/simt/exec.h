@@ -38,10 +38,9 @@ inline constexpr uint32_t kOffsetMask = (1u << kRankShift) - 1;
 
 enum class StrandState : uint8_t {
   kReady,
-  kBarrier,      // in bar.sync: `barrier`
-  kWarpSync,     // at a .sync instruction that needs threads of its warps which are elsewhere
-  kPoll,         // at an instruction that has to be tried again after the cluster's next event
-  kClusterWait,  // in barrier.cluster.wait
+  kBarrier,   // in bar.sync: `barrier`
+  kWarpSync,  // at a .sync instruction that needs threads of its warps which are elsewhere
+  kPoll,      // at an instruction that has to be tried again after the cluster's next event
 };
 
 struct Strand {

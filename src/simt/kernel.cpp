@@ -1,8 +1,6 @@
 // simt::load and the Kernel that it gives.
 #include <triton_runner/simt/simt.h>
 
-#include <time.h>
-
 #include <algorithm>
 
 #include <triton_runner/exec/pool.h>
@@ -13,12 +11,6 @@
 
 namespace triton_runner::simt {
 namespace {
-
-double now_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 class SimtKernel final : public exec::Kernel {
  public:
@@ -65,7 +57,7 @@ class SimtKernel final : public exec::Kernel {
     launch.memory = &memory;
     launch.fast_mma = options.mma == exec::Mma::kFast;
     launch.checked = (options.checks & ~uint32_t{exec::kCheckOutOfBounds}) != 0;
-    if (options.timeout_seconds > 0) launch.deadline = now_seconds() + options.timeout_seconds;
+    if (options.timeout_seconds > 0) launch.deadline = steady_seconds() + options.timeout_seconds;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (launch.checked) workers = 1;
     try {

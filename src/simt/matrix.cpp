@@ -252,7 +252,6 @@ bool lower_load_store(Lowering& l, const ptx::Instruction& in, bool load) {
   if (!lower_matrix_address(l, in, in.operands[load ? 1 : 0], &m.address)) return false;
   Handler run = !load ? run_store : m.bytes ? run_load_bytes : m.trans ? run_load<true> : run_load<false>;
   Instr& out = l.emit(run);
-  out.convergent = true;
   out.data = l.code.keep(m);
   return true;
 }
@@ -269,7 +268,6 @@ bool lower_matrix(Lowering& l, const ptx::Instruction& in) {
       const uint32_t d = l.reg(in.operands[0]), a = l.place(in.operands[1], Mod::kB32);
       if (d == kNoRegister || a == kNoRegister) return l.error(in, "movmatrix takes two registers");
       Instr& out = l.emit(run_move);
-      out.convergent = true;
       out.d = d;
       out.a = a;
       return true;

@@ -321,8 +321,6 @@ void load_param(Lanes& l, const Operands& in) {
   }
 }
 
-void nothing(Lanes&, const Operands&) {}
-
 Space space_of(const ptx::Instruction& in) {
   if (in.has(Mod::kGlobal)) return Space::kGlobal;
   if (in.has(Mod::kShared) || in.has(Mod::kSharedCta) || in.has(Mod::kSharedCluster)) return Space::kShared;
@@ -447,8 +445,7 @@ bool lower_memory(Lowering& l, const ptx::Instruction& in) {
       return true;
     }
     default:  // prefetch, discard, applypriority: hints
-      l.emit(nothing).guard = kNoRegister;
-      return true;
+      return lower_hint(l, in);
   }
 }
 

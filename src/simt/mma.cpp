@@ -130,54 +130,43 @@ void run_mma(Lanes& lanes, const Operands& in) {
   }
 }
 
-// m8n8k4, m16n8k4, k8, k16 of f64: A's register i has rows g + 8 (i % 2) and element 4 (i / 2) + t, B's
-// register i element 4 i + t of column g. Each sum is a chain of fused multiply-adds in ascending k.
-void run_f64(Lanes& lanes, const Operands& in) {
+// Products whose sums are chains in ascending k. A's register i has rows g + 8 (i % 2) and element 4 (i / 2)
+// + t, B's register i element 4 i + t of column g. A register holds `step` elements; add(sum, a, b) takes one
+// into a sum.
+template <class T, class Add>
+void run_chain(Lanes& lanes, const Operands& in, int step, Add add) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   const auto& m = *static_cast<const Mma*>(in.data);
   const Fragments& f = m.f;
-  const uint32_t high = static_cast<uint32_t>(m.m) / 8;
+  const uint32_t high = static_cast<uint32_t>(m.m) / 8, steps = static_cast<uint32_t>(m.k / step);
   for (uint32_t w = 0; w < x.count; w += 32) {
     if (x.mask && !x.mask[w]) continue;
-    double result[4][32];
+    T result[4][32];
     for (uint32_t q = 0; q < f.c_count; ++q)
       for (uint32_t lane = 0; lane < 32; ++lane) {
         const uint32_t row = lane / 4, half = q / 2, column = 2 * (lane % 4) + q % 2;
-        double sum = x.reg<double>(f.c[q])[w + lane];
-        for (uint32_t k = 0; k < static_cast<uint32_t>(m.k); ++k)
-          sum = std::fma(x.reg<double>(f.a[k / 4 * high + half])[w + 4 * row + k % 4],
-                         x.reg<double>(f.b[k / 4])[w + 4 * column + k % 4], sum);
+        T sum = x.reg<T>(f.c[q])[w + lane];
+        for (uint32_t k = 0; k < steps; ++k)
+          sum = add(sum, x.reg<T>(f.a[k / 4 * high + half])[w + 4 * row + k % 4],
+                    x.reg<T>(f.b[k / 4])[w + 4 * column + k % 4]);
         result[q][lane] = sum;
       }
-    for (uint32_t q = 0; q < f.d_count; ++q)
-      std::memcpy(x.reg<double>(f.d[q]) + w, result[q], sizeof result[q]);
+    for (uint32_t q = 0; q < f.d_count; ++q) std::memcpy(x.reg<T>(f.d[q]) + w, result[q], sizeof result[q]);
   }
 }
 
+// m8n8k4, m16n8k4, k8, k16 of f64.
+void run_f64(Lanes& lanes, const Operands& in) {
+  run_chain<double>(lanes, in, 1, [](double sum, double a, double b) { return std::fma(a, b, sum); });
+}
+
+// 32 elements of one bit in a register.
 void run_b1(Lanes& lanes, const Operands& in) {
-  Exec& x = exec_of(lanes);
-  if (!x.converged(instr_of(in))) return;
-  const auto& m = *static_cast<const Mma*>(in.data);
-  const Fragments& f = m.f;
-  const uint32_t high = static_cast<uint32_t>(m.m) / 8;
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
-    uint32_t result[4][32];
-    for (uint32_t q = 0; q < f.c_count; ++q)
-      for (uint32_t lane = 0; lane < 32; ++lane) {
-        const uint32_t row = lane / 4, half = q / 2, column = 2 * (lane % 4) + q % 2;
-        uint32_t sum = x.reg<uint32_t>(f.c[q])[w + lane];
-        for (uint32_t k = 0; k < static_cast<uint32_t>(m.k) / 32; ++k) {
-          const uint32_t a = x.reg<uint32_t>(f.a[k / 4 * high + half])[w + 4 * row + k % 4];
-          const uint32_t b = x.reg<uint32_t>(f.b[k / 4])[w + 4 * column + k % 4];
-          sum += static_cast<uint32_t>(std::popcount(m.is_xor ? a ^ b : a & b));
-        }
-        result[q][lane] = sum;
-      }
-    for (uint32_t q = 0; q < f.d_count; ++q)
-      std::memcpy(x.reg<uint32_t>(f.d[q]) + w, result[q], sizeof result[q]);
-  }
+  const bool is_xor = static_cast<const Mma*>(in.data)->is_xor;
+  run_chain<uint32_t>(lanes, in, 32, [=](uint32_t sum, uint32_t a, uint32_t b) {
+    return sum + static_cast<uint32_t>(std::popcount(is_xor ? a ^ b : a & b));
+  });
 }
 
 }  // namespace
@@ -306,7 +295,6 @@ bool lower_mma(Lowering& l, const ptx::Instruction& in) {
     if (!lower_scales(l, in, m.plan[0], next, &*m.scales)) return false;
   }
   Instr& out = l.emit(run);
-  out.convergent = true;
   out.data = l.code.keep(std::move(m));
   return true;
 }

@@ -25,12 +25,6 @@ namespace {
 constexpr int32_t kFuel = 1024;         // backward jumps between looks at the clock
 constexpr uint64_t kSpinsOfFuel = 512;  // so many accesses that a spinning loop makes, in that time: it spins
 
-double steady_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
 // A guarded instruction runs under the guard and the strand's mask; not at all where no thread is left.
 void run_guarded(Exec& x, const Instr& in, const Tables& tables) {
   const int8_t* own = x.mask;
@@ -394,6 +388,12 @@ void GridWorker::report_deadlock(Cluster& cluster) {
 }
 
 }  // namespace
+
+double steady_seconds() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
 
 void run_grid(Launch& launch, int workers) {
   if (workers <= 1) return GridWorker(launch).run();

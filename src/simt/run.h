@@ -7,4 +7,7 @@ namespace triton_runner::simt {
 // All clusters of the launch, on `workers` threads; what goes wrong is in launch.trap.
 void run_grid(Launch& launch, int workers);
 
+// The clock of Launch::deadline.
+double steady_seconds();
+
 }  // namespace triton_runner::simt

@@ -75,6 +75,12 @@ uint32_t count_on(const Lanes& l) {
   return n;
 }
 
+uint32_t first_on(const Lanes& l) {
+  uint32_t i = 0;
+  while (!l.on(i)) ++i;
+  return i;
+}
+
 Strand& add_strand(Exec& x, const int8_t* mask, const Instr* pc) {
   Strand& s = fresh_strand(*x.cta);
   assign(s, x.first, x.count, mask);

@@ -27,7 +27,8 @@ void begin_strands(Cta& cta);
 // bar.sync: `count` threads arrive (0: as many as live). True: the barrier is complete, and all who waited in
 // it are ready behind it.
 bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected);
-// Threads that are on.
+// Threads that are on, and the first of them (there is one).
 uint32_t count_on(const Lanes& l);
+uint32_t first_on(const Lanes& l);
 
 }  // namespace triton_runner::simt

@@ -10,6 +10,7 @@
 #include "matrix_descriptor.h"
 #include "mbarrier.h"
 #include "mma_fragments.h"
+#include "strands.h"
 #include "tensor_memory.h"
 
 namespace triton_runner::simt {
@@ -55,12 +56,6 @@ struct Allocation {
 };
 
 bool valid_count(uint32_t n) { return n >= kTensorUnit && n <= kTensorColumns && (n & (n - 1)) == 0; }
-
-uint32_t first_on(const Lanes& x) {
-  for (uint32_t i = 0; i < x.count; ++i)
-    if (x.on(i)) return i;
-  return 0;
-}
 
 void run_alloc(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
@@ -264,7 +259,6 @@ bool lower_transfer(Lowering& l, const ptx::Instruction& in, bool load) {
                                                    std::to_string(registers) + " registers, there are " +
                                                    std::to_string(count));
   Instr& out = l.emit(load ? run_transfer<true> : run_transfer<false>);
-  out.convergent = true;
   out.data = l.code.keep(std::move(t));
   return true;
 }
@@ -428,7 +422,7 @@ bool lower_tcgen05(Lowering& l, const ptx::Instruction& in) {
            (what.size() == name.size() || what[name.size()] == '.' || what[name.size()] == ':');
   };
   auto simple = [&](Handler run) {
-    l.emit(run).convergent = true;
+    l.emit(run);
     return true;
   };
   if (is("mma")) return lower_tcgen05_mma(l, in);
@@ -447,7 +441,6 @@ bool lower_tcgen05(Lowering& l, const ptx::Instruction& in) {
       if (a.tensor == kNoRegister) return false;
     }
     Instr& out = l.emit(is("alloc") ? run_alloc : run_dealloc);
-    out.convergent = true;
     out.data = l.code.keep(a);
     return true;
   }

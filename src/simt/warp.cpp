@@ -214,7 +214,6 @@ bool lower_shfl(Lowering& l, const ptx::Instruction& in) {
     i.d = r.d, i.e = r.p, i.a = a, i.b = b_place, i.c = c_place;
     i.small = static_cast<uint32_t>(kind);
     i.imm = members;
-    i.convergent = true;
     return true;
   }
   ShuffleTable table;
@@ -237,7 +236,6 @@ bool lower_shfl(Lowering& l, const ptx::Instruction& in) {
   i.d = r.d, i.e = r.p, i.a = a, i.b = members;
   i.small = table.from[0];
   i.data = l.code.keep(table);
-  i.convergent = true;
   return true;
 }
 
@@ -293,7 +291,6 @@ bool lower_vote(Lowering& l, const ptx::Instruction& in) {
   Instr& i = l.emit(run_vote);
   i.d = d, i.a = a_place, i.b = members, i.c = negated ? 1 : 0;
   i.small = static_cast<uint32_t>(kind);
-  i.convergent = true;
   return true;
 }
 
@@ -354,7 +351,6 @@ bool lower_match(Lowering& l, const ptx::Instruction& in) {
                     : wide ? run_match_any<uint64_t>
                            : run_match_any<uint32_t>);
   i.d = r.d, i.e = r.p, i.a = a, i.b = members;
-  i.convergent = true;
   return true;
 }
 
@@ -452,7 +448,6 @@ bool lower_redux(Lowering& l, const ptx::Instruction& in) {
   Instr& i = l.emit(run);
   i.d = d, i.a = a, i.b = members;
   i.small = (in.has(Mod::kAbs) ? kReduxAbs : 0) | (in.has(Mod::kNaN) ? kReduxNan : 0);
-  i.convergent = true;
   return true;
 }
 
@@ -494,7 +489,6 @@ bool lower_warp(Lowering& l, const ptx::Instruction& in) {
       const uint32_t members = l.place(in.operands[1], Mod::kB32);
       Instr& i = l.emit(run_elect);
       i.d = r.d, i.e = r.p, i.b = members;
-      i.convergent = true;
       return true;
     }
     default:

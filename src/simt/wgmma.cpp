@@ -261,7 +261,6 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   if (m.b1)
     for (num::MmaPlan& plan : m.plan) plan.sum = MmaSum::kS32;
   Instr& out = l.emit(run_product);
-  out.convergent = true;
   out.data = l.code.keep(std::move(m));
   return true;
 }
@@ -276,7 +275,6 @@ bool lower_wgmma(Lowering& l, const ptx::Instruction& in) {
   if (wait && !l.integer(in.operands[0], &left)) return false;
   if (left < 0) return l.error(in, "the number of groups that may stay unfinished is at least 0");
   Instr& out = l.emit(wait ? run_wait : commit ? run_commit : run_fence);
-  out.convergent = true;
   out.imm = left;
   return true;
 }
