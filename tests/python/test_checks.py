@@ -200,7 +200,8 @@ def test_environment_and_command_line(tmp_path):
     ttir = tmp_path / "count.ttir"
     ttir.write_text(dict(count.warmup(torch.zeros(1, dtype=torch.int32), 3, grid=(1,)).asm)["ttir"])
     arguments = ("exec", str(ttir), "--grid", "16", "--arg", "i32[1]=zeros", "--arg", "3")
-    assert "[48]" in command(*arguments).stdout
+    # One thread: two threads lose counts of this racy kernel now and then.
+    assert "[48]" in command(*arguments, TRITON_RUNNER_THREADS="1").stdout
     assert "[48]" not in command(*arguments, "--shuffle", "2").stdout
     assert (
         command(*arguments, TRITON_RUNNER_SHUFFLE="2").stdout.splitlines()[1:]
