@@ -144,7 +144,7 @@ void forget_undefined(std::span<const exec::Argument> arguments) {
 // kernel.
 class Printer final : public exec::Observer {
  public:
-  bool wants(const void*, std::string_view, std::string_view, uint32_t) override { return false; }
+  bool wants(const exec::ValueSite&) override { return false; }
   void on_value(const exec::ValueEvent&) override {}
   void on_print(std::string_view text, const std::array<int64_t, 3>&) override {
     nb::gil_scoped_acquire gil;

@@ -161,7 +161,7 @@ void print_formatted(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
   const Call& call = *static_cast<const Call*>(in.data);
   const exec::LaunchOptions& options = *x.launch().options;
-  exec::Observer* printer = options.observer ? options.observer : options.printer;
+  exec::Observer* printer = options.printer ? options.printer : options.observer;
   std::string text;
   for (uint32_t i = 0; i < l.count; ++i) {
     if (!l.on(i)) continue;

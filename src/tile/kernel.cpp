@@ -39,21 +39,25 @@ class TileKernel final : public exec::Kernel {
     exec::Memory memory(allocations, options.resolve, options.whole);
     Launch launch;
     launch.code = &code_;
+    // An observer has code of its own for this one launch, and so do checks: nothing is fused there, so that
+    // every value is there to be seen.
     std::optional<Checks> checks;
+    std::unique_ptr<const CheckedCode> with_probes;
     if ((options.checks & ~uint32_t{exec::kCheckOutOfBounds}) || options.shuffle) {
-      const CheckedCode& code = checked_code();
+      if (options.observer) with_probes = made_code(options.observer, true);
+      const CheckedCode& code = with_probes ? *with_probes : checked_code();
       checks.emplace(code, options, allocations, memory);
       launch.checks = &*checks;
       launch.code = &code.code;
     } else if (options.observer) {
-      launch.code = &plain_code();
+      with_probes = made_code(options.observer, false);
+      launch.code = &with_probes->code;
     }
     launch.options = &options;
     launch.args = args;
     launch.memory = &memory;
     launch.num_programs = options.grid[0] * options.grid[1] * options.grid[2];
     if (options.timeout_seconds > 0) launch.deadline = steady_seconds() + options.timeout_seconds;
-    if (options.observer) choose_observed(launch);
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (checks && checks->one_thread()) workers = 1;
     run_grid(launch, static_cast<int>(std::min<int64_t>(workers, launch.num_programs)));
@@ -67,49 +71,26 @@ class TileKernel final : public exec::Kernel {
   std::string level_;
 
  private:
-  // Nothing fused, so that every value is there to be seen. Made by the first launch with an observer.
-  const Code& plain_code() {
-    std::lock_guard lock(checked_mutex_);
-    if (!plain_) {
-      auto made = std::make_unique<Code>();
-      copy_header(code_, *made);
-      base::Diagnostics sink;
-      Lowering(*made, sink).lower_kernel(*func_);  // as before, so that it succeeds
-      plain_ = std::move(made);
-    }
-    return *plain_;
+  std::unique_ptr<CheckedCode> made_code(exec::Observer* observer, bool checked) const {
+    auto made = std::make_unique<CheckedCode>();
+    copy_header(code_, made->code);
+    base::Diagnostics sink;
+    Lowering lowering(made->code, sink);
+    lowering.observe_for(observer);
+    lowering.lower_kernel(*func_);  // as before, so that it succeeds
+    if (checked) made->prepare(lowering);
+    return made;
   }
 
   // Made by the first launch that is checked or shuffled.
   const CheckedCode& checked_code() {
     std::lock_guard lock(checked_mutex_);
-    if (!checked_) {
-      auto made = std::make_unique<CheckedCode>();
-      copy_header(code_, made->code);
-      base::Diagnostics sink;
-      Lowering lowering(made->code, sink);
-      lowering.lower_kernel(*func_);  // as before, so that it succeeds
-      made->prepare(lowering);
-      checked_ = std::move(made);
-    }
+    if (!checked_) checked_ = made_code(nullptr, true);
     return *checked_;
-  }
-
-  void choose_observed(Launch& launch) const {
-    const Code& code = *launch.code;
-    launch.observed.assign(code.instrs.size(), 0);
-    for (size_t i = 0; i < code.instrs.size(); ++i) {
-      const Instr& in = code.instrs[i];
-      if (!in.op) continue;
-      for (uint32_t r = 0; r < in.num_results && r < in.op->results.size() && r < 8; ++r)
-        if (launch.options->observer->wants(in.op, in.op->name, in.op->results[r].name, r))
-          launch.observed[i] |= 1u << r;
-    }
   }
 
   std::mutex checked_mutex_;
   std::unique_ptr<CheckedCode> checked_;
-  std::unique_ptr<Code> plain_;
 };
 
 // Also under the dialect name of 3.0 to 3.2.

@@ -320,6 +320,7 @@ const ir::Op* Lowering::lower_block(const ir::Block& block) {
   for (const ir::Op* op = block.first; op; op = op->next) {
     if (op == block.last && is_terminator(*op)) return op;
     lower_op(*op);
+    observe(*op, op->results);
   }
   // scf.yield without values may be left out of the text.
   const ir::Op& parent = *block.region->parent;
@@ -334,6 +335,7 @@ const ir::Op* Lowering::lower_block(const ir::Block& block) {
 void Lowering::lower_region(const ir::Region& region, const std::function<void(const ir::Op&)>& on_exit) {
   for (const ir::Block* b = region.first; b; b = b->next) {
     bind(block_label(b));
+    observe(*region.parent, b->args);
     const ir::Op* last = lower_block(*b);
     if (last->successors.empty())
       on_exit(*last);

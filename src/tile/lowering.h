@@ -130,6 +130,10 @@ class Lowering {
   }
   // The kernel's whole code; `fuse`: with instructions that stand for several ops. False: the sink says why.
   bool lower_kernel(const ir::Op& func, bool fuse = false);
+  // From here on the values that it wants are handed to the observer of the launch (observe.cpp).
+  void observe_for(exec::Observer* observer) { observer_ = observer; }
+  // What dl.dump left, a tt.print with such a prefix: handed to that observer, and nothing without one.
+  void mark(const ir::Op& op, std::string_view prefix);
   // A tt.func's body in place of a call: there is no recursion in Triton.
   void inline_call(const ir::Op& call, const ir::Op& func);
 
@@ -155,6 +159,7 @@ class Lowering {
     std::vector<Slot> args;  // defined by who calls it
   };
   bool can_hoist(const ir::Op& op);
+  void observe(const ir::Op& op, std::span<ir::Value> values);
   void emit_pending(Pending p);
 
   Code& code_;
@@ -169,6 +174,7 @@ class Lowering {
   std::vector<std::pair<Label, const Instr**>> label_addresses_;
   std::vector<const ir::Op*> calls_;  // being inlined
   std::unordered_map<const ir::Op*, std::function<void(const ir::Op&)>> replaced_;
+  exec::Observer* observer_ = nullptr;
   int64_t lanes_ = 0;  // 0: not in a vectorised region
   uint32_t loop_ = 0;
   bool hoisting_ = false;

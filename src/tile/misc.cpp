@@ -193,7 +193,7 @@ std::string format_element(const std::byte* p, const TileType& ty, bool hex, boo
 // One line an element, as the GPU prints them: pid (x, y, z) idx (i, j) prefix: (operand n) value
 const Instr* run_print(Task& t, const Instr& in) {
   const exec::LaunchOptions& options = *t.worker->launch->options;
-  exec::Observer* observer = options.observer ? options.observer : options.printer;
+  exec::Observer* observer = options.printer ? options.printer : options.observer;
   if (!observer) return next(in);
   const auto& d = in.as<PrintData>();
   const auto& id = t.program->id;
@@ -233,6 +233,7 @@ void lower_assert(Lowering& l, const ir::Op& op) {
 void lower_print(Lowering& l, const ir::Op& op) {
   auto* d = l.make<PrintData>();
   if (const ir::Attr* a = op.attr("prefix")) d->prefix = std::string(a->string);
+  if (d->prefix.starts_with(exec::kMarker)) return l.mark(op, d->prefix);
   d->hex = op.int_attr("hex", 0) != 0;
   if (const ir::Attr* a = op.attr("isSigned"))
     for (uint64_t s : a->raw) d->is_signed.push_back(s != 0);

@@ -325,34 +325,15 @@ void release_killed(Task& t, const Instr& in) {
 
 }  // namespace
 
-void observe(Task& t, const Instr& in) {
-  Launch& l = *t.worker->launch;
-  uint8_t wanted = l.observed[&in - t.code->instrs.data()];
-  if (!wanted) return;
-  std::vector<int64_t> iterations;
-  for (uint32_t loop = in.loop; loop; loop = t.code->loops[loop - 1].parent)
-    iterations.insert(iterations.begin(), t.values[t.code->loops[loop - 1].counter].bits);
-  for (uint32_t r = 0; r < in.num_results && r < in.op->results.size() && r < 8; ++r) {
-    if (!(wanted >> r & 1)) continue;
-    Slot s = in.result(r);
-    if (t.values[s].form == Form::kObject || t.values[s].form == Form::kNone) continue;
-    const TileType& ty = t.type(s);
-    exec::ValueEvent e{in.op,    in.op->name, in.op->results[r].name, r,         ty.element,
-                       ty.shape, t.dense(s),  t.program->id,          iterations};
-    l.options->observer->on_value(e);
-  }
-}
-
 namespace {
 
-template <bool kObserved, bool kCounted>
+template <bool kCounted>
 void run(Task& t) {
   const Instr* pc = t.pc;
   t.outcome = Outcome::kRunning;
   auto step = [&] {
     const Instr* in = pc;
     pc = kCounted && !t.count_step(*in) ? nullptr : in->run(t, *in);
-    if (kObserved && (pc || t.outcome == Outcome::kFinished)) observe(t, *in);
     if (in->kills && pc) release_killed(t, *in);
   };
   try {
@@ -364,12 +345,11 @@ void run(Task& t) {
   }
 }
 
-template <bool kObserved>
 void run(Task& t) {
   if (t.worker->launch->options->max_steps > 0) [[unlikely]]
-    run<kObserved, true>(t);
+    run<true>(t);
   else
-    run<kObserved, false>(t);
+    run<false>(t);
 }
 
 }  // namespace
@@ -377,10 +357,8 @@ void run(Task& t) {
 void run_task(Task& t) {
   if (Checks* checks = t.worker->launch->checks)
     run_checked(t, *checks);
-  else if (t.worker->launch->observed.empty())
-    run<false>(t);
   else
-    run<true>(t);
+    run(t);
 }
 
 bool Task::call(const Instr* entry) {
@@ -388,10 +366,8 @@ bool Task::call(const Instr* entry) {
   pc = entry;
   if (Checks* checks = worker->launch->checks)
     run_unchecked(*this, *checks);
-  else if (worker->launch->observed.empty())
-    run<false>(*this);
   else
-    run<true>(*this);
+    run(*this);
   bool ok = outcome == Outcome::kFinished;
   if (ok) pc = saved, outcome = Outcome::kRunning;
   return ok;

@@ -178,8 +178,7 @@ struct Launch {
   std::span<const exec::Argument> args;
   const exec::Memory* memory = nullptr;
   int64_t num_programs = 0;
-  Checks* checks = nullptr;       // what runs the instructions of a checked launch (check/); null: plain
-  std::vector<uint8_t> observed;  // by instruction index * results; empty without an observer
+  Checks* checks = nullptr;  // what runs the instructions of a checked launch (check/); null: plain
   std::atomic<int64_t> next_program{0};
   std::atomic<int64_t> steps{0};      // instructions executed, where they are limited
   std::atomic<bool> watched{false};   // some worker only spins: changes of memory are counted
@@ -198,7 +197,5 @@ struct Launch {
 
 // Runs a task until it stops; task.outcome says why.
 void run_task(Task& task);
-// Hands an instruction's wanted results to the launch's observer.
-void observe(Task& task, const Instr& in);
 
 }  // namespace triton_runner::tile

@@ -142,9 +142,7 @@ double seconds(std::chrono::steady_clock::time_point since) {
 }
 
 struct Recorder : exec::Observer {
-  bool wants(const void*, std::string_view, std::string_view value_name, uint32_t) override {
-    return value_name == "b";
-  }
+  bool wants(const exec::ValueSite& site) override { return site.value_name == "b"; }
   void on_value(const exec::ValueEvent& e) override {
     std::lock_guard lock(mutex);
     values.push_back({e.program[0], e.iterations[0], *static_cast<const int32_t*>(e.data)});

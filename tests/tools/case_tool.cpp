@@ -117,7 +117,7 @@ void print_array(const GuardedArray& array, int index, int digits) {
 // tt.print's text is output like any other.
 class Printer : public exec::Observer {
  public:
-  bool wants(const void*, std::string_view, std::string_view, uint32_t) override { return false; }
+  bool wants(const exec::ValueSite&) override { return false; }
   void on_value(const exec::ValueEvent&) override {}
   void on_print(std::string_view text, const std::array<int64_t, 3>&) override {
     std::fwrite(text.data(), 1, text.size(), stdout);

@@ -84,7 +84,7 @@ struct LaunchOptions {
   uint64_t stream = 0;           // GPU only
   StopToken* stop = nullptr;     // Ctrl-C
   Observer* observer = nullptr;  // probes
-  Observer* printer = nullptr;   // gets tt.print's text, and nothing else, where there is no observer
+  Observer* printer = nullptr;   // gets tt.print's text in place of the observer
   // Asked once, when an address lies in none of the launch's allocations: the same ones with their labels and
   // their whole storages. A launch with it may pass less than that, which is most of what a launch costs. May
   // be empty.

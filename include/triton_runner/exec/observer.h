@@ -9,27 +9,40 @@
 
 namespace triton_runner::exec {
 
+// A value of the tile engine's IR that can be observed.
+struct ValueSite {
+  const void* op;            // the ir::Op that gives it; of block arguments the one whose region they begin
+  const void* value;         // the ir::Value
+  std::string_view op_name;  // "arith.addf"
+  std::string_view value_name;  // "12" of %12, without %; results of a group share it
+  uint32_t index;               // which of the op's results, or of the block's arguments
+};
+
 struct ValueEvent {
-  const void* op;               // the ir::Op of the tile engine
-  std::string_view op_name;     // "arith.addf"
-  std::string_view value_name;  // "12" of %12, without %
-  uint32_t result;              // which of the op's results
+  ValueSite site;
   num::Type type;
   std::span<const int64_t> shape;  // empty for scalars
   const void* data;                // row-major elements; valid during the call
   std::array<int64_t, 3> program;
   std::span<const int64_t> iterations;  // of the loops around the op, outermost first
+  // Of a marker that dl.dump left (a tt.print whose prefix begins with kMarker; site.op is that tt.print, the
+  // rest of the site is its operand 0):
+  // the prefix, and the scalars that follow.
+  std::string_view marker;
+  std::span<const int64_t> arguments;
 };
+
+inline constexpr std::string_view kMarker = "triton_runner.dump";
 
 class Observer {
  public:
   virtual ~Observer() = default;
-  // Asked once an op and result when a launch starts; values that nobody wants cost nothing.
-  virtual bool wants(const void* op, std::string_view op_name, std::string_view value_name,
-                     uint32_t result) = 0;
+  // Asked once a value when a launch starts; values that nobody wants cost nothing.
+  virtual bool wants(const ValueSite& site) = 0;
   // Called from worker threads, several at a time; one program's values come in order.
   virtual void on_value(const ValueEvent& event) = 0;
-  // Text of tt.print, one call an op and program: the whole line(s), newline included.
+  // Text of tt.print, one call an op and program: the whole line(s), newline included. LaunchOptions::printer
+  // goes before.
   virtual void on_print(std::string_view text, const std::array<int64_t, 3>& program) {
     (void)text, (void)program;
   }

@@ -117,7 +117,7 @@ void release(Task& t, const Instr& in, uint64_t kills) {
 template <bool kChecked>
 void run(Task& t, Checks& checks) {
   const Launch& launch = *t.worker->launch;
-  const bool observed = !launch.observed.empty(), counted = launch.options->max_steps > 0;
+  const bool counted = launch.options->max_steps > 0;
   const Instr* pc = t.pc;
   t.outcome = Outcome::kRunning;
   bool first = true;
@@ -128,7 +128,6 @@ void run(Task& t, Checks& checks) {
     const bool done =
         pc || t.outcome == Outcome::kFinished || (t.outcome == Outcome::kYielded && t.pc != &in);
     if (kChecked && done && !checks.after(t, in)) return pc = nullptr;
-    if (observed && (pc || t.outcome == Outcome::kFinished)) observe(t, in);
     if (pc) release(t, in, checks.kills(t, in));
     if (first) t.progressed = pc != nullptr || t.outcome != Outcome::kBlocked;
     first = false;

@@ -1,0 +1,102 @@
+// Probes: launches with an observer run code in which an instruction stands behind each op that gives a value
+// that it wants, and at the head of each block that such an argument belongs to.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <triton_runner/exec/observer.h>
+
+#include "lowering.h"
+#include "memdesc.h"
+#include "shared_state.h"
+
+namespace triton_runner::tile {
+namespace {
+
+struct Observed {
+  exec::ValueSite site;
+  const MemView* view;  // of buffers in shared or tensor memory
+  const MemPlan* plan;
+  std::vector<int64_t> shape;
+};
+
+std::vector<int64_t> iterations_around(const Task& t, const Instr& in) {
+  std::vector<int64_t> iterations;
+  for (uint32_t loop = in.loop; loop; loop = t.code->loops[loop - 1].parent)
+    iterations.push_back(t.values[t.code->loops[loop - 1].counter].bits);
+  std::reverse(iterations.begin(), iterations.end());
+  return iterations;
+}
+
+const Instr* run_observe(Task& t, const Instr& in) {
+  const auto& o = in.as<Observed>();
+  const Slot s = in.operand(0);
+  const std::vector<int64_t> iterations = iterations_around(t, in);
+  const TileType& type = t.type(s);
+  exec::ValueEvent event{o.site, type.element, o.shape, nullptr, t.program->id, iterations, {}, {}};
+  if (o.plan) {
+    Buffer* elements = SharedState::of(t).read_planned(*o.plan, mem_desc(t, s));
+    event.type = o.view->element;
+    event.data = elements->data();
+    t.worker->launch->options->observer->on_value(event);
+    t.worker->pool->release(elements);
+    return next(in);
+  }
+  event.data = t.dense(s);
+  t.worker->launch->options->observer->on_value(event);
+  return next(in);
+}
+
+struct Marker {
+  exec::ValueSite site;
+  std::string prefix;
+};
+
+const Instr* run_marker(Task& t, const Instr& in) {
+  const auto& m = in.as<Marker>();
+  const std::vector<int64_t> iterations = iterations_around(t, in);
+  std::vector<int64_t> arguments;
+  for (uint32_t o = 1; o < in.num_operands; ++o) arguments.push_back(t.bits(in.operand(o)));
+  const Slot s = in.operand(0);
+  const TileType& type = t.type(s);
+  t.worker->launch->options->observer->on_value(
+      {m.site, type.element, type.shape, t.dense(s), t.program->id, iterations, m.prefix, arguments});
+  return next(in);
+}
+
+}  // namespace
+
+void Lowering::mark(const ir::Op& op, std::string_view prefix) {
+  if (!observer_ || lanes_ > 0 || op.num_operands() == 0) return;
+  const ir::Value& v = *op.operand(0);
+  const std::string_view name = v.defining_op ? v.defining_op->name : op.name;
+  emit(run_marker, op, make<Marker>(exec::ValueSite{&op, &v, name, v.name, v.index}, std::string(prefix)));
+}
+
+void Lowering::observe(const ir::Op& op, std::span<ir::Value> values) {
+  if (!observer_ || lanes_ > 0) return;
+  for (ir::Value& v : values) {
+    const bool buffer = v.type->kind == ir::TypeKind::kMemDesc;
+    const TileType& type = *type_of(slot(&v));
+    if (!buffer && type.size == 0) continue;  // tokens and descriptors have no elements
+    exec::ValueSite site{&op, &v, op.name, v.name, v.index};
+    if (!observer_->wants(site)) continue;
+    auto* o = make<Observed>(site, nullptr, nullptr, type.shape);
+    if (buffer) {
+      o->view = mem_view(*this, v, op);
+      if (!o->view) return;
+      o->plan = make<MemPlan>(*o->view);
+      o->shape = o->view->leading;
+      o->shape.insert(o->shape.end(), o->view->shape.begin(), o->view->shape.end());
+    }
+    // An op of its own: what checks know of `op` does not hold for looking at its value.
+    auto* look = make<ir::Op>();
+    look->kind = ir::OpKind::kUnknown;
+    look->name = "probe";
+    look->loc = op.loc;
+    look->text = op.text;
+    emit(run_observe, *look, {}, {slot(&v)}, o);
+  }
+}
+
+}  // namespace triton_runner::tile
