@@ -20,6 +20,7 @@ class Release:
     hidden_pointers: pointer parameters that compiled kernels have behind the caller's.
     descriptor_flags: i1 flags of a host tensor descriptor that travels in pieces; None: no host tensor
     descriptors.
+    print_takes_signs: builder.create_print takes the signedness of each operand.
     """
 
     version: tuple[int, int]
@@ -31,6 +32,7 @@ class Release:
     hooks_in_knobs: bool = True
     hidden_pointers: int = 2
     descriptor_flags: int | None = 2
+    print_takes_signs: bool = True
 
 
 _3_9 = Release((3, 9))
@@ -46,6 +48,7 @@ _3_1 = _row(
     hooks_in_knobs=False,
     hidden_pointers=0,
     descriptor_flags=None,
+    print_takes_signs=False,
 )
 RELEASES = {
     release.version: release
