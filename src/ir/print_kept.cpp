@@ -40,7 +40,7 @@ void Printer::kept_op(const Op& op) {
   source(at, op.text.data() + op.text.size());
 }
 
-void Printer::kept_region(const Region* region) {
+void Printer::kept_region(const Region* region, bool entry_args) {
   const char* at = region->text.data();
   auto column = [&](const Op* o) {
     int n = 0;
@@ -55,6 +55,10 @@ void Printer::kept_region(const Region* region) {
       else
         out += block->text;
       at = block->text.data() + block->text.size();
+    } else if (block->edited && entry_args && !block->args.empty() && block == region->first) {
+      source(at, at + 1), ++at;  // the brace; the text named no block here
+      new_line();
+      label_head(block);
     }
     for (const Op* o = block->first; o; o = o->next) {
       int outer = indent_;

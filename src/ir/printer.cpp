@@ -157,7 +157,7 @@ void Printer::label(const Block* block, bool entry) {
 }
 
 void Printer::region(const Region* region, bool entry_args, bool implied) {
-  if (keep_text_ && !region->text.empty()) return kept_region(region);
+  if (keep_text_ && !region->text.empty()) return kept_region(region, entry_args);
   out += '{';
   for (const Block* block = region->first; block; block = block->next) {
     bool entry = block == region->first;

@@ -48,7 +48,7 @@ class Printer {
   void label(const Block* block, bool entry);
   void label_head(const Block* block);
   void kept(const Op& op);
-  void kept_region(const Region* region);
+  void kept_region(const Region* region, bool entry_args = false);
   void kept_op(const Op& op);
   void source(const char* from, const char* to);
   std::string_view name_of(const Value* value);

@@ -1,0 +1,553 @@
+#include <triton_runner/probe/insert.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <triton_runner/ir/edit.h>
+#include <triton_runner/ir/text.h>
+
+#include "stores.h"
+#include "trips.h"
+
+namespace triton_runner::probe {
+namespace {
+
+using ir::OpKind;
+constexpr size_t kListed = 64;        // programs that the kernel compares itself with, one by one
+constexpr int64_t kUncounted = 1024;  // iterations of a loop that cannot be counted, at most
+constexpr int64_t kPrograms = int64_t{1} << 31;
+constexpr std::string_view kProbe = "triton_runner.dump.probe";  // our own markers: kProbe + area's number
+
+// A value by its place, which edits of other things leave as it is.
+struct Place {
+  ir::Op* op = nullptr;  // a marker, or the op that gives the value
+  ir::Block* block = nullptr;
+  uint32_t index = 0;
+  bool marker = false;
+
+  ir::Value* value() const { return marker ? op->operand(0) : op ? op->result(index) : &block->args[index]; }
+  ir::Block* in() const { return op ? op->block : block; }
+};
+
+int64_t aligned(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
+
+bool is_marker(const ir::Op& op) {
+  const ir::Attr* prefix = op.kind == OpKind::kPrint ? op.attr("prefix") : nullptr;
+  // Triton writes a print's prefix with spaces and a colon around it.
+  return prefix && prefix->string.find(exec::kMarker) != std::string_view::npos && op.num_operands() > 0;
+}
+
+template <class F>
+void for_each_op(const ir::Op& op, F&& f) {
+  for (const ir::Region* region : op.regions)
+    for (ir::Block* block = region->first; block; block = block->next)
+      for (ir::Op *inner = block->first, *next; inner; inner = next) {
+        next = inner->next;
+        for_each_op(*inner, f);
+        f(*inner);
+      }
+}
+
+// The loops around a place, outermost first. Of an argument of a loop's body that loop is one.
+std::vector<const ir::Op*> loops_around(const ir::Block* block) {
+  std::vector<const ir::Op*> loops;
+  for (const ir::Op* op = block->region->parent; op && op->kind != OpKind::kFunc;
+       op = op->block->region->parent)
+    if (op->kind == OpKind::kFor || op->kind == OpKind::kWhile) loops.push_back(op);
+  std::reverse(loops.begin(), loops.end());
+  return loops;
+}
+
+// Whether a wgmma that gives this value may still be running where it is defined.
+bool in_flight(const ir::Value& value, int depth = 0) {
+  if (depth > 8) return true;
+  const ir::Op* op = value.defining_op;
+  auto from_yield = [&](const ir::Op& loop, uint32_t i) {
+    const ir::Op* last = loop.region()->first->last;
+    return last && last->kind == OpKind::kYield && i < last->num_operands() &&
+           in_flight(*last->operand(i), depth + 1);
+  };
+  if (!op) {
+    const ir::Op* loop = value.block->region->parent;
+    return loop && loop->kind == OpKind::kFor && value.index > 0 && from_yield(*loop, value.index - 1);
+  }
+  if (op->kind == OpKind::kWarpGroupDot) return op->int_attr("isAsync", 0) != 0;
+  if (op->kind == OpKind::kWarpGroupDotWait)
+    return op->int_attr("pendings", 0) > 0 && value.index < op->num_operands() &&
+           in_flight(*op->operand(value.index), depth + 1);
+  return op->kind == OpKind::kFor && from_yield(*op, value.index);
+}
+
+class Inserter {
+ public:
+  Inserter(ir::Module& module, ir::Op& kernel, Insertion& result)
+      : m_(module), kernel_(kernel), result_(result), dialect_(dialect_of(module)) {}
+
+  base::Status find(std::span<const Selector> selectors, const InsertOptions& options,
+                    std::string_view level);
+  base::Status plan(const InsertOptions& options);
+  base::Status put_stores();
+  base::Status put_markers(const InsertOptions& options);
+  base::Status replace();
+
+ private:
+  void note(const std::string& text) { result_.notes.push_back(text); }
+  base::Status store(const Area& area, const Place& place, std::vector<std::string> iterations,
+                     std::vector<std::string> extra);
+  base::Result<ir::Value*> buffer_in(ir::Block* block);
+  base::Result<std::vector<std::string>> iterations_at(Writer& out, ir::Block* block);
+  base::Result<ir::Value*> counter_of(ir::Op* loop);
+  base::Status put(ir::Block* block, ir::Op* before, const std::string& text);
+  int warps_in(const ir::Block* block) const;
+
+  ir::Module& m_;
+  ir::Op& kernel_;
+  Insertion& result_;
+  Dialect dialect_;
+  int names_ = 0;
+  std::vector<Place> places_;                                    // of the areas
+  std::map<const ir::Region*, ir::Value*> buffers_;              // the pointer in each function and partition
+  std::map<const ir::Op*, std::array<ir::Value*, 2>> counters_;  // of scf.while: in its two regions
+};
+
+base::Status Inserter::find(std::span<const Selector> selectors, const InsertOptions& options,
+                            std::string_view level) {
+  const std::string name(kernel_.attr("sym_name")->string);
+  if (!selectors.empty()) {
+    auto selected = select(m_, kernel_, selectors);
+    if (!selected) return selected.error();
+    for (const Selected& s : *selected) {
+      if (std::string why = cannot_store(*s.value); !why.empty()) {
+        const std::string& asked = selectors[s.selector].text;
+        if (asked.starts_with("%")) return base::failure(asked + " cannot be dumped here: " + why);
+        note(name_of(*s.value) + " is left out: " + why);
+        continue;
+      }
+      Area area;
+      area.series.site = site_of(m_, *s.value, name, level);
+      area.series.site.loops = static_cast<int>(
+          loops_around(s.value->defining_op ? s.value->defining_op->block : s.value->block).size());
+      result_.areas.push_back(std::move(area));
+      places_.push_back({s.value->defining_op, s.value->block, s.value->index, false});
+    }
+  }
+  if (!options.markers) return base::success();
+  std::vector<ir::Op*> markers;
+  for_each_op(*m_.op(), [&](ir::Op& op) {
+    if (is_marker(op)) markers.push_back(&op);
+  });
+  for (ir::Op* op : markers) {
+    Area area;
+    area.marker = true;
+    area.series.site = site_of(m_, *op->operand(0), name, level);
+    area.series.site.marker = op->attr("prefix")->string;
+    area.series.site.loops = static_cast<int>(loops_around(op->block).size());
+    area.series.extras = static_cast<int>(op->num_operands()) - 1;
+    if (const ir::Location* file = op->loc ? op->loc->file_location() : nullptr) {
+      area.series.site.file = file->file;
+      area.series.site.line = file->line;
+      area.series.site.column = file->column;
+    }
+    result_.areas.push_back(std::move(area));
+    places_.push_back({op, nullptr, 0, true});
+  }
+  return base::success();
+}
+
+// ---- the buffer
+
+// The programs that the options ask for; empty: all of them, or too many to name.
+base::Result<std::vector<int64_t>> asked_programs(const InsertOptions& options) {
+  const auto& grid = options.grid;
+  std::set<int64_t> found;
+  for (const auto& p : options.programs) {
+    for (size_t i = 0; i < 3; ++i)
+      if (p[i] >= grid[i])
+        return base::failure("program (" + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ", " +
+                                 std::to_string(p[2]) + ") is not in the grid (" + std::to_string(grid[0]) +
+                                 ", " + std::to_string(grid[1]) + ", " + std::to_string(grid[2]) + ")",
+                             {"programs are counted from 0 on each axis"});
+    auto range = [&](size_t i) {
+      return p[i] < 0 ? std::pair<int64_t, int64_t>{0, grid[i]} : std::pair{p[i], p[i] + 1};
+    };
+    auto [x0, x1] = range(0);
+    auto [y0, y1] = range(1);
+    auto [z0, z1] = range(2);
+    if ((x1 - x0) * (y1 - y0) * (z1 - z0) > static_cast<int64_t>(kListed)) return std::vector<int64_t>{};
+    for (int64_t z = z0; z < z1; ++z)
+      for (int64_t y = y0; y < y1; ++y)
+        for (int64_t x = x0; x < x1; ++x) found.insert((z * grid[1] + y) * grid[0] + x);
+  }
+  if (found.size() > kListed) found.clear();
+  return std::vector<int64_t>(found.begin(), found.end());
+}
+
+base::Status Inserter::plan(const InsertOptions& options) {
+  const auto& grid = options.grid;
+  for (int64_t n : grid)
+    if (n < 0 || n >= kPrograms) return base::failure("a grid has 0 to 2^31 - 1 programs an axis");
+  const int64_t all = grid[0] * grid[1] * grid[2];
+  if (grid[0] && grid[1] && (all / grid[0] / grid[1] != grid[2] || all >= kPrograms))
+    return base::failure("a grid of 2^31 programs or more is not dumped");
+  result_.grid = grid;
+  auto asked = asked_programs(options);
+  if (!asked) return asked.error();
+  Arithmetic arithmetic(kernel_, grid, options.arguments);
+  int64_t at = 0;
+  for (size_t k = 0; k < result_.areas.size(); ++k) {
+    Area& area = result_.areas[k];
+    Site& site = area.series.site;
+    const int64_t record = std::max<int64_t>(1, site.record_bytes());
+    area.stride = aligned(record, record >= 128 ? 128 : 16);
+    area.words = 1 + site.loops + area.series.extras;
+    if (!area.marker) {
+      area.chosen = *asked;
+    } else if (area.series.extras >= 4) {
+      // A marker says its program on each axis, -1 for any. What cannot be computed here the kernel finds
+      // out.
+      std::array<int64_t, 3> wanted{-1, -1, -1};
+      for (uint32_t i = 0; i < 3; ++i) {
+        auto value = arithmetic.value(places_[k].op->operand(2 + i));
+        if (value) wanted[i] = *value;
+        area.on_device = area.on_device || !value;
+      }
+      InsertOptions own = options;
+      own.programs = {wanted};
+      if (!area.on_device) {
+        auto chosen = asked_programs(own);
+        if (!chosen) return chosen.error();
+        area.chosen = *chosen;
+        area.on_device = chosen->empty() && wanted != std::array<int64_t, 3>{-1, -1, -1};
+      }
+    }
+    area.programs = area.chosen.empty() ? all : static_cast<int64_t>(area.chosen.size());
+
+    const int64_t share = (options.max_bytes - at) / static_cast<int64_t>(result_.areas.size() - k);
+    const int64_t slot = area.stride + 4 * area.words;
+    area.slots = 1;
+    if (options.every_iteration && site.loops) {
+      area.trips = arithmetic.trips(loops_around(places_[k].in()));
+      int64_t known = 1, unknown = 0;
+      for (int64_t n : area.trips) {
+        area.counted.push_back(n > 0);
+        n > 0 ? known = std::min(kPrograms, known * n) : ++unknown;
+      }
+      int64_t room = std::max<int64_t>(1, share / std::max<int64_t>(1, area.programs) / slot / known);
+      for (int64_t& n : area.trips) {
+        if (n) continue;
+        n = 1;
+        while (n < kUncounted) {
+          int64_t next = n * 2, power = 1;
+          for (int64_t u = 0; u < unknown; ++u) power = std::min(kPrograms, power * next);
+          if (power > room) break;
+          n = next;
+        }
+      }
+      for (int64_t n : area.trips) area.slots = std::min(kPrograms, area.slots * n);
+      // One program whose iterations do not fit: the first ones that do.
+      for (size_t i = 0; i < area.trips.size() && area.slots * slot > share; ++i) {
+        const int64_t inner = area.slots / area.trips[i];
+        const int64_t most = std::max<int64_t>(1, share / slot / inner);
+        if (most >= area.trips[i]) continue;
+        area.counted[i] = false;
+        area.without_slots += (area.slots - inner * most) * area.programs;
+        area.slots = inner * most;
+        area.trips[i] = most;
+      }
+    }
+    const int64_t program = area.slots * slot + 4 * site.loops;
+    const int64_t fit = std::clamp<int64_t>((share - 512) / program, 0, area.programs);
+    if (fit < area.programs) {
+      area.without_slots += (area.programs - fit) * area.slots;
+      if (!area.chosen.empty()) area.chosen.resize(static_cast<size_t>(fit));
+      area.programs = fit;
+    }
+    if (area.without_slots)
+      note(site.value + ": no room for " + std::to_string(area.without_slots) + " records of " +
+           std::to_string(record) + " bytes, as the buffer may have " + std::to_string(options.max_bytes) +
+           " bytes (max_bytes)");
+    area.header = aligned(at, 128);
+    area.overflow = area.header + 4 * area.words * area.slots * area.programs;
+    area.data = aligned(area.overflow + 4 * site.loops * area.programs, 128);
+    if (area.programs) at = area.data + area.stride * area.slots * area.programs;
+  }
+  result_.bytes = at;
+  return base::success();
+}
+
+// ---- the text
+
+base::Status Inserter::put(ir::Block* block, ir::Op* before, const std::string& text) {
+  auto made = ir::insert(m_, block, before, text);
+  if (!made) return made.error();
+  return base::success();
+}
+
+int Inserter::warps_in(const ir::Block* block) const {
+  for (const ir::Region* region = block->region; region->parent; region = region->parent->block->region) {
+    const ir::Op* holder = region->parent;
+    if (holder->kind == OpKind::kFunc) break;
+    if (holder->kind != OpKind::kWarpSpecializePartitions) continue;
+    const ir::Attr* warps = holder->block->region->parent->attr("partitionNumWarps");
+    for (size_t i = 0; warps && i < holder->regions.size(); ++i)
+      if (holder->regions[i] == region) return static_cast<int>(warps->raw[i]);
+  }
+  return dialect_.warps;
+}
+
+// The pointer to the buffer, as it is seen in a block: functions take it as a parameter, partitions capture
+// it.
+base::Result<ir::Value*> Inserter::buffer_in(ir::Block* block) {
+  ir::Region* region = block->region;
+  while (region->parent && region->parent->kind != OpKind::kFunc &&
+         region->parent->kind != OpKind::kWarpSpecializePartitions)
+    region = region->parent->block->region;
+  if (!region->parent) return base::failure("a value outside of every function");
+  if (auto it = buffers_.find(region); it != buffers_.end()) return it->second;
+  auto pointer = ir::parse_type(m_, "!tt.ptr<i8>");
+  auto divisible = ir::parse_attr(m_, "16 : i32");
+  if (!pointer || !divisible) return pointer ? divisible.error() : pointer.error();
+  ir::Op* holder = region->parent;
+  const std::string name = dialect_.prefix + "buffer";
+  if (holder->kind == OpKind::kFunc) {
+    ir::NamedAttr attr{"tt.divisibility", *divisible};
+    ir::Value* made = ir::add_parameter(m_, holder, *pointer, name, {&attr, 1});
+    buffers_[region] = made;
+    if (holder == &kernel_) return made;
+    std::vector<ir::Op*> calls;
+    for_each_op(*m_.op(), [&](ir::Op& op) {
+      const ir::Attr* callee = op.kind == OpKind::kCall ? op.attr("callee") : nullptr;
+      if (callee && callee->string == holder->attr("sym_name")->string) calls.push_back(&op);
+    });
+    for (ir::Op* call : calls) {
+      auto outer = buffer_in(call->block);
+      if (!outer) return outer;
+      ir::add_operand(m_, call, 0, *outer);
+    }
+    return made;
+  }
+  ir::Op* specialize = holder->block->region->parent;
+  auto outer = buffer_in(specialize->block);
+  if (!outer) return outer;
+  ir::add_operand(m_, specialize, 0, *outer);
+  for (ir::Region* partition : holder->regions)
+    buffers_[partition] = ir::add_argument(
+        m_, partition->first, *pointer,
+        name + std::to_string(partition - holder->regions[0]) + "_" + std::to_string(names_++));
+  return buffers_[region];
+}
+
+// scf.while counts its iterations in one more value that it carries.
+base::Result<ir::Value*> Inserter::counter_of(ir::Op* loop) {
+  if (auto it = counters_.find(loop); it != counters_.end()) return it->second[0];
+  auto i32 = ir::parse_type(m_, "i32");
+  if (!i32) return i32.error();
+  ir::Op *condition = loop->region(0)->last->last, *yield = loop->region(1)->last->last;
+  if (!condition || condition->kind != OpKind::kCondition || !yield || yield->kind != OpKind::kYield)
+    return base::failure("an scf.while without scf.condition and scf.yield");
+  const std::string name = dialect_.prefix + "count" + std::to_string(names_++);
+  auto zero = ir::insert(m_, loop->block, loop, "%" + name + "_from = arith.constant 0 : i32\n");
+  if (!zero) return zero.error();
+  ir::add_operand(m_, loop, 0, (*zero)[0]->result());
+  ir::Value* before = ir::add_argument(m_, loop->region(0)->first, *i32, name + "_before");
+  ir::add_operand(m_, condition, 1, before);
+  ir::Value* after = ir::add_argument(m_, loop->region(1)->first, *i32, name + "_after");
+  ir::add_result(m_, loop, *i32, name);
+  const std::string x = "%" + name;
+  auto next = ir::insert(m_, loop->region(1)->first, yield,
+                         x + "_one = arith.constant 1 : i32\n" + x + "_next = arith.addi " + x + "_after, " +
+                             x + "_one : i32\n");
+  if (!next) return next.error();
+  ir::add_operand(m_, yield, 0, (*next)[1]->result());
+  counters_[loop] = {before, after};
+  return before;
+}
+
+// The iteration of each loop around, as i32; what computes them is written to `out`.
+base::Result<std::vector<std::string>> Inserter::iterations_at(Writer& out, ir::Block* block) {
+  std::vector<std::string> names;
+  std::vector<const ir::Op*> loops = loops_around(block);
+  for (const ir::Op* loop : loops) {
+    if (loop->kind == OpKind::kFor) {
+      names.push_back(out.iteration(*loop));
+      continue;
+    }
+    if (auto counter = counter_of(const_cast<ir::Op*>(loop)); !counter) return counter.error();
+    const ir::Region* inside = block->region;  // which of its two regions
+    while (inside->parent != loop) inside = inside->parent->block->region;
+    names.push_back(operand(*counters_[loop][inside == loop->regions[1]]));
+  }
+  return names;
+}
+
+base::Status Inserter::store(const Area& area, const Place& place, std::vector<std::string> iterations,
+                             std::vector<std::string> extra) {
+  ir::Value* value = place.value();
+  ir::Block* block = place.in();
+  const ir::Location* loc = place.op ? place.op->loc : value->loc;
+  Writer out(dialect_, names_, loc);
+  ir::Op* before = place.marker ? place.op : place.op ? place.op->next : block->first;
+  StoreRequest request{
+      area,           result_.grid, value, operand(*value), "", std::move(iterations), std::move(extra),
+      warps_in(block)};
+  if (!place.marker && in_flight(*value)) {
+    // The value is there once its wgmma is done; what uses it afterwards uses what the wait gives.
+    const std::string type = ir::text_of(value->type);
+    const std::string name = dialect_.prefix + std::to_string(names_++);
+    auto wait =
+        ir::insert(m_, block, before,
+                   "%" + name + " = " + dialect_.nvidia + ".warp_group_dot_wait " + operand(*value) +
+                       " {pendings = 0 : i32} : " + std::string(value->type->text) + out.place() + "\n");
+    if (!wait) return wait.error();
+    ir::Value* done = (*wait)[0]->result();
+    if (auto status = ir::replace_all_uses(m_, value, done); !status) return status;
+    if (auto status = ir::replace_operand(m_, (*wait)[0], 0, value); !status) return status;
+    request.name = operand(*done);
+    note(area.series.site.value + " comes of a wgmma that runs on: a wait stands before it is stored");
+  }
+  auto buffer = buffer_in(block);
+  if (!buffer) return buffer.error();
+  request.buffer = operand(**buffer);
+  if (!place.marker) {
+    auto numbers = iterations_at(out, block);
+    if (!numbers) return numbers.error();
+    request.iterations = std::move(*numbers);
+    request.value = place.value();  // a loop's counter may have moved it
+  }
+  write_stores(out, dialect_, request);
+  return put(block, before, out.text);
+}
+
+base::Status Inserter::put_stores() {
+  for (size_t k = 0; k < result_.areas.size(); ++k) {
+    const Place& place = places_[k];
+    std::vector<std::string> iterations, extra;
+    if (place.marker) {
+      Writer out(dialect_, names_, place.op->loc);
+      auto numbers = iterations_at(out, place.op->block);
+      if (!numbers) return numbers.error();
+      iterations = std::move(*numbers);
+      if (auto status = put(place.op->block, place.op, out.text); !status) return status;
+      for (uint32_t i = 1; i < place.op->num_operands(); ++i) extra.push_back(operand(*place.op->operand(i)));
+    }
+    if (auto status = store(result_.areas[k], place, std::move(iterations), std::move(extra)); !status)
+      return status;
+    if (place.marker)
+      if (auto status = ir::erase(m_, place.op); !status) return status;
+  }
+  if (auto buffer = buffer_in(kernel_.region()->first); !buffer) return buffer.error();
+  result_.text = m_.str();
+  return base::success();
+}
+
+base::Status Inserter::put_markers(const InsertOptions& options) {
+  for (size_t k = 0; k < result_.areas.size(); ++k) {
+    const Place place = places_[k];
+    ir::Block* block = place.in();
+    Writer out(dialect_, names_, place.op ? place.op->loc : place.value()->loc);
+    ir::Op* before = place.marker ? place.op : place.op ? place.op->next : block->first;
+    auto iterations = iterations_at(out, block);
+    if (!iterations) return iterations.error();
+    std::string names = operand(*place.value()), types = ir::text_of(place.value()->type), signs = "0";
+    auto also = [&](const std::string& name, const std::string& type) {
+      names += ", " + name;
+      types += ", " + type;
+      signs += ", 1";
+    };
+    if (place.marker)
+      for (uint32_t i = 1; i < place.op->num_operands(); ++i) {
+        const ir::Value* number = place.op->operand(i);
+        also(number->type->width == 32 ? operand(*number) : out.to_i32(number), "i32");
+      }
+    for (const std::string& name : *iterations) also(name, "i32");
+    out.line("tt.print \"" + std::string(kProbe) + std::to_string(k) + "\" {hex = false" +
+             (options.print_signs ? ", isSigned = array<i32: " + signs + ">" : "") + "} : " + names + " : " +
+             types);
+    if (auto status = put(block, before, out.text); !status) return status;
+    if (place.marker)
+      if (auto status = ir::erase(m_, place.op); !status) return status;
+  }
+  result_.text = m_.str();
+  return base::success();
+}
+
+base::Status Inserter::replace() {
+  std::vector<ir::Op*> markers;
+  for_each_op(*m_.op(), [&](ir::Op& op) {
+    if (is_marker(op)) markers.push_back(&op);
+  });
+  std::vector<bool> found(result_.areas.size());
+  for (ir::Op* op : markers) {
+    std::string_view prefix = op->attr("prefix")->string;
+    size_t at = prefix.find(kProbe);
+    if (at == std::string_view::npos) continue;
+    size_t k = 0;
+    for (at += kProbe.size(); at < prefix.size() && prefix[at] >= '0' && prefix[at] <= '9'; ++at)
+      k = k * 10 + static_cast<size_t>(prefix[at] - '0');
+    if (k >= result_.areas.size()) continue;
+    Area& area = result_.areas[k];
+    std::vector<std::string> extra, iterations;
+    for (uint32_t i = 1; i < op->num_operands(); ++i)
+      (i <= static_cast<uint32_t>(area.series.extras) ? extra : iterations)
+          .push_back(operand(*op->operand(i)));
+    const ir::Type* type = op->operand(0)->type;
+    if (iterations.size() != static_cast<size_t>(area.series.site.loops) ||
+        !std::equal(type->shape.begin(), type->shape.end(), area.series.site.shape.begin(),
+                    area.series.site.shape.end()))
+      return base::failure("the marker of " + area.series.site.value + " changed on the way to TTGIR");
+    if (type->encoding) area.series.site.layout = ir::text_of(type->encoding);
+    if (auto status = store(area, {op, nullptr, 0, true}, std::move(iterations), std::move(extra)); !status)
+      return status;
+    if (auto status = ir::erase(m_, op); !status) return status;
+    found[k] = true;
+  }
+  for (size_t k = 0; k < found.size(); ++k)
+    if (!found[k])
+      note(result_.areas[k].series.site.value + " (" + result_.areas[k].series.site.op +
+           ") is not in the TTGIR any more: the compiler found that it is never computed");
+  if (auto buffer = buffer_in(kernel_.region()->first); !buffer) return buffer.error();
+  result_.text = m_.str();
+  return base::success();
+}
+
+base::Result<ir::Op*> function_of(const ir::Module& module, std::string_view kernel) {
+  ir::Op* function = module.find_function(kernel);
+  if (!function || !function->region()->first)
+    return base::failure("there is no kernel '" + std::string(kernel) + "' in this module");
+  return function;
+}
+
+}  // namespace
+
+base::Result<Insertion> insert_stores(ir::Module& module, std::string_view kernel,
+                                      std::span<const Selector> selectors, const InsertOptions& options) {
+  auto function = function_of(module, kernel);
+  if (!function) return function.error();
+  Insertion result;
+  Inserter inserter(module, **function, result);
+  if (auto status = inserter.find(selectors, options, "ttgir"); !status) return status.error();
+  if (auto status = inserter.plan(options); !status) return status.error();
+  if (auto status = inserter.put_stores(); !status) return status.error();
+  return result;
+}
+
+base::Result<Insertion> insert_markers(ir::Module& module, std::string_view kernel,
+                                       std::span<const Selector> selectors, const InsertOptions& options) {
+  auto function = function_of(module, kernel);
+  if (!function) return function.error();
+  Insertion result;
+  Inserter inserter(module, **function, result);
+  if (auto status = inserter.find(selectors, options, "ttir"); !status) return status.error();
+  if (auto status = inserter.plan(options); !status) return status.error();
+  if (auto status = inserter.put_markers(options); !status) return status.error();
+  return result;
+}
+
+base::Status replace_markers(ir::Module& module, std::string_view kernel, Insertion& insertion) {
+  auto function = function_of(module, kernel);
+  if (!function) return function.error();
+  return Inserter(module, **function, insertion).replace();
+}
+
+}  // namespace triton_runner::probe

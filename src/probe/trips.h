@@ -1,0 +1,39 @@
+// What a kernel's integer arithmetic gives for one program, and so how often its loops run: before a launch,
+// from its arguments and its grid.
+#pragma once
+#include <array>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <triton_runner/ir/graph.h>
+
+namespace triton_runner::probe {
+
+class Arithmetic {
+ public:
+  Arithmetic(const ir::Op& kernel, std::array<int64_t, 3> grid,
+             std::span<const std::optional<int64_t>> arguments);
+
+  // A scalar for a program (linear number, x fastest); nothing where it hangs on memory or on what a loop
+  // carries.
+  std::optional<int64_t> value(const ir::Value* value, int64_t program);
+  // The same where it holds for every program.
+  std::optional<int64_t> value(const ir::Value* value) { return this->value(value, kAnyProgram); }
+  // For each of the loops around one another (scf.for, outermost first) the most iterations it has in any
+  // program; 0 where that is not known.
+  std::vector<int64_t> trips(std::span<const ir::Op* const> loops);
+
+ private:
+  static constexpr int64_t kAnyProgram = -1;
+  std::optional<int64_t> compute(const ir::Value* value, int depth);
+  bool count(std::span<const ir::Op* const> loops, size_t at, std::vector<int64_t>& most);
+
+  std::array<int64_t, 3> grid_;
+  int64_t program_ = kAnyProgram;
+  int64_t budget_ = 0;  // of values to compute
+  std::unordered_map<const ir::Value*, int64_t> known_;
+};
+
+}  // namespace triton_runner::probe
