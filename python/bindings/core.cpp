@@ -8,6 +8,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The C++ core of triton_runner.";
   init_ir(m);
   init_ptx(m);
+  init_probe(m);
   init_exec(m);
   init_artifact(m);
   init_device(m);

@@ -12,6 +12,9 @@
 
 #include "arguments.h"
 #include "launch.h"
+#include "recorder.h"
+
+#include <triton_runner/probe/registers.h>
 
 namespace triton_runner::python {
 namespace {
@@ -33,7 +36,8 @@ void init_exec(nb::module_& m) {
       m, "Options",
       "How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in "
       "seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a "
-      "pseudo-random order, or None).")
+      "pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of "
+      "the launched text, or None).")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
@@ -42,7 +46,9 @@ void init_exec(nb::module_& m) {
       .def_rw("timeout", &Options::timeout)
       .def_rw("shared", &Options::shared)
       .def_rw("stream", &Options::stream)
-      .def_rw("shuffle", &Options::shuffle, nb::arg().none());
+      .def_rw("shuffle", &Options::shuffle, nb::arg().none())
+      .def_rw("recorder", &Options::recorder, nb::arg().none())
+      .def_rw("registers", &Options::registers, nb::arg().none());
 
   nb::class_<exec::Param>(m, "Param",
                           "A parameter of a kernel: name, kind and type as the artifact spells them.")

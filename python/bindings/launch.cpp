@@ -4,12 +4,16 @@
 #include <nanobind/stl/string.h>
 
 #include <triton_runner/exec/observer.h>
+#include <triton_runner/probe/registers.h>
+#include <triton_runner/tile/tile.h>
 
 #include <signal.h>
 
 #include <atomic>
 #include <mutex>
 #include <optional>
+
+#include "recorder.h"
 
 namespace triton_runner::python {
 namespace {
@@ -160,6 +164,37 @@ Printer printer;
 
 }  // namespace
 
+namespace {
+
+// The launch's probes: chosen before it, their recording kept after it, a trap or not.
+class Recorded {
+ public:
+  Recorded(RecorderObject* object, const exec::Kernel& kernel, const std::array<int64_t, 3>& grid) {
+    if (!object || !object->records(kernel)) return;
+    std::shared_ptr<const ir::Module> module = tile::module_of(kernel);
+    if (!module) return;  // other levels have ways of their own
+    if (object->busy)
+      raise(base::failure("two launches at once cannot be recorded by one dump",
+                          {"launch from one thread, or give each thread its own dump"}));
+    unwrap(object->recorder.begin(std::move(module), kernel.name(), kernel.level(), grid));
+    object_ = object;
+    object_->busy = true;
+  }
+  ~Recorded() {
+    if (!object_) return;
+    object_->recordings.push_back(std::make_shared<probe::Recording>(object_->recorder.take()));
+    object_->busy = false;
+  }
+  Recorded(const Recorded&) = delete;
+  Recorded& operator=(const Recorded&) = delete;
+  exec::Observer* observer() { return object_ ? &object_->recorder : nullptr; }
+
+ private:
+  RecorderObject* object_ = nullptr;
+};
+
+}  // namespace
+
 void set_tracking(bool on) { tracking = on; }
 
 void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Options& options,
@@ -186,6 +221,9 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
       forget_undefined(arguments);
     }
   }
+  Recorded recorded(options.recorder.get(), kernel, grid);
+  launch_options.observer =
+      options.registers ? static_cast<exec::Observer*>(options.registers.get()) : recorded.observer();
   Interruptible interruptible;
   launch_options.stop = interruptible.token();
   exec::LaunchResult result;

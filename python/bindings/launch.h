@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,7 +10,13 @@
 
 #include "bindings.h"
 
+namespace triton_runner::probe {
+class RegisterRecorder;
+}
+
 namespace triton_runner::python {
+
+struct RecorderObject;
 
 struct Options {
   std::string device = "cpu";
@@ -20,6 +27,8 @@ struct Options {
   int64_t shared = -1;
   uint64_t stream = 0;
   std::optional<uint64_t> shuffle;
+  std::shared_ptr<RecorderObject> recorder;
+  std::shared_ptr<probe::RegisterRecorder> registers;
 };
 
 // A tuple or list of 1 to 3 positive integers. Errors: anything else.

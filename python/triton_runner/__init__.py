@@ -17,8 +17,10 @@ _NAMES = {
     "load": ("_load", "a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source"),
     "using": (
         "_settings",
-        "context manager: device=, target=, level=, check=, mma=, threads=, timeout=, shared=, shuffle=",
+        "context manager: device=, target=, level=, check=, mma=, threads=, timeout=, shared=, shuffle=, dump=",
     ),
+    "dumping": ("_dump.session", "context manager: records values of the kernels that are launched inside"),
+    "dumps": ("_dump.session", "what launches with dump_value= or dl.dump recorded, since the last call"),
     "track_empty": (
         "_uninit",
         'context manager: check="uninit" knows the tensors of torch.empty until they are written',

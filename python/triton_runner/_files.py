@@ -25,6 +25,9 @@ DTYPES = {
     "bf16": ("bfloat16", "BF16"),
     "f8E4M3FN": ("float8_e4m3fn", "F8_E4M3"),
     "f8E5M2": ("float8_e5m2", "F8_E5M2"),
+    "f8E4M3FNUZ": ("float8_e4m3fnuz", "F8_E4M3FNUZ"),
+    "f8E5M2FNUZ": ("float8_e5m2fnuz", "F8_E5M2FNUZ"),
+    "f8E8M0FNU": ("float8_e8m0fnu", "F8_E8M0"),
 }
 _SUFFIXES = (".npy", ".npz", ".safetensors")
 
@@ -103,19 +106,45 @@ def _load_safetensors(path: str, key: str):
 
 def save_array(path: str, name: str, value) -> None:
     """Writes one array; in .npz and .safetensors it has a name."""
+    save_arrays(path, {name: value})
+
+
+def save_arrays(path: str, arrays: dict, about: dict | None = None) -> None:
+    """Writes arrays by name into a .npz or .safetensors file, or a single one into a .npy file, whole or not
+    at all. about: texts that go into the header of safetensors."""
     import numpy
 
+    temporary = f"{path}.part"
     try:
-        if path.endswith(".safetensors"):
-            kind = next(theirs for ours, theirs in DTYPES.values() if ours == str(value.dtype))
-            entry = {"dtype": kind, "shape": list(value.shape), "data_offsets": [0, value.nbytes]}
-            header = json.dumps({name: entry}).encode()
-            header += b" " * (-len(header) % 8)
-            with open(path, "wb") as file:
-                file.write(struct.pack("<Q", len(header)) + header + value.tobytes())
-        elif path.endswith(".npz"):
-            numpy.savez(path, **{name: value})
-        else:
-            numpy.save(path, value)
+        with open(temporary, "wb") as file:
+            if path.endswith(".safetensors"):
+                _write_safetensors(file, arrays, about)
+            elif path.endswith(".npz"):
+                numpy.savez(file, **arrays)
+            else:
+                (value,) = arrays.values()
+                numpy.save(file, value)
+        os.replace(temporary, path)
     except OSError as error:
         raise fail(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def _write_safetensors(file, arrays: dict, about: dict | None) -> None:
+    kinds = {ours: theirs for ours, theirs in DTYPES.values()}
+    header, at = {"__metadata__": about} if about else {}, 0
+    for name, value in arrays.items():
+        if str(value.dtype) not in kinds:
+            raise fail(f"safetensors has no type for {name} ({value.dtype})", "save it as .npz")
+        offsets = [at, at + value.nbytes]
+        header[name] = {
+            "dtype": kinds[str(value.dtype)], "shape": list(value.shape), "data_offsets": offsets
+        }  # fmt: skip
+        at += value.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(struct.pack("<Q", len(text)) + text)
+    for value in arrays.values():
+        file.write(value.tobytes())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -50,6 +51,10 @@ class JITFunction(TritonJITFunction):
 
     compile = _Compile()
 
+    def __init__(self, fn, **options):
+        self._options = options
+        super().__init__(fn, **options)
+
     def run(self, *args, grid, warmup, **kwargs):
         """Compiles (or loads) and, unless warmup, launches. Returns what Triton returns: a compiled
         kernel."""
@@ -61,10 +66,19 @@ class JITFunction(TritonJITFunction):
             finally:
                 _settings.leave(token)
         with _keywords.apply(request, strict_grid=True):
-            return self._run(request.entry, args, kwargs, grid, warmup)
+            return self._run(request.entry, args, kwargs, grid, warmup, request.dump)
 
-    def _run(self, entry, args, kwargs, grid, warmup):
+    def _run(self, entry, args, kwargs, grid, warmup, dump=None):
         """run() under the settings of the launch."""
+        if dump is not None or "triton_runner._dump" in sys.modules:  # dl.dump and dumping() load it
+            from triton_runner._dump import keywords
+
+            if keywords.wanted(self, dump):
+                return keywords.launch(self, dump, entry, args, kwargs, grid, warmup)
+        return self.launch(entry, args, kwargs, grid, warmup)
+
+    def launch(self, entry, args, kwargs, grid, warmup):
+        """run() of what is executed, whatever is recorded meanwhile."""
         if not _arrays.are_plain(args):
             args = tuple(_arrays.wrap(self._name_of(i), value) for i, value in enumerate(args))
         if not _arrays.are_plain(kwargs.values()):
@@ -96,6 +110,14 @@ class JITFunction(TritonJITFunction):
                 return _artifacts.run(self, request.entry, args, kwargs, grid, True)
         with _keywords.apply(request):
             return super().warmup(*args, grid=grid, **kwargs)
+
+    @functools.cached_property
+    def without_dumps(self) -> JITFunction:
+        """The kernel whose dl.dump statements leave nothing; it shares no compiled code with this one."""
+        quiet = JITFunction(self.fn, **self._options)
+        quiet.hash = f"{self.cache_key}-without-dumps"  # compiled kernels are found by it
+        quiet.used_global_vals = self.used_global_vals
+        return quiet
 
     def _keep_from_triton(self, args, kwargs):
         """Triton refuses keywords of these names even for parameters of the kernel: they go by position."""
@@ -134,6 +156,8 @@ def _take_keywords_first(cls) -> None:
             request = _keywords.take(kwargs, inner.arg_names)
             if request is None:
                 return _own(self, *args, **kwargs)
+            if request.dump is not None:
+                kwargs.update(request.dump.keywords())
             if request.entry is not None:
                 kwargs[request.entry.keyword] = request.entry.value
                 if request.entry.metadata_json is not None:

@@ -15,7 +15,7 @@ ENTRIES = {
     if (level, form) not in (("cubin", "src"), ("hsaco", "src"))
 }
 SETTINGS = ("device", "target", "level", "check", "mma", "shared", "shuffle")
-DUMPS = ("dump_value", "dump_tensor", "dump_grid", "debug_value", "debug_tensor", "dump_dir")
+DUMPS = ("dump_value", "dump_tensor", "dump_grid", "debug_value", "debug_tensor")
 OURS = frozenset([*ENTRIES, *SETTINGS, *DUMPS, "metadata_json"])
 
 
@@ -35,10 +35,12 @@ class Entry:
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """What a launch's own keywords ask for."""
+    """What a launch's own keywords ask for: where it enters, what it runs on, what it dumps (a
+    _dump.keywords.Ask)."""
 
     entry: Entry | None
     settings: dict
+    dump: object = None
 
 
 def take(kwargs: dict, kernel_params) -> Request | None:
@@ -50,12 +52,7 @@ def take(kwargs: dict, kernel_params) -> Request | None:
         return None
     taken = {name: kwargs.pop(name) for name in own}
     taken = {name: value for name, value in taken.items() if value is not None}
-    dumps = [name for name in taken if name in DUMPS]
-    if dumps:
-        raise fail(
-            f"{dumps[0]}= is reserved: dumping values is not in this version",
-            "store the value to a tensor of your own, or run the kernel without this keyword",
-        )
+    dumped = {name: taken.pop(name) for name in DUMPS if name in taken}
     given = [name for name in taken if name in ENTRIES]
     if len(given) > 1:
         raise fail(
@@ -75,7 +72,15 @@ def take(kwargs: dict, kernel_params) -> Request | None:
             wanted = "a folder" if form == "dir" else "a path or the text itself"
             raise fail(f"{given[0]}={value!r}: expected {wanted}")
         entry = Entry(level, form, value, None if metadata is None else os.fspath(metadata))
-    return Request(entry, taken)
+    return Request(entry, taken, _dumps(dumped))
+
+
+def _dumps(dumped: dict):
+    if not dumped:
+        return None
+    from triton_runner._dump import keywords
+
+    return keywords.parse(dumped)
 
 
 def apply(request: Request | None, **more):

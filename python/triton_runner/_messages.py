@@ -40,3 +40,8 @@ def kernel_saved(folder: str, cache_hit: bool) -> None:
         say(f"[Triton Runner] Triton kernel cache hit and saved at {folder}")
     else:
         say(f"[Triton Runner] Triton kernel saved at {folder}")
+
+
+def dump_mode(value: str, op: str, location: str, size: int) -> None:
+    """A value that dump_value= names; once for it and the code that has it."""
+    say(f"[Triton Runner] In dump mode, ssa={value}, op={op}, loc={location}, size={size}")

@@ -36,6 +36,8 @@ class Settings:
     shared: int = -1
     shuffle: int = -1
     strict_grid: bool = False
+    dump: bool = True
+    recorder: object = None  # a _core.probe.Recorder: the launches are dumped
 
     def __post_init__(self):
         if self.device not in DEVICES:
@@ -78,6 +80,7 @@ class Settings:
         options.shared = self.shared
         if self.shuffle >= 0:
             options.shuffle = self.shuffle
+        options.recorder = self.recorder
         return options
 
     @property
@@ -107,6 +110,7 @@ def _from_environment() -> Settings:
         threads=_number(get("THREADS", "0"), "TRITON_RUNNER_THREADS", int),
         timeout=_number(get("TIMEOUT", "0"), "TRITON_RUNNER_TIMEOUT", float),
         shuffle=_number(get("SHUFFLE", "-1"), "TRITON_RUNNER_SHUFFLE", int),
+        dump=get("DUMP", "1") != "0",
     )
 
 
@@ -141,15 +145,18 @@ def leave(token) -> None:
 
 class using:
     """Launches inside the block use these settings: device=, target=, level=, check=, mma=, threads=,
-    timeout=, shared=, shuffle=. None leaves a setting as it is."""
+    timeout=, shared=, shuffle=, dump= (False: dl.dump and its like leave nothing). None leaves a setting as
+    it is."""
 
     def __init__(self, **settings):
         unknown = [name for name in settings if name not in _FIELDS]
         if unknown:
-            public = ", ".join(sorted(_FIELDS - {"strict_grid"}))
+            public = ", ".join(sorted(_FIELDS - {"strict_grid", "recorder"}))
             raise TypeError(f"using() has no setting {unknown[0]!r}; it has {public}")
         odd = [
-            name for name, value in settings.items() if not isinstance(value, (str, int, float, type(None)))
+            name
+            for name, value in settings.items()
+            if name != "recorder" and not isinstance(value, (str, int, float, type(None)))
         ]
         if odd:
             raise fail(f"{odd[0]}={settings[odd[0]]!r}: expected a text or a number")

@@ -32,8 +32,11 @@ class SimtKernel final : public exec::Kernel {
       return exec::LaunchError{base::failure("kernel '" + code_.kernel +
                                              "': shuffle= is for TTIR and TTGIR: PTX runs in one order"),
                                {}};
+    auto observed = with_probes(options.observer);
+    if (!observed) return exec::LaunchError{observed.error(), {}};
+    const Code& code = *observed ? **observed : code_;
     Launch launch;
-    launch.code = &code_;
+    launch.code = &code;
     launch.options = &options;
     launch.num_clusters = options.grid[0] * options.grid[1] * options.grid[2];
     for (size_t d = 0; d < 3; ++d)
@@ -48,7 +51,7 @@ class SimtKernel final : public exec::Kernel {
     launch.shared_bytes = *shared;
     std::vector<exec::Allocation> all(allocations.begin(), allocations.end());
     for (const exec::Allocation& a : packed->memory) all.push_back(a);
-    for (const Code::Global& g : code_.globals)
+    for (const Code::Global& g : code.globals)
       all.push_back({g.address, g.size, "variable '" + g.name + "'", g.writable});
     if (!launch.params.empty())
       all.push_back({reinterpret_cast<uint64_t>(launch.params.data()), launch.params.size(),
@@ -70,6 +73,23 @@ class SimtKernel final : public exec::Kernel {
     }
     if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
     return {};
+  }
+
+  // The code of a launch that somebody observes; null where it is the kernel's own.
+  base::Result<std::unique_ptr<Code>> with_probes(exec::Observer* observer) const {
+    auto* registers = dynamic_cast<exec::RegisterObserver*>(observer);
+    if (!registers || registers->register_probes().empty()) return std::unique_ptr<Code>();
+    auto code = std::make_unique<Code>();
+    code->module = code_.module, code->entry = code_.entry;
+    code->kernel = code_.kernel, code->target = code_.target, code->capability = code_.capability;
+    code->block = code_.block, code->cluster = code_.cluster;
+    code->threads = code_.threads, code->real_threads = code_.real_threads;
+    base::Diagnostics sink;
+    if (!Lowering(*code, sink, registers->register_probes()).lower_entry(*code_.entry))
+      return sink.list().empty()
+                 ? code_.module->diagnostic(code_.entry->offset, "this kernel cannot be executed with probes")
+                 : sink.list().front();
+    return code;
   }
 
   base::Result<uint32_t> shared_bytes(const exec::LaunchOptions& options) const {

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "control.h"
+#include "observe.h"
 #include "special.h"
 
 namespace triton_runner::simt {
@@ -16,6 +17,10 @@ constexpr size_t kMaxInstructions = 4u << 20;              // with all calls inl
 constexpr uint64_t kMaxRegisterBytes = uint64_t{1} << 30;  // of a block
 
 uint64_t aligned(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+uint32_t register_bytes(const ptx::Register& r) {
+  return static_cast<uint32_t>(std::max(1, ptx::bits(r.type) / 8));
+}
 
 // The bits of an immediate as a value of `type`: floats are converted, integers cut or sign-extended.
 uint64_t immediate_bits(const ptx::Operand& operand, ptx::Mod type) {
@@ -48,6 +53,11 @@ struct Lowering::Frame {
   std::vector<uint32_t> places;                               // of registers
   std::unordered_map<const ptx::Variable*, uint32_t> locals;  // offsets in local memory
 };
+
+Lowering::Lowering(Code& code, base::Diagnostics& sink, std::span<const exec::RegisterProbe> probes)
+    : code(code), sink_(sink), probes_(probes) {
+  for (uint32_t p = 0; p < probes.size(); ++p) probes_at_[probes[p].instruction].push_back(p);
+}
 
 const ptx::Function& Lowering::function() const { return *frame_->function; }
 
@@ -269,8 +279,7 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
     return error(f.offset, "'" + std::string(f.name) + "' has " + std::to_string(f.registers.size()) +
                                " registers a thread with " + std::to_string(code.threads) +
                                " threads: more than the engine holds");
-  for (const ptx::Register& r : f.registers)
-    frame.places.push_back(temporary(static_cast<uint32_t>(std::max(1, ptx::bits(r.type) / 8))));
+  for (const ptx::Register& r : f.registers) frame.places.push_back(temporary(register_bytes(r)));
   for (const ptx::Variable& v : f.variables) {
     if (v.space != ptx::Space::kLocal && v.space != ptx::Space::kParam) continue;
     code.local_bytes = static_cast<uint32_t>(aligned(code.local_bytes, std::max(v.align, 1u)));
@@ -289,17 +298,22 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
   for (const ptx::Instruction& in : f.body) {
     starts.push_back(static_cast<uint32_t>(code.instrs.size()));
     current_ = &in;
+    const auto index = static_cast<uint32_t>(&in - f.body.data());
+    emit_probes(frame, index, false);
     size_t faults = sink_.list().size();
     bool lowered = kLower[static_cast<size_t>(in.opcode)](*this, in);
     if (!lowered && sink_.list().size() == faults)
       error(in, "'" + std::string(ptx::text(in.opcode)) + "' cannot be executed as it is written");
     ok = ok && lowered && sink_.list().size() == faults;
+    emit_probes(frame, index, true);
     if (code.instrs.size() > kMaxInstructions)
       return error(in, "the kernel is larger than the engine holds (" + std::to_string(kMaxInstructions) +
                            " instructions with all calls inlined)");
     if (sink_.list().size() > 8) break;
   }
   starts.resize(f.body.size() + 1, static_cast<uint32_t>(code.instrs.size()));
+  current_ = nullptr;
+  emit_probes(frame, static_cast<uint32_t>(f.body.size()), false);
   for (size_t i = first_fixup; i < fixups_.size(); ++i) {
     Fixup& fix = fixups_[i];
     if (fix.resolved) continue;
@@ -309,6 +323,21 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
   frame_ = outer;
   current_ = outer_current;
   return ok;
+}
+
+void Lowering::emit_probes(const Frame& frame, uint32_t instruction, bool after) {
+  auto found = probes_at_.find(instruction);
+  if (found == probes_at_.end()) return;
+  for (uint32_t p : found->second) {
+    const exec::RegisterProbe& probe = probes_[p];
+    if (probe.after != after || probe.function != frame.function->name) continue;
+    ProbePlace place{p, {}};
+    for (uint32_t r : probe.registers)
+      place.registers.emplace_back(frame.places[r], register_bytes(frame.function->registers[r]));
+    Instr& i = emit(show_registers);
+    if (!after) i.guard = kNoRegister;
+    i.data = code.keep(std::move(place));
+  }
 }
 
 void Lowering::jump_to(uint32_t instr, uint32_t label) { fixups_.push_back({instr, nullptr, label, false}); }

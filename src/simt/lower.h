@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <triton_runner/exec/register_observer.h>
 #include <triton_runner/simt/simt.h>
 
 #include "code.h"
@@ -15,7 +16,8 @@ namespace triton_runner::simt {
 
 class Lowering {
  public:
-  Lowering(Code& code, base::Diagnostics& sink) : code(code), sink_(sink) {}
+  // With the probes of a launch in it, where there are any.
+  Lowering(Code& code, base::Diagnostics& sink, std::span<const exec::RegisterProbe> probes = {});
   bool lower_entry(const ptx::Function& entry);
 
   Code& code;
@@ -73,7 +75,10 @@ class Lowering {
   struct Frame;  // a function being lowered: the entry, or an inlined call
   bool lower_function(const ptx::Function& f, Frame& frame);
   bool lower_variables();
+  void emit_probes(const Frame& frame, uint32_t instruction, bool after);
   base::Diagnostics& sink_;
+  std::span<const exec::RegisterProbe> probes_;
+  std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;  // by instruction
   Frame* frame_ = nullptr;
   uint32_t carry_ = kNoRegister;
   const ptx::Instruction* current_ = nullptr;

@@ -1,12 +1,3 @@
-// Encodings of the IR (#ttg.blocked<...> of any release) as layout::Encoding.
+// Where the files of this folder find encoding_of.
 #pragma once
-#include <triton_runner/base/result.h>
-#include <triton_runner/ir/graph.h>
-#include <triton_runner/layout/encoding.h>
-
-namespace triton_runner::tile {
-
-// Errors: an encoding that is not known, or one that lacks a parameter.
-base::Result<layout::Encoding> encoding_of(const ir::Attr& attr);
-
-}  // namespace triton_runner::tile
+#include <triton_runner/tile/encoding.h>

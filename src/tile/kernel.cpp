@@ -236,6 +236,11 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Modul
   return std::unique_ptr<exec::Kernel>(std::move(kernel));
 }
 
+std::shared_ptr<const ir::Module> module_of(const exec::Kernel& kernel) {
+  const auto* tile = dynamic_cast<const TileKernel*>(&kernel);
+  return tile ? tile->code_.module : nullptr;
+}
+
 bool force_isa(std::string_view isa) { return num::force_isa(isa); }
 
 }  // namespace triton_runner::tile

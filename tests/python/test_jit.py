@@ -204,7 +204,7 @@ def test_a_trap_names_the_source_line():
 @pytest.mark.parametrize(
     ("keywords", "words"),
     [
-        ({"dump_value": "%3"}, "reserved"),
+        ({"dump_grid": 1}, "no value is named"),
         ({"level": "cubin"}, "ttir, ttgir, llir, ptx"),
         ({"level": "nosuch"}, "unknown level"),
         ({"target": "sm_90"}, "unknown target"),

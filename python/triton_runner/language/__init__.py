@@ -8,6 +8,7 @@ import contextvars
 import triton.language as tl
 from triton.language import core
 
+import triton_runner._dump  # noqa: F401  launches look for statements once it is loaded
 from triton_runner import _settings
 from triton_runner._errors import fail
 from triton_runner._pipeline.versions import installed

@@ -1,0 +1,51 @@
+// Probes of the SIMT engine: places in the code of a kernel where registers are read, thread by thread.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <triton_runner/exec/observer.h>
+
+namespace triton_runner::exec {
+
+// Reads registers next to an instruction. Functions, instructions and registers are counted as ptx::Module
+// has them: the text that is loaded has to be the one that the probe was made for.
+struct RegisterProbe {
+  std::string_view function;  // its name; probes of a .func report from each place that calls it
+  uint32_t instruction = 0;   // index in Function::body; body.size(): the end
+  // After the instruction, by the threads for which its guard holds; else before it, by all that come there,
+  // through a jump to it too.
+  bool after = false;
+  std::vector<uint32_t> registers;  // indices in Function::registers; may be empty (to count)
+};
+
+struct RegisterEvent {
+  uint32_t probe;                  // index in register_probes()
+  std::array<int64_t, 3> program;  // of the grid; with clusters, the cluster's
+  uint32_t block;                  // rank in the cluster
+  uint32_t first, count;           // threads [first, first + count) of the block, flattened x fastest
+  const int8_t* mask;              // null: all of them; else mask[i] of thread first + i: not 0 where on
+  // Of each register: its value for thread `first`, then the others, in bytes as wide as the register (one
+  // for .pred: 0 or -1).
+  std::span<const std::byte* const> values;
+
+  bool on(uint32_t i) const { return !mask || mask[i]; }
+};
+
+// An observer of a launch of the SIMT engine. Such a launch runs code of its own, with the probes in it;
+// others pay nothing.
+class RegisterObserver : public Observer {
+ public:
+  // Asked once when a launch starts; stays as it is until the launch returns.
+  virtual std::span<const RegisterProbe> register_probes() const = 0;
+  // Called from worker threads, several at a time; what one thread of a program does comes in order.
+  virtual void on_registers(const RegisterEvent& event) = 0;
+
+  bool wants(const ValueSite&) override { return false; }
+  void on_value(const ValueEvent&) override {}
+};
+
+}  // namespace triton_runner::exec

@@ -1,0 +1,64 @@
+// What a dump holds: series of records, one series a value that was asked for.
+//
+// A record is the value's raw bytes at one execution, in its own type and row-major, with the program that it
+// belongs to and the iteration of each loop around it. Nothing is converted on the way.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <triton_runner/num/type.h>
+
+namespace triton_runner::probe {
+
+// What is dumped: a value of a kernel at a level.
+struct Site {
+  std::string kernel;
+  std::string level;     // "ttir", "ttgir", "ptx", ...
+  std::string value;     // "%54", "%5#1", "%arg7", "%r7"
+  std::string op;        // "arith.addf"; of a loop-carried value the loop's: "scf.for"
+  std::string marker;    // of what dl.dump asked for: the marker's prefix; else empty
+  std::string variable;  // the Python variable's name, where the locations tell it
+  std::string file;      // of the Python source
+  int line = 0, column = 0;
+  std::string location;        // as the IR writes it: "loc(#loc12)"
+  std::string type_text;       // as the IR writes it
+  num::Type type{};            // of the elements; pointers are i64
+  std::vector<int64_t> shape;  // empty: a scalar
+  std::string layout;          // the encoding as the IR writes it, aliases resolved; empty if there is none
+  int loops = 0;               // around it: so many iteration numbers a record has
+
+  int64_t num_elements() const;
+  int64_t record_bytes() const;
+};
+
+struct Series {
+  Site site;
+  // Record i: programs[i], iterations[i * site.loops ...], extra[i * extras ...], and
+  // data[i * site.record_bytes() ...].
+  std::vector<std::array<int64_t, 3>> programs;
+  std::vector<int64_t> iterations;
+  int extras = 0;  // numbers that stand beside each record: of a marker its scalars (offset, x, y, z)
+  std::vector<int64_t> extra;
+  std::vector<std::byte> data;
+  std::vector<uint8_t>
+      mask;  // an element each: 0 where it was not there (a thread that was off); empty: all were
+  std::vector<int64_t>
+      order;            // of each record among those of all series, as they were made; empty: not known
+  int64_t dropped = 0;  // records that the cap or a loop's capacity left no room for
+
+  size_t size() const { return programs.size(); }
+};
+
+struct Recording {
+  std::vector<Series> series;
+  std::vector<std::string> notes;  // what was left out, and why
+
+  // Puts the records of each series in the order of their programs, x fastest; those of one program stay as
+  // they came.
+  void sort();
+};
+
+}  // namespace triton_runner::probe

@@ -1,0 +1,49 @@
+// Choosing values of a module by what a person calls them.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <triton_runner/base/result.h>
+#include <triton_runner/exec/observer.h>
+#include <triton_runner/ir/module.h>
+#include <triton_runner/probe/recording.h>
+
+namespace triton_runner::probe {
+
+// Of what a selection is made:
+//
+//   "%54"  "%5#1"  "%arg7"    a value, by its SSA name
+//   "tt.dot"                  the results of every op of that name (the dialect's old name too)
+//   "kernel.py:42"            what the ops of a line of the Python source give; of any file with that ending
+//   "acc"                     every value that the locations name so, and what the lines in `lines` give
+//   "*"                       all
+struct Selector {
+  std::string text;
+  // Of a Python variable: the lines that assign it, "kernel.py:42", for releases whose locations have no
+  // names.
+  std::vector<std::string> lines;
+};
+
+struct Selected {
+  const ir::Value* value;
+  size_t selector;  // the first that chose it
+};
+
+// The values of `func` and of what it calls that the selectors name, in the order of the text. Errors: a
+// selector that names nothing, with the nearest names; values that cannot be dumped (tokens, descriptors).
+base::Result<std::vector<Selected>> select(const ir::Module& module, const ir::Op& func,
+                                           std::span<const Selector> selectors);
+
+// "%54", "%5#1", "%arg7".
+std::string name_of(const ir::Value& value);
+// The op that gives a value; of block arguments the one whose region they begin.
+const ir::Op* op_of(const ir::Value& value);
+// Whether it has elements that can be recorded: tensors, scalars, pointers, buffers in shared memory.
+bool can_record(const ir::Value& value);
+// What is known of a value before it runs.
+Site site_of(const ir::Module& module, const ir::Value& value, std::string_view kernel,
+             std::string_view level);
+
+}  // namespace triton_runner::probe

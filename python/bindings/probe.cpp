@@ -1,0 +1,182 @@
+// _core.probe: what dumps are made of. Recordings are read as NumPy arrays that share their memory.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <triton_runner/base/diagnostic.h>
+#include <triton_runner/ir/module.h>
+#include <triton_runner/num/types.h>
+#include <triton_runner/probe/select.h>
+
+#include "recorder.h"
+
+namespace triton_runner::python {
+namespace {
+
+using probe::Recording;
+using probe::Selector;
+using probe::Series;
+using probe::Site;
+
+template <class T>
+nb::ndarray<nb::numpy, const T> array(nb::handle owner, const void* data, std::vector<size_t> shape) {
+  static const T kNothing{};
+  return nb::ndarray<nb::numpy, const T>(data ? data : &kNothing, shape.size(), shape.data(), owner);
+}
+
+void init_recording(nb::module_& m) {
+  nb::class_<Site>(m, "Site",
+                   "What is dumped: a value of a kernel at a level, with its op, Python variable and place, "
+                   "location as the IR writes it, element type, shape, layout, and the loops around it.")
+      .def_ro("kernel", &Site::kernel)
+      .def_ro("level", &Site::level)
+      .def_ro("value", &Site::value)
+      .def_ro("op", &Site::op)
+      .def_ro("marker", &Site::marker)
+      .def_ro("variable", &Site::variable)
+      .def_ro("file", &Site::file)
+      .def_ro("line", &Site::line)
+      .def_ro("column", &Site::column)
+      .def_ro("location", &Site::location)
+      .def_ro("type_text", &Site::type_text)
+      .def_prop_ro("type", [](const Site& s) { return std::string(num::type_name(s.type)); })
+      .def_ro("shape", &Site::shape)
+      .def_ro("layout", &Site::layout)
+      .def_ro("loops", &Site::loops);
+
+  nb::class_<Series>(m, "Series", "The records of one value, by program and then in order of execution.")
+      .def_ro("site", &Series::site)
+      .def_ro("dropped", &Series::dropped)
+      .def("__len__", &Series::size)
+      .def_prop_ro(
+          "programs",
+          [](nb::handle self) {
+            const auto& s = nb::cast<const Series&>(self);
+            return array<int64_t>(self, s.programs.data(), {s.size(), 3});
+          },
+          "int64[records, 3]: the program of each record, x first.")
+      .def_prop_ro(
+          "iterations",
+          [](nb::handle self) {
+            const auto& s = nb::cast<const Series&>(self);
+            return array<int64_t>(self, s.iterations.data(), {s.size(), static_cast<size_t>(s.site.loops)});
+          },
+          "int64[records, loops]: the iteration of each loop around the value, outermost first.")
+      .def_prop_ro(
+          "extra",
+          [](nb::handle self) {
+            const auto& s = nb::cast<const Series&>(self);
+            return array<int64_t>(self, s.extra.data(), {s.size(), static_cast<size_t>(s.extras)});
+          },
+          "int64[records, n]: of a marker its scalars (offset, grid x, y, z).")
+      .def_prop_ro(
+          "data",
+          [](nb::handle self) {
+            const auto& s = nb::cast<const Series&>(self);
+            return array<uint8_t>(self, s.data.data(),
+                                  {s.size(), static_cast<size_t>(s.site.record_bytes())});
+          },
+          "uint8[records, bytes]: each record's elements, row-major, in the value's own type.")
+      .def_prop_ro(
+          "order",
+          [](nb::handle self) -> nb::object {
+            const auto& s = nb::cast<const Series&>(self);
+            if (s.order.empty()) return nb::none();
+            return nb::cast(array<int64_t>(self, s.order.data(), {s.size()}));
+          },
+          "int64[records]: the place of each record among those of all series as they were made, or None.")
+      .def_prop_ro(
+          "mask",
+          [](nb::handle self) -> nb::object {
+            const auto& s = nb::cast<const Series&>(self);
+            if (s.mask.empty()) return nb::none();
+            return nb::cast(
+                array<uint8_t>(self, s.mask.data(), {s.size(), static_cast<size_t>(s.site.num_elements())}));
+          },
+          "uint8[records, elements]: 0 where an element was not there; None where all were.");
+
+  nb::class_<Recording>(m, "Recording", "What one launch's probes recorded.")
+      .def_prop_ro("series",
+                   [](nb::handle self) {
+                     nb::list out;
+                     for (Series& s : nb::cast<Recording&>(self).series)
+                       out.append(nb::cast(s, nb::rv_policy::reference_internal, self));
+                     return out;
+                   })
+      .def_ro("notes", &Recording::notes);
+}
+
+}  // namespace
+
+std::vector<Selector> make_selectors(nb::handle given) {
+  std::vector<Selector> out;
+  for (nb::handle item : given) {
+    if (nb::isinstance<nb::str>(item))
+      out.push_back({nb::cast<std::string>(item), {}});
+    else
+      out.push_back({nb::cast<std::string>(item[0]), nb::cast<std::vector<std::string>>(item[1])});
+  }
+  return out;
+}
+
+void init_probe(nb::module_& core) {
+  nb::module_ m = core.def_submodule("probe", "Recording values of running kernels.");
+  init_recording(m);
+  init_registers(m);
+  init_probe_insert(m);
+
+  nb::class_<RecorderObject>(m, "Recorder",
+                             "Records values of the launches under Options.recorder on the tile engine.")
+      .def(
+          "__init__",
+          [](RecorderObject* self, nb::handle selectors, bool markers, bool every_iteration,
+             std::vector<std::array<int64_t, 3>> programs, int64_t max_bytes,
+             std::vector<std::string> kernels) {
+            probe::RecorderOptions o{make_selectors(selectors), markers, every_iteration, std::move(programs),
+                                     max_bytes};
+            new (self) RecorderObject{probe::Recorder(std::move(o)), {kernels.begin(), kernels.end()}};
+          },
+          nb::arg("selectors"), nb::arg("markers") = true, nb::arg("every_iteration") = false,
+          nb::arg("programs") = std::vector<std::array<int64_t, 3>>{},
+          nb::arg("max_bytes") = int64_t{1} << 30, nb::arg("kernels") = std::vector<std::string>{},
+          "selectors: texts, or (variable, [\"kernel.py:42\", ...]); programs: (x, y, z), -1 for any; "
+          "kernels: "
+          "names, none for all.")
+      .def(
+          "take",
+          [](RecorderObject& self) {
+            nb::list out;
+            while (!self.recordings.empty()) {
+              out.append(self.recordings.front());
+              self.recordings.pop_front();
+            }
+            return out;
+          },
+          "The recordings of the launches since the last call.");
+
+  m.def(
+      "nearest_names",
+      [](const std::string& wanted, const std::vector<std::string>& names) {
+        return base::nearest_names(wanted, names);
+      },
+      nb::arg("wanted"), nb::arg("names"), "The names closest to `wanted`, best first, at most three.");
+
+  m.def(
+      "select",
+      [](const ir::Module& module, const std::string& kernel, nb::handle selectors) {
+        const ir::Op* func = module.find_function(kernel);
+        if (!func) raise(base::failure("there is no kernel '" + kernel + "' in this module"));
+        nb::list out;
+        const std::vector<Selector> wanted = make_selectors(selectors);
+        for (const probe::Selected& s : unwrap(probe::select(module, *func, wanted)))
+          out.append(nb::make_tuple(probe::site_of(module, *s.value, kernel, ""), s.selector));
+        return out;
+      },
+      nb::arg("module"), nb::arg("kernel"), nb::arg("selectors"),
+      "[(Site, number of the selector)] of the values that the selectors choose, in the order of the text.");
+}
+
+}  // namespace triton_runner::python

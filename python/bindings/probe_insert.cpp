@@ -1,0 +1,105 @@
+// _core.probe.insert_stores and its kin: values stored to a buffer by the kernel itself, on a GPU or the SIMT
+// engine.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+
+#include <triton_runner/ir/module.h>
+#include <triton_runner/probe/insert.h>
+
+#include "bindings.h"
+
+namespace triton_runner::python {
+namespace {
+
+using probe::Insertion;
+using probe::InsertOptions;
+using Programs = std::vector<std::array<int64_t, 3>>;
+
+ir::Module parse(const std::string& text, const std::string& filename) {
+  base::Diagnostics sink;
+  auto module = ir::parse(text, filename, &sink);
+  if (!module) raise(sink);
+  return std::move(module).value();
+}
+
+std::vector<probe::Selector> selectors_of(nb::handle given) {
+  std::vector<probe::Selector> out;
+  for (nb::handle item : given) {
+    if (nb::isinstance<nb::str>(item))
+      out.push_back({nb::cast<std::string>(item), {}});
+    else
+      out.push_back({nb::cast<std::string>(item[0]), nb::cast<std::vector<std::string>>(item[1])});
+  }
+  return out;
+}
+
+template <auto insert>
+Insertion insert_into(const std::string& text, const std::string& filename, const std::string& kernel,
+                      nb::handle selectors, std::array<int64_t, 3> grid, Programs programs,
+                      std::vector<std::optional<int64_t>> arguments, bool every_iteration, bool markers,
+                      int64_t max_bytes, bool print_signs) {
+  ir::Module module = parse(text, filename);
+  InsertOptions options{markers,   every_iteration, std::move(programs), grid, std::move(arguments),
+                        max_bytes, print_signs};
+  std::vector<probe::Selector> chosen = selectors_of(selectors);
+  return unwrap(insert(module, kernel, chosen, options));
+}
+
+template <auto insert>
+void def_insert(nb::module_& m, const char* name, const char* doc) {
+  m.def(name, insert_into<insert>, nb::arg("text"), nb::arg("filename"), nb::arg("kernel"),
+        nb::arg("selectors"), nb::arg("grid"), nb::arg("programs") = Programs{},
+        nb::arg("arguments") = std::vector<std::optional<int64_t>>{}, nb::arg("every_iteration") = false,
+        nb::arg("markers") = true, nb::arg("max_bytes") = int64_t{1} << 30, nb::arg("print_signs") = true,
+        doc);
+}
+
+}  // namespace
+
+void init_probe_insert(nb::module_& m) {
+  nb::class_<Insertion>(m, "Insertion", "A module with stores (or markers) put in, and where they store.")
+      .def_ro("text", &Insertion::text)
+      .def_ro("bytes", &Insertion::bytes)
+      .def_ro("notes", &Insertion::notes)
+      .def_prop_ro("sites",
+                   [](const Insertion& i) {
+                     std::vector<probe::Site> out;
+                     for (const probe::Area& a : i.areas) out.push_back(a.series.site);
+                     return out;
+                   })
+      .def(
+          "replace_markers",
+          [](Insertion& self, const std::string& text, const std::string& filename,
+             const std::string& kernel) {
+            ir::Module module = parse(text, filename);
+            unwrap(probe::replace_markers(module, kernel, self));
+          },
+          nb::arg("text"), nb::arg("filename"), nb::arg("kernel"),
+          "Stores in place of the markers in the TTGIR that was made of the module; text is that then.")
+      .def(
+          "decode",
+          [](const Insertion& self,
+             nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> buffer,
+             Programs programs) {
+            nb::gil_scoped_release free;
+            return std::make_shared<probe::Recording>(probe::decode(
+                self, {reinterpret_cast<const std::byte*>(buffer.data()), buffer.size()}, programs));
+          },
+          nb::arg("buffer"), nb::arg("programs") = Programs{},
+          "The Recording in a buffer (uint8) of `bytes` bytes, which was zero before the launch.");
+  def_insert<probe::insert_stores>(
+      m, "insert_stores",
+      "An Insertion: stores put into TTGIR for the values that the selectors name. arguments: the integer "
+      "arguments, a parameter each, None where it is none.");
+  def_insert<probe::insert_markers>(
+      m, "insert_markers",
+      "The same for TTIR: markers, which replace_markers() makes stores of in the TTGIR.");
+}
+
+}  // namespace triton_runner::python

@@ -1,0 +1,1 @@
+"""Dumps: any value of a running kernel, at any level, as arrays."""

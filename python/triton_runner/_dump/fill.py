@@ -1,0 +1,137 @@
+"""dump_tensor=: what a launch recorded, written into the caller's tensor as the original does it, with its
+bounds and types checked: no element is written beyond the tensor, and no value changes on its way."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy
+
+from triton_runner._errors import fail
+from triton_runner._dump.records import numpy_type
+from triton_runner.language import EVERY, MARKER
+
+def _is_float(dtype: numpy.dtype) -> bool:
+    return dtype.kind not in "biu"
+
+
+def _range(dtype: numpy.dtype):
+    import ml_dtypes
+
+    info = (numpy if dtype.kind == "f" else ml_dtypes).finfo(dtype)
+    return int(info.nmant), float(info.max), float(info.smallest_subnormal)
+
+
+def check_type(source: str, target: numpy.dtype, who: str) -> None:
+    """Refuses a dump_tensor whose type cannot hold values of the IR's type `source`. Whole numbers in floats
+    are checked one by one when they are written."""
+    own = numpy_type(source)
+    if own == target or not _is_float(own):
+        return
+    if _is_float(target):
+        (bits, largest, smallest), (room, highest, lowest) = _range(own), _range(target)
+        if bits <= room and largest <= highest and smallest >= lowest:
+            return
+    wider = "torch.float64" if source == "f64" else "torch.float32"
+    raise fail(
+        f"{who} is of type {source}, and dump_tensor of type {target.name}, which would lose bits",
+        f"make dump_tensor of {wider}, or of the value's own type",
+    )
+
+
+class Target:
+    """dump_tensor as a row of elements: a torch tensor on any device, or a NumPy array, contiguous."""
+
+    def __init__(self, tensor):
+        self.is_torch = hasattr(tensor, "data_ptr") and hasattr(tensor, "is_contiguous")
+        if not self.is_torch and not isinstance(tensor, numpy.ndarray):
+            raise fail(f"dump_tensor={type(tensor).__name__}: expected a tensor")
+        if not (tensor.is_contiguous() if self.is_torch else tensor.flags.c_contiguous):
+            raise fail(
+                "dump_tensor is not contiguous, and a dump fills it in the order of its memory",
+                "pass dump_tensor.contiguous()",
+            )
+        self.flat = tensor.reshape(-1)
+        self.size = int(self.flat.shape[0])
+        if self.is_torch:
+            import ml_dtypes
+
+            name = str(tensor.dtype).removeprefix("torch.")
+            if not hasattr(numpy, name) and not hasattr(ml_dtypes, name):
+                raise fail(f"dump_tensor of type {tensor.dtype} is not supported")
+            self.dtype = numpy.dtype(getattr(ml_dtypes, name, None) or name)
+        else:
+            self.dtype = tensor.dtype
+
+    def write(self, at: int, values: numpy.ndarray) -> None:
+        """Elements from number `at` on, of the target's own type."""
+        if not self.is_torch:
+            self.flat[at : at + len(values)] = values
+            return
+        import torch
+
+        bits = numpy.ascontiguousarray(values).view(f"i{self.dtype.itemsize}")
+        self.flat[at : at + len(values)].copy_(torch.from_numpy(bits).view(self.flat.dtype))
+
+
+def _converted(values: numpy.ndarray, target: Target, who: str) -> numpy.ndarray:
+    if values.dtype == target.dtype:
+        return values
+    with numpy.errstate(all="ignore"):
+        converted = values.astype(target.dtype)
+        if not _is_float(values.dtype):
+            wrong = numpy.flatnonzero(converted.astype(values.dtype) != values)
+            if target.dtype.kind == "u":
+                wrong = numpy.flatnonzero(values < 0) if not len(wrong) else wrong
+            if len(wrong):
+                raise fail(
+                    f"{who}: the whole number {values[wrong[0]]} does not fit into dump_tensor of type "
+                    f"{target.dtype.name}",
+                    "make dump_tensor of torch.int64 or torch.float64",
+                )
+    return converted
+
+
+def describe(site) -> str:
+    """What a message calls a dumped value: "dl.dump at kernel.py:42", "%13"."""
+    if not site.marker:
+        return site.value
+    statement = site.marker.removeprefix(f"{MARKER}.")
+    where = f" at {site.file.rpartition('/')[2]}:{site.line}" if site.file else ""
+    return f"dl.{statement}{where}"
+
+
+def elements(site) -> int:
+    return math.prod(site.shape)
+
+
+def fill(target: Target, dump, starts: dict, program: tuple, grid: tuple) -> None:
+    """Writes the records of a Dump, in the order of their execution: a later record of the same place stays.
+    starts: where the values of dump_value= begin, of which `program` is recorded. What does not fit is left
+    out and warned of."""
+    for values, series in zip(dump.values, dump.recording.series, strict=True):
+        site = values.site
+        if not site.marker and site.value not in starts:
+            continue
+        who, count, records = describe(site), elements(site), values.to_numpy()
+        for i, of in enumerate(values.programs.tolist()):
+            if site.marker:
+                start, *axes = series.extra[i].tolist()
+                if axes == [EVERY] * 3:
+                    start += (of[0] + grid[0] * (of[1] + grid[1] * of[2])) * count
+            elif tuple(of) == program:
+                start = starts[site.value]
+            else:
+                continue
+            low, high = max(start, 0), min(start + count, target.size)
+            if low != start or high != start + count:
+                warnings.warn(
+                    f"{who} of program {tuple(of)} takes the elements {start} to {start + count - 1} of "
+                    f"dump_tensor, which has {target.size}: only those were written",
+                    RuntimeWarning,
+                    stacklevel=6,
+                )
+            if low < high:
+                flat = records[i].reshape(-1)[low - start : high - start]
+                target.write(low, _converted(flat, target, who))

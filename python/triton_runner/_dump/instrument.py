@@ -1,0 +1,335 @@
+"""Launches whose kernel stores what is dumped: on a GPU, and at PTX on the CPU.
+
+The kernel's TTGIR gets stores to a buffer of ours (probe/insert.h), goes through Triton's own later stages,
+and is launched as an artifact with one more argument. The plain kernel is launched on copies of the
+arguments first, so that what the stores change can be said: the outputs, shared memory, registers, waits.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import json
+import re
+
+import numpy
+
+from triton_runner import _arrays, _artifacts, _core, _driver, _settings
+from triton_runner._errors import fail
+from triton_runner._launch import signature
+from triton_runner._pipeline.versions import installed
+
+_COMPARED = 1 << 30  # bytes of arguments that are copied to compare outputs
+_WAITS = {
+    "ptx": r"bar\.(?:warp\.)?sync|barrier\.(?:cta\.)?sync|barrier\.cluster\.wait|cp\.async\.wait_(?:group|all)"
+    r"|cp\.async\.bulk\.wait_group|wgmma\.wait_group|mbarrier\.(?:try|test)_wait|tcgen05\.wait",
+    "amdgcn": r"s_waitcnt\w*|s_wait_\w+|s_barrier\w*",
+}
+
+
+def run(request, function, entry, args, kwargs, grid, compare=True):
+    """Launches a Python kernel (entry: the artifact that it enters as, or None) with the dump of a
+    session.Request. Returns the plain kernel, compiled, the _core.probe.Recording, and what the stores changed,
+    a sentence each.
+
+    Values are named as at request.level; where that is neither "ttir" nor "ttgir", as at the level that the
+    kernel enters at or, of a Python kernel, at TTIR (TTGIR where PTX executes). compare: launch the plain
+    kernel too, and compare outputs. Errors: unknown values, a grid out of range, values that cannot be
+    stored, shared memory that the device does not have.
+    """
+    compiled = getattr(function, "launch", None)
+    if compiled is not None:
+        kernel = compiled(entry, args, kwargs, grid, True)
+    else:
+        kernel = function.warmup(*args, grid=grid, **kwargs)
+    bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
+    grid = grid(bound) if callable(grid) else grid
+    axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+    axes = tuple(int(n) for n in (*axes, 1, 1)[:3])
+    named = _passed(kernel, bound, {p.name for p in function.params if p.is_constexpr})
+
+    plain = kernel if isinstance(kernel, _artifacts.ArtifactKernel) else None
+    level = _level(request, entry)
+    if level not in ("ttir", "ttgir"):
+        raise fail(
+            f"kernel '{kernel.name}' enters at {level}: stores are put into TTIR and TTGIR only",
+            "give its ttir or ttgir"
+            + (", or run it on the CPU, where registers are dumped" if level == "ptx" else ""),
+        )
+    target = kernel.target if plain else _target()
+    options = _options(kernel, plain, target)
+    insertion = _inserted(request, kernel, level, target, options, named, axes)
+    made = _executable(insertion.text, kernel.name, options, target)
+    before = _Before(kernel, plain, target)
+    _check_shared(kernel.name, before, made)
+
+    copies = _Copies(named) if compare else None
+    if copies is not None and copies.taken:
+        copied_args, copied_kwargs = copies.of(args), {k: copies.of_one(v) for k, v in kwargs.items()}
+        if compiled is not None:
+            compiled(entry, copied_args, copied_kwargs, grid, False)
+        else:
+            function.run(*copied_args, grid=grid, warmup=False, **copied_kwargs)
+    buffer, host = _buffer(insertion.bytes)
+    made.launch(axes, [*named, ("dump_buffer", buffer)])
+    recording = insertion.decode(host(), list(request.programs))
+    return kernel, recording, _changes(before, made, copies)
+
+
+def _level(request, entry) -> str:
+    if request.level in ("ttir", "ttgir"):
+        return request.level
+    if entry is not None:
+        return entry.level
+    if not request.selectors or (request.level or _settings.current().level) in ("", "python", "ttir"):
+        return "ttir"  # statements have no names: at TTIR they stand in the loops that the program wrote
+    return "ttgir"
+
+
+def _target() -> str:
+    if _driver.resolved_device() == "cpu":
+        return _driver.cpu_target()[0]
+    from triton_runner import _gpu
+
+    return _settings.current().target or _gpu.current_target()
+
+
+def _passed(kernel, bound: dict, constexprs: set) -> list:
+    """(name, value) of what the code takes: constexprs and what Triton compiled in left out, tuples in
+    pieces."""
+    src = getattr(kernel, "src", None)
+    if src is None:
+        return [(name, value) for name, value in bound.items() if name not in constexprs]
+
+    def pieces(name, kind, value):
+        if isinstance(kind, (tuple, list)):
+            parts = zip(kind, value, strict=True)
+            return [p for i, (k, v) in enumerate(parts) for p in pieces(f"{name}.{i}", k, v)]
+        return [] if kind == "constexpr" else [(name, value)]
+
+    return [p for name, kind in signature(src) for p in pieces(name, kind, bound.get(name))]
+
+
+def _options(kernel, plain, target: str) -> dict:
+    """What the later stages need to know: the kernel's compile options."""
+    from triton_runner._pipeline.stages import option_names
+
+    if plain is not None:
+        said = _artifacts.compile_options(plain.artifact)
+    else:
+        metadata = getattr(kernel.metadata, "_known", kernel.metadata)
+        said = metadata._asdict()
+    names = option_names(target) | {"tensordesc_meta"}
+    return {
+        k: v for k, v in said.items() if k in names and k not in ("extern_libs", "arch") and v is not None
+    }
+
+
+def _text(kernel, level: str) -> str:
+    try:
+        return kernel.asm[level]
+    except KeyError:
+        raise fail(
+            f"kernel '{kernel.name}' has no {level}: it enters below it",
+            "name values of the level that it enters at",
+        ) from None
+
+
+def _inserted(request, kernel, level: str, target: str, options: dict, named: list, grid: tuple):
+    text, name = _text(kernel, level), kernel.name
+    filename = f"{name}.{level}"
+    numbers = [value if isinstance(value, int) else None for _, value in named]
+    put = _core.probe.insert_markers if level == "ttir" else _core.probe.insert_stores
+    insertion = put(
+        text, filename, name, [(text, list(lines)) for text, lines in request.selectors],
+        grid=grid, arguments=numbers, programs=list(request.programs),
+        every_iteration=request.every_iteration, markers=request.markers, max_bytes=request.max_bytes,
+        print_signs=installed().print_takes_signs,
+    )  # fmt: skip
+    if level == "ttir":
+        artifact = _described("ttir", insertion.text, name, json.dumps(options, default=_artifacts._jsonable))
+        ttgir = _artifacts.compiled(artifact, "ttgir", target, options)["ttgir"]
+        insertion.replace_markers(ttgir, f"{name}.ttgir", name)
+    return insertion
+
+
+@functools.lru_cache(maxsize=64)
+def _described(level: str, text: str, name: str, metadata: str):
+    return _artifacts.describe(level, text, "", name, metadata)
+
+
+def _executable(text: str, name: str, options: dict, target: str) -> _artifacts.ArtifactKernel:
+    artifact = _described("ttgir", text, name, json.dumps(options, default=_artifacts._jsonable))
+    settings = {"target": target}
+    if _driver.resolved_device() == "cpu":
+        settings["level"] = "ptx"
+    else:
+        settings["level"] = ""
+    with _settings.using(**settings):
+        return _artifacts.executable(artifact)
+
+
+def _buffer(size: int):
+    """Zeroed memory that the device sees, and how to read it as NumPy's."""
+    if _driver.resolved_device() == "cpu":
+        memory = numpy.zeros(size + 128, numpy.uint8)
+        start = -memory.ctypes.data % 128
+        memory = memory[start : start + size]
+        (wrapped,) = [_arrays.wrap("dump_buffer", memory)]
+        return wrapped, lambda: memory
+    try:
+        import torch
+    except ImportError:
+        raise fail(
+            "dumps on a GPU need torch, for their buffer", "install torch, or dump on the CPU"
+        ) from None
+    memory = torch.zeros(max(size, 16), dtype=torch.uint8, device="cuda")
+    return memory, lambda: memory[:size].cpu().numpy()
+
+
+# ---- what the stores change
+
+
+class _Copies:
+    """Copies of a launch's arrays; arrays that share memory share it in the copies."""
+
+    def __init__(self, named: list):
+        self.arrays = [(name, value) for name, value in named if _storage(value) is not None]
+        storages = {_storage(value)[0]: _storage(value)[1] for _, value in self.arrays}
+        self.taken = bool(storages) and sum(storages.values()) <= _COMPARED
+        self._made: dict = {}
+
+    def of_one(self, value):
+        found = _storage(value)
+        if found is None:
+            return value
+        if hasattr(value, "untyped_storage"):
+            import torch
+
+            key = found[0]
+            if key not in self._made:
+                self._made[key] = value.untyped_storage().clone()
+            copy = torch.empty(0, dtype=value.dtype, device=value.device)
+            return copy.set_(self._made[key], value.storage_offset(), value.shape, value.stride())
+        if found[0] not in self._made:
+            self._made[found[0]] = value.copy()
+        return self._made[found[0]]
+
+    def of(self, values) -> tuple:
+        return tuple(self.of_one(value) for value in values)
+
+    def differing(self) -> list:
+        """(name, bytes that differ, bytes) of the arrays that are not what the plain kernel made of them."""
+        found = []
+        for name, value in self.arrays:
+            copy = self._made.get(_storage(value)[0])
+            if copy is None:
+                continue
+            if hasattr(value, "untyped_storage"):
+                import torch
+
+                def raw(storage, device=value.device):
+                    return torch.empty(0, dtype=torch.uint8, device=device).set_(storage)
+
+                wrong, size = int((raw(value.untyped_storage()) != raw(copy)).sum()), copy.nbytes()
+            else:
+                wrong, size = int((_bytes(value) != _bytes(copy)).sum()), copy.nbytes
+            if wrong:
+                found.append((name, wrong, size))
+        return found
+
+
+def _bytes(array):
+    return numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)
+
+
+def _storage(value):
+    """(what names an array's memory, its bytes), or None for other things."""
+    if hasattr(value, "untyped_storage"):
+        storage = value.untyped_storage()
+        return storage.data_ptr(), storage.nbytes()
+    if isinstance(value, numpy.ndarray):
+        return value.ctypes.data, value.nbytes
+    return None
+
+
+class _Before:
+    """What is known of the plain kernel."""
+
+    def __init__(self, kernel, plain, target: str):
+        self.kernel, self.plain = kernel, plain
+        self.text_level = "ptx" if target.startswith("cuda:") else "amdgcn"
+
+    @functools.cached_property
+    def shared(self):
+        if self.plain is not None:
+            return _description(self.plain).get("shared")
+        return self.kernel.metadata.shared
+
+    @functools.cached_property
+    def text(self) -> str:
+        return self.kernel.asm[self.text_level]
+
+    def registers(self):
+        if self.plain is not None:
+            return _resources(self.plain).get("n_regs")
+        if _driver.resolved_device() == "cpu":
+            return None
+        return getattr(self.kernel, "n_regs", None)
+
+
+def _description(made) -> dict:
+    return getattr(made.function, "description", {})
+
+
+def _resources(made) -> dict:
+    resources = getattr(made.function, "resources", None)
+    return resources() if resources is not None else {}
+
+
+def _check_shared(name: str, before: _Before, made) -> None:
+    after = _description(made).get("shared") or 0
+    kind, arch = made.target.split(":")
+    if kind != "cuda" or not arch.isdigit():
+        return
+    limit = _core.max_shared_bytes(int(arch))
+    if after > limit:
+        raise fail(
+            f"kernel '{name}' with the stores of this dump needs {after} bytes of shared memory, the device has "
+            f"{limit} (without them it needs {before.shared})",
+            "dump fewer values, or a value of the TTGIR, which is stored where it lies",
+        )
+
+
+def _changes(before: _Before, made, copies: _Copies | None) -> list[str]:
+    """What the stores changed, a sentence each."""
+    said = []
+    if copies is not None and copies.taken:
+        differing = copies.differing()
+        said += [
+            f"outputs: {wrong} of {size} bytes of '{name}' differ from those of the plain kernel"
+            for name, wrong, size in differing
+        ]
+        if not differing:
+            said.append("outputs: the same as the plain kernel's")
+    elif copies is not None and copies.arrays:
+        said.append(f"outputs: not compared, as the arguments have more than {_COMPARED} bytes")
+    after = _description(made).get("shared")
+    if before.shared is not None and after is not None:
+        said.append(_compared("shared memory", before.shared, after, " bytes"))
+    registers, now = before.registers(), _resources(made).get("n_regs")
+    if registers and now:
+        said.append(_compared("registers", registers, now, " a thread"))
+    pattern = re.compile(_WAITS[before.text_level])
+    old, new = (
+        collections.Counter(pattern.findall(text)) for text in (before.text, made.asm[before.text_level])
+    )
+    line = _compared(
+        "waits and barriers", sum(old.values()), sum(new.values()), f" in the {before.text_level}"
+    )
+    changed = [f"{name} {old[name]} -> {new[name]}" for name in sorted(old | new) if old[name] != new[name]]
+    return [*said, line + (f" ({', '.join(changed)})" if changed else "")]
+
+
+def _compared(what: str, before: int, after: int, unit: str) -> str:
+    return f"{what}: {before}{unit}, unchanged" if before == after else f"{what}: {before} -> {after}{unit}"

@@ -1,0 +1,355 @@
+"""What a dump gives: the records of each value as arrays, and what a person asks of them first: statistics, the
+first NaN, the difference from another dump, a file, a picture."""
+
+from __future__ import annotations
+
+import json
+import math
+
+from triton_runner._errors import fail
+
+# Element types of the IR as NumPy or ml_dtypes name them; stored one an element.
+_NUMPY = {
+    "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "ptr": "int64",
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "tf32": "float32", "f64": "float64",
+    "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E4M3B11FNUZ": "float8_e4m3b11fnuz", "f8E8M0FNU": "float8_e8m0fnu",
+    "f6E2M3FN": "float6_e2m3fn", "f6E3M2FN": "float6_e3m2fn", "f4E2M1FN": "float4_e2m1fn",
+}  # fmt: skip
+
+
+def numpy_type(name: str):
+    """The NumPy type of the IR's "f32", "bf16", ...; pointers are int64."""
+    import ml_dtypes
+    import numpy
+
+    own = _NUMPY[name]
+    return numpy.dtype(getattr(ml_dtypes, own, None) or own)
+
+
+def _triple(program) -> tuple:
+    axes = tuple(program) if isinstance(program, (tuple, list)) else (program,)
+    if not 1 <= len(axes) <= 3 or not all(isinstance(axis, int) for axis in axes):
+        raise fail(f"{program!r} is no program", "a program is a number, or a tuple of one to three: (0, 1)")
+    return (*axes, 0, 0)[:3]
+
+
+class Values:
+    """The records of one value: as many as programs recorded it, times the executions that were kept.
+
+    values[program] is the last record of a program, values[program, iteration] that of an iteration (a tuple
+    where loops are nested); program is a number or a tuple (x, y, z). Of values outside of loops
+    values[x, y] is a program too.
+    """
+
+    def __init__(self, series):
+        self._series = series
+        site = self.site = series.site
+        self.name, self.op, self.level, self.kernel = site.value, site.op, site.level, site.kernel
+        self.variable, self.file, self.line, self.column = site.variable, site.file, site.line, site.column
+        self.location, self.type, self.layout, self.loops = site.location, site.type, site.layout, site.loops
+        self.shape = tuple(site.shape)
+        self.dtype = numpy_type(site.type)
+        self.dropped = series.dropped
+        self._index = None
+
+    @property
+    def programs(self):
+        """int64[records, 3]: the program of each record, x first."""
+        return self._series.programs
+
+    @property
+    def iterations(self):
+        """int64[records, loops]: the iterations of the loops around the value, outermost first, from 0."""
+        return self._series.iterations
+
+    @property
+    def order(self):
+        """int64[records]: the place of each record among those of the whole dump, or None."""
+        return self._series.order
+
+    @property
+    def mask(self):
+        """bool[records, *shape]: False where an element was not there (a thread that was off); None where all
+        were."""
+        mask = self._series.mask
+        return None if mask is None else mask.view(bool).reshape(len(self), *self.shape)
+
+    def __len__(self):
+        return len(self._series)
+
+    def to_numpy(self):
+        """[records, *shape], in the value's own type (bf16 and fp8 as ml_dtypes has them)."""
+        return self._series.data.view(self.dtype).reshape(len(self), *self.shape)
+
+    def to_torch(self):
+        """The same as a tensor of torch, copied."""
+        import torch
+
+        values = self.to_numpy()
+        name = str(self.dtype)
+        if not hasattr(torch, name):
+            raise fail(f"torch has no type for {self.type}", "to_numpy() gives the values")
+        bits = values.view(f"i{self.dtype.itemsize}").copy()
+        return torch.from_numpy(bits).view(getattr(torch, name))
+
+    def __getitem__(self, key):
+        program, iteration = self._split(key)
+        index = self._index
+        if index is None:
+            index = self._index = {}
+            for i, (p, its) in enumerate(zip(self.programs.tolist(), self.iterations.tolist(), strict=True)):
+                index.setdefault(tuple(p), {})[tuple(its)] = i
+        records = index.get(program)
+        if records is None:
+            known = ", ".join(str(p) for p in list(index)[:6])
+            raise fail(
+                f"{self.name} was not recorded in program {program}",
+                f"programs with records: {known}{', ...' if len(index) > 6 else ''}",
+            )
+        if iteration is None:
+            at = next(reversed(records.values()))
+        elif iteration in records:
+            at = records[iteration]
+        else:
+            known = ", ".join(str(i[0] if len(i) == 1 else i) for i in list(records)[:8])
+            raise fail(
+                f"{self.name} of program {program} has no iteration {iteration}",
+                f"iterations with records: {known}{', ...' if len(records) > 8 else ''}",
+                *([] if len(records) > 1 else ["every_iteration=True keeps all of them"]),
+            )
+        return self.to_numpy()[at]
+
+    def _split(self, key):
+        if self.loops and isinstance(key, tuple) and len(key) == 2:
+            iteration = key[1] if isinstance(key[1], tuple) else (key[1],)
+            return _triple(key[0]), iteration
+        return _triple(key), None
+
+    def _floats(self):
+        """The values as float64, NaN where they were not there."""
+        values = self.to_numpy().astype("float64")
+        if self.mask is not None:
+            values[~self.mask] = math.nan
+        return values
+
+    def stats(self) -> dict:
+        """records, min, max, mean, and how many are nan and inf; of finite numbers, absent elements left
+        out."""
+        import numpy
+
+        values = self._floats()
+        there = numpy.ones(values.shape, bool) if self.mask is None else self.mask
+        nan, inf = int(numpy.isnan(values[there]).sum()), int(numpy.isinf(values).sum())
+        finite = values[numpy.isfinite(values)]
+        some = finite.size > 0
+        return {
+            "name": self.name, "records": len(self), "nan": nan, "inf": inf,
+            "min": float(finite.min()) if some else None,
+            "max": float(finite.max()) if some else None,
+            "mean": float(finite.mean()) if some else None,
+        }  # fmt: skip
+
+    def __repr__(self):
+        shape = "x".join(map(str, (*self.shape, self.type)))
+        named = f" '{self.variable}'" if self.variable else ""
+        where = f" {self.file.rpartition('/')[2]}:{self.line}" if self.file else ""
+        return f"<{self.name}{named} = {self.op} {shape}, {len(self)} records at {self.level}{where}>"
+
+
+class Place:
+    """One element of one record: where something was found."""
+
+    def __init__(self, values: Values, record: int, element: tuple, **numbers):
+        self.name, self.op, self.variable = values.name, values.op, values.variable
+        self.file, self.line, self.level = values.file, values.line, values.level
+        self.program = tuple(values.programs[record].tolist())
+        self.iteration = tuple(values.iterations[record].tolist())
+        self.element = tuple(int(i) for i in element)
+        self.numbers = numbers
+        self.__dict__.update(numbers)
+
+    def __repr__(self):
+        named = f" ('{self.variable}')" if self.variable else ""
+        where = f"{self.file}:{self.line}: " if self.file else ""
+        loop = f", iteration {', '.join(map(str, self.iteration))}" if self.iteration else ""
+        numbers = ", ".join(f"{name} {value}" for name, value in self.numbers.items())
+        return (
+            f"{where}{self.name}{named} = {self.op} at {self.level}, program {self.program}{loop}, "
+            f"element {list(self.element)}: {numbers}"
+        )
+
+
+class Dump:
+    """What the probes of one launch recorded: values by what they were asked for with, or by their names.
+
+    d["acc"] is the value that "acc" chose; where it chose several, that of the deepest loop, and of those the
+    last; d.all("acc") is all of them. values: all, in the order of the text. notes, changes: what was left
+    out, and what instrumenting the kernel changed in it (nothing on the engines).
+    """
+
+    def __init__(self, recording, selections: dict | None = None, changes: list | None = None):
+        self.values = [Values(series) for series in recording.series]
+        self.notes = list(recording.notes)
+        self.changes = list(changes or [])
+        self._selections = selections or {}
+        self._recording = recording
+
+    @property
+    def recording(self):
+        """The records as the core holds them."""
+        return self._recording
+
+    def all(self, name: str) -> list[Values]:
+        """The values that a selector chose, or of that SSA name or Python variable."""
+        chosen = self._selections.get(name, ())
+        found = [v for v in self.values if v.name in chosen and not v.site.marker]
+        found = found or [v for v in self.values if v.name == name]
+        found = found or [v for v in self.values if name in (v.variable, v.op)]
+        if found:
+            return found
+        from triton_runner._core.probe import nearest_names
+
+        known = {v.name for v in self.values} | {v.variable for v in self.values if v.variable}
+        near = nearest_names(name, sorted(known))
+        raise fail(
+            f"{name!r} is not in this dump",
+            *(f"did you mean {other!r}?" for other in near),
+            f"it has {', '.join(v.name for v in self.values[:12]) or 'no records'}",
+        )
+
+    def __getitem__(self, name: str) -> Values:
+        found = self.all(name)
+        deepest = max(v.loops for v in found)
+        return [v for v in found if v.loops == deepest][-1]
+
+    def __contains__(self, name: str) -> bool:
+        return any(name in (v.name, v.variable, v.op) for v in self.values) or name in self._selections
+
+    def __iter__(self):
+        return iter(self.values)
+
+    def __len__(self):
+        return len(self.values)
+
+    def stats(self) -> list[dict]:
+        """Of each value: records, nan, inf, min, max, mean."""
+        return [values.stats() for values in self.values]
+
+    def first_nan(self) -> Place | None:
+        """The first element that is NaN, by program and then in the order of execution; None if there is
+        none."""
+        import numpy
+
+        found = []
+        for number, values in enumerate(self.values):
+            if not len(values) or values.dtype.kind in "biu":
+                continue
+            bad = numpy.isnan(values.to_numpy().astype("float64"))
+            if values.mask is not None:
+                bad &= values.mask
+            records = numpy.flatnonzero(bad.reshape(len(values), -1).any(axis=1))
+            for record in records[:1] if values.order is None else records:
+                key = tuple(reversed(values.programs[record].tolist()))
+                made = tuple(values.iterations[record].tolist()) + (number,)
+                order = (int(values.order[record]),) if values.order is not None else made
+                found.append((key, order, number, int(record)))
+        if not found:
+            return None
+        _, _, number, record = min(found)
+        values = self.values[number]
+        array = values.to_numpy()[record]
+        element = numpy.argwhere(numpy.isnan(array.astype("float64")))[0]
+        return Place(values, record, tuple(element), value=float("nan"))
+
+    def diff(self, other: Dump) -> list[dict]:
+        """Of each value that both dumps have, records of the same program and iteration side by side: how
+        many elements differ in their bits, the largest difference, and the first place (a Place with a and
+        b). Values that do not differ are left out."""
+        pairs = []
+        for mine in self.values:
+            theirs = [v for v in other.values if v.name == mine.name and v.shape == mine.shape]
+            if theirs:
+                pairs.append((mine, theirs[0]))
+        return [found for found in (difference(a, b) for a, b in pairs) if found is not None]
+
+    def save(self, path: str) -> None:
+        """Writes all records into a .npz or .safetensors file: "<value>" [records, *shape],
+        "<value>.programs" and "<value>.iterations". .npz has types that NumPy lacks (bf16, fp8) as
+        bytes of their size."""
+        import numpy
+
+        if not path.endswith((".npz", ".safetensors")):
+            raise fail(f"cannot save a dump as {path}", "as dump.npz or dump.safetensors")
+        arrays, about = {}, {}
+        for values in self.values:
+            name = values.name
+            while name in arrays:
+                name += "'"
+            array = values.to_numpy()
+            if path.endswith(".npz") and array.dtype.kind == "V":
+                array = array.view(f"u{array.dtype.itemsize}")
+            arrays[name] = numpy.ascontiguousarray(array)
+            arrays[f"{name}.programs"] = values.programs
+            arrays[f"{name}.iterations"] = values.iterations
+            about[name] = json.dumps(describe(values))
+        if path.endswith(".npz"):
+            arrays["about"] = numpy.array(json.dumps({k: json.loads(v) for k, v in about.items()}))
+        from triton_runner._files import save_arrays
+
+        save_arrays(path, arrays, about)
+
+    def __repr__(self):
+        lines = [f"<dump of {len(self.values)} values>"]
+        lines += [f"  {values!r}" for values in self.values[:20]]
+        if len(self.values) > 20:
+            lines.append(f"  ... and {len(self.values) - 20} more")
+        return "\n".join([*lines, *(f"  note: {note}" for note in [*self.notes, *self.changes])])
+
+
+def describe(values: Values) -> dict:
+    """What is known of a value, for JSON."""
+    return {
+        "value": values.name, "variable": values.variable, "op": values.op, "level": values.level,
+        "kernel": values.kernel, "file": values.file, "line": values.line, "column": values.column,
+        "type": values.type, "shape": list(values.shape), "layout": values.layout, "loops": values.loops,
+        "records": len(values), "dropped": values.dropped,
+    }  # fmt: skip
+
+
+def difference(a: Values, b: Values) -> dict | None:
+    """How the records of a and b differ that have the same program and iteration; None where they do not."""
+    import numpy
+
+    where = {}
+    for i, (p, its) in enumerate(zip(b.programs.tolist(), b.iterations.tolist(), strict=True)):
+        where[tuple(p), tuple(its)] = i
+    mine, theirs = [], []
+    for i, (p, its) in enumerate(zip(a.programs.tolist(), a.iterations.tolist(), strict=True)):
+        if (tuple(p), tuple(its)) in where:
+            mine.append(i)
+            theirs.append(where[tuple(p), tuple(its)])
+    if not mine:
+        return None
+    x, y = a.to_numpy()[mine], b.to_numpy()[theirs]
+    if x.dtype == y.dtype:
+        bits = f"u{x.dtype.itemsize}"
+        differs = x.view(bits) != y.view(bits) if x.dtype != bool else x != y
+        if x.dtype.kind not in "biu":  # NaN equals NaN, whatever its payload
+            differs &= ~(numpy.isnan(x.astype("float64")) & numpy.isnan(y.astype("float64")))
+    else:
+        differs = x.astype("float64") != y.astype("float64")
+    if not differs.any():
+        return None
+    xs, ys = x.astype("float64"), y.astype("float64")
+    with numpy.errstate(invalid="ignore"):
+        error = numpy.where(differs, numpy.abs(xs - ys), 0.0)
+    first = tuple(int(i) for i in numpy.argwhere(differs)[0])
+    numbers = {"a": xs[first].item(), "b": ys[first].item()}
+    worst = numpy.nanmax(error) if not numpy.isnan(error).all() else math.nan
+    if numpy.isnan(error).any():
+        worst = math.nan
+    return {
+        "name": a.name, "elements": int(differs.sum()), "of": int(differs.size), "max_error": float(worst),
+        "first": Place(a, mine[first[0]], first[1:], **numbers), "values": (a, b),
+    }  # fmt: skip

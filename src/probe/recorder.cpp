@@ -1,0 +1,132 @@
+#include <triton_runner/probe/recorder.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <triton_runner/num/types.h>
+
+namespace triton_runner::probe {
+
+base::Status Recorder::begin(std::shared_ptr<const ir::Module> module, std::string_view kernel,
+                             std::string_view level, const std::array<int64_t, 3>& grid) {
+  for (const auto& p : options_.programs)
+    for (int i = 0; i < 3; ++i)
+      if (p[i] >= grid[i])
+        return base::failure("program (" + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ", " +
+                                 std::to_string(p[2]) + ") is not in the grid (" + std::to_string(grid[0]) +
+                                 ", " + std::to_string(grid[1]) + ", " + std::to_string(grid[2]) + ")",
+                             {"programs count from 0 on each axis"});
+  const ir::Op* func = module->find_function(kernel);
+  if (!func) return base::failure("there is no kernel '" + std::string(kernel) + "' in this module");
+  auto selected = select(*module, *func, options_.selectors);
+  if (!selected) return selected.error();
+  module_ = std::move(module);
+  kernel_ = kernel;
+  level_ = level;
+  wanted_.clear();
+  for (const Selected& s : *selected) wanted_.emplace(s.value, wanted_.size());
+  open_.clear();
+  bytes_ = made_ = 0;
+  return base::success();
+}
+
+bool Recorder::wants(const exec::ValueSite& site) { return wanted_.contains(site.value); }
+
+bool Recorder::asked(const std::array<int64_t, 3>& program) const {
+  if (options_.programs.empty()) return true;
+  for (const auto& p : options_.programs) {
+    bool all = true;
+    for (int i = 0; i < 3; ++i) all &= p[i] < 0 || p[i] == program[i];
+    if (all) return true;
+  }
+  return false;
+}
+
+Recorder::Open& Recorder::open(const exec::ValueEvent& event) {
+  const void* key = event.marker.empty() ? event.site.value : event.site.op;
+  auto [at, fresh] = open_.try_emplace(key);
+  if (!fresh) return at->second;
+  Series& s = at->second.series;
+  const auto& value = *static_cast<const ir::Value*>(event.site.value);
+  s.site = site_of(*module_, value, kernel_, level_);
+  if (!event.marker.empty()) {
+    // What is recorded is the statement dl.dump(...): its place, not that of the value.
+    s.site.marker = event.marker;
+    s.extras = static_cast<int>(event.arguments.size());
+    const ir::Location* loc = static_cast<const ir::Op*>(event.site.op)->loc;
+    if (const ir::Location* file = loc ? loc->file_location() : nullptr) {
+      s.site.file = file->file;
+      s.site.line = file->line;
+      s.site.column = file->column;
+    }
+  }
+  s.site.type = event.type;
+  s.site.shape.assign(event.shape.begin(), event.shape.end());
+  s.site.loops = static_cast<int>(event.iterations.size());
+  return at->second;
+}
+
+void Recorder::on_value(const exec::ValueEvent& event) {
+  if (event.marker.empty()) {
+    if (!asked(event.program)) return;
+  } else {
+    if (!options_.markers) return;
+    // Its grid: the program on each axis, -1 for any.
+    for (size_t i = 0; i < 3 && i + 1 < event.arguments.size(); ++i)
+      if (event.arguments[i + 1] >= 0 && event.arguments[i + 1] != event.program[i]) return;
+  }
+  std::lock_guard lock(mutex_);
+  Open& o = open(event);
+  Series& s = o.series;
+  const auto size = static_cast<size_t>(s.site.record_bytes());
+  const auto* data = static_cast<const std::byte*>(event.data);
+  if (!options_.every_iteration) {
+    auto [at, fresh] = o.last.try_emplace(event.program, s.size());
+    if (!fresh) {
+      std::memcpy(s.data.data() + at->second * size, data, size);
+      std::copy(event.iterations.begin(), event.iterations.end(),
+                s.iterations.begin() + static_cast<ptrdiff_t>(at->second) * s.site.loops);
+      std::copy(event.arguments.begin(), event.arguments.end(),
+                s.extra.begin() + static_cast<ptrdiff_t>(at->second) * s.extras);
+      s.order[at->second] = made_++;
+      return;
+    }
+  }
+  if (bytes_ + static_cast<int64_t>(size) > options_.max_bytes) {
+    ++s.dropped;
+    o.last.erase(event.program);
+    return;
+  }
+  bytes_ += static_cast<int64_t>(size);
+  s.order.push_back(made_++);
+  s.programs.push_back(event.program);
+  s.iterations.insert(s.iterations.end(), event.iterations.begin(), event.iterations.end());
+  s.extra.insert(s.extra.end(), event.arguments.begin(), event.arguments.end());
+  s.data.insert(s.data.end(), data, data + size);
+}
+
+Recording Recorder::take() {
+  Recording result;
+  // In the order of the text; what dl.dump asked for comes after it, by its lines.
+  std::vector<std::pair<size_t, Open*>> order;
+  for (auto& [key, o] : open_) {
+    auto at = wanted_.find(key);
+    order.push_back(
+        {at == wanted_.end() ? wanted_.size() + static_cast<size_t>(o.series.site.line) : at->second, &o});
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [place, o] : order) {
+    if (o->series.dropped)
+      result.notes.push_back(o->series.site.value + ": " + std::to_string(o->series.dropped) +
+                             " records are not here, as all together may have " +
+                             std::to_string(options_.max_bytes) + " bytes (max_bytes)");
+    result.series.push_back(std::move(o->series));
+  }
+  open_.clear();
+  bytes_ = made_ = 0;
+  result.sort();
+  return result;
+}
+
+}  // namespace triton_runner::probe

@@ -1,0 +1,276 @@
+// Registers by the names that the PTX gives them, by opcode and by line.
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include <triton_runner/num/types.h>
+#include <triton_runner/probe/registers.h>
+
+#include "registers_ptx.h"
+
+namespace triton_runner::probe {
+namespace {
+
+using base::failure;
+using ptx::Function;
+using ptx::Instruction;
+
+bool split_line(std::string_view text, std::string_view& file, uint32_t& line) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return false;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data() + colon + 1, end, line);
+  file = text.substr(0, colon);
+  return error == std::errc() && stop == end;
+}
+
+bool ends_in(std::string_view path, std::string_view file) {
+  return path == file || (path.ends_with(file) && path[path.size() - file.size() - 1] == '/');
+}
+
+bool comes_from(const Instruction& in, std::string_view file, uint32_t line) {
+  for (const ptx::SourceLine* s = in.source; s; s = s->inlined_at)
+    if (s->line == line && ends_in(s->file, file)) return true;
+  return false;
+}
+
+// "{%r1, %r2}" or "%r1" as names.
+std::vector<std::string_view> register_names(std::string_view text) {
+  std::vector<std::string_view> out;
+  if (!text.empty() && text.front() == '{' && text.back() == '}') text = text.substr(1, text.size() - 2);
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    std::string_view name = text.substr(0, comma);
+    while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
+    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
+    out.push_back(name);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return out;
+}
+
+bool names_opcode(const Instruction& in, std::string_view name) {
+  return in.spelling == name || (in.spelling.starts_with(name) && in.spelling[name.size()] == '.');
+}
+
+uint32_t bytes_of(ptx::Mod type) { return static_cast<uint32_t>(std::max(1, ptx::bits(type) / 8)); }
+
+std::optional<num::Type> type_of(ptx::Mod declared) {
+  if (declared == ptx::Mod::kPred) return num::Type::kI1;
+  switch (ptx::bits(declared)) {
+    case 8:
+      return num::Type::kI8;
+    case 16:
+      return declared == ptx::Mod::kF16 ? num::Type::kF16 : num::Type::kI16;
+    case 32:
+      return declared == ptx::Mod::kF32 ? num::Type::kF32 : num::Type::kI32;
+    case 64:
+      return declared == ptx::Mod::kF64 ? num::Type::kF64 : num::Type::kI64;
+    default:
+      return {};
+  }
+}
+
+// What an instruction makes of registers that are declared by their width only.
+num::Type result_type(const Instruction& in, num::Type declared) {
+  const ptx::Mod type = in.type(0);
+  if (!ptx::is_float(type) || ptx::bits(type) != static_cast<int>(8 * num::size_of(declared)) ||
+      declared == num::Type::kI1)
+    return declared;
+  if (type == ptx::Mod::kF32) return num::Type::kF32;
+  if (type == ptx::Mod::kF64) return num::Type::kF64;
+  if (type == ptx::Mod::kF16) return num::Type::kF16;
+  if (type == ptx::Mod::kBf16) return num::Type::kBF16;
+  return declared;
+}
+
+class Namer {
+ public:
+  Namer(const ptx::Module& module, const Function& f, std::string_view level, uint32_t threads,
+        uint32_t blocks)
+      : module_(module), f_(f), level_(level), threads_(threads), blocks_(blocks) {}
+
+  base::Status add(const std::string& name) {
+    if (name.starts_with('%') || name.starts_with('{')) return add_registers(name);
+    std::string_view file;
+    uint32_t line = 0;
+    const bool is_line = split_line(name, file, line);
+    const bool own_text = is_line && (ends_in(module_.filename(), file) || file.ends_with(".ptx"));
+    size_t found = 0, without = 0;
+    for (uint32_t i = 0; i < f_.body.size(); ++i) {
+      const Instruction& in = f_.body[i];
+      const bool wanted = !is_line   ? names_opcode(in, name)
+                          : own_text ? static_cast<uint32_t>(module_.location(in.offset).line) == line
+                                     : comes_from(in, file, line);
+      if (!wanted) continue;
+      const std::vector<uint32_t> results = results_of(in);
+      if (results.empty()) {
+        ++without;
+        continue;
+      }
+      if (auto ok = add_tap(results, {i}); !ok) return ok;
+      ++found;
+    }
+    if (found) return base::success();
+    if (without) return module_.diagnostic(f_.offset, "what '" + name + "' names writes no register");
+    return unknown(name, is_line);
+  }
+
+  RegisterPlan plan;
+
+ private:
+  uint32_t find(std::string_view name) const {
+    for (size_t i = 0; i < f_.registers.size(); ++i)
+      if (f_.registers[i].name == name) return static_cast<uint32_t>(i);
+    return ~uint32_t{0};
+  }
+
+  base::Status add_registers(const std::string& name) {
+    std::vector<uint32_t> wanted;
+    for (std::string_view n : register_names(name)) {
+      wanted.push_back(find(n));
+      if (wanted.back() == ~uint32_t{0}) return unknown(std::string(n), false);
+    }
+    if (wanted.empty()) return failure("'" + name + "' names no register");
+    std::vector<uint32_t> writers;
+    for (uint32_t i = 0; i < f_.body.size(); ++i) {
+      const std::vector<uint32_t> results = results_of(f_.body[i]);
+      if (std::all_of(wanted.begin(), wanted.end(), [&](uint32_t r) {
+            return std::find(results.begin(), results.end(), r) != results.end();
+          }))
+        writers.push_back(i);
+    }
+    if (writers.empty())
+      return module_.diagnostic(
+          f_.offset, wanted.size() == 1 ? "no instruction writes " + name
+                                        : "no instruction writes all of " + name + ": name them one by one");
+    return add_tap(wanted, writers);
+  }
+
+  base::Status add_tap(const std::vector<uint32_t>& registers, const std::vector<uint32_t>& writers) {
+    const Instruction& in = f_.body[writers[0]];
+    const auto type = type_of(f_.registers[registers[0]].type);
+    Tap tap;
+    std::string text;
+    for (uint32_t r : registers) {
+      const ptx::Register& reg = f_.registers[r];
+      if (!type || type_of(reg.type) != type) {
+        if (registers.size() > 1) {  // %r1|%p1: each by itself
+          for (uint32_t each : registers)
+            if (auto ok = add_tap({each}, writers); !ok) return ok;
+          return base::success();
+        }
+        return failure("register " + std::string(reg.name) + " has " + std::to_string(ptx::bits(reg.type)) +
+                       " bits: 8 to 64 can be recorded");
+      }
+      text += (text.empty() ? "" : ",") + std::string(reg.name);
+    }
+    Site& site = tap.site;
+    site.kernel = f_.name;
+    site.level = level_;
+    site.value = registers.size() > 1 ? "{" + text + "}" : text;
+    site.op = in.spelling;
+    site.type = result_type(in, *type);
+    for (uint32_t w : writers)
+      if (result_type(f_.body[w], *type) != site.type) site.type = *type;
+    site.type_text = "." + std::string(ptx::text(f_.registers[registers[0]].type));
+    const base::Location at = module_.location(in.offset);
+    site.location = at.str();
+    if (in.source) {
+      site.file = in.source->file;
+      site.line = static_cast<int>(in.source->line);
+      site.column = static_cast<int>(in.source->column);
+    } else {
+      site.file = at.file;
+      site.line = at.line;
+      site.column = at.column;
+    }
+    if (blocks_ > 1) site.shape.push_back(blocks_);
+    site.shape.push_back(threads_);
+    const auto n = static_cast<uint32_t>(registers.size());
+    if (n > 1) site.shape.push_back(n);
+    site.loops = 1;
+    tap.registers = n;
+    tap.threads = threads_;
+    tap.blocks = blocks_;
+    tap.per_thread = true;
+    for (uint32_t b = 0; b < blocks_; ++b)
+      for (uint32_t r = 0; r < n; ++r)
+        for (uint32_t t = 0; t < threads_; ++t)
+          tap.elements.push_back(static_cast<int32_t>((b * threads_ + t) * n + r));
+    const auto number = static_cast<uint32_t>(plan.taps.size());
+    for (uint32_t w : writers) {
+      const Instruction& writer = f_.body[w];
+      if (writer.guard >= 0 && std::find(registers.begin(), registers.end(),
+                                         static_cast<uint32_t>(writer.guard)) != registers.end())
+        return module_.diagnostic(writer.offset,
+                                  "this instruction writes its own guard: it cannot be recorded");
+      plan.probes.push_back({f_.name, w, true, registers});
+      RegisterPlan::Part part{RegisterPlan::Part::kRead, number, {}, {}, {}};
+      for (uint32_t k = 0; k < n; ++k) {
+        part.registers.push_back(k);
+        part.offsets.push_back(0);
+        part.widths.push_back(bytes_of(f_.registers[registers[k]].type));
+      }
+      plan.parts.push_back(std::move(part));
+    }
+    plan.taps.push_back(std::move(tap));
+    return base::success();
+  }
+
+  base::Diagnostic unknown(const std::string& name, bool is_line) const {
+    std::vector<std::string> notes;
+    if (is_line) {
+      std::set<std::string> lines;
+      for (const Instruction& in : f_.body)
+        if (in.source && !results_of(in).empty())
+          lines.insert(std::string(in.source->file) + ":" + std::to_string(in.source->line));
+      for (const std::string& n : base::nearest_names(name, {lines.begin(), lines.end()}))
+        notes.push_back("did you mean '" + n + "'?");
+      return module_.diagnostic(f_.offset, "no instruction comes from line " + name, notes);
+    }
+    std::set<std::string> names;
+    if (name.starts_with('%'))
+      for (const ptx::Register& r : f_.registers) names.emplace(r.name);
+    else
+      for (const Instruction& in : f_.body) names.emplace(in.spelling);
+    for (const std::string& n : base::nearest_names(name, {names.begin(), names.end()}))
+      notes.push_back("did you mean '" + n + "'?");
+    return module_.diagnostic(f_.offset,
+                              "'" + std::string(f_.name) + "' has no " +
+                                  (name.starts_with('%') ? "register " + name : "instruction '" + name + "'"),
+                              notes);
+  }
+
+  const ptx::Module& module_;
+  const Function& f_;
+  std::string_view level_;
+  uint32_t threads_, blocks_;
+};
+
+base::Result<const Function*> find_entry(const ptx::Module& ptx, std::string_view kernel) {
+  const Function* f = ptx.find_function(kernel);
+  if (!f || f->is_declaration)
+    return failure("there is no kernel '" + std::string(kernel) + "' in " + ptx.filename());
+  return f;
+}
+
+}  // namespace
+
+base::Result<RegisterPlan> plan_named_registers(const ptx::Module& ptx, std::string_view kernel,
+                                                std::span<const std::string> names, std::string_view level,
+                                                uint32_t threads, uint32_t blocks) {
+  auto f = find_entry(ptx, kernel);
+  if (!f) return f.error();
+  Namer namer(ptx, **f, level, threads, blocks);
+  for (const std::string& name : names)
+    if (auto ok = namer.add(name); !ok) return ok.error();
+  return std::move(namer.plan);
+}
+
+bool names_registers(const ptx::Module& ptx, std::string_view kernel, std::string_view name) {
+  auto f = find_entry(ptx, kernel);
+  return f && Namer(ptx, **f, "", 32, 1).add(std::string(name)).operator bool();
+}
+
+}  // namespace triton_runner::probe

@@ -1,0 +1,254 @@
+// Taps in TTGIR, and which element each thread has in which register of a value.
+#include <algorithm>
+
+#include <triton_runner/ir/edit.h>
+#include <triton_runner/ir/text.h>
+#include <triton_runner/num/types.h>
+#include <triton_runner/probe/registers.h>
+#include <triton_runner/tile/encoding.h>
+
+namespace triton_runner::probe {
+namespace {
+
+using base::failure;
+using ir::OpKind;
+
+// Whether the op's regions are code for single elements, which lowering repeats as it likes.
+bool is_combiner(const ir::Op& op) {
+  return op.name == "tt.reduce" || op.name == "tt.scan" || op.name == "tt.map_elementwise";
+}
+
+bool is_loop(const ir::Op& op) { return op.kind == OpKind::kFor || op.kind == OpKind::kWhile; }
+
+int64_t module_number(const ir::Module& module, std::string_view name, int64_t otherwise) {
+  for (std::string_view dialect : {"ttg.", "triton_gpu."})
+    if (const ir::Attr* a = module.op()->attr(std::string(dialect) + std::string(name))) return a->integer;
+  return otherwise;
+}
+
+// The threads of a block that run the code around a value: all, or those of a partition.
+struct Threads {
+  uint32_t first = 0, count = 0;
+};
+
+base::Result<Threads> threads_of(const ir::Module& module, const ir::Block* block) {
+  const auto warp = static_cast<uint32_t>(module_number(module, "threads-per-warp", 32));
+  for (const ir::Region* r = block->region; r && r->parent && r->parent->block;
+       r = r->parent->block->region) {
+    if (r->parent->kind != OpKind::kWarpSpecializePartitions) continue;
+    const ir::Op* specialize = r->parent->block->region->parent;
+    const ir::Attr* starts = specialize->attr("warpGroupStartIds");
+    const ir::Attr* warps = specialize->attr("partitionNumWarps");
+    const auto& regions = r->parent->regions;
+    const auto k = static_cast<size_t>(std::find(regions.begin(), regions.end(), r) - regions.begin());
+    if (!starts || !warps || k >= starts->raw.size() || k >= warps->raw.size())
+      return failure("the module does not say which warps run this partition (warpGroupStartIds)");
+    return Threads{static_cast<uint32_t>(starts->raw[k]) * warp, static_cast<uint32_t>(warps->raw[k]) * warp};
+  }
+  return Threads{0, static_cast<uint32_t>(module_number(module, "num-warps", 4)) * warp};
+}
+
+// wgmma goes on while the program does: its result is in registers once a wait with pendings = 0 has passed.
+bool is_under_way(const ir::Value& value, int depth = 0) {
+  if (depth > 32) return false;
+  const ir::Op* op = value.defining_op;
+  if (!op) {
+    const ir::Op* parent = value.block->region->parent;
+    if (parent->kind != OpKind::kFor || value.index == 0) return false;
+    const ir::Op* yield = value.block->last;
+    return yield && value.index - 1 < yield->num_operands() &&
+           is_under_way(*yield->operand(value.index - 1), depth + 1);
+  }
+  if (op->name.ends_with(".warp_group_dot")) return op->int_attr("isAsync", 0) != 0;
+  if (op->name.ends_with(".warp_group_dot_wait"))
+    return op->int_attr("pendings", 0) > 0 && is_under_way(*op->operand(value.index), depth + 1);
+  if (op->kind == OpKind::kFor) {
+    const ir::Op* yield = op->region()->first->last;
+    return yield && value.index < yield->num_operands() &&
+           is_under_way(*yield->operand(value.index), depth + 1);
+  }
+  return false;
+}
+
+// The letter by which inline assembly takes an element.
+const char* constraint_of(num::Type type) {
+  switch (type) {
+    case num::Type::kI1:
+      return "b";
+    case num::Type::kF32:
+      return "f";
+    case num::Type::kF64:
+      return "d";
+    default:
+      switch (num::size_of(type)) {
+        case 8:
+          return "l";
+        case 4:
+          return "r";
+        default:
+          return "h";
+      }
+  }
+}
+
+class Tapper {
+ public:
+  Tapper(ir::Module& module, std::string_view kernel, std::string_view level)
+      : module_(module), kernel_(kernel), level_(level) {}
+
+  base::Status add(const ir::Value& value) {
+    auto* op = const_cast<ir::Op*>(value.defining_op);
+    ir::Block* block = op ? op->block : value.block;
+    Tap tap;
+    tap.site = site_of(module_, value, kernel_, level_);
+    const std::string name = name_of(value);
+    if (value.type->kind == ir::TypeKind::kMemDesc)
+      return failure(name + " is a buffer in shared or tensor memory: it is in no register",
+                     {"dump what is loaded from it, or dump it at level ttgir"});
+    if (is_under_way(value))
+      return failure(name + " is still being computed by the tensor cores there",
+                     {"dump the result of the ttng.warp_group_dot_wait with pendings = 0 that waits for it"});
+    bool conditional = false;
+    std::vector<ir::Op*> loops;
+    for (ir::Region* r = block->region; r && r->parent && r->parent->block; r = r->parent->block->region) {
+      ir::Op* parent = r->parent;
+      if (is_combiner(*parent))
+        return failure(name + " is a value of the code that " + std::string(parent->name) +
+                           " repeats for each pair of elements",
+                       {"dump the op's result"});
+      if (is_loop(*parent)) {
+        loops.insert(loops.begin(), parent);
+        conditional |= parent->kind == OpKind::kWhile;
+      } else {
+        conditional |= parent->kind == OpKind::kIf;
+      }
+    }
+    if (auto ok = hold(value, block, tap); !ok) return ok;
+    tap.site.loops = static_cast<int>(loops.size());
+    if (loops.size() > 1 || (conditional && !loops.empty()))
+      for (ir::Op* loop : loops) {
+        auto number = mark(loop);
+        if (!number) return number.error();
+        tap.loops.push_back(*number);
+      }
+    ir::Op* before = op ? op->next : block->first;
+    const std::string n = std::to_string(taps.size());
+    auto done =
+        ir::insert(module_, block, before,
+                   assembly("tap" + n, "tap " + n + " $1", constraint_of(tap.site.type), name, *value.type));
+    if (!done) return done.error();
+    taps.push_back(std::move(tap));
+    return base::success();
+  }
+
+  std::vector<Tap> taps;
+
+ private:
+  std::string assembly(const std::string& result, const std::string& comment, const char* constraint,
+                       const std::string& operand, const ir::Type& type) const {
+    std::string out = "i32";
+    if (type.kind == ir::TypeKind::kTensor) {
+      out = "tensor<";
+      for (int64_t d : type.shape) out += std::to_string(d) + "x";
+      out += "i32, " +
+             (type.encoding->alias.empty() ? ir::text_of(type.encoding) : std::string(type.encoding->alias)) +
+             ">";
+    }
+    return "%triton_runner_" + result + " = tt.elementwise_inline_asm \"mov.b32 $0, 0; // triton_runner." +
+           comment + "\" {constraints = \"=r," + constraint + "\", packed_element = 1 : i32, pure = false} " +
+           operand + " : " + std::string(type.text) + " -> " + out;
+  }
+
+  // Who holds which element.
+  base::Status hold(const ir::Value& value, const ir::Block* block, Tap& tap) {
+    auto threads = threads_of(module_, block);
+    if (!threads) return threads.error();
+    tap.first_thread = threads->first;
+    tap.threads = threads->count;
+    tap.blocks = static_cast<uint32_t>(module_number(module_, "num-ctas", 1));
+    if (value.type->kind != ir::TypeKind::kTensor) {
+      tap.elements.assign(size_t{tap.threads} * tap.blocks, 0);
+      return base::success();
+    }
+    if (!value.type->encoding) return failure(name_of(value) + " has no layout: taps are for TTGIR");
+    auto encoding = tile::encoding_of(*value.type->encoding);
+    if (!encoding) return encoding.error();
+    auto layout = layout::to_linear_layout(*encoding, value.type->shape);
+    if (!layout) return layout.error();
+    tap.registers = static_cast<uint32_t>(layout->in_size("register"));
+    const auto lanes = static_cast<uint32_t>(layout->in_size("lane"));
+    const auto warps = static_cast<uint32_t>(layout->in_size("warp"));
+    const int64_t ranks = layout->in_size("block");
+    if (lanes * warps != tap.threads)
+      return failure("the layout of " + name_of(value) + " is for " + std::to_string(lanes * warps) +
+                     " threads; its code is run by " + std::to_string(tap.threads));
+    tap.elements.reserve(size_t{tap.threads} * tap.registers * tap.blocks);
+    for (int64_t b = 0; b < tap.blocks; ++b)
+      for (int64_t r = 0; r < tap.registers; ++r)
+        for (int64_t t = 0; t < tap.threads; ++t) {
+          const layout::Basis at = layout->apply(
+              {{"register", r}, {"lane", t % lanes}, {"warp", t / lanes}, {"block", b % ranks}});
+          int64_t element = 0;
+          for (size_t d = 0; d < value.type->shape.size(); ++d)
+            element = element * value.type->shape[d] + at[d] % value.type->shape[d];
+          tap.elements.push_back(static_cast<int32_t>(element));
+        }
+    return base::success();
+  }
+
+  // Marks where a loop begins and where each of its turns does; its number.
+  base::Result<uint32_t> mark(ir::Op* loop) {
+    for (size_t i = 0; i < marked_.size(); ++i)
+      if (marked_[i] == loop) return static_cast<uint32_t>(i);
+    const auto number = static_cast<uint32_t>(marked_.size());
+    const std::string n = std::to_string(number);
+    ir::Block* body = loop->region()->first;  // of scf.while the part that decides
+    auto put = [&](const char* what, ir::Block* block, ir::Op* before) -> base::Status {
+      const std::string zero = std::string("triton_runner_") + what + "_zero" + n;
+      const std::string text =
+          "%" + zero + " = arith.constant 0 : i32\n%triton_runner_" + what + n +
+          " = tt.elementwise_inline_asm \"mov.b32 $0, 0; // triton_runner." + what + " " + n +
+          "\" {constraints = \"=r,n\", packed_element = 1 : i32, pure = false} %" + zero + " : i32 -> i32";
+      auto done = ir::insert(module_, block, before, text);
+      return done ? base::success() : base::Status(done.error());
+    };
+    if (auto ok = put("enter", loop->block, loop); !ok) return ok.error();
+    if (auto ok = put("turn", body, body->first); !ok) return ok.error();
+    marked_.push_back(loop);
+    return number;
+  }
+
+  ir::Module& module_;
+  std::string_view kernel_, level_;
+  std::vector<ir::Op*> marked_;
+};
+
+}  // namespace
+
+base::Result<Tapped> tap_values(ir::Module& module, std::string_view kernel,
+                                std::span<const Selector> selectors, std::string_view level) {
+  const ir::Op* func = module.find_function(kernel);
+  if (!func) return failure("there is no kernel '" + std::string(kernel) + "' in this module");
+  auto selected = select(module, *func, selectors);
+  if (!selected) return selected.error();
+  Tapper tapper(module, kernel, level);
+  Tapped result;
+  std::optional<base::Diagnostic> first;
+  for (const Selected& s : *selected) {
+    auto ok = tapper.add(*s.value);
+    if (ok) continue;
+    base::Diagnostic d = ok.error();
+    result.notes.push_back(d.message);
+    if (!first) first = std::move(d);
+  }
+  if (tapper.taps.empty()) {
+    if (!first) return failure("nothing was selected");
+    first->location.file = std::string(module.filename());
+    return *first;
+  }
+  result.taps = std::move(tapper.taps);
+  result.text = module.str();
+  return result;
+}
+
+}  // namespace triton_runner::probe

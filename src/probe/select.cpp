@@ -1,0 +1,286 @@
+#include <triton_runner/probe/select.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <triton_runner/ir/op_table.h>
+#include <triton_runner/ir/text.h>
+#include <triton_runner/num/types.h>
+
+namespace triton_runner::probe {
+namespace {
+
+using Visit = std::function<void(const ir::Op& parent, const ir::Value&)>;
+
+// Each value inside of a region once, in the order of the text; `calls` collects what is called there.
+void for_each_value(const ir::Region& region, const Visit& visit, std::vector<const ir::Op*>& calls) {
+  for (const ir::Block* b = region.first; b; b = b->next) {
+    for (const ir::Value& v : b->args) visit(*region.parent, v);
+    for (const ir::Op* op = b->first; op; op = op->next) {
+      for (const ir::Value& v : op->results) visit(*op, v);
+      if (op->kind == ir::OpKind::kCall) calls.push_back(op);
+      for (const ir::Region* inner : op->regions) for_each_value(*inner, visit, calls);
+    }
+  }
+}
+
+void for_each_value(const ir::Module& module, const ir::Op& func, const Visit& visit) {
+  std::vector<const ir::Op*> functions{&func};
+  for (size_t i = 0; i < functions.size(); ++i) {
+    std::vector<const ir::Op*> calls;
+    for (const ir::Region* r : functions[i]->regions) for_each_value(*r, visit, calls);
+    for (const ir::Op* call : calls) {
+      const ir::Attr* callee = call->attr("callee");
+      const ir::Op* called = callee ? module.find_function(callee->string) : nullptr;
+      if (called && std::find(functions.begin(), functions.end(), called) == functions.end())
+        functions.push_back(called);
+    }
+  }
+}
+
+const ir::Location* location_of(const ir::Value& value) {
+  return value.defining_op ? value.defining_op->loc : value.loc;
+}
+
+// The outermost name on the way to the file: what the statement assigns to.
+std::string_view variable_of(const ir::Location* at) {
+  while (at) {
+    if (at->kind == ir::LocKind::kName) return at->name;
+    if (at->kind == ir::LocKind::kFused)
+      at = at->children.empty() ? nullptr : at->children[0];
+    else
+      at = at->child;
+  }
+  return {};
+}
+
+// "kernel.py:42": the end of the file's path, and the line. False: it is not of that form.
+bool split_line(std::string_view text, std::string_view& file, int& line) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return false;
+  line = 0;
+  for (char c : text.substr(colon + 1)) {
+    if (c < '0' || c > '9' || line > 100'000'000) return false;
+    line = line * 10 + (c - '0');
+  }
+  file = text.substr(0, colon);
+  return true;
+}
+
+bool ends_in(std::string_view path, std::string_view file) {
+  return path == file || (path.ends_with(file) && path[path.size() - file.size() - 1] == '/');
+}
+
+// Whether the value was made for this line, by itself or through the calls that it was inlined by.
+bool stands_on(const ir::Location* at, std::string_view file, int line) {
+  if (!at) return false;
+  if (at->kind == ir::LocKind::kFile) return at->line == line && ends_in(at->file, file);
+  if (at->kind == ir::LocKind::kFused)
+    return std::any_of(at->children.begin(), at->children.end(),
+                       [&](const ir::Location* c) { return stands_on(c, file, line); });
+  return stands_on(at->child, file, line) ||
+         (at->kind == ir::LocKind::kCallSite && stands_on(at->caller, file, line));
+}
+
+bool is_op_name(std::string_view text) {
+  return text.find('.') != std::string_view::npos && text.find(':') == std::string_view::npos;
+}
+
+struct Candidate {
+  const ir::Value* value;
+  const ir::Op* op;
+};
+
+// Of the values of a statement, what it gives in the end: the last one, of tensors if there are any, and
+// those of the same op (loops that were unrolled or pipelined have several).
+void keep_last(std::vector<Candidate>& chosen) {
+  std::map<int, std::vector<Candidate>> lines;
+  for (const Candidate& c : chosen) {
+    const ir::Location* at = location_of(*c.value);
+    const ir::Location* file = at ? at->file_location() : nullptr;
+    if (can_record(*c.value)) lines[file ? file->line : 0].push_back(c);
+  }
+  chosen.clear();
+  for (auto& [line, all] : lines) {
+    auto is_tensor = [](const Candidate& c) { return c.value->type->kind == ir::TypeKind::kTensor; };
+    const bool tensors = std::any_of(all.begin(), all.end(), is_tensor);
+    const Candidate* last = nullptr;
+    for (const Candidate& c : all)
+      if (!tensors || is_tensor(c)) last = &c;
+    for (const Candidate& c : all)
+      if (c.op->name == last->op->name && c.value->type->kind == last->value->type->kind &&
+          std::ranges::equal(c.value->type->shape, last->value->type->shape))
+        chosen.push_back(c);
+  }
+}
+
+base::Diagnostic unknown(const ir::Module& module, const std::string& wanted,
+                         const std::vector<Candidate>& all) {
+  base::Diagnostic d;
+  d.location.file = std::string(module.filename());
+  std::set<std::string> names;
+  if (wanted.starts_with('%')) {
+    d.message = "there is no value " + wanted + " in this module";
+    for (const Candidate& c : all) names.insert(name_of(*c.value));
+  } else if (std::string_view file; true) {
+    int line;
+    if (split_line(wanted, file, line)) {
+      d.message = "no value comes from line " + wanted;
+      std::set<std::pair<int, std::string>> lines;
+      for (const Candidate& c : all)
+        if (const ir::Location* at = location_of(*c.value);
+            at && at->file_location() && ends_in(at->file_location()->file, file))
+          lines.insert(
+              {std::abs(at->file_location()->line - line),
+               std::string(at->file_location()->file) + ":" + std::to_string(at->file_location()->line)});
+      size_t n = 0;
+      for (const auto& near : lines)
+        if (n++ < 3) d.notes.push_back("values come from " + near.second);
+      if (lines.empty()) d.notes.push_back("none of its values come from a file of that name");
+      return d;
+    }
+    if (is_op_name(wanted)) {
+      d.message = "there is no op " + wanted + " that gives a value in this module";
+      for (const Candidate& c : all) names.insert(std::string(c.op->name));
+    } else {
+      d.message = "there is no variable '" + wanted + "' in this module";
+      for (const Candidate& c : all)
+        if (auto name = variable_of(location_of(*c.value)); !name.empty()) names.insert(std::string(name));
+      if (names.empty())
+        d.notes.push_back("its locations name no variables: choose by line, \"kernel.py:42\"");
+    }
+  }
+  for (const std::string& n : base::nearest_names(wanted, {names.begin(), names.end()}))
+    d.notes.push_back("did you mean '" + n + "'?");
+  d.notes.push_back("a value that the compiler removed has no name here: dump it at an earlier level");
+  return d;
+}
+
+std::optional<num::Type> element_of(const ir::Type& type) {
+  const ir::Type& scalar = *type.scalar();
+  if (scalar.kind == ir::TypeKind::kPointer) {
+    const bool block = scalar.element && scalar.element->kind == ir::TypeKind::kTensor;
+    return block ? std::nullopt : std::optional(num::Type::kI64);
+  }
+  if (scalar.kind == ir::TypeKind::kIndex) return num::Type::kI64;
+  std::string_view text = scalar.text;
+  if (scalar.kind == ir::TypeKind::kInteger && !text.empty() && (text[0] == 's' || text[0] == 'u'))
+    text.remove_prefix(1);
+  return num::parse_type(text);
+}
+
+}  // namespace
+
+std::string name_of(const ir::Value& value) { return ir::text_of(&value); }
+
+const ir::Op* op_of(const ir::Value& value) {
+  return value.defining_op ? value.defining_op : value.block->region->parent;
+}
+
+bool can_record(const ir::Value& value) {
+  switch (value.type->kind) {
+    case ir::TypeKind::kInteger:
+    case ir::TypeKind::kIndex:
+    case ir::TypeKind::kFloat:
+    case ir::TypeKind::kPointer:
+    case ir::TypeKind::kTensor:
+    case ir::TypeKind::kMemDesc:
+      return element_of(*value.type).has_value();
+    default:
+      return false;
+  }
+}
+
+Site site_of(const ir::Module& module, const ir::Value& value, std::string_view kernel,
+             std::string_view level) {
+  (void)module;
+  Site site;
+  site.kernel = kernel;
+  site.level = level;
+  site.value = name_of(value);
+  site.op = op_of(value)->name;
+  const ir::Location* at = location_of(value);
+  site.variable = variable_of(at);
+  if (const ir::Location* file = at ? at->file_location() : nullptr) {
+    site.file = file->file;
+    site.line = file->line;
+    site.column = file->column;
+  }
+  if (at) site.location = at->alias.empty() ? ir::text_of(at) : "loc(" + std::string(at->alias) + ")";
+  site.type_text = ir::text_of(value.type);
+  site.type = element_of(*value.type).value_or(num::Type::kI64);
+  site.shape.assign(value.type->shape.begin(), value.type->shape.end());
+  if (value.type->encoding) site.layout = ir::text_of(value.type->encoding);
+  return site;
+}
+
+base::Result<std::vector<Selected>> select(const ir::Module& module, const ir::Op& func,
+                                           std::span<const Selector> selectors) {
+  std::vector<Candidate> all;
+  for_each_value(module, func, [&](const ir::Op& op, const ir::Value& v) { all.push_back({&v, &op}); });
+  std::vector<std::pair<size_t, Selected>> found;  // with the place in the text
+  std::set<const ir::Value*> taken;
+  for (size_t k = 0; k < selectors.size(); ++k) {
+    const Selector& s = selectors[k];
+    const std::string& text = s.text;
+    std::vector<Candidate> chosen;
+    auto take = [&](auto&& wanted) {
+      for (const Candidate& c : all)
+        if (wanted(c)) chosen.push_back(c);
+    };
+    std::string_view file;
+    int line;
+    if (text == "*") {
+      take([](const Candidate&) { return true; });
+    } else if (text.starts_with('%')) {
+      // All results of a group answer to its name.
+      take([&](const Candidate& c) {
+        return name_of(*c.value) == text || (c.value->group_size > 1 && text.substr(1) == c.value->name);
+      });
+    } else if (split_line(text, file, line)) {
+      take([&](const Candidate& c) { return stands_on(location_of(*c.value), file, line); });
+    } else {
+      if (is_op_name(text)) {
+        const ir::OpKind kind = ir::find_op(text);
+        take([&](const Candidate& c) {
+          return c.value->defining_op &&
+                 (c.op->name == text || (kind != ir::OpKind::kUnknown && c.op->kind == kind));
+        });
+      } else {
+        take([&](const Candidate& c) { return variable_of(location_of(*c.value)) == text; });
+        if (chosen.empty())
+          for (const std::string& place : s.lines)
+            if (split_line(place, file, line))
+              take([&](const Candidate& c) { return stands_on(location_of(*c.value), file, line); });
+        const std::vector<Candidate> named = chosen;
+        keep_last(chosen);
+        if (chosen.empty()) chosen = named;  // tokens and descriptors: said below
+      }
+    }
+    if (chosen.empty()) return unknown(module, text, all);
+    size_t recorded = 0;
+    for (const Candidate& c : chosen) {
+      if (!can_record(*c.value)) continue;
+      ++recorded;
+      if (!taken.insert(c.value).second) continue;
+      const auto at =
+          std::find_if(all.begin(), all.end(), [&](const Candidate& a) { return a.value == c.value; });
+      found.push_back({static_cast<size_t>(at - all.begin()), {c.value, k}});
+    }
+    if (recorded == 0) {
+      base::Diagnostic d = base::failure(
+          text + " has the type " + ir::text_of(chosen[0].value->type) + ", which has no elements to dump",
+          {"tensors, numbers, pointers and buffers in shared memory can be dumped"});
+      d.location.file = std::string(module.filename());
+      return d;
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Selected> result;
+  for (const auto& f : found) result.push_back(f.second);
+  return result;
+}
+
+}  // namespace triton_runner::probe

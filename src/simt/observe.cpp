@@ -1,0 +1,29 @@
+// What a probe does when a strand comes to it.
+#include "observe.h"
+
+#include <triton_runner/exec/register_observer.h>
+
+#include "exec.h"
+
+namespace triton_runner::simt {
+
+void show_registers(Lanes& lanes, const Operands& in) {
+  const Exec& x = exec_of(lanes);
+  const auto& place = *static_cast<const ProbePlace*>(in.data);
+  std::vector<const std::byte*> values;
+  values.reserve(place.registers.size());
+  for (const auto& [offset, bytes] : place.registers)
+    values.push_back(x.regs + offset + uint64_t{bytes} * x.first);
+  const Code& code = x.code();
+  exec::RegisterEvent event{};
+  event.probe = place.probe;
+  for (size_t d = 0; d < 3; ++d) event.program[d] = x.cta->id[d] / code.cluster[d];
+  event.block = x.cta->rank;
+  event.first = x.first;
+  event.count = x.count;
+  event.mask = x.mask;
+  event.values = values;
+  static_cast<exec::RegisterObserver*>(x.launch().options->observer)->on_registers(event);
+}
+
+}  // namespace triton_runner::simt
