@@ -12,6 +12,7 @@ from triton_runner._errors import fail
 from triton_runner._dump.records import numpy_type
 from triton_runner.language import EVERY, MARKER
 
+
 def _is_float(dtype: numpy.dtype) -> bool:
     return dtype.kind not in "biu"
 

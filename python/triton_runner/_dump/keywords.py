@@ -50,10 +50,10 @@ def parse(taken: dict) -> Ask:
                 raise fail(f"{ours}= and {theirs}= are both given: they are one keyword", "keep one of them")
             taken[ours] = taken.pop(theirs)
     values = taken.pop("dump_value", ())
-    values = (values,) if isinstance(values, str) else tuple(values)
+    values = tuple(values) if isinstance(values, (list, tuple)) else (values,)
     odd = [value for value in values if not isinstance(value, str) or not value]
     if odd:
-        raise fail(f"dump_value={odd[0]!r}: expected the name of a value, such as \"%13\", or a list of them")
+        raise fail(f'dump_value={odd[0]!r}: expected the name of a value, such as "%13", or a list of them')
     ask = Ask(values, taken.pop("dump_tensor", None), _grid(taken.pop("dump_grid", None)))
     if ask.grid is not None and not ask.values:
         raise fail(
@@ -275,6 +275,7 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
     on_engine = _driver.resolved_device() == "cpu" and _executed(kernel) in _IR
     plan = _plan(ask, kernel, entry, on_engine)
     grid, known = checked_grid(grid, plan)
+    say_values(plan.text, plan.sites)
     request = _request(ask, plan, around, function)
     if on_engine:
         with session.recording(request, kernel.name) as dumps:
@@ -288,7 +289,7 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
     for dump in dumps:
         if not plan.sites:
             plan.take_sites([v.site for text in ask.values for v in dump.all(text) if not v.site.marker])
-        say_values(plan.text, plan.sites)
+            say_values(plan.text, plan.sites)
         if plan.target is not None:
             fill.fill(plan.target, dump, plan.starts, ask.grid or (0, 0, 0), known[0])
         elif around is None:
