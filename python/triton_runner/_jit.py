@@ -51,6 +51,8 @@ class JITFunction(TritonJITFunction):
 
     compile = _Compile()
 
+    _keeps_dumps = True
+
     def __init__(self, fn, **options):
         self._options = options
         super().__init__(fn, **options)
@@ -79,6 +81,14 @@ class JITFunction(TritonJITFunction):
 
     def launch(self, entry, args, kwargs, grid, warmup):
         """run() of what is executed, whatever is recorded meanwhile."""
+        if not self._keeps_dumps:
+            from triton_runner import language
+
+            with language.keeping(False):
+                return self._execute(entry, args, kwargs, grid, warmup)
+        return self._execute(entry, args, kwargs, grid, warmup)
+
+    def _execute(self, entry, args, kwargs, grid, warmup):
         if not _arrays.are_plain(args):
             args = tuple(_arrays.wrap(self._name_of(i), value) for i, value in enumerate(args))
         if not _arrays.are_plain(kwargs.values()):
@@ -114,7 +124,8 @@ class JITFunction(TritonJITFunction):
     @functools.cached_property
     def without_dumps(self) -> JITFunction:
         """The kernel whose dl.dump statements leave nothing; it shares no compiled code with this one."""
-        quiet = JITFunction(self.fn, **self._options)
+        quiet = type(self)(self.fn, **self._options)
+        quiet._keeps_dumps = False
         quiet.hash = f"{self.cache_key}-without-dumps"  # compiled kernels are found by it
         quiet.used_global_vals = self.used_global_vals
         return quiet

@@ -8,8 +8,8 @@ import warnings
 
 import numpy
 
-from triton_runner._errors import fail
 from triton_runner._dump.records import numpy_type
+from triton_runner._errors import fail
 from triton_runner.language import EVERY, MARKER
 
 

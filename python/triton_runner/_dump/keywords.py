@@ -1,10 +1,9 @@
 """The original's way to dump: dump_tensor=, dump_value= and dump_grid= at a launch (debug_tensor= and
-debug_value= in its older releases), and dl.dump statements in kernels of triton_runner.jit; and how a launch is
-recorded that asks for it in any way."""
+debug_value= in its older releases), and dl.dump statements in kernels of triton_runner.jit; and how a launch
+is recorded that asks for it in any way."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import math
@@ -251,23 +250,13 @@ def wanted(function, ask: Ask | None) -> bool:
 def launch(function, ask: Ask | None, entry, args, kwargs, grid, warmup: bool):
     """A launch of a kernel of triton_runner.jit that is recorded. Returns what the launch returns."""
     if language.switched_off() and uses_statements(function):
-        with _kept(False):
-            return function.without_dumps.launch(entry, args, kwargs, grid, warmup)
-    with _kept(True):
+        return function.without_dumps.launch(entry, args, kwargs, grid, warmup)
+    with language.keeping(True):
         # Compiled first: what is wrong with the names, the types or the tensor is said before anything runs.
         kernel = function.launch(entry, args, kwargs, grid, True)
         if warmup or (language.switched_off() and session.for_launch(function.__name__) is None):
             return kernel if warmup else function.launch(entry, args, kwargs, grid, False)
         return _recorded(function, ask or Ask(), kernel, entry, args, kwargs, grid)
-
-
-@contextlib.contextmanager
-def _kept(keep: bool):
-    token = language.kept.set(keep)
-    try:
-        yield
-    finally:
-        language.kept.reset(token)
 
 
 def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
@@ -283,7 +272,9 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
     else:
         from triton_runner._dump import instrument, registers
 
-        run = registers.run if _driver.resolved_device() == "cpu" else instrument.run
+        # Statements have no registers to ask for: they become stores wherever they are executed.
+        by_registers = _driver.resolved_device() == "cpu" and request.selectors
+        run = registers.run if by_registers else instrument.run
         kernel, recording, changes = run(request, function, entry, args, kwargs, grid)
         dumps = [request.dump(recording, changes)]
     for dump in dumps:

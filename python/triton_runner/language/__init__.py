@@ -3,6 +3,7 @@ relatives. Each leaves a marker in Triton's IR, with which the engines and the G
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 
 import triton.language as tl
@@ -21,7 +22,17 @@ EVERY = -1  # of a marker's grid axis: every program
 
 # Whether the kernel that is being compiled keeps its dump statements; None: it is not launched by this
 # package's jit.
-kept: contextvars.ContextVar[bool | None] = contextvars.ContextVar("triton_runner_dumps_kept", default=None)
+_kept: contextvars.ContextVar[bool | None] = contextvars.ContextVar("triton_runner_dumps_kept", default=None)
+
+
+@contextlib.contextmanager
+def keeping(keep: bool):
+    """Kernels that are compiled inside of the block keep their dump statements, or lose them."""
+    token = _kept.set(keep)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 def _builtin(function):
@@ -33,7 +44,7 @@ def _builtin(function):
 
 
 def _wanted() -> bool:
-    keep = kept.get()
+    keep = _kept.get()
     if keep is not None:
         return keep
     from triton_runner import _driver
@@ -159,5 +170,6 @@ def dump_grids(val, offset=0, _builder=None, _semantic=None):
 
 
 def switched_off() -> bool:
-    """Whether dump statements leave nothing: TRITON_RUNNER_DUMP=0, using(dump=False), TRITON_RUNNER_PROD=1."""
+    """Whether dump statements leave nothing: TRITON_RUNNER_DUMP=0, using(dump=False) or
+    TRITON_RUNNER_PROD=1."""
     return not _settings.current().dump or _settings.prod()
