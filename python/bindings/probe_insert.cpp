@@ -12,7 +12,7 @@
 #include <triton_runner/ir/module.h>
 #include <triton_runner/probe/insert.h>
 
-#include "bindings.h"
+#include "recorder.h"
 
 namespace triton_runner::python {
 namespace {
@@ -28,17 +28,6 @@ ir::Module parse(const std::string& text, const std::string& filename) {
   return std::move(module).value();
 }
 
-std::vector<probe::Selector> selectors_of(nb::handle given) {
-  std::vector<probe::Selector> out;
-  for (nb::handle item : given) {
-    if (nb::isinstance<nb::str>(item))
-      out.push_back({nb::cast<std::string>(item), {}});
-    else
-      out.push_back({nb::cast<std::string>(item[0]), nb::cast<std::vector<std::string>>(item[1])});
-  }
-  return out;
-}
-
 template <auto insert>
 Insertion insert_into(const std::string& text, const std::string& filename, const std::string& kernel,
                       nb::handle selectors, std::array<int64_t, 3> grid, Programs programs,
@@ -47,7 +36,7 @@ Insertion insert_into(const std::string& text, const std::string& filename, cons
   ir::Module module = parse(text, filename);
   InsertOptions options{markers,   every_iteration, std::move(programs), grid, std::move(arguments),
                         max_bytes, print_signs};
-  std::vector<probe::Selector> chosen = selectors_of(selectors);
+  std::vector<probe::Selector> chosen = make_selectors(selectors);
   return unwrap(insert(module, kernel, chosen, options));
 }
 

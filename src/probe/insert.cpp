@@ -25,8 +25,11 @@ struct Place {
   ir::Block* block = nullptr;
   uint32_t index = 0;
   bool marker = false;
+  ir::Value* stored = nullptr;  // in place of a marker's operand
 
-  ir::Value* value() const { return marker ? op->operand(0) : op ? op->result(index) : &block->args[index]; }
+  ir::Value* value() const {
+    return stored ? stored : marker ? op->operand(0) : op ? op->result(index) : &block->args[index];
+  }
   ir::Block* in() const { return op ? op->block : block; }
 };
 
@@ -491,15 +494,29 @@ base::Status Inserter::replace() {
     for (uint32_t i = 1; i < op->num_operands(); ++i)
       (i <= static_cast<uint32_t>(area.series.extras) ? extra : iterations)
           .push_back(operand(*op->operand(i)));
-    const ir::Type* type = op->operand(0)->type;
+    // A print is a reason for Triton to convert a layout; a store needs none: the value before it will do.
+    ir::Value* value = op->operand(0);
+    std::vector<ir::Op*> conversions;
+    while (value->defining_op && value->defining_op->kind == OpKind::kConvertLayout &&
+           !in_flight(*value->defining_op->operand(0))) {
+      conversions.push_back(value->defining_op);
+      value = value->defining_op->operand(0);
+    }
+    const ir::Type* type = value->type;
     if (iterations.size() != static_cast<size_t>(area.series.site.loops) ||
         !std::equal(type->shape.begin(), type->shape.end(), area.series.site.shape.begin(),
                     area.series.site.shape.end()))
       return base::failure("the marker of " + area.series.site.value + " changed on the way to TTGIR");
     if (type->encoding) area.series.site.layout = ir::text_of(type->encoding);
-    if (auto status = store(area, {op, nullptr, 0, true}, std::move(iterations), std::move(extra)); !status)
+    if (auto status =
+            store(area, Place{op, nullptr, 0, true, value}, std::move(iterations), std::move(extra));
+        !status)
       return status;
     if (auto status = ir::erase(m_, op); !status) return status;
+    for (ir::Op* conversion : conversions) {
+      if (conversion->result()->first_use) break;
+      if (auto status = ir::erase(m_, conversion); !status) return status;
+    }
     found[k] = true;
   }
   for (size_t k = 0; k < found.size(); ++k)

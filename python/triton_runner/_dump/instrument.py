@@ -21,27 +21,24 @@ from triton_runner._pipeline.versions import installed
 
 _COMPARED = 1 << 30  # bytes of arguments that are copied to compare outputs
 _WAITS = {
-    "ptx": r"bar\.(?:warp\.)?sync|barrier\.(?:cta\.)?sync|barrier\.cluster\.wait|cp\.async\.wait_(?:group|all)"
-    r"|cp\.async\.bulk\.wait_group|wgmma\.wait_group|mbarrier\.(?:try|test)_wait|tcgen05\.wait",
+    "ptx": r"bar\.(?:warp\.)?sync|barrier\.(?:cta\.)?sync|barrier\.cluster\.wait"
+    r"|cp\.async\.wait_(?:group|all)|cp\.async\.bulk\.wait_group|wgmma\.wait_group|mbarrier\.(?:try|test)_wait|tcgen05\.wait",
     "amdgcn": r"s_waitcnt\w*|s_wait_\w+|s_barrier\w*",
 }
 
 
 def run(request, function, entry, args, kwargs, grid, compare=True):
     """Launches a Python kernel (entry: the artifact that it enters as, or None) with the dump of a
-    session.Request. Returns the plain kernel, compiled, the _core.probe.Recording, and what the stores changed,
-    a sentence each.
+    session.Request. Returns the plain kernel, compiled, the _core.probe.Recording, and what the stores
+    changed, a sentence each.
 
     Values are named as at request.level; where that is neither "ttir" nor "ttgir", as at the level that the
     kernel enters at or, of a Python kernel, at TTIR (TTGIR where PTX executes). compare: launch the plain
     kernel too, and compare outputs. Errors: unknown values, a grid out of range, values that cannot be
     stored, shared memory that the device does not have.
     """
-    compiled = getattr(function, "launch", None)
-    if compiled is not None:
-        kernel = compiled(entry, args, kwargs, grid, True)
-    else:
-        kernel = function.warmup(*args, grid=grid, **kwargs)
+    launch = _launcher(function)
+    kernel = launch(entry, args, kwargs, grid, True)
     bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
     grid = grid(bound) if callable(grid) else grid
     axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
@@ -60,20 +57,41 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     options = _options(kernel, plain, target)
     insertion = _inserted(request, kernel, level, target, options, named, axes)
     made = _executable(insertion.text, kernel.name, options, target)
-    before = _Before(kernel, plain, target)
+    # What the kernel is without its dl.dump statements too: their markers would print on a GPU.
+    launch, plain_kernel = _without_statements(function, launch, kernel, entry, args, kwargs, grid)
+    before = _Before(plain_kernel, plain, target)
     _check_shared(kernel.name, before, made)
 
     copies = _Copies(named) if compare else None
     if copies is not None and copies.taken:
-        copied_args, copied_kwargs = copies.of(args), {k: copies.of_one(v) for k, v in kwargs.items()}
-        if compiled is not None:
-            compiled(entry, copied_args, copied_kwargs, grid, False)
-        else:
-            function.run(*copied_args, grid=grid, warmup=False, **copied_kwargs)
+        launch(entry, copies.of(args), {k: copies.of_one(v) for k, v in kwargs.items()}, grid, False)
     buffer, host = _buffer(insertion.bytes)
     made.launch(axes, [*named, ("dump_buffer", buffer)])
     recording = insertion.decode(host(), list(request.programs))
     return kernel, recording, _changes(before, made, copies)
+
+
+def _launcher(function):
+    """launch(entry, args, kwargs, grid, warmup) of a kernel of triton_runner.jit, or of triton.jit."""
+    own = getattr(function, "launch", None)
+    if own is not None:
+        return own
+
+    def launch(entry, args, kwargs, grid, warmup):
+        if warmup:
+            return function.warmup(*args, grid=grid, **kwargs)
+        return function.run(*args, grid=grid, warmup=False, **kwargs)
+
+    return launch
+
+
+def _without_statements(function, launch, kernel, entry, args, kwargs, grid):
+    from triton_runner._dump import keywords
+
+    if entry is not None or not hasattr(function, "without_dumps") or not keywords.uses_statements(function):
+        return launch, kernel
+    quiet = function.without_dumps.launch
+    return quiet, quiet(entry, args, kwargs, grid, True)
 
 
 def _level(request, entry) -> str:
@@ -270,21 +288,21 @@ class _Before:
     def text(self) -> str:
         return self.kernel.asm[self.text_level]
 
+    @functools.cached_property
     def registers(self):
-        if self.plain is not None:
-            return _resources(self.plain).get("n_regs")
-        if _driver.resolved_device() == "cpu":
-            return None
-        return getattr(self.kernel, "n_regs", None)
+        return _registers(self.plain if self.plain is not None else self.kernel)
 
 
 def _description(made) -> dict:
     return getattr(made.function, "description", {})
 
 
-def _resources(made) -> dict:
-    resources = getattr(made.function, "resources", None)
-    return resources() if resources is not None else {}
+def _registers(kernel):
+    """Registers of a thread: as loaded on a GPU; on the CPU what ptxas would give it. None: not known."""
+    function = getattr(kernel, "function", None)
+    if _driver.resolved_device() != "cpu" and hasattr(function, "resources"):
+        return function.resources().get("n_regs")
+    return getattr(kernel, "n_regs", None)
 
 
 def _check_shared(name: str, before: _Before, made) -> None:
@@ -295,8 +313,8 @@ def _check_shared(name: str, before: _Before, made) -> None:
     limit = _core.max_shared_bytes(int(arch))
     if after > limit:
         raise fail(
-            f"kernel '{name}' with the stores of this dump needs {after} bytes of shared memory, the device has "
-            f"{limit} (without them it needs {before.shared})",
+            f"kernel '{name}' with the stores of this dump needs {after} bytes of shared memory, the device "
+            f"has {limit} (without them it needs {before.shared})",
             "dump fewer values, or a value of the TTGIR, which is stored where it lies",
         )
 
@@ -317,7 +335,7 @@ def _changes(before: _Before, made, copies: _Copies | None) -> list[str]:
     after = _description(made).get("shared")
     if before.shared is not None and after is not None:
         said.append(_compared("shared memory", before.shared, after, " bytes"))
-    registers, now = before.registers(), _resources(made).get("n_regs")
+    registers, now = before.registers, _registers(made)
     if registers and now:
         said.append(_compared("registers", registers, now, " a thread"))
     pattern = re.compile(_WAITS[before.text_level])
