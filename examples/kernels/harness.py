@@ -66,6 +66,16 @@ class Device:
         return tensor.cpu().double() if torch else np.asarray(tensor, np.float64)
 
 
+def compare_dump(device, dump, expected, tolerance=0.0):
+    """Prints what a launch dumped and how far it lies from the reference; exits: 0 match, 1 mismatch."""
+    print(f"debug {dump}")
+    difference = float(abs(device.host(dump) - device.host(expected)).max())
+    print(f"The maximum difference between {device.name.lower()} and dump is {difference}")
+    matched = difference <= tolerance  # also false for NaN
+    print(f"✅ Triton and {device.name} match" if matched else f"❌ Triton and {device.name} differ")
+    sys.exit(not matched)
+
+
 def main(kernel, **level):
     """Runs `kernel.run` at `level`, compares, and exits: 0 match, 1 mismatch, 2 the level needs a GPU."""
     device = Device()

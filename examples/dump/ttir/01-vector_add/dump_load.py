@@ -1,0 +1,20 @@
+"""What program 1 of a vector addition loads from x, by its name in the TTIR."""
+
+import sys
+from pathlib import Path
+
+import triton_runner
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+from kernels import dumped, harness
+
+device = harness.Device()
+dump_tensor = device.zeros(1024)
+x, _ = dumped.vector_add(
+    device,
+    ttir_dir=triton_runner.get_file_dir(__file__),
+    dump_tensor=dump_tensor,
+    dump_value="%9",
+    dump_grid=1,
+)
+harness.compare_dump(device, dump_tensor, x[1024:2048])
