@@ -37,7 +37,7 @@ class Settings:
     shuffle: int = -1
     strict_grid: bool = False
     dump: bool = True
-    recorder: object = None  # a _core.probe.Recorder: the launches are dumped
+    recorder: object = None  # a _core.probe.Recorder or RegisterRecorder: the launches are dumped
 
     def __post_init__(self):
         if self.device not in DEVICES:
@@ -80,7 +80,10 @@ class Settings:
         options.shared = self.shared
         if self.shuffle >= 0:
             options.shuffle = self.shuffle
-        options.recorder = self.recorder
+        if isinstance(self.recorder, _core.probe.RegisterRecorder):
+            options.registers = self.recorder
+        else:
+            options.recorder = self.recorder
         return options
 
     @property

@@ -205,7 +205,7 @@ class Namer {
                                          static_cast<uint32_t>(writer.guard)) != registers.end())
         return module_.diagnostic(writer.offset,
                                   "this instruction writes its own guard: it cannot be recorded");
-      plan.probes.push_back({f_.name, w, true, registers});
+      plan.probes.push_back({std::string(f_.name), w, true, registers});
       RegisterPlan::Part part{RegisterPlan::Part::kRead, number, {}, {}, {}};
       for (uint32_t k = 0; k < n; ++k) {
         part.registers.push_back(k);

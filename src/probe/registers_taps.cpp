@@ -133,9 +133,12 @@ class Tapper {
       }
     ir::Op* before = op ? op->next : block->first;
     const std::string n = std::to_string(taps.size());
+    // Halves are kept in pairs where they can be: so a tap asks for them.
+    if (num::size_of(tap.site.type) == 2 && tap.registers % 2 == 0) tap.pack = 2;
     auto done =
         ir::insert(module_, block, before,
-                   assembly("tap" + n, "tap " + n + " $1", constraint_of(tap.site.type), name, *value.type));
+                   assembly("tap" + n, "tap " + n + " $1", tap.pack > 1 ? "r" : constraint_of(tap.site.type),
+                            tap.pack, name, *value.type));
     if (!done) return done.error();
     taps.push_back(std::move(tap));
     return base::success();
@@ -145,18 +148,18 @@ class Tapper {
 
  private:
   std::string assembly(const std::string& result, const std::string& comment, const char* constraint,
-                       const std::string& operand, const ir::Type& type) const {
+                       uint32_t pack, const std::string& operand, const ir::Type& type) const {
     std::string out = "i32";
     if (type.kind == ir::TypeKind::kTensor) {
       out = "tensor<";
       for (int64_t d : type.shape) out += std::to_string(d) + "x";
-      out += "i32, " +
+      out += std::string(pack > 1 ? "i16, " : "i32, ") +
              (type.encoding->alias.empty() ? ir::text_of(type.encoding) : std::string(type.encoding->alias)) +
              ">";
     }
     return "%triton_runner_" + result + " = tt.elementwise_inline_asm \"mov.b32 $0, 0; // triton_runner." +
-           comment + "\" {constraints = \"=r," + constraint + "\", packed_element = 1 : i32, pure = false} " +
-           operand + " : " + std::string(type.text) + " -> " + out;
+           comment + "\" {constraints = \"=r," + constraint + "\", packed_element = " + std::to_string(pack) +
+           " : i32, pure = false} " + operand + " : " + std::string(type.text) + " -> " + out;
   }
 
   // Who holds which element.

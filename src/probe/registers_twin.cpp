@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include <triton_runner/num/types.h>
 #include <triton_runner/probe/registers.h>
 
 #include "registers_ptx.h"
@@ -119,12 +120,12 @@ class Pair {
     return probe;
   }
 
-  // The register of the counterpart that holds at the comment what its register holds.
-  std::optional<Source> source(const Comment& c) const {
+  // The register of the counterpart that holds at the comment what its register holds from a byte on.
+  std::optional<Source> source(const Comment& c, uint32_t offset) const {
     const uint32_t reg = find_register(c.reg);
     if (reg == kNone) return {};
-    if (same_) return Source{reg, 0};
-    return trace(reg, c.instruction, 0, 0);
+    if (same_) return Source{reg, offset};
+    return trace(reg, c.instruction, offset, 0);
   }
 
  private:
@@ -290,12 +291,21 @@ class Pair {
     const Instruction& in = twin_.body[d];
     if (!added_[d] || d >= at || in.guard >= 0 || in.operands.size() != 2) return {};
     const Operand &to = in.operands[0], &from = in.operands[1];
+    if (in.opcode == Opcode::kMov && from.kind == OperandKind::kVector && !from.parts.empty()) {
+      const auto bytes =
+          static_cast<uint32_t>(ptx::bits(type_of(reg))) / 8 / static_cast<uint32_t>(from.parts.size());
+      const uint32_t i = offset / bytes;
+      if (i >= from.parts.size() || from.parts[i].kind != OperandKind::kRegister ||
+          defined_between(from.parts[i].reg, d, at))
+        return {};
+      return trace(from.parts[i].reg, d, offset % bytes, depth + 1);
+    }
     if (from.kind != OperandKind::kRegister || defined_between(from.reg, d, at)) return {};
     if (in.opcode == Opcode::kMov && to.kind == OperandKind::kRegister)
       return trace(from.reg, d, offset, depth + 1);
     if (in.opcode == Opcode::kMov && to.kind == OperandKind::kVector) {
       const uint32_t bytes =
-          static_cast<uint32_t>(ptx::bits(own_type(from.reg)) / 8 / static_cast<int>(to.parts.size()));
+          static_cast<uint32_t>(ptx::bits(type_of(from.reg)) / 8 / static_cast<int>(to.parts.size()));
       for (size_t i = 0; i < to.parts.size(); ++i)
         if (to.parts[i].kind == OperandKind::kRegister && to.parts[i].reg == reg)
           return trace(from.reg, d, offset + bytes * static_cast<uint32_t>(i), depth + 1);
@@ -306,7 +316,7 @@ class Pair {
                       ptx::bits(in.type(0)) <= ptx::bits(in.type(1)) && !in.has(ptx::Mod::kSat);
     return cuts ? trace(from.reg, d, offset, depth + 1) : std::nullopt;
   }
-  ptx::Mod own_type(uint32_t reg) const { return twin_.registers[reg].type; }
+  ptx::Mod type_of(uint32_t reg) const { return twin_.registers[reg].type; }
 
   const ptx::Module &twin_module_, &module_;
   const Function &twin_, &own_;
@@ -366,14 +376,16 @@ base::Result<RegisterPlan> plan_registers(std::span<const Tap> taps, const ptx::
                c.number, 0, {});
         continue;
       }
-      const uint32_t which = seen[c.number]++ % taps[c.number].registers;
-      const auto source = pair.source(c);
-      if (!place || !source) {
-        const std::string& name = taps[c.number].site.value;
-        if (lost.empty() || lost.back() != name) lost.push_back(name);
-        continue;
+      const Tap& tap = taps[c.number];
+      const uint32_t first = seen[c.number] % tap.registers;
+      seen[c.number] += tap.pack;
+      for (uint32_t k = 0; k < tap.pack; ++k) {
+        const auto source = pair.source(c, k * static_cast<uint32_t>(num::size_of(tap.site.type)));
+        if (place && source)
+          append(plan, *own, *place, RegisterPlan::Part::kRead, c.number, first + k, *source);
+        else if (lost.empty() || lost.back() != tap.site.value)
+          lost.push_back(tap.site.value);
       }
-      append(plan, *own, *place, RegisterPlan::Part::kRead, c.number, which, *source);
     }
   }
   for (size_t t = 0; t < taps.size(); ++t) {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include <triton_runner/exec/observer.h>
@@ -14,8 +14,8 @@ namespace triton_runner::exec {
 // Reads registers next to an instruction. Functions, instructions and registers are counted as ptx::Module
 // has them: the text that is loaded has to be the one that the probe was made for.
 struct RegisterProbe {
-  std::string_view function;  // its name; probes of a .func report from each place that calls it
-  uint32_t instruction = 0;   // index in Function::body; body.size(): the end
+  std::string function;      // its name; probes of a .func report from each place that calls it
+  uint32_t instruction = 0;  // index in Function::body; body.size(): the end
   // After the instruction, by the threads for which its guard holds; else before it, by all that come there,
   // through a jump to it too.
   bool after = false;

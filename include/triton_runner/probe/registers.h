@@ -28,7 +28,8 @@ namespace triton_runner::probe {
 // A value as the threads hold it.
 struct Tap {
   Site site;
-  uint32_t registers = 1;                  // that a thread has of it
+  uint32_t registers = 1;  // that a thread has of it, an element each
+  uint32_t pack = 1;       // elements that a comment shows in one register: halves of 32 bits
   uint32_t first_thread = 0, threads = 0;  // of each block, those that hold it
   uint32_t blocks = 1;                     // of a cluster
   // Of each element that a thread holds: its number in the row-major value, at

@@ -1,0 +1,149 @@
+"""Values in the registers of PTX on the CPU: a value of TTGIR or LLIR put together from the threads that hold
+it, registers by name, what a line or an opcode writes.
+
+Where a value is, the compiler says: it compiles the IR a second time with taps behind the value, comments that
+name the registers. Without them the two programs are the same, and the launch runs its own PTX untouched; where
+they are not, what runs is the program with taps, and the dump says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+
+from triton_runner import _artifacts, _core, _settings, _simt
+from triton_runner._core import probe
+from triton_runner._errors import DiagnosticError, fail
+from triton_runner._launch import launcher, signature
+from triton_runner._pipeline.stages import compile_onward
+from triton_runner._pipeline.versions import installed
+
+
+def run(request, function, entry, args, kwargs, grid):
+    """A launch of a triton_runner.jit function whose registers are recorded: (kernel, Recording, changes).
+    changes: sentences about what the dump changed in the program; none where it runs untouched. Errors:
+    selectors that name nothing, values that are in no register."""
+    kernel = function.launch(entry, args, kwargs, grid, True)
+    return run_kernel(request, kernel, lambda: function.launch(entry, args, kwargs, grid, False))
+
+
+def run_kernel(request, kernel, launch):
+    """The same for a compiled kernel (Triton's, or an ArtifactKernel) and what launches it."""
+    code = _Code(kernel)
+    plan, text, changes = _plan(request, code)
+    recorder = probe.RegisterRecorder(
+        plan, request.every_iteration, [list(p) for p in request.programs], request.max_bytes
+    )
+    with _settings.using(recorder=recorder), code.replaced(text):
+        launched = launch()
+    recording = recorder.take()
+    return launched, recording, changes
+
+
+class _Code:
+    """The texts of a compiled kernel, and how a launch of it is made to run another."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+        self.name = kernel.name
+        self.artifact = kernel if isinstance(kernel, _artifacts.ArtifactKernel) else None
+        levels = dict.keys(kernel.asm)
+        if "ptx" not in levels:
+            raise fail(f"kernel '{self.name}' does not run as PTX here", 'launch it with level="ptx"')
+        self.ptx = kernel.asm["ptx"]
+        self.ttgir = kernel.asm["ttgir"] if "ttgir" in levels else None
+        self.llir = kernel.asm["llir"] if "llir" in levels else None
+        self.filename = kernel.function.filename if self.artifact else f"{self.name}.ptx"
+
+    def compile(self, text: str, level: str) -> str:
+        """The PTX of another text of the kernel's TTGIR or LLIR, compiled as the kernel was."""
+        if self.artifact:
+            options = _artifacts.compile_options(self.artifact.artifact)
+            return compile_onward(text, level, "ptx", self.artifact.target, options, self.name).asm["ptx"]
+        known = self.kernel._known
+        from triton_runner._pipeline.kernel import _target_of
+
+        language = known.triton_runner_language
+        made = compile_onward(text, level, "ptx", _target_of(known), known._asdict(), self.name, language)
+        return made.asm["ptx"]
+
+    @functools.cached_property
+    def size(self) -> tuple:
+        """Threads of a block, and blocks of a cluster."""
+        entry = _core.ptx.parse(self.ptx, self.filename).function(self.name)
+        said = self.artifact.function.description if self.artifact else self.kernel._known._asdict()
+        block = entry.reqntid or (getattr(self.kernel.function, "block", None) if self.artifact else None)
+        if block is None and not said.get("num_warps"):
+            raise fail(f"kernel '{self.name}' does not say how many threads a block has", "give block=")
+        cluster = entry.cluster or (said.get("num_ctas") or 1,)
+        count = lambda axes: functools.reduce(lambda a, b: a * b, axes)  # noqa: E731
+        return count(block or (said["num_warps"] * 32,)), count(cluster)
+
+    @contextlib.contextmanager
+    def replaced(self, text: str | None):
+        """Launches inside of the block run this PTX; None: the kernel's own."""
+        if text is None:
+            yield
+        elif self.artifact:
+            own = self.artifact.function
+            self.artifact.function = _simt.SimtKernel(text, own.filename, own.description, own.block, own.cluster)
+            try:
+                yield
+            finally:
+                self.artifact.function = own
+        else:
+            function = _simt.load_compiled(
+                text, self.name, signature(self.kernel.src), self.kernel._known._asdict()
+            )
+            self.kernel._init_handles()
+            field = installed().run_field
+            own = getattr(self.kernel, field)
+            setattr(self.kernel, field, launcher(function, self.kernel.src))
+            try:
+                yield
+            finally:
+                setattr(self.kernel, field, own)
+
+
+def _plan(request, code: _Code):
+    """(plan, the PTX to run or None for the kernel's own, what that changes)."""
+    values, names = [], []
+    for text, lines in request.selectors:
+        if code.ttgir is not None and _names_value(code.ttgir, code.name, text, lines):
+            values.append((text, list(lines)))
+        else:
+            names.append(text)
+    if not values:
+        return probe.plan_named_registers(code.ptx, code.filename, code.name, names, *code.size), None, []
+    # A name that is no register's: say what is wrong with it as a value, where there are values.
+    for text in names:
+        if not probe.names_registers(code.ptx, code.filename, code.name, text):
+            probe.tap(code.ttgir, f"{code.name}.ttgir", code.name, [text])
+    if names:
+        raise fail(
+            f"{values[0][0]} is a value of the TTGIR, and {names[0]} a register of the PTX: they cannot be "
+            "recorded in one dump",
+            "use a dump of its own for each",
+        )
+    tapped = probe.tap(code.ttgir, f"{code.name}.ttgir", code.name, values)
+    return _through_twin(tapped, code, "ttgir")
+
+
+def _names_value(ttgir: str, kernel: str, text: str, lines) -> bool:
+    try:
+        probe.select(_core.ir.parse(ttgir, f"{kernel}.ttgir"), kernel, [(text, list(lines))])
+    except DiagnosticError:
+        return False
+    return True
+
+
+def _through_twin(tapped, code: _Code, level: str):
+    twin = code.compile(tapped.text, level)
+    try:
+        return probe.plan_registers(tapped, twin, code.ptx, code.filename), None, []
+    except DiagnosticError as error:
+        change = (
+            f"what ran is the program compiled with taps behind {', '.join(tapped.values)}, as the registers "
+            f"of the untouched one could not be told: {error.message}"
+        )
+    return probe.plan_registers(tapped, twin, None, code.filename), twin, [change]
