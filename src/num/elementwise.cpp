@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "dispatch.h"
+#include "simd/streams.h"
 
 namespace triton_runner::num {
 namespace {
@@ -88,6 +89,10 @@ Kernel Elementwise::kernel(Type in, Type out, Isa isa) const {
   if (id == Functor::select) kernel.in_size[0] = 1;
   if (id == Functor::ldexp) kernel.in_size[1] = 4;
   return kernel;
+}
+
+Loop chain_loops(Loop first, Loop then, bool right) {
+  return NUM_OF_ISA(current_isa(), find_chain)(first, then, right);
 }
 
 #define TRITON_RUNNER_DEFINE(name, arity) \

@@ -2,6 +2,7 @@
 #include <triton_runner/num/reduce.h>
 
 #include "dispatch.h"
+#include "simd/streams.h"
 
 namespace triton_runner::num {
 
@@ -9,6 +10,9 @@ ReduceFn reduce_fn(ReduceOp op, Type type) {
   return NUM_OF_ISA(current_isa(), reduce_table).reduce(op, type);
 }
 ScanFn scan_fn(ReduceOp op, Type type) { return NUM_OF_ISA(current_isa(), reduce_table).scan(op, type); }
+ReducePartFn reduce_part_fn(ReduceOp op, Type type) {
+  return NUM_OF_ISA(current_isa(), find_reduce_part)(op, type);
+}
 ArgReduceFn arg_reduce_fn(ArgOp op, Type type) {
   return NUM_OF_ISA(current_isa(), reduce_table).arg_reduce(op, type);
 }

@@ -2,6 +2,7 @@
 // definition.
 #include <triton_runner/num/reduce.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
 
@@ -128,6 +129,18 @@ void check_reduce(ReduceOp op, Type type, int64_t outer, int64_t axis, int64_t i
     std::vector<char> out(expected.size() * size_of(type)), all(x.size() * size_of(type));
     reduce(out.data(), bytes.data(), outer, axis, inner);
     compare(out, expected, "reduce");
+    if (ReducePartFn part = inner == 1 ? reduce_part_fn(op, type) : nullptr) {
+      std::fill(out.begin(), out.end(), char{0});
+      for (int64_t r = 0; r < outer; ++r) {
+        alignas(64) char state[kReduceStateBytes];
+        for (int64_t at = 0, n; at < axis; at += n) {
+          n = std::min<int64_t>(axis - at, static_cast<int64_t>(64 * (1 + random() % 3)));
+          part(out.data() + r * size_of(type), state, bytes.data() + (r * axis + at) * size_of(type), n,
+               at == 0, at + n == axis);
+        }
+      }
+      compare(out, expected, "reduce in parts");
+    }
     scan(all.data(), bytes.data(), outer, axis, inner, false);
     compare(all, scanned, "scan");
     scan(all.data(), bytes.data(), outer, axis, inner, true);
@@ -154,6 +167,7 @@ TEST(reduce_all_ops) {
       }
       for (int64_t axis : {1, 2, 31, 32, 64, 100, 128, 517}) check_reduce(op, type, 2, axis, 1, random);
       check_reduce(op, type, 2, 9, 37, random);
+      CHECK(reduce_part_fn(op, type) || !(type == Type::kF32 && op == ReduceOp::kAddF));
       check_reduce(op, type, 1, 4, 300, random);
     }
 }

@@ -1,4 +1,6 @@
 // Control flow: scf and cf become moves and jumps; calls are inlined.
+#include <algorithm>
+
 #include "lowering.h"
 
 namespace triton_runner::tile {
@@ -37,24 +39,35 @@ struct ForData {
   num::Type type;
 };
 
-// results: iv, counter, trips; operands: lower, upper, step
-const Instr* run_for_begin(Task& t, const Instr& in) {
+// operands: lower, upper, step, which is not 0
+uint64_t trips_of(Task& t, const Instr& in) {
   int64_t lower = t.bits(in.operand(0)), upper = t.bits(in.operand(1)), step = t.bits(in.operand(2));
   const ForData& d = in.as<ForData>();
-  if (step == 0) return t.trap(in, exec::TrapKind::kInvalid, "the step of the loop is 0");
-  uint64_t trips = 0;
   if (d.is_unsigned) {
     uint64_t lo = num::truncate_bits(lower, d.type), hi = num::truncate_bits(upper, d.type),
              s = num::truncate_bits(step, d.type);
-    if (hi > lo) trips = (hi - lo - 1) / s + 1;
-  } else if (upper > lower && step > 0) {
-    trips =
-        (static_cast<uint64_t>(upper) - static_cast<uint64_t>(lower) - 1) / static_cast<uint64_t>(step) + 1;
+    return hi > lo ? (hi - lo - 1) / s + 1 : 0;
   }
-  t.set_uniform(in.result(0), lower);
+  if (upper <= lower || step < 0) return 0;
+  return (static_cast<uint64_t>(upper) - static_cast<uint64_t>(lower) - 1) / static_cast<uint64_t>(step) + 1;
+}
+
+// results: iv, counter, trips; operands: lower, upper, step
+const Instr* run_for_begin(Task& t, const Instr& in) {
+  if (t.bits(in.operand(2)) == 0) return t.trap(in, exec::TrapKind::kInvalid, "the step of the loop is 0");
+  const uint64_t trips = trips_of(t, in);
+  t.set_uniform(in.result(0), t.bits(in.operand(0)));
   t.set_uniform(in.result(1), 0);
   t.set_uniform(in.result(2), static_cast<int64_t>(trips));
   return trips ? next(in) : in.target;
+}
+
+// results: iv, counter; operands: lower, upper, step. Goes on where the loop runs once, or else jumps.
+const Instr* run_for_once(Task& t, const Instr& in) {
+  if (t.bits(in.operand(2)) == 0 || trips_of(t, in) != 1) return in.target;
+  t.set_uniform(in.result(0), t.bits(in.operand(0)));
+  t.set_uniform(in.result(1), 0);
+  return next(in);
 }
 
 // results: iv, counter; operands: trips, step
@@ -121,6 +134,32 @@ std::vector<Slot> slots_of(Lowering& l, std::span<ir::Value> values) {
   return out;
 }
 
+// Loads and arithmetic, and not much of it.
+bool is_small_and_plain(const ir::Region& body) {
+  if (body.first->next) return false;
+  size_t ops = 0;
+  for (const ir::Op* op = body.first->first; op && op != body.first->last; op = op->next) {
+    using enum ir::OpKind;
+    const bool plain = op->name.starts_with("arith.") || op->name.starts_with("math.") || op->kind == kLoad ||
+                       op->kind == kMakeRange || op->kind == kSplat || op->kind == kExpandDims ||
+                       op->kind == kBroadcast || op->kind == kAddPtr || op->kind == kConvertLayout;
+    if (!plain || !op->regions.empty() || ++ops > 48) return false;
+  }
+  return true;
+}
+
+// The reductions that come next to the loop, if nothing else reads what it gives.
+std::vector<const ir::Op*> sums_after(const ir::Op& loop) {
+  std::vector<const ir::Op*> sums;
+  for (const ir::Op* op = loop.next; op && op->kind == ir::OpKind::kReduce; op = op->next)
+    if (op->num_operands() == 1 && op->operand(0)->defining_op == &loop) sums.push_back(op);
+  if (sums.empty() || !is_small_and_plain(*loop.region(0))) return {};
+  for (const ir::Value& v : loop.results)
+    for (const ir::Use* u = v.first_use; u; u = u->next)
+      if (std::find(sums.begin(), sums.end(), u->user) == sums.end()) return {};
+  return sums;
+}
+
 }  // namespace
 
 void Lowering::move(std::vector<Slot> to, std::vector<Slot> from, const ir::Op& op) {
@@ -146,8 +185,38 @@ void Lowering::back_edge(Label target, const ir::Op& op, Slot counter, bool spin
   pending_[at].falls_through = false;
 }
 
+namespace {
+
+// The loop as it is where it runs once, and the sums after it: straight code, of which fuse.cpp makes one
+// instruction, so that the tiles that it adds up are never whole. Jumps to `join`, or is jumped over.
+void lower_once(Lowering& l, const ir::Op& op, const std::vector<const ir::Op*>& sums, Label join) {
+  const ir::Region& body = *op.region(0);
+  for (const ir::Op* sum : sums) slots_of(l, sum->results);  // of the outer scope: both ways set them
+  Label more = l.new_label();
+  l.scoped(body, [&] {
+    auto args = body.first->args;
+    auto initial = op.group(3);
+    for (size_t i = 0; i < initial.size(); ++i) l.alias(&args[i + 1], l.slot(initial[i].value));
+    Slot iv = l.slot(&args[0]), counter = l.begin_loop();
+    l.emit_branch(run_for_once, more, op, {iv, counter},
+                  {l.slot(op.operand(0)), l.slot(op.operand(1)), l.slot(op.operand(2))},
+                  l.make<ForData>(op.attr("unsignedCmp") != nullptr, l.type_of(iv)->element));
+    const ir::Op* yield = l.lower_block(*body.first);
+    for (size_t i = 0; i < op.results.size(); ++i) l.alias(&op.results[i], l.slot(yield->operand(i)));
+    l.end_loop();
+    for (const ir::Op* sum : sums) l.lower_op(*sum);
+    l.jump(join, op);
+  });
+  l.bind(more);
+}
+
+}  // namespace
+
 void lower_for(Lowering& l, const ir::Op& op) {
   const ir::Region& body = *op.region(0);
+  std::vector<const ir::Op*> sums = l.fuses() ? sums_after(op) : std::vector<const ir::Op*>{};
+  Label join = l.new_label();
+  if (!sums.empty()) lower_once(l, op, sums, join);
   auto args = body.first->args;
   Slot iv = l.slot(&args[0]);
   auto carried = slots_of(l, args.subspan(1));
@@ -168,6 +237,11 @@ void lower_for(Lowering& l, const ir::Op& op) {
   l.bind(exit);
   // What the loop gives is what its carried slots hold when it is left.
   for (size_t i = 0; i < op.results.size(); ++i) l.alias(&op.results[i], carried[i]);
+  for (const ir::Op* sum : sums) {
+    l.lower_op(*sum);
+    l.skip_once(*sum);
+  }
+  l.bind(join);
 }
 
 void lower_if(Lowering& l, const ir::Op& op) {

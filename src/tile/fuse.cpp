@@ -156,8 +156,8 @@ class Fuser {
         break;
       case Fusion::kReduce: {
         RowReduce r = row_reduce(p.instr);
-        if (!r.reduce || r.length > Fused::kMaxRow) return nullptr;
         tile = &type(operand(p, 0));
+        if (!r.reduce || (r.length > Fused::kMaxRow && !in_parts(r, *tile))) return nullptr;
         break;
       }
       case Fusion::kLazyMap:
@@ -173,6 +173,10 @@ class Fuser {
       if (from.rank != 0 && from.shape != tile->shape) return nullptr;
     }
     return tile->rank > 0 && tile->size > 0 ? tile : nullptr;
+  }
+
+  static bool in_parts(const RowReduce& r, const TileType& tile) {
+    return r.part && r.length > Fused::kMaxRow && tile.rank == 1;
   }
 
   // Neither touches memory nor waits nor traps.
@@ -391,6 +395,7 @@ class Fuser {
       f->registers[reg].result = static_cast<int16_t>(results.size());
       results.push_back(slot);
     }
+    chain_steps(*f);
     take_over(*f);
     assign_lanes(*f);
     Pending p;
@@ -429,13 +434,18 @@ class Fuser {
         step.in[0] = step.in[1] = step.in[2] = read(f, operand(p, 0));
         step.out = static_cast<uint16_t>(results.size());
         results.push_back(result(p));
-        f.row = r.length;
+        if (in_parts(r, type(operand(p, 0))))
+          step.part = r.part;
+        else
+          f.row = r.length;
         f.only_maps = false;
         break;
       }
       default: {
         const num::Kernel& kernel = static_cast<const ElementwiseData*>(p.instr.data)->kernel;
         step.loop = kernel.loop;
+        step.arity = kernel.arity;
+        step.selects = p.instr.op && p.instr.op->kind == ir::OpKind::kSelect;
         for (size_t k = 0; k < 3; ++k) step.in[k] = read(f, operand(p, k < kernel.arity ? k : 0));
         step.out = define(f, result(p), From::kStep, 0);
         break;

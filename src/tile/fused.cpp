@@ -7,6 +7,7 @@
 
 #include <triton_runner/num/kernels.h>
 
+#include "foreseen.h"
 #include "memory.h"
 
 namespace triton_runner::tile {
@@ -16,6 +17,10 @@ namespace {
 // have 32 MB or less between a few of them), go past the caches.
 constexpr int64_t kFarRowBytes = 4 << 10;
 constexpr uint64_t kFarArrayBytes = 16 << 20;
+
+// Runs of so many bytes are fetched ahead, a line for so many elements that a step goes through.
+constexpr int64_t kForeseenBytes = 16 << 10;
+constexpr int64_t kElementsALine = 96;
 
 constexpr int64_t kScratchBytes = 16 << 10;  // of all strips together: a part of the first-level cache
 
@@ -163,6 +168,8 @@ struct Source {
   Block block;
 };
 
+thread_local constinit Foreseen foreseen;
+
 class Strips {
  public:
   Strips(Task& t, const Instr& in) : t_(t), in_(in), f_(in.as<Fused>()), tile_(*f_.tile) {}
@@ -180,6 +187,7 @@ class Strips {
     make_tiles();
     lay_out();
     begin();
+    foresee();
     for (int64_t at = first_; at < end_; at += strip_) run_strip(at, std::min(strip_, end_ - at));
     return finish();
   }
@@ -356,7 +364,7 @@ class Strips {
       if (t_.type(in_.result(s.out)).rank > 0)
         t_.new_dense(in_.result(s.out));
       else if (!scalars_)
-        scalars_ = t_.worker->pool->allocate(8 * size_t{in_.num_results});
+        scalars_ = t_.worker->pool->allocate((8 + num::kReduceStateBytes) * size_t{in_.num_results});
     }
   }
 
@@ -414,6 +422,14 @@ class Strips {
     return f_.registers[r].lane < 0 && !(store_ == Store::kDirect && !far_ && out_.kind == Kind::kFlat);
   }
 
+  // A select whose condition is the same for all, of a value that lies where the result belongs.
+  bool chooses_own(const Fused::Step& s) const {
+    const Stream& condition = streams_[s.in[0]];
+    if (condition.kind != Kind::kFixed) return false;
+    const Fused::Register& from = f_.registers[s.in[condition.bits & 1 ? 1 : 2]];
+    return from.lane >= 0 && from.lane == f_.registers[s.out].lane;
+  }
+
   std::byte* element(const Stream& s, size_t r, int64_t index) const {
     return reinterpret_cast<std::byte*>(s.data + static_cast<uint64_t>(index * f_.registers[r].size));
   }
@@ -427,6 +443,8 @@ class Strips {
       if (s.kind == Kind::kRows || (s.kind == Kind::kFlat && s.tile))
         moving_[num_moving_++] = static_cast<uint16_t>(r);
     }
+    for (size_t i = 0; i < f_.steps.size(); ++i)
+      if (f_.steps[i].selects && chooses_own(f_.steps[i])) skipped_ |= uint64_t{1} << i;
     if (!f_.store) return;
     size_t r = f_.store->reg;
     stores_in_place_ =
@@ -435,11 +453,26 @@ class Strips {
       at_[r] = element(out_, r, first_), step_[r] = strip_ * f_.registers[r].size;
   }
 
+  // Where a long run will probably be read next: as far from this one as this one is from the last.
+  void foresee() {
+    for (size_t i = 0; i < f_.loads.size(); ++i) {
+      const Stream& s = streams_[f_.loads[i].reg];
+      const int64_t bytes = (end_ - first_) * f_.registers[f_.loads[i].reg].size;
+      if (sources_[i].direct && s.kind == Kind::kFlat && bytes >= kForeseenBytes)
+        foreseen.reads(&f_.loads[i], s.data, static_cast<uint64_t>(bytes));
+    }
+  }
+
   void run_strip(int64_t begin, int64_t m) {
+    foreseen.fetch(static_cast<int64_t>(f_.steps.size()) * m / kElementsALine);
     for (size_t i = 0; i < num_moving_; ++i) move_to(moving_[i], begin, m);
     bool stored = place_store(begin, m);
-    for (const Fused::Step& s : f_.steps) {
-      if (s.reduce) [[unlikely]]
+    for (size_t i = 0; i < f_.steps.size(); ++i) {
+      const Fused::Step& s = f_.steps[i];
+      if (skipped_ >> i & 1) continue;
+      if (s.part)
+        s.part(row_results(s.out, 0), part_state(s.out), at_[s.in[0]], m, begin == first_, begin + m == end_);
+      else if (s.reduce)
         s.reduce(row_results(s.out, begin / f_.row), at_[s.in[0]], m / f_.row, f_.row, 1);
       else
         s.loop(at_[s.out], at_[s.in[0]], at_[s.in[1]], at_[s.in[2]], m);
@@ -482,6 +515,10 @@ class Strips {
     return ty.rank == 0 ? scalars_->data() + 8 * result : t_.value(slot).buffer->data() + row * ty.size;
   }
 
+  std::byte* part_state(uint16_t result) {
+    return scalars_->data() + 8 * in_.num_results + num::kReduceStateBytes * result;
+  }
+
   const Instr* finish() {
     for (const Fused::Step& s : f_.steps)
       if (s.reduce && t_.type(in_.result(s.out)).rank == 0)
@@ -521,6 +558,7 @@ class Strips {
   Buffer *scratch_ = nullptr, *scalars_ = nullptr;
   bool far_ = false;              // of kDirect: what is stored does not come into the caches
   bool stores_in_place_ = false;  // of kDirect: the stored value is computed where it goes
+  uint64_t skipped_ = 0;          // bit i: step i has nothing to do
   size_t num_moving_ = 0;
   std::byte* at_[Fused::kMaxRegisters];  // the strips that are worked on
   int64_t step_[Fused::kMaxRegisters];

@@ -29,8 +29,11 @@ struct Fused {
   struct Step {  // a kernel on a strip, or a reduction of each of its rows
     num::Loop loop = nullptr;
     num::ReduceFn reduce = nullptr;
-    uint16_t out = 0;  // register; of a reduction the instruction's result
+    num::ReducePartFn part = nullptr;  // of the one row that the tile is, if it is longer than kMaxRow
+    uint16_t out = 0;                  // register; of a reduction the instruction's result
     uint16_t in[3] = {};
+    uint8_t arity = 1;
+    bool selects = false;  // arith.select: in[0] is an i1
   };
   struct Access {  // a load or store
     Instr instr;   // as it was: traps name its op
@@ -50,5 +53,9 @@ struct Fused {
 };
 
 const Instr* run_fused(Task& t, const Instr& in);
+
+// A step that only one other step reads, once, becomes part of it where there is a loop for both. Before
+// lanes and places are given out.
+void chain_steps(Fused& f);
 
 }  // namespace triton_runner::tile

@@ -431,7 +431,14 @@ bool Lowering::can_hoist(const ir::Op& op) {
   return true;
 }
 
+void Lowering::scoped(const ir::Region& region, const std::function<void()>& body) {
+  scopes_.emplace_back().region = &region;
+  body();
+  scopes_.pop_back();
+}
+
 void Lowering::lower_op(const ir::Op& op) {
+  if (skipped_.erase(&op)) return;
   if (!replaced_.empty())
     if (auto found = replaced_.find(&op); found != replaced_.end()) {
       if (found->second) found->second(op);
@@ -467,6 +474,7 @@ void Lowering::lower_op(const ir::Op& op) {
 
 bool Lowering::lower_kernel(const ir::Op& func, bool fuse) {
   const ir::Region& body = *func.region(0);
+  fuses_ = fuse;
   for (ir::Value& v : body.first->args) {
     Slot s = slot(&v);
     kept_[s] = 1;

@@ -16,6 +16,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -134,6 +135,11 @@ class Lowering {
   void observe_for(exec::Observer* observer) { observer_ = observer; }
   // What dl.dump left, a tt.print with such a prefix: handed to that observer, and nothing without one.
   void mark(const ir::Op& op, std::string_view prefix);
+  bool fuses() const { return fuses_; }
+  // `op` has been lowered already: the next lower_op of it does nothing.
+  void skip_once(const ir::Op& op) { skipped_.insert(&op); }
+  // Inside of `body`, the values of `region` have slots of their own: its code may stand in several places.
+  void scoped(const ir::Region& region, const std::function<void()>& body);
   // A tt.func's body in place of a call: there is no recursion in Triton.
   void inline_call(const ir::Op& call, const ir::Op& func);
 
@@ -175,6 +181,8 @@ class Lowering {
   std::vector<const ir::Op*> calls_;  // being inlined
   std::unordered_map<const ir::Op*, std::function<void(const ir::Op&)>> replaced_;
   exec::Observer* observer_ = nullptr;
+  std::set<const ir::Op*> skipped_;
+  bool fuses_ = false;
   int64_t lanes_ = 0;  // 0: not in a vectorised region
   uint32_t loop_ = 0;
   bool hoisting_ = false;

@@ -32,6 +32,7 @@ struct ReduceData {
   uint32_t count;  // operands
   bool reverse = false;
   num::ReduceFn reduce = nullptr;  // known combiners
+  num::ReducePartFn part = nullptr;
   num::ScanFn scan = nullptr;
   num::ArgReduceFn arg = nullptr;
   bool tie_break_left = false;
@@ -421,7 +422,7 @@ std::vector<Slot> result_slots(Lowering& l, const ir::Op& op) {
 
 RowReduce row_reduce(const Instr& in) {
   const auto& d = in.as<ReduceData>();
-  return {d.axis.inner == 1 ? d.reduce : nullptr, d.axis.length};
+  return {d.axis.inner == 1 ? d.reduce : nullptr, d.part, d.axis.length};
 }
 
 void lower_reduce(Lowering& l, const ir::Op& op) {
@@ -430,8 +431,10 @@ void lower_reduce(Lowering& l, const ir::Op& op) {
   const ir::Region& region = *op.region(0);
   num::Type element = l.type_of(l.slot(op.operand(0)))->element;
   if (auto known = known_combiner(region); known && d->count == 1)
-    if ((d->reduce = num::reduce_fn(*known, element)))
+    if ((d->reduce = num::reduce_fn(*known, element))) {
+      d->part = num::reduce_part_fn(*known, element);
       return l.fusible(l.emit(run_known_reduce, op, d), Fusion::kReduce);
+    }
   if (d->count == 2 && l.type_of(l.slot(op.operand(1)))->element == num::Type::kI32)
     if (auto known = known_arg(region, &d->tie_break_left))
       if ((d->arg = num::arg_reduce_fn(*known, element))) return void(l.emit(run_known_arg, op, d));

@@ -10,6 +10,7 @@ namespace triton_runner::tile {
 // reduce the last axis.
 struct RowReduce {
   num::ReduceFn reduce;
+  num::ReducePartFn part;  // the same for one row in parts; may be null
   int64_t length;
 };
 RowReduce row_reduce(const Instr& in);

@@ -32,6 +32,10 @@ struct Kernel {
   int64_t run(void* out, const void* const* in, uint32_t splat, int64_t n) const;
 };
 
+// One loop for two of f32 that add, subtract or multiply: out = then(first(a, b), c), or with `right`
+// then(c, first(a, b)); null for others. The bits are those of the two loops.
+Loop chain_loops(Loop first, Loop then, bool right);
+
 struct Elementwise {
   std::string_view name;
   Functor id;

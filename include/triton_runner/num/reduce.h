@@ -26,6 +26,14 @@ using ScanFn = void (*)(void* out, const void* in, int64_t outer, int64_t axis, 
 ReduceFn reduce_fn(ReduceOp op, Type type);
 ScanFn scan_fn(ReduceOp op, Type type);
 
+// A reduction of one row that comes in parts, in order: all but the last have a multiple of 64 elements.
+// `state`, of kReduceStateBytes, belongs to it from the first part to the last, which sets the one element
+// `out` to what `reduce` gives for the whole row. Null where there is none: sums and products of f32 and f64,
+// and sums of i32 and i64 have one.
+inline constexpr int64_t kReduceStateBytes = 512;
+using ReducePartFn = void (*)(void* out, void* state, const void* in, int64_t n, bool first, bool last);
+ReducePartFn reduce_part_fn(ReduceOp op, Type type);
+
 // Triton's argmax / argmin: (value, index) pairs folded along the axis with
 //   take the left pair if left.value > right.value (argmin: <), or, with tie_break_left, if the values are
 //   equal and left.index < right.index; otherwise the right pair.

@@ -1,5 +1,6 @@
 // Reductions and scans along the middle axis of [outer, axis, inner], in the order that reduce.h fixes.
 #include "simd/float_ops.h"
+#include "simd/streams.h"
 
 #include <triton_runner/num/reduce_ops.h>
 
@@ -184,6 +185,18 @@ void reduce(void* out, const void* in, int64_t outer, int64_t axis, int64_t inne
 #pragma GCC ivdep
       for (int64_t j = 0; j < inner; ++j) o[j] = Op<T>::apply(o[j], x[j]);
   }
+}
+
+// A part of one row; `state` holds the accumulators between the parts.
+template <class T, template <class> class Op>
+void reduce_part(void* out, void* state, const void* in, int64_t n, bool first, bool last) {
+  Accumulators<T, Op> sum;
+  if (!first) __builtin_memcpy(sum.v, state, sizeof(sum.v));
+  sum.add(static_cast<const T*>(in), n);
+  if (last)
+    *static_cast<T*>(out) = sum.fold();
+  else
+    __builtin_memcpy(state, sum.v, sizeof(sum.v));
 }
 
 template <template <class> class Quick, template <class> class Op>
@@ -462,6 +475,17 @@ ReduceFn pick_reduce(ReduceOp op, Type type) {
 }
 
 }  // namespace
+
+ReducePartFn find_reduce_part(ReduceOp op, Type type) {
+  const bool sum = op == ReduceOp::kAddF;
+  if (type == Type::kF32)
+    return sum ? reduce_part<float, AddF> : op == ReduceOp::kMulF ? reduce_part<float, MulF> : nullptr;
+  if (type == Type::kF64)
+    return sum ? reduce_part<double, AddF> : op == ReduceOp::kMulF ? reduce_part<double, MulF> : nullptr;
+  if (type == Type::kI32 && op == ReduceOp::kAddI) return reduce_part<uint32_t, AddI>;
+  if (type == Type::kI64 && op == ReduceOp::kAddI) return reduce_part<uint64_t, AddI>;
+  return nullptr;
+}
 
 ArgReduceFn find_arg_reduce(ArgOp op, Type type);
 const ReduceTable reduce_table = {pick_reduce, pick<Scanning>, find_arg_reduce};

@@ -1,0 +1,35 @@
+// What a thread will read when it runs an instruction again, for its next program: brought into the caches
+// bit by bit, while it computes. A kernel that waits for each row, then computes on it, is slower by a fifth
+// (layer norm). A wrong guess, even an address that does not exist, does no harm.
+#pragma once
+#include <array>
+#include <cstdint>
+
+namespace triton_runner::tile {
+
+class Foreseen {
+ public:
+  // `load` reads from `address`: next time probably as far from here as this is from the last time.
+  void reads(const void* load, uint64_t address, uint64_t bytes) {
+    Last& last = last_[(reinterpret_cast<uint64_t>(load) >> 4) % last_.size()];
+    if (last.load == load && last.address != address) {
+      const uint64_t begin = address + (address - last.address);
+      if (begin != begin_) begin_ = next_ = begin, end_ = begin + bytes;
+    }
+    last = {load, address};
+  }
+  void fetch(int64_t lines) {
+    for (; lines > 0 && next_ < end_; --lines, next_ += 64)
+      __builtin_prefetch(reinterpret_cast<const void*>(next_), 0, 2);
+  }
+
+ private:
+  struct Last {
+    const void* load = nullptr;
+    uint64_t address = 0;
+  };
+  uint64_t begin_ = 0, next_ = 0, end_ = 0;
+  std::array<Last, 16> last_;  // by load: where it read last
+};
+
+}  // namespace triton_runner::tile
