@@ -40,6 +40,7 @@ void init_recording(nb::module_& m) {
       .def_ro("file", &Site::file)
       .def_ro("line", &Site::line)
       .def_ro("column", &Site::column)
+      .def_ro("stack", &Site::stack)
       .def_ro("location", &Site::location)
       .def_ro("type_text", &Site::type_text)
       .def_prop_ro("type", [](const Site& s) { return std::string(num::type_name(s.type)); })

@@ -20,6 +20,7 @@ _NAMES = {
         "context manager: device=, target=, level=, check=, mma=, threads=, timeout=, shared=, shuffle=, dump=",
     ),
     "dumping": ("_dump.session", "context manager: records values of the kernels that are launched inside"),
+    "lockstep": ("_lockstep", "one launch at several levels or devices: the first value that differs"),
     "dumps": ("_dump.session", "what launches with dump_value= or dl.dump recorded, since the last call"),
     "track_empty": (
         "_uninit",

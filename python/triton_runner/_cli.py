@@ -1,4 +1,4 @@
-"""The command line: triton-runner run, exec, ops, doctor, cache.
+"""The command line: triton-runner run, exec, dump, ops, doctor, cache.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -132,6 +132,80 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
     )
     for array in result["changed"]:
         click.echo(f"{array['name']} {array['type']}{array['shape']}: {array['text']}")
+
+
+@main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--value",
+    "-v",
+    "selectors",
+    multiple=True,
+    required=True,
+    help='What to record: "%54", "acc", "tt.dot", "kernel.py:42", a register "%r7", or "*".',
+)
+@click.option("--kernel", default="", help="Which kernel; else all that are launched.")
+@click.option("--grid", help="Of a file: programs, 4 or 4,2,1.")
+@click.option("--arg", "args", multiple=True, help="Of a file: one a parameter, as for exec.")
+@click.option("--metadata", help="Of a file: the metadata JSON, where it is not beside it.")
+@click.option("--every-iteration", is_flag=True, help="Of values in loops every iteration, not the last.")
+@click.option("--program", "programs", multiple=True, help="Only this program: 3, or 0,1; -1 is any.")
+@click.option("--max-bytes", type=int, help="At most so many bytes of records (1 GiB).")
+@click.option("--launch", type=int, help="Of a program: which launch is shown, from 0; the last if left out.")
+@click.option("--save", help="Write all records to a .npz or .safetensors file.")
+@click.option("--png", help="Write a heat map of the first value's last record.")
+@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@_settings_options
+@_json_option
+@click.argument("file", type=click.Path())
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def dump(
+    file,
+    arguments,
+    selectors,
+    kernel,
+    grid,
+    args,
+    metadata,
+    every_iteration,
+    programs,
+    max_bytes,
+    launch,
+    save,
+    png,
+    pretend_cuda,
+    as_json,
+    **settings,
+):
+    """Record values of the kernel in FILE (*.ttir, *.ttgir, *.ptx), or of the kernels that a Python program
+    launches, and print a table of them.
+
+    Options stand before FILE; what follows it are the program's own arguments.
+    """  # fmt: skip
+    level = settings.pop("level") or ""
+    _apply_settings(**settings)
+    from triton_runner import _exec
+    from triton_runner._dump import command
+
+    options = {
+        "kernel": kernel, "metadata": metadata, "every_iteration": every_iteration, "level": level or None,
+        "programs": [_exec.parse_grid(text, "--program") for text in programs] or None,
+        "max_bytes": max_bytes,
+    }  # fmt: skip
+    if not os.path.isfile(file):
+        raise click.UsageError(f"no such file: {file}")
+    if command.is_program(file):
+        dumps = command.dump_program(file, arguments, selectors, pretend_cuda, options)
+    else:
+        dumps = command.dump_file(file, selectors, grid, args, options)
+    chosen = command.choose(dumps, launch)
+    if save:
+        chosen.save(save)
+    if png and len(chosen):
+        chosen.values[0].heat_map(png)
+    if as_json:
+        _print_json(command.as_json(chosen))
+    else:
+        command.print_table(chosen)
 
 
 @main.command()

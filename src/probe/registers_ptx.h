@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include <triton_runner/ptx/module.h>
+#include <triton_runner/probe/registers.h>
 
 namespace triton_runner::probe {
 
@@ -18,5 +18,8 @@ std::vector<bool> jump_targets(const ptx::Function& f);
 
 // Whether what stands after it may not be reached from it.
 bool is_control(const ptx::Instruction& in);
+
+// The plan less some of its taps.
+RegisterPlan without_taps(RegisterPlan plan, const std::vector<bool>& lost);
 
 }  // namespace triton_runner::probe

@@ -352,11 +352,11 @@ void append(RegisterPlan& plan, const Function& f, const exec::RegisterProbe& pl
 }  // namespace
 
 base::Result<RegisterPlan> plan_registers(std::span<const Tap> taps, const ptx::Module& twin,
-                                          const ptx::Module& ptx) {
+                                          const ptx::Module& ptx, bool partial) {
   RegisterPlan plan;
   plan.taps.assign(taps.begin(), taps.end());
   std::vector<uint32_t> seen(taps.size());
-  std::vector<std::string> lost;
+  std::vector<bool> lost(taps.size());
   for (const Function* f : twin.functions()) {
     if (f->is_declaration) continue;
     const Function* own = ptx.find_function(f->name);
@@ -383,22 +383,63 @@ base::Result<RegisterPlan> plan_registers(std::span<const Tap> taps, const ptx::
         const auto source = pair.source(c, k * static_cast<uint32_t>(num::size_of(tap.site.type)));
         if (place && source)
           append(plan, *own, *place, RegisterPlan::Part::kRead, c.number, first + k, *source);
-        else if (lost.empty() || lost.back() != tap.site.value)
-          lost.push_back(tap.site.value);
+        else
+          lost[c.number] = true;
       }
     }
   }
+  std::string names;
   for (size_t t = 0; t < taps.size(); ++t) {
-    if (seen[t] == 0 || seen[t] % taps[t].registers != 0)
-      return failure("the compiler left " + std::to_string(seen[t]) + " of the " +
-                     std::to_string(taps[t].registers) + " registers of " + taps[t].site.value);
+    if (seen[t] == 0 || seen[t] % taps[t].registers != 0) lost[t] = true;
+    if (lost[t]) names += (names.empty() ? "" : ", ") + taps[t].site.value;
   }
-  if (!lost.empty()) {
-    std::string names;
-    for (const std::string& name : lost) names += (names.empty() ? "" : ", ") + name;
-    return failure("no register of the program holds " + names + " as it is");
+  if (names.empty()) return plan;
+  if (!partial) return failure("no register of the program holds " + names + " as it is");
+  plan.notes.push_back("no register of the program holds " + names + " as it is");
+  return without_taps(std::move(plan), lost);
+}
+
+RegisterPlan without_taps(RegisterPlan plan, const std::vector<bool>& lost) {
+  RegisterPlan kept;
+  kept.notes = std::move(plan.notes);
+  std::vector<uint32_t> number(plan.taps.size());
+  for (size_t t = 0; t < plan.taps.size(); ++t) {
+    number[t] = static_cast<uint32_t>(kept.taps.size());
+    if (!lost[t]) kept.taps.push_back(std::move(plan.taps[t]));
   }
-  return plan;
+  for (size_t i = 0; i < plan.probes.size(); ++i) {
+    RegisterPlan::Part& part = plan.parts[i];
+    if (part.kind == RegisterPlan::Part::kRead) {
+      if (lost[part.tap]) continue;
+      part.tap = number[part.tap];
+    }
+    kept.probes.push_back(std::move(plan.probes[i]));
+    kept.parts.push_back(std::move(part));
+  }
+  return kept;
+}
+
+RegisterPlan merge_plans(std::span<const RegisterPlan> plans) {
+  RegisterPlan all;
+  uint32_t loops = 0;
+  for (const RegisterPlan& plan : plans) {
+    const auto first = static_cast<uint32_t>(all.taps.size());
+    uint32_t most = 0;
+    for (Tap tap : plan.taps) {
+      for (uint32_t& loop : tap.loops) most = std::max(most, (loop += loops) + 1 - loops);
+      all.taps.push_back(std::move(tap));
+    }
+    for (size_t i = 0; i < plan.probes.size(); ++i) {
+      all.probes.push_back(plan.probes[i]);
+      all.parts.push_back(plan.parts[i]);
+      RegisterPlan::Part& part = all.parts.back();
+      if (part.kind != RegisterPlan::Part::kRead) most = std::max(most, part.tap + 1);
+      part.tap += part.kind == RegisterPlan::Part::kRead ? first : loops;
+    }
+    loops += most;
+    all.notes.insert(all.notes.end(), plan.notes.begin(), plan.notes.end());
+  }
+  return all;
 }
 
 }  // namespace triton_runner::probe

@@ -56,6 +56,24 @@ std::string_view variable_of(const ir::Location* at) {
   return {};
 }
 
+void write_stack(const ir::Location* at, std::string& out) {
+  while (at) {
+    if (at->kind == ir::LocKind::kFile) {
+      if (!out.empty()) out += " < ";
+      const size_t slash = at->file.rfind('/');
+      out += std::string(slash == std::string_view::npos ? at->file : at->file.substr(slash + 1)) + ":" +
+             std::to_string(at->line) + ":" + std::to_string(at->column);
+      return;
+    }
+    if (at->kind == ir::LocKind::kFused) {
+      at = at->children.empty() ? nullptr : at->children[0];
+      continue;
+    }
+    write_stack(at->child, out);
+    at = at->kind == ir::LocKind::kCallSite ? at->caller : nullptr;
+  }
+}
+
 // "kernel.py:42": the end of the file's path, and the line. False: it is not of that form.
 bool split_line(std::string_view text, std::string_view& file, int& line) {
   const size_t colon = text.rfind(':');
@@ -208,6 +226,7 @@ Site site_of(const ir::Module& module, const ir::Value& value, std::string_view 
     site.line = file->line;
     site.column = file->column;
   }
+  write_stack(at, site.stack);
   if (at) site.location = at->alias.empty() ? ir::text_of(at) : "loc(" + std::string(at->alias) + ")";
   site.type_text = ir::text_of(value.type);
   site.type = element_of(*value.type).value_or(num::Type::kI64);

@@ -28,8 +28,8 @@ namespace triton_runner::probe {
 // A value as the threads hold it.
 struct Tap {
   Site site;
-  uint32_t registers = 1;  // that a thread has of it, an element each
-  uint32_t pack = 1;       // elements that a comment shows in one register: halves of 32 bits
+  uint32_t registers = 1;                  // that a thread has of it, an element each
+  uint32_t pack = 1;                       // elements that a comment shows in one register: halves of 32 bits
   uint32_t first_thread = 0, threads = 0;  // of each block, those that hold it
   uint32_t blocks = 1;                     // of a cluster
   // Of each element that a thread holds: its number in the row-major value, at
@@ -73,9 +73,19 @@ struct RegisterPlan {
 };
 
 // The plan for launches of `ptx`, or why it does not correspond to the twin (which is `ptx` with taps): the
-// first instruction that differs. A plan for the twin itself: the same module twice.
+// first instruction that differs. A plan for the twin itself: the same module twice. A value that no register
+// holds as it is is an error too; with `partial` it is left out, with a note.
 base::Result<RegisterPlan> plan_registers(std::span<const Tap> taps, const ptx::Module& twin,
-                                          const ptx::Module& ptx);
+                                          const ptx::Module& ptx, bool partial = false);
+
+// All of them in one launch; they are for the same module.
+RegisterPlan merge_plans(std::span<const RegisterPlan> plans);
+
+// A plan for `from` as a plan for `to`, which somebody edited: instructions correspond in their order, those
+// that are written alike first. The notes say which lines differ. What was read at a place that is gone, or
+// from a register that is, is left out with a note.
+base::Result<RegisterPlan> move_plan(const RegisterPlan& plan, const ptx::Module& from,
+                                     const ptx::Module& to);
 
 // Registers of the entry `kernel` that a person names: "%r7", "{%r1,%r2}", an opcode or the beginning of one
 // ("mma.sync"), a line of the text ("kernel.ptx:120") or of the Python source ("kernel.py:42"): recorded

@@ -47,6 +47,8 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
 
     plain = kernel if isinstance(kernel, _artifacts.ArtifactKernel) else None
     level = _level(request, entry)
+    if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
+        level = "ttgir"
     if level not in ("ttir", "ttgir"):
         raise fail(
             f"kernel '{kernel.name}' enters at {level}: stores are put into TTIR and TTGIR only",

@@ -15,7 +15,7 @@ from triton.runtime.jit import JITFunction as TritonJITFunction
 from triton_runner import _driver, _messages, language
 from triton_runner._core import ir, probe
 from triton_runner._dump import fill, session
-from triton_runner._errors import fail
+from triton_runner._errors import KernelTrap, fail
 
 _STATEMENTS = tuple(getattr(language, name) for name in language.__all__)
 
@@ -267,8 +267,14 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
     say_values(plan.text, plan.sites)
     request = _request(ask, plan, around, function)
     if on_engine:
-        with session.recording(request, kernel.name) as dumps:
-            kernel = function.launch(entry, args, kwargs, grid, False)
+        dumps: list = []
+        try:
+            with session.recording(request, kernel.name) as dumps:
+                kernel = function.launch(entry, args, kwargs, grid, False)
+        except KernelTrap:  # what it computed until then is there to be looked at
+            for dump in dumps:
+                around.add(dump) if around is not None else session.keep(dump)
+            raise
     else:
         from triton_runner._dump import instrument, registers
 

@@ -47,6 +47,7 @@ class Values:
         site = self.site = series.site
         self.name, self.op, self.level, self.kernel = site.value, site.op, site.level, site.kernel
         self.variable, self.file, self.line, self.column = site.variable, site.file, site.line, site.column
+        self.stack = site.stack
         self.location, self.type, self.layout, self.loops = site.location, site.type, site.layout, site.loops
         self.shape = tuple(site.shape)
         self.dtype = numpy_type(site.type)
@@ -94,7 +95,13 @@ class Values:
         return torch.from_numpy(bits).view(getattr(torch, name))
 
     def __getitem__(self, key):
-        program, iteration = self._split(key)
+        return self.to_numpy()[self.find(*self._split(key))]
+
+    def find(self, program, iteration=None) -> int:
+        """The number of the record of a program and iteration; of its last one if no iteration is given."""
+        program = _triple(program)
+        if iteration is not None:
+            iteration = iteration if isinstance(iteration, tuple) else (iteration,)
         index = self._index
         if index is None:
             index = self._index = {}
@@ -108,25 +115,20 @@ class Values:
                 f"programs with records: {known}{', ...' if len(index) > 6 else ''}",
             )
         if iteration is None:
-            at = next(reversed(records.values()))
-        elif iteration in records:
-            at = records[iteration]
-        else:
+            return next(reversed(records.values()))
+        if iteration not in records:
             known = ", ".join(str(i[0] if len(i) == 1 else i) for i in list(records)[:8])
             raise fail(
                 f"{self.name} of program {program} has no iteration {iteration}",
                 f"iterations with records: {known}{', ...' if len(records) > 8 else ''}",
                 *([] if len(records) > 1 else ["every_iteration=True keeps all of them"]),
             )
-        return self.to_numpy()[at]
+        return records[iteration]
 
     def _split(self, key):
-        if self.loops and isinstance(key, tuple) and len(key) == 2:
-            iteration = key[1] if isinstance(key[1], tuple) else (key[1],)
-            return _triple(key[0]), iteration
-        return _triple(key), None
+        return key if self.loops and isinstance(key, tuple) and len(key) == 2 else (key, None)
 
-    def _floats(self):
+    def floats(self):
         """The values as float64, NaN where they were not there."""
         values = self.to_numpy().astype("float64")
         if self.mask is not None:
@@ -138,17 +140,23 @@ class Values:
         out."""
         import numpy
 
-        values = self._floats()
+        values = self.floats()
         there = numpy.ones(values.shape, bool) if self.mask is None else self.mask
         nan, inf = int(numpy.isnan(values[there]).sum()), int(numpy.isinf(values).sum())
         finite = values[numpy.isfinite(values)]
         some = finite.size > 0
         return {
-            "name": self.name, "records": len(self), "nan": nan, "inf": inf,
+            "records": len(self), "nan": nan, "inf": inf,
             "min": float(finite.min()) if some else None,
             "max": float(finite.max()) if some else None,
             "mean": float(finite.mean()) if some else None,
         }  # fmt: skip
+
+    def heat_map(self, path: str, program=None, iteration=None) -> None:
+        """Writes a picture of a record (PNG, SVG, PDF): the last one if none is named."""
+        from triton_runner._dump.picture import heat_map
+
+        heat_map(self, path, program, iteration)
 
     def __repr__(self):
         shape = "x".join(map(str, (*self.shape, self.type)))
@@ -234,7 +242,7 @@ class Dump:
 
     def stats(self) -> list[dict]:
         """Of each value: records, nan, inf, min, max, mean."""
-        return [values.stats() for values in self.values]
+        return [{"name": values.name, **values.stats()} for values in self.values]
 
     def first_nan(self) -> Place | None:
         """The first element that is NaN, by program and then in the order of execution; None if there is

@@ -86,7 +86,9 @@ class _Code:
             yield
         elif self.artifact:
             own = self.artifact.function
-            self.artifact.function = _simt.SimtKernel(text, own.filename, own.description, own.block, own.cluster)
+            self.artifact.function = _simt.SimtKernel(
+                text, own.filename, own.description, own.block, own.cluster
+            )
             try:
                 yield
             finally:

@@ -36,6 +36,8 @@ class Request:
     max_bytes: int = MAX_BYTES
     markers: bool = False
     level: str = ""
+    lenient: bool = False  # values that cannot be recorded are a note, not an error
+    ttgir: str = ""  # of PTX that was given as text: the TTGIR that it was compiled from, if it is known
 
     def recorder(self, kernels=()) -> _core.probe.Recorder:
         """What records it on the tile engine; kernels: their names, none for all."""
@@ -169,10 +171,14 @@ class dumping:
         if isinstance(kernel, str) and not selectors:
             kernel, selectors = None, (kernel,)
         if not selectors:
-            raise fail("dumping() was not told what to record", 'as in dumping(kernel, "acc"); "*" is everything')
+            raise fail(
+                "dumping() was not told what to record", 'as in dumping(kernel, "acc"); "*" is everything'
+            )
         if level is not None and level not in ("ttir", "ttgir", "llir", "ptx", "cubin"):
             raise fail(f"values cannot be dumped at level {level!r}", "levels: ttir, ttgir, llir, ptx, cubin")
-        name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", getattr(kernel, "name", None))
+        name = (
+            kernel if isinstance(kernel, str) else getattr(kernel, "__name__", getattr(kernel, "name", None))
+        )
         if kernel is not None and name is None:
             raise fail(f"dumping({kernel!r}): expected a kernel, its name, or None for all")
         self.kernel = name
@@ -182,6 +188,10 @@ class dumping:
         )  # fmt: skip
         self._launches: list[Dump] = []
         self._recorder = None
+
+    def adapt(self, **changes) -> None:
+        """Changes fields of the request of the launches to come."""
+        self.request = dataclasses.replace(self.request, **changes)
 
     def wants(self, name: str) -> bool:
         """Whether launches of this kernel are recorded."""

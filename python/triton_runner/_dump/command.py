@@ -1,0 +1,98 @@
+"""triton-runner dump: values of a kernel in a file or of a program's kernels, as a table, a file, a picture."""
+
+from __future__ import annotations
+
+import os
+
+from triton_runner import _settings
+from triton_runner._dump.records import Dump, describe
+from triton_runner._dump.session import dumping
+from triton_runner._errors import fail
+
+_SOURCES = (".py",)
+
+
+def dump_file(file: str, selectors, grid, args, options: dict) -> list[Dump]:
+    """The dump of one launch of the kernel in an artifact."""
+    from triton_runner import _driver, _exec
+    from triton_runner._load import load
+
+    if grid is None:
+        raise fail(f"dump {file}: --grid is missing", "as in --grid 4, or --grid 4,2,1")
+    settings = _settings.current()
+    level = options["level"] if options["level"] != "cubin" else ""
+    kernel = load(
+        file, options.pop("metadata", None), _driver.resolved_device(), name=options.pop("kernel") or "",
+        target=settings.target, level=level or settings.level,
+    )  # fmt: skip
+    values = [_exec.parse_argument(text) for text in args]
+    with dumping(kernel.name, *selectors, **options) as dump:
+        kernel[_exec.parse_grid(grid)](*values)
+    return dump.launches
+
+
+def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options: dict) -> list[Dump]:
+    """The dumps of the launches of a Python program."""
+    from triton_runner import _run
+
+    kernel = options.pop("kernel")
+    options.pop("metadata", None)
+    with dumping(kernel or None, *selectors, **options) as dump:
+        status = _run.run_program(program, list(arguments), False, pretend_cuda)
+    if status:
+        raise fail(f"{program} ended with status {status}")
+    return dump.launches
+
+
+def is_program(file: str) -> bool:
+    """Whether FILE is a Python program, and no artifact."""
+    return os.path.splitext(file)[1] in _SOURCES
+
+
+def choose(dumps: list[Dump], launch: int | None) -> Dump:
+    """The dump of launch number `launch` (from 0; negative from the end), the last if None."""
+    if not dumps:
+        raise fail("no launch was recorded", "does the program launch the kernel? --kernel takes its name")
+    if launch is None:
+        return dumps[-1]
+    if not -len(dumps) <= launch < len(dumps):
+        raise fail(f"--launch {launch}: there were {len(dumps)} launches", "they count from 0")
+    return dumps[launch]
+
+
+def as_json(dump: Dump) -> dict:
+    """Each value with what is known of it and its statistics."""
+    return {
+        "values": [{**describe(values), **values.stats()} for values in dump],
+        "notes": dump.notes,
+        "changes": dump.changes,
+    }
+
+
+def print_table(dump: Dump) -> None:
+    """One row a value: where it comes from, what it is, its records and their statistics."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("value", "variable", "op", "line", "type", "records"):
+        table.add_column(column)
+    for column in ("min", "max", "mean", "nan", "inf"):
+        table.add_column(column, justify="right")
+    for values in dump:
+        stats = values.stats()
+        number = [f"{stats[k]:.6g}" if stats[k] is not None else "-" for k in ("min", "max", "mean")]
+        line = f"{os.path.basename(values.file)}:{values.line}" if values.file else ""
+        kind = "x".join(map(str, (*values.shape, values.type)))
+        bad = [f"[red]{stats[k]}[/red]" if stats[k] else "0" for k in ("nan", "inf")]
+        table.add_row(values.name, values.variable, values.op, line, kind, str(len(values)), *number, *bad)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=200)
+    console.print(table)
+    for note in [*dump.notes, *dump.changes]:
+        console.print(f"note: {note}", markup=False)
+    first = dump.first_nan()
+    if first is not None:
+        console.print(f"first NaN: {first}", markup=False)

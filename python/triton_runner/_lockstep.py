@@ -1,0 +1,424 @@
+"""The same launch at several levels, or on engine and GPU, value by value: where does it first go wrong?
+
+Every value that has a counterpart is recorded in each run, each iteration of each program. Between runs of one
+text (TTGIR on the CPU and on a GPU, TTGIR and the registers of its PTX) values have the same names. Between
+TTIR and TTGIR a counterpart is what comes from the same place of the source by the same kind of op; passes
+that unroll or pipeline a loop make several values of one, whose records are taken in the order of execution.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from types import SimpleNamespace
+
+from triton_runner import _settings
+from triton_runner._dump.records import Dump, Values
+from triton_runner._dump.session import dumping
+from triton_runner._errors import KernelTrap, fail
+from triton_runner._flow import Flow
+
+_LEVELS = ("ttir", "ttgir", "llir", "ptx")
+# Ops of TTGIR that do what another op does in TTIR.
+_SAME = {
+    "ttng.warp_group_dot": "tt.dot", "ttng.warp_group_dot_wait": "tt.dot", "ttng.tc_gen5_mma": "tt.dot",
+    "ttg.local_load": "tt.load", "ttg.convert_layout": "",
+}  # fmt: skip
+# Of a record's largest number: how far sums in another order may be apart, by the bits of the type.
+_TOLERANCE = {"f64": 1e-12, "f32": 1e-4, "tf32": 1e-4, "f16": 4e-3, "bf16": 3e-2}
+_FP8 = 0.25
+
+
+class Difference:
+    """A value that two runs disagree on, at the first element that does: file and line of the Python source,
+    the value and op at each of the two levels, program, iteration, element, both numbers, the largest error
+    of that record, and how many of its elements differ."""
+
+    def __init__(self, first, second, record, error, count, numbers, element):
+        (self.run, a), (self.other_run, b) = first, second
+        self.file, self.line, self.variable = a.file, a.line, a.variable
+        self.value, self.op, self.level = a.name, a.op, a.level
+        self.other_value, self.other_op, self.other_level = b.name, b.op, b.level
+        self.program = tuple(int(i) for i in a.programs[record])
+        self.iteration = tuple(int(i) for i in a.iterations[record])
+        self.element = tuple(int(i) for i in element)
+        self.numbers = numbers
+        self.max_error = error
+        self.elements = count
+        self.of = int(a.dtype.itemsize and _size(a.shape))
+
+    def to_json(self) -> dict:
+        """All fields."""
+        return dict(vars(self))
+
+    def __str__(self):
+        where = f"{self.file}:{self.line}" if self.file else "a value without a line"
+        variable = f" ('{self.variable}')" if self.variable else ""
+        loop = f", iteration {', '.join(map(str, self.iteration))}" if self.iteration else ""
+        a, b = self.numbers
+        return "\n".join(
+            [
+                f"{where}: {self.other_run} differs from {self.run}{variable}",
+                f"  {self.run:<12} {self.value} = {self.op}",
+                f"  {self.other_run:<12} {self.other_value} = {self.other_op}",
+                f"  program {self.program}{loop}, element {list(self.element)}: {a!r} and {b!r}",
+                f"  {self.elements} of {self.of} elements differ, by at most {self.max_error:.6g}",
+            ]
+        )
+
+    __repr__ = __str__
+
+
+class Lockstep:
+    """What lockstep() found. diverged: the first Difference, or None; differences: the first of each value,
+    in the order of execution; outputs: the arguments that the runs leave different; traps: what stopped a
+    run, by its name; compared: how many values had counterparts, by pair of runs; notes; dumps: each run's
+    Dump."""
+
+    def __init__(self, runs, differences, outputs, compared, notes):
+        self.traps = {run.name: run.error for run in runs if run.error}
+        self.runs = [run.name for run in runs]
+        self.dumps = {run.name: run.dump for run in runs}
+        self.differences = differences
+        self.diverged = differences[0] if differences else None
+        self.outputs = outputs
+        self.compared = compared
+        self.notes = notes
+
+    def to_json(self) -> str:
+        """Everything but the records, as JSON."""
+        found = {
+            "runs": self.runs,
+            "compared": self.compared,
+            "diverged": self.diverged and self.diverged.to_json(),
+            "differences": [d.to_json() for d in self.differences],
+            "outputs": self.outputs,
+            "traps": self.traps,
+            "notes": self.notes,
+        }
+        return json.dumps(found, indent=2, default=str)
+
+    def __str__(self):
+        lines = [
+            f"{' | '.join(self.runs)}: " + ", ".join(f"{n} values of {p}" for p, n in self.compared.items())
+        ]
+        if self.diverged is None:
+            lines.append("no value differs")
+        else:
+            lines.append(str(self.diverged))
+            rest = len(self.differences) - 1
+            lines += [f"{rest} later values differ too"] if rest else []
+        lines += [f"{name} stopped: {error}" for name, error in self.traps.items()]
+        lines += [f"argument {o['name']!r} of {o['run']}: {o['text']}" for o in self.outputs]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    __repr__ = __str__
+
+
+def lockstep(
+    kernel, args, constexprs=None, *, grid, levels=("ttir", "ttgir"), devices=("cpu",), sources=None,
+    programs=None, tolerance=None, check=None, shuffle=None, max_bytes=None,
+) -> Lockstep:  # fmt: skip
+    """Runs one launch several times and gives the first value that the runs disagree on.
+
+    kernel: of triton_runner.jit. args: a list, or a dict by parameter name; every run begins with the same
+    contents, and the caller gets them back as they were. constexprs: keywords of the launch (BLOCK=64,
+    num_warps=4). levels: "ttir", "ttgir", "ptx", in this order, on the CPU; devices: "cpu" and a GPU ("cuda"),
+    which is compared at TTGIR. sources: {level: path or text} of what to run at a level in place of what Triton
+    compiles. programs: as for dumping(). tolerance: of floats, relative to a record's largest number; by type
+    if left out (f32 1e-4, f16 4e-3, bf16 3e-2, 0 between ttir and ttgir for values that are not sums).
+    check, shuffle: as for using(), of every run. Raises DiagnosticError for what cannot be run.
+    """
+    unknown = [level for level in levels if level not in _LEVELS]
+    if unknown or not levels:
+        raise fail(f"lockstep at level {unknown[0] if unknown else ''!r}", f"levels: {', '.join(_LEVELS)}")
+    plan = [(f"{level}", "cpu", level) for level in sorted(levels, key=_LEVELS.index)]
+    if "cpu" not in devices:
+        plan = []
+    plan += [(f"{device}", device, "ttgir") for device in devices if device != "cpu"]
+    if len(plan) < 2:
+        raise fail(
+            "lockstep compares two runs or more", 'levels=["ttir", "ttgir"], or devices=["cpu", "cuda"]'
+        )
+    bound = _Arguments(kernel, args, dict(constexprs or {}))
+    given = dict(sources or {})
+    notes: list[str] = []
+    runs: list = []
+    for name, device, level in plan:
+        run = SimpleNamespace(name=name, device=device, level=level, dump=None, outputs=None, error=None)
+        settings = {"check": check, "shuffle": shuffle}
+        _execute(run, runs, kernel, bound, grid, given, programs, max_bytes, settings)
+        runs.append(run)
+        notes += [f"{name}: {note}" for note in [*run.dump.notes, *run.dump.changes][:8]]
+    differences, compared = [], {}
+    for a, b in zip(runs, runs[1:], strict=False):
+        found, count = _compare(a, b, tolerance)
+        compared[f"{a.name} and {b.name}"] = count
+        differences += found
+    outputs = bound.differences(runs)
+    bound.restore()
+    return Lockstep(runs, differences, outputs, compared, notes)
+
+
+def _execute(run, before, kernel, bound, grid, sources, programs, max_bytes, settings) -> None:
+    keywords = dict(bound.keywords)
+    entry = run.level if run.device == "cpu" else "ttgir"
+    # What is given for a level is what the levels below it are made of, unless they have their own.
+    for level in reversed(_LEVELS[: _LEVELS.index(entry) + 1]):
+        if level in sources:
+            keywords[f"{level}_src"] = os.fspath(sources[level])
+            break
+    selectors, ttgir = ("*",), ""
+    if run.level in ("llir", "ptx"):
+        above = next((r for r in reversed(before) if r.level == "ttgir"), None)
+        if above is None:
+            raise fail("values of PTX are compared with those of TTGIR", 'levels=["ttgir", "ptx"]')
+        selectors = tuple(v.name for v in above.dump if not v.site.marker)
+        ttgir = above.text
+    with dumping(kernel, *selectors, every_iteration=True, programs=programs, max_bytes=max_bytes) as session:
+        session.adapt(level=run.level, lenient=True, ttgir=ttgir)
+        bound.restore()
+        try:
+            with _settings.using(
+                device=run.device, level=run.level if run.device == "cpu" else None,
+                **{name: value for name, value in settings.items() if value is not None},
+            ):  # fmt: skip
+                compiled = kernel[grid](*bound.args, **bound.named, **keywords)
+            run.text = compiled.asm[run.level] if run.level in ("ttir", "ttgir") else ""
+        except KernelTrap as error:  # what was recorded until then is compared all the same
+            run.error, run.text = str(error).splitlines()[0], ""
+            if not session.launches:
+                raise
+    run.dump = session.last
+    run.outputs = bound.contents()
+
+
+class _Arguments:
+    """The arguments of all runs: their contents are put back before each."""
+
+    def __init__(self, kernel, args, constexprs):
+        self.args = [] if isinstance(args, dict) else list(args)
+        self.named = dict(args) if isinstance(args, dict) else {}
+        self.keywords = constexprs
+        names = list(getattr(kernel, "arg_names", ()))
+        everything = [*zip([*names, *(f"#{i}" for i in range(len(self.args)))], self.args, strict=False)]
+        everything += self.named.items()
+        self.tensors = [(name, value) for name, value in everything if _is_array(value)]
+        self.saved = [_copy(value) for _, value in self.tensors]
+
+    def restore(self) -> None:
+        for (_, value), saved in zip(self.tensors, self.saved, strict=True):
+            if hasattr(value, "copy_"):
+                value.copy_(saved)
+            else:
+                value[...] = saved
+
+    def contents(self) -> list:
+        return [_numpy(value).copy() for _, value in self.tensors]
+
+    def differences(self, runs) -> list[dict]:
+        """Of the arguments that a run leaves otherwise than the first did: name, run, how many elements, by how
+        much at most."""
+        import numpy
+
+        found = []
+        for run in runs[1:]:
+            for (name, _), a, b in zip(self.tensors, runs[0].outputs, run.outputs, strict=True):
+                differs = _differs(a, b, 0.0)
+                if differs.any():
+                    with numpy.errstate(invalid="ignore"):
+                        error = numpy.abs(a.astype("float64") - b.astype("float64"))[differs]
+                    worst = float("nan") if numpy.isnan(error).any() else float(error.max())
+                    text = f"{int(differs.sum())} of {differs.size} elements differ, by at most {worst:.6g}"
+                    found.append(
+                        {"name": name, "run": run.name, "elements": int(differs.sum()), "max_error": worst,
+                         "text": text}
+                    )  # fmt: skip
+        return found
+
+
+def _is_array(value) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype") and len(value.shape) > 0
+
+
+def _copy(value):
+    return value.detach().clone() if hasattr(value, "detach") else value.copy()
+
+
+def _numpy(value):
+    if not hasattr(value, "detach"):
+        return value
+    import ml_dtypes
+    import numpy
+
+    flat = value.detach().cpu().contiguous()
+    name = str(value.dtype).removeprefix("torch.")
+    with contextlib.suppress(TypeError):
+        return flat.numpy()
+    import torch
+
+    bits = {1: torch.uint8, 2: torch.int16}[value.element_size()]
+    return flat.view(bits).numpy().view(numpy.dtype(getattr(ml_dtypes, name)))
+
+
+# ---- counterparts
+
+
+def _size(shape) -> int:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+def _key(values: Values):
+    op = _SAME.get(values.op, values.op).replace("triton_gpu.", "ttg.")
+    return values.stack, op, values.shape, values.type
+
+
+def _counterparts(a, b):
+    """[(values of a, values of b)] of one kind: by name where both run the same text, else by place and op."""
+    if a.level != "ttir" and b.level != "ttir":
+        theirs = {v.name: v for v in b.dump}
+        return [([v], [theirs[v.name]]) for v in a.dump if v.name in theirs and theirs[v.name].type == v.type]
+    mine, theirs = {}, {}
+    for groups, dump in ((mine, a.dump), (theirs, b.dump)):
+        for values in dump:
+            if values.file and _key(values)[1] and values.type != "ptr":
+                groups.setdefault(_key(values), []).append(values)
+    pairs = []
+    for key, group in mine.items():
+        others = theirs.get(key, [])
+        if len(group) == 1 and all(len(v) == len(group[0]) for v in others):
+            pairs += [(group, [v]) for v in others]  # the same value in several layouts
+        elif others:
+            pairs.append((group, others))
+    return pairs
+
+
+def _sequence(group: list[Values]) -> dict:
+    """{program: [(order, values, record), ...]} in the order of execution."""
+    found: dict = {}
+    for number, values in enumerate(group):
+        order = values.order
+        for record, program in enumerate(values.programs.tolist()):
+            at = (int(order[record]),) if order is not None else (*values.iterations[record].tolist(), number)
+            found.setdefault(tuple(program), []).append((at, values, record))
+    for records in found.values():
+        records.sort(key=lambda r: r[0])
+    return found
+
+
+def _compare(a, b, tolerance):
+    """The differing values of two runs, each by its first record that differs, in the order of execution of
+    the first run; and how many values were compared."""
+    pairs = _counterparts(a, b)
+    exact = a.device == b.device == "cpu" and {a.level, b.level} == {"ttir", "ttgir"}
+    found = []
+    for number, (mine, theirs) in enumerate(pairs):
+        x, y = _sequence(mine), _sequence(theirs)
+        for program in sorted(set(x) & set(y), key=lambda p: p[::-1]):
+            allowed = _allowed(mine[0].type, tolerance, exact)
+            first = _first_record(x[program], y[program], allowed)
+            if first is None:
+                continue
+            if a.level == "ttir" and _runs_ahead(x[program], y[program], allowed):
+                continue
+            found.append((program[::-1], first[0], number, first[1:]))
+            break
+    found.sort(key=lambda f: f[:3])
+    if a.level == "ttir" and found and a.text:
+        changed = b.error is not None or any(
+            _differs(p, q, 0.0).any() for p, q in zip(a.outputs, b.outputs, strict=True)
+        )
+        found = _that_matter(found, Flow(a.text), {v.name for group, _ in pairs for v in group}, changed)
+    differences = [
+        Difference((a.name, va), (b.name, vb), i, *difference) for _, _, _, (va, i, vb, difference) in found
+    ]
+    return differences, len(pairs)
+
+
+def _first_record(x, y, allowed):
+    """(order, values, record, other values, what differs) of the first records that do."""
+    for (at, va, i), (_, vb, j) in zip(x, y, strict=False):
+        difference = _first(va, i, vb, j, allowed)
+        if difference is not None:
+            return at, va, i, vb, difference
+    return None
+
+
+def _runs_ahead(x, y, allowed) -> bool:
+    """Whether the second run computes the same some iterations earlier or later, as pipelined loops do with
+    what loads need."""
+    for shift in (1, 2, 3, -1, -2, -3):
+        mine, theirs = x[max(shift, 0) :], y[max(-shift, 0) :]
+        overlap = min(len(mine), len(theirs))
+        if overlap >= max(1, len(x) - 4) and _first_record(mine, theirs, allowed) is None:
+            return True
+    return False
+
+
+def _that_matter(found, flow: Flow, compared: set, outputs_differ: bool) -> list:
+    """The differences that a later value or an output shows: others are of what a pass computes otherwise, and
+    rightly so."""
+    differing = {first[3][0].name for first in found}
+    known: dict[str, bool] = {}
+
+    def matters(name: str) -> bool:
+        if name not in known:
+            known[name] = False  # while it is looked at: a loop does not show itself
+            readers, stored = flow.readers(name, compared)
+            known[name] = (outputs_differ and (stored or not readers)) or any(
+                matters(reader) for reader in readers if reader in differing
+            )
+        return known[name]
+
+    return [first for first in found if matters(first[3][0].name)]
+
+
+def _allowed(kind: str, tolerance, exact: bool) -> float:
+    if kind in ("i1", "i8", "i16", "i32", "i64", "ptr"):
+        return 0.0
+    if tolerance is not None:
+        return float(tolerance)
+    return 0.0 if exact else _TOLERANCE.get(kind, _FP8)
+
+
+def _differs(a, b, allowed: float):
+    import numpy
+
+    if a.dtype == bool or (a.dtype.kind in "iu" and b.dtype.kind in "iu"):
+        return a != b
+    x, y = a.astype("float64"), b.astype("float64")
+    same = (x == y) | (numpy.isnan(x) & numpy.isnan(y))
+    if allowed:
+        finite = numpy.abs(x[numpy.isfinite(x)])
+        room = allowed * (float(finite.max()) if finite.size else 0.0)
+        with numpy.errstate(invalid="ignore"):
+            same |= numpy.abs(x - y) <= room
+    return ~same
+
+
+def _first(va: Values, i: int, vb: Values, j: int, allowed: float):
+    """(largest error, how many differ, both numbers, element) of two records; None where they agree."""
+    import numpy
+
+    a, b = va.to_numpy()[i], vb.to_numpy()[j]
+    if vb.mask is not None or va.mask is not None:
+        there = numpy.ones(a.shape, bool)
+        for values, record in ((va, i), (vb, j)):
+            if values.mask is not None:
+                there &= values.mask[record]
+        a, b = numpy.where(there, a, a.dtype.type(0)), numpy.where(there, b, b.dtype.type(0))
+    if a.tobytes() == b.tobytes():
+        return None
+    differs = _differs(a, b, allowed)
+    if not differs.any():
+        return None
+    element = tuple(numpy.argwhere(differs)[0]) if a.shape else ()
+    with numpy.errstate(invalid="ignore"):
+        error = numpy.abs(a.astype("float64") - b.astype("float64"))[differs]
+    worst = float("nan") if numpy.isnan(error).any() else float(error.max())
+    cast = int if a.dtype.kind in "biu" else float
+    return worst, int(differs.sum()), (cast(a[element]), cast(b[element])), element

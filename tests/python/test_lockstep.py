@@ -1,0 +1,167 @@
+"""Lockstep: a bug that was put into one level's IR is pinned to the op that has it."""
+
+import json
+import re
+
+import numpy
+import pytest
+
+torch = pytest.importorskip("torch")
+triton = pytest.importorskip("triton")
+import triton.language as tl  # noqa: E402
+
+import triton_runner  # noqa: E402
+from triton_runner import DiagnosticError  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not triton.__version__.startswith("3.9"), reason="the edits are of the TTGIR that 3.9 writes"
+)
+
+
+@triton_runner.jit
+def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    columns = tl.program_id(1) * BN + tl.arange(0, BN)
+    depth = tl.arange(0, BK)
+    a_at = a + rows[:, None] * K + depth[None, :]
+    b_at = b + depth[:, None] * N + columns[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        x = tl.load(a_at, mask=(depth[None, :] + k) < K, other=0.0)
+        y = tl.load(b_at, mask=(depth[:, None] + k) < K, other=0.0)
+        acc = tl.dot(x, y, acc)
+        a_at += BK
+        b_at += BK * N
+    out = acc * 0.5
+    tl.store(c + rows[:, None] * N + columns[None, :], out)
+
+
+M = N = 64
+K = 100
+BLOCKS = {"BM": 32, "BN": 32, "BK": 32}
+TARGET = "cuda:80"
+
+
+def arguments():
+    generator = torch.Generator().manual_seed(0)
+    a = torch.randn(M, K, generator=generator).half()
+    b = torch.full((128, N), float("nan"), dtype=torch.float16)  # what no mask keeps out is seen
+    b[:K] = torch.randn(K, N, generator=generator).half()
+    return [a, b, torch.zeros(M, N), M, N, K]
+
+
+@pytest.fixture(scope="module")
+def ttgir():
+    with triton_runner.using(device="cpu", level="ttgir", target=TARGET):
+        return matmul[(2, 2)](*arguments(), **BLOCKS).asm["ttgir"]
+
+
+def line_of(text: str) -> int:
+    source = open(__file__).read().splitlines()
+    return next(i for i, line in enumerate(source, 1) if line.strip().startswith(text))
+
+
+def run(levels=("ttir", "ttgir"), **options):
+    with triton_runner.using(target=TARGET):
+        return triton_runner.lockstep(matmul, arguments(), BLOCKS, grid=(2, 2), levels=levels, **options)
+
+
+def edited(text: str, pattern: str, replacement: str) -> str:
+    changed, count = re.subn(pattern, replacement, text)
+    assert count == 1, (count, pattern)
+    return changed
+
+
+def test_two_levels_of_a_right_kernel_agree():
+    found = run()
+    assert found.diverged is None and not found.differences and not found.outputs
+    assert found.compared["ttir and ttgir"] >= 40
+    assert "no value differs" in str(found)
+
+
+# What is changed in the TTGIR, and the line and op that the difference is pinned to.
+BUGS = {
+    "a changed constant": (r"dense<5.000000e-01>", "dense<5.100000e-01>", "out = acc", "arith.mulf"),
+    "a swapped operand": (
+        r"(%x_\d+ = arith.cmpi slt, )(%\w+), (%\w+)( : tensor<1x32)",
+        r"\1\3, \2\4",
+        "x = tl.load",
+        "arith.cmpi",
+    ),
+    "a wrong operand": (
+        r"(%rows_\d+ = arith.addi )%rows_\d+, (%rows_\d+)( : tensor<32xi32, #ttg.slice<\{dim = 1, parent = "
+        r"#blocked\}>>)",
+        r"\1\2, \2\3",
+        "rows = ",
+        "arith.addi",
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_pinned_to_its_op(ttgir, bug, tmp_path):
+    pattern, replacement, line, op = BUGS[bug]
+    file = tmp_path / "bad.ttgir"
+    file.write_text(edited(ttgir, pattern, replacement))
+    found = run(sources={"ttgir": file})
+    first = found.diverged
+    assert (first.line, first.op, first.other_op) == (line_of(line), op, op), str(found)
+    assert first.file.endswith("test_lockstep.py") and first.run == "ttir" and first.other_run == "ttgir"
+    assert found.outputs or found.traps
+    assert json.loads(found.to_json())["diverged"]["line"] == first.line
+    a, b = first.numbers
+    assert a != b and first.max_error >= abs(a - b) > 0
+
+
+def in_loop(ttgir: str) -> tuple[str, str]:
+    head, tail = ttgir.split("scf.for", 1)
+    return head + "scf.for", tail
+
+
+def test_a_dropped_mask_shows_in_the_load(ttgir):
+    head, loop = in_loop(ttgir)
+    copy = re.search(r"ttg.async_copy_global_to_local %\w+, %\w+ mask (%\w+) ", loop)
+    mask = re.search(rf"{copy[1]} = arith.andi (%\w+), %\w+", loop)
+    bad = head + loop.replace(mask[0], f"{copy[1]} = arith.andi {mask[1]}, {mask[1]}")
+    found = run(sources={"ttgir": bad})
+    assert found.diverged.line == line_of("y = tl.load") and found.diverged.op == "tt.load", str(found)
+    assert found.diverged.iteration == (3,) and numpy.isnan(found.diverged.numbers[1])
+
+
+def test_a_missing_wait_shows_in_what_is_read_too_early(ttgir):
+    head, loop = in_loop(ttgir)
+    wait = re.search(r"\n *(%\w+) = ttg.async_wait [^\n]*", loop)
+    bad = head + loop.replace(wait[0], "").replace(f" token {wait[1]}", "")
+    found = run(sources={"ttgir": bad})
+    first = found.diverged
+    assert (first.line, first.op, first.other_op) == (line_of("y = tl.load"), "tt.load", "ttg.local_load")
+    assert first.elements == first.of == 1024
+
+
+def test_a_trap_is_part_of_the_answer(ttgir):
+    head, loop = in_loop(ttgir)
+    bad = head + re.sub(r" mask %\w+ other %\w+", "", loop, count=1)
+    found = run(sources={"ttgir": bad})
+    assert "out of bounds in ttg.async_copy_global_to_local" in found.traps["ttgir"]
+    assert "ttgir stopped" in str(found)
+
+
+def test_the_arguments_are_as_the_first_run_finds_them():
+    given = arguments()
+    given[2].fill_(7)
+    with triton_runner.using(target=TARGET):
+        triton_runner.lockstep(matmul, given, BLOCKS, grid=(2, 2))
+    assert (given[2] == 7).all()
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"levels": ["ttir"]}, "two runs or more"),
+        ({"levels": ["ttir", "sass"]}, "lockstep at level 'sass'"),
+        ({"levels": []}, "lockstep at level"),
+    ],
+)
+def test_bad_requests(options, message):
+    with pytest.raises(DiagnosticError, match=message):
+        run(**options)
