@@ -83,14 +83,14 @@ def build_wheel(folder):
     return wheel
 
 
-GROUPS = ["python", "ttir", "ttgir", "ir", "examples"]  # the table's columns
+GROUPS = ["python", "ttir", "ttgir", "ir", "examples", "dumps"]  # the table's columns
 
 
 def group_of(case):
     """The column that a test counts in: a level of tests/releases/test_levels.py, or the file."""
     if "test_levels" in case.get("classname"):
         return case.get("name").split("[")[1].split("-")[0]
-    return "examples" if "test_examples" in case.get("classname") else "ir"
+    return next((g for g in ("examples", "dumps") if f"test_{g}" in case.get("classname")), "ir")
 
 
 def test_release(version, wheel):
@@ -155,15 +155,14 @@ def table(results):
         "  its own parser accepts an edited module.",
         "- **examples**: all scripts of the release's folder in `examples/runner/`; those below TTGIR have",
         "  to say that they need a GPU.",
+        "- **dumps**: `dl.dump` and its relatives in all argument forms, and the scripts of",
+        "  `examples/dump` and `examples/debugging`.",
         "",
-        "| Triton | python | ttir | ttgir | IR | examples | notes |",
-        "|---|---|---|---|---|---|---|",
+        "| Triton | python | ttir | ttgir | IR | examples | dumps | notes |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for version, (counts, skips, _) in results.items():
-        cells = [
-            f"{passed} / {run}"
-            for passed, run in (counts[g] for g in ("python", "ttir", "ttgir", "ir", "examples"))
-        ]
+        cells = [f"{passed} / {run}" for passed, run in (counts[g] for g in GROUPS)]
         note = NOTES.get(version.rsplit(".", 1)[0], "") + "".join(f" Skipped: {skip}." for skip in skips)
         lines.append(f"| {version} | {' | '.join(cells)} | {note.strip()} |")
     return "\n".join(lines) + "\n"

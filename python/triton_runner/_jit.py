@@ -4,6 +4,7 @@ keywords."""
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 import time
@@ -202,18 +203,42 @@ def jit(fn=None, **options):
     a path or
     the text itself; metadata_json=: the artifact's metadata file, where it is not beside it;
     device=, target=, level=, check=, mma=, shared=: see using().
-    A kernel's own parameter of one of these names wins. Raises DiagnosticError for bad input and KernelTrap
-    for a fault
-    of the kernel.
+    dump_value=, dump_tensor=, dump_grid=: what is recorded, see doc/dump.md.
+    A kernel's own parameter of one of these names wins. A kernel of gluon.jit (or triton.jit) may be given
+    instead of a function. Raises DiagnosticError for bad input and KernelTrap for a fault of the kernel.
     """
 
     def decorate(function):
         if _interpreting():
             return _originals.get("jit", triton.jit)(function, **options)
         _prepare_wrappers()
+        if isinstance(function, TritonJITFunction):
+            return _made_from(function, options)
         return JITFunction(function, **options)
 
     return decorate if fn is None else decorate(fn)
+
+
+@functools.cache
+def _gluon_class():
+    from triton.experimental.gluon._runtime import GluonJITFunction
+
+    return type("GluonJITFunction", (JITFunction, GluonJITFunction), {"__doc__": JITFunction.__doc__})
+
+
+def _made_from(kernel, options: dict):
+    """A kernel of triton.jit or gluon.jit as one of ours, with its options unless others are given."""
+    if isinstance(kernel, JITFunction):
+        return kernel
+    known = inspect.signature(TritonJITFunction.__init__).parameters
+    kept = {
+        name: getattr(kernel, name)
+        for name in known
+        if name not in ("self", "fn", "repr") and hasattr(kernel, name)
+    }
+    kept["repr"] = getattr(kernel, "_repr", kernel.repr)
+    is_gluon = getattr(kernel, "is_gluon", lambda: False)()
+    return (_gluon_class() if is_gluon else JITFunction)(kernel.fn, **{**kept, **options})
 
 
 _originals: dict = {}

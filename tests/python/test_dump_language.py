@@ -370,3 +370,46 @@ def test_under_the_autotuner():
     dump = torch.zeros(2 * BLOCK)
     tuned[lambda meta: (triton.cdiv(N, meta["BLOCK"]),)](x, y, out, N, dump_value="total", dump_tensor=dump)
     assert torch.equal(out, x + y) and torch.equal(dump[:BLOCK], (x + y)[:BLOCK])
+
+
+def test_at_ptx():
+    """Statements become stores, and named values too where there are statements; else registers are read."""
+    x, out = inputs()
+    dump = torch.zeros(2 * BLOCK)
+    launch = lambda **more: forms_kernel[(PROGRAMS,)](  # noqa: E731
+        x, out, 2, FORM=5, BLOCK=BLOCK, level="ptx", dump_tensor=dump, **more
+    )
+    launch()
+    assert torch.equal(dump[BLOCK:], 2 * x[BLOCK : 2 * BLOCK]) and not dump[:BLOCK].any()
+    launch(dump_value="y", dump_grid=3)
+    assert torch.equal(dump, torch.cat([2 * x[3 * BLOCK :], 2 * x[BLOCK : 2 * BLOCK]]))
+    with pytest.raises(triton_runner.DiagnosticError, match="one launch cannot record both"):
+        launch(dump_value="%r1")
+    dump = torch.zeros(BLOCK)
+    _, x, y, _ = plain("ptx", dump_value="total", dump_tensor=dump, dump_grid=2)
+    assert torch.equal(dump, (x + y)[2 * BLOCK : 3 * BLOCK])
+
+
+def test_gluon(capfd):
+    gluon = pytest.importorskip("triton.experimental.gluon")
+    kernel = triton_runner.jit(gluon.jit(_gluon_copy))
+    x, out = inputs(n=4 * 128)
+    for level in ("ttgir", "ptx"):
+        dump = torch.zeros(3 * 128)
+        kernel[(4,)](x, out, BLOCK=128, dump_tensor=dump, dump_value="x", dump_grid=2, level=level)
+        assert torch.equal(dump, x.reshape(4, 128)[[2, 1, 3]].reshape(-1)) and torch.equal(out, x)
+        assert "triton_runner.dump" not in capfd.readouterr().out
+
+
+try:
+    from triton.experimental.gluon import language as gl
+
+    def _gluon_copy(in_ptr, out_ptr, BLOCK: gl.constexpr):
+        layout: gl.constexpr = gl.BlockedLayout([1], [32], [4], [0])
+        offsets = gl.program_id(0) * BLOCK + gl.arange(0, BLOCK, layout=layout)
+        x = gl.load(in_ptr + offsets)
+        dl.dump(x, BLOCK, 1)
+        dl.dump_boundary(x, 2 * BLOCK)
+        gl.store(out_ptr + offsets, x)
+except ImportError:
+    pass

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import math
 import os
+import re
 import types
 
 from triton.runtime.jit import JITFunction as TritonJITFunction
@@ -249,14 +250,15 @@ def wanted(function, ask: Ask | None) -> bool:
 
 def launch(function, ask: Ask | None, entry, args, kwargs, grid, warmup: bool):
     """A launch of a kernel of triton_runner.jit that is recorded. Returns what the launch returns."""
-    if language.switched_off() and uses_statements(function):
-        return function.without_dumps.launch(entry, args, kwargs, grid, warmup)
+    if language.switched_off():
+        # Neither statements nor keywords; dumping() around the launch still records.
+        ask, function = None, function.without_dumps if uses_statements(function) else function
+        if session.for_launch(function.__name__) is None:
+            return function.launch(entry, args, kwargs, grid, warmup)
     with language.keeping(True):
         # Compiled first: what is wrong with the names, the types or the tensor is said before anything runs.
         kernel = function.launch(entry, args, kwargs, grid, True)
-        if warmup or (language.switched_off() and session.for_launch(function.__name__) is None):
-            return kernel if warmup else function.launch(entry, args, kwargs, grid, False)
-        return _recorded(function, ask or Ask(), kernel, entry, args, kwargs, grid)
+        return kernel if warmup else _recorded(function, ask or Ask(), kernel, entry, args, kwargs, grid)
 
 
 def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
@@ -276,11 +278,7 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
                 around.add(dump) if around is not None else session.keep(dump)
             raise
     else:
-        from triton_runner._dump import instrument, registers
-
-        # Statements have no registers to ask for: they become stores wherever they are executed.
-        by_registers = _driver.resolved_device() == "cpu" and request.selectors
-        run = registers.run if by_registers else instrument.run
+        run = _way(request, plan)
         kernel, recording, changes = run(request, function, entry, args, kwargs, grid)
         dumps = [request.dump(recording, changes)]
     for dump in dumps:
@@ -296,7 +294,26 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
     return kernel
 
 
+def _way(request, plan: Plan):
+    """What records a launch that the tile engine does not execute. Statements become stores, which values of
+    the IR can be too; registers are asked for on the CPU."""
+    from triton_runner._dump import instrument, registers
+
+    if _driver.resolved_device() != "cpu" or not request.selectors:
+        return instrument.run
+    if not plan.markers:
+        return registers.run
+    named = [text for text, _ in request.selectors if _REGISTER.fullmatch(text)]
+    if named:
+        raise fail(
+            f"{named[0]} is a register, and the kernel has dl.dump statements: one launch cannot record both",
+            "triton_runner.using(dump=False) leaves the statements out",
+        )
+    return instrument.run
+
+
 _IR = ("ttir", "ttgir")
+_REGISTER = re.compile(r"%(?:r|rd|rs|rl|rq|f|fd|h|hh|b|p)\d+")
 
 
 def _executed(kernel) -> str | None:
@@ -307,6 +324,8 @@ def _plan(ask: Ask, kernel, entry, on_engine: bool) -> Plan:
     """What the IR tells of the dump: that of the level that the engine executes, elsewhere the one that the
     names belong to."""
     level = _executed(kernel) if on_engine else entry.level if entry is not None else "ttir"
+    if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
+        level = "ttgir"
     text = kernel.asm.get(level) if level in _IR else None
     plan = Plan(ask, f"kernel '{kernel.name}'", text or "")
     if text is None:
