@@ -323,19 +323,21 @@ void Parser::report_undefined(size_t forward_base) {
 
 void Parser::check_type(const Operand& operand, const Type* type, const char* type_at) {
   Value* value = operand.value;
-  if (value->type == type) return;
+  // What an unknown op's text says of its results is a guess, which the first use confirms or corrects.
+  const bool is_guess =
+      value->defining_op && value->defining_op->kind == OpKind::kUnknown && value->defining_op->skeleton;
+  if (value->type == type && !is_guess) return;
   if (!value->type) {
     value->type = type;
     return;
   }
   if (value->type->kind == TypeKind::kOpaque && value->type->text == kAnyType) return;
-  // What an unknown op's text says of its results is a guess, and the use knows better.
-  if (value->defining_op && value->defining_op->kind == OpKind::kUnknown && value->defining_op->skeleton &&
-      std::find(typed_by_use_.begin(), typed_by_use_.end(), value) == typed_by_use_.end()) {
+  if (is_guess && std::find(typed_by_use_.begin(), typed_by_use_.end(), value) == typed_by_use_.end()) {
     typed_by_use_.push_back(value);
     value->type = type;
     return;
   }
+  if (value->type == type) return;
   if (failed()) return;
   std::string was, is;
   TextWriter(is).type(type);

@@ -154,7 +154,7 @@ void load_box(const TensorBox& box, std::byte* shared, uint32_t start) {
     }
     const auto* from = reinterpret_cast<const std::byte*>(t.address);
     if (unit == source) {
-      std::memcpy(row + t.begin * unit, from, (t.end - t.begin) * unit);
+      if (t.end > t.begin) std::memcpy(row + t.begin * unit, from, (t.end - t.begin) * unit);
     } else {
       for (uint32_t i = t.begin; i < t.end; i++, from += source) std::memcpy(row + i * unit, from, source);
     }
