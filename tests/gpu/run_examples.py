@@ -2,7 +2,7 @@
 
     python tests/gpu/run_examples.py OUT [--releases v3.6.0,...] [--jobs N]
 
-OUT/examples.json has one entry a script; OUT/examples.md is the table of doc/gpu.md. Scripts for an
+OUT/examples.json has one entry a script; OUT/examples.md has the tables of doc/gpu.md. Scripts for an
 architecture that this GPU cannot run, and artifacts that the installed Triton does not accept because another
 release wrote them, have to be refused with a DiagnosticError.
 """
@@ -19,6 +19,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNNER = ROOT / "examples" / "runner"
+DUMPS = sorted((ROOT / "examples").glob("d[ue]*/*/*/*.py"))  # examples/dump and examples/debugging
+
+
+def label(script: Path) -> str:
+    """How the tables call a script."""
+    return str(script.relative_to(ROOT / "examples" if script in DUMPS else RUNNER))
 
 
 def architecture(script: Path) -> int | None:
@@ -37,10 +43,12 @@ def can_run(script: Path, capability: int) -> bool:
 
 
 def own_release(script: Path) -> bool:
-    """Whether the installed Triton made the script's artifact."""
+    """Whether the installed Triton made the script's artifact; those of the dumps are for all from 3.5 on."""
     import triton
 
-    return script.relative_to(RUNNER).parts[0].startswith("v" + ".".join(triton.__version__.split(".")[:2]))
+    return script in DUMPS or script.relative_to(RUNNER).parts[0].startswith(
+        "v" + ".".join(triton.__version__.split(".")[:2])
+    )
 
 
 def run(script: Path, capability: int) -> dict:
@@ -50,7 +58,7 @@ def run(script: Path, capability: int) -> dict:
         code, out, err = result.returncode, result.stdout, result.stderr
     except subprocess.TimeoutExpired:
         code, out, err = 124, "", "timed out"
-    said = re.findall(r"max difference (\S+)", out)
+    said = re.findall(r"(?:max difference|torch and dump is) (\S+)", out)
     expected = can_run(script, capability)
     stopped = code == 1 and "DiagnosticError" in err
     refused = ""
@@ -65,13 +73,20 @@ def run(script: Path, capability: int) -> dict:
     lines = [line for line in (err.strip() or out.strip()).splitlines() if line.strip()]
     errors = [line for line in lines if "Error" in line or line.startswith("error")]
     return {
-        "script": str(script.relative_to(RUNNER)), "code": code, "refused": refused,
+        "script": label(script), "code": code, "refused": refused,
         "ok": bool(refused) or (code == 0 and expected),
         "max_difference": max(map(float, said), default=None),
         "seconds": round(time.time() - started, 1),
         "error": "" if code == 0 else (errors or lines or [""])[-1][:300],
         "tail": "" if code == 0 else "\n".join(lines[-6:])[:1500],
     }  # fmt: skip
+
+
+def dumps_table(results: list) -> str:
+    lines = ["| script | largest difference |", "|---|---|"]
+    for r in results:
+        lines.append(f"| `{r['script']}` | {r['max_difference'] if r['ok'] else 'FAILED'} |")
+    return "\n".join(lines) + "\n"
 
 
 def table(results: list) -> str:
@@ -101,6 +116,7 @@ def main():
     )
     parser.add_argument("out", type=Path)
     parser.add_argument("--releases", default="")
+    parser.add_argument("--dumps", action="store_true", help="only examples/dump and examples/debugging")
     parser.add_argument("--levels", default="python,gluon,ttir,ttgir,llir,ptx,cubin")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2))
     options = parser.parse_args()
@@ -113,11 +129,13 @@ def main():
         for script in sorted((RUNNER / release / level).rglob("*.py"))
         if level not in ("python", "gluon") or own_release(script)
     ]  # fmt: skip
+    scripts = DUMPS if options.dumps else scripts + DUMPS
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda script: run(script, capability), scripts))
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "examples.json").write_text(json.dumps(results, indent=1))
-    (options.out / "examples.md").write_text(table(results))
+    plain, dumps = results[: -len(DUMPS)], results[-len(DUMPS) :]
+    (options.out / "examples.md").write_text(table(plain) + "\n" + dumps_table(dumps))
     failed = [r for r in results if not r["ok"]]
     refused = sum(bool(r["refused"]) for r in results)
     for r in failed:

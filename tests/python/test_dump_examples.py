@@ -52,9 +52,10 @@ def test_example(script, capfd):
     modes = re.findall(
         r"^\[Triton Runner\] In dump mode, ssa=%\d+, op=[\w.]+, loc=loc\(#loc\d+\), size=\d+$", said, re.M
     )
-    assert len(modes) == (0 if "/python/" in script else 4 if "debug_more" in script else 1), said
+    assert len(modes) == (0 if "/python/" in script or "/gluon/" in script else 4 if "debug_more" in script else 1), said
 
 
+@pytest.mark.parametrize("level", ["ttgir", "ptx"])
 @pytest.mark.parametrize("script", FROM_PYTHON)
-def test_at_ttgir(script, capfd):
-    run(script, capfd, level="ttgir")
+def test_statements_at_other_levels(script, level, capfd):
+    run(script, capfd, level=level)

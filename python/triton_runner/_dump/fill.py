@@ -42,7 +42,10 @@ def check_type(source: str, target: numpy.dtype, who: str) -> None:
 
 
 class Target:
-    """dump_tensor as a row of elements: a torch tensor on any device, or a NumPy array, contiguous."""
+    """dump_tensor as a row of elements: a torch tensor on any device, or a NumPy array, contiguous.
+
+    elements: a NumPy array of the tensor's type, whatever torch calls it.
+    """
 
     def __init__(self, tensor):
         self.is_torch = hasattr(tensor, "data_ptr") and hasattr(tensor, "is_contiguous")
@@ -53,27 +56,34 @@ class Target:
                 "dump_tensor is not contiguous, and a dump fills it in the order of its memory",
                 "pass dump_tensor.contiguous()",
             )
-        self.flat = tensor.reshape(-1)
-        self.size = int(self.flat.shape[0])
-        if self.is_torch:
-            import ml_dtypes
-
-            name = str(tensor.dtype).removeprefix("torch.")
-            if not hasattr(numpy, name) and not hasattr(ml_dtypes, name):
-                raise fail(f"dump_tensor of type {tensor.dtype} is not supported")
-            self.dtype = numpy.dtype(getattr(ml_dtypes, name, None) or name)
-        else:
-            self.dtype = tensor.dtype
-
-    def write(self, at: int, values: numpy.ndarray) -> None:
-        """Elements from number `at` on, of the target's own type."""
+        self._tensor = (tensor.detach() if self.is_torch else tensor).reshape(-1)
         if not self.is_torch:
-            self.flat[at : at + len(values)] = values
+            self.elements = self._tensor
             return
+        import ml_dtypes
         import torch
 
-        bits = numpy.ascontiguousarray(values).view(f"i{self.dtype.itemsize}")
-        self.flat[at : at + len(values)].copy_(torch.from_numpy(bits).view(self.flat.dtype))
+        name = str(tensor.dtype).removeprefix("torch.")
+        if not hasattr(numpy, name) and not hasattr(ml_dtypes, name):
+            raise fail(f"dump_tensor of type {tensor.dtype} is not supported")
+        dtype = numpy.dtype(getattr(ml_dtypes, name, None) or name)
+        # Of a tensor on a GPU a copy, which done() brings back.
+        bits = self._tensor.view(getattr(torch, f"int{8 * dtype.itemsize}")).cpu()
+        self.elements = bits.numpy().view(dtype)
+        self._bits = bits
+
+    @property
+    def size(self) -> int:
+        return len(self.elements)
+
+    @property
+    def dtype(self) -> numpy.dtype:
+        return self.elements.dtype
+
+    def done(self) -> None:
+        """The elements are written."""
+        if self.is_torch and self._tensor.device.type != "cpu":
+            self._tensor.view(self._bits.dtype).copy_(self._bits)
 
 
 def _converted(values: numpy.ndarray, target: Target, who: str) -> numpy.ndarray:
@@ -135,4 +145,5 @@ def fill(target: Target, dump, starts: dict, program: tuple, grid: tuple) -> Non
                 )
             if low < high:
                 flat = records[i].reshape(-1)[low - start : high - start]
-                target.write(low, _converted(flat, target, who))
+                target.elements[low:high] = _converted(flat, target, who)
+    target.done()
