@@ -16,19 +16,51 @@ struct Entry {
 };
 #include "simd/approx_tables.inc"
 
+template <int kCount>
+struct Table {
+  static constexpr int kSize = kCount;
+  alignas(64) int32_t c0[kCount], c12[kCount];
+  constexpr Table(const Entry (&entries)[kCount]) : c0{}, c12{} {
+    for (int i = 0; i < kCount; ++i) c0[i] = entries[i].c0, c12[i] = entries[i].c12;
+  }
+};
+constexpr Table<128> kRcp(kRcpTable), kSqrt(kSqrtTable), kRsqrt(kRsqrtTable);
+constexpr Table<64> kEx2(kEx2Table), kLg2(kLg2Table), kSin(kSinTable);
+
 PTX_INLINE int32_t bits_of(float x) { return as<int32_t>(x); }
 PTX_INLINE float float_of(int32_t bits) { return as<float>(bits); }
 constexpr int32_t kOne = 1 << 23;  // of a significand, and of an exponent
 constexpr int32_t kInfinity = 0x7f800000;
 constexpr int32_t kFraction = kOne - 1;
 
-// The upper bits of x * x for x below 2^17; each of the 17 partial products is cut off.
-PTX_INLINE int32_t square(int32_t x) {
-  int32_t sum = 0;
-#pragma GCC unroll 17
-  for (int i = 2; i < 17; ++i) sum += x & (1 << i) ? x >> (18 - i) : 0;
-  return sum >> 1;
+constexpr int kBlock = 32;  // lanes that are worked on at a time
+
+// The upper bits of x * x for x below 2^17: the sum, over its bits i, of x >> (18 - i), halved. The lowest
+// bit takes no part: `half` is x >> 1. Nothing is cut off from the products of the upper 8 bits with each
+// other, all is from those of the lower ones with each other, and those of upper with lower ones come twice.
+#if defined(PTX_ISA_avx512)
+PTX_INLINE void square(uint16_t* out, const int32_t* half) {
+  __m512i low = _mm512_load_si512(half), high = _mm512_load_si512(half + 16);
+  __m512i w =
+      _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(low)), _mm512_cvtepi32_epi16(high), 1);
+  const __m512i lower = _mm512_and_si512(w, _mm512_set1_epi16(255)), upper = _mm512_srli_epi16(w, 8);
+  __m512i sum = _mm512_srli_epi16(_mm512_mullo_epi16(upper, upper), 1);
+#pragma GCC unroll 8
+  for (unsigned i = 1; i < 8; ++i)
+    sum = _mm512_mask_add_epi16(sum, _mm512_test_epi16_mask(w, _mm512_set1_epi16(int16_t(256 << i))), sum,
+                                _mm512_srli_epi16(lower, 8 - i));
+  _mm512_store_si512(out, sum);
 }
+#else
+PTX_INLINE void square(uint16_t* out, const int32_t* half) {
+  for (int k = 0; k < kBlock; ++k) {
+    int32_t w = half[k], lower = w & 255, sum = ((w >> 8) * (w >> 8)) >> 1;
+#pragma GCC unroll 8
+    for (int i = 1; i < 8; ++i) sum += w & (256 << i) ? lower >> (8 - i) : 0;
+    out[k] = uint16_t(sum);
+  }
+}
+#endif
 
 // (c0 2^(kShift - 2) + c1 x + c2 2^kScale s + kBias) >> kShift in 32 bits; c1 x below 2^33.
 template <int kShift, int kScale, int32_t kBias>
@@ -39,14 +71,17 @@ PTX_INLINE int32_t interpolate(int32_t c0, int32_t c1, int32_t c2, int32_t x, in
 PTX_INLINE int32_t c1_of(int32_t c12) { return c12 >> 12; }
 PTX_INLINE int32_t c2_of(int32_t c12) { return int32_t(uint32_t(c12) << 20) >> 20; }
 
+// A function in two halves: prepare() gives the point, its lower kShift bits, below the number of the table's
+// entry, and finish() gets both coefficients of that and the square of the point (times 2, if kDoubled).
+//
 // The unit's functions: they take subnormals as zeros and give zeros for them.
 struct Rcp {
-  PTX_INLINE float operator()(float a) const {
-    int32_t size = bits_of(a) & 0x7fffffff;
+  static constexpr const auto& kTable = kRcp;
+  static constexpr int kShift = 16, kDoubled = 1;
+  PTX_INLINE static int32_t prepare(float a) { return bits_of(a) & 0x7fffffff; }
+  PTX_INLINE static float finish(float a, int32_t size, int32_t c0, int32_t c, int32_t s) {
     int32_t x = size & 0xffff;
-    const Entry& e = kRcpTable[(size >> 16) & 127];
-    int32_t c = e.c12;
-    int32_t r = interpolate<15, 0, 0x47e7>(e.c0, c1_of(c), c2_of(c), x, square(x << 1));
+    int32_t r = interpolate<15, 0, 0x47e7>(c0, c1_of(c), c2_of(c), x, s);
     r += (252 - (size >> 23)) * kOne;
     r = r < kOne ? 0 : r;
     r = size < kOne ? kInfinity : r;
@@ -56,24 +91,20 @@ struct Rcp {
 };
 
 // The significand of [1, 4) with an even exponent below it.
-struct Root {
-  int32_t x, index, exponent;
-  PTX_INLINE explicit Root(int32_t bits) {
-    int32_t fraction = (bits & kFraction) | (~bits & kOne);
-    x = fraction & 0x1ffff;
-    index = fraction >> 17;
-    exponent = ((bits >> 23) - 127) >> 1;
-  }
-};
+PTX_INLINE int32_t root_fraction(float a) {
+  int32_t bits = bits_of(a);
+  return (bits & kFraction) | (~bits & kOne);
+}
+PTX_INLINE int32_t root_exponent(int32_t size) { return ((size >> 23) - 127) >> 1; }
 struct Rsqrt {
-  PTX_INLINE float operator()(float a) const {
-    int32_t bits = bits_of(a), size = bits & 0x7fffffff;
-    Root root(size);
-    const Entry& e = kRsqrtTable[root.index];
-    int32_t c = e.c12;
-    int32_t r = interpolate<16, 2, 0x7fff>(e.c0, c1_of(c), c2_of(c), root.x, square(root.x));
-    r = (root.x | root.index) == 0 ? 2 * kOne : r;
-    r += (125 - root.exponent) * kOne;
+  static constexpr const auto& kTable = kRsqrt;
+  static constexpr int kShift = 17, kDoubled = 0;
+  PTX_INLINE static int32_t prepare(float a) { return root_fraction(a); }
+  PTX_INLINE static float finish(float a, int32_t fraction, int32_t c0, int32_t c, int32_t s) {
+    int32_t bits = bits_of(a), size = bits & 0x7fffffff, x = fraction & 0x1ffff;
+    int32_t r = interpolate<16, 2, 0x7fff>(c0, c1_of(c), c2_of(c), x, s);
+    r = fraction == 0 ? 2 * kOne : r;
+    r += (125 - root_exponent(size)) * kOne;
     r = size == kInfinity ? 0 : r;
     r = bits < 0 ? 0x7fffffff : r;
     r = size < kOne ? kInfinity | (bits & int32_t(0x80000000)) : r;
@@ -81,14 +112,14 @@ struct Rsqrt {
   }
 };
 struct Sqrt {
-  PTX_INLINE float operator()(float a) const {
-    int32_t bits = bits_of(a), size = bits & 0x7fffffff;
-    Root root(size);
-    const Entry& e = kSqrtTable[root.index];
-    int32_t c = e.c12, twice = root.index >> 6;  // from 2 on, c1 and c2 are of half the scale
-    int32_t r =
-        interpolate<17, 0, 0xffff>(e.c0, c1_of(c) << twice, c2_of(c) << twice, root.x, square(root.x));
-    r += (126 + root.exponent) * kOne;
+  static constexpr const auto& kTable = kSqrt;
+  static constexpr int kShift = 17, kDoubled = 0;
+  PTX_INLINE static int32_t prepare(float a) { return root_fraction(a); }
+  PTX_INLINE static float finish(float a, int32_t fraction, int32_t c0, int32_t c, int32_t s) {
+    int32_t bits = bits_of(a), size = bits & 0x7fffffff, x = fraction & 0x1ffff;
+    int32_t twice = fraction >> 23;  // from 2 on, c1 and c2 are of half the scale
+    int32_t r = interpolate<17, 0, 0xffff>(c0, c1_of(c) << twice, c2_of(c) << twice, x, s);
+    r += (126 + root_exponent(size)) * kOne;
     r = size == kInfinity ? kInfinity : r;
     r = bits < 0 ? 0x7fffffff : r;
     r = size < kOne ? bits & int32_t(0x80000000) : r;
@@ -96,16 +127,18 @@ struct Sqrt {
   }
 };
 struct Ex2 {
-  PTX_INLINE float operator()(float a) const {
+  static constexpr const auto& kTable = kEx2;
+  static constexpr int kShift = 17, kDoubled = 0;
+  PTX_INLINE static int32_t prepare(float a) {
     float size = __builtin_fabsf(a);
     size = size < 128.0f ? size : 128.0f;
     int32_t fixed = int32_t(size * 0x1p23f);
     int32_t whole = ((fixed & kFraction) - 1) >> 31, sign = bits_of(a) >> 31;
-    fixed = (fixed ^ sign) - (whole & sign);  // a negative whole number is negated, others complemented
+    return (fixed ^ sign) - (whole & sign);  // a negative whole number is negated, others complemented
+  }
+  PTX_INLINE static float finish(float a, int32_t fixed, int32_t c0, int32_t c, int32_t s) {
     int32_t x = fixed & 0x1ffff;
-    const Entry& e = kEx2Table[(fixed >> 17) & 63];
-    int32_t c = e.c12;
-    int32_t r = interpolate<15, 0, 0x77e2>(e.c0, c1_of(c), c2_of(c), x, square(x));
+    int32_t r = interpolate<15, 0, 0x77e2>(c0, c1_of(c), c2_of(c), x, s);
     r += ((fixed >> 23) + 126) * kOne;
     r = r < kOne ? 0 : r;
     return a == a ? float_of(r) : nan_f32();
@@ -118,13 +151,12 @@ PTX_INLINE float cut(double value) {
 }
 
 struct Lg2 {
-  PTX_INLINE float operator()(float a) const {
-    int32_t bits = bits_of(a), size = bits & 0x7fffffff;
-    int32_t x = bits & 0x1ffff;
-    const Entry& e = kLg2Table[(bits >> 17) & 63];
-    int32_t c = e.c12;
-    double sum =
-        double(e.c0) * 4096 + double(c1_of(c)) * double(x) + double(c2_of(c) * (square(x) * 2) + 0x3345);
+  static constexpr const auto& kTable = kLg2;
+  static constexpr int kShift = 17, kDoubled = 0;
+  PTX_INLINE static int32_t prepare(float a) { return bits_of(a); }
+  PTX_INLINE static float finish(float a, int32_t bits, int32_t c0, int32_t c, int32_t s) {
+    int32_t size = bits & 0x7fffffff, x = bits & 0x1ffff;
+    double sum = double(c0) * 4096 + double(c1_of(c)) * double(x) + double(c2_of(c) * (s * 2) + 0x3345);
     sum = bits == 0x3f800000 ? 0 : __builtin_floor(sum * 0.25);  // of 36 bits
     sum += double((size >> 23) - 127) * 0x1p36;
     sum = sum < 0 ? sum + 1 : sum;  // the complement of a negative one
@@ -139,91 +171,170 @@ struct Lg2 {
 // kQuadrant: 0 for the sine, 1 for the cosine. The argument is multiplied by 1/(2 pi), rounded to zero.
 template <int kQuadrant>
 struct Circular {
-  PTX_INLINE float operator()(float a) const {
+  static constexpr const auto& kTable = kSin;
+  static constexpr int kShift = 17, kDoubled = 0;
+  PTX_INLINE static int32_t prepare(float a) {
     int32_t size = bits_of(a) & 0x7fffffff;
     size &= (size - kInfinity) >> 31;  // 0 for what is not finite; a select here keeps loops from vectorising
     double turns = double(cut(double(float_of(size)) * double(0.15915494f)));
     double units = __builtin_floor(turns * 0x1p25);
     units -= __builtin_floor(units * 0x1p-25) * 0x1p25;
     int32_t fixed = int32_t(units) + kQuadrant * kOne;
-    int32_t back = -((fixed >> 23) & 1);
+    return fixed ^ ((fixed >> 23) & 1 ? kFraction : 0);  // backwards in every other quarter
+  }
+  PTX_INLINE static float finish(float a, int32_t fixed, int32_t c0, int32_t c, int32_t s) {
     int32_t sign = int32_t(uint32_t(fixed >> 24) << 31);
     if constexpr (kQuadrant == 0) sign ^= bits_of(a) & int32_t(0x80000000);
-    fixed ^= back;
     int32_t x = fixed & 0x1ffff;
-    const Entry& e = kSinTable[(fixed >> 17) & 63];
-    int32_t c = e.c12;
-    double sum = double(e.c0) * 2048 + double(c1_of(c)) * double(x) + double(c2_of(c) * square(x));
+    double sum = double(c0) * 2048 + double(c1_of(c)) * double(x) + double(c2_of(c) * s);
     int32_t r = bits_of(cut(sum * 0x1p-37)) ^ sign;
     return a - a == 0 ? float_of(r) : nan_f32();
   }
 };
 
-// The instructions.
-struct plain_sqrt {
-  PTX_INLINE float operator()(float a) const {
-    bool low = __builtin_fabsf(a) < 0x1p-126f;
-    float r = Sqrt{}(low ? a * 0x1p24f : a);
-    return low ? r * 0x1p-12f : r;
+// The instructions: scale() is what the unit gets, after() makes the result of what it gives.
+template <class Unit, class Around>
+struct Instruction {
+  static constexpr const auto& kTable = Unit::kTable;
+  static constexpr int kShift = Unit::kShift, kDoubled = Unit::kDoubled;
+  PTX_INLINE static int32_t prepare(float a) { return Unit::prepare(Around::scale(a)); }
+  PTX_INLINE static float finish(float a, int32_t prepared, int32_t c0, int32_t c12, int32_t s) {
+    return Around::after(a, Unit::finish(Around::scale(a), prepared, c0, c12, s));
   }
 };
-struct plain_rsqrt {
-  PTX_INLINE float operator()(float a) const {
-    bool low = __builtin_fabsf(a) < 0x1p-126f;
-    float r = Rsqrt{}(low ? a * 0x1p24f : a);
-    return low ? r * 0x1p12f : r;
+// a / b
+template <class Around>
+struct Division {
+  static constexpr const auto& kTable = Rcp::kTable;
+  static constexpr int kShift = Rcp::kShift, kDoubled = Rcp::kDoubled;
+  PTX_INLINE static int32_t prepare(float, float b) { return Rcp::prepare(b * Around::factor(b)); }
+  PTX_INLINE static float finish(float a, float b, int32_t prepared, int32_t c0, int32_t c12, int32_t s) {
+    float factor = Around::factor(b);
+    return Around::product(a, factor, Rcp::finish(b * factor, prepared, c0, c12, s));
   }
 };
-struct plain_ex2 {
-  PTX_INLINE float operator()(float a) const {
-    bool low = a < -126.0f;
-    float r = Ex2{}(low ? a * 0.5f : a);
-    return low ? r * r : r;
-  }
+
+PTX_INLINE bool is_low(float a) { return __builtin_fabsf(a) < 0x1p-126f; }
+struct around_sqrt {
+  PTX_INLINE static float scale(float a) { return is_low(a) ? a * 0x1p24f : a; }
+  PTX_INLINE static float after(float a, float r) { return is_low(a) ? r * 0x1p-12f : r; }
 };
-struct plain_lg2 {
-  PTX_INLINE float operator()(float a) const {
-    bool low = __builtin_fabsf(a) < 0x1p-126f;
-    float r = Lg2{}(low ? a * 0x1p23f : a);
-    return canonical(low ? r - 23.0f : r);
-  }
+struct around_rsqrt {
+  PTX_INLINE static float scale(float a) { return is_low(a) ? a * 0x1p24f : a; }
+  PTX_INLINE static float after(float a, float r) { return is_low(a) ? r * 0x1p12f : r; }
 };
-struct plain_rcp {
-  PTX_INLINE float operator()(float a) const {
-    float size = __builtin_fabsf(a);
-    float scale = size < 0x1p-126f ? 0x1p24f : size > 0x1p126f ? 0x1p-2f : 1.0f;
-    return canonical(Rcp{}(a * scale) * scale);
-  }
+struct around_ex2 {
+  PTX_INLINE static float scale(float a) { return a < -126.0f ? a * 0.5f : a; }
+  PTX_INLINE static float after(float a, float r) { return a < -126.0f ? r * r : r; }
 };
-template <bool kFtz>
+struct around_lg2 {
+  PTX_INLINE static float scale(float a) { return is_low(a) ? a * 0x1p23f : a; }
+  PTX_INLINE static float after(float a, float r) { return canonical(is_low(a) ? r - 23.0f : r); }
+};
+// What a number is multiplied with so that neither it nor its reciprocal is a subnormal.
+PTX_INLINE float factor_of(float b) {
+  float size = __builtin_fabsf(b);
+  return size < 0x1p-126f ? 0x1p24f : size > 0x1p126f ? 0x1p-2f : 1.0f;
+}
+struct around_rcp {
+  PTX_INLINE static float scale(float a) { return a * factor_of(a); }
+  PTX_INLINE static float after(float a, float r) { return canonical(r * factor_of(a)); }
+};
 struct div_approx {
-  PTX_INLINE float operator()(float a, float b) const {
-    if constexpr (kFtz) return canonical(flushed(flushed(a) * Rcp{}(b)));
-    float scale = __builtin_fabsf(b) < 0x1p-126f ? 0x1p24f : 1.0f;  // large ones have a reciprocal of 0
-    return canonical(a * scale * Rcp{}(b * scale));
-  }
+  PTX_INLINE static float factor(float b) { return is_low(b) ? 0x1p24f : 1.0f; }  // large: a reciprocal of 0
+  PTX_INLINE static float product(float a, float factor, float r) { return canonical(a * factor * r); }
 };
-template <bool kFtz>
+struct div_approx_ftz {
+  PTX_INLINE static float factor(float) { return 1.0f; }
+  PTX_INLINE static float product(float a, float, float r) { return canonical(flushed(flushed(a) * r)); }
+};
 struct div_full {
-  PTX_INLINE float operator()(float a, float b) const {
-    float size = __builtin_fabsf(b);
-    if constexpr (kFtz) {
-      float scale = size > 0x1p126f ? 0x1p-2f : 1.0f;
-      return canonical(flushed(flushed(flushed(a) * scale) * Rcp{}(b * scale)));
-    }
-    float scale = size < 0x1p-126f ? 0x1p24f : size > 0x1p126f ? 0x1p-2f : 1.0f;
-    return canonical(a * scale * Rcp{}(b * scale));
+  PTX_INLINE static float factor(float b) { return factor_of(b); }
+  PTX_INLINE static float product(float a, float factor, float r) { return canonical(a * factor * r); }
+};
+struct div_full_ftz {
+  PTX_INLINE static float factor(float b) { return __builtin_fabsf(b) > 0x1p126f ? 0x1p-2f : 1.0f; }
+  PTX_INLINE static float product(float a, float factor, float r) {
+    return canonical(flushed(flushed(flushed(a) * factor) * r));
   }
 };
+
+// The entries of a block: one gather each, where the table does not fit into registers.
+#if defined(PTX_ISA_avx512)
+template <int kSize>
+PTX_INLINE __m512i entry(const int32_t (&table)[kSize], __m512i index) {
+  __m512i low = _mm512_permutex2var_epi32(_mm512_load_si512(table), index, _mm512_load_si512(table + 16));
+  __m512i high =
+      _mm512_permutex2var_epi32(_mm512_load_si512(table + 32), index, _mm512_load_si512(table + 48));
+  __m512i found = _mm512_mask_blend_epi32(_mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), low, high);
+  if constexpr (kSize == 128) {
+    low = _mm512_permutex2var_epi32(_mm512_load_si512(table + 64), index, _mm512_load_si512(table + 80));
+    high = _mm512_permutex2var_epi32(_mm512_load_si512(table + 96), index, _mm512_load_si512(table + 112));
+    low = _mm512_mask_blend_epi32(_mm512_test_epi32_mask(index, _mm512_set1_epi32(32)), low, high);
+    found = _mm512_mask_blend_epi32(_mm512_test_epi32_mask(index, _mm512_set1_epi32(64)), found, low);
+  }
+  return found;
+}
+template <class F>
+PTX_INLINE void entries(const int32_t* prepared, int32_t* c0, int32_t* c12) {
+  for (int i = 0; i < kBlock; i += 16) {
+    __m512i index = _mm512_srli_epi32(_mm512_load_si512(prepared + i), F::kShift);
+    _mm512_store_si512(c0 + i, entry(F::kTable.c0, index));
+    _mm512_store_si512(c12 + i, entry(F::kTable.c12, index));
+  }
+}
+#else
+template <class F>
+PTX_INLINE void entries(const int32_t* prepared, int32_t* c0, int32_t* c12) {
+  for (int i = 0; i < kBlock; ++i) {
+    int32_t index = (prepared[i] >> F::kShift) & (F::kTable.kSize - 1);
+    c0[i] = F::kTable.c0[index];
+    c12[i] = F::kTable.c12[index];
+  }
+}
+#endif
+
+// d = F(in...), block by block.
+template <class F, class... In>
+PTX_INLINE void map_blocks(Lanes& x, uint32_t place, const In*... in) {
+  store<float, 1>(x, place, [=](float* d, uint32_t first, uint32_t n) __attribute__((always_inline)) {
+    for (size_t i = 0; i < n; i += kBlock) {
+      alignas(64) int32_t prepared[kBlock], half[kBlock], c0[kBlock], c12[kBlock];
+      alignas(64) uint16_t squares[kBlock];
+      for (size_t k = 0; k < kBlock; ++k) {
+        prepared[k] = F::prepare(in[first + i + k]...);
+        half[k] = (prepared[k] & ((1 << F::kShift) - 1)) << F::kDoubled >> 1;
+      }
+      entries<F>(prepared, c0, c12);
+      square(squares, half);
+#pragma GCC ivdep
+      for (size_t k = 0; k < kBlock; ++k)
+        d[i + k] = F::finish(in[first + i + k]..., prepared[k], c0[k], c12[k], squares[k]);
+    }
+  });
+}
+template <class F>
+void map_unary(Lanes& x, const Operands& o) {
+  map_blocks<F>(x, o.d, values<const float>(x, o.a));
+}
+template <class F>
+void map_binary(Lanes& x, const Operands& o) {
+  map_blocks<F>(x, o.d, values<const float>(x, o.a), values<const float>(x, o.b));
+}
 
 using M = Mod;
 using O = Opcode;
-using f32 = float;
 
-#define FUNCTION(op, plain, unit)                                      \
-  {O::op, M::kF32, M::kNone, kVApprox, map<plain, 1, f32, f32>}, {     \
-    O::op, M::kF32, M::kNone, kVApprox | kVFtz, map<unit, 1, f32, f32> \
+#define FUNCTION(op, plain, unit)                               \
+  {O::op, M::kF32, M::kNone, kVApprox, map_unary<plain>}, {     \
+    O::op, M::kF32, M::kNone, kVApprox | kVFtz, map_unary<unit> \
   }
+#define DIVISION(variant, around) {O::kDiv, M::kF32, M::kNone, variant, map_binary<Division<around>>}
+using plain_rcp = Instruction<Rcp, around_rcp>;
+using plain_sqrt = Instruction<Sqrt, around_sqrt>;
+using plain_rsqrt = Instruction<Rsqrt, around_rsqrt>;
+using plain_ex2 = Instruction<Ex2, around_ex2>;
+using plain_lg2 = Instruction<Lg2, around_lg2>;
 constexpr Row kRows[] = {
     FUNCTION(kRcp, plain_rcp, Rcp),
     FUNCTION(kSqrt, plain_sqrt, Sqrt),
@@ -232,10 +343,10 @@ constexpr Row kRows[] = {
     FUNCTION(kLg2, plain_lg2, Lg2),
     FUNCTION(kSin, Circular<0>, Circular<0>),
     FUNCTION(kCos, Circular<1>, Circular<1>),
-    {O::kDiv, M::kF32, M::kNone, kVApprox, map<div_approx<false>, 1, f32, f32, f32>},
-    {O::kDiv, M::kF32, M::kNone, kVApprox | kVFtz, map<div_approx<true>, 1, f32, f32, f32>},
-    {O::kDiv, M::kF32, M::kNone, kVFull, map<div_full<false>, 1, f32, f32, f32>},
-    {O::kDiv, M::kF32, M::kNone, kVFull | kVFtz, map<div_full<true>, 1, f32, f32, f32>},
+    DIVISION(kVApprox, div_approx),
+    DIVISION(kVApprox | kVFtz, div_approx_ftz),
+    DIVISION(kVFull, div_full),
+    DIVISION(kVFull | kVFtz, div_full_ftz),
 };
 
 }  // namespace
