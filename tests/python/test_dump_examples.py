@@ -52,7 +52,8 @@ def test_example(script, capfd):
     modes = re.findall(
         r"^\[Triton Runner\] In dump mode, ssa=%\d+, op=[\w.]+, loc=loc\(#loc\d+\), size=\d+$", said, re.M
     )
-    assert len(modes) == (0 if "/python/" in script or "/gluon/" in script else 4 if "debug_more" in script else 1), said
+    by_statement = "/python/" in script or "/gluon/" in script
+    assert len(modes) == (0 if by_statement else 4 if "debug_more" in script else 1), said
 
 
 @pytest.mark.parametrize("level", ["ttgir", "ptx"])

@@ -1,6 +1,7 @@
 """dl.dump, dl.dump_boundary, dl.dump_grids, and the keywords of a launch that dump: the original's
 interface."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -413,3 +414,34 @@ try:
         gl.store(out_ptr + offsets, x)
 except ImportError:
     pass
+
+
+@triton_runner.jit
+def stated_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside)
+    dl.dump_grids(x, offset=tl.program_id(0))
+    y = tl.load(y_ptr + offsets, mask=inside)
+    total = x + y
+    dl.dump_boundary(total)
+    dl.dump(total, 5, (tl.num_programs(0) - 1, 2))
+    tl.store(out_ptr + offsets, total, mask=inside)
+
+
+def test_switched_off_statements_cost_nothing(monkeypatch):
+    """The same machine code as without them: plain_kernel is stated_kernel without its statements."""
+    monkeypatch.setenv("TRITON_DISABLE_LINE_INFO", "1")
+
+    def code(compiled):  # comments are aligned by the kernel's name
+        return re.sub(r"\s*//.*", "", compiled.asm["ptx"]).replace(compiled.name, "kernel")
+
+    x = torch.zeros(N)
+    codes = []
+    for kernel in (plain_kernel, stated_kernel):
+        with triton_runner.using(dump=False):
+            compiled = kernel[(PROGRAMS,)](x, x, torch.zeros(N), N, BLOCK=BLOCK)
+        codes.append(code(compiled))
+    assert codes[0] == codes[1] and "st.global" in codes[0]
+    assert code(stated_kernel[(PROGRAMS,)](x, x, torch.zeros(N), N, BLOCK=BLOCK)) != codes[0]
+    triton_runner.dumps()
