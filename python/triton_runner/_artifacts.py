@@ -3,11 +3,13 @@ below, launched."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import hashlib
 import json
 import os
+import sys
 from pathlib import Path
 
 from triton_runner import _core, _driver, _messages, _native, _settings, _simt
@@ -185,10 +187,12 @@ class ArtifactKernel:
 
     def launch(self, grid, named) -> None:
         """Launches with (name, value) pairs; waits for it on the CPU."""
-        if not self.settings:
-            return self._launch(grid, named)
-        with _settings.using(**self.settings):
-            return self._launch(grid, named)
+        with _settings.using(**self.settings) if self.settings else contextlib.nullcontext():
+            if "triton_runner._dump.session" not in sys.modules:
+                return self._launch(grid, named)
+            from triton_runner._dump import session
+
+            return session.launch_artifact(self, grid, named, lambda: self._launch(grid, named))
 
     def _launch(self, grid, named) -> None:
         settings = _settings.current()

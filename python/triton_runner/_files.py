@@ -133,7 +133,7 @@ def save_arrays(path: str, arrays: dict, about: dict | None = None) -> None:
 
 
 def _write_safetensors(file, arrays: dict, about: dict | None) -> None:
-    kinds = {ours: theirs for ours, theirs in DTYPES.values()}
+    kinds = dict(DTYPES.values())
     header, at = {"__metadata__": about} if about else {}, 0
     for name, value in arrays.items():
         if str(value.dtype) not in kinds:

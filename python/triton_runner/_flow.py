@@ -1,5 +1,5 @@
-"""Which values of a TTIR module depend on which, through loops and branches: to tell a difference that matters
-from one that nothing shows."""
+"""Which values of a TTIR module depend on which, through loops and branches: to tell a difference that
+matters from one that nothing shows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Flow:
                 self._values.setdefault(str(value).split(" ")[0].rstrip(":"), value)
 
     def readers(self, name: str, compared) -> tuple[set, bool]:
-        """The nearest values after %name that are in `compared`, and whether it reaches memory without one."""
+        """The nearest values after %name that are in `compared`, and whether it reaches memory without
+        one."""
         start = self._values.get(name)
         if start is None:
             return set(), True

@@ -1,20 +1,22 @@
 """The same launch at several levels, or on engine and GPU, value by value: where does it first go wrong?
 
-Every value that has a counterpart is recorded in each run, each iteration of each program. Between runs of one
-text (TTGIR on the CPU and on a GPU, TTGIR and the registers of its PTX) values have the same names. Between
-TTIR and TTGIR a counterpart is what comes from the same place of the source by the same kind of op; passes
-that unroll or pipeline a loop make several values of one, whose records are taken in the order of execution.
+Every value that has a counterpart is recorded in each run, each iteration of each program. Between runs of
+one text (TTGIR on the CPU and on a GPU, TTGIR and the registers of its PTX) values have the same names.
+Between TTIR and TTGIR a counterpart is what comes from the same place of the source by the same kind of op;
+passes that unroll or pipeline a loop make several values of one, whose records are taken in the order of
+execution.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 from types import SimpleNamespace
 
 from triton_runner import _settings
-from triton_runner._dump.records import Dump, Values
+from triton_runner._dump.records import Values
 from triton_runner._dump.session import dumping
 from triton_runner._errors import KernelTrap, fail
 from triton_runner._flow import Flow
@@ -124,9 +126,9 @@ def lockstep(
 
     kernel: of triton_runner.jit. args: a list, or a dict by parameter name; every run begins with the same
     contents, and the caller gets them back as they were. constexprs: keywords of the launch (BLOCK=64,
-    num_warps=4). levels: "ttir", "ttgir", "ptx", in this order, on the CPU; devices: "cpu" and a GPU ("cuda"),
-    which is compared at TTGIR. sources: {level: path or text} of what to run at a level in place of what Triton
-    compiles. programs: as for dumping(). tolerance: of floats, relative to a record's largest number; by type
+    num_warps=4). levels: "ttir", "ttgir", "ptx", in this order, on the CPU; devices: "cpu" and a GPU
+    ("cuda"), which is compared at TTGIR. sources: {level: path or text} of what to run at a level in place of
+    what Triton compiles. programs: as for dumping(). tolerance: of floats, relative to a record's largest number; by type
     if left out (f32 1e-4, f16 4e-3, bf16 3e-2, 0 between ttir and ttgir for values that are not sums).
     check, shuffle: as for using(), of every run. Raises DiagnosticError for what cannot be run.
     """
@@ -152,7 +154,7 @@ def lockstep(
         runs.append(run)
         notes += [f"{name}: {note}" for note in [*run.dump.notes, *run.dump.changes][:8]]
     differences, compared = [], {}
-    for a, b in zip(runs, runs[1:], strict=False):
+    for a, b in itertools.pairwise(runs):
         found, count = _compare(a, b, tolerance)
         compared[f"{a.name} and {b.name}"] = count
         differences += found
@@ -218,8 +220,8 @@ class _Arguments:
         return [_numpy(value).copy() for _, value in self.tensors]
 
     def differences(self, runs) -> list[dict]:
-        """Of the arguments that a run leaves otherwise than the first did: name, run, how many elements, by how
-        much at most."""
+        """Of the arguments that a run leaves otherwise than the first did: name, run, how many elements, by
+        how much at most."""
         import numpy
 
         found = []
@@ -278,7 +280,8 @@ def _key(values: Values):
 
 
 def _counterparts(a, b):
-    """[(values of a, values of b)] of one kind: by name where both run the same text, else by place and op."""
+    """[(values of a, values of b)] of one kind: by name where both run the same text, else by place and
+    op."""
     if a.level != "ttir" and b.level != "ttir":
         theirs = {v.name: v for v in b.dump}
         return [([v], [theirs[v.name]]) for v in a.dump if v.name in theirs and theirs[v.name].type == v.type]
@@ -360,8 +363,8 @@ def _runs_ahead(x, y, allowed) -> bool:
 
 
 def _that_matter(found, flow: Flow, compared: set, outputs_differ: bool) -> list:
-    """The differences that a later value or an output shows: others are of what a pass computes otherwise, and
-    rightly so."""
+    """The differences that a later value or an output shows: others are of what a pass computes otherwise,
+    and rightly so."""
     differing = {first[3][0].name for first in found}
     known: dict[str, bool] = {}
 

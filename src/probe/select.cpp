@@ -122,6 +122,12 @@ void keep_last(std::vector<Candidate>& chosen) {
   }
   chosen.clear();
   for (auto& [line, all] : lines) {
+    // A loop or branch gives the variable its value; what else stands on its line decides how it runs.
+    auto has_regions = [](const Candidate& c) {
+      return c.value->defining_op && !c.value->defining_op->regions.empty();
+    };
+    if (std::any_of(all.begin(), all.end(), has_regions))
+      std::erase_if(all, [&](const Candidate& c) { return !has_regions(c); });
     auto is_tensor = [](const Candidate& c) { return c.value->type->kind == ir::TypeKind::kTensor; };
     const bool tensors = std::any_of(all.begin(), all.end(), is_tensor);
     const Candidate* last = nullptr;

@@ -1,6 +1,7 @@
 """Lockstep: a bug that was put into one level's IR is pinned to the op that has it."""
 
 import json
+import pathlib
 import re
 
 import numpy
@@ -9,7 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
-
 import triton_runner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 
@@ -57,7 +57,7 @@ def ttgir():
 
 
 def line_of(text: str) -> int:
-    source = open(__file__).read().splitlines()
+    source = pathlib.Path(__file__).read_text().splitlines()
     return next(i for i, line in enumerate(source, 1) if line.strip().startswith(text))
 
 

@@ -1,4 +1,5 @@
-"""triton-runner dump: values of a kernel in a file or of a program's kernels, as a table, a file, a picture."""
+"""triton-runner dump: values of a kernel in a file or of a program's kernels, as a table, a file, a
+picture."""
 
 from __future__ import annotations
 

@@ -279,7 +279,8 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
             raise
     else:
         run = _way(request, plan)
-        kernel, recording, changes = run(request, function, entry, args, kwargs, grid)
+        with session.suspended():
+            kernel, recording, changes = run(request, function, entry, args, kwargs, grid)
         dumps = [request.dump(recording, changes)]
     for dump in dumps:
         if not plan.sites:
@@ -347,6 +348,8 @@ def _request(ask: Ask, plan: Plan, around, function) -> session.Request:
     if around is None:
         return own
     theirs = around.request
+    if not own.selectors:
+        return dataclasses.replace(theirs, markers=True)
     return dataclasses.replace(
         theirs,
         selectors=tuple(dict.fromkeys([*theirs.selectors, *own.selectors])),

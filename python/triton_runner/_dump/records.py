@@ -1,5 +1,5 @@
-"""What a dump gives: the records of each value as arrays, and what a person asks of them first: statistics, the
-first NaN, the difference from another dump, a file, a picture."""
+"""What a dump gives: the records of each value as arrays, and what a person asks of them first: statistics,
+the first NaN, the difference from another dump, a file, a picture."""
 
 from __future__ import annotations
 
@@ -188,6 +188,21 @@ class Place:
         )
 
 
+def _assigned(values: list[Values]) -> list[Values]:
+    """Of the values that a variable's statements make, what each gives in the end (as select() of
+    probe/select.h chooses)."""
+    lines: dict = {}
+    for v in values:
+        lines.setdefault((v.file, v.line), []).append(v)
+    kept = []
+    for found in lines.values():
+        found = [v for v in found if v.op.startswith("scf.")] or found
+        found = [v for v in found if v.shape] or found
+        last = found[-1]
+        kept += [v for v in found if (v.op, v.shape) == (last.op, last.shape)]
+    return kept
+
+
 class Dump:
     """What the probes of one launch recorded: values by what they were asked for with, or by their names.
 
@@ -213,7 +228,8 @@ class Dump:
         chosen = self._selections.get(name, ())
         found = [v for v in self.values if v.name in chosen and not v.site.marker]
         found = found or [v for v in self.values if v.name == name]
-        found = found or [v for v in self.values if name in (v.variable, v.op)]
+        found = found or [v for v in self.values if v.op == name]
+        found = found or _assigned([v for v in self.values if v.variable == name])
         if found:
             return found
         from triton_runner._core.probe import nearest_names
@@ -259,7 +275,7 @@ class Dump:
             records = numpy.flatnonzero(bad.reshape(len(values), -1).any(axis=1))
             for record in records[:1] if values.order is None else records:
                 key = tuple(reversed(values.programs[record].tolist()))
-                made = tuple(values.iterations[record].tolist()) + (number,)
+                made = (*values.iterations[record].tolist(), number)
                 order = (int(values.order[record]),) if values.order is not None else made
                 found.append((key, order, number, int(record)))
         if not found:
@@ -295,7 +311,7 @@ class Dump:
             while name in arrays:
                 name += "'"
             array = values.to_numpy()
-            if path.endswith(".npz") and array.dtype.kind == "V":
+            if path.endswith(".npz") and array.dtype.isbuiltin != 1:
                 array = array.view(f"u{array.dtype.itemsize}")
             arrays[name] = numpy.ascontiguousarray(array)
             arrays[f"{name}.programs"] = values.programs

@@ -148,6 +148,32 @@ def for_launch(name: str) -> dumping | None:
     return session if session is not None and session.wants(name) else None
 
 
+@contextlib.contextmanager
+def suspended():
+    """Launches inside of the block are of a dump that is being taken: none of their own."""
+    token = _active.set(None)
+    try:
+        yield
+    finally:
+        _active.reset(token)
+
+
+def launch_artifact(kernel, grid, named, launch) -> None:
+    """A launch of a loaded artifact (an ArtifactKernel) under dumping(), off the tile engine; launch: what
+    runs it plainly."""
+    session = for_launch(kernel.name)
+    if session is None or (kernel.level in ("ttir", "ttgir") and kernel.device == "cpu"):
+        return launch()
+    from triton_runner._dump import instrument, registers
+
+    with suspended():
+        if kernel.device == "cpu":
+            _, recording, changes = registers.run_kernel(session.request, kernel, launch)
+        else:
+            recording, changes = instrument.run_kernel(session.request, kernel, grid, named)
+    session.add(session.request.dump(recording, changes))
+
+
 class dumping:
     """Records values of the launches inside of the block:
 
@@ -254,6 +280,9 @@ class dumping:
 
     def __iter__(self):
         return iter(self.last)
+
+    def __len__(self):
+        return len(self.last)
 
     def __repr__(self):
         return repr(self.launches[-1]) if self.launches else "<dump without a launch>"
