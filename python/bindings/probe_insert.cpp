@@ -49,6 +49,41 @@ void def_insert(nb::module_& m, const char* name, const char* doc) {
         doc);
 }
 
+// The elements' type by its name; nothing else than what cuda-gdb's registers are.
+num::Type register_type(const std::string& name) {
+  if (name == "f32") return num::Type::kF32;
+  if (name == "i32") return num::Type::kI32;
+  raise(base::failure("registers are i32 or f32, not " + name));
+}
+
+// Records that were read elsewhere: one of `threads` 32-bit elements each.
+probe::Series make_series(nb::dict site, Programs programs, std::vector<std::vector<int64_t>> iterations,
+                          nb::ndarray<const uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> values,
+                          nb::ndarray<const uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> mask) {
+  probe::Series s;
+  auto text = [&](const char* key) { return nb::cast<std::string>(site[key]); };
+  s.site.kernel = text("kernel");
+  s.site.level = text("level");
+  s.site.value = text("value");
+  s.site.op = text("op");
+  s.site.file = text("file");
+  s.site.line = nb::cast<int>(site["line"]);
+  s.site.type = register_type(text("type"));
+  s.site.type_text = text("type");
+  s.site.shape = {static_cast<int64_t>(values.shape(1))};
+  s.site.loops = iterations.empty() ? 0 : static_cast<int>(iterations[0].size());
+  if (programs.size() != values.shape(0) || iterations.size() != values.shape(0) ||
+      mask.size() != values.size())
+    raise(base::failure("a record each has a program, iterations, elements and a mask"));
+  s.programs = std::move(programs);
+  for (const auto& numbers : iterations)
+    s.iterations.insert(s.iterations.end(), numbers.begin(), numbers.end());
+  const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
+  s.data.assign(bytes, bytes + 4 * values.size());
+  s.mask.assign(mask.data(), mask.data() + mask.size());
+  return s;
+}
+
 }  // namespace
 
 void init_probe_insert(nb::module_& m) {
@@ -82,6 +117,16 @@ void init_probe_insert(nb::module_& m) {
           },
           nb::arg("buffer"), nb::arg("programs") = Programs{},
           "The Recording in a buffer (uint8) of `bytes` bytes, which was zero before the launch.");
+  m.def("make_series", make_series, nb::arg("site"), nb::arg("programs"), nb::arg("iterations"),
+        nb::arg("values"), nb::arg("mask"), "A Series of registers that were read by a debugger.");
+  m.def(
+      "make_recording",
+      [](std::vector<probe::Series> series) {
+        auto made = std::make_shared<probe::Recording>();
+        made->series = std::move(series);
+        return made;
+      },
+      nb::arg("series"), "A Recording of them.");
   def_insert<probe::insert_stores>(
       m, "insert_stores",
       "An Insertion: stores put into TTGIR for the values that the selectors name. arguments: the integer "

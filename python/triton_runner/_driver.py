@@ -26,6 +26,9 @@ _SHARED = {
     "121": 101376,
 }
 
+# Devices of the CPU are numbered from here: Triton keeps compiled kernels by number, those of GPUs too.
+_BEHIND_GPUS = 1024
+
 
 class LazyDriver:
     """Stands in triton.runtime.driver. Every use goes to the driver of the settings in force."""
@@ -236,7 +239,7 @@ def cpu_driver():
             settings = _settings.current()
             number = self._numbers.get(settings)
             if number is None:
-                number = self._devices.setdefault(cpu_target(), len(self._devices))
+                number = self._devices.setdefault(cpu_target(), _BEHIND_GPUS + len(self._devices))
                 self._numbers[settings] = number
             return number
 

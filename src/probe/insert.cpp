@@ -82,6 +82,12 @@ bool in_flight(const ir::Value& value, int depth = 0) {
   return op->kind == OpKind::kFor && from_yield(*op, value.index);
 }
 
+// What stands beside a value in its slot, as i32 operands, and whether the iteration is the last.
+struct Numbers {
+  std::vector<std::string> iterations, extra;
+  std::string last;
+};
+
 class Inserter {
  public:
   Inserter(ir::Module& module, ir::Op& kernel, Insertion& result)
@@ -96,10 +102,9 @@ class Inserter {
 
  private:
   void note(const std::string& text) { result_.notes.push_back(text); }
-  base::Status store(const Area& area, const Place& place, std::vector<std::string> iterations,
-                     std::vector<std::string> extra);
+  base::Status store(const Area& area, const Place& place, Numbers numbers);
   base::Result<ir::Value*> buffer_in(ir::Block* block);
-  base::Result<std::vector<std::string>> iterations_at(Writer& out, ir::Block* block);
+  base::Result<Numbers> numbers_at(Writer& out, ir::Block* block, const Area& area);
   base::Result<ir::Value*> counter_of(ir::Op* loop);
   base::Status put(ir::Block* block, ir::Op* before, const std::string& text);
   int warps_in(const ir::Block* block) const;
@@ -225,6 +230,9 @@ base::Status Inserter::plan(const InsertOptions& options) {
       }
     }
     area.programs = area.chosen.empty() ? all : static_cast<int64_t>(area.chosen.size());
+
+    const ir::Op* around = places_[k].in()->region->parent;
+    area.last = !options.every_iteration && around && around->kind == OpKind::kFor;
 
     const int64_t share = (options.max_bytes - at) / static_cast<int64_t>(result_.areas.size() - k);
     const int64_t slot = area.stride + 4 * area.words;
@@ -367,33 +375,29 @@ base::Result<ir::Value*> Inserter::counter_of(ir::Op* loop) {
   return before;
 }
 
-// The iteration of each loop around, as i32; what computes them is written to `out`.
-base::Result<std::vector<std::string>> Inserter::iterations_at(Writer& out, ir::Block* block) {
-  std::vector<std::string> names;
-  std::vector<const ir::Op*> loops = loops_around(block);
-  for (const ir::Op* loop : loops) {
+// The iteration of each loop around; what computes them is written to `out`.
+base::Result<Numbers> Inserter::numbers_at(Writer& out, ir::Block* block, const Area& area) {
+  Numbers numbers;
+  for (const ir::Op* loop : loops_around(block)) {
     if (loop->kind == OpKind::kFor) {
-      names.push_back(out.iteration(*loop));
+      numbers.iterations.push_back(out.iteration(*loop));
       continue;
     }
     if (auto counter = counter_of(const_cast<ir::Op*>(loop)); !counter) return counter.error();
     const ir::Region* inside = block->region;  // which of its two regions
     while (inside->parent != loop) inside = inside->parent->block->region;
-    names.push_back(operand(*counters_[loop][inside == loop->regions[1]]));
+    numbers.iterations.push_back(operand(*counters_[loop][inside == loop->regions[1]]));
   }
-  return names;
+  if (area.last) numbers.last = out.is_last(*block->region->parent);
+  return numbers;
 }
 
-base::Status Inserter::store(const Area& area, const Place& place, std::vector<std::string> iterations,
-                             std::vector<std::string> extra) {
+base::Status Inserter::store(const Area& area, const Place& place, Numbers numbers) {
   ir::Value* value = place.value();
   ir::Block* block = place.in();
-  const ir::Location* loc = place.op ? place.op->loc : value->loc;
-  Writer out(dialect_, names_, loc);
+  Writer out(dialect_, names_, place.op ? place.op->loc : value->loc);
   ir::Op* before = place.marker ? place.op : place.op ? place.op->next : block->first;
-  StoreRequest request{
-      area,           result_.grid, value, operand(*value), "", std::move(iterations), std::move(extra),
-      warps_in(block)};
+  StoreRequest request{area, result_.grid, value, operand(*value), {}, {}, {}, {}, warps_in(block)};
   if (!place.marker && in_flight(*value)) {
     // The value is there once its wgmma is done; what uses it afterwards uses what the wait gives.
     const std::string type = ir::text_of(value->type);
@@ -413,29 +417,33 @@ base::Status Inserter::store(const Area& area, const Place& place, std::vector<s
   if (!buffer) return buffer.error();
   request.buffer = operand(**buffer);
   if (!place.marker) {
-    auto numbers = iterations_at(out, block);
-    if (!numbers) return numbers.error();
-    request.iterations = std::move(*numbers);
+    auto own = numbers_at(out, block, area);
+    if (!own) return own.error();
+    numbers = std::move(*own);
     request.value = place.value();  // a loop's counter may have moved it
   }
+  request.iterations = std::move(numbers.iterations);
+  request.extra = std::move(numbers.extra);
+  request.last = std::move(numbers.last);
   write_stores(out, dialect_, request);
   return put(block, before, out.text);
 }
 
 base::Status Inserter::put_stores() {
   for (size_t k = 0; k < result_.areas.size(); ++k) {
+    const Area& area = result_.areas[k];
     const Place& place = places_[k];
-    std::vector<std::string> iterations, extra;
+    Numbers numbers;
     if (place.marker) {
       Writer out(dialect_, names_, place.op->loc);
-      auto numbers = iterations_at(out, place.op->block);
-      if (!numbers) return numbers.error();
-      iterations = std::move(*numbers);
+      auto own = numbers_at(out, place.op->block, area);
+      if (!own) return own.error();
+      numbers = std::move(*own);
       if (auto status = put(place.op->block, place.op, out.text); !status) return status;
-      for (uint32_t i = 1; i < place.op->num_operands(); ++i) extra.push_back(operand(*place.op->operand(i)));
+      for (uint32_t i = 1; i < place.op->num_operands(); ++i)
+        numbers.extra.push_back(operand(*place.op->operand(i)));
     }
-    if (auto status = store(result_.areas[k], place, std::move(iterations), std::move(extra)); !status)
-      return status;
+    if (auto status = store(area, place, std::move(numbers)); !status) return status;
     if (place.marker)
       if (auto status = ir::erase(m_, place.op); !status) return status;
   }
@@ -450,8 +458,8 @@ base::Status Inserter::put_markers(const InsertOptions& options) {
     ir::Block* block = place.in();
     Writer out(dialect_, names_, place.op ? place.op->loc : place.value()->loc);
     ir::Op* before = place.marker ? place.op : place.op ? place.op->next : block->first;
-    auto iterations = iterations_at(out, block);
-    if (!iterations) return iterations.error();
+    auto numbers = numbers_at(out, block, result_.areas[k]);
+    if (!numbers) return numbers.error();
     std::string names = operand(*place.value()), types = ir::text_of(place.value()->type), signs = "0";
     auto also = [&](const std::string& name, const std::string& type) {
       names += ", " + name;
@@ -463,7 +471,8 @@ base::Status Inserter::put_markers(const InsertOptions& options) {
         const ir::Value* number = place.op->operand(i);
         also(number->type->width == 32 ? operand(*number) : out.to_i32(number), "i32");
       }
-    for (const std::string& name : *iterations) also(name, "i32");
+    for (const std::string& name : numbers->iterations) also(name, "i32");
+    if (!numbers->last.empty()) also(numbers->last, "i1");
     out.line("tt.print \"" + std::string(kProbe) + std::to_string(k) + "\" {hex = false" +
              (options.print_signs ? ", isSigned = array<i32: " + signs + ">" : "") + "} : " + names + " : " +
              types);
@@ -490,10 +499,14 @@ base::Status Inserter::replace() {
       k = k * 10 + static_cast<size_t>(prefix[at] - '0');
     if (k >= result_.areas.size()) continue;
     Area& area = result_.areas[k];
-    std::vector<std::string> extra, iterations;
+    Numbers numbers;
     for (uint32_t i = 1; i < op->num_operands(); ++i)
-      (i <= static_cast<uint32_t>(area.series.extras) ? extra : iterations)
+      (i <= static_cast<uint32_t>(area.series.extras) ? numbers.extra : numbers.iterations)
           .push_back(operand(*op->operand(i)));
+    if (area.last && !numbers.iterations.empty()) {
+      numbers.last = numbers.iterations.back();
+      numbers.iterations.pop_back();
+    }
     // A print is a reason for Triton to convert a layout; a store needs none: the value before it will do.
     ir::Value* value = op->operand(0);
     std::vector<ir::Op*> conversions;
@@ -503,14 +516,12 @@ base::Status Inserter::replace() {
       value = value->defining_op->operand(0);
     }
     const ir::Type* type = value->type;
-    if (iterations.size() != static_cast<size_t>(area.series.site.loops) ||
+    if (numbers.iterations.size() != static_cast<size_t>(area.series.site.loops) ||
         !std::equal(type->shape.begin(), type->shape.end(), area.series.site.shape.begin(),
                     area.series.site.shape.end()))
       return base::failure("the marker of " + area.series.site.value + " changed on the way to TTGIR");
     if (type->encoding) area.series.site.layout = ir::text_of(type->encoding);
-    if (auto status =
-            store(area, Place{op, nullptr, 0, true, value}, std::move(iterations), std::move(extra));
-        !status)
+    if (auto status = store(area, Place{op, nullptr, 0, true, value}, std::move(numbers)); !status)
       return status;
     if (auto status = ir::erase(m_, op); !status) return status;
     for (ir::Op* conversion : conversions) {

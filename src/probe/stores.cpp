@@ -261,6 +261,14 @@ std::string Writer::iteration(const ir::Op& loop) {
              " to i32");
 }
 
+std::string Writer::is_last(const ir::Op& loop) {
+  const ir::Value& induction = loop.region()->first->args[0];
+  const std::string type = ir::text_of(induction.type);
+  std::string left =
+      def("arith.subi " + operand(*loop.operand_of(1)) + ", " + operand(induction) + " : " + type);
+  return def("arith.cmpi sle, " + left + ", " + operand(*loop.operand_of(2)) + " : " + type);
+}
+
 void write_stores(Writer& out, const Dialect& d, const StoreRequest& r) {
   const Area& a = r.area;
   if (a.programs == 0) return;
@@ -300,6 +308,7 @@ void write_stores(Writer& out, const Dialect& d, const StoreRequest& r) {
       std::string same = out.def("arith.cmpi eq, " + wanted + ", " + id[i] + " : i32");
       condition = all_of(out, condition, out.def("arith.ori " + any + ", " + same + " : i1"));
     }
+  if (a.last) condition = all_of(out, condition, r.last);
   // Its iterations' place among the slots of the program.
   std::string fits, slot;
   for (size_t i = 0; i < a.trips.size(); ++i) {

@@ -31,6 +31,8 @@ class Writer {
   std::string to_i32(const ir::Value* value);
   // The iteration number of scf.for: (induction - lower) / step.
   std::string iteration(const ir::Op& loop);
+  // Whether it is the last: upper - induction <= step, as i1.
+  std::string is_last(const ir::Op& loop);
 
   const std::string& place() const { return loc_; }  // " loc(#loc12)", or nothing
 
@@ -53,6 +55,7 @@ struct StoreRequest {
   std::string buffer;                   // the pointer to the buffer
   std::vector<std::string> iterations;  // i32 names, outermost first
   std::vector<std::string> extra;       // a marker's numbers: offset, x, y, z
+  std::string last;                     // i1, of areas with `last`
   int warps = 4;                        // at this place
 };
 void write_stores(Writer& out, const Dialect& dialect, const StoreRequest& request);

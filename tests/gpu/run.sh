@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the project on a machine with an NVIDIA GPU and runs everything that needs one: tests/gpu/run.sh OUT
 # PARTS="golden" runs the golden cases alone, PARTS="simt" (make gpu-check) compares the SIMT engine with the GPU:
-# single instructions, tensor cores, the .approx functions, and the PTX of whole kernels.
+# single instructions, tensor cores, the .approx functions, and the PTX of whole kernels; PARTS="dump" checks dumps and times them.
 # Needs python3 with torch, triton, nanobind; cmake, ninja, a C++20 compiler. Results go to the folder OUT.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -36,6 +36,10 @@ if [ "${PARTS:-all}" = simt ]; then
   "$python" tests/gpu/mma.py gpu "$out" && "$python" tests/gpu/mma.py cpu "$out" && "$python" tests/gpu/mma.py compare "$out/mma.npz" "$out/mma_cpu.npz" || status=1
   "$python" tests/gpu/approx.py "$out" || status=1
   "$python" tests/gpu/check_ptx.py "$out" || status=1
+  exit $status
+fi
+if [ "${PARTS:-all}" = dump ]; then
+  for part in ${DUMP:-check cost gdb}; do time timeout 150 "$python" tests/gpu/dump_$part.py || status=1; done
   exit $status
 fi
 "$python" tests/gpu/check_device.py || status=1

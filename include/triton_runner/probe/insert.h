@@ -39,6 +39,7 @@ struct Area {
   std::vector<int64_t>
       chosen;              // the programs that record, by linear number (x fastest); empty: the first ones
   bool on_device = false;  // the kernel itself finds out which programs a marker asks for
+  bool last = false;       // only the last iteration of the innermost loop is stored
   int64_t programs = 0;    // so many of them have slots
   int64_t slots = 0;       // of a program
   int64_t words = 0;       // of a slot's header

@@ -1,0 +1,231 @@
+"""Registers of an untouched cubin, read by cuda-gdb: the launch runs again in a program of its own, under the
+debugger, which stops it behind the instructions that were asked for.
+
+A selector names SASS: a register ("R10": wherever it is written), an address in the kernel ("0x1a0", and
+"0x1a0:R10"), an opcode ("FADD"), or a line of the Python source ("kernel.py:42"). Each read takes about
+0.3 ms: ask for few programs.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy
+
+from triton_runner import _artifacts, _core, _settings
+from triton_runner._errors import fail
+
+_START, _READ = 30.0, 0.0003  # seconds: cuda-gdb's start, and a register of a thread
+_FLOAT = re.compile(r"(FADD|FMUL|FFMA|FSEL|FMNMX|MUFU|FSWZADD|I2F|HMMA.*\.F32|HGMMA.*\.F32)\b")
+
+
+def find() -> str | None:
+    """The path of cuda-gdb on this machine, or None."""
+    found = shutil.which("cuda-gdb")
+    return found or max(glob.glob("/usr/local/cuda*/bin/cuda-gdb"), default=None)
+
+
+def run(request, function, entry, args, kwargs, grid, threads=None):
+    """As instrument.run: the compiled kernel, a Recording of level "cubin", and no changes. threads: which of
+    a block, all by default. The caller's tensors keep what they hold: the launch runs on copies.
+
+    Errors: no cuda-gdb, no GPU of NVIDIA, selectors that name nothing in the SASS, a value of the IR (its
+    registers are not searched for), a kernel that fails.
+    """
+    from triton_runner._dump import instrument
+
+    debugger = find()
+    if debugger is None:
+        raise fail(
+            "this machine has no cuda-gdb, which reads the registers of a cubin",
+            "it comes with NVIDIA's CUDA toolkit; dump at ttir or ttgir without it",
+        )
+    for text, _ in request.selectors:
+        if text.startswith("%"):
+            raise fail(
+                f"{text} is a value of the IR; at cubin a register, an address, an opcode or a line is named",
+                f'as in "R10", "0x1a0", "FADD", "kernel.py:42"; or dump {text} at level="ttgir"',
+            )
+    launch = instrument._launcher(function)
+    kernel = launch(entry, args, kwargs, grid, True)
+    bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
+    grid = grid(bound) if callable(grid) else grid
+    axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+    axes = tuple(int(n) for n in (*axes, 1, 1)[:3])
+    named = instrument._passed(kernel, bound, {p.name for p in function.params if p.is_constexpr})
+    metadata = kernel.metadata._asdict() if hasattr(kernel.metadata, "_asdict") else vars(kernel.metadata)
+    with tempfile.TemporaryDirectory(prefix="triton-runner-gdb-") as folder:
+        threads_of_block = 32 * int(metadata.get("num_warps") or 4)
+        programs = _programs(request, axes)
+        spec = {
+            "kernel": kernel.name,
+            "selectors": [text for text, _ in request.selectors],
+            "programs": programs,
+            "threads": threads,
+            "block_threads": threads_of_block,
+            "grid": axes,
+            "out": str(Path(folder, "records.jsonl")),
+            "environment": {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+        }
+        _save(Path(folder), spec, kernel, metadata, named)
+        _debug(debugger, Path(folder), spec)
+        return kernel, _recording(Path(spec["out"]), spec, request), []
+
+
+def _programs(request, grid) -> list:
+    found = []
+    for z in range(grid[2]):
+        for y in range(grid[1]):
+            for x in range(grid[0]):
+                asked = not request.programs or any(
+                    all(want in (-1, have) for want, have in zip(p, (x, y, z), strict=True))
+                    for p in request.programs
+                )
+                if asked:
+                    found.append([x, y, z])
+                if len(found) > 64:
+                    raise fail(
+                        "cuda-gdb reads registers one by one: at most 64 programs can be asked for",
+                        "choose them, as in programs=[0, 5]",
+                    )
+    return found
+
+
+def _save(folder: Path, spec: dict, kernel, metadata: dict, named: list) -> None:
+    import torch
+
+    for name, value in named:
+        if not isinstance(value, (int, float, torch.Tensor, type(None))):
+            raise fail(f"argument '{name}' cannot be handed to the program that cuda-gdb runs: {type(value)}")
+    torch.save(
+        [(n, v.cpu() if isinstance(v, torch.Tensor) else v) for n, v in named], folder / "arguments.pt"
+    )
+    (folder / "kernel.cubin").write_bytes(kernel.asm["cubin"])
+    (folder / "kernel.json").write_text(json.dumps(metadata, default=_artifacts._jsonable))
+    (folder / "spec.json").write_text(json.dumps(spec))
+
+
+def _debug(debugger: str, folder: Path, spec: dict) -> None:
+    """Runs cuda-gdb on ourselves; says what it will take, and how far it is."""
+    script = Path(__file__).with_name("cuda_gdb_script.py")
+    child = [sys.executable, "-m", "triton_runner._dump.cuda_gdb", str(folder)]
+    command = [debugger, "-batch", "-nx", "-x", str(script), "--args", *child]
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment["TRITON_RUNNER_GDB"] = str(folder / "spec.json")
+    with open(folder / "log", "w") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        watcher = threading.Thread(target=_watch, args=(Path(spec["out"]), process))
+        watcher.start()
+        process.wait()
+        watcher.join()
+    records = _records(Path(spec["out"]))
+    error = next((r["error"] for r in records if "error" in r), None)
+    if error is None and any("end" in r for r in records):
+        return
+    said = (folder / "log").read_text().strip().splitlines()[-12:]
+    if error == "nothing in the SASS is named so":
+        sass = next(r["sass"] for r in records if "sass" in r)
+        raise fail(
+            f"nothing in the SASS of {spec['kernel']} is named {' or '.join(map(repr, spec['selectors']))}",
+            *(f"{offset:#06x}: {text}" for offset, text, *_ in sass[:12]),
+        )
+    raise fail(f"cuda-gdb did not finish: {error or f'exit status {process.returncode}'}", *said)
+
+
+def _records(path: Path) -> list:
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return []
+    return [json.loads(line) for line in lines if line.endswith("}")]
+
+
+def _watch(path: Path, process) -> None:
+    try:
+        from rich.progress import Progress
+    except ImportError:
+        return
+    with Progress(transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(f"cuda-gdb starts (about {_START:.0f} s)", total=None)
+        while process.poll() is None:
+            records = _records(path)
+            plan = next((r["plan"] for r in records if "plan" in r), None)
+            if plan:
+                read = sum(len(r["values"]) for r in records if "values" in r)
+                seconds = plan * _READ
+                progress.update(
+                    task, total=plan, completed=min(read, plan),
+                    description=f"registers (about {seconds:.0f} s an iteration)",
+                )  # fmt: skip
+            time.sleep(0.5)
+
+
+def _recording(path: Path, spec: dict, request):
+    records = _records(path)
+    sass = {
+        offset: (text, file, line)
+        for offset, text, file, line in next(r["sass"] for r in records if "sass" in r)
+    }
+    # A record holds all threads of a program at one execution: its warps come one after the other. A warp
+    # that stood before the breakpoint's trap when another one stopped there is met again at the next stop,
+    # with the same registers: that is one execution.
+    series: dict = {}
+    before: dict = {}
+    for r in records:
+        if "register" not in r:
+            continue
+        key, program, warp = (r["at"], r["register"]), tuple(r["block"]), r["warp"]
+        execution, stop, values = before.get((key, program, warp), (-1, -1, None))
+        if stop != r["stop"] - 1 or values != r["values"]:
+            execution += 1
+        before[key, program, warp] = execution, r["stop"], r["values"]
+        number = execution if request.every_iteration else 0
+        found = series.setdefault(key, {}).setdefault((program, number), {})
+        found.update({warp * 32 + lane: v for lane, v in zip(r["lanes"], r["values"], strict=True)})
+    made = []
+    for (at, register), found in sorted(series.items()):
+        text, file, line = sass[at]
+        opcode = text.split()[1 if text.startswith("@") else 0]
+        kept = sorted(found.items(), key=lambda item: (item[0][0][::-1], item[0][1]))
+        values = numpy.zeros((len(kept), spec["block_threads"]), numpy.uint32)
+        mask = numpy.zeros(values.shape, numpy.uint8)
+        for i, (_, threads) in enumerate(kept):
+            for thread, value in threads.items():
+                values[i, thread], mask[i, thread] = value, 1
+        made.append(
+            _core.probe.make_series(
+                {"kernel": spec["kernel"], "level": "cubin", "value": f"{register}#{at:#x}", "op": opcode,
+                 "file": file, "line": line, "type": "f32" if _FLOAT.match(opcode) else "i32"},
+                [list(program) for (program, _), _ in kept], [[n] for (_, n), _ in kept], values, mask,
+            )
+        )  # fmt: skip
+    return _core.probe.make_recording(made)
+
+
+def main(folder: str) -> None:
+    """The program under the debugger: one launch of the cubin."""
+    import torch
+
+    base = Path(folder)
+    spec = json.loads((base / "spec.json").read_text())
+    named = torch.load(base / "arguments.pt", weights_only=False)
+    named = [(name, v.cuda() if isinstance(v, torch.Tensor) else v) for name, v in named]
+    cubin = (base / "kernel.cubin").read_bytes()
+    artifact = _artifacts.describe("cubin", cubin, "", spec["kernel"], (base / "kernel.json").read_text())
+    with _settings.using(device="cuda"):
+        _artifacts.executable(artifact).launch(tuple(spec["grid"]), named)
+    torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
