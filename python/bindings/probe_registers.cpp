@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <triton_runner/ir/module.h>
+#include <triton_runner/num/types.h>
 #include <triton_runner/probe/registers.h>
 
 #include "bindings.h"
@@ -28,12 +29,45 @@ std::shared_ptr<Tapped> tap(std::string text, std::string filename, const std::s
   return std::make_shared<Tapped>(unwrap(probe::tap_values(module, kernel, wanted, level)));
 }
 
+// Taps that somebody put into LLIR: each shows one register of every thread.
+std::shared_ptr<Tapped> thread_taps(std::string text, const std::string& kernel, const nb::list& values,
+                                    uint32_t threads, uint32_t blocks) {
+  auto tapped = std::make_shared<Tapped>();
+  tapped->text = std::move(text);
+  for (nb::handle v : values) {
+    probe::Tap tap;
+    probe::Site& site = tap.site;
+    site.kernel = kernel;
+    site.level = "llir";
+    site.value = nb::cast<std::string>(v["value"]);
+    site.op = nb::cast<std::string>(v["op"]);
+    site.type_text = nb::cast<std::string>(v["type_text"]);
+    const auto type = nb::cast<std::string>(v["type"]);
+    const auto known = num::parse_type(type);
+    if (!known) raise(base::failure("there is no element type '" + type + "'"));
+    site.type = *known;
+    site.file = nb::cast<std::string>(v["file"]);
+    site.line = nb::cast<int>(v["line"]);
+    site.column = nb::cast<int>(v["column"]);
+    site.location = nb::cast<std::string>(v["location"]);
+    if (blocks > 1) site.shape.push_back(blocks);
+    site.shape.push_back(threads);
+    site.loops = 1;
+    tap.threads = threads;
+    tap.blocks = blocks;
+    tap.per_thread = true;
+    for (uint32_t t = 0; t < threads * blocks; ++t) tap.elements.push_back(static_cast<int32_t>(t));
+    tapped->taps.push_back(std::move(tap));
+  }
+  return tapped;
+}
+
 RegisterPlan plan(const Tapped& tapped, std::string twin, const std::optional<std::string>& ptx,
-                  const std::string& filename) {
+                  const std::string& filename, bool partial) {
   const auto twin_module = parsed(std::move(twin), filename);
   const auto own = ptx ? parsed(*ptx, filename) : twin_module;
-  RegisterPlan found = unwrap(probe::plan_registers(tapped.taps, *twin_module, *own));
-  found.notes = tapped.notes;
+  RegisterPlan found = unwrap(probe::plan_registers(tapped.taps, *twin_module, *own, partial));
+  found.notes.insert(found.notes.begin(), tapped.notes.begin(), tapped.notes.end());
   return found;
 }
 
@@ -55,16 +89,36 @@ void init_registers(nb::module_& m) {
         "Taps behind the values of a kernel of TTGIR. Errors: those of select(); values that are in no "
         "register.");
 
+  m.def("thread_taps", &thread_taps, nb::arg("text"), nb::arg("kernel"), nb::arg("values"),
+        nb::arg("threads"), nb::arg("blocks") = 1,
+        "A text that has taps already, number i behind values[i]: a dict of value, op, type (\"f32\"), "
+        "type_text, "
+        "file, line, column, location. Each thread has a value of its own.");
+
   nb::class_<RegisterPlan>(m, "RegisterPlan",
                            "Which registers of a PTX text are read where, and what they are parts of.")
       .def_prop_ro("probes", [](const RegisterPlan& p) { return p.probes.size(); })
-      .def_ro("notes", &RegisterPlan::notes);
+      .def_ro("notes", &RegisterPlan::notes)
+      .def(
+          "add_note", [](RegisterPlan& p, std::string note) { p.notes.push_back(std::move(note)); },
+          nb::arg("note"), "What the recording is to say too.");
   m.def("plan_registers", &plan, nb::arg("tapped"), nb::arg("twin"), nb::arg("ptx") = nb::none(),
-        nb::arg("filename") = "<ptx>",
+        nb::arg("filename") = "<ptx>", nb::arg("partial") = false,
         "The plan for the PTX of a launch, given the PTX of its twin with taps; without it, for the twin "
         "itself. "
         "DiagnosticError where the two are not the same program: its place is the first instruction that "
         "differs.");
+  m.def(
+      "merge_plans", [](const std::vector<RegisterPlan>& plans) { return probe::merge_plans(plans); },
+      nb::arg("plans"), "All of them in one launch of their text.");
+  m.def(
+      "move_plan",
+      [](const RegisterPlan& plan, std::string from, std::string to, const std::string& filename) {
+        return unwrap(
+            probe::move_plan(plan, *parsed(std::move(from), "<ptx>"), *parsed(std::move(to), filename)));
+      },
+      nb::arg("plan"), nb::arg("ptx"), nb::arg("edited"), nb::arg("filename") = "<ptx>",
+      "The plan for a PTX text as one for the text that somebody made of it; its notes say what differs.");
   m.def(
       "plan_named_registers",
       [](std::string ptx, const std::string& filename, const std::string& kernel,

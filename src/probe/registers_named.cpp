@@ -71,17 +71,28 @@ std::optional<num::Type> type_of(ptx::Mod declared) {
   }
 }
 
-// What an instruction makes of registers that are declared by their width only.
-num::Type result_type(const Instruction& in, num::Type declared) {
+// What an instruction makes of a register that is declared by its width only: a float where it says so,
+// nothing in particular where it moves bits.
+std::optional<num::Type> made_by(const Instruction& in, num::Type declared) {
   const ptx::Mod type = in.type(0);
-  if (!ptx::is_float(type) || ptx::bits(type) != static_cast<int>(8 * num::size_of(declared)) ||
-      declared == num::Type::kI1)
+  if (declared == num::Type::kI1 || ptx::bits(type) != static_cast<int>(8 * num::size_of(declared)))
     return declared;
-  if (type == ptx::Mod::kF32) return num::Type::kF32;
-  if (type == ptx::Mod::kF64) return num::Type::kF64;
-  if (type == ptx::Mod::kF16) return num::Type::kF16;
-  if (type == ptx::Mod::kBf16) return num::Type::kBF16;
-  return declared;
+  switch (type) {
+    case ptx::Mod::kF32:
+      return num::Type::kF32;
+    case ptx::Mod::kF64:
+      return num::Type::kF64;
+    case ptx::Mod::kF16:
+      return num::Type::kF16;
+    case ptx::Mod::kBf16:
+      return num::Type::kBF16;
+    case ptx::Mod::kB16:
+    case ptx::Mod::kB32:
+    case ptx::Mod::kB64:
+      return {};
+    default:
+      return declared;
+  }
 }
 
 class Namer {
@@ -170,9 +181,10 @@ class Namer {
     site.level = level_;
     site.value = registers.size() > 1 ? "{" + text + "}" : text;
     site.op = in.spelling;
-    site.type = result_type(in, *type);
+    std::optional<num::Type> made;
     for (uint32_t w : writers)
-      if (result_type(f_.body[w], *type) != site.type) site.type = *type;
+      if (const auto t = made_by(f_.body[w], *type); t) made = made && *made != *t ? *type : *t;
+    site.type = made.value_or(*type);
     site.type_text = "." + std::string(ptx::text(f_.registers[registers[0]].type));
     const base::Location at = module_.location(in.offset);
     site.location = at.str();

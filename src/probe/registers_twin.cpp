@@ -89,13 +89,16 @@ class Pair {
   base::Status compare() {
     if (same_) return base::success();
     if (kept_.size() != own_.body.size()) return differs(first_difference());
-    for (size_t k = 0; k < kept_.size(); ++k)
-      if (!equal(twin_.body[kept_[k]], own_.body[k])) return differs(k);
+    find_blocks();
+    for (const Block& b : blocks_)
+      if (b.differs) return differs(b.begin);
+    for (Block& b : blocks_)
+      if (auto at = compare(b); at != kNone) return differs(at);
     return base::success();
   }
 
-  // The place of a comment in the counterpart; empty where it has none.
-  std::optional<exec::RegisterProbe> place(const Comment& c) const {
+  // The place of a comment in the counterpart (of a tap, where it reads `source`); empty where it has none.
+  std::optional<exec::RegisterProbe> place(const Comment& c, const Source* source) const {
     exec::RegisterProbe probe;
     probe.function = own_.name;
     if (same_) {
@@ -108,11 +111,15 @@ class Pair {
     bool before = false, behind = false;  // jumps to here, and past this
     for (uint32_t i = last; i <= next; ++i)
       if (targets_[i]) (i <= c.instruction ? before : behind) = true;
+    if (behind && (before || k == 0)) return {};
+    const Block& block =
+        *std::prev(std::upper_bound(blocks_.begin(), blocks_.end(), behind ? k - 1 : k,
+                                    [](uint32_t at, const Block& b) { return at < b.begin; }));
+    if (block.permuted) return place_in(block, k, source);
     if (!behind) {
       probe.instruction = k;
       return probe;
     }
-    if (before || k == 0) return {};
     const Instruction& in = own_.body[k - 1];
     if (in.guard >= 0 || is_control(in)) return {};
     probe.instruction = k - 1;
@@ -215,7 +222,11 @@ class Pair {
     if (twin_.registers[a].type != own_.registers[b].type) return false;
     auto [to, fresh] = to_own_.try_emplace(a, b);
     auto [from, fresh_too] = to_twin_.try_emplace(b, a);
-    return to->second == b && from->second == a && fresh == fresh_too;
+    if (fresh && !fresh_too) to_own_.erase(a);
+    if (!fresh && fresh_too) to_twin_.erase(b);
+    if (fresh != fresh_too) return false;
+    if (fresh) bound_.emplace_back(a, b);
+    return to->second == b && from->second == a;
   }
 
   bool equal(const Operand& a, const Operand& b) {
@@ -252,6 +263,148 @@ class Pair {
     for (size_t i = 0; i < a.operands.size(); ++i)
       if (!equal(a.operands[i], b.operands[i])) return false;
     return true;
+  }
+
+  // Straight code: instructions [begin, end) of the counterpart, and as many that are kept of the twin.
+  struct Block {
+    uint32_t begin, end;
+    bool permuted = false;  // the same instructions in another order
+    bool differs = false;   // the two do not end at the same place
+  };
+
+  void find_blocks() {
+    const std::vector<bool> own = jump_targets(own_);
+    std::vector<bool> twin(kept_.size() + 1);
+    for (size_t i = 0; i < targets_.size(); ++i)
+      if (targets_[i]) twin[kept_before_[i]] = true;
+    const auto n = static_cast<uint32_t>(own_.body.size());
+    match_.resize(n);
+    for (uint32_t k = 0; k < n; ++k) {
+      match_[k] = k;
+      const bool begins = k == 0 || own[k] || is_control(own_.body[k - 1]);
+      const bool twin_begins = k == 0 || twin[k] || is_control(twin_.body[kept_[k - 1]]);
+      if (begins || twin_begins) blocks_.push_back({k, n, false, begins != twin_begins});
+      if (begins && blocks_.size() > 1) blocks_[blocks_.size() - 2].end = k;
+    }
+  }
+
+  // kNone, or where the block differs.
+  uint32_t compare(Block& b) {
+    bound_.clear();
+    uint32_t k = b.begin;
+    while (k < b.end && equal(twin_.body[kept_[k]], own_.body[k])) ++k;
+    if (k == b.end) return kNone;
+    unbind(0);
+    if (!match(b) || !same_flow(b)) return k;
+    b.permuted = true;
+    return kNone;
+  }
+
+  void unbind(size_t to) {
+    while (bound_.size() > to) {
+      to_twin_.erase(bound_.back().second);
+      to_own_.erase(bound_.back().first);
+      bound_.pop_back();
+    }
+  }
+
+  // Finds the twin's instruction for each of the block's; those whose sources are known go first.
+  bool match(const Block& b) {
+    std::vector<bool> taken(b.end - b.begin), done(b.end - b.begin);
+    uint32_t left = b.end - b.begin;
+    auto attempt = [&](uint32_t k, bool known) {
+      const Instruction& own = own_.body[k];
+      for (uint32_t t = b.begin; t < b.end; ++t) {
+        const Instruction& in = twin_.body[kept_[t]];
+        if (taken[t - b.begin] || in.spelling != own.spelling) continue;
+        if (known) {
+          const std::vector<uint32_t> sources = sources_of(in);
+          if (!std::all_of(sources.begin(), sources.end(), [&](uint32_t r) { return to_own_.contains(r); }))
+            continue;
+        }
+        const size_t mark = bound_.size();
+        if (!equal(in, own)) {
+          unbind(mark);
+          continue;
+        }
+        taken[t - b.begin] = done[k - b.begin] = true;
+        match_[t] = k;
+        --left;
+        return true;
+      }
+      return false;
+    };
+    while (left > 0) {
+      const uint32_t before = left;
+      for (uint32_t k = b.begin; k < b.end; ++k)
+        if (!done[k - b.begin]) attempt(k, true);
+      if (left != before) continue;
+      for (uint32_t k = b.begin; k < b.end && left == before; ++k)
+        if (!done[k - b.begin]) attempt(k, false);
+      if (left == before) return false;
+    }
+    return true;
+  }
+
+  // Whether the two orders of a block compute the same: each instruction finds its sources made by the same
+  // instructions, each register is left by the same one, and what is more than arithmetic keeps its order.
+  bool same_flow(const Block& b) const {
+    std::unordered_map<uint32_t, uint32_t> made;  // register of the counterpart: by which of its instructions
+    std::vector<std::vector<uint32_t>> makers(b.end - b.begin);
+    auto walk = [&](auto&& instruction, auto&& number, auto&& own_register, auto&& see) {
+      made.clear();
+      for (uint32_t i = b.begin; i < b.end; ++i) {
+        const Instruction& in = instruction(i);
+        std::vector<uint32_t> reads = sources_of(in), results = results_of(in);
+        if (in.guard >= 0) reads.insert(reads.end(), results.begin(), results.end());
+        std::vector<uint32_t> found;
+        for (uint32_t r : reads) {
+          auto at = made.find(own_register(r));
+          found.push_back(at == made.end() ? kNone : at->second);
+        }
+        if (!see(number(i), std::move(found))) return false;
+        for (uint32_t r : results) made[own_register(r)] = number(i);
+      }
+      return true;
+    };
+    walk([&](uint32_t i) -> const Instruction& { return own_.body[i]; }, [](uint32_t i) { return i; },
+         [](uint32_t r) { return r; },
+         [&](uint32_t n, std::vector<uint32_t> found) {
+           makers[n - b.begin] = std::move(found);
+           return true;
+         });
+    const std::unordered_map<uint32_t, uint32_t> left = made;
+    uint32_t last = 0;
+    const bool same = walk([&](uint32_t i) -> const Instruction& { return twin_.body[kept_[i]]; },
+                           [&](uint32_t i) { return match_[i]; }, [&](uint32_t r) { return to_own_.at(r); },
+                           [&](uint32_t n, std::vector<uint32_t> found) {
+                             if (found != makers[n - b.begin]) return false;
+                             if (is_pure(own_.body[n])) return true;
+                             if (n < last) return false;
+                             last = n;
+                             return true;
+                           });
+    return same && left == made;
+  }
+
+  // In a block of another order a tap reads behind the instruction that made its register. Marks of loops
+  // have to stand at the block's beginning.
+  std::optional<exec::RegisterProbe> place_in(const Block& b, uint32_t k, const Source* source) const {
+    exec::RegisterProbe probe;
+    probe.function = own_.name;
+    probe.instruction = b.begin;
+    if (!source) return k == b.begin ? std::optional(probe) : std::nullopt;
+    const uint32_t reg = to_twin_.at(source->reg);
+    for (uint32_t t = k; t-- > b.begin;) {
+      const std::vector<uint32_t> results = results_of(twin_.body[kept_[t]]);
+      if (std::find(results.begin(), results.end(), reg) == results.end()) continue;
+      const Instruction& in = own_.body[match_[t]];
+      if (in.guard >= 0 || is_control(in)) return {};
+      probe.instruction = match_[t];
+      probe.after = true;
+      return probe;
+    }
+    return probe;
   }
 
   size_t first_difference() {
@@ -324,7 +477,10 @@ class Pair {
   bool same_;
   std::vector<bool> added_, targets_;
   std::vector<uint32_t> kept_, kept_before_;
-  std::vector<std::vector<uint32_t>> definitions_;  // of each register
+  std::vector<Block> blocks_;
+  std::vector<uint32_t> match_;                       // of each kept instruction its counterpart
+  std::vector<std::pair<uint32_t, uint32_t>> bound_;  // registers, since the block began
+  std::vector<std::vector<uint32_t>> definitions_;    // of each register
   std::unordered_map<uint32_t, uint32_t> to_own_, to_twin_;
 };
 
@@ -367,8 +523,8 @@ base::Result<RegisterPlan> plan_registers(std::span<const Tap> taps, const ptx::
     if (auto ok = pair.compare(); !ok) return ok.error();
     for (const Comment& c : comments) {
       if (c.kind == Comment::kTap && c.number >= taps.size()) continue;
-      const auto place = pair.place(c);
       if (c.kind != Comment::kTap) {
+        const auto place = pair.place(c, nullptr);
         if (!place)
           return failure("the beginning of a loop is at no place of its own in the program without taps");
         append(plan, *own, *place,
@@ -381,7 +537,8 @@ base::Result<RegisterPlan> plan_registers(std::span<const Tap> taps, const ptx::
       seen[c.number] += tap.pack;
       for (uint32_t k = 0; k < tap.pack; ++k) {
         const auto source = pair.source(c, k * static_cast<uint32_t>(num::size_of(tap.site.type)));
-        if (place && source)
+        const auto place = source ? pair.place(c, &*source) : std::nullopt;
+        if (place)
           append(plan, *own, *place, RegisterPlan::Part::kRead, c.number, first + k, *source);
         else
           lost[c.number] = true;

@@ -1,9 +1,9 @@
 """Values in the registers of PTX on the CPU: a value of TTGIR or LLIR put together from the threads that hold
 it, registers by name, what a line or an opcode writes.
 
-Where a value is, the compiler says: it compiles the IR a second time with taps behind the value, comments that
-name the registers. Without them the two programs are the same, and the launch runs its own PTX untouched; where
-they are not, what runs is the program with taps, and the dump says so.
+Where a value is, the compiler says: it compiles the IR a second time with taps behind the value, comments
+that name the registers. Without them the two programs are the same, and the launch runs its own PTX
+untouched; where they are not, what runs is the program with taps, and the dump says so.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import functools
 
 from triton_runner import _artifacts, _core, _settings, _simt
 from triton_runner._core import probe
+from triton_runner._dump import llvm_values
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._launch import launcher, signature
 from triton_runner._pipeline.stages import compile_onward
@@ -48,12 +49,18 @@ class _Code:
         self.name = kernel.name
         self.artifact = kernel if isinstance(kernel, _artifacts.ArtifactKernel) else None
         levels = dict.keys(kernel.asm)
+        self.entry = self.artifact.artifact.level if self.artifact else "python"
         if "ptx" not in levels:
             raise fail(f"kernel '{self.name}' does not run as PTX here", 'launch it with level="ptx"')
         self.ptx = kernel.asm["ptx"]
         self.ttgir = kernel.asm["ttgir"] if "ttgir" in levels else None
         self.llir = kernel.asm["llir"] if "llir" in levels else None
         self.filename = kernel.function.filename if self.artifact else f"{self.name}.ptx"
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the PTX came as a text of its own, and not from the compiler."""
+        return self.entry == "ptx"
 
     def compile(self, text: str, level: str) -> str:
         """The PTX of another text of the kernel's TTGIR or LLIR, compiled as the kernel was."""
@@ -109,26 +116,38 @@ class _Code:
 
 def _plan(request, code: _Code):
     """(plan, the PTX to run or None for the kernel's own, what that changes)."""
+    if request.level == "llir" and not request.lenient and code.llir is not None:
+        in_llir = llvm_values.names(code.llir, code.name)
+        chosen = [text for text, _ in request.selectors if text in in_llir]
+        if chosen and len(chosen) == len(request.selectors):
+            return _llvm_plan(chosen, code)
+        if chosen:
+            other = next(text for text, _ in request.selectors if text not in in_llir)
+            raise _mixed(f"{chosen[0]} is a value of the LLIR, and {other} is not")
+    ttgir = request.ttgir or code.ttgir
     values, names = [], []
     for text, lines in request.selectors:
-        if code.ttgir is not None and _names_value(code.ttgir, code.name, text, lines):
+        if ttgir is not None and _names_value(ttgir, code.name, text, lines):
             values.append((text, list(lines)))
         else:
             names.append(text)
+    if values and names:
+        for text in names:  # one that is no register either: say what is wrong with it as a value
+            if not probe.names_registers(code.ptx, code.filename, code.name, text):
+                probe.tap(ttgir, f"{code.name}.ttgir", code.name, [text])
+        raise _mixed(f"{values[0][0]} is a value of the TTGIR, and {names[0]} a register of the PTX")
     if not values:
         return probe.plan_named_registers(code.ptx, code.filename, code.name, names, *code.size), None, []
-    # A name that is no register's: say what is wrong with it as a value, where there are values.
-    for text in names:
-        if not probe.names_registers(code.ptx, code.filename, code.name, text):
-            probe.tap(code.ttgir, f"{code.name}.ttgir", code.name, [text])
-    if names:
-        raise fail(
-            f"{values[0][0]} is a value of the TTGIR, and {names[0]} a register of the PTX: they cannot be "
-            "recorded in one dump",
-            "use a dump of its own for each",
-        )
-    tapped = probe.tap(code.ttgir, f"{code.name}.ttgir", code.name, values)
+    if ttgir != code.ttgir or code.is_given:
+        clean = code.compile(ttgir, "ttgir")
+        if clean != code.ptx:
+            return _edited_plan(ttgir, clean, values, code), None, []
+    tapped = probe.tap(ttgir, f"{code.name}.ttgir", code.name, values)
     return _through_twin(tapped, code, "ttgir")
+
+
+def _mixed(what: str):
+    return fail(f"{what}: they cannot be recorded in one dump", "use a dump of its own for each")
 
 
 def _names_value(ttgir: str, kernel: str, text: str, lines) -> bool:
@@ -145,7 +164,51 @@ def _through_twin(tapped, code: _Code, level: str):
         return probe.plan_registers(tapped, twin, code.ptx, code.filename), None, []
     except DiagnosticError as error:
         change = (
-            f"what ran is the program compiled with taps behind {', '.join(tapped.values)}, as the registers "
+            f"what ran is the program compiled with taps behind {_listed(tapped.values)}, as the registers "
             f"of the untouched one could not be told: {error.message}"
         )
     return probe.plan_registers(tapped, twin, None, code.filename), twin, [change]
+
+
+def _listed(names: list) -> str:
+    return ", ".join(names) if len(names) < 6 else f"{', '.join(names[:4])} and {len(names) - 4} more"
+
+
+def _llvm_plan(names: list, code: _Code):
+    """Values of LLIR by name."""
+    tapped = llvm_values.tap(code.llir, f"{code.name}.llir", code.name, names, *code.size)
+    return _through_twin(tapped, code, "llir")
+
+
+_MOST_TWINS = 64  # that are compiled for one dump of an edited program
+
+
+def _edited_plan(ttgir: str, clean: str, values: list, code: _Code):
+    """The plan for PTX that somebody edited: found for what the TTGIR compiles to, and moved. Values whose
+    taps make another program of it are left out; they are looked for in ever smaller groups."""
+    label = f"{code.name}.ttgir"
+    sites = [site for site, _ in probe.select(_core.ir.parse(ttgir, label), code.name, values)]
+    floats = [site.value for site in sites if site.type[0] in "fb" and site.shape]
+    others = [site.value for site in sites if site.value not in set(floats)]
+    waiting, plans, lost, twins = [group for group in (floats, others) if group], [], [], 0
+    while waiting:
+        group = waiting.pop(0)
+        if twins == _MOST_TWINS:
+            lost += group
+            continue
+        try:
+            tapped = probe.tap(ttgir, label, code.name, group)
+            twins += 1
+            plans.append(
+                probe.plan_registers(tapped, code.compile(tapped.text, "ttgir"), clean, code.filename, True)
+            )
+        except DiagnosticError:
+            half = len(group) // 2
+            waiting += [group[:half], group[half:]] if half else []
+            lost += [] if half else group
+    if not plans:
+        raise fail(f"no register of {code.filename} could be told to hold {_listed(lost)}")
+    plan = probe.move_plan(probe.merge_plans(plans), clean, code.ptx, code.filename)
+    if lost:
+        plan.add_note(f"left out, as tapping them makes another program: {_listed(lost)}")
+    return plan
