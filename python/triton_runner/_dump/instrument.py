@@ -14,7 +14,8 @@ import re
 
 import numpy
 
-from triton_runner import _arrays, _artifacts, _core, _driver, _settings
+from triton_runner import _arrays, _artifacts, _core, _driver, _native, _settings
+from triton_runner._dump import session
 from triton_runner._errors import fail
 from triton_runner._launch import signature
 from triton_runner._pipeline.versions import installed
@@ -40,37 +41,58 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     launch = _launcher(function)
     kernel = launch(entry, args, kwargs, grid, True)
     bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
-    grid = grid(bound) if callable(grid) else grid
-    axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
-    axes = tuple(int(n) for n in (*axes, 1, 1)[:3])
+    axes = axes_of(grid(bound) if callable(grid) else grid)
     named = _passed(kernel, bound, {p.name for p in function.params if p.is_constexpr})
-
-    plain = kernel if isinstance(kernel, _artifacts.ArtifactKernel) else None
     level = _level(request, entry)
-    if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
-        level = "ttgir"
+    # What the kernel is without its dl.dump statements too: their markers would print on a GPU.
+    again, quiet = _without_statements(function, launch, kernel, entry, args, kwargs, grid)
+
+    def launch_copies(copies):
+        again(entry, copies.of(args), {k: copies.of_one(v) for k, v in kwargs.items()}, grid, False)
+
+    return kernel, *_run(request, kernel, quiet, level, axes, named, launch_copies if compare else None)
+
+
+def run_kernel(request, kernel, grid, named, compare=True):
+    """The same for a loaded artifact (an ArtifactKernel) and (name, value) pairs: the Recording and the
+    changes."""
+
+    def launch_copies(copies):
+        kernel.launch(grid, [(name, copies.of_one(value)) for name, value in named])
+
+    level = request.level if request.level in ("ttir", "ttgir") else kernel.artifact.level
+    return _run(request, kernel, kernel, level, axes_of(grid), named, launch_copies if compare else None)
+
+
+def axes_of(grid) -> tuple:
+    """(x, y, z) of a launch's grid."""
+    axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+    return tuple(int(n) for n in (*axes, 1, 1)[:3])
+
+
+def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_copies):
+    """quiet: the kernel without its dump statements; launch_copies: launches it on _Copies of its arguments."""
     if level not in ("ttir", "ttgir"):
         raise fail(
             f"kernel '{kernel.name}' enters at {level}: stores are put into TTIR and TTGIR only",
-            "give its ttir or ttgir"
-            + (", or run it on the CPU, where registers are dumped" if level == "ptx" else ""),
+            "give its ttir or ttgir, or dump registers: at ptx on the CPU, at cubin with cuda-gdb",
         )
+    plain = kernel if isinstance(kernel, _artifacts.ArtifactKernel) else None
     target = kernel.target if plain else _target()
     options = _options(kernel, plain, target)
     insertion = _inserted(request, kernel, level, target, options, named, axes)
     made = _executable(insertion.text, kernel.name, options, target)
-    # What the kernel is without its dl.dump statements too: their markers would print on a GPU.
-    launch, plain_kernel = _without_statements(function, launch, kernel, entry, args, kwargs, grid)
-    before = _Before(plain_kernel, plain, target)
+    before = _Before(quiet, plain, target)
     _check_shared(kernel.name, before, made)
 
-    copies = _Copies(named) if compare else None
-    if copies is not None and copies.taken:
-        launch(entry, copies.of(args), {k: copies.of_one(v) for k, v in kwargs.items()}, grid, False)
+    copies = _Copies(named) if launch_copies else None
     buffer, host = _buffer(insertion.bytes)
-    made.launch(axes, [*named, ("dump_buffer", buffer)])
+    with session.suspended():  # these launches are of the dump that is being taken
+        if copies is not None and copies.taken:
+            launch_copies(copies)
+        made.launch(axes, [*named, ("dump_buffer", buffer)])
     recording = insertion.decode(host(), list(request.programs))
-    return kernel, recording, _changes(before, made, copies)
+    return recording, _changes(before, made, copies)
 
 
 def _launcher(function):
@@ -158,7 +180,9 @@ def _text(kernel, level: str) -> str:
 def _inserted(request, kernel, level: str, target: str, options: dict, named: list, grid: tuple):
     text, name = _text(kernel, level), kernel.name
     filename = f"{name}.{level}"
-    numbers = [value if isinstance(value, int) else None for _, value in named]
+    numbers = _numbers(
+        _described(level, text, name, json.dumps(options, default=_artifacts._jsonable)), named
+    )
     put = _core.probe.insert_markers if level == "ttir" else _core.probe.insert_stores
     insertion = put(
         text, filename, name, [(text, list(lines)) for text, lines in request.selectors],
@@ -171,6 +195,14 @@ def _inserted(request, kernel, level: str, target: str, options: dict, named: li
         ttgir = _artifacts.compiled(artifact, "ttgir", target, options)["ttgir"]
         insertion.replace_markers(ttgir, f"{name}.ttgir", name)
     return insertion
+
+
+def _numbers(artifact, named: list) -> list:
+    """The integer arguments, a parameter of the artifact each; none where counting does not tell which."""
+    for values in ([v for _, v in named], [v for _, v in named if not _native._may_be_folded(v)]):
+        if len(values) == len(artifact.description["params"]):
+            return [v if isinstance(v, int) and not isinstance(v, bool) else None for v in values]
+    return []
 
 
 @functools.lru_cache(maxsize=64)
