@@ -425,7 +425,7 @@ def stated_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     y = tl.load(y_ptr + offsets, mask=inside)
     total = x + y
     dl.dump_boundary(total)
-    dl.dump(total, 5, (tl.num_programs(0) - 1, 2))
+    dl.dump(total, 5, (tl.num_programs(0) - 1, 0))
     tl.store(out_ptr + offsets, total, mask=inside)
 
 
@@ -445,3 +445,19 @@ def test_switched_off_statements_cost_nothing(monkeypatch):
     assert codes[0] == codes[1] and "st.global" in codes[0]
     assert code(stated_kernel[(PROGRAMS,)](x, x, torch.zeros(N), N, BLOCK=BLOCK)) != codes[0]
     triton_runner.dumps()
+
+
+@triton_runner.jit
+def combine(a, b):
+    dl.dump(a)
+    return a + b
+
+
+@triton_runner.jit
+def combined_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    tl.store(out_ptr, tl.reduce(tl.load(x_ptr + tl.arange(0, BLOCK)), 0, combine))
+
+
+def test_a_function_that_combines_has_nothing_to_dump():
+    with pytest.raises(triton_runner.DiagnosticError, match="in a function that tt\\.reduce combines"):
+        combined_kernel[(1,)](torch.ones(BLOCK), torch.zeros(1), BLOCK=BLOCK)

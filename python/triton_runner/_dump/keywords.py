@@ -10,6 +10,7 @@ import math
 import os
 import re
 import types
+import warnings
 
 from triton.runtime.jit import JITFunction as TritonJITFunction
 
@@ -132,8 +133,16 @@ class Marker:
     grid: tuple
 
     @property
+    def program(self) -> str:
+        return f"({', '.join('?' if axis is None else str(axis) for axis in self.grid)})"
+
+    @property
     def all_programs(self) -> bool:
         return self.grid == (language.EVERY,) * 3
+
+
+# Ops whose regions are run on pairs of elements: there is no tensor to dump.
+_COMBINING = ("tt.reduce", "tt.scan", "tt.map_elementwise")
 
 
 def markers_of(module) -> list[Marker]:
@@ -151,6 +160,11 @@ def markers_of(module) -> list[Marker]:
         offset, *grid = [_constant(number) for number in numbers]
         kind = str(value.type.element or value.type)
         kind = "ptr" if kind.startswith("!tt.ptr") else kind
+        if op.parent.name in _COMBINING:
+            raise fail(
+                f"dl.{statement}{where} stands in a function that {op.parent.name} combines with",
+                "dump what it combines, or what comes of it",
+            )
         found.append(Marker(f"dl.{statement}{where}", kind, math.prod(shape), offset, tuple(grid)))
     return found
 
@@ -213,7 +227,7 @@ class Plan:
     def check_grid(self, grid: tuple) -> None:
         """Once the launch's grid is known: are the programs in it, and does the tensor hold all of them?"""
         programs = [(self.ask.grid, f"dump_grid={self.ask.grid}")] if self.ask.grid else []
-        programs += [(marker.grid, f"{marker.who}: program {marker.grid}") for marker in self.markers]
+        programs += [(marker.grid, f"{marker.who}: program {marker.program}") for marker in self.markers]
         for program, who in programs:
             if any(axis is not None and axis >= extent for axis, extent in zip(program, grid, strict=True)):
                 raise fail(f"{who} is not in the grid {grid}", "programs count from 0 on each axis")
@@ -263,7 +277,11 @@ def launch(function, ask: Ask | None, entry, args, kwargs, grid, warmup: bool):
 
 def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
     around = session.for_launch(function.__name__)
-    on_engine = _driver.resolved_device() == "cpu" and _executed(kernel) in _IR
+    at_cubin = around is not None and around.request.level == "cubin"
+    if at_cubin and uses_statements(function):  # registers of the code as it is
+        function = function.without_dumps
+        kernel = function.launch(entry, args, kwargs, grid, True)
+    on_engine = not at_cubin and _driver.resolved_device() == "cpu" and _executed(kernel) in _IR
     plan = _plan(ask, kernel, entry, on_engine)
     grid, known = checked_grid(grid, plan)
     say_values(plan.text, plan.sites)
@@ -288,6 +306,9 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
             say_values(plan.text, plan.sites)
         if plan.target is not None:
             fill.fill(plan.target, dump, plan.starts, ask.grid or (0, 0, 0), known[0])
+            if dump.notes or dump.changes:  # dumps() would say them
+                said = "; ".join([*dump.notes, *dump.changes])
+                warnings.warn(f"the dump of {plan.who}: {said}", RuntimeWarning, stacklevel=5)
         elif around is None:
             session.keep(dump)
         if around is not None:
@@ -298,8 +319,10 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
 def _way(request, plan: Plan):
     """What records a launch that the tile engine does not execute. Statements become stores, which values of
     the IR can be too; registers are asked for on the CPU."""
-    from triton_runner._dump import instrument, registers
+    from triton_runner._dump import cuda_gdb, instrument, registers
 
+    if request.level == "cubin":
+        return cuda_gdb.run
     if _driver.resolved_device() != "cpu" or not request.selectors:
         return instrument.run
     if not plan.markers:
