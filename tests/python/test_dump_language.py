@@ -461,3 +461,8 @@ def combined_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
 def test_a_function_that_combines_has_nothing_to_dump():
     with pytest.raises(triton_runner.DiagnosticError, match="in a function that tt\\.reduce combines"):
         combined_kernel[(1,)](torch.ones(BLOCK), torch.zeros(1), BLOCK=BLOCK)
+
+
+def test_outside_of_a_kernel():
+    with pytest.raises(triton_runner.DiagnosticError, match=r"dl\.dump was called by Python itself"):
+        dl.dump(torch.zeros(1))

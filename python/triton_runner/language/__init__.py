@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 
 import triton.language as tl
 from triton.language import core
@@ -37,10 +38,20 @@ def keeping(keep: bool):
 
 def _builtin(function):
     """A builtin of the language, as every release looks for one."""
-    function = core.builtin(function)
-    function.__gluon_builtin__ = True
-    function.__module__ = "triton.language"  # what 3.0 to 3.3 ask of a function that a kernel calls
-    return function
+    inner = core.builtin(function)
+
+    @functools.wraps(inner)
+    def statement(*args, **kwargs):
+        if kwargs.get("_semantic") is None and kwargs.get("_builder") is None:
+            raise fail(
+                f"dl.{function.__name__} was called by Python itself, and not compiled",
+                "it is for kernels of triton_runner.jit; TRITON_INTERPRET=1 compiles none",
+            )
+        return inner(*args, **kwargs)
+
+    statement.__gluon_builtin__ = True
+    statement.__module__ = "triton.language"  # what 3.0 to 3.3 ask of a function that a kernel calls
+    return statement
 
 
 def _wanted() -> bool:
