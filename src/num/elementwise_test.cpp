@@ -281,6 +281,20 @@ TEST(elementwise_chains) {
               break;
             }
         }
+    for (const Elementwise* then : {&elementwise_exp, &elementwise_exp2}) {
+      Loop f = elementwise_subf.kernel(Type::kF32, Type::kF32).loop,
+           g = then->kernel(Type::kF32, Type::kF32).loop;
+      Loop both = chain_loops(f, g, false);
+      CHECK(both != nullptr);
+      std::vector<float> want(kCount), got(kCount);
+      f(want.data(), in[0].data(), in[1].data(), nullptr, kCount);
+      g(want.data(), want.data(), nullptr, nullptr, kCount);
+      both(got.data(), in[0].data(), in[1].data(), nullptr, kCount);
+      size_t differs = 0;
+      for (size_t i = 0; i < got.size(); ++i)
+        differs += !same(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(want[i]), Type::kF32);
+      CHECK_EQ(differs, 0u);
+    }
     Loop add = elementwise_addf.kernel(Type::kF32, Type::kF32).loop;
     CHECK(chain_loops(add, elementwise_addf.kernel(Type::kF64, Type::kF64).loop, false) == nullptr);
     CHECK(chain_loops(elementwise_divf.kernel(Type::kF32, Type::kF32).loop, add, false) == nullptr);

@@ -30,16 +30,16 @@ void chain_steps(Fused& f) {
         f.steps.begin() + static_cast<int64_t>(i) + 1, f.steps.end(),
         [&](const auto& s) { return s.in[0] == first.out || s.in[1] == first.out || s.in[2] == first.out; });
     const bool only = first.loop && first.arity == 2 && f.registers[first.out].result < 0 &&
-                      reads[first.out] == 1 && then != f.steps.end() && then->loop && then->arity == 2;
-    const bool right = only && then->in[1] == first.out;
+                      reads[first.out] == 1 && then != f.steps.end() && then->loop && then->arity <= 2;
+    const bool right = only && then->arity == 2 && then->in[1] == first.out;
     num::Loop loop = only ? num::chain_loops(first.loop, then->loop, right) : nullptr;
     if (!loop) {
       ++i;
       continue;
     }
-    const uint16_t other = then->in[right ? 0 : 1];
+    const uint16_t other = then->arity == 2 ? then->in[right ? 0 : 1] : first.in[0];
     then->loop = loop;
-    then->arity = 3;
+    ++then->arity;
     then->in[0] = first.in[0], then->in[1] = first.in[1], then->in[2] = other;
     f.steps.erase(f.steps.begin() + static_cast<int64_t>(i));
     reads.erase(reads.begin() + first.out);

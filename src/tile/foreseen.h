@@ -18,6 +18,7 @@ class Foreseen {
     }
     last = {load, address};
   }
+  bool pending() const { return next_ < end_; }
   void fetch(int64_t lines) {
     for (; lines > 0 && next_ < end_; --lines, next_ += 64)
       __builtin_prefetch(reinterpret_cast<const void*>(next_), 0, 2);

@@ -20,6 +20,7 @@ constexpr uint64_t kFarArrayBytes = 16 << 20;
 
 // Runs of so many bytes are fetched ahead, a line for so many elements that a step goes through.
 constexpr int64_t kForeseenBytes = 16 << 10;
+
 constexpr int64_t kElementsALine = 96;
 
 constexpr int64_t kScratchBytes = 16 << 10;  // of all strips together: a part of the first-level cache
@@ -187,7 +188,9 @@ class Strips {
     make_tiles();
     lay_out();
     begin();
+    foreseen_ = &foreseen;
     foresee();
+    if (!foreseen_->pending()) foreseen_ = nullptr;
     for (int64_t at = first_; at < end_; at += strip_) run_strip(at, std::min(strip_, end_ - at));
     return finish();
   }
@@ -453,18 +456,21 @@ class Strips {
       at_[r] = element(out_, r, first_), step_[r] = strip_ * f_.registers[r].size;
   }
 
-  // Where a long run will probably be read next: as far from this one as this one is from the last.
+  // Where a long run will probably be read next.
   void foresee() {
     for (size_t i = 0; i < f_.loads.size(); ++i) {
       const Stream& s = streams_[f_.loads[i].reg];
-      const int64_t bytes = (end_ - first_) * f_.registers[f_.loads[i].reg].size;
-      if (sources_[i].direct && s.kind == Kind::kFlat && bytes >= kForeseenBytes)
-        foreseen.reads(&f_.loads[i], s.data, static_cast<uint64_t>(bytes));
+      if (!sources_[i].direct || (s.kind != Kind::kFlat && tile_.rank > 1)) continue;
+      int64_t lo = first_, hi = end_, size = f_.registers[f_.loads[i].reg].size;
+      if (s.kind == Kind::kRows) lo = s.rows.lo[0], hi = s.rows.hi[0];
+      if ((hi - lo) * size >= kForeseenBytes)
+        foreseen_->reads(&f_.loads[i], s.data + static_cast<uint64_t>(lo * size),
+                         static_cast<uint64_t>((hi - lo) * size));
     }
   }
 
   void run_strip(int64_t begin, int64_t m) {
-    foreseen.fetch(static_cast<int64_t>(f_.steps.size()) * m / kElementsALine);
+    if (foreseen_) foreseen_->fetch(static_cast<int64_t>(f_.steps.size()) * m / kElementsALine);
     for (size_t i = 0; i < num_moving_; ++i) move_to(moving_[i], begin, m);
     bool stored = place_store(begin, m);
     for (size_t i = 0; i < f_.steps.size(); ++i) {
@@ -558,6 +564,7 @@ class Strips {
   Buffer *scratch_ = nullptr, *scalars_ = nullptr;
   bool far_ = false;              // of kDirect: what is stored does not come into the caches
   bool stores_in_place_ = false;  // of kDirect: the stored value is computed where it goes
+  Foreseen* foreseen_ = nullptr;  // if there is something to fetch
   uint64_t skipped_ = 0;          // bit i: step i has nothing to do
   size_t num_moving_ = 0;
   std::byte* at_[Fused::kMaxRegisters];  // the strips that are worked on

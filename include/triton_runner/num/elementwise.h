@@ -33,7 +33,8 @@ struct Kernel {
 };
 
 // One loop for two of f32 that add, subtract or multiply: out = then(first(a, b), c), or with `right`
-// then(c, first(a, b)); null for others. The bits are those of the two loops.
+// then(c, first(a, b)); of a difference also its exp and exp2. Null for others. The bits are those of the two
+// loops.
 Loop chain_loops(Loop first, Loop then, bool right);
 
 struct Elementwise {

@@ -43,6 +43,7 @@ int number_of(Loop loop) {
 
 Loop find_chain(Loop first, Loop then, bool right) {
   int i = number_of(first), k = number_of(then);
+  if (i == 1 && k < 0) return find_exp_of_difference(then);
   if (i < 0 || k < 0) return nullptr;
   return i == 0 ? with<addf>(k, right) : i == 1 ? with<subf>(k, right) : with<mulf>(k, right);
 }

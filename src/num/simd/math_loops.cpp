@@ -2,6 +2,7 @@
 // functions are the f64 ones rounded once; f16, bf16 and fp8 go through f32. The rare ones call the C
 // library's f64 function.
 #include "simd/math.h"
+#include "simd/streams.h"
 
 // Declared here: <cmath> would bring inline functions. These are the C library's, on any instruction set the
 // same code.
@@ -125,17 +126,18 @@ struct exp2_normal {
     return x < kZero ? 0.0f : y;
   }
 };
-template <class Normal, class General>
-int64_t exp_loop(void* out, const void* a, const void*, const void*, int64_t n) {
+template <class Normal, class General, bool kOfDifference = false>  // of a - b
+int64_t exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* o = static_cast<float*>(out);
   auto* x = static_cast<const float*>(a);
+  auto* y = static_cast<const float*>(b);
   alignas(64) float kept[kChunk];  // out may be a
   for (int64_t i = 0; i < n; i += kChunk) {
     int64_t m = n - i < kChunk ? n - i : kChunk;
     int32_t outside = 0;
 #pragma GCC ivdep
     for (int64_t j = 0; j < m; ++j) {
-      float value = x[i + j];
+      float value = kOfDifference ? x[i + j] - y[i + j] : x[i + j];
       kept[j] = value;
       outside |= !(((value > Normal::kLow) & (value < Normal::kHigh)) | (value < Normal::kZero));
       o[i + j] = Normal::apply(value);
@@ -196,6 +198,12 @@ Loop find_math(Functor functor, Type in, Type out) {
 #undef CASE2
                       default : return nullptr;
   }
+}
+
+Loop find_exp_of_difference(Loop exponential) {
+  if (exponential == exp_loop<exp_normal, exp>) return exp_loop<exp_normal, exp, true>;
+  if (exponential == exp_loop<exp2_normal, exp2>) return exp_loop<exp2_normal, exp2, true>;
+  return nullptr;
 }
 
 }  // namespace triton_runner::num::NUM_ISA
