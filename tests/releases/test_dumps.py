@@ -24,6 +24,12 @@ BLOCK, PROGRAMS = 16, 4
 
 
 @triton_runner.jit
+def helper(x, offset):
+    dl.dump(tl.max(x, 0), offset, 1)
+    return x + 1
+
+
+@triton_runner.jit
 def forms_kernel(x_ptr, out_ptr, last, BLOCK: tl.constexpr):
     pid = tl.program_id(0)
     offsets = pid * BLOCK + tl.arange(0, BLOCK)
@@ -37,20 +43,20 @@ def forms_kernel(x_ptr, out_ptr, last, BLOCK: tl.constexpr):
     dl.dump_grids(x, offset=6 * BLOCK)
     dl.dump(last, 10 * BLOCK)
     dl.dump((tl.sum(x, 0), last), 10 * BLOCK + 1)
-    tl.store(out_ptr + offsets, x + 1)
+    tl.store(out_ptr + offsets, helper(x, 10 * BLOCK + 3))
 
 
 @pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
 def test_forms(level):
     x = np.arange(BLOCK * PROGRAMS, dtype=np.float32)
-    out, dump = np.zeros_like(x), np.full(10 * BLOCK + 3, -1, np.float32)
+    out, dump = np.zeros_like(x), np.full(10 * BLOCK + 4, -1, np.float32)
     kernel = forms_kernel[(PROGRAMS,)](x, out, 2, BLOCK=BLOCK, dump_tensor=dump, level=level)
     assert "tt.print" in kernel.asm["ttir"]
     np.testing.assert_array_equal(out, x + 1)
     blocks = x.reshape(PROGRAMS, BLOCK)
     of_programs = [0, 3, 3, 3, 2, 3, 0, 1, 2, 3]
     np.testing.assert_array_equal(dump[: 10 * BLOCK].reshape(-1, BLOCK), blocks[of_programs])
-    assert dump[10 * BLOCK :].tolist() == [2, blocks[0].sum(), 2]
+    assert dump[10 * BLOCK :].tolist() == [2, blocks[0].sum(), 2, blocks[1].max()]
 
 
 def test_switched_off(monkeypatch):
