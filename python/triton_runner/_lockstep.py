@@ -16,7 +16,7 @@ import os
 from types import SimpleNamespace
 
 from triton_runner import _settings
-from triton_runner._dump.records import Values
+from triton_runner._dump.records import Dump, Values
 from triton_runner._dump.session import dumping
 from triton_runner._errors import KernelTrap, fail
 from triton_runner._flow import Flow
@@ -128,8 +128,9 @@ def lockstep(
     contents, and the caller gets them back as they were. constexprs: keywords of the launch (BLOCK=64,
     num_warps=4). levels: "ttir", "ttgir", "ptx", in this order, on the CPU; devices: "cpu" and a GPU
     ("cuda"), which is compared at TTGIR. sources: {level: path or text} of what to run at a level in place of
-    what Triton compiles. programs: as for dumping(). tolerance: of floats, relative to a record's largest number; by type
-    if left out (f32 1e-4, f16 4e-3, bf16 3e-2, 0 between ttir and ttgir for values that are not sums).
+    what Triton compiles. programs: as for dumping(). tolerance: of floats, relative to a record's largest
+    number; by type
+    if left out: f32 1e-4, f16 4e-3, bf16 3e-2, and 0 between ttir and ttgir on the CPU, which sum alike.
     check, shuffle: as for using(), of every run. Raises DiagnosticError for what cannot be run.
     """
     unknown = [level for level in levels if level not in _LEVELS]
@@ -145,22 +146,34 @@ def lockstep(
         )
     bound = _Arguments(kernel, args, dict(constexprs or {}))
     given = dict(sources or {})
+    target = _target_of(devices)
     notes: list[str] = []
     runs: list = []
     for name, device, level in plan:
         run = SimpleNamespace(name=name, device=device, level=level, dump=None, outputs=None, error=None)
-        settings = {"check": check, "shuffle": shuffle}
+        settings = {"check": check, "shuffle": shuffle, "target": target}
         _execute(run, runs, kernel, bound, grid, given, programs, max_bytes, settings)
         runs.append(run)
         notes += [f"{name}: {note}" for note in [*run.dump.notes, *run.dump.changes][:8]]
     differences, compared = [], {}
     for a, b in itertools.pairwise(runs):
+        if b.device != "cpu":  # the same text where that ran here too
+            a = next((run for run in runs if run.level == "ttgir" and run.device == "cpu"), a)
         found, count = _compare(a, b, tolerance)
         compared[f"{a.name} and {b.name}"] = count
         differences += found
-    outputs = bound.differences(runs)
+    outputs = bound.differences(runs, tolerance)
     bound.restore()
     return Lockstep(runs, differences, outputs, compared, notes)
+
+
+def _target_of(devices) -> str | None:
+    """The GPU's architecture, which the CPU's runs are compiled for too; None where no GPU is asked for."""
+    if not any(device != "cpu" for device in devices):
+        return None
+    from triton_runner import _gpu
+
+    return _gpu.current_target()
 
 
 def _execute(run, before, kernel, bound, grid, sources, programs, max_bytes, settings) -> None:
@@ -190,9 +203,8 @@ def _execute(run, before, kernel, bound, grid, sources, programs, max_bytes, set
             run.text = compiled.asm[run.level] if run.level in ("ttir", "ttgir") else ""
         except KernelTrap as error:  # what was recorded until then is compared all the same
             run.error, run.text = str(error).splitlines()[0], ""
-            if not session.launches:
-                raise
-    run.dump = session.last
+    nothing = SimpleNamespace(series=[], notes=[])  # of a run at PTX that stopped
+    run.dump = session.launches[-1] if session.launches else Dump(nothing)
     run.outputs = bound.contents()
 
 
@@ -219,7 +231,7 @@ class _Arguments:
     def contents(self) -> list:
         return [_numpy(value).copy() for _, value in self.tensors]
 
-    def differences(self, runs) -> list[dict]:
+    def differences(self, runs, tolerance) -> list[dict]:
         """Of the arguments that a run leaves otherwise than the first did: name, run, how many elements, by
         how much at most."""
         import numpy
@@ -227,7 +239,7 @@ class _Arguments:
         found = []
         for run in runs[1:]:
             for (name, _), a, b in zip(self.tensors, runs[0].outputs, run.outputs, strict=True):
-                differs = _differs(a, b, 0.0)
+                differs = _differs(a, b, _allowed(_kind(a), tolerance, _exact(runs[0], run)))
                 if differs.any():
                     with numpy.errstate(invalid="ignore"):
                         error = numpy.abs(a.astype("float64") - b.astype("float64"))[differs]
@@ -317,7 +329,7 @@ def _compare(a, b, tolerance):
     """The differing values of two runs, each by its first record that differs, in the order of execution of
     the first run; and how many values were compared."""
     pairs = _counterparts(a, b)
-    exact = a.device == b.device == "cpu" and {a.level, b.level} == {"ttir", "ttgir"}
+    exact = _exact(a, b)
     found = []
     for number, (mine, theirs) in enumerate(pairs):
         x, y = _sequence(mine), _sequence(theirs)
@@ -380,8 +392,21 @@ def _that_matter(found, flow: Flow, compared: set, outputs_differ: bool) -> list
     return [first for first in found if matters(first[3][0].name)]
 
 
+def _exact(a, b) -> bool:
+    """Whether both runs sum in the same order: TTIR and TTGIR on the tile engine."""
+    return a.device == b.device == "cpu" and {a.level, b.level} <= {"ttir", "ttgir"}
+
+
+def _kind(array) -> str:
+    """The element type of an argument as the IR names it."""
+    from triton_runner._files import DTYPES
+
+    name = str(array.dtype)
+    return next((ours for ours, (theirs, _) in DTYPES.items() if theirs == name), name)
+
+
 def _allowed(kind: str, tolerance, exact: bool) -> float:
-    if kind in ("i1", "i8", "i16", "i32", "i64", "ptr"):
+    if kind[0] in "iu" or kind == "ptr":
         return 0.0
     if tolerance is not None:
         return float(tolerance)

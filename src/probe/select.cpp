@@ -56,6 +56,19 @@ std::string_view variable_of(const ir::Location* at) {
   return {};
 }
 
+// Where a person would look: the innermost place that is not in Triton's own library (tl.max, tl.zeros).
+const ir::Location* place_of(const ir::Location* at) {
+  const ir::Location* innermost = at ? at->file_location() : nullptr;
+  while (at) {
+    const ir::Location* file = at->file_location();
+    if (file && file->file.find("triton/language/") == std::string_view::npos) return file;
+    while (at && at->kind != ir::LocKind::kCallSite)
+      at = at->kind == ir::LocKind::kFused ? (at->children.empty() ? nullptr : at->children[0]) : at->child;
+    if (at) at = at->caller;
+  }
+  return innermost;
+}
+
 void write_stack(const ir::Location* at, std::string& out) {
   while (at) {
     if (at->kind == ir::LocKind::kFile) {
@@ -227,7 +240,7 @@ Site site_of(const ir::Module& module, const ir::Value& value, std::string_view 
   site.op = op_of(value)->name;
   const ir::Location* at = location_of(value);
   site.variable = variable_of(at);
-  if (const ir::Location* file = at ? at->file_location() : nullptr) {
+  if (const ir::Location* file = place_of(at)) {
     site.file = file->file;
     site.line = file->line;
     site.column = file->column;

@@ -165,3 +165,37 @@ def test_the_arguments_are_as_the_first_run_finds_them():
 def test_bad_requests(options, message):
     with pytest.raises(DiagnosticError, match=message):
         run(**options)
+
+
+@pytest.fixture(scope="module")
+def ptx():
+    with triton_runner.using(device="cpu", level="ptx", target=TARGET):
+        return matmul[(2, 2)](*arguments(), **BLOCKS).asm["ptx"]
+
+
+def test_registers_of_ptx_agree_with_ttgir():
+    found = run(levels=["ttir", "ttgir", "ptx"])
+    assert found.diverged is None and not found.outputs, str(found)
+    assert found.compared["ttgir and ptx"] >= 60
+
+
+def test_a_wrong_ldmatrix_offset_is_pinned_to_what_it_loads(ptx):
+    last = list(re.finditer(r"(ldmatrix[^\[]*\[%r\d+)(\+\d+)?\]", ptx))[-1]
+    offset = int((last[2] or "+0")[1:])
+    bad = f"{ptx[: last.start()]}{last[1]}+{offset + 64}]{ptx[last.end() :]}"
+    first = run(levels=["ttgir", "ptx"], sources={"ptx": bad}).diverged
+    assert (first.line, first.op) == (line_of("y = tl.load"), "ttg.local_load")
+    assert (first.level, first.other_level) == ("ttgir", "ptx") and first.value == first.other_value
+
+
+def test_a_missing_wait_in_ptx(ptx):
+    bad = re.sub(r"\n\s*cp.async.wait_group[^\n]*", "", ptx, count=1)
+    first = run(levels=["ttgir", "ptx"], sources={"ptx": bad}).diverged
+    assert (first.line, first.op) == (line_of("y = tl.load"), "ttg.local_load")
+
+
+def test_a_missing_barrier_in_ptx_is_a_race(ptx):
+    bad = re.sub(r"\n\s*bar.sync[^\n]*", "", ptx)
+    found = run(levels=["ttgir", "ptx"], sources={"ptx": bad}, check="race")
+    assert "data race in ldmatrix" in found.traps["ptx"]
+    assert f"test_lockstep.py:{line_of('x = tl.load')}" in found.traps["ptx"]

@@ -56,17 +56,17 @@ class Request:
 
     def selections(self, recording) -> dict:
         """The names of the values that each selector chose, by its text."""
+        sites = [series.site for series in recording.series if not series.site.marker]
+        named = {site.variable for site in sites}
         chosen = {}
-        for text, _ in self.selectors:
-            bare = text.rpartition(":")
-            names = []
-            for series in recording.series:
-                site = series.site
-                group = site.value.partition("#")[0]
-                on_line = bare[1] and site.file.endswith(bare[0]) and str(site.line) == bare[2]
-                if text in ("*", site.value, group, site.op, site.variable) or on_line:
-                    names.append(site.value)
-            chosen[text] = tuple(names)
+        for text, lines in self.selectors:
+            places = [text] if ":" in text else [] if text in named else lines
+            chosen[text] = tuple(
+                site.value
+                for site in sites
+                if text in ("*", site.value, site.value.partition("#")[0], site.op, site.variable)
+                or any(f"{os.path.basename(place)}:" in f"{site.stack}:" for place in places)
+            )
         return chosen
 
 
