@@ -1,5 +1,7 @@
 // Taps in TTGIR, and which element each thread has in which register of a value.
 #include <algorithm>
+#include <bit>
+#include <map>
 
 #include <triton_runner/ir/edit.h>
 #include <triton_runner/ir/text.h>
@@ -59,8 +61,8 @@ bool is_under_way(const ir::Value& value, int depth = 0) {
     return yield && value.index - 1 < yield->num_operands() &&
            is_under_way(*yield->operand(value.index - 1), depth + 1);
   }
-  if (op->name.ends_with(".warp_group_dot")) return op->int_attr("isAsync", 0) != 0;
-  if (op->name.ends_with(".warp_group_dot_wait"))
+  if (op->kind == OpKind::kWarpGroupDot) return op->int_attr("isAsync", 0) != 0;
+  if (op->kind == OpKind::kWarpGroupDotWait)
     return op->int_attr("pendings", 0) > 0 && is_under_way(*op->operand(value.index), depth + 1);
   if (op->kind == OpKind::kFor) {
     const ir::Op* yield = op->region()->first->last;
@@ -68,6 +70,15 @@ bool is_under_way(const ir::Value& value, int depth = 0) {
            is_under_way(*yield->operand(value.index), depth + 1);
   }
   return false;
+}
+
+// The same value where the wait that completes it has passed; null if there is none in its block.
+const ir::Value* completed(const ir::Value& value) {
+  for (const ir::Use* use = value.first_use; use; use = use->next)
+    if (use->user->kind == OpKind::kWarpGroupDotWait && use->user->int_attr("pendings", 0) == 0 &&
+        value.defining_op && use->user->block == value.defining_op->block)
+      return use->user->result(use->operand_index);
+  return nullptr;
 }
 
 // The letter by which inline assembly takes an element.
@@ -96,18 +107,20 @@ class Tapper {
   Tapper(ir::Module& module, std::string_view kernel, std::string_view level)
       : module_(module), kernel_(kernel), level_(level) {}
 
-  base::Status add(const ir::Value& value) {
+  base::Status add(const ir::Value& asked) {
+    const ir::Value* known = is_under_way(asked) ? completed(asked) : &asked;
+    if (!known)
+      return failure(name_of(asked) + " is still being computed by the tensor cores there",
+                     {"dump the result of the ttng.warp_group_dot_wait with pendings = 0 that waits for it"});
+    const ir::Value& value = *known;
     auto* op = const_cast<ir::Op*>(value.defining_op);
     ir::Block* block = op ? op->block : value.block;
     Tap tap;
-    tap.site = site_of(module_, value, kernel_, level_);
+    tap.site = site_of(module_, asked, kernel_, level_);
     const std::string name = name_of(value);
     if (value.type->kind == ir::TypeKind::kMemDesc)
       return failure(name + " is a buffer in shared or tensor memory: it is in no register",
                      {"dump what is loaded from it, or dump it at level ttgir"});
-    if (is_under_way(value))
-      return failure(name + " is still being computed by the tensor cores there",
-                     {"dump the result of the ttng.warp_group_dot_wait with pendings = 0 that waits for it"});
     bool conditional = false;
     std::vector<ir::Op*> loops;
     for (ir::Region* r = block->region; r && r->parent && r->parent->block; r = r->parent->block->region) {
@@ -132,9 +145,11 @@ class Tapper {
         tap.loops.push_back(*number);
       }
     ir::Op* before = op ? op->next : block->first;
+    if (auto turn = op ? turns_.end() : turns_.find(block); turn != turns_.end()) before = turn->second->next;
     const std::string n = std::to_string(taps.size());
     // Halves are kept in pairs where they can be: so a tap asks for them.
-    if (num::size_of(tap.site.type) == 2 && tap.registers % 2 == 0) tap.pack = 2;
+    if (num::size_of(tap.site.type) == 2 && (tap.registers >> std::popcount(tap.copies)) % 2 == 0)
+      tap.pack = 2;
     auto done =
         ir::insert(module_, block, before,
                    assembly("tap" + n, "tap " + n + " $1", tap.pack > 1 ? "r" : constraint_of(tap.site.type),
@@ -182,6 +197,10 @@ class Tapper {
     const auto lanes = static_cast<uint32_t>(layout->in_size("lane"));
     const auto warps = static_cast<uint32_t>(layout->in_size("warp"));
     const int64_t ranks = layout->in_size("block");
+    for (const layout::InDim& in : layout->ins())
+      for (size_t bit = 0; in.name == "register" && bit < in.bases.size(); ++bit)
+        if (std::all_of(in.bases[bit].begin(), in.bases[bit].end(), [](int32_t c) { return c == 0; }))
+          tap.copies |= 1u << bit;
     if (lanes * warps != tap.threads)
       return failure("the layout of " + name_of(value) + " is for " + std::to_string(lanes * warps) +
                      " threads; its code is run by " + std::to_string(tap.threads));
@@ -213,7 +232,9 @@ class Tapper {
           " = tt.elementwise_inline_asm \"mov.b32 $0, 0; // triton_runner." + what + " " + n +
           "\" {constraints = \"=r,n\", packed_element = 1 : i32, pure = false} %" + zero + " : i32 -> i32";
       auto done = ir::insert(module_, block, before, text);
-      return done ? base::success() : base::Status(done.error());
+      if (!done) return done.error();
+      if (block == body) turns_[body] = done->back();
+      return base::success();
     };
     if (auto ok = put("enter", loop->block, loop); !ok) return ok.error();
     if (auto ok = put("turn", body, body->first); !ok) return ok.error();
@@ -224,6 +245,7 @@ class Tapper {
   ir::Module& module_;
   std::string_view kernel_, level_;
   std::vector<ir::Op*> marked_;
+  std::map<ir::Block*, ir::Op*> turns_;  // of a loop's body, the mark that it begins with
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The twin against the PTX of a launch: what taps added is taken away, and the rest has to be the same
 // program.
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -484,6 +485,33 @@ class Pair {
   std::unordered_map<uint32_t, uint32_t> to_own_, to_twin_;
 };
 
+// Releases of Triton differ in whether registers that are copies of others are tapped too. If they are,
+// copies show the same register.
+bool shows_copies(const Tap& tap, std::span<const std::string_view> shown) {
+  const uint32_t comments = tap.registers / tap.pack;
+  if (shown.empty() || shown.size() % comments != 0) return false;
+  for (size_t i = 0; i < shown.size(); ++i)
+    for (uint32_t bit = tap.pack; bit < tap.registers; bit <<= 1)
+      if ((tap.copies & bit) && shown[i] != shown[i ^ (bit / tap.pack)]) return false;
+  return true;
+}
+
+// The tap less the registers that are copies.
+Tap without_copies(const Tap& tap) {
+  Tap out = tap;
+  out.elements.clear();
+  out.registers = tap.registers >> std::popcount(tap.copies);
+  out.copies = 0;
+  for (uint32_t b = 0; b < tap.blocks; ++b)
+    for (uint32_t r = 0; r < tap.registers; ++r) {
+      if (r & tap.copies) continue;
+      const auto row =
+          tap.elements.begin() + static_cast<ptrdiff_t>((b * tap.registers + r) * size_t{tap.threads});
+      out.elements.insert(out.elements.end(), row, row + tap.threads);
+    }
+  return out;
+}
+
 // A run of comments at one place becomes one probe.
 void append(RegisterPlan& plan, const Function& f, const exec::RegisterProbe& place,
             RegisterPlan::Part::Kind kind, uint32_t number, uint32_t which, const Source& source) {
@@ -507,10 +535,17 @@ void append(RegisterPlan& plan, const Function& f, const exec::RegisterProbe& pl
 
 }  // namespace
 
-base::Result<RegisterPlan> plan_registers(std::span<const Tap> taps, const ptx::Module& twin,
+base::Result<RegisterPlan> plan_registers(std::span<const Tap> given, const ptx::Module& twin,
                                           const ptx::Module& ptx, bool partial) {
   RegisterPlan plan;
-  plan.taps.assign(taps.begin(), taps.end());
+  std::vector<std::vector<std::string_view>> shown(given.size());
+  for (const Function* f : twin.functions())
+    for (const Comment& c : comments_of(twin.text(), *f))
+      if (c.kind == Comment::kTap && c.number < given.size()) shown[c.number].push_back(c.reg);
+  for (size_t t = 0; t < given.size(); ++t)
+    plan.taps.push_back(given[t].copies && !shows_copies(given[t], shown[t]) ? without_copies(given[t])
+                                                                             : given[t]);
+  const std::span<const Tap> taps = plan.taps;
   std::vector<uint32_t> seen(taps.size());
   std::vector<bool> lost(taps.size());
   for (const Function* f : twin.functions()) {

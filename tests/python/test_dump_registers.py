@@ -1,14 +1,18 @@
 """Dumps from the registers of PTX: a value that is put together from the threads that hold it is the tile
 engine's value of TTGIR, and the program that runs is the compiler's own."""
 
+import dataclasses
+import re
+
 import numpy as np
 import pytest
-import torch
-import triton
-import triton.language as tl
 
-import triton_runner
-from triton_runner import DiagnosticError
+torch = pytest.importorskip("torch")
+triton = pytest.importorskip("triton")
+import triton.language as tl  # noqa: E402
+import triton_runner  # noqa: E402
+from triton_runner import DiagnosticError, _keywords, _settings  # noqa: E402
+from triton_runner._dump import registers, session  # noqa: E402
 
 TARGETS = ("cuda:80", "cuda:90")
 
@@ -107,7 +111,9 @@ def same(here, there, tolerance):
     assert (here.programs == there.programs).all() and (here.iterations == there.iterations).all()
     ours, theirs = here.to_numpy(), there.to_numpy()
     assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
-    if ours.dtype.kind == "f":
+    if "!tt.ptr" in here.site.type_text:  # of other tensors
+        assert (ours - ours.min() == theirs - theirs.min()).all()
+    elif ours.dtype.kind == "f":
         np.testing.assert_allclose(ours.astype("f8"), theirs.astype("f8"), rtol=tolerance, atol=tolerance)
     else:
         np.testing.assert_array_equal(ours, theirs)
@@ -132,3 +138,200 @@ def test_a_value_of_ttgir(kernel, names, tolerance, target):
     assert len(list(below)) > 0
     for name in [value.site.value for value in below]:
         same(below[name], above[name], tolerance)
+
+
+@pytest.mark.parametrize(
+    "kernel, names, target",
+    [
+        (matmul, ("scaled",), "cuda:80"),
+        (matmul, ("scaled",), "cuda:90"),
+        (matmul, ("left",), "cuda:80"),  # f16, two to a register
+        (softmax, ("value", "largest", "power", "total"), "cuda:80"),
+        (attention, ("score", "weight"), "cuda:90"),
+        (nested, ("value",), "cuda:80"),
+    ],
+    ids=lambda v: getattr(v, "__name__", None),
+)
+def test_the_program_runs_untouched(kernel, names, target):
+    dump, _ = launch(kernel, "ptx", target, *names)
+    assert dump.changes == []
+
+
+@pytest.mark.parametrize("kernel", [matmul, softmax, attention, nested], ids=lambda k: k.__name__)
+def test_every_value_at_once(kernel):
+    above, _ = launch(kernel, "ttgir", "cuda:80", "*")
+    below, _ = launch(kernel, "ptx", "cuda:80", "*")
+    values = [value for value in above if "memdesc" not in value.site.type_text]
+    inside = [value for value in values if value.site.value not in below]
+    assert (
+        all("repeats for each pair" in note for note in below.notes if "memdesc" not in note) or inside == []
+    )
+    assert len(list(below)) >= len(values) - len(inside) > 20
+    for value in below:
+        same(value, above[value.site.value], 1e-5)
+
+
+def test_where_the_taps_change_the_program_the_dump_says_so():
+    dump, _ = launch(matmul, "ptx", "cuda:80", "acc")
+    assert len(dump.changes) == 1 and dump.changes[0].startswith("what ran is the program compiled with taps")
+
+
+def test_a_product_that_is_under_way_is_read_when_it_is_complete():
+    @triton_runner.jit
+    def one(a, b, c, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+        for k in range(0, 128, BLOCK):
+            left = tl.load(a + i[:, None] * 128 + (k + i)[None, :])
+            right = tl.load(b + (k + i)[:, None] * BLOCK + i[None, :])
+            acc = tl.dot(left, right, acc)
+        tl.store(c + i[:, None] * BLOCK + i[None, :], acc)
+
+    a, b, c = torch.randn(64, 128).half(), torch.randn(128, 64).half(), torch.zeros(64, 64)
+    with triton_runner.dumping(one, "acc", level="ptx") as dump:
+        one[(1,)](a, b, c, BLOCK=64, device="cpu", target="cuda:90")
+    (value,) = dump.last
+    assert value.site.op == "scf.for"
+    np.testing.assert_array_equal(value.to_numpy()[0], c.numpy())
+    assert any("is still being computed by the tensor cores" in note for note in dump.last.notes)
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.int8, torch.int16, torch.int64, torch.bfloat16, torch.float16, torch.float64, torch.bool]
+)
+def test_types(dtype):
+    @triton_runner.jit
+    def copy(x, y, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        value = tl.load(x + i)
+        pointer = y + i
+        odd = value != 0
+        tl.store(pointer, value, mask=odd)
+
+    x = (torch.arange(256) % 3 - 1).to(dtype)
+    for name in ("value", "pointer", "odd"):
+        arrays = []
+        for level in ("ttgir", "ptx"):
+            with triton_runner.dumping(copy, name, level=level) as dump:
+                copy[(1,)](x, torch.zeros_like(x), BLOCK=256, device="cpu", target="cuda:80")
+            arrays.append(dump.last[name])
+        ours, theirs = arrays
+        same(ours, theirs, 0)
+
+
+def test_only_the_last_iteration_and_chosen_programs():
+    every, _ = launch(matmul, "ptx", "cuda:80", "scaled")
+    one, _ = launch(matmul, "ptx", "cuda:80", "scaled", programs=[(1, 0)])
+    assert every["scaled"].programs.tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
+    assert one["scaled"].programs.tolist() == [[1, 0, 0]]
+    np.testing.assert_array_equal(one["scaled"].to_numpy()[0], every["scaled"].to_numpy()[1])
+    last, _ = launch(attention, "ptx", "cuda:80", "score", every_iteration=False)
+    every, _ = launch(attention, "ptx", "cuda:80", "score")
+    assert every["score"].iterations.tolist() == [[0], [1], [0], [1]]
+    assert last["score"].iterations.tolist() == [[1], [1]]
+    np.testing.assert_array_equal(last["score"].to_numpy(), every["score"].to_numpy()[1::2])
+
+
+# ---- registers and lines of the PTX
+
+
+def asm(level):
+    a, b, c = matmul_arguments()
+    kernel = matmul[(2, 2)](a, b, c, 64, 96, BM=32, BN=32, BK=32, device="cpu", level="ptx", target="cuda:80")
+    return kernel.asm[level]
+
+
+def test_a_register_by_name():
+    names = re.search(r"mma\.sync\S+\s+\{ (%r\d+), (%r\d+), (%r\d+), (%r\d+) \}", asm("ptx")).groups()
+    _, out = launch(matmul, "ptx", "cuda:80", "scaled")
+    vector = "{" + ",".join(names) + "}"
+    dump, _ = launch(matmul, "ptx", "cuda:80", vector, names[1], every_iteration=False)
+    series = dump[vector]
+    assert series.to_numpy().shape == (4, 128, 4) and series.to_numpy().dtype == np.float32
+    # Thread 1 has row 0, columns 2 and 3, and row 8 of its warp's tile (PTX ISA, mma.m16n8k16).
+    ours = series.to_numpy()[0, 1]
+    np.testing.assert_array_equal(ours * 2, torch.cat([out[0, 2:4], out[8, 2:4]]).numpy())
+    np.testing.assert_array_equal(dump[names[1]].to_numpy()[0, :, ...], series.to_numpy()[0, :, 1])
+
+
+def test_a_guarded_write_leaves_the_other_threads_out():
+    @triton_runner.jit
+    def masked(x, y, n, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        tl.store(y + i, tl.load(x + i, mask=i < n) + 1, mask=i < n)
+
+    x = torch.arange(128, dtype=torch.float32)
+    kernel = masked[(1,)](x, x.clone(), 100, BLOCK=128, device="cpu", level="ptx", target="cuda:80")
+    loaded = re.search(r"@%p\d+ ld\.global\.b32 \{ (%r\d+) \}", kernel.asm["ptx"])[1]
+    line = next(i for i, t in enumerate(kernel.asm["ptx"].split("\n"), 1) if "ld.global.b32" in t)
+    with triton_runner.dumping(masked, f"masked.ptx:{line}", level="ptx") as dump:
+        masked[(1,)](x, x.clone(), 100, BLOCK=128, device="cpu", target="cuda:80")
+    (value,) = dump.last
+    assert value.site.value == loaded and value.mask[0].tolist() == [True] * 100 + [False] * 28
+    np.testing.assert_array_equal(value.to_numpy()[0, :100].view(np.float32), x.numpy()[:100])
+
+
+@pytest.mark.parametrize(
+    "name, said",
+    [
+        ("%r99999", "has no register %r99999"),
+        ("ldmatrix.synk", "has no instruction 'ldmatrix.synk'"),
+        ("{%r1,%p1}", "no instruction writes all of {%r1,%p1}"),
+        ("nothing", "there is no variable 'nothing'"),
+    ],
+)
+def test_names_that_are_not_there(name, said):
+    with pytest.raises(DiagnosticError) as error:
+        launch(matmul, "ptx", "cuda:80", name)
+    assert said in str(error.value)
+
+
+# ---- LLIR
+
+
+def test_a_value_of_llir():
+    name = re.search(r"^  (%\d+) = fmul float", asm("llir"), re.M)[1]
+    dump, out = launch(matmul, "llir", "cuda:80", name)
+    (value,) = dump
+    assert value.site.op == "fmul" and value.site.type == "f32" and dump.changes == []
+    assert value.to_numpy().shape == (4, 128) and value.to_numpy()[0, 0] == out[0, 0]
+
+
+def test_a_value_of_llir_that_is_in_no_register():
+    name = re.search(r"^  (%\d+) = insertvalue|^  (%\d+) = .*call \{", asm("llir"), re.M)
+    wanted = name[1] or name[2]
+    with pytest.raises(DiagnosticError, match="which is in no single register"):
+        launch(matmul, "llir", "cuda:80", wanted)
+
+
+# ---- PTX that somebody edited
+
+
+def edited(text, ttgir):
+    request = dataclasses.replace(
+        session.request(("value", "power", "total"), softmax, True), ttgir=ttgir, level="ptx"
+    )
+    entry = _keywords.Entry("ptx", "src", text, '{"num_warps": 4, "shared": 16}')
+    torch.manual_seed(1)
+    x, out = torch.randn(3, 500), torch.zeros(3, 500)
+    with _settings.using(device="cpu", level="ptx", target="cuda:80"):
+        _, recording, changes = registers.run(request, softmax, entry, (x, out, 500), {}, (3,))
+    return request.dump(recording, changes)
+
+
+def test_values_of_edited_ptx():
+    x, out = torch.zeros(3, 500), torch.zeros(3, 500)
+    kernel = softmax[(3,)](x, out, 500, BLOCK=512, device="cpu", level="ptx", target="cuda:80")
+    ptx, ttgir = kernel.asm["ptx"], kernel.asm["ttgir"]
+    above, _ = launch(softmax, "ttgir", "cuda:80", "value", "power", "total")
+    clean = edited(ptx, ttgir)
+    for value in clean:
+        same(value, above[value.site.value], 1e-6)
+    wrong = edited(ptx.replace("0f3FB8AA3B", "0f3F800000"), ttgir)  # log2(e), by which exp is ex2
+    assert [note.startswith("edited: ") for note in wrong.notes].count(True) == 4
+    finite = np.isfinite(above["value"].to_numpy())
+    np.testing.assert_array_equal(wrong["value"].to_numpy()[finite], above["value"].to_numpy()[finite])
+    assert np.abs(wrong["power"].to_numpy() - above["power"].to_numpy()).max() > 0.1
+    fewer = edited("\n".join(line for line in ptx.split("\n") if "bar.sync" not in line), ttgir)
+    assert "the TTGIR compiles to: bar.sync \t0;" in fewer.notes
+    same(fewer["value"], above["value"], 0)

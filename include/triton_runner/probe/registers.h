@@ -32,6 +32,8 @@ struct Tap {
   uint32_t pack = 1;                       // elements that a comment shows in one register: halves of 32 bits
   uint32_t first_thread = 0, threads = 0;  // of each block, those that hold it
   uint32_t blocks = 1;                     // of a cluster
+  // Bits of a register's number that the element does not depend on: copies, which lowering may leave out.
+  uint32_t copies = 0;
   // Of each element that a thread holds: its number in the row-major value, at
   // [(block * registers + register) * threads + thread - first_thread].
   std::vector<int32_t> elements;

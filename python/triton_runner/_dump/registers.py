@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 
 from triton_runner import _artifacts, _core, _settings, _simt
 from triton_runner._core import probe
@@ -114,6 +115,9 @@ class _Code:
                 setattr(self.kernel, field, own)
 
 
+_REGISTER = re.compile(r"\{|%[a-z]{1,2}\d+$|[a-z0-9]+\.[a-z]")
+
+
 def _plan(request, code: _Code):
     """(plan, the PTX to run or None for the kernel's own, what that changes)."""
     if request.level == "llir" and not request.lenient and code.llir is not None:
@@ -131,10 +135,11 @@ def _plan(request, code: _Code):
             values.append((text, list(lines)))
         else:
             names.append(text)
+    for text in names if ttgir is not None else ():
+        known = probe.names_registers(code.ptx, code.filename, code.name, text)
+        if not known and not _REGISTER.match(text):  # what is wrong with it as a value
+            probe.select(_core.ir.parse(ttgir, f"{code.name}.ttgir"), code.name, [text])
     if values and names:
-        for text in names:  # one that is no register either: say what is wrong with it as a value
-            if not probe.names_registers(code.ptx, code.filename, code.name, text):
-                probe.tap(ttgir, f"{code.name}.ttgir", code.name, [text])
         raise _mixed(f"{values[0][0]} is a value of the TTGIR, and {names[0]} a register of the PTX")
     if not values:
         return probe.plan_named_registers(code.ptx, code.filename, code.name, names, *code.size), None, []
@@ -142,8 +147,8 @@ def _plan(request, code: _Code):
         clean = code.compile(ttgir, "ttgir")
         if clean != code.ptx:
             return _edited_plan(ttgir, clean, values, code), None, []
-    tapped = probe.tap(ttgir, f"{code.name}.ttgir", code.name, values)
-    return _through_twin(tapped, code, "ttgir")
+    tap = functools.partial(probe.tap, ttgir, f"{code.name}.ttgir", code.name)
+    return _through_twin(tap(values), code, "ttgir", tap)
 
 
 def _mixed(what: str):
@@ -158,16 +163,40 @@ def _names_value(ttgir: str, kernel: str, text: str, lines) -> bool:
     return True
 
 
-def _through_twin(tapped, code: _Code, level: str):
+_MOST_ALONE = 16  # values that are looked for one by one
+
+
+def _through_twin(tapped, code: _Code, level: str, tap):
+    """The plan of taps: for the program as it is where it can be told, else for its twin. tap: makes the
+    taps of some of the values only."""
     twin = code.compile(tapped.text, level)
     try:
         return probe.plan_registers(tapped, twin, code.ptx, code.filename), None, []
     except DiagnosticError as error:
+        if 1 < len(tapped.values) <= _MOST_ALONE:
+            plans = _alone(tapped.values, code, level, tap)
+            if plans:
+                return probe.merge_plans(plans), None, []
+        where = f" ({error.file}:{error.line})" if error.file else ""
         change = (
             f"what ran is the program compiled with taps behind {_listed(tapped.values)}, as the registers "
-            f"of the untouched one could not be told: {error.message}"
+            f"of the untouched one could not be told: {error.message}{where}"
         )
     return probe.plan_registers(tapped, twin, None, code.filename), twin, [change]
+
+
+def _alone(values: list, code: _Code, level: str, tap) -> list:
+    """A plan for each value, from a twin of its own; [] where one has none."""
+    plans = []
+    for value in values:
+        tapped = tap([value])
+        try:
+            plans.append(
+                probe.plan_registers(tapped, code.compile(tapped.text, level), code.ptx, code.filename)
+            )
+        except DiagnosticError:
+            return []
+    return plans
 
 
 def _listed(names: list) -> str:
@@ -176,8 +205,11 @@ def _listed(names: list) -> str:
 
 def _llvm_plan(names: list, code: _Code):
     """Values of LLIR by name."""
-    tapped = llvm_values.tap(code.llir, f"{code.name}.llir", code.name, names, *code.size)
-    return _through_twin(tapped, code, "llir")
+
+    def tap(chosen):
+        return llvm_values.tap(code.llir, f"{code.name}.llir", code.name, chosen, *code.size)
+
+    return _through_twin(tap(names), code, "llir", tap)
 
 
 _MOST_TWINS = 64  # that are compiled for one dump of an edited program
