@@ -3,15 +3,17 @@
 // (layer norm). A wrong guess, even an address that does not exist, does no harm.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace triton_runner::tile {
 
 class Foreseen {
  public:
-  // `load` reads from `address`: next time probably as far from here as this is from the last time.
-  void reads(const void* load, uint64_t address, uint64_t bytes) {
-    Last& last = last_[(reinterpret_cast<uint64_t>(load) >> 4) % last_.size()];
+  // `load`, of its kernel's the one with that number, reads from `address`: next time probably as far from
+  // here as this is from the last time.
+  void reads(const void* load, size_t number, uint64_t address, uint64_t bytes) {
+    Last& last = last_[number % last_.size()];
     if (last.load == load && last.address != address) {
       const uint64_t begin = address + (address - last.address);
       if (begin != begin_) begin_ = next_ = begin, end_ = begin + bytes;
@@ -30,7 +32,7 @@ class Foreseen {
     uint64_t address = 0;
   };
   uint64_t begin_ = 0, next_ = 0, end_ = 0;
-  std::array<Last, 16> last_;  // by load: where it read last
+  std::array<Last, 32> last_;  // by the load's number: where it read last
 };
 
 }  // namespace triton_runner::tile

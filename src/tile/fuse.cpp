@@ -455,7 +455,7 @@ class Fuser {
   }
 
   Fused::Access access(const Pending& p, Slot value, int64_t mask, int64_t other, uint16_t reg) {
-    Fused::Access a{p.instr, operand(p, 0), value, mask, other, reg};
+    Fused::Access a{p.instr, operand(p, 0), value, mask, other, reg, num_accesses_++};
     a.instr.slots = nullptr;
     a.instr.num_results = a.instr.num_operands = 0;
     a.instr.kills = 0;
@@ -554,6 +554,7 @@ class Fuser {
   std::vector<uint32_t> group_of_;
   std::map<Slot, uint16_t> registers_;  // of the instruction that is being made
   std::vector<Slot> operands_, accessed_;
+  uint32_t num_accesses_ = 0;  // of the whole code
 };
 
 void fuse_code(Lowering& lowering) { Fuser(lowering).run(); }

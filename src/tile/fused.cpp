@@ -20,8 +20,7 @@ constexpr uint64_t kFarArrayBytes = 16 << 20;
 
 // Runs of so many bytes are fetched ahead, a line for so many elements that a step goes through.
 constexpr int64_t kForeseenBytes = 16 << 10;
-
-constexpr int64_t kElementsALine = 96;
+constexpr int64_t kElementsALine = 128;
 
 constexpr int64_t kScratchBytes = 16 << 10;  // of all strips together: a part of the first-level cache
 
@@ -464,7 +463,7 @@ class Strips {
       int64_t lo = first_, hi = end_, size = f_.registers[f_.loads[i].reg].size;
       if (s.kind == Kind::kRows) lo = s.rows.lo[0], hi = s.rows.hi[0];
       if ((hi - lo) * size >= kForeseenBytes)
-        foreseen_->reads(&f_.loads[i], s.data + static_cast<uint64_t>(lo * size),
+        foreseen_->reads(&f_.loads[i], f_.loads[i].number, s.data + static_cast<uint64_t>(lo * size),
                          static_cast<uint64_t>((hi - lo) * size));
     }
   }

@@ -40,6 +40,7 @@ struct Fused {
     Slot pointers, value;
     int64_t mask, other;  // slots, kNoSlot
     uint16_t reg;
+    uint32_t number;  // of the kernel's fused loads and stores
   };
 
   const TileType* tile = nullptr;  // of one of the values: the shape of all
