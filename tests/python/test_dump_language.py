@@ -466,3 +466,19 @@ def test_a_function_that_combines_has_nothing_to_dump():
 def test_outside_of_a_kernel():
     with pytest.raises(triton_runner.DiagnosticError, match=r"dl\.dump was called by Python itself"):
         dl.dump(torch.zeros(1))
+
+
+@triton_runner.jit
+def reassigned_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    acc = tl.zeros((BLOCK,), tl.float32)
+    for i in range(n):
+        acc = acc + tl.load(x_ptr + i * BLOCK + tl.arange(0, BLOCK))
+    acc = acc * 2
+    tl.store(out_ptr + tl.arange(0, BLOCK), acc)
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
+def test_a_variable_is_its_value_in_the_deepest_loop(level):
+    x, out, dump = torch.randn(N), torch.zeros(BLOCK), torch.zeros(BLOCK)
+    reassigned_kernel[(1,)](x, out, PROGRAMS, BLOCK=BLOCK, level=level, dump_value="acc", dump_tensor=dump)
+    assert torch.equal(2 * dump, out) and dump.any()

@@ -79,6 +79,11 @@ def test_value_by_name():
     [recorded] = triton_runner.dumps()
     [loaded] = [values for values in recorded.values if not values.site.marker]
     np.testing.assert_array_equal(loaded[1], x[BLOCK : 2 * BLOCK])
+    launch(dump_value="x", dump_grid=2, level="ttgir")
+    [recorded] = triton_runner.dumps()
+    np.testing.assert_array_equal(
+        recorded["x"][2], x[2 * BLOCK : 3 * BLOCK], err_msg="by the variable's name"
+    )
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

@@ -113,6 +113,11 @@ def describe(site) -> str:
     return f"dl.{statement}{where}"
 
 
+def place(site) -> tuple:
+    """What tells a value from others: names are used again in other regions."""
+    return site.value, site.location, site.line, site.column
+
+
 def elements(site) -> int:
     return math.prod(site.shape)
 
@@ -123,7 +128,7 @@ def fill(target: Target, dump, starts: dict, program: tuple, grid: tuple) -> Non
     out and warned of."""
     for values, series in zip(dump.values, dump.recording.series, strict=True):
         site = values.site
-        if not site.marker and site.value not in starts:
+        if not site.marker and place(site) not in starts:
             continue
         who, count, records = describe(site), elements(site), values.to_numpy()
         for i, of in enumerate(values.programs.tolist()):
@@ -132,7 +137,7 @@ def fill(target: Target, dump, starts: dict, program: tuple, grid: tuple) -> Non
                 if axes == [EVERY] * 3:
                     start += (of[0] + grid[0] * (of[1] + grid[1] * of[2])) * count
             elif tuple(of) == program:
-                start = starts[site.value]
+                start = starts[place(site)]
             else:
                 continue
             low, high = max(start, 0), min(start + count, target.size)

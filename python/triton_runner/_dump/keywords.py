@@ -193,7 +193,7 @@ class Plan:
         """The values of dump_value=: in the tensor one lies behind the other."""
         at = 0
         for site in sites:
-            self.starts[site.value] = at
+            self.starts[fill.place(site)] = at
             at += fill.elements(site)
         self.sites = sites
         if self.target is None:
@@ -282,7 +282,7 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
         function = function.without_dumps
         kernel = function.launch(entry, args, kwargs, grid, True)
     on_engine = not at_cubin and _driver.resolved_device() == "cpu" and _executed(kernel) in _IR
-    plan = _plan(ask, kernel, entry, on_engine)
+    plan = _plan(function, ask, kernel, entry, on_engine)
     grid, known = checked_grid(grid, plan)
     say_values(plan.text, plan.sites)
     request = _request(ask, plan, around, function)
@@ -302,7 +302,8 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
         dumps = [request.dump(recording, changes)]
     for dump in dumps:
         if not plan.sites:
-            plan.take_sites([v.site for text in ask.values for v in dump.all(text) if not v.site.marker])
+            found = [(text, [v.site for v in dump.all(text) if not v.site.marker]) for text in ask.values]
+            plan.take_sites([s for text, of in found for s in _meant(text, of, [s.loops for s in of])])
             say_values(plan.text, plan.sites)
         if plan.target is not None:
             fill.fill(plan.target, dump, plan.starts, ask.grid or (0, 0, 0), known[0])
@@ -344,7 +345,7 @@ def _executed(kernel) -> str | None:
     return getattr(kernel, "runner_level", None) or getattr(kernel, "level", None)
 
 
-def _plan(ask: Ask, kernel, entry, on_engine: bool) -> Plan:
+def _plan(function, ask: Ask, kernel, entry, on_engine: bool) -> Plan:
     """What the IR tells of the dump: that of the level that the engine executes, elsewhere the one that the
     names belong to."""
     level = _executed(kernel) if on_engine else entry.level if entry is not None else "ttir"
@@ -357,10 +358,35 @@ def _plan(ask: Ask, kernel, entry, on_engine: bool) -> Plan:
     module = _module(text, f"{kernel.name}.{level}")
     plan.take_markers(markers_of(module))
     if on_engine:
-        found = sorted(probe.select(module, kernel.name, ask.values), key=lambda pair: pair[1])
-        plan.take_sites([site for site, _ in found])
+        selectors = [(text, list(lines)) for text, lines in session.request(ask.values, function).selectors]
+        found = probe.select(module, kernel.name, selectors)
+        depths = _depths(module)
+        chosen = []
+        for number, text in enumerate(ask.values):
+            sites = [site for site, of in found if of == number]
+            chosen += _meant(text, sites, [depths.get(site.value, 0) for site in sites])
+        plan.take_sites(chosen)
     plan.check_something()
     return plan
+
+
+def _depths(module) -> dict:
+    """How many loops stand around each value, by its name."""
+    depths = {}
+    for op in module.walk():
+        parent = op.parent
+        inside = depths.get(parent, 0) + (parent is not None and parent.name in ("scf.for", "scf.while"))
+        depths[op] = inside
+        depths |= {value.name: inside for value in op.results}
+    return depths
+
+
+def _meant(text: str, sites: list, depths: list) -> list:
+    """The values that a name of dump_value= fills the tensor with: of a variable's the last one in the
+    deepest loop, as in a Dump; else all."""
+    if not text.isidentifier() or not sites:
+        return sites
+    return [[site for site, depth in zip(sites, depths, strict=True) if depth == max(depths)][-1]]
 
 
 def _request(ask: Ask, plan: Plan, around, function) -> session.Request:
