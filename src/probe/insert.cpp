@@ -234,7 +234,9 @@ base::Status Inserter::plan(const InsertOptions& options) {
     const ir::Op* around = places_[k].in()->region->parent;
     area.last = !options.every_iteration && around && around->kind == OpKind::kFor;
 
-    const int64_t share = (options.max_bytes - at) / static_cast<int64_t>(result_.areas.size() - k);
+    // What is left to this area, without what its parts may take to be aligned.
+    const int64_t share = std::max<int64_t>(
+        0, (options.max_bytes - at) / static_cast<int64_t>(result_.areas.size() - k) - 3 * 128);
     const int64_t slot = area.stride + 4 * area.words;
     area.slots = 1;
     if (options.every_iteration && site.loops) {
@@ -268,7 +270,7 @@ base::Status Inserter::plan(const InsertOptions& options) {
       }
     }
     const int64_t program = area.slots * slot + 4 * site.loops;
-    const int64_t fit = std::clamp<int64_t>((share - 512) / program, 0, area.programs);
+    const int64_t fit = std::clamp<int64_t>(share / program, 0, area.programs);
     if (fit < area.programs) {
       area.without_slots += (area.programs - fit) * area.slots;
       if (!area.chosen.empty()) area.chosen.resize(static_cast<size_t>(fit));

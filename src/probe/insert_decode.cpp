@@ -65,11 +65,10 @@ void decode(const Insertion& insertion, const Area& area, std::span<const std::b
     copy(0, slots.size());
   }
   if (series.dropped > area.without_slots)
-    into.notes.push_back(
-        series.site.value + ": at least " + std::to_string(series.dropped - area.without_slots) +
-        " records of iterations beyond the first were dropped: a loop whose iterations cannot be "
-        "counted before it runs has slots for " +
-        std::to_string(area.slots));
+    into.notes.push_back(series.site.value + ": " + std::to_string(series.dropped - area.without_slots) +
+                         " or more records were dropped: a loop whose iterations cannot be counted before it "
+                         "runs has slots for " +
+                         std::to_string(area.slots));
   into.series.push_back(std::move(series));
 }
 

@@ -66,7 +66,7 @@ std::string element_numbers(Writer& out, const Dialect& d, std::span<const int64
       if (i != keep) gone.push_back(i);
     std::vector<std::string> layouts{encoding};
     for (size_t axis : gone)
-      layouts.push_back("#" + d.gpu + ".slice<{dim = " + std::to_string(axis) +
+      layouts.push_back(encoding.empty() ? "" : "#" + d.gpu + ".slice<{dim = " + std::to_string(axis) +
                         ", parent = " + layouts.back() + "}>");
     std::vector<int64_t> now{shape[keep]};
     std::string type = tensor(now, "i32", layouts.back());

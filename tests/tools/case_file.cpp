@@ -196,6 +196,14 @@ std::string set_key(CaseFile& out, const std::string& key, const std::string& va
   if (key == "mma") out.options.mma = value == "fast" ? exec::Mma::kFast : exec::Mma::kExact;
   if (key == "checks") out.options.checks = parse_checks(value);
   if (key == "shuffle") out.options.shuffle = std::strtoull(value.c_str(), nullptr, 0);
+  if (key == "dump") out.dump = parts;
+  if (key == "iterations") out.insert.every_iteration = value == "every";
+  if (key == "bytes") out.insert.max_bytes = std::atoll(value.c_str());
+  if (key == "program") {  // 1 -1 0
+    out.insert.programs.push_back({0, 0, 0});
+    for (size_t i = 0; i < std::min<size_t>(parts.size(), 3); ++i)
+      out.insert.programs.back()[i] = std::atoll(parts[i].c_str());
+  }
   if (key == "arg") {
     out.arguments.emplace_back();
     return parse_argument(value, static_cast<int>(out.arguments.size()) - 1, out.arguments.back());

@@ -8,6 +8,7 @@
 
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/parameters.h>
+#include <triton_runner/probe/insert.h>
 
 #include "element.h"
 
@@ -60,6 +61,8 @@ struct CaseFile {
   std::array<uint32_t, 3> block{}, cluster{};  // of PTX
   int digits = 0;
   std::vector<CaseArgument> arguments;
+  std::vector<std::string> dump;  // what the tool "insert" stores
+  probe::InsertOptions insert;
 };
 
 // "oob,nan" as bits of exec::Check.

@@ -15,6 +15,7 @@
 #include <triton_runner/tile/tile.h>
 
 #include "case_file.h"
+#include "insert_case.h"
 
 namespace triton_runner::cases {
 namespace {
@@ -238,6 +239,7 @@ constexpr Tool kTools[] = {{"parse", run_parse},
                            {"roundtrip", run_roundtrip},
                            {"canonical", run_canonical},
                            {"tile", run_tile},
+                           {"insert", run_insert},
                            {"parse", run_ptx_parse, true},
                            {"roundtrip", run_ptx_roundtrip, true},
                            {"canonical", run_ptx_canonical, true},

@@ -71,7 +71,7 @@ def axes_of(grid) -> tuple:
 
 
 def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_copies):
-    """quiet: the kernel without its dump statements; launch_copies: launches it on _Copies of its arguments."""
+    """quiet: the kernel without its dump statements; launch_copies: launches it on _Copies of its arrays."""
     if level not in ("ttir", "ttgir"):
         raise fail(
             f"kernel '{kernel.name}' enters at {level}: stores are put into TTIR and TTGIR only",

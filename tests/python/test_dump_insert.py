@@ -1,0 +1,227 @@
+"""Stores that a dump puts into a kernel, executed at PTX: the arrays are those of the tile engine."""
+
+import numpy
+import pytest
+import torch
+import triton
+import triton.language as tl
+import triton_runner
+import triton_runner.language as dl
+from triton_runner import _core
+from triton_runner._dump import instrument, session
+from triton_runner._pipeline.stages import compile_onward
+
+
+@triton_runner.jit
+def rows(x_ptr, o_ptr, columns, B: tl.constexpr):
+    row = tl.program_id(0)
+    total = tl.zeros((B,), tl.float32)
+    for start in range(0, columns, B):
+        where = start + tl.arange(0, B)
+        block = tl.load(x_ptr + row * columns + where, mask=where < columns, other=0.0).to(tl.float32)
+        if start > 0:
+            block = block * 0.5
+        total += block
+    tl.store(o_ptr + row, tl.sum(total, axis=0))
+
+
+@triton_runner.jit
+def matmul(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    pid = tl.program_id(0)
+    columns = tl.cdiv(N, BN)
+    rm = (pid // columns) * BM + tl.arange(0, BM)
+    rn = (pid % columns) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        a = tl.load(a_ptr + rm[:, None] * K + (k + rk)[None, :])
+        b = tl.load(b_ptr + (k + rk)[:, None] * N + rn[None, :])
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc)
+
+
+@triton.jit
+def collatz(x_ptr, o_ptr, B: tl.constexpr):
+    value = tl.load(x_ptr + tl.program_id(0))
+    steps = 0
+    while value > 1:
+        half = value // 2
+        value = tl.where(value % 2 == 0, half, 3 * value + 1)
+        steps += 1
+    tl.store(o_ptr + tl.program_id(0), steps)
+
+
+@triton_runner.jit
+def types(x_ptr, o_ptr, B: tl.constexpr):
+    offsets = tl.arange(0, B)
+    x = tl.load(x_ptr + offsets)
+    small = x.to(tl.float8e5)
+    brain = x.to(tl.bfloat16)
+    positive = x > 0
+    whole = x.to(tl.int8)
+    wide = x.to(tl.float64) * 3.0
+    address = o_ptr + offsets
+    tl.store(
+        address, tl.where(positive, small.to(tl.float32) + brain.to(tl.float32), whole + wide.to(tl.float32))
+    )
+
+
+def on_tile(kernel, arguments, constexprs, grid, level, target, **request):
+    wanted = session.request(["*"], kernel, level=level, **request)
+    recorder = wanted.recorder((kernel.__name__,))
+    with triton_runner.using(level=level, target=target, recorder=recorder):
+        kernel[grid](*arguments, **constexprs)
+    return {series.site.value: series for series in recorder.take()[0].series}
+
+
+def at_ptx(kernel, arguments, constexprs, grid, level, target, selectors=("*",), **request):
+    wanted = session.request(selectors, kernel, level=level, **request)
+    with triton_runner.using(level="ptx", target=target):
+        return instrument.run(wanted, kernel, None, arguments, constexprs, grid)[1:]
+
+
+def is_address(site):
+    return "ptr" in site.type_text or "memdesc" in site.type_text
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+@pytest.mark.parametrize("every_iteration", [True, False])
+def test_every_value_has_the_tile_engines_bits(level, every_iteration):
+    torch.manual_seed(0)
+    arguments = (torch.randn(3, 100).half(), torch.zeros(3), 100)
+    given = (rows, arguments, {"B": 32}, (3,), level, "cuda:80")
+    recording, changes = at_ptx(*given, every_iteration=every_iteration)
+    expected = on_tile(*given, every_iteration=every_iteration)
+    compared = 0
+    for series in recording.series:
+        other = expected[series.site.value]
+        assert numpy.array_equal(series.programs, other.programs), series.site.value
+        assert numpy.array_equal(series.iterations, other.iterations), series.site.value
+        if not is_address(series.site):
+            assert numpy.array_equal(series.data, other.data), series.site.value
+            compared += 1
+    assert compared > 20
+    assert changes[0] == "outputs: the same as the plain kernel's"
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90", "cuda:100"])
+def test_accumulators(target):
+    torch.manual_seed(0)
+    a, b = torch.randn(128, 96).half(), torch.randn(96, 64).half()
+    arguments = (a, b, torch.zeros(128, 64), 128, 64, 96)
+    blocks = {"BM": 64, "BN": 64, "BK": 32}
+    given = (matmul, arguments, blocks, (2,), "ttir", target, ["tt.dot"])
+    (series,) = at_ptx(*given, every_iteration=True)[0].series
+    assert series.iterations.ravel().tolist() == [0, 1, 2] * 2
+    found = series.data.view(numpy.float32).reshape(2, 3, 64, 64)
+    for program in range(2):
+        for k in range(3):
+            exact = a[program * 64 :][:64, : 32 * (k + 1)].double() @ b[: 32 * (k + 1)].double()
+            assert numpy.allclose(found[program, k], exact.numpy(), atol=1e-3)
+    # At TTGIR the last tensor-core op's values are what the kernel goes on with.
+    text = None
+    with triton_runner.using(target=target, level="ttgir"):
+        text = matmul.warmup(*arguments, grid=(2,), **blocks).asm["ttgir"]
+    dots = [line.split("=")[0].strip() for line in text.splitlines() if " ttng.warp_group_dot " in line]
+    if target == "cuda:90":
+        assert dots
+        recording, _ = at_ptx(
+            matmul, arguments, blocks, (2,), "ttgir", target, dots[-1:], every_iteration=True
+        )
+        assert numpy.array_equal(recording.series[0].data, series.data)
+        assert any("a wait stands before it is stored" in note for note in recording.notes)
+
+
+def test_loops_that_cannot_be_counted():
+    x = torch.tensor([6, 27], dtype=torch.int32)
+    given = (collatz, (x, torch.zeros(2, dtype=torch.int32)), {"B": 1}, (2,), "ttir", "cuda:80", ["half"])
+    recording, _ = at_ptx(*given, every_iteration=True, max_bytes=2048)
+    (series,) = recording.series
+    values = series.data.view(numpy.int32).ravel()
+    programs = series.programs[:, 0]
+    assert values[programs == 0].tolist() == [3, 1, 5, 2, 8, 4, 2, 1]
+    kept = values[programs == 1].tolist()
+    assert kept[:4] == [13, 41, 20, 62] and len(kept) < 111
+    assert series.dropped == 111 - len(kept)
+    assert "cannot be counted" in recording.notes[0]
+
+
+def test_types():
+    x = torch.linspace(-3, 3, 64)
+    given = (types, (x, torch.zeros(64)), {"B": 64}, (1,), "ttir", "cuda:90")
+    recording, _ = at_ptx(*given)
+    expected = on_tile(*given)
+    found = {series.site.type for series in recording.series}
+    assert {"f8E5M2", "bf16", "i1", "i8", "f64", "f32"} <= found
+    for series in recording.series:
+        if not is_address(series.site):
+            assert numpy.array_equal(series.data, expected[series.site.value].data), series.site.value
+    (addresses,) = [s for s in recording.series if s.site.variable == "address" and s.site.op == "tt.addptr"]
+    assert set(numpy.diff(addresses.data.view(numpy.int64).ravel())) == {4}
+
+
+def test_programs_and_the_cap():
+    x = torch.randn(8, 64).half()
+    given = (rows, (x, torch.zeros(8), 64), {"B": 32}, (8,), "ttgir", "cuda:80", ["tt.get_program_id"])
+    recording, _ = at_ptx(*given, programs=[2, 5])
+    assert recording.series[0].programs[:, 0].tolist() == [2, 5]
+    assert recording.series[0].data.view(numpy.int32).ravel().tolist() == [2, 5]
+    recording, _ = at_ptx(*given, max_bytes=450)  # room for a few
+    assert recording.series[0].programs[:, 0].tolist() == list(range(len(recording.series[0])))
+    assert 0 < len(recording.series[0]) < 8
+    assert recording.series[0].dropped == 8 - len(recording.series[0])
+    assert "max_bytes" in recording.notes[0]
+    with pytest.raises(triton_runner.DiagnosticError, match=r"program \(9, 0, 0\) is not in the grid"):
+        at_ptx(*given, programs=[9])
+
+
+def test_statements_at_ptx():
+    @triton_runner.jit
+    def add(x_ptr, o_ptr, B: tl.constexpr):
+        pid = tl.program_id(0)
+        x = tl.load(x_ptr + pid * B + tl.arange(0, B))
+        dl.dump(x, 4, (1,))
+        dl.dump_grids(x + 1.0)
+        tl.store(o_ptr + pid * B + tl.arange(0, B), x)
+
+    x = torch.arange(64, dtype=torch.float32)
+    with triton_runner.using(level="ptx", target="cuda:80"):
+        add[(4,)](x, torch.zeros(64), B=16)
+    (dump,) = triton_runner.dumps()
+    assert "outputs: the same as the plain kernel's" in dump.changes
+    one, all_programs = list(dump)
+    assert one.programs.tolist() == [[1, 0, 0]] and one.to_numpy().ravel().tolist() == x[16:32].tolist()
+    assert all_programs.to_numpy().ravel().tolist() == (x + 1).tolist()
+
+
+def test_what_the_stores_change_is_said():
+    x = torch.randn(2, 64).half()
+    _, changes = at_ptx(rows, (x, torch.zeros(2), 64), {"B": 128}, (2,), "ttgir", "cuda:80")
+    assert changes[0].startswith("outputs: the same")
+    assert changes[1] == "shared memory: 16 bytes, unchanged"
+    assert changes[2].startswith("registers: ")
+    assert changes[3].startswith("waits and barriers: ")
+
+
+def test_shared_memory_overflow_is_said_before_launching(monkeypatch):
+    monkeypatch.setattr(_core, "max_shared_bytes", lambda arch: 8)
+    out = torch.zeros(2)
+    with pytest.raises(triton_runner.DiagnosticError, match="16 bytes of shared memory, the device has 8"):
+        at_ptx(rows, (torch.ones(2, 64).half(), out, 64), {"B": 128}, (2,), "ttgir", "cuda:80", ["total"])
+    assert out.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+def test_amd_compiles(level):
+    """No AMD GPU is here: the instrumented kernel compiles to a code object."""
+    target = "hip:gfx942"
+    with triton_runner.using(target=target, level="ttgir"):
+        x = torch.randn(2, 64).half()
+        kernel = rows.warmup(x, torch.zeros(2), 64, B=32, grid=(2,))
+    wanted = session.request(["*"], rows, level=level, every_iteration=True)
+    options = instrument._options(kernel, None, target)
+    named = [("x_ptr", x), ("o_ptr", x), ("columns", 64)]
+    insertion = instrument._inserted(wanted, kernel, level, target, options, named, (2, 1, 1))
+    made = compile_onward(insertion.text, "ttgir", "hsaco", target, options, "rows")
+    assert made.asm["hsaco"][:4] == b"\x7fELF"
+    assert made.asm["amdgcn"].count("store_") > 20
