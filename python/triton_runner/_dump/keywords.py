@@ -356,7 +356,7 @@ def _plan(function, ask: Ask, kernel, entry, on_engine: bool) -> Plan:
     if text is None:
         return plan
     module = _module(text, f"{kernel.name}.{level}")
-    plan.take_markers(markers_of(module))
+    plan.take_markers(_markers(text, module.filename))
     if on_engine:
         selectors = [(text, list(lines)) for text, lines in session.request(ask.values, function).selectors]
         found = probe.select(module, kernel.name, selectors)
@@ -411,3 +411,8 @@ def _request(ask: Ask, plan: Plan, around, function) -> session.Request:
 @functools.lru_cache(maxsize=64)
 def _module(text: str, name: str):
     return ir.parse(text, name)
+
+
+@functools.lru_cache(maxsize=64)
+def _markers(text: str, name: str) -> list[Marker]:
+    return markers_of(_module(text, name))
