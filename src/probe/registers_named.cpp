@@ -192,6 +192,10 @@ class Namer {
       site.file = in.source->file;
       site.line = static_cast<int>(in.source->line);
       site.column = static_cast<int>(in.source->column);
+      for (const ptx::SourceLine* s = in.source; s; s = s->inlined_at)
+        site.stack += (site.stack.empty() ? "" : " < ") +
+                      std::string(s->file.substr(s->file.rfind('/') + 1)) + ":" + std::to_string(s->line) +
+                      ":" + std::to_string(s->column);
     } else {
       site.file = at.file;
       site.line = at.line;

@@ -2,6 +2,7 @@
 engine's value of TTGIR, and the program that runs is the compiler's own."""
 
 import dataclasses
+import inspect
 import re
 
 import numpy as np
@@ -145,7 +146,7 @@ def test_a_value_of_ttgir(kernel, names, tolerance, target):
     [
         (matmul, ("scaled",), "cuda:80"),
         (matmul, ("scaled",), "cuda:90"),
-        (matmul, ("left",), "cuda:80"),  # f16, two to a register
+        (matmul, ("ttg.local_load",), "cuda:80"),  # f16, two to a register
         (softmax, ("value", "largest", "power", "total"), "cuda:80"),
         (attention, ("score", "weight"), "cuda:90"),
         (nested, ("value",), "cuda:80"),
@@ -252,6 +253,23 @@ def test_a_register_by_name():
     ours = series.to_numpy()[0, 1]
     np.testing.assert_array_equal(ours * 2, torch.cat([out[0, 2:4], out[8, 2:4]]).numpy())
     np.testing.assert_array_equal(dump[names[1]].to_numpy()[0, :, ...], series.to_numpy()[0, :, 1])
+
+
+def test_an_opcode_and_a_line_of_the_source(tmp_path):
+    dump, _ = launch(matmul, "ptx", "cuda:80", "mma.sync", every_iteration=False)
+    products = dump.all("mma.sync")
+    assert {v.site.op for v in products} == {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"}
+    assert all(v.to_numpy().shape == (4, 128, 4) for v in products)
+    source, first = inspect.getsourcelines(matmul.fn)
+    line = first + next(i for i, text in enumerate(source) if "tl.dot" in text)
+    place = f"test_dump_registers.py:{line}"
+    (tmp_path / "matmul.ptx").write_text(asm("ptx"))
+    a, b, c = matmul_arguments()
+    with triton_runner.using(device="cpu"), triton_runner.dumping("matmul", place, level="ptx") as alone:
+        triton_runner.load(tmp_path / "matmul.ptx")[(2, 2)](a, b, c, 64, 96)  # a text, with nothing behind it
+    found = alone.last.all(place)
+    assert {v.site.op for v in found} >= {v.site.op for v in products}
+    assert all(v.site.stack.startswith(f"{place}:") for v in found)
 
 
 def test_a_guarded_write_leaves_the_other_threads_out():

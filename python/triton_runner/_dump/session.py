@@ -65,7 +65,12 @@ class Request:
                 site.value
                 for site in sites
                 if text in ("*", site.value, site.value.partition("#")[0], site.op, site.variable)
-                or any(f"{os.path.basename(place)}:" in f"{site.stack}:" for place in places)
+                or any(
+                    f"{os.path.basename(place)}:" in f"{at}:"
+                    for place in places
+                    for at in (site.stack, site.location)
+                )
+                or site.op.startswith(f"{text}.")  # an opcode of PTX, with what follows left out
             )
         return chosen
 
