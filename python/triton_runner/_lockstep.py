@@ -288,7 +288,8 @@ def _size(shape) -> int:
 
 def _key(values: Values):
     op = _SAME.get(values.op, values.op).replace("triton_gpu.", "ttg.")
-    return values.stack, op, values.shape, values.type
+    depth = values.loops if op.startswith("scf.") else 0  # what a loop carries is not what it gives
+    return values.stack, op, values.shape, values.type, depth
 
 
 def _counterparts(a, b):

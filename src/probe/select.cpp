@@ -41,11 +41,12 @@ void for_each_value(const ir::Module& module, const ir::Op& func, const Visit& v
 }
 
 const ir::Location* location_of(const ir::Value& value) {
-  return value.defining_op ? value.defining_op->loc : value.loc;
+  if (value.defining_op) return value.defining_op->loc;
+  return value.loc ? value.loc : value.block->region->parent->loc;
 }
 
 // The outermost name on the way to the file: what the statement assigns to.
-std::string_view variable_of(const ir::Location* at) {
+std::string_view name_in(const ir::Location* at) {
   while (at) {
     if (at->kind == ir::LocKind::kName) return at->name;
     if (at->kind == ir::LocKind::kFused)
@@ -54,6 +55,29 @@ std::string_view variable_of(const ir::Location* at) {
       at = at->child;
   }
   return {};
+}
+
+// Of the value that region `r` of an op gives as its number `i`: what the last op there yields.
+const ir::Value* yielded(const ir::Op& op, uint32_t r, uint32_t i) {
+  if (r >= op.regions.size() || !op.region(r)->last || !op.region(r)->last->last) return nullptr;
+  const ir::Op& last = *op.region(r)->last->last;
+  if (last.kind == ir::OpKind::kCondition) ++i;
+  return i < last.num_operands() ? last.operand(i) : nullptr;
+}
+
+// What a loop or branch carries has the name of what it yields: all its results have one location.
+std::string_view variable_of(const ir::Value& value, int depth = 0) {
+  const ir::Op* op = value.defining_op ? value.defining_op : value.block->region->parent;
+  const ir::Value* from = nullptr;
+  if (depth < 8 && op && value.defining_op && !op->regions.empty()) {
+    if (op->kind == ir::OpKind::kFor || op->kind == ir::OpKind::kIf || op->kind == ir::OpKind::kWhile)
+      from = yielded(*op, 0, value.index);
+  } else if (depth < 8 && op && !value.defining_op && op->kind == ir::OpKind::kFor && value.index > 0) {
+    from = yielded(*op, 0, value.index - 1);
+  }
+  if (from && from != &value)
+    if (std::string_view name = variable_of(*from, depth + 1); !name.empty()) return name;
+  return name_in(location_of(value));
 }
 
 // Where a person would look: the innermost place that is not in Triton's own library (tl.max, tl.zeros).
@@ -137,12 +161,13 @@ void keep_last(std::vector<Candidate>& chosen) {
   for (auto& [line, all] : lines) {
     // A loop or branch gives the variable its value; what else stands on its line decides how it runs.
     auto has_regions = [](const Candidate& c) {
-      return c.value->defining_op && !c.value->defining_op->regions.empty();
+      return !c.value->defining_op || !c.value->defining_op->regions.empty();
     };
     if (std::any_of(all.begin(), all.end(), has_regions))
       std::erase_if(all, [&](const Candidate& c) { return !has_regions(c); });
     auto is_tensor = [](const Candidate& c) { return c.value->type->kind == ir::TypeKind::kTensor; };
     const bool tensors = std::any_of(all.begin(), all.end(), is_tensor);
+    if (all.empty()) continue;
     const Candidate* last = nullptr;
     for (const Candidate& c : all)
       if (!tensors || is_tensor(c)) last = &c;
@@ -184,7 +209,7 @@ base::Diagnostic unknown(const ir::Module& module, const std::string& wanted,
     } else {
       d.message = "there is no variable '" + wanted + "' in this module";
       for (const Candidate& c : all)
-        if (auto name = variable_of(location_of(*c.value)); !name.empty()) names.insert(std::string(name));
+        if (auto name = variable_of(*c.value); !name.empty()) names.insert(std::string(name));
       if (names.empty())
         d.notes.push_back("its locations name no variables: choose by line, \"kernel.py:42\"");
     }
@@ -239,7 +264,7 @@ Site site_of(const ir::Module& module, const ir::Value& value, std::string_view 
   site.value = name_of(value);
   site.op = op_of(value)->name;
   const ir::Location* at = location_of(value);
-  site.variable = variable_of(at);
+  site.variable = variable_of(value);
   if (const ir::Location* file = place_of(at)) {
     site.file = file->file;
     site.line = file->line;
@@ -287,7 +312,7 @@ base::Result<std::vector<Selected>> select(const ir::Module& module, const ir::O
                  (c.op->name == text || (kind != ir::OpKind::kUnknown && c.op->kind == kind));
         });
       } else {
-        take([&](const Candidate& c) { return variable_of(location_of(*c.value)) == text; });
+        take([&](const Candidate& c) { return variable_of(*c.value) == text; });
         if (chosen.empty())
           for (const std::string& place : s.lines)
             if (split_line(place, file, line))

@@ -104,7 +104,8 @@ def test_a_variable_in_a_loop_by_program_and_iteration(level):
         run_sum()
     assert len(d["acc"]) == 2 and (d["acc"][0] == sums(3)).all()
     if IR_NAMES_VARIABLES:
-        assert [v.op for v in d.all("acc")] == ["scf.for", "arith.addf"]
+        assert [v.op for v in d.all("acc")] == ["scf.for", "scf.for", "arith.addf"]
+        assert (d.all("acc")[1].loops, d.all("acc")[1].line) == (1, d.all("acc")[0].line)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -244,7 +245,7 @@ def test_the_cap_is_kept_and_said():
     with dumping(running_sum, "acc", every_iteration=True, max_bytes=300) as d:
         run_sum()
     total = sum(v.to_numpy().nbytes for v in d)
-    assert total <= 300 and sum(v.dropped for v in d) == 8 + 2 * IR_NAMES_VARIABLES - total // 64
+    assert total <= 300 and sum(v.dropped for v in d) == 8 + 10 * IR_NAMES_VARIABLES - total // 64
     assert "max_bytes" in d.notes[0]
 
 
