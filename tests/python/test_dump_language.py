@@ -333,6 +333,24 @@ def test_whole_numbers_that_floats_cannot_hold():
     assert wide[2].item() == 2**24 + 1
 
 
+@triton_runner.jit
+def unsigned_kernel(x_ptr, BLOCK: tl.constexpr):
+    dl.dump(tl.load(x_ptr + tl.arange(0, BLOCK)))
+
+
+@pytest.mark.parametrize("level", ["ttir", "ptx"])
+def test_numbers_without_a_sign(level):
+    x = torch.tensor([0, 127, 128, 255], dtype=torch.uint8)
+    dump = torch.zeros(4)
+    unsigned_kernel[(1,)](x, BLOCK=4, dump_tensor=dump, level=level)
+    assert dump.tolist() == [0, 127, 128, 255]
+    unsigned_kernel[(1,)](x.view(torch.int8), BLOCK=4, dump_tensor=dump, level=level)
+    assert dump.tolist() == [0, 127, -128, -1]
+    own = torch.zeros(4, dtype=torch.uint8)
+    unsigned_kernel[(1,)](x, BLOCK=4, dump_tensor=own, level=level)
+    assert own.tolist() == x.tolist()
+
+
 def test_an_offset_beyond_the_end_is_left_out():
     dump = torch.zeros(4)
     with pytest.warns(RuntimeWarning, match="elements 9 to 9 of dump_tensor, which has 4"):

@@ -10,7 +10,7 @@ import numpy
 
 from triton_runner._dump.records import numpy_type
 from triton_runner._errors import fail
-from triton_runner.language import EVERY, MARKER
+from triton_runner.language import EVERY, MARKER, UNSIGNED
 
 
 def _is_float(dtype: numpy.dtype) -> bool:
@@ -104,13 +104,17 @@ def _converted(values: numpy.ndarray, target: Target, who: str) -> numpy.ndarray
     return converted
 
 
+def statement(marker: str, file: str, line: int) -> str:
+    """A marker's prefix and place as a message calls it."""
+    where = f" at {file.rpartition('/')[2]}:{line}" if file else ""
+    return f"dl.{marker.removeprefix(f'{MARKER}.').removesuffix(UNSIGNED)}{where}"
+
+
 def describe(site) -> str:
     """What a message calls a dumped value: "dl.dump at kernel.py:42", "%13"."""
     if not site.marker:
         return site.value
-    statement = site.marker.removeprefix(f"{MARKER}.")
-    where = f" at {site.file.rpartition('/')[2]}:{site.line}" if site.file else ""
-    return f"dl.{statement}{where}"
+    return statement(site.marker, site.file, site.line)
 
 
 def place(site) -> tuple:

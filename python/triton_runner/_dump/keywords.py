@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import os
 import re
 import types
 import warnings
@@ -153,19 +152,18 @@ def markers_of(module) -> list[Marker]:
         if prefix is None or not prefix.value.startswith(language.MARKER):
             continue
         value, *numbers = op.operands
-        statement = prefix.value.removeprefix(f"{language.MARKER}.")
         place = op.location
-        where = f" at {os.path.basename(place.file)}:{place.line}" if place is not None and place.file else ""
+        who = fill.statement(prefix.value, place.file or "", place.line) if place else "dl.dump"
         shape = value.type.shape or []
         offset, *grid = [_constant(number) for number in numbers]
         kind = str(value.type.element or value.type)
         kind = "ptr" if kind.startswith("!tt.ptr") else kind
         if op.parent.name in _COMBINING:
             raise fail(
-                f"dl.{statement}{where} stands in a function that {op.parent.name} combines with",
+                f"{who} stands in a function that {op.parent.name} combines with",
                 "dump what it combines, or what comes of it",
             )
-        found.append(Marker(f"dl.{statement}{where}", kind, math.prod(shape), offset, tuple(grid)))
+        found.append(Marker(who, kind, math.prod(shape), offset, tuple(grid)))
     return found
 
 

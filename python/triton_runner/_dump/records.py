@@ -51,6 +51,10 @@ class Values:
         self.location, self.type, self.layout, self.loops = site.location, site.type, site.layout, site.loops
         self.shape = tuple(site.shape)
         self.dtype = numpy_type(site.type)
+        if site.marker.endswith(".unsigned"):  # what dl.dump knows and the IR does not
+            import numpy
+
+            self.dtype = numpy.dtype(f"u{self.dtype}")
         self.dropped = series.dropped
         self._index = None
 

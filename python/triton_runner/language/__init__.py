@@ -19,6 +19,7 @@ __all__ = ["dump", "dump_boundary", "dump_grids"]
 
 # The prefix of tt.print by which engines and probes know a marker; behind it the statement that left it.
 MARKER = "triton_runner.dump"
+UNSIGNED = ".unsigned"  # at its end: the whole numbers have no sign, which the IR's types do not say
 EVERY = -1  # of a marker's grid axis: every program
 
 # Whether the kernel that is being compiled keeps its dump statements; None: it is not launched by this
@@ -111,9 +112,11 @@ class _Context:
 
     def mark(self, statement: str, value, numbers) -> None:
         handles = [value.handle, *(number.handle for number in numbers)]
-        signs = [value.dtype.is_int_signed() if value.dtype.is_int() else False, *[True] * len(numbers)]
-        more = [signs] if installed().print_takes_signs else []
-        self.builder.create_print(f"{MARKER}.{statement}", False, handles, *more)
+        kind = value.dtype
+        signed = kind.is_int() and kind.is_int_signed()
+        unsigned = UNSIGNED if kind.is_int() and not signed and kind.primitive_bitwidth > 1 else ""
+        more = [[signed, *[True] * len(numbers)]] if installed().print_takes_signs else []
+        self.builder.create_print(f"{MARKER}.{statement}{unsigned}", False, handles, *more)
 
 
 def _named(value) -> str:
