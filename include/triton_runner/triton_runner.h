@@ -33,6 +33,7 @@
 //   layout/encoding.h                  which thread holds which element, and where shared memory holds it
 //   tile/tile.h                        the tile engine: TTIR and TTGIR on the CPU
 //   simt/simt.h                        the SIMT engine: PTX on the CPU (examples/cpp/run_ptx.cpp)
+//   probe/recorder.h, probe/recording.h    dumps: values of a running kernel, and what was recorded
 //   artifact/artifact.h                artifacts on disk, and what is known of them with and without metadata
 //   device/driver.h, launch/gpu_kernel.h   CUDA and HIP through their drivers
 //
@@ -54,6 +55,8 @@
 #include <triton_runner/layout/encoding.h>
 #include <triton_runner/layout/linear_layout.h>
 #include <triton_runner/num/types.h>
+#include <triton_runner/probe/recorder.h>
+#include <triton_runner/probe/recording.h>
 #include <triton_runner/ptx/module.h>
 #include <triton_runner/simt/simt.h>
 #include <triton_runner/tile/tile.h>
