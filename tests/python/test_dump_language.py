@@ -353,8 +353,9 @@ def test_numbers_without_a_sign(level):
 
 def test_an_offset_beyond_the_end_is_left_out():
     dump = torch.zeros(4)
-    with pytest.warns(RuntimeWarning, match="elements 9 to 9 of dump_tensor, which has 4"):
+    with pytest.warns(RuntimeWarning, match="elements 9 to 9 of dump_tensor, which has 4") as caught:
         wide_kernel[(1,)](1, 9, dump_tensor=dump)
+    assert caught[0].filename == __file__
     assert not dump.any()
 
 

@@ -150,7 +150,7 @@ def fill(target: Target, dump, starts: dict, program: tuple, grid: tuple) -> Non
                     f"{who} of program {tuple(of)} takes the elements {start} to {start + count - 1} of "
                     f"dump_tensor, which has {target.size}: only those were written",
                     RuntimeWarning,
-                    stacklevel=6,
+                    stacklevel=7,
                 )
             if low < high:
                 flat = records[i].reshape(-1)[low - start : high - start]

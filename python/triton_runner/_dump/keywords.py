@@ -305,9 +305,11 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
             say_values(plan.text, plan.sites)
         if plan.target is not None:
             fill.fill(plan.target, dump, plan.starts, ask.grid or (0, 0, 0), known[0])
-            if dump.notes or dump.changes:  # dumps() would say them
-                said = "; ".join([*dump.notes, *dump.changes])
-                warnings.warn(f"the dump of {plan.who}: {said}", RuntimeWarning, stacklevel=5)
+            # Nobody sees this Dump: what is missing in it, and outputs that are not the plain kernel's, are
+            # said here.
+            said = [*dump.notes, *(change for change in dump.changes if "differ" in change)]
+            if said:
+                warnings.warn(f"the dump of {plan.who}: {'; '.join(said)}", RuntimeWarning, stacklevel=6)
         elif around is None:
             session.keep(dump)
         if around is not None:
