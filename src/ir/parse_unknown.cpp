@@ -225,6 +225,7 @@ void Parser::unknown(OpState& s) {
     last = p_;
   }
   if (failed()) return;
+  while (last > run && is_space(last[-1])) --last;  // of a type that never ends
   p_ = last;
   flush(last);
   Skeleton* skeleton = m_.arena.make<Skeleton>();
