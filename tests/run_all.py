@@ -82,9 +82,10 @@ def asan() -> list[list[str]]:
 def tsan() -> list[list[str]]:
     return [
         sanitized(TSAN, "thread"),
-        ["ninja", "-C", str(TSAN), "-j", JOBS, "pool_stress", "tile_test"],
+        ["ninja", "-C", str(TSAN), "-j", JOBS, "pool_stress", "tile_test", "probe_test"],
         [str(TSAN / "tests" / "tools" / "pool_stress")],
         [str(TSAN / "tile_test"), "threads_"],
+        [str(TSAN / "probe_test"), "threads_"],
     ]
 
 
