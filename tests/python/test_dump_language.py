@@ -416,6 +416,8 @@ def test_gluon(capfd):
     x, out = inputs(n=4 * 128)
     for level in ("ttgir", "ptx"):
         dump = torch.zeros(3 * 128)
+        kernel[(4,)](x, out, BLOCK=128, dump_tensor=dump, level=level)
+        assert torch.equal(dump[128:], x.reshape(4, 128)[[1, 3]].reshape(-1)) and not dump[:128].any()
         kernel[(4,)](x, out, BLOCK=128, dump_tensor=dump, dump_value="x", dump_grid=2, level=level)
         assert torch.equal(dump, x.reshape(4, 128)[[2, 1, 3]].reshape(-1)) and torch.equal(out, x)
         assert "triton_runner.dump" not in capfd.readouterr().out

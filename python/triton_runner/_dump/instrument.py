@@ -72,6 +72,8 @@ def axes_of(grid) -> tuple:
 
 def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_copies):
     """quiet: the kernel without its dump statements; launch_copies: launches it on _Copies of its arrays."""
+    if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
+        level = "ttgir"
     if level not in ("ttir", "ttgir"):
         raise fail(
             f"kernel '{kernel.name}' enters at {level}: stores are put into TTIR and TTGIR only",
@@ -255,6 +257,8 @@ class _Copies:
         found = _storage(value)
         if found is None:
             return value
+        if isinstance(value, _arrays.ArrayArgument):
+            return _arrays.wrap("", self.of_one(value.base))
         if hasattr(value, "untyped_storage"):
             import torch
 
@@ -285,7 +289,8 @@ class _Copies:
 
                 wrong, size = int((raw(value.untyped_storage()) != raw(copy)).sum()), copy.nbytes()
             else:
-                wrong, size = int((_bytes(value) != _bytes(copy)).sum()), copy.nbytes
+                array = value.base if isinstance(value, _arrays.ArrayArgument) else value
+                wrong, size = int((_bytes(array) != _bytes(copy)).sum()), copy.nbytes
             if wrong:
                 found.append((name, wrong, size))
         return found
@@ -297,6 +302,8 @@ def _bytes(array):
 
 def _storage(value):
     """(what names an array's memory, its bytes), or None for other things."""
+    if isinstance(value, _arrays.ArrayArgument):
+        return _storage(value.base)
     if hasattr(value, "untyped_storage"):
         storage = value.untyped_storage()
         return storage.data_ptr(), storage.nbytes()
