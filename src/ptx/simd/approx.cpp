@@ -234,7 +234,8 @@ struct around_lg2 {
 // What a number is multiplied with so that neither it nor its reciprocal is a subnormal.
 PTX_INLINE float factor_of(float b) {
   float size = __builtin_fabsf(b);
-  return size < 0x1p-126f ? 0x1p24f : size > 0x1p126f ? 0x1p-2f : 1.0f;
+  float factor = size < 0x1p-126f ? 0x1p24f : 1.0f;
+  return size > 0x1p126f ? 0x1p-2f : factor;
 }
 struct around_rcp {
   PTX_INLINE static float scale(float a) { return a * factor_of(a); }
@@ -259,7 +260,7 @@ struct div_full_ftz {
   }
 };
 
-// The entries of a block: one gather each, where the table does not fit into registers.
+// The entries of a block: from tables that fit into AVX-512's registers, or gathered.
 #if defined(PTX_ISA_avx512)
 template <int kSize>
 PTX_INLINE __m512i entry(const int32_t (&table)[kSize], __m512i index) {
