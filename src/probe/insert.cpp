@@ -75,7 +75,8 @@ bool in_flight(const ir::Value& value, int depth = 0) {
     const ir::Op* loop = value.block->region->parent;
     return loop && loop->kind == OpKind::kFor && value.index > 0 && from_yield(*loop, value.index - 1);
   }
-  if (op->kind == OpKind::kWarpGroupDot) return op->int_attr("isAsync", 0) != 0;
+  if (op->kind == OpKind::kWarpGroupDot)  // 3.0 and 3.1 have an op of its own for this
+    return op->int_attr("isAsync", 0) != 0 || op->name.ends_with(".dot_async");
   if (op->kind == OpKind::kWarpGroupDotWait)
     return op->int_attr("pendings", 0) > 0 && value.index < op->num_operands() &&
            in_flight(*op->operand(value.index), depth + 1);
@@ -126,7 +127,7 @@ base::Status Inserter::find(std::span<const Selector> selectors, const InsertOpt
     auto selected = select(m_, kernel_, selectors);
     if (!selected) return selected.error();
     for (const Selected& s : *selected) {
-      if (std::string why = cannot_store(*s.value); !why.empty()) {
+      if (std::string why = cannot_store(dialect_, *s.value); !why.empty()) {
         const std::string& asked = selectors[s.selector].text;
         if (asked.starts_with("%")) return base::failure(asked + " cannot be dumped here: " + why);
         note(name_of(*s.value) + " is left out: " + why);
@@ -406,7 +407,7 @@ base::Status Inserter::store(const Area& area, const Place& place, Numbers numbe
     const std::string name = dialect_.prefix + std::to_string(names_++);
     auto wait =
         ir::insert(m_, block, before,
-                   "%" + name + " = " + dialect_.nvidia + ".warp_group_dot_wait " + operand(*value) +
+                   "%" + name + " = " + dialect_.nvidia + dialect_.dot_wait + " " + operand(*value) +
                        " {pendings = 0 : i32} : " + std::string(value->type->text) + out.place() + "\n");
     if (!wait) return wait.error();
     ir::Value* done = (*wait)[0]->result();

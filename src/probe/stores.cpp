@@ -66,8 +66,9 @@ std::string element_numbers(Writer& out, const Dialect& d, std::span<const int64
       if (i != keep) gone.push_back(i);
     std::vector<std::string> layouts{encoding};
     for (size_t axis : gone)
-      layouts.push_back(encoding.empty() ? "" : "#" + d.gpu + ".slice<{dim = " + std::to_string(axis) +
-                        ", parent = " + layouts.back() + "}>");
+      layouts.push_back(encoding.empty() ? ""
+                                         : "#" + d.gpu + ".slice<{dim = " + std::to_string(axis) +
+                                               ", parent = " + layouts.back() + "}>");
     std::vector<int64_t> now{shape[keep]};
     std::string type = tensor(now, "i32", layouts.back());
     std::string index =
@@ -167,8 +168,11 @@ void end_if(Writer& out, const std::string& condition) {
 Dialect dialect_of(const ir::Module& module) {
   Dialect d;
   const std::string_view source = module.source();
-  if (source.find("triton_gpu.") != std::string_view::npos)
+  if (source.find("triton_gpu.") != std::string_view::npos) {
     d.gpu = "triton_gpu", d.nvidia = "triton_nvidia_gpu";
+    d.stores_dot_operands = false;
+    if (source.find(".dot_async ") != std::string_view::npos) d.dot_wait = ".dot_wait";
+  }
   auto number = [&](const char* name, int otherwise) {
     const ir::Attr* a = module.op()->attr(d.gpu + name);
     return a ? static_cast<int>(a->integer) : otherwise;
@@ -187,7 +191,7 @@ std::string operand(const ir::Value& value) {
   return name;
 }
 
-std::string cannot_store(const ir::Value& value) {
+std::string cannot_store(const Dialect& d, const ir::Value& value) {
   const ir::Type& type = *value.type;
   const ir::Type& scalar = *type.scalar();
   switch (scalar.kind) {
@@ -202,10 +206,18 @@ std::string cannot_store(const ir::Value& value) {
     default:
       return "it has no elements";
   }
+  if (!d.stores_dot_operands && type.encoding &&
+      ir::text_of(type.encoding).find(".dot_op<") != std::string::npos)
+    return "it is a tensor core's operand, which Triton 3.0 to 3.2 cannot store: name what it was loaded "
+           "from";
   if (type.kind == TypeKind::kMemDesc) {
     for (const ir::Use* use = value.first_use; use; use = use->next)
       if (use->user->name.ends_with(".memdesc_index") || use->user->name.ends_with(".memdesc_subview"))
         return "it is a buffer of several stages: name the results of its " + std::string(use->user->name);
+    const ir::Op* view = value.defining_op;
+    if (!d.stores_dot_operands && view && view->name.ends_with(".memdesc_subview") &&
+        view->operand(0)->type->shape.size() == type.shape.size())
+      return "it is a part of a buffer, which Triton 3.0 to 3.2 cannot load as it is: name the buffer";
     if (in_tensor_memory(type) && (type.shape.size() != 2 || type.shape[0] != 128 || scalar.width < 16))
       return "only whole blocks of 128 rows of tensor memory are read";
   }

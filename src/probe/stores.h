@@ -11,13 +11,15 @@ namespace triton_runner::probe {
 // Facts of the module that the text depends on.
 struct Dialect {
   std::string gpu = "ttg", nvidia = "ttng";  // as this release names the dialects
-  std::string prefix;                        // of the names that are put in: no other begins so
+  std::string dot_wait = ".warp_group_dot_wait";
+  bool stores_dot_operands = true;  // a store of a tensor in the layout of a tensor core's operand compiles
+  std::string prefix;               // of the names that are put in: no other begins so
   int threads = 32, warps = 4, ctas = 1;
 };
 Dialect dialect_of(const ir::Module& module);
 
 // Why no store can be made of a value; empty where one can.
-std::string cannot_store(const ir::Value& value);
+std::string cannot_store(const Dialect& dialect, const ir::Value& value);
 
 // Ops as text; each gets a name of its own and the place of the value that it is for.
 class Writer {

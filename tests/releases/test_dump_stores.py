@@ -1,0 +1,80 @@
+"""Stores that a dump puts into a kernel, in the syntax of the release at hand: compiled by it, executed at
+PTX, and compared with what the tile engine hands over."""
+
+import numpy
+import pytest
+import triton.language as tl
+import triton_runner
+from triton_runner import _arrays
+from triton_runner._dump import instrument, session
+
+
+@triton_runner.jit
+def rows(x_ptr, o_ptr, columns, B: tl.constexpr):
+    row = tl.program_id(0)
+    total = tl.zeros((B,), tl.float32)
+    for start in range(0, columns, B):
+        where = start + tl.arange(0, B)
+        block = tl.load(x_ptr + row * columns + where, mask=where < columns, other=0.0).to(tl.float32)
+        if start > 0:
+            block = block * 0.5
+        total += block
+    tl.store(o_ptr + row, tl.sum(total, axis=0))
+
+
+@triton_runner.jit
+def products(a_ptr, b_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, B: tl.constexpr):
+    rm, rn, rk = tl.arange(0, M), tl.arange(0, N), tl.arange(0, B)
+    acc = tl.zeros((M, N), tl.float32)
+    for k in range(0, K, B):
+        a = tl.load(a_ptr + rm[:, None] * K + (k + rk)[None, :])
+        b = tl.load(b_ptr + (k + rk)[:, None] * N + rn[None, :])
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc)
+
+
+def wrapped(arguments):
+    return tuple(_arrays.wrap(f"#{i}", value) for i, value in enumerate(arguments))
+
+
+def compare(kernel, arguments, constexprs, grid, level, target):
+    wanted = session.request(["*"], kernel, every_iteration=True, level=level)
+    with triton_runner.using(level="ptx", target=target):
+        _, recording, changes = instrument.run(wanted, kernel, None, wrapped(arguments), constexprs, grid)
+    recorder = wanted.recorder((kernel.__name__,))
+    with triton_runner.using(level=level, target=target, recorder=recorder):
+        kernel[grid](*arguments, **constexprs)
+    expected = {series.site.value: series for series in recorder.take()[0].series}
+    close = same = 0
+    for series in recording.series:
+        other = expected[series.site.value]
+        assert numpy.array_equal(series.programs, other.programs), series.site.value
+        assert numpy.array_equal(series.iterations, other.iterations), series.site.value
+        if "ptr" in series.site.type_text or "memdesc" in series.site.type_text:
+            continue
+        if numpy.array_equal(series.data, other.data):
+            same += 1
+        else:  # what sums of a tensor core give
+            mine, theirs = series.data.view(numpy.float32), other.data.view(numpy.float32)
+            assert numpy.allclose(mine, theirs, atol=1e-3), series.site.value
+            close += 1
+    assert changes[0] == "outputs: the same as the plain kernel's"
+    return same, close
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+def test_rows(level):
+    x = numpy.random.default_rng(0).standard_normal((3, 100)).astype(numpy.float16)
+    arguments = (x, numpy.zeros(3, numpy.float32), 100)
+    same, close = compare(rows, arguments, {"B": 32}, (3,), level, "cuda:80")
+    assert same > 15 and not close
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90"])
+@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+def test_products(level, target):
+    generator = numpy.random.default_rng(1)
+    a, b = (generator.standard_normal(shape).astype(numpy.float16) for shape in ((64, 96), (96, 64)))
+    arguments = (a, b, numpy.zeros((64, 64), numpy.float32), 96)
+    same, close = compare(products, arguments, {"M": 64, "N": 64, "B": 32}, (1,), level, target)
+    assert same > 15 and close < 8
