@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 import triton_runner
-from triton_runner._dump import keywords
+from triton_runner._dump import instrument, keywords
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SCRIPTS = sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("d[ue]*/*/*/*.py"))
@@ -60,3 +60,10 @@ def test_example(script, capfd):
 @pytest.mark.parametrize("script", FROM_PYTHON)
 def test_statements_at_other_levels(script, level, capfd):
     run(script, capfd, level=level)
+
+
+@pytest.mark.parametrize("script", [s for s in SCRIPTS if "/ttir/" in s or "/ttgir/" in s])
+def test_by_stores(script, capfd, monkeypatch):
+    """As a GPU does it: stores are put into the TTIR or TTGIR; here the PTX runs on the CPU."""
+    monkeypatch.setattr(keywords, "_way", lambda request, plan: instrument.run)
+    assert "In dump mode, ssa=%" in run(script, capfd, level="ptx")
