@@ -180,6 +180,8 @@ def _execute(run, before, kernel, bound, grid, sources, programs, max_bytes, set
     keywords = dict(bound.keywords)
     entry = run.level if run.device == "cpu" else "ttgir"
     # What is given for a level is what the levels below it are made of, unless they have their own.
+    if run.device != "cpu" and run.device in sources:
+        sources = {"ttgir": sources[run.device]}
     for level in reversed(_LEVELS[: _LEVELS.index(entry) + 1]):
         if level in sources:
             keywords[f"{level}_src"] = os.fspath(sources[level])
@@ -193,43 +195,54 @@ def _execute(run, before, kernel, bound, grid, sources, programs, max_bytes, set
         ttgir = above.text
     with dumping(kernel, *selectors, every_iteration=True, programs=programs, max_bytes=max_bytes) as session:
         session.adapt(level=run.level, lenient=True, ttgir=ttgir)
-        bound.restore()
+        args, named = bound.on(run.device)
         try:
             with _settings.using(
                 device=run.device, level=run.level if run.device == "cpu" else None,
                 **{name: value for name, value in settings.items() if value is not None},
             ):  # fmt: skip
-                compiled = kernel[grid](*bound.args, **bound.named, **keywords)
+                compiled = kernel[grid](*args, **named, **keywords)
             run.text = compiled.asm[run.level] if run.level in ("ttir", "ttgir") else ""
         except KernelTrap as error:  # what was recorded until then is compared all the same
             run.error, run.text = str(error).splitlines()[0], ""
     nothing = SimpleNamespace(series=[], notes=[])  # of a run at PTX that stopped
     run.dump = session.launches[-1] if session.launches else Dump(nothing)
-    run.outputs = bound.contents()
+    run.outputs = bound.contents(run.device)
 
 
 class _Arguments:
-    """The arguments of all runs: their contents are put back before each."""
+    """The arguments of all runs: their contents are put back before each, and a run on another device than
+    theirs has copies there (of whole storages: a view stays a view)."""
 
     def __init__(self, kernel, args, constexprs):
-        self.args = [] if isinstance(args, dict) else list(args)
-        self.named = dict(args) if isinstance(args, dict) else {}
         self.keywords = constexprs
-        names = list(getattr(kernel, "arg_names", ()))
-        everything = [*zip([*names, *(f"#{i}" for i in range(len(self.args)))], self.args, strict=False)]
-        everything += self.named.items()
-        self.tensors = [(name, value) for name, value in everything if _is_array(value)]
-        self.saved = [_copy(value) for _, value in self.tensors]
+        given = dict(args) if isinstance(args, dict) else list(args)
+        names = [*getattr(kernel, "arg_names", ()), *(f"#{i}" for i in range(len(given)))]
+        pairs = given.items() if isinstance(args, dict) else zip(names, given, strict=False)
+        self.named = isinstance(args, dict)
+        self.values = list(pairs)
+        self.saved = {name: _copy(value) for name, value in self.values if _is_array(value)}
+        self.names = list(self.saved)
+        self.copies: dict = {}  # of each device, by name
+
+    def on(self, device: str):
+        """(args, keywords) of a launch there."""
+        here = self.copies.get(device)
+        if here is None:
+            here = self.copies[device] = {
+                name: _moved(value, device) if name in self.saved else value for name, value in self.values
+            }
+        for name, saved in self.saved.items():
+            _put(here[name], saved)
+        return ([], here) if self.named else (list(here.values()), {})
 
     def restore(self) -> None:
-        for (_, value), saved in zip(self.tensors, self.saved, strict=True):
-            if hasattr(value, "copy_"):
-                value.copy_(saved)
-            else:
-                value[...] = saved
+        for name, value in self.values:
+            if name in self.saved:
+                _put(value, self.saved[name])
 
-    def contents(self) -> list:
-        return [_numpy(value).copy() for _, value in self.tensors]
+    def contents(self, device: str) -> list:
+        return [_numpy(self.copies[device][name]).copy() for name in self.names]
 
     def differences(self, runs, tolerance) -> list[dict]:
         """Of the arguments that a run leaves otherwise than the first did: name, run, how many elements, by
@@ -238,7 +251,7 @@ class _Arguments:
 
         found = []
         for run in runs[1:]:
-            for (name, _), a, b in zip(self.tensors, runs[0].outputs, run.outputs, strict=True):
+            for name, a, b in zip(self.names, runs[0].outputs, run.outputs, strict=True):
                 differs = _differs(a, b, _allowed(_kind(a), tolerance, _exact(runs[0], run)))
                 if differs.any():
                     with numpy.errstate(invalid="ignore"):
@@ -254,6 +267,34 @@ class _Arguments:
 
 def _is_array(value) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype") and len(value.shape) > 0
+
+
+def _put(value, contents) -> None:
+    if hasattr(value, "copy_"):
+        import torch
+
+        value.copy_(torch.as_tensor(contents))
+    else:
+        value[...] = contents
+
+
+def _moved(value, device: str):
+    """A tensor, with all of its storage, on a device; itself where it is there."""
+    if not hasattr(value, "untyped_storage"):
+        if device == "cpu":
+            return value
+        import torch
+
+        return torch.from_numpy(value).to("cuda")
+    where = "cpu" if device == "cpu" else "cuda"  # as torch calls AMD's devices too
+    if value.device.type == where:
+        return value
+    import torch
+
+    whole = torch.empty(0, dtype=torch.uint8, device=value.device).set_(value.untyped_storage()).to(where)
+    return torch.empty(0, dtype=value.dtype, device=where).set_(
+        whole.untyped_storage(), value.storage_offset(), value.size(), value.stride()
+    )
 
 
 def _copy(value):
@@ -297,7 +338,11 @@ def _counterparts(a, b):
     op."""
     if a.level != "ttir" and b.level != "ttir":
         theirs = {v.name: v for v in b.dump}
-        return [([v], [theirs[v.name]]) for v in a.dump if v.name in theirs and theirs[v.name].type == v.type]
+        return [
+            ([v], [theirs[v.name]])
+            for v in a.dump
+            if v.type != "ptr" and v.name in theirs and theirs[v.name].type == v.type
+        ]
     mine, theirs = {}, {}
     for groups, dump in ((mine, a.dump), (theirs, b.dump)):
         for values in dump:

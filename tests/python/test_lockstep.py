@@ -199,3 +199,14 @@ def test_a_missing_barrier_in_ptx_is_a_race(ptx):
     found = run(levels=["ttgir", "ptx"], sources={"ptx": bad}, check="race")
     assert "data race in ldmatrix" in found.traps["ptx"]
     assert f"test_lockstep.py:{line_of('x = tl.load')}" in found.traps["ptx"]
+
+
+def test_numpy_arguments_by_name_and_views_keep_their_storage():
+    a, b, c, *sizes = arguments()
+    named = dict(zip(("a", "b", "c", "M", "N", "K"), (a.numpy(), b.numpy(), c.numpy(), *sizes), strict=True))
+    with triton_runner.using(target=TARGET):
+        found = triton_runner.lockstep(matmul, named, BLOCKS, grid=(2, 2))
+        assert found.diverged is None and not found.outputs
+        view = torch.cat([b, b])[: b.shape[0]]  # what lies behind a view is not its own
+        found = triton_runner.lockstep(matmul, [a, view, c, *sizes], BLOCKS, grid=(2, 2))
+    assert found.diverged is None and not found.traps
