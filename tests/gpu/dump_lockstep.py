@@ -1,5 +1,5 @@
-"""Lockstep of the CPU engine and the GPU at TTGIR, value by value: kernels that are right agree, and a constant
-that is changed in one text is pinned to its op. Exit status 1 if not.
+"""Lockstep of the CPU engine and the GPU at TTGIR, value by value: kernels that are right agree, a constant
+that was changed in one text is pinned to its op. Exit status 1 if not.
 
     TRITON_RUNNER_DEVICE=cuda python tests/gpu/dump_lockstep.py
 """
