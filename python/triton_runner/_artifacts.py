@@ -403,7 +403,8 @@ def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
                     if level != "json"
                 }
                 return {**asm, "metadata": files["json"].read_text()}
-        made = compile_onward(artifact.source, artifact.level, to, target, given, artifact.label)
+        source = artifact.source if to in ("ttir", "ttgir") else _without_dumps(artifact)
+        made = compile_onward(source, artifact.level, to, target, given, artifact.label)
         metadata = json.dumps(made.metadata, default=_jsonable)
         files = {
             **{f"{artifact.name}.{level}": value for level, value in made.asm.items()},
@@ -418,6 +419,19 @@ def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
         )
         _messages.kernel_saved(folder, cache_hit=False)
     return {**made.asm, "metadata": metadata}
+
+
+def _without_dumps(artifact: Artifact):
+    """The source without what dl.dump left in it, which a GPU would print: a dump has stores in its place."""
+    from triton_runner.language import MARKER
+
+    if artifact.level not in ("ttir", "ttgir") or MARKER not in artifact.source:
+        return artifact.source
+    module = _core.ir.parse(artifact.source, artifact.label)
+    for op in module.walk():
+        if op.name == "tt.print" and op.attr("prefix").value.startswith(MARKER):
+            op.erase()
+    return str(module)
 
 
 def _jsonable(value):

@@ -410,6 +410,17 @@ def test_at_ptx():
     assert torch.equal(dump, (x + y)[2 * BLOCK : 3 * BLOCK])
 
 
+def test_statements_in_an_artifact_print_nothing(capfd):
+    x, out = inputs()
+    text = forms_kernel.warmup(x, out, 2, FORM=5, BLOCK=BLOCK, grid=(1,)).asm["ttir"]
+    assert "triton_runner.dump" in text
+    for level in ("ttir", "ttgir", "ptx"):
+        out.zero_()
+        triton_runner.load(text, level=level)[(PROGRAMS,)](x, out, 2)
+        assert torch.equal(out, 2 * x)
+    assert "triton_runner.dump" not in capfd.readouterr().out
+
+
 def test_gluon(capfd):
     gluon = pytest.importorskip("triton.experimental.gluon")
     kernel = triton_runner.jit(gluon.jit(_gluon_copy))
