@@ -244,7 +244,7 @@ def named(op: str, level="ttir") -> str:
 @pytest.mark.parametrize(
     ("value", "tensor"), [("dump_value", "dump_tensor"), ("debug_value", "debug_tensor")]
 )
-@pytest.mark.parametrize("grid", [None, 0, 2, (2,), (2, 0), (2, 0, 0)])
+@pytest.mark.parametrize("grid", [None, 0, np.int64(2), (2,), [2, 0], (2, 0, 0)])
 def test_values_by_name(level, value, tensor, grid):
     dump = torch.zeros(BLOCK)
     _, x, y, _ = plain(level, **{value: named("arith.addf", level), tensor: dump, "dump_grid": grid})

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 import re
 import types
 import warnings
@@ -67,13 +68,13 @@ def _grid(given) -> tuple | None:
     if given is None:
         return None
     axes = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    whole = all(isinstance(axis, int) and not isinstance(axis, bool) and axis >= 0 for axis in axes)
+    whole = all(hasattr(axis, "__index__") and not isinstance(axis, bool) and axis >= 0 for axis in axes)
     if not 1 <= len(axes) <= 3 or not whole:
         raise fail(
             f"dump_grid={given!r}: expected a program, as a number or a tuple of one to three",
             "as in dump_grid=(0, 1): 0 along x, 1 along y",
         )
-    return (*axes, 0, 0)[:3]
+    return (*map(operator.index, axes), 0, 0)[:3]
 
 
 def uses_statements(function) -> bool:
