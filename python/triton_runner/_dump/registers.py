@@ -32,14 +32,23 @@ def run(request, function, entry, args, kwargs, grid):
 def run_kernel(request, kernel, launch):
     """The same for a compiled kernel (Triton's, or an ArtifactKernel) and what launches it."""
     code = _Code(kernel)
-    plan, text, changes = _plan(request, code)
+    key = (code.ptx, code.ttgir, code.size, request.selectors, request.level, request.lenient, request.ttgir)
+    if key not in _plans:  # launches in a loop ask for the same again
+        while len(_plans) >= _KEPT:
+            _plans.pop(next(iter(_plans)))
+        _plans[key] = _plan(request, code)
+    plan, text, changes = _plans[key]
     recorder = probe.RegisterRecorder(
         plan, request.every_iteration, [list(p) for p in request.programs], request.max_bytes
     )
     with _settings.using(recorder=recorder), code.replaced(text):
         launched = launch()
     recording = recorder.take()
-    return launched, recording, changes
+    return launched, recording, list(changes)
+
+
+_KEPT = 32
+_plans: dict = {}
 
 
 class _Code:
@@ -188,7 +197,7 @@ def _through_twin(tapped, code: _Code, level: str, tap):
 def _alone(values: list, code: _Code, level: str, tap) -> list:
     """A plan for each value, from a twin of its own; [] where one has none."""
     plans = []
-    for value in values:
+    for value in dict.fromkeys(values):  # sibling regions may use a name twice
         tapped = tap([value])
         try:
             plans.append(
@@ -220,8 +229,8 @@ def _edited_plan(ttgir: str, clean: str, values: list, code: _Code):
     taps make another program of it are left out; they are looked for in ever smaller groups."""
     label = f"{code.name}.ttgir"
     sites = [site for site, _ in probe.select(_core.ir.parse(ttgir, label), code.name, values)]
-    floats = [site.value for site in sites if site.type[0] in "fb" and site.shape]
-    others = [site.value for site in sites if site.value not in set(floats)]
+    floats = list(dict.fromkeys(site.value for site in sites if site.type[0] in "fb" and site.shape))
+    others = list(dict.fromkeys(site.value for site in sites if site.value not in set(floats)))
     waiting, plans, lost, twins = [group for group in (floats, others) if group], [], [], 0
     while waiting:
         group = waiting.pop(0)

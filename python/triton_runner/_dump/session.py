@@ -268,7 +268,8 @@ class dumping:
             of = f"of kernel '{self.kernel}' " if self.kernel else ""
             raise fail(
                 f"no launch {of}was recorded in this dump",
-                "launch it inside of the with block; a kernel of triton.jit on a GPU needs triton_runner.jit",
+                "launch it inside of the with block; a kernel of plain triton.jit is recorded on the CPU at "
+                "ttir and ttgir, elsewhere it needs triton_runner.jit",
             )
         return launches[-1]
 
