@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
-from triton_runner import DiagnosticError, _keywords, _settings  # noqa: E402
+from triton_runner import DiagnosticError, KernelTrap, _keywords, _settings  # noqa: E402
 from triton_runner._dump import registers, session  # noqa: E402
 
 TARGETS = ("cuda:80", "cuda:90")
@@ -231,6 +231,20 @@ def test_only_the_last_iteration_and_chosen_programs():
     assert every["score"].iterations.tolist() == [[0], [1], [0], [1]]
     assert last["score"].iterations.tolist() == [[1], [1]]
     np.testing.assert_array_equal(last["score"].to_numpy(), every["score"].to_numpy()[1::2])
+
+
+def test_a_kernel_that_traps_leaves_what_it_computed():
+    @triton_runner.jit
+    def outside(x, y, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        doubled = tl.load(x + i) * 2.0
+        tl.store(y + i + 1000, doubled)
+
+    x = torch.arange(128, dtype=torch.float32)
+    dump = triton_runner.dumping(outside, "doubled", level="ptx")
+    with pytest.raises(KernelTrap), dump:
+        outside[(1,)](x, torch.zeros(4), BLOCK=128, device="cpu", target="cuda:80")
+    np.testing.assert_array_equal(dump.last["doubled"].to_numpy()[0], x.numpy() * 2)
 
 
 # ---- registers and lines of the PTX

@@ -296,7 +296,10 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
             raise
     else:
         run = _way(request, plan)
-        with session.suspended():
+        with (
+            session.suspended(),
+            session.kept_of_traps(request, around.add if around is not None else session.keep),
+        ):
             kernel, recording, changes = run(request, function, entry, args, kwargs, grid)
         dumps = [request.dump(recording, changes)]
     for dump in dumps:

@@ -15,7 +15,7 @@ import re
 from triton_runner import _artifacts, _core, _settings, _simt
 from triton_runner._core import probe
 from triton_runner._dump import llvm_values
-from triton_runner._errors import DiagnosticError, fail
+from triton_runner._errors import DiagnosticError, KernelTrap, fail
 from triton_runner._launch import launcher, signature
 from triton_runner._pipeline.stages import compile_onward
 from triton_runner._pipeline.versions import installed
@@ -24,7 +24,8 @@ from triton_runner._pipeline.versions import installed
 def run(request, function, entry, args, kwargs, grid):
     """A launch of a triton_runner.jit function whose registers are recorded: (kernel, Recording, changes).
     changes: sentences about what the dump changed in the program; none where it runs untouched. Errors:
-    selectors that name nothing, values that are in no register."""
+    selectors that name nothing, values that are in no register. A KernelTrap has what was recorded until
+    then: .recorded, (Recording, changes)."""
     kernel = function.launch(entry, args, kwargs, grid, True)
     return run_kernel(request, kernel, lambda: function.launch(entry, args, kwargs, grid, False))
 
@@ -41,10 +42,13 @@ def run_kernel(request, kernel, launch):
     recorder = probe.RegisterRecorder(
         plan, request.every_iteration, [list(p) for p in request.programs], request.max_bytes
     )
-    with _settings.using(recorder=recorder), code.replaced(text):
-        launched = launch()
-    recording = recorder.take()
-    return launched, recording, list(changes)
+    try:
+        with _settings.using(recorder=recorder), code.replaced(text):
+            launched = launch()
+    except KernelTrap as trap:  # what it computed until then is there to be looked at
+        trap.recorded = recorder.take(), list(changes)
+        raise
+    return launched, recorder.take(), list(changes)
 
 
 _KEPT = 32

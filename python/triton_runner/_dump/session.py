@@ -18,7 +18,7 @@ import textwrap
 
 from triton_runner import _core, _settings
 from triton_runner._dump.records import Dump, Values
-from triton_runner._errors import fail
+from triton_runner._errors import KernelTrap, fail
 
 MAX_BYTES = 1 << 30
 _KEPT = 64  # dumps that wait to be asked for
@@ -163,6 +163,17 @@ def suspended():
         _active.reset(token)
 
 
+@contextlib.contextmanager
+def kept_of_traps(request: Request, keep_dump):
+    """Hands over what was recorded of a launch that traps inside of the block."""
+    try:
+        yield
+    except KernelTrap as trap:
+        if hasattr(trap, "recorded"):
+            keep_dump(request.dump(*trap.recorded))
+        raise
+
+
 def launch_artifact(kernel, grid, named, launch) -> None:
     """A launch of a loaded artifact (an ArtifactKernel) under dumping(), off the tile engine; launch: what
     runs it plainly."""
@@ -171,7 +182,7 @@ def launch_artifact(kernel, grid, named, launch) -> None:
         return launch()
     from triton_runner._dump import instrument, registers
 
-    with suspended():
+    with suspended(), kept_of_traps(session.request, session.add):
         if kernel.device == "cpu":
             _, recording, changes = registers.run_kernel(session.request, kernel, launch)
         else:
