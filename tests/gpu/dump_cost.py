@@ -2,10 +2,11 @@
 
     python tests/gpu/dump_cost.py
 
-Every kernel enters as TTGIR and is launched the same way; times are medians of interleaved rounds.
+Every kernel enters as TTGIR and is launched the same way; times are medians of rounds in a random order.
 """
 
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -23,7 +24,7 @@ from triton_runner._dump import instrument, session
 os.environ.setdefault("TRITON_RUNNER_PROD", "1")
 warnings.simplefilter("ignore")
 SIZE, BLOCKS, OPTIONS = 4096, {"BM": 128, "BN": 256, "BK": 64}, {"num_warps": 8, "num_stages": 3}
-ROUNDS, LAUNCHES = 15, 20
+ROUNDS, LAUNCHES = 41, 20
 
 
 @triton_runner.jit
@@ -149,9 +150,11 @@ def main() -> int:
     }.items():
         rows[name] = dumped(*how)
     times = {name: [] for name in rows}
+    order = random.Random(0)
     for _ in range(ROUNDS):
-        for name, (launch, *_) in rows.items():
-            launch()
+        for name, (launch, *_) in order.sample(list(rows.items()), len(rows)):
+            for _ in range(3):
+                launch()
             begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
             begin.record()
             for _ in range(LAUNCHES):
