@@ -341,7 +341,7 @@ def _counterparts(a, b):
         return [
             ([v], [theirs[v.name]])
             for v in a.dump
-            if v.type != "ptr" and v.name in theirs and theirs[v.name].type == v.type
+            if v.name in theirs and theirs[v.name].type == v.type and _comparable(v)
         ]
     mine, theirs = {}, {}
     for groups, dump in ((mine, a.dump), (theirs, b.dump)):
@@ -356,6 +356,11 @@ def _counterparts(a, b):
         elif others:
             pairs.append((group, others))
     return pairs
+
+
+def _comparable(values: Values) -> bool:
+    """Not addresses, and not buffers: copies that are on their way to them arrive at other times."""
+    return values.type != "ptr" and "memdesc" not in values.site.type_text
 
 
 def _sequence(group: list[Values]) -> dict:
