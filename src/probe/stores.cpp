@@ -93,6 +93,28 @@ std::string element_numbers(Writer& out, const Dialect& d, std::span<const int64
   return sum;
 }
 
+// The op that takes one stage of a buffer, here or in a partition that captures it.
+const ir::Op* indexed_by(const ir::Value& value) {
+  if (!value.defining_op && value.block->region->parent->kind == ir::OpKind::kWarpSpecializePartitions) {
+    const ir::Op* specialize = value.block->region->parent->block->region->parent;
+    return value.index < specialize->num_operands() ? indexed_by(*specialize->operand(value.index)) : nullptr;
+  }
+  auto among = [](const ir::Value& v) -> const ir::Op* {
+    for (const ir::Use* use = v.first_use; use; use = use->next)
+      if ((use->user->name.ends_with(".memdesc_index") || use->user->name.ends_with(".memdesc_subview")) &&
+          use->user->result()->type->shape.size() < v.type->shape.size())
+        return use->user;
+    return nullptr;
+  };
+  if (const ir::Op* index = among(value)) return index;
+  for (const ir::Use* use = value.first_use; use; use = use->next) {
+    if (use->user->kind != ir::OpKind::kWarpSpecialize) continue;
+    for (const ir::Region* partition : use->user->region(1)->first->first->regions)
+      if (const ir::Op* index = among(partition->first->args[use->operand_index])) return index;
+  }
+  return nullptr;
+}
+
 struct Elements {
   std::string name, element, encoding;
   std::span<const int64_t> shape;
@@ -211,9 +233,12 @@ std::string cannot_store(const Dialect& d, const ir::Value& value) {
     return "it is a tensor core's operand, which Triton 3.0 to 3.2 cannot store: name what it was loaded "
            "from";
   if (type.kind == TypeKind::kMemDesc) {
-    for (const ir::Use* use = value.first_use; use; use = use->next)
-      if (use->user->name.ends_with(".memdesc_index") || use->user->name.ends_with(".memdesc_subview"))
-        return "it is a buffer of several stages: name the results of its " + std::string(use->user->name);
+    if (const ir::Op* index = indexed_by(value))
+      return "it is a buffer of several stages: name the results of its " + std::string(index->name);
+    const ir::Attr* order = type.encoding ? type.encoding->get("order") : nullptr;
+    if (order && order->kind == ir::AttrKind::kArray && order->elements.size() != type.shape.size())
+      return "it is a buffer of several stages: name what its parts are";
+    if (d.ctas > 1) return "it is a buffer of a cluster of blocks: name what is loaded from it";
     const ir::Op* view = value.defining_op;
     if (!d.stores_dot_operands && view && view->name.ends_with(".memdesc_subview") &&
         view->operand(0)->type->shape.size() == type.shape.size())
