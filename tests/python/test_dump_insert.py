@@ -211,6 +211,19 @@ def test_shared_memory_overflow_is_said_before_launching(monkeypatch):
     assert out.tolist() == [0, 0]
 
 
+def test_a_trap_leaves_what_was_computed():
+    x = torch.randn(2, 64).half()  # the third row is not there
+    request = session.request(["tt.get_program_id"], rows, level="ttgir")
+    with (
+        triton_runner.using(level="ptx", target="cuda:80", threads=1),
+        pytest.raises(triton_runner.KernelTrap) as caught,
+    ):
+        instrument.run(request, rows, None, (x, torch.zeros(3), 64), {"B": 64}, (3,))
+    recording, changes = caught.value.recorded
+    assert recording.series[0].programs[:, 0].tolist()[:2] == [0, 1]
+    assert not any(change.startswith("outputs") for change in changes)
+
+
 @pytest.mark.parametrize("level", ["ttir", "ttgir"])
 def test_amd_compiles(level):
     """No AMD GPU is here: the instrumented kernel compiles to a code object."""

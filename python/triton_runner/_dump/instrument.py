@@ -16,7 +16,7 @@ import numpy
 
 from triton_runner import _arrays, _artifacts, _core, _driver, _native, _settings
 from triton_runner._dump import session
-from triton_runner._errors import fail
+from triton_runner._errors import KernelTrap, fail
 from triton_runner._launch import signature
 from triton_runner._pipeline.versions import installed
 
@@ -89,12 +89,23 @@ def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_co
 
     copies = _Copies(named) if launch_copies else None
     buffer, host = _buffer(insertion.bytes)
+    trapped = None  # the plain kernel's trap: its place is in the code that the user knows
     with session.suspended():  # these launches are of the dump that is being taken
         if copies is not None and copies.taken:
-            launch_copies(copies)
-        made.launch(axes, [*named, ("dump_buffer", buffer)])
+            try:
+                launch_copies(copies)
+            except KernelTrap as trap:
+                trapped, copies = trap, None
+        try:
+            made.launch(axes, [*named, ("dump_buffer", buffer)])
+        except KernelTrap as trap:  # what it computed until then is there to be looked at
+            trapped = trapped or trap
     recording = insertion.decode(host(), list(request.programs))
-    return recording, _changes(before, made, copies)
+    changes = _changes(before, made, copies)
+    if trapped is not None:
+        trapped.recorded = recording, changes
+        raise trapped
+    return recording, changes
 
 
 def _launcher(function):
@@ -180,21 +191,25 @@ def _text(kernel, level: str) -> str:
 
 
 def _inserted(request, kernel, level: str, target: str, options: dict, named: list, grid: tuple):
+    metadata = json.dumps(options, default=_artifacts._jsonable)
     text, name = _text(kernel, level), kernel.name
-    filename = f"{name}.{level}"
-    numbers = _numbers(
-        _described(level, text, name, json.dumps(options, default=_artifacts._jsonable)), named
-    )
+    numbers = tuple(_numbers(_described(level, text, name, metadata), named))
+    return _insertion(request, text, name, level, target, metadata, numbers, grid)
+
+
+@functools.lru_cache(maxsize=64)
+def _insertion(request, text: str, name: str, level: str, target: str, metadata: str, numbers, grid):
+    """What is stored where; made once for the launches of a loop."""
     put = _core.probe.insert_markers if level == "ttir" else _core.probe.insert_stores
     insertion = put(
-        text, filename, name, [(text, list(lines)) for text, lines in request.selectors],
-        grid=grid, arguments=numbers, programs=list(request.programs),
+        text, f"{name}.{level}", name, [(text, list(lines)) for text, lines in request.selectors],
+        grid=grid, arguments=list(numbers), programs=list(request.programs),
         every_iteration=request.every_iteration, markers=request.markers, max_bytes=request.max_bytes,
         print_signs=installed().print_takes_signs,
     )  # fmt: skip
     if level == "ttir":
-        artifact = _described("ttir", insertion.text, name, json.dumps(options, default=_artifacts._jsonable))
-        ttgir = _artifacts.compiled(artifact, "ttgir", target, options)["ttgir"]
+        artifact = _described("ttir", insertion.text, name, metadata)
+        ttgir = _artifacts.compiled(artifact, "ttgir", target, {})["ttgir"]
         insertion.replace_markers(ttgir, f"{name}.ttgir", name)
     return insertion
 
