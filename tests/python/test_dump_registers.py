@@ -172,6 +172,50 @@ def test_every_value_at_once(kernel):
         same(value, above[value.site.value], 1e-5)
 
 
+def test_warp_specialised_regions():
+    @triton_runner.jit
+    def specialised(a, b, c, N, K, BLOCK: tl.constexpr):
+        a = tl.make_tensor_descriptor(a, [BLOCK, K], [K, 1], [BLOCK, BLOCK])
+        b = tl.make_tensor_descriptor(b, [K, N], [N, 1], [BLOCK, BLOCK])
+        c = tl.make_tensor_descriptor(c, [BLOCK, N], [N, 1], [BLOCK, BLOCK])
+        acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+        for k in tl.range(0, K, BLOCK, warp_specialize=True):
+            acc = tl.dot(a.load([0, k]), b.load([k, 0]), acc)
+        out = acc.to(tl.float16)
+        c.store([0, 0], out)
+
+    every_value(specialised, (1,), "cuda:100", "warp_specialize", lambda: (
+        torch.randn(64, 128).half(), torch.randn(128, 64).half(), torch.zeros(64, 64).half(), 64, 128
+    ), BLOCK=64)  # fmt: skip
+
+
+def test_clusters():
+    @triton_runner.jit
+    def two_blocks(x, y, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        value = tl.load(x + i)
+        total = tl.sum(value, 0)
+        tl.store(y + i, value - total)
+
+    every_value(two_blocks, (2,), "cuda:90", '"ttg.num-ctas" = 2',
+                lambda: (torch.randn(1024), torch.zeros(1024)), BLOCK=512, num_ctas=2)  # fmt: skip
+
+
+def every_value(kernel, grid, target, has, arguments, **options):
+    """Compares all values of a launch whose names are used once."""
+    dumps = []
+    for level in ("ttgir", "ptx"):
+        torch.manual_seed(2)
+        with triton_runner.dumping(kernel, "*", level=level, every_iteration=True) as dump:
+            launched = kernel[grid](*arguments(), device="cpu", target=target, **options)
+        dumps.append(dump.last)
+    assert has in launched.asm["ttgir"]
+    above, below = ({v.site.value: v for v in d if len(d.all(v.site.value)) == 1} for d in dumps)
+    assert len(below) > 10 and set(below) <= set(above)
+    for name, value in below.items():
+        same(value, above[name], 1e-3)
+
+
 def test_where_the_taps_change_the_program_the_dump_says_so():
     dump, _ = launch(matmul, "ptx", "cuda:80", "acc")
     assert len(dump.changes) == 1 and dump.changes[0].startswith("what ran is the program compiled with taps")
