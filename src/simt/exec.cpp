@@ -19,7 +19,12 @@ std::string hex(uint64_t v) {
   return text;
 }
 
-const ptx::Instruction* source_of(const Operands& in) { return instr_of(in).source; }
+// What an instruction was made for; of one that the lowering added, what stands before it.
+const ptx::Instruction* source_of(const Code& code, const Operands& in) {
+  const Instr* at = &instr_of(in);
+  while (!at->source && at > code.instrs.data()) --at;
+  return at->source;
+}
 
 }  // namespace
 
@@ -56,10 +61,10 @@ void Exec::trap(const Operands& in, exec::TrapKind kind, std::string message, ui
   if (bytes && (address & kWindowMask) != kSharedWindow && (address & kWindowMask) != kLocalWindow)
     t.nearest = worker->memory.memory().describe(address, bytes);
   if (!t.nearest.empty()) t.message += ": " + t.nearest;
-  if (const ptx::Instruction* source = source_of(in)) {
+  if (const ptx::Instruction* source = source_of(c, in)) {
     t.op = std::string(source->spelling);
     base::Location at = c.module->location(source->offset);
-    if (source->source) {
+    if (source->source && source->source->line > 0) {
       t.location = {std::string(source->source->file), static_cast<int>(source->source->line),
                     static_cast<int>(source->source->column)};
       t.notes.push_back("the instruction is at " + at.str() + ": " +
