@@ -1,5 +1,5 @@
-"""Where does the NaN come from? A masked softmax whose last rows have every score masked: dumped without a line of
-the kernel changed, on the CPU or a GPU."""
+"""Where does the NaN come from? A masked softmax whose last rows have every score masked: dumped with no line
+of the kernel changed, on the CPU or a GPU."""
 
 import sys
 from pathlib import Path

@@ -2,9 +2,12 @@
 
 from . import color_print as color_print
 from . import ir as ir
+from . import language as language
 from . import ptx as ptx
 from . import testing as testing
 from . import torch_utils as torch_utils
+from ._dump.session import dumping as dumping
+from ._dump.session import dumps as dumps
 from ._errors import DiagnosticError as DiagnosticError
 from ._errors import KernelTrap as KernelTrap
 from ._jit import autotune as autotune
@@ -14,6 +17,7 @@ from ._jit import jit as jit
 from ._jit import restore_autotune_backend as restore_autotune_backend
 from ._jit import restore_jit_backend as restore_jit_backend
 from ._load import load as load
+from ._lockstep import lockstep as lockstep
 from ._memory import register_memory as register_memory
 from ._paths import get_file_dir as get_file_dir
 from ._settings import using as using

@@ -7,6 +7,7 @@ from triton_runner._core import (
     artifact as artifact,
     device as device,
     ir as ir,
+    probe as probe,
     ptx as ptx
 )
 
@@ -28,7 +29,7 @@ class Check(enum.IntEnum):
 
 class Options:
     """
-    How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None).
+    How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).
     """
 
     def __init__(self) -> None: ...
@@ -80,6 +81,18 @@ class Options:
 
     @shuffle.setter
     def shuffle(self, arg: int | None, /) -> None: ...
+
+    @property
+    def recorder(self) -> probe.Recorder: ...
+
+    @recorder.setter
+    def recorder(self, arg: probe.Recorder | None, /) -> None: ...
+
+    @property
+    def registers(self) -> probe.RegisterRecorder: ...
+
+    @registers.setter
+    def registers(self, arg: probe.RegisterRecorder | None, /) -> None: ...
 
 class Param:
     """

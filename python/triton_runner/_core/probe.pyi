@@ -1,0 +1,246 @@
+"""Recording values of running kernels."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+import triton_runner._core.ir
+
+
+class Site:
+    """
+    What is dumped: a value of a kernel at a level, with its op, Python variable and place, location as the IR writes it, element type, shape, layout, and the loops around it.
+    """
+
+    @property
+    def kernel(self) -> str: ...
+
+    @property
+    def level(self) -> str: ...
+
+    @property
+    def value(self) -> str: ...
+
+    @property
+    def op(self) -> str: ...
+
+    @property
+    def marker(self) -> str: ...
+
+    @property
+    def variable(self) -> str: ...
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def column(self) -> int: ...
+
+    @property
+    def stack(self) -> str: ...
+
+    @property
+    def location(self) -> str: ...
+
+    @property
+    def type_text(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def shape(self) -> list[int]: ...
+
+    @property
+    def layout(self) -> str: ...
+
+    @property
+    def loops(self) -> int: ...
+
+class Series:
+    """The records of one value, by program and then in order of execution."""
+
+    @property
+    def site(self) -> Site: ...
+
+    @property
+    def dropped(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def programs(self) -> Annotated[NDArray[numpy.int64], dict(writable=False)]:
+        """int64[records, 3]: the program of each record, x first."""
+
+    @property
+    def iterations(self) -> Annotated[NDArray[numpy.int64], dict(writable=False)]:
+        """
+        int64[records, loops]: the iteration of each loop around the value, outermost first.
+        """
+
+    @property
+    def extra(self) -> Annotated[NDArray[numpy.int64], dict(writable=False)]:
+        """int64[records, n]: of a marker its scalars (offset, grid x, y, z)."""
+
+    @property
+    def data(self) -> Annotated[NDArray[numpy.uint8], dict(writable=False)]:
+        """
+        uint8[records, bytes]: each record's elements, row-major, in the value's own type.
+        """
+
+    @property
+    def order(self) -> object:
+        """
+        int64[records]: the place of each record among those of all series as they were made, or None.
+        """
+
+    @property
+    def mask(self) -> object:
+        """
+        uint8[records, elements]: 0 where an element was not there; None where all were.
+        """
+
+class Recording:
+    """What one launch's probes recorded."""
+
+    @property
+    def series(self) -> list: ...
+
+    @property
+    def notes(self) -> list[str]: ...
+
+class Tapped:
+    """
+    TTGIR or LLIR with taps behind values: what the compiler is given to find their registers.
+    """
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def notes(self) -> list[str]: ...
+
+    @property
+    def values(self) -> list[str]: ...
+
+def tap(text: str, filename: str, kernel: str, selectors: object, level: str = 'ptx') -> Tapped:
+    """
+    Taps behind the values of a kernel of TTGIR. Errors: those of select(); values that are in no register.
+    """
+
+def thread_taps(text: str, kernel: str, values: list, threads: int, blocks: int = 1) -> Tapped:
+    """
+    A text that has taps already, number i behind values[i]: a dict of value, op, type ("f32"), type_text, file, line, column, location. Each thread has a value of its own.
+    """
+
+class RegisterPlan:
+    """
+    Which registers of a PTX text are read where, and what they are parts of.
+    """
+
+    @property
+    def probes(self) -> int: ...
+
+    @property
+    def notes(self) -> list[str]: ...
+
+    def add_note(self, note: str) -> None:
+        """What the recording is to say too."""
+
+def plan_registers(tapped: Tapped, twin: str, ptx: str | None = None, filename: str = '<ptx>', partial: bool = False) -> RegisterPlan:
+    """
+    The plan for the PTX of a launch, given the PTX of its twin with taps; without it, for the twin itself. DiagnosticError where the two are not the same program: its place is the first instruction that differs.
+    """
+
+def merge_plans(plans: Sequence[RegisterPlan]) -> RegisterPlan:
+    """All of them in one launch of their text."""
+
+def move_plan(plan: RegisterPlan, ptx: str, edited: str, filename: str = '<ptx>') -> RegisterPlan:
+    """
+    The plan for a PTX text as one for the text that somebody made of it; its notes say what differs.
+    """
+
+def plan_named_registers(ptx: str, filename: str, kernel: str, names: Sequence[str], threads: int, blocks: int = 1) -> RegisterPlan:
+    """
+    The plan for "%r7", "{%r1,%r2}", "mma.sync", "kernel.ptx:120", "kernel.py:42".
+    """
+
+def names_registers(ptx: str, filename: str, kernel: str, name: str) -> bool:
+    """Whether plan_named_registers() would take the name."""
+
+class RegisterRecorder:
+    """
+    Records registers of the launches under Options.registers, which have to be of the plan's text.
+    """
+
+    def __init__(self, plan: RegisterPlan, every_iteration: bool = False, programs: Sequence[Sequence[int]] = [], max_bytes: int = 1073741824) -> None: ...
+
+    def take(self) -> Recording:
+        """The Recording since the last call."""
+
+class Insertion:
+    """A module with stores (or markers) put in, and where they store."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+    @property
+    def notes(self) -> list[str]: ...
+
+    @property
+    def sites(self) -> list[Site]: ...
+
+    def replace_markers(self, text: str, filename: str, kernel: str) -> None:
+        """
+        Stores in place of the markers in the TTGIR that was made of the module; text is that then.
+        """
+
+    def decode(self, buffer: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], programs: Sequence[Sequence[int]] = []) -> Recording:
+        """
+        The Recording in a buffer (uint8) of `bytes` bytes, which was zero before the launch.
+        """
+
+def make_series(site: dict, programs: Sequence[Sequence[int]], iterations: Sequence[Sequence[int]], values: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], mask: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Series:
+    """A Series of registers that were read by a debugger."""
+
+def make_recording(series: Sequence[Series]) -> Recording:
+    """A Recording of them."""
+
+def insert_stores(text: str, filename: str, kernel: str, selectors: object, grid: Sequence[int], programs: Sequence[Sequence[int]] = [], arguments: Sequence[int | None] = [], every_iteration: bool = False, markers: bool = True, max_bytes: int = 1073741824, print_signs: bool = True) -> Insertion:
+    """
+    An Insertion: stores put into TTGIR for the values that the selectors name. arguments: the integer arguments, a parameter each, None where it is none.
+    """
+
+def insert_markers(text: str, filename: str, kernel: str, selectors: object, grid: Sequence[int], programs: Sequence[Sequence[int]] = [], arguments: Sequence[int | None] = [], every_iteration: bool = False, markers: bool = True, max_bytes: int = 1073741824, print_signs: bool = True) -> Insertion:
+    """
+    The same for TTIR: markers, which replace_markers() makes stores of in the TTGIR.
+    """
+
+class Recorder:
+    """
+    Records values of the launches under Options.recorder on the tile engine.
+    """
+
+    def __init__(self, selectors: object, markers: bool = True, every_iteration: bool = False, programs: Sequence[Sequence[int]] = [], max_bytes: int = 1073741824, kernels: Sequence[str] = []) -> None:
+        """
+        selectors: texts, or (variable, ["kernel.py:42", ...]); programs: (x, y, z), -1 for any; kernels: names, none for all.
+        """
+
+    def take(self) -> list:
+        """The recordings of the launches since the last call."""
+
+def nearest_names(wanted: str, names: Sequence[str]) -> list[str]:
+    """The names closest to `wanted`, best first, at most three."""
+
+def select(module: triton_runner._core.ir.Module, kernel: str, selectors: object) -> list:
+    """
+    [(Site, number of the selector)] of the values that the selectors choose, in the order of the text.
+    """
