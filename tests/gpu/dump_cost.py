@@ -20,6 +20,7 @@ import triton.language as tl
 import triton_runner
 import triton_runner.language as dl
 from triton_runner._dump import instrument, session
+from triton_runner._dump.changes import Before, changes_of
 
 os.environ.setdefault("TRITON_RUNNER_PROD", "1")
 warnings.simplefilter("ignore")
@@ -131,7 +132,7 @@ def main() -> int:
         launch = lambda: made.launch(grid, [*named, ("dump_buffer", buffer)])  # noqa: E731
         launch()
         recording = insertion.decode(host(), [])
-        changes = instrument._changes(instrument._Before(plain, None, target), made, None)
+        changes = changes_of(Before(plain, None, target), made, None)
         return launch, [(s.site.value, len(s), len(s) * s.data.shape[1]) for s in recording.series], changes
 
     ttgir = plain.asm["ttgir"]

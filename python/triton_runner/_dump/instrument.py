@@ -7,25 +7,17 @@ arguments first, so that what the stores change can be said: the outputs, shared
 
 from __future__ import annotations
 
-import collections
 import functools
 import json
-import re
 
 import numpy
 
 from triton_runner import _arrays, _artifacts, _core, _driver, _native, _settings
 from triton_runner._dump import session
+from triton_runner._dump.changes import Before, Copies, changes_of, check_shared
 from triton_runner._errors import KernelTrap, fail
 from triton_runner._launch import signature
 from triton_runner._pipeline.versions import installed
-
-_COMPARED = 1 << 30  # bytes of arguments that are copied to compare outputs
-_WAITS = {
-    "ptx": r"bar\.(?:warp\.)?sync|barrier\.(?:cta\.)?sync|barrier\.cluster\.wait"
-    r"|cp\.async\.wait_(?:group|all)|cp\.async\.bulk\.wait_group|wgmma\.wait_group|mbarrier\.(?:try|test)_wait|tcgen05\.wait",
-    "amdgcn": r"s_waitcnt\w*|s_wait_\w+|s_barrier\w*",
-}
 
 
 def run(request, function, entry, args, kwargs, grid, compare=True):
@@ -71,7 +63,7 @@ def axes_of(grid) -> tuple:
 
 
 def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_copies):
-    """quiet: the kernel without its dump statements; launch_copies: launches it on _Copies of its arrays."""
+    """quiet: the kernel without its dump statements; launch_copies: launches it on Copies of its arrays."""
     if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
         level = "ttgir"
     if level not in ("ttir", "ttgir"):
@@ -84,10 +76,10 @@ def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_co
     options = _options(kernel, plain, target)
     insertion = _inserted(request, kernel, level, target, options, named, axes)
     made = _executable(insertion.text, kernel.name, options, target)
-    before = _Before(quiet, plain, target)
-    _check_shared(kernel.name, before, made)
+    before = Before(quiet, plain, target)
+    check_shared(kernel.name, before, made)
 
-    copies = _Copies(named) if launch_copies else None
+    copies = Copies(named) if launch_copies else None
     buffer, host = _buffer(insertion.bytes)
     trapped = None  # the plain kernel's trap: its place is in the code that the user knows
     with session.suspended():  # these launches are of the dump that is being taken
@@ -101,7 +93,7 @@ def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_co
         except KernelTrap as trap:  # what it computed until then is there to be looked at
             trapped = trapped or trap
     recording = insertion.decode(host(), list(request.programs))
-    changes = _changes(before, made, copies)
+    changes = changes_of(before, made, copies)
     if trapped is not None:
         trapped.recorded = recording, changes
         raise trapped
@@ -254,156 +246,3 @@ def _buffer(size: int):
         ) from None
     memory = torch.zeros(max(size, 16), dtype=torch.uint8, device="cuda")
     return memory, lambda: memory[:size].cpu().numpy()
-
-
-# ---- what the stores change
-
-
-class _Copies:
-    """Copies of a launch's arrays; arrays that share memory share it in the copies."""
-
-    def __init__(self, named: list):
-        self.arrays = [(name, value) for name, value in named if _storage(value) is not None]
-        storages = {_storage(value)[0]: _storage(value)[1] for _, value in self.arrays}
-        self.taken = bool(storages) and sum(storages.values()) <= _COMPARED
-        self._made: dict = {}
-
-    def of_one(self, value):
-        found = _storage(value)
-        if found is None:
-            return value
-        if isinstance(value, _arrays.ArrayArgument):
-            return _arrays.wrap("", self.of_one(value.base))
-        if hasattr(value, "untyped_storage"):
-            import torch
-
-            key = found[0]
-            if key not in self._made:
-                self._made[key] = value.untyped_storage().clone()
-            copy = torch.empty(0, dtype=value.dtype, device=value.device)
-            return copy.set_(self._made[key], value.storage_offset(), value.shape, value.stride())
-        if found[0] not in self._made:
-            self._made[found[0]] = value.copy()
-        return self._made[found[0]]
-
-    def of(self, values) -> tuple:
-        return tuple(self.of_one(value) for value in values)
-
-    def differing(self) -> list:
-        """(name, bytes that differ, bytes) of the arrays that are not what the plain kernel made of them."""
-        found = []
-        for name, value in self.arrays:
-            copy = self._made.get(_storage(value)[0])
-            if copy is None:
-                continue
-            if hasattr(value, "untyped_storage"):
-                import torch
-
-                def raw(storage, device=value.device):
-                    return torch.empty(0, dtype=torch.uint8, device=device).set_(storage)
-
-                wrong, size = int((raw(value.untyped_storage()) != raw(copy)).sum()), copy.nbytes()
-            else:
-                array = value.base if isinstance(value, _arrays.ArrayArgument) else value
-                wrong, size = int((_bytes(array) != _bytes(copy)).sum()), copy.nbytes
-            if wrong:
-                found.append((name, wrong, size))
-        return found
-
-
-def _bytes(array):
-    return numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)
-
-
-def _storage(value):
-    """(what names an array's memory, its bytes), or None for other things."""
-    if isinstance(value, _arrays.ArrayArgument):
-        return _storage(value.base)
-    if hasattr(value, "untyped_storage"):
-        storage = value.untyped_storage()
-        return storage.data_ptr(), storage.nbytes()
-    if isinstance(value, numpy.ndarray):
-        return value.ctypes.data, value.nbytes
-    return None
-
-
-class _Before:
-    """What is known of the plain kernel."""
-
-    def __init__(self, kernel, plain, target: str):
-        self.kernel, self.plain = kernel, plain
-        self.text_level = "ptx" if target.startswith("cuda:") else "amdgcn"
-
-    @functools.cached_property
-    def shared(self):
-        if self.plain is not None:
-            return _description(self.plain).get("shared")
-        return self.kernel.metadata.shared
-
-    @functools.cached_property
-    def text(self) -> str:
-        return self.kernel.asm[self.text_level]
-
-    @functools.cached_property
-    def registers(self):
-        return _registers(self.plain if self.plain is not None else self.kernel)
-
-
-def _description(made) -> dict:
-    return getattr(made.function, "description", {})
-
-
-def _registers(kernel):
-    """Registers of a thread: as loaded on a GPU; on the CPU what ptxas would give it. None: not known."""
-    function = getattr(kernel, "function", None)
-    if _driver.resolved_device() != "cpu" and hasattr(function, "resources"):
-        return function.resources().get("n_regs")
-    return getattr(kernel, "n_regs", None)
-
-
-def _check_shared(name: str, before: _Before, made) -> None:
-    after = _description(made).get("shared") or 0
-    kind, arch = made.target.split(":")
-    if kind != "cuda" or not arch.isdigit():
-        return
-    limit = _core.max_shared_bytes(int(arch))
-    if after > limit:
-        raise fail(
-            f"kernel '{name}' with the stores of this dump needs {after} bytes of shared memory, the device "
-            f"has {limit} (without them it needs {before.shared})",
-            "dump fewer values, or a value of the TTGIR, which is stored where it lies",
-        )
-
-
-def _changes(before: _Before, made, copies: _Copies | None) -> list[str]:
-    """What the stores changed, a sentence each."""
-    said = []
-    if copies is not None and copies.taken:
-        differing = copies.differing()
-        said += [
-            f"outputs: {wrong} of {size} bytes of '{name}' differ from those of the plain kernel"
-            for name, wrong, size in differing
-        ]
-        if not differing:
-            said.append("outputs: the same as the plain kernel's")
-    elif copies is not None and copies.arrays:
-        said.append(f"outputs: not compared, as the arguments have more than {_COMPARED} bytes")
-    after = _description(made).get("shared")
-    if before.shared is not None and after is not None:
-        said.append(_compared("shared memory", before.shared, after, " bytes"))
-    registers, now = before.registers, _registers(made)
-    if registers and now:
-        said.append(_compared("registers", registers, now, " a thread"))
-    pattern = re.compile(_WAITS[before.text_level])
-    old, new = (
-        collections.Counter(pattern.findall(text)) for text in (before.text, made.asm[before.text_level])
-    )
-    line = _compared(
-        "waits and barriers", sum(old.values()), sum(new.values()), f" in the {before.text_level}"
-    )
-    changed = [f"{name} {old[name]} -> {new[name]}" for name in sorted(old | new) if old[name] != new[name]]
-    return [*said, line + (f" ({', '.join(changed)})" if changed else "")]
-
-
-def _compared(what: str, before: int, after: int, unit: str) -> str:
-    return f"{what}: {before}{unit}, unchanged" if before == after else f"{what}: {before} -> {after}{unit}"
