@@ -1,8 +1,10 @@
 // wgmma: products of a warp group, asynchronous. PTX ISA 9.7.15.
 //
 // A product is written down when it is issued and computed when a wait_group says that it must be done:
-// shared memory that is overwritten too early, and results that are read too early, show. Warp w of a group
-// computes rows 16 w to 16 w + 15, so that warps need not come together.
+// shared memory that is overwritten too early shows. Results that are used before such a wait are undefined
+// in the ISA; ptxas makes them right by waiting for each product, so a product of which that is so is
+// computed when it is issued. Warp w of a group computes rows 16 w to 16 w + 15, so that warps need not come
+// together.
 #include <triton_runner/num/mma.h>
 
 #include <algorithm>
@@ -33,6 +35,7 @@ struct Product {
   uint32_t scale_d = kNoRegister;  // a predicate: whether D is added; none: yes
   bool trans_a = false, trans_b = false;
   bool b1 = false;
+  bool at_once = false;  // its registers are used before a wait
   uint32_t n = 0, k_bytes = 32;
 };
 
@@ -135,6 +138,29 @@ bool compute(Exec& x, const Issued& p, uint32_t thread, const Issued** columns_o
   return true;
 }
 
+// Computes the products for which due(queue, place in it) holds and takes them out. Products of one rank in
+// their queues are computed together: their columns are the same ones.
+template <class Due>
+void complete(Exec& x, Wgmma& part, Due due) {
+  const Issued* columns_of = nullptr;
+  for (size_t i = 0;; ++i) {
+    bool any = false;
+    for (uint32_t w = 0; w < x.count; w += 32) {
+      if (x.mask && !x.mask[w]) continue;
+      const WarpQueue& q = part.warps[(x.first + w) / 32];
+      if (i >= q.products.size() || !due(q, i)) continue;
+      any = true;
+      if (!compute(x, q.products[i], x.first + w, &columns_of)) return;
+    }
+    if (!any) break;
+  }
+  for (uint32_t w = 0; w < x.count; w += 32) {
+    if (x.mask && !x.mask[w]) continue;
+    WarpQueue& q = part.warps[(x.first + w) / 32];
+    while (!q.products.empty() && due(q, 0)) q.products.pop_front();
+  }
+}
+
 void run_product(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
@@ -149,6 +175,7 @@ void run_product(Lanes& lanes, const Operands& in) {
     if (m.scale_d != kNoRegister) p.add = x.reg<int8_t>(m.scale_d)[w] != 0;
     queue.products.push_back(p);
   }
+  if (m.at_once) complete(x, part, [](const WarpQueue&, size_t) { return true; });
 }
 
 void run_commit(Lanes& lanes, const Operands& in) {
@@ -159,36 +186,42 @@ void run_commit(Lanes& lanes, const Operands& in) {
     if (!x.mask || x.mask[w]) ++part.warps[(x.first + w) / 32].group;
 }
 
-// imm: groups that may stay unfinished. Products of one rank in their queues are computed together: their
-// columns are the same ones.
+// imm: groups that may stay unfinished.
 void run_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
-  Wgmma& part = part_of(*x.cta);
-  const Issued* columns_of = nullptr;
   const auto left = static_cast<uint64_t>(in.imm);
-  auto due = [&](const WarpQueue& q, size_t i) {
-    return i < q.products.size() && q.products[i].group + left < q.group;
-  };
-  for (size_t i = 0;; ++i) {
-    bool any = false;
-    for (uint32_t w = 0; w < x.count; w += 32) {
-      if (x.mask && !x.mask[w]) continue;
-      const WarpQueue& q = part.warps[(x.first + w) / 32];
-      if (!due(q, i)) continue;
-      any = true;
-      if (!compute(x, q.products[i], x.first + w, &columns_of)) return;
-    }
-    if (!any) break;
-  }
-  for (uint32_t w = 0; w < x.count; w += 32) {
-    if (x.mask && !x.mask[w]) continue;
-    WarpQueue& q = part.warps[(x.first + w) / 32];
-    while (due(q, 0)) q.products.pop_front();
-  }
+  complete(x, part_of(*x.cta),
+           [left](const WarpQueue& q, size_t i) { return q.products[i].group + left < q.group; });
 }
 
 void run_fence(Lanes& lanes, const Operands& in) { exec_of(lanes).converged(instr_of(in)); }
+
+bool uses(const ptx::Operand& operand, const std::vector<uint32_t>& registers) {
+  if (operand.kind == OperandKind::kRegister)
+    return std::find(registers.begin(), registers.end(), operand.reg) != registers.end();
+  return std::any_of(operand.parts.begin(), operand.parts.end(),
+                     [&](const ptx::Operand& part) { return uses(part, registers); });
+}
+
+// Whether an instruction before the next wait, on the way without jumps, uses D or changes A.
+bool used_before_wait(std::span<const ptx::Instruction> body, const ptx::Instruction& in) {
+  std::vector<uint32_t> d, a;
+  for (const ptx::Operand& part : in.operands[0].parts) d.push_back(part.reg);
+  if (in.operands[1].kind == OperandKind::kVector)
+    for (const ptx::Operand& part : in.operands[1].parts) a.push_back(part.reg);
+  for (const ptx::Instruction* at = &in + 1; at != body.data() + body.size(); ++at) {
+    const std::string_view what = at->spelling;
+    if (what.starts_with("wgmma.wait_group") || what.starts_with("bra") || what.starts_with("ret") ||
+        what.starts_with("call") || what.starts_with("exit"))
+      return false;
+    if (what.starts_with("wgmma.")) continue;
+    for (const ptx::Operand& operand : at->operands)
+      if (uses(operand, d)) return true;
+    if (!a.empty() && !at->operands.empty() && uses(at->operands[0], a)) return true;
+  }
+  return false;
+}
 
 bool lower_product(Lowering& l, const ptx::Instruction& in) {
   auto refuse = [&](const std::string& why) {
@@ -260,6 +293,7 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   }
   if (m.b1)
     for (num::MmaPlan& plan : m.plan) plan.sum = MmaSum::kS32;
+  m.at_once = used_before_wait(l.function().body, in);
   Instr& out = l.emit(run_product);
   out.data = l.code.keep(std::move(m));
   return true;
