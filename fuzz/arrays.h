@@ -34,9 +34,10 @@ class Arrays {
       if (i % (kWords + kMargin) < kMargin && words_[i] != kCanary) return false;
     return true;
   }
+  // Two NaNs of a float type are alike: which one arithmetic gives is not promised (doc/numerics.md).
   std::string first_difference(const Arrays& other) const {
     for (size_t i = 0; i < words_.size(); ++i)
-      if (words_[i] != other.words_[i]) {
+      if (!alike(words_[i], other.words_[i])) {
         char text[128];
         std::snprintf(text, sizeof text, "array %zu, byte %zu: %016llx and %016llx", i / (kWords + kMargin),
                       (i % (kWords + kMargin) - kMargin) * 8, static_cast<unsigned long long>(words_[i]),
@@ -47,6 +48,22 @@ class Arrays {
   }
 
  private:
+  // The `bits` of a and b from `at` on, as a float with an exponent of so many bits.
+  static bool both_nan(uint64_t a, uint64_t b, int at, int bits, int exponent) {
+    const uint64_t sign_off = (uint64_t{1} << (bits - 1)) - 1;
+    const uint64_t infinity = ((uint64_t{1} << exponent) - 1) << (bits - 1 - exponent);
+    return (a >> at & sign_off) > infinity && (b >> at & sign_off) > infinity;
+  }
+  static bool alike(uint64_t a, uint64_t b) {
+    if (a == b || both_nan(a, b, 0, 64, 11)) return true;
+    for (int at = 0; at < 64; at += 32) {
+      if ((a ^ b) >> at << 32 == 0 || both_nan(a, b, at, 32, 8)) continue;
+      for (int half = at; half < at + 32; half += 16)
+        if (((a ^ b) >> half & 0xffff) && !both_nan(a, b, half, 16, 5) && !both_nan(a, b, half, 16, 8))
+          return false;
+    }
+    return true;
+  }
   size_t count_;
   std::vector<uint64_t> words_;
 };
