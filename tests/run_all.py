@@ -93,12 +93,12 @@ PARTS = [
     Part("build", 480, build),
     Part("unit", 60, lambda: unit_tests(RELEASE)),
     Part("cases", 90, lambda: [cases(RELEASE), cases(RELEASE, "--checks", "oob,nan,uninit,race")]),
-    Part("python", 400, lambda: [[sys.executable, "-m", "pytest", "-q", "-rs", "tests/python"]]),
+    Part("python", 480, lambda: [[sys.executable, "-m", "pytest", "-q", "-rs", "tests/python"]]),
     Part("asan", 720, asan),
     # As many inputs on every machine: what passes here passes in CI.
     Part("fuzz", 120, lambda: [[sys.executable, "fuzz/run.py", "--limit=60", "--inputs=2000"]]),
-    Part("tsan", 480, tsan),
-    Part("releases", 240, lambda: [[sys.executable, "tools/releases.py", "test", "3.0.0", "3.4.0", "3.9.0"]]),
+    Part("tsan", 600, tsan),
+    Part("releases", 420, lambda: [[sys.executable, "tools/releases.py", "test", "3.0.0", "3.4.0", "3.9.0"]]),
     Part("lint", 30, lambda: [[sys.executable, "tests/lint.py"]]),
 ]
 
