@@ -148,6 +148,7 @@ def table(results):
         "What `make releases` last found (`make releases ALL=1`: every row). Each release has an environment",
         "of its own (`tools/releases.py`) with NumPy, without torch, and runs `tests/releases` on the CPU",
         f"(here: Python {platform.python_version()}, {platform.machine()}). A cell is passed / run.",
+        "Once the environments are there, thirteen releases take 5 minutes of CPU time (10 on two busy cores).",
         "",
         "- **python, ttir, ttgir**: vector add, softmax and matmul entering at that level, on NumPy arrays",
         "  (Python: also matmul executed at TTIR and at TTGIR).",
