@@ -196,6 +196,11 @@ NUM_INLINE void exact_columns(const MmaStep& s) {
 
 void exact(const MmaStep& s) { s.f16 ? exact_columns<true>(s) : exact_columns<false>(s); }
 
+// Toward zero; what an int64 cannot hold, NaN too, becomes the least one, as the instruction does it.
+NUM_INLINE uint64_t truncate(double v) {
+  return v > -0x1p63 && v < 0x1p63 ? static_cast<uint64_t>(static_cast<int64_t>(v)) : uint64_t{1} << 63;
+}
+
 // As exact, in f64: exponents of any size.
 void exact_wide(const MmaStep& s) {
   for (int j = 0; j < s.columns; ++j) {
@@ -227,12 +232,12 @@ void exact_wide(const MmaStep& s) {
       e = e > s.min_exponent ? e : s.min_exponent;
       quantum[l] = bits_as<double>(static_cast<uint64_t>(e - s.fraction + 1023) << 52);
       factor[l] = bits_as<double>(static_cast<uint64_t>(s.fraction - e + 1023) << 52);
-      total[l] = static_cast<uint64_t>(static_cast<int64_t>(static_cast<double>(sums[l]) * factor[l]));
+      total[l] = truncate(static_cast<double>(sums[l]) * factor[l]);
     }
     for (int x = 0; x < s.k; ++x)
       for (int l = 0; l < kRows; ++l)
-        total[l] += static_cast<uint64_t>(static_cast<int64_t>(
-            static_cast<double>(s.a[x * kRows + l]) * static_cast<double>(b[x]) * scales[l] * factor[l]));
+        total[l] += truncate(static_cast<double>(s.a[x * kRows + l]) * static_cast<double>(b[x]) * scales[l] *
+                             factor[l]);
     for (int l = 0; l < kRows; ++l)
       sums[l] = round_sum(static_cast<double>(static_cast<int64_t>(total[l])) * quantum[l], s.result, s.f16);
   }
