@@ -32,15 +32,19 @@ DTYPES = {
 _SUFFIXES = (".npy", ".npz", ".safetensors")
 
 
-def dtype_named(name: str):
-    """The NumPy dtype of "f32", "bf16", ..."""
+def numpy_named(name: str):
+    """The dtype of NumPy or ml_dtypes of that name: "float32", "bfloat16", ..."""
     import ml_dtypes
     import numpy
 
+    return numpy.dtype(getattr(ml_dtypes, name, None) or name)
+
+
+def dtype_named(name: str):
+    """The NumPy dtype of "f32", "bf16", ..."""
     if name not in DTYPES:
         raise fail(f"unknown element type {name!r}", f"types: {', '.join(DTYPES)}")
-    numpy_name = DTYPES[name][0]
-    return numpy.dtype(getattr(ml_dtypes, numpy_name, None) or numpy_name)
+    return numpy_named(DTYPES[name][0])
 
 
 def _split(text: str) -> tuple[str, str]:

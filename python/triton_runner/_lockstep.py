@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ from triton_runner import _settings
 from triton_runner._dump.records import Dump, Values
 from triton_runner._dump.session import dumping
 from triton_runner._errors import KernelTrap, fail
+from triton_runner._files import DTYPES, numpy_named
 from triton_runner._flow import Flow
 
 _LEVELS = ("ttir", "ttgir", "llir", "ptx")
@@ -48,7 +50,7 @@ class Difference:
         self.numbers = numbers
         self.max_error = error
         self.elements = count
-        self.of = int(a.dtype.itemsize and _size(a.shape))
+        self.of = math.prod(a.shape)
 
     def to_json(self) -> dict:
         """All fields."""
@@ -304,9 +306,6 @@ def _copy(value):
 def _numpy(value):
     if not hasattr(value, "detach"):
         return value
-    import ml_dtypes
-    import numpy
-
     flat = value.detach().cpu().contiguous()
     name = str(value.dtype).removeprefix("torch.")
     with contextlib.suppress(TypeError):
@@ -314,17 +313,10 @@ def _numpy(value):
     import torch
 
     bits = {1: torch.uint8, 2: torch.int16}[value.element_size()]
-    return flat.view(bits).numpy().view(numpy.dtype(getattr(ml_dtypes, name)))
+    return flat.view(bits).numpy().view(numpy_named(name))
 
 
 # ---- counterparts
-
-
-def _size(shape) -> int:
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
 
 
 def _key(values: Values):
@@ -450,8 +442,6 @@ def _exact(a, b) -> bool:
 
 def _kind(array) -> str:
     """The element type of an argument as the IR names it."""
-    from triton_runner._files import DTYPES
-
     name = str(array.dtype)
     return next((ours for ours, (theirs, _) in DTYPES.items() if theirs == name), name)
 

@@ -41,8 +41,7 @@ void for_each_value(const ir::Module& module, const ir::Op& func, const Visit& v
 }
 
 const ir::Location* location_of(const ir::Value& value) {
-  if (value.defining_op) return value.defining_op->loc;
-  return value.loc ? value.loc : value.block->region->parent->loc;
+  return !value.defining_op && value.loc ? value.loc : op_of(value)->loc;
 }
 
 // The outermost name on the way to the file: what the statement assigns to.
@@ -67,7 +66,7 @@ const ir::Value* yielded(const ir::Op& op, uint32_t r, uint32_t i) {
 
 // What a loop or branch carries has the name of what it yields: all its results have one location.
 std::string_view variable_of(const ir::Value& value, int depth = 0) {
-  const ir::Op* op = value.defining_op ? value.defining_op : value.block->region->parent;
+  const ir::Op* op = op_of(value);
   const ir::Value* from = nullptr;
   if (depth < 8 && op && value.defining_op && !op->regions.empty()) {
     if (op->kind == ir::OpKind::kFor || op->kind == ir::OpKind::kIf || op->kind == ir::OpKind::kWhile)

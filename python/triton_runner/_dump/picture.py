@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from triton_runner._dump.records import triple
 from triton_runner._errors import fail
 
 _MOST = 2048  # pixels an axis: larger values are thinned out
@@ -70,9 +71,9 @@ def _image(values, program, iteration):
     if len(values.shape) < 2:
         picked = everything.reshape(len(values), -1)
         if program is not None:
-            x, y, z = (*(program if isinstance(program, (tuple, list)) else (program,)), 0, 0)[:3]
-            picked = picked[(values.programs == numpy.array([x, y, z])).all(axis=1)]
-            what += f", program {(x, y, z)}"
+            program = triple(program)
+            picked = picked[(values.programs == numpy.array(program)).all(axis=1)]
+            what += f", program {program}"
         return picked, f"{what}, {len(picked)} records"
     at = len(values) - 1 if program is None else values.find(program, iteration)
     where = f"program {tuple(values.programs[at].tolist())}"

@@ -7,27 +7,22 @@ import json
 import math
 
 from triton_runner._errors import fail
+from triton_runner._files import dtype_named, numpy_named
 
-# Element types of the IR as NumPy or ml_dtypes name them; stored one an element.
+# Element types of the IR that no argument has; NumPy's or ml_dtypes' names, stored one an element.
 _NUMPY = {
-    "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "ptr": "int64",
-    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "tf32": "float32", "f64": "float64",
-    "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E4M3FNUZ": "float8_e4m3fnuz",
-    "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E4M3B11FNUZ": "float8_e4m3b11fnuz", "f8E8M0FNU": "float8_e8m0fnu",
+    "ptr": "int64", "tf32": "float32", "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
     "f6E2M3FN": "float6_e2m3fn", "f6E3M2FN": "float6_e3m2fn", "f4E2M1FN": "float4_e2m1fn",
 }  # fmt: skip
 
 
 def numpy_type(name: str):
     """The NumPy type of the IR's "f32", "bf16", ...; pointers are int64."""
-    import ml_dtypes
-    import numpy
-
-    own = _NUMPY[name]
-    return numpy.dtype(getattr(ml_dtypes, own, None) or own)
+    return numpy_named(_NUMPY[name]) if name in _NUMPY else dtype_named(name)
 
 
-def _triple(program) -> tuple:
+def triple(program) -> tuple:
+    """(x, y, z) of a program: a number, or a tuple of one to three."""
     axes = tuple(program) if isinstance(program, (tuple, list)) else (program,)
     if not 1 <= len(axes) <= 3 or not all(isinstance(axis, int) for axis in axes):
         raise fail(f"{program!r} is no program", "a program is a number, or a tuple of one to three: (0, 1)")
@@ -103,7 +98,7 @@ class Values:
 
     def find(self, program, iteration=None) -> int:
         """The number of the record of a program and iteration; of its last one if no iteration is given."""
-        program = _triple(program)
+        program = triple(program)
         if iteration is not None:
             iteration = iteration if isinstance(iteration, tuple) else (iteration,)
         index = self._index
