@@ -173,7 +173,7 @@ void init_probe(nb::module_& core) {
         nb::list out;
         const std::vector<Selector> wanted = make_selectors(selectors);
         for (const probe::Selected& s : unwrap(probe::select(module, *func, wanted)))
-          out.append(nb::make_tuple(probe::site_of(module, *s.value, kernel, ""), s.selector));
+          out.append(nb::make_tuple(probe::site_of(*s.value, kernel, ""), s.selector));
         return out;
       },
       nb::arg("module"), nb::arg("kernel"), nb::arg("selectors"),

@@ -134,7 +134,7 @@ base::Status Inserter::find(std::span<const Selector> selectors, const InsertOpt
         continue;
       }
       Area area;
-      area.series.site = site_of(m_, *s.value, name, level);
+      area.series.site = site_of(*s.value, name, level);
       area.series.site.loops = static_cast<int>(
           loops_around(s.value->defining_op ? s.value->defining_op->block : s.value->block).size());
       result_.areas.push_back(std::move(area));
@@ -149,7 +149,7 @@ base::Status Inserter::find(std::span<const Selector> selectors, const InsertOpt
   for (ir::Op* op : markers) {
     Area area;
     area.marker = true;
-    area.series.site = site_of(m_, *op->operand(0), name, level);
+    area.series.site = site_of(*op->operand(0), name, level);
     area.series.site.marker = op->attr("prefix")->string;
     area.series.site.loops = static_cast<int>(loops_around(op->block).size());
     area.series.extras = static_cast<int>(op->num_operands()) - 1;

@@ -48,7 +48,7 @@ Recorder::Open& Recorder::open(const exec::ValueEvent& event) {
   if (!fresh) return at->second;
   Series& s = at->second.series;
   const auto& value = *static_cast<const ir::Value*>(event.site.value);
-  s.site = site_of(*module_, value, kernel_, level_);
+  s.site = site_of(value, kernel_, level_);
   if (!event.marker.empty()) {
     // What is recorded is the statement dl.dump(...): its place, not that of the value.
     s.site.marker = event.marker;

@@ -116,7 +116,7 @@ class Tapper {
     auto* op = const_cast<ir::Op*>(value.defining_op);
     ir::Block* block = op ? op->block : value.block;
     Tap tap;
-    tap.site = site_of(module_, asked, kernel_, level_);
+    tap.site = site_of(asked, kernel_, level_);
     const std::string name = name_of(value);
     if (value.type->kind == ir::TypeKind::kMemDesc)
       return failure(name + " is a buffer in shared or tensor memory: it is in no register",

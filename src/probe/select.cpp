@@ -254,9 +254,7 @@ bool can_record(const ir::Value& value) {
   }
 }
 
-Site site_of(const ir::Module& module, const ir::Value& value, std::string_view kernel,
-             std::string_view level) {
-  (void)module;
+Site site_of(const ir::Value& value, std::string_view kernel, std::string_view level) {
   Site site;
   site.kernel = kernel;
   site.level = level;

@@ -43,7 +43,6 @@ const ir::Op* op_of(const ir::Value& value);
 // Whether it has elements that can be recorded: tensors, scalars, pointers, buffers in shared memory.
 bool can_record(const ir::Value& value);
 // What is known of a value before it runs.
-Site site_of(const ir::Module& module, const ir::Value& value, std::string_view kernel,
-             std::string_view level);
+Site site_of(const ir::Value& value, std::string_view kernel, std::string_view level);
 
 }  // namespace triton_runner::probe
