@@ -13,6 +13,9 @@ ScanFn scan_fn(ReduceOp op, Type type) { return NUM_OF_ISA(current_isa(), reduce
 ReducePartFn reduce_part_fn(ReduceOp op, Type type) {
   return NUM_OF_ISA(current_isa(), find_reduce_part)(op, type);
 }
+ReducePaddedFn reduce_padded_fn(ReduceFn reduce) {
+  return NUM_OF_ISA(current_isa(), find_reduce_padded)(reduce);
+}
 ArgReduceFn arg_reduce_fn(ArgOp op, Type type) {
   return NUM_OF_ISA(current_isa(), reduce_table).arg_reduce(op, type);
 }

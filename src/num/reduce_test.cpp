@@ -141,6 +141,16 @@ void check_reduce(ReduceOp op, Type type, int64_t outer, int64_t axis, int64_t i
       }
       compare(out, expected, "reduce in parts");
     }
+    if (ReducePaddedFn padded = inner == 1 ? reduce_padded_fn(reduce) : nullptr) {
+      std::vector<char> row(bytes.begin(), bytes.begin() + axis * size_of(type));
+      const int64_t n = static_cast<int64_t>(random() % static_cast<uint64_t>(axis + 1));
+      const char* pad = bytes.data() + random() % x.size() * size_of(type);
+      for (int64_t i = n; i < axis; ++i) std::copy_n(pad, size_of(type), row.data() + i * size_of(type));
+      char want[8] = {}, got[8] = {};
+      reduce(want, row.data(), 1, axis, 1);
+      padded(got, bytes.data(), n, axis, pad);
+      CHECK(same(load_bits(got, type), load_bits(want, type), type));
+    }
     scan(all.data(), bytes.data(), outer, axis, inner, false);
     compare(all, scanned, "scan");
     scan(all.data(), bytes.data(), outer, axis, inner, true);
@@ -168,6 +178,7 @@ TEST(reduce_all_ops) {
       for (int64_t axis : {1, 2, 31, 32, 64, 100, 128, 517}) check_reduce(op, type, 2, axis, 1, random);
       check_reduce(op, type, 2, 9, 37, random);
       CHECK(reduce_part_fn(op, type) || !(type == Type::kF32 && op == ReduceOp::kAddF));
+      CHECK(reduce_padded_fn(reduce_fn(op, type)) || !(type == Type::kF32 && is_float_op(op)));
       check_reduce(op, type, 1, 4, 300, random);
     }
 }

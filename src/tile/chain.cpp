@@ -10,7 +10,7 @@ void remove_register(Fused& f, uint16_t gone) {
   f.registers.erase(f.registers.begin() + gone);
   auto renumber = [gone](uint16_t& r) { r -= r > gone; };
   for (Fused::Step& s : f.steps) {
-    if (s.loop) renumber(s.out);
+    if (s.defines()) renumber(s.out);
     for (uint16_t& r : s.in) renumber(r);
   }
   for (Fused::Access& a : f.loads) renumber(a.reg);

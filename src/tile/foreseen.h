@@ -35,4 +35,6 @@ class Foreseen {
   std::array<Last, 32> last_;  // by the load's number: where it read last
 };
 
+Foreseen& foreseen();  // of this thread
+
 }  // namespace triton_runner::tile

@@ -257,7 +257,8 @@ class Fuser {
       changed = false;
       for (uint32_t i = 0; i < n; ++i) {
         const Pending& p = *window_[i];
-        if (!groups_[group_of_[i]].tile || p.fusion == Fusion::kLoad) continue;
+        if (is_spread(p) && group_of_[i] == i) changed |= join_reduction(i);
+        if (!groups_[group_of_[i]].tile || p.fusion == Fusion::kLoad || is_spread(p)) continue;
         size_t first = p.fusion == Fusion::kStore ? 1 : 0;
         size_t end = p.fusion == Fusion::kStore ? 2 : num_operands(p);
         for (size_t k = end; k-- > first;)
@@ -265,6 +266,23 @@ class Fuser {
             changed |= merge(group_of_[it->second], group_of_[i]);
       }
     }
+  }
+
+  // A splat of what a reduction of a whole row gives. A strip is the whole row there: it can go on with it.
+  bool is_spread(const Pending& p) const {
+    if (p.fusion != Fusion::kNone || !p.instr.op || p.instr.op->kind != ir::OpKind::kSplat) return false;
+    auto it = maker_.find(operand(p, 0));
+    if (it == maker_.end() || window_[it->second]->fusion != Fusion::kReduce) return false;
+    const TileType& row = type(operand(*window_[it->second], 0));
+    return row.rank == 1 && row.n <= Fused::kMaxRow && row.shape == type(result(p)).shape;
+  }
+
+  // A splat is only worth it beside its reduction.
+  bool join_reduction(uint32_t splat) {
+    groups_[splat].tile = &type(result(*window_[splat]));
+    if (merge(group_of_[maker_[operand(*window_[splat], 0)]], splat)) return true;
+    groups_[splat].tile = nullptr;
+    return false;
   }
 
   // Joins group b, which uses a value of group a, to a.
@@ -357,6 +375,8 @@ class Fuser {
       const std::vector<uint32_t>& members = groups_[g].members;
       const bool alone = members.size() == 1 && !repeats_rows(*window_[members[0]]);
       out_.push_back(alone ? std::move(*window_[members[0]]) : fused(members));
+      for (uint32_t m : again_) out_.push_back(std::move(*window_[m]));
+      again_.clear();
       each_edge(g, [&](uint32_t h) {
         if (--waits[h] == 0) ready.push({groups_[h].members.back(), h});
       });
@@ -389,6 +409,9 @@ class Fuser {
     std::map<Slot, uint32_t> reads;
     for (uint32_t m : members)
       for (size_t k = 0; k < num_operands(*window_[m]); ++k) ++reads[operand(*window_[m], k)];
+    for (uint32_t m : members)  // a splat that others need stays lazy for them
+      if (is_spread(*window_[m]) && reads_[result(*window_[m])] != reads[result(*window_[m])])
+        again_.push_back(m), reads[result(*window_[m])] = reads_[result(*window_[m])];
     for (auto& [slot, reg] : registers_) {
       if (f->registers[reg].from == Fused::Register::From::kOperand) continue;
       if (reads_[slot] > 0 && reads_[slot] == reads[slot]) continue;
@@ -400,7 +423,8 @@ class Fuser {
     assign_lanes(*f);
     Pending p;
     const Pending& last = *window_[members.back()];
-    p.instr.run = run_fused;
+    p.instr.run = f->tile->rank == 1 ? run_fused_line : run_fused;
+    if (f->tile->rank == 1) look_at_reductions(*f);
     p.instr.data = f;
     p.instr.op = last.instr.op;
     p.instr.loop = last.instr.loop;
@@ -437,10 +461,18 @@ class Fuser {
         if (in_parts(r, type(operand(p, 0))))
           step.part = r.part;
         else
-          f.row = r.length;
+          f.row = r.length, step.padded = num::reduce_padded_fn(r.reduce);
         f.only_maps = false;
         break;
       }
+      case Fusion::kNone:  // is_spread
+        step.spreads = true;
+        step.arity = 0;
+        step.from =
+            static_cast<uint16_t>(std::find(results.begin(), results.end(), operand(p, 0)) - results.begin());
+        step.out = define(f, result(p), From::kStep, 0);
+        step.in[0] = step.in[1] = step.in[2] = step.out;
+        break;
       default: {
         const num::Kernel& kernel = static_cast<const ElementwiseData*>(p.instr.data)->kernel;
         step.loop = kernel.loop;
@@ -452,6 +484,20 @@ class Fuser {
       }
     }
     f.steps.push_back(step);
+  }
+
+  // For run_fused_line: which steps a reduction depends on, and whether rows may be padded.
+  void look_at_reductions(Fused& f) {
+    std::vector<uint8_t> reduced(f.registers.size(), 0);
+    f.pads = true;
+    for (size_t i = f.steps.size(); i-- > 0;) {
+      Fused::Step& s = f.steps[i];
+      if (s.reduce) f.reduces = true, f.pads &= s.padded != nullptr;
+      s.reduced = s.reduce || reduced[s.out];
+      if (s.reduced)
+        for (uint16_t r : s.in) reduced[r] = 1;
+    }
+    for (const Fused::Register& reg : f.registers) f.whole_tiles |= reg.result >= 0;
   }
 
   Fused::Access access(const Pending& p, Slot value, int64_t mask, int64_t other, uint16_t reg) {
@@ -512,7 +558,7 @@ class Fuser {
     for (size_t i = 0; i < f.steps.size(); ++i) {
       const Fused::Step& s = f.steps[i];
       for (uint16_t r : s.in) last[r] = static_cast<int64_t>(i);
-      if (s.loop) made[s.out] = static_cast<int64_t>(i);
+      if (s.defines()) made[s.out] = static_cast<int64_t>(i);
     }
     if (f.store) last[f.store->reg] = static_cast<int64_t>(f.steps.size());
   }
@@ -529,7 +575,7 @@ class Fuser {
             std::find(free.begin(), free.end(), lane) == free.end())
           free.push_back(lane);
       }
-      if (!s.loop) continue;
+      if (!s.defines()) continue;
       Fused::Register& out = f.registers[s.out];
       if (out.result >= 0 || (f.store && f.store->reg == s.out)) continue;
       auto it = std::find_if(free.begin(), free.end(), [&](int16_t l) { return f.lanes[l] == out.size; });
@@ -554,7 +600,8 @@ class Fuser {
   std::vector<uint32_t> group_of_;
   std::map<Slot, uint16_t> registers_;  // of the instruction that is being made
   std::vector<Slot> operands_, accessed_;
-  uint32_t num_accesses_ = 0;  // of the whole code
+  std::vector<uint32_t> again_;  // members that stand behind the instruction, too
+  uint32_t num_accesses_ = 0;    // of the whole code
 };
 
 void fuse_code(Lowering& lowering) { Fuser(lowering).run(); }

@@ -13,17 +13,6 @@
 namespace triton_runner::tile {
 namespace {
 
-// Rows of at least so many bytes, stored to arrays that a core's share of the last cache does not hold (cores
-// have 32 MB or less between a few of them), go past the caches.
-constexpr int64_t kFarRowBytes = 4 << 10;
-constexpr uint64_t kFarArrayBytes = 16 << 20;
-
-// Runs of so many bytes are fetched ahead, a line for so many elements that a step goes through.
-constexpr int64_t kForeseenBytes = 16 << 10;
-constexpr int64_t kElementsALine = 128;
-
-constexpr int64_t kScratchBytes = 16 << 10;  // of all strips together: a part of the first-level cache
-
 // Elements of a tile that do not lie in one run: the rows of a view, or of a block of memory of which a mask
 // turns on a box.
 struct Rows {
@@ -168,8 +157,6 @@ struct Source {
   Block block;
 };
 
-thread_local constinit Foreseen foreseen;
-
 class Strips {
  public:
   Strips(Task& t, const Instr& in) : t_(t), in_(in), f_(in.as<Fused>()), tile_(*f_.tile) {}
@@ -187,7 +174,7 @@ class Strips {
     make_tiles();
     lay_out();
     begin();
-    foreseen_ = &foreseen;
+    foreseen_ = &foreseen();
     foresee();
     if (!foreseen_->pending()) foreseen_ = nullptr;
     for (int64_t at = first_; at < end_; at += strip_) run_strip(at, std::min(strip_, end_ - at));
@@ -359,7 +346,7 @@ class Strips {
       if (reg.result < 0 && !late) continue;
       if (reg.from == From::kLoad && !sources_[reg.index].direct) continue;  // has it
       Slot slot = reg.result >= 0 ? in_.result(static_cast<uint32_t>(reg.result)) : f_.store->value;
-      streams_[r].tile = tile_for(slot, reg.reuse);
+      streams_[r].tile = tile_for(t_, in_, slot, reg.reuse);
     }
     for (const Fused::Step& s : f_.steps) {
       if (!s.reduce) continue;
@@ -368,20 +355,6 @@ class Strips {
       else if (!scalars_)
         scalars_ = t_.worker->pool->allocate((8 + num::kReduceStateBytes) * size_t{in_.num_results});
     }
-  }
-
-  std::byte* tile_for(Slot slot, int reuse) {
-    if (reuse >= 0 && in_.kills_operand(static_cast<uint32_t>(reuse))) {
-      Value& v = t_.value(in_.operand(static_cast<uint32_t>(reuse)));
-      if (v.form == Form::kDense && v.buffer->refs == 1) {
-        Buffer* b = v.buffer;
-        v.form = Form::kNone;
-        v.buffer = nullptr;
-        t_.adopt(slot, b);
-        return b->data();
-      }
-    }
-    return static_cast<std::byte*>(t_.new_dense(slot));
   }
 
   // How long strips are, and where those lie that are not read or written in place.
@@ -475,7 +448,9 @@ class Strips {
     for (size_t i = 0; i < f_.steps.size(); ++i) {
       const Fused::Step& s = f_.steps[i];
       if (skipped_ >> i & 1) continue;
-      if (s.part)
+      if (s.spreads)
+        spread(s, m);
+      else if (s.part)
         s.part(row_results(s.out, 0), part_state(s.out), at_[s.in[0]], m, begin == first_, begin + m == end_);
       else if (s.reduce)
         s.reduce(row_results(s.out, begin / f_.row), at_[s.in[0]], m / f_.row, f_.row, 1);
@@ -518,6 +493,14 @@ class Strips {
     Slot slot = in_.result(result);
     const TileType& ty = t_.type(slot);
     return ty.rank == 0 ? scalars_->data() + 8 * result : t_.value(slot).buffer->data() + row * ty.size;
+  }
+
+  // All of a row gets what a reduction of it gave.
+  void spread(const Fused::Step& s, int64_t m) {
+    const size_t size = f_.registers[s.out].size;
+    uint64_t bits = 0;
+    std::memcpy(&bits, row_results(s.from, 0), size);
+    num::fill(at_[s.out], bits, m, size);
   }
 
   std::byte* part_state(uint16_t result) {
@@ -575,6 +558,25 @@ class Strips {
 };
 
 }  // namespace
+
+Foreseen& foreseen() {
+  static thread_local constinit Foreseen foreseen;
+  return foreseen;
+}
+
+std::byte* tile_for(Task& t, const Instr& in, Slot slot, int reuse) {
+  if (reuse >= 0 && in.kills_operand(static_cast<uint32_t>(reuse))) {
+    Value& v = t.value(in.operand(static_cast<uint32_t>(reuse)));
+    if (v.form == Form::kDense && v.buffer->refs == 1) {
+      Buffer* b = v.buffer;
+      v.form = Form::kNone;
+      v.buffer = nullptr;
+      t.adopt(slot, b);
+      return b->data();
+    }
+  }
+  return static_cast<std::byte*>(t.new_dense(slot));
+}
 
 const Instr* run_fused(Task& t, const Instr& in) { return Strips(t, in).run(); }
 

@@ -29,11 +29,16 @@ struct Fused {
   struct Step {  // a kernel on a strip, or a reduction of each of its rows
     num::Loop loop = nullptr;
     num::ReduceFn reduce = nullptr;
-    num::ReducePartFn part = nullptr;  // of the one row that the tile is, if it is longer than kMaxRow
-    uint16_t out = 0;                  // register; of a reduction the instruction's result
+    num::ReducePartFn part = nullptr;      // of the one row that the tile is, if it is longer than kMaxRow
+    num::ReducePaddedFn padded = nullptr;  // of a row that ends in one constant; may be null
+    uint16_t out = 0;                      // register; of a reduction the instruction's result
     uint16_t in[3] = {};
     uint8_t arity = 1;
     bool selects = false;  // arith.select: in[0] is an i1
+    bool spreads = false;  // tt.splat of what the reduction to result `from` gave; no operands
+    bool reduced = false;  // some reduction depends on it
+    uint16_t from = 0;
+    bool defines() const { return loop || spreads; }  // the register `out`
   };
   struct Access {  // a load or store
     Instr instr;   // as it was: traps name its op
@@ -51,9 +56,29 @@ struct Fused {
   std::vector<Access> loads;
   std::optional<Access> store;
   std::vector<uint8_t> lanes;  // scratch that steps share one after the other: bytes of an element
+  // For tiles of one dimension (fused_line.cpp):
+  bool whole_tiles = false;  // some register is a result
+  bool reduces = false;
+  bool pads = false;  // all reductions have `padded`
 };
 
+// Rows of at least so many bytes, stored to arrays that a core's share of the last cache does not hold (cores
+// have 32 MB or less between a few of them), go past the caches.
+inline constexpr int64_t kFarRowBytes = 4 << 10;
+inline constexpr uint64_t kFarArrayBytes = 16 << 20;
+
+// Runs of so many bytes are fetched ahead, a line for so many elements that a step goes through.
+inline constexpr int64_t kForeseenBytes = 16 << 10;
+inline constexpr int64_t kElementsALine = 128;
+
+inline constexpr int64_t kScratchBytes = 16 << 10;  // of all strips together: a part of the first-level cache
+
 const Instr* run_fused(Task& t, const Instr& in);
+// The same for tiles of one dimension whose reductions, if any, give scalars.
+const Instr* run_fused_line(Task& t, const Instr& in);
+
+// A tile for a result, in the memory of operand `reuse` (-1: none) where that dies here.
+std::byte* tile_for(Task& t, const Instr& in, Slot slot, int reuse);
 
 // A step that only one other step reads, once, becomes part of it where there is a loop for both. Before
 // lanes and places are given out.

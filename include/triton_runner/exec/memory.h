@@ -48,18 +48,19 @@ class MemoryView {
     const Allocation* a = find(address, bytes);
     return a && a->writable;
   }
-  const Memory& memory() const { return *memory_; }
-
- private:
-  static bool inside(const Allocation* a, uint64_t address, uint64_t bytes) {
-    return a && address >= a->address && bytes <= a->bytes && address - a->address <= a->bytes - bytes;
-  }
+  // The allocation that holds all of it; null if there is none.
   const Allocation* find(uint64_t address, uint64_t bytes) {
     for (const Allocation* a : last_)
       if (inside(a, address, bytes)) return a;
     const Allocation* a = memory_->find(address, bytes);
     if (a) last_[next_++ % 4] = a;
     return a;
+  }
+  const Memory& memory() const { return *memory_; }
+
+ private:
+  static bool inside(const Allocation* a, uint64_t address, uint64_t bytes) {
+    return a && address >= a->address && bytes <= a->bytes && address - a->address <= a->bytes - bytes;
   }
   const Memory* memory_;
   const Allocation* last_[4] = {};  // those that were hit, the oldest replaced first

@@ -34,6 +34,11 @@ inline constexpr int64_t kReduceStateBytes = 512;
 using ReducePartFn = void (*)(void* out, void* state, const void* in, int64_t n, bool first, bool last);
 ReducePartFn reduce_part_fn(ReduceOp op, Type type);
 
+// One row of `axis` elements of which those from `n` on are all `*pad`: `out` is what `reduce` gives for it.
+// Null where there is none: sums, products, maxima and minima of f32 and f64 have one.
+using ReducePaddedFn = void (*)(void* out, const void* in, int64_t n, int64_t axis, const void* pad);
+ReducePaddedFn reduce_padded_fn(ReduceFn reduce);
+
 // Triton's argmax / argmin: (value, index) pairs folded along the axis with
 //   take the left pair if left.value > right.value (argmin: <), or, with tie_break_left, if the values are
 //   equal and left.index < right.index; otherwise the right pair.

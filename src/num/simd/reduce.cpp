@@ -187,6 +187,41 @@ void reduce(void* out, const void* in, int64_t outer, int64_t axis, int64_t inne
   }
 }
 
+// A row that ends in one constant. Blocks of nothing else are added until they change nothing any more.
+template <class T, template <class> class Op>
+void reduce_padded(void* out, const void* in, int64_t n, int64_t axis, const void* pad) {
+  auto* x = static_cast<const T*>(in);
+  T constant;
+  __builtin_memcpy(&constant, pad, sizeof(T));
+  T block[kAccumulators];
+  const int64_t whole = n / kAccumulators * kAccumulators;
+  for (int64_t i = 0; i < kAccumulators; ++i) block[i] = whole + i < n ? x[whole + i] : constant;
+  Accumulators<T, Op> sum;
+  sum.add(x, whole);
+  int64_t left = axis - whole;
+  sum.add(block, left < kAccumulators ? left : kAccumulators);
+  for (T& element : block) element = constant;
+  for (left -= kAccumulators; left > 0; left -= kAccumulators) {
+    Accumulators<T, Op> before = sum;
+    sum.add(block, left < kAccumulators ? left : kAccumulators);
+    if (!__builtin_memcmp(before.v, sum.v, sizeof(sum.v))) break;
+  }
+  *static_cast<T*>(out) = sum.fold();
+}
+
+template <template <class> class Quick, template <class> class Op>
+void reduce_quick_padded(void* out, const void* in, int64_t n, int64_t axis, const void* pad) {
+  float constant;
+  __builtin_memcpy(&constant, pad, sizeof(float));
+  Accumulators<float, Quick> quick;
+  quick.add(static_cast<const float*>(in), n);
+  const float result = Quick<float>::apply(quick.fold(), constant);
+  if (result == 0.0f || result == Quick<float>::kIdentity)
+    reduce_padded<float, Op>(out, in, n, axis, pad);
+  else
+    *static_cast<float*>(out) = result;
+}
+
 // A part of one row; `state` holds the accumulators between the parts.
 template <class T, template <class> class Op>
 void reduce_part(void* out, void* state, const void* in, int64_t n, bool first, bool last) {
@@ -484,6 +519,33 @@ ReducePartFn find_reduce_part(ReduceOp op, Type type) {
     return sum ? reduce_part<double, AddF> : op == ReduceOp::kMulF ? reduce_part<double, MulF> : nullptr;
   if (type == Type::kI32 && op == ReduceOp::kAddI) return reduce_part<uint32_t, AddI>;
   if (type == Type::kI64 && op == ReduceOp::kAddI) return reduce_part<uint64_t, AddI>;
+  return nullptr;
+}
+
+ReducePaddedFn find_reduce_padded(ReduceFn reduce) {
+  struct Pair {
+    ReduceFn reduce;
+    ReducePaddedFn padded;
+  };
+#define PAIR(T, Op)                              \
+  {                                              \
+    NUM_ISA::reduce<T, Op>, reduce_padded<T, Op> \
+  }
+  static constexpr Pair kPairs[] = {{reduce_quick<QuickMax, MaxNum>, reduce_quick_padded<QuickMax, MaxNum>},
+                                    {reduce_quick<QuickMin, MinNum>, reduce_quick_padded<QuickMin, MinNum>},
+                                    PAIR(float, AddF),
+                                    PAIR(float, MulF),
+                                    PAIR(float, Maximum),
+                                    PAIR(float, Minimum),
+                                    PAIR(double, AddF),
+                                    PAIR(double, MulF),
+                                    PAIR(double, MaxNum),
+                                    PAIR(double, MinNum),
+                                    PAIR(double, Maximum),
+                                    PAIR(double, Minimum)};
+#undef PAIR
+  for (const Pair& p : kPairs)
+    if (p.reduce == reduce) return p.padded;
   return nullptr;
 }
 
