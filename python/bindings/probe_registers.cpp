@@ -1,4 +1,5 @@
 // _core.probe: registers of PTX. Taps in TTGIR, the plan that they give, and what records by it.
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -7,7 +8,7 @@
 
 #include <triton_runner/ir/module.h>
 #include <triton_runner/num/types.h>
-#include <triton_runner/probe/registers.h>
+#include <triton_runner/probe/register_stores.h>
 
 #include "bindings.h"
 #include "recorder.h"
@@ -16,6 +17,7 @@ namespace triton_runner::python {
 namespace {
 
 using probe::RegisterPlan;
+using probe::RegisterStores;
 using probe::Tapped;
 
 std::shared_ptr<const ptx::Module> parsed(std::string text, const std::string& filename) {
@@ -136,6 +138,39 @@ void init_registers(nb::module_& m) {
       },
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("name"),
       "Whether plan_named_registers() would take the name.");
+
+  nb::class_<RegisterStores>(m, "RegisterStores",
+                             "PTX with stores of registers put in, and where they store.")
+      .def_ro("text", &RegisterStores::text)
+      .def_ro("parameter", &RegisterStores::parameter, "the buffer's among those of the entry")
+      .def_ro("bytes", &RegisterStores::bytes)
+      .def_ro("notes", &RegisterStores::notes)
+      .def(
+          "decode",
+          [](const RegisterStores& self,
+             nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> buffer,
+             std::vector<std::array<int64_t, 3>> programs) {
+            nb::gil_scoped_release free;
+            return std::make_shared<probe::Recording>(probe::decode(
+                self, {reinterpret_cast<const std::byte*>(buffer.data()), buffer.size()}, programs));
+          },
+          nb::arg("buffer"), nb::arg("programs") = std::vector<std::array<int64_t, 3>>{},
+          "The Recording in a buffer (uint8) of `bytes` bytes, which was zero before the launch.");
+  m.def(
+      "insert_register_stores",
+      [](std::string ptx, const std::string& filename, const std::string& kernel, const RegisterPlan& plan,
+         std::array<int64_t, 3> grid, std::vector<std::array<int64_t, 3>> programs, bool every_iteration,
+         uint32_t hidden, int64_t max_bytes) {
+        return std::make_shared<RegisterStores>(unwrap(
+            probe::insert_register_stores(*parsed(std::move(ptx), filename), kernel, plan,
+                                          {every_iteration, std::move(programs), grid, hidden, max_bytes})));
+      },
+      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("plan"), nb::arg("grid"),
+      nb::arg("programs") = std::vector<std::array<int64_t, 3>>{}, nb::arg("every_iteration") = false,
+      nb::arg("hidden") = 0, nb::arg("max_bytes") = int64_t{1} << 30,
+      "RegisterStores of a plan for this text. hidden: how many of the entry's last parameters the launch "
+      "fills by itself. DiagnosticError for a value that is put together from several threads, and a program "
+      "that is not in the grid.");
 
   nb::class_<probe::RegisterRecorder>(
       m, "RegisterRecorder",

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <triton_runner/ir/edit.h>
 #include <triton_runner/ir/text.h>
 
+#include "programs.h"
 #include "stores.h"
 #include "trips.h"
 
@@ -14,9 +14,6 @@ namespace triton_runner::probe {
 namespace {
 
 using ir::OpKind;
-constexpr size_t kListed = 64;        // programs that the kernel compares itself with, one by one
-constexpr int64_t kUncounted = 1024;  // iterations of a loop that cannot be counted, at most
-constexpr int64_t kPrograms = int64_t{1} << 31;
 constexpr std::string_view kProbe = "triton_runner.dump.probe";  // our own markers: kProbe + area's number
 
 // A value by its place, which edits of other things leave as it is.
@@ -166,41 +163,13 @@ base::Status Inserter::find(std::span<const Selector> selectors, const InsertOpt
 
 // ---- the buffer
 
-// The programs that the options ask for; empty: all of them, or too many to name.
-base::Result<std::vector<int64_t>> asked_programs(const InsertOptions& options) {
-  const auto& grid = options.grid;
-  std::set<int64_t> found;
-  for (const auto& p : options.programs) {
-    for (size_t i = 0; i < 3; ++i)
-      if (p[i] >= grid[i])
-        return base::failure("program (" + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ", " +
-                                 std::to_string(p[2]) + ") is not in the grid (" + std::to_string(grid[0]) +
-                                 ", " + std::to_string(grid[1]) + ", " + std::to_string(grid[2]) + ")",
-                             {"programs are counted from 0 on each axis"});
-    auto range = [&](size_t i) {
-      return p[i] < 0 ? std::pair<int64_t, int64_t>{0, grid[i]} : std::pair{p[i], p[i] + 1};
-    };
-    auto [x0, x1] = range(0);
-    auto [y0, y1] = range(1);
-    auto [z0, z1] = range(2);
-    if ((x1 - x0) * (y1 - y0) * (z1 - z0) > static_cast<int64_t>(kListed)) return std::vector<int64_t>{};
-    for (int64_t z = z0; z < z1; ++z)
-      for (int64_t y = y0; y < y1; ++y)
-        for (int64_t x = x0; x < x1; ++x) found.insert((z * grid[1] + y) * grid[0] + x);
-  }
-  if (found.size() > kListed) found.clear();
-  return std::vector<int64_t>(found.begin(), found.end());
-}
-
 base::Status Inserter::plan(const InsertOptions& options) {
   const auto& grid = options.grid;
-  for (int64_t n : grid)
-    if (n < 0 || n >= kPrograms) return base::failure("a grid has 0 to 2^31 - 1 programs an axis");
-  const int64_t all = grid[0] * grid[1] * grid[2];
-  if (grid[0] && grid[1] && (all / grid[0] / grid[1] != grid[2] || all >= kPrograms))
-    return base::failure("a grid of 2^31 programs or more is not dumped");
+  auto counted = count_programs(grid);
+  if (!counted) return counted.error();
+  const int64_t all = *counted;
   result_.grid = grid;
-  auto asked = asked_programs(options);
+  auto asked = asked_programs(grid, options.programs);
   if (!asked) return asked.error();
   Arithmetic arithmetic(kernel_, grid, options.arguments);
   int64_t at = 0;
@@ -221,10 +190,8 @@ base::Status Inserter::plan(const InsertOptions& options) {
         if (value) wanted[i] = *value;
         area.on_device = area.on_device || !value;
       }
-      InsertOptions own = options;
-      own.programs = {wanted};
       if (!area.on_device) {
-        auto chosen = asked_programs(own);
+        auto chosen = asked_programs(grid, {&wanted, 1});
         if (!chosen) return chosen.error();
         area.chosen = *chosen;
         area.on_device = chosen->empty() && wanted != std::array<int64_t, 3>{-1, -1, -1};

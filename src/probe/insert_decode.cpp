@@ -6,17 +6,12 @@
 
 #include <triton_runner/probe/insert.h>
 
+#include "programs.h"
+
 namespace triton_runner::probe {
 namespace {
 
 constexpr size_t kParallel = size_t{1} << 24;  // bytes from which on a second thread pays
-
-bool is_asked(std::span<const std::array<int64_t, 3>> programs, const std::array<int64_t, 3>& id) {
-  if (programs.empty()) return true;
-  return std::any_of(programs.begin(), programs.end(), [&](const auto& p) {
-    return (p[0] < 0 || p[0] == id[0]) && (p[1] < 0 || p[1] == id[1]) && (p[2] < 0 || p[2] == id[2]);
-  });
-}
 
 void decode(const Insertion& insertion, const Area& area, std::span<const std::byte> buffer,
             std::span<const std::array<int64_t, 3>> programs, Recording& into) {

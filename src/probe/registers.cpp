@@ -8,6 +8,8 @@
 
 #include <triton_runner/num/types.h>
 
+#include "programs.h"
+
 namespace triton_runner::probe {
 namespace {
 
@@ -69,17 +71,8 @@ RegisterRecorder::RegisterRecorder(RegisterPlan plan, RecorderOptions options)
 }
 RegisterRecorder::~RegisterRecorder() = default;
 
-bool RegisterRecorder::asked(const std::array<int64_t, 3>& program) const {
-  if (options_.programs.empty()) return true;
-  return std::any_of(options_.programs.begin(), options_.programs.end(), [&](const auto& p) {
-    for (size_t i = 0; i < 3; ++i)
-      if (p[i] >= 0 && p[i] != program[i]) return false;
-    return true;
-  });
-}
-
 void RegisterRecorder::on_registers(const exec::RegisterEvent& event) {
-  if (!asked(event.program)) return;
+  if (!is_asked(options_.programs, event.program)) return;
   const RegisterPlan::Part& part = plan_.parts[event.probe];
   std::lock_guard lock(mutex_);
   Program& program = programs_[event.program];

@@ -95,11 +95,39 @@ std::optional<num::Type> made_by(const Instruction& in, num::Type declared) {
   }
 }
 
+// Results of wgmma.mma_async and tcgen05.ld come later than the instruction: PTX ISA 9.7.15.7
+// (wgmma.wait_group), 9.7.16.8 (tcgen05.wait).
+bool comes_later(const Instruction& in) {
+  return in.has(ptx::Mod::kMmaAsync) || in.spelling.starts_with("tcgen05.ld");
+}
+
+// The instruction behind which they are there: itself, or the wait that completes it on the way without
+// jumps; none where there is no such wait.
+std::optional<uint32_t> completed_by(const Function& f, uint32_t at, const std::vector<bool>& targets) {
+  if (!comes_later(f.body[at])) return at;
+  const bool product = f.body[at].has(ptx::Mod::kMmaAsync);
+  int64_t committed = 0;  // groups, its own among them
+  for (uint32_t i = at + 1; i < f.body.size() && !targets[i]; ++i) {
+    const Instruction& in = f.body[i];
+    if (is_control(in)) break;
+    if (!product && in.spelling.starts_with("tcgen05.wait::ld")) return i;
+    if (product && in.spelling.starts_with("wgmma.commit_group")) ++committed;
+    if (product && in.spelling.starts_with("wgmma.wait_group") && committed > in.operands[0].integer)
+      return i;
+  }
+  return {};
+}
+
 class Namer {
  public:
   Namer(const ptx::Module& module, const Function& f, std::string_view level, uint32_t threads,
         uint32_t blocks)
-      : module_(module), f_(f), level_(level), threads_(threads), blocks_(blocks) {}
+      : module_(module),
+        f_(f),
+        level_(level),
+        threads_(threads),
+        blocks_(blocks),
+        targets_(jump_targets(f)) {}
 
   base::Status add(const std::string& name) {
     if (name.starts_with('%') || name.starts_with('{')) return add_registers(name);
@@ -215,13 +243,26 @@ class Namer {
         for (uint32_t t = 0; t < threads_; ++t)
           tap.elements.push_back(static_cast<int32_t>((b * threads_ + t) * n + r));
     const auto number = static_cast<uint32_t>(plan.taps.size());
+    std::set<uint32_t> places;
     for (uint32_t w : writers) {
       const Instruction& writer = f_.body[w];
+      const auto place = completed_by(f_, w, targets_);
+      if (!place)
+        return module_.diagnostic(
+            writer.offset,
+            "what this instruction gives comes later, and no wait for it stands before "
+            "the next jump: no register can be read here",
+            {"name a register that is computed from it behind its wait, or the value of "
+             "the TTGIR"});
+      if (!places.insert(*place).second) continue;  // several products that one wait completes
+      if (*place != w)
+        note("what " + site.op + " gives is read behind the " + std::string(f_.body[*place].spelling) +
+             " of " + module_.location(f_.body[*place].offset).str());
       if (writer.guard >= 0 && std::find(registers.begin(), registers.end(),
                                          static_cast<uint32_t>(writer.guard)) != registers.end())
         return module_.diagnostic(writer.offset,
                                   "this instruction writes its own guard: it cannot be recorded");
-      plan.probes.push_back({std::string(f_.name), w, true, registers});
+      plan.probes.push_back({std::string(f_.name), *place, true, registers});
       RegisterPlan::Part part{RegisterPlan::Part::kRead, number, {}, {}, {}};
       for (uint32_t k = 0; k < n; ++k) {
         part.registers.push_back(k);
@@ -232,6 +273,11 @@ class Namer {
     }
     plan.taps.push_back(std::move(tap));
     return base::success();
+  }
+
+  void note(std::string text) {
+    if (std::find(plan.notes.begin(), plan.notes.end(), text) == plan.notes.end())
+      plan.notes.push_back(std::move(text));
   }
 
   base::Diagnostic unknown(const std::string& name, bool is_line) const {
@@ -262,6 +308,7 @@ class Namer {
   const Function& f_;
   std::string_view level_;
   uint32_t threads_, blocks_;
+  std::vector<bool> targets_;
 };
 
 base::Result<const Function*> find_entry(const ptx::Module& ptx, std::string_view kernel) {

@@ -243,7 +243,8 @@ constexpr Tool kTools[] = {{"parse", run_parse},
                            {"parse", run_ptx_parse, true},
                            {"roundtrip", run_ptx_roundtrip, true},
                            {"canonical", run_ptx_canonical, true},
-                           {"ptx", run_ptx, true}};
+                           {"ptx", run_ptx, true},
+                           {"insert", run_insert_registers, true}};
 
 int main(int argc, char** argv) {
   if (argc > 2 && std::strcmp(argv[1], "--isa") == 0) {

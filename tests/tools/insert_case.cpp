@@ -43,12 +43,22 @@ void print_record(const probe::Series& s, size_t i) {
   for (size_t e = 0; e < count && e < 16; ++e) {
     uint64_t bits = 0;
     std::memcpy(&bits, s.data.data() + i * size + e * size / count, size / count);
-    line += " " + (type ? shown(*type, bits, 0) : std::to_string(bits));
+    const bool there = s.mask.empty() || s.mask[i * count + e];
+    line += " " + (!there ? "-" : type ? shown(*type, bits, 0) : std::to_string(bits));
   }
   std::printf("%s%s\n", line.c_str(), count > 16 ? " ..." : "");
 }
 
 }  // namespace
+
+void print_recording(const probe::Recording& recording, int64_t bytes) {
+  std::printf("// ---- %lld bytes\n", static_cast<long long>(bytes));
+  for (const probe::Series& s : recording.series) {
+    for (size_t i = 0; i < s.size(); ++i) print_record(s, i);
+    if (s.dropped) std::printf("%s: %lld dropped\n", s.site.value.c_str(), static_cast<long long>(s.dropped));
+  }
+  for (const std::string& note : recording.notes) std::printf("note: %s\n", note.c_str());
+}
 
 int run_insert(const CaseFile& file) {
   auto module = parse(file.source, file.filename);
@@ -95,12 +105,7 @@ int run_insert(const CaseFile& file) {
   probe::Recording recording = probe::decode(
       *inserted, {reinterpret_cast<const std::byte*>(address), static_cast<size_t>(inserted->bytes)},
       options.programs);
-  std::printf("// ---- %lld bytes\n", static_cast<long long>(inserted->bytes));
-  for (const probe::Series& s : recording.series) {
-    for (size_t i = 0; i < s.size(); ++i) print_record(s, i);
-    if (s.dropped) std::printf("%s: %lld dropped\n", s.site.value.c_str(), static_cast<long long>(s.dropped));
-  }
-  for (const std::string& note : recording.notes) std::printf("note: %s\n", note.c_str());
+  print_recording(recording, inserted->bytes);
   return 0;
 }
 

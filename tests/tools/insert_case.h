@@ -1,4 +1,4 @@
-// The tool "insert": what a dump puts into a kernel, and what it records when the tile engine runs that.
+// The tool "insert": what a dump puts into a kernel, and what it records when an engine runs that.
 #pragma once
 #include "case_file.h"
 
@@ -6,5 +6,11 @@ namespace triton_runner::cases {
 
 // Prints the instrumented module, runs it with the case's arguments and a buffer, and prints the records.
 int run_insert(const CaseFile& file);
+
+// The same for registers of PTX on the SIMT engine, and whether the engine's own observer records the same of
+// the kernel as it was.
+int run_insert_registers(const CaseFile& file);
+
+void print_recording(const probe::Recording& recording, int64_t bytes);
 
 }  // namespace triton_runner::cases

@@ -116,7 +116,6 @@ class RegisterRecorder final : public exec::RegisterObserver {
   struct Open;     // a record that is being put together
   struct Program;  // what a program has done so far
   struct TapState;
-  bool asked(const std::array<int64_t, 3>& program) const;
   void read(const exec::RegisterEvent& event, Program& program, const RegisterPlan::Part& part);
   void finish(uint32_t tap, Program& program, Open& record);
 

@@ -13,7 +13,7 @@ import json
 import numpy
 
 from triton_runner import _arrays, _artifacts, _core, _driver, _native, _settings
-from triton_runner._dump import session
+from triton_runner._dump import register_stores, session
 from triton_runner._dump.changes import Before, Copies, changes_of, check_shared
 from triton_runner._errors import KernelTrap, fail
 from triton_runner._launch import signature
@@ -64,19 +64,16 @@ def axes_of(grid) -> tuple:
 
 def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_copies):
     """quiet: the kernel without its dump statements; launch_copies: launches it on Copies of its arrays."""
-    if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
-        level = "ttgir"
-    if level not in ("ttir", "ttgir"):
-        raise fail(
-            f"kernel '{kernel.name}' enters at {level}: stores are put into TTIR and TTGIR only",
-            "give its ttir or ttgir, or dump registers: at ptx on the CPU, at cubin with cuda-gdb",
-        )
     plain = kernel if isinstance(kernel, _artifacts.ArtifactKernel) else None
     target = kernel.target if plain else _target()
-    options = _options(kernel, plain, target)
-    insertion = _inserted(request, kernel, level, target, options, named, axes)
-    made = _executable(insertion.text, kernel.name, options, target)
     before = Before(quiet, plain, target)
+    stored, changes = None, []
+    if target.startswith("cuda:") and request.selectors and _BELOW.intersection((request.level, level)):
+        stored, changes = register_stores.instrumented(request, quiet, axes, named)
+    if stored is not None:
+        insertion, made = stored, _executable(register_stores.artifact(stored, quiet, named), target, quiet)
+    else:
+        insertion, made = _with_stores(request, kernel, plain, level, axes, named, target)
     check_shared(kernel.name, before, made)
 
     copies = Copies(named) if launch_copies else None
@@ -93,11 +90,29 @@ def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_co
         except KernelTrap as trap:  # what it computed until then is there to be looked at
             trapped = trapped or trap
     recording = insertion.decode(host(), list(request.programs))
-    changes = changes_of(before, made, copies)
+    changes = [*changes, *changes_of(before, made, copies)]
     if trapped is not None:
         trapped.recorded = recording, changes
         raise trapped
     return recording, changes
+
+
+_BELOW = {"llir", "ptx"}
+
+
+def _with_stores(request, kernel, plain, level: str, axes: tuple, named: list, target: str):
+    """The insertion into the IR, and the kernel that is compiled of it."""
+    if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
+        level = "ttgir"
+    if level not in ("ttir", "ttgir"):
+        raise fail(
+            f"kernel '{kernel.name}' enters at {level}: stores of values are put into TTIR and TTGIR only",
+            "give its ttir or ttgir, or dump registers: at ptx, or at cubin with cuda-gdb",
+        )
+    options = _options(kernel, plain, target)
+    insertion = _inserted(request, kernel, level, target, options, named, axes)
+    said = json.dumps(options, default=_artifacts._jsonable)
+    return insertion, _executable(_described("ttgir", insertion.text, kernel.name, said), target)
 
 
 def _launcher(function):
@@ -219,15 +234,14 @@ def _described(level: str, text: str, name: str, metadata: str):
     return _artifacts.describe(level, text, "", name, metadata)
 
 
-def _executable(text: str, name: str, options: dict, target: str) -> _artifacts.ArtifactKernel:
-    artifact = _described("ttgir", text, name, json.dumps(options, default=_artifacts._jsonable))
-    settings = {"target": target}
-    if _driver.resolved_device() == "cpu":
-        settings["level"] = "ptx"
-    else:
-        settings["level"] = ""
+def _executable(artifact, target: str, plain=None) -> _artifacts.ArtifactKernel:
+    """plain: the kernel that it was made of, which knows of PTX what the text does not say."""
+    function = getattr(plain, "function", None)
+    settings = {"target": target, "level": "ptx" if _driver.resolved_device() == "cpu" else ""}
     with _settings.using(**settings):
-        return _artifacts.executable(artifact)
+        return _artifacts.executable(
+            artifact, getattr(function, "block", None), getattr(function, "cluster", None)
+        )
 
 
 def _buffer(size: int):

@@ -323,17 +323,16 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
 
 def _way(request, plan: Plan):
     """What records a launch that the tile engine does not execute. Statements become stores, which values of
-    the IR can be too; registers are asked for on the CPU."""
+    the IR and registers can be too; on the CPU the engine reads registers."""
     from triton_runner._dump import cuda_gdb, instrument, registers
 
     if request.level == "cubin":
         return cuda_gdb.run
-    if _driver.resolved_device() != "cpu" or not request.selectors:
-        return instrument.run
-    if not plan.markers:
-        return registers.run
+    on_cpu = _driver.resolved_device() == "cpu"
+    if not request.selectors or not plan.markers:
+        return registers.run if request.selectors and on_cpu else instrument.run
     named = [text for text, _ in request.selectors if _REGISTER.fullmatch(text)]
-    if named:
+    if named and (on_cpu or request.level in ("llir", "ptx")):
         raise fail(
             f"{named[0]} is a register, and the kernel has dl.dump statements: one launch cannot record both",
             "triton_runner.using(dump=False) leaves the statements out",

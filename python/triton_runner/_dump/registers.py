@@ -32,7 +32,7 @@ def run(request, function, entry, args, kwargs, grid):
 
 def run_kernel(request, kernel, launch):
     """The same for a compiled kernel (Triton's, or an ArtifactKernel) and what launches it."""
-    code = _Code(kernel)
+    code = Code(kernel)
     key = (code.ptx, code.ttgir, code.size, request.selectors, request.level, request.lenient, request.ttgir)
     if key not in _plans:  # launches in a loop ask for the same again
         while len(_plans) >= _KEPT:
@@ -55,7 +55,7 @@ _KEPT = 32
 _plans: dict = {}
 
 
-class _Code:
+class Code:
     """The texts of a compiled kernel, and how a launch of it is made to run another."""
 
     def __init__(self, kernel):
@@ -69,22 +69,29 @@ class _Code:
         self.ptx = kernel.asm["ptx"]
         self.ttgir = kernel.asm["ttgir"] if "ttgir" in levels else None
         self.llir = kernel.asm["llir"] if "llir" in levels else None
-        self.filename = kernel.function.filename if self.artifact else f"{self.name}.ptx"
+        self.filename = f"{self.name}.ptx"
+        if self.artifact:
+            self.filename = self.artifact.artifact.label if self.is_given else self.filename
 
     @property
     def is_given(self) -> bool:
         """Whether the PTX came as a text of its own, and not from the compiler."""
         return self.entry == "ptx"
 
+    @functools.cached_property
+    def known(self):
+        """Triton's metadata of a kernel that it compiled."""
+        return getattr(self.kernel.metadata, "_known", self.kernel.metadata)
+
     def compile(self, text: str, level: str) -> str:
         """The PTX of another text of the kernel's TTGIR or LLIR, compiled as the kernel was."""
         if self.artifact:
             options = _artifacts.compile_options(self.artifact.artifact)
             return compile_onward(text, level, "ptx", self.artifact.target, options, self.name).asm["ptx"]
-        known = self.kernel._known
         from triton_runner._pipeline.kernel import _target_of
 
-        language = known.triton_runner_language
+        known = self.known
+        language = getattr(known, "triton_runner_language", "triton")
         made = compile_onward(text, level, "ptx", _target_of(known), known._asdict(), self.name, language)
         return made.asm["ptx"]
 
@@ -92,7 +99,7 @@ class _Code:
     def size(self) -> tuple:
         """Threads of a block, and blocks of a cluster."""
         entry = _core.ptx.parse(self.ptx, self.filename).function(self.name)
-        said = self.artifact.function.description if self.artifact else self.kernel._known._asdict()
+        said = self.artifact.function.description if self.artifact else self.known._asdict()
         block = entry.reqntid or (getattr(self.kernel.function, "block", None) if self.artifact else None)
         if block is None and not said.get("num_warps"):
             raise fail(f"kernel '{self.name}' does not say how many threads a block has", "give block=")
@@ -115,9 +122,7 @@ class _Code:
             finally:
                 self.artifact.function = own
         else:
-            function = _simt.load_compiled(
-                text, self.name, signature(self.kernel.src), self.kernel._known._asdict()
-            )
+            function = _simt.load_compiled(text, self.name, signature(self.kernel.src), self.known._asdict())
             self.kernel._init_handles()
             field = installed().run_field
             own = getattr(self.kernel, field)
@@ -131,16 +136,16 @@ class _Code:
 _REGISTER = re.compile(r"\{|%[a-z]{1,2}\d+$|[a-z0-9]+\.[a-z]")
 
 
-def _plan(request, code: _Code):
-    """(plan, the PTX to run or None for the kernel's own, what that changes)."""
+def chosen(request, code: Code):
+    """What the selectors name: ("llir", names), ("ttgir", (name, lines) of each) or ("ptx", names)."""
     if request.level == "llir" and not request.lenient and code.llir is not None:
         in_llir = llvm_values.names(code.llir, code.name)
-        chosen = [text for text, _ in request.selectors if text in in_llir]
-        if chosen and len(chosen) == len(request.selectors):
-            return _llvm_plan(chosen, code)
-        if chosen:
+        found = [text for text, _ in request.selectors if text in in_llir]
+        if found and len(found) == len(request.selectors):
+            return "llir", found
+        if found:
             other = next(text for text, _ in request.selectors if text not in in_llir)
-            raise _mixed(f"{chosen[0]} is a value of the LLIR, and {other} is not")
+            raise _mixed(f"{found[0]} is a value of the LLIR, and {other} is not")
     ttgir = request.ttgir or code.ttgir
     values, names = [], []
     for text, lines in request.selectors:
@@ -154,14 +159,28 @@ def _plan(request, code: _Code):
             probe.select(_core.ir.parse(ttgir, f"{code.name}.ttgir"), code.name, [text])
     if values and names:
         raise _mixed(f"{values[0][0]} is a value of the TTGIR, and {names[0]} a register of the PTX")
-    if not values:
-        return probe.plan_named_registers(code.ptx, code.filename, code.name, names, *code.size), None, []
+    return ("ttgir", values) if values else ("ptx", names)
+
+
+def _plan(request, code: Code):
+    """(plan, the PTX to run or None for the kernel's own, what that changes)."""
+    level, names = chosen(request, code)
+    if level != "ttgir":
+        return plan_of_threads(level, names, code)
+    ttgir = request.ttgir or code.ttgir
     if ttgir != code.ttgir or code.is_given:
         clean = code.compile(ttgir, "ttgir")
         if clean != code.ptx:
-            return _edited_plan(ttgir, clean, values, code), None, []
+            return _edited_plan(ttgir, clean, names, code), None, []
     tap = functools.partial(probe.tap, ttgir, f"{code.name}.ttgir", code.name)
-    return _through_twin(tap(values), code, "ttgir", tap)
+    return _through_twin(tap(names), code, "ttgir", tap)
+
+
+def plan_of_threads(level: str, names: list, code: Code):
+    """The plan of values that each thread has by itself: of the LLIR, or registers of the PTX."""
+    if level == "llir":
+        return _llvm_plan(names, code)
+    return probe.plan_named_registers(code.ptx, code.filename, code.name, names, *code.size), None, []
 
 
 def _mixed(what: str):
@@ -179,7 +198,7 @@ def _names_value(ttgir: str, kernel: str, text: str, lines) -> bool:
 _MOST_ALONE = 16  # values that are looked for one by one
 
 
-def _through_twin(tapped, code: _Code, level: str, tap):
+def _through_twin(tapped, code: Code, level: str, tap):
     """The plan of taps: for the program as it is where it can be told, else for its twin. tap: makes the
     taps of some of the values only."""
     twin = code.compile(tapped.text, level)
@@ -198,7 +217,7 @@ def _through_twin(tapped, code: _Code, level: str, tap):
     return probe.plan_registers(tapped, twin, None, code.filename), twin, [change]
 
 
-def _alone(values: list, code: _Code, level: str, tap) -> list:
+def _alone(values: list, code: Code, level: str, tap) -> list:
     """A plan for each value, from a twin of its own; [] where one has none."""
     plans = []
     for value in dict.fromkeys(values):  # sibling regions may use a name twice
@@ -216,7 +235,7 @@ def _listed(names: list) -> str:
     return ", ".join(names) if len(names) < 6 else f"{', '.join(names[:4])} and {len(names) - 4} more"
 
 
-def _llvm_plan(names: list, code: _Code):
+def _llvm_plan(names: list, code: Code):
     """Values of LLIR by name."""
 
     def tap(chosen):
@@ -228,7 +247,7 @@ def _llvm_plan(names: list, code: _Code):
 _MOST_TWINS = 64  # that are compiled for one dump of an edited program
 
 
-def _edited_plan(ttgir: str, clean: str, values: list, code: _Code):
+def _edited_plan(ttgir: str, clean: str, values: list, code: Code):
     """The plan for PTX that somebody edited: found for what the TTGIR compiles to, and moved. Values whose
     taps make another program of it are left out; they are looked for in ever smaller groups."""
     label = f"{code.name}.ttgir"

@@ -1,0 +1,74 @@
+"""Registers of PTX and values of LLIR on a GPU: the kernel stores them itself.
+
+The plan is the one by which the SIMT engine reads registers (registers.py). Here it becomes instructions in
+the PTX (probe/register_stores.h), whose rest stays as it is, and one more parameter before those that the
+launch fills by itself. On the CPU the SIMT engine runs the same text.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+
+from triton_runner import _artifacts, _core, _native
+from triton_runner._core import probe
+from triton_runner._dump import registers
+from triton_runner._pipeline.versions import installed
+
+_KEPT = 32
+_made: dict = {}
+
+
+def instrumented(request, kernel, grid: tuple, named: list):
+    """(_core.probe.RegisterStores, what the dump changed in the program before the stores) of a request;
+    (None, []) where it names values of the TTGIR, which are stored there. named: (name, value) of the
+    launch's arguments. Errors: names that are unknown, values that are in no register."""
+    code = registers.Code(kernel)
+    key = (code.ptx, code.ttgir, code.size, request, grid, hidden := _hidden(kernel, named))
+    if key not in _made:  # launches in a loop ask for the same again
+        while len(_made) >= _KEPT:
+            _made.pop(next(iter(_made)))
+        _made[key] = _instrumented(request, code, grid, hidden)
+    return _made[key]
+
+
+def _instrumented(request, code, grid: tuple, hidden: int):
+    level, names = registers.chosen(request, code)
+    if level == "ttgir":
+        return None, []
+    plan, text, changes = registers.plan_of_threads(level, names, code)
+    stores = probe.insert_register_stores(
+        text or code.ptx, code.filename, code.name, plan, grid=grid, programs=list(request.programs),
+        every_iteration=request.every_iteration, hidden=hidden, max_bytes=request.max_bytes,
+    )  # fmt: skip
+    return stores, changes
+
+
+def _hidden(kernel, named: list) -> int:
+    """How many of the entry's last parameters a launch fills by itself."""
+    if not isinstance(kernel, _artifacts.ArtifactKernel):
+        return installed().hidden_pointers
+    values = [pair for name, value in named for pair in _native._flatten(name, value)]
+    return kernel.function._settle(values)[1]
+
+
+def artifact(stores, kernel, named: list) -> _artifacts.Artifact:
+    """The PTX with the stores as what a launch takes, described as the kernel that it was made of."""
+    return _artifact(stores.text, stores.parameter, kernel, _hidden(kernel, named))
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _artifact(text: str, parameter: int, kernel, hidden: int) -> _artifacts.Artifact:
+    label = f"{kernel.name}.ptx"
+    if isinstance(kernel, _artifacts.ArtifactKernel):
+        above = kernel.function.description
+        said = above.get("metadata") or {}
+    else:
+        above = _core.artifact.describe(kernel.asm["ttgir"], "ttgir", kernel.name, "", f"{kernel.name}.ttgir")
+        said = getattr(kernel.metadata, "_known", kernel.metadata)._asdict()
+    metadata = json.dumps(said, default=_artifacts._jsonable)
+    below = _core.artifact.describe(text, "ptx", kernel.name, metadata, label)
+    params = [dict(p) for p in above["params"]]
+    params.insert(parameter, dict(below["params"][parameter]))
+    description = _native.inherit(below, {**above, "params": params})
+    return _artifacts.Artifact("ptx", text, "", {**description, "hidden_pointers": hidden})

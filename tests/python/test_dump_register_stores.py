@@ -1,0 +1,193 @@
+"""Registers that the kernel stores itself, as on a GPU: the SIMT engine runs the edited PTX, and the records
+are those that its observer makes of the untouched one."""
+
+import os
+import re
+import subprocess
+
+import numpy
+import pytest
+
+torch = pytest.importorskip("torch")
+triton = pytest.importorskip("triton")
+import triton.language as tl  # noqa: E402
+import triton_runner  # noqa: E402
+from triton_runner import _core  # noqa: E402
+from triton_runner._dump import instrument, register_stores, registers, session  # noqa: E402
+
+
+@triton_runner.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = offsets < n
+    tl.store(
+        out + offsets, tl.load(x + offsets, mask=inside) + tl.load(y + offsets, mask=inside), mask=inside
+    )
+
+
+@triton_runner.jit
+def rows(x, out, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0) + 2 * tl.program_id(1)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, columns, BLOCK):
+        where = start + tl.arange(0, BLOCK)
+        block = tl.load(x + row * columns + where, mask=where < columns, other=0.0).to(tl.float32)
+        if start > 0:
+            block = block * 0.5
+        total += block
+    tl.store(out + row, tl.sum(total, axis=0))
+
+
+@triton_runner.jit
+def matmul(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn = tl.program_id(1) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        left = tl.load(a + rm[:, None] * K + (k + rk)[None, :])
+        right = tl.load(b + (k + rk)[:, None] * N + rn[None, :])
+        acc = tl.dot(left, right, acc)
+    tl.store(c + rm[:, None] * N + rn[None, :], acc)
+
+
+@triton_runner.jit
+def collatz(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    value = tl.load(x + tl.program_id(0))
+    steps = 0
+    while value > 1:
+        value = tl.where(value % 2 == 0, value // 2, 3 * value + 1)
+        steps += 1
+    tl.store(out + i, steps + i)
+
+
+@triton_runner.jit
+def two_blocks(x, out, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(x + i)
+    tl.store(out + i, value - tl.sum(value, 0))
+
+
+@triton_runner.jit
+def halves(x, out, scale, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    value = tl.load(x + i) * scale
+    tl.store(out + i, value.to(tl.float64) + i)
+
+
+def arguments(kernel):
+    """(arguments, constexprs, grid) of a launch."""
+    torch.manual_seed(0)
+    if kernel is add:
+        return (torch.randn(1000), torch.randn(1000), torch.zeros(1000), 1000), {"BLOCK": 256}, (4,)
+    if kernel is rows:
+        return (torch.randn(4, 300).half(), torch.zeros(4), 300), {"BLOCK": 128}, (2, 2)
+    if kernel is matmul:
+        a, b = torch.randn(128, 96).half(), torch.randn(96, 128).half()
+        return (a, b, torch.zeros(128, 128), 128, 96), {"BM": 64, "BN": 64, "BK": 32}, (2, 2)
+    if kernel is collatz:
+        return (
+            (torch.tensor([6, 27], dtype=torch.int32), torch.zeros(32, dtype=torch.int32)),
+            {"BLOCK": 32},
+            (2,),
+        )
+    if kernel is halves:
+        return (torch.randn(128).half(), torch.zeros(128).double(), 0.5), {"BLOCK": 128}, (1,)
+    return (torch.randn(1024), torch.zeros(1024)), {"BLOCK": 512, "num_ctas": 2}, (2,)
+
+
+def launch(kernel, target, selectors, run, level="ptx", **request):
+    """(kernel, recording, changes, outputs) of a launch; the arrays lie where they always do."""
+    given, constexprs, grid = arguments(kernel)
+    given = tuple(
+        kept.setdefault((kernel, i), value).copy_(value) if isinstance(value, torch.Tensor) else value
+        for i, value in enumerate(given)
+    )
+    wanted = session.request(selectors, kernel, level=level, **request)
+    with triton_runner.using(device="cpu", level="ptx", target=target):
+        found = run(wanted, kernel, None, given, constexprs, grid)
+    return (*found, [value.clone() for value in given if isinstance(value, torch.Tensor)])
+
+
+kept: dict = {}
+
+
+def opcodes(kernel, target):
+    """Opcodes of the kernel that write registers."""
+    given, constexprs, grid = arguments(kernel)
+    with triton_runner.using(device="cpu", level="ptx", target=target):
+        text = kernel.warmup(*given, grid=grid, **constexprs).asm["ptx"]
+    module = _core.ptx.parse(text, "k.ptx")
+    found = {}
+    for instruction in module.functions[-1].instructions:
+        name = instruction.opcode
+        with_result = instruction.operands and instruction.operands[0].lstrip("{ ").startswith("%")
+        if with_result and instruction.base not in ("st", "red", "bar", "wgmma", "mbarrier"):
+            found[name] = None
+    return list(found)
+
+
+def same(stored, read):
+    assert [s.site.value for s in stored.series] == [s.site.value for s in read.series]
+    for here, there in zip(stored.series, read.series, strict=True):
+        who = here.site.value, here.site.op
+        assert numpy.array_equal(here.programs, there.programs), who
+        assert numpy.array_equal(here.iterations, there.iterations), who
+        assert numpy.array_equal(here.mask, there.mask), who
+        assert numpy.array_equal(here.data, there.data), who
+        assert here.dropped == there.dropped == 0
+
+
+KERNELS = [
+    (add, "cuda:80"),
+    (rows, "cuda:80"),
+    (rows, "cuda:90"),
+    (matmul, "cuda:80"),
+    (collatz, "cuda:80"),
+    (two_blocks, "cuda:90"),
+    (halves, "cuda:90"),
+]
+
+
+@pytest.mark.parametrize("every_iteration", [True, False])
+@pytest.mark.parametrize("kernel, target", KERNELS, ids=lambda v: getattr(v, "__name__", v))
+def test_every_opcode_has_the_observers_records(kernel, target, every_iteration):
+    names = opcodes(kernel, target)
+    assert len(names) > 5
+    _, stored, changes, here = launch(kernel, target, names, instrument.run, every_iteration=every_iteration)
+    _, read, _, there = launch(kernel, target, names, registers.run, every_iteration=every_iteration)
+    same(stored, read)
+    assert all(torch.equal(x, y) for x, y in zip(here, there, strict=True))
+    assert changes[0] == "outputs: the same as the plain kernel's"
+    assert changes[-1].endswith(" in the ptx, unchanged")
+
+
+def ptxas(text, target):
+    """What the assembler says of a text: nothing, if all is well."""
+    folder = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin")
+    name = (
+        "ptxas-blackwell"
+        if target >= "sm_100" or float(re.search(r"\.version (\S+)", text)[1]) > 8.8
+        else "ptxas"
+    )
+    run = subprocess.run(
+        [os.path.join(folder, name), f"--gpu-name={target}", "-o", os.devnull, "/dev/stdin"],
+        input=text, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return run.stderr
+
+
+@pytest.mark.parametrize("every_iteration", [True, False])
+@pytest.mark.parametrize("kernel, target", KERNELS, ids=lambda v: getattr(v, "__name__", v))
+def test_ptxas_takes_it(kernel, target, every_iteration):
+    given, constexprs, grid = arguments(kernel)
+    wanted = session.request(opcodes(kernel, target), kernel, level="ptx", every_iteration=every_iteration)
+    with triton_runner.using(device="cpu", level="ptx", target=target):
+        compiled = kernel.warmup(*given, grid=grid, **constexprs)
+        stores, changes = register_stores.instrumented(wanted, compiled, (*grid, 1, 1)[:3], [])
+    assert changes == []
+    assert ptxas(stores.text, _core.ptx.parse(stores.text).target) == ""
+    # What was there stands there still.
+    was, now = compiled.asm["ptx"].splitlines(), iter(stores.text.splitlines())
+    assert all(any(line.rstrip(",") == other.rstrip(",") for other in now) for line in was)
