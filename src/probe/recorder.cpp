@@ -84,6 +84,8 @@ void Recorder::on_value(const exec::ValueEvent& event) {
     auto [at, fresh] = o.last.try_emplace(event.program, s.size());
     if (!fresh) {
       std::memcpy(s.data.data() + at->second * size, data, size);
+      std::copy(event.mask.begin(), event.mask.end(),
+                s.mask.begin() + static_cast<ptrdiff_t>(at->second * event.mask.size()));
       std::copy(event.iterations.begin(), event.iterations.end(),
                 s.iterations.begin() + static_cast<ptrdiff_t>(at->second) * s.site.loops);
       std::copy(event.arguments.begin(), event.arguments.end(),
@@ -103,6 +105,7 @@ void Recorder::on_value(const exec::ValueEvent& event) {
   s.iterations.insert(s.iterations.end(), event.iterations.begin(), event.iterations.end());
   s.extra.insert(s.extra.end(), event.arguments.begin(), event.arguments.end());
   s.data.insert(s.data.end(), data, data + size);
+  s.mask.insert(s.mask.end(), event.mask.begin(), event.mask.end());
 }
 
 Recording Recorder::take() {

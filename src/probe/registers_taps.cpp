@@ -15,11 +15,6 @@ namespace {
 using base::failure;
 using ir::OpKind;
 
-// Whether the op's regions are code for single elements, which lowering repeats as it likes.
-bool is_combiner(const ir::Op& op) {
-  return op.name == "tt.reduce" || op.name == "tt.scan" || op.name == "tt.map_elementwise";
-}
-
 bool is_loop(const ir::Op& op) { return op.kind == OpKind::kFor || op.kind == OpKind::kWhile; }
 
 int64_t module_number(const ir::Module& module, std::string_view name, int64_t otherwise) {
@@ -128,7 +123,7 @@ class Tapper {
       if (is_combiner(*parent))
         return failure(name + " is a value of the code that " + std::string(parent->name) +
                            " repeats for each pair of elements",
-                       {"dump the op's result"});
+                       {"dump the op's result, or the value at level ttgir"});
       if (is_loop(*parent)) {
         loops.insert(loops.begin(), parent);
         conditional |= parent->kind == OpKind::kWhile;

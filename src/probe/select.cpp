@@ -147,6 +147,11 @@ struct Candidate {
   const ir::Op* op;
 };
 
+void keep_uncombined(std::vector<Candidate>& chosen) {
+  auto combined = [](const Candidate& c) { return is_combined(*c.value); };
+  if (!std::all_of(chosen.begin(), chosen.end(), combined)) std::erase_if(chosen, combined);
+}
+
 // Of the values of a statement, what it gives in the end: the last one, of tensors if there are any, and
 // those of the same op (loops that were unrolled or pipelined have several).
 void keep_last(std::vector<Candidate>& chosen) {
@@ -240,6 +245,20 @@ const ir::Op* op_of(const ir::Value& value) {
   return value.defining_op ? value.defining_op : value.block->region->parent;
 }
 
+bool is_combiner(const ir::Op& op) {
+  return op.kind == ir::OpKind::kReduce || op.kind == ir::OpKind::kScan ||
+         op.kind == ir::OpKind::kMapElementwise;
+}
+
+bool is_combined(const ir::Value& value) {
+  const ir::Block* block = value.defining_op ? value.defining_op->block : value.block;
+  while (block && block->region->parent) {
+    if (is_combiner(*block->region->parent)) return true;
+    block = block->region->parent->block;
+  }
+  return false;
+}
+
 bool can_record(const ir::Value& value) {
   switch (value.type->kind) {
     case ir::TypeKind::kInteger:
@@ -314,12 +333,14 @@ base::Result<std::vector<Selected>> select(const ir::Module& module, const ir::O
           for (const std::string& place : s.lines)
             if (split_line(place, file, line))
               take([&](const Candidate& c) { return stands_on(location_of(*c.value), file, line); });
+        keep_uncombined(chosen);
         const std::vector<Candidate> named = chosen;
         keep_last(chosen);
         if (chosen.empty()) chosen = named;  // tokens and descriptors: said below
       }
     }
     if (chosen.empty()) return unknown(module, text, all);
+    keep_uncombined(chosen);
     size_t recorded = 0;
     for (const Candidate& c : chosen) {
       if (!can_record(*c.value)) continue;

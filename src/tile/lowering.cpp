@@ -366,15 +366,15 @@ void Lowering::emit_finish(const ir::Op& op) {
   pending_[at].falls_through = false;
 }
 
-Lowering::VectorRegion Lowering::vector_region(const ir::Region& region, int64_t n) {
+Lowering::VectorRegion Lowering::vector_region(const ir::Region& region, int64_t n, const Places* places) {
   VectorRegion out;
   // Emitted apart and moved to the end of the code: nothing falls into it.
   int64_t outer_lanes = lanes_;
   bool outer_hoisting = hoisting_;
-  uint32_t outer_loop = loop_;
+  const Places* outer_places = places_;
   lanes_ = n;
   hoisting_ = false;
-  loop_ = 0;
+  places_ = places;
   Scope& scope = scopes_.emplace_back();
   scope.region = &region;
   scope.captures = &out.captures;
@@ -400,7 +400,7 @@ Lowering::VectorRegion Lowering::vector_region(const ir::Region& region, int64_t
   scopes_.pop_back();
   lanes_ = outer_lanes;
   hoisting_ = outer_hoisting;
-  loop_ = outer_loop;
+  places_ = outer_places;
   out_of_line_.push_back({out.entry, out.args});
   return out;
 }

@@ -45,6 +45,15 @@ enum class Fusion : uint8_t {
   kReduce,  // row_reduce() of reduce.h
 };
 
+// Where the elements that a combine function is called with stand in what a probe records of its values. They
+// are [outer, k, inner]; element k of round r is at rounds[r][k] of the middle axis of `shape`, which has
+// `length` steps. No rounds: they are all of `shape`, in its order.
+struct Places {
+  std::vector<int64_t> shape;
+  int64_t outer = 1, length = 1, inner = 1;
+  std::vector<std::vector<int64_t>> rounds;  // the innermost loop's counter says which
+};
+
 class Lowering {
  public:
   Lowering(Code& code, base::Diagnostics& sink);
@@ -105,7 +114,8 @@ class Lowering {
     std::vector<Slot> args, results,
         captures;  // captures: outer slots it reads; list them as operands of the user
   };
-  VectorRegion vector_region(const ir::Region& region, int64_t n);
+  // places: of the values that a probe wants (null: none are recorded).
+  VectorRegion vector_region(const ir::Region& region, int64_t n, const Places* places = nullptr);
   const Instr* const* instruction_at(
       Label label);  // holds its address once the code is complete: keep it in data
 
@@ -133,6 +143,7 @@ class Lowering {
   bool lower_kernel(const ir::Op& func, bool fuse = false);
   // From here on the values that it wants are handed to the observer of the launch (observe.cpp).
   void observe_for(exec::Observer* observer) { observer_ = observer; }
+  bool observes(const ir::Region& region) const;  // whether it wants any value in there
   // What dl.dump left, a tt.print with such a prefix: handed to that observer, and nothing without one.
   void mark(const ir::Op& op, std::string_view prefix);
   bool fuses() const { return fuses_; }
@@ -184,6 +195,7 @@ class Lowering {
   std::set<const ir::Op*> skipped_;
   bool fuses_ = false;
   int64_t lanes_ = 0;  // 0: not in a vectorised region
+  const Places* places_ = nullptr;
   uint32_t loop_ = 0;
   bool hoisting_ = false;
   bool failed_ = false;

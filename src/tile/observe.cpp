@@ -1,6 +1,7 @@
 // Probes: launches with an observer run code in which an instruction stands behind each op that gives a value
 // that it wants, and at the head of each block that such an argument belongs to.
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ const Instr* run_observe(Task& t, const Instr& in) {
   const Slot s = in.operand(0);
   const std::vector<int64_t> iterations = iterations_around(t, in);
   const TileType& type = t.type(s);
-  exec::ValueEvent event{o.site, type.element, o.shape, nullptr, t.program->id, iterations, {}, {}};
+  exec::ValueEvent event{o.site, type.element, o.shape, nullptr, t.program->id, iterations, {}, {}, {}};
   if (o.plan) {
     Buffer* elements = SharedState::of(t).read_planned(*o.plan, mem_desc(t, s));
     event.type = o.view->element;
@@ -43,6 +44,42 @@ const Instr* run_observe(Task& t, const Instr& in) {
     return next(in);
   }
   event.data = t.dense(s);
+  t.worker->launch->options->observer->on_value(event);
+  return next(in);
+}
+
+// Of a combine function: the elements that it was called with, at their places.
+struct ObservedPart {
+  exec::ValueSite site;
+  const Places* places;
+};
+
+const Instr* run_observe_part(Task& t, const Instr& in) {
+  const auto& o = in.as<ObservedPart>();
+  const Places& p = *o.places;
+  const Slot s = in.operand(0);
+  const std::vector<int64_t> iterations = iterations_around(t, in);
+  const TileType& type = t.type(s);
+  const auto* elements = static_cast<const std::byte*>(t.dense(s));
+  exec::ValueEvent event{o.site, type.element, p.shape, elements, t.program->id, iterations, {}, {}, {}};
+  if (p.rounds.empty()) {
+    t.worker->launch->options->observer->on_value(event);
+    return next(in);
+  }
+  const std::vector<int64_t>& round = p.rounds[static_cast<size_t>(iterations.back())];
+  const auto step = static_cast<size_t>(p.inner);
+  const size_t bytes = step * static_cast<size_t>(type.size);
+  std::vector<std::byte> whole(static_cast<size_t>(p.outer * p.length) * bytes);
+  std::vector<uint8_t> mask(static_cast<size_t>(p.outer * p.length) * step);
+  for (int64_t row = 0; row < p.outer; ++row)
+    for (const int64_t place : round) {
+      const auto at = static_cast<size_t>(row * p.length + place);
+      std::memcpy(whole.data() + at * bytes, elements, bytes);
+      std::fill_n(mask.data() + at * step, step, 1);
+      elements += bytes;
+    }
+  event.data = whole.data();
+  event.mask = mask;
   t.worker->launch->options->observer->on_value(event);
   return next(in);
 }
@@ -60,7 +97,7 @@ const Instr* run_marker(Task& t, const Instr& in) {
   const Slot s = in.operand(0);
   const TileType& type = t.type(s);
   t.worker->launch->options->observer->on_value(
-      {m.site, type.element, type.shape, t.dense(s), t.program->id, iterations, m.prefix, arguments});
+      {m.site, type.element, type.shape, t.dense(s), t.program->id, iterations, m.prefix, arguments, {}});
   return next(in);
 }
 
@@ -73,14 +110,41 @@ void Lowering::mark(const ir::Op& op, std::string_view prefix) {
   emit(run_marker, op, make<Marker>(exec::ValueSite{&op, &v, name, v.name, v.index}, std::string(prefix)));
 }
 
+bool Lowering::observes(const ir::Region& region) const {
+  if (!observer_) return false;
+  auto wanted = [this](const ir::Op& op, std::span<ir::Value> values) {
+    return std::any_of(values.begin(), values.end(),
+                       [&](ir::Value& v) { return observer_->wants({&op, &v, op.name, v.name, v.index}); });
+  };
+  for (ir::Block* b = region.first; b; b = b->next) {
+    if (wanted(*region.parent, b->args)) return true;
+    for (ir::Op* op = b->first; op; op = op->next) {
+      if (wanted(*op, op->results)) return true;
+      for (const ir::Region* inner : op->regions)
+        if (observes(*inner)) return true;
+    }
+  }
+  return false;
+}
+
 void Lowering::observe(const ir::Op& op, std::span<ir::Value> values) {
-  if (!observer_ || lanes_ > 0) return;
+  if (!observer_ || (lanes_ > 0 && !places_)) return;
   for (ir::Value& v : values) {
     const bool buffer = v.type->kind == ir::TypeKind::kMemDesc;
     const TileType& type = *type_of(slot(&v));
     if (!buffer && type.size == 0) continue;  // tokens and descriptors have no elements
     exec::ValueSite site{&op, &v, op.name, v.name, v.index};
     if (!observer_->wants(site)) continue;
+    // An op of its own: what checks know of `op` does not hold for looking at its value.
+    auto* look = make<ir::Op>();
+    look->kind = ir::OpKind::kUnknown;
+    look->name = "probe";
+    look->loc = op.loc;
+    look->text = op.text;
+    if (places_) {
+      emit(run_observe_part, *look, {}, {slot(&v)}, make<ObservedPart>(site, places_));
+      continue;
+    }
     auto* o = make<Observed>(site, nullptr, nullptr, type.shape);
     if (buffer) {
       o->view = mem_view(*this, v, op);
@@ -89,12 +153,6 @@ void Lowering::observe(const ir::Op& op, std::span<ir::Value> values) {
       o->shape = o->view->leading;
       o->shape.insert(o->shape.end(), o->view->shape.begin(), o->view->shape.end());
     }
-    // An op of its own: what checks know of `op` does not hold for looking at its value.
-    auto* look = make<ir::Op>();
-    look->kind = ir::OpKind::kUnknown;
-    look->name = "probe";
-    look->loc = op.loc;
-    look->text = op.text;
     emit(run_observe, *look, {}, {slot(&v)}, o);
   }
 }

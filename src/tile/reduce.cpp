@@ -1,31 +1,20 @@
-// tt.reduce, tt.scan, tt.map_elementwise. A combine function that is one known op runs as num's loop. Any
-// other is lowered with its scalars as whole tiles: a reduction folds halves in log2(n) rounds, a scan
-// doubles its distance each round. A function with control flow of its own, which elements may take
-// differently, runs element by element.
+// tt.reduce and tt.scan. A combine function that is one known op runs as num's loop. Any other is lowered
+// with its scalars as whole tiles: a reduction folds halves in log2(n) rounds, a scan doubles its distance
+// each round. A function with control flow of its own, which elements may take differently, runs element by
+// element.
 #include <algorithm>
 #include <cstring>
 
 #include <triton_runner/num/kernels.h>
 #include <triton_runner/num/reduce.h>
 
+#include "combine.h"
 #include "lowering.h"
 #include "reduce.h"
+#include "rounds.h"
 
 namespace triton_runner::tile {
 namespace {
-
-using VectorRegion = Lowering::VectorRegion;
-
-// A combine function lowered for one number of elements.
-struct Level {
-  int64_t n;  // elements at once; 0: scalars
-  std::vector<Slot> args, results;
-  const Instr* const* entry;
-};
-
-struct Axis {
-  int64_t outer, length, inner;
-};
 
 struct ReduceData {
   Axis axis;
@@ -36,21 +25,9 @@ struct ReduceData {
   num::ScanFn scan = nullptr;
   num::ArgReduceFn arg = nullptr;
   bool tie_break_left = false;
+  Slot column = 0, step = 0;  // run_sequential's counters
   std::vector<Level> levels;  // in the order in which they are used
 };
-
-Axis axis_of(const TileType& ty, int64_t axis) {
-  Axis a{1, ty.shape[axis], 1};
-  for (int64_t d = 0; d < ty.rank; ++d) (d < axis ? a.outer : a.inner) *= d == axis ? 1 : ty.shape[d];
-  return a;
-}
-
-bool has_control_flow(const ir::Region& region) {
-  if (region.first->next) return true;
-  for (const ir::Op* op = region.first->first; op; op = op->next)
-    if (!op->regions.empty() || op->kind == ir::OpKind::kCall) return true;
-  return false;
-}
 
 // The one op of a region that combines its two arguments, or null.
 const ir::Op* only_op(const ir::Region& region) {
@@ -160,24 +137,6 @@ std::optional<num::ArgOp> known_arg(const ir::Region& region, bool* tie_break_le
   return std::nullopt;
 }
 
-Level make_level(Lowering& l, const ir::Region& region, int64_t n, std::vector<Slot>* operands) {
-  VectorRegion r = l.vector_region(region, n);
-  for (Slot s : r.captures)
-    if (std::find(operands->begin(), operands->end(), s) == operands->end()) operands->push_back(s);
-  return {n, std::move(r.args), std::move(r.results), l.instruction_at(r.entry)};
-}
-
-// The elements of several tiles on their way through the rounds.
-struct Tiles {
-  Task& t;
-  std::vector<Buffer*> buffers;
-  explicit Tiles(Task& task) : t(task) {}
-  ~Tiles() {
-    for (Buffer* b : buffers)
-      if (b) t.worker->pool->release(b);
-  }
-};
-
 // Copies `count` steps of the axis, from `start`, of each outer row: [outer, length, inner] -> [outer, count,
 // inner].
 void take(void* out, const void* in, const Axis& a, int64_t start, int64_t count, int64_t size) {
@@ -190,29 +149,6 @@ void put(void* out, const Axis& a, int64_t start, int64_t count, const void* in,
   int64_t step = a.inner * size;
   num::copy_rows(static_cast<std::byte*>(out) + start * step, a.length * step, in, count * step, a.outer,
                  count * step);
-}
-
-// Runs the combine function on left and right, which it takes over; the results are copied to `out`.
-bool combine(Task& t, const Level& level, std::vector<Buffer*>& left, std::vector<Buffer*>& right,
-             const std::vector<void*>& out) {
-  size_t count = left.size();
-  for (size_t i = 0; i < count; ++i) {
-    t.adopt(level.args[i], left[i]);
-    t.adopt(level.args[count + i], right[i]);
-    left[i] = right[i] = nullptr;
-  }
-  if (!t.call(*level.entry)) return false;
-  for (size_t i = 0; i < count; ++i)
-    std::memcpy(out[i], t.dense(level.results[i]), t.type(level.results[i]).bytes);
-  return true;
-}
-
-void give(Task& t, Slot result, const void* data) {
-  const TileType& ty = t.type(result);
-  if (ty.rank == 0)
-    t.set_uniform_from(result, data);
-  else
-    std::memcpy(t.new_dense(result), data, ty.bytes);
 }
 
 const Instr* run_known_reduce(Task& t, const Instr& in) {
@@ -381,6 +317,8 @@ const Instr* run_sequential(Task& t, const Instr& in) {
           t.set_uniform_from(arg, from[i] + at * t.type(arg).size);
           if (step) t.set_uniform(level.args[i], state[i]);
         }
+        t.set_uniform(d.column, o * a.inner + c);
+        t.set_uniform(d.step, step - 1);
         if (step && !t.call(*level.entry)) return nullptr;
         for (uint32_t i = 0; i < d.count; ++i) {
           state[i] = t.bits(step ? level.results[i] : level.args[i]);
@@ -406,16 +344,23 @@ bool prepare(Lowering& l, const ir::Op& op, ReduceData* d) {
   return true;
 }
 
-std::vector<Slot> operand_slots(Lowering& l, const ir::Op& op) {
-  std::vector<Slot> out;
-  for (const ir::Use& u : op.operand_uses) out.push_back(l.slot(u.value));
-  return out;
+// In which order a probe sees a known function at work; none where num does not compute what the function
+// says: sums and products of 16 bits are f32 until the end.
+std::optional<Order> order_of(num::ReduceOp op, num::Type element, const Axis& axis, bool scan) {
+  if (op != num::ReduceOp::kAddF && op != num::ReduceOp::kMulF) return scan ? Order::kChain : Order::kHalves;
+  if (element != num::Type::kF32 && element != num::Type::kF64) return std::nullopt;
+  if (axis.inner > 1) return Order::kChain;
+  return scan ? Order::kGroups : Order::kStreams;
 }
 
-std::vector<Slot> result_slots(Lowering& l, const ir::Op& op) {
-  std::vector<Slot> out;
-  for (ir::Value& v : op.results) out.push_back(l.slot(&v));
-  return out;
+// A function with control flow, for one element at a time: which one, and its step along the axis, count as
+// loops.
+void make_scalar_level(Lowering& l, const ir::Region& region, ReduceData* d, std::vector<Slot>* operands) {
+  d->column = l.begin_loop();
+  d->step = l.begin_loop();
+  d->levels.push_back(make_level(l, region, 0, operands));
+  l.end_loop();
+  l.end_loop();
 }
 
 }  // namespace
@@ -430,8 +375,12 @@ void lower_reduce(Lowering& l, const ir::Op& op) {
   if (!prepare(l, op, d)) return;
   const ir::Region& region = *op.region(0);
   num::Type element = l.type_of(l.slot(op.operand(0)))->element;
+  const bool observed = l.observes(region);
   if (auto known = known_combiner(region); known && d->count == 1)
     if ((d->reduce = num::reduce_fn(*known, element))) {
+      if (observed)
+        if (auto order = order_of(*known, element, d->axis, false))
+          return lower_rounds(l, op, *order, false, false);
       d->part = num::reduce_part_fn(*known, element);
       return l.fusible(l.emit(run_known_reduce, op, d), Fusion::kReduce);
     }
@@ -440,8 +389,9 @@ void lower_reduce(Lowering& l, const ir::Op& op) {
       if ((d->arg = num::arg_reduce_fn(*known, element))) return void(l.emit(run_known_arg, op, d));
   std::vector<Slot> operands = operand_slots(l, op);
   bool scalar = has_control_flow(region);
+  if (observed && !scalar) return lower_rounds(l, op, Order::kHalves, false, false);
   if (scalar)
-    d->levels.push_back(make_level(l, region, 0, &operands));
+    make_scalar_level(l, region, d, &operands);
   else
     for (int64_t length = d->axis.length; length > 1; length -= length / 2)
       d->levels.push_back(make_level(l, region, d->axis.outer * (length / 2) * d->axis.inner, &operands));
@@ -452,82 +402,25 @@ void lower_scan(Lowering& l, const ir::Op& op) {
   auto* d = l.make<ReduceData>();
   if (!prepare(l, op, d)) return;
   const ir::Region& region = *op.region(0);
+  const bool observed = l.observes(region);
+  const num::Type element = l.type_of(l.slot(op.operand(0)))->element;
   if (auto known = known_combiner(region); known && d->count == 1)
-    if ((d->scan = num::scan_fn(*known, l.type_of(l.slot(op.operand(0)))->element)))
+    if ((d->scan = num::scan_fn(*known, element))) {
+      if (observed)
+        if (auto order = order_of(*known, element, d->axis, true))
+          return lower_rounds(l, op, *order, true, d->reverse);
       return void(l.emit(run_known_scan, op, d));
+    }
   std::vector<Slot> operands = operand_slots(l, op);
   bool scalar = has_control_flow(region);
+  if (observed && !scalar) return lower_rounds(l, op, Order::kDoubling, true, d->reverse);
   if (scalar)
-    d->levels.push_back(make_level(l, region, 0, &operands));
+    make_scalar_level(l, region, d, &operands);
   else
     for (int64_t distance = 1; distance < d->axis.length; distance *= 2)
       d->levels.push_back(
           make_level(l, region, d->axis.outer * (d->axis.length - distance) * d->axis.inner, &operands));
   l.emit(scalar ? run_sequential<true> : run_scan, op, result_slots(l, op), operands, d);
-}
-
-// ---- tt.map_elementwise
-
-namespace {
-
-struct MapData {
-  Level level;
-  uint32_t count;
-  int64_t pack;
-};
-
-const Instr* run_map_tiles(Task& t, const Instr& in) {
-  const auto& d = in.as<MapData>();
-  for (uint32_t i = 0; i < d.count; ++i) {
-    t.dense(in.operand(i));
-    t.copy(d.level.args[i], in.operand(i));
-  }
-  if (!t.call(*d.level.entry)) return nullptr;
-  for (uint32_t i = 0; i < in.num_results; ++i) {
-    const TileType& ty = t.type(in.result(i));
-    const void* from = t.dense(d.level.results[i]);
-    std::memcpy(t.new_dense(in.result(i)), from, ty.bytes);
-  }
-  return next(in);
-}
-
-const Instr* run_map_scalars(Task& t, const Instr& in) {
-  const auto& d = in.as<MapData>();
-  int64_t n = t.type(in.operand(0)).n;
-  for (uint32_t i = 0; i < d.count; ++i) t.dense(in.operand(i));
-  for (uint32_t r = 0; r < in.num_results; ++r) t.new_dense(in.result(r));
-  for (int64_t at = 0; at < n; at += d.pack) {
-    for (uint32_t i = 0; i < d.count; ++i)
-      for (int64_t p = 0; p < d.pack; ++p) {
-        Slot s = in.operand(i);
-        t.set_uniform_from(d.level.args[i * d.pack + p],
-                           static_cast<const std::byte*>(t.dense(s)) + (at + p) * t.type(s).size);
-      }
-    if (!t.call(*d.level.entry)) return nullptr;
-    for (uint32_t r = 0; r < in.num_results; ++r)
-      for (int64_t p = 0; p < d.pack; ++p) {
-        const TileType& ty = t.type(in.result(r));
-        num::store_bits(t.value(in.result(r)).buffer->data() + (at + p) * ty.size, ty.element,
-                        static_cast<uint64_t>(t.bits(d.level.results[r * d.pack + p])));
-      }
-  }
-  return next(in);
-}
-
-}  // namespace
-
-void lower_map_elementwise(Lowering& l, const ir::Op& op) {
-  auto* d = l.make<MapData>();
-  d->pack = op.int_attr("pack", 1);
-  d->count = op.num_operands();
-  const ir::Region& region = *op.region(0);
-  const TileType& ty = *l.type_of(l.slot(op.operand(0)));
-  if (d->pack < 1 || ty.n % d->pack || static_cast<int64_t>(region.first->args.size()) != d->count * d->pack)
-    return l.error(op, "the region's arguments do not match the operands");
-  std::vector<Slot> operands = operand_slots(l, op);
-  bool scalar = d->pack != 1 || has_control_flow(region);
-  d->level = make_level(l, region, scalar ? 0 : ty.n, &operands);
-  l.emit(scalar ? run_map_scalars : run_map_tiles, op, result_slots(l, op), operands, d);
 }
 
 }  // namespace triton_runner::tile

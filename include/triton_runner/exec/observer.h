@@ -30,6 +30,8 @@ struct ValueEvent {
   // the prefix, and the scalars that follow.
   std::string_view marker;
   std::span<const int64_t> arguments;
+  // An element each: 0 where there is none. Empty: all are there.
+  std::span<const uint8_t> mask;
 };
 
 inline constexpr std::string_view kMarker = "triton_runner.dump";

@@ -19,6 +19,9 @@ namespace triton_runner::probe {
 //   "kernel.py:42"            what the ops of a line of the Python source give; of any file with that ending
 //   "acc"                     every value that the locations name so, and what the lines in `lines` give
 //   "*"                       all
+//
+// Values inside of the function that a reduction, a scan or tt.map_elementwise applies are meant only where
+// the selector names nothing outside of such functions.
 struct Selector {
   std::string text;
   // Of a Python variable: the lines that assign it, "kernel.py:42", for releases whose locations have no
@@ -40,6 +43,10 @@ base::Result<std::vector<Selected>> select(const ir::Module& module, const ir::O
 std::string name_of(const ir::Value& value);
 // The op that gives a value; of block arguments the one whose region they begin.
 const ir::Op* op_of(const ir::Value& value);
+// Whether an op applies a function of its own to elements: tt.reduce, tt.scan, tt.map_elementwise. Whether a
+// value stands in such a function.
+bool is_combiner(const ir::Op& op);
+bool is_combined(const ir::Value& value);
 // Whether it has elements that can be recorded: tensors, scalars, pointers, buffers in shared memory.
 bool can_record(const ir::Value& value);
 // What is known of a value before it runs.
