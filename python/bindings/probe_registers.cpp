@@ -132,6 +132,16 @@ void init_registers(nb::module_& m) {
       nb::arg("blocks") = 1,
       "The plan for \"%r7\", \"{%r1,%r2}\", \"mma.sync\", \"kernel.ptx:120\", \"kernel.py:42\".");
   m.def(
+      "add_waits",
+      [](std::string ptx, const std::string& filename, const std::string& kernel,
+         const std::vector<std::string>& names) {
+        return unwrap(probe::add_waits(*parsed(std::move(ptx), filename), kernel, names));
+      },
+      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("names"),
+      "The text with a wgmma.wait_group 0 behind each group of products that the names ask for and that "
+      "nothing "
+      "waits for before the next jump; else the same text.");
+  m.def(
       "names_registers",
       [](std::string ptx, const std::string& filename, const std::string& kernel, const std::string& name) {
         return probe::names_registers(*parsed(std::move(ptx), filename), kernel, name);

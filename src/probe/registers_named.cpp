@@ -118,6 +118,14 @@ std::optional<uint32_t> completed_by(const Function& f, uint32_t at, const std::
   return {};
 }
 
+// The instruction that commits a product, on the way without jumps: a wait may stand behind it.
+std::optional<uint32_t> committed_by(const Function& f, uint32_t at, const std::vector<bool>& targets) {
+  if (!f.body[at].has(ptx::Mod::kMmaAsync)) return {};
+  for (uint32_t i = at + 1; i < f.body.size() && !targets[i] && !is_control(f.body[i]); ++i)
+    if (f.body[i].spelling.starts_with("wgmma.commit_group")) return i;
+  return {};
+}
+
 class Namer {
  public:
   Namer(const ptx::Module& module, const Function& f, std::string_view level, uint32_t threads,
@@ -156,6 +164,8 @@ class Namer {
   }
 
   RegisterPlan plan;
+  bool adds_waits = false;
+  std::set<uint32_t> waits;  // behind these instructions: what products need that nothing waits for
 
  private:
   uint32_t find(std::string_view name) const {
@@ -247,6 +257,10 @@ class Namer {
     for (uint32_t w : writers) {
       const Instruction& writer = f_.body[w];
       const auto place = completed_by(f_, w, targets_);
+      if (const auto commit = place ? std::nullopt : committed_by(f_, w, targets_); commit && adds_waits) {
+        waits.insert(*commit);
+        continue;
+      }
       if (!place)
         return module_.diagnostic(
             writer.offset,
@@ -331,9 +345,31 @@ base::Result<RegisterPlan> plan_named_registers(const ptx::Module& ptx, std::str
   return std::move(namer.plan);
 }
 
+base::Result<std::string> add_waits(const ptx::Module& ptx, std::string_view kernel,
+                                    std::span<const std::string> names) {
+  auto f = find_entry(ptx, kernel);
+  if (!f) return f.error();
+  Namer namer(ptx, **f, "", 32, 1);
+  namer.adds_waits = true;
+  for (const std::string& name : names)
+    if (auto ok = namer.add(name); !ok) return ok.error();
+  std::string text;
+  size_t from = 0;
+  for (uint32_t i : namer.waits) {
+    const size_t to = (*f)->body[i].offset + (*f)->body[i].length;
+    text += ptx.text().substr(from, to - from);
+    text += " wgmma.wait_group.sync.aligned 0;";  // on the same line: lines keep their numbers
+    from = to;
+  }
+  return text += ptx.text().substr(from);
+}
+
 bool names_registers(const ptx::Module& ptx, std::string_view kernel, std::string_view name) {
   auto f = find_entry(ptx, kernel);
-  return f && Namer(ptx, **f, "", 32, 1).add(std::string(name)).operator bool();
+  if (!f) return false;
+  Namer namer(ptx, **f, "", 32, 1);
+  namer.adds_waits = true;
+  return namer.add(std::string(name)).operator bool();
 }
 
 }  // namespace triton_runner::probe

@@ -191,3 +191,31 @@ def test_ptxas_takes_it(kernel, target, every_iteration):
     # What was there stands there still.
     was, now = compiled.asm["ptx"].splitlines(), iter(stores.text.splitlines())
     assert all(any(line.rstrip(",") == other.rstrip(",") for other in now) for line in was)
+
+
+def test_products_that_the_kernel_does_not_wait_for():
+    """A pipelined loop goes on while wgmma does: what ran then waits, and says so."""
+    stored, read = ([], [])
+    for run, found in ((instrument.run, stored), (registers.run, read)):
+        _, *rest = launch(matmul, "cuda:90", ["wgmma.mma_async"], run, every_iteration=True)
+        found += rest
+    same(stored[0], read[0])
+    assert read[1] == stored[1][:1] and "wgmma.wait_group 0 stand in what ran" in read[1][0]
+    assert stored[1][1] == "outputs: the same as the plain kernel's"
+    last = {tuple(p): stored[0].series[-1].data[i] for i, p in enumerate(stored[0].series[-1].programs)}
+    # The registers of m64n64: thread t has rows t / 4 % 8 + 8 * i + 16 * warp, columns 2 * (t % 4) + 8 * j.
+    values = last[0, 0, 0].view(numpy.float32).reshape(4, 8, 4, 8, 2, 2)  # warp, row, pair, j, i, column
+    tile = values.transpose(0, 4, 1, 3, 2, 5).reshape(64, 64)
+    assert numpy.array_equal(tile, stored[2][2][:64, :64].numpy())
+
+
+def test_values_of_llir():
+    text = None
+    given, constexprs, grid = arguments(halves)
+    with triton_runner.using(device="cpu", level="ptx", target="cuda:90"):
+        text = halves.warmup(*given, grid=grid, **constexprs).asm["llir"]
+    names = re.findall(r"(%\d+) = (?:fmul|fpext|fadd|icmp|add|zext)\b", text)
+    assert len(names) > 3
+    _, stored, _, _ = launch(halves, "cuda:90", names, instrument.run, level="llir")
+    _, read, _, _ = launch(halves, "cuda:90", names, registers.run, level="llir")
+    same(stored, read)

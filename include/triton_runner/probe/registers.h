@@ -91,11 +91,17 @@ base::Result<RegisterPlan> move_plan(const RegisterPlan& plan, const ptx::Module
 
 // Registers of the entry `kernel` that a person names: "%r7", "{%r1,%r2}", an opcode or the beginning of one
 // ("mma.sync"), a line of the text ("kernel.ptx:120") or of the Python source ("kernel.py:42"): recorded
-// after each execution of the instructions that write them. Errors: what names nothing, with the nearest
-// names.
+// after each execution of the instructions that write them; what wgmma and tcgen05.ld give, behind the wait
+// that completes it (a note says where). Errors: what names nothing, with the nearest names; what nothing
+// waits for before the next jump.
 base::Result<RegisterPlan> plan_named_registers(const ptx::Module& ptx, std::string_view kernel,
                                                 std::span<const std::string> names, std::string_view level,
                                                 uint32_t threads, uint32_t blocks);
+
+// The text with a wgmma.wait_group 0 behind each group of products that the names ask for and that nothing
+// waits for before the next jump, on the line that commits it; else the text as it is.
+base::Result<std::string> add_waits(const ptx::Module& ptx, std::string_view kernel,
+                                    std::span<const std::string> names);
 
 // Whether plan_named_registers() would know the name.
 bool names_registers(const ptx::Module& ptx, std::string_view kernel, std::string_view name);

@@ -170,8 +170,39 @@ def plan_named_registers(ptx: str, filename: str, kernel: str, names: Sequence[s
     The plan for "%r7", "{%r1,%r2}", "mma.sync", "kernel.ptx:120", "kernel.py:42".
     """
 
+def add_waits(ptx: str, filename: str, kernel: str, names: Sequence[str]) -> str:
+    """
+    The text with a wgmma.wait_group 0 behind each group of products that the names ask for and that nothing waits for before the next jump; else the same text.
+    """
+
 def names_registers(ptx: str, filename: str, kernel: str, name: str) -> bool:
     """Whether plan_named_registers() would take the name."""
+
+class RegisterStores:
+    """PTX with stores of registers put in, and where they store."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def parameter(self) -> int:
+        """the buffer's among those of the entry"""
+
+    @property
+    def bytes(self) -> int: ...
+
+    @property
+    def notes(self) -> list[str]: ...
+
+    def decode(self, buffer: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], programs: Sequence[Sequence[int]] = []) -> Recording:
+        """
+        The Recording in a buffer (uint8) of `bytes` bytes, which was zero before the launch.
+        """
+
+def insert_register_stores(ptx: str, filename: str, kernel: str, plan: RegisterPlan, grid: Sequence[int], programs: Sequence[Sequence[int]] = [], every_iteration: bool = False, hidden: int = 0, max_bytes: int = 1073741824) -> RegisterStores:
+    """
+    RegisterStores of a plan for this text. hidden: how many of the entry's last parameters the launch fills by itself. DiagnosticError for a value that is put together from several threads, and a program that is not in the grid.
+    """
 
 class RegisterRecorder:
     """

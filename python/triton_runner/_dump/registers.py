@@ -180,7 +180,15 @@ def plan_of_threads(level: str, names: list, code: Code):
     """The plan of values that each thread has by itself: of the LLIR, or registers of the PTX."""
     if level == "llir":
         return _llvm_plan(names, code)
-    return probe.plan_named_registers(code.ptx, code.filename, code.name, names, *code.size), None, []
+    text = probe.add_waits(code.ptx, code.filename, code.name, names)
+    plan = probe.plan_named_registers(text, code.filename, code.name, names, *code.size)
+    if text == code.ptx:
+        return plan, None, []
+    added = text.count("wgmma.wait_group") - code.ptx.count("wgmma.wait_group")
+    change = (
+        f"{added} wgmma.wait_group 0 stand in what ran: the kernel does not wait there for what was asked for"
+    )
+    return plan, text, [change]
 
 
 def _mixed(what: str):

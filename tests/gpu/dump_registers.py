@@ -1,0 +1,206 @@
+"""Named registers of PTX on a GPU beside the SIMT engine's: what every instruction of a few kernels writes.
+
+    python tests/gpu/dump_registers.py
+
+On the GPU the kernel stores its registers; on the CPU the SIMT engine runs the same PTX and its observer
+reads them. Masks, programs, executions and values have to be the same, bit for bit. Addresses may differ by
+the distance of an argument on the two machines, or by where shared memory begins. Exits 1 on any other
+difference.
+"""
+
+import os
+import re
+import sys
+import warnings
+
+import numpy
+import torch
+import triton
+import triton.language as tl
+import triton_runner
+from triton_runner import DiagnosticError, _core
+
+os.environ.setdefault("TRITON_RUNNER_PROD", "1")
+warnings.simplefilter("ignore")
+
+
+@triton_runner.jit
+def add(x_ptr, y_ptr, o_ptr, n, B: tl.constexpr):
+    offsets = tl.program_id(0) * B + tl.arange(0, B)
+    inside = offsets < n
+    x = tl.load(x_ptr + offsets, mask=inside, other=0.0)
+    y = tl.load(y_ptr + offsets, mask=inside, other=0.0)
+    tl.store(o_ptr + offsets, x + y * 2.0, mask=inside)
+
+
+@triton_runner.jit
+def row_sums(x_ptr, o_ptr, columns, B: tl.constexpr):
+    row = tl.program_id(0) + 3 * tl.program_id(1)
+    total = tl.zeros((B,), tl.float32)
+    for start in range(0, columns, B):
+        where = start + tl.arange(0, B)
+        block = tl.load(x_ptr + row * columns + where, mask=where < columns, other=0.0).to(tl.float32)
+        if start > 0:
+            block = block * 0.5
+        total += block
+    tl.store(o_ptr + row, tl.sum(total, axis=0))
+
+
+@triton_runner.jit
+def collatz(x_ptr, o_ptr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    value = tl.load(x_ptr + tl.program_id(0))
+    steps = 0
+    while value > 1:
+        value = tl.where(value % 2 == 0, value // 2, 3 * value + 1)
+        steps += 1
+    tl.store(o_ptr + i, steps + i)
+
+
+@triton_runner.jit
+def matmul(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    pid = tl.program_id(0)
+    columns = tl.cdiv(N, BN)
+    rm = (pid // columns) * BM + tl.arange(0, BM)
+    rn = (pid % columns) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        a = tl.load(a_ptr + rm[:, None] * K + (k + rk)[None, :])
+        b = tl.load(b_ptr + (k + rk)[:, None] * N + rn[None, :])
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc.to(tl.float16))
+
+
+def launches():
+    """(label, kernel, arguments, constexprs, grid, further arguments of dumping())."""
+    generator = torch.Generator().manual_seed(7)
+
+    def random(*shape, dtype=torch.float32):
+        return torch.randn(*shape, generator=generator).to(dtype)
+
+    f16 = torch.float16
+    vectors = (random(1000), random(1000), torch.zeros(1000), 1000)
+    yield "add", add, vectors, {"B": 256}, (4,), {}
+    few = {"programs": [1, 3], "every_iteration": False}
+    yield "add, two of its programs", add, vectors, {"B": 256}, (4,), few
+    yield "rows", row_sums, (random(6, 300, dtype=f16), torch.zeros(6), 300), {"B": 128}, (3, 2), {}
+    numbers = torch.tensor([6, 27], dtype=torch.int32)
+    yield "collatz", collatz, (numbers, torch.zeros(32, dtype=torch.int32)), {"B": 32}, (2,), {}
+    a, b, c = random(128, 160, dtype=f16), random(160, 128, dtype=f16), torch.zeros(128, 128, dtype=f16)
+    shape = (a, b, c, 128, 128, 160)
+    yield "mma.sync", matmul, shape, {"BM": 32, "BN": 32, "BK": 32}, (16,), {"programs": [0, 5]}
+    yield "wgmma", matmul, shape, {"BM": 64, "BN": 64, "BK": 32}, (4,), {}
+
+
+def opcodes(text, name):
+    """Those of an entry's instructions that write registers that can be recorded."""
+    found = {}
+    for instruction in _core.ptx.parse(text, "k.ptx").function(name).instructions:
+        found.setdefault(instruction.opcode)
+    return [opcode for opcode in found if _core.probe.names_registers(text, "k.ptx", name, opcode)]
+
+
+def recorded(where, target, names, kernel, arguments, constexprs, grid, level, **options):
+    """(the Dump, the PTX, the arrays afterwards) of a launch on "cuda" or "cpu"."""
+    moved = [value.to(where, copy=True) if isinstance(value, torch.Tensor) else value for value in arguments]
+    settings = {"level": "ptx"} if where == "cpu" else {}
+    with triton_runner.using(device=where, target=target, **settings):
+        text = kernel.warmup(*moved, grid=grid, **constexprs).asm["ptx"]
+        wanted = names or opcodes(text, kernel.__name__)
+        options = {"every_iteration": True, "max_bytes": 1 << 28, **options}
+        with triton_runner.dumping(kernel, *wanted, level=level, **options) as dump:
+            kernel[grid](*moved, **constexprs)
+    return dump.last, text, [value for value in moved if isinstance(value, torch.Tensor)]
+
+
+def distances(here, there, shared: int) -> dict:
+    """By how much an address may be another one, for each width of a register."""
+    arguments = {0, *(int(x.data_ptr()) - int(y.data_ptr()) for x, y in zip(here, there, strict=True))}
+    window = {0, shared, shared >> 4}
+    return {4: window, 8: {a + b for a in arguments for b in window}}
+
+
+def differing(gpu, cpu, allowed) -> str:
+    """What is not the same of a value, or nothing."""
+    if not numpy.array_equal(gpu.programs, cpu.programs):
+        return f"{len(gpu.programs)} records, {len(cpu.programs)} on the CPU"
+    if not numpy.array_equal(gpu.iterations, cpu.iterations):
+        return "other executions"
+    if not numpy.array_equal(gpu.mask, cpu.mask):
+        return "another mask"
+    mask = gpu.mask.reshape(-1).astype(bool)
+    size = gpu.data.size // mask.size
+    mine, theirs = (v.data.reshape(-1).view(f"u{size}")[mask] for v in (gpu, cpu))
+    wrong = mine != theirs
+    if size in allowed:
+        wrong &= ~numpy.isin((mine - theirs).view(f"i{size}"), list(allowed[size]))
+    if not wrong.any():
+        return ""
+    first = int(numpy.argmax(wrong))
+    return f"{int(wrong.sum())} of {wrong.size} elements, first {mine[first]:#x} and {theirs[first]:#x}"
+
+
+def shared_begins(gpu, cpu) -> int:
+    """Where shared memory begins on the GPU, less where it does on the CPU."""
+    for mine, theirs in zip(gpu, cpu, strict=True):
+        if mine.site.op in ("mov.b32", "mov.u32") and len(mine.data) and len(theirs.data):
+            apart = mine.data.view("i4") - theirs.data.view("i4")
+            if mine.mask.all() and (apart == apart.flat[0]).all() and apart.flat[0]:
+                return int(apart.flat[0])
+    return 0
+
+
+def compare(label, target, kernel, arguments, constexprs, grid, options, names=(), level="ptx") -> int:
+    given = (kernel, arguments, constexprs, grid, level)
+    gpu, ptx, here = recorded("cuda", target, names, *given, **options)
+    cpu, same, there = recorded("cpu", target, names, *given, **options)
+    if ptx != same:
+        print(f"{label}: the PTX is another one on the CPU")
+        return 1
+    mine, theirs = ([v._series for v in dump] for dump in (gpu, cpu))
+    allowed = distances(here, there, shared_begins(mine, theirs))
+    wrong = 0
+    for x, y in zip(mine, theirs, strict=True):
+        problem = differing(x, y, allowed)
+        if problem:
+            wrong += 1
+            if wrong < 9:
+                print(f"   {x.site.value} = {x.site.op} ({x.site.location}): {problem}")
+    outputs = all(torch.equal(x.cpu(), y) for x, y in zip(here, there, strict=True))
+    records = sum(len(x.programs) for x in mine)
+    print(f"{label}: {len(mine)} values, {records} records, {wrong} differ, outputs the same: {outputs}")
+    print("   ", *gpu.changes, *gpu.notes[:2], *[n for n in cpu.notes if n not in gpu.notes][:2], sep="; ")
+    return wrong + (not outputs)
+
+
+def main() -> int:
+    major, minor = torch.cuda.get_device_capability()
+    target = f"cuda:{major}{minor}"
+    print(torch.cuda.get_device_name(), "Triton", triton.__version__, target)
+    wrong = 0
+    for label, *launch in launches():
+        wrong += compare(label, target, *launch)
+    label, kernel, arguments, constexprs, grid, options = next(launches())
+    with triton_runner.using(device="cpu", level="ptx", target=target):
+        asm = kernel.warmup(*arguments, grid=grid, **constexprs).asm
+    names = re.findall(r"(%\d+) = (?:fmul|fadd|icmp|add|shl|or)\b", asm["llir"])
+    wrong += compare("LLIR", target, kernel, arguments, constexprs, grid, options, names, "llir")
+    # A PTX text of one's own, and a name that it does not have.
+    moved = [value.cuda() if isinstance(value, torch.Tensor) else value for value in arguments]
+    with triton_runner.dumping(kernel, "%p1") as dump:
+        kernel[grid](*moved, ptx_src=asm["ptx"], **constexprs)
+    inside = dump["%p1"].to_numpy().sum()
+    print("a PTX text: %p1 is true", inside, "times")
+    wrong += inside == 0
+    try:
+        with triton_runner.dumping(kernel, "%r9999", level="ptx"):
+            kernel[grid](*moved, **constexprs)
+        wrong += 1
+    except DiagnosticError as error:
+        print(str(error).splitlines()[0])
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
