@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
-from triton_runner import _core  # noqa: E402
+import triton_runner.language as dl  # noqa: E402
+from triton_runner import DiagnosticError, _core  # noqa: E402
 from triton_runner._dump import instrument, register_stores, registers, session  # noqa: E402
 
 
@@ -76,6 +77,30 @@ def halves(x, out, scale, BLOCK: tl.constexpr):
     tl.store(out + i, value.to(tl.float64) + i)
 
 
+@triton.jit(noinline=True)
+def twice(x, n):
+    return x * 2 + n
+
+
+@triton_runner.jit
+def calls(x, out, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    value = tl.load(x + i) + twice(tl.load(x + n), n)
+    old = tl.atomic_add(out + i % 16, value)
+    tl.store(out + BLOCK + i, old)
+
+
+@triton_runner.jit
+def specialised(a, b, c, N, K, BLOCK: tl.constexpr):
+    a = tl.make_tensor_descriptor(a, [BLOCK, K], [K, 1], [BLOCK, BLOCK])
+    b = tl.make_tensor_descriptor(b, [K, N], [N, 1], [BLOCK, BLOCK])
+    c = tl.make_tensor_descriptor(c, [BLOCK, N], [N, 1], [BLOCK, BLOCK])
+    acc = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for k in tl.range(0, K, BLOCK, warp_specialize=True):
+        acc = tl.dot(a.load([0, k]), b.load([k, 0]), acc)
+    c.store([0, 0], acc.to(tl.float16))
+
+
 def arguments(kernel):
     """(arguments, constexprs, grid) of a launch."""
     torch.manual_seed(0)
@@ -94,6 +119,12 @@ def arguments(kernel):
         )
     if kernel is halves:
         return (torch.randn(128).half(), torch.zeros(128).double(), 0.5), {"BLOCK": 128}, (1,)
+    if kernel is calls:
+        x = torch.arange(64, dtype=torch.int32)
+        return (x, torch.zeros(128, dtype=torch.int32), 7), {"BLOCK": 64}, (1,)
+    if kernel is specialised:
+        a, b = torch.randn(64, 128).half(), torch.randn(128, 64).half()
+        return (a, b, torch.zeros(64, 64).half(), 64, 128), {"BLOCK": 64}, (1,)
     return (torch.randn(1024), torch.zeros(1024)), {"BLOCK": 512, "num_ctas": 2}, (2,)
 
 
@@ -123,7 +154,7 @@ def opcodes(kernel, target):
     for instruction in module.functions[-1].instructions:
         name = instruction.opcode
         with_result = instruction.operands and instruction.operands[0].lstrip("{ ").startswith("%")
-        if with_result and instruction.base not in ("st", "red", "bar", "wgmma", "mbarrier"):
+        if with_result and instruction.base not in ("st", "red", "bar", "wgmma", "mbarrier", "brx"):
             found[name] = None
     return list(found)
 
@@ -147,6 +178,8 @@ KERNELS = [
     (collatz, "cuda:80"),
     (two_blocks, "cuda:90"),
     (halves, "cuda:90"),
+    (calls, "cuda:90"),
+    (specialised, "cuda:90"),
 ]
 
 
@@ -164,7 +197,7 @@ def test_every_opcode_has_the_observers_records(kernel, target, every_iteration)
 
 
 def ptxas(text, target):
-    """What the assembler says of a text: nothing, if all is well."""
+    """What the assembler says of a text."""
     folder = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin")
     name = (
         "ptxas-blackwell"
@@ -187,7 +220,8 @@ def test_ptxas_takes_it(kernel, target, every_iteration):
         compiled = kernel.warmup(*given, grid=grid, **constexprs)
         stores, changes = register_stores.instrumented(wanted, compiled, (*grid, 1, 1)[:3], [])
     assert changes == []
-    assert ptxas(stores.text, _core.ptx.parse(stores.text).target) == ""
+    chip = _core.ptx.parse(stores.text).target
+    assert ptxas(stores.text, chip) == ptxas(compiled.asm["ptx"], chip) == ""
     # What was there stands there still.
     was, now = compiled.asm["ptx"].splitlines(), iter(stores.text.splitlines())
     assert all(any(line.rstrip(",") == other.rstrip(",") for other in now) for line in was)
@@ -219,3 +253,62 @@ def test_values_of_llir():
     _, stored, _, _ = launch(halves, "cuda:90", names, instrument.run, level="llir")
     _, read, _, _ = launch(halves, "cuda:90", names, registers.run, level="llir")
     same(stored, read)
+
+
+def loaded(kernel, target):
+    """(the kernel's PTX as load() gives it, its arguments, its grid)."""
+    given, constexprs, grid = arguments(kernel)
+    with triton_runner.using(device="cpu", level="ptx", target=target):
+        text = kernel.warmup(*given, grid=grid, **constexprs).asm["ptx"]
+        return triton_runner.load(text, level="ptx"), given, grid
+
+
+@pytest.mark.parametrize("kernel", [add, rows], ids=lambda k: k.__name__)
+def test_ptx_of_ones_own(kernel):
+    """How many parameters are Triton's is found by counting: the buffer's comes before them."""
+    artifact, given, grid = loaded(kernel, "cuda:90")
+    named = list(zip((name for name in kernel.arg_names if name != "BLOCK"), given, strict=True))
+    wanted = session.request(["%p1", "%r5"], every_iteration=True, programs=[(1,)])
+    recording, changes = instrument.run_kernel(wanted, artifact, grid, named)
+    assert changes[0] == "outputs: the same as the plain kernel's"
+    with triton_runner.dumping(kernel.__name__, "%p1", "%r5", every_iteration=True, programs=[(1,)]) as dump:
+        artifact[grid](*given)
+    same(recording, dump.last.recording)
+
+
+BAD = [
+    (["%r9999"], {}, "has no register %r9999"),
+    (["ld.globl"], {}, "ld.global"),
+    (["%p1"], {"programs": [(4,)]}, "program (4, 0, 0) is not in the grid (4, 1, 1)"),
+    (["%p1", "inside"], {}, "they cannot be recorded in one dump"),
+]
+
+
+@pytest.mark.parametrize("names, more, message", BAD, ids=lambda v: v[0] if isinstance(v, list) else "")
+def test_bad_input(names, more, message):
+    with pytest.raises(DiagnosticError, match=re.escape(message)):
+        launch(add, "cuda:90", names, instrument.run, **more)
+
+
+def test_programs_and_room():
+    given = add, "cuda:90", ["setp.lt.s32"]
+    _, whole, _, _ = launch(*given, instrument.run)
+    _, some, _, _ = launch(*given, instrument.run, programs=[(3,), (1,)])
+    assert some.series[0].programs[:, 0].tolist() == [1, 3]
+    assert numpy.array_equal(some.series[0].data, whole.series[0].data[[1, 3]])
+    _, few, changes, _ = launch(*given, instrument.run, max_bytes=3 * 1024)
+    assert few.series[0].programs[:, 0].tolist() != [0, 1, 2, 3] and "no room for" in few.notes[0]
+    assert changes[0] == "outputs: the same as the plain kernel's"
+
+
+def test_one_launch_records_registers_or_statements():
+    @triton_runner.jit
+    def noted(x, out, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        value = tl.load(x + i)
+        dl.dump(value)
+        tl.store(out + i, value)
+
+    with pytest.raises(DiagnosticError, match="has dl.dump statements"):
+        with triton_runner.dumping(noted, "%r1", level="ptx"):
+            noted[(1,)](torch.randn(64), torch.zeros(64), BLOCK=64, device="cpu")

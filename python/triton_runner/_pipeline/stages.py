@@ -117,6 +117,8 @@ def compile_onward(
         name: _tuples(value) for name, value in (options or {}).items() if name in known and value is not None
     }
     given.pop("arch", None)  # the target says it
+    # Behind the TTGIR it is a number like any other: that of a warp-specialised kernel is a sum.
+    warps = given.pop("num_warps", None) if level not in MLIR_LEVELS else None
     parsed = backend.parse_options(given)
     stages: dict = {}
     if installed().language_argument:
@@ -126,6 +128,7 @@ def compile_onward(
     else:
         backend.add_stages(stages, parsed)
     metadata = {**(options or {}), **parsed.__dict__, "target": backend.target}
+    metadata["num_warps"] = warps or metadata["num_warps"]
     module = source
     if level in MLIR_LEVELS:
         context = ir.context()
