@@ -72,6 +72,44 @@ def matmul(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK:
     tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc.to(tl.float16))
 
 
+# Threads leave a loop after different turns, in three warps.
+DIVERGENT = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry divergent(.param .u64 .ptr .global divergent_param_0)
+.reqntid 96
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<9>;
+  .reg .b64 %rd<9>;
+  mov.u32 %r1, %tid.x;
+  rem.u32 %r1, %r1, 7;
+  mov.u32 %r2, 100;
+loop:
+  add.u32 %r2, %r2, %r1;
+  and.b32 %r3, %r1, 1;
+  setp.eq.u32 %p2, %r3, 1;
+  @!%p2 bra even;
+  mul.lo.u32 %r2, %r2, 3;
+even:
+  sub.u32 %r1, %r1, 1;
+  setp.lt.s32 %p1, %r1, 0;
+  @%p1 bra done;
+  bra loop;
+done:
+  mov.u32 %r3, %tid.x;
+  mov.u32 %r4, %ctaid.x;
+  mad.lo.u32 %r3, %r4, 96, %r3;
+  ld.param.b64 %rd1, [divergent_param_0];
+  mul.wide.u32 %rd2, %r3, 4;
+  add.s64 %rd1, %rd1, %rd2;
+  st.global.b32 [%rd1], %r2;
+  ret;
+}
+"""
+
+
 def launches():
     """(label, kernel, arguments, constexprs, grid, further arguments of dumping())."""
     generator = torch.Generator().manual_seed(7)
@@ -174,6 +212,23 @@ def compare(label, target, kernel, arguments, constexprs, grid, options, names=(
     return wrong + (not outputs)
 
 
+def compare_divergent() -> int:
+    """A PTX text without Triton, whose threads go ways of their own."""
+    dumps, outputs = [], []
+    for where in ("cuda", "cpu"):
+        out = torch.zeros(192, dtype=torch.int32, device=where)
+        kernel = triton_runner.load(DIVERGENT, device=where)
+        with triton_runner.dumping("divergent", "%r2", "%p1", "%p2", every_iteration=True) as dump:
+            kernel[(2,)](out)
+        dumps.append([v._series for v in dump.last])
+        outputs.append(out.cpu())
+    problems = [differing(x, y, {}) for x, y in zip(*dumps, strict=True)]
+    same = torch.equal(*outputs)
+    records = sum(len(x.programs) for x in dumps[0])
+    print(f"divergent: {len(problems)} values, {records} records, {problems}, outputs the same: {same}")
+    return sum(map(bool, problems)) + (not same) + (records == 0)
+
+
 def main() -> int:
     major, minor = torch.cuda.get_device_capability()
     target = f"cuda:{major}{minor}"
@@ -193,6 +248,7 @@ def main() -> int:
     inside = dump["%p1"].to_numpy().sum()
     print("a PTX text: %p1 is true", inside, "times")
     wrong += inside == 0
+    wrong += compare_divergent()
     try:
         with triton_runner.dumping(kernel, "%r9999", level="ptx"):
             kernel[grid](*moved, **constexprs)

@@ -309,6 +309,6 @@ def test_one_launch_records_registers_or_statements():
         dl.dump(value)
         tl.store(out + i, value)
 
-    with pytest.raises(DiagnosticError, match="has dl.dump statements"):
+    with pytest.raises(DiagnosticError, match=r"has dl\.dump statements"):
         with triton_runner.dumping(noted, "%r1", level="ptx"):
             noted[(1,)](torch.randn(64), torch.zeros(64), BLOCK=64, device="cpu")
