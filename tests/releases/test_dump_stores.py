@@ -6,7 +6,8 @@ import pytest
 import triton.language as tl
 import triton_runner
 from triton_runner import _arrays
-from triton_runner._dump import instrument, session
+from triton_runner._core import probe
+from triton_runner._dump import instrument, registers, session
 
 
 @triton_runner.jit
@@ -78,3 +79,27 @@ def test_products(level, target):
     arguments = (a, b, numpy.zeros((64, 64), numpy.float32), 96)
     same, close = compare(products, arguments, {"M": 64, "N": 64, "B": 32}, (1,), level, target)
     assert same > 15 and close < 8
+
+
+@pytest.mark.parametrize("target", ["cuda:80", "cuda:90"])
+def test_registers_of_ptx(target):
+    """Stored by the PTX itself (before 3.3 it has no parameters of Triton's own), and read from it as it is."""
+    x = numpy.random.default_rng(0).standard_normal((3, 100)).astype(numpy.float16)
+    arguments = (x, numpy.zeros(3, numpy.float32), 100)
+    names = ["%r1", "%r5", "%rd1", "%p1", "add.f32", "shfl.sync", "setp", "ld.global"]
+    found = []
+    for run in (instrument.run, registers.run):
+        with triton_runner.using(level="ptx", target=target):
+            text = rows.warmup(*arguments, grid=(3,), B=32).asm["ptx"]
+            known = [name for name in names if probe.names_registers(text, "k.ptx", "rows", name)]
+            wanted = session.request(known, rows, every_iteration=True, level="ptx")
+            given = wrapped(arguments) if run is instrument.run else arguments
+            found.append(run(wanted, rows, None, given, {"B": 32}, (3,)))
+    (_, stored, changes), (_, read, _) = found
+    assert len(stored.series) > 5 and changes[0] == "outputs: the same as the plain kernel's"
+    for mine, theirs in zip(stored.series, read.series, strict=True):
+        assert mine.site.value == theirs.site.value
+        assert len(mine.programs) and numpy.array_equal(mine.programs, theirs.programs)
+        assert numpy.array_equal(mine.iterations, theirs.iterations)
+        assert numpy.array_equal(mine.mask, theirs.mask)
+        assert numpy.array_equal(mine.data, theirs.data), mine.site.op
