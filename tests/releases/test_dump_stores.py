@@ -83,7 +83,7 @@ def test_products(level, target):
 
 @pytest.mark.parametrize("target", ["cuda:80", "cuda:90"])
 def test_registers_of_ptx(target):
-    """Stored by the PTX itself (before 3.3 it has no parameters of Triton's own), and read from it as it is."""
+    """Stored by the PTX itself (before 3.3 it has no parameters of Triton's own), and read from it."""
     x = numpy.random.default_rng(0).standard_normal((3, 100)).astype(numpy.float16)
     arguments = (x, numpy.zeros(3, numpy.float32), 100)
     names = ["%r1", "%r5", "%rd1", "%p1", "add.f32", "shfl.sync", "setp", "ld.global"]
