@@ -121,8 +121,10 @@ void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
 #else
 template <class At>
 void gather_4x4(std::byte* const* out, At at, uint32_t n) {
-  for (uint32_t i = 0; i < n; ++i)
-    for (uint32_t k = 0; k < 4; ++k) std::memcpy(out[k] + 4 * i, at(i) + 4 * k, 4);
+  for (uint32_t i = 0; i < n; ++i) {
+    const std::byte* p = at(i);  // once: a register of the result may be the address's
+    for (uint32_t k = 0; k < 4; ++k) std::memcpy(out[k] + 4 * i, p + 4 * k, 4);
+  }
 }
 template <class At>
 void scatter_4x4(const std::byte* const* in, At at, uint32_t n) {
