@@ -91,8 +91,9 @@ Kernel Elementwise::kernel(Type in, Type out, Isa isa) const {
   return kernel;
 }
 
-Loop chain_loops(Loop first, Loop then, bool right) {
-  return NUM_OF_ISA(current_isa(), find_chain)(first, then, right);
+Loop chain_loops(Loop difference, Loop exponential) {
+  if (difference != elementwise_subf.kernel(Type::kF32, Type::kF32).loop) return nullptr;
+  return NUM_OF_ISA(current_isa(), find_exp_of_difference)(exponential);
 }
 
 #define TRITON_RUNNER_DEFINE(name, arity) \

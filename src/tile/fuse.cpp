@@ -494,10 +494,18 @@ class Fuser {
       Fused::Step& s = f.steps[i];
       if (s.reduce) f.reduces = true, f.pads &= s.padded != nullptr;
       s.reduced = s.reduce || reduced[s.out];
-      if (s.reduced)
-        for (uint16_t r : s.in) reduced[r] = 1;
+      if (s.reduced) s.each_input([&](uint16_t r) { reduced[r] = 1; });
     }
-    for (const Fused::Register& reg : f.registers) f.whole_tiles |= reg.result >= 0;
+    for (Fused::Register& reg : f.registers) {
+      f.whole_tiles |= reg.result >= 0;
+      reg.linked = reg.from == Fused::Register::From::kOperand;
+    }
+    for (const Fused::Step& s : f.steps)
+      for (size_t k = 0; k < s.arity; ++k) f.registers[s.in[k]].linked = false;
+    if (!f.store) return;
+    f.registers[f.store->reg].linked = false;
+    const bool linked = !f.steps.empty() && !f.steps.back().links.empty();
+    f.streams = linked && f.steps.back().defines() && f.steps.back().out == f.store->reg;
   }
 
   Fused::Access access(const Pending& p, Slot value, int64_t mask, int64_t other, uint16_t reg) {
@@ -557,7 +565,7 @@ class Fuser {
   void step_range(const Fused& f, std::vector<int64_t>& last, std::vector<int64_t>& made) const {
     for (size_t i = 0; i < f.steps.size(); ++i) {
       const Fused::Step& s = f.steps[i];
-      for (uint16_t r : s.in) last[r] = static_cast<int64_t>(i);
+      s.each_input([&](uint16_t r) { last[r] = static_cast<int64_t>(i); });
       if (s.defines()) made[s.out] = static_cast<int64_t>(i);
     }
     if (f.store) last[f.store->reg] = static_cast<int64_t>(f.steps.size());
@@ -569,12 +577,12 @@ class Fuser {
     std::vector<int16_t> free;
     for (size_t i = 0; i < f.steps.size(); ++i) {
       const Fused::Step& s = f.steps[i];
-      for (size_t k = 0; k < 3; ++k) {  // may be the step's own result: kernels work in place
-        int16_t lane = f.registers[s.in[k]].lane;
-        if (lane >= 0 && last[s.in[k]] == static_cast<int64_t>(i) &&
+      s.each_input([&](uint16_t r) {  // may be the step's own result: kernels work in place
+        const int16_t lane = f.registers[r].lane;
+        if (lane >= 0 && last[r] == static_cast<int64_t>(i) &&
             std::find(free.begin(), free.end(), lane) == free.end())
           free.push_back(lane);
-      }
+      });
       if (!s.defines()) continue;
       Fused::Register& out = f.registers[s.out];
       if (out.result >= 0 || (f.store && f.store->reg == s.out)) continue;

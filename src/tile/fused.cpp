@@ -331,7 +331,12 @@ class Strips {
     for (size_t r = 0; r < f_.registers.size(); ++r)
       at[r] =
           streams_[r].kind == Kind::kFixed ? reinterpret_cast<std::byte*>(&streams_[r].bits) : computed[r];
-    for (const Fused::Step& s : f_.steps) s.loop(computed[s.out], at[s.in[0]], at[s.in[1]], at[s.in[2]], 1);
+    for (size_t r = 0; r < f_.registers.size(); ++r) at_[r] = const_cast<std::byte*>(at[r]);
+    for (const Fused::Step& s : f_.steps)
+      if (s.links.empty())
+        s.loop(at_[s.out], at_[s.in[0]], at_[s.in[1]], at_[s.in[2]], 1);
+      else
+        run_links(s, 0, 1);
     for (size_t r = 0; r < f_.registers.size(); ++r)
       if (f_.registers[r].result >= 0 && f_.registers[r].from == From::kStep)
         t_.set_uniform_from(in_.result(f_.registers[r].result), computed[r]);
@@ -442,13 +447,15 @@ class Strips {
   }
 
   void run_strip(int64_t begin, int64_t m) {
-    if (foreseen_) foreseen_->fetch(static_cast<int64_t>(f_.steps.size()) * m / kElementsALine);
+    if (foreseen_) foreseen_->fetch(f_.ops * m / kElementsALine);
     for (size_t i = 0; i < num_moving_; ++i) move_to(moving_[i], begin, m);
     bool stored = place_store(begin, m);
     for (size_t i = 0; i < f_.steps.size(); ++i) {
       const Fused::Step& s = f_.steps[i];
       if (skipped_ >> i & 1) continue;
-      if (s.spreads)
+      if (!s.links.empty())
+        run_links(s, begin, m);
+      else if (s.spreads)
         spread(s, m);
       else if (s.part)
         s.part(row_results(s.out, 0), part_state(s.out), at_[s.in[0]], m, begin == first_, begin + m == end_);
@@ -493,6 +500,19 @@ class Strips {
     Slot slot = in_.result(result);
     const TileType& ty = t_.type(slot);
     return ty.rank == 0 ? scalars_->data() + 8 * result : t_.value(slot).buffer->data() + row * ty.size;
+  }
+
+  void run_links(const Fused::Step& s, int64_t begin, int64_t m) {
+    num::Link links[num::kMostLinks];
+    auto floats = [&](uint16_t r) { return reinterpret_cast<float*>(at_[r]); };
+    for (size_t k = 0; k < s.links.size(); ++k)
+      links[k] = {s.links[k].op, false, floats(s.links[k].reg),
+                  reinterpret_cast<const uint8_t*>(at_[s.links[k].condition])};
+    if (s.part)
+      num::sum_links(reinterpret_cast<float*>(row_results(s.out, 0)), part_state(s.out), floats(s.in[0]),
+                     links, s.links.size(), m, begin == first_, begin + m == end_);
+    else
+      num::map_links(floats(s.out), floats(s.in[0]), links, s.links.size(), m);
   }
 
   // All of a row gets what a reduction of it gave.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <triton_runner/num/elementwise.h>
+#include <triton_runner/num/links.h>
 #include <triton_runner/num/reduce.h>
 
 #include "code.h"
@@ -24,10 +25,16 @@ struct Fused {
     uint16_t index = 0;   // of the instruction's operand; into `loads`
     int16_t result = -1;  // the result that it is: its strips are parts of that tile
     int16_t reuse = -1;   // operand whose memory that tile may take over when it dies here
+    bool linked = false;  // an operand that nobody but links reads
     int16_t lane = -1;  // of other steps, but not of what is only stored: which of `lanes` its strip lies in
+  };
+  struct Link {
+    num::LinkOp op;
+    uint16_t reg, condition;  // the step's in[0] where the op has none
   };
   struct Step {  // a kernel on a strip, or a reduction of each of its rows
     num::Loop loop = nullptr;
+    std::vector<Link> links;  // in its place: what becomes of in[0]; or before `part`
     num::ReduceFn reduce = nullptr;
     num::ReducePartFn part = nullptr;      // of the one row that the tile is, if it is longer than kMaxRow
     num::ReducePaddedFn padded = nullptr;  // of a row that ends in one constant; may be null
@@ -38,7 +45,15 @@ struct Fused {
     bool spreads = false;  // tt.splat of what the reduction to result `from` gave; no operands
     bool reduced = false;  // some reduction depends on it
     uint16_t from = 0;
-    bool defines() const { return loop || spreads; }  // the register `out`
+    bool defines() const { return !reduce; }  // the register `out`
+    template <class F>
+    void each_input(F f) const {
+      for (size_t k = 0; k < arity; ++k) f(in[k]);
+      for (const Link& l : links) {
+        if (l.op != num::LinkOp::kSquare) f(l.reg);
+        if (l.op == num::LinkOp::kSelect || l.op == num::LinkOp::kSelectNot) f(l.condition);
+      }
+    }
   };
   struct Access {  // a load or store
     Instr instr;   // as it was: traps name its op
@@ -56,10 +71,12 @@ struct Fused {
   std::vector<Access> loads;
   std::optional<Access> store;
   std::vector<uint8_t> lanes;  // scratch that steps share one after the other: bytes of an element
+  int64_t ops = 0;             // of the kernel that the steps stand for, but for loads and the store
   // For tiles of one dimension (fused_line.cpp):
   bool whole_tiles = false;  // some register is a result
   bool reduces = false;
-  bool pads = false;  // all reductions have `padded`
+  bool pads = false;     // all reductions have `padded`
+  bool streams = false;  // the last step makes what is stored with links, and nobody else reads it
 };
 
 // Rows of at least so many bytes, stored to arrays that a core's share of the last cache does not hold (cores
@@ -67,9 +84,9 @@ struct Fused {
 inline constexpr int64_t kFarRowBytes = 4 << 10;
 inline constexpr uint64_t kFarArrayBytes = 16 << 20;
 
-// Runs of so many bytes are fetched ahead, a line for so many elements that a step goes through.
+// Runs of so many bytes are fetched ahead, a line for so many elements that an op goes through.
 inline constexpr int64_t kForeseenBytes = 16 << 10;
-inline constexpr int64_t kElementsALine = 128;
+inline constexpr int64_t kElementsALine = 160;
 
 inline constexpr int64_t kScratchBytes = 16 << 10;  // of all strips together: a part of the first-level cache
 
@@ -80,8 +97,8 @@ const Instr* run_fused_line(Task& t, const Instr& in);
 // A tile for a result, in the memory of operand `reuse` (-1: none) where that dies here.
 std::byte* tile_for(Task& t, const Instr& in, Slot slot, int reuse);
 
-// A step that only one other step reads, once, becomes part of it where there is a loop for both. Before
-// lanes and places are given out.
+// f32 ops that only the next one reads are linked, up to the sum of what they give; a difference and its exp
+// become one loop. Before lanes and places are given out.
 void chain_steps(Fused& f);
 
 }  // namespace triton_runner::tile

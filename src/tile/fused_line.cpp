@@ -14,6 +14,9 @@
 namespace triton_runner::tile {
 namespace {
 
+// Lines are asked for at the begin of a strip: more than some tens at a time wait for each other.
+constexpr int64_t kForeseenStrip = 1024;
+
 // What a load or store touches.
 struct Run {
   uint64_t address;  // of the element at index 0, which may not exist
@@ -57,12 +60,13 @@ class Line {
     if (f_.store) {
       t_.worker->launch->made_progress();
       const uint64_t bytes = out_.end(size(f_.store->reg)) - out_.begin(size(f_.store->reg));
-      buffered_ |= far_ = bytes >= kFarRowBytes && out_.in->bytes >= kFarArrayBytes;
+      far_ = bytes >= kFarRowBytes && out_.in->bytes >= kFarArrayBytes;
+      buffered_ |= far_ && !f_.streams;
     }
     choose_range();
     buffered_ |= f_.store && (first_ != out_.lo || end_ != out_.hi);
-    lay_out();
     foresee();
+    lay_out();
     if (f_.reduces && end_ < n_)
       run_padded();
     else
@@ -140,7 +144,7 @@ class Line {
   // Of its own: registers that steps compute have lanes, but for one that is only stored.
   bool needs_scratch(size_t r) const {
     const Fused::Register& reg = f_.registers[r];
-    if (reg.from == From::kOperand) return is_fixed(r);
+    if (reg.from == From::kOperand) return is_fixed(r) && !reg.linked;
     if (reg.result >= 0) return false;
     if (reg.from == From::kLoad) return copies(reg.index);
     return reg.lane < 0 && !stores_in_place();
@@ -153,6 +157,7 @@ class Line {
       if (needs_scratch(r)) each += size(r);
     for (uint8_t size : f_.lanes) each += size;
     strip_ = end_ - first_;
+    if (foreseen_ && f_.row == 1) strip_ = std::min(strip_, kForeseenStrip);
     std::byte* next = nullptr;
     std::byte* lane_at[Fused::kMaxRegisters];
     auto take = [&](int64_t size) {
@@ -174,6 +179,11 @@ class Line {
       const Fused::Register& reg = f_.registers[r];
       if (reg.from != From::kOperand) continue;
       step_[r] = 0;
+      if (is_fixed(r) && reg.linked) {
+        uniforms_[r] = static_cast<uint64_t>(operand(r).bits);
+        at_[r] = reinterpret_cast<std::byte*>(&uniforms_[r]);
+        continue;
+      }
       if (is_fixed(r)) {
         at_[r] = take(reg.size);
         num::fill(at_[r], static_cast<uint64_t>(operand(r).bits), strip_, reg.size);
@@ -220,13 +230,15 @@ class Line {
   }
 
   void run_strip(int64_t begin, int64_t m) {
-    if (foreseen_) foreseen_->fetch(static_cast<int64_t>(f_.steps.size()) * m / kElementsALine);
+    if (foreseen_) foreseen_->fetch(f_.ops * m / kElementsALine);
     for (size_t i = 0; i < f_.loads.size(); ++i)
       if (copies(i)) copy(i, begin, m);
     for (size_t i = 0; i < f_.steps.size(); ++i) {
       const Fused::Step& s = f_.steps[i];
       if (s.loop) {
         if (!(skipped_ >> i & 1)) s.loop(at_[s.out], at_[s.in[0]], at_[s.in[1]], at_[s.in[2]], m);
+      } else if (!s.links.empty()) {
+        run_links(s, begin, m);
       } else if (s.spreads) {
         num::fill(at_[s.out], scalars_[s.from], m, static_cast<size_t>(size(s.out)));
       } else if (s.part) {
@@ -256,6 +268,9 @@ class Line {
       if (s.loop) {
         if (!(skipped_ >> i & 1)) s.loop(at_[s.out], at_[s.in[0]], at_[s.in[1]], at_[s.in[2]], m);
         if (s.reduced) s.loop(&outside[s.out], &outside[s.in[0]], &outside[s.in[1]], &outside[s.in[2]], 1);
+      } else if (!s.links.empty()) {
+        run_links(s, 0, m);
+        if (s.reduced) link_outside(s, outside);
       } else if (s.spreads) {
         outside[s.out] = scalars_[s.from];
         num::fill(at_[s.out], scalars_[s.from], m, static_cast<size_t>(size(s.out)));
@@ -265,6 +280,41 @@ class Line {
       }
     }
     if (f_.store && !stores_in_place()) put(0, m);
+  }
+
+  void run_links(const Fused::Step& s, int64_t begin, int64_t m) {
+    using num::LinkOp;
+    num::Link links[num::kMostLinks];
+    size_t count = 0;
+    for (const Fused::Link& l : s.links) {
+      LinkOp op = l.op;
+      const bool selects = op == LinkOp::kSelect || op == LinkOp::kSelectNot;
+      if (selects && is_linked(l.condition)) {  // the same for all
+        if ((uniforms_[l.condition] & 1) == (op == LinkOp::kSelect)) continue;
+        op = LinkOp::kReplace;
+      }
+      links[count++] = {op, is_linked(l.reg), reinterpret_cast<const float*>(at_[l.reg]),
+                        reinterpret_cast<const uint8_t*>(at_[l.condition])};
+    }
+    auto* x = reinterpret_cast<const float*>(at_[s.in[0]]);
+    auto* out = reinterpret_cast<float*>(at_[s.defines() ? s.out : s.in[0]]);
+    if (s.part)
+      num::sum_links(reinterpret_cast<float*>(&scalars_[s.out]), part_state(s.out), x, links, count, m,
+                     begin == first_, begin + m == end_);
+    else if (far_ && !buffered_ && s.out == f_.store->reg)
+      num::map_links_past_caches(out, x, links, count, m);
+    else
+      num::map_links(out, x, links, count, m);
+  }
+  bool is_linked(uint16_t r) const { return is_fixed(r) && f_.registers[r].linked; }
+
+  static void link_outside(const Fused::Step& s, uint64_t* outside) {
+    num::Link links[num::kMostLinks];
+    auto floats = [&](uint16_t r) { return reinterpret_cast<float*>(&outside[r]); };
+    for (size_t k = 0; k < s.links.size(); ++k)
+      links[k] = {s.links[k].op, false, floats(s.links[k].reg),
+                  reinterpret_cast<const uint8_t*>(&outside[s.links[k].condition])};
+    num::map_links(floats(s.out), floats(s.in[0]), links, s.links.size(), 1);
   }
 
   // A load's strip as a tile or in scratch.
@@ -319,7 +369,8 @@ class Line {
   Run runs_[Fused::kMaxRegisters];
   std::byte* at_[Fused::kMaxRegisters];  // the strips that are worked on
   int64_t step_[Fused::kMaxRegisters];
-  uint64_t scalars_[Fused::kMaxRegisters];  // what reductions gave, by result
+  uint64_t uniforms_[Fused::kMaxRegisters];  // of operands that only links read
+  uint64_t scalars_[Fused::kMaxRegisters];   // what reductions gave, by result
 };
 
 }  // namespace

@@ -32,10 +32,9 @@ struct Kernel {
   int64_t run(void* out, const void* const* in, uint32_t splat, int64_t n) const;
 };
 
-// One loop for two of f32 that add, subtract or multiply: out = then(first(a, b), c), or with `right`
-// then(c, first(a, b)); of a difference also its exp and exp2. Null for others. The bits are those of the two
-// loops.
-Loop chain_loops(Loop first, Loop then, bool right);
+// One loop for the difference of two f32 and its exp or exp2: out = exponential(difference(a, b)). Null for
+// other loops. The bits are those of the two.
+Loop chain_loops(Loop difference, Loop exponential);
 
 struct Elementwise {
   std::string_view name;

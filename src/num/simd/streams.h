@@ -1,21 +1,25 @@
 // What instructions that stream tiles through the caches need besides the loops of single ops.
 #pragma once
+#include <triton_runner/num/links.h>
+
 #include "simd/tables.h"
 
 namespace triton_runner::num {
 
-using ReduceFn = void (*)(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner);
 using ReducePartFn = void (*)(void* out, void* state, const void* in, int64_t n, bool first, bool last);
 using ReducePaddedFn = void (*)(void* out, const void* in, int64_t n, int64_t axis, const void* pad);
 
-// find_chain: as chain_loops of elementwise.h. find_exp_of_difference: the f32 exp or exp2 of a - b, null for
-// other loops. find_reduce_part, find_reduce_padded: as reduce_part_fn and reduce_padded_fn of reduce.h.
-#define NUM_DECLARE_STREAMS(isa)                         \
-  namespace isa {                                        \
-  Loop find_chain(Loop first, Loop then, bool right);    \
-  Loop find_exp_of_difference(Loop exponential);         \
-  ReducePartFn find_reduce_part(ReduceOp op, Type type); \
-  ReducePaddedFn find_reduce_padded(ReduceFn reduce);    \
+// Linked ops: links.h. find_exp_of_difference: the f32 exp or exp2 of a - b, null for other loops.
+// find_reduce_part, find_reduce_padded: as reduce_part_fn and reduce_padded_fn of reduce.h.
+#define NUM_DECLARE_STREAMS(isa)                                                                      \
+  namespace isa {                                                                                     \
+  void map_links(float* out, const float* x, const Link* links, size_t count, int64_t n);             \
+  void map_links_past_caches(float* out, const float* x, const Link* links, size_t count, int64_t n); \
+  void sum_links(float* out, void* state, const float* x, const Link* links, size_t count, int64_t n, \
+                 bool first, bool last);                                                              \
+  Loop find_exp_of_difference(Loop exponential);                                                      \
+  ReducePartFn find_reduce_part(ReduceOp op, Type type);                                              \
+  ReducePaddedFn find_reduce_padded(ReduceFn reduce);                                                 \
   }
 NUM_DECLARE_STREAMS(portable)
 #if defined(__x86_64__)
