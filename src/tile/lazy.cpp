@@ -75,9 +75,41 @@ inline bool both_affine(Task& t, const Instr& in, Affine* a, Affine* b) {
 
 void copy_result(Task& t, const Instr& in, uint32_t operand) { t.copy(in.result(), in.operand(operand)); }
 
+// Most ops on addresses and indices: something affine in one dimension and something that is the same
+// everywhere. Which operand is the affine one, or -1.
+inline int affine_line(const Value& a, const Value& b, const TileType& type) {
+  if (type.rank != 1) return -1;
+  if (a.form == Form::kAffine && b.form == Form::kUniform) return 0;
+  return a.form == Form::kUniform && b.form == Form::kAffine ? 1 : -1;
+}
+// False: it does not fit the type everywhere.
+inline bool store_affine_line(Task& t, Slot slot, int64_t base, int64_t stride) {
+  const TileType& ty = t.type(slot);
+  if (ty.element != num::Type::kPointer) {
+    int64_t min, max, reach, end;
+    if (!integer_limits(ty, &min, &max) || __builtin_mul_overflow(stride, ty.shape[0] - 1, &reach) ||
+        __builtin_add_overflow(base, reach, &end) || std::min(base, end) < min || std::max(base, end) > max)
+      return false;
+  }
+  Value& v = t.set_form(slot, Form::kAffine);
+  v.base = base;
+  v.stride[0] = stride;
+  return true;
+}
+
 template <int kSign>
 const Instr* run_add(Task& t, const Instr& in) {
   num::Type type = t.type(in.result()).element;
+  const Value &first = t.value(in.operand(0)), &second = t.value(in.operand(1));
+  if (int at = affine_line(first, second, t.type(in.result())); at >= 0) {
+    int64_t base;
+    const bool fits = !(kSign > 0 ? __builtin_add_overflow(first.base, second.base, &base)
+                                  : __builtin_sub_overflow(first.base, second.base, &base));
+    const int64_t stride = at == 0 ? first.stride[0] : second.stride[0];
+    if (fits && (kSign > 0 || (at == 0 || stride != INT64_MIN)) &&
+        store_affine_line(t, in.result(), base, kSign > 0 || at == 0 ? stride : -stride))
+      return next(in);
+  }
   if (both_uniform(t, in)) {
     uint64_t a = t.bits(in.operand(0)), b = t.bits(in.operand(1));
     t.set_uniform(in.result(), wrap(static_cast<int64_t>(kSign > 0 ? a + b : a - b), type));
@@ -243,6 +275,25 @@ bool compare_affine(Task& t, const Instr& in, const Affine& d, bool negate) {
   return true;
 }
 
+// Consecutive indices below one limit: the usual mask.
+bool compare_line(Task& t, const Instr& in) {
+  const TileType& from = t.type(in.operand(0));
+  const Value &index = t.value(in.operand(0)), &limit = t.value(in.operand(1));
+  int64_t room;
+  if (from.element == num::Type::kI1 || from.element == num::Type::kPointer ||
+      affine_line(index, limit, from) != 0 || index.stride[0] != 1 ||
+      __builtin_sub_overflow(limit.bits, index.base, &room))
+    return false;
+  if (room <= 0 || room >= from.shape[0]) {
+    t.set_uniform(in.result(), room > 0);
+  } else {
+    Value& v = t.set_form(in.result(), Form::kBox);
+    v.box.lo[0] = 0;
+    v.box.hi[0] = static_cast<int32_t>(room);
+  }
+  return true;
+}
+
 const Instr* run_cmpi(Task& t, const Instr& in) {
   int predicate = static_cast<int>(in.as<ElementwiseData>().extra);
   const TileType& from = t.type(in.operand(0));
@@ -251,6 +302,7 @@ const Instr* run_cmpi(Task& t, const Instr& in) {
                   compare(t.bits(in.operand(0)), t.bits(in.operand(1)), predicate, from.element));
     return next(in);
   }
+  if (predicate == kSlt && compare_line(t, in)) return next(in);
   Affine a, b;
   if (predicate == kNe || from.element == num::Type::kI1 || !both_affine(t, in, &a, &b))
     return run_elementwise(t, in);
@@ -418,6 +470,16 @@ const Instr* run_addptr(Task& t, const Instr& in) {
                                                     static_cast<uint64_t>(t.bits(in.operand(1))) *
                                                         static_cast<uint64_t>(d.size)));
     return next(in);
+  }
+  const Value &pointer = t.value(in.operand(0)), &offset = t.value(in.operand(1));
+  if (affine_line(pointer, offset, t.type(in.result())) == 1) {
+    int64_t by, stride;
+    if (!__builtin_mul_overflow(offset.base, d.size, &by) &&
+        !__builtin_mul_overflow(offset.stride[0], d.size, &stride)) {
+      const auto base = static_cast<int64_t>(static_cast<uint64_t>(pointer.bits) + static_cast<uint64_t>(by));
+      store_affine_line(t, in.result(), base, stride);
+      return next(in);
+    }
   }
   Affine a, b;
   if (both_affine(t, in, &a, &b) && scale(&b, d.size, t.type(in.result()).rank)) {
