@@ -103,10 +103,15 @@ struct LoadedDot {
   LoadedSide loads[2];  // in their order
 };
 
+// Arrays of so many bytes are in the second-level cache after the first programs.
+constexpr uint64_t kNearArrayBytes = 512 << 10;
+
 // The block that comes next in a loop, if it is as far off as this one is from the one before: on its way to
 // the cache while this one is multiplied. The value of the tile that is not loaded remembers where it was.
 void prefetch_next(Task& t, Slot tile, const Block& b, int64_t size) {
   constexpr int64_t kLine = 64;
+  const exec::Allocation* array = t.worker->memory.find(b.address, static_cast<uint64_t>(size));
+  if (!array || array->bytes <= kNearArrayBytes) return;
   Value& before = t.value(tile);
   int64_t step = 0;
   bool steady = false;
