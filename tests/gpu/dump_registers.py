@@ -54,7 +54,7 @@ def collatz(x_ptr, o_ptr, B: tl.constexpr):
     while value > 1:
         value = tl.where(value % 2 == 0, value // 2, 3 * value + 1)
         steps += 1
-    tl.store(o_ptr + i, steps + i)
+    tl.store(o_ptr + tl.program_id(0) * B + i, steps + i)
 
 
 @triton_runner.jit
@@ -135,7 +135,7 @@ def launches():
     yield "add, two of its programs", add, vectors, {"B": 256}, (4,), few
     yield "rows", row_sums, (random(6, 300, dtype=f16), torch.zeros(6), 300), {"B": 128}, (3, 2), {}
     numbers = torch.tensor([6, 27], dtype=torch.int32)
-    yield "collatz", collatz, (numbers, torch.zeros(32, dtype=torch.int32)), {"B": 32}, (2,), {}
+    yield "collatz", collatz, (numbers, torch.zeros(64, dtype=torch.int32)), {"B": 32}, (2,), {}
     a, b, c = random(128, 160, dtype=f16), random(160, 128, dtype=f16), torch.zeros(128, 128, dtype=f16)
     shape = (a, b, c, 128, 128, 160)
     yield "mma.sync", matmul, shape, {"BM": 32, "BN": 32, "BK": 32}, (16,), {"programs": [0, 5]}

@@ -60,7 +60,7 @@ def collatz(x, out, BLOCK: tl.constexpr):
     while value > 1:
         value = tl.where(value % 2 == 0, value // 2, 3 * value + 1)
         steps += 1
-    tl.store(out + i, steps + i)
+    tl.store(out + tl.program_id(0) * BLOCK + i, steps + i)
 
 
 @triton_runner.jit
@@ -113,7 +113,7 @@ def arguments(kernel):
         return (a, b, torch.zeros(128, 128), 128, 96), {"BM": 64, "BN": 64, "BK": 32}, (2, 2)
     if kernel is collatz:
         return (
-            (torch.tensor([6, 27], dtype=torch.int32), torch.zeros(32, dtype=torch.int32)),
+            (torch.tensor([6, 27], dtype=torch.int32), torch.zeros(64, dtype=torch.int32)),
             {"BLOCK": 32},
             (2,),
         )
