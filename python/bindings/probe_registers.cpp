@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <triton_runner/ir/module.h>
@@ -141,6 +142,17 @@ void init_registers(nb::module_& m) {
       "The text with a wgmma.wait_group 0 behind each group of products that the names ask for and that "
       "nothing "
       "waits for before the next jump; else the same text.");
+  m.def(
+      "complete_reads",
+      [](std::string ptx, const std::string& filename, const std::string& kernel, const RegisterPlan& plan) {
+        probe::CompletedReads done =
+            unwrap(probe::complete_reads(*parsed(std::move(ptx), filename), kernel, plan));
+        return std::tuple{std::move(done.text), std::move(done.plan), done.waits};
+      },
+      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("plan"),
+      "(text, plan, waits): the text with a wait before each place where the plan reads a register that "
+      "wgmma or "
+      "tcgen05.ld may still be writing, the plan for it, and how many places these are.");
   m.def(
       "names_registers",
       [](std::string ptx, const std::string& filename, const std::string& kernel, const std::string& name) {

@@ -95,37 +95,6 @@ std::optional<num::Type> made_by(const Instruction& in, num::Type declared) {
   }
 }
 
-// Results of wgmma.mma_async and tcgen05.ld come later than the instruction: PTX ISA 9.7.15.7
-// (wgmma.wait_group), 9.7.16.8 (tcgen05.wait).
-bool comes_later(const Instruction& in) {
-  return in.has(ptx::Mod::kMmaAsync) || in.spelling.starts_with("tcgen05.ld");
-}
-
-// The instruction behind which they are there: itself, or the wait that completes it on the way without
-// jumps; none where there is no such wait.
-std::optional<uint32_t> completed_by(const Function& f, uint32_t at, const std::vector<bool>& targets) {
-  if (!comes_later(f.body[at])) return at;
-  const bool product = f.body[at].has(ptx::Mod::kMmaAsync);
-  int64_t committed = 0;  // groups, its own among them
-  for (uint32_t i = at + 1; i < f.body.size() && !targets[i]; ++i) {
-    const Instruction& in = f.body[i];
-    if (is_control(in)) break;
-    if (!product && in.spelling.starts_with("tcgen05.wait::ld")) return i;
-    if (product && in.spelling.starts_with("wgmma.commit_group")) ++committed;
-    if (product && in.spelling.starts_with("wgmma.wait_group") && committed > in.operands[0].integer)
-      return i;
-  }
-  return {};
-}
-
-// The instruction that commits a product, on the way without jumps: a wait may stand behind it.
-std::optional<uint32_t> committed_by(const Function& f, uint32_t at, const std::vector<bool>& targets) {
-  if (!f.body[at].has(ptx::Mod::kMmaAsync)) return {};
-  for (uint32_t i = at + 1; i < f.body.size() && !targets[i] && !is_control(f.body[i]); ++i)
-    if (f.body[i].spelling.starts_with("wgmma.commit_group")) return i;
-  return {};
-}
-
 class Namer {
  public:
   Namer(const ptx::Module& module, const Function& f, std::string_view level, uint32_t threads,

@@ -162,5 +162,51 @@ TEST(a_plan_moves_to_an_edited_text) {
   CHECK_EQ(gone->taps.size(), 0u);
 }
 
+const std::string kProduct =
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r1, %r2, %r3, %r4}, %rd1, %rd1, 1, 1, 1, 0, 0;\n";
+const std::string kCommit = "wgmma.commit_group.sync.aligned;\n";
+
+std::string wait(int left) { return "wgmma.wait_group.sync.aligned " + std::to_string(left) + ";\n"; }
+
+// The waits that reading %r1 before the instruction "mov.u32 %r9, ..." needs.
+size_t waits(const std::string& body, std::string* text = nullptr) {
+  const auto module = parsed(body);
+  const ptx::Function& f = *module->find_function("k");
+  RegisterPlan p;
+  p.taps.push_back(tap(1));
+  uint32_t r = 0, place = 0;
+  while (f.registers[r].name != "%r1") ++r;
+  while (f.body[place].spelling != "mov.u32") ++place;
+  p.probes.push_back({"k", place, false, {r}});
+  p.parts.push_back({RegisterPlan::Part::kRead, 0, {0}, {0}, {4}});
+  auto done = complete_reads(*module, "k", p);
+  CHECK(done.ok());
+  if (text) *text = done->text;
+  const auto again = ptx::parse(done->text, "again");
+  CHECK(again.ok());
+  const ptx::Function& g = *(*again)->find_function("k");
+  CHECK_EQ(g.body[done->plan.probes[0].instruction].spelling, "mov.u32");
+  return done->waits;
+}
+
+TEST(products_that_are_under_way_get_a_wait) {
+  const std::string read = "mov.u32 %r9, 0;\n";
+  CHECK_EQ(waits(kProduct + kCommit + wait(0) + read), 0u);
+  CHECK_EQ(waits(kProduct + kCommit + wait(1) + read), 1u);
+  CHECK_EQ(waits(kProduct + kCommit + kCommit + wait(1) + read), 0u);
+  CHECK_EQ(waits(kProduct + wait(0) + read), 1u);  // not committed
+  CHECK_EQ(waits(kProduct + kCommit + "mov.b32 %r1, 0;\n" + read), 0u);
+  std::string text;
+  CHECK_EQ(waits(kProduct + read + kCommit + wait(0), &text), 1u);
+  CHECK(text.find("wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; mov.u32 %r9") !=
+        std::string::npos);
+}
+
+TEST(products_of_the_turn_before) {
+  const std::string loop = "again:\nmov.u32 %r9, 0;\n" + kProduct + kCommit, back = "@%p1 bra again;\n";
+  CHECK_EQ(waits("mov.b32 %r1, 0;\n" + loop + wait(1) + back + wait(0)), 1u);
+  CHECK_EQ(waits("mov.b32 %r1, 0;\n" + loop + wait(0) + back), 0u);
+}
+
 }  // namespace
 }  // namespace triton_runner::probe

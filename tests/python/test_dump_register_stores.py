@@ -234,7 +234,7 @@ def test_products_that_the_kernel_does_not_wait_for():
         _, *rest = launch(matmul, "cuda:90", ["wgmma.mma_async"], run, every_iteration=True)
         found += rest
     same(stored[0], read[0])
-    assert read[1] == stored[1][:1] and "wgmma.wait_group 0 stand in what ran" in read[1][0]
+    assert read[1] == stored[1][:1] and read[1][0].startswith("what ran waits at 1 more place: ")
     assert stored[1][1] == "outputs: the same as the plain kernel's"
     last = {tuple(p): stored[0].series[-1].data[i] for i, p in enumerate(stored[0].series[-1].programs)}
     # The registers of m64n64: thread t has rows t / 4 % 8 + 8 * i + 16 * warp, columns 2 * (t % 4) + 8 * j.
@@ -253,6 +253,24 @@ def test_values_of_llir():
     _, stored, _, _ = launch(halves, "cuda:90", names, instrument.run, level="llir")
     _, read, _, _ = launch(halves, "cuda:90", names, registers.run, level="llir")
     same(stored, read)
+
+
+def test_products_in_llir():
+    """A value of LLIR that wgmma gives: a wait stands before it is read, on the CPU too."""
+    given, constexprs, grid = arguments(matmul)
+    with triton_runner.using(device="cpu", level="ptx", target="cuda:90"):
+        text = matmul.warmup(*given, grid=grid, **constexprs).asm["llir"]
+    product = re.findall(r'(%\d+) = tail call \{[^}]*\} asm sideeffect "wgmma.mma_async', text)[-1]
+    names = re.findall(rf"(%\d+) = extractvalue \{{[^}}]*\}} {product}, 0\b", text)
+    found = [
+        launch(matmul, "cuda:90", names, run, level="llir")[1:] for run in (instrument.run, registers.run)
+    ]
+    same(found[0][0], found[1][0])
+    assert "what ran waits at 1 more place, for what wgmma" in found[1][1][0]
+    series = found[0][0].series[0]
+    assert series.iterations.ravel().tolist() == [2, 2, 2, 2]
+    first = series.data.view(numpy.float32)[:, 0].reshape(2, 2)  # thread 0 has the tile's corner
+    assert numpy.array_equal(first.T, found[0][2][2][::64, ::64].numpy())
 
 
 def loaded(kernel, target):

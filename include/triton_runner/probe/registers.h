@@ -103,6 +103,16 @@ base::Result<RegisterPlan> plan_named_registers(const ptx::Module& ptx, std::str
 base::Result<std::string> add_waits(const ptx::Module& ptx, std::string_view kernel,
                                     std::span<const std::string> names);
 
+// The text with a wait before each place where the plan reads a register that wgmma or tcgen05.ld may still
+// be writing, and the plan for that text.
+struct CompletedReads {
+  std::string text;
+  RegisterPlan plan;
+  size_t waits = 0;  // places; 0: the text is as it was
+};
+base::Result<CompletedReads> complete_reads(const ptx::Module& ptx, std::string_view kernel,
+                                            const RegisterPlan& plan);
+
 // Whether plan_named_registers() would know the name.
 bool names_registers(const ptx::Module& ptx, std::string_view kernel, std::string_view name);
 

@@ -175,6 +175,11 @@ def add_waits(ptx: str, filename: str, kernel: str, names: Sequence[str]) -> str
     The text with a wgmma.wait_group 0 behind each group of products that the names ask for and that nothing waits for before the next jump; else the same text.
     """
 
+def complete_reads(ptx: str, filename: str, kernel: str, plan: RegisterPlan) -> tuple[str, RegisterPlan, int]:
+    """
+    (text, plan, waits): the text with a wait before each place where the plan reads a register that wgmma or tcgen05.ld may still be writing, the plan for it, and how many places these are.
+    """
+
 def names_registers(ptx: str, filename: str, kernel: str, name: str) -> bool:
     """Whether plan_named_registers() would take the name."""
 

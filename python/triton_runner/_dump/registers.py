@@ -179,16 +179,23 @@ def _plan(request, code: Code):
 def plan_of_threads(level: str, names: list, code: Code):
     """The plan of values that each thread has by itself: of the LLIR, or registers of the PTX."""
     if level == "llir":
-        return _llvm_plan(names, code)
+        plan, twin, changes = _llvm_plan(names, code)
+        text, plan, waits = probe.complete_reads(twin or code.ptx, code.filename, code.name, plan)
+        if not waits:
+            return plan, twin, changes
+        change = f"{_places(waits)}, for what wgmma or tcgen05.ld was still writing"
+        return plan, text, [*changes, change]
     text = probe.add_waits(code.ptx, code.filename, code.name, names)
     plan = probe.plan_named_registers(text, code.filename, code.name, names, *code.size)
     if text == code.ptx:
         return plan, None, []
     added = text.count("wgmma.wait_group") - code.ptx.count("wgmma.wait_group")
-    change = (
-        f"{added} wgmma.wait_group 0 stand in what ran: the kernel does not wait there for what was asked for"
-    )
+    change = f"{_places(added)}: the kernel jumps before it waits for the products that were asked for"
     return plan, text, [change]
+
+
+def _places(count: int) -> str:
+    return f"what ran waits at {count} more place{'s' if count > 1 else ''}"
 
 
 def _mixed(what: str):
