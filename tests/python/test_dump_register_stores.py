@@ -330,3 +330,35 @@ def test_one_launch_records_registers_or_statements():
     with pytest.raises(DiagnosticError, match=r"has dl\.dump statements"):
         with triton_runner.dumping(noted, "%r1", level="ptx"):
             noted[(1,)](torch.randn(64), torch.zeros(64), BLOCK=64, device="cpu")
+
+
+def test_what_an_address_does_not_reach():
+    """Slots beyond 2^30 bytes: the buffer's pages that nobody touches cost nothing."""
+    count, threads = 200, 1024
+    lines = [f"add.s64 %rd{i}, %rd{i}, {i};" for i in range(1, count + 1)]
+    text = f""".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry far() .reqntid {threads}
+{{
+  .reg .pred %p<2>;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<{count + 1}>;
+  mov.u32 %r1, 0;
+  {" ".join(f"mov.u64 %rd{i}, 0;" for i in range(1, count + 1))}
+again:
+  {" ".join(lines)}
+  add.u32 %r1, %r1, 1;
+  setp.lt.u32 %p1, %r1, 2;
+  @%p1 bra again;
+  ret;
+}}
+"""
+    kernel = triton_runner.load(text)
+    wanted = session.request(["add.s64"], every_iteration=True, max_bytes=1 << 32)
+    stores, _ = register_stores.instrumented(wanted, kernel, (1, 1, 1), [])
+    assert stores.bytes > 1 << 30 and ptxas(stores.text, "sm_80") == ""
+    recording, _ = instrument.run_kernel(wanted, kernel, (1,), [])
+    for i, series in enumerate(recording.series, 1):
+        assert series.mask.all() and series.iterations.ravel().tolist() == [0, 1]
+        assert (series.data.view(numpy.int64) == [[i], [2 * i]]).all()
