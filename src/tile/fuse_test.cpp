@@ -66,6 +66,12 @@ class Writer {
     for (int rounds = 1 + below(3); rounds > 0; --rounds) {
       if (below(2)) next("arith.mulf " + now + ", %half");
       if (below(3) == 0) next("arith.maxnumf " + first + ", " + now);
+      if (below(3) == 0) {
+        std::string v = fresh();
+        line(v + " = arith.select %inside, " + (below(2) ? now + ", %half" : "%half, " + now) + " : " +
+             tile("i1") + ", " + tile("f32"));
+        now = v;
+      }
       if (below(2)) next("math.exp2 " + now);
       reduce(now);
       next((below(2) ? "arith.subf " : "arith.divf ") + now + ", " + floats_.back());

@@ -51,7 +51,8 @@ class Line {
       const Form form = operand(r).form;
       if (form == Form::kView) return false;
       fixed_ |= uint64_t{form == Form::kUniform} << r;
-      mixed_ |= form != Form::kUniform;
+      boxes_ |= uint64_t{form == Form::kBox} << r;
+      mixed_ |= form != Form::kUniform && form != Form::kBox;
     }
     return true;
   }
@@ -82,7 +83,9 @@ class Line {
 
   int64_t size(size_t r) const { return f_.registers[r].size; }
   const Value& operand(size_t r) const { return t_.value(in_.operand(f_.registers[r].index)); }
-  bool is_fixed(size_t r) const { return fixed_ >> r & 1; }  // one value for all elements
+  bool is_fixed(size_t r) const { return fixed_ >> r & 1; }  // one value for all elements of the range
+  bool is_box(size_t r) const { return boxes_ >> r & 1; }
+  uint64_t fixed_bits(size_t r) const { return is_box(r) ? 1 : static_cast<uint64_t>(operand(r).bits); }
   bool is_tile(int64_t other) const { return other != kNoSlot && !t_.is_uniform(static_cast<Slot>(other)); }
   uint64_t bits_of(int64_t other) const {
     return other == kNoSlot ? 0 : static_cast<uint64_t>(t_.bits(static_cast<Slot>(other)));
@@ -122,15 +125,26 @@ class Line {
   // Only what is stored, where nobody wants more. Reductions want all, but of a tile's end on which every
   // value is one constant they need only that.
   void choose_range() {
-    if (f_.whole_tiles || (f_.reduces && (mixed_ || !f_.pads))) return;
-    if (!f_.reduces) {
-      if (f_.store) first_ = out_.lo, end_ = out_.hi;
-      return;
+    if (!f_.whole_tiles && f_.reduces && !mixed_ && f_.pads) {
+      end_ = f_.store ? out_.hi : 0;
+      for (size_t i = 0; i < f_.loads.size(); ++i)
+        end_ = std::max(end_, is_tile(f_.loads[i].other) ? n_ : runs_[i].hi);
+      each_box([&](size_t r) { end_ = std::max<int64_t>(end_, operand(r).box.hi[0]); });
+      each_box([&](size_t r) {
+        if (operand(r).box.lo[0] > 0 || operand(r).box.hi[0] < end_) mixed_ = true;
+      });
+      if (end_ == 0 || mixed_) end_ = n_;
+    } else if (!f_.whole_tiles && !f_.reduces && f_.store) {
+      first_ = out_.lo, end_ = out_.hi;
     }
-    int64_t end = f_.store ? out_.hi : 0;
-    for (size_t i = 0; i < f_.loads.size(); ++i)
-      end = std::max(end, is_tile(f_.loads[i].other) ? n_ : runs_[i].hi);
-    if (end > 0) end_ = end;
+    each_box([&](size_t r) {  // true on all of the range
+      const Value& v = operand(r);
+      fixed_ |= uint64_t{v.box.lo[0] <= first_ && v.box.hi[0] >= end_} << r;
+    });
+  }
+  template <class F>
+  void each_box(F f) const {
+    for (uint64_t left = boxes_; left; left &= left - 1) f(static_cast<size_t>(std::countr_zero(left)));
   }
 
   // Loads are read where they lie if all of them is in memory and nobody wants them as tiles.
@@ -180,13 +194,13 @@ class Line {
       if (reg.from != From::kOperand) continue;
       step_[r] = 0;
       if (is_fixed(r) && reg.linked) {
-        uniforms_[r] = static_cast<uint64_t>(operand(r).bits);
+        uniforms_[r] = fixed_bits(r);
         at_[r] = reinterpret_cast<std::byte*>(&uniforms_[r]);
         continue;
       }
       if (is_fixed(r)) {
         at_[r] = take(reg.size);
-        num::fill(at_[r], static_cast<uint64_t>(operand(r).bits), strip_, reg.size);
+        num::fill(at_[r], fixed_bits(r), strip_, reg.size);
         continue;
       }
       const void* tile = t_.dense(in_.operand(reg.index));
@@ -213,7 +227,7 @@ class Line {
   // A select whose condition is the same for all, of a value that lies where the result belongs.
   bool chooses_own(const Fused::Step& s) const {
     if (!is_fixed(s.in[0])) return false;
-    const Fused::Register& from = f_.registers[s.in[operand(s.in[0]).bits & 1 ? 1 : 2]];
+    const Fused::Register& from = f_.registers[s.in[fixed_bits(s.in[0]) & 1 ? 1 : 2]];
     return from.lane >= 0 && from.lane == f_.registers[s.out].lane;
   }
 
@@ -258,7 +272,7 @@ class Line {
     uint64_t outside[Fused::kMaxRegisters];
     for (size_t r = 0; r < f_.registers.size(); ++r) {
       const Fused::Register& reg = f_.registers[r];
-      if (reg.from == From::kOperand) outside[r] = static_cast<uint64_t>(operand(r).bits);
+      if (reg.from == From::kOperand) outside[r] = is_box(r) ? 0 : fixed_bits(r);
       if (reg.from == From::kLoad) outside[r] = bits_of(f_.loads[reg.index].other);
     }
     for (size_t i = 0; i < f_.loads.size(); ++i)
@@ -362,6 +376,7 @@ class Line {
   bool buffered_ = false;         // what is stored is computed elsewhere first
   bool far_ = false;              // and does not come into the caches
   uint64_t fixed_ = 0;            // bit r: register r is one value for all
+  uint64_t boxes_ = 0;            // bit r: it is a mask that is an interval
   uint64_t skipped_ = 0;          // bit i: step i has nothing to do
   Foreseen* foreseen_ = nullptr;  // if there is something to fetch
   Buffer *scratch_ = nullptr, *states_ = nullptr;

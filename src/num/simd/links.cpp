@@ -21,171 +21,124 @@ constexpr int kAccumulators = 64;  // of a sum: element i goes to number i mod 6
 typedef float V __attribute__((vector_size(kVectorBytes)));
 typedef float Unaligned __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
 typedef int32_t Lanes __attribute__((vector_size(kVectorBytes)));
-typedef uint8_t Bytes __attribute__((vector_size(kLanes)));
 
 NUM_INLINE V at(const float* x, int64_t vector) {
   return *reinterpret_cast<const Unaligned*>(x + vector * kLanes);
 }
 NUM_INLINE V all(float x) { return x - V{}; }  // x - 0 is x, -0 too
+// Where bytes of the condition are 1, then 0.
 NUM_INLINE V chosen(const Link& l, int64_t i, int64_t vector, V yes, V no) {
-  Bytes bytes;
-  __builtin_memcpy(&bytes, l.condition + i + vector * kLanes, sizeof bytes);
-  return __builtin_convertvector(bytes, Lanes) != 0 ? yes : no;
+  const uint8_t* c = l.condition + i + vector * kLanes;
+#if defined(NUM_ISA_avx512)
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(c));
+  return _mm512_mask_blend_ps(_mm_test_epi8_mask(bytes, bytes), no, yes);
+#elif defined(NUM_ISA_avx2)
+  const __m256i lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(c)));
+  return bits_as<Lanes>(_mm256_cmpgt_epi32(lanes, _mm256_setzero_si256())) ? yes : no;
+#else
+  const Lanes lanes = {c[0], c[1], c[2], c[3]};
+  return lanes != 0 ? yes : no;
+#endif
 }
 
-#define EACH(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
+// For each of a block's vectors, which stay in registers.
+#define EACH(...) _Pragma("GCC unroll 8") for (int k = 0; k < N; ++k) __VA_ARGS__
 
-// Elements i .. i + kBlock through all links, and to the end.
-template <class End>
+// N vectors from element i on through all links, and to the end.
+template <int N, class End>
 NUM_INLINE void run_block(const float* x, const Link* links, size_t count, int64_t i, End& end) {
-#define LOAD(k) V v##k = at(x + i, k);
-  EACH(LOAD)
-#undef LOAD
+  V v[N];
+  EACH(v[k] = at(x + i, k);)
   for (const Link* l = links; l != links + count; ++l) {
     switch (static_cast<int>(l->op) * 2 + l->uniform) {
-// One value for all elements, then one for each.
+// Of y, which is one value for all elements, or one for each.
 #define LINK(name, ...)                          \
   case static_cast<int>(LinkOp::name) * 2 + 1: { \
-    const V u = all(*l->operand);                \
-    EACH(__VA_ARGS__##_ALL)                      \
+    const V y = all(*l->operand);                \
+    EACH(v[k] = __VA_ARGS__;)                    \
     break;                                       \
   }                                              \
-  case static_cast<int>(LinkOp::name) * 2: {     \
-    EACH(__VA_ARGS__)                            \
-    break;                                       \
-  }
-#define ADD(k) v##k = v##k + at(l->operand + i, k);
-#define ADD_ALL(k) v##k = v##k + u;
-#define SUB(k) v##k = v##k - at(l->operand + i, k);
-#define SUB_ALL(k) v##k = v##k - u;
-#define SUB_FROM(k) v##k = at(l->operand + i, k) - v##k;
-#define SUB_FROM_ALL(k) v##k = u - v##k;
-#define MUL(k) v##k = v##k * at(l->operand + i, k);
-#define MUL_ALL(k) v##k = v##k * u;
-#define SELECT(k) v##k = chosen(*l, i, k, v##k, at(l->operand + i, k));
-#define SELECT_ALL(k) v##k = chosen(*l, i, k, v##k, u);
-#define SELECT_NOT(k) v##k = chosen(*l, i, k, at(l->operand + i, k), v##k);
-#define SELECT_NOT_ALL(k) v##k = chosen(*l, i, k, u, v##k);
-#define REPLACE(k) v##k = at(l->operand + i, k);
-#define REPLACE_ALL(k) v##k = u;
-#define SQUARE(k) v##k = v##k * v##k;
-      LINK(kAdd, ADD)
-      LINK(kSub, SUB)
-      LINK(kSubFrom, SUB_FROM)
-      LINK(kMul, MUL)
-      LINK(kSelect, SELECT)
-      LINK(kSelectNot, SELECT_NOT)
-      LINK(kReplace, REPLACE)
+  case static_cast<int>(LinkOp::name) * 2:       \
+    EACH({                                       \
+      const V y = at(l->operand + i, k);         \
+      v[k] = __VA_ARGS__;                        \
+    })                                           \
+    break;
+      LINK(kAdd, v[k] + y)
+      LINK(kSub, v[k] - y)
+      LINK(kSubFrom, y - v[k])
+      LINK(kMul, v[k] * y)
+      LINK(kSelect, chosen(*l, i, k, v[k], y))
+      LINK(kSelectNot, chosen(*l, i, k, y, v[k]))
+      LINK(kReplace, y)
+#undef LINK
       default:
-        EACH(SQUARE)
+        EACH(v[k] = v[k] * v[k];)
     }
   }
-  end.whole(i, v0, v1, v2, v3, v4, v5, v6, v7);
+  end.whole(i, v);
 }
 
-float run_one(float v, const Link* links, size_t count, int64_t i) {
-  for (const Link* l = links; l != links + count; ++l) {
-    const float y = l->op == LinkOp::kSquare ? v : l->operand[l->uniform ? 0 : i];
-    switch (l->op) {
-      case LinkOp::kAdd:
-        v = v + y;
-        break;
-      case LinkOp::kSub:
-        v = v - y;
-        break;
-      case LinkOp::kSubFrom:
-        v = y - v;
-        break;
-      case LinkOp::kMul:
-      case LinkOp::kSquare:
-        v = v * y;
-        break;
-      case LinkOp::kSelect:
-        v = l->condition[i] ? v : y;
-        break;
-      case LinkOp::kSelectNot:
-        v = l->condition[i] ? y : v;
-        break;
-      case LinkOp::kReplace:
-        v = y;
-        break;
-    }
-  }
-  return v;
-}
-
-// Fewer than a block: a few one by one, more through copies, so that nothing behind them is read.
+// Fewer than a vector: through copies, so that nothing behind them is read.
 template <class End>
 void run_rest(const float* x, const Link* links, size_t count, int64_t i, int64_t m, End& end) {
-  float first[kBlock] = {}, out[kBlock], operands[kMostLinks][kBlock];
-  if (m <= 4) {
-    for (int64_t j = 0; j < m; ++j) out[j] = run_one(x[i + j], links, count, i + j);
-    return end.rest(i, m, out);
-  }
-  uint8_t conditions[kMostLinks][kBlock];
+  float first[kLanes] = {}, out[kLanes], operands[kMostLinks][kLanes];
+  uint8_t conditions[kMostLinks][kLanes];
   Link copies[kMostLinks];
-  __builtin_memcpy(first, x + i, static_cast<size_t>(m) * sizeof(float));
+  for (int64_t j = 0; j < m; ++j) first[j] = x[i + j];
   for (size_t k = 0; k < count; ++k) {
     copies[k] = links[k];
     if (!links[k].uniform && links[k].operand) {
-      for (int64_t j = 0; j < kBlock; ++j) operands[k][j] = j < m ? links[k].operand[i + j] : 0.0f;
+      for (int64_t j = 0; j < kLanes; ++j) operands[k][j] = j < m ? links[k].operand[i + j] : 0.0f;
       copies[k].operand = operands[k];
     }
     if (links[k].condition) {
-      for (int64_t j = 0; j < kBlock; ++j) conditions[k][j] = j < m ? links[k].condition[i + j] : 0;
+      for (int64_t j = 0; j < kLanes; ++j) conditions[k][j] = j < m ? links[k].condition[i + j] : 0;
       copies[k].condition = conditions[k];
     }
   }
   struct Kept {
     float* out;
-    NUM_INLINE void whole(int64_t, V v0, V v1, V v2, V v3, V v4, V v5, V v6, V v7) {
-#define STORE(k) *reinterpret_cast<Unaligned*>(out + k * kLanes) = v##k;
-      EACH(STORE)
-    }
+    NUM_INLINE void whole(int64_t, const V (&v)[1]) { *reinterpret_cast<Unaligned*>(out) = v[0]; }
   } kept{out};
-  run_block(first, copies, count, 0, kept);
+  run_block<1>(first, copies, count, 0, kept);
   end.rest(i, m, out);
 }
 
 struct Stored {
   float* out;
-  NUM_INLINE void whole(int64_t i, V v0, V v1, V v2, V v3, V v4, V v5, V v6, V v7) {
-    float* out = this->out + i;
-    EACH(STORE)
-#undef STORE
+  template <int N>
+  NUM_INLINE void whole(int64_t i, const V (&v)[N]) {
+    EACH(*reinterpret_cast<Unaligned*>(out + i + k * kLanes) = v[k];)
   }
   void rest(int64_t i, int64_t m, const float* v) {
-    __builtin_memcpy(out + i, v, static_cast<size_t>(m) * sizeof(float));
+    for (int64_t j = 0; j < m; ++j) out[i + j] = v[j];
   }
 };
 
-struct Streamed {  // out + i is the begin of a line
-  float* out;
-  NUM_INLINE void whole(int64_t i, V v0, V v1, V v2, V v3, V v4, V v5, V v6, V v7) {
+struct Streamed : Stored {  // out + i is the begin of a line
+  template <int N>
+  NUM_INLINE void whole(int64_t i, const V (&v)[N]) {
 #if defined(NUM_ISA_avx512)
-#define STREAM(k) _mm512_stream_ps(out + i + k * kLanes, v##k);
+    EACH(_mm512_stream_ps(out + i + k * kLanes, v[k]);)
 #elif defined(NUM_ISA_avx2)
-#define STREAM(k) _mm256_stream_ps(out + i + k * kLanes, v##k);
+    EACH(_mm256_stream_ps(out + i + k * kLanes, v[k]);)
 #elif defined(__x86_64__)
-#define STREAM(k) _mm_stream_ps(out + i + k * kLanes, v##k);
+    EACH(_mm_stream_ps(out + i + k * kLanes, v[k]);)
 #else
-#define STREAM(k) *reinterpret_cast<Unaligned*>(out + i + k * kLanes) = v##k;
+    Stored::whole(i, v);
 #endif
-    EACH(STREAM)
-#undef STREAM
   }
-  void rest(int64_t i, int64_t m, const float* v) { Stored{out}.rest(i, m, v); }
 };
 
-// As many accumulators as a block has elements, or a block goes to them in turns.
 struct Added {
   static constexpr int kSums = kAccumulators / kLanes;
   V sum[kSums];
-  NUM_INLINE void whole(int64_t i, V v0, V v1, V v2, V v3, V v4, V v5, V v6, V v7) {
-    const int64_t at = kSums > kVectors ? i / kLanes : 0;
-#define ADD_UP(k) sum[(at + k) % kSums] = sum[(at + k) % kSums] + v##k;
-    EACH(ADD_UP)
-#undef ADD_UP
+  template <int N>
+  NUM_INLINE void whole(int64_t i, const V (&v)[N]) {
+    // Whole blocks begin at the first accumulator where there are no more of these than a block has vectors.
+    const int64_t at = N == kVectors && kSums <= kVectors ? 0 : i / kLanes;
+    EACH(sum[(at + k) % kSums] = sum[(at + k) % kSums] + v[k];)
   }
   void rest(int64_t i, int64_t m, const float* v) {
     float sums[kAccumulators];
@@ -197,7 +150,10 @@ struct Added {
 
 template <class End>
 NUM_INLINE void run_from(int64_t i, const float* x, const Link* links, size_t count, int64_t n, End& end) {
-  for (; i + kBlock <= n; i += kBlock) run_block(x, links, count, i, end);
+  for (; i + kBlock <= n; i += kBlock) run_block<kVectors>(x, links, count, i, end);
+  if (n - i >= 4 * kLanes) run_block<4>(x, links, count, i, end), i += 4 * kLanes;
+  if (n - i >= 2 * kLanes) run_block<2>(x, links, count, i, end), i += 2 * kLanes;
+  if (n - i >= kLanes) run_block<1>(x, links, count, i, end), i += kLanes;
   if (i < n) run_rest(x, links, count, i, n - i, end);
 }
 
@@ -212,7 +168,8 @@ void map_links_past_caches(float* out, const float* x, const Link* links, size_t
   Streamed end{out};
   auto head = static_cast<int64_t>(-reinterpret_cast<uint64_t>(out) / sizeof(float) % 16);
   if (head > n) head = n;
-  if (head) run_rest(x, links, count, 0, head, end);
+  for (int64_t i = 0; i < head; i += kLanes)
+    run_rest(x, links, count, i, head - i < kLanes ? head - i : kLanes, end);
   run_from(head, x, links, count, n, end);
 }
 
