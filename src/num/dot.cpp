@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 
 #include <triton_runner/num/elementwise.h>
 #include <triton_runner/num/kernels.h>
@@ -17,6 +18,7 @@ namespace triton_runner::num {
 namespace {
 
 constexpr int64_t kBlockK = 256;
+constexpr int64_t kMostColumns = 64;  // that any instruction set multiplies at a time
 
 // Memory that a thread keeps for packing, grown as needed; the parts of one product lie side by side.
 class Scratch {
@@ -119,9 +121,9 @@ Packed<T> pack_b(MatrixView b, Type wide, int64_t k, int64_t n) {
 }
 
 template <class T, class Fn>
-void dot(Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n,
-         int64_t k) {
-  for (int64_t done = 0; done < k; done += kBlockK) {
+void dot(Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
+         SumStart<T> start = {}) {
+  for (int64_t done = 0; done < k; done += kBlockK, start = {}) {
     int64_t part = std::min(kBlockK, k - done);
     MatrixView a_part = a, b_part = b;
     a_part.data = element(a, 0, done);
@@ -131,14 +133,24 @@ void dot(Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b, in
                     Scratch::rounded(m * part * wide_size) + Scratch::rounded(part * n * wide_size));
     Packed<T> pa = pack_a<T>(a_part, wide, m, part);
     Packed<T> pb = pack_b<T>(b_part, wide, part, n);
-    kernel(c, ldc, pa.data, pa.row, pa.col, pb.data, pb.row, m, n, part);
+    if constexpr (std::is_same_v<T, float>)
+      kernel(c, ldc, pa.data, pa.row, pa.col, pb.data, pb.row, m, n, part, start);
+    else
+      kernel(c, ldc, pa.data, pa.row, pa.col, pb.data, pb.row, m, n, part);
   }
 }
 
 }  // namespace
 
-void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
-  dot(table().dot_f32, Type::kF32, c, ldc, a, b, m, n, k);
+void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
+             DotStart start) {
+  SumStart<float> from{nullptr, start.scale, start.scale_step};
+  alignas(64) float line[kMostColumns];
+  if (start.value) {
+    std::fill(line, line + table().wide, *start.value);
+    from.line = line;
+  }
+  dot(table().dot_f32, Type::kF32, c, ldc, a, b, m, n, k, from);
 }
 
 void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {

@@ -55,9 +55,30 @@ void check_dot(Type a_type, Type b_type, int64_t m, int64_t n, int64_t k, bool a
       for (int64_t x = 0; x < k; ++x)
         expected[static_cast<size_t>(i * ldc + j)] =
             std::fma(wide(a, i, x), wide(b, x, j), expected[static_cast<size_t>(i * ldc + j)]);
+  // The same sums from what c holds, times 1 / scale; and others from one value, which only rows of c get.
+  std::vector<float> scaled = start, column(static_cast<size_t>(2 * m));
+  for (int64_t i = 0; i < m; ++i) {
+    column[static_cast<size_t>(2 * i)] = i % 3 ? 0.25f : -2.0f;
+    for (int64_t j = 0; j < n; ++j)
+      scaled[static_cast<size_t>(i * ldc + j)] /= column[static_cast<size_t>(2 * i)];
+  }
+  const float value = 0.375f;
+  std::vector<float> from_value = start;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      float& sum = from_value[static_cast<size_t>(i * ldc + j)];
+      sum = value;
+      for (int64_t x = 0; x < k; ++x) sum = std::fma(wide(a, i, x), wide(b, x, j), sum);
+    }
   for (Isa isa : available_isas()) {
     CHECK(force_isa(isa_name(isa)));
     std::vector<float> c = start;
+    dot_f32(c.data(), ldc, a.view(), b.view(), m, n, k, {.value = &value});
+    CHECK(std::memcmp(c.data(), from_value.data(), c.size() * 4) == 0);
+    c = scaled;
+    dot_f32(c.data(), ldc, a.view(), b.view(), m, n, k, {.scale = column.data(), .scale_step = 2});
+    CHECK(std::memcmp(c.data(), expected.data(), c.size() * 4) == 0);
+    c = start;
     dot_f32(c.data(), ldc, a.view(), b.view(), m, n, k);
     if (std::memcmp(c.data(), expected.data(), c.size() * 4) != 0)
       triton_runner::unit::record_failure(

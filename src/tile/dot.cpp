@@ -1,6 +1,7 @@
 // tt.dot and tt.dot_scaled.
 #include "dot.h"
 
+#include <bit>
 #include <cstring>
 
 #include <triton_runner/num/convert.h>
@@ -51,13 +52,13 @@ void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep) {
 }
 
 void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a,
-                         num::MatrixView b, int64_t m, int64_t n, int64_t k) {
+                         num::MatrixView b, int64_t m, int64_t n, int64_t k, num::DotStart start) {
   switch (c_type) {
     case num::Type::kF32:
       if (t.worker->launch->options->mma == exec::Mma::kFast &&
           num::dot_bf16_fast(static_cast<float*>(c), ldc, a, b, m, n, k))
         return;
-      return num::dot_f32(static_cast<float*>(c), ldc, a, b, m, n, k);
+      return num::dot_f32(static_cast<float*>(c), ldc, a, b, m, n, k, start);
     case num::Type::kF16:
       return num::dot_f16(static_cast<uint16_t*>(c), ldc, a, b, m, n, k);
     case num::Type::kF64:
@@ -72,17 +73,66 @@ namespace {
 struct DotData {
   num::Type a, b, c;
   int64_t batches, m, n, k;
-  int rank;  // of the operands; 3 with a batch dimension, even of one
+  int rank;                 // of the operands; 3 with a batch dimension, even of one
+  int64_t scale = kNoSlot;  // operand: what the accumulator is multiplied by, a repeated column
+};
+
+// The accumulator of a dot, and what its sums start from.
+class Accumulator {
+ public:
+  Accumulator(Task& t, const Instr& in, const DotData& d) {
+    const Slot c = in.operand(2), r = in.result();
+    // The bf16 instructions of mma="fast" start from c itself.
+    const bool anywhere = d.c == num::Type::kF32 && t.worker->launch->options->mma == exec::Mma::kExact;
+    if (d.scale != kNoSlot) {
+      open_scaled(t, in, in.operand(static_cast<uint32_t>(d.scale)), anywhere);
+    } else if (anywhere && t.is_uniform(c)) {
+      value_ = std::bit_cast<float>(static_cast<uint32_t>(t.bits(c)));
+      start_.value = &value_;
+      data_ = static_cast<std::byte*>(t.new_dense(r));
+    } else {
+      data_ = static_cast<std::byte*>(dot_accumulator(t, in, 2));
+    }
+  }
+  Accumulator(const Accumulator&) = delete;
+  Accumulator& operator=(const Accumulator&) = delete;
+
+  std::byte* data() const { return data_; }
+  const num::DotStart& start() const { return start_; }
+
+ private:
+  void open_scaled(Task& t, const Instr& in, Slot column, bool anywhere) {
+    const Value& v = t.value(column);
+    if (anywhere && v.form == Form::kUniform) {
+      value_ = std::bit_cast<float>(static_cast<uint32_t>(v.bits));
+      start_.scale = &value_;
+    } else if (anywhere && v.form == Form::kView && v.stride[1] == 0) {
+      start_.scale = reinterpret_cast<const float*>(v.buffer->data()) + v.base;
+      start_.scale_step = v.stride[0];
+    } else {
+      const void* factor = t.dense(column);
+      data_ = static_cast<std::byte*>(dot_accumulator(t, in, 2));
+      const void* operands[] = {data_, factor};
+      num::elementwise_mulf.kernel(num::Type::kF32, num::Type::kF32)
+          .run(data_, operands, 0, t.type(column).n);
+      return;
+    }
+    data_ = static_cast<std::byte*>(dot_accumulator(t, in, 2));
+  }
+
+  std::byte* data_;
+  num::DotStart start_;
+  float value_;
 };
 
 const Instr* run_dot(Task& t, const Instr& in) {
   const auto& d = in.as<DotData>();
   num::MatrixView a = matrix_view(t, in.operand(0), d.a), b = matrix_view(t, in.operand(1), d.b);
-  auto* c = static_cast<std::byte*>(dot_accumulator(t, in, 2));
+  const Accumulator c(t, in, d);
   int64_t matrix_bytes = d.m * d.n * t.type(in.result()).size;
   for (int64_t i = 0; i < d.batches; ++i) {
     if (i) a = matrix_view(t, in.operand(0), d.a, i), b = matrix_view(t, in.operand(1), d.b, i);
-    multiply_accumulate(t, c + i * matrix_bytes, d.n, d.c, a, b, d.m, d.n, d.k);
+    multiply_accumulate(t, c.data() + i * matrix_bytes, d.n, d.c, a, b, d.m, d.n, d.k, c.start());
   }
   return next(in);
 }
@@ -168,8 +218,8 @@ const Instr* run_loaded_dot(Task& t, const Instr& in) {
   }
   for (uint32_t side = 0; side < 2; ++side)
     if (!loaded[side]) view[side] = matrix_view(t, in.operand(side), side ? d.dot.b : d.dot.a);
-  void* c = dot_accumulator(t, in, 2);
-  multiply_accumulate(t, c, d.dot.n, d.dot.c, view[0], view[1], d.dot.m, d.dot.n, d.dot.k);
+  const Accumulator c(t, in, d.dot);
+  multiply_accumulate(t, c.data(), d.dot.n, d.dot.c, view[0], view[1], d.dot.m, d.dot.n, d.dot.k, c.start());
   for (int i = 0; i < d.num_loads; ++i) {
     Value& v = t.value(in.result(d.loads[i].result));
     if (!v.buffer) continue;
@@ -196,6 +246,20 @@ bool dot_types_ok(num::Type a, num::Type b, num::Type c) {
 
 bool can_load_operands(const Instr& dot) {
   return (dot.run == run_dot && dot.as<DotData>().rank == 2) || dot.run == run_loaded_dot;
+}
+
+bool can_scale_accumulator(const Instr& dot) {
+  if (dot.run != run_dot) return false;
+  const auto& d = dot.as<DotData>();
+  return d.rank == 2 && d.c == num::Type::kF32 && d.scale == kNoSlot;
+}
+
+void scale_accumulator(Lowering& l, Instr& dot, std::vector<Slot>& slots, Slot whole, Slot column) {
+  auto* d = l.make<DotData>(dot.as<DotData>());
+  d->scale = dot.num_operands++;
+  slots[dot.num_results + 2] = whole;
+  slots.push_back(column);
+  dot.data = d;
 }
 
 void load_operand(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t side, const Instr& load,

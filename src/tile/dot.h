@@ -28,12 +28,19 @@ bool can_load_operands(const Instr& dot);
 void load_operand(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t side, const Instr& load,
                   const std::vector<Slot>& load_slots);
 
+// Makes the dot's accumulator `whole` times `column`, a matrix whose columns are all the same one.
+bool can_scale_accumulator(const Instr& dot);
+void scale_accumulator(Lowering& l, Instr& dot, std::vector<Slot>& slots, Slot whole, Slot column);
+// Every such product whose result only a dot uses becomes part of it (fuse_dots.cpp).
+void fuse_dots(Lowering& l);
+
 // Whether multiply_accumulate takes operands and an accumulator of these types.
 bool dot_types_ok(num::Type a, num::Type b, num::Type c);
 
 // c [m, n] += a [m, k] * b [k, n]; c of type f32, f16, f64 or i32. mma="fast" may take the bf16 instructions.
+// `start` is for f32 that is multiplied exactly.
 void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a,
-                         num::MatrixView b, int64_t m, int64_t n, int64_t k);
+                         num::MatrixView b, int64_t m, int64_t n, int64_t k, num::DotStart start = {});
 
 // One operand of a scaled product: its elements, each times the scale of its group of k.
 struct ScaledSide {

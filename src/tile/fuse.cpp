@@ -21,6 +21,7 @@ class Fuser {
   explicit Fuser(Lowering& l) : l_(l) {}
 
   void run() {
+    fuse_dots(l_);
     count_reads();
     find_data();
     take_loads();

@@ -157,6 +157,7 @@ class Lowering {
  private:
   friend class Finisher;  // finish.cpp: liveness, order, addresses
   friend class Fuser;     // fuse.cpp
+  friend class DotFuser;  // fuse_dots.cpp
   struct Pending {
     Instr instr{};
     std::vector<Slot> slots;

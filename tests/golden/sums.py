@@ -221,7 +221,49 @@ def dots() -> list[Case]:
         "Inexact sums: each element is one chain of f32 FMAs in ascending k; tf32 rounds its operands first."
     )
     cases.append(kernel.case("op/tt.dot-f32.ttir", about))
-    return [*cases, *scaled()]
+    return [*cases, dot_starts(), *scaled()]
+
+
+def dot_starts() -> Case:
+    """Where the sums of a dot start: everything is exact, so NumPy's f64 is the oracle."""
+    kernel = Kernel()
+    m, n, k = 16, 24, 8
+    rng = np.random.default_rng(11)
+    a, b, c, scale = (
+        rng.integers(-8, 8, shape).astype(np.float32) / 4 for shape in ((m, k), (k, n), (m, n), (m,))
+    )
+    x, y, z = load(kernel, a.astype(np.float16)), load(kernel, b.astype(np.float16)), load(kernel, c)
+    column = kernel.emit(
+        f"tt.expand_dims {load(kernel, scale)} {{axis = 1 : i32}} : tensor<16xf32> -> tensor<16x1xf32>"
+    )
+    half = kernel.constant("5.000000e-01", "f32", (m, n))
+    types = "tensor<16x8xf16> * tensor<8x24xf16> -> tensor<16x24xf32>"
+
+    def repeated() -> str:
+        return kernel.emit(f"tt.broadcast {column} : tensor<16x1xf32> -> tensor<16x24xf32>")
+
+    def times(left: str, right: str) -> str:
+        return kernel.emit(f"arith.mulf {left}, {right} : tensor<16x24xf32>")
+
+    def dot(start: str, value) -> str:
+        r = kernel.emit(f"tt.dot {x}, {y}, {start} : {types}")
+        store(kernel, r, (a.astype(np.float64) @ b + value).astype(np.float32))
+        return r
+
+    rows = scale[:, None].astype(np.float64)
+    dot(half, 0.5)
+    dot(times(z, repeated()), c * rows)
+    dot(times(repeated(), z), c * rows)
+    dot(times(half, repeated()), 0.5 * rows)
+    dot(times(z, half), 0.5 * c)
+    dot(times(z, z), c.astype(np.float64) ** 2)
+    twice = times(z, repeated())
+    dot(twice, c * rows)
+    store(kernel, twice, c * scale[:, None])
+    first = dot(times(z, repeated()), c * rows)  # whose memory the next one may take over
+    dot(times(first, repeated()), (a.astype(np.float64) @ b + c * rows) * rows)
+    about = "Sums that start from one value, from a product with a repeated column, and from other products."
+    return kernel.case("op/tt.dot-start.ttir", about)
 
 
 def scaled() -> list[Case]:

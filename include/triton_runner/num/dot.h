@@ -19,8 +19,16 @@ struct MatrixView {
   int64_t col_stride;
 };
 
+// What the elements of an f32 product start from, if not from c's own value.
+struct DotStart {
+  const float* value = nullptr;  // all from this one: c is written only
+  const float* scale = nullptr;  // row i from c's value times scale[i * scale_step], rounded
+  int64_t scale_step = 0;
+};
+
 // c [m, n] f32, rows ldc elements apart; a [m, k] and b [k, n] of any float type (fp8, f6, f4 one a byte).
-void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
+void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
+             DotStart start = {});
 // c is f16 (bits): accumulates in f32 from C's value over the whole of k and rounds once.
 void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
 // a, b f64 (or a narrower float).

@@ -9,8 +9,9 @@ void widen_rows(Type type, float* out, int64_t out_stride, const void* in, int64
 
 namespace {
 
-// kRegisters of a block's sums. With AVX-512 no more than hide the latency and halve the loads: where more are
-// stored at once, the stores keep the next block's multiply-adds from starting (Zen 5: 24 cost 8 % at k = 32).
+// kRegisters of a block's sums. With AVX-512 no more than hide the latency and halve the loads: where more
+// are stored at once, the stores keep the next block's multiply-adds from starting (Zen 5: 24 cost 8 % at k =
+// 32).
 #if defined(NUM_ISA_avx512)
 constexpr int kVectorBytes = 64, kMaxVectors = 4, kRegisters = 16;
 #elif defined(NUM_ISA_avx2)
@@ -65,6 +66,7 @@ struct Panel {
   const T* b;
   int64_t b_row;
   int64_t k;
+  SumStart<T> start;
 };
 
 template <class T, int R, int C>
@@ -73,10 +75,20 @@ void block(T* __restrict c, const T* __restrict a, const Panel<T>& p) {
   using V = typename L::V;
   const int64_t ldc = p.ldc, a_row = p.a_row, a_col = p.a_col, b_row = p.b_row;
   V sum[R][C];
+  const T* from = p.start.line ? p.start.line : c;
+  const int64_t from_row = p.start.line ? 0 : ldc;
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < C; ++v) sum[r][v] = L::load(c + r * ldc + v * L::kLanes);
+    for (int v = 0; v < C; ++v) sum[r][v] = L::load(from + r * from_row + v * L::kLanes);
+  if (p.start.scale) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      V scale = p.start.scale[r * p.start.scale_step] - V{};
+#pragma GCC unroll 4
+      for (int v = 0; v < C; ++v) sum[r][v] *= scale;
+    }
+  }
   const T* b = p.b;
   for (int64_t k = p.k; k > 0; --k, a += a_col, b += b_row) {
     V column[C];
@@ -114,7 +126,7 @@ template <class T, int C>
 constexpr Blocks<T, C> kBlocks;
 
 template <class T, int C>
-void panel(T* c, const T* a, const Panel<T>& p, int64_t m) {
+void panel(T* c, const T* a, Panel<T>& p, int64_t m) {
   constexpr int R = kRows<C>;
   // Split evenly, so that no block is left with a row or two (their chains would not hide the latency).
   for (int64_t blocks = (m + R - 1) / R; blocks > 0; --blocks) {
@@ -122,12 +134,13 @@ void panel(T* c, const T* a, const Panel<T>& p, int64_t m) {
     kBlocks<T, C>.of[rows](c, a, p);
     c += rows * p.ldc;
     a += rows * p.a_row;
+    if (p.start.scale) p.start.scale += rows * p.start.scale_step;
     m -= rows;
   }
 }
 
 template <class T, int C>
-void pick_panel(int vectors, T* c, const T* a, const Panel<T>& p, int64_t m) {
+void pick_panel(int vectors, T* c, const T* a, Panel<T>& p, int64_t m) {
   if constexpr (C > 0) {
     if (vectors == C)
       panel<T, C>(c, a, p, m);
@@ -139,32 +152,39 @@ void pick_panel(int vectors, T* c, const T* a, const Panel<T>& p, int64_t m) {
 constexpr int kEdgeRows = 64;
 
 template <class T>
-void dot(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row, int64_t m,
-         int64_t n, int64_t k) {
+void dot_from(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row,
+              int64_t m, int64_t n, int64_t k, const SumStart<T>& start) {
   constexpr int kLanes = Lanes<T>::kLanes;
   for (int64_t j = 0; j < n;) {
     int64_t left = n - j;
     int vectors = left >= kMaxVectors * kLanes ? kMaxVectors : static_cast<int>((left + kLanes - 1) / kLanes);
     int64_t width = vectors * kLanes < left ? vectors * kLanes : left;
+    Panel<T> p{ldc, a_row, a_col, b + j, b_row, k, start};
     if (width == vectors * kLanes) {
-      pick_panel<T, kMaxVectors>(vectors, c + j, a, Panel<T>{ldc, a_row, a_col, b + j, b_row, k}, m);
+      pick_panel<T, kMaxVectors>(vectors, c + j, a, p, m);
     } else {  // c's last columns are no whole vector: through a copy
       alignas(64) T edge[kEdgeRows * kMaxVectors * kLanes];
       int64_t stride = vectors * kLanes;
+      p.ldc = stride;
       for (int64_t i = 0; i < m; i += kEdgeRows) {
         int64_t rows = m - i < kEdgeRows ? m - i : kEdgeRows;
-        for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t r = 0; r < rows && !start.line; ++r) {
           for (int64_t x = 0; x < width; ++x) edge[r * stride + x] = c[(i + r) * ldc + j + x];
           for (int64_t x = width; x < stride; ++x) edge[r * stride + x] = 0;
         }
-        pick_panel<T, kMaxVectors>(vectors, edge, a + i * a_row,
-                                   Panel<T>{stride, a_row, a_col, b + j, b_row, k}, rows);
+        pick_panel<T, kMaxVectors>(vectors, edge, a + i * a_row, p, rows);
         for (int64_t r = 0; r < rows; ++r)
           for (int64_t x = 0; x < width; ++x) c[(i + r) * ldc + j + x] = edge[r * stride + x];
       }
     }
     j += width;
   }
+}
+
+template <class T>
+void dot(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row, int64_t m,
+         int64_t n, int64_t k) {
+  dot_from<T>(c, ldc, a, a_row, a_col, b, b_row, m, n, k, {});
 }
 
 void dot_i32(int32_t* c, int64_t ldc, const int32_t* a, int64_t a_row, int64_t a_col, const int32_t* b,
@@ -176,6 +196,7 @@ void dot_i32(int32_t* c, int64_t ldc, const int32_t* a, int64_t a_row, int64_t a
 }  // namespace
 
 extern const DotTable dot_table;
-const DotTable dot_table = {kVectorBytes / 4, widen_rows, dot<float>, dot<double>, dot_i32};
+const DotTable dot_table = {
+    kVectorBytes / 4, kMaxVectors * kVectorBytes / 4, widen_rows, dot_from<float>, dot<double>, dot_i32};
 
 }  // namespace triton_runner::num::NUM_ISA

@@ -53,15 +53,25 @@ struct MoveTable {
   void (*spread)(void* out, const void* in, int64_t n, int64_t times, size_t size);  // repeat, inner == 1
 };
 
+// Where sums start: from `line`, as many elements as `wide` columns, the same for all rows; or from c, whose
+// row i is multiplied by scale[i * scale_step] if there are any.
+template <class T>
+struct SumStart {
+  const T* line;
+  const T* scale;
+  int64_t scale_step;
+};
+
 // Operands are f32 (f64, i32): a[i * a_row + k * a_col], b[k * b_row + j] with b readable up to the next
 // multiple of `panel` columns.
 struct DotTable {
   int panel;  // columns that the packed b is padded to
+  int wide;   // columns that are multiplied at a time
   // Rows of any float type to f32 (tf32: rounded), row strides in elements.
   void (*widen_rows)(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride,
                      int64_t rows, int64_t cols);
   void (*dot_f32)(float* c, int64_t ldc, const float* a, int64_t a_row, int64_t a_col, const float* b,
-                  int64_t b_row, int64_t m, int64_t n, int64_t k);
+                  int64_t b_row, int64_t m, int64_t n, int64_t k, const SumStart<float>& start);
   void (*dot_f64)(double* c, int64_t ldc, const double* a, int64_t a_row, int64_t a_col, const double* b,
                   int64_t b_row, int64_t m, int64_t n, int64_t k);
   void (*dot_i32)(int32_t* c, int64_t ldc, const int32_t* a, int64_t a_row, int64_t a_col, const int32_t* b,
