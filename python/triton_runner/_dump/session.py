@@ -2,7 +2,7 @@
 
 A launch is dumped where its values live. At ttir and ttgir on the CPU the tile engine hands them over, and
 nothing changes in the program. PTX on the CPU is asked for registers (registers.py); a GPU runs a kernel with
-stores put into its TTGIR (instrument.py) or PTX (register_stores.py), or is stopped by cuda-gdb (cuda_gdb.py).
+stores put into its TTGIR (instrument.py) or PTX (register_stores.py), or cuda-gdb stops it (cuda_gdb.py).
 """
 
 from __future__ import annotations
