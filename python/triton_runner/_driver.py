@@ -26,8 +26,9 @@ _SHARED = {
     "121": 101376,
 }
 
-# Devices of the CPU are numbered from here: Triton keeps compiled kernels by number, those of GPUs too.
-_BEHIND_GPUS = 1024
+# Devices of the CPU are numbered from here, behind GPUs: Triton keeps compiled kernels by number, those of GPUs
+# too. Where the CPU pretends to be torch's CUDA device, it is number 0.
+first_device = 1024
 
 
 class LazyDriver:
@@ -239,7 +240,7 @@ def cpu_driver():
             settings = _settings.current()
             number = self._numbers.get(settings)
             if number is None:
-                number = self._devices.setdefault(cpu_target(), _BEHIND_GPUS + len(self._devices))
+                number = self._devices.setdefault(cpu_target(), first_device + len(self._devices))
                 self._numbers[settings] = number
             return number
 

@@ -214,6 +214,7 @@ def install() -> None:
             "synchronize": _nothing,
         }.items():
             setattr(torch.accelerator, name, value)
+    _driver.first_device = 0
     _core.set_pretend_cuda(True)
     _mode = _OnCpu()
     _mode.__enter__()

@@ -95,6 +95,15 @@ def test_pretend_cuda(script):
     assert done.returncode == 0 and "cuda:0 90" in done.stdout, done.stdout
 
 
+def test_pretend_cuda_is_the_device_whose_kernels_triton_keeps(tmp_path):
+    (tmp_path / "program.py").write_text(
+        "import torch, triton\n"
+        "print('numbers', torch.cuda.current_device(), triton.runtime.driver.active.get_current_device())\n"
+    )
+    done = cli("run", "--device", "cpu", "--pretend-cuda", str(tmp_path / "program.py"))
+    assert "numbers 0 0" in done.stdout, done.stdout
+
+
 def test_a_program_for_cuda_is_told_how_to_run(script):
     done = cli("run", "--device", "cpu", script, "cuda")
     assert done.returncode == 1 and "on the CPU with --pretend-cuda" in done.stdout, done.stdout
