@@ -37,6 +37,7 @@ void init_device(nb::module_& m);
 void init_simt(nb::module_& m);
 void init_probe(nb::module_& m);
 void init_probe_insert(nb::module_& m);  // of _core.probe
+void init_probe_sass(nb::module_& m);    // of _core.probe
 void init_registers(nb::module_& m);     // of _core.probe
 
 }  // namespace triton_runner::python

@@ -128,6 +128,7 @@ void init_probe(nb::module_& core) {
   init_recording(m);
   init_registers(m);
   init_probe_insert(m);
+  init_probe_sass(m);
 
   nb::class_<RecorderObject>(m, "Recorder",
                              "Records values of the launches under Options.recorder on the tile engine.")

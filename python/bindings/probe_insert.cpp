@@ -121,12 +121,13 @@ void init_probe_insert(nb::module_& m) {
         nb::arg("values"), nb::arg("mask"), "A Series of registers that were read by a debugger.");
   m.def(
       "make_recording",
-      [](std::vector<probe::Series> series) {
+      [](std::vector<probe::Series> series, std::vector<std::string> notes) {
         auto made = std::make_shared<probe::Recording>();
         made->series = std::move(series);
+        made->notes = std::move(notes);
         return made;
       },
-      nb::arg("series"), "A Recording of them.");
+      nb::arg("series"), nb::arg("notes") = std::vector<std::string>(), "A Recording of them.");
   def_insert<probe::insert_stores>(
       m, "insert_stores",
       "An Insertion: stores put into TTGIR for the values that the selectors name. arguments: the integer "

@@ -101,6 +101,12 @@ void init_registers(nb::module_& m) {
   nb::class_<RegisterPlan>(m, "RegisterPlan",
                            "Which registers of a PTX text are read where, and what they are parts of.")
       .def_prop_ro("probes", [](const RegisterPlan& p) { return p.probes.size(); })
+      .def_prop_ro("values",
+                   [](const RegisterPlan& p) {
+                     std::vector<std::string> names;
+                     for (const probe::Tap& tap : p.taps) names.push_back(tap.site.value);
+                     return names;
+                   })
       .def_ro("notes", &RegisterPlan::notes)
       .def(
           "add_note", [](RegisterPlan& p, std::string note) { p.notes.push_back(std::move(note)); },

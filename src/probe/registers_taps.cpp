@@ -186,7 +186,14 @@ class Tapper {
     if (!value.type->encoding) return failure(name_of(value) + " has no layout: taps are for TTGIR");
     auto encoding = tile::encoding_of(*value.type->encoding);
     if (!encoding) return encoding.error();
-    auto layout = layout::to_linear_layout(*encoding, value.type->shape);
+    // Where a tile is larger than the tensor, releases before 3.9 keep the registers that hold the same
+    // elements again: the layout of the whole tile has them, as copies.
+    std::vector<int64_t> shape(value.type->shape.begin(), value.type->shape.end());
+    if (encoding->kind == layout::EncodingKind::kBlocked && tap.blocks == 1)
+      for (size_t d = 0; d < shape.size(); ++d)
+        shape[d] = std::max(shape[d], encoding->size_per_thread[d] * encoding->threads_per_warp[d] *
+                                          encoding->warps_per_cta[d]);
+    auto layout = layout::to_linear_layout(*encoding, shape);
     if (!layout) return layout.error();
     tap.registers = static_cast<uint32_t>(layout->in_size("register"));
     const auto lanes = static_cast<uint32_t>(layout->in_size("lane"));
@@ -194,7 +201,8 @@ class Tapper {
     const int64_t ranks = layout->in_size("block");
     for (const layout::InDim& in : layout->ins())
       for (size_t bit = 0; in.name == "register" && bit < in.bases.size(); ++bit)
-        if (std::all_of(in.bases[bit].begin(), in.bases[bit].end(), [](int32_t c) { return c == 0; }))
+        if (std::equal(in.bases[bit].begin(), in.bases[bit].end(), value.type->shape.begin(),
+                       value.type->shape.end(), [](int32_t c, int64_t size) { return c % size == 0; }))
           tap.copies |= 1u << bit;
     if (lanes * warps != tap.threads)
       return failure("the layout of " + name_of(value) + " is for " + std::to_string(lanes * warps) +

@@ -1,8 +1,10 @@
-"""Registers of an untouched cubin through cuda-gdb: the sums of a vector add, of two programs.
+"""Registers of an untouched cubin through cuda-gdb: the sums of a vector add by the opcode, and values of the
+TTGIR of five kernels, in every iteration, beside what stores in the kernel give.
 
-    python tests/gpu/dump_gdb.py
+    python tests/gpu/dump_gdb.py [add softmax row_sums mma wgmma named]
 
-Exits 1 where the registers do not hold the sums; says so where there is no cuda-gdb.
+Of each value it says how many elements are kept. Exits 1 where an element differs in a bit, or where a value
+that ptxas keeps in these kernels is not found; says so where there is no cuda-gdb.
 """
 
 import os
@@ -12,9 +14,11 @@ import warnings
 
 import numpy
 import torch
+import triton
 import triton.language as tl
 import triton_runner
-from triton_runner._dump import cuda_gdb, session
+from triton_runner import _core
+from triton_runner._dump import cubin_values, cuda_gdb, instrument, session
 
 os.environ.setdefault("TRITON_RUNNER_PROD", "1")
 warnings.simplefilter("ignore")
@@ -25,33 +29,191 @@ def add(x_ptr, y_ptr, o_ptr, n, B: tl.constexpr):
     offsets = tl.program_id(0) * B + tl.arange(0, B)
     x = tl.load(x_ptr + offsets, mask=offsets < n)
     y = tl.load(y_ptr + offsets, mask=offsets < n)
-    tl.store(o_ptr + offsets, x + y, mask=offsets < n)
+    total = x + y
+    tl.store(o_ptr + offsets, total, mask=offsets < n)
+
+
+@triton_runner.jit
+def softmax(x_ptr, o_ptr, columns, B: tl.constexpr):
+    row = tl.program_id(0)
+    where = tl.arange(0, B)
+    x = tl.load(x_ptr + row * columns + where, mask=where < columns, other=-float("inf"))
+    largest = tl.max(x, axis=0)
+    shifted = x - largest
+    weights = tl.exp(shifted)
+    total = tl.sum(weights, axis=0)
+    result = weights / total
+    tl.store(o_ptr + row * columns + where, result, mask=where < columns)
+
+
+@triton_runner.jit
+def row_sums(x_ptr, o_ptr, columns, B: tl.constexpr):
+    row = tl.program_id(0)
+    total = tl.zeros((B,), tl.float32)
+    for start in range(0, columns, B):
+        where = start + tl.arange(0, B)
+        block = tl.load(x_ptr + row * columns + where, mask=where < columns, other=0.0).to(tl.float32)
+        total += block * block
+    tl.store(o_ptr + row, tl.sum(total, axis=0))
+
+
+@triton_runner.jit
+def matmul(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    pid = tl.program_id(0)
+    columns = tl.cdiv(N, BN)
+    rm = (pid // columns) * BM + tl.arange(0, BM)
+    rn = (pid % columns) * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        a = tl.load(a_ptr + rm[:, None] * K + (k + rk)[None, :])
+        b = tl.load(b_ptr + (k + rk)[:, None] * N + rn[None, :])
+        acc = tl.dot(a, b, acc)
+    c = acc * 2.0
+    tl.store(c_ptr + rm[:, None] * N + rn[None, :], c.to(tl.float16))
+
+
+def launches():
+    """(name, kernel, arguments, keywords, grid, programs, values that have to be there)."""
+    generator = torch.Generator().manual_seed(7)
+
+    def random(*shape, dtype=torch.float32):
+        return torch.randn(*shape, generator=generator).to(dtype).cuda()
+
+    def zeros(*shape, dtype=torch.float32):
+        return torch.zeros(*shape, dtype=dtype, device="cuda")
+
+    f16 = torch.float16
+    yield (
+        "add", add, (random(1000), random(1000), zeros(1000), 1000), {"B": 256}, (4,), [0, 3],
+        {"x", "y", "total", "offsets"},
+    )  # fmt: skip
+    yield (
+        "softmax", softmax, (random(3, 500), zeros(3, 500), 500), {"B": 512}, (3,), [2],
+        {"x", "shifted", "weights", "result"},
+    )  # fmt: skip
+    yield (
+        "row_sums", row_sums, (random(3, 300, dtype=f16), zeros(3), 300), {"B": 128, "num_warps": 1}, (3,),
+        [1], {"block"},
+    )  # fmt: skip
+    yield (
+        "mma", matmul,
+        (random(32, 128, dtype=f16), random(128, 64, dtype=f16), zeros(32, 64, dtype=f16), 32, 64, 128),
+        {"BM": 32, "BN": 32, "BK": 32, "num_warps": 2, "num_stages": 2}, (2,), [1], {"acc"},
+    )  # fmt: skip
+    yield (
+        "wgmma", matmul,
+        (random(64, 256, dtype=f16), random(256, 64, dtype=f16), zeros(64, 64, dtype=f16), 64, 64, 256),
+        {"BM": 64, "BN": 64, "BK": 64, "num_warps": 4, "num_stages": 3}, (1,), [0], {"acc", "c"},
+    )  # fmt: skip
+
+
+def kept_values(function, args, kwargs, grid) -> list:
+    """The names of the values that the cubin keeps."""
+    kernel = instrument._launcher(function)(None, args, kwargs, grid, True)
+    ttgir = _core.ir.parse(kernel.asm["ttgir"], f"{kernel.name}.ttgir")
+    # Addresses differ from launch to launch, and buffers are in no register.
+    sites = [site for site, _ in _core.probe.select(ttgir, kernel.name, ["*"])]
+    names = [site.value for site in sites if "ptr" not in site.type_text and "memdesc" not in site.type_text]
+    kept, reasons = [], []
+    for first in range(0, len(names), 32):
+        request = session.request(names[first : first + 32], function, level="cubin")
+        try:
+            found = cubin_values.plan(request, kernel)
+        except triton_runner.DiagnosticError as error:
+            reasons.append(str(error).splitlines()[0])
+            continue
+        kept += found.plan.values
+        reasons += found.plan.notes
+    if os.environ.get("VERBOSE"):
+        for reason in reasons:
+            print("    ", reason)
+    kept = list(dict.fromkeys(kept))
+    print(f"  {len(kept)} of {len(names)} values have registers in the cubin")
+    return kept
+
+
+def differences(name, function, args, kwargs, grid, programs, wanted) -> int:
+    print(name)
+    names = kept_values(function, args, kwargs, grid)
+    options = {"every_iteration": True, "programs": programs}
+    began = time.time()
+    with triton_runner.dumping(function, *names, level="cubin", **options) as found:
+        function[grid](*args, **kwargs)
+    seconds, wrong, kept, seen = time.time() - began, 0, 0, set()
+    with triton_runner.dumping(function, *names, level="ttgir", **options) as stored:
+        function[grid](*args, **kwargs)
+    for value in names:
+        if value not in found:
+            print(f"  {value}: NO RECORD")
+            wrong += 1
+            continue
+        mine, theirs = found[value], stored[value]
+        bytes_of = lambda v: numpy.ascontiguousarray(v.to_numpy()).view(numpy.uint8)  # noqa: E731
+        shape = (len(mine), -1, mine.to_numpy().dtype.itemsize)
+        same_count = len(mine) == len(theirs)
+        if same_count:
+            a, b = bytes_of(mine).reshape(shape), bytes_of(theirs).reshape(shape)
+            there = (
+                numpy.ones(a.shape[:2], bool) if mine.mask is None else mine.mask.reshape(a.shape[:2]) != 0
+            )
+            different = int(((a != b).any(axis=2) & there).sum())
+            loops = mine.iterations.shape[1]
+            ordered = not loops or numpy.array_equal(mine.iterations[:, 0], theirs.iterations[:, -1])
+            ordered = ordered and numpy.array_equal(mine.programs, theirs.programs)
+        else:
+            there, different, ordered = numpy.zeros(0, bool), 0, False
+        wrong += not (same_count and ordered and different == 0)
+        kept += int(there.sum())
+        seen.add(mine.variable)
+        state = "the same bits" if different == 0 and ordered else f"{different} DIFFER, or other records"
+        print(
+            f"  {value:10} {mine.variable or '':8} {mine.op:24} {mine.type}{list(mine.shape)}: {len(mine)} "
+            f"records (stores: {len(theirs)}), {int(there.sum())} of {there.size} elements kept, {state}"
+        )
+    for note in found.notes:
+        print("   note:", note)
+    missing = wanted - seen
+    if missing:
+        print("  NOT FOUND:", ", ".join(sorted(missing)))
+    print(f"  {kept} elements in {seconds:.1f} s, {wrong} values differ")
+    return wrong + len(missing)
+
+
+def named() -> int:
+    """The sums by the opcode, as registers of threads."""
+    wrong = 0
+    torch.manual_seed(0)
+    x, y = (torch.randn(1024, device="cuda") for _ in range(2))
+    programs, began = [0, 2], time.time()
+    request = session.request(["FADD"], add, programs=programs)
+    _, recording, _ = cuda_gdb.run(request, add, None, (x, y, torch.zeros_like(x), 1024), {"B": 256}, (4,))
+    sums = (x + y).cpu().numpy()
+    for place, program in enumerate(programs):
+        expected = numpy.sort(sums[program * 256 : program * 256 + 256])
+        found = [s.data[place].view(numpy.float32) for s in recording.series if s.site.op.startswith("FADD")]
+        same = numpy.array_equal(numpy.sort(numpy.concatenate(found)), expected)
+        wrong += not same
+        print(f"FADD, program {program}: the sums are {'in the registers' if same else 'NOT THERE'}")
+    print(f"  {time.time() - began:.1f} s")
+    return wrong
 
 
 def main() -> int:
-    print("cuda-gdb:", cuda_gdb.find())
+    print("cuda-gdb:", cuda_gdb.find(), "Triton", triton.__version__, torch.cuda.get_device_name())
     if cuda_gdb.find() is None:
         return 0
-    torch.manual_seed(0)
-    x, y = (torch.randn(1024, device="cuda") for _ in range(2))
-    out = torch.zeros_like(x)
-    programs, wrong = [0, 2], 0
-    for selector in ("FADD", "dump_gdb.py:28"):
-        began = time.time()
-        request = session.request([selector], add, programs=programs)
-        _, recording, _ = cuda_gdb.run(request, add, None, (x, y, out, 1024), {"B": 256}, (4,))
-        print(f"{selector}: {time.time() - began:.1f} s")
-        for s in recording.series:
-            print("  ", s.site.value, s.site.op, s.site.file, s.site.line, len(s), "records")
-        sums = (x + y).cpu().numpy()
-        for place, program in enumerate(programs):
-            expected = numpy.sort(sums[program * 256 : program * 256 + 256])
-            found = numpy.concatenate(
-                [s.data[place].view(numpy.float32) for s in recording.series if s.site.op.startswith("FADD")]
-            )
-            same = numpy.array_equal(numpy.sort(found), expected)
-            wrong += not same
-            print(f"   program {program}: the sums are {'in the registers' if same else 'NOT THERE'}")
+    chosen, wrong = sys.argv[1:], 0
+    if not chosen or "named" in chosen:
+        wrong += named()
+    for name, *launch in launches():
+        if not chosen or name in chosen:
+            try:
+                wrong += differences(name, *launch)
+            except triton_runner.DiagnosticError as error:
+                print("  FAILED:", error)
+                wrong += 1
+    print("all the same" if wrong == 0 else f"{wrong} WRONG")
     return 1 if wrong else 0
 
 

@@ -39,7 +39,7 @@ if [ "${PARTS:-all}" = simt ]; then
   exit $status
 fi
 if [ "${PARTS:-all}" = dump ]; then
-  for part in ${DUMP:-check registers lockstep cost gdb}; do time timeout 150 "$python" tests/gpu/dump_$part.py || status=1; done
+  for part in ${DUMP:-check registers lockstep cost gdb}; do time timeout "${LIMIT:-400}" "$python" tests/gpu/dump_$part.py ${CASES:-} || status=1; done
   [ -n "${DUMP:-}" ] || time "$python" tests/gpu/run_examples.py "$out" --dumps || status=1
   exit $status
 fi

@@ -45,6 +45,8 @@ def execute(command, to_string=False):
         if block not in {b for b, _ in STOPS[state["stop"]]}:
             raise error("Specified block is not on the device")
         state["focus"] = block, int(words[4].strip("()").split(",")[0])
+    if words[:2] == ["cuda", "lane"]:
+        state["focus"] = state["focus"][0], state["focus"][1] // 32 * 32 + int(words[2])
     if words[0] == "break" and words[1] not in ("*0x1010", "*0x1030"):
         raise error("no breakpoint was expected there: " + command)
     return ""
@@ -61,17 +63,70 @@ def find_pc_line(address):
 '''
 
 
+# The same for real code: two warps a block that go from stop to stop together, through the listing of the
+# cubin. Register n of thread t of block b has the float 10000 b + 100 n + t.
+STRAIGHT = """
+import json, os, pathlib, re, struct, types
+from triton_runner._dump import cubin_values
+
+class error(Exception): pass
+
+folder = pathlib.Path(os.environ["TRITON_RUNNER_GDB"]).parent
+listing = cubin_values.disassembly((folder / "kernel.cubin").read_bytes())
+code = re.findall(r"^\\s*/\\*([0-9a-f]{4,})\\*/\\s+(.*?) ?;", listing, re.M)
+LISTING = "\\n".join(f"   {0x4000 + int(at, 16):#x} <+{int(at, 16)}>:\\t{text}" for at, text in code)
+stops, state, handlers = [], {"stop": -1, "focus": (0, 0)}, []
+events = types.SimpleNamespace(exited=types.SimpleNamespace(connect=handlers.append))
+
+def execute(command, to_string=False):
+    words = command.split()
+    if command == "disassemble":
+        return LISTING
+    if words[0] == "break":
+        stops.append(int(words[1][1:], 16))
+    if command == "continue":
+        stops.sort()
+        state["stop"] += 1
+        if state["stop"] == len(stops):
+            for handler in handlers: handler(None)
+    if words[:2] == ["cuda", "block"]:
+        state["focus"] = [int(words[i].strip("()").split(",")[0]) for i in (2, 4)]
+    if words[:2] == ["cuda", "lane"]:
+        state["focus"] = state["focus"][0], state["focus"][1] // 32 * 32 + int(words[2])
+    return ""
+
+def parse_and_eval(text):
+    block, thread = state["focus"]
+    if text == "$pc":
+        return stops[state["stop"]]
+    return struct.unpack("<I", struct.pack("<f", 10000 * block + 100 * int(text[2:]) + thread))[0]
+
+def find_pc_line(address):
+    return types.SimpleNamespace(line=1, symtab=None)
+"""
+
+
 @triton_runner.jit
 def add(x_ptr, y_ptr, o_ptr, n, B: tl.constexpr):
     offsets = tl.program_id(0) * B + tl.arange(0, B)
     x = tl.load(x_ptr + offsets, mask=offsets < n)
     y = tl.load(y_ptr + offsets, mask=offsets < n)
-    tl.store(o_ptr + offsets, x + y, mask=offsets < n)
+    total = x + y
+    tl.store(o_ptr + offsets, total, mask=offsets < n)
 
 
 @pytest.fixture
 def debugger(tmp_path, monkeypatch):
-    (tmp_path / "gdb.py").write_text(GDB)
+    act(GDB, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def straight_debugger(tmp_path, monkeypatch):
+    act(STRAIGHT, tmp_path, monkeypatch)
+
+
+def act(gdb, tmp_path, monkeypatch):
+    (tmp_path / "gdb.py").write_text(gdb)
     program = tmp_path / "cuda-gdb"
     program.write_text(
         textwrap.dedent(f"""\
@@ -118,13 +173,52 @@ def test_names_that_are_not_there(debugger):
     ) as caught:
         run("DADD")
     assert "0x0020: FADD R10, R4, R6" in str(caught.value)
-    with pytest.raises(triton_runner.DiagnosticError, match="%54 is a value of the IR"):
-        run("%54")
+    with pytest.raises(triton_runner.DiagnosticError, match="FADD is of the SASS, other names are of"):
+        run("FADD", "total")
     with pytest.raises(triton_runner.DiagnosticError, match="at most 64 programs"):
         x = torch.zeros(1)
         request = session.request(["FADD"], add, level="cubin")
         with triton_runner.using(target="cuda:90"):
             cuda_gdb.run(request, add, None, (x, x, x, 1), {"B": 128}, (65,))
+
+
+def values(*names, **options):
+    x = torch.zeros(512)
+    with (
+        triton_runner.using(target="cuda:90", level="ptx"),
+        triton_runner.dumping(add, *names, level="cubin", programs=[0, 2], **options) as d,
+    ):
+        add[(4,)](x, x, x, 512, B=128, num_warps=2)
+    return d
+
+
+def test_values_of_the_ttgir(straight_debugger):
+    d = values("total", "x")
+    for name, op in (("total", "arith.addf"), ("x", "tt.load")):
+        found = d[name]
+        assert (found.level, found.op, found.type, found.shape) == ("cubin", op, "f32", (128,))
+        assert found.programs[:, 0].tolist() == [0, 2] and found.mask is None
+        # Thread t holds elements 2 t and 2 t + 1, each in a register of its own.
+        bits = found.to_numpy().reshape(2, 64, 2) - numpy.array([0, 20000])[:, None, None]
+        registers = (bits - numpy.arange(64)[None, :, None]) / 100
+        assert len(numpy.unique(registers)) == 2
+        assert (registers == registers[0, 0]).all() and (registers % 1 == 0).all()
+    assert not d.notes
+
+
+def test_values_that_are_not_kept(straight_debugger):
+    with pytest.raises(
+        triton_runner.DiagnosticError, match=r"is not kept in the SASS: ld\.param\.b32 at line"
+    ):
+        values("%n")
+    d = values("%n", "total")
+    assert "%n is not kept in the SASS: ld.param.b32 at line" in " ".join(d.notes)
+    assert len(d["total"]) == 2
+
+
+def test_registers_of_the_ptx(straight_debugger):
+    d = values("add.f32")
+    assert [(v.op, v.level, v.shape) for v in d] == [("add.f32", "cubin", (64,))] * 2
 
 
 def test_no_debugger(monkeypatch):

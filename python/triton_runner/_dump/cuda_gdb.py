@@ -2,8 +2,9 @@
 debugger, which stops it behind the instructions that were asked for.
 
 A selector names SASS: a register ("R10": wherever it is written), an address in the kernel ("0x1a0", and
-"0x1a0:R10"), an opcode ("FADD"), or a line of the Python source ("kernel.py:42"). Each read takes about
-0.3 ms: ask for few programs.
+"0x1a0:R10"), an opcode ("FADD"), or a line of the Python source ("kernel.py:42"). Or it names a value of the
+TTGIR ("%54", "acc", "tt.dot") or a register of the PTX ("%r7"): cubin_values.py finds which registers of the
+SASS hold it, where ptxas kept it. A stop takes about 0.15 s: ask for few programs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -23,9 +25,10 @@ from pathlib import Path
 import numpy
 
 from triton_runner import _artifacts, _core, _settings
+from triton_runner._dump import cubin_values
 from triton_runner._errors import fail
 
-_START, _READ = 30.0, 0.0003  # seconds: cuda-gdb's start, and a register of a thread
+_START, _STOP = 15.0, 0.15  # seconds: cuda-gdb's start, and a stop of a warp (tests/gpu/dump_gdb.py)
 _FLOAT = re.compile(r"(FADD|FMUL|FFMA|FSEL|FMNMX|MUFU|FSWZADD|I2F|HMMA.*\.F32|HGMMA.*\.F32)\b")
 
 
@@ -39,8 +42,8 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
     """As instrument.run: the compiled kernel, a Recording of level "cubin", and no changes. threads: which of
     a block, all by default. The caller's tensors keep what they hold: the launch runs on copies.
 
-    Errors: no cuda-gdb, no GPU of NVIDIA, selectors that name nothing in the SASS, a value of the IR (its
-    registers are not searched for), a kernel that fails.
+    Errors: no cuda-gdb, no GPU of NVIDIA, selectors that name nothing, a value of which no register of the
+    SASS holds anything, a kernel that fails.
     """
     from triton_runner._dump import instrument
 
@@ -50,14 +53,9 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
             "this machine has no cuda-gdb, which reads the registers of a cubin",
             "it comes with NVIDIA's CUDA toolkit; dump at ttir or ttgir without it",
         )
-    for text, _ in request.selectors:
-        if text.startswith("%"):
-            raise fail(
-                f"{text} is a value of the IR; at cubin a register, an address, an opcode or a line is named",
-                f'as in "R10", "0x1a0", "FADD", "kernel.py:42"; or dump {text} at level="ttgir"',
-            )
     launch = instrument._launcher(function)
     kernel = launch(entry, args, kwargs, grid, True)
+    plan = cubin_values.plan(request, kernel)
     bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
     axes = instrument.axes_of(grid(bound) if callable(grid) else grid)
     named = instrument._passed(kernel, bound, {p.name for p in function.params if p.is_constexpr})
@@ -75,9 +73,12 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
             "out": str(Path(folder, "records.jsonl")),
             "environment": {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         }
+        if plan is not None:
+            spec |= plan.spec()
         _save(Path(folder), spec, kernel, metadata, named)
         _debug(debugger, Path(folder), spec)
-        return kernel, _recording(Path(spec["out"]), spec, request), []
+        records = _records(Path(spec["out"]))
+        return kernel, plan.recording(records, request) if plan else _recording(records, spec, request), []
 
 
 def _programs(request, grid) -> list:
@@ -111,12 +112,65 @@ def _save(folder: Path, spec: dict, kernel, metadata: dict, named: list) -> None
     (folder / "kernel.cubin").write_bytes(kernel.asm["cubin"])
     (folder / "kernel.json").write_text(json.dumps(metadata, default=_artifacts._jsonable))
     (folder / "spec.json").write_text(json.dumps(spec))
+    launch = _plain_launch(folder, spec, metadata, named)
+    if launch is not None:
+        (folder / "launch.json").write_text(json.dumps(launch))
+
+
+def _plain_launch(folder: Path, spec: dict, metadata: dict, named: list) -> dict | None:
+    """What cuda_gdb_child.py needs, with the arrays written to files; None where a launch takes more than it
+    knows: descriptors, scratch memory, clusters."""
+    import torch
+
+    cubin = (folder / "kernel.cubin").read_bytes()
+    text = (folder / "kernel.json").read_text()
+    said = _artifacts.describe("cubin", cubin, "", spec["kernel"], text).description
+    sizes = [param["bytes"] for param in said["params"]]
+    given = len(sizes) - (said.get("hidden_pointers") or 0)
+    more = ("global_scratch_size", "profile_scratch_size", "cooperative", "tensordesc_meta")
+    if given != len(named) or any(said.get(key) for key in more) or (said.get("num_ctas") or 1) != 1:
+        return None
+    parameters, storages = [], {}
+    for (_, value), size in zip(named, sizes, strict=False):
+        if isinstance(value, torch.Tensor) and size == 8:
+            storage = value.untyped_storage()
+            key = storage.data_ptr()
+            if key not in storages:
+                storages[key] = (len(storages), storage)
+            parameters.append([storages[key][0], value.data_ptr() - key])
+        elif isinstance(value, float) and size in (4, 8):
+            parameters.append(struct.pack("<f" if size == 4 else "<d", value).hex())
+        elif isinstance(value, int):
+            parameters.append((value % (1 << (8 * size))).to_bytes(size, "little").hex())
+        elif value is None:
+            parameters.append(bytes(size).hex())
+        else:
+            return None
+    parameters += [bytes(size).hex() for size in sizes[given:]]
+    buffers = []
+    for number, storage in storages.values():
+        held = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
+        held.cpu().numpy().tofile(folder / f"buffer{number}")
+        buffers.append(storage.nbytes())
+    return {
+        "kernel": spec["kernel"], "grid": spec["grid"], "threads": spec["block_threads"],
+        "shared": int(metadata.get("shared") or 0), "device": _device(), "buffers": buffers,
+        "parameters": parameters,
+    }  # fmt: skip
+
+
+def _device() -> int:
+    import torch
+
+    return torch.cuda.current_device() if torch.cuda.is_available() else 0
 
 
 def _debug(debugger: str, folder: Path, spec: dict) -> None:
     """Runs cuda-gdb on ourselves; says what it will take, and how far it is."""
     script = Path(__file__).with_name("cuda_gdb_script.py")
     child = [sys.executable, "-m", "triton_runner._dump.cuda_gdb", str(folder)]
+    if (folder / "launch.json").exists():
+        child = [sys.executable, "-S", str(script.with_name("cuda_gdb_child.py")), str(folder)]
     command = [debugger, "-batch", "-nx", "-x", str(script), "--args", *child]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment["TRITON_RUNNER_GDB"] = str(folder / "spec.json")
@@ -156,40 +210,39 @@ def _watch(path: Path, process) -> None:
     with Progress(transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task(f"cuda-gdb starts (about {_START:.0f} s)", total=None)
         while process.poll() is None:
-            records = _records(path)
-            plan = next((r["plan"] for r in records if "plan" in r), None)
+            try:
+                text = path.read_text()
+            except OSError:
+                text = ""
+            plan = re.search(r'^\{"plan": (\d+)\}', text, re.M)
             if plan:
-                read = sum(len(r["values"]) for r in records if "values" in r)
-                seconds = plan * _READ
+                stops = int(plan[1])
                 progress.update(
-                    task, total=plan, completed=min(read, plan),
-                    description=f"registers (about {seconds:.0f} s an iteration)",
+                    task, total=stops, completed=min(text.count('\n{"at": '), stops),
+                    description=f"stops of warps (about {stops * _STOP:.0f} s an iteration)",
                 )  # fmt: skip
             time.sleep(0.5)
 
 
-def _recording(path: Path, spec: dict, request):
-    records = _records(path)
+def _recording(records: list, spec: dict, request):
     sass = {
         offset: (text, file, line)
         for offset, text, file, line in next(r["sass"] for r in records if "sass" in r)
     }
-    # A record holds all threads of a program at one execution: its warps come one after the other. A warp
-    # that stood before the breakpoint's trap when another one stopped there is met again at the next stop,
-    # with the same registers: that is one execution.
+    # A record holds all threads of a program at one execution: its warps come one after the other.
     series: dict = {}
-    before: dict = {}
+    executions: dict = {}
     for r in records:
-        if "register" not in r:
+        if "at" not in r:
             continue
-        key, program, warp = (r["at"], r["register"]), tuple(r["block"]), r["warp"]
-        execution, stop, values = before.get((key, program, warp), (-1, -1, None))
-        if stop != r["stop"] - 1 or values != r["values"]:
-            execution += 1
-        before[key, program, warp] = execution, r["stop"], r["values"]
+        program, warp, definition = tuple(r["block"]), r["warp"], r["at"] - 16
+        while sass[definition][0].startswith("@") and sass[definition][0].split()[1:2] == ["EXIT"]:
+            definition -= 16
+        execution = executions[r["at"], program, warp] = executions.get((r["at"], program, warp), -1) + 1
         number = execution if request.every_iteration else 0
-        found = series.setdefault(key, {}).setdefault((program, number), {})
-        found.update({warp * 32 + lane: v for lane, v in zip(r["lanes"], r["values"], strict=True)})
+        for register, values in r["values"].items():
+            found = series.setdefault((definition, register), {}).setdefault((program, number), {})
+            found.update({warp * 32 + lane: v for lane, v in zip(r["lanes"], values, strict=True)})
     made = []
     for (at, register), found in sorted(series.items()):
         text, file, line = sass[at]
@@ -207,7 +260,9 @@ def _recording(path: Path, spec: dict, request):
                 [list(program) for (program, _), _ in kept], [[n] for (_, n), _ in kept], values, mask,
             )
         )  # fmt: skip
-    return _core.probe.make_recording(made)
+    unread = next((r["unread"] for r in records if "unread" in r), [])
+    notes = [f"{offset:#x} {text}: a jump stands behind it, where nothing is read" for offset, text in unread]
+    return _core.probe.make_recording(made, notes)
 
 
 def main(folder: str) -> None:

@@ -1,12 +1,16 @@
 """What cuda-gdb runs, in its own Python: stops a kernel behind the instructions that were asked for and
 writes the registers that they gave, a JSON line each. Nothing of triton_runner is imported here.
 
-Lines of the output: {"sass": [[offset, text, file, line], ...]} once, {"plan": reads}, then
-{"stop": n, "at": offset, "register": "R10", "block": [x, y, z], "warp": w, "lanes": [...],
-"values": [...]}, at last
-{"end": true} or {"error": text}.
+Lines of the output: {"sass": [[offset, text, file, line], ...], "unread": what no stop could be found for}
+once, {"plan": stops}, then for each warp that comes to a stop {"at": offset of the stop, "block": [x, y, z],
+"warp": w, "lanes": [...], "values": {"R10": [...]}}, at last {"end": true} or {"error": text}.
+
+Two rules make the reads right (seen on an H100 with CUDA 13.0). A warp that stands at the same stop in two
+scans in a row has not moved: loops get a second stop for that. And nothing stops at a jump: stepping over
+such a breakpoint once sent a warp to a wrong address. At a stop what was loaded has arrived.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -14,6 +18,10 @@ import re
 _INSTRUCTION = re.compile(r"^\s*(?:[=*]>\s*)*(0x[0-9a-f]+)\s*(?:<[^>]*?\+?(\d+)>)?:\s*(.*?)\s*$")
 _REGISTER = re.compile(r"^(R\d+|UR\d+|P\d+|UP\d+)\b")
 _STEP = 16  # bytes of an instruction, from Volta on
+_JUMPS = re.compile(
+    r"(BRA|BRX|JMP|JMX|EXIT|RET|CALL|BSSY|BSYNC|BREAK|BMOV|WARPSYNC|YIELD|KILL|RTT|BPT|NANOSLEEP|NOP|ELECT|"
+    r"ACQBULK|PREEXIT|ENDCOLLECTIVE|WARPGROUP|WARPGROUPSET)\b"
+)
 
 
 def instructions(listing):
@@ -66,13 +74,111 @@ def wanted(selector, offset, opcode, registers, file, line):
     return registers if selector == "*" or opcode == selector or opcode.startswith(selector + ".") else []
 
 
+def opcode_of(text):
+    words = text.split()
+    return words[1 if text.startswith("@") and len(words) > 1 else 0]
+
+
+def is_jump(text):
+    return _JUMPS.match(opcode_of(text)) is not None
+
+
+def loops_of(code):
+    """(first, last) offset of each loop: a jump back and where it goes."""
+    found = []
+    for offset, text in code:
+        target = re.search(r"(0x[0-9a-f]+)\s*$", text) if opcode_of(text).startswith("BRA") else None
+        if target and code[0][0] <= int(target[1], 16) <= offset:
+            found.append((int(target[1], 16), offset))
+    return found
+
+
+def fences_of(code, stops):
+    """Second stops for loops that have one only: the instruction before it, or behind it."""
+    texts, found = dict(code), []
+    for first, last in loops_of(code):
+        inside = [stop for stop in stops if first <= stop <= last]
+        if len(inside) == 1:
+            near = (inside[0] - _STEP, inside[0] + _STEP)
+            found += [a for a in near if first <= a <= last and a in texts and not is_jump(texts[a])][:1]
+    return found
+
+
+def named(spec, listing):
+    """Of the selectors: {offset of a stop: registers}, second stops, and what cannot be read."""
+    code = [(offset, text) for offset, text, _, _ in listing]
+    texts, stops, unread = dict(code), {}, []
+    for offset, text, file, line in listing:
+        opcode, registers = results(text)
+        chosen = []
+        for selector in spec["selectors"]:
+            chosen += [r for r in wanted(selector, offset, opcode, registers, file, line) if r not in chosen]
+        if not chosen:
+            continue
+        stop = offset + _STEP
+        while texts.get(stop, "").startswith("@") and opcode_of(texts[stop]) == "EXIT":
+            stop += _STEP  # the threads that go on can be read behind it
+        if is_jump(texts.get(stop, "BRA")):
+            unread.append([offset, text])
+        else:
+            stops[stop] = chosen
+    return stops, fences_of(code, stops), unread
+
+
 def warps_of(threads, block_threads):
     """{warp: lanes} of the threads that were asked for (None: all of the block)."""
     chosen = range(block_threads) if threads is None else threads
     found = {}
     for thread in chosen:
-        found.setdefault(thread // 32, []).append(thread % 32)
+        if thread < block_threads:
+            found.setdefault(thread // 32, []).append(thread % 32)
     return found
+
+
+class Scan:
+    """What each thread did since it was last looked at."""
+
+    def __init__(self, gdb, write, start, stops):
+        self.gdb, self.write, self.start, self.stops = gdb, write, start, stops
+        self.places = {}  # of a block: the address at which each thread was seen last
+        self.begun, self.ended = set(), set()
+
+    def block(self, block, warps):
+        """Writes the registers of its warps that came to a stop."""
+        key = tuple(block)
+        for warp, lanes in warps.items():
+            try:
+                self.warp(key, warp, lanes)
+            except self.gdb.error:  # the block is not on the device now
+                self.places.pop(key, None)
+                if key in self.begun:
+                    self.ended.add(key)
+                return
+        self.begun.add(key)
+
+    def warp(self, block, warp, lanes):
+        places = self.places.setdefault(block, {})
+        found, at = {}, None
+        for i, lane in enumerate(lanes):
+            thread = warp * 32 + lane
+            x, y, z = block
+            focus = f"lane {lane}" if i else f"block ({x},{y},{z}) thread ({thread},0,0)"
+            self.gdb.execute(f"cuda {focus}", to_string=True)
+            pc = int(self.gdb.parse_and_eval("$pc"))
+            moved = places.get(thread) != pc
+            places[thread] = pc
+            if not moved or pc not in self.stops or (at is not None and pc != at):
+                continue
+            at = pc
+            for register in self.stops[pc]:
+                value = int(self.gdb.parse_and_eval("$" + register)) & 0xFFFFFFFF
+                found.setdefault(register, []).append((lane, value))
+        if found:
+            first = next(iter(found.values()))
+            self.write(
+                at=at - self.start, block=list(block), warp=warp, lanes=[lane for lane, _ in first],
+                values={register: [value for _, value in pairs] for register, pairs in found.items()},
+            )  # fmt: skip
 
 
 def run(gdb, spec, out):
@@ -95,66 +201,43 @@ def run(gdb, spec, out):
         return write(error=f"the program ended before the kernel {spec['kernel']} was launched")
     code = instructions(do("disassemble"))
     start = code[0][0]
-    listing, points = [], {}
+    listing = []
     for address, text in code:
         place = gdb.find_pc_line(address)
-        file = place.symtab.filename if place.symtab else ""
-        offset = address - start
-        listing.append([offset, text, file, place.line])
-        opcode, registers = results(text)
-        chosen = []
-        for selector in spec["selectors"]:
-            chosen += [
-                r for r in wanted(selector, offset, opcode, registers, file, place.line) if r not in chosen
-            ]
-        if chosen:
-            points[address + _STEP] = (offset, chosen)
-    write(sass=listing)
-    if not points:
+        if opcode_of(text).startswith("BRA"):  # where it goes, as an offset too
+            text = re.sub(r"0x[0-9a-f]+\s*$", lambda m: hex(int(m[0], 16) - start), text)
+        listing.append([address - start, text, place.symtab.filename if place.symtab else "", place.line])
+    unread = []
+    if "stops" in spec:  # found in the listing of the cubin: it has to be the same code
+        stops = {int(offset): registers for offset, registers in spec["stops"].items()}
+        texts = {offset: text for offset, text, _, _ in listing}
+        for offset, opcode in spec["opcodes"].items():
+            if opcode not in texts.get(int(offset), ""):
+                return write(error=f"at {int(offset):#x} stands {texts.get(int(offset))}, not {opcode}")
+        fences = spec["fences"]
+    else:
+        stops, fences, unread = named(spec, listing)
+    write(sass=listing, unread=unread)
+    if not stops:
         return write(error="nothing in the SASS is named so")
+    stops.update({offset: [] for offset in fences if offset not in stops})
     warps = warps_of(spec["threads"], spec["block_threads"])
-    lanes = sum(len(found) for found in warps.values())
-    write(plan=lanes * len(spec["programs"]) * sum(len(chosen) for _, chosen in points.values()))
+    write(plan=len(stops) * len(spec["programs"]) * len(warps))
     condition = " || ".join(
         "(" + " && ".join(f"blockIdx.{axis} == {n}" for axis, n in zip("xyz", program)) + ")"  # noqa: B905
         for program in spec["programs"]
     )
-    for address in points:
-        do(f"break *{address:#x} if {condition}")
-    stop = 0
+    for offset in stops:
+        do(f"break *{start + offset:#x} if {condition}")
+    scan = Scan(gdb, write, start, {start + offset: registers for offset, registers in stops.items()})
     while True:
         do("continue")
         if ended:
             return write(end=True)
-        stop += 1
         for block in spec["programs"]:
-            for warp, chosen_lanes in warps.items():
-                read_warp(gdb, do, write, stop, block, warp, chosen_lanes, points, spec["block_threads"])
-
-
-def read_warp(gdb, do, write, stop, block, warp, lanes, points, block_threads):
-    """Writes the registers of a warp that stands at one of the points."""
-    found = {}
-    at = None
-    for lane in lanes:
-        if warp * 32 + lane >= block_threads:
-            continue
-        try:
-            do(f"cuda block ({block[0]},{block[1]},{block[2]}) thread ({warp * 32 + lane},0,0)")
-            pc = int(gdb.parse_and_eval("$pc"))
-        except gdb.error:
-            return  # the block is not on the device now
-        if pc not in points or (at is not None and pc != at):
-            continue
-        at = pc
-        for register in points[pc][1]:
-            value = int(gdb.parse_and_eval("$" + register)) & 0xFFFFFFFF
-            found.setdefault(register, []).append((lane, value))
-    for register, pairs in found.items():
-        write(
-            stop=stop, at=points[at][0], register=register, block=list(block), warp=warp,
-            lanes=[lane for lane, _ in pairs], values=[value for _, value in pairs],
-        )  # fmt: skip
+            scan.block(block, warps)
+        if len(scan.ended) == len(spec["programs"]):
+            return write(end=True)
 
 
 def main():
@@ -167,7 +250,8 @@ def main():
             run(gdb, spec, out)
         except Exception as error:
             out.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
-    gdb.execute("kill", to_string=True)
+    with contextlib.suppress(gdb.error):  # it may have ended by itself
+        gdb.execute("kill", to_string=True)
 
 
 if os.environ.get("TRITON_RUNNER_GDB") and __name__ == "__main__":

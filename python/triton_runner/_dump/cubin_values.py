@@ -1,0 +1,145 @@
+"""Values of the TTGIR and registers of the PTX in the registers of a cubin.
+
+Which registers of the PTX hold a value is found with taps (registers.py); which register of the machine
+code holds one of those, by the lines of PTX that ptxas writes into the cubin (probe/sass.h). What ptxas did
+not keep is left out, and the notes say why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import glob
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy
+
+from triton_runner import _core
+from triton_runner._dump import registers
+from triton_runner._errors import DiagnosticError, fail
+
+_SASS = re.compile(r"\*$|(U?[RP]\d+|0x[0-9a-f]+(:\w+)?|[A-Z][A-Z0-9_.]*|.*\.py:\d+)$")
+_MOST_TWINS = 64  # that are compiled for one dump
+
+
+class ValuesPlan:
+    """A _core.probe.SassPlan, as the debugger is told of it, and what becomes of what it read."""
+
+    def __init__(self, plan, opcodes: dict):
+        self.plan, self.opcodes = plan, opcodes
+
+    def spec(self) -> dict:
+        stops: dict = {}
+        for stop, _, register in self.plan.reads:
+            registers = stops.setdefault(stop, [])
+            if register not in registers:
+                registers.append(register)
+        known = {definition: self.opcodes[definition] for _, definition, _ in self.plan.reads}
+        return {"stops": stops, "fences": self.plan.fences, "opcodes": known}
+
+    def recording(self, records: list, request):
+        at: dict = {}
+        for i, (stop, _, register) in enumerate(self.plan.reads):
+            at.setdefault(stop, []).append((i, register))
+        reads, programs, threads, values = [], [], [], []
+        for r in records:
+            for i, register in at.get(r.get("at"), ()):
+                reads += [i] * len(r["lanes"])
+                programs += [r["block"]] * len(r["lanes"])
+                threads += [r["warp"] * 32 + lane for lane in r["lanes"]]
+                values += r["values"][register]
+        return self.plan.assemble(
+            numpy.array(reads, numpy.uint32), numpy.array(programs, numpy.int64).reshape(-1, 3),
+            numpy.array(threads, numpy.uint32), numpy.array(values, numpy.uint32), request.every_iteration,
+        )  # fmt: skip
+
+
+def plan(request, kernel) -> ValuesPlan | None:
+    """Where the SASS of a compiled kernel has the values that the selectors name; None where they name SASS.
+    Errors: names of both kinds, values that no register holds, with the reasons."""
+    if not request.selectors:
+        raise fail("at cubin a dump has to be asked for by name: dl.dump needs stores in the kernel")
+    of_sass = [text for text, _ in request.selectors if _SASS.match(text)]
+    if len(of_sass) == len(request.selectors):
+        return None
+    if of_sass:
+        raise fail(
+            f"{of_sass[0]} is of the SASS, other names are of the TTGIR or PTX: one dump cannot record both",
+            "use a dump of its own for each",
+        )
+    code = registers.Code(kernel)
+    listing = disassembly(kernel.asm["cubin"])
+    found = _registers_plan(dataclasses.replace(request, level="ptx"), code)
+    placed = _core.probe.place_in_sass(found, code.ptx, code.filename, code.name, listing)
+    opcodes = {}
+    for match in re.finditer(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@\S+\s+)?([A-Z0-9]+)", listing, re.M):
+        opcodes.setdefault(int(match[1], 16), match[2])
+    return ValuesPlan(placed, opcodes)
+
+
+def _registers_plan(request, code):
+    """The registers of the kernel's own PTX that hold what the selectors name."""
+    probe = _core.probe
+    level, names = registers.chosen(request, code)
+    if level != "ttgir":
+        size = code.size
+        return probe.plan_named_registers(code.ptx, code.filename, code.name, names, *size)
+    tap = functools.partial(probe.tap, code.ttgir, f"{code.name}.ttgir", code.name)
+
+    def plan_of(tapped):
+        twin = code.compile(tapped.text, "ttgir")
+        return probe.plan_registers(tapped, twin, code.ptx, code.filename, True)
+
+    tapped = tap(names)
+    values = list(dict.fromkeys(tapped.values))
+    with contextlib.suppress(DiagnosticError):
+        found = plan_of(tapped)
+        if set(found.values) == set(values):
+            return found
+    # Taps behind many values change the program more than those behind one: one by one more is found.
+    plans, notes = [], list(tapped.notes)
+    for value in values[:_MOST_TWINS]:
+        try:
+            found = plan_of(tap([value]))
+        except DiagnosticError as error:
+            notes.append(
+                f"which registers of the untouched program hold {value} is not known: {error.message}"
+            )
+            continue
+        if found.values:
+            plans.append(found)
+        else:
+            notes += found.notes
+    notes += [f"{value} was not looked for, as {_MOST_TWINS} are" for value in values[_MOST_TWINS:]]
+    if not plans:
+        raise fail(notes[0], 'dump it at level="ttgir", or name a register, an opcode or a line of the SASS')
+    plan = probe.merge_plans(plans)
+    for note in notes:
+        plan.add_note(note)
+    return plan
+
+
+def disassembly(cubin: bytes) -> str:
+    """What nvdisasm prints of a cubin, with the lines of the PTX."""
+    import triton
+
+    own = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
+    found = str(own) if own.exists() else shutil.which("nvdisasm")
+    found = found or max(glob.glob("/usr/local/cuda*/bin/nvdisasm"), default=None)
+    if found is None:
+        raise fail(
+            "this machine has no nvdisasm, which tells the lines of PTX in a cubin",
+            "it comes with Triton's wheels and with NVIDIA's CUDA toolkit",
+        )
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        done = subprocess.run([found, "-gp", "-c", file.name], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise fail(f"nvdisasm cannot read the cubin: {done.stderr.strip()[:300]}")
+    return done.stdout

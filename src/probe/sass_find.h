@@ -1,0 +1,67 @@
+// Where one instruction of PTX left its results in machine code.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "registers_ptx.h"
+#include "sass_forms.h"
+
+namespace triton_runner::probe {
+
+// 32 bits of a result: in register `reg` from behind code[at] on.
+struct SassPlace {
+  size_t at = 0;
+  std::string reg;
+};
+
+// The places of each execution's words: places[copy][word], where unrolling made several copies of the
+// instruction. Empty: not kept, and `why`.
+struct SassFound {
+  std::vector<std::vector<SassPlace>> copies;
+  std::string why;
+};
+
+class SassFinder {
+ public:
+  SassFinder(const ptx::Module& module, const ptx::Function& f, const std::vector<SassInstruction>& code);
+
+  // The words of the results of instruction i of the function: for a load as they lie in memory, else one
+  // after the other.
+  SassFound find(uint32_t i) const;
+  // The words of the accumulators that the wait for wgmma at instruction i completes, if `reg` is one of
+  // them; sets the number of the word.
+  SassFound find_accumulators(uint32_t wait, uint32_t reg, uint32_t* word) const;
+
+  uint32_t line_of(uint32_t i) const { return lines_[i]; }
+  // Loops around an instruction.
+  uint32_t ptx_depth(uint32_t i) const;
+  uint32_t depth(size_t at) const;
+
+  // The instructions before which what code[at] gave is in `reg` and the program can be stopped.
+  std::vector<size_t> window(size_t at, std::string_view reg) const;
+  // Another place to stop at that the same threads pass each time they pass code[at].
+  std::optional<size_t> neighbor(size_t at) const;
+
+ private:
+  // Sources of an instruction, those of instructions that have no SASS of their own in their place.
+  int leaves(uint32_t i, int depth = 0) const;
+  SassFound one(const FormRow& row, uint32_t i, const std::vector<size_t>& of_line) const;
+  SassFound function(const FormRow& row, const std::vector<size_t>& of_line) const;
+  SassFound pair(const FormRow& row, uint32_t i, const std::vector<size_t>& of_line) const;
+  bool merges(size_t at, uint32_t i) const;
+  std::string said(size_t at) const;
+
+  const ptx::Module& module_;
+  const ptx::Function& f_;
+  const std::vector<SassInstruction>& code_;
+  std::vector<uint32_t> lines_;                                // of each PTX instruction
+  std::unordered_map<uint32_t, uint32_t> on_line_;             // PTX instructions on a line
+  std::unordered_map<uint32_t, std::vector<size_t>> by_line_;  // SASS instructions of a line
+  std::vector<std::pair<uint32_t, uint32_t>> ptx_loops_;       // first and last instruction
+  std::vector<std::pair<uint64_t, uint64_t>> loops_;           // addresses
+};
+
+}  // namespace triton_runner::probe
