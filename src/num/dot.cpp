@@ -122,8 +122,8 @@ Packed<T> pack_b(MatrixView b, Type wide, int64_t k, int64_t n) {
 
 template <class T, class Fn>
 void dot(Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
-         SumStart<T> start = {}) {
-  for (int64_t done = 0; done < k; done += kBlockK, start = {}) {
+         SumStart<T> start = {}, const Ahead* ahead = nullptr) {
+  for (int64_t done = 0; done < k; done += kBlockK, start = {}, ahead = nullptr) {
     int64_t part = std::min(kBlockK, k - done);
     MatrixView a_part = a, b_part = b;
     a_part.data = element(a, 0, done);
@@ -134,7 +134,7 @@ void dot(Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b, in
     Packed<T> pa = pack_a<T>(a_part, wide, m, part);
     Packed<T> pb = pack_b<T>(b_part, wide, part, n);
     if constexpr (std::is_same_v<T, float>)
-      kernel(c, ldc, pa.data, pa.row, pa.col, pb.data, pb.row, m, n, part, start);
+      kernel(c, ldc, pa.data, pa.row, pa.col, pb.data, pb.row, m, n, part, start, ahead);
     else
       kernel(c, ldc, pa.data, pa.row, pa.col, pb.data, pb.row, m, n, part);
   }
@@ -143,14 +143,14 @@ void dot(Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b, in
 }  // namespace
 
 void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
-             DotStart start) {
+             DotStart start, const Ahead* ahead) {
   SumStart<float> from{nullptr, start.scale, start.scale_step};
   alignas(64) float line[kMostColumns];
   if (start.value) {
     std::fill(line, line + table().wide, *start.value);
     from.line = line;
   }
-  dot(table().dot_f32, Type::kF32, c, ldc, a, b, m, n, k, from);
+  dot(table().dot_f32, Type::kF32, c, ldc, a, b, m, n, k, from, ahead);
 }
 
 void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {

@@ -52,13 +52,14 @@ void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep) {
 }
 
 void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a,
-                         num::MatrixView b, int64_t m, int64_t n, int64_t k, num::DotStart start) {
+                         num::MatrixView b, int64_t m, int64_t n, int64_t k, num::DotStart start,
+                         const num::Ahead* ahead) {
   switch (c_type) {
     case num::Type::kF32:
       if (t.worker->launch->options->mma == exec::Mma::kFast &&
           num::dot_bf16_fast(static_cast<float*>(c), ldc, a, b, m, n, k))
         return;
-      return num::dot_f32(static_cast<float*>(c), ldc, a, b, m, n, k, start);
+      return num::dot_f32(static_cast<float*>(c), ldc, a, b, m, n, k, start, ahead);
     case num::Type::kF16:
       return num::dot_f16(static_cast<uint16_t*>(c), ldc, a, b, m, n, k);
     case num::Type::kF64:
@@ -156,12 +157,12 @@ struct LoadedDot {
 // Arrays of so many bytes are in the second-level cache after the first programs.
 constexpr uint64_t kNearArrayBytes = 512 << 10;
 
-// The block that comes next in a loop, if it is as far off as this one is from the one before: on its way to
-// the cache while this one is multiplied. The value of the tile that is not loaded remembers where it was.
-void prefetch_next(Task& t, Slot tile, const Block& b, int64_t size) {
-  constexpr int64_t kLine = 64;
+// The block that comes next in a loop, if it is as far off as this one is from the one before: it is on its
+// way to the cache while this one is multiplied. The value of the tile that is not loaded remembers where it
+// was.
+num::Ahead next_block(Task& t, Slot tile, const Block& b, int64_t size) {
   const exec::Allocation* array = t.worker->memory.find(b.address, static_cast<uint64_t>(size));
-  if (!array || array->bytes <= kNearArrayBytes) return;
+  if (!array || array->bytes <= kNearArrayBytes) return {};
   Value& before = t.value(tile);
   int64_t step = 0;
   bool steady = false;
@@ -171,18 +172,25 @@ void prefetch_next(Task& t, Slot tile, const Block& b, int64_t size) {
   }
   t.set_uniform(tile, static_cast<int64_t>(b.address));
   before.stride[0] = step;
-  if (!steady) return;
   const int along = b.stride[1] == size ? 1 : 0;
-  if (b.stride[along] != size) return;
-  for (int64_t r = 0; r < b.count[1 - along]; ++r) {
-    const uint64_t row = b.address + static_cast<uint64_t>(step + r * b.stride[1 - along]);
-    for (int64_t at = 0; at < b.count[along] * size; at += kLine)
+  if (!steady || b.stride[along] != size) return {};
+  return {b.address + static_cast<uint64_t>(step), b.count[1 - along], b.stride[1 - along],
+          b.count[along] * size};
+}
+
+// For products that do not fetch on their way.
+void fetch_now(const num::Ahead& a) {
+  constexpr int64_t kLine = 64;
+  for (int64_t r = 0; r < a.rows; ++r) {
+    const uint64_t row = a.address + static_cast<uint64_t>(r * a.stride);
+    for (int64_t at = 0; at < a.bytes; at += kLine)
       __builtin_prefetch(reinterpret_cast<const void*>(row + static_cast<uint64_t>(at)));
   }
 }
 
 // The matrix as it lies in global memory, or loaded. False: it trapped.
-bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, num::MatrixView& view) {
+bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, num::MatrixView& view,
+                 num::Ahead& next) {
   const Slot tile = in.result(l.result), ptr = in.operand(l.side);
   const TileType& type = t.type(tile);
   auto slot = [&](int64_t operand) {
@@ -199,7 +207,7 @@ bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, nu
       block.count[1] == type.shape[1]) {
     view = {reinterpret_cast<const void*>(block.address), as, block.stride[0] / type.size,
             block.stride[1] / type.size};
-    prefetch_next(t, tile, block, type.size);
+    next = next_block(t, tile, block, type.size);
     return true;
   }
   if (!load_tile(t, l.load, tile, ptr, mask, slot(l.other))) return false;
@@ -210,16 +218,21 @@ bool load_matrix(Task& t, const Instr& in, const LoadedSide& l, num::Type as, nu
 const Instr* run_loaded_dot(Task& t, const Instr& in) {
   const auto& d = in.as<LoadedDot>();
   num::MatrixView view[2];
+  num::Ahead next_blocks[2];
   bool loaded[2] = {false, false};
   for (int i = 0; i < d.num_loads; ++i) {
     const LoadedSide& l = d.loads[i];
-    if (!load_matrix(t, in, l, l.side ? d.dot.b : d.dot.a, view[l.side])) return nullptr;
+    if (!load_matrix(t, in, l, l.side ? d.dot.b : d.dot.a, view[l.side], next_blocks[l.side])) return nullptr;
     loaded[l.side] = true;
   }
   for (uint32_t side = 0; side < 2; ++side)
     if (!loaded[side]) view[side] = matrix_view(t, in.operand(side), side ? d.dot.b : d.dot.a);
   const Accumulator c(t, in, d.dot);
-  multiply_accumulate(t, c.data(), d.dot.n, d.dot.c, view[0], view[1], d.dot.m, d.dot.n, d.dot.k, c.start());
+  const bool on_the_way = d.dot.c == num::Type::kF32 && t.worker->launch->options->mma == exec::Mma::kExact;
+  const bool any = next_blocks[0].rows > 0 || next_blocks[1].rows > 0;
+  if (!on_the_way) fetch_now(next_blocks[0]), fetch_now(next_blocks[1]);
+  multiply_accumulate(t, c.data(), d.dot.n, d.dot.c, view[0], view[1], d.dot.m, d.dot.n, d.dot.k, c.start(),
+                      on_the_way && any ? next_blocks : nullptr);
   for (int i = 0; i < d.num_loads; ++i) {
     Value& v = t.value(in.result(d.loads[i].result));
     if (!v.buffer) continue;

@@ -40,7 +40,8 @@ bool dot_types_ok(num::Type a, num::Type b, num::Type c);
 // c [m, n] += a [m, k] * b [k, n]; c of type f32, f16, f64 or i32. mma="fast" may take the bf16 instructions.
 // `start` is for f32 that is multiplied exactly.
 void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::MatrixView a,
-                         num::MatrixView b, int64_t m, int64_t n, int64_t k, num::DotStart start = {});
+                         num::MatrixView b, int64_t m, int64_t n, int64_t k, num::DotStart start = {},
+                         const num::Ahead* ahead = nullptr);
 
 // One operand of a scaled product: its elements, each times the scale of its group of k.
 struct ScaledSide {

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 
+#include <triton_runner/num/ahead.h>
 #include <triton_runner/num/types.h>
 
 namespace triton_runner::num {
@@ -27,8 +28,9 @@ struct DotStart {
 };
 
 // c [m, n] f32, rows ldc elements apart; a [m, k] and b [k, n] of any float type (fp8, f6, f4 one a byte).
+// `ahead`: two blocks of memory that are fetched on the way.
 void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
-             DotStart start = {});
+             DotStart start = {}, const Ahead* ahead = nullptr);
 // c is f16 (bits): accumulates in f32 from C's value over the whole of k and rounds once.
 void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
 // a, b f64 (or a narrower float).

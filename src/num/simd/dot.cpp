@@ -67,6 +67,7 @@ struct Panel {
   int64_t b_row;
   int64_t k;
   SumStart<T> start;
+  class Fetch* fetch;  // two, or null
 };
 
 template <class T, int R, int C>
@@ -107,6 +108,50 @@ void block(T* __restrict c, const T* __restrict a, const Panel<T>& p) {
     for (int v = 0; v < C; ++v) L::store(c + r * ldc + v * L::kLanes, sum[r][v]);
 }
 
+// Fetches lines of memory, a few after each block: there they cost next to nothing, and what they take when
+// they come one after the other.
+class Fetch {
+ public:
+  Fetch() = default;
+  Fetch(const Ahead& a, int64_t blocks)
+      : top_(a.address),
+        at_(a.address),
+        stride_(static_cast<uint64_t>(a.stride)),
+        rows_(a.rows),
+        left_(a.rows),
+        columns_((a.bytes + kLine - 1) / kLine) {
+    calls_ = rows_ > 0 ? (rows_ * columns_ + kAtOnce * blocks - 1) / (kAtOnce * blocks) : 0;
+  }
+  void some() {
+    for (int64_t i = calls_; i > 0; --i) {
+      if (left_ < kAtOnce) [[unlikely]] {
+        if (!next_column()) return;
+      }
+#pragma GCC unroll 4
+      for (int k = 0; k < kAtOnce; ++k)
+        __builtin_prefetch(reinterpret_cast<const void*>(at_ + static_cast<uint64_t>(k) * stride_));
+      at_ += kAtOnce * stride_;
+      left_ -= kAtOnce;
+    }
+  }
+
+ private:
+  static constexpr int64_t kLine = 64, kAtOnce = 4;
+  // The lines of all rows that come next; false: there are none, and none will come.
+  bool next_column() {
+    for (; left_ > 0; --left_, at_ += stride_) __builtin_prefetch(reinterpret_cast<const void*>(at_));
+    if (--columns_ <= 0 || rows_ < kAtOnce) {
+      calls_ = 0;
+      return false;
+    }
+    at_ = top_ += kLine;
+    left_ = rows_;
+    return true;
+  }
+  uint64_t top_ = 0, at_ = 0, stride_ = 0;
+  int64_t rows_ = 0, left_ = 0, columns_ = 0, calls_ = 0;
+};
+
 // The blocks of C vectors, by their rows: as many rows as the registers hold.
 template <class T>
 using Block = void (*)(T* c, const T* a, const Panel<T>& p);
@@ -132,6 +177,7 @@ void panel(T* c, const T* a, Panel<T>& p, int64_t m) {
   for (int64_t blocks = (m + R - 1) / R; blocks > 0; --blocks) {
     int64_t rows = (m + blocks - 1) / blocks;
     kBlocks<T, C>.of[rows](c, a, p);
+    if (p.fetch) p.fetch[0].some(), p.fetch[1].some();
     c += rows * p.ldc;
     a += rows * p.a_row;
     if (p.start.scale) p.start.scale += rows * p.start.scale_step;
@@ -153,13 +199,18 @@ constexpr int kEdgeRows = 64;
 
 template <class T>
 void dot_from(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row,
-              int64_t m, int64_t n, int64_t k, const SumStart<T>& start) {
-  constexpr int kLanes = Lanes<T>::kLanes;
+              int64_t m, int64_t n, int64_t k, const SumStart<T>& start, const Ahead* ahead) {
+  constexpr int kLanes = Lanes<T>::kLanes, kWide = kMaxVectors * kLanes, kTall = kRows<kMaxVectors>;
+  Fetch fetch[2];
+  if (ahead) {
+    const int64_t blocks = (m + kTall - 1) / kTall * ((n + kWide - 1) / kWide);
+    fetch[0] = Fetch(ahead[0], blocks), fetch[1] = Fetch(ahead[1], blocks);
+  }
   for (int64_t j = 0; j < n;) {
     int64_t left = n - j;
     int vectors = left >= kMaxVectors * kLanes ? kMaxVectors : static_cast<int>((left + kLanes - 1) / kLanes);
     int64_t width = vectors * kLanes < left ? vectors * kLanes : left;
-    Panel<T> p{ldc, a_row, a_col, b + j, b_row, k, start};
+    Panel<T> p{ldc, a_row, a_col, b + j, b_row, k, start, ahead ? fetch : nullptr};
     if (width == vectors * kLanes) {
       pick_panel<T, kMaxVectors>(vectors, c + j, a, p, m);
     } else {  // c's last columns are no whole vector: through a copy
@@ -184,7 +235,7 @@ void dot_from(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const
 template <class T>
 void dot(T* c, int64_t ldc, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row, int64_t m,
          int64_t n, int64_t k) {
-  dot_from<T>(c, ldc, a, a_row, a_col, b, b_row, m, n, k, {});
+  dot_from<T>(c, ldc, a, a_row, a_col, b, b_row, m, n, k, {}, nullptr);
 }
 
 void dot_i32(int32_t* c, int64_t ldc, const int32_t* a, int64_t a_row, int64_t a_col, const int32_t* b,

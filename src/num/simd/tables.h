@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <triton_runner/num/ahead.h>
 #include <triton_runner/num/functors.h>
 #include <triton_runner/num/type.h>
 
@@ -71,7 +72,8 @@ struct DotTable {
   void (*widen_rows)(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride,
                      int64_t rows, int64_t cols);
   void (*dot_f32)(float* c, int64_t ldc, const float* a, int64_t a_row, int64_t a_col, const float* b,
-                  int64_t b_row, int64_t m, int64_t n, int64_t k, const SumStart<float>& start);
+                  int64_t b_row, int64_t m, int64_t n, int64_t k, const SumStart<float>& start,
+                  const Ahead* ahead);
   void (*dot_f64)(double* c, int64_t ldc, const double* a, int64_t a_row, int64_t a_col, const double* b,
                   int64_t b_row, int64_t m, int64_t n, int64_t k);
   void (*dot_i32)(int32_t* c, int64_t ldc, const int32_t* a, int64_t a_row, int64_t a_col, const int32_t* b,
