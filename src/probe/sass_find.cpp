@@ -316,10 +316,9 @@ std::vector<size_t> SassFinder::window(size_t at, std::string_view reg) const {
   for (size_t k = at + 1; k < code_.size(); ++k) {
     if (code_[k].is_target) break;
     const bool waits = code_[k].opcode.starts_with("WARPGROUP");
-    if (!is_control(code_[k])) out.push_back(k);
-    // Behind the end of some threads the others can still be read.
-    const bool passes = waits || (code_[k].base() == "EXIT" && code_[k].guarded && out.empty());
-    if (is_control(code_[k]) && !passes) break;
+    // Before an EXIT all threads are there; behind one, registers of those that ended read as anything.
+    if (!is_control(code_[k]) || code_[k].base() == "EXIT") out.push_back(k);
+    if (is_control(code_[k]) && !waits) break;
     if (may_write(code_[k], reg)) break;
   }
   return out;

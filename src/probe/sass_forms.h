@@ -43,7 +43,7 @@ bool may_write(const SassInstruction& in, std::string_view reg);
 int real_sources(const SassInstruction& in);
 // Copies, and constants in registers.
 bool is_move(const SassInstruction& in);
-// Jumps, ends, calls, reconvergence: straight code ends there, and nothing is stopped before them.
+// Jumps, ends, calls, reconvergence: straight code ends there, and nothing but an EXIT is stopped at.
 bool is_control(const SassInstruction& in);
 
 std::string numbered(std::string_view first, uint32_t n);  // "R4", 2 -> "R6"

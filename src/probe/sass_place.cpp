@@ -226,7 +226,9 @@ class Placer {
     for (size_t r : order) {
       const std::vector<size_t>& w = windows[r];
       auto fits = std::find_if(w.rbegin(), w.rend(), [&](size_t at) { return stops.contains(at); });
-      const size_t at = fits != w.rend() ? *fits : w.back();
+      // Rather not at an EXIT, which ends a window.
+      const size_t last = w.size() > 1 && code_[w.back()].base() == "EXIT" ? w[w.size() - 2] : w.back();
+      const size_t at = fits != w.rend() ? *fits : last;
       stops.insert(at);
       out.reads[r].stop = code_[at].address;
     }
@@ -440,7 +442,7 @@ Recording assemble_sass(const SassPlan& plan, std::span<const SassValue> values,
     if (missing)
       out.notes.push_back(
           tap.site.value + ": " + std::to_string(missing) +
-          " elements are not here, as the threads that hold them ended before they could be read");
+          " elements are not here, as the threads that hold them did not come to where they are read");
     if (differing[t])
       out.notes.push_back(tap.site.value + ": " + std::to_string(differing[t]) +
                           " times two threads that hold the same element had different bits of it");

@@ -45,6 +45,11 @@ def execute(command, to_string=False):
         if block not in {b for b, _ in STOPS[state["stop"]]}:
             raise error("Specified block is not on the device")
         state["focus"] = block, int(words[4].strip("()").split(",")[0])
+    if command == "info cuda lanes":
+        block, thread = state["focus"]
+        pc = 0x1030 if (block, thread // 32) in STOPS[state["stop"]] else 0x1020
+        rows = [f"*  {lane} active {pc:#018x}   ({lane},0,0)    None" for lane in range(32)]
+        return "\\n".join(["  Ln  State         PC         ThreadIdx Exception", *rows])
     if words[:2] == ["cuda", "lane"]:
         state["focus"] = state["focus"][0], state["focus"][1] // 32 * 32 + int(words[2])
     if words[0] == "break" and words[1] not in ("*0x1010", "*0x1030"):
@@ -91,6 +96,9 @@ def execute(command, to_string=False):
             for handler in handlers: handler(None)
     if words[:2] == ["cuda", "block"]:
         state["focus"] = [int(words[i].strip("()").split(",")[0]) for i in (2, 4)]
+    if command == "info cuda lanes":
+        rows = [f"   {lane} active {stops[state['stop']]:#018x}   ({lane},0,0)    None" for lane in range(32)]
+        return "\\n".join(rows)
     if words[:2] == ["cuda", "lane"]:
         state["focus"] = state["focus"][0], state["focus"][1] // 32 * 32 + int(words[2])
     return ""

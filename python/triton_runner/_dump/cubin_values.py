@@ -74,21 +74,23 @@ def plan(request, kernel) -> ValuesPlan | None:
         )
     code = registers.Code(kernel)
     listing = disassembly(kernel.asm["cubin"])
-    found = _registers_plan(dataclasses.replace(request, level="ptx"), code)
-    placed = _core.probe.place_in_sass(found, code.ptx, code.filename, code.name, listing)
+
+    def place(found):
+        return _core.probe.place_in_sass(found, code.ptx, code.filename, code.name, listing)
+
+    placed = _placed(dataclasses.replace(request, level="ptx"), code, place)
     opcodes = {}
     for match in re.finditer(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@\S+\s+)?([A-Z0-9]+)", listing, re.M):
         opcodes.setdefault(int(match[1], 16), match[2])
     return ValuesPlan(placed, opcodes)
 
 
-def _registers_plan(request, code):
-    """The registers of the kernel's own PTX that hold what the selectors name."""
+def _placed(request, code, place):
+    """The SassPlan of what the selectors name. place: makes one of a RegisterPlan for the kernel's PTX."""
     probe = _core.probe
     level, names = registers.chosen(request, code)
     if level != "ttgir":
-        size = code.size
-        return probe.plan_named_registers(code.ptx, code.filename, code.name, names, *size)
+        return place(probe.plan_named_registers(code.ptx, code.filename, code.name, names, *code.size))
     tap = functools.partial(probe.tap, code.ttgir, f"{code.name}.ttgir", code.name)
 
     def plan_of(tapped):
@@ -98,30 +100,31 @@ def _registers_plan(request, code):
     tapped = tap(names)
     values = list(dict.fromkeys(tapped.values))
     with contextlib.suppress(DiagnosticError):
-        found = plan_of(tapped)
-        if set(found.values) == set(values):
-            return found
+        placed = place(plan_of(tapped))
+        if set(placed.values) == set(values):
+            return placed
     # Taps behind many values change the program more than those behind one: one by one more is found.
     plans, notes = [], list(tapped.notes)
     for value in values[:_MOST_TWINS]:
         try:
             found = plan_of(tap([value]))
+            if found.values:
+                place(found)
+                plans.append(found)
+            else:
+                notes += found.notes
         except DiagnosticError as error:
-            notes.append(
-                f"which registers of the untouched program hold {value} is not known: {error.message}"
-            )
-            continue
-        if found.values:
-            plans.append(found)
-        else:
-            notes += found.notes
+            said = error.message
+            if "SASS" not in said:
+                said = f"which registers of the untouched program hold {value} is not known: {said}"
+            notes.append(said)
     notes += [f"{value} was not looked for, as {_MOST_TWINS} are" for value in values[_MOST_TWINS:]]
     if not plans:
         raise fail(notes[0], 'dump it at level="ttgir", or name a register, an opcode or a line of the SASS')
     plan = probe.merge_plans(plans)
     for note in notes:
         plan.add_note(note)
-    return plan
+    return place(plan)
 
 
 def disassembly(cubin: bytes) -> str:

@@ -235,9 +235,7 @@ def _recording(records: list, spec: dict, request):
     for r in records:
         if "at" not in r:
             continue
-        program, warp, definition = tuple(r["block"]), r["warp"], r["at"] - 16
-        while sass[definition][0].startswith("@") and sass[definition][0].split()[1:2] == ["EXIT"]:
-            definition -= 16
+        definition, program, warp = r["at"] - 16, tuple(r["block"]), r["warp"]
         execution = executions[r["at"], program, warp] = executions.get((r["at"], program, warp), -1) + 1
         number = execution if request.every_iteration else 0
         for register, values in r["values"].items():

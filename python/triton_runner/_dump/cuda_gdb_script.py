@@ -19,7 +19,7 @@ _INSTRUCTION = re.compile(r"^\s*(?:[=*]>\s*)*(0x[0-9a-f]+)\s*(?:<[^>]*?\+?(\d+)>
 _REGISTER = re.compile(r"^(R\d+|UR\d+|P\d+|UP\d+)\b")
 _STEP = 16  # bytes of an instruction, from Volta on
 _JUMPS = re.compile(
-    r"(BRA|BRX|JMP|JMX|EXIT|RET|CALL|BSSY|BSYNC|BREAK|BMOV|WARPSYNC|YIELD|KILL|RTT|BPT|NANOSLEEP|NOP|ELECT|"
+    r"(BRA|BRX|JMP|JMX|RET|CALL|BSSY|BSYNC|BREAK|BMOV|WARPSYNC|YIELD|KILL|RTT|BPT|NANOSLEEP|NOP|ELECT|"
     r"ACQBULK|PREEXIT|ENDCOLLECTIVE|WARPGROUP|WARPGROUPSET)\b"
 )
 
@@ -115,13 +115,10 @@ def named(spec, listing):
             chosen += [r for r in wanted(selector, offset, opcode, registers, file, line) if r not in chosen]
         if not chosen:
             continue
-        stop = offset + _STEP
-        while texts.get(stop, "").startswith("@") and opcode_of(texts[stop]) == "EXIT":
-            stop += _STEP  # the threads that go on can be read behind it
-        if is_jump(texts.get(stop, "BRA")):
+        if is_jump(texts.get(offset + _STEP, "BRA")):
             unread.append([offset, text])
         else:
-            stops[stop] = chosen
+            stops[offset + _STEP] = chosen
     return stops, fences_of(code, stops), unread
 
 
@@ -140,36 +137,32 @@ class Scan:
 
     def __init__(self, gdb, write, start, stops):
         self.gdb, self.write, self.start, self.stops = gdb, write, start, stops
-        self.places = {}  # of a block: the address at which each thread was seen last
+        self.places = {}  # of a warp: the address at which each lane was seen last
         self.begun, self.ended = set(), set()
 
     def block(self, block, warps):
         """Writes the registers of its warps that came to a stop."""
-        key = tuple(block)
+        key, there = tuple(block), False
         for warp, lanes in warps.items():
-            try:
-                self.warp(key, warp, lanes)
-            except self.gdb.error:  # the block is not on the device now
-                self.places.pop(key, None)
-                if key in self.begun:
-                    self.ended.add(key)
-                return
-        self.begun.add(key)
+            there = self.warp(key, warp, lanes) or there
+        if there:
+            self.begun.add(key)
+        elif key in self.begun:
+            self.ended.add(key)
 
     def warp(self, block, warp, lanes):
-        places = self.places.setdefault(block, {})
+        """Whether the warp is on the device."""
+        places = self.places.setdefault((block, warp), {})
+        states = self.states(block, warp, lanes)
         found, at = {}, None
-        for i, lane in enumerate(lanes):
-            thread = warp * 32 + lane
-            x, y, z = block
-            focus = f"lane {lane}" if i else f"block ({x},{y},{z}) thread ({thread},0,0)"
-            self.gdb.execute(f"cuda {focus}", to_string=True)
-            pc = int(self.gdb.parse_and_eval("$pc"))
-            moved = places.get(thread) != pc
-            places[thread] = pc
-            if not moved or pc not in self.stops or (at is not None and pc != at):
+        for lane in lanes:
+            state, pc = states.get(lane, ("", None))
+            moved = places.get(lane) != pc
+            places[lane] = pc
+            if state != "active" or not moved or pc not in self.stops or (at is not None and pc != at):
                 continue
             at = pc
+            self.gdb.execute(f"cuda lane {lane}", to_string=True)
             for register in self.stops[pc]:
                 value = int(self.gdb.parse_and_eval("$" + register)) & 0xFFFFFFFF
                 found.setdefault(register, []).append((lane, value))
@@ -179,6 +172,20 @@ class Scan:
                 at=at - self.start, block=list(block), warp=warp, lanes=[lane for lane, _ in first],
                 values={register: [value for _, value in pairs] for register, pairs in found.items()},
             )  # fmt: skip
+        return bool(states)
+
+    def states(self, block, warp, lanes):
+        """{lane: (state, pc)}; a thread that ended has no registers to read. {}: the warp is not there."""
+        x, y, z = block
+        for lane in lanes:
+            try:
+                self.gdb.execute(f"cuda block ({x},{y},{z}) thread ({warp * 32 + lane},0,0)", to_string=True)
+                table = self.gdb.execute("info cuda lanes", to_string=True)
+            except self.gdb.error:  # this thread has ended, or the block is not on the device now
+                continue
+            rows = re.findall(r"^\W*(\d+)\s+(\w+)\s+(0x[0-9a-f]+)", table, re.M)
+            return {int(number): (state, int(pc, 16)) for number, state, pc in rows}
+        return {}
 
 
 def run(gdb, spec, out):
