@@ -101,6 +101,19 @@ SassFound SassFinder::find(uint32_t i) const {
   if (found.copies.size() == 1)
     for (const SassPlace& place : found.copies[0])
       if (depth(place.at) != ptx_depth(i)) return lost("was moved out of its loop: " + said(place.at));
+  // Which turn of an unrolled loop each of several copies belongs to has to be certain: by the jumps between
+  // them, or as each takes what the one before it gave.
+  const std::vector<uint32_t> results = results_of(in), sources = sources_of(in);
+  const bool chained = std::find(sources.begin(), sources.end(), results[0]) != sources.end();
+  for (size_t k = 1; k < found.copies.size() && !chained; ++k) {
+    bool apart = false;
+    for (size_t at = found.copies[k - 1][0].at + 1; at <= found.copies[k][0].at && !apart; ++at)
+      apart = code_[at].is_target || is_control(code_[at]);
+    if (!apart)
+      return lost(
+          "is computed several times in one turn of an unrolled loop, in an order that is not known: " +
+          said(found.copies[k][0].at));
+  }
   // Several: only what is not computed twice for one execution says that they are copies of a loop's body.
   if (found.copies.size() > 1 && !is_anchor(in)) {
     bool unrolled = false;

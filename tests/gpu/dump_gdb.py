@@ -94,7 +94,7 @@ def launches():
     )  # fmt: skip
     yield (
         "row_sums", row_sums, (random(3, 300, dtype=f16), zeros(3), 300), {"B": 128, "num_warps": 1}, (3,),
-        [1], {"block"},
+        [1], {"row"},
     )  # fmt: skip
     yield (
         "mma", matmul,

@@ -16,6 +16,7 @@
 
 #include "case_file.h"
 #include "insert_case.h"
+#include "sass_case.h"
 
 namespace triton_runner::cases {
 namespace {
@@ -244,7 +245,8 @@ constexpr Tool kTools[] = {{"parse", run_parse},
                            {"roundtrip", run_ptx_roundtrip, true},
                            {"canonical", run_ptx_canonical, true},
                            {"ptx", run_ptx, true},
-                           {"insert", run_insert_registers, true}};
+                           {"insert", run_insert_registers, true},
+                           {"sass", run_sass, true}};
 
 int main(int argc, char** argv) {
   if (argc > 2 && std::strcmp(argv[1], "--isa") == 0) {
