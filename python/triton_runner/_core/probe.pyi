@@ -147,6 +147,9 @@ class RegisterPlan:
     def probes(self) -> int: ...
 
     @property
+    def values(self) -> list[str]: ...
+
+    @property
     def notes(self) -> list[str]: ...
 
     def add_note(self, note: str) -> None:
@@ -247,7 +250,7 @@ class Insertion:
 def make_series(site: dict, programs: Sequence[Sequence[int]], iterations: Sequence[Sequence[int]], values: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], mask: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Series:
     """A Series of registers that were read by a debugger."""
 
-def make_recording(series: Sequence[Series]) -> Recording:
+def make_recording(series: Sequence[Series], notes: Sequence[str] = []) -> Recording:
     """A Recording of them."""
 
 def insert_stores(text: str, filename: str, kernel: str, selectors: object, grid: Sequence[int], programs: Sequence[Sequence[int]] = [], arguments: Sequence[int | None] = [], every_iteration: bool = False, markers: bool = True, max_bytes: int = 1073741824, print_signs: bool = True) -> Insertion:
@@ -258,6 +261,40 @@ def insert_stores(text: str, filename: str, kernel: str, selectors: object, grid
 def insert_markers(text: str, filename: str, kernel: str, selectors: object, grid: Sequence[int], programs: Sequence[Sequence[int]] = [], arguments: Sequence[int | None] = [], every_iteration: bool = False, markers: bool = True, max_bytes: int = 1073741824, print_signs: bool = True) -> Insertion:
     """
     The same for TTIR: markers, which replace_markers() makes stores of in the TTGIR.
+    """
+
+class SassPlan:
+    """Which registers of a cubin are read where, and what they are parts of."""
+
+    @property
+    def notes(self) -> list[str]: ...
+
+    @property
+    def fences(self) -> list[int]:
+        """Addresses to stop at too, so that executions can be counted."""
+
+    @property
+    def reads(self) -> list[tuple[int, int, str]]:
+        """
+        (the address to stop at, that of the instruction which gave it, the register) of each read.
+        """
+
+    @property
+    def values(self) -> list[str]: ...
+
+    def assemble(self, reads: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], programs: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], threads: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], every_iteration: bool = False) -> Recording:
+        """
+        The Recording of values in the order in which they came: uint32[n] numbers of reads, int64[n, 3], uint32[n], uint32[n].
+        """
+
+def place_in_sass(plan: RegisterPlan, ptx: str, filename: str, kernel: str, listing: str) -> SassPlan:
+    """
+    A SassPlan of a RegisterPlan for the PTX; listing: what nvdisasm -gp -c prints of the cubin that was made of the same text. DiagnosticError where nothing is kept.
+    """
+
+def describe_sass(ptx: str, filename: str, kernel: str, listing: str) -> str:
+    """
+    A line for each instruction of the PTX that writes registers: which of the SASS hold them, or why none does.
     """
 
 class Recorder:
