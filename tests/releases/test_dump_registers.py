@@ -75,3 +75,22 @@ def test_matmul(op):
         np.testing.assert_allclose(value.to_numpy(), other.to_numpy(), rtol=1e-4, atol=1e-4)
     if op == "arith.mulf":
         np.testing.assert_array_equal(values[-1].to_numpy()[-1], c)
+
+
+def test_tiles_larger_than_the_tensor():
+    """A column has a register for each of the tile's columns before 3.9, all with the same elements."""
+    dumps = []
+    for level in ("ttgir", "ptx"):
+        a, b, c = (
+            np.zeros((32, 96), np.float16),
+            np.zeros((96, 32), np.float16),
+            np.zeros((32, 32), np.float32),
+        )
+        with triton_runner.dumping(matmul_kernel, "tt.expand_dims", level=level) as dump:
+            matmul_kernel[(1,)](a, b, c, 96, BLOCK=32, num_warps=1, device="cpu", target="cuda:80")
+        dumps.append(dump.last)
+    above, below = dumps
+    columns = [value for value in below if value.shape == (32, 1)]
+    assert columns
+    for value in columns:
+        np.testing.assert_array_equal(value.to_numpy(), above[value.name].to_numpy())
