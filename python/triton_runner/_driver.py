@@ -26,8 +26,8 @@ _SHARED = {
     "121": 101376,
 }
 
-# Devices of the CPU are numbered from here, behind GPUs: Triton keeps compiled kernels by number, those of GPUs
-# too. Where the CPU pretends to be torch's CUDA device, it is number 0.
+# Devices of the CPU are numbered from here, behind GPUs: Triton keeps compiled kernels by number, those of
+# GPUs too. Where the CPU pretends to be torch's CUDA device, it is number 0.
 first_device = 1024
 
 

@@ -287,7 +287,8 @@ class Inserter {
 
     std::string s;
     for (const std::string& l : lines) s += probe.after ? "\n\t" + l + ";" : l + ";\n\t";
-    put(probe.after ? in.offset + in.length : in.offset, 2 * uint64_t{probe.instruction} + probe.after, std::move(s));
+    put(probe.after ? in.offset + in.length : in.offset, 2 * uint64_t{probe.instruction} + probe.after,
+        std::move(s));
     return base::success();
   }
 
