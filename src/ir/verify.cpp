@@ -107,7 +107,24 @@ class Verifier {
     return false;
   }
 
+  // How many operands the op's row says that it has at least: groups that may be left out end in ? or *.
+  static uint32_t needed(const Op& op) {
+    if (op.kind == OpKind::kUnknown) return 0;
+    std::string_view groups = op_info(op.kind).operands;
+    uint32_t count = 0;
+    while (!groups.empty()) {
+      const size_t end = std::min(groups.find(','), groups.size());
+      const char last = end ? groups[end - 1] : '*';
+      count += last != '?' && last != '*';
+      groups.remove_prefix(std::min(end + 1, groups.size()));
+    }
+    return count;
+  }
+
   void operands(const Op& op) {
+    if (const uint32_t least = needed(op); op.num_operands() < least)
+      error(op, std::string(op.name) + " needs " + std::to_string(least) + " operands, it has " +
+                    std::to_string(op.num_operands()));
     for (const Use& use : op.operand_uses)
       if (!dominates(*use.value, op))
         error(op,
