@@ -123,7 +123,8 @@ class Verifier {
 
   void operands(const Op& op) {
     if (const uint32_t least = needed(op); op.num_operands() < least)
-      error(op, std::string(op.name) + " needs " + std::to_string(least) + " operands, it has " +
+      error(op, std::string(op.name) + " needs " + std::to_string(least) +
+                    (least == 1 ? " operand, it has " : " operands, it has ") +
                     std::to_string(op.num_operands()));
     for (const Use& use : op.operand_uses)
       if (!dominates(*use.value, op))
