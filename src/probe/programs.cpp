@@ -23,15 +23,21 @@ base::Result<int64_t> count_programs(const Program& grid) {
   return all;
 }
 
-base::Result<std::vector<int64_t>> asked_programs(const Program& grid, std::span<const Program> asked) {
-  std::set<int64_t> found;
-  for (const Program& p : asked) {
+base::Status check_asked(const Program& grid, std::span<const Program> asked) {
+  for (const Program& p : asked)
     for (size_t i = 0; i < 3; ++i)
       if (p[i] >= grid[i])
         return base::failure("program (" + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ", " +
                                  std::to_string(p[2]) + ") is not in the grid (" + std::to_string(grid[0]) +
                                  ", " + std::to_string(grid[1]) + ", " + std::to_string(grid[2]) + ")",
                              {"programs are counted from 0 on each axis"});
+  return base::success();
+}
+
+base::Result<std::vector<int64_t>> asked_programs(const Program& grid, std::span<const Program> asked) {
+  if (base::Status in_grid = check_asked(grid, asked); !in_grid) return in_grid.error();
+  std::set<int64_t> found;
+  for (const Program& p : asked) {
     auto range = [&](size_t i) {
       return p[i] < 0 ? std::pair<int64_t, int64_t>{0, grid[i]} : std::pair{p[i], p[i] + 1};
     };

@@ -19,6 +19,9 @@ constexpr int64_t kPrograms = int64_t{1} << 31;
 // none listed: all.
 bool is_asked(std::span<const Program> asked, const Program& id);
 
+// An error where one that is asked for is not in the grid.
+base::Status check_asked(const Program& grid, std::span<const Program> asked);
+
 // The programs of a grid: below 2^31, or an error.
 base::Result<int64_t> count_programs(const Program& grid);
 

@@ -5,17 +5,13 @@
 
 #include <triton_runner/num/types.h>
 
+#include "programs.h"
+
 namespace triton_runner::probe {
 
 base::Status Recorder::begin(std::shared_ptr<const ir::Module> module, std::string_view kernel,
                              std::string_view level, const std::array<int64_t, 3>& grid) {
-  for (const auto& p : options_.programs)
-    for (int i = 0; i < 3; ++i)
-      if (p[i] >= grid[i])
-        return base::failure("program (" + std::to_string(p[0]) + ", " + std::to_string(p[1]) + ", " +
-                                 std::to_string(p[2]) + ") is not in the grid (" + std::to_string(grid[0]) +
-                                 ", " + std::to_string(grid[1]) + ", " + std::to_string(grid[2]) + ")",
-                             {"programs count from 0 on each axis"});
+  if (base::Status in_grid = check_asked(grid, options_.programs); !in_grid) return in_grid;
   const ir::Op* func = module->find_function(kernel);
   if (!func) return base::failure("there is no kernel '" + std::string(kernel) + "' in this module");
   auto selected = select(*module, *func, options_.selectors);
@@ -31,16 +27,6 @@ base::Status Recorder::begin(std::shared_ptr<const ir::Module> module, std::stri
 }
 
 bool Recorder::wants(const exec::ValueSite& site) { return wanted_.contains(site.value); }
-
-bool Recorder::asked(const std::array<int64_t, 3>& program) const {
-  if (options_.programs.empty()) return true;
-  for (const auto& p : options_.programs) {
-    bool all = true;
-    for (int i = 0; i < 3; ++i) all &= p[i] < 0 || p[i] == program[i];
-    if (all) return true;
-  }
-  return false;
-}
 
 Recorder::Open& Recorder::open(const exec::ValueEvent& event) {
   const void* key = event.marker.empty() ? event.site.value : event.site.op;
@@ -68,7 +54,7 @@ Recorder::Open& Recorder::open(const exec::ValueEvent& event) {
 
 void Recorder::on_value(const exec::ValueEvent& event) {
   if (event.marker.empty()) {
-    if (!asked(event.program)) return;
+    if (!is_asked(options_.programs, event.program)) return;
   } else {
     if (!options_.markers) return;
     // Its grid: the program on each axis, -1 for any.

@@ -110,18 +110,7 @@ class Fuser {
         loads.clear();
       }
     }
-    size_t kept = 0;
-    std::vector<int64_t> moved(l_.pending_.size() + 1);
-    for (size_t i = 0; i < l_.pending_.size(); ++i) {
-      moved[i] = static_cast<int64_t>(kept);
-      if (taken[i]) continue;
-      if (kept != i) l_.pending_[kept] = std::move(l_.pending_[i]);
-      ++kept;
-    }
-    moved[l_.pending_.size()] = static_cast<int64_t>(kept);
-    l_.pending_.resize(kept);
-    for (int64_t& at : l_.labels_)
-      if (at >= 0) at = moved[static_cast<size_t>(at)];
+    l_.remove(taken);
   }
 
   // `loads` in order: the last ones that nobody else stands after.

@@ -26,7 +26,7 @@ class DotFuser {
       if (can_scale_accumulator(l_.pending_[i].instr)) any |= take_product(begin, i, taken);
       if (l_.pending_[i].target >= 0 || !l_.pending_[i].falls_through) begin = i + 1;
     }
-    if (any) remove(taken);
+    if (any) l_.remove(taken);
   }
 
  private:
@@ -72,21 +72,6 @@ class DotFuser {
       return true;
     }
     return false;
-  }
-
-  void remove(const std::vector<uint8_t>& taken) {
-    size_t kept = 0;
-    std::vector<int64_t> moved(l_.pending_.size() + 1);
-    for (size_t i = 0; i < l_.pending_.size(); ++i) {
-      moved[i] = static_cast<int64_t>(kept);
-      if (taken[i]) continue;
-      if (kept != i) l_.pending_[kept] = std::move(l_.pending_[i]);
-      ++kept;
-    }
-    moved[l_.pending_.size()] = static_cast<int64_t>(kept);
-    l_.pending_.resize(kept);
-    for (int64_t& at : l_.labels_)
-      if (at >= 0) at = moved[static_cast<size_t>(at)];
   }
 
   Lowering& l_;

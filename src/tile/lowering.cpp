@@ -405,6 +405,21 @@ Lowering::VectorRegion Lowering::vector_region(const ir::Region& region, int64_t
   return out;
 }
 
+void Lowering::remove(const std::vector<uint8_t>& taken) {
+  size_t kept = 0;
+  std::vector<int64_t> moved(pending_.size() + 1);
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    moved[i] = static_cast<int64_t>(kept);
+    if (taken[i]) continue;
+    if (kept != i) pending_[kept] = std::move(pending_[i]);
+    ++kept;
+  }
+  moved[pending_.size()] = static_cast<int64_t>(kept);
+  pending_.resize(kept);
+  for (int64_t& at : labels_)
+    if (at >= 0) at = moved[static_cast<size_t>(at)];
+}
+
 const Instr* const* Lowering::instruction_at(Label label) {
   auto* address = make<const Instr*>(nullptr);  // lives as long as the code, which the lowering does not
   label_addresses_.emplace_back(label, address);

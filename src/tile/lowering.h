@@ -179,6 +179,7 @@ class Lowering {
   bool can_hoist(const ir::Op& op);
   void observe(const ir::Op& op, std::span<ir::Value> values);
   void emit_pending(Pending p);
+  void remove(const std::vector<uint8_t>& taken);  // the pending instructions that are marked
 
   Code& code_;
   base::Diagnostics& sink_;

@@ -38,7 +38,6 @@ class Recorder final : public exec::Observer {
     Series series;
     std::map<std::array<int64_t, 3>, size_t> last;  // of each program, unless every iteration is kept
   };
-  bool asked(const std::array<int64_t, 3>& program) const;
   Open& open(const exec::ValueEvent& event);
 
   RecorderOptions options_;
