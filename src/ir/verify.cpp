@@ -121,11 +121,33 @@ class Verifier {
     return count;
   }
 
+  // Of accesses: a mask is of i1, and what stands for elements that are masked off is of their type.
+  void masks(const Op& op) {
+    std::string_view groups = op_info(op.kind).operands;
+    const Type* element = op.results.empty() ? nullptr : op.results[0].type->scalar();
+    for (uint32_t i = 0; !groups.empty() && i < op.group_ends.size(); ++i) {
+      const size_t end = std::min(groups.find(','), groups.size());
+      const std::string_view name = groups.substr(0, end);
+      groups.remove_prefix(std::min(end + 2, groups.size()));
+      const Value* value = op.group(i).empty() ? nullptr : op.operand_of(i);
+      if (!value) continue;
+      const Type* scalar = value->type->scalar();
+      if (name == "dest" || name == "result") element = scalar;
+      if (name == "mask?" && (scalar->kind != TypeKind::kInteger || scalar->width != 1))
+        error(op, "the mask of " + std::string(op.name) + " is " + spell(value->type) + ", and not of i1");
+      if (name == "other?" && element && scalar != element)
+        error(op, std::string(op.name) + " of " + spell(element) + " with " + spell(value->type) +
+                      " for what is masked off");
+    }
+  }
+
   void operands(const Op& op) {
     if (const uint32_t least = needed(op); op.num_operands() < least)
       error(op, std::string(op.name) + " needs " + std::to_string(least) +
                     (least == 1 ? " operand, it has " : " operands, it has ") +
                     std::to_string(op.num_operands()));
+    else if (op.kind != OpKind::kUnknown)
+      masks(op);
     for (const Use& use : op.operand_uses)
       if (!dominates(*use.value, op))
         error(op,
