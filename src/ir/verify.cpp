@@ -6,6 +6,7 @@
 
 #include <triton_runner/ir/op_table.h>
 
+#include "assembly.h"
 #include "impl.h"
 #include "verify.h"
 
@@ -107,47 +108,35 @@ class Verifier {
     return false;
   }
 
-  // How many operands the op's row says that it has at least: groups that may be left out end in ? or *.
-  static uint32_t needed(const Op& op) {
-    if (op.kind == OpKind::kUnknown) return 0;
-    std::string_view groups = op_info(op.kind).operands;
-    uint32_t count = 0;
-    while (!groups.empty()) {
-      const size_t end = std::min(groups.find(','), groups.size());
-      const char last = end ? groups[end - 1] : '*';
-      count += last != '?' && last != '*';
-      groups.remove_prefix(std::min(end + 1, groups.size()));
-    }
-    return count;
-  }
-
-  // Of accesses: a mask is of i1, and what stands for elements that are masked off is of their type.
-  void masks(const Op& op) {
-    std::string_view groups = op_info(op.kind).operands;
+  // What the op's row says of its operands: as many groups are there as may not be left out; a mask is of i1,
+  // and what stands for elements that are masked off is of their type.
+  void groups(const Op& op) {
+    const std::vector<OpSyntax::Group>& groups = op_syntax(op.kind).groups;
+    const auto least = static_cast<size_t>(std::count_if(
+        groups.begin(), groups.end(), [](const auto& g) { return !g.optional && !g.variadic; }));
+    if (op.num_operands() < least)
+      return error(op, std::string(op.name) + " needs " + std::to_string(least) +
+                           (least == 1 ? " operand, it has " : " operands, it has ") +
+                           std::to_string(op.num_operands()));
     const Type* element = op.results.empty() ? nullptr : op.results[0].type->scalar();
-    for (uint32_t i = 0; !groups.empty() && i < op.group_ends.size(); ++i) {
-      const size_t end = std::min(groups.find(','), groups.size());
-      const std::string_view name = groups.substr(0, end);
-      groups.remove_prefix(std::min(end + 2, groups.size()));
-      const Value* value = op.group(i).empty() ? nullptr : op.operand_of(i);
+    // An op without a row has one group, which has no name.
+    for (uint32_t i = 0; i < groups.size() && i < op.group_ends.size(); ++i) {
+      const Value* value = op.operand_of(i);
       if (!value) continue;
+      const std::string_view name = groups[i].name;
       const Type* scalar = value->type->scalar();
       if (name == "dest" || name == "result") element = scalar;
-      if (name == "mask?" && (scalar->kind != TypeKind::kInteger || scalar->width != 1))
+      if (name == "mask" && groups[i].optional &&  // of an access, and not a vote
+          (scalar->kind != TypeKind::kInteger || scalar->width != 1))
         error(op, "the mask of " + std::string(op.name) + " is " + spell(value->type) + ", and not of i1");
-      if (name == "other?" && element && scalar != element)
+      if (name == "other" && element && scalar != element)
         error(op, std::string(op.name) + " of " + spell(element) + " with " + spell(value->type) +
                       " for what is masked off");
     }
   }
 
   void operands(const Op& op) {
-    if (const uint32_t least = needed(op); op.num_operands() < least)
-      error(op, std::string(op.name) + " needs " + std::to_string(least) +
-                    (least == 1 ? " operand, it has " : " operands, it has ") +
-                    std::to_string(op.num_operands()));
-    else if (op.kind != OpKind::kUnknown)
-      masks(op);
+    groups(op);
     for (const Use& use : op.operand_uses)
       if (!dominates(*use.value, op))
         error(op,
