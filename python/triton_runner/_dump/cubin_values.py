@@ -24,7 +24,6 @@ from triton_runner._dump import registers
 from triton_runner._errors import DiagnosticError, fail
 
 _SASS = re.compile(r"\*$|(U?[RP]\d+|0x[0-9a-f]+(:\w+)?|[A-Z][A-Z0-9_.]*|.*\.py:\d+)$")
-_MOST_TWINS = 64  # that are compiled for one dump
 
 
 class ValuesPlan:
@@ -105,7 +104,7 @@ def _placed(request, code, place):
             return placed
     # Taps behind many values change the program more than those behind one: one by one more is found.
     plans, notes = [], list(tapped.notes)
-    for value in values[:_MOST_TWINS]:
+    for value in values[: registers.MOST_TWINS]:
         try:
             found = plan_of(tap([value]))
             if found.values:
@@ -118,7 +117,10 @@ def _placed(request, code, place):
             if "SASS" not in said:
                 said = f"which registers of the untouched program hold {value} is not known: {said}"
             notes.append(said)
-    notes += [f"{value} was not looked for, as {_MOST_TWINS} are" for value in values[_MOST_TWINS:]]
+    notes += [
+        f"{value} was not looked for, as {registers.MOST_TWINS} are"
+        for value in values[registers.MOST_TWINS :]
+    ]
     if not plans:
         raise fail(notes[0], 'dump it at level="ttgir", or name a register, an opcode or a line of the SASS')
     plan = probe.merge_plans(plans)

@@ -65,7 +65,7 @@ def _artifact(text: str, parameter: int, kernel, hidden: int) -> _artifacts.Arti
         said = above.get("metadata") or {}
     else:
         above = _core.artifact.describe(kernel.asm["ttgir"], "ttgir", kernel.name, "", f"{kernel.name}.ttgir")
-        said = getattr(kernel.metadata, "_known", kernel.metadata)._asdict()
+        said = registers.Code(kernel).known._asdict()
     metadata = json.dumps(said, default=_artifacts._jsonable)
     below = _core.artifact.describe(text, "ptx", kernel.name, metadata, label)
     params = [dict(p) for p in above["params"]]

@@ -259,7 +259,7 @@ def _llvm_plan(names: list, code: Code):
     return _through_twin(tap(names), code, "llir", tap)
 
 
-_MOST_TWINS = 64  # that are compiled for one dump of an edited program
+MOST_TWINS = 64  # that are compiled for one dump
 
 
 def _edited_plan(ttgir: str, clean: str, values: list, code: Code):
@@ -272,7 +272,7 @@ def _edited_plan(ttgir: str, clean: str, values: list, code: Code):
     waiting, plans, lost, twins = [group for group in (floats, others) if group], [], [], 0
     while waiting:
         group = waiting.pop(0)
-        if twins == _MOST_TWINS:
+        if twins == MOST_TWINS:
             lost += group
             continue
         try:
