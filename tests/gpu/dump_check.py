@@ -11,56 +11,19 @@ import collections
 import os
 import sys
 import warnings
+from pathlib import Path
 
 import numpy
 import torch
 import triton
-import triton.language as tl
 import triton_runner
 from triton_runner._dump import instrument, session
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+from kernels_for_dumps import add, matmul, row_sums
+
 os.environ.setdefault("TRITON_RUNNER_PROD", "1")
 warnings.simplefilter("ignore")
-
-
-@triton_runner.jit
-def add(x_ptr, y_ptr, o_ptr, n, B: tl.constexpr):
-    offsets = tl.program_id(0) * B + tl.arange(0, B)
-    inside = offsets < n
-    x = tl.load(x_ptr + offsets, mask=inside, other=0.0)
-    y = tl.load(y_ptr + offsets, mask=inside, other=0.0)
-    tl.store(o_ptr + offsets, x + y * 2.0, mask=inside)
-
-
-@triton_runner.jit
-def row_sums(x_ptr, o_ptr, columns, B: tl.constexpr):
-    row = tl.program_id(0)
-    total = tl.zeros((B,), tl.float32)
-    steps = 0
-    for start in range(0, columns, B):
-        where = start + tl.arange(0, B)
-        block = tl.load(x_ptr + row * columns + where, mask=where < columns, other=0.0).to(tl.float32)
-        if start > 0:
-            block = block * 0.5
-        total += block
-        steps += 1
-    tl.store(o_ptr + row, tl.sum(total, axis=0) + steps)
-
-
-@triton_runner.jit
-def matmul(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    pid = tl.program_id(0)
-    columns = tl.cdiv(N, BN)
-    rm = (pid // columns) * BM + tl.arange(0, BM)
-    rn = (pid % columns) * BN + tl.arange(0, BN)
-    rk = tl.arange(0, BK)
-    acc = tl.zeros((BM, BN), tl.float32)
-    for k in range(0, K, BK):
-        a = tl.load(a_ptr + rm[:, None] * K + (k + rk)[None, :])
-        b = tl.load(b_ptr + (k + rk)[:, None] * N + rn[None, :])
-        acc = tl.dot(a, b, acc)
-    c = acc * 2.0
-    tl.store(c_ptr + rm[:, None] * N + rn[None, :], c.to(tl.float16))
 
 
 def launches(device):

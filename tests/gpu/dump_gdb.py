@@ -1,7 +1,7 @@
 """Registers of an untouched cubin through cuda-gdb: the sums of a vector add by the opcode, and values of the
 TTGIR of five kernels, in every iteration, beside what stores in the kernel give.
 
-    python tests/gpu/dump_gdb.py [add softmax row_sums mma wgmma named]
+    python tests/gpu/dump_gdb.py [add softmax row_squares mma wgmma named]
 
 Of each value it says how many elements are kept. Exits 1 where an element differs in a bit, or where a value
 that ptxas keeps in these kernels is not found; says so where there is no cuda-gdb.
@@ -11,66 +11,20 @@ import os
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy
 import torch
 import triton
-import triton.language as tl
 import triton_runner
 from triton_runner import _core
 from triton_runner._dump import cubin_values, cuda_gdb, instrument, session
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+from kernels_for_dumps import add, matmul, row_squares, softmax
+
 os.environ.setdefault("TRITON_RUNNER_PROD", "1")
 warnings.simplefilter("ignore")
-
-
-@triton_runner.jit
-def add(x_ptr, y_ptr, o_ptr, n, B: tl.constexpr):
-    offsets = tl.program_id(0) * B + tl.arange(0, B)
-    x = tl.load(x_ptr + offsets, mask=offsets < n)
-    y = tl.load(y_ptr + offsets, mask=offsets < n)
-    total = x + y
-    tl.store(o_ptr + offsets, total, mask=offsets < n)
-
-
-@triton_runner.jit
-def softmax(x_ptr, o_ptr, columns, B: tl.constexpr):
-    row = tl.program_id(0)
-    where = tl.arange(0, B)
-    x = tl.load(x_ptr + row * columns + where, mask=where < columns, other=-float("inf"))
-    largest = tl.max(x, axis=0)
-    shifted = x - largest
-    weights = tl.exp(shifted)
-    total = tl.sum(weights, axis=0)
-    result = weights / total
-    tl.store(o_ptr + row * columns + where, result, mask=where < columns)
-
-
-@triton_runner.jit
-def row_sums(x_ptr, o_ptr, columns, B: tl.constexpr):
-    row = tl.program_id(0)
-    total = tl.zeros((B,), tl.float32)
-    for start in range(0, columns, B):
-        where = start + tl.arange(0, B)
-        block = tl.load(x_ptr + row * columns + where, mask=where < columns, other=0.0).to(tl.float32)
-        total += block * block
-    tl.store(o_ptr + row, tl.sum(total, axis=0))
-
-
-@triton_runner.jit
-def matmul(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    pid = tl.program_id(0)
-    columns = tl.cdiv(N, BN)
-    rm = (pid // columns) * BM + tl.arange(0, BM)
-    rn = (pid % columns) * BN + tl.arange(0, BN)
-    rk = tl.arange(0, BK)
-    acc = tl.zeros((BM, BN), tl.float32)
-    for k in range(0, K, BK):
-        a = tl.load(a_ptr + rm[:, None] * K + (k + rk)[None, :])
-        b = tl.load(b_ptr + (k + rk)[:, None] * N + rn[None, :])
-        acc = tl.dot(a, b, acc)
-    c = acc * 2.0
-    tl.store(c_ptr + rm[:, None] * N + rn[None, :], c.to(tl.float16))
 
 
 def launches():
@@ -93,8 +47,8 @@ def launches():
         {"x", "shifted", "weights", "result"},
     )  # fmt: skip
     yield (
-        "row_sums", row_sums, (random(3, 300, dtype=f16), zeros(3), 300), {"B": 128, "num_warps": 1}, (3,),
-        [1], {"row"},
+        "row_squares", row_squares, (random(3, 300, dtype=f16), zeros(3), 300),
+        {"B": 128, "num_warps": 1}, (3,), [1], {"row"},
     )  # fmt: skip
     yield (
         "mma", matmul,

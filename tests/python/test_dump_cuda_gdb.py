@@ -9,8 +9,8 @@ import textwrap
 import numpy
 import pytest
 import torch
-import triton.language as tl
 import triton_runner
+from kernels_for_dumps import add
 from triton_runner._dump import cuda_gdb, cuda_gdb_script, session
 
 GDB = '''
@@ -112,15 +112,6 @@ def parse_and_eval(text):
 def find_pc_line(address):
     return types.SimpleNamespace(line=1, symtab=None)
 """
-
-
-@triton_runner.jit
-def add(x_ptr, y_ptr, o_ptr, n, B: tl.constexpr):
-    offsets = tl.program_id(0) * B + tl.arange(0, B)
-    x = tl.load(x_ptr + offsets, mask=offsets < n)
-    y = tl.load(y_ptr + offsets, mask=offsets < n)
-    total = x + y
-    tl.store(o_ptr + offsets, total, mask=offsets < n)
 
 
 @pytest.fixture

@@ -3,52 +3,13 @@
 import numpy
 import pytest
 import torch
-import triton
 import triton.language as tl
 import triton_runner
 import triton_runner.language as dl
+from kernels_for_dumps import collatz, matmul, row_sums
 from triton_runner import _core
 from triton_runner._dump import instrument, session
 from triton_runner._pipeline.stages import compile_onward
-
-
-@triton_runner.jit
-def rows(x_ptr, o_ptr, columns, B: tl.constexpr):
-    row = tl.program_id(0)
-    total = tl.zeros((B,), tl.float32)
-    for start in range(0, columns, B):
-        where = start + tl.arange(0, B)
-        block = tl.load(x_ptr + row * columns + where, mask=where < columns, other=0.0).to(tl.float32)
-        if start > 0:
-            block = block * 0.5
-        total += block
-    tl.store(o_ptr + row, tl.sum(total, axis=0))
-
-
-@triton_runner.jit
-def matmul(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    pid = tl.program_id(0)
-    columns = tl.cdiv(N, BN)
-    rm = (pid // columns) * BM + tl.arange(0, BM)
-    rn = (pid % columns) * BN + tl.arange(0, BN)
-    rk = tl.arange(0, BK)
-    acc = tl.zeros((BM, BN), tl.float32)
-    for k in range(0, K, BK):
-        a = tl.load(a_ptr + rm[:, None] * K + (k + rk)[None, :])
-        b = tl.load(b_ptr + (k + rk)[:, None] * N + rn[None, :])
-        acc = tl.dot(a, b, acc)
-    tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc)
-
-
-@triton.jit
-def collatz(x_ptr, o_ptr, B: tl.constexpr):
-    value = tl.load(x_ptr + tl.program_id(0))
-    steps = 0
-    while value > 1:
-        half = value // 2
-        value = tl.where(value % 2 == 0, half, 3 * value + 1)
-        steps += 1
-    tl.store(o_ptr + tl.program_id(0), steps)
 
 
 @triton_runner.jit
@@ -89,7 +50,7 @@ def is_address(site):
 def test_every_value_has_the_tile_engines_bits(level, every_iteration):
     torch.manual_seed(0)
     arguments = (torch.randn(3, 100).half(), torch.zeros(3), 100)
-    given = (rows, arguments, {"B": 32}, (3,), level, "cuda:80")
+    given = (row_sums, arguments, {"B": 32}, (3,), level, "cuda:80")
     recording, changes = at_ptx(*given, every_iteration=every_iteration)
     expected = on_tile(*given, every_iteration=every_iteration)
     compared = 0
@@ -162,7 +123,7 @@ def test_types():
 
 def test_programs_and_the_cap():
     x = torch.randn(8, 64).half()
-    given = (rows, (x, torch.zeros(8), 64), {"B": 32}, (8,), "ttgir", "cuda:80", ["tt.get_program_id"])
+    given = (row_sums, (x, torch.zeros(8), 64), {"B": 32}, (8,), "ttgir", "cuda:80", ["row"])
     recording, _ = at_ptx(*given, programs=[2, 5])
     assert recording.series[0].programs[:, 0].tolist() == [2, 5]
     assert recording.series[0].data.view(numpy.int32).ravel().tolist() == [2, 5]
@@ -196,7 +157,7 @@ def test_statements_at_ptx():
 
 def test_what_the_stores_change_is_said():
     x = torch.randn(2, 64).half()
-    _, changes = at_ptx(rows, (x, torch.zeros(2), 64), {"B": 128}, (2,), "ttgir", "cuda:80")
+    _, changes = at_ptx(row_sums, (x, torch.zeros(2), 64), {"B": 128}, (2,), "ttgir", "cuda:80")
     assert changes[0].startswith("outputs: the same")
     assert changes[1] == "shared memory: 16 bytes, unchanged"
     assert changes[2].startswith("registers: ")
@@ -207,18 +168,18 @@ def test_shared_memory_overflow_is_said_before_launching(monkeypatch):
     monkeypatch.setattr(_core, "max_shared_bytes", lambda arch: 8)
     out = torch.zeros(2)
     with pytest.raises(triton_runner.DiagnosticError, match="16 bytes of shared memory, the device has 8"):
-        at_ptx(rows, (torch.ones(2, 64).half(), out, 64), {"B": 128}, (2,), "ttgir", "cuda:80", ["total"])
+        at_ptx(row_sums, (torch.ones(2, 64).half(), out, 64), {"B": 128}, (2,), "ttgir", "cuda:80", ["total"])
     assert out.tolist() == [0, 0]
 
 
 def test_a_trap_leaves_what_was_computed():
     x = torch.randn(2, 64).half()  # the third row is not there
-    request = session.request(["tt.get_program_id"], rows, level="ttgir")
+    request = session.request(["tt.get_program_id"], row_sums, level="ttgir")
     with (
         triton_runner.using(level="ptx", target="cuda:80", threads=1),
         pytest.raises(triton_runner.KernelTrap) as caught,
     ):
-        instrument.run(request, rows, None, (x, torch.zeros(3), 64), {"B": 64}, (3,))
+        instrument.run(request, row_sums, None, (x, torch.zeros(3), 64), {"B": 64}, (3,))
     recording, changes = caught.value.recorded
     assert recording.series[0].programs[:, 0].tolist()[:2] == [0, 1]
     assert not any(change.startswith("outputs") for change in changes)
@@ -230,11 +191,11 @@ def test_amd_compiles(level):
     target = "hip:gfx942"
     with triton_runner.using(target=target, level="ttgir"):
         x = torch.randn(2, 64).half()
-        kernel = rows.warmup(x, torch.zeros(2), 64, B=32, grid=(2,))
-    wanted = session.request(["*"], rows, level=level, every_iteration=True)
+        kernel = row_sums.warmup(x, torch.zeros(2), 64, B=32, grid=(2,))
+    wanted = session.request(["*"], row_sums, level=level, every_iteration=True)
     options = instrument._options(kernel, None, target)
     named = [("x_ptr", x), ("o_ptr", x), ("columns", 64)]
     insertion = instrument._inserted(wanted, kernel, level, target, options, named, (2, 1, 1))
-    made = compile_onward(insertion.text, "ttgir", "hsaco", target, options, "rows")
+    made = compile_onward(insertion.text, "ttgir", "hsaco", target, options, "row_sums")
     assert made.asm["hsaco"][:4] == b"\x7fELF"
     assert made.asm["amdgcn"].count("store_") > 20

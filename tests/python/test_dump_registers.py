@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
+from kernels_for_dumps import described, softmax, two_blocks  # noqa: E402
 from triton_runner import DiagnosticError, KernelTrap, _keywords, _settings  # noqa: E402
 from triton_runner._dump import registers, session  # noqa: E402
 
@@ -30,17 +31,6 @@ def matmul(a, b, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
         acc = tl.dot(left, right, acc)
     scaled = acc * 2.0
     tl.store(c + rows[:, None] * N + columns[None, :], scaled)
-
-
-@triton_runner.jit
-def softmax(x, y, n, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    offsets = tl.arange(0, BLOCK)
-    value = tl.load(x + row * n + offsets, mask=offsets < n, other=-float("inf"))
-    largest = tl.max(value, 0)
-    power = tl.exp(value - largest)
-    total = tl.sum(power, 0)
-    tl.store(y + row * n + offsets, power / total, mask=offsets < n)
 
 
 @triton_runner.jit
@@ -96,7 +86,7 @@ def launch(kernel, level, target, *selectors, every_iteration=True, **options):
             matmul[(2, 2)](a, b, out, 64, 96, BM=32, BN=32, BK=32, device="cpu", target=target)
         elif kernel is softmax:
             out = torch.zeros(3, 500)
-            softmax[(3,)](torch.randn(3, 500), out, 500, BLOCK=512, device="cpu", target=target)
+            softmax[(3,)](torch.randn(3, 500), out, 500, B=512, device="cpu", target=target)
         elif kernel is attention:
             q, k, v = (torch.randn(64, 32).half() for _ in range(3))
             out = torch.zeros(64, 32)
@@ -123,8 +113,8 @@ def same(here, there, tolerance):
 CASES = [
     (matmul, ("scaled",), 1e-5),
     (matmul, ("acc",), 1e-5),
-    (softmax, ("value", "largest"), 0),
-    (softmax, ("power", "total"), 1e-6),
+    (softmax, ("x", "largest"), 0),
+    (softmax, ("weights", "total"), 1e-6),
     (attention, ("total", "new_best"), 1e-5),
     (attention, ("score", "weight"), 1e-5),
     (nested, ("value",), 0),
@@ -147,7 +137,7 @@ def test_a_value_of_ttgir(kernel, names, tolerance, target):
         (matmul, ("scaled",), "cuda:80"),
         (matmul, ("scaled",), "cuda:90"),
         (matmul, ("ttg.local_load",), "cuda:80"),  # f16, two to a register
-        (softmax, ("value", "largest", "power", "total"), "cuda:80"),
+        (softmax, ("x", "largest", "weights", "total"), "cuda:80"),
         (attention, ("score", "weight"), "cuda:90"),
         (nested, ("value",), "cuda:80"),
     ],
@@ -173,32 +163,14 @@ def test_every_value_at_once(kernel):
 
 
 def test_warp_specialised_regions():
-    @triton_runner.jit
-    def specialised(a, b, c, N, K, BLOCK: tl.constexpr):
-        a = tl.make_tensor_descriptor(a, [BLOCK, K], [K, 1], [BLOCK, BLOCK])
-        b = tl.make_tensor_descriptor(b, [K, N], [N, 1], [BLOCK, BLOCK])
-        c = tl.make_tensor_descriptor(c, [BLOCK, N], [N, 1], [BLOCK, BLOCK])
-        acc = tl.zeros((BLOCK, BLOCK), tl.float32)
-        for k in tl.range(0, K, BLOCK, warp_specialize=True):
-            acc = tl.dot(a.load([0, k]), b.load([k, 0]), acc)
-        out = acc.to(tl.float16)
-        c.store([0, 0], out)
-
-    every_value(specialised, (1,), "cuda:100", "warp_specialize", lambda: (
+    every_value(described, (1,), "cuda:100", "warp_specialize", lambda: (
         torch.randn(64, 128).half(), torch.randn(128, 64).half(), torch.zeros(64, 64).half(), 64, 128
-    ), BLOCK=64)  # fmt: skip
+    ), BLOCK=64, SPECIALIZE=True)  # fmt: skip
 
 
 def test_clusters():
-    @triton_runner.jit
-    def two_blocks(x, y, BLOCK: tl.constexpr):
-        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        value = tl.load(x + i)
-        total = tl.sum(value, 0)
-        tl.store(y + i, value - total)
-
     every_value(two_blocks, (2,), "cuda:90", '"ttg.num-ctas" = 2',
-                lambda: (torch.randn(1024), torch.zeros(1024)), BLOCK=512, num_ctas=2)  # fmt: skip
+                lambda: (torch.randn(1024), torch.zeros(1024)), B=512, num_ctas=2)  # fmt: skip
 
 
 def every_value(kernel, grid, target, has, arguments, **options):
@@ -385,7 +357,7 @@ def test_a_value_of_llir_that_is_in_no_register():
 
 def edited(text, ttgir):
     request = dataclasses.replace(
-        session.request(("value", "power", "total"), softmax, True), ttgir=ttgir, level="ptx"
+        session.request(("x", "weights", "total"), softmax, True), ttgir=ttgir, level="ptx"
     )
     entry = _keywords.Entry("ptx", "src", text, '{"num_warps": 4, "shared": 16}')
     torch.manual_seed(1)
@@ -397,17 +369,17 @@ def edited(text, ttgir):
 
 def test_values_of_edited_ptx():
     x, out = torch.zeros(3, 500), torch.zeros(3, 500)
-    kernel = softmax[(3,)](x, out, 500, BLOCK=512, device="cpu", level="ptx", target="cuda:80")
+    kernel = softmax[(3,)](x, out, 500, B=512, device="cpu", level="ptx", target="cuda:80")
     ptx, ttgir = kernel.asm["ptx"], kernel.asm["ttgir"]
-    above, _ = launch(softmax, "ttgir", "cuda:80", "value", "power", "total")
+    above, _ = launch(softmax, "ttgir", "cuda:80", "x", "weights", "total")
     clean = edited(ptx, ttgir)
     for value in clean:
         same(value, above[value.site.value], 1e-6)
     wrong = edited(ptx.replace("0f3FB8AA3B", "0f3F800000"), ttgir)  # log2(e), by which exp is ex2
     assert [note.startswith("edited: ") for note in wrong.notes].count(True) == 4
-    finite = np.isfinite(above["value"].to_numpy())
-    np.testing.assert_array_equal(wrong["value"].to_numpy()[finite], above["value"].to_numpy()[finite])
-    assert np.abs(wrong["power"].to_numpy() - above["power"].to_numpy()).max() > 0.1
+    finite = np.isfinite(above["x"].to_numpy())
+    np.testing.assert_array_equal(wrong["x"].to_numpy()[finite], above["x"].to_numpy()[finite])
+    assert np.abs(wrong["weights"].to_numpy() - above["weights"].to_numpy()).max() > 0.1
     fewer = edited("\n".join(line for line in ptx.split("\n") if "bar.sync" not in line), ttgir)
     assert "the TTGIR compiles to: bar.sync \t0;" in fewer.notes
-    same(fewer["value"], above["value"], 0)
+    same(fewer["x"], above["x"], 0)
