@@ -71,7 +71,7 @@ struct Panel {
 };
 
 template <class T, int R, int C>
-void block(T* __restrict c, const T* __restrict a, const Panel<T>& p) {
+[[gnu::always_inline]] inline void block(T* __restrict c, const T* __restrict a, const Panel<T>& p) {
   using L = Lanes<T>;
   using V = typename L::V;
   const int64_t ldc = p.ldc, a_row = p.a_row, a_col = p.a_col, b_row = p.b_row;
@@ -152,37 +152,43 @@ class Fetch {
   int64_t rows_ = 0, left_ = 0, columns_ = 0, calls_ = 0;
 };
 
-// The blocks of C vectors, by their rows: as many rows as the registers hold.
+// `count` blocks of R rows, one below the other: they are in one loop, so that the next one's first loads do not
+// wait for a call. Leaves c, a and the start at the row below.
+template <class T, int R, int C>
+void strip(T*& c, const T*& a, Panel<T>& p, int64_t count) {
+  for (; count > 0; --count) {
+    block<T, R, C>(c, a, p);
+    if (p.fetch) p.fetch[0].some(), p.fetch[1].some();
+    c += R * p.ldc;
+    a += R * p.a_row;
+    if (p.start.scale) p.start.scale += R * p.start.scale_step;
+  }
+}
+
+// The strips of C vectors, by their blocks' rows: as many rows as the registers hold.
 template <class T>
-using Block = void (*)(T* c, const T* a, const Panel<T>& p);
+using Strip = void (*)(T*& c, const T*& a, Panel<T>& p, int64_t count);
 template <int C>
 constexpr int kRows = kRegisters / C > 14 ? 14 : kRegisters / C;
 template <class T, int C>
-struct Blocks {
-  Block<T> of[kRows<C> + 1] = {};
-  constexpr Blocks() { add<1>(); }
+struct Strips {
+  Strip<T> of[kRows<C> + 1] = {};
+  constexpr Strips() { add<1>(); }
   template <int R>
   constexpr void add() {
-    of[R] = block<T, R, C>;
+    of[R] = strip<T, R, C>;
     if constexpr (R < kRows<C>) add<R + 1>();
   }
 };
 template <class T, int C>
-constexpr Blocks<T, C> kBlocks;
+constexpr Strips<T, C> kStrips;
 
 template <class T, int C>
 void panel(T* c, const T* a, Panel<T>& p, int64_t m) {
-  constexpr int R = kRows<C>;
   // Split evenly, so that no block is left with a row or two (their chains would not hide the latency).
-  for (int64_t blocks = (m + R - 1) / R; blocks > 0; --blocks) {
-    int64_t rows = (m + blocks - 1) / blocks;
-    kBlocks<T, C>.of[rows](c, a, p);
-    if (p.fetch) p.fetch[0].some(), p.fetch[1].some();
-    c += rows * p.ldc;
-    a += rows * p.a_row;
-    if (p.start.scale) p.start.scale += rows * p.start.scale_step;
-    m -= rows;
-  }
+  const int64_t blocks = (m + kRows<C> - 1) / kRows<C>, rows = m / blocks, taller = m % blocks;
+  if (taller) kStrips<T, C>.of[rows + 1](c, a, p, taller);
+  kStrips<T, C>.of[rows](c, a, p, blocks - taller);
 }
 
 template <class T, int C>
