@@ -1,4 +1,5 @@
-"""Arrays that Triton does not know (NumPy, DLPack) as the objects that it takes: data_ptr() and dtype."""
+"""Arrays that Triton does not know (NumPy, DLPack) as the objects that it takes: data_ptr() and dtype;
+and the storages behind tensors of PyTorch."""
 
 from __future__ import annotations
 
@@ -50,3 +51,18 @@ def wrap(name: str, value):
             f"pass numpy.ascontiguousarray({name}), or a tensor of PyTorch with its strides as arguments",
         )
     return ArrayArgument(value, value.__array_interface__["data"][0], str(value.dtype))
+
+
+def bytes_of(storage):
+    """A storage of PyTorch as a tensor of its bytes."""
+    import torch
+
+    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
+
+
+def same_view(tensor, storage):
+    """What the tensor is of its own storage, of another one."""
+    import torch
+
+    empty = torch.empty(0, dtype=tensor.dtype, device=storage.device)
+    return empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())

@@ -16,7 +16,7 @@ import math
 import os
 from types import SimpleNamespace
 
-from triton_runner import _settings
+from triton_runner import _arrays, _settings
 from triton_runner._dump.records import Dump, Values
 from triton_runner._dump.session import dumping
 from triton_runner._errors import KernelTrap, fail
@@ -291,12 +291,8 @@ def _moved(value, device: str):
     where = "cpu" if device == "cpu" else "cuda"  # as torch calls AMD's devices too
     if value.device.type == where:
         return value
-    import torch
-
-    whole = torch.empty(0, dtype=torch.uint8, device=value.device).set_(value.untyped_storage()).to(where)
-    return torch.empty(0, dtype=value.dtype, device=where).set_(
-        whole.untyped_storage(), value.storage_offset(), value.size(), value.stride()
-    )
+    whole = _arrays.bytes_of(value.untyped_storage()).to(where)
+    return _arrays.same_view(value, whole.untyped_storage())
 
 
 def _copy(value):

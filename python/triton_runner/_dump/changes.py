@@ -36,13 +36,9 @@ class Copies:
         if isinstance(value, _arrays.ArrayArgument):
             return _arrays.wrap("", self.of_one(value.base))
         if hasattr(value, "untyped_storage"):
-            import torch
-
-            key = found[0]
-            if key not in self._made:
-                self._made[key] = value.untyped_storage().clone()
-            copy = torch.empty(0, dtype=value.dtype, device=value.device)
-            return copy.set_(self._made[key], value.storage_offset(), value.shape, value.stride())
+            if found[0] not in self._made:
+                self._made[found[0]] = value.untyped_storage().clone()
+            return _arrays.same_view(value, self._made[found[0]])
         if found[0] not in self._made:
             self._made[found[0]] = value.copy()
         return self._made[found[0]]
@@ -58,12 +54,8 @@ class Copies:
             if copy is None:
                 continue
             if hasattr(value, "untyped_storage"):
-                import torch
-
-                def raw(storage, device=value.device):
-                    return torch.empty(0, dtype=torch.uint8, device=device).set_(storage)
-
-                wrong, size = int((raw(value.untyped_storage()) != raw(copy)).sum()), copy.nbytes()
+                differs = _arrays.bytes_of(value.untyped_storage()) != _arrays.bytes_of(copy)
+                wrong, size = int(differs.sum()), copy.nbytes()
             else:
                 array = value.base if isinstance(value, _arrays.ArrayArgument) else value
                 wrong, size = int((_bytes(array) != _bytes(copy)).sum()), copy.nbytes

@@ -129,13 +129,19 @@ def _placed(request, code, place):
     return place(plan)
 
 
-def disassembly(cubin: bytes) -> str:
-    """What nvdisasm prints of a cubin, with the lines of the PTX."""
+def toolkit(name: str) -> str | None:
+    """The path of a program of NVIDIA's toolkit: Triton's own, else this machine's; or None."""
     import triton
 
-    own = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
-    found = str(own) if own.exists() else shutil.which("nvdisasm")
-    found = found or max(glob.glob("/usr/local/cuda*/bin/nvdisasm"), default=None)
+    own = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / name
+    if own.exists():
+        return str(own)
+    return shutil.which(name) or max(glob.glob(f"/usr/local/cuda*/bin/{name}"), default=None)
+
+
+def disassembly(cubin: bytes) -> str:
+    """What nvdisasm prints of a cubin, with the lines of the PTX."""
+    found = toolkit("nvdisasm")
     if found is None:
         raise fail(
             "this machine has no nvdisasm, which tells the lines of PTX in a cubin",

@@ -9,11 +9,9 @@ SASS hold it, where ptxas kept it. A stop takes about 0.15 s: ask for few progra
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import re
-import shutil
 import struct
 import subprocess
 import sys
@@ -24,7 +22,7 @@ from pathlib import Path
 
 import numpy
 
-from triton_runner import _artifacts, _core, _settings
+from triton_runner import _arrays, _artifacts, _core, _settings
 from triton_runner._dump import cubin_values
 from triton_runner._errors import fail
 
@@ -34,8 +32,7 @@ _FLOAT = re.compile(r"(FADD|FMUL|FFMA|FSEL|FMNMX|MUFU|FSWZADD|I2F|HMMA.*\.F32|HG
 
 def find() -> str | None:
     """The path of cuda-gdb on this machine, or None."""
-    found = shutil.which("cuda-gdb")
-    return found or max(glob.glob("/usr/local/cuda*/bin/cuda-gdb"), default=None)
+    return cubin_values.toolkit("cuda-gdb")
 
 
 def run(request, function, entry, args, kwargs, grid, threads=None):
@@ -149,8 +146,7 @@ def _plain_launch(folder: Path, spec: dict, metadata: dict, named: list) -> dict
     parameters += [bytes(size).hex() for size in sizes[given:]]
     buffers = []
     for number, storage in storages.values():
-        held = torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage)
-        held.cpu().numpy().tofile(folder / f"buffer{number}")
+        _arrays.bytes_of(storage).cpu().numpy().tofile(folder / f"buffer{number}")
         buffers.append(storage.nbytes())
     return {
         "kernel": spec["kernel"], "grid": spec["grid"], "threads": spec["block_threads"],
