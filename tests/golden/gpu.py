@@ -1,4 +1,4 @@
-"""Cases of ttg, ttng and amdg: shared and tensor memory, copies, barriers, products. Data movement is
+"""Cases of ttg and ttng: shared and tensor memory, copies, barriers, products. Data movement is
 NumPy's, sums are exact.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from .builder import Kernel
 from .casefile import Array, Case, Scalar, codes
-from .formats import BF16, E2M1, E4M3FN, F16, F32, number, value
+from .formats import E2M1, E4M3FN, F16, F32, number, value
 from .sums import matrix, product
 from .tiles import iota, load, store
 
@@ -486,126 +486,5 @@ def products() -> list[Case]:
     return cases
 
 
-def amd() -> list[Case]:
-    def kernel() -> Kernel:
-        return Kernel(gpu=True, target="hip:gfx950", layouts=SHARED)
-
-    cases = []
-    data, mask = iota((4, 8), "f32") + 1, (np.arange(32) % 5 != 2).reshape(4, 8)
-    k = kernel()
-    pointer, _ = k.array("f32", (4, 8), codes(data))
-    out, _ = k.array("f32", (4, 8), None, codes(np.where(mask, data, np.float32(0))))
-    o, m = k.offsets((4, 8)), k.load("i1", (4, 8), [int(v) for v in mask.ravel()])
-    tensor = k.type((4, 8), "f32")
-    other = k.constant("-2.000000e+00", "f32", (4, 8))
-    v = k.emit(f"amdg.buffer_load {pointer}[{o}], {m}, {other} : !tt.ptr<f32> -> {tensor}")
-    store(k, v, np.where(mask, data, np.float32(-2)))
-    k.do(f"amdg.buffer_store {v}, {out}[{o}], {m} : !tt.ptr<f32> -> {tensor}")
-    cases.append(
-        k.case("op/amdg.buffer_load.ttgir", "A base and offsets; masked lanes read `other`, store nothing.")
-    )
-
-    k = kernel()
-    before = (np.arange(8) * 3).astype(np.int32)
-    values = np.array([5, -1, 100, 7, 0, 30, 18, 2], np.int32)
-    x, o = load(k, values), k.range(8)
-    tensor = k.type((8,), "i32")
-    for kind, after in (("add", before + values), ("max", np.maximum(before, values))):
-        pointer, _ = k.array("i32", (8,), codes(before), codes(after.astype(np.int32)))
-        r = k.emit(
-            f"amdg.buffer_atomic_rmw {kind}, acq_rel, gpu, {x}, {pointer}[{o}] : !tt.ptr<i32> -> {tensor}"
-        )
-        store(k, r, before)
-    compare = np.where(np.arange(8) % 2 == 0, before, -9).astype(np.int32)
-    pointer, _ = k.array(
-        "i32", (8,), codes(before), codes(np.where(compare == before, values, before).astype(np.int32))
-    )
-    c = load(k, compare)
-    r = k.emit(f"amdg.buffer_atomic_cas acq_rel, gpu, {c}, {x}, {pointer}[{o}] : !tt.ptr<i32> -> {tensor}")
-    store(k, r, before)
-    cases.append(
-        k.case("op/amdg.buffer_atomic_rmw.ttgir", "add, max, and a swap where it equals: old values too.")
-    )
-
-    k = kernel()
-    x = load(k, iota((4, 8)))
-    tensor, half = k.type((4, 8), "i32"), k.type((4, 4), "i32")
-    right = k.emit(f"amdg.extract_slice {x} [0, 4] : {tensor} to {half}")
-    left = k.emit(f"amdg.extract_slice {x} [0, 0] : {tensor} to {half}")
-    y = k.emit(f"amdg.concat {right}, {left} : {half}, {half} -> {tensor}")
-    y = k.emit(f"amdg.in_thread_transpose {y} : {tensor} -> {tensor}")
-    y = k.emit(f"amdg.assume_uniform {y} : {tensor}")
-    store(k, y, np.roll(iota((4, 8)), 4, 1))
-    about = "The halves exchanged; a transposition within threads and a hint keep the elements."
-    cases.append(k.case("op/amdg.extract_slice.ttgir", about))
-
-    k = kernel()
-    pointer, _ = k.array("f32", (4, 8), codes(data))
-    o = k.offsets((4, 8))
-    dest, desc = alloc(k, (4, 8), "f32", "#flat"), memdesc((4, 8), "f32", "#flat")
-    m = k.load("i1", (4, 8), [int(v) for v in mask.ravel()])
-    other = k.constant("-2.000000e+00", "f32", (4, 8))
-    offsets, tensor = k.type((4, 8), "i32"), k.type((4, 8), "f32")
-    t = k.emit(
-        f"amdg.buffer_load_to_local {pointer}[{o}] mask = {m} other = {other} into {dest} : "
-        f"!tt.ptr<f32>[{offsets}] "
-        f"{tensor} -> {desc.removeprefix('!ttg.memdesc')}"
-    )
-    g = k.emit(f"ttg.async_commit_group tokens {t}")
-    k.emit(f"amdg.async_wait {g} {{num_inst = 0 : i32}}")
-    store(k, local_load(k, dest, desc, (4, 8), "f32"), np.where(mask, data, np.float32(-2)))
-    cases.append(k.case("op/amdg.buffer_load_to_local.ttgir", "Straight to shared memory, waited for."))
-
-    k = kernel()
-    bytes_ = np.arange(32, dtype=np.int32).reshape(4, 8) * 29 % 256
-    x = k.load("i8", (4, 8), [int(v) for v in bytes_.ravel()])
-    scales = [BF16.encode((0, Fraction(2) ** int(e))) for e in (np.arange(64) % 9 - 4)]
-    s = k.load("bf16", (4, 16), scales)
-    tensor = k.type((4, 16), "bf16")
-    y = k.emit(
-        f"amdg.scaled_upcast_fp4 {x} scale {s} {{axis = 1 : i32}} : {k.type((4, 8), 'i8')}, "
-        f"{tensor} -> {tensor}"
-    )
-    nibbles = np.stack([bytes_ & 15, bytes_ >> 4], -1).ravel()
-    scaled = [(E2M1.decode(int(v)), BF16.decode(c)) for v, c in zip(nibbles, scales, strict=True)]
-    k.store(y, "bf16", (4, 16), [BF16.encode((v[0], v[1] * c[1])) for v, c in scaled])
-    codes8 = [int(v) for v in (np.arange(64) * 3 + 1) % 127]
-    x = k.load("f8E4M3FN", (4, 16), codes8)
-    y = k.emit(f"amdg.scaled_upcast_fp8 {x} scale {s} : {k.type((4, 16), 'f8E4M3FN')}, {tensor} -> {tensor}")
-    scaled = [(E4M3FN.decode(v), BF16.decode(c)) for v, c in zip(codes8, scales, strict=True)]
-    k.store(y, "bf16", (4, 16), [BF16.encode((v[0], v[1] * c[1])) for v, c in scaled])
-    cases.append(
-        k.case(
-            "op/amdg.scaled_upcast_fp8.ttgir", "e2m1 and e4m3 times a power of two for each element: exact."
-        )
-    )
-
-    k = kernel()
-    b = alloc(k, (1,), "i64", "#line1")
-    k.do(f"amdg.init_barrier {b}, 1 : {BARRIER}")
-    zero = k.constant(0, "i32")
-    before = k.emit(f"amdg.read_barrier_phase {b} : {BARRIER} -> i32")
-    prior = k.emit(f"amdg.arrive_barrier {b}, 1 : {BARRIER} -> i32")
-    k.do(f"amdg.wait_barrier {b}, {zero} : {BARRIER}")
-    after = k.emit(f"amdg.read_barrier_phase {b} : {BARRIER} -> i32")
-    for name, wanted in ((before, 0), (prior, 0), (after, 1)):
-        k.store(name, "i32", (), [wanted])
-    k.store(k.constant(5, "i32"), "i32", (), [5])
-    cases.append(k.case("op/amdg.init_barrier.ttgir", "One arrival turns the phase from 0 to 1."))
-
-    k = kernel()
-    true = k.constant("true", "i1")
-    k.do(f"amdg.cond_barrier {true}")
-    k.do("amdg.memory_counter_wait {load = 0 : i32}")
-    k.do("amdg.instruction_sched_hint {variant = 0 : i32}")
-    k.do("amdg.cluster_barrier_arrive")
-    k.do("amdg.cluster_barrier_wait")
-    store(k, load(k, iota((8,))), iota((8,)))
-    cases.append(
-        k.case("op/amdg.cond_barrier.ttgir", "Barriers, waits and hints that one thread does not need.")
-    )
-    return cases
-
-
 def cases() -> list[Case]:
-    return shared() + copies() + barriers() + descriptors() + products() + amd()
+    return shared() + copies() + barriers() + descriptors() + products()

@@ -1,4 +1,4 @@
-"""Cases of ops close to a machine: warp groups and their rings (nvws), other blocks' memory, AMD's data mover."""
+"""Cases of ops close to a machine: warp groups and their rings (nvws), other blocks' memory."""
 # ruff: noqa: E501 (lines of IR are as long as they are)
 
 from __future__ import annotations
@@ -362,186 +362,6 @@ ttng.async_store %a, {pointer}, %bytes : {SLOT}, !tt.ptr<i32>""")
     )
 
 
-# ---- AMD's tensor data mover
-
-
-def tdm() -> list[Case]:
-    cases = []
-    memory = "!ttg.memdesc<4x4xi32, #two, #smem, mutable>"
-    desc = "!tt.tensordesc<4x4xi32, #two>"
-    data = [wrap(2 * i - 9, 32) for i in range(64)]
-
-    def at(r: int, c: int, rows: int = 8, cols: int = 8) -> int:
-        return data[8 * r + c] if 0 <= r < rows and 0 <= c < cols else 0
-
-    def start() -> Kernel:
-        return Kernel(gpu=True, target="hip:gfx1250", layouts=TWO)
-
-    tile = "tensor<4x4xi32, #blocked>"
-    kernel = start()
-    kernel.param(desc, Array("i32", (8, 8), data, None, descriptor=True))
-    kernel.do(f"""
-%c2 = arith.constant 2 : i32
-%c5 = arith.constant 5 : i32
-%c6 = arith.constant 6 : i32
-%c3 = arith.constant 3 : i32
-%off = arith.constant false
-%on = arith.constant true
-%m0 = ttg.local_alloc : () -> {memory}
-%m1 = ttg.local_alloc : () -> {memory}
-%m2 = ttg.local_alloc : () -> {memory}
-%d0 = amdg.update_tensor_descriptor %p0 add_offsets = [%c2, %c5] {{clamp_bounds}} : {desc}
-%d1 = amdg.update_tensor_descriptor %p0 set_bounds = [%c3, %c2] pred = %on : {desc}
-%d2 = amdg.update_tensor_descriptor %p0 pred = %off : {desc}
-%t0 = amdg.async_tdm_copy_global_to_local %d0 into %m0 : {desc} -> {memory}
-%t1 = amdg.async_tdm_copy_global_to_local %d1 into %m1 : {desc} -> {memory}
-%t2 = amdg.async_tdm_copy_global_to_local %d2 into %m2 : {desc} -> {memory}
-%early = ttg.local_load %m0 : {memory} -> {tile}
-%w0 = amdg.async_tdm_wait %t0 {{num = 2 : i32}}
-%v0 = ttg.local_load %m0 : {memory} -> {tile}
-%before = ttg.local_load %m1 : {memory} -> {tile}
-%w1 = amdg.async_tdm_intrinsic_wait {{count = 0 : i32}}
-%v1 = ttg.local_load %m1 : {memory} -> {tile}
-%v2 = ttg.local_load %m2 : {memory} -> {tile}""")
-    nothing = [wrap(-1, 32)] * 16
-    kernel.store("%early", "i32", (4, 4), nothing)
-    kernel.store("%v0", "i32", (4, 4), [at(2 + r, 5 + c) for r in range(4) for c in range(4)])
-    kernel.store("%before", "i32", (4, 4), nothing)
-    kernel.store("%v1", "i32", (4, 4), [at(r, c, 3, 2) for r in range(4) for c in range(4)])
-    kernel.store("%v2", "i32", (4, 4), nothing)
-    cases.append(
-        kernel.case(
-            "op/amdg.async_tdm_copy_global_to_local.ttgir",
-            "Tiles through moved, bounded and switched-off descriptors; seen after their waits.",
-        )
-    )
-
-    kernel = start()
-    x = kernel.load("i32", (4, 4), data[:16])
-    full = list(data)
-    for r in range(4):
-        for c in range(4):
-            if 6 + r < 8 and 1 + c < 8:
-                full[8 * (6 + r) + 1 + c] = data[4 * r + c]
-    kernel.param(desc, Array("i32", (8, 8), data, full, descriptor=True))
-    # Rows 7 and 1; 8 is outside.
-    rows = [7, 1, 8, 2]
-    scattered = list(data)
-    for i, r in enumerate(rows):
-        if r < 8:
-            scattered[8 * r : 8 * r + 4] = data[4 * i : 4 * i + 4]
-    kernel.param(desc, Array("i32", (8, 8), data, scattered, descriptor=True))
-    copied, _ = kernel.array("i32", (4, 4), None, data[:16])
-    where = kernel.pointers(copied, "i32", (4, 4))
-    kernel.do(f"""
-%c6 = arith.constant 6 : i32
-%c1 = arith.constant 1 : i32
-%m = ttg.local_alloc {x} : ({tile}) -> {memory}
-%g = ttg.local_alloc : () -> {memory}
-%d = amdg.update_tensor_descriptor %p1 add_offsets = [%c6, %c1] {{clamp_bounds}} : {desc}
-amdg.async_tdm_copy_local_to_global %d from %m : {memory} -> {desc}
-%rows = arith.constant dense<{rows}> : tensor<4xi32, #line>
-%s = amdg.async_tdm_scatter %p2[%rows] from %m : tensor<4xi32, #line>, {memory} -> {desc}
-%w = amdg.async_tdm_wait {{num = 0 : i32}}
-%k = amdg.async_tdm_gather %p2[%rows] to %g : tensor<4xi32, #line>, {memory} -> {desc}
-%w2 = amdg.async_tdm_wait %k {{num = 0 : i32}}
-%v = ttg.local_load %g : {memory} -> {tile}
-%token = amdg.async_copy_local_to_global %m, {where} : {memory} -> tensor<4x4x!tt.ptr<i32>, #blocked>
-%group = ttg.async_commit_group tokens %token
-%done = ttg.async_wait %group {{num = 0 : i32}}""")
-    kernel.store(
-        "%v", "i32", (4, 4), [data[4 * i + c] if r < 8 else 0 for i, r in enumerate(rows) for c in range(4)]
-    )
-    cases.append(
-        kernel.case(
-            "op/amdg.async_tdm_scatter.ttgir",
-            "A tile and rows to global memory, clipped, and gathered again.",
-        )
-    )
-
-    kernel = start()
-    kernel.param(desc, Array("i32", (8, 8), data, None, descriptor=True))
-    kernel.do(f"""
-%c0 = arith.constant 0 : i32
-%c4 = arith.constant 4 : i32
-%on = arith.constant true
-%m0 = ttg.local_alloc : () -> {memory}
-%m1 = ttg.local_alloc : () -> {memory}
-%bar = ttg.local_alloc : () -> {BAR}
-amdg.init_barrier %bar, 4 : {BAR}
-%d1 = amdg.update_tensor_descriptor %p0 add_offsets = [%c0, %c4] {{clamp_bounds}} : {desc}
-amdg.tdm_prefetch %d1[%c0, %c0], %on, speculative = false : {desc}
-%t = amdg.async_tdm_fused_copy_global_to_local %p0, %d1 into %m0, %m1, barrier = %bar {{warp_used_hints = array<i32: 3, 12>}} : {desc}, {desc}, {BAR} -> {memory}, {memory}
-amdg.wait_barrier %bar, %c0 : {BAR}
-%copies = ttg.local_alloc : () -> {BAR}
-amdg.init_barrier %copies, 128 : {BAR}
-amdg.async_copy_mbarrier_arrive %copies {{noIncrementPendingCount}} : {BAR}
-%v0 = ttg.local_load %m0 : {memory} -> {tile}
-%v1 = ttg.local_load %m1 : {memory} -> {tile}""")
-    kernel.store("%v0", "i32", (4, 4), [at(r, c) for r in range(4) for c in range(4)])
-    kernel.store("%v1", "i32", (4, 4), [at(r, 4 + c) for r in range(4) for c in range(4)])
-    cases.append(
-        kernel.case(
-            "op/amdg.async_tdm_fused_copy_global_to_local.ttgir",
-            "Two tiles in one copy that arrives at a barrier, once a warp.",
-        )
-    )
-    return cases
-
-
-def layouts_of_memory() -> list[Case]:
-    """Where elements lie: a buffer written in one layout and read as the bytes that it is."""
-    cases = []
-    rows, cols = 8, 8
-    data = [10 * r + c for r in range(rows) for c in range(cols)]
-
-    def padded(r: int, c: int) -> int:
-        offset = cols * r + c
-        return offset + offset // 8 * 4
-
-    def rotated(r: int, c: int) -> int:
-        # vec 2, perPhase 1, maxPhase 4: column pairs change places by phase and number of the group of rows
-        phase = (r % 4) ^ (r // 4 % 4)
-        return cols * r + ((c // 2) ^ phase) * 2 + c % 2
-
-    for name, encoding, size, place in (
-        ("padded", "#ttg.padded_shared<[8:+4] {order = [1, 0], shape = [8, 8]}>", 64, padded),
-        (
-            "rotating",
-            "#ttg.amd_rotating_shared<{vec = 2, perPhase = 1, maxPhase = 4, order = [1, 0]}>",
-            64,
-            rotated,
-        ),
-    ):
-        kernel = Kernel(gpu=True, target="hip:gfx950", layouts=ONE + f"#layout = {encoding}\n")
-        x = kernel.load("i32", (rows, cols), data)
-        raw, written = [0] * size, ["false"] * size
-        for r in range(rows):
-            for c in range(cols):
-                if place(r, c) < size:
-                    raw[place(r, c)], written[place(r, c)] = data[cols * r + c], "true"
-        t = kernel.type((rows, cols), "i32")
-        whole = "!ttg.memdesc<8x8xi32, #layout, #smem, mutable>"
-        flat = f"!ttg.memdesc<{size}xi32, #one, #smem, mutable>"
-        kernel.do(f"""
-%m = ttg.local_alloc {x} : ({t}) -> {whole}
-%b = ttg.memdesc_reinterpret %m : {whole} -> {flat}
-%raw = ttg.local_load %b : {flat} -> tensor<{size}xi32, #line>
-%back = ttg.local_load %m : {whole} -> {t}""")
-        out, _ = kernel.array("i32", (size,), None, raw)
-        where = kernel.pointers(out, "i32", (size,))
-        mask = kernel.constant("[" + ", ".join(written) + "]", "i1", (size,))
-        kernel.do(f"tt.store {where}, %raw, {mask} : tensor<{size}x!tt.ptr<i32>, #line>")
-        kernel.store("%back", "i32", (rows, cols), data)
-        cases.append(
-            kernel.case(
-                f"tile-gpu/layout-{name}.ttgir",
-                f"Elements of a {name} buffer, read as the bytes that they are.",
-            )
-        )
-    return cases
-
-
 def tmem_load_reduced() -> Case:
     """Rows of 128 x 8 floats; a few hold NaN, signed zeros, infinities."""
     memory = "#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 8, colStride = 1>\n"
@@ -573,28 +393,6 @@ def tmem_load_reduced() -> Case:
         kernel.store(f"%r{index}", "f32", (rows,), expected, encoding="#row")
     return kernel.case(
         "op/ttng.tmem_load-reduced.ttgir", "A load that gives each row's smallest or largest value as well."
-    )
-
-
-def packed_transposed() -> Case:
-    kernel = Kernel(gpu=True, target="hip:gfx950", layouts=TWO)
-    # 8 x 16 four-bit values, pairs of them along the rows' dimension; then along the columns'.
-    value = [[(3 * r + 5 * c) % 16 for c in range(16)] for r in range(8)]
-    packed_rows = [value[2 * r][c] | value[2 * r + 1][c] << 4 for r in range(4) for c in range(16)]
-    packed_cols = [value[r][2 * c] | value[r][2 * c + 1] << 4 for r in range(8) for c in range(8)]
-    x = kernel.load("i8", (4, 16), packed_rows)
-    memory = "!ttg.memdesc<4x16xi8, #two, #smem, mutable>"
-    m = kernel.emit(f"ttg.local_alloc {x} : (tensor<4x16xi8, #blocked>) -> {memory}")
-    v = kernel.emit(f"amdg.local_load_packed_tranposed {m} : {memory} -> tensor<8x8xi8, #blocked>")
-    kernel.store(v, "i8", (8, 8), packed_cols)
-    y = kernel.load("i8", (8, 8), packed_cols)
-    other = "!ttg.memdesc<8x8xi8, #two, #smem, mutable>"
-    n = kernel.emit(f"ttg.local_alloc {y} : (tensor<8x8xi8, #blocked>) -> {other}")
-    w = kernel.emit(f"amdg.local_load_packed_transposed {n} : {other} -> tensor<4x16xi8, #blocked>")
-    kernel.store(w, "i8", (4, 16), packed_rows)
-    return kernel.case(
-        "op/amdg.local_load_packed_transposed.ttgir",
-        "Pairs of four-bit values change the dimension that they share bytes along.",
     )
 
 
@@ -663,8 +461,5 @@ def cases():
     yield remote(1)
     yield aref_full()
     yield shared_stores()
-    yield from tdm()
-    yield packed_transposed()
     yield tmem_load_reduced()
-    yield from layouts_of_memory()
     yield from refused()
