@@ -152,8 +152,8 @@ class Fetch {
   int64_t rows_ = 0, left_ = 0, columns_ = 0, calls_ = 0;
 };
 
-// `count` blocks of R rows, one below the other: they are in one loop, so that the next one's first loads do not
-// wait for a call. Leaves c, a and the start at the row below.
+// `count` blocks of R rows, one below the other: they are in one loop, so that the next one's first loads do
+// not wait for a call. Leaves c, a and the start at the row below.
 template <class T, int R, int C>
 void strip(T*& c, const T*& a, Panel<T>& p, int64_t count) {
   for (; count > 0; --count) {
