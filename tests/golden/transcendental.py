@@ -1,8 +1,7 @@
 """Cases of the math functions: mpmath at 200 bits, and C's Annex F for the special values.
 
 A function of f32 may err by an ulp or so, so that these cases print six digits; the arguments are those
-whose six digits
-an error of four ulp does not change. tests/ulp measures the errors themselves.
+whose six digits an error of four ulp does not change. tests/ulp measures the errors themselves.
 """
 
 from __future__ import annotations
@@ -42,6 +41,7 @@ def one(sign: int = 0) -> Number:
     return sign, Fraction(1)
 
 
+SPECIAL = [(0, Fraction(0)), (1, Fraction(0)), PLUS, MINUS, NOT, one(), one(1)]
 HALF_PI = exact(mp.pi / 2)
 FUNCTIONS = {
     "exp": (mp.exp, PLUS, (0, Fraction(0)), None, (-12, 11)),
@@ -131,18 +131,8 @@ def stable(result: Number, form: Format) -> bool:
 def arguments(name: str, form: Format, count: int) -> list[int]:
     generator = random.Random(name + form.name)
     low, high = FUNCTIONS[name][4]
-    fixed = [
-        (0, Fraction(0)),
-        (1, Fraction(0)),
-        PLUS,
-        MINUS,
-        NOT,
-        one(),
-        one(1),
-        (0, Fraction(2)),
-        (1, Fraction(2)),
-    ]
-    fixed += [(0, Fraction(1, 2)), (1, Fraction(1, 2)), form.decode(1), form.decode(form.largest)]
+    fixed = [*SPECIAL, *((sign, size) for size in (Fraction(2), Fraction(1, 2)) for sign in (0, 1))]
+    fixed += [form.decode(1), form.decode(form.largest)]
     codes = []
     for x in fixed:
         code = form.encode(x) if x[1] != NAN else form.infinity | 1 << (form.mantissa - 1)
@@ -248,16 +238,7 @@ def binary() -> list[Case]:
         kernel = Kernel()
         for form in FORMS:
             generator = random.Random(name + form.name)
-            special = [
-                (0, Fraction(0)),
-                (1, Fraction(0)),
-                PLUS,
-                MINUS,
-                NOT,
-                one(),
-                one(1),
-                (0, Fraction(3, 2)),
-            ]
+            special = [*SPECIAL, (0, Fraction(3, 2))]
             rows = [(a, b) for a in special for b in special]
             while len(rows) < 128:
                 a = number(
