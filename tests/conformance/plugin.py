@@ -53,8 +53,9 @@ def finished() -> set[str]:
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     """A file that cannot be imported is a failed test: nothing in it is passed over in silence."""
     if report.failed and SETTINGS["shard"][0] == 0:
-        lines = [line for line in str(report.longrepr).splitlines() if line.startswith("E ")]
-        why = " ".join(line[1:].strip() for line in lines[-3:])
+        lines = str(report.longrepr).splitlines()
+        errors = [line[1:].strip() for line in lines if line.startswith("E ")] or lines
+        why = " ".join(errors[-3:])
         why = f"the file cannot be imported: {why}"[:WHY]
         write({"test": report.nodeid, "outcome": "failed", "why": why})
 
