@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the project on a machine with an NVIDIA GPU and runs everything that needs one: tests/gpu/run.sh OUT
 # PARTS="golden" runs the golden cases alone, PARTS="simt" (make gpu-check) compares the SIMT engine with the GPU:
-# single instructions, tensor cores, the .approx functions, and the PTX of whole kernels; PARTS="dump" checks dumps and times them.
+# single instructions, tensor cores, the .approx functions, and the PTX of whole kernels; PARTS="dump" checks dumps and times them; PARTS="differential" runs random kernels on engines and GPU.
 # Needs python3 with torch, triton, nanobind; cmake, ninja, a C++20 compiler. Results go to the folder OUT.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -37,6 +37,11 @@ if [ "${PARTS:-all}" = simt ]; then
   "$python" tests/gpu/approx.py "$out" || status=1
   "$python" tests/gpu/check_ptx.py "$out" || status=1
   exit $status
+fi
+if [ "${PARTS:-all}" = differential ]; then
+  # The device is chosen by launch: CPU engines beside the GPU.
+  "$python" tests/differential/run.py --jobs "${JOBS:-14}" --levels ttir ttgir ptx gpu --seeds ${SEEDS:-0 100000} --limit "${LIMIT:-300}"
+  exit
 fi
 if [ "${PARTS:-all}" = dump ]; then
   for part in ${DUMP:-check registers lockstep cost gdb}; do time timeout "${LIMIT:-400}" "$python" tests/gpu/dump_$part.py ${CASES:-} || status=1; done

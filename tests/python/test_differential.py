@@ -1,0 +1,58 @@
+"""Some random kernels of tests/differential at TTIR, TTGIR and PTX, which must agree in every bit."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
+import generate  # noqa: E402
+import run  # noqa: E402
+
+LEVELS = ["ttir", "ttgir", "ptx"]
+
+
+@pytest.fixture(autouse=True)
+def without_contraction(monkeypatch):
+    monkeypatch.setitem(os.environ, "TRITON_DEFAULT_FP_FUSION", "0")
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_levels_agree(seed, tmp_path):
+    kernel = generate.generate(seed)
+    function = run.imported(kernel.source, tmp_path / f"kernel_{seed}.py")
+    target = ("cuda:80", "cuda:90", "cuda:100")[seed % 3]
+    assert run.difference(kernel, function, target, seed, LEVELS) is None, kernel.source
+
+
+def test_a_difference_is_named(tmp_path):
+    """A float sum along an axis is what generate.py keeps out: its order is the compiler's."""
+    source = """import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x0, out0, trips, delta, limit):
+    at = tl.arange(0, 512)
+    x = tl.load(x0 + at).to(tl.float32)
+    wide = tl.where(tl.abs(x) < 1e4, x, 1.0) * 1.1
+    tl.store(out0 + at, tl.cumsum(wide * wide * wide, 0))
+"""
+    kernel = generate.Kernel(source, ["float16"], 512, [("float32", 512)], [0, 0, 1], 1, 4)
+    found = run.difference(kernel, run.imported(source, tmp_path / "sums.py"), "cuda:90", 1, LEVELS)
+    assert found and found.startswith("out0[") and "at ttir" in found
+
+
+def test_equal_bits_and_nans():
+    a = torch.tensor([1.0, float("nan"), -0.0])
+    b = torch.tensor([0x3F800000, -1, 0], dtype=torch.int32).view(torch.float32)
+    assert run.first_difference(a, a.clone()) is None
+    assert run.first_difference(a, b) == 2
+    assert run.first_difference(torch.tensor([1, 2]), torch.tensor([1, 3])) == 1
+
+
+def test_the_generator_is_deterministic():
+    assert generate.generate(5) == generate.generate(5)
+    assert len({generate.generate(seed).source for seed in range(50)}) == 50
