@@ -31,7 +31,8 @@ class Kernel:
     outputs: list[tuple[str, int]]  # element type and elements of a program
     scalars: list[int]
     programs: int
-    num_warps: int
+    options: dict[str, int]  # of the launch
+    small: bool = False  # the inputs are integers from -3 to 3
 
 
 class Generator:
@@ -401,7 +402,7 @@ class Generator:
             self.outputs,
             self.scalars,
             self.programs,
-            self.num_warps,
+            {"num_warps": self.num_warps},
         )
 
 

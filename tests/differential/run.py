@@ -26,8 +26,10 @@ os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "0")  # a product and a sum th
 
 import numpy as np
 import torch
+import triton
 import triton_runner
 from generate import FLOATS, Kernel, generate
+from products import generate_product
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "differential"
@@ -60,16 +62,24 @@ def contents(dtype: str, count: int, random: np.random.Generator) -> torch.Tenso
     return out
 
 
+def small_numbers(dtype: str, count: int, random: np.random.Generator) -> torch.Tensor:
+    return torch.from_numpy(random.integers(-3, 4, count)).to(torch.float32).to(getattr(torch, dtype))
+
+
 def results(kernel: Kernel, function, level: str, target: str, seed: int) -> list[torch.Tensor]:
     random = np.random.default_rng(seed)
-    inputs = [contents(dtype, kernel.elements, random) for dtype in kernel.inputs]
+    make = small_numbers if kernel.small else contents
+    inputs = [make(dtype, kernel.elements, random) for dtype in kernel.inputs]
     outputs = [torch.zeros(size * kernel.programs, dtype=getattr(torch, d)) for d, size in kernel.outputs]
     settings = {"device": "cpu", "level": level, "target": target, "timeout": 60}
     if level == "gpu":
         settings = {"device": "cuda"}
         inputs, outputs = [x.cuda() for x in inputs], [x.cuda() for x in outputs]
+    triton.set_allocator(
+        lambda size, align, stream: torch.empty(size, dtype=torch.int8, device=inputs[0].device)
+    )
     with triton_runner.using(**settings):
-        function[(kernel.programs,)](*inputs, *outputs, *kernel.scalars, num_warps=kernel.num_warps)
+        function[(kernel.programs,)](*inputs, *outputs, *kernel.scalars, **kernel.options)
     return [x.cpu() for x in outputs]
 
 
@@ -104,7 +114,7 @@ def difference(kernel: Kernel, function, target: str, seed: int, levels: list[st
 
 def examine(seed: int, options: argparse.Namespace) -> tuple[str, str]:
     """What became of one kernel (agrees, differs, refused), and what there is to say of it."""
-    kernel = generate(seed, options.operations)
+    kernel = generate_product(seed) if options.products else generate(seed, options.operations)
     target = options.target[seed % len(options.target)]
     if options.show:
         print(kernel.source)
@@ -132,6 +142,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--target", nargs="+", default=["cuda:90"], help="one after the other, by seed")
     parser.add_argument("--levels", nargs="+", choices=LEVELS, default=list(LEVELS[:3]))
+    parser.add_argument("--products", action="store_true", help="loops of dots in place of all operations")
     parser.add_argument("--operations", type=int, default=14)
     parser.add_argument("--show", action="store_true", help="print the kernels")
     options = parser.parse_args()

@@ -40,8 +40,9 @@ if [ "${PARTS:-all}" = simt ]; then
 fi
 if [ "${PARTS:-all}" = differential ]; then
   # The device is chosen by launch: CPU engines beside the GPU.
-  "$python" tests/differential/run.py --jobs "${JOBS:-14}" --levels ttir ttgir ptx gpu --seeds ${SEEDS:-0 100000} --limit "${LIMIT:-300}"
-  exit
+  "$python" tests/differential/run.py --jobs "${JOBS:-14}" --levels ttir ttgir ptx gpu --seeds ${SEEDS:-0 100000} --limit "${LIMIT:-200}" || status=1
+  "$python" tests/differential/run.py --products --jobs "${JOBS:-14}" --levels ttir ttgir ptx gpu --seeds ${SEEDS:-0 100000} --limit "${LIMIT:-200}" || status=1
+  exit $status
 fi
 if [ "${PARTS:-all}" = dump ]; then
   for part in ${DUMP:-check registers lockstep cost gdb}; do time timeout "${LIMIT:-400}" "$python" tests/gpu/dump_$part.py ${CASES:-} || status=1; done

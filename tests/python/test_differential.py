@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
 import generate  # noqa: E402
+import products  # noqa: E402
 import run  # noqa: E402
 
 LEVELS = ["ttir", "ttgir", "ptx"]
@@ -28,6 +29,14 @@ def test_levels_agree(seed, tmp_path):
     assert run.difference(kernel, function, target, seed, LEVELS) is None, kernel.source
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_levels_agree_on_products(seed, tmp_path):
+    kernel = products.generate_product(seed)
+    function = run.imported(kernel.source, tmp_path / f"product_{seed}.py")
+    target = ("cuda:80", "cuda:90", "cuda:100")[seed % 3]
+    assert run.difference(kernel, function, target, seed, LEVELS) is None, kernel.source
+
+
 def test_a_difference_is_named(tmp_path):
     """A float sum along an axis is what generate.py keeps out: its order is the compiler's."""
     source = """import triton
@@ -40,7 +49,7 @@ def kernel(x0, out0, trips, delta, limit):
     wide = tl.where(tl.abs(x) < 1e4, x, 1.0) * 1.1
     tl.store(out0 + at, tl.cumsum(wide * wide * wide, 0))
 """
-    kernel = generate.Kernel(source, ["float16"], 512, [("float32", 512)], [0, 0, 1], 1, 4)
+    kernel = generate.Kernel(source, ["float16"], 512, [("float32", 512)], [0, 0, 1], 1, {"num_warps": 4})
     found = run.difference(kernel, run.imported(source, tmp_path / "sums.py"), "cuda:90", 1, LEVELS)
     assert found and found.startswith("out0[") and "at ttir" in found
 
