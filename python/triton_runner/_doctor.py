@@ -54,7 +54,7 @@ def facts() -> dict:
         "cores": len(os.sched_getaffinity(0)),
         "isa": isa,
         "device": device,
-        "settings": {k: v for k, v in vars(_settings.current()).items() if k != "strict_grid"},
+        "settings": _settings.shown(),
         "cache": str(cache_folder()),
         "environment": {
             k: v for k, v in sorted(os.environ.items()) if k.startswith(("TRITON_", "MLIR_", "LLVM_"))

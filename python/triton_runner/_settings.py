@@ -123,6 +123,13 @@ _current: contextvars.ContextVar[Settings | None] = contextvars.ContextVar(
 _environment: Settings | None = None
 
 
+def shown() -> dict:
+    """The settings in force that a user can set."""
+    inner = ("strict_grid", "recorder")
+    settings = current()
+    return {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings) if f.name not in inner}
+
+
 def current() -> Settings:
     """The settings in force."""
     global _environment
