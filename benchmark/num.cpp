@@ -149,14 +149,15 @@ void dots(const Bench& bench, const std::string& isa) {
         dot_f32(reinterpret_cast<float*>(c.data()), r.n, av, bv, r.m, r.n, r.k);
     });
   }
-  {  // mma="fast": two products an instruction, where the machine has them
+  for (Bf16Unit unit : {Bf16Unit::kPairs, Bf16Unit::kTiles}) {  // mma="fast", where the machine has it
     auto a = random_elements(Type::kBF16, 64 * 32, -1, 1), b = random_elements(Type::kBF16, 32 * 64, -1, 1);
     Array<float> c(64 * 64);
     auto dot = [&] {
       return dot_bf16_fast(c.data(), 64, MatrixView{a.data(), Type::kBF16, 32, 1},
-                           MatrixView{b.data(), Type::kBF16, 64, 1}, 64, 64, 32);
+                           MatrixView{b.data(), Type::kBF16, 64, 1}, 64, 64, 32, unit);
     };
-    if (dot()) bench.time(isa + " dot bf16 64x64x32 fast", 2.0 * 64 * 64 * 32, "GFLOP/s", dot);
+    const char* name = unit == Bf16Unit::kPairs ? " dot bf16 64x64x32 AVX512_BF16" : " dot bf16 64x64x32 AMX";
+    if (dot()) bench.time(isa + name, 2.0 * 64 * 64 * 32, "GFLOP/s", dot);
   }
   {  // operands in registers and L1, nothing packed: what the multiply-adds alone reach
     auto a = random_elements(Type::kF32, 6 * 96, -1, 1), b = random_elements(Type::kF32, 96 * 64, -1, 1);

@@ -3,16 +3,13 @@
 #include <triton_runner/num/dot.h>
 
 #include <algorithm>
-#include <cassert>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
 #include <type_traits>
 
 #include <triton_runner/num/elementwise.h>
 #include <triton_runner/num/kernels.h>
 
 #include "dispatch.h"
+#include "scratch.h"
 
 namespace triton_runner::num {
 namespace {
@@ -20,31 +17,6 @@ namespace {
 constexpr int64_t kBlockK = 256;
 constexpr int64_t kMostColumns = 64;  // that any instruction set multiplies at a time
 
-// Memory that a thread keeps for packing, grown as needed; the parts of one product lie side by side.
-class Scratch {
- public:
-  // Room for `bytes` in all; then parts of it, each on a cache line of its own.
-  void reserve(int64_t bytes) {
-    used_ = 0;
-    if (bytes <= size_) return;
-    size_ = (bytes + 4095) / 4096 * 4096;
-    memory_.reset(static_cast<char*>(std::aligned_alloc(64, static_cast<size_t>(size_))));
-  }
-  void* take(int64_t bytes) {
-    void* part = memory_.get() + used_;
-    used_ += rounded(bytes);
-    assert(used_ <= size_);
-    return part;
-  }
-  static int64_t rounded(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
- private:
-  struct Free {
-    void operator()(char* p) const { std::free(p); }
-  };
-  std::unique_ptr<char, Free> memory_;
-  int64_t size_ = 0, used_ = 0;
-};
 thread_local Scratch scratch, scratch_c;
 
 const DotTable& table() { return NUM_OF_ISA(current_isa(), dot_table); }
@@ -175,38 +147,6 @@ void dot_f64(double* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int6
 
 void dot_i32(int32_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
   dot(table().dot_i32, Type::kI32, c, ldc, a, b, m, n, k);
-}
-
-bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
-  const Bf16Table& pairs = NUM_OF_ISA(current_isa(), bf16_table);
-  if (!pairs.dot || a.type != Type::kBF16 || b.type != Type::kBF16 || n % 16 != 0 || k % 2 != 0) return false;
-#if defined(__x86_64__)
-  if (!__builtin_cpu_supports("avx512bf16")) return false;
-#endif
-  for (int64_t done = 0; done < k; done += 2 * kBlockK) {
-    int64_t part = std::min(2 * kBlockK, k - done);
-    MatrixView a_part = a, b_part = b;
-    a_part.data = element(a, 0, done);
-    b_part.data = element(b, done, 0);
-    scratch.reserve(Scratch::rounded(m * part * 2) + 2 * Scratch::rounded(part * n * 2));
-    auto* pa = static_cast<const uint32_t*>(a_part.data);
-    int64_t a_row = a.row_stride / 2;
-    if (a.col_stride != 1 || a.row_stride % 2 != 0) {
-      void* copy = scratch.take(m * part * 2);
-      int64_t shape[] = {m, part}, strides[] = {a.row_stride, a.col_stride};
-      copy_view(copy, a_part.data, shape, strides, 2, 2);
-      pa = static_cast<const uint32_t*>(copy);
-      a_row = part / 2;
-    }
-    b_part = with_contiguous_rows(b_part, part, n);
-    auto* pb = static_cast<uint32_t*>(scratch.take(part * n * 2));
-    auto* rows = static_cast<const uint16_t*>(b_part.data);
-    for (int64_t r = 0; r < part / 2; ++r)
-      pairs.interleave(pb + r * n, rows + 2 * r * b_part.row_stride, rows + (2 * r + 1) * b_part.row_stride,
-                       n);
-    pairs.dot(c, ldc, pa, a_row, pb, n, m, n, part / 2);
-  }
-  return true;
 }
 
 }  // namespace triton_runner::num

@@ -165,27 +165,121 @@ TEST(dot_f64_and_f16) {
   force_isa("");
 }
 
-TEST(dot_bf16_fast_takes_pairs_second_first) {
-  std::mt19937_64 random(34);
-  int64_t m = 37, n = 80, k = 66;
-  // Rows of a that are packed, that are read where they lie, and columns.
-  for (auto [columns, space] : {std::pair<bool, int64_t>{false, 1}, {false, 2}, {true, 1}}) {
-    Matrix a = matrix(Type::kBF16, m, k, columns, space, random),
-           b = matrix(Type::kBF16, k, n, !columns, 0, random);
-    std::vector<float> expected(static_cast<size_t>(m * n), 1.0f), fast = expected, untouched = expected;
-    for (int64_t i = 0; i < m * n; ++i) {
-      float& sum = expected[static_cast<size_t>(i)];
-      for (int64_t x = 0; x < k; ++x) sum = std::fma(wide(a, i / n, x ^ 1), wide(b, x ^ 1, i % n), sum);
+namespace {
+
+// Intel's SDM, VDPBF16PS and TDPBF16PS: denormals are zeros, before and after each step.
+float flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
+float fused(float a, float b, float c) { return flushed(std::fma(flushed(a), flushed(b), flushed(c))); }
+
+// One element: pairs of products, the second one first; or, of every 32 products, two chains of every other
+// one, whose sum is added.
+float fast_sum(Bf16Unit unit, float sum, const Matrix& a, const Matrix& b, int64_t i, int64_t j) {
+  const int64_t k = a.cols;
+  if (unit == Bf16Unit::kPairs) {
+    for (int64_t x = 0; x < k; ++x) sum = fused(wide(a, i, x ^ 1), wide(b, x ^ 1, j), sum);
+    return sum;
+  }
+  for (int64_t x = 0; x < k;) {
+    float chain[2] = {};
+    for (int64_t end = std::min(k, x + 32); x < end; ++x)
+      chain[x % 2] = fused(wide(a, i, x), wide(b, x, j), chain[x % 2]);
+    sum = fused(1, flushed(chain[0] + chain[1]), sum);
+  }
+  return sum;
+}
+
+void add_corners(Matrix& m, std::mt19937_64& random) {
+  const std::vector<uint64_t> bits = operands(Type::kBF16, m.bits.size(), random);
+  for (int64_t i = 0; i < m.rows; ++i)
+    for (int64_t j = 0; j < m.cols; ++j) {
+      if (random() % 16) continue;
+      uint64_t& to = m.bits[static_cast<size_t>(i * m.cols + j)];
+      to = bits[static_cast<size_t>(i * m.cols + j)];
+      store_bits(m.bytes.data() + (i * m.row_stride + j * m.col_stride) * 2, Type::kBF16, to);
     }
-    if (dot_bf16_fast(fast.data(), n, a.view(), b.view(), m, n, k)) {
-      CHECK(fast == expected);
-    } else {
-      CHECK(fast == untouched);
-      std::printf("  (this machine has no AVX512_BF16: only the refusal was tested)\n");
+}
+
+void check_fast(Bf16Unit unit, int64_t m, int64_t n, int64_t k, int layout, bool corners,
+                std::mt19937_64& random) {
+  // Rows of a that lie at odd distances, rows of b, columns of them, and of b at odd distances.
+  Matrix a = matrix(Type::kBF16, m, k, layout == 1, layout == 2 ? 0 : 1, random),
+         b = matrix(Type::kBF16, k, n, layout != 0, layout == 2 ? 1 : 0, random);
+  if (corners) add_corners(a, random), add_corners(b, random);
+  const int64_t ldc = n + 3;
+  std::vector<float> c(static_cast<size_t>(m * ldc));
+  for (float& x : c)
+    x = static_cast<float>(random() % 1000) / 7 * (corners && random() % 8 == 0 ? 1e-40f : 1);
+  std::vector<float> expected = c;
+  const bool refused = unit == Bf16Unit::kPairs && n % 16 != 0;
+  for (int64_t i = 0; i < m && !refused; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      float& sum = expected[static_cast<size_t>(i * ldc + j)];
+      sum = fast_sum(unit, sum, a, b, i, j);
     }
-    CHECK(!dot_bf16_fast(fast.data(), n, a.view(), b.view(), m, 17, k));
-    force_isa("portable");
-    CHECK(!dot_bf16_fast(fast.data(), n, a.view(), b.view(), m, n, k));
-    force_isa("");
+  CHECK_EQ(dot_bf16_fast(c.data(), ldc, a.view(), b.view(), m, n, k, unit), !refused);
+  for (size_t i = 0; i < c.size(); ++i) {
+    if (same(std::bit_cast<uint32_t>(c[i]), std::bit_cast<uint32_t>(expected[i]), Type::kF32)) continue;
+    triton_runner::unit::record_failure(__FILE__, __LINE__,
+                                        "fast dot " + std::to_string(m) + "x" + std::to_string(n) + "x" +
+                                            std::to_string(k) + " layout " + std::to_string(layout) +
+                                            ": element " + std::to_string(i) + " is " + std::to_string(c[i]) +
+                                            ", not " + std::to_string(expected[i]));
+    return;
   }
 }
+
+}  // namespace
+
+TEST(dot_bf16_fast_as_the_instructions_add) {
+  std::mt19937_64 random(34);
+  for (Bf16Unit unit : {Bf16Unit::kPairs, Bf16Unit::kTiles}) {
+    if (!bf16_unit_available(unit)) {
+      std::printf("  (this machine has no %s: only its refusal was tested)\n",
+                  unit == Bf16Unit::kPairs ? "AVX512_BF16" : "AMX");
+      Matrix a = matrix(Type::kBF16, 16, 16, false, 0, random);
+      float c[256] = {};
+      CHECK(!dot_bf16_fast(c, 16, a.view(), a.view(), 16, 16, 16, unit));
+      continue;
+    }
+    for (int64_t m : {1, 13, 16, 32, 50})
+      for (int64_t n : {1, 16, 17, 31, 48, 64, 80, 100})
+        for (int64_t k : {2, 16, 30, 32, 64, 98})
+          check_fast(unit, m, n, k, static_cast<int>(random() % 3), random() % 2, random);
+    for (int layout : {0, 1, 2})
+      for (int64_t k : {32, 1100}) check_fast(unit, 37, 96, k, layout, k == 32, random);  // k in blocks
+  }
+  release_bf16_unit();
+}
+
+TEST(dot_bf16_fast_refusals) {
+  std::mt19937_64 random(35);
+  Matrix a = matrix(Type::kBF16, 16, 17, false, 0, random), b = matrix(Type::kBF16, 17, 16, false, 0, random),
+         half = matrix(Type::kF16, 16, 16, false, 0, random);
+  std::vector<float> c(256, 1.0f), untouched = c;
+  for (Bf16Unit unit : {Bf16Unit::kNone, Bf16Unit::kPairs, Bf16Unit::kTiles}) {
+    CHECK(!dot_bf16_fast(c.data(), 16, a.view(), b.view(), 16, 16, 17, unit));
+    CHECK(!dot_bf16_fast(c.data(), 16, half.view(), half.view(), 16, 16, 16, unit));
+    force_isa("portable");
+    CHECK(!bf16_unit_available(unit));
+    CHECK(!dot_bf16_fast(c.data(), 16, a.view(), b.view(), 16, 16, 16, unit));
+    force_isa("");
+  }
+  CHECK(c == untouched);
+}
+
+#if defined(__x86_64__)
+TEST(dot_bf16_fast_gives_its_registers_back) {
+  if (!bf16_unit_available(Bf16Unit::kTiles)) return;
+  auto tiles_in_use = [] {
+    constexpr unsigned kTileState = 3u << 17;
+    unsigned low, high;
+    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
+    return (low & kTileState) != 0;
+  };
+  std::mt19937_64 random(36);
+  check_fast(Bf16Unit::kTiles, 16, 16, 32, 0, false, random);
+  CHECK(tiles_in_use());
+  release_bf16_unit();
+  CHECK(!tiles_in_use());
+}
+#endif

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include <triton_runner/exec/pool.h>
+#include <triton_runner/num/dot.h>
 
 #include "check/check.h"
 #include "location.h"
@@ -51,6 +52,7 @@ class GridWorker {
   }
 
   ~GridWorker() {
+    num::release_bf16_unit();
     set_idle(true);  // for good
     all_.idle_rounds[worker_.index].store(kLeft, std::memory_order_relaxed);
     for (auto& p : idle_) destroy(*p);

@@ -37,8 +37,18 @@ void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, in
 void dot_f64(double* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
 // a, b i8, signed; wraps modulo 2^32.
 void dot_i32(int32_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
-// mma="fast": both operands bf16 on a machine with AVX512_BF16: pairs of products per instruction, denormals
-// flushed; other results than dot_f32. False (and nothing done) where types or machine do not allow it.
-bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
+
+// What multiplies bf16 by other sums than dot_f32's: AVX512_BF16, two products at a time onto an f32, or AMX,
+// tiles of 16 x 32 times 32 x 16. doc/numerics.md has the sums. AMX is the process's once it was asked about.
+enum class Bf16Unit : uint8_t { kNone, kPairs, kTiles };
+bool bf16_unit_available(Bf16Unit unit);  // to the current instruction set
+Bf16Unit best_bf16_unit();                // the fastest one, exact sums among them
+// mma="fast": both operands bf16, k even (kPairs: n a multiple of 16). False, and nothing done, where types,
+// shape or machine do not allow it.
+bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
+                   Bf16Unit unit = best_bf16_unit());
+// To be called by a thread that is done with fast dots: they leave AMX's registers in use, which signal
+// frames and switches between threads would go on to carry.
+void release_bf16_unit();
 
 }  // namespace triton_runner::num

@@ -80,12 +80,16 @@ struct DotTable {
                   int64_t b_row, int64_t m, int64_t n, int64_t k);
 };
 
-// Products of bf16 pairs; null where there is no instruction for them (the caller also asks the CPU for
-// AVX512_BF16). a is [m][k] and b [k][n] of pairs that are neighbours in k, n a multiple of 16.
+// Products of bf16, for m rows of a that lie a_row elements apart and an even k. b is packed: for every pair
+// of neighbours in k a row of `panel` columns (the last panel: of what is left), panel after panel. Null
+// where there are no instructions for them; whether the CPU has them the caller asks.
 struct Bf16Table {
-  void (*dot)(float* c, int64_t ldc, const uint32_t* a, int64_t a_row, const uint32_t* b, int64_t b_row,
-              int64_t m, int64_t n, int64_t k);
-  void (*interleave)(uint32_t* out, const uint16_t* low, const uint16_t* high, int64_t n);
+  int64_t columns;  // n is a multiple of these
+  int64_t panel;    // 0: all columns
+  void (*dot)(float* c, int64_t ldc, const uint16_t* a, int64_t a_row, const uint32_t* b, int64_t m,
+              int64_t n, int64_t k);
+  void (*pack)(uint32_t* out, const uint16_t* b, int64_t b_row, int64_t n, int64_t k);
+  void (*release)();  // registers that dots leave in use; null: none
 };
 
 struct ReduceTable {
@@ -114,7 +118,7 @@ uint64_t narrow_from_double(double value, Type type, Rounding rounding);
   Loop find_narrow(Type to, Rounding rounding); /* from f32 */                            \
   extern const MoveTable move_table;                                                      \
   extern const DotTable dot_table;                                                        \
-  extern const Bf16Table bf16_table;                                                      \
+  extern const Bf16Table bf16_pairs, bf16_tiles;                                          \
   extern const ReduceTable reduce_table;                                                  \
   }
 NUM_DECLARE_ISA(portable)
