@@ -96,6 +96,8 @@ Loop chain_loops(Loop difference, Loop exponential) {
   return NUM_OF_ISA(current_isa(), find_exp_of_difference)(exponential);
 }
 
+Loop loop_by_one(Loop loop) { return NUM_OF_ISA(current_isa(), find_by_one)(loop); }
+
 #define TRITON_RUNNER_DEFINE(name, arity) \
   constinit const Elementwise elementwise_##name{#name, Functor::name, arity};
 TRITON_RUNNER_ELEMENTWISE(TRITON_RUNNER_DEFINE)

@@ -282,6 +282,48 @@ TEST(elementwise_exp_of_difference) {
   force_isa("");
 }
 
+// Divisors across the range that needs no division and past both of its ends; quotients that are exact, zeros
+// of both signs, subnormal and infinite ones among the rest.
+std::vector<float> divisors(std::mt19937_64& random) {
+  std::vector<float> y = {1.0f,     3.0f, 0x1.fffffep0f, 0x1.fffffcp0f, 0x1p-30f, 0x1p30f,   0x1.8p30f,
+                          0x1p-31f, 0.0f, -3.0f,         INFINITY,      NAN,      0x1p-140f, 0x1.fffffep127f};
+  for (int i = 0; i < 300; ++i)
+    y.push_back(std::bit_cast<float>(static_cast<uint32_t>(0x30000000 + random() % 0x20000000)));
+  return y;
+}
+
+TEST(elementwise_by_one) {
+  std::mt19937_64 random(17);
+  std::vector<char> in = stored(operands(Type::kF32, kCount, random), Type::kF32);
+  std::vector<float> x(reinterpret_cast<float*>(in.data()), reinterpret_cast<float*>(in.data()) + kCount);
+  for (size_t i = 512; i < 1664; ++i)  // blocks without anything that is out of range
+    x[i] = i % 7 == 0 ? std::copysign(0.0f, x[i]) : std::ldexp(static_cast<float>(random() >> 40), -22);
+  const std::vector<float> ys = divisors(random);
+  for (Isa isa : available_isas()) {
+    force_isa(isa_name(isa));
+    auto loop = [](const Elementwise& f) { return f.kernel(Type::kF32, Type::kF32).loop; };
+    CHECK(loop_by_one(loop(elementwise_maximumf)) == nullptr);
+    for (Loop two : {loop(elementwise_addf), loop(elementwise_subf), loop(elementwise_mulf),
+                     loop(elementwise_divf), chain_loops(loop(elementwise_subf), loop(elementwise_exp)),
+                     chain_loops(loop(elementwise_subf), loop(elementwise_exp2))}) {
+      Loop one = loop_by_one(two);
+      CHECK(one != nullptr);
+      size_t differs = 0;
+      for (float y : ys) {
+        const size_t skip = random() % 40, n = random() % (kCount - skip);
+        std::vector<float> all(n, y), want(n), got(n);
+        two(want.data(), x.data() + skip, all.data(), nullptr, static_cast<int64_t>(n));
+        std::copy_n(x.data() + skip, n, got.data());
+        one(got.data(), got.data(), &y, nullptr, static_cast<int64_t>(n));
+        for (size_t i = 0; i < n; ++i)
+          differs += !same(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(want[i]), Type::kF32);
+      }
+      CHECK_EQ(differs, 0u);
+    }
+  }
+  force_isa("");
+}
+
 TEST(elementwise_splats_and_aliases) {
   std::mt19937_64 random(15);
   auto x = operands(Type::kF32, kCount, random), y = operands(Type::kF32, kCount, random),

@@ -36,6 +36,10 @@ struct Kernel {
 // other loops. The bits are those of the two.
 Loop chain_loops(Loop difference, Loop exponential);
 
+// The loop of an f32 op (or of chain_loops) with one element as b, for all of a: the same bits. Null for most
+// loops.
+Loop loop_by_one(Loop loop);
+
 struct Elementwise {
   std::string_view name;
   Functor id;

@@ -110,8 +110,72 @@ int64_t trig_loop(void* out, const void* a, const void*, const void*, int64_t n)
   return -1;
 }
 
-// exp and exp2 of f32: stretches whose results are all normal or plainly 0 (masked scores are -inf) take the
-// shorter formula.
+// exp and exp2 of f32, and those of a - b, where b may be one element for all.
+enum class Of { kOne, kDifference, kDifferenceFromOne };
+
+#if defined(NUM_ISA_avx512)
+// The general formulas: an instruction multiplies by the power of two, and rounds once as they do. It is slow
+// where that gives a subnormal number or nothing: masked scores are -inf, whose powers are plainly 0.
+template <int n>
+NUM_INLINE __m512 horner(__m512 x, const float (&coefficient)[n]) {
+  __m512 sum = _mm512_set1_ps(coefficient[n - 1]);
+#pragma GCC unroll 8
+  for (int i = n - 2; i >= 0; --i) sum = _mm512_fmadd_ps(sum, x, _mm512_set1_ps(coefficient[i]));
+  return sum;
+}
+NUM_INLINE __mmask16 not_below(__m512 x, float low) {
+  return _mm512_cmp_ps_mask(x, _mm512_set1_ps(low), _CMP_NLT_UQ);
+}
+NUM_INLINE __m512 at_most(__m512 x, float high) {  // NaN stays
+  return _mm512_min_ps(_mm512_set1_ps(high), x);
+}
+struct exp_vector {
+  static NUM_INLINE __m512 apply(__m512 x) {
+    const __mmask16 on = not_below(x, -110.0f);
+    x = at_most(x, 90.0f);
+    const __m512 n = (x * 0x1.715476p+0f + 12582912.0f) - 12582912.0f;
+    __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0x1.62e400p-1f), x);
+    r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0x1.7f7d1cp-20f), r);
+    const __m512 p = _mm512_fmadd_ps(r * r, horner(r, k_exp_f32), r);
+    return _mm512_maskz_scalef_ps(on, p + 1.0f, n);
+  }
+};
+struct exp2_vector {
+  static NUM_INLINE __m512 apply(__m512 x) {
+    const __mmask16 on = not_below(x, -160.0f);
+    x = at_most(x, 130.0f);
+    const __m512 n = (x + 12582912.0f) - 12582912.0f, r = x - n;
+    return _mm512_maskz_scalef_ps(on, _mm512_fmadd_ps(r, horner(r, k_exp2_f32), _mm512_set1_ps(1.0f)), n);
+  }
+};
+template <class F, Of of = Of::kOne>
+int64_t exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
+  auto* o = static_cast<float*>(out);
+  auto* x = static_cast<const float*>(a);
+  auto* y = static_cast<const float*>(b);
+  const __m512 one = _mm512_set1_ps(of == Of::kDifferenceFromOne ? *y : 0.0f);
+  auto of_vector = [&](__m512 value, __m512 less) __attribute__((always_inline)) {
+    if (of == Of::kDifference) value -= less;
+    if (of == Of::kDifferenceFromOne) value -= one;
+    return F::apply(value);
+  };
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16)
+    _mm512_storeu_ps(o + i,
+                     of_vector(_mm512_loadu_ps(x + i), of == Of::kDifference ? _mm512_loadu_ps(y + i) : one));
+  if (i < n) {
+    const auto on = static_cast<__mmask16>((1 << (n - i)) - 1);
+    const __m512 less = of == Of::kDifference ? _mm512_maskz_loadu_ps(on, y + i) : one;
+    _mm512_mask_storeu_ps(o + i, on, of_vector(_mm512_maskz_loadu_ps(on, x + i), less));
+  }
+  return -1;
+}
+template <Of of>
+constexpr Loop exp_f32_loop = exp_loop<exp_vector, of>;
+template <Of of>
+constexpr Loop exp2_f32_loop = exp_loop<exp2_vector, of>;
+#else
+// Stretches whose results are all normal or plainly 0 (masked scores are -inf) take the shorter formula.
 struct exp_normal {
   static constexpr float kZero = -110.0f, kLow = kExpLow, kHigh = kExpHigh;
   static NUM_INLINE float apply(float x) {
@@ -126,18 +190,19 @@ struct exp2_normal {
     return x < kZero ? 0.0f : y;
   }
 };
-template <class Normal, class General, bool kOfDifference = false>  // of a - b
+template <class Normal, class General, Of of>
 int64_t exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* o = static_cast<float*>(out);
   auto* x = static_cast<const float*>(a);
   auto* y = static_cast<const float*>(b);
+  const float one = of == Of::kDifferenceFromOne ? *y : 0.0f;
   alignas(64) float kept[kChunk];  // out may be a
   for (int64_t i = 0; i < n; i += kChunk) {
     int64_t m = n - i < kChunk ? n - i : kChunk;
     int32_t outside = 0;
 #pragma GCC ivdep
     for (int64_t j = 0; j < m; ++j) {
-      float value = kOfDifference ? x[i + j] - y[i + j] : x[i + j];
+      float value = of == Of::kOne ? x[i + j] : x[i + j] - (of == Of::kDifference ? y[i + j] : one);
       kept[j] = value;
       outside |= !(((value > Normal::kLow) & (value < Normal::kHigh)) | (value < Normal::kZero));
       o[i + j] = Normal::apply(value);
@@ -146,6 +211,11 @@ int64_t exp_loop(void* out, const void* a, const void* b, const void*, int64_t n
   }
   return -1;
 }
+template <Of of>
+constexpr Loop exp_f32_loop = exp_loop<exp_normal, exp, of>;
+template <Of of>
+constexpr Loop exp2_f32_loop = exp_loop<exp2_normal, exp2, of>;
+#endif
 
 template <Loop kF32, Loop kF64, int arity>
 Loop by_type(Type in) {
@@ -173,9 +243,9 @@ Loop find_math(Functor functor, Type in, Type out) {
   if (in != out) return nullptr;
   switch (functor) {
     case Functor::exp:
-      return by_type<exp_loop<exp_normal, exp>, map1<double, double, exp>, 1>(in);
+      return by_type<exp_f32_loop<Of::kOne>, map1<double, double, exp>, 1>(in);
     case Functor::exp2:
-      return by_type<exp_loop<exp2_normal, exp2>, map1<double, double, exp2>, 1>(in);
+      return by_type<exp2_f32_loop<Of::kOne>, map1<double, double, exp2>, 1>(in);
     case Functor::sin:
       return pick_trig<sine>(in);
     case Functor::cos:
@@ -201,8 +271,15 @@ Loop find_math(Functor functor, Type in, Type out) {
 }
 
 Loop find_exp_of_difference(Loop exponential) {
-  if (exponential == exp_loop<exp_normal, exp>) return exp_loop<exp_normal, exp, true>;
-  if (exponential == exp_loop<exp2_normal, exp2>) return exp_loop<exp2_normal, exp2, true>;
+  if (exponential == exp_f32_loop<Of::kOne>) return exp_f32_loop<Of::kDifference>;
+  if (exponential == exp2_f32_loop<Of::kOne>) return exp2_f32_loop<Of::kDifference>;
+  return nullptr;
+}
+
+Loop find_exp_by_one(Loop exponential_of_difference) {
+  if (exponential_of_difference == exp_f32_loop<Of::kDifference>) return exp_f32_loop<Of::kDifferenceFromOne>;
+  if (exponential_of_difference == exp2_f32_loop<Of::kDifference>)
+    return exp2_f32_loop<Of::kDifferenceFromOne>;
   return nullptr;
 }
 
