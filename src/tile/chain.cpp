@@ -140,11 +140,25 @@ class Chainer {
   Fused& f_;
 };
 
+// Operands and splats that nobody but links reads, or steps as their second operand.
+void find_single(Fused& f) {
+  using From = Fused::Register::From;
+  for (Fused::Register& reg : f.registers) reg.single = reg.from == From::kOperand;
+  for (Fused::Step& s : f.steps) {
+    if (s.spreads) f.registers[s.out].single = f.registers[s.out].result < 0;
+    if (s.loop && s.arity == 2 && s.in[0] != s.in[1]) s.by_one = num::loop_by_one(s.loop);
+  }
+  for (const Fused::Step& s : f.steps)
+    for (size_t k = 0; k < s.arity; ++k) f.registers[s.in[k]].single &= k == 1 && s.by_one;
+  if (f.store) f.registers[f.store->reg].single = false;
+}
+
 }  // namespace
 
 void chain_steps(Fused& f) {
   f.ops = static_cast<int64_t>(f.steps.size());
   Chainer(f).run();
+  find_single(f);
 }
 
 }  // namespace triton_runner::tile

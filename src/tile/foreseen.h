@@ -21,9 +21,12 @@ class Foreseen {
     last = {load, address};
   }
   bool pending() const { return next_ < end_; }
+  int64_t lines() const { return static_cast<int64_t>(end_ - next_ + 63) / 64; }
+  // Into the second-level cache; where all of it fits there, the first.
+  template <bool near = false>
   void fetch(int64_t lines) {
     for (; lines > 0 && next_ < end_; --lines, next_ += 64)
-      __builtin_prefetch(reinterpret_cast<const void*>(next_), 0, 2);
+      __builtin_prefetch(reinterpret_cast<const void*>(next_), 0, near ? 3 : 2);
   }
 
  private:

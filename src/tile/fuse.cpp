@@ -486,14 +486,8 @@ class Fuser {
       s.reduced = s.reduce || reduced[s.out];
       if (s.reduced) s.each_input([&](uint16_t r) { reduced[r] = 1; });
     }
-    for (Fused::Register& reg : f.registers) {
-      f.whole_tiles |= reg.result >= 0;
-      reg.linked = reg.from == Fused::Register::From::kOperand;
-    }
-    for (const Fused::Step& s : f.steps)
-      for (size_t k = 0; k < s.arity; ++k) f.registers[s.in[k]].linked = false;
+    for (const Fused::Register& reg : f.registers) f.whole_tiles |= reg.result >= 0;
     if (!f.store) return;
-    f.registers[f.store->reg].linked = false;
     const bool linked = !f.steps.empty() && !f.steps.back().links.empty();
     f.streams = linked && f.steps.back().defines() && f.steps.back().out == f.store->reg;
   }
@@ -573,7 +567,7 @@ class Fuser {
             std::find(free.begin(), free.end(), lane) == free.end())
           free.push_back(lane);
       });
-      if (!s.defines()) continue;
+      if (!s.defines() || f.registers[s.out].single) continue;
       Fused::Register& out = f.registers[s.out];
       if (out.result >= 0 || (f.store && f.store->reg == s.out)) continue;
       auto it = std::find_if(free.begin(), free.end(), [&](int16_t l) { return f.lanes[l] == out.size; });

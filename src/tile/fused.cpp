@@ -396,10 +396,17 @@ class Strips {
   // Of its own: registers that steps compute have lanes, but for one that is computed into memory.
   bool needs_scratch(size_t r) const {
     const Stream& s = streams_[r];
-    if (s.kind == Kind::kFixed) return true;
+    if (s.kind == Kind::kFixed) return !f_.registers[r].single;
+    if (is_one(r)) return false;
     if (s.tile || s.kind == Kind::kFlat) return false;
     if (s.kind == Kind::kRows) return true;
     return f_.registers[r].lane < 0 && !(store_ == Store::kDirect && !far_ && out_.kind == Kind::kFlat);
+  }
+
+  // One element in place of a strip.
+  bool is_one(size_t r) const {
+    const Fused::Register& reg = f_.registers[r];
+    return reg.single && (reg.from == From::kStep || streams_[r].kind == Kind::kFixed);
   }
 
   // A select whose condition is the same for all, of a value that lies where the result belongs.
@@ -419,6 +426,7 @@ class Strips {
     for (size_t r = 0; r < f_.registers.size(); ++r) {
       const Stream& s = streams_[r];
       at_[r] = s.tile ? s.tile : s.kind == Kind::kFlat ? element(s, r, first_) : s.scratch;
+      if (s.kind == Kind::kFixed && is_one(r)) at_[r] = reinterpret_cast<std::byte*>(&streams_[r].bits);
       step_[r] = s.tile || s.kind == Kind::kFlat ? strip_ * f_.registers[r].size : 0;
       if (s.kind == Kind::kRows || (s.kind == Kind::kFlat && s.tile))
         moving_[num_moving_++] = static_cast<uint16_t>(r);
@@ -462,7 +470,8 @@ class Strips {
       else if (s.reduce)
         s.reduce(row_results(s.out, begin / f_.row), at_[s.in[0]], m / f_.row, f_.row, 1);
       else
-        s.loop(at_[s.out], at_[s.in[0]], at_[s.in[1]], at_[s.in[2]], m);
+        (s.by_one && is_one(s.in[1]) ? s.by_one : s.loop)(at_[s.out], at_[s.in[0]], at_[s.in[1]],
+                                                          at_[s.in[2]], m);
     }
     if (!stored) put(out_.rows, tile_, f_.registers[f_.store->reg].size, begin, m, at_[f_.store->reg], far_);
     for (size_t r = 0; r < f_.registers.size(); ++r) at_[r] += step_[r];
@@ -504,15 +513,13 @@ class Strips {
 
   void run_links(const Fused::Step& s, int64_t begin, int64_t m) {
     num::Link links[num::kMostLinks];
+    const size_t count = links_of(s, at_, [&](uint16_t r) { return is_one(r); }, links);
     auto floats = [&](uint16_t r) { return reinterpret_cast<float*>(at_[r]); };
-    for (size_t k = 0; k < s.links.size(); ++k)
-      links[k] = {s.links[k].op, false, floats(s.links[k].reg),
-                  reinterpret_cast<const uint8_t*>(at_[s.links[k].condition])};
     if (s.part)
       num::sum_links(reinterpret_cast<float*>(row_results(s.out, 0)), part_state(s.out), floats(s.in[0]),
-                     links, s.links.size(), m, begin == first_, begin + m == end_);
+                     links, count, m, begin == first_, begin + m == end_);
     else
-      num::map_links(floats(s.out), floats(s.in[0]), links, s.links.size(), m);
+      num::map_links(floats(s.out), floats(s.in[0]), links, count, m);
   }
 
   // All of a row gets what a reduction of it gave.
@@ -520,7 +527,10 @@ class Strips {
     const size_t size = f_.registers[s.out].size;
     uint64_t bits = 0;
     std::memcpy(&bits, row_results(s.from, 0), size);
-    num::fill(at_[s.out], bits, m, size);
+    if (is_one(s.out))
+      at_[s.out] = row_results(s.from, 0);
+    else
+      num::fill(at_[s.out], bits, m, size);
   }
 
   std::byte* part_state(uint16_t result) {

@@ -25,7 +25,7 @@ struct Fused {
     uint16_t index = 0;   // of the instruction's operand; into `loads`
     int16_t result = -1;  // the result that it is: its strips are parts of that tile
     int16_t reuse = -1;   // operand whose memory that tile may take over when it dies here
-    bool linked = false;  // an operand that nobody but links reads
+    bool single = false;  // one element will do where it is the same for all
     int16_t lane = -1;  // of other steps, but not of what is only stored: which of `lanes` its strip lies in
   };
   struct Link {
@@ -34,7 +34,8 @@ struct Fused {
   };
   struct Step {  // a kernel on a strip, or a reduction of each of its rows
     num::Loop loop = nullptr;
-    std::vector<Link> links;  // in its place: what becomes of in[0]; or before `part`
+    num::Loop by_one = nullptr;  // the same where in[1] is `single`
+    std::vector<Link> links;     // in its place: what becomes of in[0]; or before `part`
     num::ReduceFn reduce = nullptr;
     num::ReducePartFn part = nullptr;      // of the one row that the tile is, if it is longer than kMaxRow
     num::ReducePaddedFn padded = nullptr;  // of a row that ends in one constant; may be null
@@ -85,7 +86,7 @@ inline constexpr int64_t kFarRowBytes = 4 << 10;
 inline constexpr uint64_t kFarArrayBytes = 16 << 20;
 
 // Runs of so many bytes are fetched ahead, a line for so many elements that an op goes through.
-inline constexpr int64_t kForeseenBytes = 16 << 10;
+inline constexpr int64_t kForeseenBytes = 16 << 10, kForeseenRowBytes = 2 << 10;
 inline constexpr int64_t kElementsALine = 160;
 
 inline constexpr int64_t kScratchBytes = 16 << 10;  // of all strips together: a part of the first-level cache
@@ -97,8 +98,26 @@ const Instr* run_fused_line(Task& t, const Instr& in);
 // A tile for a result, in the memory of operand `reuse` (-1: none) where that dies here.
 std::byte* tile_for(Task& t, const Instr& in, Slot slot, int reuse);
 
+// The links of a step on the strips `at` of all registers; how many there are, without those that do nothing.
+template <class IsOne>  // is_one(r): there is one element in place of the register's strip
+size_t links_of(const Fused::Step& s, std::byte* const* at, IsOne is_one, num::Link* links) {
+  using num::LinkOp;
+  size_t count = 0;
+  for (const Fused::Link& l : s.links) {
+    auto* condition = reinterpret_cast<const uint8_t*>(at[l.condition]);
+    LinkOp op = l.op;
+    const bool selects = op == LinkOp::kSelect || op == LinkOp::kSelectNot;
+    if (selects && is_one(l.condition)) {
+      if ((*condition & 1) == (op == LinkOp::kSelect)) continue;
+      op = LinkOp::kReplace;
+    }
+    links[count++] = {op, is_one(l.reg), reinterpret_cast<const float*>(at[l.reg]), condition};
+  }
+  return count;
+}
+
 // f32 ops that only the next one reads are linked, up to the sum of what they give; a difference and its exp
-// become one loop. Before lanes and places are given out.
+// become one loop. Then what is one element in place of a strip. Before lanes and places are given out.
 void chain_steps(Fused& f);
 
 }  // namespace triton_runner::tile

@@ -84,6 +84,10 @@ class Line {
   int64_t size(size_t r) const { return f_.registers[r].size; }
   const Value& operand(size_t r) const { return t_.value(in_.operand(f_.registers[r].index)); }
   bool is_fixed(size_t r) const { return fixed_ >> r & 1; }  // one value for all elements of the range
+  bool is_one(size_t r) const {                              // one element in place of a strip
+    const Fused::Register& reg = f_.registers[r];
+    return reg.single && (reg.from == From::kStep || is_fixed(r));
+  }
   bool is_box(size_t r) const { return boxes_ >> r & 1; }
   uint64_t fixed_bits(size_t r) const { return is_box(r) ? 1 : static_cast<uint64_t>(operand(r).bits); }
   bool is_tile(int64_t other) const { return other != kNoSlot && !t_.is_uniform(static_cast<Slot>(other)); }
@@ -158,8 +162,8 @@ class Line {
   // Of its own: registers that steps compute have lanes, but for one that is only stored.
   bool needs_scratch(size_t r) const {
     const Fused::Register& reg = f_.registers[r];
-    if (reg.from == From::kOperand) return is_fixed(r) && !reg.linked;
-    if (reg.result >= 0) return false;
+    if (reg.from == From::kOperand) return is_fixed(r) && !reg.single;
+    if (reg.result >= 0 || reg.single) return false;
     if (reg.from == From::kLoad) return copies(reg.index);
     return reg.lane < 0 && !stores_in_place();
   }
@@ -193,7 +197,7 @@ class Line {
       const Fused::Register& reg = f_.registers[r];
       if (reg.from != From::kOperand) continue;
       step_[r] = 0;
-      if (is_fixed(r) && reg.linked) {
+      if (is_one(r)) {
         uniforms_[r] = fixed_bits(r);
         at_[r] = reinterpret_cast<std::byte*>(&uniforms_[r]);
         continue;
@@ -213,6 +217,8 @@ class Line {
       step_[r] = strip_ * reg.size;
       if (reg.result >= 0)
         at_[r] = tile_for(t_, in_, in_.result(static_cast<uint32_t>(reg.result)), reg.reuse);
+      else if (reg.single)
+        at_[r] = reinterpret_cast<std::byte*>(&uniforms_[r]), step_[r] = 0;
       else if (reg.lane >= 0)
         at_[r] = lane_at[reg.lane], step_[r] = 0;
       else if (needs_scratch(r))
@@ -231,30 +237,35 @@ class Line {
     return from.lane >= 0 && from.lane == f_.registers[s.out].lane;
   }
 
-  // Where a long run will probably be read next.
+  // Where a long run will probably be read next; or what is a row here, of which each step fetches its part.
   void foresee() {
+    const bool through_row = f_.row > 1 && f_.store;
     for (size_t i = 0; i < f_.loads.size(); ++i) {
       const int64_t size = this->size(f_.loads[i].reg);
-      const uint64_t begin = runs_[i].begin(size), bytes = runs_[i].end(size) - begin;
-      if (bytes < kForeseenBytes) continue;
+      const uint64_t begin = runs_[i].begin(size);
+      const auto bytes = static_cast<int64_t>(runs_[i].end(size) - begin);
+      if (bytes < (through_row ? kForeseenRowBytes : kForeseenBytes)) continue;
       foreseen_ = &foreseen();
-      foreseen_->reads(&f_.loads[i], f_.loads[i].number, begin, bytes);
+      foreseen_->reads(&f_.loads[i], f_.loads[i].number, begin, static_cast<uint64_t>(bytes));
     }
     if (foreseen_ && !foreseen_->pending()) foreseen_ = nullptr;
+    if (foreseen_ && through_row)
+      lines_a_step_ = foreseen_->lines() / static_cast<int64_t>(f_.steps.size()) + 1;
   }
 
   void run_strip(int64_t begin, int64_t m) {
-    if (foreseen_) foreseen_->fetch(f_.ops * m / kElementsALine);
+    if (foreseen_ && !lines_a_step_) foreseen_->fetch(f_.ops * m / kElementsALine);
     for (size_t i = 0; i < f_.loads.size(); ++i)
       if (copies(i)) copy(i, begin, m);
     for (size_t i = 0; i < f_.steps.size(); ++i) {
       const Fused::Step& s = f_.steps[i];
+      if (lines_a_step_) foreseen_->fetch<true>(lines_a_step_);
       if (s.loop) {
-        if (!(skipped_ >> i & 1)) s.loop(at_[s.out], at_[s.in[0]], at_[s.in[1]], at_[s.in[2]], m);
+        if (!(skipped_ >> i & 1)) run_loop(s, m);
       } else if (!s.links.empty()) {
         run_links(s, begin, m);
       } else if (s.spreads) {
-        num::fill(at_[s.out], scalars_[s.from], m, static_cast<size_t>(size(s.out)));
+        spread(s, m);
       } else if (s.part) {
         s.part(&scalars_[s.out], part_state(s.out), at_[s.in[0]], m, begin == first_, begin + m == end_);
       } else {
@@ -279,15 +290,16 @@ class Line {
       if (copies(i)) copy(i, 0, m);
     for (size_t i = 0; i < f_.steps.size(); ++i) {
       const Fused::Step& s = f_.steps[i];
+      if (lines_a_step_) foreseen_->fetch<true>(lines_a_step_);
       if (s.loop) {
-        if (!(skipped_ >> i & 1)) s.loop(at_[s.out], at_[s.in[0]], at_[s.in[1]], at_[s.in[2]], m);
+        if (!(skipped_ >> i & 1)) run_loop(s, m);
         if (s.reduced) s.loop(&outside[s.out], &outside[s.in[0]], &outside[s.in[1]], &outside[s.in[2]], 1);
       } else if (!s.links.empty()) {
         run_links(s, 0, m);
         if (s.reduced) link_outside(s, outside);
       } else if (s.spreads) {
         outside[s.out] = scalars_[s.from];
-        num::fill(at_[s.out], scalars_[s.from], m, static_cast<size_t>(size(s.out)));
+        spread(s, m);
       } else {
         scalars_[s.out] = 0;
         s.padded(&scalars_[s.out], at_[s.in[0]], m, n_, &outside[s.in[0]]);
@@ -296,20 +308,22 @@ class Line {
     if (f_.store && !stores_in_place()) put(0, m);
   }
 
+  void run_loop(const Fused::Step& s, int64_t m) {
+    const bool by_one = s.by_one && is_one(s.in[1]);
+    (by_one ? s.by_one : s.loop)(at_[s.out], at_[s.in[0]], at_[s.in[1]], at_[s.in[2]], m);
+  }
+
+  // All of a row gets what a reduction of it gave.
+  void spread(const Fused::Step& s, int64_t m) {
+    if (f_.registers[s.out].single)
+      uniforms_[s.out] = scalars_[s.from];
+    else
+      num::fill(at_[s.out], scalars_[s.from], m, static_cast<size_t>(size(s.out)));
+  }
+
   void run_links(const Fused::Step& s, int64_t begin, int64_t m) {
-    using num::LinkOp;
     num::Link links[num::kMostLinks];
-    size_t count = 0;
-    for (const Fused::Link& l : s.links) {
-      LinkOp op = l.op;
-      const bool selects = op == LinkOp::kSelect || op == LinkOp::kSelectNot;
-      if (selects && is_linked(l.condition)) {  // the same for all
-        if ((uniforms_[l.condition] & 1) == (op == LinkOp::kSelect)) continue;
-        op = LinkOp::kReplace;
-      }
-      links[count++] = {op, is_linked(l.reg), reinterpret_cast<const float*>(at_[l.reg]),
-                        reinterpret_cast<const uint8_t*>(at_[l.condition])};
-    }
+    const size_t count = links_of(s, at_, [&](uint16_t r) { return is_one(r); }, links);
     auto* x = reinterpret_cast<const float*>(at_[s.in[0]]);
     auto* out = reinterpret_cast<float*>(at_[s.defines() ? s.out : s.in[0]]);
     if (s.part)
@@ -320,7 +334,6 @@ class Line {
     else
       num::map_links(out, x, links, count, m);
   }
-  bool is_linked(uint16_t r) const { return is_fixed(r) && f_.registers[r].linked; }
 
   static void link_outside(const Fused::Step& s, uint64_t* outside) {
     num::Link links[num::kMostLinks];
@@ -379,12 +392,13 @@ class Line {
   uint64_t boxes_ = 0;            // bit r: it is a mask that is an interval
   uint64_t skipped_ = 0;          // bit i: step i has nothing to do
   Foreseen* foreseen_ = nullptr;  // if there is something to fetch
+  int64_t lines_a_step_ = 0;      // of it, where each step fetches some
   Buffer *scratch_ = nullptr, *states_ = nullptr;
   Run out_;
   Run runs_[Fused::kMaxRegisters];
   std::byte* at_[Fused::kMaxRegisters];  // the strips that are worked on
   int64_t step_[Fused::kMaxRegisters];
-  uint64_t uniforms_[Fused::kMaxRegisters];  // of operands that only links read
+  uint64_t uniforms_[Fused::kMaxRegisters];  // by register: what is_one
   uint64_t scalars_[Fused::kMaxRegisters];   // what reductions gave, by result
 };
 
