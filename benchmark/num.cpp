@@ -154,7 +154,7 @@ void dots(const Bench& bench, const std::string& isa) {
     Array<float> c(64 * 64);
     auto dot = [&] {
       return dot_bf16_fast(c.data(), 64, MatrixView{a.data(), Type::kBF16, 32, 1},
-                           MatrixView{b.data(), Type::kBF16, 64, 1}, 64, 64, 32, unit);
+                           MatrixView{b.data(), Type::kBF16, 64, 1}, 64, 64, 32, {}, unit);
     };
     const char* name = unit == Bf16Unit::kPairs ? " dot bf16 64x64x32 AVX512_BF16" : " dot bf16 64x64x32 AMX";
     if (dot()) bench.time(isa + name, 2.0 * 64 * 64 * 32, "GFLOP/s", dot);

@@ -1,6 +1,7 @@
 // The bf16 dots of mma="fast": which instructions the machine has for them, and the operands as they take
 // them, b in pairs of neighbours in k.
 #include <algorithm>
+#include <bit>
 
 #include <triton_runner/num/dot.h>
 #include <triton_runner/num/kernels.h>
@@ -90,6 +91,12 @@ const uint32_t* packed(MatrixView b, const Bf16Table& table, int64_t k, int64_t 
   return out;
 }
 
+void set_start(float* c, int64_t ldc, int64_t m, int64_t n, DotStart start) {
+  for (int64_t i = 0; i < m && start.value; ++i) std::fill_n(c + i * ldc, n, *start.value);
+  for (int64_t i = 0; i < m && start.scale; ++i)
+    for (int64_t j = 0; j < n; ++j) c[i * ldc + j] *= start.scale[i * start.scale_step];
+}
+
 }  // namespace
 
 bool bf16_unit_available(Bf16Unit unit) {
@@ -105,13 +112,15 @@ Bf16Unit best_bf16_unit() {
 }
 
 bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
-                   Bf16Unit unit) {
+                   DotStart start, Bf16Unit unit) {
   if (a.type != Type::kBF16 || b.type != Type::kBF16 || k % 2 != 0 || !bf16_unit_available(unit))
     return false;
   const Bf16Table& table = table_of(unit);
   if (n % table.columns != 0) return false;
   if (table.release) release = table.release;
-  for (int64_t done = 0; done < k; done += kBlockK) {
+  bool from_zero = start.value && std::bit_cast<uint32_t>(*start.value) == 0;
+  if (!from_zero) set_start(c, ldc, m, n, start);
+  for (int64_t done = 0; done < k; done += kBlockK, from_zero = false) {
     const int64_t part = std::min(kBlockK, k - done);
     MatrixView rows = a, columns = b;
     rows.data = element(a, 0, done);
@@ -119,7 +128,7 @@ bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m,
     scratch.reserve(Scratch::rounded(m * part * 2) + 2 * Scratch::rounded(part * n * 2));
     if (a.col_stride != 1) rows = {copied(rows, m, part, 2), a.type, part, 1};
     const uint32_t* pairs = packed(columns, table, part, n);
-    table.dot(c, ldc, element(rows, 0, 0), rows.row_stride, pairs, m, n, part);
+    table.dot(c, ldc, element(rows, 0, 0), rows.row_stride, pairs, m, n, part, from_zero);
   }
   return true;
 }

@@ -209,14 +209,20 @@ void check_fast(Bf16Unit unit, int64_t m, int64_t n, int64_t k, int layout, bool
   std::vector<float> c(static_cast<size_t>(m * ldc));
   for (float& x : c)
     x = static_cast<float>(random() % 1000) / 7 * (corners && random() % 8 == 0 ? 1e-40f : 1);
+  // From what c holds, times a column or not, from zero and from another value.
+  const float value = layout == 0 ? 0.0f : 0.375f;
+  std::vector<float> column(static_cast<size_t>(2 * m), -0.5f);
+  DotStart start;
+  if (random() % 2) start.value = &value;
+  if (!start.value && random() % 2) start = {.scale = column.data(), .scale_step = 2};
   std::vector<float> expected = c;
   const bool refused = unit == Bf16Unit::kPairs && n % 16 != 0;
   for (int64_t i = 0; i < m && !refused; ++i)
     for (int64_t j = 0; j < n; ++j) {
       float& sum = expected[static_cast<size_t>(i * ldc + j)];
-      sum = fast_sum(unit, sum, a, b, i, j);
+      sum = fast_sum(unit, start.value ? value : start.scale ? sum * -0.5f : sum, a, b, i, j);
     }
-  CHECK_EQ(dot_bf16_fast(c.data(), ldc, a.view(), b.view(), m, n, k, unit), !refused);
+  CHECK_EQ(dot_bf16_fast(c.data(), ldc, a.view(), b.view(), m, n, k, start, unit), !refused);
   for (size_t i = 0; i < c.size(); ++i) {
     if (same(std::bit_cast<uint32_t>(c[i]), std::bit_cast<uint32_t>(expected[i]), Type::kF32)) continue;
     triton_runner::unit::record_failure(__FILE__, __LINE__,
@@ -238,7 +244,7 @@ TEST(dot_bf16_fast_as_the_instructions_add) {
                   unit == Bf16Unit::kPairs ? "AVX512_BF16" : "AMX");
       Matrix a = matrix(Type::kBF16, 16, 16, false, 0, random);
       float c[256] = {};
-      CHECK(!dot_bf16_fast(c, 16, a.view(), a.view(), 16, 16, 16, unit));
+      CHECK(!dot_bf16_fast(c, 16, a.view(), a.view(), 16, 16, 16, {}, unit));
       continue;
     }
     for (int64_t m : {1, 13, 16, 32, 50})
@@ -257,11 +263,11 @@ TEST(dot_bf16_fast_refusals) {
          half = matrix(Type::kF16, 16, 16, false, 0, random);
   std::vector<float> c(256, 1.0f), untouched = c;
   for (Bf16Unit unit : {Bf16Unit::kNone, Bf16Unit::kPairs, Bf16Unit::kTiles}) {
-    CHECK(!dot_bf16_fast(c.data(), 16, a.view(), b.view(), 16, 16, 17, unit));
-    CHECK(!dot_bf16_fast(c.data(), 16, half.view(), half.view(), 16, 16, 16, unit));
+    CHECK(!dot_bf16_fast(c.data(), 16, a.view(), b.view(), 16, 16, 17, {}, unit));
+    CHECK(!dot_bf16_fast(c.data(), 16, half.view(), half.view(), 16, 16, 16, {}, unit));
     force_isa("portable");
     CHECK(!bf16_unit_available(unit));
-    CHECK(!dot_bf16_fast(c.data(), 16, a.view(), b.view(), 16, 16, 16, unit));
+    CHECK(!dot_bf16_fast(c.data(), 16, a.view(), b.view(), 16, 16, 16, {}, unit));
     force_isa("");
   }
   CHECK(c == untouched);

@@ -57,7 +57,7 @@ void multiply_accumulate(Task& t, void* c, int64_t ldc, num::Type c_type, num::M
   switch (c_type) {
     case num::Type::kF32:
       if (t.worker->launch->options->mma == exec::Mma::kFast &&
-          num::dot_bf16_fast(static_cast<float*>(c), ldc, a, b, m, n, k))
+          num::dot_bf16_fast(static_cast<float*>(c), ldc, a, b, m, n, k, start))
         return;
       return num::dot_f32(static_cast<float*>(c), ldc, a, b, m, n, k, start, ahead);
     case num::Type::kF16:
@@ -83,8 +83,7 @@ class Accumulator {
  public:
   Accumulator(Task& t, const Instr& in, const DotData& d) {
     const Slot c = in.operand(2), r = in.result();
-    // The bf16 instructions of mma="fast" start from c itself.
-    const bool anywhere = d.c == num::Type::kF32 && t.worker->launch->options->mma == exec::Mma::kExact;
+    const bool anywhere = d.c == num::Type::kF32;
     if (d.scale != kNoSlot) {
       open_scaled(t, in, in.operand(static_cast<uint32_t>(d.scale)), anywhere);
     } else if (anywhere && t.is_uniform(c)) {

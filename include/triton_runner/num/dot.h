@@ -46,7 +46,7 @@ Bf16Unit best_bf16_unit();                // the fastest one, exact sums among t
 // mma="fast": both operands bf16, k even (kPairs: n a multiple of 16). False, and nothing done, where types,
 // shape or machine do not allow it.
 bool dot_bf16_fast(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
-                   Bf16Unit unit = best_bf16_unit());
+                   DotStart start = {}, Bf16Unit unit = best_bf16_unit());
 // To be called by a thread that is done with fast dots: they leave AMX's registers in use, which signal
 // frames and switches between threads would go on to carry.
 void release_bf16_unit();

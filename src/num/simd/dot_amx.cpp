@@ -11,6 +11,7 @@ namespace {
 // behind it. Pointers and strides in bytes.
 #define TILE_LOAD(tile, from, stride) \
   asm volatile("tileloadd (%0,%1,1), %%tmm" #tile::"r"(from), "r"(stride) : "memory")
+#define TILE_ZERO(tile) asm volatile("tilezero %%tmm" #tile::: "memory")
 #define TILE_STORE(tile, to, stride) \
   asm volatile("tilestored %%tmm" #tile ", (%0,%1,1)" ::"r"(to), "r"(stride) : "memory")
 #define TILE_MULTIPLY(sum, a, b) asm volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #sum::: "memory")
@@ -57,6 +58,7 @@ struct Product {
   int64_t a_row;
   const char* b;  // packed
   int64_t n, k;
+  bool from_zero;
 };
 
 template <int R, int C>
@@ -67,10 +69,17 @@ void block(const Product& p, int64_t row, int64_t column, const Range& k) {
   char* c = p.c + row * ldc + column * kPairBytes;
   const char *a = p.a + row * a_row + k.from * 2,
              *b = p.b + panel * p.k * 2 + k.from / 2 * b_row + (column - panel) * kPairBytes;
-  TILE_LOAD(0, c, ldc);
-  if constexpr (C == 2) TILE_LOAD(1, c + kNext, ldc);
-  if constexpr (R == 2) TILE_LOAD(2, c + kTile * ldc, ldc);
-  if constexpr (R == 2 && C == 2) TILE_LOAD(3, c + kTile * ldc + kNext, ldc);
+  if (p.from_zero && k.from == 0) {
+    TILE_ZERO(0);
+    if constexpr (C == 2) TILE_ZERO(1);
+    if constexpr (R == 2) TILE_ZERO(2);
+    if constexpr (R == 2 && C == 2) TILE_ZERO(3);
+  } else {
+    TILE_LOAD(0, c, ldc);
+    if constexpr (C == 2) TILE_LOAD(1, c + kNext, ldc);
+    if constexpr (R == 2) TILE_LOAD(2, c + kTile * ldc, ldc);
+    if constexpr (R == 2 && C == 2) TILE_LOAD(3, c + kTile * ldc + kNext, ldc);
+  }
   for (int64_t i = k.count; i > 0; --i, a += k.size * 2, b += k.size / 2 * b_row) {
     TILE_LOAD(4, a, a_row);
     TILE_LOAD(6, b, b_row);
@@ -107,14 +116,15 @@ void region(const Product& p, const Range& m, const Range& n, const Range& k) {
 }
 
 void dot(float* c, int64_t ldc, const uint16_t* a, int64_t a_row, const uint32_t* b, int64_t m, int64_t n,
-         int64_t k) {
+         int64_t k, bool from_zero) {
   const Product p{reinterpret_cast<char*>(c),
                   ldc * 4,
                   reinterpret_cast<const char*>(a),
                   a_row * 2,
                   reinterpret_cast<const char*>(b),
                   n,
-                  k};
+                  k,
+                  from_zero};
   const Ranges heights(m, kTile), widths(n, kTile), depths(k, kDeep);
   for (const Range& depth : depths.of)
     for (const Range& width : widths.of)

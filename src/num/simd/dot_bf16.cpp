@@ -79,7 +79,8 @@ void panel(float* c, const uint16_t* a, const Panel& p, int64_t m) {
 }
 
 void dot(float* c, int64_t ldc, const uint16_t* a, int64_t a_row, const uint32_t* b, int64_t m, int64_t n,
-         int64_t k) {
+         int64_t k, bool from_zero) {
+  for (int64_t i = 0; i < m && from_zero; ++i) __builtin_memset(c + i * ldc, 0, static_cast<size_t>(n) * 4);
   int64_t j = 0;
   for (; j + 64 <= n; j += 64) panel<4>(c + j, a, Panel{ldc, a_row, b + j, n, k / 2}, m);
   for (; j + 32 <= n; j += 32) panel<2>(c + j, a, Panel{ldc, a_row, b + j, n, k / 2}, m);

@@ -87,7 +87,7 @@ struct Bf16Table {
   int64_t columns;  // n is a multiple of these
   int64_t panel;    // 0: all columns
   void (*dot)(float* c, int64_t ldc, const uint16_t* a, int64_t a_row, const uint32_t* b, int64_t m,
-              int64_t n, int64_t k);
+              int64_t n, int64_t k, bool from_zero);
   void (*pack)(uint32_t* out, const uint16_t* b, int64_t b_row, int64_t n, int64_t k);
   void (*release)();  // registers that dots leave in use; null: none
 };
