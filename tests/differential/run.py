@@ -151,18 +151,22 @@ def main() -> int:
     seeds = iter(range(*options.seeds))
     spawn = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=spawn) as pool:
-        running = {pool.submit(examine, s, options) for s in itertools.islice(seeds, 2 * options.jobs)}
+        running = {pool.submit(examine, s, options): s for s in itertools.islice(seeds, 2 * options.jobs)}
         while running:
-            done, running = concurrent.futures.wait(running, return_when="FIRST_COMPLETED")
-            for future in done:
-                outcome, text = future.result()
+            for future in concurrent.futures.wait(running, return_when="FIRST_COMPLETED").done:
+                try:
+                    outcome, text = future.result()
+                except concurrent.futures.BrokenExecutor:
+                    print(f"a process died at one of the seeds {sorted(running.values())}")
+                    return 1
+                del running[future]
                 count[outcome] += 1
                 if outcome == "refused":
                     refused[text] += 1
                 elif text:
                     print(text, flush=True)
                 if time.monotonic() < end:
-                    running |= {pool.submit(examine, s, options) for s in itertools.islice(seeds, 1)}
+                    running |= {pool.submit(examine, s, options): s for s in itertools.islice(seeds, 1)}
     for error, times in refused.most_common():
         print(f"{times} refused: {error}")
     print("{agrees} kernels agree, {differs} differ, {refused} were refused".format_map(count))

@@ -125,6 +125,8 @@ def buffers_and_values() -> list[Case]:
     k = kernel()
     true = k.constant("true", "i1")
     k.do(f"amdg.cond_barrier {true}")
+    for line in ("s.setprio 1", "sched.barrier 0", "sched.barrier non_mem_non_sideeffect", "s.barrier", "barrier"):
+        k.do(f"rocdl.{line}")
     k.do("amdg.memory_counter_wait {load = 0 : i32}")
     k.do("amdg.instruction_sched_hint {variant = 0 : i32}")
     k.do("amdg.cluster_barrier_arrive")
