@@ -40,6 +40,8 @@ struct Codec {
     uint32_t magnitude = x & 0x7fffffff;
     uint32_t rounding =
         kRounding == Rounding::kNearestEven ? ((1u << (kShift - 1)) - 1) + ((magnitude >> kShift) & 1) : 0;
+    // bf16 is the upper half of an f32.
+    if constexpr (kExponent == 8) return magnitude > 0x7f800000 ? kNan : (x + rounding) >> kShift;
     uint32_t bits = ((magnitude + rounding) >> kShift) - (static_cast<uint32_t>(127 - kBias) << kMantissa);
     if (kBias != 127) {
       uint32_t tiny;  // in units of the smallest subnormal
