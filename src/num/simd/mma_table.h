@@ -1,4 +1,4 @@
-// What each instruction set's copy of mma.cpp offers.
+// What each instruction set's copy of mma.cpp and mma_operands.cpp offers.
 #pragma once
 #include <stdint.h>
 

@@ -1,0 +1,57 @@
+// Vectors of the tensor cores' operands and sums, and what mma_operands.cpp gives to mma.cpp's table.
+#pragma once
+#include <string.h>
+
+#include "simd/common.h"
+#include "simd/mma_table.h"
+
+namespace triton_runner::num::NUM_ISA {
+
+void mma_rows(MmaCode code, const void* tile, float* out);
+void mma_columns(MmaCode code, const void* tile, float* out, int64_t stride);
+MmaRange mma_exponents(const float* value, int32_t* exponent, int64_t n, int lowest);
+bool mma_any_special(const float* value, int64_t n);
+void mma_load_f32(uint32_t* sums, const uint32_t* const* registers);
+void mma_store_f32(const uint32_t* sums, uint32_t* const* registers);
+
+namespace {
+
+#if defined(NUM_ISA_avx512)
+constexpr int kLanes = 16;
+#elif defined(NUM_ISA_avx2)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+constexpr int kRows = 16;
+constexpr int32_t kNoExponent = kMmaNoExponent;
+
+typedef float F __attribute__((vector_size(kLanes * 4)));
+typedef int32_t I __attribute__((vector_size(kLanes * 4)));
+
+template <class V>
+NUM_INLINE V load(const void* p) {
+  V v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class V>
+NUM_INLINE void store(void* p, V v) {
+  memcpy(p, &v, sizeof v);
+}
+NUM_INLINE I splat_int(int32_t x) { return x - I{}; }
+
+NUM_INLINE bool any_lane(I mask) {
+#if defined(NUM_ISA_avx512)
+  return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif defined(NUM_ISA_avx2)
+  return _mm256_movemask_ps((__m256)mask) != 0;
+#else
+  int32_t any = 0;
+  for (int l = 0; l < kLanes; ++l) any |= mask[l];
+  return any != 0;
+#endif
+}
+
+}  // namespace
+}  // namespace triton_runner::num::NUM_ISA
