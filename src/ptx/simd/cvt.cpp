@@ -1,15 +1,9 @@
 // cvt: PTX ISA 9.7.9.21. Values are read at the width of their registers, cut to the type they have,
 // converted in one step, and written at the width of the result's register.
-#include "simd/formats.h"
+#include "simd/cvt.h"
 
 namespace triton_runner::ptx::PTX_ISA {
 namespace {
-
-using u8 = uint8_t;
-using u16 = uint16_t;
-using u32 = uint32_t;
-using u64 = uint64_t;
-constexpr size_t kBlock = 256;
 
 // The standard's own are not for code of one instruction set.
 template <bool kFirst, class A, class B>
@@ -42,11 +36,6 @@ struct Signed<u64> {
 };
 template <class T>
 using signed_of = typename Signed<T>::type;
-
-template <class F>
-PTX_INLINE void blocks(size_t n, const F& f) {
-  for (size_t at = 0; at < n; at += kBlock) f(at, n - at < kBlock ? n - at : kBlock);
-}
 
 // Integer to integer. small: bits of the source type | bits of the result type << 8 | kSourceSigned ...
 constexpr u32 kSourceSigned = 1u << 16, kResultSigned = 1u << 17, kClamped = 1u << 18;
@@ -85,12 +74,7 @@ struct int_general {
   u32 how;
 };
 
-// Integer to float. small: direction | kSat | kNarrowing... of the source: bits << 8, signed.
-constexpr u32 kDirectionMask = 7, kSaturate = 1u << 3, kReluBit = 1u << 4, kIntegral = 1u << 5,
-              kFlush = 1u << 6;
-constexpr u32 kFiniteBit = 1u << 7;
-constexpr u32 kBitsShift = 8, kSignedBit = 1u << 16;
-
+// Integer to float.
 template <class D, class S>
 struct int_to {
   PTX_INLINE D operator()(S a) const { return D(a); }
@@ -330,91 +314,6 @@ void f32_to_half(Lanes& x, const Operands& o) {
   store<u16, 1>(x, o.d,
                 [=](u16* d, u32 first, u32 n) __attribute__((always_inline)) { T::encode(d, a + first, n); });
 }
-// Two f32 into the halves of a word: a above, b below.
-template <class T, bool kRelu>
-void f32_to_halves(Lanes& x, const Operands& o) {
-  const float* a = values<const float>(x, o.a);
-  const float* b = values<const float>(x, o.b);
-  store<u32, 1>(x, o.d, [=](u32* d, u32 first, u32 n) __attribute__((always_inline)) {
-    alignas(64) u16 high[kBlock], low[kBlock];
-    blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
-      T::encode(high, a + first + at, m);
-      T::encode(low, b + first + at, m);
-#pragma GCC ivdep
-      for (size_t i = 0; i < m; ++i) {
-        u32 h = high[i], l = low[i];
-        if (kRelu) {  // a NaN is positive here
-          h = h & 0x8000 ? 0 : h;
-          l = l & 0x8000 ? 0 : l;
-        }
-        d[at + i] = h << 16 | l;
-      }
-    });
-  });
-}
-
-// Pairs of small floats. small: as above; imm: the formats, packed by `formats`.
-enum Pair : u32 {
-  kPairF16,
-  kPairBf16,
-  kPairE4m3,
-  kPairE5m2,
-  kPairE2m3,
-  kPairE3m2,
-  kPairE2m1,
-  kPairUe8m0,
-  kPairF32
-};
-PTX_INLINE Format format_of(u32 pair) {
-  switch (pair) {
-    case kPairF16:
-      return kF16Format;
-    case kPairBf16:
-      return kBf16Format;
-    case kPairE4m3:
-      return kE4m3Format;
-    case kPairE5m2:
-      return kE5m2Format;
-    case kPairE2m3:
-      return kE2m3Format;
-    case kPairE3m2:
-      return kE3m2Format;
-    default:
-      return kE2m1Format;
-  }
-}
-PTX_INLINE u32 slot_of(u32 pair) { return pair <= kPairBf16 ? 16 : pair == kPairE2m1 ? 4 : 8; }
-
-// Out, In: the words that hold the pairs (In float: two operands, a above b).
-template <class Out, class In>
-void pair_to_pair(Lanes& x, const Operands& o) {
-  constexpr bool kFromF32 = __is_same(In, float);
-  const In* a = values<const In>(x, o.a);
-  const In* b = kFromF32 ? values<const In>(x, o.b) : a;
-  u32 small = o.small, to = u32(o.imm) & 0xff, from = u32(o.imm) >> 8 & 0xff;
-  const Format to_format = format_of(to), from_format = format_of(from);
-  store<Out, 1>(x, o.d, [=](Out* d, u32 first, u32 n) {
-    for (size_t i = 0; i < n; ++i) {
-      u32 code[2];
-      for (int half = 0; half < 2; ++half) {
-        float value;
-        if constexpr (kFromF32) {
-          value = (half ? a : b)[first + i];
-        } else {
-          u32 slot = slot_of(from),
-              word = u32(a[first + i]) >> (half * slot) & (slot == 32 ? ~0u : (1u << slot) - 1);
-          value = from == kPairUe8m0 ? decode_scale(word)
-                                     : decode(word & ((1u << from_format.width) - 1), from_format);
-        }
-        if (small & kReluBit) value = value <= 0.0f ? 0.0f : value;
-        code[half] = to == kPairUe8m0 ? encode_scale(value, small & kDirectionMask, small & kFiniteBit)
-                                      : encode(value, to_format, small & kDirectionMask, small & kFiniteBit);
-      }
-      d[i] = Out(code[1] << slot_of(to) | code[0]);
-    }
-  });
-}
-
 struct to_tf32 {
   PTX_INLINE explicit to_tf32(const Operands& o) : how(o.small) {}
   PTX_INLINE u32 operator()(float a) const {
@@ -530,42 +429,6 @@ Handler float_of(Mod to) {
       return nullptr;
   }
 }
-int pair_of(Mod type) {
-  switch (type) {
-    case Mod::kF16x2:
-      return kPairF16;
-    case Mod::kBf16x2:
-      return kPairBf16;
-    case Mod::kE4m3x2:
-      return kPairE4m3;
-    case Mod::kE5m2x2:
-      return kPairE5m2;
-    case Mod::kE2m3x2:
-      return kPairE2m3;
-    case Mod::kE3m2x2:
-      return kPairE3m2;
-    case Mod::kE2m1x2:
-      return kPairE2m1;
-    case Mod::kUe8m0x2:
-      return kPairUe8m0;
-    default:
-      return -1;
-  }
-}
-template <class Out>
-Handler pair_into(Mod from) {
-  if (from == Mod::kF32) return pair_to_pair<Out, float>;
-  switch (pair_of(from)) {
-    case kPairF16:
-    case kPairBf16:
-      return pair_to_pair<Out, u32>;
-    case kPairE2m1:
-      return pair_to_pair<Out, u8>;
-    default:
-      return pair_to_pair<Out, u16>;
-  }
-}
-
 }  // namespace
 
 CvtChoice find_cvt(const CvtKey& k) {
@@ -592,19 +455,7 @@ CvtChoice find_cvt(const CvtKey& k) {
     }
   }
   if (k.to == Mod::kTf32 && k.from == Mod::kF32) return {map<to_tf32, 1, u32, float>, small};
-  int to = pair_of(k.to), from = pair_of(k.from);
-  if (to >= 0) {
-    if (from < 0 && k.from != Mod::kF32) return {};
-    if (k.from == Mod::kF32 && k.direction == kNearest && !k.satfinite) {
-      if (to == kPairF16) return {k.relu ? f32_to_halves<F16, true> : f32_to_halves<F16, false>};
-      if (to == kPairBf16) return {k.relu ? f32_to_halves<BF16, true> : f32_to_halves<BF16, false>};
-    }
-    int64_t formats = to | (from < 0 ? int(kPairF32) : from) << 8;
-    Handler run = u32(to) <= kPairBf16 ? pair_into<u32>(k.from)
-                  : to == kPairE2m1    ? pair_into<u8>(k.from)
-                                       : pair_into<u16>(k.from);
-    return {run, small, formats};
-  }
+  if (const CvtChoice pair = find_pair_cvt(k, small); pair.run) return pair;
   if (small == 0) {
     if (k.to == Mod::kF32 && k.from == Mod::kF16) return {half_to_f32<F16>};
     if (k.to == Mod::kF32 && k.from == Mod::kBf16) return {half_to_f32<BF16>};

@@ -1,0 +1,145 @@
+// cvt to pairs of floats: two f32, or the two elements of a word, into the two of another. PTX ISA 9.7.9.21.
+#include "simd/cvt.h"
+
+namespace triton_runner::ptx::PTX_ISA {
+namespace {
+
+// Two f32 into the halves of a word: a above, b below.
+template <class T, bool kRelu>
+void f32_to_halves(Lanes& x, const Operands& o) {
+  const float* a = values<const float>(x, o.a);
+  const float* b = values<const float>(x, o.b);
+  store<u32, 1>(x, o.d, [=](u32* d, u32 first, u32 n) __attribute__((always_inline)) {
+    alignas(64) u16 high[kBlock], low[kBlock];
+    blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
+      T::encode(high, a + first + at, m);
+      T::encode(low, b + first + at, m);
+#pragma GCC ivdep
+      for (size_t i = 0; i < m; ++i) {
+        u32 h = high[i], l = low[i];
+        if (kRelu) {  // a NaN is positive here
+          h = h & 0x8000 ? 0 : h;
+          l = l & 0x8000 ? 0 : l;
+        }
+        d[at + i] = h << 16 | l;
+      }
+    });
+  });
+}
+
+// imm: the format of the result | that of the source << 8.
+enum Pair : u32 {
+  kPairF16,
+  kPairBf16,
+  kPairE4m3,
+  kPairE5m2,
+  kPairE2m3,
+  kPairE3m2,
+  kPairE2m1,
+  kPairUe8m0,
+  kPairF32
+};
+PTX_INLINE Format format_of(u32 pair) {
+  switch (pair) {
+    case kPairF16:
+      return kF16Format;
+    case kPairBf16:
+      return kBf16Format;
+    case kPairE4m3:
+      return kE4m3Format;
+    case kPairE5m2:
+      return kE5m2Format;
+    case kPairE2m3:
+      return kE2m3Format;
+    case kPairE3m2:
+      return kE3m2Format;
+    default:
+      return kE2m1Format;
+  }
+}
+PTX_INLINE u32 slot_of(u32 pair) { return pair <= kPairBf16 ? 16 : pair == kPairE2m1 ? 4 : 8; }
+
+// Out, In: the words that hold the pairs (In float: two operands, a above b).
+template <class Out, class In>
+void pair_to_pair(Lanes& x, const Operands& o) {
+  constexpr bool kFromF32 = __is_same(In, float);
+  const In* a = values<const In>(x, o.a);
+  const In* b = kFromF32 ? values<const In>(x, o.b) : a;
+  u32 small = o.small, to = u32(o.imm) & 0xff, from = u32(o.imm) >> 8 & 0xff;
+  const Format to_format = format_of(to), from_format = format_of(from);
+  store<Out, 1>(x, o.d, [=](Out* d, u32 first, u32 n) {
+    for (size_t i = 0; i < n; ++i) {
+      u32 code[2];
+      for (int half = 0; half < 2; ++half) {
+        float value;
+        if constexpr (kFromF32) {
+          value = (half ? a : b)[first + i];
+        } else {
+          u32 slot = slot_of(from),
+              word = u32(a[first + i]) >> (half * slot) & (slot == 32 ? ~0u : (1u << slot) - 1);
+          value = from == kPairUe8m0 ? decode_scale(word)
+                                     : decode(word & ((1u << from_format.width) - 1), from_format);
+        }
+        if (small & kReluBit) value = value <= 0.0f ? 0.0f : value;
+        code[half] = to == kPairUe8m0 ? encode_scale(value, small & kDirectionMask, small & kFiniteBit)
+                                      : encode(value, to_format, small & kDirectionMask, small & kFiniteBit);
+      }
+      d[i] = Out(code[1] << slot_of(to) | code[0]);
+    }
+  });
+}
+
+int pair_of(Mod type) {
+  switch (type) {
+    case Mod::kF16x2:
+      return kPairF16;
+    case Mod::kBf16x2:
+      return kPairBf16;
+    case Mod::kE4m3x2:
+      return kPairE4m3;
+    case Mod::kE5m2x2:
+      return kPairE5m2;
+    case Mod::kE2m3x2:
+      return kPairE2m3;
+    case Mod::kE3m2x2:
+      return kPairE3m2;
+    case Mod::kE2m1x2:
+      return kPairE2m1;
+    case Mod::kUe8m0x2:
+      return kPairUe8m0;
+    default:
+      return -1;
+  }
+}
+template <class Out>
+Handler pair_into(Mod from) {
+  if (from == Mod::kF32) return pair_to_pair<Out, float>;
+  switch (pair_of(from)) {
+    case kPairF16:
+    case kPairBf16:
+      return pair_to_pair<Out, u32>;
+    case kPairE2m1:
+      return pair_to_pair<Out, u8>;
+    default:
+      return pair_to_pair<Out, u16>;
+  }
+}
+
+}  // namespace
+
+CvtChoice find_pair_cvt(const CvtKey& k, u32 small) {
+  const int to = pair_of(k.to), from = pair_of(k.from);
+  const bool from_f32 = k.from == Mod::kF32;
+  if (to < 0 || (from < 0 && !from_f32)) return {};
+  if (from_f32 && k.direction == kNearest && !k.satfinite) {
+    if (to == kPairF16) return {k.relu ? f32_to_halves<F16, true> : f32_to_halves<F16, false>};
+    if (to == kPairBf16) return {k.relu ? f32_to_halves<BF16, true> : f32_to_halves<BF16, false>};
+  }
+  const int64_t formats = to | (from_f32 ? int(kPairF32) : from) << 8;
+  const Handler run = u32(to) <= kPairBf16 ? pair_into<u32>(k.from)
+                      : to == kPairE2m1    ? pair_into<u8>(k.from)
+                                           : pair_into<u16>(k.from);
+  return {run, small, formats};
+}
+
+}  // namespace triton_runner::ptx::PTX_ISA
