@@ -1,4 +1,5 @@
-// Steps of a fused instruction as one: what lies between them stays in registers.
+// A fused instruction's steps, made ready to run: those whose values may stay in registers become one, the
+// others get lanes of scratch for their strips.
 #include <algorithm>
 #include <functional>
 
@@ -159,6 +160,57 @@ void chain_steps(Fused& f) {
   f.ops = static_cast<int64_t>(f.steps.size());
   Chainer(f).run();
   find_single(f);
+}
+
+std::vector<Fused::Range> step_ranges(const Fused& f) {
+  std::vector<Fused::Range> found(f.registers.size());
+  for (size_t i = 0; i < f.steps.size(); ++i) {
+    const Fused::Step& s = f.steps[i];
+    s.each_input([&](uint16_t r) { found[r].read = static_cast<int64_t>(i); });
+    if (s.defines()) found[s.out].made = static_cast<int64_t>(i);
+  }
+  if (f.store) found[f.store->reg].read = static_cast<int64_t>(f.steps.size());
+  return found;
+}
+
+void assign_lanes(Fused& f) {
+  const std::vector<Fused::Range> ranges = step_ranges(f);
+  std::vector<int16_t> free;
+  for (size_t i = 0; i < f.steps.size(); ++i) {
+    const Fused::Step& s = f.steps[i];
+    s.each_input([&](uint16_t r) {  // may be the step's own result: kernels work in place
+      const int16_t lane = f.registers[r].lane;
+      if (lane >= 0 && ranges[r].read == static_cast<int64_t>(i) &&
+          std::find(free.begin(), free.end(), lane) == free.end())
+        free.push_back(lane);
+    });
+    if (!s.defines() || f.registers[s.out].single) continue;
+    Fused::Register& out = f.registers[s.out];
+    if (out.result >= 0 || (f.store && f.store->reg == s.out)) continue;
+    auto it = std::find_if(free.begin(), free.end(), [&](int16_t l) { return f.lanes[l] == out.size; });
+    if (it != free.end()) {
+      out.lane = *it;
+      free.erase(it);
+    } else {
+      out.lane = static_cast<int16_t>(f.lanes.size());
+      f.lanes.push_back(out.size);
+    }
+  }
+}
+
+void look_at_reductions(Fused& f) {
+  std::vector<uint8_t> reduced(f.registers.size(), 0);
+  f.pads = true;
+  for (size_t i = f.steps.size(); i-- > 0;) {
+    Fused::Step& s = f.steps[i];
+    if (s.reduce) f.reduces = true, f.pads &= s.padded != nullptr;
+    s.reduced = s.reduce || reduced[s.out];
+    if (s.reduced) s.each_input([&](uint16_t r) { reduced[r] = 1; });
+  }
+  for (const Fused::Register& reg : f.registers) f.whole_tiles |= reg.result >= 0;
+  if (!f.store) return;
+  const bool linked = !f.steps.empty() && !f.steps.back().links.empty();
+  f.streams = linked && f.steps.back().defines() && f.steps.back().out == f.store->reg;
 }
 
 }  // namespace triton_runner::tile

@@ -476,22 +476,6 @@ class Fuser {
     f.steps.push_back(step);
   }
 
-  // For run_fused_line: which steps a reduction depends on, and whether rows may be padded.
-  void look_at_reductions(Fused& f) {
-    std::vector<uint8_t> reduced(f.registers.size(), 0);
-    f.pads = true;
-    for (size_t i = f.steps.size(); i-- > 0;) {
-      Fused::Step& s = f.steps[i];
-      if (s.reduce) f.reduces = true, f.pads &= s.padded != nullptr;
-      s.reduced = s.reduce || reduced[s.out];
-      if (s.reduced) s.each_input([&](uint16_t r) { reduced[r] = 1; });
-    }
-    for (const Fused::Register& reg : f.registers) f.whole_tiles |= reg.result >= 0;
-    if (!f.store) return;
-    const bool linked = !f.steps.empty() && !f.steps.back().links.empty();
-    f.streams = linked && f.steps.back().defines() && f.steps.back().out == f.store->reg;
-  }
-
   Fused::Access access(const Pending& p, Slot value, int64_t mask, int64_t other, uint16_t reg) {
     Fused::Access a{p.instr, operand(p, 0), value, mask, other, reg, num_accesses_++};
     a.instr.slots = nullptr;
@@ -527,56 +511,19 @@ class Fuser {
   // A result whose first step comes when an operand of its size was read for the last time may lie in that
   // operand's memory.
   void take_over(Fused& f) {
-    std::vector<int64_t> last(f.registers.size(), -1), made(f.registers.size(), -1);
-    step_range(f, last, made);
+    const std::vector<Fused::Range> ranges = step_ranges(f);
     std::vector<uint8_t> taken(f.registers.size(), 0);
     for (size_t r = 0; r < f.registers.size(); ++r) {
       Fused::Register& reg = f.registers[r];
-      if (reg.result < 0 || made[r] < 0) continue;
+      if (reg.result < 0 || ranges[r].made < 0) continue;
       for (size_t o = 0; o < f.registers.size() && reg.reuse < 0; ++o) {
         const Fused::Register& from = f.registers[o];
         if (from.from != Fused::Register::From::kOperand || from.size != reg.size || taken[o]) continue;
         Slot slot = operands_[from.index];
-        if (last[o] > made[r] || type(slot).rank == 0) continue;
+        if (ranges[o].read > ranges[r].made || type(slot).rank == 0) continue;
         if (std::find(accessed_.begin(), accessed_.end(), slot) != accessed_.end()) continue;
         reg.reuse = static_cast<int16_t>(from.index);
         taken[o] = 1;
-      }
-    }
-  }
-
-  // Per register: the step that makes it, and the last one that reads it.
-  void step_range(const Fused& f, std::vector<int64_t>& last, std::vector<int64_t>& made) const {
-    for (size_t i = 0; i < f.steps.size(); ++i) {
-      const Fused::Step& s = f.steps[i];
-      s.each_input([&](uint16_t r) { last[r] = static_cast<int64_t>(i); });
-      if (s.defines()) made[s.out] = static_cast<int64_t>(i);
-    }
-    if (f.store) last[f.store->reg] = static_cast<int64_t>(f.steps.size());
-  }
-
-  void assign_lanes(Fused& f) {
-    std::vector<int64_t> last(f.registers.size(), -1), made(f.registers.size(), -1);
-    step_range(f, last, made);
-    std::vector<int16_t> free;
-    for (size_t i = 0; i < f.steps.size(); ++i) {
-      const Fused::Step& s = f.steps[i];
-      s.each_input([&](uint16_t r) {  // may be the step's own result: kernels work in place
-        const int16_t lane = f.registers[r].lane;
-        if (lane >= 0 && last[r] == static_cast<int64_t>(i) &&
-            std::find(free.begin(), free.end(), lane) == free.end())
-          free.push_back(lane);
-      });
-      if (!s.defines() || f.registers[s.out].single) continue;
-      Fused::Register& out = f.registers[s.out];
-      if (out.result >= 0 || (f.store && f.store->reg == s.out)) continue;
-      auto it = std::find_if(free.begin(), free.end(), [&](int16_t l) { return f.lanes[l] == out.size; });
-      if (it != free.end()) {
-        out.lane = *it;
-        free.erase(it);
-      } else {
-        out.lane = static_cast<int16_t>(f.lanes.size());
-        f.lanes.push_back(out.size);
       }
     }
   }

@@ -56,6 +56,9 @@ struct Fused {
       }
     }
   };
+  struct Range {  // the step that makes a register, and the last one that reads it; -1: none
+    int64_t made = -1, read = -1;
+  };
   struct Access {  // a load or store
     Instr instr;   // as it was: traps name its op
     Slot pointers, value;
@@ -119,5 +122,11 @@ size_t links_of(const Fused::Step& s, std::byte* const* at, IsOne is_one, num::L
 // f32 ops that only the next one reads are linked, up to the sum of what they give; a difference and its exp
 // become one loop. Then what is one element in place of a strip. Before lanes and places are given out.
 void chain_steps(Fused& f);
+// Of each register.
+std::vector<Fused::Range> step_ranges(const Fused& f);
+// Lanes for what steps make, used again when nobody reads it any more.
+void assign_lanes(Fused& f);
+// For run_fused_line: which steps a reduction depends on, and whether rows may be padded.
+void look_at_reductions(Fused& f);
 
 }  // namespace triton_runner::tile
