@@ -230,11 +230,7 @@ std::optional<num::Type> element_of(const ir::Type& type) {
     const bool block = scalar.element && scalar.element->kind == ir::TypeKind::kTensor;
     return block ? std::nullopt : std::optional(num::Type::kI64);
   }
-  if (scalar.kind == ir::TypeKind::kIndex) return num::Type::kI64;
-  std::string_view text = scalar.text;
-  if (scalar.kind == ir::TypeKind::kInteger && !text.empty() && (text[0] == 's' || text[0] == 'u'))
-    text.remove_prefix(1);
-  return num::parse_type(text);
+  return num::parse_type(scalar.number_name());
 }
 
 }  // namespace

@@ -47,64 +47,10 @@ const Row kRows[] = {
 #undef UNSUPPORTED
 };
 
-std::optional<num::Type> scalar_type(const ir::Type* t) {
-  using ir::FloatKind;
-  switch (t->kind) {
-    case ir::TypeKind::kInteger:
-      switch (t->width) {
-        case 1:
-          return num::Type::kI1;
-        case 8:
-          return num::Type::kI8;
-        case 16:
-          return num::Type::kI16;
-        case 32:
-          return num::Type::kI32;
-        case 64:
-          return num::Type::kI64;
-        default:
-          return std::nullopt;
-      }
-    case ir::TypeKind::kIndex:
-      return num::Type::kI64;
-    case ir::TypeKind::kPointer:
-      return num::Type::kPointer;
-    case ir::TypeKind::kFloat:
-      switch (t->float_kind) {
-        case FloatKind::kF16:
-          return num::Type::kF16;
-        case FloatKind::kBF16:
-          return num::Type::kBF16;
-        case FloatKind::kF32:
-          return num::Type::kF32;
-        case FloatKind::kF64:
-          return num::Type::kF64;
-        case FloatKind::kTF32:
-          return num::Type::kTF32;
-        case FloatKind::kF8E4M3FN:
-          return num::Type::kF8E4M3FN;
-        case FloatKind::kF8E5M2:
-          return num::Type::kF8E5M2;
-        case FloatKind::kF8E4M3FNUZ:
-          return num::Type::kF8E4M3FNUZ;
-        case FloatKind::kF8E5M2FNUZ:
-          return num::Type::kF8E5M2FNUZ;
-        case FloatKind::kF8E4M3B11FNUZ:
-          return num::Type::kF8E4M3B11FNUZ;
-        case FloatKind::kF8E8M0FNU:
-          return num::Type::kF8E8M0FNU;
-        case FloatKind::kF6E2M3FN:
-          return num::Type::kF6E2M3FN;
-        case FloatKind::kF6E3M2FN:
-          return num::Type::kF6E3M2FN;
-        case FloatKind::kF4E2M1FN:
-          return num::Type::kF4E2M1FN;
-        default:
-          return std::nullopt;
-      }
-    default:
-      return std::nullopt;
-  }
+// Of an object nothing.
+std::optional<num::Type> scalar_type(const ir::Type& t) {
+  if (t.kind == ir::TypeKind::kPointer) return num::Type::kPointer;
+  return num::parse_type(t.number_name());
 }
 
 void set_shape(TileType& t, std::vector<int64_t> shape) {
@@ -163,14 +109,14 @@ const TileType* Lowering::type(const ir::Type* t) {
   known = made;
   made->ir = t;
   const ir::Type* scalar = tensor ? t->element : t;
-  std::optional<num::Type> element = scalar_type(scalar);
+  std::optional<num::Type> element = scalar_type(*scalar);
   bool block_pointer = scalar->kind == ir::TypeKind::kPointer && scalar->element &&
                        scalar->element->kind == ir::TypeKind::kTensor;
   if (!element || block_pointer) return made;  // an object: its ops know what it is
   made->element = *element;
   made->size = static_cast<uint8_t>(num::size_of(*element));
   if (scalar->kind == ir::TypeKind::kPointer && scalar->element) {
-    if (auto pointee = scalar_type(scalar->element)) {
+    if (auto pointee = scalar_type(*scalar->element)) {
       made->pointee_type = *pointee;
       made->pointee = static_cast<uint32_t>(num::size_of(*pointee));
     }

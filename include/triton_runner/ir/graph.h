@@ -77,6 +77,12 @@ struct Type {
   const Type* scalar() const {
     return kind == TypeKind::kTensor || kind == TypeKind::kMemDesc ? element : this;
   }
+  // Of an integer or float its name without a sign, "i8" of ui8 too; of index "i64"; of others nothing.
+  std::string_view number_name() const {
+    if (kind == TypeKind::kIndex) return "i64";
+    if (kind == TypeKind::kInteger) return sign == kSignless ? text : text.substr(1);
+    return kind == TypeKind::kFloat ? text : std::string_view();
+  }
   int64_t num_elements() const {
     int64_t n = 1;
     for (int64_t d : shape) n *= d;
