@@ -15,6 +15,7 @@ enum class Role : uint8_t { kCompute, kElementwise, kLoad, kSkip };
 
 Role role_of(ir::OpKind kind) {
   using K = ir::OpKind;
+  if (renames_values(kind)) return Role::kSkip;
   switch (kind) {
     case K::kLoad:
     case K::kAtomicLoad:
@@ -37,21 +38,8 @@ Role role_of(ir::OpKind kind) {
     case K::kLocalGather:
     case K::kAmdLocalLoadPackedTransposed:
     case K::kTMEMLoad:
-    // Values that only change their name.
-    case K::kCall:
-    case K::kReturn:
-    case K::kFor:
-    case K::kIf:
-    case K::kWhile:
-    case K::kCondition:
-    case K::kYield:
-    case K::kExecuteRegion:
-    case K::kIndexSwitch:
-    case K::kBr:
-    case K::kCondBr:
-    case K::kSwitch:
+    // What hands values on.
     case K::kWarpSpecialize:
-    case K::kWarpYield:
     case K::kReduceReturn:
     case K::kScanReturn:
     case K::kMapElementwiseReturn:

@@ -13,9 +13,7 @@ namespace triton_runner::tile {
 
 using K = ir::OpKind;
 
-namespace {
-
-bool control(K kind) {
+bool renames_values(K kind) {
   switch (kind) {
     case K::kCall:
     case K::kReturn:
@@ -30,12 +28,13 @@ bool control(K kind) {
     case K::kCondBr:
     case K::kSwitch:
     case K::kWarpYield:
-    case K::kWarpGroupDotWait:
       return true;
     default:
       return false;
   }
 }
+
+namespace {
 
 bool branches(K kind) {
   return kind == K::kIf || kind == K::kCondition || kind == K::kCondBr || kind == K::kSwitch ||
@@ -50,7 +49,8 @@ UninitCheck::Family UninitCheck::family_of(const Instr& in) {
   if (async_access_of(in).kind != AccessKind::kNone) return Family::kAsyncCopy;
   if (access_of(in).kind != AccessKind::kNone || atomic_access_of(in).kind != AccessKind::kNone)
     return Family::kAccess;
-  if (control(kind) && in.num_results == in.num_operands) return Family::kCopies;
+  if ((renames_values(kind) || kind == K::kWarpGroupDotWait) && in.num_results == in.num_operands)
+    return Family::kCopies;
   switch (kind) {
     case K::kSplat:
     case K::kUnsplat:

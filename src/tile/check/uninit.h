@@ -19,6 +19,9 @@ inline constexpr const char* kMaskedOff =
 inline constexpr const char* kNeverWritten = "the memory was never written";
 inline constexpr const char* kNothingStored = "nothing was stored there in shared memory";
 
+// Calls, returns, loops, branches and what ends them: values get other names there.
+bool renames_values(ir::OpKind kind);
+
 class UninitCheck {
  public:
   UninitCheck(const CheckedCode& code, std::span<const exec::Allocation> memory);
