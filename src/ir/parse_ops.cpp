@@ -284,15 +284,7 @@ Op* Parser::finish(OpState& s) {
       gap_end_ = nullptr;
     }
   }
-  if (failed()) {
-    operands_.resize(s.operands_base);
-    attrs_.resize(s.attrs_base);
-    types_.resize(s.types_base);
-    regions_.resize(s.regions_base);
-    successors_.resize(s.successors_base);
-    names_.resize(s.names_base);
-    return made;
-  }
+  if (failed()) return drop(s), made;
   made->kind = s.kind;
   made->name = s.name;
   made->form = s.form;
@@ -358,13 +350,17 @@ Op* Parser::finish(OpState& s) {
       }
     }
   }
+  drop(s);
+  return made;
+}
+
+void Parser::drop(const OpState& s) {
   operands_.resize(s.operands_base);
   attrs_.resize(s.attrs_base);
   types_.resize(s.types_base);
   regions_.resize(s.regions_base);
   successors_.resize(s.successors_base);
   names_.resize(s.names_base);
-  return made;
 }
 
 }  // namespace triton_runner::ir

@@ -214,6 +214,7 @@ class Parser {
   // ---- ops
   Op* op();
   void generic(OpState& s);
+  void drop(const OpState& s);  // what its parts left on the stacks
   void assign_groups(OpState& s);
   bool forms(OpState& s);
   void pieces(const Assembly& form, size_t begin, size_t end, OpState& s);

@@ -1,8 +1,10 @@
-// What mma.sync's rarer forms bring along: metadata of sparse matrices, scale factors of blocks.
+// What products share: types, scratch, and what mma.sync's rarer forms bring along: metadata of sparse
+// matrices, scale factors of blocks.
 #pragma once
 #include <triton_runner/num/mma.h>
 
 #include <optional>
+#include <vector>
 
 #include "matrix.h"
 
@@ -11,6 +13,14 @@ namespace triton_runner::simt {
 // The element type of A or B; packed: two e2m1 a byte.
 std::optional<num::MmaType> mma_type(ptx::Mod type, bool packed);
 std::optional<num::MmaSum> mma_sum(ptx::Mod type);
+
+// Of wgmma and tcgen05.mma, one for each thread of ours.
+struct ProductScratch {
+  num::MmaRows rows;
+  num::MmaColumns columns;
+  std::vector<uint8_t> a_tiles, b_tiles;
+  std::vector<uint32_t> sums;
+};
 
 // mma.sp: of every group of elements of A only some are there; the metadata says which. PTX ISA 9.7.14.6.
 struct SparseA {

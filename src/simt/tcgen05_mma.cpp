@@ -119,13 +119,7 @@ const char* decode(Kind kind, bool pair, uint32_t bits, Shape* s) {
   return nullptr;
 }
 
-struct Scratch {
-  num::MmaRows rows;
-  num::MmaColumns columns;
-  std::vector<uint8_t> a_tiles, b_tiles;
-  std::vector<uint32_t> sums;
-};
-thread_local std::unique_ptr<Scratch> scratch;
+thread_local std::unique_ptr<ProductScratch> scratch;
 
 // Chunks of 16 elements of 6 or 4 bits, with padding after them, become bytes as the product's types have
 // them.
@@ -171,7 +165,7 @@ struct ProductOp : AsyncOp {
       blocks[cta->rank & 1] = cta;
       blocks[(cta->rank & 1) ^ 1] = other;
     }
-    if (!scratch) scratch = std::make_unique<Scratch>();
+    if (!scratch) scratch = std::make_unique<ProductScratch>();
     const MmaScale scale = !p.scaled()             ? MmaScale::kNone
                            : p.kind == Kind::kMxf4 ? MmaScale::kGroups
                                                    : MmaScale::kPowers;
@@ -189,7 +183,7 @@ struct ProductOp : AsyncOp {
 
   // B: all of one block, or half of the columns from each block of a pair.
   bool columns(Exec& x, const Product& p, const Shape& s, const num::MmaPlan& plan, Cta* const* blocks) {
-    Scratch& w = *scratch;
+    ProductScratch& w = *scratch;
     const uint32_t halves = p.pair ? 2 : 1, part = s.n / halves;
     SharedMatrix m;
     if (!tcgen05_matrix(b, s.trans_b, &m)) return bad_swizzle(x, "B");
@@ -218,7 +212,7 @@ struct ProductOp : AsyncOp {
   // Sixteen rows of one block; `first` of its rows.
   bool block_rows(Exec& x, const Product& p, const Shape& s, num::MmaPlan& plan, Cta& block, uint32_t rank,
                   uint32_t first, uint32_t rows) {
-    Scratch& w = *scratch;
+    ProductScratch& w = *scratch;
     const bool quarters = !p.pair && s.m == 64, folded = p.pair && s.m == 128;
     const uint32_t lane = quarters ? first / 16 * 32 : first;
     uint32_t* memory = tensor_memory(block).words.get();
@@ -288,7 +282,7 @@ struct ProductOp : AsyncOp {
   // likewise.
   bool scales(Exec& x, const Product& p, const Shape& s, const num::MmaPlan& plan, Cta& block,
               uint32_t first) {
-    Scratch& w = *scratch;
+    ProductScratch& w = *scratch;
     const uint32_t groups = plan.scale == MmaScale::kGroups ? s.k / 16 : 1,
                    per_factor = groups > 1 ? groups / p.vectors : 1;
     const uint32_t* memory = tensor_memory(block).words.get();

@@ -56,14 +56,7 @@ struct Wgmma : CtaPart {
 };
 Wgmma& part_of(Cta& cta) { return cta.part<Wgmma>(Cta::kWgmma); }
 
-// Scratch of one thread of ours.
-struct Scratch {
-  num::MmaRows rows;
-  num::MmaColumns columns;
-  std::vector<uint8_t> a_tiles, b_tiles;
-  std::vector<uint32_t> sums;
-};
-thread_local std::unique_ptr<Scratch> scratch;
+thread_local std::unique_ptr<ProductScratch> scratch;
 
 template <class T>
 T* reg_of(const Cta& cta, uint32_t place, uint32_t thread) {
@@ -76,8 +69,8 @@ bool compute(Exec& x, const Issued& p, uint32_t thread, const Issued** columns_o
   Cta& cta = *x.cta;
   const auto& m = *static_cast<const Product*>(p.instr->data);
   const num::MmaPlan& plan = m.plan[x.launch().fast_mma ? 1 : 0];
-  if (!scratch) scratch = std::make_unique<Scratch>();
-  Scratch& s = *scratch;
+  if (!scratch) scratch = std::make_unique<ProductScratch>();
+  ProductScratch& s = *scratch;
   const uint32_t wide = m.k_bytes / 16;
   if (!*columns_of || (*columns_of)->instr != p.instr || (*columns_of)->b != p.b) {
     const auto bits = static_cast<uint32_t>(m.b1 ? 8 : num::mma_bits(plan.b));

@@ -16,7 +16,6 @@ constexpr int kVectorBytes = 32;
 constexpr int kVectorBytes = 16;
 #endif
 constexpr int kLanes = kVectorBytes / 4, kVectors = 8, kBlock = kLanes * kVectors;
-constexpr int kAccumulators = 64;  // of a sum: element i goes to number i mod 64
 
 typedef float V __attribute__((vector_size(kVectorBytes)));
 typedef float Unaligned __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));

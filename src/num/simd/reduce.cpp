@@ -14,7 +14,6 @@ constexpr int kVectorBytes = 32;
 #else
 constexpr int kVectorBytes = 16;
 #endif
-constexpr int kAccumulators = 64;
 
 // Each op: apply on scalars and vectors, and the value that changes nothing.
 #define INT_OP(name, identity_value, ...)                          \
