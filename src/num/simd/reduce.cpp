@@ -92,18 +92,33 @@ struct Accumulators {
 #pragma GCC unroll 16
     for (int k = 0; k < kVectors; ++k) {  // whole vectors, then what is left of one
       if (left < kLanes) {
-        if (left > 0) {
-          V element;
-          for (int j = 0; j < kLanes; ++j) element[j] = Op<T>::kIdentity;
-          __builtin_memcpy(&element, x + i + k * kLanes, static_cast<size_t>(left) * sizeof(T));
-          v[k] = Op<T>::apply(v[k], element);
-        }
+        if (left > 0) v[k] = Op<T>::apply(v[k], part(x + i + k * kLanes, left, Op<T>::kIdentity));
         return;
       }
       V element = *reinterpret_cast<const Unaligned*>(x + i + k * kLanes);
       v[k] = Op<T>::apply(v[k], element);
       left -= kLanes;
     }
+  }
+  // What is left of a row, and constants up to a whole block.
+  inline void add_rest(const T* x, int64_t n, T constant) {
+#pragma GCC unroll 16
+    for (int k = 0; k < kVectors; ++k)
+      v[k] = Op<T>::apply(v[k], part(x + k * kLanes, n - k * kLanes, constant));
+  }
+  // A block of one constant; whether that changed anything.
+  inline bool add_constant(T constant) {
+    const V element = all(constant);
+    Bits changed{};
+#pragma GCC unroll 16
+    for (int k = 0; k < kVectors; ++k) {
+      const V sum = Op<T>::apply(v[k], element);
+      changed |= bits_as<Bits>(sum) ^ bits_as<Bits>(v[k]);
+      v[k] = sum;
+    }
+    uint64_t any = 0;
+    for (int k = 0; k < kVectorBytes / 8; ++k) any |= changed[k];
+    return any != 0;
   }
   inline T fold() {
 #pragma GCC unroll 8
@@ -114,6 +129,24 @@ struct Accumulators {
   }
 
  private:
+  typedef uint64_t Bits __attribute__((vector_size(kVectorBytes)));
+  static inline V all(T x) { return x - V{}; }  // x - 0 is x, -0 too
+  // The first n elements (none: n <= 0), then a constant.
+  static inline V part(const T* x, int64_t n, T constant) {
+    if (n >= kLanes) return *reinterpret_cast<const Unaligned*>(x);
+#if defined(NUM_ISA_avx512)
+    const uint32_t on = n > 0 ? (1u << n) - 1 : 0;
+    if constexpr (sizeof(T) == 4)
+      return bits_as<V>(
+          _mm512_mask_loadu_epi32(bits_as<__m512i>(all(constant)), static_cast<__mmask16>(on), x));
+    if constexpr (sizeof(T) == 8)
+      return bits_as<V>(
+          _mm512_mask_loadu_epi64(bits_as<__m512i>(all(constant)), static_cast<__mmask8>(on), x));
+#endif
+    V element = all(constant);
+    if (n > 0) __builtin_memcpy(&element, x, static_cast<size_t>(n) * sizeof(T));
+    return element;
+  }
   // Lane i with lane i + half, for ever smaller halves.
   template <int half>
   static inline T fold_lanes(V x) {
@@ -192,18 +225,21 @@ void reduce_padded(void* out, const void* in, int64_t n, int64_t axis, const voi
   auto* x = static_cast<const T*>(in);
   T constant;
   __builtin_memcpy(&constant, pad, sizeof(T));
-  T block[kAccumulators];
   const int64_t whole = n / kAccumulators * kAccumulators;
-  for (int64_t i = 0; i < kAccumulators; ++i) block[i] = whole + i < n ? x[whole + i] : constant;
   Accumulators<T, Op> sum;
   sum.add(x, whole);
   int64_t left = axis - whole;
-  sum.add(block, left < kAccumulators ? left : kAccumulators);
-  for (T& element : block) element = constant;
-  for (left -= kAccumulators; left > 0; left -= kAccumulators) {
-    Accumulators<T, Op> before = sum;
-    sum.add(block, left < kAccumulators ? left : kAccumulators);
-    if (!__builtin_memcmp(before.v, sum.v, sizeof(sum.v))) break;
+  if (left >= kAccumulators) {
+    sum.add_rest(x + whole, n - whole, constant);
+    left -= kAccumulators;
+    while (left >= kAccumulators && sum.add_constant(constant)) left -= kAccumulators;
+    n = whole;
+  }
+  if (left % kAccumulators) {
+    T block[kAccumulators];
+    left %= kAccumulators;
+    for (int64_t i = 0; i < left; ++i) block[i] = whole + i < n ? x[whole + i] : constant;
+    sum.add(block, left);
   }
   *static_cast<T*>(out) = sum.fold();
 }
@@ -233,6 +269,14 @@ void reduce_part(void* out, void* state, const void* in, int64_t n, bool first, 
     __builtin_memcpy(state, sum.v, sizeof(sum.v));
 }
 
+// Apart, so that the quick way's accumulators stay in registers.
+template <template <class> class Op>
+__attribute__((noinline)) float reduce_row(const float* x, int64_t n) {
+  Accumulators<float, Op> sum;
+  sum.add(x, n);
+  return sum.fold();
+}
+
 template <template <class> class Quick, template <class> class Op>
 void reduce_quick(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner) {
   if (inner != 1) return reduce<float, Op>(out, in, outer, axis, inner);
@@ -242,11 +286,7 @@ void reduce_quick(void* out, const void* in, int64_t outer, int64_t axis, int64_
     Accumulators<float, Quick> quick;
     quick.add(x, axis);
     float result = quick.fold();
-    if (result == 0.0f || result == Quick<float>::kIdentity) {
-      Accumulators<float, Op> general;
-      general.add(x, axis);
-      result = general.fold();
-    }
+    if (result == 0.0f || result == Quick<float>::kIdentity) result = reduce_row<Op>(x, axis);
     o[r] = result;
   }
 }
