@@ -10,7 +10,7 @@ import torch
 import triton.language as tl
 import triton_runner
 
-TINY = 2.0**-135  # a product below f32's normal range: AVX512_BF16 flushes it to zero
+TINY = 2.0**-135  # a product below f32's normal range: AMX and AVX512_BF16 flush it to zero
 
 
 @triton_runner.jit
@@ -38,7 +38,8 @@ def run(dtype: torch.dtype = torch.bfloat16, **options) -> torch.Tensor:
 
 
 def has_instructions() -> bool:
-    return " avx512_bf16" in pathlib.Path("/proc/cpuinfo").read_text()
+    cpu = pathlib.Path("/proc/cpuinfo").read_text()
+    return " amx_bf16" in cpu or (" avx512_bf16" in cpu and "GenuineIntel" not in cpu)
 
 
 def check_fast(fast: torch.Tensor, exact: torch.Tensor) -> None:
