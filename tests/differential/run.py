@@ -100,15 +100,14 @@ def imported(source: str, path: pathlib.Path):
 
 
 def difference(kernel: Kernel, function, target: str, seed: int, levels: list[str]) -> str | None:
-    """What the first level and another one do not agree on."""
-    reference = results(kernel, function, levels[0], target, seed)
-    for level in levels[1:]:
-        for i, (wanted, got) in enumerate(
-            zip(reference, results(kernel, function, level, target, seed), strict=True)
-        ):
-            at = first_difference(wanted, got)
+    """The first element that the levels do not agree on, with what each has there."""
+    outputs = {level: results(kernel, function, level, target, seed) for level in levels}
+    reference = outputs[levels[0]]
+    for i, wanted in enumerate(reference):
+        for level in levels[1:]:
+            at = first_difference(wanted, outputs[level][i])
             if at is not None:
-                return f"out{i}[{at}] is {wanted[at].item()} at {levels[0]} and {got[at].item()} at {level}"
+                return f"out{i}[{at}] is " + ", ".join(f"{outputs[x][i][at].item()} at {x}" for x in levels)
     return None
 
 
