@@ -1,5 +1,6 @@
 // Reductions and scans along the middle axis of [outer, axis, inner], in the order that reduce.h fixes.
 #include "simd/float_ops.h"
+#include "simd/row_scan.h"
 #include "simd/streams.h"
 
 #include <triton_runner/num/reduce_ops.h>
@@ -291,49 +292,6 @@ void reduce_quick(void* out, const void* in, int64_t outer, int64_t axis, int64_
   }
 }
 
-// A scan of one row in groups of eight: within a group log-steps of distance 1, 2, 4; then what all groups
-// before give is put in front. The same additions on every instruction set.
-template <class T, template <class> class Op>
-struct RowScan {
-  static constexpr int kGroup = 8;
-  typedef T V __attribute__((vector_size(kGroup * sizeof(T))));
-  typedef T Unaligned __attribute__((vector_size(kGroup * sizeof(T)), aligned(1), may_alias));
-
-  template <bool kReverse>
-  static void run(T* o, const T* x, int64_t n) {
-    T carry = Op<T>::kIdentity;
-    V identity;
-    for (int i = 0; i < kGroup; ++i) identity[i] = Op<T>::kIdentity;
-    int64_t i = 0;
-    for (; i + kGroup <= n; i += kGroup) {
-      int64_t at = kReverse ? n - kGroup - i : i;
-      V v = turned<kReverse>(*reinterpret_cast<const Unaligned*>(x + at));
-      v = prefixes(v, identity);
-      V before;
-      for (int k = 0; k < kGroup; ++k) before[k] = carry;
-      carry = Op<T>::apply(carry, v[kGroup - 1]);
-      *reinterpret_cast<Unaligned*>(o + at) = turned<kReverse>(Op<T>::apply(before, v));
-    }
-    if (i == n) return;
-    V v = identity;
-    for (int64_t k = i; k < n; ++k) v[k - i] = x[kReverse ? n - 1 - k : k];
-    v = prefixes(v, identity);
-    for (int64_t k = i; k < n; ++k)
-      o[kReverse ? n - 1 - k : k] = Op<T>::apply(carry, static_cast<T>(v[k - i]));
-  }
-
- private:
-  template <bool kReverse>
-  static V turned(V v) {
-    if constexpr (kReverse) return __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0);
-    return v;
-  }
-  static V prefixes(V v, V none) {
-    v = Op<T>::apply(static_cast<V>(__builtin_shufflevector(none, v, 0, 8, 9, 10, 11, 12, 13, 14)), v);
-    v = Op<T>::apply(static_cast<V>(__builtin_shufflevector(none, v, 0, 1, 8, 9, 10, 11, 12, 13)), v);
-    return Op<T>::apply(static_cast<V>(__builtin_shufflevector(none, v, 0, 1, 2, 3, 8, 9, 10, 11)), v);
-  }
-};
 // Sums and products; what is exact in any order (max, min, bits) and narrow integers go element by element.
 template <class T, template <class> class Op>
 constexpr bool kInGroups =
