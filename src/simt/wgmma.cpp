@@ -1,9 +1,10 @@
 // wgmma: products of a warp group, asynchronous. PTX ISA 9.7.15.
 //
 // A product is written down when it is issued and computed when a wait_group says that it must be done:
-// shared memory that is overwritten too early shows. Results that are used before such a wait are undefined
-// in the ISA; ptxas makes them right by waiting for each product, so a product of which that is so is
-// computed when it is issued. Warp w of a group computes rows 16 w to 16 w + 15, so that warps need not come
+// shared memory that is overwritten too early shows. In the ISA, registers of A that change and results that
+// are used before such a wait are undefined; ptxas makes them right by waiting for each product (Triton 3.6
+// counts on it). So A is read when a product is issued, and one whose results are used before a wait is
+// computed then. Warp w of a group computes rows 16 w to 16 w + 15, so that warps need not come
 // together.
 #include <triton_runner/num/mma.h>
 
@@ -45,6 +46,7 @@ struct Issued {
   uint64_t a = 0, b = 0;  // descriptors
   bool add = true;        // D is added
   uint64_t group = 0;
+  std::vector<uint32_t> registers;  // A, if it is in registers: four of each thread
 };
 struct WarpQueue {
   std::deque<Issued> products;
@@ -88,7 +90,7 @@ bool compute(Exec& x, const Issued& p, uint32_t thread, const Issued** columns_o
   }
   const void* tiles[4];
   if (m.a_in_registers) {
-    for (uint32_t i = 0; i < 4; ++i) tiles[i] = reg_of<uint32_t>(cta, m.a[i], thread);
+    for (uint32_t i = 0; i < 4; ++i) tiles[i] = p.registers.data() + 32 * i;
   } else {
     const auto bits = static_cast<uint32_t>(m.b1 ? 8 : num::mma_bits(plan.a));
     const uint32_t first = thread / 32 % 4 * 16;
@@ -162,11 +164,17 @@ void run_product(Lanes& lanes, const Operands& in) {
   for (uint32_t w = 0; w < x.count; w += 32) {
     if (x.mask && !x.mask[w]) continue;
     WarpQueue& queue = part.warps[(x.first + w) / 32];
-    Issued p{&instr_of(in), 0, 0, true, queue.group};
+    Issued p{&instr_of(in), 0, 0, true, queue.group, {}};
+    if (m.a_in_registers) {
+      p.registers.resize(4 * 32);
+      for (uint32_t i = 0; i < 4; ++i)
+        std::memcpy(&p.registers[32 * i], reg_of<uint32_t>(*x.cta, m.a[i], x.first + w),
+                    32 * sizeof(uint32_t));
+    }
     if (m.a_descriptor != kNoRegister) p.a = x.reg<uint64_t>(m.a_descriptor)[w];
     p.b = x.reg<uint64_t>(m.b_descriptor)[w];
     if (m.scale_d != kNoRegister) p.add = x.reg<int8_t>(m.scale_d)[w] != 0;
-    queue.products.push_back(p);
+    queue.products.push_back(std::move(p));
   }
   if (m.at_once) complete(x, part, [](const WarpQueue&, size_t) { return true; });
 }
@@ -197,21 +205,30 @@ bool uses(const ptx::Operand& operand, const std::vector<uint32_t>& registers) {
                      [&](const ptx::Operand& part) { return uses(part, registers); });
 }
 
-// Whether an instruction before the next wait, on the way without jumps, uses D or changes A.
+// Whether D is used before the next wait, on any way there.
 bool used_before_wait(std::span<const ptx::Instruction> body, const ptx::Instruction& in) {
-  std::vector<uint32_t> d, a;
+  std::vector<uint32_t> d;
   for (const ptx::Operand& part : in.operands[0].parts) d.push_back(part.reg);
-  if (in.operands[1].kind == OperandKind::kVector)
-    for (const ptx::Operand& part : in.operands[1].parts) a.push_back(part.reg);
-  for (const ptx::Instruction* at = &in + 1; at != body.data() + body.size(); ++at) {
-    const std::string_view what = at->spelling;
-    if (what.starts_with("wgmma.wait_group") || what.starts_with("bra") || what.starts_with("ret") ||
-        what.starts_with("call") || what.starts_with("exit"))
-      return false;
-    if (what.starts_with("wgmma.")) continue;
-    for (const ptx::Operand& operand : at->operands)
-      if (uses(operand, d)) return true;
-    if (!a.empty() && !at->operands.empty() && uses(at->operands[0], a)) return true;
+  std::vector<bool> seen(body.size());
+  std::vector<size_t> ways{static_cast<size_t>(&in - body.data()) + 1};
+  while (!ways.empty()) {
+    size_t at = ways.back();
+    ways.pop_back();
+    for (; at < body.size() && !seen[at]; ++at) {
+      seen[at] = true;
+      const ptx::Instruction& i = body[at];
+      const std::string_view what = i.spelling;
+      if (what.starts_with("wgmma.wait_group") || what.starts_with("ret") || what.starts_with("call") ||
+          what.starts_with("exit") || what.starts_with("brx"))
+        break;
+      if (what.starts_with("wgmma.")) continue;
+      for (const ptx::Operand& operand : i.operands)
+        if (uses(operand, d)) return true;
+      if (i.opcode != ptx::Opcode::kBra) continue;
+      if (!i.operands.empty() && i.operands[0].kind == OperandKind::kLabel)
+        ways.push_back(static_cast<size_t>(i.operands[0].integer));
+      if (i.guard < 0) break;
+    }
   }
   return false;
 }
