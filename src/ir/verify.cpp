@@ -109,7 +109,7 @@ class Verifier {
   }
 
   // What the op's row says of its operands: as many groups are there as may not be left out; a mask is of i1,
-  // and what stands for elements that are masked off is of their type.
+  // what stands for elements that are masked off is of their type, an mbarrier lies in memory of i64.
   void groups(const Op& op) {
     const std::vector<OpSyntax::Group>& groups = op_syntax(op.kind).groups;
     const auto least = static_cast<size_t>(std::count_if(
@@ -125,6 +125,11 @@ class Verifier {
       if (!value) continue;
       const std::string_view name = groups[i].name;
       const Type* scalar = value->type->scalar();
+      if (name == "barrier" || name == "barriers" ||
+          (name == "alloc" && op.name.find("_barrier") != std::string_view::npos))
+        for (const Use& use : op.group(i)) mbarrier(op, use.value->type);
+      if (name == "barrier_preds" && op.group(i).size() != op.group(i - 1).size())
+        error(op, std::string(op.name) + " needs a predicate for each barrier");
       if (name == "dest" || name == "result") element = scalar;
       if (name == "mask" && groups[i].optional &&  // of an access, and not a vote
           (scalar->kind != TypeKind::kInteger || scalar->width != 1))
@@ -133,6 +138,14 @@ class Verifier {
         error(op, std::string(op.name) + " of " + spell(element) + " with " + spell(value->type) +
                       " for what is masked off");
     }
+  }
+
+  void mbarrier(const Op& op, const Type* type) {
+    const Type* scalar = type->scalar();
+    // Until nvws tokens are lowered they stand where barriers will.
+    if (op.kind == OpKind::kAsyncTMAStoreTokenWait && type->kind != TypeKind::kMemDesc) return;
+    if (type->kind != TypeKind::kMemDesc || scalar->kind != TypeKind::kInteger || scalar->width != 64)
+      error(op, "the barrier of " + std::string(op.name) + " is " + spell(type) + ", and not memory of i64");
   }
 
   void operands(const Op& op) {

@@ -186,6 +186,9 @@ void lower_tc_gen5_commit(Lowering& l, const ir::Op& op) {
 
 // Stores have ended when they were issued: what is left to do is to tell who waits for the buffer.
 void lower_store_token_wait(Lowering& l, const ir::Op& op) {
+  for (const ir::Use& use : op.group(1))
+    if (use.value->type->kind != ir::TypeKind::kMemDesc)
+      return l.error(op, "barriers are expected, and not the tokens that stand for them");
   l.emit(run_tc_gen5_commit, op,
          l.make<Barriers>(Lowering::operand_index(op, 1), Lowering::operand_index(op, 2),
                           static_cast<int>(op.group(1).size())));

@@ -141,6 +141,7 @@ void SharedState::init_barrier(Task& task, uint32_t address, int64_t count) {
 }
 
 Mbarrier* SharedState::barrier(Task& task, uint32_t address) {
+  if (address % alignof(Mbarrier)) return nullptr;  // a part of other memory that was reinterpreted
   auto* b = reinterpret_cast<Mbarrier*>(bytes(task, address, sizeof(Mbarrier)));
   return b->magic == Mbarrier::kMagic ? b : nullptr;
 }
