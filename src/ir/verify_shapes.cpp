@@ -54,7 +54,10 @@ int64_t axis_of(const Op& op, size_t rank) {
 
 std::string rearranged(const Op& op) {
   const Type *from = op.operand(0)->type, *to = op.results[0].type;
-  if (from->kind == TypeKind::kMemDesc || to->kind == TypeKind::kMemDesc) return "";  // the op's own affair
+  if (op.kind == OpKind::kTrans && from->kind == TypeKind::kMemDesc && to->kind == TypeKind::kMemDesc)
+    return "";  // of 3.0 and 3.1: the op's own affair
+  for (const Use& use : op.operand_uses)
+    if (use.value->type->kind == TypeKind::kMemDesc) return cannot_give(op);
   const Shape a = shape_of(from), b = shape_of(to);
   bool fits = is_tile(to) && from->scalar() == to->scalar();
   std::vector<int64_t> rest;
