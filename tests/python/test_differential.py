@@ -21,18 +21,15 @@ def without_contraction(monkeypatch):
     monkeypatch.setitem(os.environ, "TRITON_DEFAULT_FP_FUSION", "0")
 
 
-@pytest.mark.parametrize("seed", range(24))
-def test_levels_agree(seed, tmp_path):
-    kernel = generate.generate(seed)
-    function = run.imported(kernel.source, tmp_path / f"kernel_{seed}.py")
-    target = ("cuda:80", "cuda:90", "cuda:100")[seed % 3]
-    assert run.difference(kernel, function, target, seed, LEVELS) is None, kernel.source
+KERNELS = [(generate.generate, seed) for seed in range(24)] + [
+    (products.generate_product, seed) for seed in range(12)
+]
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_levels_agree_on_products(seed, tmp_path):
-    kernel = products.generate_product(seed)
-    function = run.imported(kernel.source, tmp_path / f"product_{seed}.py")
+@pytest.mark.parametrize(("make", "seed"), KERNELS, ids=lambda v: getattr(v, "__name__", str(v)))
+def test_levels_agree(make, seed, tmp_path):
+    kernel = make(seed)
+    function = run.imported(kernel.source, tmp_path / f"{make.__name__}_{seed}.py")
     target = ("cuda:80", "cuda:90", "cuda:100")[seed % 3]
     assert run.difference(kernel, function, target, seed, LEVELS) is None, kernel.source
 
