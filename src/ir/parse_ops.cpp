@@ -321,6 +321,9 @@ Op* Parser::finish(OpState& s) {
       ends[g] = at;
     }
   }
+  // Of a text that is taken as it is, what its row has no group for.
+  for (size_t i = 0; i < count; ++i)
+    if (operands[i].group >= group_count) place(operands[i]);
   made->operand_uses = uses;
   made->group_ends = ends;
   made->attrs = m_.arena.copy(attrs_.data() + s.attrs_base, attrs_.size() - s.attrs_base);

@@ -118,6 +118,10 @@ class Verifier {
       return error(op, std::string(op.name) + " needs " + std::to_string(least) +
                            (least == 1 ? " operand, it has " : " operands, it has ") +
                            std::to_string(op.num_operands()));
+    const size_t grouped = op.group_ends.empty() ? 0 : op.group_ends.back();
+    if (op.num_operands() > grouped)
+      return error(op, std::string(op.name) + " takes " + (grouped ? std::to_string(grouped) : "no") +
+                           " operands, it has " + std::to_string(op.num_operands()));
     const Type* element = op.results.empty() ? nullptr : op.results[0].type->scalar();
     // An op without a row has one group, which has no name.
     for (uint32_t i = 0; i < groups.size() && i < op.group_ends.size(); ++i) {
