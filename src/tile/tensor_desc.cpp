@@ -339,9 +339,25 @@ const Instr* run_rows(Task& t, const Instr& in) {
   return next(in);
 }
 
+// The tile is as large as the block, or for gathers and scatters has a row for each index.
+bool fits(Lowering& l, const ir::Op& op, const ir::Type* tensor, const BlockType& block, bool rows) {
+  if (tensor->kind != ir::TypeKind::kTensor || l.type(tensor->scalar())->element != block.type) return false;
+  int64_t elements = 1;
+  for (int64_t extent : block.shape) elements *= extent;
+  if (!rows) return tensor->num_elements() == elements;
+  const ir::Type* index = op.operand_of(1)->type;
+  return tensor->shape.size() == 2 && index->kind == ir::TypeKind::kTensor &&
+         index->num_elements() == tensor->shape[0] && index->scalar()->kind == ir::TypeKind::kInteger &&
+         index->scalar()->width == 32;
+}
+
 bool block_operand(Lowering& l, const ir::Op& op, const ir::Type* tensor, BlockType& block, int indices) {
   block = block_type(l, *op.operand_of(0), tensor);
   if (!block.known) return l.error(op, "descriptors of this element type or rank are not supported"), false;
+  if (!fits(l, op, tensor, block, indices < 0))
+    return l.error(op, "the tile " + std::string(tensor->text) + " does not fit the descriptor " +
+                           std::string(op.operand_of(0)->type->text)),
+           false;
   if (indices >= 0 && indices != static_cast<int>(block.shape.size()))
     return l.error(op, std::to_string(indices) + " indices for a descriptor of rank " +
                            std::to_string(block.shape.size())),

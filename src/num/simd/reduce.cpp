@@ -136,13 +136,15 @@ struct Accumulators {
   static inline V part(const T* x, int64_t n, T constant) {
     if (n >= kLanes) return *reinterpret_cast<const Unaligned*>(x);
 #if defined(NUM_ISA_avx512)
-    const uint32_t on = n > 0 ? (1u << n) - 1 : 0;
-    if constexpr (sizeof(T) == 4)
-      return bits_as<V>(
-          _mm512_mask_loadu_epi32(bits_as<__m512i>(all(constant)), static_cast<__mmask16>(on), x));
-    if constexpr (sizeof(T) == 8)
-      return bits_as<V>(
-          _mm512_mask_loadu_epi64(bits_as<__m512i>(all(constant)), static_cast<__mmask8>(on), x));
+    if constexpr (sizeof(T) >= 4) {  // 16 lanes at most
+      const uint32_t on = n > 0 ? (1u << n) - 1 : 0;
+      if constexpr (sizeof(T) == 4)
+        return bits_as<V>(
+            _mm512_mask_loadu_epi32(bits_as<__m512i>(all(constant)), static_cast<__mmask16>(on), x));
+      else
+        return bits_as<V>(
+            _mm512_mask_loadu_epi64(bits_as<__m512i>(all(constant)), static_cast<__mmask8>(on), x));
+    }
 #endif
     V element = all(constant);
     if (n > 0) __builtin_memcpy(&element, x, static_cast<size_t>(n) * sizeof(T));
