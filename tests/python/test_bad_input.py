@@ -5,6 +5,7 @@ What an IR file alone can get wrong is in tests/cases/bad-input.
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -124,7 +125,8 @@ def test_out_of_bounds_leaves_the_neighbours_alone(add):
     with pytest.raises(RuntimeError, match="out of bounds") as caught:
         add[(2,)](x, y[:64], 128)  # the view's storage is the whole array: that much may be touched, no more
         add[(2,)](x[:64].copy(), y[:64].copy(), 128)
-    assert "tt.load" in str(caught.value) and "program" in str(caught.value)
+    # What lies behind x may be y, which may be read.
+    assert re.search(r"tt\.(load|store) .*program", str(caught.value))
 
 
 def test_missing_file():
