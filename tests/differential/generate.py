@@ -9,6 +9,7 @@ integers, indices stay inside.
 """
 
 import dataclasses
+import math
 import random
 
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -52,10 +53,13 @@ class Generator:
         ]
         self.programs, self.num_warps = self.random.choice((1, 1, 2, 3)), self.random.choice((1, 2, 4, 8))
         self.names = 0
-        self.indent = "    "
         self.operations = operations
 
     # ---- writing
+
+    def write(self, *lines: str) -> None:
+        """Lines of the kernel's body."""
+        self.lines += [f"    {line}" for line in lines]
 
     def name(self) -> str:
         self.names += 1
@@ -65,7 +69,7 @@ class Generator:
         """A new value; `.to` makes sure of its type, since Triton widens what it sums."""
         name = self.name()
         cast = "" if dtype == "int1" else f".to(tl.{dtype})"
-        self.lines.append(f"{self.indent}{name} = ({text}){cast}")
+        self.write(f"{name} = ({text}){cast}")
         value = Value(name, shape, dtype)
         self.values.append(value)
         return value
@@ -79,11 +83,11 @@ class Generator:
 
     def pick(self, shape: tuple[int, ...] | None = None, dtypes: tuple[str, ...] | None = None) -> Value:
         """A value, newer ones more likely; of this shape (or loaded), cast to one of these types."""
-        fitting = [v for v in self.values if (shape is None or v.shape == shape) and (shape or v.shape)]
+        fitting = [v for v in self.values if (shape is None or v.shape == shape)]
         if not fitting:
             value = self.load(shape or (self.rows, self.cols))
         else:
-            value = fitting[min(int(self.random.expovariate(0.35)), len(fitting) - 1) * -1 - 1]
+            value = fitting[-1 - min(int(self.random.expovariate(0.35)), len(fitting) - 1)]
         if dtypes and value.dtype not in dtypes:
             value = self.cast(value, self.random.choice(dtypes))
         return value
@@ -233,7 +237,7 @@ class Generator:
             combine = self.function("a1 * a2, b1 * a2 + b2", "a1, b1, a2, b2")
             first, second = self.name(), self.name()
             scanned = f"tl.associative_scan(({a.name}, {b.name}), {axis}, {combine}{reverse})"
-            self.lines.append(f"{self.indent}{first}, {second} = {scanned}")
+            self.write(f"{first}, {second} = {scanned}")
             self.values += [Value(first, a.shape, a.dtype), Value(second, a.shape, a.dtype)]
         else:
             self.let(f"tl.{kind}({a.name}, axis={axis}{reverse})", a.shape, a.dtype)
@@ -251,9 +255,7 @@ class Generator:
             text = f"tl.flip({a.name}, {self.random.choice((0, 1))})"
         elif kind == "split":
             low, high = self.name(), self.name()
-            self.lines.append(
-                f"{self.indent}{low}, {high} = tl.split(tl.reshape({a.name}, ({rows}, {cols // 2}, 2)))"
-            )
+            self.write(f"{low}, {high} = tl.split(tl.reshape({a.name}, ({rows}, {cols // 2}, 2)))")
             text = f"tl.interleave({high}, {low})"
         elif kind == "permute":
             order = self.random.choice(("2, 0, 1", "0, 2, 1", "1, 0, 2", "2, 1, 0"))
@@ -284,7 +286,7 @@ class Generator:
         small = "int8" if min(self.rows, self.cols) >= 32 and self.random.random() < 0.3 else "float16"
         left, right = (self.let(f"{v.name} & 7", v.shape, small).name for v in (a, b))
         product = self.name()
-        self.lines.append(f"{self.indent}{product} = tl.dot({left}, tl.trans({right}))")
+        self.write(f"{product} = tl.dot({left}, tl.trans({right}))")
         row = self.let(f"tl.max({product}, axis={self.random.choice((0, 1))})", (self.rows,), "int32")
         self.let(f"{a.name} ^ {row.name}.to(tl.{a.dtype})[:, None]", a.shape, a.dtype)
 
@@ -297,12 +299,12 @@ class Generator:
             (f"range(0, {trips})", f"tl.range(1, {trips} + 1)", "tl.static_range(2)")
         )
         first, second = self.expression(carried, b, a.dtype), self.expression(carried, carried, a.dtype)
-        self.lines += [
-            f"{self.indent}{carried} = {a.name}",
-            f"{self.indent}for {i} in {counter}:",
-            f"{self.indent}    {carried} = ({first}).to(tl.{a.dtype})",
-            f"{self.indent}    {carried} = ({second} + {i}).to(tl.{a.dtype})",
-        ]
+        self.write(
+            f"{carried} = {a.name}",
+            f"for {i} in {counter}:",
+            f"    {carried} = ({first}).to(tl.{a.dtype})",
+            f"    {carried} = ({second} + {i}).to(tl.{a.dtype})",
+        )
         self.values.append(Value(carried, a.shape, a.dtype))
 
     def branch(self) -> None:
@@ -313,16 +315,16 @@ class Generator:
         condition = self.random.choice(
             ("trips > 2", f"tl.max(tl.max({tile}, 1), 0) > delta", "tl.program_id(0) == 1")
         )
-        self.lines += [
-            f"{self.indent}{out} = {a.name}",
-            f"{self.indent}if {condition}:",
-            f"{self.indent}    {out} = ({self.expression(a.name, b, a.dtype)}).to(tl.{a.dtype})",
-        ]
+        self.write(
+            f"{out} = {a.name}",
+            f"if {condition}:",
+            f"    {out} = ({self.expression(a.name, b, a.dtype)}).to(tl.{a.dtype})",
+        )
         if self.random.random() < 0.5:
-            self.lines += [
-                f"{self.indent}else:",
-                f"{self.indent}    {out} = ({self.expression(b, a.name, a.dtype)}).to(tl.{a.dtype})",
-            ]
+            self.write(
+                "else:",
+                f"    {out} = ({self.expression(b, a.name, a.dtype)}).to(tl.{a.dtype})",
+            )
         self.values.append(Value(out, a.shape, a.dtype))
 
     def call(self) -> None:
@@ -357,20 +359,18 @@ class Generator:
         pointer = f"out{len(self.outputs)}"
         self.outputs.append((dtype, 16))
         index = self.index(a.shape, 16)
-        self.lines.append(f"{self.indent}tl.atomic_{kind}({pointer} + {index}, {a.name}{mask})")
+        self.write(f"tl.atomic_{kind}({pointer} + {index}, {a.name}{mask})")
 
     def store(self, value: Value, masked: bool) -> None:
         if value.dtype == "int1":
             value = self.cast(value, "int8")
-        size = 1
-        for extent in value.shape:
-            size *= extent
+        size = math.prod(value.shape)
         pointer, mask = f"out{len(self.outputs)}", ""
         if masked:
             mask = f", mask={self.pick(value.shape, ('int1',)).name}"
         self.outputs.append((value.dtype, size))
         at = f"tl.program_id(0) * {size} + {self.positions(value.shape)}"
-        self.lines.append(f"{self.indent}tl.store({pointer} + {at}, {value.name}{mask})")
+        self.write(f"tl.store({pointer} + {at}, {value.name}{mask})")
 
     # ---- the whole
 
