@@ -168,8 +168,7 @@ void run_product(Lanes& lanes, const Operands& in) {
     if (m.a_in_registers) {
       p.registers.resize(4 * 32);
       for (uint32_t i = 0; i < 4; ++i)
-        std::memcpy(&p.registers[32 * i], reg_of<uint32_t>(*x.cta, m.a[i], x.first + w),
-                    32 * sizeof(uint32_t));
+        std::memcpy(&p.registers[32 * i], x.reg<uint32_t>(m.a[i]) + w, 32 * sizeof(uint32_t));
     }
     if (m.a_descriptor != kNoRegister) p.a = x.reg<uint64_t>(m.a_descriptor)[w];
     p.b = x.reg<uint64_t>(m.b_descriptor)[w];
