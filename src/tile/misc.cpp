@@ -1,4 +1,5 @@
-// Casts between kinds of types, arithmetic with attributes or two results, assertions and printing.
+// Casts between kinds of types, arithmetic with attributes or two results, assertions, printing, and ops that
+// have nothing to do.
 #include <cinttypes>
 #include <cstring>
 
@@ -36,6 +37,13 @@ void lower_bits(Lowering& l, const ir::Op& op) {
   if (from.size == 0 || from.size != to.size)
     return l.error(op, "'" + std::string(op.name) + "' needs types of the same size");
   l.emit(run_bitcast, op);
+}
+
+const Instr* run_nothing(Task&, const Instr& in) { return next(in); }
+
+const Instr* run_zero(Task& t, const Instr& in) {
+  t.set_uniform(in.result(), 0);
+  return next(in);
 }
 
 }  // namespace
@@ -222,6 +230,12 @@ const Instr* run_print(Task& t, const Instr& in) {
 }
 
 }  // namespace
+
+// Warps of a program run in step, and what is stored is there for the next op: fences, waits and marks order
+// what is ordered already.
+void lower_nothing(Lowering& l, const ir::Op& op) { l.emit(run_nothing, op, {}, {}); }
+// Nobody's work was cancelled, no event has a number.
+void lower_zero(Lowering& l, const ir::Op& op) { l.emit(run_zero, op, {l.slot(op.result())}, {}); }
 
 void lower_assert(Lowering& l, const ir::Op& op) {
   auto* d = l.make<AssertData>();

@@ -95,8 +95,6 @@ const Instr* run_copies_arrive(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_nothing(Task&, const Instr& in) { return next(in); }
-
 void with_count(Lowering& l, const ir::Op& op, Handler run, std::string_view key, int pred_group,
                 int64_t otherwise = 1) {
   const int pred = pred_group < 0 ? -1 : Lowering::operand_index(op, pred_group);
@@ -161,9 +159,5 @@ void lower_arrive_barrier_named(Lowering& l, const ir::Op& op) {
   l.emit(run_named, op, l.make<Named>(false));
 }
 void lower_wait_barrier_named(Lowering& l, const ir::Op& op) { l.emit(run_named, op, l.make<Named>(true)); }
-
-// Warps of a program run in step, and what is stored is there for the next op: these order what is ordered
-// already.
-void lower_nothing(Lowering& l, const ir::Op& op) { l.emit(run_nothing, op, {}, {}); }
 
 }  // namespace triton_runner::tile

@@ -14,23 +14,27 @@ struct Query {
   const MemPlan* plan;  // of the answer's buffer
 };
 
+Buffer* nothing_cancelled(Task& t, const MemPlan& plan) {
+  Buffer* answer = t.worker->pool->allocate(plan.bytes());
+  std::memset(answer->data(), 0, plan.bytes());
+  return answer;
+}
+
+const Instr* run_answer(Task& t, const Instr& in) {
+  const MemPlan& plan = *in.as<Query>().plan;
+  SharedState::of(t).write(plan, mem_desc(t, in.operand(0)), nothing_cancelled(t, plan));
+  return next(in);
+}
+
 const Instr* run_try_cancel(Task& t, const Instr& in) {
   SharedState& state = SharedState::of(t);
   const MemDesc barrier = mem_desc(t, in.operand(1));
   const MemPlan* plan = in.as<Query>().plan;
-  Buffer* answer = t.worker->pool->allocate(plan->bytes());
-  std::memset(answer->data(), 0, plan->bytes());
+  Buffer* answer = nothing_cancelled(t, *plan);
   state.copy_through_barrier(barrier.base + barrier.flip * 8, {answer, plan, mem_desc(t, in.operand(0))},
                              kAnswerBytes);
   return next(in);
 }
-
-const Instr* run_zero(Task& t, const Instr& in) {
-  t.set_uniform(in.result(), 0);
-  return next(in);
-}
-
-const Instr* run_nothing(Task&, const Instr& in) { return next(in); }
 
 }  // namespace
 
@@ -40,10 +44,10 @@ void lower_clc_try_cancel(Lowering& l, const ir::Op& op) {
   l.emit(run_try_cancel, op, l.make<Query>(l.make<MemPlan>(*view)));
 }
 
-void lower_clc_load_result(Lowering& l, const ir::Op& op) { l.emit(run_nothing, op, {}, {}); }
-void lower_clc_is_canceled(Lowering& l, const ir::Op& op) { l.emit(run_zero, op, {l.slot(op.result())}, {}); }
-void lower_clc_get_program_id(Lowering& l, const ir::Op& op) {
-  l.emit(run_zero, op, {l.slot(op.result())}, {});
+// Into the buffer of an aref, whose turns say when it is there.
+void lower_nvws_clc_try_cancel(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  if (view) l.emit(run_answer, op, l.make<Query>(l.make<MemPlan>(*view)));
 }
 
 }  // namespace triton_runner::tile

@@ -2,11 +2,8 @@
 // ballots, clocks and warp numbers.
 #include <chrono>
 
-#include <triton_runner/layout/encoding.h>
-
 #include "elements.h"
-#include "encoding.h"
-#include "lowering.h"
+#include "threads.h"
 
 namespace triton_runner::tile {
 namespace {
@@ -40,12 +37,6 @@ const Instr* run_predicate_stage(Task& t, const Instr& in) {
 
 // ---- ttng.vote_ballot_sync
 
-// Who holds the elements of a tensor: rows of warp_size elements, one a register of a warp.
-struct Ballot {
-  int lanes;
-  std::vector<int32_t> element;  // [row][lane]
-};
-
 const Instr* run_ballot(Task& t, const Instr& in) {
   const auto mask = static_cast<uint32_t>(t.bits(in.operand(0)));
   const Slot pred = in.operand(1);
@@ -53,37 +44,19 @@ const Instr* run_ballot(Task& t, const Instr& in) {
     t.set_uniform(in.result(), t.bits(pred) ? static_cast<int32_t>(mask) : 0);
     return next(in);
   }
-  const auto& b = in.as<Ballot>();
+  const auto& held = in.as<ThreadElements>();
   const auto* on = static_cast<const uint8_t*>(t.dense(pred));
   auto* out = static_cast<uint32_t*>(t.new_dense(in.result()));
-  for (size_t row = 0; row < b.element.size(); row += b.lanes) {
-    uint32_t votes = 0;
-    for (int lane = 0; lane < b.lanes; ++lane)
-      votes |= static_cast<uint32_t>(on[b.element[row + lane]]) << lane;
-    for (int lane = 0; lane < b.lanes; ++lane) out[b.element[row + lane]] = votes & mask;
-  }
+  const auto lanes = static_cast<size_t>(held.lanes), registers = static_cast<size_t>(held.registers);
+  for (size_t warp = 0; warp < held.element.size(); warp += lanes * registers)
+    for (size_t reg = 0; reg < registers; ++reg) {
+      const int32_t* element = held.element.data() + warp + reg;
+      uint32_t votes = 0;
+      for (size_t lane = 0; lane < lanes; ++lane)
+        votes |= static_cast<uint32_t>(on[element[lane * registers]]) << lane;
+      for (size_t lane = 0; lane < lanes; ++lane) out[element[lane * registers]] = votes & mask;
+    }
   return next(in);
-}
-
-bool layout_of(Lowering& l, const ir::Op& op, const ir::Type& type, Ballot& ballot) {
-  if (!type.encoding) return l.error(op, "a ballot over a tensor needs its layout (TTGIR)"), false;
-  auto encoding = encoding_of(*type.encoding);
-  if (!encoding) return l.error(op, encoding.error().message), false;
-  auto layout = layout::to_linear_layout(*encoding, {type.shape.begin(), type.shape.end()});
-  if (!layout) return l.error(op, layout.error().message), false;
-  ballot.lanes = static_cast<int>(layout->in_size("lane"));
-  if (ballot.lanes > 32) return l.error(op, "a ballot of more than 32 lanes does not fit an i32"), false;
-  for (int64_t block = 0; block < layout->in_size("block"); ++block)
-    for (int64_t warp = 0; warp < layout->in_size("warp"); ++warp)
-      for (int64_t reg = 0; reg < layout->in_size("register"); ++reg)
-        for (int64_t lane = 0; lane < ballot.lanes; ++lane) {
-          const layout::Basis at =
-              layout->apply({{"block", block}, {"warp", warp}, {"register", reg}, {"lane", lane}});
-          int64_t element = 0;
-          for (size_t d = 0; d < at.size(); ++d) element = element * type.shape[d] + at[d];
-          ballot.element.push_back(static_cast<int32_t>(element));
-        }
-  return true;
 }
 
 // ---- ttg.clock64
@@ -91,25 +64,6 @@ bool layout_of(Lowering& l, const ir::Op& op, const ir::Type& type, Ballot& ball
 const Instr* run_clock(Task& t, const Instr& in) {
   t.set_uniform(in.result(), std::chrono::steady_clock::now().time_since_epoch().count());
   return next(in);
-}
-
-// Warps that run the op: those of the partition around it, else the program's.
-int64_t warps_around(Lowering& l, const ir::Op& op) {
-  for (const ir::Op* at = &op; at && at->block; at = at->block->region->parent) {
-    const ir::Region* region = at->block->region;
-    const ir::Op* parent = region->parent;
-    if (!parent) break;
-    const bool holder = parent->kind == ir::OpKind::kWarpSpecializePartitions;
-    const ir::Op* specialize = holder && parent->block ? parent->block->region->parent : parent;
-    if (!specialize || specialize->kind != ir::OpKind::kWarpSpecialize) continue;
-    const ir::Attr* warps = specialize->attr("partitionNumWarps");
-    for (size_t i = 0; warps && i < warps->raw.size(); ++i) {
-      const size_t r = holder ? i : i + 1;
-      if (r < parent->regions.size() && parent->regions[r] == region)
-        return static_cast<int64_t>(warps->raw[i]);
-    }
-  }
-  return l.code().num_warps;
 }
 
 }  // namespace
@@ -140,8 +94,10 @@ void lower_predicate_stage(Lowering& l, const ir::Op& op) {
 void lower_vote_ballot_sync(Lowering& l, const ir::Op& op) {
   const ir::Type& pred = *op.operand(1)->type;
   if (pred.kind != ir::TypeKind::kTensor) return void(l.emit(run_ballot, op));
-  auto* ballot = l.make<Ballot>();
-  if (layout_of(l, op, pred, *ballot)) l.emit(run_ballot, op, ballot);
+  auto held = thread_elements(l, op, pred);
+  if (!held) return;
+  if (held->lanes > 32) return l.error(op, "a ballot of more than 32 lanes does not fit an i32");
+  l.emit(run_ballot, op, l.make<ThreadElements>(*std::move(held)));
 }
 
 void lower_clock64(Lowering& l, const ir::Op& op) { l.emit(run_clock, op); }

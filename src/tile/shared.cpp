@@ -24,8 +24,6 @@ const Instr* run_local_alloc(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_nothing(Task&, const Instr& in) { return next(in); }
-
 // ---- loads and stores
 
 struct Access {
@@ -216,8 +214,6 @@ void lower_local_alloc(Lowering& l, const ir::Op& op) {
   if (init) alloc->plan = l.make<MemPlan>(*view);
   l.emit(run_local_alloc, op, alloc);
 }
-
-void lower_local_dealloc(Lowering& l, const ir::Op& op) { l.emit(run_nothing, op, {}, {}); }
 
 void lower_local_load(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of(0), op);

@@ -237,6 +237,11 @@ def barriers() -> list[Case]:
     k.emit(f"ttng.clc_get_program_id {r}, x : i128 -> i32")
     k.store(k.emit(f"arith.extui {c} : i1 to i32"), "i32", (), [0])
     k.store(k.constant(7, "i32"), "i32", (), [7])
+    response = k.emit(f"ttng.clc_try_cancel_sync : {k.type((2,), 'i64')}")
+    kept = alloc(k, (2,), "i64", "#line1", response)
+    k.do(f"nvws.clc_try_cancel {answer} : {two}")
+    for buffer in (kept, answer):
+        store(k, local_load(k, buffer, two, (2,), "i64"), np.zeros(2, np.int64))
     about = "No program's work can be had from another: the answer says that nothing was cancelled."
     cases.append(k.case("op/ttng.clc_try_cancel.ttgir", about))
 
@@ -439,6 +444,7 @@ def products() -> list[Case]:
     half = memdesc((m, 8), "f32", "#tmem8", tensor_memory + ", 128x16")
     part = k.emit(f"ttng.tmem_subslice {d} {{N = 8 : i32}} : {acc} -> {half}")
     r = k.emit(f"ttng.tmem_load {part} : {half} -> {k.type((m, 8), 'f32')}")
+    k.do("ttng.tmem_wait load")
     store(k, r, grid[:, 8:].copy())
     s = alloc(k, (m, n), "f32", "#nv32", k.emit(f"arith.addf {x}, {x} : {k.type((m, n), 'f32')}"))
     k.do(f"ttng.tmem_copy {s}, {d} : {memdesc((m, n), 'f32', '#nv32')}, {acc}")

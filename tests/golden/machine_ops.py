@@ -122,6 +122,29 @@ scf.for %i = %c0 to %c2 step %c1 : i32 {{
     )
 
 
+def aref_phi() -> Case:
+    kernel = Kernel(gpu=True, layouts=TWO)
+    kernel.array("i32", (8,), None, [wrap(2 * j, 32) for j in range(8)])
+    kernel.do(f"""
+%c0 = arith.constant 0 : i32
+%range = tt.make_range {{end = 8 : i32, start = 0 : i32}} : tensor<8xi32, #line>
+%ring = ttg.local_alloc : () -> {RING}
+%aref = nvws.aref.create %ring : {AREF}
+%x = arith.addi %range, %range {{ttg.partition = array<i32: 0>}} : tensor<8xi32, #line>
+%into, %put = nvws.aref.put.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 0>}} : {AREF} -> {SLOT}, !ttg.async.token
+ttg.local_store %x, %into : tensor<8xi32, #line> -> {SLOT}
+nvws.aref.put.exit %aref[%c0], %put [#nvws.async_op<none>] {{ttg.partition = array<i32: 0>}} : {AREF}, !ttg.async.token
+%from, %get = nvws.aref.get.enter %aref[%c0, %c0] {{ttg.partition = array<i32: 1>}} : {AREF} -> {SLOT}, !ttg.async.token
+%v = ttg.local_load %from {{ttg.partition = array<i32: 1>}} : {SLOT} -> tensor<8xi32, #line>
+nvws.aref.get.exit %aref[%c0], %get [#nvws.async_op<none>] {{ttg.partition = array<i32: 1>}} : {AREF}, !ttg.async.token
+%either = nvws.aref.phi %x, %v {{ttg.partition = array<i32: 0, 1>}} : tensor<8xi32, #line>
+{line("%either", "%c0")}""")
+    return kernel.case(
+        "op/nvws.aref.phi.ttgir",
+        "The value that one partition made and another got: one value, whoever reads it.",
+    )
+
+
 def aref_full() -> Case:
     kernel = Kernel(gpu=True, layouts=TWO)
     kernel.array("i32", (8,))
@@ -453,6 +476,7 @@ def refused() -> list[Case]:
 def cases():
     yield aref_partitions()
     yield aref_in_a_loop()
+    yield aref_phi()
     yield tokens()
     yield warp_group_results()
     yield nvws_loads()

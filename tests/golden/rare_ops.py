@@ -27,6 +27,23 @@ def codes(form, values) -> list[int]:
     return [form.encode((int(v < 0), abs(Fraction(v)))) for v in values]
 
 
+# ---- what a profiler marks
+
+
+def profiler_marks() -> Case:
+    kernel = Kernel()
+    x = kernel.load("i32", (8,), list(range(8)))
+    kernel.do(f"""
+proton.record start "double"
+%event = proton.allocate_event "store" : i32
+%y = arith.addi {x}, {x} : {kernel.type((8,), "i32")}
+proton.event start %event : i32
+proton.record end "double"
+""")
+    kernel.store("%y", "i32", (8,), [2 * i for i in range(8)])
+    return kernel.case("op/proton.record.ttir", "Marks of the profiler are nothing to do.")
+
+
 # ---- integers and floats
 
 
@@ -555,6 +572,7 @@ def packed_arith() -> list[Case]:
 
 
 def cases():
+    yield profiler_marks()
     yield addui_extended()
     yield subui_extended()
     yield atomic_load_store()

@@ -1,0 +1,93 @@
+// Inline assembly made into functions over the lanes of a register file of our own (ptx::find_alu): its text
+// is PTX whose $0, $1, ... are registers, one lane is one execution of it. Which elements lie in which
+// register of which execution is for the op to say: tt.elementwise_inline_asm and ttg.inline_asm.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <triton_runner/ptx/alu.h>
+
+#include "lowering.h"
+
+namespace triton_runner::tile {
+
+// The register of one of $0, $1, ...
+struct AsmPort {
+  uint32_t place = 0;     // of the register file
+  uint32_t bytes = 4;     // of the register
+  uint32_t value = 0;     // which result or operand of the op
+  uint32_t element = 0;   // its first element, of those of an execution
+  uint32_t elements = 1;  // in this register
+};
+struct AsmStep {
+  ptx::Handler run = nullptr;
+  ptx::Operands operands;
+  uint32_t guard = ptx::kNoRegister;
+  int8_t flip = 0;
+};
+// What the instructions read that is no operand: a number, nanoseconds, or which thread executes.
+struct AsmFill {
+  enum Kind : uint8_t { kNumber, kClock, kLane, kWarp, kThread };
+  Kind kind;
+  uint32_t place, bytes;
+  uint64_t number;
+};
+// The elements of a result or operand: element p of execution i is `where[i * a_thread + p]`, or, where that
+// is empty, i * pack + p.
+struct AsmValue {
+  int64_t elements = 1, a_thread = 1;
+  std::vector<int32_t> where;
+};
+struct AsmProgram {
+  std::shared_ptr<const ptx::Module> module;
+  std::vector<AsmStep> steps;
+  std::vector<AsmFill> fills;
+  std::vector<AsmPort> inputs, outputs;
+  std::vector<AsmValue> results, operands;
+  uint32_t pack = 1;
+  int64_t executions = 1;
+  int64_t lanes = 0, threads = 0;  // of a warp and of a block, where executions are threads
+  size_t file_bytes = 64;
+
+  uint32_t reserve(uint32_t bytes);
+};
+
+// From an op to its program; `fail` reports at the op what cannot be run, and is false.
+class Assembler {
+ public:
+  Assembler(Lowering& l, const ir::Op& op);
+  AsmProgram& program() { return *asm_; }
+  bool fail(std::string message, std::vector<std::string> notes = {});
+
+  // The next of the op's constraints is that of a register for up to `most` elements, of `bytes` each, of a
+  // result or operand from `element` on; `element` is moved behind them.
+  bool add_port(bool is_result, uint32_t value, int64_t bytes, uint32_t most, uint32_t& element);
+  // The text, once every constraint has its port; then the instruction.
+  void finish();
+
+ private:
+  bool fail(const base::Diagnostic& d);
+  void read_constraints();
+  std::string string_attr(std::string_view name) const;
+  bool parse();
+  bool lower();
+  bool lower_instruction(const ptx::Function& f, const ptx::Instruction& in);
+  uint32_t constant(uint64_t value, uint32_t bytes, AsmFill::Kind kind = AsmFill::kNumber);
+  uint32_t place(const ptx::Operand& o, ptx::Mod type);
+  uint32_t special(const ptx::Operand& o, uint32_t bytes);
+
+  Lowering& l_;
+  const ir::Op& op_;
+  AsmProgram* asm_;
+  std::vector<std::string> constraints_;
+  size_t next_ = 0;
+  std::vector<ptx::Register> registers_;
+  std::vector<std::string> names_;
+  std::vector<uint32_t> ties_;    // by constraint: which port's register it is
+  std::vector<uint32_t> places_;  // by register of the parsed function
+  uint32_t carry_ = ptx::kNoRegister;
+  bool failed_ = false;
+};
+
+}  // namespace triton_runner::tile
