@@ -29,6 +29,7 @@ struct Checks::Cell {
 
 struct Checks::GlobalCell {
   uint32_t write = 0, reads[2] = {};
+  uint64_t serial = 0;  // as above
 };
 struct Checks::GlobalPage {
   GlobalCell cells[256];
@@ -189,6 +190,15 @@ bool Checks::in_flight(Exec& x, const Operands& in, uint32_t lane, const Record&
   return false;
 }
 
+bool Checks::collision(Exec& x, const Operands& in, uint32_t lane, const Record& other,
+                       const std::string& what) {
+  x.trap(in, exec::TrapKind::kRace,
+         "it writes " + what + ", where the same instruction puts another value for thread " +
+             std::to_string(other.thread) + ": which of the two stays is not defined",
+         lane);
+  return false;
+}
+
 // One byte; `write`: with another value.
 bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
                    bool write, uint32_t address) {
@@ -210,6 +220,8 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
   const bool same = cell.again >> me.agent % 64 & 1;
   if (conflicts(cell.write) && !(same && !write) && (cell.serial != serial_ || is_store(in)))
     return race(x, in, lane, s.records[cell.write], write, true, what, false);
+  if (write && is_store(in) && cell.serial == serial_ && s.records[cell.write].thread != me.thread)
+    return collision(x, in, lane, s.records[cell.write], "shared address " + hex(address));
   if (!write) {
     for (uint32_t& r : cell.reads)
       if (ordered(s, r, me.agent)) return r = mine, true;
@@ -308,9 +320,14 @@ void Checks::flush(Exec& x) {
           race(x, *w.in, w.lane, r, true, other == cell.write, byte_text(w.address + i), true);
           return;
         }
+        const Record& last = global_records_[cell.write];
+        if (is_store(*w.in) && cell.serial == serial_ && last.thread != thread) {
+          collision(x, *w.in, w.lane, last, byte_text(w.address + i));
+          return;
+        }
         const uint32_t time = 1 + seen_[s.linear][s.linear];
         global_records_.push_back({0, time, thread, w.in, false, s.linear});
-        cell = {static_cast<uint32_t>(global_records_.size() - 1), {}};
+        cell = {static_cast<uint32_t>(global_records_.size() - 1), {}, serial_};
       }
       continue;
     }
@@ -394,7 +411,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
       mine = static_cast<uint32_t>(global_records_.size() - 1);
     }
     if (write) {
-      cell = {mine, {}};
+      cell = {mine, {}, 0};
     } else {
       const bool first = !cell.reads[0] || global_records_[cell.reads[0]].block == s.linear;
       cell.reads[first ? 0 : 1] = mine;

@@ -62,6 +62,8 @@ class Checks {
   std::string byte_text(uint64_t address) const;
   bool race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write, bool other_writes,
             const std::string& what, bool between_blocks);
+  // Two threads of one instruction store different values to one place.
+  bool collision(Exec& x, const Operands& in, uint32_t lane, const Record& other, const std::string& what);
   bool in_flight(Exec& x, const Operands& in, uint32_t lane, const Record& copy, bool write, bool copy_writes,
                  uint32_t address);
 
