@@ -1,6 +1,7 @@
 // Register-blocked matrix products: a block of R rows x C vectors of c stays in registers while k runs, so
 // that every element is one chain of multiply-adds in ascending k.
 #include "simd/common.h"
+#include "simd/width.h"
 
 namespace triton_runner::num::NUM_ISA {
 
@@ -13,11 +14,11 @@ namespace {
 // are stored at once, the stores keep the next block's multiply-adds from starting (Zen 5: 24 cost 8 % at k =
 // 32).
 #if defined(NUM_ISA_avx512)
-constexpr int kVectorBytes = 64, kMaxVectors = 4, kRegisters = 16;
+constexpr int kMaxVectors = 4, kRegisters = 16;
 #elif defined(NUM_ISA_avx2)
-constexpr int kVectorBytes = 32, kMaxVectors = 2, kRegisters = 12;
+constexpr int kMaxVectors = 2, kRegisters = 12;
 #else
-constexpr int kVectorBytes = 16, kMaxVectors = 2, kRegisters = 8;
+constexpr int kMaxVectors = 2, kRegisters = 8;
 #endif
 
 template <class Scalar>

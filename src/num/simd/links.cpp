@@ -4,17 +4,11 @@
 #include <triton_runner/num/reduce_ops.h>
 
 #include "simd/common.h"
+#include "simd/width.h"
 
 namespace triton_runner::num::NUM_ISA {
 namespace {
 
-#if defined(NUM_ISA_avx512)
-constexpr int kVectorBytes = 64;
-#elif defined(NUM_ISA_avx2)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
 constexpr int kLanes = kVectorBytes / 4, kVectors = 8, kBlock = kLanes * kVectors;
 
 typedef float V __attribute__((vector_size(kVectorBytes)));

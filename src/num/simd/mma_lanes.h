@@ -4,6 +4,7 @@
 
 #include "simd/common.h"
 #include "simd/mma_table.h"
+#include "simd/width.h"
 
 namespace triton_runner::num::NUM_ISA {
 
@@ -16,13 +17,7 @@ void mma_store_f32(const uint32_t* sums, uint32_t* const* registers);
 
 namespace {
 
-#if defined(NUM_ISA_avx512)
-constexpr int kLanes = 16;
-#elif defined(NUM_ISA_avx2)
-constexpr int kLanes = 8;
-#else
-constexpr int kLanes = 4;
-#endif
+constexpr int kLanes = kVectorBytes / 4;
 constexpr int kRows = 16;
 constexpr int32_t kNoExponent = kMmaNoExponent;
 

@@ -2,19 +2,12 @@
 #include "simd/float_ops.h"
 #include "simd/row_scan.h"
 #include "simd/streams.h"
+#include "simd/width.h"
 
 #include <triton_runner/num/reduce_ops.h>
 
 namespace triton_runner::num::NUM_ISA {
 namespace {
-
-#if defined(NUM_ISA_avx512)
-constexpr int kVectorBytes = 64;
-#elif defined(NUM_ISA_avx2)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
 
 // Each op: apply on scalars and vectors, and the value that changes nothing.
 #define INT_OP(name, identity_value, ...)                          \

@@ -5,17 +5,10 @@
 #include <type_traits>
 
 #include "simd/common.h"
+#include "simd/width.h"
 
 namespace triton_runner::num::NUM_ISA {
 namespace {
-
-#if defined(NUM_ISA_avx512)
-constexpr int kSortBytes = 64;
-#elif defined(NUM_ISA_avx2)
-constexpr int kSortBytes = 32;
-#else
-constexpr int kSortBytes = 16;
-#endif
 
 template <class T>
 inline void exchange(T& low, T& high, bool descending) {
@@ -35,10 +28,10 @@ void run_plain(T* x, int64_t n, const SortStage& s) {
 template <class T>
 struct Wide {
   using Index = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-  static constexpr int kLanes = kSortBytes / static_cast<int>(sizeof(T));
-  typedef T V __attribute__((vector_size(kSortBytes)));
-  typedef Index I __attribute__((vector_size(kSortBytes)));
-  typedef T Unaligned __attribute__((vector_size(kSortBytes), aligned(1), may_alias));
+  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+  typedef T V __attribute__((vector_size(kVectorBytes)));
+  typedef Index I __attribute__((vector_size(kVectorBytes)));
+  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
 
   static V load(const T* x) { return *reinterpret_cast<const Unaligned*>(x); }
   static void store(T* x, V v) { *reinterpret_cast<Unaligned*>(x) = v; }
