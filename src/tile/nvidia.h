@@ -1,5 +1,6 @@
 // What the files of NVIDIA's ops share.
 #pragma once
+#include "lowering.h"
 #include "task.h"
 
 namespace triton_runner::tile {
@@ -7,8 +8,12 @@ namespace triton_runner::tile {
 // mbarriers among an instruction's operands that an operation arrives at when it is done.
 struct Barriers {
   int first, first_pred, count;  // operands; first_pred -1: always
+  int arrivals = 1;              // at each
 };
 // False: trapped.
 bool arrive_all(Task& t, const Instr& in, const Barriers& barriers);
+// How many blocks of the cluster arrive at a block's mbarrier where each tells all blocks that have its share
+// of one of these buffers: the blocks of a cluster are one program here, with one mbarrier.
+int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value* const> buffers);
 
 }  // namespace triton_runner::tile

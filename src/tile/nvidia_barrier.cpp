@@ -1,5 +1,7 @@
 // mbarriers and what only orders memory (ttng.*_barrier, fences, cluster barriers; amdg's barriers are the
 // same idea).
+#include <algorithm>
+
 #include "lowering.h"
 #include "nvidia.h"
 #include "shared_state.h"
@@ -124,9 +126,29 @@ bool arrive_all(Task& t, const Instr& in, const Barriers& b) {
       no_barrier(t, in);
       return false;
     }
-    SharedState::arrive(*barrier, 1);
+    SharedState::arrive(*barrier, b.arrivals);
   }
   return true;
+}
+
+int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value* const> buffers) {
+  const ir::Op* module = &op;
+  while (module->block && module->block->region->parent) module = module->block->region->parent;
+  const int step = module->int_attr("ttng.two-ctas", 0) ? 2 : 1;  // the first block of a pair issues
+  std::vector<const layout::CgaBases*> shares;
+  for (const ir::Value* v : buffers) {
+    const MemView* view = v->type->kind == ir::TypeKind::kMemDesc ? mem_view(l, *v, op) : nullptr;
+    if (view && !view->tensor_memory) shares.push_back(&view->encoding.cga);
+  }
+  int arrivals = 0;
+  for (int block = 0; block < l.code().num_ctas; block += step)
+    arrivals += std::ranges::any_of(shares, [&](const layout::CgaBases* bases) {
+      for (size_t bit = 0; bit < bases->size(); bit++)
+        if ((block >> bit & 1) && std::ranges::any_of((*bases)[bit], [](int32_t v) { return v != 0; }))
+          return false;
+      return true;
+    });
+  return std::max(1, arrivals);
 }
 
 void lower_init_barrier(Lowering& l, const ir::Op& op) {

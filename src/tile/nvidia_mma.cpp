@@ -175,13 +175,18 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   g->pred = Lowering::operand_index(op, 5);
   g->barriers = {Lowering::operand_index(op, 6), Lowering::operand_index(op, 7),
                  static_cast<int>(op.group(6).size())};
+  const ir::Value* const shared[] = {op.operand_of(0), op.operand_of(1)};
+  if (op.attr("multicast")) g->barriers.arrivals = multicast_arrivals(l, op, shared);
   std::vector<Slot> operands;
   for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
   l.emit(run_tc_gen5_mma, op, {}, operands, g);
 }
 
 void lower_tc_gen5_commit(Lowering& l, const ir::Op& op) {
-  l.emit(run_tc_gen5_commit, op, l.make<Barriers>(0, Lowering::operand_index(op, 1), 1));
+  std::vector<const ir::Value*> shared;
+  for (const ir::Use& use : op.group(2)) shared.push_back(use.value);
+  const int arrivals = shared.empty() ? 1 : multicast_arrivals(l, op, shared);
+  l.emit(run_tc_gen5_commit, op, l.make<Barriers>(0, Lowering::operand_index(op, 1), 1, arrivals));
 }
 
 // Stores have ended when they were issued: what is left to do is to tell who waits for the buffer.

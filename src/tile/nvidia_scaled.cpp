@@ -99,6 +99,8 @@ void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
   g->pred = Lowering::operand_index(op, 7);
   g->barriers = {Lowering::operand_index(op, 8), Lowering::operand_index(op, 9),
                  static_cast<int>(op.group(8).size())};
+  const ir::Value* const shared[] = {op.operand_of(0), op.operand_of(1)};
+  if (op.attr("multicast")) g->barriers.arrivals = multicast_arrivals(l, op, shared);
   std::vector<Slot> operands;
   for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
   l.emit(run_tc_gen5_mma_scaled, op, {}, operands, g);

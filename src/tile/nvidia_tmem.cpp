@@ -51,19 +51,20 @@ const Instr* run_tmem_store(Task& t, const Instr& in) {
 }
 
 struct Slice {
-  uint32_t flip;
+  uint32_t base, flip;
 };
 
 const Instr* run_tmem_subslice(Task& t, const Instr& in) {
   MemDesc d = mem_desc(t, in.operand(0));
+  d.base += in.as<Slice>().base;
   d.flip ^= in.as<Slice>().flip;
   t.new_object<MemDesc>(in.result()) = d;
   return next(in);
 }
 
 struct MemCopy {
-  const MemPlan *from, *to;  // null where bytes are copied as they lie: block scales
-  int64_t bytes;
+  const MemPlan *from, *to;       // null where bytes are copied as they lie: block scales
+  std::vector<uint32_t> columns;  // bytes along a row, of each 512 bytes of those
   bool arrives;
 };
 
@@ -84,10 +85,10 @@ const Instr* run_tmem_copy(Task& t, const Instr& in) {
   } else {
     std::byte* arena = state.arena(t);
     // 32 rows of 16 bytes, one after the other in shared memory, become 16 bytes of 32 lanes.
-    for (int64_t piece = 0; piece < c.bytes / 16; piece++) {
-      const int64_t row = piece % 32, column = piece / 32 * 16;
-      std::memcpy(arena + to.base + row * kTensorMemoryRow + column, arena + from.base + piece * 16, 16);
-    }
+    const std::byte* piece = arena + from.base;
+    for (uint32_t column : c.columns)
+      for (int64_t row = 0; row < 32; row++, piece += 16)
+        std::memcpy(arena + to.base + row * kTensorMemoryRow + column, piece, 16);
   }
   if (barrier) SharedState::arrive(*barrier, 1);
   return next(in);
@@ -167,27 +168,63 @@ void lower_tmem_store(Lowering& l, const ir::Op& op) {
          l.make<MemPlan>(*view));
 }
 
+// Triton 3.9 says `offset` and `dim`, releases before it `N`, the first column.
 void lower_tmem_subslice(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand(0), op);
   if (!view) return;
-  const int64_t offset = op.int_attr("N", 0), width = op.result()->type->shape.back();
-  if (!view->leading.empty() || view->shape.size() != 2 || offset < 0 || width <= 0 ||
-      offset + width > view->shape[1] || offset % width != 0)
-    return l.error(op, "a slice of " + std::to_string(width) + " columns from " + std::to_string(offset) +
-                           " is not supported");
-  const int64_t at[2] = {0, offset};
-  l.emit(run_tmem_subslice, op, l.make<Slice>(view->place_of(at)));
+  const auto& shape = op.result()->type->shape;
+  const size_t leading = view->leading.size(), rank = leading + 2;
+  const int64_t dim = op.int_attr("dim", static_cast<int64_t>(rank) - 1);
+  const int64_t offset = op.attr("offset") ? op.int_attr("offset", 0) : op.int_attr("N", 0);
+  if (view->shape.size() != 2 || shape.size() != rank || dim < 0 || dim >= static_cast<int64_t>(rank))
+    return l.error(op, "a slice along dimension " + std::to_string(dim) + " of " + std::to_string(rank));
+  const size_t d = static_cast<size_t>(dim);
+  const int64_t whole = d < leading ? view->leading[d] : view->shape[d - leading], width = shape[d];
+  if (offset < 0 || width <= 0 || offset + width > whole)
+    return l.error(op, "elements " + std::to_string(offset) + " to " + std::to_string(offset + width - 1) +
+                           " of " + std::to_string(whole));
+  auto* slice = l.make<Slice>(0u, 0u);
+  if (d == 0 && leading > 0) {
+    slice->base = static_cast<uint32_t>(offset * view->stride_of_leading(0));
+  } else {
+    int64_t at[2] = {};
+    if (d >= leading) at[d - leading] = offset;
+    const uint32_t place = view->place_of(at);
+    const auto* bits = d >= leading ? &view->place[d - leading] : nullptr;
+    bool even = bits != nullptr;  // elements at even distances
+    for (size_t bit = 0; even && bit < bits->size(); bit++) even = (*bits)[bit] == (*bits)[0] << bit;
+    if (leading > 0 || (offset % width != 0 && !even))
+      return l.error(op, "a slice of " + std::to_string(width) + " from " + std::to_string(offset) +
+                             " along dimension " + std::to_string(dim) + " is not supported");
+    if (offset % width == 0)
+      slice->flip = place;
+    else
+      slice->base = place * static_cast<uint32_t>(view->size);
+  }
+  l.emit(run_tmem_subslice, op, slice);
 }
 
 void lower_tmem_copy(Lowering& l, const ir::Op& op) {
   const MemView *from = mem_view(l, *op.operand_of(0), op), *to = mem_view(l, *op.operand_of(1), op);
   if (!from || !to) return;
-  auto* copy = l.make<MemCopy>(nullptr, nullptr, from->total() * from->size, op.operand_of(2) != nullptr);
-  if (from->total() * from->size != to->total() * to->size)
-    return l.error(op, "source and destination differ in size");
-  if (to->encoding.kind == layout::EncodingKind::kTensorMemoryScales) {
-    if (copy->bytes % 512 != 0 || !from->encoding.padding.empty() || from->encoding.swizzle_bytes != 0)
+  auto* copy = l.make<MemCopy>();
+  copy->arrives = op.operand_of(2) != nullptr;
+  const int64_t bytes = from->total() * from->size;
+  if (bytes != to->total() * to->size) return l.error(op, "source and destination differ in size");
+  // Block scales come in the shape of the destination with a layout that says how they lie, or as pieces of
+  // 128 rows and 4 columns.
+  const bool same_shape = from->encoding.kind == layout::EncodingKind::kSharedLinear &&
+                          from->leading == to->leading && from->shape == to->shape;
+  if (to->encoding.kind == layout::EncodingKind::kTensorMemoryScales && !same_shape) {
+    if (bytes % 512 != 0 || !from->encoding.padding.empty() || from->encoding.swizzle_bytes != 0 ||
+        to->shape.size() != 2 || !to->leading.empty())
       return l.error(op, "block scales are copied from unswizzled pieces of 512 bytes only");
+    const int64_t down = std::max<int64_t>(1, to->shape[0] / 128), across = bytes / 512 / down;
+    for (int64_t i = 0; i < down; i++)
+      for (int64_t j = 0; j < across; j++) {
+        const int64_t at[] = {i * 128, j * 4};
+        copy->columns.push_back(to->place_of(at) * static_cast<uint32_t>(to->size));
+      }
   } else {
     copy->from = l.make<MemPlan>(*from);
     copy->to = l.make<MemPlan>(*to);

@@ -1,0 +1,67 @@
+"""Cases of tensor memory that gpu.py has no room for: slices, and copies of block scales."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .casefile import Case
+from .gpu import alloc, memdesc, nvidia
+from .tiles import iota, load, store
+
+TENSOR_MEMORY = ", #ttng.tensor_memory, mutable"
+# How TMA brings scales of 256 rows, in pieces of 32 rows of 16 bytes; and the same bytes as a matrix.
+PIECES = """#pieces = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [4, 3, 2, 1, 0]}>
+#matrix = #ttg.shared_linear<{offset = [[0, 1], [0, 2], [32, 0], [64, 0], [1, 0], [2, 0], [4, 0], [8, 0], \
+[16, 0], [0, 4], [128, 0]]}, alignment = 128>
+"""
+
+
+def slices() -> Case:
+    k = nvidia("cuda:100")
+    true, zero, one = k.constant("true", "i1"), k.constant(0, "i32"), k.constant(1, "i32")
+    data = [iota((128, 16), "f32"), iota((128, 16), "f32") + 5000]
+    ring_type = memdesc((2, 128, 16), "f32", "#tmem", TENSOR_MEMORY)
+    tile_type = memdesc((128, 16), "f32", "#tmem", TENSOR_MEMORY)
+    ring = k.emit(f"ttng.tmem_alloc : () -> {ring_type}")
+    tiles = [k.emit(f"ttg.memdesc_index {ring}[{i}] : {ring_type} -> {tile_type}") for i in (zero, one)]
+    for tile, values in zip(tiles, data, strict=True):
+        tensor = k.type((128, 16), "f32")
+        k.do(f"ttng.tmem_store {load(k, values)}, {tile}, {true} : {tensor} -> {tile_type}")
+
+    def part(tile: str, attributes: str, shape, of: str) -> str:
+        to = memdesc(shape, "f32", "#tmem", f"{TENSOR_MEMORY}, {of}")
+        made = k.emit(f"ttng.tmem_subslice {tile} {{{attributes}}} : {tile_type} -> {to}")
+        return k.emit(f"ttng.tmem_load {made} : {to} -> {k.type(shape, 'f32')}")
+
+    # The second half; eight columns from the fourth on, which begin inside of what eight columns divide.
+    store(k, part(tiles[0], "offset = 8 : i32", (128, 8), "128x16"), data[0][:, 8:].copy())
+    store(k, part(tiles[1], "offset = 4 : i32", (128, 8), "128x16"), data[1][:, 4:12].copy())
+    last = memdesc((1, 128, 16), "f32", "#tmem", TENSOR_MEMORY + ", 2x128x16")
+    d = k.emit(f"ttng.tmem_subslice {ring} {{dim = 0 : i32, offset = 1 : i32}} : {ring_type} -> {last}")
+    d = k.emit(f"ttg.memdesc_index {d}[{zero}] : {last} -> {tile_type}")
+    store(k, k.emit(f"ttng.tmem_load {d} : {tile_type} -> {k.type((128, 16), 'f32')}"), data[1])
+    return k.case("op/ttng.tmem_subslice.ttgir", "Columns that begin anywhere; the last tile of a ring.")
+
+
+def scales() -> Case:
+    k = nvidia("cuda:100")
+    k.layouts += PIECES
+    rng = np.random.default_rng(5)
+    matrix = rng.integers(-128, 128, (256, 8)).astype(np.int8)
+    scales_type = memdesc((256, 8), "i8", "#scales", TENSOR_MEMORY)
+    source = memdesc((256, 8), "i8", "#matrix")
+    x = load(k, matrix)
+    m = alloc(k, (256, 8), "i8", "#matrix", x)
+    raw = memdesc((2, 2, 32, 4, 4), "i8", "#pieces")
+    pieces = k.emit(f"ttg.memdesc_reinterpret {m} : {source} -> {raw}")
+    for name, type_ in ((m, source), (pieces, raw)):
+        d = k.emit(f"ttng.tmem_alloc : () -> {scales_type}")
+        k.do(f"ttng.tmem_copy {name}, {d} : {type_}, {scales_type}")
+        store(k, k.emit(f"ttng.tmem_load {d} : {scales_type} -> {k.type((256, 8), 'i8')}"), matrix)
+    return k.case(
+        "op/ttng.tmem_copy-scales.ttgir", "Scales of 256 rows: as a matrix, and as the pieces it lies in."
+    )
+
+
+def cases() -> list[Case]:
+    return [slices(), scales()]
