@@ -25,6 +25,7 @@ struct Remote {
   const MemPlan* from;  // null: a register tile
   const MemPlan* to;
   int source, destination, barrier;  // operands; barrier -1: none
+  int64_t barrier_bytes;             // that a block's barrier counts
 };
 
 // The rank names this program. False: it trapped.
@@ -67,7 +68,7 @@ const Instr* send(Task& t, const Instr& in, const Remote& r) {
     return t.trap(in, exec::TrapKind::kInvalid,
                   "the store's mbarrier was not initialised, was invalidated, or was overwritten");
   }
-  state.copy_through_barrier(barrier, {data, r.to, to}, r.to->bytes());
+  state.copy_through_barrier(barrier, {data, r.to, to}, r.barrier_bytes);
   return next(in);
 }
 
@@ -115,6 +116,7 @@ void lower_send(Lowering& l, const ir::Op& op, uint32_t destination, int rank_gr
   const MemView* view = mem_view(l, to, op);
   if (!view || (rank_group >= 0 && !cluster_of(l, op, r->cluster))) return;
   r->to = l.make<MemPlan>(*view);
+  r->barrier_bytes = r->to->bytes() / view->splits();
   if (source.type->kind == ir::TypeKind::kTensor) {
     const TileType& tile = *l.type_of(l.slot(&source));
     if (tile.bytes != r->to->bytes() || tile.element != view->element)

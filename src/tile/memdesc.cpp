@@ -50,6 +50,13 @@ std::vector<int64_t> allocated_shape(const ir::Value& value) {
 int64_t MemView::n() const { return product(shape); }
 int64_t MemView::total() const { return product(leading) * n(); }
 
+int64_t MemView::splits() const {
+  int64_t n = 1;
+  for (const layout::Basis& basis : encoding.cga)
+    if (std::ranges::any_of(basis, [](int32_t v) { return v != 0; })) n *= 2;
+  return n;
+}
+
 uint32_t MemView::place_of(std::span<const int64_t> index) const {
   uint32_t at = 0;
   for (size_t d = 0; d < index.size(); d++) {

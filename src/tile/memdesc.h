@@ -46,6 +46,7 @@ struct MemView {
   int64_t total() const;                     // elements of leading dimensions and shape
   uint32_t place_of(std::span<const int64_t> index) const;
   int64_t stride_of_leading(size_t d) const;  // bytes
+  int64_t splits() const;                     // blocks of a cluster that each have their own part
 };
 
 // Of a value of type !ttg.memdesc; null after an error (reported at `op`).

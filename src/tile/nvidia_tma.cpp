@@ -118,11 +118,7 @@ TmaAccess* access(Lowering& l, const ir::Op& op, uint32_t memory_group) {
   a->plan = l.make<MemPlan>(*view);
   a->memory = Lowering::operand_index(op, memory_group);
   a->barrier = a->pred = -1;
-  int64_t blocks = 1;
-  for (const layout::Basis& basis : view->encoding.cga) {
-    for (int32_t v : basis) blocks *= v ? 2 : 1;
-  }
-  a->barrier_bytes = a->plan->bytes() / blocks;
+  a->barrier_bytes = a->plan->bytes() / view->splits();
   return a;
 }
 

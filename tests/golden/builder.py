@@ -20,8 +20,8 @@ LAYOUTS = """\
 
 
 class Kernel:
-    def __init__(self, gpu: bool = False, target: str = "cuda:90", layouts: str = "", warps: int = 4):
-        self.gpu, self.target, self.warps = gpu, target, warps
+    def __init__(self, gpu=False, target: str = "cuda:90", layouts: str = "", warps: int = 4, ctas: int = 1):
+        self.gpu, self.target, self.warps, self.ctas = gpu, target, warps, ctas
         self.layouts = layouts
         self.args: list[Array | Scalar] = []
         self.params: list[str] = []
@@ -173,7 +173,7 @@ class Kernel:
         if self.gpu:
             threads = 64 if self.target.startswith("hip") else 32
             attributes = (
-                f'attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = {self.warps} : i32, '
+                f'attributes {{"ttg.num-ctas" = {self.ctas} : i32, "ttg.num-warps" = {self.warps} : i32, '
                 f'ttg.target = "{self.target}", "ttg.threads-per-warp" = {threads} : i32}} '
             )
         head = (LAYOUTS + self.layouts) if self.gpu else self.layouts

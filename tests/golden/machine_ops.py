@@ -385,6 +385,37 @@ ttng.async_store %a, {pointer}, %bytes : {SLOT}, !tt.ptr<i32>""")
     )
 
 
+def shared_store_of_a_cluster() -> Case:
+    """Each of two blocks stores half of the tile, and its barrier counts the bytes of that."""
+    layouts = """\
+#parts = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [32], warpsPerCTA = [4], order = [0], CGALayout = [[1]]}>
+#halves = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [0], CGALayout = [[1]]}>
+"""
+    kernel = Kernel(gpu=True, layouts=layouts, ctas=2)
+    data = [5, 6, 7, 8, 9, 10, 11, 12]
+    x = kernel.load("i32", (8,), data, encoding="#parts")
+    t, slot, bar = (
+        "tensor<8xi32, #parts>",
+        "!ttg.memdesc<8xi32, #halves, #smem, mutable>",
+        "!ttg.memdesc<2xi64, #halves, #smem, mutable>",
+    )
+    kernel.do(f"""
+%c0 = arith.constant 0 : i32
+%true = arith.constant true
+%a = ttg.local_alloc : () -> {slot}
+%bar = ttg.local_alloc : () -> {bar}
+ttng.init_barrier %bar, 1 : {bar}
+ttng.barrier_expect %bar, 16, %true : {bar}
+ttng.async_shared_store {x}, %a, %bar : {t} -> {slot}, {bar}
+ttng.wait_barrier %bar, %c0 : {bar}
+%v = ttg.local_load %a : {slot} -> {t}""")
+    kernel.store("%v", "i32", (8,), data, encoding="#parts")
+    return kernel.case(
+        "tile-gpu/shared-store-cluster.ttgir",
+        "A store that arrives at the barriers of two blocks: each expects the bytes of its own half.",
+    )
+
+
 def tmem_load_reduced() -> Case:
     """Rows of 128 x 8 floats; a few hold NaN, signed zeros, infinities."""
     memory = "#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 8, colStride = 1>\n"
@@ -485,5 +516,6 @@ def cases():
     yield remote(1)
     yield aref_full()
     yield shared_stores()
+    yield shared_store_of_a_cluster()
     yield tmem_load_reduced()
     yield from refused()

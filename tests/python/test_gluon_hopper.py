@@ -24,7 +24,12 @@ def whole(*shape, dtype=torch.float16, top=4):
 
 
 def described(tensor, block, element=None):
-    names = {torch.float16: gl.float16, torch.float32: gl.float32, torch.int8: gl.int8, torch.bfloat16: gl.bfloat16}
+    names = {
+        torch.float16: gl.float16,
+        torch.float32: gl.float32,
+        torch.int8: gl.int8,
+        torch.bfloat16: gl.bfloat16,
+    }
     layout = gl.NVMMASharedLayout.get_default_for(block, element or names[tensor.dtype])
     return TensorDescriptor.from_tensor(tensor, block, layout)
 
@@ -48,7 +53,9 @@ def run(level, kernel, grid, *args, target="cuda:90", check=False, **options):
 def fetch_rows(ring, step, x_ptr, rows, columns, height, width, STEP: gl.constexpr, DEPTH: gl.constexpr):
     at = step * STEP + columns
     inside = (rows < height)[:, None] & (at < width)[None, :]
-    hopper.async_copy.async_load(ring.index(step % DEPTH), x_ptr + rows[:, None] * width + at[None, :], mask=inside)
+    hopper.async_copy.async_load(
+        ring.index(step % DEPTH), x_ptr + rows[:, None] * width + at[None, :], mask=inside
+    )
 
 
 @triton_runner.jit
@@ -91,7 +98,23 @@ def test_copies_in_a_ring(depth, shared, target, level):
     x, y = torch.randn(37, 150), torch.randn(37, 150)
     out = torch.zeros_like(x)
     layout = gl.BlockedLayout([1, 1], [1, 32], [2, 2], [1, 0])
-    run(level, add_by_copies, (3,), x, y, out, 37, 150, 16, 64, depth, layout, shared, target=target, check=True)
+    run(
+        level,
+        add_by_copies,
+        (3,),
+        x,
+        y,
+        out,
+        37,
+        150,
+        16,
+        64,
+        depth,
+        layout,
+        shared,
+        target=target,
+        check=True,
+    )
     assert torch.equal(out, x + y)
 
 
@@ -142,12 +165,23 @@ def copy_line(x_desc, out_desc, BLOCK: gl.constexpr):
 def test_a_line_by_tma(n, level):
     x = torch.randn(n)
     out = torch.zeros(n + 8)[:n]
-    run(level, copy_line, (triton.cdiv(n, 64),), described(x, [64]), described(out, [64]), 64, num_warps=1, check=True)
+    run(
+        level,
+        copy_line,
+        (triton.cdiv(n, 64),),
+        described(x, [64]),
+        described(out, [64]),
+        64,
+        num_warps=1,
+        check=True,
+    )
     assert torch.equal(out, x)
 
 
 @gluon.jit
-def fetch_pair(step, x_desc, y_desc, row, STEP: gl.constexpr, x_ring, y_ring, ready, DEPTH: gl.constexpr, pred):
+def fetch_pair(
+    step, x_desc, y_desc, row, STEP: gl.constexpr, x_ring, y_ring, ready, DEPTH: gl.constexpr, pred
+):
     here = ready.index(step % DEPTH)
     mbarrier.expect(here, x_desc.nbytes_per_cta + y_desc.nbytes_per_cta, pred=pred)
     tma.async_load(x_desc, [row, step * STEP], here, x_ring.index(step % DEPTH), pred)
@@ -259,15 +293,21 @@ def test_a_small_product(shape, instruction, warps, dtype, from_registers, level
 
 
 @gluon.jit
-def fetch_operands(count, total, k_steps, a_desc, b_desc, tiles_m, a_ring, b_ring, ready, DEPTH: gl.constexpr):
+def fetch_operands(
+    count, total, k_steps, a_desc, b_desc, tiles_m, a_ring, b_ring, ready, DEPTH: gl.constexpr
+):
     """Load number `count` of this program, over all of its tiles."""
     tile = gl.program_id(0) + count // k_steps * gl.num_programs(0)
     k = count % k_steps * a_desc.block_shape[1]
     pred = count < total
     here = ready.index(count % DEPTH)
     mbarrier.expect(here, a_desc.nbytes_per_cta + b_desc.nbytes_per_cta, pred=pred)
-    tma.async_load(a_desc, [tile % tiles_m * a_desc.block_shape[0], k], here, a_ring.index(count % DEPTH), pred)
-    tma.async_load(b_desc, [k, tile // tiles_m * b_desc.block_shape[1]], here, b_ring.index(count % DEPTH), pred)
+    tma.async_load(
+        a_desc, [tile % tiles_m * a_desc.block_shape[0], k], here, a_ring.index(count % DEPTH), pred
+    )
+    tma.async_load(
+        b_desc, [k, tile // tiles_m * b_desc.block_shape[1]], here, b_ring.index(count % DEPTH), pred
+    )
 
 
 @triton_runner.jit
@@ -297,7 +337,9 @@ def persistent_product(a_desc, b_desc, out_desc, DEPTH: gl.constexpr, num_warps:
             )
             acc = hopper.warpgroup_mma_wait(1, deps=(acc,))
             later = count + DEPTH - 1
-            fetch_operands(later, tiles * k_steps, k_steps, a_desc, b_desc, tiles_m, a_ring, b_ring, ready, DEPTH)
+            fetch_operands(
+                later, tiles * k_steps, k_steps, a_desc, b_desc, tiles_m, a_ring, b_ring, ready, DEPTH
+            )
             count += 1
         acc = hopper.warpgroup_mma_wait(0, deps=(acc,))
         tma.store_wait(0)
@@ -313,7 +355,9 @@ def persistent_product(a_desc, b_desc, out_desc, DEPTH: gl.constexpr, num_warps:
 def test_a_persistent_product(depth, warps, level):
     torch.manual_seed(0)
     a, b, out = whole(200, 96), whole(96, 136), torch.zeros(200, 136, dtype=torch.float16)
-    descs = [described(t, block) for t, block in ((a, [16 * warps, 32]), (b, [32, 64]), (out, [16 * warps, 64]))]
+    descs = [
+        described(t, block) for t, block in ((a, [16 * warps, 32]), (b, [32, 64]), (out, [16 * warps, 64]))
+    ]
     run(level, persistent_product, (3,), *descs, depth, num_warps=warps, check=True)
     assert torch.equal(out.float(), a.float() @ b.float())
 
@@ -421,7 +465,9 @@ def product_loads(a_desc, b_desc, a_ring, b_ring, full, empty, tiles, tiles_m, k
             mbarrier.expect(full.index(at), a_desc.nbytes_per_cta + b_desc.nbytes_per_cta)
             k_at = k * a_ring.shape[2]
             tma.async_load(a_desc, [tile % tiles_m * a_ring.shape[1], k_at], full.index(at), a_ring.index(at))
-            tma.async_load(b_desc, [tile // tiles_m * b_ring.shape[1], k_at], full.index(at), b_ring.index(at))
+            tma.async_load(
+                b_desc, [tile // tiles_m * b_ring.shape[1], k_at], full.index(at), b_ring.index(at)
+            )
             count += 1
 
 
@@ -444,7 +490,9 @@ def product_sums(out_desc, result, a_ring, b_ring, full, empty, tiles, tiles_m, 
         result.store(acc)
         hopper.fence_async_shared()
         tma.async_store(
-            out_desc, [tile % tiles_m * out_desc.block_shape[0], tile // tiles_m * out_desc.block_shape[1]], result
+            out_desc,
+            [tile % tiles_m * out_desc.block_shape[0], tile // tiles_m * out_desc.block_shape[1]],
+            result,
         )
     tma.store_wait(0)
 
@@ -476,7 +524,9 @@ def product_by_partitions(a_desc, b_desc, out_desc, DEPTH: gl.constexpr, of_c: g
 def test_a_product_by_partitions(depth, warps, level):
     torch.manual_seed(0)
     a, b, out = whole(200, 96), whole(136, 96), torch.zeros(200, 136)
-    descs = [described(t, block) for t, block in ((a, [16 * warps, 32]), (b, [64, 32]), (out, [16 * warps, 64]))]
+    descs = [
+        described(t, block) for t, block in ((a, [16 * warps, 32]), (b, [64, 32]), (out, [16 * warps, 64]))
+    ]
     of_c = gl.NVMMADistributedLayout([3, 0], [warps, 1], [16, 64, 16])
     run(level, product_by_partitions, (3,), *descs, depth, of_c, num_warps=warps, check=True)
     assert torch.equal(out, a.float() @ b.float().T)
