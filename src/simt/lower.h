@@ -111,6 +111,7 @@ class Lowering {
   X(mbarrier)            \
   X(tensormap)           \
   X(cluster)             \
+  X(launch_control)      \
   X(hint)
 #define X(name) bool lower_##name(Lowering& l, const ptx::Instruction& in);
 SIMT_FAMILIES(X)

@@ -10,6 +10,7 @@
 #include "matrix_descriptor.h"
 #include "mbarrier.h"
 #include "mma_fragments.h"
+#include "redux.h"
 #include "strands.h"
 #include "tensor_memory.h"
 
@@ -209,9 +210,48 @@ void run_transfer(Lanes& lanes, const Operands& in) {
   }
 }
 
+// ld.red: the smallest or largest of what each thread has loaded.
+struct Fold {
+  std::vector<uint32_t> registers;
+  uint32_t result = kNoRegister;
+  Redux op = Redux::kMinU;
+  bool is_float = false, nan = false;
+  uint32_t keep = ~0u;  // bits: all but the sign for .abs
+};
+
+void run_fold(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const auto& f = *static_cast<const Fold*>(in.data);
+  uint32_t* result = x.reg<uint32_t>(f.result);
+  for (uint32_t i = 0; i < x.count; ++i) {
+    if (!x.on(i)) continue;
+    uint32_t value = x.reg<uint32_t>(f.registers[0])[i] & f.keep;
+    for (uint32_t r : f.registers) value = redux_step(f.op, value, x.reg<uint32_t>(r)[i] & f.keep, f.nan);
+    result[i] = f.is_float && std::isnan(std::bit_cast<float>(value)) ? 0x7fffffff : value;
+  }
+}
+
+bool lower_fold(Lowering& l, const ptx::Instruction& in, const std::vector<uint32_t>& registers) {
+  const ptx::Operand& result = in.operands[1];
+  Fold f;
+  f.registers = registers;
+  f.result =
+      l.reg(result.kind == OperandKind::kVector && result.parts.size() == 1 ? result.parts[0] : result);
+  if (f.result == kNoRegister)
+    return l.error(result.offset, "'" + std::string(in.spelling) + "' reduces to one register");
+  f.is_float = in.has(Mod::kF32);
+  const bool max = in.has(Mod::kMax), is_signed = in.has(Mod::kS32);
+  f.op = f.is_float  ? max ? Redux::kMaxF : Redux::kMinF
+         : is_signed ? max ? Redux::kMaxS : Redux::kMinS
+         : max       ? Redux::kMaxU
+                     : Redux::kMinU;
+  f.nan = in.has(Mod::kNaN);
+  if (in.has(Mod::kAbs)) f.keep = 0x7fffffff;
+  l.emit(run_fold).data = l.code.keep(std::move(f));
+  return true;
+}
+
 bool lower_transfer(Lowering& l, const ptx::Instruction& in, bool load) {
-  if (in.spelling.find(".red") != std::string_view::npos)
-    return l.error(in, "'" + std::string(in.spelling) + "' is not executed");
   Transfer t;
   struct Row {
     Mod mod;
@@ -240,12 +280,13 @@ bool lower_transfer(Lowering& l, const ptx::Instruction& in, bool load) {
   registers *= times;
   t.columns *= times * (t.packed ? 2 : 1);
   const bool split = t.shape == Transfer::k16x32x2;
-  const size_t address = load ? 1 : 0, values = load ? 0 : (split ? 2 : 1);
-  if (in.operands.size() < (split ? 3u : 2u))
+  const bool reduces = in.has(Mod::kRed);
+  const size_t address = reduces ? 2 : load ? 1 : 0, values = load ? 0 : (split ? 2 : 1);
+  if (in.operands.size() < (split ? 3u : 2u) + (reduces ? 1 : 0))
     return l.error(in, "'" + std::string(in.spelling) + "' has too few operands");
   if (split) {
     int64_t offset = 0;
-    if (!l.integer(in.operands[load ? 2 : 1], &offset)) return false;
+    if (!l.integer(in.operands[address + 1], &offset)) return false;
     t.split = static_cast<uint32_t>(offset);
     if (offset < 0 || offset > 512) return l.error(in, "the halves are at most 512 columns apart");
   }
@@ -259,8 +300,9 @@ bool lower_transfer(Lowering& l, const ptx::Instruction& in, bool load) {
                                                    std::to_string(registers) + " registers, there are " +
                                                    std::to_string(count));
   Instr& out = l.emit(load ? run_transfer<true> : run_transfer<false>);
-  out.data = l.code.keep(std::move(t));
-  return true;
+  const Transfer& kept = *l.code.keep(std::move(t));
+  out.data = &kept;
+  return !reduces || lower_fold(l, in, kept.registers);
 }
 
 // ---- cp

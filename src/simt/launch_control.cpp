@@ -1,0 +1,125 @@
+// clusterlaunchcontrol: a block asks for the work of a cluster that has not started. Here none can be had,
+// which a kernel must be ready for: every block of the grid runs itself. PTX ISA 9.7.13.17.
+//
+// The answer, 16 bytes of zeros, is there when somebody waits for it, as the bytes of a bulk copy are.
+#include <array>
+#include <cstring>
+
+#include "address.h"
+#include "check.h"
+#include "lower.h"
+#include "mbarrier.h"
+
+namespace triton_runner::simt {
+
+using ptx::Mod;
+
+namespace {
+
+constexpr uint32_t kAnswerBytes = 16;
+
+struct Request {
+  AddressPlace answer, barrier;
+  bool all_blocks = false;
+};
+
+struct Answer : AsyncOp {
+  Cta* cta;
+  const Instr* in;
+  uint32_t thread;
+  std::vector<std::pair<std::byte*, uint32_t>> to;  // with the mbarrier of each
+  void complete(Cluster&) override {
+    if (cta->alive_count == 0) return;
+    Exec x = late_exec(*cta);
+    for (const auto& [at, barrier] : to) {
+      std::memset(at, 0, kAnswerBytes);
+      if (Checks* checks = x.worker->checks) {
+        const Cta& owner = *cta->cluster->cta_of(barrier);
+        checks->copied(x, *in, owner, static_cast<uint32_t>(at - owner.shared), kAnswerBytes, kNoRegister);
+      }
+      if (!mbarrier_complete_tx(x, *in, thread, barrier, kAnswerBytes)) return;
+    }
+  }
+};
+
+void run_try_cancel(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const auto& request = *static_cast<const Request*>(in.data);
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (!x.on(i)) continue;
+    const uint32_t to = request.answer.shared_at(x, in, i), barrier = request.barrier.shared_at(x, in, i);
+    if (to == kNoRegister || barrier == kNoRegister) return;
+    if (to % kAnswerBytes != 0)
+      return x.trap(in, exec::TrapKind::kMisaligned, "the answer wants an address aligned to 16 bytes", i,
+                    kSharedWindow | to, kAnswerBytes);
+    auto op = std::make_unique<Answer>();
+    op->cta = x.cta;
+    op->in = &instr_of(in);
+    op->thread = x.first + i;
+    auto add = [&](uint32_t address, uint32_t signal) {
+      std::byte* at = x.shared(in, i, address, kAnswerBytes, true);
+      if (!at || !mbarrier_valid(x, in, i, signal)) return false;
+      op->to.emplace_back(at, signal);
+      return true;
+    };
+    if (!request.all_blocks && !add(to, barrier)) return;
+    for (uint32_t rank = 0; request.all_blocks && rank < x.cta->cluster->ctas.size(); rank++)
+      if (!add((to & kOffsetMask) | rank << kRankShift, (barrier & kOffsetMask) | rank << kRankShift)) return;
+    x.cta->cluster->pending.push_back(std::move(op));
+  }
+}
+
+struct Question {
+  uint32_t answer = kNoRegister;
+  uint32_t predicate = kNoRegister;                                                   // is_canceled
+  std::array<uint32_t, 4> words{kNoRegister, kNoRegister, kNoRegister, kNoRegister};  // get_first_ctaid
+};
+
+void run_query(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  const auto& question = *static_cast<const Question*>(in.data);
+  using Wide = std::array<uint64_t, 2>;
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (!x.on(i)) continue;
+    if (x.reg<Wide>(question.answer)[i] != Wide{})
+      return x.trap(in, exec::TrapKind::kInvalid,
+                    "these 128 bits are no answer of clusterlaunchcontrol.try_cancel: it was not waited for, "
+                    "or was overwritten",
+                    i);
+    if (question.predicate != kNoRegister) x.reg<int8_t>(question.predicate)[i] = 0;
+    for (uint32_t word : question.words)
+      if (word != kNoRegister) x.reg<uint32_t>(word)[i] = 0;
+  }
+}
+
+}  // namespace
+
+bool lower_launch_control(Lowering& l, const ptx::Instruction& in) {
+  if (in.operands.size() < 2) return l.error(in, "'" + std::string(in.spelling) + "' has too few operands");
+  if (in.has(Mod::kTryCancel)) {
+    Request request;
+    request.all_blocks = in.has(Mod::kMulticastClusterAll);
+    if (!address_place(l, in.operands[0], &request.answer) ||
+        !address_place(l, in.operands[1], &request.barrier))
+      return false;
+    l.emit(run_try_cancel).data = l.code.keep(request);
+    return true;
+  }
+  Question question;
+  const ptx::Operand& result = in.operands[0];
+  if (in.has(Mod::kIsCanceled)) {
+    question.predicate = l.reg(result);
+  } else if (result.kind == ptx::OperandKind::kVector) {
+    if (result.parts.size() > question.words.size())
+      return l.error(result.offset, "the number of a block has three parts");
+    for (size_t i = 0; i < result.parts.size(); i++) question.words[i] = l.reg(result.parts[i]);
+  } else {
+    question.words[0] = l.reg(result);
+  }
+  question.answer = l.place(in.operands[1], Mod::kB128);
+  if (question.answer == kNoRegister) return false;
+  l.emit(run_query).data = l.code.keep(question);
+  return true;
+}
+
+}  // namespace triton_runner::simt
