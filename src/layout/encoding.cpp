@@ -25,6 +25,7 @@ const char* encoding_name(EncodingKind kind) {
                                            "padded_shared",
                                            "amd_rotating_shared",
                                            "shared_linear",
+                                           "partitioned_shared",
                                            "tensor_memory_encoding",
                                            "tensor_memory_scales_encoding"};
   return kNames[static_cast<int>(kind)];
@@ -48,6 +49,7 @@ size_t Encoding::rank() const {
     case EncodingKind::kSlice:
       return parent->rank() - 1;
     case EncodingKind::kDotOperand:
+    case EncodingKind::kPartitionedShared:
       return parent->rank();
     case EncodingKind::kNvidiaMma:
     case EncodingKind::kAmdMfma:
@@ -189,6 +191,23 @@ Result<LinearLayout> explicit_layout(const Encoding& encoding, std::span<const i
   return not_larger(not_smaller(std::move(layout), wanted), wanted, true);
 }
 
+// Pieces of the parent's layout, one behind the other.
+Result<LinearLayout> partitioned_layout(const Encoding& e, std::span<const int64_t> shape) {
+  const std::vector<OutDim> outs = labelled(shape);
+  const LinearLayout blocks = not_larger(cga_layout(e.cga, shape.size()), outs);
+  std::vector<int64_t> piece;
+  for (const OutDim& out : outs) piece.push_back(std::max(1, out.size / blocks.out_size(out.name)));
+  const auto dim = static_cast<size_t>(e.dim);
+  if (e.dim < 0 || dim >= piece.size() || e.pieces < 1 || piece[dim] % e.pieces != 0)
+    return failure("#ttg.partitioned_shared of " + std::to_string(e.pieces) + " pieces along dimension " +
+                   std::to_string(e.dim) + " cannot divide a shape of " + shape_str(shape));
+  piece[dim] /= e.pieces;
+  auto layout = to_linear_layout(*e.parent, piece);
+  if (!layout) return layout;
+  *layout *= LinearLayout::identity(e.pieces, "offset", outs[dim].name);
+  return with_blocks(*std::move(layout), e.cga, shape);
+}
+
 }  // namespace
 
 // The order of an encoding that goes by one is a permutation of its dimensions.
@@ -258,6 +277,8 @@ Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const 
     case EncodingKind::kLinear:
     case EncodingKind::kSharedLinear:
       return explicit_layout(encoding, shape);
+    case EncodingKind::kPartitionedShared:
+      return partitioned_layout(encoding, shape);
     case EncodingKind::kTensorMemory:
       return tensor_memory_layout(encoding, shape);
     case EncodingKind::kTensorMemoryScales:

@@ -268,6 +268,25 @@ Result<Encoding> encoding_of(const ir::Attr& attr) {
       e.order = ints_in_text(attr.text, "order");
       if (e.order.empty()) return failure("#ttg.padded_shared with neither an order nor offset bases");
     }
+  } else if (name == "partitioned_shared") {
+    e.kind = EncodingKind::kPartitionedShared;
+    const int64_t partitions = integer(attr, "numPartitions", 1), groups = integer(attr, "numGroups", 1);
+    for (const int64_t n : {partitions, groups})
+      if (n < 1 || n > 1 << 10 || (n & (n - 1)) != 0)
+        return failure("#ttg.partitioned_shared has a power of two of partitions and groups, not " +
+                       std::to_string(n));
+    e.pieces = partitions * groups;
+    e.dim = integer(attr, "partitionDim", 0);
+    const ir::Attr* piece = attr.get("partitionLayout");
+    if (!piece) return failure("#ttg.partitioned_shared without the layout of a piece");
+    auto inner = encoding_of(*piece);
+    if (!inner) return inner;
+    if (!is_shared(inner->kind))
+      return failure("pieces of #ttg.partitioned_shared lie in shared memory, not in #ttg." +
+                     std::string(encoding_name(inner->kind)));
+    e.padding = inner->padding;
+    e.cga = std::exchange(inner->cga, {});
+    e.parent = std::make_shared<const Encoding>(*std::move(inner));
   } else if (name == "tensor_memory_encoding") {
     e.kind = EncodingKind::kTensorMemory;
     e.block_m = integer(attr, "blockM", 128);

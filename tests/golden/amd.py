@@ -125,7 +125,13 @@ def buffers_and_values() -> list[Case]:
     k = kernel()
     true = k.constant("true", "i1")
     k.do(f"amdg.cond_barrier {true}")
-    for line in ("s.setprio 1", "sched.barrier 0", "sched.barrier non_mem_non_sideeffect", "s.barrier", "barrier"):
+    for line in (
+        "s.setprio 1",
+        "sched.barrier 0",
+        "sched.barrier non_mem_non_sideeffect",
+        "s.barrier",
+        "barrier",
+    ):
         k.do(f"rocdl.{line}")
     k.do("amdg.memory_counter_wait {load = 0 : i32}")
     k.do("amdg.instruction_sched_hint {variant = 0 : i32}")
@@ -284,6 +290,35 @@ def packed_transposed() -> Case:
     )
 
 
+def partitioned_memory() -> list[Case]:
+    """Pieces along a dimension lie one behind the other, whatever the layout of a piece."""
+    cases = []
+    inner = {
+        "swizzled": "#ttg.swizzled_shared<{vec = 2, perPhase = 1, maxPhase = 2, order = [1, 0]}>",
+        "padded": "#ttg.padded_shared<[16:+4] {order = [1, 0], shape = [2, 8]}>",
+    }
+    data = np.arange(64, dtype=np.int32).reshape(8, 8)
+    for name, layout in inner.items():
+        layouts = (
+            f"#inner = {layout}\n#parts = #ttg.partitioned_shared<{{numPartitions = 2, numGroups = 2, "
+            "partitionDim = 0, partitionLayout = #inner}>\n"
+        )
+        k = Kernel(gpu=True, target="hip:gfx1250", layouts=SHARED + layouts)
+        m = alloc(k, (8, 8), "i32", "#parts", load(k, data))
+        whole, rows = (
+            memdesc((8, 8), "i32", "#parts"),
+            memdesc((4, 8), "i32", "#parts", ", #smem, mutable, 8x8"),
+        )
+        store(k, local_load(k, m, whole, (8, 8), "i32"), data)
+        part = k.emit(f"ttg.memdesc_subslice {m} [4, 0] : {whole} -> {rows}")
+        store(k, local_load(k, part, rows, (4, 8), "i32"), data[4:])
+        k.do(f"ttg.local_store {load(k, data[:4] + 100)}, {part} : {k.type((4, 8), 'i32')} -> {rows}")
+        store(k, local_load(k, m, whole, (8, 8), "i32"), np.concatenate([data[:4], data[:4] + 100]))
+        about = f"Partitions of shared memory whose pieces are {name}: whole, and a slice of it."
+        cases.append(k.case(f"tile-gpu/partitioned-{name}.ttgir", about))
+    return cases
+
+
 def layouts_of_memory() -> list[Case]:
     """Where elements lie: a buffer written in one layout and read as the bytes that it is."""
     cases = []
@@ -341,4 +376,5 @@ def cases():
     yield from buffers_and_values()
     yield from tdm()
     yield packed_transposed()
+    yield from partitioned_memory()
     yield from layouts_of_memory()

@@ -171,7 +171,7 @@ class Kernel:
     def module(self) -> str:
         attributes = ""
         if self.gpu:
-            threads = 64 if self.target.startswith("hip") else 32
+            threads = 64 if self.target.startswith("hip:gfx9") else 32
             attributes = (
                 f'attributes {{"ttg.num-ctas" = {self.ctas} : i32, "ttg.num-warps" = {self.warps} : i32, '
                 f'ttg.target = "{self.target}", "ttg.threads-per-warp" = {threads} : i32}} '

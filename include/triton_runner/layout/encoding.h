@@ -30,6 +30,7 @@ enum class EncodingKind : uint8_t {
   kPaddedShared,
   kRotatingShared,
   kSharedLinear,
+  kPartitionedShared,
   // Tensor memory. Inputs row (of 128 lanes), col (in elements), block.
   kTensorMemory,
   kTensorMemoryScales,
@@ -38,7 +39,7 @@ const char* encoding_name(EncodingKind kind);  // "blocked", ...
 
 inline bool is_distributed(EncodingKind k) { return k <= EncodingKind::kLinear; }
 inline bool is_shared(EncodingKind k) {
-  return k >= EncodingKind::kSwizzledShared && k <= EncodingKind::kSharedLinear;
+  return k >= EncodingKind::kSwizzledShared && k <= EncodingKind::kPartitionedShared;
 }
 
 // How the blocks (CTAs) of a cluster divide a tensor: the image of each bit of the block number, in units of
@@ -55,8 +56,9 @@ struct Encoding {
   std::vector<int64_t> order;                              // blocked, shared: minor first
   std::vector<int64_t> size_per_thread, threads_per_warp;  // blocked
   std::vector<int64_t> warps_per_cta;                      // blocked, mma, mfma, wmma before 3.6
-  int64_t dim = 0;                                         // slice
-  std::shared_ptr<const Encoding> parent;                  // slice, dot operand
+  int64_t dim = 0;                                         // slice, partitioned
+  std::shared_ptr<const Encoding> parent;                  // slice, dot operand; of a piece: partitioned
+  int64_t pieces = 1;                                      // partitioned: along `dim`
   int64_t op_idx = 0, k_width = 0;                         // dot operand
   int64_t version = 0;                                     // mma (major), mfma, wmma
   std::vector<int64_t> instr_shape;                        // mma, mfma, wmma
@@ -67,7 +69,7 @@ struct Encoding {
   int64_t vec = 1, per_phase = 1, max_phase = 1;           // swizzled, rotating
   int64_t swizzle_bytes = 0;                               // nvmma_shared
   bool fp4_padded = false;                                 // nvmma_shared, tensor memory
-  std::vector<std::pair<int64_t, int64_t>> padding;        // padded_shared: (interval, pad), in elements
+  std::vector<std::pair<int64_t, int64_t>> padding;        // padded, partitioned: (interval, pad), in elements
   LinearLayout linear;                                     // linear, shared_linear, padded_shared where given
   int64_t block_m = 128, block_n = 0;                      // tensor memory
   int64_t col_stride = 1;                                  // elements; -1: each in 32 bits of its own
