@@ -199,6 +199,8 @@ class Binder {
       exec::TensorDesc desc{pointer.address, {}, {}, nan};
       for (nb::handle v : shape) desc.shape.push_back(nb::cast<int64_t>(nb::int_(v)));
       for (nb::handle v : strides) desc.strides.push_back(nb::cast<int64_t>(nb::int_(v)));
+      if (has(d, "pixel_box_lower_corner") && !d.attr("pixel_box_lower_corner").is_none())
+        desc.im2col = im2col(d);
       result.descriptor = std::move(desc);
       out_.arguments.push_back(std::move(result));
       next_++;
@@ -213,6 +215,17 @@ class Binder {
     }
     for (nb::handle v : shape) piece(given, v, ".shape");
     for (nb::handle v : strides) piece(given, v, ".strides");
+  }
+
+  static exec::Im2col im2col(nb::handle descriptor) {
+    const auto numbers = [&](const char* name) {
+      std::vector<int64_t> out;
+      if (!has(descriptor, name) || descriptor.attr(name).is_none()) return out;
+      for (nb::handle v : nb::list(nb::handle(nb::object(descriptor.attr(name)))))
+        out.push_back(nb::cast<int64_t>(nb::int_(v)));
+      return out;
+    };
+    return {numbers("pixel_box_lower_corner"), numbers("pixel_box_upper_corner"), numbers("element_strides")};
   }
 
   void piece(const NamedValue& given, nb::handle value, const char* part) {

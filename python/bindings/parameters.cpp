@@ -22,14 +22,13 @@ exec::Param make_param(const std::string& name, const std::string& kind, const s
 }
 
 exec::DescriptorLayout make_layout(const nb::dict& meta) {
-  if (field(meta, "is_im2col", false))
-    raise(base::failure("tensor descriptors in im2col mode are not supported yet"));
   exec::DescriptorLayout layout;
   layout.swizzle = field(meta, "swizzle", 0);
   layout.element_bytes = field(meta, "elem_size", 0);
   layout.element_type = field(meta, "elem_type", 0);
   layout.block = field(meta, "block_size", std::vector<int64_t>());
   layout.fp4_padded = field(meta, "fp4_padded", false);
+  layout.im2col = field(meta, "is_im2col", false);
   return layout;
 }
 

@@ -253,29 +253,39 @@ class CudaDriver final : public Driver {
   }
 
   Result<TensorMap> encode_tensor_map(const TensorMapSpec& spec) override {
-    NEED(cuTensorMapEncodeTiled);
     if (auto s = check_tensor_map(spec); !s) return s.error();
     // The driver counts dimensions from the innermost, and takes strides in bytes, the innermost's left out.
-    uint32_t rank = static_cast<uint32_t>(spec.box.size());
-    uint32_t box[5], steps[5] = {1, 1, 1, 1, 1};
+    uint32_t rank = static_cast<uint32_t>(spec.shape.size());
     uint64_t shape[5], strides[5] = {};
     uint64_t last_byte = 0;
     for (uint32_t i = 0; i < rank; i++) {
-      box[i] = spec.box[rank - 1 - i];
       shape[i] = spec.shape[rank - 1 - i];
       uint64_t bytes = spec.strides[rank - 1 - i] * static_cast<uint64_t>(spec.element_bytes);
       if (i > 0) strides[i - 1] = bytes;
       last_byte += (shape[i] - 1) * bytes;
     }
     constexpr int kInterleaveNone = 0, kL2Promotion128B = 2, kFillNan = 1, kFillZero = 0;
+    const int fill = spec.nan_fill ? kFillNan : kFillZero;
+    const std::vector<uint32_t> box(spec.box.rbegin(), spec.box.rend());
+    const auto address = reinterpret_cast<void*>(spec.address);
     alignas(128) TensorMap map;
-    CALL(cuTensorMapEncodeTiled, &map, spec.element_type, rank, reinterpret_cast<void*>(spec.address), shape,
-         strides, box, steps, kInterleaveNone, spec.swizzle, kL2Promotion128B,
-         spec.nan_fill ? kFillNan : kFillZero);
+    if (spec.im2col) {
+      const std::vector<int> lower(spec.lower.rbegin(), spec.lower.rend());
+      const std::vector<int> upper(spec.upper.rbegin(), spec.upper.rend());
+      const std::vector<uint32_t> steps(spec.steps.rbegin(), spec.steps.rend());
+      NEED(cuTensorMapEncodeIm2col);
+      CALL(cuTensorMapEncodeIm2col, &map, spec.element_type, rank, address, shape, strides, lower.data(),
+           upper.data(), box[0], box[1], steps.data(), kInterleaveNone, spec.swizzle, kL2Promotion128B, fill);
+    } else {
+      const uint32_t steps[5] = {1, 1, 1, 1, 1};
+      NEED(cuTensorMapEncodeTiled);
+      CALL(cuTensorMapEncodeTiled, &map, spec.element_type, rank, address, shape, strides, box.data(), steps,
+           kInterleaveNone, spec.swizzle, kL2Promotion128B, fill);
+    }
     // Drivers up to CUDA 13.1 set a bit in maps of tensors under 128 KiB that makes some accesses fail
-    // (Triton 3.9 and CUTLASS clear it too).
+    // (Triton 3.9 and CUTLASS clear it too). Not in im2col mode: an H100 read such maps right as they were.
     constexpr uint64_t kSmallTensor = 128 * 1024;
-    if (last_byte + 1 < kSmallTensor) {
+    if (!spec.im2col && last_byte + 1 < kSmallTensor) {
       auto version = driver_version();
       if (!version) return version.error();
       if (*version <= 13010) map.bytes[10] &= ~std::byte{1 << 5};  // bit 21 of the second word

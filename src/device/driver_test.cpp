@@ -180,6 +180,28 @@ TEST(cuda_tensor_map_order_and_checks) {
   refused([](auto& s) { s.box.assign(6, 1); }, "rank 6");
 }
 
+TEST(cuda_tensor_map_in_im2col_mode) {
+  Fixture f;
+  TensorMapSpec spec{0x1000, 6, 2, 3, {128, 64}, {2, 3, 40, 64}, {7680, 2560, 64, 1}, false};
+  spec.im2col = true;
+  spec.lower = {-1, -2}, spec.upper = {1, -3}, spec.steps = {1, 2, 3, 1};
+  auto map = f.driver->encode_tensor_map(spec);
+  CHECK(map.ok());
+  CHECK_EQ(static_cast<int>(map->bytes[10]), 0xff);
+  CHECK_EQ(f.state.map.rank, 4);
+  CHECK_EQ(f.state.map.shape[1], 40u);
+  CHECK_EQ(f.state.map.strides[0], 128u);
+  CHECK_EQ(f.state.map.box[0], 64u);  // channels
+  CHECK_EQ(f.state.map.box[1], 128u);
+  CHECK_EQ(f.state.map.lower[0], -2);  // W first
+  CHECK_EQ(f.state.map.upper[1], 1);
+  CHECK_EQ(f.state.map.steps[1], 3u);
+  spec.steps.pop_back();
+  CHECK(mentions(f.driver->encode_tensor_map(spec).error(), "a step for each"));
+  spec.steps.push_back(1), spec.box[0] = 2048;
+  CHECK(mentions(f.driver->encode_tensor_map(spec).error(), "2048 of dimension 0 is not in 1 .. 1024"));
+}
+
 TEST(open_driver_without_a_library) {
   auto missing = open_driver("cuda", "/nonexistent/libcuda.so.1");
   CHECK(!missing.ok());

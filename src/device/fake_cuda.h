@@ -35,6 +35,8 @@ struct State {
     int type, rank, swizzle, fill;
     uint64_t shape[5], strides[5];
     uint32_t box[5];
+    int lower[3], upper[3];
+    uint32_t steps[5];
   } map{};
 
   State() {
@@ -182,6 +184,21 @@ inline CudaApi api() {
     std::copy(shape, shape + rank, state->map.shape);
     std::copy(strides, strides + rank - 1, state->map.strides);
     std::copy(box, box + rank, state->map.box);
+    return 0;
+  };
+  a.cuTensorMapEncodeIm2col = [](void* map, int type, uint32_t rank, void*, const uint64_t* shape,
+                                 const uint64_t* strides, const int* lower, const int* upper,
+                                 uint32_t channels, uint32_t pixels, const uint32_t* steps, int, int swizzle,
+                                 int, int fill) -> Error {
+    ANSWER("cuTensorMapEncodeIm2col");
+    std::memset(map, 0xff, 128);
+    state->map.type = type, state->map.rank = static_cast<int>(rank), state->map.swizzle = swizzle,
+    state->map.fill = fill, state->map.box[0] = channels, state->map.box[1] = pixels;
+    std::copy(shape, shape + rank, state->map.shape);
+    std::copy(strides, strides + rank - 1, state->map.strides);
+    std::copy(lower, lower + rank - 2, state->map.lower);
+    std::copy(upper, upper + rank - 2, state->map.upper);
+    std::copy(steps, steps + rank, state->map.steps);
     return 0;
   };
   return a;

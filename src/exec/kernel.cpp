@@ -63,8 +63,11 @@ base::Status check_arguments(const Kernel& kernel, std::span<const Argument> arg
     if (p.kind == ParamKind::kTensorDesc) {
       if (!args[i].descriptor) return bad_argument(kernel, i, "the tensor descriptor is empty");
       const TensorDesc& d = *args[i].descriptor;
-      if (d.shape.empty() || d.shape.size() > 5 || d.shape.size() != d.strides.size())
-        return bad_argument(kernel, i, "a tensor descriptor has 1 to 5 dimensions and as many strides");
+      if (std::string fault = descriptor_fault(d); !fault.empty()) return bad_argument(kernel, i, fault);
+      if (d.im2col && p.type.starts_with("!tt.tensordesc"))
+        return bad_argument(kernel, i, "expected a tiled TensorDescriptor, got one in im2col mode");
+      if (!d.im2col && p.type.starts_with("!ttng.tensordesc_im2col"))
+        return bad_argument(kernel, i, "expected a TensorDescriptorIm2Col, got a tiled descriptor");
     }
   }
   return base::success();

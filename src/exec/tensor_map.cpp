@@ -12,6 +12,36 @@ int tensor_map_element_bits(int element_type) {
   return element_type >= 0 && element_type < 16 ? kBits[element_type] : 0;
 }
 
+namespace {
+
+uint16_t pack_corners(const std::vector<int64_t>& corners) {
+  uint64_t packed = 0;
+  const size_t bits = 16 / corners.size();
+  for (int64_t corner : corners)
+    packed = packed << bits | (static_cast<uint64_t>(corner) & ((1u << bits) - 1));
+  return static_cast<uint16_t>(packed);
+}
+
+void encode_im2col(const Im2col& mode, TensorMap& map) {
+  map.im2col = 1;
+  map.lower = pack_corners(mode.lower);
+  map.upper = pack_corners(mode.upper);
+  for (size_t i = 0; i < mode.steps.size(); ++i)
+    map.element_strides[i] = static_cast<uint8_t>(mode.steps[mode.steps.size() - 1 - i]);
+}
+
+Im2col decode_im2col(const TensorMap& map) {
+  Im2col mode;
+  for (int d = map.rank - 3; d >= 0; --d) {
+    mode.lower.push_back(map.lower_corner(d));
+    mode.upper.push_back(map.upper_corner(d));
+  }
+  for (int i = map.rank - 1; i >= 0; --i) mode.steps.push_back(map.element_strides[i]);
+  return mode;
+}
+
+}  // namespace
+
 void encode_tensor_map(const TensorDesc& desc, std::byte* out, const DescriptorLayout* layout) {
   TensorMap map;
   map.address = desc.address;
@@ -22,9 +52,11 @@ void encode_tensor_map(const TensorDesc& desc, std::byte* out, const DescriptorL
     const size_t from = map.rank - 1 - i;
     map.shape[i] = desc.shape[from];
     map.strides[i] = desc.strides[from] * unit;
-    if (layout) map.box[i] = static_cast<uint16_t>(layout->block[from]);
   }
+  if (desc.im2col) encode_im2col(*desc.im2col, map);
   if (layout) {
+    const size_t axes = std::min<size_t>(5, layout->block.size());
+    for (size_t i = 0; i < axes; ++i) map.box[i] = static_cast<uint16_t>(layout->block[axes - 1 - i]);
     if (layout->fp4_padded) map.shape[0] *= 2;  // it counts the halves of bytes, as the box does
     map.element_type = static_cast<uint8_t>(layout->element_type);
     map.element_bytes = static_cast<uint8_t>(layout->element_bytes);
@@ -37,7 +69,7 @@ void encode_tensor_map(const TensorDesc& desc, std::byte* out, const DescriptorL
 std::optional<TensorMap> read_tensor_map(const std::byte* in) {
   TensorMap map;
   std::memcpy(&map, in, sizeof map);
-  if (map.magic != kTensorMapMagic || map.rank < 1 || map.rank > 5) return std::nullopt;
+  if (map.magic != kTensorMapMagic || map.rank < (map.im2col ? 3 : 1) || map.rank > 5) return std::nullopt;
   return map;
 }
 
@@ -51,7 +83,74 @@ std::optional<TensorDesc> decode_tensor_map(const std::byte* in) {
     desc.shape.push_back(halves ? map->shape[i] / 2 : map->shape[i]);
     desc.strides.push_back(i == 0 && map->element_bytes ? 1 : map->strides[i] / unit);
   }
+  if (map->im2col) desc.im2col = decode_im2col(*map);
   return desc;
+}
+
+std::string descriptor_fault(const TensorDesc& desc) {
+  const size_t rank = desc.shape.size();
+  if (rank < 1 || rank > 5 || rank != desc.strides.size())
+    return "a tensor descriptor has 1 to 5 dimensions and as many strides";
+  if (!desc.im2col) return {};
+  const Im2col& mode = *desc.im2col;
+  if (rank < 3)
+    return "a descriptor in im2col mode has 3 to 5 dimensions (N, [D, [H,]] W, C), and this one " +
+           std::to_string(rank);
+  const size_t axes = rank - 2;
+  if (mode.lower.size() != axes || mode.upper.size() != axes)
+    return "the corners of the pixel box have " + std::to_string(mode.lower.size()) + " and " +
+           std::to_string(mode.upper.size()) + " numbers, and the tensor has " + std::to_string(axes) +
+           " dimensions between the first and the last";
+  if (!mode.steps.empty() && mode.steps.size() != rank)
+    return "element_strides has " + std::to_string(mode.steps.size()) + " numbers, and the tensor " +
+           std::to_string(rank) + " dimensions";
+  for (int64_t step : mode.steps)
+    if (step < 1 || step > 8) return "element stride " + std::to_string(step) + ": it is 1 to 8";
+  for (size_t d = 0; d < rank; ++d)
+    if (desc.shape[d] < 1 || desc.shape[d] > int64_t{1} << 32)
+      return "size " + std::to_string(desc.shape[d]) + " of dimension " + std::to_string(d) +
+             ": it is 1 to 2^32";
+  const int64_t limit = int64_t{1} << (16 / axes - 1);
+  for (size_t d = 0; d < axes; ++d) {
+    for (int64_t corner : {mode.lower[d], mode.upper[d]})
+      if (corner < -limit || corner >= limit)
+        return "corner " + std::to_string(corner) + " of the pixel box: in tensors of " +
+               std::to_string(rank) + " dimensions it is " + std::to_string(-limit) + " to " +
+               std::to_string(limit - 1);
+    if (desc.shape[d + 1] + mode.upper[d] <= mode.lower[d])
+      return "the pixel box is empty along dimension " + std::to_string(d + 1) + ": pixels would begin at " +
+             std::to_string(mode.lower[d]) + " at the least and below " +
+             std::to_string(desc.shape[d + 1] + mode.upper[d]) + " (the size plus the upper corner)";
+  }
+  return {};
+}
+
+std::string PixelColumn::fault() const {
+  for (int d = 0; d + 1 < axes; ++d)
+    if (first[d] < lower[d] || first[d] >= end[d])
+      return "the column begins at " + std::string(1, "WHD"[d]) + " = " + std::to_string(first[d]) +
+             ", outside of the descriptor's pixel box: " + std::to_string(lower[d]) + " to " +
+             std::to_string(end[d] - 1) + " (from the lower corner to the last element plus the upper one)";
+  if (channel_bytes % 16 != 0)
+    return "the column begins " + std::to_string(channel_bytes) +
+           " bytes into the channels, not a multiple of 16";
+  return {};
+}
+
+void PixelColumn::place(int64_t pixel, int64_t* at) const {
+  int64_t steps = pixel;  // along this axis
+  for (int d = 0; d + 1 < axes; ++d) {
+    const int64_t here = (end[d] - first[d] + step[d] - 1) / step[d];  // places up to the end
+    if (steps < here) {
+      at[d] = first[d] + steps * step[d] + offset[d];
+      steps = 0;
+      continue;
+    }
+    const int64_t line = (end[d] - lower[d] + step[d] - 1) / step[d];
+    at[d] = lower[d] + (steps - here) % line * step[d] + offset[d];
+    steps = 1 + (steps - here) / line;
+  }
+  at[axes - 1] = first[axes - 1] + steps * step[axes - 1];
 }
 
 }  // namespace triton_runner::exec

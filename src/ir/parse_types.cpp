@@ -219,10 +219,11 @@ const Type* Parser::parse_pointer_body() {
 }
 
 // <tensor<64x64xf16>> as older releases have it, or <64x64xf16, #shared>.
-const Type* Parser::parse_tensordesc_body() {
+const Type* Parser::parse_tensordesc_body(bool im2col) {
   const char* b = p_;
   ++p_;
   Type t{.kind = TypeKind::kTensorDesc};
+  t.im2col = im2col;
   t.width = 64;
   ws();
   if (is_letter(*p_) && next_is("tensor")) {
@@ -234,8 +235,8 @@ const Type* Parser::parse_tensordesc_body() {
     p_ = b;
     t.element = parse_shaped(TypeKind::kTensor, {});
   }
-  std::string text =
-      "!tt.tensordesc" + (failed() ? std::string() : std::string(b, static_cast<size_t>(p_ - b)));
+  std::string text = im2col ? "!ttng.tensordesc_im2col" : "!tt.tensordesc";
+  if (!failed()) text.append(b, static_cast<size_t>(p_ - b));
   t.text = text;
   return failed() ? m_.named_type(TypeKind::kNone, "none") : m_.intern(t);
 }
@@ -246,6 +247,7 @@ const Type* Parser::parse_dialect_type() {
   if (*p_ == '<') {
     if (name == "tt.ptr") return parse_pointer_body();
     if (name == "tt.tensordesc") return parse_tensordesc_body();
+    if (name == "ttng.tensordesc_im2col") return parse_tensordesc_body(true);
     if (name == "ttg.memdesc" || name == "triton_gpu.memdesc" || name == "tt.memdesc") {
       memdesc_name_ = {b, static_cast<size_t>(p_ - b)};
       return parse_shaped(TypeKind::kMemDesc, {b, static_cast<size_t>(p_ - b)});

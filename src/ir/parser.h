@@ -163,7 +163,7 @@ class Parser {
   const Type* parse_shaped(TypeKind kind, std::string_view text);
   const Type* function_type();
   const Type* parse_pointer_body();
-  const Type* parse_tensordesc_body();
+  const Type* parse_tensordesc_body(bool im2col = false);
   bool dimensions(std::vector<int64_t>& shape);
   const Attr* attr();
   const Attr* cached_attr();  // for `value : type` texts

@@ -130,7 +130,7 @@ void TextWriter::structure(const Type* t) {
       type_body(t);
       break;
     case TypeKind::kTensorDesc:
-      out_ += "!tt.tensordesc", type_body(t);
+      out_ += t->im2col ? "!ttng.tensordesc_im2col" : "!tt.tensordesc", type_body(t);
       break;
     case TypeKind::kTuple:
       out_ += "tuple<";

@@ -152,6 +152,26 @@ TEST(tensor_descriptors_whole_and_in_pieces) {
   CHECK(has(f.refusal(), "takes 1 tensor descriptors, and its metadata's tensordesc_meta has 2"));
 }
 
+TEST(tensor_descriptors_in_im2col_mode) {
+  Fixture f;
+  f.spec.params = {{"desc", ParamKind::kTensorDesc, "tensordesc_im2col<fp16[64,32]>"}};
+  f.spec.descriptors = {{2, 2, 6, {64, 32}, false, true}};
+  f.state.param_bytes = {128, 4, 4, 4, 8, 8, 8};
+  exec::TensorDesc desc{0x1000, {2, 50, 64}, {3200, 64, 1}, false};
+  desc.im2col = exec::Im2col{{-1}, {-2}, {}};
+  std::vector<Argument> args = {{ParamKind::kTensorDesc, 0, desc}};
+  CHECK(!f.load()->launch({}, args, {}));
+  const auto& params = f.state.launches.at(0).params;
+  CHECK_EQ(number(params[2]), 50u);
+  CHECK_EQ(number(params[4]), 3200u);
+  CHECK_EQ(f.state.map.upper[0], -2);
+  CHECK_EQ(f.state.map.steps[1], 1u);
+  args[0].descriptor->im2col->steps = {1, 2};
+  CHECK(has(error_of(f.load()->launch({}, args, {})), "element_strides has 2 numbers"));
+  args[0].descriptor->im2col.reset();
+  CHECK(has(error_of(f.load()->launch({}, args, {})), "expected a TensorDescriptorIm2Col"));
+}
+
 TEST(tensor_maps_of_the_caller_are_copied) {
   Fixture f;
   f.spec.params = {{"n", ParamKind::kInteger, "i32", 32},

@@ -116,6 +116,9 @@ void Packed::add_map_bytes(const void* map) {
 
 base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driver& driver,
                                     const exec::TensorDesc& desc) {
+  if (layout.im2col != desc.im2col.has_value())
+    return base::failure(layout.im2col ? "expected a TensorDescriptorIm2Col, got a tiled descriptor"
+                                       : "expected a tiled TensorDescriptor, got one in im2col mode");
   device::TensorMapSpec spec;
   spec.address = desc.address;
   spec.element_type = host_element_type(layout.element_type);
@@ -126,6 +129,14 @@ base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driv
   spec.strides.assign(desc.strides.begin(), desc.strides.end());
   if (layout.fp4_padded) spec.shape.back() *= 2;
   spec.nan_fill = desc.nan_padding;
+  if (desc.im2col) {
+    if (std::string fault = exec::descriptor_fault(desc); !fault.empty()) return base::failure(fault);
+    spec.im2col = true;
+    spec.lower.assign(desc.im2col->lower.begin(), desc.im2col->lower.end());
+    spec.upper.assign(desc.im2col->upper.begin(), desc.im2col->upper.end());
+    spec.steps.assign(desc.im2col->steps.begin(), desc.im2col->steps.end());
+    spec.steps.resize(desc.shape.size(), 1);
+  }
   auto map = driver.encode_tensor_map(spec);
   if (!map) return map.error();
   if (!has_room(1 + 2 * desc.shape.size(), 256 + 16 * desc.shape.size()))

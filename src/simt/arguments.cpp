@@ -91,7 +91,8 @@ base::Status ArgumentPlan::place_all(bool with_shapes) {
         entry.form = Form::kMap;
         if (descriptors < layouts_.size()) {
           entry.layout = static_cast<int>(descriptors++);
-          if (with_shapes) entry.count = 1 + 2 * layouts_[static_cast<size_t>(entry.layout)].block.size();
+          if (with_shapes)
+            entry.count = 1 + 2 * rank_behind(next, layouts_[static_cast<size_t>(entry.layout)]);
         } else if (!layouts_.empty()) {
           return bad(i, "the metadata's tensordesc_meta has only " + std::to_string(layouts_.size()) +
                             " descriptors");
@@ -126,6 +127,14 @@ base::Status ArgumentPlan::place_all(bool with_shapes) {
                        {signature()});
 }
 
+// Dimensions of the shape behind a tensor map: the block's, but in im2col mode, where 4-byte sizes count.
+size_t ArgumentPlan::rank_behind(size_t map, const exec::DescriptorLayout& layout) const {
+  if (!layout.im2col) return layout.block.size();
+  size_t rank = 0;
+  while (map + 1 + rank < places_.size() && places_[map + 1 + rank].bytes == 4) ++rank;
+  return rank;
+}
+
 std::string ArgumentPlan::signature() const {
   std::string out = "the kernel's parameters are (";
   for (const Param& p : params_) {
@@ -154,9 +163,7 @@ base::Result<Argument> ArgumentPlan::accepted(size_t i, const Argument& arg) con
     if (arg.kind == ParamKind::kPointer && entry.form == Form::kMap && arg.bits)
       return arg;  // bytes of a map
     if (arg.kind != ParamKind::kTensorDesc || !arg.descriptor) return wrong();
-    const exec::TensorDesc& d = *arg.descriptor;
-    if (d.shape.empty() || d.shape.size() > 5 || d.shape.size() != d.strides.size())
-      return bad(i, "a tensor descriptor has 1 to 5 dimensions and as many strides");
+    if (std::string fault = exec::descriptor_fault(*arg.descriptor); !fault.empty()) return bad(i, fault);
     return arg;
   }
   if (arg.kind == ParamKind::kTensorDesc) return wrong();
@@ -205,10 +212,15 @@ base::Status ArgumentPlan::put_map(PackedArguments& out, const Entry& entry,
   const exec::DescriptorLayout* layout =
       entry.layout < 0 ? nullptr : &layouts_[static_cast<size_t>(entry.layout)];
   if (layout) {
-    if (layout->block.size() != desc.shape.size())
+    const size_t rank = !layout->im2col    ? layout->block.size()
+                        : entry.count == 1 ? desc.shape.size()
+                                           : (entry.count - 1) / 2;
+    if (layout->im2col != desc.im2col.has_value())
+      return base::failure(layout->im2col ? "expected a TensorDescriptorIm2Col, got a tiled descriptor"
+                                          : "expected a tiled TensorDescriptor, got one in im2col mode");
+    if (rank != desc.shape.size())
       return base::failure("a tensor descriptor of " + std::to_string(desc.shape.size()) +
-                           " dimensions, and the kernel was compiled for " +
-                           std::to_string(layout->block.size()));
+                           " dimensions, and the kernel was compiled for " + std::to_string(rank));
     if (layout->fp4_padded) full.shape.back() *= 2;
   }
   exec::encode_tensor_map(full, out.bytes.data() + places_[entry.place].offset, layout);

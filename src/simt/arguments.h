@@ -40,6 +40,7 @@ class ArgumentPlan {
   };
 
   base::Status place_all(bool with_shapes);
+  size_t rank_behind(size_t map, const exec::DescriptorLayout& layout) const;
   base::Status put(PackedArguments& out, size_t place, uint64_t word) const;
   base::Status put_map(PackedArguments& out, const Entry& entry, const exec::TensorDesc& desc) const;
   base::Status put_pieces(PackedArguments& out, const Entry& entry, const exec::TensorDesc& desc) const;

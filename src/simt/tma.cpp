@@ -13,25 +13,26 @@ constexpr int kB4x16 = 13, kB4x16P64 = 14, kB6x16P32 = 15;
 
 constexpr uint32_t kSwizzleSpan[5] = {0, 32, 64, 128, 96};
 
+// An H100's, in tiled mode too (tests/gpu/im2col.py).
 uint64_t nan_of(int element_type) {
   switch (element_type) {
     case kF16:
     case kBf16:
-      return 0x7fff;
+      return 0x7ff7;
     case kF32:
     case kF32Ftz:
     case kTf32:
     case kTf32Ftz:
-      return 0x7fffffff;
+      return 0x7ff77ff7;
     case kF64:
-      return 0x7fffffffffffffff;
+      return 0x7ff77ff77ff77ff7;
     default:
       return 0;
   }
 }
 
 // What loads do to values on their way: f32.ftz takes subnormals for zeros, tf32 keeps 10 bits of the
-// fraction (to nearest, ties to even).
+// fraction (to nearest, ties to even) and makes one NaN of all.
 void convert(int element_type, std::byte* data, uint32_t bytes) {
   const bool ftz = element_type == kF32Ftz || element_type == kTf32Ftz;
   const bool tf32 = element_type == kTf32 || element_type == kTf32Ftz;
@@ -41,8 +42,31 @@ void convert(int element_type, std::byte* data, uint32_t bytes) {
     std::memcpy(&v, data + i, 4);
     if (ftz && (v & 0x7f800000) == 0) v &= 0x80000000;
     if (tf32 && (v & 0x7f800000) != 0x7f800000) v = (v + 0xfff + (v >> 13 & 1)) & 0xffffe000;
+    if (tf32 && (v & 0x7fffffff) > 0x7f800000) v = 0x7fffe000;
     std::memcpy(data + i, &v, 4);
   }
+}
+
+// Pixels of a box in im2col mode: as many as box[1] says.
+std::string prepare_column(TensorBox& box) {
+  const exec::TensorMap& map = box.map;
+  if (map.element_type >= kB4x16) return "im2col mode is not executed for elements of less than a byte";
+  if (map.box[0] > 256 || map.box[1] < 1 || map.box[1] > 1024)
+    return "a column of " + std::to_string(map.box[1]) + " pixels and " + std::to_string(map.box[0]) +
+           " channels: 1 to 1024 and 1 to 256 are possible";
+  exec::PixelColumn& column = box.column;
+  column.axes = box.rank - 1;
+  for (int d = 0; d < column.axes; d++) {
+    column.first[d] = box.at[d + 1];
+    column.step[d] = std::max<int64_t>(1, map.element_strides[d + 1]);
+    if (d + 1 == column.axes) break;
+    column.offset[d] = box.offsets[d] & ((1u << map.corner_bits()) - 1);
+    column.lower[d] = map.lower_corner(d);
+    column.end[d] = map.shape[d + 1] + map.upper_corner(d);
+  }
+  column.channel_bytes = int64_t{box.at[0]} * box.global_unit;
+  box.rows = map.box[1];
+  return column.fault();
 }
 
 // Calls f(byte in the row, byte in shared memory, bytes) for pieces that stay together.
@@ -71,7 +95,7 @@ uint32_t swizzled(const exec::TensorMap& map, uint32_t start, uint32_t offset) {
   }
 }
 
-std::string prepare_box(TensorBox& box, int rank, bool gather) {
+std::string prepare_box(TensorBox& box, int rank, BoxMode mode) {
   const exec::TensorMap& map = box.map;
   const int bits = exec::tensor_map_element_bits(map.element_type);
   if (map.element_bytes == 0 || bits == 0 || map.box[0] == 0)
@@ -79,13 +103,16 @@ std::string prepare_box(TensorBox& box, int rank, bool gather) {
   if (map.rank != rank)
     return "the tensor map has rank " + std::to_string(map.rank) + ", the instruction " +
            std::to_string(rank);
+  if ((map.im2col != 0) != (mode == BoxMode::kIm2col))
+    return map.im2col ? "the tensor map is in im2col mode, and the instruction is not"
+                      : "the instruction is in im2col mode, and the tensor map is tiled";
   if (map.interleave != 0) return "interleaved layouts are not executed";
   if (map.swizzle > 3) return "the 96-byte swizzle is not executed";
   if (map.swizzle == 3 && map.swizzle_atomicity > 1)
     return "swizzle atomicity " + std::to_string(map.swizzle_atomicity) + " is not executed";
   if (map.address % 16 != 0) return "the tensor's address is not a multiple of 16 bytes";
   box.rank = rank;
-  box.gather = gather;
+  box.mode = mode;
   const bool packed = map.element_type >= kB4x16;
   const int unit = packed ? 16 : 1;
   box.global_unit = static_cast<uint32_t>(unit * bits / 8);
@@ -100,21 +127,24 @@ std::string prepare_box(TensorBox& box, int rank, bool gather) {
   if (map.swizzle != 0 && box.row_bytes() > kSwizzleSpan[map.swizzle])
     return "a row of the box has " + std::to_string(box.row_bytes()) + " bytes, more than the swizzle's " +
            std::to_string(kSwizzleSpan[map.swizzle]);
-  if (map.element_strides[0] > 1) return "a traversal stride along dimension 0 is not executed";
+  if (map.element_strides[0] > 1 && mode != BoxMode::kIm2col)
+    return "a traversal stride along dimension 0 is not executed";
+  for (int d = 1; d < rank; d++)
+    if (map.strides[d] % 16 != 0)
+      return "the stride of dimension " + std::to_string(d) + " is " + std::to_string(map.strides[d]) +
+             " bytes, not a multiple of 16";
+  if (mode == BoxMode::kIm2col) return prepare_column(box);
   box.rows = 1;
   box.counts[0] = 1;
   for (int d = 1; d < rank; d++) {
     if (map.box[d] == 0 || map.box[d] > 256)
       return "the box has " + std::to_string(map.box[d]) + " elements along dimension " + std::to_string(d) +
              ": 1 to 256 are possible";
-    if (map.strides[d] % 16 != 0)
-      return "the stride of dimension " + std::to_string(d) + " is " + std::to_string(map.strides[d]) +
-             " bytes, not a multiple of 16";
     const uint32_t step = std::max<uint32_t>(1, map.element_strides[d]);
     box.counts[d] = (map.box[d] + step - 1) / step;
     box.rows *= box.counts[d];
   }
-  if (!gather) return {};
+  if (mode != BoxMode::kGather) return {};
   if (rank != 2) return "rows are gathered and scattered in tensors of rank 2";
   if (box.rows != 1) return "the box of a gather or scatter has one row";
   box.rows = 4;
@@ -123,16 +153,26 @@ std::string prepare_box(TensorBox& box, int rank, bool gather) {
 
 TensorRow tensor_row(const TensorBox& box, uint32_t r) {
   const exec::TensorMap& map = box.map;
+  int64_t place[4];  // dimensions from 1 on
+  switch (box.mode) {
+    case BoxMode::kGather:
+      place[0] = box.gathered[r];
+      break;
+    case BoxMode::kIm2col:
+      box.column.place(r, place);
+      break;
+    case BoxMode::kTile:
+      for (int d = 1; d < box.rank; d++) {
+        const int64_t index = r % box.counts[d];
+        r /= box.counts[d];
+        place[d - 1] = box.at[d] + index * std::max<int64_t>(1, map.element_strides[d]);
+      }
+  }
   bool inside = true;
   int64_t offset = 0;
   for (int d = 1; d < box.rank; d++) {
-    const uint32_t index = r % box.counts[d];
-    if (!box.gather) r /= box.counts[d];
-    const int64_t i =
-        box.gather ? box.gathered[r]
-                   : box.at[d] + static_cast<int64_t>(index) * std::max<int64_t>(1, map.element_strides[d]);
-    inside &= i >= 0 && i < map.shape[d];
-    offset += i * map.strides[d];
+    inside &= place[d - 1] >= 0 && place[d - 1] < map.shape[d];
+    offset += place[d - 1] * map.strides[d];
   }
   const int64_t width = box.row_units;
   const int64_t begin = std::clamp<int64_t>(-int64_t{box.at[0]}, 0, width);

@@ -10,14 +10,18 @@
 
 namespace triton_runner::simt {
 
-// A box cut into rows along dimension 0. Elements of less than a byte come 16 at a time: a unit is an
-// element, or 16 of them.
+enum class BoxMode : uint8_t { kTile, kGather, kIm2col };
+
+// A box cut into rows along dimension 0; in im2col mode a column of pixels, a row each. Elements of less than
+// a byte come 16 at a time: a unit is an element, or 16 of them.
 struct TensorBox {
   exec::TensorMap map;
   int rank = 0;
   int32_t at[5] = {};        // coordinates, dimension 0 first, in units for dimension 0
   int32_t gathered[4] = {};  // .tile::gather4, .tile::scatter4: rows of a tensor of rank 2
-  bool gather = false;
+  BoxMode mode = BoxMode::kTile;
+  uint16_t offsets[3] = {};  // im2col, of W, H, D
+  exec::PixelColumn column;
   uint32_t global_unit = 1;  // bytes of a unit in global memory
   uint32_t shared_unit = 1;  // and in shared memory
   int64_t units = 0;         // of dimension 0 of the tensor
@@ -31,9 +35,9 @@ struct TensorBox {
   uint32_t transaction_bytes() const { return rows * row_units * global_unit; }
 };
 
-// Fills in what follows from map and coordinates (`at` in elements, and the rows of a gather). Gives what is
-// wrong with them, or an empty text.
-std::string prepare_box(TensorBox& box, int rank, bool gather);
+// Fills in what follows from map and coordinates (`at` in elements, the rows of a gather, the offsets of a
+// column). Gives what is wrong with them, or an empty text.
+std::string prepare_box(TensorBox& box, int rank, BoxMode mode);
 
 // Row `r` of the box: its part [begin, end) in units lies inside of the tensor, from `address` on.
 struct TensorRow {

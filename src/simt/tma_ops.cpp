@@ -22,9 +22,10 @@ namespace {
 struct Plan {
   AddressPlace map, shared, barrier;
   int rank = 0;
-  bool gather = false;
+  BoxMode mode = BoxMode::kTile;
   bool pair = false;  // .cta_group::2
   std::vector<uint32_t> coordinates;
+  std::vector<uint32_t> offsets;  // im2col: of W, H, D
   uint32_t cta_mask = kNoRegister;
   Mod reduction = Mod::kNone;
 };
@@ -79,12 +80,14 @@ bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool writ
   const size_t n = plan.coordinates.size();
   for (size_t d = 0; d < n && d < 5; d++) {
     const int32_t c = x.reg<int32_t>(plan.coordinates[d])[i];
-    if (plan.gather && d > 0)
+    if (plan.mode == BoxMode::kGather && d > 0)
       box.gathered[d - 1] = c;
     else
       box.at[d] = c;
   }
-  if (std::string fault = prepare_box(box, plan.rank, plan.gather); !fault.empty())
+  for (size_t d = 0; d < plan.offsets.size(); d++)
+    box.offsets[d] = static_cast<uint16_t>(x.reg<uint16_t>(plan.offsets[d])[i]);
+  if (std::string fault = prepare_box(box, plan.rank, plan.mode); !fault.empty())
     return invalid(x, in, i, std::move(fault));
   // One look for the whole box; row by row to find the fault.
   uint64_t low = ~uint64_t{0}, high = 0;
@@ -223,6 +226,20 @@ int rank_of(const ptx::Instruction& in) {
   return 0;
 }
 
+// {offsets}: one for each dimension between channels and images.
+bool lower_offsets(Lowering& l, const ptx::Instruction& in, size_t index, Plan& plan) {
+  const size_t wanted = static_cast<size_t>(plan.rank - 2);
+  if (index >= in.operands.size()) return l.error(in, "a copy in im2col mode needs its offsets");
+  const ptx::Operand& operand = in.operands[index];
+  const bool list = operand.kind == OperandKind::kVector;
+  if ((list ? operand.parts.size() : 1) != wanted)
+    return l.error(operand.offset, "a copy of rank " + std::to_string(plan.rank) + " in im2col mode has " +
+                                       std::to_string(wanted) + " offsets");
+  if (!list) return plan.offsets.push_back(l.place(operand, Mod::kU16)), true;
+  for (const ptx::Operand& part : operand.parts) plan.offsets.push_back(l.place(part, Mod::kU16));
+  return true;
+}
+
 // [map, {coordinates}]
 bool lower_box(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand, Plan& plan) {
   if (operand.kind != OperandKind::kAddress || operand.parts.size() < 2 ||
@@ -230,9 +247,13 @@ bool lower_box(Lowering& l, const ptx::Instruction& in, const ptx::Operand& oper
     return l.error(operand.offset, "expected a tensor map and coordinates: [map, {x, y}]");
   if (!address_place(l, operand, &plan.map)) return false;
   plan.rank = rank_of(in);
-  plan.gather = in.has(Mod::kTileGather4) || in.has(Mod::kTileScatter4);
+  plan.mode = in.has(Mod::kTileGather4) || in.has(Mod::kTileScatter4) ? BoxMode::kGather
+              : in.has(Mod::kIm2col)                                  ? BoxMode::kIm2col
+                                                                      : BoxMode::kTile;
+  if (plan.mode == BoxMode::kIm2col && plan.rank < 3)
+    return l.error(in, "im2col mode is for tensors of 3 to 5 dimensions");
   const auto coordinates = operand.parts[1].parts;
-  const size_t wanted = plan.gather ? 5 : static_cast<size_t>(plan.rank);
+  const size_t wanted = plan.mode == BoxMode::kGather ? 5 : static_cast<size_t>(plan.rank);
   if (coordinates.size() != wanted)
     return l.error(operand.offset, std::to_string(coordinates.size()) + " coordinates, where " +
                                        std::to_string(wanted) + " are needed");
@@ -243,7 +264,7 @@ bool lower_box(Lowering& l, const ptx::Instruction& in, const ptx::Operand& oper
 }  // namespace
 
 bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in) {
-  for (Mod m : {Mod::kIm2col, Mod::kIm2colNoOffs, Mod::kIm2colW, Mod::kIm2colW128})
+  for (Mod m : {Mod::kIm2colNoOffs, Mod::kIm2colW, Mod::kIm2colW128})
     if (in.has(m)) return l.error(in, "." + std::string(ptx::text(m)) + " is not executed");
   if (in.has(Mod::kPrefetch)) return l.emit(run_nothing), true;
   if (in.operands.size() < 2) return l.error(in, "needs a tensor map with coordinates, and a shared address");
@@ -263,9 +284,11 @@ bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in) {
   if (in.operands.size() < 3 || !address_place(l, in.operands[2], &plan.barrier))
     return l.error(in, "needs the mbarrier that counts its bytes");
   plan.pair = in.has(Mod::kCtaGroup2);
+  size_t next = 3;
+  if (plan.mode == BoxMode::kIm2col && !lower_offsets(l, in, next++, plan)) return false;
   if (in.has(Mod::kMulticastCluster)) {
-    if (in.operands.size() < 4) return l.error(in, ".multicast::cluster needs a mask of blocks");
-    plan.cta_mask = l.place(in.operands[3], Mod::kB16);
+    if (in.operands.size() <= next) return l.error(in, ".multicast::cluster needs a mask of blocks");
+    plan.cta_mask = l.place(in.operands[next], Mod::kB16);
   }
   l.emit(run_load).data = l.code.keep(plan);
   return true;

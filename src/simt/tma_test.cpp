@@ -104,7 +104,7 @@ TEST(boxes_load_as_the_model) {
     alignas(128) std::byte tensor[1 << 16];
     for (std::byte& b : tensor) b = static_cast<std::byte>(random());
     TensorBox box = box_for(c, reinterpret_cast<uint64_t>(tensor));
-    CHECK_EQ(prepare_box(box, c.rank, false), std::string());
+    CHECK_EQ(prepare_box(box, c.rank, BoxMode::kTile), std::string());
     for (uint32_t start : {0u, 1024u, 128u}) {
       std::vector<std::byte> shared(start + box.shared_bytes() + 1024, std::byte{0x5a}), model = shared;
       load_box(box, shared.data(), start);
@@ -113,7 +113,7 @@ TEST(boxes_load_as_the_model) {
         if (offset >= 0) {
           std::memcpy(&value, tensor + offset, c.bytes);
         } else if (c.nan) {
-          value = c.bytes == 8 ? 0x7fffffffffffffff : c.bytes == 4 ? 0x7fffffff : 0x7fff;
+          value = c.bytes == 8 ? 0x7ff77ff77ff77ff7 : c.bytes == 4 ? 0x7ff77ff7 : 0x7ff7;
         }
         std::memcpy(model.data() + model_place(c.swizzle, start + linear), &value, c.bytes);
       });
@@ -127,7 +127,7 @@ TEST(boxes_store_as_the_model) {
   for (const Case& c : kCases) {
     alignas(128) std::byte tensor[1 << 16] = {}, model[1 << 16] = {};
     TensorBox box = box_for(c, reinterpret_cast<uint64_t>(tensor));
-    CHECK_EQ(prepare_box(box, c.rank, false), std::string());
+    CHECK_EQ(prepare_box(box, c.rank, BoxMode::kTile), std::string());
     std::vector<std::byte> shared(1024 + box.shared_bytes() + 1024);
     for (std::byte& b : shared) b = static_cast<std::byte>(random());
     store_box(box, shared.data(), 1024, nullptr);
@@ -157,7 +157,7 @@ TEST(boxes_gather_rows) {
   TensorBox box = box_for(c, reinterpret_cast<uint64_t>(tensor));
   const int32_t rows[4] = {3, 19, 25, 0};
   std::copy(rows, rows + 4, box.gathered);
-  CHECK_EQ(prepare_box(box, 2, true), std::string());
+  CHECK_EQ(prepare_box(box, 2, BoxMode::kGather), std::string());
   CHECK_EQ(box.transaction_bytes(), 4u * 128);
   std::vector<std::byte> shared(1024);
   load_box(box, shared.data(), 0);
@@ -174,7 +174,7 @@ TEST(boxes_pad_fp4) {
   Case c{2, 14, 1, 0, {128, 8}, {128, 4}, {0, 2}};
   TensorBox box = box_for(c, reinterpret_cast<uint64_t>(tensor));
   box.map.strides[1] = 64;
-  CHECK_EQ(prepare_box(box, 2, false), std::string());
+  CHECK_EQ(prepare_box(box, 2, BoxMode::kTile), std::string());
   CHECK_EQ(box.transaction_bytes(), 4u * 64);
   CHECK_EQ(box.shared_bytes(), 4u * 128);
   std::vector<std::byte> shared(1024);
@@ -189,7 +189,7 @@ TEST(boxes_say_what_is_wrong) {
   auto fault = [](Case c, auto change) {
     TensorBox box = box_for(c, 1024);
     change(box);
-    return prepare_box(box, 2, false);
+    return prepare_box(box, 2, BoxMode::kTile);
   };
   const Case good{2, 6, 2, 3, {64, 8}, {64, 8}, {0, 0}};
   CHECK_EQ(fault(good, [](TensorBox&) {}), std::string());

@@ -14,11 +14,35 @@ struct TmaAccess {
   int coords, barrier, memory, pred;  // operands; -1: none
   int64_t barrier_bytes;              // that the copy brings, a block of the cluster
   int rows = -1;                      // gather and scatter: operand of the row numbers
+  int offsets = -1;                   // im2col: operand of the first
   bool reduce = false;
   Reduction kind{};
 };
 
+// A column of pixels: as many dimensions as the copy has coordinates, which it does not say by its block.
+bool column_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescriptor& desc, Box& box) {
+  const auto fail = [&](std::string message) {
+    return t.trap(in, exec::TrapKind::kInvalid, std::move(message)), false;
+  };
+  box.rank = a.offsets - a.coords;
+  if (!desc.im2col) return fail("a copy in im2col mode through a tiled descriptor");
+  if (desc.rank != box.rank)
+    return fail("a descriptor of rank " + std::to_string(desc.rank) + ", and " + std::to_string(box.rank) +
+                " coordinates");
+  const int axes = box.rank - 2, bits = 16 / axes;
+  for (int d = 0; d < box.rank; d++) box.at[d] = t.bits(in.operand(a.coords + d)), box.shape[d] = 1;
+  // The hardware takes as many low bits of an offset as it has for a corner, without a sign.
+  for (int d = 0; d < axes; d++) box.offsets[d] = t.bits(in.operand(a.offsets + d)) & ((1 << bits) - 1);
+  box.pixels = a.block.shape[0];
+  box.shape[box.rank - 1] = a.block.shape[1];
+  const std::string fault = column_fault(desc, box, a.block.type);
+  return fault.empty() || fail(fault);
+}
+
 bool box_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescriptor& desc, Box& box) {
+  if (a.offsets >= 0) return column_of(t, in, a, desc, box);
+  if (desc.im2col)
+    return t.trap(in, exec::TrapKind::kInvalid, "a tiled copy through a descriptor in im2col mode"), false;
   box.rank = static_cast<int>(a.block.shape.size());
   if (desc.rank != box.rank) {
     t.trap(in, exec::TrapKind::kInvalid,
@@ -131,7 +155,8 @@ std::vector<Slot> slots_of_operands(Lowering& l, const ir::Op& op) {
 bool fits(Lowering& l, const ir::Op& op, const TmaAccess& a, size_t coords) {
   int64_t bytes = static_cast<int64_t>(num::size_of(a.block.type));
   for (int64_t d : a.block.shape) bytes *= d;
-  if (coords != a.block.shape.size())
+  if (a.block.im2col && a.offsets < 0) return l.error(op, kOnlyLoaded), false;
+  if (!a.block.im2col && coords != a.block.shape.size())
     return l.error(op, std::to_string(coords) + " coordinates for a descriptor of rank " +
                            std::to_string(a.block.shape.size())),
            false;
@@ -142,8 +167,22 @@ bool fits(Lowering& l, const ir::Op& op, const TmaAccess& a, size_t coords) {
   return true;
 }
 
+bool in_im2col_mode(Lowering& l, const ir::Op& op, TmaAccess& a) {
+  const size_t coords = op.group(1).size(), offsets = op.group(2).size();
+  if (!a.block.im2col) return l.error(op, "offsets, and a descriptor that is not in im2col mode"), false;
+  if (a.block.shape.size() != 2)
+    return l.error(op, "the block of a descriptor in im2col mode is pixels and channels, of rank 2"), false;
+  if (coords < 3 || coords > 5 || offsets + 2 != coords)
+    return l.error(op, std::to_string(coords) + " coordinates and " + std::to_string(offsets) +
+                           " offsets: a copy in im2col mode has 3 to 5 coordinates and two offsets less"),
+           false;
+  a.offsets = Lowering::operand_index(op, 2);
+  return true;
+}
+
 // Rows of a 2-d descriptor: its block is one row.
 bool rows(Lowering& l, const ir::Op& op, TmaAccess& a, const ir::Value& memory) {
+  if (a.block.im2col) return l.error(op, kOnlyLoaded), false;
   if (a.block.shape.size() != 2 || memory.type->shape.size() != 2)
     return l.error(op, "rows are gathered and scattered with descriptors of rank 2 only"), false;
   a.block.shape = {1, memory.type->shape[1]};
@@ -155,10 +194,11 @@ bool rows(Lowering& l, const ir::Op& op, TmaAccess& a, const ir::Value& memory) 
 }  // namespace
 
 void lower_async_tma_copy_global_to_local(Lowering& l, const ir::Op& op) {
-  if (!op.group(2).empty()) return l.error(op, "im2col copies are not supported");
   TmaAccess* a = access(l, op, 4);
-  if (!a || !fits(l, op, *a, op.group(1).size())) return;
+  if (!a) return;
   a->coords = Lowering::operand_index(op, 1);
+  if ((a->block.im2col || !op.group(2).empty()) && !in_im2col_mode(l, op, *a)) return;
+  if (!fits(l, op, *a, op.group(1).size())) return;
   a->barrier = Lowering::operand_index(op, 3);
   a->pred = Lowering::operand_index(op, 5);
   l.emit(run_tma_load, op, a);

@@ -16,36 +16,84 @@
 namespace triton_runner::tile {
 namespace {
 
+// The column's pixels, counted as the hardware counts dimensions.
+exec::PixelColumn column_of(const TensorDescriptor& desc, const Box& box) {
+  exec::PixelColumn out;
+  out.axes = box.rank - 1;
+  for (int d = 0; d < out.axes; d++) {
+    const int from = box.rank - 2 - d;
+    out.first[d] = box.at[from];
+    out.step[d] = std::max(1, desc.steps[from]);
+    if (from == 0) break;
+    out.offset[d] = box.offsets[from - 1];
+    out.lower[d] = desc.lower[from - 1];
+    out.end[d] = desc.shape[from] + desc.upper[from - 1];
+  }
+  return out;
+}
+
+// Where the rows of a block (along its last dimension) begin, in its order.
+class Rows {
+ public:
+  Rows(const TensorDescriptor& desc, const Box& box) : box_(box), count_(box.pixels) {
+    if (count_) {
+      column_ = column_of(desc, box);
+      return;
+    }
+    count_ = 1;
+    for (int d = 0; d + 1 < box.rank; d++) count_ *= box.shape[d];
+  }
+  int64_t count() const { return count_; }
+  // Of the rows in turn.
+  void next(int64_t* at) {
+    if (box_.pixels) {
+      int64_t place[4];
+      column_.place(row_++, place);
+      for (int d = 0; d + 1 < box_.rank; d++) at[d] = place[box_.rank - 2 - d];
+      return;
+    }
+    for (int d = 0; d + 1 < box_.rank; d++) at[d] = box_.at[d] + index_[d];
+    for (int d = box_.rank - 2; d >= 0 && ++index_[d] == box_.shape[d]; d--) index_[d] = 0;
+  }
+
+ private:
+  const Box& box_;
+  int64_t count_, row_ = 0;
+  int64_t index_[5] = {};
+  exec::PixelColumn column_;
+};
+
 // Calls visit(offset of the row in the block, address, first element of the row that is inside, how many are)
-// for every row (along the last dimension) of the block; `inside` of rows beyond an edge is 0.
+// for every row of the block; `inside` of rows beyond an edge is 0.
 template <class Visit>
 bool for_each_row(const TensorDescriptor& desc, const Box& box, size_t size, Visit visit) {
   const int last = box.rank - 1;
   const int64_t cols = box.shape[last];
   const int64_t begin = std::clamp<int64_t>(-box.at[last], 0, cols);
   const int64_t end = std::clamp<int64_t>(desc.shape[last] - box.at[last], begin, cols);
-  int64_t rows = 1;
-  for (int d = 0; d < last; d++) rows *= box.shape[d];
-  int64_t index[5] = {};
-  for (int64_t r = 0; r < rows; r++) {
+  Rows rows(desc, box);
+  int64_t at[5];
+  for (int64_t r = 0; r < rows.count(); r++) {
+    rows.next(at);
     int64_t offset = (box.at[last] + begin) * desc.strides[last];
     bool inside = true;
     for (int d = 0; d < last; d++) {
-      const int64_t i = box.at[d] + index[d];
-      inside &= i >= 0 && i < desc.shape[d];
-      offset += i * desc.strides[d];
+      inside &= at[d] >= 0 && at[d] < desc.shape[d];
+      offset += at[d] * desc.strides[d];
     }
     if (!visit(r * cols, desc.base + static_cast<uint64_t>(offset) * size, begin, inside ? end - begin : 0))
       return false;
-    for (int d = last - 1; d >= 0 && ++index[d] == box.shape[d]; d--) index[d] = 0;
   }
   return true;
 }
 
 TileType shape_of(const Box& box) {
   TileType type;
-  type.rank = box.rank;
-  type.shape.assign(box.shape, box.shape + box.rank);
+  type.rank = box.pixels ? 2 : box.rank;
+  if (box.pixels)
+    type.shape = {box.pixels, box.shape[box.rank - 1]};
+  else
+    type.shape.assign(box.shape, box.shape + box.rank);
   return type;
 }
 
@@ -80,11 +128,22 @@ TensorDescriptor from_host(const exec::TensorDesc& desc) {
   // A rank above five stays to be told by who compares it with the type's.
   std::copy_n(desc.shape.begin(), std::min<size_t>(5, desc.shape.size()), out.shape);
   std::copy_n(desc.strides.begin(), std::min<size_t>(5, desc.strides.size()), out.strides);
+  if (!desc.im2col) return out;
+  out.im2col = true;
+  std::copy(desc.im2col->lower.begin(), desc.im2col->lower.end(), out.lower);
+  std::copy(desc.im2col->upper.begin(), desc.im2col->upper.end(), out.upper);
+  std::copy(desc.im2col->steps.begin(), desc.im2col->steps.end(), out.steps);
   return out;
 }
 
 exec::TensorDesc to_host(const TensorDescriptor& d) {
   return {d.base, {d.shape, d.shape + d.rank}, {d.strides, d.strides + d.rank}, d.nan_padding};
+}
+
+std::string column_fault(const TensorDescriptor& desc, const Box& box, num::Type type) {
+  exec::PixelColumn column = column_of(desc, box);
+  column.channel_bytes = box.at[box.rank - 1] * static_cast<int64_t>(num::size_of(type));
+  return column.fault();
 }
 
 void set_tensor_desc(Task& t, Slot slot, const exec::TensorDesc& desc) {
@@ -258,6 +317,7 @@ BlockType block_type(Lowering& l, const ir::Value& desc, const ir::Type* block) 
   const TileType* element = l.type(type->scalar());
   out.type = element->element;
   out.known = element->size > 0 && type->shape.size() <= 5;
+  out.im2col = desc.type->im2col;
   out.is_unsigned = type->scalar()->text.substr(0, 2) == "ui";
   out.shape.assign(type->shape.begin(), type->shape.end());
   return out;
@@ -354,6 +414,7 @@ bool fits(Lowering& l, const ir::Op& op, const ir::Type* tensor, const BlockType
 bool block_operand(Lowering& l, const ir::Op& op, const ir::Type* tensor, BlockType& block, int indices) {
   block = block_type(l, *op.operand_of(0), tensor);
   if (!block.known) return l.error(op, "descriptors of this element type or rank are not supported"), false;
+  if (block.im2col) return l.error(op, kOnlyLoaded), false;
   if (!fits(l, op, tensor, block, indices < 0))
     return l.error(op, "the tile " + std::string(tensor->text) + " does not fit the descriptor " +
                            std::string(op.operand_of(0)->type->text)),

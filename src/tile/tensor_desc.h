@@ -19,6 +19,10 @@ struct TensorDescriptor {
   int64_t shape[5];    // elements
   int64_t strides[5];  // elements
   bool off = false;    // AMD's predicate: copies through it do nothing
+  bool im2col = false;
+  // In im2col mode, of D, H, W, as exec::Im2col has them.
+  int32_t lower[3] = {}, upper[3] = {};
+  int32_t steps[5] = {1, 1, 1, 1, 1};
 };
 
 // The value of a kernel parameter of type !tt.tensordesc.
@@ -26,21 +30,30 @@ void set_tensor_desc(Task& t, Slot slot, const exec::TensorDesc& desc);
 TensorDescriptor from_host(const exec::TensorDesc& desc);
 exec::TensorDesc to_host(const TensorDescriptor& desc);
 
-// A block of a descriptor: where it begins, and its shape.
+// A block of a descriptor: where it begins, and its shape. In im2col mode a column of pixels: `shape` is one
+// pixel's.
 struct Box {
   int rank;
   int64_t at[5];
   int64_t shape[5];
+  int64_t pixels = 0;       // 0: tiled
+  int64_t offsets[3] = {};  // of D, H, W
 };
 
 // What the type of a descriptor value says; `block` where it is a pointer that has no such type.
 struct BlockType {
   num::Type type{};
-  bool known = false;  // an element type and a rank that can be run
+  bool known = false;   // an element type and a rank that can be run
+  bool im2col = false;  // the shape is pixels and channels
   bool is_unsigned = false;
   std::vector<int64_t> shape;
 };
 BlockType block_type(Lowering& l, const ir::Value& desc, const ir::Type* block);
+inline constexpr const char* kOnlyLoaded =
+    "a descriptor in im2col mode is there to be loaded from, by ttng.async_tma_copy_global_to_local";
+
+// Empty, or why no column begins where the box does.
+std::string column_fault(const TensorDescriptor& desc, const Box& box, num::Type type);
 
 // The descriptor in a slot. All of these give false after a trap.
 bool tensor_desc(Task& t, const Instr& in, Slot slot, TensorDescriptor& desc);

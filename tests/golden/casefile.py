@@ -30,6 +30,7 @@ class Array:
     before: list[int] | None = None  # None: zeros
     after: list[int] | None = None  # None: the kernel does not change it
     descriptor: bool = False
+    mode: str = ""  # of a descriptor: "lower -1,-1 upper 0,0"
 
     @property
     def size(self) -> int:
@@ -42,10 +43,13 @@ class Array:
     def header(self) -> str:
         prefix = "desc " if self.descriptor else ""
         if self.before is None:
-            return f"// arg: {prefix}{self.name} zeros"
+            return f"// arg: {prefix}{self.name} zeros{self.suffix()}"
         assert len(self.before) == self.size, (self.name, len(self.before))
         words = [literal(self.element, code) for code in self.before]
-        return f"// arg: {prefix}{self.name} {{{', '.join(words)}}}"
+        return f"// arg: {prefix}{self.name} {{{', '.join(words)}}}{self.suffix()}"
+
+    def suffix(self) -> str:
+        return f" {self.mode}" if self.mode else ""
 
     def changed(self) -> bool:
         return self.after is not None and self.after != (self.before or [0] * self.size)

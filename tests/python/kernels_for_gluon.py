@@ -39,14 +39,12 @@ def described(tensor, block, cga_layout=()):
 
 
 def launch(level, kernel, grid, *args, target="cuda:90", **options):
-    """Runs a kernel. On the tile engine it is run in an odd order and with the checks too, so that a result
-    has to come out three times."""
+    """Runs a kernel, with the checks too, and on the tile engine in an odd order."""
     with triton_runner.using(target=target, level=level):
         compiled = kernel[grid](*args, **options)
-    if level == "ttgir":
-        for how in ({"shuffle": 1}, {"check": "race,uninit"}):
-            with triton_runner.using(target=target, level=level, **how):
-                kernel[grid](*args, **options)
+    for how in ({"check": "race,uninit"}, {"shuffle": 1})[: 2 if level == "ttgir" else 1]:
+        with triton_runner.using(target=target, level=level, **how):
+            kernel[grid](*args, **options)
     return compiled
 
 

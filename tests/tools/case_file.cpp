@@ -80,22 +80,31 @@ std::string fill(GuardedArray& array, const std::vector<std::string>& how, const
   return "the contents are iota, zeros, ones, full V, random SEED, bits SEED or {a, b, ...}";
 }
 
-// Takes "box 64,32" and "swizzle 128" out of the words of a descriptor; a layout without element_bytes: no
-// box.
-exec::DescriptorLayout take_layout(std::vector<std::string>& parts, const Element& type) {
+std::vector<int64_t> numbers(const std::string& list) {
+  std::istringstream in(list);
+  std::vector<int64_t> out;
+  for (std::string number; std::getline(in, number, ',');) out.push_back(std::atoll(number.c_str()));
+  return out;
+}
+
+// Takes "box 64,32", "swizzle 128", "padding nan" and, in im2col mode, "lower -1,-1", "upper 0,0", "steps
+// 1,2,2,1" out of the words of a descriptor; a layout without element_bytes: no box.
+exec::DescriptorLayout take_layout(std::vector<std::string>& parts, const Element& type,
+                                   exec::TensorDesc& desc) {
   exec::DescriptorLayout layout;
+  exec::Im2col mode;
   for (size_t i = 1; i + 1 < parts.size();) {
-    if (parts[i] != "box" && parts[i] != "swizzle") {
-      ++i;
-      continue;
-    }
-    std::istringstream sizes(parts[i + 1]);
-    if (parts[i] == "swizzle") {
-      int bytes = std::atoi(parts[i + 1].c_str());
+    const std::string key = parts[i], value = parts[i + 1];
+    if (key == "swizzle") {
+      int bytes = std::atoi(value.c_str());
       layout.swizzle = bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0;
-    } else {
-      for (std::string size; std::getline(sizes, size, ',');)
-        layout.block.push_back(std::atoll(size.c_str()));
+    } else if (key == "padding") {
+      desc.nan_padding = value == "nan";
+    } else if (key == "lower" || key == "upper" || key == "steps") {
+      (key == "lower" ? mode.lower : key == "upper" ? mode.upper : mode.steps) = numbers(value);
+      layout.im2col = true;
+    } else if (key == "box") {
+      layout.block = numbers(value);
       layout.element_bytes = type.bytes;
       // The numbers of tensormap.replace's elemtype.
       static constexpr int kIntegers[] = {0, 1, 2, 4};
@@ -104,9 +113,13 @@ exec::DescriptorLayout take_layout(std::vector<std::string>& parts, const Elemen
                             : type.name == "f32" ? 7
                             : type.name == "f64" ? 9
                                                  : kIntegers[std::bit_width(unsigned(type.bytes)) - 1];
+    } else {
+      ++i;
+      continue;
     }
     parts.erase(parts.begin() + static_cast<long>(i), parts.begin() + static_cast<long>(i) + 2);
   }
+  if (layout.im2col) desc.im2col = mode;
   return layout;
 }
 
@@ -126,7 +139,8 @@ std::string parse_argument(const std::string& text, int index, CaseArgument& out
   std::vector<int64_t> shape;
   if (!parts.empty() && parse_array_type(parts[0], type, shape)) {
     uint64_t shift = 0;
-    if (descriptor) out.layout = take_layout(parts, *type);
+    exec::TensorDesc desc;
+    if (descriptor) out.layout = take_layout(parts, *type, desc);
     if (parts.back().starts_with("+")) {
       shift = std::strtoull(parts.back().c_str() + 1, nullptr, 10);
       parts.pop_back();
@@ -137,8 +151,9 @@ std::string parse_argument(const std::string& text, int index, CaseArgument& out
     out.array->remember();
     out.value.bits = reinterpret_cast<uint64_t>(out.array->data()) + shift;
     if (descriptor) {
-      exec::TensorDesc desc{
-          .address = out.value.bits, .shape = shape, .strides = std::vector<int64_t>(shape.size(), 1)};
+      desc.address = out.value.bits;
+      desc.shape = shape;
+      desc.strides.assign(shape.size(), 1);
       for (size_t i = shape.size() - 1; i > 0; --i) desc.strides[i - 1] = desc.strides[i] * shape[i];
       out.value.kind = exec::ParamKind::kTensorDesc;
       out.value.descriptor = desc;

@@ -112,6 +112,10 @@ constexpr int kCachePreferShared = 1;
   X(cuTensorMapEncodeTiled,                                                                                \
     (void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, int, \
      int, int, int),                                                                                       \
+    false)                                                                                                 \
+  X(cuTensorMapEncodeIm2col,                                                                               \
+    (void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const int*, const int*, uint32_t,      \
+     uint32_t, const uint32_t*, int, int, int, int),                                                       \
     false)
 
 // The entry points; null where the library lacks an optional one.

@@ -66,7 +66,8 @@ struct PointerInfo {
   uint64_t address = 0;  // as the device sees it
 };
 
-// A tiled tensor map (TMA). Sizes are outermost first, as Triton writes them; strides are in elements.
+// A tensor map (TMA), tiled or in im2col mode. Sizes are outermost first, as Triton writes them; strides are
+// in elements.
 struct TensorMapSpec {
   uint64_t address = 0;
   int element_type = 0;  // CUtensorMapDataType
@@ -76,6 +77,10 @@ struct TensorMapSpec {
   std::vector<uint64_t> shape;
   std::vector<uint64_t> strides;
   bool nan_fill = false;
+  // im2col: `box` is pixels and channels, the corners are of D, H, W, the steps of every dimension.
+  bool im2col = false;
+  std::vector<int> lower, upper;
+  std::vector<uint32_t> steps;
 };
 struct TensorMap {
   std::array<std::byte, 128> bytes{};  // a kernel parameter, to be aligned to 64 bytes

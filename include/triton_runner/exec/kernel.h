@@ -41,13 +41,23 @@ struct Allocation {
   uint8_t* undefined = nullptr;
 };
 
+// What a descriptor in im2col mode says besides its tensor N, [D, [H,]] W, C. Outermost first, as all of it.
+struct Im2col {
+  // Of D, H, W: pixels begin at `lower` at the least and below the tensor's size plus `upper`.
+  std::vector<int64_t> lower, upper;
+  std::vector<int64_t> steps;  // from pixel to pixel, a number a dimension; empty: all 1
+};
+
 // A host-side tensor descriptor (TMA): what tl.make_tensor_descriptor would be told.
 struct TensorDesc {
   uint64_t address = 0;
   std::vector<int64_t> shape;    // elements
   std::vector<int64_t> strides;  // elements; the last is 1
   bool nan_padding = false;
+  std::optional<Im2col> im2col{};
 };
+// What is wrong with a descriptor; empty: nothing.
+std::string descriptor_fault(const TensorDesc& desc);
 
 struct Argument {
   ParamKind kind;

@@ -17,8 +17,9 @@ struct DescriptorLayout {
   int swizzle = 0;
   int element_bytes = 0;
   int element_type = 0;        // Triton's number: as the PTX instruction; the host's differs for 8, 9 and 10
-  std::vector<int64_t> block;  // elements, outermost first
+  std::vector<int64_t> block;  // elements, outermost first; in im2col mode pixels and channels
   bool fp4_padded = false;
+  bool im2col = false;
 };
 
 }  // namespace triton_runner::exec

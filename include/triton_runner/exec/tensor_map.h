@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/parameters.h>
@@ -20,7 +21,7 @@ struct TensorMap {
   uint64_t address = 0;
   int64_t shape[5] = {};    // elements
   int64_t strides[5] = {};  // bytes; elements where element_bytes is 0. Of axis 0: one element, or 0
-  uint16_t box[5] = {};     // elements
+  uint16_t box[5] = {};     // elements; in im2col mode channels and pixels
   uint8_t element_strides[5] = {1, 1, 1, 1, 1};
   uint8_t rank = 0;
   uint8_t element_type = 0;   // as tensormap.replace numbers them (PTX ISA 9.7.9.27, table "elemtype")
@@ -29,8 +30,36 @@ struct TensorMap {
   uint8_t swizzle_atomicity = 0;
   uint8_t interleave = 0;
   uint8_t nan_fill = 0;
+  uint8_t im2col = 0;  // 1: corners say where pixels may begin
+  uint16_t lower = 0, upper = 0;
+
+  // Corners of W, H, D share 16 bits, as the offsets of a copy have them: 16 each, 8, or 5.
+  int corner_bits() const { return 16 / (rank - 2); }
+  int64_t lower_corner(int d) const { return corner(lower, d); }  // d: 0 of W
+  int64_t upper_corner(int d) const { return corner(upper, d); }
+
+ private:
+  int64_t corner(uint16_t packed, int d) const {
+    const int bits = corner_bits(), shift = 64 - bits;
+    return static_cast<int64_t>(uint64_t{packed} >> (d * bits) << shift) >> shift;
+  }
 };
 static_assert(sizeof(TensorMap) <= kTensorMapBytes);
+
+// Where the pixels of a column lie, in im2col mode: from the one that the coordinates name on along W, then
+// H, D and the images. Axes innermost first, channels left out.
+struct PixelColumn {
+  int axes = 0;         // 2 to 4: W, [H, [D,]] N
+  int64_t first[4]{};   // coordinates of the copy
+  int64_t offset[3]{};  // added to every pixel
+  int64_t lower[3]{}, end[3]{}, step[4]{};
+  int64_t channel_bytes = 0;  // the coordinate of the channels, in bytes
+
+  // Empty, or why the hardware stops a kernel that starts there.
+  std::string fault() const;
+  // Coordinates of a pixel (0: the first) of a column without fault.
+  void place(int64_t pixel, int64_t* at) const;
+};
 
 // `out` holds kTensorMapBytes; desc has 1 to 5 dimensions, and layout (if there is one) as many.
 void encode_tensor_map(const TensorDesc& desc, std::byte* out, const DescriptorLayout* layout = nullptr);

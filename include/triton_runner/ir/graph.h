@@ -26,7 +26,7 @@ enum class TypeKind : uint8_t {
   kPointer,     // !tt.ptr<element, address_space>
   kTensor,      // tensor<shape x element, encoding>
   kMemDesc,     // !ttg.memdesc<shape x element, encoding, memory_space, mutable, alloc_shape>
-  kTensorDesc,  // !tt.tensordesc<tensor<...>>: element() is the block's tensor type
+  kTensorDesc,  // !tt.tensordesc<...>, !ttng.tensordesc_im2col<...>: element() is the block's tensor type
   kToken,       // !ttg.async.token
   kTuple,
   kFunction,
@@ -62,6 +62,7 @@ struct Type {
   uint16_t width = 0;  // bits, of integers and floats; 64 for pointers and index
   enum Sign : uint8_t { kSignless, kSigned, kUnsigned } sign = kSignless;  // of integers: i8, si8, ui8
   bool wrapped = false;        // of tensordescs: written !tt.tensordesc<tensor<...>>, as releases to 3.8 do
+  bool im2col = false;         // of tensordescs: !ttng.tensordesc_im2col
   uint32_t address_space = 0;  // of pointers; 1 when not written
   bool is_mutable = false;     // of memdescs
   const Type* element = nullptr;   // of pointers, tensors, memdescs, tensordescs
