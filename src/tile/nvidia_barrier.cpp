@@ -1,6 +1,7 @@
 // mbarriers and what only orders memory (ttng.*_barrier, fences, cluster barriers; amdg's barriers are the
 // same idea).
 #include <algorithm>
+#include <bit>
 
 #include "lowering.h"
 #include "nvidia.h"
@@ -162,7 +163,10 @@ void lower_barrier_expect(Lowering& l, const ir::Op& op) {
   with_count(l, op, run_barrier_expect, "size", 1, 0);
 }
 void lower_arrive_barrier(Lowering& l, const ir::Op& op) {
-  with_count(l, op, run_arrive_barrier, "count", 1);
+  // The blocks whose numbers differ in these bits tell each other: one program here, with one mbarrier.
+  const auto told = static_cast<uint64_t>(op.int_attr("multicastCTA", 0) & (l.code().num_ctas - 1));
+  l.emit(run_arrive_barrier, op,
+         l.make<Count>(op.int_attr("count", 1) << std::popcount(told), Lowering::operand_index(op, 1)));
 }
 void lower_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, "", 2); }
 void lower_amd_arrive_barrier(Lowering& l, const ir::Op& op) {

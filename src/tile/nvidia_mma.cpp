@@ -102,6 +102,7 @@ const Instr* run_dot_wait(Task& t, const Instr& in) {
 
 struct Gen5Mma {
   Operand a, b;
+  bool is_unsigned;
   const MemPlan* d;  // row-major
   int d_operand, use_d, pred;
   Barriers barriers;
@@ -109,17 +110,36 @@ struct Gen5Mma {
   num::Type result;
 };
 
+// Bytes without a sign as i32, row by row.
+num::MatrixView widened(BufferPool& pool, const num::MatrixView& m, int64_t rows, int64_t cols,
+                        Buffer*& held) {
+  held = pool.allocate(rows * cols * 4);
+  auto* out = reinterpret_cast<int32_t*>(held->data());
+  const auto* bytes = static_cast<const uint8_t*>(m.data);
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < cols; c++) *out++ = bytes[r * m.row_stride + c * m.col_stride];
+  return {held->data(), num::Type::kI32, cols, 1};
+}
+
 const Instr* run_tc_gen5_mma(Task& t, const Instr& in) {
   const auto& g = in.as<Gen5Mma>();
   if (t.bits(in.operand(g.pred)) != 0) {
     SharedState& state = SharedState::of(t);
     const MemDesc d = mem_desc(t, in.operand(g.d_operand));
     Reader reader(t);
-    const num::MatrixView a = reader.view(in, g.a), b = reader.view(in, g.b);
+    num::MatrixView a = reader.view(in, g.a), b = reader.view(in, g.b);
     const bool keep = t.bits(in.operand(g.use_d)) != 0;
-    Buffer* c = keep ? state.take(*g.d, d) : t.worker->pool->allocate(g.d->bytes());
+    BufferPool& pool = *t.worker->pool;
+    Buffer* c = keep ? state.take(*g.d, d) : pool.allocate(g.d->bytes());
     if (!keep) std::memset(c->data(), 0, g.d->bytes());
+    Buffer* wide[2] = {};
+    if (g.is_unsigned) {
+      a = widened(pool, a, g.m, g.k, wide[0]);
+      b = widened(pool, b, g.k, g.n, wide[1]);
+    }
     multiply_accumulate(t, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
+    for (Buffer* buffer : wide)
+      if (buffer) pool.release(buffer);
     state.write(*g.d, d, c);
     return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
   }
@@ -170,6 +190,7 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   g->k = a[1];
   g->result = d->element;
   if (!types_fit(l, op, g->a.type, g->b.type, g->result)) return;
+  g->is_unsigned = op.attr("is_unsigned") && g->result == num::Type::kI32;
   g->d_operand = Lowering::operand_index(op, 2);
   g->use_d = Lowering::operand_index(op, 4);
   g->pred = Lowering::operand_index(op, 5);

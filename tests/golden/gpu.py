@@ -492,5 +492,26 @@ def products() -> list[Case]:
     return cases
 
 
+def unsigned_products() -> list[Case]:
+    m, n, depth = 128, 16, 32
+    a = np.arange(m * depth, dtype=np.uint8).reshape(m, depth)
+    b = (np.arange(depth * n, dtype=np.uint32) * 7 % 256).astype(np.uint8).reshape(depth, n)
+    made = []
+    for flag, kind in (("{is_unsigned}", np.uint8), ("", np.int8)):
+        k = nvidia("cuda:100")
+        x, y = load(k, a.view(np.int8)), load(k, b.view(np.int8))
+        left, right = memdesc((m, depth), "i8", "#nv8"), memdesc((depth, n), "i8", "#nv8")
+        acc = memdesc((m, n), "i32", "#tmem", ", #ttng.tensor_memory, mutable")
+        s, t = alloc(k, (m, depth), "i8", "#nv8", x), alloc(k, (depth, n), "i8", "#nv8", y)
+        d = k.emit(f"ttng.tmem_alloc : () -> {acc}")
+        false, true = k.constant("false", "i1"), k.constant("true", "i1")
+        k.do(f"ttng.tc_gen5_mma {s}, {t}, {d}, {false}, {true} {flag} : {left}, {right}, {acc}")
+        r = k.emit(f"ttng.tmem_load {d} : {acc} -> {k.type((m, n), 'i32')}")
+        store(k, r, a.view(kind).astype(np.int32) @ b.view(kind).astype(np.int32))
+        name = "unsigned" if flag else "signed"
+        made.append(k.case(f"tile-gpu/tcgen05-bytes-{name}.ttgir", f"A product of {name} bytes."))
+    return made
+
+
 def cases() -> list[Case]:
-    return shared() + copies() + barriers() + descriptors() + products()
+    return shared() + copies() + barriers() + descriptors() + products() + unsigned_products()
