@@ -127,7 +127,8 @@ base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driv
   spec.box.assign(layout.block.begin(), layout.block.end());
   spec.shape.assign(desc.shape.begin(), desc.shape.end());
   spec.strides.assign(desc.strides.begin(), desc.strides.end());
-  if (layout.fp4_padded) spec.shape.back() *= 2;
+  if (layout.fp4_padded)
+    spec.shape.back() *= 2;  // the map counts halves of bytes; the kernel, since 3.7, does not
   spec.nan_fill = desc.nan_padding;
   if (desc.im2col) {
     if (std::string fault = exec::descriptor_fault(desc); !fault.empty()) return base::failure(fault);
@@ -142,7 +143,7 @@ base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driv
   if (!has_room(1 + 2 * desc.shape.size(), 256 + 16 * desc.shape.size()))
     return base::failure("the arguments exceed what a launch can pass");
   add_map_bytes(map->bytes.data());
-  for (uint64_t size : spec.shape) add(size);
+  for (uint64_t size : desc.shape) add(size);
   for (int64_t stride : desc.strides) add(static_cast<uint64_t>(stride));
   return base::success();
 }

@@ -208,7 +208,6 @@ base::Status ArgumentPlan::put(PackedArguments& out, size_t place, uint64_t word
 
 base::Status ArgumentPlan::put_map(PackedArguments& out, const Entry& entry,
                                    const exec::TensorDesc& desc) const {
-  exec::TensorDesc full = desc;
   const exec::DescriptorLayout* layout =
       entry.layout < 0 ? nullptr : &layouts_[static_cast<size_t>(entry.layout)];
   if (layout) {
@@ -221,12 +220,11 @@ base::Status ArgumentPlan::put_map(PackedArguments& out, const Entry& entry,
     if (rank != desc.shape.size())
       return base::failure("a tensor descriptor of " + std::to_string(desc.shape.size()) +
                            " dimensions, and the kernel was compiled for " + std::to_string(rank));
-    if (layout->fp4_padded) full.shape.back() *= 2;
   }
-  exec::encode_tensor_map(full, out.bytes.data() + places_[entry.place].offset, layout);
+  exec::encode_tensor_map(desc, out.bytes.data() + places_[entry.place].offset, layout);
   size_t at = entry.place + 1;
   if (entry.count == 1) return base::success();
-  for (int64_t size : full.shape)
+  for (int64_t size : desc.shape)
     if (auto s = put(out, at++, static_cast<uint64_t>(size)); !s) return s;
   for (int64_t stride : desc.strides)
     if (auto s = put(out, at++, static_cast<uint64_t>(stride)); !s) return s;
