@@ -201,6 +201,7 @@ class Binder {
       for (nb::handle v : strides) desc.strides.push_back(nb::cast<int64_t>(nb::int_(v)));
       if (has(d, "pixel_box_lower_corner") && !d.attr("pixel_box_lower_corner").is_none())
         desc.im2col = im2col(d);
+      desc.round_to_tf32 = rounds;
       result.descriptor = std::move(desc);
       out_.arguments.push_back(std::move(result));
       next_++;

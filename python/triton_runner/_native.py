@@ -205,10 +205,6 @@ class NativeKernel:
         """(name, kind, type, bits): by the artifact where it tells, by the value where it does not."""
         type, bits = param["type"], 8 * param["bytes"]
         if _is_descriptor(value):
-            if getattr(value, "round_f32_to_tf32", False):
-                raise fail(
-                    f"{self._who}: argument '{name}' asks for rounding to tf32: not in compiled code yet"
-                )
             return name, "tensordesc", type or "tensordesc", 0
         if hasattr(value, "tma_desc_cpu_ptr"):
             return name, "pointer", "nvTmaDesc", 64

@@ -62,6 +62,7 @@ void encode_tensor_map(const TensorDesc& desc, std::byte* out, const DescriptorL
     map.element_bytes = static_cast<uint8_t>(layout->element_bytes);
     map.swizzle = static_cast<uint8_t>(layout->swizzle);
   }
+  if (desc.round_to_tf32) map.element_type = kTensorMapTf32;
   std::memset(out, 0, kTensorMapBytes);
   std::memcpy(out, &map, sizeof map);
 }
@@ -84,6 +85,7 @@ std::optional<TensorDesc> decode_tensor_map(const std::byte* in) {
     desc.strides.push_back(i == 0 && map->element_bytes ? 1 : map->strides[i] / unit);
   }
   if (map->im2col) desc.im2col = decode_im2col(*map);
+  desc.round_to_tf32 = map->element_type == kTensorMapTf32;
   return desc;
 }
 

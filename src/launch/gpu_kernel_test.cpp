@@ -134,17 +134,21 @@ TEST(tensor_descriptors_whole_and_in_pieces) {
   CHECK_EQ(number(whole[5]), 1u);
   CHECK_EQ(f.state.map.type, 9);  // the host's number of the device's 10
   CHECK_EQ(f.state.map.swizzle, 3);
+  args[1].descriptor->round_to_tf32 = true;
+  f.spec.descriptors = {{3, 4, 7, {64, 32}, false}};
+  CHECK(!f.load()->launch({}, args, {}));
+  CHECK_EQ(f.state.map.type, 11);
 
   f.spec.descriptors.clear();
-  f.spec.descriptor_flags = 1;
-  f.state.param_bytes = {4, 8, 8, 8, 8, 8, 1, 4, 4, 8, 8};
-  args[1].descriptor->nan_padding = true;
+  f.spec.descriptor_flags = 2;
+  f.state.param_bytes = {4, 8, 8, 8, 8, 8, 1, 1, 4, 4, 8, 8};
   CHECK(!f.load()->launch({}, args, {}));
-  const auto& pieces = f.state.launches.at(1).params;
+  const auto& pieces = f.state.launches.at(2).params;
   CHECK_EQ(number(pieces[1]), 0x1000u);
   CHECK_EQ(number(pieces[3]), 256u);
-  CHECK_EQ(number(pieces[6]), 1u);
-  CHECK_EQ(number(pieces[7]), 100u);
+  CHECK_EQ(number(pieces[6]), 0u);  // the padding, then the rounding
+  CHECK_EQ(number(pieces[7]), 1u);
+  CHECK_EQ(number(pieces[8]), 100u);
 
   f.spec.descriptors = {{3, 2, 10, {64, 512}, false}};
   CHECK(has(error_of(f.load()->launch({}, args, {})), "argument 'desc': tensor descriptor: block size 512"));

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include <triton_runner/exec/tensor_map.h>
 #include <triton_runner/num/types.h>
 
 namespace triton_runner::launch {
@@ -121,7 +122,7 @@ base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driv
                                        : "expected a tiled TensorDescriptor, got one in im2col mode");
   device::TensorMapSpec spec;
   spec.address = desc.address;
-  spec.element_type = host_element_type(layout.element_type);
+  spec.element_type = desc.round_to_tf32 ? exec::kTensorMapTf32 : host_element_type(layout.element_type);
   spec.element_bytes = layout.element_bytes;
   spec.swizzle = layout.swizzle;
   spec.box.assign(layout.block.begin(), layout.block.end());
@@ -156,7 +157,8 @@ base::Status Packed::add_pieces(const exec::TensorDesc& desc, int flags) {
     for (int64_t size : desc.shape) add(static_cast<uint64_t>(size));
     for (int64_t stride : desc.strides) add(static_cast<uint64_t>(stride));
     if (pass == 1) break;
-    for (int i = 0; i < flags; i++) add(i == 0 && desc.nan_padding ? 1 : 0);
+    const bool of_desc[] = {desc.nan_padding, desc.round_to_tf32};
+    for (int i = 0; i < flags; i++) add(i < 2 && of_desc[i] ? 1 : 0);
   }
   return base::success();
 }

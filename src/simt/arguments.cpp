@@ -242,8 +242,9 @@ base::Status ArgumentPlan::put_pieces(PackedArguments& out, const Entry& entry,
   for (int pass = 0; pass < 2; ++pass) {
     words.insert(words.end(), desc.shape.begin(), desc.shape.end());
     words.insert(words.end(), desc.strides.begin(), desc.strides.end());
+    const bool of_desc[] = {desc.nan_padding, desc.round_to_tf32};
     if (pass == 0)
-      for (size_t i = 0; i < entry.flags; ++i) words.push_back(i == 0 && desc.nan_padding ? 1 : 0);
+      for (size_t i = 0; i < entry.flags; ++i) words.push_back(i < 2 && of_desc[i] ? 1 : 0);
   }
   for (uint64_t word : words)
     if (auto s = put(out, at++, word); !s) return s;

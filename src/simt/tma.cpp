@@ -31,8 +31,7 @@ uint64_t nan_of(int element_type) {
   }
 }
 
-// What loads do to values on their way: f32.ftz takes subnormals for zeros, tf32 keeps 10 bits of the
-// fraction (to nearest, ties to even) and makes one NaN of all.
+// What loads do to values on their way: f32.ftz takes subnormals for zeros, tf32 rounds.
 void convert(int element_type, std::byte* data, uint32_t bytes) {
   const bool ftz = element_type == kF32Ftz || element_type == kTf32Ftz;
   const bool tf32 = element_type == kTf32 || element_type == kTf32Ftz;
@@ -41,8 +40,7 @@ void convert(int element_type, std::byte* data, uint32_t bytes) {
     uint32_t v;
     std::memcpy(&v, data + i, 4);
     if (ftz && (v & 0x7f800000) == 0) v &= 0x80000000;
-    if (tf32 && (v & 0x7f800000) != 0x7f800000) v = (v + 0xfff + (v >> 13 & 1)) & 0xffffe000;
-    if (tf32 && (v & 0x7fffffff) > 0x7f800000) v = 0x7fffe000;
+    if (tf32) v = exec::rounded_to_tf32(v);
     std::memcpy(data + i, &v, 4);
   }
 }

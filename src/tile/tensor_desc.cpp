@@ -128,6 +128,7 @@ TensorDescriptor from_host(const exec::TensorDesc& desc) {
   // A rank above five stays to be told by who compares it with the type's.
   std::copy_n(desc.shape.begin(), std::min<size_t>(5, desc.shape.size()), out.shape);
   std::copy_n(desc.strides.begin(), std::min<size_t>(5, desc.strides.size()), out.strides);
+  out.round_to_tf32 = desc.round_to_tf32;
   if (!desc.im2col) return out;
   out.im2col = true;
   std::copy(desc.im2col->lower.begin(), desc.im2col->lower.end(), out.lower);
@@ -137,7 +138,9 @@ TensorDescriptor from_host(const exec::TensorDesc& desc) {
 }
 
 exec::TensorDesc to_host(const TensorDescriptor& d) {
-  return {d.base, {d.shape, d.shape + d.rank}, {d.strides, d.strides + d.rank}, d.nan_padding};
+  exec::TensorDesc out{d.base, {d.shape, d.shape + d.rank}, {d.strides, d.strides + d.rank}, d.nan_padding};
+  out.round_to_tf32 = d.round_to_tf32;
+  return out;
 }
 
 std::string column_fault(const TensorDescriptor& desc, const Box& box, num::Type type) {
@@ -164,6 +167,13 @@ bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Bo
       for (int64_t i = 0; i < n; i++) num::store_bits(at + i * size, type, pad);
     }
   };
+  auto read = [&](std::byte* to, uint64_t from, int64_t n) {
+    std::memcpy(to, reinterpret_cast<const void*>(from), n * size);
+    if (!desc.round_to_tf32 || type != num::Type::kF32) return;
+    for (int64_t i = 0; i < n; i++)
+      num::store_bits(to + i * size, type,
+                      exec::rounded_to_tf32(static_cast<uint32_t>(num::load_bits(to + i * size, type))));
+  };
   const bool dense_row = desc.strides[box.rank - 1] == 1;
   return for_each_row(desc, box, size, [&](int64_t element, uint64_t address, int64_t begin, int64_t inside) {
     std::byte* row = static_cast<std::byte*>(out) + element * size;
@@ -174,13 +184,13 @@ bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Bo
     }
     if (dense_row) {
       if (!check_row(t, in, address, inside * size, size, false, element + begin, box)) return false;
-      std::memcpy(row + begin * size, reinterpret_cast<const void*>(address), inside * size);
+      read(row + begin * size, address, inside);
       return true;
     }
     for (int64_t i = 0; i < inside; i++) {
       const uint64_t at = address + i * desc.strides[box.rank - 1] * size;
       if (!check_row(t, in, at, size, size, false, element + begin + i, box)) return false;
-      std::memcpy(row + (begin + i) * size, reinterpret_cast<const void*>(at), size);
+      read(row + (begin + i) * size, at, 1);
     }
     return true;
   });

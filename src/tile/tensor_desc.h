@@ -23,6 +23,7 @@ struct TensorDescriptor {
   // In im2col mode, of D, H, W, as exec::Im2col has them.
   int32_t lower[3] = {}, upper[3] = {};
   int32_t steps[5] = {1, 1, 1, 1, 1};
+  bool round_to_tf32 = false;  // f32 elements, as they are loaded
 };
 
 // The value of a kernel parameter of type !tt.tensordesc.

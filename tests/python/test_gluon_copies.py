@@ -260,11 +260,15 @@ def padded_block(x_desc, out_ptr):
     gl.store(out_ptr + at, buffer.load(layout))
 
 
+@pytest.mark.parametrize("rounds", [False, True])
 @pytest.mark.parametrize("padding, value", [("zero", 0.0), ("nan", float("nan"))])
-def test_padding_that_the_host_asks_for(padding, value, level):
+def test_what_the_host_asks_for(padding, value, rounds, level):
     x, out = torch.randn(20, 40), torch.zeros(32, 64)
     layout = gl.NVMMASharedLayout.get_default_for([32, 64], gl.float32)
-    launch(level, padded_block, (1,), TensorDescriptor.from_tensor(x, [32, 64], layout, padding=padding), out)
+    how = {"padding": padding, "round_f32_to_tf32": rounds}
+    launch(level, padded_block, (1,), TensorDescriptor.from_tensor(x, [32, 64], layout, **how), out)
+    bits = x.view(torch.int32)
+    rounded = (bits + 0xFFF + (bits >> 13 & 1) & ~0x1FFF).view(torch.float32)
     expected = torch.full((32, 64), value)
-    expected[4:24, 8:48] = x
+    expected[4:24, 8:48] = rounded if rounds else x
     assert torch.equal(out.nan_to_num(nan=99.0), expected.nan_to_num(nan=99.0))

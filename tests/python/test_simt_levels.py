@@ -160,3 +160,25 @@ def test_host_tensor_descriptors(target):
         through_descriptor[(2,)](descriptor, out, M=32, N=64, level=level, target=target, device="cpu")
         results.append(out)
     assert torch.equal(results[0], x[:, 8:72]) and torch.equal(results[1], results[0])
+
+
+@pytest.mark.skipif(
+    installed().descriptor_flags is None, reason="this release has no host tensor descriptors"
+)
+@pytest.mark.parametrize("target", TARGETS)
+def test_descriptors_that_round_to_tf32(target):
+    """The unit does it from sm_90 on, the kernel's own code below; both to nearest, ties to even."""
+    from triton.tools.tensor_descriptor import TensorDescriptor
+
+    if not hasattr(TensorDescriptor, "round_f32_to_tf32"):
+        pytest.skip("this release's descriptors do not round")
+    x = torch.randn(64, 128)
+    bits = x.view(torch.int32)
+    bits[0, 8:14] = torch.tensor([0x3F800FFF, 0x3F801000, 0x3F801001, 0x3F803000, 0x7F800000, 0])
+    expected = (bits + 0xFFF + (bits >> 13 & 1) & ~0x1FFF)[:, 8:72].contiguous().view(torch.float32)
+    expected[0, 4] = float("inf")
+    for level in ("ttir", "ttgir", "ptx"):
+        out = torch.zeros(64, 64)
+        descriptor = TensorDescriptor.from_tensor(x, [32, 64], round_f32_to_tf32=True)
+        through_descriptor[(2,)](descriptor, out, M=32, N=64, level=level, target=target, device="cpu")
+        assert torch.equal(out, expected)

@@ -87,8 +87,8 @@ std::vector<int64_t> numbers(const std::string& list) {
   return out;
 }
 
-// Takes "box 64,32", "swizzle 128", "padding nan" and, in im2col mode, "lower -1,-1", "upper 0,0", "steps
-// 1,2,2,1" out of the words of a descriptor; a layout without element_bytes: no box.
+// Takes "box 64,32", "swizzle 128", "padding nan", "round tf32" and, in im2col mode, "lower -1,-1", "upper
+// 0,0", "steps 1,2,2,1" out of the words of a descriptor; a layout without element_bytes: no box.
 exec::DescriptorLayout take_layout(std::vector<std::string>& parts, const Element& type,
                                    exec::TensorDesc& desc) {
   exec::DescriptorLayout layout;
@@ -100,6 +100,8 @@ exec::DescriptorLayout take_layout(std::vector<std::string>& parts, const Elemen
       layout.swizzle = bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0;
     } else if (key == "padding") {
       desc.nan_padding = value == "nan";
+    } else if (key == "round") {
+      desc.round_to_tf32 = value == "tf32";
     } else if (key == "lower" || key == "upper" || key == "steps") {
       (key == "lower" ? mode.lower : key == "upper" ? mode.upper : mode.steps) = numbers(value);
       layout.im2col = true;

@@ -55,6 +55,7 @@ struct TensorDesc {
   std::vector<int64_t> strides;  // elements; the last is 1
   bool nan_padding = false;
   std::optional<Im2col> im2col{};
+  bool round_to_tf32 = false;  // f32 elements, as they are loaded
 };
 // What is wrong with a descriptor; empty: nothing.
 std::string descriptor_fault(const TensorDesc& desc);

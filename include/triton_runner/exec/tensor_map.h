@@ -14,6 +14,7 @@ namespace triton_runner::exec {
 
 inline constexpr size_t kTensorMapBytes = 128;
 inline constexpr uint64_t kTensorMapMagic = 0x70614d726f736e54;  // "TnsorMap"
+inline constexpr int kTensorMapTf32 = 11;                        // an element type
 
 // Axes innermost first, as the instructions count them (TensorDesc has them outermost first).
 struct TensorMap {
@@ -63,6 +64,12 @@ struct PixelColumn {
 
 // `out` holds kTensorMapBytes; desc has 1 to 5 dimensions, and layout (if there is one) as many.
 void encode_tensor_map(const TensorDesc& desc, std::byte* out, const DescriptorLayout* layout = nullptr);
+// An element of type kTensorMapTf32 as it is loaded: 10 bits of the fraction, to nearest, ties to even, and
+// one NaN for all.
+constexpr uint32_t rounded_to_tf32(uint32_t f32) {
+  if ((f32 & 0x7fffffff) > 0x7f800000) return 0x7fffe000;
+  return (f32 & 0x7f800000) == 0x7f800000 ? f32 : (f32 + 0xfff + (f32 >> 13 & 1)) & 0xffffe000;
+}
 // Bits of an element in global memory; 0 for what is no element type.
 int tensor_map_element_bits(int element_type);
 // Empty where the bytes are no descriptor of ours.
