@@ -193,15 +193,14 @@ class Binder {
     nb::object base = d.attr("base");
     bool whole = params_[next_].kind == ParamKind::kTensorDesc;
     if (whole) {
+      check_mode(given);
       Pointer pointer = tensor(given.name, base);
       remember(pointer);
       Argument result{ParamKind::kTensorDesc};
       exec::TensorDesc desc{pointer.address, {}, {}, nan};
       for (nb::handle v : shape) desc.shape.push_back(nb::cast<int64_t>(nb::int_(v)));
       for (nb::handle v : strides) desc.strides.push_back(nb::cast<int64_t>(nb::int_(v)));
-      if (has(d, "pixel_box_lower_corner") && !d.attr("pixel_box_lower_corner").is_none())
-        desc.im2col = im2col(d);
-      desc.round_to_tf32 = rounds;
+      if (in_im2col_mode(d)) desc.im2col = im2col(d);
       result.descriptor = std::move(desc);
       out_.arguments.push_back(std::move(result));
       next_++;
@@ -216,6 +215,20 @@ class Binder {
     }
     for (nb::handle v : shape) piece(given, v, ".shape");
     for (nb::handle v : strides) piece(given, v, ".strides");
+  }
+
+  static bool in_im2col_mode(nb::handle d) {
+    return has(d, "pixel_box_lower_corner") && !d.attr("pixel_box_lower_corner").is_none();
+  }
+
+  // Of TTGIR's parameters, whose types say it: a wrong one would have a wrong number of pieces behind it.
+  void check_mode(const NamedValue& given) {
+    const std::string& type = params_[next_].type;
+    const bool column = type.starts_with("!ttng.tensordesc_im2col"),
+               tiled = type.starts_with("!tt.tensordesc");
+    if (!(in_im2col_mode(given.value) ? tiled : column)) return;
+    fail(argument(given.name) + ": expected a " +
+         (column ? "TensorDescriptorIm2Col" : "tiled TensorDescriptor") + ", got " + type_of(given.value));
   }
 
   static exec::Im2col im2col(nb::handle descriptor) {

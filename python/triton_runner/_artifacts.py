@@ -220,7 +220,8 @@ class ArtifactKernel:
 
     def _name_arguments(self, args, kwargs) -> list:
         names = [param.name for param in self.params]
-        if self.python_params is None and isinstance(self.function, _native.NativeKernel):
+        several = any(_native.is_descriptor(value) for value in (*args, *kwargs.values()))
+        if self.python_params is None and (several or isinstance(self.function, _native.NativeKernel)):
             # Some parameters are Triton's own, and descriptors take several: the launch settles which.
             given = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]
             order = {name: i for i, name in enumerate(names)}

@@ -53,7 +53,7 @@ def inherit(below: dict, above: dict) -> dict:
     return description
 
 
-def _is_descriptor(value) -> bool:
+def is_descriptor(value) -> bool:
     # Asked for each value of each launch: most have not even the first.
     return hasattr(value, "block_shape") and hasattr(value, "base") and hasattr(value, "strides")
 
@@ -65,7 +65,7 @@ def _may_be_folded(value) -> bool:
 
 def _kind(value):
     # What of a value decides how it is passed.
-    if _is_descriptor(value):
+    if is_descriptor(value):
         return type(value), len(value.shape)
     return type(value), _may_be_folded(value)
 
@@ -136,13 +136,13 @@ class NativeKernel:
         params = tuple(self._param(self.description["params"][at], name, value) for at, name, value in places)
         key = (hidden, params)
         if key not in self.loaded:
-            flags = {self._descriptor_flags(at, len(v.shape)) for at, _, v in places if _is_descriptor(v)}
+            flags = {self._descriptor_flags(at, len(v.shape)) for at, _, v in places if is_descriptor(v)}
             self.loaded[key] = self._load(list(params), hidden, shared, max(flags, default=0))
         return self.loaded[key]
 
     def _slots(self, value, at: int) -> int:
         """How many of the artifact's parameters a value takes from parameter `at` on."""
-        if not _is_descriptor(value):
+        if not is_descriptor(value):
             return 1
         rank = len(value.shape)
         if self.description["tensordesc_meta"]:
@@ -204,7 +204,7 @@ class NativeKernel:
     def _param(self, param: dict, name: str, value):
         """(name, kind, type, bits): by the artifact where it tells, by the value where it does not."""
         type, bits = param["type"], 8 * param["bytes"]
-        if _is_descriptor(value):
+        if is_descriptor(value):
             return name, "tensordesc", type or "tensordesc", 0
         if hasattr(value, "tma_desc_cpu_ptr"):
             return name, "pointer", "nvTmaDesc", 64

@@ -1,8 +1,8 @@
-"""TMA copies in im2col mode on hardware and on the SIMT engine: are the bytes the same?
+"""TMA copies in im2col mode on hardware and on the engines: are the bytes the same?
 
   im2col.py gpu OUT    runs every case on the GPU (libcuda alone: no Triton, no build): OUT/im2col.txt,
                        to be the golden file tests/golden/ptx-hw/im2col.txt
-  im2col.py check      the engine against that golden (no GPU)
+  im2col.py check      both engines against that golden (no GPU)
   im2col.py model      the rules of doc/simt.md, written out below in Python, against it
 
 A case is a tensor, a map and one copy. Elements say where they lie, so a line of the golden can be read: the
@@ -15,7 +15,6 @@ import ctypes
 import hashlib
 import subprocess
 import sys
-import types
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -78,6 +77,12 @@ class Case:
     def bytes(self):
         return self.pixels * self.channels * self.dtype.itemsize
 
+    @property
+    def fits(self):
+        """Whether the hardware has columns of this size."""
+        row = self.channels * self.dtype.itemsize
+        return self.pixels <= 1024 and row % 16 == 0 and (not self.swizzle or row <= self.swizzle)
+
     def tensor(self):
         """Numbers from 1 on (in small types from 1 to 251), as floats where the type is one."""
         numbers = np.arange(1, int(np.prod(self.shape)) + 1)
@@ -88,6 +93,11 @@ class Case:
         elif self.type in ("bf16", "tf32"):
             numbers = numbers.astype(np.float32).view(np.uint32) >> (16 if self.type == "bf16" else 0)
         return numbers.astype(self.dtype).reshape(self.shape)
+
+    def numbers(self, bits):
+        if self.type == "bf16":
+            return (bits.astype(np.uint32) << 16).view(np.float32)
+        return bits.view(f"float{8 * self.dtype.itemsize}")
 
     def places(self):
         """Of the column's bytes in shared memory: the swizzle."""
@@ -206,14 +216,11 @@ def numbered(case):
 def by_model(case):
     """The rules as they stand in doc/simt.md."""
     sizes, space = case.shape[1:-1], range(len(case.lower))
-    row = case.channels * case.dtype.itemsize
     edges = [size + upper for size, upper in zip(sizes, case.upper, strict=True)]
     if (
         any(edges[d] <= case.lower[d] for d in space)
         or not all(1 <= step <= 8 for step in case.steps)
-        or case.pixels > 1024
-        or row % 16
-        or (case.swizzle and row > case.swizzle)
+        or not case.fits
     ):
         return REFUSED
     if any(not case.lower[d] <= case.at[1 + d] < edges[d] for d in space):
@@ -341,12 +348,43 @@ class Gpu:
         return case.answer(out[16:]) if out[0] else "not all bytes came"
 
 
-class Engine:
+@dataclass
+class Tiled:
+    base: np.ndarray
+    block_shape: tuple
+    shape: tuple
+    strides: tuple
+    padding: str = "zero"
+
+
+@dataclass
+class Im2col(Tiled):
+    element_strides: tuple = ()
+    pixel_box_lower_corner: tuple = ()
+    pixel_box_upper_corner: tuple = ()
+
+
+def descriptor_of(case, data):
+    strides = tuple(s // data.itemsize for s in data.strides)
+    padding = "nan" if case.nan else "zero"
+    block = (case.pixels, case.channels)
+    return Im2col(data, block, case.shape, strides, padding, case.steps, case.lower, case.upper)
+
+
+def named(error):
+    """The hardware's word for an error of an engine."""
+    if "the column begins" in str(error):
+        return FAULT
+    refusals = ("box is empty", "element stride", "1 to 1024", "not a multiple of 16", "swizzle's")
+    return REFUSED if any(words in str(error) for words in refusals) else str(error)
+
+
+class Simt:
     def run(self, case):
         from triton_runner import _core
         from triton_runner._errors import DiagnosticError, KernelTrap
 
-        rank, data, out = len(case.shape), case.tensor(), np.zeros(16 + ROOM, np.uint8)
+        rank, out = len(case.shape), np.zeros(16 + ROOM, np.uint8)
         params = [("map", "tensordesc", "tensordesc_im2col", 0), ("out", "pointer", "*u8", 64)]
         params += [(f"p{i}", "integer", "i32", 32) for i in range(1 + rank)]
         params += [(f"offset{i}", "integer", "u16", 16) for i in range(rank - 2)]
@@ -357,27 +395,80 @@ class Engine:
             "elem_type": TYPES[case.type][1],
             "block_size": [case.pixels, case.channels],
         }
-        descriptor = types.SimpleNamespace(
-            base=data, block_shape=meta["block_size"], shape=case.shape,
-            strides=[s // data.itemsize for s in data.strides],
-            padding="nan" if case.nan else "zero", element_strides=case.steps,
-            pixel_box_lower_corner=case.lower, pixel_box_upper_corner=case.upper,
-        )  # fmt: skip
         kernel = _core.load_simt(module(rank), "im2col.ptx", "k", params, {"tensordesc_meta": [meta]})
-        values = [descriptor, out, case.bytes, *reversed(case.at), *reversed(case.offsets)]
+        values = [
+            descriptor_of(case, case.tensor()),
+            out,
+            case.bytes,
+            *reversed(case.at),
+            *reversed(case.offsets),
+        ]
         try:
             kernel.launch((1,), [(name, value) for (name, *_), value in zip(params, values, strict=True)])
         except (DiagnosticError, KernelTrap) as error:
-            return self.named(str(error))
+            return named(error)
         return case.answer(out[16:]) if out[0] else "not all bytes came"
 
+
+class Tile:
+    """Its columns have powers of two of pixels, and no limits. How rows lie in memory is not seen, and
+    nothing rounds to tf32."""
+
     @staticmethod
-    def named(text):
-        """The hardware's word for an error of the engine."""
-        if "the column begins" in text:
-            return FAULT
-        refusals = ("box is empty", "element stride", "1 to 1024", "not a multiple of 16", "swizzle's")
-        return REFUSED if any(words in text for words in refusals) else text
+    def sizes(name, rank):
+        """The parameters behind a descriptor."""
+        shape = "".join(f", %{name}{i}: i32" for i in range(rank))
+        return shape + "".join(f", %{name}s{i}: i64" for i in range(rank))
+
+    def text(self, case, pixels):
+        rank, element = len(case.shape), {"u8": "i8", "u16": "i16", "s32": "i32"}.get(case.type, case.type)
+        block = f"{pixels}x{case.channels}x{element}, #flat"
+        memory, bar = f"!ttg.memdesc<{block}, #smem, mutable>", "!ttg.memdesc<1xi64, #one, #smem, mutable>"
+        map_, out = f"!ttng.tensordesc_im2col<{block}>", f"!tt.tensordesc<{block}>"
+        places = "".join(f", %at{i}: i32" for i in range(rank))
+        places += "".join(f", %o{i}: i16" for i in range(rank - 2))
+        at = ", ".join(f"%at{i}" for i in range(rank))
+        offsets = ", ".join(f"%o{i}" for i in range(rank - 2))
+        return f"""
+#flat = #ttg.swizzled_shared<{{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}}>
+#one = #ttg.swizzled_shared<{{vec = 1, perPhase = 1, maxPhase = 1, order = [0]}}>
+#smem = #ttg.shared_memory
+module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90"}} {{
+  tt.func public @k(%map: {map_}{self.sizes("a", rank)}, %out: {out}{self.sizes("b", 2)}{places}) {{
+    %true = arith.constant true
+    %zero = arith.constant 0 : i32
+    %b = ttg.local_alloc : () -> {bar}
+    ttng.init_barrier %b, 1 : {bar}
+    %m = ttg.local_alloc : () -> {memory}
+    ttng.barrier_expect %b, {pixels * case.channels * case.dtype.itemsize}, %true : {bar}
+    ttng.async_tma_copy_global_to_local %map[{at}] offsets = [{offsets}] %m, %b, %true
+        : {map_}, {bar} -> {memory}
+    ttng.wait_barrier %b, %zero : {bar}
+    ttng.async_tma_copy_local_to_global %out[%zero, %zero] %m : {out}, {memory}
+    tt.return
+  }}
+}}
+"""
+
+    def run(self, case):
+        import triton_runner
+        from triton_runner._errors import DiagnosticError, KernelTrap
+
+        if case.type == "tf32" or not case.fits:
+            return None
+        pixels = 1 << (case.pixels - 1).bit_length()
+        out = np.zeros((pixels, case.channels), case.dtype)
+        try:
+            kernel = triton_runner.load(self.text(case, pixels), device="cpu")
+            to = Tiled(out, out.shape, out.shape, (case.channels, 1))
+            kernel[(1,)](descriptor_of(case, case.tensor()), to, *case.at, *case.offsets)
+        except (DiagnosticError, KernelTrap) as error:
+            return named(error)
+        if case.nan:  # any NaN
+            out[np.isnan(case.numbers(out))] = NAN[case.type]
+        shared = np.full(ROOM, 0xEE, np.uint8)
+        shared[case.places()] = out[: case.pixels].reshape(-1).view(np.uint8)
+        return case.answer(shared)
 
 
 def on_gpu(folder):
@@ -394,15 +485,17 @@ def on_gpu(folder):
     (Path(folder) / GOLDEN.name).write_text("\n".join(lines) + "\n")
 
 
-def compare(run):
-    wrong = 0
+def compare(who, run):
+    """Prints where `run` does not give hardware's answer; it gives None for what it does not take."""
+    wrong = same = 0
     for line in GOLDEN.read_text().splitlines():
         text, wanted = line.split(" -> ")
         got = run(Case.parse(text))
-        if got != wanted:
+        same += got == wanted
+        if got not in (wanted, None):
             wrong += 1
-            print(f"{text}\n  hardware: {wanted}\n  here:     {got}")
-    print(f"{wrong} of {len(GOLDEN.read_text().splitlines())} are not hardware's answers")
+            print(f"{text}\n  hardware: {wanted}\n  {who}: {got}")
+    print(f"{who}: {same} cases give hardware's answers, {wrong} do not")
     return 1 if wrong else 0
 
 
@@ -423,7 +516,9 @@ def main():
             if answer.startswith("faults"):
                 break
         return 0
-    return compare(by_model if args.what == "model" else Engine().run)
+    if args.what == "model":
+        return compare("the model", by_model)
+    return compare("SIMT engine", Simt().run) | compare("tile engine", Tile().run)
 
 
 if __name__ == "__main__":
