@@ -201,6 +201,7 @@ class Binder {
       for (nb::handle v : shape) desc.shape.push_back(nb::cast<int64_t>(nb::int_(v)));
       for (nb::handle v : strides) desc.strides.push_back(nb::cast<int64_t>(nb::int_(v)));
       if (in_im2col_mode(d)) desc.im2col = im2col(d);
+      desc.round_to_tf32 = rounds;
       result.descriptor = std::move(desc);
       out_.arguments.push_back(std::move(result));
       next_++;
