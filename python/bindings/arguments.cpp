@@ -198,9 +198,11 @@ class Binder {
       remember(pointer);
       Argument result{ParamKind::kTensorDesc};
       exec::TensorDesc desc{pointer.address, {}, {}, nan};
-      for (nb::handle v : shape) desc.shape.push_back(nb::cast<int64_t>(nb::int_(v)));
-      for (nb::handle v : strides) desc.strides.push_back(nb::cast<int64_t>(nb::int_(v)));
-      if (in_im2col_mode(d)) desc.im2col = im2col(d);
+      desc.shape = numbers(given, "shape");
+      desc.strides = numbers(given, "strides");
+      if (in_im2col_mode(d))
+        desc.im2col = {numbers(given, "pixel_box_lower_corner"), numbers(given, "pixel_box_upper_corner"),
+                       numbers(given, "element_strides")};
       desc.round_to_tf32 = rounds;
       result.descriptor = std::move(desc);
       out_.arguments.push_back(std::move(result));
@@ -232,15 +234,16 @@ class Binder {
          (column ? "TensorDescriptorIm2Col" : "tiled TensorDescriptor") + ", got " + type_of(given.value));
   }
 
-  static exec::Im2col im2col(nb::handle descriptor) {
-    const auto numbers = [&](const char* name) {
-      std::vector<int64_t> out;
-      if (!has(descriptor, name) || descriptor.attr(name).is_none()) return out;
-      for (nb::handle v : nb::list(nb::handle(nb::object(descriptor.attr(name)))))
-        out.push_back(nb::cast<int64_t>(nb::int_(v)));
-      return out;
-    };
-    return {numbers("pixel_box_lower_corner"), numbers("pixel_box_upper_corner"), numbers("element_strides")};
+  // A descriptor's list; empty where there is none.
+  static std::vector<int64_t> numbers(const NamedValue& given, const char* name) {
+    std::vector<int64_t> out;
+    if (!has(given.value, name) || given.value.attr(name).is_none()) return out;
+    for (nb::handle v : nb::list(nb::handle(nb::object(given.value.attr(name))))) {
+      const nb::int_ number(v);
+      if (!nb::try_cast(number, out.emplace_back()))
+        fail(argument(given.name + "." + name) + ": " + text_of(v) + " does not fit into 64 bits");
+    }
+    return out;
   }
 
   void piece(const NamedValue& given, nb::handle value, const char* part) {

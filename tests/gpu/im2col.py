@@ -362,13 +362,16 @@ class Im2col(Tiled):
     element_strides: tuple = ()
     pixel_box_lower_corner: tuple = ()
     pixel_box_upper_corner: tuple = ()
+    round_f32_to_tf32: bool = False
 
 
 def descriptor_of(case, data):
     strides = tuple(s // data.itemsize for s in data.strides)
     padding = "nan" if case.nan else "zero"
     block = (case.pixels, case.channels)
-    return Im2col(data, block, case.shape, strides, padding, case.steps, case.lower, case.upper)
+    return Im2col(
+        data, block, case.shape, strides, padding, case.steps, case.lower, case.upper, case.type == "tf32"
+    )
 
 
 def named(error):
@@ -411,8 +414,7 @@ class Simt:
 
 
 class Tile:
-    """Its columns have powers of two of pixels, and no limits. How rows lie in memory is not seen, and
-    nothing rounds to tf32."""
+    """Its columns have powers of two of pixels, and no limits. How rows lie in memory is not seen."""
 
     @staticmethod
     def sizes(name, rank):
@@ -421,7 +423,10 @@ class Tile:
         return shape + "".join(f", %{name}s{i}: i64" for i in range(rank))
 
     def text(self, case, pixels):
-        rank, element = len(case.shape), {"u8": "i8", "u16": "i16", "s32": "i32"}.get(case.type, case.type)
+        rank, element = (
+            len(case.shape),
+            {"u8": "i8", "u16": "i16", "s32": "i32", "tf32": "f32"}.get(case.type, case.type),
+        )
         block = f"{pixels}x{case.channels}x{element}, #flat"
         memory, bar = f"!ttg.memdesc<{block}, #smem, mutable>", "!ttg.memdesc<1xi64, #one, #smem, mutable>"
         map_, out = f"!ttng.tensordesc_im2col<{block}>", f"!tt.tensordesc<{block}>"
@@ -454,7 +459,7 @@ module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.tar
         import triton_runner
         from triton_runner._errors import DiagnosticError, KernelTrap
 
-        if case.type == "tf32" or not case.fits:
+        if not case.fits:
             return None
         pixels = 1 << (case.pixels - 1).bit_length()
         out = np.zeros((pixels, case.channels), case.dtype)

@@ -206,6 +206,7 @@ def test_what_begins_outside_is_a_fault(level):
         ({"pixel_box_lower_corner": [0]}, "corners of the pixel box have 1 and 2 numbers"),
         ({"element_strides": [1, 0, 1, 1]}, "element stride 0: it is 1 to 8"),
         ({"element_strides": [1, 1]}, "element_strides has 2 numbers"),
+        ({"element_strides": [1, 2**64, 1, 1]}, "18446744073709551616 does not fit into 64 bits"),
     ],
 )
 def test_a_descriptor_is_looked_at(change, message, level):
