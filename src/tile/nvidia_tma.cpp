@@ -176,6 +176,12 @@ bool in_im2col_mode(Lowering& l, const ir::Op& op, TmaAccess& a) {
     return l.error(op, std::to_string(coords) + " coordinates and " + std::to_string(offsets) +
                            " offsets: a copy in im2col mode has 3 to 5 coordinates and two offsets less"),
            false;
+  for (const layout::Basis& basis : mem_view(l, *op.operand_of(4), op)->encoding.cga)
+    if (basis[0] != 0)
+      return l.error(op,
+                     "pixels in parts for the blocks of a cluster: Triton has a block begin as many elements "
+                     "further along W, which is not where its pixels are; split the channels"),
+             false;
   a.offsets = Lowering::operand_index(op, 2);
   return true;
 }

@@ -236,6 +236,37 @@ def test_the_mode_of_a_loaded_kernel(level, tmp_path):
         kernel[(1,)](tiled, tiled, 0, 0, 0, 0, 0, 0)
 
 
+@triton_runner.jit
+@gluon.jit
+def load_for_a_cluster(in_desc, out_desc):
+    to = gl.allocate_shared_memory(in_desc.dtype, in_desc.block_shape, in_desc.layout)
+    bar = mbarrier.allocate_mbarrier()
+    mbarrier.init(bar, count=1)
+    hopper.cluster.barrier()
+    mbarrier.expect(bar, in_desc.nbytes_per_cta)
+    tma.async_load_im2col(in_desc, [0, 0, 0, 0], [0, 0], bar, to)
+    mbarrier.wait(bar, 0)
+    tma.async_store(out_desc, [0, 0], to)
+    tma.store_wait(0)
+
+
+def test_the_blocks_of_a_cluster_share_channels_and_no_pixels(level):
+    x = whole(1, 4, 4, 64, dtype=torch.float32)
+    out = torch.zeros(16, 64)
+    for basis in ([0, 1], [1, 0]):
+        layout = gl.NVMMASharedLayout.get_default_for([16, 64], gl.float32, cga_layout=[basis])
+        desc = dataclasses.replace(im2col(x, (16, 64), (0, 0), (0, 0)), layout=layout)
+        tiled = TensorDescriptor.from_tensor(out, [16, 64], layout)
+        if basis == [0, 1]:
+            launch(level, load_for_a_cluster, (1,), desc, tiled, num_ctas=2)
+            assert torch.equal(out, x.reshape(16, 64))
+            continue
+        # Triton adds a block's eight pixels to the coordinate of W: the hardware stops the kernel.
+        wrong = {"ttgir": "further along W", "ptx": "the column begins at W = 8"}[level]
+        with pytest.raises((triton_runner.DiagnosticError, triton_runner.KernelTrap), match=wrong):
+            launch(level, load_for_a_cluster, (1,), desc, tiled, num_ctas=2)
+
+
 def test_memory_that_is_not_there(level):
     x = whole(1, 4, 4, 32)
     desc = im2col(x, (16, 32), (0, 0), (0, 0))
