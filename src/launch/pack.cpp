@@ -144,7 +144,7 @@ base::Status Packed::add_tensor_map(const DescriptorLayout& layout, device::Driv
   if (!has_room(1 + 2 * desc.shape.size(), 256 + 16 * desc.shape.size()))
     return base::failure("the arguments exceed what a launch can pass");
   add_map_bytes(map->bytes.data());
-  for (uint64_t size : desc.shape) add(size);
+  for (int64_t size : desc.shape) add(static_cast<uint64_t>(size));
   for (int64_t stride : desc.strides) add(static_cast<uint64_t>(stride));
   return base::success();
 }

@@ -106,6 +106,12 @@ void Finder::arithmetic() {
   const Mod wide = spec_.variant & kVWide ? doubled(t) : t;
   const bool three = operands_.size() == 4;
   alu_.small = spec_.direction;
+  if (type(2) !=
+      Mod::kNone) {  // pairs with a type for each operand: only a's may be another than the result's
+    if (type(2) != t || (three && type(3) != t)) return;
+    three ? take(t, {narrow, t, t}) : take(t, {narrow, t});
+    return row(t, narrow);
+  }
   switch (in_.opcode) {
     case Opcode::kFma:
     case Opcode::kMad:

@@ -282,6 +282,26 @@ def test_arithmetic_in_pairs(dtype, level):
     assert torch.equal(out, torch.stack(wanted))
 
 
+@triton_runner.jit
+@gluon.jit
+def wider_pairs(x_ptr, y_ptr, z_ptr, out_ptr, M: gl.constexpr, N: gl.constexpr):
+    flat: gl.constexpr = flat_layout(gl.num_warps())
+    at = places(M, N, flat)
+    x, y, z = gl.load(x_ptr + at), gl.load(y_ptr + at), gl.load(z_ptr + at)
+    gl.store(out_ptr + at, blackwell.add2(x, y))
+    gl.store(out_ptr + M * N + at, blackwell.sub2(x, y))
+    gl.store(out_ptr + 2 * M * N + at, blackwell.fma2(x, y, z))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_pairs_of_halves_beside_f32(dtype, level):
+    x, y, z = whole(32, 64, dtype=dtype), torch.randn(32, 64), torch.randn(32, 64)
+    out = torch.zeros(3, *x.shape)
+    launch(level, wider_pairs, (1,), x, y, z, out, *x.shape, target="cuda:100")
+    products = x.double() * y.double() + z.double()  # which f64 holds, so that they are rounded once
+    assert torch.equal(out, torch.stack([x.float() + y, x.float() - y, products.float()]))
+
+
 @gluon.constexpr_function
 def columns_of_a_thread(layout):
     return 1 << sum(basis[1] != 0 for basis in layout.reg_bases)

@@ -1,5 +1,5 @@
-"""Gluon kernels of several blocks a cluster, for Blackwell: sums over blocks, multicast copies, products of pairs
-of blocks, and a warp-specialised program of all of that, on both engines against torch, bit for bit."""
+"""Gluon kernels of several blocks a cluster, for Blackwell: sums over blocks, multicast copies, products of
+pairs of blocks, and a warp-specialised program of all that, on both engines against torch, bit for bit."""
 
 import pytest
 from kernels_for_gluon import (

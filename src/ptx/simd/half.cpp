@@ -97,7 +97,8 @@ struct abs {
   }
 };
 
-// f32 sums and products of f16 or bf16 operands: add, sub a (narrow) and b (f32); fma a, b narrow, c f32.
+// f32 sums and products of f16 or bf16 operands: add, sub a (narrow) and b (f32); fma a, b narrow, c f32; of
+// pairs only a is narrow.
 template <class T, uint32_t kV>
 struct finish_mixed {
   PTX_INLINE static float of(float r) { return (kV & kVSat) != 0 ? saturated(r) : canonical(r); }
@@ -114,6 +115,12 @@ template <class T, uint32_t kV>
 struct mixed_fma {
   PTX_INLINE float operator()(uint16_t a, uint16_t b, float c) const {
     return finish_mixed<T, kV>::of(fused(T::wide(a), T::wide(b), c));
+  }
+};
+template <class T, uint32_t kV>
+struct mixed_fma_of_pair {
+  PTX_INLINE float operator()(uint16_t a, float b, float c) const {
+    return finish_mixed<T, kV>::of(fused(T::wide(a), b, c));
   }
 };
 
@@ -170,13 +177,18 @@ using u16 = uint16_t;
 #define EXTREMES(op, is_max)                                       \
   EXTREME_TYPES(op, is_max, 0u), EXTREME_TYPES(op, is_max, kVNan), \
       EXTREME_TYPES(op, is_max, kVXorsign | kVAbs), EXTREME_TYPES(op, is_max, kVNan | kVXorsign | kVAbs)
-#define MIXED_ROW(op, T, t, v, f, ...)                                                     \
-  {O::op, M::kF32, M::t, (v), map<f<T, (v)>, 1, float, __VA_ARGS__>}, {                    \
-    O::op, M::kF32, M::t, (v) | kVDirected, map_directed<f<T, (v)>, 1, float, __VA_ARGS__> \
+#define MIXED_ROW(op, pack, result, T, t, v, f, ...)                                            \
+  {O::op, M::result, M::t, (v), map<f<T, (v)>, pack, float, __VA_ARGS__>}, {                    \
+    O::op, M::result, M::t, (v) | kVDirected, map_directed<f<T, (v)>, pack, float, __VA_ARGS__> \
   }
-#define MIXED(op, f, ...)                                                                        \
-  MIXED_ROW(op, F16, kF16, 0u, f, __VA_ARGS__), MIXED_ROW(op, F16, kF16, kVSat, f, __VA_ARGS__), \
-      MIXED_ROW(op, BF16, kBf16, 0u, f, __VA_ARGS__), MIXED_ROW(op, BF16, kBf16, kVSat, f, __VA_ARGS__)
+#define MIXED(op, f, ...)                                       \
+  MIXED_ROW(op, 1, kF32, F16, kF16, 0u, f, __VA_ARGS__),        \
+      MIXED_ROW(op, 1, kF32, F16, kF16, kVSat, f, __VA_ARGS__), \
+      MIXED_ROW(op, 1, kF32, BF16, kBf16, 0u, f, __VA_ARGS__),  \
+      MIXED_ROW(op, 1, kF32, BF16, kBf16, kVSat, f, __VA_ARGS__)
+#define MIXED_PAIRS(op, f, ...)                              \
+  MIXED_ROW(op, 2, kF32x2, F16, kF16x2, 0u, f, __VA_ARGS__), \
+      MIXED_ROW(op, 2, kF32x2, BF16, kBf16x2, 0u, f, __VA_ARGS__)
 #define FUNCTION(op, T, one, two, v)                           \
   {O::op, M::one, kNo, kVApprox | (v), function<T, 1, (v)>}, { \
     O::op, M::two, kNo, kVApprox | (v), function<T, 2, (v)>    \
@@ -206,6 +218,9 @@ constexpr Row kRows[] = {
     MIXED(kAdd, mixed_add, u16, float),
     MIXED(kSub, mixed_sub, u16, float),
     MIXED(kFma, mixed_fma, u16, u16, float),
+    MIXED_PAIRS(kAdd, mixed_add, u16, float),
+    MIXED_PAIRS(kSub, mixed_sub, u16, float),
+    MIXED_PAIRS(kFma, mixed_fma_of_pair, u16, float, float),
     FUNCTION(kEx2, F16, kF16, kF16x2, 0u),
     FUNCTION(kEx2, F16, kF16, kF16x2, kVFtz),
     FUNCTION(kEx2, BF16, kBf16, kBf16x2, kVFtz),
