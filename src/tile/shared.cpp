@@ -116,6 +116,8 @@ const Instr* run_memdesc_slice(Task& t, const Instr& in) {
 
 struct Resize {
   int from, to;  // bytes an element
+  // Of a view that goes on behind its source (up to Triton 3.8), in the allocation that operand 1 is; else 0.
+  int64_t view_bytes, allocation_bytes;
 };
 
 const Instr* run_memdesc_reinterpret(Task& t, const Instr& in) {
@@ -124,6 +126,14 @@ const Instr* run_memdesc_reinterpret(Task& t, const Instr& in) {
   if (static_cast<int64_t>(d.flip) * r.from % r.to != 0)
     return t.trap(in, exec::TrapKind::kUnsupported,
                   "a slice that begins inside of an element of the new type");
+  if (r.view_bytes) {
+    const int64_t at = int64_t{d.base} - mem_desc(t, in.operand(1)).base;
+    if (at + r.view_bytes > r.allocation_bytes)
+      return t.trap(in, exec::TrapKind::kOutOfBounds,
+                    "a view of " + std::to_string(r.view_bytes) + " bytes from byte " + std::to_string(at) +
+                        " of an allocation of " + std::to_string(r.allocation_bytes));
+    if (d.flip) return t.trap(in, exec::TrapKind::kUnsupported, "a slice of a buffer as a larger buffer");
+  }
   d.flip = d.flip * r.from / r.to;
   t.new_object<MemDesc>(in.result()) = d;
   return next(in);
@@ -202,15 +212,19 @@ bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& sli
   return true;
 }
 
+int64_t bytes_of(const MemView& view) {
+  int64_t n = view.buffer_bytes;
+  for (int64_t d : view.leading) n *= d;
+  return n;
+}
+
 }  // namespace
 
 void lower_local_alloc(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.result(), op);
   if (!view) return;
-  int64_t bytes = view->buffer_bytes;
-  for (int64_t d : view->leading) bytes *= d;
   const ir::Value* init = op.operand_of(0);
-  auto* alloc = l.make<Alloc>(static_cast<uint32_t>(l.reserve_shared(bytes, 128)), nullptr);
+  auto* alloc = l.make<Alloc>(static_cast<uint32_t>(l.reserve_shared(bytes_of(*view), 128)), nullptr);
   if (init) alloc->plan = l.make<MemPlan>(*view);
   l.emit(run_local_alloc, op, alloc);
 }
@@ -255,19 +269,45 @@ void lower_memdesc_subslice(Lowering& l, const ir::Op& op) { lower_memdesc_subvi
 void lower_memdesc_trans(Lowering& l, const ir::Op& op) { l.alias(op.result(), l.slot(op.operand(0))); }
 void lower_memdesc_reshape(Lowering& l, const ir::Op& op) { l.alias(op.result(), l.slot(op.operand(0))); }
 
+namespace {
+// The ttg.local_alloc that a view is part of; null where the view is an argument of a block.
+const ir::Value* allocation_of(const ir::Value* view) {
+  while (const ir::Op* op = view->defining_op) {
+    switch (op->kind) {
+      case ir::OpKind::kLocalAlloc:
+        return view;
+      case ir::OpKind::kMemDescIndex:
+      case ir::OpKind::kMemDescSubview:
+      case ir::OpKind::kMemDescSubslice:
+      case ir::OpKind::kMemDescTrans:
+      case ir::OpKind::kMemDescReshape:
+      case ir::OpKind::kMemDescReinterpret:
+        view = op->operand(0);
+        break;
+      default:
+        return nullptr;
+    }
+  }
+  return nullptr;
+}
+}  // namespace
+
 void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
   const MemView* from = mem_view(l, *op.operand(0), op);
   const MemView* to = mem_view(l, *op.result(), op);
   if (!from || !to) return;
-  auto bytes = [](const MemView& view) {
-    int64_t n = view.buffer_bytes;
-    for (int64_t d : view.leading) n *= d;
-    return n;
-  };
-  if (bytes(*to) > bytes(*from))
-    return l.error(
-        op, "a buffer of " + std::to_string(bytes(*from)) + " bytes as one of " + std::to_string(bytes(*to)));
-  l.emit(run_memdesc_reinterpret, op, l.make<Resize>(from->size, to->size));
+  const Slot view = l.slot(op.operand(0)), result = l.slot(op.result());
+  if (bytes_of(*to) <= bytes_of(*from)) {
+    l.emit(run_memdesc_reinterpret, op, {result}, {view}, l.make<Resize>(from->size, to->size, 0, 0));
+    return;
+  }
+  const ir::Value* allocation = to->tensor_memory ? nullptr : allocation_of(op.operand(0));
+  const MemView* whole = allocation ? mem_view(l, *allocation, op) : from;
+  if (bytes_of(*to) > bytes_of(*whole))
+    return l.error(op, "a buffer of " + std::to_string(bytes_of(*whole)) + " bytes as one of " +
+                           std::to_string(bytes_of(*to)));
+  l.emit(run_memdesc_reinterpret, op, {result}, {view, l.slot(allocation)},
+         l.make<Resize>(from->size, to->size, bytes_of(*to), bytes_of(*whole)));
 }
 
 namespace {

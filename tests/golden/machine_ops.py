@@ -33,6 +33,7 @@ def indented(text: str, by: int) -> str:
 
 RING = "!ttg.memdesc<2x8xi32, #one, #smem, mutable>"
 SLOT = "!ttg.memdesc<8xi32, #one, #smem, mutable>"
+HALF = "!ttg.memdesc<4xi32, #one, #smem, mutable, 8>"
 AREF = f"!nvws.aref<[{RING}]>"
 
 
@@ -416,6 +417,43 @@ ttng.wait_barrier %bar, %c0 : {bar}
     )
 
 
+def borrowed_buffer(first: int, half: bool = False) -> Case:
+    """Up to Triton 3.8 a view may go on into the buffer behind its own: a persistent product's result takes two."""
+    kernel = Kernel(gpu=True, layouts=ONE)
+    data = [3 * i + 1 for i in range(16)]
+    x = kernel.load("i32", (16,), data)
+    ring, both = "!ttg.memdesc<3x8xi32, #one, #smem, mutable>", "!ttg.memdesc<16xi32, #one, #smem, mutable>"
+    kernel.do(f"""
+%first = arith.constant {first} : i32
+%last = arith.constant 2 : i32
+%ring = ttg.local_alloc : () -> {ring}
+%own = ttg.memdesc_index %ring[%first] : {ring} -> {SLOT}
+%half = ttg.memdesc_subslice %own[4] : {SLOT} -> {HALF}
+%both = ttg.memdesc_reinterpret {f"%half : {HALF}" if half else f"%own : {SLOT}"} -> {both}
+ttg.local_store {x}, %both : tensor<16xi32, #line> -> {both}
+%next = ttg.memdesc_index %ring[%last] : {ring} -> {SLOT}
+%a = ttg.local_load %own : {SLOT} -> tensor<8xi32, #line>
+%b = ttg.local_load %next : {SLOT} -> tensor<8xi32, #line>""")
+    kernel.store("%a", "i32", (8,), data[:8] if first == 1 else None)
+    kernel.store("%b", "i32", (8,), data[8:] if first == 1 else None)
+    if first == 1 and not half:
+        about = "A view of two buffers of a ring, which begins at the second of three."
+        return kernel.case("tile-gpu/reinterpret-beyond.ttgir", about)
+    if half:
+        output = (
+            "kernel 'kernel': unsupported in ttg.memdesc_reinterpret at bad-reinterpret-slice.ttgir:23:5, program "
+            "(0, 0, 0): a slice of a buffer as a larger buffer"
+        )
+        about = "A view of two buffers that begins in the middle of one."
+        return kernel.case("tile-gpu/bad-reinterpret-slice.ttgir", about, output=output)
+    output = (
+        "kernel 'kernel': out of bounds in ttg.memdesc_reinterpret at bad-reinterpret-beyond.ttgir:23:5, program "
+        "(0, 0, 0): a view of 64 bytes from byte 64 of an allocation of 96"
+    )
+    about = "A view of two buffers that begins at the last."
+    return kernel.case("tile-gpu/bad-reinterpret-beyond.ttgir", about, output=output)
+
+
 def tmem_load_reduced() -> Case:
     """Rows of 128 x 8 floats; a few hold NaN, signed zeros, infinities."""
     memory = "#tmem = #ttng.tensor_memory_encoding<blockM = 128, blockN = 8, colStride = 1>\n"
@@ -517,5 +555,8 @@ def cases():
     yield aref_full()
     yield shared_stores()
     yield shared_store_of_a_cluster()
+    yield borrowed_buffer(1)
+    yield borrowed_buffer(2)
+    yield borrowed_buffer(0, half=True)
     yield tmem_load_reduced()
     yield from refused()
