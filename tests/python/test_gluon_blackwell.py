@@ -328,3 +328,33 @@ def test_sums_of_a_threads_own_columns(mine, across, own, level):
     launch(level, own_columns, (1,), x, sums, out, *x.shape, layout, target="cuda:100")
     assert torch.equal(sums, x.reshape(64, -1, own).sum(2, dtype=torch.int32))
     assert torch.equal(out, x - x.amax(1, keepdim=True))
+
+
+@gluon.jit
+def below(x, limit, group, i):
+    return gl.where(((-1 << max(limit - group, 0)) & (1 << i)) == 0, x, -1.0)
+
+
+@triton_runner.jit
+@gluon.jit
+def causal_halves(x_ptr, out_ptr, M: gl.constexpr, N: gl.constexpr, form: gl.constexpr):
+    tile = blackwell.allocate_tensor_memory(gl.float32, [M, N], TensorMemoryLayout([M, N], 1))
+    layout: gl.constexpr = tile.get_reg_layout(instr_variant=form)
+    flat: gl.constexpr = flat_layout(gl.num_warps())
+    limit = 1 + gl.arange(0, M, gl.SliceLayout(1, layout))[:, None]
+    columns = gl.arange(0, N, gl.SliceLayout(0, layout))[None, :]
+    x = gl.load(x_ptr + places(M, N, layout))
+    x = gl.map_elementwise(below, x, limit, columns & ~15, columns & 15)
+    left, right = x.reshape([M, 2, N // 2]).permute(0, 2, 1).split()
+    joined = gl.join(right, left).permute(0, 2, 1).reshape([M, N])
+    tile.store(gl.convert_layout(joined, layout))
+    gl.store(out_ptr + places(M, N, flat), gl.convert_layout(tile.load(), flat))
+
+
+@pytest.mark.parametrize("form", ["32x32b", "32x32b_splitn"])
+def test_halves_of_a_causal_tile(form, level):
+    x = whole(128, 64, dtype=torch.float32, top=9)
+    out = torch.zeros_like(x)
+    launch(level, causal_halves, (1,), x, out, *x.shape, form, target="cuda:100")
+    masked = torch.where(torch.ones_like(x).tril() > 0, x, -1.0)
+    assert torch.equal(out, torch.cat([masked[:, 32:], masked[:, :32]], 1))

@@ -50,12 +50,14 @@ def operand(rows, columns, form):
     return data, scales, values * factors.repeat_interleave(group_of(form), 1)
 
 
-def tiles_of(data, step, padded=False):
+def tiles_of(data, step, padded=False, cga_layout=()):
     """A descriptor of blocks of all rows and `step` elements, two a byte where they are fp4."""
     fp4 = data.dtype == torch.uint8
     block = [data.shape[0], step // 2 if fp4 else step]
     element = gl.uint8 if fp4 else gl.float8e4nv
-    layout = gl.NVMMASharedLayout.get_default_for(block, element, fp4_padded=padded and fp4)
+    layout = gl.NVMMASharedLayout.get_default_for(
+        block, element, fp4_padded=padded and fp4, cga_layout=list(cga_layout)
+    )
     return TensorDescriptor.from_tensor(data, block, layout)
 
 
@@ -207,4 +209,61 @@ def test_scales_that_tma_brings(form, copies, N, level):
         pieces_of(b_scales, per_step),
     )
     launch(level, by_tma, (1,), *descs, K, step, depth, ELEMENTS[form], copies, target="cuda:100")
+    assert torch.equal(out, x @ y.T)
+
+
+@triton_runner.jit
+@gluon.jit
+def by_pairs(
+    a_desc, b_desc, c_ptr, a_scales, b_scales, STEP: gl.constexpr, GROUP: gl.constexpr, forms: gl.constexpr
+):
+    """Each block of a pair has half of the rows of A, B and the sums, and all scales of B."""
+    M: gl.constexpr = a_desc.block_shape[0]
+    N: gl.constexpr = b_desc.block_shape[0]
+    S: gl.constexpr = STEP // GROUP
+    groups = a_desc.shape[1] // a_desc.block_shape[1] * S
+    a = gl.allocate_shared_memory(a_desc.dtype, a_desc.block_shape, a_desc.layout)
+    b = gl.allocate_shared_memory(b_desc.dtype, b_desc.block_shape, b_desc.layout)
+    scale: gl.constexpr = a_scales.dtype.element_ty
+    a_tile = blackwell.allocate_tensor_memory(scale, [M, S], ScalesLayout(cga_layout=[[1, 0]]))
+    b_tile = blackwell.allocate_tensor_memory(scale, [N, S], ScalesLayout(cga_layout=[[0, 0]]))
+    layout: gl.constexpr = TensorMemoryLayout([M // 2, N], 1, cga_layout=[[1, 0]], two_ctas=True)
+    sums = blackwell.allocate_tensor_memory(gl.float32, [M, N], layout)
+    loaded, done = mbarrier.allocate_mbarrier(two_ctas=True), barriers(1).index(0)
+    mbarrier.init(loaded, count=1)
+    half: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [gl.num_warps(), 1], [1, 0], cga_layout=[[1, 0]])
+    both: gl.constexpr = gl.BlockedLayout([1, 4], [4, 8], [gl.num_warps(), 1], [1, 0], cga_layout=[[0, 0]])
+    phase = 0
+    for k in range(0, groups * GROUP, STEP):
+        mbarrier.expect(loaded, a_desc.nbytes_per_cta + b_desc.nbytes_per_cta)
+        step_operands(a_desc, b_desc, k, loaded, a, b, forms[0], forms[1])
+        row = k // GROUP + groups * gl.arange(0, M, gl.SliceLayout(1, half))[:, None]
+        a_regs = gl.load(a_scales + row + gl.arange(0, S, gl.SliceLayout(0, half))[None, :])
+        a_tile.store(gl.convert_layout(a_regs, a_tile.get_reg_layout()))
+        row = k // GROUP + groups * gl.arange(0, N, gl.SliceLayout(1, both))[:, None]
+        b_regs = gl.load(b_scales + row + gl.arange(0, S, gl.SliceLayout(0, both))[None, :])
+        b_tile.store(gl.convert_layout(b_regs, b_tile.get_reg_layout()))
+        blackwell.cluster.barrier()
+        mbarrier.wait(loaded, phase)
+        blackwell.tcgen05_mma_scaled(
+            a, b.permute((1, 0)), sums, a_tile, b_tile, forms[0], forms[1], use_acc=k > 0, mbarriers=[done]
+        )
+        mbarrier.wait(done, phase)
+        phase ^= 1
+    gl.store(c_ptr + places(M, N, half), gl.convert_layout(sums.load(), half))
+
+
+@pytest.mark.parametrize(
+    "a_form, b_form", [("mxfp8", "mxfp8"), ("mxfp4", "mxfp4"), ("nvfp4", "nvfp4"), ("mxfp8", "mxfp4")]
+)
+def test_pairs_of_blocks(a_form, b_form, level):
+    M, N, K, step = 256, 128, 512, 256
+    a, a_scales, x = operand(M, K, a_form)
+    b, b_scales, y = operand(N, K, b_form)
+    out, forms = torch.zeros(M, N), (ELEMENTS[a_form], ELEMENTS[b_form])
+    with triton_runner.using(target="cuda:100"):
+        descs = [tiles_of(t, step, a_form != b_form, [[1, 0]]) for t in (a, b)]
+    scales = out, a_scales, b_scales
+    options = {"target": "cuda:100", "num_ctas": 2}
+    launch(level, by_pairs, (1,), *descs, *scales, step, group_of(a_form), forms, **options)
     assert torch.equal(out, x @ y.T)
