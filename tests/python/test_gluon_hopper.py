@@ -184,6 +184,82 @@ def test_a_persistent_product(depth, warps, level):
     assert torch.equal(out.float(), a.float() @ b.float())
 
 
+@gluon.aggregate
+class Place:
+    """A buffer of a ring, and the parity of the phase that its barrier is in."""
+
+    index: gl.tensor
+    phase: gl.tensor
+    depth: gl.constexpr
+
+    @gluon.constexpr_function
+    def __init__(self, index, phase, depth):
+        self.index = index
+        self.phase = phase
+        self.depth = gl.constexpr(depth)
+
+    @gluon.jit
+    def first(depth: gl.constexpr):
+        return Place(gl.to_tensor(0), gl.to_tensor(0), depth)
+
+    @gluon.must_use_result
+    @gluon.jit
+    def next(self):
+        over = self.index + 1 == self.depth
+        phase = gl.where(over, self.phase ^ 1, self.phase)
+        return Place(gl.where(over, 0, self.index + 1), phase, self.depth)
+
+
+@gluon.jit
+def fetch(place, a_desc, b_desc, m, n, k, a_ring, b_ring, ready, pred):
+    here = ready.index(place.index)
+    mbarrier.expect(here, a_desc.nbytes_per_cta + b_desc.nbytes_per_cta, pred=pred)
+    tma.async_load(a_desc, [m, k], here, a_ring.index(place.index), pred)
+    tma.async_load(b_desc, [k, n], here, b_ring.index(place.index), pred)
+    return place.next()
+
+
+@triton_runner.jit
+@gluon.jit
+def product_in_flight(a_desc, b_desc, out_desc, DEPTH: gl.constexpr, of_c: gl.constexpr):
+    """Each product goes on while the operands of the next come, and the result lies in a buffer of B."""
+    K: gl.constexpr = a_desc.block_shape[1]
+    m = gl.program_id(0) * out_desc.block_shape[0]
+    n = gl.program_id(1) * out_desc.block_shape[1]
+    a_ring = ring(a_desc, DEPTH)
+    b_ring = ring(b_desc, DEPTH)
+    ready = barriers(DEPTH)
+    loads = Place.first(DEPTH)
+    uses = Place.first(DEPTH)
+    c = hopper.warpgroup_mma_init(gl.zeros(out_desc.block_shape, gl.float32, of_c))
+    for ahead in gl.static_range(DEPTH - 2):
+        loads = fetch(loads, a_desc, b_desc, m, n, ahead * K, a_ring, b_ring, ready, True)
+    for k in range(0, a_desc.shape[1], K):
+        later = k + (DEPTH - 2) * K
+        loads = fetch(loads, a_desc, b_desc, m, n, later, a_ring, b_ring, ready, later < a_desc.shape[1])
+        mbarrier.wait(ready.index(uses.index), uses.phase)
+        c = hopper.warpgroup_mma_wait(0, deps=(c,))
+        a, b = a_ring.index(uses.index), b_ring.index(uses.index)
+        c = hopper.warpgroup_mma(a, b, c, use_acc=k > 0, is_async=True)
+        uses = uses.next()
+    c = hopper.warpgroup_mma_wait(0, deps=(c,))
+    result = b_ring.index(0).reinterpret(out_desc.dtype, out_desc.block_shape, out_desc.layout)
+    result.store(c.to(out_desc.dtype))
+    hopper.fence_async_shared()
+    tma.async_store(out_desc, [m, n], result)
+    tma.store_wait(0)
+
+
+@pytest.mark.parametrize("depth, warps", [(2, 4), (3, 4), (4, 8)])
+def test_a_product_in_flight(depth, warps, level):
+    torch.manual_seed(0)
+    a, b, out = whole(200, 192), whole(192, 136), torch.zeros(200, 136, dtype=torch.float16)
+    of_c = gl.NVMMADistributedLayout([3, 0], [4, warps // 4], [16, 32, 16])
+    descs = described(a, [64, 64]), described(b, [64, 64]), described(out, [64, 64])
+    launch(level, product_in_flight, (4, 3), *descs, depth, of_c, num_warps=warps)
+    assert torch.equal(out.float(), a.float() @ b.float())
+
+
 # Clusters: blocks that share a load, a product, a sum and a layout
 
 

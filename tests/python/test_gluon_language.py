@@ -46,6 +46,31 @@ SHARED = {
 
 @triton_runner.jit
 @gluon.jit
+def copy(
+    x_ptr, out_ptr, height, width, x_down, x_right, out_down, out_right, ROWS: gl.constexpr,
+    COLUMNS: gl.constexpr, layout: gl.constexpr,
+):  # fmt: skip
+    rows = (gl.program_id(0) * ROWS + gl.arange(0, ROWS, gl.SliceLayout(1, layout)))[:, None]
+    columns = (gl.program_id(1) * COLUMNS + gl.arange(0, COLUMNS, gl.SliceLayout(0, layout)))[None, :]
+    inside = (rows < height) & (columns < width)
+    x = gl.load(x_ptr + rows * x_down + columns * x_right, mask=inside)
+    gl.store(out_ptr + rows * out_down + columns * out_right, x, mask=inside)
+
+
+@pytest.mark.parametrize("layout", ["rows", "columns", "copies", "linear"])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("step", [1, 2])
+def test_copies_of_strided_arrays(step, turned, layout, level):
+    x = torch.randn(70, 150)
+    x = (x.T if turned else x)[::step]
+    out = torch.zeros_like(x)
+    grid = triton.cdiv(x.shape[0], M), triton.cdiv(x.shape[1], N)
+    launch(level, copy, grid, x, out, *x.shape, *x.stride(), *out.stride(), M, N, LAYOUTS[layout])
+    assert torch.equal(out, x)
+
+
+@triton_runner.jit
+@gluon.jit
 def convert(x_ptr, out_ptr, M: gl.constexpr, N: gl.constexpr, one: gl.constexpr, other: gl.constexpr):
     x = gl.load(x_ptr + places(M, N, one))
     gl.store(out_ptr + places(M, N, other), gl.convert_layout(x, other))
