@@ -69,7 +69,7 @@ struct Encoding {
   int64_t vec = 1, per_phase = 1, max_phase = 1;           // swizzled, rotating
   int64_t swizzle_bytes = 0;                               // nvmma_shared
   bool fp4_padded = false;                                 // nvmma_shared, tensor memory
-  std::vector<std::pair<int64_t, int64_t>> padding;        // padded, partitioned: (interval, pad), in elements
+  std::vector<std::pair<int64_t, int64_t>> padding;        // padded, partitioned: (interval, pad)
   LinearLayout linear;                                     // linear, shared_linear, padded_shared where given
   int64_t block_m = 128, block_n = 0;                      // tensor memory
   int64_t col_stride = 1;                                  // elements; -1: each in 32 bits of its own
