@@ -87,7 +87,8 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemoryOpe
   for (size_t k = 0; k < strides.size(); ++k) index.push_back(element / strides[k]), element %= strides[k];
   std::string what = "element [";
   for (size_t k = 0; k < index.size(); ++k) what += (k ? ", " : "") + std::to_string(index[k]);
-  what += "] of %" + std::string(in.op->operand(b.operand)->name) + " in shared memory";
+  what += "] of %" + std::string(in.op->operand(b.operand)->name) +
+          (b.plan->in_tensor_memory() ? " in tensor memory" : " in shared memory");
   return report(t, in, act, other, what, std::move(index));
 }
 
