@@ -120,7 +120,11 @@ def product_loads(a_desc, b_desc, a_ring, b_ring, full, empty, tiles, tiles_m, k
 
 
 @gluon.jit
-def product_sums(out_desc, result, a_ring, b_ring, full, empty, tiles, tiles_m, k_steps, of_c: gl.constexpr):
+def product_sums(
+    out_desc, result, a_ring, b_ring, full, empty, tiles, tiles_m, k_steps, of_c: gl.constexpr,
+    IN_FLIGHT: gl.constexpr,
+):  # fmt: skip
+    """A buffer is given back behind the next product: `IN_FLIGHT` above 1 is too many then."""
     DEPTH: gl.constexpr = a_ring.shape[0]
     count = 0
     for own in range(tiles):
@@ -129,7 +133,7 @@ def product_sums(out_desc, result, a_ring, b_ring, full, empty, tiles, tiles_m, 
             mbarrier.wait(full.index(count % DEPTH), count // DEPTH & 1)
             b = b_ring.index(count % DEPTH).permute((1, 0))
             acc = hopper.warpgroup_mma(a_ring.index(count % DEPTH), b, acc, is_async=True)
-            acc = hopper.warpgroup_mma_wait(1, deps=(acc,))
+            acc = hopper.warpgroup_mma_wait(IN_FLIGHT, deps=(acc,))
             mbarrier.arrive(empty.index((count + DEPTH - 1) % DEPTH), pred=count > 0)
             count += 1
         acc = hopper.warpgroup_mma_wait(0, deps=(acc,))
@@ -147,7 +151,9 @@ def product_sums(out_desc, result, a_ring, b_ring, full, empty, tiles, tiles_m, 
 
 @triton_runner.jit
 @gluon.jit
-def product_by_partitions(a_desc, b_desc, out_desc, DEPTH: gl.constexpr, of_c: gl.constexpr):
+def product_by_partitions(
+    a_desc, b_desc, out_desc, DEPTH: gl.constexpr, of_c: gl.constexpr, IN_FLIGHT: gl.constexpr
+):
     a_ring = ring(a_desc, DEPTH)
     b_ring = ring(b_desc, DEPTH)
     result = gl.allocate_shared_memory(out_desc.dtype, out_desc.block_shape, out_desc.layout)
@@ -159,7 +165,10 @@ def product_by_partitions(a_desc, b_desc, out_desc, DEPTH: gl.constexpr, of_c: g
     k_steps = gl.cdiv(a_desc.shape[1], a_desc.block_shape[1])
     gl.warp_specialize(
         [
-            (product_sums, (out_desc, result, a_ring, b_ring, full, empty, tiles, tiles_m, k_steps, of_c)),
+            (
+                product_sums,
+                (out_desc, result, a_ring, b_ring, full, empty, tiles, tiles_m, k_steps, of_c, IN_FLIGHT),
+            ),
             (product_loads, (a_desc, b_desc, a_ring, b_ring, full, empty, tiles, tiles_m, k_steps)),
         ],
         [1],
@@ -175,8 +184,11 @@ def test_a_product_by_partitions(depth, warps, level):
         described(t, block) for t, block in ((a, [16 * warps, 32]), (b, [64, 32]), (out, [16 * warps, 64]))
     ]
     of_c = gl.NVMMADistributedLayout([3, 0], [warps, 1], [16, 64, 16])
-    launch(level, product_by_partitions, (3,), *descs, depth, of_c, num_warps=warps)
+    launch(level, product_by_partitions, (3,), *descs, depth, of_c, 1, num_warps=warps)
     assert torch.equal(out, a.float() @ b.float().T)
+    if level == "ttgir":  # checks of PTX do not follow a product that is in flight
+        with pytest.raises(triton_runner.KernelTrap, match="data race in ttng"):
+            launch(level, product_by_partitions, (3,), *descs, depth, of_c, 2, num_warps=warps)
 
 
 # Consumers that share a ring: two halves of the queries of an attention whose weights are whole numbers
