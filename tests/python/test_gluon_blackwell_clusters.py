@@ -1,5 +1,5 @@
-"""Gluon kernels of several blocks a cluster, for Blackwell: sums over blocks, multicast copies, products of
-pairs of blocks, and a warp-specialised program of all that, on both engines against torch, bit for bit."""
+"""Gluon kernels of clusters, for Blackwell: sums over blocks, multicast copies, products of pairs of blocks,
+cluster launch control, a warp-specialised program of all that; on both engines against torch, bit for bit."""
 
 import pytest
 from kernels_for_gluon import (
@@ -119,6 +119,38 @@ def test_a_product_of_several_blocks(M, N, of_a, of_b, of_c, pairs, commits, lev
     layout = TensorMemoryLayout((128, columns), 1, cga_layout=of_c, two_ctas=pairs)
     launch(level, product, (1,), *descs, layout, commits, target="cuda:100", num_ctas=1 << len(of_a))
     assert torch.equal(c.float(), a.float() @ b.float())
+
+
+# Cluster launch control
+
+
+@triton_runner.jit
+@gluon.jit
+def asks_for_work(x_ptr, out_ptr, BLOCK: gl.constexpr, everywhere: gl.constexpr):
+    """Twice x plus the tile's number; each answer is asked for before the tile that it comes after."""
+    line: gl.constexpr = gl.BlockedLayout([1], [32], [gl.num_warps()], [0], everywhere)
+    shared: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0], cga_layout=everywhere)
+    answer, there = gl.allocate_shared_memory(gl.int64, [2], shared), barriers(1).index(0)
+    tile, phase, more = gl.program_id(0), 0, gl.to_tensor(True)
+    while more:
+        mbarrier.expect(there, 16)
+        clc.try_cancel(answer, there)
+        at = tile * BLOCK + gl.arange(0, BLOCK, line)
+        gl.store(out_ptr + at, gl.load(x_ptr + at) * 2 + tile)
+        mbarrier.wait(there, phase)
+        phase ^= 1
+        reply = clc.load_result(answer)
+        more = reply.is_canceled()
+        tile = reply.program_id(0)
+    mbarrier.invalidate(there)
+
+
+@pytest.mark.parametrize("ctas", [1, 2])
+def test_programs_that_ask_for_work(ctas, level):
+    x = torch.arange(1024, dtype=torch.int32)
+    out, everywhere = torch.zeros_like(x), ((0,),) * (ctas - 1)
+    launch(level, asks_for_work, (8,), x, out, 128, everywhere, target="cuda:100", num_ctas=ctas)
+    assert torch.equal(out, 2 * x + x // 128)
 
 
 # One program: a partition asks for work and tells the others, which load, multiply and store.

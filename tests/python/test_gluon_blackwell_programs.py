@@ -1,9 +1,10 @@
 """Whole Gluon programs for Blackwell, on both engines against torch, bit for bit, and clean under the checks:
-pipelined and warp-specialised products, attention in tensor memory, cluster launch control."""
+pipelined and warp-specialised products, products of gathered rows, attention in tensor memory."""
 
 import pytest
 from kernels_for_gluon import (
     LEVELS,
+    TensorDescriptor,
     barriers,
     described,
     gl,
@@ -21,7 +22,7 @@ from triton.language.core import _aggregate as aggregate
 blackwell = pytest.importorskip("triton.experimental.gluon.language.nvidia.blackwell")
 if not hasattr(blackwell, "fma2"):
     pytest.skip("packed arithmetic came with Triton 3.9", allow_module_level=True)
-tma, clc = blackwell.tma, blackwell.clc
+tma = blackwell.tma
 TensorMemoryLayout = blackwell.TensorMemoryLayout
 pytestmark = pytest.mark.parametrize("level", LEVELS)
 
@@ -64,6 +65,52 @@ def test_a_pipeline(depth, level):
     descs[1] = described(b, (32, 32))
     launch(level, pipelined, (2, 3), *descs, depth, target="cuda:100")
     assert torch.equal(c.float(), a.float() @ b.float())
+
+
+@triton_runner.jit
+@gluon.jit
+def of_gathered_rows(x_desc, w_desc, out_desc, rows_ptr, count, ROWS: gl.constexpr):
+    """The product of w and the rows of x that a list names, to the same rows."""
+    STEP: gl.constexpr = x_desc.block_shape[1]
+    N: gl.constexpr = w_desc.block_shape[1]
+    four: gl.constexpr = gl.SliceLayout(0, gl.BlockedLayout([1, 4], [32, 1], [1, gl.num_warps()], [1, 0]))
+    at = gl.program_id(0) * ROWS + gl.arange(0, ROWS, four)
+    rows = gl.load(rows_ptr + at, mask=at < count, other=1 << 20)
+    a = gl.allocate_shared_memory(x_desc.dtype, [2, ROWS, STEP], x_desc.layout)
+    b, loaded, used = ring(w_desc, 2), barriers(2), barriers(2)
+    sums = blackwell.allocate_tensor_memory(gl.float32, [ROWS, N], TensorMemoryLayout([ROWS, N], 1))
+    steps = gl.cdiv(x_desc.shape[1], STEP)
+    for i in range(steps + 1):
+        if i < steps:
+            here = loaded.index(i % 2)
+            mbarrier.wait(used.index(i % 2), (i // 2 & 1) ^ 1)
+            mbarrier.expect(here, ROWS * x_desc.nbytes_per_cta + w_desc.nbytes_per_cta)
+            tma.async_gather(x_desc, rows, i * STEP, here, a.index(i % 2))
+            tma.async_load(w_desc, [i * STEP, 0], here, b.index(i % 2))
+        if i > 0:
+            slot = (i - 1) % 2
+            mbarrier.wait(loaded.index(slot), (i - 1) // 2 & 1)
+            blackwell.tcgen05_mma(a.index(slot), b.index(slot), sums, use_acc=i > 1)
+            blackwell.tcgen05_commit(used.index(slot))
+    mbarrier.wait(used.index((steps - 1) % 2), (steps - 1) // 2 & 1)
+    c = gl.allocate_shared_memory(out_desc.dtype, [ROWS, N], out_desc.layout)
+    c.store(sums.load().to(out_desc.dtype))
+    blackwell.fence_async_shared()
+    tma.async_scatter(out_desc, rows, 0, c)
+    tma.store_wait(0)
+
+
+@pytest.mark.parametrize("block", [64, 128])
+def test_a_product_of_gathered_rows(block, level):
+    x, w, out = whole(300, 192), whole(192, 64), torch.zeros(300, 64, dtype=torch.float16)
+    rows = torch.randperm(300, dtype=torch.int32)[:200].contiguous()
+    layout = described(x, (block, 64)).layout
+    descs = [TensorDescriptor.from_tensor(t, [1, 64], layout) for t in (x, out)]
+    descs.insert(1, described(w, (64, 64)))
+    launch(level, of_gathered_rows, (-(-200 // block),), *descs, rows, 200, block, target="cuda:100")
+    wanted = torch.zeros(300, 64)
+    wanted[rows.long()] = x[rows.long()].float() @ w.float()
+    assert torch.equal(out.float(), wanted)
 
 
 # Partitions that load, multiply and store; the tiles' first values are copied into tensor memory.
@@ -343,35 +390,3 @@ def test_attention(warps, level):
     weights = torch.exp2(scores - scores.amax(1, keepdim=True))
     assert torch.equal(total, weights.sum(1))
     assert torch.equal(out, weights @ v.float())
-
-
-# Cluster launch control
-
-
-@triton_runner.jit
-@gluon.jit
-def asks_for_work(x_ptr, out_ptr, BLOCK: gl.constexpr, everywhere: gl.constexpr):
-    """Twice x plus the tile's number; each answer is asked for before the tile that it comes after."""
-    line: gl.constexpr = gl.BlockedLayout([1], [32], [gl.num_warps()], [0], everywhere)
-    shared: gl.constexpr = gl.SwizzledSharedLayout(1, 1, 1, [0], cga_layout=everywhere)
-    answer, there = gl.allocate_shared_memory(gl.int64, [2], shared), barriers(1).index(0)
-    tile, phase, more = gl.program_id(0), 0, gl.to_tensor(True)
-    while more:
-        mbarrier.expect(there, 16)
-        clc.try_cancel(answer, there)
-        at = tile * BLOCK + gl.arange(0, BLOCK, line)
-        gl.store(out_ptr + at, gl.load(x_ptr + at) * 2 + tile)
-        mbarrier.wait(there, phase)
-        phase ^= 1
-        reply = clc.load_result(answer)
-        more = reply.is_canceled()
-        tile = reply.program_id(0)
-    mbarrier.invalidate(there)
-
-
-@pytest.mark.parametrize("ctas", [1, 2])
-def test_programs_that_ask_for_work(ctas, level):
-    x = torch.arange(1024, dtype=torch.int32)
-    out, everywhere = torch.zeros_like(x), ((0,),) * (ctas - 1)
-    launch(level, asks_for_work, (8,), x, out, 128, everywhere, target="cuda:100", num_ctas=ctas)
-    assert torch.equal(out, 2 * x + x // 128)
