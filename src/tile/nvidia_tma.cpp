@@ -16,6 +16,7 @@ struct TmaAccess {
   int rows = -1;                      // gather and scatter: operand of the row numbers
   int offsets = -1;                   // im2col: operand of the first
   bool reduce = false;
+  bool maybe_halves = false;  // padded fp4: its last coordinate counts halves of bytes up to Triton 3.6
   Reduction kind{};
 };
 
@@ -54,6 +55,12 @@ bool box_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescriptor
     box.at[d] = a.rows < 0 ? t.bits(in.operand(a.coords + d)) : 0;
     box.shape[d] = a.block.shape[d];
   }
+  if (a.maybe_halves && t.bits(in.operand(a.coords + (a.rows < 0 ? box.rank - 1 : 0))) != 0)
+    return t.trap(
+               in, exec::TrapKind::kUnsupported,
+               "the column of padded fp4 counts halves of bytes up to Triton 3.6, and bytes since, and this "
+               "text does not say which: run it at level 'ptx'"),
+           false;
   return true;
 }
 
@@ -143,6 +150,8 @@ TmaAccess* access(Lowering& l, const ir::Op& op, uint32_t memory_group) {
   a->memory = Lowering::operand_index(op, memory_group);
   a->barrier = a->pred = -1;
   a->barrier_bytes = a->plan->bytes() / view->splits();
+  a->maybe_halves = view->encoding.fp4_padded && op.name.starts_with("ttng.") &&
+                    op.operand_of(0)->type->text.starts_with("!tt.tensordesc<tensor<");
   return a;
 }
 
