@@ -12,12 +12,16 @@
 namespace triton_runner::simt {
 namespace {
 
+// Loops are counted where they jump back: limits are looked at there. False: it is no jump back.
+bool count_back(Exec& x, const Instr* target) {
+  if (target >= x.pc) return false;
+  x.worker->steps += x.pc - target;
+  --x.fuel;
+  return true;
+}
+
 void jump(Exec& x, const Instr* target) {
-  if (target < x.pc) {
-    x.worker->steps += x.pc - target;
-    --x.fuel;
-    if (x.fuel <= 0 || x.cta->strands.size() > 1) x.leave();
-  }
+  if (count_back(x, target) && (x.fuel <= 0 || x.cta->strands.size() > 1)) x.leave();
   x.pc = target;
 }
 
@@ -26,10 +30,7 @@ bool all_on(const Exec& x) { return x.mask == x.strand_mask(); }
 // The threads that are on go to `target`, the others of the strand go on.
 void branch_to(Exec& x, const Instr* target) {
   if (all_on(x)) return jump(x, target);
-  if (target < x.pc) {
-    x.worker->steps += x.pc - target;
-    --x.fuel;
-  }
+  count_back(x, target);
   split(x, target);
 }
 
@@ -70,6 +71,7 @@ void branch_table(Lanes& l, const Operands& in) {
     if (!l.on(i) || std::find(seen.begin(), seen.end(), index[i]) != seen.end()) continue;
     seen.push_back(index[i]);
     for (uint32_t j = 0; j < l.count; ++j) mask[j] = l.on(j) && index[j] == index[i] ? -1 : 0;
+    count_back(x, table.targets[index[i]]);
     add_strand(x, mask.data(), table.targets[index[i]]);
   }
   keep_others(x);
