@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .casefile import Case
-from .gpu import alloc, memdesc, nvidia
+from .gpu import BARRIER, alloc, barrier, memdesc, nvidia
 from .tiles import iota, load, store
 
 TENSOR_MEMORY = ", #ttng.tensor_memory, mutable"
@@ -56,7 +56,9 @@ def scales() -> Case:
     pieces = k.emit(f"ttg.memdesc_reinterpret {m} : {source} -> {raw}")
     for name, type_ in ((m, source), (pieces, raw)):
         d = k.emit(f"ttng.tmem_alloc : () -> {scales_type}")
-        k.do(f"ttng.tmem_copy {name}, {d} : {type_}, {scales_type}")
+        there = barrier(k)
+        k.do(f"ttng.tmem_copy {name}, {d}, {there} : {type_}, {scales_type}, {BARRIER}")
+        k.do(f"ttng.wait_barrier {there}, {k.constant(0, 'i32')} : {BARRIER}")
         store(k, k.emit(f"ttng.tmem_load {d} : {scales_type} -> {k.type((256, 8), 'i8')}"), matrix)
     return k.case(
         "op/ttng.tmem_copy-scales.ttgir", "Scales of 256 rows: as a matrix, and as the pieces it lies in."
