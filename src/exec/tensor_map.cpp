@@ -139,6 +139,16 @@ std::string PixelColumn::fault() const {
   return {};
 }
 
+std::string box_fault(int64_t row_bytes, int64_t least, bool is_store) {
+  if (row_bytes % 16 != 0)
+    return "the box begins " + std::to_string(row_bytes) +
+           " bytes into the tensor's rows, not a multiple of 16: the hardware faults";
+  if (is_store && least < 0)
+    return "a store to coordinate " + std::to_string(least) +
+           ": the hardware takes boxes that end outside of the tensor, and none that begin before it";
+  return {};
+}
+
 void PixelColumn::place(int64_t pixel, int64_t* at) const {
   int64_t steps = pixel;  // along this axis
   for (int d = 0; d + 1 < axes; ++d) {

@@ -89,6 +89,12 @@ bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool writ
     box.offsets[d] = static_cast<uint16_t>(x.reg<uint16_t>(plan.offsets[d])[i]);
   if (std::string fault = prepare_box(box, plan.rank, plan.mode); !fault.empty())
     return invalid(x, in, i, std::move(fault));
+  if (plan.mode == BoxMode::kTile && exec::tensor_map_element_bits(map->element_type) >= 8) {
+    const int64_t least = *std::min_element(box.at, box.at + plan.rank);
+    if (std::string fault = exec::box_fault(int64_t{box.at[0]} * box.global_unit, least, write);
+        !fault.empty())
+      return invalid(x, in, i, std::move(fault));
+  }
   // One look for the whole box; row by row to find the fault.
   uint64_t low = ~uint64_t{0}, high = 0;
   for (uint32_t r = 0; r < box.rows; r++) {

@@ -1,4 +1,6 @@
 // TMA: blocks of tensor descriptors to and from shared memory, and descriptors that kernels write themselves.
+#include <algorithm>
+
 #include <triton_runner/exec/tensor_map.h>
 
 #include "lowering.h"
@@ -16,6 +18,7 @@ struct TmaAccess {
   int rows = -1;                      // gather and scatter: operand of the row numbers
   int offsets = -1;                   // im2col: operand of the first
   bool reduce = false;
+  bool is_padded_fp4 = false;
   bool maybe_halves = false;  // padded fp4: its last coordinate counts halves of bytes up to Triton 3.6
   Reduction kind{};
 };
@@ -40,7 +43,8 @@ bool column_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescrip
   return fault.empty() || fail(fault);
 }
 
-bool box_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescriptor& desc, Box& box) {
+bool box_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescriptor& desc, bool is_store,
+            Box& box) {
   if (a.offsets >= 0) return column_of(t, in, a, desc, box);
   if (desc.im2col)
     return t.trap(in, exec::TrapKind::kInvalid, "a tiled copy through a descriptor in im2col mode"), false;
@@ -61,14 +65,17 @@ bool box_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescriptor
                "the column of padded fp4 counts halves of bytes up to Triton 3.6, and bytes since, and this "
                "text does not say which: run it at level 'ptx'"),
            false;
-  return true;
+  if (a.rows >= 0 || a.is_padded_fp4) return true;
+  const std::string fault = exec::box_fault(box.at[box.rank - 1] * a.plan->element_size(),
+                                            *std::min_element(box.at, box.at + box.rank), is_store);
+  return fault.empty() || (t.trap(in, exec::TrapKind::kInvalid, fault), false);
 }
 
 // The block, or the rows of a gather, into `out`.
 bool load(Task& t, const Instr& in, const TmaAccess& a, void* out) {
   TensorDescriptor desc;
   Box box;
-  if (!tensor_desc(t, in, in.operand(0), desc) || !box_of(t, in, a, desc, box)) return false;
+  if (!tensor_desc(t, in, in.operand(0), desc) || !box_of(t, in, a, desc, false, box)) return false;
   if (a.rows < 0) return load_block(t, in, desc, box, a.block.type, out);
   const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
   const int64_t n = t.type(in.operand(a.rows)).n, bytes = a.plan->bytes() / n;
@@ -83,7 +90,7 @@ bool load(Task& t, const Instr& in, const TmaAccess& a, void* out) {
 bool store(Task& t, const Instr& in, const TmaAccess& a, const void* from) {
   TensorDescriptor desc;
   Box box;
-  if (!tensor_desc(t, in, in.operand(0), desc) || !box_of(t, in, a, desc, box)) return false;
+  if (!tensor_desc(t, in, in.operand(0), desc) || !box_of(t, in, a, desc, true, box)) return false;
   if (a.reduce) return reduce_block(t, in, desc, box, a.block.type, a.block.is_unsigned, a.kind, from);
   if (a.rows < 0) return store_block(t, in, desc, box, a.block.type, from);
   const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
@@ -150,7 +157,8 @@ TmaAccess* access(Lowering& l, const ir::Op& op, uint32_t memory_group) {
   a->memory = Lowering::operand_index(op, memory_group);
   a->barrier = a->pred = -1;
   a->barrier_bytes = a->plan->bytes() / view->splits();
-  a->maybe_halves = view->encoding.fp4_padded && op.name.starts_with("ttng.") &&
+  a->is_padded_fp4 = view->encoding.fp4_padded;
+  a->maybe_halves = a->is_padded_fp4 && op.name.starts_with("ttng.") &&
                     op.operand_of(0)->type->text.starts_with("!tt.tensordesc<tensor<");
   return a;
 }

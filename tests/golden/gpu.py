@@ -298,7 +298,7 @@ def descriptors() -> list[Case]:
     k.do(f"ttng.prefetch_tensormap {d} : {type_}")
     k.do(f"ttng.async_tma_prefetch {d}[{k.constant(0, 'i32')}, {k.constant(0, 'i32')}], {true} : {type_}")
     m = alloc(k, (4, 8), "f32", "#nv32")
-    for phase, at in enumerate(((3, 4), (-1, -2))):
+    for phase, at in enumerate(((3, 4), (-1, -4))):
         i, j = (k.constant(v, "i32") for v in at)
         k.do(f"ttng.barrier_expect {b}, 128, {true} : {BARRIER}")
         k.do(

@@ -250,21 +250,21 @@ def nvws_loads() -> Case:
     kernel.param("!tt.tensordesc<1x4xi32, #two>", Array("i32", (8, 8), data, None, descriptor=True))
     memory = "!ttg.memdesc<4x4xi32, #two, #smem, mutable>"
     kernel.do(f"""
-%c2 = arith.constant 2 : i32
+%c4 = arith.constant 4 : i32
 %c6 = arith.constant 6 : i32
 %m = ttg.local_alloc : () -> {memory}
 %g = ttg.local_alloc : () -> {memory}
-nvws.descriptor_load %p0[%c6, %c2] 64 %m : !tt.tensordesc<4x4xi32, #two>, i32, i32, {memory}
+nvws.descriptor_load %p0[%c6, %c4] 64 %m : !tt.tensordesc<4x4xi32, #two>, i32, i32, {memory}
 %rows = arith.constant dense<[7, 0, 9, 3]> : tensor<4xi32, #line>
-nvws.descriptor_gather %p1[%rows, %c2] 64 %g : !tt.tensordesc<1x4xi32, #two>, tensor<4xi32, #line>, i32, {memory}
+nvws.descriptor_gather %p1[%rows, %c4] 64 %g : !tt.tensordesc<1x4xi32, #two>, tensor<4xi32, #line>, i32, {memory}
 %v = ttg.local_load %m : {memory} -> tensor<4x4xi32, #blocked>
 %w = ttg.local_load %g : {memory} -> tensor<4x4xi32, #blocked>""")
 
     def at(r: int, c: int) -> int:
         return data[8 * r + c] if r < 8 and c < 8 else 0
 
-    kernel.store("%v", "i32", (4, 4), [at(6 + r, 2 + c) for r in range(4) for c in range(4)])
-    kernel.store("%w", "i32", (4, 4), [at(r, 2 + c) for r in (7, 0, 9, 3) for c in range(4)])
+    kernel.store("%v", "i32", (4, 4), [at(6 + r, 4 + c) for r in range(4) for c in range(4)])
+    kernel.store("%w", "i32", (4, 4), [at(r, 4 + c) for r in (7, 0, 9, 3) for c in range(4)])
     return kernel.case(
         "op/nvws.descriptor_load.ttgir", "A block and rows of a descriptor into shared memory; outside is 0."
     )

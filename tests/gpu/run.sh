@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the project on a machine with an NVIDIA GPU and runs everything that needs one: tests/gpu/run.sh OUT
 # PARTS="golden" runs the golden cases alone, PARTS="simt" (make gpu-check) compares the SIMT engine with the GPU:
-# single instructions, tensor cores, the .approx functions, and the PTX of whole kernels; PARTS="dump" checks dumps and times them; PARTS="differential" runs random kernels on engines and GPU.
+# single instructions, tensor cores, the .approx functions, and the PTX of whole kernels; PARTS="dump" checks dumps and times them; PARTS="differential" runs random kernels on engines and GPU, PARTS="gluon" the Gluon tests.
 # Needs python3 with torch, triton, nanobind; cmake, ninja, a C++20 compiler. Results go to the folder OUT.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -23,7 +23,7 @@ time ninja -C "$build" $targets > "$out/build.log" 2>&1 || { grep -E "error|FAIL
 site=$build/site
 rm -rf "$site"; mkdir -p "$site"
 cp -r python/triton_runner "$site/"; rm -f "$site"/triton_runner/_core*.so; cp "$build"/python/bindings/_core*.so "$site/triton_runner/"
-export PYTHONPATH=$PWD/$site TRITON_CACHE_DIR=$PWD/$build/cache TRITON_RUNNER_DEVICE=cuda PYTHONUNBUFFERED=1
+export PYTHONPATH=$PWD/$site${PYTHONPATH:+:$PYTHONPATH} TRITON_CACHE_DIR=$PWD/$build/cache TRITON_RUNNER_DEVICE=cuda PYTHONUNBUFFERED=1
 "$python" -c 'import triton_runner; from triton_runner import _gpu; print(_gpu.current_target())' || exit 1
 
 status=0
@@ -44,6 +44,10 @@ if [ "${PARTS:-all}" = differential ]; then
   "$python" tests/differential/run.py --jobs "${JOBS:-14}" --levels ttir ttgir ptx gpu --seeds ${SEEDS:-0 100000} --limit "${LIMIT:-200}" || status=1
   "$python" tests/differential/run.py --products --jobs "${JOBS:-14}" --levels ttir ttgir ptx gpu --seeds ${SEEDS:-0 100000} --limit "${LIMIT:-200}" || status=1
   exit $status
+fi
+if [ "${PARTS:-all}" = gluon ]; then
+  "$python" tests/gpu/gluon.py "$out"
+  exit
 fi
 if [ "${PARTS:-all}" = dump ]; then
   for part in ${DUMP:-check registers lockstep cost gdb}; do time timeout "${LIMIT:-400}" "$python" tests/gpu/dump_$part.py ${CASES:-} || status=1; done

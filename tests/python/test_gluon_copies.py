@@ -95,16 +95,16 @@ def test_copies_that_arrive_at_a_barrier(level):
 
 @triton_runner.jit
 @gluon.jit
-def copy_block(x_desc, out_desc, steps):
-    """One block through shared memory, each coordinate a block further in the direction of `steps`."""
+def copy_block(x_desc, out_desc, at, to):
+    """One block through shared memory. A store does not begin before its tensor: the hardware faults."""
     buffer = gl.allocate_shared_memory(x_desc.dtype, x_desc.block_shape, x_desc.layout)
     here = mbarrier.allocate_mbarrier()
     mbarrier.init(here, count=1)
     mbarrier.expect(here, x_desc.nbytes_per_cta)
-    tma.async_load(x_desc, steps, here, buffer)
+    tma.async_load(x_desc, at, here, buffer)
     mbarrier.wait(here, 0)
     mbarrier.invalidate(here)
-    tma.async_store(out_desc, steps, buffer)
+    tma.async_store(out_desc, to, buffer)
     tma.store_wait(0)
 
 
@@ -118,10 +118,17 @@ def test_a_block_at_the_edge(at, dtype, level):
     x = whole(*shape, dtype=dtype)
     out = torch.zeros(shape).to(dtype)
     descs = [described(t, block) for t in (x, out)]
-    launch(level, copy_block, (1,), *descs, at, num_warps=1)
-    inside = tuple(slice(max(a, 0), a + b) for a, b in zip(at, block, strict=True))
+    to = tuple(max(a, 0) for a in at)
+    launch(level, copy_block, (1,), *descs, at, to, num_warps=1)
+    # As far as the block lies in x, and goes into out.
+    sizes = [max(0, min(b - (t - a), n - t)) for a, t, b, n in zip(at, to, block, shape, strict=True)]
+    found = torch.zeros(block)
+    found[tuple(slice(t - a, t - a + n) for a, t, n in zip(at, to, sizes, strict=True))] = x.float()[
+        tuple(slice(t, t + n) for t, n in zip(to, sizes, strict=True))
+    ]
     expected = torch.zeros(shape)
-    expected[inside] = x.float()[inside]
+    room = tuple(slice(0, min(b, n - t)) for t, b, n in zip(to, block, shape, strict=True))
+    expected[tuple(slice(t, t + b) for t, b in zip(to, block, strict=True))] = found[room]
     assert torch.equal(out.float(), expected)
 
 

@@ -185,7 +185,7 @@ def test_reductions(layout, level):
     x = whole(M, N, dtype=torch.int32, top=100)
     rows, columns, one = torch.zeros(3, M).int(), torch.zeros(2, N).int(), torch.zeros(3).int()
     launch(level, reductions, (1,), x, rows, columns, one, M, N, LAYOUTS[layout])
-    where = torch.from_numpy(x.numpy().argmax(1))  # torch leaves open which of several
+    where = torch.from_numpy(x.cpu().numpy().argmax(1)).to(x.device)  # of several
     assert torch.equal(rows, torch.stack([x.sum(1), x.max(1).values, where]).int())
     assert torch.equal(columns, torch.stack([x.max(0).values, functools.reduce(operator.xor, x)]))
     assert one.tolist() == [x.sum(), functools.reduce(operator.or_, x.flatten().tolist()), x.min()]

@@ -62,6 +62,10 @@ struct PixelColumn {
   void place(int64_t pixel, int64_t* at) const;
 };
 
+// What an H100 makes an illegal instruction of, where a box of a tiled copy begins: so many bytes into a row
+// of the tensor, and its least coordinate. Empty: nothing.
+std::string box_fault(int64_t row_bytes, int64_t least, bool is_store);
+
 // `out` holds kTensorMapBytes; desc has 1 to 5 dimensions, and layout (if there is one) as many.
 void encode_tensor_map(const TensorDesc& desc, std::byte* out, const DescriptorLayout* layout = nullptr);
 // An element of type kTensorMapTf32 as it is loaded: 10 bits of the fraction, to nearest, ties to even, and
