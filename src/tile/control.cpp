@@ -103,11 +103,6 @@ const Instr* run_count_and_yield(Task& t, const Instr& in) {
   return t.yield_to(in.target);
 }
 
-const Instr* run_zero(Task& t, const Instr& in) {
-  t.set_uniform(in.result(), 0);
-  return next(in);
-}
-
 // Loops around these may be waiting for another program.
 bool may_spin(const ir::Region& region) {
   for (const ir::Block* b = region.first; b; b = b->next)

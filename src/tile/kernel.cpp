@@ -207,6 +207,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Modul
   code.num_warps = module_int(top, "num-warps", 4);
   code.num_ctas = module_int(top, "num-ctas", 1);
   code.warp_size = module_int(top, "threads-per-warp", 32);
+  code.two_ctas = top.int_attr("ttng.two-ctas", 0) != 0;
   auto sane = [](int n, int most) { return n >= 1 && n <= most && (n & (n - 1)) == 0; };
   if (!sane(code.num_warps, 64) || !sane(code.num_ctas, 16) || !sane(code.warp_size, 64))
     return diagnostic_at(top, *module,

@@ -209,6 +209,7 @@ using LowerFn = void (*)(Lowering&, const ir::Op&);
 void fuse_code(Lowering& lowering);
 // Puts the pending instructions in order, finds the last uses, and fills in addresses.
 void finish_code(Lowering& lowering);
+const Instr* run_zero(Task& t, const Instr& in);     // its results are 0
 const Instr* run_release(Task& t, const Instr& in);  // drops its operands, which nobody needs any more
 
 }  // namespace triton_runner::tile

@@ -41,12 +41,12 @@ void lower_bits(Lowering& l, const ir::Op& op) {
 
 const Instr* run_nothing(Task&, const Instr& in) { return next(in); }
 
+}  // namespace
+
 const Instr* run_zero(Task& t, const Instr& in) {
-  t.set_uniform(in.result(), 0);
+  for (uint32_t i = 0; i < in.num_results; ++i) t.set_uniform(in.result(i), 0);
   return next(in);
 }
-
-}  // namespace
 
 void lower_bitcast(Lowering& l, const ir::Op& op) { lower_bits(l, op); }
 void lower_int_to_ptr(Lowering& l, const ir::Op& op) { lower_bits(l, op); }

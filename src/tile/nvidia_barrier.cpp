@@ -133,9 +133,7 @@ bool arrive_all(Task& t, const Instr& in, const Barriers& b) {
 }
 
 int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value* const> buffers) {
-  const ir::Op* module = &op;
-  while (module->block && module->block->region->parent) module = module->block->region->parent;
-  const int step = module->int_attr("ttng.two-ctas", 0) ? 2 : 1;  // the first block of a pair issues
+  const int step = l.code().two_ctas ? 2 : 1;  // the first block of a pair issues
   std::vector<const layout::CgaBases*> shares;
   for (const ir::Value* v : buffers) {
     const MemView* view = v->type->kind == ir::TypeKind::kMemDesc ? mem_view(l, *v, op) : nullptr;

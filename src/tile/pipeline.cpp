@@ -14,11 +14,6 @@ std::vector<Slot> slots_of(Lowering& l, std::span<ir::Use> uses) {
   return out;
 }
 
-const Instr* run_zero(Task& t, const Instr& in) {
-  for (uint32_t i = 0; i < in.num_results; ++i) t.set_uniform(in.result(i), 0);
-  return next(in);
-}
-
 // ---- ttg.predicate_stage: is iteration iv of stage `stage` one that the loop has?
 
 struct Stage {

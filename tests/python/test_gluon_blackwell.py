@@ -2,6 +2,7 @@
 products, copies, rows by TMA, packed arithmetic, and what a thread does with its own elements."""
 
 import pytest
+from kernels_for_blackwell import TensorMemoryLayout, blackwell, tma
 from kernels_for_gluon import (
     LEVELS,
     TensorDescriptor,
@@ -17,11 +18,6 @@ from kernels_for_gluon import (
     whole,
 )
 
-blackwell = pytest.importorskip("triton.experimental.gluon.language.nvidia.blackwell")
-if not hasattr(blackwell, "fma2"):
-    pytest.skip("packed arithmetic and slices by dimension came with Triton 3.9", allow_module_level=True)
-tma = blackwell.tma
-TensorMemoryLayout = blackwell.TensorMemoryLayout
 pytestmark = pytest.mark.parametrize("level", LEVELS)
 
 

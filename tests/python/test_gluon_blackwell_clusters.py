@@ -2,6 +2,7 @@
 cluster launch control, a warp-specialised program of all that; on both engines against torch, bit for bit."""
 
 import pytest
+from kernels_for_blackwell import TensorMemoryLayout, blackwell, tma
 from kernels_for_gluon import (
     LEVELS,
     barriers,
@@ -17,11 +18,7 @@ from kernels_for_gluon import (
 )
 from triton.language.core import _aggregate as aggregate
 
-blackwell = pytest.importorskip("triton.experimental.gluon.language.nvidia.blackwell")
-if not hasattr(blackwell, "fma2"):
-    pytest.skip("packed arithmetic came with Triton 3.9", allow_module_level=True)
-tma, clc = blackwell.tma, blackwell.clc
-TensorMemoryLayout = blackwell.TensorMemoryLayout
+clc = blackwell.clc
 pytestmark = pytest.mark.parametrize("level", LEVELS)
 
 

@@ -2,6 +2,7 @@
 pipelined and warp-specialised products, products of gathered rows, attention in tensor memory."""
 
 import pytest
+from kernels_for_blackwell import TensorMemoryLayout, blackwell, tma
 from kernels_for_gluon import (
     LEVELS,
     TensorDescriptor,
@@ -19,11 +20,6 @@ from kernels_for_gluon import (
 )
 from triton.language.core import _aggregate as aggregate
 
-blackwell = pytest.importorskip("triton.experimental.gluon.language.nvidia.blackwell")
-if not hasattr(blackwell, "fma2"):
-    pytest.skip("packed arithmetic came with Triton 3.9", allow_module_level=True)
-tma = blackwell.tma
-TensorMemoryLayout = blackwell.TensorMemoryLayout
 pytestmark = pytest.mark.parametrize("level", LEVELS)
 
 

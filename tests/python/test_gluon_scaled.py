@@ -2,6 +2,7 @@
 memory, and scales that TMA brings in pieces and tcgen05_copy takes there."""
 
 import pytest
+from kernels_for_blackwell import TensorMemoryLayout, blackwell, tma
 from kernels_for_gluon import (
     LEVELS,
     TensorDescriptor,
@@ -16,11 +17,7 @@ from kernels_for_gluon import (
     triton_runner,
 )
 
-blackwell = pytest.importorskip("triton.experimental.gluon.language.nvidia.blackwell")
-if not hasattr(blackwell, "fma2"):
-    pytest.skip("get_reg_layout of tensor memory came with Triton 3.9", allow_module_level=True)
-tma = blackwell.tma
-TensorMemoryLayout, ScalesLayout = blackwell.TensorMemoryLayout, blackwell.TensorMemoryScalesLayout
+ScalesLayout = blackwell.TensorMemoryScalesLayout
 pytestmark = pytest.mark.parametrize("level", LEVELS)
 
 ELEMENTS = {"mxfp8": "e4m3", "mxfp4": "e2m1", "nvfp4": "e2m1"}

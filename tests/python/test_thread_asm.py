@@ -2,15 +2,7 @@
 Triton makes of it, in the SIMT engine."""
 
 import pytest
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("triton")
-gluon = pytest.importorskip("triton.experimental.gluon")
-import triton_runner  # noqa: E402
-from triton.experimental.gluon import language as gl  # noqa: E402
-
-if not hasattr(gl, "inline_asm"):
-    pytest.skip("gl.inline_asm came with Triton 3.9", allow_module_level=True)
+from kernels_for_gluon import LEVELS, gl, gluon, places, torch, triton_runner
 
 M, N = 32, 64
 LAYOUTS = {
@@ -33,8 +25,7 @@ def running_sums(outputs, inputs):
 @triton_runner.jit
 @gluon.jit
 def kernel(x_ptr, out_ptr, thread_ptr, bias, M: gl.constexpr, N: gl.constexpr, layout: gl.constexpr):
-    rows = gl.arange(0, M, gl.SliceLayout(1, layout))[:, None]
-    at = rows * N + gl.arange(0, N, gl.SliceLayout(0, layout))[None, :]
+    at = places(M, N, layout)
     x = gl.load(x_ptr + at)
     y = gl.inline_asm(running_sums, ("=&f", "f", "f"), [x, bias], x.type, is_pure=True)
     gl.store(out_ptr + at, y)
@@ -49,7 +40,7 @@ def kernel(x_ptr, out_ptr, thread_ptr, bias, M: gl.constexpr, N: gl.constexpr, l
 def test_threads_have_what_their_layout_gives_them(name):
     x = torch.arange(M * N, dtype=torch.float32).reshape(M, N)
     found = {}
-    for level in ("ttgir", "ptx"):
+    for level in LEVELS:
         out, thread = torch.zeros(M, N), torch.zeros(128, dtype=torch.int32)
         with triton_runner.using(target="cuda:80", level=level):
             kernel[(1,)](x, out, thread, 0.5, M, N, LAYOUTS[name], num_warps=4)
