@@ -8,6 +8,7 @@
 
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/op_table.h>
+#include <triton_runner/num/types.h>
 #include <triton_runner/tile/tile.h>
 
 #include "arguments.h"
@@ -133,6 +134,10 @@ void init_exec(nb::module_& m) {
       "force_isa", [](const std::string& isa) { return tile::force_isa(isa); }, nb::arg("isa"),
       "Chooses the instruction set of the engine's kernels: avx512, avx2, portable; \"\" for the best. False "
       "if there is no such.");
+  m.def(
+      "limit_isa", [](const std::string& isa) { return num::limit_isa(isa); }, nb::arg("isa"),
+      "From here on as on a machine that has no better instruction set than this. False if it has not even "
+      "that.");
   m.def("set_tracking", &set_tracking, nb::arg("on"),
         "Whether launches ask triton_runner/_uninit.py for memory that was never written.");
   m.def("set_pretend_cuda", &set_pretend_cuda, nb::arg("on"),

@@ -102,8 +102,19 @@ def _number(text: str, name: str, kind):
         raise fail(f"{name} is {text!r}, and should be a number") from None
 
 
+def _limit_isa(isa: str) -> None:
+    from triton_runner import _core
+
+    if isa not in ("avx512", "avx2", "portable"):
+        raise fail(f"TRITON_RUNNER_ISA is {isa!r}", "it is avx512, avx2 or portable")
+    if not _core.limit_isa(isa):
+        raise fail(f"TRITON_RUNNER_ISA is {isa}, and this machine has only {_core.isa()}")
+
+
 def _from_environment() -> Settings:
     get = lambda name, otherwise: os.environ.get(f"TRITON_RUNNER_{name}", "") or otherwise  # noqa: E731
+    if isa := get("ISA", ""):
+        _limit_isa(isa)
     return Settings(
         device=get("DEVICE", "auto"),
         target=get("TARGET", ""),

@@ -100,7 +100,7 @@ void set_start(float* c, int64_t ldc, int64_t m, int64_t n, DotStart start) {
 }  // namespace
 
 bool bf16_unit_available(Bf16Unit unit) {
-  if (unit == Bf16Unit::kNone || !table_of(unit).dot) return false;
+  if (unit == Bf16Unit::kNone || !isa_available(Isa::kAvx512) || !table_of(unit).dot) return false;
   if (unit == Bf16Unit::kPairs) return has_pairs();
   static const bool amx = ask_for_amx();
   return amx;

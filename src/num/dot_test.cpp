@@ -237,8 +237,8 @@ void check_fast(Bf16Unit unit, int64_t m, int64_t n, int64_t k, int layout, bool
 }  // namespace
 
 TEST(dot_bf16_fast_as_the_instructions_add) {
-  std::mt19937_64 random(34);
   for (Bf16Unit unit : {Bf16Unit::kPairs, Bf16Unit::kTiles}) {
+    std::mt19937_64 random(34);
     if (!bf16_unit_available(unit)) {
       std::printf("  (this machine has no %s: only its refusal was tested)\n",
                   unit == Bf16Unit::kPairs ? "AVX512_BF16" : "AMX");

@@ -10,6 +10,11 @@
 namespace triton_runner::num {
 namespace {
 
+std::atomic<Isa>& limit() {
+  static std::atomic<Isa> isa{Isa::kAvx512};
+  return isa;
+}
+
 Isa best_isa() {
   if (isa_available(Isa::kAvx512)) return Isa::kAvx512;
   if (isa_available(Isa::kAvx2)) return Isa::kAvx2;
@@ -34,6 +39,7 @@ bool has_f16c() {
 
 bool isa_available(Isa isa) {
   if (isa == Isa::kPortable) return true;
+  if (isa > limit().load(std::memory_order_relaxed)) return false;
 #if defined(__x86_64__)
   bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   if (isa == Isa::kAvx2) return avx2;
@@ -45,6 +51,16 @@ bool isa_available(Isa isa) {
 }
 
 Isa current_isa() { return chosen().load(std::memory_order_relaxed); }
+
+bool limit_isa(std::string_view name) {
+  for (Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa_name(isa) != name) continue;
+    if (!isa_available(isa)) return false;
+    limit().store(isa, std::memory_order_relaxed);
+    return force_isa("");
+  }
+  return false;
+}
 
 bool force_isa(std::string_view name) {
   if (name.empty()) {

@@ -324,9 +324,9 @@ TEST(mma_largest_sums) {
 }
 
 TEST(mma_fragments_round_trip) {
-  std::mt19937_64 random(51);
   for (Isa isa : available_isas()) {
     force_isa(isa_name(isa));
+    std::mt19937_64 random(51);
     for (MmaSum sum : {MmaSum::kF32, MmaSum::kF16, MmaSum::kS32}) {
       uint32_t in[4][32], out[4][32] = {};
       for (auto& r : in)
@@ -348,7 +348,6 @@ TEST(mma_fragments_round_trip) {
 }
 
 TEST(mma_integers) {
-  std::mt19937_64 random(52);
   struct Case {
     MmaType type;
     int k;
@@ -361,6 +360,7 @@ TEST(mma_integers) {
     for (bool saturate : {false, true})
       for (Isa isa : available_isas()) {
         force_isa(isa_name(isa));
+        std::mt19937_64 random = seeded({52, static_cast<int64_t>(c.type), saturate});
         MmaPlan plan(80, MmaUnit::kMma, c.type, c.type, MmaSum::kS32, c.k, false);
         plan.saturate = saturate;
         Operand a = make(c.type, 16, c.k, random, 0), b = make(c.type, 8, c.k, random, 0);

@@ -38,9 +38,9 @@ std::vector<SortStage> network(uint32_t n, bool descending) {
 
 template <class T>
 void check_type(Type type, bool is_signed) {
-  std::mt19937_64 random(7);
   for (Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
     if (!force_isa(isa_name(isa))) continue;
+    std::mt19937_64 random(7);
     SortFn run = sort_fn(type, is_signed);
     for (uint32_t n : {2u, 8u, 32u, 64u, 256u, 1024u}) {
       std::vector<T> x(n);

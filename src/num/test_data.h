@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <random>
 #include <string>
 #include <vector>
@@ -18,6 +19,13 @@ inline const Type kIntTypes[] = {Type::kI1, Type::kI8, Type::kI16, Type::kI32, T
 inline const Type kArithmeticFloats[] = {Type::kF16,        Type::kBF16,       Type::kF32,
                                          Type::kF64,        Type::kF8E4M3FN,   Type::kF8E5M2,
                                          Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ, Type::kF8E4M3B11FNUZ};
+
+// The random numbers of one case: the same whatever ran before it and whatever instruction sets the machine
+// has.
+inline std::mt19937_64 seeded(std::initializer_list<int64_t> numbers) {
+  std::seed_seq seed(numbers.begin(), numbers.end());
+  return std::mt19937_64(seed);
+}
 
 inline std::vector<Isa> available_isas() {
   std::vector<Isa> isas;

@@ -10,6 +10,7 @@
 
 #include <triton_runner/exec/observer.h>
 #include <triton_runner/ir/module.h>
+#include <triton_runner/num/types.h>
 #include <triton_runner/ptx/module.h>
 #include <triton_runner/simt/simt.h>
 #include <triton_runner/tile/tile.h>
@@ -249,8 +250,8 @@ constexpr Tool kTools[] = {{"parse", run_parse},
                            {"sass", run_sass, true}};
 
 int main(int argc, char** argv) {
-  if (argc > 2 && std::strcmp(argv[1], "--isa") == 0) {
-    if (!tile::force_isa(argv[2])) {
+  if (argc > 2 && std::strcmp(argv[1], "--isa") == 0) {  // as on a machine that has no better one
+    if (!num::limit_isa(argv[2])) {
       std::fprintf(stderr, "case_tool: this machine has no %s\n", argv[2]);
       return 3;
     }

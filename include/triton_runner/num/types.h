@@ -53,6 +53,8 @@ bool isa_available(Isa isa);
 Isa current_isa();  // the best available, or the forced one
 bool force_isa(
     std::string_view name);  // "avx512", "avx2", "portable"; "" is the best; false: unknown or unavailable
+bool limit_isa(
+    std::string_view name);  // from here on as on a machine that has no better one; false: as above
 std::string_view isa_name(Isa isa);
 
 }  // namespace triton_runner::num

@@ -246,7 +246,8 @@ void reduce_quick_padded(void* out, const void* in, int64_t n, int64_t axis, con
   __builtin_memcpy(&constant, pad, sizeof(float));
   Accumulators<float, Quick> quick;
   quick.add(static_cast<const float*>(in), n);
-  const float result = Quick<float>::apply(quick.fold(), constant);
+  float result = quick.fold();
+  if (n < axis) result = Quick<float>::apply(result, constant);
   if (result == 0.0f || result == Quick<float>::kIdentity)
     reduce_padded<float, Op>(out, in, n, axis, pad);
   else
