@@ -21,7 +21,7 @@ using probe::RegisterPlan;
 using probe::RegisterStores;
 using probe::Tapped;
 
-std::shared_ptr<const ptx::Module> parsed(std::string text, const std::string& filename) {
+std::shared_ptr<const ptx::Module> parsed_ptx(std::string text, const std::string& filename) {
   return unwrap(ptx::parse(std::move(text), filename));
 }
 
@@ -67,8 +67,8 @@ std::shared_ptr<Tapped> thread_taps(std::string text, const std::string& kernel,
 
 RegisterPlan plan(const Tapped& tapped, std::string twin, const std::optional<std::string>& ptx,
                   const std::string& filename, bool partial) {
-  const auto twin_module = parsed(std::move(twin), filename);
-  const auto own = ptx ? parsed(*ptx, filename) : twin_module;
+  const auto twin_module = parsed_ptx(std::move(twin), filename);
+  const auto own = ptx ? parsed_ptx(*ptx, filename) : twin_module;
   RegisterPlan found = unwrap(probe::plan_registers(tapped.taps, *twin_module, *own, partial));
   found.notes.insert(found.notes.begin(), tapped.notes.begin(), tapped.notes.end());
   return found;
@@ -123,8 +123,8 @@ void init_registers(nb::module_& m) {
   m.def(
       "move_plan",
       [](const RegisterPlan& plan, std::string from, std::string to, const std::string& filename) {
-        return unwrap(
-            probe::move_plan(plan, *parsed(std::move(from), "<ptx>"), *parsed(std::move(to), filename)));
+        return unwrap(probe::move_plan(plan, *parsed_ptx(std::move(from), "<ptx>"),
+                                       *parsed_ptx(std::move(to), filename)));
       },
       nb::arg("plan"), nb::arg("ptx"), nb::arg("edited"), nb::arg("filename") = "<ptx>",
       "The plan for a PTX text as one for the text that somebody made of it; its notes say what differs.");
@@ -132,7 +132,7 @@ void init_registers(nb::module_& m) {
       "plan_named_registers",
       [](std::string ptx, const std::string& filename, const std::string& kernel,
          const std::vector<std::string>& names, uint32_t threads, uint32_t blocks) {
-        return unwrap(probe::plan_named_registers(*parsed(std::move(ptx), filename), kernel, names, "ptx",
+        return unwrap(probe::plan_named_registers(*parsed_ptx(std::move(ptx), filename), kernel, names, "ptx",
                                                   threads, blocks));
       },
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("names"), nb::arg("threads"),
@@ -142,7 +142,7 @@ void init_registers(nb::module_& m) {
       "add_waits",
       [](std::string ptx, const std::string& filename, const std::string& kernel,
          const std::vector<std::string>& names) {
-        return unwrap(probe::add_waits(*parsed(std::move(ptx), filename), kernel, names));
+        return unwrap(probe::add_waits(*parsed_ptx(std::move(ptx), filename), kernel, names));
       },
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("names"),
       "The text with a wgmma.wait_group 0 behind each group of products that the names ask for and that "
@@ -152,7 +152,7 @@ void init_registers(nb::module_& m) {
       "complete_reads",
       [](std::string ptx, const std::string& filename, const std::string& kernel, const RegisterPlan& plan) {
         probe::CompletedReads done =
-            unwrap(probe::complete_reads(*parsed(std::move(ptx), filename), kernel, plan));
+            unwrap(probe::complete_reads(*parsed_ptx(std::move(ptx), filename), kernel, plan));
         return std::tuple{std::move(done.text), std::move(done.plan), done.waits};
       },
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("plan"),
@@ -162,7 +162,7 @@ void init_registers(nb::module_& m) {
   m.def(
       "names_registers",
       [](std::string ptx, const std::string& filename, const std::string& kernel, const std::string& name) {
-        return probe::names_registers(*parsed(std::move(ptx), filename), kernel, name);
+        return probe::names_registers(*parsed_ptx(std::move(ptx), filename), kernel, name);
       },
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("name"),
       "Whether plan_named_registers() would take the name.");
@@ -190,7 +190,7 @@ void init_registers(nb::module_& m) {
          std::array<int64_t, 3> grid, std::vector<std::array<int64_t, 3>> programs, bool every_iteration,
          uint32_t hidden, int64_t max_bytes) {
         return std::make_shared<RegisterStores>(unwrap(
-            probe::insert_register_stores(*parsed(std::move(ptx), filename), kernel, plan,
+            probe::insert_register_stores(*parsed_ptx(std::move(ptx), filename), kernel, plan,
                                           {every_iteration, std::move(programs), grid, hidden, max_bytes})));
       },
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("plan"), nb::arg("grid"),

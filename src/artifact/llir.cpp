@@ -8,9 +8,9 @@
 namespace triton_runner::artifact {
 namespace {
 
-class Scanner {
+class LlirScanner {
  public:
-  Scanner(std::string_view text, const std::string& filename)
+  LlirScanner(std::string_view text, const std::string& filename)
       : text_(text), filename_(filename), clean_(without_comments(text, ";", false)) {}
 
   Scanned scan() {
@@ -233,7 +233,7 @@ class Scanner {
 }  // namespace
 
 Scanned scan_llir(std::string_view text, const std::string& filename) {
-  return Scanner(text, filename).scan();
+  return LlirScanner(text, filename).scan();
 }
 
 }  // namespace triton_runner::artifact

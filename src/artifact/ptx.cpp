@@ -17,9 +17,9 @@ int bytes_of(std::string_view type) {
   return 0;
 }
 
-class Scanner {
+class PtxScanner {
  public:
-  Scanner(std::string_view text, const std::string& filename)
+  PtxScanner(std::string_view text, const std::string& filename)
       : text_(text), filename_(filename), clean_(without_comments(text, "//", true)), words_(clean_) {}
 
   Scanned scan() {
@@ -180,7 +180,7 @@ base::Diagnostic text_error(std::string_view text, size_t at, const std::string&
 }
 
 Scanned scan_ptx(std::string_view text, const std::string& filename) {
-  return Scanner(text, filename).scan();
+  return PtxScanner(text, filename).scan();
 }
 
 }  // namespace triton_runner::artifact

@@ -22,11 +22,6 @@ void touch_around(Module::Impl& m, const Block* block) {
     block = block->region->parent->block;
   }
 }
-void touch(Module::Impl& m, Op* op) {
-  op->edited = true;
-  touch_around(m, op->block);
-}
-
 void unlink(Use& use) {
   *use.prev = use.next;
   if (use.next) use.next->prev = use.prev;
@@ -53,6 +48,11 @@ void for_each_inside(Op* op, const std::function<void(Op*)>& f) {
 }
 
 }  // namespace
+
+void touch(Module::Impl& m, Op* op) {
+  op->edited = true;
+  touch_around(m, op->block);
+}
 
 base::Result<const Type*> parse_type(Module& module, std::string_view text) {
   Parser parser(module.impl());

@@ -8,14 +8,6 @@
 namespace triton_runner::ir {
 namespace {
 
-void touch(Module::Impl& m, Op* op) {
-  m.edited = true;
-  op->edited = true;
-  for (const Block* block = op->block; block && block->region && block->region->parent;
-       block = block->region->parent->block)
-    block->region->parent->edited_inside = true;
-}
-
 // The values at their new place; what uses them follows.
 std::span<Value> grow(Module::Impl& m, std::span<Value> values, const Value& last) {
   Value* grown = m.arena.array<Value>(values.size() + 1).data();

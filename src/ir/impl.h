@@ -112,4 +112,7 @@ class TextWriter {
   std::set<const Attr*> hidden_;
 };
 
+// The op prints from the graph from here on, and so does what it stands in.
+void touch(Module::Impl& m, Op* op);
+
 }  // namespace triton_runner::ir

@@ -30,8 +30,6 @@ struct Place {
   ir::Block* in() const { return op ? op->block : block; }
 };
 
-int64_t aligned(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
-
 bool is_marker(const ir::Op& op) {
   const ir::Attr* prefix = op.kind == OpKind::kPrint ? op.attr("prefix") : nullptr;
   // Triton writes a print's prefix with spaces and a colon around it.
@@ -86,9 +84,9 @@ struct Numbers {
   std::string last;
 };
 
-class Inserter {
+class StoreInserter {
  public:
-  Inserter(ir::Module& module, ir::Op& kernel, Insertion& result)
+  StoreInserter(ir::Module& module, ir::Op& kernel, Insertion& result)
       : m_(module), kernel_(kernel), result_(result), dialect_(dialect_of(module)) {}
 
   base::Status find(std::span<const Selector> selectors, const InsertOptions& options,
@@ -117,8 +115,8 @@ class Inserter {
   std::map<const ir::Op*, std::array<ir::Value*, 2>> counters_;  // of scf.while: in its two regions
 };
 
-base::Status Inserter::find(std::span<const Selector> selectors, const InsertOptions& options,
-                            std::string_view level) {
+base::Status StoreInserter::find(std::span<const Selector> selectors, const InsertOptions& options,
+                                 std::string_view level) {
   const std::string name(kernel_.attr("sym_name")->string);
   if (!selectors.empty()) {
     auto selected = select(m_, kernel_, selectors);
@@ -163,7 +161,7 @@ base::Status Inserter::find(std::span<const Selector> selectors, const InsertOpt
 
 // ---- the buffer
 
-base::Status Inserter::plan(const InsertOptions& options) {
+base::Status StoreInserter::plan(const InsertOptions& options) {
   const auto& grid = options.grid;
   auto counted = count_programs(grid);
   if (!counted) return counted.error();
@@ -259,13 +257,13 @@ base::Status Inserter::plan(const InsertOptions& options) {
 
 // ---- the text
 
-base::Status Inserter::put(ir::Block* block, ir::Op* before, const std::string& text) {
+base::Status StoreInserter::put(ir::Block* block, ir::Op* before, const std::string& text) {
   auto made = ir::insert(m_, block, before, text);
   if (!made) return made.error();
   return base::success();
 }
 
-int Inserter::warps_in(const ir::Block* block) const {
+int StoreInserter::warps_in(const ir::Block* block) const {
   for (const ir::Region* region = block->region; region->parent; region = region->parent->block->region) {
     const ir::Op* holder = region->parent;
     if (holder->kind == OpKind::kFunc) break;
@@ -279,7 +277,7 @@ int Inserter::warps_in(const ir::Block* block) const {
 
 // The pointer to the buffer, as it is seen in a block: functions take it as a parameter, partitions capture
 // it.
-base::Result<ir::Value*> Inserter::buffer_in(ir::Block* block) {
+base::Result<ir::Value*> StoreInserter::buffer_in(ir::Block* block) {
   ir::Region* region = block->region;
   while (region->parent && region->parent->kind != OpKind::kFunc &&
          region->parent->kind != OpKind::kWarpSpecializePartitions)
@@ -320,7 +318,7 @@ base::Result<ir::Value*> Inserter::buffer_in(ir::Block* block) {
 }
 
 // scf.while counts its iterations in one more value that it carries.
-base::Result<ir::Value*> Inserter::counter_of(ir::Op* loop) {
+base::Result<ir::Value*> StoreInserter::counter_of(ir::Op* loop) {
   if (auto it = counters_.find(loop); it != counters_.end()) return it->second[0];
   auto i32 = ir::parse_type(m_, "i32");
   if (!i32) return i32.error();
@@ -346,7 +344,7 @@ base::Result<ir::Value*> Inserter::counter_of(ir::Op* loop) {
 }
 
 // The iteration of each loop around; what computes them is written to `out`.
-base::Result<Numbers> Inserter::numbers_at(Writer& out, ir::Block* block, const Area& area) {
+base::Result<Numbers> StoreInserter::numbers_at(Writer& out, ir::Block* block, const Area& area) {
   Numbers numbers;
   for (const ir::Op* loop : loops_around(block)) {
     if (loop->kind == OpKind::kFor) {
@@ -362,7 +360,7 @@ base::Result<Numbers> Inserter::numbers_at(Writer& out, ir::Block* block, const 
   return numbers;
 }
 
-base::Status Inserter::store(const Area& area, const Place& place, Numbers numbers) {
+base::Status StoreInserter::store(const Area& area, const Place& place, Numbers numbers) {
   ir::Value* value = place.value();
   ir::Block* block = place.in();
   Writer out(dialect_, names_, place.op ? place.op->loc : value->loc);
@@ -399,7 +397,7 @@ base::Status Inserter::store(const Area& area, const Place& place, Numbers numbe
   return put(block, before, out.text);
 }
 
-base::Status Inserter::put_stores() {
+base::Status StoreInserter::put_stores() {
   for (size_t k = 0; k < result_.areas.size(); ++k) {
     const Area& area = result_.areas[k];
     const Place& place = places_[k];
@@ -422,7 +420,7 @@ base::Status Inserter::put_stores() {
   return base::success();
 }
 
-base::Status Inserter::put_markers(const InsertOptions& options) {
+base::Status StoreInserter::put_markers(const InsertOptions& options) {
   for (size_t k = 0; k < result_.areas.size(); ++k) {
     const Place place = places_[k];
     ir::Block* block = place.in();
@@ -454,7 +452,7 @@ base::Status Inserter::put_markers(const InsertOptions& options) {
   return base::success();
 }
 
-base::Status Inserter::replace() {
+base::Status StoreInserter::replace() {
   std::vector<ir::Op*> markers;
   for_each_op(*m_.op(), [&](ir::Op& op) {
     if (is_marker(op)) markers.push_back(&op);
@@ -523,7 +521,7 @@ base::Result<Insertion> insert_stores(ir::Module& module, std::string_view kerne
   auto function = function_of(module, kernel);
   if (!function) return function.error();
   Insertion result;
-  Inserter inserter(module, **function, result);
+  StoreInserter inserter(module, **function, result);
   if (auto status = inserter.find(selectors, options, "ttgir"); !status) return status.error();
   if (auto status = inserter.plan(options); !status) return status.error();
   if (auto status = inserter.put_stores(); !status) return status.error();
@@ -535,7 +533,7 @@ base::Result<Insertion> insert_markers(ir::Module& module, std::string_view kern
   auto function = function_of(module, kernel);
   if (!function) return function.error();
   Insertion result;
-  Inserter inserter(module, **function, result);
+  StoreInserter inserter(module, **function, result);
   if (auto status = inserter.find(selectors, options, "ttir"); !status) return status.error();
   if (auto status = inserter.plan(options); !status) return status.error();
   if (auto status = inserter.put_markers(options); !status) return status.error();
@@ -545,7 +543,7 @@ base::Result<Insertion> insert_markers(ir::Module& module, std::string_view kern
 base::Status replace_markers(ir::Module& module, std::string_view kernel, Insertion& insertion) {
   auto function = function_of(module, kernel);
   if (!function) return function.error();
-  return Inserter(module, **function, insertion).replace();
+  return StoreInserter(module, **function, insertion).replace();
 }
 
 }  // namespace triton_runner::probe

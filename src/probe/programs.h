@@ -1,4 +1,4 @@
-// Which programs of a grid a dump is of.
+// Which programs of a grid a dump is of, and where in a buffer a part may begin.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,6 +14,8 @@ using Program = std::array<int64_t, 3>;
 constexpr size_t kListed = 64;        // programs that a kernel compares itself with, one by one
 constexpr int64_t kUncounted = 1024;  // executions in loops that nobody counts before they run, at most
 constexpr int64_t kPrograms = int64_t{1} << 31;
+
+inline int64_t aligned(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
 // Whether a program is among those that are asked for: those with the given number on each axis (-1: any);
 // none listed: all.

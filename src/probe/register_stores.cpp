@@ -22,8 +22,6 @@ using ptx::Mod;
 
 constexpr int64_t kFarthest = int64_t{1} << 30;  // that an address reaches beside its register
 
-int64_t aligned(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
-
 std::string str(int64_t n) { return std::to_string(n); }
 
 // The place of a character outside of comments, from `at` on.
@@ -59,10 +57,10 @@ std::vector<bool> in_loops(const Function& f) {
   return out;
 }
 
-class Inserter {
+class RegisterInserter {
  public:
-  Inserter(const ptx::Module& module, const Function& f, const RegisterPlan& plan,
-           const RegisterStoreOptions& options)
+  RegisterInserter(const ptx::Module& module, const Function& f, const RegisterPlan& plan,
+                   const RegisterStoreOptions& options)
       : module_(module), f_(f), plan_(plan), options_(options) {}
 
   base::Result<RegisterStores> insert() {
@@ -361,7 +359,7 @@ base::Result<RegisterStores> insert_register_stores(const ptx::Module& ptx, std:
   const Function* f = ptx.find_function(kernel);
   if (!f || f->is_declaration || !f->is_entry)
     return failure("there is no kernel '" + std::string(kernel) + "' in " + ptx.filename());
-  return Inserter(ptx, *f, plan, options).insert();
+  return RegisterInserter(ptx, *f, plan, options).insert();
 }
 
 }  // namespace triton_runner::probe

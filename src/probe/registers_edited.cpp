@@ -13,7 +13,7 @@ namespace {
 using ptx::Function;
 using ptx::Module;
 
-constexpr uint32_t kNone = ~uint32_t{0};
+constexpr uint32_t kNoMatch = ~uint32_t{0};
 constexpr size_t kMostEdits = 2000;
 
 std::string_view text_of(const Module& m, const Function& f, size_t i) {
@@ -52,7 +52,7 @@ std::optional<Alignment> align(const Module& ma, const Function& a, const Module
     }
   }
   if (!found) return {};
-  std::vector<uint32_t> match(static_cast<size_t>(n), kNone);
+  std::vector<uint32_t> match(static_cast<size_t>(n), kNoMatch);
   int64_t x = n, y = m;
   for (auto d = static_cast<int64_t>(trail.size()) - 1; d >= 0; --d) {
     const std::vector<int64_t>& w = trail[static_cast<size_t>(d)];
@@ -74,7 +74,7 @@ std::optional<Alignment> align(const Module& ma, const Function& a, const Module
   uint32_t j = 0;
   while (i <= static_cast<size_t>(n)) {
     size_t end = i;
-    while (end < static_cast<size_t>(n) && match[end] == kNone) ++end;
+    while (end < static_cast<size_t>(n) && match[end] == kNoMatch) ++end;
     const uint32_t stop = end < static_cast<size_t>(n) ? match[end] : static_cast<uint32_t>(m);
     for (; i < end; ++i) {
       out.from.push_back(static_cast<uint32_t>(i));

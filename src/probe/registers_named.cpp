@@ -6,6 +6,7 @@
 #include <triton_runner/num/types.h>
 #include <triton_runner/probe/registers.h>
 
+#include "paths.h"
 #include "registers_ptx.h"
 
 namespace triton_runner::probe {
@@ -22,10 +23,6 @@ bool split_line(std::string_view text, std::string_view& file, uint32_t& line) {
   auto [stop, error] = std::from_chars(text.data() + colon + 1, end, line);
   file = text.substr(0, colon);
   return error == std::errc() && stop == end;
-}
-
-bool ends_in(std::string_view path, std::string_view file) {
-  return path == file || (path.ends_with(file) && path[path.size() - file.size() - 1] == '/');
 }
 
 bool comes_from(const Instruction& in, std::string_view file, uint32_t line) {

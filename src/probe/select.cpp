@@ -9,6 +9,8 @@
 #include <triton_runner/ir/text.h>
 #include <triton_runner/num/types.h>
 
+#include "paths.h"
+
 namespace triton_runner::probe {
 namespace {
 
@@ -121,10 +123,6 @@ bool split_line(std::string_view text, std::string_view& file, int& line) {
   }
   file = text.substr(0, colon);
   return true;
-}
-
-bool ends_in(std::string_view path, std::string_view file) {
-  return path == file || (path.ends_with(file) && path[path.size() - file.size() - 1] == '/');
 }
 
 // Whether the value was made for this line, by itself or through the calls that it was inlined by.

@@ -50,7 +50,7 @@ bool assign(Strand& s, uint32_t first, uint32_t count, const int8_t* mask) {
   return true;
 }
 
-uint32_t warp_bits(const int8_t* mask) {
+uint32_t mask_bits(const int8_t* mask) {
   uint32_t bits = 0;
   for (uint32_t i = 0; i < 32; ++i) bits |= (mask[i] ? 1u : 0u) << i;
   return bits;
@@ -134,8 +134,8 @@ void Exec::retry_later(const Instr& in) {
 bool Exec::converged(const Instr& in, uint32_t members) {
   if (!mask) return true;
   auto is_whole = [&](const int8_t* m, uint32_t from) {
-    uint32_t on = warp_bits(m);
-    return on == 0 || (members & warp_bits(cta->alive.data() + from) & ~on) == 0;
+    uint32_t on = mask_bits(m);
+    return on == 0 || (members & mask_bits(cta->alive.data() + from) & ~on) == 0;
   };
   bool whole = true;
   for (uint32_t w = 0; w < count; w += 32) whole = whole && is_whole(mask + w, first + w);

@@ -24,11 +24,6 @@ Slot pointers_of(Lowering& l, const ir::Op& op, const ir::Value* base, const ir:
   return out;
 }
 
-std::optional<Slot> optional_slot(Lowering& l, const ir::Value* value) {
-  if (!value) return std::nullopt;
-  return l.slot(value);
-}
-
 struct Part {
   std::vector<int64_t> at;  // where the part begins in the whole
   const TileType *part, *whole;

@@ -23,8 +23,6 @@ struct Copies {
   int arrivals = 0;
 };
 
-uint32_t address_of(MemDesc d) { return d.base + d.flip * 8; }
-
 // Calls f(desc, box, where the box begins in the buffer) for the block, or for each row of a gather. False:
 // trapped.
 template <class F>
@@ -53,7 +51,7 @@ bool each_box(Task& t, const Instr& in, const Copies& c, const Piece& p, const F
   return true;
 }
 
-const Instr* run_load(Task& t, const Instr& in) {
+const Instr* run_tdm_load(Task& t, const Instr& in) {
   const auto& c = in.as<Copies>();
   SharedState& state = SharedState::of(t);
   const uint32_t barrier = c.barrier < 0 ? 0 : address_of(mem_desc(t, in.operand(c.barrier)));
@@ -79,7 +77,7 @@ const Instr* run_load(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_store(Task& t, const Instr& in) {
+const Instr* run_tdm_store(Task& t, const Instr& in) {
   const auto& c = in.as<Copies>();
   SharedState& state = SharedState::of(t);
   for (const Piece& p : c.pieces) {
@@ -190,10 +188,10 @@ const Instr* run_read(Task& t, const Instr& in) {
 
 }  // namespace
 
-void lower_amd_tdm_load(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_load, 0, 1, -1, 2); }
-void lower_amd_tdm_store(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_store, 0, 1, -1, 2); }
-void lower_amd_tdm_gather(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_load, 0, 2, 1, 3); }
-void lower_amd_tdm_scatter(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_store, 0, 2, 1, 3); }
+void lower_amd_tdm_load(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_load, 0, 1, -1, 2); }
+void lower_amd_tdm_store(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, 0, 1, -1, 2); }
+void lower_amd_tdm_gather(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_load, 0, 2, 1, 3); }
+void lower_amd_tdm_scatter(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, 0, 2, 1, 3); }
 
 void lower_amd_tdm_wait(Lowering& l, const ir::Op& op) {
   l.emit(run_tdm_wait, op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));

@@ -37,7 +37,7 @@ void fill(std::byte* file, const AsmFill& f, const AsmProgram& a, int64_t first)
 }
 
 // The elements of an operand; those of a uniform one are all in the same place.
-struct Source {
+struct PortSource {
   const std::byte* at;
   int64_t step;  // bytes to the next element
   uint64_t bits;
@@ -48,7 +48,7 @@ int64_t first_element(const AsmProgram& a, const AsmValue& v, const AsmPort& p, 
                          : v.where[static_cast<size_t>(execution * v.a_thread + p.element)];
 }
 
-void read_port(const AsmProgram& a, const AsmPort& p, const Source& from, size_t size, std::byte* file,
+void read_port(const AsmProgram& a, const AsmPort& p, const PortSource& from, size_t size, std::byte* file,
                int64_t first, uint32_t n) {
   const AsmValue& v = a.operands[p.value];
   for (uint32_t i = 0; i < n; ++i) {
@@ -93,7 +93,7 @@ const Instr* run_asm(Task& t, const Instr& in) {
   const auto& a = in.as<AsmProgram>();
   std::vector<std::byte> memory(a.file_bytes + 64);
   std::byte* file = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) % 64;
-  std::vector<Source> from(in.num_operands);
+  std::vector<PortSource> from(in.num_operands);
   for (uint32_t i = 0; i < in.num_operands; ++i) {
     const Slot s = in.operand(i);
     const bool uniform = t.is_uniform(s);

@@ -69,11 +69,6 @@ const Instr* run_poll(Task& t, const Instr& in) {
   return next(in);
 }
 
-std::optional<Slot> optional_slot(Lowering& l, const ir::Value* value) {
-  if (!value) return std::nullopt;
-  return l.slot(value);
-}
-
 }  // namespace
 
 void lower_atomic_load(Lowering& l, const ir::Op& op) {

@@ -13,8 +13,6 @@
 namespace triton_runner::tile {
 namespace {
 
-uint32_t address_of(MemDesc d) { return d.base + d.flip * 8; }
-
 struct Cluster {
   std::array<int64_t, 3> dims{1, 1, 1};
 };

@@ -117,18 +117,6 @@ bool may_spin(const ir::Region& region) {
   return false;
 }
 
-std::vector<Slot> slots_of(Lowering& l, std::span<ir::Use> uses) {
-  std::vector<Slot> out;
-  for (const ir::Use& u : uses) out.push_back(l.slot(u.value));
-  return out;
-}
-
-std::vector<Slot> slots_of(Lowering& l, std::span<ir::Value> values) {
-  std::vector<Slot> out;
-  for (ir::Value& v : values) out.push_back(l.slot(&v));
-  return out;
-}
-
 // Loads and arithmetic, and not much of it.
 bool is_small_and_plain(const ir::Region& body) {
   if (body.first->next) return false;
@@ -156,6 +144,18 @@ std::vector<const ir::Op*> sums_after(const ir::Op& loop) {
 }
 
 }  // namespace
+
+std::vector<Slot> slots_of(Lowering& l, std::span<ir::Use> uses) {
+  std::vector<Slot> out;
+  for (const ir::Use& u : uses) out.push_back(l.slot(u.value));
+  return out;
+}
+
+std::vector<Slot> slots_of(Lowering& l, std::span<ir::Value> values) {
+  std::vector<Slot> out;
+  for (ir::Value& v : values) out.push_back(l.slot(&v));
+  return out;
+}
 
 void Lowering::move(std::vector<Slot> to, std::vector<Slot> from, const ir::Op& op) {
   std::vector<Slot> t, f;

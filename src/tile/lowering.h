@@ -205,6 +205,12 @@ class Lowering {
 
 using LowerFn = void (*)(Lowering&, const ir::Op&);
 
+std::vector<Slot> slots_of(Lowering& l, std::span<ir::Use> uses);
+std::vector<Slot> slots_of(Lowering& l, std::span<ir::Value> values);
+inline std::optional<Slot> optional_slot(Lowering& l, const ir::Value* value) {
+  return value ? std::optional(l.slot(value)) : std::nullopt;
+}
+
 // Makes one instruction of chains of elementwise ops, loads, stores and reductions (fuse.cpp).
 void fuse_code(Lowering& lowering);
 // Puts the pending instructions in order, finds the last uses, and fills in addresses.

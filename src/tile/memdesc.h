@@ -30,6 +30,9 @@ struct MemDesc {
   uint32_t base;  // byte in the arena
   uint32_t flip;  // elements
 };
+inline uint32_t address_of(MemDesc d) {
+  return d.base + d.flip * 8;
+}  // of an mbarrier: its elements have 8 bytes
 
 // What is static about a memdesc value.
 struct MemView {

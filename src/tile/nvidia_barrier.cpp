@@ -10,8 +10,6 @@
 namespace triton_runner::tile {
 namespace {
 
-uint32_t address_of(MemDesc d) { return d.base + d.flip * 8; }
-
 const Instr* no_barrier(Task& t, const Instr& in) {
   return t.trap(
       in, exec::TrapKind::kInvalid,

@@ -17,7 +17,7 @@ namespace triton_runner::tile {
 namespace {
 
 // A matrix that an instruction reads: a register tile, or a buffer in the arena.
-struct Operand {
+struct MmaOperand {
   int index;            // operand
   const MemPlan* plan;  // null: a register tile
   num::Type type;
@@ -31,7 +31,7 @@ class Reader {
       if (b) t_.worker->pool->release(b);
     }
   }
-  num::MatrixView view(const Instr& in, const Operand& o) {
+  num::MatrixView view(const Instr& in, const MmaOperand& o) {
     if (!o.plan) return matrix_view(t_, in.operand(o.index), o.type);
     const SharedElements e = SharedState::of(t_).read(*o.plan, mem_desc(t_, in.operand(o.index)));
     (held_[0] ? held_[1] : held_[0]) = e.buffer;
@@ -50,7 +50,7 @@ bool types_fit(Lowering& l, const ir::Op& op, num::Type a, num::Type b, num::Typ
   return false;
 }
 
-bool operand(Lowering& l, const ir::Op& op, uint32_t group, int64_t precision, Operand& out) {
+bool operand(Lowering& l, const ir::Op& op, uint32_t group, int64_t precision, MmaOperand& out) {
   const ir::Value& v = *op.operand_of(group);
   out.index = Lowering::operand_index(op, group);
   out.plan = nullptr;
@@ -71,7 +71,7 @@ bool operand(Lowering& l, const ir::Op& op, uint32_t group, int64_t precision, O
 // ---- wgmma
 
 struct WarpGroupDot {
-  Operand a, b;
+  MmaOperand a, b;
   int c, use_c;
   int64_t m, n, k;
   num::Type result;
@@ -101,7 +101,7 @@ const Instr* run_dot_wait(Task& t, const Instr& in) {
 // ---- tcgen05
 
 struct Gen5Mma {
-  Operand a, b;
+  MmaOperand a, b;
   bool is_unsigned;
   const MemPlan* d;  // row-major
   int d_operand, use_d, pred;

@@ -10,14 +10,14 @@
 namespace triton_runner::tile {
 namespace {
 
-struct Side {
+struct MmaSide {
   ScaledSide scaled;
   int operand, scale;
   const MemPlan *plan, *scale_plan;
 };
 
 struct ScaledMma {
-  Side a, b;
+  MmaSide a, b;
   const MemPlan* d;
   int d_operand, use_d, pred;
   Barriers barriers;
@@ -25,7 +25,7 @@ struct ScaledMma {
   num::Type result;
 };
 
-void widen(Task& t, const Instr& in, const Side& s, float* out) {
+void widen(Task& t, const Instr& in, const MmaSide& s, float* out) {
   BufferPool& pool = *t.worker->pool;
   SharedState& state = SharedState::of(t);
   Buffer *data = state.read_planned(*s.plan, mem_desc(t, in.operand(s.operand))),
@@ -55,7 +55,7 @@ const Instr* run_tc_gen5_mma_scaled(Task& t, const Instr& in) {
 }
 
 bool side(Lowering& l, const ir::Op& op, uint32_t group, uint32_t scale_group, const char* type, bool is_b,
-          int64_t outer, Side& s) {
+          int64_t outer, MmaSide& s) {
   const auto element = scaled_element(op.attr(type));
   const MemView *data = mem_view(l, *op.operand_of(group), op),
                 *scales = mem_view(l, *op.operand_of(scale_group), op);

@@ -25,13 +25,13 @@ int64_t reserve_columns(Lowering& l, const ir::Op& op, int64_t bytes) {
   return code.tensor_memory + at;
 }
 
-struct Alloc {
+struct TmemAlloc {
   uint32_t base;
   const MemPlan* plan;  // of the initial value; null without one
 };
 
 const Instr* run_tmem_alloc(Task& t, const Instr& in) {
-  const auto& a = in.as<Alloc>();
+  const auto& a = in.as<TmemAlloc>();
   SharedState& state = SharedState::of(t);
   const MemDesc desc{a.base, 0};
   if (a.plan) state.write_value(t, *a.plan, desc, in.operand(0));
@@ -50,14 +50,14 @@ const Instr* run_tmem_store(Task& t, const Instr& in) {
   return next(in);
 }
 
-struct Slice {
+struct TmemSlice {
   uint32_t base, flip;
 };
 
 const Instr* run_tmem_subslice(Task& t, const Instr& in) {
   MemDesc d = mem_desc(t, in.operand(0));
-  d.base += in.as<Slice>().base;
-  d.flip ^= in.as<Slice>().flip;
+  d.base += in.as<TmemSlice>().base;
+  d.flip ^= in.as<TmemSlice>().flip;
   t.new_object<MemDesc>(in.result()) = d;
   return next(in);
 }
@@ -144,7 +144,7 @@ void lower_tmem_alloc(Lowering& l, const ir::Op& op) {
   if (!view) return;
   int64_t bytes = view->buffer_bytes;
   for (int64_t d : view->leading) bytes *= d;
-  auto* alloc = l.make<Alloc>(static_cast<uint32_t>(reserve_columns(l, op, bytes)), nullptr);
+  auto* alloc = l.make<TmemAlloc>(static_cast<uint32_t>(reserve_columns(l, op, bytes)), nullptr);
   std::vector<Slot> operands;
   if (const ir::Value* init = op.operand_of(0)) {
     alloc->plan = l.make<MemPlan>(*view);
@@ -183,7 +183,7 @@ void lower_tmem_subslice(Lowering& l, const ir::Op& op) {
   if (offset < 0 || width <= 0 || offset + width > whole)
     return l.error(op, "elements " + std::to_string(offset) + " to " + std::to_string(offset + width - 1) +
                            " of " + std::to_string(whole));
-  auto* slice = l.make<Slice>(0u, 0u);
+  auto* slice = l.make<TmemSlice>(0u, 0u);
   if (d == 0 && leading > 0) {
     slice->base = static_cast<uint32_t>(offset * view->stride_of_leading(0));
   } else {

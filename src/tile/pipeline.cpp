@@ -8,21 +8,15 @@
 namespace triton_runner::tile {
 namespace {
 
-std::vector<Slot> slots_of(Lowering& l, std::span<ir::Use> uses) {
-  std::vector<Slot> out;
-  for (const ir::Use& u : uses) out.push_back(l.slot(u.value));
-  return out;
-}
-
 // ---- ttg.predicate_stage: is iteration iv of stage `stage` one that the loop has?
 
-struct Stage {
+struct PipelineStage {
   int64_t ahead;  // iterations by which the last stage is behind this one
   num::Type type;
 };
 
 const Instr* run_predicate_stage(Task& t, const Instr& in) {
-  const auto& s = in.as<Stage>();
+  const auto& s = in.as<PipelineStage>();
   const auto step = static_cast<uint64_t>(t.bits(in.operand(2)));
   const uint64_t last = static_cast<uint64_t>(t.bits(in.operand(1))) - static_cast<uint64_t>(s.ahead) * step;
   t.set_uniform(in.result(),
@@ -83,7 +77,7 @@ void lower_mask(Lowering& l, const ir::Op& op) {
 
 void lower_predicate_stage(Lowering& l, const ir::Op& op) {
   const int64_t ahead = op.int_attr("maxStage", 0) - op.int_attr("stage", 0);
-  l.emit(run_predicate_stage, op, l.make<Stage>(ahead, l.type_of(l.slot(op.operand(0)))->element));
+  l.emit(run_predicate_stage, op, l.make<PipelineStage>(ahead, l.type_of(l.slot(op.operand(0)))->element));
 }
 
 void lower_vote_ballot_sync(Lowering& l, const ir::Op& op) {

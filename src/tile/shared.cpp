@@ -26,19 +26,19 @@ const Instr* run_local_alloc(Task& t, const Instr& in) {
 
 // ---- loads and stores
 
-struct Access {
+struct LocalAccess {
   const MemPlan* plan;
   int memory;  // which operand is the descriptor
 };
 
 const Instr* run_local_load(Task& t, const Instr& in) {
-  const auto& a = in.as<Access>();
+  const auto& a = in.as<LocalAccess>();
   SharedState::of(t).read_into(t, in.result(), *a.plan, mem_desc(t, in.operand(a.memory)));
   return next(in);
 }
 
 const Instr* run_local_store(Task& t, const Instr& in) {
-  const auto& a = in.as<Access>();
+  const auto& a = in.as<LocalAccess>();
   SharedState::of(t).write_value(t, *a.plan, mem_desc(t, in.operand(a.memory)), in.operand(1 - a.memory));
   return next(in);
 }
@@ -234,14 +234,14 @@ void lower_local_load(Lowering& l, const ir::Op& op) {
   if (!view) return;
   // In the order of memory: most uses want it so.
   auto* plan = l.make<MemPlan>(*view, memory_order(*view));
-  l.emit(run_local_load, op, {l.slot(op.result())}, {l.slot(op.operand_of(0))}, l.make<Access>(plan, 0));
+  l.emit(run_local_load, op, {l.slot(op.result())}, {l.slot(op.operand_of(0))}, l.make<LocalAccess>(plan, 0));
 }
 
 void lower_local_store(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of(1), op);
   if (!view) return;
   l.emit(run_local_store, op, {}, {l.slot(op.operand_of(0)), l.slot(op.operand_of(1))},
-         l.make<Access>(l.make<MemPlan>(*view), 1));
+         l.make<LocalAccess>(l.make<MemPlan>(*view), 1));
 }
 
 void lower_memdesc_index(Lowering& l, const ir::Op& op) {

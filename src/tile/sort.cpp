@@ -234,14 +234,14 @@ bool is_pure(ir::OpKind kind) {
   return false;
 }
 
-class Block {
+class SortedBlock {
  public:
-  Block(Lowering& lowering, const ir::Block& block) : l_(lowering), block_(block) {}
+  SortedBlock(Lowering& lowering, const ir::Block& block) : l_(lowering), block_(block) {}
 
   void find() {
     for (const ir::Op* op = block_.first; op; op = op->next) {
       for (const ir::Region* region : op->regions)
-        for (const ir::Block* b = region->first; b; b = b->next) Block(l_, *b).find();
+        for (const ir::Block* b = region->first; b; b = b->next) SortedBlock(l_, *b).find();
       if (op->kind == kSelect && op->results.size() == 1 && op->operand(0)->type->shape.size() > 0) add(*op);
     }
     if (networks_.empty()) return;
@@ -303,7 +303,7 @@ class Block {
 }  // namespace
 
 void find_sorts(Lowering& lowering, const ir::Region& region) {
-  for (const ir::Block* b = region.first; b; b = b->next) Block(lowering, *b).find();
+  for (const ir::Block* b = region.first; b; b = b->next) SortedBlock(lowering, *b).find();
 }
 
 }  // namespace triton_runner::tile

@@ -37,7 +37,7 @@ const Instr* run_fork(Task& t, const Instr& in) {
   return next(in);
 }
 
-const Instr* run_join(Task& t, const Instr& in) {
+const Instr* run_join_partitions(Task& t, const Instr& in) {
   for (const Task* task : SharedState::of(t).partitions) {
     if (task->outcome != Outcome::kFinished) return t.block(in);
   }
@@ -84,7 +84,7 @@ void lower_warp_specialize(Lowering& l, const ir::Op& op) {
     for (const ir::Use& u : last.operand_uses) values.push_back(l.slot(u.value));
     l.move(results, values, last);
   });
-  l.emit(run_join, op, {}, {});
+  l.emit(run_join_partitions, op, {}, {});
 }
 
 // nvws.warp_group: the same without captures: its regions read the values around them. The first region with
@@ -119,7 +119,7 @@ void lower_nvws_warp_group(Lowering& l, const ir::Op& op) {
     });
     l.bind(end);
   }
-  l.emit(run_join, op, {}, {});
+  l.emit(run_join_partitions, op, {}, {});
 }
 
 }  // namespace triton_runner::tile
