@@ -2,6 +2,7 @@
 # to .venv/ and build/ (releases: also a cache folder in the home directory).
 #
 #   make demo           kernels at every level that runs without a GPU: engine, difference from the reference, time
+#                       (ARGS=--all: every kernel from every level)
 #   make test           all tests (PARTS="cases python" runs some); the last line counts them
 #   make develop        the package in .venv, editable
 #   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--write: into doc/performance.md;
@@ -13,6 +14,8 @@
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
 #   make differential   random kernels at TTIR, TTGIR and PTX, bit for bit (LIMIT=<seconds>, ARGS="--seeds 0 1000")
 #   make gpu-check OUT=<folder>       on a machine with an NVIDIA GPU: the SIMT engine against it, bit for bit
+#   make wheel          a wheel for manylinux in dist/, tried in an empty virtual environment
+#   make aarch64        the C++ for 64-bit Arm by Debian's cross compiler; unit tests and golden cases under qemu-user
 #   make clean          removes build/ and dist/ (.venv stays)
 
 SHELL := /bin/bash
@@ -24,14 +27,14 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test develop compiled bench conformance releases lint fuzz differential gpu-check clean
+.PHONY: demo test develop compiled bench conformance releases lint fuzz differential gpu-check wheel aarch64 clean
 .DELETE_ON_ERROR:
 
 # torch and triton take as long to unpack as the extension takes to compile: side by side.
 demo: $(VENV)/.build
 	@$(MAKE) --no-print-directory -j2 $(VENV)/.run compiled
 	@$(MAKE) --no-print-directory develop
-	@$(RUN) benchmark/demo.py
+	@$(RUN) benchmark/demo.py $(ARGS)
 
 test: $(VENV)/.check
 	@$(RUN) tests/run_all.py $(PARTS)
@@ -68,6 +71,13 @@ fuzz: $(VENV)/.build
 
 differential: $(VENV)/.check develop
 	@$(RUN) tests/differential/run.py --jobs 2 --target cuda:80 cuda:90 cuda:100 $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
+
+wheel: $(VENV)/.build
+	@$(PIP) -r requirements/wheel.txt
+	@$(RUN) tools/wheel.py
+
+aarch64: $(VENV)/.build
+	@$(RUN) tools/aarch64.py
 
 gpu-check:
 	@test -n "$(OUT)" || { echo "make gpu-check: OUT=<a folder for the results>"; exit 2; }

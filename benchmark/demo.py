@@ -1,4 +1,5 @@
-"""Runs Triton's tutorials on the CPU from Python, TTIR, TTGIR, LLIR and PTX, checks them, and prints a table.
+"""Runs Triton's tutorials on the CPU from Python, TTIR, TTGIR, LLIR and PTX, checks them, and prints a table of eight
+rows, in which each kernel and each level stands; --all: every kernel from every level.
 
 The artifacts are what Triton itself wrote into its cache when the Python kernel was compiled.
 """
@@ -24,6 +25,24 @@ WAYS = (
     ("LLIR", "llir", "cuda:86"),
     ("PTX", "ptx", "cuda:80"),
 )
+# The rows without --all: a kernel, and which of the ways.
+SHORT = (
+    ("vector_add", 0),
+    ("softmax", 1),
+    ("matmul", 3),
+    ("matmul", 6),
+    ("dropout", 2),
+    ("layer_norm", 4),
+    ("attention", 5),
+    ("grouped_gemm", 0),
+)
+ONWARD = """
+Go on from this folder:
+  {bin}triton-runner run --device cpu examples/runner/v3.9.0/python/vector_add.py
+  {bin}triton-runner ops                      # what runs, and the case that tests it
+  {bin}triton-runner doctor                   # this machine, Triton, torch, GPUs
+  make demo ARGS=--all                            # the other rows
+README.md has more; `. .venv/bin/activate` puts triton-runner on the PATH."""
 HEADING = ("kernel", "level", "compiled for", "engine", "max difference", "milliseconds")
 
 
@@ -61,6 +80,10 @@ def artifacts(cache: pathlib.Path, level: str, folder: pathlib.Path) -> pathlib.
 
 
 def main() -> int:
+    if "--all" in sys.argv[1:]:
+        rows = [(name, way) for name in KERNELS for way in WAYS]
+    else:
+        rows = [(name, WAYS[way]) for name, way in SHORT]
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="triton-runner-demo-"))
     os.environ |= {"TRITON_RUNNER_PROD": "1", "TRITON_RUNNER_DEVICE": "cpu", "TRITON_ALWAYS_COMPILE": "0"}
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # 3.9 warns where this is left open
@@ -74,22 +97,23 @@ def main() -> int:
     row_format = "{:14} {:7} {:13} {:12} {:>15} {:>13}"
     print(row_format.format(*HEADING))
     failed = 0
-    for name in KERNELS:
+    for name, (entry, level, target) in rows:
         module = importlib.import_module(f"kernels.{name}")
-        for entry, level, target in WAYS:
-            try:
-                with triton_runner.using(target=target, level=level):
-                    difference, right, seconds = run(module, entry, level, scratch / name / target / level)
-                cells = [f"{difference:.3g}" + ("" if right else " WRONG"), f"{seconds * 1e3:.3g}"]
-            except (ValueError, RuntimeError) as error:
-                cells, right = [f"failed: {error}"], False
-            failed += not right
-            print(
-                row_format.format(name, entry, target, engine_of(level), *cells, *[""] * (2 - len(cells))),
-                flush=True,
-            )
+        try:
+            with triton_runner.using(target=target, level=level):
+                difference, right, seconds = run(module, entry, level, scratch / name / target / level)
+            cells = [f"{difference:.3g}" + ("" if right else " WRONG"), f"{seconds * 1e3:.3g}"]
+        except (ValueError, RuntimeError) as error:
+            cells, right = [f"failed: {error}"], False
+        failed += not right
+        print(
+            row_format.format(name, entry, target, engine_of(level), *cells, *[""] * (2 - len(cells))),
+            flush=True,
+        )
     shutil.rmtree(scratch, ignore_errors=True)
     print("every result matches its reference" if not failed else f"{failed} do not match their reference")
+    if not failed:
+        print(ONWARD.format(bin=".venv/bin/"))
     return 1 if failed else 0
 
 

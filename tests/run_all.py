@@ -2,19 +2,25 @@
 
     python tests/run_all.py [part ...]
 
-Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in
-seconds, and is ended and counted as failed at twice that.
+Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in seconds of
+CPU, which is reported and fails nothing: a slow machine is not a failure. Only what hangs is ended: a command that
+has used ten times its part's budget, or that has used no CPU at all for ten minutes.
 """
 
+import contextlib
 import dataclasses
 import os
 import pathlib
 import re
+import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+
+import psutil
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "log"
@@ -22,6 +28,9 @@ RELEASE, ASAN, TSAN = (ROOT / "build" / name for name in ("release", "asan", "ts
 JOBS = str(len(os.sched_getaffinity(0)))
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)")
 TAIL = 60
+HANG_FACTOR = 10  # budgets of CPU time
+IDLE = 600  # seconds without any CPU time
+NOT_FOUND = 127
 
 ASAN_SETTINGS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
@@ -32,11 +41,13 @@ ASAN_SETTINGS = {
 
 @dataclasses.dataclass
 class Part:
-    """Commands of which each prints a closing line with its counts, or counts as one test."""
+    """Commands of which each prints a closing line with its counts, or counts as one test. Those of cmake, ninja and
+    make build: where one fails, the rest of its part does not run, and no part that needs it."""
 
     name: str
-    budget: int
+    budget: int  # seconds of CPU on a machine like doc/performance.md's
     commands: Callable[[], list[list[str]]]
+    needs: tuple[str, ...] = ()
 
 
 def configure(folder: pathlib.Path, *definitions: str) -> list[str]:
@@ -59,6 +70,17 @@ def unit_tests(folder: pathlib.Path) -> list[list[str]]:
 def cases(folder: pathlib.Path, *options: str) -> list[str]:
     tool = folder / "tests" / "tools" / "case_tool"
     return [sys.executable, "tests/run_cases.py", "--tool", str(tool), *options]
+
+
+def lesser_machines() -> list[list[str]]:
+    """The libraries with code for several instruction sets as on a machine without AVX-512, and on one without AVX2;
+    the cases run so too (run_cases.py), and some of the Python tests (test_isa.py)."""
+    libraries = ("num", "ptx", "simt", "tile")
+    return [
+        ["env", f"TRITON_RUNNER_ISA={isa}", str(RELEASE / f"{library}_test")]
+        for isa in ("avx2", "portable")
+        for library in libraries
+    ]
 
 
 def build() -> list[list[str]]:
@@ -90,36 +112,88 @@ def tsan() -> list[list[str]]:
 
 
 PARTS = [
-    Part("build", 480, build),
-    Part("unit", 60, lambda: unit_tests(RELEASE)),
-    Part("cases", 90, lambda: [cases(RELEASE), cases(RELEASE, "--checks", "oob,nan,uninit,race")]),
-    Part("python", 480, lambda: [[sys.executable, "-m", "pytest", "-q", "-rs", "tests/python"]]),
+    Part("build", 700, build),
+    Part("unit", 60, lambda: unit_tests(RELEASE), ("build",)),
+    Part("isas", 60, lesser_machines, ("build",)),
+    Part(
+        "cases", 120, lambda: [cases(RELEASE), cases(RELEASE, "--checks", "oob,nan,uninit,race")], ("build",)
+    ),
+    Part("python", 900, lambda: [[sys.executable, "-m", "pytest", "-q", "-rs", "tests/python"]], ("build",)),
+    Part("lint", 30, lambda: [[sys.executable, "tests/lint.py"]]),
+    Part(
+        "releases",
+        420,
+        lambda: [[sys.executable, "tools/releases.py", "test", "3.0.0", "3.4.0", "3.9.0"]],
+        ("build",),
+    ),
     Part("asan", 720, asan),
     # As many inputs on every machine: what passes here passes in CI.
-    Part("fuzz", 120, lambda: [[sys.executable, "fuzz/run.py", "--limit=60", "--inputs=2000"]]),
-    Part("tsan", 600, tsan),
-    Part("releases", 420, lambda: [[sys.executable, "tools/releases.py", "test", "3.0.0", "3.4.0", "3.9.0"]]),
-    Part("lint", 30, lambda: [[sys.executable, "tests/lint.py"]]),
+    Part("fuzz", 240, lambda: [[sys.executable, "fuzz/run.py", "--limit=3600", "--inputs=2000"]], ("asan",)),
+    Part("tsan", 300, tsan),
 ]
 
 
-def run(command: list[str], log, deadline: float) -> int:
-    """The command's exit status; 124 if it was ended at the deadline, with everything that it had started."""
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        env=os.environ | ASAN_SETTINGS,
-        start_new_session=True,
-    )
+class HangGuard:
+    """Ends a process, with everything that it started, once it hangs. `cpu`: the seconds it has used so far."""
+
+    def __init__(self, process: subprocess.Popen, budget: float):
+        self.cpu = 0.0
+        self.reason = ""
+        self._process, self._budget, self._done = process, budget, threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _used(self) -> float:
+        """By the processes that are alive, and by those that they have waited for."""
+        try:
+            root = psutil.Process(self._process.pid)
+            processes = [root, *root.children(recursive=True)]
+        except psutil.Error:
+            return self.cpu
+        used = 0.0
+        for process in processes:
+            with contextlib.suppress(psutil.Error):
+                used += sum(process.cpu_times()[:4])
+        return max(used, self.cpu)
+
+    def _watch(self) -> None:
+        moved = time.monotonic()
+        while not self._done.wait(2):
+            used = self._used()
+            if used > self.cpu + 0.05:
+                moved = time.monotonic()
+            self.cpu = used
+            if used > HANG_FACTOR * self._budget:
+                self.reason = f"ended: it had used {used:.0f} s of CPU, {HANG_FACTOR} times the part's budget"
+            elif time.monotonic() - moved > IDLE:
+                self.reason = f"ended: it had used no CPU for {IDLE} s"
+            if self.reason:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                return
+
+
+def run(command: list[str], log, budget: float) -> tuple[int, str]:
+    """The command's exit status, and what there is to say of it besides."""
     try:
-        return process.wait(max(1.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return 124
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=os.environ | ASAN_SETTINGS,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return NOT_FOUND, f"could not be started: {error.strerror}"
+    guard = HangGuard(process, budget)
+    status = process.wait()
+    guard.stop()
+    return status, guard.reason or f"exit status {status}"
 
 
 def counts_of(output: str, status: int) -> dict[str, int]:
@@ -142,16 +216,18 @@ def counts_of(output: str, status: int) -> dict[str, int]:
     return counts
 
 
-def run_part(part: Part, totals: dict[str, int]) -> None:
-    begin = time.monotonic()
+def run_part(part: Part, totals: dict[str, int]) -> bool:
+    """Whether all that it builds was built."""
+    begin, used = time.monotonic(), cpu_of_children()
     log_path = LOGS / f"{part.name}.log"
     mine = {"passed": 0, "failed": 0, "skipped": 0}
+    built = True
     with log_path.open("w") as log:
         for command in part.commands():
             at = log.tell()
             log.write(f"$ {' '.join(command)}\n")
             log.flush()
-            status = run(command, log, begin + 2 * part.budget)
+            status, how = run(command, log, part.budget)
             log.seek(0, os.SEEK_END)
             output = log_path.read_bytes()[at:].decode("utf-8", "replace")
             # Configuring and compiling are no tests: they only count when they fail.
@@ -160,10 +236,10 @@ def run_part(part: Part, totals: dict[str, int]) -> None:
             for key, number in counts.items():
                 mine[key] += 0 if builds and key == "passed" else number
             if status != 0:
-                how = "ended at its time limit" if status == 124 else f"exit status {status}"
                 print(f"---- {part.name}: {' '.join(command)}: {how}")
                 print("\n".join(output.splitlines()[-TAIL:]), flush=True)
                 if builds:
+                    built = False
                     break
             elif part.name in ("python", "releases"):  # what was skipped and why is said, not hidden
                 print(
@@ -173,13 +249,19 @@ def run_part(part: Part, totals: dict[str, int]) -> None:
                 )
     for key in totals:
         totals[key] += mine[key]
-    seconds = time.monotonic() - begin
-    over = f", over its budget of {part.budget} s" if seconds > part.budget else ""
+    cpu = cpu_of_children() - used
+    over = f", over its budget of {part.budget} s of CPU" if cpu > part.budget else ""
     print(
         f"{part.name + ':':10} {mine['passed']} passed, {mine['failed']} failed, {mine['skipped']} skipped"
-        f" in {seconds:.0f} s{over}",
+        f" in {time.monotonic() - begin:.0f} s ({cpu:.0f} s of CPU{over})",
         flush=True,
     )
+    return built
+
+
+def cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> int:
@@ -190,9 +272,19 @@ def main() -> int:
         return 2
     LOGS.mkdir(parents=True, exist_ok=True)
     totals = {"passed": 0, "failed": 0, "skipped": 0}
+    unbuilt: set[str] = set()
     for part in PARTS:
-        if part.name in wanted:
-            run_part(part, totals)
+        if part.name not in wanted:
+            continue
+        if missing := unbuilt.intersection(part.needs):
+            print(
+                f"{part.name + ':':10} not run, because the build of part {', '.join(missing)} failed",
+                flush=True,
+            )
+            totals["failed"] += 1
+            unbuilt.add(part.name)
+        elif not run_part(part, totals):
+            unbuilt.add(part.name)
     print(f"{totals['passed']} passed, {totals['failed']} failed, {totals['skipped']} skipped")
     return 1 if totals["failed"] or not totals["passed"] else 0
 

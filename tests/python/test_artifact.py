@@ -88,7 +88,7 @@ def test_ir_tells_names_and_types(level):
 def test_amd_levels(tmp_path):
     script = tmp_path / "compile.py"
     script.write_text(FOR_AMD)
-    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, capture_output=True, timeout=120)
+    subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, capture_output=True)
     sizes = {}
     for level in ("amdgcn", "hsaco"):
         found = artifact.describe((tmp_path / f"scale_kernel.{level}").read_bytes(), level)

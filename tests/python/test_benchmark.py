@@ -16,7 +16,6 @@ def test_results(engine):
         [sys.executable, str(BENCHMARK / "measure.py"), engine, "--quick"],
         capture_output=True,
         text=True,
-        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
@@ -31,7 +30,6 @@ def test_launch_costs():
         [sys.executable, str(BENCHMARK / "launch.py"), "--json", "--quick"],
         capture_output=True,
         text=True,
-        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     costs = json.loads(done.stdout)

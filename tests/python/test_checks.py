@@ -171,7 +171,6 @@ def command(*arguments, **environment):
         capture_output=True,
         text=True,
         env={**os.environ, **environment},
-        timeout=120,
     )
 
 

@@ -80,7 +80,7 @@ def run_program(program: str, *arguments, **environment):
         file.flush()
         result = subprocess.run(
             [sys.executable, file.name, *map(str, arguments)], env={**os.environ, **environment}, text=True,
-            capture_output=True, timeout=120)  # fmt: skip
+            capture_output=True)  # fmt: skip
     assert result.returncode == 0, result.stderr
     return result
 

@@ -190,7 +190,6 @@ def test_switched_off_by_the_environment(tmp_path, monkeypatch):
             [sys.executable, "-c", SWITCHED, str(Path(__file__).parent)],
             capture_output=True,
             text=True,
-            timeout=60,
         )
         assert done.stdout.splitlines()[-1:] == [f"{said} True"], done.stdout + done.stderr
 

@@ -13,5 +13,5 @@ GPU = pathlib.Path(__file__).resolve().parents[1] / "gpu"
 @pytest.mark.parametrize("script", ["instructions.py", "mma.py", "im2col.py"])
 def test_engine_gives_the_bits_of_hardware(script):
     command = [sys.executable, script, "check"]
-    done = subprocess.run(command, cwd=GPU, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=GPU, capture_output=True, text=True)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]

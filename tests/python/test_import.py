@@ -37,15 +37,18 @@ def test_import_opens_no_driver_and_no_torch():
     assert child(code) == ""
 
 
-def test_import_takes_under_50_ms():
+def test_import_takes_less_than_half_of_what_triton_takes():
+    """50 ms beside the 140 ms of Triton, on any machine: both in one process, by CPU time."""
     code = (
-        "import time, triton\n"
-        "begin = time.perf_counter()\n"
+        "import time\n"
+        "begin = time.process_time()\n"
+        "import triton\n"
+        "middle = time.process_time()\n"
         "import triton_runner\n"
-        "print((time.perf_counter() - begin) * 1e3)\n"
+        "print((time.process_time() - middle) / (middle - begin))\n"
     )
-    times = [float(child(code)) for _ in range(5)]
-    assert min(times) < 50, times
+    ratios = [float(child(code)) for _ in range(5)]
+    assert min(ratios) < 0.5, ratios
 
 
 def test_public_names_have_docstrings():

@@ -34,7 +34,7 @@ EXAMPLES = {
 def run_example(name: str, level: str, target: str) -> dict:
     """The kernel's checked results by name."""
     module = importlib.import_module(f"kernels.{name}")
-    with triton_runner.using(device="cpu", level=level, target=target, timeout=120):
+    with triton_runner.using(device="cpu", level=level, target=target):
         checked = module.run(harness.Device())
     for what, got, expected, tolerance in checked:
         difference = (got.double() - torch.as_tensor(expected).double()).abs().max().item()

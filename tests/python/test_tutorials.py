@@ -22,7 +22,7 @@ BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 def results(kernel: str, **settings) -> dict[str, torch.Tensor]:
     """Runs the kernel and checks it against its reference; the result tensors by name."""
     module = importlib.import_module(f"kernels.{kernel}")
-    with triton_runner.using(device="cpu", threads=1, timeout=60, **settings):
+    with triton_runner.using(device="cpu", threads=1, **settings):
         checked = module.run(harness.Device())
     found = {}
     for name, got, expected, tolerance in checked:
@@ -47,7 +47,7 @@ def test_levels_agree(kernel, target):
 def test_many_threads(kernel):
     """Programs in parallel; sums under locks come in any order, so only the reference decides."""
     module = importlib.import_module(f"kernels.{kernel}")
-    with triton_runner.using(device="cpu", threads=4, timeout=60, level="ttir"):
+    with triton_runner.using(device="cpu", threads=4, level="ttir"):
         for name, got, expected, tolerance in module.run(harness.Device()):
             assert (got.double() - torch.as_tensor(expected).double()).abs().max().item() <= tolerance, name
 
