@@ -1,5 +1,5 @@
-"""Runs Triton's tutorials on the CPU from Python, TTIR, TTGIR, LLIR and PTX, checks them, and prints a table of eight
-rows, in which each kernel and each level stands; --all: every kernel from every level.
+"""Runs Triton's tutorials on the CPU from Python, TTIR, TTGIR, LLIR and PTX, checks them, and prints a
+table of eight rows, in which each kernel and each level stands; --all: every kernel from every level.
 
 The artifacts are what Triton itself wrote into its cache when the Python kernel was compiled.
 """

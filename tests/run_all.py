@@ -2,9 +2,9 @@
 
     python tests/run_all.py [part ...]
 
-Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in seconds of
-CPU, which is reported and fails nothing: a slow machine is not a failure. Only what hangs is ended: a command that
-has used ten times its part's budget, or that has used no CPU at all for ten minutes.
+Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in
+seconds of CPU, which is reported and fails nothing: a slow machine is not a failure. Only what hangs is
+ended: a command that has used ten times its part's budget, or that has used no CPU at all for ten minutes.
 """
 
 import contextlib
@@ -41,8 +41,8 @@ ASAN_SETTINGS = {
 
 @dataclasses.dataclass
 class Part:
-    """Commands of which each prints a closing line with its counts, or counts as one test. Those of cmake, ninja and
-    make build: where one fails, the rest of its part does not run, and no part that needs it."""
+    """Commands of which each prints a closing line with its counts, or counts as one test. Those of cmake,
+    ninja and make build: where one fails, the rest of its part does not run, and no part that needs it."""
 
     name: str
     budget: int  # seconds of CPU on a machine like doc/performance.md's
@@ -73,8 +73,8 @@ def cases(folder: pathlib.Path, *options: str) -> list[str]:
 
 
 def lesser_machines() -> list[list[str]]:
-    """The libraries with code for several instruction sets as on a machine without AVX-512, and on one without AVX2;
-    the cases run so too (run_cases.py), and some of the Python tests (test_isa.py)."""
+    """The libraries with code for several instruction sets as on a machine without AVX-512, and on one
+    without AVX2; the cases run so too (run_cases.py), and some of the Python tests (test_isa.py)."""
     libraries = ("num", "ptx", "simt", "tile")
     return [
         ["env", f"TRITON_RUNNER_ISA={isa}", str(RELEASE / f"{library}_test")]
@@ -134,7 +134,7 @@ PARTS = [
 
 
 class HangGuard:
-    """Ends a process, with everything that it started, once it hangs. `cpu`: the seconds it has used so far."""
+    """Ends a process, with everything that it started, once it hangs. `cpu`: the seconds it has used."""
 
     def __init__(self, process: subprocess.Popen, budget: float):
         self.cpu = 0.0

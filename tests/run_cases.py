@@ -2,8 +2,8 @@
 """Run the golden cases of tests/cases: print what differs, or with --update write what came out as expected.
 
 A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim.
-Those of the engines run again as on a machine without AVX-512 and on one without AVX2, those of the tile engine
-without fused instructions too, and must print the same bytes.
+Those of the engines run again as on a machine without AVX-512 and on one without AVX2, those of the tile
+engine without fused instructions too, and must print the same bytes.
 With --checks they run under checks instead, and must print what they always print; those that checks rightly
 report something in are listed in tests/cases/check/reported.txt, each with the kind of fault.
 """

