@@ -15,6 +15,7 @@ from pathlib import Path
 from triton_runner import _core, _driver, _messages, _native, _settings, _simt
 from triton_runner._errors import fail
 from triton_runner._keywords import Entry
+from triton_runner._metadata import jsonable
 
 _TEXT = ("ttir", "ttgir", "llir", "ptx", "amdgcn")
 
@@ -406,7 +407,7 @@ def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
                 return {**asm, "metadata": files["json"].read_text()}
         source = artifact.source if to in ("ttir", "ttgir") else _without_dumps(artifact)
         made = compile_onward(source, artifact.level, to, target, given, artifact.label)
-        metadata = json.dumps(made.metadata, default=_jsonable)
+        metadata = json.dumps(made.metadata, default=jsonable)
         files = {
             **{f"{artifact.name}.{level}": value for level, value in made.asm.items()},
             group_name: metadata,
@@ -433,10 +434,6 @@ def _without_dumps(artifact: Artifact):
         if op.name == "tt.print" and op.attr("prefix").value.startswith(MARKER):
             op.erase()
     return str(module)
-
-
-def _jsonable(value):
-    return vars(value) if hasattr(value, "__dict__") else str(value)
 
 
 def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKernel:

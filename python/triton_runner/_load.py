@@ -6,6 +6,7 @@ import os
 
 from triton_runner import _artifacts, _settings
 from triton_runner._errors import fail
+from triton_runner._metadata import as_path_or_text
 
 _LEVELS = ("ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco")
 # What tells the level of a text that comes without a file name.
@@ -41,7 +42,7 @@ def load(
 ):
     """The kernel of a file (*.ttir, *.ttgir, *.llir, *.ptx, *.cubin, *.amdgcn, *.hsaco) or of a text;
     metadata: its JSON
-    file or text where it is not beside it; name: which kernel, where there are several; level: the one that
+    file or text, a dict or a compiled kernel's .metadata, where it is not beside it; name: which kernel, where there are several; level: the one that
     executes; check, shuffle: what launches of the kernel look for and in which order programs run, where
     they are not as using() and the environment say; block, cluster: threads of a block and blocks of a
     cluster (three numbers each) of PTX that does not say them.
@@ -49,7 +50,7 @@ def load(
     Returns a kernel: kernel[grid](*args), kernel.params, .asm, .metadata. Raises DiagnosticError.
     """
     text = os.fspath(source)
-    metadata = None if metadata is None else os.fspath(metadata)
+    metadata = as_path_or_text(metadata, "metadata")
     if isinstance(text, bytes):
         raise fail("load() takes a path or a text", "give a binary artifact as a file")
     if _artifacts.is_text_itself(text):
