@@ -196,7 +196,8 @@ class Binder {
   uint64_t pointer(const Param& param, const NamedValue& given) {
     nb::handle v = given.value;
     if (v.is_none()) return 0;
-    const bool refused = PyFloat_Check(v.ptr()) || (conversion_ == Conversion::kStrict && PyBool_Check(v.ptr()));
+    const bool refused =
+        PyFloat_Check(v.ptr()) || (conversion_ == Conversion::kStrict && PyBool_Check(v.ptr()));
     if (refused)
       fail(argument(given.name) + ": expected a tensor or an address for " + param.type + ", got " +
            type_of(v) + " " + text_of(v));
@@ -300,8 +301,8 @@ class Binder {
     return kind + std::to_string(8 * (typestr[2] - '0'));
   }
 
-  // Whatever Triton's launcher takes: an object with data_ptr(). A view with another dtype (triton.reinterpret)
-  // knows the tensor that it is a view of.
+  // Whatever Triton's launcher takes: an object with data_ptr(). A view with another dtype
+  // (triton.reinterpret) knows the tensor that it is a view of.
   Pointer bare_pointer(const std::string& name, nb::handle v) {
     if (!is_here(v, device_)) wrong_device(name, v);
     std::string dtype = has(v, "dtype") ? short_dtype(string_of(v.attr("dtype"))) : "";
@@ -317,8 +318,8 @@ class Binder {
     Pointer result{found.address, {}, dtype};
     if (found.block) {
       std::string label = found.block->label.empty() ? describe(v, dtype) : found.block->label;
-      result.memory = Allocation{found.block->address, found.block->bytes, argument(name) + " (" + label + ")",
-                                 found.block->writable};
+      result.memory = Allocation{found.block->address, found.block->bytes,
+                                 argument(name) + " (" + label + ")", found.block->writable};
       if (found.block->owner.is_valid()) out_.keep_alive.push_back(std::move(found.block->owner));
     } else if (found.address != 0) {
       // Nothing may be touched there, and a trap names it as the nearest.

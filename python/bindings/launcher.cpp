@@ -160,7 +160,7 @@ struct Launcher {
   size_t needed = 0;  // arguments up to the last that is a parameter: constexprs behind it may be left out
   bool is_direct = false;
   bool is_loose = false;  // Triton's launchers from 3.8 on: more arguments are ignored, integers wrap
-  nb::object settings;  // _settings.current
+  nb::object settings;    // _settings.current
 
   Launcher(std::shared_ptr<exec::Kernel> k, const std::vector<std::pair<std::string, nb::object>>& signature,
            bool loose)
@@ -263,13 +263,6 @@ bool is_true(nb::handle object) {
   return truth == 1;
 }
 
-// As Triton decides it: by the sign of the product.
-bool has_no_programs(const std::array<int64_t, 3>& grid) {
-  int sign = 1;
-  for (int64_t extent : grid) sign *= (extent > 0) - (extent < 0);
-  return sign <= 0;
-}
-
 void call(const Launcher& launcher, PyObject* args) {
   if (PyTuple_GET_SIZE(args) < kTritonArguments)
     raise(base::failure(
@@ -288,7 +281,7 @@ void call(const Launcher& launcher, PyObject* args) {
   static PyObject* const kOptions = PyUnicode_InternFromString("core_options");
   nb::object settings = nb::steal(PyObject_CallNoArgs(launcher.settings.ptr()));
   if (!settings.is_valid()) throw nb::python_error();
-  bool empty = has_no_programs(grid);
+  bool empty = grid[0] == 0 || grid[1] == 0 || grid[2] == 0;
   if (empty) {
     // Nothing to do for Triton, which still calls its hooks; strict launches (triton_runner.jit) are told.
     nb::object strict = nb::steal(PyObject_GetAttr(settings.ptr(), kStrict));
@@ -331,7 +324,8 @@ void init_launcher(nb::module_& m) {
       "A kernel with the signature it was compiled for, called as Triton calls its launchers: "
       "launcher(grid_x, grid_y, grid_z, stream, function, metadata, launch_metadata, enter_hook, "
       "exit_hook, *args). Runs under the settings in force and waits for the kernel.")
-      .def(nb::init<std::shared_ptr<exec::Kernel>, const std::vector<std::pair<std::string, nb::object>>&, bool>(),
+      .def(nb::init<std::shared_ptr<exec::Kernel>, const std::vector<std::pair<std::string, nb::object>>&,
+                    bool>(),
            nb::arg("kernel"), nb::arg("signature"), nb::arg("loose") = false,
            "signature: (name, type) a parameter; \"constexpr\" is left out of the launch, a tuple of types "
            "takes a tuple apart. loose: as Triton's launchers from 3.8 on, more arguments are ignored and "

@@ -1,5 +1,5 @@
-// What Triton's launcher takes as a pointer has data_ptr(), and perhaps nothing else. A kernel on the CPU may touch
-// the memory of its arguments only, so the extent of that memory is found here.
+// What Triton's launcher takes as a pointer has data_ptr(), and perhaps nothing else. A kernel on the CPU may
+// touch the memory of its arguments only, so the extent of that memory is found here.
 #include "pointers.h"
 
 #include <nanobind/stl/string.h>
@@ -101,8 +101,11 @@ std::optional<Block> of_shape(nb::handle object, uint64_t address) {
     (strides[i] < 0 ? first : last) += (shape[i] - 1) * strides[i];
   }
   const auto size = static_cast<int64_t>(*bytes);
-  return Block{address + static_cast<uint64_t>(first * size), static_cast<uint64_t>((last - first + 1) * size),
-               true, {}, {}};
+  return Block{address + static_cast<uint64_t>(first * size),
+               static_cast<uint64_t>((last - first + 1) * size),
+               true,
+               {},
+               {}};
 }
 
 // The live storage, array or registered block that holds the address.
@@ -151,7 +154,8 @@ std::optional<ElementClass> element_class(std::string_view name) {
   return std::nullopt;
 }
 
-// Found out once a type where the type itself tells, as asking for attributes that are not there is what costs.
+// Found out once a type where the type itself tells, as asking for attributes that are not there is what
+// costs.
 Kind kind_of(nb::handle v) {
   if (v.is_none() || PyLong_Check(v.ptr()) || PyFloat_Check(v.ptr())) return Kind::kNumber;
   static std::unordered_map<PyTypeObject*, Kind> known;  // guarded by the GIL

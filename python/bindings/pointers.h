@@ -1,5 +1,5 @@
-// Objects that are pointers to a kernel: what they are by their type, and where those that only have data_ptr()
-// and dtype lie. Tensors of PyTorch and arrays of NumPy are read in arguments.cpp.
+// Objects that are pointers to a kernel: what they are by their type, and where those that only have
+// data_ptr() and dtype lie. Tensors of PyTorch and arrays of NumPy are read in arguments.cpp.
 #pragma once
 #include <optional>
 #include <string>
@@ -33,12 +33,12 @@ std::optional<ElementClass> element_class(std::string_view name);
 struct Block {
   uint64_t address = 0, bytes = 0;
   bool writable = true;
-  std::string label;    // of memory that the object itself does not tell
-  nb::object owner;     // what keeps it alive, where that is not the object
+  std::string label;  // of memory that the object itself does not tell
+  nb::object owner;   // what keeps it alive, where that is not the object
 };
 
-// Of a Kind::kPointer: its address; and its memory, which is that of its storage, else of its shape and strides,
-// else of what holds the address (triton_runner/_memory.py). None: a null pointer, or nobody knows.
+// Of a Kind::kPointer: its address; and its memory, which is that of its storage, else of its shape and
+// strides, else of what holds the address (triton_runner/_memory.py). None: a null pointer, or nobody knows.
 struct Located {
   uint64_t address = 0;
   std::optional<Block> block;

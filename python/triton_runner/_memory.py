@@ -1,5 +1,6 @@
-"""Memory that nobody passed to a launch: behind pointers that a kernel finds in memory, and around the address of
-an object that only has data_ptr(). It belongs to live tensors and arrays, or to blocks that were registered."""
+"""Memory that nobody passed to a launch: behind pointers that a kernel finds in memory, and around the address
+of an object that only has data_ptr(). It belongs to live tensors and arrays, or to blocks that were
+registered."""
 
 from __future__ import annotations
 
@@ -136,7 +137,7 @@ def _in_blocks(address: int):
 
 
 def _without_overrides(function, *args):
-    """The call, with torch as it is: tensors may be of classes or under modes that change what they answer."""
+    """The call, with torch as it is: classes of tensors and modes may change what they answer."""
     torch = sys.modules.get("torch")
     if torch is None:
         return function(*args)
