@@ -7,6 +7,7 @@ import contextlib
 import copy
 import dataclasses
 import hashlib
+import importlib.util
 import json
 import os
 import sys
@@ -373,12 +374,20 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
             _simt.check_target(target, artifact.level)
         asm |= compiled(artifact, level, target, options)
     label = artifact.label if level == artifact.level else f"{artifact.name}.{level}"
+    _print_later_stages(artifact, asm[level], level, target or _settings.DEFAULT_TARGET)
     if level == "ptx":
         description = _described(artifact, asm, level)
         kernel = _simt.SimtKernel(asm[level], label, description, block, cluster)
     else:
         kernel = _core.load_tile(asm[level], label, artifact.name)
     return ArtifactKernel(artifact, kernel, asm, target or kernel.target or _settings.DEFAULT_TARGET, device)
+
+
+def _print_later_stages(artifact: Artifact, text, level: str, target: str) -> None:
+    if importlib.util.find_spec("triton") is not None:  # without it TTIR and TTGIR run all the same
+        from triton_runner._pipeline.dumps import print_later_stages
+
+        print_later_stages(text, level, target, compile_options(artifact), artifact.label, "triton")
 
 
 def _described(artifact: Artifact, asm: dict, level: str) -> dict:
