@@ -2,14 +2,14 @@
 // storage.
 #include "arguments.h"
 
+#include "pointers.h"
+
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <optional>
-#include <unordered_map>
 
 namespace triton_runner::python {
 namespace {
@@ -20,8 +20,6 @@ using exec::Param;
 using exec::ParamKind;
 
 bool pretend_cuda = false;
-
-bool has(nb::handle object, const char* name) { return PyObject_HasAttrString(object.ptr(), name) == 1; }
 
 std::string type_of(nb::handle value) {
   return nb::cast<std::string>(nb::handle(value.type()).attr("__name__"));
@@ -38,43 +36,6 @@ std::string text_of(nb::handle value) {
 
 std::string argument(const std::string& name) { return "argument '" + name + "'"; }
 
-// "torch.float16", "float16", "fp16" -> "f16"; what is not known stays as it is.
-std::string short_dtype(std::string name) {
-  if (size_t dot = name.rfind('.'); dot != std::string::npos) name = name.substr(dot + 1);
-  auto starts = [&](std::string_view prefix) { return name.rfind(prefix, 0) == 0; };
-  if (name == "bfloat16" || name == "bf16") return "bf16";
-  if (name == "bool") return "i1";
-  if (starts("float8") || starts("fp8")) return "f8" + name.substr(name.find('8') + 1);
-  if (starts("float")) return "f" + name.substr(5);
-  if (starts("fp")) return "f" + name.substr(2);
-  if (starts("uint")) return "u" + name.substr(4);
-  if (starts("int")) return "i" + name.substr(3);
-  return name;
-}
-
-// Class and width of an element type: "f16" and "bf16" differ, signedness and the flavours of 8 bits do not.
-struct ElementClass {
-  char kind = '?';
-  int bits = 0;
-  bool operator==(const ElementClass& other) const {
-    return bits == other.bits && (kind == other.kind || bits == 8);
-  }
-};
-std::optional<ElementClass> element_class(std::string_view name) {
-  size_t digits = 0;
-  while (digits < name.size() && !std::isdigit(static_cast<unsigned char>(name[digits]))) digits++;
-  std::string_view kind = name.substr(0, digits);
-  int bits = 0;
-  for (size_t i = digits; i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])); i++)
-    bits = bits * 10 + (name[i] - '0');
-  if (bits == 0) return std::nullopt;
-  if (kind == "f") return ElementClass{'f', bits};
-  if (kind == "bf") return ElementClass{'b', bits};
-  if (kind == "i" || kind == "u" || kind == "ui" || kind == "si")
-    return ElementClass{'i', bits == 1 ? 8 : bits};
-  return std::nullopt;
-}
-
 // "!tt.ptr<f32>" or "!tt.ptr<f32, 1>" -> "f32"; "" for anything else.
 std::string_view pointee(std::string_view type) {
   size_t open = type.find("ptr<");
@@ -84,8 +45,6 @@ std::string_view pointee(std::string_view type) {
   return rest.substr(0, rest.find_first_of(",> "));
 }
 
-std::string string_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
-
 struct Pointer {
   uint64_t address = 0;
   std::optional<Allocation> memory;
@@ -94,43 +53,16 @@ struct Pointer {
 
 std::string describe(nb::handle object, std::string_view dtype) {
   std::string text(dtype);
-  if (!has(object, "shape")) return text;
+  nb::object shape = has(object, "shape") ? nb::object(object.attr("shape")) : nb::none();
+  if (!PySequence_Check(shape.ptr())) return text;
   text += '[';
   bool first = true;
-  for (nb::handle extent : object.attr("shape")) {
+  for (nb::handle extent : shape) {
     if (!first) text += ", ";
     first = false;
     text += string_of(extent);
   }
   return text + ']';
-}
-
-uint64_t address_of(nb::handle object) { return nb::cast<uint64_t>(nb::int_(object)); }
-
-// What a value is by its type, found out once a type: asking for attributes that are not there is what costs.
-enum class Kind { kNumber, kTorch, kArray, kDescriptor, kTmaDescriptor, kPointer, kDlpack, kOther };
-Kind kind_of(nb::handle v) {
-  if (v.is_none() || PyLong_Check(v.ptr()) || PyFloat_Check(v.ptr())) return Kind::kNumber;
-  static std::unordered_map<PyTypeObject*, Kind> known;  // guarded by the GIL
-  auto found = known.find(Py_TYPE(v.ptr()));
-  if (found != known.end()) return found->second;
-  Kind kind = Kind::kOther;
-  if (has(v, "untyped_storage")) {
-    kind = Kind::kTorch;
-  } else if (has(v, "block_shape") && has(v, "base") && has(v, "strides")) {
-    kind = Kind::kDescriptor;
-  } else if (has(v, "tma_desc_cpu_ptr")) {
-    kind = Kind::kTmaDescriptor;
-  } else if (has(v, "__array_interface__")) {
-    kind = Kind::kArray;
-  } else if (has(v, "data_ptr")) {
-    kind = Kind::kPointer;
-  } else if (has(v, "__dlpack__")) {
-    kind = Kind::kDlpack;
-  }
-  Py_INCREF(Py_TYPE(v.ptr()));  // the address stays this type's
-  known.emplace(Py_TYPE(v.ptr()), kind);
-  return kind;
 }
 
 class Binder {
@@ -142,6 +74,9 @@ class Binder {
         check_elements_(false) {}
 
   void check_elements() { check_elements_ = true; }
+
+  // Numbers as Triton's own launcher converts them.
+  void convert_as(Conversion conversion) { conversion_ = conversion; }
 
   // Fills parameter slots from `next` on; false when there is none left.
   bool add(const NamedValue& value) {
@@ -261,7 +196,9 @@ class Binder {
   uint64_t pointer(const Param& param, const NamedValue& given) {
     nb::handle v = given.value;
     if (v.is_none()) return 0;
-    if (PyBool_Check(v.ptr()) || PyFloat_Check(v.ptr()))
+    const bool refused =
+        PyFloat_Check(v.ptr()) || (conversion_ == Conversion::kStrict && PyBool_Check(v.ptr()));
+    if (refused)
       fail(argument(given.name) + ": expected a tensor or an address for " + param.type + ", got " +
            type_of(v) + " " + text_of(v));
     if (PyLong_Check(v.ptr())) return address(given, param);
@@ -312,15 +249,18 @@ class Binder {
           "are taken"});
   }
 
+  [[noreturn]] void wrong_device(const std::string& name, nb::handle v) {
+    fail(argument(name) + " is a tensor on " + string_of(v.attr("device")) + ", and the kernel runs on " +
+             std::string(device_),
+         {"move the tensor with .to(\"" + std::string(device_) +
+          "\"), or choose the device with device= or TRITON_RUNNER_DEVICE"});
+  }
+
   Pointer torch_tensor(const std::string& name, nb::handle v) {
     if (!pretend_cuda) {
       bool here = device_ == "cpu" ? PyObject_IsTrue(nb::object(v.attr("is_cpu")).ptr()) == 1
                                    : string_of(v.attr("device").attr("type")) == device_;
-      if (!here)
-        fail(argument(name) + " is a tensor on " + string_of(v.attr("device")) + ", and the kernel runs on " +
-                 std::string(device_),
-             {"move the tensor with .to(\"" + std::string(device_) +
-              "\"), or choose the device with device= or TRITON_RUNNER_DEVICE"});
+      if (!here) wrong_device(name, v);
     }
     Pointer result{address_of(v.attr("data_ptr")()), {}, short_dtype(string_of(v.attr("dtype")))};
     nb::object storage = v.attr("untyped_storage")();
@@ -361,14 +301,33 @@ class Binder {
     return kind + std::to_string(8 * (typestr[2] - '0'));
   }
 
-  // A view with another dtype (triton.reinterpret) knows its base; of anything else only the address is
-  // known, and its memory has to be registered.
+  // Whatever Triton's launcher takes: an object with data_ptr(). A view with another dtype
+  // (triton.reinterpret) knows the tensor that it is a view of.
   Pointer bare_pointer(const std::string& name, nb::handle v) {
-    uint64_t at = address_of(v.attr("data_ptr")());
-    Pointer result;
-    if (has(v, "base") && !v.attr("base").is_none()) result = tensor(name, v.attr("base"));
-    result.address = at;
-    result.dtype = has(v, "dtype") ? short_dtype(string_of(v.attr("dtype"))) : "";
+    if (!is_here(v, device_)) wrong_device(name, v);
+    std::string dtype = has(v, "dtype") ? short_dtype(string_of(v.attr("dtype"))) : "";
+    if (device_ != "cpu") return {address_of(v.attr("data_ptr")()), {}, dtype};
+    nb::object base = has(v, "base") ? nb::object(v.attr("base")) : nb::none();
+    if (Kind kind = kind_of(base); kind == Kind::kTorch || kind == Kind::kArray || kind == Kind::kDlpack) {
+      Pointer whole = tensor(name, base);
+      const uint64_t at = address_of(v.attr("data_ptr")());
+      if (at >= whole.memory->address && at - whole.memory->address <= whole.memory->bytes)
+        return {at, whole.memory, dtype};
+    }
+    Located found = locate(v);
+    Pointer result{found.address, {}, dtype};
+    if (found.block) {
+      std::string label = found.block->label.empty() ? describe(v, dtype) : found.block->label;
+      result.memory = Allocation{found.block->address, found.block->bytes,
+                                 argument(name) + " (" + label + ")", found.block->writable};
+      if (found.block->owner.is_valid()) out_.keep_alive.push_back(std::move(found.block->owner));
+    } else if (found.address != 0) {
+      // Nothing may be touched there, and a trap names it as the nearest.
+      result.memory = Allocation{found.address, 0,
+                                 argument(name) + " (at an address that no live tensor or array holds: " +
+                                     "register_memory() tells how much is there)",
+                                 false};
+    }
     return result;
   }
 
@@ -402,12 +361,13 @@ class Binder {
 
   uint64_t integer(const Param& param, const NamedValue& given) {
     nb::handle v = given.value;
-    bool number = PyIndex_Check(v.ptr()) && !has(v, "data_ptr") && !has(v, "ctypes");
-    if (!number)
+    bool number = PyIndex_Check(v.ptr()) && (conversion_ != Conversion::kStrict || !is_array(v));
+    nb::object index = nb::steal(number ? PyNumber_Index(v.ptr()) : nullptr);
+    if (!index.is_valid()) {
+      PyErr_Clear();
       fail(argument(given.name) + ": expected an integer for " + param.type + ", got " + type_of(v) + " " +
            text_of(v));
-    nb::object index = nb::steal(PyNumber_Index(v.ptr()));
-    if (!index.is_valid()) throw nb::python_error();
+    }
     int overflow = 0;
     int64_t value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
     int bits = std::clamp(param.bits, 1, 64);
@@ -418,19 +378,31 @@ class Binder {
       if (!PyErr_Occurred()) return wide;
       PyErr_Clear();
     }
+    if (!fits && overflow == 0 && conversion_ == Conversion::kWrapping) {
+      warn(argument(given.name) + ": " + text_of(index) + " is out of range for " + param.type +
+           ": its low " + std::to_string(bits) + " bits are passed, as this release of Triton does");
+      return static_cast<uint64_t>(value) & ((uint64_t{1} << bits) - 1);
+    }
     if (!fits) fail(argument(given.name) + ": " + text_of(index) + " is out of range for " + param.type);
     return static_cast<uint64_t>(value);
+  }
+
+  static bool is_array(nb::handle v) { return has(v, "data_ptr") || has(v, "ctypes"); }
+
+  static void warn(const std::string& text) {
+    if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) throw nb::python_error();
   }
 
   uint64_t real(const Param& param, const NamedValue& given) {
     nb::handle v = given.value;
     bool number = (PyFloat_Check(v.ptr()) || PyIndex_Check(v.ptr()) || has(v, "__float__")) &&
-                  !has(v, "data_ptr") && !has(v, "ctypes") && !PyUnicode_Check(v.ptr());
-    if (!number)
+                  (conversion_ != Conversion::kStrict || !is_array(v)) && !PyUnicode_Check(v.ptr());
+    double value = number ? PyFloat_AsDouble(v.ptr()) : 0;
+    if (!number || PyErr_Occurred()) {
+      PyErr_Clear();
       fail(argument(given.name) + ": expected a number for " + param.type + ", got " + type_of(v) + " " +
            text_of(v));
-    double value = PyFloat_AsDouble(v.ptr());
-    if (PyErr_Occurred()) throw nb::python_error();
+    }
     return std::bit_cast<uint64_t>(value);
   }
 
@@ -438,6 +410,7 @@ class Binder {
   std::string_view device_;
   bool expands_descriptors_;
   bool check_elements_;
+  Conversion conversion_ = Conversion::kStrict;
   size_t next_ = 0;
   BoundArguments out_;
 };
@@ -461,8 +434,10 @@ std::string list_values(const std::vector<NamedValue>& values) {
 }
 
 BoundArguments bind_in_order(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
-                             std::string_view device, bool check_elements) {
+                             std::string_view device, bool check_elements,
+                             Conversion conversion = Conversion::kStrict) {
   Binder binder(kernel, device);
+  binder.convert_as(conversion);
   if (check_elements) binder.check_elements();
   for (const NamedValue& value : values)
     if (!binder.add(value)) wrong_count(kernel, values);
@@ -513,8 +488,8 @@ void flatten(const std::string& name, nb::handle value, std::vector<NamedValue>&
 }
 
 BoundArguments bind_exact(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
-                          std::string_view device) {
-  return bind_in_order(kernel, values, device, false);
+                          std::string_view device, Conversion conversion) {
+  return bind_in_order(kernel, values, device, false, conversion);
 }
 
 BoundArguments bind_artifact(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
@@ -550,5 +525,11 @@ BoundArguments bind_artifact(const exec::Kernel& kernel, const std::vector<Named
 }
 
 void set_pretend_cuda(bool on) { pretend_cuda = on; }
+
+bool is_here(nb::handle object, std::string_view device) {
+  if (pretend_cuda) return true;
+  const std::string said = device_of(object);
+  return said.empty() || said == device;
+}
 
 }  // namespace triton_runner::python

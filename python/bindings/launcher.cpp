@@ -2,8 +2,9 @@
 //
 // The way from a tensor to an argument is what a launch costs. Tensors whose type has DLPack's exchange table
 // (torch 2.11 and later) are read without a call of Python, and their storages and labels only when a kernel
-// leaves the elements of a view (LaunchOptions::whole). Whatever else a launch passes takes the general way
-// of arguments.cpp, which also words all errors.
+// leaves the elements of a view (LaunchOptions::whole). Other objects with data_ptr() are located each time
+// (pointers.h). Whatever else a launch passes takes the general way of arguments.cpp, which also words all
+// errors.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -11,6 +12,7 @@
 
 #include "arguments.h"
 #include "launch.h"
+#include "pointers.h"
 
 namespace triton_runner::python {
 namespace {
@@ -83,6 +85,26 @@ bool read_tensor(PyObject* object, Argument& argument, std::vector<Allocation>& 
   return true;
 }
 
+bool read_pointer(PyObject* object, Argument& argument, std::vector<Allocation>& memory,
+                  std::vector<nb::object>& owners) {
+  if (object == Py_None) return argument.bits = 0, true;
+  if (read_tensor(object, argument, memory)) return true;
+  if (kind_of(object) != Kind::kPointer || !is_here(object, "cpu")) return false;
+  static PyObject* const kBase = PyUnicode_InternFromString("base");
+  nb::object base = nb::steal(PyObject_GetAttr(object, kBase));
+  if (!base.is_valid()) {
+    PyErr_Clear();
+  } else if (!base.is_none()) {
+    return false;  // a view of something else: the general way finds what it shares with that
+  }
+  Located found = locate(object);
+  argument.bits = found.address;
+  if (!found.block) return true;
+  memory.push_back({found.block->address, found.block->bytes, {}, found.block->writable});
+  if (found.block->owner.is_valid()) owners.push_back(std::move(found.block->owner));
+  return true;
+}
+
 bool read_integer(PyObject* object, int bits, Argument& argument) {
   if (!PyLong_Check(object)) return false;
   int overflow = 0;
@@ -103,11 +125,13 @@ bool read_real(PyObject* object, Argument& argument) {
 struct Scratch {
   std::vector<Argument> arguments;
   std::vector<Allocation> memory;
+  std::vector<nb::object> owners;  // of the memory, for the life of the launch
 };
 class BorrowedScratch {
  public:
   BorrowedScratch() : own_(kept()), scratch_(own_ ? *own_ : fresh_) { kept() = nullptr; }
   ~BorrowedScratch() {
+    std::vector<nb::object> owners = std::move(scratch_.owners);  // whose finalizers may launch
     if (own_) kept() = own_;
   }
   BorrowedScratch(const BorrowedScratch&) = delete;
@@ -133,26 +157,44 @@ struct Launcher {
   std::shared_ptr<exec::Kernel> kernel;
   std::vector<Slot> slots;
   std::vector<uint32_t> passed;  // of the arguments, those that are parameters; empty: only the general way
+  size_t needed = 0;  // arguments up to the last that is a parameter: constexprs behind it may be left out
   bool is_direct = false;
-  nb::object settings;  // _settings.current
+  bool is_loose = false;  // Triton's launchers from 3.8 on: more arguments are ignored, integers wrap
+  nb::object settings;    // _settings.current
 
-  Launcher(std::shared_ptr<exec::Kernel> k, const std::vector<std::pair<std::string, nb::object>>& signature)
-      : kernel(std::move(k)), settings(nb::module_::import_("triton_runner._settings").attr("current")) {
+  Launcher(std::shared_ptr<exec::Kernel> k, const std::vector<std::pair<std::string, nb::object>>& signature,
+           bool loose)
+      : kernel(std::move(k)),
+        is_loose(loose),
+        settings(nb::module_::import_("triton_runner._settings").attr("current")) {
     is_direct = true;
     for (const auto& [name, type] : signature) {
       Slot slot = make_slot(name, type);
       if (!slot.skip) passed.push_back(static_cast<uint32_t>(slots.size()));
       is_direct &= !slot.is_tuple;
       slots.push_back(std::move(slot));
+      if (!slots.back().skip) needed = slots.size();
     }
     is_direct &= passed.size() == kernel->params().size();
     for (const Param& p : kernel->params()) is_direct &= p.kind != ParamKind::kTensorDesc;
   }
 
+  Conversion conversion() const { return is_loose ? Conversion::kWrapping : Conversion::kTriton; }
+
+  [[noreturn]] void wrong_count(size_t given) const {
+    std::string names;
+    for (const Slot& slot : slots)
+      names += (names.empty() ? "" : ", ") + slot.name + (slot.skip ? ": constexpr" : "");
+    const std::string range = needed == slots.size() ? "" : std::to_string(needed) + " to ";
+    raise(base::failure("kernel '" + kernel->name() + "' takes " + range + std::to_string(slots.size()) +
+                            " arguments, and " + std::to_string(given) + " were given",
+                        {"its parameters: " + names}));
+  }
+
   // The values that a launch passes, for the general way.
   std::vector<NamedValue> values(PyObject* args) const {
     std::vector<NamedValue> result;
-    for (size_t i = 0; i < slots.size(); i++)
+    for (size_t i = 0; i < needed; i++)
       flatten(slots[i], PyTuple_GET_ITEM(args, kTritonArguments + static_cast<Py_ssize_t>(i)), result);
     return result;
   }
@@ -169,7 +211,7 @@ struct Launcher {
       bool plain = false;
       switch (argument.kind) {
         case ParamKind::kPointer:
-          plain = read_tensor(object, argument, s.memory);
+          plain = read_pointer(object, argument, s.memory, s.owners);
           break;
         case ParamKind::kInteger:
           plain = read_integer(object, params[i].bits, argument);
@@ -187,19 +229,17 @@ struct Launcher {
 
   void run(const std::array<int64_t, 3>& grid, PyObject* args, const Options& options) const {
     size_t count = static_cast<size_t>(PyTuple_GET_SIZE(args) - kTritonArguments);
-    if (count != slots.size())
-      raise(base::failure("kernel '" + kernel->name() + "' takes " + std::to_string(slots.size()) +
-                          " arguments, and " + std::to_string(count) + " were given"));
+    if (count < needed || (count > slots.size() && !is_loose)) wrong_count(count);
     BorrowedScratch scratch;
     // Other checks than of bounds keep books on whole storages.
     if (is_direct && options.checks == exec::kCheckOutOfBounds && !options.shuffle && read(args, *scratch)) {
       auto whole = [this, args] {
         nb::gil_scoped_acquire gil;
-        return bind_exact(*kernel, values(args), "cpu").memory;
+        return bind_exact(*kernel, values(args), "cpu", conversion()).memory;
       };
       return launch(*kernel, grid, options, (*scratch).arguments, (*scratch).memory, whole);
     }
-    BoundArguments bound = bind_exact(*kernel, values(args), options.device);
+    BoundArguments bound = bind_exact(*kernel, values(args), options.device, conversion());
     launch(*kernel, grid, options, bound.arguments, bound.memory);
   }
 };
@@ -241,18 +281,19 @@ void call(const Launcher& launcher, PyObject* args) {
   static PyObject* const kOptions = PyUnicode_InternFromString("core_options");
   nb::object settings = nb::steal(PyObject_CallNoArgs(launcher.settings.ptr()));
   if (!settings.is_valid()) throw nb::python_error();
-  if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) {
-    // An empty grid is nothing to do for Triton; strict launches (triton_runner.jit) are told.
+  bool empty = grid[0] == 0 || grid[1] == 0 || grid[2] == 0;
+  if (empty) {
+    // Nothing to do for Triton, which still calls its hooks; strict launches (triton_runner.jit) are told.
     nb::object strict = nb::steal(PyObject_GetAttr(settings.ptr(), kStrict));
     if (!strict.is_valid()) throw nb::python_error();
-    if (!is_true(strict)) return;
+    empty = !is_true(strict);
   }
-  if (grid[0] < 1 || grid[1] < 1 || grid[2] < 1) unwrap(exec::check_grid(grid));
+  if (!empty && (grid[0] < 1 || grid[1] < 1 || grid[2] < 1)) unwrap(exec::check_grid(grid));
   nb::object options = nb::steal(PyObject_GetAttr(settings.ptr(), kOptions));
   if (!options.is_valid()) throw nb::python_error();
   PyObject* metadata = PyTuple_GET_ITEM(args, 6);
   call_hook(PyTuple_GET_ITEM(args, 7), metadata);
-  launcher.run(grid, args, *nb::inst_ptr<Options>(options));
+  if (!empty) launcher.run(grid, args, *nb::inst_ptr<Options>(options));
   call_hook(PyTuple_GET_ITEM(args, 8), metadata);
 }
 
@@ -283,10 +324,12 @@ void init_launcher(nb::module_& m) {
       "A kernel with the signature it was compiled for, called as Triton calls its launchers: "
       "launcher(grid_x, grid_y, grid_z, stream, function, metadata, launch_metadata, enter_hook, "
       "exit_hook, *args). Runs under the settings in force and waits for the kernel.")
-      .def(nb::init<std::shared_ptr<exec::Kernel>, const std::vector<std::pair<std::string, nb::object>>&>(),
-           nb::arg("kernel"), nb::arg("signature"),
+      .def(nb::init<std::shared_ptr<exec::Kernel>, const std::vector<std::pair<std::string, nb::object>>&,
+                    bool>(),
+           nb::arg("kernel"), nb::arg("signature"), nb::arg("loose") = false,
            "signature: (name, type) a parameter; \"constexpr\" is left out of the launch, a tuple of types "
-           "takes a tuple apart.");
+           "takes a tuple apart. loose: as Triton's launchers from 3.8 on, more arguments are ignored and "
+           "integers wrap.");
 }
 
 }  // namespace triton_runner::python

@@ -7,6 +7,7 @@ import contextlib
 import copy
 import dataclasses
 import hashlib
+import importlib.util
 import json
 import os
 import sys
@@ -15,8 +16,28 @@ from pathlib import Path
 from triton_runner import _core, _driver, _messages, _native, _settings, _simt
 from triton_runner._errors import fail
 from triton_runner._keywords import Entry
+from triton_runner._metadata import jsonable
+from triton_runner._pipeline.versions import installed
 
 _TEXT = ("ttir", "ttgir", "llir", "ptx", "amdgcn")
+SOURCE = ".source"  # a stage of Triton's caches: TTIR as the front end made it, of Gluon TTGIR
+# What tells the level of a text that comes without a file name.
+_MARKS = (
+    ("ttgir", '"ttg.'),
+    ("ttgir", '"triton_gpu.'),
+    ("ttir", "tt.func"),
+    ("llir", "target triple"),
+    ("ptx", ".entry"),
+    ("amdgcn", ".amdgcn_target"),
+)
+
+
+def level_of_text(text: str) -> str:
+    """The level of a text by what stands in it."""
+    for level, mark in _MARKS:
+        if mark in text:
+            return level
+    raise fail("the text is no TTIR, TTGIR, LLIR, PTX or AMDGCN", "give a file whose name ends in its level")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +122,8 @@ def open_entry(entry: Entry, name: str) -> Artifact:
     else:
         path = entry.value
     source = _read(path, entry.keyword, entry.level not in _TEXT)
-    artifact = describe(entry.level, source, path, name, entry.metadata_json)
+    level = entry.level if os.path.splitext(path)[1] != SOURCE else level_of_text(source)
+    artifact = describe(level, source, path, name, entry.metadata_json)
     _opened[key] = (_stamp(path), artifact)
     return artifact
 
@@ -185,16 +207,17 @@ class ArtifactKernel:
         with _settings.using(**other.settings):  # says what is wrong with them
             return other
 
-    def launch(self, grid, named) -> None:
-        """Launches with (name, value) pairs; waits for it on the CPU."""
+    def launch(self, grid, named, stream=None) -> None:
+        """Launches with (name, value) pairs, on a GPU on the stream (the current one); waits for it on the
+        CPU."""
         with _settings.using(**self.settings) if self.settings else contextlib.nullcontext():
             if "triton_runner._dump.session" not in sys.modules:
-                return self._launch(grid, named)
+                return self._launch(grid, named, stream)
             from triton_runner._dump import session
 
-            return session.launch_artifact(self, grid, named, lambda: self._launch(grid, named))
+            return session.launch_artifact(self, grid, named, lambda: self._launch(grid, named, stream))
 
-    def _launch(self, grid, named) -> None:
+    def _launch(self, grid, named, stream) -> None:
         settings = _settings.current()
         if self.device == "cpu":
             self.function.launch(grid, named, settings.core_options)
@@ -205,7 +228,7 @@ class ArtifactKernel:
             options.device = "cuda"  # as torch calls AMD's devices too
             options.shared = settings.shared
             options.checks = settings.checks
-            options.stream = _gpu.current_stream()
+            options.stream = _gpu.current_stream() if stream is None else stream
             self.function.launch(grid, named, options)
 
     def __getitem__(self, grid):
@@ -213,26 +236,45 @@ class ArtifactKernel:
         stands for; grid is a tuple."""
 
         def runner(*args, stream=None, **kwargs):
-            self.launch(grid, self._name_arguments(args, kwargs))
+            self.launch(grid, self._name_arguments(args, kwargs), stream)
             return self
 
         return runner
 
+    packed_metadata = None  # what Triton's own launchers ask for, and run() does not
+
+    def launch_metadata(self, grid, stream, *args):
+        """What run() hands to hooks: the kernel's name, function and stream."""
+        return {"name": self.name, "function": self.function, "stream": stream}
+
+    def run(self, x, y, z, stream, function, metadata, launch_metadata, enter_hook, exit_hook, *args) -> None:
+        """As Triton's CompiledKernel.run: launches over the grid (x, y, z), between the hooks. The function
+        and the metadata are the kernel's own, whatever is given; a grid without programs is nothing to do."""
+        if enter_hook is not None:
+            enter_hook(launch_metadata)
+        if 0 not in (x, y, z):
+            self.launch((x, y, z), self._name_arguments(args, {}), stream)
+        if exit_hook is not None:
+            exit_hook(launch_metadata)
+
     def _name_arguments(self, args, kwargs) -> list:
         names = [param.name for param in self.params]
+        is_native = isinstance(self.function, _native.NativeKernel)  # some parameters are Triton's own
         several = any(_native.is_descriptor(value) for value in (*args, *kwargs.values()))
-        if self.python_params is None and (several or isinstance(self.function, _native.NativeKernel)):
-            # Some parameters are Triton's own, and descriptors take several: the launch settles which.
+        if self.python_params is None and (several or is_native):
+            # Descriptors take several parameters: the launch settles which.
             given = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]
             order = {name: i for i, name in enumerate(names)}
             return given + sorted(kwargs.items(), key=lambda pair: order.get(pair[0], len(order)))
-        if self.python_params is not None and len(args) + len(kwargs) != len(names):
-            # As Triton's launches pass them: with the constexprs or without.
-            everything = [name for name, _ in self.python_params]
+        if self.python_params is not None and (is_native or len(args) + len(kwargs) != len(names)):
+            # As Triton's launches pass them: with the constexprs, with some of the trailing ones, or without.
             names = [name for name, is_constexpr in self.python_params if not is_constexpr]
-            if len(args) == len(everything):
-                constexprs = {name for name, is_constexpr in self.python_params if is_constexpr}
-                return [(n, v) for n, v in zip(everything, args, strict=True) if n not in constexprs]
+            needed = max(
+                (i for i, (_, constexpr) in enumerate(self.python_params, 1) if not constexpr), default=0
+            )
+            if len(args) >= needed and (len(args) <= len(self.python_params) or installed().loose_launches):
+                given = zip(self.python_params, args, strict=False)
+                return [(name, value) for (name, is_constexpr), value in given if not is_constexpr]
         unknown = [name for name in kwargs if name not in names]
         if unknown:
             raise fail(
@@ -332,12 +374,20 @@ def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> Ar
             _simt.check_target(target, artifact.level)
         asm |= compiled(artifact, level, target, options)
     label = artifact.label if level == artifact.level else f"{artifact.name}.{level}"
+    _print_later_stages(artifact, asm[level], level, target or _settings.DEFAULT_TARGET)
     if level == "ptx":
         description = _described(artifact, asm, level)
         kernel = _simt.SimtKernel(asm[level], label, description, block, cluster)
     else:
         kernel = _core.load_tile(asm[level], label, artifact.name)
     return ArtifactKernel(artifact, kernel, asm, target or kernel.target or _settings.DEFAULT_TARGET, device)
+
+
+def _print_later_stages(artifact: Artifact, text, level: str, target: str) -> None:
+    if importlib.util.find_spec("triton") is not None:  # without it TTIR and TTGIR run all the same
+        from triton_runner._pipeline.dumps import print_later_stages
+
+        print_later_stages(text, level, target, compile_options(artifact), artifact.label, "triton")
 
 
 def _described(artifact: Artifact, asm: dict, level: str) -> dict:
@@ -406,7 +456,7 @@ def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
                 return {**asm, "metadata": files["json"].read_text()}
         source = artifact.source if to in ("ttir", "ttgir") else _without_dumps(artifact)
         made = compile_onward(source, artifact.level, to, target, given, artifact.label)
-        metadata = json.dumps(made.metadata, default=_jsonable)
+        metadata = json.dumps(made.metadata, default=jsonable)
         files = {
             **{f"{artifact.name}.{level}": value for level, value in made.asm.items()},
             group_name: metadata,
@@ -433,10 +483,6 @@ def _without_dumps(artifact: Artifact):
         if op.name == "tt.print" and op.attr("prefix").value.startswith(MARKER):
             op.erase()
     return str(module)
-
-
-def _jsonable(value):
-    return vars(value) if hasattr(value, "__dict__") else str(value)
 
 
 def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKernel:

@@ -140,7 +140,8 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
     "-v",
     "selectors",
     multiple=True,
-    required=True,
+    default=("*",),
+    show_default="*, everything",
     help='What to record: "%54", "acc", "tt.dot", "kernel.py:42", a register "%r7", or "*".',
 )
 @click.option("--kernel", default="", help="Which kernel; else all that are launched.")
@@ -193,19 +194,28 @@ def dump(
     }  # fmt: skip
     if not os.path.isfile(file):
         raise click.UsageError(f"no such file: {file}")
+    stopped = None
     if command.is_program(file):
-        dumps = command.dump_program(file, arguments, selectors, pretend_cuda, options)
+        dumps, stopped = command.dump_program(file, arguments, selectors, pretend_cuda, options)
+    elif arguments:
+        raise click.UsageError(f"{arguments[0]} stands behind {file}: options stand before it")
     else:
-        dumps = command.dump_file(file, selectors, grid, args, options)
+        dumps, stopped = command.dump_file(file, selectors, grid, args, options)
+    if stopped and not dumps:
+        raise stopped
     chosen = command.choose(dumps, launch)
     if save:
         chosen.save(save)
     if png and len(chosen):
         chosen.values[0].heat_map(png)
     if as_json:
-        _print_json(command.as_json(chosen))
+        _print_json({**command.as_json(chosen), "stopped": str(stopped) if stopped else None})
     else:
         command.print_table(chosen)
+    if isinstance(stopped, int):
+        sys.exit(stopped)
+    if stopped:  # what it computed until then stands above
+        raise stopped
 
 
 @main.command()

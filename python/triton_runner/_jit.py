@@ -201,7 +201,8 @@ def jit(fn=None, **options):
     ttir_dir=, ttgir_dir=, llir_dir=, ptx_dir=, cubin_dir=, amdgcn_dir=, hsaco_dir=: a folder that holds
     <kernel>.<level> (or a Triton cache directory); ttir_src=, ttgir_src=, llir_src=, ptx_src=, amdgcn_src=:
     a path or
-    the text itself; metadata_json=: the artifact's metadata file, where it is not beside it;
+    the text itself; metadata_json=: the artifact's metadata (a file, a JSON text, a dict, a compiled kernel's
+    .metadata), where it is not beside it;
     device=, target=, level=, check=, mma=, shared=: see using().
     dump_value=, dump_tensor=, dump_grid=: what is recorded, see doc/dump.md.
     A kernel's own parameter of one of these names wins. A kernel of gluon.jit (or triton.jit) may be given

@@ -7,6 +7,7 @@ import os
 
 from triton_runner import _settings
 from triton_runner._errors import fail
+from triton_runner._metadata import as_path_or_text
 
 ENTRIES = {
     f"{level}_{form}": (level, form)
@@ -71,7 +72,7 @@ def take(kwargs: dict, kernel_params) -> Request | None:
         if not isinstance(value, str) or not value:
             wanted = "a folder" if form == "dir" else "a path or the text itself"
             raise fail(f"{given[0]}={value!r}: expected {wanted}")
-        entry = Entry(level, form, value, None if metadata is None else os.fspath(metadata))
+        entry = Entry(level, form, value, as_path_or_text(metadata, "metadata_json"))
     return Request(entry, taken, _dumps(dumped))
 
 

@@ -21,4 +21,4 @@ def signature(src):
 
 def launcher(function: _core.Kernel, src) -> _core.Launcher:
     """Called as Triton calls its launchers; waits for the kernel to finish."""
-    return _core.Launcher(function, signature(src))
+    return _core.Launcher(function, signature(src), installed().loose_launches)

@@ -6,24 +6,9 @@ import os
 
 from triton_runner import _artifacts, _settings
 from triton_runner._errors import fail
+from triton_runner._metadata import as_path_or_text
 
 _LEVELS = ("ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco")
-# What tells the level of a text that comes without a file name.
-_MARKS = (
-    ("ttgir", '"ttg.'),
-    ("ttgir", '"triton_gpu.'),
-    ("ttir", "tt.func"),
-    ("llir", "target triple"),
-    ("ptx", ".entry"),
-    ("amdgcn", ".amdgcn_target"),
-)
-
-
-def _level_of_text(text: str) -> str:
-    for level, mark in _MARKS:
-        if mark in text:
-            return level
-    raise fail("the text is no TTIR, TTGIR, LLIR, PTX or AMDGCN", "give a file whose name ends in its level")
 
 
 def load(
@@ -39,26 +24,31 @@ def load(
     block=None,
     cluster=None,
 ):
-    """The kernel of a file (*.ttir, *.ttgir, *.llir, *.ptx, *.cubin, *.amdgcn, *.hsaco) or of a text;
-    metadata: its JSON
-    file or text where it is not beside it; name: which kernel, where there are several; level: the one that
-    executes; check, shuffle: what launches of the kernel look for and in which order programs run, where
-    they are not as using() and the environment say; block, cluster: threads of a block and blocks of a
-    cluster (three numbers each) of PTX that does not say them.
+    """The kernel of a file (*.ttir, *.ttgir, *.llir, *.ptx, *.cubin, *.amdgcn, *.hsaco, *.source of Triton's
+    cache) or of a text. metadata: where it is not beside the file, its JSON file or text, a dict, or a
+    compiled kernel's .metadata; name: which kernel, where there are several; level: the one that executes;
+    check, shuffle: what launches of the kernel look for and in which order programs run, where they are not
+    as using() and the environment say; block, cluster: threads of a block and blocks of a cluster (three
+    numbers each) of PTX that does not say them.
 
     Returns a kernel: kernel[grid](*args), kernel.params, .asm, .metadata. Raises DiagnosticError.
     """
     text = os.fspath(source)
-    metadata = None if metadata is None else os.fspath(metadata)
+    metadata = as_path_or_text(metadata, "metadata")
     if isinstance(text, bytes):
         raise fail("load() takes a path or a text", "give a binary artifact as a file")
     if _artifacts.is_text_itself(text):
-        artifact = _artifacts.describe(_level_of_text(text), text, "", name, metadata)
+        artifact = _artifacts.describe(_artifacts.level_of_text(text), text, "", name, metadata)
     else:
         entry = os.path.splitext(text)[1][1:]
-        if entry not in _LEVELS:
-            raise fail(f"{text}: its name does not say a level", f"it should end in .{', .'.join(_LEVELS)}")
-        content = _artifacts._read(text, "load", entry not in _artifacts._TEXT)
+        is_source = f".{entry}" == _artifacts.SOURCE
+        if entry not in _LEVELS and not is_source:
+            raise fail(
+                f"{text}: its name does not say a level",
+                f"it should end in .{', .'.join(_LEVELS)} or .source",
+            )
+        content = _artifacts._read(text, "load", not is_source and entry not in _artifacts._TEXT)
+        entry = _artifacts.level_of_text(content) if is_source else entry
         artifact = _artifacts.describe(entry, content, text, name, metadata)
     with _settings.using(device=device, target=target or None, level=level or None):
         kernel = _artifacts.executable(artifact, block=block, cluster=cluster)

@@ -16,7 +16,7 @@ import math
 import os
 from types import SimpleNamespace
 
-from triton_runner import _arrays, _settings
+from triton_runner import _arrays, _lockstep_loaded, _settings
 from triton_runner._dump.records import Dump, Values
 from triton_runner._dump.session import dumping
 from triton_runner._errors import KernelTrap, fail
@@ -121,20 +121,25 @@ class Lockstep:
 
 
 def lockstep(
-    kernel, args, constexprs=None, *, grid, levels=("ttir", "ttgir"), devices=("cpu",), sources=None,
+    kernel, args, constexprs=None, *, grid, levels=None, devices=("cpu",), sources=None,
     programs=None, tolerance=None, check=None, shuffle=None, max_bytes=None,
 ) -> Lockstep:  # fmt: skip
     """Runs one launch several times and gives the first value that the runs disagree on.
 
-    kernel: of triton_runner.jit. args: a list, or a dict by parameter name; every run begins with the same
-    contents, and the caller gets them back as they were. constexprs: keywords of the launch (BLOCK=64,
-    num_warps=4). levels: "ttir", "ttgir", "ptx", in this order, on the CPU; devices: "cpu" and a GPU
-    ("cuda"), which is compared at TTGIR. sources: {level: path or text} of what to run at a level in place of
-    what Triton compiles. programs: as for dumping(). tolerance: of floats, relative to a record's largest
-    number; by type
-    if left out: f32 1e-4, f16 4e-3, bf16 3e-2, and 0 between ttir and ttgir on the CPU, which sum alike.
+    kernel: of triton_runner.jit, of load(), or the path of a file that load() takes. args: a list, or a dict
+    by parameter name; every run begins with the same contents, and the caller gets them back as they were.
+    constexprs: keywords of the launch (BLOCK=64, num_warps=4). levels: of "ttir", "ttgir", "llir", "ptx" on
+    the CPU, ("ttir", "ttgir") if left out; an artifact of LLIR or PTX is compared with the TTGIR beside its
+    file. devices: "cpu" and a GPU ("cuda"), which is compared at TTGIR. sources: {level: path or text} of
+    what to run at a level in place of what Triton compiles. programs: as for dumping(). tolerance: of floats,
+    relative to a record's largest number; by type if left out: f32 1e-4, f16 4e-3, bf16 3e-2, and 0 between
+    ttir and ttgir on the CPU, which sum alike.
     check, shuffle: as for using(), of every run. Raises DiagnosticError for what cannot be run.
     """
+    if _lockstep_loaded.is_loaded(kernel):
+        kernel, sources = _lockstep_loaded.Loaded(kernel, dict(sources or {})), None
+        levels = kernel.usual_levels() if levels is None else levels
+    levels = ("ttir", "ttgir") if levels is None else levels
     unknown = [level for level in levels if level not in _LEVELS]
     if unknown or not levels:
         raise fail(f"lockstep at level {unknown[0] if unknown else ''!r}", f"levels: {', '.join(_LEVELS)}")
@@ -149,7 +154,7 @@ def lockstep(
     bound = _Arguments(kernel, args, dict(constexprs or {}))
     given = dict(sources or {})
     target = _target_of(devices)
-    notes: list[str] = []
+    notes: list[str] = list(getattr(kernel, "notes", ()))
     runs: list = []
     for name, device, level in plan:
         run = SimpleNamespace(name=name, device=device, level=level, dump=None, outputs=None, error=None)

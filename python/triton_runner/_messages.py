@@ -43,5 +43,5 @@ def kernel_saved(folder: str, cache_hit: bool) -> None:
 
 
 def dump_mode(value: str, op: str, location: str, size: int) -> None:
-    """A value that dump_value= names; once for it and the code that has it."""
+    """A value that dump_value= names or a dl.dump statement dumps; once for it and the code that has it."""
     say(f"[Triton Runner] In dump mode, ssa={value}, op={op}, loc={location}, size={size}")

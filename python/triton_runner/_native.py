@@ -174,12 +174,12 @@ class NativeKernel:
         total = len(self.params)
         known = self.description["hidden_pointers"]
         kept = [(name, value) for name, value in values if not _may_be_folded(value)]
-        fits = []
-        for candidate in (values, kept) if len(kept) != len(values) else (values,):
-            hidden = total - self._walk(candidate)[1]
-            settled = known is None and hidden in (0, 1, 2) and self._ends_in_pointers(hidden)
-            if hidden == known or settled:
-                fits.append((candidate, hidden))
+        candidates = (values, kept) if len(kept) != len(values) else (values,)
+        counted = [(candidate, total - self._walk(candidate)[1]) for candidate in candidates]
+        possible = (0, 1, 2) if known is None else (known,)
+        fits = [found for found in counted if found[1] in possible and self._ends_in_pointers(found[1])]
+        if not fits:  # metadata of another build: what fits without hidden pointers has none
+            fits = [found for found in counted if found[1] == 0]
         if len(fits) == 1:
             return fits[0]
         given = ", ".join(name for name, _ in values) or "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def _pair(value) -> tuple:
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    return (value,) if hasattr(value, "__index__") else tuple(value)
 
 
 def get_active_torch_device():
@@ -29,21 +29,22 @@ def get_grid_dim(shape, block_shape) -> tuple:
 
 
 def pad_2d_to_block_shape(tensor, block_shape, value=0):
-    """The tensor [m, n] padded behind each axis with `value` to whole blocks."""
+    """The tensor [m, n] as f32, padded behind each axis with `value` to whole blocks."""
     import torch
 
     rows, cols = tensor.shape
     grid = get_grid_dim((rows, cols), block_shape)
-    return torch.nn.functional.pad(
-        tensor, (0, grid[1] * block_shape[1] - cols, 0, grid[0] * block_shape[0] - rows), value=value
-    )
+    padding = (0, grid[1] * block_shape[1] - cols, 0, grid[0] * block_shape[0] - rows)
+    return torch.nn.functional.pad(tensor.to(torch.float32), padding, value=value)
 
 
-def get_pad_n_elements(shape, block_shape) -> int:
-    """The elements of a tensor of this shape once each axis is padded to whole blocks."""
+def get_pad_n_elements(tensor, block_shape) -> int:
+    """The elements of a tensor (or of a shape) once each axis is padded to whole blocks; over as many axes as
+    both have."""
+    shape = _pair(getattr(tensor, "shape", tensor))
     total = 1
-    for blocks, block in zip(get_grid_dim(shape, block_shape), _pair(block_shape), strict=True):
-        total *= blocks * block
+    for extent, block in zip(shape, _pair(block_shape), strict=False):
+        total *= -(-extent // block) * block
     return total
 
 

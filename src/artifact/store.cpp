@@ -104,12 +104,18 @@ struct Folder {
   std::vector<std::string> others;   // levels at which the wanted kernel (any, if none is named) lies here
 };
 
+// Triton's caches keep what its front end made as <kernel>.source: TTIR that no pass has seen, taken for TTIR
+// where there is no other.
+constexpr std::string_view kSource = "source";
+
 Folder look(const std::string& folder, std::string_view kernel, std::string_view level) {
   Folder found;
+  std::vector<std::string> sources;
   for (const std::string& name : entries(folder)) {
     std::string ext = extension(name);
-    if (!is_level(ext)) continue;
     bool fits = kernel.empty() || stem(name) == kernel;
+    if (ext == kSource && fits && level == "ttir") sources.push_back(name);
+    if (!is_level(ext)) continue;
     if (ext == level) found.kernels.push_back(stem(name));
     if (!fits) continue;
     if (ext == level)
@@ -117,6 +123,7 @@ Folder look(const std::string& folder, std::string_view kernel, std::string_view
     else if (std::find(found.others.begin(), found.others.end(), ext) == found.others.end())
       found.others.push_back(ext);
   }
+  if (found.hits.empty()) found.hits = std::move(sources);
   return found;
 }
 

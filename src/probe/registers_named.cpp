@@ -271,6 +271,8 @@ class Namer {
         notes.push_back("did you mean '" + n + "'?");
       return module_.diagnostic(f_.offset, "no instruction comes from line " + name, notes);
     }
+    for (const ptx::Register& r : f_.registers)
+      if (r.name == "%" + name) notes.push_back("did you mean '%" + name + "'?");
     std::set<std::string> names;
     if (name.starts_with('%'))
       for (const ptx::Register& r : f_.registers) names.emplace(r.name);

@@ -1,6 +1,7 @@
 #include <triton_runner/probe/select.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <map>
 #include <set>
@@ -66,19 +67,41 @@ const ir::Value* yielded(const ir::Op& op, uint32_t r, uint32_t i) {
   return i < last.num_operands() ? last.operand(i) : nullptr;
 }
 
-// What a loop or branch carries has the name of what it yields: all its results have one location.
+// "acc" of %acc and %acc_36, as Triton prints names since 3.5; "" of %arg7 and %36. Arguments of a loop have no
+// location in the text, and nothing but this tells their variable.
+std::string_view printed_name(const ir::Value& value) {
+  std::string_view name = value.name;
+  auto digits_from = [&](size_t i) {
+    return i < name.size() && std::all_of(name.begin() + static_cast<ptrdiff_t>(i), name.end(),
+                                          [](unsigned char c) { return std::isdigit(c); });
+  };
+  if (name.empty() || digits_from(0) || (name.starts_with("arg") && digits_from(3))) return {};
+  const size_t last = name.rfind('_');
+  return last != std::string_view::npos && last > 0 && digits_from(last + 1) ? name.substr(0, last) : name;
+}
+
+// An op with several results has one location, and the last of its variables gave it its name.
+bool is_named_by_location(const ir::Value& value) {
+  if (!value.defining_op) return value.loc != nullptr;
+  return value.index + 1 == value.defining_op->results.size();
+}
+
+// What a loop or branch carries has the name of its argument, else of what it yields.
 std::string_view variable_of(const ir::Value& value, int depth = 0) {
   const ir::Op* op = op_of(value);
   const ir::Value* from = nullptr;
   if (depth < 8 && op && value.defining_op && !op->regions.empty()) {
     if (op->kind == ir::OpKind::kFor || op->kind == ir::OpKind::kIf || op->kind == ir::OpKind::kWhile)
       from = yielded(*op, 0, value.index);
-  } else if (depth < 8 && op && !value.defining_op && op->kind == ir::OpKind::kFor && value.index > 0) {
-    from = yielded(*op, 0, value.index - 1);
+    if (op->kind == ir::OpKind::kFor && op->region(0)->first && value.index + 1 < op->region(0)->first->args.size())
+      if (auto name = printed_name(op->region(0)->first->args[value.index + 1]); !name.empty()) return name;
+  } else if (op && !value.defining_op && op->kind == ir::OpKind::kFor) {
+    if (auto name = printed_name(value); !name.empty()) return name;
+    if (depth < 8 && value.index > 0) from = yielded(*op, 0, value.index - 1);
   }
   if (from && from != &value)
     if (std::string_view name = variable_of(*from, depth + 1); !name.empty()) return name;
-  return name_in(location_of(value));
+  return is_named_by_location(value) ? name_in(location_of(value)) : std::string_view{};
 }
 
 // Where a person would look: the innermost place that is not in Triton's own library (tl.max, tl.zeros).
@@ -189,6 +212,12 @@ base::Diagnostic unknown(const ir::Module& module, const std::string& wanted,
     d.message = "there is no value " + wanted + " in this module";
     for (const Candidate& c : all) names.insert(name_of(*c.value));
   } else if (std::string_view file; true) {
+    for (const Candidate& c : all)
+      if (name_of(*c.value).substr(1) == wanted || c.value->name == wanted) {
+        d.message = "'" + wanted + "' names no value of this module";
+        d.notes.push_back("did you mean '%" + wanted + "'?");
+        return d;
+      }
     int line;
     if (split_line(wanted, file, line)) {
       d.message = "no value comes from line " + wanted;

@@ -50,3 +50,9 @@ def row_sum(x, out, columns, BLOCK: tl.constexpr):
 def printing(x, BLOCK: tl.constexpr):
     tl.device_print("x", tl.load(x + tl.arange(0, BLOCK)))
     tl.device_print("program")
+
+
+@triton.jit
+def reverse(last, out, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    tl.store(out + offsets, tl.load(last - offsets))

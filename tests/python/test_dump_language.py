@@ -116,12 +116,29 @@ def test_every_program():
     grid = triton_runner.torch_utils.get_grid_dim([rows, cols], block)
     dump = torch.zeros(5 + x.numel())
     grids_kernel[grid](x, cols, ROWS=block[0], COLS=block[1], dump_tensor=dump)
-    blocks = dump[5:].reshape(grid[1], grid[0], *block).permute(1, 2, 0, 3)  # x is the fastest
+    blocks = dump[5:].reshape(*grid, *block).permute(0, 2, 1, 3)  # x is the slowest
     assert torch.equal(blocks.reshape(rows, cols), x)
     with pytest.raises(
         triton_runner.DiagnosticError, match="elements 5 to 196 of dump_tensor, which has 100"
     ):
         grids_kernel[grid](x, cols, ROWS=block[0], COLS=block[1], dump_tensor=torch.zeros(100))
+
+
+@triton_runner.jit
+def number_kernel(AXES: tl.constexpr):
+    x, y, z = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    dl.dump_grids(x * 100 + y * 10 + z + tl.zeros((2,), tl.int32))
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
+@pytest.mark.parametrize("grid", [(4,), (3, 2), (2, 3, 4)])
+def test_programs_lie_one_behind_the_other(grid, level):
+    whole = (*grid, 1, 1)[:3]
+    dump = torch.zeros(2 * whole[0] * whole[1] * whole[2], dtype=torch.int32)
+    number_kernel[grid](AXES=3, dump_tensor=dump, level=level)
+    x, y, z = torch.meshgrid(*map(torch.arange, whole), indexing="ij")
+    numbers = (x * 100 + y * 10 + z).to(torch.int32)
+    assert torch.equal(dump.reshape(*whole, 2), numbers[..., None].expand(*whole, 2))
 
 
 @triton_runner.jit
@@ -379,6 +396,28 @@ def test_message_once_a_value_and_compile(capfd):
     [line] = lines
     start = f"[Triton Runner] In dump mode, ssa={name}, op=arith.addf, loc=loc(#loc"
     assert line.startswith(start) and line.endswith(f"), size={BLOCK}")
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
+def test_message_of_statements(capfd, level):
+    keywords._said.clear()
+    x, out = inputs()
+    for _ in range(2):
+        kernel = stated_kernel[(PROGRAMS,)](x, x, out, N, BLOCK=BLOCK, level=level)
+    triton_runner.dumps()
+    said = [line for line in capfd.readouterr().out.splitlines() if "dump mode" in line]
+    form = r"\[Triton Runner\] In dump mode, ssa=(%\w+), op=([\w.]+), loc=loc\(#loc\d+\), size=(\d+)"
+    found = [re.fullmatch(form, line).groups() for line in said]
+    assert [(op, size) for _, op, size in found] == [("tt.load", str(BLOCK)), ("arith.addf", str(BLOCK))]
+    assert all(f"{ssa} = {op}" in kernel.asm["ttgir" if level == "ttgir" else "ttir"] for ssa, op, _ in found)
+
+
+def test_message_of_an_argument(capfd):
+    keywords._said.clear()
+    loop_kernel[(1,)](torch.zeros(N), torch.zeros(BLOCK), PROGRAMS, BLOCK=BLOCK)
+    [dump] = triton_runner.dumps()
+    [line] = [line for line in capfd.readouterr().out.splitlines() if "dump mode" in line]
+    assert "op=arith.addf" in line and len(dump.values) == 2
 
 
 def test_under_the_autotuner():

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 
 import numpy as np
@@ -12,6 +13,7 @@ triton = pytest.importorskip("triton")
 import triton_runner  # noqa: E402
 from kernels_for_tests import add, scale  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
+from triton_runner._pipeline.versions import installed  # noqa: E402
 
 LEVELS = ("ttir", "ttgir", "llir", "ptx", "cubin")
 
@@ -189,3 +191,78 @@ def test_a_text_that_is_malformed_is_located():
 
 def test_get_file_dir():
     assert triton_runner.get_file_dir(__file__) == str(pathlib.Path(__file__).resolve().parent)
+
+
+@pytest.fixture
+def source_folder(tmp_path, monkeypatch):
+    """A Triton cache of the kernel `_add`, of which what the front end made is left, with its metadata."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    x, y, out = inputs()
+    triton_runner.jit(add.fn).warmup(x, y, out, 64, BLOCK=64, grid=(1,))
+    made = list((tmp_path / "cache").glob("*/*.source"))
+    if not made:
+        pytest.skip("this release keeps no .source")
+    folder = tmp_path / "left"
+    folder.mkdir()
+    shutil.copy(made[0], folder)
+    shutil.copy(made[0].with_suffix(".json"), folder)
+    return folder
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
+def test_the_source_in_a_cache_is_ttir(source_folder, level):
+    x, y, out = inputs()
+    kernel = add[(1,)](x, y, out, 64, BLOCK=64, ttir_dir=str(source_folder), level=level)
+    assert (out == x + 2).all() and kernel.artifact.level == "ttir" and kernel.level == level
+    out[:] = 0
+    file = source_folder / "_add.source"
+    add[(1,)](x, y, out, 64, BLOCK=64, ttir_src=file, level=level)
+    assert (out == x + 2).all()
+    out[:] = 0
+    loaded = triton_runner.load(file, level=level)
+    loaded[(1,)](x, y, out, 64)
+    assert (out == x + 2).all() and loaded.level == level
+
+
+def test_a_source_beside_its_ttir_is_not_asked(source_folder):
+    (source_folder / "_add.ttir").write_text("module { not this one }")
+    with pytest.raises(DiagnosticError, match=r"_add\.ttir"):
+        add[(1,)](*inputs(), 64, BLOCK=64, ttir_dir=str(source_folder))
+
+
+def test_a_source_on_the_command_line(source_folder):
+    from click.testing import CliRunner
+    from triton_runner._cli import main
+
+    args = ["f32[64]=iota", "f32[64]=2", "f32[64]", "64"]
+    given = [part for arg in args for part in ("--arg", arg)]
+    file = str(source_folder / "_add.source")
+    done = CliRunner().invoke(main, ["exec", "--json", file, "--grid", "1", *given])
+    assert done.exit_code == 0, done.output
+    [change] = json.loads(done.stdout)["changed"]
+    assert change["values"] == [i + 2.0 for i in range(64)]
+    done = CliRunner().invoke(main, ["dump", "-v", "*", "--grid", "1", *given, file])
+    assert done.exit_code == 0 and "arith.addf" in done.output
+
+
+def without_hidden(ptx: str) -> str:
+    """The PTX of `_add` as a release wrote it that added no pointers of its own."""
+    head, params, rest = re.split(r"(?<=_add\()([^)]*)(?=\))", ptx, maxsplit=1)
+    lines = params.rstrip().split(",\n")
+    assert len(lines) == 4 + installed().hidden_pointers
+    return head + ",\n".join(lines[:4]) + "\n" + rest
+
+
+@pytest.mark.parametrize("said", [{"global_scratch_size": 0}, {"profile_scratch_size": 0}, {}], ids=repr)
+def test_parameters_that_fit_leave_none_for_triton(folder, said):
+    # A build of 3.2 writes global_scratch_size into the metadata and no pointer for it into the PTX.
+    ptx = without_hidden((folder / "ptx" / "_add.ptx").read_text())
+    metadata = {"name": "_add", "num_warps": 4, "shared": 0, "hash": "c0ffee", **said}
+    x, y, out = inputs()
+    add[(1,)](x, y, out, 64, BLOCK=64, ptx_src=ptx, metadata_json=metadata)
+    assert (out == x + 2).all()
+    out[:] = 0
+    triton_runner.load(ptx, metadata)[(1,)](x, y, out, 64)
+    assert (out == x + 2).all()
+    with pytest.raises(DiagnosticError, match="has 4 parameters"):
+        triton_runner.load(ptx, metadata)[(1,)](x, y, out)

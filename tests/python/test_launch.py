@@ -90,8 +90,8 @@ def test_the_settings_of_a_launch_are_those_in_force(storage):
     out.zero_()
     compiled.run(0, 1, 1, 0, None, None, None, None, None, storage, out, 0, 1.0, 8)
     assert out.tolist() == [0.0] * 8  # an empty grid is nothing to do for Triton
-    with pytest.raises(triton_runner.DiagnosticError, match="takes 5 arguments, and 4 were given"):
-        compiled.run(1, 1, 1, 0, None, None, None, None, None, storage, out, 0, 1.0)
+    with pytest.raises(triton_runner.DiagnosticError, match="takes 4 to 5 arguments, and 3 were given"):
+        compiled.run(1, 1, 1, 0, None, None, None, None, None, storage, out, 0)
     with pytest.raises(triton_runner.DiagnosticError, match="grid"):
         compiled.run(-1, 1, 1, 0, None, None, None, None, None, storage, out, 0, 1.0, 8)
     with pytest.raises(triton_runner.DiagnosticError, match="argument 'x_ptr': expected a tensor"):

@@ -141,9 +141,9 @@ class Launcher:
     def __call__(self, /, *args, **kwargs):
         """Call self as a function."""
 
-    def __init__(self, kernel: Kernel, signature: Sequence[tuple[str, object]]) -> None:
+    def __init__(self, kernel: Kernel, signature: Sequence[tuple[str, object]], loose: bool = False) -> None:
         """
-        signature: (name, type) a parameter; "constexpr" is left out of the launch, a tuple of types takes a tuple apart.
+        signature: (name, type) a parameter; "constexpr" is left out of the launch, a tuple of types takes a tuple apart. loose: as Triton's launchers from 3.8 on, more arguments are ignored and integers wrap.
         """
 
 def load_tile(text: str, filename: str = '', name: str = '') -> Kernel:

@@ -8,13 +8,13 @@ import os
 from triton_runner import _settings
 from triton_runner._dump.records import Dump, describe
 from triton_runner._dump.session import dumping
-from triton_runner._errors import fail
+from triton_runner._errors import KernelTrap, fail
 
 _SOURCES = (".py",)
 
 
-def dump_file(file: str, selectors, grid, args, options: dict) -> list[Dump]:
-    """The dump of one launch of the kernel in an artifact."""
+def dump_file(file: str, selectors, grid, args, options: dict) -> tuple[list[Dump], KernelTrap | None]:
+    """The dump of one launch of the kernel in an artifact, and the fault that stopped it."""
     from triton_runner import _driver, _exec
     from triton_runner._load import load
 
@@ -27,22 +27,26 @@ def dump_file(file: str, selectors, grid, args, options: dict) -> list[Dump]:
         target=settings.target, level=level or settings.level,
     )  # fmt: skip
     values = [_exec.parse_argument(text) for text in args]
+    trap = None
     with dumping(kernel.name, *selectors, **options) as dump:
-        kernel[_exec.parse_grid(grid)](*values)
-    return dump.launches
+        try:
+            kernel[_exec.parse_grid(grid)](*values)
+        except KernelTrap as error:
+            trap = error
+    return dump.launches, trap
 
 
-def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options: dict) -> list[Dump]:
-    """The dumps of the launches of a Python program."""
+def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options: dict):
+    """The dumps of the launches of a Python program, and the status with which it ended."""
     from triton_runner import _run
 
     kernel = options.pop("kernel")
     options.pop("metadata", None)
     with dumping(kernel or None, *selectors, **options) as dump:
         status = _run.run_program(program, list(arguments), False, pretend_cuda)
-    if status:
-        raise fail(f"{program} ended with status {status}")
-    return dump.launches
+    if status and not dump.launches:
+        raise fail(f"{program} ended with status {status}, and no launch was recorded")
+    return dump.launches, status or 0
 
 
 def is_program(file: str) -> bool:

@@ -25,6 +25,7 @@ import numpy
 from triton_runner import _arrays, _artifacts, _core, _settings
 from triton_runner._dump import cubin_values
 from triton_runner._errors import fail
+from triton_runner._metadata import jsonable
 
 _START, _STOP = 15.0, 0.15  # seconds: cuda-gdb's start, and a stop of a warp (tests/gpu/dump_gdb.py)
 _FLOAT = re.compile(r"(FADD|FMUL|FFMA|FSEL|FMNMX|MUFU|FSWZADD|I2F|HMMA.*\.F32|HGMMA.*\.F32)\b")
@@ -107,7 +108,7 @@ def _save(folder: Path, spec: dict, kernel, metadata: dict, named: list) -> None
         [(n, v.cpu() if isinstance(v, torch.Tensor) else v) for n, v in named], folder / "arguments.pt"
     )
     (folder / "kernel.cubin").write_bytes(kernel.asm["cubin"])
-    (folder / "kernel.json").write_text(json.dumps(metadata, default=_artifacts._jsonable))
+    (folder / "kernel.json").write_text(json.dumps(metadata, default=jsonable))
     (folder / "spec.json").write_text(json.dumps(spec))
     launch = _plain_launch(folder, spec, metadata, named)
     if launch is not None:

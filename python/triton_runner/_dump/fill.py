@@ -139,7 +139,7 @@ def fill(target: Target, dump, starts: dict, program: tuple, grid: tuple) -> Non
             if site.marker:
                 start, *axes = series.extra[i].tolist()
                 if axes == [EVERY] * 3:
-                    start += (of[0] + grid[0] * (of[1] + grid[1] * of[2])) * count
+                    start += ((of[0] * grid[1] + of[1]) * grid[2] + of[2]) * count
             elif tuple(of) == program:
                 start = starts[place(site)]
             else:

@@ -17,6 +17,7 @@ from triton_runner._dump import register_stores, session
 from triton_runner._dump.changes import Before, Copies, changes_of, check_shared
 from triton_runner._errors import KernelTrap, fail
 from triton_runner._launch import signature
+from triton_runner._metadata import jsonable
 from triton_runner._pipeline.versions import installed
 
 
@@ -111,7 +112,7 @@ def _with_stores(request, kernel, plain, level: str, axes: tuple, named: list, t
         )
     options = _options(kernel, plain, target)
     insertion = _inserted(request, kernel, level, target, options, named, axes)
-    said = json.dumps(options, default=_artifacts._jsonable)
+    said = json.dumps(options, default=jsonable)
     return insertion, _executable(_described("ttgir", insertion.text, kernel.name, said), target)
 
 
@@ -198,7 +199,7 @@ def _text(kernel, level: str) -> str:
 
 
 def _inserted(request, kernel, level: str, target: str, options: dict, named: list, grid: tuple):
-    metadata = json.dumps(options, default=_artifacts._jsonable)
+    metadata = json.dumps(options, default=jsonable)
     text, name = _text(kernel, level), kernel.name
     numbers = tuple(_numbers(_described(level, text, name, metadata), named))
     return _insertion(request, text, name, level, target, metadata, numbers, grid)

@@ -112,25 +112,31 @@ def _names(code) -> set:
 _said: set = set()
 
 
-def say_values(text: str, sites) -> None:
-    """The line of each value that dump_value= names, once for it and the code `text`."""
-    for site in sites:
-        key = (hash(text), site.value)
+def say_values(text: str, sites, markers=()) -> None:
+    """The line of each value that dump_value= names or a statement dumps, once for it and the code `text`."""
+    named = [(site.value, site.op, site.location, fill.elements(site)) for site in sites]
+    stated = [(marker.value, marker.op, marker.location, marker.elements) for marker in markers]
+    for line in named + stated:
+        key = (hash(text), line[0])
         if key not in _said:
             _said.add(key)
-            _messages.dump_mode(site.value, site.op, site.location, fill.elements(site))
+            _messages.dump_mode(*line)
 
 
 @dataclasses.dataclass(frozen=True)
 class Marker:
     """A dl.dump statement in a module, as far as it is known before it runs: who it is, the type and number
-    of its elements, and its offset and program (None: computed by the kernel; EVERY: all programs)."""
+    of its elements, its offset and program (None: computed by the kernel; EVERY: all programs); and name, op
+    and location of the value, as the IR writes them."""
 
     who: str
     type: str
     elements: int
     offset: int | None
     grid: tuple
+    value: str = ""
+    op: str = ""
+    location: str = ""
 
     @property
     def program(self) -> str:
@@ -164,8 +170,26 @@ def markers_of(module) -> list[Marker]:
                 f"{who} stands in a function that {op.parent.name} combines with",
                 "dump what it combines, or what comes of it",
             )
-        found.append(Marker(who, kind, math.prod(shape), offset, tuple(grid)))
+        maker = value.op or value.block.parent  # of an argument what it belongs to: a loop, the function
+        found.append(
+            Marker(
+                who,
+                kind,
+                math.prod(shape),
+                offset,
+                tuple(grid),
+                value.name,
+                maker.name,
+                _location(value.location if value.op is None else maker.location),
+            )
+        )
     return found
+
+
+def _location(place) -> str:
+    if place is None:
+        return ""
+    return f"loc({place.alias})" if place.alias else str(place)
 
 
 def _constant(value):
@@ -283,7 +307,7 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
     on_engine = not at_cubin and _driver.resolved_device() == "cpu" and _executed(kernel) in _IR
     plan = _plan(function, ask, kernel, entry, on_engine)
     grid, known = checked_grid(grid, plan)
-    say_values(plan.text, plan.sites)
+    say_values(plan.text, plan.sites, plan.markers)
     request = _request(ask, plan, around, function)
     if on_engine:
         dumps: list = []

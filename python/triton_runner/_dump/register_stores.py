@@ -13,6 +13,7 @@ import json
 from triton_runner import _artifacts, _core, _native
 from triton_runner._core import probe
 from triton_runner._dump import registers
+from triton_runner._metadata import jsonable
 from triton_runner._pipeline.versions import installed
 
 _KEPT = 32
@@ -66,7 +67,7 @@ def _artifact(text: str, parameter: int, kernel, hidden: int) -> _artifacts.Arti
     else:
         above = _core.artifact.describe(kernel.asm["ttgir"], "ttgir", kernel.name, "", f"{kernel.name}.ttgir")
         said = registers.Code(kernel).known._asdict()
-    metadata = json.dumps(said, default=_artifacts._jsonable)
+    metadata = json.dumps(said, default=jsonable)
     below = _core.artifact.describe(text, "ptx", kernel.name, metadata, label)
     params = [dict(p) for p in above["params"]]
     params.insert(parameter, dict(below["params"][parameter]))

@@ -156,6 +156,8 @@ def chosen(request, code: Code):
     for text in names if ttgir is not None else ():
         known = probe.names_registers(code.ptx, code.filename, code.name, text)
         if not known and not _REGISTER.match(text):  # what is wrong with it as a value
+            if probe.names_registers(code.ptx, code.filename, code.name, f"%{text}"):
+                raise fail(f"'{text}' names no value of kernel '{code.name}'", f"did you mean '%{text}'?")
             probe.select(_core.ir.parse(ttgir, f"{code.name}.ttgir"), code.name, [text])
     if values and names:
         raise _mixed(f"{values[0][0]} is a value of the TTGIR, and {names[0]} a register of the PTX")

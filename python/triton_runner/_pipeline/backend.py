@@ -70,7 +70,13 @@ def _stopped(base):
                 if level in ("ttir", "ttgir"):  # the stages below write it themselves
                     metadata["name"] = _core.kernel_names(str(module), f"<{level}>")[0]
                 metadata["triton_runner_level"] = level
-                metadata["triton_runner_language"] = "gluon" if _GLUON_ENTRY in names else "triton"
+                language = "gluon" if _GLUON_ENTRY in names else "triton"
+                metadata["triton_runner_language"] = language
+                if level in ("ttir", "ttgir"):
+                    from triton_runner._pipeline.dumps import print_later_stages
+
+                    name = f"{metadata['name']}.{level}"
+                    print_later_stages(str(module), level, target_name(self.target), metadata, name, language)
                 return module
 
             stages[level] = finish

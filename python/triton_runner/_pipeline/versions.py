@@ -21,6 +21,7 @@ class Release:
     descriptor_flags: i1 flags of a host tensor descriptor that travels in pieces; None: no host tensor
     descriptors.
     print_takes_signs: builder.create_print takes the signedness of each operand.
+    loose_launches: launchers ignore arguments behind the last parameter, and pass an integer's low bits.
     """
 
     version: tuple[int, int]
@@ -33,6 +34,7 @@ class Release:
     hidden_pointers: int = 2
     descriptor_flags: int | None = 2
     print_takes_signs: bool = True
+    loose_launches: bool = True
 
 
 _3_9 = Release((3, 9))
@@ -49,6 +51,7 @@ _3_1 = _row(
     hidden_pointers=0,
     descriptor_flags=None,
     print_takes_signs=False,
+    loose_launches=False,
 )
 RELEASES = {
     release.version: release
@@ -64,6 +67,7 @@ RELEASES = {
             hooks_in_knobs=False,
             hidden_pointers=0,
             descriptor_flags=None,
+            loose_launches=False,
         ),
         _row(
             version=(3, 3),
@@ -73,10 +77,18 @@ RELEASES = {
             hooks_in_knobs=False,
             hidden_pointers=1,
             descriptor_flags=None,
+            loose_launches=False,
         ),
-        _row(version=(3, 4), driver_fields=_lazy, run_field="run", hidden_pointers=1, descriptor_flags=0),
-        _row(version=(3, 5), descriptor_flags=1),
-        _row(version=(3, 6), descriptor_flags=1),
+        _row(
+            version=(3, 4),
+            driver_fields=_lazy,
+            run_field="run",
+            hidden_pointers=1,
+            descriptor_flags=0,
+            loose_launches=False,
+        ),
+        _row(version=(3, 5), descriptor_flags=1, loose_launches=False),
+        _row(version=(3, 6), descriptor_flags=1, loose_launches=False),
         _row(version=(3, 7)),
         _row(version=(3, 8)),
         _3_9,

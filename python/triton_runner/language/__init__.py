@@ -176,8 +176,9 @@ def dump_boundary(val, offset=0, _builder=None, _semantic=None):
 
 @_builtin
 def dump_grids(val, offset=0, _builder=None, _semantic=None):
-    """Records val in every program. In dump_tensor the programs lie one behind the other, x fastest: program
-    (x, y, z) begins at offset + (x + X * (y + Y * z)) * elements in a grid of X by Y by Z."""
+    """Records val in every program. In dump_tensor the programs lie one behind the other, x slowest: program
+    (x, y, z) begins at offset + ((x * Y + y) * Z + z) * elements in a grid of X by Y by Z, so that a block of
+    program (x, y) is dump_tensor.reshape(X, Y, *block)[x, y]."""
     if not _wanted():
         return
     _dump("dump_grids", val, offset, [EVERY] * 3, _Context(_builder, _semantic))

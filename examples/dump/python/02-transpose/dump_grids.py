@@ -1,5 +1,5 @@
 """Every program's block of a transpose, put together again: the programs lie one behind the other, x
-fastest."""
+slowest."""
 
 import sys
 from pathlib import Path
@@ -31,6 +31,6 @@ device = harness.Device()
 across, down = triton_runner.torch_utils.get_grid_dim([rows, cols], block)
 dump_tensor = device.zeros(rows * cols)
 x = dumped.transpose(device, transpose_kernel, rows, cols, block, dump_tensor=dump_tensor)
-# [y, x, column of the block, row of the block] -> [y, column, x, row]
-turned = device.xp.moveaxis(dump_tensor.reshape(down, across, block[1], block[0]), 2, 1)
+# [x, y, column of the block, row of the block] -> [y, column, x, row]
+turned = device.xp.moveaxis(dump_tensor.reshape(across, down, block[1], block[0]), 0, 2)
 harness.compare_dump(device, turned.reshape(cols, rows), x.T)

@@ -1,0 +1,116 @@
+"""Dumps at the front door: the table of a launch that traps, labels of loops, names that miss their %."""
+
+import json
+import re
+import runpy
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+triton = pytest.importorskip("triton")
+import triton.language as tl  # noqa: E402
+import triton_runner  # noqa: E402
+
+# From 3.5 on, locations name the variable that a statement assigns to.
+IR_NAMES_VARIABLES = tuple(map(int, triton.__version__.split(".")[:2])) >= (3, 5)
+
+
+def command(*arguments):
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "triton_runner", "dump", "--device", "cpu", *arguments],
+        capture_output=True, text=True,
+    )  # fmt: skip
+
+
+TRAPPING = """
+import torch, triton, triton.language as tl
+import triton_runner
+
+@triton_runner.jit
+def scaled(x, y, B: tl.constexpr):
+    offsets = tl.program_id(0) * B + tl.arange(0, B)
+    value = tl.load(x + offsets) * 2.0
+    tl.store(y + offsets, value)
+
+if __name__ == "__main__":
+    scaled[(4,)](torch.full((128,), 1.5), torch.zeros(256), B=64)
+"""
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
+def test_the_table_of_a_launch_that_traps(tmp_path, level):
+    program = tmp_path / "trapping.py"
+    program.write_text(TRAPPING)
+    done = command("-v", "value", "--level", level, str(program))
+    assert done.returncode == 1 and "out of bounds" in done.stderr, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if "arith.mulf" in line]
+    assert rows and all("3" in row for row in rows), done.stdout
+    namespace = runpy.run_path(str(program), run_name="module")
+    kernel = namespace["scaled"].warmup(torch.zeros(1), torch.zeros(1), B=64, grid=(1,))
+    file = tmp_path / f"scaled.{level}"
+    file.write_text(kernel.asm[level])
+    args = ["--grid", "4", "--arg", "f32[128]=1.5", "--arg", "f32[256]"]
+    selector = "add.f32" if level == "ptx" else "arith.mulf"
+    (tmp_path / "scaled.json").write_text(
+        triton_runner._metadata.as_path_or_text(kernel.metadata, "metadata")
+    )
+    done = command("-v", selector, "--json", *args, str(file))
+    assert done.returncode == 1 and "out of bounds" in done.stderr, done.stderr
+    found = json.loads(done.stdout[done.stdout.index("{\n") :])
+    assert "out of bounds" in found["stopped"]
+    assert found["values"] and all(value["max"] == 3.0 for value in found["values"])
+
+
+def test_nothing_recorded_of_a_program_that_fails(tmp_path):
+    program = tmp_path / "failing.py"
+    program.write_text("raise SystemExit(3)")
+    done = command(str(program))
+    assert done.returncode == 2 and "ended with status 3, and no launch was recorded" in done.stderr
+
+
+@triton_runner.jit
+def labelled(x, out, n, B: tl.constexpr):
+    accum = tl.zeros((B,), tl.float32)
+    other = tl.full((B,), 1.0, tl.float32)
+    for dhwc in range(n):
+        step = tl.load(x + dhwc)
+        accum, other = other, accum + step * dhwc
+    tl.store(out + tl.arange(0, B), accum - other)
+
+
+@pytest.mark.skipif(not IR_NAMES_VARIABLES, reason="this release names no variables")
+@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+def test_variables_of_loops(level):
+    x, out = torch.arange(4, dtype=torch.float32), torch.zeros(16)
+    with triton_runner.dumping(labelled, "*", every_iteration=True, level=level) as d:
+        labelled[(1,)](x, out, 4, B=16)
+    loop = {value.name: value for value in d if value.op == "scf.for"}
+    for name, value in loop.items():
+        if "#" not in name:  # an argument of the loop: its name in the text is the variable's
+            assert value.variable == name[1:].split("_")[0], loop
+    [index] = [value for value in loop.values() if value.variable == "dhwc"]
+    assert index.to_numpy().tolist() == [0, 1, 2, 3]
+    results = {value.variable: value.to_numpy()[-1] for name, value in loop.items() if "#" in name}
+    assert set(results) == {"accum", "other"}  # although each carries what the other was
+    expected = ([0.0] * 16, [1.0] * 16)
+    for i in range(4):
+        expected = expected[1], [a + i * i for a in expected[0]]
+    assert results["accum"].tolist() == expected[0] and results["other"].tolist() == expected[1]
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
+def test_a_name_without_its_percent_sign(level):
+    x, out = torch.arange(4, dtype=torch.float32), torch.zeros(16)
+    with triton_runner.dumping(labelled, "*", level=level) as d:
+        kernel = labelled[(1,)](x, out, 4, B=16)
+    if level == "ptx":
+        name = re.search(r"(%r\d+)", kernel.asm["ptx"])[1]
+    else:
+        name = next(value.name for value in d if not value.variable)
+    with (
+        pytest.raises(triton_runner.DiagnosticError, match=f"did you mean '{name}'"),
+        triton_runner.dumping(labelled, name[1:], level=level),
+    ):
+        labelled[(1,)](x, out, 4, B=16)
