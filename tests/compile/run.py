@@ -3,7 +3,8 @@
     python tests/compile/run.py                     all cases, torch._inductor.config.cpu_backend = "triton"
     python tests/compile/run.py --pretend-cuda      the same on tensors that say cuda
     python tests/compile/run.py softmax norm        cases whose name or family contains a word
-    python tests/compile/run.py --write             both, into the table of doc/torch-compile.md
+    python tests/compile/run.py --json cpu.json; python tests/compile/run.py --pretend-cuda --json cuda.json
+    python tests/compile/run.py --write cpu.json cuda.json      into the table of doc/torch-compile.md
 
 A line for each: what differs most, Triton kernels, seconds for the first call (compiling) and a later one.
 """
@@ -14,7 +15,6 @@ import argparse
 import copy
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -144,20 +144,19 @@ def line(record: dict) -> str:
     )
 
 
-def chosen(words: list[str], device: str) -> list:
+def chosen(words: list[str], device: str, exactly: bool) -> list:
     import kernels  # noqa: F401  (its cases enter the list)
     from models import CASES
 
     cases = [c for c in CASES.values() if not c.only or c.only == device]
+    if exactly:
+        return [CASES[name] for name in words]
     return [c for c in cases if not words or any(w in c.name or w in c.family for w in words)]
 
 
-def write(path: Path) -> None:
-    """Runs all cases both ways and writes the table of the document."""
-    tables = []
-    for flags in ([], ["--pretend-cuda"]):
-        done = subprocess.run([sys.executable, __file__, "--json", *flags], stdout=subprocess.PIPE, text=True)
-        tables.append({record["name"]: record for record in json.loads(done.stdout)})
+def write(path: Path, files: list[str]) -> None:
+    """Writes the table of the document from what --json left of both ways."""
+    tables = [{r["name"]: r for r in json.loads(Path(file).read_text())} for file in files]
 
     def cells(record):
         if record is None:
@@ -172,9 +171,9 @@ def write(path: Path) -> None:
         "| --pretend-cuda: difference, kernels | first | later |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for name in tables[1]:
-        family = tables[1][name]["family"]
-        lines.append(f"| {name} | {family} | {cells(tables[0].get(name))} | {cells(tables[1][name])} |")
+    for name, record in tables[1].items():
+        both = f"{cells(tables[0].get(name))} | {cells(record)}"
+        lines.append(f"| {name} | {record['family']} | {both} |")
     text = path.read_text()
     begin, end = "<!-- table: tests/compile/run.py --write -->\n", "<!-- end -->"
     head, rest = text.split(begin)
@@ -186,30 +185,29 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("words", nargs="*")
+    parser.add_argument("--exactly", action="store_true", help="the words are names")
     parser.add_argument("--pretend-cuda", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", metavar="FILE", help="what was seen, for --write")
     parser.add_argument("--trace", action="store_true", help="the whole error")
-    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--write", nargs=2, metavar="FILE", help="the two ways' files, into the document")
     options = parser.parse_args()
     if options.write:
-        write(HERE.parent.parent / "doc" / "torch-compile.md")
+        write(HERE.parent.parent / "doc" / "torch-compile.md", options.write)
         return 0
     sys.path.insert(0, str(HERE))
     with tempfile.TemporaryDirectory() as cache:
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", cache)
         device = prepare(options.pretend_cuda)
         records = []
-        for case in chosen(options.words, device):
+        for case in chosen(options.words, device, options.exactly):
             records.append(run_case(case, device))
-            if not options.json:
-                print(line(records[-1]), flush=True)
-                if options.trace and "error" in records[-1]:
-                    print(records[-1]["trace"])
+            print(line(records[-1]), flush=True)
+            if options.trace and "error" in records[-1]:
+                print(records[-1]["trace"])
+            if options.json:
+                Path(options.json).write_text(json.dumps(records))
     failed = sum("error" in record for record in records)
-    if options.json:
-        json.dump(records, sys.stdout)
-    else:
-        print(f"{len(records) - failed} of {len(records)} as eager")
+    print(f"{len(records) - failed} of {len(records)} as eager")
     return 1 if failed or not records else 0
 
 

@@ -45,8 +45,10 @@ def compile_in_this_process() -> None:
 
 
 def mark_compiled(kernel):
-    """A kernel on the CPU has neither registers nor shared memory: what Inductor asks each kernel for."""
+    """What Inductor asks each kernel for, without the stages that would tell of a GPU: a kernel on the CPU
+    has neither registers nor shared memory."""
     kernel.n_regs = kernel.n_spills = kernel.shared = 0
+    kernel.metadata = kernel._known
     return kernel
 
 

@@ -116,6 +116,14 @@ def _capability_row(device=0):
     return {"supported_dtypes": dtypes}
 
 
+def _scatter(tensor, devices, chunk_sizes=None, dim=0, streams=None):
+    return [tensor.to(CUDA, copy=True)]
+
+
+def _gather_out(tensors, out, dim=0):
+    return torch.cat(tensors, dim, out=out)
+
+
 # What a row gives: a function as it is, or a constant that each call returns.
 _ROWS = {
     "_cuda_init": None,
@@ -178,7 +186,16 @@ _ROWS = {
     "_cuda_endAllocateToPool": None,
     "_cuda_releasePool": None,
     "_host_emptyCache": None,
+    # torch.cuda.comm, between as many devices as there are: one.
+    "_broadcast": lambda tensor, devices: [tensor],
+    "_broadcast_out": lambda tensor, outs: [out.copy_(tensor) for out in outs],
+    "_broadcast_coalesced": lambda tensors, devices, size: [list(tensors)],
+    "_gather": lambda tensors, dim=0, device=0: torch.cat(tensors, dim),
+    "_gather_out": _gather_out,
+    "_scatter": _scatter,
+    "_scatter_out": lambda tensor, outs, dim=0, streams=None: [outs[0].copy_(tensor)],
     "_accelerator_getAccelerator": torch.device("cuda"),
+    "_get_accelerator": torch.device("cuda"),
     "_accelerator_getDeviceIndex": 0,
     "_accelerator_setDeviceIndex": None,
     "_accelerator_exchangeDevice": 0,
@@ -213,11 +230,7 @@ def _tunable_rows():
     switches = ("tunableop_enable", "tunableop_tuning_enable", "record_untuned_enable")
     for setter, value in _TUNABLE.items():
         _settings[setter] = False if setter in switches else value
-        getter = (
-            setter.replace("_enable", "_is_enabled")
-            if setter in switches
-            else setter.replace("_set_", "_get_")
-        )
+        getter = setter.replace("_set_", "_get_").replace("_enable", "_is_enabled")
         yield f"_cuda_{setter}", _set(setter)
         yield f"_cuda_{getter}", _get(setter)
     yield "_cuda_tunableop_set_numerical_check_tolerances", _returns(None)

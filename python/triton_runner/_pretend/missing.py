@@ -7,6 +7,7 @@ import importlib
 _NVML = "it reads a GPU's sensors through NVML, and there is no GPU"
 _NCCL = "it sends between GPUs through NCCL; torch.distributed's gloo works on the CPU"
 _GDS = "GPUDirect storage reads files into a GPU's memory"
+_SPARSE = 'torch.sparse_coo_tensor(..., device="cuda") takes the place of the old types of sparse tensors'
 _ALLOCATOR = "the memory is the CPU's, and no allocator of CUDA serves it"
 
 # Name: what it needs that is not there.
@@ -40,6 +41,10 @@ MISSING = {
     "torch.cuda.nccl.reduce_scatter": _NCCL,
     "torch.cuda.nccl.unique_id": _NCCL,
     "torch.cuda.nccl.version": _NCCL,
+    **{
+        f"torch.cuda.sparse.{kind}Tensor": _SPARSE
+        for kind in ("BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
+    },
     "torch.cuda.tunable.tune_gemm_in_file": "it times the kernels of a GPU's BLAS",
     "torch.cuda.tunable.mgpu_tune_gemm_in_file": "it times the kernels of a GPU's BLAS",
 }

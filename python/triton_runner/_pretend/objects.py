@@ -27,6 +27,13 @@ class Event(_driver._Event):
     def _as_parameter_(self):
         return ctypes.c_void_p(self.cuda_event)
 
+    def ipc_handle(self):
+        raise RuntimeError("an event of --pretend-cuda belongs to its process: it has no ipc_handle()")
+
+    @classmethod
+    def from_ipc_handle(cls, device, handle):
+        raise RuntimeError("an event of --pretend-cuda belongs to its process: none comes from a handle")
+
 
 class Stream(_driver._Stream):
     """torch.cuda.Stream: launches have finished when they return, so there is nothing to wait for."""
@@ -80,6 +87,9 @@ class Stream(_driver._Stream):
 
     def query(self):
         return True
+
+    def is_capturing(self):
+        return torch.cuda.is_current_stream_capturing()
 
     def __eq__(self, other):
         return isinstance(other, Stream) and other.stream_id == self.stream_id
@@ -182,6 +192,18 @@ _KINDS = ("Byte", "Double", "Float", "Half", "Long", "Int", "Short", "Char", "Bo
 OLD_TYPES = [f"{kind}Tensor" for kind in _KINDS]
 
 
+def _profile_on_cpu() -> None:
+    """torch.profiler: what a GPU would be asked for is the CPU's, and counted there."""
+    profile = torch.autograd.profiler.profile
+    own = profile.__init__
+
+    def __init__(self, *args, use_cuda=False, use_device=None, use_cpu=True, **options):
+        asked = use_cuda or use_device == "cuda"
+        own(self, *args, use_device=None if asked else use_device, use_cpu=use_cpu or asked, **options)
+
+    profile.__init__ = __init__
+
+
 def install() -> None:
     """Puts the classes in torch.cuda, and in its modules that have them by name."""
     cuda = torch.cuda
@@ -193,6 +215,7 @@ def install() -> None:
     cuda.MemPool = cuda.memory.MemPool = MemPool
     torch._C._cuda_CUDAAllocator_AllocatorState = type("_cuda_CUDAAllocator_AllocatorState", (), {})
     torch.Generator = Generator
+    _profile_on_cpu()
     for name in OLD_TYPES:
         setattr(cuda, name, _old_type(name))
 

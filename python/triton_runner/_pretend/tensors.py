@@ -271,10 +271,17 @@ def _guard_cuda() -> None:
     torch._C._ensureCUDADeviceGuardSet()
 
 
+def _place(storage):
+    """torch.save: where a storage says it is."""
+    if storage.device.type != "cpu":
+        return None
+    return "cpu" if getattr(storage, "runner_device", None) == "cpu" else "cuda:0"
+
+
 def _restore(storage, location):
-    """torch.load: what was saved on a GPU, or is wanted on one."""
-    if location.startswith("cuda"):
-        storage.runner_device = "cuda"
+    """torch.load: where a storage was, or is wanted."""
+    if location == "cpu" or location.startswith("cuda"):
+        storage.runner_device = location.split(":")[0]
         return storage
     return None
 
@@ -338,7 +345,7 @@ def install() -> None:
         setattr(torch.Tensor, name, value)
     storage = torch.UntypedStorage
     storage.cuda = lambda self, device=None, non_blocking=False: _restore(self.clone(), "cuda")
-    torch.serialization.register_package(5, lambda storage: None, _restore)
+    torch.serialization.register_package(5, _place, _restore)
     torch.set_default_tensor_type = _set_default_tensor_type
     _autocast_both()
     _mode.__enter__()
