@@ -30,12 +30,20 @@ _SHARED = {
 # GPUs too. Where the CPU pretends to be torch's CUDA device, it is number 0.
 first_device = 1024
 
+# Whether torch's tensors say that they are CUDA tensors (--pretend-cuda).
+pretends_cuda = False
+
 
 class LazyDriver:
     """Stands in triton.runtime.driver. Every use goes to the driver of the settings in force."""
 
-    def __init__(self, own):
-        self.__dict__["_own"] = own
+    def __init__(self, own=None):
+        self.__dict__["_own"] = own or cpu_driver
+
+    @staticmethod
+    def is_active() -> bool:
+        """Triton looks in its table of backends for a driver of a GPU; this one is put in place."""
+        return False
 
     # What every launch asks for, without the detour of __getattr__.
     def get_current_device(self):
@@ -215,7 +223,7 @@ def cpu_driver():
     from triton.backends.driver import DriverBase
 
     from triton_runner import testing
-    from triton_runner._pipeline import backend, kernel
+    from triton_runner._pipeline import backend, cpu_backend, kernel
 
     backend.install()
     kernel.install()
@@ -233,6 +241,7 @@ def cpu_driver():
             return True
 
         def get_current_target(self):
+            cpu_backend.compile_in_this_process()
             return backend.make_target(*cpu_target())
 
         def get_current_device(self):
@@ -257,11 +266,7 @@ def cpu_driver():
         def get_active_torch_device(self):
             import torch
 
-            return (
-                torch.device("cuda", 0)
-                if sys.modules.get("triton_runner._pretend_cuda")
-                else torch.device("cpu")
-            )
+            return torch.device("cuda", 0) if pretends_cuda else torch.device("cpu")
 
         def get_device_interface(self):
             return _DeviceInterface()
@@ -292,9 +297,10 @@ def register() -> None:
     default's own."""
     from triton.runtime import driver as config
 
-    from triton_runner._pipeline import compile
+    from triton_runner._pipeline import compile, cpu_backend
 
     compile.install()
+    cpu_backend.install()
     default_field, active_field = installed().driver_fields
     before = getattr(config, default_field)
     if isinstance(before, LazyDriver):

@@ -23,9 +23,9 @@ def run_program(program: str, arguments: list[str], is_module: bool, pretend_cud
                 "--pretend-cuda is for the CPU, and a GPU is in use",
                 "add --device cpu, or leave --pretend-cuda out",
             )
-        from triton_runner import _pretend_cuda
+        from triton_runner import _pretend
 
-        _pretend_cuda.install()
+        _pretend.install()
     sys.argv = [program, *arguments]
     if "uninit" in _settings.current().check.split(",") and importlib.util.find_spec("torch") is not None:
         from triton_runner._uninit import track_empty

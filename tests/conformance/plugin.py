@@ -25,9 +25,9 @@ if not SETTINGS["interpreter"]:
     import triton_runner  # noqa: F401  (importing it makes the CPU Triton's device)
 
     if SETTINGS["pretend_cuda"]:
-        from triton_runner import _pretend_cuda
+        from triton_runner import _pretend
 
-        _pretend_cuda.install()
+        _pretend.install()
 
 
 def write(record: dict) -> None:

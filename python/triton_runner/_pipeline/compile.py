@@ -1,5 +1,6 @@
-"""triton.compile of an IR file on the CPU: Triton's stages cannot start at the level where they are to stop,
-so files are loaded as artifacts."""
+"""triton.compile on the CPU: of an IR file, where Triton's stages cannot start at the level where they are to
+stop, so that it
+is loaded as an artifact; and for the target "cpu", which stands for the target of the settings."""
 
 from __future__ import annotations
 
@@ -14,7 +15,11 @@ def _make_compile(own):
         from triton.backends.compiler import GPUTarget
 
         from triton_runner import _driver, _load
+        from triton_runner._pipeline import cpu_backend
 
+        if isinstance(target, GPUTarget) and target.backend == "cpu":
+            kernel = own(src, target=cpu_backend.stopped_target(), options=options, **more)
+            return cpu_backend.mark_compiled(kernel)
         if not isinstance(src, (str, os.PathLike)) or isinstance(target, GPUTarget):
             return own(src, target=target, options=options, **more)
         if _driver.resolved_device() != "cpu":

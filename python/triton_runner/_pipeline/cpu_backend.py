@@ -1,0 +1,63 @@
+"""Triton's backend of the name "cpu", which torch.compile asks for its kernels on the CPU
+(torch._inductor.config.cpu_backend = "triton").
+
+It stands in Triton's table of backends beside NVIDIA's and AMD's, and compiles nothing itself: a kernel for
+"cpu" is compiled for the target of the settings in force and stopped at the level that the engine executes.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+class CpuCompiler:
+    """What triton.backends["cpu"].compiler is: made for a target, it is the stopped backend that stands for
+    it."""
+
+    runner_base = None  # not to be made stoppable: what stands for it is
+
+    @staticmethod
+    def supports_target(target) -> bool:
+        return target.backend == "cpu"
+
+    def __new__(cls, target):
+        from triton.compiler.compiler import make_backend
+
+        return make_backend(stopped_target())
+
+
+def stopped_target():
+    """The target that "cpu" means now."""
+    from triton_runner import _driver
+
+    _driver.cpu_driver()  # it puts the stoppable backends in place
+    from triton_runner._pipeline.backend import make_target
+
+    compile_in_this_process()
+    return make_target(*_driver.cpu_target())
+
+
+def compile_in_this_process() -> None:
+    """Inductor's compile workers are processes that know Triton only; a kernel's TTIR takes milliseconds."""
+    config = sys.modules.get("torch._inductor.config")
+    if config is not None and config.compile_threads != 1:
+        config.compile_threads = 1
+
+
+def mark_compiled(kernel):
+    """What Inductor asks each kernel for, without the stages that would tell of a GPU: a kernel on the CPU
+    has neither registers nor shared memory."""
+    kernel.n_regs = kernel.n_spills = kernel.shared = 0
+    kernel.metadata = kernel._known
+    return kernel
+
+
+def install() -> None:
+    """Enters it in Triton's table of backends, where none of that name stands."""
+    import triton.backends
+
+    from triton_runner._driver import LazyDriver
+
+    table = triton.backends.backends
+    if "cpu" not in table:
+        table["cpu"] = triton.backends.Backend(compiler=CpuCompiler, driver=LazyDriver)

@@ -1,0 +1,34 @@
+"""CPU tensors that say they are CUDA tensors, for programs that ask for device="cuda" (triton-runner run
+--pretend-cuda).
+
+All tensors stay on the CPU, and torch's C++ knows them as such. What Python asks is answered for one CUDA
+device:
+where a tensor is (tensors.py), the functions below torch.cuda and torch.accelerator (lowlevel.py), its
+streams, events
+and types (objects.py), and what torch.compile asks, so that Inductor writes Triton kernels (compiling.py).
+What cannot be had raises its reason (missing.py).
+"""
+
+from __future__ import annotations
+
+_installed = False
+
+
+def install() -> None:
+    """From here on torch has one CUDA device, which is the CPU; for the rest of the process."""
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    from triton_runner import _core, _driver
+
+    _driver.pretends_cuda = True
+    _driver.first_device = 0
+    _core.set_pretend_cuda(True)
+    from triton_runner._pretend import compiling, lowlevel, missing, objects, tensors
+
+    lowlevel.install()
+    objects.install()
+    missing.install()
+    tensors.install()
+    compiling.install()

@@ -1,0 +1,621 @@
+"""Functions and modules for torch.compile, each with what it is given: a list that tests/compile/run.py and
+the tests walk.
+
+A case is a function of the device that gives (callable, arguments); `@case` names its options. The result may
+hold tensors
+in any nesting; with grad=True the sum of its floating-point tensors is differentiated too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+CASES: dict[str, Case] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """How a function is compiled and compared. `rtol` and `atol` are for sums in another order; where they
+    are wider, `why` says it."""
+
+    name: str
+    family: str
+    make: object
+    grad: bool = False
+    rtol: float = 1e-4
+    atol: float = 1e-5
+    why: str = ""
+    options: dict = dataclasses.field(default_factory=dict)  # torch.compile(options=...)
+    dynamic: bool | None = None
+    kernels: int = 1  # Triton kernels that must have run, at least
+    only: str = ""  # "cuda": what Inductor does for a GPU only
+    fullgraph: bool = True
+
+
+HALF = {"rtol": 2e-2, "atol": 2e-2, "why": "eager rounds every step to 16 bits, Inductor computes in f32"}
+
+
+def case(family: str, **options):
+    def enter(make):
+        CASES[make.__name__] = Case(make.__name__, family, make, **options)
+        return make
+
+    return enter
+
+
+def randn(*shape, device, dtype=torch.float32, grad=False):
+    return torch.randn(*shape, device=device, dtype=dtype).requires_grad_(grad)
+
+
+# Element by element.
+
+
+@case("pointwise")
+def sin_mul_relu(d):
+    return lambda x, y: (torch.sin(x) * y + 1).relu(), (randn(1000, device=d), randn(1000, device=d))
+
+
+@case("pointwise", grad=True)
+def gelu_silu(d):
+    return lambda x: F.gelu(x) * F.silu(x) + torch.tanh(x), (randn(33, 65, device=d, grad=True),)
+
+
+@case("pointwise", grad=True)
+def swiglu(d):
+    def f(x):
+        a, b = x.chunk(2, -1)
+        return F.silu(a) * b
+
+    return f, (randn(16, 96, device=d, grad=True),)
+
+
+@case("pointwise", **HALF)
+def casts(d):
+    return lambda x: (x.to(torch.bfloat16) * 2 + 1).float() + x.half().float(), (randn(777, device=d),)
+
+
+@case("pointwise")
+def integers(d):
+    x = torch.arange(-500, 500, device=d)
+    return lambda x: (
+        x // 7,
+        x % 7,
+        x << 2,
+        x & 0xF0,
+        x.to(torch.int8),
+        torch.div(x, 3, rounding_mode="trunc"),
+    ), (x,)
+
+
+@case("pointwise")
+def logic(d):
+    return lambda x, y: (torch.where((x > 0) & ~(y > 0), x, y).clamp(-1, 1), x.isnan() | (x == y)), (
+        randn(50, 20, device=d),
+        randn(50, 20, device=d),
+    )
+
+
+@case("pointwise", grad=True)
+def broadcasts(d):
+    return lambda a, b, c: a * b + c, (
+        randn(8, 1, 30, device=d, grad=True),
+        randn(5, 1, device=d, grad=True),
+        randn(30, device=d, grad=True),
+    )
+
+
+@case("pointwise")
+def transposed(d):
+    return lambda x, y: x.t() + y.permute(1, 0)[:, ::2].repeat(1, 2), (
+        randn(40, 24, device=d),
+        randn(40, 24, device=d),
+    )
+
+
+@case("pointwise")
+def special_functions(d):
+    return lambda x: (
+        torch.erf(x),
+        torch.lgamma(x.abs() + 1),
+        torch.expm1(x),
+        torch.log1p(x.abs()),
+        torch.atan2(x, x + 2),
+    ), (randn(500, device=d),)
+
+
+@case("pointwise")
+def float64(d):
+    return lambda x: torch.exp(x) * torch.cos(x) + x.pow(3), (randn(300, device=d, dtype=torch.float64),)
+
+
+@case("pointwise")
+def factories(d):
+    def f(x):
+        return x + torch.arange(64, device=d) + torch.full((64,), 2.0, device=x.device) + torch.ones_like(x)
+
+    return f, (randn(3, 64, device=d),)
+
+
+@case("pointwise", why="the same generator draws for both", options={"fallback_random": True})
+def dropout(d):
+    return lambda x: F.dropout(x, 0.5) * 2, (randn(20, 50, device=d),)
+
+
+# Memory.
+
+
+@case("memory", grad=True)
+def cat_stack_pad(d):
+    return lambda x, y: F.pad(torch.cat([x, y * 2], 1), (1, 2), value=3.0) + 1, (
+        randn(6, 10, device=d, grad=True),
+        randn(6, 7, device=d, grad=True),
+    )
+
+
+@case("memory", grad=True)
+def embedding(d):
+    return lambda w, i: F.embedding(i, w) * 2, (
+        randn(100, 32, device=d, grad=True),
+        torch.randint(0, 100, (4, 9), device=d),
+    )
+
+
+@case("memory")
+def gather_scatter(d):
+    def f(x, i):
+        return torch.gather(x, 1, i) + 1, torch.zeros_like(x).scatter_add(1, i, x)
+
+    return f, (randn(8, 40, device=d), torch.randint(0, 40, (8, 40), device=d))
+
+
+@case("memory")
+def index_put(d):
+    def f(x, i, v):
+        x = x.clone()
+        x[i] = v * 2
+        return x
+
+    return f, (randn(50, 8, device=d), torch.randperm(50, device=d)[:10], randn(10, 8, device=d))
+
+
+@case("memory")
+def in_place(d):
+    def f(x, y):
+        x.mul_(2).add_(y)
+        y[:, 0] = 0
+        return x.sum() + y.sum()
+
+    return f, (randn(10, 10, device=d), randn(10, 10, device=d))
+
+
+@case("memory")
+def roll_flip_upsample(d):
+    return lambda x: F.interpolate(torch.roll(x, 3, -1).flip(-2), scale_factor=2) + 1, (
+        randn(1, 2, 9, 11, device=d),
+    )
+
+
+@case("memory", grad=True)
+def max_pool(d):
+    return lambda x: F.avg_pool2d(F.max_pool2d(x, 3, 2, 1).relu(), 2), (
+        randn(2, 3, 16, 16, device=d, grad=True),
+    )
+
+
+# Reductions and scans.
+
+
+@case("reduction", grad=True)
+def sums(d):
+    return lambda x: (x.sum(), x.mean(0), x.std(1), x.norm()), (randn(64, 100, device=d, grad=True),)
+
+
+@case("reduction")
+def long_sum(d):
+    return lambda x: (x.sum(), x.var(), x.amax()), (randn(300_000, device=d),)
+
+
+@case("reduction")
+def extremes(d):
+    def f(x):
+        return x.argmax(-1), x.amin(0), x.max(1), x.prod(1), (x > 2).any(1), (x > -9).all()
+
+    return f, (randn(30, 70, device=d),)
+
+
+@case("reduction")
+def scans(d):
+    return lambda x: (x.cumsum(-1), x.logcumsumexp(-1), (x > 0).long().cumsum(0)), (randn(20, 200, device=d),)
+
+
+@case("reduction", grad=True)
+def logsumexp(d):
+    return lambda x: x.logsumexp(-1), (randn(40, 129, device=d, grad=True),)
+
+
+@case("reduction")
+def sorting(d):
+    return lambda x: (x.sort(-1), x.abs().sort(-1, descending=True)[0]), (randn(8, 100, device=d),)
+
+
+@case("reduction")
+def bucketize(d):
+    return lambda x, edges: torch.bucketize(x, edges) * 2, (
+        randn(500, device=d),
+        torch.linspace(-2, 2, 17, device=d),
+    )
+
+
+# Softmax and norms.
+
+
+@case("norm", grad=True)
+def softmax(d):
+    return lambda x: torch.softmax(x, -1) * x, (randn(64, 300, device=d, grad=True),)
+
+
+@case("norm", grad=True)
+def cross_entropy(d):
+    return lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1), (
+        randn(32, 500, device=d, grad=True),
+        torch.randint(0, 500, (32,), device=d),
+    )
+
+
+@case("norm", grad=True)
+def layer_norm(d):
+    m = nn.LayerNorm(200).to(d)
+    return m, (randn(16, 200, device=d, grad=True),)
+
+
+@case("norm", grad=True)
+def rms_norm(d):
+    m = nn.RMSNorm(768).to(d)
+    return m, (randn(4, 10, 768, device=d, grad=True),)
+
+
+@case("norm", grad=True)
+def batch_norm(d):
+    m = nn.BatchNorm2d(8).to(d)
+    return m, (randn(4, 8, 7, 7, device=d, grad=True),)
+
+
+@case("norm", grad=True)
+def group_norm(d):
+    m = nn.Sequential(nn.GroupNorm(4, 16), nn.SiLU()).to(d)
+    return m, (randn(2, 16, 9, 9, device=d, grad=True),)
+
+
+@case("norm", grad=True, **HALF)
+def layer_norm_bf16(d):
+    m = nn.LayerNorm(256).to(d, torch.bfloat16)
+    return m, (randn(8, 256, device=d, dtype=torch.bfloat16, grad=True),)
+
+
+@case("norm", options={"triton.multi_kernel": 0, "split_reductions": False})
+def long_softmax(d):
+    return lambda x: torch.log_softmax(x, -1), (randn(2, 50_000, device=d),)
+
+
+# Products. Without max_autotune they are torch's own, and what is around them is Triton's.
+
+TEMPLATES = {
+    "max_autotune": True,
+    "max_autotune_gemm_backends": "TRITON",
+    "autotune_in_subproc": False,
+    "test_configs.max_mm_configs": 3,  # each is compiled and timed
+}
+
+
+@case("product", grad=True)
+def linear_gelu(d):
+    m = nn.Sequential(nn.Linear(64, 96), nn.GELU(), nn.Linear(96, 32)).to(d)
+    return m, (randn(20, 64, device=d, grad=True),)
+
+
+@case("product", options=TEMPLATES, rtol=1e-3, atol=1e-3)
+def mm_template(d):
+    return lambda a, b: torch.relu(a @ b + 1), (randn(64, 48, device=d), randn(48, 80, device=d))
+
+
+@case("product", options=TEMPLATES, **HALF)
+def mm_template_f16(d):
+    return lambda a, b: a @ b, (
+        randn(64, 64, device=d, dtype=torch.float16),
+        randn(64, 64, device=d, dtype=torch.float16),
+    )
+
+
+@case("product", options=TEMPLATES, rtol=1e-3, atol=1e-3)
+def addmm_template(d):
+    m = nn.Linear(64, 32).to(d)
+    return lambda x: F.silu(m(x)), (randn(40, 64, device=d),)
+
+
+@case("product", options=TEMPLATES, rtol=1e-3, atol=1e-3)
+def bmm_template(d):
+    return lambda a, b: torch.bmm(a, b) * 2, (randn(3, 32, 40, device=d), randn(3, 40, 16, device=d))
+
+
+@case("product", grad=True, options=TEMPLATES, rtol=1e-3, atol=1e-3)
+def mlp_templates(d):
+    m = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 32)).to(d)
+    return m, (randn(32, 32, device=d, grad=True),)
+
+
+@case("product", options=TEMPLATES, rtol=1e-3, atol=1e-3, only="cuda")
+def conv_template(d):
+    m = nn.Conv2d(8, 16, 3, padding=1).to(d)
+    return lambda x: m(x).relu(), (randn(1, 8, 8, 8, device=d),)
+
+
+@case("product", grad=True, rtol=1e-3, atol=1e-4)
+def conv_bn_relu(d):
+    m = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU()).to(d)
+    return m, (randn(2, 3, 12, 12, device=d, grad=True),)
+
+
+@case("product", **HALF)
+def int8_weights(d):
+    w = torch.randint(-8, 8, (64, 32), device=d, dtype=torch.int8)
+    return lambda x, w: x @ (w.to(x.dtype) * 0.1), (randn(16, 64, device=d), w)
+
+
+# Attention.
+
+
+def _qkv(d, batch=1, heads=2, length=64, size=32, grad=True):
+    return tuple(randn(batch, heads, length, size, device=d, grad=grad) for _ in range(3))
+
+
+@case("attention", grad=True, rtol=1e-3, atol=1e-4)
+def attention_by_hand(d):
+    def f(q, k, v):
+        scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+        mask = torch.ones(q.shape[-2], q.shape[-2], device=q.device, dtype=torch.bool).tril()
+        return scores.masked_fill(~mask, float("-inf")).softmax(-1) @ v
+
+    return f, _qkv(d)
+
+
+@case("attention", grad=True, rtol=1e-3, atol=1e-4)
+def scaled_dot_product(d):
+    return lambda q, k, v: F.scaled_dot_product_attention(q * 2, k, v, is_causal=True) + 1, _qkv(d)
+
+
+@case("attention", grad=False, rtol=1e-3, atol=1e-3, only="cuda")
+def flex_causal(d):
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 128, 128, device=d)
+    return lambda q, k, v: flex_attention(q, k, v, block_mask=mask), _qkv(d, length=128, grad=False)
+
+
+@case("attention", grad=True, rtol=1e-3, atol=1e-3, only="cuda")
+def flex_score_mod(d):
+    from torch.nn.attention.flex_attention import flex_attention
+
+    def alibi(score, b, h, q, k):
+        return score + (k - q) * 0.1 * (h + 1)
+
+    return lambda q, k, v: flex_attention(q, k, v, score_mod=alibi), _qkv(d, length=128)
+
+
+@case("attention", grad=True, rtol=1e-3, atol=1e-3, only="cuda")
+def flex_gqa(d):
+    from torch.nn.attention.flex_attention import flex_attention
+
+    q, k, v = randn(1, 4, 128, 32, device=d, grad=True), *_qkv(d, length=128)[:2]
+    return lambda q, k, v: flex_attention(q, k, v, enable_gqa=True), (q, k, v)
+
+
+@case("attention", rtol=1e-3, atol=1e-4)
+def rope(d):
+    def f(x, cos, sin):
+        a, b = x.chunk(2, -1)
+        return x * cos + torch.cat((-b, a), -1) * sin
+
+    angles = torch.arange(16, device=d)[:, None] * torch.rand(32, device=d)
+    return f, (randn(2, 4, 16, 32, device=d), angles.cos(), angles.sin())
+
+
+# Modules.
+
+
+class Block(nn.Module):
+    """A transformer's block."""
+
+    def __init__(self, size=64, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(size), nn.RMSNorm(size)
+        self.qkv, self.out = nn.Linear(size, 3 * size), nn.Linear(size, size)
+        self.up, self.down = nn.Linear(size, 4 * size), nn.Linear(4 * size, size)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(b, t, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4)
+        x = x + self.out(
+            F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(b, t, c)
+        )
+        return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+
+@case("module", grad=True, rtol=1e-3, atol=1e-4)
+def transformer_block(d):
+    return Block().to(d), (randn(2, 16, 64, device=d, grad=True),)
+
+
+@case("module", grad=True, rtol=1e-3, atol=1e-4, kernels=3)
+def tiny_gpt(d):
+    class Gpt(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.places = nn.Embedding(100, 64), nn.Embedding(32, 64)
+            self.blocks = nn.Sequential(Block(), Block())
+            self.norm, self.head = nn.LayerNorm(64), nn.Linear(64, 100)
+
+        def forward(self, tokens):
+            x = self.words(tokens) + self.places(torch.arange(tokens.shape[1], device=tokens.device))
+            logits = self.head(self.norm(self.blocks(x)))
+            return F.cross_entropy(logits[:, :-1].reshape(-1, 100), tokens[:, 1:].reshape(-1))
+
+    return Gpt().to(d), (torch.randint(0, 100, (2, 16), device=d),)
+
+
+@case("module", grad=True, rtol=1e-3, atol=1e-4)
+def residual_network(d):
+    class Residual(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Conv2d(8, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1)
+            self.na, self.nb = nn.BatchNorm2d(8), nn.BatchNorm2d(8)
+
+        def forward(self, x):
+            return F.adaptive_avg_pool2d(F.relu(x + self.nb(self.b(F.relu(self.na(self.a(x)))))), 1).flatten(
+                1
+            )
+
+    return Residual().to(d), (randn(2, 8, 10, 10, device=d, grad=True),)
+
+
+@case("module", grad=True, rtol=1e-3, atol=1e-4)
+def lstm_cell(d):
+    cell = nn.LSTMCell(16, 32).to(d)
+
+    def f(x):
+        h = c = torch.zeros(4, 32, device=x.device)
+        for step in x:
+            h, c = cell(step, (h, c))
+        return h
+
+    return f, (randn(5, 4, 16, device=d, grad=True),)
+
+
+@case("module", rtol=1e-3, atol=1e-4)
+def experts(d):
+    gate = nn.Linear(32, 4).to(d)
+    weights = randn(4, 32, 32, device=d)
+
+    def f(x):
+        share, chosen = gate(x).softmax(-1).topk(2, -1)
+        return (torch.einsum("td,tkde->tke", x, weights[chosen]) * share[..., None]).sum(1).relu()
+
+    return f, (randn(10, 32, device=d),)
+
+
+@case("module")
+def key_value_cache(d):
+    def f(cache, at, k):
+        cache.index_copy_(1, at, k)
+        return cache * 2
+
+    return f, (torch.zeros(2, 32, 8, device=d), torch.tensor([5, 6], device=d), randn(2, 2, 8, device=d))
+
+
+@case("module", grad=True, fullgraph=False)
+def graph_break(d):
+    def f(x):
+        y = x.sin()
+        torch._dynamo.graph_break()
+        return (y * 2).cos().sum(0)
+
+    return f, (randn(30, 30, device=d, grad=True),)
+
+
+@case("module", grad=True)
+def checkpointed(d):
+    from torch.utils.checkpoint import checkpoint
+
+    m = nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.Linear(32, 16)).to(d)
+    return lambda x: checkpoint(m, x, use_reentrant=False).sin(), (randn(8, 16, device=d, grad=True),)
+
+
+@case("module", grad=True, rtol=3e-2, atol=3e-2, why="products in bf16 under autocast")
+def autocast(d):
+    m = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 8)).to(d)
+
+    def f(x):
+        with torch.autocast(x.device.type, dtype=torch.bfloat16):
+            return m(x).float().softmax(-1)
+
+    return f, (randn(16, 32, device=d, grad=True),)
+
+
+@case("module")
+def functional_grad(d):
+    return lambda x: torch.func.vmap(torch.func.grad(lambda v: (v.sin() * v).sum()))(x), (
+        randn(6, 20, device=d),
+    )
+
+
+@case("module", kernels=1)
+def adam_step(d):
+    def f(weights, grads, first, second):
+        for w, g, m, v in zip(weights, grads, first, second, strict=True):
+            m.lerp_(g, 0.1)
+            v.mul_(0.999).addcmul_(g, g, value=0.001)
+            w.addcdiv_(m, v.sqrt() + 1e-8, value=-1e-3)
+        return weights
+
+    def tensors():
+        return [randn(10, 8, device=d), randn(33, device=d)]
+
+    return f, (tensors(), tensors(), [t.abs() for t in tensors()], [t.abs() for t in tensors()])
+
+
+# Shapes that change, and tuning.
+
+
+@case("dynamic", dynamic=True)
+def dynamic_softmax(d):
+    return lambda x: torch.softmax(x * 2, -1).sum(0), [(randn(n, 3 * n, device=d),) for n in (5, 17, 64)]
+
+
+@case("dynamic", dynamic=True, grad=True, rtol=1e-3, atol=1e-4)
+def dynamic_mlp(d):
+    m = nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32)).to(d)
+    return m, [(randn(n, 16, device=d, grad=True),) for n in (3, 8, 50)]
+
+
+@case("dynamic")
+def automatic_dynamic(d):
+    return lambda x: (x.exp() / 2).cumsum(0).sum(-1), [(randn(n, 40, device=d),) for n in (10, 11, 30)]
+
+
+@case("tuned", options={"max_autotune_pointwise": True})
+def tuned_pointwise(d):
+    return lambda x, y: (x.t() * y).exp(), (randn(64, 128, device=d), randn(128, 64, device=d))
+
+
+@case("tuned", options={"coordinate_descent_tuning": True})
+def coordinate_descent(d):
+    return lambda x: (x * 2).softmax(-1), (randn(32, 200, device=d),)
+
+
+@case("tuned", options={"max_autotune": True, "coordinate_descent_tuning": True})
+def tuned_reduction(d):
+    return lambda x: x.sin().sum(-1), (randn(16, 4096, device=d),)
+
+
+@case("tuned", options={"triton.cudagraphs": True})
+def reduce_overhead(d):
+    return lambda x: (x.sin() + 1).sum(-1), (randn(20, 50, device=d),)
+
+
+@case("tuned", options={"triton.persistent_reductions": False})
+def looped_reduction(d):
+    return lambda x: F.layer_norm(x, (300,)), (randn(10, 300, device=d),)
+
+
+@case("tuned", options={"combo_kernels": True, "benchmark_combo_kernel": False})
+def combo_kernels(d):
+    return lambda a, b, c: (a.sin(), b.cos(), c.exp()), (
+        randn(100, device=d),
+        randn(200, device=d),
+        randn(50, device=d),
+    )

@@ -1,0 +1,26 @@
+"""torch.compile on the CPU engine, both ways: a sample of the list that tests/compile/run.py walks."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("triton")
+torch = pytest.importorskip("torch")
+
+RUN = pathlib.Path(__file__).resolve().parents[1] / "compile" / "run.py"
+SAMPLE = {
+    "cpu_backend": ["sin_mul_relu", "softmax", "integers", "users_kernel", "transformer_block"],
+    "--pretend-cuda": ["swiglu", "rms_norm", "casts", "factories", "scans", "flex_causal", "dynamic_softmax"],
+}
+
+
+@pytest.mark.skipif(not hasattr(torch, "accelerator"), reason="this torch is too old for cpu_backend")
+@pytest.mark.parametrize("way", SAMPLE)
+def test_sample(way):
+    flags = [way] if way.startswith("--") else []
+    command = [sys.executable, str(RUN), *flags, "--trace", "--exactly", *SAMPLE[way]]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200)
+    assert done.returncode == 0, done.stdout
+    assert f"{len(SAMPLE[way])} of {len(SAMPLE[way])} as eager" in done.stdout, done.stdout
