@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from triton_runner import _core, _driver, _messages, _native, _settings, _simt
+from triton_runner import _core, _driver, _launch, _messages, _native, _settings, _simt
 from triton_runner._errors import fail
 from triton_runner._keywords import Entry
 
@@ -187,6 +187,8 @@ class ArtifactKernel:
 
     def launch(self, grid, named) -> None:
         """Launches with (name, value) pairs; waits for it on the CPU."""
+        if _launch.capture is not None and _launch.capture(self.function.name, self.launch, (grid, named)):
+            return
         with _settings.using(**self.settings) if self.settings else contextlib.nullcontext():
             if "triton_runner._dump.session" not in sys.modules:
                 return self._launch(grid, named)

@@ -60,6 +60,7 @@ def _settings_options(command):
             ),
             click.option("--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."),
             click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
+            click.option("--programs", type=int, help="Run only the first so many programs of each launch."),
             click.option(
                 "--timeout", type=float, help="Seconds after which a kernel is stopped; 0 for never."
             ),

@@ -5,6 +5,11 @@ from __future__ import annotations
 from triton_runner import _core
 from triton_runner._pipeline.versions import installed
 
+# Under --pretend-cuda (_graphs.py): wrap(launcher, kernel's name) makes launchers that can be captured, and
+# while a CUDA graph is captured capture(name, function, args) keeps a launch for later and returns True.
+wrap = None
+capture = None
+
 
 def signature(src):
     """(name, type) of what a launch passes: constexprs as "constexpr", folded constants too."""
@@ -21,4 +26,5 @@ def signature(src):
 
 def launcher(function: _core.Kernel, src) -> _core.Launcher:
     """Called as Triton calls its launchers; waits for the kernel to finish."""
-    return _core.Launcher(function, signature(src))
+    run = _core.Launcher(function, signature(src))
+    return run if wrap is None else wrap(run, function.name)
