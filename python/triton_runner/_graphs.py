@@ -20,7 +20,7 @@ from triton_runner import _launch, _settings
 
 _UNCAPTURABLE = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 _ALLOCATIONS = {"empty", "empty_strided", "empty_like", "empty_permuted", "new_empty", "new_empty_strided"}
-_LAUNCH_HOOKS = slice(7, 9)  # of the values that Triton passes to a launcher
+_LAUNCH_HOOKS = slice(_launch.ARGUMENTS - 2, _launch.ARGUMENTS)
 
 _active: CUDAGraph | None = None  # one capture at a time in a process, as torch has it
 _handles = itertools.count(1)
@@ -233,7 +233,7 @@ class _CapturableLauncher:
 
 def install() -> None:
     """Puts graphs in the place of torch.cuda's. Kernels that are compiled from here on can be captured."""
-    _launch.wrap = _CapturableLauncher
+    _launch.wraps.append(_CapturableLauncher)
     graphs = torch.cuda.graphs
     torch.cuda.CUDAGraph = graphs.CUDAGraph = CUDAGraph
     torch.cuda.graph_pool_handle = graphs.graph_pool_handle = graph_pool_handle

@@ -5,10 +5,12 @@ from __future__ import annotations
 from triton_runner import _core
 from triton_runner._pipeline.versions import installed
 
-# Under --pretend-cuda (_graphs.py): wrap(launcher, kernel's name) makes launchers that can be captured, and
-# while a CUDA graph is captured capture(name, function, args) keeps a launch for later and returns True.
-wrap = None
+# What stands around launchers, from the inside out: functions of a launcher and its kernel's name.
+wraps: list = []
+# While a CUDA graph is captured (_graphs.py): capture(name, function, args) keeps a launch for later and
+# returns True.
 capture = None
+ARGUMENTS = 9  # where the kernel's begin among the values that Triton passes to a launcher
 
 
 def signature(src):
@@ -27,4 +29,6 @@ def signature(src):
 def launcher(function: _core.Kernel, src) -> _core.Launcher:
     """Called as Triton calls its launchers; waits for the kernel to finish."""
     run = _core.Launcher(function, signature(src))
-    return run if wrap is None else wrap(run, function.name)
+    for wrap in wraps:
+        run = wrap(run, function.name)
+    return run

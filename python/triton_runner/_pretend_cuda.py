@@ -13,7 +13,7 @@ import types
 import torch
 from torch.overrides import TorchFunctionMode
 
-from triton_runner import _core, _driver, _graphs
+from triton_runner import _core, _cublas, _driver, _graphs, _half_sums
 
 _CPU = torch.device("cpu")
 _CUDA = torch.device("cuda", 0)
@@ -214,7 +214,8 @@ def install() -> None:
             "synchronize": _nothing,
         }.items():
             setattr(torch.accelerator, name, value)
-    _graphs.install()
+    for part in (_cublas, _graphs, _half_sums):
+        part.install()
     _driver.first_device = 0
     _core.set_pretend_cuda(True)
     _mode = _OnCpu()

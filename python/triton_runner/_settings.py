@@ -195,6 +195,11 @@ class using:
         return False
 
 
+def quick() -> bool:
+    """TRITON_RUNNER_QUICK=1: what a program measures is shortened (_quick.py)."""
+    return os.environ.get("TRITON_RUNNER_QUICK", "0") not in ("", "0")
+
+
 def prod() -> bool:
     """TRITON_RUNNER_PROD=1: no messages on stdout."""
     return os.environ.get("TRITON_RUNNER_PROD", "0") not in ("", "0")
