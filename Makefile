@@ -8,6 +8,7 @@
 #                       ARGS=--plot: cost by programs and elements)
 #   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ptx, TARGET=cuda:80, LIMIT=<seconds>,
 #                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/conformance.md)
+#   make tutorials TUTORIALS=<folder>   Triton's own tutorials as they are, on the CPU (ARGS="--release 3.6.0")
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
 #   make lint           ruff, clang-format, file sizes
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
@@ -24,7 +25,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test develop compiled bench conformance releases lint fuzz differential gpu-check clean
+.PHONY: demo test develop compiled bench conformance tutorials releases lint fuzz differential gpu-check clean
 .DELETE_ON_ERROR:
 
 # torch and triton take as long to unpack as the extension takes to compile: side by side.
@@ -56,6 +57,12 @@ conformance: $(VENV)/.check develop
 	@$(RUN) tests/conformance/run.py $(if $(LIMIT),--limit $(LIMIT)) $(if $(LEVEL),--level $(LEVEL)) \
 	  $(if $(TARGET),--target $(TARGET)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RESULTS),--results "$(RESULTS)") \
 	  "$(TESTS)" $(ARGS)
+
+tutorials: $(VENV)/.check develop
+	@test -n "$(TUTORIALS)" || { echo "make tutorials: TUTORIALS=<a folder of Triton's tutorials>, for instance" \
+	  "TUTORIALS=triton/python/tutorials of a checkout"; exit 2; }
+	@$(PIP) -r requirements/tutorials.txt
+	@$(RUN) tests/tutorials/run.py "$(TUTORIALS)" $(ARGS)
 
 releases: $(VENV)/.check develop
 	@$(RUN) tools/releases.py test $(if $(ALL),--all)

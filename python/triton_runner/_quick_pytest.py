@@ -7,6 +7,7 @@ import pytest
 from triton_runner import _quick
 
 _ran: set[str] = set()
+_left_out: set[str] = set()
 
 
 def _function(item) -> str:
@@ -16,6 +17,7 @@ def _function(item) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     if _function(item) in _ran:
+        _left_out.add(_function(item))
         pytest.skip("--quick: a test function runs at its first parameters")
 
 
@@ -24,5 +26,8 @@ def pytest_runtest_call(item):
     outcome = yield
     if not (outcome.excinfo and issubclass(outcome.excinfo[0], pytest.skip.Exception)):
         _ran.add(_function(item))
-        if "[" in item.nodeid:
-            _quick.say("test functions run at their first parameters")
+
+
+def pytest_unconfigure():
+    if _left_out:
+        _quick.say(f"{len(_left_out)} test functions ran at their first parameters only")
