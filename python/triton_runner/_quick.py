@@ -86,9 +86,9 @@ def _do_bench_cudagraph(own):
             return own(fn, rep, grad_to_none, quantiles, return_mode)
         import torch
 
-        if not getattr(
-            torch.cuda, "is_available", bool
-        )():  # without --pretend-cuda there is nothing to capture
+        from triton_runner import _graphs
+
+        if torch.cuda.CUDAGraph is not _graphs.CUDAGraph:  # no --pretend-cuda: nothing captures on the CPU
             return testing.do_bench(fn, 0, rep, grad_to_none, quantiles, return_mode)
         with _settings.using(programs=PROGRAMS):
             fn()

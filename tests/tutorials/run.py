@@ -187,23 +187,22 @@ def runs_of(folder: Path, options) -> list[Run]:
 
 
 def table(runs: list[Run]) -> str:
-    several = len({run.release for run in runs}) > 1
     heads = ["script", "run as", "level", "target", "s", "CPU s", "shortened", "result"]
-    lines = ["| " + " | ".join(["Triton"] * several + heads) + " |"]
-    lines.append("|" + "---|" * (several + len(heads)))
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for run in runs:
-        cells = [run.release] * several
-        cells += [run.script.removesuffix(".py"), run.how, run.level, run.target]
+        cells = [run.script.removesuffix(".py"), run.how, run.level, run.target]
         cells += [f"{run.seconds:.0f}", f"{run.cpu:.0f}", run.shortened, run.result]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def write(text: str) -> None:
-    """Puts the table between the page's marks."""
-    before, rest = PAGE.read_text().split("<!-- table -->\n", 1)
-    _, after = rest.split("<!-- end of table -->\n", 1)
-    PAGE.write_text(f"{before}<!-- table -->\n{text}<!-- end of table -->\n{after}")
+def write(release: str, text: str) -> None:
+    """Puts the table between the page's marks for the release."""
+    start, end = f"<!-- Triton {release} -->\n", "<!-- end -->\n"
+    before, found, rest = PAGE.read_text().partition(start)
+    if not found:
+        sys.exit(f"{PAGE.name} has no place for Triton {release}: {start.strip()} and {end.strip()}")
+    PAGE.write_text(before + start + text + end + rest.partition(end)[2])
 
 
 def main() -> int:
@@ -235,9 +234,11 @@ def main() -> int:
                   f"{run.seconds:6.1f} s {run.cpu:6.1f} CPU s  {run.result}", flush=True)  # fmt: skip
             if run.cause:
                 print(run.output[-3000:], run.errors[-3000:], sep="\n")
-    print("\n" + table(runs))
-    if options.write:
-        write(table(runs))
+    for release in options.release:
+        text = table([run for run in runs if run.release == release])
+        print(f"\nTriton {release}\n\n{text}")
+        if options.write:
+            write(release, text)
     failed = sum(bool(run.cause) for run in runs)
     print(f"{len(runs) - failed} passed, {failed} failed")
     return failed > 0
