@@ -9,6 +9,7 @@
 #                       ARGS=--plot: cost by programs and elements)
 #   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ptx, TARGET=cuda:80, LIMIT=<seconds>,
 #                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/conformance.md)
+#   make tutorials TUTORIALS=<folder>   Triton's own tutorials as they are, on the CPU (ARGS="--release 3.6.0")
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
 #   make lint           ruff, clang-format, file sizes
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
@@ -27,7 +28,8 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test develop compiled bench conformance releases lint fuzz differential gpu-check wheel aarch64 clean
+.PHONY: demo test develop compiled bench conformance tutorials releases lint fuzz differential gpu-check wheel
+.PHONY: aarch64 clean
 .DELETE_ON_ERROR:
 
 # torch and triton take as long to unpack as the extension takes to compile: side by side.
@@ -59,6 +61,12 @@ conformance: $(VENV)/.check develop
 	@$(RUN) tests/conformance/run.py $(if $(LIMIT),--limit $(LIMIT)) $(if $(LEVEL),--level $(LEVEL)) \
 	  $(if $(TARGET),--target $(TARGET)) $(if $(JOBS),--jobs $(JOBS)) $(if $(RESULTS),--results "$(RESULTS)") \
 	  "$(TESTS)" $(ARGS)
+
+tutorials: $(VENV)/.check develop
+	@test -n "$(TUTORIALS)" || { echo "make tutorials: TUTORIALS=<a folder of Triton's tutorials>, for instance" \
+	  "TUTORIALS=triton/python/tutorials of a checkout"; exit 2; }
+	@$(PIP) -r requirements/tutorials.txt
+	@$(RUN) tests/tutorials/run.py "$(TUTORIALS)" $(ARGS)
 
 releases: $(VENV)/.check develop
 	@$(RUN) tools/releases.py test $(if $(ALL),--all)

@@ -35,13 +35,15 @@ void init_exec(nb::module_& m) {
 
   nb::class_<Options>(
       m, "Options",
-      "How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in "
+      "How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of "
+      "Check), fast_mma, timeout in "
       "seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a "
       "pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of "
       "the launched text, or None).")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
+      .def_rw("programs", &Options::programs)
       .def_rw("checks", &Options::checks)
       .def_rw("fast_mma", &Options::fast_mma)
       .def_rw("timeout", &Options::timeout)

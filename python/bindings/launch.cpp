@@ -203,6 +203,7 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
   exec::LaunchOptions launch_options;
   launch_options.grid = grid;
   launch_options.threads = options.threads;
+  launch_options.max_programs = options.programs;
   launch_options.checks = options.checks;
   launch_options.mma = options.fast_mma ? exec::Mma::kFast : exec::Mma::kExact;
   launch_options.timeout_seconds = options.timeout;

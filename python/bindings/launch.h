@@ -21,6 +21,7 @@ struct RecorderObject;
 struct Options {
   std::string device = "cpu";
   int threads = 0;
+  int64_t programs = 0;  // LaunchOptions::max_programs
   uint32_t checks = exec::kCheckOutOfBounds;
   bool fast_mma = false;
   double timeout = 0;

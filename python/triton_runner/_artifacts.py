@@ -13,7 +13,7 @@ import os
 import sys
 from pathlib import Path
 
-from triton_runner import _core, _driver, _messages, _native, _settings, _simt
+from triton_runner import _core, _driver, _launch, _messages, _native, _settings, _simt
 from triton_runner._errors import fail
 from triton_runner._keywords import Entry
 from triton_runner._metadata import jsonable
@@ -210,6 +210,9 @@ class ArtifactKernel:
     def launch(self, grid, named, stream=None) -> None:
         """Launches with (name, value) pairs, on a GPU on the stream (the current one); waits for it on the
         CPU."""
+        arguments = (grid, named, stream)
+        if _launch.capture is not None and _launch.capture(self.function.name, self.launch, arguments):
+            return
         with _settings.using(**self.settings) if self.settings else contextlib.nullcontext():
             if "triton_runner._dump.session" not in sys.modules:
                 return self._launch(grid, named, stream)

@@ -60,6 +60,7 @@ def _settings_options(command):
             ),
             click.option("--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."),
             click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
+            click.option("--programs", type=int, help="Run only the first so many programs of each launch."),
             click.option(
                 "--timeout", type=float, help="Seconds after which a kernel is stopped; 0 for never."
             ),
@@ -82,14 +83,19 @@ def _apply_settings(**given) -> None:
 @main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @_settings_options
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Benchmarks and autotuning run the first programs of their launches, once, at the smallest size.",
+)
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def run(pretend_cuda, is_module, program, arguments, **settings):
+def run(pretend_cuda, quick, is_module, program, arguments, **settings):
     """Run a Python program whose kernels are plain @triton.jit."""
     from triton_runner import _run
 
-    _apply_settings(**settings)
+    _apply_settings(**settings, quick=1 if quick else None)
     if not is_module and not os.path.isfile(program):
         raise click.UsageError(f"no such file: {program}")
     sys.exit(_run.run_program(program, list(arguments), is_module, pretend_cuda))

@@ -180,11 +180,13 @@ class _Utils:
     """What Triton keeps in a C extension for its GPU drivers."""
 
     def get_device_properties(self, device=None):
+        from triton_runner import _quick
+
         arch = cpu_target()[0].split(":")[1]
         return {
             "max_shared_mem": _SHARED.get(arch, 65536 if arch.startswith("gfx") else 101376),
             "max_num_regs": 65536,
-            "multiprocessor_count": len(os.sched_getaffinity(0)),
+            "multiprocessor_count": _quick.multiprocessors(arch) or len(os.sched_getaffinity(0)),
             "warpSize": 64 if arch.startswith("gfx9") else 32,
             "sm_clock_rate": 1000000,
             "mem_clock_rate": 1000000,
@@ -316,6 +318,10 @@ def register() -> None:
         setattr(config, active_field, lazy)
     if not installed().benchmarker_from_driver:
         _route_benchmarks()
+    if _settings.quick():
+        from triton_runner import _quick
+
+        _quick.install()
 
 
 def _route_benchmarks() -> None:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from triton_runner import _core
 from triton_runner._pipeline.versions import installed
 
+# What stands around launchers, from the inside out: functions of a launcher and its kernel's name.
+wraps: list = []
+# While a CUDA graph is captured (_graphs.py): capture(name, function, args) keeps a launch for later and
+# returns True.
+capture = None
+ARGUMENTS = 9  # where the kernel's begin among the values that Triton passes to a launcher
+
 
 def signature(src):
     """(name, type) of what a launch passes: constexprs as "constexpr", folded constants too."""
@@ -21,4 +28,7 @@ def signature(src):
 
 def launcher(function: _core.Kernel, src) -> _core.Launcher:
     """Called as Triton calls its launchers; waits for the kernel to finish."""
-    return _core.Launcher(function, signature(src), installed().loose_launches)
+    run = _core.Launcher(function, signature(src), installed().loose_launches)
+    for wrap in wraps:
+        run = wrap(run, function.name)
+    return run

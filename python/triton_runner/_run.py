@@ -26,6 +26,10 @@ def run_program(program: str, arguments: list[str], is_module: bool, pretend_cud
         from triton_runner import _pretend
 
         _pretend.install()
+    if _settings.quick():
+        from triton_runner import _quick
+
+        _quick.install()
     sys.argv = [program, *arguments]
     if "uninit" in _settings.current().check.split(",") and importlib.util.find_spec("torch") is not None:
         from triton_runner._uninit import track_empty

@@ -32,6 +32,7 @@ class Settings:
     check: str = "oob"
     mma: str = "exact"
     threads: int = 0
+    programs: int = 0
     timeout: float = 0.0
     shared: int = -1
     shuffle: int = -1
@@ -51,7 +52,7 @@ class Settings:
             raise fail(f"unknown check {unknown[0]!r}", f"checks: {', '.join(CHECKS)}")
         if self.mma not in ("exact", "fast"):
             raise fail(f"unknown mma {self.mma!r}", 'mma is "exact" or "fast"')
-        for name, low in (("threads", 0), ("timeout", 0), ("shared", -1), ("shuffle", -1)):
+        for name, low in (("threads", 0), ("programs", 0), ("timeout", 0), ("shared", -1), ("shuffle", -1)):
             if not isinstance(getattr(self, name), (int, float)) or getattr(self, name) < low:
                 raise fail(f"{name} is {getattr(self, name)!r}, and should be a number of at least {low}")
 
@@ -74,6 +75,7 @@ class Settings:
 
         options = _core.Options()
         options.threads = self.threads
+        options.programs = self.programs
         options.checks = self.checks
         options.fast_mma = self.mma == "fast"
         options.timeout = self.timeout
@@ -122,6 +124,7 @@ def _from_environment() -> Settings:
         check=get("CHECK", "oob"),
         mma=get("MMA", "exact"),
         threads=_number(get("THREADS", "0"), "TRITON_RUNNER_THREADS", int),
+        programs=_number(get("PROGRAMS", "0"), "TRITON_RUNNER_PROGRAMS", int),
         timeout=_number(get("TIMEOUT", "0"), "TRITON_RUNNER_TIMEOUT", float),
         shuffle=_number(get("SHUFFLE", "-1"), "TRITON_RUNNER_SHUFFLE", int),
         dump=get("DUMP", "1") != "0",
@@ -160,14 +163,25 @@ def enter_strict():
     return _current.set(current().strict)
 
 
+def enter(settings: Settings):
+    """Puts other settings in force, until leave(token)."""
+    return _current.set(settings)
+
+
+def limited(settings: Settings) -> Settings:
+    """Settings of another time, with the limit on programs of now, where there is one."""
+    now = current().programs
+    return _replaced(settings, (("programs", now),)) if now else settings
+
+
 def leave(token) -> None:
     _current.reset(token)
 
 
 class using:
     """Launches inside the block use these settings: device=, target=, level=, check=, mma=, threads=,
-    timeout=, shared=, shuffle=, dump= (False: dl.dump and its like leave nothing). None leaves a setting as
-    it is."""
+    programs= (only the first so many of each launch run), timeout=, shared=, shuffle=, dump= (False: dl.dump
+    and its like leave nothing). None leaves a setting as it is."""
 
     def __init__(self, **settings):
         unknown = [name for name in settings if name not in _FIELDS]
@@ -190,6 +204,11 @@ class using:
     def __exit__(self, *error):
         _current.reset(self._token)
         return False
+
+
+def quick() -> bool:
+    """TRITON_RUNNER_QUICK=1: what a program measures is shortened (_quick.py)."""
+    return os.environ.get("TRITON_RUNNER_QUICK", "0") not in ("", "0")
 
 
 def prod() -> bool:

@@ -28,7 +28,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
     is read."""
     if return_mode not in ("min", "max", "mean", "median", "all"):
         raise ValueError(f"return_mode {return_mode!r} is none of min, max, mean, median, all")
-    from triton_runner import _driver
+    from triton_runner import _driver, _settings
 
     if _driver.resolved_device() != "cpu":
         import triton
@@ -41,6 +41,11 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
             quantiles=quantiles,
             return_mode=return_mode,
         )
+
+    if _settings.quick():
+        from triton_runner import _quick
+
+        return _summary(_quick.milliseconds(fn, grad_to_none), quantiles, return_mode)
 
     def timed() -> float:
         for tensor in grad_to_none or ():

@@ -38,11 +38,11 @@ class SimtKernel final : public exec::Kernel {
     Launch launch;
     launch.code = &code;
     launch.options = &options;
-    launch.num_clusters = options.grid[0] * options.grid[1] * options.grid[2];
+    launch.num_clusters = exec::programs_of(options);
     for (size_t d = 0; d < 3; ++d)
       launch.blocks[d] = static_cast<uint32_t>(options.grid[d]) * code_.cluster[d];
-    const int64_t per_cluster = int64_t{code_.cluster[0]} * code_.cluster[1] * code_.cluster[2];
-    auto packed = plan_->pack(args, launch.num_clusters * per_cluster);
+    const int64_t blocks = int64_t{launch.blocks[0]} * launch.blocks[1] * launch.blocks[2];
+    auto packed = plan_->pack(args, blocks);
     if (!packed) return exec::LaunchError{packed.error(), {}};
     launch.params = std::move(packed->bytes);
     launch.params.resize(std::max<size_t>(launch.params.size(), code_.param_bytes));

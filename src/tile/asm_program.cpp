@@ -294,7 +294,15 @@ uint32_t Assembler::special(const ptx::Operand& o, uint32_t bytes) {
   return ptx::kNoRegister;
 }
 
+// Hints, and what orders memory or grids: memory is in program order, and a launch has ended before the next.
+static bool does_nothing(ptx::Opcode opcode) {
+  using enum ptx::Opcode;
+  return opcode == kGriddepcontrol || opcode == kFence || opcode == kMembar || opcode == kNanosleep ||
+         opcode == kSetmaxnreg;
+}
+
 bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction& in) {
+  if (does_nothing(in.opcode)) return true;
   const ptx::OpcodeRow& row = ptx::row(in.opcode);
   if (row.handler != "alu" && row.handler != "move") {
     const base::Diagnostic d =

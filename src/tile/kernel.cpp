@@ -56,7 +56,7 @@ class TileKernel final : public exec::Kernel {
     launch.options = &options;
     launch.args = args;
     launch.memory = &memory;
-    launch.num_programs = options.grid[0] * options.grid[1] * options.grid[2];
+    launch.num_programs = exec::programs_of(options);
     if (options.timeout_seconds > 0) launch.deadline = steady_seconds() + options.timeout_seconds;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (checks && checks->one_thread()) workers = 1;

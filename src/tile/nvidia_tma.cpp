@@ -143,6 +143,20 @@ const Instr* run_tma_load_now(Task& t, const Instr& in) {
   return ok ? next(in) : nullptr;
 }
 
+// TMA moves boxes of at most 256 elements a dimension and a swizzled row of bytes, and as many of them as the
+// buffer holds. The descriptor has the box of its block: where the buffer's is the same, it may be smaller.
+bool has_boxes_of(const MemView& buffer, const std::vector<int64_t>& block) {
+  const layout::Encoding& e = buffer.encoding;
+  if (buffer.shape.size() != block.size() || buffer.splits() != 1 || e.is_transposed || e.fp4_padded)
+    return false;
+  for (size_t d = 0; d < block.size(); ++d) {
+    const bool is_row = d + 1 == block.size() && e.swizzle_bytes != 0;
+    const int64_t most = is_row ? e.swizzle_bytes / buffer.size : 256;
+    if (std::min(buffer.shape[d], most) != std::min(block[d], most)) return false;
+  }
+  return true;
+}
+
 TmaAccess* access(Lowering& l, const ir::Op& op, uint32_t memory_group) {
   const ir::Value& memory = *op.operand_of(memory_group);
   const MemView* view = mem_view(l, memory, op);
@@ -153,6 +167,7 @@ TmaAccess* access(Lowering& l, const ir::Op& op, uint32_t memory_group) {
     return l.error(op, "descriptors of this element type or rank are not supported"), nullptr;
   if (static_cast<int64_t>(num::size_of(a->block.type)) != view->size)
     return l.error(op, "the descriptor's elements and those in shared memory differ in size"), nullptr;
+  if (!a->block.im2col && has_boxes_of(*view, a->block.shape)) a->block.shape = view->shape;
   a->plan = l.make<MemPlan>(*view);
   a->memory = Lowering::operand_index(op, memory_group);
   a->barrier = a->pred = -1;

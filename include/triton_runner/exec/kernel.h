@@ -80,6 +80,8 @@ enum class Mma : uint8_t { kExact, kFast };
 struct LaunchOptions {
   std::array<int64_t, 3> grid{1, 1, 1};
   int threads = 0;  // 0: one a core that this process may run on
+  // Only the first of the grid's programs run, x fastest; all of them see the whole grid. 0: all run.
+  int64_t max_programs = 0;
   uint32_t checks = kCheckOutOfBounds;
   // Runs the programs on one thread in a pseudo-random order, and lets them and their tasks take turns at
   // pseudo-random places: the same order for the same seed.
@@ -113,6 +115,12 @@ struct LaunchError {
   std::string str() const;
 };
 using LaunchResult = std::optional<LaunchError>;  // empty: all went well
+
+// How many programs of the grid run (on PTX: clusters).
+inline int64_t programs_of(const LaunchOptions& options) {
+  const int64_t all = options.grid[0] * options.grid[1] * options.grid[2];
+  return options.max_programs > 0 && options.max_programs < all ? options.max_programs : all;
+}
 
 class Kernel {
  public:

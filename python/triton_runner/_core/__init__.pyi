@@ -29,7 +29,7 @@ class Check(enum.IntEnum):
 
 class Options:
     """
-    How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).
+    How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of Check), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).
     """
 
     def __init__(self) -> None: ...
@@ -45,6 +45,12 @@ class Options:
 
     @threads.setter
     def threads(self, arg: int, /) -> None: ...
+
+    @property
+    def programs(self) -> int: ...
+
+    @programs.setter
+    def programs(self, arg: int, /) -> None: ...
 
     @property
     def checks(self) -> int: ...

@@ -25,10 +25,8 @@ def install() -> None:
     _driver.pretends_cuda = True
     _driver.first_device = 0
     _core.set_pretend_cuda(True)
+    from triton_runner import _cublas, _graphs, _half_sums
     from triton_runner._pretend import compiling, lowlevel, missing, objects, tensors
 
-    lowlevel.install()
-    objects.install()
-    missing.install()
-    tensors.install()
-    compiling.install()
+    for part in (lowlevel, objects, missing, _cublas, _graphs, _half_sums, tensors, compiling):
+        part.install()

@@ -108,39 +108,6 @@ class ExternalStream(Stream):
         super().__init__(stream_ptr=stream_ptr)
 
 
-class CUDAGraph:
-    """torch.cuda.CUDAGraph: what is captured runs at once and is not kept. _graphs.py records launches."""
-
-    def __init__(self, keep_graph=False):
-        pass
-
-    def capture_begin(self, pool=None, capture_error_mode="global", **kwargs):
-        pass
-
-    def capture_end(self):
-        pass
-
-    def instantiate(self):
-        pass
-
-    def replay(self):
-        raise RuntimeError(
-            "--pretend-cuda: launches in a CUDA graph are not recorded, so it cannot be replayed"
-        )
-
-    def reset(self):
-        pass
-
-    def pool(self):
-        return (0, 0)
-
-    def enable_debug_mode(self):
-        pass
-
-    def debug_dump(self, path):
-        pass
-
-
 _own_generator = torch.Generator
 
 
@@ -210,7 +177,6 @@ def install() -> None:
     for module in (cuda, cuda.streams):
         for ours in (Stream, ExternalStream, Event):
             setattr(module, ours.__name__, ours)
-    cuda.CUDAGraph = cuda.graphs.CUDAGraph = CUDAGraph
     cuda.graphs._graph_pool_handle = torch._C._graph_pool_handle = _graph_pool_handle
     cuda.MemPool = cuda.memory.MemPool = MemPool
     torch._C._cuda_CUDAAllocator_AllocatorState = type("_cuda_CUDAAllocator_AllocatorState", (), {})

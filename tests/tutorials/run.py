@@ -1,0 +1,248 @@
+"""Run a folder of Triton tutorials as they are, on the CPU: triton-runner run --pretend-cuda --quick SCRIPT.
+
+    python tests/tutorials/run.py FOLDER [--release 3.6.0] [--only TEXT] [--level ptx] [--write]
+
+Each script runs in a process of its own, in a scratch folder that looks like Triton's source tree; scripts
+with test functions run under pytest, too. A script went well if it ended with status 0 and printed no ❌.
+Prints a table; the exit status says whether anything failed. A release that is not installed here comes from
+tools/releases.py, with the torch of this environment. --write puts the table into doc/tutorials.md.
+"""
+
+import argparse
+import dataclasses
+import importlib.metadata
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "doc" / "tutorials.md"
+sys.path.insert(0, str(ROOT / "tools"))
+
+HANG = 3600  # seconds of CPU time after which a script hangs: those of 2026 end within 200
+NOT_HERE = "cuptiSubscribe"  # what 09 and 10 say where the profiler asks the GPU
+
+# Triton's own scripts, where they need more than a name. Those of Hopper and Blackwell say what they want.
+# 09 and 10 have validated everything when they come to what they measure for each K of a range: an empty one,
+# as each would launch ten thousand products of 8192 x 8192.
+TARGETS = {
+    "10-block-scaled-matmul.py": ["cuda:100"],
+    "gluon/06-tcgen05.py": ["cuda:100"],
+    "gluon/07-persistence.py": ["cuda:90", "cuda:100"],
+    "gluon/08-warp-specialization.py": ["cuda:90", "cuda:100"],
+}
+ARGUMENTS = {
+    "09-persistent-matmul.py": ["--K_range", "512", "0"],
+    "10-block-scaled-matmul.py": ["--K_range", "512", "0"],
+}
+
+# What --quick says, in a word or two.
+SHORTENED = {
+    "benchmarks": "benchmarks",
+    "perf_report": "smallest size",
+    "random tensors": "random numbers repeat",
+    "launches elsewhere": "launches on gigabytes",
+    "test functions": "first parameters",
+}
+
+
+@dataclasses.dataclass
+class Run:
+    """A script, run once."""
+
+    script: str
+    pytest: bool
+    level: str
+    target: str
+    release: str
+    seconds: float = 0
+    cpu: float = 0
+    status: int = 0
+    output: str = ""
+    errors: str = ""
+
+    @property
+    def how(self) -> str:
+        return "pytest" if self.pytest else " ".join(["script", *ARGUMENTS.get(self.script, [])])
+
+    @property
+    def shortened(self) -> str:
+        said = re.findall(r"triton-runner: --quick: (?:\d+ )?(.*)", self.errors)
+        return ", ".join(word for start, word in SHORTENED.items() if any(s.startswith(start) for s in said))
+
+    @property
+    def cause(self) -> str:
+        """Why it failed; "" if it did not."""
+        wrong = [line.strip() for line in self.output.splitlines() if "❌" in line]
+        if wrong:
+            return wrong[0]
+        if self.status == 0 or self.is_as_far_as_possible:
+            return ""
+        if self.status < 0:
+            return f"ended by signal {-self.status}" + (" (CPU time)" if self.cpu >= HANG else "")
+        text = self.output if self.pytest else self.errors
+        errors = [line for line in text.splitlines() if re.match(r"(E  +)?[\w.]*(Error|Exception)\b", line)]
+        return (errors or text.splitlines() or [f"status {self.status}"])[-1].removeprefix("E").strip()[:200]
+
+    @property
+    def is_as_far_as_possible(self) -> bool:
+        return self.status != 0 and NOT_HERE in self.errors
+
+    @property
+    def result(self) -> str:
+        """What the script itself found."""
+        if self.cause:
+            return f"**failed**: {self.cause}"
+        found = []
+        if differences := re.findall(r"maximum difference .* is ([\d.e+-]+)", self.output):
+            found.append(f"differs by {max(map(float, differences)):.2g} at most")
+        if marks := self.output.count("✅"):
+            found.append(f"{marks} ✅")
+        if self.pytest:
+            found += re.findall(r"\d+ passed", self.output)
+        if self.is_as_far_as_possible:
+            found.append("then the profiler (CUPTI) asks the GPU")
+        return ", ".join(found) or "ended"
+
+
+def site_of(release: str, scratch: Path) -> tuple[str, Path]:
+    """PYTHONPATH for a release ("" for the one installed here), and its package's folder."""
+    installed = Path(importlib.metadata.distribution("triton").locate_file("triton"))
+    if release == importlib.metadata.version("triton"):
+        return "", installed
+    import releases
+
+    lib = releases.ensure(release).parent.parent / "lib"
+    [packages] = lib.glob("python*/site-packages")
+    site = scratch / f"triton-{release}"
+    site.mkdir()
+    for entry in (packages / "triton", *packages.glob("triton-*.dist-info")):
+        (site / entry.name).symlink_to(entry)
+    return str(site), site / "triton"
+
+
+def source_tree(folder: Path, package: Path, where: Path) -> Path:
+    """The tutorials' place in a folder laid out like Triton's sources: 07 looks there for libdevice."""
+    tutorials = where / "python" / "tutorials"
+    lib = where / "third_party" / "nvidia" / "backend" / "lib"
+    for link, target in ((tutorials, folder), (lib, package / "backends" / "nvidia" / "lib")):
+        link.parent.mkdir(parents=True)
+        link.symlink_to(target)
+    return tutorials
+
+
+def execute(run: Run, tutorials: Path, site: str, scratch: Path) -> None:
+    script = str(tutorials / run.script)
+    command = [
+        *(sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--pretend-cuda", "--quick")
+    ]
+    command += ["--target", run.target, "--level", run.level]
+    if run.pytest:
+        command += ["-m", "pytest", "-q", "-p", "no:cacheprovider", script]
+    else:
+        command += [script, *ARGUMENTS.get(run.script, [])]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TRITON")}
+    environment |= {
+        "PYTHONPATH": site,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "MPLBACKEND": "agg",
+        "TRITON_CACHE_DIR": str(scratch / "cache"),
+        "TRITON_DEFAULT_FP_FUSION": "1",
+    }
+    with open(scratch / "out", "w+") as out, open(scratch / "err", "w+") as err:
+        started = time.monotonic()
+        child = subprocess.Popen(
+            command, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (HANG, HANG)),
+        )  # fmt: skip
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = run.status = os.waitstatus_to_exitcode(status)
+        run.seconds, run.cpu = time.monotonic() - started, used.ru_utime + used.ru_stime
+        for file, field in ((out, "output"), (err, "errors")):
+            file.seek(0)
+            setattr(run, field, file.read())
+
+
+def runs_of(folder: Path, options) -> list[Run]:
+    runs = []
+    for release in options.release:
+        for path in sorted([*folder.glob("*.py"), *folder.glob("gluon/*.py")]):
+            script = str(path.relative_to(folder))
+            if options.only not in script:
+                continue
+            text = path.read_text()
+            level = options.level or (
+                "ttgir" if "experimental.gluon" in text or "import gluon" in text else "ttir"
+            )
+            for target in TARGETS.get(script, ["cuda:90"]):
+                runs.append(Run(script, False, level, target, release))
+                if re.search(r"^@pytest\.mark", text, re.MULTILINE):
+                    runs.append(Run(script, True, level, target, release))
+    return runs
+
+
+def table(runs: list[Run]) -> str:
+    heads = ["script", "run as", "level", "target", "s", "CPU s", "shortened", "result"]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for run in runs:
+        cells = [run.script.removesuffix(".py"), run.how, run.level, run.target]
+        cells += [f"{run.seconds:.0f}", f"{run.cpu:.0f}", run.shortened, run.result]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def write(release: str, text: str) -> None:
+    """Puts the table between the page's marks for the release."""
+    start, end = f"<!-- Triton {release} -->\n", "<!-- end -->\n"
+    before, found, rest = PAGE.read_text().partition(start)
+    if not found:
+        sys.exit(f"{PAGE.name} has no place for Triton {release}: {start.strip()} and {end.strip()}")
+    PAGE.write_text(before + start + text + end + rest.partition(end)[2])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--release", action="append", help="of Triton; several: one after the other")
+    parser.add_argument("--only", default="", help="scripts whose path contains this")
+    parser.add_argument("--level", help="what the CPU executes, in place of ttir (Gluon: ttgir)")
+    parser.add_argument("--write", action="store_true", help="into doc/tutorials.md")
+    options = parser.parse_args()
+    folder = options.folder.resolve()
+    options.release = options.release or [importlib.metadata.version("triton")]
+    runs = runs_of(folder, options)
+    if not runs:
+        parser.error(
+            f"no scripts in {options.folder} (or in its gluon/) whose path contains {options.only!r}"
+        )
+    with tempfile.TemporaryDirectory() as name:
+        places = {}
+        for run in runs:
+            scratch = Path(name, run.release)
+            if run.release not in places:
+                scratch.mkdir()
+                site, package = site_of(run.release, scratch)
+                places[run.release] = site, source_tree(folder, package, scratch / "tree")
+            site, tutorials = places[run.release]
+            execute(run, tutorials, site, scratch)
+            print(f"{run.script:36} {run.how.split()[0]:6} {run.target:8} {run.release} "
+                  f"{run.seconds:6.1f} s {run.cpu:6.1f} CPU s  {run.result}", flush=True)  # fmt: skip
+            if run.cause:
+                print(run.output[-3000:], run.errors[-3000:], sep="\n")
+    for release in options.release:
+        text = table([run for run in runs if run.release == release])
+        print(f"\nTriton {release}\n\n{text}")
+        if options.write:
+            write(release, text)
+    failed = sum(bool(run.cause) for run in runs)
+    print(f"{len(runs) - failed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
