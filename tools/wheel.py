@@ -20,7 +20,7 @@ LARGEST = 8 << 20  # bytes
 # Symbols of libstdc++ change from one distribution to the next; those of glibc are what auditwheel looks at.
 LINK = "-Ccmake.define.CMAKE_MODULE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL"
 KERNELS = ("examples/exec/add_kernel.ttir", "examples/exec/add_kernel.ptx")
-ARGUMENTS = [
+ARGUMENTS = [*"--grid 1 --arg f32[64]=iota --arg f32[64]=1 --arg f32[64]=zeros --arg i32=64".split()]
     "--grid",
     "1",
     *["--arg", "f32[64]=iota", "--arg", "f32[64]=1", "--arg", "f32[64]=zeros", "--arg", "i32=64"],

@@ -172,6 +172,11 @@ def force_isa(isa: str) -> bool:
     Chooses the instruction set of the engine's kernels: avx512, avx2, portable; "" for the best. False if there is no such.
     """
 
+def limit_isa(isa: str) -> bool:
+    """
+    From here on as on a machine that has no better instruction set than this. False if it has not even that.
+    """
+
 def set_tracking(on: bool) -> None:
     """
     Whether launches ask triton_runner/_uninit.py for memory that was never written.
