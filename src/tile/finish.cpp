@@ -24,6 +24,10 @@ namespace {
 const Instr* run_jump(Task&, const Instr& in) { return in.target; }
 const Instr* run_end_of_prologue(Task& t, const Instr&) { return t.finish(); }
 
+}  // namespace
+
+namespace liveness {
+
 class Bits {
  public:
   explicit Bits(size_t n = 0) : words_((n + 63) / 64) {}
@@ -53,7 +57,7 @@ struct BasicBlock {
   Bits use, def, in, out;
 };
 
-}  // namespace
+}  // namespace liveness
 
 class Finisher {
  public:
@@ -68,6 +72,8 @@ class Finisher {
   }
 
  private:
+  using Bits = liveness::Bits;
+  using BasicBlock = liveness::BasicBlock;
   using Pending = Lowering::Pending;
 
   // Slots that take part: tensors and objects that the prologue does not keep.

@@ -1,0 +1,78 @@
+"""README's commands work as they are written, from the project's folder, right after `make demo`.
+
+A block ```console holds commands behind "$ " and what they print. Times, addresses and the machine's cores are masked; a line
+"..." stands for any lines.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("triton")
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MASKS = (
+    (r"0x[0-9a-f]{6,}", "0xADDRESS"),
+    (r"\d+ CPU cores?", "N CPU cores"),
+    (r"[\d.]+(e[-+]\d+)? ms", "T ms"),
+    (r"(?m)(?<=\S)(\s+)\d[\d.]*(e[-+]\d+)?$", " T"),  # the last column of a table: milliseconds
+    (r"Triton Runner \d+\.\d+\.\d+\S*", "Triton Runner V"),
+    (re.escape(str(ROOT)) + "/", ""),
+)
+
+
+def blocks(page: str):
+    """(command, expected output) of a page, in its order."""
+    found = []
+    for block in re.findall(r"```console\n(.*?)```", (ROOT / page).read_text(), re.DOTALL):
+        for part in re.split(r"(?m)^\$ ", block)[1:]:
+            command, _, output = part.replace("\\\n", " ").partition("\n")
+            found.append((" ".join(command.split()), output))
+    return found
+
+
+def masked(text: str) -> list[str]:
+    for pattern, mask in MASKS:
+        text = re.sub(pattern, mask, text)
+    return [" ".join(line.split()) for line in text.strip().splitlines()]
+
+
+def matches(lines: list[str], expected: list[str]) -> bool:
+    pattern = "\n".join(r"(.*\n)*?.*" if line == "..." else re.escape(line) for line in expected)
+    return re.fullmatch(pattern, "\n".join(lines)) is not None
+
+
+COMMANDS = [pytest.param(page, *pair, id=pair[0][:60]) for page in ("README.md",) for pair in blocks(page)]
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) >= 5
+
+
+@pytest.mark.parametrize("page, command, expected", COMMANDS)
+def test_command(page, command, expected, tmp_path):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("TRITON", "PYTEST"))}
+    environment |= {"TRITON_CACHE_DIR": str(tmp_path), "MAKEFLAGS": ""}
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    lines = [line for line in masked(done.stdout) if not line.startswith(("WARNING: Location", "make["))]
+    assert matches(lines, masked(expected)), f"{page}: {command}\n{done.stdout}"
+
+
+def test_every_path_in_the_pages_is_there():
+    """Of commands and code: what looks like a file of the tree is one."""
+    for page in ("README.md", "README.zh.md"):
+        text = (ROOT / page).read_text()
+        for path in re.findall(r"\b(?:examples|doc|tests|benchmark|tools)/[\w./-]+\w", text):
+            assert (ROOT / path).exists(), f"{page}: {path}"
