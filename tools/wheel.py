@@ -20,10 +20,10 @@ LARGEST = 8 << 20  # bytes
 # Symbols of libstdc++ change from one distribution to the next; those of glibc are what auditwheel looks at.
 LINK = "-Ccmake.define.CMAKE_MODULE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL"
 KERNELS = ("examples/exec/add_kernel.ttir", "examples/exec/add_kernel.ptx")
-ARGUMENTS = [*"--grid 1 --arg f32[64]=iota --arg f32[64]=1 --arg f32[64]=zeros --arg i32=64".split()]
+ARGUMENTS = [
     "--grid",
     "1",
-    *["--arg", "f32[64]=iota", "--arg", "f32[64]=1", "--arg", "f32[64]=zeros", "--arg", "i32=64"],
+    *(f"--arg={value}" for value in ("f32[64]=iota", "f32[64]=1", "f32[64]", "i32=64")),
 ]
 EXPECTED = "[ 1.  2.  3."  # the sums
 

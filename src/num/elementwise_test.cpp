@@ -117,13 +117,20 @@ const std::map<std::string_view, std::function<bool(double, double)>> kCompareOr
 
 constexpr size_t kCount = 1999;  // ends inside a vector of every width
 
+#if defined(__x86_64__)
+using Quad = __float128;
+#else
+using Quad = long double;  // of 128 bits on 64-bit Arm
+#endif
+static_assert(sizeof(Quad) == 16);
+
 // x * y + z rounded once to `type`, by exact comparison of the neighbours.
 uint64_t fused(double x, double y, double z, Type type) {
-  __float128 product = static_cast<__float128>(x) * y, exact = product + z;
+  Quad product = static_cast<Quad>(x) * y, exact = product + z;
   auto value = static_cast<double>(exact);
   if (!std::isfinite(value) || exact == 0) return from_double(x * y + z, type);
-  // What the sum in __float128 lost, as a nudge far below its last place but one that decides ties.
-  __float128 back = exact - product, lost = (product - (exact - back)) + (static_cast<__float128>(z) - back);
+  // What the sum in Quad lost, as a nudge far below its last place but one that decides ties.
+  Quad back = exact - product, lost = (product - (exact - back)) + (static_cast<Quad>(z) - back);
   uint64_t toward_zero = from_double(value, type, Rounding::kTowardZero);
   uint64_t best = toward_zero;
   uint64_t sign = std::signbit(value) ? uint64_t{1} << (width_of(type) - 1) : 0;
@@ -131,8 +138,8 @@ uint64_t fused(double x, double y, double z, Type type) {
        {toward_zero - 1, toward_zero, toward_zero + 1, sign | 1}) {  // the last: zero may have no sign
     double at = to_double(code, type), best_at = to_double(best, type);
     if (!std::isfinite(at) || (at != 0 && std::signbit(at) != std::signbit(value))) continue;
-    __float128 d = exact - at, e = exact - best_at;
-    __float128 magnitude = d < 0 ? -d : d, best_magnitude = e < 0 ? -e : e;
+    Quad d = exact - at, e = exact - best_at;
+    Quad magnitude = d < 0 ? -d : d, best_magnitude = e < 0 ? -e : e;
     bool closer = magnitude < best_magnitude;
     if (magnitude == best_magnitude && code != best)
       closer = lost != 0 ? (lost > 0) == (at > best_at) : code % 2 == 0;

@@ -1,7 +1,7 @@
 """README's commands work as they are written, from the project's folder, right after `make demo`.
 
-A block ```console holds commands behind "$ " and what they print. Times, addresses and the machine's cores are masked; a line
-"..." stands for any lines.
+A block ```console holds commands behind "$ " and what they print. Times, addresses and the number of cores
+are masked; a line "..." stands for any lines.
 """
 
 import os
@@ -42,8 +42,8 @@ def masked(text: str) -> list[str]:
 
 
 def matches(lines: list[str], expected: list[str]) -> bool:
-    pattern = "\n".join(r"(.*\n)*?.*" if line == "..." else re.escape(line) for line in expected)
-    return re.fullmatch(pattern, "\n".join(lines)) is not None
+    pattern = "".join(r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in expected)
+    return re.fullmatch(pattern, "".join(line + "\n" for line in lines)) is not None
 
 
 COMMANDS = [pytest.param(page, *pair, id=pair[0][:60]) for page in ("README.md",) for pair in blocks(page)]
