@@ -3,7 +3,7 @@
 
 A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim.
 Those of the engines run again as on a machine without AVX-512 and on one without AVX2, those of the tile
-engine without fused instructions too, and must print the same bytes.
+engine without fused instructions and with a probe that looks at every value too, and must print the same bytes.
 With --checks they run under checks instead, and must print what they always print; those that checks rightly
 report something in are listed in tests/cases/check/reported.txt, each with the kind of fault.
 """
@@ -70,6 +70,8 @@ def run_case(
     kind = tool_of(path, text)
     if kind == "tile":
         runs["not fused"] = [tool, "--no-fusion", str(path)]
+        if "\n// shuffle: " not in text:  # turns are counted in instructions, and looks are some
+            runs["observed"] = [tool, "--observed", str(path)]
     if kind in ("tile", "ptx"):
         runs |= {isa: [tool, "--isa", isa, str(path)] for isa in isas}
     return path, split_case(text)[1], {label: output_of(run, timeout) for label, run in runs.items()}

@@ -23,6 +23,7 @@ struct Options {
   int threads = 0;
   int64_t programs = 0;  // LaunchOptions::max_programs
   uint32_t checks = exec::kCheckOutOfBounds;
+  bool report_faults = false;  // go on after accesses out of bounds
   bool fast_mma = false;
   double timeout = 0;
   int64_t shared = -1;

@@ -37,6 +37,7 @@ class SimtKernel final : public exec::Kernel {
     const Code& code = *observed ? **observed : code_;
     Launch launch;
     launch.code = &code;
+    launch.plan = &*plan_;
     launch.options = &options;
     launch.num_clusters = exec::programs_of(options);
     for (size_t d = 0; d < 3; ++d)
