@@ -307,6 +307,7 @@ TEMPLATES = {
     "max_autotune": True,
     "max_autotune_gemm_backends": "TRITON",
     "autotune_in_subproc": False,
+    "benchmark_epilogue_fusion": False,  # for the device "cpu" Inductor writes this benchmark with a wrong indent
     "test_configs.max_mm_configs": 3,  # each is compiled and timed
 }
 

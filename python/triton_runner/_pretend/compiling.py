@@ -38,6 +38,14 @@ def _change_fake_tensor(module) -> None:
     def refuse(tensor, device):
         raise NotImplementedError
 
+    convert = module.FakeTensorConverter.from_real_tensor
+
+    def from_real_tensor(converter, mode, tensor, *args, source=None, **options):
+        if type(source).__name__ == "FloatTensorSource":  # a number of Python's, which stays on the CPU
+            tensors.mark(tensor, "cpu")
+        return convert(converter, mode, tensor, *args, source=source, **options)
+
+    module.FakeTensorConverter.from_real_tensor = from_real_tensor
     fake._normalize_fake_device = staticmethod(normalize)
     fake.device = property(device, refuse)
 
