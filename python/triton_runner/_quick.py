@@ -17,8 +17,10 @@ import sys
 import time
 
 from triton_runner import _driver, _settings
+from triton_runner._errors import KernelTrap
 
 PROGRAMS = 2
+_PATIENCE = 20.0  # seconds
 _LONG = 1.0  # seconds after which a call is not repeated for a better time
 # Of a GPU of each architecture: T4, A100, RTX 3090, L40S, H100, B200, B300, RTX PRO 6000, GB10.
 _MULTIPROCESSORS = {
@@ -44,6 +46,20 @@ def multiprocessors(arch: str) -> int | None:
     return count
 
 
+def shortened(fn):
+    """fn(), of whose launches the first programs run; all of them where those wait for others."""
+    timeout = _settings.current().timeout
+    may_wait = timeout in (0, _PATIENCE)
+    try:
+        with _settings.using(programs=PROGRAMS, timeout=_PATIENCE if may_wait else timeout):
+            return fn()
+    except KernelTrap as trap:
+        if trap.kind != "timeout" or not may_wait:
+            raise
+    say(f"a launch whose first programs took {_PATIENCE:g} s, as if they waited for later ones, runs whole")
+    return fn()
+
+
 def milliseconds(fn, grad_to_none=None) -> list[float]:
     """The time of fn() with shortened launches."""
     say(
@@ -55,13 +71,12 @@ def milliseconds(fn, grad_to_none=None) -> list[float]:
         for tensor in grad_to_none or ():
             tensor.grad = None
         started = time.perf_counter()
-        fn()
+        shortened(fn)
         return max(time.perf_counter() - started, 1e-6)
 
-    with _settings.using(programs=PROGRAMS):
+    seconds = timed()
+    if seconds < _LONG:  # without what the first call compiled
         seconds = timed()
-        if seconds < _LONG:  # without what the first call compiled
-            seconds = timed()
     return [seconds * 1e3]
 
 
@@ -90,11 +105,10 @@ def _do_bench_cudagraph(own):
 
         if torch.cuda.CUDAGraph is not _graphs.CUDAGraph:  # no --pretend-cuda: nothing captures on the CPU
             return testing.do_bench(fn, 0, rep, grad_to_none, quantiles, return_mode)
-        with _settings.using(programs=PROGRAMS):
+        shortened(fn)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
             fn()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                fn()
         return testing.do_bench(graph.replay, 0, rep, grad_to_none, quantiles, return_mode)
 
     return do_bench_cudagraph

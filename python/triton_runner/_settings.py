@@ -175,9 +175,11 @@ def enter(settings: Settings):
 
 
 def limited(settings: Settings) -> Settings:
-    """Settings of another time, with the limit on programs of now, where there is one."""
-    now = current().programs
-    return _replaced(settings, (("programs", now),)) if now else settings
+    """Settings of another time, with the limits of now where only the first programs run."""
+    now = current()
+    if not now.programs:
+        return settings
+    return _replaced(settings, (("programs", now.programs), ("timeout", now.timeout)))
 
 
 def leave(token) -> None:

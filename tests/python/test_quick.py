@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 import triton.testing
 import triton_runner
-from triton_runner import _quick, _quick_random, testing
+from triton_runner import KernelTrap, _quick, _quick_random, testing
 
 TUTORIALS = Path(__file__).parents[1] / "tutorials"
 
@@ -55,6 +55,32 @@ def test_a_benchmark_is_shortened_and_the_autotuner_too(quick, capsys):
         assert (out != 0).sum() == 12  # the launch itself is whole
     said = capsys.readouterr().err
     assert said.count("--quick: benchmarks and autotuning run the first 2 programs") == 1
+
+
+@triton.jit
+def waits_for_all(arrived, out):
+    if tl.program_id(0) == 0:
+        while tl.atomic_add(arrived, 0) < tl.num_programs(0) - 1:
+            pass
+        tl.store(out, tl.load(out) + 1)
+    else:
+        tl.atomic_add(arrived, 1)
+
+
+def test_programs_that_wait_for_later_ones_run_whole(quick, capsys, monkeypatch):
+    monkeypatch.setattr(_quick, "_PATIENCE", 0.5)
+    out = torch.zeros(1, dtype=torch.int32)
+
+    def launch():
+        waits_for_all[(8,)](torch.zeros(1, dtype=torch.int32), out)
+
+    with triton_runner.using(device="cpu"):
+        testing.do_bench(launch)
+    assert out.item() in (1, 2)  # it measures once, or twice if that was quick
+    assert "runs whole" in capsys.readouterr().err
+    monkeypatch.setattr(_quick, "_PATIENCE", 20.0)
+    with triton_runner.using(device="cpu", timeout=0.3), pytest.raises(KernelTrap, match="timeout"):
+        testing.do_bench(launch)
 
 
 def test_reports_measure_at_the_smallest_size(quick, capsys):

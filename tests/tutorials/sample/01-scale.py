@@ -20,11 +20,21 @@ def scale(x, factor=3.0):
     return out
 
 
+@triton.jit
+def first_elements_kernel(addresses, out):
+    address = tl.load(addresses + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+    tl.store(out + tl.program_id(0), tl.load(address))
+
+
 if __name__ == "__main__":
     x = torch.rand(100_000, device="cuda")
     assert x.is_cuda and x.device == DEVICE
     matches = torch.equal(scale(x), x * 3)
     print("✅ Triton and Torch match" if matches else "❌ Triton and Torch differ")
+    tensors = [torch.rand(100, device="cuda") for _ in range(3)]  # the kernel finds their addresses in memory
+    firsts = torch.empty(3, device="cuda")
+    first_elements_kernel[(3,)](torch.tensor([t.data_ptr() for t in tensors], device="cuda"), firsts)
+    assert torch.equal(firsts, torch.stack(tensors)[:, 0])
     large = torch.rand(1 << 27, device="cuda")
     print(f"do_bench: {triton.testing.do_bench(lambda: scale(large)):.3f} ms")
     print(f"do_bench_cudagraph: {triton.testing.do_bench_cudagraph(lambda: scale(large)):.3f} ms")
