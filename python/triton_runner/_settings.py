@@ -31,6 +31,7 @@ class Settings:
     level: str = ""
     check: str = "oob"
     mma: str = "exact"
+    fmad: str = "auto"
     threads: int = 0
     timeout: float = 0.0
     shared: int = -1
@@ -51,6 +52,8 @@ class Settings:
             raise fail(f"unknown check {unknown[0]!r}", f"checks: {', '.join(CHECKS)}")
         if self.mma not in ("exact", "fast"):
             raise fail(f"unknown mma {self.mma!r}", 'mma is "exact" or "fast"')
+        if self.fmad not in ("auto", "on", "off"):
+            raise fail(f"unknown fmad {self.fmad!r}", 'fmad is "auto", "on" or "off"')
         for name, low in (("threads", 0), ("timeout", 0), ("shared", -1), ("shuffle", -1)):
             if not isinstance(getattr(self, name), (int, float)) or getattr(self, name) < low:
                 raise fail(f"{name} is {getattr(self, name)!r}, and should be a number of at least {low}")
@@ -110,6 +113,7 @@ def _from_environment() -> Settings:
         level=get("LEVEL", ""),
         check=get("CHECK", "oob"),
         mma=get("MMA", "exact"),
+        fmad=get("FMAD", "auto"),
         threads=_number(get("THREADS", "0"), "TRITON_RUNNER_THREADS", int),
         timeout=_number(get("TIMEOUT", "0"), "TRITON_RUNNER_TIMEOUT", float),
         shuffle=_number(get("SHUFFLE", "-1"), "TRITON_RUNNER_SHUFFLE", int),
@@ -154,8 +158,8 @@ def leave(token) -> None:
 
 
 class using:
-    """Launches inside the block use these settings: device=, target=, level=, check=, mma=, threads=,
-    timeout=, shared=, shuffle=, dump= (False: dl.dump and its like leave nothing). None leaves a setting as
+    """Launches inside the block use these settings: device=, target=, level=, check=, mma=, fmad=,
+    threads=, timeout=, shared=, shuffle=, dump= (False: dl.dump and its like leave nothing). None leaves a setting as
     it is."""
 
     def __init__(self, **settings):
