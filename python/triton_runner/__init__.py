@@ -17,7 +17,7 @@ _NAMES = {
     "load": ("_load", "a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source"),
     "using": (
         "_settings",
-        "context manager: device=, target=, level=, check=, oob=, mma=, threads=, timeout=, shared=, "
+        "context manager: device=, target=, level=, check=, oob=, mma=, fmad=, threads=, timeout=, shared=, "
         "shuffle=, dump=",
     ),
     "dumping": ("_dump.session", "context manager: records values of the kernels that are launched inside"),

@@ -33,6 +33,7 @@ class Settings:
     check: str = "oob"
     oob: str = "trap"
     mma: str = "exact"
+    fmad: str = "auto"
     threads: int = 0
     programs: int = 0
     timeout: float = 0.0
@@ -56,6 +57,8 @@ class Settings:
             raise fail(f"unknown oob {self.oob!r}", 'oob is "trap" or "report"')
         if self.mma not in ("exact", "fast"):
             raise fail(f"unknown mma {self.mma!r}", 'mma is "exact" or "fast"')
+        if self.fmad not in ("auto", "on", "off"):
+            raise fail(f"unknown fmad {self.fmad!r}", 'fmad is "auto", "on" or "off"')
         for name, low in (("threads", 0), ("programs", 0), ("timeout", 0), ("shared", -1), ("shuffle", -1)):
             if not isinstance(getattr(self, name), (int, float)) or getattr(self, name) < low:
                 raise fail(f"{name} is {getattr(self, name)!r}, and should be a number of at least {low}")
@@ -129,6 +132,7 @@ def _from_environment() -> Settings:
         check=get("CHECK", "oob"),
         oob=get("OOB", "trap"),
         mma=get("MMA", "exact"),
+        fmad=get("FMAD", "auto"),
         threads=_number(get("THREADS", "0"), "TRITON_RUNNER_THREADS", int),
         programs=_number(get("PROGRAMS", "0"), "TRITON_RUNNER_PROGRAMS", int),
         timeout=_number(get("TIMEOUT", "0"), "TRITON_RUNNER_TIMEOUT", float),
@@ -187,9 +191,9 @@ def leave(token) -> None:
 
 
 class using:
-    """Launches inside the block use these settings: device=, target=, level=, check=, oob=, mma=, threads=,
-    programs= (only the first so many of each launch run), timeout=, shared=, shuffle=, dump= (False: dl.dump
-    and its like leave nothing). None leaves a setting as it is."""
+    """Launches inside the block use these settings: device=, target=, level=, check=, oob=, mma=, fmad=,
+    threads=, programs= (only the first so many of each launch run), timeout=, shared=, shuffle=, dump=
+    (False: dl.dump and its like leave nothing). None leaves a setting as it is."""
 
     def __init__(self, **settings):
         unknown = [name for name in settings if name not in _FIELDS]

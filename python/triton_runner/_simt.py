@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from triton_runner import _core
+from triton_runner import _core, _settings
 from triton_runner._errors import fail
 from triton_runner._native import NativeKernel
 from triton_runner._pipeline.versions import installed
@@ -20,6 +20,12 @@ def check_target(target: str, level: str) -> None:
             f"{target} has no level ptx, and {level} of it is not executed on the CPU",
             "on the CPU, run its ttir or ttgir, or choose a CUDA target",
         )
+
+
+def contracts(metadata: dict) -> bool:
+    """Whether mul and add are contracted, as ptxas does unless Triton's enable_fp_fusion is off."""
+    fmad = _settings.current().fmad
+    return metadata.get("enable_fp_fusion", True) is not False if fmad == "auto" else fmad == "on"
 
 
 def _block(options: dict, text_says: bool):
@@ -46,6 +52,7 @@ class SimtKernel(NativeKernel):
 
     def load_code(self, params: list, options: dict) -> _core.Kernel:
         given = {**options, "block": self.block or _block(options, ".reqntid" in self.text)}
+        given["contract"] = contracts(options.get("metadata") or {})
         if self.cluster:
             given["cluster"] = self.cluster
         return _core.load_simt(self.text, self.filename, self.name, params, given)
@@ -85,6 +92,7 @@ def load_compiled(text: str, name: str, signature, metadata: dict) -> _core.Kern
         "shared": d["shared"],
         "hidden_pointers": installed().hidden_pointers,
         "tensordesc_meta": d["tensordesc_meta"] or None,
+        "contract": contracts(metadata),
     }
     for scratch in ("global_scratch", "profile_scratch"):
         for what in ("size", "align"):

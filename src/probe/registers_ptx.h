@@ -1,24 +1,17 @@
-// What PTX instructions write, and where jumps go: shared by what plans probes of registers.
+// Where the results of an instruction are there: shared by what plans probes of registers.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include <triton_runner/probe/registers.h>
+#include <triton_runner/ptx/flow.h>
 
 namespace triton_runner::probe {
 
-// Registers that an instruction writes, in the order of its result operands: all parts of {%r1, %r2} and
-// %p1|%p2. PTX ISA: results come first; instructions without any are stores, branches, barriers and the like.
-std::vector<uint32_t> results_of(const ptx::Instruction& in);
-
-// Registers that it reads: sources, addresses, the guard.
-std::vector<uint32_t> sources_of(const ptx::Instruction& in);
-
-// Of each instruction (and the end of the body): whether a jump may come there.
-std::vector<bool> jump_targets(const ptx::Function& f);
-
-// Whether what stands after it may not be reached from it.
-bool is_control(const ptx::Instruction& in);
+using ptx::is_control;
+using ptx::jump_targets;
+using ptx::results_of;
+using ptx::sources_of;
 
 // The instruction behind which the results of instruction `at` are there: itself, or, of wgmma.mma_async and
 // tcgen05.ld, the wait that completes it on the way without jumps; none where there is no such wait.

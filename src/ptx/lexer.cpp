@@ -1,7 +1,6 @@
-// The characters: blanks and comments, names, literals, and what is said of a text that is none of them.
-// PTX ISA 4.1 to 4.5.
+// The characters: blanks and comments, names, strings, and what is said of a text that is none of them.
+// PTX ISA 4.1 to 4.4.
 #include <array>
-#include <charconv>
 
 #include "parser.h"
 
@@ -10,26 +9,21 @@ namespace {
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+// What may follow the first character of a name. Names that begin with % $ or _ have at least one of these.
 constexpr std::array<bool, 256> kNameBytes = [] {
   std::array<bool, 256> out{};
   for (int c = '0'; c <= '9'; ++c) out[c] = true;
   for (int c = 'a'; c <= 'z'; ++c) out[c] = out[c - 'a' + 'A'] = true;
-  out['_'] = out['$'] = out['%'] = true;
+  out['_'] = out['$'] = true;
   return out;
 }();
-
-int digit_value(char c) {
-  if (is_digit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return 99;
-}
 
 }  // namespace
 
 void Parser::skip() {
   while (true) {
     while (*p_ == ' ' || *p_ == '\t' || *p_ == '\n' || *p_ == '\r' || *p_ == '\f' || *p_ == '\v') ++p_;
+    if (*p_ == '#' && line_directive()) continue;
     if (*p_ != '/') return;
     if (p_[1] == '/') {
       const void* line = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
@@ -44,15 +38,51 @@ void Parser::skip() {
   }
 }
 
+// What cpp leaves behind: # 12 "file" or #line 12 "file" as a line of its own, with numbers behind it.
+bool Parser::line_directive() {
+  const char* q = p_;
+  while (q > start_ && (q[-1] == ' ' || q[-1] == '\t')) --q;
+  if (q > start_ && q[-1] != '\n') return false;
+  const auto blanks = [&] {
+    const char* before = q;
+    while (*q == ' ' || *q == '\t') ++q;
+    return q > before;
+  };
+  const auto digits = [&] {
+    const char* before = q;
+    while (is_digit(*q)) ++q;
+    return q > before;
+  };
+  q = p_ + 1;
+  if (std::string_view(q, static_cast<size_t>(end_ - q)).starts_with("line")) q += 4;
+  blanks();
+  if (!digits() || !blanks() || *q != '"') return false;
+  do ++q;
+  while (q < end_ && *q != '"' && *q != '\n');
+  if (*q != '"') return false;
+  ++q;
+  while (blanks() && digits()) {
+  }
+  if (*q == '\r') ++q;
+  if (q < end_ && *q != '\n') return false;
+  p_ = q;
+  return true;
+}
+
 std::string_view Parser::identifier() {
   const char* begin = p_;
   if (is_digit(*p_)) return {};
+  if (*p_ == '%' || *p_ == '$') {
+    if (!kNameBytes[static_cast<uint8_t>(p_[1])]) return {};
+    ++p_;
+  }
   while (kNameBytes[static_cast<uint8_t>(*p_)]) ++p_;
   return {begin, static_cast<size_t>(p_ - begin)};
 }
 
 std::string_view Parser::name_at(uint32_t offset) const {
   const char* q = start_ + offset;
+  if (*q == '%') ++q;
   while (kNameBytes[static_cast<uint8_t>(*q)] || (*q == '.' && start_[offset] == '%')) ++q;
   return {start_ + offset, static_cast<size_t>(q - start_ - offset)};
 }
@@ -70,6 +100,7 @@ bool Parser::fail(size_t offset, std::string message, std::vector<std::string> n
 std::string Parser::found() const {
   if (p_ == end_) return "the end of the text";
   const char* q = p_;
+  if (*q == '%') ++q;
   while (kNameBytes[static_cast<uint8_t>(*q)] && q - p_ < 40) ++q;
   if (q > p_) return "'" + std::string(p_, q) + "'";
   const unsigned char c = static_cast<unsigned char>(*p_);
@@ -85,91 +116,6 @@ bool Parser::fail_here(const std::string& expected) {
 bool Parser::expect(char c, const char* after) {
   if (take(c)) return true;
   return fail_here(std::string("'") + c + "' after " + after);
-}
-
-bool Parser::number(Operand* out) {
-  const uint32_t at = here();
-  out->offset = at;
-  const bool minus = *p_ == '-';
-  if (minus) ++p_;
-  const char* begin = p_;
-  if (!is_digit(*p_)) return fail_here("a number");
-  uint64_t value = 0;
-  int base = 10;
-  if (*p_ == '0') {
-    const char kind = p_[1];
-    if (kind == 'f' || kind == 'F' || kind == 'd' || kind == 'D') {
-      out->kind = OperandKind::kFloat;
-      out->is_wide = kind == 'd' || kind == 'D';
-      const int digits = out->is_wide ? 16 : 8;
-      p_ += 2;
-      for (int i = 0; i < digits; ++i, ++p_) {
-        const int d = digit_value(*p_);
-        if (d > 15)
-          return fail(at, std::string("a float written as bits is 0") + kind + " and " +
-                              std::to_string(digits) + " hexadecimal digits");
-        value = value << 4 | static_cast<uint64_t>(d);
-      }
-      if (kNameBytes[static_cast<uint8_t>(*p_)])
-        return fail(at, std::string("a float written as bits is 0") + kind + " and " +
-                            std::to_string(digits) + " hexadecimal digits");
-      if (minus) value ^= uint64_t{1} << (digits * 4 - 1);
-      out->integer = static_cast<int64_t>(value);
-      return true;
-    }
-    if (kind == 'x' || kind == 'X') base = 16, p_ += 2;
-    if (kind == 'b' || kind == 'B') base = 2, p_ += 2;
-    if (is_digit(kind)) base = 8, p_ += 1;
-  }
-  const char* digits = p_;
-  bool large = false;
-  for (int d; (d = digit_value(*p_)) < base; ++p_) {
-    large |= value > (UINT64_MAX - static_cast<uint64_t>(d)) / static_cast<uint64_t>(base);
-    value = value * static_cast<uint64_t>(base) + static_cast<uint64_t>(d);
-  }
-  if (base == 10 && ((*p_ == '.' && is_digit(p_[1])) || ((*p_ == 'e' || *p_ == 'E') && p_ > digits))) {
-    double d = 0;
-    const auto [q, problem] = std::from_chars(begin, end_, d);
-    if (problem != std::errc() || kNameBytes[static_cast<uint8_t>(*q)])
-      return fail(at, "this is no number that a double holds");
-    p_ = q;
-    if (minus) d = -d;
-    out->kind = OperandKind::kFloat;
-    out->is_wide = true;
-    std::memcpy(&out->integer, &d, 8);
-    return true;
-  }
-  if (p_ == digits) return fail(at, "a number in base " + std::to_string(base) + " lacks its digits");
-  if (*p_ == 'U') ++p_;
-  if (kNameBytes[static_cast<uint8_t>(*p_)]) {
-    p_ = start_ + at;
-    return fail(at, found() + " is no number");
-  }
-  if (large) return fail(at, "this number has more than 64 bits");
-  out->kind = OperandKind::kInteger;
-  out->integer = static_cast<int64_t>(minus ? 0 - value : value);
-  return true;
-}
-
-bool Parser::integer(int64_t* out, const char* of) {
-  skip();
-  if (*p_ != '-' && !is_digit(*p_)) return fail_here(of);
-  Operand value;
-  const uint32_t at = here();
-  if (!number(&value)) return false;
-  if (value.kind != OperandKind::kInteger) return fail(at, std::string("expected ") + of + ", found a float");
-  *out = value.integer;
-  return true;
-}
-
-bool Parser::unsigned_integer(uint64_t* out, const char* of) {
-  skip();
-  const uint32_t at = here();
-  int64_t value;
-  if (!integer(&value, of)) return false;
-  if (value < 0) return fail(at, std::string(of) + " cannot be negative");
-  *out = static_cast<uint64_t>(value);
-  return true;
 }
 
 bool Parser::string(std::string_view* out) {

@@ -45,7 +45,7 @@ bool Parser::parse_statements(bool until_brace) {
       ++p_;
       open_scope();
     } else if (c == ';') {
-      ++p_;
+      return fail(at, "a ';' that ends nothing");
     } else if (c == '.') {
       if (!parse_body_directive()) return false;
     } else if (c == '@') {

@@ -112,7 +112,7 @@ bool Parser::parse_strings() {
           continue;
         }
         Operand value;
-        if (!number(&value)) return false;
+        if (!constant(&value)) return false;
         bytes += static_cast<char>(value.integer);
       } while (take(','));
     } else {

@@ -7,11 +7,13 @@ namespace {
 constexpr int kDeepestOperand = 4;  // ({[ in each other; the ISA has 2
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+const char* const kAddend = "'-' subtracts nothing from an address: write +-4 instead of -4";
 
 }  // namespace
 
 // All of an instruction's, and its ';'.
 bool Parser::parse_operands(Opcode opcode) {
+  in_call_ = opcode == Opcode::kCall;
   skip();
   if (*p_ == ';') {
     ++p_;
@@ -73,12 +75,12 @@ bool Parser::parse_operand_part(int level) {
   const uint32_t at = here();
   const char c = *p_;
   if (c == '{') return parse_list(OperandKind::kVector, '}', level);
-  if (c == '(') return parse_list(OperandKind::kGroup, ')', level);
+  if (c == '(' && in_call_) return parse_list(OperandKind::kGroup, ')', level);
   if (c == '[') return parse_address(level);
   Operand operand;
   operand.offset = at;
-  if (is_digit(c) || c == '-') {
-    if (!number(&operand)) return false;
+  if (c == '(' || at_constant() || (c == '!' && is_negated_constant())) {
+    if (!constant(&operand)) return false;
   } else {
     if (c == '!') {
       ++p_;
@@ -96,17 +98,27 @@ bool Parser::parse_operand_part(int level) {
       return fail(at, "'!' negates a predicate register");
     if (operand.kind == OperandKind::kVariable) {
       skip();
-      if (*p_ == '+' || *p_ == '-') {
-        if (*p_ == '+') ++p_;
-        if (!integer(&operand.integer, "an offset")) return false;
-      }
+      if (*p_ == '-') return fail(here(), kAddend);
+      if (take('+') && !integer(&operand.integer, "an offset")) return false;
     }
   }
   operands_.push_back(operand);
   return true;
 }
 
-// A register, a special register, a variable (+ offset), a function, WARP_SZ or _. A name that is none of
+// '!' before a constant, not before a predicate register.
+bool Parser::is_negated_constant() {
+  const char* const before = p_;
+  do {
+    ++p_;
+    skip();
+  } while (*p_ == '!');
+  const bool found = *p_ == '(' || at_constant();
+  p_ = before;
+  return found;
+}
+
+// A register, a special register, a variable (+ offset), a function or _. A name that is none of
 // these leaves `known` alone, with p_ behind it.
 bool Parser::parse_name(Operand* out, bool* known) {
   const uint32_t at = here();
@@ -156,9 +168,6 @@ bool Parser::parse_name(Operand* out, bool* known) {
     out->kind = global->variable ? OperandKind::kVariable : OperandKind::kFunction;
     out->variable = global->variable;
     out->function = global->function;
-  } else if (name == "WARP_SZ") {
-    out->kind = OperandKind::kInteger;
-    out->integer = 32;
   } else {
     *known = false;
   }
@@ -192,8 +201,8 @@ bool Parser::parse_address(int level) {
   skip();
   Operand base;
   base.offset = here();
-  if (is_digit(*p_) || *p_ == '-') {
-    if (!number(&base)) return false;
+  if (at_constant() || *p_ == '(') {
+    if (!constant(&base)) return false;
     if (base.kind != OperandKind::kInteger) return fail(base.offset, "an address is no float");
   } else {
     bool known = false;
@@ -205,13 +214,9 @@ bool Parser::parse_address(int level) {
   operands_.push_back(base);
   int64_t offset = 0;
   skip();
-  while (*p_ == '+' || *p_ == '-') {
-    int64_t more;
-    if (*p_ == '+') ++p_;
-    if (!integer(&more, "an offset")) return false;
-    offset = static_cast<int64_t>(static_cast<uint64_t>(offset) + static_cast<uint64_t>(more));
-    skip();
-  }
+  if (*p_ == '-') return fail(here(), kAddend);
+  if (take('+') && !integer(&offset, "an offset")) return false;
+  skip();
   while (*p_ == ',') {
     ++p_;
     if (!parse_operand(level + 1)) return false;

@@ -144,36 +144,26 @@ bool Parser::parse_initial_value(std::string& bytes, std::vector<Variable::Reloc
   if (bytes.size() > kLargestInitial) return fail(at, "initial values of more than 256 MiB");
   Operand value;
   const char c = *p_;
-  bool is_address = false;
+  bool is_address = true;
   uint64_t mask = 0;
-  if (c == '-' || (c >= '0' && c <= '9')) {
-    if (!number(&value)) return false;
-    if (take('(')) is_address = true, mask = static_cast<uint64_t>(value.integer);
-  } else {
-    is_address = true;
+  if (at_constant() || c == '(' || c == '!') {
+    if (!constant(&value)) return false;
+    if (value.kind == OperandKind::kInteger && take('('))
+      mask = static_cast<uint64_t>(value.integer);
+    else
+      is_address = false;
   }
   if (!is_address) {
-    uint64_t word = static_cast<uint64_t>(value.integer);
-    if (value.kind == OperandKind::kFloat) {
-      if (!is_float(v.type) && element < (value.is_wide ? 8 : 4))
-        return fail(at, "a float as the value of ." + std::string(text(v.type)));
-      if (value.is_wide && element == 4) {
-        double wide;
-        std::memcpy(&wide, &word, 8);
-        const float narrow = static_cast<float>(wide);
-        uint32_t narrow_bits;
-        std::memcpy(&narrow_bits, &narrow, 4);
-        word = narrow_bits;
-      } else if (!value.is_wide && element == 8) {
-        const uint32_t narrow_bits = static_cast<uint32_t>(word);
-        float narrow;
-        std::memcpy(&narrow, &narrow_bits, 4);
-        const double wide = narrow;
-        std::memcpy(&word, &wide, 8);
-      } else if (element < 4) {
-        return fail(at, "a value of ." + std::string(text(v.type)) + " is written as its bits");
-      }
-    }
+    if (value.kind == OperandKind::kFloat && element < 4)
+      return fail(at, "a value of ." + std::string(text(v.type)) + " is written as its bits");
+    // Of .b32 and .b64, other than operands: a float of either spelling.
+    const Mod as = v.type == Mod::kB32 ? Mod::kF32 : v.type == Mod::kB64 ? Mod::kF64 : v.type;
+    uint64_t word;
+    if (!literal_bits(value, value.kind == OperandKind::kFloat ? as : v.type, &word))
+      return fail(at,
+                  value.kind == OperandKind::kFloat
+                      ? "a float as the value of ." + std::string(text(v.type))
+                      : "an integer as the value of ." + std::string(text(v.type)) + ": write 1.0, not 1");
     for (uint32_t i = 0; i < element; ++i) bytes += static_cast<char>(i < 8 ? word >> (8 * i) : 0);
     return true;
   }
@@ -189,10 +179,7 @@ bool Parser::parse_initial_value(std::string& bytes, std::vector<Variable::Reloc
   if (name.empty()) return fail_here("a number or the name of a variable");
   int64_t addend = 0;
   skip();
-  if (*p_ == '+' || *p_ == '-') {
-    if (*p_ == '+') ++p_;
-    if (!integer(&addend, "a number to add to the address")) return false;
-  }
+  if (take('+') && !integer(&addend, "a number to add to the address")) return false;
   if (parenthesis && !expect(')', "a byte of an address")) return false;
   const uint64_t offset = bytes.size();
   if (mask == 0) {

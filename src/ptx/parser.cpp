@@ -32,9 +32,8 @@ bool Parser::parse_module() {
   while (true) {
     skip();
     if (p_ == end_) break;
-    if (*p_ == ';') {
-      ++p_;
-    } else if (p_[0] == '@' && p_[1] == '@') {  // @@DWARF: debug data of old releases, a line each
+    if (*p_ == ';') return fail(here(), "a ';' that ends nothing");
+    if (p_[0] == '@' && p_[1] == '@') {  // @@DWARF: debug data of old releases, a line each
       while (p_ < end_ && *p_ != '\n') ++p_;
     } else if (!parse_directive(Linkage::kNone)) {
       return false;
@@ -71,8 +70,15 @@ bool Parser::parse_directive(Linkage linkage) {
   if (name == "version") {
     skip();
     const char* begin = p_;
-    while ((*p_ >= '0' && *p_ <= '9') || *p_ == '.') ++p_;
-    if (p_ == begin) return fail_here("a version, such as 8.7");
+    const auto digits = [&] {
+      const char* before = p_;
+      while (*p_ >= '0' && *p_ <= '9') ++p_;
+      return p_ > before;
+    };
+    if (!digits() || *p_++ != '.' || !digits() || *p_ == '.') {
+      p_ = begin;
+      return fail_here("a version, such as 8.7");
+    }
     module_.version_text = {begin, static_cast<size_t>(p_ - begin)};
     return true;
   }

@@ -100,12 +100,21 @@ class Parser {
   std::string found() const;  // what stands here, quoted, for messages
   bool fail(size_t offset, std::string message, std::vector<std::string> notes = {});
   bool fail_here(const std::string& what_was_expected);
-  bool number(Operand* out);  // an integer or a float, '-' included
-  bool integer(int64_t* out, const char* of);
-  bool unsigned_integer(uint64_t* out, const char* of);
+  bool line_directive();  // # 12 "file": blank too
   bool string(std::string_view* out);
   bool skip_braces();
   bool skip_directive();
+
+  // --- constants ---------------------------------------------------------------------------------------
+  struct Constant;
+  bool at_constant() const;  // whether one begins here, other than with '(' or '!'
+  bool literal(Constant* out);
+  bool unary(Constant* out, int depth);
+  bool combine(int op, Constant* a, const Constant& b, uint32_t at);
+  bool conditional(Constant* out, int level, int depth);
+  bool constant(Operand* out);                           // an expression
+  bool integer(int64_t* out, const char* of);            // an expression
+  bool unsigned_integer(uint64_t* out, const char* of);  // one literal or WARP_SZ
 
   // --- modules -----------------------------------------------------------------------------------------
   bool parse_directive(Linkage linkage);
@@ -154,6 +163,7 @@ class Parser {
   bool parse_operands(Opcode opcode);
   bool parse_operand(int level);  // appends to operands_
   bool parse_operand_part(int level);
+  bool is_negated_constant();
   bool parse_name(Operand* out, bool* known);
   bool parse_selector(Operand* out);
   bool parse_address(int level);
@@ -190,6 +200,7 @@ class Parser {
   std::vector<const Variable*> locals_;
   std::vector<Instruction> body_;
   std::vector<Operand> operands_;  // of the instruction being parsed; inner lists on top
+  bool in_call_ = false;           // where '(' opens a list
   std::vector<std::span<const uint32_t>> branch_targets_;
   std::vector<std::span<const Function* const>> call_targets_;
   std::vector<std::string> label_notes_;

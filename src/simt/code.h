@@ -41,8 +41,9 @@ struct Code {
   std::shared_ptr<const ptx::Module> module;
   const ptx::Function* entry = nullptr;
   std::string kernel;
-  std::string target;  // "cuda:90"
-  int capability = 0;  // 90
+  std::string target;    // "cuda:90"
+  int capability = 0;    // 90
+  bool contract = true;  // as ptxas does, unless it gets -fmad=false
   std::array<uint32_t, 3> block{};
   std::array<uint32_t, 3> cluster{1, 1, 1};
   uint32_t threads = 0;       // of a block, rounded up to whole warps: lanes of the register file

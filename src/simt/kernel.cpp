@@ -83,6 +83,7 @@ class SimtKernel final : public exec::Kernel {
     auto code = std::make_unique<Code>();
     code->module = code_.module, code->entry = code_.entry;
     code->kernel = code_.kernel, code->target = code_.target, code->capability = code_.capability;
+    code->contract = code_.contract;
     code->block = code_.block, code->cluster = code_.cluster;
     code->threads = code_.threads, code->real_threads = code_.real_threads;
     base::Diagnostics sink;
@@ -170,6 +171,7 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Modu
   code.module = module;
   code.entry = &entry;
   code.kernel = std::string(entry.name);
+  code.contract = options.contract;
   code.capability = module->compute_capability();
   if (code.capability == 0)
     return module->diagnostic(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "contract.h"
 #include "control.h"
 #include "observe.h"
 #include "special.h"
@@ -20,18 +21,6 @@ uint64_t aligned(uint64_t value, uint64_t to) { return (value + to - 1) / to * t
 
 uint32_t register_bytes(const ptx::Register& r) {
   return static_cast<uint32_t>(std::max(1, ptx::bits(r.type) / 8));
-}
-
-// The bits of an immediate as a value of `type`: floats are converted, integers cut or sign-extended.
-uint64_t immediate_bits(const ptx::Operand& operand, ptx::Mod type) {
-  const int bits = ptx::bits(type);
-  if (operand.kind != ptx::OperandKind::kFloat) return static_cast<uint64_t>(operand.integer);
-  if (!operand.is_wide && bits == 64 && ptx::is_float(type))
-    return std::bit_cast<uint64_t>(
-        static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(operand.integer))));
-  if (operand.is_wide && bits == 32 && ptx::is_float(type))
-    return std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(operand.integer)));
-  return static_cast<uint64_t>(operand.integer);
 }
 
 using Lower = bool (*)(Lowering&, const ptx::Instruction&);
@@ -52,6 +41,7 @@ struct Lowering::Frame {
   uint32_t depth = 0;
   std::vector<uint32_t> places;                               // of registers
   std::unordered_map<const ptx::Variable*, uint32_t> locals;  // offsets in local memory
+  std::optional<ContractedCode> contracted;
 };
 
 Lowering::Lowering(Code& code, base::Diagnostics& sink, std::span<const exec::RegisterProbe> probes)
@@ -113,8 +103,10 @@ uint32_t Lowering::place(const ptx::Operand& operand, ptx::Mod type) {
       return frame_->places[operand.reg];
     case ptx::OperandKind::kInteger:
     case ptx::OperandKind::kFloat:
-      if (type == ptx::Mod::kPred) return constant(operand.integer ? 0xff : 0, 1);
-      return constant(immediate_bits(operand, type), bytes);
+      if (uint64_t bits; ptx::literal_bits(operand, type, &bits))
+        return constant(type == ptx::Mod::kPred ? (bits ? 0xff : 0) : bits, bytes);
+      error(operand.offset, ptx::wrong_literal(operand, type));
+      return kNoRegister;
     case ptx::OperandKind::kSpecial:
       return place_special(*this, operand.special, bytes);
     case ptx::OperandKind::kVariable: {
@@ -274,6 +266,7 @@ bool Lowering::lower_variables() {
 
 bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
   frame.function = &f;
+  if (code.contract) frame.contracted.emplace(f);
   if (f.registers.size() > kMaxRegisterBytes / 16 ||
       code.register_bytes + f.registers.size() * uint64_t{code.threads} * 4 > kMaxRegisterBytes)
     return error(f.offset, "'" + std::string(f.name) + "' has " + std::to_string(f.registers.size()) +
@@ -301,7 +294,8 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
     const auto index = static_cast<uint32_t>(&in - f.body.data());
     emit_probes(frame, index, false);
     size_t faults = sink_.list().size();
-    bool lowered = kLower[static_cast<size_t>(in.opcode)](*this, in);
+    const bool done = frame.contracted && frame.contracted->lower(*this, in, index);
+    const bool lowered = done || kLower[static_cast<size_t>(in.opcode)](*this, in);
     if (!lowered && sink_.list().size() == faults)
       error(in, "'" + std::string(ptx::text(in.opcode)) + "' cannot be executed as it is written");
     ok = ok && lowered && sink_.list().size() == faults;

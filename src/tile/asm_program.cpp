@@ -258,18 +258,13 @@ uint32_t Assembler::place(const ptx::Operand& o, ptx::Mod type) {
     case ptx::OperandKind::kSink:
       return ptx::kNoRegister;
     case ptx::OperandKind::kInteger:
-      return constant(static_cast<uint64_t>(o.integer), bytes);
     case ptx::OperandKind::kFloat: {
-      uint64_t bits = static_cast<uint64_t>(o.integer);
-      const bool wide = ptx::bits(type) == 64;
-      if (o.is_wide && !wide) {
-        const auto narrow = static_cast<float>(std::bit_cast<double>(bits));
-        bits = std::bit_cast<uint32_t>(narrow);
-      } else if (!o.is_wide && wide) {
-        bits =
-            std::bit_cast<uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
-      }
-      return constant(bits, bytes);
+      uint64_t bits;
+      if (ptx::literal_bits(o, type, &bits))
+        return constant(type == ptx::Mod::kPred ? (bits ? 0xff : 0) : bits, bytes);
+      failed_ = true;
+      fail(asm_->module->diagnostic(o.offset, ptx::wrong_literal(o, type)));
+      return ptx::kNoRegister;
     }
     case ptx::OperandKind::kSpecial:
       return special(o, bytes);

@@ -85,7 +85,7 @@ enum class OperandKind : uint8_t {
   kRegister,  // reg; negated: !%p1
   kSpecial,   // special: %tid.x
   kInteger,   // integer
-  kFloat,     // integer holds the bits of 0f... (32) or 0d... (64); decimal floats are 64
+  kFloat,     // integer holds the bits of 0f... (32) or 0d... (64, and all others); see literal_bits
   kVariable,  // variable (+ integer): the address of a variable
   kFunction,  // function: the callee, or its address
   kLabel,     // integer is the index of the instruction it stands before
@@ -115,6 +115,11 @@ struct Operand {
     uint16_t lanes = 0;  // 4 bits each, the one written last in the lowest
   } selector;
 };
+
+// The bits of a number (kInteger, kFloat) as an operand of `type`; those above its width are any. False where
+// ptxas takes no such number: integers for floats, floats for integers, any for f16 and bf16.
+bool literal_bits(const Operand& literal, Mod type, uint64_t* out);
+std::string wrong_literal(const Operand& literal, Mod type);  // what is to be said then
 
 // .loc: where the source of the instructions after it is, innermost first through inlined_at.
 struct SourceLine {

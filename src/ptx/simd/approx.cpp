@@ -214,6 +214,20 @@ struct Division {
   }
 };
 
+// a / b + c, of which only the sum is rounded: what ptxas makes of a division that is only added to
+// something.
+template <class Around>
+struct DivisionSum {
+  static constexpr const auto& kTable = Rcp::kTable;
+  static constexpr int kShift = Rcp::kShift, kDoubled = Rcp::kDoubled;
+  PTX_INLINE static int32_t prepare(float, float b, float) { return Rcp::prepare(b * Around::factor(b)); }
+  PTX_INLINE static float finish(float a, float b, float c, int32_t prepared, int32_t c0, int32_t c12,
+                                 int32_t s) {
+    float factor = Around::factor(b);
+    return Around::sum(a, factor, Rcp::finish(b * factor, prepared, c0, c12, s), c);
+  }
+};
+
 PTX_INLINE bool is_low(float a) { return __builtin_fabsf(a) < 0x1p-126f; }
 struct around_sqrt {
   PTX_INLINE static float scale(float a) { return is_low(a) ? a * 0x1p24f : a; }
@@ -241,23 +255,34 @@ struct around_rcp {
   PTX_INLINE static float scale(float a) { return a * factor_of(a); }
   PTX_INLINE static float after(float a, float r) { return canonical(r * factor_of(a)); }
 };
-struct div_approx {
-  PTX_INLINE static float factor(float b) { return is_low(b) ? 0x1p24f : 1.0f; }  // large: a reciprocal of 0
+// Of a division: what both of its operands are multiplied with first, and what comes of the numerator and the
+// reciprocal.
+struct plain_division {
   PTX_INLINE static float product(float a, float factor, float r) { return canonical(a * factor * r); }
-};
-struct div_approx_ftz {
-  PTX_INLINE static float factor(float) { return 1.0f; }
-  PTX_INLINE static float product(float a, float, float r) { return canonical(flushed(flushed(a) * r)); }
-};
-struct div_full {
-  PTX_INLINE static float factor(float b) { return factor_of(b); }
-  PTX_INLINE static float product(float a, float factor, float r) { return canonical(a * factor * r); }
-};
-struct div_full_ftz {
-  PTX_INLINE static float factor(float b) { return __builtin_fabsf(b) > 0x1p126f ? 0x1p-2f : 1.0f; }
-  PTX_INLINE static float product(float a, float factor, float r) {
-    return canonical(flushed(flushed(flushed(a) * factor) * r));
+  PTX_INLINE static float sum(float a, float factor, float r, float c) {
+    return canonical(fused(a * factor, r, c));
   }
+};
+struct ftz_division {
+  PTX_INLINE static float numerator(float a, float factor) { return flushed(flushed(a) * factor); }
+  PTX_INLINE static float product(float a, float factor, float r) {
+    return canonical(flushed(numerator(a, factor) * r));
+  }
+  PTX_INLINE static float sum(float a, float factor, float r, float c) {
+    return canonical(flushed(fused(numerator(a, factor), r, flushed(c))));
+  }
+};
+struct div_approx : plain_division {
+  PTX_INLINE static float factor(float b) { return is_low(b) ? 0x1p24f : 1.0f; }  // large: a reciprocal of 0
+};
+struct div_approx_ftz : ftz_division {
+  PTX_INLINE static float factor(float) { return 1.0f; }
+};
+struct div_full : plain_division {
+  PTX_INLINE static float factor(float b) { return factor_of(b); }
+};
+struct div_full_ftz : ftz_division {
+  PTX_INLINE static float factor(float b) { return __builtin_fabsf(b) > 0x1p126f ? 0x1p-2f : 1.0f; }
 };
 
 // The entries of a block: from tables that fit into AVX-512's registers, or gathered.
@@ -323,6 +348,12 @@ void map_binary(Lanes& x, const Operands& o) {
   map_blocks<F>(x, o.d, values<const float>(x, o.a), values<const float>(x, o.b));
 }
 
+template <class F>
+void map_ternary(Lanes& x, const Operands& o) {
+  map_blocks<F>(x, o.d, values<const float>(x, o.a), values<const float>(x, o.b),
+                values<const float>(x, o.c));
+}
+
 using M = Mod;
 using O = Opcode;
 
@@ -330,7 +361,10 @@ using O = Opcode;
   {O::op, M::kF32, M::kNone, kVApprox, map_unary<plain>}, {     \
     O::op, M::kF32, M::kNone, kVApprox | kVFtz, map_unary<unit> \
   }
-#define DIVISION(variant, around) {O::kDiv, M::kF32, M::kNone, variant, map_binary<Division<around>>}
+#define DIVISION(variant, around)                                         \
+  {O::kDiv, M::kF32, M::kNone, variant, map_binary<Division<around>>}, {  \
+    O::kFma, M::kF32, M::kNone, variant, map_ternary<DivisionSum<around>> \
+  }
 using plain_rcp = Instruction<Rcp, around_rcp>;
 using plain_sqrt = Instruction<Sqrt, around_sqrt>;
 using plain_rsqrt = Instruction<Rsqrt, around_rsqrt>;

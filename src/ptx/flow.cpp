@@ -1,12 +1,8 @@
-#include "registers_ptx.h"
+// What an instruction reads and writes, and where jumps go.
+#include <triton_runner/ptx/flow.h>
 
-namespace triton_runner::probe {
+namespace triton_runner::ptx {
 namespace {
-
-using ptx::Mod;
-using ptx::Opcode;
-using ptx::Operand;
-using ptx::OperandKind;
 
 void collect(const Operand& o, std::vector<uint32_t>& out) {
   if (o.kind == OperandKind::kRegister) out.push_back(o.reg);
@@ -14,7 +10,7 @@ void collect(const Operand& o, std::vector<uint32_t>& out) {
 }
 
 // The first operand is a source, or there is none, or it is no register.
-bool gives_nothing(const ptx::Instruction& in) {
+bool gives_nothing(const Instruction& in) {
   switch (in.opcode) {
     case Opcode::kBar:
     case Opcode::kBarrier:
@@ -39,7 +35,7 @@ void collect_labels(const Operand& o, std::vector<bool>& out) {
   for (const Operand& part : o.parts) collect_labels(part, out);
 }
 
-bool is_result(const ptx::Instruction& in) {
+bool is_result(const Instruction& in) {
   if (in.operands.empty() || gives_nothing(in)) return false;
   const OperandKind kind = in.operands[0].kind;
   return kind == OperandKind::kRegister || kind == OperandKind::kVector || kind == OperandKind::kPair;
@@ -47,22 +43,22 @@ bool is_result(const ptx::Instruction& in) {
 
 }  // namespace
 
-std::vector<uint32_t> results_of(const ptx::Instruction& in) {
+std::vector<uint32_t> results_of(const Instruction& in) {
   std::vector<uint32_t> out;
   if (is_result(in)) collect(in.operands[0], out);
   return out;
 }
 
-std::vector<uint32_t> sources_of(const ptx::Instruction& in) {
+std::vector<uint32_t> sources_of(const Instruction& in) {
   std::vector<uint32_t> out;
   for (size_t i = is_result(in) ? 1 : 0; i < in.operands.size(); ++i) collect(in.operands[i], out);
   if (in.guard >= 0) out.push_back(static_cast<uint32_t>(in.guard));
   return out;
 }
 
-std::vector<bool> jump_targets(const ptx::Function& f) {
+std::vector<bool> jump_targets(const Function& f) {
   std::vector<bool> out(f.body.size() + 1);
-  for (const ptx::Instruction& in : f.body) {
+  for (const Instruction& in : f.body) {
     for (const Operand& o : in.operands) collect_labels(o, out);
     for (uint32_t t : in.targets)
       if (t < out.size()) out[t] = true;
@@ -70,7 +66,7 @@ std::vector<bool> jump_targets(const ptx::Function& f) {
   return out;
 }
 
-bool is_control(const ptx::Instruction& in) {
+bool is_control(const Instruction& in) {
   switch (in.opcode) {
     case Opcode::kBra:
     case Opcode::kBrx:
@@ -84,4 +80,4 @@ bool is_control(const ptx::Instruction& in) {
   }
 }
 
-}  // namespace triton_runner::probe
+}  // namespace triton_runner::ptx

@@ -1,0 +1,23 @@
+// What PTX instructions read and write, and where jumps go.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include <triton_runner/ptx/module.h>
+
+namespace triton_runner::ptx {
+
+// Registers that an instruction writes, in the order of its result operands: all parts of {%r1, %r2} and
+// %p1|%p2. PTX ISA: results come first; instructions without any are stores, branches, barriers and the like.
+std::vector<uint32_t> results_of(const Instruction& in);
+
+// Registers that it reads: sources, addresses, the guard. (A wgmma also reads the sums that it writes.)
+std::vector<uint32_t> sources_of(const Instruction& in);
+
+// Of each instruction (and the end of the body): whether a jump may come there.
+std::vector<bool> jump_targets(const Function& f);
+
+// Whether what stands after it may not be reached from it.
+bool is_control(const Instruction& in);
+
+}  // namespace triton_runner::ptx
