@@ -28,7 +28,7 @@ const Row kRows[] = {
     {"sin", sinl, 0.51, 1.0, -1e6, 1e6},      {"cos", cosl, 0.51, 1.0, -1e6, 1e6},
     {"tan", tanl, 0.51, 2.5, -1e6, 1e6},      {"sqrt", sqrtl, 0.5, 0.5, 0, 1e30},
     {"rsqrt", rsqrt_l, 1.5, 1.5, 0, 1e30},    {"cbrt", cbrtl, 0.51, 1.5, -1e30, 1e30},
-    {"erf", erfl, 0.51, 1.0, -6, 6},          {"tanh", tanhl, 0.51, 2.5, -25, 25},
+    {"erf", erfl, 0.51, 1.1, -6, 6},          {"tanh", tanhl, 0.51, 2.5, -25, 25},
     {"asin", asinl, 0.51, 1.0, -1, 1},        {"acos", acosl, 0.51, 1.0, -1, 1},
     {"atan", atanl, 0.51, 1.0, -1e5, 1e5},    {"sinh", sinhl, 0.51, 2.5, -89, 89},
     {"cosh", coshl, 0.51, 2.0, -89, 89},      {"asinh", asinhl, 0.51, 2.5, -1e10, 1e10},

@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kDeepestConstant = 200;  // parentheses and signs in each other
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_byte(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
 }

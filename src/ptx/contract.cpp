@@ -150,9 +150,9 @@ std::vector<bool> dead_instructions(const Function& f) {
   return dead;
 }
 
-class Finder {
+class ContractionFinder {
  public:
-  explicit Finder(const Function& f)
+  explicit ContractionFinder(const Function& f)
       : f_(f),
         divisors_(f),
         early_(f.registers.size()),
@@ -410,7 +410,7 @@ class Finder {
 
 }  // namespace
 
-std::vector<Contraction> contractions(const Function& f) { return Finder(f).find(); }
+std::vector<Contraction> contractions(const Function& f) { return ContractionFinder(f).find(); }
 
 Divisors::Divisors(const Function& f) : constants_(f.registers.size()) {
   const std::vector<uint32_t> writers = only_writers(f);

@@ -7,8 +7,6 @@
 namespace triton_runner::ptx {
 namespace {
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 // What may follow the first character of a name. Names that begin with % $ or _ have at least one of these.
 constexpr std::array<bool, 256> kNameBytes = [] {
   std::array<bool, 256> out{};

@@ -7,8 +7,6 @@
 namespace triton_runner::ptx {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 constexpr size_t kDenseRegisters = 4096;  // of a family, found by their number alone
 constexpr size_t kNamesToCompare = 4096;  // of a text, for "did you mean"
 constexpr size_t kLongestCompared = 80;

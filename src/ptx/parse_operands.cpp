@@ -6,7 +6,6 @@ namespace {
 
 constexpr int kDeepestOperand = 4;  // ({[ in each other; the ISA has 2
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 const char* const kAddend = "'-' subtracts nothing from an address: write +-4 instead of -4";
 
 }  // namespace

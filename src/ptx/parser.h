@@ -14,6 +14,8 @@
 
 namespace triton_runner::ptx {
 
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 class ModuleImpl final : public Module {
  public:
   std::string_view text() const override { return source; }

@@ -281,6 +281,7 @@ std::string read_case(const std::string& path, CaseFile& out) {
   std::filesystem::path file(path);
   out.path = path;
   out.filename = file.filename().string();
+  if (out.filename.starts_with("bad-")) out.options.threads = 1;  // of several programs that fault, the first
   out.tool = file.parent_path().filename().string();
   size_t end = all.starts_with(kSeparator) ? 0 : all.find(std::string("\n") + kSeparator);
   out.source = end == 0 ? "" : end == std::string::npos ? all : all.substr(0, end + 1);
