@@ -228,6 +228,12 @@ class _Arguments:
         pairs = given.items() if isinstance(args, dict) else zip(names, given, strict=False)
         self.named = isinstance(args, dict)
         self.values = list(pairs)
+        for name, value in self.values:
+            if hasattr(value, "data_ptr") and not hasattr(value, "detach"):
+                raise fail(
+                    f"argument '{name}' is {type(value).__name__}, and nobody can put back its contents",
+                    "give lockstep the tensor or the array that it stands for",
+                )
         self.saved = {name: _copy(value) for name, value in self.values if _is_array(value)}
         self.names = list(self.saved)
         self.copies: dict = {}  # of each device, by name

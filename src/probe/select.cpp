@@ -67,13 +67,14 @@ const ir::Value* yielded(const ir::Op& op, uint32_t r, uint32_t i) {
   return i < last.num_operands() ? last.operand(i) : nullptr;
 }
 
-// "acc" of %acc and %acc_36, as Triton prints names since 3.5; "" of %arg7 and %36. Arguments of a loop have no
-// location in the text, and nothing but this tells their variable.
+// "acc" of %acc and %acc_36, as Triton prints names since 3.5; "" of %arg7 and %36. Arguments of a loop have
+// no location in the text, and nothing but this tells their variable.
 std::string_view printed_name(const ir::Value& value) {
   std::string_view name = value.name;
   auto digits_from = [&](size_t i) {
-    return i < name.size() && std::all_of(name.begin() + static_cast<ptrdiff_t>(i), name.end(),
-                                          [](unsigned char c) { return std::isdigit(c); });
+    return i < name.size() && std::all_of(
+                                  name.begin() + static_cast<ptrdiff_t>(i), name.end(),
+                                  [](unsigned char c) { return std::isdigit(c); });
   };
   if (name.empty() || digits_from(0) || (name.starts_with("arg") && digits_from(3))) return {};
   const size_t last = name.rfind('_');
@@ -93,7 +94,8 @@ std::string_view variable_of(const ir::Value& value, int depth = 0) {
   if (depth < 8 && op && value.defining_op && !op->regions.empty()) {
     if (op->kind == ir::OpKind::kFor || op->kind == ir::OpKind::kIf || op->kind == ir::OpKind::kWhile)
       from = yielded(*op, 0, value.index);
-    if (op->kind == ir::OpKind::kFor && op->region(0)->first && value.index + 1 < op->region(0)->first->args.size())
+    if (op->kind == ir::OpKind::kFor && op->region(0)->first &&
+        value.index + 1 < op->region(0)->first->args.size())
       if (auto name = printed_name(op->region(0)->first->args[value.index + 1]); !name.empty()) return name;
   } else if (op && !value.defining_op && op->kind == ir::OpKind::kFor) {
     if (auto name = printed_name(value); !name.empty()) return name;

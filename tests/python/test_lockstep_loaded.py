@@ -87,5 +87,14 @@ def test_what_is_missing_is_said(folder, tmp_path):
         compared(folder / "row_sum.ttgir", levels=["ttir", "ttgir"])
     with pytest.raises(triton_runner.DiagnosticError, match="has no parameter 'BLOCK'"):
         compared(folder / "row_sum.ttir", constexprs={"BLOCK": 128})
+    with pytest.raises(triton_runner.DiagnosticError, match="argument 'x' is Holder"):
+
+        class Holder:
+            dtype = torch.float32
+
+            def data_ptr(self):
+                return 0
+
+        triton_runner.lockstep(folder / "row_sum.ttir", [Holder(), *arguments()[1:]], grid=(ROWS,))
     with pytest.raises(triton_runner.DiagnosticError, match="its name does not say a level"):
         compared("row_sum")

@@ -1,0 +1,116 @@
+"""Operators of public kernel libraries on the CPU against torch: does what people have run as it is?
+
+    python tests/libraries/run.py [LIBRARY ...] [--level ttir] [--only NAME] [--write]
+
+Installs the libraries (without what they depend on, but for what they import) into a scratch folder,
+$TRITON_RUNNER_LIBRARIES or one in the temporary folder; runs every case of cases_<library>.py through
+`triton-runner run` and prints a row a case that is not right, and the counts. --write puts the counts into
+doc/libraries.md.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+DOC = HERE.parents[1] / "doc" / "libraries.md"
+LIBRARIES = {
+    # what is installed, with and without --pretend-cuda, and what it reads from the environment
+    "liger_kernel": (["liger-kernel==0.8.5"], (False, True), {}),
+    "flag_gems": (
+        # Triton 3.9 has no block pointers any more, which flag_gems uses.
+        ["flag_gems==5.0.2", "packaging", "PyYAML", "sqlalchemy", "typing_extensions", "triton==3.6.0"],
+        (True,),  # it does not import without a GPU
+        {"GEMS_VENDOR": "nvidia"},
+    ),
+}
+
+
+def scratch() -> pathlib.Path:
+    """The folder that libraries are installed into."""
+    chosen = os.environ.get("TRITON_RUNNER_LIBRARIES")
+    return pathlib.Path(chosen or pathlib.Path(tempfile.gettempdir()) / "triton-runner-libraries")
+
+
+def install(name: str) -> pathlib.Path:
+    """The folder with a library, which is installed into it once."""
+    folder = scratch() / name
+    if not (folder / "complete").exists():
+        packages = LIBRARIES[name][0]
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder)]
+        subprocess.run([*pip, *packages], check=True)
+        (folder / "complete").touch()
+    return folder
+
+
+def run(name: str, level: str, pretend: bool, only: str) -> list[dict]:
+    """The result of each case: {"name", "result", "text"}."""
+    folder = install(name)
+    environment = LIBRARIES[name][2]
+    command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--level", level]
+    command += ["--pretend-cuda"] if pretend else []
+    command += [str(HERE / "cases.py"), name, only]
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={
+            **os.environ,
+            "TRITON_RUNNER_PROD": "1",
+            "PYTHONWARNINGS": "ignore",
+            "PYTHONPATH": str(folder),
+            **environment,
+        },
+    )
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"name"')]
+    if done.returncode:
+        rows.append({"name": name, "result": "stopped", "text": f"status {done.returncode}"})
+    return rows
+
+
+def write(counts: dict) -> None:
+    """Replaces the table of doc/libraries.md."""
+    head, _, rest = DOC.read_text().partition("<!-- table -->\n")
+    _, _, tail = rest.partition("<!-- end -->")
+    rows = [
+        "| library | `--pretend-cuda` | level | operators | as torch | others |",
+        "|---|---|---|---|---|---|",
+    ]
+    for (name, level, pretend), results in counts.items():
+        right = sum(row["result"] == "right" for row in results)
+        others = ", ".join(f"`{row['name']}` {row['result']}" for row in results if row["result"] != "right")
+        given = "yes" if pretend else "no"
+        package = LIBRARIES[name][0][0]
+        rows.append(f"| {package} | {given} | {level} | {len(results)} | {right} | {others or '-'} |")
+    DOC.write_text(f"{head}<!-- table -->\n" + "\n".join(rows) + f"\n<!-- end -->{tail}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("libraries", nargs="*", default=list(LIBRARIES), choices=[[], *LIBRARIES])
+    parser.add_argument("--level", action="append", default=None)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    counts = {}
+    for name in options.libraries:
+        for level, pretend in itertools.product(options.level or ["ttir"], LIBRARIES[name][1]):
+            results = counts[name, level, pretend] = run(name, level, pretend, options.only)
+            where = f"{name} at {level}{' with --pretend-cuda' if pretend else ''}"
+            for row in results:
+                if row["result"] != "right":
+                    print(f"{where}, {row['name']}: {row['result']}: {row['text']}")
+            right = sum(row["result"] == "right" for row in results)
+            print(f"{where}: {right} of {len(results)} operators as torch", flush=True)
+    if options.write:
+        write(counts)
+    sys.exit(any(row["result"] != "right" for results in counts.values() for row in results))
+
+
+if __name__ == "__main__":
+    main()
