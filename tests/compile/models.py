@@ -307,7 +307,7 @@ TEMPLATES = {
     "max_autotune": True,
     "max_autotune_gemm_backends": "TRITON",
     "autotune_in_subproc": False,
-    "benchmark_epilogue_fusion": False,  # for the device "cpu" Inductor writes this benchmark with a wrong indent
+    "benchmark_epilogue_fusion": False,  # Inductor's file for it is no valid Python for the device "cpu"
     "test_configs.max_mm_configs": 3,  # each is compiled and timed
 }
 

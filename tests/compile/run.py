@@ -6,8 +6,8 @@
     python tests/compile/run.py --json cpu.json; python tests/compile/run.py --pretend-cuda --json cuda.json
     python tests/compile/run.py --write cpu.json cuda.json      into the table of doc/torch-compile.md
 
-A line for each: what differs most, Triton kernels, CPU seconds for the first calls (compiling) and a later one.
-torch's own operators run on one thread.
+A line for each: what differs most, Triton kernels, CPU seconds for the first calls (compiling) and a later
+one. torch's own operators run on one thread.
 """
 
 from __future__ import annotations

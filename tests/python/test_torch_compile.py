@@ -17,6 +17,7 @@ SAMPLE = {
 
 
 @pytest.mark.skipif(not hasattr(torch, "accelerator"), reason="this torch is too old for cpu_backend")
+@pytest.mark.timeout(1800)  # 15 s of CPU; a machine may be busy
 @pytest.mark.parametrize("way", SAMPLE)
 def test_sample(way):
     flags = [way] if way.startswith("--") else []
