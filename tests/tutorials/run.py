@@ -113,7 +113,7 @@ class Run:
             found += re.findall(r"\d+ passed", self.output)
         if self.end:
             found.append(self.end)
-        return ", ".join(found) or "ended"
+        return ", ".join(found) or "ran to its end"
 
 
 def site_of(release: str, scratch: Path) -> tuple[str, Path]:
