@@ -90,13 +90,14 @@ void init_exec(nb::module_& m) {
 
   m.def(
       "load_tile",
-      [](std::string text, std::string filename, const std::string& name) {
+      [](std::string text, std::string filename, const std::string& name, int num_warps) {
         nb::gil_scoped_release no_gil;
         base::Result<ir::Module> module = ir::parse(std::move(text), std::move(filename));
         std::optional<base::Diagnostic> error;
         std::shared_ptr<Kernel> kernel;
         if (module) {
-          auto loaded = tile::load(std::make_shared<const ir::Module>(std::move(module).value()), name);
+          auto loaded = tile::load(std::make_shared<const ir::Module>(std::move(module).value()), name,
+                                   {.num_warps = num_warps});
           if (loaded) {
             kernel = std::move(loaded).value();
           } else {
@@ -111,8 +112,9 @@ void init_exec(nb::module_& m) {
         }
         return kernel;
       },
-      nb::arg("text"), nb::arg("filename") = "", nb::arg("name") = "",
-      "Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given).");
+      nb::arg("text"), nb::arg("filename") = "", nb::arg("name") = "", nb::arg("num_warps") = 0,
+      "Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given). "
+      "num_warps: of a program, where the module does not say it (0: not known).");
   m.def(
       "kernel_names",
       [](std::string text, std::string filename) {

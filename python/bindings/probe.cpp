@@ -46,7 +46,10 @@ void init_recording(nb::module_& m) {
       .def_prop_ro("type", [](const Site& s) { return std::string(num::type_name(s.type)); })
       .def_ro("shape", &Site::shape)
       .def_ro("layout", &Site::layout)
-      .def_ro("loops", &Site::loops);
+      .def_ro("loops", &Site::loops)
+      .def_ro("origin", &Site::origin)
+      .def_ro("origin_address", &Site::origin_address)
+      .def_ro("origin_bytes", &Site::origin_bytes);
 
   nb::class_<Series>(m, "Series", "The records of one value, by program and then in order of execution.")
       .def_ro("site", &Series::site)

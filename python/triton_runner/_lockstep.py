@@ -16,7 +16,7 @@ import math
 import os
 from types import SimpleNamespace
 
-from triton_runner import _arrays, _lockstep_loaded, _settings
+from triton_runner import _arrays, _lockstep_loaded, _settings, _unobserved
 from triton_runner._dump.records import Dump, Values
 from triton_runner._dump.session import dumping
 from triton_runner._errors import KernelTrap, fail
@@ -76,17 +76,19 @@ class Difference:
 
 class Lockstep:
     """What lockstep() found. diverged: the first Difference, or None; differences: the first of each value,
-    in the order of execution; outputs: the arguments that the runs leave different; traps: what stopped a
+    in the order of execution; outputs: the arguments that the runs leave different; unobserved: where a
+    launch that nobody records leaves others than the recorded one, or stops otherwise; traps: what stopped a
     run, by its name; compared: how many values had counterparts, by pair of runs; notes; dumps: each run's
     Dump."""
 
-    def __init__(self, runs, differences, outputs, compared, notes):
+    def __init__(self, runs, differences, outputs, unobserved, compared, notes):
         self.traps = {run.name: run.error for run in runs if run.error}
         self.runs = [run.name for run in runs]
         self.dumps = {run.name: run.dump for run in runs}
         self.differences = differences
         self.diverged = differences[0] if differences else None
         self.outputs = outputs
+        self.unobserved = unobserved
         self.compared = compared
         self.notes = notes
 
@@ -98,6 +100,7 @@ class Lockstep:
             "diverged": self.diverged and self.diverged.to_json(),
             "differences": [d.to_json() for d in self.differences],
             "outputs": self.outputs,
+            "unobserved": self.unobserved,
             "traps": self.traps,
             "notes": self.notes,
         }
@@ -115,6 +118,8 @@ class Lockstep:
             lines += [f"{rest} later values differ too"] if rest else []
         lines += [f"{name} stopped: {error}" for name, error in self.traps.items()]
         lines += [f"argument {o['name']!r} of {o['run']}: {o['text']}" for o in self.outputs]
+        for o in self.unobserved:  # a look must not change what is seen: a fault of ours
+            lines.append(f"argument {o['name']!r} of {o['run']}: {o['text']}" if o["name"] else o["text"])
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     __repr__ = __str__
@@ -170,8 +175,14 @@ def lockstep(
         compared[f"{a.name} and {b.name}"] = count
         differences += found
     outputs = bound.differences(runs, tolerance)
+    unobserved = []
+    for run in runs:
+        plain = _unobserved.run_again(run, kernel, bound, grid, run.keywords, run.settings)
+        unobserved += _unobserved.differences(
+            run, plain, bound.names, lambda a, b: _differs(a, b, _allowed(_kind(a), tolerance, False))
+        )
     bound.restore()
-    return Lockstep(runs, differences, outputs, compared, notes)
+    return Lockstep(runs, differences, outputs, unobserved, compared, notes)
 
 
 def _target_of(devices) -> str | None:
@@ -193,6 +204,7 @@ def _execute(run, before, kernel, bound, grid, sources, programs, max_bytes, set
         if level in sources:
             keywords[f"{level}_src"] = os.fspath(sources[level])
             break
+    run.keywords, run.settings = keywords, settings
     selectors, ttgir = ("*",), ""
     if run.level in ("llir", "ptx"):
         above = next((r for r in reversed(before) if r.level == "ttgir"), None)

@@ -49,6 +49,9 @@ Recorder::Open& Recorder::open(const exec::ValueEvent& event) {
   s.site.type = event.type;
   s.site.shape.assign(event.shape.begin(), event.shape.end());
   s.site.loops = static_cast<int>(event.iterations.size());
+  s.site.origin = event.site.origin;
+  s.site.origin_address = event.origin_address;
+  s.site.origin_bytes = event.site.origin_bytes;
   return at->second;
 }
 

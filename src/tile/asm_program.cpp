@@ -11,27 +11,53 @@ namespace {
 
 constexpr uint32_t kLanes = 256;  // executions at a time
 
-uint64_t filling(const AsmFill& f, const AsmProgram& a, int64_t execution) {
+uint64_t lanes_of(uint64_t which, uint64_t lane) {
+  const uint64_t bit = uint64_t{1} << lane, all = 0xffffffffu;
+  switch (which) {
+    case kEqual:
+      return bit;
+    case kBelow:
+      return bit - 1;
+    case kUpTo:
+      return bit | (bit - 1);
+    case kAbove:
+      return all & ~(bit | (bit - 1));
+    default:
+      return all & ~(bit - 1);
+  }
+}
+
+uint64_t filling(const Task& t, const AsmFill& f, const AsmProgram& a, int64_t execution) {
+  // Of the last lanes, which no execution belongs to, anything will do.
+  auto thread = [&] {
+    const auto i = static_cast<size_t>(execution);
+    return a.thread.empty() ? execution : i < a.thread.size() ? a.thread[i] : 0;
+  };
   switch (f.kind) {
     case AsmFill::kNumber:
       return f.number;
     case AsmFill::kClock:
       return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    case AsmFill::kProgram:
+      return static_cast<uint64_t>(t.program->id[f.number]);
+    case AsmFill::kPrograms:
+      return static_cast<uint64_t>(t.worker->launch->options->grid[f.number]);
     case AsmFill::kLane:
-      return static_cast<uint64_t>(execution % a.lanes);
+      return static_cast<uint64_t>(thread() % a.lanes);
+    case AsmFill::kLaneMask:
+      return lanes_of(f.number, static_cast<uint64_t>(thread() % a.lanes));
     case AsmFill::kWarp:
-      return static_cast<uint64_t>(execution % a.threads / a.lanes);
+      return static_cast<uint64_t>(thread() % a.threads / a.lanes);
     default:
-      return static_cast<uint64_t>(execution % a.threads);
+      return static_cast<uint64_t>(thread() % a.threads);
   }
 }
 
-void fill(std::byte* file, const AsmFill& f, const AsmProgram& a, int64_t first) {
-  const bool one = f.kind == AsmFill::kNumber || f.kind == AsmFill::kClock;
+void fill(const Task& t, std::byte* file, const AsmFill& f, const AsmProgram& a, int64_t first) {
   if (f.kind == AsmFill::kNumber && first > 0) return;
-  uint64_t value = filling(f, a, first);
+  uint64_t value = filling(t, f, a, first);
   for (uint32_t i = 0; i < kLanes; ++i) {
-    if (!one) value = filling(f, a, first + i);
+    if (f.kind >= AsmFill::kLane) value = filling(t, f, a, first + i);
     std::memcpy(file + f.place + size_t{i} * f.bytes, &value, std::min(f.bytes, 8u));
   }
 }
@@ -110,7 +136,7 @@ const Instr* run_asm(Task& t, const Instr& in) {
   std::vector<int8_t> mask(kLanes);
   for (int64_t first = 0; first < a.executions; first += kLanes) {
     const auto n = static_cast<uint32_t>(std::min<int64_t>(kLanes, a.executions - first));
-    for (const AsmFill& f : a.fills) fill(file, f, a, first);
+    for (const AsmFill& f : a.fills) fill(t, file, f, a, first);
     for (const AsmPort& p : a.inputs)
       read_port(a, p, from[p.value], t.type(in.operand(p.value)).size, file, first, n);
     execute(a, file, n, mask);
@@ -276,17 +302,68 @@ uint32_t Assembler::place(const ptx::Operand& o, ptx::Mod type) {
 }
 
 uint32_t Assembler::special(const ptx::Operand& o, uint32_t bytes) {
+  using enum ptx::Special;
   const std::string_view name = ptx::text(o.special);
-  if (name == "%globaltimer" || name == "%clock64" || name == "%clock" || name == "%globaltimer_lo")
-    return constant(0, bytes, AsmFill::kClock);
-  if (name == "%smid") return constant(0, bytes);  // one multiprocessor, as it were
-  if (asm_->lanes && name == "%laneid") return constant(0, bytes, AsmFill::kLane);
-  if (asm_->threads && name == "%warpid") return constant(0, bytes, AsmFill::kWarp);
-  if (asm_->threads && name == "%tid.x") return constant(0, bytes, AsmFill::kThread);
-  failed_ = true;
-  fail("inline assembly reads " + std::string(name) + ", which the tile engine does not have",
-       {"the tile engine runs whole tiles, not threads: run the kernel at level ptx"});
-  return ptx::kNoRegister;
+  const Code& code = l_.code();
+  auto unknown = [&](std::string why) {
+    failed_ = true;
+    fail("inline assembly reads " + std::string(name) + ", " + why, {"run the kernel at level ptx"});
+    return ptx::kNoRegister;
+  };
+  auto axis = [&] { return static_cast<uint64_t>(name.back() - 'x'); };
+  switch (o.special) {
+    case kGlobaltimer:
+    case kGlobaltimerLo:
+    case kClock:
+    case kClock64:
+      return constant(0, bytes, AsmFill::kClock);
+    case kSmid:  // one multiprocessor, as it were
+    case kTidY:
+    case kTidZ:
+      return constant(0, bytes);
+    case kNtidY:
+    case kNtidZ:
+      return constant(1, bytes);
+    case kNtidX:
+      if (code.all_warps == 0) return unknown("and nobody said how many warps a program has");
+      return constant(static_cast<uint64_t>(code.all_warps * code.warp_size), bytes);
+    default:
+      break;
+  }
+  const bool of_block = name.starts_with("%ctaid") || name.starts_with("%nctaid") ||
+                        name.starts_with("%clusterid") || name.starts_with("%nclusterid") ||
+                        name.starts_with("%cluster_");
+  if (of_block) {
+    // A program is one block, and one that is in a cluster of its own.
+    if (code.num_ctas > 1)
+      return unknown("which differs in the " + std::to_string(code.num_ctas) +
+                     " blocks of a cluster; the tile engine runs them as one");
+    if (name.starts_with("%ctaid") || name.starts_with("%clusterid"))
+      return constant(axis(), bytes, AsmFill::kProgram);
+    if (name.starts_with("%nctaid") || name.starts_with("%nclusterid"))
+      return constant(axis(), bytes, AsmFill::kPrograms);
+    return constant(name.starts_with("%cluster_n"), bytes);
+  }
+  static const std::pair<ptx::Special, std::pair<AsmFill::Kind, uint64_t>> kOfThread[] = {
+      {kTidX, {AsmFill::kThread, 0}},
+      {kWarpid, {AsmFill::kWarp, 0}},
+      {kLaneid, {AsmFill::kLane, 0}},
+      {kLanemaskEq, {AsmFill::kLaneMask, kEqual}},
+      {kLanemaskLt, {AsmFill::kLaneMask, kBelow}},
+      {kLanemaskLe, {AsmFill::kLaneMask, kUpTo}},
+      {kLanemaskGt, {AsmFill::kLaneMask, kAbove}},
+      {kLanemaskGe, {AsmFill::kLaneMask, kFrom}},
+  };
+  for (const auto& [special, filled] : kOfThread) {
+    if (special != o.special) continue;
+    if (asm_->lanes == 0 && find_threads && !find_threads()) return failed_ = true, ptx::kNoRegister;
+    if (asm_->lanes == 0)
+      return unknown("and the layout of its tensors, which TTIR does not have, says which thread it is");
+    if (asm_->threads == 0 && (special == kTidX || special == kWarpid))
+      return unknown("which depends on where the warps of a partition begin");
+    return constant(filled.second, bytes, filled.first);
+  }
+  return unknown("which the tile engine does not have: it runs whole tiles, not threads");
 }
 
 // Hints, and what orders memory or grids: memory is in program order, and a launch has ended before the next.

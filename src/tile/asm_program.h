@@ -2,6 +2,7 @@
 // is PTX whose $0, $1, ... are registers, one lane is one execution of it. Which elements lie in which
 // register of which execution is for the op to say: tt.elementwise_inline_asm and ttg.inline_asm.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,13 +27,25 @@ struct AsmStep {
   uint32_t guard = ptx::kNoRegister;
   int8_t flip = 0;
 };
-// What the instructions read that is no operand: a number, nanoseconds, or which thread executes.
+// What the instructions read that is no operand: a number, nanoseconds, a coordinate of the program (`number`
+// is its axis) or an extent of the grid, or which thread executes.
 struct AsmFill {
-  enum Kind : uint8_t { kNumber, kClock, kLane, kWarp, kThread };
+  enum Kind : uint8_t {
+    kNumber,
+    kClock,
+    kProgram,
+    kPrograms,
+    kLane,
+    kLaneMask,  // `number`: which lanes, as LaneMask
+    kWarp,
+    kThread
+  };
   Kind kind;
   uint32_t place, bytes;
   uint64_t number;
 };
+enum LaneMask : uint8_t { kEqual, kBelow, kUpTo, kAbove, kFrom };  // the executing lane
+
 // The elements of a result or operand: element p of execution i is `where[i * a_thread + p]`, or, where that
 // is empty, i * pack + p.
 struct AsmValue {
@@ -47,7 +60,8 @@ struct AsmProgram {
   std::vector<AsmValue> results, operands;
   uint32_t pack = 1;
   int64_t executions = 1;
-  int64_t lanes = 0, threads = 0;  // of a warp and of a block, where executions are threads
+  int64_t lanes = 0, threads = 0;  // of a warp and of a block, where it is known which thread executes
+  std::vector<int32_t> thread;     // by execution; empty: executions are threads, in their order
   size_t file_bytes = 64;
 
   uint32_t reserve(uint32_t bytes);
@@ -65,6 +79,8 @@ class Assembler {
   bool add_port(bool is_result, uint32_t value, int64_t bytes, uint32_t most, uint32_t& element);
   // The text, once every constraint has its port; then the instruction.
   void finish();
+  // Who may say which thread an execution is, asked where the text wants it; false: nobody can.
+  std::function<bool()> find_threads;
 
  private:
   bool fail(const base::Diagnostic& d);

@@ -77,6 +77,7 @@ struct Code {
       -1;  // where in it tensor memory begins (-1: none), and the bytes of a lane that are used
   int64_t tensor_memory_used = 0;
   int num_warps = 4, num_ctas = 1, warp_size = 32;
+  int all_warps = 0;      // of a block, those of partitions included; 0: nobody said
   bool two_ctas = false;  // tcgen05 products are of pairs of blocks
   bool is_ttgir = false;
   std::string target;                        // "cuda:90"; empty where the module does not say

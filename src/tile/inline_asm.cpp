@@ -1,6 +1,8 @@
 // tt.elementwise_inline_asm, where an execution is `packed_element` consecutive elements, those of less than
 // 32 bits several a register; and ttg.inline_asm (Gluon), where it is a thread with all that its layout gives
 // it, an element a register.
+#include <algorithm>
+
 #include "asm_program.h"
 #include "threads.h"
 
@@ -71,10 +73,44 @@ bool read_thread_ports(Lowering& l, const ir::Op& op, Assembler& assembler) {
   return true;
 }
 
+// Which thread executes the elements of each execution, where its layout gives them to one thread only.
+bool find_threads(Lowering& l, const ir::Op& op, Assembler& assembler) {
+  const ir::Type& type = *op.result()->type;
+  if (!l.in_ttgir() || !type.encoding) return true;  // none to be found
+  auto held = thread_elements(l, op, type);
+  if (!held) return false;
+  AsmProgram& program = assembler.program();
+  const int64_t n = program.results[0].elements;
+  std::vector<int32_t> of_element(static_cast<size_t>(n), -1);
+  for (size_t i = 0; i < held->element.size(); ++i) {
+    int32_t& owner = of_element[static_cast<size_t>(held->element[i])];
+    const auto thread = static_cast<int32_t>(i / static_cast<size_t>(held->registers));
+    if (owner >= 0 && owner != thread)
+      return assembler.fail(
+          "inline assembly asks which thread executes it, and several threads hold element " +
+              std::to_string(held->element[i]) + " of " + std::string(type.text),
+          {"run the kernel at level ptx"});
+    owner = thread;
+  }
+  for (int64_t first = 0; first < n; first += program.pack) {
+    const int32_t thread = of_element[static_cast<size_t>(first)];
+    for (int64_t i = first; i < std::min<int64_t>(n, first + program.pack); ++i)
+      if (of_element[static_cast<size_t>(i)] != thread)
+        return assembler.fail("inline assembly asks which thread executes it, and the elements from " +
+                                  std::to_string(first) + " on, which it takes together, are held by several",
+                              {"run the kernel at level ptx"});
+    program.thread.push_back(thread);
+  }
+  program.lanes = held->lanes;
+  if (!in_partition(op)) program.threads = held->lanes * held->warps;
+  return true;
+}
+
 }  // namespace
 
 void lower_inline_asm(Lowering& l, const ir::Op& op) {
   Assembler assembler(l, op);
+  assembler.find_threads = [&] { return find_threads(l, op, assembler); };
   if (read_ports(l, op, assembler)) assembler.finish();
 }
 

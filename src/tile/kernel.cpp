@@ -22,6 +22,7 @@ void copy_header(const Code& from, Code& to) {
   to.target = from.target;
   to.is_ttgir = from.is_ttgir;
   to.num_warps = from.num_warps;
+  to.all_warps = from.all_warps;
   to.num_ctas = from.num_ctas;
   to.warp_size = from.warp_size;
 }
@@ -197,7 +198,9 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Modul
   if (const ir::Attr* capability = module_attr(top, "compute-capability"); capability && code.target.empty())
     code.target = "cuda:" + std::to_string(capability->integer);
   code.is_ttgir = !code.target.empty() || module_attr(top, "num-warps") || has_encoding(*func.region(0));
-  code.num_warps = module_int(top, "num-warps", 4);
+  code.num_warps = module_int(top, "num-warps", options.num_warps > 0 ? options.num_warps : 4);
+  const bool says_warps = module_attr(top, "num-warps") || options.num_warps > 0;
+  code.all_warps = module_int(top, "total-num-warps", says_warps ? code.num_warps : 0);
   code.num_ctas = module_int(top, "num-ctas", 1);
   code.warp_size = module_int(top, "threads-per-warp", 32);
   code.two_ctas = top.int_attr("ttng.two-ctas", 0) != 0;

@@ -9,6 +9,7 @@
 
 #include "lowering.h"
 #include "memdesc.h"
+#include "origin.h"
 #include "shared_state.h"
 
 namespace triton_runner::tile {
@@ -19,6 +20,7 @@ struct Observed {
   const MemView* view;  // of buffers in shared or tensor memory
   const MemPlan* plan;
   std::vector<int64_t> shape;
+  std::optional<uint32_t> parameter;  // of pointers: site.origin
 };
 
 std::vector<int64_t> iterations_around(const Task& t, const Instr& in) {
@@ -43,6 +45,7 @@ const Instr* run_observe(Task& t, const Instr& in) {
     t.worker->pool->release(elements);
     return next(in);
   }
+  if (o.parameter) event.origin_address = place_of(*t.worker->launch, *o.parameter, 0).base;
   const Look look(t, s);
   event.data = look.data();
   t.worker->launch->options->observer->on_value(event);
@@ -149,6 +152,11 @@ void Lowering::observe(const ir::Op& op, std::span<ir::Value> values) {
       continue;
     }
     auto* o = make<Observed>(site, nullptr, nullptr, type.shape);
+    if (type.element == num::Type::kPointer && (o->parameter = parameter_of(v, code_))) {
+      const ir::Op& func = *code_.module->find_function(code_.kernel);
+      o->site.origin = *make<std::string>(param_name(func.region(0)->first->args[*o->parameter]));
+      o->site.origin_bytes = type_of(code_.params[*o->parameter])->pointee;
+    }
     if (buffer) {
       o->view = mem_view(*this, v, op);
       if (!o->view) return;

@@ -174,7 +174,27 @@ def integers() -> list[Case]:
             "tt.mulhiui", lambda x, y, w: (x * y) >> w, "The high half of an unsigned product.", (32, 64)
         )
     )
-    return [*cases, extended("arith.mulsi_extended", True), extended("arith.mului_extended", False)]
+    pairs_of = [quotient_and_remainder("s"), quotient_and_remainder("u")]
+    halves = [extended("arith.mulsi_extended", True), extended("arith.mului_extended", False)]
+    return [*cases, *pairs_of, *halves]
+
+
+def quotient_and_remainder(sign: str) -> Case:
+    """Of the same two values: LLVM makes the remainder from the quotient, so that by 0 it is the dividend."""
+    kernel = Kernel()
+    for width in INTS[1:]:
+        codes, element = int_corners(width), f"i{width}"
+        x, y, shape = pairs(kernel, element, codes, codes)
+        tensor = kernel.type(shape, element)
+        for op in (f"arith.rem{sign}i", f"arith.div{sign}i"):
+            exact = or_by_zero(op, DIVISIONS[op])
+            result = kernel.emit(f"{op} {x}, {y} : {tensor}")
+            expected = [
+                a if b == 0 and "rem" in op else wrap(exact(a, b, width), width) for a in codes for b in codes
+            ]
+            kernel.store(result, element, shape, expected)
+    about = "Remainder and quotient of every pair of corner values in one kernel."
+    return kernel.case(f"op/arith.rem{sign}i-paired.ttir", about)
 
 
 def extended(op: str, is_signed: bool) -> Case:

@@ -370,3 +370,17 @@ def test_command_line(tmp_path):
     ]:
         done = command(*wrong)
         assert done.returncode in (1, 2) and message in done.stderr, (wrong, done.stderr)
+
+
+def test_pointers_are_shown_from_their_argument(capsys):
+    from triton_runner._dump.command import print_table
+
+    with dumping(running_sum, "*", every_iteration=True) as dumped:
+        running_sum[(2,)](torch.zeros(64), torch.zeros(64), 2, BLOCK=32)
+    pointers = [values for values in dumped if values.type == "ptr" and values.shape == (32,)]
+    assert {values.origin for values in pointers} == {"x", "out"}
+    out = [values.offsets().tolist() for values in pointers if values.origin == "out"]
+    assert out[-1] == [list(range(32)), list(range(32, 64))]
+    assert all(0 <= values.stats()["min"] <= values.stats()["max"] < 64 for values in pointers)
+    print_table(dumped.launches[-1])
+    assert "out + 63" in capsys.readouterr().out

@@ -210,3 +210,25 @@ def test_numpy_arguments_by_name_and_views_keep_their_storage():
         view = torch.cat([b, b])[: b.shape[0]]  # what lies behind a view is not its own
         found = triton_runner.lockstep(matmul, [a, view, c, *sizes], BLOCKS, grid=(2, 2))
     assert found.diverged is None and not found.traps
+
+
+def test_the_same_run_without_a_recording_is_compared(monkeypatch):
+    from triton_runner import _unobserved
+
+    found = triton_runner.lockstep(matmul, arguments(), BLOCKS, grid=(2, 2))
+    assert found.unobserved == [] and found.diverged is None
+    run_again = _unobserved.run_again
+
+    def otherwise(run, *rest):
+        plain = run_again(run, *rest)
+        if run.level == "ttgir":
+            plain.outputs[2][3, 4] += 100
+            plain.error = "kernel 'matmul': out of bounds in tt.load at x.py:1:2, program (0, 0, 0): far off"
+        return plain
+
+    monkeypatch.setattr(_unobserved, "run_again", otherwise)
+    found = triton_runner.lockstep(matmul, arguments(), BLOCKS, grid=(2, 2))
+    assert [difference["name"] for difference in found.unobserved] == ["", "c"]
+    assert found.unobserved[1]["elements"] == 1 and found.unobserved[1]["run"] == "ttgir, not recorded"
+    assert "ttgir, not recorded: kernel 'matmul': out of bounds" in str(found)
+    assert json.loads(found.to_json())["unobserved"]

@@ -16,6 +16,10 @@ struct ValueSite {
   std::string_view op_name;  // "arith.addf"
   std::string_view value_name;  // "12" of %12, without %; results of a group share it
   uint32_t index;               // which of the op's results, or of the block's arguments
+  // Of pointers: the only parameter of the kernel that they were made from ("x_ptr"; empty: none or several),
+  // and the bytes of what it points to.
+  std::string_view origin{};
+  int64_t origin_bytes = 0;
 };
 
 struct ValueEvent {
@@ -32,6 +36,7 @@ struct ValueEvent {
   std::span<const int64_t> arguments;
   // An element each: 0 where there is none. Empty: all are there.
   std::span<const uint8_t> mask;
+  uint64_t origin_address = 0;  // what the launch passed for site.origin
 };
 
 inline constexpr std::string_view kMarker = "triton_runner.dump";

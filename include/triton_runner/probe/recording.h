@@ -30,6 +30,11 @@ struct Site {
   std::vector<int64_t> shape;  // empty: a scalar
   std::string layout;          // the encoding as the IR writes it, aliases resolved; empty if there is none
   int loops = 0;               // around it: so many iteration numbers a record has
+  // Of pointers made from one parameter of the kernel: its name, the address that was passed, and the bytes
+  // of what it points to.
+  std::string origin;
+  uint64_t origin_address = 0;
+  int64_t origin_bytes = 0;
 
   int64_t num_elements() const;
   int64_t record_bytes() const;

@@ -12,6 +12,8 @@ struct LoadOptions {
   // One instruction for chains of elementwise ops, loads, stores and reductions. Results are the same bits
   // without, only slower; launches with an observer or checks never run fused instructions.
   bool fuse = true;
+  // Warps of a program where the module does not say it (TTIR); inline assembly may ask. 0: not known.
+  int num_warps = 0;
 };
 
 // Lowers function `name` of `module` (its only public function where `name` is empty) to the engine's

@@ -74,6 +74,15 @@ def as_json(dump: Dump) -> dict:
     }
 
 
+def _shown(values, number) -> str:
+    """A statistic: of pointers "x_ptr + 4096", or in hex where it is not known what they were made from."""
+    if number is None:
+        return "-"
+    if values.origin:
+        return f"{values.origin} {'-' if number < 0 else '+'} {abs(number):.10g}"
+    return hex(int(number)) if values.type == "ptr" else f"{number:.6g}"
+
+
 def print_table(dump: Dump) -> None:
     """One row a value: where it comes from, what it is, its records and their statistics."""
     from rich import box
@@ -87,7 +96,7 @@ def print_table(dump: Dump) -> None:
         table.add_column(column, justify="right")
     for values in dump:
         stats = values.stats()
-        number = [f"{stats[k]:.6g}" if stats[k] is not None else "-" for k in ("min", "max", "mean")]
+        number = [_shown(values, stats[k]) for k in ("min", "max", "mean")]
         line = f"{os.path.basename(values.file)}:{values.line}" if values.file else ""
         kind = "x".join(map(str, (*values.shape, values.type)))
         bad = [f"[red]{stats[k]}[/red]" if stats[k] else "0" for k in ("nan", "inf")]

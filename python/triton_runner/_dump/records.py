@@ -134,12 +134,22 @@ class Values:
             values[~self.mask] = math.nan
         return values
 
+    @property
+    def origin(self) -> str:
+        """Of pointers: the argument that they were made from, as far as that is one."""
+        return self.site.origin if self.site.origin_bytes > 0 and self.site.origin_address else ""
+
+    def offsets(self):
+        """Of pointers with an origin: how far each is from it, in elements of what it points to."""
+        distance = self.to_numpy().astype("int64") - self.site.origin_address
+        return distance // self.site.origin_bytes
+
     def stats(self) -> dict:
         """records, min, max, mean, and how many are nan and inf; of finite numbers, absent elements left
-        out."""
+        out. Of pointers with an origin: of their offsets."""
         import numpy
 
-        values = self.floats()
+        values = self.offsets().astype("float64") if self.origin else self.floats()
         there = numpy.ones(values.shape, bool) if self.mask is None else self.mask
         nan, inf = int(numpy.isnan(values[there]).sum()), int(numpy.isinf(values).sum())
         finite = values[numpy.isfinite(values)]

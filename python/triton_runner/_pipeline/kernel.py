@@ -135,7 +135,8 @@ def _make_class(base):
                         text, self.name, signature(self.src), self._known._asdict()
                     )
                 else:
-                    function = _core.load_tile(text, f"{self.name}.{self.runner_level}", self.name)
+                    warps = getattr(self._known, "num_warps", 0) or 0
+                    function = _core.load_tile(text, f"{self.name}.{self.runner_level}", self.name, warps)
                 self.module = self.function = function
                 setattr(self, installed().run_field, launcher(self.function, self.src))
 
