@@ -3,7 +3,7 @@
 
 A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim.
 Those of the engines run again as on a machine without AVX-512 and on one without AVX2, those of the tile
-engine without fused instructions and with a probe that looks at every value too, and must print the same bytes.
+engine without fused instructions and with a probe that looks at every value, and must print the same bytes.
 With --checks they run under checks instead, and must print what they always print; those that checks rightly
 report something in are listed in tests/cases/check/reported.txt, each with the kind of fault.
 """

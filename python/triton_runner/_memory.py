@@ -38,6 +38,9 @@ class _Blocks:
         i = bisect.bisect_right(self._starts, address) - 1
         return (self._starts[i], self._blocks[self._starts[i]]) if i >= 0 else None
 
+    def items(self) -> list[tuple]:
+        return list(self._blocks.items())
+
     def clear(self) -> None:
         self._starts.clear()
         self._blocks.clear()
@@ -238,22 +241,11 @@ def around(value, address: int):
 
 def blocks() -> list[tuple]:
     """All that resolve() knows: (start, bytes, label, writable) of the live tensors and registered blocks."""
-    found = [(start, size, label, True) for start, (size, label) in _sizes.items()]
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return found
-    with torch._C.DisableTorchFunction():
-        for candidate in gc.get_objects():
-            if not issubclass(type(candidate), torch.Tensor) or candidate.device.type != "cpu":
-                continue
-            try:
-                storage = candidate.untyped_storage()
-                start, size = storage.data_ptr(), storage.nbytes()
-            except (RuntimeError, NotImplementedError):
-                continue
-            if size:
-                label = f"a live tensor ({candidate.dtype}{list(candidate.shape)})"
-                found.append((start, size, label, True))
+    _without_overrides(_meet_tensors)
+    found = [(start, *block[:2], True) for start, block in _registered.items()]
+    for start, _ in _met.items():
+        if (known := _known(start)) is not None:
+            found.append(known[:4])
     return found
 
 

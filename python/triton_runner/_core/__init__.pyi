@@ -31,7 +31,7 @@ class Check(enum.IntEnum):
 
 class Options:
     """
-    How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of Check), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).
+    How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).
     """
 
     def __init__(self) -> None: ...
@@ -160,9 +160,9 @@ class Launcher:
         signature: (name, type) a parameter; "constexpr" is left out of the launch, a tuple of types takes a tuple apart. loose: as Triton's launchers from 3.8 on, more arguments are ignored and integers wrap.
         """
 
-def load_tile(text: str, filename: str = '', name: str = '') -> Kernel:
+def load_tile(text: str, filename: str = '', name: str = '', num_warps: int = 0) -> Kernel:
     """
-    Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given).
+    Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given). num_warps: of a program, where the module does not say it (0: not known).
     """
 
 def kernel_names(text: str, filename: str = '') -> list[str]:
@@ -197,7 +197,7 @@ def set_pretend_cuda(on: bool) -> None:
 
 def load_simt(text: str, filename: str = '', name: str = '', params: list = [], options: dict = {}) -> Kernel:
     """
-    Loads an entry of a PTX text into the SIMT engine (its only one where no name is given). params: (name, kind, type, bits) of what a launch gives, kind one of pointer, integer, float, tensordesc; empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say them; shared (dynamic bytes; -1: the target's maximum), hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta.
+    Loads an entry of a PTX text into the SIMT engine (its only one where no name is given). params: (name, kind, type, bits) of what a launch gives, kind one of pointer, integer, float, tensordesc; empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say them; shared (dynamic bytes; -1: the target's maximum), contract (mul and add as ptxas does), hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta.
     """
 
 def max_shared_bytes(capability: int) -> int:
