@@ -17,8 +17,8 @@ _NAMES = {
     "load": ("_load", "a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source"),
     "using": (
         "_settings",
-        "context manager: device=, target=, level=, check=, mma=, fmad=, threads=, timeout=, shared=, shuffle=, "
-        "dump=",
+        "context manager: device=, target=, level=, check=, mma=, fmad=, threads=, timeout=, shared=, "
+        "shuffle=, dump=",
     ),
     "dumping": ("_dump.session", "context manager: records values of the kernels that are launched inside"),
     "lockstep": ("_lockstep", "one launch at several levels or devices: the first value that differs"),

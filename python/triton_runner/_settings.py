@@ -159,8 +159,8 @@ def leave(token) -> None:
 
 class using:
     """Launches inside the block use these settings: device=, target=, level=, check=, mma=, fmad=,
-    threads=, timeout=, shared=, shuffle=, dump= (False: dl.dump and its like leave nothing). None leaves a setting as
-    it is."""
+    threads=, timeout=, shared=, shuffle=, dump= (False: dl.dump and its like leave nothing). None leaves a
+    setting as it is."""
 
     def __init__(self, **settings):
         unknown = [name for name in settings if name not in _FIELDS]
