@@ -61,7 +61,7 @@ def _settings_options(command):
             click.option(
                 "--fmad",
                 type=click.Choice(["auto", "on", "off"]),
-                help="Whether products and sums of PTX are contracted as ptxas does; auto: as the metadata say.",
+                help="Whether PTX's products and sums are contracted as ptxas does; auto: as metadata say.",
             ),
             click.option("--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."),
             click.option("--threads", type=int, help="CPU threads; 0 for all cores."),

@@ -3,8 +3,8 @@
     python tests/tools/ptx_constants.py
 
 Each row of the file is asked again: a type and a number (a mov to a register of that type), or "body" or
-"module" and a line of a function or a module. Values are read from the machine code, which nvdisasm of Triton's
-wheel lists. To ask about another number, add a row with the value "?".
+"module" and a line of a function or a module. Values are read from the machine code, which nvdisasm of
+Triton's wheel lists. To ask about another number, add a row with the value "?".
 """
 
 import re
