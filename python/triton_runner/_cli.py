@@ -64,6 +64,11 @@ def _settings_options(command):
                 type=click.Choice(["exact", "fast"]),
                 help="Tensor-core sums of PTX: bit for bit as the hardware (exact), or in f32 (fast).",
             ),
+            click.option(
+                "--fmad",
+                type=click.Choice(["auto", "on", "off"]),
+                help="Whether PTX's products and sums are contracted as ptxas does; auto: as metadata say.",
+            ),
             click.option("--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."),
             click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
             click.option("--programs", type=int, help="Run only the first so many programs of each launch."),

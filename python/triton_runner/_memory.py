@@ -82,10 +82,10 @@ def _extent(owner):
 
 def _storage_of(tensor):
     """The storage of a tensor in host memory, else None."""
-    if tensor.device.type != "cpu":
-        return None
     try:
         storage = tensor.untyped_storage()
+        if storage.device.type != "cpu":  # the tensor may say cuda: --pretend-cuda
+            return None
         storage.data_ptr()
         return storage
     except (RuntimeError, NotImplementedError):

@@ -102,7 +102,7 @@ class NativeKernel:
     def launch(self, grid, named: list, options: _core.Options) -> None:
         """Queues a launch with (name, value) pairs, constexprs left out, on options.stream."""
         values = [pair for name, value in named for pair in _flatten(name, value)]
-        key = (options.shared, *(_kind(value) for _, value in values))
+        key = (options.shared, self.mode(), *(_kind(value) for _, value in values))
         plan = self._plans.get(key)
         if plan is None:
             visible, hidden = self._settle(values)
@@ -111,6 +111,10 @@ class NativeKernel:
             plan = self._plans[key] = (kept, self._find(visible, hidden, options.shared))
         kept, kernel = plan
         kernel.launch(grid, [values[i] for i in kept], options)
+
+    def mode(self):
+        """What of the settings in force changes the code."""
+        return None
 
     def resources(self) -> dict:
         """n_regs, n_spills, max_threads and shared of the code as loaded; empty before the first launch."""
@@ -134,7 +138,7 @@ class NativeKernel:
     def _find(self, visible, hidden: int, shared: int):
         places, _ = self._walk(visible)
         params = tuple(self._param(self.description["params"][at], name, value) for at, name, value in places)
-        key = (hidden, params)
+        key = (hidden, params, self.mode())
         if key not in self.loaded:
             flags = {self._descriptor_flags(at, len(v.shape)) for at, _, v in places if is_descriptor(v)}
             self.loaded[key] = self._load(list(params), hidden, shared, max(flags, default=0))

@@ -50,9 +50,12 @@ class SimtKernel(NativeKernel):
         if self.block is None and ".reqntid" not in self.text:
             super()._check_complete()
 
+    def mode(self) -> bool:
+        return contracts(self.description.get("metadata") or {})
+
     def load_code(self, params: list, options: dict) -> _core.Kernel:
         given = {**options, "block": self.block or _block(options, ".reqntid" in self.text)}
-        given["contract"] = contracts(options.get("metadata") or {})
+        given["contract"] = self.mode()
         if self.cluster:
             given["cluster"] = self.cluster
         return _core.load_simt(self.text, self.filename, self.name, params, given)

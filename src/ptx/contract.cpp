@@ -61,7 +61,10 @@ bool passes_on(const Instruction& in) {
   if (in.operands.size() != 2 || in.operands[0].kind != OperandKind::kRegister ||
       in.operands[1].kind != OperandKind::kRegister)
     return false;
-  return in.opcode == Opcode::kMov || (in.opcode == Opcode::kNeg && kind_of(in).type != Mod::kNone);
+  if (in.opcode == Opcode::kMov) return true;
+  // That of .bf16x2 is an instruction of its own, not a sign of another's operand.
+  const Mod type = in.opcode == Opcode::kNeg ? kind_of(in).type : Mod::kNone;
+  return type != Mod::kNone && type != Mod::kBf16x2;
 }
 
 // Instructions that ptxas makes several blocks of, whatever their guard.

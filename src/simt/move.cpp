@@ -132,9 +132,11 @@ bool lower_move(Lowering& l, const ptx::Instruction& in) {
   // As wide as the register: `mov.u32 %r1, %tid.x` into 32 bits, `mov.b64 %rd1, name` into 64.
   const uint32_t bytes = bytes_of(l.declared(to).type);
   if (from.kind == ptx::OperandKind::kSpecial && read_special(l, from.special, bytes, l.reg(to))) return true;
-  uint32_t a = l.place(from, from.kind == ptx::OperandKind::kRegister ? l.declared(from).type
-                             : ptx::is_float(in.type(0))              ? in.type(0)
-                                                                      : l.declared(to).type);
+  const bool number = from.kind == ptx::OperandKind::kInteger || from.kind == ptx::OperandKind::kFloat;
+  const bool as_written = number && bytes_of(in.type(0)) == bytes;
+  const uint32_t a = l.place(from, from.kind == ptx::OperandKind::kRegister  ? l.declared(from).type
+                                   : as_written || ptx::is_float(in.type(0)) ? in.type(0)
+                                                                             : l.declared(to).type);
   if (from.kind == ptx::OperandKind::kRegister && bytes_of(l.declared(from).type) != bytes)
     return l.error(in, "mov between registers of different sizes");
   uint32_t d = l.reg(to);

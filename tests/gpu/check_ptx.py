@@ -5,7 +5,7 @@
 Kernels: the benchmark's (Triton compiles them for this GPU) and the golden cases of tests/cases/ptx that mean
 the same there. Writes OUT/ptx.json and OUT/ptx.md. Differences are counted, with the largest error: ptxas may
 contract a multiplication and an addition that carry no rounding modifier (PTX ISA 9.7.3), which the engine
-never does.
+does as it was seen to (contract.py).
 """
 
 import argparse

@@ -1,5 +1,5 @@
 """What an NVIDIA H100 answered, instruction by instruction, holds everywhere: goldens of tests/golden/ptx-hw
-(tests/gpu/instructions.py, mma.py and im2col.py wrote them; doc/fidelity.md)."""
+(tests/gpu/instructions.py, mma.py, im2col.py and contract.py wrote them; doc/fidelity.md)."""
 
 import pathlib
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 GPU = pathlib.Path(__file__).resolve().parents[1] / "gpu"
 
 
-@pytest.mark.parametrize("script", ["instructions.py", "mma.py", "im2col.py"])
+@pytest.mark.parametrize("script", ["instructions.py", "mma.py", "im2col.py", "contract.py"])
 def test_engine_gives_the_bits_of_hardware(script):
     command = [sys.executable, script, "check"]
     done = subprocess.run(command, cwd=GPU, capture_output=True, text=True)

@@ -21,8 +21,8 @@ struct LoadOptions {
   // not say it. -1: as much as the target has (max_shared_bytes), where the text declares any.
   int64_t shared_bytes = -1;
 
-  // Whether mul and add without .rn are contracted as ptxas does (ptx/contract.h). Off is its -fmad=false, and
-  // what Triton's enable_fp_fusion=False asks for.
+  // Whether mul and add without .rn are contracted as ptxas does (ptx/contract.h). Off is its -fmad=false,
+  // and what Triton's enable_fp_fusion=False asks for.
   bool contract = true;
 
   // The rest says how Arguments become the text's parameters, where the caller knows more than the text does.
