@@ -106,6 +106,10 @@ def _find_device(args, kwargs):
 
 def _to(tensor, *args, **kwargs):
     if _is_traced(tensor) or _real_device(tensor).type != "cpu":
+        # torch's C++ knows no accelerator that a number could mean.
+        args = [CUDA if type(value) is int else value for value in args[:1]] + list(args[1:])
+        if type(kwargs.get("device")) is int:
+            kwargs["device"] = CUDA
         return _own["to"](tensor, *args, **kwargs)
     device, rest, options = _find_device(args, kwargs)
     if device is None:
