@@ -2,8 +2,7 @@
 the tests walk.
 
 A case is a function of the device that gives (callable, arguments); `@case` names its options. The result may
-hold tensors
-in any nesting; with grad=True the sum of its floating-point tensors is differentiated too.
+hold tensors in any nesting; with grad=True the sum of its floating-point tensors is differentiated too.
 """
 
 from __future__ import annotations
