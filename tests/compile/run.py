@@ -1,4 +1,5 @@
-"""Compiles each case of models.py with Inductor's Triton kernels on the CPU and compares it with eager.
+"""Compiles each case of models.py, modules.py and kernels.py with Inductor's Triton kernels on the CPU, and
+compares it with eager.
 
     python tests/compile/run.py                     all cases, torch._inductor.config.cpu_backend = "triton"
     python tests/compile/run.py --pretend-cuda      the same on tensors that say cuda
@@ -149,7 +150,8 @@ def line(record: dict) -> str:
 
 
 def chosen(words: list[str], device: str, exactly: bool) -> list:
-    import kernels  # noqa: F401  (its cases enter the list)
+    import modules  # noqa: F401, I001  (its cases enter the list, before those of kernels)
+    import kernels  # noqa: F401
     from models import CASES
 
     cases = [c for c in CASES.values() if not c.only or c.only == device]

@@ -104,5 +104,5 @@ def install() -> None:
     """Replaces the backends by their stoppable subclasses; once."""
     backends = triton.backends.backends
     for name, backend in list(backends.items()):
-        if original(backend.compiler) is backend.compiler:
+        if not hasattr(backend.compiler, "runner_base"):
             backends[name] = dataclasses.replace(backend, compiler=_stopped(backend.compiler))

@@ -1,6 +1,7 @@
 """triton.compile on the CPU: of an IR file, where Triton's stages cannot start at the level where they are to
-stop, so that it
-is loaded as an artifact; and for the target "cpu", which stands for the target of the settings."""
+stop, so that it is loaded as an artifact; and for the target "cpu", which stands for the target of the
+settings.
+"""
 
 from __future__ import annotations
 

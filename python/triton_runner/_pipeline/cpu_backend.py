@@ -14,8 +14,6 @@ class CpuCompiler:
     """What triton.backends["cpu"].compiler is: made for a target, it is the stopped backend that stands for
     it."""
 
-    runner_base = None  # not to be made stoppable: what stands for it is
-
     @staticmethod
     def supports_target(target) -> bool:
         return target.backend == "cpu"
@@ -24,6 +22,9 @@ class CpuCompiler:
         from triton.compiler.compiler import make_backend
 
         return make_backend(stopped_target())
+
+
+CpuCompiler.runner_base = CpuCompiler  # what stands for it is stoppable
 
 
 def stopped_target():

@@ -13,6 +13,7 @@ import types
 import torch
 
 from triton_runner import _driver
+from triton_runner._pretend import runtime
 
 CUDA = torch.device("cuda", 0)
 _DEVICE_TYPE = 1  # c10::DeviceType::CUDA
@@ -239,55 +240,6 @@ def _tunable_rows():
     yield "_cuda_tunableop_get_validators", lambda: ()
 
 
-class _Runtime:
-    """torch.cuda.cudart(): the few functions that torch and programs call."""
-
-    class cudaError(int):
-        success = 0
-
-    def cudaMemGetInfo(self, device=0):
-        return _memory()
-
-    def cudaGetErrorString(self, error):
-        return "no error" if error == 0 else f"error {int(error)}"
-
-    def __getattr__(self, name):
-        if name.startswith("cuda"):  # cudaProfilerStart, cudaHostRegister, cudaStreamCreate ...
-            return _returns(0)
-        raise AttributeError(name)
-
-
-class _Ranges:
-    """torch.cuda.nvtx: ranges nest and are counted, nobody draws them."""
-
-    def __init__(self):
-        self.depth = threading.local()
-
-    def rangePushA(self, message):
-        depth = getattr(self.depth, "now", 0)
-        self.depth.now = depth + 1
-        return depth
-
-    def rangePop(self):
-        self.depth.now = getattr(self.depth, "now", 0) - 1
-        return self.depth.now
-
-    def rangeStartA(self, message):
-        return 0
-
-    def rangeEnd(self, handle):
-        pass
-
-    def markA(self, message):
-        pass
-
-    def deviceRangeStart(self, *args):
-        return 0
-
-    def deviceRangeEnd(self, *args):
-        pass
-
-
 def install() -> None:
     """Puts the functions in torch._C, and in the modules of torch that took names from it before."""
     for name, value in [*_ROWS.items(), *_tunable_rows()]:
@@ -297,7 +249,7 @@ def install() -> None:
     torch._C._has_cuda = True
     torch.version.cuda = torch.version.cuda or "12.8"
     cuda = torch.cuda
-    cuda._cudart = _Runtime()
+    cuda._cudart = runtime.Runtime(_memory)
     cuda._cached_device_count = 1
     cuda._exchange_device = torch._C._cuda_exchangeDevice
     cuda._maybe_exchange_device = torch._C._cuda_maybeExchangeDevice
@@ -305,7 +257,7 @@ def install() -> None:
     cuda._get_device_properties = _properties
     cuda._CudaDeviceProperties = _CudaDeviceProperties
     cuda.default_generators = (torch.default_generator,)
-    cuda.nvtx._nvtx = _Ranges()
+    cuda.nvtx._nvtx = runtime.Ranges()
     cuda.graphs._cuda_isCurrentStreamCapturing = torch._C._cuda_isCurrentStreamCapturing
     for name in (
         "beginAllocateToPool",

@@ -1,21 +1,20 @@
 """Where tensors say they are: on cuda:0, unless they were made on the CPU or moved there.
 
 A mark on a tensor's storage says "cpu" or "cuda". Calls of torch's functions in the main thread pass through
-a mode that marks what
-is made on the CPU and what is computed from it; whatever carries no mark says cuda. torch's own kernels for
-making tensors on CUDA make them on the CPU, in every thread. Moving between the two copies, as on a GPU.
+a mode that marks what is made on the CPU and what is computed from it; whatever carries no mark says cuda.
+torch's own kernels for making tensors on CUDA make them on the CPU, in every thread. Moving between the two
+copies, as on a GPU.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import os
 
 import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
+from triton_runner._pretend import making
 from triton_runner._pretend.lowlevel import CUDA
 
 _CPU = torch.device("cpu")
@@ -106,6 +105,10 @@ def _find_device(args, kwargs):
 
 def _to(tensor, *args, **kwargs):
     if _is_traced(tensor) or _real_device(tensor).type != "cpu":
+        # torch's C++ knows no accelerator that a number could mean.
+        args = [CUDA if type(value) is int else value for value in args[:1]] + list(args[1:])
+        if type(kwargs.get("device")) is int:
+            kwargs["device"] = CUDA
         return _own["to"](tensor, *args, **kwargs)
     device, rest, options = _find_device(args, kwargs)
     if device is None:
@@ -229,48 +232,6 @@ def _construct(function, args, kwargs):
     return mark(result, wanted.type)
 
 
-_library = None
-_MAKING = ("empty.memory_format", "empty_strided", "tril_indices", "triu_indices", "_efficientzerotensor")
-
-
-def _redirect(name: str) -> None:
-    """The CUDA kernel of an operator that makes a tensor: the CPU's, in any thread, called from anywhere."""
-    packet, _, overload = name.partition(".")
-    operator = getattr(getattr(torch.ops.aten, packet), overload or "default")
-
-    def on_cpu(*args, **kwargs):
-        kwargs["device"] = _CPU
-        kwargs.pop("pin_memory", None)
-        return mark(operator(*args, **kwargs), "cuda")
-
-    _library.impl(name, on_cpu, "CUDA")
-
-
-def _guard_cuda() -> None:
-    """torch's C++ asks a guard before it looks at a CUDA device. A build without CUDA has none: it gets the
-    one that does nothing,
-    which torch puts in place of a guard that counts no devices."""
-
-    class Guard(torch._C._acc.DeviceGuard):
-        def type_(self):
-            return torch._C._autograd.DeviceType.CUDA
-
-        def device_count(self):
-            return 0
-
-    folder = os.path.dirname(torch.__file__)
-    library = ctypes.CDLL(os.path.join(folder, "lib", "libc10.so"))
-    registry = (ctypes.c_void_p * 21).in_dll(library, "_ZN3c104impl26device_guard_impl_registryE")
-    cuda, private = 1, 20  # c10::DeviceType
-    if registry[cuda]:
-        torch._C._ensureCUDADeviceGuardSet()
-        return
-    before = registry[private]
-    torch._C._acc.register_python_privateuseone_device_guard(Guard())
-    registry[cuda], registry[private] = registry[private], before
-    torch._C._ensureCUDADeviceGuardSet()
-
-
 def _place(storage):
     """torch.save: where a storage says it is."""
     if storage.device.type != "cpu":
@@ -327,18 +288,7 @@ def _autocast_both() -> None:
 
 def install() -> None:
     """Puts all of it in torch's place."""
-    global _library
-    _library = torch.library.Library("aten", "IMPL")
-    for name in (
-        "empty.memory_format",
-        "empty_strided",
-        "tril_indices",
-        "triu_indices",
-        "_efficientzerotensor",
-    ):
-        _redirect(name)
-    if hasattr(torch._C, "_acc"):
-        _guard_cuda()
+    making.install()
     for name, value in _GIVEN.items():
         if callable(value):
             value.__name__ = name  # by it torch.compile knows methods of tensors
