@@ -47,18 +47,23 @@ const Instr* run_local_store(Task& t, const Instr& in) {
 
 struct Index {
   int64_t count, stride;  // bytes
+  bool may_be_nowhere;    // whatever takes the buffer has a predicate, and says where a barrier is none
 };
+constexpr uint32_t kNowhere = 1;  // no mbarrier lies there
 
 const Instr* run_memdesc_index(Task& t, const Instr& in) {
   const auto& x = in.as<Index>();
   const int64_t i = t.bits(in.operand(1));
-  if (i < 0 || i >= x.count) {
-    return t.trap(
-        in, exec::TrapKind::kOutOfBounds,
-        "buffer " + std::to_string(i) + " of a ring of " + std::to_string(x.count) + " in shared memory");
-  }
   MemDesc d = mem_desc(t, in.operand(0));
-  d.base += static_cast<uint32_t>(i * x.stride);
+  if (i < 0 || i >= x.count) {
+    if (!x.may_be_nowhere)
+      return t.trap(
+          in, exec::TrapKind::kOutOfBounds,
+          "buffer " + std::to_string(i) + " of a ring of " + std::to_string(x.count) + " in shared memory");
+    d.base = kNowhere;
+  } else {
+    d.base += static_cast<uint32_t>(i * x.stride);
+  }
   t.new_object<MemDesc>(in.result()) = d;
   return next(in);
 }
@@ -244,6 +249,16 @@ void lower_local_store(Lowering& l, const ir::Op& op) {
          l.make<LocalAccess>(l.make<MemPlan>(*view), 1));
 }
 
+// Kernels count barriers back from the current one and arrive there only from the second round on.
+static bool only_predicated(const ir::Op& op) {
+  for (const ir::Use* use = op.result()->first_use; use; use = use->next) {
+    const ir::Op& user = *use->user;
+    const bool is_arrive = user.name == "ttng.arrive_barrier" && !user.group(1).empty();
+    if (!is_arrive && !(user.name == "ttng.wait_barrier" && !user.group(2).empty())) return false;
+  }
+  return true;
+}
+
 void lower_memdesc_index(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.operand_of(0), op);
   if (!view) return;
@@ -252,7 +267,8 @@ void lower_memdesc_index(Lowering& l, const ir::Op& op) {
     l.emit(run_memdesc_row, op, view);
     return;
   }
-  l.emit(run_memdesc_index, op, l.make<Index>(view->leading[0], view->stride_of_leading(0)));
+  l.emit(run_memdesc_index, op,
+         l.make<Index>(view->leading[0], view->stride_of_leading(0), only_predicated(op)));
 }
 
 void lower_memdesc_subview(Lowering& l, const ir::Op& op) {

@@ -30,6 +30,8 @@ ENDS = {
     "Failed to execute cupti": "then its profiler asks the GPU (CUPTI)",
     "a view of 65536 bytes from byte 131072 of an allocation of 163840": "then its own fault is found",
     "not kernel arguments: gropup_c_ptrs": "its own slip of the pen, which this release refuses",
+    "async_copy_global_to_shared has been removed": "this release has no `async_copy_global_to_shared`",
+    "cannot import name 'get_tmem_reg_layout'": "this release has no `get_tmem_reg_layout`",
 }
 
 # Triton's own scripts, where they need more than a name. Those of Hopper and Blackwell say what they want.
@@ -92,12 +94,15 @@ class Run:
             return f"ended by signal {-self.status}" + (" (CPU time)" if self.cpu >= HANG else "")
         text = self.output if self.pytest else self.errors
         errors = [line for line in text.splitlines() if re.match(r"(E  +)?[\w.]*(Error|Exception)\b", line)]
-        return (errors or text.splitlines() or [f"status {self.status}"])[-1].removeprefix("E").strip()[:200]
+        # Of errors that followed from each other the first; else what was said last.
+        said = errors[:1] or text.splitlines()[-1:] or [f"status {self.status}"]
+        return said[0].removeprefix("E").strip()[:200]
 
     @property
     def end(self) -> str:
         """Why it could not go on; "" if it could."""
-        return next((why for said, why in ENDS.items() if self.status and said in self.errors), "")
+        text = self.output + self.errors if self.status else ""
+        return next((why for said, why in ENDS.items() if said in text), "")
 
     @property
     def result(self) -> str:
