@@ -100,7 +100,7 @@ class Torch:
         return getattr(torch.ops.aten, name)
 
 
-def cases():
+def cases(device: str):
     import flag_gems
 
     values, reference = inputs(), Torch()
@@ -108,7 +108,9 @@ def cases():
         name = text.partition("(")[0]
 
         def call(library, text=text):
-            given = {k: v.clone() if isinstance(v, torch.Tensor) else v for k, v in values.items()}
+            given = {
+                k: v.to(device, copy=True) if isinstance(v, torch.Tensor) else v for k, v in values.items()
+            }
             return eval(f"library.{text}", {"library": library, "torch": torch, **given})
 
         yield name, lambda call=call: call(flag_gems.ops), lambda call=call: call(reference)
