@@ -108,9 +108,7 @@ def cases(device: str):
         name = text.partition("(")[0]
 
         def call(library, text=text):
-            given = {
-                k: v.to(device, copy=True) if isinstance(v, torch.Tensor) else v for k, v in values.items()
-            }
+            given = {name: value.to(device, copy=True) for name, value in values.items()}
             return eval(f"library.{text}", {"library": library, "torch": torch, **given})
 
         yield name, lambda call=call: call(flag_gems.ops), lambda call=call: call(reference)
