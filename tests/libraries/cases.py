@@ -34,9 +34,9 @@ def difference(ours, theirs) -> str:
     return ""
 
 
-def main(library: str, only: str) -> None:
+def main(library: str, device: str, only: str) -> None:
     cases = importlib.import_module(f"cases_{library}")
-    for name, ours, theirs in cases.cases():
+    for name, ours, theirs in cases.cases(device):
         if only and only != name:
             continue
         torch.manual_seed(0)

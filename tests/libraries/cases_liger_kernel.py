@@ -13,7 +13,7 @@ def both(function, *values):
     leaves = [v for v in given if isinstance(v, torch.Tensor) and v.requires_grad]
     result = function(*[leaf.clone() for leaf in leaves])  # some write to their arguments
     first = result[0] if isinstance(result, tuple) else result
-    weight = torch.linspace(0.5, 1.5, first.numel()).reshape(first.shape)
+    weight = torch.linspace(0.5, 1.5, first.numel(), device=first.device).reshape(first.shape)
     return [first, *torch.autograd.grad((first * weight).sum(), leaves)]
 
 
@@ -36,7 +36,7 @@ def poly(x, w, b):
 def sparsemax(x):
     ordered = x.sort(-1, descending=True).values
     total = ordered.cumsum(-1) - 1
-    numbers = torch.arange(1, x.shape[-1] + 1)
+    numbers = torch.arange(1, x.shape[-1] + 1, device=x.device)
     support = (numbers * ordered > total).sum(-1, keepdim=True)
     return (x - total.gather(-1, support - 1) / support).clamp(min=0)
 
@@ -48,20 +48,21 @@ def jsd(log_q, log_p):
     return loss.sum() / log_q.shape[0]
 
 
-def cases():
+def cases(device: str):
     import liger_kernel.ops as ops
 
     generator = torch.Generator().manual_seed(1)
 
     def randn(*shape):
-        return torch.randn(*shape, generator=generator)
+        return torch.randn(*shape, generator=generator).to(device)
 
     x, y, w, b = randn(24, 130), randn(24, 130), randn(130), randn(130)
-    target = torch.randint(0, 130, (24,), generator=generator)
+    target = torch.randint(0, 130, (24,), generator=generator).to(device)
     log_q, log_p = F.log_softmax(x, -1), F.log_softmax(y, -1)
     q, k = randn(2, 4, 10, 32), randn(2, 2, 10, 32)
     angle = torch.outer(torch.arange(10.0), 10000.0 ** -(torch.arange(16) / 16))
-    cos, sin = torch.cat((angle, angle), -1).cos()[None], torch.cat((angle, angle), -1).sin()[None]
+    angles = torch.cat((angle, angle), -1).to(device)
+    cos, sin = angles.cos()[None], angles.sin()[None]
     hidden, matrix = randn(24, 32), randn(130, 32)
     images, gamma, beta = randn(3, 8, 4, 5), randn(8), randn(8)
 
@@ -88,7 +89,7 @@ def cases():
     yield case(
         "dyt",
         lambda x, a, w, b: ops.LigerDyTFunction.apply(x, a, w, b),
-        lambda x, a, w, b: w * torch.tanh(a * x) + b, x, torch.tensor([0.5]), w, b,
+        lambda x, a, w, b: w * torch.tanh(a * x) + b, x, torch.tensor([0.5], device=device), w, b,
     )  # fmt: skip
     yield case("swiglu", ops.LigerSiLUMulFunction.apply, lambda x, y: F.silu(x) * y, x, y)
     yield case("geglu", ops.LigerGELUMulFunction.apply, lambda x, y: F.gelu(x, approximate="tanh") * y, x, y)

@@ -54,7 +54,7 @@ def run(name: str, level: str, pretend: bool, only: str) -> list[dict]:
     environment = LIBRARIES[name][2]
     command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--level", level]
     command += ["--pretend-cuda"] if pretend else []
-    command += [str(HERE / "cases.py"), name, only]
+    command += [str(HERE / "cases.py"), name, "cuda" if pretend else "cpu", only]
     done = subprocess.run(
         command,
         stdout=subprocess.PIPE,
