@@ -154,9 +154,9 @@ class Launcher:
         signature: (name, type) a parameter; "constexpr" is left out of the launch, a tuple of types takes a tuple apart.
         """
 
-def load_tile(text: str, filename: str = '', name: str = '') -> Kernel:
+def load_tile(text: str, filename: str = '', name: str = '', num_warps: int = 0) -> Kernel:
     """
-    Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given).
+    Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given). num_warps: of a program, where the module does not say it (0: not known).
     """
 
 def kernel_names(text: str, filename: str = '') -> list[str]:

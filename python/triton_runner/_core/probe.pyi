@@ -62,6 +62,15 @@ class Site:
     @property
     def loops(self) -> int: ...
 
+    @property
+    def origin(self) -> str: ...
+
+    @property
+    def origin_address(self) -> int: ...
+
+    @property
+    def origin_bytes(self) -> int: ...
+
 class Series:
     """The records of one value, by program and then in order of execution."""
 
