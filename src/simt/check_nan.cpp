@@ -102,7 +102,7 @@ std::string text_of(double value) {
 bool Checks::bad(double value) const { return std::isnan(value) || (inf_ && std::isinf(value)); }
 
 void Checks::nan_before(const Exec& x, const Instr& in) {
-  Element e;
+  Element e{};
   arithmetic_ =
       in.source && is_arithmetic(*in.source) && in.d != kNoRegister && element_of(in.source->type(0), &e);
   if (!arithmetic_) return;
@@ -120,7 +120,7 @@ void Checks::nan_before(const Exec& x, const Instr& in) {
 
 void Checks::nan_after(Exec& x, const Instr& in) {
   if (!arithmetic_) return;
-  Element e;
+  Element e{};
   element_of(in.source->type(0), &e);
   for (uint32_t i = 0; i < x.count; i++)
     for (uint32_t k = 0; x.on(i) && k < e.n; k++) {
