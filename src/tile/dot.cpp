@@ -31,7 +31,9 @@ void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep) {
   Slot c = in.operand(c_operand), r = in.result();
   const TileType& ty = t.type(r);
   Value& v = t.value(c);
-  if (v.form == Form::kDense && in.kills_operand(c_operand) && v.buffer->refs == 1 && c != r) {
+  bool read = c == r;  // it may be a factor of its own
+  for (uint32_t i = 0; i < in.num_operands; ++i) read |= i != c_operand && in.operand(i) == c;
+  if (v.form == Form::kDense && in.kills_operand(c_operand) && v.buffer->refs == 1 && !read) {
     Buffer* b = v.buffer;
     v.form = Form::kNone;
     v.buffer = nullptr;

@@ -45,4 +45,25 @@ struct MaskBox {
 bool box_of(const Value& v, const TileType& type, MaskBox* out);
 void store_box(Task& t, Slot slot, const MaskBox& box);  // as uniform where it is all or nothing
 
+// A uniform integer's bits as an unsigned number of its type.
+uint64_t as_unsigned(int64_t bits, num::Type type);
+
+// What the two operands of an instruction are.
+inline bool both_uniform(Task& t, const Instr& in) {
+  return t.is_uniform(in.operand(0)) && t.is_uniform(in.operand(1));
+}
+inline bool both_affine(Task& t, const Instr& in, Affine* a, Affine* b) {
+  int rank = t.type(in.result()).rank;
+  return rank <= kLazyRank && affine_of(t.value(in.operand(0)), rank, a) &&
+         affine_of(t.value(in.operand(1)), rank, b);
+}
+
+// Most ops on addresses and indices: something affine in one dimension and something that is the same
+// everywhere. Which operand is the affine one, or -1.
+inline int affine_line(const Value& a, const Value& b, const TileType& type) {
+  if (type.rank != 1) return -1;
+  if (a.form == Form::kAffine && b.form == Form::kUniform) return 0;
+  return a.form == Form::kUniform && b.form == Form::kAffine ? 1 : -1;
+}
+
 }  // namespace triton_runner::tile
