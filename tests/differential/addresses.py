@@ -485,7 +485,7 @@ class Addresses(Generator):
     def trap(self) -> None:
         dtype = self.random.choice(INTS)
         pointer = self.pointer(self.shape, dtype, wild=WILD).text
-        self.let(f"tl.load({pointer})", self.shape, dtype)
+        self.store(self.let(f"tl.load({pointer})", self.shape, dtype), masked=False)
 
     # ---- views of values
 
