@@ -13,7 +13,7 @@ class Line:
     branches: list[int] = dataclasses.field(default_factory=list)  # by way out of the line's conditions
 
     def unreached(self) -> str:
-        """"line", "branch" or ""."""
+        """ "line", "branch" or ""."""
         if self.count == 0:
             return "line"
         return "branch" if 0 in self.branches else ""

@@ -81,7 +81,9 @@ class Addresses(Generator):
     def to(self, term: Term, dtype: str) -> Term:
         if term.dtype == dtype:
             return term
-        return dataclasses.replace(term, text=f"{term.text}.to(tl.{dtype})", dtype=dtype)
+        # A number may be the constant 1 of an argument that Triton specialised.
+        text = f"{term.text}.to(tl.{dtype})" if term.shape else f"tl.cast({term.text}, tl.{dtype})"
+        return dataclasses.replace(term, text=text, dtype=dtype)
 
     def placed(self, text: str, shape: tuple[int, ...], axis: int) -> tuple[str, tuple[int, ...]]:
         """A vector along an axis of the shape, by one of the ways to say so."""
@@ -288,7 +290,9 @@ class Addresses(Generator):
         low, high = sum(x.low for x in terms), sum(x.high for x in terms)
         shift = self.random.randint(spare - low, ROOM - 1 - spare - high) + wild
         kind = "int64" if wild else "int32"
-        terms.append(Term(f"tl.full((1,) * {len(shape)}, {shift}, tl.{kind})", (1,) * len(shape), kind, shift, shift))
+        terms.append(
+            Term(f"tl.full((1,) * {len(shape)}, {shift}, tl.{kind})", (1,) * len(shape), kind, shift, shift)
+        )
         if not wild and self.random.random() < 0.7:
             terms[-1] = Term(str(shift), (), "int32", shift, shift)
             base = self.term(f"{base.text} + {shift}", (), "", shift, shift)
@@ -320,7 +324,9 @@ class Addresses(Generator):
                 bits = f"(tl.load({self.array('int16')} + tl.arange(0, {shape[axis]})) > 0)"
                 return self.placed(bits, shape, axis)[0]
             if kind == "plane":
-                a, b = (self.placed(f"tl.arange(0, {shape[d]})", shape, d)[0] for d in pick.sample(range(rank), 2))
+                a, b = (
+                    self.placed(f"tl.arange(0, {shape[d]})", shape, d)[0] for d in pick.sample(range(rank), 2)
+                )
                 return f"({a} + {b} * {pick.choice((1, 2, -1))} {pick.choice(('<', '>='))} limit)"
             if kind == "value":
                 return self.pick(shape, ("int1",)).name
@@ -338,7 +344,11 @@ class Addresses(Generator):
 
     def positions(self, shape: tuple[int, ...]) -> str:
         """Each element of a tile at its own place in memory, dimensions in any order, forwards or backwards."""
-        order = self.random.sample(range(len(shape)), len(shape)) if self.random.random() < 0.4 else range(len(shape))
+        order = (
+            self.random.sample(range(len(shape)), len(shape))
+            if self.random.random() < 0.4
+            else range(len(shape))
+        )
         parts, stride = [], 1
         for axis in reversed(list(order)):
             line = f"tl.arange(0, {shape[axis]})"
@@ -384,7 +394,9 @@ class Addresses(Generator):
         offset = self.sum(terms, shape)
         by = self.random.choice((1, 3, 64))
         name = self.name()
-        self.write(f"{name} = {self.to(offset, 'int64').text} * {by} + {self.random.choice(('delta', '0', 'limit'))}")
+        self.write(
+            f"{name} = {self.to(offset, 'int64').text} * {by} + {self.random.choice(('delta', '0', 'limit'))}"
+        )
         inside = f"({name} >= 0) & ({name} < {ROOM})"
         if self.random.random() < 0.4:
             inside = f"({name}.to(tl.uint64) < {ROOM})"
@@ -427,7 +439,9 @@ class Addresses(Generator):
         at = [pick.choice(("0", "0", "1", "delta", "trips")) for _ in shape[:-1]]
         at.append(pick.choice(("0", "0", f"trips * {unit}")))  # TMA begins where 16 bytes do
         name = self.name()
-        self.write(f"{name} = tl.make_tensor_descriptor({self.array(dtype)}, {sizes}, {strides}, {list(shape)})")
+        self.write(
+            f"{name} = tl.make_tensor_descriptor({self.array(dtype)}, {sizes}, {strides}, {list(shape)})"
+        )
         return self.let(f"{name}.load([{', '.join(at)}])", shape, dtype)
 
     def through_integers(self) -> None:

@@ -126,12 +126,15 @@ def imported(source: str, path: pathlib.Path):
     return triton_runner.jit(module.kernel)
 
 
-def compared(wanted: Outcome, found: Outcome, names: tuple[str, str]) -> str | None:
-    """The first element that two outcomes do not agree on, with what each has there."""
-    for i, (a, b) in enumerate(zip(wanted.outputs, found.outputs, strict=True)):
-        at = first_difference(a, b)
-        if at is not None:
-            return f"out{i}[{at}] is {a[at].item()} at {names[0]}, {b[at].item()} at {names[1]}"
+def compared(outcomes: dict[str, Outcome]) -> str | None:
+    """The first element that outcomes do not agree on with the first of them, with what each has there."""
+    reference, *others = outcomes.values()
+    for i, wanted in enumerate(reference.outputs):
+        for other in others:
+            at = first_difference(wanted, other.outputs[i])
+            if at is not None:
+                here = (f"{o.outputs[i][at].item()} at {name}" for name, o in outcomes.items())
+                return f"out{i}[{at}] is {', '.join(here)}"
     return None
 
 
@@ -154,22 +157,18 @@ def difference(kernel: Kernel, function, target: str, seed: int, levels: list[st
             return f"{outcome.trap or 'no trap'} at {level}"
         if outcome.trap and outcome.trap[0] != outcomes[levels[0]].trap[0]:
             return f"{outcomes[levels[0]].trap} at {levels[0]}, {outcome.trap} at {level}"
-        # What a trapped launch wrote before depends on the order in which it goes.
-        found = None if kernel.traps else compared(outcomes[levels[0]], outcome, (levels[0], level))
-        if found:
-            return found
+    # What a trapped launch wrote before depends on the order of its stores.
+    found = None if kernel.traps else compared(outcomes)
     for level in levels:
-        if level not in NAMES:
+        if found or level not in NAMES:
             continue
         names = names_to_look_at(outcomes[level].text, level, seed)
         looked = launch(kernel, function, level, target, seed, names)
         label = f"{level} looked at ({', '.join(names)})"
         if looked.trap != outcomes[level].trap:
             return f"{outcomes[level].trap} at {level}, {looked.trap} at {label}"
-        found = compared(outcomes[level], looked, (level, label))
-        if found:
-            return found
-    return None
+        found = compared({level: outcomes[level], label: looked})
+    return found
 
 
 def examine(seed: int, options: argparse.Namespace) -> tuple[str, str]:
@@ -202,9 +201,14 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--target", nargs="+", default=["cuda:90"], help="one after the other, by seed")
     parser.add_argument("--levels", nargs="+", choices=LEVELS, default=list(LEVELS[:3]))
-    parser.add_argument("--kind", nargs="+", choices=KINDS, default=["operations", "addresses"], help="by seed")
+    parser.add_argument(
+        "--kind", nargs="+", choices=KINDS, default=["operations", "addresses"], help="by seed"
+    )
     parser.add_argument("--show", action="store_true", help="print the kernels")
     options = parser.parse_args()
+    # Processes side by side share the cores; two threads, so that programs of a grid still meet.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("TRITON_RUNNER_THREADS", "2" if options.jobs > 1 else "0")
     end = time.monotonic() + options.limit
     count, refused = collections.Counter(), collections.Counter()
     seeds = iter(range(*options.seeds))
