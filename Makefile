@@ -11,6 +11,7 @@
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
 #   make lint           ruff, clang-format, file sizes
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
+#   make coverage       lines and conditions of the engines that no test reaches (ARGS="--parts cases": doc/coverage.md)
 #   make differential   random kernels at TTIR, TTGIR and PTX, bit for bit (LIMIT=<seconds>, ARGS="--seeds 0 1000")
 #   make gpu-check OUT=<folder>       on a machine with an NVIDIA GPU: the SIMT engine against it, bit for bit
 #   make clean          removes build/ and dist/ (.venv stays)
@@ -24,7 +25,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test develop compiled bench conformance releases lint fuzz differential gpu-check clean
+.PHONY: demo test develop compiled bench conformance releases lint fuzz differential coverage gpu-check clean
 .DELETE_ON_ERROR:
 
 # torch and triton take as long to unpack as the extension takes to compile: side by side.
@@ -68,6 +69,9 @@ fuzz: $(VENV)/.build
 
 differential: $(VENV)/.check develop
 	@$(RUN) tests/differential/run.py --jobs 2 --target cuda:80 cuda:90 cuda:100 $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
+
+coverage: $(VENV)/.check
+	@$(RUN) tests/coverage/run.py $(if $(ARGS),$(ARGS),--fresh)
 
 gpu-check:
 	@test -n "$(OUT)" || { echo "make gpu-check: OUT=<a folder for the results>"; exit 2; }

@@ -366,12 +366,9 @@ bool access_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operan
 }
 
 bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
-  if (in.operands.size() < 2) return l.error(in, "expected a value and an address");
   const ptx::Operand &value = in.operands[write ? 1 : 0], &where = in.operands[write ? 0 : 1];
   Access a;
   const Mod type = in.type(0);
-  if (ptx::bits(type) < 8 || ptx::bits(type) > 128)
-    return l.error(in, "this type cannot be loaded or stored");
   a.word_bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
   a.is_signed = ptx::is_signed(type);
   a.strong = is_strong(in);
@@ -438,7 +435,6 @@ bool lower_memory(Lowering& l, const ptx::Instruction& in) {
       return lower_access(l, in, true);
     case ptx::Opcode::kCreatepolicy: {
       // A cache policy is a number that only hints look at.
-      if (in.operands.empty()) return l.error(in, "expected a register");
       uint32_t zero = l.constant(0, 8), d = l.reg(in.operands[0]);
       Instr& i = l.emit(copy_register(8));
       i.d = d, i.a = zero;
