@@ -2,8 +2,9 @@
 """Run the golden cases of tests/cases: print what differs, or with --update write what came out as expected.
 
 A case is one file: header comments, IR, the line `// ---- expected`, and the whole output verbatim.
-Cases of the tile engine run again without fused instructions and with the portable instruction set, those of
-the SIMT engine with AVX2 and the portable instruction set, and must print the same bytes.
+Cases of the tile engine run again without fused instructions, with a probe that looks at every value, and
+with the portable instruction set, those of the SIMT engine with AVX2 and the portable instruction set, and
+must print the same bytes.
 With --checks they run under checks instead, and must print what they always print; those that checks rightly
 report something in are listed in tests/cases/check/reported.txt, each with the kind of fault.
 """
@@ -60,6 +61,8 @@ def run_case(
     kind = tool_of(path, text)
     if kind == "tile":
         runs["not fused"] = [tool, "--no-fusion", str(path)]
+        if "\n// shuffle: " not in text:  # turns are counted in instructions, and looks are some
+            runs["observed"] = [tool, "--observed", str(path)]
     if kind in ("tile", "ptx"):
         runs |= {isa: [tool, "--isa", isa, str(path)] for isa in isas[kind]}
     return path, split_case(text)[1], {label: output_of(run, timeout) for label, run in runs.items()}

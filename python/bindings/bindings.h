@@ -16,6 +16,7 @@ namespace triton_runner::python {
 [[noreturn]] void raise(const base::Diagnostic& diagnostic);
 [[noreturn]] void raise(const base::Diagnostics& found);  // at least one
 [[noreturn]] void raise(const exec::Trap& trap);
+nb::dict fields_of(const exec::Trap& trap);  // of a KernelTrap
 [[noreturn]] void raise(const exec::LaunchError& error);
 
 // The value of a result, or its diagnostic as an exception.

@@ -49,7 +49,7 @@ void raise(const base::Diagnostics& found) {
   throw_python("DiagnosticError", found.str(), fields);
 }
 
-void raise(const exec::Trap& trap) {
+nb::dict fields_of(const exec::Trap& trap) {
   nb::dict fields;
   put_location(fields, trap.location);
   fields["kind"] = exec::trap_name(trap.kind);
@@ -63,8 +63,15 @@ void raise(const exec::Trap& trap) {
   fields["address"] = trap.address;
   fields["nearest"] = trap.nearest;
   fields["notes"] = trap.notes;
-  throw_python("KernelTrap", trap.str(), fields);
+  fields["argument"] = trap.argument;
+  fields["place"] = trap.place;
+  nb::list iterations;
+  for (int64_t i : trap.iterations) iterations.append(i);
+  fields["iterations"] = nb::tuple(iterations);
+  return fields;
 }
+
+void raise(const exec::Trap& trap) { throw_python("KernelTrap", trap.str(), fields_of(trap)); }
 
 void raise(const exec::LaunchError& error) {
   if (error.diagnostic) raise(*error.diagnostic);

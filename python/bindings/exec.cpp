@@ -30,11 +30,13 @@ void init_exec(nb::module_& m) {
       .value("UNINITIALIZED", exec::kCheckUninitialized)
       .value("RACE", exec::kCheckRace)
       .value("INF", exec::kCheckInf)
-      .value("NAN_LOAD", exec::kCheckNanLoad);
+      .value("NAN_LOAD", exec::kCheckNanLoad)
+      .value("ZERO_DIVISION", exec::kCheckZeroDivision);
 
   nb::class_<Options>(
       m, "Options",
-      "How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in "
+      "How to launch: device, threads (0: all), checks (bits of Check), report_faults (go on after "
+      "accesses out of bounds), fast_mma, timeout in "
       "seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a "
       "pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of "
       "the launched text, or None).")
@@ -42,6 +44,7 @@ void init_exec(nb::module_& m) {
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
       .def_rw("checks", &Options::checks)
+      .def_rw("report_faults", &Options::report_faults)
       .def_rw("fast_mma", &Options::fast_mma)
       .def_rw("timeout", &Options::timeout)
       .def_rw("shared", &Options::shared)

@@ -3,12 +3,14 @@
 
 #include <nanobind/stl/string.h>
 
+#include <triton_runner/exec/faults.h>
 #include <triton_runner/exec/observer.h>
 #include <triton_runner/probe/registers.h>
 #include <triton_runner/tile/tile.h>
 
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -93,6 +95,47 @@ std::optional<exec::Allocation> resolve_in_python(uint64_t address) {
     error.discard_as_unraisable("triton_runner._memory.resolve");
     return std::nullopt;
   }
+}
+
+// The same for a launch that goes on after many addresses that nobody knows: asked for all at once.
+class LiveBlocks {
+ public:
+  std::optional<exec::Allocation> find(uint64_t address) {
+    if (!asked_) ask();
+    auto after = std::upper_bound(blocks_.begin(), blocks_.end(), address,
+                                  [](uint64_t a, const exec::Allocation& b) { return a < b.address; });
+    if (after == blocks_.begin() || address - after[-1].address >= after[-1].bytes) return std::nullopt;
+    return after[-1];
+  }
+
+ private:
+  void ask() {
+    nb::gil_scoped_acquire gil;
+    asked_ = true;
+    try {
+      for (nb::handle b : nb::module_::import_("triton_runner._memory").attr("blocks")())
+        blocks_.push_back({nb::cast<uint64_t>(b[0]), nb::cast<uint64_t>(b[1]), nb::cast<std::string>(b[2]),
+                           nb::cast<bool>(b[3])});
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("triton_runner._memory.blocks");
+    }
+    std::sort(blocks_.begin(), blocks_.end(),
+              [](const exec::Allocation& a, const exec::Allocation& b) { return a.address < b.address; });
+  }
+  bool asked_ = false;
+  std::vector<exec::Allocation> blocks_;
+};
+
+void hand_over(const std::vector<exec::Fault>& found) {
+  if (found.empty()) return;
+  nb::list list;
+  for (const exec::Fault& fault : found) {
+    exec::Trap first = fault.first;
+    nb::dict fields = fields_of(first);
+    fields["text"] = first.str();
+    list.append(nb::make_tuple(fields, fault.count));
+  }
+  nb::module_::import_("triton_runner._faults").attr("add")(list);
 }
 
 }  // namespace
@@ -227,10 +270,17 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
   Interruptible interruptible;
   launch_options.stop = interruptible.token();
   exec::LaunchResult result;
+  exec::Faults faults;
+  LiveBlocks blocks;
+  if (options.report_faults) {
+    launch_options.faults = &faults;
+    launch_options.resolve = [&blocks](uint64_t address) { return blocks.find(address); };
+  }
   {
     nb::gil_scoped_release no_gil;
     result = kernel.launch(launch_options, arguments, memory);
   }
+  if (options.report_faults) hand_over(faults.take());
   if (!result) return;
   if (result->trap && result->trap->kind == exec::TrapKind::kInterrupted && PyErr_CheckSignals() != 0)
     throw nb::python_error();  // KeyboardInterrupt

@@ -22,6 +22,7 @@ struct Options {
   std::string device = "cpu";
   int threads = 0;
   uint32_t checks = exec::kCheckOutOfBounds;
+  bool report_faults = false;  // go on after accesses out of bounds
   bool fast_mma = false;
   double timeout = 0;
   int64_t shared = -1;

@@ -17,8 +17,8 @@ _NAMES = {
     "load": ("_load", "a kernel from a file or text of TTIR, TTGIR, PTX, ..., without its Python source"),
     "using": (
         "_settings",
-        "context manager: device=, target=, level=, check=, mma=, threads=, timeout=, shared=, shuffle=, "
-        "dump=",
+        "context manager: device=, target=, level=, check=, oob=, mma=, threads=, timeout=, shared=, "
+        "shuffle=, dump=",
     ),
     "dumping": ("_dump.session", "context manager: records values of the kernels that are launched inside"),
     "lockstep": ("_lockstep", "one launch at several levels or devices: the first value that differs"),
@@ -27,6 +27,7 @@ _NAMES = {
         "_uninit",
         'context manager: check="uninit" knows the tensors of torch.empty until they are written',
     ),
+    "faults": ("_faults", 'the accesses out of bounds that launches with oob="report" went on after'),
     "register_memory": (
         "_memory",
         "memory that kernels on the CPU may reach through pointers stored in memory",

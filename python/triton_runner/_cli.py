@@ -51,7 +51,13 @@ def _settings_options(command):
             click.option("--target", help='The architecture to compile for: "cuda:90", "hip:gfx942".'),
             click.option(
                 "--check",
-                help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, separated by commas.",
+                help="What the CPU looks for: oob, nan, inf, nanload, uninit, race, zerodiv, separated by "
+                "commas.",
+            ),
+            click.option(
+                "--oob",
+                type=click.Choice(["trap", "report"]),
+                help="Out of bounds: stop there (trap), or report each place once and go on.",
             ),
             click.option(
                 "--mma",
@@ -79,6 +85,16 @@ def _apply_settings(**given) -> None:
     _settings.current()
 
 
+def _fault_status() -> int:
+    """Shows what launches noted and went on after; 1 if there was anything."""
+    from triton_runner import _faults
+
+    summary = _faults.summary()
+    if summary:
+        click.echo(summary, err=True)
+    return int(bool(summary))
+
+
 @main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @_settings_options
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
@@ -92,7 +108,8 @@ def run(pretend_cuda, is_module, program, arguments, **settings):
     _apply_settings(**settings)
     if not is_module and not os.path.isfile(program):
         raise click.UsageError(f"no such file: {program}")
-    sys.exit(_run.run_program(program, list(arguments), is_module, pretend_cuda))
+    status = _run.run_program(program, list(arguments), is_module, pretend_cuda)
+    sys.exit(_fault_status() or status)
 
 
 @main.command("exec")
@@ -123,15 +140,17 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
 
     _apply_settings(**settings)
     result = _exec.execute(file, grid, args, save, name, metadata, block, cluster, shared)
+    status = _fault_status()
     if as_json:
         _print_json(result)
-        return
+        sys.exit(status)
     click.echo(
         f"{result['kernel']} ({result['level']}) on {result['device']}, grid {result['grid']}: "
         f"{result['milliseconds']:.3f} ms"
     )
     for array in result["changed"]:
         click.echo(f"{array['name']} {array['type']}{array['shape']}: {array['text']}")
+    sys.exit(status)
 
 
 @main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

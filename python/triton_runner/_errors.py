@@ -32,7 +32,8 @@ class DiagnosticError(ValueError):
 
 class KernelTrap(RuntimeError):
     """A fault of a running kernel: kind, kernel, op, file:line:column of the source, program, element,
-    address."""
+    iterations of the loops around it; of an access its address, the argument that it was made from, and the
+    place in elements from there ("x_ptr + 4096")."""
 
     def __init__(
         self,
@@ -50,6 +51,9 @@ class KernelTrap(RuntimeError):
         address: int = 0,
         nearest: str = "",
         notes=(),
+        argument: str = "",
+        place: str = "",
+        iterations=(),
     ):
         super().__init__(text)
         self.kind = kind
@@ -64,6 +68,9 @@ class KernelTrap(RuntimeError):
         self.element = tuple(element)
         self.address = address
         self.nearest = nearest
+        self.argument = argument
+        self.place = place
+        self.iterations = tuple(iterations)
         self.notes = list(notes)
 
 

@@ -202,7 +202,7 @@ def jit(fn=None, **options):
     <kernel>.<level> (or a Triton cache directory); ttir_src=, ttgir_src=, llir_src=, ptx_src=, amdgcn_src=:
     a path or
     the text itself; metadata_json=: the artifact's metadata file, where it is not beside it;
-    device=, target=, level=, check=, mma=, shared=: see using().
+    device=, target=, level=, check=, oob=, mma=, shared=: see using().
     dump_value=, dump_tensor=, dump_grid=: what is recorded, see doc/dump.md.
     A kernel's own parameter of one of these names wins. A kernel of gluon.jit (or triton.jit) may be given
     instead of a function. Raises DiagnosticError for bad input and KernelTrap for a fault of the kernel.

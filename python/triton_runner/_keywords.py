@@ -14,7 +14,7 @@ ENTRIES = {
     for form in ("dir", "src")
     if (level, form) not in (("cubin", "src"), ("hsaco", "src"))
 }
-SETTINGS = ("device", "target", "level", "check", "mma", "shared", "shuffle")
+SETTINGS = ("device", "target", "level", "check", "oob", "mma", "shared", "shuffle")
 DUMPS = ("dump_value", "dump_tensor", "dump_grid", "debug_value", "debug_tensor")
 OURS = frozenset([*ENTRIES, *SETTINGS, *DUMPS, "metadata_json"])
 

@@ -63,6 +63,27 @@ def _live_tensor(torch, address: int):
     return answer
 
 
+def blocks() -> list[tuple]:
+    """All that resolve() knows: (start, bytes, label, writable) of the live tensors and registered blocks."""
+    found = [(start, size, label, True) for start, (size, label) in _sizes.items()]
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return found
+    with torch._C.DisableTorchFunction():
+        for candidate in gc.get_objects():
+            if not issubclass(type(candidate), torch.Tensor) or candidate.device.type != "cpu":
+                continue
+            try:
+                storage = candidate.untyped_storage()
+                start, size = storage.data_ptr(), storage.nbytes()
+            except (RuntimeError, NotImplementedError):
+                continue
+            if size:
+                label = f"a live tensor ({candidate.dtype}{list(candidate.shape)})"
+                found.append((start, size, label, True))
+    return found
+
+
 def resolve(address: int):
     """(start, bytes, label, writable) of the live tensor or registered block that holds `address`, or
     None."""

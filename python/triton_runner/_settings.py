@@ -17,7 +17,8 @@ from triton_runner._errors import fail
 DEVICES = ("auto", "cpu", "cuda", "hip")
 CPU_LEVELS = ("ttir", "ttgir", "llir", "ptx")
 LEVELS = ("python", "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco")
-CHECKS = {"oob": 1, "nan": 2, "uninit": 4, "race": 8, "inf": 16, "nanload": 32}  # bits of _core.Check
+# Bits of _core.Check.
+CHECKS = {"oob": 1, "nan": 2, "uninit": 4, "race": 8, "inf": 16, "nanload": 32, "zerodiv": 64}
 DEFAULT_TARGET = "cuda:90"
 
 
@@ -30,6 +31,7 @@ class Settings:
     target: str = ""
     level: str = ""
     check: str = "oob"
+    oob: str = "trap"
     mma: str = "exact"
     threads: int = 0
     timeout: float = 0.0
@@ -49,6 +51,8 @@ class Settings:
         unknown = [c for c in self.check.split(",") if c and c not in CHECKS]
         if unknown:
             raise fail(f"unknown check {unknown[0]!r}", f"checks: {', '.join(CHECKS)}")
+        if self.oob not in ("trap", "report"):
+            raise fail(f"unknown oob {self.oob!r}", 'oob is "trap" or "report"')
         if self.mma not in ("exact", "fast"):
             raise fail(f"unknown mma {self.mma!r}", 'mma is "exact" or "fast"')
         for name, low in (("threads", 0), ("timeout", 0), ("shared", -1), ("shuffle", -1)):
@@ -75,6 +79,7 @@ class Settings:
         options = _core.Options()
         options.threads = self.threads
         options.checks = self.checks
+        options.report_faults = self.oob == "report"
         options.fast_mma = self.mma == "fast"
         options.timeout = self.timeout
         options.shared = self.shared
@@ -109,6 +114,7 @@ def _from_environment() -> Settings:
         target=get("TARGET", ""),
         level=get("LEVEL", ""),
         check=get("CHECK", "oob"),
+        oob=get("OOB", "trap"),
         mma=get("MMA", "exact"),
         threads=_number(get("THREADS", "0"), "TRITON_RUNNER_THREADS", int),
         timeout=_number(get("TIMEOUT", "0"), "TRITON_RUNNER_TIMEOUT", float),
@@ -154,7 +160,7 @@ def leave(token) -> None:
 
 
 class using:
-    """Launches inside the block use these settings: device=, target=, level=, check=, mma=, threads=,
+    """Launches inside the block use these settings: device=, target=, level=, check=, oob=, mma=, threads=,
     timeout=, shared=, shuffle=, dump= (False: dl.dump and its like leave nothing). None leaves a setting as
     it is."""
 

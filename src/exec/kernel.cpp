@@ -132,6 +132,12 @@ std::string Trap::str() const {
     for (size_t i = 0; i < element.size(); ++i) out += (i ? ", " : "") + std::to_string(element[i]);
     out += "]";
   }
+  if (iterations.size() == 1) out += ", iteration " + std::to_string(iterations[0]);
+  if (iterations.size() > 1) {
+    out += ", iterations (";
+    for (size_t i = 0; i < iterations.size(); ++i) out += (i ? ", " : "") + std::to_string(iterations[i]);
+    out += ")";
+  }
   out += ": " + message;
   for (const std::string& note : notes) out += "\n  note: " + note;
   return out;

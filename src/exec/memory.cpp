@@ -53,21 +53,24 @@ const Allocation* Memory::find(uint64_t address, uint64_t bytes) const {
   return &found_->list.emplace_back(std::move(*a));
 }
 
-std::string Memory::describe(uint64_t address, uint64_t bytes) const {
+std::string Memory::describe(uint64_t address, uint64_t bytes, uint64_t from) const {
   const Allocation* best = nullptr;
   uint64_t distance = ~uint64_t{0};
   bool after = false;
+  if (from) find(from, 1);  // so that it is in the list
   auto consider = [&](const Allocation& a) {
+    if (from && !holds(a, from, 1)) return;
     uint64_t end = a.address + a.bytes;
     bool past = address >= a.address;
     uint64_t d = !past ? a.address - address : address >= end ? address - end : 0;
     if (d < distance || !best) best = &a, distance = d, after = past;
   };
-  std::lock_guard lock(found_->mutex);
+  std::unique_lock lock(found_->mutex);
   if (!found_->has_whole)
     for (const Allocation& a : allocations_) consider(a);
   for (const Allocation& a : found_->list) consider(a);
-  if (!best) return "";
+  lock.unlock();  // what is in the list stays where it is
+  if (!best) return from ? describe(address, bytes) : "";
   auto count = [](uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); };
   if (!after) return count(distance) + " before the start of " + best->label;
   if (address < best->address + best->bytes) {

@@ -181,8 +181,9 @@ double power_of_int(double x, int64_t n) { return std::pow(x, static_cast<double
 
 bool int_power(int64_t a, int64_t n, int64_t* out) {
   if (n < 0) {
+    if (a == 0) return false;
     *out = a == 1 ? 1 : a == -1 ? (n & 1 ? -1 : 1) : 0;
-    return a != 0;
+    return true;
   }
   uint64_t result = 1, square = static_cast<uint64_t>(a);
   for (auto left = static_cast<uint64_t>(n); left; left >>= 1) {

@@ -54,6 +54,21 @@ std::vector<Param> text_params(const ptx::Function& entry, int hidden) {
   return params;
 }
 
+uint64_t ArgumentPlan::pointers() const {
+  uint64_t found = 0;
+  for (size_t i = 0; i < entries_.size(); ++i)
+    if (entries_[i].form == Form::kWord && entries_[i].place < 64 &&
+        (params_[i].kind == ParamKind::kPointer || (from_text_ && places_[entries_[i].place].bytes == 8)))
+      found |= uint64_t{1} << entries_[i].place;
+  return found;
+}
+
+std::string ArgumentPlan::name_at(size_t place) const {
+  for (size_t i = 0; i < entries_.size(); ++i)
+    if (entries_[i].place == place) return params_[i].name;
+  return places_[place].name;
+}
+
 base::Result<ArgumentPlan> ArgumentPlan::make(const Code& code, const LoadOptions& options) {
   ArgumentPlan plan;
   plan.kernel_ = code.kernel;

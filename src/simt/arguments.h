@@ -25,6 +25,10 @@ class ArgumentPlan {
   static base::Result<ArgumentPlan> make(const Code& code, const LoadOptions& options);
 
   const std::vector<exec::Param>& params() const { return params_; }
+  // Of the text's parameters, by their numbers: which hold a pointer that a launch passes (a bit each, of the
+  // first 64), and what the launch calls them.
+  uint64_t pointers() const;
+  std::string name_at(size_t place) const;
 
   // `blocks` is how many the launch runs, for scratch. Errors: wrong count, kind or range of an argument.
   base::Result<PackedArguments> pack(std::span<const exec::Argument> args, int64_t blocks) const;

@@ -274,11 +274,10 @@ std::byte* place_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, b
   const uint32_t bytes = plan.bytes * plan.n;
   *shared = plan.where == Where::kShared ||
             (plan.where == Where::kGeneric && (address & kWindowMask) == kSharedWindow);
-  if (address % bytes != 0) {
-    x.trap(in, exec::TrapKind::kMisaligned,
-           "the address is not aligned to " + std::to_string(bytes) + " bytes", i, address, bytes);
-    return nullptr;
-  }
+  if (address % bytes != 0)
+    return x.fault(in, exec::TrapKind::kMisaligned,
+                   "the address is not aligned to " + std::to_string(bytes) + " bytes", i, address, bytes,
+                   true);
   if (*shared) return x.shared(in, i, static_cast<uint32_t>(address), bytes, true);
   // Code that updates 16 bits by way of the word around them: the word may end behind the allocation, whose
   // other bytes it leaves as they are.

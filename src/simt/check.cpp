@@ -132,6 +132,7 @@ Checks::Checks(const Launch& launch)
       race_(launch.options->checks & exec::kCheckRace),
       nan_(launch.options->checks & (exec::kCheckNan | exec::kCheckInf)),
       inf_(launch.options->checks & exec::kCheckInf),
+      zero_division_(launch.options->checks & exec::kCheckZeroDivision),
       global_records_(1) {}
 Checks::~Checks() = default;
 
@@ -468,6 +469,7 @@ void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {
 void Checks::before(Exec& x, const Instr& in) {
   ++serial_;
   if (nan_) nan_before(x, in);
+  if (zero_division_) division_before(x, in);
   if (!race_ || !is_barrier(in) || in.source->has(Mod::kWarp)) return;
   State& s = of(x);
   const bool of_cluster = in.source->has(Mod::kCluster);
@@ -491,6 +493,7 @@ void Checks::before(Exec& x, const Instr& in) {
 void Checks::after(Exec& x, const Instr& in) {
   flush(x);
   if (nan_) nan_after(x, in);
+  if (zero_division_) division_after(x, in);
   if (!race_ || !is_barrier(in) || in.source->has(Mod::kWarp)) return;
   State& s = of(x);
   if (in.source->has(Mod::kCluster)) {

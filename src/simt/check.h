@@ -52,6 +52,9 @@ class Checks {
   void nan_before(const Exec& x, const Instr& in);
   void nan_after(Exec& x, const Instr& in);
   bool bad(double value) const;
+  // Integers that are divided by 0: the divisor may be the result, too.
+  void division_before(const Exec& x, const Instr& in);
+  void division_after(Exec& x, const Instr& in);
 
   State& of(const Exec& x);
   uint32_t record(State& s, uint32_t agent, const Operands& in, uint32_t thread, bool atomic);
@@ -78,7 +81,7 @@ class Checks {
   };
 
   const Launch& launch_;
-  const bool uninit_, race_, nan_, inf_;
+  const bool uninit_, race_, nan_, inf_, zero_division_;
   struct Operand3 {
     double values[3];
     uint32_t n = 0;
@@ -86,6 +89,8 @@ class Checks {
   };
   std::vector<Operand3> operands_;  // of the instruction under way, by lane and element
   bool arithmetic_ = false;
+  uint32_t divided_ = kNoRegister;  // the first lane with a divisor of 0
+  int64_t dividend_ = 0;            // of it
   std::unordered_map<const Cluster*, std::unique_ptr<State>> states_;
   std::vector<Written> written_;
   uint64_t serial_ = 0;  // instructions

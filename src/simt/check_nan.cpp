@@ -1,5 +1,5 @@
 // check="nan" and "inf": the first floating-point instruction whose result is a NaN (an infinity) where none
-// of its operands is one.
+// of its operands is one. check="zerodiv": the first div or rem of integers whose divisor is 0.
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -73,6 +73,24 @@ double value_at(const Lanes& x, uint32_t place, const Element& e, uint32_t lane,
   return num::to_double(num::load_bits(reg + size * k, e.type), e.type);
 }
 
+// The element type of a div or rem of integers.
+bool is_division(const ptx::Instruction& in, num::Type* type) {
+  if (in.opcode != Opcode::kDiv && in.opcode != Opcode::kRem) return false;
+  switch (in.type(0)) {
+    case Mod::kS16:
+    case Mod::kU16:
+      return *type = num::Type::kI16, true;
+    case Mod::kS32:
+    case Mod::kU32:
+      return *type = num::Type::kI32, true;
+    case Mod::kS64:
+    case Mod::kU64:
+      return *type = num::Type::kI64, true;
+    default:
+      return false;
+  }
+}
+
 std::string text_of(double value) {
   char text[40];
   std::snprintf(text, sizeof text, "%g", value);
@@ -115,6 +133,28 @@ void Checks::nan_after(Exec& x, const Instr& in) {
       x.trap(in, exec::TrapKind::kNan, std::move(message), i);
       return;
     }
+}
+
+void Checks::division_before(const Exec& x, const Instr& in) {
+  divided_ = kNoRegister;
+  num::Type type;
+  if (!in.source || in.b == kNoRegister || !is_division(*in.source, &type)) return;
+  auto bits = [&](uint32_t place, uint32_t lane) {
+    return num::load_bits(x.regs + place + num::size_of(type) * (x.first + lane), type);
+  };
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (!x.on(i) || bits(in.b, i) != 0) continue;
+    divided_ = i;
+    const uint64_t a = bits(in.a, i);
+    dividend_ = ptx::is_signed(in.source->type(0)) ? num::sign_extend(a, type) : static_cast<int64_t>(a);
+    return;
+  }
+}
+
+void Checks::division_after(Exec& x, const Instr& in) {
+  if (divided_ == kNoRegister) return;
+  x.trap(in, exec::TrapKind::kDivisionByZero, "the divisor is 0: " + std::to_string(dividend_) + " / 0",
+         divided_);
 }
 
 }  // namespace triton_runner::simt

@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
+#include <triton_runner/exec/faults.h>
+
+#include "arguments.h"
 #include "check.h"
+#include "origin.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -38,12 +43,29 @@ std::string instruction_location(const Code& code, const ptx::Instruction& in) {
   return code.module->location(in.offset).str();
 }
 
-void Exec::trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane, uint64_t address,
-                uint32_t bytes, std::vector<std::string> notes) {
-  Launch& l = *worker->launch;
-  pc = nullptr;
-  leave();
-  if (l.stop.exchange(true)) return;
+namespace {
+
+// The parameter that a global address was made from: what to call it, and the address that was passed.
+std::optional<std::pair<std::string, uint64_t>> origin_of(const Launch& l, const Code& c,
+                                                          const ptx::Instruction& access) {
+  const std::optional<uint32_t> place = parameter_of(*c.entry, access, l.plan->pointers());
+  if (!place) return {};
+  uint64_t base;
+  std::memcpy(&base, l.params.data() + c.param_offsets[*place], sizeof base);
+  return std::pair{l.plan->name_at(*place), base};
+}
+
+std::string distance_text(const std::string& name, uint64_t base, uint64_t address) {
+  const auto offset = static_cast<int64_t>(address - base);
+  if (offset == 0) return name;
+  const uint64_t n = offset < 0 ? -static_cast<uint64_t>(offset) : static_cast<uint64_t>(offset);
+  return name + (offset < 0 ? " - " : " + ") + std::to_string(n) + (n == 1 ? " byte" : " bytes");
+}
+
+}  // namespace
+
+exec::Trap Exec::made_trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane,
+                           uint64_t address, uint32_t bytes, std::vector<std::string> notes) const {
   const Code& c = code();
   exec::Trap t;
   t.kind = kind;
@@ -58,10 +80,20 @@ void Exec::trap(const Operands& in, exec::TrapKind kind, std::string message, ui
   }
   t.address = address;
   t.access_bytes = bytes;
-  if (bytes && (address & kWindowMask) != kSharedWindow && (address & kWindowMask) != kLocalWindow)
-    t.nearest = worker->memory.memory().describe(address, bytes);
-  if (!t.nearest.empty()) t.message += ": " + t.nearest;
-  if (const ptx::Instruction* source = source_of(c, in)) {
+  const ptx::Instruction* source = source_of(c, in);
+  if (bytes && (address & kWindowMask) != kSharedWindow && (address & kWindowMask) != kLocalWindow) {
+    uint64_t from = 0;
+    if (source)
+      if (auto origin = origin_of(*worker->launch, c, *source)) {
+        t.argument = origin->first;
+        t.place = distance_text(origin->first, origin->second, address);
+        from = origin->second;
+      }
+    t.nearest = worker->memory.memory().describe(address, bytes, from);
+  }
+  if (!t.place.empty()) t.message += ": " + t.place;
+  if (!t.nearest.empty()) t.message += (t.place.empty() ? ": " : ", ") + t.nearest;
+  if (source) {
     t.op = std::string(source->spelling);
     base::Location at = c.module->location(source->offset);
     if (source->source && source->source->line > 0) {
@@ -74,8 +106,38 @@ void Exec::trap(const Operands& in, exec::TrapKind kind, std::string message, ui
     }
   }
   for (std::string& n : notes) t.notes.push_back(std::move(n));
+  return t;
+}
+
+void Exec::trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane, uint64_t address,
+                uint32_t bytes, std::vector<std::string> notes) {
+  Launch& l = *worker->launch;
+  pc = nullptr;
+  leave();
+  if (l.stop.exchange(true)) return;
+  exec::Trap t = made_trap(in, kind, std::move(message), lane, address, bytes, std::move(notes));
   std::lock_guard lock(l.mutex);
   l.trap = std::move(t);
+}
+
+std::byte* Exec::fault(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane,
+                       uint64_t address, uint32_t bytes, bool write) {
+  constexpr uint64_t kRoom = uint64_t{256} << 10;  // more than the shared memory that copies go to
+  if (!goes_on() || bytes > kRoom) {
+    trap(in, kind, std::move(message), lane, address, bytes);
+    return nullptr;
+  }
+  const auto& blocks = launch().blocks;
+  const int64_t program = (int64_t{cta->id[2]} * blocks[1] + cta->id[1]) * blocks[0] + cta->id[0];
+  launch().options->faults->note(source_of(code(), in), program, 1, [&] {
+    return made_trap(in, kind, std::move(message), lane, address, bytes, {});
+  });
+  auto& room = write ? worker->sink : worker->zeros;
+  if (!room)
+    room = std::make_unique<std::byte[]>(kRoom);
+  else if (write)
+    std::memset(room.get(), 0, bytes);
+  return room.get();
 }
 
 std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write) {
@@ -85,12 +147,11 @@ std::byte* Exec::global(const Operands& in, uint32_t lane, uint64_t address, uin
     return reinterpret_cast<std::byte*>(address);
   }
   const bool read_only = write && worker->memory.readable(address, bytes);
-  trap(in, exec::TrapKind::kOutOfBounds,
-       std::string(write ? "a write of " : "a read of ") + std::to_string(bytes) +
-           (bytes == 1 ? " byte at " : " bytes at ") + hex(address) +
-           (read_only ? ", which may only be read" : ", which is no memory of this launch"),
-       lane, address, bytes);
-  return nullptr;
+  return fault(in, exec::TrapKind::kOutOfBounds,
+               std::string(write ? "a write of " : "a read of ") + std::to_string(bytes) +
+                   (bytes == 1 ? " byte at " : " bytes at ") + hex(address) +
+                   (read_only ? ", which may only be read" : ", which is no memory of this launch"),
+               lane, address, bytes, write);
 }
 
 std::byte* Exec::shared(const Operands& in, uint32_t lane, uint32_t address, uint32_t bytes, bool write) {
@@ -108,18 +169,17 @@ std::byte* Exec::shared(const Operands& in, uint32_t lane, uint32_t address, uin
             std::to_string(cta->cluster->ctas.size());
   else
     what += ": the block has " + std::to_string(owner->shared_bytes) + " bytes of shared memory";
-  trap(in, exec::TrapKind::kOutOfBounds, std::move(what), lane, kSharedWindow | address, bytes);
-  return nullptr;
+  return fault(in, exec::TrapKind::kOutOfBounds, std::move(what), lane, kSharedWindow | address, bytes,
+               write);
 }
 
 std::byte* Exec::local(const Operands& in, uint32_t lane, uint64_t offset, uint32_t bytes) {
   const uint32_t size = code().local_bytes;
   if (offset <= size && bytes <= size - offset) return cta->local + uint64_t{first + lane} * size + offset;
-  trap(in, exec::TrapKind::kOutOfBounds,
-       "an access of " + std::to_string(bytes) + " bytes at local address " + hex(offset) +
-           ": a thread has " + std::to_string(size) + " bytes of local memory",
-       lane, kLocalWindow | offset, bytes);
-  return nullptr;
+  return fault(in, exec::TrapKind::kOutOfBounds,
+               "an access of " + std::to_string(bytes) + " bytes at local address " + hex(offset) +
+                   ": a thread has " + std::to_string(size) + " bytes of local memory",
+               lane, kLocalWindow | offset, bytes, true);
 }
 
 std::byte* Exec::generic(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write) {

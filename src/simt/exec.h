@@ -22,6 +22,7 @@ namespace triton_runner::simt {
 struct Cta;
 struct Cluster;
 struct Worker;
+class ArgumentPlan;
 class Checks;
 
 // Generic addresses: global memory is the host's own addresses; shared and local memory lie in windows that
@@ -138,6 +139,7 @@ struct Launch {
   const Code* code = nullptr;
   const exec::LaunchOptions* options = nullptr;
   std::vector<std::byte> params;  // of the entry, param_bytes
+  const ArgumentPlan* plan = nullptr;
   const exec::Memory* memory = nullptr;
   uint32_t shared_bytes = 0;         // static and dynamic
   std::array<uint32_t, 3> blocks{};  // of the grid: LaunchOptions::grid counts clusters
@@ -162,6 +164,9 @@ struct Worker {
   uint64_t global_spins = 0;       // volatile, acquiring and atomic accesses to global memory
   int64_t steps = 0;               // instructions, counted at backward jumps
   Checks* checks = nullptr;        // of a checked launch
+  // Where accesses that may not be go, in a launch that goes on after them: to zeros, and to what nobody
+  // reads.
+  std::unique_ptr<std::byte[]> zeros, sink;
 };
 
 // What a handler sees: Lanes, and everything around them. Handlers get a Lanes& that is an Exec.
@@ -190,11 +195,17 @@ struct Exec : Lanes {
             uint64_t address = 0, uint32_t bytes = 0, std::vector<std::string> notes = {});
 
   // Checked memory. `global` gives the host pointer of [address, address + bytes) or null after a trap that
-  // names lane and nearest tensor.
+  // names lane and nearest tensor. A launch that goes on after faults gets memory of its own in that place.
   std::byte* global(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
   // A 32-bit shared address of this block or of the cluster.
   std::byte* shared(const Operands& in, uint32_t lane, uint32_t address, uint32_t bytes, bool write);
   std::byte* local(const Operands& in, uint32_t lane, uint64_t offset, uint32_t bytes);
+  // An access that may not be: noted, and memory in its place; or null after a trap.
+  std::byte* fault(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane,
+                   uint64_t address, uint32_t bytes, bool write);
+  bool goes_on() const { return launch().options->faults != nullptr; }
+  exec::Trap made_trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane,
+                       uint64_t address, uint32_t bytes, std::vector<std::string> notes) const;
   // Any of them.
   std::byte* generic(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
 };

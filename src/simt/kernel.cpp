@@ -37,6 +37,7 @@ class SimtKernel final : public exec::Kernel {
     const Code& code = *observed ? **observed : code_;
     Launch launch;
     launch.code = &code;
+    launch.plan = &*plan_;
     launch.options = &options;
     launch.num_clusters = options.grid[0] * options.grid[1] * options.grid[2];
     for (size_t d = 0; d < 3; ++d)

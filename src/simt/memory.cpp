@@ -105,13 +105,11 @@ void store_lane(const Access& a, const std::byte* const* in, uint32_t i, std::by
 }
 
 std::byte* resolve(Exec& x, const Operands& in, const Access& a, uint32_t i, uint64_t address, bool write) {
-  if (address & (a.bytes() - 1)) {
-    x.trap(in, exec::TrapKind::kMisaligned,
-           std::string(write ? "a write of " : "a read of ") + std::to_string(a.bytes()) +
-               " bytes at an address that is no multiple of " + std::to_string(a.bytes()),
-           i, address, 0);
-    return nullptr;
-  }
+  if (address & (a.bytes() - 1))
+    return x.fault(in, exec::TrapKind::kMisaligned,
+                   std::string(write ? "a write of " : "a read of ") + std::to_string(a.bytes()) +
+                       " bytes at an address that is no multiple of " + std::to_string(a.bytes()),
+                   i, address, 0, write);
   switch (a.space) {
     case Space::kShared:
       return x.shared(in, i, static_cast<uint32_t>(address), a.bytes(), write);
@@ -134,6 +132,23 @@ std::byte* resolve(Exec& x, const Operands& in, const Access& a, uint32_t i, uin
   }
 }
 
+// The elements of a vector one by one: those that may be accessed are, where the launch goes on after others.
+template <bool kWrite>
+bool each_word(Exec& x, const Operands& in, const Access& a, std::byte* const* regs, uint32_t i,
+               uint64_t address, bool atomic) {
+  Access one = a;
+  one.words = 1;
+  for (uint32_t k = 0; k < a.words; ++k) {
+    std::byte* p = resolve(x, in, one, i, address + uint64_t{k} * a.word_bytes, kWrite);
+    if (!p) return false;
+    if constexpr (kWrite)
+      store_lane(one, regs + k, i, p, atomic);
+    else
+      load_lane(one, regs + k, i, p, atomic);
+  }
+  return true;
+}
+
 // Each lane by itself: any space, any alignment, every check.
 template <bool kWrite>
 void each_lane(Exec& x, const Operands& in, const Access& a) {
@@ -144,7 +159,12 @@ void each_lane(Exec& x, const Operands& in, const Access& a) {
   if (atomic) ++x.worker->global_spins;
   for (uint32_t i = 0; i < x.count; ++i) {
     if (!x.on(i)) continue;
-    std::byte* p = resolve(x, in, a, i, address_at(x, in, a, i), kWrite);
+    const uint64_t address = address_at(x, in, a, i);
+    if (x.goes_on() && a.words > 1 && !(address & (a.bytes() - 1))) {
+      if (!each_word<kWrite>(x, in, a, regs, i, address, atomic)) return;
+      continue;
+    }
+    std::byte* p = resolve(x, in, a, i, address, kWrite);
     if (!p) return;
     if constexpr (kWrite)
       store_lane(a, regs, i, p, atomic);

@@ -184,11 +184,11 @@ void load_box(const TensorBox& box, std::byte* shared, uint32_t start) {
   const uint32_t unit = box.shared_unit, source = box.global_unit, bytes = box.row_bytes();
   const uint64_t nan = box.map.nan_fill ? nan_of(box.map.element_type) : 0;
   for (uint32_t r = 0; r < box.rows; r++) {
-    const TensorRow t = tensor_row(box, r);
+    const TensorRow whole = tensor_row(box, r), t = box.accessed.empty() ? whole : box.accessed[r];
     if (t.end - t.begin < box.row_units || unit != source) {
       std::memset(row, 0, bytes);
-      if (nan)
-        for (uint32_t i = 0; i < box.row_units; i++) std::memcpy(row + i * unit, &nan, unit);
+      for (uint32_t i = 0; nan && i < box.row_units; i++)
+        if (i < whole.begin || i >= whole.end) std::memcpy(row + i * unit, &nan, unit);
     }
     const auto* from = reinterpret_cast<const std::byte*>(t.address);
     if (unit == source) {
@@ -206,7 +206,7 @@ void store_box(const TensorBox& box, const std::byte* shared, uint32_t start, Up
   alignas(16) std::byte row[4096];
   const uint32_t unit = box.shared_unit, target = box.global_unit;
   for (uint32_t r = 0; r < box.rows; r++) {
-    const TensorRow t = tensor_row(box, r);
+    const TensorRow t = box.accessed.empty() ? tensor_row(box, r) : box.accessed[r];
     if (t.begin == t.end) continue;
     each_piece(box, start, r,
                [&](uint32_t at, uint32_t from, uint32_t n) { std::memcpy(row + at, shared + from, n); });

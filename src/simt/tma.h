@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <triton_runner/exec/tensor_map.h>
 
@@ -11,6 +12,12 @@
 namespace triton_runner::simt {
 
 enum class BoxMode : uint8_t { kTile, kGather, kIm2col };
+
+// A row of a box: its part [begin, end) in units lies inside of the tensor, from `address` on.
+struct TensorRow {
+  uint64_t address;
+  uint32_t begin, end;
+};
 
 // A box cut into rows along dimension 0; in im2col mode a column of pixels, a row each. Elements of less than
 // a byte come 16 at a time: a unit is an element, or 16 of them.
@@ -27,7 +34,8 @@ struct TensorBox {
   int64_t units = 0;         // of dimension 0 of the tensor
   uint32_t row_units = 0;    // of a row of the box
   uint32_t rows = 0;
-  uint32_t counts[5] = {};  // rows of the box by dimension; [0] is 1
+  uint32_t counts[5] = {};          // rows of the box by dimension; [0] is 1
+  std::vector<TensorRow> accessed;  // what is left of the rows where some memory may not be; else empty
 
   uint32_t row_bytes() const { return row_units * shared_unit; }
   uint32_t shared_bytes() const { return rows * row_bytes(); }
@@ -39,11 +47,7 @@ struct TensorBox {
 // column). Gives what is wrong with them, or an empty text.
 std::string prepare_box(TensorBox& box, int rank, BoxMode mode);
 
-// Row `r` of the box: its part [begin, end) in units lies inside of the tensor, from `address` on.
-struct TensorRow {
-  uint64_t address;
-  uint32_t begin, end;
-};
+// Row `r` of the box.
 TensorRow tensor_row(const TensorBox& box, uint32_t r);
 
 // Where byte `offset` of the box lies if the box begins at byte `start` of a block's shared memory.

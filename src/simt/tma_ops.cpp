@@ -108,9 +108,23 @@ bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool writ
   if (!x.worker->checks && high - low < uint64_t{1} << 40 &&
       (write ? memory.writable(low, high - low) : memory.readable(low, high - low)))
     return true;
+  auto allowed = [&](uint64_t address, uint64_t bytes) {
+    return write ? memory.writable(address, bytes) : memory.readable(address, bytes);
+  };
+  if (x.goes_on()) box.accessed.resize(box.rows);
   for (uint32_t r = 0; r < box.rows; r++) {
-    const TensorRow row = tensor_row(box, r);
-    if (row.begin != row.end && !x.global(in, i, row.address, (row.end - row.begin) * box.global_unit, write))
+    TensorRow row = tensor_row(box, r);
+    const uint32_t unit = box.global_unit;
+    if (x.goes_on() && !allowed(row.address, (row.end - row.begin) * unit)) {
+      // What may be is one part of it: tensors and their rows are.
+      uint64_t end = row.address + (row.end - row.begin) * uint64_t{unit};
+      for (; row.begin != row.end && !allowed(end - unit, unit); row.end--, end -= unit)
+        x.global(in, i, end - unit, unit, write);
+      for (; row.begin != row.end && !allowed(row.address, unit); row.begin++, row.address += unit)
+        x.global(in, i, row.address, unit, write);
+    }
+    if (x.goes_on()) box.accessed[r] = row;
+    if (row.begin != row.end && !x.global(in, i, row.address, (row.end - row.begin) * unit, write))
       return false;
   }
   return true;

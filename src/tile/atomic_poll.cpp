@@ -34,8 +34,14 @@ const Instr* run_poll(Task& t, const Instr& in) {
   for (int64_t i = 0; i < n; ++i) {
     if (seen[i]) continue;
     const uint64_t address = pointers[i];
-    if (!check_addresses(t, in, &address, nullptr, 1, expected_type.size, false, expected_type))
+    const uint8_t* readable = nullptr;
+    std::vector<uint8_t> left;
+    if (!check_addresses(t, in, &address, readable, 1, expected_type.size, false, expected_type, left))
       return nullptr;
+    if (readable) {  // it would wait forever
+      seen[i] = 1;
+      continue;
+    }
     uint64_t found = 0;
     switch (expected_type.size) {
       case 1:

@@ -107,6 +107,7 @@ const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
   Slot r = in.result(), ptr = in.operand(0);
   const TileType& ty = t.type(r);
   const uint8_t* lanes = nullptr;
+  std::vector<uint8_t> left;
   if (mask != kNoSlot) {
     Slot m = static_cast<Slot>(mask);
     if (t.is_uniform(m) && !t.bits(m)) {
@@ -117,13 +118,13 @@ const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
   }
   if (ty.rank == 0) {
     uint64_t address = static_cast<uint64_t>(t.bits(ptr));
-    if (!check_addresses(t, in, &address, nullptr, 1, ty.size, true, ty)) return nullptr;
-    uint64_t old = f(0, address);
+    if (!check_addresses(t, in, &address, lanes, 1, ty.size, true, ty, left)) return nullptr;
+    uint64_t old = lanes ? 0 : f(0, address);
     t.set_uniform_from(r, &old);
     return next(in);
   }
   const auto* addresses = static_cast<const uint64_t*>(t.dense(ptr));
-  if (!check_addresses(t, in, addresses, lanes, ty.n, ty.size, true, ty)) return nullptr;
+  if (!check_addresses(t, in, addresses, lanes, ty.n, ty.size, true, ty, left)) return nullptr;
   auto* out = static_cast<std::byte*>(t.new_dense(r));
   if (lanes) std::memset(out, 0, ty.bytes);
   for (int64_t i = 0; i < ty.n; ++i)

@@ -92,7 +92,8 @@ const Instr* run_async_store(Task& t, const Instr& in) {
                   "a store of " + std::to_string(bytes) + " bytes from a buffer of " +
                       std::to_string(in.as<Bulk>().bytes));
   if (bytes && !t.worker->memory.writable(to, bytes))
-    return t.trap_access(in, to, static_cast<uint32_t>(bytes), true, -1, t.type(in.operand(1)));
+    return t.note_access(in, to, static_cast<uint32_t>(bytes), true, -1, t.type(in.operand(1))) ? next(in)
+                                                                                                : nullptr;
   std::memcpy(reinterpret_cast<void*>(to), SharedState::of(t).arena(t) + from.base, bytes);
   t.worker->launch->made_progress();
   return next(in);

@@ -23,17 +23,9 @@ bool row_major(const int64_t* strides, const std::vector<int64_t>& shape) {
   return true;
 }
 
-// The element number in the full shape of element `index` of the shape with the broadcast dimensions cut
-// to 1.
-int64_t widen_index(int64_t index, const std::vector<int64_t>& compact, const TileType& ty) {
-  int64_t out = 0;
-  for (int d = ty.rank - 1; d >= 0; --d) out += index % compact[d] * ty.dense_strides[d], index /= compact[d];
-  return out;
-}
-
 // No dimension that all operands repeat: row by row, rows being runs in which each operand is contiguous or
 // one element.
-int64_t map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const Operand* ops, MapFn fn) {
+void map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const Operand* ops, MapFn fn) {
   const TileType& ty = t.type(in.result(r));
   int last = ty.rank - 1;
   int64_t inner = ty.shape[last];
@@ -54,12 +46,11 @@ int64_t map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const Ope
   Operand at[3];
   for (uint32_t i = 0; i < arity; ++i) at[i] = ops[i];
   auto* out = static_cast<std::byte*>(t.output(in, r));
-  int64_t rows = ty.n / inner, bad = -1;
+  int64_t rows = ty.n / inner;
   int64_t index[kLazyRank] = {};
   for (int64_t row = 0; row < rows; ++row) {
     for (uint32_t i = 0; i < arity; ++i) ptr[i] = at[i].data;
-    int64_t b = fn.run(fn.context, out + row * inner * ty.size, ptr, splat, inner);
-    if (b >= 0 && bad < 0) bad = row * inner + b;
+    fn.run(fn.context, out + row * inner * ty.size, ptr, splat, inner);
     for (int d = last - 1; d >= 0; --d) {
       for (uint32_t i = 0; i < arity; ++i) at[i].data += at[i].strides[d] * at[i].size;
       if (++index[d] < ty.shape[d]) break;
@@ -67,10 +58,9 @@ int64_t map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const Ope
       index[d] = 0;
     }
   }
-  return bad;
 }
 
-int64_t map_views(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn) {
+void map_views(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn) {
   const TileType& ty = t.type(in.result(r));
   Operand ops[3];
   alignas(8) int64_t uniform[3];
@@ -113,7 +103,7 @@ int64_t map_views(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn
   }
   Slot result = in.result(r);
   Buffer* b = t.worker->pool->allocate(n * ty.size);
-  int64_t bad = fn.run(fn.context, b->data(), ptr, splat, n);
+  fn.run(fn.context, b->data(), ptr, splat, n);
   Value& v = t.set_form(result, Form::kView);
   v.buffer = b;
   v.base = 0;
@@ -122,18 +112,19 @@ int64_t map_views(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn
     v.stride[d] = compact[d] == 1 ? 0 : stride;
     stride *= compact[d];
   }
-  return bad < 0 ? bad : widen_index(bad, compact, ty);
 }
 
-int64_t run_kernel(const void* context, void* out, const void* const* in, uint32_t splat, int64_t n) {
+void run_kernel(const void* context, void* out, const void* const* in, uint32_t splat, int64_t n) {
   const num::Kernel& k = *static_cast<const num::Kernel*>(context);
-  if (splat == 0) return k.loop(out, in[0], in[1], in[2], n);
-  return k.run(out, in, splat, n);
+  if (splat == 0)
+    k.loop(out, in[0], in[1], in[2], n);
+  else
+    k.run(out, in, splat, n);
 }
 
 }  // namespace
 
-int64_t map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn) {
+void map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn) {
   const TileType& ty = t.type(in.result(r));
   uint32_t splat = 0;
   bool views = false;
@@ -147,9 +138,8 @@ int64_t map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn
   if (splat == (1u << arity) - 1) {
     alignas(8) std::byte element[8] = {};
     for (uint32_t i = 0; i < arity; ++i) uniform[i] = t.bits(in.operand(i)), ptr[i] = &uniform[i];
-    int64_t bad = fn.run(fn.context, element, ptr, 0, 1);
-    t.set_uniform_from(in.result(r), element);
-    return bad;
+    fn.run(fn.context, element, ptr, 0, 1);
+    return t.set_uniform_from(in.result(r), element);
   }
   if (views && ty.rank <= kLazyRank) return map_views(t, in, r, arity, fn);
   for (uint32_t i = 0; i < arity; ++i) {
@@ -159,18 +149,13 @@ int64_t map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn
       ptr[i] = t.dense(in.operand(i));
   }
   void* out = t.output(in, r);
-  return fn.run(fn.context, out, ptr, splat, ty.n);
+  fn.run(fn.context, out, ptr, splat, ty.n);
 }
 
 const Instr* run_elementwise(Task& t, const Instr& in) {
   const auto& d = in.as<ElementwiseData>();
-  int64_t bad = map_elements(t, in, 0, d.kernel.arity, {run_kernel, &d.kernel});
-  if (bad < 0 || !d.traps) [[likely]]
-    return next(in);
-  const TileType& ty = t.type(in.result());
-  std::vector<int64_t> element(ty.rank);
-  for (int k = ty.rank - 1; k >= 0; --k) element[k] = bad % ty.shape[k], bad /= ty.shape[k];
-  return t.trap(in, exec::TrapKind::kDivisionByZero, "the divisor is 0", std::move(element));
+  map_elements(t, in, 0, d.kernel.arity, {run_kernel, &d.kernel});
+  return next(in);
 }
 
 void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handler run, int64_t extra) {
@@ -184,12 +169,8 @@ void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handle
     return l.error(
         op, "'" + std::string(op.name) + "' does not work on " + std::string(num::type_name(in->element)) +
                 (in->element == out->element ? "" : " giving " + std::string(num::type_name(out->element))));
-  bool can_trap =  // where a divisor is 0
-      f.id >= num::Functor::divsi && f.id < num::Functor::cmpi_eq;
-  // Pipelined loops compute the addresses of the step behind their last one, divisions by 0 included, and use
-  // nothing of it: what the programmer wrote traps at TTIR.
-  size_t at = l.emit(run, op, l.make<ElementwiseData>(kernel, extra, !l.in_ttgir()));
-  if (!can_trap) l.fusible(at, run == run_elementwise ? Fusion::kMap : Fusion::kLazyMap);
+  size_t at = l.emit(run, op, l.make<ElementwiseData>(kernel, extra));
+  l.fusible(at, run == run_elementwise ? Fusion::kMap : Fusion::kLazyMap);
 }
 
 void lower_elementwise(Lowering& l, const ir::Op& op, const num::Elementwise& f) {

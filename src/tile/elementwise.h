@@ -7,22 +7,21 @@
 namespace triton_runner::tile {
 
 // A loop over n contiguous elements, as num::Kernel::run: bit i of splat says that in[i] is one element for
-// all. -1, or the first element that has no result.
+// all: of its type, whatever form the operand has.
 struct MapFn {
-  int64_t (*run)(const void* context, void* out, const void* const* in, uint32_t splat, int64_t n);
+  void (*run)(const void* context, void* out, const void* const* in, uint32_t splat, int64_t n);
   const void* context;
 };
 
 // Result r of `in` from its first `arity` operands: one element where all are uniform, on the compact tile
 // where a broadcast dimension is common to all, row by row where operands are broadcast differently, else in
-// one go. -1, or the (row-major) number of the first element that has no result.
-int64_t map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn);
+// one go.
+void map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn);
 
 // Instr::data of instructions that fall back to (or are) a num kernel.
 struct ElementwiseData {
   num::Kernel kernel;
   int64_t extra = 0;  // the predicate of cmpi; whatever a lazy handler needs
-  bool traps = true;  // where there is no result (division by 0), which is 0 otherwise
 };
 const Instr* run_elementwise(Task& t, const Instr& in);
 

@@ -9,6 +9,7 @@
 #include "check/check.h"
 #include "location.h"
 #include "lowering.h"
+#include "origin.h"
 #include "schedule.h"
 
 namespace triton_runner::tile {
@@ -107,14 +108,6 @@ int module_int(const ir::Op& module, const std::string& key, int otherwise) {
 std::string function_name(const ir::Op& func) {
   const ir::Attr* a = func.attr("sym_name");
   return a ? std::string(a->string) : "";
-}
-
-std::string param_name(const ir::Value& arg) {
-  // Releases before 3.8 print %arg0 and keep the name in the location.
-  bool generic =
-      arg.name.starts_with("arg") && arg.name.find_first_not_of("0123456789", 3) == std::string_view::npos;
-  if (generic && arg.loc && arg.loc->kind == ir::LocKind::kName) return std::string(arg.loc->name);
-  return std::string(arg.name);
 }
 
 std::optional<exec::Param> param_of(const ir::Value& arg) {

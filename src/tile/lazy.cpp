@@ -168,6 +168,25 @@ const Instr* run_divide(Task& t, const Instr& in) {
   return run_elementwise(t, in);
 }
 
+bool encloses(const ir::Block* outer, const ir::Block* inner) {
+  for (; inner && inner != outer; inner = inner->region->parent ? inner->region->parent->block : nullptr) {
+  }
+  return inner;
+}
+
+// Whether the quotient of a remainder's operands is computed, too, before it or after it: LLVM then makes the
+// remainder from the quotient, which shows where the divisor is 0.
+bool has_quotient(const ir::Op& remainder, ir::OpKind division) {
+  const ir::Value *x = remainder.operand(0), *y = remainder.operand(1);
+  for (const ir::Use* use = x->first_use; use; use = use->next) {
+    const ir::Op& op = *use->user;
+    if (op.kind == division && op.operand(0) == x && op.operand(1) == y &&
+        (encloses(op.block, remainder.block) || encloses(remainder.block, op.block)))
+      return true;
+  }
+  return false;
+}
+
 // Minimum and maximum of affine values whose order is the same everywhere. extra: 1 for the maximum.
 const Instr* run_min_max(Task& t, const Instr& in) {
   bool maximum = in.as<ElementwiseData>().extra == 1;
@@ -283,7 +302,7 @@ int64_t offset_at(const void* offsets, num::Type type, int64_t i) {
   return num::sign_extend(num::load_bits(p, type), type);
 }
 
-int64_t add_pointers(const void* context, void* out, const void* const* in, uint32_t splat, int64_t n) {
+void add_pointers(const void* context, void* out, const void* const* in, uint32_t splat, int64_t n) {
   const auto& d = *static_cast<const AddPtrData*>(context);
   auto* to = static_cast<uint64_t*>(out);
   auto* ptr = static_cast<const uint64_t*>(in[0]);
@@ -302,7 +321,6 @@ int64_t add_pointers(const void* context, void* out, const void* const* in, uint
       to[i] = (one_pointer ? *ptr : ptr[i]) +
               static_cast<uint64_t>(offset_at(in[1], d.offset, i)) * static_cast<uint64_t>(d.size);
   }
-  return -1;
 }
 
 const Instr* run_addptr(Task& t, const Instr& in) {
@@ -387,8 +405,14 @@ void lower_muli(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementw
 void lower_shli(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_shli, run_shl); }
 void lower_divsi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_divsi, run_divide); }
 void lower_divui(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_divui, run_divide); }
-void lower_remsi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_remsi, run_divide, 1); }
-void lower_remui(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_remui, run_divide, 1); }
+void lower_remsi(Lowering& l, const ir::Op& op) {
+  const bool paired = has_quotient(op, ir::OpKind::kDivSI);
+  lower_lazy(l, op, paired ? num::elementwise_remsi_paired : num::elementwise_remsi, run_divide, 1);
+}
+void lower_remui(Lowering& l, const ir::Op& op) {
+  const bool paired = has_quotient(op, ir::OpKind::kDivUI);
+  lower_lazy(l, op, paired ? num::elementwise_remui_paired : num::elementwise_remui, run_divide, 1);
+}
 void lower_minsi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_minsi, run_min_max); }
 void lower_maxsi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_maxsi, run_min_max, 1); }
 void lower_andi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_andi, run_and); }

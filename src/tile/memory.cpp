@@ -142,8 +142,8 @@ void each_row(const TileType& tile, F f) {
 
 }  // namespace
 
-bool check_addresses(Task& t, const Instr& in, const uint64_t* addresses, const uint8_t* mask, int64_t n,
-                     uint32_t size, bool write, const TileType& shape) {
+bool check_addresses(Task& t, const Instr& in, const uint64_t* addresses, const uint8_t*& mask, int64_t n,
+                     uint32_t size, bool write, const TileType& shape, std::vector<uint8_t>& left) {
   uint64_t low, high, seen = 0;
   if (!num::address_range(addresses, mask, n, &low, &high)) return true;
   exec::MemoryView& memory = t.worker->memory;
@@ -152,14 +152,22 @@ bool check_addresses(Task& t, const Instr& in, const uint64_t* addresses, const 
   };
   for (int64_t i = 0; i < n; ++i) seen |= mask && !mask[i] ? 0 : addresses[i];
   if (!(seen & (size - 1)) && high - low + size >= size && allowed(low, high - low + size)) return true;
+  int64_t first = -1;
+  uint64_t count = 0;
   for (int64_t i = 0; i < n; ++i) {
-    if (mask && !mask[i]) continue;
-    if ((addresses[i] & (size - 1)) || !allowed(addresses[i], size)) {
-      t.trap_access(in, addresses[i], size, write, i, shape);
-      return false;
+    if ((mask && !mask[i]) || (!(addresses[i] & (size - 1)) && allowed(addresses[i], size))) continue;
+    if (first < 0) {
+      first = i;
+      if (!t.goes_on()) break;
+      left.assign(n, 1);
+      if (mask) left.assign(mask, mask + n);
     }
+    left[i] = 0;
+    ++count;
   }
-  return true;
+  if (first < 0) return true;
+  if (!left.empty()) mask = left.data();
+  return t.note_access(in, addresses[first], size, write, first, shape, count);
 }
 
 bool load_tile(Task& t, const Instr& in, Slot result, Slot ptr, int64_t mask, int64_t other) {
@@ -177,8 +185,9 @@ bool load_tile(Task& t, const Instr& in, Slot result, Slot ptr, int64_t mask, in
   if (tile.rank == 0) {
     uint64_t address = static_cast<uint64_t>(t.bits(ptr));
     if ((address & (tile.size - 1)) || !t.worker->memory.readable(address, tile.size)) {
-      t.trap_access(in, address, tile.size, false, -1, tile);
-      return false;
+      if (!t.note_access(in, address, tile.size, false, -1, tile)) return false;
+      t.set_uniform(result, 0);
+      return true;
     }
     t.set_uniform_from(result, reinterpret_cast<const void*>(address));
     return true;
@@ -198,9 +207,11 @@ bool load_tile(Task& t, const Instr& in, Slot result, Slot ptr, int64_t mask, in
     return true;
   }
   const auto* addresses = static_cast<const uint64_t*>(t.dense(ptr));
-  const auto* lanes =
+  const auto* wanted =
       mask == kNoSlot ? nullptr : static_cast<const uint8_t*>(t.dense(static_cast<Slot>(mask)));
-  if (!check_addresses(t, in, addresses, lanes, tile.n, tile.size, false, tile)) return false;
+  const uint8_t* lanes = wanted;
+  std::vector<uint8_t> left;
+  if (!check_addresses(t, in, addresses, lanes, tile.n, tile.size, false, tile, left)) return false;
   auto* out = static_cast<std::byte*>(t.new_dense(result));
   if (lanes) {
     if (other == kNoSlot || t.is_uniform(static_cast<Slot>(other)))
@@ -209,6 +220,8 @@ bool load_tile(Task& t, const Instr& in, Slot result, Slot ptr, int64_t mask, in
     else
       std::memcpy(out, t.dense(static_cast<Slot>(other)), tile.bytes);
   }
+  for (int64_t i = 0; lanes != wanted && i < tile.n; ++i)  // what may not be read is 0
+    if (!lanes[i] && (!wanted || wanted[i])) std::memset(out + i * tile.size, 0, tile.size);
   each_row(tile, [&](int64_t i, int64_t n) {
     if ((!lanes || num::mask_all(lanes + i, n)) && num::contiguous(addresses + i, n, tile.size))
       std::memcpy(out + i * tile.size, reinterpret_cast<const void*>(addresses[i]), n * tile.size);
@@ -227,10 +240,8 @@ bool store_tile(Task& t, const Instr& in, Slot ptr, Slot value, int64_t mask) {
   t.worker->launch->made_progress();
   if (tile.rank == 0) {
     uint64_t address = static_cast<uint64_t>(t.bits(ptr));
-    if ((address & (tile.size - 1)) || !t.worker->memory.writable(address, tile.size)) {
-      t.trap_access(in, address, tile.size, true, -1, tile);
-      return false;
-    }
+    if ((address & (tile.size - 1)) || !t.worker->memory.writable(address, tile.size))
+      return t.note_access(in, address, tile.size, true, -1, tile);
     num::store_bits(reinterpret_cast<void*>(address), tile.element, static_cast<uint64_t>(t.bits(value)));
     return true;
   }
@@ -244,7 +255,8 @@ bool store_tile(Task& t, const Instr& in, Slot ptr, Slot value, int64_t mask) {
   const auto* lanes =
       mask == kNoSlot ? nullptr : static_cast<const uint8_t*>(t.dense(static_cast<Slot>(mask)));
   const auto* data = static_cast<const std::byte*>(t.dense(value));
-  if (!check_addresses(t, in, addresses, lanes, tile.n, tile.size, true, tile)) return false;
+  std::vector<uint8_t> left;
+  if (!check_addresses(t, in, addresses, lanes, tile.n, tile.size, true, tile, left)) return false;
   each_row(tile, [&](int64_t i, int64_t n) {
     if ((!lanes || num::mask_all(lanes + i, n)) && num::contiguous(addresses + i, n, tile.size))
       std::memcpy(reinterpret_cast<void*>(addresses[i]), data + i * tile.size, n * tile.size);

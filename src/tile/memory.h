@@ -32,8 +32,9 @@ bool load_tile(Task& t, const Instr& in, Slot result, Slot ptr, int64_t mask = k
 // Nothing is written if any lane that is on may not be.
 bool store_tile(Task& t, const Instr& in, Slot ptr, Slot value, int64_t mask = kNoSlot);
 // Every address that is on: aligned to `size`, and inside of memory. `shape` is for the trap's element.
-bool check_addresses(Task& t, const Instr& in, const uint64_t* addresses, const uint8_t* mask, int64_t n,
-                     uint32_t size, bool write, const TileType& shape);
+// False: it trapped. Where the launch goes on, `mask` is what is left of it, kept in `left`.
+bool check_addresses(Task& t, const Instr& in, const uint64_t* addresses, const uint8_t*& mask, int64_t n,
+                     uint32_t size, bool write, const TileType& shape, std::vector<uint8_t>& left);
 
 // The same as instructions over any slots: pointers, masks and values that are lazy stay so.
 void emit_load(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, std::optional<Slot> mask,

@@ -100,8 +100,8 @@ struct WideData {
   num::Kernel low, high;
 };
 
-int64_t run_one(const void* context, void* out, const void* const* in, uint32_t splat, int64_t n) {
-  return static_cast<const num::Kernel*>(context)->run(out, in, splat, n);
+void run_one(const void* context, void* out, const void* const* in, uint32_t splat, int64_t n) {
+  static_cast<const num::Kernel*>(context)->run(out, in, splat, n);
 }
 
 const Instr* run_wide(Task& t, const Instr& in) {

@@ -43,7 +43,8 @@ const Instr* run_observe(Task& t, const Instr& in) {
     t.worker->pool->release(elements);
     return next(in);
   }
-  event.data = t.dense(s);
+  const Look look(t, s);
+  event.data = look.data();
   t.worker->launch->options->observer->on_value(event);
   return next(in);
 }
@@ -60,7 +61,8 @@ const Instr* run_observe_part(Task& t, const Instr& in) {
   const Slot s = in.operand(0);
   const std::vector<int64_t> iterations = iterations_around(t, in);
   const TileType& type = t.type(s);
-  const auto* elements = static_cast<const std::byte*>(t.dense(s));
+  const Look look(t, s);
+  const std::byte* elements = look.data();
   exec::ValueEvent event{o.site, type.element, p.shape, elements, t.program->id, iterations, {}, {}, {}};
   if (p.rounds.empty()) {
     t.worker->launch->options->observer->on_value(event);
@@ -96,8 +98,9 @@ const Instr* run_marker(Task& t, const Instr& in) {
   for (uint32_t o = 1; o < in.num_operands; ++o) arguments.push_back(t.bits(in.operand(o)));
   const Slot s = in.operand(0);
   const TileType& type = t.type(s);
+  const Look look(t, s);
   t.worker->launch->options->observer->on_value(
-      {m.site, type.element, type.shape, t.dense(s), t.program->id, iterations, m.prefix, arguments, {}});
+      {m.site, type.element, type.shape, look.data(), t.program->id, iterations, m.prefix, arguments, {}});
   return next(in);
 }
 

@@ -366,6 +366,8 @@ class GridWorker {
     t.trap(t.spun_at ? *t.spun_at : *t.pc, exec::TrapKind::kDeadlock,
            "the programs that are left wait for each other, and none has changed memory for " +
                seconds_text(kLivelockSeconds));
+    std::lock_guard lock(launch_.mutex);
+    if (launch_.trap) launch_.trap->iterations.clear();  // they spun as often as there was time
   }
 
   Launch& launch_;

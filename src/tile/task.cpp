@@ -1,5 +1,5 @@
-// Values of a running task: materialising lazy forms, taking over dying buffers, traps, and the interpreter
-// loop.
+// Values of a running task: materialising lazy forms, taking over dying buffers, and the interpreter loop.
+// Traps are in trap.cpp.
 #include "task.h"
 
 #include <chrono>
@@ -84,8 +84,8 @@ void fill_affine(void* out, const Value& v, const TileType& type) {
 
 }  // namespace
 
-const void* Task::materialize(Slot s) {
-  Value& v = values[s];
+Buffer* Task::written_out(Slot s) {
+  const Value& v = values[s];
   const TileType& ty = type(s);
   Buffer* b = worker->pool->allocate(ty.bytes);
   switch (v.form) {
@@ -104,8 +104,6 @@ const void* Task::materialize(Slot s) {
     case Form::kView:
       num::copy_view(b->data(), v.buffer->data() + v.base * ty.size, ty.shape.data(), v.stride, ty.rank,
                      ty.size);
-      drop(v);
-      v.form = Form::kDense;
       break;
     case Form::kNone:
     case Form::kDense:
@@ -113,8 +111,29 @@ const void* Task::materialize(Slot s) {
       std::memset(b->data(), 0, ty.bytes);
       break;  // never read by verified code
   }
+  return b;
+}
+
+const void* Task::materialize(Slot s) {
+  Buffer* b = written_out(s);
+  Value& v = values[s];
+  if (v.form == Form::kView) {
+    drop(v);
+    v.form = Form::kDense;
+  }
   v.buffer = b;
   return b->data();
+}
+
+Look::Look(Task& t, Slot s) : pool_(t.worker->pool) {
+  const Value& v = t.value(s);
+  const bool there = v.form == Form::kDense || (v.buffer && v.form != Form::kView);
+  if (!there) copy_ = t.written_out(s);
+  data_ = (there ? v.buffer : copy_)->data();
+}
+
+Look::~Look() {
+  if (copy_) pool_->release(copy_);
 }
 
 void Task::set_uniform_from(Slot s, const void* element) {
@@ -205,64 +224,6 @@ void Task::move(Slot to, Slot from) {
 void Task::drop(Value& v) {
   worker->pool->release(v.buffer);
   v.buffer = nullptr;
-}
-
-const Instr* Task::trap(const Instr& in, exec::TrapKind kind, std::string message,
-                        std::vector<int64_t> element) {
-  exec::Trap trap;
-  trap.kind = kind;
-  trap.kernel = code->kernel;
-  if (in.op) {
-    trap.op = std::string(in.op->name);
-    trap.location = location_of(*in.op, *code->module);
-  }
-  trap.message = std::move(message);
-  trap.program = program->id;
-  trap.element = std::move(element);
-  Launch& l = *worker->launch;
-  std::lock_guard lock(l.mutex);
-  if (!l.trap || program->linear < l.trap_program) {
-    l.trap = std::move(trap);
-    l.trap_program = program->linear;
-  }
-  l.stop.store(true, std::memory_order_relaxed);
-  return stop(Outcome::kTrapped, &in);
-}
-
-const Instr* Task::trap_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
-                               const TileType& shape) {
-  std::vector<int64_t> element;
-  if (index >= 0 && shape.rank > 0) {
-    element.resize(shape.rank);
-    for (int d = shape.rank - 1; d >= 0; --d) element[d] = index % shape.shape[d], index /= shape.shape[d];
-  }
-  const exec::Memory& memory = *worker->launch->memory;
-  std::string nearest = memory.describe(address, bytes);
-  char hex[32];
-  snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(address));
-  std::string what = std::string(write ? "writing " : "reading ") + std::to_string(bytes) +
-                     (bytes == 1 ? " byte" : " bytes") + " at " + hex;
-  const exec::Allocation* found = memory.find(address, bytes);
-  bool misaligned = bytes && address % bytes != 0 && found;
-  if (misaligned)
-    what += ", which is not a multiple of " + std::to_string(bytes) + ", " + nearest;
-  else if (found)
-    what += ", " + nearest + ", which may not be written";
-  else if (address < 4096)
-    what += ": a null pointer";
-  else if (!nearest.empty())
-    what += ", " + nearest;
-  else
-    what += ": no argument of this launch owns memory";
-  trap(in, misaligned ? exec::TrapKind::kMisaligned : exec::TrapKind::kOutOfBounds, what, std::move(element));
-  Launch& l = *worker->launch;
-  std::lock_guard lock(l.mutex);
-  if (l.trap_program == program->linear && l.trap) {
-    l.trap->address = address;
-    l.trap->access_bytes = bytes;
-    l.trap->nearest = nearest;
-  }
-  return nullptr;
 }
 
 double steady_seconds() {

@@ -104,6 +104,7 @@ struct Task {
   void move(Slot to, Slot from);  // `from` becomes kNone
   void drop(Value& v);            // releases its buffer
   const void* materialize(Slot s);
+  Buffer* written_out(Slot s);  // the elements in memory of their own; the value stays as it is
 
   // ---- leaving
   const Instr* finish() { return stop(Outcome::kFinished, nullptr); }
@@ -120,6 +121,11 @@ struct Task {
   // whole block).
   const Instr* trap_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
                            const TileType& shape);
+  // Whether the launch goes on after accesses that may not be: each is to be noted, and left out.
+  bool goes_on() const;
+  // The same, of the first of `count` elements; false: it is a trap.
+  bool note_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
+                   const TileType& shape, uint64_t count = 1);
   // At loop back-edges: null, or the way out if the launch is to stop.
   bool should_stop();
   const Instr* stopped(const Instr& in);
@@ -138,6 +144,27 @@ struct Task {
     return nullptr;
   }
   void* new_object_bytes(Slot s, size_t bytes);
+  exec::Trap made_trap(const Instr& in, exec::TrapKind kind, std::string message,
+                       std::vector<int64_t> element) const;
+  exec::Trap access_trap(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
+                         const TileType& shape) const;
+  const Instr* record(const Instr& in, exec::Trap trap);
+};
+
+// The row-major elements of a value for who only looks at them: it keeps its form, and what is executed is
+// the same with and without a look.
+class Look {
+ public:
+  Look(Task& t, Slot s);
+  ~Look();
+  Look(const Look&) = delete;
+  Look& operator=(const Look&) = delete;
+  const std::byte* data() const { return data_; }
+
+ private:
+  BufferPool* pool_;
+  Buffer* copy_ = nullptr;
+  const std::byte* data_;
 };
 
 // State that an op family keeps for a program (mbarriers, shared memory, ...); made on demand, kept for the

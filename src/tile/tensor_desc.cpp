@@ -97,28 +97,35 @@ TileType shape_of(const Box& box) {
   return type;
 }
 
+enum class Row : uint8_t {
+  kFine,
+  kTrapped,
+  kFaulty,  // and the launch goes on: of several elements not noted yet, they are to be tried one by one
+};
+
 // `data`: what a store is about to write; null for loads and atomic updates.
-bool check_row(Task& t, const Instr& in, uint64_t address, int64_t bytes, size_t size, bool write,
-               int64_t element, const Box& box, const std::byte* data = nullptr) {
+Row check_row(Task& t, const Instr& in, uint64_t address, int64_t bytes, size_t size, bool write,
+              int64_t element, const Box& box, const std::byte* data = nullptr) {
   if (write ? t.worker->memory.writable(address, bytes) : t.worker->memory.readable(address, bytes))
       [[likely]] {
     Checks* checks = t.worker->launch->checks;
     if (!checks) [[likely]]
-      return true;
+      return Row::kFine;
     const AccessKind kind = !write ? AccessKind::kLoad : data ? AccessKind::kStore : AccessKind::kAtomic;
-    return checks->block(t, in, kind, address, bytes, element, size, data);
+    return checks->block(t, in, kind, address, bytes, element, size, data) ? Row::kFine : Row::kTrapped;
   }
-  // The first element that is outside names the trap.
+  if (t.goes_on() && bytes > static_cast<int64_t>(size)) return Row::kFaulty;
+  // The first element that is outside names the fault.
   for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(size), element++) {
     const bool ok =
         write ? t.worker->memory.writable(address + at, size) : t.worker->memory.readable(address + at, size);
-    if (!ok) {
-      t.trap_access(in, address + at, static_cast<uint32_t>(size), write, element, shape_of(box));
-      return false;
-    }
+    if (ok) continue;
+    const bool noted =
+        t.note_access(in, address + at, static_cast<uint32_t>(size), write, element, shape_of(box));
+    return noted ? Row::kFaulty : Row::kTrapped;
   }
   t.trap_access(in, address, static_cast<uint32_t>(bytes), write, element, shape_of(box));
-  return false;
+  return Row::kTrapped;
 }
 
 }  // namespace
@@ -183,14 +190,21 @@ bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Bo
       return true;
     }
     if (dense_row) {
-      if (!check_row(t, in, address, inside * size, size, false, element + begin, box)) return false;
-      read(row + begin * size, address, inside);
-      return true;
+      const Row state = check_row(t, in, address, inside * size, size, false, element + begin, box);
+      if (state == Row::kTrapped) return false;
+      if (state == Row::kFine) {
+        read(row + begin * size, address, inside);
+        return true;
+      }
     }
     for (int64_t i = 0; i < inside; i++) {
       const uint64_t at = address + i * desc.strides[box.rank - 1] * size;
-      if (!check_row(t, in, at, size, size, false, element + begin + i, box)) return false;
-      read(row + (begin + i) * size, at, 1);
+      const Row state = check_row(t, in, at, size, size, false, element + begin + i, box);
+      if (state == Row::kTrapped) return false;
+      if (state == Row::kFine)
+        read(row + (begin + i) * size, at, 1);
+      else
+        std::memset(row + (begin + i) * size, 0, size);
     }
     return true;
   });
@@ -204,14 +218,18 @@ bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const B
     const std::byte* row = static_cast<const std::byte*>(from) + (element + begin) * size;
     const int64_t step = desc.strides[box.rank - 1];
     if (step == 1) {
-      if (!check_row(t, in, address, inside * size, size, true, element + begin, box, row)) return false;
-      std::memcpy(reinterpret_cast<void*>(address), row, inside * size);
-      return true;
+      const Row state = check_row(t, in, address, inside * size, size, true, element + begin, box, row);
+      if (state == Row::kTrapped) return false;
+      if (state == Row::kFine) {
+        std::memcpy(reinterpret_cast<void*>(address), row, inside * size);
+        return true;
+      }
     }
     for (int64_t i = 0; i < inside; i++) {
       const uint64_t at = address + i * step * size;
-      if (!check_row(t, in, at, size, size, true, element + begin + i, box, row + i * size)) return false;
-      std::memcpy(reinterpret_cast<void*>(at), row + i * size, size);
+      const Row state = check_row(t, in, at, size, size, true, element + begin + i, box, row + i * size);
+      if (state == Row::kTrapped) return false;
+      if (state == Row::kFine) std::memcpy(reinterpret_cast<void*>(at), row + i * size, size);
     }
     return true;
   });
@@ -273,10 +291,13 @@ bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const 
   return for_each_row(desc, box, size, [&](int64_t element, uint64_t address, int64_t begin, int64_t inside) {
     for (int64_t i = 0; i < inside; i++) {
       const uint64_t at = address + i * desc.strides[box.rank - 1] * size;
-      if (!check_row(t, in, at, size, size, true, element + begin + i, box)) return false;
+      const Row state = check_row(t, in, at, size, size, true, element + begin + i, box);
+      if (state == Row::kTrapped) return false;
+      if (state == Row::kFaulty) continue;
       if (at % size != 0) {
-        t.trap_access(in, at, static_cast<uint32_t>(size), true, element + begin + i, shape_of(box));
-        return false;
+        if (!t.note_access(in, at, static_cast<uint32_t>(size), true, element + begin + i, shape_of(box)))
+          return false;
+        continue;
       }
       const uint64_t value =
           num::load_bits(static_cast<const std::byte*>(from) + (element + begin + i) * size, type);

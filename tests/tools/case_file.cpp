@@ -186,7 +186,8 @@ uint32_t parse_checks(const std::string& list) {
   };
   return check("oob", exec::kCheckOutOfBounds) | check("nan", exec::kCheckNan) |
          check("inf", exec::kCheckInf) | check("nanload", exec::kCheckNanLoad) |
-         check("uninit", exec::kCheckUninitialized) | check("race", exec::kCheckRace);
+         check("uninit", exec::kCheckUninitialized) | check("race", exec::kCheckRace) |
+         check("zerodiv", exec::kCheckZeroDivision);
 }
 
 namespace {
@@ -212,6 +213,7 @@ std::string set_key(CaseFile& out, const std::string& key, const std::string& va
   if (key == "steps") out.options.max_steps = std::atoll(value.c_str());
   if (key == "mma") out.options.mma = value == "fast" ? exec::Mma::kFast : exec::Mma::kExact;
   if (key == "checks") out.options.checks = parse_checks(value);
+  if (key == "oob") out.report_faults = value == "report";
   if (key == "shuffle") out.options.shuffle = std::strtoull(value.c_str(), nullptr, 0);
   if (key == "dump") out.dump = parts;
   if (key == "iterations") out.insert.every_iteration = value == "every";

@@ -58,6 +58,7 @@ struct CaseFile {
   std::string kernel;
   std::string source;  // everything above the separator
   exec::LaunchOptions options;
+  bool report_faults = false;                  // goes on after accesses out of bounds, and prints them
   std::array<uint32_t, 3> block{}, cluster{};  // of PTX
   int digits = 0;
   std::vector<CaseArgument> arguments;

@@ -1,13 +1,15 @@
 // Runs one golden case (tests/README.md) and prints what came of it; tests/run_cases.py compares that with
 // the case.
 //
-//   case_tool [--isa avx512|avx2|portable] [--no-fusion] [--checks oob,nan,...] FILE
+//   case_tool [--isa avx512|avx2|portable] [--no-fusion] [--observed] [--checks oob,nan,...] FILE
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include <triton_runner/exec/faults.h>
 #include <triton_runner/exec/observer.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ptx/module.h>
@@ -126,6 +128,20 @@ class Printer : public exec::Observer {
   }
 };
 
+// Wants every value, and does nothing with it: --observed.
+struct Watcher final : exec::Observer {
+  Printer printer;
+  bool wants(const exec::ValueSite&) override { return true; }
+  void on_value(const exec::ValueEvent& event) override {
+    seen.fetch_add(event.data != nullptr, std::memory_order_relaxed);
+  }
+  void on_print(std::string_view text, const std::array<int64_t, 3>& program) override {
+    printer.on_print(text, program);
+  }
+  std::atomic<int64_t> seen{0};
+};
+bool observed = false;
+
 // Launches the case's kernel, and prints its fault and the arrays that changed.
 int run_kernel(const CaseFile& file, exec::Kernel& kernel, bool prints) {
   const std::vector<exec::Param>& params = kernel.params();
@@ -142,8 +158,16 @@ int run_kernel(const CaseFile& file, exec::Kernel& kernel, bool prints) {
   }
   Printer printer;
   exec::LaunchOptions options = file.options;
-  if (prints) options.observer = &printer;
+  Watcher watcher;
+  if (prints) options.printer = &printer;
+  if (observed) options.observer = &watcher;
+  exec::Faults faults;
+  if (file.report_faults) options.faults = &faults;
   exec::LaunchResult result = kernel.launch(options, arguments, memory);
+  const std::vector<exec::Fault> noted = faults.take();
+  for (const exec::Fault& fault : noted)
+    std::printf("%s\n  times: %llu\n", fault.first.str().c_str(),
+                static_cast<unsigned long long>(fault.count));
   if (result) {
     std::string text = result->str();
     std::printf("%s%s", text.c_str(), text.ends_with('\n') ? "" : "\n");
@@ -157,7 +181,7 @@ int run_kernel(const CaseFile& file, exec::Kernel& kernel, bool prints) {
     changed = true;
     print_array(*array, static_cast<int>(i), file.digits);
   }
-  if (!changed && !result) std::puts("no array changed");
+  if (!changed && !result && noted.empty()) std::puts("no array changed");
   return 0;
 }
 
@@ -261,6 +285,10 @@ int main(int argc, char** argv) {
     load_options.fuse = false;
     ++argv, --argc;
   }
+  if (argc > 2 && std::strcmp(argv[1], "--observed") == 0) {
+    observed = true;
+    ++argv, --argc;
+  }
   const char* checks = nullptr;  // in place of what the case says
   if (argc > 3 && std::strcmp(argv[1], "--checks") == 0) {
     checks = argv[2];
@@ -268,8 +296,11 @@ int main(int argc, char** argv) {
     argc -= 2;
   }
   if (argc != 2) {
-    std::fputs("usage: case_tool [--isa avx512|avx2|portable] [--no-fusion] [--checks oob,nan,...] FILE\n",
-               stderr);
+    std::fputs(
+        "usage: case_tool [--isa avx512|avx2|portable] [--no-fusion] [--observed] [--checks oob,nan,...] "
+        "FILE\n"
+        "",
+        stderr);
     return 2;
   }
   CaseFile file;

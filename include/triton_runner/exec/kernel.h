@@ -18,6 +18,7 @@
 
 namespace triton_runner::exec {
 
+class Faults;
 class Observer;
 
 enum class ParamKind : uint8_t { kPointer, kInteger, kFloat, kTensorDesc };
@@ -74,6 +75,7 @@ enum Check : uint32_t {
   kCheckRace = 8,           // the result depends on the order of programs or tasks; one thread
   kCheckInf = 16,           // as kCheckNan, for infinities too
   kCheckNanLoad = 32,       // kCheckNan and kCheckInf look at what loads bring in too
+  kCheckZeroDivision = 64,  // an integer is divided by 0
 };
 enum class Mma : uint8_t { kExact, kFast };
 
@@ -96,6 +98,9 @@ struct LaunchOptions {
   StopToken* stop = nullptr;     // Ctrl-C
   Observer* observer = nullptr;  // probes
   Observer* printer = nullptr;   // gets tt.print's text in place of the observer
+  // Gets the accesses that are out of bounds: loads give 0, stores are dropped, atomics give 0 and do
+  // nothing, and the program goes on. Null: the first one is a trap.
+  Faults* faults = nullptr;
   // Asked once, when an address lies in none of the launch's allocations: the same ones with their labels and
   // their whole storages. A launch with it may pass less than that, which is most of what a launch costs. May
   // be empty.

@@ -34,10 +34,13 @@ struct Trap {
   std::string message;      // what happened, in a sentence
   std::array<int64_t, 3> program{-1, -1, -1};
   std::vector<int64_t> element;               // index in the tile; empty for scalars
+  std::vector<int64_t> iterations;            // of the loops around the op, outermost first
   std::array<int64_t, 3> thread{-1, -1, -1};  // of its block, at level PTX
   uint64_t address = 0;
   uint32_t access_bytes = 0;
-  std::string nearest;  // "4 bytes past the end of argument 'x' (f32[1024])"
+  std::string nearest;   // "4 bytes past the end of argument 'x' (f32[1024])"
+  std::string argument;  // the parameter that the address was made from; empty where it is not known
+  std::string place;     // in elements from there: "x_ptr + 4096"
   std::vector<std::string> notes;
   // kernel 'k': out of bounds in tt.load at file.py:12:3, program (1, 0, 0), element [7]: ...
   std::string str() const;

@@ -3,7 +3,7 @@
 // Look a kernel up once, at lowering time, and run it many times:
 //   Kernel k = elementwise_addf.kernel(Type::kF32, Type::kF32);
 //   const void* in[] = {x, y};
-//   int64_t bad = k.run(out, in, /*splat=*/0b10, n);   // y is one element for all
+//   k.run(out, in, /*splat=*/0b10, n);   // y is one element for all
 // Results are the same bits on every instruction set, except that which NaN an arithmetic op gives is not
 // defined.
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace triton_runner::num {
 
-// Runs over n contiguous elements; -1, or the index of the first element that has no result (division by
-// zero: every other element is still computed, the bad ones are 0). Arity says which of a, b, c are read.
+// Runs over n contiguous elements. Arity says which of a, b, c are read. Always -1: every element has a
+// result.
 using Loop = int64_t (*)(void* out, const void* a, const void* b, const void* c, int64_t n);
 
 struct Kernel {

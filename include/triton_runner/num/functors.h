@@ -8,13 +8,15 @@
 
 // clang-format off
 // integers; i1 arithmetic is modulo 2; shifts by the width or more give 0, shrsi the sign (PTX clamps).
-// Division: a zero divisor is reported; the smallest integer / -1 wraps, its remainder is 0.
+// Division: the smallest integer / -1 wraps, its remainder is 0; by 0 as GPUs do, see src/num/simd/division.cpp.
+// rem.._paired: where the quotient is computed, too, and the remainder made from it.
 #define TRITON_RUNNER_INT_FUNCTORS(X)                                                                        \
   X(addi, 2) X(subi, 2) X(muli, 2) X(andi, 2) X(ori, 2) X(xori, 2) X(shli, 2) X(shrsi, 2) X(shrui, 2)         \
   X(maxsi, 2) X(maxui, 2) X(minsi, 2) X(minui, 2) X(absi, 1) X(mulhiui, 2) X(mulhisi, 2)                      \
   X(ctpop, 1) X(ctlz, 1) X(cttz, 1)
 #define TRITON_RUNNER_DIV_FUNCTORS(X) \
-  X(divsi, 2) X(divui, 2) X(remsi, 2) X(remui, 2) X(ceildivsi, 2) X(ceildivui, 2) X(floordivsi, 2)
+  X(divsi, 2) X(divui, 2) X(remsi, 2) X(remui, 2) X(ceildivsi, 2) X(ceildivui, 2) X(floordivsi, 2) \
+  X(remsi_paired, 2) X(remui_paired, 2)
 #define TRITON_RUNNER_CMPI_FUNCTORS(X)                                                                       \
   X(cmpi_eq, 2) X(cmpi_ne, 2) X(cmpi_slt, 2) X(cmpi_sle, 2) X(cmpi_sgt, 2) X(cmpi_sge, 2) X(cmpi_ult, 2)      \
   X(cmpi_ule, 2) X(cmpi_ugt, 2) X(cmpi_uge, 2)

@@ -27,8 +27,8 @@ std::span<const ScalarFunction> scalar_functions();
 
 // x to the power of an integer (math.fpowi, __nv_powi): pow of the C library in f64.
 double power_of_int(double x, int64_t n);
-// a to the power n modulo 2^64 (math.ipowi); n below 0 gives 1 / a^-n toward zero. False: 0 to a negative
-// power.
+// a to the power n modulo 2^64 (math.ipowi); n below 0 gives 1 / a^-n toward zero. False, and nothing is set:
+// 0 to a negative power.
 bool int_power(int64_t a, int64_t n, int64_t* out);
 
 }  // namespace triton_runner::num

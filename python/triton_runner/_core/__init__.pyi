@@ -27,9 +27,11 @@ class Check(enum.IntEnum):
 
     NAN_LOAD = 32
 
+    ZERO_DIVISION = 64
+
 class Options:
     """
-    How to launch: device, threads (0: all), checks (bits of Check), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).
+    How to launch: device, threads (0: all), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).
     """
 
     def __init__(self) -> None: ...
@@ -51,6 +53,12 @@ class Options:
 
     @checks.setter
     def checks(self, arg: int, /) -> None: ...
+
+    @property
+    def report_faults(self) -> bool: ...
+
+    @report_faults.setter
+    def report_faults(self, arg: bool, /) -> None: ...
 
     @property
     def fast_mma(self) -> bool: ...

@@ -1,4 +1,6 @@
-// Integer division and remainder. A zero divisor is reported by its index, its result is 0; nothing traps.
+// Integer division and remainder; nothing traps. Division by 0 gives what NVIDIA GPUs compute: all ones, and
+// as remainder the dividend (32 bits, or made from the quotient) or all ones. LLVM divides 64 bits as 32
+// where both operands have no more.
 //
 // Up to 32 bits the quotient is that of f64 division, truncated: 53 bits are enough for it to be exact (the
 // distance of an inexact quotient from the next integer is at least 1/divisor, far more than the rounding
@@ -7,6 +9,16 @@
 
 namespace triton_runner::num::NUM_ISA {
 namespace {
+
+// Whether a remainder by 0 is the dividend.
+template <class U>
+inline bool keeps_dividend(U x) {
+  return sizeof(U) == 4 || (sizeof(U) == 8 && static_cast<uint64_t>(x) >> 32 == 0);
+}
+template <class U>
+inline U quotient_by_zero(U x) {
+  return sizeof(U) == 8 && keeps_dividend(x) ? static_cast<U>(0xffffffffu) : static_cast<U>(-1);
+}
 
 // The quotient and remainder of each rounding, from the truncated quotient. U wraps: the smallest integer /
 // -1 does too.
@@ -22,6 +34,13 @@ struct divide {
   }
 };
 struct remainder {
+  template <class P>
+  static inline auto apply(P p) {
+    using U = decltype(p.remainder);
+    return p.y == 0 && !keeps_dividend(p.remainder) ? static_cast<U>(-1) : p.remainder;
+  }
+};
+struct paired_remainder {
   template <class P>
   static inline auto apply(P p) {
     return p.remainder;
@@ -56,12 +75,6 @@ int64_t loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* x = static_cast<const T*>(a);
   auto* y = static_cast<const T*>(b);
   T zero = 0;
-  int64_t bad = -1;
-  for (int64_t i = 0; i < n; ++i)
-    if (y[i] == zero) {  // found before `out` is written: it may be y
-      bad = i;
-      break;
-    }
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
     T d = y[i];
@@ -70,26 +83,21 @@ int64_t loop(void* out, const void* a, const void* b, const void*, int64_t n) {
     W safe = is_zero | is_minus_one ? W{1} : static_cast<W>(d);
     auto q = static_cast<U>(truncated(static_cast<W>(x[i]), safe));
     q = is_minus_one ? static_cast<U>(U{0} - static_cast<U>(x[i])) : q;
+    q = is_zero ? quotient_by_zero(static_cast<U>(x[i])) : q;
     auto r = static_cast<U>(static_cast<U>(x[i]) -
                             static_cast<U>(static_cast<decltype(U{} + 0u)>(q) * static_cast<U>(d)));
-    U result = F::apply(Parts<U, T>{q, r, x[i], d});
-    o[i] = is_zero ? U{0} : result;
+    o[i] = F::apply(Parts<U, T>{q, r, x[i], d});
   }
-  return bad;
+  return -1;
 }
 
-// i1: dividing by true gives the dividend, whichever way it is read; the remainder is 0.
+// i1: the quotient is the dividend and the remainder 0, as LLVM has it, which knows no divisor but true.
 template <bool kRemainder>
-int64_t loop_i1(void* out, const void* a, const void* b, const void*, int64_t n) {
+int64_t loop_i1(void* out, const void* a, const void*, const void*, int64_t n) {
   auto* o = static_cast<uint8_t*>(out);
   auto* x = static_cast<const uint8_t*>(a);
-  auto* y = static_cast<const uint8_t*>(b);
-  int64_t bad = -1;
-  for (int64_t i = 0; i < n; ++i) {
-    if (y[i] == 0 && bad < 0) bad = i;
-    o[i] = kRemainder ? 0 : x[i] & y[i];
-  }
-  return bad;
+  for (int64_t i = 0; i < n; ++i) o[i] = kRemainder ? 0 : x[i];
+  return -1;
 }
 
 template <class F>
@@ -129,7 +137,8 @@ Loop pick_unsigned(Type in) {
 
 Loop find_division(Functor functor, Type in, Type out) {
   if (in != out) return nullptr;
-  bool is_remainder = functor == Functor::remsi || functor == Functor::remui;
+  bool is_remainder = functor == Functor::remsi || functor == Functor::remui ||
+                      functor == Functor::remsi_paired || functor == Functor::remui_paired;
   if (in == Type::kI1) {
     switch (functor) {
 #define CASE(name, arity) \
@@ -146,6 +155,10 @@ Loop find_division(Functor functor, Type in, Type out) {
       return pick_signed<divide>(in);
     case Functor::remsi:
       return pick_signed<remainder>(in);
+    case Functor::remsi_paired:
+      return pick_signed<paired_remainder>(in);
+    case Functor::remui_paired:
+      return pick_unsigned<paired_remainder>(in);
     case Functor::ceildivsi:
       return pick_signed<ceiling>(in);
     case Functor::floordivsi:

@@ -11,6 +11,7 @@
 #include "nan.h"
 #include "race.h"
 #include "uninit.h"
+#include "zero_division.h"
 
 namespace triton_runner::tile {
 
@@ -46,10 +47,11 @@ Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options,
   if (options.checks & (exec::kCheckNan | exec::kCheckInf | exec::kCheckNanLoad))
     nan_ = std::make_unique<NanCheck>((options.checks & exec::kCheckInf) != 0,
                                       (options.checks & exec::kCheckNanLoad) != 0);
+  zero_division_ = (options.checks & exec::kCheckZeroDivision) != 0;
   quiet_ = !(options.checks & exec::kCheckUninitialized);
   if (!quiet_)
     uninit_ = std::make_unique<UninitCheck>(code, allocations);
-  else if (nan_)
+  else if (nan_ || zero_division_)
     uninit_ = std::make_unique<UninitCheck>(code, std::span<const exec::Allocation>{});
   if (options.checks & exec::kCheckRace) race_ = std::make_unique<RaceCheck>(code, memory);
 }
@@ -77,6 +79,7 @@ bool Checks::after(Task& t, const Instr& in) {
   if (!looks_at(in)) return true;
   if (uninit_) uninit_->after(t, in);
   if (nan_ && !nan_->after(t, in, *uninit_)) return false;
+  if (zero_division_ && !divisors_are_not_zero(t, in, *uninit_)) return false;
   return !race_ || race_->after(t, in);
 }
 
@@ -171,8 +174,8 @@ std::string operand_text(Task& t, const Instr& in, uint32_t operand, int64_t ele
   std::string name = "operand " + std::to_string(operand);
   if (operand < in.op->num_operands() && !in.op->operand(operand)->name.empty())
     name = "%" + std::string(in.op->operand(operand)->name);
-  const auto* data = static_cast<const std::byte*>(t.dense(s));
-  return name + " = " + element_text(data + (type.n > 1 ? element : 0) * type.size, type.element);
+  const Look look(t, s);
+  return name + " = " + element_text(look.data() + (type.n > 1 ? element : 0) * type.size, type.element);
 }
 
 std::vector<int64_t> index_of(int64_t element, const TileType& type) {

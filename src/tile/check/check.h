@@ -77,7 +77,8 @@ class Checks {
   const CheckedCode& code_;
   std::unique_ptr<NanCheck> nan_;
   std::unique_ptr<UninitCheck> uninit_;
-  bool quiet_ = false;  // uninit_ only tells nan_ which values are undefined
+  bool quiet_ = false;          // uninit_ only tells others which values are undefined
+  bool zero_division_ = false;  // integers divided by 0
   std::unique_ptr<RaceCheck> race_;
   std::optional<Permutation> order_;
   Random random_;

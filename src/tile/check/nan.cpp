@@ -4,7 +4,7 @@
 #include "nan.h"
 
 #include <cmath>
-#include <cstring>
+#include <deque>
 
 #include "uninit.h"
 
@@ -99,7 +99,8 @@ bool NanCheck::any_bad(Task& t, Slot s) const {
   const Form form = t.value(s).form;
   if (form == Form::kNone || form == Form::kObject) return false;
   if (form == Form::kUniform) return is_bad(&t.value(s).bits, type.element);
-  return first_bad(t.dense(s), type.n, type.element) >= 0;
+  const Look look(t, s);
+  return first_bad(look.data(), type.n, type.element) >= 0;
 }
 
 bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
@@ -110,7 +111,8 @@ bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
     const TileType& type = t.type(s);
     if (!any_bad(t, s)) continue;
     const Lanes unknown = undefined.lanes(t, s);
-    const auto* out = static_cast<const std::byte*>(t.dense(s));
+    const Look result(t, s);
+    const std::byte* out = result.data();
     bool by_element = role == Role::kElementwise;
     for (uint32_t i = 0; i < in.num_operands; ++i) by_element &= t.type(in.operand(i)).n == type.n;
     if (!by_element) {
@@ -120,13 +122,12 @@ bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
         if (is_bad(out + e * type.size, type.element) && !unknown.bad(e)) return report(t, in, s, e, false);
       continue;
     }
+    std::deque<Look> looks;
     std::vector<const std::byte*> operands;
     for (uint32_t i = 0; i < in.num_operands; ++i) {
       const Slot o = in.operand(i);
-      if (num::is_float(t.type(o).element))
-        operands.push_back(static_cast<const std::byte*>(t.dense(o)));
-      else
-        operands.push_back(nullptr);
+      const bool is_float = num::is_float(t.type(o).element);
+      operands.push_back(is_float ? looks.emplace_back(t, o).data() : nullptr);
     }
     for (int64_t e = 0; e < type.n; ++e) {
       if (!is_bad(out + e * type.size, type.element) || unknown.bad(e)) continue;
@@ -143,10 +144,10 @@ bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
 
 bool NanCheck::report(Task& t, const Instr& in, Slot result, int64_t element, bool same_index) const {
   const TileType& type = t.type(result);
-  const auto* bad = static_cast<const std::byte*>(t.dense(result)) + element * type.size;
+  const Look look(t, result);
+  const std::byte* bad = look.data() + element * type.size;
   const std::string what = element_text(bad, type.element);
   std::string message = "the result is " + (what == "nan" ? "NaN" : what);
-  std::vector<std::string> notes;
   if (role_of(in.op->kind) == Role::kLoad) {
     message += ", as it is in memory";
   } else {
@@ -160,8 +161,7 @@ bool NanCheck::report(Task& t, const Instr& in, Slot result, int64_t element, bo
     }
     message += values;
   }
-  if (std::string iteration = iteration_text(t, in); !iteration.empty()) notes.push_back(iteration);
-  trap_with_notes(t, in, exec::TrapKind::kNan, std::move(message), index_of(element, type), std::move(notes));
+  t.trap(in, exec::TrapKind::kNan, std::move(message), index_of(element, type));
   return false;
 }
 

@@ -171,7 +171,6 @@ bool RaceCheck::report(Task& t, const Instr& in, Act act, uint32_t number, const
   message += act == Act::kWrite && r.act == Act::kWrite && !who.beside ? " with another value" : "";
   message += ": nothing orders the two, so that the result depends on which is first";
   std::vector<std::string> notes{"the other access is " + place_text(*r.in->op, *t.code)};
-  if (std::string iteration = iteration_text(t, in); !iteration.empty()) notes.push_back(iteration);
   trap_with_notes(t, in, exec::TrapKind::kRace, std::move(message), std::move(element), std::move(notes));
   return false;
 }

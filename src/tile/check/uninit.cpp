@@ -192,7 +192,6 @@ bool UninitCheck::report(Task& t, const Instr& in, Slot s, std::vector<int64_t> 
     if (!o.iteration.empty()) note += ", " + o.iteration;
     notes.push_back(note + ": " + o.what);
   }
-  if (std::string iteration = iteration_text(t, in); !iteration.empty()) notes.push_back(iteration);
   trap_with_notes(t, in, exec::TrapKind::kUninitialized,
                   std::string(what) + " depends on a value that was never written", std::move(element),
                   std::move(notes));

@@ -1,0 +1,38 @@
+// Accesses out of bounds of a launch that goes on after them (LaunchOptions::faults): each site once.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include <triton_runner/exec/trap.h>
+
+namespace triton_runner::exec {
+
+struct Fault {
+  Trap first;          // of the lowest program
+  uint64_t count = 0;  // accesses: elements of tiles, or threads
+};
+
+// Filled by all workers of a launch; what it holds does not depend on how many there are.
+class Faults {
+ public:
+  // `count` accesses of the instruction `site` fault in the program of that number. `describe` is asked for
+  // the first of them, if it is the first one of the site.
+  void note(const void* site, int64_t program, uint64_t count, const std::function<Trap()>& describe);
+  // In the order in which one worker would have met them; empties it.
+  std::vector<Fault> take();
+
+ private:
+  struct Site {
+    Fault fault;
+    int64_t program;  // of `first`
+    uint64_t met;     // when, among those of that program
+  };
+  std::mutex mutex_;
+  std::map<const void*, Site> sites_;
+  uint64_t clock_ = 0;
+};
+
+}  // namespace triton_runner::exec

@@ -1,0 +1,77 @@
+"""Accesses out of bounds of launches that went on after them (oob="report"): each site once, with a count."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+
+@dataclasses.dataclass
+class Fault:
+    """One faulting access of a kernel: what a KernelTrap says of the first time, and how often it happened
+    (elements of tiles, threads of PTX) in how many launches."""
+
+    text: str
+    kind: str
+    kernel: str
+    op: str
+    message: str
+    file: str
+    line: int
+    column: int
+    program: tuple
+    element: tuple
+    address: int
+    nearest: str
+    argument: str
+    place: str
+    iterations: tuple
+    notes: list
+    count: int = 0
+    launches: int = 1
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def location(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.file else ""
+
+
+_sites: dict[tuple, Fault] = {}
+
+
+def add(found: list[tuple[dict, int]]) -> None:
+    """What one launch noted, in its order. New sites are shown at once, on stderr."""
+    for fields, count in found:
+        fault = Fault(**fields, count=count)
+        key = (fault.kernel, fault.op, fault.location, *fault.notes)
+        known = _sites.get(key)
+        if known is None:
+            _sites[key] = fault
+            print(f"[triton-runner] {fault}", file=sys.stderr)
+        else:
+            known.count += count
+            known.launches += 1
+
+
+def faults(clear: bool = False) -> list[Fault]:
+    """The accesses out of bounds that launches with oob="report" noted in this process, in the order in which
+    they were met; clear=True forgets them."""
+    found = list(_sites.values())
+    if clear:
+        _sites.clear()
+    return found
+
+
+def summary() -> str:
+    """A line a site and one on top, for the end of a program; empty where there was none."""
+    if not _sites:
+        return ""
+    total = sum(fault.count for fault in _sites.values())
+    places = "1 place" if len(_sites) == 1 else f"{len(_sites)} places"
+    lines = [f"[triton-runner] {total} {'access' if total == 1 else 'accesses'} out of bounds at {places}:"]
+    for fault in _sites.values():
+        where = fault.location or fault.kernel
+        lines.append(f"  {fault.count:>8} x {fault.op} at {where}, kernel '{fault.kernel}'")
+    return "\n".join(lines)

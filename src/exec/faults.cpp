@@ -1,0 +1,32 @@
+// Sites of out-of-bounds accesses, kept so that the order of the workers does not show.
+#include <triton_runner/exec/faults.h>
+
+#include <algorithm>
+
+namespace triton_runner::exec {
+
+void Faults::note(const void* site, int64_t program, uint64_t count, const std::function<Trap()>& describe) {
+  std::lock_guard lock(mutex_);
+  auto [it, is_new] = sites_.try_emplace(site);
+  Site& s = it->second;
+  s.fault.count += count;
+  if (!is_new && s.program <= program) return;
+  s.fault.first = describe();
+  s.program = program;
+  s.met = clock_++;
+}
+
+std::vector<Fault> Faults::take() {
+  std::lock_guard lock(mutex_);
+  std::vector<Site> sites;
+  for (auto& [key, site] : sites_) sites.push_back(std::move(site));
+  sites_.clear();
+  std::sort(sites.begin(), sites.end(), [](const Site& a, const Site& b) {
+    return a.program != b.program ? a.program < b.program : a.met < b.met;
+  });
+  std::vector<Fault> out;
+  for (Site& s : sites) out.push_back(std::move(s.fault));
+  return out;
+}
+
+}  // namespace triton_runner::exec

@@ -1,0 +1,49 @@
+// Divisors of arith's divisions and remainders, and 0 to a negative power.
+#include "zero_division.h"
+
+#include "uninit.h"
+
+namespace triton_runner::tile {
+namespace {
+
+bool divides(ir::OpKind kind) {
+  switch (kind) {
+    case ir::OpKind::kDivSI:
+    case ir::OpKind::kDivUI:
+    case ir::OpKind::kRemSI:
+    case ir::OpKind::kRemUI:
+    case ir::OpKind::kCeilDivSI:
+    case ir::OpKind::kCeilDivUI:
+    case ir::OpKind::kFloorDivSI:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool divisors_are_not_zero(Task& t, const Instr& in, const UninitCheck& undefined) {
+  const bool power = in.op->kind == ir::OpKind::kIPowI;
+  if (!power && !divides(in.op->kind)) return true;
+  const Slot first = in.operand(0), second = in.operand(1);
+  const TileType& type = t.type(in.result());
+  const Look left(t, first), right(t, second);
+  auto base = [&](int64_t i) { return num::load_bits(left.data() + i * type.size, type.element); };
+  auto by = [&](int64_t i) {
+    return num::sign_extend(num::load_bits(right.data() + i * type.size, type.element), type.element);
+  };
+  const Slot divisor = power ? first : second;
+  const Lanes unknown = undefined.lanes(t, divisor);
+  for (int64_t i = 0; i < type.n; ++i) {
+    const bool zero = power ? base(i) == 0 && by(i) < 0 : by(i) == 0;
+    if (!zero || unknown.bad(i)) continue;
+    const std::string what = power ? "0 to the power of " + std::to_string(by(i)) : "the divisor is 0";
+    t.trap(in, exec::TrapKind::kDivisionByZero,
+           what + ": " + operand_text(t, in, 0, i) + ", " + operand_text(t, in, 1, i), index_of(i, type));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace triton_runner::tile

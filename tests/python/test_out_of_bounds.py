@@ -1,0 +1,200 @@
+"""oob="report": every place that goes out of bounds, once, and the program goes on; and what a trap says of
+the pointer and the loops."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+triton = pytest.importorskip("triton")
+torch = pytest.importorskip("torch")
+import triton.language as tl  # noqa: E402
+import triton_runner  # noqa: E402
+from triton_runner import DiagnosticError, KernelTrap  # noqa: E402
+
+LEVELS = ("ttir", "ttgir", "ptx")
+
+
+@triton_runner.jit
+def copy(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(x_ptr + at)  # line of the load
+    tl.store(y_ptr + at, value + 1)  # line of the store
+    tl.atomic_add(y_ptr + n + tl.program_id(0), 5)  # line of the atomic
+
+
+@triton_runner.jit
+def rows(x_ptr, y_ptr, count, stride, BLOCK: tl.constexpr):
+    pointers = x_ptr + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for _ in range(count):
+        for _ in range(2):
+            total += tl.load(pointers)
+        pointers += stride
+    tl.store(y_ptr + tl.arange(0, BLOCK), total)
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    triton_runner.faults(clear=True)
+    yield
+    triton_runner.faults(clear=True)
+
+
+def alone(values) -> torch.Tensor:
+    """A tensor with memory around it that is nobody's: torch puts small ones side by side."""
+    values = torch.as_tensor(values)
+    room = 1 << 16
+    buffer = bytearray(2 * room + values.nbytes)
+    out = torch.frombuffer(buffer, dtype=values.dtype, count=values.numel(), offset=room)
+    out.copy_(values)
+    return out
+
+
+def line_of(kernel, text):
+    import inspect
+
+    lines, first = inspect.getsourcelines(kernel.fn)
+    return next(first + i for i, line in enumerate(lines) if text in line)
+
+
+def by_kind() -> list[list]:
+    """The faults of copy(): of its load, its store, its atomic. PTX may have several instructions of one."""
+    order = (("tt.load", "ld."), ("tt.store", "st."), ("tt.atomic", "atom", "red"))
+    found = [[f for f in triton_runner.faults() if f.op.startswith(names)] for names in order]
+    assert all(found) and sum(map(len, found)) == len(triton_runner.faults())
+    return found
+
+
+def counts(level: str) -> list[int]:
+    """How often each went wrong. At PTX several threads load the same element of a small tile."""
+    load, store, atomic = (sum(fault.count for fault in faults) for faults in by_kind())
+    return [load // 4 if level == "ptx" and load % 4 == 0 else load, store, atomic]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_each_place_is_noted_once_and_the_program_goes_on(level, threads, capsys):
+    x = alone(torch.arange(100, dtype=torch.int32))
+    y = alone(torch.full((120,), -1, dtype=torch.int32))
+    with triton_runner.using(oob="report", threads=threads):
+        copy[(4,)](x, y, 200, BLOCK=32, level=level)
+    assert y[:100].tolist() == list(range(1, 101))
+    assert y[100:].tolist() == [1] * 20  # what could not be read is 0
+    (load,), (store,), (atomic,) = by_kind()
+    lines = [line_of(copy, f"line of the {name}") for name in ("load", "store", "atomic")]
+    found = [fault.line for fault in (load, store, atomic)]
+    # LLVM counts the lines of Triton's inline assembly on: the load is in its second one.
+    assert found == lines or (level == "ptx" and found == [lines[0] + 1, *lines[1:]])
+    assert counts(level) == [28, 8, 4]
+    assert load.program == (3, 0, 0) and store.program == (3, 0, 0) and atomic.program == (0, 0, 0)
+    assert load.kind == "out of bounds" and load.argument == "x_ptr" and store.argument == "y_ptr"
+    if level == "ptx":
+        assert store.place == "y_ptr + 480 bytes"
+    else:
+        assert load.element == (4,) and load.place == "x_ptr + 100" and store.place == "y_ptr + 120"
+        assert atomic.place == "y_ptr + 200"
+    assert capsys.readouterr().err.count("[triton-runner] kernel 'copy'") == 3
+    copy[(4,)](x, y, 200, BLOCK=32, level=level, oob="report")
+    assert counts(level) == [56, 16, 8]
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_levels_leave_the_same(level):
+    x = alone(torch.arange(1003, dtype=torch.int32))  # vectors at PTX are cut by the end
+    y = alone(torch.zeros(1001, dtype=torch.int32))
+    copy[(2,)](x, y, 2000, BLOCK=1024, level=level, oob="report")
+    assert torch.equal(y, torch.arange(1, 1002, dtype=torch.int32))
+    load, store, _ = (sum(fault.count for fault in faults) for faults in by_kind())
+    assert (load, store) == (2048 - 1003, 2048 - 1001)
+
+
+def test_without_it_the_first_is_a_trap():
+    x, y = alone(torch.arange(100, dtype=torch.int32)), torch.zeros(128, dtype=torch.int32)
+    with pytest.raises(KernelTrap, match=r"\(x_ptr \+ 100\)"):
+        copy[(4,)](x, y, 0, BLOCK=32)
+    assert not triton_runner.faults()
+    with pytest.raises(DiagnosticError, match="unknown oob"):
+        copy[(4,)](x, y, 0, BLOCK=32, oob="ignore")
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir"])
+def test_a_trap_knows_its_pointer_and_its_iterations(level):
+    x, y = alone(torch.zeros(64)), torch.zeros(16)
+    with pytest.raises(KernelTrap) as trapped:
+        rows[(1,)](x, y, 8, 16, BLOCK=16, level=level)
+    error = trapped.value
+    assert (
+        error.argument == "x_ptr" and error.place == "x_ptr + 64"
+    )  # through the pointers that a loop carries
+    assert error.iterations[0] == 4  # TTGIR has unrolled the inner loop
+    if level == "ttir":
+        assert error.iterations == (4, 0) and "iterations (4, 0)" in str(error)
+    assert "right at the end of argument 'x_ptr'" in str(error)
+    with pytest.raises(KernelTrap) as trapped:  # the nearest tensor is not the one that was left
+        rows[(1,)](x, y, 2**20, 2**20, BLOCK=16, level=level)
+    assert trapped.value.argument == "x_ptr" and "x_ptr + 1048576" in str(trapped.value)
+
+
+SCRIPT = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def double(x, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, 2 * tl.load(x + at))
+
+room = bytearray(1 << 17)
+x = torch.frombuffer(room, dtype=torch.float32, count=20, offset=1 << 16)
+x.fill_(1)
+double[(1,)](x, 20, BLOCK=32)
+print(x.sum().item())
+"""
+
+
+def test_run_reports_at_the_end(tmp_path):
+    script = tmp_path / "double.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+    command = [
+        sys.executable,
+        "-m",
+        "triton_runner",
+        "run",
+        "--device",
+        "cpu",
+        "--oob",
+        "report",
+        str(script),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stdout.splitlines()[-1] == "40.0"
+    assert "24 accesses out of bounds at 2 places" in done.stderr and "double.py:7" in done.stderr
+
+
+def test_exec_says_so(tmp_path):
+    text = """module {
+  tt.func public @k(%x: !tt.ptr<i32>) {
+    %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+    %s = tt.splat %x : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>
+    %p = tt.addptr %s, %r : tensor<8x!tt.ptr<i32>>, tensor<8xi32>
+    tt.store %p, %r : tensor<8x!tt.ptr<i32>>
+    tt.return
+  }
+}
+"""
+    file = tmp_path / "k.ttir"
+    file.write_text(text)
+    base = [sys.executable, "-m", "triton_runner", "exec", str(file), "--grid", "1", "--json"]
+    reports = ["--oob", "report"]
+    done = subprocess.run(
+        [*base, *reports, "--arg", "i32[6]=zeros"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1 and "2 accesses out of bounds at 1 place" in done.stderr
+    assert json.loads(done.stdout)["changed"]
+    done = subprocess.run(
+        [*base, *reports, "--arg", "i32[8]=zeros"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
