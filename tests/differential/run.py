@@ -1,5 +1,6 @@
 """Random kernels at TTIR, TTGIR and PTX (and on a GPU): the engines, and Triton's passes between the levels,
-check each other bit for bit. On the CPU each runs once more with some of its values dumped: looking changes nothing.
+check each other bit for bit. On the CPU each runs once more with some of its values dumped: looking changes
+nothing.
 
     python tests/differential/run.py                          fifty kernels
     python tests/differential/run.py --seeds 100 5000 --limit 600 --target cuda:80 cuda:90 cuda:100
@@ -78,7 +79,7 @@ def small_numbers(dtype: str, count: int, random: np.random.Generator) -> torch.
 
 @dataclasses.dataclass
 class Outcome:
-    """What a launch left: the arrays, and the kind and place of its trap; and its text, for what to look at."""
+    """What a launch left: the arrays, the kind and place of its trap; and its text, for what to look at."""
 
     outputs: list[torch.Tensor]
     trap: tuple | None
