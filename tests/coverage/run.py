@@ -97,7 +97,8 @@ def run(part: str) -> bool:
 
 
 def read_reasons(path: pathlib.Path) -> dict[tuple[str, str], str]:
-    """By file and text of a line: `file: reason`, then indented lines as they stand in the file."""
+    """By file and text of a line: `file: reason`, then indented lines as they stand in the file. A reason that
+    begins with `open: ` says what a test would have to do."""
     reasons, file, reason = {}, "", ""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -124,11 +125,14 @@ def report(files: dict[str, dict[int, Line]], reasons: dict[tuple[str, str], str
         ]  # fmt: skip
         totals.update(dict(enumerate(row)))
         print(f"{file:34}{row[0]:7}{row[1]:11}{row[2]:7}{row[3]:11}")
+        explained = False  # the line before: what follows it and never runs has its reason
         for number, line in sorted(lines.items()):
             written = text[number - 1].strip()
             if not line.unreached() or written in ("}", "{"):
+                explained = False
                 continue
-            if (file, written) in reasons:
+            explained = (file, written) in reasons or (explained and line.count == 0)
+            if explained:
                 used.add((file, written))
                 continue
             which = (
@@ -138,8 +142,9 @@ def report(files: dict[str, dict[int, Line]], reasons: dict[tuple[str, str], str
     print(f"{'':34}{totals[0]:7}{totals[1]:11}{totals[2]:7}{totals[3]:11}")
     for file, written in reasons:
         if written not in (ROOT / file).read_text():
-            missing.append(f"unreached.txt: {file} has no line {written!r}: take it out")
-    print(f"{len(used)} lines have a reason in unreached.txt, of {len(reasons)}")
+            print(f"unreached.txt: {file} has no line {written!r}: take it out")
+    still_open = sum(reasons.get(line, "").startswith("open: ") for line in used)
+    print(f"{len(used)} lines are explained in unreached.txt, {still_open} of them as open")
     print("\n".join(missing))
     return len(missing)
 
