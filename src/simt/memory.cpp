@@ -376,11 +376,17 @@ bool access_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operan
     a.reg_bytes = static_cast<uint32_t>(bits) / 8;
     known = true;
   }
+  // A number beside registers is as wide as they are: st.v2.b8 [a], {%rs1, 0}.
+  const Mod number = a.reg_bytes == a.word_bytes ? in.type(0)
+                     : a.reg_bytes == 2          ? Mod::kB16
+                     : a.reg_bytes == 4          ? Mod::kB32
+                                                 : Mod::kB64;
   for (uint32_t k = 0; k < a.words; ++k) {
-    if (parts[k].kind == ptx::OperandKind::kSink)
+    const ptx::Operand& p = parts[k];
+    if (p.kind == ptx::OperandKind::kSink)
       a.regs[k] = kNoRegister;
     else
-      a.regs[k] = l.place(parts[k], in.type(0));
+      a.regs[k] = l.place(p, p.kind == ptx::OperandKind::kRegister ? in.type(0) : number);
   }
   return true;
 }
