@@ -97,7 +97,7 @@ def run(part: str) -> bool:
 
 
 def read_reasons(path: pathlib.Path) -> dict[tuple[str, str], str]:
-    """By file and text of a line: `file: reason`, then indented lines as they stand in the file. A reason that
+    """By file and text of a line: `file: reason`, then indented lines as they stand in the file. One that
     begins with `open: ` says what a test would have to do."""
     reasons, file, reason = {}, "", ""
     for number, line in enumerate(path.read_text().splitlines(), 1):

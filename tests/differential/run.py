@@ -24,6 +24,7 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 
 os.environ.setdefault("TRITON_RUNNER_DEVICE", "cpu")
 os.environ.setdefault("TRITON_RUNNER_PROD", "1")  # says nothing of the kernels that it compiles
@@ -195,6 +196,44 @@ def examine(seed: int, options: argparse.Namespace) -> tuple[str, str]:
     return "differs", f"seed {seed}, {target}: {what}\n  {kept}"
 
 
+def pool_of(jobs: int) -> concurrent.futures.ProcessPoolExecutor:
+    return concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+
+
+def alone(seed: int, options: argparse.Namespace) -> tuple[str, str]:
+    """In a process of its own, which may die (Triton aborts here and there)."""
+    with pool_of(1) as pool:
+        try:
+            return pool.submit(examine, seed, options).result()
+        except concurrent.futures.BrokenExecutor:
+            return "died", f"seed {seed}: the process died"
+
+
+def examined(options: argparse.Namespace, end: float) -> Iterator[tuple[str, str]]:
+    """What became of each kernel. Where a process dies, those that were at work run again one by one."""
+    seeds = iter(range(*options.seeds))
+    again: list[int] = []
+    while first := list(itertools.islice(seeds, 2 * options.jobs)):
+        with pool_of(options.jobs) as pool:
+            running = {pool.submit(examine, s, options): s for s in first}
+            try:
+                while running:
+                    for future in concurrent.futures.wait(running, return_when="FIRST_COMPLETED").done:
+                        yield future.result()
+                        del running[future]
+                        if time.monotonic() < end:
+                            running |= {
+                                pool.submit(examine, s, options): s for s in itertools.islice(seeds, 1)
+                            }
+            except concurrent.futures.BrokenExecutor:
+                again = list(running.values())
+        for seed in again:
+            yield alone(seed, options)
+        if not again or time.monotonic() > end:
+            return
+        again = []
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 50), metavar=("FROM", "TO"))
@@ -212,29 +251,17 @@ def main() -> int:
     os.environ.setdefault("TRITON_RUNNER_THREADS", "2" if options.jobs > 1 else "0")
     end = time.monotonic() + options.limit
     count, refused = collections.Counter(), collections.Counter()
-    seeds = iter(range(*options.seeds))
-    spawn = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=spawn) as pool:
-        running = {pool.submit(examine, s, options): s for s in itertools.islice(seeds, 2 * options.jobs)}
-        while running:
-            for future in concurrent.futures.wait(running, return_when="FIRST_COMPLETED").done:
-                try:
-                    outcome, text = future.result()
-                except concurrent.futures.BrokenExecutor:
-                    print(f"a process died at one of the seeds {sorted(running.values())}")
-                    return 1
-                del running[future]
-                count[outcome] += 1
-                if outcome == "refused":
-                    refused[text] += 1
-                elif text:
-                    print(text, flush=True)
-                if time.monotonic() < end:
-                    running |= {pool.submit(examine, s, options): s for s in itertools.islice(seeds, 1)}
+    for outcome, text in examined(options, end):
+        count[outcome] += 1
+        if outcome == "refused":
+            refused[text] += 1
+        elif text:
+            print(text, flush=True)
     for error, times in refused.most_common():
         print(f"{times} refused: {error}")
-    print("{agrees} kernels agree, {differs} differ, {refused} were refused".format_map(count))
-    return 1 if count["differs"] or not count["agrees"] else 0
+    died = f", {count['died']} ended their process" if count["died"] else ""
+    print("{agrees} kernels agree, {differs} differ, {refused} were refused".format_map(count) + died)
+    return 1 if count["differs"] or count["died"] or not count["agrees"] else 0
 
 
 if __name__ == "__main__":

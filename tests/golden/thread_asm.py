@@ -63,5 +63,7 @@ def cases() -> list[Case]:
     t = k.type((16,), "i32", "#apart")
     r = assembly(k, "add.s32 $0, $0, 1;", "=r,0", [n], [t], t)
     store(k, r, x[:16] + 1, "i32", "#apart")
-    made.append(k.case("op/ttg.inline_asm-copies.ttgir", "Elements that several threads hold; halves; a tie."))
+    made.append(
+        k.case("op/ttg.inline_asm-copies.ttgir", "Elements that several threads hold; halves; a tie.")
+    )
     return made
