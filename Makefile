@@ -13,6 +13,7 @@
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
 #   make lint           ruff, clang-format, file sizes
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
+#   make coverage       lines and conditions of the engines that no test reaches (ARGS="--parts cases": doc/coverage.md)
 #   make differential   random kernels at TTIR, TTGIR and PTX, bit for bit (LIMIT=<seconds>, ARGS="--seeds 0 1000")
 #   make gpu-check OUT=<folder>       on a machine with an NVIDIA GPU: the SIMT engine against it, bit for bit
 #   make wheel          a wheel for manylinux in dist/, tried in an empty virtual environment
@@ -28,8 +29,8 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test develop compiled bench conformance tutorials releases lint fuzz differential gpu-check wheel
-.PHONY: aarch64 clean
+.PHONY: demo test develop compiled bench conformance tutorials releases lint fuzz differential coverage gpu-check
+.PHONY: wheel aarch64 clean
 .DELETE_ON_ERROR:
 
 # torch and triton take as long to unpack as the extension takes to compile: side by side.
@@ -86,6 +87,9 @@ wheel: $(VENV)/.build
 
 aarch64: $(VENV)/.build
 	@$(RUN) tools/aarch64.py
+
+coverage: $(VENV)/.check
+	@$(RUN) tests/coverage/run.py $(if $(ARGS),$(ARGS),--fresh)
 
 gpu-check:
 	@test -n "$(OUT)" || { echo "make gpu-check: OUT=<a folder for the results>"; exit 2; }

@@ -376,22 +376,25 @@ bool access_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operan
     a.reg_bytes = static_cast<uint32_t>(bits) / 8;
     known = true;
   }
+  // A number beside registers is as wide as they are: st.v2.b8 [a], {%rs1, 0}.
+  const Mod number = a.reg_bytes == a.word_bytes ? in.type(0)
+                     : a.reg_bytes == 2          ? Mod::kB16
+                     : a.reg_bytes == 4          ? Mod::kB32
+                                                 : Mod::kB64;
   for (uint32_t k = 0; k < a.words; ++k) {
-    if (parts[k].kind == ptx::OperandKind::kSink)
+    const ptx::Operand& p = parts[k];
+    if (p.kind == ptx::OperandKind::kSink)
       a.regs[k] = kNoRegister;
     else
-      a.regs[k] = l.place(parts[k], in.type(0));
+      a.regs[k] = l.place(p, p.kind == ptx::OperandKind::kRegister ? in.type(0) : number);
   }
   return true;
 }
 
 bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
-  if (in.operands.size() < 2) return l.error(in, "expected a value and an address");
   const ptx::Operand &value = in.operands[write ? 1 : 0], &where = in.operands[write ? 0 : 1];
   Access a;
   const Mod type = in.type(0);
-  if (ptx::bits(type) < 8 || ptx::bits(type) > 128)
-    return l.error(in, "this type cannot be loaded or stored");
   a.word_bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
   a.is_signed = ptx::is_signed(type);
   a.strong = is_strong(in);
@@ -458,7 +461,6 @@ bool lower_memory(Lowering& l, const ptx::Instruction& in) {
       return lower_access(l, in, true);
     case ptx::Opcode::kCreatepolicy: {
       // A cache policy is a number that only hints look at.
-      if (in.operands.empty()) return l.error(in, "expected a register");
       uint32_t zero = l.constant(0, 8), d = l.reg(in.operands[0]);
       Instr& i = l.emit(copy_register(8));
       i.d = d, i.a = zero;

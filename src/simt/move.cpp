@@ -90,7 +90,6 @@ uint64_t window_of(const ptx::Instruction& in) {
 }
 
 bool lower_cvta(Lowering& l, const ptx::Instruction& in) {
-  if (in.operands.size() != 2) return l.error(in, "cvta takes a result and an address");
   const uint64_t window = window_of(in);
   const ptx::Mod type = in.type(0);
   uint32_t a = l.place(in.operands[1], type), d = l.reg(in.operands[0]);
@@ -115,7 +114,6 @@ Handler copy_register(uint32_t bytes) { return copy_of(bytes); }
 bool lower_move(Lowering& l, const ptx::Instruction& in) {
   if (in.opcode == ptx::Opcode::kCvta) return lower_cvta(l, in);
   if (in.opcode == ptx::Opcode::kIsspacep) {
-    if (in.operands.size() != 2) return l.error(in, "isspacep takes a predicate and an address");
     const uint64_t window = window_of(in);
     uint32_t a = l.place(in.operands[1], ptx::Mod::kU64), d = l.reg(in.operands[0]);
     Instr& i = l.emit(is_space);
@@ -125,7 +123,6 @@ bool lower_move(Lowering& l, const ptx::Instruction& in) {
     i.e = in.has(ptx::Mod::kShared) || in.has(ptx::Mod::kSharedCta);
     return true;
   }
-  if (in.operands.size() != 2) return l.error(in, "mov takes a result and an operand");
   const ptx::Operand &to = in.operands[0], &from = in.operands[1];
   if (to.kind == ptx::OperandKind::kVector || from.kind == ptx::OperandKind::kVector) return lower_alu(l, in);
   if (to.kind != ptx::OperandKind::kRegister) return l.error(to.offset, "expected a register");

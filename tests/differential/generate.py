@@ -34,6 +34,7 @@ class Kernel:
     programs: int
     options: dict[str, int]  # of the launch
     small: bool = False  # the inputs are integers from -3 to 3
+    traps: bool = False  # leaves an array, at every level
 
 
 class Generator:
@@ -390,6 +391,10 @@ class Generator:
         last = [v for v in self.values if f" {v.name}," not in used][-6:]
         for value in last:
             self.store(value, self.random.random() < 0.2)
+        return self.kernel()
+
+    def kernel(self) -> Kernel:
+        """Of what was written."""
         arguments = [f"x{i}" for i in range(len(self.inputs))] + [f"out{i}" for i in range(len(self.outputs))]
         head = f"@triton.jit\ndef kernel({', '.join(arguments)}, trips, delta, limit):"
         source = "\n".join(

@@ -1,9 +1,10 @@
 """Random kernels at TTIR, TTGIR and PTX (and on a GPU): the engines, and Triton's passes between the levels,
-check each other bit for bit.
+check each other bit for bit. On the CPU each runs once more with some of its values dumped: looking changes
+nothing.
 
     python tests/differential/run.py                          fifty kernels
     python tests/differential/run.py --seeds 100 5000 --limit 600 --target cuda:80 cuda:90 cuda:100
-    python tests/differential/run.py --seeds 123 124 --show   one kernel, its source printed
+    python tests/differential/run.py --kind products --seeds 123 124 --show   one kernel, its source printed
 
 A kernel whose levels differ is left in build/differential/. One that Triton refuses is counted, with the last
 line of its error; NaNs are equal whatever their bits.
@@ -12,28 +13,39 @@ line of its error; NaNs are equal whatever their bits.
 import argparse
 import collections
 import concurrent.futures
+import contextlib
+import dataclasses
 import importlib.util
 import itertools
 import multiprocessing
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 
 os.environ.setdefault("TRITON_RUNNER_DEVICE", "cpu")
+os.environ.setdefault("TRITON_RUNNER_PROD", "1")  # says nothing of the kernels that it compiles
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "0")  # a product and a sum that become one are other bits
 
 import numpy as np
 import torch
 import triton
 import triton_runner
+from addresses import generate_addresses
 from generate import FLOATS, Kernel, generate
 from products import generate_product
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "differential"
 LEVELS = ("ttir", "ttgir", "ptx", "gpu")  # the last: compiled by Triton for the GPU of this machine
+KINDS = {"operations": generate, "addresses": generate_addresses, "products": generate_product}
+# What a dump can name, by level.
+DEFINED = re.compile(r"^ *(%\w+)(?::\d+)? = (?!.*(?:token|tensor_?desc|async_))", re.M)
+NAMES = {"ttir": DEFINED, "ttgir": DEFINED}
+NAMES["ptx"] = re.compile(r"^\s+[a-z][\w.]*\s+(%(?:r|rd|rs|f|fd|p)\d+), ", re.M)
 
 
 def contents(dtype: str, count: int, random: np.random.Generator) -> torch.Tensor:
@@ -66,21 +78,38 @@ def small_numbers(dtype: str, count: int, random: np.random.Generator) -> torch.
     return torch.from_numpy(random.integers(-3, 4, count)).to(torch.float32).to(getattr(torch, dtype))
 
 
-def results(kernel: Kernel, function, level: str, target: str, seed: int) -> list[torch.Tensor]:
+@dataclasses.dataclass
+class Outcome:
+    """What a launch left: the arrays, the kind and place of its trap; and its text, for what to look at."""
+
+    outputs: list[torch.Tensor]
+    trap: tuple | None
+    text: str = ""
+
+
+def launch(kernel: Kernel, function, level: str, target: str, seed: int, looked_at=()) -> Outcome:
     random = np.random.default_rng(seed)
     make = small_numbers if kernel.small else contents
     inputs = [make(dtype, kernel.elements, random) for dtype in kernel.inputs]
     outputs = [torch.zeros(size * kernel.programs, dtype=getattr(torch, d)) for d, size in kernel.outputs]
     settings = {"device": "cpu", "level": level, "target": target, "timeout": 60}
+    if kernel.traps:  # the first program's: side by side they race for it
+        settings["threads"] = 1
     if level == "gpu":
         settings = {"device": "cuda"}
         inputs, outputs = [x.cuda() for x in inputs], [x.cuda() for x in outputs]
     triton.set_allocator(
-        lambda size, align, stream: torch.empty(size, dtype=torch.int8, device=inputs[0].device)
+        lambda size, align, stream: torch.empty(size, dtype=torch.int8, device=outputs[0].device)
     )
-    with triton_runner.using(**settings):
-        function[(kernel.programs,)](*inputs, *outputs, *kernel.scalars, **kernel.options)
-    return [x.cpu() for x in outputs]
+    trap, compiled = None, None
+    looking = triton_runner.dumping(function, *looked_at) if looked_at else contextlib.nullcontext()
+    with triton_runner.using(**settings), looking:
+        try:
+            compiled = function[(kernel.programs,)](*inputs, *outputs, *kernel.scalars, **kernel.options)
+        except triton_runner.KernelTrap as error:
+            trap = (error.kind, error.op, error.line, error.program, error.element)
+    text = compiled.asm.get(level, "") if compiled is not None and level in NAMES else ""
+    return Outcome([x.cpu() for x in outputs], trap, text)
 
 
 def first_difference(a: torch.Tensor, b: torch.Tensor) -> int | None:
@@ -96,24 +125,57 @@ def imported(source: str, path: pathlib.Path):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.kernel
+    return triton_runner.jit(module.kernel)
+
+
+def compared(outcomes: dict[str, Outcome]) -> str | None:
+    """The first element that outcomes do not agree on with the first of them, with what each has there."""
+    reference, *others = outcomes.values()
+    for i, wanted in enumerate(reference.outputs):
+        for other in others:
+            at = first_difference(wanted, other.outputs[i])
+            if at is not None:
+                here = (f"{o.outputs[i][at].item()} at {name}" for name, o in outcomes.items())
+                return f"out{i}[{at}] is {', '.join(here)}"
+    return None
+
+
+def names_to_look_at(text: str, level: str, seed: int) -> list[str]:
+    """Everything, or a few of what the text defines."""
+    random = np.random.default_rng([seed, LEVELS.index(level)])
+    names = sorted(set(NAMES[level].findall(text)))
+    if level != "ptx" and (not names or random.random() < 0.3):
+        return ["*"]
+    return [str(name) for name in random.choice(names, min(len(names), 6), replace=False)] or ["ld.global"]
 
 
 def difference(kernel: Kernel, function, target: str, seed: int, levels: list[str]) -> str | None:
-    """The first element that the levels do not agree on, with what each has there."""
-    outputs = {level: results(kernel, function, level, target, seed) for level in levels}
-    reference = outputs[levels[0]]
-    for i, wanted in enumerate(reference):
-        for level in levels[1:]:
-            at = first_difference(wanted, outputs[level][i])
-            if at is not None:
-                return f"out{i}[{at}] is " + ", ".join(f"{outputs[x][i][at].item()} at {x}" for x in levels)
-    return None
+    """Where levels do not agree, or a level with itself when some of its values are dumped."""
+    if kernel.traps:  # would end the use of a GPU
+        levels = [level for level in levels if level != "gpu"]
+    outcomes = {level: launch(kernel, function, level, target, seed) for level in levels}
+    for level, outcome in outcomes.items():
+        if (outcome.trap is not None) != kernel.traps:
+            return f"{outcome.trap or 'no trap'} at {level}"
+        if outcome.trap and outcome.trap[0] != outcomes[levels[0]].trap[0]:
+            return f"{outcomes[levels[0]].trap} at {levels[0]}, {outcome.trap} at {level}"
+    # What a trapped launch wrote before depends on the order of its stores.
+    found = None if kernel.traps else compared(outcomes)
+    for level in levels:
+        if found or level not in NAMES:
+            continue
+        names = names_to_look_at(outcomes[level].text, level, seed)
+        looked = launch(kernel, function, level, target, seed, names)
+        label = f"{level} looked at ({', '.join(names)})"
+        if looked.trap != outcomes[level].trap:
+            return f"{outcomes[level].trap} at {level}, {looked.trap} at {label}"
+        found = compared({level: outcomes[level], label: looked})
+    return found
 
 
 def examine(seed: int, options: argparse.Namespace) -> tuple[str, str]:
     """What became of one kernel (agrees, differs, refused), and what there is to say of it."""
-    kernel = generate_product(seed) if options.products else generate(seed, options.operations)
+    kernel = KINDS[options.kind[seed % len(options.kind)]](seed)
     target = options.target[seed % len(options.target)]
     if options.show:
         print(kernel.source)
@@ -122,7 +184,7 @@ def examine(seed: int, options: argparse.Namespace) -> tuple[str, str]:
         function = imported(kernel.source, pathlib.Path(folder) / f"kernel_{seed}.py")
         try:
             what = difference(kernel, function, target, seed, options.levels)
-        except (triton_runner.DiagnosticError, triton_runner.KernelTrap) as error:
+        except triton_runner.DiagnosticError as error:
             what = f"{type(error).__name__}: {error}"
         except Exception as error:  # Triton's own
             return "refused", f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[-1][:120]}"
@@ -134,6 +196,44 @@ def examine(seed: int, options: argparse.Namespace) -> tuple[str, str]:
     return "differs", f"seed {seed}, {target}: {what}\n  {kept}"
 
 
+def pool_of(jobs: int) -> concurrent.futures.ProcessPoolExecutor:
+    return concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+
+
+def alone(seed: int, options: argparse.Namespace) -> tuple[str, str]:
+    """In a process of its own, which may die (Triton aborts here and there)."""
+    with pool_of(1) as pool:
+        try:
+            return pool.submit(examine, seed, options).result()
+        except concurrent.futures.BrokenExecutor:
+            return "died", f"seed {seed}: the process died"
+
+
+def examined(options: argparse.Namespace, end: float) -> Iterator[tuple[str, str]]:
+    """What became of each kernel. Where a process dies, those that were at work run again one by one."""
+    seeds = iter(range(*options.seeds))
+    again: list[int] = []
+    while first := list(itertools.islice(seeds, 2 * options.jobs)):
+        with pool_of(options.jobs) as pool:
+            running = {pool.submit(examine, s, options): s for s in first}
+            try:
+                while running:
+                    for future in concurrent.futures.wait(running, return_when="FIRST_COMPLETED").done:
+                        yield future.result()
+                        del running[future]
+                        if time.monotonic() < end:
+                            running |= {
+                                pool.submit(examine, s, options): s for s in itertools.islice(seeds, 1)
+                            }
+            except concurrent.futures.BrokenExecutor:
+                again = list(running.values())
+        for seed in again:
+            yield alone(seed, options)
+        if not again or time.monotonic() > end:
+            return
+        again = []
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 50), metavar=("FROM", "TO"))
@@ -141,35 +241,27 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--target", nargs="+", default=["cuda:90"], help="one after the other, by seed")
     parser.add_argument("--levels", nargs="+", choices=LEVELS, default=list(LEVELS[:3]))
-    parser.add_argument("--products", action="store_true", help="loops of dots in place of all operations")
-    parser.add_argument("--operations", type=int, default=14)
+    parser.add_argument(
+        "--kind", nargs="+", choices=KINDS, default=["operations", "addresses"], help="by seed"
+    )
     parser.add_argument("--show", action="store_true", help="print the kernels")
     options = parser.parse_args()
+    # Processes side by side share the cores; two threads, so that programs of a grid still meet.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("TRITON_RUNNER_THREADS", "2" if options.jobs > 1 else "0")
     end = time.monotonic() + options.limit
     count, refused = collections.Counter(), collections.Counter()
-    seeds = iter(range(*options.seeds))
-    spawn = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=spawn) as pool:
-        running = {pool.submit(examine, s, options): s for s in itertools.islice(seeds, 2 * options.jobs)}
-        while running:
-            for future in concurrent.futures.wait(running, return_when="FIRST_COMPLETED").done:
-                try:
-                    outcome, text = future.result()
-                except concurrent.futures.BrokenExecutor:
-                    print(f"a process died at one of the seeds {sorted(running.values())}")
-                    return 1
-                del running[future]
-                count[outcome] += 1
-                if outcome == "refused":
-                    refused[text] += 1
-                elif text:
-                    print(text, flush=True)
-                if time.monotonic() < end:
-                    running |= {pool.submit(examine, s, options): s for s in itertools.islice(seeds, 1)}
+    for outcome, text in examined(options, end):
+        count[outcome] += 1
+        if outcome == "refused":
+            refused[text] += 1
+        elif text:
+            print(text, flush=True)
     for error, times in refused.most_common():
         print(f"{times} refused: {error}")
-    print("{agrees} kernels agree, {differs} differ, {refused} were refused".format_map(count))
-    return 1 if count["differs"] or not count["agrees"] else 0
+    died = f", {count['died']} ended their process" if count["died"] else ""
+    print("{agrees} kernels agree, {differs} differ, {refused} were refused".format_map(count) + died)
+    return 1 if count["differs"] or count["died"] or not count["agrees"] else 0
 
 
 if __name__ == "__main__":

@@ -41,8 +41,7 @@ if [ "${PARTS:-all}" = simt ]; then
 fi
 if [ "${PARTS:-all}" = differential ]; then
   # The device is chosen by launch: CPU engines beside the GPU.
-  "$python" tests/differential/run.py --jobs "${JOBS:-14}" --levels ttir ttgir ptx gpu --seeds ${SEEDS:-0 100000} --limit "${LIMIT:-200}" || status=1
-  "$python" tests/differential/run.py --products --jobs "${JOBS:-14}" --levels ttir ttgir ptx gpu --seeds ${SEEDS:-0 100000} --limit "${LIMIT:-200}" || status=1
+  "$python" tests/differential/run.py --kind ${KINDS:-operations addresses products} --jobs "${JOBS:-14}" --levels ttir ttgir ptx gpu --seeds ${SEEDS:-0 1000000} --limit "${LIMIT:-400}" || status=1
   exit $status
 fi
 if [ "${PARTS:-all}" = gluon ]; then
