@@ -42,8 +42,8 @@ class LazyDriver:
 
     @staticmethod
     def is_active() -> bool:
-        """Triton looks in its table of backends for a driver of a GPU; this one is put in place."""
-        return False
+        """Whether Triton's table of backends has a GPU: programs ask before they take a path for one."""
+        return pretends_cuda
 
     # What every launch asks for, without the detour of __getattr__.
     def get_current_device(self):
