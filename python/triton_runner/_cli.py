@@ -179,7 +179,7 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
 @click.option("--arg", "args", multiple=True, help="Of a file: one a parameter, as for exec.")
 @click.option("--metadata", help="Of a file: the metadata JSON, where it is not beside it.")
 @click.option("--every-iteration", is_flag=True, help="Of values in loops every iteration, not the last.")
-@click.option("--program", "programs", multiple=True, help="Only this program: 3, or 0,1; -1 is any.")
+@click.option("--program", "asked", multiple=True, help="Only this program: 3, or 0,1; -1 is any.")
 @click.option("--max-bytes", type=int, help="At most so many bytes of records (1 GiB).")
 @click.option("--launch", type=int, help="Of a program: which launch is shown, from 0; the last if left out.")
 @click.option("--save", help="Write all records to a .npz or .safetensors file.")
@@ -198,7 +198,7 @@ def dump(
     args,
     metadata,
     every_iteration,
-    programs,
+    asked,
     max_bytes,
     launch,
     save,
@@ -219,7 +219,7 @@ def dump(
 
     options = {
         "kernel": kernel, "metadata": metadata, "every_iteration": every_iteration, "level": level or None,
-        "programs": [_exec.parse_grid(text, "--program") for text in programs] or None,
+        "programs": [_exec.parse_grid(text, "--program") for text in asked] or None,
         "max_bytes": max_bytes,
     }  # fmt: skip
     if not os.path.isfile(file):

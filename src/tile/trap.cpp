@@ -74,7 +74,8 @@ exec::Trap Task::access_trap(const Instr& in, uint64_t address, uint32_t bytes, 
   else if (address < 4096)
     what += ": a null pointer";
   else if (place && !memory.find(place->base, 1))
-    what += ", and " + place->name + " points to no memory of this launch";
+    what += ", and " + place->name + " points to no memory of this launch" +
+            (nearest.find("argument '" + place->name + "'") == nearest.npos ? "" : ": " + nearest);
   else if (!nearest.empty())
     what += ", " + nearest;
   else

@@ -26,9 +26,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-os.environ.setdefault("TRITON_RUNNER_DEVICE", "cpu")
-os.environ.setdefault("TRITON_RUNNER_PROD", "1")  # says nothing of the kernels that it compiles
-os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "0")  # a product and a sum that become one are other bits
+if __name__ == "__main__":  # a test that imports this keeps its own
+    os.environ.setdefault("TRITON_RUNNER_DEVICE", "cpu")
+    os.environ.setdefault("TRITON_RUNNER_PROD", "1")  # says nothing of the kernels that it compiles
+    os.environ.setdefault(
+        "TRITON_DEFAULT_FP_FUSION", "0"
+    )  # a product and a sum that become one are other bits
 
 import numpy as np
 import torch
