@@ -28,6 +28,7 @@ RELEASE, ASAN, TSAN = (ROOT / "build" / name for name in ("release", "asan", "ts
 JOBS = str(len(os.sched_getaffinity(0)))
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)")
 TAIL = 60
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-rs", "-n", JOBS, "--dist", "loadfile"]
 HANG_FACTOR = 10  # budgets of CPU time
 IDLE = 600  # seconds without any CPU time
 NOT_FOUND = 127
@@ -118,7 +119,7 @@ PARTS = [
     Part(
         "cases", 120, lambda: [cases(RELEASE), cases(RELEASE, "--checks", "oob,nan,uninit,race")], ("build",)
     ),
-    Part("python", 900, lambda: [[sys.executable, "-m", "pytest", "-q", "-rs", "tests/python"]], ("build",)),
+    Part("python", 900, lambda: [[*PYTEST, "tests/python"]], ("build",)),
     Part("lint", 30, lambda: [[sys.executable, "tests/lint.py"]]),
     Part(
         "releases",
