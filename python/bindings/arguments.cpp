@@ -250,7 +250,8 @@ class Binder {
   }
 
   [[noreturn]] void wrong_device(const std::string& name, nb::handle v) {
-    if (has(v, "base") && kind_of(nb::object(v.attr("base"))) == Kind::kArray) need_cpu(name, "a NumPy array");
+    if (has(v, "base") && kind_of(nb::object(v.attr("base"))) == Kind::kArray)
+      need_cpu(name, "a NumPy array");
     fail(argument(name) + " is a tensor on " + string_of(v.attr("device")) + ", and the kernel runs on " +
              std::string(device_),
          {"move the tensor with .to(\"" + std::string(device_) +
