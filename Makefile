@@ -5,15 +5,16 @@
 #                       (ARGS=--all: every kernel from every level)
 #   make test           all tests (PARTS="cases python" runs some); the last line counts them
 #   make develop        the package in .venv, editable
-#   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--write: into doc/performance.md;
-#                       ARGS=--plot: cost by programs and elements)
+#   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--plot: cost by programs
+#                       and elements; ARGS=--write: into doc/measurements/performance.md)
 #   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ptx, TARGET=cuda:80, LIMIT=<seconds>,
-#                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/conformance.md)
+#                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/measurements/conformance.md)
 #   make tutorials TUTORIALS=<folder>   Triton's own tutorials as they are, on the CPU (ARGS="--release 3.6.0")
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
 #   make lint           ruff, clang-format, file sizes
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
-#   make coverage       lines and conditions of the engines that no test reaches (ARGS="--parts cases": doc/coverage.md)
+#   make coverage       lines and conditions of the engines that no test reaches (ARGS="--parts cases":
+#                       doc/measurements/coverage.md)
 #   make differential   random kernels at TTIR, TTGIR and PTX, bit for bit (LIMIT=<seconds>, ARGS="--seeds 0 1000")
 #   make gpu-check OUT=<folder>       on a machine with an NVIDIA GPU: the SIMT engine against it, bit for bit
 #   make wheel          a wheel for manylinux in dist/, tried in an empty virtual environment

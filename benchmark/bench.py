@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE.parent / "doc" / "performance.md"
+PAGE = HERE.parent / "doc" / "measurements" / "performance.md"
 BEGIN, END = "<!-- begin: make bench ARGS=--write -->", "<!-- end -->"
 PTX_BEGIN = "<!-- begin: bench.py --write, PTX -->"
 REFERENCES = ("interpreter", "torch")
@@ -254,7 +254,7 @@ def markdown(rows: list[list[str]]) -> str:
 
 
 def replace_part(begin: str, parts: list[str]) -> None:
-    """Replaces the part of doc/performance.md between a marker and the next end."""
+    """Replaces the part of doc/measurements/performance.md between a marker and the next end."""
     head, rest = PAGE.read_text().split(begin)
     tail = rest.split(END, 1)[1]
     PAGE.write_text(head + begin + "\n" + "\n\n".join(parts) + "\n" + END + tail)
@@ -298,7 +298,7 @@ def show(rows: list[list[str]]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="put the tables into doc/performance.md")
+    parser.add_argument("--write", action="store_true", help=f"put the tables into {PAGE.name}")
     parser.add_argument("--json", type=pathlib.Path, default=HERE.parent / "build" / "bench.json")
     parser.add_argument("--quick", action="store_true", help="a tenth of a second a case")
     parser.add_argument("--reuse", action="store_true", help="interpreter and torch as in the JSON file")

@@ -4,7 +4,7 @@
 
 Programs are those of the softmax kernel, all on one row of 781 elements, so that nothing but their number
 changes. Elements are added by vector_add, 1,024 a program: past the caches it is the memory that is measured.
---write draws doc/scaling.svg (with matplotlib) and puts the table into doc/performance.md.
+--write draws doc/measurements/scaling.svg (with matplotlib) and puts the table into performance.md beside it.
 """
 
 import argparse
@@ -15,8 +15,8 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-PAGE = HERE.parent / "doc" / "performance.md"
-PICTURE = HERE.parent / "doc" / "scaling.svg"
+PAGE = HERE.parent / "doc" / "measurements" / "performance.md"
+PICTURE = HERE.parent / "doc" / "measurements" / "scaling.svg"
 BEGIN, END = "<!-- begin: make bench ARGS=--plot -->", "<!-- end of plot -->"
 PROGRAMS = (1, 3, 10, 30, 100, 300, 1000, 3000, 10000)
 ELEMENTS = tuple(1 << k for k in range(10, 25))
@@ -99,7 +99,7 @@ def table(programs: dict, elements: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="doc/scaling.svg and the table of its page")
+    parser.add_argument("--write", action="store_true", help="the picture, and the table of its page")
     parser.add_argument("--quick", action="store_true", help="a twentieth of a second a size")
     options = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

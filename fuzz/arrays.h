@@ -34,7 +34,7 @@ class Arrays {
       if (i % (kWords + kMargin) < kMargin && words_[i] != kCanary) return false;
     return true;
   }
-  // Two NaNs of a float type are alike: which one arithmetic gives is not promised (doc/numerics.md).
+  // Two NaNs of a float type are alike: doc/internals/numerics.md does not promise which one an op gives.
   std::string first_difference(const Arrays& other) const {
     for (size_t i = 0; i < words_.size(); ++i)
       if (!alike(words_[i], other.words_[i])) {

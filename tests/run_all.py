@@ -46,7 +46,7 @@ class Part:
     ninja and make build: where one fails, the rest of its part does not run, and no part that needs it."""
 
     name: str
-    budget: int  # seconds of CPU on a machine like doc/performance.md's
+    budget: int  # seconds of CPU on a machine like doc/measurements/performance.md's
     commands: Callable[[], list[list[str]]]
     needs: tuple[str, ...] = ()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Errors of the engine's math and libdevice functions in ulp, beside mpmath, and beside what
-doc/numerics.md states.
+doc/internals/numerics.md states.
 
     python tools/measure_ulp.py [--points N] [name ...]     a table: function, stated bound, measured maximum
     tests/python/test_ulp.py fails where a measured error is above its stated bound.
@@ -209,8 +209,9 @@ def measure(name: str, points: int) -> dict[str, float]:
 
 
 def stated() -> dict[str, dict[str, float]]:
-    """The table "Bounds in ulp" of doc/numerics.md."""
-    text = (ROOT / "doc" / "numerics.md").read_text().partition("Bounds in ulp")[2].partition("\n## ")[0]
+    """The table "Bounds in ulp" of doc/internals/numerics.md."""
+    page = (ROOT / "doc" / "internals" / "numerics.md").read_text()
+    text = page.partition("Bounds in ulp")[2].partition("\n## ")[0]
     cells = re.findall(r"(?:^|\|) *([a-z_0-9]+) *\| *([0-9.]+) *\| *([0-9.]+) *(?=\|)", text, re.M)
     return {name: {"f32": float(a), "f64": float(b)} for name, a, b in cells}
 

@@ -3,7 +3,7 @@
     python tools/releases.py create [VERSION ...]      make the environments, print their folders
     python tools/releases.py test [--all] [VERSION ...]
         build the project's wheel, install it into each, run tests/releases there; --all: also 3.3.0, 3.5.0
-        and 3.7.0. Without versions all ten run and doc/versions.md is written anew.
+        and 3.7.0. Without versions all ten run and doc/measurements/versions.md is written anew.
 
 An environment holds triton, numpy and pytest, no torch (0.6 to 1.1 GB). They live under
 $TRITON_RUNNER_RELEASES, by default ${XDG_CACHE_HOME:-~/.cache}/triton-runner/releases/<version>. Run it with
@@ -141,7 +141,7 @@ def test_release(version, wheel):
 
 
 def table(results):
-    """The Markdown of doc/versions.md."""
+    """The Markdown of doc/measurements/versions.md."""
     lines = [
         "# Triton releases",
         "",
@@ -195,7 +195,7 @@ def test(versions, write_table):
                 for skip in skips:
                     print(f"SKIPPED {version} {skip}")
     if write_table:
-        (ROOT / "doc" / "versions.md").write_text(table(results))
+        (ROOT / "doc" / "measurements" / "versions.md").write_text(table(results))
     groups = [count for counts, _, _ in results.values() for count in counts.values()]
     failed = sum(run - passed for passed, run in groups) + sum(not run for _, run in groups)
     skipped = sum(len(skips) for _, skips, _ in results.values())

@@ -204,7 +204,7 @@ def jit(fn=None, **options):
     the text itself; metadata_json=: the artifact's metadata (a file, a JSON text, a dict, a compiled kernel's
     .metadata), where it is not beside it;
     device=, target=, level=, check=, oob=, mma=, shared=: see using().
-    dump_value=, dump_tensor=, dump_grid=: what is recorded, see doc/dump.md.
+    dump_value=, dump_tensor=, dump_grid=: what is recorded, see doc/reference/dumps.md.
     A kernel's own parameter of one of these names wins. A kernel of gluon.jit (or triton.jit) may be given
     instead of a function. Raises DiagnosticError for bad input and KernelTrap for a fault of the kernel.
     """

@@ -1,4 +1,4 @@
-// The checks of a launch (doc/checks.md): what was never written, and accesses that nothing orders.
+// The checks of a launch (doc/reference/checks.md): what was never written, and accesses that nothing orders.
 //
 // A checked launch looks up every access one thread at a time (Exec::shared and Exec::global call here), on
 // one worker; a launch without checks has no Checks. A warp counts as one agent: its threads are in order.

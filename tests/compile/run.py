@@ -5,7 +5,7 @@ compares it with eager.
     python tests/compile/run.py --pretend-cuda      the same on tensors that say cuda
     python tests/compile/run.py softmax norm        cases whose name or family contains a word
     python tests/compile/run.py --json cpu.json; python tests/compile/run.py --pretend-cuda --json cuda.json
-    python tests/compile/run.py --write cpu.json cuda.json      into the table of doc/torch-compile.md
+    python tests/compile/run.py --write cpu.json cuda.json   into doc/measurements/torch-compile.md
 
 A line for each: what differs most, Triton kernels, CPU seconds for the first calls (compiling) and a later
 one. torch's own operators run on one thread.
@@ -198,7 +198,7 @@ def main() -> int:
     parser.add_argument("--write", nargs=2, metavar="FILE", help="the two ways' files, into the document")
     options = parser.parse_args()
     if options.write:
-        write(HERE.parent.parent / "doc" / "torch-compile.md", options.write)
+        write(HERE.parent.parent / "doc" / "measurements" / "torch-compile.md", options.write)
         return 0
     sys.path.insert(0, str(HERE))
     with tempfile.TemporaryDirectory() as cache:

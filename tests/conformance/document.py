@@ -1,4 +1,4 @@
-"""Writes the tables of doc/conformance.md from results files of run.py, between the two marker lines.
+"""Writes the tables of doc/measurements/conformance.md from results of run.py, between two marker lines.
 
     python tests/conformance/document.py RESULTS.jsonl ... [--interpreter RESULTS.jsonl ...] [--write FILE]
 

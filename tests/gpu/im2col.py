@@ -3,7 +3,7 @@
   im2col.py gpu OUT    runs every case on the GPU (libcuda alone: no Triton, no build): OUT/im2col.txt,
                        to be the golden file tests/golden/ptx-hw/im2col.txt
   im2col.py check      both engines against that golden (no GPU)
-  im2col.py model      the rules of doc/simt.md, written out below in Python, against it
+  im2col.py model      the rules of doc/internals/simt.md, written out below in Python, against it
 
 A case is a tensor, a map and one copy. Elements say where they lie, so a line of the golden can be read: the
 case, the hash of all bytes, and for each pixel of the column which pixel of the tensor it is (n*D*H*W + ...,
@@ -214,7 +214,7 @@ def numbered(case):
 
 
 def by_model(case):
-    """The rules as they stand in doc/simt.md."""
+    """The rules as they stand in doc/internals/simt.md."""
     sizes, space = case.shape[1:-1], range(len(case.lower))
     edges = [size + upper for size, upper in zip(sizes, case.upper, strict=True)]
     if (

@@ -2,9 +2,9 @@
 
     python tests/gpu/run_examples.py OUT [--releases v3.6.0,...] [--jobs N]
 
-OUT/examples.json has one entry a script; OUT/examples.md has the tables of doc/gpu.md. Scripts for an
-architecture that this GPU cannot run, and artifacts that the installed Triton does not accept because another
-release wrote them, have to be refused with a DiagnosticError.
+OUT/examples.json has one entry a script; OUT/examples.md has the tables of doc/measurements/gpu.md. Scripts
+for an architecture that this GPU cannot run, and artifacts that the installed Triton does not accept because
+another release wrote them, have to be refused with a DiagnosticError.
 """
 
 import argparse

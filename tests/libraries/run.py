@@ -5,7 +5,7 @@
 Installs the libraries (without what they depend on, but for what they import) into a scratch folder,
 $TRITON_RUNNER_LIBRARIES or one in the temporary folder; runs every case of cases_<library>.py through
 `triton-runner run` and prints a row a case that is not right, and the counts. --write puts the counts into
-doc/libraries.md.
+doc/measurements/libraries.md.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-DOC = HERE.parents[1] / "doc" / "libraries.md"
+DOC = HERE.parents[1] / "doc" / "measurements" / "libraries.md"
 LIBRARIES = {
     # what is installed, with and without --pretend-cuda, and what it reads from the environment
     "liger_kernel": (["liger-kernel==0.8.5"], (False, True), {}),
@@ -74,7 +74,7 @@ def run(name: str, level: str, pretend: bool, only: str) -> list[dict]:
 
 
 def write(counts: dict) -> None:
-    """Replaces the table of doc/libraries.md."""
+    """Replaces the table of doc/measurements/libraries.md."""
     head, _, rest = DOC.read_text().partition("<!-- table -->\n")
     _, _, tail = rest.partition("<!-- end -->")
     rows = [

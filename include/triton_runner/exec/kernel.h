@@ -67,7 +67,7 @@ struct Argument {
   std::optional<TensorDesc> descriptor;  // for kTensorDesc
 };
 
-// What a launch looks for (doc/checks.md). Out of bounds is always looked for; the others run slower code.
+// What a launch looks for (doc/reference/checks.md): out of bounds always; each of the others slows it down.
 enum Check : uint32_t {
   kCheckOutOfBounds = 1,
   kCheckNan = 2,            // an op gives a NaN from operands without one

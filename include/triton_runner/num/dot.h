@@ -39,7 +39,7 @@ void dot_f64(double* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int6
 void dot_i32(int32_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
 
 // What multiplies bf16 by other sums than dot_f32's: AVX512_BF16, two products at a time onto an f32, or AMX,
-// tiles of 16 x 32 times 32 x 16. doc/numerics.md has the sums. AMX is the process's once it was asked about.
+// tiles of 16 x 32 times 32 x 16 (sums: doc/internals/numerics.md). AMX is the process's once asked about.
 enum class Bf16Unit : uint8_t { kNone, kPairs, kTiles };
 bool bf16_unit_available(Bf16Unit unit);  // to the current instruction set
 Bf16Unit best_bf16_unit();                // the fastest one, exact sums among them

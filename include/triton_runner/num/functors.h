@@ -36,7 +36,7 @@
   X(select, 3) X(extsi, 1) X(extui, 1) X(trunci, 1) X(index_cast, 1) X(index_castui, 1) X(bitcast, 1)         \
   X(sitofp, 1) X(uitofp, 1) X(fptosi, 1) X(fptoui, 1)                                                        \
   X(extf, 1) X(truncf, 1) X(fp_to_fp_rtne, 1) X(fp_to_fp_rtz, 1) /* between any two float types */
-// math; errors and methods: doc/numerics.md
+// math; errors and methods: doc/internals/numerics.md
 #define TRITON_RUNNER_MATH_FUNCTORS(X)                                                                       \
   X(exp, 1) X(exp2, 1) X(exp10, 1) X(expm1, 1) X(log, 1) X(log2, 1) X(log10, 1) X(log1p, 1)                   \
   X(sin, 1) X(cos, 1) X(tan, 1) X(cbrt, 1) X(erf, 1) X(tanh, 1) X(asin, 1) X(acos, 1) X(atan, 1)              \

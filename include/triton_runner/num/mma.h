@@ -3,8 +3,8 @@
 // A tensor core is no chain of IEEE operations. It takes a block of products and the accumulator, aligns them
 // all to the largest exponent among them, cuts each off `fraction` bits after that exponent's one, adds
 // exactly, and cuts the sum to the accumulator's format. How many products a block has and how many bits stay
-// is a row of mma_model's table; where the rows come from is said in doc/fidelity.md. Fast models are chains
-// of f32 fused multiply-adds in ascending k instead.
+// is a row of mma_model's table; doc/measurements/fidelity.md says where the rows come from. Fast models are
+// chains of f32 fused multiply-adds in ascending k instead.
 //
 // Operands come as tiles of 8 rows of 16 bytes: what one 32-bit register of a warp holds (lane l: row l / 4,
 // bytes 4 * (l % 4)), a core matrix of shared memory, or what ldmatrix loads (PTX ISA 9.7.14.5, 9.7.15.5).

@@ -2,7 +2,7 @@
 // -fmad=false: which pairs become one fused multiply-add, and which divisions a multiplication.
 //
 // The PTX ISA only allows it (9.7.3: mul, add and sub without .rn). The rule here is what ptxas was seen to
-// do; doc/fidelity.md says what it was compared with.
+// do; doc/measurements/fidelity.md says what it was compared with.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
-// The checks of a launch (doc/checks.md): a layer that runs the plain instructions one by one and looks at
-// what goes in and what comes out.
+// The checks of a launch (doc/reference/checks.md): a layer that runs the plain instructions one by one and
+// looks at what goes in and what comes out.
 //
 // A checked launch has code of its own, in which no instruction is fused and no operand dies: `kills` tells
 // when to release them, after the checks have seen them. A launch without checks runs nothing of this folder.
