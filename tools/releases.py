@@ -25,7 +25,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-RELEASES = ["3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0"]
+sys.path.insert(0, str(ROOT / "tests" / "corpus"))
+from matrix import RELEASES  # noqa: E402
+
 MORE_RELEASES = ["3.3.0", "3.5.0", "3.7.0"]
 # What an environment needs beside Triton: the project's own needs, and what 3.0 and 3.1 import undeclared.
 PACKAGES = ["numpy", "ml_dtypes", "click", "pytest", "filelock", "setuptools"]
@@ -43,13 +45,6 @@ def releases_dir():
         return Path(chosen)
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "triton-runner" / "releases"
-
-
-def examples_dir(version):
-    """The examples of a release: those of a release of the same minor version."""
-    minor = version.rsplit(".", 1)[0]
-    [nearest] = [release for release in RELEASES if release.startswith(minor + ".")]
-    return ROOT / "examples" / "runner" / ("v3.3.x" if minor == "3.3" else f"v{nearest}")
 
 
 def pip(*args):
@@ -104,7 +99,6 @@ def test_release(version, wheel):
             "TRITON_CACHE_DIR": f"{scratch}/cache",
             "TRITON_DEFAULT_FP_FUSION": "1",
             "TRITON_RUNNER_DEVICE": "cpu",
-            "EXAMPLES_OF_RELEASE": str(examples_dir(version)),
         }
         command = [
             python,
@@ -155,8 +149,8 @@ def table(results):
         "  (Python: also matmul executed at TTIR and at TTGIR).",
         "- **IR**: what the release prints parses and prints back byte for byte and from the graph alone;",
         "  its own parser accepts an edited module.",
-        "- **examples**: all scripts of the release's folder in `examples/runner/`; those below TTGIR have",
-        "  to say that they need a GPU.",
+        "- **examples**: the release's rows of `tests/corpus/matrix.py` (a kernel at a level for an",
+        "  architecture) and its scripts in `examples/runner/`; cubins have to say that they need a GPU.",
         "- **dumps**: `dl.dump` and its relatives in all argument forms, and the scripts of",
         "  `examples/dump` and `examples/debugging`.",
         "",

@@ -1,10 +1,12 @@
-"""Writes the parser's corpus: what each Triton release prints for five of the examples' kernels.
+"""Writes the corpus: what each Triton release prints for the kernels of the examples.
 
     python tests/corpus/generate.py [VERSION ...]
 
-tests/corpus/<version>/<kernel>.ttir, and its .ttgir in sm80/, for kernels with a tl.dot also in sm90/; the
-PTX of the few that PTX lists. Triton runs in the environments of tools/releases.py, one process a kernel
-and target; no GPU takes part.
+tests/corpus/<version>/sm<arch>/<kernel>.<level>: the artifacts of the release matrix (matrix.py) with their
+metadata, and what only parsers and printers read (PRINTED, PTX). The few artifacts beside the scripts of
+examples/runner are copies, and renewed. Triton runs in the environments of tools/releases.py, one process a
+kernel, target and kind; no GPU takes part. TTIR, TTGIR and the files of PTX keep their source locations; LLIR,
+PTX and cubins of the matrix are compiled without line tables, which makes them a third of the size.
 """
 
 import os
@@ -14,11 +16,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from matrix import BINARY_LEVELS, EXAMPLES, RELEASES, copies, rows_of
+
+ROOT = EXAMPLES.parent
 sys.path.insert(0, str(ROOT / "tools"))
 import releases  # noqa: E402
 
-KERNELS = {"vector_add": [80], "softmax": [80], "matmul": [80, 90], "layer_norm": [80], "attention": [80, 90]}
+# TTIR and TTGIR without metadata, of every release.
+PRINTED = {"layer_norm": [80], "attention": [80, 90]}
 # Each release's own habits once, each architecture from several.
 PTX = {
     "3.0.0": [("softmax", 75, "softmax_kernel"), ("layer_norm", 90, "layer_norm_forward")],
@@ -38,33 +43,44 @@ PTX = {
 }
 
 
-def compile_example(python, kernel, arch, folder, levels):
-    command = [python, "tools/compile_example.py", kernel, f"cuda:{arch}", folder, levels]
-    subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, "TRITON_DEFAULT_FP_FUSION": "1"})
+def compiled(version, kernel, arch, levels, lines, into):
+    """Copies the `levels` (file endings, .json among them) of `kernel` for `arch` to the folder `into`."""
+    python = releases.ensure(version)
+    env = {"TRITON_DEFAULT_FP_FUSION": "1", "TRITON_DISABLE_LINE_INFO": "0" if lines else "1"}
+    with tempfile.TemporaryDirectory() as made:
+        asked = ",".join(sorted(level for level in levels if level != "json"))
+        command = [python, "tools/compile_example.py", kernel, f"cuda:{arch}", made, asked]
+        subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, **env})
+        into.mkdir(parents=True, exist_ok=True)
+        for file in Path(made).iterdir():
+            if file.suffix[1:] in levels:
+                shutil.copy(file, into)
 
 
-def main(versions):
-    for version in versions:
-        python = releases.ensure(version)
-        out = ROOT / "tests" / "corpus" / version
-        shutil.rmtree(out, ignore_errors=True)
-        for kernel, arches in KERNELS.items():
-            for arch in arches:
-                with tempfile.TemporaryDirectory() as made:
-                    compile_example(python, kernel, arch, made, "ttir,ttgir")
-                    for file in Path(made).iterdir():
-                        folder = {".ttir": out, ".ttgir": out / f"sm{arch}"}.get(file.suffix)
-                        if folder:
-                            folder.mkdir(parents=True, exist_ok=True)
-                            shutil.copy(file, folder)
-        for kernel, arch, name in PTX[version]:
-            with tempfile.TemporaryDirectory() as made:
-                compile_example(python, kernel, arch, made, "ptx")
-                folder = out / f"sm{arch}"
-                folder.mkdir(parents=True, exist_ok=True)
-                shutil.copy(Path(made) / f"{name}.ptx", folder)
-        print(f"{version}: {sum(1 for f in out.rglob('*.*'))} files", flush=True)
+def generate(version):
+    out = ROOT / "tests" / "corpus" / version
+    shutil.rmtree(out, ignore_errors=True)
+    wanted = {}  # (kernel, arch, with lines) -> levels; those with lines first, as the last metadata stays
+    for kernel, arches in PRINTED.items():
+        for arch in arches:
+            wanted[kernel, arch, True] = {"ttgir"} | ({"ttir"} if arch == 80 else set())
+    for row in sorted(rows_of(version), key=lambda row: row.level in BINARY_LEVELS):
+        if row.compiled_for:
+            key = row.kernel, row.compiled_for, row.level not in BINARY_LEVELS
+            wanted.setdefault(key, set()).update({row.level, "json"})
+    for (kernel, arch, lines), levels in wanted.items():
+        compiled(version, kernel, arch, levels, lines, out / f"sm{arch}")
+    for kernel, arch, name in PTX[version]:
+        with tempfile.TemporaryDirectory() as made:
+            compiled(version, kernel, arch, {"ptx"}, True, Path(made))
+            (out / f"sm{arch}").mkdir(exist_ok=True)
+            shutil.copy(Path(made) / f"{name}.ptx", out / f"sm{arch}")
+    for copy, original in copies():
+        if original.is_relative_to(out):
+            shutil.copy(original, copy)
+    print(f"{version}: {sum(1 for f in out.rglob('*.*'))} files", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or releases.RELEASES)
+    for chosen in sys.argv[1:] or RELEASES:
+        generate(chosen)

@@ -14,4 +14,4 @@ if "TRITON_CACHE_DIR" not in os.environ:
     atexit.register(shutil.rmtree, os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
 os.environ.setdefault("TRITON_RUNNER_DEVICE", "cpu")
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # 3.9 warns where this is left open
-sys.path.insert(0, str(ROOT / "examples"))
+sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "corpus")]

@@ -9,7 +9,8 @@ import pytest
 from triton_runner import DiagnosticError, _core
 
 artifact = _core.artifact
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "runner"
+CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+NEWEST = CORPUS / "3.9.0"
 LEVELS = ("llir", "ptx", "cubin")
 
 # Compiles a kernel for AMD, which the examples do not have, to the folder given.
@@ -34,18 +35,14 @@ for level, content in kernel.asm.items():
 """
 
 
-def examples(pattern: str) -> list[Path]:
-    return sorted(EXAMPLES.glob(pattern))
-
-
 def described(path: Path, metadata: bool) -> dict:
     text = path.with_suffix(".json").read_text() if metadata else None
     return artifact.describe(path.read_bytes(), path.suffix[1:], path.stem, text, str(path))
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_examples_of_every_release(level):
-    paths = examples(f"v*/{level}/sm*/*.{level}")
+def test_every_release(level):
+    paths = [path for path in sorted(CORPUS.glob(f"*/*/*.{level}")) if path.with_suffix(".json").exists()]
     assert len(paths) > 20
     for path in paths:
         metadata = json.loads(path.with_suffix(".json").read_text())
@@ -65,19 +62,17 @@ def test_examples_of_every_release(level):
 
 
 def test_levels_agree_on_the_parameters():
-    for cubin in examples("v*/cubin/sm90/*.cubin"):
-        release = cubin.relative_to(EXAMPLES).parts[0]
+    for cubin in CORPUS.glob("*/sm90/*.cubin"):
         sizes = [[p["bytes"] for p in described(cubin, False)["params"]]]
         for level in ("llir", "ptx"):
-            path = EXAMPLES / release / level / "sm90" / f"{cubin.stem}.{level}"
+            path = cubin.with_suffix(f".{level}")
             sizes.append([p["bytes"] or 128 for p in described(path, False)["params"]])
-        assert sizes[0] == sizes[1] == sizes[2], release
+        assert sizes[0] == sizes[1] == sizes[2], cubin
 
 
 @pytest.mark.parametrize("level", ["ttir", "ttgir"])
 def test_ir_tells_names_and_types(level):
-    folder = "ttir/vector_add" if level == "ttir" else "ttgir/sm80"
-    found = artifact.describe((EXAMPLES / f"v3.9.0/{folder}/add_kernel.{level}").read_text(), level)
+    found = artifact.describe((NEWEST / f"sm80/add_kernel.{level}").read_text(), level)
     assert found["name"] == "add_kernel"
     assert [p["type"] for p in found["params"]] == ["!tt.ptr<f32>"] * 3 + ["i32"]
     assert found["params"][0]["name"] == "x_ptr"
@@ -106,23 +101,26 @@ def test_amd_levels(tmp_path):
     assert found["max_threads"] == 256
 
 
-def test_finding():
-    runner = EXAMPLES / "v3.9.0"
-    assert artifact.find(str(runner / "ptx/sm90"), "matmul_kernel", "ptx").endswith(
-        "ptx/sm90/matmul_kernel.ptx"
-    )
+def test_finding(tmp_path):
+    folder = tmp_path / "sm90"
+    for ending in ("ptx", "json"):
+        artifact.write(
+            str(folder / f"matmul_kernel.{ending}"), (NEWEST / f"sm90/matmul_kernel.{ending}").read_bytes()
+        )
+    found = artifact.find(str(folder), "matmul_kernel", "ptx")
+    assert found == str(folder / "matmul_kernel.ptx")
+    assert artifact.find_metadata(found) == str(folder / "matmul_kernel.json")
     with pytest.raises(DiagnosticError, match="holds kernel 'matmul_kernel' at ptx: use ptx_dir="):
-        artifact.find(str(runner / "ptx/sm90"), "matmul_kernel", "ttgir")
+        artifact.find(str(folder), "matmul_kernel", "ttgir")
     with pytest.raises(DiagnosticError, match="kernels at ptx there: matmul_kernel"):
-        artifact.find(str(runner / "ptx/sm80"), "matmul_kernal", "ptx")
+        artifact.find(str(folder), "matmul_kernal", "ptx")
     with pytest.raises(DiagnosticError, match="different content"):
-        artifact.find(str(runner / "ptx"), "matmul_kernel", "ptx")
-    assert artifact.find_metadata(str(runner / "ptx/sm90/matmul_kernel.ptx")).endswith("matmul_kernel.json")
+        artifact.find(str(NEWEST), "matmul_kernel", "ptx")
 
 
 def test_a_cache_of_triton(tmp_path):
     """One folder an entry, the metadata named by a __grp__ file."""
-    source = EXAMPLES / "v3.9.0/ptx/sm90/matmul_kernel.ptx"
+    source = NEWEST / "sm90/matmul_kernel.ptx"
     for entry in ("AAAA", "BBBB"):
         artifact.write(str(tmp_path / entry / "matmul_kernel.ptx"), source.read_bytes())
     found = artifact.find(str(tmp_path), "matmul_kernel", "ptx")
@@ -136,17 +134,15 @@ def test_a_cache_of_triton(tmp_path):
 
 def test_truncated_and_malformed():
     for level in LEVELS:
-        content = (EXAMPLES / f"v3.9.0/{level}/sm90/matmul_kernel.{level}").read_bytes()
+        content = (NEWEST / f"sm90/matmul_kernel.{level}").read_bytes()
         for part in (0, 1, 7, 64, len(content) // 4, len(content) // 2):
             with pytest.raises(DiagnosticError) as caught:
                 artifact.describe(content[:part], level, filename=f"k.{level}")
             assert str(caught.value).startswith(f"k.{level}")
     with pytest.raises(DiagnosticError, match="did you mean matmul_kernel"):
-        artifact.describe((EXAMPLES / "v3.9.0/ptx/sm90/matmul_kernel.ptx").read_text(), "ptx", "matmul")
+        artifact.describe((NEWEST / "sm90/matmul_kernel.ptx").read_text(), "ptx", "matmul")
     with pytest.raises(DiagnosticError, match=r"k.json:1:2: error: malformed JSON"):
-        artifact.describe(
-            (EXAMPLES / "v3.9.0/ptx/sm90/matmul_kernel.ptx").read_text(), "ptx", "", "{", "k.ptx"
-        )
+        artifact.describe((NEWEST / "sm90/matmul_kernel.ptx").read_text(), "ptx", "", "{", "k.ptx")
 
 
 def test_writing_leaves_nothing_behind(tmp_path):

@@ -1,11 +1,12 @@
-"""Makes the examples' kernels importable and compiles them once for all tests."""
+"""Makes the examples' kernels and the release matrix importable, and compiles them once for all tests."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "corpus")]
 KERNELS = ("vector_add", "softmax", "matmul", "layer_norm", "attention")
 
 

@@ -1,6 +1,5 @@
 """dl.dump in its argument forms and the examples that dump, with this release, on NumPy arrays."""
 
-import os
 import runpy
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import triton.language as tl
 import triton_runner
 import triton_runner.language as dl
 
-EXAMPLES = Path(os.environ["EXAMPLES_OF_RELEASE"]).parents[1]
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RELEASE = tuple(int(part) for part in triton.__version__.split(".")[:2])
 # LLIR and PTX are compiled from 3.9's TTGIR, which releases from 3.5 on read.
 SINCE = {"gluon": (3, 4), "llir": (3, 5), "ptx": (3, 5)}

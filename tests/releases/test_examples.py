@@ -1,26 +1,42 @@
-"""Every example of this release runs: matching on the CPU, or saying that its level needs a GPU."""
+"""Every row of the release matrix that is this release's, and the scripts of examples/runner for it: a match on the
+CPU, or the word that the level needs a GPU."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+import runpy
 
+import matrix
 import pytest
+import triton
 
-ROOT = Path(os.environ["EXAMPLES_OF_RELEASE"])
-SCRIPTS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
+ROWS = matrix.rows_of(matrix.nearest(triton.__version__))
+SCRIPTS = [
+    script for script in sorted(matrix.EXAMPLES.glob("runner/v*/**/*.py"))
+    if matrix.nearest(script.relative_to(matrix.EXAMPLES).parts[1][1:]) == ROWS[0].release
+]  # fmt: skip
 
 
-def test_there_are_examples():
-    assert len(SCRIPTS) >= 16, ROOT
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_example(script):
-    done = subprocess.run([sys.executable, ROOT / script], capture_output=True, text=True, timeout=100)
-    if script.startswith("cubin/"):
-        assert done.returncode == 2, done.stdout + done.stderr
-        assert "ptx_dir=" in done.stderr
+def check(start, level, capfd):
+    with pytest.raises(SystemExit) as ended:
+        start()
+    said = capfd.readouterr()
+    if level == "cubin":
+        assert ended.value.code == 2, said
+        assert "ptx_dir=" in said.err
     else:
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "✅ Triton and NumPy match" in done.stdout
+        assert not ended.value.code, said
+        assert "✅ Triton and NumPy match" in said.out
+
+
+def test_there_are_rows_of_every_level():
+    assert {row.level for row in ROWS} >= {"python", "ttir", "ttgir", "llir", "ptx", "cubin"}
+    assert len(ROWS) >= 16
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_row(row, capfd):
+    check(row.run, row.level, capfd)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: "/".join(script.parts[-4:]))
+def test_script(script, capfd):
+    level = script.relative_to(matrix.EXAMPLES).parts[2]
+    check(lambda: runpy.run_path(str(script)), level, capfd)

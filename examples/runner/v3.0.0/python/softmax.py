@@ -1,9 +1,0 @@
-"""softmax from Python, Triton 3.0.0."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-from kernels import harness, softmax
-
-harness.main(softmax)

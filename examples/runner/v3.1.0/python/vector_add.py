@@ -1,9 +1,0 @@
-"""vector_add from Python, Triton 3.1.0."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-from kernels import harness, vector_add
-
-harness.main(vector_add)

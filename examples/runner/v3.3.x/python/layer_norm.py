@@ -1,9 +1,0 @@
-"""layer_norm from Python, Triton 3.3.1."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-from kernels import harness, layer_norm
-
-harness.main(layer_norm)

@@ -1,9 +1,0 @@
-"""attention_backward from Python, Triton 3.4.0."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-from kernels import attention_backward, harness
-
-harness.main(attention_backward)

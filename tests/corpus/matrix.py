@@ -1,0 +1,113 @@
+"""The release matrix: which kernel of examples/kernels enters at which level, for which architecture, with which
+release of Triton. One table for what writes the corpus, runs it on the CPU and on GPUs, and describes it.
+
+    python tests/corpus/matrix.py [TEXT ...]     names the rows that contain every TEXT
+    python tests/corpus/matrix.py --run NAME     runs a row with the installed Triton (examples/kernels/harness.py
+                                                 says what it prints): 3.9.0/ptx/sm90/matmul
+"""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+CORPUS = Path(__file__).resolve().parent
+EXAMPLES = CORPUS.parents[1] / "examples"
+
+RELEASES = ["3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0"]
+COMPLETE = ["3.3.1", "3.4.0", "3.6.0", "3.9.0"]  # every architecture at every level; the others sm80 and sm90
+BINARY_LEVELS = ("llir", "ptx", "cubin")
+TUTORIALS = ["vector_add", "softmax", "matmul"]
+MORE_TUTORIALS = ["dropout", "layer_norm", "attention", "attention_backward", "grouped_gemm"]
+WITHOUT_DOT = ["vector_add", "softmax", "dropout", "layer_norm"]  # TTGIR differs in the target's name only
+
+
+class Row(NamedTuple):
+    """One kernel at one level. `arch` is the one that the artifact is for: none for Python, Gluon and TTIR."""
+
+    release: str
+    kernel: str
+    level: str
+    arch: int | None = None
+
+    @property
+    def name(self) -> str:
+        return "/".join([self.release, self.level, *([f"sm{self.arch}"] if self.arch else []), self.kernel])
+
+    @property
+    def compiled_for(self) -> int | None:
+        """The architecture whose folder holds the artifact. TTIR lies with the first that the kernel runs on."""
+        if self.level == "ttir":
+            return 90 if self.kernel.startswith("matmul_tma") else 80
+        return self.arch
+
+    @property
+    def folder(self) -> Path:
+        return CORPUS / self.release / f"sm{self.compiled_for}"
+
+    def options(self) -> dict:
+        """What the kernel's launch takes beside its arguments."""
+        return {f"{self.level}_dir": str(self.folder)} if self.compiled_for else {}
+
+    def run(self) -> None:
+        """Launches, compares, and exits as an example does."""
+        sys.path.insert(0, str(EXAMPLES))
+        from kernels import harness
+
+        harness.main(importlib.import_module(f"kernels.{self.kernel}"), **self.options())
+
+
+def rows_of(release: str) -> list[Row]:
+    """The rows of one release of RELEASES."""
+    version = tuple(int(part) for part in release.split("."))
+    arches = [75, 80, 86, 90, 120] if release in COMPLETE else [80, 90]
+    if release == "3.3.1":
+        arches.remove(75)  # its compiler aborts on an f16 dot for sm75
+    more = MORE_TUTORIALS if release in COMPLETE else []
+    rows = [Row(release, kernel, "python") for kernel in TUTORIALS + more]
+    for kernel in TUTORIALS + (more if release == "3.9.0" else []):
+        rows.append(Row(release, kernel, "ttir"))
+        own = [80] if kernel in WITHOUT_DOT else arches if kernel == "matmul" else [80, 90]
+        rows += [Row(release, kernel, "ttgir", arch) for arch in own]
+    rows += [Row(release, "matmul", level, arch) for arch in arches for level in BINARY_LEVELS]
+    if version >= (3, 2):  # 3.0 and 3.1 have no descriptors that a launch can pass
+        kernel = "matmul_tma_v4" if version >= (3, 4) else "matmul_tma_v3"
+        rows += [Row(release, kernel, "python"), Row(release, kernel, "ttir")]
+        rows += [Row(release, kernel, level, 90) for level in ("ttgir", *BINARY_LEVELS)]
+    if version >= (3, 4):
+        rows += [Row(release, kernel, "gluon") for kernel in ("gluon_intro", "gluon_layouts")]
+    return rows
+
+
+ROWS = [row for release in RELEASES for row in rows_of(release)]
+
+
+def nearest(version: str) -> str:
+    """The release of the table with the same minor version as the Triton `version`."""
+    minor = ".".join(version.split(".")[:2]) + "."
+    return next(release for release in RELEASES if release.startswith(minor))
+
+
+def copies() -> list[tuple[Path, Path]]:
+    """Each artifact and metadata file beside a script of examples/runner, and the file here that it is a copy of."""
+    found = []
+    for file in sorted(EXAMPLES.glob("runner/v*/*/*/*")):
+        if file.suffix[1:] in ("ttir", "ttgir", *BINARY_LEVELS, "json"):
+            version, level, folder = file.relative_to(EXAMPLES / "runner").parts[:3]
+            here = CORPUS / nearest(version[1:])
+            arch = folder if level != "ttir" else "sm90" if folder == "matmul-with-tma" else "sm80"
+            found.append((file, here / arch / file.name))
+    return found
+
+
+def main(arguments: list[str]) -> None:
+    if arguments[:1] == ["--run"]:
+        found = [row for row in ROWS if row.name == "".join(arguments[1:])]
+        if not found:
+            sys.exit(f"no row is called {' '.join(arguments[1:])!r}: without --run its names are listed")
+        found[0].run()
+    print("\n".join(row.name for row in ROWS if all(text in row.name for text in arguments)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,58 @@
+"""The scripts of examples/runner, and the names that they had before, run on the CPU with the installed Triton."""
+
+import runpy
+
+import matrix
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("triton")
+import triton_runner
+
+EXAMPLES = matrix.EXAMPLES
+# In Python these descriptors are arguments that only Triton 3.2 and 3.3 take: tests/releases runs that script.
+OF_OLD_RELEASES = {"runner/v3.3.x/python/matmul-with-tma-v3.py"}
+OLDEST = [
+    "python_runner/matmul.py", "ttir_runner/matmul.py", "ttir_runner/matmul/matmul.py",
+    *(f"{level}_runner/sm90/matmul-with-tma-v3.py" for level in ("ttgir", "llir", "ptx", "cubin")),
+]  # fmt: skip
+SCRIPTS = sorted(
+    {path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("runner/**/*.py")} - OF_OLD_RELEASES
+)
+
+
+def test_the_names_of_the_original_are_there():
+    of_34 = [
+        "python/matmul", "python/matmul-with-tma-v4", "ttir/matmul/matmul", "ttir/matmul-with-tma/matmul-with-tma-v4",
+        *(f"{level}/sm90/matmul-with-tma-v4" for level in ("ttgir", "llir", "ptx", "cubin")),
+        "ttgir/sm75/matmul", "gluon/01-intro", "gluon/02-layouts",
+    ]  # fmt: skip
+    assert {f"runner/v3.4.0/{name}.py" for name in of_34} <= set(SCRIPTS)
+    for folder in ("v3.3.x", "v3.2.0", "v3.1.0", "v3.0.0"):
+        assert f"runner/{folder}/python/matmul.py" in SCRIPTS
+
+
+@pytest.mark.parametrize("script", SCRIPTS + OLDEST)
+def test_example(script, capfd):
+    with triton_runner.using(device="cpu"), pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(EXAMPLES / script))
+    said = capfd.readouterr()
+    if "cubin" in script:
+        assert ended.value.code == 2 and "ptx_dir=" in said.err, said
+    else:
+        assert not ended.value.code and "✅ Triton and Torch match" in said.out, said
+
+
+def test_artifacts_are_those_of_the_corpus():
+    """`python tests/corpus/generate.py` writes both."""
+    assert len(matrix.copies()) >= 40
+    for copy, original in matrix.copies():
+        assert copy.read_bytes() == original.read_bytes(), f"{copy} is not {original}"
+
+
+def test_every_row_has_its_artifact():
+    for row in matrix.ROWS:
+        if row.compiled_for:
+            assert any(row.folder.glob(f"*.{row.level}")), row.name
+    names = [row.name for row in matrix.ROWS]
+    assert len(names) == len(set(names))
