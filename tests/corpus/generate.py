@@ -3,10 +3,10 @@
     python tests/corpus/generate.py [VERSION ...]
 
 tests/corpus/<version>/sm<arch>/<kernel>.<level>: the artifacts of the release matrix (matrix.py) with their
-metadata, and what only parsers and printers read (PRINTED, PTX). The few artifacts beside the scripts of
-examples/runner are copies, and renewed. Triton runs in the environments of tools/releases.py, one process a
-kernel, target and kind; no GPU takes part. TTIR, TTGIR and the files of PTX keep their source locations; LLIR,
-PTX and cubins of the matrix are compiled without line tables, which makes them a third of the size.
+metadata, and what only parsers and printers read (PRINTED, PTX). The artifacts beside the scripts of
+examples/runner are copies, and renewed. Triton runs in the environments of tools/releases.py, one process for
+a kernel and target; no GPU takes part. TTIR, TTGIR and the files of PTX keep their source locations. LLIR,
+PTX and cubins of the matrix have no line tables, which makes them a third of the size.
 """
 
 import os

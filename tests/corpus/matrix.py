@@ -1,9 +1,8 @@
-"""The release matrix: which kernel of examples/kernels enters at which level, for which architecture, with which
-release of Triton. One table for what writes the corpus, runs it on the CPU and on GPUs, and describes it.
+"""The release matrix: which kernel of examples/kernels enters at which level, for which architecture, with
+which release of Triton. One table for what writes the corpus and for what runs it, on the CPU and on GPUs.
 
     python tests/corpus/matrix.py [TEXT ...]     names the rows that contain every TEXT
-    python tests/corpus/matrix.py --run NAME     runs a row with the installed Triton (examples/kernels/harness.py
-                                                 says what it prints): 3.9.0/ptx/sm90/matmul
+    python tests/corpus/matrix.py --run NAME     runs a row, 3.9.0/ptx/sm90/matmul, with the installed Triton
 """
 
 import importlib
@@ -23,7 +22,7 @@ WITHOUT_DOT = ["vector_add", "softmax", "dropout", "layer_norm"]  # TTGIR differ
 
 
 class Row(NamedTuple):
-    """One kernel at one level. `arch` is the one that the artifact is for: none for Python, Gluon and TTIR."""
+    """One kernel at one level. `arch` is what the artifact is for: none for Python, Gluon and TTIR."""
 
     release: str
     kernel: str
@@ -36,7 +35,7 @@ class Row(NamedTuple):
 
     @property
     def compiled_for(self) -> int | None:
-        """The architecture whose folder holds the artifact. TTIR lies with the first that the kernel runs on."""
+        """The architecture whose folder holds the artifact. TTIR lies with the first one."""
         if self.level == "ttir":
             return 90 if self.kernel.startswith("matmul_tma") else 80
         return self.arch
@@ -89,7 +88,7 @@ def nearest(version: str) -> str:
 
 
 def copies() -> list[tuple[Path, Path]]:
-    """Each artifact and metadata file beside a script of examples/runner, and the file here that it is a copy of."""
+    """Each artifact and metadata file beside a script of examples/runner, and what it is a copy of."""
     found = []
     for file in sorted(EXAMPLES.glob("runner/v*/*/*/*")):
         if file.suffix[1:] in ("ttir", "ttgir", *BINARY_LEVELS, "json"):

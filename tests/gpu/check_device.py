@@ -155,8 +155,7 @@ def check_bad_ptx():
 def check_wrong_architecture():
     newer = error_of(lambda: load(ptx("", [".u64"], target="sm_120"), target="cuda:120"))
     cubin = (
-        triton_runner.__path__
-        and Path(__file__).parents[2] / "tests/corpus/3.6.0/sm80/matmul_kernel.cubin"
+        triton_runner.__path__ and Path(__file__).parents[2] / "tests/corpus/3.6.0/sm80/matmul_kernel.cubin"
     )
     options = {"target": "", "num_warps": 4, "shared": 0}
     forced = error_of(lambda: _gpu.driver().load(cubin.read_bytes(), "matmul_kernel", "cubin", [], options))

@@ -1,5 +1,5 @@
-"""Runs the release matrix (tests/corpus/matrix.py) and the examples that dump on this machine's GPU, each in a
-process of its own, and writes what came out.
+"""Runs the release matrix (tests/corpus/matrix.py) and the examples that dump on this machine's GPU, each in
+a process of its own, and writes what came out.
 
     python tests/gpu/run_examples.py OUT [--releases 3.6.0,...] [--jobs N]
 

@@ -12,9 +12,22 @@ SCRIPTS = [
     script for script in sorted(matrix.EXAMPLES.glob("runner/v*/**/*.py"))
     if matrix.nearest(script.relative_to(matrix.EXAMPLES).parts[1][1:]) == ROWS[0].release
 ]  # fmt: skip
+# What it is called, its level, what starts it.
+STARTS = [(row.name, row.level, row.run) for row in ROWS]
+for script in SCRIPTS:
+    _, version, level, *rest = script.relative_to(matrix.EXAMPLES).parts
+    STARTS.append(
+        ("/".join([version, level, *rest]), level, lambda script=script: runpy.run_path(str(script)))
+    )
 
 
-def check(start, level, capfd):
+def test_there_are_rows_of_every_level():
+    assert {row.level for row in ROWS} >= {"python", "ttir", "ttgir", "llir", "ptx", "cubin"}
+    assert len(ROWS) >= 16
+
+
+@pytest.mark.parametrize(("level", "start"), [pytest.param(*start[1:], id=start[0]) for start in STARTS])
+def test_example(level, start, capfd):
     with pytest.raises(SystemExit) as ended:
         start()
     said = capfd.readouterr()
@@ -24,19 +37,3 @@ def check(start, level, capfd):
     else:
         assert not ended.value.code, said
         assert "✅ Triton and NumPy match" in said.out
-
-
-def test_there_are_rows_of_every_level():
-    assert {row.level for row in ROWS} >= {"python", "ttir", "ttgir", "llir", "ptx", "cubin"}
-    assert len(ROWS) >= 16
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_row(row, capfd):
-    check(row.run, row.level, capfd)
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: "/".join(script.parts[-4:]))
-def test_script(script, capfd):
-    level = script.relative_to(matrix.EXAMPLES).parts[2]
-    check(lambda: runpy.run_path(str(script)), level, capfd)
