@@ -1,4 +1,4 @@
-"""The scripts of examples/runner, and the names that they had before, run on the CPU with the installed Triton."""
+"""The scripts of examples/runner, under their older names too, run on the CPU with the installed Triton."""
 
 import runpy
 
@@ -10,7 +10,7 @@ pytest.importorskip("triton")
 import triton_runner
 
 EXAMPLES = matrix.EXAMPLES
-# In Python these descriptors are arguments that only Triton 3.2 and 3.3 take: tests/releases runs that script.
+# Only Triton 3.2 and 3.3 take these descriptors as arguments in Python: tests/releases runs the script.
 OF_OLD_RELEASES = {"runner/v3.3.x/python/matmul-with-tma-v3.py"}
 OLDEST = [
     "python_runner/matmul.py", "ttir_runner/matmul.py", "ttir_runner/matmul/matmul.py",
