@@ -1,8 +1,11 @@
-"""ruff, clang-format, and the sizes of the source files: over 1,000 lines is an error, over 600 is listed."""
+"""ruff, clang-format, the order of imports (layers.py), and the sizes of the source files: over 1,000 lines
+is an error, over 600 is listed."""
 
 import pathlib
 import subprocess
 import sys
+
+import layers
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CODE = {".cpp": "C++", ".h": "C++", ".def": "table", ".py": "Python"}
@@ -47,8 +50,11 @@ def main() -> int:
     failed += subprocess.run([*ruff, *python], cwd=ROOT).returncode != 0
     cpp = tracked("*.cpp", "*.h")
     failed += subprocess.run(["clang-format", "--dry-run", "--Werror", *cpp], cwd=ROOT).returncode != 0
+    upward = layers.check()
+    print("\n".join(upward), end="\n" if upward else "")
+    failed += bool(upward)
     failed += size_table() > 0
-    print(f"lint: {3 - failed} passed, {failed} failed")
+    print(f"lint: {4 - failed} passed, {failed} failed")
     return failed
 
 

@@ -1,8 +1,7 @@
 """Run a Triton kernel from any level of its compilation, and look inside it at every level.
 
-Importing opens no device. It puts an inert driver in Triton's place (if Triton is installed), which turns
-into the CPU
-or into Triton's own GPU driver when a kernel is first used.
+Importing opens no device. If Triton is installed, importing puts an inert driver in its place, which turns
+into the CPU or into Triton's own GPU driver when a kernel is first used.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _NAMES = {
         "context manager: device=, target=, level=, check=, oob=, mma=, fmad=, threads=, timeout=, shared=, "
         "shuffle=, dump=",
     ),
-    "dumping": ("_dump.session", "context manager: records values of the kernels that are launched inside"),
+    "dumping": ("_dump.dumping", "context manager: records values of the kernels that are launched inside"),
     "lockstep": ("_lockstep", "one launch at several levels or devices: the first value that differs"),
     "dumps": ("_dump.session", "what launches with dump_value= or dl.dump recorded, since the last call"),
     "track_empty": (
@@ -66,6 +65,6 @@ def __dir__():
 
 
 if importlib.util.find_spec("triton") is not None:
-    from triton_runner import _driver
+    from triton_runner import _install
 
-    _driver.register()
+    _install.register()

@@ -10,34 +10,30 @@ import hashlib
 import importlib.util
 import json
 import os
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
-from triton_runner import _core, _driver, _launch, _messages, _native, _settings, _simt
+from triton_runner import _core, _device, _gpu, _launch, _messages, _native, _settings, _simt
 from triton_runner._errors import fail
 from triton_runner._keywords import Entry
+from triton_runner._lazy import LazyAsm
+from triton_runner._levels import (
+    LEVELS,
+    MLIR,
+    ON_CPU,
+    binary_level,
+    is_above,
+    level_of_text,
+    levels_behind,
+    levels_of,
+)
+from triton_runner._markers import without_markers
 from triton_runner._metadata import jsonable
 from triton_runner._pipeline.versions import installed
 
-_TEXT = ("ttir", "ttgir", "llir", "ptx", "amdgcn")
 SOURCE = ".source"  # a stage of Triton's caches: TTIR as the front end made it, of Gluon TTGIR
-# What tells the level of a text that comes without a file name.
-_MARKS = (
-    ("ttgir", '"ttg.'),
-    ("ttgir", '"triton_gpu.'),
-    ("ttir", "tt.func"),
-    ("llir", "target triple"),
-    ("ptx", ".entry"),
-    ("amdgcn", ".amdgcn_target"),
-)
-
-
-def level_of_text(text: str) -> str:
-    """The level of a text by what stands in it."""
-    for level, mark in _MARKS:
-        if mark in text:
-            return level
-    raise fail("the text is no TTIR, TTGIR, LLIR, PTX or AMDGCN", "give a file whose name ends in its level")
+# Runs a launch in place of _launch() where a dump may record it: (kernel, grid, named, launch), set by _dump.
+launch_hook = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,7 +117,7 @@ def open_entry(entry: Entry, name: str) -> Artifact:
         path = _core.artifact.find(entry.value, name, entry.level)
     else:
         path = entry.value
-    source = _read(path, entry.keyword, entry.level not in _TEXT)
+    source = _read(path, entry.keyword, not LEVELS[entry.level].is_text)
     level = entry.level if os.path.splitext(path)[1] != SOURCE else level_of_text(source)
     artifact = describe(level, source, path, name, entry.metadata_json)
     _opened[key] = (_stamp(path), artifact)
@@ -140,13 +136,10 @@ class ArtifactKernel:
     """A kernel that entered as an artifact, ready to run: what a launch and load() return.
 
     As Triton's CompiledKernel: name, asm (levels behind the entry compile when asked for), metadata, n_regs,
-    n_spills,
-    and kernel[grid](*args). params: names and types as the artifact spells them.
+    n_spills, and kernel[grid](*args). params: names and types as the artifact spells them.
     """
 
     def __init__(self, artifact: Artifact, kernel: _core.Kernel, asm: dict, target: str, device: str):
-        from triton_runner._lazy import LazyAsm, levels_behind
-
         self.name = artifact.name
         self.artifact = artifact
         self.function = kernel
@@ -177,8 +170,6 @@ class ArtifactKernel:
     @property
     def metadata(self):
         """Triton's metadata of the kernel, as far as its file or the artifact tells."""
-        from types import SimpleNamespace
-
         said = {
             k: v
             for k, v in self.artifact.description.items()
@@ -187,8 +178,6 @@ class ArtifactKernel:
         return SimpleNamespace(**{**said, **(self.artifact.description.get("metadata") or {})})
 
     def _resources(self):
-        from triton_runner._pipeline.stages import binary_level
-
         level = binary_level(self.target)
         return _core.artifact.describe(self.asm[level], level, self.name, "", f"<{level}>")
 
@@ -214,19 +203,15 @@ class ArtifactKernel:
         if _launch.capture is not None and _launch.capture(self.function.name, self.launch, arguments):
             return
         with _settings.using(**self.settings) if self.settings else contextlib.nullcontext():
-            if "triton_runner._dump.session" not in sys.modules:
+            if launch_hook is None:
                 return self._launch(grid, named, stream)
-            from triton_runner._dump import session
-
-            return session.launch_artifact(self, grid, named, lambda: self._launch(grid, named, stream))
+            return launch_hook(self, grid, named, lambda: self._launch(grid, named, stream))
 
     def _launch(self, grid, named, stream) -> None:
         settings = _settings.current()
         if self.device == "cpu":
             self.function.launch(grid, named, settings.core_options)
         else:
-            from triton_runner import _gpu
-
             options = _core.Options()
             options.device = "cuda"  # as torch calls AMD's devices too
             options.shared = settings.shared
@@ -315,8 +300,8 @@ def compile_options(artifact: Artifact, **more) -> dict:
     return options
 
 
-def _check_level(artifact: Artifact, wanted: str, order: tuple) -> None:
-    if wanted and wanted in order and order.index(wanted) < order.index(artifact.level):
+def _check_level(artifact: Artifact, wanted: str) -> None:
+    if wanted in LEVELS and is_above(wanted, artifact.level):
         raise fail(
             f"level={wanted!r} was asked for, and the kernel enters at {artifact.level}: "
             "execution cannot go back",
@@ -334,7 +319,6 @@ def _check_target(artifact: Artifact, wanted: str) -> str:
     return wanted or said
 
 
-_ORDER = ("ttir", "ttgir", "llir", "ptx", "amdgcn", "cubin", "hsaco")
 _executables: dict = {}
 
 
@@ -342,7 +326,7 @@ def executable(artifact: Artifact, block=None, cluster=None, **options) -> Artif
     """The artifact loaded on the device of the settings in force, compiled onward where that is needed.
     block, cluster: of PTX on the CPU, where the text does not say them; options: of the compilation."""
     settings = _settings.current()
-    device = _driver.resolved_device()
+    device = _device.resolved_device()
     shape = (block, cluster)
     key = (id(artifact), device, settings.level, settings.target, shape, tuple(sorted(options.items())))
     if key not in _executables:
@@ -355,26 +339,25 @@ def executable(artifact: Artifact, block=None, cluster=None, **options) -> Artif
 
 
 def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> ArtifactKernel:
-    if artifact.level not in _settings.CPU_LEVELS:
+    if artifact.level not in ON_CPU:
         raise fail(
-            f"{artifact.label}: the CPU executes {', '.join(_settings.CPU_LEVELS)}, not {artifact.level}",
+            f"{artifact.label}: the CPU executes {', '.join(ON_CPU)}, not {artifact.level}",
             'run it on a GPU (device="cuda"), or give the kernel\'s ttir, ttgir, llir or ptx',
         )
-    _check_level(artifact, settings.level, _ORDER)
+    _check_level(artifact, settings.level)
     target = _check_target(artifact, settings.target)
     level = artifact.level if settings.level in ("", "python") else settings.level
-    if level not in _settings.CPU_LEVELS:
+    if level not in ON_CPU:
         raise fail(
             f"level {level!r} is not executed on the CPU",
-            f"the CPU executes {', '.join(_settings.CPU_LEVELS)}",
+            f"the CPU executes {', '.join(ON_CPU)}",
         )
-    if level == "llir":
-        level = "ptx"  # what the CPU executes of LLIR is the PTX that Triton's LLVM makes of it
+    level = LEVELS[level].runs_as or level
     asm = {artifact.level: artifact.source}
     if level != artifact.level:
         target = target or _settings.DEFAULT_TARGET
         if level == "ptx":
-            _simt.check_target(target, artifact.level)
+            _device.check_simt_target(target, artifact.level)
         asm |= compiled(artifact, level, target, options)
     label = artifact.label if level == artifact.level else f"{artifact.name}.{level}"
     _print_later_stages(artifact, asm[level], level, target or _settings.DEFAULT_TARGET)
@@ -405,10 +388,7 @@ def _described(artifact: Artifact, asm: dict, level: str) -> dict:
 
 
 def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
-    from triton_runner import _gpu
-    from triton_runner._lazy import LEVELS_OF
-
-    _check_level(artifact, settings.level, _ORDER)
+    _check_level(artifact, settings.level)
     here = _gpu.current_target()
     # TTIR belongs to no architecture, whatever the one that its metadata was written for.
     target = (
@@ -418,7 +398,7 @@ def _on_gpu(artifact: Artifact, settings, device, options) -> ArtifactKernel:
     )
     if target.split(":")[0] != device:
         raise fail(f"{artifact.label} was compiled for {target}, and the device here is {here}")
-    levels = LEVELS_OF[device]
+    levels = levels_of(device)
     # Code for an older architecture runs through the driver's own compiler of PTX; a cubin is for its
     # architecture.
     load_level = levels[-1] if target == here or device == "hip" else "ptx"
@@ -452,12 +432,14 @@ def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
                 _messages.kernel_saved(folder, cache_hit=True)
                 files = {Path(p).suffix[1:]: Path(p) for p in group.values()}
                 asm = {
-                    level: p.read_text() if level in _TEXT else p.read_bytes()
+                    level: p.read_text() if LEVELS[level].is_text else p.read_bytes()
                     for level, p in files.items()
                     if level != "json"
                 }
                 return {**asm, "metadata": files["json"].read_text()}
-        source = artifact.source if to in ("ttir", "ttgir") else _without_dumps(artifact)
+        source = artifact.source
+        if to not in MLIR:  # a dump on a GPU has stores in the place of its markers
+            source = without_markers(source, artifact.level, artifact.label)
         made = compile_onward(source, artifact.level, to, target, given, artifact.label)
         metadata = json.dumps(made.metadata, default=jsonable)
         files = {
@@ -473,19 +455,6 @@ def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
         )
         _messages.kernel_saved(folder, cache_hit=False)
     return {**made.asm, "metadata": metadata}
-
-
-def _without_dumps(artifact: Artifact):
-    """The source without what dl.dump left in it, which a GPU would print: a dump has stores in its place."""
-    from triton_runner.language import MARKER
-
-    if artifact.level not in ("ttir", "ttgir") or MARKER not in artifact.source:
-        return artifact.source
-    module = _core.ir.parse(artifact.source, artifact.label)
-    for op in module.walk():
-        if op.name == "tt.print" and op.attr("prefix").value.startswith(MARKER):
-            op.erase()
-    return str(module)
 
 
 def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKernel:

@@ -40,9 +40,9 @@ def facts() -> dict:
         isa, problems["core"] = "-", f"the extension does not load: {error}"
     device = "-"
     try:
-        from triton_runner import _driver
+        from triton_runner import _device
 
-        device = _driver.resolved_device()
+        device = _device.resolved_device()
     except Exception as error:
         problems["device"] = str(error)
     return {

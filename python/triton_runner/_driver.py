@@ -1,17 +1,15 @@
-"""The driver that Triton asks for its device: inert until first use, then the CPU or Triton's own GPU
-driver."""
+"""The driver that Triton asks for its device: inert until its first use, then the CPU or Triton's own driver
+of a GPU."""
 
 from __future__ import annotations
 
 import functools
 import os
-import sys
 import time
 import types
 
-from triton_runner import _settings
-from triton_runner._errors import fail
-from triton_runner._pipeline.versions import installed
+from triton_runner import _device, _quick, _settings, testing
+from triton_runner._device import cpu_target, resolved_device
 
 # Dynamic shared memory that a block may ask for, by target; used for device properties only.
 _SHARED = {
@@ -26,13 +24,6 @@ _SHARED = {
     "121": 101376,
 }
 
-# Devices of the CPU are numbered from here, behind GPUs: Triton keeps compiled kernels by number, those of
-# GPUs too. Where the CPU pretends to be torch's CUDA device, it is number 0.
-first_device = 1024
-
-# Whether torch's tensors say that they are CUDA tensors (--pretend-cuda).
-pretends_cuda = False
-
 
 class LazyDriver:
     """Stands in triton.runtime.driver. Every use goes to the driver of the settings in force."""
@@ -43,7 +34,7 @@ class LazyDriver:
     @staticmethod
     def is_active() -> bool:
         """Whether Triton's table of backends has a GPU: programs ask before they take a path for one."""
-        return pretends_cuda
+        return _device.pretends_cuda
 
     # What every launch asks for, without the detour of __getattr__.
     def get_current_device(self):
@@ -68,57 +59,6 @@ def _resolve(lazy):
         return cpu_driver()
     own = lazy._own
     return own() if callable(own) else own
-
-
-@functools.cache
-def gpu() -> str | None:
-    """ "cuda" or "hip" if this machine has such a device, else None. Asks the driver library once."""
-    from triton_runner import _gpu
-
-    return _gpu.available()
-
-
-_devices: dict[_settings.Settings, str] = {}
-
-
-def resolved_device() -> str:
-    """ "cpu", "cuda" or "hip": the device of the settings in force."""
-    settings = _settings.current()
-    device = _devices.get(settings)
-    if device is None:
-        device = _devices[settings] = _resolved(settings.device)
-    return device
-
-
-def _resolved(device: str) -> str:
-    if device == "auto":
-        return gpu() or "cpu"
-    if device != "cpu" and gpu() != device:
-        raise fail(
-            f"device {device!r} was asked for, and this machine has no such device",
-            'TRITON_RUNNER_DEVICE=cpu (or device="cpu") runs on the CPU',
-        )
-    return device
-
-
-def cpu_target() -> tuple[str, str]:
-    """("cuda:90", "ttir"): what the CPU compiles for, and the level that it executes."""
-    settings = _settings.current()
-    level = settings.level or "ttir"
-    if level == "python":
-        level = "ttir"
-    if level not in _settings.CPU_LEVELS:
-        raise fail(
-            f"level {level!r} is not executed on the CPU",
-            f"the CPU executes {', '.join(_settings.CPU_LEVELS)}; the other levels run on a GPU",
-        )
-    target = settings.target or _settings.DEFAULT_TARGET
-    if level in ("llir", "ptx"):
-        from triton_runner import _simt
-
-        _simt.check_target(target, level)
-        level = "ptx"  # what the CPU executes of LLIR is the PTX that Triton's LLVM makes of it
-    return target, level
 
 
 class _Event:
@@ -180,8 +120,6 @@ class _Utils:
     """What Triton keeps in a C extension for its GPU drivers."""
 
     def get_device_properties(self, device=None):
-        from triton_runner import _quick
-
         arch = cpu_target()[0].split(":")[1]
         return {
             "max_shared_mem": _SHARED.get(arch, 65536 if arch.startswith("gfx") else 101376),
@@ -224,10 +162,10 @@ def cpu_driver():
     """The CPU as Triton's device. Making it puts our backends and kernel class in Triton's place."""
     from triton.backends.driver import DriverBase
 
-    from triton_runner import testing
-    from triton_runner._pipeline import backend, cpu_backend, kernel
+    # Not with the driver, which every import of the package loads.
+    from triton_runner._pipeline import cpu_backend, kernel
+    from triton_runner._pipeline.targets import make_target
 
-    backend.install()
     kernel.install()
 
     class CpuDriver(DriverBase):
@@ -244,14 +182,14 @@ def cpu_driver():
 
         def get_current_target(self):
             cpu_backend.compile_in_this_process()
-            return backend.make_target(*cpu_target())
+            return make_target(*cpu_target())
 
         def get_current_device(self):
             # Triton's caches are keyed by the device: each (target, level) is one.
             settings = _settings.current()
             number = self._numbers.get(settings)
             if number is None:
-                number = self._devices.setdefault(cpu_target(), first_device + len(self._devices))
+                number = self._devices.setdefault(cpu_target(), _device.first_device + len(self._devices))
                 self._numbers[settings] = number
             return number
 
@@ -268,7 +206,7 @@ def cpu_driver():
         def get_active_torch_device(self):
             import torch
 
-            return torch.device("cuda", 0) if pretends_cuda else torch.device("cpu")
+            return torch.device("cuda", 0) if _device.pretends_cuda else torch.device("cpu")
 
         def get_device_interface(self):
             return _DeviceInterface()
@@ -292,49 +230,3 @@ def cpu_driver():
             return None
 
     return CpuDriver()
-
-
-def register() -> None:
-    """Puts the lazy driver in Triton's place; opens nothing. A driver that is already in use stays the
-    default's own."""
-    from triton.runtime import driver as config
-
-    from triton_runner._pipeline import compile, cpu_backend
-
-    compile.install()
-    cpu_backend.install()
-    default_field, active_field = installed().driver_fields
-    before = getattr(config, default_field)
-    if isinstance(before, LazyDriver):
-        return
-    if before is None:
-        own = functools.cache(sys.modules["triton.runtime.driver"]._create_driver)
-    else:
-        own = before
-    lazy = LazyDriver(own)
-    active = getattr(config, active_field)
-    setattr(config, default_field, lazy)
-    if active is None or active is before:
-        setattr(config, active_field, lazy)
-    if not installed().benchmarker_from_driver:
-        _route_benchmarks()
-    if _settings.quick():
-        from triton_runner import _quick
-
-        _quick.install()
-
-
-def _route_benchmarks() -> None:
-    """3.0 and 3.1 import one benchmark function for every device: CUDA's. On the CPU it is ours."""
-    import triton.runtime.autotuner as autotuner
-
-    own = autotuner.do_bench
-
-    def do_bench(fn, **options):
-        if resolved_device() != "cpu":
-            return own(fn, **options)
-        from triton_runner import testing
-
-        return testing.do_bench(fn, **options)
-
-    autotuner.do_bench = do_bench

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import time
 
-from triton_runner import _settings
+from triton_runner import _device, _settings
 from triton_runner._errors import fail
 from triton_runner._files import DTYPES, dtype_named, is_array_file, load_array, save_array
+from triton_runner._load import load
 
 _FORMS = "as in: 1024, i64=7, 0.5, f32=0.5, null, f32[64,64]=rand:1, x.npy, x.npz:key, x.safetensors:key"
 _CONTENTS = "contents: zeros, ones, iota, iota:START, rand, rand:SEED, a number"
@@ -126,14 +127,11 @@ def execute(
     changed."""
     import numpy
 
-    from triton_runner import _driver
-    from triton_runner._load import load
-
     settings = _settings.current()
     kernel = load(
         file,
         metadata,
-        _driver.resolved_device(),
+        _device.resolved_device(),
         name=name,
         target=settings.target,
         level=settings.level,

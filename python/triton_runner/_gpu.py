@@ -1,4 +1,4 @@
-"""Artifacts on a GPU: which driver there is, and kernels loaded through it."""
+"""Artifacts on a GPU: kernels loaded through the driver that this machine has."""
 
 from __future__ import annotations
 
@@ -7,25 +7,14 @@ import sys
 import warnings
 
 from triton_runner import _core
-from triton_runner._errors import DiagnosticError, fail
+from triton_runner._device import gpu
+from triton_runner._errors import fail
 from triton_runner._native import NativeKernel
-
-
-@functools.cache
-def available() -> str | None:
-    """ "cuda" or "hip" if this machine has a device of that kind, else None. Opens the driver's library."""
-    for backend in ("cuda", "hip"):
-        try:
-            if _core.device.driver(backend).device_count() > 0:
-                return backend
-        except DiagnosticError:
-            continue
-    return None
 
 
 def driver() -> _core.device.Driver:
     """The driver of this machine's GPU. Raises DiagnosticError where there is none."""
-    backend = available()
+    backend = gpu()
     if backend is None:
         raise fail(
             "this machine has no GPU that CUDA or HIP can see", 'device="cpu" runs ttir, ttgir, llir and ptx'

@@ -14,7 +14,7 @@ import triton
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction as TritonJITFunction
 
-from triton_runner import _arrays, _driver, _keywords, _messages, _settings
+from triton_runner import _arrays, _device, _keywords, _messages, _settings
 from triton_runner._errors import fail
 
 
@@ -74,18 +74,18 @@ class JITFunction(TritonJITFunction):
     def _run(self, entry, args, kwargs, grid, warmup, dump=None):
         """run() under the settings of the launch."""
         if dump is not None or "triton_runner._dump" in sys.modules:  # dl.dump and dumping() load it
-            from triton_runner._dump import keywords
+            from triton_runner._dump import launches  # only for programs that dump: it loads NumPy
 
-            if keywords.wanted(self, dump):
-                return keywords.launch(self, dump, entry, args, kwargs, grid, warmup)
+            if launches.wanted(self, dump):
+                return launches.launch(self, dump, entry, args, kwargs, grid, warmup)
         return self.launch(entry, args, kwargs, grid, warmup)
 
     def launch(self, entry, args, kwargs, grid, warmup):
         """run() of what is executed, whatever is recorded meanwhile."""
         if not self._keeps_dumps:
-            from triton_runner import language
+            from triton_runner._dump import statements  # such a kernel has loaded it
 
-            with language.keeping(False):
+            with statements.keeping(False):
                 return self._execute(entry, args, kwargs, grid, warmup)
         return self._execute(entry, args, kwargs, grid, warmup)
 
@@ -98,7 +98,7 @@ class JITFunction(TritonJITFunction):
             from triton_runner import _artifacts
 
             return _artifacts.run(self, entry, args, kwargs, grid, warmup)
-        _driver.resolved_device()  # a device that is not there is said before Triton looks for one
+        _device.resolved_device()  # a device that is not there is said before Triton looks for one
         if not _TRITONS_OWN.isdisjoint(kwargs):
             args, kwargs = self._keep_from_triton(args, kwargs)
         try:
@@ -199,10 +199,9 @@ def jit(fn=None, **options):
     """In place of triton.jit, with every option that it takes. A launch then also takes:
 
     ttir_dir=, ttgir_dir=, llir_dir=, ptx_dir=, cubin_dir=, amdgcn_dir=, hsaco_dir=: a folder that holds
-    <kernel>.<level> (or a Triton cache directory); ttir_src=, ttgir_src=, llir_src=, ptx_src=, amdgcn_src=:
-    a path or
-    the text itself; metadata_json=: the artifact's metadata (a file, a JSON text, a dict, a compiled kernel's
-    .metadata), where it is not beside it;
+    <kernel>.<level> (or a Triton cache directory); ttir_src=, ttgir_src=, llir_src=, ptx_src=, amdgcn_src=: a
+    path or the text itself; metadata_json=: the artifact's metadata (a file, a JSON text, a dict, a compiled
+    kernel's .metadata), where it is not beside it;
     device=, target=, level=, check=, oob=, mma=, shared=: see using().
     dump_value=, dump_tensor=, dump_grid=: what is recorded, see doc/reference/dumps.md.
     A kernel's own parameter of one of these names wins. A kernel of gluon.jit (or triton.jit) may be given

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import os
 
 from triton_runner import _settings
 from triton_runner._errors import fail
+from triton_runner._levels import LEVELS
 from triton_runner._metadata import as_path_or_text
 
 ENTRIES = {
-    f"{level}_{form}": (level, form)
-    for level in ("ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco")
+    f"{level.name}_{form}": (level.name, form)
+    for level in LEVELS.values()
     for form in ("dir", "src")
-    if (level, form) not in (("cubin", "src"), ("hsaco", "src"))
+    if form == "dir" or level.is_text
 }
 SETTINGS = ("device", "target", "level", "check", "oob", "mma", "fmad", "shared", "shuffle")
 DUMPS = ("dump_value", "dump_tensor", "dump_grid", "debug_value", "debug_tensor")
@@ -35,16 +37,37 @@ class Entry:
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
-    """What a launch's own keywords ask for: where it enters, what it runs on, what it dumps (a
-    _dump.keywords.Ask)."""
+class DumpKeywords:
+    """What dump_value=, dump_tensor= and dump_grid= ask for: selectors of values, the tensor to fill, the
+    program to record."""
+
+    values: tuple = ()
+    tensor: object = None
+    grid: tuple | None = None
+
+    @property
+    def programs(self) -> list:
+        """As recorders take them: one program where a tensor is to be filled or one is named, else all."""
+        if self.grid is None and self.tensor is None:
+            return []
+        return [self.grid or (0, 0, 0)]
+
+    def keywords(self) -> dict:
+        """The keywords that say the same."""
+        given = {"dump_value": list(self.values) or None, "dump_tensor": self.tensor, "dump_grid": self.grid}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclasses.dataclass(frozen=True)
+class Keywords:
+    """What a launch's own keywords ask for: where it enters, what it runs on, what it dumps."""
 
     entry: Entry | None
     settings: dict
-    dump: object = None
+    dump: DumpKeywords | None = None
 
 
-def take(kwargs: dict, kernel_params) -> Request | None:
+def take(kwargs: dict, kernel_params) -> Keywords | None:
     """Takes our keywords out of kwargs; a parameter of the kernel keeps its name. None if there are none."""
     if OURS.isdisjoint(kwargs):
         return None
@@ -73,17 +96,45 @@ def take(kwargs: dict, kernel_params) -> Request | None:
             wanted = "a folder" if form == "dir" else "a path or the text itself"
             raise fail(f"{given[0]}={value!r}: expected {wanted}")
         entry = Entry(level, form, value, as_path_or_text(metadata, "metadata_json"))
-    return Request(entry, taken, _dumps(dumped))
+    return Keywords(entry, taken, _dumps(dumped))
 
 
-def _dumps(dumped: dict):
-    if not dumped:
+def _dumps(taken: dict) -> DumpKeywords | None:
+    """What the dump keywords of a launch ask for; None if there are none."""
+    if not taken:
         return None
-    from triton_runner._dump import keywords
+    for ours, theirs in (("dump_value", "debug_value"), ("dump_tensor", "debug_tensor")):
+        if theirs in taken:
+            if ours in taken:
+                raise fail(f"{ours}= and {theirs}= are both given: they are one keyword", "keep one of them")
+            taken[ours] = taken.pop(theirs)
+    values = taken.pop("dump_value", ())
+    values = tuple(values) if isinstance(values, (list, tuple)) else (values,)
+    odd = [value for value in values if not isinstance(value, str) or not value]
+    if odd:
+        raise fail(f'dump_value={odd[0]!r}: expected the name of a value, such as "%13", or a list of them')
+    found = DumpKeywords(values, taken.pop("dump_tensor", None), _grid(taken.pop("dump_grid", None)))
+    if found.grid is not None and not found.values:
+        raise fail(
+            "dump_grid= says in which program dump_value= is recorded, and no value is named",
+            'as in dump_value="%13", dump_grid=(0, 1); a dl.dump statement names its program itself',
+        )
+    return found
 
-    return keywords.parse(dumped)
+
+def _grid(given) -> tuple | None:
+    if given is None:
+        return None
+    axes = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    whole = all(hasattr(axis, "__index__") and not isinstance(axis, bool) and axis >= 0 for axis in axes)
+    if not 1 <= len(axes) <= 3 or not whole:
+        raise fail(
+            f"dump_grid={given!r}: expected a program, as a number or a tuple of one to three",
+            "as in dump_grid=(0, 1): 0 along x, 1 along y",
+        )
+    return (*map(operator.index, axes), 0, 0)[:3]
 
 
-def apply(request: Request | None, **more):
+def apply(request: Keywords | None, **more):
     """The context manager under which the launch runs."""
     return _settings.using(**more, **(request.settings if request else {}))

@@ -2,17 +2,6 @@
 
 from __future__ import annotations
 
-LEVELS_OF = {
-    "cuda": ("ttir", "ttgir", "llir", "ptx", "cubin"),
-    "hip": ("ttir", "ttgir", "llir", "amdgcn", "hsaco"),
-}
-
-
-def levels_behind(target: str, level: str) -> tuple:
-    """The levels that compilation for a target ("cuda:90") reaches from `level`."""
-    levels = LEVELS_OF[target.split(":")[0]]
-    return levels[levels.index(level) + 1 :] if level in levels else ()
-
 
 class LazyAsm(dict):
     """The texts by level; a level of `later` runs Triton's stages (complete(level).asm) when it is first

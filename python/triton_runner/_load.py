@@ -6,9 +6,8 @@ import os
 
 from triton_runner import _artifacts, _settings
 from triton_runner._errors import fail
+from triton_runner._levels import LEVELS, level_of_text
 from triton_runner._metadata import as_path_or_text
-
-_LEVELS = ("ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco")
 
 
 def load(
@@ -38,17 +37,17 @@ def load(
     if isinstance(text, bytes):
         raise fail("load() takes a path or a text", "give a binary artifact as a file")
     if _artifacts.is_text_itself(text):
-        artifact = _artifacts.describe(_artifacts.level_of_text(text), text, "", name, metadata)
+        artifact = _artifacts.describe(level_of_text(text), text, "", name, metadata)
     else:
         entry = os.path.splitext(text)[1][1:]
         is_source = f".{entry}" == _artifacts.SOURCE
-        if entry not in _LEVELS and not is_source:
+        if entry not in LEVELS and not is_source:
             raise fail(
                 f"{text}: its name does not say a level",
-                f"it should end in .{', .'.join(_LEVELS)} or .source",
+                f"it should end in .{', .'.join(LEVELS)} or .source",
             )
-        content = _artifacts._read(text, "load", not is_source and entry not in _artifacts._TEXT)
-        entry = _artifacts.level_of_text(content) if is_source else entry
+        content = _artifacts._read(text, "load", not is_source and not LEVELS[entry].is_text)
+        entry = level_of_text(content) if is_source else entry
         artifact = _artifacts.describe(entry, content, text, name, metadata)
     with _settings.using(device=device, target=target or None, level=level or None):
         kernel = _artifacts.executable(artifact, block=block, cluster=cluster)

@@ -16,14 +16,14 @@ import math
 import os
 from types import SimpleNamespace
 
-from triton_runner import _arrays, _lockstep_loaded, _settings, _unobserved
+from triton_runner import _arrays, _gpu, _lockstep_loaded, _settings, _unobserved
+from triton_runner._dump.dumping import dumping
 from triton_runner._dump.records import Dump, Values
-from triton_runner._dump.session import dumping
 from triton_runner._errors import KernelTrap, fail
 from triton_runner._files import DTYPES, numpy_named
 from triton_runner._flow import Flow
+from triton_runner._levels import MLIR, ON_CPU
 
-_LEVELS = ("ttir", "ttgir", "llir", "ptx")
 # Ops of TTGIR that do what another op does in TTIR.
 _SAME = {
     "ttng.warp_group_dot": "tt.dot", "ttng.warp_group_dot_wait": "tt.dot", "ttng.tc_gen5_mma": "tt.dot",
@@ -145,10 +145,10 @@ def lockstep(
         kernel, sources = _lockstep_loaded.Loaded(kernel, dict(sources or {})), None
         levels = kernel.usual_levels() if levels is None else levels
     levels = ("ttir", "ttgir") if levels is None else levels
-    unknown = [level for level in levels if level not in _LEVELS]
+    unknown = [level for level in levels if level not in ON_CPU]
     if unknown or not levels:
-        raise fail(f"lockstep at level {unknown[0] if unknown else ''!r}", f"levels: {', '.join(_LEVELS)}")
-    plan = [(f"{level}", "cpu", level) for level in sorted(levels, key=_LEVELS.index)]
+        raise fail(f"lockstep at level {unknown[0] if unknown else ''!r}", f"levels: {', '.join(ON_CPU)}")
+    plan = [(f"{level}", "cpu", level) for level in sorted(levels, key=ON_CPU.index)]
     if "cpu" not in devices:
         plan = []
     plan += [(f"{device}", device, "ttgir") for device in devices if device != "cpu"]
@@ -189,8 +189,6 @@ def _target_of(devices) -> str | None:
     """The GPU's architecture, which the CPU's runs are compiled for too; None where no GPU is asked for."""
     if not any(device != "cpu" for device in devices):
         return None
-    from triton_runner import _gpu
-
     return _gpu.current_target()
 
 
@@ -200,7 +198,7 @@ def _execute(run, before, kernel, bound, grid, sources, programs, max_bytes, set
     # What is given for a level is what the levels below it are made of, unless they have their own.
     if run.device != "cpu" and run.device in sources:
         sources = {"ttgir": sources[run.device]}
-    for level in reversed(_LEVELS[: _LEVELS.index(entry) + 1]):
+    for level in reversed(ON_CPU[: ON_CPU.index(entry) + 1]):
         if level in sources:
             keywords[f"{level}_src"] = os.fspath(sources[level])
             break
@@ -221,7 +219,7 @@ def _execute(run, before, kernel, bound, grid, sources, programs, max_bytes, set
                 **{name: value for name, value in settings.items() if value is not None},
             ):  # fmt: skip
                 compiled = kernel[grid](*args, **named, **keywords)
-            run.text = compiled.asm[run.level] if run.level in ("ttir", "ttgir") else ""
+            run.text = compiled.asm[run.level] if run.level in MLIR else ""
         except KernelTrap as error:  # what was recorded until then is compared all the same
             run.error, run.text = str(error).splitlines()[0], ""
     nothing = SimpleNamespace(series=[], notes=[])  # of a run at PTX that stopped

@@ -7,9 +7,10 @@ import os
 
 from triton_runner import _artifacts, _settings
 from triton_runner._errors import fail
+from triton_runner._levels import ON_CPU
+from triton_runner._load import load
 from triton_runner._metadata import as_path_or_text
 
-_LEVELS = ("ttir", "ttgir", "llir", "ptx")
 _OPTIONS = ("num_warps", "num_ctas", "num_stages")
 # Which levels are compared where nobody says it: PTX is compared with the TTGIR that it comes from.
 _USUAL = {
@@ -30,24 +31,22 @@ class Loaded:
 
     def __init__(self, kernel, sources: dict):
         if not isinstance(kernel, _artifacts.ArtifactKernel):
-            from triton_runner._load import load
-
             kernel = load(kernel)
         self._kernel = kernel
         self.name = self.__name__ = kernel.name
         self._entry = kernel.artifact.level
-        if self._entry not in _LEVELS:
+        if self._entry not in ON_CPU:
             raise fail(
                 f"{kernel.artifact.label}: lockstep does not run {self._entry}",
-                f"levels: {', '.join(_LEVELS)}",
+                f"levels: {', '.join(ON_CPU)}",
             )
         self._artifacts = {self._entry: kernel.artifact}
         for level, source in sources.items():
-            self._artifacts[level] = self._given(level if level in _LEVELS else "ttgir", source)
+            self._artifacts[level] = self._given(level if level in ON_CPU else "ttgir", source)
         self.notes: list[str] = []
         if self._entry in ("llir", "ptx") and not {"ttir", "ttgir"} & {*self._artifacts}:
             self._look_beside(kernel.artifact.path)
-        above = min((level for level in _LEVELS if level in self._artifacts), key=_LEVELS.index)
+        above = min((level for level in ON_CPU if level in self._artifacts), key=ON_CPU.index)
         params = self._artifacts[above].description["params"]
         self.arg_names = [p["name"] for p in params] if all(p["name"] for p in params) else []
 
@@ -77,7 +76,7 @@ class Loaded:
         """What runs at a level: its own text, or the nearest one above, which is compiled down to it."""
         if device in self._artifacts:
             return self._artifacts[device]
-        above = [name for name in _LEVELS[: _LEVELS.index(level) + 1] if name in self._artifacts]
+        above = [name for name in ON_CPU[: ON_CPU.index(level) + 1] if name in self._artifacts]
         if not above:
             raise fail(
                 f"kernel '{self.name}' enters at {self._entry}, and nothing is given to run at {level}",

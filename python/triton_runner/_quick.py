@@ -1,22 +1,13 @@
-"""--quick (TRITON_RUNNER_QUICK=1): programs that measure end soon, where they run on the CPU.
-
-What triton.testing and the autotuner measure is launched once or twice, with the first programs of the grid
-only; perf_report measures at the smallest size; a device has as many multiprocessors as the target's; large
-random tensors repeat a block of numbers. Launches elsewhere, and so whatever a program checks, run whole.
-Each kind is said once on stderr.
-"""
+"""--quick (TRITON_RUNNER_QUICK=1): what a program measures on the CPU ends soon. Its launches run their first
+programs only, once or twice; each kind of shortening is said once on stderr. _quick_install.py puts this in
+the place of what programs measure with."""
 
 from __future__ import annotations
 
-import copy
-import functools
-import importlib.util
-import math
-import os
 import sys
 import time
 
-from triton_runner import _driver, _settings
+from triton_runner import _settings
 from triton_runner._errors import KernelTrap
 
 PROGRAMS = 2
@@ -27,7 +18,6 @@ _MULTIPROCESSORS = {
     "75": 40, "80": 108, "86": 82, "89": 142, "90": 132, "100": 148, "103": 148, "120": 188, "121": 48,
 }  # fmt: skip
 _said: set[str] = set()
-_installed = False
 
 
 def say(text: str) -> None:
@@ -78,84 +68,3 @@ def milliseconds(fn, grad_to_none=None) -> list[float]:
     if seconds < _LONG:  # without what the first call compiled
         seconds = timed()
     return [seconds * 1e3]
-
-
-def _do_bench(own):
-    @functools.wraps(own)
-    def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, *rest, **options):
-        from triton_runner import testing
-
-        if _driver.resolved_device() != "cpu":
-            return own(fn, warmup, rep, grad_to_none, quantiles, *rest, **options)
-        return testing.do_bench(fn, warmup, rep, grad_to_none, quantiles, options.get("return_mode", "mean"))
-
-    return do_bench
-
-
-def _do_bench_cudagraph(own):
-    @functools.wraps(own)
-    def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode="mean"):
-        from triton_runner import testing
-
-        if _driver.resolved_device() != "cpu":
-            return own(fn, rep, grad_to_none, quantiles, return_mode)
-        import torch
-
-        from triton_runner import _graphs
-
-        if torch.cuda.CUDAGraph is not _graphs.CUDAGraph:  # no --pretend-cuda: nothing captures on the CPU
-            return testing.do_bench(fn, 0, rep, grad_to_none, quantiles, return_mode)
-        shortened(fn)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            fn()
-        return testing.do_bench(graph.replay, 0, rep, grad_to_none, quantiles, return_mode)
-
-    return do_bench_cudagraph
-
-
-def _size(x) -> float:
-    """Of a value of perf_report's x axis: a number, or a tuple of them."""
-    values = x if isinstance(x, (list, tuple)) else [x]
-    return math.prod(v for v in values if isinstance(v, (int, float)))
-
-
-def _perf_report(own):
-    def smallest(benchmark):
-        if _driver.resolved_device() != "cpu" or len(benchmark.x_vals) < 2:
-            return benchmark
-        say("perf_report measures at the smallest size only")
-        benchmark = copy.copy(benchmark)
-        benchmark.x_vals = [min(benchmark.x_vals, key=_size)]
-        return benchmark
-
-    @functools.wraps(own)
-    def perf_report(benchmarks):
-        if isinstance(benchmarks, (list, tuple)):
-            return own([smallest(benchmark) for benchmark in benchmarks])
-        return own(smallest(benchmarks))
-
-    return perf_report
-
-
-def install() -> None:
-    """Shortens what is measured from here on, for the rest of the process."""
-    global _installed
-    if _installed:
-        return
-    _installed = True
-    import triton.testing
-
-    for name, shortened in (
-        ("do_bench", _do_bench),
-        ("do_bench_cudagraph", _do_bench_cudagraph),
-        ("perf_report", _perf_report),
-    ):
-        setattr(triton.testing, name, shortened(getattr(triton.testing, name)))
-    if importlib.util.find_spec("torch") is not None:
-        from triton_runner import _quick_random
-
-        _quick_random.install()
-    plugins = [name for name in os.environ.get("PYTEST_PLUGINS", "").split(",") if name]
-    if "triton_runner._quick_pytest" not in plugins:
-        os.environ["PYTEST_PLUGINS"] = ",".join([*plugins, "triton_runner._quick_pytest"])

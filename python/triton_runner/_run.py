@@ -9,27 +9,23 @@ import runpy
 import sys
 import traceback
 
+from triton_runner import _device, _pretend, _settings
+from triton_runner._errors import fail
+
 
 def run_program(program: str, arguments: list[str], is_module: bool, pretend_cuda: bool) -> int | None:
     """Runs a script or module as __main__ and returns its exit status."""
-    import triton_runner  # noqa: F401  (registers the driver)
-    from triton_runner import _driver, _settings
-
     if pretend_cuda:
-        if _driver.resolved_device() != "cpu":
-            from triton_runner._errors import fail
-
+        if _device.resolved_device() != "cpu":
             raise fail(
                 "--pretend-cuda is for the CPU, and a GPU is in use",
                 "add --device cpu, or leave --pretend-cuda out",
             )
-        from triton_runner import _pretend
-
         _pretend.install()
     if _settings.quick():
-        from triton_runner import _quick
+        from triton_runner import _quick_install  # it changes triton.testing
 
-        _quick.install()
+        _quick_install.install()
     sys.argv = [program, *arguments]
     if "uninit" in _settings.current().check.split(",") and importlib.util.find_spec("torch") is not None:
         from triton_runner._uninit import track_empty
@@ -56,7 +52,7 @@ def run_program(program: str, arguments: list[str], is_module: bool, pretend_cud
         ):
             frames = frames.tb_next
         traceback.print_exception(type(error), error, frames)
-        if not pretend_cuda and "CUDA" in str(error) and _driver.resolved_device() == "cpu":
+        if not pretend_cuda and "CUDA" in str(error) and _device.resolved_device() == "cpu":
             print(
                 "triton-runner: a program that asks torch for CUDA runs on the CPU with --pretend-cuda",
                 file=sys.stderr,

@@ -13,10 +13,9 @@ import os
 import re
 
 from triton_runner._errors import fail
+from triton_runner._levels import LEVELS
 
 DEVICES = ("auto", "cpu", "cuda", "hip")
-CPU_LEVELS = ("ttir", "ttgir", "llir", "ptx")
-LEVELS = ("python", "ttir", "ttgir", "llir", "ptx", "cubin", "amdgcn", "hsaco")
 # Bits of _core.Check.
 CHECKS = {"oob": 1, "nan": 2, "uninit": 4, "race": 8, "inf": 16, "nanload": 32, "zerodiv": 64}
 DEFAULT_TARGET = "cuda:90"
@@ -48,8 +47,8 @@ class Settings:
             raise fail(f"unknown device {self.device!r}", f"devices: {', '.join(DEVICES)}")
         if self.target and not re.fullmatch(r"cuda:\d+|hip:gfx\w+", self.target):
             raise fail(f"unknown target {self.target!r}", 'a target is "cuda:90" or "hip:gfx942"')
-        if self.level and self.level not in LEVELS:
-            raise fail(f"unknown level {self.level!r}", f"levels: {', '.join(LEVELS)}")
+        if self.level and self.level not in ("python", *LEVELS):
+            raise fail(f"unknown level {self.level!r}", f"levels: python, {', '.join(LEVELS)}")
         unknown = [c for c in self.check.split(",") if c and c not in CHECKS]
         if unknown:
             raise fail(f"unknown check {unknown[0]!r}", f"checks: {', '.join(CHECKS)}")

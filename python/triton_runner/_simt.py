@@ -13,15 +13,6 @@ from triton_runner._pipeline.versions import installed
 _WIDTHS = re.compile(r"(bf|fp|f|i|u)(\d+)")
 
 
-def check_target(target: str, level: str) -> None:
-    """PTX is for CUDA targets only."""
-    if target and not target.startswith("cuda:"):
-        raise fail(
-            f"{target} has no level ptx, and {level} of it is not executed on the CPU",
-            "on the CPU, run its ttir or ttgir, or choose a CUDA target",
-        )
-
-
 def contracts(metadata: dict) -> bool:
     """Whether mul and add are contracted, as ptxas does unless Triton's enable_fp_fusion is off."""
     fmad = _settings.current().fmad

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
 import time
+
+from triton_runner import _device, _quick, _settings
 
 
 def _summary(times: list[float], quantiles, return_mode: str):
@@ -18,19 +19,18 @@ def _summary(times: list[float], quantiles, return_mode: str):
         return picked[0] if len(picked) == 1 else picked
     if return_mode == "all":
         return times
+    import statistics
+
     return {"min": min, "max": max, "mean": statistics.fmean, "median": statistics.median}[return_mode](times)
 
 
 def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode="mean", **_):
     """The time of fn() in milliseconds, as triton.testing.do_bench gives it: warmup and rep are milliseconds
-    to spend,
-    quantiles a list of fractions, return_mode one of min, max, mean, median, all. On the CPU the wall clock
-    is read."""
+    to spend, quantiles is a list of fractions, return_mode one of min, max, mean, median, all. On the CPU the
+    wall clock is read."""
     if return_mode not in ("min", "max", "mean", "median", "all"):
         raise ValueError(f"return_mode {return_mode!r} is none of min, max, mean, median, all")
-    from triton_runner import _driver, _settings
-
-    if _driver.resolved_device() != "cpu":
+    if _device.resolved_device() != "cpu":
         import triton
 
         return triton.testing.do_bench(
@@ -43,8 +43,6 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
         )
 
     if _settings.quick():
-        from triton_runner import _quick
-
         return _summary(_quick.milliseconds(fn, grad_to_none), quantiles, return_mode)
 
     def timed() -> float:
@@ -63,8 +61,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
 
 def assert_close(x, y, atol=None, rtol=None, err_msg=""):
     """Raises AssertionError unless x and y (tensors, arrays, numbers) agree within atol + rtol * abs(y),
-    1e-2 and 0 by default;
-    NaNs agree with NaNs."""
+    1e-2 and 0 by default; NaNs agree with NaNs."""
     import numpy
 
     def array(value):

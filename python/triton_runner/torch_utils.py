@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from triton_runner import _device
+
 
 def _pair(value) -> tuple:
     return (value,) if hasattr(value, "__index__") else tuple(value)
@@ -11,17 +13,14 @@ def get_active_torch_device():
     """The torch device that kernels run on: cpu, or the current GPU."""
     import torch
 
-    from triton_runner import _driver
-
-    if _driver.resolved_device() == "cpu":
+    if _device.resolved_device() == "cpu":
         return torch.device("cpu")
     return torch.device("cuda", torch.cuda.current_device())
 
 
 def get_grid_dim(shape, block_shape) -> tuple:
     """How many blocks cover each axis: shape [m, n] and block_shape [bm, bn] give (ceil(m/bm), ceil(n/bn)).
-    Numbers
-    are taken as one axis."""
+    Numbers are taken as one axis."""
     shape, block_shape = _pair(shape), _pair(block_shape)
     if len(shape) != len(block_shape):
         raise ValueError(f"a shape of {len(shape)} axes and blocks of {len(block_shape)}")

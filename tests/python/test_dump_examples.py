@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 import triton_runner
-from triton_runner._dump import instrument, keywords
+from triton_runner._dump import instrument, launches
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SCRIPTS = sorted(path.relative_to(EXAMPLES).as_posix() for path in EXAMPLES.glob("d[ue]*/*/*/*.py"))
@@ -18,7 +18,7 @@ FROM_PYTHON = [script for script in SCRIPTS if "/python/" in script]
 
 def run(script: str, capfd, **settings) -> str:
     """What a script printed; it must have ended with exit status 0."""
-    keywords._said.clear()
+    launches._said.clear()
     capfd.readouterr()
     with triton_runner.using(device="cpu", **settings), pytest.raises(SystemExit) as ended:
         runpy.run_path(str(EXAMPLES / script))
@@ -65,5 +65,5 @@ def test_statements_at_other_levels(script, level, capfd):
 @pytest.mark.parametrize("script", [s for s in SCRIPTS if "/ttir/" in s or "/ttgir/" in s])
 def test_by_stores(script, capfd, monkeypatch):
     """As a GPU does it: stores are put into the TTIR or TTGIR; here the PTX runs on the CPU."""
-    monkeypatch.setattr(keywords, "_way", lambda request, plan: instrument.run)
+    monkeypatch.setattr(launches, "_way", lambda request, plan: instrument.run)
     assert "In dump mode, ssa=%" in run(script, capfd, level="ptx")

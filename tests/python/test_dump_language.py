@@ -14,7 +14,7 @@ triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 import triton_runner.language as dl  # noqa: E402
-from triton_runner._dump import keywords  # noqa: E402
+from triton_runner._dump import launches, statements  # noqa: E402
 
 BLOCK, PROGRAMS = 16, 4
 N = BLOCK * PROGRAMS
@@ -212,9 +212,9 @@ def test_switched_off_by_the_environment(tmp_path, monkeypatch):
 
 
 def test_statements_are_found():
-    assert keywords.uses_statements(forms_kernel)
-    assert keywords.uses_statements(types_kernel), "in a function that it calls"
-    assert not keywords.uses_statements(plain_kernel)
+    assert statements.uses_statements(forms_kernel)
+    assert statements.uses_statements(types_kernel), "in a function that it calls"
+    assert not statements.uses_statements(plain_kernel)
 
 
 @triton_runner.jit
@@ -388,7 +388,7 @@ def test_a_wrong_statement_names_its_line():
 
 def test_message_once_a_value_and_compile(capfd):
     name = named("arith.addf")
-    keywords._said.clear()
+    launches._said.clear()
     capfd.readouterr()
     for _ in range(2):
         plain(dump_value=name, dump_tensor=torch.zeros(BLOCK))
@@ -400,7 +400,7 @@ def test_message_once_a_value_and_compile(capfd):
 
 @pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
 def test_message_of_statements(capfd, level):
-    keywords._said.clear()
+    launches._said.clear()
     x, out = inputs()
     for _ in range(2):
         kernel = stated_kernel[(PROGRAMS,)](x, x, out, N, BLOCK=BLOCK, level=level)
@@ -413,7 +413,7 @@ def test_message_of_statements(capfd, level):
 
 
 def test_message_of_an_argument(capfd):
-    keywords._said.clear()
+    launches._said.clear()
     loop_kernel[(1,)](torch.zeros(N), torch.zeros(BLOCK), PROGRAMS, BLOCK=BLOCK)
     [dump] = triton_runner.dumps()
     [line] = [line for line in capfd.readouterr().out.splitlines() if "dump mode" in line]

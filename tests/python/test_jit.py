@@ -235,9 +235,9 @@ def test_wrong_arguments():
 
 
 def test_a_device_that_is_not_here():
-    from triton_runner import _driver
+    from triton_runner import _device
 
-    if _driver.gpu() == "cuda":
+    if _device.gpu() == "cuda":
         pytest.skip("there is a CUDA device")
     x, y, out = inputs(64)
     with pytest.raises(DiagnosticError, match="no such device"):

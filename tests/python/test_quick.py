@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 import triton.testing
 import triton_runner
-from triton_runner import KernelTrap, _quick, _quick_random, testing
+from triton_runner import KernelTrap, _quick, _quick_install, _quick_random, testing
 
 TUTORIALS = Path(__file__).parents[1] / "tutorials"
 
@@ -87,7 +87,7 @@ def test_reports_measure_at_the_smallest_size(quick, capsys):
     def benchmark(name, values):
         return triton.testing.Benchmark(name, values, "provider", ["a"], ["A"], "plot", {})
 
-    report = _quick._perf_report(triton.testing.perf_report)
+    report = _quick_install._perf_report(triton.testing.perf_report)
     with triton_runner.using(device="cpu"):
         both = report([benchmark(["n"], [512, 64, 128]), benchmark(["m", "n"], [(8, 8), (2, 64), (4, 4)])])
         single = report(benchmark(["n"], [7]))

@@ -9,7 +9,7 @@ import re
 
 import numpy
 
-from triton_runner import _arrays, _core, _driver
+from triton_runner import _arrays, _core, _device
 from triton_runner._errors import fail
 
 _COMPARED = 1 << 30  # bytes of arguments that are copied to compare outputs
@@ -109,7 +109,7 @@ def _description(made) -> dict:
 def _registers(kernel):
     """Registers of a thread: as loaded on a GPU; on the CPU what ptxas would give it. None: not known."""
     function = getattr(kernel, "function", None)
-    if _driver.resolved_device() != "cpu" and hasattr(function, "resources"):
+    if _device.resolved_device() != "cpu" and hasattr(function, "resources"):
         return function.resources().get("n_regs")
     return getattr(kernel, "n_regs", None)
 

@@ -5,25 +5,23 @@ from __future__ import annotations
 
 import os
 
-from triton_runner import _settings
+from triton_runner import _device, _exec, _run, _settings
+from triton_runner._dump.dumping import dumping
 from triton_runner._dump.records import Dump, describe
-from triton_runner._dump.session import dumping
 from triton_runner._errors import KernelTrap, fail
+from triton_runner._load import load
 
 _SOURCES = (".py",)
 
 
 def dump_file(file: str, selectors, grid, args, options: dict) -> tuple[list[Dump], KernelTrap | None]:
     """The dump of one launch of the kernel in an artifact, and the fault that stopped it."""
-    from triton_runner import _driver, _exec
-    from triton_runner._load import load
-
     if grid is None:
         raise fail(f"dump {file}: --grid is missing", "as in --grid 4, or --grid 4,2,1")
     settings = _settings.current()
     level = options["level"] if options["level"] != "cubin" else ""
     kernel = load(
-        file, options.pop("metadata", None), _driver.resolved_device(), name=options.pop("kernel") or "",
+        file, options.pop("metadata", None), _device.resolved_device(), name=options.pop("kernel") or "",
         target=settings.target, level=level or settings.level,
     )  # fmt: skip
     values = [_exec.parse_argument(text) for text in args]
@@ -38,8 +36,6 @@ def dump_file(file: str, selectors, grid, args, options: dict) -> tuple[list[Dum
 
 def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options: dict):
     """The dumps of the launches of a Python program, and the status with which it ended."""
-    from triton_runner import _run
-
     kernel = options.pop("kernel")
     options.pop("metadata", None)
     with dumping(kernel or None, *selectors, **options) as dump:

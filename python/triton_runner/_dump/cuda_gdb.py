@@ -23,7 +23,8 @@ from pathlib import Path
 import numpy
 
 from triton_runner import _arrays, _artifacts, _core, _settings
-from triton_runner._dump import cubin_values
+from triton_runner._dump import cubin_values, instrument
+from triton_runner._dump.axes import axes_of
 from triton_runner._errors import fail
 from triton_runner._metadata import jsonable
 
@@ -43,8 +44,6 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
     Errors: no cuda-gdb, no GPU of NVIDIA, selectors that name nothing, a value of which no register of the
     SASS holds anything, a kernel that fails.
     """
-    from triton_runner._dump import instrument
-
     debugger = find()
     if debugger is None:
         raise fail(
@@ -55,7 +54,7 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
     kernel = launch(entry, args, kwargs, grid, True)
     plan = cubin_values.plan(request, kernel)
     bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
-    axes = instrument.axes_of(grid(bound) if callable(grid) else grid)
+    axes = axes_of(grid(bound) if callable(grid) else grid)
     named = instrument._passed(kernel, bound, {p.name for p in function.params if p.is_constexpr})
     metadata = kernel.metadata._asdict() if hasattr(kernel.metadata, "_asdict") else vars(kernel.metadata)
     with tempfile.TemporaryDirectory(prefix="triton-runner-gdb-") as folder:

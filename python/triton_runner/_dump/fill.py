@@ -10,7 +10,7 @@ import numpy
 
 from triton_runner._dump.records import numpy_type
 from triton_runner._errors import fail
-from triton_runner.language import EVERY, MARKER, UNSIGNED
+from triton_runner._markers import EVERY, MARKER, UNSIGNED
 
 
 def _is_float(dtype: numpy.dtype) -> bool:

@@ -12,12 +12,16 @@ import json
 
 import numpy
 
-from triton_runner import _arrays, _artifacts, _core, _driver, _native, _settings
+from triton_runner import _arrays, _artifacts, _core, _device, _gpu, _native, _settings
 from triton_runner._dump import register_stores, session
+from triton_runner._dump.axes import axes_of
 from triton_runner._dump.changes import Before, Copies, changes_of, check_shared
+from triton_runner._dump.statements import uses_statements
 from triton_runner._errors import KernelTrap, fail
 from triton_runner._launch import signature
+from triton_runner._levels import MLIR
 from triton_runner._metadata import jsonable
+from triton_runner._pipeline.stages import option_names
 from triton_runner._pipeline.versions import installed
 
 
@@ -53,14 +57,8 @@ def run_kernel(request, kernel, grid, named, compare=True):
     def launch_copies(copies):
         kernel.launch(grid, [(name, copies.of_one(value)) for name, value in named])
 
-    level = request.level if request.level in ("ttir", "ttgir") else kernel.artifact.level
+    level = request.level if request.level in MLIR else kernel.artifact.level
     return _run(request, kernel, kernel, level, axes_of(grid), named, launch_copies if compare else None)
-
-
-def axes_of(grid) -> tuple:
-    """(x, y, z) of a launch's grid."""
-    axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
-    return tuple(int(n) for n in (*axes, 1, 1)[:3])
 
 
 def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_copies):
@@ -105,7 +103,7 @@ def _with_stores(request, kernel, plain, level: str, axes: tuple, named: list, t
     """The insertion into the IR, and the kernel that is compiled of it."""
     if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
         level = "ttgir"
-    if level not in ("ttir", "ttgir"):
+    if level not in MLIR:
         raise fail(
             f"kernel '{kernel.name}' enters at {level}: stores of values are put into TTIR and TTGIR only",
             "give its ttir or ttgir, or dump registers: at ptx, or at cubin with cuda-gdb",
@@ -131,16 +129,14 @@ def _launcher(function):
 
 
 def _without_statements(function, launch, kernel, entry, args, kwargs, grid):
-    from triton_runner._dump import keywords
-
-    if entry is not None or not hasattr(function, "without_dumps") or not keywords.uses_statements(function):
+    if entry is not None or not hasattr(function, "without_dumps") or not uses_statements(function):
         return launch, kernel
     quiet = function.without_dumps.launch
     return quiet, quiet(entry, args, kwargs, grid, True)
 
 
 def _level(request, entry) -> str:
-    if request.level in ("ttir", "ttgir"):
+    if request.level in MLIR:
         return request.level
     if entry is not None:
         return entry.level
@@ -150,10 +146,8 @@ def _level(request, entry) -> str:
 
 
 def _target() -> str:
-    if _driver.resolved_device() == "cpu":
-        return _driver.cpu_target()[0]
-    from triton_runner import _gpu
-
+    if _device.resolved_device() == "cpu":
+        return _device.cpu_target()[0]
     return _settings.current().target or _gpu.current_target()
 
 
@@ -175,8 +169,6 @@ def _passed(kernel, bound: dict, constexprs: set) -> list:
 
 def _options(kernel, plain, target: str) -> dict:
     """What the later stages need to know: the kernel's compile options."""
-    from triton_runner._pipeline.stages import option_names
-
     if plain is not None:
         said = _artifacts.compile_options(plain.artifact)
     else:
@@ -238,7 +230,7 @@ def _described(level: str, text: str, name: str, metadata: str):
 def _executable(artifact, target: str, plain=None) -> _artifacts.ArtifactKernel:
     """plain: the kernel that it was made of, which knows of PTX what the text does not say."""
     function = getattr(plain, "function", None)
-    settings = {"target": target, "level": "ptx" if _driver.resolved_device() == "cpu" else ""}
+    settings = {"target": target, "level": "ptx" if _device.resolved_device() == "cpu" else ""}
     with _settings.using(**settings):
         return _artifacts.executable(
             artifact, getattr(function, "block", None), getattr(function, "cluster", None)
@@ -247,7 +239,7 @@ def _executable(artifact, target: str, plain=None) -> _artifacts.ArtifactKernel:
 
 def _buffer(size: int):
     """Zeroed memory that the device sees, and how to read it as NumPy's."""
-    if _driver.resolved_device() == "cpu":
+    if _device.resolved_device() == "cpu":
         memory = numpy.zeros(size + 128, numpy.uint8)
         start = -memory.ctypes.data % 128
         memory = memory[start : start + size]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from triton_runner._dump.records import triple
+from triton_runner._dump.axes import triple
 from triton_runner._errors import fail
 
 _MOST = 2048  # pixels an axis: larger values are thinned out

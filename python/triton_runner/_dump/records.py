@@ -6,8 +6,10 @@ from __future__ import annotations
 import json
 import math
 
+from triton_runner._dump import picture
+from triton_runner._dump.axes import triple
 from triton_runner._errors import fail
-from triton_runner._files import dtype_named, numpy_named
+from triton_runner._files import dtype_named, numpy_named, save_arrays
 
 # Element types of the IR that no argument has; NumPy's or ml_dtypes' names, stored one an element.
 _NUMPY = {
@@ -19,14 +21,6 @@ _NUMPY = {
 def numpy_type(name: str):
     """The NumPy type of the IR's "f32", "bf16", ...; pointers are int64."""
     return numpy_named(_NUMPY[name]) if name in _NUMPY else dtype_named(name)
-
-
-def triple(program) -> tuple:
-    """(x, y, z) of a program: a number, or a tuple of one to three."""
-    axes = tuple(program) if isinstance(program, (tuple, list)) else (program,)
-    if not 1 <= len(axes) <= 3 or not all(isinstance(axis, int) for axis in axes):
-        raise fail(f"{program!r} is no program", "a program is a number, or a tuple of one to three: (0, 1)")
-    return (*axes, 0, 0)[:3]
 
 
 class Values:
@@ -163,9 +157,7 @@ class Values:
 
     def heat_map(self, path: str, program=None, iteration=None) -> None:
         """Writes a picture of a record (PNG, SVG, PDF): the last one if none is named."""
-        from triton_runner._dump.picture import heat_map
-
-        heat_map(self, path, program, iteration)
+        picture.heat_map(self, path, program, iteration)
 
     def __repr__(self):
         shape = "x".join(map(str, (*self.shape, self.type)))
@@ -328,8 +320,6 @@ class Dump:
             about[name] = json.dumps(describe(values))
         if path.endswith(".npz"):
             arrays["about"] = numpy.array(json.dumps({k: json.loads(v) for k, v in about.items()}))
-        from triton_runner._files import save_arrays
-
         save_arrays(path, arrays, about)
 
     def __repr__(self):

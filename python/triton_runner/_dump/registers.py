@@ -18,6 +18,7 @@ from triton_runner._dump import llvm_values
 from triton_runner._errors import DiagnosticError, KernelTrap, fail
 from triton_runner._launch import launcher, signature
 from triton_runner._pipeline.stages import compile_onward
+from triton_runner._pipeline.targets import compiled_for
 from triton_runner._pipeline.versions import installed
 
 
@@ -88,11 +89,9 @@ class Code:
         if self.artifact:
             options = _artifacts.compile_options(self.artifact.artifact)
             return compile_onward(text, level, "ptx", self.artifact.target, options, self.name).asm["ptx"]
-        from triton_runner._pipeline.kernel import _target_of
-
         known = self.known
         language = getattr(known, "triton_runner_language", "triton")
-        made = compile_onward(text, level, "ptx", _target_of(known), known._asdict(), self.name, language)
+        made = compile_onward(text, level, "ptx", compiled_for(known), known._asdict(), self.name, language)
         return made.asm["ptx"]
 
     @functools.cached_property

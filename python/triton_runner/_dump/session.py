@@ -1,4 +1,5 @@
-"""Which launches are dumped and how: dumping() around them, dumps() after them.
+"""What is wanted of a launch's values (Request), which dumping() is in force, and what launches left for
+dumps().
 
 A launch is dumped where its values live. At ttir and ttgir on the CPU the tile engine hands them over, and
 nothing changes in the program. PTX on the CPU is asked for registers (registers.py); a GPU runs a kernel with
@@ -17,7 +18,8 @@ import os
 import textwrap
 
 from triton_runner import _core, _settings
-from triton_runner._dump.records import Dump, Values
+from triton_runner._dump.axes import programs_of
+from triton_runner._dump.records import Dump
 from triton_runner._errors import KernelTrap, fail
 
 MAX_BYTES = 1 << 30
@@ -88,28 +90,11 @@ def request(
     return Request(
         tuple((text, assignments(kernel, text)) for text in selectors),
         bool(every_iteration),
-        _programs(programs),
+        programs_of(programs),
         given,
         markers,
         level or "",
     )
-
-
-def _programs(given) -> tuple:
-    """(x, y, z) of each: from a number, a tuple of one program, or a list of them; missing axes are 0."""
-    if given is None:
-        return ()
-    listed = list(given) if isinstance(given, (list, range, set)) else [given]
-    result = []
-    for program in listed:
-        axes = tuple(program) if isinstance(program, (tuple, list)) else (program,)
-        if not 1 <= len(axes) <= 3 or not all(isinstance(a, int) and a >= -1 for a in axes):
-            raise fail(
-                f"programs={given!r}: {program!r} is no program",
-                "a program is a number or a tuple, as in programs=[(0, 1), (2, 0)]; -1 is any",
-            )
-        result.append((*axes, 0, 0)[:3])
-    return tuple(result)
 
 
 def assignments(kernel, name: str) -> tuple:
@@ -144,23 +129,23 @@ def assignments(kernel, name: str) -> tuple:
 
 # ---- sessions
 
-_active: contextvars.ContextVar[dumping | None] = contextvars.ContextVar("triton_runner_dump", default=None)
+active: contextvars.ContextVar = contextvars.ContextVar("triton_runner_dump", default=None)
 
 
-def for_launch(name: str) -> dumping | None:
+def for_launch(name: str):
     """The dump in force, if it is of a kernel of this name."""
-    session = _active.get()
+    session = active.get()
     return session if session is not None and session.wants(name) else None
 
 
 @contextlib.contextmanager
 def suspended():
     """Launches inside of the block are of a dump that is being taken: none of their own."""
-    token = _active.set(None)
+    token = active.set(None)
     try:
         yield
     finally:
-        _active.reset(token)
+        active.reset(token)
 
 
 @contextlib.contextmanager
@@ -172,143 +157,6 @@ def kept_of_traps(request: Request, keep_dump):
         if hasattr(trap, "recorded"):
             keep_dump(request.dump(*trap.recorded))
         raise
-
-
-def launch_artifact(kernel, grid, named, launch) -> None:
-    """A launch of a loaded artifact (an ArtifactKernel) under dumping(), off the tile engine; launch: what
-    runs it plainly."""
-    session = for_launch(kernel.name)
-    if session is None or (kernel.level in ("ttir", "ttgir") and kernel.device == "cpu"):
-        return launch()
-    from triton_runner._dump import instrument, registers
-
-    with suspended(), kept_of_traps(session.request, session.add):
-        if kernel.device == "cpu":
-            _, recording, changes = registers.run_kernel(session.request, kernel, launch)
-        else:
-            recording, changes = instrument.run_kernel(session.request, kernel, grid, named)
-    session.add(session.request.dump(recording, changes))
-
-
-class dumping:
-    """Records values of the launches inside of the block:
-
-        with triton_runner.dumping(kernel, "acc", "%54", every_iteration=True) as d:
-            kernel[grid](...)
-        d["acc"][program, iteration]
-
-    kernel: a kernel, its name, or None for all that are launched. Selectors: an SSA name or register
-    ("%54", "%5#1", "%arg7"), an op ("tt.dot"), a line ("kernel.py:42"), a Python variable ("acc"), "*" for
-    all. every_iteration: of values in loops keep each iteration, else the last. programs: a program or a
-    list of them, (x, y, z) or x, -1 for any; None for all. level: the level whose values are meant, the one
-    that executes if left out. max_bytes: of all records of a launch (1 GiB).
-
-    d is the Dump of the last launch; d.launches has all of them. Raises DiagnosticError at the launch for a
-    value that is not there.
-    """
-
-    def __init__(
-        self, kernel=None, *selectors, every_iteration=False, programs=None, level=None, max_bytes=None
-    ):
-        if isinstance(kernel, str) and not selectors:
-            kernel, selectors = None, (kernel,)
-        if not selectors:
-            raise fail(
-                "dumping() was not told what to record", 'as in dumping(kernel, "acc"); "*" is everything'
-            )
-        if level is not None and level not in ("ttir", "ttgir", "llir", "ptx", "cubin"):
-            raise fail(f"values cannot be dumped at level {level!r}", "levels: ttir, ttgir, llir, ptx, cubin")
-        name = (
-            kernel if isinstance(kernel, str) else getattr(kernel, "__name__", getattr(kernel, "name", None))
-        )
-        if kernel is not None and name is None:
-            raise fail(f"dumping({kernel!r}): expected a kernel, its name, or None for all")
-        self.kernel = name
-        self.request = request(
-            selectors, None if isinstance(kernel, str) else kernel, every_iteration, programs, max_bytes,
-            level=level or "",
-        )  # fmt: skip
-        self._launches: list[Dump] = []
-        self._recorder = None
-
-    def adapt(self, **changes) -> None:
-        """Changes fields of the request of the launches to come."""
-        self.request = dataclasses.replace(self.request, **changes)
-
-    def wants(self, name: str) -> bool:
-        """Whether launches of this kernel are recorded."""
-        return self.kernel is None or self.kernel == name
-
-    @property
-    def launches(self) -> list[Dump]:
-        """The Dump of each launch so far."""
-        self._drain()
-        return self._launches
-
-    def add(self, dump: Dump) -> None:
-        """A launch that was recorded elsewhere than on the tile engine."""
-        self._drain()
-        self._launches.append(dump)
-
-    def _drain(self) -> None:
-        if self._recorder is not None:
-            self._launches += [self.request.dump(recording) for recording in self._recorder.take()]
-
-    def __enter__(self):
-        self._recorder = self.request.recorder(() if self.kernel is None else (self.kernel,))
-        # The CPU executes the level whose values are asked for; a cubin is a GPU's.
-        level = self.request.level if self.request.level != "cubin" else None
-        on_gpu = level and _on_gpu()
-        self._contexts = contextlib.ExitStack()
-        self._contexts.enter_context(
-            _settings.using(recorder=self._recorder, level=None if on_gpu else level or None)
-        )
-        self._contexts.callback(_active.reset, _active.set(self))
-        return self
-
-    def __exit__(self, *error):
-        self._contexts.close()
-        self._drain()
-        return False
-
-    @property
-    def last(self) -> Dump:
-        """The Dump of the last launch."""
-        launches = self.launches
-        if not launches:
-            of = f"of kernel '{self.kernel}' " if self.kernel else ""
-            raise fail(
-                f"no launch {of}was recorded in this dump",
-                "launch it inside of the with block; a kernel of plain triton.jit is recorded on the CPU at "
-                "ttir and ttgir, elsewhere it needs triton_runner.jit",
-            )
-        return launches[-1]
-
-    def __getitem__(self, name: str) -> Values:
-        return self.last[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.last
-
-    def __getattr__(self, name: str):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self.last, name)
-
-    def __iter__(self):
-        return iter(self.last)
-
-    def __len__(self):
-        return len(self.last)
-
-    def __repr__(self):
-        return repr(self.launches[-1]) if self.launches else "<dump without a launch>"
-
-
-def _on_gpu() -> bool:
-    from triton_runner import _driver
-
-    return _driver.resolved_device() != "cpu"
 
 
 @contextlib.contextmanager

@@ -1,8 +1,7 @@
 """Triton's backends, stopped at the level that the CPU executes, so that neither LLVM nor ptxas runs for it.
 
-Each backend in triton.backends is replaced by a subclass of it that behaves as the original unless its
-target says at
-which level to stop. Imported only when the CPU becomes Triton's device.
+Each backend in triton.backends is replaced by a subclass that behaves as the original unless its target says
+at which level to stop. This module is imported only when the CPU becomes Triton's device.
 """
 
 from __future__ import annotations
@@ -10,33 +9,14 @@ from __future__ import annotations
 import dataclasses
 
 import triton.backends
-from triton.backends.compiler import GPUTarget
 
 from triton_runner import _core
+from triton_runner._levels import MLIR
+from triton_runner._pipeline.dumps import print_later_stages
+from triton_runner._pipeline.targets import target_name
 
 # The stages of the Triton and the Gluon front end above the levels that the CPU executes.
 _GLUON_ENTRY = "glir"
-
-
-@dataclasses.dataclass(frozen=True)
-class StoppedTarget(GPUTarget):
-    """A target whose compilation ends at `level`."""
-
-    level: str = "ttir"
-
-
-def make_target(target: str, level: str | None = None) -> GPUTarget:
-    """ "cuda:90" or "hip:gfx942" as Triton's target, stopped at a level where one is given."""
-    backend, arch = target.split(":")
-    if backend == "cuda":
-        fields = ("cuda", int(arch), 32)
-    else:
-        fields = ("hip", arch, 64 if arch.startswith("gfx9") else 32)
-    return StoppedTarget(*fields, level) if level else GPUTarget(*fields)
-
-
-def target_name(target: GPUTarget) -> str:
-    return f"{target.backend}:{target.arch}"
 
 
 def _stopped(base):
@@ -67,23 +47,20 @@ def _stopped(base):
 
             def finish(source, metadata):
                 module = last(source, metadata)
-                if level in ("ttir", "ttgir"):  # the stages below write it themselves
+                if level in MLIR:  # the stages below write it themselves
                     metadata["name"] = _core.kernel_names(str(module), f"<{level}>")[0]
                 metadata["triton_runner_level"] = level
                 language = "gluon" if _GLUON_ENTRY in names else "triton"
                 metadata["triton_runner_language"] = language
-                if level in ("ttir", "ttgir"):
-                    from triton_runner._pipeline.dumps import print_later_stages
-
+                if level in MLIR:
                     name = f"{metadata['name']}.{level}"
                     print_later_stages(str(module), level, target_name(self.target), metadata, name, language)
                 return module
 
             stages[level] = finish
 
-        # The first thing that CompiledKernel asks of a backend: the level travels in the metadata, as
-        # targets are
-        # written to disk without ours.
+        # The first thing that CompiledKernel asks of a backend: the level travels in the metadata, as targets
+        # are written to disk without ours.
         def pack_metadata(self, metadata):
             level = getattr(metadata, "triton_runner_level", None)
             if level is None:
@@ -93,11 +70,6 @@ def _stopped(base):
 
     Backend.__name__ = Backend.__qualname__ = base.__name__
     return Backend
-
-
-def original(backend_class):
-    """The backend class as Triton has it."""
-    return getattr(backend_class, "runner_base", backend_class)
 
 
 def install() -> None:

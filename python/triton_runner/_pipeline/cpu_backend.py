@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sys
 
+from triton_runner import _device
+
 
 class CpuCompiler:
     """What triton.backends["cpu"].compiler is: made for a target, it is the stopped backend that stands for
@@ -29,13 +31,13 @@ CpuCompiler.runner_base = CpuCompiler  # what stands for it is stoppable
 
 def stopped_target():
     """The target that "cpu" means now."""
-    from triton_runner import _driver
+    # Not when the package is imported, which only enters the backend in Triton's table.
+    from triton_runner._pipeline import kernel
+    from triton_runner._pipeline.targets import make_target
 
-    _driver.cpu_driver()  # it puts the stoppable backends in place
-    from triton_runner._pipeline.backend import make_target
-
+    kernel.install()
     compile_in_this_process()
-    return make_target(*_driver.cpu_target())
+    return make_target(*_device.cpu_target())
 
 
 def compile_in_this_process() -> None:
@@ -53,12 +55,10 @@ def mark_compiled(kernel):
     return kernel
 
 
-def install() -> None:
-    """Enters it in Triton's table of backends, where none of that name stands."""
+def install(driver) -> None:
+    """Enters it in Triton's table of backends with its driver class, where none of that name stands."""
     import triton.backends
-
-    from triton_runner._driver import LazyDriver
 
     table = triton.backends.backends
     if "cpu" not in table:
-        table["cpu"] = triton.backends.Backend(compiler=CpuCompiler, driver=LazyDriver)
+        table["cpu"] = triton.backends.Backend(compiler=CpuCompiler, driver=driver)

@@ -7,6 +7,7 @@ import os
 
 import triton
 
+from triton_runner._levels import MLIR
 from triton_runner._pipeline.stages import compile_onward
 
 _OFF = ("", "0", "false", "off", "no", "n")
@@ -36,5 +37,5 @@ def _last_stage(target: str) -> str | None:
 def print_later_stages(text: str, level: str, target: str, options: dict, filename: str, language: str):
     """Runs the stages behind `level` on the text of a kernel as far as the environment asks to see them."""
     last = _last_stage(target)
-    if last is not None and level in ("ttir", "ttgir"):
+    if last is not None and level in MLIR:
         compile_onward(text, level, last, target, options, filename, language)

@@ -4,7 +4,6 @@ asked for."""
 from __future__ import annotations
 
 import os
-import re
 
 import triton
 import triton.compiler
@@ -13,9 +12,11 @@ from triton.runtime.errors import OutOfResources
 
 from triton_runner import _core, _simt
 from triton_runner._launch import launcher, signature
-from triton_runner._lazy import LazyAsm, levels_behind
-from triton_runner._pipeline.backend import target_name
-from triton_runner._pipeline.stages import binary_level, compile_onward
+from triton_runner._lazy import LazyAsm
+from triton_runner._levels import binary_level, levels_behind
+from triton_runner._pipeline import backend
+from triton_runner._pipeline.stages import compile_onward
+from triton_runner._pipeline.targets import compiled_for
 from triton_runner._pipeline.versions import installed
 
 
@@ -72,14 +73,6 @@ class _RegisterCounts:
         kernel.__dict__[self.name] = value
 
 
-def _target_of(metadata) -> str:
-    """What the kernel is compiled for: Triton's option `arch` ("sm80") goes before the device's."""
-    arch = getattr(metadata, "arch", None)
-    if metadata.target.backend == "cuda" and isinstance(arch, str) and re.fullmatch(r"sm\d+", arch):
-        return f"cuda:{arch[2:]}"
-    return target_name(metadata.target)
-
-
 def _make_class(base):
     class CompiledKernel(base):
         n_regs = _RegisterCounts("n_regs")
@@ -97,14 +90,14 @@ def _make_class(base):
             self._completed = {}
             self.asm = LazyAsm(
                 {**self.asm, level: text},
-                levels_behind(_target_of(self._known), level),
+                levels_behind(compiled_for(self._known), level),
                 self._complete,
             )
             self.metadata = LazyMetadata(self._known, self._complete)
             self.n_max_threads = 1024
 
         def _complete(self, to=None):
-            target = _target_of(self._known)
+            target = compiled_for(self._known)
             to = to or binary_level(target)
             if to not in self._completed:
                 self._completed[to] = compile_onward(
@@ -119,7 +112,7 @@ def _make_class(base):
             return self._completed[to]
 
         def runner_resources(self):
-            binary = binary_level(_target_of(self._known))
+            binary = binary_level(compiled_for(self._known))
             found = _core.artifact.describe(self.asm[binary], binary, self.name, "", f"{self.name}.{binary}")
             return found["n_regs"] or 0, found["n_spills"] or 0
 
@@ -142,7 +135,7 @@ def _make_class(base):
 
         def _check_shared(self):
             """As Triton does: autotuning goes on without a configuration that the target cannot hold."""
-            limit = _core.max_shared_bytes(int(_target_of(self._known).split(":")[1]))
+            limit = _core.max_shared_bytes(int(compiled_for(self._known).split(":")[1]))
             if self._known.shared > limit:
                 raise OutOfResources(self._known.shared, limit, "shared memory")
 
@@ -151,7 +144,9 @@ def _make_class(base):
 
 
 def install() -> None:
-    """Puts the subclass in Triton's place; once. What is compiled for a GPU behaves as before."""
+    """Puts our backends and the subclass in Triton's place; once. What is compiled for a GPU behaves as
+    before."""
+    backend.install()
     base = triton.compiler.compiler.CompiledKernel
     if hasattr(base, "runner_base"):
         return

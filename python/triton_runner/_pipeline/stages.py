@@ -12,17 +12,10 @@ import triton.backends
 from triton._C.libtriton import ir
 
 from triton_runner._errors import DiagnosticError, fail
-from triton_runner._lazy import LEVELS_OF
-from triton_runner._pipeline.backend import make_target, original
+from triton_runner._levels import MLIR, levels_of
 from triton_runner._pipeline.guard import death_of_child
+from triton_runner._pipeline.targets import make_target, original
 from triton_runner._pipeline.versions import installed
-
-MLIR_LEVELS = ("ttir", "ttgir")
-
-
-def binary_level(target: str) -> str:
-    """The level that a GPU loads: "cubin" or "hsaco"."""
-    return LEVELS_OF[target.split(":")[0]][-1]
 
 
 @dataclasses.dataclass
@@ -102,10 +95,9 @@ def compile_onward(
     """Runs the stages behind `level` up to `to` on the text of a kernel.
 
     options: compile options, or a metadata dict that holds them. Errors: a level that the target does not
-    have or that
-    lies above `level`; what Triton's stages raise.
+    have or that lies above `level`; what Triton's stages raise.
     """
-    levels = LEVELS_OF[target.split(":")[0]]
+    levels = levels_of(target)
     for name in (level, to):
         if name not in levels:
             raise fail(f"{target} has no level {name!r}", f"its levels: {', '.join(levels)}")
@@ -118,7 +110,7 @@ def compile_onward(
     }
     given.pop("arch", None)  # the target says it
     # Behind the TTGIR it is a number like any other: that of a warp-specialised kernel is a sum.
-    warps = given.pop("num_warps", None) if level not in MLIR_LEVELS else None
+    warps = given.pop("num_warps", None) if level not in MLIR else None
     parsed = backend.parse_options(given)
     stages: dict = {}
     if installed().language_argument:
@@ -130,7 +122,7 @@ def compile_onward(
     metadata = {**(options or {}), **parsed.__dict__, "target": backend.target}
     metadata["num_warps"] = warps or metadata["num_warps"]
     module = source
-    if level in MLIR_LEVELS:
+    if level in MLIR:
         context = ir.context()
         ir.load_dialects(context)
         backend.load_dialects(context)

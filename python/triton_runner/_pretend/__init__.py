@@ -9,6 +9,8 @@ kernels (compiling.py). What cannot be had raises its reason (missing.py).
 
 from __future__ import annotations
 
+from triton_runner import _device
+
 _installed = False
 
 
@@ -18,13 +20,12 @@ def install() -> None:
     if _installed:
         return
     _installed = True
-    from triton_runner import _core, _driver
-
-    _driver.pretends_cuda = True
-    _driver.first_device = 0
-    _core.set_pretend_cuda(True)
-    from triton_runner import _cublas, _graphs, _half_sums
+    # With the extension and torch, which the command line does not load before it needs them.
+    from triton_runner import _core, _cublas, _graphs, _half_sums
     from triton_runner._pretend import compiling, lowlevel, missing, objects, tensors
 
+    _device.pretends_cuda = True
+    _device.first_device = 0
+    _core.set_pretend_cuda(True)
     for part in (lowlevel, objects, missing, _cublas, _graphs, _half_sums, tensors, compiling):
         part.install()

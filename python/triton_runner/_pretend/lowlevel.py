@@ -12,7 +12,7 @@ import types
 
 import torch
 
-from triton_runner import _driver
+from triton_runner import _device, _driver
 from triton_runner._pretend import runtime
 
 CUDA = torch.device("cuda", 0)
@@ -30,7 +30,7 @@ class _CudaDeviceProperties(types.SimpleNamespace):
 
 
 def _properties(device=0):
-    target = _driver.cpu_target()[0]
+    target = _device.cpu_target()[0]
     major, minor = capability()
     known = _driver.cpu_driver().utils.get_device_properties()
     return _CudaDeviceProperties(

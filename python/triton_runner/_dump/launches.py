@@ -1,113 +1,22 @@
-"""The original's way to dump: dump_tensor=, dump_value= and dump_grid= at a launch (debug_tensor= and
-debug_value= in its older releases), and dl.dump statements in kernels of triton_runner.jit; and how a launch
-is recorded that asks for it in any way."""
+"""How a launch of a kernel of triton_runner.jit is recorded, whoever asks for it: dumping() around it, a
+dl.dump statement in the kernel, or the keywords dump_tensor=, dump_value= and dump_grid= of the original."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import math
-import operator
 import re
-import types
 import warnings
 
-from triton.runtime.jit import JITFunction as TritonJITFunction
-
-from triton_runner import _driver, _messages, language
+from triton_runner import _device, _messages
 from triton_runner._core import ir, probe
-from triton_runner._dump import fill, session
+from triton_runner._dump import cuda_gdb, fill, instrument, registers, session
+from triton_runner._dump.marked import Marker, markers_of
+from triton_runner._dump.statements import keeping, switched_off, uses_statements
 from triton_runner._errors import KernelTrap, fail
-
-_STATEMENTS = tuple(getattr(language, name) for name in language.__all__)
-
-
-@dataclasses.dataclass(frozen=True)
-class Ask:
-    """What a launch's keywords ask for: selectors of values, the tensor to fill, the program to record."""
-
-    values: tuple = ()
-    tensor: object = None
-    grid: tuple | None = None
-
-    @property
-    def programs(self) -> list:
-        """As recorders take them: one program where a tensor is to be filled or one is named, else all."""
-        if self.grid is None and self.tensor is None:
-            return []
-        return [self.grid or (0, 0, 0)]
-
-    def keywords(self) -> dict:
-        """The keywords that say the same."""
-        given = {"dump_value": list(self.values) or None, "dump_tensor": self.tensor, "dump_grid": self.grid}
-        return {name: value for name, value in given.items() if value is not None}
-
-
-def parse(taken: dict) -> Ask:
-    """The keywords of a launch, which are taken out of it."""
-    for ours, theirs in (("dump_value", "debug_value"), ("dump_tensor", "debug_tensor")):
-        if theirs in taken:
-            if ours in taken:
-                raise fail(f"{ours}= and {theirs}= are both given: they are one keyword", "keep one of them")
-            taken[ours] = taken.pop(theirs)
-    values = taken.pop("dump_value", ())
-    values = tuple(values) if isinstance(values, (list, tuple)) else (values,)
-    odd = [value for value in values if not isinstance(value, str) or not value]
-    if odd:
-        raise fail(f'dump_value={odd[0]!r}: expected the name of a value, such as "%13", or a list of them')
-    ask = Ask(values, taken.pop("dump_tensor", None), _grid(taken.pop("dump_grid", None)))
-    if ask.grid is not None and not ask.values:
-        raise fail(
-            "dump_grid= says in which program dump_value= is recorded, and no value is named",
-            'as in dump_value="%13", dump_grid=(0, 1); a dl.dump statement names its program itself',
-        )
-    return ask
-
-
-def _grid(given) -> tuple | None:
-    if given is None:
-        return None
-    axes = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    whole = all(hasattr(axis, "__index__") and not isinstance(axis, bool) and axis >= 0 for axis in axes)
-    if not 1 <= len(axes) <= 3 or not whole:
-        raise fail(
-            f"dump_grid={given!r}: expected a program, as a number or a tuple of one to three",
-            "as in dump_grid=(0, 1): 0 along x, 1 along y",
-        )
-    return (*map(operator.index, axes), 0, 0)[:3]
-
-
-def uses_statements(function) -> bool:
-    """Whether a kernel, or a function of Triton that it calls, has a dl.dump statement. Found once a kernel,
-    in what its code names."""
-    found = function.__dict__.get("_runner_dumps")
-    if found is None:
-        found = function.__dict__["_runner_dumps"] = _search(function, set())
-    return found
-
-
-def _search(function, seen: set) -> bool:
-    if id(function) in seen:
-        return False
-    seen.add(id(function))
-    body = function.fn
-    cells = zip(body.__code__.co_freevars, body.__closure__ or (), strict=True)
-    free = {name: cell.cell_contents for name, cell in cells if cell != types.CellType()}
-    names = _names(body.__code__)
-    values = [free.get(name, body.__globals__.get(name)) for name in names]
-    for module in [value for value in values if isinstance(value, types.ModuleType)]:
-        values += [module.__dict__.get(name) for name in names]
-    return any(
-        value in _STATEMENTS if isinstance(value, types.FunctionType) else _search(value, seen)
-        for value in values
-        if isinstance(value, (types.FunctionType, TritonJITFunction))
-    )
-
-
-def _names(code) -> set:
-    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    return set(code.co_names) | set(code.co_freevars) | set().union(*inner)
-
+from triton_runner._keywords import DumpKeywords
+from triton_runner._levels import MLIR
 
 _said: set = set()
 
@@ -123,89 +32,11 @@ def say_values(text: str, sites, markers=()) -> None:
             _messages.dump_mode(*line)
 
 
-@dataclasses.dataclass(frozen=True)
-class Marker:
-    """A dl.dump statement in a module, as far as it is known before it runs: who it is, the type and number
-    of its elements, its offset and program (None: computed by the kernel; EVERY: all programs); and name, op
-    and location of the value, as the IR writes them."""
-
-    who: str
-    type: str
-    elements: int
-    offset: int | None
-    grid: tuple
-    value: str = ""
-    op: str = ""
-    location: str = ""
-
-    @property
-    def program(self) -> str:
-        return f"({', '.join('?' if axis is None else str(axis) for axis in self.grid)})"
-
-    @property
-    def all_programs(self) -> bool:
-        return self.grid == (language.EVERY,) * 3
-
-
-# Ops whose regions are run on pairs of elements: there is no tensor to dump.
-_COMBINING = ("tt.reduce", "tt.scan", "tt.map_elementwise")
-
-
-def markers_of(module) -> list[Marker]:
-    """The dl.dump statements of a module of TTIR or TTGIR, in the order of its text."""
-    found = []
-    for op in module.walk():
-        prefix = op.attr("prefix") if op.name == "tt.print" else None
-        if prefix is None or not prefix.value.startswith(language.MARKER):
-            continue
-        value, *numbers = op.operands
-        place = op.location
-        who = fill.statement(prefix.value, place.file or "", place.line) if place else "dl.dump"
-        shape = value.type.shape or []
-        offset, *grid = [_constant(number) for number in numbers]
-        kind = str(value.type.element or value.type)
-        kind = "ptr" if kind.startswith("!tt.ptr") else kind
-        if op.parent.name in _COMBINING:
-            raise fail(
-                f"{who} stands in a function that {op.parent.name} combines with",
-                "dump what it combines, or what comes of it",
-            )
-        maker = value.op or value.block.parent  # of an argument what it belongs to: a loop, the function
-        found.append(
-            Marker(
-                who,
-                kind,
-                math.prod(shape),
-                offset,
-                tuple(grid),
-                value.name,
-                maker.name,
-                _location(value.location if value.op is None else maker.location),
-            )
-        )
-    return found
-
-
-def _location(place) -> str:
-    if place is None:
-        return ""
-    return f"loc({place.alias})" if place.alias else str(place)
-
-
-def _constant(value):
-    """The number of an arith.constant, or None."""
-    op = value.op
-    if op is None or op.name != "arith.constant":
-        return None
-    number = op.attr("value").value
-    return number if isinstance(number, int) else None
-
-
 class Plan:
     """What is known of a dump before it runs: the module's text, the values that dump_value= chose in it and
     where they begin in dump_tensor=, the statements. Errors: what the tensor has no room or no type for."""
 
-    def __init__(self, ask: Ask, who: str, text: str):
+    def __init__(self, ask: DumpKeywords, who: str, text: str):
         self.ask, self.who, self.text = ask, who, text
         self.target = fill.Target(ask.tensor) if ask.tensor is not None else None
         self.sites: list = []
@@ -280,31 +111,33 @@ def checked_grid(grid, plan: Plan):
     return (lambda meta: check(grid(meta))) if callable(grid) else check(grid), known
 
 
-def wanted(function, ask: Ask | None) -> bool:
+def wanted(function, ask: DumpKeywords | None) -> bool:
     """Whether a launch of this kernel is recorded: by its keywords, by dumping(), by its own statements."""
     return ask is not None or session.for_launch(function.__name__) is not None or uses_statements(function)
 
 
-def launch(function, ask: Ask | None, entry, args, kwargs, grid, warmup: bool):
+def launch(function, ask: DumpKeywords | None, entry, args, kwargs, grid, warmup: bool):
     """A launch of a kernel of triton_runner.jit that is recorded. Returns what the launch returns."""
-    if language.switched_off():
+    if switched_off():
         # Neither statements nor keywords; dumping() around the launch still records.
         ask, function = None, function.without_dumps if uses_statements(function) else function
         if session.for_launch(function.__name__) is None:
             return function.launch(entry, args, kwargs, grid, warmup)
-    with language.keeping(True):
+    with keeping(True):
         # Compiled first: what is wrong with the names, the types or the tensor is said before anything runs.
         kernel = function.launch(entry, args, kwargs, grid, True)
-        return kernel if warmup else _recorded(function, ask or Ask(), kernel, entry, args, kwargs, grid)
+        if warmup:
+            return kernel
+        return _recorded(function, ask or DumpKeywords(), kernel, entry, args, kwargs, grid)
 
 
-def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
+def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
     around = session.for_launch(function.__name__)
     at_cubin = around is not None and around.request.level == "cubin"
     if at_cubin and uses_statements(function):  # registers of the code as it is
         function = function.without_dumps
         kernel = function.launch(entry, args, kwargs, grid, True)
-    on_engine = not at_cubin and _driver.resolved_device() == "cpu" and _executed(kernel) in _IR
+    on_engine = not at_cubin and _device.resolved_device() == "cpu" and _executed(kernel) in MLIR
     plan = _plan(function, ask, kernel, entry, on_engine)
     grid, known = checked_grid(grid, plan)
     say_values(plan.text, plan.sites, plan.markers)
@@ -348,11 +181,9 @@ def _recorded(function, ask: Ask, kernel, entry, args, kwargs, grid):
 def _way(request, plan: Plan):
     """What records a launch that the tile engine does not execute. Statements become stores, which values of
     the IR and registers can be too; on the CPU the engine reads registers."""
-    from triton_runner._dump import cuda_gdb, instrument, registers
-
     if request.level == "cubin":
         return cuda_gdb.run
-    on_cpu = _driver.resolved_device() == "cpu"
+    on_cpu = _device.resolved_device() == "cpu"
     if not request.selectors or not plan.markers:
         return registers.run if request.selectors and on_cpu else instrument.run
     named = [text for text, _ in request.selectors if _REGISTER.fullmatch(text)]
@@ -364,7 +195,6 @@ def _way(request, plan: Plan):
     return instrument.run
 
 
-_IR = ("ttir", "ttgir")
 _REGISTER = re.compile(r"%(?:r|rd|rs|rl|rq|f|fd|h|hh|b|p)\d+")
 
 
@@ -372,13 +202,13 @@ def _executed(kernel) -> str | None:
     return getattr(kernel, "runner_level", None) or getattr(kernel, "level", None)
 
 
-def _plan(function, ask: Ask, kernel, entry, on_engine: bool) -> Plan:
+def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> Plan:
     """What the IR tells of the dump: that of the level that the engine executes, elsewhere the one that the
     names belong to."""
     level = _executed(kernel) if on_engine else entry.level if entry is not None else "ttir"
     if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
         level = "ttgir"
-    text = kernel.asm.get(level) if level in _IR else None
+    text = kernel.asm.get(level) if level in MLIR else None
     plan = Plan(ask, f"kernel '{kernel.name}'", text or "")
     if text is None:
         return plan
@@ -416,7 +246,7 @@ def _meant(text: str, sites: list, depths: list) -> list:
     return [[site for site, depth in zip(sites, depths, strict=True) if depth == max(depths)][-1]]
 
 
-def _request(ask: Ask, plan: Plan, around, function) -> session.Request:
+def _request(ask: DumpKeywords, plan: Plan, around, function) -> session.Request:
     """What the recorder is asked for: the launch's own wishes, and those of dumping() around it."""
     own = session.request(
         ask.values, function, plan.every_iteration, ask.programs, markers=bool(plan.markers) or not plan.text

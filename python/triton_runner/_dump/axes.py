@@ -1,0 +1,36 @@
+"""Programs and grids as (x, y, z)."""
+
+from __future__ import annotations
+
+from triton_runner._errors import fail
+
+
+def triple(program) -> tuple:
+    """(x, y, z) of a program: a number, or a tuple of one to three."""
+    axes = tuple(program) if isinstance(program, (tuple, list)) else (program,)
+    if not 1 <= len(axes) <= 3 or not all(isinstance(axis, int) for axis in axes):
+        raise fail(f"{program!r} is no program", "a program is a number, or a tuple of one to three: (0, 1)")
+    return (*axes, 0, 0)[:3]
+
+
+def axes_of(grid) -> tuple:
+    """(x, y, z) of a launch's grid."""
+    axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+    return tuple(int(n) for n in (*axes, 1, 1)[:3])
+
+
+def programs_of(given) -> tuple:
+    """(x, y, z) of each: from a number, a tuple of one program, or a list of them; missing axes are 0."""
+    if given is None:
+        return ()
+    listed = list(given) if isinstance(given, (list, range, set)) else [given]
+    result = []
+    for program in listed:
+        axes = tuple(program) if isinstance(program, (tuple, list)) else (program,)
+        if not 1 <= len(axes) <= 3 or not all(isinstance(a, int) and a >= -1 for a in axes):
+            raise fail(
+                f"programs={given!r}: {program!r} is no program",
+                "a program is a number or a tuple, as in programs=[(0, 1), (2, 0)]; -1 is any",
+            )
+        result.append((*axes, 0, 0)[:3])
+    return tuple(result)

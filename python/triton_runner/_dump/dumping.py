@@ -1,0 +1,149 @@
+"""dumping(): the launches inside of a block are recorded, those of loaded artifacts too."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+
+from triton_runner import _artifacts, _device, _settings
+from triton_runner._dump import session
+from triton_runner._dump.records import Dump, Values
+from triton_runner._dump.session import active
+from triton_runner._errors import fail
+from triton_runner._levels import MLIR, levels_of
+
+LEVELS = levels_of("cuda")  # whose values can be recorded
+
+
+class dumping:
+    """Records values of the launches inside of the block:
+
+        with triton_runner.dumping(kernel, "acc", "%54", every_iteration=True) as d:
+            kernel[grid](...)
+        d["acc"][program, iteration]
+
+    kernel: a kernel, its name, or None for all that are launched. Selectors: an SSA name or register
+    ("%54", "%5#1", "%arg7"), an op ("tt.dot"), a line ("kernel.py:42"), a Python variable ("acc"), "*" for
+    all. every_iteration: of values in loops keep each iteration, else the last. programs: a program or a
+    list of them, (x, y, z) or x, -1 for any; None for all. level: the level whose values are meant, the one
+    that executes if left out. max_bytes: of all records of a launch (1 GiB).
+
+    d is the Dump of the last launch; d.launches has all of them. Raises DiagnosticError at the launch for a
+    value that is not there.
+    """
+
+    def __init__(
+        self, kernel=None, *selectors, every_iteration=False, programs=None, level=None, max_bytes=None
+    ):
+        if isinstance(kernel, str) and not selectors:
+            kernel, selectors = None, (kernel,)
+        if not selectors:
+            raise fail(
+                "dumping() was not told what to record", 'as in dumping(kernel, "acc"); "*" is everything'
+            )
+        if level is not None and level not in LEVELS:
+            raise fail(f"values cannot be dumped at level {level!r}", f"levels: {', '.join(LEVELS)}")
+        name = (
+            kernel if isinstance(kernel, str) else getattr(kernel, "__name__", getattr(kernel, "name", None))
+        )
+        if kernel is not None and name is None:
+            raise fail(f"dumping({kernel!r}): expected a kernel, its name, or None for all")
+        self.kernel = name
+        self.request = session.request(
+            selectors, None if isinstance(kernel, str) else kernel, every_iteration, programs, max_bytes,
+            level=level or "",
+        )  # fmt: skip
+        self._launches: list[Dump] = []
+        self._recorder = None
+
+    def adapt(self, **changes) -> None:
+        """Changes fields of the request of the launches to come."""
+        self.request = dataclasses.replace(self.request, **changes)
+
+    def wants(self, name: str) -> bool:
+        """Whether launches of this kernel are recorded."""
+        return self.kernel is None or self.kernel == name
+
+    @property
+    def launches(self) -> list[Dump]:
+        """The Dump of each launch so far."""
+        self._drain()
+        return self._launches
+
+    def add(self, dump: Dump) -> None:
+        """A launch that was recorded elsewhere than on the tile engine."""
+        self._drain()
+        self._launches.append(dump)
+
+    def _drain(self) -> None:
+        if self._recorder is not None:
+            self._launches += [self.request.dump(recording) for recording in self._recorder.take()]
+
+    def __enter__(self):
+        self._recorder = self.request.recorder(() if self.kernel is None else (self.kernel,))
+        # The CPU executes the level whose values are asked for; a cubin is a GPU's.
+        level = self.request.level if self.request.level != "cubin" else None
+        on_gpu = level and _device.resolved_device() != "cpu"
+        self._contexts = contextlib.ExitStack()
+        self._contexts.enter_context(
+            _settings.using(recorder=self._recorder, level=None if on_gpu else level or None)
+        )
+        self._contexts.callback(active.reset, active.set(self))
+        return self
+
+    def __exit__(self, *error):
+        self._contexts.close()
+        self._drain()
+        return False
+
+    @property
+    def last(self) -> Dump:
+        """The Dump of the last launch."""
+        launches = self.launches
+        if not launches:
+            of = f"of kernel '{self.kernel}' " if self.kernel else ""
+            raise fail(
+                f"no launch {of}was recorded in this dump",
+                "launch it inside of the with block; a kernel of plain triton.jit is recorded on the CPU at "
+                "ttir and ttgir, elsewhere it needs triton_runner.jit",
+            )
+        return launches[-1]
+
+    def __getitem__(self, name: str) -> Values:
+        return self.last[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.last
+
+    def __getattr__(self, name: str):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.last, name)
+
+    def __iter__(self):
+        return iter(self.last)
+
+    def __len__(self):
+        return len(self.last)
+
+    def __repr__(self):
+        return repr(self.launches[-1]) if self.launches else "<dump without a launch>"
+
+
+def _launch_artifact(kernel, grid, named, launch) -> None:
+    """A launch of a loaded artifact (an ArtifactKernel) under dumping(), off the tile engine; launch: what
+    runs it plainly."""
+    around = session.for_launch(kernel.name)
+    if around is None or (kernel.level in MLIR and kernel.device == "cpu"):
+        return launch()
+    from triton_runner._dump import instrument, registers
+
+    with session.suspended(), session.kept_of_traps(around.request, around.add):
+        if kernel.device == "cpu":
+            _, recording, changes = registers.run_kernel(around.request, kernel, launch)
+        else:
+            recording, changes = instrument.run_kernel(around.request, kernel, grid, named)
+    around.add(around.request.dump(recording, changes))
+
+
+_artifacts.launch_hook = _launch_artifact

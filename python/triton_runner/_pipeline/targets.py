@@ -1,0 +1,43 @@
+"""Triton's targets by their names, and Triton's own backends beneath ours."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+from triton.backends.compiler import GPUTarget
+
+
+@dataclasses.dataclass(frozen=True)
+class StoppedTarget(GPUTarget):
+    """A target whose compilation ends at `level`."""
+
+    level: str = "ttir"
+
+
+def make_target(target: str, level: str | None = None) -> GPUTarget:
+    """ "cuda:90" or "hip:gfx942" as Triton's target, stopped at a level where one is given."""
+    backend, arch = target.split(":")
+    if backend == "cuda":
+        fields = ("cuda", int(arch), 32)
+    else:
+        fields = ("hip", arch, 64 if arch.startswith("gfx9") else 32)
+    return StoppedTarget(*fields, level) if level else GPUTarget(*fields)
+
+
+def target_name(target: GPUTarget) -> str:
+    """ "cuda:90" of Triton's target."""
+    return f"{target.backend}:{target.arch}"
+
+
+def compiled_for(metadata) -> str:
+    """The target that a kernel's metadata says: Triton's option `arch` ("sm80") goes before the device's."""
+    arch = getattr(metadata, "arch", None)
+    if metadata.target.backend == "cuda" and isinstance(arch, str) and re.fullmatch(r"sm\d+", arch):
+        return f"cuda:{arch[2:]}"
+    return target_name(metadata.target)
+
+
+def original(backend_class):
+    """The backend class as Triton has it."""
+    return getattr(backend_class, "runner_base", backend_class)
