@@ -23,7 +23,8 @@ SCRIPTS = sorted(
 
 def test_the_names_of_the_original_are_there():
     of_34 = [
-        "python/matmul", "python/matmul-with-tma-v4", "ttir/matmul/matmul", "ttir/matmul-with-tma/matmul-with-tma-v4",
+        "python/matmul", "python/matmul-with-tma-v4",
+        "ttir/matmul/matmul", "ttir/matmul-with-tma/matmul-with-tma-v4",
         *(f"{level}/sm90/matmul-with-tma-v4" for level in ("ttgir", "llir", "ptx", "cubin")),
         "ttgir/sm75/matmul", "gluon/01-intro", "gluon/02-layouts",
     ]  # fmt: skip

@@ -1,5 +1,5 @@
-"""Every row of the release matrix that is this release's, and the scripts of examples/runner for it: a match on the
-CPU, or the word that the level needs a GPU."""
+"""The rows of the release matrix that are this release's, and the scripts of examples/runner for it: a match
+on the CPU, or the word that the level needs a GPU."""
 
 import runpy
 
