@@ -4,8 +4,12 @@ from __future__ import annotations
 
 
 class DiagnosticError(ValueError):
-    """Bad input: what is wrong, where (file, line, column; 0 where not known), and notes on what to do
-    next."""
+    """Bad input: what is wrong, where, and what to do next.
+
+    - `message`, `notes`: the sentences without the place.
+    - `file`, `line`, `column`: the place; empty and 0 where it is not known.
+    - `diagnostics`: all that was found, where several things were: a dict with these fields for each.
+    """
 
     def __init__(
         self,
@@ -31,9 +35,17 @@ class DiagnosticError(ValueError):
 
 
 class KernelTrap(RuntimeError):
-    """A fault of a running kernel: kind, kernel, op, file:line:column of the source, program, element,
-    iterations of the loops around it; of an access its address, the argument that it was made from, and the
-    place in elements from there ("x_ptr + 4096")."""
+    """A fault of a running kernel.
+
+    - `kind`: what happened, such as "out of bounds"; `kernel` and `op`: where.
+    - `location`, `file`, `line`, `column`: the place in the Python source, or in the artifact's text.
+    - `program`, `element`, `iterations`: the program, the index in the tile, and the iterations of the loops
+      around the op.
+    - `address`, `nearest`: of an access, its address and the nearest tensor.
+    - `argument`, `place`: the argument that the address was made from, and the distance in elements:
+      "x_ptr + 4096".
+    - `notes`: more places, such as the other access of a race.
+    """
 
     def __init__(
         self,

@@ -196,16 +196,23 @@ def _interpreting() -> bool:
 
 
 def jit(fn=None, **options):
-    """In place of triton.jit, with every option that it takes. A launch then also takes:
+    """Makes a kernel, in place of triton.jit and with every option that triton.jit takes.
 
-    ttir_dir=, ttgir_dir=, llir_dir=, ptx_dir=, cubin_dir=, amdgcn_dir=, hsaco_dir=: a folder that holds
-    <kernel>.<level> (or a Triton cache directory); ttir_src=, ttgir_src=, llir_src=, ptx_src=, amdgcn_src=: a
-    path or the text itself; metadata_json=: the artifact's metadata (a file, a JSON text, a dict, a compiled
-    kernel's .metadata), where it is not beside it;
-    device=, target=, level=, check=, oob=, mma=, shared=: see using().
-    dump_value=, dump_tensor=, dump_grid=: what is recorded, see doc/reference/dumps.md.
-    A kernel's own parameter of one of these names wins. A kernel of gluon.jit (or triton.jit) may be given
-    instead of a function. Raises DiagnosticError for bad input and KernelTrap for a fault of the kernel.
+    A kernel of triton.jit or gluon.jit may be given instead of a function. A launch then also takes the
+    keywords below; a parameter of the kernel that has one of these names keeps it.
+
+    - `ttir_dir=`, `ttgir_dir=`, `llir_dir=`, `ptx_dir=`, `cubin_dir=`, `amdgcn_dir=`, `hsaco_dir=`: the
+      kernel enters at that level. The folder holds <kernel>.<level>, or it is a Triton cache directory.
+    - `ttir_src=`, `ttgir_src=`, `llir_src=`, `ptx_src=`, `amdgcn_src=`: the same, from a path or the text
+      itself.
+    - `metadata_json=`: the artifact's metadata, where it is not beside it: a file, a JSON text, a dict, or a
+      compiled kernel's `.metadata`.
+    - `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`, `fmad=`, `shared=`, `shuffle=`: settings, as
+      for `using()`.
+    - `dump_value=`, `dump_tensor=`, `dump_grid=`: what is recorded (`dumping()` takes the same names of
+      values).
+
+    Raises DiagnosticError for bad input, and KernelTrap for a fault of the kernel.
     """
 
     def decorate(function):

@@ -23,14 +23,20 @@ def load(
     block=None,
     cluster=None,
 ):
-    """The kernel of a file (*.ttir, *.ttgir, *.llir, *.ptx, *.cubin, *.amdgcn, *.hsaco, *.source of Triton's
-    cache) or of a text. metadata: where it is not beside the file, its JSON file or text, a dict, or a
-    compiled kernel's .metadata; name: which kernel, where there are several; level: the one that executes;
-    check, shuffle: what launches of the kernel look for and in which order programs run, where they are not
-    as using() and the environment say; block, cluster: threads of a block and blocks of a cluster (three
-    numbers each) of PTX that does not say them.
+    """Gives the kernel of a file or a text, without its Python source.
 
-    Returns a kernel: kernel[grid](*args), kernel.params, .asm, .metadata. Raises DiagnosticError.
+    - `source`: a path (.ttir, .ttgir, .llir, .ptx, .cubin, .amdgcn, .hsaco, or .source of Triton's cache), or
+      a text.
+    - `metadata`: where it is not beside the file: its JSON file or text, a dict, or a compiled kernel's
+      `.metadata`.
+    - `name`: which kernel, where there are several.
+    - `level`: the level that executes; by default the one of the source.
+    - `check`, `shuffle`: as for `using()`, for all launches of this kernel.
+    - `block`, `cluster`: the threads of a block and the blocks of a cluster (three numbers each) of a PTX
+      that does not say them.
+
+    The result is launched as `kernel[grid](*args)`, and has `.params`, `.asm` and `.metadata`. Raises
+    DiagnosticError.
     """
     text = os.fspath(source)
     metadata = as_path_or_text(metadata, "metadata")

@@ -129,17 +129,22 @@ def lockstep(
     kernel, args, constexprs=None, *, grid, levels=None, devices=("cpu",), sources=None,
     programs=None, tolerance=None, check=None, shuffle=None, max_bytes=None,
 ) -> Lockstep:  # fmt: skip
-    """Runs one launch several times and gives the first value that the runs disagree on.
+    """Runs one launch several times and finds the first value that the runs disagree on.
 
-    kernel: of triton_runner.jit, of load(), or the path of a file that load() takes. args: a list, or a dict
-    by parameter name; every run begins with the same contents, and the caller gets them back as they were.
-    constexprs: keywords of the launch (BLOCK=64, num_warps=4). levels: of "ttir", "ttgir", "llir", "ptx" on
-    the CPU, ("ttir", "ttgir") if left out; an artifact of LLIR or PTX is compared with the TTGIR beside its
-    file. devices: "cpu" and a GPU ("cuda"), which is compared at TTGIR. sources: {level: path or text} of
-    what to run at a level in place of what Triton compiles. programs: as for dumping(). tolerance: of floats,
-    relative to a record's largest number; by type if left out: f32 1e-4, f16 4e-3, bf16 3e-2, and 0 between
-    ttir and ttgir on the CPU, which sum alike.
-    check, shuffle: as for using(), of every run. Raises DiagnosticError for what cannot be run.
+    - `kernel`: of `triton_runner.jit`, of `load()`, or the path of a file that `load()` takes.
+    - `args`: a list, or a dict by parameter name. Every run begins with the same contents, and the caller
+      gets them back as they were.
+    - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
+    - `levels`: of `"ttir"`, `"ttgir"`, `"llir"`, `"ptx"` on the CPU; `("ttir", "ttgir")` by default. An
+      artifact of LLIR or PTX is compared with the TTGIR beside its file.
+    - `devices`: `"cpu"`, and a GPU (`"cuda"`), which is compared at TTGIR.
+    - `sources`: `{level: path or text}`, what runs at a level in place of what Triton compiles.
+    - `programs`: as for `dumping()`.
+    - `tolerance`: of floats, relative to a record's largest number. By default it goes by the type: f32 1e-4,
+      f16 4e-3, bf16 3e-2, and 0 between ttir and ttgir on the CPU, which add in the same order.
+    - `check`, `shuffle`: as for `using()`, for every run.
+
+    Raises DiagnosticError for what cannot be run.
     """
     if _lockstep_loaded.is_loaded(kernel):
         kernel, sources = _lockstep_loaded.Loaded(kernel, dict(sources or {})), None

@@ -56,10 +56,11 @@ _RECENT_MOST = 4096
 
 
 def register_memory(ptr: int, nbytes: int, label: str = "") -> None:
-    """Lets kernels on the CPU touch nbytes at ptr. For pointers whose size nobody tells: memory of another
-    library,
-    or an address that is stored in memory. Registering an address again replaces its size; 0 bytes removes
-    it."""
+    """Lets kernels on the CPU touch `nbytes` at `ptr`.
+
+    It is for pointers whose size nobody tells: memory of another library, or an address that is stored in
+    memory. Registering an address again replaces its size; 0 bytes removes it.
+    """
     if not isinstance(ptr, int) or not isinstance(nbytes, int) or ptr <= 0 or nbytes < 0:
         raise fail(f"register_memory({ptr!r}, {nbytes!r}): expected an address and a size in bytes")
     _registered.drop(ptr)

@@ -190,9 +190,11 @@ def leave(token) -> None:
 
 
 class using:
-    """Launches inside the block use these settings: device=, target=, level=, check=, oob=, mma=, fmad=,
-    threads=, programs= (only the first so many of each launch run), timeout=, shared=, shuffle=, dump=
-    (False: dl.dump and its like leave nothing). None leaves a setting as it is."""
+    """Launches inside the block use these settings: `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`,
+    `fmad=`, `threads=`, `programs=`, `timeout=`, `shared=`, `shuffle=`, `dump=`.
+
+    Plain `@triton.jit` kernels use them too. None leaves a setting as it is.
+    """
 
     def __init__(self, **settings):
         unknown = [name for name in settings if name not in _FIELDS]

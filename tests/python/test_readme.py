@@ -1,4 +1,5 @@
-"""README's commands work as they are written, from the project's folder, right after `make demo`.
+"""The commands of README and of the guides work as they are written, from the project's folder, right after
+`make demo`, in the order of their page.
 
 A block ```console holds commands behind "$ " and what they print. Times, addresses and the number of cores
 are masked; a line "..." stands for any lines.
@@ -15,11 +16,12 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+GUIDES = [str(path.relative_to(ROOT)) for path in (ROOT / "doc" / "guide").glob("*.md")]
 MASKS = (
     (r"0x[0-9a-f]{6,}", "0xADDRESS"),
     (r"\d+ CPU cores?", "N CPU cores"),
     (r"[\d.]+(e[-+]\d+)? ms", "T ms"),
-    (r"(?m)(?<=\S)(\s+)\d[\d.]*(e[-+]\d+)?$", " T"),  # the last column of a table: milliseconds
+    (r"(?m)((?:tile|simt) \(.*\S)\s+\d[\d.]*(e[-+]\d+)?$", r"\1 T"),  # of the demo: milliseconds
     (r"Triton Runner \d+\.\d+\.\d+\S*", "Triton Runner V"),
     (re.escape(str(ROOT)) + "/", ""),
 )
@@ -46,17 +48,18 @@ def matches(lines: list[str], expected: list[str]) -> bool:
     return re.fullmatch(pattern, "".join(line + "\n" for line in lines)) is not None
 
 
-COMMANDS = [pytest.param(page, *pair, id=pair[0][:60]) for page in ("README.md",) for pair in blocks(page)]
+PAGES = {name: blocks(name) for name in ("README.md", *sorted(GUIDES)) if blocks(name)}
 
 
 def test_there_are_commands():
-    assert len(COMMANDS) >= 5
+    assert len(PAGES["README.md"]) >= 5
+    assert len(PAGES) >= 5
 
 
-@pytest.mark.parametrize("page, command, expected", COMMANDS)
-def test_command(page, command, expected, tmp_path):
+def run(command: str, cache: pathlib.Path) -> str:
+    """What a command prints, on both streams."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("TRITON", "PYTEST"))}
-    environment |= {"TRITON_CACHE_DIR": str(tmp_path), "MAKEFLAGS": ""}
+    environment |= {"TRITON_CACHE_DIR": str(cache), "MAKEFLAGS": ""}
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=ROOT,
@@ -66,8 +69,15 @@ def test_command(page, command, expected, tmp_path):
         stderr=subprocess.STDOUT,
         text=True,
     )
-    lines = [line for line in masked(done.stdout) if not line.startswith(("WARNING: Location", "make["))]
-    assert matches(lines, masked(expected)), f"{page}: {command}\n{done.stdout}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands(page, tmp_path):
+    for command, expected in PAGES[page]:
+        printed = run(command, tmp_path)
+        lines = [line for line in masked(printed) if not line.startswith(("WARNING: Location", "make["))]
+        assert matches(lines, masked(expected)), f"{page}: {command}\n{printed}"
 
 
 def test_every_path_in_the_pages_is_there():

@@ -22,14 +22,16 @@ class dumping:
             kernel[grid](...)
         d["acc"][program, iteration]
 
-    kernel: a kernel, its name, or None for all that are launched. Selectors: an SSA name or register
-    ("%54", "%5#1", "%arg7"), an op ("tt.dot"), a line ("kernel.py:42"), a Python variable ("acc"), "*" for
-    all. every_iteration: of values in loops keep each iteration, else the last. programs: a program or a
-    list of them, (x, y, z) or x, -1 for any; None for all. level: the level whose values are meant, the one
-    that executes if left out. max_bytes: of all records of a launch (1 GiB).
+    - `kernel`: a kernel, its name, or None for all that are launched.
+    - `selectors`: SSA names and registers (`"%54"`, `"%5#1"`, `"%arg7"`), ops (`"tt.dot"`), lines
+      (`"kernel.py:42"`), Python variables (`"acc"`), or `"*"` for all values.
+    - `every_iteration`: of values in loops every iteration is kept, and not only the last.
+    - `programs`: a program or a list of them, `(x, y, z)` or `x`, with -1 for any; None for all.
+    - `level`: the level whose values are meant; by default the one that executes.
+    - `max_bytes`: the most that the records of a launch may take (1 GiB).
 
-    d is the Dump of the last launch; d.launches has all of them. Raises DiagnosticError at the launch for a
-    value that is not there.
+    `d` is the Dump of the last launch, `d.launches` has all of them. Raises DiagnosticError at the launch for
+    a value that is not there.
     """
 
     def __init__(

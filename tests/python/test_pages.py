@@ -1,0 +1,120 @@
+"""The pages of doc/ hold together: links lead somewhere, every page is reached from the index and is short,
+and the code that a page shows is code of the tree."""
+
+import contextlib
+import io
+import os
+import pathlib
+import re
+import urllib.parse
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INDEX = ROOT / "doc" / "index.md"
+LONGEST = 300  # lines
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("doc/**/*.md"), *ROOT.glob("tests/*.md"), *ROOT.glob("examples/**/*.md")]
+)
+DOC = [page for page in PAGES if page.is_relative_to(ROOT / "doc")]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def name(page: pathlib.Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def prose(page: pathlib.Path) -> str:
+    """A page without its code."""
+    return re.sub(r"`[^`\n]+`", "code", FENCE.sub("", page.read_text()))
+
+
+def links(page: pathlib.Path):
+    """(file, anchor) of each link to a file."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        path, _, anchor = target.partition("#")
+        if not re.match(r"[a-z]+:", target):
+            yield (page.parent / urllib.parse.unquote(path)).resolve() if path else page, anchor
+
+
+def anchors(page: pathlib.Path) -> set[str]:
+    """Those of a page's headings, as GitHub and the site make them."""
+    text = re.sub(FENCE, "", page.read_text())
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    words = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).replace("`", "") for title in titles]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in words}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page):
+    for path, anchor in links(page):
+        assert path.exists(), f"{name(page)}: there is no {os.path.relpath(path, page.parent)}"
+        if anchor and path.suffix == ".md":
+            assert anchor in anchors(path), f"{name(page)}: {name(path)} has no heading #{anchor}"
+
+
+def test_every_page_is_reached_from_the_index():
+    seen, todo = {INDEX}, [INDEX]
+    while todo:
+        for path, _ in links(todo.pop()):
+            if path in DOC and path not in seen:
+                seen.add(path)
+                todo.append(path)
+    assert [name(page) for page in DOC if page not in seen] == []
+
+
+@pytest.mark.parametrize("page", DOC, ids=name)
+def test_pages_are_short(page):
+    assert page.read_text().count("\n") <= LONGEST, "split it, or shorten it"
+
+
+def lines_of(code: str) -> list[str]:
+    """Its lines, with one space between words and without comments."""
+    lines = [" ".join(re.sub(r" #.*", "", line).split()) for line in code.splitlines()]
+    return [line for line in lines if line]
+
+
+def code_of(page: pathlib.Path) -> list[str]:
+    """The lines of the scripts that a page links to."""
+    scripts = [path for path, _ in links(page) if path.suffix == ".py"]
+    return [line for path in scripts for line in lines_of(path.read_text())]
+
+
+def fragments() -> list:
+    """The Python code of each guide that links to a script."""
+    return [
+        pytest.param(page, code, id=f"{page.name}-{number}")
+        for page in sorted((ROOT / "doc" / "guide").glob("*.md"))
+        for number, (language, code) in enumerate(FENCE.findall(page.read_text()))
+        if language == "python" and code_of(page)
+    ]
+
+
+@pytest.mark.parametrize("page, code", fragments())
+def test_code_of_a_guide_is_in_a_script(page, code):
+    known = code_of(page)
+    assert [line for line in lines_of(code) if line not in known] == []
+
+
+def programs() -> list:
+    """(program, what it prints) where a page has a block, the word "prints" and another block."""
+    pair = re.compile(r"^```python\n([^`]*)^```\n\nprints\n\n```\n([^`]*)^```", re.MULTILINE)
+    return [pytest.param(*found, id=name(page)) for page in DOC for found in pair.findall(page.read_text())]
+
+
+@pytest.mark.parametrize("code, output", programs())
+def test_a_program_prints_what_the_page_says(code, output, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "page", "exec"), {"__name__": "page"})
+    assert printed.getvalue().strip().splitlines() == output.strip().splitlines()
+
+
+def test_every_kind_of_trap_is_in_the_page_of_errors():
+    names = re.findall(
+        r'case TrapKind::k\w+:\s+return "([^"]+)"', (ROOT / "src" / "exec" / "kernel.cpp").read_text()
+    )
+    page = (ROOT / "doc" / "reference" / "errors.md").read_text()
+    assert len(names) > 10
+    assert [kind for kind in names if f"`{kind}`" not in page] == []

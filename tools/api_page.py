@@ -1,0 +1,119 @@
+"""Writes doc/reference/api.md, the public names of the package, from their docstrings.
+
+python tools/api_page.py
+"""
+
+import importlib
+import inspect
+import pathlib
+import re
+import sys
+import types
+
+PAGE = pathlib.Path(__file__).resolve().parents[1] / "doc" / "reference" / "api.md"
+HEAD = """# Python API
+
+Every public name, from its docstring; `tools/api_page.py` writes this page. More stands in [Launches](launches.md),
+[Keywords and variables](settings.md), [Dumps](dumps.md), [Checks](checks.md) and [Errors](errors.md).
+"""
+# Title: public names. A name that none has is an error, so that the page stays whole.
+SECTIONS = {
+    "Kernels": ("jit", "load", "autotune", "using"),
+    "Looking inside": ("dumping", "dumps", "lockstep", "faults", "track_empty"),
+    "Memory": ("register_memory",),
+    "Errors": ("DiagnosticError", "KernelTrap"),
+    "Files": ("get_file_dir",),
+    "Programs that cannot be edited": (
+        "configure_jit_backend",
+        "restore_jit_backend",
+        "configure_autotune_backend",
+        "restore_autotune_backend",
+    ),
+}
+MODULES = ("language", "testing", "torch_utils", "color_print")
+RESULTS = ("Dump", "Values", "Place", "Lockstep", "Difference", "Fault")
+ELSEWHERE = ("ir", "ptx")  # modules of the C++ core: reference/ir.md
+
+
+def signature(name: str, value) -> str:
+    """A call of it, without types."""
+    if isinstance(value, property):
+        return name
+    parameters = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in inspect.signature(value).parameters.values()
+        if parameter.name not in ("self", "_builder", "_semantic")
+    ]
+    return f"{name}{inspect.Signature(parameters)}"
+
+
+# What is set off already stays. Code: calls of kernels, keywords with what they are set to, names in <>, and
+# names and strings with characters that Markdown would take for its own.
+CODE = re.compile(
+    r"(`[^`]*`)|(\w+\[\w+\]\([^)]*\)|\b\w+=(?:\"[^\"]*\"|[^\s,;.:)]*)|\"[^\"\s]*[%*<][^\"\s]*\""
+    r"|<\w+>[\w.<>]*|\*[.\w]+|__\w+__)"
+)
+
+
+def prose(text: str) -> str:
+    """A docstring as Markdown: indented lines are code, lines with a dash a list."""
+    paragraphs = []
+    for block in re.split(r"\n\s*\n|\n(?=- )", inspect.cleandoc(text)):
+        if all(line.startswith("    ") for line in block.splitlines()):
+            paragraphs.append(f"```python\n{inspect.cleandoc(block)}\n```")
+        else:
+            words = " ".join(block.split())
+            paragraphs.append(CODE.sub(lambda m: m[1] or f"`{m[2]}`", words))
+    return re.sub(r"\n\n(?=- )", "\n", "\n\n".join(paragraphs)).replace("\n- ", "\n\n- ", 1)
+
+
+def entry(name: str, value) -> list[str]:
+    """The heading, the call and the docstring of a name."""
+    assert value.__doc__, f"{name} has no docstring"
+    raised = inspect.isclass(value) and issubclass(value, Exception)
+    call = [] if raised else [f"```python\n{signature(name, value)}\n```"]
+    return [f"### {name}", *call, prose(value.__doc__)]
+
+
+def members(of: type | types.ModuleType) -> str:
+    """A line for each public function, method or property that has a docstring."""
+    names = getattr(of, "__all__", None) or [name for name in vars(of) if not name.startswith("_")]
+    found = {name: vars(of)[name] for name in names}
+    kept = {
+        name: value
+        for name, value in found.items()
+        if (inspect.isfunction(value) or isinstance(value, property)) and value.__doc__
+    }
+    return "\n".join(f"- `{signature(name, value)}`: {prose(value.__doc__)}" for name, value in kept.items())
+
+
+def result(name: str) -> type:
+    """The class of that name, in whichever module of the package it is."""
+    modules = [m for key, m in sorted(sys.modules.items()) if key.startswith("triton_runner.")]
+    found = {vars(m)[name] for m in modules if inspect.isclass(vars(m).get(name))}
+    (only,) = [c for c in found if c.__module__.startswith("triton_runner.")]
+    return only
+
+
+def page() -> str:
+    import triton_runner
+
+    listed = {*MODULES, *ELSEWHERE, *(name for names in SECTIONS.values() for name in names)}
+    assert listed == set(triton_runner.__all__), listed ^ set(triton_runner.__all__)
+    parts = [HEAD]
+    for title, names in SECTIONS.items():
+        parts.append(f"## {title}")
+        for name in names:
+            parts += entry(name, getattr(triton_runner, name))
+    parts.append("## What these return")
+    for name in RESULTS:
+        parts += [f"### {name}", prose(result(name).__doc__), members(result(name))]
+    for name in MODULES:
+        module = importlib.import_module(f"triton_runner.{name}")
+        parts += [f"## triton_runner.{name}", prose(module.__doc__), members(module)]
+    parts.append("## triton_runner.ir, triton_runner.ptx\n\n[IR and PTX in Python](ir.md).")
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
