@@ -13,7 +13,7 @@ import types
 PAGE = pathlib.Path(__file__).resolve().parents[1] / "doc" / "reference" / "api.md"
 HEAD = """# Python API
 
-Every public name, from its docstring; `tools/api_page.py` writes this page. More stands in [Launches](launches.md),
+Every public name, from its docstring; written by `tools/api_page.py`. More stands in [Launches](launches.md),
 [Keywords and variables](settings.md), [Dumps](dumps.md), [Checks](checks.md) and [Errors](errors.md).
 """
 # Title: public names. A name that none has is an error, so that the page stays whole.
