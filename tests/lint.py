@@ -1,10 +1,11 @@
-"""ruff, clang-format, the order of imports (layers.py), and the sizes of the source files: over 1,000 lines
+"""ruff, clang-format, the order of imports and of the includes of src/tile (layers.py, folders.py), and the sizes of the source files: over 1,000 lines
 is an error, over 600 is listed."""
 
 import pathlib
 import subprocess
 import sys
 
+import folders
 import layers
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -50,7 +51,7 @@ def main() -> int:
     failed += subprocess.run([*ruff, *python], cwd=ROOT).returncode != 0
     cpp = tracked("*.cpp", "*.h")
     failed += subprocess.run(["clang-format", "--dry-run", "--Werror", *cpp], cwd=ROOT).returncode != 0
-    upward = layers.check()
+    upward = layers.check() + folders.check()
     print("\n".join(upward), end="\n" if upward else "")
     failed += bool(upward)
     failed += size_table() > 0

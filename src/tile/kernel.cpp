@@ -7,10 +7,10 @@
 #include <triton_runner/num/types.h>
 
 #include "check/check.h"
-#include "location.h"
 #include "lowering.h"
-#include "origin.h"
 #include "schedule.h"
+#include "trace/location.h"
+#include "trace/origin.h"
 
 namespace triton_runner::tile {
 namespace {

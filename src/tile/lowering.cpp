@@ -3,9 +3,7 @@
 
 #include <algorithm>
 
-#include "elementwise.h"
-#include "location.h"
-#include "sort.h"
+#include "trace/location.h"
 
 namespace triton_runner::tile {
 

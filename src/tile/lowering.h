@@ -22,6 +22,7 @@
 #include <vector>
 
 #include <triton_runner/base/diagnostic.h>
+#include <triton_runner/num/elementwise.h>
 
 #include "code.h"
 #include "task.h"
@@ -211,8 +212,15 @@ inline std::optional<Slot> optional_slot(Lowering& l, const ir::Value* value) {
   return value ? std::optional(l.slot(value)) : std::nullopt;
 }
 
-// Makes one instruction of chains of elementwise ops, loads, stores and reductions (fuse.cpp).
+// ---- what the lowering asks of the folders above it
+// The op through a num functor. The types come from the op: the last operand's and the result's
+// (ops/elementwise.cpp).
+void lower_elementwise(Lowering& l, const ir::Op& op, const num::Elementwise& f);
+// Replaces the sorting networks of a function's body, and leaves out what only they used (ops/sort.cpp).
+void find_sorts(Lowering& lowering, const ir::Region& region);
+// Makes one instruction of chains of elementwise ops, loads, stores and reductions (fuse/fuse.cpp).
 void fuse_code(Lowering& lowering);
+
 // Puts the pending instructions in order, finds the last uses, and fills in addresses.
 void finish_code(Lowering& lowering);
 const Instr* run_zero(Task& t, const Instr& in);     // its results are 0

@@ -8,9 +8,9 @@
 #include <triton_runner/exec/observer.h>
 
 #include "lowering.h"
-#include "memdesc.h"
-#include "origin.h"
-#include "shared_state.h"
+#include "machine/memdesc.h"
+#include "machine/shared_state.h"
+#include "trace/origin.h"
 
 namespace triton_runner::tile {
 namespace {

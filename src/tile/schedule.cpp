@@ -12,8 +12,8 @@
 #include <triton_runner/num/dot.h>
 
 #include "check/check.h"
-#include "location.h"
-#include "tensor_desc.h"
+#include "machine/tensor_desc.h"
+#include "trace/location.h"
 
 namespace triton_runner::tile {
 namespace {

@@ -9,8 +9,7 @@
 
 #include <triton_runner/num/kernels.h>
 
-#include "check/check.h"
-#include "location.h"
+#include "trace/location.h"
 
 namespace triton_runner::tile {
 

@@ -224,5 +224,9 @@ struct Launch {
 
 // Runs a task until it stops; task.outcome says why.
 void run_task(Task& task);
+// In its place, where the launch has checks (check/check.cpp).
+void run_checked(Task& task, Checks& checks);
+// Without looking: the pure regions of reductions, whose op is looked at as one.
+void run_unchecked(Task& task, Checks& checks);
 
 }  // namespace triton_runner::tile

@@ -1,17 +1,17 @@
 // Which checks a launch has, the loop that runs its instructions under them, and the texts that they share.
-#include "check.h"
+#include "check/check.h"
 
 #include <cinttypes>
 #include <cmath>
 #include <unordered_map>
 
-#include "../location.h"
-#include "../lowering.h"
-#include "../memdesc.h"
-#include "nan.h"
-#include "race.h"
-#include "uninit.h"
-#include "zero_division.h"
+#include "check/nan.h"
+#include "check/race.h"
+#include "check/uninit.h"
+#include "check/zero_division.h"
+#include "lowering.h"
+#include "machine/memdesc.h"
+#include "trace/location.h"
 
 namespace triton_runner::tile {
 
@@ -92,6 +92,11 @@ bool Checks::block(Task& t, const Instr& in, AccessKind kind, uint64_t address, 
     return true;
   }
   return uninit_->block_stored(t, in, address, bytes, element, size);
+}
+
+bool check_block(Checks& checks, Task& t, const Instr& in, AccessKind kind, uint64_t address, uint64_t bytes,
+                 int64_t element, int64_t size, const std::byte* data) {
+  return checks.block(t, in, kind, address, bytes, element, size, data);
 }
 
 bool Checks::preempt(const Instr& in) {

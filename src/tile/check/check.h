@@ -12,9 +12,9 @@
 
 #include <triton_runner/ir/graph.h>
 
-#include "../access.h"
-#include "../task.h"
-#include "order.h"
+#include "check/order.h"
+#include "ops/access.h"
+#include "task.h"
 
 namespace triton_runner::tile {
 
@@ -84,10 +84,6 @@ class Checks {
   Random random_;
   bool preempted_ = false;
 };
-
-void run_checked(Task& t, Checks& checks);
-// Without looking: the pure regions of reductions, whose op is looked at as one.
-void run_unchecked(Task& t, Checks& checks);
 
 // What the instruction accesses through pointers, whatever emitted it.
 Access any_access_of(const Instr& in);

@@ -1,12 +1,12 @@
 // NaNs are looked for in the float results of ops that compute. An op that goes element by element is
 // compared with its operands at the same element; any other (dot, reduction, shapes) with all of its
 // operands' elements.
-#include "nan.h"
+#include "check/nan.h"
 
 #include <cmath>
 #include <deque>
 
-#include "uninit.h"
+#include "check/uninit.h"
 
 namespace triton_runner::tile {
 namespace {

@@ -1,6 +1,6 @@
 // check="nan": the first op whose result holds a NaN where none of its operands did.
 #pragma once
-#include "check.h"
+#include "check/check.h"
 
 namespace triton_runner::tile {
 

@@ -1,9 +1,9 @@
 // Global memory: what programs read and write, and the atomics that order them.
-#include "race.h"
+#include "check/race.h"
 
 #include <cstring>
 
-#include "race_state.h"
+#include "check/race_state.h"
 
 namespace triton_runner::tile {
 

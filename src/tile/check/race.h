@@ -10,10 +10,10 @@
 #include <span>
 #include <unordered_map>
 
-#include "../access.h"
-#include "check.h"
-#include "clock.h"
-#include "history.h"
+#include "check/check.h"
+#include "check/clock.h"
+#include "check/history.h"
+#include "ops/access.h"
 
 namespace triton_runner::tile {
 

@@ -1,9 +1,9 @@
 // Shared and tensor memory: tasks of a program, and the copies and products that run beside them.
 #include <cstring>
 
-#include "../lowering.h"
-#include "../shared_state.h"
-#include "race_state.h"
+#include "check/race_state.h"
+#include "lowering.h"
+#include "machine/shared_state.h"
 
 namespace triton_runner::tile {
 

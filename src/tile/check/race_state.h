@@ -3,8 +3,8 @@
 #include <deque>
 #include <map>
 
-#include "race.h"
-#include "shadow.h"
+#include "check/race.h"
+#include "check/shadow.h"
 
 namespace triton_runner::tile {
 

@@ -1,10 +1,10 @@
 // Shadows live in values of their own; an instruction runs on them while they stand in for the program's.
-#include "shadow.h"
+#include "check/shadow.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "../shared_state.h"
+#include "machine/shared_state.h"
 
 namespace triton_runner::tile {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <functional>
 
-#include "../access.h"
-#include "check.h"
+#include "check/check.h"
+#include "ops/access.h"
 
 namespace triton_runner::tile {
 

@@ -1,13 +1,13 @@
 // The rules by which shadows follow values (uninit.h), and what must not depend on an undefined one:
 // branches, masks, addresses, and what is stored to global memory.
-#include "uninit.h"
+#include "check/uninit.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "../lazy.h"
-#include "../lowering.h"
-#include "shadow.h"
+#include "check/shadow.h"
+#include "lowering.h"
+#include "ops/lazy.h"
 
 namespace triton_runner::tile {
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <span>
 
-#include "../access.h"
-#include "shadow.h"
+#include "check/shadow.h"
+#include "ops/access.h"
 
 namespace triton_runner::tile {
 

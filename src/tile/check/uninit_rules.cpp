@@ -1,7 +1,7 @@
 // Which elements of a result are undefined, by the kind of op.
 #include <algorithm>
 
-#include "uninit.h"
+#include "check/uninit.h"
 
 namespace triton_runner::tile {
 

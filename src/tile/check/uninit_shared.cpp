@@ -1,8 +1,8 @@
 // Shared and tensor memory, products with operands there, and blocks of tensor descriptors.
 #include <algorithm>
 
-#include "../lowering.h"
-#include "uninit.h"
+#include "check/uninit.h"
+#include "lowering.h"
 
 namespace triton_runner::tile {
 

@@ -1,7 +1,7 @@
 // Divisors of arith's divisions and remainders, and 0 to a negative power.
-#include "zero_division.h"
+#include "check/zero_division.h"
 
-#include "uninit.h"
+#include "check/uninit.h"
 
 namespace triton_runner::tile {
 namespace {

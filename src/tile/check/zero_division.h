@@ -1,7 +1,7 @@
 // check="zerodiv": integers that are divided by 0. GPUs do not trap there, and neither do we: what comes out
 // is a number that hardly anybody wants.
 #pragma once
-#include "check.h"
+#include "check/check.h"
 
 namespace triton_runner::tile {
 

@@ -1,0 +1,232 @@
+// AMD's tensor data mover: copies between tensor descriptors and shared memory (amdg.async_tdm_*), and
+// descriptors that are moved to a tile (amdg.update_tensor_descriptor). A load is seen after the wait that
+// covers it, or at its barrier.
+#include <algorithm>
+
+#include "lowering.h"
+#include "machine/shared_state.h"
+#include "machine/tensor_desc.h"
+#include "ops/memory.h"
+
+namespace triton_runner::tile {
+namespace {
+
+struct Piece {  // one descriptor and the buffer it goes with
+  BlockType block;
+  const MemPlan* plan;
+  int desc, memory;  // operands
+};
+
+struct Copies {
+  std::vector<Piece> pieces;
+  int barrier = -1, rows = -1;  // operands
+  int arrivals = 0;
+};
+
+// Calls f(desc, box, where the box begins in the buffer) for the block, or for each row of a gather. False:
+// trapped.
+template <class F>
+bool each_box(Task& t, const Instr& in, const Copies& c, const Piece& p, const F& f) {
+  TensorDescriptor desc;
+  if (!tensor_desc(t, in, in.operand(p.desc), desc)) return false;
+  Box box{static_cast<int>(p.block.shape.size()), {}, {}};
+  if (desc.rank != box.rank) {
+    t.trap(in, exec::TrapKind::kInvalid,
+           "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " +
+               std::to_string(box.rank));
+    return false;
+  }
+  if (desc.off) return true;
+  std::copy(p.block.shape.begin(), p.block.shape.end(), box.shape);
+  if (c.rows < 0) return f(desc, box, 0);
+  const Slot rows = in.operand(c.rows);
+  const TileType& type = t.type(rows);
+  const auto* data = static_cast<const std::byte*>(t.dense(rows));
+  const int64_t bytes = p.plan->bytes() / type.n;
+  for (int64_t r = 0; r < type.n; r++) {
+    // Rows are unsigned: a negative one lies outside.
+    box.at[0] = static_cast<int64_t>(num::load_bits(data + r * type.size, type.element));
+    if (!f(desc, box, r * bytes)) return false;
+  }
+  return true;
+}
+
+const Instr* run_tdm_load(Task& t, const Instr& in) {
+  const auto& c = in.as<Copies>();
+  SharedState& state = SharedState::of(t);
+  const uint32_t barrier = c.barrier < 0 ? 0 : address_of(mem_desc(t, in.operand(c.barrier)));
+  if (c.barrier >= 0 && !state.barrier(t, barrier))
+    return t.trap(in, exec::TrapKind::kInvalid,
+                  "the copy's barrier was not initialised, was invalidated, or was overwritten");
+  for (const Piece& p : c.pieces) {
+    Buffer* data = t.worker->pool->allocate(p.plan->bytes());
+    bool any = false;
+    const bool ok = each_box(t, in, c, p, [&](const TensorDescriptor& desc, const Box& box, int64_t at) {
+      any = true;
+      return load_block(t, in, desc, box, p.block.type, data->data() + at);
+    });
+    if (!ok || !any) t.worker->pool->release(data);
+    if (!ok) return nullptr;
+    if (any) state.issue(t, {data, p.plan, mem_desc(t, in.operand(p.memory))}, SharedState::kTdm);
+  }
+  if (c.barrier < 0) {
+    state.commit(t, SharedState::kTdm);
+  } else {
+    state.hand_over(t, barrier, c.arrivals, SharedState::kTdm);
+  }
+  return next(in);
+}
+
+const Instr* run_tdm_store(Task& t, const Instr& in) {
+  const auto& c = in.as<Copies>();
+  SharedState& state = SharedState::of(t);
+  for (const Piece& p : c.pieces) {
+    Buffer* data = t.worker->pool->allocate(p.plan->bytes());
+    p.plan->read(data->data(), SharedState::of(t).arena(t), mem_desc(t, in.operand(p.memory)));
+    const bool ok = each_box(t, in, c, p, [&](const TensorDescriptor& desc, const Box& box, int64_t at) {
+      return store_block(t, in, desc, box, p.block.type, data->data() + at);
+    });
+    t.worker->pool->release(data);
+    if (!ok) return nullptr;
+  }
+  if (c.barrier < 0) {
+    state.commit(t, SharedState::kTdm);
+  } else {
+    Mbarrier* b = state.barrier(t, address_of(mem_desc(t, in.operand(c.barrier))));
+    if (!b)
+      return t.trap(in, exec::TrapKind::kInvalid,
+                    "the copy's barrier was not initialised, was invalidated, or was overwritten");
+    SharedState::arrive(*b, c.arrivals);
+  }
+  t.worker->launch->made_progress();
+  return next(in);
+}
+
+const Instr* run_tdm_wait(Task& t, const Instr& in) {
+  SharedState::of(t).wait(t, in.as<int64_t>(), SharedState::kTdm);
+  return next(in);
+}
+
+// desc_group and memory_group pair up; rows_group is where a gather's or scatter's rows are.
+void lower_copy(Lowering& l, const ir::Op& op, Handler run, uint32_t desc_group, uint32_t memory_group,
+                int rows_group, int barrier_group) {
+  auto* c = l.make<Copies>();
+  const auto descs = op.group(desc_group), memories = op.group(memory_group);
+  if (descs.empty() || descs.size() != memories.size())
+    return l.error(op, std::to_string(descs.size()) + " descriptors for " + std::to_string(memories.size()) +
+                           " buffers");
+  if (rows_group >= 0) c->rows = Lowering::operand_index(op, static_cast<uint32_t>(rows_group));
+  if (barrier_group >= 0) c->barrier = Lowering::operand_index(op, static_cast<uint32_t>(barrier_group));
+  c->arrivals = l.code().num_warps;  // each warp moves its part
+  for (size_t i = 0; i < descs.size(); i++) {
+    const ir::Value& memory = *memories[i].value;
+    const MemView* view = mem_view(l, memory, op);
+    if (!view) return;
+    Piece p{block_type(l, *descs[i].value, memory.type), l.make<MemPlan>(*view),
+            Lowering::operand_index(op, desc_group) + static_cast<int>(i),
+            Lowering::operand_index(op, memory_group) + static_cast<int>(i)};
+    if (!p.block.known || static_cast<int64_t>(num::size_of(p.block.type)) != view->size)
+      return l.error(op, "a descriptor whose elements are not those of the buffer");
+    if (c->rows >= 0) {
+      const TileType& rows = *l.type_of(l.slot(op.operand(c->rows)));
+      if (p.block.shape.size() != 2 || view->shape.size() != 2 || !view->leading.empty() ||
+          rows.n != view->shape[0] || !num::is_integer(rows.element))
+        return l.error(op, "rows are moved with descriptors of rank 2, one for each row of the buffer");
+      p.block.shape = {1, view->shape[1]};
+    } else {
+      int64_t elements = 1;
+      for (int64_t d : p.block.shape) elements *= d;
+      if (elements != view->total())
+        return l.error(op, "the descriptor's block has " + std::to_string(elements) +
+                               " elements, the buffer " + std::to_string(view->total()));
+    }
+    c->pieces.push_back(std::move(p));
+  }
+  std::vector<Slot> operands;
+  for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
+  l.emit(run, op, {}, operands, c);
+}
+
+// ---- descriptors
+
+struct Update {
+  int add, bounds, pred;  // first operands; -1: none
+  bool clamp;
+  int64_t element_bytes;
+  int rank;
+};
+
+const Instr* run_update(Task& t, const Instr& in) {
+  const auto& u = in.as<Update>();
+  TensorDescriptor desc;
+  if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
+  for (int d = 0; d < u.rank; d++) {
+    if (u.add >= 0) {
+      const int64_t by = t.bits(in.operand(u.add + d));
+      desc.base += static_cast<uint64_t>(by * desc.strides[d] * u.element_bytes);
+      if (u.clamp) desc.shape[d] = by < 0 ? 0 : std::max<int64_t>(0, desc.shape[d] - by);
+    }
+    if (u.bounds >= 0) desc.shape[d] = t.bits(in.operand(u.bounds + d));
+  }
+  if (u.pred >= 0) desc.off = t.bits(in.operand(u.pred)) == 0;
+  t.new_object<TensorDescriptor>(in.result()) = desc;
+  return next(in);
+}
+
+// ---- shared memory to pointers
+
+struct ToGlobal {
+  const MemPlan* plan;
+};
+
+const Instr* run_read(Task& t, const Instr& in) {
+  SharedState::of(t);
+  in.as<ToGlobal>().plan->read(t.new_dense(in.result()), SharedState::of(t).arena(t),
+                               mem_desc(t, in.operand(0)));
+  return next(in);
+}
+
+}  // namespace
+
+void lower_amd_tdm_load(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_load, 0, 1, -1, 2); }
+void lower_amd_tdm_store(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, 0, 1, -1, 2); }
+void lower_amd_tdm_gather(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_load, 0, 2, 1, 3); }
+void lower_amd_tdm_scatter(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, 0, 2, 1, 3); }
+
+void lower_amd_tdm_wait(Lowering& l, const ir::Op& op) {
+  l.emit(run_tdm_wait, op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));
+}
+// Counts instructions of the machine, of which there are none here: it waits for everything.
+void lower_amd_tdm_wait_all(Lowering& l, const ir::Op& op) {
+  l.emit(run_tdm_wait, op, {}, {}, l.make<int64_t>(0));
+}
+
+void lower_amd_update_descriptor(Lowering& l, const ir::Op& op) {
+  const BlockType block = block_type(l, *op.operand_of(0), nullptr);
+  const int rank = static_cast<int>(block.shape.size());
+  const auto add = op.group(1), bounds = op.group(2);
+  if (!block.known || (!add.empty() && static_cast<int>(add.size()) != rank) ||
+      (!bounds.empty() && static_cast<int>(bounds.size()) != rank))
+    return l.error(op, "offsets or bounds that are not one a dimension of the descriptor");
+  l.emit(run_update, op,
+         l.make<Update>(Lowering::operand_index(op, 1), Lowering::operand_index(op, 2),
+                        Lowering::operand_index(op, 3), op.attr("clamp_bounds") != nullptr,
+                        static_cast<int64_t>(num::size_of(block.type)), rank));
+}
+
+// Stored when issued; waits have nothing left to do.
+void lower_amd_async_copy_local_to_global(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  if (!view) return;
+  std::vector<int64_t> shape(view->leading);
+  shape.insert(shape.end(), view->shape.begin(), view->shape.end());
+  if (l.type_of(l.slot(op.operand_of(1)))->shape != shape)
+    return l.error(op, "pointers that are not one an element of the buffer");
+  const Slot tile = l.new_slot(l.tile_type(view->element, std::move(shape)));
+  l.emit(run_read, op, {tile}, {l.slot(op.operand_of(0))}, l.make<ToGlobal>(l.make<MemPlan>(*view)));
+  std::optional<Slot> mask;
+  if (const ir::Value* m = op.operand_of(2)) mask = l.slot(m);
+  emit_store(l, op, l.slot(op.operand_of(1)), tile, mask);
+}
+
+}  // namespace triton_runner::tile

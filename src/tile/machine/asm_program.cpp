@@ -1,0 +1,437 @@
+// Running inline assembly, and what its text becomes.
+#include "machine/asm_program.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstring>
+
+namespace triton_runner::tile {
+namespace {
+
+constexpr uint32_t kLanes = 256;  // executions at a time
+
+uint64_t lanes_of(uint64_t which, uint64_t lane) {
+  const uint64_t bit = uint64_t{1} << lane, all = 0xffffffffu;
+  switch (which) {
+    case kEqual:
+      return bit;
+    case kBelow:
+      return bit - 1;
+    case kUpTo:
+      return bit | (bit - 1);
+    case kAbove:
+      return all & ~(bit | (bit - 1));
+    default:
+      return all & ~(bit - 1);
+  }
+}
+
+uint64_t filling(const Task& t, const AsmFill& f, const AsmProgram& a, int64_t execution) {
+  // Of the last lanes, which no execution belongs to, anything will do.
+  auto thread = [&] {
+    const auto i = static_cast<size_t>(execution);
+    return a.thread.empty() ? execution : i < a.thread.size() ? a.thread[i] : 0;
+  };
+  switch (f.kind) {
+    case AsmFill::kNumber:
+      return f.number;
+    case AsmFill::kClock:
+      return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+    case AsmFill::kProgram:
+      return static_cast<uint64_t>(t.program->id[f.number]);
+    case AsmFill::kPrograms:
+      return static_cast<uint64_t>(t.worker->launch->options->grid[f.number]);
+    case AsmFill::kLane:
+      return static_cast<uint64_t>(thread() % a.lanes);
+    case AsmFill::kLaneMask:
+      return lanes_of(f.number, static_cast<uint64_t>(thread() % a.lanes));
+    case AsmFill::kWarp:
+      return static_cast<uint64_t>(thread() % a.threads / a.lanes);
+    default:
+      return static_cast<uint64_t>(thread() % a.threads);
+  }
+}
+
+void fill(const Task& t, std::byte* file, const AsmFill& f, const AsmProgram& a, int64_t first) {
+  if (f.kind == AsmFill::kNumber && first > 0) return;
+  uint64_t value = filling(t, f, a, first);
+  for (uint32_t i = 0; i < kLanes; ++i) {
+    if (f.kind >= AsmFill::kLane) value = filling(t, f, a, first + i);
+    std::memcpy(file + f.place + size_t{i} * f.bytes, &value, std::min(f.bytes, 8u));
+  }
+}
+
+// The elements of an operand; those of a uniform one are all in the same place.
+struct PortSource {
+  const std::byte* at;
+  int64_t step;  // bytes to the next element
+  uint64_t bits;
+};
+
+int64_t first_element(const AsmProgram& a, const AsmValue& v, const AsmPort& p, int64_t execution) {
+  return v.where.empty() ? execution * a.pack + p.element
+                         : v.where[static_cast<size_t>(execution * v.a_thread + p.element)];
+}
+
+void read_port(const AsmProgram& a, const AsmPort& p, const PortSource& from, size_t size, std::byte* file,
+               int64_t first, uint32_t n) {
+  const AsmValue& v = a.operands[p.value];
+  for (uint32_t i = 0; i < n; ++i) {
+    uint64_t value = 0;
+    const int64_t at = first_element(a, v, p, first + i);
+    for (uint32_t e = 0; e < p.elements && at + e < v.elements; ++e) {
+      uint64_t one = 0;
+      std::memcpy(&one, from.at + (at + e) * from.step, size);
+      value |= one << (8 * size * e);
+    }
+    std::memcpy(file + p.place + size_t{i} * p.bytes, &value, p.bytes);
+  }
+}
+
+void write_port(const AsmProgram& a, const AsmPort& p, std::byte* to, size_t size, const std::byte* file,
+                int64_t first, uint32_t n) {
+  const AsmValue& v = a.results[p.value];
+  for (uint32_t i = 0; i < n; ++i) {
+    const int64_t at = first_element(a, v, p, first + i);
+    for (uint32_t e = 0; e < p.elements && at + e < v.elements; ++e)
+      std::memcpy(to + static_cast<size_t>(at + e) * size, file + p.place + size_t{i} * p.bytes + e * size,
+                  size);
+  }
+}
+
+void execute(const AsmProgram& a, std::byte* file, uint32_t n, std::vector<int8_t>& mask) {
+  ptx::Lanes lanes;
+  lanes.regs = file;
+  lanes.count = (n + 31) & ~31u;
+  for (const AsmStep& s : a.steps) {
+    if (s.guard != ptx::kNoRegister) {
+      const auto* guard = reinterpret_cast<const int8_t*>(file + s.guard);
+      for (uint32_t i = 0; i < lanes.count; ++i) mask[i] = static_cast<int8_t>(guard[i] ^ s.flip);
+      lanes.mask = mask.data();
+    }
+    s.run(lanes, s.operands);
+    lanes.mask = nullptr;
+  }
+}
+
+const Instr* run_asm(Task& t, const Instr& in) {
+  const auto& a = in.as<AsmProgram>();
+  std::vector<std::byte> memory(a.file_bytes + 64);
+  std::byte* file = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64) % 64;
+  std::vector<PortSource> from(in.num_operands);
+  for (uint32_t i = 0; i < in.num_operands; ++i) {
+    const Slot s = in.operand(i);
+    const bool uniform = t.is_uniform(s);
+    from[i].bits = static_cast<uint64_t>(t.bits(s));
+    from[i].at = uniform ? reinterpret_cast<const std::byte*>(&from[i].bits)
+                         : static_cast<const std::byte*>(t.dense(s));
+    from[i].step = uniform ? 0 : t.type(s).size;
+  }
+  std::vector<std::byte*> to;
+  std::vector<uint64_t> scalars(in.num_results);
+  for (uint32_t r = 0; r < in.num_results; ++r)
+    to.push_back(t.type(in.result(r)).is_tensor ? static_cast<std::byte*>(t.new_dense(in.result(r)))
+                                                : reinterpret_cast<std::byte*>(&scalars[r]));
+  std::vector<int8_t> mask(kLanes);
+  for (int64_t first = 0; first < a.executions; first += kLanes) {
+    const auto n = static_cast<uint32_t>(std::min<int64_t>(kLanes, a.executions - first));
+    for (const AsmFill& f : a.fills) fill(t, file, f, a, first);
+    for (const AsmPort& p : a.inputs)
+      read_port(a, p, from[p.value], t.type(in.operand(p.value)).size, file, first, n);
+    execute(a, file, n, mask);
+    for (const AsmPort& p : a.outputs)
+      write_port(a, p, to[p.value], t.type(in.result(p.value)).size, file, first, n);
+  }
+  for (uint32_t r = 0; r < in.num_results; ++r)
+    if (!t.type(in.result(r)).is_tensor) t.set_uniform_from(in.result(r), &scalars[r]);
+  return next(in);
+}
+
+void flip_predicate(ptx::Lanes& l, const ptx::Operands& o) {
+  const auto* a = l.reg<int8_t>(o.a);
+  auto* d = l.reg<int8_t>(o.d);
+  for (uint32_t i = 0; i < l.count; ++i) d[i] = static_cast<int8_t>(~a[i]);
+}
+
+}  // namespace
+
+uint32_t AsmProgram::reserve(uint32_t bytes) {
+  const auto at = static_cast<uint32_t>(file_bytes);
+  file_bytes += size_t{kLanes} * (bytes < 1 ? 1 : bytes);
+  return at;
+}
+
+Assembler::Assembler(Lowering& l, const ir::Op& op) : l_(l), op_(op), asm_(l.make<AsmProgram>()) {
+  read_constraints();
+}
+
+bool Assembler::fail(std::string message, std::vector<std::string> notes) {
+  l_.error(op_, std::move(message), std::move(notes));
+  return false;
+}
+bool Assembler::fail(const base::Diagnostic& d) {
+  std::vector<std::string> notes = d.notes;
+  if (!d.source_line.empty()) notes.insert(notes.begin(), "in: " + d.source_line);
+  return fail("inline assembly, line " + std::to_string(d.location.line) + ": " + d.message,
+              std::move(notes));
+}
+std::string Assembler::string_attr(std::string_view name) const {
+  const ir::Attr* a = op_.attr(name);
+  return a ? std::string(a->string) : "";
+}
+
+// "=r,=&f,r,0", without those that say what is clobbered: ~{memory}.
+void Assembler::read_constraints() {
+  for (std::string text = string_attr("constraints"); !text.empty();) {
+    const size_t comma = text.find(',');
+    std::string one = text.substr(0, comma);
+    text = comma == std::string::npos ? "" : text.substr(comma + 1);
+    std::erase_if(one, [](char c) { return c == ' ' || c == '\n' || c == '\t'; });
+    if (!one.empty() && one[0] != '~') constraints_.push_back(one);
+  }
+}
+
+bool Assembler::add_port(bool is_result, uint32_t value, int64_t bytes, uint32_t most, uint32_t& element) {
+  if (next_ >= constraints_.size()) return fail("there are more operands and results than constraints");
+  const std::string& constraint = constraints_[next_];
+  if ((constraint[0] == '=') != is_result)
+    return fail("constraint " + std::to_string(next_) + ", '" + constraint + "', should be that of " +
+                (is_result ? "a result" : "an operand"));
+  ++next_;
+  const std::string letters =
+      is_result ? constraint.substr(constraint.starts_with("=&") ? 2 : 1) : constraint;
+  AsmPort p;
+  ptx::Mod reg = ptx::Mod::kNone;
+  uint32_t tied = ~0u;
+  if (letters == "r" || letters == "f") {
+    reg = letters == "f" ? ptx::Mod::kF32 : ptx::Mod::kB32, p.bytes = 4;
+  } else if (letters == "l" || letters == "d") {
+    reg = letters == "d" ? ptx::Mod::kF64 : ptx::Mod::kB64, p.bytes = 8;
+  } else if (letters == "h" || letters == "c") {
+    reg = ptx::Mod::kB16, p.bytes = 2;
+  } else if (!is_result && !letters.empty() && letters.find_first_not_of("0123456789") == std::string::npos) {
+    for (char c : letters) tied = (tied == ~0u ? 0 : tied * 10) + static_cast<uint32_t>(c - '0');
+    if (tied >= asm_->outputs.size()) return fail("constraint '" + constraint + "' names no result");
+    p.bytes = asm_->outputs[tied].bytes;
+  } else {
+    return fail("the constraint '" + constraint + "' is not known", {"r, f: 32 bits; l, d: 64; h: 16"});
+  }
+  p.value = value, p.element = element;
+  if (bytes < p.bytes) p.elements = std::min(most, p.bytes / static_cast<uint32_t>(bytes));
+  if (bytes > p.bytes) return fail("constraint '" + constraint + "' has fewer bits than an element");
+  element += p.elements;
+  p.place = tied == ~0u ? asm_->reserve(p.bytes) : asm_->outputs[tied].place;
+  names_.push_back("asm_operand_" + std::to_string(names_.size()));
+  ties_.push_back(tied);
+  registers_.push_back({{}, reg});
+  (is_result ? asm_->outputs : asm_->inputs).push_back(p);
+  return true;
+}
+
+void Assembler::finish() {
+  if (next_ != constraints_.size()) return void(fail("there are more constraints than operands and results"));
+  if (parse() && lower()) l_.emit(run_asm, op_, asm_);
+}
+
+bool Assembler::parse() {
+  std::vector<ptx::Register> given;
+  for (size_t i = 0; i < names_.size(); ++i)
+    if (ties_[i] == ~0u) given.push_back({names_[i], registers_[i].type});
+  const std::string text = string_attr("asm_string");
+  std::string body;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '$') {
+      body += text[i];
+      continue;
+    }
+    if (++i < text.size() && text[i] == '$') {
+      body += '$';
+      continue;
+    }
+    const bool braced = i < text.size() && text[i] == '{';
+    if (braced) ++i;
+    size_t number = 0, digits = 0;
+    for (; i < text.size() && text[i] >= '0' && text[i] <= '9' && digits < 6; ++i, ++digits)
+      number = number * 10 + static_cast<size_t>(text[i] - '0');
+    if (braced) {
+      while (i < text.size() && text[i] != '}') ++i;
+    } else {
+      --i;
+    }
+    if (digits == 0 || number >= names_.size())
+      return fail("the assembly names $" + std::to_string(number) + ", and there are " +
+                  std::to_string(names_.size()) + " operands and results");
+    body += names_[ties_[number] == ~0u ? number : ties_[number]];
+  }
+  auto parsed = ptx::parse_body(body, given);
+  if (!parsed) return fail(parsed.error());
+  asm_->module = *parsed;
+  return true;
+}
+
+uint32_t Assembler::constant(uint64_t value, uint32_t bytes, AsmFill::Kind kind) {
+  const uint32_t at = asm_->reserve(bytes);
+  asm_->fills.push_back({kind, at, bytes, value});
+  return at;
+}
+
+uint32_t Assembler::place(const ptx::Operand& o, ptx::Mod type) {
+  const auto bytes = static_cast<uint32_t>(std::max(1, ptx::bits(type) / 8));
+  switch (o.kind) {
+    case ptx::OperandKind::kRegister:
+      return places_[o.reg];
+    case ptx::OperandKind::kSink:
+      return ptx::kNoRegister;
+    case ptx::OperandKind::kInteger:
+    case ptx::OperandKind::kFloat: {
+      uint64_t bits;
+      if (ptx::literal_bits(o, type, &bits))
+        return constant(type == ptx::Mod::kPred ? (bits ? 0xff : 0) : bits, bytes);
+      failed_ = true;
+      fail(asm_->module->diagnostic(o.offset, ptx::wrong_literal(o, type)));
+      return ptx::kNoRegister;
+    }
+    case ptx::OperandKind::kSpecial:
+      return special(o, bytes);
+    default:
+      failed_ = true;
+      fail("inline assembly has an operand that is no register and no number");
+      return ptx::kNoRegister;
+  }
+}
+
+uint32_t Assembler::special(const ptx::Operand& o, uint32_t bytes) {
+  using enum ptx::Special;
+  const std::string_view name = ptx::text(o.special);
+  const Code& code = l_.code();
+  auto unknown = [&](std::string why) {
+    failed_ = true;
+    fail("inline assembly reads " + std::string(name) + ", " + why, {"run the kernel at level ptx"});
+    return ptx::kNoRegister;
+  };
+  auto axis = [&] { return static_cast<uint64_t>(name.back() - 'x'); };
+  switch (o.special) {
+    case kGlobaltimer:
+    case kGlobaltimerLo:
+    case kClock:
+    case kClock64:
+      return constant(0, bytes, AsmFill::kClock);
+    case kSmid:  // one multiprocessor, as it were
+    case kTidY:
+    case kTidZ:
+      return constant(0, bytes);
+    case kNtidY:
+    case kNtidZ:
+      return constant(1, bytes);
+    case kNtidX:
+      if (code.all_warps == 0) return unknown("and nobody said how many warps a program has");
+      return constant(static_cast<uint64_t>(code.all_warps * code.warp_size), bytes);
+    default:
+      break;
+  }
+  const bool of_block = name.starts_with("%ctaid") || name.starts_with("%nctaid") ||
+                        name.starts_with("%clusterid") || name.starts_with("%nclusterid") ||
+                        name.starts_with("%cluster_");
+  if (of_block) {
+    // A program is one block, and one that is in a cluster of its own.
+    if (code.num_ctas > 1)
+      return unknown("which differs in the " + std::to_string(code.num_ctas) +
+                     " blocks of a cluster; the tile engine runs them as one");
+    if (name.starts_with("%ctaid") || name.starts_with("%clusterid"))
+      return constant(axis(), bytes, AsmFill::kProgram);
+    if (name.starts_with("%nctaid") || name.starts_with("%nclusterid"))
+      return constant(axis(), bytes, AsmFill::kPrograms);
+    return constant(name.starts_with("%cluster_n"), bytes);
+  }
+  static const std::pair<ptx::Special, std::pair<AsmFill::Kind, uint64_t>> kOfThread[] = {
+      {kTidX, {AsmFill::kThread, 0}},
+      {kWarpid, {AsmFill::kWarp, 0}},
+      {kLaneid, {AsmFill::kLane, 0}},
+      {kLanemaskEq, {AsmFill::kLaneMask, kEqual}},
+      {kLanemaskLt, {AsmFill::kLaneMask, kBelow}},
+      {kLanemaskLe, {AsmFill::kLaneMask, kUpTo}},
+      {kLanemaskGt, {AsmFill::kLaneMask, kAbove}},
+      {kLanemaskGe, {AsmFill::kLaneMask, kFrom}},
+  };
+  for (const auto& [special, filled] : kOfThread) {
+    if (special != o.special) continue;
+    if (asm_->lanes == 0 && find_threads && !find_threads()) return failed_ = true, ptx::kNoRegister;
+    if (asm_->lanes == 0)
+      return unknown("and the layout of its tensors, which TTIR does not have, says which thread it is");
+    if (asm_->threads == 0 && (special == kTidX || special == kWarpid))
+      return unknown("which depends on where the warps of a partition begin");
+    return constant(filled.second, bytes, filled.first);
+  }
+  return unknown("which the tile engine does not have: it runs whole tiles, not threads");
+}
+
+// Hints, and what orders memory or grids: memory is in program order, and a launch has ended before the next.
+static bool does_nothing(ptx::Opcode opcode) {
+  using enum ptx::Opcode;
+  return opcode == kGriddepcontrol || opcode == kFence || opcode == kMembar || opcode == kNanosleep ||
+         opcode == kSetmaxnreg;
+}
+
+bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction& in) {
+  if (does_nothing(in.opcode)) return true;
+  const ptx::OpcodeRow& row = ptx::row(in.opcode);
+  if (row.handler != "alu" && row.handler != "move") {
+    const base::Diagnostic d =
+        asm_->module->diagnostic(in.offset, "'" + std::string(in.spelling) +
+                                                "' is not executed in inline assembly of the tile engine");
+    std::vector<std::string> notes{
+        "it executes arithmetic on registers; run the kernel at level ptx for the rest"};
+    notes.insert(notes.end(), d.notes.begin(), d.notes.end());
+    return fail("inline assembly, line " + std::to_string(d.location.line) + ": " + d.message,
+                std::move(notes));
+  }
+  auto found = ptx::find_alu(*asm_->module, f, in);
+  if (!found) return fail(found.error());
+  const auto operands = ptx::flattened(in);
+  AsmStep step;
+  if (in.guard >= 0)
+    step.guard = places_[static_cast<size_t>(in.guard)], step.flip = in.guard_negated ? -1 : 0;
+  auto at = [&](int8_t which, ptx::Mod type) {
+    if (which == ptx::Alu::kCarry) return carry_ == ptx::kNoRegister ? carry_ = asm_->reserve(1) : carry_;
+    if (which < 0) return ptx::kNoRegister;
+    const ptx::Operand& o = *operands[static_cast<size_t>(which)];
+    const uint32_t value = place(o, type);
+    if (!o.negated || value == ptx::kNoRegister) return value;
+    AsmStep flip;
+    flip.run = flip_predicate;
+    flip.operands.d = asm_->reserve(1), flip.operands.a = value;
+    asm_->steps.push_back(flip);
+    return flip.operands.d;
+  };
+  step.run = found->run;
+  step.operands.d = at(found->operands[0], found->types[0]);
+  step.operands.a = at(found->operands[1], found->types[1]);
+  step.operands.b = at(found->operands[2], found->types[2]);
+  step.operands.c = at(found->operands[3], found->types[3]);
+  step.operands.e = at(found->operands[4], found->types[4]);
+  step.operands.small = found->small;
+  step.operands.imm = found->extra == ptx::Alu::kNoOperand ? found->imm : at(found->extra, ptx::Mod::kPred);
+  asm_->steps.push_back(step);
+  return !failed_;
+}
+
+bool Assembler::lower() {
+  const ptx::Function& f = *asm_->module->functions()[0];
+  for (const ptx::Register& r : f.registers) {
+    uint32_t at = ptx::kNoRegister;
+    for (size_t i = 0; i < names_.size() && at == ptx::kNoRegister; ++i) {
+      if (r.name != names_[i]) continue;
+      const size_t results = asm_->outputs.size();
+      at = i < results ? asm_->outputs[i].place : asm_->inputs[i - results].place;
+    }
+    places_.push_back(at != ptx::kNoRegister
+                          ? at
+                          : asm_->reserve(static_cast<uint32_t>(std::max(1, ptx::bits(r.type) / 8))));
+  }
+  for (const ptx::Instruction& in : f.body)
+    if (!lower_instruction(f, in)) return false;
+  return true;
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,325 @@
+// Reads the parameters of encodings. Spellings changed from release to release; each is mapped to the newest
+// meaning.
+#include <triton_runner/tile/encoding.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace triton_runner::tile {
+
+using base::failure;
+using base::Result;
+using layout::Basis;
+using layout::Encoding;
+using layout::EncodingKind;
+
+namespace {
+
+std::vector<int64_t> ints(const ir::Attr* attr) {
+  std::vector<int64_t> out;
+  if (!attr) return out;
+  if (attr->kind == ir::AttrKind::kDenseArray) {
+    for (uint64_t bits : attr->raw) out.push_back(static_cast<int64_t>(bits));
+  }
+  for (const ir::Attr* e : attr->elements) out.push_back(e->integer);
+  return out;
+}
+
+std::vector<Basis> bases(const ir::Attr* attr) {
+  std::vector<Basis> out;
+  if (!attr) return out;
+  for (const ir::Attr* e : attr->elements) {
+    Basis basis;
+    for (int64_t v : ints(e)) basis.push_back(static_cast<int32_t>(v));
+    out.push_back(std::move(basis));
+  }
+  return out;
+}
+
+int64_t integer(const ir::Attr& attr, std::string_view key, int64_t otherwise) {
+  const ir::Attr* a = attr.get(key);
+  return a ? a->integer : otherwise;
+}
+
+// A layout from lists of bases; output sizes are what the bases span.
+layout::LinearLayout spanning(std::vector<layout::InDim> ins) {
+  size_t rank = 0;
+  for (const layout::InDim& in : ins) {
+    for (const Basis& basis : in.bases) rank = std::max(rank, basis.size());
+  }
+  std::vector<layout::OutDim> outs;
+  for (const std::string& name : layout::dim_names(rank)) outs.push_back({name, 1});
+  for (const layout::InDim& in : ins) {
+    for (const Basis& basis : in.bases) {
+      for (size_t d = 0; d < basis.size(); d++) {
+        while (outs[d].size <= basis[d]) outs[d].size *= 2;
+      }
+    }
+  }
+  return {std::move(ins), std::move(outs)};
+}
+
+layout::LinearLayout linear(const ir::Attr& attr, std::initializer_list<const char*> inputs) {
+  std::vector<layout::InDim> ins;
+  for (const char* name : inputs) ins.push_back({name, bases(attr.get(name))});
+  return spanning(std::move(ins));
+}
+
+void read_cga(const ir::Attr& attr, Encoding& e) {
+  if (const ir::Attr* cga = attr.get("CGALayout")) {
+    e.cga = bases(cga);
+  } else if (attr.get("CTAsPerCGA")) {
+    const auto ctas = ints(attr.get("CTAsPerCGA")), splits = ints(attr.get("CTASplitNum"));
+    auto order = ints(attr.get("CTAOrder"));
+    if (splits.size() == ctas.size() && order.size() == ctas.size())
+      e.cga = layout::cga_bases(ctas, splits, order);
+  }
+}
+
+// "<[32:+4, 256:+8] {order = ..., shape = ...}>": the list is no MLIR attribute, so it is read from the text.
+bool read_padding(std::string_view text, Encoding& e) {
+  size_t at = text.find('[');
+  const size_t end = text.find(']', at);
+  if (at == std::string_view::npos || end == std::string_view::npos) return false;
+  const char* p = text.data() + at + 1;
+  const char* stop = text.data() + end;
+  while (p < stop) {
+    int64_t interval = 0, amount = 0;
+    while (p < stop && (*p == ' ' || *p == ',')) p++;
+    auto [q, bad] = std::from_chars(p, stop, interval);
+    if (bad != std::errc() || stop - q < 2 || q[0] != ':' || q[1] != '+' || interval <= 0) return false;
+    auto [r, bad2] = std::from_chars(q + 2, stop, amount);
+    if (bad2 != std::errc()) return false;
+    e.padding.emplace_back(interval, amount);
+    p = r;
+    while (p < stop && *p == ' ') p++;
+  }
+  return !e.padding.empty();
+}
+
+// Entries of "{order = [1, 0], shape = [64, 64]}" after the list of paddings, where the graph has only the
+// text.
+std::vector<int64_t> ints_in_text(std::string_view text, std::string_view key) {
+  std::vector<int64_t> out;
+  size_t at = text.find(key);
+  if (at == std::string_view::npos) return out;
+  at = text.find('[', at);
+  const size_t end = text.find(']', at);
+  if (at == std::string_view::npos || end == std::string_view::npos) return out;
+  const char* p = text.data() + at + 1;
+  const char* stop = text.data() + end;
+  while (p < stop) {
+    int64_t v;
+    while (p < stop && (*p == ' ' || *p == ',')) p++;
+    auto [q, bad] = std::from_chars(p, stop, v);
+    if (bad != std::errc()) break;
+    out.push_back(v);
+    p = q;
+  }
+  return out;
+}
+
+std::vector<Basis> bases_in_text(std::string_view text, std::string_view key) {
+  std::vector<Basis> out;
+  size_t at = text.find(key);
+  if (at == std::string_view::npos) return out;
+  at = text.find('[', at);
+  if (at == std::string_view::npos) return out;
+  for (at++; at < text.size() && text[at] != ']';) {
+    if (text[at] != '[') {
+      at++;
+      continue;
+    }
+    Basis basis;
+    for (int64_t v : ints_in_text(text.substr(at), "[")) basis.push_back(static_cast<int32_t>(v));
+    out.push_back(std::move(basis));
+    at = text.find(']', at) + 1;
+  }
+  return out;
+}
+
+// Shared encodings up to 3.2: one kind, in which hasLeadingOffset says that it is Hopper's.
+void read_old_shared(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kSwizzledShared;
+  e.vec = integer(attr, "vec", 1);
+  e.per_phase = integer(attr, "perPhase", 1);
+  e.max_phase = integer(attr, "maxPhase", 1);
+  e.order = ints(attr.get("order"));
+  if (integer(attr, "hasLeadingOffset", 0) == 0) return;
+  e.kind = EncodingKind::kNvmmaShared;
+  e.explicit_rank = static_cast<int64_t>(e.order.size());
+  e.swizzle_bytes = e.max_phase > 1 ? e.max_phase * 16 : 0;
+  e.element_bits = 128 / std::max<int64_t>(e.vec, 1);
+  e.is_transposed = !e.order.empty() && e.order[0] == 0 && e.order.size() > 1;
+}
+
+}  // namespace
+
+Result<Encoding> encoding_of(const ir::Attr& attr) {
+  if (attr.kind != ir::AttrKind::kDialect) return failure("not an encoding: " + std::string(attr.text));
+  std::string_view name = attr.string;
+  for (std::string_view dialect :
+       {"ttg.", "triton_gpu.", "ttng.", "triton_nvidia_gpu.", "amdg.", "amdgpu."}) {
+    if (name.substr(0, dialect.size()) == dialect) {
+      name.remove_prefix(dialect.size());
+      break;
+    }
+  }
+  Encoding e{};
+  read_cga(attr, e);
+  auto parent = [&]() -> Result<std::shared_ptr<const Encoding>> {
+    const ir::Attr* p = attr.get("parent");
+    if (!p) return failure("#" + std::string(attr.string) + " has no parent");
+    auto read = encoding_of(*p);
+    if (!read) return read.error();
+    return std::make_shared<const Encoding>(std::move(*read));
+  };
+  if (name == "blocked") {
+    e.kind = EncodingKind::kBlocked;
+    e.size_per_thread = ints(attr.get("sizePerThread"));
+    e.threads_per_warp = ints(attr.get("threadsPerWarp"));
+    e.warps_per_cta = ints(attr.get("warpsPerCTA"));
+    e.order = ints(attr.get("order"));
+    const size_t rank = e.order.size();
+    if (rank == 0 || e.size_per_thread.size() != rank || e.threads_per_warp.size() != rank ||
+        e.warps_per_cta.size() != rank)
+      return failure("#ttg.blocked needs sizePerThread, threadsPerWarp, warpsPerCTA and order of one length");
+  } else if (name == "slice") {
+    e.kind = EncodingKind::kSlice;
+    e.dim = integer(attr, "dim", 0);
+    auto p = parent();
+    if (!p) return p.error();
+    e.parent = *p;
+  } else if (name == "dot_op") {
+    e.kind = EncodingKind::kDotOperand;
+    e.op_idx = integer(attr, "opIdx", 0);
+    e.k_width = integer(attr, "kWidth", 0);
+    auto p = parent();
+    if (!p) return p.error();
+    e.parent = *p;
+  } else if (name == "nvidia_mma") {
+    e.kind = EncodingKind::kNvidiaMma;
+    e.version = integer(attr, "versionMajor", 2);
+    e.warps_per_cta = ints(attr.get("warpsPerCTA"));
+    e.instr_shape = ints(attr.get("instrShape"));
+  } else if (name == "amd_mfma" || name == "mfma") {
+    e.kind = EncodingKind::kAmdMfma;
+    e.version = integer(attr, "version", integer(attr, "versionMajor", 3));
+    e.warps_per_cta = ints(attr.get("warpsPerCTA"));
+    e.instr_shape = ints(attr.get("instrShape"));
+    e.is_transposed = integer(attr, "isTransposed", 0) != 0;
+    e.element_bits = integer(attr, "elementBitWidth", 32);
+    e.tiles_per_warp = ints(attr.get("tilesPerWarp"));
+  } else if (name == "amd_wmma" || name == "wmma") {
+    e.kind = EncodingKind::kAmdWmma;
+    e.version = integer(attr, "version", 1);
+    e.is_transposed = integer(attr, "isTranspose", integer(attr, "isTransposed", 0)) != 0;
+    e.instr_shape = ints(attr.get("instrShape"));
+    e.warps_per_cta = ints(attr.get("warpsPerCTA"));
+    e.explicit_rank = integer(attr, "rank", 0);
+    if (const ir::Attr* cta = attr.get("ctaLayout")) {
+      e.warp_bases = bases(cta->get("warp"));
+      e.register_bases = bases(cta->get("register"));
+    }
+  } else if (name == "linear" || name == "generic_linear") {
+    e.kind = EncodingKind::kLinear;
+    e.linear = linear(attr, {"register", "lane", "warp", "block"});
+  } else if (name == "shared_linear") {
+    e.kind = EncodingKind::kSharedLinear;
+    const ir::Attr* inner = attr.get("offset") ? &attr : nullptr;
+    for (const ir::Attr* p : attr.elements) {
+      if (!inner && p->get("offset")) inner = p;
+    }
+    if (inner) {
+      e.linear = linear(*inner, {"offset", "block"});
+    } else {
+      e.linear = spanning(
+          {{"offset", bases_in_text(attr.text, "offset")}, {"block", bases_in_text(attr.text, "block")}});
+    }
+  } else if (name == "swizzled_shared" || name == "amd_rotating_shared") {
+    e.kind = name == "swizzled_shared" ? EncodingKind::kSwizzledShared : EncodingKind::kRotatingShared;
+    e.vec = integer(attr, "vec", 1);
+    e.per_phase = integer(attr, "perPhase", 1);
+    e.max_phase = integer(attr, "maxPhase", 1);
+    e.order = ints(attr.get("order"));
+    if (e.vec < 1 || e.per_phase < 1 || e.max_phase < 1 || e.order.empty())
+      return failure("#" + std::string(attr.string) +
+                     " needs vec, perPhase, maxPhase of at least 1 and an order");
+  } else if (name == "shared") {
+    read_old_shared(attr, e);
+  } else if (name == "nvmma_shared") {
+    e.kind = EncodingKind::kNvmmaShared;
+    e.swizzle_bytes = integer(attr, "swizzlingByteWidth", 0);
+    e.is_transposed = integer(attr, "transposed", 0) != 0;
+    e.element_bits = integer(attr, "elementBitWidth", 16);
+    e.fp4_padded = integer(attr, "fp4Padded", 0) != 0;
+    e.explicit_rank = integer(attr, "rank", 0);
+    if (e.explicit_rank == 0 && attr.get("CTAOrder")) e.explicit_rank = ints(attr.get("CTAOrder")).size();
+    if (e.explicit_rank == 0 && !e.cga.empty()) e.explicit_rank = static_cast<int64_t>(e.cga.front().size());
+  } else if (name == "padded_shared") {
+    e.kind = EncodingKind::kPaddedShared;
+    if (!read_padding(attr.text, e))
+      return failure("#ttg.padded_shared without its list of [interval:+padding]");
+    const auto offset = bases_in_text(attr.text, "offset");
+    if (!offset.empty()) {
+      e.linear = spanning({{"offset", offset}, {"block", bases_in_text(attr.text, "block")}});
+    } else {
+      e.order = ints_in_text(attr.text, "order");
+      if (e.order.empty()) return failure("#ttg.padded_shared with neither an order nor offset bases");
+    }
+  } else if (name == "partitioned_shared") {
+    e.kind = EncodingKind::kPartitionedShared;
+    const int64_t partitions = integer(attr, "numPartitions", 1), groups = integer(attr, "numGroups", 1);
+    for (const int64_t n : {partitions, groups})
+      if (n < 1 || n > 1 << 10 || (n & (n - 1)) != 0)
+        return failure("#ttg.partitioned_shared has a power of two of partitions and groups, not " +
+                       std::to_string(n));
+    e.pieces = partitions * groups;
+    e.dim = integer(attr, "partitionDim", 0);
+    const ir::Attr* piece = attr.get("partitionLayout");
+    if (!piece) return failure("#ttg.partitioned_shared without the layout of a piece");
+    auto inner = encoding_of(*piece);
+    if (!inner) return inner;
+    if (!is_shared(inner->kind))
+      return failure("pieces of #ttg.partitioned_shared lie in shared memory, not in #ttg." +
+                     std::string(encoding_name(inner->kind)));
+    e.padding = inner->padding;
+    e.cga = std::exchange(inner->cga, {});
+    e.parent = std::make_shared<const Encoding>(*std::move(inner));
+  } else if (name == "tensor_memory_encoding") {
+    e.kind = EncodingKind::kTensorMemory;
+    e.block_m = integer(attr, "blockM", 128);
+    e.block_n = integer(attr, "blockN", 0);
+    e.two_ctas = integer(attr, "twoCTAs", 0) != 0;
+    e.fp4_padded = integer(attr, "fp4Padded", 0) != 0;
+    // Up to 3.5: unpacked = true puts every element in a column of its own; 3.6 says by how many elements
+    // apart.
+    e.col_stride = integer(attr, "colStride", 0);
+    if (e.col_stride == 0) e.col_stride = integer(attr, "unpacked", 1) ? -1 : 1;
+    if (integer(attr, "CTASplitM", 1) > 1) e.cga.push_back({1, 0});
+    if (integer(attr, "CTASplitN", 1) > 1) e.cga.push_back({0, 1});
+  } else if (name == "tensor_memory_scales_encoding") {
+    e.kind = EncodingKind::kTensorMemoryScales;
+    const ir::Attr* order = attr.get("blockRepOrder");
+    e.order = order && (order->string == "kThenMn" || order->text == "kThenMn") ? std::vector<int64_t>{1, 0}
+                                                                                : std::vector<int64_t>{0, 1};
+    if (integer(attr, "CTASplitM", 1) > 1) e.cga.push_back({1, 0});
+    if (integer(attr, "CTASplitN", 1) > 1) e.cga.push_back({0, 1});
+  } else {
+    return failure("unknown encoding #" + std::string(attr.string));
+  }
+  if (e.kind == EncodingKind::kNvmmaShared) {
+    if (e.element_bits < 4 || e.element_bits > 64)
+      return failure("#" + std::string(attr.string) + " of elements of " + std::to_string(e.element_bits) +
+                     " bits");
+    if (int64_t b = e.swizzle_bytes; b != 0 && b != 32 && b != 64 && b != 128)
+      return failure("#" + std::string(attr.string) + " swizzles 0, 32, 64 or 128 bytes, not " +
+                     std::to_string(b));
+  }
+  if (is_distributed(e.kind) && e.rank() == 0)
+    return failure("#" + std::string(attr.string) + " lacks parameters");
+  return e;
+}
+
+}  // namespace triton_runner::tile

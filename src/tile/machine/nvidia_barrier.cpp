@@ -1,0 +1,185 @@
+// mbarriers and what only orders memory (ttng.*_barrier, fences, cluster barriers; amdg's barriers are the
+// same idea).
+#include <algorithm>
+#include <bit>
+
+#include "lowering.h"
+#include "machine/nvidia.h"
+#include "machine/shared_state.h"
+
+namespace triton_runner::tile {
+namespace {
+
+const Instr* no_barrier(Task& t, const Instr& in) {
+  return t.trap(
+      in, exec::TrapKind::kInvalid,
+      "there is no mbarrier at this place: it was not initialised, was invalidated, or was overwritten");
+}
+
+struct Count {
+  int64_t n;
+  int pred = -1;  // operand
+};
+
+bool off(Task& t, const Instr& in, int pred) { return pred >= 0 && t.bits(in.operand(pred)) == 0; }
+
+const Instr* run_init_barrier(Task& t, const Instr& in) {
+  SharedState::of(t).init_barrier(t, address_of(mem_desc(t, in.operand(0))), in.as<Count>().n);
+  return next(in);
+}
+
+const Instr* run_inval_barrier(Task& t, const Instr& in) {
+  if (Mbarrier* b = SharedState::of(t).barrier(t, address_of(mem_desc(t, in.operand(0))))) b->magic = 0;
+  return next(in);
+}
+
+const Instr* run_barrier_expect(Task& t, const Instr& in) {
+  const auto& c = in.as<Count>();
+  if (off(t, in, c.pred)) return next(in);
+  Mbarrier* b = SharedState::of(t).barrier(t, address_of(mem_desc(t, in.operand(0))));
+  if (!b) return no_barrier(t, in);
+  SharedState::expect(*b, c.n);
+  SharedState::arrive(*b, 1);
+  return next(in);
+}
+
+const Instr* run_arrive_barrier(Task& t, const Instr& in) {
+  const auto& c = in.as<Count>();
+  if (off(t, in, c.pred)) return next(in);
+  Mbarrier* b = SharedState::of(t).barrier(t, address_of(mem_desc(t, in.operand(0))));
+  if (!b) return no_barrier(t, in);
+  const auto phase = static_cast<int64_t>(b->phase);
+  SharedState::arrive(*b, c.n);
+  if (in.num_results) t.set_uniform(in.result(), phase);  // amdg.arrive_barrier gives the phase it arrived in
+  return next(in);
+}
+
+const Instr* run_wait_barrier(Task& t, const Instr& in) {
+  if (off(t, in, in.as<Count>().pred)) return next(in);
+  SharedState& state = SharedState::of(t);
+  const uint32_t address = address_of(mem_desc(t, in.operand(0)));
+  state.complete_copies(t, address);
+  Mbarrier* b = state.barrier(t, address);
+  if (!b) return no_barrier(t, in);
+  // Waiting for a parity: passes once the phase of that parity has ended.
+  if ((t.bits(in.operand(1)) & 1) == b->phase) return t.block(in);
+  return next(in);
+}
+
+const Instr* run_read_phase(Task& t, const Instr& in) {
+  SharedState& state = SharedState::of(t);
+  const uint32_t address = address_of(mem_desc(t, in.operand(0)));
+  state.complete_copies(t, address);
+  Mbarrier* b = state.barrier(t, address);
+  if (!b) return no_barrier(t, in);
+  t.set_uniform(in.result(), static_cast<int64_t>(b->phase));
+  return next(in);
+}
+
+struct Named {
+  bool wait;
+};
+
+struct HandOver {
+  int arrivals;
+  bool increment;
+};
+
+const Instr* run_copies_arrive(Task& t, const Instr& in) {
+  const auto& h = in.as<HandOver>();
+  SharedState& state = SharedState::of(t);
+  const uint32_t address = address_of(mem_desc(t, in.operand(0)));
+  Mbarrier* b = state.barrier(t, address);
+  if (!b) return no_barrier(t, in);
+  if (h.increment) b->pending += h.arrivals;
+  state.hand_over(t, address, h.arrivals);
+  return next(in);
+}
+
+void with_count(Lowering& l, const ir::Op& op, Handler run, std::string_view key, int pred_group,
+                int64_t otherwise = 1) {
+  const int pred = pred_group < 0 ? -1 : Lowering::operand_index(op, pred_group);
+  l.emit(run, op, l.make<Count>(op.int_attr(key, otherwise), pred));
+}
+
+// ---- named barriers: a number and how many threads meet there
+
+const Instr* run_named(Task& t, const Instr& in) {
+  NamedBarriers& named = SharedState::of(t).named;
+  const int64_t id = t.bits(in.operand(0)), threads = t.bits(in.operand(1));
+  if (!in.as<Named>().wait) {
+    named.arrive(id, threads, named.threads_of(t));
+    return next(in);
+  }
+  return named.wait(t, id, threads) ? next(in) : t.block(in);
+}
+
+}  // namespace
+
+bool arrive_all(Task& t, const Instr& in, const Barriers& b) {
+  SharedState& state = SharedState::of(t);
+  for (int i = 0; i < b.count; i++) {
+    if (b.first_pred >= 0 && t.bits(in.operand(b.first_pred + i)) == 0) continue;
+    Mbarrier* barrier = state.barrier(t, address_of(mem_desc(t, in.operand(b.first + i))));
+    if (!barrier) {
+      no_barrier(t, in);
+      return false;
+    }
+    SharedState::arrive(*barrier, b.arrivals);
+  }
+  return true;
+}
+
+int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value* const> buffers) {
+  const int step = l.code().two_ctas ? 2 : 1;  // the first block of a pair issues
+  std::vector<const layout::CgaBases*> shares;
+  for (const ir::Value* v : buffers) {
+    const MemView* view = v->type->kind == ir::TypeKind::kMemDesc ? mem_view(l, *v, op) : nullptr;
+    if (view && !view->tensor_memory) shares.push_back(&view->encoding.cga);
+  }
+  int arrivals = 0;
+  for (int block = 0; block < l.code().num_ctas; block += step)
+    arrivals += std::ranges::any_of(shares, [&](const layout::CgaBases* bases) {
+      for (size_t bit = 0; bit < bases->size(); bit++)
+        if ((block >> bit & 1) && std::ranges::any_of((*bases)[bit], [](int32_t v) { return v != 0; }))
+          return false;
+      return true;
+    });
+  return std::max(1, arrivals);
+}
+
+void lower_init_barrier(Lowering& l, const ir::Op& op) {
+  const int64_t count = op.int_attr("count", 1);
+  if (count < 1 || count >= 1 << 14)
+    return l.error(op, "an mbarrier of " + std::to_string(count) + " arrivals");
+  with_count(l, op, run_init_barrier, "count", -1);
+}
+void lower_inval_barrier(Lowering& l, const ir::Op& op) { l.emit(run_inval_barrier, op); }
+void lower_barrier_expect(Lowering& l, const ir::Op& op) {
+  with_count(l, op, run_barrier_expect, "size", 1, 0);
+}
+void lower_arrive_barrier(Lowering& l, const ir::Op& op) {
+  // The blocks whose numbers differ in these bits tell each other: one program here, with one mbarrier.
+  const auto told = static_cast<uint64_t>(op.int_attr("multicastCTA", 0) & (l.code().num_ctas - 1));
+  l.emit(run_arrive_barrier, op,
+         l.make<Count>(op.int_attr("count", 1) << std::popcount(told), Lowering::operand_index(op, 1)));
+}
+void lower_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, "", 2); }
+void lower_amd_arrive_barrier(Lowering& l, const ir::Op& op) {
+  with_count(l, op, run_arrive_barrier, "count", -1);
+}
+void lower_amd_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, "", -1); }
+void lower_amd_read_barrier_phase(Lowering& l, const ir::Op& op) { l.emit(run_read_phase, op); }
+
+void lower_async_copy_mbarrier_arrive(Lowering& l, const ir::Op& op) {
+  // Every thread arrives; with an increment the barrier counts them before, and the phase only lasts longer.
+  const bool increment = op.attr("noIncrement") == nullptr;  // a unit attribute
+  l.emit(run_copies_arrive, op, l.make<HandOver>(l.code().num_warps * l.code().warp_size, increment));
+}
+
+void lower_arrive_barrier_named(Lowering& l, const ir::Op& op) {
+  l.emit(run_named, op, l.make<Named>(false));
+}
+void lower_wait_barrier_named(Lowering& l, const ir::Op& op) { l.emit(run_named, op, l.make<Named>(true)); }
+
+}  // namespace triton_runner::tile

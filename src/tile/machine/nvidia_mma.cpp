@@ -1,0 +1,223 @@
+// Matrix products with operands in shared or tensor memory: wgmma (ttng.warp_group_dot) and tcgen05
+// (ttng.tc_gen5_mma).
+//
+// They are computed where they are issued; what is asynchronous about them is when barriers and waits say
+// that they are done. Sums are one chain of fused multiply-adds in ascending K, as for tt.dot.
+#include <cstring>
+
+#include <triton_runner/num/dot.h>
+#include <triton_runner/num/kernels.h>
+
+#include "lowering.h"
+#include "machine/nvidia.h"
+#include "machine/shared_state.h"
+#include "ops/dot.h"
+
+namespace triton_runner::tile {
+namespace {
+
+// A matrix that an instruction reads: a register tile, or a buffer in the arena.
+struct MmaOperand {
+  int index;            // operand
+  const MemPlan* plan;  // null: a register tile
+  num::Type type;
+};
+
+class Reader {
+ public:
+  explicit Reader(Task& t) : t_(t) {}
+  ~Reader() {
+    for (Buffer* b : held_) {
+      if (b) t_.worker->pool->release(b);
+    }
+  }
+  num::MatrixView view(const Instr& in, const MmaOperand& o) {
+    if (!o.plan) return matrix_view(t_, in.operand(o.index), o.type);
+    const SharedElements e = SharedState::of(t_).read(*o.plan, mem_desc(t_, in.operand(o.index)));
+    (held_[0] ? held_[1] : held_[0]) = e.buffer;
+    return {e.data(), o.type, e.stride[0], e.stride[1]};
+  }
+
+ private:
+  Task& t_;
+  Buffer* held_[2] = {nullptr, nullptr};
+};
+
+bool types_fit(Lowering& l, const ir::Op& op, num::Type a, num::Type b, num::Type c) {
+  if (dot_types_ok(a, b, c)) return true;
+  l.error(op, "a product of " + std::string(num::type_name(a)) + " and " + std::string(num::type_name(b)) +
+                  " into " + std::string(num::type_name(c)) + " is not supported");
+  return false;
+}
+
+bool operand(Lowering& l, const ir::Op& op, uint32_t group, int64_t precision, MmaOperand& out) {
+  const ir::Value& v = *op.operand_of(group);
+  out.index = Lowering::operand_index(op, group);
+  out.plan = nullptr;
+  if (v.type->kind == ir::TypeKind::kTensor) {
+    out.type = dot_operand_type(l.type(v.type)->element, precision);
+    return true;
+  }
+  const MemView* view = mem_view(l, v, op);
+  if (!view) return false;
+  if (!view->leading.empty() || view->shape.size() != 2)
+    return l.error(op, "matrix operands in memory have rank 2"), false;
+  auto* plan = l.make<MemPlan>(*view, memory_order(*view));
+  out.plan = plan;
+  out.type = dot_operand_type(view->element, precision);
+  return true;
+}
+
+// ---- wgmma
+
+struct WarpGroupDot {
+  MmaOperand a, b;
+  int c, use_c;
+  int64_t m, n, k;
+  num::Type result;
+};
+
+const Instr* run_warp_group_dot(Task& t, const Instr& in) {
+  const auto& d = in.as<WarpGroupDot>();
+  Reader reader(t);
+  const num::MatrixView a = reader.view(in, d.a), b = reader.view(in, d.b);
+  const bool keep = d.use_c < 0 || t.bits(in.operand(d.use_c)) != 0;
+  void* c = dot_accumulator(t, in, static_cast<uint32_t>(d.c), keep);
+  multiply_accumulate(t, c, d.n, d.result, a, b, d.m, d.n, d.k);
+  return next(in);
+}
+
+const Instr* run_dot_wait(Task& t, const Instr& in) {
+  for (uint32_t i = 0; i < in.num_results; i++) {
+    if (in.kills_operand(i)) {
+      t.move(in.result(i), in.operand(i));
+    } else {
+      t.copy(in.result(i), in.operand(i));
+    }
+  }
+  return next(in);
+}
+
+// ---- tcgen05
+
+struct Gen5Mma {
+  MmaOperand a, b;
+  bool is_unsigned;
+  const MemPlan* d;  // row-major
+  int d_operand, use_d, pred;
+  Barriers barriers;
+  int64_t m, n, k;
+  num::Type result;
+};
+
+// Bytes without a sign as i32, row by row.
+num::MatrixView widened(BufferPool& pool, const num::MatrixView& m, int64_t rows, int64_t cols,
+                        Buffer*& held) {
+  held = pool.allocate(rows * cols * 4);
+  auto* out = reinterpret_cast<int32_t*>(held->data());
+  const auto* bytes = static_cast<const uint8_t*>(m.data);
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < cols; c++) *out++ = bytes[r * m.row_stride + c * m.col_stride];
+  return {held->data(), num::Type::kI32, cols, 1};
+}
+
+const Instr* run_tc_gen5_mma(Task& t, const Instr& in) {
+  const auto& g = in.as<Gen5Mma>();
+  if (t.bits(in.operand(g.pred)) != 0) {
+    SharedState& state = SharedState::of(t);
+    const MemDesc d = mem_desc(t, in.operand(g.d_operand));
+    Reader reader(t);
+    num::MatrixView a = reader.view(in, g.a), b = reader.view(in, g.b);
+    const bool keep = t.bits(in.operand(g.use_d)) != 0;
+    BufferPool& pool = *t.worker->pool;
+    Buffer* c = keep ? state.take(*g.d, d) : pool.allocate(g.d->bytes());
+    if (!keep) std::memset(c->data(), 0, g.d->bytes());
+    Buffer* wide[2] = {};
+    if (g.is_unsigned) {
+      a = widened(pool, a, g.m, g.k, wide[0]);
+      b = widened(pool, b, g.k, g.n, wide[1]);
+    }
+    multiply_accumulate(t, c->data(), g.n, g.result, a, b, g.m, g.n, g.k);
+    for (Buffer* buffer : wide)
+      if (buffer) pool.release(buffer);
+    state.write(*g.d, d, c);
+    return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
+  }
+  return next(in);
+}
+
+const Instr* run_tc_gen5_commit(Task& t, const Instr& in) {
+  const auto& b = in.as<Barriers>();
+  return arrive_all(t, in, b) ? next(in) : nullptr;
+}
+
+}  // namespace
+
+void lower_warp_group_dot(Lowering& l, const ir::Op& op) {
+  auto* d = l.make<WarpGroupDot>();
+  const int64_t precision = op.int_attr("inputPrecision", 0);
+  if (!operand(l, op, 0, precision, d->a) || !operand(l, op, 1, precision, d->b)) return;
+  const TileType* c = l.type(op.result()->type);
+  const auto &a_shape = op.operand_of(0)->type->shape, &b_shape = op.operand_of(1)->type->shape;
+  if (c->rank != 2 || a_shape.size() != 2 || b_shape.size() != 2)
+    return l.error(op, "a warp group dot of rank 2 is expected");
+  d->c = Lowering::operand_index(op, 2);
+  d->use_c = Lowering::operand_index(op, 3);
+  d->m = c->shape[0];
+  d->n = c->shape[1];
+  d->k = a_shape[1];
+  d->result = c->element;
+  if (a_shape[0] != d->m || b_shape[0] != d->k || b_shape[1] != d->n)
+    return l.error(op, "operands whose shapes do not match");
+  if (!types_fit(l, op, d->a.type, d->b.type, d->result)) return;
+  l.emit(run_warp_group_dot, op, d);
+}
+
+void lower_warp_group_dot_wait(Lowering& l, const ir::Op& op) { l.emit(run_dot_wait, op); }
+
+void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
+  auto* g = l.make<Gen5Mma>();
+  if (!operand(l, op, 0, 0, g->a) || !operand(l, op, 1, 0, g->b)) return;
+  const MemView* d = mem_view(l, *op.operand_of(2), op);
+  if (!d) return;
+  const auto &a = op.operand_of(0)->type->shape, &b = op.operand_of(1)->type->shape;
+  if (!d->leading.empty() || d->shape.size() != 2 || a.size() != 2 || b.size() != 2 || a[0] != d->shape[0] ||
+      b[1] != d->shape[1] || a[1] != b[0])
+    return l.error(op, "operands whose shapes do not match");
+  g->d = l.make<MemPlan>(*d);
+  g->m = d->shape[0];
+  g->n = d->shape[1];
+  g->k = a[1];
+  g->result = d->element;
+  if (!types_fit(l, op, g->a.type, g->b.type, g->result)) return;
+  g->is_unsigned = op.attr("is_unsigned") && g->result == num::Type::kI32;
+  g->d_operand = Lowering::operand_index(op, 2);
+  g->use_d = Lowering::operand_index(op, 4);
+  g->pred = Lowering::operand_index(op, 5);
+  g->barriers = {Lowering::operand_index(op, 6), Lowering::operand_index(op, 7),
+                 static_cast<int>(op.group(6).size())};
+  const ir::Value* const shared[] = {op.operand_of(0), op.operand_of(1)};
+  if (op.attr("multicast")) g->barriers.arrivals = multicast_arrivals(l, op, shared);
+  std::vector<Slot> operands;
+  for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
+  l.emit(run_tc_gen5_mma, op, {}, operands, g);
+}
+
+void lower_tc_gen5_commit(Lowering& l, const ir::Op& op) {
+  std::vector<const ir::Value*> shared;
+  for (const ir::Use& use : op.group(2)) shared.push_back(use.value);
+  const int arrivals = shared.empty() ? 1 : multicast_arrivals(l, op, shared);
+  l.emit(run_tc_gen5_commit, op, l.make<Barriers>(0, Lowering::operand_index(op, 1), 1, arrivals));
+}
+
+// Stores have ended when they were issued: what is left to do is to tell who waits for the buffer.
+void lower_store_token_wait(Lowering& l, const ir::Op& op) {
+  for (const ir::Use& use : op.group(1))
+    if (use.value->type->kind != ir::TypeKind::kMemDesc)
+      return l.error(op, "barriers are expected, and not the tokens that stand for them");
+  l.emit(run_tc_gen5_commit, op,
+         l.make<Barriers>(Lowering::operand_index(op, 1), Lowering::operand_index(op, 2),
+                          static_cast<int>(op.group(1).size())));
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,109 @@
+// tcgen05 products of block-scaled operands: operands are widened to f32 times their scales, then summed as
+// any product.
+#include <cstring>
+
+#include "lowering.h"
+#include "machine/nvidia.h"
+#include "machine/shared_state.h"
+#include "ops/dot.h"
+
+namespace triton_runner::tile {
+namespace {
+
+struct MmaSide {
+  ScaledSide scaled;
+  int operand, scale;
+  const MemPlan *plan, *scale_plan;
+};
+
+struct ScaledMma {
+  MmaSide a, b;
+  const MemPlan* d;
+  int d_operand, use_d, pred;
+  Barriers barriers;
+  int64_t m, n, k;
+  num::Type result;
+};
+
+void widen(Task& t, const Instr& in, const MmaSide& s, float* out) {
+  BufferPool& pool = *t.worker->pool;
+  SharedState& state = SharedState::of(t);
+  Buffer *data = state.read_planned(*s.plan, mem_desc(t, in.operand(s.operand))),
+         *scales = state.read_planned(*s.scale_plan, mem_desc(t, in.operand(s.scale)));
+  widen_scaled(s.scaled, data->data(), scales->data(), out);
+  pool.release(data);
+  pool.release(scales);
+}
+
+const Instr* run_tc_gen5_mma_scaled(Task& t, const Instr& in) {
+  const auto& g = in.as<ScaledMma>();
+  if (t.bits(in.operand(g.pred)) == 0) return next(in);
+  BufferPool& pool = *t.worker->pool;
+  SharedState& state = SharedState::of(t);
+  Buffer *a = pool.allocate(g.m * g.k * 4), *b = pool.allocate(g.k * g.n * 4);
+  widen(t, in, g.a, reinterpret_cast<float*>(a->data()));
+  widen(t, in, g.b, reinterpret_cast<float*>(b->data()));
+  const MemDesc d = mem_desc(t, in.operand(g.d_operand));
+  const bool keep = t.bits(in.operand(g.use_d)) != 0;
+  Buffer* c = keep ? state.take(*g.d, d) : pool.allocate(g.d->bytes());
+  if (!keep) std::memset(c->data(), 0, g.d->bytes());
+  multiply_accumulate(t, c->data(), g.n, g.result, {a->data(), num::Type::kF32, g.k, 1},
+                      {b->data(), num::Type::kF32, g.n, 1}, g.m, g.n, g.k);
+  state.write(*g.d, d, c);
+  for (Buffer* buffer : {a, b}) pool.release(buffer);
+  return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
+}
+
+bool side(Lowering& l, const ir::Op& op, uint32_t group, uint32_t scale_group, const char* type, bool is_b,
+          int64_t outer, MmaSide& s) {
+  const auto element = scaled_element(op.attr(type));
+  const MemView *data = mem_view(l, *op.operand_of(group), op),
+                *scales = mem_view(l, *op.operand_of(scale_group), op);
+  if (!data || !scales) return false;
+  const bool fp4 = element == num::Type::kF4E2M1FN;
+  const auto fail = [&] { return l.error(op, "these block-scaled operands are not supported"), false; };
+  if (!element || num::size_of(*element) != 1 || data->shape.size() != 2 || data->size != 1 ||
+      scales->size != 1 || data->shape[is_b ? 1 : 0] != outer)
+    return fail();
+  s.scaled = {*element, true, is_b, outer, data->shape[is_b ? 0 : 1] * (fp4 ? 2 : 1), 0, scales->element, 0};
+  if (scales->shape.size() != 2 || scales->shape[0] != outer || scales->shape[1] < 1 ||
+      s.scaled.k % scales->shape[1] != 0)
+    return fail();
+  s.scaled.group = s.scaled.k / scales->shape[1];
+  s.operand = Lowering::operand_index(op, group);
+  s.scale = Lowering::operand_index(op, scale_group);
+  s.plan = l.make<MemPlan>(*data);
+  s.scale_plan = l.make<MemPlan>(*scales);
+  return true;
+}
+
+}  // namespace
+
+void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
+  auto* g = l.make<ScaledMma>();
+  const MemView* d = mem_view(l, *op.operand_of(2), op);
+  if (!d) return;
+  if (!d->leading.empty() || d->shape.size() != 2) return l.error(op, "an accumulator of rank 2 is expected");
+  g->m = d->shape[0];
+  g->n = d->shape[1];
+  if (!side(l, op, 0, 4, "a_type", false, g->m, g->a) || !side(l, op, 1, 5, "b_type", true, g->n, g->b))
+    return;
+  g->k = g->a.scaled.k;
+  if (g->b.scaled.k != g->k) return l.error(op, "operands whose shapes do not match");
+  g->d = l.make<MemPlan>(*d);
+  g->result = d->element;
+  if (!dot_types_ok(num::Type::kF32, num::Type::kF32, g->result))
+    return l.error(op, "an accumulator of " + std::string(num::type_name(g->result)) + " is not supported");
+  g->d_operand = Lowering::operand_index(op, 2);
+  g->use_d = Lowering::operand_index(op, 6);
+  g->pred = Lowering::operand_index(op, 7);
+  g->barriers = {Lowering::operand_index(op, 8), Lowering::operand_index(op, 9),
+                 static_cast<int>(op.group(8).size())};
+  const ir::Value* const shared[] = {op.operand_of(0), op.operand_of(1)};
+  if (op.attr("multicast")) g->barriers.arrivals = multicast_arrivals(l, op, shared);
+  std::vector<Slot> operands;
+  for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
+  l.emit(run_tc_gen5_mma_scaled, op, {}, operands, g);
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,361 @@
+// TMA: blocks of tensor descriptors to and from shared memory, and descriptors that kernels write themselves.
+#include <algorithm>
+
+#include <triton_runner/exec/tensor_map.h>
+
+#include "lowering.h"
+#include "machine/shared_state.h"
+#include "machine/tensor_desc.h"
+
+namespace triton_runner::tile {
+namespace {
+
+struct TmaAccess {
+  BlockType block;
+  const MemPlan* plan;
+  int coords, barrier, memory, pred;  // operands; -1: none
+  int64_t barrier_bytes;              // that the copy brings, a block of the cluster
+  int rows = -1;                      // gather and scatter: operand of the row numbers
+  int offsets = -1;                   // im2col: operand of the first
+  bool reduce = false;
+  bool is_padded_fp4 = false;
+  bool maybe_halves = false;  // padded fp4: its last coordinate counts halves of bytes up to Triton 3.6
+  Reduction kind{};
+};
+
+// A column of pixels: as many dimensions as the copy has coordinates, which it does not say by its block.
+bool column_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescriptor& desc, Box& box) {
+  const auto fail = [&](std::string message) {
+    return t.trap(in, exec::TrapKind::kInvalid, std::move(message)), false;
+  };
+  box.rank = a.offsets - a.coords;
+  if (!desc.im2col) return fail("a copy in im2col mode through a tiled descriptor");
+  if (desc.rank != box.rank)
+    return fail("a descriptor of rank " + std::to_string(desc.rank) + ", and " + std::to_string(box.rank) +
+                " coordinates");
+  const int axes = box.rank - 2, bits = 16 / axes;
+  for (int d = 0; d < box.rank; d++) box.at[d] = t.bits(in.operand(a.coords + d)), box.shape[d] = 1;
+  // The hardware takes as many low bits of an offset as it has for a corner, without a sign.
+  for (int d = 0; d < axes; d++) box.offsets[d] = t.bits(in.operand(a.offsets + d)) & ((1 << bits) - 1);
+  box.pixels = a.block.shape[0];
+  box.shape[box.rank - 1] = a.block.shape[1];
+  const std::string fault = column_fault(desc, box, a.block.type);
+  return fault.empty() || fail(fault);
+}
+
+bool box_of(Task& t, const Instr& in, const TmaAccess& a, const TensorDescriptor& desc, bool is_store,
+            Box& box) {
+  if (a.offsets >= 0) return column_of(t, in, a, desc, box);
+  if (desc.im2col)
+    return t.trap(in, exec::TrapKind::kInvalid, "a tiled copy through a descriptor in im2col mode"), false;
+  box.rank = static_cast<int>(a.block.shape.size());
+  if (desc.rank != box.rank) {
+    t.trap(in, exec::TrapKind::kInvalid,
+           "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " +
+               std::to_string(box.rank));
+    return false;
+  }
+  for (int d = 0; d < box.rank; d++) {
+    box.at[d] = a.rows < 0 ? t.bits(in.operand(a.coords + d)) : 0;
+    box.shape[d] = a.block.shape[d];
+  }
+  if (a.maybe_halves && t.bits(in.operand(a.coords + (a.rows < 0 ? box.rank - 1 : 0))) != 0)
+    return t.trap(
+               in, exec::TrapKind::kUnsupported,
+               "the column of padded fp4 counts halves of bytes up to Triton 3.6, and bytes since, and this "
+               "text does not say which: run it at level 'ptx'"),
+           false;
+  if (a.rows >= 0 || a.is_padded_fp4) return true;
+  const std::string fault = exec::box_fault(box.at[box.rank - 1] * a.plan->element_size(),
+                                            *std::min_element(box.at, box.at + box.rank), is_store);
+  return fault.empty() || (t.trap(in, exec::TrapKind::kInvalid, fault), false);
+}
+
+// The block, or the rows of a gather, into `out`.
+bool load(Task& t, const Instr& in, const TmaAccess& a, void* out) {
+  TensorDescriptor desc;
+  Box box;
+  if (!tensor_desc(t, in, in.operand(0), desc) || !box_of(t, in, a, desc, false, box)) return false;
+  if (a.rows < 0) return load_block(t, in, desc, box, a.block.type, out);
+  const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
+  const int64_t n = t.type(in.operand(a.rows)).n, bytes = a.plan->bytes() / n;
+  for (int64_t r = 0; r < n; r++) {
+    box.at[0] = rows[r];
+    box.at[1] = t.bits(in.operand(a.coords));
+    if (!load_block(t, in, desc, box, a.block.type, static_cast<std::byte*>(out) + r * bytes)) return false;
+  }
+  return true;
+}
+
+bool store(Task& t, const Instr& in, const TmaAccess& a, const void* from) {
+  TensorDescriptor desc;
+  Box box;
+  if (!tensor_desc(t, in, in.operand(0), desc) || !box_of(t, in, a, desc, true, box)) return false;
+  if (a.reduce) return reduce_block(t, in, desc, box, a.block.type, a.block.is_unsigned, a.kind, from);
+  if (a.rows < 0) return store_block(t, in, desc, box, a.block.type, from);
+  const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
+  const int64_t n = t.type(in.operand(a.rows)).n, bytes = a.plan->bytes() / n;
+  for (int64_t r = 0; r < n; r++) {
+    box.at[0] = rows[r];
+    box.at[1] = t.bits(in.operand(a.coords));
+    if (!store_block(t, in, desc, box, a.block.type, static_cast<const std::byte*>(from) + r * bytes))
+      return false;
+  }
+  return true;
+}
+
+const Instr* run_tma_load(Task& t, const Instr& in) {
+  const auto& a = in.as<TmaAccess>();
+  if (t.bits(in.operand(a.pred)) == 0) return next(in);
+  SharedState& state = SharedState::of(t);
+  const MemDesc barrier = mem_desc(t, in.operand(a.barrier));
+  const uint32_t address = barrier.base + barrier.flip * 8;
+  if (!state.barrier(t, address))
+    return t.trap(in, exec::TrapKind::kInvalid,
+                  "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
+  Buffer* data = t.worker->pool->allocate(a.plan->bytes());
+  if (!load(t, in, a, data->data())) {
+    t.worker->pool->release(data);
+    return nullptr;
+  }
+  state.copy_through_barrier(address, {data, a.plan, mem_desc(t, in.operand(a.memory))}, a.barrier_bytes);
+  return next(in);
+}
+
+const Instr* run_tma_store(Task& t, const Instr& in) {
+  const auto& a = in.as<TmaAccess>();
+  SharedState& state = SharedState::of(t);
+  const MemDesc memory = mem_desc(t, in.operand(a.memory));
+  Buffer* data = state.read_planned(*a.plan, memory);
+  const bool ok = store(t, in, a, data->data());
+  t.worker->pool->release(data);
+  return ok ? next(in) : nullptr;
+}
+
+// nvws: the copy has no barrier of its own; what it brings is there when it was issued.
+const Instr* run_tma_load_now(Task& t, const Instr& in) {
+  const auto& a = in.as<TmaAccess>();
+  Buffer* data = t.worker->pool->allocate(a.plan->bytes());
+  SharedState::of(t);
+  const bool ok = load(t, in, a, data->data());
+  if (ok) a.plan->write(SharedState::of(t).arena(t), mem_desc(t, in.operand(a.memory)), data->data());
+  t.worker->pool->release(data);
+  return ok ? next(in) : nullptr;
+}
+
+// TMA moves boxes of at most 256 elements a dimension and a swizzled row of bytes, and as many of them as the
+// buffer holds. The descriptor has the box of its block: where the buffer's is the same, it may be smaller.
+bool has_boxes_of(const MemView& buffer, const std::vector<int64_t>& block) {
+  const layout::Encoding& e = buffer.encoding;
+  if (buffer.shape.size() != block.size() || buffer.splits() != 1 || e.is_transposed || e.fp4_padded)
+    return false;
+  for (size_t d = 0; d < block.size(); ++d) {
+    const bool is_row = d + 1 == block.size() && e.swizzle_bytes != 0;
+    const int64_t most = is_row ? e.swizzle_bytes / buffer.size : 256;
+    if (std::min(buffer.shape[d], most) != std::min(block[d], most)) return false;
+  }
+  return true;
+}
+
+TmaAccess* access(Lowering& l, const ir::Op& op, uint32_t memory_group) {
+  const ir::Value& memory = *op.operand_of(memory_group);
+  const MemView* view = mem_view(l, memory, op);
+  if (!view) return nullptr;
+  auto* a = l.make<TmaAccess>();
+  a->block = block_type(l, *op.operand_of(0), memory.type);
+  if (!a->block.known)
+    return l.error(op, "descriptors of this element type or rank are not supported"), nullptr;
+  if (static_cast<int64_t>(num::size_of(a->block.type)) != view->size)
+    return l.error(op, "the descriptor's elements and those in shared memory differ in size"), nullptr;
+  if (!a->block.im2col && has_boxes_of(*view, a->block.shape)) a->block.shape = view->shape;
+  a->plan = l.make<MemPlan>(*view);
+  a->memory = Lowering::operand_index(op, memory_group);
+  a->barrier = a->pred = -1;
+  a->barrier_bytes = a->plan->bytes() / view->splits();
+  a->is_padded_fp4 = view->encoding.fp4_padded;
+  a->maybe_halves = a->is_padded_fp4 && op.name.starts_with("ttng.") &&
+                    op.operand_of(0)->type->text.starts_with("!tt.tensordesc<tensor<");
+  return a;
+}
+
+std::vector<Slot> slots_of_operands(Lowering& l, const ir::Op& op) {
+  std::vector<Slot> out;
+  for (const ir::Use& u : op.operand_uses) out.push_back(l.slot(u.value));
+  return out;
+}
+
+bool fits(Lowering& l, const ir::Op& op, const TmaAccess& a, size_t coords) {
+  int64_t bytes = static_cast<int64_t>(num::size_of(a.block.type));
+  for (int64_t d : a.block.shape) bytes *= d;
+  if (a.block.im2col && a.offsets < 0) return l.error(op, kOnlyLoaded), false;
+  if (!a.block.im2col && coords != a.block.shape.size())
+    return l.error(op, std::to_string(coords) + " coordinates for a descriptor of rank " +
+                           std::to_string(a.block.shape.size())),
+           false;
+  if (bytes != a.plan->bytes())
+    return l.error(op, "the descriptor's block has " + std::to_string(bytes) +
+                           " bytes, the buffer in shared memory " + std::to_string(a.plan->bytes())),
+           false;
+  return true;
+}
+
+bool in_im2col_mode(Lowering& l, const ir::Op& op, TmaAccess& a) {
+  const size_t coords = op.group(1).size(), offsets = op.group(2).size();
+  if (!a.block.im2col) return l.error(op, "offsets, and a descriptor that is not in im2col mode"), false;
+  if (a.block.shape.size() != 2)
+    return l.error(op, "the block of a descriptor in im2col mode is pixels and channels, of rank 2"), false;
+  if (coords < 3 || coords > 5 || offsets + 2 != coords)
+    return l.error(op, std::to_string(coords) + " coordinates and " + std::to_string(offsets) +
+                           " offsets: a copy in im2col mode has 3 to 5 coordinates and two offsets less"),
+           false;
+  for (const layout::Basis& basis : mem_view(l, *op.operand_of(4), op)->encoding.cga)
+    if (basis[0] != 0)
+      return l.error(op,
+                     "pixels in parts for the blocks of a cluster: Triton has a block begin as many elements "
+                     "further along W, which is not where its pixels are; split the channels"),
+             false;
+  a.offsets = Lowering::operand_index(op, 2);
+  return true;
+}
+
+// Rows of a 2-d descriptor: its block is one row.
+bool rows(Lowering& l, const ir::Op& op, TmaAccess& a, const ir::Value& memory) {
+  if (a.block.im2col) return l.error(op, kOnlyLoaded), false;
+  if (a.block.shape.size() != 2 || memory.type->shape.size() != 2)
+    return l.error(op, "rows are gathered and scattered with descriptors of rank 2 only"), false;
+  a.block.shape = {1, memory.type->shape[1]};
+  a.rows = Lowering::operand_index(op, 1);
+  a.coords = Lowering::operand_index(op, 2);
+  return true;
+}
+
+}  // namespace
+
+void lower_async_tma_copy_global_to_local(Lowering& l, const ir::Op& op) {
+  TmaAccess* a = access(l, op, 4);
+  if (!a) return;
+  a->coords = Lowering::operand_index(op, 1);
+  if ((a->block.im2col || !op.group(2).empty()) && !in_im2col_mode(l, op, *a)) return;
+  if (!fits(l, op, *a, op.group(1).size())) return;
+  a->barrier = Lowering::operand_index(op, 3);
+  a->pred = Lowering::operand_index(op, 5);
+  l.emit(run_tma_load, op, a);
+}
+
+void lower_async_tma_gather(Lowering& l, const ir::Op& op) {
+  TmaAccess* a = access(l, op, 4);
+  if (!a || !rows(l, op, *a, *op.operand_of(4))) return;
+  a->barrier = Lowering::operand_index(op, 3);
+  a->pred = Lowering::operand_index(op, 5);
+  l.emit(run_tma_load, op, a);
+}
+
+void lower_nvws_descriptor_load(Lowering& l, const ir::Op& op) {
+  TmaAccess* a = access(l, op, 2);
+  if (!a || !fits(l, op, *a, op.group(1).size())) return;
+  a->coords = Lowering::operand_index(op, 1);
+  l.emit(run_tma_load_now, op, {}, slots_of_operands(l, op), a);
+}
+
+void lower_nvws_descriptor_gather(Lowering& l, const ir::Op& op) {
+  TmaAccess* a = access(l, op, 3);
+  if (!a || !rows(l, op, *a, *op.operand_of(3))) return;
+  l.emit(run_tma_load_now, op, {}, slots_of_operands(l, op), a);
+}
+
+void lower_async_tma_copy_local_to_global(Lowering& l, const ir::Op& op) {
+  TmaAccess* a = access(l, op, 2);
+  if (!a || !fits(l, op, *a, op.group(1).size())) return;
+  a->coords = Lowering::operand_index(op, 1);
+  l.emit(run_tma_store, op, a);
+}
+
+void lower_async_tma_reduce(Lowering& l, const ir::Op& op) {
+  TmaAccess* a = access(l, op, 2);
+  if (!a || !fits(l, op, *a, op.group(1).size())) return;
+  const int64_t kind = op.int_attr("kind", 0);
+  if (kind < 1 || kind > 8) return l.error(op, "a TMA reduction without a known kind");
+  a->coords = Lowering::operand_index(op, 1);
+  a->reduce = true;
+  a->kind = static_cast<Reduction>(kind);
+  l.emit(run_tma_store, op, a);
+}
+
+void lower_async_tma_scatter(Lowering& l, const ir::Op& op) {
+  TmaAccess* a = access(l, op, 3);
+  if (!a || !rows(l, op, *a, *op.operand_of(3))) return;
+  l.emit(run_tma_store, op, a);
+}
+
+// ---- descriptors in global memory
+
+namespace {
+
+struct Scratch {
+  int64_t bytes, alignment;
+};
+
+const Instr* run_global_scratch(Task& t, const Instr& in) {
+  const auto& s = in.as<Scratch>();
+  t.set_uniform(in.result(), reinterpret_cast<int64_t>(SharedState::of(t).scratch(s.bytes, s.alignment)));
+  return next(in);
+}
+
+struct Create {
+  int rank;
+  int global_dim, global_stride;  // operands
+  int64_t element_bytes;
+  bool nan_padding;
+  bool pairs;  // elements are four-bit floats: the hardware counts them, the kernel's type their bytes
+};
+
+const Instr* run_tensormap_create(Task& t, const Instr& in) {
+  const auto& c = in.as<Create>();
+  const auto address = static_cast<uint64_t>(t.bits(in.operand(0)));
+  if (!SharedState::of(t).in_scratch(address, exec::kTensorMapBytes) &&
+      !t.worker->memory.writable(address, exec::kTensorMapBytes))
+    return t.trap_access(in, address, exec::kTensorMapBytes, true, -1, t.type(in.operand(0)));
+  TensorDescriptor desc{static_cast<uint64_t>(t.bits(in.operand(1))), c.rank, c.nan_padding, {}, {}};
+  // The hardware counts dimensions from the innermost, whose stride is one element, and strides in bytes.
+  for (int d = 0; d < c.rank; d++) {
+    desc.shape[c.rank - 1 - d] = static_cast<uint32_t>(t.bits(in.operand(c.global_dim + d)));
+    desc.strides[c.rank - 1 - d] = d == 0 ? 1 : t.bits(in.operand(c.global_stride + d - 1)) / c.element_bytes;
+  }
+  if (c.pairs) desc.shape[c.rank - 1] /= 2;
+  exec::encode_tensor_map(to_host(desc), reinterpret_cast<std::byte*>(address));
+  return next(in);
+}
+
+const Instr* run_reinterpret_descriptor(Task& t, const Instr& in) {
+  TensorDescriptor desc;
+  if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
+  t.new_object<TensorDescriptor>(in.result()) = desc;
+  return next(in);
+}
+
+}  // namespace
+
+void lower_global_scratch_alloc(Lowering& l, const ir::Op& op) {
+  const int64_t bytes = op.int_attr("nbytes", 0), alignment = op.int_attr("alignment", 1);
+  if (bytes <= 0 || alignment <= 0) return l.error(op, "a scratch allocation without a size");
+  l.emit(run_global_scratch, op, l.make<Scratch>(bytes, alignment));
+}
+
+void lower_tensormap_create(Lowering& l, const ir::Op& op) {
+  const int rank = static_cast<int>(op.group(3).size());
+  const TileType* pointer = l.type(op.operand_of(1)->type);
+  if (rank < 1 || rank > 5 || op.group(4).size() + 1 != op.group(3).size() || pointer->pointee == 0)
+    return l.error(op, "a tensor map of rank " + std::to_string(rank) + " with " +
+                           std::to_string(op.group(4).size()) + " strides");
+  const int64_t kind = op.int_attr("elem_type", 0);  // as CUtensorMapDataType numbers them
+  l.emit(
+      run_tensormap_create, op,
+      l.make<Create>(rank, Lowering::operand_index(op, 3), Lowering::operand_index(op, 4),
+                     int64_t{pointer->pointee}, op.int_attr("fill_mode", 0) != 0, kind == 13 || kind == 14));
+}
+
+void lower_reinterpret_tensor_descriptor(Lowering& l, const ir::Op& op) {
+  l.emit(run_reinterpret_descriptor, op);
+}
+
+}  // namespace triton_runner::tile

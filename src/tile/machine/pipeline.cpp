@@ -1,0 +1,154 @@
+// What the pipeliner and the machine add to a kernel: predicated regions, the predicate of a stage, subtiles,
+// ballots, clocks and warp numbers.
+#include <chrono>
+
+#include "machine/threads.h"
+#include "ops/elements.h"
+
+namespace triton_runner::tile {
+namespace {
+
+// ---- ttg.predicate_stage: is iteration iv of stage `stage` one that the loop has?
+
+struct PipelineStage {
+  int64_t ahead;  // iterations by which the last stage is behind this one
+  num::Type type;
+};
+
+const Instr* run_predicate_stage(Task& t, const Instr& in) {
+  const auto& s = in.as<PipelineStage>();
+  const auto step = static_cast<uint64_t>(t.bits(in.operand(2)));
+  const uint64_t last = static_cast<uint64_t>(t.bits(in.operand(1))) - static_cast<uint64_t>(s.ahead) * step;
+  t.set_uniform(in.result(),
+                t.bits(in.operand(0)) < num::sign_extend(num::truncate_bits(last, s.type), s.type));
+  return next(in);
+}
+
+// ---- ttng.vote_ballot_sync
+
+const Instr* run_ballot(Task& t, const Instr& in) {
+  const auto mask = static_cast<uint32_t>(t.bits(in.operand(0)));
+  const Slot pred = in.operand(1);
+  if (!in.data || t.is_uniform(pred)) {
+    t.set_uniform(in.result(), t.bits(pred) ? static_cast<int32_t>(mask) : 0);
+    return next(in);
+  }
+  const auto& held = in.as<ThreadElements>();
+  const auto* on = static_cast<const uint8_t*>(t.dense(pred));
+  auto* out = static_cast<uint32_t*>(t.new_dense(in.result()));
+  const auto lanes = static_cast<size_t>(held.lanes), registers = static_cast<size_t>(held.registers);
+  for (size_t warp = 0; warp < held.element.size(); warp += lanes * registers)
+    for (size_t reg = 0; reg < registers; ++reg) {
+      const int32_t* element = held.element.data() + warp + reg;
+      uint32_t votes = 0;
+      for (size_t lane = 0; lane < lanes; ++lane)
+        votes |= static_cast<uint32_t>(on[element[lane * registers]]) << lane;
+      for (size_t lane = 0; lane < lanes; ++lane) out[element[lane * registers]] = votes & mask;
+    }
+  return next(in);
+}
+
+// ---- ttg.clock64
+
+const Instr* run_clock(Task& t, const Instr& in) {
+  t.set_uniform(in.result(), std::chrono::steady_clock::now().time_since_epoch().count());
+  return next(in);
+}
+
+}  // namespace
+
+// A region that runs where the predicate holds. Where it does not, the results are not defined: here 0.
+void lower_mask(Lowering& l, const ir::Op& op) {
+  std::vector<Slot> results, elements;
+  for (ir::Value& v : op.results) {
+    results.push_back(l.slot(&v));
+    if (l.type_of(results.back())->size) elements.push_back(results.back());
+  }
+  const Label otherwise = l.new_label(), end = l.new_label();
+  l.jump_if(l.slot(op.operand(0)), false, otherwise, op);
+  l.lower_region(*op.region(0), [&](const ir::Op& last) {
+    l.move(results, slots_of(l, last.operand_uses), last);
+    l.jump(end, last);
+  });
+  l.bind(otherwise);
+  if (!elements.empty()) l.emit(run_zero, op, elements, {});
+  l.bind(end);
+}
+
+void lower_predicate_stage(Lowering& l, const ir::Op& op) {
+  const int64_t ahead = op.int_attr("maxStage", 0) - op.int_attr("stage", 0);
+  l.emit(run_predicate_stage, op, l.make<PipelineStage>(ahead, l.type_of(l.slot(op.operand(0)))->element));
+}
+
+void lower_vote_ballot_sync(Lowering& l, const ir::Op& op) {
+  const ir::Type& pred = *op.operand(1)->type;
+  if (pred.kind != ir::TypeKind::kTensor) return void(l.emit(run_ballot, op));
+  auto held = thread_elements(l, op, pred);
+  if (!held) return;
+  if (held->lanes > 32) return l.error(op, "a ballot of more than 32 lanes does not fit an i32");
+  l.emit(run_ballot, op, l.make<ThreadElements>(*std::move(held)));
+}
+
+void lower_clock64(Lowering& l, const ir::Op& op) { l.emit(run_clock, op); }
+
+// A tile is computed as a whole, not warp by warp: the number is known where there is one warp only.
+void lower_warp_id(Lowering& l, const ir::Op& op) {
+  const int64_t warps = warps_around(l, op);
+  if (warps != 1)
+    return l.error(op,
+                   "the warp's number differs between the " + std::to_string(warps) +
+                       " warps here, which the tile engine runs as one",
+                   {"it runs where one warp does: num_warps=1, or a partition of one warp"});
+  l.emit(run_zero, op);
+}
+
+// The body once a tile: its arguments are the tile's own values, then those all tiles share, then the tile's
+// number. Per-tile operands and results come position by position, each for all tiles.
+void lower_subtiled_region(Lowering& l, const ir::Op& op) {
+  const int64_t tiles = op.int_attr("numTiles", 1);
+  const ir::Block* body = op.regions.empty() ? nullptr : op.region(0)->first;
+  if (!body || tiles < 1) return l.error(op, "a subtiled region without tiles or without a body");
+  const auto args = body->args;
+  const size_t given = op.num_operands();
+  // args = per_tile + shared (+ the tile's number), operands = per_tile * tiles + shared.
+  for (const size_t number : {size_t{0}, size_t{1}}) {
+    if (args.size() < number) break;
+    const size_t values = args.size() - number;
+    if (given < values || (tiles > 1 && (given - values) % (tiles - 1) != 0)) continue;
+    const size_t per_tile = tiles > 1 ? (given - values) / (tiles - 1) : values;
+    if (per_tile > values || (tiles == 1 && given != values)) continue;
+    bool same = true;
+    for (size_t i = 0; i < values && same; ++i) {
+      const size_t at = i < per_tile ? i * tiles : per_tile * tiles + (i - per_tile);
+      same = args[i].type == op.operand(at)->type;
+    }
+    if (!same || (number && l.type_of(l.slot(&args[values]))->element != num::Type::kI32)) continue;
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      std::vector<Slot> to, from;
+      for (size_t i = 0; i < values; ++i) {
+        to.push_back(l.slot(&args[i]));
+        from.push_back(
+            l.slot(op.operand(i < per_tile ? i * tiles + tile : per_tile * tiles + (i - per_tile))));
+      }
+      if (number) {
+        to.push_back(l.slot(&args[values]));
+        from.push_back(l.constant(tile, l.type_of(to.back())));
+      }
+      l.move(to, from, op);
+      const Label end = l.new_label();
+      l.lower_region(*op.region(0), [&](const ir::Op& last) {
+        std::vector<Slot> results;
+        for (size_t i = 0; i < last.num_operands() && i * tiles + tile < op.results.size(); ++i)
+          results.push_back(l.slot(&op.results[i * tiles + tile]));
+        l.move(results, slots_of(l, last.operand_uses), last);
+        l.jump(end, last);
+      });
+      l.bind(end);
+    }
+    return;
+  }
+  l.error(op, std::to_string(given) + " operands do not fit " + std::to_string(tiles) +
+                  " tiles whose body has " + std::to_string(args.size()) + " arguments");
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,346 @@
+// Shared memory: allocation, views of it, loads and stores, and gathers (ttg.local_*, ttg.memdesc_*).
+#include <algorithm>
+#include <cstring>
+
+#include "machine/memdesc.h"
+#include "machine/shared_state.h"
+
+namespace triton_runner::tile {
+namespace {
+
+// ---- allocation
+
+struct Alloc {
+  uint32_t base;
+  const MemPlan* plan;  // of the initial value; null without one
+};
+
+const Instr* run_local_alloc(Task& t, const Instr& in) {
+  const auto& alloc = in.as<Alloc>();
+  SharedState& state = SharedState::of(t);
+  MemDesc desc{alloc.base, 0};
+  if (alloc.plan) state.write_value(t, *alloc.plan, desc, in.operand(0));
+  t.new_object<MemDesc>(in.result()) = desc;
+  return next(in);
+}
+
+// ---- loads and stores
+
+struct LocalAccess {
+  const MemPlan* plan;
+  int memory;  // which operand is the descriptor
+};
+
+const Instr* run_local_load(Task& t, const Instr& in) {
+  const auto& a = in.as<LocalAccess>();
+  SharedState::of(t).read_into(t, in.result(), *a.plan, mem_desc(t, in.operand(a.memory)));
+  return next(in);
+}
+
+const Instr* run_local_store(Task& t, const Instr& in) {
+  const auto& a = in.as<LocalAccess>();
+  SharedState::of(t).write_value(t, *a.plan, mem_desc(t, in.operand(a.memory)), in.operand(1 - a.memory));
+  return next(in);
+}
+
+// ---- views
+
+struct Index {
+  int64_t count, stride;  // bytes
+  bool may_be_nowhere;    // whatever takes the buffer has a predicate, and says where a barrier is none
+};
+constexpr uint32_t kNowhere = 1;  // no mbarrier lies there
+
+const Instr* run_memdesc_index(Task& t, const Instr& in) {
+  const auto& x = in.as<Index>();
+  const int64_t i = t.bits(in.operand(1));
+  MemDesc d = mem_desc(t, in.operand(0));
+  if (i < 0 || i >= x.count) {
+    if (!x.may_be_nowhere)
+      return t.trap(
+          in, exec::TrapKind::kOutOfBounds,
+          "buffer " + std::to_string(i) + " of a ring of " + std::to_string(x.count) + " in shared memory");
+    d.base = kNowhere;
+  } else {
+    d.base += static_cast<uint32_t>(i * x.stride);
+  }
+  t.new_object<MemDesc>(in.result()) = d;
+  return next(in);
+}
+
+// An index into a dimension that the encoding covers: a slice of one.
+const Instr* run_memdesc_row(Task& t, const Instr& in) {
+  const auto& view = in.as<MemView>();
+  const int64_t i = t.bits(in.operand(1));
+  if (i < 0 || i >= view.shape[0]) {
+    return t.trap(in, exec::TrapKind::kOutOfBounds,
+                  "index " + std::to_string(i) + " into dimension 0 of " + std::to_string(view.shape[0]) +
+                      " elements in shared memory");
+  }
+  std::vector<int64_t> at(view.shape.size(), 0);
+  at[0] = i;
+  MemDesc d = mem_desc(t, in.operand(0));
+  d.flip ^= view.place_of(at);
+  t.new_object<MemDesc>(in.result()) = d;
+  return next(in);
+}
+
+struct Slice {
+  const MemView* from;
+  std::vector<int64_t> offsets;  // static ones; operands follow the descriptor where it is empty
+  std::vector<int64_t> shape;    // of the result, as many dimensions as `from` has (1 where one is dropped)
+};
+
+const Instr* run_memdesc_slice(Task& t, const Instr& in) {
+  const auto& s = in.as<Slice>();
+  MemDesc d = mem_desc(t, in.operand(0));
+  const size_t lead = s.from->leading.size(), rank = lead + s.from->shape.size();
+  int64_t at[kMaxMemRank];
+  for (size_t i = 0; i < rank; i++)
+    at[i] = s.offsets.empty() ? t.bits(in.operand(static_cast<uint32_t>(i + 1))) : s.offsets[i];
+  for (size_t i = 0; i < rank; i++) {
+    if (at[i] == 0) continue;
+    const int64_t whole = i < lead ? s.from->leading[i] : s.from->shape[i - lead];
+    if (at[i] < 0 || at[i] + s.shape[i] > whole) {
+      return t.trap(in, exec::TrapKind::kOutOfBounds,
+                    "a slice from " + std::to_string(at[i]) + " of " + std::to_string(s.shape[i]) +
+                        " elements leaves dimension " + std::to_string(i) + " of " + std::to_string(whole));
+    }
+    // Within a buffer places are XORs, so that a slice must begin at a multiple of its own size.
+    if (i >= lead && at[i] % s.shape[i] != 0) {
+      return t.trap(in, exec::TrapKind::kUnsupported,
+                    "a slice of " + std::to_string(s.shape[i]) + " elements that begins at " +
+                        std::to_string(at[i]) + ", which is not a multiple of its size");
+    }
+    if (i < lead) d.base += static_cast<uint32_t>(at[i] * s.from->stride_of_leading(i));
+  }
+  d.flip ^= s.from->place_of(std::span(at + lead, rank - lead));
+  t.new_object<MemDesc>(in.result()) = d;
+  return next(in);
+}
+
+struct Resize {
+  int from, to;  // bytes an element
+  // Of a view that goes on behind its source (up to Triton 3.8), in the allocation that operand 1 is; else 0.
+  int64_t view_bytes, allocation_bytes;
+};
+
+const Instr* run_memdesc_reinterpret(Task& t, const Instr& in) {
+  const auto& r = in.as<Resize>();
+  MemDesc d = mem_desc(t, in.operand(0));
+  if (static_cast<int64_t>(d.flip) * r.from % r.to != 0)
+    return t.trap(in, exec::TrapKind::kUnsupported,
+                  "a slice that begins inside of an element of the new type");
+  if (r.view_bytes) {
+    const int64_t at = int64_t{d.base} - mem_desc(t, in.operand(1)).base;
+    if (at + r.view_bytes > r.allocation_bytes)
+      return t.trap(in, exec::TrapKind::kOutOfBounds,
+                    "a view of " + std::to_string(r.view_bytes) + " bytes from byte " + std::to_string(at) +
+                        " of an allocation of " + std::to_string(r.allocation_bytes));
+    if (d.flip) return t.trap(in, exec::TrapKind::kUnsupported, "a slice of a buffer as a larger buffer");
+  }
+  d.flip = d.flip * r.from / r.to;
+  t.new_object<MemDesc>(in.result()) = d;
+  return next(in);
+}
+
+// ---- gather and scatter along one dimension
+
+struct Gather {
+  const MemView* view;
+  int axis;
+  bool scatter;
+};
+
+const Instr* run_local_gather(Task& t, const Instr& in) {
+  const auto& g = in.as<Gather>();
+  const MemView& view = *g.view;
+  const MemDesc d = mem_desc(t, in.operand(0));
+  const TileType& index_type = t.type(in.operand(1));
+  const void* raw = t.dense(in.operand(1));
+  auto* values = static_cast<std::byte*>(g.scatter ? const_cast<void*>(t.dense(in.operand(2)))
+                                                   : t.new_dense(in.result()));
+  std::byte* base = SharedState::of(t).bytes(t, d.base, view.buffer_bytes);
+  std::vector<int64_t> at(view.shape.size(), 0);
+  for (int64_t i = 0; i < index_type.n; i++) {
+    int64_t rest = i;
+    for (size_t k = at.size(); k-- > 0;) at[k] = rest % index_type.shape[k], rest /= index_type.shape[k];
+    int64_t index;
+    if (index_type.size == 8) {
+      index = static_cast<const int64_t*>(raw)[i];
+    } else if (index_type.size == 4) {
+      index = static_cast<const int32_t*>(raw)[i];
+    } else if (index_type.size == 2) {
+      index = static_cast<const int16_t*>(raw)[i];
+    } else {
+      index = static_cast<const int8_t*>(raw)[i];
+    }
+    if (index < 0 || index >= view.shape[g.axis]) {
+      std::vector<int64_t> element(at);
+      return t.trap(in, exec::TrapKind::kOutOfBounds,
+                    "index " + std::to_string(index) + " into dimension " + std::to_string(g.axis) + " of " +
+                        std::to_string(view.shape[g.axis]) + " elements in shared memory",
+                    std::move(element));
+    }
+    at[g.axis] = index;
+    const int64_t place = view.place_of(at) ^ d.flip;
+    std::byte* p = base + (place + padding_before(view.encoding, place)) * view.size;
+    std::byte* v = values + i * view.size;
+    std::memcpy(g.scatter ? p : v, g.scatter ? v : p, view.size);
+  }
+  return next(in);
+}
+
+bool static_slice(Lowering& l, const ir::Op& op, const MemView& from, Slice& slice) {
+  const size_t rank = from.leading.size() + from.shape.size();
+  slice.from = &from;
+  if (rank > kMaxMemRank)
+    return l.error(op, "a descriptor of more than " + std::to_string(kMaxMemRank) + " dimensions"), false;
+  const auto& to = op.result()->type->shape;
+  if (to.size() > rank) return l.error(op, "a slice of higher rank than what it is a slice of"), false;
+  slice.shape.assign(rank - to.size(), 1);
+  slice.shape.insert(slice.shape.end(), to.begin(), to.end());
+  if (const ir::Attr* offsets = op.attr("offsets")) {
+    for (uint64_t bits : offsets->raw) slice.offsets.push_back(static_cast<int32_t>(bits));
+    for (const ir::Attr* e : offsets->elements) slice.offsets.push_back(e->integer);
+  }
+  for (size_t i = 0; i < rank && i < slice.shape.size(); i++) {
+    const int64_t whole = i < from.leading.size() ? from.leading[i] : from.shape[i - from.leading.size()];
+    if (slice.shape[i] > whole)
+      return l.error(op, "a slice that is larger than what it is a slice of"), false;
+  }
+  const size_t given = slice.offsets.empty() ? op.num_operands() - 1 : slice.offsets.size();
+  if (given != rank)
+    return l.error(op, "a slice of " + std::to_string(rank) + " dimensions with " + std::to_string(given) +
+                           " offsets"),
+           false;
+  return true;
+}
+
+int64_t bytes_of(const MemView& view) {
+  int64_t n = view.buffer_bytes;
+  for (int64_t d : view.leading) n *= d;
+  return n;
+}
+
+}  // namespace
+
+void lower_local_alloc(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.result(), op);
+  if (!view) return;
+  const ir::Value* init = op.operand_of(0);
+  auto* alloc = l.make<Alloc>(static_cast<uint32_t>(l.reserve_shared(bytes_of(*view), 128)), nullptr);
+  if (init) alloc->plan = l.make<MemPlan>(*view);
+  l.emit(run_local_alloc, op, alloc);
+}
+
+void lower_local_load(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  if (!view) return;
+  // In the order of memory: most uses want it so.
+  auto* plan = l.make<MemPlan>(*view, memory_order(*view));
+  l.emit(run_local_load, op, {l.slot(op.result())}, {l.slot(op.operand_of(0))}, l.make<LocalAccess>(plan, 0));
+}
+
+void lower_local_store(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.operand_of(1), op);
+  if (!view) return;
+  l.emit(run_local_store, op, {}, {l.slot(op.operand_of(0)), l.slot(op.operand_of(1))},
+         l.make<LocalAccess>(l.make<MemPlan>(*view), 1));
+}
+
+// Kernels count barriers back from the current one and arrive there only from the second round on.
+static bool only_predicated(const ir::Op& op) {
+  for (const ir::Use* use = op.result()->first_use; use; use = use->next) {
+    const ir::Op& user = *use->user;
+    const bool is_arrive = user.name == "ttng.arrive_barrier" && !user.group(1).empty();
+    if (!is_arrive && !(user.name == "ttng.wait_barrier" && !user.group(2).empty())) return false;
+  }
+  return true;
+}
+
+void lower_memdesc_index(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  if (!view) return;
+  if (view->leading.empty()) {
+    if (view->shape.empty()) return l.error(op, "indexing a descriptor without dimensions");
+    l.emit(run_memdesc_row, op, view);
+    return;
+  }
+  l.emit(run_memdesc_index, op,
+         l.make<Index>(view->leading[0], view->stride_of_leading(0), only_predicated(op)));
+}
+
+void lower_memdesc_subview(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.operand(0), op);
+  if (!view) return;
+  auto* slice = l.make<Slice>();
+  if (!static_slice(l, op, *view, *slice)) return;
+  l.emit(run_memdesc_slice, op, slice);
+}
+
+void lower_memdesc_subslice(Lowering& l, const ir::Op& op) { lower_memdesc_subview(l, op); }
+
+// Same place, other shape or encoding: the result's type tells how to read it.
+void lower_memdesc_trans(Lowering& l, const ir::Op& op) { l.alias(op.result(), l.slot(op.operand(0))); }
+void lower_memdesc_reshape(Lowering& l, const ir::Op& op) { l.alias(op.result(), l.slot(op.operand(0))); }
+
+namespace {
+// The ttg.local_alloc that a view is part of; null where the view is an argument of a block.
+const ir::Value* allocation_of(const ir::Value* view) {
+  while (const ir::Op* op = view->defining_op) {
+    switch (op->kind) {
+      case ir::OpKind::kLocalAlloc:
+        return view;
+      case ir::OpKind::kMemDescIndex:
+      case ir::OpKind::kMemDescSubview:
+      case ir::OpKind::kMemDescSubslice:
+      case ir::OpKind::kMemDescTrans:
+      case ir::OpKind::kMemDescReshape:
+      case ir::OpKind::kMemDescReinterpret:
+        view = op->operand(0);
+        break;
+      default:
+        return nullptr;
+    }
+  }
+  return nullptr;
+}
+}  // namespace
+
+void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
+  const MemView* from = mem_view(l, *op.operand(0), op);
+  const MemView* to = mem_view(l, *op.result(), op);
+  if (!from || !to) return;
+  const Slot view = l.slot(op.operand(0)), result = l.slot(op.result());
+  if (bytes_of(*to) <= bytes_of(*from)) {
+    l.emit(run_memdesc_reinterpret, op, {result}, {view}, l.make<Resize>(from->size, to->size, 0, 0));
+    return;
+  }
+  const ir::Value* allocation = to->tensor_memory ? nullptr : allocation_of(op.operand(0));
+  const MemView* whole = allocation ? mem_view(l, *allocation, op) : from;
+  if (bytes_of(*to) > bytes_of(*whole))
+    return l.error(op, "a buffer of " + std::to_string(bytes_of(*whole)) + " bytes as one of " +
+                           std::to_string(bytes_of(*to)));
+  l.emit(run_memdesc_reinterpret, op, {result}, {view, l.slot(allocation)},
+         l.make<Resize>(from->size, to->size, bytes_of(*to), bytes_of(*whole)));
+}
+
+namespace {
+void lower_gather(Lowering& l, const ir::Op& op, bool scatter) {
+  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  if (!view) return;
+  const auto* gather = l.make<Gather>(view, static_cast<int>(op.int_attr("axis", 0)), scatter);
+  if (!view->leading.empty() || gather->axis < 0 || gather->axis >= static_cast<int>(view->shape.size()))
+    return l.error(op, "gathering along a dimension that the encoding does not cover");
+  std::vector<Slot> operands, results;
+  for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
+  for (ir::Value& v : op.results) results.push_back(l.slot(&v));
+  l.emit(run_local_gather, op, results, operands, gather);
+}
+}  // namespace
+
+void lower_local_gather(Lowering& l, const ir::Op& op) { lower_gather(l, op, false); }
+void lower_local_scatter(Lowering& l, const ir::Op& op) { lower_gather(l, op, true); }
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,101 @@
+// cp.async and its AMD relatives: global memory to shared memory, seen by the program when it waits.
+#include "lowering.h"
+#include "machine/shared_state.h"
+#include "ops/memory.h"
+
+namespace triton_runner::tile {
+namespace {
+
+struct AsyncCopy {
+  const MemPlan* plan;
+  int memory;                 // operand
+  int pointers;               // operand; the loaded tile is the instruction's only result
+  int mask = -1, other = -1;  // operands
+};
+
+const Instr* run_async_copy(Task& t, const Instr& in) {
+  const auto& c = in.as<AsyncCopy>();
+  const Slot tile = in.result();
+  auto slot = [&](int operand) { return operand < 0 ? kNoSlot : int64_t{in.operand(operand)}; };
+  if (!load_tile(t, in, tile, in.operand(c.pointers), slot(c.mask), slot(c.other))) return nullptr;
+  t.dense(tile);
+  Value& v = t.value(tile);
+  // The elements travel on as they are; nobody else has them.
+  SharedState::of(t).issue(t, {v.buffer, c.plan, mem_desc(t, in.operand(c.memory))});
+  v.buffer = nullptr;
+  v.form = Form::kNone;
+  return next(in);
+}
+
+}  // namespace
+
+Access async_access_of(const Instr& in) {
+  Access a;
+  if (in.run != run_async_copy) return a;
+  const auto& c = in.as<AsyncCopy>();
+  a.kind = AccessKind::kLoad;
+  a.ptr = in.operand(c.pointers);
+  if (c.mask >= 0) a.mask = in.operand(c.mask);
+  if (c.other >= 0) a.other = in.operand(c.other);
+  return a;
+}
+
+namespace {
+
+const Instr* run_commit(Task& t, const Instr& in) {
+  SharedState::of(t).commit(t);
+  return next(in);
+}
+
+const Instr* run_wait(Task& t, const Instr& in) {
+  SharedState::of(t).wait(t, in.as<int64_t>());
+  return next(in);
+}
+
+const Instr* run_wait_all(Task& t, const Instr& in) {
+  SharedState& state = SharedState::of(t);
+  state.commit(t);
+  state.wait(t, 0);
+  return next(in);
+}
+
+// Copies through `pointers` into the memdesc operand in group `memory`.
+void emit_async_copy(Lowering& l, const ir::Op& op, uint32_t memory, Slot pointers, const ir::Value* mask,
+                     const ir::Value* other) {
+  const MemView* view = mem_view(l, *op.operand_of(memory), op);
+  if (!view) return;
+  std::vector<int64_t> shape(view->leading);
+  shape.insert(shape.end(), view->shape.begin(), view->shape.end());
+  const Slot tile = l.new_slot(l.tile_type(view->element, std::move(shape)));
+  auto* copy = l.make<AsyncCopy>(l.make<MemPlan>(*view), 0, 1);
+  std::vector<Slot> operands{l.slot(op.operand_of(memory)), pointers};
+  if (mask) copy->mask = static_cast<int>(operands.size()), operands.push_back(l.slot(mask));
+  if (other) copy->other = static_cast<int>(operands.size()), operands.push_back(l.slot(other));
+  l.emit(run_async_copy, op, {tile}, operands, copy);
+}
+
+}  // namespace
+
+void lower_async_copy_global_to_local(Lowering& l, const ir::Op& op) {
+  emit_async_copy(l, op, 1, l.slot(op.operand_of(0)), op.operand_of(2), op.operand_of(3));
+}
+
+void lower_amd_buffer_load_to_local(Lowering& l, const ir::Op& op) {
+  const ir::Type& offsets = *op.operand_of(2)->type;
+  const TileType* pointer = l.type(op.operand_of(1)->type);
+  const Slot pointers =
+      l.new_slot(l.tile_type(num::Type::kPointer, {offsets.shape.begin(), offsets.shape.end()}));
+  emit_addptr(l, op, pointers, l.slot(op.operand_of(1)), l.slot(op.operand_of(2)), pointer->pointee);
+  emit_async_copy(l, op, 0, pointers, op.operand_of(3), op.operand_of(4));
+}
+
+void lower_async_commit_group(Lowering& l, const ir::Op& op) { l.emit(run_commit, op, {}, {}); }
+
+void lower_async_wait(Lowering& l, const ir::Op& op) {
+  l.emit(run_wait, op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));
+}
+
+// Counts instructions of the machine, which the tile engine has none of: it waits for everything.
+void lower_async_wait_all(Lowering& l, const ir::Op& op) { l.emit(run_wait_all, op, {}, {}); }
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,76 @@
+// ttg.local_atomic_scatter_rmw: atomic updates of shared memory at indices along one dimension, elements in
+// order.
+#include "machine/memdesc.h"
+#include "machine/shared_state.h"
+#include "ops/atomics.h"
+#include "ops/elements.h"
+
+namespace triton_runner::tile {
+namespace {
+
+struct Scatter {
+  const MemView* view;
+  int axis;
+  Rmw kind;
+};
+
+const Instr* run_local_atomic_scatter(Task& t, const Instr& in) {
+  const auto& s = in.as<Scatter>();
+  const MemView& view = *s.view;
+  SharedState::of(t);
+  const MemDesc d = mem_desc(t, in.operand(0));
+  const TileType& type = t.type(in.result());
+  const Elements values(t, in.operand(1)), indices(t, in.operand(2));
+  const std::optional<Elements> mask =
+      in.num_operands > 3 ? std::optional<Elements>(std::in_place, t, in.operand(3)) : std::nullopt;
+  auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
+  std::byte* base = SharedState::of(t).arena(t) + d.base;
+  std::vector<int64_t> at(view.shape.size(), 0);
+  for (int64_t i = 0; i < type.n; i++) {
+    if (mask && !(*mask)[i]) {
+      num::store_bits(out + i * type.size, type.element, 0);
+      continue;
+    }
+    int64_t rest = i;
+    for (size_t k = at.size(); k-- > 0;) at[k] = rest % type.shape[k], rest /= type.shape[k];
+    const int64_t index = indices.integer(i);
+    if (index < 0 || index >= view.shape[s.axis])
+      return t.trap(in, exec::TrapKind::kOutOfBounds,
+                    "index " + std::to_string(index) + " into dimension " + std::to_string(s.axis) + " of " +
+                        std::to_string(view.shape[s.axis]) + " elements in shared memory",
+                    at);
+    at[s.axis] = index;
+    const int64_t place = view.place_of(at) ^ d.flip;
+    std::byte* p = base + (place + padding_before(view.encoding, place)) * view.size;
+    num::store_bits(out + i * type.size, type.element,
+                    atomic_rmw(s.kind, type.element, reinterpret_cast<uint64_t>(p), values[i]));
+  }
+  return next(in);
+}
+
+}  // namespace
+
+void lower_local_atomic_scatter_rmw(Lowering& l, const ir::Op& op) {
+  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  if (!view) return;
+  const int64_t kind = op.int_attr("atomic_rmw_op", 0);
+  const TileType &values = *l.type_of(l.slot(op.operand_of(1))),
+                 &indices = *l.type_of(l.slot(op.operand_of(2)));
+  const int axis = static_cast<int>(op.int_attr("axis", 0));
+  if (kind < 1 || kind > 10) return l.error(op, "an atomic without a known operation");
+  if (!view->leading.empty() || axis < 0 || axis >= static_cast<int>(view->shape.size()))
+    return l.error(op, "updating along a dimension that the encoding does not cover");
+  if (values.element != view->element || values.shape != indices.shape || !num::is_integer(indices.element) ||
+      values.shape.size() != view->shape.size() || l.type_of(l.slot(op.result()))->shape != values.shape)
+    return l.error(op, "values and indices that do not fit the buffer");
+  for (size_t d = 0; d < view->shape.size(); d++)
+    if (static_cast<int>(d) != axis && values.shape[d] > view->shape[d])
+      return l.error(op, "values and indices that are larger than the buffer");
+  std::vector<Slot> operands;
+  for (uint32_t group = 0; group < 4; group++)
+    if (const ir::Value* v = op.operand_of(group)) operands.push_back(l.slot(v));
+  l.emit(run_local_atomic_scatter, op, {l.slot(op.result())}, operands,
+         l.make<Scatter>(view, axis, static_cast<Rmw>(kind)));
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,242 @@
+// Copies in flight and the barriers that they complete on.
+#include "machine/shared_state.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <triton_runner/num/kernels.h>
+
+namespace triton_runner::tile {
+
+SharedState& SharedState::of(Task& task) {
+  Program& program = *task.program;
+  if (!program.state) {
+    auto state = std::make_unique<SharedState>();
+    state->begin(program);
+    program.state = std::move(state);
+  }
+  return static_cast<SharedState&>(*program.state);
+}
+
+SharedState::~SharedState() { drop_all(); }
+
+void SharedState::drop_all() {
+  for (Groups& g : groups_) {
+    for (const Copy& c : g.copies) pool_->release(c.data);
+  }
+  for (Flight& f : flights_) {
+    for (const Copy& c : f.copies) pool_->release(c.data);
+  }
+  groups_.clear();
+  flights_.clear();
+}
+
+void SharedState::begin(Program& program) {
+  pool_ = program.worker->pool;
+  drop_all();
+  partitions.clear();
+  const Code& code = *program.worker->launch->code;
+  named.begin(code.num_warps * code.warp_size);
+  scratch_.clear();
+  scratch_ranges_.clear();
+  tiles_.begin(pool_, program.shared ? program.shared_memory() : nullptr, code.tensor_memory,
+               !program.worker->launch->checks);
+  poison(program);
+}
+
+void SharedState::read_into(Task& task, Slot result, const MemPlan& plan, MemDesc d) {
+  const TileType& type = task.type(result);
+  const SharedElements e = tiles_.get(plan, d);
+  bool row_major = e.offset == 0;
+  for (int i = 0; i < type.rank; i++) row_major &= type.shape[i] == 1 || e.stride[i] == type.dense_strides[i];
+  if (row_major) return task.adopt(result, e.buffer);
+  if (type.rank <= kLazyRank) {
+    Value& v = task.set_form(result, Form::kView);
+    v.buffer = e.buffer;
+    v.base = e.offset / type.size;
+    std::copy(e.stride, e.stride + type.rank, v.stride);
+    return;
+  }
+  num::copy_view(task.new_dense(result), e.data(), type.shape.data(), e.stride, type.rank, type.size);
+  pool_->release(e.buffer);
+}
+
+void SharedState::write_value(Task& task, const MemPlan& plan, MemDesc d, Slot value) {
+  task.dense(value);
+  Buffer* data = task.value(value).buffer;
+  ++data->refs;
+  tiles_.put(plan, d, data);
+}
+
+std::byte* SharedState::bytes(Task& task, int64_t first, int64_t bytes) {
+  tiles_.settle(first, bytes);
+  return task.program->shared_memory() + first;
+}
+
+std::byte* SharedState::arena(Task& task) {
+  tiles_.settle_all();
+  return task.program->shared_memory();
+}
+
+// Memory that nothing was stored to reads as NaN or -1, not as what the program before left there.
+void SharedState::poison(Program& program) {
+  const Code& code = *program.worker->launch->code;
+  if (!program.shared || code.shared_bytes == 0) return;
+  std::byte* memory = program.shared_memory();
+  if (code.tensor_memory < 0) {
+    std::memset(memory, 0xff, code.shared_bytes);
+    return;
+  }
+  const int64_t after = code.tensor_memory + kTensorMemoryRow * kTensorMemoryRows;
+  std::memset(memory, 0xff, code.tensor_memory);
+  std::memset(memory + after, 0xff, code.shared_bytes - after);
+  for (int64_t row = 0; row < kTensorMemoryRows; row++)
+    std::memset(memory + code.tensor_memory + row * kTensorMemoryRow, 0xff, code.tensor_memory_used);
+}
+
+SharedState::Groups& SharedState::groups(Task& task, int queue) {
+  for (Groups& g : groups_) {
+    if (g.task == &task && g.queue == queue) return g;
+  }
+  groups_.push_back({&task, queue, {}, {}, 0});
+  return groups_.back();
+}
+
+void SharedState::issue(Task& task, Copy copy, int queue) {
+  Groups& g = groups(task, queue);
+  g.copies.push_back(copy);
+  g.open++;
+}
+
+void SharedState::commit(Task& task, int queue) {
+  Groups& g = groups(task, queue);
+  g.committed.push_back(g.open);
+  g.open = 0;
+}
+
+void SharedState::wait(Task& task, int64_t groups_left, int queue) {
+  Groups& g = groups(task, queue);
+  while (!g.committed.empty() && static_cast<int64_t>(g.committed.size()) > groups_left) {
+    for (size_t i = 0; i < g.committed.front(); i++) {
+      complete(g.copies.front());
+      g.copies.pop_front();
+    }
+    g.committed.pop_front();
+  }
+}
+
+void SharedState::hand_over(Task& task, uint32_t barrier, int arrivals, int queue) {
+  Groups& g = groups(task, queue);
+  flights_.push_back({barrier, {g.copies.begin(), g.copies.end()}, 0, arrivals});
+  g.copies.clear();
+  g.committed.clear();
+  g.open = 0;
+}
+
+void SharedState::complete(const Copy& copy) { tiles_.put(*copy.plan, copy.to, copy.data); }
+
+void SharedState::init_barrier(Task& task, uint32_t address, int64_t count) {
+  Mbarrier b{Mbarrier::kMagic, 0, static_cast<uint64_t>(count), static_cast<uint64_t>(count), 0};
+  std::memcpy(bytes(task, address, sizeof b), &b, sizeof b);
+}
+
+Mbarrier* SharedState::barrier(Task& task, uint32_t address) {
+  if (address % alignof(Mbarrier)) return nullptr;  // a part of other memory that was reinterpreted
+  auto* b = reinterpret_cast<Mbarrier*>(bytes(task, address, sizeof(Mbarrier)));
+  return b->magic == Mbarrier::kMagic ? b : nullptr;
+}
+
+void SharedState::copy_through_barrier(uint32_t address, Copy copy, int64_t bytes) {
+  flights_.push_back({address, {copy}, bytes, 0});
+}
+
+void SharedState::complete_copies(Task& task, uint32_t address) {
+  for (size_t i = 0; i < flights_.size();) {
+    if (flights_[i].barrier != address) {
+      i++;
+      continue;
+    }
+    for (const Copy& c : flights_[i].copies) complete(c);
+    if (Mbarrier* b = barrier(task, address)) {
+      b->bytes -= flights_[i].bytes;
+      if (flights_[i].arrivals) {
+        arrive(*b, flights_[i].arrivals);
+      } else {
+        settle(*b);
+      }
+    }
+    flights_.erase(flights_.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
+void SharedState::arrive(Mbarrier& b, int64_t count) {
+  b.pending -= static_cast<uint64_t>(count) <= b.pending ? count : b.pending;
+  settle(b);
+}
+
+void SharedState::settle(Mbarrier& b) {
+  if (b.pending != 0 || b.bytes != 0) return;
+  b.phase ^= 1;
+  b.pending = b.expected;
+}
+
+void NamedBarriers::set_threads(const Task* task, int threads) {
+  for (auto& [known, n] : counts_) {
+    if (known == task) n = threads;
+  }
+  counts_.emplace_back(task, threads);
+}
+
+int NamedBarriers::threads_of(const Task& task) const {
+  for (const auto& [known, n] : counts_) {
+    if (known == &task) return n;
+  }
+  return program_threads_;
+}
+
+NamedBarriers::Bar& NamedBarriers::bar(int64_t id) {
+  for (Bar& b : bars_) {
+    if (b.id == id) return b;
+  }
+  return bars_.emplace_back(Bar{id, 0, 0, {}});
+}
+
+void NamedBarriers::arrive(int64_t id, int64_t threads, int64_t arriving) {
+  Bar& b = bar(id);
+  b.arrived += arriving;
+  if (b.arrived < threads) return;
+  b.arrived -= threads;
+  b.passed++;
+}
+
+bool NamedBarriers::wait(const Task& task, int64_t id, int64_t threads) {
+  Bar& b = bar(id);
+  for (size_t i = 0; i < b.waiting.size(); i++) {
+    if (b.waiting[i].first != &task) continue;
+    if (b.passed == b.waiting[i].second) return false;
+    b.waiting.erase(b.waiting.begin() + static_cast<ptrdiff_t>(i));
+    return true;
+  }
+  const uint64_t before = b.passed;
+  arrive(id, threads, threads_of(task));
+  if (b.passed != before) return true;
+  b.waiting.emplace_back(&task, before);
+  return false;
+}
+
+std::byte* SharedState::scratch(int64_t bytes, int64_t alignment) {
+  auto& block = scratch_.emplace_back(new std::byte[bytes + alignment]());
+  auto at = reinterpret_cast<uint64_t>(block.get());
+  at = (at + alignment - 1) / alignment * alignment;
+  scratch_ranges_.emplace_back(at, at + bytes);
+  return reinterpret_cast<std::byte*>(at);
+}
+
+bool SharedState::in_scratch(uint64_t address, uint64_t bytes) const {
+  for (const auto& [begin, end] : scratch_ranges_) {
+    if (address >= begin && address <= end && bytes <= end - address) return true;
+  }
+  return false;
+}
+
+}  // namespace triton_runner::tile

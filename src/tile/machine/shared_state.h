@@ -1,0 +1,131 @@
+// What a program keeps beside its values: mbarriers, copies in flight, scratch memory.
+//
+// Asynchronous copies read their source when they are issued and write shared memory when they complete:
+// cp.async at the async_wait that covers its group, a TMA copy at the first wait on its mbarrier. So a kernel
+// that reads before it waits sees what was there before.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "machine/memdesc.h"
+#include "machine/shared_tiles.h"
+
+namespace triton_runner::tile {
+
+// An mbarrier: the eight bytes in shared memory that the program's descriptor points to.
+struct Mbarrier {
+  static constexpr uint64_t kMagic = 0x5b;
+  uint64_t magic : 7;
+  uint64_t phase : 1;      // of the phase that is going on
+  uint64_t expected : 14;  // arrivals a phase
+  uint64_t pending : 14;   // arrivals that this phase still lacks
+  int64_t bytes : 28;      // of copies: expected minus arrived
+};
+static_assert(sizeof(Mbarrier) == 8);
+
+// Data on its way to shared memory. Owns a reference to `data`.
+struct Copy {
+  Buffer* data;
+  const MemPlan* plan;
+  MemDesc to;
+};
+
+// Barriers that partitions of a program know by number (bar.sync, bar.arrive): `threads` meet, by whole
+// tasks.
+class NamedBarriers {
+ public:
+  void begin(int program_threads) { program_threads_ = program_threads, bars_.clear(), counts_.clear(); }
+  void set_threads(const Task* task, int threads);
+  int threads_of(const Task& task) const;
+  void arrive(int64_t id, int64_t threads, int64_t arriving);
+  // Arrives when first called; true once the barrier has been passed.
+  bool wait(const Task& task, int64_t id, int64_t threads);
+
+ private:
+  struct Bar {
+    int64_t id, arrived;
+    uint64_t passed;  // how often
+    std::vector<std::pair<const Task*, uint64_t>> waiting;
+  };
+  Bar& bar(int64_t id);
+  int program_threads_ = 0;
+  std::vector<Bar> bars_;
+  std::vector<std::pair<const Task*, int>> counts_;
+};
+
+class SharedState : public ProgramState {
+ public:
+  static SharedState& of(Task& task);
+  ~SharedState() override;
+  void begin(Program& program) override;
+
+  // ---- buffers, whole. Handlers reach the arena through these alone.
+  SharedElements read(const MemPlan& plan, MemDesc d) { return tiles_.get(plan, d); }
+  // A reference to the elements in the order of the plan.
+  Buffer* read_planned(const MemPlan& plan, MemDesc d) { return tiles_.get_planned(plan, d); }
+  // The same as a value: shares the elements.
+  void read_into(Task& task, Slot result, const MemPlan& plan, MemDesc d);
+  // The elements in the order of the plan, to be changed and written back: until then the buffer has none.
+  Buffer* take(const MemPlan& plan, MemDesc d) { return tiles_.take(plan, d); }
+  // Takes over a reference to `data`, elements in the order of the plan.
+  void write(const MemPlan& plan, MemDesc d, Buffer* data) { tiles_.put(plan, d, data); }
+  void write_value(Task& task, const MemPlan& plan, MemDesc d, Slot value);
+  // [first, first + bytes) of the arena, to read and write directly.
+  std::byte* bytes(Task& task, int64_t first, int64_t bytes);
+  // All of it.
+  std::byte* arena(Task& task);
+
+  // ---- cp.async: groups of the task that issues them; AMD's TDM has a queue of its own
+  static constexpr int kTdm = 1;
+  void issue(Task& task, Copy copy, int queue = 0);
+  void commit(Task& task, int queue = 0);
+  void wait(Task& task, int64_t groups_left, int queue = 0);
+  // The task's copies that are not complete arrive at a barrier together (cp.async.mbarrier.arrive).
+  void hand_over(Task& task, uint32_t barrier, int arrivals, int queue = 0);
+
+  // ---- mbarriers; addresses are bytes of the arena. Null: there is no barrier at the address.
+  void init_barrier(Task& task, uint32_t address, int64_t count);
+  Mbarrier* barrier(Task& task, uint32_t address);
+  void copy_through_barrier(uint32_t address, Copy copy, int64_t bytes);
+  void complete_copies(Task& task, uint32_t address);
+  static void arrive(Mbarrier& barrier, int64_t count);
+  static void expect(Mbarrier& barrier, int64_t bytes) { barrier.bytes += bytes; }
+  static void settle(Mbarrier& barrier);  // the phase ends when nothing is missing
+
+  // ---- scratch in "global" memory, of the running program
+  std::byte* scratch(int64_t bytes, int64_t alignment);
+  bool in_scratch(uint64_t address, uint64_t bytes) const;
+
+  NamedBarriers named;
+  std::vector<Task*> partitions;  // of the warp specialization that is running
+
+ private:
+  struct Groups {
+    Task* task;
+    int queue;
+    std::deque<Copy> copies;       // oldest first; the last `open` of them are in no group yet
+    std::deque<size_t> committed;  // copies of each group
+    size_t open = 0;
+  };
+  struct Flight {
+    uint32_t barrier;
+    std::vector<Copy> copies;
+    int64_t bytes;
+    int arrivals;
+  };
+  Groups& groups(Task& task, int queue = 0);
+  void complete(const Copy& copy);
+  void drop_all();
+  void poison(Program& program);
+
+  BufferPool* pool_ = nullptr;
+  SharedTiles tiles_;
+  std::vector<Groups> groups_;
+  std::vector<Flight> flights_;
+  std::deque<std::unique_ptr<std::byte[]>> scratch_;
+  std::vector<std::pair<uint64_t, uint64_t>> scratch_ranges_;
+};
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,522 @@
+// Blocks of tensor descriptors to and from memory, and the TTIR ops on descriptors.
+#include "machine/tensor_desc.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <triton_runner/exec/tensor_map.h>
+
+#include "lowering.h"
+#include "machine/shared_state.h"
+#include "ops/access.h"
+
+namespace triton_runner::tile {
+namespace {
+
+// The column's pixels, counted as the hardware counts dimensions.
+exec::PixelColumn column_of(const TensorDescriptor& desc, const Box& box) {
+  exec::PixelColumn out;
+  out.axes = box.rank - 1;
+  for (int d = 0; d < out.axes; d++) {
+    const int from = box.rank - 2 - d;
+    out.first[d] = box.at[from];
+    out.step[d] = std::max(1, desc.steps[from]);
+    if (from == 0) break;
+    out.offset[d] = box.offsets[from - 1];
+    out.lower[d] = desc.lower[from - 1];
+    out.end[d] = desc.shape[from] + desc.upper[from - 1];
+  }
+  return out;
+}
+
+// Where the rows of a block (along its last dimension) begin, in its order.
+class Rows {
+ public:
+  Rows(const TensorDescriptor& desc, const Box& box) : box_(box), count_(box.pixels) {
+    if (count_) {
+      column_ = column_of(desc, box);
+      return;
+    }
+    count_ = 1;
+    for (int d = 0; d + 1 < box.rank; d++) count_ *= box.shape[d];
+  }
+  int64_t count() const { return count_; }
+  // Of the rows in turn.
+  void next(int64_t* at) {
+    if (box_.pixels) {
+      int64_t place[4];
+      column_.place(row_++, place);
+      for (int d = 0; d + 1 < box_.rank; d++) at[d] = place[box_.rank - 2 - d];
+      return;
+    }
+    for (int d = 0; d + 1 < box_.rank; d++) at[d] = box_.at[d] + index_[d];
+    for (int d = box_.rank - 2; d >= 0 && ++index_[d] == box_.shape[d]; d--) index_[d] = 0;
+  }
+
+ private:
+  const Box& box_;
+  int64_t count_, row_ = 0;
+  int64_t index_[5] = {};
+  exec::PixelColumn column_;
+};
+
+// Calls visit(offset of the row in the block, address, first element of the row that is inside, how many are)
+// for every row of the block; `inside` of rows beyond an edge is 0.
+template <class Visit>
+bool for_each_row(const TensorDescriptor& desc, const Box& box, size_t size, Visit visit) {
+  const int last = box.rank - 1;
+  const int64_t cols = box.shape[last];
+  const int64_t begin = std::clamp<int64_t>(-box.at[last], 0, cols);
+  const int64_t end = std::clamp<int64_t>(desc.shape[last] - box.at[last], begin, cols);
+  Rows rows(desc, box);
+  int64_t at[5];
+  for (int64_t r = 0; r < rows.count(); r++) {
+    rows.next(at);
+    int64_t offset = (box.at[last] + begin) * desc.strides[last];
+    bool inside = true;
+    for (int d = 0; d < last; d++) {
+      inside &= at[d] >= 0 && at[d] < desc.shape[d];
+      offset += at[d] * desc.strides[d];
+    }
+    if (!visit(r * cols, desc.base + static_cast<uint64_t>(offset) * size, begin, inside ? end - begin : 0))
+      return false;
+  }
+  return true;
+}
+
+TileType shape_of(const Box& box) {
+  TileType type;
+  type.rank = box.pixels ? 2 : box.rank;
+  if (box.pixels)
+    type.shape = {box.pixels, box.shape[box.rank - 1]};
+  else
+    type.shape.assign(box.shape, box.shape + box.rank);
+  return type;
+}
+
+enum class Row : uint8_t {
+  kFine,
+  kTrapped,
+  kFaulty,  // and the launch goes on: of several elements not noted yet, they are to be tried one by one
+};
+
+// `data`: what a store is about to write; null for loads and atomic updates.
+Row check_row(Task& t, const Instr& in, uint64_t address, int64_t bytes, size_t size, bool write,
+              int64_t element, const Box& box, const std::byte* data = nullptr) {
+  if (write ? t.worker->memory.writable(address, bytes) : t.worker->memory.readable(address, bytes))
+      [[likely]] {
+    Checks* checks = t.worker->launch->checks;
+    if (!checks) [[likely]]
+      return Row::kFine;
+    const AccessKind kind = !write ? AccessKind::kLoad : data ? AccessKind::kStore : AccessKind::kAtomic;
+    return check_block(*checks, t, in, kind, address, bytes, element, size, data) ? Row::kFine
+                                                                                  : Row::kTrapped;
+  }
+  if (t.goes_on() && bytes > static_cast<int64_t>(size)) return Row::kFaulty;
+  // The first element that is outside names the fault.
+  for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(size), element++) {
+    const bool ok =
+        write ? t.worker->memory.writable(address + at, size) : t.worker->memory.readable(address + at, size);
+    if (ok) continue;
+    const bool noted =
+        t.note_access(in, address + at, static_cast<uint32_t>(size), write, element, shape_of(box));
+    return noted ? Row::kFaulty : Row::kTrapped;
+  }
+  t.trap_access(in, address, static_cast<uint32_t>(bytes), write, element, shape_of(box));
+  return Row::kTrapped;
+}
+
+}  // namespace
+
+TensorDescriptor from_host(const exec::TensorDesc& desc) {
+  TensorDescriptor out{desc.address, static_cast<int32_t>(desc.shape.size()), desc.nan_padding, {}, {}};
+  // A rank above five stays to be told by who compares it with the type's.
+  std::copy_n(desc.shape.begin(), std::min<size_t>(5, desc.shape.size()), out.shape);
+  std::copy_n(desc.strides.begin(), std::min<size_t>(5, desc.strides.size()), out.strides);
+  out.round_to_tf32 = desc.round_to_tf32;
+  if (!desc.im2col) return out;
+  out.im2col = true;
+  std::copy(desc.im2col->lower.begin(), desc.im2col->lower.end(), out.lower);
+  std::copy(desc.im2col->upper.begin(), desc.im2col->upper.end(), out.upper);
+  std::copy(desc.im2col->steps.begin(), desc.im2col->steps.end(), out.steps);
+  return out;
+}
+
+exec::TensorDesc to_host(const TensorDescriptor& d) {
+  exec::TensorDesc out{d.base, {d.shape, d.shape + d.rank}, {d.strides, d.strides + d.rank}, d.nan_padding};
+  out.round_to_tf32 = d.round_to_tf32;
+  return out;
+}
+
+std::string column_fault(const TensorDescriptor& desc, const Box& box, num::Type type) {
+  exec::PixelColumn column = column_of(desc, box);
+  column.channel_bytes = box.at[box.rank - 1] * static_cast<int64_t>(num::size_of(type));
+  return column.fault();
+}
+
+void set_tensor_desc(Task& t, Slot slot, const exec::TensorDesc& desc) {
+  t.new_object<TensorDescriptor>(slot) = from_host(desc);
+}
+
+bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
+                void* out) {
+  const size_t size = num::size_of(type);
+  const int64_t cols = box.shape[box.rank - 1];
+  const uint64_t pad = desc.nan_padding && num::is_float(type)
+                           ? num::from_double(std::numeric_limits<double>::quiet_NaN(), type)
+                           : 0;
+  auto fill = [&](std::byte* at, int64_t n) {
+    if (pad == 0) {
+      std::memset(at, 0, n * size);
+    } else {
+      for (int64_t i = 0; i < n; i++) num::store_bits(at + i * size, type, pad);
+    }
+  };
+  auto read = [&](std::byte* to, uint64_t from, int64_t n) {
+    std::memcpy(to, reinterpret_cast<const void*>(from), n * size);
+    if (!desc.round_to_tf32 || type != num::Type::kF32) return;
+    for (int64_t i = 0; i < n; i++)
+      num::store_bits(to + i * size, type,
+                      exec::rounded_to_tf32(static_cast<uint32_t>(num::load_bits(to + i * size, type))));
+  };
+  const bool dense_row = desc.strides[box.rank - 1] == 1;
+  return for_each_row(desc, box, size, [&](int64_t element, uint64_t address, int64_t begin, int64_t inside) {
+    std::byte* row = static_cast<std::byte*>(out) + element * size;
+    if (inside < cols) fill(row, begin), fill(row + (begin + inside) * size, cols - begin - inside);
+    if (inside == 0) {
+      fill(row, cols);
+      return true;
+    }
+    if (dense_row) {
+      const Row state = check_row(t, in, address, inside * size, size, false, element + begin, box);
+      if (state == Row::kTrapped) return false;
+      if (state == Row::kFine) {
+        read(row + begin * size, address, inside);
+        return true;
+      }
+    }
+    for (int64_t i = 0; i < inside; i++) {
+      const uint64_t at = address + i * desc.strides[box.rank - 1] * size;
+      const Row state = check_row(t, in, at, size, size, false, element + begin + i, box);
+      if (state == Row::kTrapped) return false;
+      if (state == Row::kFine)
+        read(row + (begin + i) * size, at, 1);
+      else
+        std::memset(row + (begin + i) * size, 0, size);
+    }
+    return true;
+  });
+}
+
+bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
+                 const void* from) {
+  const size_t size = num::size_of(type);
+  return for_each_row(desc, box, size, [&](int64_t element, uint64_t address, int64_t begin, int64_t inside) {
+    if (inside == 0) return true;
+    const std::byte* row = static_cast<const std::byte*>(from) + (element + begin) * size;
+    const int64_t step = desc.strides[box.rank - 1];
+    if (step == 1) {
+      const Row state = check_row(t, in, address, inside * size, size, true, element + begin, box, row);
+      if (state == Row::kTrapped) return false;
+      if (state == Row::kFine) {
+        std::memcpy(reinterpret_cast<void*>(address), row, inside * size);
+        return true;
+      }
+    }
+    for (int64_t i = 0; i < inside; i++) {
+      const uint64_t at = address + i * step * size;
+      const Row state = check_row(t, in, at, size, size, true, element + begin + i, box, row + i * size);
+      if (state == Row::kTrapped) return false;
+      if (state == Row::kFine) std::memcpy(reinterpret_cast<void*>(at), row + i * size, size);
+    }
+    return true;
+  });
+}
+
+namespace {
+
+uint64_t combine(Reduction kind, num::Type type, bool is_unsigned, uint64_t a, uint64_t b) {
+  if (num::is_float(type)) {
+    const double x = num::to_double(a, type), y = num::to_double(b, type);
+    switch (kind) {
+      // Sums of two f32 or narrower values are exact enough in f64 that rounding once more gives the
+      // correctly rounded sum.
+      case Reduction::kAdd:
+        return num::from_double(x + y, type);
+      case Reduction::kMin:
+        return std::isnan(x) ? b : std::isnan(y) ? a : (y < x ? b : a);
+      case Reduction::kMax:
+        return std::isnan(x) ? b : std::isnan(y) ? a : (y > x ? b : a);
+      default:
+        break;
+    }
+  }
+  const int64_t x = num::sign_extend(a, type), y = num::sign_extend(b, type);
+  switch (kind) {
+    case Reduction::kAdd:
+      return num::truncate_bits(a + b, type);
+    case Reduction::kMin:
+      return is_unsigned ? std::min(a, b) : (y < x ? b : a);
+    case Reduction::kMax:
+      return is_unsigned ? std::max(a, b) : (y > x ? b : a);
+    case Reduction::kInc:
+      return a >= b ? 0 : a + 1;
+    case Reduction::kDec:
+      return a == 0 || a > b ? b : a - 1;
+    case Reduction::kAnd:
+      return a & b;
+    case Reduction::kOr:
+      return a | b;
+    case Reduction::kXor:
+      return a ^ b;
+  }
+  return a;
+}
+
+template <class T>
+void combine_at(uint64_t address, Reduction kind, num::Type type, bool is_unsigned, uint64_t value) {
+  std::atomic_ref<T> cell(*reinterpret_cast<T*>(address));
+  T old = cell.load();
+  while (!cell.compare_exchange_weak(old, static_cast<T>(combine(kind, type, is_unsigned, old, value)))) {
+  }
+}
+
+}  // namespace
+
+bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
+                  bool is_unsigned, Reduction kind, const void* from) {
+  const size_t size = num::size_of(type);
+  return for_each_row(desc, box, size, [&](int64_t element, uint64_t address, int64_t begin, int64_t inside) {
+    for (int64_t i = 0; i < inside; i++) {
+      const uint64_t at = address + i * desc.strides[box.rank - 1] * size;
+      const Row state = check_row(t, in, at, size, size, true, element + begin + i, box);
+      if (state == Row::kTrapped) return false;
+      if (state == Row::kFaulty) continue;
+      if (at % size != 0) {
+        if (!t.note_access(in, at, static_cast<uint32_t>(size), true, element + begin + i, shape_of(box)))
+          return false;
+        continue;
+      }
+      const uint64_t value =
+          num::load_bits(static_cast<const std::byte*>(from) + (element + begin + i) * size, type);
+      switch (size) {
+        case 1:
+          combine_at<uint8_t>(at, kind, type, is_unsigned, value);
+          break;
+        case 2:
+          combine_at<uint16_t>(at, kind, type, is_unsigned, value);
+          break;
+        case 4:
+          combine_at<uint32_t>(at, kind, type, is_unsigned, value);
+          break;
+        default:
+          combine_at<uint64_t>(at, kind, type, is_unsigned, value);
+          break;
+      }
+    }
+    return true;
+  });
+}
+
+bool tensor_desc(Task& t, const Instr& in, Slot slot, TensorDescriptor& desc) {
+  if (t.value(slot).form == Form::kObject) {
+    desc = t.object<TensorDescriptor>(slot);
+    return true;
+  }
+  // Up to 3.3 the descriptor is a pointer to its 128 bytes.
+  const auto address = static_cast<uint64_t>(t.bits(slot));
+  if (!SharedState::of(t).in_scratch(address, exec::kTensorMapBytes) &&
+      !t.worker->memory.readable(address, exec::kTensorMapBytes)) {
+    t.trap_access(in, address, exec::kTensorMapBytes, false, -1, t.type(slot));
+    return false;
+  }
+  if (auto found = exec::decode_tensor_map(reinterpret_cast<const std::byte*>(address))) {
+    desc = from_host(*found);
+    return true;
+  }
+  t.trap(in, exec::TrapKind::kInvalid,
+         "the 128 bytes that the descriptor points to hold no tensor descriptor of this engine");
+  return false;
+}
+
+BlockType block_type(Lowering& l, const ir::Value& desc, const ir::Type* block) {
+  BlockType out;
+  const ir::Type* type = desc.type->kind == ir::TypeKind::kTensorDesc ? desc.type->element : block;
+  if (!type) return out;
+  const TileType* element = l.type(type->scalar());
+  out.type = element->element;
+  out.known = element->size > 0 && type->shape.size() <= 5;
+  out.im2col = desc.type->im2col;
+  out.is_unsigned = type->scalar()->text.substr(0, 2) == "ui";
+  out.shape.assign(type->shape.begin(), type->shape.end());
+  return out;
+}
+
+// ---- TTIR
+
+namespace {
+
+struct Make {
+  int rank;
+  bool nan_padding;
+};
+
+const Instr* run_make_tensor_descriptor(Task& t, const Instr& in) {
+  const auto& make = in.as<Make>();
+  TensorDescriptor desc{static_cast<uint64_t>(t.bits(in.operand(0))), make.rank, make.nan_padding, {}, {}};
+  for (int d = 0; d < make.rank; d++) {
+    desc.shape[d] = t.bits(in.operand(1 + d));
+    desc.strides[d] = t.bits(in.operand(1 + make.rank + d));
+  }
+  t.new_object<TensorDescriptor>(in.result()) = desc;
+  return next(in);
+}
+
+struct BlockAccess {
+  BlockType block;
+  int first_index;  // operand
+  int source;       // operand; -1: a load
+  bool reduce = false;
+  Reduction kind{};
+};
+
+const Instr* run_block(Task& t, const Instr& in) {
+  const auto& a = in.as<BlockAccess>();
+  TensorDescriptor desc;
+  if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
+  Box box{static_cast<int>(a.block.shape.size()), {}, {}};
+  if (desc.rank != box.rank)
+    return t.trap(in, exec::TrapKind::kInvalid,
+                  "a descriptor of rank " + std::to_string(desc.rank) + " where its type says " +
+                      std::to_string(box.rank));
+  for (int d = 0; d < box.rank; d++) {
+    box.at[d] = t.bits(in.operand(a.first_index + d));
+    box.shape[d] = a.block.shape[d];
+  }
+  bool ok;
+  if (a.source < 0) {
+    ok = load_block(t, in, desc, box, a.block.type, t.new_dense(in.result()));
+  } else if (a.reduce) {
+    ok = reduce_block(t, in, desc, box, a.block.type, a.block.is_unsigned, a.kind,
+                      t.dense(in.operand(a.source)));
+  } else {
+    ok = store_block(t, in, desc, box, a.block.type, t.dense(in.operand(a.source)));
+  }
+  return ok ? next(in) : nullptr;
+}
+
+struct RowAccess {
+  BlockType block;
+  int rows, column, source;  // operands; source -1: gather
+};
+
+const Instr* run_rows(Task& t, const Instr& in) {
+  const auto& a = in.as<RowAccess>();
+  TensorDescriptor desc;
+  if (!tensor_desc(t, in, in.operand(0), desc)) return nullptr;
+  const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
+  const int64_t n = t.type(in.operand(a.rows)).n, cols = a.block.shape[1];
+  const size_t bytes = cols * num::size_of(a.block.type);
+  auto* data = static_cast<std::byte*>(a.source < 0 ? t.new_dense(in.result())
+                                                    : const_cast<void*>(t.dense(in.operand(a.source))));
+  for (int64_t r = 0; r < n; r++, data += bytes) {
+    const Box box{2, {rows[r], t.bits(in.operand(a.column))}, {1, cols}};
+    const bool ok = a.source < 0 ? load_block(t, in, desc, box, a.block.type, data)
+                                 : store_block(t, in, desc, box, a.block.type, data);
+    if (!ok) return nullptr;
+  }
+  return next(in);
+}
+
+// The tile is as large as the block, or for gathers and scatters has a row for each index.
+bool fits(Lowering& l, const ir::Op& op, const ir::Type* tensor, const BlockType& block, bool rows) {
+  if (tensor->kind != ir::TypeKind::kTensor || l.type(tensor->scalar())->element != block.type) return false;
+  int64_t elements = 1;
+  for (int64_t extent : block.shape) elements *= extent;
+  if (!rows) return tensor->num_elements() == elements;
+  const ir::Type* index = op.operand_of(1)->type;
+  return tensor->shape.size() == 2 && index->kind == ir::TypeKind::kTensor &&
+         index->num_elements() == tensor->shape[0] && index->scalar()->kind == ir::TypeKind::kInteger &&
+         index->scalar()->width == 32;
+}
+
+bool block_operand(Lowering& l, const ir::Op& op, const ir::Type* tensor, BlockType& block, int indices) {
+  block = block_type(l, *op.operand_of(0), tensor);
+  if (!block.known) return l.error(op, "descriptors of this element type or rank are not supported"), false;
+  if (block.im2col) return l.error(op, kOnlyLoaded), false;
+  if (!fits(l, op, tensor, block, indices < 0))
+    return l.error(op, "the tile " + std::string(tensor->text) + " does not fit the descriptor " +
+                           std::string(op.operand_of(0)->type->text)),
+           false;
+  if (indices >= 0 && indices != static_cast<int>(block.shape.size()))
+    return l.error(op, std::to_string(indices) + " indices for a descriptor of rank " +
+                           std::to_string(block.shape.size())),
+           false;
+  return true;
+}
+
+}  // namespace
+
+void lower_make_tensor_descriptor(Lowering& l, const ir::Op& op) {
+  const auto rank = op.group(1).size();
+  if (rank < 1 || rank > 5 || op.group(2).size() != rank)
+    return l.error(op,
+                   "a tensor descriptor of rank " + std::to_string(rank) + ": it may have 1 to 5 dimensions");
+  l.emit(run_make_tensor_descriptor, op,
+         l.make<Make>(static_cast<int>(rank), op.int_attr("padding", 1) == 2));
+}
+
+void lower_descriptor_load(Lowering& l, const ir::Op& op) {
+  auto* a = l.make<BlockAccess>();
+  if (!block_operand(l, op, op.result()->type, a->block, static_cast<int>(op.group(1).size()))) return;
+  a->first_index = Lowering::operand_index(op, 1);
+  a->source = -1;
+  l.emit(run_block, op, a);
+}
+
+void lower_descriptor_store(Lowering& l, const ir::Op& op) {
+  auto* a = l.make<BlockAccess>();
+  if (!block_operand(l, op, op.operand_of(1)->type, a->block, static_cast<int>(op.group(2).size()))) return;
+  a->first_index = Lowering::operand_index(op, 2);
+  a->source = Lowering::operand_index(op, 1);
+  l.emit(run_block, op, a);
+}
+
+void lower_descriptor_reduce(Lowering& l, const ir::Op& op) {
+  auto* a = l.make<BlockAccess>();
+  if (!block_operand(l, op, op.operand_of(1)->type, a->block, static_cast<int>(op.group(2).size()))) return;
+  const int64_t kind = op.int_attr("kind", 0);
+  if (kind < 1 || kind > 8) return l.error(op, "a descriptor_reduce without a known kind");
+  a->first_index = Lowering::operand_index(op, 2);
+  a->source = Lowering::operand_index(op, 1);
+  a->reduce = true;
+  a->kind = static_cast<Reduction>(kind);
+  l.emit(run_block, op, a);
+}
+
+void lower_descriptor_gather(Lowering& l, const ir::Op& op) {
+  auto* a = l.make<RowAccess>();
+  if (!block_operand(l, op, op.result()->type, a->block, -1)) return;
+  if (a->block.shape.size() != 2) return l.error(op, "rows are gathered from descriptors of rank 2 only");
+  a->block.shape[1] = op.result()->type->shape.back();
+  a->rows = Lowering::operand_index(op, 1);
+  a->column = Lowering::operand_index(op, 2);
+  a->source = -1;
+  l.emit(run_rows, op, a);
+}
+
+void lower_descriptor_scatter(Lowering& l, const ir::Op& op) {
+  auto* a = l.make<RowAccess>();
+  if (!block_operand(l, op, op.operand_of(3)->type, a->block, -1)) return;
+  if (a->block.shape.size() != 2) return l.error(op, "rows are scattered to descriptors of rank 2 only");
+  a->block.shape[1] = op.operand_of(3)->type->shape.back();
+  a->rows = Lowering::operand_index(op, 1);
+  a->column = Lowering::operand_index(op, 2);
+  a->source = Lowering::operand_index(op, 3);
+  l.emit(run_rows, op, a);
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,74 @@
+// Who holds the elements of a tensor, and which warps run an op.
+#include "machine/threads.h"
+
+#include <triton_runner/layout/encoding.h>
+
+#include <triton_runner/tile/encoding.h>
+
+namespace triton_runner::tile {
+namespace {
+
+constexpr int kMostBits = 20;  // of register, lane, warp and block together
+
+// Region `index` of the ttg.warp_specialize around the op: 0 is the default one. None: there is no such op.
+struct Partition {
+  const ir::Op* specialize;
+  size_t index;
+};
+std::optional<Partition> partition_around(const ir::Op& op) {
+  for (const ir::Op* at = &op; at && at->block; at = at->block->region->parent) {
+    const ir::Region* region = at->block->region;
+    const ir::Op* parent = region->parent;
+    if (!parent) break;
+    const bool holder = parent->kind == ir::OpKind::kWarpSpecializePartitions;
+    const ir::Op* specialize = holder && parent->block ? parent->block->region->parent : parent;
+    if (!specialize || specialize->kind != ir::OpKind::kWarpSpecialize) continue;
+    for (size_t r = 0; r < parent->regions.size(); ++r)
+      if (parent->regions[r] == region) return Partition{specialize, holder ? r + 1 : r};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ThreadElements> thread_elements(Lowering& l, const ir::Op& op, const ir::Type& type) {
+  auto fail = [&](std::string message) {
+    l.error(op, std::move(message));
+    return std::nullopt;
+  };
+  if (!type.encoding) return fail(std::string(op.name) + " needs the layout of its tensors (TTGIR)");
+  auto encoding = encoding_of(*type.encoding);
+  if (!encoding) return fail(encoding.error().message);
+  auto layout = layout::to_linear_layout(*encoding, {type.shape.begin(), type.shape.end()});
+  if (!layout) return fail(layout.error().message);
+  if (layout->total_in_bits() > kMostBits)
+    return fail("a layout of 2^" + std::to_string(layout->total_in_bits()) + " registers is too large");
+  ThreadElements out;
+  out.registers = layout->in_size("register"), out.lanes = layout->in_size("lane");
+  out.warps = layout->in_size("warp"), out.blocks = layout->in_size("block");
+  for (int64_t block = 0; block < out.blocks; ++block)
+    for (int64_t warp = 0; warp < out.warps; ++warp)
+      for (int64_t lane = 0; lane < out.lanes; ++lane)
+        for (int64_t reg = 0; reg < out.registers; ++reg) {
+          const layout::Basis at =
+              layout->apply({{"block", block}, {"warp", warp}, {"register", reg}, {"lane", lane}});
+          int64_t element = 0;
+          for (size_t d = 0; d < at.size(); ++d) element = element * type.shape[d] + at[d];
+          out.element.push_back(static_cast<int32_t>(element));
+        }
+  return out;
+}
+
+int64_t warps_around(Lowering& l, const ir::Op& op) {
+  const auto partition = partition_around(op);
+  if (partition && partition->index > 0) {
+    const ir::Attr* warps = partition->specialize->attr("partitionNumWarps");
+    if (warps && partition->index - 1 < warps->raw.size())
+      return static_cast<int64_t>(warps->raw[partition->index - 1]);
+  }
+  return l.code().num_warps;
+}
+
+bool in_partition(const ir::Op& op) { return partition_around(op).has_value(); }
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,34 @@
+// What an instruction touches in global memory through pointers, for the checks (check/).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "code.h"
+
+namespace triton_runner::tile {
+
+inline constexpr int64_t kNoSlot = -1;
+
+enum class AccessKind : uint8_t { kNone, kLoad, kStore, kAtomic };
+
+// Slots, or kNoSlot. An atomic's result is what was there before.
+struct Access {
+  AccessKind kind = AccessKind::kNone;
+  int64_t ptr = kNoSlot, mask = kNoSlot, other = kNoSlot;
+  int64_t value = kNoSlot;     // what a store writes, or an atomic combines with
+  int64_t expected = kNoSlot;  // of a compare-and-swap
+};
+Access access_of(const Instr& in);         // of emit_load and emit_store: memory.cpp
+Access atomic_access_of(const Instr& in);  // of emit_atomic_rmw and emit_atomic_cas: atomics.cpp
+// Of copies from pointers to shared memory, which travel as the instruction's result: shared_async.cpp
+Access async_access_of(const Instr& in);
+
+// ---- what the accesses ask of the checks (check/check.cpp)
+class Checks;
+struct Task;
+// `bytes` of the elements from `element` on of a tensor descriptor's block are about to be read, or
+// overwritten with `data`. False: it trapped.
+bool check_block(Checks& checks, Task& t, const Instr& in, AccessKind kind, uint64_t address, uint64_t bytes,
+                 int64_t element, int64_t size, const std::byte* data);
+
+}  // namespace triton_runner::tile

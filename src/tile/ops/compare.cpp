@@ -1,0 +1,170 @@
+// arith.cmpi and arith.cmpf: comparisons of affine values are boxes where they vary along one dimension.
+#include <algorithm>
+
+#include "ops/elementwise.h"
+#include "ops/lazy.h"
+
+namespace triton_runner::tile {
+namespace {
+
+enum Predicate { kEq, kNe, kSlt, kSle, kSgt, kSge, kUlt, kUle, kUgt, kUge };
+
+bool compare(int64_t a, int64_t b, int predicate, num::Type type) {
+  uint64_t ua = as_unsigned(a, type), ub = as_unsigned(b, type);
+  if (type == num::Type::kI1) a = -(a & 1), b = -(b & 1);
+  switch (predicate) {
+    case kEq:
+      return ua == ub;
+    case kNe:
+      return ua != ub;
+    case kSlt:
+      return a < b;
+    case kSle:
+      return a <= b;
+    case kSgt:
+      return a > b;
+    case kSge:
+      return a >= b;
+    case kUlt:
+      return ua < ub;
+    case kUle:
+      return ua <= ub;
+    case kUgt:
+      return ua > ub;
+    default:
+      return ua >= ub;
+  }
+}
+
+int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 1) return a;
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+// The indices i of 0 .. n-1 where base + stride * i < 0, as an interval; stride is not 0.
+void negative_interval(int64_t base, int64_t stride, int64_t n, int64_t* lo, int64_t* hi) {
+  if (stride > 0) {
+    *lo = 0;
+    *hi = std::clamp<int64_t>(-floor_div(base, stride), 0, n);  // i < -base/stride, rounded up
+  } else {
+    *lo = std::clamp<int64_t>(floor_div(base, -stride) + 1, 0, n);
+    *hi = n;
+  }
+}
+
+// difference < 0 (or its negation) as a box, if it varies along one dimension at most.
+bool compare_affine(Task& t, const Instr& in, const Affine& d, bool negate) {
+  const TileType& ty = t.type(in.result());
+  int64_t low, high;
+  if (!affine_range(d, ty, &low, &high)) return false;
+  if (high < 0 || low >= 0) {
+    t.set_uniform(in.result(), (high < 0) != negate);
+    return true;
+  }
+  int axis = -1;
+  for (int k = 0; k < ty.rank; ++k)
+    if (d.stride[k] != 0 && ty.shape[k] > 1) {
+      if (axis >= 0) return false;
+      axis = k;
+    }
+  if (d.base == INT64_MIN || d.stride[axis] == INT64_MIN) return false;
+  MaskBox box;
+  for (int k = 0; k < ty.rank; ++k) box.lo[k] = 0, box.hi[k] = ty.shape[k];
+  int64_t n = ty.shape[axis];
+  negative_interval(d.base, d.stride[axis], n, &box.lo[axis], &box.hi[axis]);
+  if (negate) {  // the interval begins at 0 or ends at n: so does the other one
+    if (box.lo[axis] == 0)
+      box.lo[axis] = box.hi[axis], box.hi[axis] = n;
+    else
+      box.hi[axis] = box.lo[axis], box.lo[axis] = 0;
+  }
+  store_box(t, in.result(), box);
+  return true;
+}
+
+// Consecutive indices below one limit: the usual mask.
+bool compare_line(Task& t, const Instr& in) {
+  const TileType& from = t.type(in.operand(0));
+  const Value &index = t.value(in.operand(0)), &limit = t.value(in.operand(1));
+  int64_t room;
+  if (from.element == num::Type::kI1 || from.element == num::Type::kPointer ||
+      affine_line(index, limit, from) != 0 || index.stride[0] != 1 ||
+      __builtin_sub_overflow(limit.bits, index.base, &room))
+    return false;
+  if (room <= 0 || room >= from.shape[0]) {
+    t.set_uniform(in.result(), room > 0);
+  } else {
+    Value& v = t.set_form(in.result(), Form::kBox);
+    v.box.lo[0] = 0;
+    v.box.hi[0] = static_cast<int32_t>(room);
+  }
+  return true;
+}
+
+const Instr* run_cmpi(Task& t, const Instr& in) {
+  int predicate = static_cast<int>(in.as<ElementwiseData>().extra);
+  const TileType& from = t.type(in.operand(0));
+  if (both_uniform(t, in)) {
+    t.set_uniform(in.result(),
+                  compare(t.bits(in.operand(0)), t.bits(in.operand(1)), predicate, from.element));
+    return next(in);
+  }
+  if (predicate == kSlt && compare_line(t, in)) return next(in);
+  Affine a, b;
+  if (predicate == kNe || from.element == num::Type::kI1 || !both_affine(t, in, &a, &b))
+    return run_elementwise(t, in);
+  if (predicate >= kUlt || from.element == num::Type::kPointer) {
+    int64_t lo, hi;  // as signed, if neither can be negative
+    if (!affine_range(a, from, &lo, &hi) || lo < 0 || !affine_range(b, from, &lo, &hi) || lo < 0)
+      return run_elementwise(t, in);
+  }
+  bool swap = predicate == kSgt || predicate == kSle || predicate == kUgt || predicate == kUle;
+  bool negate = predicate == kSle || predicate == kSge || predicate == kUle || predicate == kUge;
+  Affine d;
+  // Element by element: copying a struct that was just written waits until all of it has left for the cache.
+  auto subtract = [&](const Affine& x, const Affine& y) {
+    bool overflow = __builtin_sub_overflow(x.base, y.base, &d.base);
+    for (int k = 0; k < from.rank; ++k)
+      overflow |= __builtin_sub_overflow(x.stride[k], y.stride[k], &d.stride[k]);
+    return overflow;
+  };
+  bool overflow = swap ? subtract(b, a) : subtract(a, b);
+  if (overflow) return run_elementwise(t, in);
+  if (predicate != kEq) return compare_affine(t, in, d, negate) ? next(in) : run_elementwise(t, in);
+  int64_t low, high;
+  if (!affine_range(d, from, &low, &high)) return run_elementwise(t, in);
+  if (low > 0 || high < 0) {
+    t.set_uniform(in.result(), 0);
+    return next(in);
+  }
+  int axis = -1, count = 0;
+  for (int k = 0; k < from.rank; ++k)
+    if (d.stride[k] != 0 && from.shape[k] > 1) axis = k, ++count;
+  if (count != 1) return run_elementwise(t, in);
+  MaskBox box;
+  for (int k = 0; k < from.rank; ++k) box.lo[k] = 0, box.hi[k] = from.shape[k];
+  if (d.base % d.stride[axis] != 0) {
+    t.set_uniform(in.result(), 0);
+    return next(in);
+  }
+  box.lo[axis] = -d.base / d.stride[axis];
+  box.hi[axis] = box.lo[axis] + 1;
+  store_box(t, in.result(), box);
+  return next(in);
+}
+
+}  // namespace
+
+void lower_cmpi(Lowering& l, const ir::Op& op) {
+  int64_t predicate = op.int_attr("predicate", -1);
+  if (predicate < 0 || predicate > 9) return l.error(op, "the predicate of this comparison is unknown");
+  lower_lazy(l, op, *num::elementwise_cmpi[predicate], run_cmpi, predicate);
+}
+
+void lower_cmpf(Lowering& l, const ir::Op& op) {
+  int64_t predicate = op.int_attr("predicate", -1);
+  if (predicate < 0 || predicate > 15) return l.error(op, "the predicate of this comparison is unknown");
+  lower_elementwise(l, op, *num::elementwise_cmpf[predicate]);
+}
+
+}  // namespace triton_runner::tile

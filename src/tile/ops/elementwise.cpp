@@ -1,0 +1,180 @@
+// Mapping a loop over tiles in whatever form they come, with as few elements computed and copied as their
+// forms allow.
+#include "ops/elementwise.h"
+
+#include <cstring>
+
+namespace triton_runner::tile {
+namespace {
+
+struct Operand {
+  const std::byte* data;       // of the element at index 0
+  int64_t strides[kLazyRank];  // elements; all 0 for a uniform operand
+  uint8_t size;
+  bool uniform;
+};
+
+bool row_major(const int64_t* strides, const std::vector<int64_t>& shape) {
+  int64_t expect = 1;
+  for (int d = static_cast<int>(shape.size()) - 1; d >= 0; --d) {
+    if (shape[d] != 1 && strides[d] != expect) return false;
+    expect *= shape[d];
+  }
+  return true;
+}
+
+// No dimension that all operands repeat: row by row, rows being runs in which each operand is contiguous or
+// one element.
+void map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const Operand* ops, MapFn fn) {
+  const TileType& ty = t.type(in.result(r));
+  int last = ty.rank - 1;
+  int64_t inner = ty.shape[last];
+  const void* ptr[3];
+  bool rows_help = inner >= 16;
+  for (uint32_t i = 0; i < arity; ++i) rows_help &= ops[i].strides[last] <= 1 && ops[i].strides[last] >= 0;
+  if (!rows_help) {
+    uint32_t splat = 0;
+    for (uint32_t i = 0; i < arity; ++i) {
+      ptr[i] = ops[i].uniform ? ops[i].data : t.dense(in.operand(i));
+      splat |= uint32_t{ops[i].uniform} << i;
+    }
+    void* out = t.output(in, r);
+    return fn.run(fn.context, out, ptr, splat, ty.n);
+  }
+  uint32_t splat = 0;
+  for (uint32_t i = 0; i < arity; ++i) splat |= uint32_t{ops[i].strides[last] == 0} << i;
+  Operand at[3];
+  for (uint32_t i = 0; i < arity; ++i) at[i] = ops[i];
+  auto* out = static_cast<std::byte*>(t.output(in, r));
+  int64_t rows = ty.n / inner;
+  int64_t index[kLazyRank] = {};
+  for (int64_t row = 0; row < rows; ++row) {
+    for (uint32_t i = 0; i < arity; ++i) ptr[i] = at[i].data;
+    fn.run(fn.context, out + row * inner * ty.size, ptr, splat, inner);
+    for (int d = last - 1; d >= 0; --d) {
+      for (uint32_t i = 0; i < arity; ++i) at[i].data += at[i].strides[d] * at[i].size;
+      if (++index[d] < ty.shape[d]) break;
+      for (uint32_t i = 0; i < arity; ++i) at[i].data -= at[i].strides[d] * at[i].size * ty.shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
+void map_views(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn) {
+  const TileType& ty = t.type(in.result(r));
+  Operand ops[3];
+  alignas(8) int64_t uniform[3];
+  for (uint32_t i = 0; i < arity; ++i) {
+    Slot s = in.operand(i);
+    Operand& o = ops[i];
+    o.size = t.type(s).size;
+    o.uniform = t.is_uniform(s);
+    if (o.uniform) {
+      uniform[i] = t.bits(s);
+      o.data = reinterpret_cast<const std::byte*>(&uniform[i]);
+      std::memset(o.strides, 0, sizeof o.strides);
+      continue;
+    }
+    const Value* v = &t.value(s);
+    if (v->form == Form::kView) {
+      o.data = v->buffer->data() + v->base * o.size;
+      std::memcpy(o.strides, v->stride, sizeof o.strides);
+    } else {
+      o.data = static_cast<const std::byte*>(t.dense(s));
+      for (int d = 0; d < ty.rank; ++d) o.strides[d] = ty.shape[d] == 1 ? 0 : ty.dense_strides[d];
+    }
+  }
+  // Dimensions that every operand repeats are computed once.
+  std::vector<int64_t>& compact = t.worker->compact_shape;
+  compact = ty.shape;
+  int64_t n = ty.n;
+  for (int d = 0; d < ty.rank; ++d) {
+    bool repeated = ty.shape[d] > 1;
+    for (uint32_t i = 0; i < arity; ++i) repeated &= ops[i].strides[d] == 0;
+    if (repeated) n /= ty.shape[d], compact[d] = 1;
+  }
+  if (n == ty.n) return map_rows(t, in, r, arity, ops, fn);
+  const void* ptr[3];
+  uint32_t splat = 0;
+  for (uint32_t i = 0; i < arity; ++i) {
+    splat |= uint32_t{ops[i].uniform} << i;
+    if (!ops[i].uniform && !row_major(ops[i].strides, compact)) return map_rows(t, in, r, arity, ops, fn);
+    ptr[i] = ops[i].data;
+  }
+  Slot result = in.result(r);
+  Buffer* b = t.worker->pool->allocate(n * ty.size);
+  fn.run(fn.context, b->data(), ptr, splat, n);
+  Value& v = t.set_form(result, Form::kView);
+  v.buffer = b;
+  v.base = 0;
+  int64_t stride = 1;
+  for (int d = ty.rank - 1; d >= 0; --d) {
+    v.stride[d] = compact[d] == 1 ? 0 : stride;
+    stride *= compact[d];
+  }
+}
+
+void run_kernel(const void* context, void* out, const void* const* in, uint32_t splat, int64_t n) {
+  const num::Kernel& k = *static_cast<const num::Kernel*>(context);
+  if (splat == 0)
+    k.loop(out, in[0], in[1], in[2], n);
+  else
+    k.run(out, in, splat, n);
+}
+
+}  // namespace
+
+void map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn) {
+  const TileType& ty = t.type(in.result(r));
+  uint32_t splat = 0;
+  bool views = false;
+  for (uint32_t i = 0; i < arity; ++i) {
+    Form f = t.value(in.operand(i)).form;
+    splat |= uint32_t{f == Form::kUniform} << i;
+    views |= f == Form::kView;
+  }
+  const void* ptr[3] = {nullptr, nullptr, nullptr};
+  alignas(8) int64_t uniform[3];
+  if (splat == (1u << arity) - 1) {
+    alignas(8) std::byte element[8] = {};
+    for (uint32_t i = 0; i < arity; ++i) uniform[i] = t.bits(in.operand(i)), ptr[i] = &uniform[i];
+    fn.run(fn.context, element, ptr, 0, 1);
+    return t.set_uniform_from(in.result(r), element);
+  }
+  if (views && ty.rank <= kLazyRank) return map_views(t, in, r, arity, fn);
+  for (uint32_t i = 0; i < arity; ++i) {
+    if (splat >> i & 1)
+      uniform[i] = t.bits(in.operand(i)), ptr[i] = &uniform[i];
+    else
+      ptr[i] = t.dense(in.operand(i));
+  }
+  void* out = t.output(in, r);
+  fn.run(fn.context, out, ptr, splat, ty.n);
+}
+
+const Instr* run_elementwise(Task& t, const Instr& in) {
+  const auto& d = in.as<ElementwiseData>();
+  map_elements(t, in, 0, d.kernel.arity, {run_kernel, &d.kernel});
+  return next(in);
+}
+
+void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handler run, int64_t extra) {
+  const TileType* in = l.type_of(l.slot(op.operand(op.num_operands() - 1)));
+  const TileType* out = l.type_of(l.slot(op.result()));
+  if (in->size == 0 || out->size == 0)
+    return l.error(
+        op, "'" + std::string(op.name) + "' does not work on " + std::string(op.operand(0)->type->text));
+  num::Kernel kernel = f.kernel(in->element, out->element);
+  if (!kernel)
+    return l.error(
+        op, "'" + std::string(op.name) + "' does not work on " + std::string(num::type_name(in->element)) +
+                (in->element == out->element ? "" : " giving " + std::string(num::type_name(out->element))));
+  size_t at = l.emit(run, op, l.make<ElementwiseData>(kernel, extra));
+  l.fusible(at, run == run_elementwise ? Fusion::kMap : Fusion::kLazyMap);
+}
+
+void lower_elementwise(Lowering& l, const ir::Op& op, const num::Elementwise& f) {
+  lower_lazy(l, op, f, run_elementwise);
+}
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,32 @@
+// Elementwise ops over whatever form their operands have.
+#pragma once
+#include <triton_runner/num/elementwise.h>
+
+#include "lowering.h"
+
+namespace triton_runner::tile {
+
+// A loop over n contiguous elements, as num::Kernel::run: bit i of splat says that in[i] is one element for
+// all: of its type, whatever form the operand has.
+struct MapFn {
+  void (*run)(const void* context, void* out, const void* const* in, uint32_t splat, int64_t n);
+  const void* context;
+};
+
+// Result r of `in` from its first `arity` operands: one element where all are uniform, on the compact tile
+// where a broadcast dimension is common to all, row by row where operands are broadcast differently, else in
+// one go.
+void map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn);
+
+// Instr::data of instructions that fall back to (or are) a num kernel.
+struct ElementwiseData {
+  num::Kernel kernel;
+  int64_t extra = 0;  // the predicate of cmpi; whatever a lazy handler needs
+};
+const Instr* run_elementwise(Task& t, const Instr& in);
+
+// As lower_elementwise, with a handler of its own that tries a lazy form first and else calls
+// run_elementwise.
+void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handler run, int64_t extra = 0);
+
+}  // namespace triton_runner::tile

@@ -1,0 +1,111 @@
+// Faults of a running kernel: what a trap says, and accesses that a launch notes and goes on after.
+#include <algorithm>
+
+#include <triton_runner/exec/faults.h>
+
+#include "task.h"
+#include "trace/location.h"
+#include "trace/origin.h"
+
+namespace triton_runner::tile {
+
+exec::Trap Task::made_trap(const Instr& in, exec::TrapKind kind, std::string message,
+                           std::vector<int64_t> element) const {
+  exec::Trap trap;
+  trap.kind = kind;
+  trap.kernel = code->kernel;
+  if (in.op) {
+    trap.op = std::string(in.op->name);
+    trap.location = location_of(*in.op, *code->module);
+  }
+  trap.message = std::move(message);
+  trap.program = program->id;
+  trap.element = std::move(element);
+  // A clock stops a loop anywhere.
+  const bool anywhere = kind == exec::TrapKind::kTimeout || kind == exec::TrapKind::kInterrupted;
+  for (uint32_t loop = anywhere ? 0 : in.loop; loop; loop = code->loops[loop - 1].parent)
+    trap.iterations.push_back(values[code->loops[loop - 1].counter].bits);
+  std::reverse(trap.iterations.begin(), trap.iterations.end());
+  return trap;
+}
+
+const Instr* Task::record(const Instr& in, exec::Trap trap) {
+  Launch& l = *worker->launch;
+  std::lock_guard lock(l.mutex);
+  if (!l.trap || program->linear < l.trap_program) {
+    l.trap = std::move(trap);
+    l.trap_program = program->linear;
+  }
+  l.stop.store(true, std::memory_order_relaxed);
+  return stop(Outcome::kTrapped, &in);
+}
+
+const Instr* Task::trap(const Instr& in, exec::TrapKind kind, std::string message,
+                        std::vector<int64_t> element) {
+  return record(in, made_trap(in, kind, std::move(message), std::move(element)));
+}
+
+exec::Trap Task::access_trap(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
+                             const TileType& shape) const {
+  std::vector<int64_t> element;
+  if (index >= 0 && shape.rank > 0) {
+    element.resize(shape.rank);
+    for (int d = shape.rank - 1; d >= 0; --d) element[d] = index % shape.shape[d], index /= shape.shape[d];
+  }
+  const exec::Memory& memory = *worker->launch->memory;
+  std::optional<Place> place;
+  if (in.op)
+    if (std::optional<uint32_t> parameter = parameter_of(*in.op, *code))
+      place = place_of(*worker->launch, *parameter, address);
+  const exec::Allocation* found = memory.find(address, bytes);
+  const std::string nearest = memory.describe(address, bytes, place && !found ? place->base : 0);
+  char hex[32];
+  snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(address));
+  std::string what = std::string(write ? "writing " : "reading ") + std::to_string(bytes) +
+                     (bytes == 1 ? " byte" : " bytes") + " at " + hex;
+  if (place) what += " (" + place->str() + ")";
+  const bool misaligned = bytes && address % bytes != 0 && found;
+  if (misaligned)
+    what += ", which is not a multiple of " + std::to_string(bytes) + ", " + nearest;
+  else if (found)
+    what += ", " + nearest + ", which may not be written";
+  else if (place && place->base == 0 && address != 0)
+    what += ", and " + place->name + " is a null pointer";
+  else if (address < 4096)
+    what += ": a null pointer";
+  else if (place && !memory.find(place->base, 1))
+    what += ", and " + place->name + " points to no memory of this launch" +
+            (nearest.find("argument '" + place->name + "'") == nearest.npos ? "" : ": " + nearest);
+  else if (!nearest.empty())
+    what += ", " + nearest;
+  else
+    what += ": no argument of this launch owns memory";
+  exec::Trap trap = made_trap(in, misaligned ? exec::TrapKind::kMisaligned : exec::TrapKind::kOutOfBounds,
+                              std::move(what), std::move(element));
+  trap.address = address;
+  trap.access_bytes = bytes;
+  trap.nearest = nearest;
+  if (place) trap.argument = place->name, trap.place = place->str();
+  return trap;
+}
+
+const Instr* Task::trap_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
+                               const TileType& shape) {
+  record(in, access_trap(in, address, bytes, write, index, shape));
+  return nullptr;
+}
+
+bool Task::goes_on() const { return worker->launch->options->faults != nullptr; }
+
+bool Task::note_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
+                       const TileType& shape, uint64_t count) {
+  if (!goes_on()) {
+    trap_access(in, address, bytes, write, index, shape);
+    return false;
+  }
+  worker->launch->options->faults->note(in.op, program->linear, count,
+                                        [&] { return access_trap(in, address, bytes, write, index, shape); });
+  return true;
+}
+
+}  // namespace triton_runner::tile
