@@ -1,5 +1,5 @@
-"""ruff, clang-format, the order of imports and of the includes of src/tile (layers.py, folders.py), and the sizes of the source files: over 1,000 lines
-is an error, over 600 is listed."""
+"""ruff, clang-format, the order of imports and includes (layers.py, folders.py), and the sizes of the source
+files: over 1,000 lines is an error, over 600 is listed."""
 
 import pathlib
 import subprocess

@@ -40,7 +40,7 @@ base::Result<layout::LinearLayout> layout_of(const std::string& encoding, const 
 // Beside this source where its name is absolute, else above the folder that the test runs in.
 std::filesystem::path golden_file() {
   const std::filesystem::path name = "tests/golden/layouts.txt", source = __FILE__;
-  if (source.is_absolute()) return source.parent_path() / "../.." / name;
+  if (source.is_absolute()) return source.parent_path() / "../../.." / name;
   for (auto folder = std::filesystem::current_path();; folder = folder.parent_path()) {
     if (std::filesystem::exists(folder / name) || folder == folder.parent_path()) return folder / name;
   }
