@@ -17,6 +17,7 @@
 #                       doc/measurements/coverage.md)
 #   make differential   random kernels at TTIR, TTGIR and PTX, bit for bit (LIMIT=<seconds>, ARGS="--seeds 0 1000")
 #   make gpu-check OUT=<folder>       on a machine with an NVIDIA GPU: the SIMT engine against it, bit for bit
+#   make docs           the pages of doc/ as a site in build/site, links and anchors checked
 #   make wheel          a wheel for manylinux in dist/, tried in an empty virtual environment
 #   make aarch64        the C++ for 64-bit Arm by Debian's cross compiler; unit tests and golden cases under qemu-user
 #   make clean          removes build/ and dist/ (.venv stays)
@@ -31,7 +32,7 @@ unexport PYTHONPATH
 RUN := $(VENV)/bin/python
 
 .PHONY: demo test develop compiled bench conformance tutorials releases lint fuzz differential coverage gpu-check
-.PHONY: wheel aarch64 clean
+.PHONY: docs wheel aarch64 clean
 .DELETE_ON_ERROR:
 
 # torch and triton take as long to unpack as the extension takes to compile: side by side.
@@ -81,6 +82,12 @@ fuzz: $(VENV)/.build
 
 differential: $(VENV)/.check develop
 	@$(RUN) tests/differential/run.py --jobs 2 --target cuda:80 cuda:90 cuda:100 $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
+
+# Without the note of mkdocs-material about mkdocs 2, which has nothing to do with the pages.
+docs: requirements/docs.txt | $(RUN)
+	@$(PIP) -r $<
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+	@echo "build/site/index.html; with a search: python -m http.server --directory build/site"
 
 wheel: $(VENV)/.build
 	@$(PIP) -r requirements/wheel.txt

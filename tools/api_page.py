@@ -67,6 +67,11 @@ def prose(text: str) -> str:
     return re.sub(r"\n\n(?=- )", "\n", "\n\n".join(paragraphs)).replace("\n- ", "\n\n- ", 1)
 
 
+def line(value) -> str:
+    """A docstring as one line."""
+    return " ".join(prose(value.__doc__).split())
+
+
 def entry(name: str, value) -> list[str]:
     """The heading, the call and the docstring of a name."""
     assert value.__doc__, f"{name} has no docstring"
@@ -84,7 +89,7 @@ def members(of: type | types.ModuleType) -> str:
         for name, value in found.items()
         if (inspect.isfunction(value) or isinstance(value, property)) and value.__doc__
     }
-    return "\n".join(f"- `{signature(name, value)}`: {prose(value.__doc__)}" for name, value in kept.items())
+    return "\n".join(f"- `{signature(name, value)}`: {line(value)}" for name, value in kept.items())
 
 
 def result(name: str) -> type:

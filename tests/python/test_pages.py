@@ -63,6 +63,11 @@ def test_every_page_is_reached_from_the_index():
     assert [name(page) for page in DOC if page not in seen] == []
 
 
+def test_every_page_is_in_the_navigation_of_the_site():
+    listed = re.findall(r"- ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(str(page.relative_to(ROOT / "doc")) for page in DOC)
+
+
 @pytest.mark.parametrize("page", DOC, ids=name)
 def test_pages_are_short(page):
     assert page.read_text().count("\n") <= LONGEST, "split it, or shorten it"
