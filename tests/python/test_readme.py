@@ -80,6 +80,11 @@ def test_commands(page, tmp_path):
         assert matches(lines, masked(expected)), f"{page}: {command}\n{printed}"
 
 
+def test_both_readmes_have_the_same_commands():
+    commands = [[command for command, _ in blocks(page)] for page in ("README.md", "README.zh.md")]
+    assert commands[0] == commands[1]
+
+
 def test_every_path_in_the_pages_is_there():
     """Of commands and code: what looks like a file of the tree is one."""
     for page in ("README.md", "README.zh.md"):
