@@ -1,5 +1,5 @@
-"""The folders of src/tile, and that includes lead down among them (doc/internals/tile-engine.md); those of src are
-kept apart by their include directories. tests/lint.py calls check()."""
+"""The folders of src/tile, and that includes lead down among them (doc/internals/tile-engine.md); those of src
+are kept apart by their include directories. tests/lint.py calls check()."""
 
 import pathlib
 import re
@@ -30,7 +30,7 @@ def check() -> list[str]:
             other = pathlib.Path(included)
             if other.parent.name not in {"", folder, *MAY_INCLUDE[folder]} or other.stem in ON_TOP:
                 name = path.relative_to(TILE.parent.parent)
-                wrong.append(f"{name}: includes {included}, which is above it (MAY_INCLUDE in tests/folders.py)")
+                wrong.append(f"{name}: includes {included}, which is above it: see MAY_INCLUDE")
     return wrong
 
 
