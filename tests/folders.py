@@ -1,5 +1,5 @@
-"""The folders of src/tile, and that includes lead down among them (doc/internals/tile-engine.md); those of src
-are kept apart by their include directories. tests/lint.py calls check()."""
+"""Includes lead down among the folders of src/tile (doc/internals/tile-engine.md). The folders of src are
+kept apart by their include directories. tests/lint.py calls check()."""
 
 import pathlib
 import re
