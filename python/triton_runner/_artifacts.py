@@ -30,13 +30,14 @@ from triton_runner._levels import (
 from triton_runner._markers import without_markers
 from triton_runner._metadata import jsonable
 from triton_runner._pipeline.versions import installed
+from triton_runner._recent import Recent
 
 SOURCE = ".source"  # a stage of Triton's caches: TTIR as the front end made it, of Gluon TTGIR
 # Runs a launch in place of _launch() where a dump may record it: (kernel, grid, named, launch), set by _dump.
 launch_hook = None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Artifact:
     """The text or bytes of a kernel at one level, and what it and its metadata say about it."""
 
@@ -99,20 +100,22 @@ def is_text_itself(value: str) -> bool:
     return "\n" in value
 
 
-_opened: dict = {}
+_KEPT = 512  # of a program that opens ever new artifacts
+_opened = Recent(_KEPT)
 
 
 def open_entry(entry: Entry, name: str) -> Artifact:
     """The artifact that a launch's keyword names; the same one again while its file is unchanged."""
-    if entry.form == "src" and is_text_itself(entry.value):
-        key = (entry, name)
-        if key not in _opened:
-            _opened[key] = (None, describe(entry.level, entry.value, "", name, entry.metadata_json))
-        return _opened[key][1]
     key = (entry, name)
-    cached = _opened.get(key)
-    if cached is not None and cached[0] == _stamp(cached[1].path):
-        return cached[1]
+    if entry.form == "src" and is_text_itself(entry.value):
+        known = _opened.get(key)
+        if known is None:
+            artifact = describe(entry.level, entry.value, "", name, entry.metadata_json)
+            known = _opened.put(key, (None, artifact))
+        return known[1]
+    known = _opened.get(key)
+    if known is not None and known[0] == _stamp(known[1].path):
+        return known[1]
     if entry.form == "dir":
         path = _core.artifact.find(entry.value, name, entry.level)
     else:
@@ -120,8 +123,7 @@ def open_entry(entry: Entry, name: str) -> Artifact:
     source = _read(path, entry.keyword, not LEVELS[entry.level].is_text)
     level = entry.level if os.path.splitext(path)[1] != SOURCE else level_of_text(source)
     artifact = describe(level, source, path, name, entry.metadata_json)
-    _opened[key] = (_stamp(path), artifact)
-    return artifact
+    return _opened.put(key, (_stamp(path), artifact))[1]
 
 
 def _stamp(path: str):
@@ -319,7 +321,7 @@ def _check_target(artifact: Artifact, wanted: str) -> str:
     return wanted or said
 
 
-_executables: dict = {}
+_executables = Recent(_KEPT)
 
 
 def executable(artifact: Artifact, block=None, cluster=None, **options) -> ArtifactKernel:
@@ -328,14 +330,15 @@ def executable(artifact: Artifact, block=None, cluster=None, **options) -> Artif
     settings = _settings.current()
     device = _device.resolved_device()
     shape = (block, cluster)
-    key = (id(artifact), device, settings.level, settings.target, shape, tuple(sorted(options.items())))
-    if key not in _executables:
+    key = (artifact, device, settings.level, settings.target, shape, tuple(sorted(options.items())))
+    made = _executables.get(key)
+    if made is None:
         if device == "cpu":
             made = _on_cpu(artifact, settings, device, options, *shape)
         else:
             made = _on_gpu(artifact, settings, device, options)
-        _executables[key] = (artifact, made)
-    return _executables[key][1]
+        _executables.put(key, made)
+    return made
 
 
 def _on_cpu(artifact: Artifact, settings, device, options, block, cluster) -> ArtifactKernel:

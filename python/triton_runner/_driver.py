@@ -174,7 +174,7 @@ def cpu_driver():
         def __init__(self):
             self.utils = _Utils()
             self._devices = {}  # by target and level
-            self._numbers = {}  # the same by settings
+            self._numbers = {}  # the same by the settings that name them
 
         @classmethod
         def is_active(cls):
@@ -187,10 +187,11 @@ def cpu_driver():
         def get_current_device(self):
             # Triton's caches are keyed by the device: each (target, level) is one.
             settings = _settings.current()
-            number = self._numbers.get(settings)
+            named = settings.target, settings.level
+            number = self._numbers.get(named)
             if number is None:
                 number = self._devices.setdefault(cpu_target(), _device.first_device + len(self._devices))
-                self._numbers[settings] = number
+                self._numbers[named] = number
             return number
 
         def set_current_device(self, device):

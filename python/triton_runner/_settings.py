@@ -211,7 +211,9 @@ class using:
         self._changes = tuple((name, value) for name, value in settings.items() if value is not None)
 
     def __enter__(self):
-        self._token = _current.set(_replaced(current(), self._changes))
+        # A recorder is of one block: a cache would keep it, and what it recorded.
+        replaced = _replaced.__wrapped__ if "recorder" in dict(self._changes) else _replaced
+        self._token = _current.set(replaced(current(), self._changes))
         return self
 
     def __exit__(self, *error):

@@ -56,23 +56,22 @@ if triton is not None:
         tl.store(dx + row * N + c, d, c < N)
 
     @triton.jit
-    def layer_norm(x, w, b, y, eps, N: tl.constexpr, B: tl.constexpr):
+    def centred_row(x, N: tl.constexpr, B: tl.constexpr):
         row = tl.program_id(0)
         c = tl.arange(0, B)
         v = tl.load(x + row * N + c, c < N, 0.0).to(tl.float32)
-        mean = tl.sum(v) / N
-        d = tl.where(c < N, v - mean, 0.0)
+        return row, c, tl.where(c < N, v - tl.sum(v) / N, 0.0)
+
+    @triton.jit
+    def layer_norm(x, w, b, y, eps, N: tl.constexpr, B: tl.constexpr):
+        row, c, d = centred_row(x, N, B)
         r = tl.rsqrt(tl.sum(d * d) / N + eps)
         out = d * r * tl.load(w + c, c < N, 0.0) + tl.load(b + c, c < N, 0.0)
         tl.store(y + row * N + c, out, c < N)
 
     @triton.jit
     def layer_norm_backward(x, w, dy, dx, eps, N: tl.constexpr, B: tl.constexpr):
-        row = tl.program_id(0)
-        c = tl.arange(0, B)
-        v = tl.load(x + row * N + c, c < N, 0.0).to(tl.float32)
-        mean = tl.sum(v) / N
-        d = tl.where(c < N, v - mean, 0.0)
+        row, c, d = centred_row(x, N, B)
         r = 1 / tl.sqrt(tl.sum(d * d) / N + eps)
         g = tl.load(dy + row * N + c, c < N, 0.0).to(tl.float32) * tl.load(w + c, c < N, 0.0)
         h = d * r

@@ -15,9 +15,10 @@ from triton_runner._core import probe
 from triton_runner._dump import registers
 from triton_runner._metadata import jsonable
 from triton_runner._pipeline.versions import installed
+from triton_runner._recent import Recent
 
 _KEPT = 32
-_made: dict = {}
+_made = Recent(_KEPT)  # launches in a loop ask for the same again
 
 
 def instrumented(request, kernel, grid: tuple, named: list):
@@ -26,11 +27,7 @@ def instrumented(request, kernel, grid: tuple, named: list):
     launch's arguments. Errors: names that are unknown, values that are in no register."""
     code = registers.Code(kernel)
     key = (code.ptx, code.ttgir, code.size, request, grid, hidden := _hidden(kernel, named))
-    if key not in _made:  # launches in a loop ask for the same again
-        while len(_made) >= _KEPT:
-            _made.pop(next(iter(_made)))
-        _made[key] = _instrumented(request, code, grid, hidden)
-    return _made[key]
+    return _made.get(key) or _made.put(key, _instrumented(request, code, grid, hidden))
 
 
 def _instrumented(request, code, grid: tuple, hidden: int):

@@ -20,6 +20,7 @@ from triton_runner._launch import launcher, signature
 from triton_runner._pipeline.stages import compile_onward
 from triton_runner._pipeline.targets import compiled_for
 from triton_runner._pipeline.versions import installed
+from triton_runner._recent import Recent
 
 
 def run(request, function, entry, args, kwargs, grid):
@@ -35,11 +36,7 @@ def run_kernel(request, kernel, launch):
     """The same for a compiled kernel (Triton's, or an ArtifactKernel) and what launches it."""
     code = Code(kernel)
     key = (code.ptx, code.ttgir, code.size, request.selectors, request.level, request.lenient, request.ttgir)
-    if key not in _plans:  # launches in a loop ask for the same again
-        while len(_plans) >= _KEPT:
-            _plans.pop(next(iter(_plans)))
-        _plans[key] = _plan(request, code)
-    plan, text, changes = _plans[key]
+    plan, text, changes = _plans.get(key) or _plans.put(key, _plan(request, code))
     recorder = probe.RegisterRecorder(
         plan, request.every_iteration, [list(p) for p in request.programs], request.max_bytes
     )
@@ -52,8 +49,7 @@ def run_kernel(request, kernel, launch):
     return launched, recorder.take(), list(changes)
 
 
-_KEPT = 32
-_plans: dict = {}
+_plans = Recent(32)  # launches in a loop ask for the same again
 
 
 class Code:

@@ -13,7 +13,7 @@ from triton.runtime.errors import OutOfResources
 from triton_runner import _core, _simt
 from triton_runner._launch import launcher, signature
 from triton_runner._lazy import LazyAsm
-from triton_runner._levels import binary_level, levels_behind
+from triton_runner._levels import binary_level, is_above, levels_behind
 from triton_runner._pipeline import backend
 from triton_runner._pipeline.stages import compile_onward
 from triton_runner._pipeline.targets import compiled_for
@@ -21,12 +21,12 @@ from triton_runner._pipeline.versions import installed
 
 
 class LazyMetadata:
-    """Triton's metadata; fields that later stages write (shared, ...) run those stages when they are first
-    asked for."""
+    """Triton's metadata; a field that a later stage writes (shared, ...) runs the stages up to that one when
+    it is first asked for. later(): the metadata after them, as a dict."""
 
-    def __init__(self, known, complete):
+    def __init__(self, known, later):
         self._known = known
-        self._complete = complete
+        self._later = later
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -34,7 +34,7 @@ class LazyMetadata:
         known = self.__dict__["_known"]
         if hasattr(known, name):
             return getattr(known, name)
-        metadata = self.__dict__["_complete"]().metadata
+        metadata = self.__dict__["_later"]()
         if name not in metadata:
             raise AttributeError(f"the kernel's metadata has no field {name!r}")
         return metadata[name]
@@ -44,7 +44,7 @@ class LazyMetadata:
         return tuple(self._asdict())
 
     def _asdict(self):
-        return {**self._complete().metadata, **self._known._asdict()}
+        return {**self._later(), **self._known._asdict()}
 
     def __iter__(self):
         return iter(self._asdict().values())
@@ -93,12 +93,15 @@ def _make_class(base):
                 levels_behind(compiled_for(self._known), level),
                 self._complete,
             )
-            self.metadata = LazyMetadata(self._known, self._complete)
+            self.metadata = LazyMetadata(self._known, self._later_metadata)
             self.n_max_threads = 1024
 
-        def _complete(self, to=None):
+        def _later_metadata(self):
+            # Behind LLIR no stage of any release writes a field but the name, which is known.
+            return self._complete("llir").metadata if is_above(self.runner_level, "llir") else {}
+
+        def _complete(self, to):
             target = compiled_for(self._known)
-            to = to or binary_level(target)
             if to not in self._completed:
                 self._completed[to] = compile_onward(
                     self.asm[self.runner_level],

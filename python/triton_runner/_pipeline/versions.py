@@ -1,5 +1,4 @@
-"""How Triton's releases differ where this package touches them: one row of data a release line, nothing
-else."""
+"""How Triton's releases differ where this package touches them: a row of data a release, nothing else."""
 
 from __future__ import annotations
 
@@ -16,84 +15,52 @@ class Release:
     run_field: where CompiledKernel keeps its launcher.
     language_argument: Backend.add_stages takes the source language.
     benchmarker_from_driver: Autotuner asks the driver for its benchmark function.
-    hooks_in_knobs: launch hooks live in triton.knobs.runtime, else on CompiledKernel.
     hidden_pointers: pointer parameters that compiled kernels have behind the caller's.
-    descriptor_flags: i1 flags of a host tensor descriptor that travels in pieces; None: no host tensor
-    descriptors.
     print_takes_signs: builder.create_print takes the signedness of each operand.
     loose_launches: launchers ignore arguments behind the last parameter, and pass an integer's low bits.
     """
 
     version: tuple[int, int]
-    constexprs_passed: bool = True
-    driver_fields: tuple[str, str] = ("_default", "_active")
-    run_field: str = "_run"
-    language_argument: bool = True
-    benchmarker_from_driver: bool = True
-    hooks_in_knobs: bool = True
-    hidden_pointers: int = 2
-    descriptor_flags: int | None = 2
-    print_takes_signs: bool = True
-    loose_launches: bool = True
+    constexprs_passed: bool
+    driver_fields: tuple[str, str]
+    run_field: str
+    language_argument: bool
+    benchmarker_from_driver: bool
+    hidden_pointers: int
+    print_takes_signs: bool
+    loose_launches: bool
 
 
-_3_9 = Release((3, 9))
-_row = functools.partial(dataclasses.replace, _3_9)
-_lazy = ("default", "active")
-_3_1 = _row(
-    version=(3, 1),
-    constexprs_passed=False,
-    driver_fields=_lazy,
-    run_field="run",
-    language_argument=False,
-    benchmarker_from_driver=False,
-    hooks_in_knobs=False,
-    hidden_pointers=0,
-    descriptor_flags=None,
-    print_takes_signs=False,
-    loose_launches=False,
-)
-RELEASES = {
-    release.version: release
-    for release in (
-        _3_1,
-        dataclasses.replace(_3_1, version=(3, 0)),
-        _row(
-            version=(3, 2),
-            constexprs_passed=False,
-            driver_fields=_lazy,
-            run_field="run",
-            language_argument=False,
-            hooks_in_knobs=False,
-            hidden_pointers=0,
-            descriptor_flags=None,
-            loose_launches=False,
-        ),
-        _row(
-            version=(3, 3),
-            driver_fields=_lazy,
-            run_field="run",
-            language_argument=False,
-            hooks_in_knobs=False,
-            hidden_pointers=1,
-            descriptor_flags=None,
-            loose_launches=False,
-        ),
-        _row(
-            version=(3, 4),
-            driver_fields=_lazy,
-            run_field="run",
-            hidden_pointers=1,
-            descriptor_flags=0,
-            loose_launches=False,
-        ),
-        _row(version=(3, 5), descriptor_flags=1, loose_launches=False),
-        _row(version=(3, 6), descriptor_flags=1, loose_launches=False),
-        _row(version=(3, 7)),
-        _row(version=(3, 8)),
-        _3_9,
-    )
-}
+def _row(major: int, minor: int, **changes) -> tuple:
+    return (major, minor), changes
+
+
+# A row a release, oldest first: what it does otherwise than the one before it.
+_ROWS = (
+    _row(3, 0, constexprs_passed=False, driver_fields=("default", "active"), run_field="run",
+         language_argument=False, benchmarker_from_driver=False, hidden_pointers=0, print_takes_signs=False,
+         loose_launches=False),
+    _row(3, 1),
+    _row(3, 2, benchmarker_from_driver=True, print_takes_signs=True),
+    _row(3, 3, constexprs_passed=True, hidden_pointers=1),
+    _row(3, 4, language_argument=True),
+    _row(3, 5, driver_fields=("_default", "_active"), run_field="_run", hidden_pointers=2),
+    _row(3, 6),
+    _row(3, 7, loose_launches=True),
+    _row(3, 8),
+    _row(3, 9),
+)  # fmt: skip
+
+
+def _releases() -> dict[tuple[int, int], Release]:
+    found, facts = {}, {}
+    for version, changes in _ROWS:
+        facts |= changes
+        found[version] = Release(version, **facts)
+    return found
+
+
+RELEASES = _releases()
 
 
 def parse_version(text: str) -> tuple[int, int]:
