@@ -15,7 +15,7 @@ LAYERS = (
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),
     ("pipeline", "_pipeline"),
-    ("artifacts", "_artifacts _load"),
+    ("artifacts", "_artifacts _load _compiled"),
     ("dumps", "_dump language"),
     ("Triton's device", "_quick testing torch_utils _driver _jit"),
     ("compiler", "_compiler"),

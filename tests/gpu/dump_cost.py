@@ -19,6 +19,7 @@ import triton
 import triton.language as tl
 import triton_runner
 import triton_runner.language as dl
+from triton_runner._compiled import of
 from triton_runner._dump import instrument, session
 from triton_runner._dump.changes import Before, changes_of
 
@@ -98,8 +99,6 @@ def sass(cubin: bytes, name: str) -> list[str]:
 
 def main() -> int:
     device = "cuda"
-    major, minor = torch.cuda.get_device_capability()
-    target = f"cuda:{major}{minor}"
     torch.manual_seed(0)
     a = torch.randn(SIZE, SIZE, device=device, dtype=torch.float16)
     b = torch.randn(SIZE, SIZE, device=device, dtype=torch.float16)
@@ -113,26 +112,26 @@ def main() -> int:
     stored = matmul_stored.warmup(*stored_arguments, grid=grid, **keywords)
 
     def entered(kernel, function, given):
-        options = instrument._options(kernel, None, target)
-        made = instrument._executable(kernel.asm["ttgir"], kernel.name, options, target)
+        compiled = of(kernel)
+        made = instrument.executable(instrument.ttgir_artifact(kernel.asm["ttgir"], compiled), compiled)
         bound = dict(zip(function.arg_names, given, strict=False))
-        named = instrument._passed(kernel, {**bound, **BLOCKS}, set(BLOCKS))
-        return lambda: made.launch(grid, named)
+        named = compiled.passed({**bound, **BLOCKS}, set(BLOCKS))
+        return lambda: made.kernel.launch(grid, named)
 
     def dumped(level, selector, every=False, chosen=()):
         request = session.request(
             [selector], matmul, every_iteration=every, programs=chosen or None, level=level
         )
-        options = instrument._options(plain, None, target)
+        compiled = of(plain)
         bound = dict(zip(matmul.arg_names, arguments, strict=False))
-        named = instrument._passed(plain, {**bound, **BLOCKS}, set(BLOCKS))
-        insertion = instrument._inserted(request, plain, level, target, options, named, grid)
-        made = instrument._executable(insertion.text, plain.name, options, target)
+        named = compiled.passed({**bound, **BLOCKS}, set(BLOCKS))
+        insertion, artifact = instrument.with_stores(request, compiled, level, grid, named)
+        made = instrument.executable(artifact, compiled)
         buffer, host = instrument._buffer(insertion.bytes)
-        launch = lambda: made.launch(grid, [*named, ("dump_buffer", buffer)])  # noqa: E731
+        launch = lambda: made.kernel.launch(grid, [*named, ("dump_buffer", buffer)])  # noqa: E731
         launch()
         recording = insertion.decode(host(), [])
-        changes = changes_of(Before(plain, None, target), made, None)
+        changes = changes_of(Before(compiled), made, None)
         return launch, [(s.site.value, len(s), len(s) * s.data.shape[1]) for s in recording.series], changes
 
     ttgir = plain.asm["ttgir"]

@@ -8,6 +8,7 @@ import triton_runner
 import triton_runner.language as dl
 from kernels_for_dumps import collatz, matmul, row_sums
 from triton_runner import _core
+from triton_runner._compiled import of
 from triton_runner._dump import instrument, session
 from triton_runner._pipeline.stages import compile_onward
 
@@ -193,9 +194,11 @@ def test_amd_compiles(level):
         x = torch.randn(2, 64).half()
         kernel = row_sums.warmup(x, torch.zeros(2), 64, B=32, grid=(2,))
     wanted = session.request(["*"], row_sums, level=level, every_iteration=True)
-    options = instrument._options(kernel, None, target)
+    compiled = of(kernel)
     named = [("x_ptr", x), ("o_ptr", x), ("columns", 64)]
-    insertion = instrument._inserted(wanted, kernel, level, target, options, named, (2, 1, 1))
-    made = compile_onward(insertion.text, "ttgir", "hsaco", target, options, "row_sums")
+    insertion, _ = instrument.with_stores(wanted, compiled, level, (2, 1, 1), named)
+    made = compile_onward(
+        insertion.text, "ttgir", "hsaco", target, instrument.options_of(compiled), "row_sums"
+    )
     assert made.asm["hsaco"][:4] == b"\x7fELF"
     assert made.asm["amdgcn"].count("store_") > 20

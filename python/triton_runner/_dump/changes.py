@@ -9,7 +9,8 @@ import re
 
 import numpy
 
-from triton_runner import _arrays, _core, _device
+from triton_runner import _arrays, _core
+from triton_runner._compiled import Compiled
 from triton_runner._errors import fail
 
 _COMPARED = 1 << 30  # bytes of arguments that are copied to compare outputs
@@ -83,39 +84,26 @@ def _storage(value):
 class Before:
     """What is known of the plain kernel."""
 
-    def __init__(self, kernel, plain, target: str):
-        self.kernel, self.plain = kernel, plain
-        self.text_level = "ptx" if target.startswith("cuda:") else "amdgcn"
+    def __init__(self, compiled: Compiled):
+        self.compiled = compiled
+        self.text_level = "ptx" if compiled.target.startswith("cuda:") else "amdgcn"
 
     @functools.cached_property
-    def shared(self):
-        if self.plain is not None:
-            return _description(self.plain).get("shared")
-        return self.kernel.metadata.shared
+    def shared(self) -> int | None:
+        return self.compiled.shared()
 
     @functools.cached_property
     def text(self) -> str:
-        return self.kernel.asm[self.text_level]
+        return self.compiled.asm[self.text_level]
 
     @functools.cached_property
-    def registers(self):
-        return _registers(self.plain if self.plain is not None else self.kernel)
+    def registers(self) -> int | None:
+        return self.compiled.registers()
 
 
-def _description(made) -> dict:
-    return getattr(made.function, "description", {})
-
-
-def _registers(kernel):
-    """Registers of a thread: as loaded on a GPU; on the CPU what ptxas would give it. None: not known."""
-    function = getattr(kernel, "function", None)
-    if _device.resolved_device() != "cpu" and hasattr(function, "resources"):
-        return function.resources().get("n_regs")
-    return getattr(kernel, "n_regs", None)
-
-
-def check_shared(name: str, before: Before, made) -> None:
-    after = _description(made).get("shared") or 0
+def check_shared(name: str, before: Before, made: Compiled) -> None:
+    """Refuses stores that need more shared memory than the device has."""
+    after = made.shared() or 0
     kind, arch = made.target.split(":")
     if kind != "cuda" or not arch.isdigit():
         return
@@ -128,7 +116,7 @@ def check_shared(name: str, before: Before, made) -> None:
         )
 
 
-def changes_of(before: Before, made, copies: Copies | None) -> list[str]:
+def changes_of(before: Before, made: Compiled, copies: Copies | None) -> list[str]:
     """What the stores changed, a sentence each."""
     said = []
     if copies is not None and copies.taken:
@@ -141,10 +129,10 @@ def changes_of(before: Before, made, copies: Copies | None) -> list[str]:
             said.append("outputs: the same as the plain kernel's")
     elif copies is not None and copies.arrays:
         said.append(f"outputs: not compared, as the arguments have more than {_COMPARED} bytes")
-    after = _description(made).get("shared")
+    after = made.shared()
     if before.shared is not None and after is not None:
         said.append(_compared("shared memory", before.shared, after, " bytes"))
-    registers, now = before.registers, _registers(made)
+    registers, now = before.registers, made.registers()
     if registers and now:
         said.append(_compared("registers", registers, now, " a thread"))
     pattern = re.compile(_WAITS[before.text_level])

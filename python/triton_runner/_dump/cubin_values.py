@@ -58,7 +58,7 @@ class ValuesPlan:
         )  # fmt: skip
 
 
-def plan(request, kernel) -> ValuesPlan | None:
+def plan(request, compiled) -> ValuesPlan | None:
     """Where the SASS of a compiled kernel has the values that the selectors name; None where they name SASS.
     Errors: names of both kinds, values that no register holds, with the reasons."""
     if not request.selectors:
@@ -71,8 +71,8 @@ def plan(request, kernel) -> ValuesPlan | None:
             f"{of_sass[0]} is of the SASS, other names are of the TTGIR or PTX: one dump cannot record both",
             "use a dump of its own for each",
         )
-    code = registers.Code(kernel)
-    listing = disassembly(kernel.asm["cubin"])
+    code = registers.Code(compiled)
+    listing = disassembly(compiled.asm["cubin"])
 
     def place(found):
         return _core.probe.place_in_sass(found, code.ptx, code.filename, code.name, listing)

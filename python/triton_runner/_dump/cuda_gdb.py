@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy
 
 from triton_runner import _arrays, _artifacts, _core, _settings
+from triton_runner._compiled import of
 from triton_runner._dump import cubin_values, instrument
 from triton_runner._dump.axes import axes_of
 from triton_runner._errors import fail
@@ -52,11 +53,13 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
         )
     launch = instrument._launcher(function)
     kernel = launch(entry, args, kwargs, grid, True)
-    plan = cubin_values.plan(request, kernel)
+    compiled = of(kernel)
+    plan = cubin_values.plan(request, compiled)
     bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
     axes = axes_of(grid(bound) if callable(grid) else grid)
-    named = instrument._passed(kernel, bound, {p.name for p in function.params if p.is_constexpr})
-    metadata = kernel.metadata._asdict() if hasattr(kernel.metadata, "_asdict") else vars(kernel.metadata)
+    named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
+    told = {name: compiled.told(name) for name in ("num_warps", "num_ctas", "shared")}
+    metadata = compiled.metadata() | {name: value for name, value in told.items() if value is not None}
     with tempfile.TemporaryDirectory(prefix="triton-runner-gdb-") as folder:
         threads_of_block = 32 * int(metadata.get("num_warps") or 4)
         programs = _programs(request, axes)

@@ -12,13 +12,13 @@ import json
 
 import numpy
 
-from triton_runner import _arrays, _artifacts, _core, _device, _gpu, _native, _settings
+from triton_runner import _arrays, _artifacts, _core, _device, _native, _settings
+from triton_runner._compiled import Compiled, of
 from triton_runner._dump import register_stores, session
 from triton_runner._dump.axes import axes_of
 from triton_runner._dump.changes import Before, Copies, changes_of, check_shared
 from triton_runner._dump.statements import uses_statements
 from triton_runner._errors import KernelTrap, fail
-from triton_runner._launch import signature
 from triton_runner._levels import MLIR
 from triton_runner._metadata import jsonable
 from triton_runner._pipeline.stages import option_names
@@ -39,7 +39,8 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     kernel = launch(entry, args, kwargs, grid, True)
     bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
     axes = axes_of(grid(bound) if callable(grid) else grid)
-    named = _passed(kernel, bound, {p.name for p in function.params if p.is_constexpr})
+    compiled = of(kernel)
+    named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
     level = _level(request, entry)
     # What the kernel is without its dl.dump statements too: their markers would print on a GPU.
     again, quiet = _without_statements(function, launch, kernel, entry, args, kwargs, grid)
@@ -47,7 +48,7 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     def launch_copies(copies):
         again(entry, copies.of(args), {k: copies.of_one(v) for k, v in kwargs.items()}, grid, False)
 
-    return kernel, *_run(request, kernel, quiet, level, axes, named, launch_copies if compare else None)
+    return kernel, *_run(request, compiled, of(quiet), level, axes, named, launch_copies if compare else None)
 
 
 def run_kernel(request, kernel, grid, named, compare=True):
@@ -57,23 +58,24 @@ def run_kernel(request, kernel, grid, named, compare=True):
     def launch_copies(copies):
         kernel.launch(grid, [(name, copies.of_one(value)) for name, value in named])
 
-    level = request.level if request.level in MLIR else kernel.artifact.level
-    return _run(request, kernel, kernel, level, axes_of(grid), named, launch_copies if compare else None)
+    compiled = of(kernel)
+    level = request.level if request.level in MLIR else compiled.entry
+    return _run(request, compiled, compiled, level, axes_of(grid), named, launch_copies if compare else None)
 
 
-def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_copies):
+def _run(request, compiled: Compiled, quiet: Compiled, level: str, axes: tuple, named: list, launch_copies):
     """quiet: the kernel without its dump statements; launch_copies: launches it on Copies of its arrays."""
-    plain = kernel if isinstance(kernel, _artifacts.ArtifactKernel) else None
-    target = kernel.target if plain else _target()
-    before = Before(quiet, plain, target)
+    before = Before(quiet)
     stored, changes = None, []
-    if target.startswith("cuda:") and request.selectors and _BELOW.intersection((request.level, level)):
+    on_cuda = compiled.target.startswith("cuda:")
+    if on_cuda and request.selectors and _BELOW.intersection((request.level, level)):
         stored, changes = register_stores.instrumented(request, quiet, axes, named)
     if stored is not None:
-        insertion, made = stored, _executable(register_stores.artifact(stored, quiet, named), target, quiet)
+        insertion, artifact = stored, register_stores.artifact(stored, quiet, named)
     else:
-        insertion, made = _with_stores(request, kernel, plain, level, axes, named, target)
-    check_shared(kernel.name, before, made)
+        insertion, artifact = with_stores(request, compiled, level, axes, named)
+    made = executable(artifact, quiet)
+    check_shared(compiled.name, before, made)
 
     copies = Copies(named) if launch_copies else None
     buffer, host = _buffer(insertion.bytes)
@@ -85,7 +87,7 @@ def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_co
             except KernelTrap as trap:
                 trapped, copies = trap, None
         try:
-            made.launch(axes, [*named, ("dump_buffer", buffer)])
+            made.kernel.launch(axes, [*named, ("dump_buffer", buffer)])
         except KernelTrap as trap:  # what it computed until then is there to be looked at
             trapped = trapped or trap
     recording = insertion.decode(host(), list(request.programs))
@@ -99,19 +101,26 @@ def _run(request, kernel, quiet, level: str, axes: tuple, named: list, launch_co
 _BELOW = {"llir", "ptx"}
 
 
-def _with_stores(request, kernel, plain, level: str, axes: tuple, named: list, target: str):
-    """The insertion into the IR, and the kernel that is compiled of it."""
-    if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
+def with_stores(request, compiled: Compiled, level: str, axes: tuple, named: list):
+    """The stores of a request in the text of a kernel at "ttir" or "ttgir" (a _core.probe.Insertion), and the
+    artifact that they make of it."""
+    if level == "ttir" and "ttir" not in compiled.asm:  # Gluon has none
         level = "ttgir"
     if level not in MLIR:
         raise fail(
-            f"kernel '{kernel.name}' enters at {level}: stores of values are put into TTIR and TTGIR only",
+            f"kernel '{compiled.name}' enters at {level}: stores of values are put into TTIR and TTGIR only",
             "give its ttir or ttgir, or dump registers: at ptx, or at cubin with cuda-gdb",
         )
-    options = _options(kernel, plain, target)
-    insertion = _inserted(request, kernel, level, target, options, named, axes)
-    said = json.dumps(options, default=jsonable)
-    return insertion, _executable(_described("ttgir", insertion.text, kernel.name, said), target)
+    metadata = json.dumps(options_of(compiled), default=jsonable)
+    text, name = _text(compiled, level), compiled.name
+    numbers = tuple(_numbers(_described(level, text, name, metadata), named))
+    insertion = _insertion(request, text, name, level, compiled.target, metadata, numbers, axes)
+    return insertion, ttgir_artifact(insertion.text, compiled)
+
+
+def ttgir_artifact(text: str, compiled: Compiled) -> _artifacts.Artifact:
+    """A text of the kernel's TTGIR as an artifact that is compiled as the kernel was."""
+    return _described("ttgir", text, compiled.name, json.dumps(options_of(compiled), default=jsonable))
 
 
 def _launcher(function):
@@ -145,56 +154,20 @@ def _level(request, entry) -> str:
     return "ttgir"
 
 
-def _target() -> str:
-    if _device.resolved_device() == "cpu":
-        return _device.cpu_target()[0]
-    return _settings.current().target or _gpu.current_target()
-
-
-def _passed(kernel, bound: dict, constexprs: set) -> list:
-    """(name, value) of what the code takes: constexprs and what Triton compiled in left out, tuples in
-    pieces."""
-    src = getattr(kernel, "src", None)
-    if src is None:
-        return [(name, value) for name, value in bound.items() if name not in constexprs]
-
-    def pieces(name, kind, value):
-        if isinstance(kind, (tuple, list)):
-            parts = zip(kind, value, strict=True)
-            return [p for i, (k, v) in enumerate(parts) for p in pieces(f"{name}.{i}", k, v)]
-        return [] if kind == "constexpr" else [(name, value)]
-
-    return [p for name, kind in signature(src) for p in pieces(name, kind, bound.get(name))]
-
-
-def _options(kernel, plain, target: str) -> dict:
+def options_of(compiled: Compiled) -> dict:
     """What the later stages need to know: the kernel's compile options."""
-    if plain is not None:
-        said = _artifacts.compile_options(plain.artifact)
-    else:
-        metadata = getattr(kernel.metadata, "_known", kernel.metadata)
-        said = metadata._asdict()
-    names = option_names(target) | {"tensordesc_meta"}
-    return {
-        k: v for k, v in said.items() if k in names and k not in ("extern_libs", "arch") and v is not None
-    }
+    names = (option_names(compiled.target) | {"tensordesc_meta"}) - {"extern_libs", "arch"}
+    return {k: v for k, v in compiled.options().items() if k in names and v is not None}
 
 
-def _text(kernel, level: str) -> str:
+def _text(compiled: Compiled, level: str) -> str:
     try:
-        return kernel.asm[level]
+        return compiled.asm[level]
     except KeyError:
         raise fail(
-            f"kernel '{kernel.name}' has no {level}: it enters below it",
+            f"kernel '{compiled.name}' has no {level}: it enters below it",
             "name values of the level that it enters at",
         ) from None
-
-
-def _inserted(request, kernel, level: str, target: str, options: dict, named: list, grid: tuple):
-    metadata = json.dumps(options, default=jsonable)
-    text, name = _text(kernel, level), kernel.name
-    numbers = tuple(_numbers(_described(level, text, name, metadata), named))
-    return _insertion(request, text, name, level, target, metadata, numbers, grid)
 
 
 @functools.lru_cache(maxsize=64)
@@ -227,14 +200,12 @@ def _described(level: str, text: str, name: str, metadata: str):
     return _artifacts.describe(level, text, "", name, metadata)
 
 
-def _executable(artifact, target: str, plain=None) -> _artifacts.ArtifactKernel:
-    """plain: the kernel that it was made of, which knows of PTX what the text does not say."""
-    function = getattr(plain, "function", None)
-    settings = {"target": target, "level": "ptx" if _device.resolved_device() == "cpu" else ""}
+def executable(artifact, plain: Compiled) -> Compiled:
+    """An artifact with stores, loaded; plain: the kernel that it was made of, which may know of PTX what the
+    text does not say."""
+    settings = {"target": plain.target, "level": "ptx" if _device.resolved_device() == "cpu" else ""}
     with _settings.using(**settings):
-        return _artifacts.executable(
-            artifact, getattr(function, "block", None), getattr(function, "cluster", None)
-        )
+        return of(_artifacts.executable(artifact, plain.block, plain.cluster))
 
 
 def _buffer(size: int):

@@ -11,22 +11,22 @@ import functools
 import json
 
 from triton_runner import _artifacts, _core, _native
+from triton_runner._compiled import Compiled, of
 from triton_runner._core import probe
 from triton_runner._dump import registers
 from triton_runner._metadata import jsonable
-from triton_runner._pipeline.versions import installed
 from triton_runner._recent import Recent
 
 _KEPT = 32
 _made = Recent(_KEPT)  # launches in a loop ask for the same again
 
 
-def instrumented(request, kernel, grid: tuple, named: list):
+def instrumented(request, compiled: Compiled, grid: tuple, named: list):
     """(_core.probe.RegisterStores, what the dump changed in the program before the stores) of a request;
     (None, []) where it names values of the TTGIR, which are stored there. named: (name, value) of the
     launch's arguments. Errors: names that are unknown, values that are in no register."""
-    code = registers.Code(kernel)
-    key = (code.ptx, code.ttgir, code.size, request, grid, hidden := _hidden(kernel, named))
+    code = registers.Code(compiled)
+    key = (code.ptx, code.ttgir, code.size, request, grid, hidden := compiled.hidden(named))
     return _made.get(key) or _made.put(key, _instrumented(request, code, grid, hidden))
 
 
@@ -42,30 +42,17 @@ def _instrumented(request, code, grid: tuple, hidden: int):
     return stores, changes
 
 
-def _hidden(kernel, named: list) -> int:
-    """How many of the entry's last parameters a launch fills by itself."""
-    if not isinstance(kernel, _artifacts.ArtifactKernel):
-        return installed().hidden_pointers
-    values = [pair for name, value in named for pair in _native._flatten(name, value)]
-    return kernel.function._settle(values)[1]
-
-
-def artifact(stores, kernel, named: list) -> _artifacts.Artifact:
+def artifact(stores, compiled: Compiled, named: list) -> _artifacts.Artifact:
     """The PTX with the stores as what a launch takes, described as the kernel that it was made of."""
-    return _artifact(stores.text, stores.parameter, kernel, _hidden(kernel, named))
+    return _artifact(stores.text, stores.parameter, compiled.kernel, compiled.hidden(named))
 
 
 @functools.lru_cache(maxsize=_KEPT)
 def _artifact(text: str, parameter: int, kernel, hidden: int) -> _artifacts.Artifact:
-    label = f"{kernel.name}.ptx"
-    if isinstance(kernel, _artifacts.ArtifactKernel):
-        above = kernel.function.description
-        said = above.get("metadata") or {}
-    else:
-        above = _core.artifact.describe(kernel.asm["ttgir"], "ttgir", kernel.name, "", f"{kernel.name}.ttgir")
-        said = registers.Code(kernel).known._asdict()
-    metadata = json.dumps(said, default=jsonable)
-    below = _core.artifact.describe(text, "ptx", kernel.name, metadata, label)
+    compiled = of(kernel)
+    above = compiled.description()
+    metadata = json.dumps(compiled.metadata(), default=jsonable)
+    below = _core.artifact.describe(text, "ptx", kernel.name, metadata, f"{kernel.name}.ptx")
     params = [dict(p) for p in above["params"]]
     params.insert(parameter, dict(below["params"][parameter]))
     description = _native.inherit(below, {**above, "params": params})

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import re
 
-from triton_runner import _artifacts, _core, _settings, _simt
+from triton_runner import _core, _settings
+from triton_runner._compiled import Compiled, of
 from triton_runner._core import probe
 from triton_runner._dump import llvm_values
 from triton_runner._errors import DiagnosticError, KernelTrap, fail
-from triton_runner._launch import launcher, signature
-from triton_runner._pipeline.stages import compile_onward
-from triton_runner._pipeline.targets import compiled_for
-from triton_runner._pipeline.versions import installed
 from triton_runner._recent import Recent
 
 
@@ -34,14 +32,16 @@ def run(request, function, entry, args, kwargs, grid):
 
 def run_kernel(request, kernel, launch):
     """The same for a compiled kernel (Triton's, or an ArtifactKernel) and what launches it."""
-    code = Code(kernel)
+    compiled = of(kernel)
+    code = Code(compiled)
     key = (code.ptx, code.ttgir, code.size, request.selectors, request.level, request.lenient, request.ttgir)
     plan, text, changes = _plans.get(key) or _plans.put(key, _plan(request, code))
     recorder = probe.RegisterRecorder(
         plan, request.every_iteration, [list(p) for p in request.programs], request.max_bytes
     )
     try:
-        with _settings.using(recorder=recorder), code.replaced(text):
+        running = compiled.running(text) if text is not None else contextlib.nullcontext()
+        with _settings.using(recorder=recorder), running:
             launched = launch()
     except KernelTrap as trap:  # what it computed until then is there to be looked at
         trap.recorded = recorder.take(), list(changes)
@@ -53,79 +53,37 @@ _plans = Recent(32)  # launches in a loop ask for the same again
 
 
 class Code:
-    """The texts of a compiled kernel, and how a launch of it is made to run another."""
+    """The texts of a compiled kernel whose PTX is there."""
 
-    def __init__(self, kernel):
-        self.kernel = kernel
-        self.name = kernel.name
-        self.artifact = kernel if isinstance(kernel, _artifacts.ArtifactKernel) else None
-        levels = dict.keys(kernel.asm)
-        self.entry = self.artifact.artifact.level if self.artifact else "python"
-        if "ptx" not in levels:
+    def __init__(self, compiled: Compiled):
+        self.compiled = compiled
+        self.name = compiled.name
+        if not compiled.has("ptx"):
             raise fail(f"kernel '{self.name}' does not run as PTX here", 'launch it with level="ptx"')
-        self.ptx = kernel.asm["ptx"]
-        self.ttgir = kernel.asm["ttgir"] if "ttgir" in levels else None
-        self.llir = kernel.asm["llir"] if "llir" in levels else None
-        self.filename = f"{self.name}.ptx"
-        if self.artifact:
-            self.filename = self.artifact.artifact.label if self.is_given else self.filename
+        self.ptx = compiled.asm["ptx"]
+        self.ttgir = compiled.asm["ttgir"] if compiled.has("ttgir") else None
+        self.llir = compiled.asm["llir"] if compiled.has("llir") else None
+        self.filename = compiled.label("ptx")
 
     @property
     def is_given(self) -> bool:
         """Whether the PTX came as a text of its own, and not from the compiler."""
-        return self.entry == "ptx"
-
-    @functools.cached_property
-    def known(self):
-        """Triton's metadata of a kernel that it compiled."""
-        return getattr(self.kernel.metadata, "_known", self.kernel.metadata)
+        return self.compiled.entry == "ptx"
 
     def compile(self, text: str, level: str) -> str:
-        """The PTX of another text of the kernel's TTGIR or LLIR, compiled as the kernel was."""
-        if self.artifact:
-            options = _artifacts.compile_options(self.artifact.artifact)
-            return compile_onward(text, level, "ptx", self.artifact.target, options, self.name).asm["ptx"]
-        known = self.known
-        language = getattr(known, "triton_runner_language", "triton")
-        made = compile_onward(text, level, "ptx", compiled_for(known), known._asdict(), self.name, language)
-        return made.asm["ptx"]
+        """The PTX of another text of the kernel's TTGIR or LLIR."""
+        return self.compiled.recompile(text, level, "ptx")
 
     @functools.cached_property
     def size(self) -> tuple:
         """Threads of a block, and blocks of a cluster."""
         entry = _core.ptx.parse(self.ptx, self.filename).function(self.name)
-        said = self.artifact.function.description if self.artifact else self.known._asdict()
-        block = entry.reqntid or (getattr(self.kernel.function, "block", None) if self.artifact else None)
-        if block is None and not said.get("num_warps"):
+        warps = self.compiled.told("num_warps")
+        block = entry.reqntid or self.compiled.block or (warps and (warps * 32,))
+        if block is None:
             raise fail(f"kernel '{self.name}' does not say how many threads a block has", "give block=")
-        cluster = entry.cluster or (said.get("num_ctas") or 1,)
-        count = lambda axes: functools.reduce(lambda a, b: a * b, axes)  # noqa: E731
-        return count(block or (said["num_warps"] * 32,)), count(cluster)
-
-    @contextlib.contextmanager
-    def replaced(self, text: str | None):
-        """Launches inside of the block run this PTX; None: the kernel's own."""
-        if text is None:
-            yield
-        elif self.artifact:
-            own = self.artifact.function
-            self.artifact.function = _simt.SimtKernel(
-                text, own.filename, own.description, own.block, own.cluster
-            )
-            try:
-                yield
-            finally:
-                self.artifact.function = own
-        else:
-            function = _simt.load_compiled(text, self.name, signature(self.kernel.src), self.known._asdict())
-            self.kernel._init_handles()
-            field = installed().run_field
-            own = getattr(self.kernel, field)
-            setattr(self.kernel, field, launcher(function, self.kernel.src))
-            try:
-                yield
-            finally:
-                setattr(self.kernel, field, own)
+        cluster = entry.cluster or (self.compiled.told("num_ctas") or 1,)
+        return math.prod(block), math.prod(cluster)
 
 
 _REGISTER = re.compile(r"\{|%[a-z]{1,2}\d+$|[a-z0-9]+\.[a-z]")

@@ -19,7 +19,7 @@ from triton_runner._pipeline.versions import installed
 
 
 @dataclasses.dataclass
-class Compiled:
+class Compilation:
     """What the stages made: the text or bytes of each level, and Triton's metadata."""
 
     asm: dict
@@ -91,7 +91,7 @@ def compile_onward(
     options: dict | None = None,
     filename: str = "",
     language: str = "triton",
-) -> Compiled:
+) -> Compilation:
     """Runs the stages behind `level` up to `to` on the text of a kernel.
 
     options: compile options, or a metadata dict that holds them. Errors: a level that the target does not
@@ -151,4 +151,4 @@ def compile_onward(
             what = f"ptxas of Triton {triton.__version__} does not accept {filename or 'this PTX'}"
             raise fail(what, *fatal) from None
         asm[name] = module if isinstance(module, (str, bytes)) else str(module)
-    return Compiled(asm, metadata)
+    return Compilation(asm, metadata)
