@@ -123,3 +123,15 @@ def test_every_kind_of_trap_is_in_the_page_of_errors():
     page = (ROOT / "doc" / "reference" / "errors.md").read_text()
     assert len(names) > 10
     assert [kind for kind in names if f"`{kind}`" not in page] == []
+
+
+def test_ticked_rows_of_the_checklist_name_what_shows_them():
+    rows = re.split(r"^- ", (ROOT / "doc" / "checklist.md").read_text(), flags=re.MULTILINE)
+    ticked = [row for row in rows if row.startswith("[x]")]
+    assert len(ticked) > 40
+    for row in ticked:
+        shown = re.findall(r"`((?:tests|examples|doc)/[^`]*|README[.\w]*|LICENSE)`", row)
+        assert shown, row
+        for path, _, test in (name.partition("::") for name in shown):
+            assert (ROOT / path).exists(), f"{path}: {row}"
+            assert f"def {test}" in (ROOT / path).read_text() if test else True, f"{test}: {row}"

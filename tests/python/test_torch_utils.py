@@ -1,8 +1,8 @@
-"""torch_utils and color_print as the original's scripts call them."""
+"""torch_utils, testing and color_print as the original's scripts call them."""
 
 import pytest
 import triton_runner
-from triton_runner import torch_utils
+from triton_runner import testing, torch_utils
 
 torch = pytest.importorskip("torch")
 
@@ -42,3 +42,14 @@ def test_grids():
     )
     with triton_runner.using(device="cpu"):
         assert torch_utils.get_active_torch_device() == torch.device("cpu")
+
+
+def test_benchmarks_and_comparisons():
+    times = testing.do_bench(lambda: sum(range(1000)), warmup=1, rep=5, return_mode="all")
+    assert len(times) >= 1 and all(time > 0 for time in times)
+    low, high = testing.do_bench(lambda: None, warmup=1, rep=2, quantiles=[0.0, 1.0])
+    assert 0 <= low <= high
+    testing.assert_close([1.0, float("nan")], [1.005, float("nan")])
+    testing.assert_close(100.0, 101.0, rtol=0.02)
+    with pytest.raises(AssertionError):
+        testing.assert_close([1.0, 2.0], [1.0, 2.1])
