@@ -14,14 +14,14 @@ LAYERS = (
     ("settings", "_settings _messages _keywords _markers"),
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),
-    ("pipeline", "_pipeline"),
+    ("pipeline", "_pipeline _compiler.job _compiler.rebuild"),
     ("artifacts", "_artifacts _load _compiled"),
     ("dumps", "_dump language"),
     ("Triton's device", "_quick testing torch_utils _driver _jit"),
     ("compiler", "_compiler"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
     ("comparing", "_unobserved _lockstep_loaded _lockstep"),
-    ("commands", "_doctor _exec _ops _run _dump.command _cli __main__"),
+    ("commands", "_doctor _exec _ops _run _dump.command _compiler.command _cli __main__"),
     ("names", "triton_runner"),
 )  # fmt: skip
 # What not everybody has, or what takes long to load: an import in a function may put it off.

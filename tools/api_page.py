@@ -19,6 +19,7 @@ Every public name, from its docstring; written by `tools/api_page.py`. More stan
 # Title: public names. A name that none has is an error, so that the page stays whole.
 SECTIONS = {
     "Kernels": ("jit", "load", "autotune", "using"),
+    "Compiling": ("compile",),
     "Looking inside": ("dumping", "dumps", "lockstep", "faults", "track_empty"),
     "Memory": ("register_memory",),
     "Errors": ("DiagnosticError", "KernelTrap"),
@@ -31,7 +32,7 @@ SECTIONS = {
     ),
 }
 MODULES = ("language", "testing", "torch_utils", "color_print")
-RESULTS = ("Dump", "Values", "Place", "Lockstep", "Difference", "Fault")
+RESULTS = ("Compiled", "Dump", "Values", "Place", "Lockstep", "Difference", "Fault")
 ELSEWHERE = ("ir", "ptx")  # modules of the C++ core: reference/ir.md
 
 

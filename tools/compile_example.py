@@ -1,12 +1,13 @@
 """Compiles what an example launches with the Triton of this interpreter, for a GPU that need not be there.
 
-    python tools/compile_example.py KERNEL TARGET FOLDER LEVEL[,LEVEL...]    (matmul cuda:90 out ttir,ttgir)
+    python tools/compile_example.py KERNEL TARGET FOLDER LEVEL[,LEVEL...] [absolute]
+        as in: matmul cuda:90 out ttir,ttgir
 
 `examples/kernels/KERNEL.py` runs as it does in an example, but each launch is compiled ahead of time,
 specialised for its arguments as Triton's JIT would, and written to FOLDER as <kernel>.<level>, with Triton's
 <kernel>.json. One process compiles for one target: foreign targets can abort Triton, and the code of 3.2 and
 3.3 depends on what the process compiled before. Locations name the file relative to the repository, so run it
-there. Needs Triton and NumPy only.
+there; with "absolute", Triton's own files keep their paths. Needs Triton and NumPy only.
 """
 
 import os
@@ -47,6 +48,18 @@ def divisible(value):
     return (value.data_ptr() if hasattr(value, "data_ptr") else value) % 16 == 0
 
 
+def described(function, arguments):
+    """(types, constants, attributes) of a launch, as triton_runner.compile takes them."""
+    constexprs = {p.name for p in function.params if p.is_constexpr}
+    runtime = {name: value for name, value in arguments.items() if name not in constexprs}
+    ones = {name for name, value in runtime.items() if type(value) is int and value == 1}
+    # One that is 1 is a constant: its type counts in the releases whose signatures keep it.
+    types = {name: kind(value) + (":1" if name in ones else "") for name, value in runtime.items()}
+    aligned = [name for name, value in runtime.items() if name not in ones and divisible(value)]
+    constants = {name: arguments[name] for name in constexprs}
+    return types, constants, {name: [["tt.divisibility", 16]] for name in aligned}
+
+
 def source(function, arguments):
     """The ASTSource of a launch, in this release's form."""
     constexprs = {p.name for p in function.params if p.is_constexpr}
@@ -84,34 +97,17 @@ def use_relative_names(packages):
             function.file_name = name  # where 3.8 and 3.9 look
 
 
-def main(kernel, target, folder, levels):
+def gpu_target(target):
     backend, arch = target.split(":")
-    gpu = GPUTarget(backend, int(arch) if arch.isdigit() else arch, 64 if arch.startswith("gfx9") else 32)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    return GPUTarget(backend, int(arch) if arch.isdigit() else arch, 64 if arch.startswith("gfx9") else 32)
+
+
+def run_example(kernel, compile_launch):
+    """Runs an example whose launches call compile_launch(function, *args, grid=, **options)."""
     sys.modules["torch"] = None  # tensors are NumPy's, whatever is installed
-    stand_in = sys.modules["triton_runner"] = types.ModuleType("triton_runner")
-    stand_in.jit = triton.jit
-    stand_in.register_memory = lambda *_: None
     sys.path.insert(0, "examples")
     from kernels import harness
 
-    def compile_launch(function, *args, grid, warmup=False, **options):
-        names = function.arg_names
-        arguments = dict(zip(names, args, strict=False))
-        arguments.update((name, options.pop(name)) for name in names if name in options)
-        with tempfile.TemporaryDirectory() as cache:
-            os.environ["TRITON_CACHE_DIR"] = cache
-            triton.compile(source(function, arguments), target=gpu, options=options)
-            for level in [*levels, "json"]:
-                [made] = Path(cache).glob(f"*/{function.__name__}.{level}")
-                shutil.copy(made, folder / made.name)
-            # The only path left: where the library of device functions lies on this machine.
-            json_file = folder / f"{function.__name__}.json"
-            json_file.write_text(json_file.read_text().replace(packages, ""))
-
-    packages = str(Path(triton.__file__).parents[1]) + "/"
-    use_relative_names(packages)
     JITFunction.run = compile_launch
     # The module is compiled under its relative name: that is the name that Triton puts into locations.
     path = f"examples/kernels/{kernel}.py"
@@ -120,5 +116,32 @@ def main(kernel, target, folder, levels):
     module.run(harness.Device())
 
 
+def main(kernel, target, folder, levels, names="relative"):
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    stand_in = sys.modules["triton_runner"] = types.ModuleType("triton_runner")
+    stand_in.jit = triton.jit
+    stand_in.register_memory = lambda *_: None
+
+    def compile_launch(function, *args, grid, warmup=False, **options):
+        names = function.arg_names
+        arguments = dict(zip(names, args, strict=False))
+        arguments.update((name, options.pop(name)) for name in names if name in options)
+        with tempfile.TemporaryDirectory() as cache:
+            os.environ["TRITON_CACHE_DIR"] = cache
+            triton.compile(source(function, arguments), target=gpu_target(target), options=options)
+            for level in [*levels, "json"]:
+                [made] = Path(cache).glob(f"*/{function.__name__}.{level}")
+                shutil.copy(made, folder / made.name)
+            # The only path left: where the library of device functions lies on this machine.
+            json_file = folder / f"{function.__name__}.json"
+            json_file.write_text(json_file.read_text().replace(packages, ""))
+
+    packages = str(Path(triton.__file__).parents[1]) + "/"
+    if names == "relative":
+        use_relative_names(packages)
+    run_example(kernel, compile_launch)
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:4], sys.argv[4].split(","))
+    main(*sys.argv[1:4], sys.argv[4].split(","), *sys.argv[5:])

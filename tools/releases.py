@@ -78,14 +78,14 @@ def build_wheel(folder):
     return wheel
 
 
-GROUPS = ["python", "ttir", "ttgir", "ir", "examples", "dumps"]  # the table's columns
+GROUPS = ["python", "ttir", "ttgir", "ir", "examples", "dumps", "compile"]  # the table's columns
 
 
 def group_of(case):
     """The column that a test counts in: a level of tests/releases/test_levels.py, or the file."""
     if "test_levels" in case.get("classname"):
         return case.get("name").split("[")[1].split("-")[0]
-    return next((g for g in ("examples", "dumps") if f"test_{g}" in case.get("classname")), "ir")
+    return next((g for g in ("examples", "dumps", "compile") if f"test_{g}" in case.get("classname")), "ir")
 
 
 def test_release(version, wheel):
@@ -152,9 +152,11 @@ def table(results):
         "  architecture) and its scripts in `examples/runner/`; cubins have to say that they need a GPU.",
         "- **dumps**: `dl.dump` and its relatives in all argument forms, and the scripts of",
         "  `examples/dump` and `examples/debugging`.",
+        "- **compile**: `triton_runner.compile`, in process and in a worker, gives what `triton.compile`",
+        "  gives; a compiler that aborts ends a worker only.",
         "",
-        "| Triton | python | ttir | ttgir | IR | examples | dumps | notes |",
-        "|---|---|---|---|---|---|---|---|",
+        "| Triton | python | ttir | ttgir | IR | examples | dumps | compile | notes |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for version, (counts, skips, _) in results.items():
         cells = [f"{passed} / {run}" for passed, run in (counts[g] for g in GROUPS)]

@@ -6,6 +6,7 @@ from . import language as language
 from . import ptx as ptx
 from . import testing as testing
 from . import torch_utils as torch_utils
+from ._compiler.compile import compile as compile
 from ._dump.dumping import dumping as dumping
 from ._dump.session import dumps as dumps
 from ._errors import DiagnosticError as DiagnosticError

@@ -1,4 +1,4 @@
-"""The command line: triton-runner run, exec, dump, ops, doctor, cache.
+"""The command line: triton-runner run, exec, dump, ops, doctor, cache, compile, versions.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -11,6 +11,7 @@ import sys
 
 import click
 
+from triton_runner._compiler import command as compiler_commands
 from triton_runner._errors import DiagnosticError, KernelTrap
 
 
@@ -324,6 +325,10 @@ def cache(clear, as_json):
             f"{','.join(entry['levels']):<28} {entry['path']}"
         )
     click.echo(f"{len(entries)} kernels in {folder}")
+
+
+for _command in compiler_commands.COMMANDS:
+    main.add_command(_command)
 
 
 if __name__ == "__main__":

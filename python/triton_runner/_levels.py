@@ -35,7 +35,7 @@ class Level:
 _ROWS = (
     Level("ttir", engine="tile", pattern=r"tt\.func"),
     Level("ttgir", engine="tile", pattern=r'"(?:ttg|triton_gpu)\.'),
-    Level("llir", engine="simt", runs_as="ptx", pattern=r"^target triple"),
+    Level("llir", engine="simt", runs_as="ptx", pattern=r"^; ModuleID|^target triple"),
     Level("ptx", ("cuda",), engine="simt", pattern=r'^[^"\n]*(?<!\S)\.entry\s'),
     Level("amdgcn", ("hip",), pattern=r"^\s*\.amdgcn_target"),
     Level("cubin", ("cuda",)),

@@ -7,6 +7,8 @@ import re
 
 from triton.backends.compiler import GPUTarget
 
+from triton_runner._compiler import job
+
 
 @dataclasses.dataclass(frozen=True)
 class StoppedTarget(GPUTarget):
@@ -17,11 +19,7 @@ class StoppedTarget(GPUTarget):
 
 def make_target(target: str, level: str | None = None) -> GPUTarget:
     """ "cuda:90" or "hip:gfx942" as Triton's target, stopped at a level where one is given."""
-    backend, arch = target.split(":")
-    if backend == "cuda":
-        fields = ("cuda", int(arch), 32)
-    else:
-        fields = ("hip", arch, 64 if arch.startswith("gfx9") else 32)
+    fields = job.target_fields(target)
     return StoppedTarget(*fields, level) if level else GPUTarget(*fields)
 
 

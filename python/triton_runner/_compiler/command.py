@@ -1,0 +1,172 @@
+"""The verbs of the command line about compiling: compile, versions."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import sys
+
+import click
+
+from triton_runner._compiler import versions
+from triton_runner._errors import DiagnosticError
+
+
+def _print_json(value) -> None:
+    click.echo(json.dumps(value, indent=2, default=str))
+
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _value(text: str):
+    """A constant of the command line: 128, 0.5, True, tl.float16; any other text is itself."""
+    if text.startswith("tl."):
+        return {"attribute": ["triton.language", text[3:]]}
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _pairs(texts, option: str) -> dict:
+    pairs = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.UsageError(f"{option} {text}: expected NAME=VALUE")
+        pairs[name] = _value(value)
+    return pairs
+
+
+@click.command("compile")
+@click.argument("kernel")
+@click.option(
+    "--signature", "-s", help='Types in order: "*fp32:16, i32, 128" (T:16: a multiple of 16; T:1: it is 1).'
+)
+@click.option(
+    "--constexpr", "-c", "constexprs", multiple=True, help="NAME=VALUE: 64, True, text, tl.float16."
+)
+@click.option("--target", "-t", help='The architecture: "cuda:90", "hip:gfx942".')
+@click.option("--from", "from_", help="The level of the file, where its name does not say it.")
+@click.option("--to", help="The last level: source, ttir, ttgir, llir, ptx, cubin (amdgcn, hsaco).")
+@click.option("--option", "-o", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8.")
+@click.option(
+    "--triton", "release", help="The release, 3.4.0; several: 3.0.0..3.9.0, all. Else the installed one."
+)
+@click.option("--metadata", help="Of an IR: the metadata JSON, where it is not beside it.")
+@click.option("--timeout", type=float, help="Seconds that a release other than the installed one may take.")
+@click.option(
+    "--save", help="A folder for all levels and the metadata (of several releases: one folder each)."
+)
+@click.option("--print", "printed", is_flag=True, help="Print the text of the last level.")
+@_json_option
+def compile_command(
+    kernel,
+    signature,
+    constexprs,
+    target,
+    from_,
+    to,
+    options,
+    release,
+    metadata,
+    timeout,
+    save,
+    printed,
+    as_json,
+):
+    """Compile KERNEL through Triton's stages, from any level to any other, with any release from 3.0.
+
+    KERNEL is kernel.py:name, or a file *.ttir, *.ttgir, *.llir, *.ptx, *.amdgcn.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner._compiler import compile as compiler
+
+    rows, failures = [], []
+    wanted = versions.expand(release) if release else [None]
+    for one in wanted:
+        try:
+            made = compiler.compile(
+                kernel, signature, _pairs(constexprs, "--constexpr") or None, target=target, from_=from_,
+                to=to, options=_pairs(options, "--option"), triton=one, metadata=metadata, timeout=timeout,
+            )  # fmt: skip
+        except DiagnosticError as error:
+            if len(wanted) == 1:
+                raise
+            failures.append(one)
+            rows.append({"release": one, "error": error.message})
+            click.echo(f"{one}: {error}", err=True)
+            continue
+        folder = save and (os.path.join(save, made.release) if len(wanted) > 1 else save)
+        row = {
+            "kernel": made.name, "target": made.target, "release": made.release, "level": made.level,
+            "bytes": {level: len(content) for level, content in made.asm.items()}, "metadata": made.metadata,
+            "files": made.save(folder) if folder else [],
+        }  # fmt: skip
+        rows.append(row)
+        if as_json:
+            continue
+        if printed:
+            content = made.asm[made.level]
+            click.get_binary_stream("stdout").write(
+                content if isinstance(content, bytes) else content.encode()
+            )
+        else:
+            sizes = ", ".join(f"{level} {size}" for level, size in row["bytes"].items())
+            click.echo(f"{made.name} for {made.target} by Triton {made.release}: {sizes} bytes")
+            for file in row["files"]:
+                click.echo(f"  {file}")
+    if as_json:
+        _print_json(rows if len(wanted) > 1 else rows[0])
+    sys.exit(1 if failures else 0)
+
+
+@click.group("versions", invoke_without_command=True)
+@click.pass_context
+def versions_command(context):
+    """The Triton releases in the cache: ls (the default), add, remove.
+
+    Another release than the installed one runs in a process of its own, with this interpreter and these
+    packages.
+    """
+    if context.invoked_subcommand is None:
+        context.invoke(versions_ls)
+
+
+@versions_command.command("ls")
+@_json_option
+def versions_ls(as_json=False):
+    """List the releases that are there."""
+    rows = versions.listed()
+    if as_json:
+        _print_json(rows)
+        return
+    for row in rows:
+        size = f"{row['bytes'] / 2**20:6.0f} MiB" if row["bytes"] is not None else "         -"
+        click.echo(f"{row['version']:<8} {size}  {row['folder'] or 'installed'}")
+    there = {row["version"] for row in rows}
+    click.echo("to fetch: " + (", ".join(v for v in versions.RELEASES if v not in there) or "none"))
+
+
+@versions_command.command("add")
+@click.argument("releases", nargs=-1, required=True)
+def versions_add(releases):
+    """Fetch releases: 3.4.0, 3.0.0..3.9.0 (the newest patch of each minor release), all."""
+    for version in dict.fromkeys(v for text in releases for v in versions.expand(text)):
+        folder, _ = versions.ensure(version)
+        click.echo(f"{version} {folder or 'is installed'}")
+
+
+@versions_command.command("remove")
+@click.argument("releases", nargs=-1, required=True)
+def versions_remove(releases):
+    """Delete releases from the cache."""
+    missing = [v for v in releases if not versions.remove(v)]
+    for version in releases:
+        click.echo(f"{version} {'was not there' if version in missing else 'removed'}")
+    sys.exit(bool(missing))
+
+
+COMMANDS = (compile_command, versions_command)

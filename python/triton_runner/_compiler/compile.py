@@ -1,0 +1,219 @@
+"""triton_runner.compile: Triton's own stages from any level to any level, with any release."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import tempfile
+
+from triton_runner import _artifacts, _device, _gpu, _load
+from triton_runner._compiler import abilities, capture, child, job, versions, workers
+from triton_runner._errors import DiagnosticError, fail
+from triton_runner._levels import LEVELS, level_of_text
+from triton_runner._metadata import as_path_or_text
+
+_RUN_ORDER = {"cpu": ("ptx", "ttgir", "ttir"), "gpu": ("cubin", "hsaco", "ptx", "amdgcn")}
+
+
+class Compiled:
+    """What a release made of a kernel.
+
+    - `asm`: the text or bytes by level, "source" first for a kernel.
+    - `metadata`: Triton's, as a dict.
+    - `name`, `target`, `release`: the kernel, "cuda:90", "3.4.0".
+    - `output`: what the compiler wrote in a worker; `seconds`: how long that took.
+    - kernel[grid](*args): launches it on the device of the settings in force.
+    """
+
+    def __init__(self, answer: dict, target: str):
+        self.asm: dict = answer["asm"]
+        self.metadata: dict = job.jsonable(answer["metadata"])
+        self.name: str = answer["name"]
+        self.release: str = answer["release"]
+        self.target = target
+        self.output: str = answer.get("output", "")
+        self.seconds: float | None = answer.get("seconds")
+
+    @property
+    def level(self) -> str:
+        """The last level that was compiled."""
+        return list(self.asm)[-1]
+
+    def load(self, level: str = "", device: str = ""):
+        """The kernel as load() gives it, at a level: by default the lowest that the device executes."""
+        device = device or _device.resolved_device()
+        order = _RUN_ORDER["cpu" if device == "cpu" else "gpu"]
+        entry = level or next((name for name in order if name in self.asm), "")
+        if entry not in self.asm:
+            raise fail(
+                f"kernel '{self.name}' has the levels {', '.join(self.asm)}: {device} executes none of them",
+                f"compile it to one of {', '.join(order)}",
+            )
+        if isinstance(self.asm[entry], str):
+            metadata = {**self.metadata, "name": self.name}
+            return _load.load(self.asm[entry], metadata=metadata, device=device, target=self.target)
+        return self._load_binary(entry, device)
+
+    def _load_binary(self, entry: str, device: str):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, f"{self.name}.{entry}")
+            with open(path, "wb") as file:
+                file.write(self.asm[entry])
+            return _load.load(path, metadata={**self.metadata, "name": self.name}, device=device)
+
+    def __getitem__(self, grid):
+        """kernel[grid](*args), on the device of the settings in force."""
+        return self.load()[grid]
+
+    def save(self, folder) -> list[str]:
+        """Writes <name>.<level> for each level and <name>.json, as Triton's cache has them; their paths."""
+        os.makedirs(folder, exist_ok=True)
+        written = []
+        for level, content in [*self.asm.items(), ("json", json.dumps(self.metadata))]:
+            path = os.path.join(folder, f"{self.name}.{level}")
+            with open(path, "wb") as file:
+                file.write(content if isinstance(content, bytes) else content.encode())
+            written.append(path)
+        return written
+
+    def __repr__(self):
+        return f"<{self.name} for {self.target} by Triton {self.release}: {', '.join(self.asm)}>"
+
+
+def compile(
+    kernel,
+    signature=None,
+    constexprs: dict | None = None,
+    *,
+    target: str | None = None,
+    from_: str | None = None,
+    to: str | None = None,
+    options: dict | None = None,
+    attrs: dict | None = None,
+    triton: str | None = None,
+    metadata=None,
+    timeout: float | None = None,
+    isolate: bool = False,
+) -> Compiled:
+    """Compiles with Triton's own stages, from any level to any other, with any release from 3.0.
+
+    - `kernel`: a JIT function, "kernel.py:name", an IR file (.ttir, .ttgir, .llir, .ptx, .amdgcn) or a text.
+    - `signature`: of a kernel, types by name {"x": "*fp32:16", "n": "i32"}, in order, "*fp32:16, i32, 128";
+      T:16 is a multiple of 16, T:1 is 1.
+    - `constexprs`: compile-time values by name; those left out have their defaults.
+    - `attrs`: more attributes by name, as in {"n": [["tt.divisibility", 8]]}.
+    - `target`: "cuda:90", "hip:gfx942"; else what an IR says, or the settings in force.
+    - `from_`: the level of a text that does not show it.
+    - `to`: the last level; else the binary. "source" is TTIR as the front end makes it.
+    - `options`: Triton's compile options (num_warps, ...).
+    - `metadata`: of an IR, as for `load()`.
+    - `triton`: the release, "3.4.0". The installed one compiles in this process, another one in a worker, and
+      it is fetched when it is not there.
+    - `isolate`: the installed release in a worker too.
+    - `timeout`: seconds that a worker may take (600).
+
+    Raises DiagnosticError; of a worker it has `stage`, `pass_name`, `output` and `reproducer`.
+    """
+    request = request_of(kernel, signature, constexprs, target, from_, to, options, attrs, metadata)
+    return Compiled(run("job", request, triton, timeout, isolate), request["target"])
+
+
+def request_of(kernel, signature, constexprs, target, from_, to, options, attrs, metadata=None) -> dict:
+    """What job.run() takes for the arguments of compile(). A JIT function stays one."""
+    common = {"options": dict(options or {}), "to": to}
+    if not isinstance(kernel, (str, os.PathLike)):
+        return {
+            **common, "kernel": kernel, "signature": signature, "constexprs": constexprs, "attrs": attrs,
+            "target": target or _default_target(), "label": f"kernel '{getattr(kernel, '__name__', kernel)}'",
+        }  # fmt: skip
+    text = os.fspath(kernel)
+    path, colon, name = text.rpartition(":")
+    if colon and path.endswith(".py"):
+        return {
+            **common, "kernel": {"file": os.path.abspath(path), "name": name}, "signature": signature,
+            "constexprs": constexprs, "attrs": attrs, "target": target or _default_target(), "label": text,
+        }  # fmt: skip
+    if text.endswith(".py"):
+        raise fail(f"{text}: which of its kernels?", f"name one: {text}:name")
+    if signature or constexprs or attrs:
+        raise fail("an IR has its signature in it: signature=, constexprs= and attrs= are of Python kernels")
+    return {**common, **_text_request(text, target, from_, metadata)}
+
+
+def _text_request(text: str, target, level, metadata) -> dict:
+    filename = ""
+    if not _artifacts.is_text_itself(text):
+        filename, extension = text, os.path.splitext(text)[1][1:]
+        text = _artifacts._read(filename, "compile", binary=False)
+        level = level or (extension if extension in LEVELS else None)
+    level = level or level_of_text(text)
+    artifact = _artifacts.describe(level, text, filename, "", as_path_or_text(metadata, "metadata"))
+    said = artifact.description.get("target") or None
+    if target and said and target != said and level != "ttir":
+        raise fail(f"{artifact.label} was compiled for {said}, and target={target!r} was asked for")
+    return {
+        "text": text, "level": level, "filename": filename or artifact.label, "name": artifact.name,
+        "metadata": {**_artifacts.compile_options(artifact), "name": artifact.name},
+        "target": target or said or _default_target(), "label": filename or f"the {level.upper()}",
+    }  # fmt: skip
+
+
+def _default_target() -> str:
+    return _device.cpu_target()[0] if _device.resolved_device() == "cpu" else _gpu.current_target()
+
+
+def run(do: str, request: dict, release: str | None = None, timeout=None, isolate: bool = False) -> dict:
+    """The answer of run(request, note) in file `do` of this folder: in this process with the installed
+    release, in a worker with another one."""
+    own = versions.installed()
+    if release is None and own is None:
+        raise fail("Triton is not installed", 'name a release to fetch: triton="3.9.0"')
+    version = release or own
+    if request.get("checked", True) and (
+        reason := abilities.gap(version, request["target"], request.get("to"))
+    ):
+        raise fail(*reason)
+    what = f"{request['label']} for {request['target']}"
+    if version != own or isolate:
+        return workers.ask(version, {**_portable(request), "do": do}, timeout, what)
+    return _here(do, request, version, what)
+
+
+def _portable(request: dict) -> dict:
+    """The request as JSON can carry it."""
+    request = dict(request)
+    kernel = request.get("kernel")
+    if kernel is not None and not isinstance(kernel, dict):
+        request["kernel"] = capture.kernel(_innermost(kernel))
+    if request.get("constexprs"):
+        taken = request["constexprs"].items()
+        request["constexprs"] = {n: capture.constant(v, f"constexpr {n!r}") for n, v in taken}
+    return request
+
+
+def _innermost(kernel):
+    while not isinstance(getattr(kernel, "fn", kernel), type(_innermost)) and hasattr(kernel, "fn"):
+        kernel = kernel.fn
+    return kernel
+
+
+def _here(do: str, request: dict, version: str, what: str) -> dict:
+    module = importlib.import_module(f"triton_runner._compiler.{do}")
+    stages: list = []
+
+    def attempt(step) -> None:
+        from triton_runner._pipeline.stages import try_llir  # needs Triton, which workers do not
+
+        try_llir(step, request["text"], request["filename"])
+
+    try:
+        return module.run({**request, "attempt": attempt}, stages.append)
+    except job.Refused as error:
+        raise fail(error.message, *error.notes) from None
+    except DiagnosticError:
+        raise
+    except Exception as error:
+        at = f" in stage {stages[-1]}" if stages else ""
+        message = f"Triton {version} failed on {what}{at}: {type(error).__name__}: {child.described(error)}"
+        raise fail(message.strip()) from error

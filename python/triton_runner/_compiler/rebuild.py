@@ -1,0 +1,111 @@
+"""A kernel made again from what capture.py took down of it, in a process that has none of the caller's
+objects.
+
+Standard library and Triton only, in Python 3.8's syntax. Sources are compiled under their own file names
+and at their own lines, so that locations in the IR are those of the original.
+"""
+
+import importlib
+import inspect
+import linecache
+
+
+class Missing(Exception):
+    """A module or name that the kernel uses and this process does not have."""
+
+
+def value(taken):
+    """A constant: JSON's own, or one of capture.py's forms."""
+    if not isinstance(taken, dict):
+        return taken
+    (kind, content), *_ = taken.items()
+    if kind == "dtype":
+        import triton.language as tl
+
+        return tl.dtype(content)
+    if kind == "tuple":
+        return tuple(value(item) for item in content)
+    if kind == "constexpr":
+        import triton.language as tl
+
+        return tl.constexpr(value(content))
+    if kind == "module":
+        return importlib.import_module(content)
+    if kind == "attribute":
+        return _attribute(*content)
+    raise ValueError("unknown form of a constant: " + kind)
+
+
+def _attribute(module, path):
+    # What triton.language offers has moved between its modules: its own name goes first.
+    places = ["triton.language", module] if module.startswith("triton.language") else [module]
+    for place in places:
+        try:
+            found = importlib.import_module(place)
+            for part in path.split("."):
+                found = getattr(found, part)
+            return found
+        except (ImportError, AttributeError):
+            continue
+    import triton
+
+    raise Missing("Triton %s has no %s.%s" % (triton.__version__, module, path))
+
+
+def function(kernel):
+    """The JIT function of {"functions": [...], "entry": index}."""
+    taken, made = kernel["functions"], {}
+    for one in taken:
+        _remember_lines(one)
+    # Every function exists before any namespace is filled: they may call each other, or themselves.
+    for index, one in enumerate(taken):
+        made[index] = {"__name__": one["module"]}
+    wrapped = dict.fromkeys(made)
+    for index in kernel["order"]:
+        one, names = taken[index], made[index]
+        for name, reference in one["names"].items():
+            if isinstance(reference, dict) and "function" in reference:
+                names[name] = wrapped[reference["function"]]
+            else:
+                names[name] = value(reference)
+        wrapped[index] = _wrapped(one, _executed(one, names))
+    for index, one in enumerate(taken):
+        for name, reference in one["names"].items():
+            if isinstance(reference, dict) and "function" in reference:
+                made[index][name] = wrapped[reference["function"]]
+    return wrapped[kernel["entry"]]
+
+
+def _remember_lines(one):
+    """Gives inspect the source: the file may not be there, or be another by now."""
+    lines = list(linecache.cache[one["file"]][2]) if one["file"] in linecache.cache else []
+    own = one["source"].splitlines(keepends=True)
+    first = one["line"] - 1
+    lines += ["\n"] * (first + len(own) - len(lines))
+    lines[first : first + len(own)] = own
+    linecache.cache[one["file"]] = (sum(map(len, lines)), None, lines, one["file"])
+
+
+def _executed(one, names):
+    source, line = one["source"], one["line"]
+    if source[:1].isspace():  # within another function: columns stay
+        source, line = "if 1:\n" + source, line - 1
+    exec(compile("\n" * (line - 1) + source, one["file"], "exec", dont_inherit=True), names)
+    made = names[one["name"]]
+    made.__qualname__, made.__module__ = one["qualname"], one["module"]
+    return made
+
+
+def _wrapped(one, made):
+    if one["kind"] == "plain":
+        return made
+    import triton
+
+    if one["kind"] == "constexpr_function":
+        return triton.constexpr_function(made)
+    if one["kind"] == "gluon":
+        from triton.experimental.gluon import jit
+    else:
+        jit = triton.jit
+    known = inspect.signature(triton.runtime.jit.JITFunction.__init__).parameters
+    return jit(made, **{name: v for name, v in one["options"].items() if name in known})

@@ -1,0 +1,214 @@
+"""The Triton releases that this machine has beside the installed one, each in a folder of the cache.
+
+A folder is what `pip install --target` makes of the release's wheel, without its dependencies: a worker
+puts it first on sys.path of the user's own interpreter. $TRITON_RUNNER_VERSIONS, else
+${XDG_CACHE_HOME:-~/.cache}/triton-runner/versions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from triton_runner._errors import fail
+
+# Those that the package index has, oldest first; a new release is an entry here.
+RELEASES = (
+    "3.0.0", "3.1.0", "3.2.0", "3.3.0", "3.3.1", "3.4.0", "3.5.0", "3.5.1", "3.6.0", "3.7.0", "3.7.1",
+    "3.8.0", "3.9.0",
+)  # fmt: skip
+# What 3.0 and 3.1 import without saying so.
+_UNDECLARED = ("filelock", "setuptools")
+
+
+def key(version: str) -> tuple[int, ...]:
+    """By which releases sort: (3, 10, 0) of "3.10.0"."""
+    return tuple(int(part) for part in re.findall(r"\d+", version.split("+")[0]))
+
+
+def newest_patches() -> list[str]:
+    """The newest patch of each minor release."""
+    return list({key(version)[:2]: version for version in RELEASES}.values())
+
+
+def expand(text: str) -> list[str]:
+    """The releases of "3.4.0", "3.0.0,3.9.0", "3.1.0..3.6.0" (the newest patch of each minor, and both
+    ends) or "all" (the newest patch of each)."""
+    found = []
+    for part in text.split(","):
+        first, dots, last = part.strip().partition("..")
+        if part.strip() == "all":
+            found += newest_patches()
+        elif dots:
+            known(first), known(last)
+            inside = [v for v in newest_patches() if key(first) <= key(v) <= key(last)]
+            found += sorted({first, *inside, last}, key=key)
+        else:
+            found.append(known(first))
+    return list(dict.fromkeys(found))
+
+
+def known(version: str) -> str:
+    """The version itself; an error for one that no package index has."""
+    if version not in RELEASES and version != installed():
+        raise fail(f"there is no Triton release {version!r}", f"releases: {', '.join(RELEASES)}")
+    return version
+
+
+def installed() -> str | None:
+    """The version of the Triton that this interpreter imports, without importing it."""
+    import importlib.metadata
+
+    if "triton" in sys.modules:
+        return getattr(sys.modules["triton"], "__version__", None)
+    for name in ("triton", "pytorch-triton", "pytorch-triton-rocm"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(name)
+    return None
+
+
+def folder() -> Path:
+    """Where the releases lie."""
+    if chosen := os.environ.get("TRITON_RUNNER_VERSIONS"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triton-runner" / "versions"
+
+
+def _tag() -> str:
+    return f"cp{sys.version_info[0]}{sys.version_info[1]}"
+
+
+def _place(version: str) -> Path:
+    return folder() / f"{version}-{_tag()}"
+
+
+def _about(place: Path) -> dict:
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads((place / "triton_runner.json").read_text())
+    return {}
+
+
+def find(version: str) -> tuple[str, str] | None:
+    """(folder, interpreter) of a release; ("", this one) of the installed, None of one that is not there."""
+    if version == installed():
+        return "", sys.executable
+    place = _place(version)
+    if (place / "triton" / "__init__.py").exists():
+        return str(place), _about(place).get("python", sys.executable)
+    return None
+
+
+def listed() -> list[dict]:
+    """The releases that are there, and the installed one: version, folder, bytes, python."""
+    rows = []
+    if (own := installed()) is not None:
+        rows.append({"version": own, "folder": "", "bytes": None, "python": sys.executable})
+    for place in folder().glob("*-cp*"):
+        if (place / "triton" / "__init__.py").exists():
+            version = place.name.rpartition("-")[0]
+            size = sum(f.lstat().st_size for f in place.resolve().rglob("*") if not f.is_symlink())
+            python = _about(place).get("python", sys.executable)
+            rows.append({"version": version, "folder": str(place), "bytes": size, "python": python})
+    return sorted(rows, key=lambda row: (key(row["version"]), row["folder"]))
+
+
+def ensure(version: str) -> tuple[str, str]:
+    """find(), which fetches the release first where it is not there."""
+    return find(known(version)) or add(version)
+
+
+def remove(version: str) -> bool:
+    """Deletes a release's folder; False if it is not there."""
+    place = _place(version)
+    if not place.exists():
+        return False
+    if place.is_symlink():
+        place.unlink()
+    else:
+        shutil.rmtree(place)
+    return True
+
+
+def add(version: str) -> tuple[str, str]:
+    """Fetches a release into its folder: whole, or not at all. pip's progress goes to stderr on a
+    terminal."""
+    place = _place(known(version))
+    folder().mkdir(parents=True, exist_ok=True)
+    with (folder() / f"{version}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be at it
+        if found := find(version):
+            return found
+        print(f"triton-runner: fetching Triton {version} into {place}", file=sys.stderr, flush=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=folder()))
+        try:
+            python = _install(version, scratch)
+            (scratch / "triton_runner.json").write_text(json.dumps({"python": python}))
+            scratch.chmod(0o755)
+            scratch.rename(place)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+    size = sum(f.stat().st_size for f in place.rglob("*") if f.is_file())
+    print(f"triton-runner: Triton {version} takes {size / 2**20:.0f} MiB", file=sys.stderr, flush=True)
+    return str(place), python
+
+
+def _install(version: str, target: Path) -> str:
+    """Installs the wheel into `target`; the interpreter that runs it."""
+    said = _pip(version, target, [])
+    if said is None:
+        return sys.executable
+    if "No matching distribution" in said or "no wheels" in said:
+        for minor in (13, 12, 11, 10):
+            python = shutil.which(f"python3.{minor}") or _python_by_uv(minor)
+            options = ["--python-version", f"3.{minor}", "--only-binary=:all:"]
+            if python and _pip(version, target, options) is None:
+                return python
+        raise fail(
+            f"Triton {version} has no wheel for Python {sys.version_info[0]}.{sys.version_info[1]}, and no "
+            "interpreter that it has one for was found",
+            "install one of Python 3.10 to 3.13, or uv (https://docs.astral.sh/uv), which fetches it",
+        )
+    raise fail(
+        f"Triton {version} could not be fetched: {said.strip().splitlines()[-1]}", *said.splitlines()[-6:-1]
+    )
+
+
+def _installer() -> list[str]:
+    if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode == 0:
+        return [sys.executable, "-m", "pip", "install"]
+    if uv := shutil.which("uv"):
+        return [uv, "pip", "install", "--python", sys.executable]
+    raise fail("neither pip nor uv is there to fetch a release", f"python -m ensurepip, of {sys.executable}")
+
+
+def _pip(version: str, target: Path, options: list) -> str | None:
+    """Runs pip; what it said if it failed."""
+    installer = _installer()
+    needs = [f"triton=={version}", *(_UNDECLARED if key(version) < (3, 2) else ())]
+    command = [*installer, "--no-deps", "--target", str(target), *options, *needs]
+    if installer[0] == sys.executable:
+        command += ["--no-compile", "--disable-pip-version-check", "--progress-bar"]
+        command += ["on" if sys.stderr.isatty() else "off"]
+    out = None if sys.stderr.isatty() else subprocess.PIPE
+    with tempfile.TemporaryFile("w+") as errors:
+        done = subprocess.run(command, stdout=out and subprocess.DEVNULL, stderr=errors)
+        errors.seek(0)
+        return errors.read() if done.returncode else None
+
+
+def _python_by_uv(minor: int) -> str | None:
+    uv = shutil.which("uv")
+    if uv is None:
+        return None
+    subprocess.run([uv, "python", "install", f"3.{minor}"], check=False)
+    done = subprocess.run([uv, "python", "find", f"3.{minor}"], capture_output=True, text=True)
+    return done.stdout.strip() or None

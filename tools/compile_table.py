@@ -1,0 +1,183 @@
+"""Which release compiles which kernel for which target, and whether triton_runner.compile gives what Triton
+gives.
+
+    python tools/compile_table.py [--versions 3.0.0..3.9.0] [--targets cuda:80,hip:gfx942] [--kernels matmul]
+                                  [--results FILE] [--write]
+
+Each kernel of examples/ is compiled twice: by a worker of the release, and by that release's own
+triton.compile in a process of its own (tools/compile_example.py). All levels are compared byte for byte.
+Results are kept in FILE (a run that stopped goes on from there); --write makes the tables of
+doc/measurements/compile-table.md from them.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+os.chdir(ROOT)
+os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
+os.environ["TRITON_RUNNER_DEVICE"] = "cpu"
+
+import compile_example  # noqa: E402
+from triton_runner._compiler import abilities, versions  # noqa: E402
+from triton_runner._compiler.compile import request_of, run  # noqa: E402
+from triton_runner._compiler.workers import WorkerError  # noqa: E402
+from triton_runner._errors import DiagnosticError  # noqa: E402
+
+TARGETS = [
+    *(f"cuda:{arch}" for arch in (75, 80, 86, 89, 90, 100, 120)),
+    *(f"hip:gfx{arch}" for arch in ("90a", "942", "950", "1100", "1200")),
+]
+KERNELS = ["vector_add", "softmax", "matmul", "attention"]
+LEVELS = {
+    "cuda": ["ttir", "ttgir", "llir", "ptx", "cubin"],
+    "hip": ["ttir", "ttgir", "llir", "amdgcn", "hsaco"],
+}
+
+
+def launches(kernel):
+    """(function, types, constants, attributes, options) of each kernel that an example launches."""
+    found = []
+
+    def note(function, *args, grid, warmup=False, **options):
+        names = function.arg_names
+        arguments = dict(zip(names, args, strict=False))
+        arguments.update((name, options.pop(name)) for name in names if name in options)
+        found.append((function, *compile_example.described(function, arguments), options))
+
+    compile_example.run_example(kernel, note)
+    return found
+
+
+def plain(version, kernel, target, folder):
+    """Writes what triton.compile makes into a folder; the error line if it fails."""
+    place, python = versions.ensure(version)
+    scripts = [str(ROOT / "tools" / "compile_example.py"), kernel, target, str(folder)]
+    levels = LEVELS[target.split(":")[0]]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TRITON_RUNNER_")}
+    environment["PYTHONPATH"] = place
+    if target.startswith("hip:") and versions.key(version) < (3, 5):
+        # These ask the linker for its version before they compile; hsaco is not compared.
+        linker = Path(folder) / "ld.lld"
+        linker.write_text('#!/bin/sh\ntest "$1" = --version && { echo 0; exit; }\ntouch "$6"\n')
+        linker.chmod(0o755)
+        environment["TRITON_HIP_LLD_PATH"] = str(linker)
+        levels = levels[:-1]
+    done = subprocess.run(
+        [python, *scripts, ",".join(levels), "absolute"], env=environment, capture_output=True, text=True
+    )
+    lines = done.stderr.strip().splitlines()
+    return levels, (lines[-1] if lines else f"status {done.returncode}") if done.returncode else None
+
+
+def cell(version, kernel, target, found):
+    """{"identical": levels, "differs": levels, "plain": its error, "worker": its error, "gap": what the
+    table of abilities says}; what the table excludes is tried all the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        levels, failed = plain(version, kernel, target, Path(folder))
+        gap = abilities.gap(version, target, levels[-1])
+        result = {"identical": [], "differs": [], "plain": failed, "worker": None, "gap": gap and gap[0]}
+        for function, types, constants, attributes, options in found:
+            try:
+                request = request_of(
+                    function, types, constants, target, None, levels[-1], options, attributes
+                )
+                made = run("job", {**request, "checked": False}, version, isolate=True)
+            except WorkerError as error:
+                result["worker"] = error.message
+                result["stage"], result["pass"] = error.stage, error.pass_name
+                break
+            except DiagnosticError as error:
+                result["worker"] = error.message
+                break
+            for level in levels:
+                file = Path(folder) / f"{function.__name__}.{level}"
+                if file.exists():
+                    text = made["asm"][level]
+                    same = file.read_bytes() == (text if isinstance(text, bytes) else text.encode())
+                    result["identical" if same else "differs"].append(level)
+        return result
+
+
+def mark(result):
+    """What a cell of the table says."""
+    if result["gap"]:
+        return "no" if result["plain"] and result["worker"] else "**gap is wrong**"
+    if result["plain"] and result["worker"]:
+        return "fails"
+    if result["plain"] or result["worker"] or result["differs"]:
+        return "**differs**"
+    return result["identical"][-1]
+
+
+def first_line(text):
+    return " ".join(text.split("\n")[0].replace("|", "\\|").split())[:200]
+
+
+def tables(results):
+    """The Markdown of doc/measurements/compile-table.md."""
+    cells = {tuple(key.split()): result for key, result in results.items()}
+    known_versions = sorted({version for version, _, _ in cells}, key=versions.key)
+    known_targets = [target for target in TARGETS if any(key[1] == target for key in cells)]
+    counts = {}
+    for result in cells.values():
+        counts[mark(result)] = counts.get(mark(result), 0) + 1
+    lines = [
+        "# Releases, targets, kernels",
+        "",
+        "Written by `python tools/compile_table.py --write`: each kernel compiled by a worker of the",
+        "release, and by that release's own `triton.compile` in a process of its own, all levels compared",
+        "byte for byte. A cell names the last level, down to which everything is identical; **differs** ",
+        "would be a fault. *no*: said before trying, and so it is; *fails*: both fail. Before 3.5 hsaco",
+        "needs ROCm's `ld.lld`, which this machine lacks: compared down to amdgcn.",
+        "",
+        f"{len(cells)} cells: " + ", ".join(f"{n} {name}" for name, n in sorted(counts.items())) + ".",
+    ]
+    for kernel in KERNELS:
+        lines += ["", f"## {kernel}", "", "| Triton | " + " | ".join(known_targets) + " |"]
+        lines.append("|---" * (len(known_targets) + 1) + "|")
+        for version in known_versions:
+            row = [cells.get((version, target, kernel)) for target in known_targets]
+            lines.append(f"| {version} | " + " | ".join(mark(r) if r else "" for r in row) + " |")
+    lines += ["", "## What fails", "", "| Triton | target | kernel | stage | pass | what it says |"]
+    lines.append("|---|---|---|---|---|---|")
+    for (version, target, kernel), result in cells.items():
+        if result["plain"] and result["worker"]:
+            stage, name = result.get("stage") or "", result.get("pass") or ""
+            row = (version, target, kernel, stage, name, first_line(result["plain"]))
+            lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--versions", default="all")
+    parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--kernels", default=",".join(KERNELS))
+    parser.add_argument("--results", default="build/compile-table.json")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    file = Path(options.results)
+    results = json.loads(file.read_text()) if file.exists() else {}
+    found = {kernel: launches(kernel) for kernel in options.kernels.split(",")}
+    for version in versions.expand(options.versions):
+        for target in options.targets.split(","):
+            for kernel in found:
+                key = f"{version} {target} {kernel}"
+                if key not in results:
+                    results[key] = cell(version, kernel, target, found[kernel])
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_text(json.dumps(results, indent=1))
+                    print(key, mark(results[key]), flush=True)
+    if options.write:
+        (ROOT / "doc" / "measurements" / "compile-table.md").write_text(tables(results))
+    return any(mark(result).startswith("**") for result in results.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
