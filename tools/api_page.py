@@ -32,7 +32,7 @@ SECTIONS = {
     ),
 }
 MODULES = ("language", "testing", "torch_utils", "color_print")
-RESULTS = ("Compiled", "Dump", "Values", "Place", "Lockstep", "Difference", "Fault")
+RESULTS = ("Compilation", "Dump", "Values", "Place", "Lockstep", "Difference", "Fault")
 ELSEWHERE = ("ir", "ptx")  # modules of the C++ core: reference/ir.md
 
 

@@ -16,7 +16,7 @@ from triton_runner._metadata import as_path_or_text
 _RUN_ORDER = {"cpu": ("ptx", "ttgir", "ttir"), "gpu": ("cubin", "hsaco", "ptx", "amdgcn")}
 
 
-class Compiled:
+class Compilation:
     """What a release made of a kernel.
 
     - `asm`: the text or bytes by level, "source" first for a kernel.
@@ -95,7 +95,7 @@ def compile(
     metadata=None,
     timeout: float | None = None,
     isolate: bool = False,
-) -> Compiled:
+) -> Compilation:
     """Compiles with Triton's own stages, from any level to any other, with any release from 3.0.
 
     - `kernel`: a JIT function, "kernel.py:name", an IR file (.ttir, .ttgir, .llir, .ptx, .amdgcn) or a text.
@@ -116,7 +116,7 @@ def compile(
     Raises DiagnosticError; of a worker it has `stage`, `pass_name`, `output` and `reproducer`.
     """
     request = request_of(kernel, signature, constexprs, target, from_, to, options, attrs, metadata)
-    return Compiled(run("job", request, triton, timeout, isolate), request["target"])
+    return Compilation(run("job", request, triton, timeout, isolate), request["target"])
 
 
 def request_of(kernel, signature, constexprs, target, from_, to, options, attrs, metadata=None) -> dict:

@@ -14,7 +14,7 @@ from triton_runner._pipeline.guard import death_of_child
 
 
 @dataclasses.dataclass
-class Compilation:
+class Texts:
     """What the stages made: the text or bytes of each level, and Triton's metadata."""
 
     asm: dict
@@ -60,7 +60,7 @@ def compile_onward(
     options: dict | None = None,
     filename: str = "",
     language: str = "triton",
-) -> Compilation:
+) -> Texts:
     """Runs the stages behind `level` up to `to` on the text of a kernel.
 
     options: compile options, or a metadata dict that holds them. Errors: a level that the target does not
@@ -74,4 +74,4 @@ def compile_onward(
         made = job.run(request)
     except job.Refused as error:
         raise fail(error.message, *error.notes) from None
-    return Compilation(made["asm"], made["metadata"])
+    return Texts(made["asm"], made["metadata"])
