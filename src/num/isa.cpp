@@ -26,28 +26,28 @@ std::atomic<Isa>& chosen() {
   return isa;
 }
 
+// What this machine has, asked once: cpuid leaves a virtual machine for its host, which takes microseconds, and
+// some callers ask at each dot.
+Isa isa_of_machine() {
 #if defined(__x86_64__)
-// What __builtin_cpu_supports("f16c") says, which not every compiler knows. Saving its registers is AVX's
-// matter.
-bool has_f16c() {
+  // What __builtin_cpu_supports("f16c") says, which not every compiler knows. Saving its registers is AVX's matter.
   unsigned a, b, c = 0, d;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
-}
+  const bool f16c = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+  if (!f16c || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Isa::kPortable;
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
+             ? Isa::kAvx512
+             : Isa::kAvx2;
+#else
+  return Isa::kPortable;
 #endif
+}
 
 }  // namespace
 
 bool isa_available(Isa isa) {
-  if (isa == Isa::kPortable) return true;
-  if (isa > limit().load(std::memory_order_relaxed)) return false;
-#if defined(__x86_64__)
-  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
-  if (isa == Isa::kAvx2) return avx2;
-  return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-#else
-  return false;
-#endif
+  static const Isa machine = isa_of_machine();
+  return isa <= machine && isa <= limit().load(std::memory_order_relaxed);
 }
 
 Isa current_isa() { return chosen().load(std::memory_order_relaxed); }
