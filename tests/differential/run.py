@@ -189,6 +189,10 @@ def examine(seed: int, options: argparse.Namespace) -> tuple[str, str]:
             what = difference(kernel, function, target, seed, options.levels)
         except triton_runner.DiagnosticError as error:
             what = f"{type(error).__name__}: {error}"
+        except torch.AcceleratorError as error:  # every later launch of this process would fail
+            if not options.is_alone:
+                os._exit(1)
+            what = f"a fault at gpu, none at the other levels: {str(error).splitlines()[0]}"
         except Exception as error:  # Triton's own
             return "refused", f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[-1][:120]}"
     if what is None:
@@ -204,7 +208,8 @@ def pool_of(jobs: int) -> concurrent.futures.ProcessPoolExecutor:
 
 
 def alone(seed: int, options: argparse.Namespace) -> tuple[str, str]:
-    """In a process of its own, which may die (Triton aborts here and there)."""
+    """In a process of its own, which may die (Triton aborts here and there, a GPU's fault ends its use)."""
+    options = argparse.Namespace(**(vars(options) | {"is_alone": True}))
     with pool_of(1) as pool:
         try:
             return pool.submit(examine, seed, options).result()
@@ -254,6 +259,7 @@ def main() -> int:
     os.environ.setdefault("TRITON_RUNNER_THREADS", "2" if options.jobs > 1 else "0")
     end = time.monotonic() + options.limit
     count, refused = collections.Counter(), collections.Counter()
+    options.is_alone = False  # other kernels come after one in its process
     for outcome, text in examined(options, end):
         count[outcome] += 1
         if outcome == "refused":
