@@ -1,5 +1,5 @@
-"""ruff, clang-format, the order of imports and includes (layers.py, folders.py), and the sizes of the source
-files: over 1,000 lines is an error, over 600 is listed."""
+"""ruff, clang-format, the order of imports and includes (layers.py, folders.py), what comments name
+(words.py), and the sizes of the source files: over 1,000 lines is an error, over 600 is listed."""
 
 import pathlib
 import subprocess
@@ -7,6 +7,7 @@ import sys
 
 import folders
 import layers
+import words
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CODE = {".cpp": "C++", ".h": "C++", ".def": "table", ".py": "Python"}
@@ -51,9 +52,9 @@ def main() -> int:
     failed += subprocess.run([*ruff, *python], cwd=ROOT).returncode != 0
     cpp = tracked("*.cpp", "*.h")
     failed += subprocess.run(["clang-format", "--dry-run", "--Werror", *cpp], cwd=ROOT).returncode != 0
-    upward = layers.check() + folders.check()
-    print("\n".join(upward), end="\n" if upward else "")
-    failed += bool(upward)
+    wrong = layers.check() + folders.check() + words.check()
+    print("\n".join(wrong), end="\n" if wrong else "")
+    failed += bool(wrong)
     failed += size_table() > 0
     print(f"lint: {4 - failed} passed, {failed} failed")
     return failed

@@ -1,4 +1,5 @@
-"""Writes doc/reference/api.md, the public names of the package, from their docstrings.
+"""Writes doc/reference/api.md, the public names of the package, and objects.md, what they return, from their
+docstrings.
 
 python tools/api_page.py
 """
@@ -10,11 +11,16 @@ import re
 import sys
 import types
 
-PAGE = pathlib.Path(__file__).resolve().parents[1] / "doc" / "reference" / "api.md"
-HEAD = """# Python API
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "doc" / "reference"
+NAMES = """# Python API
 
-Every public name, from its docstring; written by `tools/api_page.py`. More stands in [Launches](launches.md),
-[Keywords and variables](settings.md), [Dumps](dumps.md), [Checks](checks.md) and [Errors](errors.md).
+Every public name, from its docstring; written by `tools/api_page.py`. [Objects](objects.md) are what they
+return. More stands in [Launches](launches.md), [Keywords and variables](settings.md), [Dumps](dumps.md),
+[Checks](checks.md) and [Errors](errors.md).
+"""
+OBJECTS = """# Objects
+
+What the names of the [Python API](api.md) return, from the docstrings; written by `tools/api_page.py`.
 """
 # Title: public names. A name that none has is an error, so that the page stays whole.
 SECTIONS = {
@@ -101,25 +107,31 @@ def result(name: str) -> type:
     return only
 
 
-def page() -> str:
+def joined(parts: list[str]) -> str:
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+def pages() -> dict[pathlib.Path, str]:
+    """The text of each page."""
     import triton_runner
 
     listed = {*MODULES, *ELSEWHERE, *(name for names in SECTIONS.values() for name in names)}
     assert listed == set(triton_runner.__all__), listed ^ set(triton_runner.__all__)
-    parts = [HEAD]
-    for title, names in SECTIONS.items():
-        parts.append(f"## {title}")
-        for name in names:
-            parts += entry(name, getattr(triton_runner, name))
-    parts.append("## What these return")
-    for name in RESULTS:
-        parts += [f"### {name}", prose(result(name).__doc__), members(result(name))]
+    names = [NAMES]
+    for title, of_section in SECTIONS.items():
+        names.append(f"## {title}")
+        for name in of_section:
+            names += entry(name, getattr(triton_runner, name))
     for name in MODULES:
         module = importlib.import_module(f"triton_runner.{name}")
-        parts += [f"## triton_runner.{name}", prose(module.__doc__), members(module)]
-    parts.append("## triton_runner.ir, triton_runner.ptx\n\n[IR and PTX in Python](ir.md).")
-    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+        names += [f"## triton_runner.{name}", prose(module.__doc__), members(module)]
+    names.append("## triton_runner.ir, triton_runner.ptx\n\n[IR and PTX in Python](ir.md).")
+    objects = [OBJECTS]
+    for name in RESULTS:
+        objects += [f"## {name}", prose(result(name).__doc__), members(result(name))]
+    return {FOLDER / "api.md": joined(names), FOLDER / "objects.md": joined(objects)}
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    for path, text in pages().items():
+        path.write_text(text)

@@ -6,8 +6,7 @@ doc/internals/numerics.md states.
     tests/python/test_ulp.py fails where a measured error is above its stated bound.
 
 An ulp is the step of the format at the exact result. Arguments: random ones of the domain, uniform and by
-magnitude, and the
-domain's ends. Needs mpmath.
+magnitude, and the domain's ends. Needs mpmath.
 """
 
 from __future__ import annotations

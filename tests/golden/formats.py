@@ -2,8 +2,7 @@
 float unit.
 
 A float is a pair (sign, magnitude): sign 0 or 1, magnitude a Fraction, INF or NAN. `Format.encode` is the
-only place that
-rounds. Integers are Python's, taken modulo their width.
+only place that rounds. Integers are Python's, taken modulo their width.
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ hasLeadingOffset = true}>
 
 
 def external() -> Case:
-    """libdevice functions whose results are exact or correctly rounded; tests/ulp measures the others."""
+    """libdevice functions whose results are exact or correctly rounded; test_ulp.py measures the others."""
     from .elementwise import float_corners
     from .formats import add, fma, larger, multiply, remainder, square_root
 

@@ -1,7 +1,7 @@
 """Cases of the math functions: mpmath at 200 bits, and C's Annex F for the special values.
 
 A function of f32 may err by an ulp or so, so that these cases print six digits; the arguments are those
-whose six digits an error of four ulp does not change. tests/ulp measures the errors themselves.
+whose six digits an error of four ulp does not change. test_ulp.py measures the errors themselves.
 """
 
 from __future__ import annotations

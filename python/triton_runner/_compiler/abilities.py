@@ -1,6 +1,7 @@
 """What a Triton release cannot compile, said before trying: a table of releases, targets and levels.
 
-A row holds for releases before `until`. doc/compiler.md has the measured table (tools/compile_table.py).
+A row holds for releases before `until`. doc/measurements/compile-table.md has the measured table, which
+tools/compile_table.py writes.
 """
 
 from __future__ import annotations

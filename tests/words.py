@@ -1,0 +1,64 @@
+"""What lint asks of comments: a file opens with its idea, and a file that a comment or a page names is there.
+
+A .cpp may leave its opening to the header of the same name. tests/lint.py calls check().
+"""
+
+import pathlib
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDERS = "src|include|python|tests|tools|doc|examples|benchmark|fuzz|requirements"
+# A path from the root of the tree that is not part of a longer one.
+PATH = re.compile(rf"(?<![\w/.<>{{}}$\"-])(?:{FOLDERS})/[\w./-]*\w(?![\w/]*[*<{{$])")
+PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
+# Where a page names what is not there, and says so, or what another project has.
+ABSENT = (
+    "benchmark/launch_latency",
+    "benchmark/static_shape",
+    "doc/solving_triton_issues",
+    "python/test/unit",
+)
+
+
+def tracked(*patterns: str) -> list[str]:
+    done = subprocess.run(
+        ["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def without_opening() -> list[str]:
+    """Files of code that begin with something else than a comment."""
+    known = tracked("*.cpp", "*.h", "*.py")
+    headers = {pathlib.Path(name).name for name in known if name.endswith(".h")}
+    wrong = []
+    for name in known:
+        lines = (ROOT / name).read_text().splitlines()
+        if name.endswith(".cpp") and pathlib.Path(name).with_suffix(".h").name in headers:
+            continue
+        start = lines[1:] if lines and lines[0].startswith("#!") else lines
+        if start and not start[0].startswith(("//", '"""', 'r"""')):
+            wrong.append(f"{name}:1: does not open with its idea")
+    return wrong
+
+
+def names_of_nothing() -> list[str]:
+    """Places that name a file of the tree that is not there."""
+    wrong = []
+    for name in tracked("*.py", "*.cpp", "*.h", "*.def", "*.md", "*.sh", "Makefile", "CMakeLists.txt"):
+        if name.startswith(("tests/cases/", "tests/corpus/3")):
+            continue
+        for number, line in enumerate((ROOT / name).read_text().splitlines(), 1):
+            for path in PATH.findall(line):
+                if path.startswith(ABSENT) or PLACEHOLDER.search(path):
+                    continue
+                here = (ROOT / path, (ROOT / name).parent / path)
+                if not any(p.exists() or list(p.parent.glob(p.name + "*")) for p in here):
+                    wrong.append(f"{name}:{number}: there is no {path}")
+    return wrong
+
+
+def check() -> list[str]:
+    """What is wrong, a line each."""
+    return without_opening() + names_of_nothing()
