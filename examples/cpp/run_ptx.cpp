@@ -3,8 +3,9 @@
 //   run_ptx                       adds two vectors with the kernel below
 //   run_ptx x.ptx KERNEL GRID     runs a kernel of a file, which takes no arguments, and says what went wrong
 //
-// Build: cmake -S . -B build/cpp -DTRITON_RUNNER_PYTHON=OFF -DTRITON_RUNNER_TESTS=ON && cmake --build
-// build/cpp --target run_ptx
+// Build it:
+//   cmake -S . -B build/cpp -DTRITON_RUNNER_PYTHON=OFF -DTRITON_RUNNER_TESTS=ON
+//   cmake --build build/cpp --target run_ptx
 #include <triton_runner/triton_runner.h>
 
 #include <cstdio>

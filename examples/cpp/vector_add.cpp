@@ -1,6 +1,7 @@
 // Vector addition from TTIR text, with the C++ API alone: no Python, no Triton, no GPU.
-// Build: cmake -S . -B build/cpp -DTRITON_RUNNER_PYTHON=OFF -DTRITON_RUNNER_TESTS=ON && cmake --build
-// build/cpp --target vector_add
+// Build it:
+//   cmake -S . -B build/cpp -DTRITON_RUNNER_PYTHON=OFF -DTRITON_RUNNER_TESTS=ON
+//   cmake --build build/cpp --target vector_add
 #include <triton_runner/triton_runner.h>
 
 #include <cstdio>

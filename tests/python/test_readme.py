@@ -1,4 +1,4 @@
-"""The commands of README and of the guides work as they are written, from the project's folder, right after
+"""The commands of README and of the pages work as they are written, from the project's folder, right after
 `make demo`, in the order of their page.
 
 A block ```console holds commands behind "$ " and what they print. Times, addresses and the number of cores
@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GUIDES = [str(path.relative_to(ROOT)) for path in (ROOT / "doc" / "guide").glob("*.md")]
+GUIDES = [str(path.relative_to(ROOT)) for path in (ROOT / "doc").glob("*/*.md")]
 MASKS = (
     (r"0x[0-9a-f]{6,}", "0xADDRESS"),
     (r"\d+ CPU cores?", "N CPU cores"),
