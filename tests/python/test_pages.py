@@ -125,6 +125,18 @@ def test_every_kind_of_trap_is_in_the_page_of_errors():
     assert [kind for kind in names if f"`{kind}`" not in page] == []
 
 
+def test_settings_variables_and_commands_are_in_the_reference():
+    from triton_runner import _cli, _settings
+
+    settings = (ROOT / "doc" / "reference" / "settings.md").read_text()
+    assert [name for name in _settings.shown() if f"| `{name}` |" not in settings] == []
+    code = "".join(path.read_text() for path in (ROOT / "python" / "triton_runner").rglob("*.py"))
+    variables = set(re.findall(r"TRITON_RUNNER_[A-Z]+", code))
+    assert [name for name in sorted(variables) if f"`{name}`" not in settings] == []
+    commands = (ROOT / "doc" / "reference" / "cli.md").read_text()
+    assert [name for name in _cli.main.commands if f"triton-runner {name}" not in commands] == []
+
+
 def test_ticked_rows_of_the_checklist_name_what_shows_them():
     rows = re.split(r"^- ", (ROOT / "doc" / "checklist.md").read_text(), flags=re.MULTILINE)
     ticked = [row for row in rows if row.startswith("[x]")]
