@@ -14,14 +14,16 @@ LAYERS = (
     ("settings", "_settings _messages _keywords _markers"),
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),
-    ("pipeline", "_pipeline _compiler.job _compiler.rebuild"),
+    ("pipeline", "_pipeline _compiler.job _compiler.rebuild _compiler.recorder _compiler.recorder_job"),
     ("artifacts", "_artifacts _load _compiled"),
     ("dumps", "_dump language"),
-    ("Triton's device", "_quick testing torch_utils _driver _jit"),
+    ("Triton's device", "_compiler.passes_launch _compiler.passes_select _compiler.passes_names "
+                        "_quick testing torch_utils _driver _jit"),
     ("compiler", "_compiler"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
     ("comparing", "_unobserved _lockstep_loaded _lockstep"),
-    ("commands", "_doctor _exec _ops _run _dump.command _compiler.command _cli __main__"),
+    ("commands", "_doctor _exec _ops _run _dump.command _compiler.command _compiler.passes_command _cli "
+                 "__main__"),
     ("names", "triton_runner"),
 )  # fmt: skip
 # What not everybody has, or what takes long to load: an import in a function may put it off.

@@ -25,7 +25,7 @@ What the names of the [Python API](api.md) return, from the docstrings; written 
 # Title: public names. A name that none has is an error, so that the page stays whole.
 SECTIONS = {
     "Kernels": ("jit", "load", "autotune", "using"),
-    "Compiling": ("compile",),
+    "Compiling": ("compile", "passes"),
     "Looking inside": ("dumping", "dumps", "lockstep", "faults", "track_empty"),
     "Memory": ("register_memory",),
     "Errors": ("DiagnosticError", "KernelTrap"),
@@ -38,7 +38,7 @@ SECTIONS = {
     ),
 }
 MODULES = ("language", "testing", "torch_utils", "color_print")
-RESULTS = ("Compilation", "Dump", "Values", "Place", "Lockstep", "Difference", "Fault")
+RESULTS = ("Compilation", "Trace", "Pass", "Dump", "Values", "Place", "Lockstep", "Difference", "Fault")
 ELSEWHERE = ("ir", "ptx")  # modules of the C++ core: reference/ir.md
 
 

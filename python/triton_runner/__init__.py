@@ -40,6 +40,10 @@ _NAMES = {
         "_compiler.compile",
         "compiles a kernel, from any level to any other, for any target, with any Triton release",
     ),
+    "passes": (
+        "_compiler.passes",
+        "the passes that a compilation runs, with the IR between them; from, until, without, replaced",
+    ),
     "get_file_dir": ("_paths", "the folder of a file, for ttir_dir=get_file_dir(__file__)"),
     "configure_jit_backend": ("_jit", "makes triton.jit this package's jit"),
     "restore_jit_backend": ("_jit", "undoes configure_jit_backend"),

@@ -7,6 +7,7 @@ from . import ptx as ptx
 from . import testing as testing
 from . import torch_utils as torch_utils
 from ._compiler.compile import compile as compile
+from ._compiler.passes import passes as passes
 from ._dump.dumping import dumping as dumping
 from ._dump.session import dumps as dumps
 from ._errors import DiagnosticError as DiagnosticError

@@ -69,7 +69,17 @@ class JITFunction(TritonJITFunction):
             finally:
                 _settings.leave(token)
         with _keywords.apply(request, strict_grid=True):
-            return self._run(request.entry, args, kwargs, grid, warmup, request.dump)
+            entry = self._entry(request, args, kwargs)
+            return self._run(entry, args, kwargs, grid, warmup, request.dump)
+
+    def _entry(self, request, args, kwargs):
+        """The artifact that a launch enters with: one that is given, or made under a plan of passes."""
+        if request.passes is None:
+            return request.entry
+        # Few launches change the pipeline.
+        from triton_runner._compiler import passes_launch
+
+        return passes_launch.entry(self, request.passes, request.entry, args, kwargs)
 
     def _run(self, entry, args, kwargs, grid, warmup, dump=None):
         """run() under the settings of the launch."""
@@ -114,11 +124,11 @@ class JITFunction(TritonJITFunction):
     def warmup(self, *args, grid=(1,), **kwargs):
         """Compiles without launching; takes dtypes in place of tensors."""
         request = _keywords.take(kwargs, self.arg_names)
-        if request is not None and request.entry is not None:
+        if request is not None and (request.entry is not None or request.passes is not None):
             from triton_runner import _artifacts
 
             with _keywords.apply(request):
-                return _artifacts.run(self, request.entry, args, kwargs, grid, True)
+                return _artifacts.run(self, self._entry(request, args, kwargs), args, kwargs, grid, True)
         with _keywords.apply(request):
             return super().warmup(*args, grid=grid, **kwargs)
 
@@ -168,12 +178,7 @@ def _take_keywords_first(cls) -> None:
             request = _keywords.take(kwargs, inner.arg_names)
             if request is None:
                 return _own(self, *args, **kwargs)
-            if request.dump is not None:
-                kwargs.update(request.dump.keywords())
-            if request.entry is not None:
-                kwargs[request.entry.keyword] = request.entry.value
-                if request.entry.metadata_json is not None:
-                    kwargs["metadata_json"] = request.entry.metadata_json
+            kwargs.update(request.keywords())
             with _keywords.apply(request):
                 return _own(self, *args, **kwargs)
 
@@ -209,8 +214,9 @@ def jit(fn=None, **options):
       compiled kernel's `.metadata`.
     - `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`, `fmad=`, `shared=`, `shuffle=`: settings, as
       for `using()`.
-    - `dump_value=`, `dump_tensor=`, `dump_grid=`: what is recorded (`dumping()` takes the same names of
-      values).
+    - `start_pass=`, `skip_pass=`, `ir_after={pass: file}`: it is compiled from a pass on, without passes,
+    with the output of a pass replaced (`passes()` takes the same names of passes). - `dump_value=`,
+    `dump_tensor=`, `dump_grid=`: what is recorded (`dumping()` takes the same names of values).
 
     Raises DiagnosticError for bad input, and KernelTrap for a fault of the kernel.
     """

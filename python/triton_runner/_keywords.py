@@ -19,7 +19,8 @@ ENTRIES = {
 }
 SETTINGS = ("device", "target", "level", "check", "oob", "mma", "fmad", "shared", "shuffle")
 DUMPS = ("dump_value", "dump_tensor", "dump_grid", "debug_value", "debug_tensor")
-OURS = frozenset([*ENTRIES, *SETTINGS, *DUMPS, "metadata_json"])
+PASSES = ("start_pass", "skip_pass", "ir_after")
+OURS = frozenset([*ENTRIES, *SETTINGS, *DUMPS, *PASSES, "metadata_json"])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,11 +61,22 @@ class DumpKeywords:
 
 @dataclasses.dataclass(frozen=True)
 class Keywords:
-    """What a launch's own keywords ask for: where it enters, what it runs on, what it dumps."""
+    """What a launch's own keywords ask for: where it enters, what it runs on, what it dumps, which passes
+    compile it (start_pass=, skip_pass=, ir_after=)."""
 
     entry: Entry | None
     settings: dict
     dump: DumpKeywords | None = None
+    passes: dict | None = None
+
+    def keywords(self) -> dict:
+        """The keywords that say the same, but for the settings."""
+        given = {**(self.passes or {}), **(self.dump.keywords() if self.dump else {})}
+        if self.entry is not None:
+            given[self.entry.keyword] = self.entry.value
+            if self.entry.metadata_json is not None:
+                given["metadata_json"] = self.entry.metadata_json
+        return given
 
 
 def take(kwargs: dict, kernel_params) -> Keywords | None:
@@ -77,6 +89,7 @@ def take(kwargs: dict, kernel_params) -> Keywords | None:
     taken = {name: kwargs.pop(name) for name in own}
     taken = {name: value for name, value in taken.items() if value is not None}
     dumped = {name: taken.pop(name) for name in DUMPS if name in taken}
+    passes = {name: taken.pop(name) for name in PASSES if name in taken}
     given = [name for name in taken if name in ENTRIES]
     if len(given) > 1:
         raise fail(
@@ -96,7 +109,7 @@ def take(kwargs: dict, kernel_params) -> Keywords | None:
             wanted = "a folder" if form == "dir" else "a path or the text itself"
             raise fail(f"{given[0]}={value!r}: expected {wanted}")
         entry = Entry(level, form, value, as_path_or_text(metadata, "metadata_json"))
-    return Keywords(entry, taken, _dumps(dumped))
+    return Keywords(entry, taken, _dumps(dumped), passes or None)
 
 
 def _dumps(taken: dict) -> DumpKeywords | None:

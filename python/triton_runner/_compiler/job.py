@@ -10,6 +10,7 @@ other one in a worker, so that there is one way through the stages. A request is
     metadata    of a text: what is known of it; fields that are compile options are taken as such
     options     compile options by Triton's names; language: "triton" or "gluon"
     target      "cuda:90", "hip:gfx942"; to: the last level, None for the binary
+    wrap        optional: wrap(stages, backend) may replace stage functions; walk: of a text, all stages run
     attempt     optional: attempt(step) tries a step that may end the process, and raises where it does
 
 run() answers {"asm": {level: text or bytes}, "metadata": {...}, "name": ..., "release": ...}.
@@ -276,7 +277,7 @@ def _compile_kernel(request, backend, note):
     given = dict(request.get("options") or {})
     _check_options(backend, given)
     options = backend.parse_options({**_with_tuples(given), **source.parse_options()})
-    stages = _stages(backend, options, getattr(source, "language", None))
+    stages = _stages(backend, options, getattr(source, "language", None), request)
     note(source.ext)
     context = _context(backend)
     codegen = _matching(backend.get_codegen_implementation, options=options)
@@ -329,7 +330,7 @@ def _compile_text(request, backend, note):
     # Behind the TTGIR it is a number like any other: that of a warp-specialised kernel is a sum.
     warps = given.pop("num_warps", None) if level not in MLIR_LEVELS else None
     options = backend.parse_options(given)
-    stages = _stages(backend, options, _language(request.get("language")))
+    stages = _stages(backend, options, _language(request.get("language")), request)
     metadata = {
         **metadata,
         **options.__dict__,
@@ -352,7 +353,7 @@ def _compile_text(request, backend, note):
     if level not in names:
         raise Refused("%s has no level %r" % (request["target"], level), "its levels: " + ", ".join(names))
     last = _last(names, request.get("to"), level, request["target"])
-    for name in names[names.index(level) + 1 : last + 1]:
+    for name in names[0 if request.get("walk") else names.index(level) + 1 : last + 1]:
         note(name)
         if level == "llir" and module is text and request.get("attempt"):
             request["attempt"](lambda stage=stages[name]: stage(text, dict(metadata)))
@@ -411,9 +412,11 @@ def _language(name):
     return Language.GLUON if name == "gluon" else Language.TRITON
 
 
-def _stages(backend, options, language):
+def _stages(backend, options, language, request):
     stages = {}
     _matching(backend.add_stages, stages=stages, options=options, language=language)
+    if request.get("wrap"):
+        request["wrap"](stages, backend)
     return stages
 
 

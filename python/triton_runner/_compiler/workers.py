@@ -29,7 +29,7 @@ _KEPT_WARM = 4
 _KEPT_REPRODUCERS = 20
 _reproducers = itertools.count(1)
 _DEFAULT_TIMEOUT = 600.0  # seconds a request may take; TRITON_RUNNER_TIMEOUT is of kernels
-_FILES = ("child.py", "job.py", "rebuild.py", "recorder.py")
+_FILES = ("child.py", "job.py", "rebuild.py", "recorder.py", "recorder_job.py")
 # Faults of the kernel's Python, which its message tells whole: no folder is needed to see them again.
 _OF_THE_KERNEL = ("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct")
 _PASS = re.compile(r"IR Dump Before (\w+)(?: \(([\w-]+)[^)]*\))?")
@@ -187,17 +187,18 @@ def ask(version: str, request: dict, timeout: float | None = None, what: str = "
     if error and error.get("refused"):
         notes = [*error["notes"], *_error_lines(written, only_telling=True)]
         raise WorkerError(error["message"], *notes, stage=stage, output=output)
-    pass_name = None
+    # Under a recorder the stage says its pass (recorder_job.py).
+    pass_name = stage.rpartition(" ")[2] if stage and ", pass " in stage else None
     if error and answer.keys() & {"output"}:
         why = f"{error['type']}: {error['message']}".strip()
         if error["type"] in _OF_THE_KERNEL:
             raise WorkerError(f"Triton {version} failed on {what}{at}: {why}", stage=stage, output=output)
-        pass_name = _failed_pass(written)
+        pass_name = pass_name or _failed_pass(written)
         notes = _error_lines(written)
     elif answer.get("timeout"):
         why, notes = f"it was ended after {answer['seconds']:.1f} s", ["timeout= allows for more"]
     elif "signal" in answer:
-        if stage in ("ttir", "ttgir", "llir") and "LLVM ERROR" not in output:
+        if pass_name is None and stage in ("ttir", "ttgir", "llir") and "LLVM ERROR" not in output:
             pass_name = _pass_of_death(one, request, timeout)
         why = f"the compiler died of {signal.Signals(answer['signal']).name}"
         why += f" in pass {pass_name}" if pass_name else ""

@@ -1,0 +1,281 @@
+"""triton_runner.passes: the passes that a compilation really runs, with the IR between them, and compilations
+that start, stop, leave out or replace at a pass."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+from triton_runner import _core, _load
+from triton_runner._compiler import compile as compiler
+from triton_runner._compiler import passes_select
+from triton_runner._compiler.passes_launch import content, plan_of, unmet
+from triton_runner._compiler.recorder import Selector
+from triton_runner._errors import DiagnosticError, fail
+
+# What the recorder says of a pass, as it stands in a Pass.
+_FIELDS = (
+    "number", "stage", "level", "add", "arguments", "pipeline", "ran", "seconds", "changed", "bytes",
+)  # fmt: skip
+
+
+class Pass:
+    """One pass of a compilation.
+
+    - `number`: from 1, over all stages; `stage`: "make_ttgir"; `level`: of that stage.
+    - `name`, `argument`: MLIR's, "TritonGPUCoalesce" and "tritongpu-coalesce"; `add`: Triton's,
+      "passes.ttgpuir.add_coalesce".
+    - `arguments`: what Triton gave it; `pipeline`: the same as mlir-opt takes it, where the release tells.
+    - `ran`: False where a plan left it out; `seconds`; `changed`: whether it changed the IR, None if that is
+      not known.
+    - `before`, `after`: the IR as text, or its hash under keep="hash"; None where there is none.
+    - `ops`, `bytes`: of `after`.
+    """
+
+    def __init__(self, fields: dict, trace: Trace):
+        self._trace = trace
+        for name in _FIELDS:
+            setattr(self, name, fields[name])
+        self.name, self.argument = passes_select.name_of(self.add)
+        if self.pipeline:  # "any(tritongpu-coalesce)": the manager's anchor around it
+            self.pipeline = self.pipeline.partition("(")[2].removesuffix(")")
+        self._before, self._after = fields["before"], fields["after"]
+
+    @property
+    def before(self) -> str | None:
+        return None if self._before is None else self._trace.texts[self._before]
+
+    @property
+    def after(self) -> str | None:
+        return None if self._after is None else self._trace.texts[self._after]
+
+    @property
+    def ops(self) -> int | None:
+        """How many ops the IR behind the pass has; None where the text was not kept."""
+        if self.after is None or self._trace.keep != "text":
+            return None
+        return self._trace.count_ops(self._after)
+
+    def load(self, which: str = "after", device: str = "cpu", **options):
+        """The IR before or after the pass as a kernel, kernel[grid](*args).
+
+        Until the conversion to LLVM's dialect it runs on the CPU; options: as for load().
+        """
+        text = getattr(self, which)
+        if text is None or self._trace.keep != "text":
+            raise fail(
+                f"the IR {which} pass {self.number} ({self.name}) was not kept", 'trace with keep="text"'
+            )
+        if dialect_of(text) == "llvm":
+            raise fail(
+                f"the IR {which} pass {self.number} ({self.name}) is of LLVM's dialect, which no engine runs",
+                "the passes up to the conversion to LLVM can be run; behind it LLIR and PTX can",
+            )
+        metadata = {**self._trace.metadata, "name": self._trace.name}
+        return _load.load(text, metadata=metadata, device=device, **options)
+
+    def __repr__(self):
+        return f"<pass {self.number} {self.name} in {self.stage}{', changed' if self.changed else ''}>"
+
+
+def dialect_of(text: str) -> str:
+    """ "ttir", "ttgir" or "llvm": how far down the text of a module is."""
+    if "llvm.func" in text:
+        return "llvm"
+    return "ttgir" if re.search(r'"(?:ttg|triton_gpu)\.', text) else "ttir"
+
+
+class Trace:
+    """A compilation, pass by pass: trace[0], len(trace), for pass_ in trace.
+
+    - `asm`, `metadata`, `name`, `target`, `release`, `output`: as of `compile()`.
+    - `identical`: whether every level is what the plain compilation gives; None where a plan changed it, and
+      under check=False. `differences`: the levels that are not.
+    - `seconds`, `plain_seconds`: of the traced and of the plain compilation.
+    - `stopped`: the IR where a plan stopped.
+    """
+
+    def __init__(self, request: dict, answer: dict, keep: str, ask):
+        self._request, self._ask = request, ask
+        self.keep = keep
+        self.asm, self.texts = answer["asm"], answer["texts"]
+        self.metadata = compiler.job.jsonable(answer["metadata"])
+        self.name, self.release, self.target = answer["name"], answer["release"], request["target"]
+        self.output = answer.get("output", "")
+        self.seconds = answer["seconds"]
+        self.stopped = answer["stopped"]
+        self.plain_seconds: float | None = None
+        self.identical: bool | None = None
+        self.differences: list[str] = []
+        self._ops: dict[int, int | None] = {}
+        self._passes = [Pass(fields, self) for fields in answer["passes"]]
+
+    def __len__(self):
+        return len(self._passes)
+
+    def __iter__(self):
+        return iter(self._passes)
+
+    def __getitem__(self, index):
+        return self._passes[index]
+
+    def find(self, pass_) -> Pass:
+        """The pass of a name or number, as passes_select takes it; of several the first."""
+        return self.find_all(pass_)[0]
+
+    def find_all(self, pass_) -> list[Pass]:
+        """All passes of a name."""
+        wanted, seen, found = Selector(passes_select.selector(pass_)), [], []
+        for one in self._passes:
+            seen.append((one.stage, one.add))
+            if wanted.matches(seen):
+                found.append(one)
+        if not found:
+            names = dict.fromkeys(one.argument for one in self._passes)
+            raise fail(f"pass {pass_} did not run for kernel '{self.name}'", f"these did: {', '.join(names)}")
+        return found
+
+    def until(self, pass_) -> Trace:
+        """The compilation that ends behind a pass; its IR is .stopped."""
+        return self.planned(stop=pass_)
+
+    def without(self, *passes) -> Trace:
+        """The compilation that leaves passes out."""
+        return self.planned(skip=passes)
+
+    def replaced(self, texts: dict) -> Trace:
+        """The compilation in which an IR (a text or a file) takes the place of what a pass made:
+        {pass: IR}."""
+        return self.planned(replace=texts)
+
+    def started(self, pass_, text) -> Trace:
+        """The compilation that starts at a pass with an IR (a text or a file) as its input."""
+        return self.planned(start=pass_, text=text)
+
+    def planned(self, **plan) -> Trace:
+        """The same kernel under a plan: start= (with text=), stop=, skip=, replace=."""
+        return _traced(self._request, plan, self.keep, self._ask)
+
+    def compare(self, plain: dict) -> None:
+        """Notes which levels are what the plain compilation gave."""
+        self.plain_seconds = plain["seconds"]
+        self.differences = [level for level, text in plain["asm"].items() if self.asm.get(level) != text]
+        self.identical = not self.differences
+
+    def count_ops(self, index: int) -> int | None:
+        """The ops of one of the texts; None where it cannot be read."""
+        if index not in self._ops:
+            try:
+                self._ops[index] = len(_core.ir.parse(self.texts[index]).walk())
+            except DiagnosticError:
+                self._ops[index] = None
+        return self._ops[index]
+
+    def save(self, folder, all_passes: bool = True) -> list[str]:
+        """Writes NN[-changed]-Pass.mlir, the IR behind each pass, 00-source.mlir and the levels; their paths.
+
+        all_passes=False: only of passes that changed something.
+        """
+        if self.keep != "text":
+            raise fail("only fingerprints were kept", 'trace with keep="text"')
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        written = {}
+        if self._passes and self._passes[0].before is not None:
+            written["00-source.mlir"] = self._passes[0].before
+        for one in self._passes:
+            if one.after is not None and (all_passes or one.changed):
+                changed = "-changed" if one.changed else ""
+                written[f"{one.number:02}{changed}-{one.name}.mlir"] = one.after
+        written |= {f"{self.name}.{level}": made for level, made in self.asm.items()}
+        for name, made in written.items():
+            (folder / name).write_bytes(made if isinstance(made, bytes) else made.encode())
+        return [str(folder / name) for name in written]
+
+    def __repr__(self):
+        changed = sum(bool(one.changed) for one in self._passes)
+        same = {True: ", identical to the plain compilation", False: ", NOT what the plain compilation gives"}
+        return (
+            f"<{self.name} for {self.target} by Triton {self.release}: {len(self)} passes, {changed} of them "
+            f"changed something{same.get(self.identical, '')}>"
+        )
+
+
+def passes(
+    kernel,
+    signature=None,
+    constexprs: dict | None = None,
+    *,
+    target: str | None = None,
+    options: dict | None = None,
+    attrs: dict | None = None,
+    triton: str | None = None,
+    metadata=None,
+    timeout: float | None = None,
+    to: str | None = None,
+    keep: str = "text",
+    check: bool = True,
+    start=None,
+    text=None,
+    stop=None,
+    skip=(),
+    replace: dict | None = None,
+) -> Trace:
+    """The passes that Triton runs for a kernel, and the IR between them.
+
+    The result is a Trace, a sequence of Pass. A pass is named by its number there, by "add_coalesce",
+    "tritongpu-coalesce" or "TritonGPUCoalesce"; "canonicalizer#2" is the second of its name.
+
+    - `kernel` to `attrs`, `triton`, `metadata`, `timeout`, `to`: as for `compile()`.
+    - `keep`: "text" keeps the IR before and behind each pass, "hash" only its fingerprint, "none" nothing.
+    - `check`: compiles plainly too, and compares every level.
+    - `start`: the pass to start at; `text` is its input, where the kernel is no IR itself.
+    - `stop`: the last pass; `skip`: passes to leave out; `replace`: {pass: IR}, what takes the place of what
+      they make, as a text or a file.
+
+    Raises DiagnosticError.
+    """
+    if keep not in ("text", "hash", "none"):
+        raise fail(f"keep={keep!r}", 'it is "text", "hash" or "none"')
+    request = compiler.request_of(kernel, signature, constexprs, target, None, to, options, attrs, metadata)
+    ask = functools.partial(_ask, release=triton, timeout=timeout)
+    plan = {"start": start, "text": text, "stop": stop, "skip": skip, "replace": replace}
+    plain = ask("job", request) if check and not any(plan.values()) else None
+    trace = _traced(request, plan, keep, ask)
+    if plain is not None:
+        trace.compare(plain)
+    return trace
+
+
+def _traced(request: dict, plan: dict, keep: str, ask) -> Trace:
+    request = dict(request)
+    chosen = plan_of(plan.get("start"), plan.get("skip"), plan.get("replace"))
+    if plan.get("stop") is not None:
+        chosen["stop"] = passes_select.first(plan["stop"])
+    if "start" in chosen:
+        if plan.get("text") is not None:
+            request = _as_text(request, content(plan["text"]))
+        elif "text" not in request:
+            raise fail(
+                f"starting at pass {plan['start']} needs the IR that it starts with",
+                "give it in text=, or an IR file as the kernel",
+            )
+        request["walk"] = True
+    answer = ask("recorder_job", {**request, "plan": chosen, "keep": keep})
+    unmet(answer, request["label"], request["target"])
+    return Trace(request, answer, keep, ask)
+
+
+def _as_text(request: dict, text: str) -> dict:
+    """The request for an IR in place of the kernel's source, with the same options."""
+    kept = {name: request[name] for name in ("options", "to", "target", "label")}
+    level = "ttir" if dialect_of(text) == "ttir" else "ttgir"
+    known = request.get("metadata") or {}
+    return {**kept, "kernel": None, "text": text, "level": level, "filename": "", "metadata": known}
+
+
+def _ask(do: str, request: dict, release, timeout) -> dict:
+    """An answer from a process of its own: a pass that crashes is a message, and the plain and the traced
+    compilation start from the same state (in 3.2 and 3.3 the first of a process differs from later ones)."""
+    return compiler.run(do, request, release, timeout, isolate=True)

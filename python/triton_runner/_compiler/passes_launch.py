@@ -1,0 +1,168 @@
+"""A launch whose compilation follows a plan: jit's keywords start_pass=, skip_pass= and ir_after=.
+
+The kernel is compiled by the installed Triton, in this process, to the level that the device executes, and
+enters there as an artifact does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from triton_runner import _artifacts, _device, _gpu
+from triton_runner._compiler import job, passes_select, recorder_job
+from triton_runner._compiler.recorder import PassError
+from triton_runner._errors import fail
+from triton_runner._keywords import Entry
+from triton_runner._levels import LEVELS, levels_of
+from triton_runner._pipeline.guard import death_of_child
+
+_DTYPES = {
+    "float16": "fp16", "float32": "fp32", "float64": "fp64", "bfloat16": "bf16", "bool": "i1", "int8": "i8",
+    "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32",
+    "uint64": "u64", "float8_e5m2": "fp8e5", "float8_e4m3fn": "fp8e4nv", "float8_e4m3fnuz": "fp8e4b8",
+    "float8_e5m2fnuz": "fp8e5b16",
+}  # fmt: skip
+
+
+def specialised(function, args, kwargs) -> dict:
+    """signature, constexprs, attrs and options of a request for what a launch with these arguments
+    compiles."""
+    named = dict(zip(function.arg_names, args, strict=False))
+    named.update((name, value) for name, value in kwargs.items() if name in function.arg_names)
+    options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
+    signature, constexprs, attrs = {}, {}, {}
+    for parameter in function.params:
+        name = parameter.name
+        if name not in named:
+            continue  # its default
+        value = named[name]
+        if parameter.is_constexpr or value is None:
+            constexprs[name] = value
+            continue
+        signature[name], number = _kind(name, value)
+        if number is None or parameter.do_not_specialize:
+            continue
+        if number == 1 and not hasattr(value, "data_ptr"):
+            signature[name] += ":1"
+        elif number % 16 == 0 and not getattr(parameter, "do_not_specialize_on_alignment", False):
+            attrs[name] = [["tt.divisibility", 16]]
+    return {"signature": signature, "constexprs": constexprs, "attrs": attrs, "options": options}
+
+
+def _kind(name: str, value) -> tuple[str, int | None]:
+    """Triton's name of an argument's type, and the number that it is specialised on."""
+    if hasattr(value, "block_shape"):
+        return f"tensordesc<{_DTYPES[_dtype(value.base)]}{list(value.block_shape)}>", None
+    if hasattr(value, "tma_desc_cpu_ptr"):
+        return "nvTmaDesc", None
+    if hasattr(value, "data_ptr"):
+        return "*" + _DTYPES[_dtype(value)], value.data_ptr()
+    if hasattr(value, "ctypes"):
+        return "*" + _DTYPES[_dtype(value)], value.ctypes.data
+    if isinstance(value, bool):
+        return "i1", None
+    if isinstance(value, int):
+        size = "i32" if -(2**31) <= value < 2**31 else "i64" if value < 2**63 else "u64"
+        return size, value
+    if isinstance(value, float):
+        return "fp32", None
+    raise fail(
+        f"argument {name!r} is a {type(value).__name__}: a launch under a plan of passes takes tensors and "
+        "numbers"
+    )
+
+
+def _dtype(tensor) -> str:
+    return str(tensor.dtype).rpartition(".")[2]
+
+
+def plan_of(start=None, skip=(), after=None) -> dict:
+    """The plan of start_pass=, skip_pass= and ir_after={pass: file or text}."""
+    skip = [skip] if isinstance(skip, (str, int)) else skip or ()
+    plan = {
+        "skip": [passes_select.selector(each) for each in skip],
+        "replace": [[passes_select.first(name), content(text)] for name, text in (after or {}).items()],
+    }
+    return plan | ({"start": passes_select.first(start)} if start is not None else {})
+
+
+def content(source) -> str:
+    """An IR that is given as a text or as a file."""
+    text = os.fspath(source)
+    if "\n" in text:
+        return text
+    try:
+        return Path(text).read_text()
+    except OSError as error:
+        raise fail(f"cannot read {text}: {error.strerror}") from None
+
+
+def unmet(answer: dict, label: str, target: str) -> None:
+    """Raises DiagnosticError if a pass of the plan did not run."""
+    if answer["unmet"]:
+        raise fail(
+            f"pass {answer['unmet'][0]} does not run for {label} and {target}",
+            f"{len(answer['passes'])} passes were seen; `triton-runner passes KERNEL` lists them",
+        )
+
+
+def _executed(target: str) -> str:
+    """The level at which the result enters: what the CPU executes, or the last text before a GPU's binary."""
+    if _device.resolved_device() == "cpu":
+        return _device.cpu_target()[1]
+    return [level for level in levels_of(target) if LEVELS[level].is_text][-1]
+
+
+_entries: dict[str, Entry] = {}
+
+
+def entry(function, passes: dict, given: Entry | None, args, kwargs) -> Entry:
+    """What a launch with start_pass=, skip_pass=, ir_after= enters with, in place of the Python source or
+    of the
+    artifact it was given."""
+    plan = plan_of(passes.get("start_pass"), passes.get("skip_pass"), passes.get("ir_after"))
+    on_cpu = _device.resolved_device() == "cpu"
+    target = _device.cpu_target()[0] if on_cpu else _gpu.current_target()
+    label = f"kernel '{function.__name__}'"
+    if given is None:
+        if "start" in plan:
+            raise fail(
+                "start_pass= starts with an IR, and the kernel enters as Python",
+                "give its input: ttir_src= or ttgir_src= (or a _dir=)",
+            )
+        request = {"kernel": function, **specialised(function, args, kwargs)}
+    else:
+        artifact = _artifacts.open_entry(given, function.__name__)
+        if artifact.level not in ("ttir", "ttgir"):
+            raise fail(f"passes run on TTIR and TTGIR, and {label} enters as {artifact.level}")
+        options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
+        request = {
+            "text": artifact.source, "level": artifact.level, "filename": artifact.label,
+            "metadata": {**_artifacts.compile_options(artifact), **options}, "walk": "start" in plan,
+        }  # fmt: skip
+    level = _executed(target)
+    request |= {"target": target, "to": level, "plan": plan, "keep": "none"}
+    key = json.dumps([function.cache_key, request], default=repr, sort_keys=True)
+    if key not in _entries:
+        _entries[key] = _compiled(request, level, label)
+    return _entries[key]
+
+
+def _compiled(request: dict, level: str, label: str) -> Entry:
+    if (said := death_of_child(lambda: recorder_job.run(request))) is not None:
+        raise fail(f"the compiler died on {label} under this plan of passes: {said}")
+    try:
+        answer = recorder_job.run(request)
+    except job.Refused as error:
+        raise fail(error.message, *error.notes) from None
+    except PassError as error:
+        name, _ = passes_select.name_of(error.step["add"])
+        raise fail(
+            f"pass {error.step['number']} ({name}) of {label} failed: {error}",
+            "what MLIR said about it stands on stderr",
+        ) from None
+    unmet(answer, label, request["target"])
+    metadata = json.dumps(job.jsonable({**answer["metadata"], "name": answer["name"]}))
+    return Entry(level, "src", answer["asm"][level], metadata)

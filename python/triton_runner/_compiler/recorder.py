@@ -1,0 +1,358 @@
+"""Records the passes of Triton's compiler, each run by a pass manager of its own.
+
+A backend builds its pipelines from the names `ir`, `passes`, `nvidia`, `amd` of its module. While a stage
+runs, stand-ins take their place: ir.pass_manager() gives a list of steps, and running it runs the steps one
+by one, with the module printed between them. The code that comes out is the plain compilation's.
+
+A plan changes what runs: start at a pass, stop behind one, leave passes out, put a text in the place of what
+a pass made.
+
+Works inside any Triton from 3.0 to 3.9 and needs nothing but the standard library: the same file serves the
+installed release and worker processes of others.
+"""
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+import time
+
+STAND_INS = ("ir", "passes", "nvidia", "amd", "llvm")
+
+# Triton 3.2 to 3.4 print the debug information that this pass makes in a way that changes what LLVM makes of
+# the module afterwards, or crashes it: there nothing is printed behind it.
+_LAST_PRINTED = "passes.llvmir.add_di_scope"
+_UNPRINTABLE = ((3, 2), (3, 3), (3, 4))
+
+
+class PassError(Exception):
+    """What went wrong, and at which pass (a dict as in Recorder.passes, or None)."""
+
+    def __init__(self, message, step=None):
+        super().__init__(message)
+        self.step = step
+
+
+class _Replaced(Exception):
+    """The module that takes the place of what pass `number` made: its stage starts again behind it."""
+
+    def __init__(self, module, number):
+        super().__init__()
+        self.module = module
+        self.number = number
+
+
+class _Stopped(Exception):
+    """The plan ends here, with this module."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+
+class Selector:
+    """Which passes are meant: {"number": n} of the whole run, or {"adds": [names], "nth": n}, n from 1;
+    without
+    "nth" all of these names. "stage" limits the names to one stage function ("make_ttgir")."""
+
+    def __init__(self, fields):
+        self.number = fields.get("number")
+        self.adds = frozenset(fields.get("adds", ()))
+        self.nth = fields.get("nth")
+        self.stage = fields.get("stage")
+        self.said = fields.get("said")  # as a person put it
+        self.met = False
+
+    def _has(self, stage, add):
+        named = add in self.adds or add.rpartition(".")[2] in self.adds
+        return named and self.stage in (None, stage)
+
+    def matches(self, seen):
+        """Whether the last of the passes seen so far ([(stage, add), ...]) is one."""
+        if self.number is not None:
+            found = len(seen) == self.number
+        else:
+            found = self._has(*seen[-1])
+            if found and self.nth is not None:
+                found = sum(self._has(*each) for each in seen) == self.nth
+        self.met = self.met or found
+        return found
+
+
+class Recorder:
+    """The passes of one compilation.
+
+    plan: {"start": selector, "stop": selector, "skip": [selector], "replace": [[selector, text]]}, all
+    optional. keep: "text", "hash" or "none": what is kept of the module before and behind each pass.
+    on_pass: called with the dict of each pass before it runs, and with None behind the last of a pass
+    manager, so that a crash can be named.
+
+    passes: a dict each: number, stage, level, add, arguments, pipeline, ran, seconds, before, after, changed,
+    bytes. before and after are numbers into `texts` (a text, or its hash); None where nothing was kept.
+    """
+
+    def __init__(self, plan=None, keep="text", on_pass=None):
+        plan = plan or {}
+        self.start = Selector(plan["start"]) if plan.get("start") else None
+        self.stop = Selector(plan["stop"]) if plan.get("stop") else None
+        self.skip = [Selector(each) for each in plan.get("skip", ())]
+        self.replace = [(Selector(each), text) for each, text in plan.get("replace", ())]
+        self.keep = keep
+        self.on_pass = on_pass
+        self.passes = []
+        self.texts = []
+        self.stopped = None  # the module where the plan stopped
+        self._behind = set()  # the levels whose stages did not end as they do
+        self._waiting = self.start is not None
+        self._seen = []
+        self._resume = 0
+        self._level = None
+        self._thread = threading.get_ident()
+        self._printable = True
+        self._release = None
+
+    def unmet(self):
+        """The selectors of the plan that met no pass."""
+        selectors = [self.start, self.stop, *self.skip, *(each for each, _ in self.replace)]
+        return [each for each in selectors if each is not None and not each.met]
+
+    def made(self, level):
+        """Whether what the stage of a level gave back is of that level: it ran whole or in part, and not
+        beyond
+        where the plan stops."""
+        if level in self._behind:
+            return False
+        steps = [step for step in self.passes if step["level"] == level]
+        return not steps or any(step["ran"] for step in steps)
+
+    def wrap(self, stages, backend):
+        """Puts the recorder around each stage of {level: function}."""
+        functions = [f for base in type(backend).__mro__ for f in vars(base).values()]
+        functions = [getattr(f, "__func__", f) for f in functions] + list(stages.values())
+        scopes = {id(f.__globals__): f.__globals__ for f in functions if hasattr(f, "__globals__")}
+        scopes = [scope for scope in scopes.values() if hasattr(scope.get("ir"), "pass_manager")]
+        for level, stage in list(stages.items()):
+            stages[level] = self._stage(level, stage, scopes)
+
+    def _stage(self, level, stage, scopes):
+        def run(source, metadata):
+            if self.stopped is not None:
+                self._behind.add(level)
+                return source
+            self._level = level
+            first = len(self._seen)
+            with self._stand_ins(scopes):
+                while True:
+                    try:
+                        return stage(source, metadata)
+                    except _Replaced as event:
+                        source = event.module
+                        self._resume = event.number
+                        del self._seen[first:]
+                    except _Stopped as event:
+                        self.stopped = event.module
+                        self._behind.add(level)
+                        return event.module
+
+        return run
+
+    @contextlib.contextmanager
+    def _stand_ins(self, scopes):
+        kept = [{name: scope[name] for name in STAND_INS if name in scope} for scope in scopes]
+        for scope, names in zip(scopes, kept):
+            scope.update({name: _StandIn(self, name, value) for name, value in names.items()})
+        try:
+            yield
+        finally:
+            for scope, names in zip(scopes, kept):
+                scope.update(names)
+
+    def _keep(self, module):
+        """The number of the module's text among those kept, and its length."""
+        if self.keep == "none" or not self._printable:
+            return None, None
+        text = str(module)
+        size = len(text)
+        if self.keep == "hash":
+            text = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        if not self.texts or self.texts[-1] != text:
+            self.texts.append(text)
+        return len(self.texts) - 1, size
+
+    def _run(self, manager, module, more):
+        """The steps of a pass manager, one at a time."""
+        self._printable = True
+        before = None
+        for step in manager.steps:
+            self._seen.append((manager.stage, step.add))
+            number = len(self._seen)
+            skipped = sum(each.matches(self._seen) for each in self.skip) > 0
+            if self._waiting and self.start.matches(self._seen):
+                self._waiting = False
+            if number <= self._resume:
+                continue
+            record = {
+                "number": number,
+                "stage": manager.stage,
+                "level": self._level,
+                "add": step.add,
+                "arguments": step.arguments,
+                "pipeline": step.pipeline(),
+                "ran": not (self._waiting or skipped),
+                "seconds": None,
+                "before": None,
+                "after": None,
+                "changed": None,
+                "bytes": None,
+            }
+            self.passes.append(record)
+            if not record["ran"]:
+                record["changed"] = False if skipped else None
+                self._end_of(module)
+                continue
+            if self.on_pass:
+                self.on_pass(record)
+            if before is None:
+                before, _ = self._keep(module)
+            record["before"] = before
+            begin = time.perf_counter()
+            try:
+                step.manager.run(module, *more)
+            except RuntimeError as error:
+                raise PassError(str(error), record) from error
+            record["seconds"] = time.perf_counter() - begin
+            if step.add == _LAST_PRINTED and self._has_printing_fault():
+                self._printable = False
+            before, record["bytes"] = self._keep(module)
+            record["after"] = before
+            if before is not None and record["before"] is not None:
+                record["changed"] = self.texts[before] != self.texts[record["before"]]
+            self._end_of(module)
+        if self.on_pass:
+            self.on_pass(None)
+
+    def _has_printing_fault(self):
+        if self._release is None:
+            import triton
+
+            self._release = tuple(int(part) for part in triton.__version__.split(".")[:2])
+        return self._release in _UNPRINTABLE
+
+    def _parsed(self, text, context):
+        try:
+            return parse(text, context)
+        except RuntimeError:
+            place = "%d (%s)" % (len(self._seen), self._seen[-1][1].rpartition(".")[2])
+            raise PassError(
+                "Triton does not accept the IR that is to replace what pass %s makes" % place
+            ) from None
+
+    def _end_of(self, module):
+        """What the plan says about the module behind the last pass seen."""
+        number = len(self._seen)
+        for selector, text in self.replace:
+            if not self._waiting and number > self._resume and selector.matches(self._seen):
+                raise _Replaced(self._parsed(text, module.context), number)
+        if self.stop is not None and self.stop.matches(self._seen):
+            raise _Stopped(module)
+
+
+def _shown(value):
+    """An argument of a pass; of an object its type, as its address tells nothing."""
+    return repr(value) if isinstance(value, (int, float, str, type(None))) else type(value).__name__
+
+
+class _Step:
+    """One recorded pass: its own pass manager with the pass in it."""
+
+    def __init__(self, manager, add, function, args, kwargs):
+        self.add = add
+        self.arguments = [_shown(each) for each in args] + [f"{k}={_shown(v)}" for k, v in kwargs.items()]
+        self.manager = manager
+        function(manager, *args, **kwargs)
+
+    def pipeline(self):
+        """The pass as mlir-opt takes it, with all its options; None in releases that do not tell."""
+        tell = getattr(self.manager, "get_pipeline_str", None)
+        return tell() if tell else None
+
+
+class _Manager:
+    """In place of ir.pass_manager."""
+
+    def __init__(self, recorder, make, context, stage):
+        self.recorder = recorder
+        self.make = make
+        self.context = context
+        self.stage = stage
+        self.steps = []
+        self.debug = False
+
+    def enable_debug(self):
+        self.debug = True
+        return self.make(self.context).enable_debug()
+
+    def add(self, name, function, args, kwargs):
+        manager = self.make(self.context)
+        if self.debug:
+            manager.enable_debug()
+        self.steps.append(_Step(manager, name, function, args, kwargs))
+
+    def run(self, module, *more):
+        steps, self.steps = self.steps, []
+        done = _Manager(self.recorder, self.make, self.context, self.stage)
+        done.steps = steps
+        self.recorder._run(done, module, more)
+
+
+class _StandIn:
+    """In place of a module of Triton's bindings: functions that are given a recorded pass manager are
+    recorded, all else is the module's own."""
+
+    def __init__(self, recorder, path, real):
+        self._recorder = recorder
+        self._path = path
+        self._real = real
+
+    def __getattr__(self, name):
+        value = getattr(self._real, name)
+        path = f"{self._path}.{name}"
+        recorder = self._recorder
+        if path == "ir.pass_manager":
+
+            def pass_manager(context):
+                if threading.get_ident() != recorder._thread:
+                    return value(context)
+                return _Manager(recorder, value, context, sys._getframe(1).f_code.co_name)
+
+            return pass_manager
+        if path == "llvm.to_module" and recorder._waiting:
+            raise PassError("no pass of this compilation is the one to start at")
+        if isinstance(value, type(os)):
+            return _StandIn(recorder, path, value)
+        if isinstance(value, type) or not callable(value):
+            return value
+
+        def call(*args, **kwargs):
+            if args and isinstance(args[0], _Manager):
+                return args[0].add(path, value, args[1:], kwargs)
+            return value(*args, **kwargs)
+
+        return call
+
+
+def parse(text, context):
+    """The module of an MLIR text, by Triton's own parser, which reads files only."""
+    from triton._C.libtriton import ir
+
+    handle, path = tempfile.mkstemp(suffix=".mlir")
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        module = ir.parse_mlir_module(path, context)
+    finally:
+        os.unlink(path)
+    module.context = context
+    return module

@@ -1,0 +1,39 @@
+"""job.run() under a recorder: the same compilation, pass by pass, whole or as a plan says.
+
+Standard library and Triton only, in Python 3.8's syntax. A request is job.run()'s, with these fields more:
+
+    plan, keep   see recorder.Recorder
+    walk         of a text: the stages run from the first, as a plan that starts at a pass wants it
+
+and so is the answer: passes, texts; stopped: the text behind the pass that the plan stops at.
+"""
+
+import time
+
+from . import job
+from .recorder import PassError, Recorder
+
+
+def run(request, note=lambda stage: None):
+    def say(step):
+        last = recorder.passes[-1] if recorder.passes else None
+        if step is not None:
+            note("%s, pass %d %s" % (step["stage"], step["number"], step["add"]))
+        elif last is not None:
+            note("%s, behind its passes" % last["stage"])
+
+    recorder = Recorder(request.get("plan"), request.get("keep", "text"), on_pass=say)
+    start = time.perf_counter()
+    try:
+        answer = job.run({**request, "wrap": recorder.wrap}, note)
+    except PassError as error:
+        if error.step is None:
+            raise job.Refused(str(error)) from None
+        raise
+    answer["seconds"] = time.perf_counter() - start
+    answer["passes"] = recorder.passes
+    answer["texts"] = recorder.texts
+    answer["stopped"] = recorder.stopped and str(recorder.stopped)
+    answer["unmet"] = [selector.said for selector in recorder.unmet()]
+    answer["asm"] = {level: text for level, text in answer["asm"].items() if recorder.made(level)}
+    return answer
