@@ -78,14 +78,15 @@ def build_wheel(folder):
     return wheel
 
 
-GROUPS = ["python", "ttir", "ttgir", "ir", "examples", "dumps", "compile"]  # the table's columns
+GROUPS = ["python", "ttir", "ttgir", "ir", "examples", "dumps", "compile", "passes"]  # the table's columns
 
 
 def group_of(case):
     """The column that a test counts in: a level of tests/releases/test_levels.py, or the file."""
     if "test_levels" in case.get("classname"):
         return case.get("name").split("[")[1].split("-")[0]
-    return next((g for g in ("examples", "dumps", "compile") if f"test_{g}" in case.get("classname")), "ir")
+    of_a_file = ("examples", "dumps", "compile", "passes")
+    return next((g for g in of_a_file if f"test_{g}" in case.get("classname")), "ir")
 
 
 def test_release(version, wheel):
@@ -154,9 +155,10 @@ def table(results):
         "  `examples/dump` and `examples/debugging`.",
         "- **compile**: `triton_runner.compile`, in process and in a worker, gives what `triton.compile`",
         "  gives; a compiler that aborts ends a worker only.",
+        "- **passes**: a traced compilation is the plain one; from a pass, until, without, replaced.",
         "",
-        "| Triton | python | ttir | ttgir | IR | examples | dumps | compile | notes |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| Triton | python | ttir | ttgir | IR | examples | dumps | compile | passes | notes |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for version, (counts, skips, _) in results.items():
         cells = [f"{passed} / {run}" for passed, run in (counts[g] for g in GROUPS)]

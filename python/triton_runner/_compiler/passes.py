@@ -55,7 +55,7 @@ class Pass:
         """How many ops the IR behind the pass has; None where the text was not kept."""
         if self.after is None or self._trace.keep != "text":
             return None
-        return self._trace.count_ops(self._after)
+        return self._trace._count_ops(self._after)
 
     def load(self, which: str = "after", device: str = "cpu", **options):
         """The IR before or after the pass as a kernel, kernel[grid](*args).
@@ -157,13 +157,13 @@ class Trace:
         """The same kernel under a plan: start= (with text=), stop=, skip=, replace=."""
         return _traced(self._request, plan, self.keep, self._ask)
 
-    def compare(self, plain: dict) -> None:
+    def _compare(self, plain: dict) -> None:
         """Notes which levels are what the plain compilation gave."""
         self.plain_seconds = plain["seconds"]
         self.differences = [level for level, text in plain["asm"].items() if self.asm.get(level) != text]
         self.identical = not self.differences
 
-    def count_ops(self, index: int) -> int | None:
+    def _count_ops(self, index: int) -> int | None:
         """The ops of one of the texts; None where it cannot be read."""
         if index not in self._ops:
             try:
@@ -244,7 +244,7 @@ def passes(
     plain = ask("job", request) if check and not any(plan.values()) else None
     trace = _traced(request, plan, keep, ask)
     if plain is not None:
-        trace.compare(plain)
+        trace._compare(plain)
     return trace
 
 

@@ -201,7 +201,7 @@ def ask(version: str, request: dict, timeout: float | None = None, what: str = "
         if pass_name is None and stage in ("ttir", "ttgir", "llir") and "LLVM ERROR" not in output:
             pass_name = _pass_of_death(one, request, timeout)
         why = f"the compiler died of {signal.Signals(answer['signal']).name}"
-        why += f" in pass {pass_name}" if pass_name else ""
+        why += f" in pass {pass_name}" if pass_name and pass_name not in at else ""
         notes = _error_lines(written)
     else:
         why = error["message"] if error else f"it ended with status {answer.get('status')}"
