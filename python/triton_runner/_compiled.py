@@ -176,7 +176,7 @@ class _Triton(_Kernel):
         return self.kernel.metadata.shared
 
     def registers(self) -> int | None:
-        return self.kernel.n_regs
+        return getattr(self.kernel, "n_regs", None)  # on a GPU not before it is loaded
 
     def passed(self, bound: dict, constexprs: set) -> list:
         def pieces(name, kind, value):
