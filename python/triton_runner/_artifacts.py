@@ -96,7 +96,7 @@ def _warn(text: str) -> None:
 
 
 def is_text_itself(value: str) -> bool:
-    """A text has several lines; a path has one."""
+    """Whether an argument is the text of a kernel, and not its path: a text has several lines."""
     return "\n" in value
 
 

@@ -99,7 +99,7 @@ class _Kernel:
 
 
 class _Artifact(_Kernel):
-    """An ArtifactKernel: its file's metadata, and what its texts say, are all that is known."""
+    """An ArtifactKernel: nothing is known of it but what its texts and its file's metadata say."""
 
     def __init__(self, kernel):
         super().__init__(kernel)
@@ -148,7 +148,7 @@ class _Artifact(_Kernel):
 
 
 class _Triton(_Kernel):
-    """Triton's CompiledKernel: its metadata says all."""
+    """Triton's CompiledKernel, whose metadata says everything."""
 
     entry = "python"
     block = cluster = None

@@ -212,28 +212,26 @@ def graph_pool_handle():
     return (0, next(_handles))
 
 
-class _CapturableLauncher:
+def _capturable(run, name: str):
     """A compiled kernel's launcher, whose calls a capture records."""
 
-    def __init__(self, run, name):
-        self.run = run
-        self.name = name
+    def replayed(*args):
+        run(*args[: _LAUNCH_HOOKS.start], None, None, *args[_LAUNCH_HOOKS.stop :])
 
-    def __call__(self, *args):
-        if _launch.capture is None or not _launch.capture(self.name, self._launched, args):
-            self.run(*args)
+    def launch(*args):
+        if _launch.capture is None or not _launch.capture(name, replayed, args):
+            run(*args)
         else:  # as on a GPU, the hooks around launches see the one that is captured, not the replays
             for hook in args[_LAUNCH_HOOKS]:
                 if hook is not None:
                     hook(args[6])
 
-    def _launched(self, *args):
-        self.run(*args[: _LAUNCH_HOOKS.start], None, None, *args[_LAUNCH_HOOKS.stop :])
+    return launch
 
 
 def install() -> None:
     """Puts graphs in the place of torch.cuda's. Kernels that are compiled from here on can be captured."""
-    _launch.wraps.append(_CapturableLauncher)
+    _launch.wraps.append(_capturable)
     graphs = torch.cuda.graphs
     torch.cuda.CUDAGraph = graphs.CUDAGraph = CUDAGraph
     torch.cuda.graph_pool_handle = graphs.graph_pool_handle = graph_pool_handle

@@ -16,8 +16,6 @@ import os
 
 from triton_runner import _device, _quick, testing
 
-_installed = False
-
 
 def _do_bench(own):
     @functools.wraps(own)
@@ -73,12 +71,9 @@ def _perf_report(own):
     return perf_report
 
 
+@functools.cache
 def install() -> None:
     """Shortens what is measured from here on, for the rest of the process."""
-    global _installed
-    if _installed:
-        return
-    _installed = True
     import triton.testing
 
     for name, shortened in (

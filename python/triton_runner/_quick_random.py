@@ -1,8 +1,8 @@
 """Random tensors of --quick: numbers for a whole benchmark's memory take longer than what it measures.
 
 A large tensor of torch.rand or torch.randn has one block of random numbers mapped again and again, copied
-page by page where it is written: gigabytes that cost the memory and the time of the block. A kernel that is
-launched on gigabytes of them is being measured, whoever launches it.
+page by page where it is written: gigabytes that cost the memory and the time of the block. A launch on
+gigabytes of them only measures, so that it runs its first programs, wherever it stands in the program.
 """
 
 from __future__ import annotations
@@ -103,18 +103,16 @@ def _is_huge(value) -> bool:
     return isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() in _huge
 
 
-class _ShortOnHuge:
-    """A compiled kernel's launcher that runs the first programs on such memory."""
+def _short_on_huge(run, name: str):
+    """A compiled kernel's launcher that runs the first programs only where such memory is passed."""
 
-    def __init__(self, run, name):
-        self.run = run
-        self.name = name
-
-    def __call__(self, *args):
+    def launch(*args):
         if not _huge or _settings.current().programs or not any(map(_is_huge, args[_launch.ARGUMENTS :])):
-            return self.run(*args)
+            return run(*args)
         _quick.say("launches elsewhere on random tensors of more than 1 GiB run their first programs, too")
-        _quick.shortened(lambda: self.run(*args))
+        _quick.shortened(lambda: run(*args))
+
+    return launch
 
 
 def install() -> None:
@@ -126,4 +124,4 @@ def install() -> None:
         _like(torch.randn_like, torch.randn),
     )
     torch.rand, torch.randn = _sized(torch.rand), _sized(torch.randn)
-    _launch.wraps.insert(0, _ShortOnHuge)
+    _launch.wraps.insert(0, _short_on_huge)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class Recent:
-    """What was made, by what it was made of: at most `most`, of which the one that was last asked for longest
-    ago goes first."""
+    """Values that were made, found by what they were made of. At most `most` are kept: the one that was last
+    asked for the longest time ago goes first."""
 
     def __init__(self, most: int):
         self._most = most

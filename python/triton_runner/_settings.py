@@ -23,8 +23,9 @@ DEFAULT_TARGET = "cuda:90"
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """device, target ("cuda:90"; "" for the default), level ("" for the default), and how the CPU
-    executes."""
+    """What a launch runs on and how. device: one of DEVICES. target: what the CPU compiles for ("cuda:90"),
+    "" for the default. level: what the CPU executes, "" for the default. The rest is how the CPU executes;
+    using() says what each of them does."""
 
     device: str = "auto"
     target: str = ""
@@ -168,7 +169,7 @@ def _replaced(settings: Settings, changes: tuple) -> Settings:
 
 
 def enter_strict():
-    """Puts the strict twin of the settings in force, until leave(token): using(strict_grid=True), cheaply."""
+    """Makes an empty grid an error until leave(token): using(strict_grid=True), at less cost."""
     return _current.set(current().strict)
 
 
@@ -178,7 +179,8 @@ def enter(settings: Settings):
 
 
 def limited(settings: Settings) -> Settings:
-    """Settings of another time, with the limits of now where only the first programs run."""
+    """Settings that were in force earlier, when a CUDA graph was captured; where only the first programs run
+    now, with the limits of now."""
     now = current()
     if not now.programs:
         return settings

@@ -1,7 +1,7 @@
 """Launches that nobody looks at, beside the recorded ones of lockstep(): what they leave, what stops them.
 
-A look may hide a fault (values that are written out to be recorded, instructions that are not fused then), so
-that a recorded run alone says little of the launch that a user makes.
+Recording may hide a fault, as values are written out then and instructions are not fused. So a recorded run
+alone says little about the launch that a user makes.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ def axes_of(grid) -> tuple:
 
 
 def programs_of(given) -> tuple:
-    """(x, y, z) of each: from a number, a tuple of one program, or a list of them; missing axes are 0."""
+    """The programs that a caller names, (x, y, z) each. A number or a tuple names one, a list several; axes
+    that are left out are 0, and None names no program."""
     if given is None:
         return ()
     listed = list(given) if isinstance(given, (list, range, set)) else [given]

@@ -81,7 +81,7 @@ class Target:
         return self.elements.dtype
 
     def done(self) -> None:
-        """The elements are written."""
+        """Call it when all elements are written: those of a tensor on a GPU are copied there."""
         if self.is_torch and self._tensor.device.type != "cpu":
             self._tensor.view(self._bits.dtype).copy_(self._bits)
 

@@ -67,7 +67,7 @@ class Plan:
                 self._check_room(marker.offset, marker.elements, marker.who)
 
     def check_something(self) -> None:
-        """Is there anything that the tensor is to be filled with?"""
+        """Refuses a tensor that nothing is to be written to."""
         if self.target is not None and not self.ask.values and not self.markers:
             raise fail(
                 f"{self.who}: dump_tensor= is given, and nothing is dumped",
@@ -80,7 +80,7 @@ class Plan:
         return self.target is not None and any(marker.offset is None for marker in self.markers)
 
     def check_grid(self, grid: tuple) -> None:
-        """Once the launch's grid is known: are the programs in it, and does the tensor hold all of them?"""
+        """Refuses, once the launch's grid is known, programs outside of it and a tensor too small for it."""
         programs = [(self.ask.grid, f"dump_grid={self.ask.grid}")] if self.ask.grid else []
         programs += [(marker.grid, f"{marker.who}: program {marker.program}") for marker in self.markers]
         for program, who in programs:

@@ -140,7 +140,7 @@ def for_launch(name: str):
 
 @contextlib.contextmanager
 def suspended():
-    """Launches inside of the block are of a dump that is being taken: none of their own."""
+    """Launches inside of the block belong to a dump that is being taken, and are not recorded themselves."""
     token = active.set(None)
     try:
         yield

@@ -9,17 +9,14 @@ kernels (compiling.py). What cannot be had raises its reason (missing.py).
 
 from __future__ import annotations
 
+import functools
+
 from triton_runner import _device
 
-_installed = False
 
-
+@functools.cache
 def install() -> None:
     """From here on torch has one CUDA device, which is the CPU; for the rest of the process."""
-    global _installed
-    if _installed:
-        return
-    _installed = True
     # With the extension and torch, which the command line does not load before it needs them.
     from triton_runner import _core, _cublas, _graphs, _half_sums
     from triton_runner._pretend import compiling, lowlevel, missing, objects, tensors

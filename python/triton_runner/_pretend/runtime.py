@@ -27,7 +27,7 @@ class Runtime:
 
 
 class Ranges:
-    """torch.cuda.nvtx: ranges nest and are counted, nobody draws them."""
+    """torch.cuda.nvtx: ranges are counted as they nest, and shown nowhere."""
 
     def __init__(self):
         self.depth = threading.local()
