@@ -53,7 +53,10 @@ def is_program(file: str) -> bool:
 def choose(dumps: list[Dump], launch: int | None) -> Dump:
     """The dump of launch number `launch` (from 0; negative from the end), the last if None."""
     if not dumps:
-        raise fail("no launch was recorded", "does the program launch the kernel? --kernel takes its name")
+        raise fail(
+            "no launch was recorded",
+            "does the program launch the kernel, outside of a dumping() of its own? --kernel takes its name",
+        )
     if launch is None:
         return dumps[-1]
     if not -len(dumps) <= launch < len(dumps):
