@@ -1,4 +1,4 @@
-"""What the tests of Gluon for Blackwell share besides. Skips where Triton lacks packed arithmetic and slices
+"""What the tests of Gluon for Blackwell share. Skips where Triton lacks packed arithmetic and slices
 of tensor memory by dimension."""
 
 import pytest
