@@ -1,8 +1,11 @@
-"""What lint asks of comments: a file opens with its idea, and a file that a comment or a page names is there.
+"""What lint asks of comments: a file opens with its idea, a file that a comment or a page names is there, and
+no line of a paragraph ends long before the others.
 
 A .cpp may leave its opening to the header of the same name. tests/lint.py calls check().
 """
 
+import ast
+import itertools
 import pathlib
 import re
 import subprocess
@@ -11,6 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = "src|include|python|tests|tools|doc|examples|benchmark|fuzz|requirements"
 # A path from the root of the tree that is not part of a longer one.
 PATH = re.compile(rf"(?<![\w/.<>{{}}$\"-])(?:{FOLDERS})/[\w./-]*\w(?![\w/]*[*<{{$])")
+ROOM = 75  # of 110 characters: what a line of a paragraph can be expected to fill
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
 # Where a page names what is not there, and says so, or what another project has.
 ABSENT = (
@@ -59,6 +63,38 @@ def names_of_nothing() -> list[str]:
     return wrong
 
 
+def blocks(name: str, text: str):
+    """(number of its first line, lines) of each comment and docstring, with what marks them taken off."""
+    mark = r"\s*// ?" if name.endswith((".cpp", ".h")) else r"\s*# ?"
+    lines = text.splitlines()
+    start = None
+    for number, line in enumerate([*lines, ""]):
+        inside = re.match(mark, line) is not None
+        if inside and start is None:
+            start = number
+        elif not inside and start is not None:
+            yield start + 1, [re.sub(mark, "", line, count=1) for line in lines[start:number]]
+            start = None
+    if name.endswith(".py"):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
+                at = node.body[0]
+                yield at.lineno, [line[at.col_offset :] for line in lines[at.lineno - 1 : at.end_lineno]]
+
+
+def ragged() -> list[str]:
+    """Lines in the middle of a sentence that the next line's first words had room on, as reflowing leaves
+    them. Tables, whose columns are two spaces apart, are laid out by hand."""
+    wrong = []
+    for name in tracked("*.py", "*.cpp", "*.h"):
+        for start, lines in blocks(name, (ROOT / name).read_text()):
+            for number, (line, after) in enumerate(itertools.pairwise(lines), start):
+                prose = re.match(r'(?:""")?\w.*[^.:;,]$', line) and re.match(r"[a-z][\w'-]*,? [\w`'(]", after)
+                if prose and "  " not in line + after and len(line) + len(after.split()[0]) < ROOM:
+                    wrong.append(f"{name}:{number}: ends before {after.split()[0]!r}, which has room there")
+    return wrong
+
+
 def check() -> list[str]:
     """What is wrong, a line each."""
-    return without_opening() + names_of_nothing()
+    return without_opening() + names_of_nothing() + ragged()

@@ -119,9 +119,8 @@ _entries: dict[str, Entry] = {}
 
 
 def entry(function, passes: dict, given: Entry | None, args, kwargs) -> Entry:
-    """What a launch with start_pass=, skip_pass=, ir_after= enters with, in place of the Python source or
-    of the
-    artifact it was given."""
+    """What a launch with start_pass=, skip_pass=, ir_after= enters with, in place of the Python source or of
+    the artifact it was given."""
     plan = plan_of(passes.get("start_pass"), passes.get("skip_pass"), passes.get("ir_after"))
     on_cpu = _device.resolved_device() == "cpu"
     target = _device.cpu_target()[0] if on_cpu else _gpu.current_target()

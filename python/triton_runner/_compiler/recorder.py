@@ -120,8 +120,7 @@ class Recorder:
 
     def made(self, level):
         """Whether what the stage of a level gave back is of that level: it ran whole or in part, and not
-        beyond
-        where the plan stops."""
+        beyond where the plan stops."""
         if level in self._behind:
             return False
         steps = [step for step in self.passes if step["level"] == level]
