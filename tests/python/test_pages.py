@@ -2,10 +2,12 @@
 and the code that a page shows is code of the tree."""
 
 import contextlib
+import importlib.util
 import io
 import os
 import pathlib
 import re
+import types
 import urllib.parse
 
 import pytest
@@ -66,6 +68,19 @@ def test_every_page_is_reached_from_the_index():
 def test_every_page_is_in_the_navigation_of_the_site():
     listed = re.findall(r"- ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     assert sorted(listed) == sorted(str(page.relative_to(ROOT / "doc")) for page in DOC)
+
+
+def test_the_site_names_files_that_it_does_not_have():
+    spec = importlib.util.spec_from_file_location("site_links", ROOT / "tools" / "site_links.py")
+    site_links = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(site_links)
+    page = types.SimpleNamespace(file=types.SimpleNamespace(abs_src_path=str(ROOT / "doc/guide/start.md")))
+    text = (
+        "[a page](../index.md#x), [the licence](../../LICENSE), `[code](../../LICENSE)`, [web](https://x.org)"
+    )
+    assert site_links.on_page_markdown(text, page) == text.replace(
+        "[the licence](../../LICENSE)", "the licence (`LICENSE`)", 1
+    )
 
 
 @pytest.mark.parametrize("page", DOC, ids=name)
