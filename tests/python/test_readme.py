@@ -21,6 +21,8 @@ MASKS = (
     (r"0x[0-9a-f]{6,}", "0xADDRESS"),
     (r"\d+ CPU cores?", "N CPU cores"),
     (r"[\d.]+(e[-+]\d+)? ms", "T ms"),
+    (r"\b(source|ttir|ttgir|llir|ptx|cubin) \d+\b", r"\1 N"),  # bytes of texts with the tree's path in them
+    (r"(changed +T ms) +\d+ +\d+", r"\1 N N"),
     (r"(?m)((?:tile|simt) \(.*\S)\s+\d[\d.]*(e[-+]\d+)?$", r"\1 T"),  # of the demo: milliseconds
     (r"Triton Runner \d+\.\d+\.\d+\S*", "Triton Runner V"),
     (re.escape(str(ROOT)) + "/", ""),
