@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from triton_runner import _core
+from triton_runner._pipeline.versions import RELEASES, parse_version
 
 
 def table() -> list[dict]:
@@ -47,7 +48,7 @@ def listing(
             )
         rows = [row for row in rows if row["dialect"] == dialect]
     if release is not None:
-        wanted = _minor(release)
+        wanted = _version(release)
         rows = [row for row in rows if any(_has(name, wanted) for name in (row, *row["old_names"]))]
     if unsupported:
         rows = [row for row in rows if row["status"] == "parsed only"]
@@ -77,17 +78,23 @@ def _all_names(row: dict) -> list[str]:
     return [row["name"], *(old["name"] for old in row["old_names"])]
 
 
-def _has(name: dict, minor: int) -> bool:
+def _has(name: dict, version: tuple) -> bool:
     """Whether the release prints this name."""
-    return _minor(name["since"]) <= minor <= _minor(name["until"] or "3.99")
+    until = name["until"]
+    return parse_version(name["since"]) <= version and (until is None or version <= parse_version(until))
 
 
-def _minor(release: str) -> int:
-    """The 2 of "3.2" and "3.2.1"."""
-    parts = release.split(".")
-    if len(parts) < 2 or parts[0] != "3" or not parts[1].isdigit():
-        raise click.BadParameter(f"'{release}' is no Triton release: 3.0 to 3.9", param_hint="--release")
-    return int(parts[1])
+def _version(release: str) -> tuple:
+    """The version of --release: (3, 2) of "3.2" and "3.2.1"."""
+    first, last = min(RELEASES), max(RELEASES)
+    try:
+        version = parse_version(release)
+    except ValueError:
+        version = (0, 0)
+    if version[0] != first[0]:
+        known = f"{first[0]}.{first[1]} to {last[0]}.{last[1]}"
+        raise click.BadParameter(f"'{release}' is no Triton release: {known}", param_hint="--release")
+    return version
 
 
 def ptx_listing(unsupported: bool, names: tuple[str, ...]) -> list[dict]:
