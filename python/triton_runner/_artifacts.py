@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -90,8 +91,6 @@ def describe(level: str, source, path: str, name: str, metadata_json: str | None
 
 
 def _warn(text: str) -> None:
-    import warnings
-
     warnings.warn(text, RuntimeWarning, stacklevel=5)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import time
 
+import numpy
+
 from triton_runner import _device, _settings
 from triton_runner._errors import fail
 from triton_runner._files import DTYPES, dtype_named, is_array_file, load_array, save_array
@@ -18,8 +20,6 @@ _SHOWN_VALUES = 1024  # an array of at most so many elements is written out in t
 
 def _contents(text: str, dtype, count: int):
     """Values of an array by their text. rand: standard normal numbers, integers from 0 to 7."""
-    import numpy
-
     kind, _, number = (text or "zeros").partition(":")
     try:
         if kind == "iota":
@@ -38,8 +38,6 @@ def _contents(text: str, dtype, count: int):
 
 def parse_argument(text: str):
     """An argument from its text: 12, i32=5, 0.5, null, 0x1000, f32[64,64]=rand:1, file.npy, file.npz:key."""
-    import numpy
-
     if text == "null":
         return None
     if is_array_file(text):
@@ -94,8 +92,6 @@ def _axes(text: str | None, option: str):
 
 def _targets(save, values) -> dict:
     """{argument: path} of --save INDEX=FILE."""
-    import numpy
-
     targets = {}
     for item in save:
         index, _, path = item.partition("=")
@@ -111,8 +107,6 @@ def _targets(save, values) -> dict:
 
 def _change(name: str, value) -> dict:
     """A changed array for people and for JSON."""
-    import numpy
-
     text = numpy.array2string(value.reshape(-1), threshold=16, edgeitems=6, max_line_width=100)
     change = {"name": name, "type": str(value.dtype), "shape": list(value.shape), "text": text}
     if value.size <= _SHOWN_VALUES:
@@ -125,8 +119,6 @@ def execute(
 ) -> dict:
     """Loads, launches and reports: kernel, level, device, milliseconds, and each array argument that
     changed."""
-    import numpy
-
     settings = _settings.current()
     kernel = load(
         file,

@@ -6,6 +6,8 @@ import json
 import os
 import struct
 
+import numpy
+
 from triton_runner._errors import fail
 
 # Element types as arguments name them: the NumPy or ml_dtypes name, and that of safetensors.
@@ -35,7 +37,6 @@ _SUFFIXES = (".npy", ".npz", ".safetensors")
 def numpy_named(name: str):
     """The dtype of NumPy or ml_dtypes of that name: "float32", "bfloat16", ..."""
     import ml_dtypes
-    import numpy
 
     return numpy.dtype(getattr(ml_dtypes, name, None) or name)
 
@@ -72,8 +73,6 @@ def _chosen(path: str, key: str, names: list) -> str:
 def load_array(text: str):
     """The array of "x.npy", "x.npz:key" or "x.safetensors:key", writable; the key may be left out where there
     is one array only."""
-    import numpy
-
     path, key = _split(text)
     try:
         if path.endswith(".safetensors"):
@@ -90,8 +89,6 @@ def load_array(text: str):
 
 
 def _load_safetensors(path: str, key: str):
-    import numpy
-
     with open(path, "rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         if size > os.path.getsize(path):
@@ -116,8 +113,6 @@ def save_array(path: str, name: str, value) -> None:
 def save_arrays(path: str, arrays: dict, about: dict | None = None) -> None:
     """Writes arrays by name into a .npz or .safetensors file, or a single one into a .npy file, whole or not
     at all. about: texts that go into the header of safetensors."""
-    import numpy
-
     temporary = f"{path}.part"
     try:
         with open(temporary, "wb") as file:

@@ -16,6 +16,8 @@ import math
 import os
 from types import SimpleNamespace
 
+import numpy
+
 from triton_runner import _arrays, _gpu, _lockstep_loaded, _settings, _unobserved
 from triton_runner._dump.dumping import dumping
 from triton_runner._dump.records import Dump, Values
@@ -275,8 +277,6 @@ class _Arguments:
     def differences(self, runs, tolerance) -> list[dict]:
         """Of the arguments that a run leaves otherwise than the first did: name, run, how many elements, by
         how much at most."""
-        import numpy
-
         found = []
         for run in runs[1:]:
             for name, a, b in zip(self.names, runs[0].outputs, run.outputs, strict=True):
@@ -477,8 +477,6 @@ def _allowed(kind: str, tolerance, exact: bool) -> float:
 
 
 def _differs(a, b, allowed: float):
-    import numpy
-
     if a.dtype == bool or (a.dtype.kind in "iu" and b.dtype.kind in "iu"):
         return a != b
     x, y = a.astype("float64"), b.astype("float64")
@@ -493,8 +491,6 @@ def _differs(a, b, allowed: float):
 
 def _first(va: Values, i: int, vb: Values, j: int, allowed: float):
     """(largest error, how many differ, both numbers, element) of two records; None where they agree."""
-    import numpy
-
     a, b = va.to_numpy()[i], vb.to_numpy()[j]
     if vb.mask is not None or va.mask is not None:
         there = numpy.ones(a.shape, bool)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy
+
 from triton_runner import _settings
 from triton_runner._errors import KernelTrap
 
@@ -31,8 +33,6 @@ def run_again(run, kernel, bound, grid, keywords: dict, settings: dict) -> Simpl
 def differences(run, plain, names, differs) -> list[dict]:
     """Where a recorded run and the same one without a probe do not agree, as Lockstep.outputs has it: an
     array, or what one of them stopped with. differs(a, b): which elements do; atomics add in any order."""
-    import numpy
-
     found = []
     if _place(run.error) != _place(plain.error):
         text = f"{plain.name}: {plain.error or 'ran to its end'}; recorded: {run.error or 'ran to its end'}"

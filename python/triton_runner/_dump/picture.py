@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy
+
 from triton_runner._dump.axes import triple
 from triton_runner._errors import fail
 
@@ -20,8 +22,6 @@ def heat_map(values, path: str, program=None, iteration=None) -> None:
         import matplotlib
     except ImportError:
         raise fail("a picture needs matplotlib, which is not installed", "pip install matplotlib") from None
-    import numpy
-
     image, title = _image(values, program, iteration)
     rows, columns = (max(1, math.ceil(extent / _MOST)) for extent in image.shape)
     image = image[::rows, ::columns]
@@ -62,8 +62,6 @@ def _figure(matplotlib, image):
 
 def _image(values, program, iteration):
     """Numbers in rows and columns, and what the picture is called."""
-    import numpy
-
     if not len(values):
         raise fail(f"{values.name} has no records to show")
     everything = values.floats()

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import math
 
+import numpy
+
 from triton_runner._dump import picture
 from triton_runner._dump.axes import triple
 from triton_runner._errors import fail
@@ -41,8 +43,6 @@ class Values:
         self.shape = tuple(site.shape)
         self.dtype = numpy_type(site.type)
         if site.marker.endswith(".unsigned"):  # what dl.dump knows and the IR does not
-            import numpy
-
             self.dtype = numpy.dtype(f"u{self.dtype}")
         self.dropped = series.dropped
         self._index = None
@@ -141,8 +141,6 @@ class Values:
     def stats(self) -> dict:
         """records, min, max, mean, and how many are nan and inf; of finite numbers, absent elements left
         out. Of pointers with an origin: of their offsets."""
-        import numpy
-
         values = self.offsets().astype("float64") if self.origin else self.floats()
         there = numpy.ones(values.shape, bool) if self.mask is None else self.mask
         nan, inf = int(numpy.isnan(values[there]).sum()), int(numpy.isinf(values).sum())
@@ -264,8 +262,6 @@ class Dump:
     def first_nan(self) -> Place | None:
         """The first element that is NaN, by program and then in the order of execution; None if there is
         none."""
-        import numpy
-
         found = []
         for number, values in enumerate(self.values):
             if not len(values) or values.dtype.kind in "biu":
@@ -302,8 +298,6 @@ class Dump:
         """Writes all records into a .npz or .safetensors file: "<value>" [records, *shape],
         "<value>.programs" and "<value>.iterations". .npz has types that NumPy lacks (bf16, fp8) as
         bytes of their size."""
-        import numpy
-
         if not path.endswith((".npz", ".safetensors")):
             raise fail(f"cannot save a dump as {path}", "as dump.npz or dump.safetensors")
         arrays, about = {}, {}
@@ -342,8 +336,6 @@ def describe(values: Values) -> dict:
 
 def difference(a: Values, b: Values) -> dict | None:
     """How the records of a and b differ that have the same program and iteration; None where they do not."""
-    import numpy
-
     where = {}
     for i, (p, its) in enumerate(zip(b.programs.tolist(), b.iterations.tolist(), strict=True)):
         where[tuple(p), tuple(its)] = i
