@@ -74,7 +74,7 @@ class Compiled(Protocol):
         """A context manager: launches of the kernel inside of the block run this PTX."""
 
 
-def of(kernel) -> Compiled:
+def compiled_of(kernel) -> Compiled:
     """The Compiled of what a launch or load() returns."""
     return _Artifact(kernel) if isinstance(kernel, _artifacts.ArtifactKernel) else _Triton(kernel)
 

@@ -19,7 +19,7 @@ import triton
 import triton.language as tl
 import triton_runner
 import triton_runner.language as dl
-from triton_runner._compiled import of
+from triton_runner._compiled import compiled_of
 from triton_runner._dump import instrument, session
 from triton_runner._dump.changes import Before, changes_of
 
@@ -112,7 +112,7 @@ def main() -> int:
     stored = matmul_stored.warmup(*stored_arguments, grid=grid, **keywords)
 
     def entered(kernel, function, given):
-        compiled = of(kernel)
+        compiled = compiled_of(kernel)
         made = instrument.executable(instrument.ttgir_artifact(kernel.asm["ttgir"], compiled), compiled)
         bound = dict(zip(function.arg_names, given, strict=False))
         named = compiled.passed({**bound, **BLOCKS}, set(BLOCKS))
@@ -122,7 +122,7 @@ def main() -> int:
         request = session.request(
             [selector], matmul, every_iteration=every, programs=chosen or None, level=level
         )
-        compiled = of(plain)
+        compiled = compiled_of(plain)
         bound = dict(zip(matmul.arg_names, arguments, strict=False))
         named = compiled.passed({**bound, **BLOCKS}, set(BLOCKS))
         insertion, artifact = instrument.with_stores(request, compiled, level, grid, named)

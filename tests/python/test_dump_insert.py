@@ -8,7 +8,7 @@ import triton_runner
 import triton_runner.language as dl
 from kernels_for_dumps import collatz, matmul, row_sums
 from triton_runner import _core
-from triton_runner._compiled import of
+from triton_runner._compiled import compiled_of
 from triton_runner._dump import instrument, session
 from triton_runner._pipeline.stages import compile_onward
 
@@ -194,7 +194,7 @@ def test_amd_compiles(level):
         x = torch.randn(2, 64).half()
         kernel = row_sums.warmup(x, torch.zeros(2), 64, B=32, grid=(2,))
     wanted = session.request(["*"], row_sums, level=level, every_iteration=True)
-    compiled = of(kernel)
+    compiled = compiled_of(kernel)
     named = [("x_ptr", x), ("o_ptr", x), ("columns", 64)]
     insertion, _ = instrument.with_stores(wanted, compiled, level, (2, 1, 1), named)
     made = compile_onward(

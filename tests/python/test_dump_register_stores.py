@@ -15,7 +15,7 @@ import triton_runner  # noqa: E402
 import triton_runner.language as dl  # noqa: E402
 from kernels_for_dumps import add, collatz, described, matmul, row_sums, two_blocks  # noqa: E402
 from triton_runner import DiagnosticError, _core  # noqa: E402
-from triton_runner._compiled import of  # noqa: E402
+from triton_runner._compiled import compiled_of  # noqa: E402
 from triton_runner._dump import instrument, register_stores, registers, session  # noqa: E402
 
 
@@ -153,7 +153,7 @@ def test_ptxas_takes_it(kernel, target, every_iteration):
     wanted = session.request(opcodes(kernel, target), kernel, level="ptx", every_iteration=every_iteration)
     with triton_runner.using(device="cpu", level="ptx", target=target):
         compiled = kernel.warmup(*given, grid=grid, **constexprs)
-        stores, changes = register_stores.instrumented(wanted, of(compiled), (*grid, 1, 1)[:3], [])
+        stores, changes = register_stores.instrumented(wanted, compiled_of(compiled), (*grid, 1, 1)[:3], [])
     assert changes == []
     chip = _core.ptx.parse(stores.text).target
     assert ptxas(stores.text, chip) == ptxas(compiled.asm["ptx"], chip) == ""
@@ -291,7 +291,7 @@ again:
 """
     kernel = triton_runner.load(text)
     wanted = session.request(["add.s64"], every_iteration=True, max_bytes=1 << 32)
-    stores, _ = register_stores.instrumented(wanted, of(kernel), (1, 1, 1), [])
+    stores, _ = register_stores.instrumented(wanted, compiled_of(kernel), (1, 1, 1), [])
     assert stores.bytes > 1 << 30 and ptxas(stores.text, "sm_80") == ""
     recording, _ = instrument.run_kernel(wanted, kernel, (1,), [])
     for i, series in enumerate(recording.series, 1):

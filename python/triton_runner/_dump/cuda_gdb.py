@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy
 
 from triton_runner import _arrays, _artifacts, _core, _settings
-from triton_runner._compiled import of
+from triton_runner._compiled import compiled_of
 from triton_runner._dump import cubin_values, instrument
 from triton_runner._dump.axes import axes_of
 from triton_runner._errors import fail
@@ -53,7 +53,7 @@ def run(request, function, entry, args, kwargs, grid, threads=None):
         )
     launch = instrument._launcher(function)
     kernel = launch(entry, args, kwargs, grid, True)
-    compiled = of(kernel)
+    compiled = compiled_of(kernel)
     plan = cubin_values.plan(request, compiled)
     bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
     axes = axes_of(grid(bound) if callable(grid) else grid)

@@ -13,7 +13,7 @@ import json
 import numpy
 
 from triton_runner import _arrays, _artifacts, _core, _device, _native, _settings
-from triton_runner._compiled import Compiled, of
+from triton_runner._compiled import Compiled, compiled_of
 from triton_runner._dump import register_stores, session
 from triton_runner._dump.axes import axes_of
 from triton_runner._dump.changes import Before, Copies, changes_of, check_shared
@@ -39,7 +39,7 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     kernel = launch(entry, args, kwargs, grid, True)
     bound = _artifacts._bind(function, args, {k: v for k, v in kwargs.items() if k in function.arg_names})
     axes = axes_of(grid(bound) if callable(grid) else grid)
-    compiled = of(kernel)
+    compiled = compiled_of(kernel)
     named = compiled.passed(bound, {p.name for p in function.params if p.is_constexpr})
     level = _level(request, entry)
     # What the kernel is without its dl.dump statements too: their markers would print on a GPU.
@@ -48,7 +48,9 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     def launch_copies(copies):
         again(entry, copies.of(args), {k: copies.of_one(v) for k, v in kwargs.items()}, grid, False)
 
-    return kernel, *_run(request, compiled, of(quiet), level, axes, named, launch_copies if compare else None)
+    return kernel, *_run(
+        request, compiled, compiled_of(quiet), level, axes, named, launch_copies if compare else None
+    )
 
 
 def run_kernel(request, kernel, grid, named, compare=True):
@@ -58,7 +60,7 @@ def run_kernel(request, kernel, grid, named, compare=True):
     def launch_copies(copies):
         kernel.launch(grid, [(name, copies.of_one(value)) for name, value in named])
 
-    compiled = of(kernel)
+    compiled = compiled_of(kernel)
     level = request.level if request.level in MLIR else compiled.entry
     return _run(request, compiled, compiled, level, axes_of(grid), named, launch_copies if compare else None)
 
@@ -205,7 +207,7 @@ def executable(artifact, plain: Compiled) -> Compiled:
     text does not say."""
     settings = {"target": plain.target, "level": "ptx" if _device.resolved_device() == "cpu" else ""}
     with _settings.using(**settings):
-        return of(_artifacts.executable(artifact, plain.block, plain.cluster))
+        return compiled_of(_artifacts.executable(artifact, plain.block, plain.cluster))
 
 
 def _buffer(size: int):

@@ -10,7 +10,7 @@ import re
 import warnings
 
 from triton_runner import _device, _messages
-from triton_runner._compiled import of
+from triton_runner._compiled import compiled_of
 from triton_runner._core import ir, probe
 from triton_runner._dump import cuda_gdb, fill, instrument, registers, session
 from triton_runner._dump.marked import Marker, markers_of
@@ -138,7 +138,7 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
     if at_cubin and uses_statements(function):  # registers of the code as it is
         function = function.without_dumps
         kernel = function.launch(entry, args, kwargs, grid, True)
-    on_engine = not at_cubin and _device.resolved_device() == "cpu" and of(kernel).level in MLIR
+    on_engine = not at_cubin and _device.resolved_device() == "cpu" and compiled_of(kernel).level in MLIR
     plan = _plan(function, ask, kernel, entry, on_engine)
     grid, known = checked_grid(grid, plan)
     say_values(plan.text, plan.sites, plan.markers)
@@ -202,7 +202,7 @@ _REGISTER = re.compile(r"%(?:r|rd|rs|rl|rq|f|fd|h|hh|b|p)\d+")
 def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> Plan:
     """What the IR tells of the dump: that of the level that the engine executes, elsewhere the one that the
     names belong to."""
-    level = of(kernel).level if on_engine else entry.level if entry is not None else "ttir"
+    level = compiled_of(kernel).level if on_engine else entry.level if entry is not None else "ttir"
     if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
         level = "ttgir"
     text = kernel.asm.get(level) if level in MLIR else None

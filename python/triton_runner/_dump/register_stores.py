@@ -11,7 +11,7 @@ import functools
 import json
 
 from triton_runner import _artifacts, _core, _native
-from triton_runner._compiled import Compiled, of
+from triton_runner._compiled import Compiled, compiled_of
 from triton_runner._core import probe
 from triton_runner._dump import registers
 from triton_runner._metadata import jsonable
@@ -49,7 +49,7 @@ def artifact(stores, compiled: Compiled, named: list) -> _artifacts.Artifact:
 
 @functools.lru_cache(maxsize=_KEPT)
 def _artifact(text: str, parameter: int, kernel, hidden: int) -> _artifacts.Artifact:
-    compiled = of(kernel)
+    compiled = compiled_of(kernel)
     above = compiled.description()
     metadata = json.dumps(compiled.metadata(), default=jsonable)
     below = _core.artifact.describe(text, "ptx", kernel.name, metadata, f"{kernel.name}.ptx")

@@ -14,7 +14,7 @@ import math
 import re
 
 from triton_runner import _core, _settings
-from triton_runner._compiled import Compiled, of
+from triton_runner._compiled import Compiled, compiled_of
 from triton_runner._core import probe
 from triton_runner._dump import llvm_values
 from triton_runner._errors import DiagnosticError, KernelTrap, fail
@@ -32,7 +32,7 @@ def run(request, function, entry, args, kwargs, grid):
 
 def run_kernel(request, kernel, launch):
     """The same for a compiled kernel (Triton's, or an ArtifactKernel) and what launches it."""
-    compiled = of(kernel)
+    compiled = compiled_of(kernel)
     code = Code(compiled)
     key = (code.ptx, code.ttgir, code.size, request.selectors, request.level, request.lenient, request.ttgir)
     plan, text, changes = _plans.get(key) or _plans.put(key, _plan(request, code))
