@@ -100,7 +100,7 @@ def _run(request, compiled: Compiled, quiet: Compiled, level: str, axes: tuple, 
     return recording, changes
 
 
-_BELOW = {"llir", "ptx"}
+_BELOW = {"llir", "ptx"}  # levels whose values each thread has in registers
 
 
 def with_stores(request, compiled: Compiled, level: str, axes: tuple, named: list):
