@@ -16,6 +16,7 @@
 #   make coverage       lines and conditions of the engines that no test reaches (ARGS="--parts cases":
 #                       doc/measurements/coverage.md)
 #   make differential   random kernels at TTIR, TTGIR and PTX, bit for bit (LIMIT=<seconds>, ARGS="--seeds 0 1000")
+#   make bisect-check   faults planted behind compiler passes, found by bisection (ARGS="--count 20 --seed 0")
 #   make gpu-check OUT=<folder>       on a machine with an NVIDIA GPU: the SIMT engine against it, bit for bit
 #   make docs           the pages of doc/ as a site in build/site, links and anchors checked
 #   make wheel          a wheel for manylinux in dist/, tried in an empty virtual environment
@@ -32,7 +33,7 @@ unexport PYTHONPATH
 RUN := $(VENV)/bin/python
 
 .PHONY: demo test develop compiled bench conformance tutorials releases lint fuzz differential coverage gpu-check
-.PHONY: docs wheel aarch64 clean
+.PHONY: bisect-check docs wheel aarch64 clean
 .DELETE_ON_ERROR:
 
 # torch and triton take as long to unpack as the extension takes to compile: side by side.
@@ -82,6 +83,9 @@ fuzz: $(VENV)/.build
 
 differential: $(VENV)/.check develop
 	@$(RUN) tests/differential/run.py --jobs 2 --target cuda:80 cuda:90 cuda:100 $(if $(LIMIT),--limit $(LIMIT)) $(ARGS)
+
+bisect-check: $(VENV)/.check develop
+	@$(RUN) tests/planted/check.py $(ARGS)
 
 # Without the note of mkdocs-material about mkdocs 2, which has nothing to do with the pages.
 docs: requirements/docs.txt | $(RUN)

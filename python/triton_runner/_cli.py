@@ -1,5 +1,6 @@
 """The command line: triton-runner run, exec, dump, ops, doctor, cache, compile, versions,
-passes, opt.
+passes, opt,
+bisect.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -12,8 +13,8 @@ import sys
 
 import click
 
+from triton_runner._compiler import bisection_command, passes_command
 from triton_runner._compiler import command as compiler_commands
-from triton_runner._compiler import passes_command
 from triton_runner._errors import DiagnosticError, KernelTrap
 
 
@@ -329,7 +330,7 @@ def cache(clear, as_json):
     click.echo(f"{len(entries)} kernels in {folder}")
 
 
-for _command in (*compiler_commands.COMMANDS, *passes_command.COMMANDS):
+for _command in (*compiler_commands.COMMANDS, *passes_command.COMMANDS, *bisection_command.COMMANDS):
     main.add_command(_command)
 
 

@@ -216,7 +216,20 @@ def serve(descriptor, folder):
         if not data:
             return
         for request in receiver.feed(data):
+            _preload(request)
             caller.sendall(pack(serve_one(request, caller)))
+
+
+def _preload(request):
+    """Imports what a request names, once: the processes forked from here have it."""
+    names = [name for name in request.get("preload", ()) if name not in sys.modules]
+    if names:
+        sys.path.extend(p for p in request.get("path", ()) if p not in sys.path)
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            pass  # who needs it says so
 
 
 def reproduce(path):

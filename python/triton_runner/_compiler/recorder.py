@@ -53,9 +53,11 @@ class _Stopped(Exception):
 
 
 class Selector:
-    """Which passes are meant: {"number": n} of the whole run, or {"adds": [names], "nth": n}, n from 1;
-    without
-    "nth" all of these names. "stage" limits the names to one stage function ("make_ttgir")."""
+    """Which passes are meant.
+
+    {"number": n} of the whole run, from 1 (0, of a stop: before the first); or {"adds": [names], "nth": n}, n
+    from 1, without "nth" all of these names. "stage" limits the names to one stage function ("make_ttgir").
+    """
 
     def __init__(self, fields):
         self.number = fields.get("number")
@@ -84,8 +86,9 @@ class Selector:
 class Recorder:
     """The passes of one compilation.
 
-    plan: {"start": selector, "stop": selector, "skip": [selector], "replace": [[selector, text]]}, all
-    optional. keep: "text", "hash" or "none": what is kept of the module before and behind each pass.
+    plan: {"start": selector, "stop": selector, "skip": [selector], "replace": [[selector, text]], "edit":
+    [[selector, old, new]]}, all optional; an edit replaces within the text of what a pass made.
+    keep: "text", "hash" or "none": what is kept of the module before and behind each pass.
     on_pass: called with the dict of each pass before it runs, and with None behind the last of a pass
     manager, so that a crash can be named.
 
@@ -99,6 +102,7 @@ class Recorder:
         self.stop = Selector(plan["stop"]) if plan.get("stop") else None
         self.skip = [Selector(each) for each in plan.get("skip", ())]
         self.replace = [(Selector(each), text) for each, text in plan.get("replace", ())]
+        self.edit = [(Selector(each), old, new) for each, old, new in plan.get("edit", ())]
         self.keep = keep
         self.on_pass = on_pass
         self.passes = []
@@ -116,6 +120,7 @@ class Recorder:
     def unmet(self):
         """The selectors of the plan that met no pass."""
         selectors = [self.start, self.stop, *self.skip, *(each for each, _ in self.replace)]
+        selectors += [each for each, _, _ in self.edit]
         return [each for each in selectors if each is not None and not each.met]
 
     def made(self, level):
@@ -184,13 +189,18 @@ class Recorder:
         """The steps of a pass manager, one at a time."""
         self._printable = True
         before = None
+        if self.stop is not None and self.stop.number == 0:
+            self.stop.met = True
+            raise _Stopped(module)
         for step in manager.steps:
             self._seen.append((manager.stage, step.add))
             number = len(self._seen)
             skipped = sum(each.matches(self._seen) for each in self.skip) > 0
             if self._waiting and self.start.matches(self._seen):
                 self._waiting = False
-            if number <= self._resume:
+            if number <= self._resume:  # ran before its output was replaced
+                if number == self._resume:
+                    self._stop_at(module)
                 continue
             record = {
                 "number": number,
@@ -209,7 +219,7 @@ class Recorder:
             self.passes.append(record)
             if not record["ran"]:
                 record["changed"] = False if skipped else None
-                self._end_of(module)
+                self._end_of(module, False)
                 continue
             if self.on_pass:
                 self.on_pass(record)
@@ -228,7 +238,7 @@ class Recorder:
             record["after"] = before
             if before is not None and record["before"] is not None:
                 record["changed"] = self.texts[before] != self.texts[record["before"]]
-            self._end_of(module)
+            self._end_of(module, True)
         if self.on_pass:
             self.on_pass(None)
 
@@ -248,12 +258,18 @@ class Recorder:
                 "Triton does not accept the IR that is to replace what pass %s makes" % place
             ) from None
 
-    def _end_of(self, module):
+    def _end_of(self, module, ran):
         """What the plan says about the module behind the last pass seen."""
         number = len(self._seen)
         for selector, text in self.replace:
-            if not self._waiting and number > self._resume and selector.matches(self._seen):
+            if not self._waiting and selector.matches(self._seen):
                 raise _Replaced(self._parsed(text, module.context), number)
+        for selector, old, new in self.edit:
+            if ran and selector.matches(self._seen):
+                raise _Replaced(self._parsed(str(module).replace(old, new), module.context), number)
+        self._stop_at(module)
+
+    def _stop_at(self, module):
         if self.stop is not None and self.stop.matches(self._seen):
             raise _Stopped(module)
 

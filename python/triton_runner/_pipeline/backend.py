@@ -12,6 +12,7 @@ import triton.backends
 
 from triton_runner import _core
 from triton_runner._levels import MLIR
+from triton_runner._pipeline import plans
 from triton_runner._pipeline.dumps import print_later_stages
 from triton_runner._pipeline.targets import target_name
 
@@ -38,15 +39,17 @@ def _stopped(base):
             super().add_stages(stages, *arguments)
             if not self.runner_level:
                 return
+            planned = plans.wrap(stages, self)
             # Gluon has no TTIR: its first level that the CPU executes is TTGIR.
             level = self.runner_level if self.runner_level in stages else "ttgir"
             names = list(stages)
-            for name in names[names.index(level) + 1 :]:
-                del stages[name]
+            later = {name: stages.pop(name) for name in names[names.index(level) + 1 :]}
             last = stages[level]
 
             def finish(source, metadata):
                 module = last(source, metadata)
+                if level in MLIR:
+                    module = plans.stop_in(planned, module, later, metadata)
                 if level in MLIR:  # the stages below write it themselves
                     metadata["name"] = _core.kernel_names(str(module), f"<{level}>")[0]
                 metadata["triton_runner_level"] = level

@@ -1,0 +1,116 @@
+"""Plants faults behind compiler passes and lets bisection find them: `make bisect-check`.
+
+    python tests/planted/check.py [--count 20] [--seed N]
+
+A fault is an edit of the IR that a pass made: another predicate, operand or constant, valid IR. The kernel
+and the pass are drawn from the seed. Where the edit changes no result (dead code, a mask that is never at its
+edge) another is drawn. Bisection has to name the pass, by the JSON that the command writes.
+"""
+
+import argparse
+import random
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import triton_runner
+from triton_runner._compiler import bisection, versions
+
+HERE = Path(__file__).resolve().parent
+KERNELS = {
+    "add": ("*fp32:16, *fp32:16, *fp32:16, i32", {"BLOCK": 128}),
+    "row_sum": ("*fp32:16, *fp32:16, i32", {"BLOCK": 128}),
+    "matmul": ("*fp16:16, *fp16:16, *fp32:16, i32:16", {"BLOCK": 32}),
+    "scan": ("*fp32:16, *fp32:16, i32", {"BLOCK": 128}),
+}
+EDITS = [
+    ("arith.cmpi slt", "arith.cmpi sle"),
+    ("arith.cmpi slt", "arith.cmpi sgt"),
+    ("arith.addf", "arith.subf"),
+    ("arith.subf", "arith.addf"),
+    ("arith.mulf", "arith.addf"),
+    ("arith.maximumf", "arith.minimumf"),
+    ("dense<0.000000e+00>", "dense<1.000000e+00>"),
+    ("arith.addi", "arith.subi"),
+    ("arith.muli", "arith.addi"),
+]
+PROGRAM = """
+import sys
+sys.path.insert(0, {here!r})
+import programs
+from triton_runner._pipeline import plans
+plans.planted = {{"edit": [{edit!r}]}}
+programs.check({kernel!r})
+"""
+
+
+def draw(seed: int) -> dict:
+    """A kernel, the selector of a pass and an edit of what it makes."""
+    chance = random.Random(seed)
+    kernel = chance.choice(list(KERNELS))
+    signature, constexprs = KERNELS[kernel]
+    trace = triton_runner.passes(
+        f"{HERE / 'programs.py'}:{kernel}", signature, constexprs, target="cuda:90", to="llir", check=False
+    )
+    steps = [one for one in trace if one.level in ("ttir", "ttgir")]
+    while True:
+        one = chance.choice(steps)
+        old, new = chance.choice(EDITS)
+        if len(re.findall(re.escape(old), one.after)) > 0:
+            nth = sum(o.add == one.add and o.stage == one.stage for o in steps[: one.number])
+            selector = {"adds": [one.add], "nth": nth, "stage": one.stage}
+            return {"kernel": kernel, "pass": selector, "old": old, "new": new}
+
+
+def plant(fault: dict, folder: Path) -> Path:
+    """The program with the fault in it."""
+    path = folder / "program.py"
+    edit = [fault["pass"], fault["old"], fault["new"]]
+    path.write_text(PROGRAM.format(here=str(HERE), edit=edit, kernel=fault["kernel"]))
+    return path
+
+
+def found(seed: int, say=lambda text: None) -> tuple[dict, dict] | None:
+    """What was planted and what bisection says; None if the edit changes nothing that can be judged."""
+    fault = draw(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        program = bisection.Program(str(plant(fault, Path(folder))))
+        said = bisection.bisect(program, [versions.installed()], say)
+    if said["verdict"] in ("right", "unknown"):
+        return None
+    return fault, said
+
+
+def names(fault: dict, said: dict) -> bool:
+    """Whether bisection named the pass that the fault was planted behind."""
+    named = said["pass"] or {}
+    wanted = fault["pass"]
+    same = named.get("add") == wanted["adds"][0] and named.get("nth") == wanted["nth"]
+    return same and said["stage"] == wanted["stage"] and "execution" in said["confirmed_by"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0, help="of the first fault")
+    options = parser.parse_args()
+    tried = right = 0
+    seed = options.seed
+    while tried < options.count:
+        result = found(seed)
+        if result is not None:
+            fault, said = result
+            tried += 1
+            right += names(fault, said)
+            step = fault["pass"]
+            where = f"{fault['kernel']}, {step['stage']} {step['adds'][0]}#{step['nth']}"
+            verdict = "found" if names(fault, said) else f"WRONG: {bisection.headline(said)} {said['notes']}"
+            print(f"seed {seed}: {where}, {fault['old']} -> {fault['new']}: {verdict}", flush=True)
+        seed += 1
+    print(f"{right} of {tried} planted faults were found")
+    return right < tried
+
+
+if __name__ == "__main__":
+    sys.exit(main())
