@@ -10,7 +10,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "triton_ru
 # From the bottom up: what a layer holds. A folder stands for its modules, but for those that are named.
 LAYERS = (
     ("facts", "_errors _recent _levels _paths _metadata _files _lazy _faults _flow _arrays _memory _uninit "
-              "color_print ir ptx _pipeline.versions _pipeline.guard"),
+              "color_print ir ptx _tools _pipeline.versions _pipeline.guard"),
     ("settings", "_settings _messages _keywords _markers"),
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),
@@ -19,7 +19,7 @@ LAYERS = (
     ("dumps", "_dump language"),
     ("Triton's device", "_compiler.passes_launch _compiler.passes_select _compiler.passes_names "
                         "_quick testing torch_utils _driver _jit"),
-    ("compiler", "_compiler"),
+    ("compiler", "_compiler _resources"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
     ("comparing", "_unobserved _lockstep_loaded _lockstep"),
     ("commands", "_doctor _exec _ops _run _dump.command _compiler.command _compiler.passes_command "

@@ -25,7 +25,7 @@ What the names of the [Python API](api.md) return, from the docstrings; written 
 # Title: public names. A name that none has is an error, so that the page stays whole.
 SECTIONS = {
     "Kernels": ("jit", "load", "autotune", "using"),
-    "Compiling": ("compile", "passes"),
+    "Compiling": ("compile", "passes", "resources"),
     "Looking inside": ("dumping", "dumps", "lockstep", "faults", "track_empty"),
     "Memory": ("register_memory",),
     "Errors": ("DiagnosticError", "KernelTrap"),

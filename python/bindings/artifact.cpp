@@ -1,11 +1,14 @@
 // The artifact store in Python: _core.artifact.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <string_view>
 
 #include <triton_runner/artifact/artifact.h>
+#include <triton_runner/artifact/mix.h>
+#include <triton_runner/artifact/occupancy.h>
 
 #include "bindings.h"
 
@@ -60,6 +63,13 @@ nb::dict to_python(const Description& d) {
   out["n_spills"] = d.n_spills;
   out["sgprs"] = d.sgprs;
   out["vgprs"] = d.vgprs;
+  out["agprs"] = d.agprs;
+  out["sgpr_spills"] = d.sgpr_spills;
+  out["local_bytes"] = d.local_bytes;
+  out["code_bytes"] = d.code_bytes;
+  out["barriers"] = d.barriers;
+  out["waves"] = d.waves;
+  out["constant_banks"] = d.constant_banks;
   out["global_scratch_size"] = d.global_scratch_size;
   out["global_scratch_align"] = d.global_scratch_align;
   out["profile_scratch_size"] = d.profile_scratch_size;
@@ -134,6 +144,30 @@ void init_artifact(nb::module_& parent) {
       "with name, target, params, num_warps, num_ctas, shared, n_regs, ... (None where neither tells), "
       "`missing` (what a launch on a GPU "
       "needs and was not told) and `warnings`.");
+  m.def(
+      "occupancy",
+      [](const std::string& target, int threads, int registers, int64_t shared) {
+        const artifact::Occupancy o = unwrap(artifact::occupancy(target, threads, registers, shared));
+        nb::dict out;
+        out["blocks"] = o.blocks;
+        out["warps"] = o.warps;
+        out["most_warps"] = o.most_warps;
+        out["limits"] = o.limits;
+        return out;
+      },
+      nb::arg("target"), nb::arg("threads"), nb::arg("registers"), nb::arg("shared"),
+      "Blocks of a kernel on an SM, their warps, the warps that it holds at most, and what allows no further "
+      "block. shared: bytes of a block, static and dynamic.");
+  m.def(
+      "instruction_mix",
+      [](const std::string& text, bool is_sass, const std::string& kernel) {
+        nb::dict out;
+        for (const auto& [op, count] : artifact::instruction_mix(text, is_sass, kernel))
+          out[nb::cast(op)] = count;
+        return out;
+      },
+      nb::arg("text"), nb::arg("is_sass"), nb::arg("kernel"),
+      "{opcode: count} of a kernel, the most frequent first, in what nvdisasm -c prints or in AMD assembly.");
   m.def(
       "kernels",
       [](nb::handle data, const std::string& level, const std::string& filename) {

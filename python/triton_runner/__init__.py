@@ -45,6 +45,10 @@ _NAMES = {
         "the passes that a compilation runs, with the IR between them; from, until, without, replaced",
     ),
     "get_file_dir": ("_paths", "the folder of a file, for ttir_dir=get_file_dir(__file__)"),
+    "resources": (
+        "_resources",
+        "what a kernel's binary needs: registers, spills, memory, instructions, occupancy",
+    ),
     "configure_jit_backend": ("_jit", "makes triton.jit this package's jit"),
     "restore_jit_backend": ("_jit", "undoes configure_jit_backend"),
     "configure_autotune_backend": ("_jit", "makes triton.autotune this package's autotune"),

@@ -1,6 +1,5 @@
-"""The command line: triton-runner run, exec, dump, ops, doctor, cache, compile, versions,
-passes, opt,
-bisect.
+"""The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, compile, versions,
+passes, opt, bisect.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -283,6 +282,26 @@ def ops(dialect, release, unsupported, level, names, as_json):
         return
     for line in (_ops.ptx_lines if level == "ptx" else _ops.lines)(rows):
         click.echo(line)
+
+
+@main.command()
+@click.option("--kernel", "name", default="", help="Which kernel, where a file has several.")
+@click.option("--metadata", help="The metadata JSON, where it is not beside the file.")
+@_json_option
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+def resources(files, name, metadata, as_json):
+    """Say what kernels need of the GPU: registers, spills, memory, instructions, occupancy.
+
+    FILES are binaries (*.cubin, *.hsaco), AMD assembly, or IR and PTX, which Triton compiles first.
+    """
+    from triton_runner._resources import resources as read
+
+    found = [read(file, metadata, name=name) for file in files]
+    if as_json:
+        _print_json([one.as_dict() for one in found])
+        return
+    for one in found:
+        click.echo(str(one))
 
 
 @main.command()

@@ -10,6 +10,20 @@ std::string_view trimmed(std::string_view s) {
   return first == std::string_view::npos ? std::string_view() : s.substr(first, last - first + 1);
 }
 
+// What LLVM writes behind a kernel's code: "; codeLenInByte = 1234", "; Occupancy: 8".
+void read_comments(std::string_view text, Description& k) {
+  const size_t from = text.find("\n" + k.name + ":");
+  if (from == std::string_view::npos) return;
+  auto number_behind = [&](std::string_view key) {
+    const size_t at = text.find(key, from);
+    if (at == std::string_view::npos) return -1;
+    const std::string_view rest = text.substr(at + key.size());
+    return to_int(trimmed(rest.substr(0, rest.find('\n'))));
+  };
+  if (int n = number_behind("; codeLenInByte = "); n >= 0) k.code_bytes = n;
+  if (int n = number_behind("; Occupancy: "); n >= 0) k.waves = n;
+}
+
 }  // namespace
 
 Scanned scan_amdgcn(std::string_view text, const std::string& filename) {
@@ -69,6 +83,9 @@ Scanned scan_amdgcn(std::string_view text, const std::string& filename) {
     if (key == ".vgpr_count") d->vgprs = d->n_regs = number;
     if (key == ".sgpr_count") d->sgprs = number;
     if (key == ".vgpr_spill_count") d->n_spills = number;
+    if (key == ".agpr_count") d->agprs = number;
+    if (key == ".sgpr_spill_count") d->sgpr_spills = number;
+    if (key == ".private_segment_fixed_size") d->local_bytes = number;
   }
   size_t gfx = target.find("gfx");
   for (Description& k : found) {
@@ -76,6 +93,7 @@ Scanned scan_amdgcn(std::string_view text, const std::string& filename) {
     k.num_ctas = 1;
     if (k.max_threads) take_bound(k, *k.max_threads, ".max_flat_workgroup_size");
     std::erase_if(k.params, [](const Param& p) { return p.type == "hidden"; });
+    read_comments(text.substr(0, begin), k);
   }
   return found;
 }

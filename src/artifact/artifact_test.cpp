@@ -6,6 +6,8 @@
 #include <random>
 
 #include <triton_runner/artifact/artifact.h>
+#include <triton_runner/artifact/mix.h>
+#include <triton_runner/artifact/occupancy.h>
 
 #include "scan.h"
 #include "test.h"
@@ -436,4 +438,49 @@ TEST(mutated_artifacts) {
       auto d = describe(bytes, level, "", round % 2 ? "" : "{\"shared\": 4}", "f");
       CHECK(d.ok() || !d.error().message.empty());
     }
+}
+
+TEST(occupancy_is_the_calculators) {
+  auto of = [](std::string_view target, int threads, int registers, int64_t shared) {
+    auto o = occupancy(target, threads, registers, shared);
+    CHECK(o.ok());
+    std::string limits;
+    for (const std::string& l : o.ok() ? o->limits : std::vector<std::string>()) limits += " " + l;
+    return o.ok() ? std::to_string(o->blocks) + "x" + std::to_string(o->warps) + limits : o.error().str();
+  };
+  CHECK_EQ(of("cuda:90", 256, 64, 0), "4x32 registers");
+  CHECK_EQ(of("cuda:90", 128, 32, 0), "16x64 warps registers");
+  CHECK_EQ(of("cuda:90", 128, 40, 0), "12x48 registers");        // 1,280 registers a warp, 12 warps a side
+  CHECK_EQ(of("cuda:90", 32, 16, 0), "32x32 blocks registers");  // a warp takes the room of four
+  CHECK_EQ(of("cuda:90", 96, 168, 0), "3x9 registers");          // three warps take the room of four
+  // The system has 1 KiB of each block's: two of 113 KiB fill the SM's 228.
+  CHECK_EQ(of("cuda:90", 128, 168, 115712), "2x8 shared memory");
+  CHECK_EQ(of("cuda:90", 128, 168, 115713), "1x4 shared memory");
+  CHECK_EQ(of("cuda:75", 128, 64, 32768), "2x8 shared memory");
+  CHECK_EQ(of("cuda:89", 128, 255, 0), "2x8 registers");
+  CHECK(!occupancy("hip:gfx942", 256, 64, 0).ok());
+  CHECK(has(occupancy("cuda:90", 1024, 255, 0).error().str(), "too much registers"));
+  CHECK(has(occupancy("cuda:90", 128, 32, 300000).error().str(), "too much shared memory"));
+  CHECK(!occupancy("cuda:90", 0, 32, 0).ok());
+}
+
+TEST(mix_counts_what_is_the_kernels) {
+  const char* sass =
+      "\t.section\t.text.other,\"ax\"\n.text.other:\n        /*0000*/                   NOP ;\n"
+      "\t.section\t.text.k,\"ax\",@progbits\nk:\n.text.k:\n"
+      "        /*0000*/                   LDC R1, c[0x0][0x28] ;\n"
+      "        /*0010*/              @!P0 LDG.E.128 R4, desc[UR4][R2.64] ;\n"
+      "        /*0020*/               @P1 LDG.E.128 R8, desc[UR4][R6.64] ;\n"
+      ".L_x_1:\n        /*0030*/                   BRA `(.L_x_1);\n"
+      "\t.section\t.text.k2,\"ax\"\n.text.k2:\n        /*0000*/                   EXIT ;\n";
+  Mix mix = instruction_mix(sass, true, "k");
+  CHECK_EQ(mix.size(), 3u);
+  CHECK_EQ(mix[0].first, "LDG.E.128");
+  CHECK_EQ(mix[0].second, 2);
+  const char* amd =
+      "k:\n; %bb.0:\n\ts_load_dwordx2 s[2:3], s[0:1], 0x0\n\t.loc 1 2 3\n\tv_add_f32_e32 v0, v1, v2\n"
+      "\ts_endpgm\n.Lfunc_end0:\n\tv_add_f32_e32 v0, v1, v2\n";
+  mix = instruction_mix(amd, false, "k");
+  CHECK_EQ(mix.size(), 3u);
+  CHECK(instruction_mix(amd, false, "absent").empty());
 }

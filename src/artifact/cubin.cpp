@@ -18,10 +18,12 @@ enum Attribute : uint8_t {
   kParameter = 0x17,
   kRegisters = 0x2f,
   kFrameBytes = 0x11,
+  kStackBytes = 0x12,  // with what the functions that it calls need
   kCtasPerCluster = 0x3d,
+  kBarriers = 0x4c,  // since ABI 8
 };
 
-// Calls visit(attribute, payload) for each entry; false if the section is cut off.
+// Calls visit(attribute, payload, the two bytes in place) for each entry; false if the section is cut off.
 template <class Visit>
 bool each_attribute(std::string_view content, Visit visit) {
   constexpr uint8_t kSized = 4;  // the others hold two bytes in place
@@ -30,7 +32,7 @@ bool each_attribute(std::string_view content, Visit visit) {
     uint16_t value = in.take<uint16_t>();
     std::string_view payload = format == kSized ? in.take_bytes(value) : std::string_view();
     if (!in.ok()) return false;
-    visit(attribute, payload);
+    visit(attribute, payload, value);
   }
   return true;
 }
@@ -59,15 +61,16 @@ Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
   // The architecture moved within the flags when the ABI went from 7 to 8 (CUDA 13).
   uint32_t sm = elf->abi_version >= 8 ? elf->flags >> 8 & 0xff : elf->flags & 0xff;
 
-  std::map<uint32_t, int> registers, frame;  // by symbol
+  std::map<uint32_t, int> registers, frame, stack;  // by symbol
   if (const Section* info = elf->section(".nv.info")) {
-    bool whole = each_attribute(info->content, [&](uint8_t attribute, std::string_view payload) {
+    bool whole = each_attribute(info->content, [&](uint8_t attribute, std::string_view payload, uint16_t) {
       Bytes in(payload);
       uint32_t symbol = in.take<uint32_t>();
       int value = static_cast<int>(in.take<uint32_t>());
       if (!in.ok()) return;
       if (attribute == kRegisters) registers[symbol] = value;
       if (attribute == kFrameBytes) frame[symbol] = value;
+      if (attribute == kStackBytes) stack[symbol] = value;
     });
     if (!whole) return bad("its .nv.info is cut off");
   }
@@ -84,6 +87,15 @@ Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
     d.threads_per_warp = 32;
     if (auto it = registers.find(static_cast<uint32_t>(i)); it != registers.end()) d.n_regs = it->second;
     if (auto it = frame.find(static_cast<uint32_t>(i)); it != frame.end()) d.n_spills = it->second / 4;
+    if (auto it = stack.find(static_cast<uint32_t>(i)); it != stack.end()) d.local_bytes = it->second;
+    if (const Section* code = elf->section(".text." + d.name)) {
+      d.code_bytes = static_cast<int64_t>(code->size);
+      // From ABI 8 on an attribute says it, where there are any.
+      d.barriers = elf->abi_version < 8 ? static_cast<int>(code->flags >> 20 & 0x7f) : 0;
+    }
+    for (int bank = 0; bank < 8; ++bank)
+      if (const Section* c = elf->section(".nv.constant" + std::to_string(bank) + "." + d.name))
+        d.constant_banks.emplace_back(bank, static_cast<int64_t>(c->size));
     if (const Section* shared = elf->section(".nv.shared." + d.name)) {
       // From sm_90 on the section counts the 1,024 bytes that the system reserves in every block.
       int64_t reserved = sm >= 90 ? 1024 : 0;
@@ -92,23 +104,27 @@ Scanned scan_cubin(std::string_view bytes, const std::string& filename) {
     const Section* info = elf->section(".nv.info." + d.name);
     std::map<int, Param> params;
     if (info) {
-      bool whole = each_attribute(info->content, [&](uint8_t attribute, std::string_view payload) {
-        Bytes in(payload);
-        if (attribute == kParameter) {
-          in.take<uint32_t>();
-          int ordinal = in.take<uint16_t>();
-          in.take<uint16_t>();
-          int size = static_cast<int>(in.take<uint32_t>() >> 18);
-          if (in.ok()) params[ordinal].bytes = size;
-        } else if (attribute == kRequiredThreads || attribute == kMaxThreads) {
-          int threads = threads_of(payload);
-          if (threads > 0) d.max_threads = threads;
-          if (threads > 0 && threads % 32 == 0 && attribute == kRequiredThreads) d.num_warps = threads / 32;
-          if (threads > 0 && attribute == kMaxThreads) take_bound(d, threads, "MAX_THREADS");
-        } else if (attribute == kCtasPerCluster) {
-          if (int ctas = threads_of(payload)) d.num_ctas = ctas;
-        }
-      });
+      bool whole =
+          each_attribute(info->content, [&](uint8_t attribute, std::string_view payload, uint16_t in_place) {
+            Bytes in(payload);
+            if (attribute == kParameter) {
+              in.take<uint32_t>();
+              int ordinal = in.take<uint16_t>();
+              in.take<uint16_t>();
+              int size = static_cast<int>(in.take<uint32_t>() >> 18);
+              if (in.ok()) params[ordinal].bytes = size;
+            } else if (attribute == kRequiredThreads || attribute == kMaxThreads) {
+              int threads = threads_of(payload);
+              if (threads > 0) d.max_threads = threads;
+              if (threads > 0 && threads % 32 == 0 && attribute == kRequiredThreads)
+                d.num_warps = threads / 32;
+              if (threads > 0 && attribute == kMaxThreads) take_bound(d, threads, "MAX_THREADS");
+            } else if (attribute == kCtasPerCluster) {
+              if (int ctas = threads_of(payload)) d.num_ctas = ctas;
+            } else if (attribute == kBarriers) {
+              d.barriers = in_place;
+            }
+          });
       if (!whole) return bad("its .nv.info." + d.name + " is cut off");
     }
     for (auto& [ordinal, param] : params) {

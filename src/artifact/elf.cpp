@@ -64,7 +64,8 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
     Section s;
     uint32_t name = entry.take<uint32_t>();
     s.type = entry.take<uint32_t>();
-    entry.take_bytes(8 + 8);
+    s.flags = entry.take<uint64_t>();
+    entry.take_bytes(8);
     uint64_t offset = entry.take<uint64_t>();
     s.size = entry.take<uint64_t>();
     uint32_t link = entry.take<uint32_t>();
@@ -93,9 +94,10 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
       uint8_t kind = entry.take<uint8_t>();
       uint8_t other = entry.take<uint8_t>();
       uint16_t section = entry.take<uint16_t>();
-      entry.take_bytes(16);
+      entry.take_bytes(8);
+      uint64_t size = entry.take<uint64_t>();
       if (!entry.ok()) return bad("its symbol table is cut off");
-      elf.symbols.push_back({text_at(names, name), static_cast<uint8_t>(kind & 15), other, section});
+      elf.symbols.push_back({text_at(names, name), static_cast<uint8_t>(kind & 15), other, section, size});
     }
   }
   return elf;

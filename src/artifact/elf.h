@@ -51,6 +51,7 @@ class Bytes {
 struct Section {
   std::string_view name;
   uint32_t type = 0;
+  uint64_t flags = 0;
   uint64_t size = 0;  // also of sections without bytes in the file
   std::string_view content;
 };
@@ -59,6 +60,7 @@ struct Symbol {
   uint8_t type = 0;  // 2: function
   uint8_t other = 0;
   uint16_t section = 0;
+  uint64_t size = 0;
 };
 struct Elf {
   uint16_t machine = 0;

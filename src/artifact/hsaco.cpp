@@ -159,6 +159,11 @@ Scanned scan_hsaco(std::string_view bytes, const std::string& filename) {
         keep(d.vgprs, ".vgpr_count");
         keep(d.sgprs, ".sgpr_count");
         keep(d.n_spills, ".vgpr_spill_count");
+        keep(d.agprs, ".agpr_count");
+        keep(d.sgpr_spills, ".sgpr_spill_count");
+        keep(d.local_bytes, ".private_segment_fixed_size");
+        for (const Symbol& symbol : elf->symbols)
+          if (symbol.type == 2 && symbol.name == d.name) d.code_bytes = static_cast<int64_t>(symbol.size);
         d.n_regs = d.vgprs;
         d.num_ctas = 1;
         if (d.max_threads) take_bound(d, *d.max_threads, ".max_flat_workgroup_size");

@@ -8,7 +8,7 @@ foreach(isa ${simd_isas})
   target_compile_definitions(ptx_${isa} PRIVATE PTX_ISA=${isa} PTX_ISA_${isa})
   # Registers are read in other types than they were written in.
   target_compile_options(ptx_${isa} PRIVATE ${simd_flags_${isa}} -fno-math-errno -fno-trapping-math
-    -fno-strict-aliasing -Wno-psabi -Wno-maybe-uninitialized)
+    -fno-strict-aliasing -Wno-psabi -Wno-maybe-uninitialized -Wno-uninitialized)
   if(TRITON_RUNNER_SANITIZE STREQUAL "thread")
     target_compile_options(ptx_${isa} PRIVATE -fno-sanitize=thread)
   endif()

@@ -43,6 +43,12 @@ struct Description {
   std::optional<int64_t> shared;   // dynamic shared memory in bytes
   std::optional<int64_t> static_shared;
   std::optional<int> n_regs, n_spills, sgprs, vgprs;
+  // Of binaries and of AMD assembly. Bytes of memory of its own that a thread has (CUDA: stack, with what was
+  // spilled; AMD: scratch); bytes of machine code; named barriers; registers of matrix units; waves that fit
+  // a SIMD, as LLVM says.
+  std::optional<int64_t> local_bytes, code_bytes;
+  std::optional<int> barriers, agprs, sgpr_spills, waves;
+  std::vector<std::pair<int, int64_t>> constant_banks;  // number and bytes
   std::optional<int64_t> global_scratch_size, global_scratch_align, profile_scratch_size,
       profile_scratch_align;
   std::optional<bool> cooperative, pdl;

@@ -26,5 +26,15 @@ def describe(data: object, level: str, kernel: str = '', metadata: str | None = 
     What an artifact (text or bytes) and the text of its metadata file tell about a kernel, the only one where none is named: a dict with name, target, params, num_warps, num_ctas, shared, n_regs, ... (None where neither tells), `missing` (what a launch on a GPU needs and was not told) and `warnings`.
     """
 
+def occupancy(target: str, threads: int, registers: int, shared: int) -> dict:
+    """
+    Blocks of a kernel on an SM, their warps, the warps that it holds at most, and what allows no further block. shared: bytes of a block, static and dynamic.
+    """
+
+def instruction_mix(text: str, is_sass: bool, kernel: str) -> dict:
+    """
+    {opcode: count} of a kernel, the most frequent first, in what nvdisasm -c prints or in AMD assembly.
+    """
+
 def kernels(data: object, level: str, filename: str = '') -> list[str]:
     """The names of the kernels in an artifact."""

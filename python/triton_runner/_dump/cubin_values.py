@@ -10,16 +10,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import glob
 import re
-import shutil
-import subprocess
-import tempfile
-from pathlib import Path
 
 import numpy
 
-from triton_runner import _core
+from triton_runner import _core, _tools
 from triton_runner._dump import registers
 from triton_runner._errors import DiagnosticError, fail
 
@@ -72,7 +67,7 @@ def plan(request, compiled) -> ValuesPlan | None:
             "use a dump of its own for each",
         )
     code = registers.Code(compiled)
-    listing = disassembly(compiled.asm["cubin"])
+    listing = _tools.disassembly(compiled.asm["cubin"], "-gp")  # with the lines of the PTX
 
     def place(found):
         return _core.probe.place_in_sass(found, code.ptx, code.filename, code.name, listing)
@@ -127,30 +122,3 @@ def _placed(request, code, place):
     for note in notes:
         plan.add_note(note)
     return place(plan)
-
-
-def toolkit(name: str) -> str | None:
-    """The path of a program of NVIDIA's toolkit: Triton's own, else this machine's; or None."""
-    import triton
-
-    own = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / name
-    if own.exists():
-        return str(own)
-    return shutil.which(name) or max(glob.glob(f"/usr/local/cuda*/bin/{name}"), default=None)
-
-
-def disassembly(cubin: bytes) -> str:
-    """What nvdisasm prints of a cubin, with the lines of the PTX."""
-    found = toolkit("nvdisasm")
-    if found is None:
-        raise fail(
-            "this machine has no nvdisasm, which tells the lines of PTX in a cubin",
-            "it comes with Triton's wheels and with NVIDIA's CUDA toolkit",
-        )
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(cubin)
-        file.flush()
-        done = subprocess.run([found, "-gp", "-c", file.name], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise fail(f"nvdisasm cannot read the cubin: {done.stderr.strip()[:300]}")
-    return done.stdout

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy
 
-from triton_runner import _arrays, _artifacts, _core, _settings
+from triton_runner import _arrays, _artifacts, _core, _settings, _tools
 from triton_runner._compiled import compiled_of
 from triton_runner._dump import cubin_values, instrument
 from triton_runner._dump.axes import axes_of
@@ -35,7 +35,7 @@ _FLOAT = re.compile(r"(FADD|FMUL|FFMA|FSEL|FMNMX|MUFU|FSWZADD|I2F|HMMA.*\.F32|HG
 
 def find() -> str | None:
     """The path of cuda-gdb on this machine, or None."""
-    return cubin_values.toolkit("cuda-gdb")
+    return _tools.toolkit("cuda-gdb")
 
 
 def run(request, function, entry, args, kwargs, grid, threads=None):
