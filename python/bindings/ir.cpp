@@ -509,9 +509,9 @@ void init_ir(nb::module_& parent) {
   m.def(
       "op_table",
       [] {
-        auto release = [](int minor) { return "3." + std::to_string(minor - 30); };
-        auto until = [&](int minor) {
-          return minor == 99 ? nb::object(nb::none()) : nb::cast(release(minor));
+        auto release = [](ir::Release r) { return std::to_string(r / 100) + "." + std::to_string(r % 100); };
+        auto until = [&](ir::Release r) {
+          return r == ir::kNow ? nb::object(nb::none()) : nb::cast(release(r));
         };
         std::map<ir::OpKind, nb::list> old_names;
         for (const ir::OldName& old : ir::old_names()) {
@@ -529,6 +529,7 @@ void init_ir(nb::module_& parent) {
           entry["name"] = std::string(row.name);
           entry["operands"] = std::string(row.operands);
           entry["exec"] = std::string(row.exec);
+          entry["effects"] = std::string(row.effects_text);
           entry["since"] = release(row.since);
           entry["until"] = until(row.until);
           entry["assembly"] = std::string(row.assembly);

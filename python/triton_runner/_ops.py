@@ -9,7 +9,7 @@ from triton_runner._pipeline.versions import RELEASES, parse_version
 
 
 def table() -> list[dict]:
-    """Every op: name, dialect, kind, operands, since, until, status, handler, tested, old_names.
+    """Every op: name, dialect, kind, operands, effects, since, until, status, handler, tested, old_names.
 
     status: "executed"; "structure" (its parent's handler takes it along); "parsed only" (running it is an
     error). handler: the function of the tile engine, or None. tested: a golden case, "folder/name" under
@@ -24,6 +24,7 @@ def table() -> list[dict]:
                 "dialect": row["name"].rpartition(".")[0].partition(".")[0] or "builtin",
                 "kind": row["kind"],
                 "operands": row["operands"],
+                "effects": row["effects"].split(" | "),
                 "since": row["since"],
                 "until": row["until"],
                 "status": {"STRUCTURE": "structure", "UNSUPPORTED": "parsed only"}.get(kind, "executed"),

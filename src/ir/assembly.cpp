@@ -37,7 +37,8 @@ EnumInfo make_enum(std::string_view name, unsigned width, Style style, std::stri
 const std::vector<EnumInfo>& enums() {
   static const std::vector<EnumInfo> all = {
 #define ENUM(name, width, style, values) make_enum(#name, width, style, values),
-#include "enums.def"
+#define VALUE(keyword, Enumerator, number) #keyword "=" #number " "
+#include <triton_runner/ir/enums.def>
   };
   return all;
 }
@@ -206,9 +207,11 @@ class Compiler {
 
 struct OldAssembly {
   OpKind kind;
-  int since, until;
+  Release since, until;
   std::string_view assembly;
 };
+#define V(major, minor) release(major, minor)
+#define NOW kNow
 constexpr OldAssembly kOld[] = {
 #define OP(...)
 #define OLD_ASSEMBLY(kind, since, until, assembly) {OpKind::k##kind, since, until, assembly},
@@ -257,6 +260,14 @@ const EnumInfo* find_enum(std::string_view name) {
   for (const EnumInfo& info : enums())
     if (info.name == name) return &info;
   return nullptr;
+}
+
+std::span<Use> Op::group(GroupName name) const {
+  if (kind == OpKind::kUnknown) return {};
+  const std::vector<OpSyntax::Group>& groups = op_syntax(kind).groups;
+  for (uint32_t i = 0; i < groups.size(); ++i)
+    if (groups[i].name == name.text) return group(i);
+  return {};
 }
 
 const OpSyntax& op_syntax(OpKind kind) {

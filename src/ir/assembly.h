@@ -5,7 +5,7 @@
 //   $a:KIND      attribute a: an integer kind (i1, i32, i64), str, sym, any (a full attribute), ints (i32
 //   array as
 //                [0, 1]), longs (the same in i64), types, unit (prints nothing; present if its group is), or
-//                an enumeration of enums.def by its keyword (fastmath and overflow in <>)
+//                an enumeration of enums.def by its keyword (FastMath and Overflow in <>)
 //   T(x) T(>)    the types of group x, of all results; T(>0) of one result; T(>*) one type that all results
 //   have;
 //                T(x=y) one that the operands x and y have; T(=) one that all operands and the result have
@@ -91,7 +91,7 @@ struct Assembly {
   ResultRule rule = ResultRule::kWritten;
   uint8_t rule_group = 0;
   std::string_view rule_type;
-  int since = 30, until = 99;
+  Release since = release(3, 0), until = kNow;
 };
 
 // An op's operand groups and the texts it may have: the row's own first, then those of older releases.

@@ -101,12 +101,12 @@ void Custom::print_for(Printer& out, const Op& op) {
   std::span<Value> args = body->first->args;
   out.text(op.attr("unsignedCmp") ? " unsigned " : " ");
   out.value(&args[0]);
-  out.text(" = "), out.value(op.operand_of(0));
-  out.text(" to "), out.value(op.operand_of(1));
-  out.text(" step "), out.value(op.operand_of(2));
-  if (!op.group(3).empty()) {
+  out.text(" = "), out.value(op.operand_of("lower"));
+  out.text(" to "), out.value(op.operand_of("upper"));
+  out.text(" step "), out.value(op.operand_of("step"));
+  if (!op.group("inits").empty()) {
     out.text(" iter_args");
-    print_assignments(out, args.subspan(1), op.group(3));
+    print_assignments(out, args.subspan(1), op.group("inits"));
     out.text(" -> ");
     print_type_list(out, op.results, true);
   }
@@ -298,9 +298,9 @@ void Custom::print_cond_br(Printer& out, const Op& op) {
     out.text("])");
   }
   out.text(", ");
-  print_successor(out, op.successors[0], op.group(1));
+  print_successor(out, op.successors[0], op.group("true_args"));
   out.text(", ");
-  print_successor(out, op.successors[1], op.group(2));
+  print_successor(out, op.successors[1], op.group("false_args"));
   out.dict(op.attrs, {"branch_weights"});
 }
 // cf.switch %flag : i32, [default: ^bb1(...), 42: ^bb2(...)]
@@ -339,18 +339,18 @@ void Custom::print_switch(Printer& out, const Op& op) {
   out.text(", [");
   out.new_line();
   out.text("  default: ");
-  print_successor(out, op.successors[0], op.group(1));
+  print_successor(out, op.successors[0], op.group("default_args"));
   const Attr* values = numbers(op, "case_values", op.successors.size() - 1);
   const Attr* sizes = numbers(op, "case_operand_segments", op.successors.size() - 1);
   if (!values || !sizes) return out.attr(nullptr);
   size_t at = 0, all = 0;
-  for (uint64_t n : sizes->raw) all = n > op.group(2).size() ? n : all + n;
-  if (all != op.group(2).size()) return out.attr(nullptr);
+  for (uint64_t n : sizes->raw) all = n > op.group("case_args").size() ? n : all + n;
+  if (all != op.group("case_args").size()) return out.attr(nullptr);
   for (size_t i = 0; i < values->raw.size(); ++i) {
     out.text(",");
     out.new_line();
     out.text("  " + std::to_string(static_cast<int64_t>(values->raw[i])) + ": ");
-    print_successor(out, op.successors[i + 1], op.group(2).subspan(at, sizes->raw[i]));
+    print_successor(out, op.successors[i + 1], op.group("case_args").subspan(at, sizes->raw[i]));
     at += sizes->raw[i];
   }
   out.new_line();
@@ -455,8 +455,7 @@ void Custom::parse_barriers(Parser& p, State& s) {
   } while (p.eat(','));
 }
 void Custom::print_barriers(Printer& out, const Op& op) {
-  auto barriers = op.group(group_named(op.kind, "barriers")),
-       preds = op.group(group_named(op.kind, "barrier_preds"));
+  auto barriers = op.group("barriers"), preds = op.group("barrier_preds");
   out.text(" ");
   for (size_t i = 0; i < barriers.size(); ++i) {
     if (i) out.text(", ");

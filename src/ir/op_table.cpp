@@ -9,11 +9,31 @@ namespace triton_runner::ir {
 using base::TextMap;
 namespace {
 
+// What the columns are written in.
+namespace column {
+#define EFFECT(word, Enumerator, meaning) constexpr Effects word = Effect::k##Enumerator;
+#include <triton_runner/ir/effects.def>
+#define V(major, minor) release(major, minor)
+#define NOW kNow
+
 constexpr OpInfo kTable[] = {
-#define OP(kind, name, operands, exec, since, until, assembly, tested) \
-  {OpKind::k##kind, #kind, name, operands, #exec, since, until, assembly, tested},
+#define OP(kind, name, operands, exec, effects, since, until, assembly, tested) \
+  {OpKind::k##kind, #kind, name, operands, #exec, effects, #effects, since, until, assembly, tested},
 #include <triton_runner/ir/ops.def>
 #undef OP
+};
+constexpr bool all_have_effects() {
+  for (const OpInfo& row : kTable)
+    if (row.effects.empty()) return false;
+  return true;
+}
+static_assert(all_have_effects(), "a row of ops.def does not say what its op does");
+}  // namespace column
+using column::kTable;
+
+constexpr EffectInfo kEffects[] = {
+#define EFFECT(word, Enumerator, meaning) {#word, meaning},
+#include <triton_runner/ir/effects.def>
 };
 
 constexpr OldName kOldNames[] = {
@@ -56,6 +76,8 @@ const TextMap<OpKind>& names() {
 }  // namespace
 
 std::span<const OpInfo> op_table() { return kTable; }
+std::span<const EffectInfo> effect_table() { return kEffects; }
+Effects Op::effects() const { return kind == OpKind::kUnknown ? Effects() : op_info(kind).effects; }
 std::span<const OldName> old_names() { return kOldNames; }
 const OpInfo& op_info(OpKind kind) { return kTable[static_cast<size_t>(kind) - 1]; }
 std::string_view op_kind_name(OpKind kind) { return kind == OpKind::kUnknown ? "Unknown" : op_info(kind).id; }

@@ -256,8 +256,8 @@ class Verifier {
         return;
       case OpKind::kCondBr:
         if (op.successors.size() != 2) return error(op, "cf.cond_br needs two blocks");
-        branch(op, op.successors[0], op.group(1));
-        branch(op, op.successors[1], op.group(2));
+        branch(op, op.successors[0], op.group("true_args"));
+        branch(op, op.successors[1], op.group("false_args"));
         return;
       case OpKind::kFor:
       case OpKind::kIf:
@@ -273,7 +273,7 @@ class Verifier {
         if (op.regions.size() != 2) return error(op, "scf.while needs two regions");
         if (const Op* condition = terminator(op, 0, OpKind::kCondition)) {
           match_operands(
-              *condition, condition->group(1), op.results.size(),
+              *condition, condition->group("args"), op.results.size(),
               [&](size_t i) { return op.results[i].type; }, op.name);
           if (!op.region(1)->first || op.region(1)->first->args.size() != op.results.size())
             error(op, "the block after `do` needs an argument for each result");

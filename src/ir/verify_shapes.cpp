@@ -242,14 +242,6 @@ std::string shape_fault(const Op& op) {
                spell(op.results[0].type);
       return elementwise(op);
     }
-    case OpKind::kIntToPtr:
-    case OpKind::kPtrToInt:
-    case OpKind::kTtBitcast:
-    case OpKind::kFpToFp:
-    case OpKind::kClampF:
-    case OpKind::kPreciseSqrt:
-    case OpKind::kPreciseDivF:
-    case OpKind::kExternElementwise:
     case OpKind::kMapElementwise:
       return elementwise(op);
     case OpKind::kConvertLayout:
@@ -289,11 +281,8 @@ std::string shape_fault(const Op& op) {
       return fault.empty() ? access(op, op.results[0].type) : fault;
     }
     default:
-      break;
+      return op.does(Effect::kElementwise) ? elementwise(op) : "";
   }
-  std::string_view name = op_info(op.kind).name;
-  if (name.starts_with("arith.") || name.starts_with("math.")) return elementwise(op);
-  return "";
 }
 
 }  // namespace triton_runner::ir

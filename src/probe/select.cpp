@@ -270,10 +270,7 @@ const ir::Op* op_of(const ir::Value& value) {
   return value.defining_op ? value.defining_op : value.block->region->parent;
 }
 
-bool is_combiner(const ir::Op& op) {
-  return op.kind == ir::OpKind::kReduce || op.kind == ir::OpKind::kScan ||
-         op.kind == ir::OpKind::kMapElementwise;
-}
+bool is_combiner(const ir::Op& op) { return op.does(ir::Effect::kApplies); }
 
 bool is_combined(const ir::Value& value) {
   const ir::Block* block = value.defining_op ? value.defining_op->block : value.block;

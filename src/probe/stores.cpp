@@ -290,8 +290,8 @@ std::string Writer::iteration(const ir::Op& loop) {
   const ir::Value& induction = loop.region()->first->args[0];
   const std::string type = ir::text_of(induction.type);
   std::string from =
-      def("arith.subi " + operand(induction) + ", " + operand(*loop.operand_of(0)) + " : " + type);
-  std::string number = def("arith.divsi " + from + ", " + operand(*loop.operand_of(2)) + " : " + type);
+      def("arith.subi " + operand(induction) + ", " + operand(*loop.operand_of("lower")) + " : " + type);
+  std::string number = def("arith.divsi " + from + ", " + operand(*loop.operand_of("step")) + " : " + type);
   if (type == "index") return def("arith.index_cast " + number + " : index to i32");
   if (type == "i32") return number;
   return def((induction.type->width > 32 ? "arith.trunci " : "arith.extsi ") + number + " : " + type +
@@ -302,8 +302,8 @@ std::string Writer::is_last(const ir::Op& loop) {
   const ir::Value& induction = loop.region()->first->args[0];
   const std::string type = ir::text_of(induction.type);
   std::string left =
-      def("arith.subi " + operand(*loop.operand_of(1)) + ", " + operand(induction) + " : " + type);
-  return def("arith.cmpi sle, " + left + ", " + operand(*loop.operand_of(2)) + " : " + type);
+      def("arith.subi " + operand(*loop.operand_of("upper")) + ", " + operand(induction) + " : " + type);
+  return def("arith.cmpi sle, " + left + ", " + operand(*loop.operand_of("step")) + " : " + type);
 }
 
 void write_stores(Writer& out, const Dialect& d, const StoreRequest& r) {

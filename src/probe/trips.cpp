@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <triton_runner/ir/enums.h>
+
 namespace triton_runner::probe {
 namespace {
 
@@ -69,27 +71,26 @@ std::optional<int64_t> binary(OpKind kind, int64_t a, int64_t b, unsigned width)
   }
 }
 
-// arith.cmpi's predicates in MLIR's order: eq ne slt sle sgt sge ult ule ugt uge.
-bool compare(int64_t predicate, int64_t a, int64_t b, unsigned width) {
+bool compare(ir::CmpI predicate, int64_t a, int64_t b, unsigned width) {
   const uint64_t ua = unsigned_of(a, width), ub = unsigned_of(b, width);
   switch (predicate) {
-    case 0:
+    case ir::CmpI::kEq:
       return a == b;
-    case 1:
+    case ir::CmpI::kNe:
       return a != b;
-    case 2:
+    case ir::CmpI::kSlt:
       return a < b;
-    case 3:
+    case ir::CmpI::kSle:
       return a <= b;
-    case 4:
+    case ir::CmpI::kSgt:
       return a > b;
-    case 5:
+    case ir::CmpI::kSge:
       return a >= b;
-    case 6:
+    case ir::CmpI::kUlt:
       return ua < ub;
-    case 7:
+    case ir::CmpI::kUle:
       return ua <= ub;
-    case 8:
+    case ir::CmpI::kUgt:
       return ua > ub;
     default:
       return ua >= ub;
@@ -165,7 +166,7 @@ std::optional<int64_t> Arithmetic::compute(const ir::Value* value, int depth) {
       auto a = compute(op->operand(0), depth + 1), b = compute(op->operand(1), depth + 1);
       if (!a || !b) return std::nullopt;
       const ir::Type* from = op->operand(0)->type;
-      return compare(op->int_attr("predicate", 0), *a, *b,
+      return compare(op->enum_attr<ir::CmpI>("predicate"), *a, *b,
                      from->kind == ir::TypeKind::kInteger ? from->width : 64);
     }
     default: {
@@ -186,8 +187,8 @@ bool Arithmetic::count(std::span<const ir::Op* const> loops, size_t at, std::vec
   if (at == loops.size()) return true;
   const ir::Op* loop = loops[at];
   if (loop->kind != OpKind::kFor) return false;
-  auto lower = compute(loop->operand_of(0), 0), upper = compute(loop->operand_of(1), 0),
-       step = compute(loop->operand_of(2), 0);
+  auto lower = compute(loop->operand_of("lower"), 0), upper = compute(loop->operand_of("upper"), 0),
+       step = compute(loop->operand_of("step"), 0);
   if (!lower || !upper || !step || *step <= 0) return false;
   const int64_t trips = *upper > *lower ? (*upper - *lower + *step - 1) / *step : 0;
   most[at] = std::max(most[at], trips);

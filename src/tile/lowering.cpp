@@ -60,32 +60,6 @@ void set_shape(TileType& t, std::vector<int64_t> shape) {
   t.bytes = t.n * t.size;
 }
 
-// Pure, cannot trap, and its result is lazy or small: may run once a launch instead of once a program.
-bool hoistable(ir::OpKind kind) {
-  switch (kind) {
-    case ir::OpKind::kMakeRange:
-    case ir::OpKind::kSplat:
-    case ir::OpKind::kExpandDims:
-    case ir::OpKind::kBroadcast:
-    case ir::OpKind::kAddI:
-    case ir::OpKind::kSubI:
-    case ir::OpKind::kMulI:
-    case ir::OpKind::kAddPtr:
-    case ir::OpKind::kCmpI:
-    case ir::OpKind::kExtSI:
-    case ir::OpKind::kExtUI:
-    case ir::OpKind::kTruncI:
-    case ir::OpKind::kMinSI:
-    case ir::OpKind::kMaxSI:
-    case ir::OpKind::kIndexCast:
-    case ir::OpKind::kConvertLayout:
-    case ir::OpKind::kGetNumPrograms:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool inside(const ir::Value* v, const ir::Region* region) {
   const ir::Block* b = v->defining_op ? v->defining_op->block : v->block;
   while (b) {
@@ -219,13 +193,10 @@ size_t Lowering::emit(Handler run, const ir::Op& op, std::vector<Slot> results, 
 }
 
 size_t Lowering::emit(Handler run, const ir::Op& op, const void* data) {
-  std::vector<Slot> results, operands;
-  for (const ir::Use& u : op.operand_uses) operands.push_back(slot(u.value));
-  for (ir::Value& v : op.results) results.push_back(slot(&v));
-  return emit(run, op, std::move(results), std::move(operands), data);
+  return emit(run, op, slots_of(*this, op.results), slots_of(*this, op.operand_uses), data);
 }
 
-int Lowering::operand_index(const ir::Op& op, uint32_t group) {
+int Lowering::operand_index(const ir::Op& op, ir::GroupName group) {
   auto g = op.group(group);
   return g.empty() ? -1 : static_cast<int>(g.data() - op.operand_uses.data());
 }
@@ -384,7 +355,7 @@ void Lowering::error(const ir::Op& op, std::string message, std::vector<std::str
 }
 
 bool Lowering::can_hoist(const ir::Op& op) {
-  if (!hoistable(op.kind) || lanes_ > 0 || !op.regions.empty()) return false;
+  if (!op.does(ir::Effect::kLazy) || lanes_ > 0 || !op.regions.empty()) return false;
   for (const ir::Use& u : op.operand_uses)
     if (!kept_[slot(u.value)]) return false;
   return true;

@@ -87,8 +87,8 @@ class Lowering {
     code_.owned.push_back(p);
     return p.get();
   }
-  // Which of Instr's operands is the first of group g of the op's row (-1: left out).
-  static int operand_index(const ir::Op& op, uint32_t group);
+  // Which of Instr's operands is the first of that group of the op's row (-1: left out, or the row has none).
+  static int operand_index(const ir::Op& op, ir::GroupName group);
 
   // ---- control flow
   Label new_label();

@@ -9,6 +9,9 @@
 #include <span>
 #include <string_view>
 
+#include <triton_runner/ir/effects.h>
+#include <triton_runner/ir/groups.h>
+
 namespace triton_runner::ir {
 
 // One enumerator per row of ops.def; kUnknown for an op that the table lacks.
@@ -202,7 +205,16 @@ struct Op {
 
   uint32_t num_operands() const { return static_cast<uint32_t>(operand_uses.size()); }
   Value* operand(uint32_t i) const { return operand_uses[i].value; }
-  // Operand group i of the op's row in ops.def ("ptr, mask?, other?": 0, 1, 2); empty where left out.
+  Effects effects() const;  // of its row; none of an op that the table lacks
+  bool does(Effect e) const { return effects().any(e); }
+  // An operand group of the op's row in ops.def by its name; empty where the op left it out or has none.
+  std::span<Use> group(GroupName name) const;
+  // The only operand of that group, or null.
+  Value* operand_of(GroupName name) const {
+    const std::span<Use> uses = group(name);
+    return uses.empty() ? nullptr : uses[0].value;
+  }
+  // The same by number, for who goes through them all: 0, 1, 2 of "ptr, mask?, other?".
   std::span<Use> group(uint32_t i) const {
     uint32_t begin = i == 0 ? 0 : group_ends[i - 1];
     return operand_uses.subspan(begin, group_ends[i] - begin);
@@ -213,6 +225,11 @@ struct Op {
   const Attr* attr(std::string_view key) const;  // null if absent
   int64_t int_attr(std::string_view key,
                    int64_t otherwise) const;  // of integers, bools and enum keywords' numbers
+  // An enumeration of enums.h; a value that is not known where the op has none.
+  template <class Enum>
+  Enum enum_attr(std::string_view key) const {
+    return static_cast<Enum>(int_attr(key, -1));
+  }
   Region* region(uint32_t i = 0) const { return regions[i]; }
 };
 

@@ -7,6 +7,11 @@
 
 namespace triton_runner::ir {
 
+// A Triton release as a number that sorts: 310 is 3.10, and comes after 309.
+using Release = int;
+constexpr Release release(int major, int minor) { return 100 * major + minor; }
+inline constexpr Release kNow = 99'999;
+
 // A row of ops.def.
 struct OpInfo {
   OpKind kind;
@@ -14,18 +19,26 @@ struct OpInfo {
   std::string_view name;      // "tt.addptr"
   std::string_view operands;  // "ptr, mask?, other?"
   std::string_view exec;      // "ELEMENTWISE(addi)", "LOWER(load)", "STRUCTURE", "UNSUPPORTED"
-  int since, until;           // Triton minor releases, 30 .. 39; until 99: still there
-  std::string_view assembly;  // its text after the name; see src/ir/assembly.h
-  std::string_view tested;    // the golden case that runs it: "op/tt.addptr"; empty if nothing runs it
+  Effects effects;
+  std::string_view effects_text;  // "elementwise | lazy"
+  Release since, until;           // until kNow: still there
+  std::string_view assembly;      // its text after the name; see src/ir/assembly.h
+  std::string_view tested;        // the golden case that runs it: "op/tt.addptr"; empty if nothing runs it
 };
 
 // A name that older releases gave to an op.
 struct OldName {
   OpKind kind;
   std::string_view name;  // "tt.experimental_descriptor_load"
-  int since, until;
+  Release since, until;
   std::string_view tested;
 };
+
+// The words of effects.def.
+struct EffectInfo {
+  std::string_view word, meaning;
+};
+std::span<const EffectInfo> effect_table();
 
 std::span<const OpInfo> op_table();          // in the order of ops.def: op_table()[k - 1] is kind k
 std::span<const OldName> old_names();        // rows of OLD_NAME

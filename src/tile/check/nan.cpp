@@ -13,48 +13,14 @@ namespace {
 
 enum class Role : uint8_t { kCompute, kElementwise, kLoad, kSkip };
 
-Role role_of(ir::OpKind kind) {
-  using K = ir::OpKind;
-  if (renames_values(kind)) return Role::kSkip;
-  switch (kind) {
-    case K::kLoad:
-    case K::kAtomicLoad:
-    case K::kAtomicRMW:
-    case K::kAtomicCAS:
-    case K::kDescriptorLoad:
-    case K::kDescriptorGather:
-    case K::kAmdBufferLoad:
-    case K::kAmdBufferAtomicRMW:
-    case K::kAmdBufferAtomicCAS:
-    case K::kAsyncCopyGlobalToLocal:
-    case K::kAmdBufferLoadToLocal:
-      return Role::kLoad;
-    // Bits that are taken as they are: what they mean was decided elsewhere.
-    case K::kConstant:
-    case K::kPoison:
-    case K::kTtBitcast:
-    case K::kBitcast:
-    case K::kLocalLoad:
-    case K::kLocalGather:
-    case K::kAmdLocalLoadPackedTransposed:
-    case K::kTMEMLoad:
-    // What hands values on.
-    case K::kWarpSpecialize:
-    case K::kReduceReturn:
-    case K::kScanReturn:
-    case K::kMapElementwiseReturn:
-      return Role::kSkip;
-    case K::kExternElementwise:
-    case K::kSelect:
-    case K::kClampF:
-    case K::kFpToFp:
-    case K::kPreciseSqrt:
-    case K::kPreciseDivF:
-    case K::kApproxDivF:
-      return Role::kElementwise;
-    default:
-      return kind >= K::kAddI && kind <= K::kTrunc ? Role::kElementwise : Role::kCompute;
-  }
+Role role_of(const ir::Op& op) {
+  using enum ir::Effect;
+  const ir::Effects does = op.effects();
+  // What hands values on, and bits that are taken as they are: what they mean was decided elsewhere.
+  if (does.any(kPasses | kEnds | kForks | kGenerates) || does.all(kMoves | kElementwise)) return Role::kSkip;
+  if (does.any(kBufferReads) && !does.any(kAsync)) return Role::kSkip;
+  if (does.any(kLoads | kAtomics)) return Role::kLoad;
+  return does.any(kElementwise) ? Role::kElementwise : Role::kCompute;
 }
 
 }  // namespace
@@ -104,7 +70,7 @@ bool NanCheck::any_bad(Task& t, Slot s) const {
 }
 
 bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
-  const Role role = role_of(in.op->kind);
+  const Role role = role_of(*in.op);
   if (role == Role::kSkip || (role == Role::kLoad && !loads_)) return true;
   for (uint32_t r = 0; r < in.num_results; ++r) {
     const Slot s = in.result(r);
@@ -148,7 +114,7 @@ bool NanCheck::report(Task& t, const Instr& in, Slot result, int64_t element, bo
   const std::byte* bad = look.data() + element * type.size;
   const std::string what = element_text(bad, type.element);
   std::string message = "the result is " + (what == "nan" ? "NaN" : what);
-  if (role_of(in.op->kind) == Role::kLoad) {
+  if (role_of(*in.op) == Role::kLoad) {
     message += ", as it is in memory";
   } else {
     message += infinities_ ? ", and its operands are finite" : ", and no operand is";

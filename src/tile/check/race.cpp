@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <triton_runner/ir/enums.h>
+
 #include "check/race_state.h"
 
 namespace triton_runner::tile {
@@ -11,10 +13,9 @@ using K = ir::OpKind;
 
 namespace {
 
-constexpr int64_t kCta = 2;  // a scope that orders nothing between programs
-
-bool acquires(int64_t semantic) { return semantic == 2 || semantic == 4; }
-bool releases(int64_t semantic) { return semantic == 3 || semantic == 4; }
+using ir::MemSemantic;
+bool acquires(MemSemantic s) { return s == MemSemantic::kAcquire || s == MemSemantic::kAcqRel; }
+bool releases(MemSemantic s) { return s == MemSemantic::kRelease || s == MemSemantic::kAcqRel; }
 
 }  // namespace
 
@@ -243,8 +244,9 @@ bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
   const TileType& type = t.type(stores                   ? static_cast<Slot>(a.value)
                                 : kind == K::kAtomicPoll ? in.operand(1)
                                                          : in.result());
-  const int64_t semantic = in.op->int_attr("sem", 4);
-  const bool wide = in.op->int_attr("scope", 1) != kCta;
+  const auto semantic = in.op->attr("sem") ? in.op->enum_attr<MemSemantic>("sem") : MemSemantic::kAcqRel;
+  // A block's own scope orders nothing between programs.
+  const bool wide = in.op->enum_attr<ir::MemSyncScope>("scope") != ir::MemSyncScope::kCta;
   const std::byte *old = nullptr, *expected = nullptr;
   if (a.expected != kNoSlot) {
     old = static_cast<const std::byte*>(t.dense(in.result()));

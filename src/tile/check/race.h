@@ -72,9 +72,9 @@ class RaceCheck {
   bool shared_before(Task& t, const Instr& in);
   void shared_after(Task& t, const Instr& in);
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act);
-  const MemoryOperand* buffer_of(const Instr& in, uint32_t group) const;
+  const MemoryOperand* buffer_of(const Instr& in, ir::GroupName group) const;
   // Barriers of a group of operands are told what the thread did.
-  void arrive(Task& t, const Instr& in, Thread& from, uint32_t group);
+  void arrive(Task& t, const Instr& in, Thread& from, ir::GroupName group);
 
   const CheckedCode& code_;
   const exec::Memory& memory_;

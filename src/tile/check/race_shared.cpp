@@ -8,6 +8,7 @@
 namespace triton_runner::tile {
 
 using K = ir::OpKind;
+using enum ir::Effect;
 
 namespace {
 
@@ -16,8 +17,9 @@ uint64_t barrier_address(Task& t, Slot s) {
   return d.base + uint64_t{d.flip} * 8;
 }
 
-bool on(Task& t, const Instr& in, uint32_t group) {
-  const int i = Lowering::operand_index(*in.op, group);
+// Whether its predicate is on, if it has one.
+bool on(Task& t, const Instr& in) {
+  const int i = Lowering::operand_index(*in.op, "pred");
   return i < 0 || t.bits(in.operand(static_cast<uint32_t>(i))) != 0;
 }
 
@@ -31,7 +33,7 @@ void ended(std::vector<uint32_t>& going_on, int64_t left, Clock& seen) {
 
 }  // namespace
 
-const MemoryOperand* RaceCheck::buffer_of(const Instr& in, uint32_t group) const {
+const MemoryOperand* RaceCheck::buffer_of(const Instr& in, ir::GroupName group) const {
   const int i = Lowering::operand_index(*in.op, group);
   for (const MemoryOperand& b : code_.buffers[&in - code_.code.instrs.data()])
     if (static_cast<int>(b.operand) == i) return &b;
@@ -44,7 +46,7 @@ RaceCheck::Thread RaceCheck::beside(Task& t, const Instr& in) {
   return made;
 }
 
-void RaceCheck::arrive(Task& t, const Instr& in, Thread& from, uint32_t group) {
+void RaceCheck::arrive(Task& t, const Instr& in, Thread& from, ir::GroupName group) {
   const auto operands = in.op->group(group);
   const int first = Lowering::operand_index(*in.op, group);
   for (size_t i = 0; i < operands.size(); ++i)
@@ -97,57 +99,51 @@ namespace {
 // Tokens and arefs: one of them for all, so that what they order is never taken for a race.
 constexpr int64_t kTokens = -1;
 
-bool hands_over(K kind) {
-  return kind == K::kNvwsProducerCommit || kind == K::kNvwsConsumerRelease || kind == K::kNvwsArefPutExit ||
-         kind == K::kNvwsArefGetExit;
-}
-
-bool takes_over(K kind) {
-  return kind == K::kNvwsProducerAcquire || kind == K::kNvwsConsumerWait || kind == K::kNvwsArefPutEnter ||
-         kind == K::kNvwsArefGetEnter;
-}
-
 }  // namespace
 
 bool RaceCheck::shared_before(Task& t, const Instr& in) {
   const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
-  const K kind = in.op->kind;
+  const ir::Effects does = in.op->effects();
   ProgramRace& race = of(*t.program);
-  if (hands_over(kind)) release(state(t).thread, race.named[kTokens]);
-  switch (kind) {
-    case K::kLocalLoad:
-    case K::kLocalGather:
-    case K::kAmdLocalLoadPackedTransposed:
-    case K::kTMEMLoad:
-      return buffers.empty() || buffer(t, in, state(t).thread, buffers[0], Act::kRead);
-    case K::kLocalStore:
-    case K::kLocalScatter:
-      return buffers.empty() || buffer(t, in, state(t).thread, buffers[0], Act::kWrite);
-    case K::kTMEMStore:
-      return buffers.empty() || !on(t, in, 3) || buffer(t, in, state(t).thread, buffers[0], Act::kWrite);
-    case K::kAsyncCopyGlobalToLocal:
-    case K::kAmdBufferLoadToLocal: {
-      if (buffers.empty() || accesses_[&in - t.code->instrs.data()].kind == AccessKind::kNone) return true;
-      Thread copy = beside(t, in);
-      state(t).open.push_back(copy.id);
-      return buffer(t, in, copy, buffers[0], Act::kWrite);
-    }
-    case K::kAsyncTMACopyGlobalToLocal:
-    case K::kAsyncTMAGather: {
-      if (!on(t, in, 5)) return true;
-      Thread copy = beside(t, in);
-      const MemoryOperand* to = buffer_of(in, 4);
-      if (to && !buffer(t, in, copy, *to, Act::kWrite)) return false;
-      arrive(t, in, copy, 3);
-      return true;
-    }
-    case K::kAsyncTMACopyLocalToGlobal:
-    case K::kAsyncTMAReduce:
-    case K::kAsyncTMAScatter: {
-      Thread copy = beside(t, in);
-      state(t).stores.push_back(copy.id);
-      return buffers.empty() || buffer(t, in, copy, buffers[0], Act::kRead);
-    }
+  if (does.all(kToken | kSignals)) release(state(t).thread, race.named[kTokens]);
+  if (does.all(kNamed | kSignals)) release(state(t).thread, race.named[t.bits(in.operand(0))]);
+  if (does.any(kBufferReads | kBufferWrites) && !does.any(kAsync | kAllocates)) {
+    const Act act = does.any(kBufferReads) ? Act::kRead : Act::kWrite;
+    return buffers.empty() || !on(t, in) || buffer(t, in, state(t).thread, buffers[0], act);
+  }
+  if (does.all(kAsync | kGroup)) {  // a copy from pointers: one instruction of those that it becomes
+    if (buffers.empty() || accesses_[&in - t.code->instrs.data()].kind == AccessKind::kNone) return true;
+    Thread copy = beside(t, in);
+    state(t).open.push_back(copy.id);
+    return buffer(t, in, copy, buffers[0], Act::kWrite);
+  }
+  if (does.all(kAsync | kBlock | kLoads)) {
+    if (!on(t, in)) return true;
+    Thread copy = beside(t, in);
+    const MemoryOperand* to = buffer_of(in, "result");
+    if (to && !buffer(t, in, copy, *to, Act::kWrite)) return false;
+    arrive(t, in, copy, "barrier");
+    return true;
+  }
+  if (does.all(kAsync | kBlock | kStores)) {
+    Thread copy = beside(t, in);
+    state(t).stores.push_back(copy.id);
+    return buffers.empty() || buffer(t, in, copy, buffers[0], Act::kRead);
+  }
+  if (does.all(kGroup | kBarrier)) {
+    TaskState& s = state(t);
+    Clock& into = race.barriers[barrier_address(t, in.operand(0))];
+    release(s.thread, into);
+    ended(s.open, 0, into);
+    for (auto& group : s.committed) ended(group, 0, into);
+    s.committed.clear();
+    return true;
+  }
+  if (does.all(kBarrier | kSignals) && !does.any(kTensorCore)) {
+    if (on(t, in)) arrive(t, in, state(t).thread, "alloc");
+    return true;
+  }
+  switch (in.op->kind) {  // each of these has products or groups of its own to keep
     case K::kWarpGroupDot: {
       Thread product = beside(t, in);
       for (const MemoryOperand& b : buffers)
@@ -160,51 +156,30 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     }
     case K::kTCGen5MMA:
     case K::kTCGen5MMAScaled: {
-      const bool scaled = kind == K::kTCGen5MMAScaled;
-      if (!on(t, in, scaled ? 7 : 5)) return true;
+      if (!on(t, in)) return true;
       release(state(t).thread, race.tensor_core.seen);
-      const MemoryOperand* d = buffer_of(in, 2);
+      const MemoryOperand* d = buffer_of(in, "d");
       for (const MemoryOperand& b : buffers) {
-        const auto groups = scaled ? 6u : 2u;
-        bool reads = false;
-        for (uint32_t g = 0; g < groups; ++g) reads |= g != 2 && &b == buffer_of(in, g);
+        const bool reads = &b == buffer_of(in, "a") || &b == buffer_of(in, "b") ||
+                           &b == buffer_of(in, "a_scale") || &b == buffer_of(in, "b_scale");
         if (reads && !buffer(t, in, race.tensor_core, b, Act::kRead)) return false;
       }
       if (d && !buffer(t, in, race.tensor_core, *d, Act::kWrite)) return false;
-      const uint32_t barriers = scaled ? 8 : 6;
-      if (!in.op->attr("is_async") && in.op->group(barriers).empty())
+      if (!in.op->attr("is_async") && in.op->group("barriers").empty())
         release(race.tensor_core, state(t).thread.seen);
-      arrive(t, in, race.tensor_core, barriers);
+      arrive(t, in, race.tensor_core, "barriers");
       return true;
     }
     case K::kTMEMCopy: {
       release(state(t).thread, race.tensor_core.seen);
-      const MemoryOperand *from = buffer_of(in, 0), *to = buffer_of(in, 1);
+      const MemoryOperand *from = buffer_of(in, "src"), *to = buffer_of(in, "dst");
       if (from && !buffer(t, in, race.tensor_core, *from, Act::kRead)) return false;
       if (to && !buffer(t, in, race.tensor_core, *to, Act::kWrite)) return false;
-      arrive(t, in, race.tensor_core, 2);
+      arrive(t, in, race.tensor_core, "barrier");
       return true;
     }
     case K::kTCGen5Commit:
-      if (on(t, in, 1)) arrive(t, in, race.tensor_core, 0);
-      return true;
-    case K::kBarrierExpect:
-    case K::kArriveBarrier:
-    case K::kAmdArriveBarrier:
-      if (kind == K::kAmdArriveBarrier || on(t, in, 1)) arrive(t, in, state(t).thread, 0);
-      return true;
-    case K::kAsyncCopyMBarrierArrive: {
-      TaskState& s = state(t);
-      Clock& into = race.barriers[barrier_address(t, in.operand(0))];
-      release(s.thread, into);
-      ended(s.open, 0, into);
-      for (auto& group : s.committed) ended(group, 0, into);
-      s.committed.clear();
-      return true;
-    }
-    case K::kArriveBarrierNamed:
-    case K::kWaitBarrierNamed:
-      release(state(t).thread, race.named[t.bits(in.operand(0))]);
+      if (on(t, in)) arrive(t, in, race.tensor_core, "barrier");
       return true;
     case K::kAsyncCommitGroup:
       state(t).committed.push_back(std::exchange(state(t).open, {}));
@@ -216,7 +191,11 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
 
 void RaceCheck::shared_after(Task& t, const Instr& in) {
   ProgramRace& race = of(*t.program);
-  if (takes_over(in.op->kind)) state(t).thread.seen.see(race.named[kTokens]);
+  const ir::Effects does = in.op->effects();
+  Clock& seen = state(t).thread.seen;
+  if (does.all(kToken | kWaits)) seen.see(race.named[kTokens]);
+  if (does.all(kNamed | kWaits)) seen.see(race.named[t.bits(in.operand(0))]);
+  if (does.all(kBarrier | kWaits)) seen.see(race.barriers[barrier_address(t, in.operand(0))]);
   switch (in.op->kind) {
     case K::kAsyncWait:
     case K::kAmdAsyncWait: {
@@ -229,14 +208,6 @@ void RaceCheck::shared_after(Task& t, const Instr& in) {
       }
       return;
     }
-    case K::kWaitBarrier:
-    case K::kAmdWaitBarrier:
-    case K::kAmdReadBarrierPhase:
-      state(t).thread.seen.see(race.barriers[barrier_address(t, in.operand(0))]);
-      return;
-    case K::kWaitBarrierNamed:
-      state(t).thread.seen.see(race.named[t.bits(in.operand(0))]);
-      return;
     case K::kWarpGroupDotWait:
       ended(state(t).products, in.op->int_attr("pendings", 0), state(t).thread.seen);
       return;
@@ -245,7 +216,7 @@ void RaceCheck::shared_after(Task& t, const Instr& in) {
       return;
     case K::kAsyncTMAStoreTokenWait:
       ended(state(t).stores, 0, state(t).thread.seen);
-      arrive(t, in, state(t).thread, 1);
+      arrive(t, in, state(t).thread, "barriers");
       return;
     case K::kWarpSpecialize:
       for (Task* partition : SharedState::of(t).partitions) {

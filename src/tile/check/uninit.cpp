@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/ir/enums.h>
+
 #include "check/shadow.h"
 #include "lowering.h"
 #include "ops/lazy.h"
@@ -12,131 +14,45 @@
 namespace triton_runner::tile {
 
 using K = ir::OpKind;
+using enum ir::Effect;
 
-bool renames_values(K kind) {
-  switch (kind) {
-    case K::kCall:
-    case K::kReturn:
-    case K::kFor:
-    case K::kIf:
-    case K::kWhile:
-    case K::kCondition:
-    case K::kYield:
-    case K::kExecuteRegion:
-    case K::kIndexSwitch:
-    case K::kBr:
-    case K::kCondBr:
-    case K::kSwitch:
-    case K::kWarpYield:
-      return true;
-    default:
-      return false;
-  }
-}
+// Ops that know more of their results than their effects say.
+struct UninitCheck::Special {
+  K kind;
+  Family family;
+};
+constexpr UninitCheck::Special UninitCheck::kSpecial[] = {
+    {K::kAndI, Family::kAnd},                    // a defined operand may decide
+    {K::kOrI, Family::kOr},                      //
+    {K::kSelect, Family::kSelect},               // only the operand that is chosen
+    {K::kGather, Family::kGather},               // only the elements that are named
+    {K::kReduce, Family::kReduce},               // only the elements along the axis
+    {K::kScan, Family::kScan},                   // and of those the ones before
+    {K::kDot, Family::kDot},                     // a row and a column
+    {K::kPoison, Family::kPoison},               // a value that is undefined by itself
+    {K::kMapElementwise, Family::kElementwise},  // its function sees one element of each operand
+};
 
-namespace {
-
-bool branches(K kind) {
-  return kind == K::kIf || kind == K::kCondition || kind == K::kCondBr || kind == K::kSwitch ||
-         kind == K::kIndexSwitch;
-}
-
-}  // namespace
-
+// Of the instructions that access global memory through pointers their Access says more (any_access_of).
 UninitCheck::Family UninitCheck::family_of(const Instr& in) {
   if (!in.op || in.run == run_release) return Family::kOther;
-  const K kind = in.op->kind;
   if (async_access_of(in).kind != AccessKind::kNone) return Family::kAsyncCopy;
   if (access_of(in).kind != AccessKind::kNone || atomic_access_of(in).kind != AccessKind::kNone)
     return Family::kAccess;
-  if ((renames_values(kind) || kind == K::kWarpGroupDotWait) && in.num_results == in.num_operands)
-    return Family::kCopies;
-  switch (kind) {
-    case K::kSplat:
-    case K::kUnsplat:
-    case K::kExpandDims:
-    case K::kBroadcast:
-    case K::kReshape:
-    case K::kTrans:
-    case K::kCat:
-    case K::kJoin:
-    case K::kSplit:
-    case K::kTtBitcast:
-    case K::kBitcast:
-    case K::kIntToPtr:
-    case K::kPtrToInt:
-    case K::kConvertLayout:
-    case K::kSetAutoLayout:
-    case K::kAmdExtractSlice:
-    case K::kAmdConcat:
-    case K::kAmdInThreadTranspose:
-    case K::kAmdAssumeUniform:
-      return Family::kMoves;
-    case K::kAndI:
-      return Family::kAnd;
-    case K::kOrI:
-      return Family::kOr;
-    case K::kSelect:
-      return Family::kSelect;
-    case K::kGather:
-      return Family::kGather;
-    case K::kReduce:
-      return Family::kReduce;
-    case K::kScan:
-      return Family::kScan;
-    case K::kDot:
-      return Family::kDot;
-    case K::kWarpSpecialize:
-      return in.num_operands && in.num_results ? Family::kFork : Family::kOther;
-    case K::kDescriptorLoad:
-    case K::kDescriptorGather:
-    case K::kDescriptorStore:
-    case K::kDescriptorReduce:
-    case K::kDescriptorScatter:
-      return Family::kDescriptor;
-    case K::kLocalAlloc:
-    case K::kLocalLoad:
-    case K::kLocalStore:
-    case K::kLocalGather:
-    case K::kLocalScatter:
-    case K::kAmdLocalLoadPackedTransposed:
-    case K::kTMEMAlloc:
-    case K::kTMEMLoad:
-    case K::kTMEMStore:
-      return Family::kSharedMoves;
-    case K::kAsyncCommitGroup:
-    case K::kAsyncWait:
-    case K::kAmdAsyncWait:
-      return Family::kCopyWait;
-    case K::kWaitBarrier:
-    case K::kAmdWaitBarrier:
-    case K::kAmdReadBarrierPhase:
-      return Family::kBarrier;
-    case K::kAsyncTMACopyGlobalToLocal:
-    case K::kAsyncTMAGather:
-      return Family::kTmaLoad;
-    case K::kAsyncCopyMBarrierArrive:
-      return Family::kHandOver;
-    case K::kWarpGroupDot:
-    case K::kTCGen5MMA:
-    case K::kTCGen5MMAScaled:
-    case K::kTMEMCopy:
-      return Family::kMatrix;
-    case K::kPoison:
-      return Family::kPoison;
-    case K::kAddPtr:
-    case K::kMapElementwise:
-    case K::kExternElementwise:
-    case K::kFpToFp:
-    case K::kClampF:
-    case K::kPreciseSqrt:
-    case K::kPreciseDivF:
-    case K::kApproxDivF:
-    case K::kMulHiUI:
-      return Family::kElementwise;
-    default:
-      return kind >= K::kAddI && kind <= K::kTrunc ? Family::kElementwise : Family::kOther;
-  }
+  const ir::Effects does = in.op->effects();
+  if (does.any(kPasses) && in.num_results == in.num_operands) return Family::kCopies;
+  for (const Special& s : kSpecial)
+    if (s.kind == in.op->kind) return s.family;
+  if (does.any(kForks)) return in.num_operands && in.num_results ? Family::kFork : Family::kOther;
+  if (does.any(kTensorCore) && !does.any(kBarrier | kWaits)) return Family::kMatrix;
+  if (does.any(kBlock) && !does.any(kAsync | kWaits)) return Family::kDescriptor;
+  if (does.all(kAsync | kBlock | kLoads)) return Family::kTmaLoad;
+  if (does.all(kGroup | kBarrier)) return Family::kHandOver;
+  if (does.any(kGroup) && !does.any(kLoads)) return Family::kCopyWait;
+  if (does.all(kBarrier | kWaits)) return Family::kBarrier;
+  if (does.any(kBufferReads | kBufferWrites) && !does.any(kAsync)) return Family::kSharedMoves;
+  if (does.any(kMoves)) return Family::kMoves;
+  return does.any(kElementwise) ? Family::kElementwise : Family::kOther;
 }
 
 UninitCheck::UninitCheck(const CheckedCode& code, std::span<const exec::Allocation> memory) : code_(code) {
@@ -217,6 +133,15 @@ bool UninitCheck::sink(Task& t, const Instr& in, Slot s, int64_t mask, const cha
   return true;
 }
 
+// The operand that says where a gather or a scatter goes, or -1.
+static int index_operand(const ir::Op& op) {
+  if (op.kind == K::kDescriptorScatter) return -1;  // looked at with what it stores
+  const int rows = Lowering::operand_index(op, "x_offsets");
+  return rows >= 0                                         ? rows
+         : op.does(kBufferReads) || op.does(kBufferWrites) ? Lowering::operand_index(op, "indices")
+                                                           : -1;
+}
+
 bool UninitCheck::before(Task& t, const Instr& in) {
   const Family family = families_[&in - t.code->instrs.data()];
   switch (family) {
@@ -241,9 +166,8 @@ bool UninitCheck::before(Task& t, const Instr& in) {
       if (in.op->kind == K::kDescriptorScatter)
         for (uint32_t i = 1; i < in.num_operands; ++i)
           if (!sink(t, in, in.operand(i), kNoSlot, i == 1 ? "the address" : "what is stored")) return false;
-      if (in.op->kind == K::kDescriptorGather || in.op->kind == K::kLocalGather ||
-          in.op->kind == K::kLocalScatter)
-        return sink(t, in, in.operand(1), kNoSlot, "the address");
+      if (const int rows = index_operand(*in.op); rows >= 0)
+        return sink(t, in, in.operand(static_cast<uint32_t>(rows)), kNoSlot, "the address");
       return true;
     default:
       break;
@@ -260,31 +184,28 @@ bool UninitCheck::before(Task& t, const Instr& in) {
     case K::kAssert:
     case K::kCfAssert:
       return sink(t, in, in.operand(0), kNoSlot, "the assertion");
-    case K::kMemDescIndex:
-    case K::kMemDescSubview:
-    case K::kMemDescDynamicSubslice:
-      for (uint32_t i = 1; i < in.num_operands; ++i)
-        if (!sink(t, in, in.operand(i), kNoSlot, "the address")) return false;
-      return true;
-    case K::kAsyncTMACopyLocalToGlobal:
-    case K::kAsyncTMAReduce:
-    case K::kAsyncTMAScatter: {
-      const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
-      if (buffers.empty()) return true;
-      const ir::Type& type = *in.op->operand(buffers[0].operand)->type;
-      stored_ = of(t).read(t, in, buffers[0], type.num_elements());
-      return true;
-    }
     default:
-      if (branches(in.op->kind) && in.target && in.num_results == 0 && in.num_operands == 1)
-        return sink(t, in, in.operand(0), kNoSlot, "the branch");
-      return true;
+      break;
   }
+  const ir::Effects does = in.op->effects();
+  if (does.any(kViews)) {
+    for (uint32_t i = 1; i < in.num_operands; ++i)
+      if (!sink(t, in, in.operand(i), kNoSlot, "the address")) return false;
+  } else if (does.all(kAsync | kBlock | kStores)) {
+    const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
+    if (buffers.empty()) return true;
+    const ir::Type& type = *in.op->operand(buffers[0].operand)->type;
+    stored_ = of(t).read(t, in, buffers[0], type.num_elements());
+  } else if (does.any(kBranches) && in.target && in.num_results == 0 && in.num_operands == 1) {
+    return sink(t, in, in.operand(0), kNoSlot, "the branch");
+  }
+  return true;
 }
 
 // What an atomic combines with must have been written; an exchange does not look.
 bool UninitCheck::atomic_memory(Task& t, const Instr& in, const Access& a) {
-  if (undefined_.empty() || (in.op->kind == K::kAtomicRMW && in.op->int_attr("atomic_rmw_op", 0) == 10))
+  if (undefined_.empty() ||
+      (in.op->kind == K::kAtomicRMW && in.op->enum_attr<ir::RMWOp>("atomic_rmw_op") == ir::RMWOp::kExch))
     return true;
   const TileType& type = t.type(in.result());
   return each_address(t, a, type, [&](int64_t i, uint64_t address) {
@@ -322,7 +243,7 @@ void UninitCheck::after(Task& t, const Instr& in) {
       return p.run(t, in, {});
     case Family::kTmaLoad:
       block_.clear();
-      if (t.bits(in.operand(static_cast<uint32_t>(Lowering::operand_index(*in.op, 5)))))
+      if (t.bits(in.operand(static_cast<uint32_t>(Lowering::operand_index(*in.op, "pred")))))
         p.issue_block(t, in, code_.buffers[&in - t.code->instrs.data()]);
       return;
     case Family::kHandOver:

@@ -19,9 +19,6 @@ inline constexpr const char* kMaskedOff =
 inline constexpr const char* kNeverWritten = "the memory was never written";
 inline constexpr const char* kNothingStored = "nothing was stored there in shared memory";
 
-// Calls, returns, loops, branches and what ends them: values get other names there.
-bool renames_values(ir::OpKind kind);
-
 class UninitCheck {
  public:
   UninitCheck(const CheckedCode& code, std::span<const exec::Allocation> memory);
@@ -62,6 +59,8 @@ class UninitCheck {
     kPoison,
   };
 
+  struct Special;
+  static const Special kSpecial[];
   static Family family_of(const Instr& in);
   Shadows& of(const Task& t) const;
 

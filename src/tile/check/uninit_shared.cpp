@@ -15,7 +15,7 @@ void UninitCheck::shared_moves(Task& t, const Instr& in) {
   std::vector<Slot> real;
   for (uint32_t i = 0; i < in.num_operands; ++i) {
     const TileType& type = t.type(in.operand(i));
-    const bool index = (in.op->kind == K::kLocalGather || in.op->kind == K::kLocalScatter) && i == 1;
+    const bool index = static_cast<int>(i) == Lowering::operand_index(*in.op, "indices");
     if (!type.is_tensor || index) {
       real.push_back(in.operand(i));
     } else if (!p.clean(in.operand(i))) {
@@ -41,14 +41,14 @@ void UninitCheck::shared_moves(Task& t, const Instr& in) {
 void UninitCheck::matrix(Task& t, const Instr& in) {
   Shadows& p = of(t);
   const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
-  auto buffer_of = [&](uint32_t group) -> const MemoryOperand* {
+  auto buffer_of = [&](ir::GroupName group) -> const MemoryOperand* {
     const int i = Lowering::operand_index(*in.op, group);
     for (const MemoryOperand& b : buffers)
       if (static_cast<int>(b.operand) == i) return &b;
     return nullptr;
   };
   // Undefined elements of an operand; none where a register tile is defined.
-  auto undefined = [&](uint32_t group, int64_t n) {
+  auto undefined = [&](ir::GroupName group, int64_t n) {
     std::vector<uint8_t> bad(n);
     const auto operand = static_cast<uint32_t>(Lowering::operand_index(*in.op, group));
     if (const MemoryOperand* b = buffer_of(group)) return p.read(t, in, *b, n);
@@ -57,27 +57,27 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
     return bad;
   };
   if (in.op->kind == K::kTMEMCopy) {
-    const MemoryOperand *from = buffer_of(0), *to = buffer_of(1);
-    if (from && to) p.write(t, in, *to, undefined(0, in.op->operand_of(0)->type->num_elements()));
+    const MemoryOperand *from = buffer_of("src"), *to = buffer_of("dst");
+    if (from && to) p.write(t, in, *to, undefined("src", in.op->operand_of("src")->type->num_elements()));
     return;
   }
-  const auto &a = in.op->operand_of(0)->type->shape, &b = in.op->operand_of(1)->type->shape;
+  const auto &a = in.op->operand_of("a")->type->shape, &b = in.op->operand_of("b")->type->shape;
   const int64_t m = a[a.size() - 2], k = a.back(), n = b.back(), b_rows = b[b.size() - 2];
-  const bool in_memory = in.op->kind != K::kWarpGroupDot, scaled = in.op->kind == K::kTCGen5MMAScaled;
-  auto on = [&](uint32_t group) {
+  const bool in_memory = in.op->kind != K::kWarpGroupDot;
+  auto on = [&](ir::GroupName group) {
     const int i = Lowering::operand_index(*in.op, group);
     return i < 0 || t.bits(in.operand(static_cast<uint32_t>(i))) != 0;
   };
-  if (in_memory && !on(scaled ? 7 : 5)) return;
-  const bool keep = on(in_memory ? (scaled ? 6 : 4) : 3);
-  const std::vector<uint8_t> la = undefined(0, m * k), lb = undefined(1, b_rows * n);
+  if (!on("pred")) return;
+  const bool keep = in_memory ? on("use_d") : on("use_c");
+  const std::vector<uint8_t> la = undefined("a", m * k), lb = undefined("b", b_rows * n);
   std::vector<uint8_t> c(m * n), rows(m), columns(n);
-  if (keep) c = undefined(2, m * n);
+  if (keep) c = in_memory ? undefined("d", m * n) : undefined("c", m * n);
   for (int64_t i = 0; i < m * k; ++i) rows[i / k] |= la[i];
   for (int64_t i = 0; i < b_rows * n; ++i) columns[i % n] |= lb[i];
   for (int64_t e = 0; e < m * n; ++e) c[e] |= rows[e / n] | columns[e % n];
   if (in_memory) {
-    if (const MemoryOperand* d = buffer_of(2)) p.write(t, in, *d, c);
+    if (const MemoryOperand* d = buffer_of("d")) p.write(t, in, *d, c);
     return;
   }
   uint32_t origin = p.stored;
@@ -93,16 +93,10 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
 void UninitCheck::writes_elsewhere(Task& t, const Instr& in) {
   for (const ir::Value& v : in.op->results)
     if (v.type->kind == ir::TypeKind::kMemDesc) return;  // a view
-  switch (in.op->kind) {
-    case K::kLocalDealloc:
-    case K::kAsyncTMACopyLocalToGlobal:
-    case K::kAsyncTMAReduce:
-    case K::kAsyncTMAScatter:
-      return;
-    default:
-      for (const MemoryOperand& b : code_.buffers[&in - t.code->instrs.data()])
-        of(t).write(t, in, b, std::vector<uint8_t>(in.op->operand(b.operand)->type->num_elements()));
-  }
+  using enum ir::Effect;
+  if (in.op->effects().any(kHint | kStores | kReports)) return;
+  for (const MemoryOperand& b : code_.buffers[&in - t.code->instrs.data()])
+    of(t).write(t, in, b, std::vector<uint8_t>(in.op->operand(b.operand)->type->num_elements()));
 }
 
 void UninitCheck::block_loaded(uint64_t address, uint64_t bytes, int64_t element, int64_t size) {
@@ -123,8 +117,9 @@ void UninitCheck::block_loaded_into(Task& t, const Instr& in) {
 bool UninitCheck::block_stored(Task& t, const Instr& in, uint64_t address, uint64_t bytes, int64_t element,
                                int64_t size) {
   define_memory(address, bytes);
-  const K kind = in.op->kind;
-  if (kind == K::kAsyncTMACopyLocalToGlobal || kind == K::kAsyncTMAReduce) {
+  // A scatter's values have been looked at before it ran (before()), as for its rows.
+  if (in.op->operand_of("x_offsets")) return true;
+  if (in.op->does(ir::Effect::kAsync)) {
     Shadows& p = of(t);
     for (int64_t e = element; e < element + static_cast<int64_t>(bytes) / size; ++e) {
       if (e >= static_cast<int64_t>(stored_.size()) || !stored_[e]) continue;
@@ -134,7 +129,7 @@ bool UninitCheck::block_stored(Task& t, const Instr& in, uint64_t address, uint6
     }
     return true;
   }
-  if (kind != K::kDescriptorStore && kind != K::kDescriptorReduce) return true;
+  if (!in.op->does(ir::Effect::kBlock)) return true;
   const Slot value = in.operand(1);
   Shadows& p = of(t);
   if (p.clean(value)) return true;

@@ -4,28 +4,10 @@
 #include "check/uninit.h"
 
 namespace triton_runner::tile {
-namespace {
-
-bool divides(ir::OpKind kind) {
-  switch (kind) {
-    case ir::OpKind::kDivSI:
-    case ir::OpKind::kDivUI:
-    case ir::OpKind::kRemSI:
-    case ir::OpKind::kRemUI:
-    case ir::OpKind::kCeilDivSI:
-    case ir::OpKind::kCeilDivUI:
-    case ir::OpKind::kFloorDivSI:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
 
 bool divisors_are_not_zero(Task& t, const Instr& in, const UninitCheck& undefined) {
-  const bool power = in.op->kind == ir::OpKind::kIPowI;
-  if (!power && !divides(in.op->kind)) return true;
+  if (!in.op->does(ir::Effect::kDivides)) return true;
+  const bool power = in.op->kind == ir::OpKind::kIPowI;  // the first divides 1, where the second is below 0
   const Slot first = in.operand(0), second = in.operand(1);
   const TileType& type = t.type(in.result());
   const Look left(t, first), right(t, second);

@@ -173,22 +173,8 @@ class Fuser {
   static bool is_pure(const Pending& p) {
     if (p.fusion == Fusion::kMap || p.fusion == Fusion::kLazyMap || p.fusion == Fusion::kReduce) return true;
     if (p.fusion != Fusion::kNone || !p.instr.op || p.target >= 0 || !p.falls_through) return false;
-    using enum ir::OpKind;
-    switch (p.instr.op->kind) {
-      case kGetProgramId:
-      case kGetNumPrograms:
-      case kMakeRange:
-      case kSplat:
-      case kExpandDims:
-      case kBroadcast:
-      case kAddPtr:
-      case kTrans:
-      case kReshape:
-      case kConvertLayout:
-        return true;
-      default:
-        return false;
-    }
+    using enum ir::Effect;
+    return p.instr.op->effects().any(kLazy | kMoves | kGenerates);
   }
 
   void flush() {

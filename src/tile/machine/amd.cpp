@@ -89,25 +89,27 @@ const Instr* run_load_repacked(Task& t, const Instr& in) {
 }  // namespace
 
 void lower_amd_buffer_load(Lowering& l, const ir::Op& op) {
-  emit_load(l, op, l.slot(op.result()), pointers_of(l, op, op.operand_of(0), op.operand_of(1)),
-            optional_slot(l, op.operand_of(3)), optional_slot(l, op.operand_of(4)));
+  emit_load(l, op, l.slot(op.result()), pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")),
+            optional_slot(l, op.operand_of("mask")), optional_slot(l, op.operand_of("other")));
 }
 
 void lower_amd_buffer_store(Lowering& l, const ir::Op& op) {
-  emit_store(l, op, pointers_of(l, op, op.operand_of(1), op.operand_of(2)), l.slot(op.operand_of(0)),
-             optional_slot(l, op.operand_of(4)));
+  emit_store(l, op, pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")),
+             l.slot(op.operand_of("value")), optional_slot(l, op.operand_of("mask")));
 }
 
 void lower_amd_buffer_atomic_rmw(Lowering& l, const ir::Op& op) {
-  const int64_t kind = op.int_attr("atomic_rmw_op", 0);
-  if (kind < 1 || kind > 10) return l.error(op, "an atomic without a known operation");
-  emit_atomic_rmw(l, op, l.slot(op.result()), pointers_of(l, op, op.operand_of(0), op.operand_of(1)),
-                  l.slot(op.operand_of(2)), optional_slot(l, op.operand_of(4)), static_cast<Rmw>(kind));
+  const auto kind = op.enum_attr<Rmw>("atomic_rmw_op");
+  if (!is_known(kind)) return l.error(op, "an atomic without a known operation");
+  emit_atomic_rmw(l, op, l.slot(op.result()),
+                  pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")),
+                  l.slot(op.operand_of("value")), optional_slot(l, op.operand_of("mask")), kind);
 }
 
 void lower_amd_buffer_atomic_cas(Lowering& l, const ir::Op& op) {
-  emit_atomic_cas(l, op, l.slot(op.result()), pointers_of(l, op, op.operand_of(0), op.operand_of(1)),
-                  l.slot(op.operand_of(2)), l.slot(op.operand_of(3)));
+  emit_atomic_cas(l, op, l.slot(op.result()),
+                  pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")),
+                  l.slot(op.operand_of("cmp")), l.slot(op.operand_of("val")));
 }
 
 void lower_amd_extract_slice(Lowering& l, const ir::Op& op) {
@@ -152,10 +154,10 @@ void lower_same_elements(Lowering& l, const ir::Op& op) { l.alias(op.result(), l
 // Loads the elements of a transposed layout. Where the shapes differ, pairs of four-bit values change the
 // dimension along which they share a byte.
 void lower_amd_local_load_packed_transposed(Lowering& l, const ir::Op& op) {
-  const auto& from = op.operand_of(0)->type->shape;
+  const auto& from = op.operand_of("src")->type->shape;
   const auto& to = op.result()->type->shape;
   if (std::equal(from.begin(), from.end(), to.begin(), to.end())) return lower_local_load(l, op);
-  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
   if (view->size != 1 || from.size() != 2 || to.size() != 2 || !view->leading.empty() ||
       l.type_of(l.slot(op.result()))->size != 1)
@@ -164,7 +166,7 @@ void lower_amd_local_load_packed_transposed(Lowering& l, const ir::Op& op) {
                      : from[1] * 2 == to[1] && to[0] * 2 == from[0] ? 1
                                                                     : -1;
   if (packed < 0) return l.error(op, "a packed transposed load of these shapes is not supported");
-  l.emit(run_load_repacked, op, {l.slot(op.result())}, {l.slot(op.operand_of(0))},
+  l.emit(run_load_repacked, op, {l.slot(op.result())}, {l.slot(op.operand_of("src"))},
          l.make<Repack>(l.make<MemPlan>(*view), packed, from[1], to[0], to[1]));
 }
 

@@ -107,16 +107,16 @@ const Instr* run_tdm_wait(Task& t, const Instr& in) {
   return next(in);
 }
 
-// desc_group and memory_group pair up; rows_group is where a gather's or scatter's rows are.
-void lower_copy(Lowering& l, const ir::Op& op, Handler run, uint32_t desc_group, uint32_t memory_group,
-                int rows_group, int barrier_group) {
+// The descriptors of one group and the buffers of another pair up.
+void lower_copy(Lowering& l, const ir::Op& op, Handler run, ir::GroupName desc_group,
+                ir::GroupName memory_group) {
   auto* c = l.make<Copies>();
   const auto descs = op.group(desc_group), memories = op.group(memory_group);
   if (descs.empty() || descs.size() != memories.size())
     return l.error(op, std::to_string(descs.size()) + " descriptors for " + std::to_string(memories.size()) +
                            " buffers");
-  if (rows_group >= 0) c->rows = Lowering::operand_index(op, static_cast<uint32_t>(rows_group));
-  if (barrier_group >= 0) c->barrier = Lowering::operand_index(op, static_cast<uint32_t>(barrier_group));
+  c->rows = Lowering::operand_index(op, "rows");
+  c->barrier = Lowering::operand_index(op, "barrier");
   c->arrivals = l.code().num_warps;  // each warp moves its part
   for (size_t i = 0; i < descs.size(); i++) {
     const ir::Value& memory = *memories[i].value;
@@ -142,9 +142,7 @@ void lower_copy(Lowering& l, const ir::Op& op, Handler run, uint32_t desc_group,
     }
     c->pieces.push_back(std::move(p));
   }
-  std::vector<Slot> operands;
-  for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
-  l.emit(run, op, {}, operands, c);
+  l.emit(run, op, {}, slots_of(l, op.operand_uses), c);
 }
 
 // ---- descriptors
@@ -188,10 +186,15 @@ const Instr* run_read(Task& t, const Instr& in) {
 
 }  // namespace
 
-void lower_amd_tdm_load(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_load, 0, 1, -1, 2); }
-void lower_amd_tdm_store(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, 0, 1, -1, 2); }
-void lower_amd_tdm_gather(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_load, 0, 2, 1, 3); }
-void lower_amd_tdm_scatter(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, 0, 2, 1, 3); }
+void lower_amd_tdm_load(Lowering& l, const ir::Op& op) {
+  if (op.group("descs").empty())
+    lower_copy(l, op, run_tdm_load, "desc", "dst");
+  else
+    lower_copy(l, op, run_tdm_load, "descs", "dsts");
+}
+void lower_amd_tdm_store(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, "desc", "src"); }
+void lower_amd_tdm_gather(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_load, "desc", "dst"); }
+void lower_amd_tdm_scatter(Lowering& l, const ir::Op& op) { lower_copy(l, op, run_tdm_store, "desc", "src"); }
 
 void lower_amd_tdm_wait(Lowering& l, const ir::Op& op) {
   l.emit(run_tdm_wait, op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));
@@ -202,31 +205,31 @@ void lower_amd_tdm_wait_all(Lowering& l, const ir::Op& op) {
 }
 
 void lower_amd_update_descriptor(Lowering& l, const ir::Op& op) {
-  const BlockType block = block_type(l, *op.operand_of(0), nullptr);
+  const BlockType block = block_type(l, *op.operand_of("desc"), nullptr);
   const int rank = static_cast<int>(block.shape.size());
-  const auto add = op.group(1), bounds = op.group(2);
+  const auto add = op.group("add_offsets"), bounds = op.group("set_bounds");
   if (!block.known || (!add.empty() && static_cast<int>(add.size()) != rank) ||
       (!bounds.empty() && static_cast<int>(bounds.size()) != rank))
     return l.error(op, "offsets or bounds that are not one a dimension of the descriptor");
   l.emit(run_update, op,
-         l.make<Update>(Lowering::operand_index(op, 1), Lowering::operand_index(op, 2),
-                        Lowering::operand_index(op, 3), op.attr("clamp_bounds") != nullptr,
+         l.make<Update>(Lowering::operand_index(op, "add_offsets"), Lowering::operand_index(op, "set_bounds"),
+                        Lowering::operand_index(op, "pred"), op.attr("clamp_bounds") != nullptr,
                         static_cast<int64_t>(num::size_of(block.type)), rank));
 }
 
 // Stored when issued; waits have nothing left to do.
 void lower_amd_async_copy_local_to_global(Lowering& l, const ir::Op& op) {
-  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
   std::vector<int64_t> shape(view->leading);
   shape.insert(shape.end(), view->shape.begin(), view->shape.end());
-  if (l.type_of(l.slot(op.operand_of(1)))->shape != shape)
+  if (l.type_of(l.slot(op.operand_of("dst")))->shape != shape)
     return l.error(op, "pointers that are not one an element of the buffer");
   const Slot tile = l.new_slot(l.tile_type(view->element, std::move(shape)));
-  l.emit(run_read, op, {tile}, {l.slot(op.operand_of(0))}, l.make<ToGlobal>(l.make<MemPlan>(*view)));
+  l.emit(run_read, op, {tile}, {l.slot(op.operand_of("src"))}, l.make<ToGlobal>(l.make<MemPlan>(*view)));
   std::optional<Slot> mask;
-  if (const ir::Value* m = op.operand_of(2)) mask = l.slot(m);
-  emit_store(l, op, l.slot(op.operand_of(1)), tile, mask);
+  if (const ir::Value* m = op.operand_of("mask")) mask = l.slot(m);
+  emit_store(l, op, l.slot(op.operand_of("dst")), tile, mask);
 }
 
 }  // namespace triton_runner::tile

@@ -109,11 +109,12 @@ bool cluster_of(Lowering& l, const ir::Op& op, Cluster& c) {
   return true;
 }
 
-void lower_send(Lowering& l, const ir::Op& op, uint32_t destination, int rank_group, int barrier_group) {
+// From one buffer or tile to another, of the block of that rank where the op names one.
+void lower_send(Lowering& l, const ir::Op& op) {
   auto* r = l.make<Remote>();
-  const ir::Value &source = *op.operand_of(0), &to = *op.operand_of(destination);
+  const ir::Value &source = *op.operand_of("src"), &to = *op.operand_of("dst");
   const MemView* view = mem_view(l, to, op);
-  if (!view || (rank_group >= 0 && !cluster_of(l, op, r->cluster))) return;
+  if (!view || (op.operand_of("rank") && !cluster_of(l, op, r->cluster))) return;
   r->to = l.make<MemPlan>(*view);
   r->barrier_bytes = r->to->bytes() / view->splits();
   if (source.type->kind == ir::TypeKind::kTensor) {
@@ -128,10 +129,10 @@ void lower_send(Lowering& l, const ir::Op& op, uint32_t destination, int rank_gr
       return l.error(op, "buffers of different sizes or types");
     r->from = l.make<MemPlan>(*from);
   }
-  r->rank = rank_group < 0 ? -1 : Lowering::operand_index(op, static_cast<uint32_t>(rank_group));
-  r->source = Lowering::operand_index(op, 0);
-  r->destination = Lowering::operand_index(op, destination);
-  r->barrier = barrier_group < 0 ? -1 : Lowering::operand_index(op, static_cast<uint32_t>(barrier_group));
+  r->rank = Lowering::operand_index(op, "rank");
+  r->source = Lowering::operand_index(op, "src");
+  r->destination = Lowering::operand_index(op, "dst");
+  r->barrier = Lowering::operand_index(op, "barrier");
   l.emit(run_remote, op, r);
 }
 
@@ -142,14 +143,14 @@ void lower_map_to_remote_buffer(Lowering& l, const ir::Op& op) {
   if (cluster_of(l, op, *cluster)) l.emit(run_map, op, cluster);
 }
 
-void lower_remote_shmem_store(Lowering& l, const ir::Op& op) { lower_send(l, op, 2, 1, -1); }
-void lower_async_remote_shmem_store(Lowering& l, const ir::Op& op) { lower_send(l, op, 2, 1, 3); }
-void lower_async_remote_shmem_copy(Lowering& l, const ir::Op& op) { lower_send(l, op, 2, 1, 3); }
-void lower_async_shared_store(Lowering& l, const ir::Op& op) { lower_send(l, op, 1, -1, 2); }
+void lower_remote_shmem_store(Lowering& l, const ir::Op& op) { lower_send(l, op); }
+void lower_async_remote_shmem_store(Lowering& l, const ir::Op& op) { lower_send(l, op); }
+void lower_async_remote_shmem_copy(Lowering& l, const ir::Op& op) { lower_send(l, op); }
+void lower_async_shared_store(Lowering& l, const ir::Op& op) { lower_send(l, op); }
 
 // The first bytes of a buffer, as they lie.
 void lower_async_store(Lowering& l, const ir::Op& op) {
-  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
   int64_t bytes = view->buffer_bytes;
   for (int64_t d : view->leading) bytes *= d;

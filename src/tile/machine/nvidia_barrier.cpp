@@ -96,10 +96,8 @@ const Instr* run_copies_arrive(Task& t, const Instr& in) {
   return next(in);
 }
 
-void with_count(Lowering& l, const ir::Op& op, Handler run, std::string_view key, int pred_group,
-                int64_t otherwise = 1) {
-  const int pred = pred_group < 0 ? -1 : Lowering::operand_index(op, pred_group);
-  l.emit(run, op, l.make<Count>(op.int_attr(key, otherwise), pred));
+void with_count(Lowering& l, const ir::Op& op, Handler run, std::string_view key, int64_t otherwise = 1) {
+  l.emit(run, op, l.make<Count>(op.int_attr(key, otherwise), Lowering::operand_index(op, "pred")));
 }
 
 // ---- named barriers: a number and how many threads meet there
@@ -152,23 +150,21 @@ void lower_init_barrier(Lowering& l, const ir::Op& op) {
   const int64_t count = op.int_attr("count", 1);
   if (count < 1 || count >= 1 << 14)
     return l.error(op, "an mbarrier of " + std::to_string(count) + " arrivals");
-  with_count(l, op, run_init_barrier, "count", -1);
+  with_count(l, op, run_init_barrier, "count");
 }
 void lower_inval_barrier(Lowering& l, const ir::Op& op) { l.emit(run_inval_barrier, op); }
-void lower_barrier_expect(Lowering& l, const ir::Op& op) {
-  with_count(l, op, run_barrier_expect, "size", 1, 0);
-}
+void lower_barrier_expect(Lowering& l, const ir::Op& op) { with_count(l, op, run_barrier_expect, "size", 0); }
 void lower_arrive_barrier(Lowering& l, const ir::Op& op) {
   // The blocks whose numbers differ in these bits tell each other: one program here, with one mbarrier.
   const auto told = static_cast<uint64_t>(op.int_attr("multicastCTA", 0) & (l.code().num_ctas - 1));
   l.emit(run_arrive_barrier, op,
-         l.make<Count>(op.int_attr("count", 1) << std::popcount(told), Lowering::operand_index(op, 1)));
+         l.make<Count>(op.int_attr("count", 1) << std::popcount(told), Lowering::operand_index(op, "pred")));
 }
-void lower_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, "", 2); }
+void lower_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, ""); }
 void lower_amd_arrive_barrier(Lowering& l, const ir::Op& op) {
-  with_count(l, op, run_arrive_barrier, "count", -1);
+  with_count(l, op, run_arrive_barrier, "count");
 }
-void lower_amd_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, "", -1); }
+void lower_amd_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, ""); }
 void lower_amd_read_barrier_phase(Lowering& l, const ir::Op& op) { l.emit(run_read_phase, op); }
 
 void lower_async_copy_mbarrier_arrive(Lowering& l, const ir::Op& op) {

@@ -39,14 +39,14 @@ const Instr* run_try_cancel(Task& t, const Instr& in) {
 }  // namespace
 
 void lower_clc_try_cancel(Lowering& l, const ir::Op& op) {
-  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  const MemView* view = mem_view(l, *op.operand_of("result"), op);
   if (!view) return;
   l.emit(run_try_cancel, op, l.make<Query>(l.make<MemPlan>(*view)));
 }
 
 // Into the buffer of an aref, whose turns say when it is there.
 void lower_nvws_clc_try_cancel(Lowering& l, const ir::Op& op) {
-  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  const MemView* view = mem_view(l, *op.operand_of("result"), op);
   if (view) l.emit(run_answer, op, l.make<Query>(l.make<MemPlan>(*view)));
 }
 

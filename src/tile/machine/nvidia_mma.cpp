@@ -50,7 +50,8 @@ bool types_fit(Lowering& l, const ir::Op& op, num::Type a, num::Type b, num::Typ
   return false;
 }
 
-bool operand(Lowering& l, const ir::Op& op, uint32_t group, int64_t precision, MmaOperand& out) {
+bool operand(Lowering& l, const ir::Op& op, ir::GroupName group, ir::InputPrecision precision,
+             MmaOperand& out) {
   const ir::Value& v = *op.operand_of(group);
   out.index = Lowering::operand_index(op, group);
   out.plan = nullptr;
@@ -155,14 +156,16 @@ const Instr* run_tc_gen5_commit(Task& t, const Instr& in) {
 
 void lower_warp_group_dot(Lowering& l, const ir::Op& op) {
   auto* d = l.make<WarpGroupDot>();
-  const int64_t precision = op.int_attr("inputPrecision", 0);
-  if (!operand(l, op, 0, precision, d->a) || !operand(l, op, 1, precision, d->b)) return;
+  // Triton's own default: wgmma of f32 is of tf32.
+  const auto precision = op.attr("inputPrecision") ? op.enum_attr<ir::InputPrecision>("inputPrecision")
+                                                   : ir::InputPrecision::kTf32;
+  if (!operand(l, op, "a", precision, d->a) || !operand(l, op, "b", precision, d->b)) return;
   const TileType* c = l.type(op.result()->type);
-  const auto &a_shape = op.operand_of(0)->type->shape, &b_shape = op.operand_of(1)->type->shape;
+  const auto &a_shape = op.operand_of("a")->type->shape, &b_shape = op.operand_of("b")->type->shape;
   if (c->rank != 2 || a_shape.size() != 2 || b_shape.size() != 2)
     return l.error(op, "a warp group dot of rank 2 is expected");
-  d->c = Lowering::operand_index(op, 2);
-  d->use_c = Lowering::operand_index(op, 3);
+  d->c = Lowering::operand_index(op, "c");
+  d->use_c = Lowering::operand_index(op, "use_c");
   d->m = c->shape[0];
   d->n = c->shape[1];
   d->k = a_shape[1];
@@ -177,10 +180,12 @@ void lower_warp_group_dot_wait(Lowering& l, const ir::Op& op) { l.emit(run_dot_w
 
 void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   auto* g = l.make<Gen5Mma>();
-  if (!operand(l, op, 0, 0, g->a) || !operand(l, op, 1, 0, g->b)) return;
-  const MemView* d = mem_view(l, *op.operand_of(2), op);
+  if (!operand(l, op, "a", ir::InputPrecision::kTf32, g->a) ||
+      !operand(l, op, "b", ir::InputPrecision::kTf32, g->b))
+    return;
+  const MemView* d = mem_view(l, *op.operand_of("d"), op);
   if (!d) return;
-  const auto &a = op.operand_of(0)->type->shape, &b = op.operand_of(1)->type->shape;
+  const auto &a = op.operand_of("a")->type->shape, &b = op.operand_of("b")->type->shape;
   if (!d->leading.empty() || d->shape.size() != 2 || a.size() != 2 || b.size() != 2 || a[0] != d->shape[0] ||
       b[1] != d->shape[1] || a[1] != b[0])
     return l.error(op, "operands whose shapes do not match");
@@ -191,33 +196,32 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   g->result = d->element;
   if (!types_fit(l, op, g->a.type, g->b.type, g->result)) return;
   g->is_unsigned = op.attr("is_unsigned") && g->result == num::Type::kI32;
-  g->d_operand = Lowering::operand_index(op, 2);
-  g->use_d = Lowering::operand_index(op, 4);
-  g->pred = Lowering::operand_index(op, 5);
-  g->barriers = {Lowering::operand_index(op, 6), Lowering::operand_index(op, 7),
-                 static_cast<int>(op.group(6).size())};
-  const ir::Value* const shared[] = {op.operand_of(0), op.operand_of(1)};
+  g->d_operand = Lowering::operand_index(op, "d");
+  g->use_d = Lowering::operand_index(op, "use_d");
+  g->pred = Lowering::operand_index(op, "pred");
+  g->barriers = {Lowering::operand_index(op, "barriers"), Lowering::operand_index(op, "barrier_preds"),
+                 static_cast<int>(op.group("barriers").size())};
+  const ir::Value* const shared[] = {op.operand_of("a"), op.operand_of("b")};
   if (op.attr("multicast")) g->barriers.arrivals = multicast_arrivals(l, op, shared);
-  std::vector<Slot> operands;
-  for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
-  l.emit(run_tc_gen5_mma, op, {}, operands, g);
+  l.emit(run_tc_gen5_mma, op, {}, slots_of(l, op.operand_uses), g);
 }
 
 void lower_tc_gen5_commit(Lowering& l, const ir::Op& op) {
   std::vector<const ir::Value*> shared;
-  for (const ir::Use& use : op.group(2)) shared.push_back(use.value);
+  for (const ir::Use& use : op.group("descs")) shared.push_back(use.value);
   const int arrivals = shared.empty() ? 1 : multicast_arrivals(l, op, shared);
-  l.emit(run_tc_gen5_commit, op, l.make<Barriers>(0, Lowering::operand_index(op, 1), 1, arrivals));
+  l.emit(run_tc_gen5_commit, op, l.make<Barriers>(0, Lowering::operand_index(op, "pred"), 1, arrivals));
 }
 
 // Stores have ended when they were issued: what is left to do is to tell who waits for the buffer.
 void lower_store_token_wait(Lowering& l, const ir::Op& op) {
-  for (const ir::Use& use : op.group(1))
+  for (const ir::Use& use : op.group("barriers"))
     if (use.value->type->kind != ir::TypeKind::kMemDesc)
       return l.error(op, "barriers are expected, and not the tokens that stand for them");
-  l.emit(run_tc_gen5_commit, op,
-         l.make<Barriers>(Lowering::operand_index(op, 1), Lowering::operand_index(op, 2),
-                          static_cast<int>(op.group(1).size())));
+  l.emit(
+      run_tc_gen5_commit, op,
+      l.make<Barriers>(Lowering::operand_index(op, "barriers"), Lowering::operand_index(op, "barrier_preds"),
+                       static_cast<int>(op.group("barriers").size())));
 }
 
 }  // namespace triton_runner::tile

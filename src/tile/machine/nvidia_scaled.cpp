@@ -54,8 +54,8 @@ const Instr* run_tc_gen5_mma_scaled(Task& t, const Instr& in) {
   return arrive_all(t, in, g.barriers) ? next(in) : nullptr;
 }
 
-bool side(Lowering& l, const ir::Op& op, uint32_t group, uint32_t scale_group, const char* type, bool is_b,
-          int64_t outer, MmaSide& s) {
+bool side(Lowering& l, const ir::Op& op, ir::GroupName group, ir::GroupName scale_group, const char* type,
+          bool is_b, int64_t outer, MmaSide& s) {
   const auto element = scaled_element(op.attr(type));
   const MemView *data = mem_view(l, *op.operand_of(group), op),
                 *scales = mem_view(l, *op.operand_of(scale_group), op);
@@ -81,12 +81,13 @@ bool side(Lowering& l, const ir::Op& op, uint32_t group, uint32_t scale_group, c
 
 void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
   auto* g = l.make<ScaledMma>();
-  const MemView* d = mem_view(l, *op.operand_of(2), op);
+  const MemView* d = mem_view(l, *op.operand_of("d"), op);
   if (!d) return;
   if (!d->leading.empty() || d->shape.size() != 2) return l.error(op, "an accumulator of rank 2 is expected");
   g->m = d->shape[0];
   g->n = d->shape[1];
-  if (!side(l, op, 0, 4, "a_type", false, g->m, g->a) || !side(l, op, 1, 5, "b_type", true, g->n, g->b))
+  if (!side(l, op, "a", "a_scale", "a_type", false, g->m, g->a) ||
+      !side(l, op, "b", "b_scale", "b_type", true, g->n, g->b))
     return;
   g->k = g->a.scaled.k;
   if (g->b.scaled.k != g->k) return l.error(op, "operands whose shapes do not match");
@@ -94,16 +95,14 @@ void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
   g->result = d->element;
   if (!dot_types_ok(num::Type::kF32, num::Type::kF32, g->result))
     return l.error(op, "an accumulator of " + std::string(num::type_name(g->result)) + " is not supported");
-  g->d_operand = Lowering::operand_index(op, 2);
-  g->use_d = Lowering::operand_index(op, 6);
-  g->pred = Lowering::operand_index(op, 7);
-  g->barriers = {Lowering::operand_index(op, 8), Lowering::operand_index(op, 9),
-                 static_cast<int>(op.group(8).size())};
-  const ir::Value* const shared[] = {op.operand_of(0), op.operand_of(1)};
+  g->d_operand = Lowering::operand_index(op, "d");
+  g->use_d = Lowering::operand_index(op, "use_d");
+  g->pred = Lowering::operand_index(op, "pred");
+  g->barriers = {Lowering::operand_index(op, "barriers"), Lowering::operand_index(op, "barrier_preds"),
+                 static_cast<int>(op.group("barriers").size())};
+  const ir::Value* const shared[] = {op.operand_of("a"), op.operand_of("b")};
   if (op.attr("multicast")) g->barriers.arrivals = multicast_arrivals(l, op, shared);
-  std::vector<Slot> operands;
-  for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
-  l.emit(run_tc_gen5_mma_scaled, op, {}, operands, g);
+  l.emit(run_tc_gen5_mma_scaled, op, {}, slots_of(l, op.operand_uses), g);
 }
 
 }  // namespace triton_runner::tile

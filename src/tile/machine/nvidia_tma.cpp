@@ -157,12 +157,12 @@ bool has_boxes_of(const MemView& buffer, const std::vector<int64_t>& block) {
   return true;
 }
 
-TmaAccess* access(Lowering& l, const ir::Op& op, uint32_t memory_group) {
+TmaAccess* access(Lowering& l, const ir::Op& op, ir::GroupName memory_group) {
   const ir::Value& memory = *op.operand_of(memory_group);
   const MemView* view = mem_view(l, memory, op);
   if (!view) return nullptr;
   auto* a = l.make<TmaAccess>();
-  a->block = block_type(l, *op.operand_of(0), memory.type);
+  a->block = block_type(l, *op.operand_of("desc"), memory.type);
   if (!a->block.known)
     return l.error(op, "descriptors of this element type or rank are not supported"), nullptr;
   if (static_cast<int64_t>(num::size_of(a->block.type)) != view->size)
@@ -174,14 +174,8 @@ TmaAccess* access(Lowering& l, const ir::Op& op, uint32_t memory_group) {
   a->barrier_bytes = a->plan->bytes() / view->splits();
   a->is_padded_fp4 = view->encoding.fp4_padded;
   a->maybe_halves = a->is_padded_fp4 && op.name.starts_with("ttng.") &&
-                    op.operand_of(0)->type->text.starts_with("!tt.tensordesc<tensor<");
+                    op.operand_of("desc")->type->text.starts_with("!tt.tensordesc<tensor<");
   return a;
-}
-
-std::vector<Slot> slots_of_operands(Lowering& l, const ir::Op& op) {
-  std::vector<Slot> out;
-  for (const ir::Use& u : op.operand_uses) out.push_back(l.slot(u.value));
-  return out;
 }
 
 bool fits(Lowering& l, const ir::Op& op, const TmaAccess& a, size_t coords) {
@@ -200,7 +194,7 @@ bool fits(Lowering& l, const ir::Op& op, const TmaAccess& a, size_t coords) {
 }
 
 bool in_im2col_mode(Lowering& l, const ir::Op& op, TmaAccess& a) {
-  const size_t coords = op.group(1).size(), offsets = op.group(2).size();
+  const size_t coords = op.group("coord").size(), offsets = op.group("offsets").size();
   if (!a.block.im2col) return l.error(op, "offsets, and a descriptor that is not in im2col mode"), false;
   if (a.block.shape.size() != 2)
     return l.error(op, "the block of a descriptor in im2col mode is pixels and channels, of rank 2"), false;
@@ -208,13 +202,13 @@ bool in_im2col_mode(Lowering& l, const ir::Op& op, TmaAccess& a) {
     return l.error(op, std::to_string(coords) + " coordinates and " + std::to_string(offsets) +
                            " offsets: a copy in im2col mode has 3 to 5 coordinates and two offsets less"),
            false;
-  for (const layout::Basis& basis : mem_view(l, *op.operand_of(4), op)->encoding.cga)
+  for (const layout::Basis& basis : mem_view(l, *op.operand_of("result"), op)->encoding.cga)
     if (basis[0] != 0)
       return l.error(op,
                      "pixels in parts for the blocks of a cluster: Triton has a block begin as many elements "
                      "further along W, which is not where its pixels are; split the channels"),
              false;
-  a.offsets = Lowering::operand_index(op, 2);
+  a.offsets = Lowering::operand_index(op, "offsets");
   return true;
 }
 
@@ -224,66 +218,66 @@ bool rows(Lowering& l, const ir::Op& op, TmaAccess& a, const ir::Value& memory) 
   if (a.block.shape.size() != 2 || memory.type->shape.size() != 2)
     return l.error(op, "rows are gathered and scattered with descriptors of rank 2 only"), false;
   a.block.shape = {1, memory.type->shape[1]};
-  a.rows = Lowering::operand_index(op, 1);
-  a.coords = Lowering::operand_index(op, 2);
+  a.rows = Lowering::operand_index(op, "x_offsets");
+  a.coords = Lowering::operand_index(op, "y_offset");
   return true;
 }
 
 }  // namespace
 
 void lower_async_tma_copy_global_to_local(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, 4);
+  TmaAccess* a = access(l, op, "result");
   if (!a) return;
-  a->coords = Lowering::operand_index(op, 1);
-  if ((a->block.im2col || !op.group(2).empty()) && !in_im2col_mode(l, op, *a)) return;
-  if (!fits(l, op, *a, op.group(1).size())) return;
-  a->barrier = Lowering::operand_index(op, 3);
-  a->pred = Lowering::operand_index(op, 5);
+  a->coords = Lowering::operand_index(op, "coord");
+  if ((a->block.im2col || !op.group("offsets").empty()) && !in_im2col_mode(l, op, *a)) return;
+  if (!fits(l, op, *a, op.group("coord").size())) return;
+  a->barrier = Lowering::operand_index(op, "barrier");
+  a->pred = Lowering::operand_index(op, "pred");
   l.emit(run_tma_load, op, a);
 }
 
 void lower_async_tma_gather(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, 4);
-  if (!a || !rows(l, op, *a, *op.operand_of(4))) return;
-  a->barrier = Lowering::operand_index(op, 3);
-  a->pred = Lowering::operand_index(op, 5);
+  TmaAccess* a = access(l, op, "result");
+  if (!a || !rows(l, op, *a, *op.operand_of("result"))) return;
+  a->barrier = Lowering::operand_index(op, "barrier");
+  a->pred = Lowering::operand_index(op, "pred");
   l.emit(run_tma_load, op, a);
 }
 
 void lower_nvws_descriptor_load(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, 2);
-  if (!a || !fits(l, op, *a, op.group(1).size())) return;
-  a->coords = Lowering::operand_index(op, 1);
-  l.emit(run_tma_load_now, op, {}, slots_of_operands(l, op), a);
+  TmaAccess* a = access(l, op, "result");
+  if (!a || !fits(l, op, *a, op.group("indices").size())) return;
+  a->coords = Lowering::operand_index(op, "indices");
+  l.emit(run_tma_load_now, op, {}, slots_of(l, op.operand_uses), a);
 }
 
 void lower_nvws_descriptor_gather(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, 3);
-  if (!a || !rows(l, op, *a, *op.operand_of(3))) return;
-  l.emit(run_tma_load_now, op, {}, slots_of_operands(l, op), a);
+  TmaAccess* a = access(l, op, "result");
+  if (!a || !rows(l, op, *a, *op.operand_of("result"))) return;
+  l.emit(run_tma_load_now, op, {}, slots_of(l, op.operand_uses), a);
 }
 
 void lower_async_tma_copy_local_to_global(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, 2);
-  if (!a || !fits(l, op, *a, op.group(1).size())) return;
-  a->coords = Lowering::operand_index(op, 1);
+  TmaAccess* a = access(l, op, "src");
+  if (!a || !fits(l, op, *a, op.group("coord").size())) return;
+  a->coords = Lowering::operand_index(op, "coord");
   l.emit(run_tma_store, op, a);
 }
 
 void lower_async_tma_reduce(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, 2);
-  if (!a || !fits(l, op, *a, op.group(1).size())) return;
-  const int64_t kind = op.int_attr("kind", 0);
-  if (kind < 1 || kind > 8) return l.error(op, "a TMA reduction without a known kind");
-  a->coords = Lowering::operand_index(op, 1);
+  TmaAccess* a = access(l, op, "src");
+  if (!a || !fits(l, op, *a, op.group("coord").size())) return;
+  const auto kind = op.enum_attr<Reduction>("kind");
+  if (!is_known(kind) || kind == Reduction::kNone) return l.error(op, "a TMA reduction without a known kind");
+  a->coords = Lowering::operand_index(op, "coord");
   a->reduce = true;
-  a->kind = static_cast<Reduction>(kind);
+  a->kind = kind;
   l.emit(run_tma_store, op, a);
 }
 
 void lower_async_tma_scatter(Lowering& l, const ir::Op& op) {
-  TmaAccess* a = access(l, op, 3);
-  if (!a || !rows(l, op, *a, *op.operand_of(3))) return;
+  TmaAccess* a = access(l, op, "src");
+  if (!a || !rows(l, op, *a, *op.operand_of("src"))) return;
   l.emit(run_tma_store, op, a);
 }
 
@@ -342,16 +336,17 @@ void lower_global_scratch_alloc(Lowering& l, const ir::Op& op) {
 }
 
 void lower_tensormap_create(Lowering& l, const ir::Op& op) {
-  const int rank = static_cast<int>(op.group(3).size());
-  const TileType* pointer = l.type(op.operand_of(1)->type);
-  if (rank < 1 || rank > 5 || op.group(4).size() + 1 != op.group(3).size() || pointer->pointee == 0)
+  const int rank = static_cast<int>(op.group("global_dim").size());
+  const TileType* pointer = l.type(op.operand_of("global_address")->type);
+  if (rank < 1 || rank > 5 || op.group("global_stride").size() + 1 != op.group("global_dim").size() ||
+      pointer->pointee == 0)
     return l.error(op, "a tensor map of rank " + std::to_string(rank) + " with " +
-                           std::to_string(op.group(4).size()) + " strides");
+                           std::to_string(op.group("global_stride").size()) + " strides");
   const int64_t kind = op.int_attr("elem_type", 0);  // as CUtensorMapDataType numbers them
-  l.emit(
-      run_tensormap_create, op,
-      l.make<Create>(rank, Lowering::operand_index(op, 3), Lowering::operand_index(op, 4),
-                     int64_t{pointer->pointee}, op.int_attr("fill_mode", 0) != 0, kind == 13 || kind == 14));
+  l.emit(run_tensormap_create, op,
+         l.make<Create>(rank, Lowering::operand_index(op, "global_dim"),
+                        Lowering::operand_index(op, "global_stride"), int64_t{pointer->pointee},
+                        op.int_attr("fill_mode", 0) != 0, kind == 13 || kind == 14));
 }
 
 void lower_reinterpret_tensor_descriptor(Lowering& l, const ir::Op& op) {

@@ -146,7 +146,7 @@ void lower_tmem_alloc(Lowering& l, const ir::Op& op) {
   for (int64_t d : view->leading) bytes *= d;
   auto* alloc = l.make<TmemAlloc>(static_cast<uint32_t>(reserve_columns(l, op, bytes)), nullptr);
   std::vector<Slot> operands;
-  if (const ir::Value* init = op.operand_of(0)) {
+  if (const ir::Value* init = op.operand_of("src")) {
     alloc->plan = l.make<MemPlan>(*view);
     operands.push_back(l.slot(init));
   }
@@ -154,17 +154,17 @@ void lower_tmem_alloc(Lowering& l, const ir::Op& op) {
 }
 
 void lower_tmem_load(Lowering& l, const ir::Op& op) {
-  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
-  l.emit(run_tmem_load, op, {l.slot(op.result())}, {l.slot(op.operand_of(0))}, l.make<MemPlan>(*view));
+  l.emit(run_tmem_load, op, {l.slot(op.result())}, {l.slot(op.operand_of("src"))}, l.make<MemPlan>(*view));
   if (op.results.size() > 1 && op.result(1)->type->kind == ir::TypeKind::kTensor) lower_reduction(l, op);
 }
 
 void lower_tmem_store(Lowering& l, const ir::Op& op) {
-  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  const MemView* view = mem_view(l, *op.operand_of("dst"), op);
   if (!view) return;
   l.emit(run_tmem_store, op, {},
-         {l.slot(op.operand_of(0)), l.slot(op.operand_of(2)), l.slot(op.operand_of(3))},
+         {l.slot(op.operand_of("dst")), l.slot(op.operand_of("src")), l.slot(op.operand_of("pred"))},
          l.make<MemPlan>(*view));
 }
 
@@ -205,10 +205,10 @@ void lower_tmem_subslice(Lowering& l, const ir::Op& op) {
 }
 
 void lower_tmem_copy(Lowering& l, const ir::Op& op) {
-  const MemView *from = mem_view(l, *op.operand_of(0), op), *to = mem_view(l, *op.operand_of(1), op);
+  const MemView *from = mem_view(l, *op.operand_of("src"), op), *to = mem_view(l, *op.operand_of("dst"), op);
   if (!from || !to) return;
   auto* copy = l.make<MemCopy>();
-  copy->arrives = op.operand_of(2) != nullptr;
+  copy->arrives = op.operand_of("barrier") != nullptr;
   const int64_t bytes = from->total() * from->size;
   if (bytes != to->total() * to->size) return l.error(op, "source and destination differ in size");
   // Block scales come in the shape of the destination with a layout that says how they lie, or as pieces of

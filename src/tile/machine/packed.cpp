@@ -5,13 +5,15 @@
 
 #include <triton_runner/num/elementwise.h>
 
+#include <triton_runner/ir/enums.h>
+
 #include "ops/elements.h"
 #include "ops/elementwise.h"
 
 namespace triton_runner::tile {
 namespace {
 
-enum class Kind : uint8_t { kAdd, kSub, kMul, kFma, kMin, kMax };
+using Kind = ir::PackedArithKind;
 
 // One operand against the result: four-bit floats are packed along the dimension that the result has twice.
 struct Side {
@@ -72,12 +74,12 @@ const Instr* run_packed(Task& t, const Instr& in) {
 }  // namespace
 
 void lower_packed_arith(Lowering& l, const ir::Op& op) {
-  const int64_t kind = op.int_attr("kind", -1);
+  const auto kind = op.enum_attr<Kind>("kind");
   const TileType& to = *l.type_of(l.slot(op.result()));
-  const size_t arity = kind == static_cast<int64_t>(Kind::kFma) ? 3 : 2;
-  if (kind < 0 || kind > 5 || op.num_operands() != arity || !num::is_float(to.element))
+  const size_t arity = kind == Kind::kFma ? 3 : 2;
+  if (!is_known(kind) || op.num_operands() != arity || !num::is_float(to.element))
     return l.error(op, "packed arithmetic of an unknown kind or with other operands than it takes");
-  auto* p = l.make<Packed>(static_cast<Kind>(kind));
+  auto* p = l.make<Packed>(kind);
   bool one_type = true;
   for (const ir::Use& u : op.operand_uses) {
     const TileType& from = *l.type_of(l.slot(u.value));
@@ -101,8 +103,8 @@ void lower_packed_arith(Lowering& l, const ir::Op& op) {
   static const num::Elementwise* const kKernels[] = {&num::elementwise_addf,    &num::elementwise_subf,
                                                      &num::elementwise_mulf,    &num::elementwise_fma,
                                                      &num::elementwise_minnumf, &num::elementwise_maxnumf};
-  if (one_type && kKernels[kind]->kernel(to.element, to.element))
-    return lower_elementwise(l, op, *kKernels[kind]);
+  const num::Elementwise& one = *kKernels[static_cast<size_t>(kind)];
+  if (one_type && one.kernel(to.element, to.element)) return lower_elementwise(l, op, one);
   l.emit(run_packed, op, p);
 }
 

@@ -228,24 +228,25 @@ int64_t bytes_of(const MemView& view) {
 void lower_local_alloc(Lowering& l, const ir::Op& op) {
   const MemView* view = mem_view(l, *op.result(), op);
   if (!view) return;
-  const ir::Value* init = op.operand_of(0);
+  const ir::Value* init = op.operand_of("src");
   auto* alloc = l.make<Alloc>(static_cast<uint32_t>(l.reserve_shared(bytes_of(*view), 128)), nullptr);
   if (init) alloc->plan = l.make<MemPlan>(*view);
   l.emit(run_local_alloc, op, alloc);
 }
 
 void lower_local_load(Lowering& l, const ir::Op& op) {
-  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
   // In the order of memory: most uses want it so.
   auto* plan = l.make<MemPlan>(*view, memory_order(*view));
-  l.emit(run_local_load, op, {l.slot(op.result())}, {l.slot(op.operand_of(0))}, l.make<LocalAccess>(plan, 0));
+  l.emit(run_local_load, op, {l.slot(op.result())}, {l.slot(op.operand_of("src"))},
+         l.make<LocalAccess>(plan, 0));
 }
 
 void lower_local_store(Lowering& l, const ir::Op& op) {
-  const MemView* view = mem_view(l, *op.operand_of(1), op);
+  const MemView* view = mem_view(l, *op.operand_of("dst"), op);
   if (!view) return;
-  l.emit(run_local_store, op, {}, {l.slot(op.operand_of(0)), l.slot(op.operand_of(1))},
+  l.emit(run_local_store, op, {}, {l.slot(op.operand_of("src")), l.slot(op.operand_of("dst"))},
          l.make<LocalAccess>(l.make<MemPlan>(*view), 1));
 }
 
@@ -253,14 +254,14 @@ void lower_local_store(Lowering& l, const ir::Op& op) {
 static bool only_predicated(const ir::Op& op) {
   for (const ir::Use* use = op.result()->first_use; use; use = use->next) {
     const ir::Op& user = *use->user;
-    const bool is_arrive = user.name == "ttng.arrive_barrier" && !user.group(1).empty();
-    if (!is_arrive && !(user.name == "ttng.wait_barrier" && !user.group(2).empty())) return false;
+    const bool is_arrive = user.name == "ttng.arrive_barrier" && !user.group("pred").empty();
+    if (!is_arrive && !(user.name == "ttng.wait_barrier" && !user.group("pred").empty())) return false;
   }
   return true;
 }
 
 void lower_memdesc_index(Lowering& l, const ir::Op& op) {
-  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  const MemView* view = mem_view(l, *op.operand_of("src"), op);
   if (!view) return;
   if (view->leading.empty()) {
     if (view->shape.empty()) return l.error(op, "indexing a descriptor without dimensions");
@@ -289,20 +290,9 @@ namespace {
 // The ttg.local_alloc that a view is part of; null where the view is an argument of a block.
 const ir::Value* allocation_of(const ir::Value* view) {
   while (const ir::Op* op = view->defining_op) {
-    switch (op->kind) {
-      case ir::OpKind::kLocalAlloc:
-        return view;
-      case ir::OpKind::kMemDescIndex:
-      case ir::OpKind::kMemDescSubview:
-      case ir::OpKind::kMemDescSubslice:
-      case ir::OpKind::kMemDescTrans:
-      case ir::OpKind::kMemDescReshape:
-      case ir::OpKind::kMemDescReinterpret:
-        view = op->operand(0);
-        break;
-      default:
-        return nullptr;
-    }
+    if (op->does(ir::Effect::kAllocates)) return view;
+    if (!op->does(ir::Effect::kViews)) return nullptr;
+    view = op->operand(0);
   }
   return nullptr;
 }
@@ -328,15 +318,12 @@ void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
 
 namespace {
 void lower_gather(Lowering& l, const ir::Op& op, bool scatter) {
-  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  const MemView* view = mem_view(l, *op.operand(0), op);
   if (!view) return;
   const auto* gather = l.make<Gather>(view, static_cast<int>(op.int_attr("axis", 0)), scatter);
   if (!view->leading.empty() || gather->axis < 0 || gather->axis >= static_cast<int>(view->shape.size()))
     return l.error(op, "gathering along a dimension that the encoding does not cover");
-  std::vector<Slot> operands, results;
-  for (const ir::Use& u : op.operand_uses) operands.push_back(l.slot(u.value));
-  for (ir::Value& v : op.results) results.push_back(l.slot(&v));
-  l.emit(run_local_gather, op, results, operands, gather);
+  l.emit(run_local_gather, op, gather);
 }
 }  // namespace
 

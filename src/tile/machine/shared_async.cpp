@@ -59,9 +59,9 @@ const Instr* run_wait_all(Task& t, const Instr& in) {
   return next(in);
 }
 
-// Copies through `pointers` into the memdesc operand in group `memory`.
-void emit_async_copy(Lowering& l, const ir::Op& op, uint32_t memory, Slot pointers, const ir::Value* mask,
-                     const ir::Value* other) {
+// Copies through `pointers` into the buffer that is the operand `memory`.
+void emit_async_copy(Lowering& l, const ir::Op& op, ir::GroupName memory, Slot pointers,
+                     const ir::Value* mask, const ir::Value* other) {
   const MemView* view = mem_view(l, *op.operand_of(memory), op);
   if (!view) return;
   std::vector<int64_t> shape(view->leading);
@@ -77,16 +77,18 @@ void emit_async_copy(Lowering& l, const ir::Op& op, uint32_t memory, Slot pointe
 }  // namespace
 
 void lower_async_copy_global_to_local(Lowering& l, const ir::Op& op) {
-  emit_async_copy(l, op, 1, l.slot(op.operand_of(0)), op.operand_of(2), op.operand_of(3));
+  emit_async_copy(l, op, "result", l.slot(op.operand_of("src")), op.operand_of("mask"),
+                  op.operand_of("other"));
 }
 
 void lower_amd_buffer_load_to_local(Lowering& l, const ir::Op& op) {
-  const ir::Type& offsets = *op.operand_of(2)->type;
-  const TileType* pointer = l.type(op.operand_of(1)->type);
+  const ir::Type& offsets = *op.operand_of("offsets")->type;
+  const TileType* pointer = l.type(op.operand_of("ptr")->type);
   const Slot pointers =
       l.new_slot(l.tile_type(num::Type::kPointer, {offsets.shape.begin(), offsets.shape.end()}));
-  emit_addptr(l, op, pointers, l.slot(op.operand_of(1)), l.slot(op.operand_of(2)), pointer->pointee);
-  emit_async_copy(l, op, 0, pointers, op.operand_of(3), op.operand_of(4));
+  emit_addptr(l, op, pointers, l.slot(op.operand_of("ptr")), l.slot(op.operand_of("offsets")),
+              pointer->pointee);
+  emit_async_copy(l, op, "dest", pointers, op.operand_of("mask"), op.operand_of("other"));
 }
 
 void lower_async_commit_group(Lowering& l, const ir::Op& op) { l.emit(run_commit, op, {}, {}); }

@@ -51,13 +51,13 @@ const Instr* run_local_atomic_scatter(Task& t, const Instr& in) {
 }  // namespace
 
 void lower_local_atomic_scatter_rmw(Lowering& l, const ir::Op& op) {
-  const MemView* view = mem_view(l, *op.operand_of(0), op);
+  const MemView* view = mem_view(l, *op.operand_of("dst"), op);
   if (!view) return;
-  const int64_t kind = op.int_attr("atomic_rmw_op", 0);
-  const TileType &values = *l.type_of(l.slot(op.operand_of(1))),
-                 &indices = *l.type_of(l.slot(op.operand_of(2)));
+  const auto kind = op.enum_attr<Rmw>("atomic_rmw_op");
+  const TileType &values = *l.type_of(l.slot(op.operand_of("values"))),
+                 &indices = *l.type_of(l.slot(op.operand_of("indices")));
   const int axis = static_cast<int>(op.int_attr("axis", 0));
-  if (kind < 1 || kind > 10) return l.error(op, "an atomic without a known operation");
+  if (!is_known(kind)) return l.error(op, "an atomic without a known operation");
   if (!view->leading.empty() || axis < 0 || axis >= static_cast<int>(view->shape.size()))
     return l.error(op, "updating along a dimension that the encoding does not cover");
   if (values.element != view->element || values.shape != indices.shape || !num::is_integer(indices.element) ||
@@ -66,11 +66,7 @@ void lower_local_atomic_scatter_rmw(Lowering& l, const ir::Op& op) {
   for (size_t d = 0; d < view->shape.size(); d++)
     if (static_cast<int>(d) != axis && values.shape[d] > view->shape[d])
       return l.error(op, "values and indices that are larger than the buffer");
-  std::vector<Slot> operands;
-  for (uint32_t group = 0; group < 4; group++)
-    if (const ir::Value* v = op.operand_of(group)) operands.push_back(l.slot(v));
-  l.emit(run_local_atomic_scatter, op, {l.slot(op.result())}, operands,
-         l.make<Scatter>(view, axis, static_cast<Rmw>(kind)));
+  l.emit(run_local_atomic_scatter, op, l.make<Scatter>(view, axis, kind));
 }
 
 }  // namespace triton_runner::tile

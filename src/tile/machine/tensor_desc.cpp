@@ -437,19 +437,19 @@ bool fits(Lowering& l, const ir::Op& op, const ir::Type* tensor, const BlockType
   int64_t elements = 1;
   for (int64_t extent : block.shape) elements *= extent;
   if (!rows) return tensor->num_elements() == elements;
-  const ir::Type* index = op.operand_of(1)->type;
+  const ir::Type* index = op.operand_of("x_offsets")->type;
   return tensor->shape.size() == 2 && index->kind == ir::TypeKind::kTensor &&
          index->num_elements() == tensor->shape[0] && index->scalar()->kind == ir::TypeKind::kInteger &&
          index->scalar()->width == 32;
 }
 
 bool block_operand(Lowering& l, const ir::Op& op, const ir::Type* tensor, BlockType& block, int indices) {
-  block = block_type(l, *op.operand_of(0), tensor);
+  block = block_type(l, *op.operand_of("desc"), tensor);
   if (!block.known) return l.error(op, "descriptors of this element type or rank are not supported"), false;
   if (block.im2col) return l.error(op, kOnlyLoaded), false;
   if (!fits(l, op, tensor, block, indices < 0))
     return l.error(op, "the tile " + std::string(tensor->text) + " does not fit the descriptor " +
-                           std::string(op.operand_of(0)->type->text)),
+                           std::string(op.operand_of("desc")->type->text)),
            false;
   if (indices >= 0 && indices != static_cast<int>(block.shape.size()))
     return l.error(op, std::to_string(indices) + " indices for a descriptor of rank " +
@@ -461,8 +461,8 @@ bool block_operand(Lowering& l, const ir::Op& op, const ir::Type* tensor, BlockT
 }  // namespace
 
 void lower_make_tensor_descriptor(Lowering& l, const ir::Op& op) {
-  const auto rank = op.group(1).size();
-  if (rank < 1 || rank > 5 || op.group(2).size() != rank)
+  const auto rank = op.group("shape").size();
+  if (rank < 1 || rank > 5 || op.group("strides").size() != rank)
     return l.error(op,
                    "a tensor descriptor of rank " + std::to_string(rank) + ": it may have 1 to 5 dimensions");
   l.emit(run_make_tensor_descriptor, op,
@@ -471,29 +471,35 @@ void lower_make_tensor_descriptor(Lowering& l, const ir::Op& op) {
 
 void lower_descriptor_load(Lowering& l, const ir::Op& op) {
   auto* a = l.make<BlockAccess>();
-  if (!block_operand(l, op, op.result()->type, a->block, static_cast<int>(op.group(1).size()))) return;
-  a->first_index = Lowering::operand_index(op, 1);
+  if (!block_operand(l, op, op.result()->type, a->block, static_cast<int>(op.group("indices").size())))
+    return;
+  a->first_index = Lowering::operand_index(op, "indices");
   a->source = -1;
   l.emit(run_block, op, a);
 }
 
 void lower_descriptor_store(Lowering& l, const ir::Op& op) {
   auto* a = l.make<BlockAccess>();
-  if (!block_operand(l, op, op.operand_of(1)->type, a->block, static_cast<int>(op.group(2).size()))) return;
-  a->first_index = Lowering::operand_index(op, 2);
-  a->source = Lowering::operand_index(op, 1);
+  if (!block_operand(l, op, op.operand_of("src")->type, a->block,
+                     static_cast<int>(op.group("indices").size())))
+    return;
+  a->first_index = Lowering::operand_index(op, "indices");
+  a->source = Lowering::operand_index(op, "src");
   l.emit(run_block, op, a);
 }
 
 void lower_descriptor_reduce(Lowering& l, const ir::Op& op) {
   auto* a = l.make<BlockAccess>();
-  if (!block_operand(l, op, op.operand_of(1)->type, a->block, static_cast<int>(op.group(2).size()))) return;
-  const int64_t kind = op.int_attr("kind", 0);
-  if (kind < 1 || kind > 8) return l.error(op, "a descriptor_reduce without a known kind");
-  a->first_index = Lowering::operand_index(op, 2);
-  a->source = Lowering::operand_index(op, 1);
+  if (!block_operand(l, op, op.operand_of("src")->type, a->block,
+                     static_cast<int>(op.group("indices").size())))
+    return;
+  const auto kind = op.enum_attr<Reduction>("kind");
+  if (!is_known(kind) || kind == Reduction::kNone)
+    return l.error(op, "a descriptor_reduce without a known kind");
+  a->first_index = Lowering::operand_index(op, "indices");
+  a->source = Lowering::operand_index(op, "src");
   a->reduce = true;
-  a->kind = static_cast<Reduction>(kind);
+  a->kind = kind;
   l.emit(run_block, op, a);
 }
 
@@ -502,20 +508,20 @@ void lower_descriptor_gather(Lowering& l, const ir::Op& op) {
   if (!block_operand(l, op, op.result()->type, a->block, -1)) return;
   if (a->block.shape.size() != 2) return l.error(op, "rows are gathered from descriptors of rank 2 only");
   a->block.shape[1] = op.result()->type->shape.back();
-  a->rows = Lowering::operand_index(op, 1);
-  a->column = Lowering::operand_index(op, 2);
+  a->rows = Lowering::operand_index(op, "x_offsets");
+  a->column = Lowering::operand_index(op, "y_offset");
   a->source = -1;
   l.emit(run_rows, op, a);
 }
 
 void lower_descriptor_scatter(Lowering& l, const ir::Op& op) {
   auto* a = l.make<RowAccess>();
-  if (!block_operand(l, op, op.operand_of(3)->type, a->block, -1)) return;
+  if (!block_operand(l, op, op.operand_of("src")->type, a->block, -1)) return;
   if (a->block.shape.size() != 2) return l.error(op, "rows are scattered to descriptors of rank 2 only");
-  a->block.shape[1] = op.operand_of(3)->type->shape.back();
-  a->rows = Lowering::operand_index(op, 1);
-  a->column = Lowering::operand_index(op, 2);
-  a->source = Lowering::operand_index(op, 3);
+  a->block.shape[1] = op.operand_of("src")->type->shape.back();
+  a->rows = Lowering::operand_index(op, "x_offsets");
+  a->column = Lowering::operand_index(op, "y_offset");
+  a->source = Lowering::operand_index(op, "src");
   l.emit(run_rows, op, a);
 }
 

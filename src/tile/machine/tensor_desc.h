@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <triton_runner/ir/enums.h>
+
 #include "lowering.h"
 #include "task.h"
 
@@ -65,16 +67,7 @@ bool load_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Bo
 bool store_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
                  const void* from);
 // Combines the part of the block that is inside with what is in memory, element by element, atomically.
-enum class Reduction : uint8_t {
-  kAdd = 1,
-  kMin,
-  kMax,
-  kInc,
-  kDec,
-  kAnd,
-  kOr,
-  kXor
-};  // as the IR numbers them
+using Reduction = ir::DescriptorReduceKind;
 bool reduce_block(Task& t, const Instr& in, const TensorDescriptor& desc, const Box& box, num::Type type,
                   bool is_unsigned, Reduction kind, const void* from);
 

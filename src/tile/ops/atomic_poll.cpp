@@ -78,22 +78,23 @@ const Instr* run_poll(Task& t, const Instr& in) {
 }  // namespace
 
 void lower_atomic_load(Lowering& l, const ir::Op& op) {
-  emit_load(l, op, l.slot(op.result()), l.slot(op.operand_of(0)), optional_slot(l, op.operand_of(1)),
+  emit_load(l, op, l.slot(op.result()), l.slot(op.operand_of("ptr")), optional_slot(l, op.operand_of("mask")),
             std::nullopt);
 }
 
 void lower_atomic_store(Lowering& l, const ir::Op& op) {
-  emit_store(l, op, l.slot(op.operand_of(0)), l.slot(op.operand_of(1)), optional_slot(l, op.operand_of(2)));
+  emit_store(l, op, l.slot(op.operand_of("ptr")), l.slot(op.operand_of("value")),
+             optional_slot(l, op.operand_of("mask")));
 }
 
 void lower_atomic_poll(Lowering& l, const ir::Op& op) {
-  const TileType& expected = *l.type_of(l.slot(op.operand_of(1)));
-  if (expected.size == 0 || l.type_of(l.slot(op.operand_of(0)))->shape != expected.shape)
+  const TileType& expected = *l.type_of(l.slot(op.operand_of("expected")));
+  if (expected.size == 0 || l.type_of(l.slot(op.operand_of("ptr")))->shape != expected.shape)
     return l.error(op, "pointers and expected values that do not match");
   const Slot seen = l.new_slot(l.tile_type(num::Type::kI1, {expected.n})), begin = l.new_slot(l.i64_type());
   l.emit(run_poll_begin, op, {seen, begin}, {});
-  std::vector<Slot> operands{l.slot(op.operand_of(0)), l.slot(op.operand_of(1)), seen, begin};
-  if (const ir::Value* timeout = op.operand_of(2)) operands.push_back(l.slot(timeout));
+  std::vector<Slot> operands{l.slot(op.operand_of("ptr")), l.slot(op.operand_of("expected")), seen, begin};
+  if (const ir::Value* timeout = op.operand_of("timeout")) operands.push_back(l.slot(timeout));
   l.emit(run_poll, op, {l.slot(op.result())}, operands);
 }
 

@@ -43,7 +43,7 @@ uint64_t combine(Rmw op, num::Type type, uint64_t old, uint64_t value) {
       return old > value ? old : value;
     case Rmw::kUMin:
       return old < value ? old : value;
-    case Rmw::kXchg:
+    case Rmw::kExch:
       return value;
   }
   return old;
@@ -183,12 +183,10 @@ void emit_atomic_cas(Lowering& l, const ir::Op& op, Slot result, Slot ptrs, Slot
 }
 
 void lower_atomic_rmw(Lowering& l, const ir::Op& op) {
-  int64_t kind = op.int_attr("atomic_rmw_op", 0);
-  if (kind < 1 || kind > 10) return l.error(op, "this kind of tt.atomic_rmw is unknown");
-  std::optional<Slot> mask;
-  if (const ir::Value* m = op.operand_of(2)) mask = l.slot(m);
-  emit_atomic_rmw(l, op, l.slot(op.result()), l.slot(op.operand(0)), l.slot(op.operand(1)), mask,
-                  static_cast<Rmw>(kind));
+  const auto kind = op.enum_attr<Rmw>("atomic_rmw_op");
+  if (!is_known(kind)) return l.error(op, "this kind of tt.atomic_rmw is unknown");
+  emit_atomic_rmw(l, op, l.slot(op.result()), l.slot(op.operand(0)), l.slot(op.operand(1)),
+                  optional_slot(l, op.operand_of("mask")), kind);
 }
 
 void lower_atomic_cas(Lowering& l, const ir::Op& op) {

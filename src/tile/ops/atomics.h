@@ -2,12 +2,14 @@
 #pragma once
 #include <optional>
 
+#include <triton_runner/ir/enums.h>
+
 #include "lowering.h"
 
 namespace triton_runner::tile {
 
 // As tt.atomic_rmw numbers them.
-enum class Rmw : uint8_t { kAnd = 1, kOr, kXor, kAdd, kFAdd, kMax, kMin, kUMax, kUMin, kXchg };
+using Rmw = ir::RMWOp;
 
 // *address = op(*address, value), atomically; what was there before. Bits of the element type, zero-extended.
 uint64_t atomic_rmw(Rmw op, num::Type type, uint64_t address, uint64_t value);

@@ -76,7 +76,7 @@ Expanded expand(Lowering& l, const ir::Op& op, Slot block, const TileType* tile)
 }  // namespace
 
 void lower_make_tensor_ptr(Lowering& l, const ir::Op& op) {
-  auto rank = static_cast<int64_t>(op.group(1).size());
+  auto rank = static_cast<int64_t>(op.group("shape").size());
   if (rank > kLazyRank) return l.error(op, "block pointers have at most 5 dimensions");
   l.emit(run_make, op, l.make<int64_t>(rank));
 }

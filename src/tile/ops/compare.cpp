@@ -1,15 +1,17 @@
 // arith.cmpi and arith.cmpf: comparisons of affine values are boxes where they vary along one dimension.
 #include <algorithm>
 
+#include <triton_runner/ir/enums.h>
+
 #include "ops/elementwise.h"
 #include "ops/lazy.h"
 
 namespace triton_runner::tile {
 namespace {
 
-enum Predicate { kEq, kNe, kSlt, kSle, kSgt, kSge, kUlt, kUle, kUgt, kUge };
+using enum ir::CmpI;
 
-bool compare(int64_t a, int64_t b, int predicate, num::Type type) {
+bool compare(int64_t a, int64_t b, ir::CmpI predicate, num::Type type) {
   uint64_t ua = as_unsigned(a, type), ub = as_unsigned(b, type);
   if (type == num::Type::kI1) a = -(a & 1), b = -(b & 1);
   switch (predicate) {
@@ -102,7 +104,7 @@ bool compare_line(Task& t, const Instr& in) {
 }
 
 const Instr* run_cmpi(Task& t, const Instr& in) {
-  int predicate = static_cast<int>(in.as<ElementwiseData>().extra);
+  const auto predicate = static_cast<ir::CmpI>(in.as<ElementwiseData>().extra);
   const TileType& from = t.type(in.operand(0));
   if (both_uniform(t, in)) {
     t.set_uniform(in.result(),
@@ -156,15 +158,16 @@ const Instr* run_cmpi(Task& t, const Instr& in) {
 }  // namespace
 
 void lower_cmpi(Lowering& l, const ir::Op& op) {
-  int64_t predicate = op.int_attr("predicate", -1);
-  if (predicate < 0 || predicate > 9) return l.error(op, "the predicate of this comparison is unknown");
-  lower_lazy(l, op, *num::elementwise_cmpi[predicate], run_cmpi, predicate);
+  const auto predicate = op.enum_attr<ir::CmpI>("predicate");
+  if (!is_known(predicate)) return l.error(op, "the predicate of this comparison is unknown");
+  const auto number = static_cast<int64_t>(predicate);
+  lower_lazy(l, op, *num::elementwise_cmpi[number], run_cmpi, number);
 }
 
 void lower_cmpf(Lowering& l, const ir::Op& op) {
-  int64_t predicate = op.int_attr("predicate", -1);
-  if (predicate < 0 || predicate > 15) return l.error(op, "the predicate of this comparison is unknown");
-  lower_elementwise(l, op, *num::elementwise_cmpf[predicate]);
+  const auto predicate = op.enum_attr<ir::CmpF>("predicate");
+  if (!is_known(predicate)) return l.error(op, "the predicate of this comparison is unknown");
+  lower_elementwise(l, op, *num::elementwise_cmpf[static_cast<size_t>(predicate)]);
 }
 
 }  // namespace triton_runner::tile

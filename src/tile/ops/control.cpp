@@ -107,10 +107,8 @@ const Instr* run_count_and_yield(Task& t, const Instr& in) {
 bool may_spin(const ir::Region& region) {
   for (const ir::Block* b = region.first; b; b = b->next)
     for (const ir::Op* op = b->first; op; op = op->next) {
-      if (op->kind == ir::OpKind::kAtomicRMW || op->kind == ir::OpKind::kAtomicCAS ||
-          op->kind == ir::OpKind::kAtomicLoad || op->kind == ir::OpKind::kCall)
-        return true;
-      if (op->kind == ir::OpKind::kLoad && op->int_attr("isVolatile", 0)) return true;
+      if (op->does(ir::Effect::kAtomics) || op->kind == ir::OpKind::kCall) return true;
+      if (op->does(ir::Effect::kLoads) && op->int_attr("isVolatile", 0)) return true;
       for (const ir::Region* r : op->regions)
         if (may_spin(*r)) return true;
     }
@@ -122,10 +120,8 @@ bool is_small_and_plain(const ir::Region& body) {
   if (body.first->next) return false;
   size_t ops = 0;
   for (const ir::Op* op = body.first->first; op && op != body.first->last; op = op->next) {
-    using enum ir::OpKind;
-    const bool plain = op->name.starts_with("arith.") || op->name.starts_with("math.") || op->kind == kLoad ||
-                       op->kind == kMakeRange || op->kind == kSplat || op->kind == kExpandDims ||
-                       op->kind == kBroadcast || op->kind == kAddPtr || op->kind == kConvertLayout;
+    using enum ir::Effect;
+    const bool plain = op->effects().any(kElementwise | kMoves | kGenerates) || op->kind == ir::OpKind::kLoad;
     if (!plain || !op->regions.empty() || ++ops > 48) return false;
   }
   return true;
@@ -190,7 +186,7 @@ void lower_once(Lowering& l, const ir::Op& op, const std::vector<const ir::Op*>&
   Label more = l.new_label();
   l.scoped(body, [&] {
     auto args = body.first->args;
-    auto initial = op.group(3);
+    auto initial = op.group("inits");
     for (size_t i = 0; i < initial.size(); ++i) l.alias(&args[i + 1], l.slot(initial[i].value));
     Slot iv = l.slot(&args[0]), counter = l.begin_loop();
     l.emit_branch(run_for_once, more, op, {iv, counter},
@@ -215,7 +211,7 @@ void lower_for(Lowering& l, const ir::Op& op) {
   auto args = body.first->args;
   Slot iv = l.slot(&args[0]);
   auto carried = slots_of(l, args.subspan(1));
-  l.move(carried, slots_of(l, op.group(3)), op);
+  l.move(carried, slots_of(l, op.group("inits")), op);
   Slot trips = l.new_slot(l.i64_type());
   Slot counter = l.begin_loop();
   Label exit = l.new_label(), top = l.new_label();
@@ -338,9 +334,9 @@ void lower_br(Lowering& l, const ir::Op& op) { branch(l, op, op.successors[0], o
 void lower_cond_br(Lowering& l, const ir::Op& op) {
   Label otherwise = l.new_label();
   l.jump_if(l.slot(op.operand(0)), false, otherwise, op);
-  branch(l, op, op.successors[0], op.group(1));
+  branch(l, op, op.successors[0], op.group("true_args"));
   l.bind(otherwise);
-  branch(l, op, op.successors[1], op.group(2));
+  branch(l, op, op.successors[1], op.group("false_args"));
 }
 
 void lower_switch(Lowering& l, const ir::Op& op) {
@@ -356,12 +352,12 @@ void lower_switch(Lowering& l, const ir::Op& op) {
     int64_t bits = num::sign_extend(raw, l.type_of(l.slot(op.operand(0)))->element);
     l.emit_branch(run_jump_if_equal, labels[i], op, {}, {l.slot(op.operand(0))}, l.make<int64_t>(bits));
   }
-  branch(l, op, op.successors[0], op.group(1));
+  branch(l, op, op.successors[0], op.group("default_args"));
   size_t at = 0;
   for (size_t i = 0; i < n; ++i) {
     l.bind(labels[i]);
     size_t count = segments->raw[i];
-    branch(l, op, op.successors[i + 1], op.group(2).subspan(at, count));
+    branch(l, op, op.successors[i + 1], op.group("case_args").subspan(at, count));
     at += count;
   }
 }

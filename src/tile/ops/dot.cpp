@@ -23,8 +23,8 @@ num::MatrixView matrix_view(Task& t, Slot tile, num::Type as, int64_t batch) {
   return {data + (rows > 0 ? batch * ty.dense_strides[0] * ty.size : 0), as, ty.dense_strides[rows], 1};
 }
 
-num::Type dot_operand_type(num::Type element, int64_t input_precision) {
-  return element == num::Type::kF32 && input_precision == 0 ? num::Type::kTF32 : element;
+num::Type dot_operand_type(num::Type element, ir::InputPrecision precision) {
+  return element == num::Type::kF32 && precision == ir::InputPrecision::kTf32 ? num::Type::kTF32 : element;
 }
 
 void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep) {
@@ -311,8 +311,10 @@ void lower_dot(Lowering& l, const ir::Op& op) {
     return l.error(op, "tt.dot of " + std::string(num::type_name(a.element)) + " and " +
                            std::string(num::type_name(b.element)) + " into " +
                            std::string(num::type_name(c.element)) + " is not supported");
-  int64_t precision = op.int_attr("inputPrecision", op.int_attr("allowTF32", 0) ? 0 : 2);
-  if (on_fma_units(op)) precision = 2;
+  auto precision = op.attr("inputPrecision")     ? op.enum_attr<ir::InputPrecision>("inputPrecision")
+                   : op.int_attr("allowTF32", 0) ? ir::InputPrecision::kTf32
+                                                 : ir::InputPrecision::kIeee;
+  if (on_fma_units(op)) precision = ir::InputPrecision::kIeee;
   auto* d = l.make<DotData>();
   int r = a.rank - 2;
   *d = {dot_operand_type(a.element, precision),
@@ -422,7 +424,7 @@ void lower_dot_scaled(Lowering& l, const ir::Op& op) {
   const int row = c.rank - 2;
   d->batches = row ? c.shape[0] : 1;
   auto side = [&](ScaledSide& s, const TileType& ty, const char* element, const char* pack,
-                  uint32_t scale_group, bool is_b) {
+                  ir::GroupName scale_group, bool is_b) {
     auto e = scaled_element(op.attr(element));
     if (!e || num::size_of(*e) != ty.size) return false;
     s.element = *e;
@@ -441,8 +443,8 @@ void lower_dot_scaled(Lowering& l, const ir::Op& op) {
     s.group = s.k / groups;
     return scales.size == 1;
   };
-  if (!side(d->a, a, "a_elem_type", "lhs_k_pack", 3, false) ||
-      !side(d->b, b, "b_elem_type", "rhs_k_pack", 4, true) || d->a.k != d->b.k ||
+  if (!side(d->a, a, "a_elem_type", "lhs_k_pack", "a_scale", false) ||
+      !side(d->b, b, "b_elem_type", "rhs_k_pack", "b_scale", true) || d->a.k != d->b.k ||
       !dot_types_ok(num::Type::kF32, num::Type::kF32, c.element))
     return l.error(op, "these operands of tt.dot_scaled are not supported");
   l.emit(run_dot_scaled, op, d);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 
+#include <triton_runner/ir/enums.h>
 #include <triton_runner/num/dot.h>
 
 #include "lowering.h"
@@ -15,7 +16,7 @@ num::MatrixView matrix_view(Task& t, Slot tile, num::Type as, int64_t batch = 0)
 
 // How operands of this type are read under inputPrecision (0 tf32, 1 tf32x3, 2 ieee, 3 bf16x3, 4 bf16x6): f32
 // rounds to tf32 where that is asked for; the split forms, which come close to f32, are computed in f32.
-num::Type dot_operand_type(num::Type element, int64_t input_precision);
+num::Type dot_operand_type(num::Type element, ir::InputPrecision precision);
 
 // Result 0's elements, holding operand `c`'s (zeros if !keep): c's own buffer if c dies here.
 void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep = true);

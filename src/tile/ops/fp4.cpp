@@ -123,7 +123,7 @@ const Instr* run_scaled_downcast(Task& t, const Instr& in) {
 }
 
 void lower_downcast(Lowering& l, const ir::Op& op, bool packed) {
-  const TileType &from = *l.type(op.operand_of(0)->type), &scale = *l.type(op.operand_of(1)->type),
+  const TileType &from = *l.type(op.operand_of("src")->type), &scale = *l.type(op.operand_of("scale")->type),
                  &to = *l.type(op.result()->type);
   const auto axis = static_cast<int>(op.int_attr("axis", from.rank - 1));
   bool fits = from.rank > 0 && scale.rank == from.rank && to.rank == from.rank && axis >= 0 &&
@@ -137,8 +137,8 @@ void lower_downcast(Lowering& l, const ir::Op& op, bool packed) {
   auto* d = l.make<Downcast>(packed, from.element, packed ? num::Type::kF4E2M1FN : to.element,
                              from.shape[axis] / scale.shape[axis], int64_t{1}, from.shape[axis]);
   for (int k = axis + 1; k < from.rank; k++) d->inner *= from.shape[k];
-  l.emit(run_scaled_downcast, op, {l.slot(op.result())}, {l.slot(op.operand_of(0)), l.slot(op.operand_of(1))},
-         d);
+  l.emit(run_scaled_downcast, op, {l.slot(op.result())},
+         {l.slot(op.operand_of("src")), l.slot(op.operand_of("scale"))}, d);
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ void lower_fp4_to_fp(Lowering& l, const ir::Op& op) {
 // they shorten.
 void lower_upcast_mxfp(Lowering& l, const ir::Op& op) {
   auto* u = l.make<Upcast>();
-  const TileType &from = *l.type(op.operand_of(0)->type), &scale = *l.type(op.operand_of(1)->type),
+  const TileType &from = *l.type(op.operand_of("src")->type), &scale = *l.type(op.operand_of("scale")->type),
                  &to = *l.type(op.result()->type);
   const auto element = scaled_element(op.attr("fp_type"));
   u->packed = element == num::Type::kF4E2M1FN;
@@ -180,8 +180,8 @@ void lower_upcast_mxfp(Lowering& l, const ir::Op& op) {
     for (int d = 0; d < to.rank; d++)
       (d < packed_axis ? u->pairs.outer : u->pairs.inner) *= d == packed_axis ? 1 : from.shape[d];
   }
-  l.emit(run_scaled_upcast, op, {l.slot(op.result())}, {l.slot(op.operand_of(0)), l.slot(op.operand_of(1))},
-         u);
+  l.emit(run_scaled_upcast, op, {l.slot(op.result())},
+         {l.slot(op.operand_of("src")), l.slot(op.operand_of("scale"))}, u);
 }
 
 void lower_amd_scaled_upcast_fp4(Lowering& l, const ir::Op& op) { lower_upcast(l, op, true); }

@@ -316,8 +316,8 @@ void emit_store(Lowering& l, const ir::Op& op, Slot ptrs, Slot value, std::optio
 
 void lower_load(Lowering& l, const ir::Op& op) {
   if (l.type_of(l.slot(op.operand(0)))->size == 0) return lower_block_load(l, op);
-  auto* d =
-      l.make<LoadData>(int64_t{Lowering::operand_index(op, 1)}, int64_t{Lowering::operand_index(op, 2)});
+  auto* d = l.make<LoadData>(int64_t{Lowering::operand_index(op, "mask")},
+                             int64_t{Lowering::operand_index(op, "other")});
   l.fusible(l.emit(run_load, op, d), Fusion::kLoad);
 }
 

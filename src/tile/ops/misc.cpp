@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstring>
 
+#include <triton_runner/ir/enums.h>
 #include <triton_runner/num/elementwise.h>
 
 #include "ops/elementwise.h"
@@ -78,12 +79,14 @@ void lower_fp_to_fp(Lowering& l, const ir::Op& op) {
   lower_elementwise(l, op, toward_zero ? num::elementwise_fp_to_fp_rtz : num::elementwise_fp_to_fp_rtne);
 }
 
-// arith's roundings: 0 to nearest even, 3 toward zero; the others (down, up, half away) nobody prints.
+// The other roundings (down, up, half away) nobody prints.
 void lower_truncf(Lowering& l, const ir::Op& op) {
-  const int64_t rounding = op.int_attr("roundingmode", 0);
-  if (rounding != 0 && rounding != 3)
+  using enum ir::ArithRounding;
+  const auto rounding =
+      op.attr("roundingmode") ? op.enum_attr<ir::ArithRounding>("roundingmode") : kToNearestEven;
+  if (rounding != kToNearestEven && rounding != kTowardZero)
     return l.error(op, "this rounding mode is not supported: to_nearest_even and toward_zero are");
-  lower_elementwise(l, op, rounding == 3 ? num::elementwise_fp_to_fp_rtz : num::elementwise_truncf);
+  lower_elementwise(l, op, rounding == kTowardZero ? num::elementwise_fp_to_fp_rtz : num::elementwise_truncf);
 }
 
 void lower_clampf(Lowering& l, const ir::Op& op) {

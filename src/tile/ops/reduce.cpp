@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/ir/enums.h>
 #include <triton_runner/num/kernels.h>
 #include <triton_runner/num/reduce.h>
 
@@ -103,6 +104,9 @@ std::optional<num::ArgOp> known_arg(const ir::Region& region, bool* tie_break_le
   auto compares = [](const ir::Op* op, const ir::Value* a, const ir::Value* c) {
     return op && op->operand(0) == a && op->operand(1) == c;
   };
+  using ir::CmpF, ir::CmpI;
+  auto integers = [](const ir::Op& op) { return op.enum_attr<CmpI>("predicate"); };
+  auto floats = [](const ir::Op& op) { return op.enum_attr<CmpF>("predicate"); };
   const ir::Value* better = sv->operand(0);
   *tie_break_left = false;
   if (const ir::Op* either = made_by(better, ir::OpKind::kOrI)) {
@@ -113,10 +117,10 @@ std::optional<num::ArgOp> known_arg(const ir::Region& region, bool* tie_break_le
     if (!both || ops != 8) return std::nullopt;
     const ir::Op* equal = both->operand(0)->defining_op;
     const ir::Op* first = made_by(both->operand(1), ir::OpKind::kCmpI);
-    if (!compares(equal, v1, v2) || !compares(first, i1, i2) || first->int_attr("predicate", -1) != 2)
+    if (!compares(equal, v1, v2) || !compares(first, i1, i2) || integers(*first) != CmpI::kSlt)
       return std::nullopt;
-    bool is_equal = (equal->kind == ir::OpKind::kCmpF && equal->int_attr("predicate", -1) == 1) ||
-                    (equal->kind == ir::OpKind::kCmpI && equal->int_attr("predicate", -1) == 0);
+    bool is_equal = (equal->kind == ir::OpKind::kCmpF && floats(*equal) == CmpF::kOeq) ||
+                    (equal->kind == ir::OpKind::kCmpI && integers(*equal) == CmpI::kEq);
     if (!is_equal) return std::nullopt;
     *tie_break_left = true;
   } else if (ops != 4) {
@@ -124,15 +128,14 @@ std::optional<num::ArgOp> known_arg(const ir::Region& region, bool* tie_break_le
   }
   const ir::Op* cmp = better->defining_op;
   if (!compares(cmp, v1, v2)) return std::nullopt;
-  int64_t p = cmp->int_attr("predicate", -1);
   if (cmp->kind == ir::OpKind::kCmpF) {
-    if (p == 2) return num::ArgOp::kMaxF;
-    if (p == 4) return num::ArgOp::kMinF;
+    if (floats(*cmp) == CmpF::kOgt) return num::ArgOp::kMaxF;
+    if (floats(*cmp) == CmpF::kOlt) return num::ArgOp::kMinF;
   } else if (cmp->kind == ir::OpKind::kCmpI) {
-    if (p == 4) return num::ArgOp::kMaxS;
-    if (p == 2) return num::ArgOp::kMinS;
-    if (p == 8) return num::ArgOp::kMaxU;
-    if (p == 6) return num::ArgOp::kMinU;
+    if (integers(*cmp) == CmpI::kSgt) return num::ArgOp::kMaxS;
+    if (integers(*cmp) == CmpI::kSlt) return num::ArgOp::kMinS;
+    if (integers(*cmp) == CmpI::kUgt) return num::ArgOp::kMaxU;
+    if (integers(*cmp) == CmpI::kUlt) return num::ArgOp::kMinU;
   }
   return std::nullopt;
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include <triton_runner/ir/enums.h>
 #include <triton_runner/num/sort.h>
 
 namespace triton_runner::tile {
@@ -73,12 +74,14 @@ class Evaluator {
       case kXOrI:
       case kCmpI: {
         std::optional<Small> a = (*this)(op->operand(0)), b = (*this)(op->operand(1));
-        int64_t predicate = op->int_attr("predicate", -1);  // 0: equal, 1: not equal
-        if (!a || !b || a->values.size() != b->values.size() || (op->kind == kCmpI && predicate > 1))
+        const auto predicate = op->enum_attr<ir::CmpI>("predicate");
+        const bool differ = predicate == ir::CmpI::kNe;
+        if (!a || !b || a->values.size() != b->values.size() ||
+            (op->kind == kCmpI && !differ && predicate != ir::CmpI::kEq))
           return std::nullopt;
         for (int64_t i = 0; i < n; ++i)
           out.values.push_back(op->kind == kXOrI ? a->values[i] ^ b->values[i]
-                                                 : (a->values[i] != b->values[i]) == (predicate == 1));
+                                                 : (a->values[i] != b->values[i]) == differ);
         return out;
       }
       default:
@@ -105,7 +108,7 @@ class Matcher {
     const ir::Value* x = through(select_.operand(2));
     const ir::Value* y = through(select_.operand(1));
     const ir::Op* turned = made_by(through(select_.operand(0)), kCmpI);
-    if (!turned || turned->int_attr("predicate", -1) != 1) return std::nullopt;
+    if (!turned || turned->enum_attr<ir::CmpI>("predicate") != ir::CmpI::kNe) return std::nullopt;
     out_.ops.insert(turned);
     const ir::Op* compare = through(turned->operand(0))->defining_op;
     if (!compare || !is_greater(*compare)) return std::nullopt;
@@ -131,10 +134,10 @@ class Matcher {
   }
 
   bool is_greater(const ir::Op& op) {
-    int64_t predicate = op.int_attr("predicate", -1);
-    if (op.kind == kCmpF) return predicate == 2;
-    out_.is_signed = predicate == 4;
-    return op.kind == kCmpI && (predicate == 4 || predicate == 8);
+    if (op.kind == kCmpF) return op.enum_attr<ir::CmpF>("predicate") == ir::CmpF::kOgt;
+    const auto predicate = op.enum_attr<ir::CmpI>("predicate");
+    out_.is_signed = predicate == ir::CmpI::kSgt;
+    return op.kind == kCmpI && (out_.is_signed || predicate == ir::CmpI::kUgt);
   }
 
   // y = x ^ (the xor of x along an axis of length 2): the partners.
@@ -227,11 +230,10 @@ const Instr* run_sort(Task& t, const Instr& in) {
   return next(in);
 }
 
-bool is_pure(ir::OpKind kind) {
-  for (ir::OpKind k : {kConstant, kMakeRange, kReshape, kExpandDims, kBroadcast, kConvertLayout, kXOrI, kCmpI,
-                       kCmpF, kSelect, kBitcast, kTtBitcast, kReduce})
-    if (k == kind) return true;
-  return false;
+// What may be left out where nothing uses its results.
+bool is_pure(const ir::Op& op) {
+  using enum ir::Effect;
+  return op.effects().any(kElementwise | kMoves | kGenerates) || op.kind == kReduce;
 }
 
 class SortedBlock {
@@ -282,7 +284,7 @@ class SortedBlock {
     for (const auto& [op, network] : networks_) inputs.insert(network.input);
     std::unordered_set<const ir::Op*> dead;
     for (const ir::Op* op = block_.last; op; op = op->prev) {
-      if (!is_pure(op->kind) || op->results.empty() || networks_.contains(op)) continue;
+      if (!is_pure(*op) || op->results.empty() || networks_.contains(op)) continue;
       bool used = false, any = false;
       for (const ir::Value& v : op->results)
         for (const ir::Use* u = v.first_use; u; u = u->next) {

@@ -67,8 +67,7 @@ class Search {
     for (const ir::Use& u : op.operand_uses)
       if (is_address(*u.value->type)) push(u.value), any = true;
     // What a load or an atomic gives was in memory.
-    unknown_ |= !any || op.kind == OpKind::kLoad || op.kind == OpKind::kAtomicRMW ||
-                op.kind == OpKind::kAtomicCAS || !op.regions.empty();
+    unknown_ |= !any || op.effects().any(ir::Effect::kLoads | ir::Effect::kAtomics) || !op.regions.empty();
   }
 
   void argument(const ir::Value& v) {
@@ -109,9 +108,10 @@ class Search {
       if (!b->last) continue;
       for (size_t s = 0; s < b->last->successors.size(); ++s) {
         if (b->last->successors[s] != v.block) continue;
-        const auto given = b->last->kind == OpKind::kBr       ? b->last->operand_uses
-                           : b->last->kind == OpKind::kCondBr ? b->last->group(static_cast<uint32_t>(1 + s))
-                                                              : std::span<ir::Use>();
+        const auto given = b->last->kind == OpKind::kBr ? b->last->operand_uses
+                           : b->last->kind == OpKind::kCondBr
+                               ? (s == 0 ? b->last->group("true_args") : b->last->group("false_args"))
+                               : std::span<ir::Use>();
         if (v.index < given.size())
           push(given[v.index].value);
         else
