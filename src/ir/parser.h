@@ -228,6 +228,7 @@ class Parser {
   void apply_rule(const Assembly& form, OpState& s);
   const Type* derived(const Type* type, ResultRule rule);
   Op* finish(OpState& s);
+  class UnknownOp;  // parse_unknown.cpp
   void unknown(OpState& s);
   std::vector<const Type*> guess_types(const char* begin, const char* end, size_t count);
   Region* region(std::span<const BlockArg> args, bool isolated = false);

@@ -91,7 +91,6 @@ LinearLayout LinearLayout::zeros(int64_t size, std::string_view in, std::string_
   return {{{std::string(in), std::vector<Basis>(log2_of(size), Basis{0})}}, {{std::string(out), out_size}}};
 }
 
-bool LinearLayout::has_in(std::string_view name) const { return find(ins_, name) != ins_.end(); }
 bool LinearLayout::has_out(std::string_view name) const { return find(outs_, name) != outs_.end(); }
 
 int LinearLayout::in_bits(std::string_view name) const {
@@ -167,24 +166,6 @@ LinearLayout operator*(const LinearLayout& inner, const LinearLayout& outer) {
   return product;
 }
 
-LinearLayout LinearLayout::compose(const LinearLayout& next) const {
-  LinearLayout result;
-  result.outs_ = next.outs_;
-  for (const InDim& in : ins_) {
-    InDim dim{in.name, {}};
-    for (const Basis& basis : in.bases) {
-      std::vector<int64_t> index;
-      for (const InDim& to : next.ins_) {
-        int d = out_index(to.name);
-        index.push_back(d < 0 ? 0 : basis[d]);
-      }
-      dim.bases.push_back(next.apply(index));
-    }
-    result.ins_.push_back(std::move(dim));
-  }
-  return result;
-}
-
 std::optional<LinearLayout> LinearLayout::pseudo_invert() const {
   // Sizes are of 32 bits, and a row of the elimination has 64 columns.
   size_t columns = 0;
@@ -213,42 +194,6 @@ std::optional<LinearLayout> LinearLayout::pseudo_invert() const {
 
 std::optional<LinearLayout> LinearLayout::invert() const {
   return is_injective() ? pseudo_invert() : std::nullopt;
-}
-
-std::optional<LinearLayout> LinearLayout::divide_left(const LinearLayout& inner) const {
-  LinearLayout quotient;
-  for (const OutDim& out : outs_) {
-    int32_t size = inner.out_size(out.name);
-    if (out.size % size != 0) return std::nullopt;
-    quotient.outs_.push_back({out.name, out.size / size});
-  }
-  for (const InDim& in : ins_) {
-    InDim dim{in.name, {}};
-    for (size_t bit = inner.in_bits(in.name); bit < in.bases.size(); bit++) {
-      Basis image = in.bases[bit];
-      for (size_t d = 0; d < outs_.size(); d++) {
-        int32_t size = inner.out_size(outs_[d].name);
-        if (image[d] % size != 0) return std::nullopt;
-        image[d] /= size;
-      }
-      dim.bases.push_back(std::move(image));
-    }
-    quotient.ins_.push_back(std::move(dim));
-  }
-  // The low bits are inner's only if multiplying back says so.
-  LinearLayout back = inner * quotient;
-  if (back.total_in_bits() != total_in_bits()) return std::nullopt;
-  for (const InDim& in : ins_) {
-    auto it = find(back.ins_, in.name);
-    if (it == back.ins_.end() || it->bases.size() != in.bases.size()) return std::nullopt;
-    for (size_t bit = 0; bit < in.bases.size(); bit++) {
-      for (size_t d = 0; d < outs_.size(); d++) {
-        int from = back.out_index(outs_[d].name);
-        if (from < 0 || it->bases[bit][from] != in.bases[bit][d]) return std::nullopt;
-      }
-    }
-  }
-  return quotient;
 }
 
 LinearLayout LinearLayout::transpose_outs(std::span<const std::string> names) const {

@@ -164,7 +164,6 @@ void addptr_i64(uint64_t* out, const uint64_t* pointers, const int64_t* offsets,
 }
 
 bool mask_all(const uint8_t* mask, int64_t n) { return table().mask_find(mask, n, 0) == n; }
-bool mask_any(const uint8_t* mask, int64_t n) { return table().mask_find(mask, n, 1) != n; }
 int64_t mask_count(const uint8_t* mask, int64_t n) { return table().mask_count(mask, n); }
 int64_t mask_first_false(const uint8_t* mask, int64_t n) { return table().mask_find(mask, n, 0); }
 int64_t mask_first_true(const uint8_t* mask, int64_t n) { return table().mask_find(mask, n, 1); }

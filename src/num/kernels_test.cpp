@@ -166,8 +166,7 @@ TEST(kernels_masks_and_iota) {
     for (int64_t n : {0, 1, 63, 64, 65, 1000}) {
       std::vector<uint8_t> on(static_cast<size_t>(n), 1), off(static_cast<size_t>(n), 0);
       CHECK(mask_all(on.data(), n));
-      CHECK_EQ(mask_any(on.data(), n), n > 0);
-      CHECK(!mask_any(off.data(), n));
+      CHECK_EQ(mask_first_true(off.data(), n), n);
       CHECK_EQ(mask_count(on.data(), n), n);
       CHECK_EQ(mask_first_false(on.data(), n), n);
       for (int64_t at = 0; at < n; at += 31) {
@@ -189,7 +188,7 @@ TEST(kernels_masks_and_iota) {
           CHECK_EQ(int{box[(i * 5 + j) * 6 + k]}, int{i < 3 && j >= 2 && k >= 1 && k < 5});
     int64_t empty_low[] = {3, 0, 0}, empty_high[] = {1, 5, 6};
     mask_box(box, shape, empty_low, empty_high, 3);
-    CHECK(!mask_any(box, 120));
+    CHECK_EQ(mask_first_true(box, 120), 120);
     int32_t small[70];
     int64_t large[70];
     iota_i32(small, 2147483600, 70);

@@ -61,9 +61,18 @@ struct LoopInfo {
   Slot counter;     // kUniform: iterations completed
 };
 
-struct Code {
+// What the module says of a kernel: the same in all the code that it becomes (plain, observed, checked).
+struct CodeHeader {
   std::shared_ptr<const ir::Module> module;
   std::string kernel;
+  int num_warps = 4, num_ctas = 1, warp_size = 32;
+  int all_warps = 0;      // of a block, those of partitions included; 0: nobody said
+  bool two_ctas = false;  // tcgen05 products are of pairs of blocks
+  bool is_ttgir = false;
+  std::string target;  // "cuda:90"; empty where the module does not say
+};
+
+struct Code : CodeHeader {
   std::vector<Instr> instrs;
   const Instr* prologue =
       nullptr;                   // run once a worker and launch: constants, and what depends on nothing else
@@ -76,11 +85,6 @@ struct Code {
   int64_t tensor_memory =
       -1;  // where in it tensor memory begins (-1: none), and the bytes of a lane that are used
   int64_t tensor_memory_used = 0;
-  int num_warps = 4, num_ctas = 1, warp_size = 32;
-  int all_warps = 0;      // of a block, those of partitions included; 0: nobody said
-  bool two_ctas = false;  // tcgen05 products are of pairs of blocks
-  bool is_ttgir = false;
-  std::string target;                        // "cuda:90"; empty where the module does not say
   std::vector<std::shared_ptr<void>> owned;  // types, data of instructions, slot lists
 };
 

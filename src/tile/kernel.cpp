@@ -15,18 +15,6 @@
 namespace triton_runner::tile {
 namespace {
 
-// What code has before anything is lowered into it.
-void copy_header(const Code& from, Code& to) {
-  to.module = from.module;
-  to.kernel = from.kernel;
-  to.target = from.target;
-  to.is_ttgir = from.is_ttgir;
-  to.num_warps = from.num_warps;
-  to.all_warps = from.all_warps;
-  to.num_ctas = from.num_ctas;
-  to.warp_size = from.warp_size;
-}
-
 class TileKernel final : public exec::Kernel {
  public:
   const std::string& name() const override { return code_.kernel; }
@@ -75,7 +63,7 @@ class TileKernel final : public exec::Kernel {
  private:
   std::unique_ptr<CheckedCode> made_code(exec::Observer* observer, bool checked) const {
     auto made = std::make_unique<CheckedCode>();
-    copy_header(code_, made->code);
+    static_cast<CodeHeader&>(made->code) = code_;
     base::Diagnostics sink;
     Lowering lowering(made->code, sink);
     lowering.observe_for(observer);

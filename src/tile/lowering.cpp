@@ -298,7 +298,7 @@ Lowering::VectorRegion Lowering::vector_region(const ir::Region& region, int64_t
   jump(over, op);
   out.entry = new_label();
   bind(out.entry);
-  for (ir::Value& v : region.first->args) out.args.push_back(slot(&v));
+  out.args = slots_of(*this, region.first->args);
   lower_region(region, [&](const ir::Op& last) {
     std::vector<Slot> values;
     const bool first = out.results.empty();
@@ -424,21 +424,16 @@ void Lowering::inline_call(const ir::Op& call, const ir::Op& func) {
   if (pending_.size() > 4'000'000)
     return error(call, "the calls of this kernel expand to more than 4 million instructions");
   const ir::Region& body = *func.region(0);
-  std::vector<Slot> args, results, params;
-  for (const ir::Use& u : call.operand_uses) args.push_back(slot(u.value));
-  for (ir::Value& v : call.results) results.push_back(slot(&v));
+  const std::vector<Slot> args = slots_of(*this, call.operand_uses), results = slots_of(*this, call.results);
   if (args.size() != body.first->args.size())
     return error(call, "the call's operands do not match the function's arguments");
   calls_.push_back(&func);
   Scope& scope = scopes_.emplace_back();
   scope.region = &body;
-  for (ir::Value& v : body.first->args) params.push_back(slot(&v));
-  move(params, args, call);
+  move(slots_of(*this, body.first->args), args, call);
   Label end = new_label();
   lower_region(body, [&](const ir::Op& last) {
-    std::vector<Slot> values;
-    for (const ir::Use& u : last.operand_uses) values.push_back(slot(u.value));
-    move(results, values, last);
+    move(results, slots_of(*this, last.operand_uses), last);
     jump(end, last);
   });
   bind(end);

@@ -40,7 +40,6 @@ class LinearLayout {
 
   const std::vector<InDim>& ins() const { return ins_; }
   const std::vector<OutDim>& outs() const { return outs_; }
-  bool has_in(std::string_view name) const;
   bool has_out(std::string_view name) const;
   int in_bits(std::string_view name) const;  // 0 where there is no such dimension
   int total_in_bits() const;
@@ -58,15 +57,11 @@ class LinearLayout {
   friend LinearLayout operator*(const LinearLayout& inner, const LinearLayout& outer);
   LinearLayout& operator*=(const LinearLayout& outer) { return *this = *this * outer; }
 
-  // First this, then `next`, whose inputs are this one's outputs (by name; missing ones are 0).
-  LinearLayout compose(const LinearLayout& next) const;
   // A layout from outputs to inputs; of the inputs that reach an output the one that needs fewest, earliest
   // bits. Empty where some output is reached by none.
   std::optional<LinearLayout> pseudo_invert() const;
   // The same, but empty as well where two inputs reach one output.
   std::optional<LinearLayout> invert() const;
-  // L such that inner * L == *this; empty if there is none.
-  std::optional<LinearLayout> divide_left(const LinearLayout& inner) const;
 
   LinearLayout transpose_outs(std::span<const std::string> names) const;
   // Outputs flattened (the first listed is the minor one) and cut anew, first listed minor. Sizes multiply to

@@ -49,7 +49,6 @@ void addptr_i32(uint64_t* out, const uint64_t* pointers, const int32_t* offsets,
 void addptr_i64(uint64_t* out, const uint64_t* pointers, const int64_t* offsets, int64_t n, int64_t size);
 
 bool mask_all(const uint8_t* mask, int64_t n);
-bool mask_any(const uint8_t* mask, int64_t n);
 int64_t mask_count(const uint8_t* mask, int64_t n);
 int64_t mask_first_false(const uint8_t* mask, int64_t n);  // n if none
 int64_t mask_first_true(const uint8_t* mask, int64_t n);   // n if none

@@ -2,13 +2,12 @@
 #include "fuse/fused.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include <triton_runner/num/kernels.h>
 
-#include "fuse/foreseen.h"
 #include "fuse/fused_rows.h"
+#include "fuse/fused_run.h"
 #include "ops/memory.h"
 
 namespace triton_runner::tile {
@@ -58,11 +57,10 @@ struct Source {
   Block block;
 };
 
-class Strips {
+class Strips : public FusedRun<Strips> {
  public:
-  Strips(Task& t, const Instr& in) : t_(t), in_(in), f_(in.as<Fused>()), tile_(*f_.tile) {}
+  Strips(Task& t, const Instr& in) : FusedRun(t, in), tile_(*f_.tile) {}
   ~Strips() {
-    if (scratch_) t_.worker->pool->release(scratch_);
     if (scalars_) t_.worker->pool->release(scalars_);
   }
 
@@ -83,8 +81,11 @@ class Strips {
   }
 
  private:
+  friend class FusedRun<Strips>;
   using Kind = Stream::Kind;
-  using From = Fused::Register::From;
+
+  bool is_fixed(size_t r) const { return streams_[r].kind == Kind::kFixed; }
+  uint64_t fixed_bits(size_t r) const { return streams_[r].bits; }
 
   void open_operand(size_t r) {
     Stream& s = streams_[r];
@@ -265,16 +266,10 @@ class Strips {
 
   // How long strips are, and where those lie that are not read or written in place.
   void lay_out() {
-    int64_t each = 0;  // bytes of scratch an element
-    for (size_t r = 0; r < f_.registers.size(); ++r)
-      if (needs_scratch(r)) each += f_.registers[r].size;
-    for (uint8_t size : f_.lanes) each += size;
+    const int64_t each = scratch_an_element();
     strip_ = end_ - first_;
     if (each == 0) return;
-    int64_t most = std::max<int64_t>(
-        64, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kScratchBytes / each))));
-    if (most < strip_) strip_ = std::max(most / f_.row, int64_t{1}) * f_.row;
-    auto room = [&](int64_t size) { return (strip_ * size + 63) / 64 * 64; };
+    shorten_strips(each);
     int64_t bytes = 0;
     for (size_t r = 0; r < f_.registers.size(); ++r)
       if (needs_scratch(r)) bytes += room(f_.registers[r].size);
@@ -304,20 +299,6 @@ class Strips {
     return f_.registers[r].lane < 0 && !(store_ == Store::kDirect && !far_ && out_.kind == Kind::kFlat);
   }
 
-  // One element in place of a strip.
-  bool is_one(size_t r) const {
-    const Fused::Register& reg = f_.registers[r];
-    return reg.single && (reg.from == From::kStep || streams_[r].kind == Kind::kFixed);
-  }
-
-  // A select whose condition is the same for all, of a value that lies where the result belongs.
-  bool chooses_own(const Fused::Step& s) const {
-    const Stream& condition = streams_[s.in[0]];
-    if (condition.kind != Kind::kFixed) return false;
-    const Fused::Register& from = f_.registers[s.in[condition.bits & 1 ? 1 : 2]];
-    return from.lane >= 0 && from.lane == f_.registers[s.out].lane;
-  }
-
   std::byte* element(const Stream& s, size_t r, int64_t index) const {
     return reinterpret_cast<std::byte*>(s.data + static_cast<uint64_t>(index * f_.registers[r].size));
   }
@@ -332,8 +313,7 @@ class Strips {
       if (s.kind == Kind::kRows || (s.kind == Kind::kFlat && s.tile))
         moving_[num_moving_++] = static_cast<uint16_t>(r);
     }
-    for (size_t i = 0; i < f_.steps.size(); ++i)
-      if (f_.steps[i].selects && chooses_own(f_.steps[i])) skipped_ |= uint64_t{1} << i;
+    skip_steps();
     if (!f_.store) return;
     size_t r = f_.store->reg;
     stores_in_place_ =
@@ -414,7 +394,7 @@ class Strips {
 
   void run_links(const Fused::Step& s, int64_t begin, int64_t m) {
     num::Link links[num::kMostLinks];
-    const size_t count = links_of(s, at_, [&](uint16_t r) { return is_one(r); }, links);
+    const size_t count = links_of_step(s, links);
     auto floats = [&](uint16_t r) { return reinterpret_cast<float*>(at_[r]); };
     if (s.part)
       num::sum_links(reinterpret_cast<float*>(row_results(s.out, 0)), part_state(s.out), floats(s.in[0]),
@@ -467,21 +447,11 @@ class Strips {
     kLate,        // as a tile, when all is computed
   };
 
-  Task& t_;
-  const Instr& in_;
-  const Fused& f_;
   const TileType& tile_;
-  int64_t first_ = 0, end_ = tile_.n;  // the elements to compute
-  int64_t strip_ = 0;
   Store store_ = Store::kNone;
-  Buffer *scratch_ = nullptr, *scalars_ = nullptr;
-  bool far_ = false;              // of kDirect: what is stored does not come into the caches
+  Buffer* scalars_ = nullptr;
   bool stores_in_place_ = false;  // of kDirect: the stored value is computed where it goes
-  Foreseen* foreseen_ = nullptr;  // if there is something to fetch
-  uint64_t skipped_ = 0;          // bit i: step i has nothing to do
   size_t num_moving_ = 0;
-  std::byte* at_[Fused::kMaxRegisters];  // the strips that are worked on
-  int64_t step_[Fused::kMaxRegisters];
   uint16_t moving_[Fused::kMaxRegisters];  // registers whose next strip is not one step further
   Stream out_;
   Stream streams_[Fused::kMaxRegisters];

@@ -7,8 +7,7 @@
 
 #include <triton_runner/num/kernels.h>
 
-#include "fuse/foreseen.h"
-#include "fuse/fused.h"
+#include "fuse/fused_run.h"
 #include "ops/memory.h"
 
 namespace triton_runner::tile {
@@ -30,15 +29,12 @@ struct Run {
   }
 };
 
-class Line {
+class Line : public FusedRun<Line> {
  public:
-  Line(Task& t, const Instr& in) : t_(t), in_(in), f_(in.as<Fused>()), n_(f_.tile->n), end_(n_) {}
+  Line(Task& t, const Instr& in) : FusedRun(t, in), n_(f_.tile->n) {}
   ~Line() {
-    if (scratch_) t_.worker->pool->release(scratch_);
     if (states_) t_.worker->pool->release(states_);
   }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
 
   // False, with nothing done: something is not as it has to be.
   bool open() {
@@ -79,15 +75,10 @@ class Line {
   }
 
  private:
-  using From = Fused::Register::From;
+  friend class FusedRun<Line>;
 
-  int64_t size(size_t r) const { return f_.registers[r].size; }
   const Value& operand(size_t r) const { return t_.value(in_.operand(f_.registers[r].index)); }
   bool is_fixed(size_t r) const { return fixed_ >> r & 1; }  // one value for all elements of the range
-  bool is_one(size_t r) const {                              // one element in place of a strip
-    const Fused::Register& reg = f_.registers[r];
-    return reg.single && (reg.from == From::kStep || is_fixed(r));
-  }
   bool is_box(size_t r) const { return boxes_ >> r & 1; }
   uint64_t fixed_bits(size_t r) const { return is_box(r) ? 1 : static_cast<uint64_t>(operand(r).bits); }
   bool is_tile(int64_t other) const { return other != kNoSlot && !t_.is_uniform(static_cast<Slot>(other)); }
@@ -170,23 +161,18 @@ class Line {
 
   // How long strips are, where the first one of every register is, and how far the next one is from it.
   void lay_out() {
-    int64_t each = 0;  // bytes of scratch an element
-    for (size_t r = 0; r < f_.registers.size(); ++r)
-      if (needs_scratch(r)) each += size(r);
-    for (uint8_t size : f_.lanes) each += size;
+    const int64_t each = scratch_an_element();
     strip_ = end_ - first_;
     if (foreseen_ && f_.row == 1) strip_ = std::min(strip_, kForeseenStrip);
     std::byte* next = nullptr;
     std::byte* lane_at[Fused::kMaxRegisters];
     auto take = [&](int64_t size) {
       std::byte* at = next;
-      next += (strip_ * size + 63) / 64 * 64;
+      next += room(size);
       return at;
     };
     if (each) {
-      const int64_t most = std::max<int64_t>(
-          64, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kScratchBytes / each))));
-      if (most < strip_) strip_ = std::min(std::max(most / f_.row, int64_t{1}) * f_.row, strip_);
+      shorten_strips(each);
       const size_t pieces = f_.lanes.size() + f_.registers.size();
       scratch_ = t_.worker->pool->allocate(static_cast<size_t>(strip_ * each) + 64 * pieces);
       next = scratch_->data();
@@ -226,15 +212,7 @@ class Line {
       else
         at_[r] = (reg.from == From::kLoad ? runs_[reg.index] : out_).element(first_, reg.size);
     }
-    for (size_t i = 0; i < f_.steps.size(); ++i)
-      if (f_.steps[i].selects && chooses_own(f_.steps[i])) skipped_ |= uint64_t{1} << i;
-  }
-
-  // A select whose condition is the same for all, of a value that lies where the result belongs.
-  bool chooses_own(const Fused::Step& s) const {
-    if (!is_fixed(s.in[0])) return false;
-    const Fused::Register& from = f_.registers[s.in[fixed_bits(s.in[0]) & 1 ? 1 : 2]];
-    return from.lane >= 0 && from.lane == f_.registers[s.out].lane;
+    skip_steps();
   }
 
   // Where a long run will probably be read next; or what is a row here, of which each step fetches its part.
@@ -323,7 +301,7 @@ class Line {
 
   void run_links(const Fused::Step& s, int64_t begin, int64_t m) {
     num::Link links[num::kMostLinks];
-    const size_t count = links_of(s, at_, [&](uint16_t r) { return is_one(r); }, links);
+    const size_t count = links_of_step(s, links);
     auto* x = reinterpret_cast<const float*>(at_[s.in[0]]);
     auto* out = reinterpret_cast<float*>(at_[s.defines() ? s.out : s.in[0]]);
     if (s.part)
@@ -379,25 +357,15 @@ class Line {
     return states_->data() + num::kReduceStateBytes * result;
   }
 
-  Task& t_;
-  const Instr& in_;
-  const Fused& f_;
   const int64_t n_;
-  int64_t first_ = 0, end_;  // the elements to compute
-  int64_t strip_ = 0;
-  bool mixed_ = false;            // some operand is not one value for all
-  bool buffered_ = false;         // what is stored is computed elsewhere first
-  bool far_ = false;              // and does not come into the caches
-  uint64_t fixed_ = 0;            // bit r: register r is one value for all
-  uint64_t boxes_ = 0;            // bit r: it is a mask that is an interval
-  uint64_t skipped_ = 0;          // bit i: step i has nothing to do
-  Foreseen* foreseen_ = nullptr;  // if there is something to fetch
-  int64_t lines_a_step_ = 0;      // of it, where each step fetches some
-  Buffer *scratch_ = nullptr, *states_ = nullptr;
+  bool mixed_ = false;        // some operand is not one value for all
+  bool buffered_ = false;     // what is stored is computed elsewhere first
+  uint64_t fixed_ = 0;        // bit r: register r is one value for all
+  uint64_t boxes_ = 0;        // bit r: it is a mask that is an interval
+  int64_t lines_a_step_ = 0;  // of what is foreseen, where each step fetches some
+  Buffer* states_ = nullptr;
   Run out_;
   Run runs_[Fused::kMaxRegisters];
-  std::byte* at_[Fused::kMaxRegisters];  // the strips that are worked on
-  int64_t step_[Fused::kMaxRegisters];
   uint64_t uniforms_[Fused::kMaxRegisters];  // by register: what is_one
   uint64_t scalars_[Fused::kMaxRegisters];   // what reductions gave, by result
 };

@@ -10,6 +10,7 @@ namespace triton_runner::tile {
 
 using base::failure;
 using base::Result;
+using base::Status;
 using layout::Basis;
 using layout::Encoding;
 using layout::EncodingKind;
@@ -140,19 +141,229 @@ std::vector<Basis> bases_in_text(std::string_view text, std::string_view key) {
 }
 
 // Shared encodings up to 3.2: one kind, in which hasLeadingOffset says that it is Hopper's.
-void read_old_shared(const ir::Attr& attr, Encoding& e) {
+Status read_old_shared(const ir::Attr& attr, Encoding& e) {
   e.kind = EncodingKind::kSwizzledShared;
   e.vec = integer(attr, "vec", 1);
   e.per_phase = integer(attr, "perPhase", 1);
   e.max_phase = integer(attr, "maxPhase", 1);
   e.order = ints(attr.get("order"));
-  if (integer(attr, "hasLeadingOffset", 0) == 0) return;
+  if (integer(attr, "hasLeadingOffset", 0) == 0) return base::success();
   e.kind = EncodingKind::kNvmmaShared;
   e.explicit_rank = static_cast<int64_t>(e.order.size());
   e.swizzle_bytes = e.max_phase > 1 ? e.max_phase * 16 : 0;
   e.element_bits = 128 / std::max<int64_t>(e.vec, 1);
   e.is_transposed = !e.order.empty() && e.order[0] == 0 && e.order.size() > 1;
+  return base::success();
 }
+
+// ---- one reader an encoding
+
+Status read_parent(const ir::Attr& attr, Encoding& e) {
+  const ir::Attr* p = attr.get("parent");
+  if (!p) return failure("#" + std::string(attr.string) + " has no parent");
+  auto read = encoding_of(*p);
+  if (!read) return read.error();
+  e.parent = std::make_shared<const Encoding>(std::move(*read));
+  return base::success();
+}
+
+Status read_blocked(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kBlocked;
+  e.size_per_thread = ints(attr.get("sizePerThread"));
+  e.threads_per_warp = ints(attr.get("threadsPerWarp"));
+  e.warps_per_cta = ints(attr.get("warpsPerCTA"));
+  e.order = ints(attr.get("order"));
+  const size_t rank = e.order.size();
+  if (rank == 0 || e.size_per_thread.size() != rank || e.threads_per_warp.size() != rank ||
+      e.warps_per_cta.size() != rank)
+    return failure("#ttg.blocked needs sizePerThread, threadsPerWarp, warpsPerCTA and order of one length");
+  return base::success();
+}
+
+Status read_slice(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kSlice;
+  e.dim = integer(attr, "dim", 0);
+  return read_parent(attr, e);
+}
+
+Status read_dot_operand(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kDotOperand;
+  e.op_idx = integer(attr, "opIdx", 0);
+  e.k_width = integer(attr, "kWidth", 0);
+  return read_parent(attr, e);
+}
+
+Status read_nvidia_mma(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kNvidiaMma;
+  e.version = integer(attr, "versionMajor", 2);
+  e.warps_per_cta = ints(attr.get("warpsPerCTA"));
+  e.instr_shape = ints(attr.get("instrShape"));
+  return base::success();
+}
+
+Status read_mfma(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kAmdMfma;
+  e.version = integer(attr, "version", integer(attr, "versionMajor", 3));
+  e.warps_per_cta = ints(attr.get("warpsPerCTA"));
+  e.instr_shape = ints(attr.get("instrShape"));
+  e.is_transposed = integer(attr, "isTransposed", 0) != 0;
+  e.element_bits = integer(attr, "elementBitWidth", 32);
+  e.tiles_per_warp = ints(attr.get("tilesPerWarp"));
+  return base::success();
+}
+
+Status read_wmma(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kAmdWmma;
+  e.version = integer(attr, "version", 1);
+  e.is_transposed = integer(attr, "isTranspose", integer(attr, "isTransposed", 0)) != 0;
+  e.instr_shape = ints(attr.get("instrShape"));
+  e.warps_per_cta = ints(attr.get("warpsPerCTA"));
+  e.explicit_rank = integer(attr, "rank", 0);
+  if (const ir::Attr* cta = attr.get("ctaLayout")) {
+    e.warp_bases = bases(cta->get("warp"));
+    e.register_bases = bases(cta->get("register"));
+  }
+  return base::success();
+}
+
+Status read_linear_layout(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kLinear;
+  e.linear = linear(attr, {"register", "lane", "warp", "block"});
+  return base::success();
+}
+
+Status read_shared_linear(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kSharedLinear;
+  const ir::Attr* inner = attr.get("offset") ? &attr : nullptr;
+  for (const ir::Attr* p : attr.elements) {
+    if (!inner && p->get("offset")) inner = p;
+  }
+  if (inner) {
+    e.linear = linear(*inner, {"offset", "block"});
+  } else {
+    e.linear = spanning(
+        {{"offset", bases_in_text(attr.text, "offset")}, {"block", bases_in_text(attr.text, "block")}});
+  }
+  return base::success();
+}
+
+Status read_swizzling(const ir::Attr& attr, Encoding& e) {
+  e.vec = integer(attr, "vec", 1);
+  e.per_phase = integer(attr, "perPhase", 1);
+  e.max_phase = integer(attr, "maxPhase", 1);
+  e.order = ints(attr.get("order"));
+  if (e.vec < 1 || e.per_phase < 1 || e.max_phase < 1 || e.order.empty())
+    return failure("#" + std::string(attr.string) +
+                   " needs vec, perPhase, maxPhase of at least 1 and an order");
+  return base::success();
+}
+Status read_swizzled(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kSwizzledShared;
+  return read_swizzling(attr, e);
+}
+Status read_rotating(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kRotatingShared;
+  return read_swizzling(attr, e);
+}
+
+Status read_nvmma(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kNvmmaShared;
+  e.swizzle_bytes = integer(attr, "swizzlingByteWidth", 0);
+  e.is_transposed = integer(attr, "transposed", 0) != 0;
+  e.element_bits = integer(attr, "elementBitWidth", 16);
+  e.fp4_padded = integer(attr, "fp4Padded", 0) != 0;
+  e.explicit_rank = integer(attr, "rank", 0);
+  if (e.explicit_rank == 0 && attr.get("CTAOrder")) e.explicit_rank = ints(attr.get("CTAOrder")).size();
+  if (e.explicit_rank == 0 && !e.cga.empty()) e.explicit_rank = static_cast<int64_t>(e.cga.front().size());
+  return base::success();
+}
+
+Status read_padded(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kPaddedShared;
+  if (!read_padding(attr.text, e))
+    return failure("#ttg.padded_shared without its list of [interval:+padding]");
+  const auto offset = bases_in_text(attr.text, "offset");
+  if (!offset.empty()) {
+    e.linear = spanning({{"offset", offset}, {"block", bases_in_text(attr.text, "block")}});
+  } else {
+    e.order = ints_in_text(attr.text, "order");
+    if (e.order.empty()) return failure("#ttg.padded_shared with neither an order nor offset bases");
+  }
+  return base::success();
+}
+
+Status read_partitioned(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kPartitionedShared;
+  const int64_t partitions = integer(attr, "numPartitions", 1), groups = integer(attr, "numGroups", 1);
+  for (const int64_t n : {partitions, groups})
+    if (n < 1 || n > 1 << 10 || (n & (n - 1)) != 0)
+      return failure("#ttg.partitioned_shared has a power of two of partitions and groups, not " +
+                     std::to_string(n));
+  e.pieces = partitions * groups;
+  e.dim = integer(attr, "partitionDim", 0);
+  const ir::Attr* piece = attr.get("partitionLayout");
+  if (!piece) return failure("#ttg.partitioned_shared without the layout of a piece");
+  auto inner = encoding_of(*piece);
+  if (!inner) return inner.error();
+  if (!is_shared(inner->kind))
+    return failure("pieces of #ttg.partitioned_shared lie in shared memory, not in #ttg." +
+                   std::string(encoding_name(inner->kind)));
+  e.padding = inner->padding;
+  e.cga = std::exchange(inner->cga, {});
+  e.parent = std::make_shared<const Encoding>(*std::move(inner));
+  return base::success();
+}
+
+Status read_tensor_memory(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kTensorMemory;
+  e.block_m = integer(attr, "blockM", 128);
+  e.block_n = integer(attr, "blockN", 0);
+  e.two_ctas = integer(attr, "twoCTAs", 0) != 0;
+  e.fp4_padded = integer(attr, "fp4Padded", 0) != 0;
+  // Up to 3.5: unpacked = true puts every element in a column of its own; 3.6 says by how many elements
+  // apart.
+  e.col_stride = integer(attr, "colStride", 0);
+  if (e.col_stride == 0) e.col_stride = integer(attr, "unpacked", 1) ? -1 : 1;
+  if (integer(attr, "CTASplitM", 1) > 1) e.cga.push_back({1, 0});
+  if (integer(attr, "CTASplitN", 1) > 1) e.cga.push_back({0, 1});
+  return base::success();
+}
+
+Status read_tensor_memory_scales(const ir::Attr& attr, Encoding& e) {
+  e.kind = EncodingKind::kTensorMemoryScales;
+  const ir::Attr* order = attr.get("blockRepOrder");
+  e.order = order && (order->string == "kThenMn" || order->text == "kThenMn") ? std::vector<int64_t>{1, 0}
+                                                                              : std::vector<int64_t>{0, 1};
+  if (integer(attr, "CTASplitM", 1) > 1) e.cga.push_back({1, 0});
+  if (integer(attr, "CTASplitN", 1) > 1) e.cga.push_back({0, 1});
+  return base::success();
+}
+
+struct Reader {
+  std::string_view name;
+  Status (*read)(const ir::Attr& attr, Encoding& e);
+};
+constexpr Reader kReaders[] = {
+    {"blocked", read_blocked},
+    {"slice", read_slice},
+    {"dot_op", read_dot_operand},
+    {"nvidia_mma", read_nvidia_mma},
+    {"amd_mfma", read_mfma},
+    {"mfma", read_mfma},
+    {"amd_wmma", read_wmma},
+    {"wmma", read_wmma},
+    {"linear", read_linear_layout},
+    {"generic_linear", read_linear_layout},
+    {"shared_linear", read_shared_linear},
+    {"swizzled_shared", read_swizzled},
+    {"amd_rotating_shared", read_rotating},
+    {"shared", read_old_shared},
+    {"nvmma_shared", read_nvmma},
+    {"padded_shared", read_padded},
+    {"partitioned_shared", read_partitioned},
+    {"tensor_memory_encoding", read_tensor_memory},
+    {"tensor_memory_scales_encoding", read_tensor_memory_scales},
+};
 
 }  // namespace
 
@@ -168,147 +379,9 @@ Result<Encoding> encoding_of(const ir::Attr& attr) {
   }
   Encoding e{};
   read_cga(attr, e);
-  auto parent = [&]() -> Result<std::shared_ptr<const Encoding>> {
-    const ir::Attr* p = attr.get("parent");
-    if (!p) return failure("#" + std::string(attr.string) + " has no parent");
-    auto read = encoding_of(*p);
-    if (!read) return read.error();
-    return std::make_shared<const Encoding>(std::move(*read));
-  };
-  if (name == "blocked") {
-    e.kind = EncodingKind::kBlocked;
-    e.size_per_thread = ints(attr.get("sizePerThread"));
-    e.threads_per_warp = ints(attr.get("threadsPerWarp"));
-    e.warps_per_cta = ints(attr.get("warpsPerCTA"));
-    e.order = ints(attr.get("order"));
-    const size_t rank = e.order.size();
-    if (rank == 0 || e.size_per_thread.size() != rank || e.threads_per_warp.size() != rank ||
-        e.warps_per_cta.size() != rank)
-      return failure("#ttg.blocked needs sizePerThread, threadsPerWarp, warpsPerCTA and order of one length");
-  } else if (name == "slice") {
-    e.kind = EncodingKind::kSlice;
-    e.dim = integer(attr, "dim", 0);
-    auto p = parent();
-    if (!p) return p.error();
-    e.parent = *p;
-  } else if (name == "dot_op") {
-    e.kind = EncodingKind::kDotOperand;
-    e.op_idx = integer(attr, "opIdx", 0);
-    e.k_width = integer(attr, "kWidth", 0);
-    auto p = parent();
-    if (!p) return p.error();
-    e.parent = *p;
-  } else if (name == "nvidia_mma") {
-    e.kind = EncodingKind::kNvidiaMma;
-    e.version = integer(attr, "versionMajor", 2);
-    e.warps_per_cta = ints(attr.get("warpsPerCTA"));
-    e.instr_shape = ints(attr.get("instrShape"));
-  } else if (name == "amd_mfma" || name == "mfma") {
-    e.kind = EncodingKind::kAmdMfma;
-    e.version = integer(attr, "version", integer(attr, "versionMajor", 3));
-    e.warps_per_cta = ints(attr.get("warpsPerCTA"));
-    e.instr_shape = ints(attr.get("instrShape"));
-    e.is_transposed = integer(attr, "isTransposed", 0) != 0;
-    e.element_bits = integer(attr, "elementBitWidth", 32);
-    e.tiles_per_warp = ints(attr.get("tilesPerWarp"));
-  } else if (name == "amd_wmma" || name == "wmma") {
-    e.kind = EncodingKind::kAmdWmma;
-    e.version = integer(attr, "version", 1);
-    e.is_transposed = integer(attr, "isTranspose", integer(attr, "isTransposed", 0)) != 0;
-    e.instr_shape = ints(attr.get("instrShape"));
-    e.warps_per_cta = ints(attr.get("warpsPerCTA"));
-    e.explicit_rank = integer(attr, "rank", 0);
-    if (const ir::Attr* cta = attr.get("ctaLayout")) {
-      e.warp_bases = bases(cta->get("warp"));
-      e.register_bases = bases(cta->get("register"));
-    }
-  } else if (name == "linear" || name == "generic_linear") {
-    e.kind = EncodingKind::kLinear;
-    e.linear = linear(attr, {"register", "lane", "warp", "block"});
-  } else if (name == "shared_linear") {
-    e.kind = EncodingKind::kSharedLinear;
-    const ir::Attr* inner = attr.get("offset") ? &attr : nullptr;
-    for (const ir::Attr* p : attr.elements) {
-      if (!inner && p->get("offset")) inner = p;
-    }
-    if (inner) {
-      e.linear = linear(*inner, {"offset", "block"});
-    } else {
-      e.linear = spanning(
-          {{"offset", bases_in_text(attr.text, "offset")}, {"block", bases_in_text(attr.text, "block")}});
-    }
-  } else if (name == "swizzled_shared" || name == "amd_rotating_shared") {
-    e.kind = name == "swizzled_shared" ? EncodingKind::kSwizzledShared : EncodingKind::kRotatingShared;
-    e.vec = integer(attr, "vec", 1);
-    e.per_phase = integer(attr, "perPhase", 1);
-    e.max_phase = integer(attr, "maxPhase", 1);
-    e.order = ints(attr.get("order"));
-    if (e.vec < 1 || e.per_phase < 1 || e.max_phase < 1 || e.order.empty())
-      return failure("#" + std::string(attr.string) +
-                     " needs vec, perPhase, maxPhase of at least 1 and an order");
-  } else if (name == "shared") {
-    read_old_shared(attr, e);
-  } else if (name == "nvmma_shared") {
-    e.kind = EncodingKind::kNvmmaShared;
-    e.swizzle_bytes = integer(attr, "swizzlingByteWidth", 0);
-    e.is_transposed = integer(attr, "transposed", 0) != 0;
-    e.element_bits = integer(attr, "elementBitWidth", 16);
-    e.fp4_padded = integer(attr, "fp4Padded", 0) != 0;
-    e.explicit_rank = integer(attr, "rank", 0);
-    if (e.explicit_rank == 0 && attr.get("CTAOrder")) e.explicit_rank = ints(attr.get("CTAOrder")).size();
-    if (e.explicit_rank == 0 && !e.cga.empty()) e.explicit_rank = static_cast<int64_t>(e.cga.front().size());
-  } else if (name == "padded_shared") {
-    e.kind = EncodingKind::kPaddedShared;
-    if (!read_padding(attr.text, e))
-      return failure("#ttg.padded_shared without its list of [interval:+padding]");
-    const auto offset = bases_in_text(attr.text, "offset");
-    if (!offset.empty()) {
-      e.linear = spanning({{"offset", offset}, {"block", bases_in_text(attr.text, "block")}});
-    } else {
-      e.order = ints_in_text(attr.text, "order");
-      if (e.order.empty()) return failure("#ttg.padded_shared with neither an order nor offset bases");
-    }
-  } else if (name == "partitioned_shared") {
-    e.kind = EncodingKind::kPartitionedShared;
-    const int64_t partitions = integer(attr, "numPartitions", 1), groups = integer(attr, "numGroups", 1);
-    for (const int64_t n : {partitions, groups})
-      if (n < 1 || n > 1 << 10 || (n & (n - 1)) != 0)
-        return failure("#ttg.partitioned_shared has a power of two of partitions and groups, not " +
-                       std::to_string(n));
-    e.pieces = partitions * groups;
-    e.dim = integer(attr, "partitionDim", 0);
-    const ir::Attr* piece = attr.get("partitionLayout");
-    if (!piece) return failure("#ttg.partitioned_shared without the layout of a piece");
-    auto inner = encoding_of(*piece);
-    if (!inner) return inner;
-    if (!is_shared(inner->kind))
-      return failure("pieces of #ttg.partitioned_shared lie in shared memory, not in #ttg." +
-                     std::string(encoding_name(inner->kind)));
-    e.padding = inner->padding;
-    e.cga = std::exchange(inner->cga, {});
-    e.parent = std::make_shared<const Encoding>(*std::move(inner));
-  } else if (name == "tensor_memory_encoding") {
-    e.kind = EncodingKind::kTensorMemory;
-    e.block_m = integer(attr, "blockM", 128);
-    e.block_n = integer(attr, "blockN", 0);
-    e.two_ctas = integer(attr, "twoCTAs", 0) != 0;
-    e.fp4_padded = integer(attr, "fp4Padded", 0) != 0;
-    // Up to 3.5: unpacked = true puts every element in a column of its own; 3.6 says by how many elements
-    // apart.
-    e.col_stride = integer(attr, "colStride", 0);
-    if (e.col_stride == 0) e.col_stride = integer(attr, "unpacked", 1) ? -1 : 1;
-    if (integer(attr, "CTASplitM", 1) > 1) e.cga.push_back({1, 0});
-    if (integer(attr, "CTASplitN", 1) > 1) e.cga.push_back({0, 1});
-  } else if (name == "tensor_memory_scales_encoding") {
-    e.kind = EncodingKind::kTensorMemoryScales;
-    const ir::Attr* order = attr.get("blockRepOrder");
-    e.order = order && (order->string == "kThenMn" || order->text == "kThenMn") ? std::vector<int64_t>{1, 0}
-                                                                                : std::vector<int64_t>{0, 1};
-    if (integer(attr, "CTASplitM", 1) > 1) e.cga.push_back({1, 0});
-    if (integer(attr, "CTASplitN", 1) > 1) e.cga.push_back({0, 1});
-  } else {
-    return failure("unknown encoding #" + std::string(attr.string));
-  }
+  const auto* reader = std::ranges::find(kReaders, name, &Reader::name);
+  if (reader == std::end(kReaders)) return failure("unknown encoding #" + std::string(attr.string));
+  if (Status read = reader->read(attr, e); !read) return read.error();
   if (e.kind == EncodingKind::kNvmmaShared) {
     if (e.element_bits < 4 || e.element_bits > 64)
       return failure("#" + std::string(attr.string) + " of elements of " + std::to_string(e.element_bits) +

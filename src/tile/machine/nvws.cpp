@@ -193,8 +193,7 @@ void lower_aref(Lowering& l, const ir::Op& op, Handler run, bool consumer, bool 
   auto* ring = l.make<Ring>();
   if (!ring_of(l, op, *ring)) return;
   if (consumer && ring->consumer < 0) return l.error(op, "a get that ends in a partition where none begins");
-  std::vector<Slot> results;
-  for (ir::Value& v : op.results) results.push_back(l.slot(&v));
+  std::vector<Slot> results = slots_of(l, op.results);
   const size_t buffers = results.size() - (gives_token && !results.empty());
   if ((gives_token && results.empty()) || buffers > ring->strides.size())
     return l.error(op, "other results than the aref's buffers and a token");

@@ -272,6 +272,8 @@ uint64_t combine(Reduction kind, num::Type type, bool is_unsigned, uint64_t a, u
       return a | b;
     case Reduction::kXor:
       return a ^ b;
+    case Reduction::kNone:  // refused by the lowering
+      break;
   }
   return a;
 }

@@ -49,15 +49,14 @@ const Instr* run_join_partitions(Task& t, const Instr& in) {
 void lower_warp_specialize(Lowering& l, const ir::Op& op) {
   // The partitions are regions of an op of their own, which has the captures from 3.7 on.
   std::vector<ir::Region*> regions;
-  std::vector<Slot> captures;
-  for (const ir::Use& u : op.operand_uses) captures.push_back(l.slot(u.value));
+  std::vector<Slot> captures = slots_of(l, op.operand_uses);
   for (size_t r = 1; r < op.regions.size(); r++) {
     const ir::Op* holder = op.regions[r]->first ? op.regions[r]->first->first : nullptr;
     if (!holder || holder->kind != ir::OpKind::kWarpSpecializePartitions) {
       regions.push_back(op.regions[r]);
       continue;
     }
-    for (const ir::Use& u : holder->operand_uses) captures.push_back(l.slot(u.value));
+    for (Slot s : slots_of(l, holder->operand_uses)) captures.push_back(s);
     regions.insert(regions.end(), holder->regions.begin(), holder->regions.end());
   }
   auto* partitions = l.make<Partitions>();
@@ -77,13 +76,9 @@ void lower_warp_specialize(Lowering& l, const ir::Op& op) {
     partitions->threads.push_back(n * l.code().warp_size);
   }
   l.emit(run_fork, op, args, captures, partitions);
-  std::vector<Slot> results;
-  for (ir::Value& v : op.results) results.push_back(l.slot(&v));
-  l.lower_region(*op.region(0), [&](const ir::Op& last) {
-    std::vector<Slot> values;
-    for (const ir::Use& u : last.operand_uses) values.push_back(l.slot(u.value));
-    l.move(results, values, last);
-  });
+  const std::vector<Slot> results = slots_of(l, op.results);
+  l.lower_region(*op.region(0),
+                 [&](const ir::Op& last) { l.move(results, slots_of(l, last.operand_uses), last); });
   l.emit(run_join_partitions, op, {}, {});
 }
 
@@ -107,14 +102,11 @@ void lower_nvws_warp_group(Lowering& l, const ir::Op& op) {
     partitions->threads.push_back(n * l.code().warp_size);
   }
   l.emit(run_fork, op, {}, {}, partitions);
-  std::vector<Slot> results;
-  for (ir::Value& v : op.results) results.push_back(l.slot(&v));
+  const std::vector<Slot> results = slots_of(l, op.results);
   if (own) {
     const Label end = l.new_label();
     l.lower_region(*own, [&](const ir::Op& last) {
-      std::vector<Slot> values;
-      for (const ir::Use& u : last.operand_uses) values.push_back(l.slot(u.value));
-      l.move(results, values, last);
+      l.move(results, slots_of(l, last.operand_uses), last);
       l.jump(end, last);
     });
     l.bind(end);

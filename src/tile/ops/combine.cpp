@@ -49,16 +49,4 @@ void give(Task& t, Slot result, const void* data) {
     std::memcpy(t.new_dense(result), data, ty.bytes);
 }
 
-std::vector<Slot> operand_slots(Lowering& l, const ir::Op& op) {
-  std::vector<Slot> out;
-  for (const ir::Use& u : op.operand_uses) out.push_back(l.slot(u.value));
-  return out;
-}
-
-std::vector<Slot> result_slots(Lowering& l, const ir::Op& op) {
-  std::vector<Slot> out;
-  for (ir::Value& v : op.results) out.push_back(l.slot(&v));
-  return out;
-}
-
 }  // namespace triton_runner::tile

@@ -25,8 +25,6 @@ bool has_control_flow(const ir::Region& region);
 // Adds what the region reads from outside of it to `operands`. places: see Lowering::vector_region.
 Level make_level(Lowering& l, const ir::Region& region, int64_t n, std::vector<Slot>* operands,
                  const Places* places = nullptr);
-std::vector<Slot> operand_slots(Lowering& l, const ir::Op& op);
-std::vector<Slot> result_slots(Lowering& l, const ir::Op& op);
 
 // Elements of several tiles, given back to the pool in the end.
 struct Tiles {

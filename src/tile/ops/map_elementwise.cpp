@@ -66,7 +66,7 @@ void lower_map_elementwise(Lowering& l, const ir::Op& op) {
   const TileType& ty = *l.type_of(l.slot(op.operand(0)));
   if (d->pack < 1 || ty.n % d->pack || static_cast<int64_t>(region.first->args.size()) != d->count * d->pack)
     return l.error(op, "the region's arguments do not match the operands");
-  std::vector<Slot> operands = operand_slots(l, op);
+  std::vector<Slot> operands = slots_of(l, op.operand_uses);
   bool scalar = d->pack != 1 || has_control_flow(region);
   Places* places = nullptr;
   if (scalar) {
@@ -77,7 +77,7 @@ void lower_map_elementwise(Lowering& l, const ir::Op& op) {
   }
   d->level = make_level(l, region, scalar ? 0 : ty.n, &operands, places);
   if (scalar) l.end_loop();
-  l.emit(scalar ? run_map_scalars : run_map_tiles, op, result_slots(l, op), operands, d);
+  l.emit(scalar ? run_map_scalars : run_map_tiles, op, slots_of(l, op.results), operands, d);
 }
 
 }  // namespace triton_runner::tile

@@ -390,7 +390,7 @@ void lower_reduce(Lowering& l, const ir::Op& op) {
   if (d->count == 2 && l.type_of(l.slot(op.operand(1)))->element == num::Type::kI32)
     if (auto known = known_arg(region, &d->tie_break_left))
       if ((d->arg = num::arg_reduce_fn(*known, element))) return void(l.emit(run_known_arg, op, d));
-  std::vector<Slot> operands = operand_slots(l, op);
+  std::vector<Slot> operands = slots_of(l, op.operand_uses);
   bool scalar = has_control_flow(region);
   if (observed && !scalar) return lower_rounds(l, op, Order::kHalves, false, false);
   if (scalar)
@@ -398,7 +398,7 @@ void lower_reduce(Lowering& l, const ir::Op& op) {
   else
     for (int64_t length = d->axis.length; length > 1; length -= length / 2)
       d->levels.push_back(make_level(l, region, d->axis.outer * (length / 2) * d->axis.inner, &operands));
-  l.emit(scalar ? run_sequential<false> : run_reduce, op, result_slots(l, op), operands, d);
+  l.emit(scalar ? run_sequential<false> : run_reduce, op, slots_of(l, op.results), operands, d);
 }
 
 void lower_scan(Lowering& l, const ir::Op& op) {
@@ -414,7 +414,7 @@ void lower_scan(Lowering& l, const ir::Op& op) {
           return lower_rounds(l, op, *order, true, d->reverse);
       return void(l.emit(run_known_scan, op, d));
     }
-  std::vector<Slot> operands = operand_slots(l, op);
+  std::vector<Slot> operands = slots_of(l, op.operand_uses);
   bool scalar = has_control_flow(region);
   if (observed && !scalar) return lower_rounds(l, op, Order::kDoubling, true, d->reverse);
   if (scalar)
@@ -423,7 +423,7 @@ void lower_scan(Lowering& l, const ir::Op& op) {
     for (int64_t distance = 1; distance < d->axis.length; distance *= 2)
       d->levels.push_back(
           make_level(l, region, d->axis.outer * (d->axis.length - distance) * d->axis.inner, &operands));
-  l.emit(scalar ? run_sequential<true> : run_scan, op, result_slots(l, op), operands, d);
+  l.emit(scalar ? run_sequential<true> : run_scan, op, slots_of(l, op.results), operands, d);
 }
 
 }  // namespace triton_runner::tile

@@ -187,7 +187,7 @@ void lower_rounds(Lowering& l, const ir::Op& op, Order order, bool scan, bool re
   places->length = scan ? d->axis.length : static_cast<int64_t>(most);
   places->shape[static_cast<size_t>(axis)] = places->length;
 
-  std::vector<Slot> operands = operand_slots(l, op);
+  std::vector<Slot> operands = slots_of(l, op.operand_uses);
   d->counter = l.begin_loop();
   for (const Round& round : d->rounds) {
     const auto pairs = static_cast<int64_t>(round.pairs.size());
@@ -197,7 +197,7 @@ void lower_rounds(Lowering& l, const ir::Op& op, Order order, bool scan, bool re
           make_level(l, *op.region(0), d->axis.outer * pairs * d->axis.inner, &operands, places));
   }
   l.end_loop();
-  l.emit(run_rounds, op, result_slots(l, op), operands, d);
+  l.emit(run_rounds, op, slots_of(l, op.results), operands, d);
 }
 
 }  // namespace triton_runner::tile
