@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import folders
+import kinds
 import layers
 import words
 
@@ -52,7 +53,7 @@ def main() -> int:
     failed += subprocess.run([*ruff, *python], cwd=ROOT).returncode != 0
     cpp = tracked("*.cpp", "*.h")
     failed += subprocess.run(["clang-format", "--dry-run", "--Werror", *cpp], cwd=ROOT).returncode != 0
-    wrong = layers.check() + folders.check() + words.check()
+    wrong = layers.check() + folders.check() + kinds.check() + words.check()
     print("\n".join(wrong), end="\n" if wrong else "")
     failed += bool(wrong)
     failed += size_table() > 0

@@ -65,7 +65,8 @@ def unit_tests(folder: pathlib.Path) -> list[list[str]]:
     """The unit tests of the libraries that have any, and the C++ examples."""
     libraries = sorted({path.parent.name for path in ROOT.glob("src/*/*_test.cpp")})
     examples = sorted(path.stem for path in ROOT.glob("examples/cpp/*.cpp"))
-    return [[str(folder / name)] for name in (*(f"{library}_test" for library in libraries), *examples)]
+    tests = [*(f"{library}_test" for library in libraries), "invented_test"]
+    return [[str(folder / name)] for name in (*tests, *examples)]
 
 
 def cases(folder: pathlib.Path, *options: str) -> list[str]:

@@ -2,15 +2,15 @@
 // printer both run it. Its words stand apart by spaces:
 //
 //   %x           operand group x of the row, comma-separated where variadic
-//   $a:KIND      attribute a: an integer kind (i1, i32, i64), str, sym, any (a full attribute), ints (i32
-//   array as
-//                [0, 1]), longs (the same in i64), types, unit (prints nothing; present if its group is), or
-//                an enumeration of enums.def by its keyword (FastMath and Overflow in <>)
-//   T(x) T(>)    the types of group x, of all results; T(>0) of one result; T(>*) one type that all results
-//   have;
-//                T(x=y) one that the operands x and y have; T(=) one that all operands and the result have
+//   $a:KIND      attribute a: an integer kind (i1, i32, i64), str, sym, any (a full attribute), ints (an i32
+//                array as [0, 1]), longs (the same in i64), types, unit (prints nothing; present if its
+//                group is), or an enumeration of enums.def by its keyword (FastMath and Overflow in <>)
+//   T(x) T(>)    the types of group x, of all results; T(>0) of one result; T(>*) one type that all
+//                results have; T(x=y) one that the operands x and y have; T(=) one that all operands and the
+//                result have
 //   S(x:ptr)     the same in short form, <f32> for !tt.ptr<f32>; the word after the colon is ptr, memdesc or
-//   tensordesc F F(x,y)     a functional type from all operands (or those of the groups named) to all results
+//                tensordesc
+//   F F(x,y)     a functional type from all operands (or those of the groups named) to all results
 //   {} attrs{}   the attribute dictionary; the same after the keyword `attributes`
 //   ?[ ... ]?    left out where its first operand, attribute or type is absent
 //   *[ a | b ]*  any of the alternatives, in any order; printed in this one
@@ -19,8 +19,7 @@
 //   _            no space here
 //   !name        written by hand in custom.cpp
 //   ; RULE x     what the results' types are where the text does not say: same x (of each of the group's),
-//   pointee x,
-//                scalar x, i1 x (its shape), twice x, token, i32, i64, or a type's name
+//                pointee x, scalar x, i1 x (its shape), twice x, token, i32, i64, or a type's name
 //
 // Anything else is literal text. Spaces are printed where MLIR's declarative formats print them.
 #pragma once

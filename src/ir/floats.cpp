@@ -233,8 +233,8 @@ bool is_finite(FloatKind kind, uint64_t bits) {
   return magnitude <= largest(kind, f);
 }
 
-// MLIR: six digits in scientific form where that is exact, else as many digits as the format has, else the
-// bits.
+// MLIR: six digits in scientific form where that is exact,
+// else as many digits as the format has, else the bits.
 std::string print_float(FloatKind kind, uint64_t bits) {
   if (is_finite(kind, bits)) {
     double value = float_value(kind, bits);

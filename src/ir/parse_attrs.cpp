@@ -370,8 +370,8 @@ const Attr* Parser::parse_dialect_attr() {
     p_ = close;
     return *known;
   }
-  // What the body says by key is kept by key; a spelling that does not come out of that again is kept as it
-  // is.
+  // What the body says by key is kept by key; a spelling that does not come out of that again is kept as
+  // it is.
   ++p_;
   const char* body_end = close - 1;
   std::vector<const Attr*> elements;

@@ -1,6 +1,6 @@
-// What execution relies on and a text can get wrong although it parses: every use is dominated by its
-// definition, blocks end as their parents expect, and the values that cross an edge have the types of the
-// other side.
+// What execution relies on and a text can get wrong although it parses: every
+// use is dominated by its definition, blocks end as their parents expect, and
+// the values that cross an edge have the types of the other side.
 #include <algorithm>
 #include <unordered_map>
 

@@ -6,8 +6,8 @@
 
 namespace triton_runner::ir {
 
-// Why the shapes and element types of the op's operands and results cannot belong together; empty where they
-// can.
+// Why the shapes and element types of the op's operands and results cannot belong together; empty where
+// they can.
 std::string shape_fault(const Op& op);
 
 }  // namespace triton_runner::ir

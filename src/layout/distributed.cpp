@@ -222,8 +222,8 @@ LinearLayout mfma_tile(const Encoding& e) {
   const size_t rank = e.warps_per_cta.size();
   const auto names = dim_names(rank);
   const int64_t m = e.instr_shape[0], n = e.instr_shape[1];
-  // Along `a` a lane has four neighbours, along `b` neighbours are lanes; transposed instructions swap M and
-  // N.
+  // Along `a` a lane has four neighbours, along `b` neighbours are lanes; transposed instructions swap M
+  // and N.
   const bool swap = e.is_transposed;
   const int64_t a_size = swap ? n : m, b_size = swap ? m : n;
   const std::string &a = names[swap ? rank - 1 : rank - 2], &b = names[swap ? rank - 2 : rank - 1];

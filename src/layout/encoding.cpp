@@ -186,8 +186,8 @@ Result<LinearLayout> explicit_layout(const Encoding& encoding, std::span<const i
     return failure("a linear layout of rank " + std::to_string(layout.outs().size()) + " on a tensor of " +
                    shape_str(shape));
   }
-  // A layout that is smaller than the tensor repeats in registers (or in memory), a larger one has several
-  // holders.
+  // A layout that is smaller than the tensor repeats in registers (or in memory), a larger one has
+  // several holders.
   return not_larger(not_smaller(std::move(layout), wanted), wanted, true);
 }
 

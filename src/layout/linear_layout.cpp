@@ -41,8 +41,8 @@ int total_out_bits(const std::vector<OutDim>& outs) {
   return bits;
 }
 
-// The images of all input bits in order, reduced to echelon form while each row remembers which bits it came
-// from.
+// The images of all input bits in order, reduced to echelon form while each row remembers which bits it
+// came from.
 struct Echelon {
   struct Row {
     uint64_t image, from;

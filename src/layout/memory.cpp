@@ -1,5 +1,5 @@
-// Tiles of memory encodings: at which offset of shared memory, or row and column of tensor memory, an element
-// lies.
+// Tiles of memory encodings: at which offset of shared memory,
+// or row and column of tensor memory, an element lies.
 #include <algorithm>
 
 #include "tiles.h"
@@ -28,8 +28,8 @@ LinearLayout swizzled_tile(const Encoding& e, std::span<const int64_t> shape) {
   for (int32_t c = 1; c < cols; c *= 2) offset.bases.push_back({c, 0});
   for (int32_t r = 1; r < rows; r *= 2) {
     int64_t phase = r / e.per_phase;
-    // A rotation adds the number of the group of max_phase rows, which is linear only where the sum does not
-    // carry.
+    // A rotation adds the number of the group of max_phase rows, which is linear only where the sum does
+    // not carry.
     if (e.kind == EncodingKind::kRotatingShared) phase ^= r / e.per_phase / e.max_phase;
     offset.bases.push_back({static_cast<int32_t>(e.vec * (phase % e.max_phase) % cols), r});
   }
@@ -139,8 +139,8 @@ base::Result<LinearLayout> tensor_memory_layout(const Encoding& e, std::span<con
 }
 
 base::Result<LinearLayout> tensor_memory_scales_layout(const Encoding& e, std::span<const int64_t> shape) {
-  // 32 rows by 4 columns of bytes, the same in each of the four warps' lanes; then blocks of rows, then of
-  // columns.
+  // 32 rows by 4 columns of bytes, the same in each of the four warps' lanes; then blocks of rows, then
+  // of columns.
   std::vector<OutDim> block_outs{{"dim0", 1}, {"dim1", 1}};
   for (const Basis& basis : e.cga) {
     for (int d = 0; d < 2; d++) block_outs[d].size = std::max(block_outs[d].size, basis[d] * 2);

@@ -6,11 +6,11 @@
 
 namespace triton_runner::layout {
 
-// Repeats `layout` along its first input until no output is smaller than `wanted` says, in the order of its
-// outputs.
+// Repeats `layout` along its first input until no output is smaller than `wanted` says, in the order of
+// its outputs.
 LinearLayout not_smaller(LinearLayout layout, std::span<const OutDim> wanted);
-// Cuts outputs to what `wanted` says; registers that hold nothing of their own then are kept (as copies) or
-// dropped.
+// Cuts outputs to what `wanted` says; registers that hold nothing of their own then are kept (as copies)
+// or dropped.
 LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> wanted,
                         bool drop_registers = false);
 

@@ -39,8 +39,8 @@ struct Instr {
 };
 inline const Instr* next(const Instr& in) { return &in + 1; }
 
-// Element type and shape of a slot. Types that are no tensors of elements (tokens, memdescs) have rank 0, n
-// 1, size 0.
+// Element type and shape of a slot. Types that are no tensors of elements (tokens, memdescs) have rank 0,
+// n 1, size 0.
 struct TileType {
   num::Type element = num::Type::kI64;
   uint8_t size = 0;        // bytes an element

@@ -1,13 +1,13 @@
 // Lowering: from ops to instructions. One function lower_<name>(Lowering&, const ir::Op&) an op, bound by the
 // name in LOWER(name) of ops.def.
 //
-//   void lower_twice(Lowering& l, const ir::Op& op) { l.emit(run_twice, op); }        // slots as the op has
-//   them
+//   void lower_twice(Lowering& l, const ir::Op& op) {
+//     l.emit(run_twice, op);  // slots as the op has them
+//   }
 //
 //   struct Rotate { int64_t by; };
 //   void lower_rotate(Lowering& l, const ir::Op& op) {
-//     l.emit(run_rotate, op, l.make<Rotate>(op.int_attr("by", 0)));                    // in.as<Rotate>() in
-//     the handler
+//     l.emit(run_rotate, op, l.make<Rotate>(op.int_attr("by", 0)));  // in.as<Rotate>() in the handler
 //   }
 //
 // What cannot be run is said with l.error(op, "...") (a located diagnostic of tile::load); never a wrong

@@ -331,9 +331,9 @@ class GridWorker {
     launch_.idle_workers.fetch_add(idle ? 1 : -1, std::memory_order_relaxed);
   }
 
-  // Everything here only spins and there is nothing to start: let other threads run, and notice when all do
-  // only this. Time alone says little on a loaded machine: every worker has to have asked its programs again
-  // and again.
+  // Everything here only spins and there is nothing to start: let other threads
+  // run, and notice when all do only this. Time alone says little on a loaded
+  // machine: every worker has to have asked its programs again and again.
   bool idle_round() {
     sched_yield();
     set_idle(true);

@@ -1,12 +1,13 @@
-// What runs: a task (one thread of control of a program), its program, the worker thread under it, and the
-// launch.
+// What runs: a task (one thread of control of a program),
+// its program, the worker thread under it, and the launch.
 //
 // A handler reads operands and writes results through its Task:
 //
 //   const Instr* run_twice(Task& t, const Instr& in) {
-//     const auto* x = static_cast<const float*>(t.dense(in.operand(0)));   // materialises lazy forms
-//     auto* out = static_cast<float*>(t.output(in, 0));                    // takes over a dying operand of
-//     the same size for (int64_t i = 0; i < t.type(in.result()).n; ++i) out[i] = 2 * x[i]; return next(in);
+//     const auto* x = static_cast<const float*>(t.dense(in.operand(0)));  // materialises lazy forms
+//     auto* out = static_cast<float*>(t.output(in, 0));  // takes over a dying operand of the same size
+//     for (int64_t i = 0; i < t.type(in.result()).n; ++i) out[i] = 2 * x[i];
+//     return next(in);
 //   }
 //
 // Fetch operands before asking for an output: output() may turn an operand's buffer into the result's (same
@@ -58,8 +59,8 @@ struct Task {
   // ---- operands
   Value& value(Slot s) { return values[s]; }
   const TileType& type(Slot s) const { return *code->types[s]; }
-  // Row-major elements. Written out if the value is lazy (and kept beside the lazy form for the next who
-  // asks).
+  // Row-major elements. Written out if the value is lazy
+  // (and kept beside the lazy form for the next who asks).
   const void* dense(Slot s) {
     Value& v = values[s];
     if (v.form == Form::kDense || (v.buffer && v.form != Form::kView)) [[likely]]
@@ -117,8 +118,8 @@ struct Task {
   // Records the trap (kernel, op, location, program are filled in).
   const Instr* trap(const Instr& in, exec::TrapKind kind, std::string message,
                     std::vector<int64_t> element = {});
-  // An access of `bytes` at `address` by element number `index` (row-major in `shape`; -1: a scalar or a
-  // whole block).
+  // An access of `bytes` at `address` by element number `index`
+  // (row-major in `shape`; -1: a scalar or a whole block).
   const Instr* trap_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
                            const TileType& shape);
   // Whether the launch goes on after accesses that may not be: each is to be noted, and left out.
@@ -133,8 +134,8 @@ struct Task {
   bool count_step(const Instr& in);
   const Instr* trap_memory(const Instr& in, const std::bad_alloc& error);
 
-  // Runs instructions from `entry` to their kFinished, in place: the pure regions of reductions. False:
-  // trapped.
+  // Runs instructions from `entry` to their kFinished, in
+  // place: the pure regions of reductions. False: trapped.
   bool call(const Instr* entry);
 
  private:
@@ -167,8 +168,8 @@ class Look {
   const std::byte* data_;
 };
 
-// State that an op family keeps for a program (mbarriers, shared memory, ...); made on demand, kept for the
-// next program.
+// State that an op family keeps for a program (mbarriers, shared
+// memory, ...); made on demand, kept for the next program.
 struct ProgramState {
   virtual ~ProgramState() = default;
   virtual void begin(Program& program) = 0;  // a new program starts with it

@@ -1,5 +1,5 @@
-// Editing a module's graph. What was not touched keeps its text; what was is printed from the graph
-// (Module::str()).
+// Editing a module's graph. What was not touched keeps its
+// text; what was is printed from the graph (Module::str()).
 #pragma once
 #include <span>
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace triton_runner::ir {
 
-// A type or an attribute from its text ("tensor<8xf32, #blocked>", "4 : i32"); the module's aliases are
-// known.
+// A type or an attribute from its text ("tensor<8xf32,
+// #blocked>", "4 : i32"); the module's aliases are known.
 base::Result<const Type*> parse_type(Module& module, std::string_view text);
 base::Result<const Attr*> parse_attr(Module& module, std::string_view text);
 
@@ -24,8 +24,8 @@ base::Status replace_all_uses(Module& module, Value* from, Value* to);
 // Names are without '%'; letters, digits and $._- only, and not visible there yet.
 base::Status rename(Module& module, Value* value, std::string_view name);
 
-// Ops from their text, put before `before` in `block` (null: at its end). They may use the values visible
-// there.
+// Ops from their text, put before `before` in `block` (null:
+// at its end). They may use the values visible there.
 base::Result<std::vector<Op*>> insert(Module& module, Block* block, Op* before, std::string_view text);
 
 // One more at the end: an argument of a block, a parameter of a function (its type and its body's argument),

@@ -1,4 +1,5 @@
-// The values of attributes that ops spell by keyword: op.enum_attr<RMWOp>("atomic_rmw_op"), which is_known() if it is one.
+// The values of attributes that ops spell by keyword: op.enum_attr<RMWOp>("atomic_rmw_op"); is_known() says
+// whether it is one.
 #pragma once
 #include <cstdint>
 
@@ -8,11 +9,11 @@ namespace triton_runner::ir {
 #define VALUE(keyword, Enumerator, number) k##Enumerator = number,
 #include <triton_runner/ir/enums.def>
 
-#define ENUM(Name, bits, style, values)   \
-  constexpr bool is_known(Name value) {   \
-    using enum Name;                      \
+#define ENUM(Name, bits, style, values)    \
+  constexpr bool is_known(Name value) {    \
+    using enum Name;                       \
     switch (value) { values return true; } \
-    return false;                         \
+    return false;                          \
   }
 #define VALUE(keyword, Enumerator, number) case k##Enumerator:
 #include <triton_runner/ir/enums.def>

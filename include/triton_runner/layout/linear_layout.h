@@ -52,8 +52,8 @@ class LinearLayout {
   // The same by name; dimensions that are not given are 0.
   Basis apply(std::initializer_list<std::pair<std::string_view, int64_t>> index) const;
 
-  // Product: `inner` takes the low bits of each dimension, `outer` those above; dimensions are united in
-  // order.
+  // Product: `inner` takes the low bits of each dimension,
+  // `outer` those above; dimensions are united in order.
   friend LinearLayout operator*(const LinearLayout& inner, const LinearLayout& outer);
   LinearLayout& operator*=(const LinearLayout& outer) { return *this = *this * outer; }
 
@@ -64,8 +64,8 @@ class LinearLayout {
   std::optional<LinearLayout> invert() const;
 
   LinearLayout transpose_outs(std::span<const std::string> names) const;
-  // Outputs flattened (the first listed is the minor one) and cut anew, first listed minor. Sizes multiply to
-  // the same.
+  // Outputs flattened (the first listed is the minor one) and cut anew, first listed minor. Sizes
+  // multiply to the same.
   LinearLayout reshape_outs(const std::vector<OutDim>& outs) const;
   LinearLayout without_out(std::string_view name) const;
 

@@ -23,8 +23,8 @@ struct LoadOptions {
 base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Module> module,
                                                  std::string_view name = "", const LoadOptions& options = {});
 
-// The module that a kernel of this engine runs; null for any other kernel. Events of its observers point into
-// it.
+// The module that a kernel of this engine runs; null for any other kernel. Events of its observers point
+// into it.
 std::shared_ptr<const ir::Module> module_of(const exec::Kernel& kernel);
 
 // The instruction sets that the kernels of this process may be chosen from: "avx512", "avx2", "portable",

@@ -1,5 +1,5 @@
-// The last accesses to each piece of a memory, as far as a later access needs them to be told apart from a
-// race.
+// The last accesses to each piece of a memory, as far as a later access needs them to be told apart from
+// a race.
 #pragma once
 #include <algorithm>
 #include <bit>

@@ -8,8 +8,8 @@ class NanCheck {
  public:
   // Infinities too; what loads bring in too.
   NanCheck(bool infinities, bool loads) : infinities_(infinities), loads_(loads) {}
-  // What is undefined counts for nothing: it is masked off later, or computed ahead of a loop that may not
-  // run.
+  // What is undefined counts for nothing: it is masked off later, or computed ahead of a loop that may
+  // not run.
   bool after(Task& t, const Instr& in, const UninitCheck& undefined);  // false: it trapped
 
  private:

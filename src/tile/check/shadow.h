@@ -47,8 +47,8 @@ class Shadows {
   void unite(Task& t, Slot to, Slot with);  // adds what is undefined in `with`, of as many elements
   void settle(Task& t, Slot s);             // recognises it as clean if all of it is defined
   int64_t first(Task& t, Slot s);           // undefined element; -1: none
-  // Makes the pattern of new shared memory that of other undefined elements; the first element that has it,
-  // -1.
+  // Makes the pattern of new shared memory that of other undefined elements; the first element that has
+  // it, -1.
   int64_t tame(Task& t, Slot s);
   // The instruction on the shadows, but for the slots in `real` and objects, which keep their values.
   void run(Task& t, const Instr& in, std::vector<Slot> real);

@@ -359,8 +359,8 @@ class Fuser {
     }
   }
 
-  // One op on a matrix and a column that is repeated along its rows: strip by strip, the column is spread out
-  // in scratch.
+  // One op on a matrix and a column that is repeated along its
+  // rows: strip by strip, the column is spread out in scratch.
   bool repeats_rows(const Pending& p) const {
     if (p.fusion != Fusion::kMap || !tile_of(p) || type(result(p)).rank != 2) return false;
     size_t repeated = 0, whole = 0;

@@ -1,6 +1,6 @@
-// A dot takes over the product of its accumulator and a column, acc * shrink[:, None]: the rescaling of flash
-// attention. The kernel multiplies the sums when it loads them, so the accumulator is not gone through once
-// more.
+// A dot takes over the product of its accumulator and a column, acc *
+// shrink[:, None]: the rescaling of flash attention. The kernel multiplies the
+// sums when it loads them, so the accumulator is not gone through once more.
 #include <algorithm>
 
 #include "lowering.h"

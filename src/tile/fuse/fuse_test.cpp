@@ -41,8 +41,8 @@ class Writer {
     return out_ + "    tt.return\n  }\n}\n";
   }
 
-  // Nothing but a masked row, what it is outside of the mask, and reductions that go back to it: softmax and
-  // its like.
+  // Nothing but a masked row, what it is outside of the mask,
+  // and reductions that go back to it: softmax and its like.
   std::string row_text() {
     shape_ = {below(2) ? 1024 : 64};
     n_ = shape_[0];
@@ -243,8 +243,8 @@ struct Outcome {
   std::string trap;
 };
 
-// `far`: in an array that is too large for the caches, which stores go past. `rows`: the mask ends in the
-// row.
+// `far`: in an array that is too large for the caches,
+// which stores go past. `rows`: the mask ends in the row.
 Outcome run(const std::string& text, uint32_t seed, bool fuse, bool far, bool rows) {
   static std::vector<float> small(kSmallArray), large(size_t{17} << 18);  // 17 MiB
   Outcome out;

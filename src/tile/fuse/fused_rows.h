@@ -1,5 +1,5 @@
-// Strips of a tile whose elements do not lie in one run: where those of one are, and their copies to and from
-// scratch.
+// Strips of a tile whose elements do not lie in one run: where those of one are, and their copies to and
+// from scratch.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -11,8 +11,8 @@
 
 namespace triton_runner::tile {
 
-// Elements of a tile that do not lie in one run: the rows of a view, or of a block of memory of which a mask
-// turns on a box.
+// Elements of a tile that do not lie in one run: the rows of a view, or of a block of memory of which a
+// mask turns on a box.
 struct Rows {
   uint64_t address;           // of the element at index 0, which the box may leave out
   int64_t stride[kLazyRank];  // bytes

@@ -23,8 +23,8 @@ struct Copies {
   int arrivals = 0;
 };
 
-// Calls f(desc, box, where the box begins in the buffer) for the block, or for each row of a gather. False:
-// trapped.
+// Calls f(desc, box, where the box begins in the buffer) for the block, or for each row of a gather.
+// False: trapped.
 template <class F>
 bool each_box(Task& t, const Instr& in, const Copies& c, const Piece& p, const F& f) {
   TensorDescriptor desc;

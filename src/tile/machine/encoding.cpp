@@ -1,5 +1,5 @@
-// Reads the parameters of encodings. Spellings changed from release to release; each is mapped to the newest
-// meaning.
+// Reads the parameters of encodings. Spellings changed from release to release; each is mapped to the
+// newest meaning.
 #include <triton_runner/tile/encoding.h>
 
 #include <algorithm>
@@ -99,8 +99,8 @@ bool read_padding(std::string_view text, Encoding& e) {
   return !e.padding.empty();
 }
 
-// Entries of "{order = [1, 0], shape = [64, 64]}" after the list of paddings, where the graph has only the
-// text.
+// Entries of "{order = [1, 0], shape = [64, 64]}" after the list of paddings, where the graph has only
+// the text.
 std::vector<int64_t> ints_in_text(std::string_view text, std::string_view key) {
   std::vector<int64_t> out;
   size_t at = text.find(key);

@@ -18,8 +18,8 @@ int64_t product(std::span<const int64_t> shape) {
   return n;
 }
 
-// The shape of the buffer that a descriptor is a slice of. Types tell it from 3.3 on; before, the op that
-// sliced does.
+// The shape of the buffer that a descriptor is a slice of.
+// Types tell it from 3.3 on; before, the op that sliced does.
 std::vector<int64_t> allocated_shape(const ir::Value& value) {
   const ir::Type& type = *value.type;
   const size_t rank = type.shape.size();

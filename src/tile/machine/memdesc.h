@@ -58,8 +58,8 @@ const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op);
 // Copies between a buffer and contiguous elements, worked out once an instruction.
 class MemPlan {
  public:
-  // `order`: dimensions of the contiguous side, minor first; empty for row-major. Covers leading dimensions
-  // too.
+  // `order`: dimensions of the contiguous side, minor first;
+  // empty for row-major. Covers leading dimensions too.
   MemPlan(const MemView& view, std::vector<int> order = {});
 
   void read(void* out, const std::byte* arena, MemDesc d) const;

@@ -9,8 +9,8 @@
 namespace triton_runner::tile {
 namespace {
 
-// Buffers lie side by side in the columns and are never reused, so that a program may have more than a
-// machine's 512.
+// Buffers lie side by side in the columns and are never reused,
+// so that a program may have more than a machine's 512.
 int64_t reserve_columns(Lowering& l, const ir::Op& op, int64_t bytes) {
   Code& code = l.code();
   if (code.tensor_memory < 0)

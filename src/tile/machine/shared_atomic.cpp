@@ -1,5 +1,5 @@
-// ttg.local_atomic_scatter_rmw: atomic updates of shared memory at indices along one dimension, elements in
-// order.
+// ttg.local_atomic_scatter_rmw: atomic updates of shared memory at indices along one dimension, elements
+// in order.
 #include "machine/memdesc.h"
 #include "machine/shared_state.h"
 #include "ops/atomics.h"

@@ -32,8 +32,8 @@ struct Copy {
   MemDesc to;
 };
 
-// Barriers that partitions of a program know by number (bar.sync, bar.arrive): `threads` meet, by whole
-// tasks.
+// Barriers that partitions of a program know by number
+// (bar.sync, bar.arrive): `threads` meet, by whole tasks.
 class NamedBarriers {
  public:
   void begin(int program_threads) { program_threads_ = program_threads, bars_.clear(), counts_.clear(); }

@@ -33,8 +33,8 @@ void set_tensor_desc(Task& t, Slot slot, const exec::TensorDesc& desc);
 TensorDescriptor from_host(const exec::TensorDesc& desc);
 exec::TensorDesc to_host(const TensorDescriptor& desc);
 
-// A block of a descriptor: where it begins, and its shape. In im2col mode a column of pixels: `shape` is one
-// pixel's.
+// A block of a descriptor: where it begins, and its shape.
+// In im2col mode a column of pixels: `shape` is one pixel's.
 struct Box {
   int rank;
   int64_t at[5];

@@ -37,8 +37,8 @@ struct Tiles {
   }
 };
 
-// Runs a combine function on left and right, which it takes over; the results are copied to `out`. False: the
-// task stopped.
+// Runs a combine function on left and right, which it takes over;
+// the results are copied to `out`. False: the task stopped.
 bool combine(Task& t, const Level& level, std::vector<Buffer*>& left, std::vector<Buffer*>& right,
              const std::vector<void*>& out);
 // Makes the elements at `data` the value of a result.

@@ -158,9 +158,9 @@ struct LoadedDot {
 // Arrays of so many bytes are in the second-level cache after the first programs.
 constexpr uint64_t kNearArrayBytes = 512 << 10;
 
-// The block that comes next in a loop, if it is as far off as this one is from the one before: it is on its
-// way to the cache while this one is multiplied. The value of the tile that is not loaded remembers where it
-// was.
+// The block that comes next in a loop, if it is as far off as this one is from
+// the one before: it is on its way to the cache while this one is multiplied.
+// The value of the tile that is not loaded remembers where it was.
 num::Ahead next_block(Task& t, Slot tile, const Block& b, int64_t size) {
   const exec::Allocation* array = t.worker->memory.find(b.address, static_cast<uint64_t>(size));
   if (!array || array->bytes <= kNearArrayBytes) return {};

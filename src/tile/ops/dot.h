@@ -10,8 +10,8 @@
 
 namespace triton_runner::tile {
 
-// The tile of rank 2 (or matrix `batch` of one of rank 3) with the strides it has; `as` is how its elements
-// are read.
+// The tile of rank 2 (or matrix `batch` of one of rank 3) with the strides it has; `as` is how its
+// elements are read.
 num::MatrixView matrix_view(Task& t, Slot tile, num::Type as, int64_t batch = 0);
 
 // How operands of this type are read under inputPrecision (0 tf32, 1 tf32x3, 2 ieee, 3 bf16x3, 4 bf16x6): f32

@@ -23,8 +23,8 @@ bool row_major(const int64_t* strides, const std::vector<int64_t>& shape) {
   return true;
 }
 
-// No dimension that all operands repeat: row by row, rows being runs in which each operand is contiguous or
-// one element.
+// No dimension that all operands repeat: row by row, rows being runs in which each operand is contiguous
+// or one element.
 void map_rows(Task& t, const Instr& in, uint32_t r, uint32_t arity, const Operand* ops, MapFn fn) {
   const TileType& ty = t.type(in.result(r));
   int last = ty.rank - 1;

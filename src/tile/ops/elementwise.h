@@ -13,9 +13,9 @@ struct MapFn {
   const void* context;
 };
 
-// Result r of `in` from its first `arity` operands: one element where all are uniform, on the compact tile
-// where a broadcast dimension is common to all, row by row where operands are broadcast differently, else in
-// one go.
+// Result r of `in` from its first `arity` operands: one element where all are uniform, on the compact
+// tile where a broadcast dimension is common to all, row by row where operands are broadcast differently,
+// else in one go.
 void map_elements(Task& t, const Instr& in, uint32_t r, uint32_t arity, MapFn fn);
 
 // Instr::data of instructions that fall back to (or are) a num kernel.

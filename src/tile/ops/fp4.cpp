@@ -151,8 +151,8 @@ void lower_fp4_to_fp(Lowering& l, const ir::Op& op) {
   if (unpacking(l, op, to, *u)) l.emit(run_fp4_to_fp, op, u);
 }
 
-// i8 holds e2m1 pairs, e4m3 or e5m2 values; scales are e8m0, one for 32 elements along the dimension that
-// they shorten.
+// i8 holds e2m1 pairs, e4m3 or e5m2 values; scales are e8m0,
+// one for 32 elements along the dimension that they shorten.
 void lower_upcast_mxfp(Lowering& l, const ir::Op& op) {
   auto* u = l.make<Upcast>();
   const TileType &from = *l.type(op.operand_of("src")->type), &scale = *l.type(op.operand_of("scale")->type),

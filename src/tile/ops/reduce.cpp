@@ -1,7 +1,7 @@
-// tt.reduce and tt.scan. A combine function that is one known op runs as num's loop. Any other is lowered
-// with its scalars as whole tiles: a reduction folds halves in log2(n) rounds, a scan doubles its distance
-// each round. A function with control flow of its own, which elements may take differently, runs element by
-// element.
+// tt.reduce and tt.scan. A combine function that is one known op runs as num's loop.
+// Any other is lowered with its scalars as whole tiles: a reduction folds halves in
+// log2(n) rounds, a scan doubles its distance each round. A function with control
+// flow of its own, which elements may take differently, runs element by element.
 #include <algorithm>
 #include <cstring>
 
@@ -140,8 +140,8 @@ std::optional<num::ArgOp> known_arg(const ir::Region& region, bool* tie_break_le
   return std::nullopt;
 }
 
-// Copies `count` steps of the axis, from `start`, of each outer row: [outer, length, inner] -> [outer, count,
-// inner].
+// Copies `count` steps of the axis, from `start`, of each outer row: [outer, length, inner] -> [outer,
+// count, inner].
 void take(void* out, const void* in, const Axis& a, int64_t start, int64_t count, int64_t size) {
   int64_t step = a.inner * size;
   num::copy_rows(out, count * step, static_cast<const std::byte*>(in) + start * step, a.length * step,
@@ -356,8 +356,8 @@ std::optional<Order> order_of(num::ReduceOp op, num::Type element, const Axis& a
   return scan ? Order::kGroups : Order::kStreams;
 }
 
-// A function with control flow, for one element at a time: which one, and its step along the axis, count as
-// loops.
+// A function with control flow, for one element at a time:
+// which one, and its step along the axis, count as loops.
 void make_scalar_level(Lowering& l, const ir::Region& region, ReduceData* d, std::vector<Slot>* operands) {
   d->column = l.begin_loop();
   d->step = l.begin_loop();

@@ -4,8 +4,8 @@
 
 namespace triton_runner::tile {
 
-// Which elements an op combines, round by round: those of num/reduce.h, and those of reduce.cpp for functions
-// of any kind.
+// Which elements an op combines, round by round: those of
+// num/reduce.h, and those of reduce.cpp for functions of any kind.
 enum class Order {
   kChain,     // sequential: the result so far with the next element
   kHalves,    // of what is left the first half with the second; an odd last element waits

@@ -52,9 +52,9 @@ const Instr* run_unsplat(Task& t, const Instr& in) {
   return next(in);
 }
 
-// Forms of a value as seen with other dimensions: a lazy value of the result from one of the operand, given
-// for every result dimension the operand's dimension it comes from (-1: a new one) and whether that one is
-// repeated.
+// Forms of a value as seen with other dimensions: a lazy value of the result
+// from one of the operand, given for every result dimension the operand's
+// dimension it comes from (-1: a new one) and whether that one is repeated.
 struct Rearrange {
   std::vector<int> from;
   bool keeps_order;  // row-major elements stay where they are: only dimensions of size 1 come or go

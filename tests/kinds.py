@@ -1,0 +1,61 @@
+"""Who may ask which op it is. What an op does stands in the effects column of ops.def; its handler (in
+src/tile/ops or src/tile/machine) knows the op itself. Everywhere else a kind of op stands with a reason: the
+files below, and how often each may. tests/lint.py calls check()."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+KIND = re.compile(r"\b(?:OpKind|K)::k[A-Z]\w*")
+NO_REASON_NEEDED = ("src/tile/ops/", "src/tile/machine/", "src/simt/", "src/ptx/", "src/num/")
+
+# file: (how often, why)
+REASONS = {
+    "src/ir/custom_control.cpp": (1, "the op that the syntax of warp_specialize makes"),
+    "src/ir/edit.cpp": (1, "where a function ends"),
+    "src/ir/edit_grow.cpp": (1, "captures belong to the op around the partitions"),
+    "src/ir/module.cpp": (1, "functions"),
+    "src/ir/op_table.cpp": (1, "an old name of module"),
+    "src/ir/parser.cpp": (2, "the module around everything"),
+    "src/ir/printer.cpp": (1, "the yield that is not written"),
+    "src/ir/verify.cpp": (35, "what regions, branches and accesses of each op must be"),
+    "src/ir/verify_shapes.cpp": (40, "what shapes each op relates, where effects say too little"),
+    "src/probe/insert.cpp": (20, "loops that are counted, and where stores may stand"),
+    "src/probe/registers_taps.cpp": (10, "loops, and products in flight"),
+    "src/probe/select.cpp": (7, "names of loops' and branches' results"),
+    "src/probe/stores.cpp": (10, "where stores may stand"),
+    "src/probe/trips.cpp": (31, "integer arithmetic that is done at once: a handler of its own"),
+    "src/tile/check/check.cpp": (1, "an instruction whose operands stand in another order"),
+    "src/tile/check/race.cpp": (7, "which atomics only look"),
+    "src/tile/check/race_shared.cpp": (13, "what products and copies each wait for"),
+    "src/tile/check/uninit.cpp": (18, "ops that know more than effects say, and what must be defined"),
+    "src/tile/check/uninit_shared.cpp": (2, "which operand a product adds to"),
+    "src/tile/check/zero_division.cpp": (1, "a power divides by its first operand"),
+    "src/tile/fuse/fuse.cpp": (3, "splats, broadcasts and selects that a strip does by itself"),
+    "src/tile/fuse/fuse_dots.cpp": (2, "the product that a dot takes over"),
+    "src/tile/lowering.cpp": (1, "the yield that a region without one ends with"),
+    "src/tile/trace/origin.cpp": (12, "through which operand an address came"),
+}
+
+
+def check() -> list[str]:
+    """What is wrong, a line each."""
+    wrong, left = [], dict(REASONS)
+    for path in sorted((*(ROOT / "src").rglob("*.h"), *(ROOT / "src").rglob("*.cpp"))):
+        name = str(path.relative_to(ROOT))
+        if name.endswith("_test.cpp") or name.startswith(NO_REASON_NEEDED):
+            continue
+        count = sum(not kind.endswith("::kUnknown") for kind in KIND.findall(path.read_text()))
+        most, _ = left.pop(name, (0, ""))
+        if count > most:
+            wrong.append(f"{name}: {count} kinds of ops, {most} with a reason: ask for effects")
+        elif count < most:
+            wrong.append(f"{name}: {count} kinds of ops: lower the {most} in tests/kinds.py")
+    return wrong + [f"{name}: is gone, and stands in tests/kinds.py" for name in left]
+
+
+if __name__ == "__main__":
+    found = check()
+    print("\n".join(found) or "every kind of op has its reason")
+    sys.exit(bool(found))
