@@ -183,12 +183,6 @@ std::string operand_text(Task& t, const Instr& in, uint32_t operand, int64_t ele
   return name + " = " + element_text(look.data() + (type.n > 1 ? element : 0) * type.size, type.element);
 }
 
-std::vector<int64_t> index_of(int64_t element, const TileType& type) {
-  std::vector<int64_t> index(type.rank);
-  for (int d = type.rank - 1; d >= 0; --d) index[d] = element % type.shape[d], element /= type.shape[d];
-  return index;
-}
-
 std::string iteration_text(Task& t, const Instr& in) {
   std::vector<int64_t> counts;
   for (uint32_t loop = in.loop; loop; loop = t.code->loops[loop - 1].parent)

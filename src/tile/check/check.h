@@ -92,7 +92,6 @@ Access any_access_of(const Instr& in);
 // "%7 = 0.5": an operand at an element of the result (its own element where it has the same shape).
 std::string operand_text(Task& t, const Instr& in, uint32_t operand, int64_t element);
 std::string element_text(const void* element, num::Type type);
-std::vector<int64_t> index_of(int64_t element, const TileType& type);
 // "iteration 3 of the loop around it"; empty outside of loops.
 std::string iteration_text(Task& t, const Instr& in);
 // "tt.load at kernel.py:12:5"

@@ -127,7 +127,7 @@ bool NanCheck::report(Task& t, const Instr& in, Slot result, int64_t element, bo
     }
     message += values;
   }
-  t.trap(in, exec::TrapKind::kNan, std::move(message), index_of(element, type));
+  t.trap(in, exec::TrapKind::kNan, std::move(message), type.index_of(element));
   return false;
 }
 

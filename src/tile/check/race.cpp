@@ -142,7 +142,7 @@ bool RaceCheck::global(Task& t, const Instr& in, const Thread& thread, uint32_t 
   if (!other) return true;
   const int64_t step = type.size ? type.size : 1;
   element += static_cast<int64_t>(std::max(where, address) - address) / step;
-  return report(t, in, act, other, global_text(std::max(where, address), step), index_of(element, type));
+  return report(t, in, act, other, global_text(std::max(where, address), step), type.index_of(element));
 }
 
 std::string RaceCheck::global_text(uint64_t address, int64_t size) const {
@@ -209,12 +209,12 @@ bool RaceCheck::twice(Task& t, const Instr& in, const Access& a) {
     if (places[k - 1].first != address || !std::memcmp(data + i * type.size, data + j * type.size, type.size))
       continue;
     std::string other = "[";
-    for (int64_t x : index_of(j, type)) other += (other.size() > 1 ? ", " : "") + std::to_string(x);
+    for (int64_t x : type.index_of(j)) other += (other.size() > 1 ? ", " : "") + std::to_string(x);
     trap_with_notes(
         t, in, exec::TrapKind::kRace,
         "it writes " + global_text(address, type.size) + ", which element " + other +
             "] of the same store writes with another value: which of them stays depends on the order",
-        index_of(i, type), {});
+        type.index_of(i), {});
     return false;
   }
   return true;

@@ -129,7 +129,7 @@ bool UninitCheck::sink(Task& t, const Instr& in, Slot s, int64_t mask, const cha
   }
   const Lanes lanes = of(t).lanes(t, s);
   for (int64_t i = 0; i < type.n; ++i)
-    if ((!on || on[i]) && lanes.bad(i)) return report(t, in, s, index_of(i, type), what);
+    if ((!on || on[i]) && lanes.bad(i)) return report(t, in, s, type.index_of(i), what);
   return true;
 }
 
@@ -210,8 +210,8 @@ bool UninitCheck::atomic_memory(Task& t, const Instr& in, const Access& a) {
   const TileType& type = t.type(in.result());
   return each_address(t, a, type, [&](int64_t i, uint64_t address) {
     if (!undefined_in_memory(address, type.size)) return true;
-    of(t).origin[static_cast<Slot>(a.ptr)] = of(t).new_origin(t, in, index_of(i, type), kNeverWritten);
-    return report(t, in, static_cast<Slot>(a.ptr), index_of(i, type), "the atomic");
+    of(t).origin[static_cast<Slot>(a.ptr)] = of(t).new_origin(t, in, type.index_of(i), kNeverWritten);
+    return report(t, in, static_cast<Slot>(a.ptr), type.index_of(i), "the atomic");
   });
 }
 
@@ -338,7 +338,7 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
   if (all_off) {
     if (other) return p.copy(result, static_cast<Slot>(a.other));
     if (zero) return p.set_clean(result);
-    return p.set_all(result, p.new_origin(t, in, index_of(0, type), kMaskedOff));
+    return p.set_all(result, p.new_origin(t, in, type.index_of(0), kMaskedOff));
   }
   if (!on && undefined_.empty()) return p.set_clean(result);
   const bool look = !undefined_.empty();
@@ -355,7 +355,7 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
     if (!out) {
       uint32_t origin = off && other
                             ? p.origin[static_cast<Slot>(a.other)]
-                            : p.new_origin(t, in, index_of(i, type), off ? kMaskedOff : kNeverWritten);
+                            : p.new_origin(t, in, type.index_of(i), off ? kMaskedOff : kNeverWritten);
       if (type.rank == 0) return p.set_all(result, origin);
       out = p.new_lanes(t, result, origin);
     }

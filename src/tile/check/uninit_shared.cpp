@@ -32,7 +32,7 @@ void UninitCheck::shared_moves(Task& t, const Instr& in) {
     }
     p.origin[s] = p.stored;
     if (int64_t first = p.tame(t, s); first >= 0)
-      p.origin[s] = p.new_origin(t, in, index_of(first, type), kNothingStored);
+      p.origin[s] = p.new_origin(t, in, type.index_of(first), kNothingStored);
     p.settle(t, s);
   }
 }
@@ -109,7 +109,7 @@ void UninitCheck::block_loaded_into(Task& t, const Instr& in) {
   if (bad.empty() || in.num_results == 0) return;
   Shadows& p = of(t);
   const TileType& type = t.type(in.result());
-  std::byte* out = p.new_lanes(t, in.result(), p.new_origin(t, in, index_of(bad[0], type), kNeverWritten));
+  std::byte* out = p.new_lanes(t, in.result(), p.new_origin(t, in, type.index_of(bad[0]), kNeverWritten));
   for (int64_t e : bad)
     if (e < type.n) out[e * type.size] = kUndefined;
 }
@@ -135,7 +135,7 @@ bool UninitCheck::block_stored(Task& t, const Instr& in, uint64_t address, uint6
   if (p.clean(value)) return true;
   const Lanes lanes = p.lanes(t, value);
   for (int64_t e = element; e < element + static_cast<int64_t>(bytes) / size; ++e)
-    if (lanes.bad(e)) return report(t, in, value, index_of(e, t.type(value)), "what is stored");
+    if (lanes.bad(e)) return report(t, in, value, t.type(value).index_of(e), "what is stored");
   return true;
 }
 

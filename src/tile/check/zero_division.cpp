@@ -22,7 +22,7 @@ bool divisors_are_not_zero(Task& t, const Instr& in, const UninitCheck& undefine
     if (!zero || unknown.bad(i)) continue;
     const std::string what = power ? "0 to the power of " + std::to_string(by(i)) : "the divisor is 0";
     t.trap(in, exec::TrapKind::kDivisionByZero,
-           what + ": " + operand_text(t, in, 0, i) + ", " + operand_text(t, in, 1, i), index_of(i, type));
+           what + ": " + operand_text(t, in, 0, i) + ", " + operand_text(t, in, 1, i), type.index_of(i));
     return false;
   }
   return true;

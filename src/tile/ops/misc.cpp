@@ -170,12 +170,9 @@ const Instr* run_assert(Task& t, const Instr& in) {
   const auto* ok = static_cast<const uint8_t*>(t.dense(s));
   for (int64_t i = 0; i < ty.n; ++i) {
     if (ok[i]) continue;
-    std::vector<int64_t> element(ty.rank);
-    int64_t rest = i;
-    for (int d = ty.rank - 1; d >= 0; --d) element[d] = rest % ty.shape[d], rest /= ty.shape[d];
     const std::string& message = in.as<AssertData>().message;
     return t.trap(in, exec::TrapKind::kAssert, message.empty() ? "the condition is false" : message,
-                  std::move(element));
+                  ty.index_of(i));
   }
   return next(in);
 }

@@ -48,10 +48,7 @@ const Instr* Task::trap(const Instr& in, exec::TrapKind kind, std::string messag
 exec::Trap Task::access_trap(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
                              const TileType& shape) const {
   std::vector<int64_t> element;
-  if (index >= 0 && shape.rank > 0) {
-    element.resize(shape.rank);
-    for (int d = shape.rank - 1; d >= 0; --d) element[d] = index % shape.shape[d], index /= shape.shape[d];
-  }
+  if (index >= 0) element = shape.index_of(index);
   const exec::Memory& memory = *worker->launch->memory;
   std::optional<Place> place;
   if (in.op)

@@ -61,7 +61,9 @@ std::optional<exec::LaunchError> run(const std::string& text, uint32_t checks, s
   }
   exec::LaunchOptions options;
   options.checks = checks;
-  return (*kernel)->launch(options, args, allocations);
+  auto error = (*kernel)->launch(options, args, allocations);
+  if (error && !error->trap) unit::record_failure(__FILE__, __LINE__, error->str());
+  return error;
 }
 
 const std::string kMean = R"(module {
