@@ -20,6 +20,7 @@ from triton_runner._compiler.compile import request_of, run
 from triton_runner._errors import DiagnosticError
 
 KEEPS = ("hash", "text")
+BINARIES = {"cubin", "hsaco"}
 
 
 def cell(version, target, function, types, constants, attributes, options, times):
@@ -62,12 +63,15 @@ def page(results):
         version, target, kernel = key.split()
         rows.setdefault((version, kernel), {})[target] = found
     whole = [found for found in results.values() if "passes" in found]
+    texts = sum(set(found["differs"]) <= BINARIES for found in whole)
     same = sum(not found["differs"] for found in whole)
     lines = [
         HEAD,
-        f"{len(whole)} compilations were traced; {same} of them are the plain one, byte for byte at every",
-        "level. A cell is the number of passes; ≠ marks one that differs, – one that the release does not",
-        "compile, plainly or traced.",
+        f"{len(whole)} compilations were traced. In {texts} of them every text is that of the plain one,",
+        f"byte for byte, and in {same} the binary too. A cell is the number of passes; ≠ marks one that",
+        "differs, * a binary that differs though the text before it does not (the assembler makes one of",
+        "several of the same text, plainly too), – what the release does not compile; an empty cell was not",
+        "run.",
         "",
         f"| Triton | kernel | {' | '.join(compile_table.TARGETS)} |",
         f"|---|---|{'---|' * len(compile_table.TARGETS)}",
@@ -86,7 +90,8 @@ def page(results):
 def _shown(found):
     if found is None or "passes" not in found:
         return "–" if found else ""
-    return f"{found['passes']}{' ≠' if found['differs'] else ''}"
+    mark = "" if not found["differs"] else " *" if set(found["differs"]) <= BINARIES else " ≠"
+    return f"{found['passes']}{mark}"
 
 
 def _costs(results):
@@ -100,7 +105,7 @@ def _costs(results):
                 ratios.setdefault(kernel, {}).setdefault(keep, []).append(ratio)
     lines = [
         "Time of the traced compilation by that of the plain one, from the source to the binary: the median",
-        "over releases and targets, and the largest.",
+        "over releases and targets, and the largest. On a busy machine with few runs the largest is noise.",
         "",
         "| kernel | fingerprints | every text |",
         "|---|---|---|",
@@ -140,7 +145,7 @@ def main():
         order = sorted(results, key=lambda key: (versions.key(key.split()[0]), key.split()[2]))
         page_file = compile_table.ROOT / "doc" / "measurements" / "passes.md"
         page_file.write_text(page({key: results[key] for key in order}))
-    return any(found.get("differs") for found in results.values())
+    return any(set(found.get("differs", ())) - BINARIES for found in results.values())
 
 
 if __name__ == "__main__":

@@ -102,7 +102,9 @@ def passes_command(
     if trace.plain_seconds:
         click.echo(f"{trace.seconds:.2f} s, {trace.plain_seconds:.2f} s without the trace")
     for level in trace.differences:
-        click.echo(f"{level} differs from what the plain compilation gives", err=True)
+        binary = isinstance(trace.asm.get(level), bytes)
+        why = ", from the same text: the assembler's doing" if binary and trace.identical else ""
+        click.echo(f"{level} differs from what the plain compilation gives{why}", err=True)
     for file in files:
         click.echo(f"  {file}")
     sys.exit(status)
