@@ -19,31 +19,35 @@ def tensors(value) -> list:
     return [] if value is None else [torch.as_tensor(value)]
 
 
-def difference(ours, theirs) -> str:
-    """Where two results differ; "" where they are the same within the type's tolerance."""
+def difference(ours, theirs, part: float | None) -> str:
+    """Where two results differ; "" where they are the same within the type's tolerance, or, if `part` is
+    given, within that part of the largest value of each tensor."""
     ours, theirs = tensors(ours), tensors(theirs)
     if len(ours) != len(theirs):
         return f"{len(ours)} results and {len(theirs)}"
     for number, (a, b) in enumerate(zip(ours, theirs, strict=True)):
         if a.shape != b.shape:
             return f"result {number} has the shape {tuple(a.shape)} and {tuple(b.shape)}"
-        room = TOLERANCE.get(b.dtype, 0.0)
         x, y = a.cpu().double(), b.cpu().double()
-        if not torch.allclose(x, y, rtol=room, atol=room, equal_nan=True):
-            return f"result {number} differs by {(x - y).abs().max().item():.3g}"
+        relative = TOLERANCE.get(b.dtype, 0.0) if part is None else 0.0
+        room = relative if part is None else part * y.abs().max().item()
+        if not torch.allclose(x, y, rtol=relative, atol=room, equal_nan=True):
+            return (
+                f"result {number} differs by {(x - y).abs().max().item():.3g} of {y.abs().max().item():.3g}"
+            )
     return ""
 
 
 def main(library: str, device: str, only: str) -> None:
     cases = importlib.import_module(f"cases_{library}")
-    for name, ours, theirs in cases.cases(device):
+    for name, ours, theirs, *tolerance in cases.cases(device):
         if only and only != name:
             continue
         torch.manual_seed(0)
         try:
             expected = theirs()
             torch.manual_seed(0)
-            text = difference(ours(), expected)
+            text = difference(ours(), expected, *(tolerance or [None]))
             result = "differs" if text else "right"
         except Exception as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
