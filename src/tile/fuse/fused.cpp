@@ -40,13 +40,19 @@ Extent extent_of(const Block& b, int64_t size) {
   return e;
 }
 
-// No two elements share memory: each dimension steps over all that the ones after it reach.
-bool separate(const Block& b, int64_t size) {
+// Whether the elements of two boxes of one tile lie at the same places, and no two of them share memory: each
+// dimension steps over all that the ones after it reach, in the smallest box that holds both. (Boxes that do
+// so each for itself may still meet: a row of one may begin where a row of the other ends.)
+bool one_place_each(const Rows& a, const Rows& b, const TileType& tile, int64_t size) {
+  if (a.address != b.address) return false;
   int64_t reach = size;
-  for (int d = b.rank - 1; d >= 0; --d) {
-    if (b.count[d] == 1) continue;
-    if (b.stride[d] < reach) return false;
-    reach = b.stride[d] * b.count[d];
+  for (int d = tile.rank - 1; d >= 0; --d) {
+    if (tile.shape[d] == 1) continue;
+    if (a.stride[d] != b.stride[d]) return false;
+    const int64_t count = std::max(a.hi[d], b.hi[d]) - std::min(a.lo[d], b.lo[d]);
+    if (count == 1) continue;
+    if (a.stride[d] < reach) return false;
+    reach = a.stride[d] * count;
   }
   return true;
 }
@@ -187,15 +193,12 @@ class Strips : public FusedRun<Strips> {
     Extent to = extent_of(block, size);
     for (size_t i = 0; i < f_.loads.size(); ++i) {
       if (!sources_[i].direct) continue;
-      const Block& from = sources_[i].block;
+      const Rows& from = streams_[f_.loads[i].reg].rows;
       int64_t from_size = f_.registers[f_.loads[i].reg].size;
-      Extent e = extent_of(from, from_size);
+      Extent e = extent_of(sources_[i].block, from_size);
       if (e.end <= to.first || to.end <= e.first) continue;
       // Where every element is stored to where it was loaded from, no strip sees what another one wrote.
-      bool same = from_size == size && separate(from, size) && separate(block, size) &&
-                  streams_[f_.loads[i].reg].rows.address == out_.rows.address;
-      for (int d = 0; d < tile_.rank; ++d) same &= tile_.shape[d] == 1 || from.stride[d] == block.stride[d];
-      if (same)
+      if (from_size == size && one_place_each(from, out_.rows, tile_, size))
         store_ = Store::kAfterStrip;
       else if (!load_now(i))
         return false;
