@@ -97,6 +97,12 @@ bool is_store(const Operands& in) {
   return source && source->opcode == Opcode::kSt;
 }
 
+// Whether an access looks at what memory held: loads do, and atomics, but not a store that is volatile or
+// releases.
+bool reads_memory(const Operands& in, bool write) {
+  return !write || (kind_of(in) == Kind::kAtomic && !is_store(in));
+}
+
 bool is_reduction(const Operands& in) {
   const ptx::Instruction* source = instr_of(in).source;
   return source && (source->opcode == Opcode::kRed || source->has(Mod::kReduce));
@@ -252,7 +258,7 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
   }
   const uint32_t thread = x.first + lane, address = owner.shared_base | offset;
   const uint32_t agent = s.agent(*x.cta, thread);
-  if (uninit_ && (!write || kind == Kind::kAtomic)) {
+  if (uninit_ && reads_memory(in, write)) {
     for (uint32_t i = 0; i < bytes; i++) {
       if (cells[i].defined || cells[i].copy_in) continue;
       x.trap(in, exec::TrapKind::kUninitialized,
@@ -361,7 +367,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
     if (a && a->undefined) {
       uint8_t* undefined = a->undefined + (address - a->address);
       for (uint32_t i = 0; i < bytes; i++) {
-        if (undefined[i] && (!write || kind == Kind::kAtomic)) {
+        if (undefined[i] && reads_memory(in, write)) {
           x.trap(in, exec::TrapKind::kUninitialized,
                  "it reads " + byte_text(address + i) + ", which was never written", lane);
           return false;

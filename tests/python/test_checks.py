@@ -124,6 +124,32 @@ def test_torch_empty_until_it_is_written():
     double[(1,)](torch.empty(16), out, 16, BLOCK=16, check="uninit")  # outside of the block nothing is known
 
 
+RELEASING_STORE = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 .ptr .global .align 4 out)
+.reqntid 32
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  st.release.gpu.global.b32 [%rd3], %r1;
+  ret;
+}
+"""
+
+
+def test_a_releasing_store_reads_nothing():
+    with triton_runner.track_empty(), triton_runner.using(check="uninit"):
+        out = torch.empty(32, dtype=torch.int32)
+        triton_runner.load(RELEASING_STORE)[(1,)](out)
+    assert out.tolist() == list(range(32))
+
+
 def test_races_between_programs():
     out = torch.zeros(1, dtype=torch.int32)
     with pytest.raises(KernelTrap) as trapped:
