@@ -1,5 +1,5 @@
-"""Operators of flash-linear-attention (fla-core), forward and backward, beside the naive functions in torch that
-the library itself has."""
+"""Operators of flash-linear-attention (fla-core), forward and backward, beside the naive functions in torch
+that the library itself has."""
 
 import torch
 import torch.nn.functional as F
@@ -60,8 +60,7 @@ def cases(device: str):
     qkv = "q", "k", "v"
     linear = by_name(naive_recurrent_linear_attn, *qkv)
     for name in ("chunk_linear_attn", "fused_chunk_linear_attn", "fused_recurrent_linear_attn"):
-        options = {"normalize": False}
-        yield pair(name, lambda *a, n=name: getattr(ops, n)(*a, **options), linear, q, k, v)
+        yield pair(name, lambda *a, n=name: getattr(ops, n)(*a, normalize=False), linear, q, k, v)
     for name in ("chunk_gla", "fused_recurrent_gla"):
         yield pair(name, getattr(ops, name), naive_recurrent_gla, q, k, v, gates)
     delta = heads_first(delta_rule_recurrence)
@@ -70,14 +69,12 @@ def cases(device: str):
     yield pair("chunk_delta_rule", ops.chunk_delta_rule, delta, *halves, room=3e-2)
     names = *qkv, "g", "beta"
     gated = by_name(naive_recurrent_gated_delta_rule, *names)
-    for name in ("chunk_gated_delta_rule", "fused_recurrent_gated_delta_rule"):
-        if name.startswith("chunk"):
-            yield pair(name, by_name(getattr(ops, name), *names), gated, q, k, v, gate, beta)
-        else:  # has no backward pass
-            yield (
-                name, lambda: ops.fused_recurrent_gated_delta_rule(q, k, v, g=gate, beta=beta)[0],
-                lambda: gated(q, k, v, gate, beta)[0],
-            )  # fmt: skip
+    values = q, k, v, gate, beta
+    yield pair("chunk_gated_delta_rule", by_name(ops.chunk_gated_delta_rule, *names), gated, *values)
+    recurrent = by_name(ops.fused_recurrent_gated_delta_rule, *names)
+    yield (
+        "fused_recurrent_gated_delta_rule (forward)", lambda: recurrent(*values)[0], lambda: gated(*values)[0],
+    )  # fmt: skip
     for name in ("chunk_retention", "parallel_retention", "fused_recurrent_retention"):
         yield pair(name, getattr(ops, name), heads_first(naive_retention), q, k, v)
     for name in ("chunk_simple_gla", "parallel_simple_gla", "fused_recurrent_simple_gla"):
@@ -85,15 +82,12 @@ def cases(device: str):
             name, by_name(getattr(ops, name), *qkv, "g"), by_name(naive_recurrent_simple_gla, *qkv, "g"),
             q, k, v, gate,
         )  # fmt: skip
-    for name in ("chunk_kda", "fused_recurrent_kda"):
-        if name.startswith("chunk"):
-            yield pair(name, by_name(ops.chunk_kda, *names), by_name(naive_recurrent_kda, *names),
-                       q, k, v, gates, beta)  # fmt: skip
-        else:
-            yield (
-                name, lambda: ops.fused_recurrent_kda(q, k, v, gates, beta)[0],
-                lambda: naive_recurrent_kda(q, k, v, gates, beta)[0],
-            )  # fmt: skip
+    kda = q, k, v, gates, beta
+    yield pair("chunk_kda", by_name(ops.chunk_kda, *names), by_name(naive_recurrent_kda, *names), *kda)
+    yield (
+        "fused_recurrent_kda (forward)", lambda: ops.fused_recurrent_kda(*kda)[0],
+        lambda: naive_recurrent_kda(*kda)[0],
+    )  # fmt: skip
     for name in ("chunk_gsa", "fused_recurrent_gsa"):
         yield pair(name, getattr(ops, name), naive_recurrent_gsa, q, k, v, slots, slot_gates)
     bonus = randn(H, K)
