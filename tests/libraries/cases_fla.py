@@ -73,7 +73,8 @@ def cases(device: str):
     yield pair("chunk_gated_delta_rule", by_name(ops.chunk_gated_delta_rule, *names), gated, *values)
     recurrent = by_name(ops.fused_recurrent_gated_delta_rule, *names)
     yield (
-        "fused_recurrent_gated_delta_rule (forward)", lambda: recurrent(*values)[0], lambda: gated(*values)[0],
+        "fused_recurrent_gated_delta_rule (forward)",
+        lambda: recurrent(*values)[0], lambda: gated(*values)[0],
     )  # fmt: skip
     for name in ("chunk_retention", "parallel_retention", "fused_recurrent_retention"):
         yield pair(name, getattr(ops, name), heads_first(naive_retention), q, k, v)
