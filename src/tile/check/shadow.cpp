@@ -212,18 +212,16 @@ void Shadows::issue_copy(Task& t, const Instr& in, const MemoryOperand& to) {
   SharedState::of(t).issue(t, {v.buffer, to.plan, mem_desc(t, memory)});
 }
 
-void Shadows::issue_block(Task& t, const Instr& in, const std::vector<MemoryOperand>& buffers) {
-  if (buffers.size() < 2) return;
+void Shadows::issue_block(Task& t, const Instr& in, const MemoryOperand& barrier, const MemoryOperand& to) {
   World world(t, *this);
-  const Slot counter = in.operand(buffers[0].operand), memory = in.operand(buffers[1].operand);
+  const Slot counter = in.operand(barrier.operand), memory = in.operand(to.operand);
   world.keep(counter);
   world.keep(memory);
-  const MemPlan* plan = buffers[1].plan;
+  const MemPlan* plan = to.plan;
   Buffer* data = pool_.allocate(plan->bytes());
   std::memset(data->data(), 0, plan->bytes());
-  const MemDesc barrier = mem_desc(t, counter);
-  SharedState::of(t).copy_through_barrier(barrier.base + barrier.flip * 8, {data, plan, mem_desc(t, memory)},
-                                          0);
+  const MemDesc at = mem_desc(t, counter);
+  SharedState::of(t).copy_through_barrier(at.base + at.flip * 8, {data, plan, mem_desc(t, memory)}, 0);
 }
 
 void Shadows::hand_over(Task& t, Slot barrier) {

@@ -55,7 +55,7 @@ class Shadows {
   // What an asynchronous copy brings (the shadow of the instruction's result) is on its way to a buffer; what
   // a TMA load brings, all of it defined, to the second of its buffers, counted by the first.
   void issue_copy(Task& t, const Instr& in, const MemoryOperand& to);
-  void issue_block(Task& t, const Instr& in, const std::vector<MemoryOperand>& buffers);
+  void issue_block(Task& t, const Instr& in, const MemoryOperand& barrier, const MemoryOperand& to);
   // The task's copies arrive at a barrier together.
   void hand_over(Task& t, Slot barrier);
   // Elements of a buffer, 1 where undefined.

@@ -244,7 +244,9 @@ void UninitCheck::after(Task& t, const Instr& in) {
     case Family::kTmaLoad:
       block_.clear();
       if (t.bits(in.operand(static_cast<uint32_t>(Lowering::operand_index(*in.op, "pred")))))
-        p.issue_block(t, in, code_.buffers[&in - t.code->instrs.data()]);
+        if (const MemoryOperand *barrier = buffer_of(in, "barrier"), *to = buffer_of(in, "result");
+            barrier && to)
+          p.issue_block(t, in, *barrier, *to);
       return;
     case Family::kHandOver:
       return p.hand_over(t, in.operand(0));

@@ -83,6 +83,7 @@ class UninitCheck {
   void block_loaded_into(Task& t, const Instr& in);
   void matrix(Task& t, const Instr& in);
   void writes_elsewhere(Task& t, const Instr& in);
+  const MemoryOperand* buffer_of(const Instr& in, ir::GroupName group) const;  // null: it is no buffer
 
   const CheckedCode& code_;
   std::vector<Family> families_;             // by instruction
