@@ -25,11 +25,6 @@ std::string type_of(nb::handle value) {
   return nb::cast<std::string>(nb::handle(value.type()).attr("__name__"));
 }
 
-std::string text_of(nb::handle value) {
-  std::string text = nb::cast<std::string>(nb::repr(value));
-  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
-}
-
 [[noreturn]] void fail(std::string message, std::vector<std::string> notes = {}) {
   raise(base::failure(std::move(message), std::move(notes)));
 }
@@ -81,7 +76,7 @@ class Binder {
   // Fills parameter slots from `next` on; false when there is none left.
   bool add(const NamedValue& value) {
     if (next_ >= params_.size()) return false;
-    if (is_descriptor(value.value)) {
+    if (kind_of(value.value) == Kind::kDescriptor) {
       add_descriptor(value);
     } else {
       push(params_[next_], value);
@@ -91,8 +86,6 @@ class Binder {
 
   bool complete() const { return next_ == params_.size(); }
   BoundArguments take() { return std::move(out_); }
-
-  static bool is_descriptor(nb::handle v) { return kind_of(v) == Kind::kDescriptor; }
 
  private:
   void push(const Param& param, const NamedValue& given) {
@@ -417,27 +410,20 @@ class Binder {
   BoundArguments out_;
 };
 
-std::string list_params(const std::vector<Param>& params) {
-  std::string text;
-  for (const Param& p : params) text += (text.empty() ? "" : ", ") + p.name + ": " + p.type;
-  return text;
-}
-
-std::string list_values(const std::vector<NamedValue>& values) {
-  std::string text;
-  for (const NamedValue& v : values) text += (text.empty() ? "" : ", ") + v.name;
-  return text;
-}
-
 [[noreturn]] void wrong_count(const exec::Kernel& kernel, const std::vector<NamedValue>& values) {
+  std::string parameters, given;
+  for (const Param& p : kernel.params())
+    parameters += (parameters.empty() ? "" : ", ") + p.name + ": " + p.type;
+  for (const NamedValue& v : values) given += (given.empty() ? "" : ", ") + v.name;
   fail("kernel '" + kernel.name() + "' takes " + std::to_string(kernel.params().size()) + " arguments, and " +
            std::to_string(values.size()) + " were given",
-       {"parameters: " + list_params(kernel.params()), "given: " + list_values(values)});
+       {"parameters: " + parameters, "given: " + given});
 }
 
-BoundArguments bind_in_order(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
-                             std::string_view device, bool check_elements,
-                             Conversion conversion = Conversion::kStrict) {
+}  // namespace
+
+BoundArguments bind_values(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
+                           std::string_view device, Conversion conversion, bool check_elements) {
   Binder binder(kernel, device);
   binder.convert_as(conversion);
   if (check_elements) binder.check_elements();
@@ -445,85 +431,6 @@ BoundArguments bind_in_order(const exec::Kernel& kernel, const std::vector<Named
     if (!binder.add(value)) wrong_count(kernel, values);
   if (!binder.complete()) wrong_count(kernel, values);
   return binder.take();
-}
-
-// What a compilation folds away: None, and (unless told not to) an integer 1.
-bool may_be_folded(nb::handle v) {
-  return v.is_none() || (PyLong_Check(v.ptr()) && PyLong_AsLong(v.ptr()) == 1) || (PyErr_Clear(), false);
-}
-
-}  // namespace
-
-Slot make_slot(std::string name, nb::handle type) {
-  Slot slot{std::move(name)};
-  if (PyTuple_Check(type.ptr()) || PyList_Check(type.ptr())) {
-    slot.is_tuple = true;
-    int i = 0;
-    for (nb::handle element : type)
-      slot.children.push_back(make_slot(slot.name + "." + std::to_string(i++), element));
-  } else {
-    slot.skip = PyUnicode_Check(type.ptr()) && nb::cast<std::string>(type) == "constexpr";
-  }
-  return slot;
-}
-
-void flatten(const Slot& slot, nb::handle value, std::vector<NamedValue>& out) {
-  if (slot.skip) return;
-  if (!slot.is_tuple) {
-    out.push_back({slot.name, value});
-    return;
-  }
-  for (size_t i = 0; i < slot.children.size(); i++) {
-    nb::object element = nb::steal(PySequence_GetItem(value.ptr(), static_cast<Py_ssize_t>(i)));
-    if (!element.is_valid()) throw nb::python_error();
-    flatten(slot.children[i], element, out);  // the tuple keeps its elements alive
-  }
-}
-
-void flatten(const std::string& name, nb::handle value, std::vector<NamedValue>& out) {
-  if (!PyTuple_Check(value.ptr())) {
-    out.push_back({name, value});
-    return;
-  }
-  int i = 0;
-  for (nb::handle element : value) flatten(name + "." + std::to_string(i++), element, out);
-}
-
-BoundArguments bind_exact(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
-                          std::string_view device, Conversion conversion) {
-  return bind_in_order(kernel, values, device, false, conversion);
-}
-
-BoundArguments bind_artifact(const exec::Kernel& kernel, const std::vector<NamedValue>& values,
-                             std::string_view device) {
-  const std::vector<Param>& params = kernel.params();
-  bool descriptors = std::any_of(values.begin(), values.end(),
-                                 [](const NamedValue& v) { return Binder::is_descriptor(v.value); });
-  if (descriptors || values.size() <= params.size()) return bind_in_order(kernel, values, device, true);
-  // More values than parameters: those whose name the artifact knows, if it names all of its parameters.
-  std::vector<NamedValue> kept;
-  for (const NamedValue& v : values)
-    if (std::any_of(params.begin(), params.end(), [&](const Param& p) { return p.name == v.name; }))
-      kept.push_back(v);
-  if (kept.size() == params.size()) {
-    for (const NamedValue& v : values) {
-      bool known =
-          std::any_of(kept.begin(), kept.end(), [&](const NamedValue& k) { return k.name == v.name; });
-      if (!known && !may_be_folded(v.value) && !PyLong_Check(v.value.ptr()) && !PyFloat_Check(v.value.ptr()))
-        fail("kernel '" + kernel.name() + "' has no parameter '" + v.name + "'",
-             {"parameters: " + list_params(params)});
-      if (!known && !may_be_folded(v.value))
-        fail(argument(v.name) + " is " + text_of(v.value) +
-                 ", but the artifact has no such parameter: it was compiled for the value 1",
-             {"parameters: " + list_params(params), "compile the kernel again for this value"});
-    }
-    return bind_in_order(kernel, kept, device, true);
-  }
-  kept.clear();
-  for (const NamedValue& v : values)
-    if (!may_be_folded(v.value)) kept.push_back(v);
-  if (kept.size() == params.size()) return bind_in_order(kernel, kept, device, true);
-  wrong_count(kernel, values);
 }
 
 void set_pretend_cuda(bool on) { pretend_cuda = on; }

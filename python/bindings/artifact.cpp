@@ -139,11 +139,10 @@ void init_artifact(nb::module_& parent) {
       },
       nb::arg("data"), nb::arg("level"), nb::arg("kernel") = "", nb::arg("metadata") = nb::none(),
       nb::arg("filename") = "",
-      "What an artifact (text or bytes) and the text of its metadata file tell about a kernel, the only one "
-      "where none is named: a dict "
-      "with name, target, params, num_warps, num_ctas, shared, n_regs, ... (None where neither tells), "
-      "`missing` (what a launch on a GPU "
-      "needs and was not told) and `warnings`.");
+      "What an artifact (text or bytes) and the text of its metadata file tell about a kernel, the only "
+      "one where none is named: a dict with name, target, params, num_warps, num_ctas, shared, n_regs, ... "
+      "(None where neither tells), `missing` (what a launch on a GPU needs and was not told) and "
+      "`warnings`.");
   m.def(
       "occupancy",
       [](const std::string& target, int threads, int registers, int64_t shared) {

@@ -8,6 +8,8 @@
 #include <triton_runner/base/result.h>
 #include <triton_runner/exec/kernel.h>
 
+#include "limited.h"
+
 namespace nb = nanobind;
 
 namespace triton_runner::python {

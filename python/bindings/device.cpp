@@ -91,8 +91,8 @@ void init_device(nb::module_& parent) {
             return nb::make_tuple(info->device, info->address);
           },
           nb::arg("address"),
-          "(device, address on it) of memory that the current device reaches, device -1 for the host's; None "
-          "for any other.")
+          "(device, address on it) of memory that the current device reaches, device -1 for the host's; "
+          "None for any other.")
       .def(
           "encode_tensor_map",
           [](Driver& d, uint64_t address, int element_type, int element_bytes, int swizzle,
@@ -138,9 +138,8 @@ void init_device(nb::module_& parent) {
           nb::arg("image"), nb::arg("name"), nb::arg("level"), nb::arg("params"), nb::arg("options"),
           nb::arg("device") = -1,
           "Loads cubin, PTX or a code object on a device (-1: the current one). params: (name, kind, type, "
-          "bits) of what the caller gives, kind one of "
-          "pointer, integer, float, tensordesc. Options: target, num_warps, warp_size, cluster (3 numbers), "
-          "shared (-1: not known), cooperative, pdl, "
+          "bits) of what the caller gives, kind one of pointer, integer, float, tensordesc. Options: "
+          "target, num_warps, warp_size, cluster (3 numbers), shared (-1: not known), cooperative, pdl, "
           "hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, "
           "profile_scratch_align, tensordesc_meta, descriptor_flags.");
 
@@ -150,8 +149,8 @@ void init_device(nb::module_& parent) {
         return unwrap(device::open_driver(backend, library));
       },
       nb::arg("backend"), nb::arg("library") = "", nb::rv_policy::reference,
-      "The process's \"cuda\" or \"hip\" driver; opens its library on the first call. Raises DiagnosticError "
-      "where there is none.");
+      "The process's \"cuda\" or \"hip\" driver; opens its library on the first call. Raises "
+      "DiagnosticError where there is none.");
 }
 
 }  // namespace triton_runner::python

@@ -11,8 +11,7 @@
 #include <triton_runner/num/types.h>
 #include <triton_runner/tile/tile.h>
 
-#include "arguments.h"
-#include "launch.h"
+#include "artifact_code.h"
 #include "recorder.h"
 
 #include <triton_runner/probe/registers.h>
@@ -37,10 +36,9 @@ void init_exec(nb::module_& m) {
   nb::class_<Options>(
       m, "Options",
       "How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of "
-      "Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in "
-      "seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a "
-      "pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of "
-      "the launched text, or None).")
+      "Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), "
+      "shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or "
+      "None), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
@@ -72,20 +70,12 @@ void init_exec(nb::module_& m) {
       .def_prop_ro("params", &Kernel::params)
       .def_prop_ro("level", &Kernel::level)
       .def_prop_ro("target", &Kernel::target)
-      .def(
-          "launch",
-          [](Kernel& self, nb::handle grid, const std::vector<std::pair<std::string, nb::object>>& named,
-             const Options& options) {
-            std::vector<NamedValue> values;
-            for (const auto& [name, value] : named) flatten(name, value, values);
-            BoundArguments bound = bind_artifact(self, values, options.device);
-            launch(self, make_grid(grid), options, bound.arguments, bound.memory);
-          },
-          nb::arg("grid"), nb::arg("args"), nb::arg("options") = Options(),
-          "Runs the kernel and waits for it. args: (name, value) pairs of the Python function's parameters, "
-          "constexprs left "
-          "out; those that the artifact's compilation folded away are dropped.");
+      .def("launch", &launch_named, nb::arg("grid"), nb::arg("args"), nb::arg("options") = Options(),
+           "Runs the kernel and waits for it. args: (name, value) pairs of the Python function's "
+           "parameters, constexprs left out; those that the artifact's compilation folded away are "
+           "dropped.");
 
+  init_artifact_code(m);
   init_launcher(m);
 
   m.def(
@@ -113,8 +103,8 @@ void init_exec(nb::module_& m) {
         return kernel;
       },
       nb::arg("text"), nb::arg("filename") = "", nb::arg("name") = "", nb::arg("num_warps") = 0,
-      "Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is given). "
-      "num_warps: of a program, where the module does not say it (0: not known).");
+      "Loads a kernel of a TTIR or TTGIR module into the tile engine (its only one where no name is "
+      "given). num_warps: of a program, where the module does not say it (0: not known).");
   m.def(
       "kernel_names",
       [](std::string text, std::string filename) {
@@ -138,8 +128,8 @@ void init_exec(nb::module_& m) {
       "The best instruction set of this machine that the engine has kernels for.");
   m.def(
       "force_isa", [](const std::string& isa) { return tile::force_isa(isa); }, nb::arg("isa"),
-      "Chooses the instruction set of the engine's kernels: avx512, avx2, portable; \"\" for the best. False "
-      "if there is no such.");
+      "Chooses the instruction set of the engine's kernels: avx512, avx2, portable; \"\" for the best. "
+      "False if there is no such.");
   m.def(
       "limit_isa", [](const std::string& isa) { return num::limit_isa(isa); }, nb::arg("isa"),
       "From here on as on a machine that has no better instruction set than this. False if it has not even "

@@ -10,8 +10,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "arguments.h"
-#include "launch.h"
+#include "launcher.h"
+
+#include "dlpack.h"
 #include "pointers.h"
 
 namespace triton_runner::python {
@@ -22,62 +23,16 @@ using exec::Argument;
 using exec::Param;
 using exec::ParamKind;
 
-// ---- DLPack's exchange table, version 1 (dlpack.h of DLPack 1.2)
-
-struct DlTensor {
-  void* data;
-  int32_t device_type, device_id;  // 1: CPU
-  int32_t ndim;
-  uint8_t code, bits;
-  uint16_t lanes;
-  int64_t *shape, *strides;  // strides in elements; may be null: row-major
-  uint64_t byte_offset;
-};
-struct DlExchange {
-  uint32_t major, minor;
-  void* previous;
-  void *allocate, *from_object, *to_object;
-  int (*borrow)(void* object, DlTensor* out);  // 0, or a Python exception
-  void* current_stream;
-};
-
-// Of a type of tensors, null where it has no table; found out once a type, under the GIL.
-const DlExchange* exchange_of(PyTypeObject* type) {
-  struct Known {
-    PyTypeObject* type;
-    const DlExchange* exchange;
-  };
-  static std::vector<Known> known;
-  for (const Known& k : known)
-    if (k.type == type) return k.exchange;
-  const DlExchange* exchange = nullptr;
-  auto* object = reinterpret_cast<PyObject*>(type);
-  if (PyObject_HasAttrString(object, "untyped_storage")) {
-    PyObject* table = PyObject_GetAttrString(object, "__dlpack_c_exchange_api__");
-    if (table && PyCapsule_IsValid(table, "dlpack_exchange_api"))
-      exchange = static_cast<const DlExchange*>(PyCapsule_GetPointer(table, "dlpack_exchange_api"));
-    PyErr_Clear();
-    if (exchange && exchange->major != 1) exchange = nullptr;
-    Py_INCREF(type);  // the table and the address stay this type's
-    known.push_back({type, exchange});
-    Py_XDECREF(table);
-  }
-  return exchange;
-}
-
 // The address of a tensor on the CPU, and the bytes from its first element to its last.
 bool read_tensor(PyObject* object, Argument& argument, std::vector<Allocation>& memory) {
-  const DlExchange* exchange = exchange_of(Py_TYPE(object));
-  if (!exchange) return false;
   DlTensor t;
-  if (exchange->borrow(object, &t) != 0) return PyErr_Clear(), false;
-  if (t.device_type != 1) return false;
+  if (!borrow_tensor(object, t)) return false;
   int64_t elements = 1, last = 0, step = 1;
   for (int i = t.ndim; i-- > 0; step *= t.shape[i]) {
     elements *= t.shape[i];
     last += (t.shape[i] - 1) * (t.strides ? t.strides[i] : step);
   }
-  uint64_t address = reinterpret_cast<uint64_t>(t.data) + t.byte_offset;
+  const uint64_t address = t.address();
   if (!t.data && elements != 0) return false;  // a tensor without memory: the general way says what is wrong
   argument.bits = address;
   uint64_t size = (uint64_t{t.bits} * t.lanes + 7) / 8;
@@ -121,12 +76,17 @@ bool read_real(PyObject* object, Argument& argument) {
   return true;
 }
 
+}  // namespace
+
 // Vectors that one launch after the other uses, so that nothing is allocated.
-struct Scratch {
+struct LaunchScratch {
   std::vector<Argument> arguments;
   std::vector<Allocation> memory;
   std::vector<nb::object> owners;  // of the memory, for the life of the launch
 };
+
+namespace {
+
 class BorrowedScratch {
  public:
   BorrowedScratch() : own_(kept()), scratch_(own_ ? *own_ : fresh_) { kept() = nullptr; }
@@ -136,115 +96,101 @@ class BorrowedScratch {
   }
   BorrowedScratch(const BorrowedScratch&) = delete;
   BorrowedScratch& operator=(const BorrowedScratch&) = delete;
-  Scratch& operator*() { return scratch_; }
+  LaunchScratch& operator*() { return scratch_; }
 
  private:
-  static Scratch*& kept() {
-    thread_local Scratch scratch;
-    thread_local Scratch* pointer = &scratch;
+  static LaunchScratch*& kept() {
+    thread_local LaunchScratch scratch;
+    thread_local LaunchScratch* pointer = &scratch;
     return pointer;
   }
-  Scratch* own_;
-  Scratch fresh_;  // of a launch inside of a launch: a finalizer that runs while memory is looked up
-  Scratch& scratch_;
+  LaunchScratch* own_;
+  LaunchScratch fresh_;  // of a launch inside of a launch: a finalizer that runs while memory is looked up
+  LaunchScratch& scratch_;
 };
-
-// ---- the launcher
 
 constexpr Py_ssize_t kTritonArguments = 9;  // grid x, y, z, stream, function, metadata, metadata, two hooks
 
-struct Launcher {
-  std::shared_ptr<exec::Kernel> kernel;
-  std::vector<Slot> slots;
-  std::vector<uint32_t> passed;  // of the arguments, those that are parameters; empty: only the general way
-  size_t needed = 0;  // arguments up to the last that is a parameter: constexprs behind it may be left out
-  bool is_direct = false;
-  bool is_loose = false;  // Triton's launchers from 3.8 on: more arguments are ignored, integers wrap
-  nb::object settings;    // _settings.current
+}  // namespace
 
-  Launcher(std::shared_ptr<exec::Kernel> k, const std::vector<std::pair<std::string, nb::object>>& signature,
-           bool loose)
-      : kernel(std::move(k)),
-        is_loose(loose),
-        settings(nb::module_::import_("triton_runner._settings").attr("current")) {
-    is_direct = true;
-    for (const auto& [name, type] : signature) {
-      Slot slot = make_slot(name, type);
-      if (!slot.skip) passed.push_back(static_cast<uint32_t>(slots.size()));
-      is_direct &= !slot.is_tuple;
-      slots.push_back(std::move(slot));
-      if (!slots.back().skip) needed = slots.size();
+Launcher::Launcher(std::shared_ptr<exec::Kernel> k,
+                   const std::vector<std::pair<std::string, nb::object>>& signature, bool loose)
+    : kernel(std::move(k)),
+      is_loose(loose),
+      settings(nb::module_::import_("triton_runner._settings").attr("current")) {
+  is_direct = true;
+  for (const auto& [name, type] : signature) {
+    Slot slot = make_slot(name, type);
+    if (!slot.skip) passed.push_back(static_cast<uint32_t>(slots.size()));
+    is_direct &= !slot.is_tuple;
+    slots.push_back(std::move(slot));
+    if (!slots.back().skip) needed = slots.size();
+  }
+  is_direct &= passed.size() == kernel->params().size();
+  for (const Param& p : kernel->params()) is_direct &= p.kind != ParamKind::kTensorDesc;
+}
+
+void Launcher::wrong_count(size_t given) const {
+  std::string names;
+  for (const Slot& slot : slots)
+    names += (names.empty() ? "" : ", ") + slot.name + (slot.skip ? ": constexpr" : "");
+  const std::string range = needed == slots.size() ? "" : std::to_string(needed) + " to ";
+  raise(base::failure("kernel '" + kernel->name() + "' takes " + range + std::to_string(slots.size()) +
+                          " arguments, and " + std::to_string(given) + " were given",
+                      {"its parameters: " + names}));
+}
+
+// The values that a launch passes, for the general way.
+std::vector<NamedValue> Launcher::values(PyObject* const* args) const {
+  std::vector<NamedValue> result;
+  for (size_t i = 0; i < needed; i++) flatten(slots[i], args[i], result);
+  return result;
+}
+
+// False: some argument is not of the plain kinds.
+bool Launcher::read(PyObject* const* args, LaunchScratch& s) const {
+  const std::vector<Param>& params = kernel->params();
+  s.arguments.resize(params.size());
+  s.memory.clear();
+  for (size_t i = 0; i < params.size(); ++i) {
+    PyObject* object = args[passed[i]];
+    Argument& argument = s.arguments[i];
+    argument.kind = params[i].kind;
+    bool plain = false;
+    switch (argument.kind) {
+      case ParamKind::kPointer:
+        plain = read_pointer(object, argument, s.memory, s.owners);
+        break;
+      case ParamKind::kInteger:
+        plain = read_integer(object, params[i].bits, argument);
+        break;
+      case ParamKind::kFloat:
+        plain = read_real(object, argument);
+        break;
+      case ParamKind::kTensorDesc:
+        break;
     }
-    is_direct &= passed.size() == kernel->params().size();
-    for (const Param& p : kernel->params()) is_direct &= p.kind != ParamKind::kTensorDesc;
+    if (!plain) return false;
   }
+  return true;
+}
 
-  Conversion conversion() const { return is_loose ? Conversion::kWrapping : Conversion::kTriton; }
-
-  [[noreturn]] void wrong_count(size_t given) const {
-    std::string names;
-    for (const Slot& slot : slots)
-      names += (names.empty() ? "" : ", ") + slot.name + (slot.skip ? ": constexpr" : "");
-    const std::string range = needed == slots.size() ? "" : std::to_string(needed) + " to ";
-    raise(base::failure("kernel '" + kernel->name() + "' takes " + range + std::to_string(slots.size()) +
-                            " arguments, and " + std::to_string(given) + " were given",
-                        {"its parameters: " + names}));
+void Launcher::run(const std::array<int64_t, 3>& grid, PyObject* const* args, size_t count,
+                   const Options& options) const {
+  if (count < needed || (count > slots.size() && !is_loose)) wrong_count(count);
+  BorrowedScratch scratch;
+  // Other checks than of bounds keep books on whole storages.
+  if (is_direct && options.checks == exec::kCheckOutOfBounds && !options.shuffle && read(args, *scratch)) {
+    auto whole = [this, args] {
+      nb::gil_scoped_acquire gil;
+      return bind_values(*kernel, values(args), "cpu", conversion()).memory;
+    };
+    return launch(*kernel, grid, options, (*scratch).arguments, (*scratch).memory, whole);
   }
+  BoundArguments bound = bind_values(*kernel, values(args), options.device, conversion());
+  launch(*kernel, grid, options, bound.arguments, bound.memory);
+}
 
-  // The values that a launch passes, for the general way.
-  std::vector<NamedValue> values(PyObject* args) const {
-    std::vector<NamedValue> result;
-    for (size_t i = 0; i < needed; i++)
-      flatten(slots[i], PyTuple_GET_ITEM(args, kTritonArguments + static_cast<Py_ssize_t>(i)), result);
-    return result;
-  }
-
-  // False: some argument is not of the plain kinds.
-  bool read(PyObject* args, Scratch& s) const {
-    const std::vector<Param>& params = kernel->params();
-    s.arguments.resize(params.size());
-    s.memory.clear();
-    for (size_t i = 0; i < params.size(); ++i) {
-      PyObject* object = PyTuple_GET_ITEM(args, kTritonArguments + static_cast<Py_ssize_t>(passed[i]));
-      Argument& argument = s.arguments[i];
-      argument.kind = params[i].kind;
-      bool plain = false;
-      switch (argument.kind) {
-        case ParamKind::kPointer:
-          plain = read_pointer(object, argument, s.memory, s.owners);
-          break;
-        case ParamKind::kInteger:
-          plain = read_integer(object, params[i].bits, argument);
-          break;
-        case ParamKind::kFloat:
-          plain = read_real(object, argument);
-          break;
-        case ParamKind::kTensorDesc:
-          break;
-      }
-      if (!plain) return false;
-    }
-    return true;
-  }
-
-  void run(const std::array<int64_t, 3>& grid, PyObject* args, const Options& options) const {
-    size_t count = static_cast<size_t>(PyTuple_GET_SIZE(args) - kTritonArguments);
-    if (count < needed || (count > slots.size() && !is_loose)) wrong_count(count);
-    BorrowedScratch scratch;
-    // Other checks than of bounds keep books on whole storages.
-    if (is_direct && options.checks == exec::kCheckOutOfBounds && !options.shuffle && read(args, *scratch)) {
-      auto whole = [this, args] {
-        nb::gil_scoped_acquire gil;
-        return bind_exact(*kernel, values(args), "cpu", conversion()).memory;
-      };
-      return launch(*kernel, grid, options, (*scratch).arguments, (*scratch).memory, whole);
-    }
-    BoundArguments bound = bind_exact(*kernel, values(args), options.device, conversion());
-    launch(*kernel, grid, options, bound.arguments, bound.memory);
-  }
-};
-
-// None, a function, or a chain of functions (with the list `calls`) that may be empty.
 void call_hook(PyObject* hook, PyObject* metadata) {
   if (hook == Py_None) return;
   static PyObject* const kCalls = PyUnicode_InternFromString("calls");
@@ -254,6 +200,8 @@ void call_hook(PyObject* hook, PyObject* metadata) {
   nb::object result = nb::steal(PyObject_CallOneArg(hook, metadata));
   if (!result.is_valid()) throw nb::python_error();
 }
+
+namespace {
 
 bool is_true(nb::handle object) {
   if (object.is(Py_True)) return true;
@@ -266,8 +214,8 @@ bool is_true(nb::handle object) {
 void call(const Launcher& launcher, PyObject* args) {
   if (PyTuple_GET_SIZE(args) < kTritonArguments)
     raise(base::failure(
-        "a launcher takes a grid's three axes, stream, function, two kinds of metadata, two hooks "
-        "and the kernel's arguments"));
+        "a launcher takes a grid's three axes, stream, function, two kinds of metadata, two hooks and the "
+        "kernel's arguments"));
   std::array<int64_t, 3> grid;
   for (Py_ssize_t i = 0; i < 3; ++i) {
     PyObject* extent = PyTuple_GET_ITEM(args, i);
@@ -293,7 +241,15 @@ void call(const Launcher& launcher, PyObject* args) {
   if (!options.is_valid()) throw nb::python_error();
   PyObject* metadata = PyTuple_GET_ITEM(args, 6);
   call_hook(PyTuple_GET_ITEM(args, 7), metadata);
-  if (!empty) launcher.run(grid, args, *nb::inst_ptr<Options>(options));
+  if (!empty) {
+    const auto count = static_cast<size_t>(PyTuple_GET_SIZE(args) - kTritonArguments);
+    std::array<PyObject*, 64> few;
+    std::vector<PyObject*> many(count > few.size() ? count : 0);
+    PyObject** values = many.empty() ? few.data() : many.data();
+    for (size_t i = 0; i < count; i++)
+      values[i] = PyTuple_GET_ITEM(args, kTritonArguments + static_cast<Py_ssize_t>(i));
+    launcher.run(grid, values, count, *nb::inst_ptr<Options>(options));
+  }
   call_hook(PyTuple_GET_ITEM(args, 8), metadata);
 }
 
@@ -322,8 +278,8 @@ void init_launcher(nb::module_& m) {
   nb::class_<Launcher>(
       m, "Launcher", nb::type_slots(launcher_slots),
       "A kernel with the signature it was compiled for, called as Triton calls its launchers: "
-      "launcher(grid_x, grid_y, grid_z, stream, function, metadata, launch_metadata, enter_hook, "
-      "exit_hook, *args). Runs under the settings in force and waits for the kernel.")
+      "launcher(grid_x, grid_y, grid_z, stream, function, metadata, launch_metadata, enter_hook, exit_hook, "
+      "*args). Runs under the settings in force and waits for the kernel.")
       .def(nb::init<std::shared_ptr<exec::Kernel>, const std::vector<std::pair<std::string, nb::object>>&,
                     bool>(),
            nb::arg("kernel"), nb::arg("signature"), nb::arg("loose") = false,

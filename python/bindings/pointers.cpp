@@ -163,7 +163,7 @@ Kind kind_of(nb::handle v) {
   if (found != known.end()) return found->second;
   const nb::handle type = v.type();
   auto by_type = [&](Kind kind) {
-    Py_INCREF(Py_TYPE(v.ptr()));  // the address stays this type's
+    Py_INCREF(type.ptr());  // the address stays this type's
     known.emplace(Py_TYPE(v.ptr()), kind);
     return kind;
   };

@@ -148,8 +148,7 @@ void init_probe(nb::module_& core) {
           nb::arg("programs") = std::vector<std::array<int64_t, 3>>{},
           nb::arg("max_bytes") = int64_t{1} << 30, nb::arg("kernels") = std::vector<std::string>{},
           "selectors: texts, or (variable, [\"kernel.py:42\", ...]); programs: (x, y, z), -1 for any; "
-          "kernels: "
-          "names, none for all.")
+          "kernels: names, none for all.")
       .def(
           "take",
           [](RecorderObject& self) {

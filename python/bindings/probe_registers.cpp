@@ -95,8 +95,7 @@ void init_registers(nb::module_& m) {
   m.def("thread_taps", &thread_taps, nb::arg("text"), nb::arg("kernel"), nb::arg("values"),
         nb::arg("threads"), nb::arg("blocks") = 1,
         "A text that has taps already, number i behind values[i]: a dict of value, op, type (\"f32\"), "
-        "type_text, "
-        "file, line, column, location. Each thread has a value of its own.");
+        "type_text, file, line, column, location. Each thread has a value of its own.");
 
   nb::class_<RegisterPlan>(m, "RegisterPlan",
                            "Which registers of a PTX text are read where, and what they are parts of.")
@@ -114,9 +113,8 @@ void init_registers(nb::module_& m) {
   m.def("plan_registers", &plan, nb::arg("tapped"), nb::arg("twin"), nb::arg("ptx") = nb::none(),
         nb::arg("filename") = "<ptx>", nb::arg("partial") = false,
         "The plan for the PTX of a launch, given the PTX of its twin with taps; without it, for the twin "
-        "itself. "
-        "DiagnosticError where the two are not the same program: its place is the first instruction that "
-        "differs.");
+        "itself. DiagnosticError where the two are not the same program: its place is the first "
+        "instruction that differs.");
   m.def(
       "merge_plans", [](const std::vector<RegisterPlan>& plans) { return probe::merge_plans(plans); },
       nb::arg("plans"), "All of them in one launch of their text.");
@@ -146,8 +144,7 @@ void init_registers(nb::module_& m) {
       },
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("names"),
       "The text with a wgmma.wait_group 0 behind each group of products that the names ask for and that "
-      "nothing "
-      "waits for before the next jump; else the same text.");
+      "nothing waits for before the next jump; else the same text.");
   m.def(
       "complete_reads",
       [](std::string ptx, const std::string& filename, const std::string& kernel, const RegisterPlan& plan) {
@@ -157,8 +154,7 @@ void init_registers(nb::module_& m) {
       },
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("plan"),
       "(text, plan, waits): the text with a wait before each place where the plan reads a register that "
-      "wgmma or "
-      "tcgen05.ld may still be writing, the plan for it, and how many places these are.");
+      "wgmma or tcgen05.ld may still be writing, the plan for it, and how many places these are.");
   m.def(
       "names_registers",
       [](std::string ptx, const std::string& filename, const std::string& kernel, const std::string& name) {
@@ -197,13 +193,12 @@ void init_registers(nb::module_& m) {
       nb::arg("programs") = std::vector<std::array<int64_t, 3>>{}, nb::arg("every_iteration") = false,
       nb::arg("hidden") = 0, nb::arg("max_bytes") = int64_t{1} << 30,
       "RegisterStores of a plan for this text. hidden: how many of the entry's last parameters the launch "
-      "fills by itself. DiagnosticError for a value that is put together from several threads, and a program "
-      "that is not in the grid.");
+      "fills by itself. DiagnosticError for a value that is put together from several threads, and a "
+      "program that is not in the grid.");
 
   nb::class_<probe::RegisterRecorder>(
       m, "RegisterRecorder",
-      "Records registers of the launches under Options.registers, which have to be of "
-      "the plan's text.")
+      "Records registers of the launches under Options.registers, which have to be of the plan's text.")
       .def(
           "__init__",
           [](probe::RegisterRecorder* self, const RegisterPlan& plan, bool every_iteration,

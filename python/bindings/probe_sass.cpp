@@ -53,11 +53,10 @@ void init_probe_sass(nb::module_& m) {
                      for (const probe::Tap& tap : p.taps) names.push_back(tap.site.value);
                      return names;
                    })
-      .def(
-          "assemble", &assembled, nb::arg("reads"), nb::arg("programs"), nb::arg("threads"),
-          nb::arg("values"), nb::arg("every_iteration") = false,
-          "The Recording of values in the order in which they came: uint32[n] numbers of reads, int64[n, 3], "
-          "uint32[n], uint32[n].");
+      .def("assemble", &assembled, nb::arg("reads"), nb::arg("programs"), nb::arg("threads"),
+           nb::arg("values"), nb::arg("every_iteration") = false,
+           "The Recording of values in the order in which they came: uint32[n] numbers of reads, int64[n, "
+           "3], uint32[n], uint32[n].");
   m.def(
       "place_in_sass",
       [](const probe::RegisterPlan& plan, std::string text, const std::string& filename,
@@ -67,9 +66,8 @@ void init_probe_sass(nb::module_& m) {
             probe::place_in_sass(plan, *unwrap(ptx::parse(std::move(text), filename)), kernel, code));
       },
       nb::arg("plan"), nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("listing"),
-      "A SassPlan of a RegisterPlan for the PTX; listing: what nvdisasm -gp -c prints of the cubin that was "
-      "made of "
-      "the same text. DiagnosticError where nothing is kept.");
+      "A SassPlan of a RegisterPlan for the PTX; listing: what nvdisasm -gp -c prints of the cubin that "
+      "was made of the same text. DiagnosticError where nothing is kept.");
   m.def(
       "describe_sass",
       [](std::string text, const std::string& filename, const std::string& kernel,
@@ -79,8 +77,7 @@ void init_probe_sass(nb::module_& m) {
       },
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("listing"),
       "A line for each instruction of the PTX that writes registers: which of the SASS hold them, or why "
-      "none "
-      "does.");
+      "none does.");
 }
 
 }  // namespace triton_runner::python

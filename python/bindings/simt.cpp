@@ -42,10 +42,10 @@ void init_simt(nb::module_& m) {
       nb::arg("options") = nb::dict(),
       "Loads an entry of a PTX text into the SIMT engine (its only one where no name is given). params: "
       "(name, kind, type, bits) of what a launch gives, kind one of pointer, integer, float, tensordesc; "
-      "empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say them; "
-      "shared (dynamic bytes; -1: the target's maximum), contract (mul and add as ptxas does), "
-      "hidden_pointers, global_scratch_size, "
-      "global_scratch_align, profile_scratch_size, profile_scratch_align, tensordesc_meta.");
+      "empty: the text's own. Options: block and cluster (3 numbers each), where the text does not say "
+      "them; shared (dynamic bytes; -1: the target's maximum), contract (mul and add as ptxas does), "
+      "hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, "
+      "profile_scratch_align, tensordesc_meta.");
   m.def("max_shared_bytes", &simt::max_shared_bytes, nb::arg("capability"),
         "Shared memory that a block of a compute capability (90) may ask for, in bytes.");
   m.def(
@@ -60,8 +60,8 @@ void init_simt(nb::module_& m) {
       },
       nb::arg("out"), nb::arg("address"), nb::arg("shape"), nb::arg("box"), nb::arg("element_bytes"),
       nb::arg("swizzle") = 0,
-      "Writes the 128 bytes of a tensor descriptor (row major, shape and box in elements of 1, 2 or 4 bytes, "
-      "swizzle 0: none to 3: 128 bytes) to the address out.");
+      "Writes the 128 bytes of a tensor descriptor (row major, shape and box in elements of 1, 2 or 4 "
+      "bytes, swizzle 0: none to 3: 128 bytes) to the address out.");
 }
 
 }  // namespace triton_runner::python

@@ -10,12 +10,11 @@ import hashlib
 import importlib.util
 import json
 import os
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
 from triton_runner import _core, _device, _gpu, _launch, _messages, _native, _settings, _simt
-from triton_runner._errors import fail
+from triton_runner._errors import fail, warn
 from triton_runner._keywords import Entry
 from triton_runner._lazy import LazyAsm
 from triton_runner._levels import (
@@ -86,12 +85,8 @@ def describe(level: str, source, path: str, name: str, metadata_json: str | None
     metadata = _metadata_text(path, metadata_json)
     description = _core.artifact.describe(source, level, name, metadata, path or f"<{level}>")
     for warning in description["warnings"]:
-        _warn(warning)
+        warn(warning)
     return Artifact(level, source, path, description)
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, RuntimeWarning, stacklevel=5)
 
 
 def is_text_itself(value: str) -> bool:
@@ -249,7 +244,7 @@ class ArtifactKernel:
     def _name_arguments(self, args, kwargs) -> list:
         names = [param.name for param in self.params]
         is_native = isinstance(self.function, _native.NativeKernel)  # some parameters are Triton's own
-        several = any(_native.is_descriptor(value) for value in (*args, *kwargs.values()))
+        several = any(_core.is_descriptor(value) for value in (*args, *kwargs.values()))
         if self.python_params is None and (several or is_native):
             # Descriptors take several parameters: the launch settles which.
             given = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]

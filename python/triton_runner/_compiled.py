@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import Protocol
 
-from triton_runner import _artifacts, _core, _device, _native, _simt
+from triton_runner import _artifacts, _core, _device, _simt
 from triton_runner._launch import launcher, signature
 from triton_runner._levels import binary_level
 from triton_runner._pipeline.stages import compile_onward
@@ -134,8 +134,7 @@ class _Artifact(_Kernel):
         return [(name, value) for name, value in bound.items() if name not in constexprs]
 
     def hidden(self, named: list) -> int:
-        values = [pair for name, value in named for pair in _native._flatten(name, value)]
-        return self.kernel.function._settle(values)[1]
+        return self.kernel.function.settle(named)[1]
 
     @contextlib.contextmanager
     def running(self, ptx: str):

@@ -1,6 +1,10 @@
-"""The two exceptions of the package: bad input, and a fault of the kernel itself."""
+"""The two exceptions of the package, bad input and a fault of the kernel itself; and its warnings."""
 
 from __future__ import annotations
+
+import os
+import sys
+import warnings
 
 
 class DiagnosticError(ValueError):
@@ -92,3 +96,13 @@ def fail(message: str, *notes: str) -> DiagnosticError:
     return DiagnosticError(
         "\n".join([f"error: {message}", *(f"note: {note}" for note in notes)]), message=message, notes=notes
     )
+
+
+def warn(text: str) -> None:
+    """A RuntimeWarning at the line of the program: the first that is neither ours nor Triton's."""
+    triton = sys.modules.get("triton")
+    places = [os.path.dirname(__file__), *([os.path.dirname(triton.__file__)] if triton else [])]
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(tuple(places)):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, RuntimeWarning, stacklevel=level)

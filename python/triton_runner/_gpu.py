@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import sys
-import warnings
 
 from triton_runner import _core
 from triton_runner._device import gpu
-from triton_runner._errors import fail
+from triton_runner._errors import fail, warn
 from triton_runner._native import NativeKernel
 
 
@@ -66,7 +65,7 @@ class GpuKernel(NativeKernel):
     def load_code(self, params: list, options: dict) -> _core.Kernel:
         kernel = driver().load(self.image, self.name, self.level, params, options, self.device)
         for text in kernel.warnings:
-            warnings.warn(text, RuntimeWarning, stacklevel=3)
+            warn(text)
         return kernel
 
     def __repr__(self):

@@ -14,7 +14,7 @@ import triton
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction as TritonJITFunction
 
-from triton_runner import _arrays, _device, _keywords, _messages, _settings
+from triton_runner import _arrays, _artifacts, _device, _keywords, _messages, _settings
 from triton_runner._errors import fail
 
 
@@ -52,25 +52,30 @@ class JITFunction(TritonJITFunction):
 
     compile = _Compile()
 
-    _keeps_dumps = True
-
     def __init__(self, fn, **options):
         self._options = options
         super().__init__(fn, **options)
 
     def run(self, *args, grid, warmup, **kwargs):
-        """Compiles (or loads) and, unless warmup, launches. Returns what Triton returns: a compiled
-        kernel."""
+        """Compiles (or loads) and, unless warmup, launches. Returns a compiled kernel, as Triton does."""
         request = _keywords.take(kwargs, self.arg_names)
         if request is None:
+            entry = dump = None
             token = _settings.enter_strict()
-            try:
-                return self._run(None, args, kwargs, grid, warmup)
-            finally:
-                _settings.leave(token)
-        with _keywords.apply(request, strict_grid=True):
-            entry = self._entry(request, args, kwargs)
-            return self._run(entry, args, kwargs, grid, warmup, request.dump)
+        else:
+            dump = request.dump
+            token = _settings.enter(_keywords.apply(request, strict_grid=True).settings())
+        try:
+            if request is not None:
+                entry = self._entry(request, args, kwargs)
+            if dump is not None or "triton_runner._dump" in sys.modules:  # dl.dump and dumping() load it
+                from triton_runner._dump import launches  # only for programs that dump: it loads NumPy
+
+                if launches.wanted(self, dump):
+                    return launches.launch(self, dump, entry, args, kwargs, grid, warmup)
+            return self.launch(entry, args, kwargs, grid, warmup)
+        finally:
+            _settings.leave(token)
 
     def _entry(self, request, args, kwargs):
         """The artifact that a launch enters with: one that is given, or made under a plan of passes."""
@@ -81,32 +86,13 @@ class JITFunction(TritonJITFunction):
 
         return passes_launch.entry(self, request.passes, request.entry, args, kwargs)
 
-    def _run(self, entry, args, kwargs, grid, warmup, dump=None):
-        """run() under the settings of the launch."""
-        if dump is not None or "triton_runner._dump" in sys.modules:  # dl.dump and dumping() load it
-            from triton_runner._dump import launches  # only for programs that dump: it loads NumPy
-
-            if launches.wanted(self, dump):
-                return launches.launch(self, dump, entry, args, kwargs, grid, warmup)
-        return self.launch(entry, args, kwargs, grid, warmup)
-
     def launch(self, entry, args, kwargs, grid, warmup):
-        """run() of what is executed, whatever is recorded meanwhile."""
-        if not self._keeps_dumps:
-            from triton_runner._dump import statements  # such a kernel has loaded it
-
-            with statements.keeping(False):
-                return self._execute(entry, args, kwargs, grid, warmup)
-        return self._execute(entry, args, kwargs, grid, warmup)
-
-    def _execute(self, entry, args, kwargs, grid, warmup):
+        """run() of what is executed, under the settings in force, whatever is recorded meanwhile."""
         if not _arrays.are_plain(args):
             args = tuple(_arrays.wrap(self._name_of(i), value) for i, value in enumerate(args))
         if not _arrays.are_plain(kwargs.values()):
             kwargs = {name: _arrays.wrap(name, value) for name, value in kwargs.items()}
         if entry is not None:
-            from triton_runner import _artifacts
-
             return _artifacts.run(self, entry, args, kwargs, grid, warmup)
         _device.resolved_device()  # a device that is not there is said before Triton looks for one
         if not _TRITONS_OWN.isdisjoint(kwargs):
@@ -125,8 +111,6 @@ class JITFunction(TritonJITFunction):
         """Compiles without launching; takes dtypes in place of tensors."""
         request = _keywords.take(kwargs, self.arg_names)
         if request is not None and (request.entry is not None or request.passes is not None):
-            from triton_runner import _artifacts
-
             with _keywords.apply(request):
                 return _artifacts.run(self, self._entry(request, args, kwargs), args, kwargs, grid, True)
         with _keywords.apply(request):
@@ -135,8 +119,7 @@ class JITFunction(TritonJITFunction):
     @functools.cached_property
     def without_dumps(self) -> JITFunction:
         """The kernel whose dl.dump statements leave nothing; it shares no compiled code with this one."""
-        quiet = type(self)(self.fn, **self._options)
-        quiet._keeps_dumps = False
+        quiet = _without_dumps(type(self))(self.fn, **self._options)
         quiet.hash = f"{self.cache_key}-without-dumps"  # compiled kernels are found by it
         quiet.used_global_vals = self.used_global_vals
         return quiet
@@ -155,6 +138,19 @@ class JITFunction(TritonJITFunction):
 
     def __repr__(self):
         return f"triton_runner.JITFunction({self.fn.__module__}:{self.fn.__qualname__})"
+
+
+@functools.cache
+def _without_dumps(base):
+    class Quiet(base):
+        def launch(self, *launch):
+            from triton_runner._dump import statements  # such a kernel has loaded it
+
+            with statements.keeping(False):
+                return super().launch(*launch)
+
+    Quiet.__name__, Quiet.__qualname__ = base.__name__, base.__qualname__
+    return Quiet
 
 
 def _innermost(function):

@@ -13,7 +13,7 @@ from triton_runner._metadata import as_path_or_text
 def load(
     source,
     metadata=None,
-    device: str = "cpu",
+    device: str | None = None,
     *,
     name: str = "",
     target: str = "",
@@ -29,6 +29,7 @@ def load(
       a text.
     - `metadata`: where it is not beside the file: its JSON file or text, a dict, or a compiled kernel's
       `.metadata`.
+    - `device`: as for `using()`; by default where a kernel of `jit` would run.
     - `name`: which kernel, where there are several.
     - `level`: the level that executes; by default the one of the source.
     - `check`, `shuffle`: as for `using()`, for all launches of this kernel.

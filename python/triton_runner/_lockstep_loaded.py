@@ -31,7 +31,7 @@ class Loaded:
 
     def __init__(self, kernel, sources: dict):
         if not isinstance(kernel, _artifacts.ArtifactKernel):
-            kernel = load(kernel)
+            kernel = load(kernel, device="cpu")
         self._kernel = kernel
         self.name = self.__name__ = kernel.name
         self._entry = kernel.artifact.level

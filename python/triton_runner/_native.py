@@ -1,37 +1,15 @@
-"""Kernels that enter below Triton's IR (LLIR, PTX, cubin, AMDGCN): which values such an artifact takes, and
-the types that they settle where it names none. What loads and launches is a driver or the SIMT engine.
+"""Kernels that enter below Triton's IR (LLIR, PTX, cubin, AMDGCN): what their artifact tells of a launch, and
+what it leaves out. Which values they take the core settles (_core.ArtifactCode); what loads them is a driver
+or the SIMT engine.
 """
 
 from __future__ import annotations
 
-import warnings
 from types import SimpleNamespace
 
 from triton_runner import _core
-from triton_runner._errors import fail
+from triton_runner._errors import fail, warn
 
-# Types as PTX, LLVM and MLIR spell them.
-_FLOATS = {
-    ".f64": 64,
-    ".f32": 32,
-    ".f16": 16,
-    ".bf16": 16,
-    "double": 64,
-    "float": 32,
-    "half": 16,
-    "bfloat": 16,
-    "f64": 64,
-    "f32": 32,
-    "f16": 16,
-    "bf16": 16,
-}
-_SCALARS = {
-    "float16": ("f16", 16),
-    "bfloat16": ("bf16", 16),
-    "float32": ("f32", 32),
-    "float64": ("f64", 64),
-}
-_WORDS = ("", ".u64", ".b64")
 _GIVE_METADATA = "give its metadata file: metadata_json=, or <kernel>.json beside the artifact"
 
 
@@ -53,29 +31,6 @@ def inherit(below: dict, above: dict) -> dict:
     return description
 
 
-def is_descriptor(value) -> bool:
-    # Asked for each value of each launch: most have not even the first.
-    return hasattr(value, "block_shape") and hasattr(value, "base") and hasattr(value, "strides")
-
-
-def _may_be_folded(value) -> bool:
-    # Triton compiles None and the integer 1 into the kernel.
-    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value == 1)
-
-
-def _kind(value):
-    # What of a value decides how it is passed.
-    if is_descriptor(value):
-        return type(value), len(value.shape)
-    return type(value), _may_be_folded(value)
-
-
-def _flatten(name: str, value) -> list:
-    if not isinstance(value, tuple):
-        return [(name, value)]
-    return [pair for i, item in enumerate(value) for pair in _flatten(f"{name}.{i}", item)]
-
-
 class NativeKernel:
     """An artifact on what executes it. Its code is loaded at the first launch, once for each set of argument
     types, by load_code of a subclass.
@@ -95,30 +50,25 @@ class NativeKernel:
             )
             for i, p in enumerate(description["params"])
         ]  # fmt: skip
-        self.loaded: dict = {}
-        self._plans: dict = {}  # by the kinds of the values: which of them are passed, and the loaded code
+        self._code = _core.ArtifactCode(description)
         self._check_complete()
 
     def launch(self, grid, named: list, options: _core.Options) -> None:
         """Queues a launch with (name, value) pairs, constexprs left out, on options.stream."""
-        values = [pair for name, value in named for pair in _flatten(name, value)]
-        key = (options.shared, self.mode(), *(_kind(value) for _, value in values))
-        plan = self._plans.get(key)
-        if plan is None:
-            visible, hidden = self._settle(values)
-            names = {name for name, _ in visible}
-            kept = [i for i, (name, _) in enumerate(values) if name in names]
-            plan = self._plans[key] = (kept, self._find(visible, hidden, options.shared))
-        kept, kernel = plan
-        kernel.launch(grid, [values[i] for i in kept], options)
+        self._code.launch(grid, named, options, self.mode(), self._load)
 
-    def mode(self):
+    def settle(self, named: list) -> tuple[list, int]:
+        """The (name, value) pairs that the artifact takes, tuples taken apart; and how many pointers of
+        Triton's own follow."""
+        return self._code.settle(named)
+
+    def mode(self) -> int:
         """What of the settings in force changes the code."""
-        return None
+        return 0
 
     def resources(self) -> dict:
         """n_regs, n_spills, max_threads and shared of the code as loaded; empty before the first launch."""
-        for kernel in self.loaded.values():
+        for kernel in self._code.loaded:
             return {name: getattr(kernel, name) for name in ("n_regs", "n_spills", "max_threads", "shared")}
         return {}
 
@@ -130,121 +80,12 @@ class NativeKernel:
                 _GIVE_METADATA,
             )
         if "num_ctas" in missing:
-            _warn(
+            warn(
                 f"nothing says whether {self._who} runs in clusters: launched without (num_ctas = 1); a "
                 "metadata file says it"
             )
 
-    def _find(self, visible, hidden: int, shared: int):
-        places, _ = self._walk(visible)
-        params = tuple(self._param(self.description["params"][at], name, value) for at, name, value in places)
-        key = (hidden, params, self.mode())
-        if key not in self.loaded:
-            flags = {self._descriptor_flags(at, len(v.shape)) for at, _, v in places if is_descriptor(v)}
-            self.loaded[key] = self._load(list(params), hidden, shared, max(flags, default=0))
-        return self.loaded[key]
-
-    def _slots(self, value, at: int) -> int:
-        """How many of the artifact's parameters a value takes from parameter `at` on."""
-        if not is_descriptor(value):
-            return 1
-        rank = len(value.shape)
-        if self.description["tensordesc_meta"]:
-            return 1 + 2 * rank
-        if at < len(self.params) and self.description["params"][at]["bytes"] == 128:
-            raise fail(
-                f"{self._who} takes host-side tensor descriptors, and the {self.level} does not say how they "
-                "are laid out (tensordesc_meta)",
-                _GIVE_METADATA,
-            )
-        return 1 + 4 * rank + self._descriptor_flags(at, rank)
-
-    def _descriptor_flags(self, at: int, rank: int) -> int:
-        # A descriptor in pieces: base, shape and strides of 8 bytes, flags of 1, shape of 4. Releases differ
-        # in the number of flags.
-        sizes = [p["bytes"] for p in self.description["params"][at + 1 + 2 * rank :]]
-        return next((i for i, size in enumerate(sizes) if size != 1), len(sizes))
-
-    def _walk(self, values):
-        """[(where its parameters begin, name, value)], and how many parameters all of them take."""
-        places, at = [], 0
-        for name, value in values:
-            places.append((at, name, value))
-            at += self._slots(value, at)
-        return places, at
-
-    def _settle(self, values):
-        """By counting: the values that the artifact takes, and how many pointers of Triton's own follow."""
-        total = len(self.params)
-        known = self.description["hidden_pointers"]
-        kept = [(name, value) for name, value in values if not _may_be_folded(value)]
-        candidates = (values, kept) if len(kept) != len(values) else (values,)
-        counted = [(candidate, total - self._walk(candidate)[1]) for candidate in candidates]
-        possible = (0, 1, 2) if known is None else (known,)
-        fits = [found for found in counted if found[1] in possible and self._ends_in_pointers(found[1])]
-        if not fits:  # metadata of another build: what fits without hidden pointers has none
-            fits = [found for found in counted if found[1] == 0]
-        if len(fits) == 1:
-            return fits[0]
-        given = ", ".join(name for name, _ in values) or "none"
-        if fits:
-            raise fail(
-                f"{self._who}: the {self.level} has {total} parameters and {len(values)} arguments were "
-                "given: counting does not settle which parameters are Triton's own and which arguments were "
-                "compiled in",
-                _GIVE_METADATA,
-            )
-        own = f", {known} of them Triton's own" if known else ""
-        raise fail(
-            f"{self._who}: the {self.level} has {total} parameters{own}; {len(values)} arguments do not fit",
-            f"arguments, constexprs left out: {given}",
-            "arguments that are None or the integer 1 may have been compiled in, others are not",
-        )
-
-    def _ends_in_pointers(self, count: int) -> bool:
-        params = self.description["params"]
-        return all(p["bytes"] == 8 and p["type"] in (*_WORDS, "ptr") for p in params[len(params) - count :])
-
-    def _param(self, param: dict, name: str, value):
-        """(name, kind, type, bits): by the artifact where it tells, by the value where it does not."""
-        type, bits = param["type"], 8 * param["bytes"]
-        if is_descriptor(value):
-            return name, "tensordesc", type or "tensordesc", 0
-        if hasattr(value, "tma_desc_cpu_ptr"):
-            return name, "pointer", "nvTmaDesc", 64
-        if type in _FLOATS:
-            return name, "float", type, _FLOATS[type]
-        said = _SCALARS.get(str(getattr(value, "dtype", ""))) if getattr(value, "shape", None) == () else None
-        if said is not None:  # a number of NumPy or ml_dtypes says its type
-            if said[1] != bits:
-                raise fail(
-                    f"{self._who}: argument '{name}' is {said[0]}, and the {self.level} takes {bits} bits"
-                )
-            return name, "float", *said
-        is_tensor = any(
-            hasattr(value, field) for field in ("data_ptr", "__cuda_array_interface__", "__dlpack__")
-        )
-        if (
-            type == "ptr"
-            or type.startswith("!tt.ptr")
-            or (type in _WORDS and bits == 64 and (is_tensor or value is None))
-        ):
-            return name, "pointer", type or "ptr", 64
-        if is_tensor:
-            raise fail(
-                f"{self._who}: argument '{name}' is a tensor, and the {self.level} takes {bits} bits there"
-            )
-        if isinstance(value, float) and type in ("", ".b16", ".b32", ".b64"):
-            if bits == 16:
-                raise fail(
-                    f"{self._who}: argument '{name}' has 16 bits, and the {self.level} does not tell f16 "
-                    "from bf16",
-                    "enter at ttir or ttgir, which tell",
-                )
-            return name, "float", f"f{bits}", bits
-        return name, "integer", type or f"i{bits}", bits
-
-    def _load(self, params, hidden: int, shared: int, flags: int):
+    def _load(self, params: list, hidden: int, shared: int, flags: int) -> _core.Kernel:
         d = self.description
         if hidden and d["global_scratch_size"] is None:
             self._check_scratch(d["params"][len(d["params"]) - hidden :])
@@ -274,11 +115,7 @@ class NativeKernel:
                 f"{self._who} uses scratch memory, and the {self.level} does not say how much",
                 _GIVE_METADATA,
             )
-        _warn(
+        warn(
             f"nothing says whether {self._who} uses scratch memory: launched without; its metadata "
             "file says it"
         )
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, RuntimeWarning, stacklevel=2)

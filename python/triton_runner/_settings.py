@@ -212,10 +212,14 @@ class using:
             raise fail(f"{odd[0]}={settings[odd[0]]!r}: expected a text or a number")
         self._changes = tuple((name, value) for name, value in settings.items() if value is not None)
 
-    def __enter__(self):
+    def settings(self) -> Settings:
+        """Those that are in force inside."""
         # A recorder is of one block: a cache would keep it, and what it recorded.
         replaced = _replaced.__wrapped__ if "recorder" in dict(self._changes) else _replaced
-        self._token = _current.set(replaced(current(), self._changes))
+        return replaced(current(), self._changes)
+
+    def __enter__(self):
+        self._token = _current.set(self.settings())
         return self
 
     def __exit__(self, *error):

@@ -41,7 +41,7 @@ class SimtKernel(NativeKernel):
         if self.block is None and ".reqntid" not in self.text:
             super()._check_complete()
 
-    def mode(self) -> bool:
+    def mode(self) -> int:
         return contracts(self.description.get("metadata") or {})
 
     def load_code(self, params: list, options: dict) -> _core.Kernel:

@@ -266,3 +266,37 @@ def test_parameters_that_fit_leave_none_for_triton(folder, said):
     assert (out == x + 2).all()
     with pytest.raises(DiagnosticError, match="has 4 parameters"):
         triton_runner.load(ptx, metadata)[(1,)](x, y, out)
+
+
+@triton_runner.jit
+def _scale_if(x, out, factor, flag):
+    i = triton.language.arange(0, 64)
+    value = triton.language.load(x + i)
+    triton.language.store(out + i, value * factor if flag else value)
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
+def test_true_is_passed_and_an_integer_1_is_not(level):
+    x, _, out = inputs()
+    with triton_runner.using(level=level):
+        kernels = [_scale_if[(1,)](x, out, 3.0, flag) for flag in (True, 1)]
+    passed, folded = (
+        {f"{level}_src": kernel.asm[level], "metadata_json": kernel.metadata} for kernel in kernels
+    )
+    for flag, factor in ((True, 2), (False, 1)):
+        _scale_if[(1,)](x, out, 2.0, flag, **passed)
+        assert (out == factor * x).all()
+    _scale_if[(1,)](x, out, 2.0, 1, **folded)
+    assert (out == 2 * x).all()
+    with pytest.raises(DiagnosticError, match=r"'flag' is True, but|do not fit"):
+        _scale_if[(1,)](x, out, 2.0, True, **folded)
+
+
+def test_load_runs_where_jit_does(folder, monkeypatch):
+    asked = []
+    monkeypatch.setattr(triton_runner._device, "_resolve", lambda device: asked.append(device) or "cpu")
+    monkeypatch.setattr(triton_runner._device, "_resolved", {})
+    with triton_runner.using(device="auto"):
+        triton_runner.load(folder / "ttir" / "_add.ttir")
+    triton_runner.load(folder / "ttir" / "_add.ttir", device="cpu", name="_add")
+    assert asked == ["auto", "cpu"]

@@ -1,6 +1,6 @@
 """The C++ core of triton_runner."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import enum
 
 from triton_runner._core import (
@@ -147,6 +147,32 @@ class Kernel:
         Runs the kernel and waits for it. args: (name, value) pairs of the Python function's parameters, constexprs left out; those that the artifact's compilation folded away are dropped.
         """
 
+class ArtifactCode:
+    """
+    An artifact below Triton's IR, by its description (_core.artifact.describe): settles which of its parameters take a launch's values, and keeps its code, loaded once a set of argument types.
+    """
+
+    def __init__(self, description: dict) -> None: ...
+
+    def launch(self, grid: object, args: Sequence[tuple[str, object]], options: Options, mode: int, load: Callable) -> None:
+        """
+        Queues a launch with (name, value) pairs, constexprs left out. load(params, hidden, shared, descriptor_flags) gives a kernel with parameters (name, kind, type, bits), `hidden` pointers of Triton's own behind them; mode: what else its code depends on.
+        """
+
+    def settle(self, args: Sequence[tuple[str, object]]) -> tuple:
+        """
+        (the (name, value) pairs that the artifact takes, tuples taken apart; how many pointers of Triton's own follow).
+        """
+
+    @property
+    def loaded(self) -> list[Kernel]:
+        """The kernels loaded so far."""
+
+def is_descriptor(value: object) -> bool:
+    """
+    Whether a value is a host-side tensor descriptor, which takes several parameters.
+    """
+
 class Launcher:
     """
     A kernel with the signature it was compiled for, called as Triton calls its launchers: launcher(grid_x, grid_y, grid_z, stream, function, metadata, launch_metadata, enter_hook, exit_hook, *args). Runs under the settings in force and waits for the kernel.
@@ -159,6 +185,26 @@ class Launcher:
         """
         signature: (name, type) a parameter; "constexpr" is left out of the launch, a tuple of types takes a tuple apart. loose: as Triton's launchers from 3.8 on, more arguments are ignored and integers wrap.
         """
+
+class Dispatch:
+    """
+    The launches of one kernel that were seen before: calls with equal keys run the same code (triton_runner/_dispatch.py).
+    """
+
+    def __init__(self, parameters: list, reserved: object, settings: object, learn: object) -> None: ...
+
+    def key(self, *args, **kwargs) -> object:
+        """
+        The bytes by which a call with these arguments is found; None: Python looks at each such call.
+        """
+
+    def forget(self) -> None:
+        """Every call goes through Python again, once."""
+
+def call(function: object, dispatch: Dispatch, grid: object) -> object:
+    """
+    kernel[grid] of a kernel of triton_runner.jit: takes the launch's arguments.
+    """
 
 def load_tile(text: str, filename: str = '', name: str = '', num_warps: int = 0) -> Kernel:
     """

@@ -4,12 +4,11 @@ bounds and types checked: no element is written beyond the tensor, and no value 
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy
 
 from triton_runner._dump.records import numpy_type
-from triton_runner._errors import fail
+from triton_runner._errors import fail, warn
 from triton_runner._markers import EVERY, MARKER, UNSIGNED
 
 
@@ -146,11 +145,9 @@ def fill(target: Target, dump, starts: dict, program: tuple, grid: tuple) -> Non
                 continue
             low, high = max(start, 0), min(start + count, target.size)
             if low != start or high != start + count:
-                warnings.warn(
+                warn(
                     f"{who} of program {tuple(of)} takes the elements {start} to {start + count - 1} of "
-                    f"dump_tensor, which has {target.size}: only those were written",
-                    RuntimeWarning,
-                    stacklevel=7,
+                    f"dump_tensor, which has {target.size}: only those were written"
                 )
             if low < high:
                 flat = records[i].reshape(-1)[low - start : high - start]

@@ -12,13 +12,13 @@ import json
 
 import numpy
 
-from triton_runner import _arrays, _artifacts, _core, _device, _native, _settings
+from triton_runner import _arrays, _artifacts, _core, _device, _settings
 from triton_runner._compiled import Compiled, compiled_of
 from triton_runner._dump import register_stores, session
 from triton_runner._dump.axes import axes_of
 from triton_runner._dump.changes import Before, Copies, changes_of, check_shared
 from triton_runner._dump.statements import uses_statements
-from triton_runner._errors import KernelTrap, fail
+from triton_runner._errors import DiagnosticError, KernelTrap, fail
 from triton_runner._levels import MLIR
 from triton_runner._metadata import jsonable
 from triton_runner._pipeline.stages import option_names
@@ -191,10 +191,13 @@ def _insertion(request, text: str, name: str, level: str, target: str, metadata:
 
 def _numbers(artifact, named: list) -> list:
     """The integer arguments, a parameter of the artifact each; none where counting does not tell which."""
-    for values in ([v for _, v in named], [v for _, v in named if not _native._may_be_folded(v)]):
-        if len(values) == len(artifact.description["params"]):
-            return [v if isinstance(v, int) and not isinstance(v, bool) else None for v in values]
-    return []
+    try:
+        values, _ = _core.ArtifactCode(artifact.description).settle(named)
+    except DiagnosticError:
+        return []
+    if len(values) != len(artifact.description["params"]):
+        return []  # a descriptor takes several
+    return [v if isinstance(v, int) and not isinstance(v, bool) else None for _, v in values]
 
 
 @functools.lru_cache(maxsize=64)

@@ -7,7 +7,6 @@ import dataclasses
 import functools
 import math
 import re
-import warnings
 
 from triton_runner import _device, _messages
 from triton_runner._compiled import compiled_of
@@ -15,7 +14,7 @@ from triton_runner._core import ir, probe
 from triton_runner._dump import cuda_gdb, fill, instrument, registers, session
 from triton_runner._dump.marked import Marker, markers_of
 from triton_runner._dump.statements import keeping, switched_off, uses_statements
-from triton_runner._errors import KernelTrap, fail
+from triton_runner._errors import KernelTrap, fail, warn
 from triton_runner._keywords import DumpKeywords
 from triton_runner._levels import MLIR
 
@@ -171,7 +170,7 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
             # said here.
             said = [*dump.notes, *(change for change in dump.changes if "differ" in change)]
             if said:
-                warnings.warn(f"the dump of {plan.who}: {'; '.join(said)}", RuntimeWarning, stacklevel=6)
+                warn(f"the dump of {plan.who}: {'; '.join(said)}")
         elif around is None:
             session.keep(dump)
         if around is not None:

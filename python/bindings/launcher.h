@@ -1,0 +1,42 @@
+// _core.Launcher as the other files see it: a kernel with the signature it was compiled for.
+#pragma once
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arguments.h"
+#include "launch.h"
+
+namespace triton_runner::python {
+
+struct LaunchScratch;
+
+struct Launcher {
+  std::shared_ptr<exec::Kernel> kernel;
+  std::vector<Slot> slots;
+  std::vector<uint32_t> passed;  // of the arguments, those that are parameters; empty: only the general way
+  size_t needed = 0;  // arguments up to the last that is a parameter: constexprs behind it may be left out
+  bool is_direct = false;
+  bool is_loose = false;  // Triton's launchers from 3.8 on: more arguments are ignored, integers wrap
+  nb::object settings;    // _settings.current
+
+  Launcher(std::shared_ptr<exec::Kernel> k, const std::vector<std::pair<std::string, nb::object>>& signature,
+           bool loose);
+
+  // Launches with `count` values, those of constexprs among them, and waits for the kernel.
+  void run(const std::array<int64_t, 3>& grid, PyObject* const* args, size_t count,
+           const Options& options) const;
+
+ private:
+  Conversion conversion() const { return is_loose ? Conversion::kWrapping : Conversion::kTriton; }
+  [[noreturn]] void wrong_count(size_t given) const;
+  std::vector<NamedValue> values(PyObject* const* args) const;
+  bool read(PyObject* const* args, LaunchScratch& s) const;
+};
+
+// None, a function, or a chain of functions (with the list `calls`) that may be empty.
+void call_hook(PyObject* hook, PyObject* metadata);
+
+}  // namespace triton_runner::python
