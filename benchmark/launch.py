@@ -2,30 +2,35 @@
 
     python benchmark/launch.py [--json] [--quick]
 
-Microseconds, the least of many rounds: through the core's launcher (what a compiled kernel calls with its
-arguments), through the compiled kernel as Triton calls it, through triton.jit and through triton_runner.jit.
+Microseconds, the least of many rounds (and their median): through the core's launcher (what a compiled kernel
+calls with its arguments), through the compiled kernel as Triton calls it, through triton.jit and through
+triton_runner.jit.
 """
 
 import argparse
 import json
 import os
 import pathlib
+import statistics
 import sys
 import time
 
 ROUNDS, LAUNCHES = 60, 200
 
 
-def least(run, rounds: int) -> float:
-    """Microseconds of one call: the best round, by the CPU's clock, which others do not disturb."""
-    run()
-    best = 1e9
+def times(ways: dict, rounds: int) -> dict:
+    """Microseconds of one call of each, a number a round, in turn; by the CPU's clock, which others do not
+    disturb."""
+    taken = {name: [] for name in ways}
+    for run in ways.values():
+        run()
     for _ in range(rounds):
-        start = time.process_time()
-        for _ in range(LAUNCHES):
-            run()
-        best = min(best, (time.process_time() - start) / LAUNCHES)
-    return best * 1e6
+        for name, run in ways.items():
+            start = time.process_time()
+            for _ in range(LAUNCHES):
+                run()
+            taken[name].append((time.process_time() - start) / LAUNCHES * 1e6)
+    return taken
 
 
 def cost(arguments: int, kernel, args: tuple, meta: dict, rounds: int) -> dict:
@@ -35,13 +40,15 @@ def cost(arguments: int, kernel, args: tuple, meta: dict, rounds: int) -> dict:
     ours = triton_runner.jit(kernel.fn)
     compiled = kernel[(1,)](*args, **meta)
     values, unused = (*args, *meta.values()), (None,) * 6
-    return {
-        "arguments": arguments,
-        "launcher": least(lambda: compiled.run(1, 1, 1, *unused, *values), rounds),
-        "compiled": least(lambda: compiled[(1, 1, 1)](*values), rounds),
-        "triton.jit": least(lambda: kernel[(1,)](*args, **meta), rounds),
-        "triton_runner.jit": least(lambda: ours[(1,)](*args, **meta), rounds),
+    ways = {
+        "launcher": lambda: compiled.run(1, 1, 1, *unused, *values),
+        "compiled": lambda: compiled[(1, 1, 1)](*values),
+        "triton.jit": lambda: kernel[(1,)](*args, **meta),
+        "triton_runner.jit": lambda: ours[(1,)](*args, **meta),
     }
+    taken = times(ways, rounds)
+    medians = {name: statistics.median(samples) for name, samples in taken.items()}
+    return {"arguments": arguments, **{name: min(s) for name, s in taken.items()}, "medians": medians}
 
 
 def main() -> None:
@@ -69,8 +76,9 @@ def main() -> None:
         json.dump(results, sys.stdout)
         return
     for result in results:
-        print("  ".join(f"{key} {value:.2f}" if key != "arguments" else f"{value:2d} arguments"
-                        for key, value in result.items()))  # fmt: skip
+        arguments, medians = result.pop("arguments"), result.pop("medians")
+        said = (f"{name} {least:.2f} ({medians[name]:.2f})" for name, least in result.items())
+        print(f"{arguments:2d} arguments", *said, sep="  ")
 
 
 if __name__ == "__main__":

@@ -33,6 +33,8 @@ inline void unwrap(base::Status status) {
 
 void init_exec(nb::module_& m);
 void init_launcher(nb::module_& m);
+void init_dispatch(nb::module_& m);
+void init_call(nb::module_& m);
 void init_ir(nb::module_& m);
 void init_ptx(nb::module_& m);
 void init_artifact(nb::module_& m);

@@ -77,6 +77,8 @@ void init_exec(nb::module_& m) {
 
   init_artifact_code(m);
   init_launcher(m);
+  init_dispatch(m);
+  init_call(m);
 
   m.def(
       "load_tile",

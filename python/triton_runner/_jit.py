@@ -14,7 +14,7 @@ import triton
 from triton.runtime.cache import get_cache_manager
 from triton.runtime.jit import JITFunction as TritonJITFunction
 
-from triton_runner import _arrays, _artifacts, _device, _keywords, _messages, _settings
+from triton_runner import _arrays, _artifacts, _core, _device, _dispatch, _keywords, _messages, _settings
 from triton_runner._errors import fail
 
 
@@ -55,6 +55,16 @@ class JITFunction(TritonJITFunction):
     def __init__(self, fn, **options):
         self._options = options
         super().__init__(fn, **options)
+
+    @functools.cached_property
+    def _known(self):
+        return _dispatch.of(self)
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "_known"}
+
+    def __getitem__(self, grid):
+        return super().__getitem__(grid) if self._known is None else _core.call(self, self._known, grid)
 
     def run(self, *args, grid, warmup, **kwargs):
         """Compiles (or loads) and, unless warmup, launches. Returns a compiled kernel, as Triton does."""

@@ -1,0 +1,74 @@
+// The key of a launch: bytes that are equal for two calls of a kernel exactly where Triton would run the same
+// compiled code for both. python/bindings reads the values; which of their properties count is decided here,
+// as triton.runtime.jit decides it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace triton_runner::launch {
+
+// How a parameter of the Python function is specialised.
+struct KeyRule {
+  bool is_constexpr = false;
+  bool by_value = true;   // divisibility and equality to 1 count (not: do_not_specialize)
+  bool by_align = true;   // divisibility counts (not: do_not_specialize_on_alignment)
+  bool is_typed = false;  // an annotation says the type
+  bool is_real = false;   // the annotation says a float or a bool: nothing of the value counts
+};
+
+class Key {
+ public:
+  std::string_view view() const { return {bytes_, size_}; }
+  bool fits() const { return size_ <= kMaxBytes; }  // else the key is of no use
+  void clear() { size_ = 0; }
+
+  void tag(char c) { put(&c, 1); }
+  void word(uint64_t value) { put(&value, sizeof value); }
+  void text(std::string_view value) {
+    word(value.size());
+    put(value.data(), value.size());
+  }
+
+  // Values of parameters that are no constexprs. Integers beyond 64 bits have no key.
+  void none(const KeyRule& rule) { tag(rule.is_typed ? '-' : 'N'); }
+  void boolean(const KeyRule& rule) { tag(rule.is_typed ? '-' : 'b'); }
+  void real(const KeyRule& rule) { tag(rule.is_typed ? '-' : 'f'); }
+  void integer(const KeyRule& rule, int64_t value) {
+    if (rule.is_real) return tag('-');
+    if (rule.by_value && value == 1) return tag('1');
+    if (!rule.is_typed) tag(value == static_cast<int32_t>(value) ? 'i' : 'l');
+    divisible(rule, static_cast<uint64_t>(value));
+  }
+  void large_integer(const KeyRule& rule, uint64_t value) {  // from 2^63 on
+    if (rule.is_real) return tag('-');
+    if (!rule.is_typed) tag('u');
+    divisible(rule, value);
+  }
+  void pointer(const KeyRule& rule, uint64_t type, uint64_t address) {
+    if (rule.is_real) return tag('-');
+    if (!rule.is_typed) tag('p'), word(type);
+    divisible(rule, address);
+  }
+
+ private:
+  static constexpr size_t kMaxBytes = 1024;
+
+  void divisible(const KeyRule& rule, uint64_t value) {
+    tag(!rule.by_value ? '-' : rule.by_align && value % 16 == 0 ? 'D' : '.');
+  }
+  void put(const void* data, size_t bytes) {
+    if (size_ + bytes > kMaxBytes) {
+      size_ = kMaxBytes + 1;
+      return;
+    }
+    std::memcpy(bytes_ + size_, data, bytes);
+    size_ += bytes;
+  }
+
+  size_t size_ = 0;
+  char bytes_[kMaxBytes];
+};
+
+}  // namespace triton_runner::launch

@@ -1,0 +1,164 @@
+// _core.Call: what kernel[grid] is for a kernel of triton_runner.jit. A call whose key is known goes straight
+// to the launcher of its compiled kernel; any other goes through kernel.run, and is known afterwards.
+//
+// A type of CPython's own kind, as the arguments of a call are to come without a tuple or a dict of them.
+#include "dispatch.h"
+
+#include <structmember.h>
+
+namespace triton_runner::python {
+namespace {
+
+struct Call {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject *function, *dispatch, *grid;
+};
+
+// The grid of a call: a tuple or list of plain integers, or a function of the arguments that gives one.
+// Invalid where the general way has to read it.
+nb::object grid_of(const Call& call, const Dispatch& dispatch, const Dispatch::Values& values) {
+  nb::object grid = nb::borrow(call.grid);
+  if (PyTuple_Check(call.grid) || PyList_Check(call.grid) || !PyCallable_Check(call.grid)) return grid;
+  nb::dict bound;
+  for (size_t i = 0; i < dispatch.parameters(); i++) bound[dispatch.name(i)] = nb::handle(values[i]);
+  grid = nb::steal(PyObject_CallOneArg(call.grid, bound.ptr()));
+  if (!grid.is_valid()) throw nb::python_error();
+  return grid;
+}
+
+bool read_grid(nb::handle grid, std::array<int64_t, 3>& out) {
+  const bool is_tuple = PyTuple_Check(grid.ptr());
+  if (!is_tuple && !PyList_Check(grid.ptr())) return false;
+  const Py_ssize_t size = is_tuple ? PyTuple_GET_SIZE(grid.ptr()) : PyList_GET_SIZE(grid.ptr());
+  if (size < 1 || size > 3) return false;
+  out = {1, 1, 1};
+  for (Py_ssize_t i = 0; i < size; i++) {
+    PyObject* extent = is_tuple ? PyTuple_GET_ITEM(grid.ptr(), i) : PyList_GET_ITEM(grid.ptr(), i);
+    int overflow = 0;
+    if (!PyLong_CheckExact(extent)) return false;
+    out[static_cast<size_t>(i)] = PyLong_AsLongLongAndOverflow(extent, &overflow);
+    if (overflow != 0 || out[static_cast<size_t>(i)] < 1) return false;
+  }
+  return exec::check_grid(out).ok();
+}
+
+// kernel.run(*args, grid=grid, warmup=False, **keywords)
+nb::object through_python(const Call& call, nb::handle grid, PyObject* const* args, size_t count,
+                          PyObject* names) {
+  static PyObject* const kRun = PyUnicode_InternFromString("run");
+  static PyObject* const kGrid = PyUnicode_InternFromString("grid");
+  static PyObject* const kWarmup = PyUnicode_InternFromString("warmup");
+  const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+  nb::object all = nb::steal(PyTuple_New(named + 2));
+  for (Py_ssize_t i = 0; i < named + 2; i++) {
+    PyObject* name = i < named ? PyTuple_GET_ITEM(names, i) : i == named ? kGrid : kWarmup;
+    Py_INCREF(name);
+    if (PyTuple_SetItem(all.ptr(), i, name) != 0) throw nb::python_error();
+  }
+  std::vector<PyObject*> values{call.function};
+  values.insert(values.end(), args, args + count + static_cast<size_t>(named));
+  values.push_back(grid.ptr());
+  values.push_back(Py_False);
+  nb::object result = nb::steal(PyObject_VectorcallMethod(kRun, values.data(), count + 1, all.ptr()));
+  if (!result.is_valid()) throw nb::python_error();
+  return result;
+}
+
+nb::object run(const Call& call, PyObject* const* args, size_t count, PyObject* names) {
+  Dispatch& dispatch = *nb::inst_ptr<Dispatch>(nb::handle(call.dispatch));
+  launch::Key key;
+  Dispatch::Values values;
+  nb::object settings;
+  if (dispatch.gave_up() || !dispatch.key_of(args, count, names, key, values, settings))
+    return through_python(call, call.grid, args, count, names);
+  if (auto known = dispatch.find(key); known && known->holds()) {
+    if (!known->is_unhooked()) return through_python(call, call.grid, args, count, names);
+    nb::object grid = grid_of(call, dispatch, values);
+    std::array<int64_t, 3> axes;
+    if (read_grid(grid, axes)) {
+      nb::inst_ptr<Launcher>(known->launcher)
+          ->run(axes, values.data(), dispatch.parameters(), *nb::inst_ptr<Options>(known->options));
+      return known->kernel;
+    }
+    return through_python(call, grid, args, count, names);
+  }
+  nb::object kernel = through_python(call, call.grid, args, count, names);
+  if (!kernel.is_none()) dispatch.learn(key, call.function, kernel, settings);
+  return kernel;
+}
+
+PyObject* vectorcall(PyObject* self, PyObject* const* args, size_t flagged, PyObject* names) {
+  // The call may let go of the last reference to it.
+  nb::object held = nb::borrow(self);
+  try {
+    return run(*reinterpret_cast<Call*>(self), args, static_cast<size_t>(PyVectorcall_NARGS(flagged)), names)
+        .release()
+        .ptr();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* call = reinterpret_cast<Call*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(call->function);
+  Py_VISIT(call->dispatch);
+  Py_VISIT(call->grid);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  auto* call = reinterpret_cast<Call*>(self);
+  Py_CLEAR(call->function);
+  Py_CLEAR(call->dispatch);
+  Py_CLEAR(call->grid);
+  return 0;
+}
+
+void dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+PyTypeObject* call_type = nullptr;
+
+PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Call, vectorcall), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                       {Py_tp_members, members},
+                       {0, nullptr}};
+PyType_Spec spec = {"triton_runner._core.Call", sizeof(Call), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+
+}  // namespace
+
+void init_call(nb::module_& m) {
+  call_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  if (!call_type) throw nb::python_error();
+  m.def(
+      "call",
+      [](nb::object function, Dispatch& dispatch, nb::object grid) {
+        auto* call = PyObject_GC_New(Call, call_type);
+        if (!call) throw nb::python_error();
+        call->vectorcall = vectorcall;
+        call->function = function.release().ptr();
+        call->dispatch = nb::find(dispatch).release().ptr();
+        call->grid = grid.release().ptr();
+        PyObject_GC_Track(reinterpret_cast<PyObject*>(call));
+        return nb::steal(reinterpret_cast<PyObject*>(call));
+      },
+      nb::arg("function"), nb::arg("dispatch"), nb::arg("grid"),
+      "kernel[grid] of a kernel of triton_runner.jit: takes the launch's arguments.");
+}
+
+}  // namespace triton_runner::python
