@@ -85,5 +85,6 @@ def _learn(function, kernel):
         guards += [(getattr(triton.knobs, group).__dict__, name) for name in names]
     guards += [(os.environ._data, os.environ.encodekey(name)) for name in _VARIABLES]
     guards += [(values, name) for (name, _), (_, values) in function.used_global_vals.items()]
+    guards += [(hook.__dict__, "calls") for hook in hooks if hook is not None]
     lists = [hook.calls for hook in hooks if hook is not None]
     return launcher, guards, [*lists, function.pre_run_hooks]
