@@ -14,7 +14,8 @@ LAYERS = (
     ("settings", "_settings _messages _keywords _markers"),
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),
-    ("pipeline", "_pipeline _compiler.job _compiler.rebuild _compiler.recorder _compiler.recorder_job"),
+    ("pipeline", "_pipeline _compiler.job _compiler.rebuild _compiler.recorder _compiler.recorder_job "
+                 "_compiler.translation"),
     ("artifacts", "_artifacts _load _compiled"),
     ("dumps", "_dump language"),
     ("Triton's device", "_compiler.passes_launch _compiler.passes_select _compiler.passes_names "

@@ -170,6 +170,7 @@ void init_module(nb::module_& m) {
 }
 
 void init_parse(nb::module_& m) {
+  init_translate(m);
   m.def(
       "parse",
       [](nb::object text, std::optional<std::string> filename) {

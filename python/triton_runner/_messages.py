@@ -42,6 +42,12 @@ def kernel_saved(folder: str, cache_hit: bool) -> None:
         say(f"[Triton Runner] Triton kernel saved at {folder}")
 
 
+def translated(what: str, release: str, changes: list) -> None:
+    """A text of another release was rewritten before it was compiled."""
+    shown = "; ".join(changes[:3]) + (f"; {len(changes) - 3} more" if len(changes) > 3 else "")
+    say(f"[Triton Runner] {what} is of another Triton release, translated for {release}: {shown}")
+
+
 def dump_mode(value: str, op: str, location: str, size: int) -> None:
     """A value that dump_value= names or a dl.dump statement dumps; once for it and the code that has it."""
     say(f"[Triton Runner] In dump mode, ssa={value}, op={op}, loc={location}, size={size}")

@@ -45,10 +45,11 @@ constexpr OldName kOldNames[] = {
 
 struct OldDialect {
   std::string_view old_prefix, prefix;
+  int until;
 };
 constexpr OldDialect kOldDialects[] = {
 #define OP(...)
-#define OLD_DIALECT(old_prefix, prefix) {old_prefix, prefix},
+#define OLD_DIALECT(old_prefix, prefix, until) {old_prefix, prefix, until},
 #include <triton_runner/ir/ops.def>
 #undef OP
 };

@@ -10,7 +10,7 @@ import sys
 import click
 
 from triton_runner._compiler import versions
-from triton_runner._errors import DiagnosticError
+from triton_runner._errors import DiagnosticError, fail
 
 
 def _print_json(value) -> None:
@@ -123,6 +123,42 @@ def compile_command(
     sys.exit(1 if failures else 0)
 
 
+@click.command("translate")
+@click.argument("file", type=click.Path())
+@click.option("--from", "from_", help="The release that wrote it: an error where that cannot be.")
+@click.option("--to", required=True, help="The release that is to read it: 3.9.0.")
+@click.option("--output", "-o", help="Where to write it; else stdout.")
+@_json_option
+def translate_command(file, from_, to, output, as_json):
+    """Rewrite TTIR or TTGIR of one Triton release as another release reads it.
+
+    What was changed goes to stderr. What the other release has no op for is an error that names the op.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner._compiler import translation
+
+    try:
+        with open(file, encoding="utf-8") as opened:
+            source = opened.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise fail(f"cannot read {file}: {error}") from None
+    first, last = translation.written_by(source, file)
+    text, changes = translation.translate(source, to, file, from_)
+    if output:
+        with open(output, "w", encoding="utf-8") as opened:
+            opened.write(text)
+    if as_json:
+        written = [translation.spelled(first), translation.spelled(last)]
+        _print_json({"file": file, "written_by": written, "to": to, "changes": changes, "text": text})
+        return
+    if not output:
+        click.echo(text, nl=not text.endswith("\n"))
+    of = translation.spelled(first) + (f" to {translation.spelled(last)}" if first != last else "")
+    click.echo(f"{file}: of Triton {of}, " + ("as it is" if not changes else f"for {to}:"), err=True)
+    for change in changes:
+        click.echo(f"  {change}", err=True)
+
+
 @click.group("versions", invoke_without_command=True)
 @click.pass_context
 def versions_command(context):
@@ -169,4 +205,4 @@ def versions_remove(releases):
     sys.exit(bool(missing))
 
 
-COMMANDS = (compile_command, versions_command)
+COMMANDS = (compile_command, translate_command, versions_command)

@@ -8,7 +8,7 @@ import os
 import tempfile
 
 from triton_runner import _artifacts, _device, _gpu, _load
-from triton_runner._compiler import abilities, capture, child, job, versions, workers
+from triton_runner._compiler import abilities, capture, child, job, translation, versions, workers
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._levels import LEVELS, level_of_text
 from triton_runner._metadata import as_path_or_text
@@ -175,6 +175,11 @@ def run(do: str, request: dict, release: str | None = None, timeout=None, isolat
     ):
         raise fail(*reason)
     what = f"{request['label']} for {request['target']}"
+    if request.get("text") is not None:
+        text, reason = translation.for_compiler(
+            request["text"], request["level"], version, request["filename"]
+        )
+        request = {**request, "text": text, "hint": reason}
     if version != own or isolate:
         return workers.ask(version, {**_portable(request), "do": do}, timeout, what)
     return _here(do, request, version, what)

@@ -11,6 +11,7 @@ other one in a worker, so that there is one way through the stages. A request is
     options     compile options by Triton's names; language: "triton" or "gluon"
     target      "cuda:90", "hip:gfx942"; to: the last level, None for the binary
     wrap        optional: wrap(stages, backend) may replace stage functions; walk: of a text, all stages run
+    hint        optional: what a parser that refuses the text does not know
     attempt     optional: attempt(step) tries a step that may end the process, and raises where it does
 
 run() answers {"asm": {level: text or bytes}, "metadata": {...}, "name": ..., "release": ...}.
@@ -341,7 +342,7 @@ def _compile_text(request, backend, note):
     module = text
     if level in MLIR_LEVELS:
         note(level)
-        module = _parse(text, level, _context(backend), filename)
+        module = _parse(text, level, _context(backend), filename, request.get("hint"))
         if level == "ttgir" and hasattr(module, "get_tensordesc_metadata"):
             metadata.setdefault("tensordesc_meta", module.get_tensordesc_metadata())
     elif level == "llir":
@@ -370,7 +371,7 @@ def _compile_text(request, backend, note):
     return _answer(asm, metadata, metadata.get("name", ""))
 
 
-def _parse(text, level, context, filename):
+def _parse(text, level, context, filename, hint):
     """The module of a TTIR or TTGIR text, by Triton's own parser (which reads files only)."""
     import triton
     from triton._C.libtriton import ir
@@ -384,7 +385,8 @@ def _parse(text, level, context, filename):
         raise Refused(
             "Triton %s does not accept %s: %s"
             % (triton.__version__, filename or "this " + level.upper(), error),
-            "its parser wrote the place to stderr; an artifact of another release may need that release",
+            "its parser wrote the place to stderr",
+            hint or "an artifact of another release may need that release",
         ) from None
     finally:
         os.unlink(path)

@@ -8,7 +8,7 @@ import re
 
 import triton
 
-from triton_runner._compiler import job
+from triton_runner._compiler import job, translation
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._pipeline.guard import death_of_child
 
@@ -66,12 +66,15 @@ def compile_onward(
     options: compile options, or a metadata dict that holds them. Errors: a level that the target does not
     have or that lies above `level`; what Triton's stages raise.
     """
+    text, reason = translation.for_compiler(source, level, triton.__version__, filename)
     request = {
-        "text": source, "level": level, "to": to, "target": target, "metadata": options, "filename": filename,
+        "text": text, "hint": reason, "level": level, "to": to, "target": target, "metadata": options,
+        "filename": filename,
         "language": language, "attempt": lambda step: try_llir(step, source, filename),
     }  # fmt: skip
     try:
         made = job.run(request)
     except job.Refused as error:
         raise fail(error.message, *error.notes) from None
+    made["asm"][level] = source
     return Texts(made["asm"], made["metadata"])

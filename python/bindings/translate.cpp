@@ -1,0 +1,32 @@
+// _core.ir.translate: the text of one Triton release as another one reads it.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <triton_runner/ir/translate.h>
+
+#include "bindings.h"
+
+namespace triton_runner::python {
+
+void init_translate(nb::module_& m) {
+  m.def(
+      "translate",
+      [](std::string text, int release, std::string filename) {
+        ir::Module module = unwrap(ir::parse(std::move(text), std::move(filename)));
+        ir::Translation made = unwrap(ir::translate(module, release));
+        return std::pair(std::move(made.text), std::move(made.changes));
+      },
+      nb::arg("text"), nb::arg("release"), nb::arg("filename") = "",
+      "TTIR or TTGIR of any release as release 309 (3.9) reads it, and what was changed");
+  m.def(
+      "written_by",
+      [](std::string text, std::string filename) {
+        const ir::Releases found = ir::written_by(unwrap(ir::parse(std::move(text), std::move(filename))));
+        return std::pair(found.first, found.last);
+      },
+      nb::arg("text"), nb::arg("filename") = "",
+      "The first and the last release, 309 (3.9), that can have printed TTIR or TTGIR");
+}
+
+}  // namespace triton_runner::python

@@ -1,0 +1,140 @@
+// Translating a module: ops are replaced first, then types and attributes, then each op gets the name and the
+// text that the release has for it.
+#include "translate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "assembly.h"
+#include "printer.h"
+
+namespace triton_runner::ir {
+namespace {
+
+void walk(Op* op, const std::function<void(Op*)>& f) {
+  f(op);
+  for (Region* region : op->regions)
+    for (Block* block = region->first; block; block = block->next)
+      for (Op* inner = block->first; inner;) {
+        Op* next = inner->next;  // f may take the op away
+        walk(inner, f);
+        inner = next;
+      }
+}
+
+}  // namespace
+
+void Translator::each_op(const std::function<void(Op*)>& f) {
+  for (Block* block = m_.top->first; block; block = block->next)
+    for (Op* op = block->first; op;) {
+      Op* next = op->next;
+      walk(op, f);
+      op = next;
+    }
+}
+
+void Translator::note(std::string from, std::string to) {
+  std::string change = std::move(from) + ": " + std::move(to);
+  if (std::ranges::find(changes_, change) == changes_.end()) changes_.push_back(std::move(change));
+}
+
+void Translator::fail(const Op* op, std::string message, std::vector<std::string> notes) {
+  errors_.push_back(op->text.empty() ? base::failure(std::move(message), std::move(notes))
+                                     : m_.error_at(op->text.data(), std::move(message), std::move(notes)));
+}
+
+bool Translator::has(const Op* op) const {
+  if (op->kind == OpKind::kUnknown) return true;  // what we do not know we do not judge
+  const OpInfo& row = op_info(op->kind);
+  if (row.since <= release_ && release_ <= row.until) return true;
+  return std::ranges::any_of(old_names(), [&](const OldName& old) {
+    return old.kind == op->kind && old.since <= release_ && release_ <= old.until;
+  });
+}
+
+// The release's name for the op, and the text that it has there.
+void Translator::name_and_form(Op* op) {
+  if (op->kind == OpKind::kUnknown || op->kind == OpKind::kModule) return;
+  std::string_view name = op_info(op->kind).name;
+  for (const OldName& old : old_names())
+    if (old.kind == op->kind && old.since <= release_ && release_ <= old.until && old.until < kNow)
+      name = old.name;
+  if (release_ < op_info(op->kind).since || name == op_info(op->kind).name) name = renamed(name);
+  if (name != op->name) {
+    note(std::string(op->name), std::string(name));
+    op->name = name;
+  }
+  if (op->form == 0) return;
+  const std::vector<Assembly>& forms = op_syntax(op->kind).forms;
+  auto covers = [&](const Assembly& form) { return form.since <= release_ && release_ <= form.until; };
+  size_t chosen = covers(forms[op->form - 1u]) ? op->form : 1;
+  for (size_t f = 2; f <= forms.size(); ++f)
+    if (covers(forms[f - 1]) && forms[f - 1].until < kNow) chosen = f;
+  if (chosen == 1 && op->form > 1 && forms[op->form - 1u].until == kNow) chosen = op->form;
+  if (chosen == op->form) return;
+  // Forms may differ in spaces alone, or in operands that this op does not have.
+  auto spelled = [&](size_t form) {
+    const uint8_t own = std::exchange(op->form, static_cast<uint8_t>(form));
+    Printer printer(m_, false);
+    printer.op(*op);
+    op->form = own;
+    std::erase_if(printer.out, [](char c) { return c == ' '; });
+    return std::move(printer.out);
+  };
+  if (spelled(op->form) == spelled(chosen)) return;
+  note("the text of " + std::string(op->name), "that of 3." + std::to_string(release_ % 100));
+  op->form = static_cast<uint8_t>(chosen);
+}
+
+base::Result<Translation> Translator::run() {
+  each_op([&](Op* op) { replace(op); });
+  each_op([&](Op* op) {
+    for (Value& result : op->results) result.type = type(result.type);
+    for (Region* region : op->regions)
+      for (Block* block = region->first; block; block = block->next)
+        for (Value& arg : block->args) arg.type = type(arg.type);
+    std::vector<NamedAttr> attrs;
+    for (const NamedAttr& a : op->attrs) attrs.push_back({renamed(a.name), attr(a.value)});
+    op->attrs = m_.arena.copy(attrs.data(), attrs.size());
+  });
+  for (AliasDef& alias : m_.aliases) {
+    if (alias.attr) alias.attr = attr(alias.attr);
+    if (alias.type) alias.type = type(alias.type);
+  }
+  each_op([&](Op* op) { pass_on_types(op); });
+  each_op([&](Op* op) {
+    name_and_form(op);
+    if (!has(op))
+      fail(op, "Triton 3." + std::to_string(release_ % 100) + " has no op " + std::string(op->name) +
+                   ", and none that stands for it");
+  });
+  if (!errors_.empty()) return errors_.front();
+  bool same = changes_.empty() && std::ranges::all_of(attrs_, [](auto& a) { return a.first == a.second; }) &&
+              std::ranges::all_of(types_, [](auto& t) { return t.first == t.second; });
+  if (same) return Translation{std::string(module_.source()), {}};
+  return Translation{module_.print_canonical(), std::move(changes_)};
+}
+
+Releases written_by(const Module& module) {
+  Releases found;
+  auto within = [&](Release since, Release until) {
+    found.first = std::max(found.first, since);
+    found.last = std::min(found.last, until);
+  };
+  walk(module.op(), [&](Op* op) {
+    if (op->kind == OpKind::kUnknown) return;
+    const OpInfo& row = op_info(op->kind);
+    for (const OldName& old : old_names())
+      if (old.kind == op->kind && old.name == op->name) return within(old.since, old.until);
+    within(row.since, row.until);
+    for (const DialectPrefix& dialect : kDialectPrefixes) {
+      if (op->name.starts_with(dialect.old_prefix)) within(release(3, 0), dialect.until);
+      if (op->name.starts_with(dialect.prefix)) within(dialect.until + 1, kNow);
+    }
+  });
+  return found;
+}
+
+base::Result<Translation> translate(Module& module, Release to) { return Translator(module, to).run(); }
+
+}  // namespace triton_runner::ir

@@ -1,0 +1,71 @@
+// What the parts of a translation share: the types and attributes of the release that is to read a module,
+// and notes of what was changed.
+#pragma once
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <triton_runner/ir/op_table.h>
+#include <triton_runner/ir/translate.h>
+
+#include "impl.h"
+
+namespace triton_runner::ir {
+
+// Rows of OLD_DIALECT.
+struct DialectPrefix {
+  std::string_view old_prefix, prefix;
+  int until;
+};
+#define V(major, minor) release(major, minor)
+inline constexpr DialectPrefix kDialectPrefixes[] = {
+#define OP(...)
+#define OLD_DIALECT(old_prefix, prefix, until) {old_prefix, prefix, until},
+#include <triton_runner/ir/ops.def>
+#undef OP
+};
+#undef V
+
+class Translator {
+ public:
+  Translator(Module& module, Release release) : module_(module), m_(module.impl()), release_(release) {}
+  base::Result<Translation> run();
+
+ private:
+  // translate_types.cpp: every type and attribute has one counterpart, whoever uses it.
+  const Type* type(const Type* type);
+  const Type* changed(const Type* type);
+  const Attr* attr(const Attr* attr);
+  const Attr* changed(const Attr* attr);
+  const Attr* shared_encoding(const Attr* old);
+  const Attr* memory_space(const Attr* old);
+  const Type* dot_operand(const Type* tensor);
+  std::string_view renamed(std::string_view name);  // with the dialect's prefix of the release
+
+  // translate_ops.cpp: ops that the release has under another name, in another form, or replaced by another
+  // op.
+  void replace(Op* op);
+  void view(Op* op);
+  void barriers_of(Value* array);
+  void descriptor_parameter(Op* function, uint32_t index);
+  void broadcast(Op* op);
+  void name_and_form(Op* op);
+  void pass_on_types(Op* loop);
+  bool has(const Op* op) const;
+
+  void each_op(const std::function<void(Op*)>& f);
+  void note(std::string from, std::string to);
+  void fail(const Op* op, std::string message, std::vector<std::string> notes = {});
+  const Attr* with(const Attr* dictionary, std::string_view without);
+
+  Module& module_;
+  Module::Impl& m_;
+  const Release release_;
+  std::unordered_map<const Type*, const Type*> types_;
+  std::unordered_map<const Attr*, const Attr*> attrs_;
+  std::vector<std::string> changes_;
+  std::vector<base::Diagnostic> errors_;
+};
+
+}  // namespace triton_runner::ir
