@@ -42,6 +42,11 @@ def kernel_saved(folder: str, cache_hit: bool) -> None:
         say(f"[Triton Runner] Triton kernel saved at {folder}")
 
 
+def note(line: str) -> None:
+    """What a person should know of a text that was compiled."""
+    say(f"[Triton Runner] {line}")
+
+
 def translated(what: str, release: str, changes: list) -> None:
     """A text of another release was rewritten before it was compiled."""
     shown = "; ".join(changes[:3]) + (f"; {len(changes) - 3} more" if len(changes) > 3 else "")

@@ -1,6 +1,7 @@
 """triton_runner.compile with the installed Triton, in this process and in a worker."""
 
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -175,3 +176,18 @@ def test_what_a_release_cannot_do_is_said_before_trying(release, target, says, m
     monkeypatch.setattr("os.path.isfile", lambda path: False)
     refused(says, plain_add, **{**ADD, "target": target}, triton=release)
     assert not (tmp_path / "never-filled").exists()
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_ptx_of_a_newer_version_is_assembled_as_one_that_ptxas_reads(isolate, capfd):
+    ptx = triton_runner.compile(plain_add, **ADD, to="ptx").asm["ptx"]
+    version = re.search(r"\.version ([\d.]+)", ptx)[1]
+    newer = ptx.replace(f".version {version}", ".version 9.9", 1)
+    made = triton_runner.compile(newer, isolate=isolate)
+    assert made.asm["cubin"][:4] == b"\x7fELF" and made.asm["ptx"] == newer
+    assert "is PTX 9.9, assembled as" in capfd.readouterr().out
+    text = str(
+        refused("ptxas .* does not accept", newer.replace("ret;", "ret.of.the.future;"), isolate=isolate)
+    )
+    assert "version" not in text and "error" in text
+    assert "codegen error" not in capfd.readouterr().out

@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 
-from triton_runner import _artifacts, _device, _gpu, _load
+from triton_runner import _artifacts, _device, _gpu, _load, _messages
 from triton_runner._compiler import abilities, capture, child, job, translation, versions, workers
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._levels import LEVELS, level_of_text
@@ -181,8 +181,12 @@ def run(do: str, request: dict, release: str | None = None, timeout=None, isolat
         )
         request = {**request, "text": text, "hint": reason}
     if version != own or isolate:
-        return workers.ask(version, {**_portable(request), "do": do}, timeout, what)
-    return _here(do, request, version, what)
+        made = workers.ask(version, {**_portable(request), "do": do}, timeout, what)
+    else:
+        made = _here(do, request, version, what)
+    for line in made.get("notes", ()):
+        _messages.note(line)
+    return made
 
 
 def _portable(request: dict) -> dict:

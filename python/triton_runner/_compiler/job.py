@@ -14,13 +14,16 @@ other one in a worker, so that there is one way through the stages. A request is
     hint        optional: what a parser that refuses the text does not know
     attempt     optional: attempt(step) tries a step that may end the process, and raises where it does
 
-run() answers {"asm": {level: text or bytes}, "metadata": {...}, "name": ..., "release": ...}.
+run() answers {"asm": {level: text or bytes}, "metadata": {...}, "name": ..., "release": ...}; of a text also
+"notes", what a person should know of it.
 """
 
 import ast
+import contextlib
 import dataclasses
 import importlib.util
 import inspect
+import io
 import json
 import os
 import re
@@ -349,7 +352,7 @@ def _compile_text(request, backend, note):
         from triton._C.libtriton import llvm
 
         llvm.init_targets()  # else done by the stage above; without it LLVM crashes
-    asm = {level: text}
+    asm, notes = {level: text}, []
     names = list(stages)
     if level not in names:
         raise Refused("%s has no level %r" % (request["target"], level), "its levels: " + ", ".join(names))
@@ -358,17 +361,38 @@ def _compile_text(request, backend, note):
         note(name)
         if level == "llir" and module is text and request.get("attempt"):
             request["attempt"](lambda stage=stages[name]: stage(text, dict(metadata)))
-        try:
+        if level == "ptx":
+            module = _assembled(stages[name], text, metadata, filename or "this PTX", notes)
+        else:
             module = stages[name](module, metadata)
-        except Exception as error:
-            lines = [line for line in str(error).splitlines() if "ptxas" in line]
-            fatal = [line for line in lines if "fatal" in line or "error" in line]
-            if not fatal:
-                raise
-            what = "ptxas of Triton %s does not accept %s" % (triton.__version__, filename or "this PTX")
-            raise Refused(what, *fatal) from None
         asm[name] = _content(module)
-    return _answer(asm, metadata, metadata.get("name", ""))
+    return {**_answer(asm, metadata, metadata.get("name", "")), "notes": notes}
+
+
+_NEWER_PTX = re.compile(r"Unsupported \.version ([\d.]+); current version is '([\d.]+)'")
+
+
+def _assembled(stage, ptx, metadata, filename, notes):
+    """The cubin of a PTX text, which is given the version that this ptxas reads where it is of a newer one:
+    ptxas itself then judges whether an instruction needs that."""
+    import triton
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # Triton prints the whole text where ptxas refuses it
+            return stage(ptx, metadata)
+    except Exception as error:
+        newer = _NEWER_PTX.search(str(error))
+        if newer:
+            lowered = ptx.replace(".version " + newer.group(1), ".version " + newer.group(2), 1)
+            made = _assembled(stage, lowered, metadata, filename, notes)
+            notes.append("%s is PTX %s, assembled as %s" % (filename, newer.group(1), newer.group(2)))
+            return made
+        lines = [line for line in str(error).splitlines() if "ptxas" in line]
+        fatal = [line for line in lines if "fatal" in line or "error" in line]
+        if not fatal:
+            raise
+        what = "ptxas of Triton %s does not accept %s" % (triton.__version__, filename)
+        raise Refused(what, *fatal) from None
 
 
 def _parse(text, level, context, filename, hint):

@@ -8,6 +8,7 @@ import re
 
 import triton
 
+from triton_runner import _messages
 from triton_runner._compiler import job, translation
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._pipeline.guard import death_of_child
@@ -76,5 +77,7 @@ def compile_onward(
         made = job.run(request)
     except job.Refused as error:
         raise fail(error.message, *error.notes) from None
+    for line in made["notes"]:
+        _messages.note(line)
     made["asm"][level] = source
     return Texts(made["asm"], made["metadata"])
