@@ -168,6 +168,7 @@ def test_what_does_not_travel():
     [
         ("3.2.0", "cuda:100", "do not know sm_100.*\n.*first release that does is 3.3"),
         ("3.0.0", "cuda:120", "do not know sm_120"),
+        ("3.1.0", "hip:gfx950", "does not know gfx950"),
         ("3.4.0", "hip:gfx942", "to hsaco: it links .* with ROCm's ld.lld.*\n.*amdgcn"),
     ],
 )

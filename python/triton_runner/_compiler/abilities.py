@@ -32,6 +32,7 @@ def _has_lld() -> bool:
 
 GAPS = (
     Gap((3, 3), r"cuda:(1\d\d)", "its LLVM and ptxas do not know sm_{arch}"),
+    Gap((3, 2), r"hip:gfx950$", "its AMD backend does not know gfx950"),
     Gap(
         (3, 5),
         r"hip:",
