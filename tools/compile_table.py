@@ -149,7 +149,7 @@ def tables(results):
         "",
         "Written by `python tools/compile_table.py --write`: each kernel compiled by a worker of the",
         "release, and by that release's own `triton.compile` in a process of its own, all levels compared",
-        "byte for byte. A cell names the last level, down to which everything is identical; **differs** ",
+        "byte for byte. A cell names the last level, down to which everything is identical; **differs**",
         "would be a fault. *no*: said before trying, and so it is; *fails*: both fail. Before 3.5 hsaco",
         "needs ROCm's `ld.lld`, which this machine lacks: compared down to amdgcn. *: this ptxas now and",
         "then makes other bytes of the same PTX; another run gave the same.",

@@ -322,6 +322,16 @@ class Module:
 
     def __repr__(self) -> str: ...
 
+def translate(text: str, release: int, filename: str = '') -> tuple[str, list[str]]:
+    """
+    TTIR or TTGIR of any release as release 30 .. 39 reads it, and what was changed
+    """
+
+def written_by(text: str, filename: str = '') -> tuple[int, int]:
+    """
+    The first and the last release, 30 .. 39, that can have printed TTIR or TTGIR
+    """
+
 def parse(text: object, filename: str | None = None) -> Module:
     """Parses MLIR text of Triton's dialects, releases 3.0 to 3.9."""
 
