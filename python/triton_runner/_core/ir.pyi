@@ -324,12 +324,12 @@ class Module:
 
 def translate(text: str, release: int, filename: str = '') -> tuple[str, list[str]]:
     """
-    TTIR or TTGIR of any release as release 30 .. 39 reads it, and what was changed
+    TTIR or TTGIR of any release as release 309 (3.9) reads it, and what was changed
     """
 
 def written_by(text: str, filename: str = '') -> tuple[int, int]:
     """
-    The first and the last release, 30 .. 39, that can have printed TTIR or TTGIR
+    The first and the last release, 309 (3.9), that can have printed TTIR or TTGIR
     """
 
 def parse(text: object, filename: str | None = None) -> Module:
