@@ -38,7 +38,18 @@ SECTIONS = {
     ),
 }
 MODULES = ("language", "testing", "torch_utils", "color_print")
-RESULTS = ("Compilation", "Trace", "Pass", "Dump", "Values", "Place", "Lockstep", "Difference", "Fault")
+RESULTS = (
+    "Compilation",
+    "Trace",
+    "Pass",
+    "Resources",
+    "Dump",
+    "Values",
+    "Place",
+    "Lockstep",
+    "Difference",
+    "Fault",
+)
 ELSEWHERE = ("ir", "ptx")  # modules of the C++ core: reference/ir.md
 
 

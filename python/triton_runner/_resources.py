@@ -91,10 +91,9 @@ def resources(kernel, metadata=None, *, name: str = "") -> Resources:
     """What the binary of a kernel needs of the GPU: registers, memory, code, instructions, occupancy.
 
     - `kernel`: a file (.cubin, .hsaco, .amdgcn; IR and PTX are compiled onward by the installed Triton), or
-      what compile(), load() or a launch returns.
+      what compile(), load() or a launch returns. `name`: which kernel of the file.
     - `metadata`: where it is not beside the file: its JSON file or text, a dict. It says how much dynamic
       shared memory a block has, which occupancy needs.
-    - `name`: which kernel, where a file has several.
 
     Raises DiagnosticError.
     """
