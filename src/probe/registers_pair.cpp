@@ -137,51 +137,6 @@ void Pair::find_added() {
   kept_before_[n] = static_cast<uint32_t>(kept_.size());
 }
 
-bool Pair::is_pure(const Instruction& in) {
-  switch (in.opcode) {
-    case Opcode::kMov:
-    case Opcode::kCvt:
-    case Opcode::kAdd:
-    case Opcode::kSub:
-    case Opcode::kMul:
-    case Opcode::kMad:
-    case Opcode::kFma:
-    case Opcode::kNeg:
-    case Opcode::kAbs:
-    case Opcode::kDiv:
-    case Opcode::kRem:
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-    case Opcode::kNot:
-    case Opcode::kShl:
-    case Opcode::kShr:
-    case Opcode::kShf:
-    case Opcode::kSelp:
-    case Opcode::kSetp:
-    case Opcode::kMin:
-    case Opcode::kMax:
-    case Opcode::kPrmt:
-    case Opcode::kBfe:
-    case Opcode::kBfi:
-    case Opcode::kLop3:
-    case Opcode::kEx2:
-    case Opcode::kLg2:
-    case Opcode::kRcp:
-    case Opcode::kSqrt:
-    case Opcode::kRsqrt:
-    case Opcode::kSin:
-    case Opcode::kCos:
-    case Opcode::kTanh:
-    case Opcode::kPopc:
-    case Opcode::kClz:
-    case Opcode::kCopysign:
-      return true;
-    default:
-      return in.opcode == Opcode::kLd && in.has(ptx::Mod::kParam);
-  }
-}
-
 bool Pair::is_dead(uint32_t i, const std::vector<std::vector<uint32_t>>& readers) const {
   for (uint32_t r : results_of(twin_.body[i]))
     for (uint32_t reader : readers[r])

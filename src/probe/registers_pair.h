@@ -59,8 +59,6 @@ class Pair {
   // The instructions of the comments, and those whose results nothing else uses.
   void find_added();
 
-  static bool is_pure(const ptx::Instruction& in);
-
   bool is_dead(uint32_t i, const std::vector<std::vector<uint32_t>>& readers) const;
 
   bool equal_register(uint32_t a, uint32_t b);

@@ -9,6 +9,7 @@
 namespace triton_runner::probe {
 
 using ptx::is_control;
+using ptx::is_pure;
 using ptx::jump_targets;
 using ptx::results_of;
 using ptx::sources_of;

@@ -5,6 +5,7 @@
 
 namespace triton_runner::probe {
 
+using ptx::Effect;
 using ptx::Instruction;
 using ptx::Mod;
 using ptx::Opcode;
@@ -41,16 +42,7 @@ uint32_t loaded_bytes(const ptx::Function& f, const Instruction& in) {
 
 // What ptxas does not compute twice for one execution.
 bool is_anchor(const Instruction& in) {
-  switch (in.opcode) {
-    case Opcode::kBar:
-    case Opcode::kSt:
-    case Opcode::kMma:
-    case Opcode::kLdmatrix:
-    case Opcode::kShfl:
-      return true;
-    default:
-      return in.opcode == Opcode::kLd && !in.has(Mod::kParam) && !in.has(Mod::kConst);
-  }
+  return in.does(Effect::kOnce) && !(in.does(Effect::kReads) && (in.has(Mod::kParam) || in.has(Mod::kConst)));
 }
 
 SassFound lost(std::string why) { return {{}, std::move(why)}; }
@@ -170,11 +162,7 @@ int SassFinder::leaves(uint32_t i, int depth) const {
     for (uint32_t d = i; o.kind == ptx::OperandKind::kRegister && depth < 8 && d-- > 0;) {
       const std::vector<uint32_t> results = results_of(f_.body[d]);
       if (std::find(results.begin(), results.end(), o.reg) == results.end()) continue;
-      static constexpr Opcode kPure[] = {Opcode::kAdd, Opcode::kSub, Opcode::kMul, Opcode::kMad,
-                                         Opcode::kShl, Opcode::kShr, Opcode::kAnd, Opcode::kOr,
-                                         Opcode::kXor, Opcode::kNot};
-      const bool pure = std::find(std::begin(kPure), std::end(kPure), f_.body[d].opcode) != std::end(kPure);
-      if (pure && !by_line_.contains(lines_[d])) own = leaves(d, depth + 1);
+      if (f_.body[d].does(Effect::kMerges) && !by_line_.contains(lines_[d])) own = leaves(d, depth + 1);
       break;
     }
     count += own;

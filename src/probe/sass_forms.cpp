@@ -6,73 +6,10 @@
 namespace triton_runner::probe {
 namespace {
 
-constexpr std::string_view kWords = "b32 s32 u32";
-constexpr std::string_view kHalves = "f16 bf16 f16x2 bf16x2";
-
-constexpr std::string_view kSums = "IADD3 IADD VIADD UIADD3 IMAD UIMAD LEA ULEA";
-constexpr std::string_view kLogic = "LOP3.LUT ULOP3.LUT";
-// Of bits that are not in both it is a sum too.
-constexpr std::string_view kEither = "LOP3.LUT ULOP3.LUT IADD3 VIADD UIADD3 IMAD UIMAD LEA ULEA";
-
 constexpr FormRow kRows[] = {
-    {"add", "f32", Form::kAlu, "FADD FFMA"},
-    {"sub", "f32", Form::kAlu, "FADD FFMA"},
-    {"mul", "f32", Form::kAlu, "FMUL"},
-    {"fma", "f32", Form::kAlu, "FFMA"},
-    {"mad", "f32", Form::kAlu, "FFMA"},
-    {"min", "f32", Form::kAlu, "FMNMX"},
-    {"max", "f32", Form::kAlu, "FMNMX"},
-    {"neg", "f32", Form::kAlu, "FADD"},
-    {"abs", "f32", Form::kAlu, "FADD"},
-    {"add", kHalves, Form::kAlu, "HADD2 HFMA2"},
-    {"sub", kHalves, Form::kAlu, "HADD2 HFMA2"},
-    {"mul", kHalves, Form::kAlu, "HMUL2"},
-    {"fma", kHalves, Form::kAlu, "HFMA2"},
-    {"min", kHalves, Form::kAlu, "HMNMX2"},
-    {"max", kHalves, Form::kAlu, "HMNMX2"},
-    {"add", "f64", Form::kWide, "DADD"},
-    {"sub", "f64", Form::kWide, "DADD"},
-    {"mul", "f64", Form::kWide, "DMUL"},
-    {"fma", "f64", Form::kWide, "DFMA"},
-    {"ex2", "f32", Form::kFunction, "MUFU.EX2"},
-    {"lg2", "f32", Form::kFunction, "MUFU.LG2"},
-    {"rcp", "f32", Form::kFunction, "MUFU.RCP"},
-    {"rsqrt", "f32", Form::kFunction, "MUFU.RSQ"},
-    {"sqrt", "f32", Form::kFunction, "MUFU.SQRT"},
-    {"sin", "f32", Form::kFunction, "MUFU.SIN"},
-    {"cos", "f32", Form::kFunction, "MUFU.COS"},
-    {"tanh", "f32", Form::kFunction, "MUFU.TANH"},
-    {"div", "f32", Form::kDivide, "FMUL"},
-    {"add", kWords, Form::kAlu, kSums, true},
-    {"sub", kWords, Form::kAlu, kSums, true},
-    {"mul", kWords, Form::kAlu, "IMAD UIMAD USHF.L SHF.L", true},
-    {"mad", kWords, Form::kAlu, "IMAD UIMAD LEA ULEA", true},
-    {"shl", "b32", Form::kAlu, "IMAD.SHL SHF.L USHF.L", true},
-    {"shr", kWords, Form::kAlu, "SHF.R USHF.R", true},
-    {"and", "b32", Form::kAlu, kLogic, true},
-    {"or", "b32", Form::kAlu, kEither, true},
-    {"xor", "b32", Form::kAlu, kLogic, true},
-    {"not", "b32", Form::kAlu, kLogic, true},
-    {"min", "s32 u32", Form::kAlu, "IMNMX VIMNMX UIMNMX", true},
-    {"max", "s32 u32", Form::kAlu, "IMNMX VIMNMX UIMNMX", true},
-    {"selp", "f32 b32 s32 u32", Form::kAlu, "SEL FSEL USEL", true},
-    {"prmt", "b32", Form::kAlu, "PRMT UPRMT", true},
-    {"cvt", "f32", Form::kAlu, "HADD2.F32", false, "f16"},
-    {"cvt", "f32", Form::kAlu, "IMAD.U32 IMAD.SHL SHF.L PRMT LOP3.LUT", false, "bf16"},
-    {"cvt", "f32", Form::kAlu, "I2FP.F32 I2F", false, "s32 u32 s16 u16 s8 u8"},
-    {"cvt", "s32 u32", Form::kAlu, "F2I", false, "f32"},
-    {"cvt", "f16x2 bf16x2", Form::kAlu, "F2FP", false, "f32"},
-    {"cvt", "f16 bf16", Form::kAlu, "F2FP", true, "f32"},
-    {"cvt", "f64", Form::kWide, "F2F.F64", false, "f32"},
-    {"mul", "s32 u32", Form::kWide, "IMAD.WIDE UIMAD.WIDE", true},
-    {"mad", "s32 u32", Form::kWide, "IMAD.WIDE UIMAD.WIDE LEA ULEA", true},
-    {"add", "s64 u64 b64", Form::kWide, "IADD3 UIADD3 IADD.64 IMAD.WIDE UIMAD.WIDE LEA ULEA", true},
-    {"mov", "b32 u32", Form::kAlu, "S2R S2UR CS2R.32"},
-    {"ld", "", Form::kLoad, "LDG LDS LD LDL LDC ULDC"},
-    {"ldmatrix", "", Form::kMatrix, "LDSM"},
-    {"mma", "", Form::kMatrix, "HMMA IMMA QMMA"},
-    {"shfl", "", Form::kShuffle, "SHFL"},
-    {"redux", "", Form::kAlu, "REDUX CREDUX"},
+#define SASS(opcode, types, form, sass, counted, also) \
+  {ptx::Opcode::opcode, types, Form::form, sass, counted, also},
+#include <triton_runner/ptx/opcodes.def>
 };
 
 template <typename See>
@@ -114,18 +51,16 @@ size_t result_place(const SassInstruction& in) {
 }  // namespace
 
 const FormRow* form_of(const ptx::Instruction& in) {
-  const std::string_view opcode = ptx::text(in.opcode), type = ptx::text(in.type(0)),
-                         from = ptx::text(in.type(1));
-  const bool wide = in.has(ptx::Mod::kWide);
-  for (const FormRow& row : kRows) {
-    if (row.opcode != opcode || (!row.types.empty() && !has_word(row.types, type))) continue;
-    if (!row.from.empty() && !has_word(row.from, from)) continue;
-    if ((opcode == "mul" || opcode == "mad") && wide != (row.form == Form::kWide && type != "f64")) continue;
-    if (opcode == "mov" && (in.operands.size() != 2 || in.operands[1].kind != ptx::OperandKind::kSpecial))
-      continue;
-    return &row;
-  }
-  return nullptr;
+  const std::string_view type = ptx::text(in.type(0)), second = ptx::text(in.type(1));
+  auto fits = [&](const FormRow& row) {
+    if (row.opcode != in.opcode || (!row.types.empty() && !has_word(row.types, type))) return false;
+    if (in.has(ptx::Mod::kWide) != (row.also == "wide")) return false;
+    if (row.also == "special")
+      return in.operands.size() == 2 && in.operands[1].kind == ptx::OperandKind::kSpecial;
+    return row.also.empty() || row.also == "wide" || has_word(row.also, second);
+  };
+  const auto found = std::find_if(std::begin(kRows), std::end(kRows), fits);
+  return found == std::end(kRows) ? nullptr : &*found;
 }
 
 bool is_of(const SassInstruction& in, std::string_view opcodes) {

@@ -18,13 +18,14 @@ enum class Form : uint8_t {
   kShuffle,   // a predicate, then the result
 };
 
+// A SASS row of opcodes.def.
 struct FormRow {
-  std::string_view opcode;  // of PTX
-  std::string_view types;   // one of these is its first type; empty: any
+  ptx::Opcode opcode;
+  std::string_view types;  // one of these is its first type; empty: any
   Form form;
-  std::string_view sass;    // opcodes, or their beginnings up to a dot
-  bool counted = false;     // its sources have to be as many as those of what became a part of it
-  std::string_view from{};  // of cvt: the second type
+  std::string_view sass;  // opcodes, or their beginnings up to a dot
+  bool counted;           // its sources have to be as many as those of what became a part of it
+  std::string_view also;  // "wide", "special" (its source is a special register), or second types
 };
 
 // The row for an instruction; null: no form of it is known that keeps the value.

@@ -65,11 +65,43 @@ class Finder {
   }
 
   void choose();
-  void arithmetic();
-  void comparison();
+  void binary();
+  void ternary();
+  void extremum();
+  void logic_table();
+  void permute();
+  void set();
+  void set_predicate();
   void conversion();
   void move();
+  void exp2() { function(num::elementwise_exp2); }
+  void log2() { function(num::elementwise_log2); }
+  void sin() { function(num::elementwise_sin); }
+  void cos() { function(num::elementwise_cos); }
+  void tanh() { function(num::elementwise_tanh); }
+  void count() { take(Mod::kU32, {type(0)}), row(type(0)); }
+  void shift() { take(type(0), {type(0), Mod::kU32}), row(type(0)); }
+  void funnel_shift() { take(type(0), {type(0), type(0), Mod::kU32}), row(type(0)); }
+  void extract() { take(type(0), {type(0), Mod::kU32, Mod::kU32}), row(type(0)); }
+  void insert() { take(type(0), {type(0), type(0), Mod::kU32, Mod::kU32}), row(type(0)); }
+  void find_nth_set() { take(Mod::kU32, {Mod::kB32, Mod::kU32, Mod::kS32}), row(type(0)); }
+  void dot_product() { take(Mod::kB32, {Mod::kB32, Mod::kB32, Mod::kB32}), row(type(0), type(1)); }
+  void select() { take(type(0), {type(0), type(0), Mod::kPred}), row(bits_type(bits(type(0)))); }
+  void select_by_sign() {
+    take(type(0), {type(0), type(0), type(1)}), row(bits_type(bits(type(0))), type(1));
+  }
+  void classify() { take(Mod::kPred, {type(0)}), alu_.small = spec_.test, row(type(0)); }
+  void unary() { take(type(0), {type(0)}), alu_.small = spec_.direction, row(type(0)); }
   void video();
+  void video_halves() { video_lanes(2); }
+  void video_bytes() { video_lanes(4); }
+  void none() {}  // no arithmetic
+
+  bool take_mixed(bool three);
+  bool combines(bool pair) const { return operands_.size() > (pair ? 4u : 3u); }
+  void begin_comparison(Mod result, Mod type, bool pair);
+  void begin_video();
+  void video_lanes(int lanes);
   void function(const num::Elementwise& f);
   base::Diagnostic refusal() const;
   bool check_widths();
@@ -101,83 +133,117 @@ Mod doubled(Mod type) {
   }
 }
 
-void Finder::arithmetic() {
+// Pairs with a type for each operand: only a's may be another than the result's. False where there is one
+// type.
+bool Finder::take_mixed(bool three) {
   const Mod t = type(0), narrow = type(1);
-  const Mod wide = spec_.variant & kVWide ? doubled(t) : t;
-  const bool three = operands_.size() == 4;
   alu_.small = spec_.direction;
-  if (type(2) !=
-      Mod::kNone) {  // pairs with a type for each operand: only a's may be another than the result's
-    if (type(2) != t || (three && type(3) != t)) return;
-    three ? take(t, {narrow, t, t}) : take(t, {narrow, t});
-    return row(t, narrow);
-  }
-  switch (in_.opcode) {
-    case Opcode::kFma:
-    case Opcode::kMad:
-    case Opcode::kMadc:
-    case Opcode::kMad24:
-    case Opcode::kSad:
-      if (narrow == Mod::kNone)
-        take(wide, {t, t, wide});
-      else
-        take(t, {narrow, narrow, t});
-      break;
-    case Opcode::kMin:
-    case Opcode::kMax:
-      if (three) {
-        take(t, {t, t, t});
-        return row_variant(t, narrow, spec_.variant | kVThree);
-      }
-      take(t, {t, t});
-      break;
-    default:
-      if (narrow == Mod::kNone)
-        take(wide, {t, t});
-      else
-        take(t, {narrow, t});
-  }
+  if (type(2) == Mod::kNone) return false;
+  if (type(2) != t || (three && type(3) != t)) return true;
+  three ? take(t, {narrow, t, t}) : take(t, {narrow, t});
+  row(t, narrow);
+  return true;
+}
+
+void Finder::binary() {
+  if (take_mixed(false)) return;
+  const Mod t = type(0), narrow = type(1);
+  if (narrow == Mod::kNone)
+    take(spec_.variant & kVWide ? doubled(t) : t, {t, t});
+  else
+    take(t, {narrow, t});
   if (spec_.variant & (kVCarryIn | kVCarryOut)) alu_.operands[4] = Alu::kCarry;
   row(t, narrow);
 }
 
-void Finder::comparison() {
-  const bool sets = in_.opcode == Opcode::kSet;
-  const Mod t = type(sets ? 1 : 0);
-  const bool pair = !sets && is_pair(0);
+void Finder::ternary() {
+  if (take_mixed(true)) return;
+  const Mod t = type(0), narrow = type(1);
+  const Mod wide = spec_.variant & kVWide ? doubled(t) : t;
+  if (narrow == Mod::kNone)
+    take(wide, {t, t, wide});
+  else
+    take(t, {narrow, narrow, t});
+  if (spec_.variant & (kVCarryIn | kVCarryOut)) alu_.operands[4] = Alu::kCarry;
+  row(t, narrow);
+}
+
+void Finder::extremum() {
+  const Mod t = type(0);
+  if (operands_.size() != 4) return binary();
+  if (take_mixed(true)) return;
+  take(t, {t, t, t});
+  row_variant(t, type(1), spec_.variant | kVThree);
+}
+
+void Finder::logic_table() {
+  const Mod t = type(0);
+  const bool pair = is_pair(0);
+  const int8_t a = pair ? 2 : 1;
+  take(t, {});
+  for (int8_t k = 0; k < 3; ++k) put(static_cast<size_t>(k) + 1, static_cast<int8_t>(a + k), t);
+  alu_.small = static_cast<uint32_t>(constant(static_cast<size_t>(a) + 3, "the table of lop3")) & 0xff;
+  if (!pair) return row_variant(t, Mod::kNone, 0);
+  alu_.operands[4] = 1, widths_[4] = Mod::kPred;
+  alu_.extra = static_cast<int8_t>(a + 4);
+  if (in_.has(Mod::kOr)) alu_.small |= kLop3Or;
+  row_variant(t, Mod::kNone, kVPair);
+}
+
+void Finder::permute() {
+  const Mod t = type(0);
+  take(t, {t, t, t});
+  alu_.small = spec_.permutation;
+  const Operand* control = operand(3);
+  const bool uniform = control && control->kind == OperandKind::kInteger;
+  if (uniform) alu_.imm = control->integer;
+  row_variant(t, Mod::kNone, uniform ? uint32_t(kVGeneral) : 0u);
+}
+
+// The result, the two that are compared, and a predicate that the comparison is combined with.
+void Finder::begin_comparison(Mod result, Mod type, bool pair) {
   const auto a = static_cast<int8_t>(pair ? 2 : 1);
-  const bool combines = operands_.size() > static_cast<size_t>(a) + 2;
   alu_.operands[0] = 0;
-  widths_[0] = sets ? type(0) : Mod::kPred;
-  put(1, a, t);
-  put(2, static_cast<int8_t>(a + 1), t);
-  if (combines) put(3, static_cast<int8_t>(a + 2), Mod::kPred);
+  widths_[0] = result;
+  put(1, a, type);
+  put(2, static_cast<int8_t>(a + 1), type);
+  if (combines(pair)) put(3, static_cast<int8_t>(a + 2), Mod::kPred);
   alu_.small = spec_.comparison | spec_.combine << kBoolShift | (spec_.variant & kVFtz ? kCmpFtz : 0);
-  if (sets) {
-    const bool halves = t == Mod::kF16x2 || t == Mod::kBf16x2;
-    if (halves != (type(0) == Mod::kF16x2 || type(0) == Mod::kBf16x2)) return;
-    switch (type(0)) {
-      case Mod::kF32:
-        alu_.imm = 0x3f800000;
-        break;
-      case Mod::kF16:
-      case Mod::kF16x2:
-        alu_.imm = 0x3c00;
-        break;
-      case Mod::kBf16:
-      case Mod::kBf16x2:
-        alu_.imm = 0x3f80;
-        break;
-      default:
-        alu_.imm = -1;
-    }
-    return row_variant(t, halves ? Mod::kB16 : bits_type(bits(type(0))), 0);
+}
+
+// What set gives where the comparison holds: 1.0, or all bits.
+int64_t truth_of(Mod type) {
+  switch (type) {
+    case Mod::kF32:
+      return 0x3f800000;
+    case Mod::kF16:
+    case Mod::kF16x2:
+      return 0x3c00;
+    case Mod::kBf16:
+    case Mod::kBf16x2:
+      return 0x3f80;
+    default:
+      return -1;
   }
-  const bool is_any_float = is_float(t);
-  if (!is_any_float && spec_.comparison >= kCmpEqu) return;
+}
+bool is_half_pair(Mod type) { return type == Mod::kF16x2 || type == Mod::kBf16x2; }
+
+void Finder::set() {
+  const Mod result = type(0), t = type(1);
+  begin_comparison(result, t, false);
+  if (is_half_pair(t) != is_half_pair(result)) return;
+  alu_.imm = truth_of(result);
+  row_variant(t, is_half_pair(t) ? Mod::kB16 : bits_type(bits(result)), 0);
+}
+
+void Finder::set_predicate() {
+  const Mod t = type(0);
+  const bool pair = is_pair(0);
+  begin_comparison(Mod::kPred, t, pair);
+  if (!is_float(t) && spec_.comparison >= kCmpEqu) return;
   if (bits_type(bits(t)) == t && spec_.comparison > kCmpNe) return;  // .b32 has no order
   if (pair) alu_.operands[4] = 1, widths_[4] = Mod::kPred;
-  const bool general = pair || combines || (spec_.variant & kVFtz) || t == Mod::kF16x2 || t == Mod::kBf16x2;
+  const bool general = pair || combines(pair) || (spec_.variant & kVFtz) || is_half_pair(t);
   row_variant(t, Mod::kNone, general ? uint32_t(kVGeneral) : spec_.comparison << kComparisonShift);
 }
 
@@ -188,8 +254,8 @@ void Finder::conversion() {
     const bool third = operands_.size() > 3;
     take(Mod::kB32, {source, source});
     if (third) put(3, 3, Mod::kB32);
-    alu_.small = static_cast<uint32_t>(bits(target)) | (is_signed(target) ? 0x100u : 0u) |
-                 (is_signed(source) ? 0x200u : 0u);
+    alu_.small = static_cast<uint32_t>(bits(target)) | (is_signed(target) ? kPackToSigned : 0) |
+                 (is_signed(source) ? kPackFromSigned : 0);
     return row_variant(Mod::kB32, Mod::kNone, third ? uint32_t(kVThree) : 0u);
   }
   if (spec_.stochastic || spec_.scaled || type(2) != Mod::kNone) return;
@@ -254,36 +320,39 @@ void Finder::function(const num::Elementwise& f) {
   alu_.imm = static_cast<int64_t>(reinterpret_cast<intptr_t>(kernel.loop));
 }
 
-// d{.part}, a{.part}, b{.part}, c. The parts go into imm, see video.cpp.
-void Finder::video() {
-  if (ptx::row(in_.opcode).section.substr(0, 6) != "9.7.18") return;
+// d, a, b, c: their signs, the comparison, and what is done with c.
+void Finder::begin_video() {
   const bool sets = spec_.comparison != kComparisons;
   const Mod a = type(sets ? 0 : 1), b = type(sets ? 1 : 2);
-  const bool third = operands_.size() > 3;
   take(Mod::kB32, {Mod::kB32, Mod::kB32});
-  if (third) put(3, 3, Mod::kB32);
+  if (operands_.size() > 3) put(3, 3, Mod::kB32);
+  const VideoSecondary secondary = in_.has(Mod::kAdd)   ? kVideoAdd
+                                   : in_.has(Mod::kMin) ? kVideoMin
+                                   : in_.has(Mod::kMax) ? kVideoMax
+                                                        : kVideoNoSecondary;
   alu_.small = (is_signed(a) ? kVideoASigned : 0) | (is_signed(b) ? kVideoBSigned : 0) |
                (!sets && is_signed(type(0)) ? kVideoResultSigned : 0) |
                (spec_.variant & kVSat ? kVideoSaturate : 0) | (spec_.variant & kVClamp ? kVideoClamp : 0) |
                (in_.has(Mod::kPo) ? kVideoPlusOne : 0) | (in_.has(Mod::kShr7) ? kVideoShift7 : 0) |
-               (in_.has(Mod::kShr15) ? kVideoShift15 : 0) |
-               (in_.has(Mod::kAdd)   ? 1u
-                : in_.has(Mod::kMin) ? 2u
-                : in_.has(Mod::kMax) ? 3u
-                                     : 0u)
-                   << kVideoSecondary |
-               (sets ? spec_.comparison : 0u) << kVideoComparison;
-  const char last = text(in_.opcode).back();
-  if (last != '2' && last != '4') {
-    for (size_t k = 0; k < 3 && k < operands_.size(); ++k) {
-      const auto& part = operands_[k]->selector;  // d, a, b
-      const int64_t code = part.unit == 0 ? 0 : (part.unit == 'b' ? 1 : 5) + (part.lanes & 15);
-      alu_.imm |= code << (k == 0 ? 16 : 8 * (k - 1));
-    }
-    return row_variant(Mod::kNone, Mod::kNone, 0);
+               (in_.has(Mod::kShr15) ? kVideoShift15 : 0) | secondary << kVideoSecondaryShift |
+               (sets ? spec_.comparison : 0u) << kVideoComparisonShift;
+}
+
+// d{.part}, a{.part}, b{.part}, c. The parts go into imm, see video.cpp.
+void Finder::video() {
+  begin_video();
+  for (size_t k = 0; k < 3 && k < operands_.size(); ++k) {
+    const auto& part = operands_[k]->selector;  // d, a, b
+    const int64_t code = part.unit == 0 ? 0 : (part.unit == 'b' ? 1 : 5) + (part.lanes & 15);
+    alu_.imm |= code << (k == 0 ? 16 : 8 * (k - 1));
   }
-  if (!third) return;
-  const bool bytes = last == '4';
+  row_variant(Mod::kNone, Mod::kNone, 0);
+}
+
+void Finder::video_lanes(int lanes) {
+  begin_video();
+  if (operands_.size() <= 3) return;
+  const bool bytes = lanes == 4;
   const auto &d = operands_[0]->selector, &pa = operands_[1]->selector, &pb = operands_[2]->selector;
   int64_t written = 0;
   for (int k = 0; k < d.count; ++k) written |= int64_t{1} << (d.lanes >> 4 * k & 3);
@@ -294,128 +363,20 @@ void Finder::video() {
   row_variant(Mod::kNone, Mod::kNone, 0);
 }
 
+// By the column `operands` of opcodes.def.
 void Finder::choose() {
-  const Mod t = type(0);
-  switch (in_.opcode) {
-    case Opcode::kAdd:
-    case Opcode::kSub:
-    case Opcode::kMul:
-    case Opcode::kMad:
-    case Opcode::kFma:
-    case Opcode::kMul24:
-    case Opcode::kMad24:
-    case Opcode::kSad:
-    case Opcode::kDiv:
-    case Opcode::kRem:
-    case Opcode::kMin:
-    case Opcode::kMax:
-    case Opcode::kAddc:
-    case Opcode::kSubc:
-    case Opcode::kMadc:
-    case Opcode::kCopysign:
-      return arithmetic();
-    case Opcode::kAnd:
-    case Opcode::kOr:
-    case Opcode::kXor:
-    case Opcode::kBmsk:
-      take(t, {t, t});
-      return row(t);
-    case Opcode::kAbs:
-    case Opcode::kNeg:
-    case Opcode::kRcp:
-    case Opcode::kSqrt:
-    case Opcode::kRsqrt:
-    case Opcode::kNot:
-    case Opcode::kCnot:
-    case Opcode::kBrev:
-      take(t, {t});
-      alu_.small = spec_.direction;
-      return row(t);
-    case Opcode::kEx2:
-      return function(num::elementwise_exp2);
-    case Opcode::kLg2:
-      return function(num::elementwise_log2);
-    case Opcode::kSin:
-      return function(num::elementwise_sin);
-    case Opcode::kCos:
-      return function(num::elementwise_cos);
-    case Opcode::kTanh:
-      return function(num::elementwise_tanh);
-    case Opcode::kPopc:
-    case Opcode::kClz:
-    case Opcode::kBfind:
-      take(Mod::kU32, {t});
-      return row(t);
-    case Opcode::kShl:
-    case Opcode::kShr:
-      take(t, {t, Mod::kU32});
-      return row(t);
-    case Opcode::kSzext:
-      take(t, {t, Mod::kU32});
-      return row(t);
-    case Opcode::kShf:
-      take(t, {t, t, Mod::kU32});
-      return row(t);
-    case Opcode::kBfe:
-      take(t, {t, Mod::kU32, Mod::kU32});
-      return row(t);
-    case Opcode::kBfi:
-      take(t, {t, t, Mod::kU32, Mod::kU32});
-      return row(t);
-    case Opcode::kFns:
-      take(Mod::kU32, {Mod::kB32, Mod::kU32, Mod::kS32});
-      return row(t);
-    case Opcode::kDp4a:
-    case Opcode::kDp2a:
-      take(Mod::kB32, {Mod::kB32, Mod::kB32, Mod::kB32});
-      return row(t, type(1));
-    case Opcode::kLop3: {
-      const bool pair = is_pair(0);
-      const int8_t a = pair ? 2 : 1;
-      take(t, {});
-      for (int8_t k = 0; k < 3; ++k) put(static_cast<size_t>(k) + 1, static_cast<int8_t>(a + k), t);
-      alu_.small = static_cast<uint32_t>(constant(static_cast<size_t>(a) + 3, "the table of lop3")) & 0xff;
-      if (!pair) return row_variant(t, Mod::kNone, 0);
-      alu_.operands[4] = 1, widths_[4] = Mod::kPred;
-      alu_.extra = static_cast<int8_t>(a + 4);
-      if (in_.has(Mod::kOr)) alu_.small |= 0x100;
-      return row_variant(t, Mod::kNone, kVPair);
-    }
-    case Opcode::kPrmt: {
-      take(t, {t, t, t});
-      alu_.small = spec_.prmt_mode;
-      const Operand* control = operand(3);
-      const bool uniform = control && control->kind == OperandKind::kInteger;
-      if (uniform) alu_.imm = control->integer;
-      return row_variant(t, Mod::kNone, uniform ? uint32_t(kVGeneral) : 0u);
-    }
-    case Opcode::kSet:
-    case Opcode::kSetp:
-      return comparison();
-    case Opcode::kSelp:
-      take(t, {t, t, Mod::kPred});
-      return row(bits_type(bits(t)));
-    case Opcode::kSlct:
-      take(t, {t, t, type(1)});
-      return row(bits_type(bits(t)), type(1));
-    case Opcode::kTestp:
-      take(Mod::kPred, {t});
-      alu_.small = spec_.test;
-      return row(t);
-    case Opcode::kCvt:
-      return conversion();
-    case Opcode::kMov:
-      return move();
-    default:
-      return video();
-  }
+  static constexpr void (Finder::* kChoices[])() = {
+#define OP(name, text, forms, handler, operands, ...) &Finder::operands,
+#include <triton_runner/ptx/opcodes.def>
+  };
+  (this->*kChoices[static_cast<size_t>(in_.opcode)])();
 }
 
 base::Diagnostic Finder::refusal() const {
   std::vector<std::string> notes;
   // Which modifier it is, if leaving one out helps.
   for (Mod m : in_.mods) {
-    if (is_type(m) || in_.opcode == Opcode::kCvt) continue;
+    if (is_type(m)) continue;
     std::vector<Mod> fewer;
     for (Mod other : in_.mods)
       if (other != m) fewer.push_back(other);

@@ -44,12 +44,7 @@ const Table& table() {
 }
 #undef TABLE_OF
 
-// lo, hi, ls, hs are comparisons of setp, set and vset only; and, or, xor are what they combine with.
-bool compares(Opcode op) {
-  return op == Opcode::kSetp || op == Opcode::kSet || op == Opcode::kVset || op == Opcode::kVset2 ||
-         op == Opcode::kVset4;
-}
-
+// Of opcodes that compare: lo, hi, ls, hs are comparisons there, and, or, xor what they combine with.
 bool read_comparison(Mod m, Spec& s) {
   switch (m) {
 #define CASE(mod, value)  \
@@ -149,27 +144,27 @@ void read(Mod m, Spec& s) {
       CASE(kL, kVLeft)
       CASE(kClamp, kVClamp)
 #undef CASE
-#define CASE(mod, value) \
-  case Mod::mod:         \
-    s.prmt_mode = value; \
+#define CASE(mod, value)   \
+  case Mod::mod:           \
+    s.permutation = value; \
     break;
-      CASE(kF4e, 1)
-      CASE(kB4e, 2)
-      CASE(kRc8, 3)
-      CASE(kEcl, 4)
-      CASE(kEcr, 5)
-      CASE(kRc16, 6)
+      CASE(kF4e, kPermuteForward4)
+      CASE(kB4e, kPermuteBackward4)
+      CASE(kRc8, kPermuteReplicate8)
+      CASE(kEcl, kPermuteClampLeft)
+      CASE(kEcr, kPermuteClampRight)
+      CASE(kRc16, kPermuteReplicate16)
 #undef CASE
 #define CASE(mod, value) \
   case Mod::mod:         \
     s.test = value;      \
     break;
-      CASE(kFinite, 0)
-      CASE(kInfinite, 1)
-      CASE(kNumber, 2)
-      CASE(kNotanumber, 3)
-      CASE(kNormal, 4)
-      CASE(kSubnormal, 5)
+      CASE(kFinite, kTestFinite)
+      CASE(kInfinite, kTestInfinite)
+      CASE(kNumber, kTestNumber)
+      CASE(kNotanumber, kTestNotANumber)
+      CASE(kNormal, kTestNormal)
+      CASE(kSubnormal, kTestSubnormal)
 #undef CASE
     default:
       break;  // those that say what is so anyway: lo, wrap, r
@@ -185,21 +180,12 @@ Spec spec_of(const Instruction& in) {
   for (Mod m : in.mods) {
     if (is_type(m)) {
       if (types < s.types.size()) s.types[types++] = m;
-    } else if (!compares(in.opcode) || !read_comparison(m, s)) {
+    } else if (!row(in.opcode).compares || !read_comparison(m, s)) {
       read(m, s);
     }
   }
-  switch (in.opcode) {
-    case Opcode::kAddc:
-    case Opcode::kSubc:
-    case Opcode::kMadc:
-      s.variant |= kVCarryIn;
-      break;
-    case Opcode::kCvt:
-      break;
-    default:
-      if (s.direction != kNearest) s.variant |= kVDirected;
-  }
+  if (in.does(Effect::kCarries)) s.variant |= kVCarryIn;
+  if (s.direction != kNearest) s.variant |= kVDirected;
   return s;
 }
 

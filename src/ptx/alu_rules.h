@@ -16,8 +16,8 @@ struct Spec {
   bool integral = false, satfinite = false, stochastic = false, scaled = false, is_pack = false;
   uint32_t comparison = kComparisons;
   uint32_t combine = kBoolNone;
-  uint32_t prmt_mode = 0;
-  uint32_t test = 0;  // of testp
+  Permutation permutation = kPermuteBytes;  // of prmt
+  FloatTest test = kTestFinite;             // of testp
 };
 Spec spec_of(const Instruction& in);
 

@@ -93,10 +93,8 @@ bool ends_block(const Instruction& in) {
 }
 // Instructions that are jumped over, rather than predicated, where they have a guard.
 bool jumped_over(const Instruction& in) {
-  const std::string_view family = row(in.opcode).handler;
-  if (family == "alu" || family == "move" || in.opcode == Opcode::kShfl || in.opcode == Opcode::kCreatepolicy)
-    return false;
-  return in.opcode != Opcode::kLd || !in.has(Mod::kParam);
+  if (in.does(Effect::kComputes) || in.opcode == Opcode::kShfl) return false;
+  return !in.does(Effect::kReads) || !in.has(Mod::kParam);
 }
 
 // Registers that it reads, the sums of a wgmma among them.
@@ -108,10 +106,9 @@ std::vector<uint32_t> reads_of(const Instruction& in) {
 }
 
 bool can_be_left_out(const Instruction& in) {
-  if (in.opcode == Opcode::kLd)
+  if (in.does(Effect::kReads) && !in.does(Effect::kShares))
     return !in.has(Mod::kVolatile) && !in.has(Mod::kRelaxed) && !in.has(Mod::kAcquire) && !in.has(Mod::kMmio);
-  const std::string_view family = row(in.opcode).handler;
-  return family == "alu" || family == "move";
+  return in.does(Effect::kComputes);
 }
 
 // Of each register the one instruction that writes it; kNone: none or several, or under a guard.

@@ -11,22 +11,8 @@ void collect(const Operand& o, std::vector<uint32_t>& out) {
 
 // The first operand is a source, or there is none, or it is no register.
 bool gives_nothing(const Instruction& in) {
-  switch (in.opcode) {
-    case Opcode::kBar:
-    case Opcode::kBarrier:
-      return !in.has(Mod::kRed);
-    case Opcode::kSt:
-    case Opcode::kRed:
-    case Opcode::kBra:
-    case Opcode::kBrx:
-    case Opcode::kCall:
-    case Opcode::kNanosleep:
-    case Opcode::kSetmaxnreg:
-    case Opcode::kUnknown:
-      return true;
-    default:
-      return false;
-  }
+  if (in.does(Effect::kMeets)) return !in.has(Mod::kRed);
+  return in.does(Effect::kConsumes) || in.has(Mod::kDealloc);
 }
 
 void collect_labels(const Operand& o, std::vector<bool>& out) {
@@ -66,18 +52,11 @@ std::vector<bool> jump_targets(const Function& f) {
   return out;
 }
 
-bool is_control(const Instruction& in) {
-  switch (in.opcode) {
-    case Opcode::kBra:
-    case Opcode::kBrx:
-    case Opcode::kCall:
-    case Opcode::kRet:
-    case Opcode::kExit:
-    case Opcode::kTrap:
-      return true;
-    default:
-      return false;
-  }
+bool is_control(const Instruction& in) { return in.does(Effect::kJumps); }
+
+bool is_pure(const Instruction& in) {
+  if (in.does(Effect::kComputes)) return !in.does(Effect::kCarries) && !in.has(Mod::kCc);
+  return in.does(Effect::kReads) && in.has(Mod::kParam);
 }
 
 }  // namespace triton_runner::ptx

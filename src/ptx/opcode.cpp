@@ -6,9 +6,17 @@ namespace triton_runner::ptx {
 using base::TextMap;
 namespace {
 
+using enum Effect;
 constexpr OpcodeRow kRows[] = {
-#define OP(name, text, forms, handler, section) \
-  {Opcode::name, text, forms, #handler, section, std::string_view(#handler) != "UNSUPPORTED"},
+#define OP(name, text, forms, handler, operands, effects, section) \
+  {Opcode::name,                                                   \
+   text,                                                           \
+   forms,                                                          \
+   #handler,                                                       \
+   effects,                                                        \
+   section,                                                        \
+   std::string_view(#handler) != "UNSUPPORTED",                    \
+   std::string_view(forms).find("<compare>") != std::string_view::npos},
 #include <triton_runner/ptx/opcodes.def>
 };
 

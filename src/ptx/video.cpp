@@ -14,7 +14,7 @@ void cvt_pack(Lanes& x, const Operands& o) {
   const uint32_t *a = x.reg<uint32_t>(o.a), *b = x.reg<uint32_t>(o.b);
   const uint32_t* c = kThree ? x.reg<uint32_t>(o.c) : nullptr;
   const uint32_t bits = o.small & 0xff;
-  const bool to_signed = o.small & 0x100, from_signed = o.small & 0x200;
+  const bool to_signed = o.small & kPackToSigned, from_signed = o.small & kPackFromSigned;
   const int64_t high = (int64_t{1} << (bits - (to_signed ? 1 : 0))) - 1, low = to_signed ? -high - 1 : 0;
   auto narrow = [&](uint32_t v) {
     int64_t wide = from_signed ? int64_t{static_cast<int32_t>(v)} : int64_t{v};
@@ -73,7 +73,7 @@ int64_t computed(int64_t a, int64_t b, uint32_t small) {
     case Video::kAvrg:
       return (a + b + (a + b >= 0)) >> 1;
     case Video::kSet:
-      return compared(small >> kVideoComparison & 15, a, b);
+      return compared(small >> kVideoComparisonShift & 15, a, b);
     case Video::kShl:
     case Video::kShr: {
       const auto n = static_cast<uint32_t>(small & kVideoClamp ? (b > 32 ? 32 : b) : b & 31);
@@ -86,12 +86,12 @@ int64_t computed(int64_t a, int64_t b, uint32_t small) {
 int64_t secondary(uint32_t small, int64_t v, uint32_t c) {
   const bool is_signed = small & kVideoResultSigned;
   const int64_t value = extended(static_cast<uint64_t>(v), 32, is_signed), other = extended(c, 32, is_signed);
-  switch (small >> kVideoSecondary & 3) {
-    case 1:
+  switch (small >> kVideoSecondaryShift & 3) {
+    case kVideoAdd:
       return value + other;
-    case 2:
+    case kVideoMin:
       return value < other ? value : other;
-    case 3:
+    case kVideoMax:
       return value > other ? value : other;
     default:
       return v;
@@ -148,7 +148,7 @@ void several(Lanes& x, const Operands& o) {
   uint32_t* d = x.reg<uint32_t>(o.d);
   const uint32_t *a = x.reg<uint32_t>(o.a), *b = x.reg<uint32_t>(o.b), *c = x.reg<uint32_t>(o.c);
   const uint32_t select_a = o.imm & 0xffff, select_b = o.imm >> 16 & 0xffff, write = o.imm >> 32 & 0xf;
-  const bool sums = (o.small >> kVideoSecondary & 3) != 0;
+  const bool sums = (o.small >> kVideoSecondaryShift & 3) != 0;
   for (uint32_t i = 0; i < x.count; ++i) {
     if (!x.on(i)) continue;
     const uint64_t both = uint64_t{b[i]} << 32 | a[i];

@@ -7,7 +7,8 @@ namespace triton_runner::ptx {
 inline constexpr uint32_t kVideoASigned = 1u << 0, kVideoBSigned = 1u << 1, kVideoResultSigned = 1u << 2;
 inline constexpr uint32_t kVideoSaturate = 1u << 3, kVideoClamp = 1u << 4, kVideoPlusOne = 1u << 5;
 inline constexpr uint32_t kVideoShift7 = 1u << 6, kVideoShift15 = 1u << 7;
-inline constexpr uint32_t kVideoSecondary = 8;    // 2 bits: none, add, min, max
-inline constexpr uint32_t kVideoComparison = 10;  // 4 bits
+enum VideoSecondary : uint32_t { kVideoNoSecondary, kVideoAdd, kVideoMin, kVideoMax };
+inline constexpr uint32_t kVideoSecondaryShift = 8;    // 2 bits
+inline constexpr uint32_t kVideoComparisonShift = 10;  // 4 bits
 
 }  // namespace triton_runner::ptx

@@ -47,14 +47,16 @@ void bar_arrive(Lanes& l, const Operands& in) {
   if (arrive(*x.cta, barrier, count_on(x), expected)) x.leave();
 }
 
-// d: the result, c: the predicate (small: 0xff to negate it), imm: 0 popc, 1 and, 2 or.
+enum Vote : int64_t { kCount, kAll, kAny };  // barrier.red.popc, .and, .or
+
+// d: the result, c: the predicate (small: 0xff to negate it), imm: a Vote.
 void write_reduction(const Lanes& l, const Operands& in, uint32_t count, uint32_t all) {
   for (uint32_t i = 0; i < l.count; ++i) {
     if (!l.on(i)) continue;
-    if (in.imm == 0)
+    if (in.imm == kCount)
       l.reg<uint32_t>(in.d)[i] = count;
     else
-      l.reg<int8_t>(in.d)[i] = (in.imm == 1 ? count == all : count > 0) ? -1 : 0;
+      l.reg<int8_t>(in.d)[i] = (in.imm == kAll ? count == all : count > 0) ? -1 : 0;
   }
 }
 
@@ -150,7 +152,7 @@ bool lower_bar(Lowering& l, const ptx::Instruction& in) {
     Instr& i = l.emit(bar_red);
     i.d = d, i.a = a, i.b = b, i.c = p;
     i.small = c.negated ? 0xff : 0;
-    i.imm = popc ? 0 : in.has(Mod::kAnd) ? 1 : 2;
+    i.imm = popc ? kCount : in.has(Mod::kAnd) ? kAll : kAny;
     return true;
   }
   if (in.operands.empty()) return l.error(in, "expected the number of a barrier");
@@ -165,7 +167,7 @@ bool lower_bar(Lowering& l, const ptx::Instruction& in) {
 }  // namespace
 
 bool lower_barrier(Lowering& l, const ptx::Instruction& in) {
-  if (in.opcode == ptx::Opcode::kBar || in.opcode == ptx::Opcode::kBarrier) return lower_bar(l, in);
+  if (in.does(ptx::Effect::kMeets)) return lower_bar(l, in);
   // Fences: memory is coherent here, in program order. setmaxnreg, griddepcontrol, nanosleep: hints.
   return lower_hint(l, in);
 }

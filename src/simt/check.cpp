@@ -8,7 +8,7 @@
 namespace triton_runner::simt {
 
 using ptx::Mod;
-using ptx::Opcode;
+using ptx::Effect;
 
 // Who accessed a byte, as far as a later access needs it. Record 0 is nobody.
 struct Checks::Record {
@@ -71,30 +71,21 @@ enum class Kind : uint8_t { kPlain, kAtomic, kCopy, kObject };
 Kind kind_of(const Operands& in) {
   const ptx::Instruction* source = instr_of(in).source;
   if (!source) return Kind::kPlain;
-  switch (source->opcode) {
-    case Opcode::kAtom:
-    case Opcode::kRed:
-      return source->has(Mod::kAsync) ? Kind::kCopy : Kind::kAtomic;
-    case Opcode::kCp:
-      return Kind::kCopy;
-    case Opcode::kMbarrier:
-    case Opcode::kTensormap:
-      return Kind::kObject;
-    case Opcode::kLd:
-    case Opcode::kSt:
-      if (source->has(Mod::kAsync)) return Kind::kCopy;
-      for (Mod m : {Mod::kVolatile, Mod::kRelaxed, Mod::kAcquire, Mod::kRelease, Mod::kMmio})
-        if (source->has(m)) return Kind::kAtomic;
-      return Kind::kPlain;
-    default:
-      return Kind::kPlain;
-  }
+  const bool updates = source->does(Effect::kUpdates);
+  const bool accesses = source->does(Effect::kReads) || source->does(Effect::kWrites);
+  if (source->does(Effect::kCopies) || ((updates || accesses) && source->has(Mod::kAsync)))
+    return Kind::kCopy;
+  if (source->does(Effect::kObjects)) return Kind::kObject;
+  if (updates) return Kind::kAtomic;
+  for (Mod m : {Mod::kVolatile, Mod::kRelaxed, Mod::kAcquire, Mod::kRelease, Mod::kMmio})
+    if (accesses && source->has(m)) return Kind::kAtomic;
+  return Kind::kPlain;
 }
 
 // A store makes each thread's bytes before it asks for the next thread's.
 bool is_store(const Operands& in) {
   const ptx::Instruction* source = instr_of(in).source;
-  return source && source->opcode == Opcode::kSt;
+  return source && source->does(Effect::kWrites) && !source->does(Effect::kShares);
 }
 
 // Whether an access looks at what memory held: loads do, and atomics, but not a store that is volatile or
@@ -105,7 +96,8 @@ bool reads_memory(const Operands& in, bool write) {
 
 bool is_reduction(const Operands& in) {
   const ptx::Instruction* source = instr_of(in).source;
-  return source && (source->opcode == Opcode::kRed || source->has(Mod::kReduce));
+  return source &&
+         ((source->does(Effect::kUpdates) && source->does(Effect::kConsumes)) || source->has(Mod::kReduce));
 }
 
 std::string hex(uint64_t v) {
@@ -126,9 +118,7 @@ std::string place_text(const Code& code, const Operands& in) {
   return out;
 }
 
-bool is_barrier(const Instr& in) {
-  return in.source && (in.source->opcode == Opcode::kBar || in.source->opcode == Opcode::kBarrier);
-}
+bool is_barrier(const Instr& in) { return in.source && in.source->does(Effect::kMeets); }
 
 }  // namespace
 

@@ -11,35 +11,12 @@
 namespace triton_runner::simt {
 
 using ptx::Mod;
-using ptx::Opcode;
 
 namespace {
 
 // Instructions whose operands and result are floats of one type.
 bool is_arithmetic(const ptx::Instruction& in) {
-  switch (in.opcode) {
-    case Opcode::kAdd:
-    case Opcode::kSub:
-    case Opcode::kMul:
-    case Opcode::kFma:
-    case Opcode::kMad:
-    case Opcode::kDiv:
-    case Opcode::kRcp:
-    case Opcode::kSqrt:
-    case Opcode::kRsqrt:
-    case Opcode::kSin:
-    case Opcode::kCos:
-    case Opcode::kLg2:
-    case Opcode::kEx2:
-    case Opcode::kTanh:
-    case Opcode::kMin:
-    case Opcode::kMax:
-    case Opcode::kAbs:
-    case Opcode::kNeg:
-      return ptx::is_float(in.type(0)) && in.type(1) == Mod::kNone;
-    default:
-      return false;
-  }
+  return in.does(ptx::Effect::kNumbers) && ptx::is_float(in.type(0)) && in.type(1) == Mod::kNone;
 }
 
 struct Element {
@@ -75,7 +52,7 @@ double value_at(const Lanes& x, uint32_t place, const Element& e, uint32_t lane,
 
 // The element type of a div or rem of integers.
 bool is_division(const ptx::Instruction& in, num::Type* type) {
-  if (in.opcode != Opcode::kDiv && in.opcode != Opcode::kRem) return false;
+  if (!in.does(ptx::Effect::kDivides)) return false;
   switch (in.type(0)) {
     case Mod::kS16:
     case Mod::kU16:

@@ -24,16 +24,16 @@ uint32_t register_bytes(const ptx::Register& r) {
 }
 
 using Lower = bool (*)(Lowering&, const ptx::Instruction&);
-bool lower_UNSUPPORTED(Lowering& l, const ptx::Instruction& in) {
-  return l.error(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
-}
 constexpr Lower kLower[] = {
-#define OP(name, text, slots, handler, ...) lower_##handler,
+#define OP(name, text, forms, handler, ...) lower_##handler,
 #include <triton_runner/ptx/opcodes.def>
-#undef OP
 };
 
 }  // namespace
+
+bool lower_UNSUPPORTED(Lowering& l, const ptx::Instruction& in) {
+  return l.error(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
+}
 
 struct Lowering::Frame {
   const ptx::Function* function = nullptr;

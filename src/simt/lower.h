@@ -96,25 +96,7 @@ class Lowering {
 
 // One a family of opcodes; the column `handler` of opcodes.def names them. They emit instructions, or report
 // an error and return false.
-#define SIMT_FAMILIES(X) \
-  X(alu)                 \
-  X(move)                \
-  X(memory)              \
-  X(atomic)              \
-  X(control)             \
-  X(barrier)             \
-  X(warp)                \
-  X(matrix)              \
-  X(wgmma)               \
-  X(tcgen05)             \
-  X(cp)                  \
-  X(mbarrier)            \
-  X(tensormap)           \
-  X(cluster)             \
-  X(launch_control)      \
-  X(hint)
-#define X(name) bool lower_##name(Lowering& l, const ptx::Instruction& in);
-SIMT_FAMILIES(X)
-#undef X
+#define OP(name, text, forms, handler, ...) bool lower_##handler(Lowering& l, const ptx::Instruction& in);
+#include <triton_runner/ptx/opcodes.def>
 
 }  // namespace triton_runner::simt

@@ -20,4 +20,7 @@ std::vector<bool> jump_targets(const Function& f);
 // Whether what stands after it may not be reached from it.
 bool is_control(const Instruction& in);
 
+// Whether its results follow from its operands and the kernel's parameters alone, and it does nothing else.
+bool is_pure(const Instruction& in);
+
 }  // namespace triton_runner::ptx

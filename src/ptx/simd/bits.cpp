@@ -193,7 +193,7 @@ void lop3_pair(Lanes& x, const Operands& o) {
   const int8_t* q = values<const int8_t>(x, uint32_t(o.imm));
   uint32_t* d = o.d == kNoRegister ? nullptr : values<uint32_t>(x, o.d);
   int8_t* p = values<int8_t>(x, o.e);
-  bool is_or = o.small & 0x100;
+  bool is_or = o.small & kLop3Or;
   for (uint32_t i = 0; i < x.count; ++i) {
     if (!x.on(i)) continue;
     uint32_t r = f(a[i], b[i], c[i]);
@@ -203,14 +203,14 @@ void lop3_pair(Lanes& x, const Operands& o) {
   }
 }
 
-// prmt: small is the mode; 0: each nibble of c chooses a byte (bit 3: its sign), else c & 3 chooses a row.
-constexpr uint16_t kPrmtModes[7][4] = {{},
-                                       {0x3210, 0x4321, 0x5432, 0x6543},   // f4e
-                                       {0x5670, 0x6701, 0x7012, 0x0123},   // b4e
-                                       {0x0000, 0x1111, 0x2222, 0x3333},   // rc8
-                                       {0x3210, 0x3211, 0x3222, 0x3333},   // ecl
-                                       {0x0000, 0x1110, 0x2210, 0x3210},   // ecr
-                                       {0x1010, 0x3232, 0x1010, 0x3232}};  // rc16
+// prmt: small is the Permutation; a nibble chooses a byte (bit 3: its sign), of c or of the row c & 3 here.
+constexpr uint16_t kPrmtModes[kPermutations][4] = {{},
+                                                   {0x3210, 0x4321, 0x5432, 0x6543},   // f4e
+                                                   {0x5670, 0x6701, 0x7012, 0x0123},   // b4e
+                                                   {0x0000, 0x1111, 0x2222, 0x3333},   // rc8
+                                                   {0x3210, 0x3211, 0x3222, 0x3333},   // ecl
+                                                   {0x0000, 0x1110, 0x2210, 0x3210},   // ecr
+                                                   {0x1010, 0x3232, 0x1010, 0x3232}};  // rc16
 PTX_INLINE uint32_t permute(uint32_t a, uint32_t b, uint32_t control) {
   uint64_t both = uint64_t(b) << 32 | a;
   uint32_t result = 0;
@@ -226,7 +226,7 @@ PTX_INLINE uint32_t permute(uint32_t a, uint32_t b, uint32_t control) {
 struct prmt {
   PTX_INLINE explicit prmt(const Operands& o) : mode(o.small) {}
   PTX_INLINE uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
-    return permute(a, b, mode == 0 ? c : kPrmtModes[mode][c & 3]);
+    return permute(a, b, mode == kPermuteBytes ? c : kPrmtModes[mode][c & 3]);
   }
   uint32_t mode;
 };
@@ -234,7 +234,7 @@ struct prmt {
 void prmt_uniform(Lanes& x, const Operands& o) {
   const uint32_t* a = values<const uint32_t>(x, o.a);
   const uint32_t* b = values<const uint32_t>(x, o.b);
-  uint32_t control = o.small == 0 ? uint32_t(o.imm) : kPrmtModes[o.small][o.imm & 3];
+  uint32_t control = o.small == kPermuteBytes ? uint32_t(o.imm) : kPrmtModes[o.small][o.imm & 3];
   const uint32_t* from[4];
   uint32_t shift[4];
   bool sign = false;

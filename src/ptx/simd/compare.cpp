@@ -180,19 +180,19 @@ struct slct_ftz {
   }
 };
 
-// testp (a zero is normal); small: finite, infinite, number, notanumber, normal, subnormal.
+// testp (a zero is normal); small: FloatTest.
 template <class U, U kExponent, U kMantissa>
 struct testp {
   PTX_INLINE explicit testp(const Operands& o) : kind(o.small) {}
   PTX_INLINE int8_t operator()(U x) const {
     U exponent = x & kExponent, mantissa = x & kMantissa;
     bool top = exponent == kExponent;
-    bool r = kind == 0   ? !top
-             : kind == 1 ? top && mantissa == 0
-             : kind == 2 ? !top || mantissa == 0
-             : kind == 3 ? top && mantissa != 0
-             : kind == 4 ? !top && (exponent != 0 || mantissa == 0)
-                         : exponent == 0 && mantissa != 0;
+    bool r = kind == kTestFinite       ? !top
+             : kind == kTestInfinite   ? top && mantissa == 0
+             : kind == kTestNumber     ? !top || mantissa == 0
+             : kind == kTestNotANumber ? top && mantissa != 0
+             : kind == kTestNormal     ? !top && (exponent != 0 || mantissa == 0)
+                                       : exponent == 0 && mantissa != 0;
     return r ? -1 : 0;
   }
   uint32_t kind;

@@ -1,5 +1,5 @@
-// The table from an opcode, its types and its variant to the function that does it: a new instruction is a
-// row (and its formula) in one of simd/*.cpp, and a rule in alu_rules.cpp that says which modifiers it takes.
+// The table from an opcode, its types and its variant to the function that does it: rows stand in simd/*.cpp,
+// each beside its formula.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +36,33 @@ enum Variant : uint32_t {
 
 // Rounding, as in Operands::small.
 enum Direction : uint32_t { kNearest = 0, kZero = 1, kDownward = 2, kUpward = 3, kNearestAway = 4 };
+
+// The modes of prmt, as in Operands::small.
+enum Permutation : uint32_t {
+  kPermuteBytes,        // each nibble of c chooses a byte; the others take two bits of c
+  kPermuteForward4,     // f4e
+  kPermuteBackward4,    // b4e
+  kPermuteReplicate8,   // rc8
+  kPermuteClampLeft,    // ecl
+  kPermuteClampRight,   // ecr
+  kPermuteReplicate16,  // rc16
+  kPermutations
+};
+
+// What testp asks, as in Operands::small.
+enum FloatTest : uint32_t {
+  kTestFinite,
+  kTestInfinite,
+  kTestNumber,
+  kTestNotANumber,
+  kTestNormal,
+  kTestSubnormal
+};
+
+// In Operands::small of lop3 with a predicate result, above the table: it is combined by or, else by and.
+inline constexpr uint32_t kLop3Or = 1u << 8;
+// In Operands::small of cvt.pack, above the bits of the result's type.
+inline constexpr uint32_t kPackToSigned = 1u << 8, kPackFromSigned = 1u << 9;
 
 // The comparisons, as in Operands::small.
 enum Comparison : uint32_t {
