@@ -48,6 +48,7 @@ const char* const kPtx = R"(//
 )
 .reqntid 128
 {
+	.reg .b64 %rd<2>;
 	ld.param.u64 %rd1, [mm_param_0]; { .reg .b32 t; }
 	/* [mm_param_4] } */
 	ret;
@@ -229,7 +230,8 @@ TEST(ptx_outline) {
 
   std::string two(kPtx);
   two +=
-      ".entry other() .maxntid 64, 1, 1 .explicitcluster .reqnctapercluster 2 { mov.u32 %r, %clusterid.x; "
+      ".entry other() .maxntid 64, 1, 1 .explicitcluster .reqnctapercluster 2 { .reg .b32 %r; mov.u32 %r, "
+      "%clusterid.x; "
       "}\n.shared .align 4 .b8 s[12];";
   CHECK(has(refused(two, "ptx"), "2 kernels in the ptx, and none is named"));
   d = told(two, "ptx", "other");
@@ -239,7 +241,7 @@ TEST(ptx_outline) {
   CHECK(has(d.warnings.at(0), ".maxntid"));
   CHECK(has(refused(kPtx, "ptx", "mn"), "did you mean mm?"));
 
-  std::string no_smem = ".version 8.0\n.target sm_80\n.visible .entry k() { ret; }";
+  std::string no_smem = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }";
   CHECK_EQ(*told(no_smem, "ptx").shared, 0);
 }
 

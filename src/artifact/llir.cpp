@@ -11,7 +11,7 @@ namespace {
 class LlirScanner {
  public:
   LlirScanner(std::string_view text, const std::string& filename)
-      : text_(text), filename_(filename), clean_(without_comments(text, ";", false)) {}
+      : text_(text), filename_(filename), clean_(without_comments(text, ";")) {}
 
   Scanned scan() {
     if (clean_.find_first_not_of(" \t\r\n") == std::string::npos)

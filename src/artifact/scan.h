@@ -22,8 +22,4 @@ Scanned scan_hsaco(std::string_view bytes, const std::string& filename);
 // bound.
 void take_bound(Description& d, int threads, const char* where);
 
-// An error at a byte of a text.
-base::Diagnostic text_error(std::string_view text, size_t at, const std::string& filename,
-                            std::string message);
-
 }  // namespace triton_runner::artifact

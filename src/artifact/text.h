@@ -4,32 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include <triton_runner/base/diagnostic.h>
+
 namespace triton_runner::artifact {
 
-// Blanks comments (offsets stay): from `line_comment` to the end of the line, and /* */ where blocks is set.
-// Quoted strings are kept.
-inline std::string without_comments(std::string_view text, std::string_view line_comment, bool blocks) {
-  std::string out(text);
-  for (size_t i = 0; i < out.size();) {
-    size_t end = i;
-    if (out[i] == '"') {
-      end = out.find('"', i + 1);
-      i = end == std::string::npos ? out.size() : end + 1;
-      continue;
-    }
-    if (out.compare(i, line_comment.size(), line_comment) == 0)
-      end = std::min(out.find('\n', i), out.size());
-    else if (blocks && out.compare(i, 2, "/*") == 0)
-      end = out.find("*/", i + 2), end = end == std::string::npos ? out.size() : end + 2;
-    if (end == i) {
-      i++;
-      continue;
-    }
-    for (; i < end; i++)
-      if (out[i] != '\n') out[i] = ' ';
-  }
-  return out;
-}
+// Blanks comments (offsets stay): from `line_comment` to the end of the line. Quoted strings are kept.
+std::string without_comments(std::string_view text, std::string_view line_comment);
 
 // Walks words (letters, digits, ._$%@#-), quoted strings and single characters.
 class Words {
@@ -78,14 +58,11 @@ class Words {
   size_t at_;
 };
 
-inline int to_int(std::string_view digits, int otherwise = -1) {
-  if (digits.empty() || digits.size() > 9) return otherwise;
-  int value = 0;
-  for (char c : digits) {
-    if (c < '0' || c > '9') return otherwise;
-    value = value * 10 + (c - '0');
-  }
-  return value;
-}
+// A number of digits alone; `otherwise` for anything else.
+int to_int(std::string_view digits, int otherwise = -1);
+
+// An error at a byte of a text.
+base::Diagnostic text_error(std::string_view text, size_t at, const std::string& filename,
+                            std::string message);
 
 }  // namespace triton_runner::artifact

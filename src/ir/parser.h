@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <triton_runner/base/text.h>
 #include "assembly.h"
 #include "impl.h"
 
@@ -33,7 +34,7 @@ struct CharTable {
 };
 inline constexpr CharTable kChars;
 inline bool is_space(char c) { return kChars.of[static_cast<uint8_t>(c)] & kSpace; }
-inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using base::is_digit;
 inline bool is_letter(char c) { return kChars.of[static_cast<uint8_t>(c)] & kLetter; }
 inline bool is_word(char c) { return kChars.of[static_cast<uint8_t>(c)] & kWord; }
 inline bool is_suffix(char c) {

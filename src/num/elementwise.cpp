@@ -49,18 +49,17 @@ Loop find_loop(Functor functor, Type in, Type out, Isa isa) {
 
 }  // namespace
 
-int64_t Kernel::run(void* out, const void* const* in, uint32_t splat, int64_t n) const {
+void Kernel::run(void* out, const void* const* in, uint32_t splat, int64_t n) const {
   assert(loop != nullptr);
   splat &= (1u << arity) - 1;
   const void* operands[3] = {in[0], arity > 1 ? in[1] : nullptr, arity > 2 ? in[2] : nullptr};
   if (splat == 0 || n == 1) return loop(out, operands[0], operands[1], operands[2], n);
   auto* o = static_cast<char*>(out);
   if (splat == (1u << arity) - 1) {
-    if (n == 0) return -1;
+    if (n == 0) return;
     alignas(8) char value[8];
-    int64_t bad = loop(value, operands[0], operands[1], operands[2], 1);
-    fill_element(o, value, n, out_size);
-    return bad;
+    loop(value, operands[0], operands[1], operands[2], 1);
+    return fill_element(o, value, n, out_size);
   }
   alignas(64) char filled[3][kChunk * 8];
   int64_t chunk = n < kChunk ? n : kChunk;
@@ -69,16 +68,13 @@ int64_t Kernel::run(void* out, const void* const* in, uint32_t splat, int64_t n)
     fill_element(filled[i], operands[i], chunk, in_size[i]);
     operands[i] = filled[i];
   }
-  int64_t first_bad = -1;
   for (int64_t i = 0; i < n; i += chunk) {
     int64_t m = n - i < chunk ? n - i : chunk;
-    int64_t bad = loop(o, operands[0], operands[1], operands[2], m);
-    if (bad >= 0 && first_bad < 0) first_bad = i + bad;
+    loop(o, operands[0], operands[1], operands[2], m);
     o += m * out_size;
     for (int k = 0; k < arity; ++k)
       if (!(splat >> k & 1)) operands[k] = static_cast<const char*>(operands[k]) + m * in_size[k];
   }
-  return first_bad;
 }
 
 Kernel Elementwise::kernel(Type in, Type out, Isa isa) const {

@@ -112,8 +112,6 @@ void finish_past_caches() {
 #endif
 }
 void fill(void* out, uint64_t bits, int64_t n, size_t size) { table().fill(out, bits, n, size); }
-void iota_i32(int32_t* out, int32_t start, int64_t n) { table().iota_i32(out, start, n); }
-void iota_i64(int64_t* out, int64_t start, int64_t step, int64_t n) { table().iota_i64(out, start, step, n); }
 
 void repeat(void* out, const void* in, int64_t outer, int64_t times, int64_t inner, size_t size) {
   if (inner == 1) return table().spread(out, in, outer, times, size);
@@ -141,9 +139,6 @@ void gather(void* out, const uint64_t* addresses, const uint8_t* mask, int64_t n
 void scatter(const uint64_t* addresses, const void* in, const uint8_t* mask, int64_t n, size_t size) {
   table().scatter(addresses, in, mask, n, size);
 }
-void gather_elements(void* out, const void* in, const int32_t* index, int64_t n, size_t size) {
-  table().gather_elements(out, in, index, n, size);
-}
 bool contiguous(const uint64_t* addresses, int64_t n, size_t size) {
   return table().contiguous(addresses, n, size);
 }
@@ -163,11 +158,7 @@ void addptr_i64(uint64_t* out, const uint64_t* pointers, const int64_t* offsets,
   table().addptr_i64(out, pointers, 0, offsets, n, size);
 }
 
-bool mask_all(const uint8_t* mask, int64_t n) { return table().mask_find(mask, n, 0) == n; }
-int64_t mask_count(const uint8_t* mask, int64_t n) { return table().mask_count(mask, n); }
-int64_t mask_first_false(const uint8_t* mask, int64_t n) { return table().mask_find(mask, n, 0); }
-int64_t mask_first_true(const uint8_t* mask, int64_t n) { return table().mask_find(mask, n, 1); }
-void mask_and(uint8_t* out, const uint8_t* a, const uint8_t* b, int64_t n) { table().mask_and(out, a, b, n); }
+bool mask_all(const uint8_t* mask, int64_t n) { return table().mask_all(mask, n); }
 
 void mask_box(uint8_t* out, const int64_t* shape, const int64_t* low, const int64_t* high, int rank) {
   int64_t n = product(shape, rank);

@@ -127,9 +127,9 @@ TEST(kernels_addresses) {
                           size) == 0;
       CHECK(ok);
       gather(out.data(), addresses.data(), nullptr, n, size);
-      std::vector<char> other(n * size);
-      gather_elements(other.data(), memory.data(), offsets.data(), n, size);
-      CHECK(out == other);
+      for (int64_t i = 0; i < n; ++i)
+        ok &= std::memcmp(out.data() + i * s, memory.data() + offsets[static_cast<size_t>(i)] * s, size) == 0;
+      CHECK(ok);
       auto target = memory;
       for (auto& a : addresses) a += reinterpret_cast<uint64_t>(target.data()) - base;
       auto expected = target;
@@ -161,22 +161,15 @@ TEST(kernels_addresses) {
   });
 }
 
-TEST(kernels_masks_and_iota) {
+TEST(kernels_masks) {
   on_each_isa([&] {
     for (int64_t n : {0, 1, 63, 64, 65, 1000}) {
-      std::vector<uint8_t> on(static_cast<size_t>(n), 1), off(static_cast<size_t>(n), 0);
+      std::vector<uint8_t> on(static_cast<size_t>(n), 1);
       CHECK(mask_all(on.data(), n));
-      CHECK_EQ(mask_first_true(off.data(), n), n);
-      CHECK_EQ(mask_count(on.data(), n), n);
-      CHECK_EQ(mask_first_false(on.data(), n), n);
       for (int64_t at = 0; at < n; at += 31) {
         on[static_cast<size_t>(at)] = 0;
-        off[static_cast<size_t>(at)] = 1;
-        CHECK_EQ(mask_first_false(on.data(), n), at);
-        CHECK_EQ(mask_first_true(off.data(), n), at);
-        CHECK_EQ(mask_count(on.data(), n), n - 1);
+        CHECK(!mask_all(on.data(), n));
         on[static_cast<size_t>(at)] = 1;
-        off[static_cast<size_t>(at)] = 0;
       }
     }
     int64_t shape[] = {4, 5, 6}, low[] = {-1, 2, 1}, high[] = {3, 9, 5};
@@ -188,12 +181,6 @@ TEST(kernels_masks_and_iota) {
           CHECK_EQ(int{box[(i * 5 + j) * 6 + k]}, int{i < 3 && j >= 2 && k >= 1 && k < 5});
     int64_t empty_low[] = {3, 0, 0}, empty_high[] = {1, 5, 6};
     mask_box(box, shape, empty_low, empty_high, 3);
-    CHECK_EQ(mask_first_true(box, 120), 120);
-    int32_t small[70];
-    int64_t large[70];
-    iota_i32(small, 2147483600, 70);
-    iota_i64(large, 5, -3, 70);
-    CHECK_EQ(small[69], static_cast<int32_t>(2147483600u + 69u));
-    CHECK_EQ(large[69], 5 - 3 * 69);
+    CHECK(std::all_of(box, box + 120, [](uint8_t on) { return on == 0; }));
   });
 }

@@ -88,31 +88,28 @@ double bessel_i(int order, double x) {
 
 // Formulas in f64 for f32 (rounded once) and f64, of one to three operands.
 template <class T, auto formula, int arity>
-int64_t loop(void* out, const void* a, const void* b, const void* c, int64_t n) {
+void loop(void* out, const void* a, const void* b, const void* c, int64_t n) {
   auto* o = static_cast<T*>(out);
   auto* x = static_cast<const T*>(a);
   auto* y = static_cast<const T*>(b);
   auto* z = static_cast<const T*>(c);
   for (int64_t i = 0; i < n; ++i)
     o[i] = static_cast<T>(formula(x[i], arity > 1 ? y[i] : 0, arity > 2 ? z[i] : 0));
-  return -1;
 }
 
 template <class T>
-int64_t nextafter_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
+void nextafter_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     static_cast<T*>(out)[i] = std::nextafter(static_cast<const T*>(a)[i], static_cast<const T*>(b)[i]);
-  return -1;
 }
 template <class T>
-int64_t ldexp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
+void ldexp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* exponent = static_cast<const int32_t*>(b);
   for (int64_t i = 0; i < n; ++i)
     static_cast<T*>(out)[i] = std::ldexp(static_cast<const T*>(a)[i], exponent[i]);
-  return -1;
 }
 template <class T>
-int64_t ilogb_loop(void* out, const void* a, const void*, const void*, int64_t n) {
+void ilogb_loop(void* out, const void* a, const void*, const void*, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     T x = static_cast<const T*>(a)[i];
     constexpr int32_t kLowest = std::numeric_limits<int32_t>::min(),
@@ -121,7 +118,6 @@ int64_t ilogb_loop(void* out, const void* a, const void*, const void*, int64_t n
                                     : std::isinf(x)         ? kHighest
                                                             : std::ilogb(x);
   }
-  return -1;
 }
 
 // Float to integer after rounding to an integer by kRound; then as fptosi, fptoui do.
@@ -131,7 +127,7 @@ double half_even(double x) { return std::nearbyint(x); }
 double downward(double x) { return std::floor(x); }
 double upward(double x) { return std::ceil(x); }
 template <Type kIn, Type kOut, bool kSigned, Round kRound>
-int64_t to_int_loop(void* out, const void* a, const void*, const void*, int64_t n) {
+void to_int_loop(void* out, const void* a, const void*, const void*, int64_t n) {
   auto in_size = static_cast<int64_t>(size_of(kIn)), out_size = static_cast<int64_t>(size_of(kOut));
   for (int64_t i = 0; i < n; ++i) {
     double x = kRound(to_double(load_bits(static_cast<const char*>(a) + i * in_size, kIn), kIn));
@@ -139,7 +135,6 @@ int64_t to_int_loop(void* out, const void* a, const void*, const void*, int64_t 
         kIn == Type::kF32 ? std::bit_cast<uint32_t>(static_cast<float>(x)) : std::bit_cast<uint64_t>(x);
     store_bits(static_cast<char*>(out) + i * out_size, kOut, float_to_int(bits, kIn, kOut, kSigned));
   }
-  return -1;
 }
 template <bool kSigned, Round kRound>
 Loop to_int(Type in, Type out) {
@@ -152,13 +147,12 @@ Loop to_int(Type in, Type out) {
 
 // Integers of 32 bits (brev and ffs also 64).
 template <auto formula, int arity>
-int64_t int_loop(void* out, const void* a, const void* b, const void* c, int64_t n) {
+void int_loop(void* out, const void* a, const void* b, const void* c, int64_t n) {
   auto* x = static_cast<const uint32_t*>(a);
   auto* y = static_cast<const uint32_t*>(b);
   auto* z = static_cast<const uint32_t*>(c);
   for (int64_t i = 0; i < n; ++i)
     static_cast<uint32_t*>(out)[i] = formula(x[i], arity > 1 ? y[i] : 0, arity > 2 ? z[i] : 0);
-  return -1;
 }
 template <class T>
 T reversed(T x) {
@@ -166,15 +160,13 @@ T reversed(T x) {
   for (size_t i = 0; i < sizeof(T) * 8; ++i) result = static_cast<T>(result << 1 | (x >> i & 1));
   return result;
 }
-int64_t brev64(void* out, const void* a, const void*, const void*, int64_t n) {
+void brev64(void* out, const void* a, const void*, const void*, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     static_cast<uint64_t*>(out)[i] = reversed(static_cast<const uint64_t*>(a)[i]);
-  return -1;
 }
-int64_t ffs64(void* out, const void* a, const void*, const void*, int64_t n) {
+void ffs64(void* out, const void* a, const void*, const void*, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     static_cast<int32_t*>(out)[i] = __builtin_ffsll(static_cast<const int64_t*>(a)[i]);
-  return -1;
 }
 // PTX's prmt: each selector nibble picks a byte of b:a, or replicates its sign.
 uint32_t byte_perm(uint32_t a, uint32_t b, uint32_t selector) {

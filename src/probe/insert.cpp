@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 
+#include <triton_runner/base/text.h>
 #include <triton_runner/ir/edit.h>
 #include <triton_runner/ir/text.h>
 
+#include "in_flight.h"
 #include "programs.h"
 #include "stores.h"
 #include "trips.h"
@@ -55,27 +57,6 @@ std::vector<const ir::Op*> loops_around(const ir::Block* block) {
     if (op->kind == OpKind::kFor || op->kind == OpKind::kWhile) loops.push_back(op);
   std::reverse(loops.begin(), loops.end());
   return loops;
-}
-
-// Whether a wgmma that gives this value may still be running where it is defined.
-bool in_flight(const ir::Value& value, int depth = 0) {
-  if (depth > 8) return true;
-  const ir::Op* op = value.defining_op;
-  auto from_yield = [&](const ir::Op& loop, uint32_t i) {
-    const ir::Op* last = loop.region()->first->last;
-    return last && last->kind == OpKind::kYield && i < last->num_operands() &&
-           in_flight(*last->operand(i), depth + 1);
-  };
-  if (!op) {
-    const ir::Op* loop = value.block->region->parent;
-    return loop && loop->kind == OpKind::kFor && value.index > 0 && from_yield(*loop, value.index - 1);
-  }
-  if (op->kind == OpKind::kWarpGroupDot)  // 3.0 and 3.1 have an op of its own for this
-    return op->int_attr("isAsync", 0) != 0 || op->name.ends_with(".dot_async");
-  if (op->kind == OpKind::kWarpGroupDotWait)
-    return op->int_attr("pendings", 0) > 0 && value.index < op->num_operands() &&
-           in_flight(*op->operand(value.index), depth + 1);
-  return op->kind == OpKind::kFor && from_yield(*op, value.index);
 }
 
 // What stands beside a value in its slot, as i32 operands, and whether the iteration is the last.
@@ -463,7 +444,7 @@ base::Status StoreInserter::replace() {
     size_t at = prefix.find(kProbe);
     if (at == std::string_view::npos) continue;
     size_t k = 0;
-    for (at += kProbe.size(); at < prefix.size() && prefix[at] >= '0' && prefix[at] <= '9'; ++at)
+    for (at += kProbe.size(); at < prefix.size() && base::is_digit(prefix[at]); ++at)
       k = k * 10 + static_cast<size_t>(prefix[at] - '0');
     if (k >= result_.areas.size()) continue;
     Area& area = result_.areas[k];

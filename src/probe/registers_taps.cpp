@@ -9,6 +9,8 @@
 #include <triton_runner/probe/registers.h>
 #include <triton_runner/tile/encoding.h>
 
+#include "in_flight.h"
+
 namespace triton_runner::probe {
 namespace {
 
@@ -43,28 +45,6 @@ base::Result<Threads> threads_of(const ir::Module& module, const ir::Block* bloc
     return Threads{static_cast<uint32_t>(starts->raw[k]) * warp, static_cast<uint32_t>(warps->raw[k]) * warp};
   }
   return Threads{0, static_cast<uint32_t>(module_number(module, "num-warps", 4)) * warp};
-}
-
-// wgmma goes on while the program does: its result is in registers once a wait with pendings = 0 has passed.
-bool is_under_way(const ir::Value& value, int depth = 0) {
-  if (depth > 32) return false;
-  const ir::Op* op = value.defining_op;
-  if (!op) {
-    const ir::Op* parent = value.block->region->parent;
-    if (parent->kind != OpKind::kFor || value.index == 0) return false;
-    const ir::Op* yield = value.block->last;
-    return yield && value.index - 1 < yield->num_operands() &&
-           is_under_way(*yield->operand(value.index - 1), depth + 1);
-  }
-  if (op->kind == OpKind::kWarpGroupDot) return op->int_attr("isAsync", 0) != 0;
-  if (op->kind == OpKind::kWarpGroupDotWait)
-    return op->int_attr("pendings", 0) > 0 && is_under_way(*op->operand(value.index), depth + 1);
-  if (op->kind == OpKind::kFor) {
-    const ir::Op* yield = op->region()->first->last;
-    return yield && value.index < yield->num_operands() &&
-           is_under_way(*yield->operand(value.index), depth + 1);
-  }
-  return false;
 }
 
 // The same value where the wait that completes it has passed; null if there is none in its block.
@@ -103,7 +83,7 @@ class Tapper {
       : module_(module), kernel_(kernel), level_(level) {}
 
   base::Status add(const ir::Value& asked) {
-    const ir::Value* known = is_under_way(asked) ? completed(asked) : &asked;
+    const ir::Value* known = in_flight(asked) ? completed(asked) : &asked;
     if (!known)
       return failure(name_of(asked) + " is still being computed by the tensor cores there",
                      {"dump the result of the ttng.warp_group_dot_wait with pendings = 0 that waits for it"});

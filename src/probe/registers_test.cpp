@@ -2,6 +2,8 @@
 // not.
 #include <triton_runner/probe/registers.h>
 
+#include <triton_runner/ir/module.h>
+
 #include "test.h"
 
 namespace triton_runner::probe {
@@ -40,6 +42,36 @@ base::Result<RegisterPlan> plan(const std::string& twin, const std::string& own,
 
 std::string name(const std::string& own, const RegisterPlan& p, size_t probe, size_t k) {
   return std::string(parsed(own)->find_function("k")->registers[p.probes[probe].registers[k]].name);
+}
+
+// A product that goes on, as 3.0 writes it, is read where its wait has passed.
+TEST(a_product_of_an_old_release_is_tapped_behind_its_wait) {
+  auto text = [](const std::string& wait) {
+    return "#nv = #triton_gpu.shared<{vec = 8, perPhase = 4, maxPhase = 2, order = [1, 0], hasLeadingOffset "
+           "= "
+           "true}>\n"
+           "#mma = #triton_gpu.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], "
+           "instrShape = [16, 16, 16]}>\n"
+           "module attributes {\"triton_gpu.num-ctas\" = 1 : i32, \"triton_gpu.num-warps\" = 4 : i32, "
+           "triton_gpu.target = \"cuda:90\", \"triton_gpu.threads-per-warp\" = 32 : i32} {\n"
+           "  tt.func public @k(%a: !tt.memdesc<64x16xf16, #nv>, %b: !tt.memdesc<16x16xf16, #nv>) {\n"
+           "    %z = arith.constant dense<0.000000e+00> : tensor<64x16xf32, #mma>\n"
+           "    %r = triton_nvidia_gpu.dot_async %a, %b, %z {inputPrecision = 0 : i32, maxNumImpreciseAcc = "
+           "0 : "
+           "i32} : !tt.memdesc<64x16xf16, #nv> * !tt.memdesc<16x16xf16, #nv> -> tensor<64x16xf32, #mma>\n" +
+           wait + "    tt.return\n  }\n}\n";
+  };
+  auto tapped = [&](const std::string& wait) {
+    auto module = ir::parse(text(wait), "k.ttgir");
+    CHECK(module.ok());
+    Selector r;
+    r.text = "%r";
+    return tap_values(*module, "k", std::span(&r, 1), "ttgir");
+  };
+  CHECK(
+      tapped("    %w = triton_nvidia_gpu.dot_wait %r {pendings = 0 : i32} : tensor<64x16xf32, #mma>\n").ok());
+  const auto lost = tapped("");
+  CHECK(!lost.ok() && lost.error().message.find("still being computed") != std::string::npos);
 }
 
 TEST(a_twin_with_other_register_numbers) {

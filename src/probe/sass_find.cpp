@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <triton_runner/base/text.h>
+
 namespace triton_runner::probe {
 
 using ptx::Effect;
@@ -73,9 +75,7 @@ uint32_t SassFinder::ptx_depth(uint32_t i) const { return depth_in(ptx_loops_, i
 uint32_t SassFinder::depth(size_t at) const { return depth_in(loops_, code_[at].address); }
 
 std::string SassFinder::said(size_t at) const {
-  char place[24];
-  std::snprintf(place, sizeof place, " at 0x%llx", static_cast<unsigned long long>(code_[at].address));
-  return code_[at].opcode + place;
+  return code_[at].opcode + " at " + base::hex(code_[at].address);
 }
 
 SassFound SassFinder::find(uint32_t i) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <triton_runner/base/text.h>
+
 namespace triton_runner::probe {
 namespace {
 
@@ -31,7 +33,7 @@ bool is_predicate(std::string_view o) {
   if (o.starts_with('!')) o.remove_prefix(1);
   if (o == "PT" || o == "UPT") return true;
   if (o.starts_with('U')) o.remove_prefix(1);
-  return o.size() == 2 && o[0] == 'P' && o[1] >= '0' && o[1] <= '9';
+  return o.size() == 2 && o[0] == 'P' && base::is_digit(o[1]);
 }
 
 // R4 and UR4: the digits; RZ and the rest: none.

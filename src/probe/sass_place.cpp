@@ -7,6 +7,7 @@
 #include <optional>
 #include <tuple>
 
+#include <triton_runner/base/text.h>
 #include <triton_runner/num/types.h>
 
 #include "sass_find.h"
@@ -333,10 +334,9 @@ std::string describe_sass(const ptx::Module& ptx, std::string_view kernel,
     for (const auto& copy : found.copies) {
       std::string said;
       for (const SassPlace& p : copy) {
-        char place[24];
-        std::snprintf(place, sizeof place, "0x%llx ", static_cast<unsigned long long>(code[p.at].address));
+        const std::string place = base::hex(code[p.at].address) + " ";
         if (said.empty() || said.find(place) == std::string::npos)
-          said += " " + std::string(place) + p.reg;
+          said += " " + place + p.reg;
         else
           said += "," + p.reg;
       }

@@ -2,12 +2,16 @@
 #include <triton_runner/base/text_map.h>
 #include <triton_runner/ptx/opcode.h>
 
+#include <array>
+
 namespace triton_runner::ptx {
 using base::TextMap;
 namespace {
 
-using enum Effect;
-constexpr OpcodeRow kRows[] = {
+constexpr auto kRows = [] {
+  using enum Effect;
+  constexpr auto kNowhere = std::string_view::npos;
+  return std::to_array<OpcodeRow>({
 #define OP(name, text, forms, handler, operands, effects, section) \
   {Opcode::name,                                                   \
    text,                                                           \
@@ -16,9 +20,10 @@ constexpr OpcodeRow kRows[] = {
    effects,                                                        \
    section,                                                        \
    std::string_view(#handler) != "UNSUPPORTED",                    \
-   std::string_view(forms).find("<compare>") != std::string_view::npos},
+   std::string_view(forms).find("<compare>") != kNowhere},
 #include <triton_runner/ptx/opcodes.def>
-};
+  });
+}();
 
 enum class Class : uint8_t { kNothing, kBits, kUnsigned, kSigned, kFloat, kPred, kOpaque };
 struct ModRow {

@@ -131,7 +131,7 @@ bool Parser::parse_registers() {
       symbol.index = static_cast<uint32_t>(family_registers_.size());
       family_registers_.emplace_back();
       const char last = symbol.name.back();
-      digit_families_ |= last >= '0' && last <= '9';
+      digit_families_ |= is_digit(last);
     }
     if (!declare(symbol)) return false;
   } while (take(','));
@@ -221,9 +221,7 @@ bool Parser::parse_instruction(uint32_t offset, int32_t guard, bool negated) {
   const auto suffixes = [&] {
     while (*p_ == '.' || (*p_ == ':' && p_[1] == ':')) {
       p_ += *p_ == '.' ? 1 : 2;
-      while ((*p_ >= '0' && *p_ <= '9') || (*p_ >= 'a' && *p_ <= 'z') || (*p_ >= 'A' && *p_ <= 'Z') ||
-             *p_ == '_')
-        ++p_;
+      while (is_digit(*p_) || (*p_ >= 'a' && *p_ <= 'z') || (*p_ >= 'A' && *p_ <= 'Z') || *p_ == '_') ++p_;
     }
   };
   suffixes();

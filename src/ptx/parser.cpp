@@ -72,7 +72,7 @@ bool Parser::parse_directive(Linkage linkage) {
     const char* begin = p_;
     const auto digits = [&] {
       const char* before = p_;
-      while (*p_ >= '0' && *p_ <= '9') ++p_;
+      while (is_digit(*p_)) ++p_;
       return p_ > before;
     };
     if (!digits() || *p_++ != '.' || !digits() || *p_ == '.') {

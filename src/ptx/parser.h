@@ -9,12 +9,13 @@
 #include <vector>
 
 #include <triton_runner/base/arena.h>
+#include <triton_runner/base/text.h>
 #include <triton_runner/base/text_map.h>
 #include <triton_runner/ptx/module.h>
 
 namespace triton_runner::ptx {
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using base::is_digit;
 
 class ModuleImpl final : public Module {
  public:

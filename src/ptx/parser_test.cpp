@@ -233,6 +233,16 @@ TEST(the_table_agrees_with_itself) {
     CHECK(find_opcode(row.text) == row.opcode);
     CHECK(!row.section.empty() && !row.forms.empty() && !row.handler.empty());
     CHECK(row.executed == (row.handler != "UNSUPPORTED"));
+    CHECK(row.executed == (row.effects != Effect::kNone));
+    // What the checks, the dumps and the model of ptxas take from arithmetic.
+    const bool computes = has(row.effects, Effect::kComputes);
+    if (row.handler == "alu" || row.handler == "move") CHECK(computes);
+    for (Effect e : {Effect::kNumbers, Effect::kDivides, Effect::kCarries, Effect::kMerges})
+      if (has(row.effects, e)) CHECK(computes && row.handler == "alu");
+    for (Effect e : {Effect::kReads, Effect::kWrites, Effect::kUpdates, Effect::kCopies, Effect::kObjects,
+                     Effect::kLater, Effect::kShares, Effect::kMeets, Effect::kOrders, Effect::kJumps,
+                     Effect::kConsumes, Effect::kHints})
+      if (has(row.effects, e)) CHECK(!computes);
   }
   CHECK(find_opcode("frobnicate") == Opcode::kUnknown);
   CHECK(find_mod("shared::cluster") == Mod::kSharedCluster && find_mod("m64n256k16") == Mod::kM64N256K16);

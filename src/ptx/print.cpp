@@ -7,9 +7,13 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <triton_runner/base/text.h>
 #include <triton_runner/ptx/module.h>
 
 namespace triton_runner::ptx {
+
+using base::is_digit;
+
 namespace {
 
 const char* space_text(Space space) {
@@ -34,12 +38,11 @@ const char* linkage_text(Linkage linkage) {
   static constexpr const char* kTexts[] = {"", ".visible ", ".extern ", ".weak ", ".common "};
   return kTexts[static_cast<int>(linkage)];
 }
-std::string hex(uint64_t value, int digits) {
+std::string digits_of(uint64_t value, int digits) {
   std::string out(static_cast<size_t>(digits), '0');
   for (int i = digits; i-- > 0; value >>= 4) out[static_cast<size_t>(i)] = "0123456789ABCDEF"[value & 15];
   return out;
 }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 class Printer {
  public:
@@ -92,8 +95,8 @@ void Printer::values(const Variable& v, size_t element) {
   const auto plain = [&](size_t at) {
     uint64_t word = 0;
     std::memcpy(&word, v.initial.data() + at, std::min<size_t>(element, 8));
-    if (v.type == Mod::kF32) return "0f" + hex(word, 8);
-    if (v.type == Mod::kF64) return "0d" + hex(word, 16);
+    if (v.type == Mod::kF32) return "0f" + digits_of(word, 8);
+    if (v.type == Mod::kF64) return "0d" + digits_of(word, 16);
     return std::to_string(word);
   };
   const auto address = [](const Variable::Relocation& r) {
@@ -240,7 +243,7 @@ void Printer::operand(const Operand& o) {
     case OperandKind::kInteger:
       return number(o.integer);
     case OperandKind::kFloat:
-      out_ += (o.is_wide ? "0d" : "0f") + hex(static_cast<uint64_t>(o.integer), o.is_wide ? 16 : 8);
+      out_ += (o.is_wide ? "0d" : "0f") + digits_of(static_cast<uint64_t>(o.integer), o.is_wide ? 16 : 8);
       return;
     case OperandKind::kVariable: {
       const auto renamed = variable_names_.find(o.variable);

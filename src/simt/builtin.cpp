@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include <triton_runner/base/text.h>
 #include <triton_runner/exec/observer.h>
 
 #include "strands.h"
@@ -100,7 +101,7 @@ class Formatter {
     for (char c : spec.substr(1)) {
       if (c == 'l' || c == 'j' || c == 'z' || c == 't')
         wide = true;
-      else if ((c >= '0' && c <= '9') || c == '.' || c == '-' || c == '+' || c == ' ' || c == '#')
+      else if (base::is_digit(c) || c == '.' || c == '-' || c == '+' || c == ' ' || c == '#')
         flags.push_back(c);
     }
     if (flags.size() > 16) flags.clear();

@@ -1,4 +1,6 @@
 // Shadows of shared and global memory, clocks of warps and blocks.
+#include <triton_runner/base/text.h>
+
 #include "check.h"
 
 #include <algorithm>
@@ -7,8 +9,10 @@
 
 namespace triton_runner::simt {
 
-using ptx::Mod;
+using base::hex;
+
 using ptx::Effect;
+using ptx::Mod;
 
 // Who accessed a byte, as far as a later access needs it. Record 0 is nobody.
 struct Checks::Record {
@@ -98,12 +102,6 @@ bool is_reduction(const Operands& in) {
   const ptx::Instruction* source = instr_of(in).source;
   return source &&
          ((source->does(Effect::kUpdates) && source->does(Effect::kConsumes)) || source->has(Mod::kReduce));
-}
-
-std::string hex(uint64_t v) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-  return text;
 }
 
 std::string place_text(const Code& code, const Operands& in) {

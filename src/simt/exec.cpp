@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include <triton_runner/base/text.h>
 #include <triton_runner/exec/faults.h>
 
 #include "arguments.h"
@@ -12,17 +13,13 @@
 #include "origin.h"
 
 namespace triton_runner::simt {
+
+using base::hex;
 namespace {
 
 constexpr uint64_t kGuard = 256;  // bytes around each part, so that whole vectors may be read at its end
 
 uint64_t rounded(uint64_t bytes) { return (bytes + 63) / 64 * 64 + kGuard; }
-
-std::string hex(uint64_t v) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-  return text;
-}
 
 // What an instruction was made for; of one that the lowering added, what stands before it.
 const ptx::Instruction* source_of(const Code& code, const Operands& in) {

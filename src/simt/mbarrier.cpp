@@ -1,4 +1,6 @@
 // The instructions on mbarriers, and what copies and tensor cores do to them.
+#include <triton_runner/base/text.h>
+
 #include "mbarrier.h"
 
 #include <cstdio>
@@ -11,6 +13,8 @@
 
 namespace triton_runner::simt {
 
+using base::hex;
+
 using ptx::Mod;
 using ptx::OperandKind;
 
@@ -20,12 +24,6 @@ namespace {
 constexpr uint64_t kCount = kMaxMbarrierCount;
 constexpr uint64_t kTxMask = (1u << 21) - 1;
 constexpr uint64_t kMark = uint64_t{2} << 62;
-
-std::string hex(uint32_t address) {
-  char text[16];
-  std::snprintf(text, sizeof text, "0x%x", address);
-  return text;
-}
 
 std::string name_of(uint32_t address) { return "the mbarrier at shared address " + hex(address); }
 

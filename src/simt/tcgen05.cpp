@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <triton_runner/base/text.h>
+
 #include "matrix_descriptor.h"
 #include "mbarrier.h"
 #include "mma_fragments.h"
@@ -266,7 +268,7 @@ bool lower_transfer(Lowering& l, const ptx::Instruction& in, bool load) {
   uint32_t times = 0, registers = 0;
   for (Mod mod : in.mods) {
     const std::string_view text = ptx::text(mod);
-    if (text.size() > 1 && text[0] == 'x' && text[1] >= '0' && text[1] <= '9')
+    if (text.size() > 1 && text[0] == 'x' && base::is_digit(text[1]))
       times = static_cast<uint32_t>(std::strtoul(text.data() + 1, nullptr, 10));
     for (const Row& row : kRows)
       if (row.mod == mod) {

@@ -231,6 +231,9 @@ struct Op {
     return static_cast<Enum>(int_attr(key, -1));
   }
   Region* region(uint32_t i = 0) const { return regions[i]; }
+  // Of a WarpGroupDot: whether the program goes on while it is computed. 3.0 and 3.1 have a name for that,
+  // the others an attribute.
+  bool is_async_dot() const { return int_attr("isAsync", 0) != 0 || name.ends_with(".dot_async"); }
 };
 
 struct Block {

@@ -16,9 +16,8 @@
 
 namespace triton_runner::num {
 
-// Runs over n contiguous elements. Arity says which of a, b, c are read. Always -1: every element has a
-// result.
-using Loop = int64_t (*)(void* out, const void* a, const void* b, const void* c, int64_t n);
+// Runs over n contiguous elements. Arity says which of a, b, c are read.
+using Loop = void (*)(void* out, const void* a, const void* b, const void* c, int64_t n);
 
 struct Kernel {
   Loop loop = nullptr;
@@ -28,8 +27,8 @@ struct Kernel {
 
   explicit operator bool() const { return loop != nullptr; }
   // Bit i of `splat`: operand i is one element that stands for all n. `out` may be an operand of the same
-  // element size. Returns as Loop does.
-  int64_t run(void* out, const void* const* in, uint32_t splat, int64_t n) const;
+  // element size.
+  void run(void* out, const void* const* in, uint32_t splat, int64_t n) const;
 };
 
 // One loop for the difference of two f32 and its exp or exp2: out = exponential(difference(a, b)). Null for

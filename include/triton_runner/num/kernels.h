@@ -1,5 +1,5 @@
-// Movement of elements: copies, fills, broadcasts, transposes, gathers, and helpers on masks (a byte an
-// element, 0 or 1).
+// Movement of elements: copies, fills, broadcasts, transposes, gathers, and two questions about masks (a byte
+// an element, 0 or 1).
 //
 // `size` is the element's bytes: 1, 2, 4 or 8. Strides are in elements unless a name says bytes. Buffers need
 // no alignment and do not overlap. Addresses were checked by the caller.
@@ -19,8 +19,6 @@ void finish_past_caches();
 // out[i * out_stride] = in[i * in_stride]
 void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size);
 void fill(void* out, uint64_t bits, int64_t n, size_t size);
-void iota_i32(int32_t* out, int32_t start, int64_t n);
-void iota_i64(int64_t* out, int64_t start, int64_t step, int64_t n);  // wraps
 // in [outer, inner] -> out [outer, times, inner]: broadcast along an axis. inner == 1: down the last axis.
 void repeat(void* out, const void* in, int64_t outer, int64_t times, int64_t inner, size_t size);
 // out[c, r] = in[r, c]; row strides are the distance of consecutive rows.
@@ -35,8 +33,6 @@ void copy_view(void* out, const void* in, const int64_t* shape, const int64_t* s
 void gather(void* out, const uint64_t* addresses, const uint8_t* mask, int64_t n, size_t size);
 void scatter(const uint64_t* addresses, const void* in, const uint8_t* mask, int64_t n,
              size_t size);  // ascending: the last lane wins
-// out[i] = in[index[i]]: tt.gather along a flat axis; indices were checked.
-void gather_elements(void* out, const void* in, const int32_t* index, int64_t n, size_t size);
 // addresses[i + 1] == addresses[i] + size throughout.
 bool contiguous(const uint64_t* addresses, int64_t n, size_t size);
 // Smallest and largest address of the lanes that are on; false if none is.
@@ -49,10 +45,6 @@ void addptr_i32(uint64_t* out, const uint64_t* pointers, const int32_t* offsets,
 void addptr_i64(uint64_t* out, const uint64_t* pointers, const int64_t* offsets, int64_t n, int64_t size);
 
 bool mask_all(const uint8_t* mask, int64_t n);
-int64_t mask_count(const uint8_t* mask, int64_t n);
-int64_t mask_first_false(const uint8_t* mask, int64_t n);  // n if none
-int64_t mask_first_true(const uint8_t* mask, int64_t n);   // n if none
-void mask_and(uint8_t* out, const uint8_t* a, const uint8_t* b, int64_t n);
 // The mask of a box: out[i0, i1, ...] = low[d] <= i_d < high[d] for all d; shape of rank <= 8, contiguous.
 void mask_box(uint8_t* out, const int64_t* shape, const int64_t* low, const int64_t* high, int rank);
 

@@ -6,13 +6,12 @@ namespace triton_runner::num::NUM_ISA {
 namespace {
 
 template <class F>
-int64_t map_by_one(void* out, const void* a, const void* b, const void*, int64_t n) {
+void map_by_one(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* o = static_cast<float*>(out);
   auto* x = static_cast<const float*>(a);
   const float y = *static_cast<const float*>(b);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i], y);
-  return -1;
 }
 
 #if defined(NUM_ISA_avx512)
@@ -36,7 +35,7 @@ struct Divisor {
   }
 };
 
-int64_t divide_by_one(void* out, const void* a, const void* b, const void* c, int64_t n) {
+void divide_by_one(void* out, const void* a, const void* b, const void* c, int64_t n) {
   constexpr int kVectors = 8;
   auto* o = static_cast<float*>(out);
   auto* x = static_cast<const float*>(a);

@@ -113,7 +113,7 @@ inline double to_odd53(int64_t x) {
 }
 
 template <class In, class Wide, bool kI1Signed, Type kTo>
-int64_t int_to_narrow(void* out, const void* a, const void*, const void*, int64_t n) {
+void int_to_narrow(void* out, const void* a, const void*, const void*, int64_t n) {
   static const Loop narrow = find_narrow(kTo, Rounding::kNearestEven);
   constexpr int kSize = kTo == Type::kF16 || kTo == Type::kBF16 ? 2 : kTo == Type::kTF32 ? 4 : 1;
   auto* x = static_cast<const In*>(a);
@@ -126,7 +126,6 @@ int64_t int_to_narrow(void* out, const void* a, const void*, const void*, int64_
     }
     narrow(static_cast<char*>(out) + i * kSize, y, nullptr, nullptr, m);
   }
-  return -1;
 }
 
 template <class In, class Wide, bool kI1Signed = false>
@@ -279,7 +278,7 @@ constexpr int size_of_float(Type type) {
 
 // From -> f32 -> To by chunks; either side may be f64, which comes in rounded to odd.
 template <Type kFrom, Type kTo, Rounding kRounding>
-int64_t float_to_float(void* out, const void* a, const void*, const void*, int64_t n) {
+void float_to_float(void* out, const void* a, const void*, const void*, int64_t n) {
   static const Loop first = kFrom == Type::kF64    ? map1<float, double, f64_to_odd>
                             : kFrom == Type::kTF32 ? find_widen(Type::kF32)
                                                    : find_widen(kFrom);
@@ -291,17 +290,14 @@ int64_t float_to_float(void* out, const void* a, const void*, const void*, int64
     first(x, static_cast<const char*>(a) + i * size_of_float(kFrom), nullptr, nullptr, m);
     second(static_cast<char*>(out) + i * size_of_float(kTo), x, nullptr, nullptr, m);
   }
-  return -1;
 }
 
-int64_t copy_f64(void* out, const void* a, const void*, const void*, int64_t n) {
+void copy_f64(void* out, const void* a, const void*, const void*, int64_t n) {
   __builtin_memmove(out, a, static_cast<size_t>(n) * 8);
-  return -1;
 }
 template <int kSize>
-int64_t copy_bits(void* out, const void* a, const void*, const void*, int64_t n) {
+void copy_bits(void* out, const void* a, const void*, const void*, int64_t n) {
   __builtin_memmove(out, a, static_cast<size_t>(n) * kSize);
-  return -1;
 }
 
 // clang-format off
@@ -354,14 +350,13 @@ Loop float_conversion(Type in, Type out) {
 // Select, bitcast
 
 template <class T>
-int64_t select(void* out, const void* a, const void* b, const void* c, int64_t n) {
+void select(void* out, const void* a, const void* b, const void* c, int64_t n) {
   auto* o = static_cast<T*>(out);
   auto* condition = static_cast<const uint8_t*>(a);
   auto* x = static_cast<const T*>(b);
   auto* y = static_cast<const T*>(c);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) o[i] = condition[i] != 0 ? x[i] : y[i];
-  return -1;
 }
 
 constexpr int storage(Type type) {

@@ -21,33 +21,30 @@ inline To bits_as(From value) {
 // F::apply on every element. `out` may be an operand of the same element size: lanes are independent either
 // way.
 template <class Out, class In, class F>
-int64_t map1(void* out, const void* a, const void*, const void*, int64_t n) {
+void map1(void* out, const void* a, const void*, const void*, int64_t n) {
   auto* o = static_cast<Out*>(out);
   auto* x = static_cast<const In*>(a);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i]);
-  return -1;
 }
 
 template <class Out, class In, class F>
-int64_t map2(void* out, const void* a, const void* b, const void*, int64_t n) {
+void map2(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* o = static_cast<Out*>(out);
   auto* x = static_cast<const In*>(a);
   auto* y = static_cast<const In*>(b);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i], y[i]);
-  return -1;
 }
 
 template <class Out, class In, class F>
-int64_t map3(void* out, const void* a, const void* b, const void* c, int64_t n) {
+void map3(void* out, const void* a, const void* b, const void* c, int64_t n) {
   auto* o = static_cast<Out*>(out);
   auto* x = static_cast<const In*>(a);
   auto* y = static_cast<const In*>(b);
   auto* z = static_cast<const In*>(c);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i], y[i], z[i]);
-  return -1;
 }
 
 constexpr int64_t kChunk = 256;  // elements that pass through stack buffers at a time
@@ -56,7 +53,7 @@ constexpr int64_t kChunk = 256;  // elements that pass through stack buffers at 
 // whether the result is a float of the same type; otherwise Inner's results (masks of OutSize bytes) are
 // stored as they are.
 template <Type T, Loop Inner, int kArity, int kOutSize = 0>
-int64_t through_f32(void* out, const void* a, const void* b, const void* c, int64_t n) {
+void through_f32(void* out, const void* a, const void* b, const void* c, int64_t n) {
   static const Loop widen = find_widen(T);
   static const Loop narrow = find_narrow(T, Rounding::kNearestEven);
   constexpr int kSize = T == Type::kF16 || T == Type::kBF16 ? 2 : 1;
@@ -77,7 +74,6 @@ int64_t through_f32(void* out, const void* a, const void* b, const void* c, int6
       Inner(o + i * kOutSize, x, y, z, m);
     }
   }
-  return -1;
 }
 
 // The loop for type `in` out of a loop on f32, or null for types that do not go through f32.

@@ -102,9 +102,8 @@ int64_t narrow_scale(void* out, const void* in, const void*, const void*, int64_
 
 using Run = void (*)(float* out, const void* in, int64_t n);
 template <Run kRun>
-int64_t as_loop(void* out, const void* a, const void*, const void*, int64_t n) {
+void as_loop(void* out, const void* a, const void*, const void*, int64_t n) {
   kRun(static_cast<float*>(out), a, n);
-  return -1;
 }
 
 template <Run kRun, int kSize, int kCols>

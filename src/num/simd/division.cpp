@@ -70,7 +70,7 @@ inline uint64_t truncated(uint64_t x, uint64_t y) { return x / y; }
 
 // T is the element read as signed or unsigned, U its unsigned twin, W the type the quotient is computed in.
 template <class T, class U, class W, class F>
-int64_t loop(void* out, const void* a, const void* b, const void*, int64_t n) {
+void loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* o = static_cast<U*>(out);
   auto* x = static_cast<const T*>(a);
   auto* y = static_cast<const T*>(b);
@@ -88,16 +88,14 @@ int64_t loop(void* out, const void* a, const void* b, const void*, int64_t n) {
                             static_cast<U>(static_cast<decltype(U{} + 0u)>(q) * static_cast<U>(d)));
     o[i] = F::apply(Parts<U, T>{q, r, x[i], d});
   }
-  return -1;
 }
 
 // i1: the quotient is the dividend and the remainder 0, as LLVM has it, which knows no divisor but true.
 template <bool kRemainder>
-int64_t loop_i1(void* out, const void* a, const void*, const void*, int64_t n) {
+void loop_i1(void* out, const void* a, const void*, const void*, int64_t n) {
   auto* o = static_cast<uint8_t*>(out);
   auto* x = static_cast<const uint8_t*>(a);
   for (int64_t i = 0; i < n; ++i) o[i] = kRemainder ? 0 : x[i];
-  return -1;
 }
 
 template <class F>

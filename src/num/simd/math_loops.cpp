@@ -83,7 +83,7 @@ struct erf {
 
 // sin, cos and tan (F): the vector formula, then element by element those beyond its reduction.
 template <class T, class F>
-int64_t trig_loop(void* out, const void* a, const void*, const void*, int64_t n) {
+void trig_loop(void* out, const void* a, const void*, const void*, int64_t n) {
   auto* o = static_cast<T*>(out);
   auto* x = static_cast<const T*>(a);
   T kept[kChunk];  // out may be a
@@ -107,7 +107,6 @@ int64_t trig_loop(void* out, const void* a, const void*, const void*, int64_t n)
       o[i + j] = static_cast<T>(F::of(Reduced{angle.high, angle.low, angle.quarter}));
     }
   }
-  return -1;
 }
 
 // exp and exp2 of f32, and those of a - b, where b may be one element for all.
@@ -149,7 +148,7 @@ struct exp2_vector {
   }
 };
 template <class F, Of of = Of::kOne>
-int64_t exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
+void exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* o = static_cast<float*>(out);
   auto* x = static_cast<const float*>(a);
   auto* y = static_cast<const float*>(b);
@@ -168,7 +167,6 @@ int64_t exp_loop(void* out, const void* a, const void* b, const void*, int64_t n
     const __m512 less = of == Of::kDifference ? _mm512_maskz_loadu_ps(on, y + i) : one;
     _mm512_mask_storeu_ps(o + i, on, of_vector(_mm512_maskz_loadu_ps(on, x + i), less));
   }
-  return -1;
 }
 template <Of of>
 constexpr Loop exp_f32_loop = exp_loop<exp_vector, of>;
@@ -191,7 +189,7 @@ struct exp2_normal {
   }
 };
 template <class Normal, class General, Of of>
-int64_t exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
+void exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* o = static_cast<float*>(out);
   auto* x = static_cast<const float*>(a);
   auto* y = static_cast<const float*>(b);
@@ -209,7 +207,6 @@ int64_t exp_loop(void* out, const void* a, const void* b, const void*, int64_t n
     }
     if (outside) map1<float, float, General>(o + i, kept, nullptr, nullptr, m);
   }
-  return -1;
 }
 template <Of of>
 constexpr Loop exp_f32_loop = exp_loop<exp_normal, exp, of>;

@@ -138,13 +138,6 @@ void scatter_of(const uint64_t* addresses, const void* in, const uint8_t* mask, 
   }
 }
 
-template <class T>
-void gather_elements_of(void* out, const void* in, const int32_t* index, int64_t n) {
-  auto* o = static_cast<raw<T>*>(out);
-  auto* x = static_cast<const raw<T>*>(in);
-  for (int64_t i = 0; i < n; ++i) o[i] = x[index[i]];
-}
-
 // One call by the element's size.
 #define BY_SIZE(size, function, ...)          \
   switch (size) {                             \
@@ -168,16 +161,6 @@ void spread(void* out, const void* in, int64_t n, int64_t times, size_t size) {
 }
 void fill(void* out, uint64_t bits, int64_t n, size_t size) { BY_SIZE(size, fill_of, out, bits, n) }
 
-void iota_i32(int32_t* out, int32_t start, int64_t n) {
-  for (int64_t i = 0; i < n; ++i)
-    out[i] = static_cast<int32_t>(static_cast<uint32_t>(start) + static_cast<uint32_t>(i));
-}
-void iota_i64(int64_t* out, int64_t start, int64_t step, int64_t n) {
-  auto value = static_cast<uint64_t>(start);
-  for (int64_t i = 0; i < n; ++i)
-    out[i] = static_cast<int64_t>(value + static_cast<uint64_t>(i) * static_cast<uint64_t>(step));
-}
-
 void transpose(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows, int64_t cols,
                size_t size) {
 #if defined(__x86_64__)
@@ -194,9 +177,6 @@ void gather(void* out, const uint64_t* addresses, const uint8_t* mask, int64_t n
 }
 void scatter(const uint64_t* addresses, const void* in, const uint8_t* mask, int64_t n, size_t size) {
   BY_SIZE(size, scatter_of, addresses, in, mask, n)
-}
-void gather_elements(void* out, const void* in, const int32_t* index, int64_t n, size_t size) {
-  BY_SIZE(size, gather_elements_of, out, in, index, n)
 }
 
 bool contiguous(const uint64_t* addresses, int64_t n, size_t size) {
@@ -249,32 +229,16 @@ void addptr(uint64_t* out, const uint64_t* pointers, uint64_t base, const Offset
   }
 }
 
-int64_t mask_count(const uint8_t* mask, int64_t n) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < n;) {
-    int64_t end = i + 128 < n ? i + 128 : n;
-    uint8_t part = 0;  // at most 128
-    for (; i < end; ++i) part = static_cast<uint8_t>(part + mask[i]);
-    count += part;
-  }
-  return count;
-}
-
-int64_t mask_find(const uint8_t* mask, int64_t n, uint8_t wanted) {
+bool mask_all(const uint8_t* mask, int64_t n) {
   int64_t i = 0;
   for (; i + 64 <= n; i += 64) {
-    uint8_t found = 0;
-    for (int64_t j = 0; j < 64; ++j) found |= mask[i + j] == wanted;
-    if (found) break;
+    uint8_t off = 0;
+    for (int64_t j = 0; j < 64; ++j) off |= mask[i + j] == 0;
+    if (off) return false;
   }
   for (; i < n; ++i)
-    if (mask[i] == wanted) return i;
-  return n;
-}
-
-void mask_and(uint8_t* out, const uint8_t* a, const uint8_t* b, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = a[i] & b[i];
+    if (mask[i] == 0) return false;
+  return true;
 }
 
 // Whole lines of 64 bytes go to memory without being read first; what is before and after them does not.
@@ -299,10 +263,8 @@ void copy_past_caches(void* out, const void* in, int64_t bytes) {
 
 }  // namespace
 
-const MoveTable move_table = {copy_strided, fill,          iota_i32,        iota_i64,
-                              transpose,    gather,        scatter,         gather_elements,
-                              contiguous,   address_range, addptr<int32_t>, addptr<int64_t>,
-                              mask_count,   mask_find,     mask_and,        copy_past_caches,
-                              spread};
+const MoveTable move_table = {copy_strided,    fill,       transpose,        gather,
+                              scatter,         contiguous, address_range,    addptr<int32_t>,
+                              addptr<int64_t>, mask_all,   copy_past_caches, spread};
 
 }  // namespace triton_runner::num::NUM_ISA

@@ -17,7 +17,7 @@ namespace triton_runner::num {
 enum class ReduceOp : uint8_t;
 enum class ArgOp : uint8_t;
 
-using Loop = int64_t (*)(void* out, const void* a, const void* b, const void* c, int64_t n);
+using Loop = void (*)(void* out, const void* a, const void* b, const void* c, int64_t n);
 using ReduceFn = void (*)(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner);
 using ScanFn = void (*)(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner, bool reverse);
 using ArgReduceFn = void (*)(void* out_values, int32_t* out_indices, const void* values,
@@ -33,13 +33,10 @@ struct MoveTable {
   void (*copy_strided)(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n,
                        size_t size);
   void (*fill)(void* out, uint64_t bits, int64_t n, size_t size);
-  void (*iota_i32)(int32_t* out, int32_t start, int64_t n);
-  void (*iota_i64)(int64_t* out, int64_t start, int64_t step, int64_t n);
   void (*transpose)(void* out, int64_t out_row_stride, const void* in, int64_t in_row_stride, int64_t rows,
                     int64_t cols, size_t size);
   void (*gather)(void* out, const uint64_t* addresses, const uint8_t* mask, int64_t n, size_t size);
   void (*scatter)(const uint64_t* addresses, const void* in, const uint8_t* mask, int64_t n, size_t size);
-  void (*gather_elements)(void* out, const void* in, const int32_t* index, int64_t n, size_t size);
   bool (*contiguous)(const uint64_t* addresses, int64_t n, size_t size);
   bool (*address_range)(const uint64_t* addresses, const uint8_t* mask, int64_t n, uint64_t* low,
                         uint64_t* high);
@@ -47,9 +44,7 @@ struct MoveTable {
                      int64_t n, int64_t size);
   void (*addptr_i64)(uint64_t* out, const uint64_t* pointers, uint64_t base, const int64_t* offsets,
                      int64_t n, int64_t size);
-  int64_t (*mask_count)(const uint8_t* mask, int64_t n);
-  int64_t (*mask_find)(const uint8_t* mask, int64_t n, uint8_t wanted);
-  void (*mask_and)(uint8_t* out, const uint8_t* a, const uint8_t* b, int64_t n);
+  bool (*mask_all)(const uint8_t* mask, int64_t n);
   void (*copy_past_caches)(void* out, const void* in, int64_t bytes);
   void (*spread)(void* out, const void* in, int64_t n, int64_t times, size_t size);  // repeat, inner == 1
 };

@@ -148,7 +148,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
       Thread product = beside(t, in);
       for (const MemoryOperand& b : buffers)
         if (!buffer(t, in, product, b, Act::kRead)) return false;
-      if (in.op->int_attr("isAsync", 0))
+      if (in.op->is_async_dot())
         state(t).products.push_back(product.id);
       else
         state(t).thread.seen.see(product.id, 1);

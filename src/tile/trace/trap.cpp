@@ -1,6 +1,7 @@
 // Faults of a running kernel: what a trap says, and accesses that a launch notes and goes on after.
 #include <algorithm>
 
+#include <triton_runner/base/text.h>
 #include <triton_runner/exec/faults.h>
 
 #include "task.h"
@@ -56,10 +57,8 @@ exec::Trap Task::access_trap(const Instr& in, uint64_t address, uint32_t bytes, 
       place = place_of(*worker->launch, *parameter, address);
   const exec::Allocation* found = memory.find(address, bytes);
   const std::string nearest = memory.describe(address, bytes, place && !found ? place->base : 0);
-  char hex[32];
-  snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(address));
   std::string what = std::string(write ? "writing " : "reading ") + std::to_string(bytes) +
-                     (bytes == 1 ? " byte" : " bytes") + " at " + hex;
+                     (bytes == 1 ? " byte" : " bytes") + " at " + base::hex(address);
   if (place) what += " (" + place->str() + ")";
   const bool misaligned = bytes && address % bytes != 0 && found;
   if (misaligned)

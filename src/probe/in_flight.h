@@ -1,0 +1,11 @@
+// Values of TTGIR that wgmma is still making: their registers hold them once a wait with pendings = 0 has
+// passed.
+#pragma once
+#include <triton_runner/ir/graph.h>
+
+namespace triton_runner::probe {
+
+// Whether the value comes of such a product, through loops and through waits that leave it pending.
+bool in_flight(const ir::Value& value);
+
+}  // namespace triton_runner::probe
