@@ -22,13 +22,14 @@
 //   options.grid = {4, 1, 1};
 //   if (exec::LaunchResult error = (*kernel)->launch(options, args, memory)) return fail(error->str());
 //
-// The parts, in the order in which they depend on each other:
+// The headers in include/ are all that a program includes; this one includes them all. The parts, in the order in
+// which they depend on each other:
 //
 //   base/diagnostic.h, base/result.h   what was wrong with the input, and where
 //   num/types.h                        element types and their bit-exact conversions
 //   exec/kernel.h                      the seam: Kernel, Argument, Allocation, LaunchOptions
 //   exec/trap.h                        a kernel's fault
-//   ir/module.h, ir/graph.h            MLIR text of Triton's dialects: parse, walk, edit, print
+//   ir/module.h, ir/graph.h, ir/edit.h MLIR text of Triton's dialects: parse, walk, edit, print
 //   ptx/module.h                       PTX text: parse, walk, print
 //   layout/encoding.h                  which thread holds which element, and where shared memory holds it
 //   tile/tile.h                        the tile engine: TTIR and TTGIR on the CPU
@@ -50,6 +51,7 @@
 #include <triton_runner/exec/memory.h>
 #include <triton_runner/exec/observer.h>
 #include <triton_runner/exec/trap.h>
+#include <triton_runner/ir/edit.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/launch/gpu_kernel.h>
 #include <triton_runner/layout/encoding.h>

@@ -1,7 +1,6 @@
-// The functors behind the symbols of tt.extern_elementwise: CUDA's libdevice (__nv_sinf, __nv_sin) and AMD's
-// OCML
-// (__ocml_sin_f32). One row a function; the symbol's type suffix is checked against nothing: the op's types
-// decide.
+// The functors behind the symbols of tt.extern_elementwise: CUDA's libdevice
+// (__nv_sinf, __nv_sin) and AMD's OCML (__ocml_sin_f32). One row a function;
+// the symbol's type suffix is checked against nothing: the op's types decide.
 #include <algorithm>
 #include <array>
 #include <string>

@@ -161,8 +161,8 @@ base::Status StoreInserter::plan(const InsertOptions& options) {
     if (!area.marker) {
       area.chosen = *asked;
     } else if (area.series.extras >= 4) {
-      // A marker says its program on each axis, -1 for any. What cannot be computed here the kernel finds
-      // out.
+      // A marker says its program on each axis, -1 for any.
+      // What cannot be computed here the kernel finds out.
       std::array<int64_t, 3> wanted{-1, -1, -1};
       for (uint32_t i = 0; i < 3; ++i) {
         auto value = arithmetic.value(places_[k].op->operand(2 + i));
@@ -256,8 +256,8 @@ int StoreInserter::warps_in(const ir::Block* block) const {
   return dialect_.warps;
 }
 
-// The pointer to the buffer, as it is seen in a block: functions take it as a parameter, partitions capture
-// it.
+// The pointer to the buffer, as it is seen in a block:
+// functions take it as a parameter, partitions capture it.
 base::Result<ir::Value*> StoreInserter::buffer_in(ir::Block* block) {
   ir::Region* region = block->region;
   while (region->parent && region->parent->kind != OpKind::kFunc &&

@@ -20,8 +20,8 @@ int64_t narrow(void* out, const void* in, const void*, const void*, int64_t n) {
   return -1;
 }
 
-// f16 has instructions. They quiet NaNs and keep their payload on the way up; on the way down NaN is made
-// canonical.
+// f16 has instructions. They quiet NaNs and keep their payload
+// on the way up; on the way down NaN is made canonical.
 NUM_INLINE void widen_f16_run(float* out, const void* in, int64_t n) {
   auto* x = static_cast<const uint16_t*>(in);
   int64_t i = 0;

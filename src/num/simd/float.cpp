@@ -1,7 +1,6 @@
-// Float arithmetic: IEEE, each op rounded once to its type. f16, bf16 and fp8 are computed in f32 and
-// rounded, which for
-// + - * / and sqrt is the correctly rounded result (f32 has more than twice their precision); fma rounds to
-// odd on the way.
+// Float arithmetic: IEEE, each op rounded once to its type. f16, bf16 and fp8 are
+// computed in f32 and rounded, which for + - * / and sqrt is the correctly rounded
+// result (f32 has more than twice their precision); fma rounds to odd on the way.
 #include "simd/float_ops.h"
 
 namespace triton_runner::num::NUM_ISA {
@@ -69,9 +68,9 @@ struct clampf_all {
   }
 };
 
-// x * y + z of f16, bf16 or fp8 operands for a later rounding to their type. The product is exact in f64; the
-// sum and its conversion to f32 round to odd, so that rounding once more to at most 11 bits is as if from the
-// exact value.
+// x * y + z of f16, bf16 or fp8 operands for a later rounding to their type.
+// The product is exact in f64; the sum and its conversion to f32 round to odd,
+// so that rounding once more to at most 11 bits is as if from the exact value.
 struct fma_to_odd {
   static inline float apply(float x, float y, float z) {
     double p = static_cast<double>(x) * y, c = z;

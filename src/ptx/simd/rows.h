@@ -83,10 +83,10 @@ enum Comparison : uint32_t {
   kComparisons
 };
 
-// Operands::small of a comparison: the comparison, how it is combined with the predicate c, and whether
-// operands are flushed.
 // In Row::variant of setp, the comparison of the plain form.
 inline constexpr uint32_t kComparisonShift = 24;
+// Operands::small of a comparison: the comparison, how it is combined with the predicate c, and whether
+// operands are flushed.
 inline constexpr uint32_t kCmpMask = 15, kBoolShift = 4, kBoolNone = 0, kBoolAnd = 1, kBoolOr = 2,
                           kBoolXor = 3;
 inline constexpr uint32_t kCmpFtz = 1u << 7;
