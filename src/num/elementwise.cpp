@@ -43,7 +43,7 @@ Loop find_loop(Functor functor, Type in, Type out, Isa isa) {
                   : kBefore(functor, Functor::select)     ? NUM_OF_ISA(isa, find_compare)
                   : kBefore(functor, Functor::exp)        ? NUM_OF_ISA(isa, find_cast)
                   : kBefore(functor, Functor::rcp)        ? NUM_OF_ISA(isa, find_math)
-                                                          : find_rare;
+                                                          : find_libdevice;
   return find(functor, in, out);
 }
 

@@ -8,9 +8,9 @@
 #include <triton_runner/ir/text.h>
 
 #include "in_flight.h"
+#include "loop_counts.h"
 #include "programs.h"
 #include "stores.h"
-#include "trips.h"
 
 namespace triton_runner::probe {
 namespace {
@@ -79,6 +79,9 @@ class StoreInserter {
 
  private:
   void note(const std::string& text) { result_.notes.push_back(text); }
+  base::Status choose_programs(size_t k, const std::array<int64_t, 3>& grid,
+                               const std::vector<int64_t>& asked, Arithmetic& arithmetic);
+  void count_slots(Area& area, const ir::Block* block, int64_t share, int64_t slot, Arithmetic& arithmetic);
   base::Status store(const Area& area, const Place& place, Numbers numbers);
   base::Result<ir::Value*> buffer_in(ir::Block* block);
   base::Result<Numbers> numbers_at(Writer& out, ir::Block* block, const Area& area);
@@ -142,11 +145,65 @@ base::Status StoreInserter::find(std::span<const Selector> selectors, const Inse
 
 // ---- the buffer
 
+// Which programs a marker records: it says its program on each axis, -1 for any.
+// What cannot be computed here the kernel finds out.
+base::Status StoreInserter::choose_programs(size_t k, const std::array<int64_t, 3>& grid,
+                                            const std::vector<int64_t>& asked, Arithmetic& arithmetic) {
+  Area& area = result_.areas[k];
+  if (!area.marker) area.chosen = asked;
+  if (!area.marker || area.series.extras < 4) return base::success();
+  std::array<int64_t, 3> wanted{-1, -1, -1};
+  for (uint32_t i = 0; i < 3; ++i) {
+    auto value = arithmetic.value(places_[k].op->operand(2 + i));
+    if (value) wanted[i] = *value;
+    area.on_device = area.on_device || !value;
+  }
+  if (area.on_device) return base::success();
+  auto chosen = asked_programs(grid, {&wanted, 1});
+  if (!chosen) return chosen.error();
+  area.chosen = *chosen;
+  area.on_device = chosen->empty() && wanted != std::array<int64_t, 3>{-1, -1, -1};
+  return base::success();
+}
+
+// Slots for the iterations of the loops around an area, of `slot` bytes each,
+// where a share of the buffer is its own: as many as are counted, or as fit.
+void StoreInserter::count_slots(Area& area, const ir::Block* block, int64_t share, int64_t slot,
+                                Arithmetic& arithmetic) {
+  area.trip_counts = arithmetic.trip_counts(loops_around(block));
+  int64_t known = 1, unknown = 0;
+  for (int64_t n : area.trip_counts) {
+    area.counted.push_back(n > 0);
+    n > 0 ? known = std::min(kPrograms, known * n) : ++unknown;
+  }
+  const int64_t room = std::max<int64_t>(1, share / std::max<int64_t>(1, area.programs) / slot / known);
+  for (int64_t& n : area.trip_counts) {
+    if (n) continue;
+    n = 1;
+    while (n < kUncounted) {
+      int64_t next = n * 2, power = 1;
+      for (int64_t u = 0; u < unknown; ++u) power = std::min(kPrograms, power * next);
+      if (power > room) break;
+      n = next;
+    }
+  }
+  for (int64_t n : area.trip_counts) area.slots = std::min(kPrograms, area.slots * n);
+  // One program whose iterations do not fit: the first ones that do.
+  for (size_t i = 0; i < area.trip_counts.size() && area.slots * slot > share; ++i) {
+    const int64_t inner = area.slots / area.trip_counts[i];
+    const int64_t most = std::max<int64_t>(1, share / slot / inner);
+    if (most >= area.trip_counts[i]) continue;
+    area.counted[i] = false;
+    area.without_slots += (area.slots - inner * most) * area.programs;
+    area.slots = inner * most;
+    area.trip_counts[i] = most;
+  }
+}
+
 base::Status StoreInserter::plan(const InsertOptions& options) {
   const auto& grid = options.grid;
   auto counted = count_programs(grid);
   if (!counted) return counted.error();
-  const int64_t all = *counted;
   result_.grid = grid;
   auto asked = asked_programs(grid, options.programs);
   if (!asked) return asked.error();
@@ -158,27 +215,11 @@ base::Status StoreInserter::plan(const InsertOptions& options) {
     const int64_t record = std::max<int64_t>(1, site.record_bytes());
     area.stride = aligned(record, record >= 128 ? 128 : 16);
     area.words = 1 + site.loops + area.series.extras;
-    if (!area.marker) {
-      area.chosen = *asked;
-    } else if (area.series.extras >= 4) {
-      // A marker says its program on each axis, -1 for any.
-      // What cannot be computed here the kernel finds out.
-      std::array<int64_t, 3> wanted{-1, -1, -1};
-      for (uint32_t i = 0; i < 3; ++i) {
-        auto value = arithmetic.value(places_[k].op->operand(2 + i));
-        if (value) wanted[i] = *value;
-        area.on_device = area.on_device || !value;
-      }
-      if (!area.on_device) {
-        auto chosen = asked_programs(grid, {&wanted, 1});
-        if (!chosen) return chosen.error();
-        area.chosen = *chosen;
-        area.on_device = chosen->empty() && wanted != std::array<int64_t, 3>{-1, -1, -1};
-      }
-    }
-    area.programs = area.chosen.empty() ? all : static_cast<int64_t>(area.chosen.size());
+    if (auto status = choose_programs(k, grid, *asked, arithmetic); !status) return status;
+    area.programs = area.chosen.empty() ? *counted : static_cast<int64_t>(area.chosen.size());
 
-    const ir::Op* around = places_[k].in()->region->parent;
+    const ir::Block* block = places_[k].in();
+    const ir::Op* around = block->region->parent;
     area.last = !options.every_iteration && around && around->kind == OpKind::kFor;
 
     // What is left to this area, without what its parts may take to be aligned.
@@ -186,36 +227,7 @@ base::Status StoreInserter::plan(const InsertOptions& options) {
         0, (options.max_bytes - at) / static_cast<int64_t>(result_.areas.size() - k) - 3 * 128);
     const int64_t slot = area.stride + 4 * area.words;
     area.slots = 1;
-    if (options.every_iteration && site.loops) {
-      area.trips = arithmetic.trips(loops_around(places_[k].in()));
-      int64_t known = 1, unknown = 0;
-      for (int64_t n : area.trips) {
-        area.counted.push_back(n > 0);
-        n > 0 ? known = std::min(kPrograms, known * n) : ++unknown;
-      }
-      int64_t room = std::max<int64_t>(1, share / std::max<int64_t>(1, area.programs) / slot / known);
-      for (int64_t& n : area.trips) {
-        if (n) continue;
-        n = 1;
-        while (n < kUncounted) {
-          int64_t next = n * 2, power = 1;
-          for (int64_t u = 0; u < unknown; ++u) power = std::min(kPrograms, power * next);
-          if (power > room) break;
-          n = next;
-        }
-      }
-      for (int64_t n : area.trips) area.slots = std::min(kPrograms, area.slots * n);
-      // One program whose iterations do not fit: the first ones that do.
-      for (size_t i = 0; i < area.trips.size() && area.slots * slot > share; ++i) {
-        const int64_t inner = area.slots / area.trips[i];
-        const int64_t most = std::max<int64_t>(1, share / slot / inner);
-        if (most >= area.trips[i]) continue;
-        area.counted[i] = false;
-        area.without_slots += (area.slots - inner * most) * area.programs;
-        area.slots = inner * most;
-        area.trips[i] = most;
-      }
-    }
+    if (options.every_iteration && site.loops) count_slots(area, block, share, slot, arithmetic);
     const int64_t program = area.slots * slot + 4 * site.loops;
     const int64_t fit = std::clamp<int64_t>(share / program, 0, area.programs);
     if (fit < area.programs) {

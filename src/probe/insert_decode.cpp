@@ -41,7 +41,8 @@ void decode(const Insertion& insertion, const Area& area, std::span<const std::b
     const auto* beyond =
         reinterpret_cast<const int32_t*>(buffer.data() + area.overflow) + static_cast<size_t>(p) * loops;
     if (std::any_of(beyond, beyond + loops, [](int32_t n) { return n != 0; }))
-      series.dropped += area.trips.size() == 1 ? std::max<int64_t>(1, beyond[0] - area.trips[0]) : 1;
+      series.dropped +=
+          area.trip_counts.size() == 1 ? std::max<int64_t>(1, beyond[0] - area.trip_counts[0]) : 1;
   }
   // Storage that nobody has touched yet: its pages are made by the threads that fill them.
   series.data.resize(slots.size() * size);

@@ -5,8 +5,8 @@
 #include <triton_runner/ir/module.h>
 #include <triton_runner/probe/insert.h>
 
+#include "loop_counts.h"
 #include "test.h"
-#include "trips.h"
 
 namespace triton_runner::probe {
 namespace {
@@ -31,12 +31,12 @@ std::vector<const ir::Op*> loops_of(const ir::Module& module) {
   return found;
 }
 
-std::vector<int64_t> trips(const std::string& body, std::array<int64_t, 3> grid,
-                           std::vector<std::optional<int64_t>> arguments,
-                           const std::string& parameters = "%n: i32") {
+std::vector<int64_t> trip_counts(const std::string& body, std::array<int64_t, 3> grid,
+                                 std::vector<std::optional<int64_t>> arguments,
+                                 const std::string& parameters = "%n: i32") {
   ir::Module module = parsed(body, parameters);
   Arithmetic arithmetic(*module.kernels()[0], grid, arguments);
-  return arithmetic.trips(loops_of(module));
+  return arithmetic.trip_counts(loops_of(module));
 }
 
 constexpr const char* kConstants =
@@ -47,42 +47,42 @@ std::string with_constants(const std::string& body) { return kConstants + body; 
 
 }  // namespace
 
-TEST(trips_of_arguments) {
+TEST(trip_counts_of_arguments) {
   const std::string loop = with_constants("    scf.for %i = %c0 to %n step %c3  : i32 {\n    }\n");
-  CHECK_EQ(trips(loop, {1, 1, 1}, {10}), std::vector<int64_t>{4});
-  CHECK_EQ(trips(loop, {1, 1, 1}, {-5}), std::vector<int64_t>{1});  // a slot at least
-  CHECK_EQ(trips(loop, {1, 1, 1}, {std::nullopt}), std::vector<int64_t>{0});
+  CHECK_EQ(trip_counts(loop, {1, 1, 1}, {10}), std::vector<int64_t>{4});
+  CHECK_EQ(trip_counts(loop, {1, 1, 1}, {-5}), std::vector<int64_t>{1});  // a slot at least
+  CHECK_EQ(trip_counts(loop, {1, 1, 1}, {std::nullopt}), std::vector<int64_t>{0});
 }
 
-TEST(trips_are_those_of_the_longest_program) {
+TEST(trip_counts_are_those_of_the_longest_program) {
   const std::string loop = with_constants(
       "    %to = arith.muli %pid, %n : i32\n    scf.for %i = %c0 to %to step %c1  : i32 {\n    }\n");
-  CHECK_EQ(trips(loop, {5, 1, 1}, {3}), std::vector<int64_t>{12});
+  CHECK_EQ(trip_counts(loop, {5, 1, 1}, {3}), std::vector<int64_t>{12});
 }
 
-TEST(trips_of_nested_loops) {
+TEST(trip_counts_of_nested_loops) {
   const std::string persistent = with_constants(
       "    scf.for %i = %pid to %n step %all  : i32 {\n      %e = arith.addi %i, %c3 : i32\n"
       "      scf.for %j = %i to %e step %c1  : i32 {\n      }\n    }\n");
-  CHECK_EQ(trips(persistent, {4, 1, 1}, {10}), (std::vector<int64_t>{3, 3}));
+  CHECK_EQ(trip_counts(persistent, {4, 1, 1}, {10}), (std::vector<int64_t>{3, 3}));
   const std::string triangle = with_constants(
       "    scf.for %i = %c0 to %n step %c1  : i32 {\n      scf.for %j = %c0 to %i step %c1  : i32 {\n      "
       "}\n    }\n");
-  CHECK_EQ(trips(triangle, {1, 1, 1}, {7}), (std::vector<int64_t>{7, 6}));
+  CHECK_EQ(trip_counts(triangle, {1, 1, 1}, {7}), (std::vector<int64_t>{7, 6}));
   // The outer one hangs on memory, the inner one does not.
   const std::string inner = with_constants(
       "    %m = tt.load %p : !tt.ptr<i32>\n    scf.for %i = %c0 to %m step %c1  : i32 {\n"
       "      scf.for %j = %c0 to %n step %c1  : i32 {\n      }\n    }\n");
-  CHECK_EQ(trips(inner, {1, 1, 1}, {5, std::nullopt}, "%n: i32, %p: !tt.ptr<i32>"),
+  CHECK_EQ(trip_counts(inner, {1, 1, 1}, {5, std::nullopt}, "%n: i32, %p: !tt.ptr<i32>"),
            (std::vector<int64_t>{0, 5}));
 }
 
-TEST(trips_wrap_as_their_type) {
+TEST(trip_counts_wrap_as_their_type) {
   const std::string loop = with_constants(
       "    %big = arith.constant 2147483647 : i32\n    %w = arith.addi %big, %n : i32\n"
       "    %s = arith.cmpi slt, %w, %c0 : i32\n    %to = arith.select %s, %c3, %c1 : i32\n"
       "    scf.for %i = %c0 to %to step %c1  : i32 {\n    }\n");
-  CHECK_EQ(trips(loop, {1, 1, 1}, {1}), std::vector<int64_t>{3});
+  CHECK_EQ(trip_counts(loop, {1, 1, 1}, {1}), std::vector<int64_t>{3});
 }
 
 TEST(decode_reads_what_was_written) {
@@ -93,7 +93,7 @@ TEST(decode_reads_what_was_written) {
   area.series.site.type = num::Type::kI32;
   area.series.site.shape = {2};
   area.series.site.loops = 1;
-  area.trips = {2};
+  area.trip_counts = {2};
   area.counted = {false};
   area.programs = 3;
   area.slots = 2;

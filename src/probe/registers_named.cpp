@@ -180,15 +180,34 @@ class Namer {
       }
       text += (text.empty() ? "" : ",") + std::string(reg.name);
     }
-    Site& site = tap.site;
-    site.kernel = f_.name;
-    site.level = level_;
-    site.value = registers.size() > 1 ? "{" + text + "}" : text;
-    site.op = in.spelling;
+    set_site(tap.site, in, registers, registers.size() > 1 ? "{" + text + "}" : text);
     std::optional<num::Type> made;
     for (uint32_t w : writers)
       if (const auto t = made_by(f_.body[w], *type); t) made = made && *made != *t ? *type : *t;
-    site.type = made.value_or(*type);
+    tap.site.type = made.value_or(*type);
+    const auto n = static_cast<uint32_t>(registers.size());
+    tap.registers = n;
+    tap.threads = threads_;
+    tap.blocks = blocks_;
+    tap.per_thread = true;
+    for (uint32_t b = 0; b < blocks_; ++b)
+      for (uint32_t r = 0; r < n; ++r)
+        for (uint32_t t = 0; t < threads_; ++t)
+          tap.elements.push_back(static_cast<int32_t>((b * threads_ + t) * n + r));
+    std::set<uint32_t> places;
+    for (uint32_t w : writers)
+      if (auto ok = add_probe(registers, w, tap.site.op, places); !ok) return ok;
+    plan.taps.push_back(std::move(tap));
+    return base::success();
+  }
+
+  // Where the value is given, and the axes of what is recorded.
+  void set_site(Site& site, const Instruction& in, const std::vector<uint32_t>& registers,
+                std::string value) {
+    site.kernel = f_.name;
+    site.level = level_;
+    site.value = std::move(value);
+    site.op = in.spelling;
     site.type_text = "." + std::string(ptx::text(f_.registers[registers[0]].type));
     const base::Location at = module_.location(in.offset);
     site.location = at.str();
@@ -207,51 +226,42 @@ class Namer {
     }
     if (blocks_ > 1) site.shape.push_back(blocks_);
     site.shape.push_back(threads_);
-    const auto n = static_cast<uint32_t>(registers.size());
-    if (n > 1) site.shape.push_back(n);
+    if (registers.size() > 1) site.shape.push_back(static_cast<int64_t>(registers.size()));
     site.loops = 1;
-    tap.registers = n;
-    tap.threads = threads_;
-    tap.blocks = blocks_;
-    tap.per_thread = true;
-    for (uint32_t b = 0; b < blocks_; ++b)
-      for (uint32_t r = 0; r < n; ++r)
-        for (uint32_t t = 0; t < threads_; ++t)
-          tap.elements.push_back(static_cast<int32_t>((b * threads_ + t) * n + r));
-    const auto number = static_cast<uint32_t>(plan.taps.size());
-    std::set<uint32_t> places;
-    for (uint32_t w : writers) {
-      const Instruction& writer = f_.body[w];
-      const auto place = completed_by(f_, w, targets_);
-      if (const auto commit = place ? std::nullopt : committed_by(f_, w, targets_); commit && adds_waits) {
-        waits.insert(*commit);
-        continue;
-      }
-      if (!place)
-        return module_.diagnostic(
-            writer.offset,
-            "what this instruction gives comes later, and no wait for it stands before "
-            "the next jump: no register can be read here",
-            {"name a register that is computed from it behind its wait, or the value of "
-             "the TTGIR"});
-      if (!places.insert(*place).second) continue;  // several products that one wait completes
-      if (*place != w)
-        note("what " + site.op + " gives is read behind the " + std::string(f_.body[*place].spelling) +
-             " of " + module_.location(f_.body[*place].offset).str());
-      if (writer.guard >= 0 && std::find(registers.begin(), registers.end(),
-                                         static_cast<uint32_t>(writer.guard)) != registers.end())
-        return module_.diagnostic(writer.offset,
-                                  "this instruction writes its own guard: it cannot be recorded");
-      plan.probes.push_back({std::string(f_.name), *place, true, registers});
-      RegisterPlan::Part part{RegisterPlan::Part::kRead, number, {}, {}, {}};
-      for (uint32_t k = 0; k < n; ++k) {
-        part.registers.push_back(k);
-        part.offsets.push_back(0);
-        part.widths.push_back(bytes_of(f_.registers[registers[k]].type));
-      }
-      plan.parts.push_back(std::move(part));
+  }
+
+  // Reads the registers of the tap that comes next behind an instruction that writes them; `places`: those of
+  // the tap so far.
+  base::Status add_probe(const std::vector<uint32_t>& registers, uint32_t w, const std::string& op,
+                         std::set<uint32_t>& places) {
+    const Instruction& writer = f_.body[w];
+    const auto place = completed_by(f_, w, targets_);
+    if (const auto commit = place ? std::nullopt : committed_by(f_, w, targets_); commit && adds_waits) {
+      waits.insert(*commit);
+      return base::success();
     }
-    plan.taps.push_back(std::move(tap));
+    if (!place)
+      return module_.diagnostic(writer.offset,
+                                "what this instruction gives comes later, and no wait for it stands before "
+                                "the next jump: no register can be read here",
+                                {"name a register that is computed from it behind its wait, or the value of "
+                                 "the TTGIR"});
+    if (!places.insert(*place).second) return base::success();  // several products that one wait completes
+    if (*place != w)
+      note("what " + op + " gives is read behind the " + std::string(f_.body[*place].spelling) + " of " +
+           module_.location(f_.body[*place].offset).str());
+    if (writer.guard >= 0 &&
+        std::find(registers.begin(), registers.end(), static_cast<uint32_t>(writer.guard)) != registers.end())
+      return module_.diagnostic(writer.offset,
+                                "this instruction writes its own guard: it cannot be recorded");
+    plan.probes.push_back({std::string(f_.name), *place, true, registers});
+    RegisterPlan::Part part{RegisterPlan::Part::kRead, static_cast<uint32_t>(plan.taps.size()), {}, {}, {}};
+    for (uint32_t k = 0; k < registers.size(); ++k) {
+      part.registers.push_back(k);
+      part.offsets.push_back(0);
+      part.widths.push_back(bytes_of(f_.registers[registers[k]].type));
+    }
+    plan.parts.push_back(std::move(part));
     return base::success();
   }
 

@@ -347,7 +347,27 @@ std::string describe_sass(const ptx::Module& ptx, std::string_view kernel,
   return out;
 }
 
-Recording assemble_sass(const SassPlan& plan, std::span<const SassValue> values, bool every_iteration) {
+namespace {
+
+// Puts what threads had in registers together to elements of the taps' values.
+class SassAssembler {
+ public:
+  SassAssembler(const SassPlan& plan, bool every_iteration)
+      : plan_(plan),
+        every_iteration_(every_iteration),
+        records_(plan.taps.size()),
+        differing_(plan.taps.size()) {}
+
+  Recording assemble(std::span<const SassValue> values) {
+    for (const SassValue& v : values) take(v);
+    put_last();
+    Recording out;
+    out.notes = plan_.notes;
+    for (uint32_t t = 0; t < plan_.taps.size(); ++t) out.series.push_back(series_of(t, out.notes));
+    return out;
+  }
+
+ private:
   struct Record {
     std::vector<std::byte> data;
     std::vector<uint8_t> filled;  // bytes of each element that are there
@@ -360,21 +380,39 @@ Recording assemble_sass(const SassPlan& plan, std::span<const SassValue> values,
              std::tie(other.program[2], other.program[1], other.program[0], other.execution);
     }
   };
-  std::vector<std::map<Key, Record>> records(plan.taps.size());
   // What a thread has of a value, by the bytes: how often it came, and what came last.
   using Part = std::tuple<uint32_t, uint32_t, uint32_t, std::array<int64_t, 3>, uint32_t>;
   struct Last {
     uint32_t read = 0, execution = 0, value = 0;
   };
-  std::map<Part, Last> last;
-  std::vector<int64_t> differing(plan.taps.size());
-  auto put = [&](const SassValue& v, uint32_t execution) {
-    const SassRead& read = plan.reads[v.read];
-    const Tap& tap = plan.taps[read.tap];
+
+  bool keeps_all(uint32_t tap) const { return every_iteration_ && plan_.taps[tap].site.loops > 0; }
+
+  void take(const SassValue& v) {
+    const SassRead& read = plan_.reads[v.read];
+    auto [at, fresh] = last_.try_emplace(Part{read.tap, read.number, read.to, v.program, v.thread});
+    const uint32_t execution = fresh ? 0 : at->second.execution + 1;
+    at->second = {v.read, execution, v.value};
+    if (keeps_all(read.tap)) put(v, execution);
+  }
+
+  void put_last() {
+    for (const auto& [part, found] : last_) {
+      const auto& [tap, number, to, program, thread] = part;
+      if (keeps_all(tap)) continue;
+      uint32_t& most = executions_[{tap, program}];
+      most = std::max(most, found.execution);
+      put({found.read, program, thread, found.value}, 0);
+    }
+  }
+
+  void put(const SassValue& v, uint32_t execution) {
+    const SassRead& read = plan_.reads[v.read];
+    const Tap& tap = plan_.taps[read.tap];
     if (v.thread < tap.first_thread || v.thread >= tap.first_thread + tap.threads) return;
     const auto width = static_cast<size_t>(num::size_of(tap.site.type));
     const auto elements = static_cast<size_t>(tap.site.num_elements());
-    Record& record = records[read.tap][{v.program, execution}];
+    Record& record = records_[read.tap][{v.program, execution}];
     if (record.data.empty()) {
       record.data.resize(elements * width);
       record.filled.resize(elements);
@@ -387,68 +425,70 @@ Recording assemble_sass(const SassPlan& plan, std::span<const SassValue> values,
     const uint8_t bits = static_cast<uint8_t>(((1u << read.bytes) - 1) << read.to);
     if ((record.filled[e] & bits) == bits && !tap.per_thread &&
         std::memcmp(to, bytes + read.from, read.bytes) != 0) {
-      ++differing[read.tap];
+      ++differing_[read.tap];
       return;
     }
     std::memcpy(to, bytes + read.from, read.bytes);
     record.filled[e] = static_cast<uint8_t>(record.filled[e] | bits);
-  };
-  for (const SassValue& v : values) {
-    const SassRead& read = plan.reads[v.read];
-    const bool all = every_iteration && plan.taps[read.tap].site.loops > 0;
-    auto [at, fresh] = last.try_emplace(Part{read.tap, read.number, read.to, v.program, v.thread});
-    const uint32_t execution = fresh ? 0 : at->second.execution + 1;
-    at->second = {v.read, execution, v.value};
-    if (all) put(v, execution);
   }
-  Recording out;
-  out.notes = plan.notes;
-  std::map<std::pair<uint32_t, std::array<int64_t, 3>>, uint32_t> executions;
-  for (const auto& [part, found] : last) {
-    const auto& [tap, number, to, program, thread] = part;
-    if (every_iteration && plan.taps[tap].site.loops > 0) continue;
-    uint32_t& most = executions[{tap, program}];
-    most = std::max(most, found.execution);
-    put({found.read, program, thread, found.value}, 0);
+
+  // Of each element of the tap's value: whether some thread's register has it.
+  std::vector<bool> expected(uint32_t t) const {
+    const Tap& tap = plan_.taps[t];
+    std::vector<bool> out(static_cast<size_t>(tap.site.num_elements()));
+    for (const SassRead& read : plan_.reads)
+      for (uint32_t i = 0; i < tap.threads && read.tap == t; ++i)
+        out[static_cast<size_t>(tap.elements[size_t{read.number} * tap.threads + i])] = true;
+    return out;
   }
-  for (uint32_t t = 0; t < plan.taps.size(); ++t) {
-    const Tap& tap = plan.taps[t];
+
+  Series series_of(uint32_t t, std::vector<std::string>& notes) {
+    const Tap& tap = plan_.taps[t];
     const auto width = static_cast<size_t>(num::size_of(tap.site.type));
+    const auto whole = static_cast<uint8_t>((1u << width) - 1);
+    const std::vector<bool> wanted = expected(t);
     Series series;
     series.site = tap.site;
     series.site.level = "cubin";
     series.site.loops = tap.site.loops > 0 ? 1 : 0;  // executions are counted
     bool partial = false;
     size_t missing = 0;
-    std::vector<bool> expected(static_cast<size_t>(tap.site.num_elements()));
-    for (const SassRead& read : plan.reads)
-      for (uint32_t i = 0; i < tap.threads && read.tap == t; ++i)
-        expected[static_cast<size_t>(tap.elements[size_t{read.number} * tap.threads + i])] = true;
-    for (auto& [key, record] : records[t]) {
-      const uint32_t execution = every_iteration ? key.execution : executions[{t, key.program}];
+    for (auto& [key, record] : records_[t]) {
+      const uint32_t execution = every_iteration_ ? key.execution : executions_[{t, key.program}];
       series.programs.push_back(key.program);
       if (series.site.loops) series.iterations.push_back(execution);
-      const auto whole = static_cast<uint8_t>((1u << width) - 1);
       for (size_t e = 0; e < record.filled.size(); ++e) {
         const bool there = record.filled[e] == whole;
         if (!there) std::memset(record.data.data() + e * width, 0, width);
         partial = partial || !there;
-        missing += !there && expected[e];
+        missing += !there && wanted[e];
         series.mask.push_back(there);
       }
       series.data.insert(series.data.end(), record.data.begin(), record.data.end());
     }
     if (!partial) series.mask.clear();
     if (missing)
-      out.notes.push_back(
+      notes.push_back(
           tap.site.value + ": " + std::to_string(missing) +
           " elements are not here, as the threads that hold them did not come to where they are read");
-    if (differing[t])
-      out.notes.push_back(tap.site.value + ": " + std::to_string(differing[t]) +
-                          " times two threads that hold the same element had different bits of it");
-    out.series.push_back(std::move(series));
+    if (differing_[t])
+      notes.push_back(tap.site.value + ": " + std::to_string(differing_[t]) +
+                      " times two threads that hold the same element had different bits of it");
+    return series;
   }
-  return out;
+
+  const SassPlan& plan_;
+  const bool every_iteration_;
+  std::vector<std::map<Key, Record>> records_;  // of each tap
+  std::vector<int64_t> differing_;              // of each tap
+  std::map<Part, Last> last_;
+  std::map<std::pair<uint32_t, std::array<int64_t, 3>>, uint32_t> executions_;
+};
+
+}  // namespace
+
+Recording assemble_sass(const SassPlan& plan, std::span<const SassValue> values, bool every_iteration) {
+  return SassAssembler(plan, every_iteration).assemble(values);
 }
 
 }  // namespace triton_runner::probe

@@ -306,10 +306,14 @@ std::string Writer::is_last(const ir::Op& loop) {
   return def("arith.cmpi sle, " + left + ", " + operand(*loop.operand_of("step")) + " : " + type);
 }
 
-void write_stores(Writer& out, const Dialect& d, const StoreRequest& r) {
+namespace {
+
+// A program among those that have slots: its number, and whether it is one of them ("" : all are).
+struct Program {
+  std::string number, condition;
+};
+Program program_of(Writer& out, const StoreRequest& r) {
   const Area& a = r.area;
-  if (a.programs == 0) return;
-  // The program's place among those that have slots.
   const int64_t all = r.grid[0] * r.grid[1] * r.grid[2];
   std::array<std::string, 3> id;
   std::string linear, condition;
@@ -345,20 +349,49 @@ void write_stores(Writer& out, const Dialect& d, const StoreRequest& r) {
       std::string same = out.def("arith.cmpi eq, " + wanted + ", " + id[i] + " : i32");
       condition = all_of(out, condition, out.def("arith.ori " + any + ", " + same + " : i1"));
     }
-  if (a.last) condition = all_of(out, condition, r.last);
-  // Its iterations' place among the slots of the program.
-  std::string fits, slot;
-  for (size_t i = 0; i < a.trips.size(); ++i) {
+  return {place, condition};
+}
+
+// The iterations' place among the slots of the program, and whether it has one ("" : each has).
+struct Slot {
+  std::string number, fits;
+};
+Slot slot_of(Writer& out, const StoreRequest& r) {
+  const Area& a = r.area;
+  Slot slot;
+  for (size_t i = 0; i < a.trip_counts.size(); ++i) {
     const std::string& it = r.iterations[i];
     if (!a.counted[i])
-      fits = all_of(out, fits, out.def("arith.cmpi ult, " + it + ", " + out.constant(a.trips[i]) + " : i32"));
-    if (slot.empty()) {
-      slot = it;
+      slot.fits = all_of(out, slot.fits,
+                         out.def("arith.cmpi ult, " + it + ", " + out.constant(a.trip_counts[i]) + " : i32"));
+    if (slot.number.empty()) {
+      slot.number = it;
     } else {
-      slot = out.def("arith.muli " + slot + ", " + out.constant(a.trips[i]) + " : i32");
-      slot = out.def("arith.addi " + slot + ", " + it + " : i32");
+      slot.number = out.def("arith.muli " + slot.number + ", " + out.constant(a.trip_counts[i]) + " : i32");
+      slot.number = out.def("arith.addi " + slot.number + ", " + it + " : i32");
     }
   }
+  return slot;
+}
+
+// The elements go to `base` on.
+void store_elements(Writer& out, const Dialect& d, const Elements& e, const std::string& base) {
+  if (e.shape.empty()) return out.line("tt.store " + base + ", " + e.name + " : !tt.ptr<" + e.element + ">");
+  const std::string pointers = tensor(e.shape, "!tt.ptr<" + e.element + ">", e.encoding);
+  std::string splat = out.def("tt.splat " + base + " : !tt.ptr<" + e.element + "> -> " + pointers);
+  std::string to = out.def("tt.addptr " + splat + ", " + element_numbers(out, d, e.shape, e.encoding) +
+                           " : " + pointers + ", " + tensor(e.shape, "i32", e.encoding));
+  out.line("tt.store " + to + ", " + e.name + " : " + pointers);
+}
+
+}  // namespace
+
+void write_stores(Writer& out, const Dialect& d, const StoreRequest& r) {
+  const Area& a = r.area;
+  if (a.programs == 0) return;
+  auto [place, condition] = program_of(out, r);
+  if (a.last) condition = all_of(out, condition, r.last);
+  const auto [slot, fits] = slot_of(out, r);
   // What other threads of the program do as well stands outside of the condition: reading a buffer.
   const Elements e = elements_of(out, d, r);
   begin_if(out, condition);
@@ -379,16 +412,7 @@ void write_stores(Writer& out, const Dialect& d, const StoreRequest& r) {
     number =
         out.def("arith.addi " + number + ", " + out.def("arith.extsi " + slot + " : i32 to i64") + " : i64");
   }
-  std::string base = pointer(out, r.buffer, scaled(out, number, a.stride, a.data), e.element);
-  if (e.shape.empty()) {
-    out.line("tt.store " + base + ", " + e.name + " : !tt.ptr<" + e.element + ">");
-  } else {
-    const std::string pointers = tensor(e.shape, "!tt.ptr<" + e.element + ">", e.encoding);
-    std::string splat = out.def("tt.splat " + base + " : !tt.ptr<" + e.element + "> -> " + pointers);
-    std::string to = out.def("tt.addptr " + splat + ", " + element_numbers(out, d, e.shape, e.encoding) +
-                             " : " + pointers + ", " + tensor(e.shape, "i32", e.encoding));
-    out.line("tt.store " + to + ", " + e.name + " : " + pointers);
-  }
+  store_elements(out, d, e, pointer(out, r.buffer, scaled(out, number, a.stride, a.data), e.element));
   std::vector<std::string> words{out.constant(1)};
   words.insert(words.end(), r.iterations.begin(), r.iterations.end());
   words.insert(words.end(), r.extra.begin(), r.extra.end());

@@ -44,131 +44,72 @@ const Table& table() {
 }
 #undef TABLE_OF
 
-// Of opcodes that compare: lo, hi, ls, hs are comparisons there, and, or, xor what they combine with.
-bool read_comparison(Mod m, Spec& s) {
-  switch (m) {
-#define CASE(mod, value)  \
-  case Mod::mod:          \
-    s.comparison = value; \
-    return true;
-    CASE(kEq, kCmpEq)
-    CASE(kNe, kCmpNe)
-    CASE(kLt, kCmpLt)
-    CASE(kLe, kCmpLe)
-    CASE(kGt, kCmpGt)
-    CASE(kGe, kCmpGe)
-    CASE(kLo, kCmpLt)
-    CASE(kLs, kCmpLe)
-    CASE(kHi, kCmpGt)
-    CASE(kHs, kCmpGe)
-    CASE(kEqu, kCmpEqu)
-    CASE(kNeu, kCmpNeu)
-    CASE(kLtu, kCmpLtu)
-    CASE(kLeu, kCmpLeu)
-    CASE(kGtu, kCmpGtu)
-    CASE(kGeu, kCmpGeu)
-    CASE(kNum, kCmpNum)
-    CASE(kNan, kCmpNan)
-#undef CASE
-    case Mod::kAnd:
-      s.combine = kBoolAnd;
-      return true;
-    case Mod::kOr:
-      s.combine = kBoolOr;
-      return true;
-    case Mod::kXor:
-      s.combine = kBoolXor;
-      return true;
-    default:
-      return false;
-  }
+// What a modifier says, by kind. Those that say what is so anyway (rn, lo, wrap, r) are in none.
+template <class Value>
+struct Meaning {
+  Mod mod;
+  Value value;
+};
+template <class Value, size_t n>
+bool look_up(const Meaning<Value> (&rows)[n], Mod mod, Value* out) {
+  for (const Meaning<Value>& row : rows)
+    if (row.mod == mod) return *out = row.value, true;
+  return false;
 }
 
+constexpr Meaning<Comparison> kComparisonMods[] = {
+    {Mod::kEq, kCmpEq},   {Mod::kNe, kCmpNe},   {Mod::kLt, kCmpLt},   {Mod::kLe, kCmpLe},
+    {Mod::kGt, kCmpGt},   {Mod::kGe, kCmpGe},   {Mod::kLo, kCmpLt},   {Mod::kLs, kCmpLe},
+    {Mod::kHi, kCmpGt},   {Mod::kHs, kCmpGe},   {Mod::kEqu, kCmpEqu}, {Mod::kNeu, kCmpNeu},
+    {Mod::kLtu, kCmpLtu}, {Mod::kLeu, kCmpLeu}, {Mod::kGtu, kCmpGtu}, {Mod::kGeu, kCmpGeu},
+    {Mod::kNum, kCmpNum}, {Mod::kNan, kCmpNan},
+};
+constexpr Meaning<uint32_t> kCombinations[] = {
+    {Mod::kAnd, kBoolAnd}, {Mod::kOr, kBoolOr}, {Mod::kXor, kBoolXor}};
+constexpr Meaning<Variant> kVariants[] = {
+    {Mod::kHi, kVHi},
+    {Mod::kWide, kVWide},
+    {Mod::kSat, kVSat},
+    {Mod::kFtz, kVFtz},
+    {Mod::kRelu, kVRelu},
+    {Mod::kNaN, kVNan},
+    {Mod::kXorsign, kVXorsign},
+    {Mod::kAbs, kVAbs},
+    {Mod::kCc, kVCarryOut},
+    {Mod::kOob, kVOob},
+    {Mod::kApprox, kVApprox},
+    {Mod::kFull, kVFull},
+    {Mod::kShiftamt, kVShiftamt},
+    {Mod::kL, kVLeft},
+    {Mod::kClamp, kVClamp},
+};
+constexpr Meaning<Direction> kDirections[] = {
+    {Mod::kRz, kZero}, {Mod::kRm, kDownward}, {Mod::kRp, kUpward}, {Mod::kRna, kNearestAway}};
+constexpr Meaning<Direction> kIntegralDirections[] = {
+    {Mod::kRni, kNearest}, {Mod::kRzi, kZero}, {Mod::kRmi, kDownward}, {Mod::kRpi, kUpward}};
+constexpr Meaning<Permutation> kPermutationMods[] = {
+    {Mod::kF4e, kPermuteForward4},  {Mod::kB4e, kPermuteBackward4},  {Mod::kRc8, kPermuteReplicate8},
+    {Mod::kEcl, kPermuteClampLeft}, {Mod::kEcr, kPermuteClampRight}, {Mod::kRc16, kPermuteReplicate16}};
+constexpr Meaning<FloatTest> kTests[] = {{Mod::kFinite, kTestFinite}, {Mod::kInfinite, kTestInfinite},
+                                         {Mod::kNumber, kTestNumber}, {Mod::kNotanumber, kTestNotANumber},
+                                         {Mod::kNormal, kTestNormal}, {Mod::kSubnormal, kTestSubnormal}};
+
 void read(Mod m, Spec& s) {
-  switch (m) {
-    case Mod::kRn:
-      break;
-    case Mod::kRz:
-      s.direction = kZero;
-      break;
-    case Mod::kRm:
-      s.direction = kDownward;
-      break;
-    case Mod::kRp:
-      s.direction = kUpward;
-      break;
-    case Mod::kRna:
-      s.direction = kNearestAway;
-      break;
-    case Mod::kRs:
-      s.stochastic = true;
-      break;
-    case Mod::kRni:
-      s.integral = true;
-      break;
-    case Mod::kRzi:
-      s.integral = true, s.direction = kZero;
-      break;
-    case Mod::kRmi:
-      s.integral = true, s.direction = kDownward;
-      break;
-    case Mod::kRpi:
-      s.integral = true, s.direction = kUpward;
-      break;
-    case Mod::kSatfinite:
-      s.satfinite = true;
-      break;
-    case Mod::kScaledN2Ue8m0:
-      s.scaled = true;
-      break;
-    case Mod::kPack:
-      s.is_pack = true;
-      break;
-#define CASE(mod, bit) \
-  case Mod::mod:       \
-    s.variant |= bit;  \
-    break;
-      CASE(kHi, kVHi)
-      CASE(kWide, kVWide)
-      CASE(kSat, kVSat)
-      CASE(kFtz, kVFtz)
-      CASE(kRelu, kVRelu)
-      CASE(kNaN, kVNan)
-      CASE(kXorsign, kVXorsign)
-      CASE(kAbs, kVAbs)
-      CASE(kCc, kVCarryOut)
-      CASE(kApprox, kVApprox)
-      CASE(kFull, kVFull)
-      CASE(kOob, kVOob)
-      CASE(kShiftamt, kVShiftamt)
-      CASE(kL, kVLeft)
-      CASE(kClamp, kVClamp)
-#undef CASE
-#define CASE(mod, value)   \
-  case Mod::mod:           \
-    s.permutation = value; \
-    break;
-      CASE(kF4e, kPermuteForward4)
-      CASE(kB4e, kPermuteBackward4)
-      CASE(kRc8, kPermuteReplicate8)
-      CASE(kEcl, kPermuteClampLeft)
-      CASE(kEcr, kPermuteClampRight)
-      CASE(kRc16, kPermuteReplicate16)
-#undef CASE
-#define CASE(mod, value) \
-  case Mod::mod:         \
-    s.test = value;      \
-    break;
-      CASE(kFinite, kTestFinite)
-      CASE(kInfinite, kTestInfinite)
-      CASE(kNumber, kTestNumber)
-      CASE(kNotanumber, kTestNotANumber)
-      CASE(kNormal, kTestNormal)
-      CASE(kSubnormal, kTestSubnormal)
-#undef CASE
-    default:
-      break;  // those that say what is so anyway: lo, wrap, r
-  }
+  if (Variant v; look_up(kVariants, m, &v)) s.variant |= v;
+  s.integral |= look_up(kIntegralDirections, m, &s.direction);
+  look_up(kDirections, m, &s.direction);
+  look_up(kPermutationMods, m, &s.permutation);
+  look_up(kTests, m, &s.test);
+  s.stochastic |= m == Mod::kRs;
+  s.satfinite |= m == Mod::kSatfinite;
+  s.scaled |= m == Mod::kScaledN2Ue8m0;
+  s.is_pack |= m == Mod::kPack;
+}
+
+// Of opcodes that compare: lo, hi, ls, hs are comparisons there, and, or, xor what they combine with.
+bool read_comparison(Mod m, Spec& s) {
+  if (Comparison c; look_up(kComparisonMods, m, &c)) return s.comparison = c, true;
+  return look_up(kCombinations, m, &s.combine);
 }
 
 }  // namespace

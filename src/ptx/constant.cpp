@@ -91,6 +91,8 @@ Sign operator_at(const char* p) {
   }
 }
 
+constexpr const char* kNoDivision = "a division by zero in a constant";
+
 double as_double(const Operand& o) { return std::bit_cast<double>(o.integer); }
 
 Operand of_double(double d) {
@@ -246,6 +248,42 @@ bool Parser::unary(Constant* out, int depth) {
   return true;
 }
 
+// The same of floats.
+bool Parser::combine_floats(int op, Constant* a, const Constant& b, uint32_t at) {
+  using enum Operator;
+  const double x = as_double(*a), y = as_double(b);
+  const auto truth = [&](bool value) { return *a = Constant(value, false), true; };
+  const auto number = [&](double value) {
+    // The NaN of an x86 processor, wherever this runs.
+    const bool made = std::isnan(value) && !std::isnan(x) && !std::isnan(y);
+    return *a = Constant(of_double(made ? std::bit_cast<double>(uint64_t{0xfff8000000000000}) : value)), true;
+  };
+  switch (static_cast<Operator>(op)) {
+    case kAdd:
+      return number(x + y);
+    case kSubtract:
+      return number(x - y);
+    case kMultiply:
+      return number(x * y);
+    case kDivide:
+      return y == 0 ? fail(at, kNoDivision) : number(x / y);
+    case kEqual:
+      return truth(x == y);
+    case kNotEqual:
+      return truth(x != y);
+    case kLess:
+      return truth(x < y);
+    case kLessEqual:
+      return truth(x <= y);
+    case kGreater:
+      return truth(x > y);
+    case kGreaterEqual:
+      return truth(x >= y);
+    default:
+      return fail(at, "this operator is for integers, and these are floats");
+  }
+}
+
 // a = a `op` b.
 bool Parser::combine(int op, Constant* a, const Constant& b, uint32_t at) {
   using enum Operator;
@@ -253,45 +291,8 @@ bool Parser::combine(int op, Constant* a, const Constant& b, uint32_t at) {
   if (a->is_integer() != b.is_integer())
     return fail(at, "an operator between an integer and a float",
                 {"both are integers, or both floats: write 2.0 instead of 2"});
-  const auto no_division = [&] { return fail(at, "a division by zero in a constant"); };
-  if (!a->is_integer()) {
-    const double x = as_double(*a), y = as_double(b);
-    double result = 0;
-    switch (what) {
-      case kAdd:
-        result = x + y;
-        break;
-      case kSubtract:
-        result = x - y;
-        break;
-      case kMultiply:
-        result = x * y;
-        break;
-      case kDivide:
-        if (y == 0) return no_division();
-        result = x / y;
-        break;
-      case kEqual:
-        return *a = Constant(x == y, false), true;
-      case kNotEqual:
-        return *a = Constant(x != y, false), true;
-      case kLess:
-        return *a = Constant(x < y, false), true;
-      case kLessEqual:
-        return *a = Constant(x <= y, false), true;
-      case kGreater:
-        return *a = Constant(x > y, false), true;
-      case kGreaterEqual:
-        return *a = Constant(x >= y, false), true;
-      default:
-        return fail(at, "this operator is for integers, and these are floats");
-    }
-    // The NaN of an x86 processor, wherever this runs.
-    if (std::isnan(result) && !std::isnan(x) && !std::isnan(y))
-      result = std::bit_cast<double>(uint64_t{0xfff8000000000000});
-    *a = Constant(of_double(result));
-    return true;
-  }
+  if (!a->is_integer()) return combine_floats(op, a, b, at);
+  const auto no_division = [&] { return fail(at, kNoDivision); };
   const uint64_t x = static_cast<uint64_t>(a->integer), y = static_cast<uint64_t>(b.integer);
   const int64_t sx = a->integer, sy = b.integer;
   const bool is_unsigned = a->is_unsigned || b.is_unsigned;

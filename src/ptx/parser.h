@@ -114,6 +114,7 @@ class Parser {
   bool literal(Constant* out);
   bool unary(Constant* out, int depth);
   bool combine(int op, Constant* a, const Constant& b, uint32_t at);
+  bool combine_floats(int op, Constant* a, const Constant& b, uint32_t at);
   bool conditional(Constant* out, int level, int depth);
   bool constant(Operand* out);                           // an expression
   bool integer(int64_t* out, const char* of);            // an expression

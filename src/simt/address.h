@@ -10,7 +10,7 @@ struct AddressPlace {
   uint32_t bytes = 8;  // of the register: 4 or 8
   int64_t offset = 0;
   bool generic = false;  // of no state space
-  // For the thread `lane` after the strand's first.
+  // For the thread `lane` after the path's first.
   uint64_t at(const Lanes& x, uint32_t lane) const {
     const uint64_t base = bytes == 4 ? x.reg<uint32_t>(place)[lane] : x.reg<uint64_t>(place)[lane];
     return base + static_cast<uint64_t>(offset);

@@ -13,8 +13,8 @@
 #include <triton_runner/num/types.h>
 
 #include "address.h"
+#include "async/store_async.h"
 #include "lower.h"
-#include "store_async.h"
 
 namespace triton_runner::simt {
 

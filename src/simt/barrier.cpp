@@ -1,6 +1,6 @@
 // bar, barrier, barrier.cluster, fences, and instructions that only tell the hardware something. PTX
 // ISA 9.7.13.1 to 9.7.13.4, 9.7.13.13, 9.7.19.
-#include "strands.h"
+#include "divergence.h"
 
 #include "lower.h"
 
@@ -33,11 +33,11 @@ void bar_sync(Lanes& l, const Operands& in) {
   uint32_t barrier = 0, expected = 0;
   if (!barrier_operands(x, in, &barrier, &expected)) return;
   if (arrive(*x.cta, barrier, count_on(x), expected)) {
-    if (x.cta->strands.size() > 1) x.leave();
+    if (x.cta->paths.size() > 1) x.leave();
     return;
   }
-  park(x, instr_of(in), StrandState::kBarrier);
-  x.strand->barrier = barrier;
+  park(x, instr_of(in), PathState::kBarrier);
+  x.path->barrier = barrier;
 }
 
 void bar_arrive(Lanes& l, const Operands& in) {
@@ -71,12 +71,12 @@ void bar_red(Lanes& l, const Operands& in) {
   Barrier& b = cta.barriers[barrier];
   b.red_count += holds;
   const uint32_t count = b.red_count, all = expected ? expected : cta.alive_count;
-  std::vector<std::pair<Strand*, const Instr*>> waiting;
-  for (auto& s : cta.strands)
-    if (s->state == StrandState::kBarrier && s->barrier == barrier) waiting.push_back({s.get(), s->pc});
+  std::vector<std::pair<Path*, const Instr*>> waiting;
+  for (auto& s : cta.paths)
+    if (s->state == PathState::kBarrier && s->barrier == barrier) waiting.push_back({s.get(), s->pc});
   if (!arrive(cta, barrier, count_on(x), expected)) {
-    park(x, instr_of(in), StrandState::kBarrier);
-    x.strand->barrier = barrier;
+    park(x, instr_of(in), PathState::kBarrier);
+    x.path->barrier = barrier;
     return;
   }
   write_reduction(l, in, count, all);
@@ -84,7 +84,7 @@ void bar_red(Lanes& l, const Operands& in) {
     Lanes theirs{cta.regs, s->first, s->count, s->full ? nullptr : s->mask.data()};
     if (pc->run == bar_red) write_reduction(theirs, *pc, count, all);
   }
-  if (cta.strands.size() > 1) x.leave();
+  if (cta.paths.size() > 1) x.leave();
 }
 
 // Threads of the cluster that have not ended.

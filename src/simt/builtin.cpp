@@ -9,7 +9,7 @@
 #include <triton_runner/base/text.h>
 #include <triton_runner/exec/observer.h>
 
-#include "strands.h"
+#include "divergence.h"
 
 namespace triton_runner::simt {
 namespace {

@@ -1,13 +1,13 @@
 // bra, brx.idx, call, ret, exit, trap. PTX ISA 9.7.12, 9.7.19.
 //
-// A branch on which the threads of a strand agree moves its pc; one on which they do not splits the strand.
+// A branch on which the threads of a path agree moves its pc; one on which they do not splits the path.
 #include "control.h"
 
 #include <algorithm>
 
 #include "builtin.h"
+#include "divergence.h"
 #include "lower.h"
-#include "strands.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -21,13 +21,13 @@ bool count_back(Exec& x, const Instr* target) {
 }
 
 void jump(Exec& x, const Instr* target) {
-  if (count_back(x, target) && (x.fuel <= 0 || x.cta->strands.size() > 1)) x.leave();
+  if (count_back(x, target) && (x.fuel <= 0 || x.cta->paths.size() > 1)) x.leave();
   x.pc = target;
 }
 
-bool all_on(const Exec& x) { return x.mask == x.strand_mask(); }
+bool all_on(const Exec& x) { return x.mask == x.path_mask(); }
 
-// The threads that are on go to `target`, the others of the strand go on.
+// The threads that are on go to `target`, the others of the path go on.
 void branch_to(Exec& x, const Instr* target) {
   if (all_on(x)) return jump(x, target);
   count_back(x, target);
@@ -64,7 +64,7 @@ void branch_table(Lanes& l, const Operands& in) {
   bool uniform = true;
   for (uint32_t i = first; i < l.count; ++i) uniform = uniform && (!l.on(i) || index[i] == mine);
   if (uniform) return branch_to(x, table.targets[mine]);
-  // One strand a target, each split from what is left; the last group stays.
+  // One path a target, each split from what is left; the last group stays.
   std::vector<int8_t> mask(l.count);
   std::vector<uint32_t> seen;
   for (uint32_t i = 0; i < l.count; ++i) {
@@ -72,7 +72,7 @@ void branch_table(Lanes& l, const Operands& in) {
     seen.push_back(index[i]);
     for (uint32_t j = 0; j < l.count; ++j) mask[j] = l.on(j) && index[j] == index[i] ? -1 : 0;
     count_back(x, table.targets[index[i]]);
-    add_strand(x, mask.data(), table.targets[index[i]]);
+    add_path(x, mask.data(), table.targets[index[i]]);
   }
   keep_others(x);
 }

@@ -9,7 +9,7 @@
 #include <triton_runner/exec/faults.h>
 
 #include "arguments.h"
-#include "check.h"
+#include "check/check.h"
 #include "origin.h"
 
 namespace triton_runner::simt {

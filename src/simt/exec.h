@@ -1,7 +1,7 @@
-// What runs: a cluster's blocks, a block's strands, and the Exec that a handler sees.
+// What runs: a cluster's blocks, a block's paths, and the Exec that a handler sees.
 //
-// A strand is a set of threads of one block with one pc. A block begins as one strand of all its threads; a
-// branch that they disagree on splits it, and strands that come to the same pc merge again. The strand with
+// A path is a set of threads of one block with one pc. A block begins as one path of all its threads; a
+// branch that they disagree on splits it, and paths that come to the same pc merge again. The path with
 // the lowest pc runs, so that loops end before what follows them.
 #pragma once
 #include <atomic>
@@ -37,19 +37,19 @@ inline constexpr uint64_t kParamBase = uint64_t{1} << 30;
 inline constexpr uint32_t kRankShift = 24;
 inline constexpr uint32_t kOffsetMask = (1u << kRankShift) - 1;
 
-enum class StrandState : uint8_t {
+enum class PathState : uint8_t {
   kReady,
   kBarrier,   // in bar.sync: `barrier`
   kWarpSync,  // at a .sync instruction that needs threads of its warps which are elsewhere
   kPoll,      // at an instruction that has to be tried again after the cluster's next event
 };
 
-struct Strand {
+struct Path {
   const Instr* pc = nullptr;
   uint32_t first = 0, count = 0;  // as Lanes
   bool full = true;               // no mask
   std::vector<int8_t> mask;       // count of them, if not full
-  StrandState state = StrandState::kReady;
+  PathState state = PathState::kReady;
   uint32_t barrier = 0;
   uint64_t seen_event = 0;  // kPoll: Cluster::events when it went to wait
   uint32_t penalty = 0;     // turns that it gave up while looping
@@ -97,11 +97,11 @@ struct Cta {
   std::byte* shared = nullptr;  // shared_bytes
   std::byte* local = nullptr;   // code->local_bytes a thread
   uint32_t shared_bytes = 0;
-  uint32_t shared_base = 0;                      // rank << kRankShift
-  std::array<uint32_t, 3> id{};                  // %ctaid
-  uint32_t rank = 0;                             // %cluster_ctarank
-  std::vector<std::unique_ptr<Strand>> strands;  // those that have not ended
-  std::vector<std::unique_ptr<Strand>> spare;
+  uint32_t shared_base = 0;                  // rank << kRankShift
+  std::array<uint32_t, 3> id{};              // %ctaid
+  uint32_t rank = 0;                         // %cluster_ctarank
+  std::vector<std::unique_ptr<Path>> paths;  // those that have not ended
+  std::vector<std::unique_ptr<Path>> spare;
   std::vector<int8_t> alive;  // a thread: -1 until it ends
   uint32_t alive_count = 0;
   std::array<Barrier, 16> barriers{};
@@ -126,7 +126,7 @@ struct Cluster {
   Worker* worker = nullptr;
   std::vector<std::unique_ptr<Cta>> ctas;
   std::deque<std::unique_ptr<AsyncOp>> pending;  // in order of issue
-  uint64_t events = 0;                           // something that a kPoll strand may wait for has happened
+  uint64_t events = 0;                           // something that a kPoll path may wait for has happened
   uint64_t phase = 0;                            // of barrier.cluster
   uint32_t arrived = 0;                          // threads, in it
   Cta* cta_of(uint32_t shared_address) {
@@ -173,19 +173,19 @@ struct Worker {
 struct Exec : Lanes {
   const Instr* pc = nullptr;     // the next instruction
   const Instr* limit = nullptr;  // the run loop leaves at or past it
-  Strand* strand = nullptr;
+  Path* path = nullptr;
   Cta* cta = nullptr;
   Worker* worker = nullptr;
   int32_t fuel = 0;  // backward jumps until the scheduler has a look
 
-  const int8_t* strand_mask() const { return strand->full ? nullptr : strand->mask.data(); }
+  const int8_t* path_mask() const { return path->full ? nullptr : path->mask.data(); }
   const Launch& launch() const { return *worker->launch; }
   const Code& code() const { return *cta->code; }
   // The scheduler takes over after this instruction.
   void leave() { limit = nullptr; }
 
   // Of the threads that are on: is every warp whole, as far as `members` (a bit a lane) wants it? If not, the
-  // strand is set to wait (or split) and the handler returns at once; it will be called again.
+  // path is set to wait (or split) and the handler returns at once; it will be called again.
   bool converged(const Instr& in, uint32_t members = 0xffffffffu);
   // The instruction is to be tried again after the cluster's next event.
   void retry_later(const Instr& in);

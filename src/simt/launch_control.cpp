@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "address.h"
-#include "check.h"
+#include "async/mbarrier.h"
+#include "check/check.h"
 #include "lower.h"
-#include "mbarrier.h"
 
 namespace triton_runner::simt {
 

@@ -1,7 +1,7 @@
-// The run loop and the schedulers: of a block's strands, of a cluster's blocks, of a worker's clusters.
+// The run loop and the schedulers: of a block's paths, of a cluster's blocks, of a worker's clusters.
 //
 // Whatever can run does so before an asynchronous operation completes; when nothing can run and nothing is
-// pending, the launch ends with a report of where every strand waits. A cluster that spins on global memory
+// pending, the launch ends with a report of where every path waits. A cluster that spins on global memory
 // is set aside for others, so that blocks that wait for each other finish on one thread.
 #include "run.h"
 
@@ -13,11 +13,11 @@
 #include <triton_runner/exec/pool.h>
 #include <triton_runner/num/types.h>
 
-#include "check.h"
-#include "mbarrier.h"
+#include "async/mbarrier.h"
+#include "check/check.h"
+#include "divergence.h"
 #include "simd/tables.h"
 #include "special.h"
-#include "strands.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -25,7 +25,7 @@ namespace {
 constexpr int32_t kFuel = 1024;         // backward jumps between looks at the clock
 constexpr uint64_t kSpinsOfFuel = 512;  // so many accesses that a spinning loop makes, in that time: it spins
 
-// A guarded instruction runs under the guard and the strand's mask; not at all where no thread is left.
+// A guarded instruction runs under the guard and the path's mask; not at all where no thread is left.
 void run_guarded(Exec& x, const Instr& in, const Tables& tables) {
   const int8_t* own = x.mask;
   int8_t* mask = x.worker->guard_mask.data();
@@ -42,7 +42,7 @@ void run_guarded(Exec& x, const Instr& in, const Tables& tables) {
   x.mask = own;
 }
 
-void run_strand(Exec& x, const Tables& tables) {
+void run_path(Exec& x, const Tables& tables) {
   while (x.pc < x.limit) {
     const Instr& in = *x.pc++;
     if (in.guard == kNoRegister)
@@ -53,7 +53,7 @@ void run_strand(Exec& x, const Tables& tables) {
 }
 
 // With a look at what each instruction does.
-void run_strand_checked(Exec& x, const Tables& tables, Checks& checks) {
+void run_path_checked(Exec& x, const Tables& tables, Checks& checks) {
   while (x.pc < x.limit) {
     const Instr& in = *x.pc++;
     const int8_t* own = x.mask;
@@ -63,7 +63,7 @@ void run_strand_checked(Exec& x, const Tables& tables, Checks& checks) {
       if (guard == Guard::kNone) continue;
       if (guard == Guard::kSome) x.mask = mask;
     }
-    // Handlers may give the mask's threads to other strands: the checks see those that came.
+    // Handlers may give the mask's threads to other paths: the checks see those that came.
     std::vector<int8_t> on;
     if (x.mask) on.assign(x.mask, x.mask + x.count);
     checks.before(x, in);
@@ -76,9 +76,8 @@ void run_strand_checked(Exec& x, const Tables& tables, Checks& checks) {
 
 enum class Outcome { kFinished, kBlocked, kSpinning, kStopped };
 
-bool is_ready(const Cta& cta, const Strand& s) {
-  return s.state == StrandState::kReady ||
-         (s.state == StrandState::kPoll && s.seen_event != cta.cluster->events);
+bool is_ready(const Cta& cta, const Path& s) {
+  return s.state == PathState::kReady || (s.state == PathState::kPoll && s.seen_event != cta.cluster->events);
 }
 
 class GridWorker {
@@ -192,16 +191,16 @@ class GridWorker {
       const std::array<uint32_t, 3> in{r % code_.cluster[0], r / code_.cluster[0] % code_.cluster[1],
                                        r / code_.cluster[0] / code_.cluster[1]};
       for (size_t d = 0; d < 3; ++d) cta->id[d] = static_cast<uint32_t>(at[d] * code_.cluster[d]) + in[d];
-      begin_strands(*cta);
+      begin_paths(*cta);
       for (auto& part : cta->parts)
         if (part) part->begin(*cta);
     }
   }
 
-  // The strand to run: of those that are ready, the one that gave up the fewest turns, with the lowest pc.
-  static Strand* choose(Cta& cta) {
-    Strand* best = nullptr;
-    for (auto& s : cta.strands) {
+  // The path to run: of those that are ready, the one that gave up the fewest turns, with the lowest pc.
+  static Path* choose(Cta& cta) {
+    Path* best = nullptr;
+    for (auto& s : cta.paths) {
       if (!is_ready(cta, *s)) continue;
       if (!best || s->penalty < best->penalty || (s->penalty == best->penalty && s->pc < best->pc))
         best = s.get();
@@ -209,11 +208,11 @@ class GridWorker {
     return best;
   }
 
-  // Takes in the strands that are ready at the same pc; gives the next higher pc at which one is.
-  const Instr* gather(Cta& cta, Strand& s) const {
+  // Takes in the paths that are ready at the same pc; gives the next higher pc at which one is.
+  const Instr* gather(Cta& cta, Path& s) const {
     const Instr* limit = code_.instrs.data() + code_.instrs.size();
-    for (size_t i = 0; i < cta.strands.size();) {
-      Strand& other = *cta.strands[i];
+    for (size_t i = 0; i < cta.paths.size();) {
+      Path& other = *cta.paths[i];
       if (&other != &s && is_ready(cta, other)) {
         if (other.pc == s.pc) {
           merge(cta, s, other);
@@ -227,28 +226,28 @@ class GridWorker {
   }
 
   Outcome run_cta(Cta& cta) {
-    while (!cta.strands.empty()) {
-      Strand* s = cta.strands.size() == 1 ? cta.strands[0].get() : choose(cta);
+    while (!cta.paths.empty()) {
+      Path* s = cta.paths.size() == 1 ? cta.paths[0].get() : choose(cta);
       if (!s || !is_ready(cta, *s)) return Outcome::kBlocked;
       Exec x;
       x.limit = gather(cta, *s);
-      s->state = StrandState::kReady;
+      s->state = PathState::kReady;
       x.regs = cta.regs;
       x.first = s->first;
       x.count = s->count;
       x.mask = s->full ? nullptr : s->mask.data();
       x.pc = s->pc;
-      x.strand = s;
+      x.path = s;
       x.cta = &cta;
       x.worker = &worker_;
       x.fuel = kFuel;
       const uint64_t spins = worker_.global_spins;
       if (checks_) [[unlikely]]
-        run_strand_checked(x, tables_, *checks_);
+        run_path_checked(x, tables_, *checks_);
       else
-        run_strand(x, tables_);
-      if (x.strand) x.strand->pc = x.pc;
-      // Loops with several strands leave at every turn: their fuel is the block's.
+        run_path(x, tables_);
+      if (x.path) x.path->pc = x.pc;
+      // Loops with several paths leave at every turn: their fuel is the block's.
       cta.fuel -= kFuel - x.fuel;
       cta.spins += worker_.global_spins - spins;
       if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::kStopped;
@@ -257,15 +256,15 @@ class GridWorker {
         const bool spins_only = cta.spins >= kSpinsOfFuel;
         cta.spins = 0;
         if (should_stop(x)) return Outcome::kStopped;
-        if (x.strand) ++x.strand->penalty;
-        if (spins_only && !others_ready(cta, x.strand)) return Outcome::kSpinning;
+        if (x.path) ++x.path->penalty;
+        if (spins_only && !others_ready(cta, x.path)) return Outcome::kSpinning;
       }
     }
     return Outcome::kFinished;
   }
 
-  static bool others_ready(const Cta& cta, const Strand* s) {
-    return std::any_of(cta.strands.begin(), cta.strands.end(), [&](const auto& other) {
+  static bool others_ready(const Cta& cta, const Path* s) {
+    return std::any_of(cta.paths.begin(), cta.paths.end(), [&](const auto& other) {
       return other.get() != s && is_ready(cta, *other) && s && other->penalty < s->penalty;
     });
   }
@@ -298,7 +297,7 @@ class GridWorker {
       const uint64_t events = cluster.events;
       bool finished = true, spinning = false;
       for (auto& cta : cluster.ctas) {
-        if (cta->strands.empty()) continue;
+        if (cta->paths.empty()) continue;
         Outcome o = run_cta(*cta);
         if (o == Outcome::kStopped) return o;
         finished = finished && o == Outcome::kFinished;
@@ -339,7 +338,7 @@ class GridWorker {
   bool spinning_ = false;  // none of the clusters under way got to its end in the last round
 };
 
-std::string threads_of(const Strand& s) {
+std::string threads_of(const Path& s) {
   uint32_t on = s.count;
   if (!s.full)
     on = static_cast<uint32_t>(std::count_if(s.mask.begin(), s.mask.end(), [](int8_t m) { return m; }));
@@ -355,16 +354,16 @@ void GridWorker::report_deadlock(Cluster& cluster) {
   const Operands* where = nullptr;
   std::vector<std::string> notes;
   for (auto& cta : cluster.ctas) {
-    for (auto& s : cta->strands) {
+    for (auto& s : cta->paths) {
       std::string why =
-          s->state == StrandState::kBarrier
+          s->state == PathState::kBarrier
               ? "waits in barrier " + std::to_string(s->barrier) + ", where " +
                     std::to_string(cta->barriers[s->barrier].arrived) + " of " +
                     std::to_string(cta->barriers[s->barrier].expected ? cta->barriers[s->barrier].expected
                                                                       : cta->alive_count) +
                     " threads have arrived"
-          : s->state == StrandState::kWarpSync ? "waits for the other threads of its warps"
-                                               : "waits for something that nobody is left to bring about";
+          : s->state == PathState::kWarpSync ? "waits for the other threads of its warps"
+                                             : "waits for something that nobody is left to bring about";
       std::string line =
           cluster.ctas.size() > 1 ? "block " + std::to_string(cta->rank) + " of the cluster, " : "";
       const ptx::Instruction* source = s->pc->source;
@@ -376,7 +375,7 @@ void GridWorker::report_deadlock(Cluster& cluster) {
         where = s->pc;
         x.cta = cta.get();
         x.worker = &worker_;
-        x.strand = s.get();
+        x.path = s.get();
         x.first = s->first;
         x.count = s->count;
       }

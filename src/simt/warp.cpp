@@ -1,7 +1,7 @@
 // Instructions among the threads of a warp: shfl, vote, match, redux, elect, activemask. PTX ISA 9.7.9.6,
 // 9.7.13.9 to 9.7.13.14.
 //
-// A handler walks the warps of the strand. Threads that take part have arrived together (Exec::converged), so
+// A handler walks the warps of the path. Threads that take part have arrived together (Exec::converged), so
 // that the registers of all of them are in place when the first of them is looked at.
 #include "warp.h"
 
@@ -44,7 +44,7 @@ bool warps_converged(Exec& x, const Instr& in, uint32_t members) {
 
 namespace {
 
-// Calls f(index of the warp's first lane, bits of the lanes that are on) for the strand's warps.
+// Calls f(index of the warp's first lane, bits of the lanes that are on) for the path's warps.
 template <class F>
 PTX_INLINE void each_warp(const Lanes& x, F f) {
   for (uint32_t w = 0; w < x.count; w += 32)

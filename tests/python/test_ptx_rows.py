@@ -27,7 +27,7 @@ ALLOWED = {
         {"kMov", "kCvta", "kAdd", "kOr", "kSelp", "kSub", "kMad", "kLd"},
         "which operands an address may come of",
     ),
-    "src/simt/wgmma.cpp": ({"kBra"}, "ptxas serialises products around jumps"),
+    "src/simt/matrix/wgmma.cpp": ({"kBra"}, "ptxas serialises products around jumps"),
     "src/probe/registers_pair.cpp": ({"kMov", "kCvt"}, COPIES),
     "src/probe/registers_pending.cpp": ({"kCall"}, "a call comes back"),
     "src/probe/sass_find.cpp": ({"kWgmma"}, PRODUCTS),

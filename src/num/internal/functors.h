@@ -43,9 +43,9 @@
   X(sinh, 1) X(cosh, 1) X(asinh, 1) X(acosh, 1) X(atanh, 1) X(erfc, 1) X(lgamma, 1) X(tgamma, 1)              \
   X(j0, 1) X(j1, 1) X(y0, 1) X(y1, 1) X(atan2, 2) X(powf, 2) X(hypot, 2)
 
-// libdevice's rarer functions, scalar code in src/num/rare.cpp. ldexp's second operand is i32, ilogb's result too; the
+// libdevice's rarer functions, scalar code in src/num/libdevice.cpp. ldexp's second operand is i32, ilogb's result too; the
 // float2int ones round to nearest even, down and up.
-#define TRITON_RUNNER_RARE_FUNCTORS(X)                                                                       \
+#define TRITON_RUNNER_LIBDEVICE_FUNCTORS(X)                                                                       \
   X(rcp, 1) X(sinpi, 1) X(cospi, 1) X(rcbrt, 1) X(rhypot, 2) X(norm3d, 3) X(rnorm3d, 3) X(erfinv, 1)          \
   X(erfcinv, 1) X(erfcx, 1) X(normcdf, 1) X(normcdfinv, 1) X(cyl_bessel_i0, 1) X(cyl_bessel_i1, 1)            \
   X(nextafter, 2) X(remainder, 2) X(fdim, 2) X(saturate, 1) X(logb, 1) X(ldexp, 2) X(ilogb, 1)                \
@@ -56,7 +56,7 @@
 #define TRITON_RUNNER_ELEMENTWISE(X)                                                                         \
   TRITON_RUNNER_INT_FUNCTORS(X) TRITON_RUNNER_DIV_FUNCTORS(X) TRITON_RUNNER_CMPI_FUNCTORS(X)                  \
   TRITON_RUNNER_FLOAT_FUNCTORS(X) TRITON_RUNNER_CMPF_FUNCTORS(X) TRITON_RUNNER_CAST_FUNCTORS(X)               \
-  TRITON_RUNNER_MATH_FUNCTORS(X) TRITON_RUNNER_RARE_FUNCTORS(X)
+  TRITON_RUNNER_MATH_FUNCTORS(X) TRITON_RUNNER_LIBDEVICE_FUNCTORS(X)
 
 // clang-format on
 namespace triton_runner::num {

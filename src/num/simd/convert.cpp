@@ -12,12 +12,11 @@ inline void widen_run(float* out, const void* in, int64_t n) {
 }
 
 template <class Code, class C, Rounding kRounding>
-int64_t narrow(void* out, const void* in, const void*, const void*, int64_t n) {
+void narrow(void* out, const void* in, const void*, const void*, int64_t n) {
   auto* o = static_cast<Code*>(out);
   auto* x = static_cast<const float*>(in);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) o[i] = static_cast<Code>(C::template encode<kRounding>(x[i]));
-  return -1;
 }
 
 // f16 has instructions. They quiet NaNs and keep their payload
@@ -37,7 +36,7 @@ NUM_INLINE void widen_f16_run(float* out, const void* in, int64_t n) {
 }
 
 template <Rounding kRounding>
-int64_t narrow_f16(void* out, const void* in, const void*, const void*, int64_t n) {
+void narrow_f16(void* out, const void* in, const void*, const void*, int64_t n) {
   auto* o = static_cast<uint16_t*>(out);
   auto* x = static_cast<const float*>(in);
   int64_t i = 0;
@@ -61,7 +60,6 @@ int64_t narrow_f16(void* out, const void* in, const void*, const void*, int64_t 
   }
 #endif
   narrow<uint16_t, F16, kRounding>(o + i, x + i, nullptr, nullptr, n - i);
-  return -1;
 }
 
 NUM_INLINE void widen_bf16_run(float* out, const void* in, int64_t n) {
@@ -92,12 +90,11 @@ inline void round_tf32_run(float* out, const void* in, int64_t n) {
 }
 
 template <Rounding kRounding>
-int64_t narrow_scale(void* out, const void* in, const void*, const void*, int64_t n) {
+void narrow_scale(void* out, const void* in, const void*, const void*, int64_t n) {
   auto* o = static_cast<uint8_t*>(out);
   auto* x = static_cast<const float*>(in);
   for (int64_t i = 0; i < n; ++i)
     o[i] = static_cast<uint8_t>(narrow_from_double(x[i], Type::kF8E8M0FNU, kRounding));
-  return -1;
 }
 
 using Run = void (*)(float* out, const void* in, int64_t n);

@@ -26,7 +26,7 @@ using ArgReduceFn = void (*)(void* out_values, int32_t* out_indices, const void*
 
 // Finders of loops: null where the functor or the types are not theirs.
 using FindLoop = Loop (*)(Functor functor, Type in, Type out);
-Loop find_rare(Functor functor, Type in, Type out);  // scalar, the same on every instruction set
+Loop find_libdevice(Functor functor, Type in, Type out);  // scalar, the same on every instruction set
 
 // See kernels.h.
 struct MoveTable {

@@ -32,10 +32,10 @@ struct InsertOptions {
 
 // Where a value's records lie in the buffer.
 struct Area {
-  Series series;               // without records
-  bool marker = false;         // left by dl.dump
-  std::vector<int64_t> trips;  // slots for so many iterations of each loop, outermost first
-  std::vector<bool> counted;   // whether a loop's iterations are known before it runs
+  Series series;                     // without records
+  bool marker = false;               // left by dl.dump
+  std::vector<int64_t> trip_counts;  // slots for so many iterations of each loop, outermost first
+  std::vector<bool> counted;         // whether a loop's iterations are known before it runs
   std::vector<int64_t>
       chosen;              // the programs that record, by linear number (x fastest); empty: the first ones
   bool on_device = false;  // the kernel itself finds out which programs a marker asks for

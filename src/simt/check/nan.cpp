@@ -6,7 +6,7 @@
 
 #include <triton_runner/num/types.h>
 
-#include "check.h"
+#include "check/check.h"
 
 namespace triton_runner::simt {
 

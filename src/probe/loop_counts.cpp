@@ -1,4 +1,4 @@
-#include "trips.h"
+#include "loop_counts.h"
 
 #include <algorithm>
 
@@ -209,7 +209,7 @@ bool Arithmetic::count(std::span<const ir::Op* const> loops, size_t at, std::vec
   return all;
 }
 
-std::vector<int64_t> Arithmetic::trips(std::span<const ir::Op* const> loops) {
+std::vector<int64_t> Arithmetic::trip_counts(std::span<const ir::Op* const> loops) {
   std::vector<int64_t> result(loops.size(), 0);
   for (size_t n = loops.size(); n > 0; --n) {  // as many of the outer loops as can be counted
     auto nest = loops.first(n);
@@ -232,7 +232,7 @@ std::vector<int64_t> Arithmetic::trips(std::span<const ir::Op* const> loops) {
   }
   // An inner loop may be countable although an outer one is not.
   for (size_t i = 0; i < loops.size(); ++i)
-    if (!result[i] && loops.size() > 1) result[i] = trips(loops.subspan(i, 1))[0];
+    if (!result[i] && loops.size() > 1) result[i] = trip_counts(loops.subspan(i, 1))[0];
   return result;
 }
 

@@ -1,5 +1,5 @@
 // Rows of boxes, their swizzled places, and the bits that stand outside of a tensor.
-#include "tma.h"
+#include "async/tma.h"
 
 #include <algorithm>
 #include <cmath>

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "matrix_descriptor.h"
-#include "mbarrier.h"
-#include "mma_fragments.h"
-#include "tensor_memory.h"
+#include "async/mbarrier.h"
+#include "matrix/matrix_descriptor.h"
+#include "matrix/mma_fragments.h"
+#include "matrix/tensor_memory.h"
 
 namespace triton_runner::simt {
 

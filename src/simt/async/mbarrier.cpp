@@ -1,14 +1,14 @@
 // The instructions on mbarriers, and what copies and tensor cores do to them.
 #include <triton_runner/base/text.h>
 
-#include "mbarrier.h"
+#include "async/mbarrier.h"
 
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
 #include "address.h"
-#include "check.h"
+#include "check/check.h"
 #include "lower.h"
 
 namespace triton_runner::simt {
@@ -373,14 +373,14 @@ bool lower_mbarrier(Lowering& l, const ptx::Instruction& in) {
   return true;
 }
 
-std::string describe_mbarrier_wait(Cta& cta, const Strand& strand) {
-  if (!strand.pc || strand.pc->run != run_try_wait) return {};
+std::string describe_mbarrier_wait(Cta& cta, const Path& path) {
+  if (!path.pc || path.pc->run != run_try_wait) return {};
   Exec x = late_exec(cta);
-  x.first = strand.first;
-  x.count = strand.count;
+  x.first = path.first;
+  x.count = path.count;
   uint32_t lane = 0;
-  while (!strand.full && lane + 1 < strand.count && !strand.mask[lane]) ++lane;
-  const auto& op = *static_cast<const Operation*>(strand.pc->data);
+  while (!path.full && lane + 1 < path.count && !path.mask[lane]) ++lane;
+  const auto& op = *static_cast<const Operation*>(path.pc->data);
   const auto address = static_cast<uint32_t>(op.address.at(x, lane));
   const Cta* owner = cta.cluster->cta_of(address);
   const uint32_t offset = address & kOffsetMask;

@@ -1,37 +1,37 @@
 // Sets of threads as ranges of whole warps with a byte mask, kept as small as they can be: a set of whole
 // warps side by side needs no mask, and then runs the fast form of every instruction.
-#include "strands.h"
+#include "divergence.h"
 
 #include <algorithm>
 
 namespace triton_runner::simt {
 namespace {
 
-Strand& fresh_strand(Cta& cta) {
+Path& fresh_path(Cta& cta) {
   if (cta.spare.empty()) {
-    cta.strands.push_back(std::make_unique<Strand>());
+    cta.paths.push_back(std::make_unique<Path>());
   } else {
-    cta.strands.push_back(std::move(cta.spare.back()));
+    cta.paths.push_back(std::move(cta.spare.back()));
     cta.spare.pop_back();
-    Strand& s = *cta.strands.back();
-    s.state = StrandState::kReady;
+    Path& s = *cta.paths.back();
+    s.state = PathState::kReady;
     s.penalty = 0;
   }
-  return *cta.strands.back();
+  return *cta.paths.back();
 }
 
-void remove_strand(Cta& cta, const Strand& strand) {
-  for (auto& s : cta.strands)
-    if (s.get() == &strand) {
+void remove_path(Cta& cta, const Path& path) {
+  for (auto& s : cta.paths)
+    if (s.get() == &path) {
       cta.spare.push_back(std::move(s));
-      s = std::move(cta.strands.back());
-      cta.strands.pop_back();
+      s = std::move(cta.paths.back());
+      cta.paths.pop_back();
       return;
     }
 }
 
-// Sets the strand's threads to those of mask[i], i < count, from thread `first`; false if there are none.
-bool assign(Strand& s, uint32_t first, uint32_t count, const int8_t* mask) {
+// Sets the path's threads to those of mask[i], i < count, from thread `first`; false if there are none.
+bool assign(Path& s, uint32_t first, uint32_t count, const int8_t* mask) {
   auto any = [&](uint32_t w) {
     return std::any_of(mask + w, mask + w + 32, [](int8_t m) { return m != 0; });
   };
@@ -58,8 +58,8 @@ uint32_t mask_bits(const int8_t* mask) {
 
 // Gives what waits for threads that will never come another look.
 void recheck(Cta& cta) {
-  for (auto& s : cta.strands)
-    if (s->state == StrandState::kWarpSync) s->state = StrandState::kReady;
+  for (auto& s : cta.paths)
+    if (s->state == PathState::kWarpSync) s->state = PathState::kReady;
   for (uint32_t b = 0; b < cta.barriers.size(); ++b) {
     Barrier& barrier = cta.barriers[b];
     if (barrier.arrived > 0 && barrier.expected == 0) arrive(cta, b, 0, 0);
@@ -81,32 +81,32 @@ uint32_t first_on(const Lanes& l) {
   return i;
 }
 
-Strand& add_strand(Exec& x, const int8_t* mask, const Instr* pc) {
-  Strand& s = fresh_strand(*x.cta);
+Path& add_path(Exec& x, const int8_t* mask, const Instr* pc) {
+  Path& s = fresh_path(*x.cta);
   assign(s, x.first, x.count, mask);
   s.pc = pc;
-  s.penalty = x.strand->penalty;
+  s.penalty = x.path->penalty;
   return s;
 }
 
 void keep_others(Exec& x) {
   std::vector<int8_t> rest(x.count);
-  const int8_t* own = x.strand_mask();
+  const int8_t* own = x.path_mask();
   for (uint32_t i = 0; i < x.count; ++i) rest[i] = (!own || own[i]) && !x.on(i) ? -1 : 0;
-  if (!assign(*x.strand, x.first, x.count, rest.data())) {
-    remove_strand(*x.cta, *x.strand);
-    x.strand = nullptr;
+  if (!assign(*x.path, x.first, x.count, rest.data())) {
+    remove_path(*x.cta, *x.path);
+    x.path = nullptr;
   }
   x.leave();
 }
 
 void split(Exec& x, const Instr* pc) {
-  add_strand(x, x.mask, pc);
+  add_path(x, x.mask, pc);
   keep_others(x);
 }
 
 void pass_guarded(Exec& x, const Instr& in) {
-  const int8_t* own = x.strand_mask();
+  const int8_t* own = x.path_mask();
   if (x.mask == own) return;
   std::vector<int8_t> others(x.count), mine(x.mask, x.mask + x.count);
   bool any = false;
@@ -115,20 +115,20 @@ void pass_guarded(Exec& x, const Instr& in) {
     any = any || others[i];
   }
   if (!any) return;
-  add_strand(x, others.data(), &in + 1);
-  assign(*x.strand, x.first, x.count, mine.data());
+  add_path(x, others.data(), &in + 1);
+  assign(*x.path, x.first, x.count, mine.data());
 }
 
-void park(Exec& x, const Instr& in, StrandState state) {
+void park(Exec& x, const Instr& in, PathState state) {
   pass_guarded(x, in);
-  x.strand->state = state;
+  x.path->state = state;
   x.pc = &in;
   x.leave();
 }
 
 void Exec::retry_later(const Instr& in) {
-  park(*this, in, StrandState::kPoll);
-  strand->seen_event = cta->cluster->events;
+  park(*this, in, PathState::kPoll);
+  path->seen_event = cta->cluster->events;
 }
 
 bool Exec::converged(const Instr& in, uint32_t members) {
@@ -140,17 +140,17 @@ bool Exec::converged(const Instr& in, uint32_t members) {
   bool whole = true;
   for (uint32_t w = 0; w < count; w += 32) whole = whole && is_whole(mask + w, first + w);
   if (whole) return true;
-  park(*this, in, StrandState::kWarpSync);
-  for (size_t i = 0; i < cta->strands.size();) {
-    Strand& other = *cta->strands[i];
-    if (&other != strand && other.state == StrandState::kWarpSync && other.pc == &in)
-      merge(*cta, *strand, other);
+  park(*this, in, PathState::kWarpSync);
+  for (size_t i = 0; i < cta->paths.size();) {
+    Path& other = *cta->paths[i];
+    if (&other != path && other.state == PathState::kWarpSync && other.pc == &in)
+      merge(*cta, *path, other);
     else
       ++i;
   }
   // The warps that are whole go on; what is left of the others waits.
-  Strand& s = *strand;
-  const int8_t* own = strand_mask();
+  Path& s = *path;
+  const int8_t* own = path_mask();
   std::vector<int8_t> ready(s.count);
   bool any = false, all = true;
   for (uint32_t w = 0; w < s.count; w += 32) {
@@ -160,12 +160,12 @@ bool Exec::converged(const Instr& in, uint32_t members) {
     all = all && ok;
   }
   if (all) {
-    s.state = StrandState::kReady;
+    s.state = PathState::kReady;
   } else if (any) {
     first = s.first;
     count = s.count;
     mask = ready.data();
-    add_strand(*this, ready.data(), &in);
+    add_path(*this, ready.data(), &in);
     keep_others(*this);
     mask = nullptr;
   }
@@ -184,9 +184,9 @@ void end_lanes(Exec& x) {
         --cta.alive_count;
       }
   }
-  if (x.mask == x.strand_mask()) {
-    remove_strand(cta, *x.strand);
-    x.strand = nullptr;
+  if (x.mask == x.path_mask()) {
+    remove_path(cta, *x.path);
+    x.path = nullptr;
     x.leave();
   } else {
     keep_others(x);
@@ -195,15 +195,15 @@ void end_lanes(Exec& x) {
   ++cta.cluster->events;
 }
 
-void merge(Cta& cta, Strand& a, Strand& b) {
+void merge(Cta& cta, Path& a, Path& b) {
   const uint32_t low = std::min(a.first, b.first), high = std::max(a.first + a.count, b.first + b.count);
   std::vector<int8_t> mask(high - low);
-  for (const Strand* s : {&a, &b})
+  for (const Path* s : {&a, &b})
     for (uint32_t i = 0; i < s->count; ++i)
       if (s->full || s->mask[i]) mask[s->first - low + i] = -1;
   a.penalty = std::min(a.penalty, b.penalty);
   assign(a, low, high - low, mask.data());
-  remove_strand(cta, b);
+  remove_path(cta, b);
 }
 
 bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected) {
@@ -211,22 +211,22 @@ bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected) {
   if (expected) b.expected = expected;
   b.arrived += threads;
   if (b.arrived < (b.expected ? b.expected : cta.alive_count)) return false;
-  for (auto& s : cta.strands) {
-    if (s->state != StrandState::kBarrier || s->barrier != barrier) continue;
-    s->state = StrandState::kReady;
+  for (auto& s : cta.paths) {
+    if (s->state != PathState::kBarrier || s->barrier != barrier) continue;
+    s->state = PathState::kReady;
     ++s->pc;
   }
   b = {};
   return true;
 }
 
-void begin_strands(Cta& cta) {
-  while (!cta.strands.empty()) {
-    cta.spare.push_back(std::move(cta.strands.back()));
-    cta.strands.pop_back();
+void begin_paths(Cta& cta) {
+  while (!cta.paths.empty()) {
+    cta.spare.push_back(std::move(cta.paths.back()));
+    cta.paths.pop_back();
   }
   const Code& code = *cta.code;
-  Strand& s = fresh_strand(cta);
+  Path& s = fresh_path(cta);
   s.pc = code.instrs.data();
   s.first = 0;
   s.count = code.threads;

@@ -1,7 +1,7 @@
 // Shadows of shared and global memory, clocks of warps and blocks.
 #include <triton_runner/base/text.h>
 
-#include "check.h"
+#include "check/check.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -233,7 +233,7 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
 
 bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner, uint32_t offset,
                     uint32_t bytes, bool write) {
-  if (!x.strand || !(race_ || uninit_)) return true;  // no strand: a copy or product that goes on by itself
+  if (!x.path || !(race_ || uninit_)) return true;  // no path: a copy or product that goes on by itself
   if (is_store(in)) flush(x);
   if (launch_.stop.load(std::memory_order_relaxed)) return false;
   State& s = of(x);
@@ -345,7 +345,7 @@ void Checks::flush(Exec& x) {
 
 bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes,
                     bool write) {
-  if (!x.strand || !(race_ || uninit_)) return true;
+  if (!x.path || !(race_ || uninit_)) return true;
   if (is_store(in)) flush(x);
   if (launch_.stop.load(std::memory_order_relaxed)) return false;
   State& s = of(x);
@@ -451,7 +451,7 @@ void Checks::read_out(const Cta& from, uint32_t offset, uint32_t bytes) {
 void Checks::release(Exec& x, uint32_t lane, uint32_t barrier) {
   State& s = of(x);
   Clock& into = s.barriers[barrier];
-  if (!x.strand) s.release(s.engine(), into);
+  if (!x.path) s.release(s.engine(), into);
   if (lane != kNoRegister) s.release(s.agent(*x.cta, x.first + lane), into);  // tcgen05.commit: no thread
 }
 

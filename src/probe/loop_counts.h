@@ -23,7 +23,7 @@ class Arithmetic {
   std::optional<int64_t> value(const ir::Value* value) { return this->value(value, kAnyProgram); }
   // For each of the loops around one another (scf.for, outermost first) the most iterations it has in any
   // program; 0 where that is not known.
-  std::vector<int64_t> trips(std::span<const ir::Op* const> loops);
+  std::vector<int64_t> trip_counts(std::span<const ir::Op* const> loops);
 
  private:
   static constexpr int64_t kAnyProgram = -1;

@@ -41,11 +41,11 @@ bool mbarrier_add_pending(Exec& x, const Operands& in, uint32_t lane, uint32_t a
 // Whether there is a barrier; traps if not.
 bool mbarrier_valid(Exec& x, const Operands& in, uint32_t lane, uint32_t address);
 
-// An Exec for an AsyncOp, which runs when the instruction's strand may be over: for memory and traps.
+// An Exec for an AsyncOp, which runs when the instruction's path may be over: for memory and traps.
 Exec late_exec(Cta& cta);
 
-// What a strand in mbarrier.try_wait does: "waits for a phase of the mbarrier at shared address 0x10 with
+// What a path in mbarrier.try_wait does: "waits for a phase of the mbarrier at shared address 0x10 with
 // parity 0 to end (phase 0: 1 arrival and 512 bytes are missing)"; empty for others.
-std::string describe_mbarrier_wait(Cta& cta, const Strand& strand);
+std::string describe_mbarrier_wait(Cta& cta, const Path& path);
 
 }  // namespace triton_runner::simt

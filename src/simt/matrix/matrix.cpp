@@ -3,7 +3,7 @@
 //
 // A register of a warp holds a matrix of 8 rows of 16 bytes, row after row: lane l has bytes 4 * (l % 4) of
 // row l / 4. So loading a matrix is copying eight rows of 16 bytes.
-#include "matrix.h"
+#include "matrix/matrix.h"
 
 #include <cstring>
 

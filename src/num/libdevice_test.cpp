@@ -30,7 +30,7 @@ bool close(double a, double b, double relative) { return std::fabs(a - b) <= rel
 
 }  // namespace
 
-TEST(rare_inverses) {
+TEST(libdevice_inverses) {
   for (double y : {1e-9, 0.01, 0.3, 0.7, 1.0, 2.0, 3.5, 5.0}) {
     CHECK(close(call("__nv_erfinv", std::erf(y)), y, y < 2 ? 1e-14 : 1e-15 / std::erfc(y)));
     CHECK(close(call("__nv_erfcinv", std::erfc(y)), y, 1e-14 + (y < 1e-3 ? 1e-7 : 0)));
@@ -43,7 +43,7 @@ TEST(rare_inverses) {
 }
 
 // Where the obvious formulas lose digits; values of mpmath, within 4 ulp.
-TEST(rare_hard_arguments) {
+TEST(libdevice_hard_arguments) {
   CHECK(close(call("__nv_erfcx", 25.0625), 0.02249342836662447075729, 9e-16));
   CHECK(close(call("__nv_erfcx", 20.125), 0.02799978354412748394835, 9e-16));
   CHECK(close(call("__nv_normcdf", -5.703125), 5.881532704650320615603e-9, 9e-16));
@@ -52,7 +52,7 @@ TEST(rare_hard_arguments) {
   CHECK(close(call("__nv_cyl_bessel_i1", 5.28125), 31.5298095157879244506, 3e-16));
 }
 
-TEST(rare_special_values) {
+TEST(libdevice_special_values) {
   CHECK_EQ(call("__nv_sinpi", 1.0), 0.0);
   CHECK_EQ(call("__nv_sinpi", 0.5), 1.0);
   CHECK_EQ(call("__nv_sinpi", 2.5 + 1e6), 1.0);
@@ -70,7 +70,7 @@ TEST(rare_special_values) {
   CHECK(close(call("__nv_j0", 1.0), 0.76519768655796655145, 1e-15));
 }
 
-TEST(rare_mixed_types) {
+TEST(libdevice_mixed_types) {
   float x[3] = {2.5f, -3.5f, 1e20f}, scaled[3];
   int32_t exponent[3] = {3, -1, 0}, logs[3], near[3], down[3];
   const void *pair[] = {x, exponent}, *one[] = {x};
@@ -91,7 +91,7 @@ TEST(rare_mixed_types) {
   CHECK_EQ(count, 23);
 }
 
-TEST(rare_integers) {
+TEST(libdevice_integers) {
   CHECK_EQ(call_int("__nv_brev", 1), 0x80000000u);
   CHECK_EQ(call_int("__nv_ffs", 0), 0u);
   CHECK_EQ(call_int("__nv_byte_perm", 0x33221100, 0x77665544, 0x7531), 0x77553311u);
@@ -103,7 +103,7 @@ TEST(rare_integers) {
   CHECK_EQ(call_int("__nv_sad", static_cast<uint32_t>(-5), 5, 7), 17u);
 }
 
-TEST(rare_every_symbol_has_a_kernel) {
+TEST(libdevice_every_symbol_has_a_kernel) {
   for (std::string_view symbol : extern_symbols()) {
     const Elementwise* functor = find_extern(symbol);
     CHECK(functor != nullptr);

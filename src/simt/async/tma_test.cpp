@@ -1,13 +1,13 @@
 // Boxes against a model that goes element by element and knows
 // nothing of rows, units or masks; the encoding of mbarriers.
-#include "tma.h"
+#include "async/tma.h"
 
 #include <cstring>
 #include <map>
 #include <random>
 #include <vector>
 
-#include "mbarrier.h"
+#include "async/mbarrier.h"
 #include "test.h"
 
 namespace triton_runner::simt {

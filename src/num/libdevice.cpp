@@ -184,7 +184,7 @@ int64_t wide(uint32_t x) { return static_cast<int32_t>(x); }
 
 }  // namespace
 
-Loop find_rare(Functor functor, Type in, Type out) {
+Loop find_libdevice(Functor functor, Type in, Type out) {
   if (in == Type::kTF32) in = out = Type::kF32;
   bool f32 = in == Type::kF32, f64 = in == Type::kF64;
 #define FLOAT(name, arity, ...)                                                               \

@@ -1,16 +1,16 @@
 // cp.async.bulk and cp.reduce.async.bulk on plain memory, and the bulk groups. PTX ISA 9.7.9.25.4.
 //
 // Addresses and barriers are checked when a copy is issued; the bytes move when somebody waits for them.
-#include "bulk.h"
+#include "async/bulk.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "address.h"
+#include "async/mbarrier.h"
 #include "atomic.h"
-#include "check.h"
+#include "check/check.h"
 #include "lower.h"
-#include "mbarrier.h"
 
 namespace triton_runner::simt {
 

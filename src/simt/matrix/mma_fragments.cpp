@@ -1,5 +1,5 @@
 // Sparse A and block scales of mma.sync: who of a warp holds what. PTX ISA 9.7.14.3 and 9.7.14.6.
-#include "mma_fragments.h"
+#include "matrix/mma_fragments.h"
 
 #include <cstring>
 

@@ -14,8 +14,8 @@
 #include <memory>
 #include <vector>
 
-#include "matrix_descriptor.h"
-#include "mma_fragments.h"
+#include "matrix/matrix_descriptor.h"
+#include "matrix/mma_fragments.h"
 
 namespace triton_runner::simt {
 

@@ -1,5 +1,5 @@
 // Addresses of matrices in shared memory, and copies of their tiles.
-#include "matrix_descriptor.h"
+#include "matrix/matrix_descriptor.h"
 
 #include <cstring>
 #include <string>

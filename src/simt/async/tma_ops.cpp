@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "address.h"
-#include "bulk.h"
-#include "check.h"
+#include "async/bulk.h"
+#include "async/mbarrier.h"
+#include "async/tma.h"
+#include "check/check.h"
 #include "lower.h"
-#include "mbarrier.h"
-#include "tma.h"
 
 namespace triton_runner::simt {
 

@@ -1,14 +1,14 @@
 // cp.async and its groups. PTX ISA 9.7.9.25.3, 9.7.13.15.17.
-#include "copy.h"
+#include "async/copy.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "address.h"
-#include "bulk.h"
-#include "check.h"
+#include "async/bulk.h"
+#include "async/mbarrier.h"
+#include "check/check.h"
 #include "lower.h"
-#include "mbarrier.h"
 #include "simd/tables.h"
 
 namespace triton_runner::simt {

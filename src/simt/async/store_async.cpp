@@ -1,13 +1,13 @@
 // st.async and red.async: stores to, and updates of, the cluster's shared memory, whose bytes an mbarrier
 // beside them counts. They happen when somebody waits. PTX ISA 9.7.9.12, 9.7.13.7.
-#include "store_async.h"
+#include "async/store_async.h"
 
 #include <cstring>
 
 #include "address.h"
+#include "async/mbarrier.h"
 #include "atomic.h"
-#include "check.h"
-#include "mbarrier.h"
+#include "check/check.h"
 #include "memory.h"
 
 namespace triton_runner::simt {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "mma_fragments.h"
+#include "matrix/mma_fragments.h"
 
 namespace triton_runner::simt {
 
@@ -215,6 +215,53 @@ std::optional<MmaSum> mma_sum(Mod type) {
   }
 }
 
+namespace {
+
+// Registers of an operand that each thread holds.
+struct Counts {
+  uint32_t a = 0, b = 0, sums = 0;
+};
+
+// The product of two types that tensor cores have models of; null, or why there is none.
+const char* plan_product(const Lowering& l, const ptx::Instruction& in, Mma& m, Counts* counts) {
+  const bool sparse = in.has(Mod::kSp) || in.has(Mod::kSpOrderedMetadata);
+  const bool packed = in.has(Mod::kKindMxf4) || in.has(Mod::kKindMxf4nvf4);
+  const auto a = mma_type(in.type(1), packed), b = mma_type(in.type(2), packed);
+  const auto sum = mma_sum(in.type(0));
+  if (!a || !b || !sum || (*a >= MmaType::kS8) != (*sum == MmaSum::kS32) ||
+      num::mma_bits(*a) != num::mma_bits(*b))
+    return "no tensor core multiplies these types";
+  const num::MmaScale scale = !in.has(Mod::kBlockScale) ? num::MmaScale::kNone
+                              : packed                  ? num::MmaScale::kGroups
+                                                        : num::MmaScale::kPowers;
+  for (int fast = 0; fast < 2; ++fast) {
+    m.plan[fast] = num::MmaPlan(l.capability(), num::MmaUnit::kMma, *a, *b, *sum, m.k, fast != 0, scale);
+    m.plan[fast].saturate = in.has(Mod::kSatfinite);
+    m.plan[fast].sparse = sparse;
+  }
+  const int bits = num::mma_bits(*a);
+  counts->a = static_cast<uint32_t>(m.m / 8 * m.k * bits / 128 / (sparse ? 2 : 1));
+  counts->b = static_cast<uint32_t>(m.k * bits / 128);
+  counts->sums = static_cast<uint32_t>(*sum == MmaSum::kF16 ? m.m / 8 : m.m / 4);
+  // The rows of a warp's operands have 16 or 32 bytes.
+  const int bytes = m.k * bits / (sparse ? 16 : 8);
+  if ((bytes != 16 && bytes != 32) || (sparse && m.m != 16))
+    return "no tensor core multiplies these types in this shape";
+  return nullptr;
+}
+
+bool check_counts(Lowering& l, const ptx::Instruction& in, const Fragments& f, const Counts& want) {
+  auto check = [&](const ptx::Operand& operand, const char* name, uint32_t have, uint32_t wanted) {
+    return have == wanted ||
+           l.error(operand.offset, "'" + std::string(in.spelling) + "' has " + std::to_string(wanted) +
+                                       " registers of " + name + ", there are " + std::to_string(have));
+  };
+  return check(in.operands[0], "D", f.d_count, want.sums) && check(in.operands[1], "A", f.a_count, want.a) &&
+         check(in.operands[2], "B", f.b_count, want.b) && check(in.operands[3], "C", f.c_count, want.sums);
+}
+
+}  // namespace
+
 bool lower_mma(Lowering& l, const ptx::Instruction& in) {
   auto refuse = [&](const char* why) { return l.error(in, "'" + std::string(in.spelling) + "': " + why); };
   Mma m;
@@ -224,73 +271,37 @@ bool lower_mma(Lowering& l, const ptx::Instruction& in) {
       m.k = s.k;
     }
   if (m.k == 0) return refuse("this shape is not one of mma.sync");
-  const Mod d_type = in.type(0), a_type = in.type(1), b_type = in.type(2), c_type = in.type(3);
-  const bool is_f64 = a_type == Mod::kF64, is_b1 = a_type == Mod::kB1;
-  if (d_type != c_type)
+  const Mod type = in.type(1);
+  if (in.type(0) != in.type(3))
     return refuse(
         "results and accumulators of different types are those of sm_70's m8n8k4, which is not executed");
-  if (a_type == Mod::kF16 && m.m == 8) return refuse("m8n8k4 of f16 is sm_70's, which is not executed");
-  const bool scaled = in.has(Mod::kBlockScale);
-  const bool packed = in.has(Mod::kKindMxf4) || in.has(Mod::kKindMxf4nvf4);
-  const Mod word = is_f64 ? Mod::kF64 : Mod::kB32;
+  if (type == Mod::kF16 && m.m == 8) return refuse("m8n8k4 of f16 is sm_70's, which is not executed");
+  const Mod word = type == Mod::kF64 ? Mod::kF64 : Mod::kB32;
   Fragments& f = m.f;
   if (!lower_registers(l, in, in.operands[0], word, true, f.d, &f.d_count, 4) ||
       !lower_registers(l, in, in.operands[1], word, false, f.a, &f.a_count, 8) ||
       !lower_registers(l, in, in.operands[2], word, false, f.b, &f.b_count, 4) ||
       !lower_registers(l, in, in.operands[3], word, false, f.c, &f.c_count, 4))
     return false;
-  uint32_t a_count, b_count, sums;
+  Counts counts;
   Handler run = run_mma;
-  const bool sparse = in.has(Mod::kSp) || in.has(Mod::kSpOrderedMetadata);
-  if (is_f64) {
-    run = run_f64;
-    a_count = static_cast<uint32_t>(m.m / 8 * m.k / 4);
-    b_count = static_cast<uint32_t>(m.k / 4);
-    sums = static_cast<uint32_t>(m.m / 4);
-  } else if (is_b1) {
-    run = run_b1;
-    m.is_xor = in.has(Mod::kXor);
-    a_count = static_cast<uint32_t>(m.m / 8 * m.k / 128);
-    b_count = static_cast<uint32_t>(m.k / 128);
-    sums = static_cast<uint32_t>(m.m / 4);
-  } else {
-    const auto a = mma_type(a_type, packed), b = mma_type(b_type, packed);
-    const auto sum = mma_sum(d_type);
-    if (!a || !b || !sum || (*a >= MmaType::kS8) != (*sum == MmaSum::kS32) ||
-        num::mma_bits(*a) != num::mma_bits(*b))
-      return refuse("no tensor core multiplies these types");
-    const num::MmaScale scale = !scaled  ? num::MmaScale::kNone
-                                : packed ? num::MmaScale::kGroups
-                                         : num::MmaScale::kPowers;
-    for (int fast = 0; fast < 2; ++fast) {
-      m.plan[fast] = num::MmaPlan(l.capability(), num::MmaUnit::kMma, *a, *b, *sum, m.k, fast != 0, scale);
-      m.plan[fast].saturate = in.has(Mod::kSatfinite);
-      m.plan[fast].sparse = sparse;
-    }
-    const int bits = num::mma_bits(*a);
-    a_count = static_cast<uint32_t>(m.m / 8 * m.k * bits / 128 / (sparse ? 2 : 1));
-    b_count = static_cast<uint32_t>(m.k * bits / 128);
-    sums = static_cast<uint32_t>(*sum == MmaSum::kF16 ? m.m / 8 : m.m / 4);
-    // The rows of a warp's operands have 16 or 32 bytes.
-    const int bytes = m.k * bits / (sparse ? 16 : 8);
-    if ((bytes != 16 && bytes != 32) || (sparse && m.m != 16))
-      return refuse("no tensor core multiplies these types in this shape");
+  if (type == Mod::kF64 || type == Mod::kB1) {
+    const int row = type == Mod::kF64 ? 4 : 128;  // elements: a register of each of the four threads of a row
+    run = type == Mod::kF64 ? run_f64 : run_b1;
+    m.is_xor = type == Mod::kB1 && in.has(Mod::kXor);
+    counts = {static_cast<uint32_t>(m.m / 8 * m.k / row), static_cast<uint32_t>(m.k / row),
+              static_cast<uint32_t>(m.m / 4)};
+  } else if (const char* why = plan_product(l, in, m, &counts)) {
+    return refuse(why);
   }
-  if (a_count == 0 || b_count == 0) return refuse("no tensor core multiplies these types in this shape");
-  auto check = [&](const ptx::Operand& operand, const char* name, uint32_t have, uint32_t want) {
-    return have == want ||
-           l.error(operand.offset, "'" + std::string(in.spelling) + "' has " + std::to_string(want) +
-                                       " registers of " + name + ", there are " + std::to_string(have));
-  };
-  if (!check(in.operands[0], "D", f.d_count, sums) || !check(in.operands[1], "A", f.a_count, a_count) ||
-      !check(in.operands[2], "B", f.b_count, b_count) || !check(in.operands[3], "C", f.c_count, sums))
-    return false;
+  if (counts.a == 0 || counts.b == 0) return refuse("no tensor core multiplies these types in this shape");
+  if (!check_counts(l, in, f, counts)) return false;
   size_t next = 4;
-  if (sparse) {
+  if (in.has(Mod::kSp) || in.has(Mod::kSpOrderedMetadata)) {
     m.sparse.emplace();
     if (!lower_sparse(l, in, m.plan[0], &next, &*m.sparse)) return false;
   }
-  if (scaled) {
+  if (in.has(Mod::kBlockScale)) {
     m.scales.emplace();
     if (!lower_scales(l, in, m.plan[0], next, &*m.scales)) return false;
   }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "matrix.h"
+#include "matrix/matrix.h"
 
 namespace triton_runner::simt {
 

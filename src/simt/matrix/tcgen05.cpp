@@ -9,12 +9,12 @@
 
 #include <triton_runner/base/text.h>
 
-#include "matrix_descriptor.h"
-#include "mbarrier.h"
-#include "mma_fragments.h"
+#include "async/mbarrier.h"
+#include "divergence.h"
+#include "matrix/matrix_descriptor.h"
+#include "matrix/mma_fragments.h"
+#include "matrix/tensor_memory.h"
 #include "redux.h"
-#include "strands.h"
-#include "tensor_memory.h"
 
 namespace triton_runner::simt {
 
