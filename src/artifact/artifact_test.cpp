@@ -408,8 +408,8 @@ TEST(store) {
   CHECK_EQ(find_metadata(folder.path + "/b/add.ptx"), "");
 }
 
-// Broken artifacts: whatever is flipped, cut or repeated,
-// a scan ends with an answer. Sanitizers see the rest.
+// Broken artifacts: whatever is flipped, cut or repeated, a scan ends with an answer. Sanitizers see the
+// rest.
 TEST(mutated_artifacts) {
   std::mt19937 random(7);
   std::vector<std::pair<std::string, std::string>> seeds = {{"cubin", make_cubin(8, 0x9005a04)},

@@ -1,5 +1,5 @@
-// Cubins: kernels are the entry functions of the symbol table;
-// parameters, block sizes and registers lie in .nv.info.
+// Cubins: kernels are the entry functions of the symbol table; parameters, block sizes and registers lie in
+// .nv.info.
 //
 // The format is not documented; what is read here was found by comparing cubins of ptxas 12.4 to 13.3 with
 // the PTX that they were assembled from. Attributes that are not understood are stepped over by their size.

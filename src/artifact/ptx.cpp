@@ -1,6 +1,7 @@
 // What a PTX module says of its kernels: target, shared memory, parameters, bounds on threads and clusters.
 #include <triton_runner/ptx/module.h>
 
+#include <algorithm>
 #include <set>
 
 #include "scan.h"
@@ -52,8 +53,8 @@ Param param_of(const ptx::Variable& v, const Named& named) {
   p.name = v.name;
   p.bytes = static_cast<int>(v.bytes);
   p.type = "." + std::string(ptx::text(v.type));
-  if (v.is_array)
-    p.type += "[" + std::to_string(v.bytes * 8 / static_cast<uint64_t>(ptx::bits(v.type))) + "]";
+  const uint64_t element = std::max(1, ptx::bits(v.type) / 8);
+  if (v.is_array) p.type += "[" + std::to_string(v.bytes / element) + "]";
   if (v.is_pointer) p.type = "ptr";
   // Names of another kind are not LLVM's; the code may read such a parameter by its address in the bank.
   p.unused = p.name.find("_param_") != std::string::npos && !named.variables.contains(&v);

@@ -1,5 +1,5 @@
-// What each kind of artifact tells about the kernels in
-// it: one Description a kernel, in the artifact's order.
+// What each kind of artifact tells about the kernels in it: one Description a kernel, in the artifact's
+// order.
 #pragma once
 #include <string>
 #include <string_view>
@@ -18,8 +18,8 @@ Scanned scan_amdgcn(std::string_view text, const std::string& filename);
 Scanned scan_cubin(std::string_view bytes, const std::string& filename);
 Scanned scan_hsaco(std::string_view bytes, const std::string& filename);
 
-// num_warps from an upper bound of the threads in a block,
-// with the warning that says so; `where` names the bound.
+// num_warps from an upper bound of the threads in a block, with the warning that says so; `where` names the
+// bound.
 void take_bound(Description& d, int threads, const char* where);
 
 }  // namespace triton_runner::artifact

@@ -6,8 +6,8 @@
 
 namespace triton_runner::device {
 
-// A handle for dlsym; never closed, as drivers do not survive
-// it. The error says what is missing on this machine.
+// A handle for dlsym; never closed, as drivers do not survive it. The error says what is missing on this
+// machine.
 base::Result<void*> open_library(const std::string& library, const char* what);
 // Null where the library lacks the symbol.
 void* find_symbol(void* handle, const char* name);

@@ -81,8 +81,8 @@ class Pool {
   uint64_t generation_ = 0;
 };
 
-// Never destroyed: its threads live as long as the process.
-// After a fork the old one is abandoned with its lost threads.
+// Never destroyed: its threads live as long as the process. After a fork the old one is abandoned with its
+// lost threads.
 Pool& pool() {
   static std::mutex mutex;
   static Pool* current = nullptr;

@@ -1,5 +1,5 @@
-// Payne and Hanek's reduction of angles too large for a
-// product in f64: x * 2/pi modulo 4 in 256-bit integers.
+// Payne and Hanek's reduction of angles too large for a product in f64: x * 2/pi modulo 4 in 256-bit
+// integers.
 #include <bit>
 #include <cmath>
 

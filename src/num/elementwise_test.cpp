@@ -79,8 +79,8 @@ const std::map<std::string_view, std::function<Wide(IntArgs)>> kIntOracles = {
      }},
 };
 
-// A float op in f64 where one rounding from f64 is the right
-// answer (see simd/float.cpp); f64 itself is the CPU's.
+// A float op in f64 where one rounding from f64 is the right answer (see simd/float.cpp); f64 itself is the
+// CPU's.
 using FloatOracle = std::function<double(double, double, double)>;
 double max_zero(double x, double y) { return x == y ? (std::signbit(x) ? y : x) : std::max(x, y); }
 double min_zero(double x, double y) { return x == y ? (std::signbit(x) ? x : y) : std::min(x, y); }

@@ -1,5 +1,5 @@
-// Operands for the tests of this folder: corners of every type
-// and random bits; and running a kernel on each instruction set.
+// Operands for the tests of this folder: corners of every type and random bits; and running a kernel on each
+// instruction set.
 #pragma once
 #include <array>
 #include <cmath>
@@ -21,8 +21,8 @@ inline const Type kArithmeticFloats[] = {Type::kF16,        Type::kBF16,       T
                                          Type::kF64,        Type::kF8E4M3FN,   Type::kF8E5M2,
                                          Type::kF8E4M3FNUZ, Type::kF8E5M2FNUZ, Type::kF8E4M3B11FNUZ};
 
-// The random numbers of one case: the same whatever ran
-// before it and whatever instruction sets the machine has.
+// The random numbers of one case: the same whatever ran before it and whatever instruction sets the machine
+// has.
 inline std::mt19937_64 seeded(std::initializer_list<int64_t> numbers) {
   std::seed_seq seed(numbers.begin(), numbers.end());
   return std::mt19937_64(seed);

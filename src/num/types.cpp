@@ -55,8 +55,8 @@ double round_integral(double q, Rounding rounding) {
   return down;
 }
 
-// 2^(x-127): the nearest power of two (even exponent field
-// on ties), or the next below; negative numbers are NaN.
+// 2^(x-127): the nearest power of two (even exponent field on ties), or the next below; negative numbers are
+// NaN.
 uint64_t scale_from_double(double value, Rounding rounding, Overflow overflow) {
   if (std::isnan(value) || value < 0) return 0xff;
   if (value == 0) return 0;
@@ -196,8 +196,8 @@ uint64_t int_to_float(uint64_t bits, Type from, bool is_signed, Type to) {
     double exact = static_cast<double>(magnitude);
     return std::bit_cast<uint64_t>(negative ? -exact : exact);
   }
-  // Round to odd at 53 bits first: every other type has so
-  // few bits that the second rounding is then the only one.
+  // Round to odd at 53 bits first: every other type has so few bits that the second rounding is then the only
+  // one.
   if (magnitude >> 53) magnitude = (magnitude & ~uint64_t{0x7ff}) | ((magnitude & 0x7ff) != 0 ? 0x800 : 0);
   double odd = static_cast<double>(magnitude);
   return from_double(negative ? -odd : odd, to);

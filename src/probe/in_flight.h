@@ -1,5 +1,5 @@
-// Values of TTGIR that wgmma is still making: their registers
-// hold them once a wait with pendings = 0 has passed.
+// Values of TTGIR that wgmma is still making: their registers hold them once a wait with pendings = 0 has
+// passed.
 #pragma once
 #include <triton_runner/ir/graph.h>
 

@@ -268,8 +268,8 @@ int StoreInserter::warps_in(const ir::Block* block) const {
   return dialect_.warps;
 }
 
-// The pointer to the buffer, as it is seen in a block:
-// functions take it as a parameter, partitions capture it.
+// The pointer to the buffer, as it is seen in a block: functions take it as a parameter, partitions capture
+// it.
 base::Result<ir::Value*> StoreInserter::buffer_in(ir::Block* block) {
   ir::Region* region = block->region;
   while (region->parent && region->parent->kind != OpKind::kFunc &&

@@ -16,8 +16,8 @@ class Arithmetic {
   Arithmetic(const ir::Op& kernel, std::array<int64_t, 3> grid,
              std::span<const std::optional<int64_t>> arguments);
 
-  // A scalar for a program (linear number, x fastest); nothing
-  // where it hangs on memory or on what a loop carries.
+  // A scalar for a program (linear number, x fastest); nothing where it hangs on memory or on what a loop
+  // carries.
   std::optional<int64_t> value(const ir::Value* value, int64_t program);
   // The same where it holds for every program.
   std::optional<int64_t> value(const ir::Value* value) { return this->value(value, kAnyProgram); }

@@ -1,5 +1,5 @@
-// A plan of reads as instructions. What is put in uses
-// registers of its own, and changes none of the program's.
+// A plan of reads as instructions. What is put in uses registers of its own, and changes none of the
+// program's.
 //
 // PTX ISA 4.4 (directives of entries), 7.1 (parameters), 9.3 (guards), 9.7.9 (ld, st; a source register may
 // be wider than what is stored), 10 (special registers).
@@ -308,8 +308,8 @@ class RegisterInserter {
     return name(wide ? "w" : "v");
   }
 
-  // [register + offset] of the address that the lines before have
-  // made; what an instruction does not reach is added to it.
+  // [register + offset] of the address that the lines before have made; what an instruction does not reach is
+  // added to it.
   std::string address(std::vector<std::string>& lines, int64_t offset, bool is_first) {
     if (is_first) added_ = 0;
     if (offset - added_ >= kFarthest) {

@@ -18,8 +18,8 @@ using ptx::Instruction;
 constexpr int kLoad = -1;       // of tcgen05.ld
 constexpr int kMostGroups = 8;  // that are told apart; PTX waits for as few
 
-// What may be under way: of each register the groups committed
-// since its product was issued, the fewest of all ways.
+// What may be under way: of each register the groups committed since its product was issued, the fewest of
+// all ways.
 using State = std::map<uint32_t, int>;
 
 void step(State& state, const Instruction& in) {

@@ -28,8 +28,8 @@ class SassFinder {
  public:
   SassFinder(const ptx::Module& module, const ptx::Function& f, const std::vector<SassInstruction>& code);
 
-  // The words of the results of instruction i of the function:
-  // for a load as they lie in memory, else one after the other.
+  // The words of the results of instruction i of the function: for a load as they lie in memory, else one
+  // after the other.
   SassFound find(uint32_t i) const;
   // The words of the accumulators that the wait for wgmma at instruction i completes, if `reg` is one of
   // them; sets the number of the word.

@@ -133,8 +133,8 @@ Mod doubled(Mod type) {
   }
 }
 
-// Pairs with a type for each operand: only a's may be
-// another than the result's. False where there is one type.
+// Pairs with a type for each operand: only a's may be another than the result's. False where there is one
+// type.
 bool Finder::take_mixed(bool three) {
   const Mod t = type(0), narrow = type(1);
   alu_.small = spec_.direction;

@@ -1,5 +1,5 @@
-// Each function against a model that says what the PTX ISA says,
-// one value at a time; every instruction set, masked and not.
+// Each function against a model that says what the PTX ISA says, one value at a time; every instruction set,
+// masked and not.
 #include <triton_runner/ptx/alu.h>
 
 #include "alu_test_support.h"

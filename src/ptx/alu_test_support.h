@@ -11,8 +11,8 @@
 
 namespace triton_runner::ptx {
 
-// One instruction whose registers are named in order of
-// its operands; values are 64-bit patterns, a lane each.
+// One instruction whose registers are named in order of its operands; values are 64-bit patterns, a lane
+// each.
 class OneInstruction {
  public:
   static constexpr uint32_t kLanes = 128;

@@ -127,8 +127,8 @@ class Parser {
   bool parse_parameters(std::span<const Variable>* out);
   bool parse_attributes(Function& f);
   bool parse_dimensions(std::array<uint32_t, 3>* out);
-  // One declaration with its names: .align 4 .b8 a[3], b =
-  // 7 ... up to the ';' (or the ',' or ')' of a parameter).
+  // One declaration with its names: .align 4 .b8 a[3], b = 7 ... up to the ';' (or the ',' or ')' of a
+  // parameter).
   bool parse_variables(Space space, Linkage linkage, bool parameter, std::vector<Variable*>* out);
   bool parse_initial(Variable& v, uint32_t element);
   bool parse_initial_list(std::string& bytes, std::vector<Variable::Relocation>& addresses, Variable& v,

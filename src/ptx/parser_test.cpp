@@ -1,6 +1,6 @@
-// The graph behind the text: what names resolve to, where labels point,
-// what lines say, parse_body, sizes that must not be allocated. What a text
-// prints as, and what is said of bad ones, are cases (tests/cases/ptx).
+// The graph behind the text: what names resolve to, where labels point, what lines say, parse_body, sizes
+// that must not be allocated. What a text prints as, and what is said of bad ones, are cases
+// (tests/cases/ptx).
 #include <triton_runner/ptx/module.h>
 
 #include <functional>

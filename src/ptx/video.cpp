@@ -98,8 +98,8 @@ int64_t secondary(uint32_t small, int64_t v, uint32_t c) {
   }
 }
 
-// One operation on parts of the words; a part's code is 0
-// for the word, 1 + its number for bytes, 5 + for halves.
+// One operation on parts of the words; a part's code is 0 for the word, 1 + its number for bytes, 5 + for
+// halves.
 struct Part {
   uint32_t shift, bits;
 };

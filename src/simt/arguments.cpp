@@ -1,5 +1,5 @@
-// From exec::Argument to parameter bytes: words, floats of the
-// kernel's width, tensor maps, descriptors in pieces, scratch buffers.
+// From exec::Argument to parameter bytes: words, floats of the kernel's width, tensor maps, descriptors in
+// pieces, scratch buffers.
 #include "arguments.h"
 
 #include <algorithm>

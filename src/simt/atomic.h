@@ -6,8 +6,8 @@
 
 namespace triton_runner::simt {
 
-// Combines the element at `at` (aligned to its size) with
-// `value` and gives what was there. `compare` is for .cas only.
+// Combines the element at `at` (aligned to its size) with `value` and gives what was there. `compare` is for
+// .cas only.
 using Update = uint64_t (*)(void* at, uint64_t value, uint64_t compare);
 
 struct Updates {

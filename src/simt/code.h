@@ -1,5 +1,5 @@
-// A kernel lowered for one block size: every operand an
-// offset into the register file, every opcode a function.
+// A kernel lowered for one block size: every operand an offset into the register file, every opcode a
+// function.
 #pragma once
 #include <deque>
 #include <memory>
@@ -17,8 +17,8 @@ using ptx::kNoRegister;
 using ptx::Lanes;
 using ptx::Operands;
 
-// One lowered instruction. The fields of Operands are byte
-// offsets for a register file of Code::threads lanes.
+// One lowered instruction. The fields of Operands are byte offsets for a register file of Code::threads
+// lanes.
 struct Instr : Operands {
   Handler run = nullptr;
   uint32_t guard = kNoRegister;  // a .pred register

@@ -11,8 +11,8 @@ void split(Exec& x, const Instr* pc);
 Path& add_path(Exec& x, const int8_t* mask, const Instr* pc);
 // x's path goes on with the threads that are off; without any it is over. The scheduler takes over.
 void keep_others(Exec& x);
-// Threads that are off because of the instruction's guard go
-// on behind it, so that the path can wait with the rest.
+// Threads that are off because of the instruction's guard go on behind it, so that the path can wait with
+// the rest.
 void pass_guarded(Exec& x, const Instr& in);
 // The path waits at `in`, to be called again there.
 void park(Exec& x, const Instr& in, PathState state);

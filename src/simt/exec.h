@@ -62,8 +62,8 @@ struct Barrier {
   uint32_t red_count = 0;  // bar.red: threads with a true predicate
 };
 
-// An operation that goes on while its threads do: a bulk
-// copy, a tensor-core product. Run when somebody waits.
+// An operation that goes on while its threads do: a bulk copy, a tensor-core product. Run when somebody
+// waits.
 struct AsyncOp {
   virtual ~AsyncOp() = default;
   virtual void complete(Cluster& cluster) = 0;
@@ -164,8 +164,8 @@ struct Worker {
   uint64_t global_spins = 0;       // volatile, acquiring and atomic accesses to global memory
   int64_t steps = 0;               // instructions, counted at backward jumps
   Checks* checks = nullptr;        // of a checked launch
-  // Where accesses that may not be go, in a launch that
-  // goes on after them: to zeros, and to what nobody reads.
+  // Where accesses that may not be go, in a launch that goes on after them: to zeros, and to what nobody
+  // reads.
   std::unique_ptr<std::byte[]> zeros, sink;
 };
 

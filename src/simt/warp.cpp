@@ -100,8 +100,8 @@ struct ShuffleTable {
   std::array<int8_t, 32> valid;
 };
 
-// d: result, a: value, b: lane or distance, c: clamp and segments,
-// e: the predicate or none; imm: the place of the membermask.
+// d: result, a: value, b: lane or distance, c: clamp and segments, e: the predicate or none; imm: the place
+// of the membermask.
 void run_shfl(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!warps_converged(x, instr_of(in), static_cast<uint32_t>(in.imm))) return;

@@ -1,5 +1,5 @@
-// The unit tests' whole framework: TEST registers a function,
-// CHECK and CHECK_EQ record what does not hold and go on.
+// The unit tests' whole framework: TEST registers a function, CHECK and CHECK_EQ record what does not hold
+// and go on.
 //
 //   #include "test.h"
 //   TEST(locate_counts_lines) { CHECK_EQ(locate("a\nb", 2, "f").line, 2); }
@@ -35,8 +35,8 @@ std::string shown(const T& value) {
 #define CHECK(condition) \
   ((condition) ? void() : ::triton_runner::unit::record_failure(__FILE__, __LINE__, #condition))
 
-// Both values are copied: a reference such as *f() gives
-// may lie in a temporary that is gone by the comparison.
+// Both values are copied: a reference such as *f() gives may lie in a temporary that is gone by the
+// comparison.
 #define CHECK_EQ(actual, expected)                                                                     \
   do {                                                                                                 \
     const auto actual_value = (actual);                                                                \

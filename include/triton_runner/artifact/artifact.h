@@ -61,11 +61,11 @@ struct Description {
   std::vector<std::string> warnings;   // one sentence each: contradictions between artifact and metadata
 };
 
-// The file <kernel>.<level> in `folder`: a folder of artifacts, one entry of Triton's
-// cache, or the cache itself (one folder of entries: the newest entry that has the kernel
-// is taken; several with different content are an error that lists them). An empty kernel
-// finds the only one. Errors: no such folder; no such file (with the nearest names, and
-// with the keyword to use where the folder has the kernel at another level).
+// The file <kernel>.<level> in `folder`: a folder of artifacts, one entry of Triton's cache, or the cache
+// itself (one folder of entries: the newest entry that has the kernel is taken; several with different
+// content are an error that lists them). An empty kernel finds the only one. Errors: no such folder; no such
+// file (with the nearest names, and with the keyword to use where the folder has the kernel at another
+// level).
 base::Result<std::string> find(const std::string& folder, std::string_view kernel, std::string_view level);
 
 // The metadata file that belongs to an artifact: <kernel>.json beside it, else what __grp__<kernel>.json

@@ -1,9 +1,9 @@
 // One seam in front of the GPU drivers: CUDA and HIP implement Driver, each over a table of the library's
 // entry points, so that a test puts recording functions into the table and runs the real code.
 //
-// Handles are the library's own pointers, as integers. Every failing call
-// becomes a Diagnostic that names the library's function, its error's name and
-// text: "cuModuleLoadData: CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image...".
+// Handles are the library's own pointers, as integers. Every failing call becomes a Diagnostic that names the
+// library's function, its error's name and text: "cuModuleLoadData: CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel
+// image...".
 #pragma once
 #include <array>
 #include <cstddef>
@@ -66,8 +66,8 @@ struct PointerInfo {
   uint64_t address = 0;  // as the device sees it
 };
 
-// A tensor map (TMA), tiled or in im2col mode. Sizes are outermost
-// first, as Triton writes them; strides are in elements.
+// A tensor map (TMA), tiled or in im2col mode. Sizes are outermost first, as Triton writes them; strides are
+// in elements.
 struct TensorMapSpec {
   uint64_t address = 0;
   int element_type = 0;  // CUtensorMapDataType
@@ -94,14 +94,14 @@ class Driver {
   virtual Result<int> driver_version() = 0;  // 13000: CUDA 13.0
   virtual Result<Properties> properties(int device) = 0;
 
-  // The calling thread's device: what its context belongs to;
-  // the first device where it has none (made current then).
+  // The calling thread's device: what its context belongs to; the first device where it has none (made
+  // current then).
   virtual Result<int> current_device() = 0;
   // Makes the device's primary context (the one that PyTorch uses too) current on the calling thread.
   virtual Status use_device(int device) = 0;
 
-  // `image` is cubin, PTX text or a code object. A refused
-  // PTX brings the driver's compiler log along in the notes.
+  // `image` is cubin, PTX text or a code object. A refused PTX brings the driver's compiler log along in the
+  // notes.
   virtual Result<Module> load_module(std::string_view image) = 0;
   virtual Status unload_module(Module module) = 0;
   virtual Result<Function> function(Module module, const std::string& name) = 0;
@@ -133,9 +133,9 @@ struct HipApi;
 // A driver over a table of entry points; the table is copied.
 std::unique_ptr<Driver> make_cuda_driver(const CudaApi& api);
 std::unique_ptr<Driver> make_hip_driver(const HipApi& api);
-// The process's driver: opens `library` (libcuda.so.1, libamdhip64.so where
-// empty) on the first call that succeeds and keeps it. `backend` is "cuda"
-// or "hip". Errors: no such library, or one without the entry points needed.
+// The process's driver: opens `library` (libcuda.so.1, libamdhip64.so where empty) on the first call that
+// succeeds and keeps it. `backend` is "cuda" or "hip". Errors: no such library, or one without the entry
+// points needed.
 Result<Driver*> open_driver(std::string_view backend, const std::string& library = "");
 
 }  // namespace triton_runner::device

@@ -1,7 +1,7 @@
 // The one seam between who launches and what executes: a loaded kernel with its parameters, and launch().
 //
-// The tile engine, the SIMT engine, CUDA and HIP implement
-// Kernel; jit, CLI, dump, compare and bench see only this.
+// The tile engine, the SIMT engine, CUDA and HIP implement Kernel; jit, CLI, dump, compare and bench see only
+// this.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -103,13 +103,13 @@ struct LaunchOptions {
   // Gets the accesses that are out of bounds: loads give 0, stores are dropped, atomics give 0 and do
   // nothing, and the program goes on. Null: the first one is a trap.
   Faults* faults = nullptr;
-  // Asked once, when an address lies in none of the launch's allocations: the
-  // same ones with their labels and their whole storages. A launch with it may
-  // pass less than that, which is most of what a launch costs. May be empty.
+  // Asked once, when an address lies in none of the launch's allocations: the same ones with their labels and
+  // their whole storages. A launch with it may pass less than that, which is most of what a launch costs. May
+  // be empty.
   std::function<std::vector<Allocation>()> whole;
-  // Asked when an address lies in none of the launch's allocations (pointers
-  // found in memory): the block that holds it, or none. Called from any thread,
-  // one at a time; an answer holds until the launch returns. May be empty.
+  // Asked when an address lies in none of the launch's allocations (pointers found in memory): the block that
+  // holds it, or none. Called from any thread, one at a time; an answer holds until the launch returns. May
+  // be empty.
   std::function<std::optional<Allocation>(uint64_t address)> resolve;
 };
 
@@ -139,8 +139,8 @@ class Kernel {
                               std::span<const Allocation> memory) = 0;
 };
 
-// Arguments against parameters: count, kinds, integer ranges.
-// The error names the parameter and what was expected.
+// Arguments against parameters: count, kinds, integer ranges. The error names the parameter and what was
+// expected.
 base::Status check_arguments(const Kernel& kernel, std::span<const Argument> args);
 // Each grid axis is 1 .. 2^31-1 (x) or 65535 (y, z).
 base::Status check_grid(const std::array<int64_t, 3>& grid);

@@ -48,8 +48,8 @@ class Observer {
   virtual bool wants(const ValueSite& site) = 0;
   // Called from worker threads, several at a time; one program's values come in order.
   virtual void on_value(const ValueEvent& event) = 0;
-  // Text of tt.print, one call an op and program: the whole
-  // line(s), newline included. LaunchOptions::printer goes before.
+  // Text of tt.print, one call an op and program: the whole line(s), newline included. LaunchOptions::printer
+  // goes before.
   virtual void on_print(std::string_view text, const std::array<int64_t, 3>& program) {
     (void)text, (void)program;
   }

@@ -1,7 +1,7 @@
 // Element types: sizes, names, the scalar conversions between them, and the choice of instruction set.
 //
-// Scalar conversions are the specification: the SIMD kernels
-// of elementwise.h and convert.h give the same bits.
+// Scalar conversions are the specification: the SIMD kernels of elementwise.h and convert.h give the same
+// bits.
 //   float -> wider float   exact; NaN keeps sign and payload (f16, f32: made quiet)
 //   float -> narrower      rounds as asked, subnormals kept; NaN becomes the target's canonical NaN as cvt
 //   gives it on

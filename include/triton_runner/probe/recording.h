@@ -62,8 +62,8 @@ struct Recording {
   std::vector<Series> series;
   std::vector<std::string> notes;  // what was left out, and why
 
-  // Puts the records of each series in the order of their
-  // programs, x fastest; those of one program stay as they came.
+  // Puts the records of each series in the order of their programs, x fastest; those of one program stay as
+  // they came.
   void sort();
 };
 

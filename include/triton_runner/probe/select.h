@@ -24,8 +24,8 @@ namespace triton_runner::probe {
 // the selector names nothing outside of such functions.
 struct Selector {
   std::string text;
-  // Of a Python variable: the lines that assign it,
-  // "kernel.py:42", for releases whose locations have no names.
+  // Of a Python variable: the lines that assign it, "kernel.py:42", for releases whose locations have no
+  // names.
   std::vector<std::string> lines;
 };
 

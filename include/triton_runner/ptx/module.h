@@ -149,8 +149,8 @@ struct Instruction {
     return false;
   }
   bool does(Effect effect) const { return ptx::has(row(opcode).effects, effect); }
-  // The i-th type among the modifiers (cvt.rn.f16x2.f32:
-  // type(0) is kF16x2, type(1) kF32); kNone if there are fewer.
+  // The i-th type among the modifiers (cvt.rn.f16x2.f32: type(0) is kF16x2, type(1) kF32); kNone if there
+  // are fewer.
   Mod type(size_t i) const {
     for (Mod m : mods)
       if (is_type(m) && i-- == 0) return m;

@@ -20,8 +20,8 @@ struct PointerAttributes {  // hipPointerAttribute_t of HIP 6
   int is_managed;
   unsigned allocation_flags;
 };
-// hipDeviceProp_t as hipGetDevicePropertiesR0600 fills it:
-// only the two texts in it have no attribute of their own.
+// hipDeviceProp_t as hipGetDevicePropertiesR0600 fills it: only the two texts in it have no attribute of
+// their own.
 struct DeviceProperties {
   char name[256];
   char unused[904];

@@ -4,8 +4,8 @@
 //   Kernel k = elementwise_addf.kernel(Type::kF32, Type::kF32);
 //   const void* in[] = {x, y};
 //   k.run(out, in, /*splat=*/0b10, n);   // y is one element for all
-// Results are the same bits on every instruction set, except
-// that which NaN an arithmetic op gives is not defined.
+// Results are the same bits on every instruction set, except that which NaN an arithmetic op gives is not
+// defined.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -26,8 +26,8 @@ struct Kernel {
   uint8_t in_size[3] = {};
 
   explicit operator bool() const { return loop != nullptr; }
-  // Bit i of `splat`: operand i is one element that stands for
-  // all n. `out` may be an operand of the same element size.
+  // Bit i of `splat`: operand i is one element that stands for all n. `out` may be an operand of the same
+  // element size.
   void run(void* out, const void* const* in, uint32_t splat, int64_t n) const;
 };
 
@@ -35,8 +35,8 @@ struct Kernel {
 // other loops. The bits are those of the two.
 Loop chain_loops(Loop difference, Loop exponential);
 
-// The loop of an f32 op (or of chain_loops) with one element
-// as b, for all of a: the same bits. Null for most loops.
+// The loop of an f32 op (or of chain_loops) with one element as b, for all of a: the same bits. Null for most
+// loops.
 Loop loop_by_one(Loop loop);
 
 struct Elementwise {

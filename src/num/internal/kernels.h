@@ -24,8 +24,8 @@ void repeat(void* out, const void* in, int64_t outer, int64_t times, int64_t inn
 // out[c, r] = in[r, c]; row strides are the distance of consecutive rows.
 void transpose(void* out, int64_t out_row_stride, const void* in, int64_t in_row_stride, int64_t rows,
                int64_t cols, size_t size);
-// out (contiguous, shape[0..rank)) = in read with `strides`;
-// rank <= 8. Strides of 0 broadcast, any order permutes.
+// out (contiguous, shape[0..rank)) = in read with `strides`; rank <= 8. Strides of 0 broadcast, any order
+// permutes.
 void copy_view(void* out, const void* in, const int64_t* shape, const int64_t* strides, int rank,
                size_t size);
 

@@ -35,6 +35,6 @@ void sum_links(float* out, void* state, const float* x, const Link* links, size_
                bool first, bool last);
 
 // Whether the loop (num::Loop) adds, subtracts or multiplies f32: then *op is kAdd, kSub or kMul.
-bool find_link(int64_t (*loop)(void*, const void*, const void*, const void*, int64_t), LinkOp* op);
+bool find_link(void (*loop)(void*, const void*, const void*, const void*, int64_t), LinkOp* op);
 
 }  // namespace triton_runner::num

@@ -145,8 +145,8 @@ void arg_reduce(void* out_values, int32_t* out_indices, const void* values, cons
   }
 }
 
-// f16 and bf16: rows (inner == 1) or slabs widened to f32;
-// the winning value is exact, so it narrows back to itself.
+// f16 and bf16: rows (inner == 1) or slabs widened to f32; the winning value is exact, so it narrows back to
+// itself.
 template <Type kType, bool kMax>
 void arg_reduce_narrow(void* out_values, int32_t* out_indices, const void* values, const int32_t* indices,
                        int64_t outer, int64_t axis, int64_t inner, bool tie_break_left) {

@@ -181,8 +181,8 @@ Loop unsigned_to_float(Type in, Type out) {
 
 // Floats to integers
 
-// Toward zero with saturation at the width of the cvt,
-// Wide (16 bits or more), of which Out keeps the low bits.
+// Toward zero with saturation at the width of the cvt, Wide (16 bits or more), of which Out keeps the low
+// bits.
 template <class Wide, bool kOneBit = false>
 struct to_int {
   template <class T>

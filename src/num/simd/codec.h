@@ -1,5 +1,5 @@
-// f32 <-> narrower floats as integer formulas that vectorise:
-// the same bits as types.h's from_double and to_double.
+// f32 <-> narrower floats as integer formulas that vectorise: the same bits as types.h's from_double and
+// to_double.
 #pragma once
 #include "simd/common.h"
 
@@ -89,8 +89,8 @@ inline float round_tf32(float value) {
   return bits_as<float>(magnitude >= 0x7f800000 ? special : rounded);
 }
 
-// An f64 as f32 rounded to odd: rounding that once more to
-// at most 22 bits, in any direction, is as from the f64.
+// An f64 as f32 rounded to odd: rounding that once more to at most 22 bits, in any direction, is as from the
+// f64.
 inline float to_odd(double value) {
   float near = static_cast<float>(value);
   uint32_t bits = bits_as<uint32_t>(near);

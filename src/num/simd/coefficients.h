@@ -1,5 +1,5 @@
-// Written by tools/math_coefficients.py: polynomials of
-// the math kernels, highest power last. clang-format off
+// Written by tools/math_coefficients.py: polynomials of the math kernels, highest power last.
+// clang-format off
 #pragma once
 
 namespace triton_runner::num::NUM_ISA {

@@ -1,5 +1,5 @@
-// The loops that the kernel files share: a formula applied
-// to contiguous operands, which the compiler vectorises.
+// The loops that the kernel files share: a formula applied to contiguous operands, which the compiler
+// vectorises.
 #pragma once
 #include "simd/tables.h"
 
@@ -18,8 +18,8 @@ inline To bits_as(From value) {
   return __builtin_bit_cast(To, value);
 }
 
-// F::apply on every element. `out` may be an operand of
-// the same element size: lanes are independent either way.
+// F::apply on every element. `out` may be an operand of the same element size: lanes are independent either
+// way.
 template <class Out, class In, class F>
 void map1(void* out, const void* a, const void*, const void*, int64_t n) {
   auto* o = static_cast<Out*>(out);

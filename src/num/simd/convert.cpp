@@ -19,8 +19,8 @@ void narrow(void* out, const void* in, const void*, const void*, int64_t n) {
   for (int64_t i = 0; i < n; ++i) o[i] = static_cast<Code>(C::template encode<kRounding>(x[i]));
 }
 
-// f16 has instructions. They quiet NaNs and keep their payload
-// on the way up; on the way down NaN is made canonical.
+// f16 has instructions. They quiet NaNs and keep their payload on the way up; on the way down NaN is made
+// canonical.
 NUM_INLINE void widen_f16_run(float* out, const void* in, int64_t n) {
   auto* x = static_cast<const uint16_t*>(in);
   int64_t i = 0;

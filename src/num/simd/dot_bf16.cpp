@@ -1,5 +1,5 @@
-// The bf16 dot of mma="fast": AVX512_BF16's instruction adds
-// two products at a time to an f32, flushing denormals.
+// The bf16 dot of mma="fast": AVX512_BF16's instruction adds two products at a time to an f32, flushing
+// denormals.
 #if defined(NUM_ISA_avx512) && !defined(__clang__)
 #pragma GCC target("avx512bf16")
 #endif

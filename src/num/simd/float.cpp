@@ -68,9 +68,9 @@ struct clampf_all {
   }
 };
 
-// x * y + z of f16, bf16 or fp8 operands for a later rounding to their type.
-// The product is exact in f64; the sum and its conversion to f32 round to odd,
-// so that rounding once more to at most 11 bits is as if from the exact value.
+// x * y + z of f16, bf16 or fp8 operands for a later rounding to their type. The product is exact in f64; the
+// sum and its conversion to f32 round to odd, so that rounding once more to at most 11 bits is as if from the
+// exact value.
 struct fma_to_odd {
   static inline float apply(float x, float y, float z) {
     double p = static_cast<double>(x) * y, c = z;

@@ -112,8 +112,8 @@ COMPARISON(cmpi_ule, x <= y)
 COMPARISON(cmpi_ugt, x > y)
 COMPARISON(cmpi_uge, x >= y)
 
-// i1: as an i8 that is 0 or -1, which gives the one-bit
-// result in the low bit for every formula of two operands.
+// i1: as an i8 that is 0 or -1, which gives the one-bit result in the low bit for every formula of two
+// operands.
 template <class F>
 struct OneBit {
   static inline uint8_t apply(uint8_t x, uint8_t y) {

@@ -1,6 +1,6 @@
-// Math functions in f64 (and the four hot ones in f32) out of correctly rounded
-// basic operations and fma only, so that every instruction set gives the same
-// bits. No branches: special cases are selects, so that loops vectorise.
+// Math functions in f64 (and the four hot ones in f32) out of correctly rounded basic operations and fma
+// only, so that every instruction set gives the same bits. No branches: special cases are selects, so that
+// loops vectorise.
 #pragma once
 #include "simd/coefficients.h"
 #include "simd/common.h"

@@ -1,11 +1,11 @@
-// Loops of the math functions. exp, exp2, log and log2 of f32 have kernels of
-// their own; the other f32 functions are the f64 ones rounded once; f16, bf16
-// and fp8 go through f32. The rare ones call the C library's f64 function.
+// Loops of the math functions. exp, exp2, log and log2 of f32 have kernels of their own; the other f32
+// functions are the f64 ones rounded once; f16, bf16 and fp8 go through f32. The rare ones call the C
+// library's f64 function.
 #include "simd/math.h"
 #include "simd/streams.h"
 
-// Declared here: <cmath> would bring inline functions. These
-// are the C library's, on any instruction set the same code.
+// Declared here: <cmath> would bring inline functions. These are the C library's, on any instruction set the
+// same code.
 extern "C" {
 double erf(double);
 double erfc(double);

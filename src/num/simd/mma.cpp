@@ -1,6 +1,6 @@
-// The sums of tensor cores, 16 rows of A a vector: the largest exponent
-// of a block is found first, then a multiplication scales each product so
-// that its integer part is what the hardware keeps, and integers add up.
+// The sums of tensor cores, 16 rows of A a vector: the largest exponent of a block is found first, then a
+// multiplication scales each product so that its integer part is what the hardware keeps, and integers add
+// up.
 #include "simd/mma_lanes.h"
 
 namespace triton_runner::num::NUM_ISA {

@@ -28,8 +28,8 @@ namespace {
       return functor::apply(x, y);                                 \
     }                                                              \
   };
-// The narrow integer types are promoted by + and * of scalars:
-// the casts bring them back; V is unsigned, so it wraps.
+// The narrow integer types are promoted by + and * of scalars: the casts bring them back; V is unsigned, so
+// it wraps.
 INT_OP(AddI, 0, static_cast<V>(x + y))
 inline uint16_t product(uint16_t x, uint16_t y) {
   return static_cast<uint16_t>(static_cast<uint32_t>(x) * y);

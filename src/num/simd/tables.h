@@ -1,5 +1,5 @@
-// What each instruction set's copy of the kernels offers
-// to the rest of num: plain tables of function pointers.
+// What each instruction set's copy of the kernels offers to the rest of num: plain tables of function
+// pointers.
 //
 // The files of this folder are compiled once an instruction set with NUM_ISA as their namespace. They include
 // no header whose inline functions might be emitted with the wrong instructions and merged by the linker:

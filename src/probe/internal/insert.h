@@ -1,9 +1,9 @@
 // Stores put into a kernel, for what executes below the tile engine: a GPU, and the SIMT engine.
 //
-// The kernel gets one more parameter, a pointer to a buffer of ours, and behind each
-// value that was asked for stands a tt.store of it in its own layout. At TTGIR the
-// stores are put in directly; at TTIR a marker (a tt.print, which every pass keeps)
-// holds the value's place, and becomes stores once Triton has made TTGIR of it.
+// The kernel gets one more parameter, a pointer to a buffer of ours, and behind each value that was asked for
+// stands a tt.store of it in its own layout. At TTGIR the stores are put in directly; at TTIR a marker (a
+// tt.print, which every pass keeps) holds the value's place, and becomes stores once Triton has made TTGIR of
+// it.
 //
 // The buffer has an area for each value: for each program that may record, so many slots as its loops have
 // iterations (one, where only the last is kept). A slot is a header of 32-bit words (1 once it was written,
@@ -65,12 +65,12 @@ base::Result<Insertion> insert_stores(ir::Module& module, std::string_view kerne
 // Markers for them in a module of TTIR: compile it to TTGIR, then replace_markers().
 base::Result<Insertion> insert_markers(ir::Module& module, std::string_view kernel,
                                        std::span<const Selector> selectors, const InsertOptions& options);
-// The stores in place of the markers in the TTGIR; sets
-// insertion.text. A value that the compiler left none of is noted.
+// The stores in place of the markers in the TTGIR; sets insertion.text. A value that the compiler left none
+// of is noted.
 base::Status replace_markers(ir::Module& module, std::string_view kernel, Insertion& insertion);
 
-// The records in a buffer of `insertion.bytes` bytes. programs:
-// as in InsertOptions; those of a marker are its own.
+// The records in a buffer of `insertion.bytes` bytes. programs: as in InsertOptions; those of a marker are
+// its own.
 Recording decode(const Insertion& insertion, std::span<const std::byte> buffer,
                  std::span<const std::array<int64_t, 3>> programs);
 

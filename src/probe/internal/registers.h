@@ -41,8 +41,8 @@ struct Tap {
   // behind them): records keep a mask, and threads that did not come are off. Else a record is whole, and the
   // copies of an element that several threads hold are compared.
   bool per_thread = false;
-  // The loops around it whose turns are counted by marks, outermost
-  // first; empty with site.loops == 1: each execution is one.
+  // The loops around it whose turns are counted by marks, outermost first; empty with site.loops == 1: each
+  // execution is one.
   std::vector<uint32_t> loops;
 };
 
@@ -53,9 +53,9 @@ struct Tapped {
   std::vector<std::string> notes;
 };
 
-// Taps behind the values of `kernel` that the selectors name. `module` is TTGIR;
-// it is edited. Errors: those of select(), values that are in no register
-// (shared memory, inside of a reduction), encodings that are not known.
+// Taps behind the values of `kernel` that the selectors name. `module` is TTGIR; it is edited. Errors: those
+// of select(), values that are in no register (shared memory, inside of a reduction), encodings that are not
+// known.
 base::Result<Tapped> tap_values(ir::Module& module, std::string_view kernel,
                                 std::span<const Selector> selectors, std::string_view level);
 
@@ -66,8 +66,8 @@ struct RegisterPlan {
   struct Part {  // of a probe
     enum Kind : uint8_t { kRead, kLoopEnters, kLoopTurns } kind = kRead;
     uint32_t tap = 0;  // or the loop
-    // Register `probes[i].registers[k]`, of widths[k] bytes, is
-    // number registers[k] of the tap from byte offsets[k] on.
+    // Register `probes[i].registers[k]`, of widths[k] bytes, is number registers[k] of the tap from byte
+    // offsets[k] on.
     std::vector<uint32_t> registers, offsets, widths;
   };
   std::vector<Part> parts;  // of each probe

@@ -34,9 +34,9 @@ struct SassInstruction {
 // (the cubin was made without -lineinfo).
 base::Result<std::vector<SassInstruction>> parse_sass(std::string_view listing, std::string_view kernel);
 
-// A read of a register of all threads that stand before the instruction at
-// `stop`: `bytes` bytes of it, from byte `from` on, are those of the element
-// from byte `to` on, that each thread has as number `number` of the tap.
+// A read of a register of all threads that stand before the instruction at `stop`: `bytes` bytes of it, from
+// byte `from` on, are those of the element from byte `to` on, that each thread has as number `number` of the
+// tap.
 struct SassRead {
   uint64_t stop = 0;
   uint64_t definition = 0;  // the instruction that gave it
@@ -57,8 +57,8 @@ struct SassPlan {
 base::Result<SassPlan> place_in_sass(const RegisterPlan& plan, const ptx::Module& ptx,
                                      std::string_view kernel, const std::vector<SassInstruction>& code);
 
-// Of each instruction of the kernel that writes registers: its
-// line of PTX, and where they are or why they are not kept.
+// Of each instruction of the kernel that writes registers: its line of PTX, and where they are or why they
+// are not kept.
 std::string describe_sass(const ptx::Module& ptx, std::string_view kernel,
                           const std::vector<SassInstruction>& code);
 

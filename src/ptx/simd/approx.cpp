@@ -214,8 +214,8 @@ struct Division {
   }
 };
 
-// a / b + c, of which only the sum is rounded: what ptxas
-// makes of a division that is only added to something.
+// a / b + c, of which only the sum is rounded: what ptxas makes of a division that is only added to
+// something.
 template <class Around>
 struct DivisionSum {
   static constexpr const auto& kTable = Rcp::kTable;
@@ -255,8 +255,8 @@ struct around_rcp {
   PTX_INLINE static float scale(float a) { return a * factor_of(a); }
   PTX_INLINE static float after(float a, float r) { return canonical(r * factor_of(a)); }
 };
-// Of a division: what both of its operands are multiplied with
-// first, and what comes of the numerator and the reciprocal.
+// Of a division: what both of its operands are multiplied with first, and what comes of the numerator and the
+// reciprocal.
 struct plain_division {
   PTX_INLINE static float product(float a, float factor, float r) { return canonical(a * factor * r); }
   PTX_INLINE static float sum(float a, float factor, float r, float c) {

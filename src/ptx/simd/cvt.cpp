@@ -142,8 +142,8 @@ struct Half {
   using bits = u16;
   PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::decode(out, in, n); }
 };
-// Not by the processor's rounding mode: without an instruction
-// for it, compilers round by adding large numbers.
+// Not by the processor's rounding mode: without an instruction for it, compilers round by adding large
+// numbers.
 template <uint32_t kDirection>
 struct integral {
   PTX_INLINE float operator()(float x) const {

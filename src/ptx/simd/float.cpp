@@ -136,7 +136,7 @@ struct rsqrt_f64 {
 };
 
 // A function of num (Operands::data) on f32 registers: tanh. The others are in approx.cpp.
-using Function = int64_t (*)(void*, const void*, const void*, const void*, int64_t);
+using Function = void (*)(void*, const void*, const void*, const void*, int64_t);
 template <uint32_t kV>
 void function_f32(Lanes& x, const Operands& o) {
   const float* a = values<const float>(x, o.a);

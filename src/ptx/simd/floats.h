@@ -25,8 +25,8 @@ PTX_INLINE double saturated(double r) {
 PTX_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 PTX_INLINE double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
-// f64 results keep the payload of a NaN operand, of b before
-// c before a; made ones are negative (measured on H100).
+// f64 results keep the payload of a NaN operand, of b before c before a; made ones are negative (measured on
+// H100).
 PTX_INLINE double quiet(double x) { return as<double>(as<uint64_t>(x) | 0x0008000000000000); }
 PTX_INLINE double propagated(double r, double a, double b) {
   double nan = b != b ? quiet(b) : a != a ? quiet(a) : as<double>(0xfff8000000000000);

@@ -125,7 +125,7 @@ struct mixed_fma_of_pair {
 };
 
 // ex2 and tanh: a function of num (Operands::data) on f32, rounded.
-using Function = int64_t (*)(void*, const void*, const void*, const void*, int64_t);
+using Function = void (*)(void*, const void*, const void*, const void*, int64_t);
 template <class T, int kPack, uint32_t kV>
 void function(Lanes& x, const Operands& o) {
   const uint16_t* a = values<const uint16_t, kPack>(x, o.a);

@@ -66,8 +66,8 @@ struct F16 {
   }
 };
 
-// An f64 as f32 rounded to odd: rounding that once more to
-// at most 22 bits, in any direction, is as from the f64.
+// An f64 as f32 rounded to odd: rounding that once more to at most 22 bits, in any direction, is as from the
+// f64.
 PTX_INLINE float to_odd(double value) {
   float near = float(value);
   double again = near;

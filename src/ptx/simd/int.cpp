@@ -122,8 +122,8 @@ struct sad {
     return T(wrap<T>(c) + (a < b ? wrap<T>(b) - wrap<T>(a) : wrap<T>(a) - wrap<T>(b)));
   }
 };
-// What the hardware's division sequences give for a divisor
-// of 0 is all ones; as remainder of 32 bits the dividend.
+// What the hardware's division sequences give for a divisor of 0 is all ones; as remainder of 32 bits the
+// dividend.
 struct div {
   template <class T>
   PTX_INLINE T operator()(T a, T b) const {

@@ -61,8 +61,8 @@ std::optional<Mbarrier> read(Exec& x, const Operands& in, uint32_t lane, uint32_
   return m;
 }
 
-// Reads the barrier, lets `change` alter it (which gives a message
-// if it must not), and ends the phase if nothing is missing.
+// Reads the barrier, lets `change` alter it (which gives a message if it must not), and ends the phase if
+// nothing is missing.
 template <class Change>
 bool update(Exec& x, const Operands& in, uint32_t lane, uint32_t address, Change change) {
   std::optional<Mbarrier> m = read(x, in, lane, address);

@@ -1,5 +1,5 @@
-// Boxes against a model that goes element by element and knows
-// nothing of rows, units or masks; the encoding of mbarriers.
+// Boxes against a model that goes element by element and knows nothing of rows, units or masks; the encoding
+// of mbarriers.
 #include "async/tma.h"
 
 #include <cstring>

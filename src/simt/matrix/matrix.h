@@ -1,5 +1,5 @@
-// What the instructions on matrices share: operands of
-// several registers, and rows of 16 bytes in shared memory.
+// What the instructions on matrices share: operands of several registers, and rows of 16 bytes in shared
+// memory.
 #pragma once
 #include <cstdint>
 

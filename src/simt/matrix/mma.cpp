@@ -130,9 +130,9 @@ void run_mma(Lanes& lanes, const Operands& in) {
   }
 }
 
-// Products whose sums are chains in ascending k. A's register i has rows g + 8
-// (i % 2) and element 4 (i / 2) + t, B's register i element 4 i + t of column
-// g. A register holds `step` elements; add(sum, a, b) takes one into a sum.
+// Products whose sums are chains in ascending k. A's register i has rows g + 8 (i % 2) and element 4 (i / 2)
+// + t, B's register i element 4 i + t of column g. A register holds `step` elements; add(sum, a, b) takes one
+// into a sum.
 template <class T, class Add>
 void run_chain(Lanes& lanes, const Operands& in, int step, Add add) {
   Exec& x = exec_of(lanes);

@@ -1,5 +1,5 @@
-// tcgen05.mma: products of one thread's making, of operands in
-// shared and tensor memory, into tensor memory. PTX ISA 9.7.16.10.9.
+// tcgen05.mma: products of one thread's making, of operands in shared and tensor memory, into tensor memory.
+// PTX ISA 9.7.16.10.9.
 //
 // Everything that the thread says is written down when the instruction is issued; operands are read and sums
 // written when somebody waits for a commit that follows. Rows of D are lanes: all 128 for M = 128 (256 with a
@@ -121,8 +121,8 @@ const char* decode(Kind kind, bool pair, uint32_t bits, Shape* s) {
 
 thread_local std::unique_ptr<ProductScratch> scratch;
 
-// Chunks of 16 elements of 6 or 4 bits, with padding after
-// them, become bytes as the product's types have them.
+// Chunks of 16 elements of 6 or 4 bits, with padding after them, become bytes as the product's types have
+// them.
 void unpack_tiles(MmaType type, std::vector<uint8_t>* tiles) {
   const uint32_t bits = type == MmaType::kE2M1Byte                         ? 4
                         : type == MmaType::kE2M3 || type == MmaType::kE3M2 ? 6
@@ -278,8 +278,8 @@ struct ProductOp : AsyncOp {
       for (uint32_t i = 0; i < 16; ++i) to[i] = std::ldexp(to[i], -p.scale_d);
   }
 
-  // Factors of row i are in lane i % 32, column i / 32 (the
-  // same in every quarter); those of columns of B likewise.
+  // Factors of row i are in lane i % 32, column i / 32 (the same in every quarter); those of columns of B
+  // likewise.
   bool scales(Exec& x, const Product& p, const Shape& s, const num::MmaPlan& plan, Cta& block,
               uint32_t first) {
     ProductScratch& w = *scratch;

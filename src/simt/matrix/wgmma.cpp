@@ -4,7 +4,8 @@
 // shared memory that is overwritten too early shows. In the ISA, registers of A that change and results that
 // are used before such a wait are undefined; ptxas makes them right by waiting for each product (Triton 3.6
 // counts on it). So A is read when a product is issued, and one whose results are used before a wait is
-// computed then. Warp w of a group computes rows 16 w to 16 w + 15, so that warps need not come together.
+// computed then. Warp w of a group computes rows 16 w to 16 w + 15, so that warps need not come
+// together.
 #include <triton_runner/num/mma.h>
 
 #include <algorithm>
