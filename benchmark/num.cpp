@@ -7,6 +7,7 @@
 #include <cstring>
 #include <ctime>
 #include <functional>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -178,7 +179,7 @@ void reductions(const Bench& bench, const std::string& isa) {
   auto x = random_elements(Type::kF32, 64 * 1024, -1, 1);
   Array<float> out(64 * 1024);
   Array<int32_t> index(64 * 1024), out_index(1024);
-  iota_i32(index.data(), 0, 64 * 1024);
+  std::iota(index.data(), index.data() + 64 * 1024, 0);
   ReduceFn sum = reduce_fn(ReduceOp::kAddF, Type::kF32), max = reduce_fn(ReduceOp::kMaxNum, Type::kF32);
   ScanFn scan = scan_fn(ReduceOp::kAddF, Type::kF32);
   ArgReduceFn argmax = arg_reduce_fn(ArgOp::kMaxF, Type::kF32);
@@ -200,7 +201,7 @@ void movement(const Bench& bench, const std::string& isa) {
   Array<float> out(64 * 64);
   Array<int32_t> offsets(n);
   Array<uint64_t> addresses(n);
-  iota_i32(offsets.data(), 0, n);
+  std::iota(offsets.data(), offsets.data() + n, 0);
   addresses_i32(addresses.data(), reinterpret_cast<uint64_t>(x.data()), offsets.data(), n, 4);
   Array<uint8_t> mask(n, 1);
   uint64_t low, high;
@@ -223,7 +224,6 @@ void movement(const Bench& bench, const std::string& isa) {
   bench.time(isa + " mask_all", n, "ns", [&] {
     if (!mask_all(mask.data(), n)) std::abort();
   });
-  bench.time(isa + " iota_i32", n, "ns", [&] { iota_i32(offsets.data(), 0, n); });
   bench.time(isa + " repeat column 64x64", 4096, "ns", [&] { repeat(out.data(), x.data(), 64, 64, 1, 4); });
 }
 
