@@ -249,7 +249,8 @@ TEST(ptx_errors_have_places) {
   std::string cut = std::string(kPtx).substr(0, 420);
   CHECK(has(refused(cut, "ptx"), "truncated"));
   CHECK(has(refused("hello", "ptx"), "k.ptx:1:1: error: expected '.version'"));
-  CHECK(has(refused(".version 8.0\n.entry k(\n  .u64 x)\n{}", "ptx"), "k.ptx:3:3: error: a parameter is .param"));
+  CHECK(has(refused(".version 8.0\n.entry k(\n  .u64 x)\n{}", "ptx"),
+            "k.ptx:3:3: error: a parameter is .param"));
   CHECK(has(refused(".version 8.0\n}", "ptx"), "k.ptx:2:1: error: expected a directive"));
   CHECK(has(refused(".version 8.0\n", "ptx"), "no kernel in the ptx"));
 }
