@@ -146,6 +146,17 @@ class ArtifactCode {
   std::vector<Code> codes_;
 };
 
+// Whether there is a value for each parameter, and a descriptor where the kernel takes one.
+bool stand_in_place(const exec::Kernel& kernel, const std::vector<launch::Value>& given) {
+  const auto& params = kernel.params();
+  if (given.size() != params.size()) return false;
+  for (size_t i = 0; i < given.size(); ++i)
+    if (given[i].shape.kind == launch::ValueKind::kDescriptor &&
+        params[i].kind != exec::ParamKind::kTensorDesc)
+      return false;
+  return true;
+}
+
 }  // namespace
 
 void launch_named(exec::Kernel& kernel, nb::handle grid, const Named& named, const Options& options) {
@@ -154,7 +165,7 @@ void launch_named(exec::Kernel& kernel, nb::handle grid, const Named& named, con
   const bool has_descriptors = std::any_of(given.begin(), given.end(), [](const launch::Value& v) {
     return v.shape.kind == launch::ValueKind::kDescriptor;
   });
-  if (has_descriptors || values.size() != kernel.params().size()) {
+  if (!stand_in_place(kernel, given) && (has_descriptors || values.size() != kernel.params().size())) {
     auto settled = launch::settle(interface_of(kernel), given, texts(values));
     // A descriptor of the wrong mode does not fit either, and its parameter says so.
     if (!settled && has_descriptors) bind_values(kernel, values, options.device, Conversion::kStrict, true);

@@ -30,6 +30,13 @@ class _Blocks:
         if self._blocks.pop(start, None) is not None:
             self._starts.remove(start)
 
+    def drop_within(self, start: int, end: int) -> None:
+        """Drops the blocks, (bytes, ...), that share a byte with start to end."""
+        last = bisect.bisect_left(self._starts, end)
+        while last and (first := self._starts[last - 1]) + self._blocks[first][0] > start:
+            self.drop(first)
+            last -= 1
+
     def get(self, start: int):
         return self._blocks.get(start)
 
@@ -59,13 +66,15 @@ def register_memory(ptr: int, nbytes: int, label: str = "") -> None:
     """Lets kernels on the CPU touch `nbytes` at `ptr`.
 
     It is for pointers whose size nobody tells: memory of another library, or an address that is stored in
-    memory. Registering an address again replaces its size; 0 bytes removes it.
+    memory. What was registered there before is forgotten, as far as it shares a byte with it: its memory was
+    freed. 0 bytes removes what begins at `ptr`.
     """
     if not isinstance(ptr, int) or not isinstance(nbytes, int) or ptr <= 0 or nbytes < 0:
         raise fail(f"register_memory({ptr!r}, {nbytes!r}): expected an address and a size in bytes")
     _registered.drop(ptr)
     _recent.clear()
     if nbytes:
+        _registered.drop_within(ptr, ptr + nbytes)
         _registered.put(ptr, (nbytes, label or f"registered memory at {ptr:#x}"))
 
 

@@ -58,8 +58,11 @@ def fake(tmp_path_factory):
     """The folder with the fake libcuda.so.1."""
     folder = tmp_path_factory.mktemp("cuda")
     compiler = os.environ.get("CXX", "c++")
+    internal = folder / "internal" / "triton_runner"
+    internal.mkdir(parents=True)
+    (internal / "device").symlink_to(f"{ROOT}/src/device/internal")
     subprocess.run(
-        [compiler, "-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{ROOT}/include",
+        [compiler, "-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{ROOT}/include", f"-I{internal.parent}",
          f"{ROOT}/tests/gpu/fake_cuda.cpp", "-o", f"{folder}/libcuda.so.1"], check=True)  # fmt: skip
     return folder
 

@@ -175,6 +175,20 @@ def test_registered_memory():
         triton_runner.register_memory(x.ctypes.data, 0)
 
 
+def test_memory_that_is_registered_again_ends_what_was_there():
+    """Of arrays that were freed since."""
+    x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    begin = x.ctypes.data
+    triton_runner.register_memory(begin + 64, 16)
+    triton_runner.register_memory(begin, x.nbytes)
+    try:
+        through_pointers[(1,)](np.array([begin], np.int64), out, BLOCK=64)
+        through_pointers[(1,)](np.array([begin + 4], np.int64), out, BLOCK=32)
+        assert (out[:32] == x[1:33]).all()
+    finally:
+        triton_runner.register_memory(begin, 0)
+
+
 @pytest.mark.parametrize("level", ["ttir", "ttgir"])
 def test_what_kernels_print_goes_to_stdout(level, capsys):
     with triton_runner.using(threads=1):

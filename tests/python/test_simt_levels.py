@@ -4,7 +4,7 @@ What moves values or computes with integers gives the same bits. Sums of floats 
 `.approx` functions differ: each such kernel states the bound that follows from its lengths.
 """
 
-import importlib
+import importlib.util
 
 import pytest
 
@@ -13,7 +13,6 @@ triton = pytest.importorskip("triton")
 import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from kernels import harness  # noqa: E402
-from triton_runner._pipeline.versions import installed  # noqa: E402
 
 TARGETS = ["cuda:80", "cuda:90", "cuda:100"]
 F32, F16 = 2.0**-24, 2.0**-11  # half a unit in the last place of 1
@@ -145,7 +144,8 @@ def through_descriptor(source, out, M: tl.constexpr, N: tl.constexpr):
 
 
 @pytest.mark.skipif(
-    installed().descriptor_flags is None, reason="this release has no host tensor descriptors"
+    importlib.util.find_spec("triton.tools.tensor_descriptor") is None,
+    reason="this release has no host tensor descriptors",
 )
 @pytest.mark.parametrize("target", TARGETS)
 def test_host_tensor_descriptors(target):
@@ -163,7 +163,8 @@ def test_host_tensor_descriptors(target):
 
 
 @pytest.mark.skipif(
-    installed().descriptor_flags is None, reason="this release has no host tensor descriptors"
+    importlib.util.find_spec("triton.tools.tensor_descriptor") is None,
+    reason="this release has no host tensor descriptors",
 )
 @pytest.mark.parametrize("target", TARGETS)
 def test_descriptors_that_round_to_tf32(target):
