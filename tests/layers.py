@@ -23,7 +23,7 @@ LAYERS = (
     ("compiler", "_compiler _resources"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
     ("comparing", "_unobserved _lockstep_loaded _lockstep"),
-    ("commands", "_doctor _exec _ops _run _dump.command _compiler.command _compiler.passes_command "
+    ("commands", "_options _doctor _exec _ops _run _dump.command _compiler.command _compiler.passes_command "
                  "_compiler.bisection _compiler.bisection_command _compiler.bisection_job _cli "
                  "__main__"),
     ("names", "triton_runner"),

@@ -48,6 +48,13 @@ def divisible(value):
     return (value.data_ptr() if hasattr(value, "data_ptr") else value) % 16 == 0
 
 
+def bound(function, args, options):
+    """The arguments of a launch by name; those given by name leave `options`."""
+    arguments = dict(zip(function.arg_names, args, strict=False))
+    arguments.update((name, options.pop(name)) for name in function.arg_names if name in options)
+    return arguments
+
+
 def described(function, arguments):
     """(types, constants, attributes) of a launch, as triton_runner.compile takes them."""
     constexprs = {p.name for p in function.params if p.is_constexpr}
@@ -124,9 +131,7 @@ def main(kernel, target, folder, levels, names="relative"):
     stand_in.register_memory = lambda *_: None
 
     def compile_launch(function, *args, grid, warmup=False, **options):
-        names = function.arg_names
-        arguments = dict(zip(names, args, strict=False))
-        arguments.update((name, options.pop(name)) for name in names if name in options)
+        arguments = bound(function, args, options)
         with tempfile.TemporaryDirectory() as cache:
             os.environ["TRITON_CACHE_DIR"] = cache
             triton.compile(source(function, arguments), target=gpu_target(target), options=options)

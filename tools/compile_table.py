@@ -48,9 +48,7 @@ def launches(kernel):
     found = []
 
     def note(function, *args, grid, warmup=False, **options):
-        names = function.arg_names
-        arguments = dict(zip(names, args, strict=False))
-        arguments.update((name, options.pop(name)) for name in names if name in options)
+        arguments = compile_example.bound(function, args, options)
         found.append((function, *compile_example.described(function, arguments), options))
 
     compile_example.run_example(kernel, note)

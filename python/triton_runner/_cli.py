@@ -6,7 +6,6 @@ Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
@@ -15,6 +14,7 @@ import click
 from triton_runner._compiler import bisection_command, passes_command
 from triton_runner._compiler import command as compiler_commands
 from triton_runner._errors import DiagnosticError, KernelTrap
+from triton_runner._options import json_option, print_json
 
 
 class _Group(click.Group):
@@ -35,13 +35,6 @@ class _Group(click.Group):
 @click.version_option(package_name="triton-runner", prog_name="triton-runner")
 def main():
     """Run Triton kernels from any level of their compilation, on the CPU or a GPU."""
-
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-def _print_json(value) -> None:
-    click.echo(json.dumps(value, indent=2, default=str))
 
 
 def _settings_options(command):
@@ -142,7 +135,7 @@ def run(pretend_cuda, quick, is_module, program, arguments, **settings):
 @click.option("--cluster", help="Blocks of a cluster, where the PTX does not say it: 2.")
 @click.option("--shared", type=int, help="Dynamic shared memory of a PTX block in bytes.")
 @_settings_options
-@_json_option
+@json_option
 def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_json, **settings):
     """Run the kernel of FILE (*.ptx, *.ttir, *.ttgir; with Triton installed also *.llir).
 
@@ -156,7 +149,7 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
     result = _exec.execute(file, grid, args, save, name, metadata, block, cluster, shared)
     status = _fault_status()
     if as_json:
-        _print_json(result)
+        print_json(result)
         sys.exit(status)
     click.echo(
         f"{result['kernel']} ({result['level']}) on {result['device']}, grid {result['grid']}: "
@@ -189,7 +182,7 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
 @click.option("--png", help="Write a heat map of the first value's last record.")
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
 @_settings_options
-@_json_option
+@json_option
 @click.argument("file", type=click.Path())
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def dump(
@@ -242,7 +235,7 @@ def dump(
     if png and len(chosen):
         chosen.values[0].heat_map(png)
     if as_json:
-        _print_json({**command.as_json(chosen), "stopped": str(stopped) if stopped else None})
+        print_json({**command.as_json(chosen), "stopped": str(stopped) if stopped else None})
     else:
         command.print_table(chosen)
     if isinstance(stopped, int):
@@ -262,7 +255,7 @@ def dump(
     help="ptx: the opcodes of PTX in place of the ops of TTIR and TTGIR.",
 )
 @click.argument("names", nargs=-1)
-@_json_option
+@json_option
 def ops(dialect, release, unsupported, level, names, as_json):
     """List the ops of Triton's IR: what runs each, the releases that have it, the case that tests it. With
     --level ptx, the opcodes of PTX: whether each is executed, its section of the PTX ISA, its modifiers.
@@ -278,7 +271,7 @@ def ops(dialect, release, unsupported, level, names, as_json):
     else:
         rows = _ops.listing(dialect, release, unsupported, names)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     for line in (_ops.ptx_lines if level == "ptx" else _ops.lines)(rows):
         click.echo(line)
@@ -287,7 +280,7 @@ def ops(dialect, release, unsupported, level, names, as_json):
 @main.command()
 @click.option("--kernel", "name", default="", help="Which kernel, where a file has several.")
 @click.option("--metadata", help="The metadata JSON, where it is not beside the file.")
-@_json_option
+@json_option
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 def resources(files, name, metadata, as_json):
     """Say what kernels need of the GPU: registers, spills, memory, instructions, occupancy.
@@ -298,21 +291,21 @@ def resources(files, name, metadata, as_json):
 
     found = [read(file, metadata, name=name) for file in files]
     if as_json:
-        _print_json([one.as_dict() for one in found])
+        print_json([one.as_dict() for one in found])
         return
     for one in found:
         click.echo(str(one))
 
 
 @main.command()
-@_json_option
+@json_option
 def doctor(as_json):
     """Say what this machine and environment offer: releases, devices, settings in force."""
     from triton_runner import _doctor
 
     facts = _doctor.facts()
     if as_json:
-        _print_json(facts)
+        print_json(facts)
     else:
         for name, value in facts.items():
             lines = [f"{k}={v}" for k, v in value.items()] if isinstance(value, dict) else [str(value)]
@@ -325,7 +318,7 @@ def doctor(as_json):
 
 @main.command()
 @click.option("--clear", is_flag=True, help="Delete every entry.")
-@_json_option
+@json_option
 def cache(clear, as_json):
     """List the entries of Triton's kernel cache (TRITON_CACHE_DIR), newest first."""
     from triton_runner import _doctor
@@ -334,12 +327,12 @@ def cache(clear, as_json):
     if clear:
         count = _doctor.clear_cache()
         if as_json:
-            _print_json({"folder": folder, "deleted": count})
+            print_json({"folder": folder, "deleted": count})
         else:
             click.echo(f"deleted {count} entries of {folder}")
         return
     if as_json:
-        _print_json({"folder": folder, "entries": entries})
+        print_json({"folder": folder, "entries": entries})
         return
     for entry in entries:
         click.echo(

@@ -105,17 +105,14 @@ def resources(kernel, metadata=None, *, name: str = "") -> Resources:
             "give a file, or what compile(), load() or a launch returns",
         )
     told = as_path_or_text(metadata if metadata is not None else kernel, "metadata")
+    there = dict.keys(kernel.asm)  # a level that is not there is compiled when it is asked for
     for level in ("cubin", "hsaco"):
-        if _has(kernel.asm, level):
+        if level in there:
             return _of_binary(level, kernel.asm, "", name, told)
-    text, level = next(((kernel.asm[x], x) for x in LEVELS if _has(kernel.asm, x)), ("", ""))
+    text, level = next(((kernel.asm[x], x) for x in LEVELS if x in there), ("", ""))
     if not text:
         raise fail("this kernel has no level that could be compiled to a binary")
     return _compiled(text, level, told, name)
-
-
-def _has(asm, level: str) -> bool:
-    return level in (dict.keys(asm) if isinstance(asm, dict) else asm)
 
 
 def _of_file(path: str, metadata: str | None, name: str) -> Resources:
@@ -145,21 +142,18 @@ def _compiled(source: str, level: str, metadata: str | None, name: str) -> Resou
 
 def _of_binary(level: str, asm, path: str, name: str, metadata: str | None) -> Resources:
     d = describe(level, asm[level], path, name, metadata).description
-    notes = []
-    if level == "hsaco" and _has(asm, "amdgcn"):  # says more: waves, the instructions
+    has_assembly = "amdgcn" in dict.keys(asm)
+    if level == "hsaco" and has_assembly:  # says more: waves, the instructions
         d = {**d, "waves": describe("amdgcn", asm["amdgcn"], "", d["name"], metadata).description["waves"]}
-    mix = {}
+    notes, mix, occupancy = [], {}, None
     if level == "cubin":
         try:
             mix = _core.artifact.instruction_mix(_tools.disassembly(asm[level]), True, d["name"])
         except DiagnosticError as error:
             notes.append(f"no instructions: {error.message}")
-    elif _has(asm, "amdgcn"):
-        mix = _core.artifact.instruction_mix(asm["amdgcn"], False, d["name"])
-    if level != "cubin":
-        occupancy = None
-    else:
         occupancy = _occupancy(d, notes)
+    elif has_assembly:
+        mix = _core.artifact.instruction_mix(asm["amdgcn"], False, d["name"])
     return Resources(
         kernel=d["name"], target=d["target"], warps=d["num_warps"], registers=d["n_regs"], sgprs=d["sgprs"],
         agprs=d["agprs"], spills=d["n_spills"], sgpr_spills=d["sgpr_spills"], local_bytes=d["local_bytes"],

@@ -27,10 +27,7 @@ def launched(monkeypatch):
         found = []
 
         def note(function, *args, grid, warmup=False, **options):
-            names = function.arg_names
-            arguments = dict(zip(names, args, strict=False))
-            arguments.update((name, options.pop(name)) for name in names if name in options)
-            found.append((function, arguments, options))
+            found.append((function, compile_example.bound(function, args, options), options))
 
         monkeypatch.setattr(JITFunction, "run", note)
         monkeypatch.setattr(OurJITFunction, "run", note)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import sys
 
@@ -11,13 +10,7 @@ import click
 
 from triton_runner._compiler import versions
 from triton_runner._errors import DiagnosticError, fail
-
-
-def _print_json(value) -> None:
-    click.echo(json.dumps(value, indent=2, default=str))
-
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+from triton_runner._options import json_option, pairs, print_json
 
 
 def _value(text: str):
@@ -30,14 +23,9 @@ def _value(text: str):
         return text
 
 
-def _pairs(texts, option: str) -> dict:
-    pairs = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise click.UsageError(f"{option} {text}: expected NAME=VALUE")
-        pairs[name] = _value(value)
-    return pairs
+def constants(texts, option: str) -> dict:
+    """The constants of NAME=VALUE by name."""
+    return {name: _value(text) for name, text in pairs(texts, option).items()}
 
 
 @click.command("compile")
@@ -61,7 +49,7 @@ def _pairs(texts, option: str) -> dict:
     "--save", help="A folder for all levels and the metadata (of several releases: one folder each)."
 )
 @click.option("--print", "printed", is_flag=True, help="Print the text of the last level.")
-@_json_option
+@json_option
 def compile_command(
     kernel,
     signature,
@@ -89,8 +77,8 @@ def compile_command(
     for one in wanted:
         try:
             made = compiler.compile(
-                kernel, signature, _pairs(constexprs, "--constexpr") or None, target=target, from_=from_,
-                to=to, options=_pairs(options, "--option"), triton=one, metadata=metadata, timeout=timeout,
+                kernel, signature, constants(constexprs, "--constexpr") or None, target=target, from_=from_,
+                to=to, options=constants(options, "--option"), triton=one, metadata=metadata, timeout=timeout,
             )  # fmt: skip
         except DiagnosticError as error:
             if len(wanted) == 1:
@@ -119,7 +107,7 @@ def compile_command(
             for file in row["files"]:
                 click.echo(f"  {file}")
     if as_json:
-        _print_json(rows if len(wanted) > 1 else rows[0])
+        print_json(rows if len(wanted) > 1 else rows[0])
     sys.exit(1 if failures else 0)
 
 
@@ -128,7 +116,7 @@ def compile_command(
 @click.option("--from", "from_", help="The release that wrote it: an error where that cannot be.")
 @click.option("--to", required=True, help="The release that is to read it: 3.9.0.")
 @click.option("--output", "-o", help="Where to write it; else stdout.")
-@_json_option
+@json_option
 def translate_command(file, from_, to, output, as_json):
     """Rewrite TTIR or TTGIR of one Triton release as another release reads it.
 
@@ -149,7 +137,7 @@ def translate_command(file, from_, to, output, as_json):
             opened.write(text)
     if as_json:
         written = [translation.spelled(first), translation.spelled(last)]
-        _print_json({"file": file, "written_by": written, "to": to, "changes": changes, "text": text})
+        print_json({"file": file, "written_by": written, "to": to, "changes": changes, "text": text})
         return
     if not output:
         click.echo(text, nl=not text.endswith("\n"))
@@ -172,12 +160,12 @@ def versions_command(context):
 
 
 @versions_command.command("ls")
-@_json_option
+@json_option
 def versions_ls(as_json=False):
     """List the releases that are there."""
     rows = versions.listed()
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     for row in rows:
         size = f"{row['bytes'] / 2**20:6.0f} MiB" if row["bytes"] is not None else "         -"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -10,23 +9,8 @@ from pathlib import Path
 import click
 
 from triton_runner._compiler import passes_dump
-from triton_runner._compiler.command import _pairs
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-def _print_json(value) -> None:
-    click.echo(json.dumps(value, indent=2, default=str))
-
-
-def _texts(pairs, option: str) -> dict:
-    found = {}
-    for text in pairs:
-        name, equals, file = text.partition("=")
-        if not equals:
-            raise click.UsageError(f"{option} {text}: expected PASS=FILE")
-        found[name] = file
-    return found
+from triton_runner._compiler.command import constants
+from triton_runner._options import json_option, pairs, print_json
 
 
 @click.command("passes")
@@ -48,7 +32,7 @@ def _texts(pairs, option: str) -> dict:
 @click.option("--save", metavar="DIR", help="Write NN[-changed]-Pass.mlir, the IR behind each pass.")
 @click.option("--print", "printed", metavar="PASS", help="Print the IR behind a pass.")
 @click.option("--changed", is_flag=True, help="List only passes that changed something.")
-@_json_option
+@json_option
 def passes_command(
     kernel,
     signature,
@@ -80,14 +64,14 @@ def passes_command(
         _show_dump(passes_dump.split(text, kernel), save, printed, changed, as_json)
         return
     trace = passes.passes(
-        kernel, signature, _pairs(constexprs, "--constexpr") or None, target=target, triton=release, to=to,
-        options=_pairs(options, "--option"), start=start, stop=until, skip=skip,
-        replace=_texts(replace, "--replace") or None,
+        kernel, signature, constants(constexprs, "--constexpr") or None, target=target, triton=release, to=to,
+        options=constants(options, "--option"), start=start, stop=until, skip=skip,
+        replace=pairs(replace, "--replace", "PASS=FILE") or None,
     )  # fmt: skip
     files = trace.save(save) if save else []
     status = 1 if trace.identical is False else 0
     if as_json:
-        _print_json(_as_dict(trace, files))
+        print_json(_as_dict(trace, files))
         sys.exit(status)
     if printed:
         click.echo(trace.find(printed).after or "", nl=False)
@@ -144,7 +128,7 @@ def _show_dump(dumped, save, printed, changed, as_json) -> None:
     files = passes_dump.save(dumped, save) if save else []
     if as_json:
         fields = ("number", "kernel", "name", "argument", "options", "changed", "failed")
-        _print_json({"passes": [{n: getattr(one, n) for n in fields} for one in dumped], "files": files})
+        print_json({"passes": [{n: getattr(one, n) for n in fields} for one in dumped], "files": files})
         return
     if printed:
         wanted = [one for one in dumped if printed in (str(one.number), one.name, one.argument)]
@@ -179,9 +163,16 @@ def opt_command(file, names, target, options, release, output):
     text = file
     for name in names:
         trace = passes.passes(
-            file, target=target, options=_pairs(options, "--option"), triton=release, start=name, stop=name,
-            text=text, keep="none", check=False,
-        )  # fmt: skip
+            file,
+            target=target,
+            options=constants(options, "--option"),
+            triton=release,
+            start=name,
+            stop=name,
+            text=text,
+            keep="none",
+            check=False,
+        )
         text = trace.stopped
     if output:
         Path(output).write_text(text)

@@ -16,4 +16,15 @@ bool arrive_all(Task& t, const Instr& in, const Barriers& barriers);
 // of one of these buffers: the blocks of a cluster are one program here, with one mbarrier.
 int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value* const> buffers);
 
+// What both of tcgen05's products have: an accumulator, m x n, and who is told when it is there.
+struct Gen5 {
+  const MemPlan* d;  // row-major
+  int d_operand, use_d, pred;
+  Barriers barriers;
+  int64_t m, n, k;
+  num::Type result;
+};
+// Fills in which operands are d, use_d, pred and the barriers.
+void find_operands(Lowering& l, const ir::Op& op, Gen5& g);
+
 }  // namespace triton_runner::tile

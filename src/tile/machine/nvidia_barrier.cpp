@@ -146,6 +146,16 @@ int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value*
   return std::max(1, arrivals);
 }
 
+void find_operands(Lowering& l, const ir::Op& op, Gen5& g) {
+  g.d_operand = Lowering::operand_index(op, "d");
+  g.use_d = Lowering::operand_index(op, "use_d");
+  g.pred = Lowering::operand_index(op, "pred");
+  g.barriers = {Lowering::operand_index(op, "barriers"), Lowering::operand_index(op, "barrier_preds"),
+                static_cast<int>(op.group("barriers").size())};
+  const ir::Value* const shared[] = {op.operand_of("a"), op.operand_of("b")};
+  if (op.attr("multicast")) g.barriers.arrivals = multicast_arrivals(l, op, shared);
+}
+
 void lower_init_barrier(Lowering& l, const ir::Op& op) {
   const int64_t count = op.int_attr("count", 1);
   if (count < 1 || count >= 1 << 14)

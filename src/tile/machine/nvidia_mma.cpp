@@ -101,14 +101,9 @@ const Instr* run_dot_wait(Task& t, const Instr& in) {
 
 // ---- tcgen05
 
-struct Gen5Mma {
+struct Gen5Mma : Gen5 {
   MmaOperand a, b;
   bool is_unsigned;
-  const MemPlan* d;  // row-major
-  int d_operand, use_d, pred;
-  Barriers barriers;
-  int64_t m, n, k;
-  num::Type result;
 };
 
 // Bytes without a sign as i32, row by row.
@@ -196,13 +191,7 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   g->result = d->element;
   if (!types_fit(l, op, g->a.type, g->b.type, g->result)) return;
   g->is_unsigned = op.attr("is_unsigned") && g->result == num::Type::kI32;
-  g->d_operand = Lowering::operand_index(op, "d");
-  g->use_d = Lowering::operand_index(op, "use_d");
-  g->pred = Lowering::operand_index(op, "pred");
-  g->barriers = {Lowering::operand_index(op, "barriers"), Lowering::operand_index(op, "barrier_preds"),
-                 static_cast<int>(op.group("barriers").size())};
-  const ir::Value* const shared[] = {op.operand_of("a"), op.operand_of("b")};
-  if (op.attr("multicast")) g->barriers.arrivals = multicast_arrivals(l, op, shared);
+  find_operands(l, op, *g);
   l.emit(run_tc_gen5_mma, op, {}, slots_of(l, op.operand_uses), g);
 }
 

@@ -16,13 +16,8 @@ struct MmaSide {
   const MemPlan *plan, *scale_plan;
 };
 
-struct ScaledMma {
+struct ScaledMma : Gen5 {
   MmaSide a, b;
-  const MemPlan* d;
-  int d_operand, use_d, pred;
-  Barriers barriers;
-  int64_t m, n, k;
-  num::Type result;
 };
 
 void widen(Task& t, const Instr& in, const MmaSide& s, float* out) {
@@ -95,13 +90,7 @@ void lower_tc_gen5_mma_scaled(Lowering& l, const ir::Op& op) {
   g->result = d->element;
   if (!dot_types_ok(num::Type::kF32, num::Type::kF32, g->result))
     return l.error(op, "an accumulator of " + std::string(num::type_name(g->result)) + " is not supported");
-  g->d_operand = Lowering::operand_index(op, "d");
-  g->use_d = Lowering::operand_index(op, "use_d");
-  g->pred = Lowering::operand_index(op, "pred");
-  g->barriers = {Lowering::operand_index(op, "barriers"), Lowering::operand_index(op, "barrier_preds"),
-                 static_cast<int>(op.group("barriers").size())};
-  const ir::Value* const shared[] = {op.operand_of("a"), op.operand_of("b")};
-  if (op.attr("multicast")) g->barriers.arrivals = multicast_arrivals(l, op, shared);
+  find_operands(l, op, *g);
   l.emit(run_tc_gen5_mma_scaled, op, {}, slots_of(l, op.operand_uses), g);
 }
 
