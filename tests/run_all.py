@@ -99,7 +99,7 @@ def asan() -> list[list[str]]:
         sanitized(ASAN, "address,undefined"),
         ["ninja", "-C", str(ASAN), "-j", JOBS, "case_tool", *targets],
         *unit_tests(ASAN),
-        cases(ASAN, "--timeout", "120"),
+        cases(ASAN, "--timeout", "120", "--one-way"),
     ]
 
 

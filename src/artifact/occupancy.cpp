@@ -44,7 +44,7 @@ base::Result<Occupancy> occupancy(std::string_view target, int threads, int regi
   const std::pair<const char*, int64_t> counts[] = {
       {"warps", sm->warps / warps},
       {"blocks", sm->blocks},
-      {"registers", register_file / rounded(warps, kSides)},
+      {"registers", register_file / warps},
       {"shared memory", of_block ? int64_t{sm->shared_kib} * 1024 / of_block : sm->blocks},
   };
   int64_t least = sm->blocks;

@@ -3,7 +3,7 @@
 #include "simd/tables.h"
 
 // The value of `isa::what` for a run-time isa; x86 copies exist on x86 only.
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(NUM_PORTABLE)
 #define NUM_OF_ISA(isa, what)                                                       \
   ((isa) == ::triton_runner::num::Isa::kAvx512 ? ::triton_runner::num::avx512::what \
    : (isa) == ::triton_runner::num::Isa::kAvx2 ? ::triton_runner::num::avx2::what   \

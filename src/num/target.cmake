@@ -1,14 +1,15 @@
 # The SIMD kernels: simd/*.cpp compiled once an instruction set, each time in a namespace of its name.
 file(GLOB simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/num/simd/*.cpp)
 set(simd_isas portable)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT TRITON_RUNNER_SANITIZE STREQUAL "thread")
   set(simd_isas_of_x86 avx2 avx512)
   list(APPEND simd_isas ${simd_isas_of_x86})
 endif()
 # On x86 the portable copies serve machines of before 2013, and the tests: not worth the time to optimise them much.
-set(simd_flags_portable $<IF:$<BOOL:${simd_isas_of_x86}>,-O1,-O3>)
-set(simd_flags_avx2 -O3 -mavx2 -mfma -mf16c)
-set(simd_flags_avx512 -O3 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512)
+set(simd_flags_portable $<IF:$<BOOL:${simd_isas_of_x86}${TRITON_RUNNER_SANITIZE}>,-O1,-O3>)
+set(simd_fast $<IF:$<BOOL:${TRITON_RUNNER_SANITIZE}>,-O1,-O3>)
+set(simd_flags_avx2 ${simd_fast} -mavx2 -mfma -mf16c)
+set(simd_flags_avx512 ${simd_fast} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512)
 # ptx builds its functions for the same ones.
 set(simd_isas ${simd_isas} PARENT_SCOPE)
 foreach(isa ${simd_isas})

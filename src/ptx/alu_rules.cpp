@@ -29,7 +29,7 @@ Table make_table(std::initializer_list<Rows> all) {
   make_table({isa::int_rows(), isa::bit_rows(), isa::float_rows(), isa::approx_rows(), isa::half_rows(), \
               isa::compare_rows(), isa::move_rows(), video_rows()})
 const Table& table() {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(NUM_PORTABLE)
   if (num::current_isa() == num::Isa::kAvx512) {
     static const Table avx512 = TABLE_OF(avx512);
     return avx512;
@@ -137,7 +137,7 @@ Handler find_row(Opcode op, Mod type, Mod type2, uint32_t variant) {
 }
 
 CvtChoice choose_cvt(const CvtKey& key) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(NUM_PORTABLE)
   if (num::current_isa() == num::Isa::kAvx512) return avx512::find_cvt(key);
   if (num::current_isa() == num::Isa::kAvx2) return avx2::find_cvt(key);
 #endif

@@ -6,7 +6,7 @@ namespace triton_runner::simt {
 namespace portable {
 extern const Tables kTables;
 }
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(NUM_PORTABLE)
 namespace avx2 {
 extern const Tables kTables;
 }
@@ -16,7 +16,7 @@ extern const Tables kTables;
 #endif
 
 const Tables& simd_tables([[maybe_unused]] num::Isa isa) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(NUM_PORTABLE)
   if (isa == num::Isa::kAvx512) return avx512::kTables;
   if (isa == num::Isa::kAvx2) return avx2::kTables;
 #endif

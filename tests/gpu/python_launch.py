@@ -15,11 +15,11 @@ import torch
 import triton
 import triton_runner
 
-ROOT = Path(__file__).resolve().parents[2] / "examples"
-sys.path.insert(0, str(ROOT))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "examples"))
 from kernels import matmul  # noqa: E402
 
-ARTIFACTS = ROOT / "runner" / "v3.6.0"
+ARTIFACTS = ROOT / "tests" / "corpus" / "3.6.0" / "sm90"
 
 
 def best(launch) -> float:
@@ -40,14 +40,14 @@ def main():
     options |= {"num_warps": 4, "num_stages": 3}
     plain = triton.jit(matmul.matmul_kernel.fn)
     kernel = matmul.matmul_kernel
-    loaded = triton_runner.load(str(ARTIFACTS / "cubin/sm90/matmul_kernel.cubin"), device="cuda")
+    loaded = triton_runner.load(str(ARTIFACTS / "matmul_kernel.cubin"), device="cuda")
     # The artifact was compiled with the strides of 1 folded in.
     kept = (64, 32, 32, 32, 32, 32)
     rows = {
         "triton.jit": lambda: plain[(1,)](a, b, c, *sizes, **options),
         "triton_runner.jit": lambda: kernel[(1,)](a, b, c, *sizes, **options),
         "triton_runner.jit, cubin_dir=": lambda: kernel[(1,)](
-            a, b, c, *sizes, **options, cubin_dir=str(ARTIFACTS / "cubin/sm90")
+            a, b, c, *sizes, **options, cubin_dir=str(ARTIFACTS)
         ),
         "triton_runner.load(...)": lambda: loaded[(1,)](a, b, c, *kept),
     }
