@@ -216,6 +216,20 @@ def test_compile_on_the_command_line(tmp_path):
     assert done.returncode == 1 and "sm_120" in wrong["error"] and right["level"] == "cubin"
 
 
+@pytest.mark.parametrize("tag, runs", [("own", True), ("cp27", False)])
+def test_the_interpreter_that_fetched_a_release_may_be_gone(tag, runs, cache, tmp_path):
+    own = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    place = cache / f"3.4.0-{own}"
+    (place / "triton").mkdir(parents=True)
+    (place / "triton" / "__init__.py").touch()
+    (place / "triton_runner.json").write_text(json.dumps({"python": str(tmp_path / "gone" / "python")}))
+    (place / "triton-3.4.0.dist-info").mkdir()
+    python = own if tag == "own" else tag
+    (place / "triton-3.4.0.dist-info" / "WHEEL").write_text(f"Tag: {python}-{python}-linux_x86_64\n")
+    assert versions.find("3.4.0") == ((str(place), sys.executable) if runs else None)
+    assert [row["python"] for row in versions.listed()] == [sys.executable if runs else None, sys.executable]
+
+
 def test_versions_on_the_command_line():
     done = cli("versions")
     assert done.returncode == 0 and f"{INSTALLED}" in done.stdout and "to fetch: 3.0.0" in done.stdout

@@ -96,18 +96,28 @@ def _about(place: Path) -> dict:
     return {}
 
 
+def _interpreter(place: Path) -> str | None:
+    """Who runs a release: this interpreter if the wheel is for it, else the one that was found when it was
+    fetched; None if that is gone."""
+    for wheel in place.glob("triton-*.dist-info/WHEEL"):
+        if f"Tag: {_tag()}-" in wheel.read_text():
+            return sys.executable
+    python = _about(place).get("python", sys.executable)
+    return python if shutil.which(python) else None
+
+
 def find(version: str) -> tuple[str, str] | None:
     """(folder, interpreter) of a release; ("", this one) of the installed, None of one that is not there."""
     if version == installed():
         return "", sys.executable
     place = _place(version)
-    if (place / "triton" / "__init__.py").exists():
-        return str(place), _about(place).get("python", sys.executable)
+    if (place / "triton" / "__init__.py").exists() and (python := _interpreter(place)):
+        return str(place), python
     return None
 
 
 def listed() -> list[dict]:
-    """The releases that are there, and the installed one: version, folder, bytes, python."""
+    """The releases that are there, and the installed one: version, folder, bytes, python or None."""
     rows = []
     if (own := installed()) is not None:
         rows.append({"version": own, "folder": "", "bytes": None, "python": sys.executable})
@@ -115,7 +125,7 @@ def listed() -> list[dict]:
         if (place / "triton" / "__init__.py").exists():
             version = place.name.rpartition("-")[0]
             size = sum(f.lstat().st_size for f in place.resolve().rglob("*") if not f.is_symlink())
-            python = _about(place).get("python", sys.executable)
+            python = _interpreter(place)
             rows.append({"version": version, "folder": str(place), "bytes": size, "python": python})
     return sorted(rows, key=lambda row: (key(row["version"]), row["folder"]))
 
@@ -152,6 +162,7 @@ def add(version: str) -> tuple[str, str]:
             python = _install(version, scratch)
             (scratch / "triton_runner.json").write_text(json.dumps({"python": python}))
             scratch.chmod(0o755)
+            remove(version)  # one whose interpreter is gone
             scratch.rename(place)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
