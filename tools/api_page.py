@@ -1,5 +1,5 @@
-"""Writes doc/reference/api.md, the public names of the package, and objects.md, what they return, from their
-docstrings.
+"""Writes doc/reference/api.md, the public names of the package, modules.md, its modules, and objects.md, what
+the names return, from their docstrings.
 
 python tools/api_page.py
 """
@@ -15,8 +15,13 @@ FOLDER = pathlib.Path(__file__).resolve().parents[1] / "doc" / "reference"
 NAMES = """# Python API
 
 Every public name, from its docstring; written by `tools/api_page.py`. [Objects](objects.md) are what they
-return. More stands in [Launches](launches.md), [Keywords and variables](settings.md), [Dumps](dumps.md),
-[Checks](checks.md) and [Errors](errors.md).
+return, [modules](modules.md) hold more. The rest stands in [Launches](launches.md),
+[Keywords and variables](settings.md), [Dumps](dumps.md), [Checks](checks.md) and [Errors](errors.md).
+"""
+PACKAGES = """# Modules
+
+The package's public modules, from their docstrings; written by `tools/api_page.py`. `triton_runner.ir` and
+`triton_runner.ptx` stand in [IR and PTX in Python](ir.md).
 """
 OBJECTS = """# Objects
 
@@ -25,7 +30,7 @@ What the names of the [Python API](api.md) return, from the docstrings; written 
 # Title: public names. A name that none has is an error, so that the page stays whole.
 SECTIONS = {
     "Kernels": ("jit", "load", "autotune", "using"),
-    "Compiling": ("compile", "passes", "resources"),
+    "Compiling": ("compile", "export", "passes", "resources"),
     "Looking inside": ("dumping", "dumps", "lockstep", "faults", "track_empty"),
     "Memory": ("register_memory",),
     "Errors": ("DiagnosticError", "KernelTrap"),
@@ -133,14 +138,15 @@ def pages() -> dict[pathlib.Path, str]:
         names.append(f"## {title}")
         for name in of_section:
             names += entry(name, getattr(triton_runner, name))
+    packages = [PACKAGES]
     for name in MODULES:
         module = importlib.import_module(f"triton_runner.{name}")
-        names += [f"## triton_runner.{name}", prose(module.__doc__), members(module)]
-    names.append("## triton_runner.ir, triton_runner.ptx\n\n[IR and PTX in Python](ir.md).")
+        packages += [f"## triton_runner.{name}", prose(module.__doc__), members(module)]
     objects = [OBJECTS]
     for name in RESULTS:
         objects += [f"## {name}", prose(result(name).__doc__), members(result(name))]
-    return {FOLDER / "api.md": joined(names), FOLDER / "objects.md": joined(objects)}
+    written = {"api.md": names, "modules.md": packages, "objects.md": objects}
+    return {FOLDER / name: joined(parts) for name, parts in written.items()}
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@
 //   probe/recorder.h, probe/recording.h    dumps: values of a running kernel, and what was recorded
 //   artifact/artifact.h                artifacts on disk, and what is known of them with and without metadata
 //   device/driver.h, launch/gpu_kernel.h   CUDA and HIP through their drivers
+//   deploy/deploy.h                    kernels shipped in a folder, launched by name (examples/deploy)
 //
 // Nothing here prints, exits, throws on bad input or reads the environment. A Result must be looked at; a
 // Trap is a result of the kernel. Everything is thread-safe to use from several threads as long as each
@@ -46,6 +47,7 @@
 #include <triton_runner/artifact/artifact.h>
 #include <triton_runner/base/diagnostic.h>
 #include <triton_runner/base/result.h>
+#include <triton_runner/deploy/deploy.h>
 #include <triton_runner/device/driver.h>
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/memory.h>

@@ -40,6 +40,10 @@ _NAMES = {
         "_compiler.compile",
         "compiles a kernel, from any level to any other, for any target, with any Triton release",
     ),
+    "export": (
+        "_export",
+        "writes a kernel, compiled in variants, into a folder from which C++ programs launch it",
+    ),
     "passes": (
         "_compiler.passes",
         "the passes that a compilation runs, with the IR between them; from, until, without, replaced",

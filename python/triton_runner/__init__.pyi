@@ -12,6 +12,7 @@ from ._dump.dumping import dumping as dumping
 from ._dump.session import dumps as dumps
 from ._errors import DiagnosticError as DiagnosticError
 from ._errors import KernelTrap as KernelTrap
+from ._export import export as export
 from ._faults import faults as faults
 from ._jit import autotune as autotune
 from ._jit import configure_autotune_backend as configure_autotune_backend

@@ -1,5 +1,5 @@
 """The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, compile, versions,
-passes, opt, bisect.
+passes, opt, bisect, export.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -11,6 +11,7 @@ import sys
 
 import click
 
+from triton_runner import _export_command
 from triton_runner._compiler import bisection_command, passes_command
 from triton_runner._compiler import command as compiler_commands
 from triton_runner._errors import DiagnosticError, KernelTrap
@@ -342,7 +343,12 @@ def cache(clear, as_json):
     click.echo(f"{len(entries)} kernels in {folder}")
 
 
-for _command in (*compiler_commands.COMMANDS, *passes_command.COMMANDS, *bisection_command.COMMANDS):
+for _command in (
+    *compiler_commands.COMMANDS,
+    *passes_command.COMMANDS,
+    *bisection_command.COMMANDS,
+    *_export_command.COMMANDS,
+):
     main.add_command(_command)
 
 
