@@ -453,13 +453,13 @@ TEST(occupancy_is_the_calculators) {
   };
   CHECK_EQ(of("cuda:90", 256, 64, 0), "4x32 registers");
   CHECK_EQ(of("cuda:90", 128, 32, 0), "16x64 warps registers");
-  CHECK_EQ(of("cuda:90", 128, 40, 0), "12x48 registers");        // 1,280 registers a warp, 12 warps a side
+  CHECK_EQ(of("cuda:90", 128, 40, 0), "12x48 registers");  // 1,280 registers a warp, 12 warps a side
   // What an H200's driver says (tests/gpu/check_occupancy.py): the warps of a block share no side's rest.
   CHECK_EQ(of("cuda:90", 32, 254, 0), "8x8 registers");
   CHECK_EQ(of("cuda:90", 96, 32, 0), "21x63 warps registers");
   CHECK_EQ(of("cuda:90", 160, 40, 0), "9x45 registers");
   CHECK_EQ(of("cuda:90", 32, 16, 0), "32x32 blocks");
-  CHECK_EQ(of("cuda:90", 96, 168, 0), "4x12 registers");         // three warps on each of four sides: four blocks
+  CHECK_EQ(of("cuda:90", 96, 168, 0), "4x12 registers");  // three warps on each of four sides: four blocks
   // The system has 1 KiB of each block's: two of 113 KiB fill the SM's 228.
   CHECK_EQ(of("cuda:90", 128, 168, 115712), "2x8 shared memory");
   CHECK_EQ(of("cuda:90", 128, 168, 115713), "1x4 shared memory");
