@@ -23,9 +23,10 @@ LAYERS = (
     ("compiler", "_compiler _resources _export"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
     ("comparing", "_unobserved _lockstep_loaded _lockstep"),
-    ("commands", "_options _doctor _exec _ops _run _dump.command _compiler.command _compiler.passes_command "
+    ("cases", "_run _case"),
+    ("commands", "_options _doctor _exec _ops _dump.command _compiler.command _compiler.passes_command "
                  "_compiler.bisection _compiler.bisection_command _compiler.bisection_job "
-                 "_export_command _cli __main__"),
+                 "_export_command _case.verify_command _case.commands _cli __main__"),
     ("names", "triton_runner"),
 )  # fmt: skip
 # What not everybody has, or what takes long to load: an import in a function may put it off.

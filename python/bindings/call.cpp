@@ -69,7 +69,7 @@ nb::object run(const Call& call, PyObject* const* args, size_t count, PyObject* 
   launch::Key key;
   Dispatch::Values values;
   nb::object settings;
-  if (dispatch.gave_up() || !dispatch.key_of(args, count, names, key, values, settings))
+  if (has_observer() || dispatch.gave_up() || !dispatch.key_of(args, count, names, key, values, settings))
     return through_python(call, call.grid, args, count, names);
   if (auto known = dispatch.find(key); known && known->holds()) {
     if (!known->is_unhooked()) return through_python(call, call.grid, args, count, names);

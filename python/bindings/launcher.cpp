@@ -253,6 +253,17 @@ void call(const Launcher& launcher, PyObject* args) {
   call_hook(PyTuple_GET_ITEM(args, 8), metadata);
 }
 
+PyObject* observer = nullptr;  // owned
+
+// Whether the observer, where there is one, has done the launch.
+bool is_observed(PyObject* self, PyObject* args) {
+  if (!observer) return false;
+  nb::object held = nb::borrow(observer);  // it may take itself away
+  nb::object done = nb::steal(PyObject_CallFunctionObjArgs(held.ptr(), self, args, nullptr));
+  if (!done.is_valid()) throw nb::python_error();
+  return is_true(done);
+}
+
 // As tp_call: Triton calls with a tuple of all arguments, which then is not copied.
 PyObject* call_slot(PyObject* self, PyObject* args, PyObject* keywords) {
   try {
@@ -260,7 +271,7 @@ PyObject* call_slot(PyObject* self, PyObject* args, PyObject* keywords) {
       PyErr_SetString(PyExc_TypeError, "a launcher takes no keyword arguments");
       return nullptr;
     }
-    call(*nb::inst_ptr<Launcher>(nb::handle(self)), args);
+    if (!is_observed(self, args)) call(*nb::inst_ptr<Launcher>(nb::handle(self)), args);
     Py_RETURN_NONE;
   } catch (nb::python_error& error) {
     error.restore();
@@ -274,7 +285,18 @@ PyType_Slot launcher_slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_slot)}
 
 }  // namespace
 
+bool has_observer() { return observer != nullptr; }
+
 void init_launcher(nb::module_& m) {
+  m.def(
+      "set_observer",
+      [](nb::object function) {
+        PyObject* before = std::exchange(observer, function.is_none() ? nullptr : function.release().ptr());
+        Py_XDECREF(before);
+      },
+      nb::arg("function").none(),
+      "What sees every launch through a Launcher before it runs: function(launcher, arguments), which gives "
+      "True where it has done the launch itself; None: nothing.");
   nb::class_<Launcher>(
       m, "Launcher", nb::type_slots(launcher_slots),
       "A kernel with the signature it was compiled for, called as Triton calls its launchers: "

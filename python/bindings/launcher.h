@@ -36,6 +36,10 @@ struct Launcher {
   bool read(PyObject* const* args, LaunchScratch& s) const;
 };
 
+// What sees every launch through a launcher before it runs (python/triton_runner/_launch.py): a function
+// (launcher, arguments) that gives true where it has done the launch itself.
+bool has_observer();
+
 // None, a function, or a chain of functions (with the list `calls`) that may be empty.
 void call_hook(PyObject* hook, PyObject* metadata);
 

@@ -48,6 +48,15 @@ _NAMES = {
         "_compiler.passes",
         "the passes that a compilation runs, with the IR between them; from, until, without, replaced",
     ),
+    "verify": (
+        "_case.verdict",
+        "one verdict on a launch: all levels, all checks, other orders, the bits between levels",
+    ),
+    "capture": (
+        "_case.capture",
+        "context manager: writes launches of a running program as cases (*.trcase)",
+    ),
+    "open_case": ("_case.case", "a case: one launch with its kernel, arguments and all levels, to run again"),
     "get_file_dir": ("_paths", "the folder of a file, for ttir_dir=get_file_dir(__file__)"),
     "resources": (
         "_resources",

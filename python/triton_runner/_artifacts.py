@@ -199,9 +199,12 @@ class ArtifactKernel:
         if _launch.capture is not None and _launch.capture(self.function.name, self.launch, arguments):
             return
         with _settings.using(**self.settings) if self.settings else contextlib.nullcontext():
+            run = lambda: self._launch(grid, named, stream)  # noqa: E731
+            if _launch.observer is not None and _launch.observer(self, grid, named, run):
+                return None
             if launch_hook is None:
                 return self._launch(grid, named, stream)
-            return launch_hook(self, grid, named, lambda: self._launch(grid, named, stream))
+            return launch_hook(self, grid, named, run)
 
     def _launch(self, grid, named, stream) -> None:
         settings = _settings.current()

@@ -1,5 +1,5 @@
 """The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, compile, versions,
-passes, opt, bisect, export.
+passes, opt, bisect, export, verify, bundle, lockstep.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -12,6 +12,8 @@ import sys
 import click
 
 from triton_runner import _export_command
+from triton_runner._case import commands as case_commands
+from triton_runner._case import verify_command
 from triton_runner._compiler import bisection_command, passes_command
 from triton_runner._compiler import command as compiler_commands
 from triton_runner._errors import DiagnosticError, KernelTrap
@@ -107,13 +109,18 @@ def _fault_status() -> int:
     help="Benchmarks and autotuning run the first programs of their launches, once, at the smallest size.",
 )
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@click.option("--triton", "release", help="Of a case: compile its Python with this release: 3.4.0.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def run(pretend_cuda, quick, is_module, program, arguments, **settings):
-    """Run a Python program whose kernels are plain @triton.jit."""
+def run(pretend_cuda, quick, is_module, release, program, arguments, **settings):
+    """Run a Python program whose kernels are plain @triton.jit, or a case (*.trcase)."""
     from triton_runner import _run
 
     _apply_settings(**settings, quick=1 if quick else None)
+    if program.endswith(".trcase"):
+        sys.exit(case_commands.run_case(program, release, settings["level"]))
+    if release:
+        raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
     if not is_module and not os.path.isfile(program):
         raise click.UsageError(f"no such file: {program}")
     status = _run.run_program(program, list(arguments), is_module, pretend_cuda)
@@ -348,6 +355,8 @@ for _command in (
     *passes_command.COMMANDS,
     *bisection_command.COMMANDS,
     *_export_command.COMMANDS,
+    *verify_command.COMMANDS,
+    *case_commands.COMMANDS,
 ):
     main.add_command(_command)
 

@@ -10,7 +10,7 @@ import contextlib
 from typing import Protocol
 
 from triton_runner import _artifacts, _core, _device, _simt
-from triton_runner._launch import launcher, signature
+from triton_runner._launch import launcher, pieces, signature
 from triton_runner._levels import binary_level
 from triton_runner._pipeline.stages import compile_onward
 from triton_runner._pipeline.targets import compiled_for
@@ -178,12 +178,6 @@ class _Triton(_Kernel):
         return getattr(self.kernel, "n_regs", None)  # on a GPU not before it is loaded
 
     def passed(self, bound: dict, constexprs: set) -> list:
-        def pieces(name, kind, value):
-            if isinstance(kind, (tuple, list)):
-                parts = zip(kind, value, strict=True)
-                return [p for i, (k, v) in enumerate(parts) for p in pieces(f"{name}.{i}", k, v)]
-            return [] if kind == "constexpr" else [(name, value)]
-
         return [p for name, kind in signature(self.kernel.src) for p in pieces(name, kind, bound.get(name))]
 
     def hidden(self, named: list) -> int:

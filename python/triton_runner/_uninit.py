@@ -68,6 +68,22 @@ def forget(addresses) -> None:
                 del _blocks[block.address]
 
 
+def snapshot() -> dict:
+    """What is known now, for put_back()."""
+    return {at: (block, block.undefined and bytes(block.undefined)) for at, block in _blocks.items()}
+
+
+def put_back(known: dict) -> None:
+    """Makes what was never written when the snapshot was taken so again: its launch is to be repeated."""
+    _blocks.clear()
+    for address, (block, marks) in known.items():
+        _blocks[address] = block
+        if block.undefined is not None:
+            ctypes.memset(block.undefined, 1, block.nbytes)
+            if marks is not None:
+                ctypes.memmove(block.undefined, marks, block.nbytes)
+
+
 def _mode():
     import torch
     from torch.overrides import TorchFunctionMode

@@ -134,7 +134,7 @@ def _make_class(base):
                     warps = getattr(self._known, "num_warps", 0) or 0
                     function = _core.load_tile(text, f"{self.name}.{self.runner_level}", self.name, warps)
                 self.module = self.function = function
-                setattr(self, installed().run_field, launcher(self.function, self.src))
+                setattr(self, installed().run_field, launcher(self.function, self.src, self))
 
         def _check_shared(self):
             """As Triton does: autotuning goes on without a configuration that the target cannot hold."""

@@ -1,0 +1,161 @@
+"""The file of a case: a zip, written whole or not at all, and read as if a stranger had made it.
+
+Nothing is unpacked by its own name before that was looked at: no absolute name, none that leaves the folder,
+no link, no entry that shares bytes with another, no more than the limits allow, counted as it is read. There
+is no pickle in it, and reading runs nothing of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import stat
+import zipfile
+import zlib
+from pathlib import Path
+
+from triton_runner._errors import fail
+
+SUFFIX = ".trcase"
+MAX_BYTES = 1 << 30  # of all files together; TRITON_RUNNER_CASE_BYTES
+_MAX_FILES = 2000
+_MAX_JSON = 32 << 20
+# Letters, digits and a few signs in each part, none of which begins with a dot.
+_NAME = re.compile(r"[A-Za-z0-9_][\w.+-]{0,200}(?:/[A-Za-z0-9_][\w.+-]{0,200}){0,3}", re.ASCII)
+_ENCRYPTED = 0x1
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def write(path: str | os.PathLike, files: dict) -> None:
+    """Writes {name: text or bytes} as a case."""
+    target = Path(path)
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as made:
+            for name, content in files.items():
+                assert _NAME.fullmatch(name), name
+                made.writestr(name, content)
+        os.replace(part, target)
+    except OSError as error:
+        raise fail(f"cannot write {target}: {error.strerror or error}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+
+
+class Archive:
+    """The files of a case by name. Errors: anything that a case written by write() is not."""
+
+    def __init__(self, path: str | os.PathLike):
+        self.path = os.fspath(path)
+        self._left = self._limit = limit()
+        try:
+            with open(self.path, "rb") as file:
+                self._entries = self._looked_at(file)
+                self._files = {name: self._read(file, entry) for name, entry in self._entries.items()}
+        except OSError as error:
+            raise fail(f"cannot read {self.path}: {error.strerror or error}") from None
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+            raise self.bad(f"it is no whole zip: {error}") from None
+
+    def bad(self, why: str, *notes: str):
+        """The error that this case gives."""
+        return fail(f"{self.path}: {why}", *notes)
+
+    def _looked_at(self, file) -> dict:
+        size = os.fstat(file.fileno()).st_size
+        with zipfile.ZipFile(file) as made:
+            entries = made.infolist()
+        if len(entries) > _MAX_FILES:
+            raise self.bad(f"it has {len(entries)} files, and a case has at most {_MAX_FILES}")
+        known: dict = {}
+        for entry in entries:
+            name, mode = entry.filename, entry.external_attr >> 16
+            if entry.orig_filename != name or not _NAME.fullmatch(name):
+                raise self.bad(f"it has a file named {entry.orig_filename!r}, which no case has")
+            if name.lower() in {other.lower() for other in known}:
+                raise self.bad(f"it has {name} twice")
+            if mode and not stat.S_ISREG(mode) and stat.S_IFMT(mode):
+                raise self.bad(f"{name} is no plain file: a link or a device")
+            if entry.flag_bits & _ENCRYPTED or entry.compress_type not in _METHODS:
+                raise self.bad(f"{name} is encrypted or packed in a way that no case is")
+            known[name] = entry
+        end = 0
+        for entry in sorted(known.values(), key=lambda entry: entry.header_offset):
+            if entry.header_offset < end:
+                raise self.bad(f"{entry.filename} shares bytes with another file")
+            end = entry.header_offset + entry.compress_size
+        if end > size:
+            raise self.bad("it is cut off")
+        total = sum(entry.file_size for entry in known.values())
+        if total > self._limit:
+            raise self._too_large(total)
+        return known
+
+    def _too_large(self, total: int):
+        return self.bad(
+            f"its files take {total:,} bytes, and {self._limit:,} are allowed",
+            "TRITON_RUNNER_CASE_BYTES allows more, where you know the file",
+        )
+
+    def _read(self, file, entry) -> bytes:
+        """The content, counted as it comes: what the entry says of its size may be a lie."""
+        pieces = []
+        with zipfile.ZipFile(file) as made, made.open(entry) as content:
+            while piece := content.read(1 << 20):
+                self._left -= len(piece)
+                if self._left < 0:
+                    raise self._too_large(self._limit - self._left)
+                pieces.append(piece)
+        return b"".join(pieces)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._files
+
+    def names(self) -> list[str]:
+        return list(self._files)
+
+    def bytes(self, name: str) -> bytes:
+        if name not in self._files:
+            raise self.bad(f"it has no {name}")
+        return self._files[name]
+
+    def text(self, name: str) -> str:
+        try:
+            return self.bytes(name).decode()
+        except UnicodeDecodeError as error:
+            raise self.bad(f"{name} is no text: byte {error.start} is not UTF-8") from None
+
+    def json(self, name: str) -> dict:
+        """An object of JSON."""
+        data = self.bytes(name)
+        if len(data) > _MAX_JSON:
+            raise self.bad(f"{name} has {len(data):,} bytes, and {_MAX_JSON:,} are allowed")
+        try:
+            value = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise self.bad(f"{name} is no JSON: {error}") from None
+        if not isinstance(value, dict):
+            raise self.bad(f"{name} is no JSON object")
+        return value
+
+    def extract(self, folder: str | os.PathLike) -> Path:
+        """Writes the files into a new or an empty folder."""
+        target = Path(folder)
+        if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
+            raise fail(f"{target} is there already", "name a folder that is not there, or an empty one")
+        for name, content in self._files.items():
+            path = target / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return target
+
+
+def limit() -> int:
+    """How many bytes a case may have, unpacked."""
+    given = os.environ.get("TRITON_RUNNER_CASE_BYTES", "")
+    if given and not given.isdigit():
+        raise fail(f"TRITON_RUNNER_CASE_BYTES is {given!r}, and should be a number of bytes")
+    return int(given) if given else MAX_BYTES

@@ -1,0 +1,181 @@
+"""Writing a case: what a launch had (kernel, arguments, texts of all levels, passes, metadata), what was found
+out about it, and a program that does it again."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+from triton_runner._case import archive, case, fingerprint, source, tensors
+from triton_runner._case.observe import Launch
+from triton_runner._case.subject import Subject, of_launch
+from triton_runner._compiler import capture
+from triton_runner._compiler.job import find_backend, jsonable
+from triton_runner._compiler.passes import passes as passes_of
+from triton_runner._errors import DiagnosticError, KernelTrap, fail
+from triton_runner._launch import signature
+from triton_runner._levels import levels_of
+
+MAX_BYTES = 64 << 20  # of stored arguments
+_REPRO = Path(__file__).with_name("repro.py")
+
+
+def files_of(
+    launch: Launch, subject: Subject, *, trap: KernelTrap | None = None, verdict: dict | None = None,
+    passes: bool = True, max_bytes: int = MAX_BYTES, level: str = "",
+) -> dict:  # fmt: skip
+    """The files of a case by name. subject: the launch as it was before it ran; trap: what stopped it."""
+    notes: list[str] = []
+    texts = _texts(launch, subject, notes)
+    blocks, arrays, said = tensors.taken(subject.contents, max_bytes)
+    notes += said
+    expected = _expected(subject, max_bytes, notes) if trap is None else {}
+    about = {
+        "schema": case.SCHEMA, "kernel": subject.name, "grid": list(subject.grid), "target": subject.target,
+        "level": level or launch.compiled.level, "entry": subject.entry,
+        "block": _listed(launch.compiled.block), "cluster": _listed(launch.compiled.cluster),
+        "arguments": [case.argument(name, value, subject.contents.views) for name, value in subject.contents.named],
+        "blocks": blocks, "trap": str(trap) if trap else None, "verdict": verdict and verdict["verdict"],
+        "made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "environment": fingerprint.taken(), "notes": notes,
+    }  # fmt: skip
+    files = {
+        "arguments.safetensors": tensors.packed(arrays),
+        "expected.safetensors": tensors.packed(expected),
+        **{f"artifacts/{subject.name}.{at}": text for at, text in texts.items()},
+        f"artifacts/{subject.name}.json": json.dumps(subject.metadata, indent=2),
+    }
+    if python := _python(launch, about, notes):
+        files |= {"kernel.py": python, "repro.py": _REPRO.read_text()}
+        if passes:
+            files |= _passes(launch, notes)
+    if verdict is not None:
+        files["verify.json"] = json.dumps(verdict, indent=2)
+    return {"case.json": json.dumps(about, indent=2), **files}
+
+
+def write(path, launch: Launch, subject: Subject | None = None, **options) -> Path:
+    """Writes a launch that has not run yet (or whose subject was made before it ran) as a case."""
+    archive.write(path, files_of(launch, subject or of_launch(launch), **options))
+    return Path(path)
+
+
+def _listed(value):
+    return None if value is None else list(value)
+
+
+def _texts(launch: Launch, subject: Subject, notes: list) -> dict:
+    """The texts of all levels, as far as they can be made here."""
+    found = {}
+    for level in levels_of(subject.target):
+        try:
+            text = launch.compiled.asm[level]
+        except KeyError:
+            continue  # above its entry
+        except Exception as error:  # whatever Triton's later stages and ptxas raise: the case shows the rest
+            notes.append(f"{level} and what lies behind it was not made: {str(error).splitlines()[0]}")
+            break
+        found[level] = text
+    return found
+
+
+def _expected(subject: Subject, max_bytes: int, notes: list) -> dict:
+    """What the arguments hold behind a run of the highest level on the CPU, the reference of repro.py: those
+    that it changes."""
+    level = subject.levels[0]
+    try:
+        run = subject.run(level)
+    except DiagnosticError as error:
+        notes.append(f"nothing is expected of the launch: {level} does not run here: {error.message}")
+        return {}
+    if run.trap:
+        notes.append(f"nothing is expected of the launch: {level} stops: {str(run.trap).splitlines()[0]}")
+        return {}
+    before, found = subject.contents.arrays(subject.contents.saved), {}
+    for name, array in subject.arrays(run).items():
+        if array.tobytes() != before[name].tobytes():
+            max_bytes -= array.nbytes
+            if max_bytes < 0:
+                notes.append(f"what is expected of '{name}' is left out: {array.nbytes:,} bytes")
+                continue
+            found[name] = array
+    return found
+
+
+def _python(launch: Launch, about: dict, notes: list) -> str:
+    """kernel.py, where the kernel has a source that can be taken; it then also has what repro.py calls it
+    with."""
+    if launch.function is None:
+        return ""
+    try:
+        text, name = source.module_of(capture.kernel(launch.function))
+    except DiagnosticError as error:
+        notes.append(f"its Python is left out: {error.message}")
+        return ""
+    constants = _constants(launch.kernel.src)
+    passed = {argument["name"] for argument in about["arguments"]}
+    try:
+        about["constants"] = {
+            name: capture.constant(value, f"constant {name}")
+            for name, value in constants.items()
+            if name not in passed
+        }
+    except DiagnosticError as error:
+        notes.append(f"its Python is left out: {error.message}")
+        return ""
+    about |= {"python": name, "options": _options(launch)}
+    return text
+
+
+def _constants(src) -> dict:
+    """Constants of a compiled kernel by parameter name."""
+    names = src.fn.arg_names
+    found = {}
+    for key, value in (getattr(src, "constants", None) or {}).items():
+        if isinstance(key, tuple):
+            if len(key) != 1:
+                continue  # within a tuple, which is passed as such
+            key = key[0]
+        found[names[key] if isinstance(key, int) else key] = value
+    return found
+
+
+def _options(launch: Launch) -> dict:
+    """The compile options of the launch that are not the backend's own."""
+    backend = find_backend(launch.compiled.target)
+    usual, given = vars(backend.parse_options({})), launch.compiled.options()
+    return {
+        name: jsonable(given[name])
+        for name, value in usual.items()
+        if name in given and given[name] != value and isinstance(given[name], (bool, int, str))
+        and name not in ("arch", "backend_name")
+    }  # fmt: skip
+
+
+def _passes(launch: Launch, notes: list) -> dict:
+    """The IR behind each pass that changed it."""
+    src = launch.kernel.src
+    attrs = getattr(src, "attrs", None)
+    attrs = attrs if isinstance(attrs, dict) else {}
+    names = src.fn.arg_names
+    try:
+        trace = passes_of(
+            src.fn, {name: kind for name, kind in signature(src) if kind != "constexpr"}, _constants(src),
+            target=launch.compiled.target, options=_options(launch), to=launch.compiled.level, check=False,
+            attrs={names[key[0]]: [list(one) for one in value] for key, value in attrs.items() if len(key) == 1},
+        )  # fmt: skip
+    except DiagnosticError as error:
+        notes.append(f"the passes are left out: {error.message}")
+        return {}
+    found = {"passes/000-source.mlir": trace[0].before or ""} if len(trace) else {}
+    for one in trace:
+        if one.changed and one.after is not None:
+            found[f"passes/{one.number:03}-{one.name}.mlir"] = one.after
+    return found
+
+
+def check_name(path) -> None:
+    """Refuses another suffix: the other verbs know a case by it."""
+    if not str(path).endswith(archive.SUFFIX):
+        raise fail(f"{path}: a case is named *{archive.SUFFIX}", f"as in {Path(path).stem}{archive.SUFFIX}")

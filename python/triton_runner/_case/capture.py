@@ -1,0 +1,131 @@
+"""triton_runner.capture: cases of the launches that a program makes, written while it runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import numpy
+
+from triton_runner._case import bundle, judge
+from triton_runner._case.observe import Launch, observing
+from triton_runner._case.subject import Subject, of_launch
+from triton_runner._errors import DiagnosticError, KernelTrap, fail, warn
+
+_WORDS = ("trap", "nan", "wrong")
+
+
+@dataclasses.dataclass
+class Seen:
+    """A launch that has run, as `when=` of capture() is asked about it.
+
+    - `name`, `grid`: the kernel and the programs; `number`: its number among the launches seen, from 0.
+    - `before`, `after`: what its arrays held, by name, as NumPy arrays.
+    - `trap`: the KernelTrap that stopped it, or None.
+    """
+
+    name: str
+    grid: tuple
+    number: int
+    before: dict
+    after: dict
+    trap: KernelTrap | None
+
+    def nan(self) -> bool:
+        """Whether it left a NaN where none was."""
+        return any(
+            _nans(array) > _nans(self.before[name]) for name, array in self.after.items() if array.dtype.kind in "fV"
+        )
+
+
+def _nans(array: numpy.ndarray) -> int:
+    return int(numpy.isnan(array.astype("float32")).sum())
+
+
+class capture:
+    """Context manager: writes launches inside of it as cases into `folder`, <kernel>-<number>.trcase.
+
+    Kernels of `triton.jit`, of `torch.compile` (on the CPU) and of artifacts are seen; `cases` lists the files.
+
+    - `when`: which launches: a function of a launch that has run (name, grid, number, before, after, trap;
+      nan()), or "trap" (it stopped), "nan" (it left a new NaN), "wrong" (verify() finds a fault). By default
+      the first launch of each kernel, and every one that stops.
+    - `kernel`: of this name only.
+    - `most`: at most so many cases.
+    - `max_bytes`: of arguments that a case stores; larger ones are drawn again when it runs.
+    - `passes`: with the IR behind each pass, which is compiled anew.
+    - `verify`: with the verdict of verify().
+    """
+
+    def __init__(
+        self, folder, when=None, *, kernel: str = "", most: int = 16, max_bytes: int = bundle.MAX_BYTES,
+        passes: bool = False, verify: bool = False,
+    ):  # fmt: skip
+        if isinstance(when, str) and when not in _WORDS:
+            raise fail(f"capture(when={when!r})", f"words: {', '.join(_WORDS)}; or a function of a launch")
+        self.folder, self.cases = Path(folder), []
+        self._when, self._kernel, self._most = when, kernel, most
+        self._options = {"max_bytes": max_bytes, "passes": passes}
+        self._verify = verify
+        self._number, self._known = 0, set()
+
+    def __enter__(self) -> capture:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._observing = observing(self._see)
+        self._observing.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        return self._observing.__exit__(*error)
+
+    def _see(self, launch: Launch) -> None:
+        number, self._number = self._number, self._number + 1
+        if (self._kernel and launch.name != self._kernel) or len(self.cases) >= self._most:
+            return launch.run()
+        try:
+            subject = of_launch(launch)
+        except DiagnosticError as error:  # the program goes on: it is looked at, and not run for us
+            warn(f"launch {number} of '{launch.name}' is not captured: {error.message}")
+            return launch.run()
+        verdict = judge.judge(subject) if self._verify or self._when == "wrong" else None
+        trap = None
+        try:
+            launch.run()
+        except KernelTrap as error:
+            trap = error
+        after = subject.contents.arrays(subject.contents.taken())
+        before = subject.contents.arrays(subject.contents.saved)
+        if self._wanted(Seen(launch.name, launch.grid, number, before, after, trap), verdict):
+            self._write(launch, subject, trap, verdict)
+        if trap is not None:
+            raise trap
+        return None
+
+    def _wanted(self, seen: Seen, verdict: dict | None) -> bool:
+        if self._when is None:
+            first = seen.name not in self._known
+            self._known.add(seen.name)
+            return first or seen.trap is not None
+        if self._when == "trap":
+            return seen.trap is not None
+        if self._when == "nan":
+            return seen.nan()
+        if self._when == "wrong":
+            return verdict["verdict"] == "wrong"
+        return bool(self._when(seen))
+
+    def _write(self, launch: Launch, subject: Subject, trap, verdict) -> None:
+        """The case, from the contents of before, and behind it what the launch left."""
+        after = subject.contents.state()
+        path = self.folder / f"{_plain(launch.name)}-{len(self.cases)}.trcase"
+        try:
+            self.cases.append(str(bundle.write(path, launch, subject, trap=trap, verdict=verdict, **self._options)))
+        except DiagnosticError as error:
+            warn(f"{path} is not written: {error.message}")
+        finally:
+            subject.contents.put_back(after)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\W", "_", name)[:100]

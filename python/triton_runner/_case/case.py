@@ -1,0 +1,211 @@
+"""A case: one launch in a file. Its description, and how it is opened, run, judged, compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy
+
+from triton_runner import _device, _lockstep
+from triton_runner._case import archive, tensors
+from triton_runner._case.contents import Contents, View, pointer
+from triton_runner._case.subject import Run, Subject
+from triton_runner._errors import fail
+from triton_runner._files import DTYPES
+from triton_runner._levels import LEVELS
+
+SCHEMA = "triton-runner.case/1"
+_DESCRIPTOR = ("shape", "strides", "block_shape", "padding", "round_f32_to_tf32")
+
+
+class Case:
+    """A launch that open_case() reads: `about` is its description, `subject` what runs it.
+
+    Nothing of the file is executed but by the engines, until somebody asks for its Python.
+    """
+
+    def __init__(self, path: str | os.PathLike):
+        self.archive = archive.Archive(path)
+        self.path = self.archive.path
+        self.about = self.archive.json("case.json")
+        if self.about.get("schema") != SCHEMA:
+            raise self.archive.bad(
+                f"its schema is {self.about.get('schema')!r}, and this release reads {SCHEMA}",
+                "a newer triton-runner may have written it",
+            )
+        self.name, self.grid = self._text("kernel"), self._grid()
+        self.target, self.level = self._text("target"), self._text("level")
+        self.subject = self._subject()
+
+    def _text(self, field: str) -> str:
+        value = self.about.get(field)
+        if not isinstance(value, str):
+            raise self.archive.bad(f"its {field} is {value!r}, and should be a text")
+        return value
+
+    def _grid(self) -> tuple:
+        grid = self.about.get("grid")
+        whole = isinstance(grid, list) and len(grid) == 3 and all(type(axis) is int for axis in grid)
+        if not whole or min(grid) < 1 or max(grid) >= 1 << 31:
+            raise self.archive.bad(f"its grid is {grid!r}")
+        return tuple(grid)
+
+    def _subject(self) -> Subject:
+        texts = {}
+        for level in LEVELS:
+            name = f"artifacts/{self.name}.{level}"
+            if name in self.archive:
+                texts[level] = self.archive.text(name) if LEVELS[level].is_text else self.archive.bytes(name)
+        entry = self._text("entry")
+        if entry not in texts:
+            raise self.archive.bad(f"it enters at {entry!r}, and has no text of that level")
+        metadata = self.archive.json(f"artifacts/{self.name}.json")
+        shape = {name: _axes(self.about.get(name)) for name in ("block", "cluster")}
+        return Subject(
+            self.name, self.target, texts, lambda: metadata, entry, self.grid, Contents(self._arguments()), **shape
+        )
+
+    def _arguments(self) -> list:
+        """(name, value) of the launch's arguments, in memory of their own."""
+        stored = tensors.unpacked(self.archive.bytes("arguments.safetensors"))
+        try:
+            blocks = tensors.made(self.about["blocks"], stored, archive.limit())
+            return [(one["name"], _value(one, blocks)) for one in self.about["arguments"]]
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise self.archive.bad(f"its arguments cannot be read: {error!r}") from None
+
+    def run(self, level: str = "", **settings) -> Run:
+        """Runs the text of a level; settings: as for using(). By default that at which the launch ran, and of
+        one on a GPU, where there is none, the lowest that the CPU runs."""
+        if not level and self.level in ("cubin", "hsaco") and _device.gpu() is None:
+            level = self.subject.levels[-1]
+        level = level or self.level
+        level = "ptx" if level == "llir" else level
+        if level in ("cubin", "hsaco"):
+            return self.subject.run_on_gpu()
+        if level not in self.subject.levels:
+            raise fail(
+                f"{self.path} has no level {level}", f"its levels: {', '.join(self.subject.levels)}, and cubin on a GPU"
+            )
+        return self.subject.run(level, **settings)
+
+    def lockstep(self, levels=("ttir", "ttgir"), **options):
+        """lockstep() of its texts at several levels, with its arguments."""
+        return self.subject.lockstep(tuple(levels), **options)
+
+    def expects(self) -> bool:
+        """Whether it knows what the launch should leave."""
+        return bool(tensors.unpacked(self.archive.bytes("expected.safetensors")))
+
+    def differences(self, run: Run) -> dict[str, str]:
+        """What of a run's arguments is not what the case expects, by name: of those that it knows."""
+        expected = tensors.unpacked(self.archive.bytes("expected.safetensors"))
+        found = {}
+        for name, array in self.subject.arrays(run).items():
+            wanted = expected.get(name)
+            if wanted is None or wanted.shape != array.shape or wanted.dtype != array.dtype:
+                continue
+            differs = different(wanted, array)
+            if differs.any():
+                found[name] = f"{int(differs.sum())} of {differs.size} elements differ from what is expected"
+        return found
+
+    def extracted(self) -> _Folder:
+        """A context manager: the files in a folder that goes away."""
+        return _Folder(self)
+
+
+class _Folder:
+    def __init__(self, case: Case):
+        self._case = case
+
+    def __enter__(self) -> Path:
+        self._folder = tempfile.mkdtemp(prefix="triton-runner-case-")
+        return self._case.archive.extract(self._folder)
+
+    def __exit__(self, *error):
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def open_case(path: str | os.PathLike) -> Case:
+    """Opens a case (*.trcase): one launch with its kernel at all levels and its arguments.
+
+    The result has `run(level)`, `subject`, `about` (the description as a dict) and `archive` (its files).
+    Raises DiagnosticError for a file that is no case, or a larger one than is allowed.
+    """
+    return Case(path)
+
+
+def is_case(program) -> bool:
+    """Whether a command's argument names a case."""
+    return os.fspath(program).endswith(archive.SUFFIX)
+
+
+# --- arguments
+
+
+def argument(name: str, value, views: dict) -> dict:
+    """An argument as JSON. Errors: what is neither array, number nor None."""
+    if name in views:
+        view = views[name]
+        fields = {
+            "kind": "array", "block": view.block, "offset": view.offset, "dtype": view.dtype,
+            "shape": list(view.shape), "strides": list(view.strides),
+        }  # fmt: skip
+        if hasattr(value, "block_shape"):
+            given = {f: getattr(value, f) for f in _DESCRIPTOR if hasattr(value, f)}
+            fields |= {"kind": "descriptor", "descriptor": json.loads(json.dumps(given, default=_listed))}
+        return {"name": name, **fields}
+    if value is None or isinstance(value, (bool, int, float)):
+        if isinstance(value, float) and not numpy.isfinite(value):
+            return {"name": name, "kind": "number", "hex": float(value).hex()}
+        return {"name": name, "kind": "number", "value": value}
+    if hasattr(value, "item") and not getattr(value, "shape", ()):
+        return {"name": name, "kind": "number", "value": value.item(), "dtype": str(value.dtype)}
+    raise fail(f"argument '{name}' is a {type(value).__name__}, which a case cannot hold")
+
+
+def _listed(value):
+    return list(value) if not isinstance(value, str) else value
+
+
+def _value(one: dict, blocks: list):
+    """An argument as launches take it."""
+    kind = one["kind"]
+    if kind == "number":
+        value = float.fromhex(one["hex"]) if "hex" in one else one["value"]
+        if value is not None and not isinstance(value, (bool, int, float)):
+            raise ValueError(f"argument {one['name']!r} is {value!r}")
+        dtype = one.get("dtype", "")
+        known = {theirs: numpy.dtype(theirs) for theirs, _ in DTYPES.values() if theirs in numpy.sctypeDict}
+        return known[dtype].type(value) if dtype in known else value
+    view = View(
+        int(one["block"]), int(one["offset"]), one["dtype"], tuple(map(int, one["shape"])),
+        tuple(map(int, one["strides"])),
+    )  # fmt: skip
+    if view.block < 0 or view.offset < 0:
+        raise ValueError(f"argument {one['name']!r} lies outside of its memory")
+    elements = view.of(blocks[view.block])  # NumPy looks whether shape and strides stay inside
+    array = elements if elements.flags.c_contiguous and view.shape else pointer(view, blocks[view.block])
+    if kind == "descriptor":
+        given = {f: one["descriptor"][f] for f in _DESCRIPTOR if f in one["descriptor"]}
+        return SimpleNamespace(base=array, **given)
+    return array
+
+
+def _axes(value):
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != 3 or not all(type(axis) is int for axis in value):
+        raise fail(f"the case has {value!r} where three numbers should be")
+    return tuple(value)
+
+
+def different(wanted: numpy.ndarray, array: numpy.ndarray):
+    """Which elements differ by more than sums in another order may."""
+    return _lockstep._differs(wanted, array, _lockstep._allowed(_lockstep._kind(wanted), None, False))

@@ -1,0 +1,35 @@
+"""What a verdict or a case says of the machine and the environment that it comes from."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+
+from triton_runner import _core, _device, _gpu
+
+_PREFIXES = ("TRITON_", "MLIR_", "LLVM_", "NVPTX_", "AMDGCN_", "DISABLE_", "USE_IR_LOC", "PYTORCH_", "CUDA_")
+_PACKAGES = ("triton-runner", "triton", "pytorch-triton", "torch", "numpy", "ml_dtypes")
+
+
+def taken() -> dict:
+    """Releases, platform, instruction set, GPU, and the variables that change what Triton does; nothing that
+    tells whose machine it is."""
+    versions = {}
+    for name in _PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return {
+        "versions": versions,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "isa": _core.isa(),
+        "gpu": _gpu.current_target() if _device.gpu() else None,
+        "environment": {
+            name: value
+            for name, value in sorted(os.environ.items())
+            if name.startswith(_PREFIXES) and not name.endswith(("_DIR", "_PATH", "_HOME"))
+        },
+    }

@@ -1,0 +1,162 @@
+"""The memory of a case as it is written and read: blocks of bytes in safetensors, what is constant or too
+large as a generator with the hash of what it stands for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+
+import numpy
+
+from triton_runner._case.contents import Contents, View
+from triton_runner._errors import fail
+from triton_runner._files import DTYPES, numpy_named
+
+_ALIGNMENT = 64
+_KINDS = {theirs: ours for ours, (_, theirs) in DTYPES.items()}
+
+
+def taken(contents: Contents, max_bytes: int) -> tuple[list[dict], dict[str, numpy.ndarray], list[str]]:
+    """What JSON says of each block, the arrays that are stored, by name, and notes on what is not whole.
+
+    A block of one repeated element is a generator. Of others those are stored that fit into max_bytes, the
+    small ones first; the rest is drawn again with the mean and deviation of what was there.
+    """
+    described, stored, notes = [], {}, []
+    left = max_bytes
+    order = sorted(range(len(contents.saved)), key=lambda i: contents.saved[i].nbytes)
+    by_number: dict[int, dict] = {}
+    for number in order:
+        data = contents.saved[number]
+        name, view = _first_view(contents, number)
+        block = {
+            "bytes": int(data.nbytes),
+            "align": contents.address(number) % _ALIGNMENT,
+            "sha256": hashlib.sha256(data.tobytes()).hexdigest(),
+        }
+        typed = _typed(data, view)
+        if data.nbytes and (typed == typed[:1]).all() and typed[:1].tobytes() * len(typed) == data.tobytes():
+            block["generator"] = {"kind": "repeat", "hex": typed[:1].tobytes().hex()}
+        elif data.nbytes <= left:
+            left -= data.nbytes
+            block["stored"] = name
+            stored[name] = typed.reshape(view.shape) if view.is_whole(data.nbytes) else data
+        else:
+            block["generator"] = _drawn(typed, view)
+            notes.append(
+                f"argument '{name}' has {data.nbytes:,} bytes, more than the case has room for: its numbers are "
+                "drawn again"
+            )
+        by_number[number] = block
+    described = [by_number[number] for number in range(len(contents.saved))]
+    return described, stored, notes
+
+
+def _first_view(contents: Contents, number: int) -> tuple[str, View]:
+    return next((name, view) for name, view in contents.views.items() if view.block == number)
+
+
+def _typed(data: numpy.ndarray, view: View) -> numpy.ndarray:
+    """The bytes as elements of the type, where they are a whole number of them."""
+    kind = numpy_named(DTYPES[view.dtype][0])
+    return data.view(kind) if data.nbytes % kind.itemsize == 0 else data
+
+
+def _drawn(typed: numpy.ndarray, view: View) -> dict:
+    if typed.dtype.kind in "iub":
+        return {"kind": "integers", "dtype": view.dtype, "low": int(typed.min()), "high": int(typed.max())}
+    finite = typed.astype("float64")
+    finite = finite[numpy.isfinite(finite)]
+    mean, deviation = (float(finite.mean()), float(finite.std())) if finite.size else (0.0, 0.0)
+    return {"kind": "normal", "dtype": view.dtype, "mean": mean, "deviation": deviation}
+
+
+def made(blocks: list[dict], arrays: dict, limit: int) -> list[numpy.ndarray]:
+    """The blocks in memory, aligned as they were. Errors: more than the limit, what is not stored."""
+    total = sum(_size(block) for block in blocks)
+    if total > limit:
+        raise fail(
+            f"the arguments of the case take {total:,} bytes, and {limit:,} are allowed",
+            "TRITON_RUNNER_CASE_BYTES allows more, where you know the file",
+        )
+    return [_block(block, arrays) for block in blocks]
+
+
+def _size(block: dict) -> int:
+    size, align = block.get("bytes"), block.get("align", 0)
+    if not isinstance(size, int) or size < 0 or not isinstance(align, int) or not 0 <= align < _ALIGNMENT:
+        raise fail(f"the case has a block of {size!r} bytes at {align!r}")
+    return size
+
+
+def _block(block: dict, arrays: dict) -> numpy.ndarray:
+    size = block["bytes"]
+    room = numpy.zeros(size + 2 * _ALIGNMENT, numpy.uint8)
+    start = (block.get("align", 0) - room.__array_interface__["data"][0]) % _ALIGNMENT
+    # An array of its own, and no view: what a kernel may touch ends where the block does.
+    data = numpy.frombuffer(memoryview(room)[start : start + size], numpy.uint8)
+    if "stored" in block:
+        stored = arrays.get(block["stored"])
+        if stored is None or stored.nbytes != size:
+            raise fail(f"the case has no array of {size} bytes named {block['stored']!r}")
+        data[:] = numpy.frombuffer(stored.tobytes(), numpy.uint8)
+    else:
+        data[:] = _generated(block.get("generator"), size)
+    return data
+
+
+def _generated(generator, size: int) -> numpy.ndarray:
+    try:
+        kind = generator["kind"]
+        if kind == "repeat":
+            element = bytes.fromhex(generator["hex"])
+            return numpy.frombuffer(element * (size // len(element)), numpy.uint8)
+        dtype = numpy_named(DTYPES[generator["dtype"]][0])
+        chance, count = numpy.random.default_rng(0), size // dtype.itemsize
+        if kind == "integers":
+            drawn = chance.integers(generator["low"], generator["high"], count, endpoint=True)
+        elif kind == "normal":
+            drawn = chance.normal(float(generator["mean"]), abs(float(generator["deviation"])), count)
+        else:
+            raise ValueError(kind)
+        content = drawn.astype(dtype).view(numpy.uint8)
+        return numpy.concatenate([content, numpy.zeros(size - content.size, numpy.uint8)])
+    except (TypeError, ValueError, KeyError, ZeroDivisionError) as error:
+        raise fail(f"the case has a generator that nobody knows: {generator!r}") from error
+
+
+def packed(arrays: dict) -> bytes:
+    """Arrays by name as safetensors."""
+    kinds = dict(DTYPES.values())
+    header, at, pieces = {}, 0, []
+    for name, value in arrays.items():
+        data = value.tobytes()
+        header[name] = {
+            "dtype": kinds[str(value.dtype)], "shape": list(value.shape), "data_offsets": [at, at + len(data)]
+        }  # fmt: skip
+        at += len(data)
+        pieces.append(data)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join([struct.pack("<Q", len(text)), text, *pieces])
+
+
+def unpacked(data: bytes) -> dict[str, numpy.ndarray]:
+    """The arrays of safetensors, read-only views of its bytes. Errors: what lies outside of them."""
+    try:
+        (size,) = struct.unpack_from("<Q", data)
+        header = json.loads(data[8 : 8 + size]) if 8 + size <= len(data) else None
+        body, found = memoryview(data)[8 + size :], {}
+        for name, entry in header.items():
+            if name == "__metadata__":
+                continue
+            kind = numpy_named(DTYPES[_KINDS[entry["dtype"]]][0])
+            begin, end = entry["data_offsets"]
+            shape = tuple(entry["shape"])
+            if not 0 <= begin <= end <= len(body) or any(n < 0 for n in shape):
+                raise ValueError(f"{name} lies outside of the file")
+            found[name] = numpy.frombuffer(body[begin:end], kind).reshape(shape)
+        return found
+    except (struct.error, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise fail(f"the case's arrays are no safetensors: {error}") from None

@@ -1,0 +1,164 @@
+"""What verify() gives: a verdict on one or several launches, as an object, as JSON, and as a page for a
+person; and how the launches of a program are judged."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+
+from triton_runner import _device, _settings
+from triton_runner._artifacts import ArtifactKernel
+from triton_runner._case import case, fingerprint, judge, subject
+from triton_runner._case.observe import Launch, observing
+from triton_runner._errors import fail
+from triton_runner._load import load
+from triton_runner._run import run_program
+from triton_runner._uninit import track_empty
+
+
+_nothing = lambda text: None  # noqa: E731
+
+
+class Verdict:
+    """What verify() found.
+
+    - `verdict`: "right", "wrong" (a check reported something, or levels disagree) or "unknown" (a level could
+      not be run).
+    - `launches`: a dict each, with kernel, grid, findings, runs, bits, not_run.
+    - `findings`: those of all launches, faults first.
+
+    It is true where nothing is wrong and nothing unknown. to_json() is the format that the reference describes.
+    """
+
+    def __init__(self, launches: list[dict], program: dict | None = None, left_out: int = 0):
+        self.launches, self.program, self.left_out = launches, program, left_out
+        told = [one["verdict"] for one in launches]
+        if program is not None and program["status"]:
+            told.append("wrong")
+        self.verdict = judge.worst(told)
+
+    @property
+    def findings(self) -> list[dict]:
+        found = [finding for one in self.launches for finding in one["findings"]]
+        return sorted(found, key=lambda finding: finding["severity"] != "fault")
+
+    def __bool__(self) -> bool:
+        return self.verdict == "right"
+
+    def to_dict(self) -> dict:
+        return {
+            "schema": judge.SCHEMA, "verdict": self.verdict, "program": self.program,
+            "launches": self.launches, "left_out": self.left_out, "environment": fingerprint.taken(),
+        }  # fmt: skip
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def __str__(self) -> str:
+        lines = [line for one in self.launches for line in _page(one)]
+        if not self.launches:
+            lines.append("no kernel was launched")
+        if self.left_out:
+            lines.append(f"not judged: {self.left_out} later launches")
+        if self.program is not None and self.program["status"]:
+            lines.append(f"the program itself ended with status {self.program['status']}")
+        return "\n".join([*lines, f"verdict: {self.verdict}"])
+
+    __repr__ = __str__
+
+
+def _page(one: dict) -> list[str]:
+    """A launch in a few lines."""
+    grid = ", ".join(map(str, one["grid"]))
+    lines = [f"{one['kernel']}, grid ({grid}), {one['target']}: {one['verdict']} ({one['seconds']:.1f} s)"]
+    how = list(dict.fromkeys(run["how"].split(" ")[0] for run in one["runs"]))
+    lines.append(f"  {len(one['runs'])} runs at {', '.join(one['levels'])}: {', '.join(how)}")
+    for finding in one["findings"]:
+        first, *rest = finding["text"].splitlines()
+        lines.append(f"  {finding['severity']}, {finding['check']} at {', '.join(finding['levels'])}: {first}")
+        lines += [f"    {line}" for line in rest]
+    for bits in one["bits"]:
+        if not bits["bits_equal"] and bits["agrees"]:
+            lines.append(
+                f"  {bits['argument']}: {bits['elements']} of {bits['of']} elements differ between "
+                f"{' and '.join(bits['levels'])}, by {bits['max_error']:.3g} at most, as sums in another order may"
+            )
+    lines += [f"  not run: {o['level']}, {o['how']}: {o['why'].splitlines()[0]}" for o in one["not_run"]]
+    return lines
+
+
+def verify(
+    kernel, args=(), constexprs=None, *, grid=None, checks=judge.CHECKS, strict=False, target=None, say=None
+) -> Verdict:
+    """Runs one launch at every level, with every check, in other orders, and gives one verdict.
+
+    - `kernel`: of `triton_runner.jit` or `triton.jit`, of `load()`, the path of an artifact, or a case
+      (*.trcase), which has its own arguments and grid.
+    - `args`: a list, or a dict by parameter name; they are left as they were.
+    - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
+    - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv; all by default.
+    - `strict`: what may be meant (infinities, a NaN of an input, sums in another order) is a fault too.
+
+    Raises DiagnosticError for what cannot be run.
+    """
+    unknown = [check for check in checks if check not in _settings.CHECKS]
+    if unknown:
+        raise fail(f"unknown check {unknown[0]!r}", f"checks: {', '.join(_settings.CHECKS)}")
+    if isinstance(kernel, (str, os.PathLike)):
+        if case.is_case(kernel):
+            return of_case(kernel, checks, strict, say or _nothing)
+        kernel = load(kernel, device="cpu")
+    judged: list[dict] = []
+
+    def see(launch: Launch) -> None:
+        judged.append(judge.judge(subject.of_launch(launch), checks, strict, say or _nothing))
+
+    if grid is None:
+        raise fail("verify needs the grid of the launch", "as in grid=(4,)")
+    given = dict(args) if isinstance(args, dict) else {}
+    listed = () if given else args
+    device = None if isinstance(kernel, ArtifactKernel) else "cpu" if _device.gpu() is None else None
+    with observing(see), _settings.using(device=device, target=target):
+        kernel[grid](*listed, **given, **(constexprs or {}))
+    return Verdict(judged)
+
+
+def of_case(path, checks=judge.CHECKS, strict: bool = False, say=_nothing) -> Verdict:
+    """The verdict on the launch of a case."""
+    return Verdict([judge.judge(case.open_case(path).subject, checks, strict, say)])
+
+
+class Program:
+    """A program whose launches are judged as it makes them: each compiled kernel with a grid and shapes of
+    its own once, the first `most` of them; of `names` only, where there are some."""
+
+    def __init__(self, names=(), most: int = 16, checks=judge.CHECKS, strict: bool = False, say=_nothing):
+        self.names, self.most, self.checks, self.strict, self.say = names, most, checks, strict, say
+        self.judged: list[dict] = []
+        self.left_out = 0
+        self._known: set = set()
+
+    def run(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False) -> Verdict:
+        """The verdict on all that it launches, and on how it ends: a program that knows better than the
+        engines what is right says so by its status."""
+        tracked = "uninit" in self.checks and importlib.util.find_spec("torch") is not None
+        with track_empty() if tracked else contextlib.nullcontext(), observing(self._see):
+            status = run_program(program, list(arguments), is_module, pretend_cuda)
+        return Verdict(self.judged, {"name": program, "status": status or 0}, self.left_out)
+
+    def _see(self, launch: Launch) -> None:
+        key = (id(launch.kernel), launch.grid, tuple(_shape(value) for _, value in launch.named))
+        if key not in self._known and (not self.names or launch.name in self.names):
+            self._known.add(key)
+            if len(self.judged) < self.most:
+                self.judged.append(judge.judge(subject.of_launch(launch), self.checks, self.strict, self.say))
+            else:
+                self.left_out += 1
+        launch.run()
+
+
+def _shape(value) -> tuple:
+    return tuple(getattr(value, "shape", ())), str(getattr(value, "dtype", type(value).__name__))

@@ -1,0 +1,58 @@
+"""The verb of the command line that judges launches: verify."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+import click
+
+from triton_runner._options import json_option, print_json
+
+_STATUS = {"right": 0, "wrong": 1, "unknown": 125}
+
+
+@click.command(
+    "verify", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+@click.option("--kernel", "names", multiple=True, help="Judge launches of this kernel only; may be repeated.")
+@click.option("--launches", "most", type=int, default=16, show_default=True, help="Judge at most so many.")
+@click.option("--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv; else all.")
+@click.option("--strict", is_flag=True, help="Warnings (infinities, NaN inputs, sums in another order) are faults.")
+@click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
+@click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
+@click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@json_option
+@click.argument("program")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def verify_command(names, most, checks, strict, target, pretend_cuda, is_module, as_json, program, arguments):
+    """Judge the kernels that PROGRAM launches, or a case (*.trcase).
+
+    Each launch runs at every level, with every check, with its programs in other orders and its copies at
+    other times; levels (and a GPU, if one is there) are compared bit for bit. Options stand before PROGRAM.
+    Exit status: 0 right, 1 wrong, 2 bad usage, 125 where a level could not be run.
+    """
+    # The other verbs do without what it loads.
+    from triton_runner import _settings
+    from triton_runner._case import case, judge, verdict
+
+    wanted = tuple(checks.split(",")) if checks else judge.CHECKS
+    say = (lambda text: click.echo(text, err=True)) if sys.stderr.isatty() else (lambda text: None)
+    if not is_module and not os.path.isfile(program):
+        raise click.UsageError(f"no such file: {program}")
+    printed = contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
+    with printed, _settings.using(target=target):
+        if case.is_case(program):
+            found = verdict.of_case(program, wanted, strict, say)
+        else:
+            judging = verdict.Program(names, most, wanted, strict, say)
+            found = judging.run(program, arguments, is_module, pretend_cuda)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        click.echo(str(found))
+    sys.exit(_STATUS[found.verdict])
+
+
+COMMANDS = (verify_command,)
