@@ -32,6 +32,7 @@ SECTIONS = {
     "Kernels": ("jit", "load", "autotune", "using"),
     "Compiling": ("compile", "export", "passes", "resources"),
     "Looking inside": ("dumping", "dumps", "lockstep", "faults", "track_empty"),
+    "Verdicts and cases": ("verify", "capture", "open_case"),
     "Memory": ("register_memory",),
     "Errors": ("DiagnosticError", "KernelTrap"),
     "Files": ("get_file_dir",),
@@ -53,6 +54,8 @@ RESULTS = (
     "Place",
     "Lockstep",
     "Difference",
+    "Verdict",
+    "Case",
     "Fault",
 )
 ELSEWHERE = ("ir", "ptx")  # modules of the C++ core: reference/ir.md

@@ -19,7 +19,7 @@ from pathlib import Path
 from triton_runner._errors import fail
 
 SUFFIX = ".trcase"
-MAX_BYTES = 1 << 30  # of all files together; TRITON_RUNNER_CASE_BYTES
+MAX_BYTES = 1 << 30  # of all files together; TRITON_RUNNER_UNPACK
 _MAX_FILES = 2000
 _MAX_JSON = 32 << 20
 # Letters, digits and a few signs in each part, none of which begins with a dot.
@@ -57,7 +57,14 @@ class Archive:
                 self._files = {name: self._read(file, entry) for name, entry in self._entries.items()}
         except OSError as error:
             raise fail(f"cannot read {self.path}: {error.strerror or error}") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            NotImplementedError,
+            RuntimeError,
+            ValueError,
+        ) as error:
             raise self.bad(f"it is no whole zip: {error}") from None
 
     def bad(self, why: str, *notes: str):
@@ -97,7 +104,7 @@ class Archive:
     def _too_large(self, total: int):
         return self.bad(
             f"its files take {total:,} bytes, and {self._limit:,} are allowed",
-            "TRITON_RUNNER_CASE_BYTES allows more, where you know the file",
+            "TRITON_RUNNER_UNPACK allows more, where you know the file",
         )
 
     def _read(self, file, entry) -> bytes:
@@ -155,7 +162,7 @@ class Archive:
 
 def limit() -> int:
     """How many bytes a case may have, unpacked."""
-    given = os.environ.get("TRITON_RUNNER_CASE_BYTES", "")
+    given = os.environ.get("TRITON_RUNNER_UNPACK", "")
     if given and not given.isdigit():
-        raise fail(f"TRITON_RUNNER_CASE_BYTES is {given!r}, and should be a number of bytes")
+        raise fail(f"TRITON_RUNNER_UNPACK is {given!r}, and should be a number of bytes")
     return int(given) if given else MAX_BYTES

@@ -1,5 +1,5 @@
-"""Writing a case: what a launch had (kernel, arguments, texts of all levels, passes, metadata), what was found
-out about it, and a program that does it again."""
+"""Writing a case: what a launch had (kernel, arguments, texts of all levels, passes, metadata), what was
+found out about it, and a program that does it again."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def files_of(
         "schema": case.SCHEMA, "kernel": subject.name, "grid": list(subject.grid), "target": subject.target,
         "level": level or launch.compiled.level, "entry": subject.entry,
         "block": _listed(launch.compiled.block), "cluster": _listed(launch.compiled.cluster),
-        "arguments": [case.argument(name, value, subject.contents.views) for name, value in subject.contents.named],
+        "arguments": [case.argument(*pair, subject.contents.views) for pair in subject.contents.named],
         "blocks": blocks, "trap": str(trap) if trap else None, "verdict": verdict and verdict["verdict"],
         "made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "environment": fingerprint.taken(), "notes": notes,
@@ -85,7 +85,7 @@ def _expected(subject: Subject, max_bytes: int, notes: list) -> dict:
     that it changes."""
     level = subject.levels[0]
     try:
-        run = subject.run(level)
+        run = subject.run(level, threads=1)  # one order of the programs
     except DiagnosticError as error:
         notes.append(f"nothing is expected of the launch: {level} does not run here: {error.message}")
         return {}
@@ -162,8 +162,9 @@ def _passes(launch: Launch, notes: list) -> dict:
     try:
         trace = passes_of(
             src.fn, {name: kind for name, kind in signature(src) if kind != "constexpr"}, _constants(src),
-            target=launch.compiled.target, options=_options(launch), to=launch.compiled.level, check=False,
-            attrs={names[key[0]]: [list(one) for one in value] for key, value in attrs.items() if len(key) == 1},
+            target=launch.compiled.target, options=_options(launch), to=levels_of(launch.compiled.target)[-2],
+            attrs={names[at[0]]: [list(one) for one in value] for at, value in attrs.items() if len(at) == 1},
+            check=False,
         )  # fmt: skip
     except DiagnosticError as error:
         notes.append(f"the passes are left out: {error.message}")

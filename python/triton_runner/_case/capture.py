@@ -35,7 +35,9 @@ class Seen:
     def nan(self) -> bool:
         """Whether it left a NaN where none was."""
         return any(
-            _nans(array) > _nans(self.before[name]) for name, array in self.after.items() if array.dtype.kind in "fV"
+            _nans(array) > _nans(self.before[name])
+            for name, array in self.after.items()
+            if array.dtype.kind in "fV"
         )
 
 
@@ -46,7 +48,8 @@ def _nans(array: numpy.ndarray) -> int:
 class capture:
     """Context manager: writes launches inside of it as cases into `folder`, <kernel>-<number>.trcase.
 
-    Kernels of `triton.jit`, of `torch.compile` (on the CPU) and of artifacts are seen; `cases` lists the files.
+    Kernels of `triton.jit`, of `torch.compile` (on the CPU) and of artifacts are seen; `cases` lists the
+    files.
 
     - `when`: which launches: a function of a launch that has run (name, grid, number, before, after, trap;
       nan()), or "trap" (it stopped), "nan" (it left a new NaN), "wrong" (verify() finds a fault). By default
@@ -120,7 +123,9 @@ class capture:
         after = subject.contents.state()
         path = self.folder / f"{_plain(launch.name)}-{len(self.cases)}.trcase"
         try:
-            self.cases.append(str(bundle.write(path, launch, subject, trap=trap, verdict=verdict, **self._options)))
+            self.cases.append(
+                str(bundle.write(path, launch, subject, trap=trap, verdict=verdict, **self._options))
+            )
         except DiagnosticError as error:
             warn(f"{path} is not written: {error.message}")
         finally:

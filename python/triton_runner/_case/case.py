@@ -67,7 +67,14 @@ class Case:
         metadata = self.archive.json(f"artifacts/{self.name}.json")
         shape = {name: _axes(self.about.get(name)) for name in ("block", "cluster")}
         return Subject(
-            self.name, self.target, texts, lambda: metadata, entry, self.grid, Contents(self._arguments()), **shape
+            self.name,
+            self.target,
+            texts,
+            lambda: metadata,
+            entry,
+            self.grid,
+            Contents(self._arguments()),
+            **shape,
         )
 
     def _arguments(self) -> list:
@@ -90,7 +97,8 @@ class Case:
             return self.subject.run_on_gpu()
         if level not in self.subject.levels:
             raise fail(
-                f"{self.path} has no level {level}", f"its levels: {', '.join(self.subject.levels)}, and cubin on a GPU"
+                f"{self.path} has no level {level}",
+                f"its levels: {', '.join(self.subject.levels)}, and cubin on a GPU",
             )
         return self.subject.run(level, **settings)
 

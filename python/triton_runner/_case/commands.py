@@ -14,13 +14,15 @@ from triton_runner._errors import fail
 from triton_runner._options import json_option, print_json
 
 
-@click.command(
-    "bundle", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
-)
+@click.command("bundle", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--kernel", default="", help="Launches of this kernel; else of any.")
-@click.option("--launch", "number", type=int, help="Which of them, from 0; else the one that stops, or the first.")
+@click.option(
+    "--launch", "number", type=int, help="Which of them, from 0; else the one that stops, or the first."
+)
 @click.option("-o", "--output", required=True, type=click.Path(), help="The file to write: case.trcase.")
-@click.option("--max-bytes", type=int, help="Of arguments that are stored (64 MiB); larger ones are drawn again.")
+@click.option(
+    "--max-bytes", type=int, help="Of arguments that are stored (64 MiB); larger ones are drawn again."
+)
 @click.option("--passes/--no-passes", default=True, show_default=True, help="With the IR behind each pass.")
 @click.option("--verify/--no-verify", default=True, show_default=True, help="With the verdict of verify.")
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
@@ -31,8 +33,8 @@ from triton_runner._options import json_option, print_json
 def bundle_command(
     kernel, number, output, max_bytes, passes, verify, pretend_cuda, is_module, as_json, program, arguments
 ):
-    """Put one launch of PROGRAM into a file that carries it: kernel, arguments, all levels, passes, verdict, and
-    a repro.py that runs from it alone. Options stand before PROGRAM.
+    """Put one launch of PROGRAM into a file that carries it: kernel, arguments, all levels, passes, verdict,
+    and a repro.py that runs from it alone. Options stand before PROGRAM.
 
     `triton-runner run`, `verify`, `lockstep` and `bisect` take the file in place of a program.
     """
@@ -44,12 +46,18 @@ def bundle_command(
     wanted = _Wanted(number)
     with tempfile.TemporaryDirectory(prefix="triton-runner-bundle-") as folder:
         with capture.capture(
-            folder, wanted, kernel=kernel, most=2, max_bytes=max_bytes or bundle.MAX_BYTES, passes=passes, verify=verify
+            folder,
+            wanted,
+            kernel=kernel,
+            most=2,
+            max_bytes=max_bytes or bundle.MAX_BYTES,
+            passes=passes,
+            verify=verify,
         ) as captured:
             status = run_program(program, list(arguments), is_module, pretend_cuda)
         if not captured.cases:
             raise fail(
-                f"{program} made no such launch: {wanted.seen} launches of {kernel or 'any kernel'} were seen",
+                f"{program} made no such launch: {wanted.seen} of {kernel or 'any kernel'} were seen",
                 f"it ended with status {status or 0}",
             )
         try:
@@ -60,7 +68,9 @@ def bundle_command(
     if as_json:
         print_json({"file": output, **about})
         return
-    click.echo(f"{output}: {about['kernel']}, grid {tuple(about['grid'])}, {Path(output).stat().st_size:,} bytes")
+    click.echo(
+        f"{output}: {about['kernel']}, grid {tuple(about['grid'])}, {Path(output).stat().st_size:,} bytes"
+    )
     if about["trap"]:
         click.echo(f"it stops: {about['trap'].splitlines()[0]}")
     if about["verdict"]:
@@ -119,6 +129,7 @@ def run_case(file: str, release: str | None, level: str | None) -> int:
 
 
 def _with_release(case, release: str, level: str | None) -> int:
+    # Only this needs workers of releases.
     from triton_runner._compiler import bisection, versions
 
     if "repro.py" not in case.archive:

@@ -53,7 +53,7 @@ def is_descriptor(value) -> bool:
 
 def is_array(value) -> bool:
     return not is_descriptor(value) and (
-        hasattr(value, "data_ptr") or hasattr(value, "__array_interface__") and len(value.shape) > 0
+        hasattr(value, "data_ptr") or (hasattr(value, "__array_interface__") and len(value.shape) > 0)
     )
 
 
@@ -145,7 +145,7 @@ def _dtype(name: str, value) -> str:
 
 
 def _is_device(owner) -> bool:
-    return hasattr(owner, "device") and owner.device.type != "cpu"
+    return getattr(getattr(owner, "device", None), "type", "cpu") != "cpu"  # NumPy's is a text
 
 
 def _block_of(value, address: int) -> tuple:

@@ -1,7 +1,7 @@
 """triton_runner.verify: is a launch right? All levels, all checks, programs in other orders, copies that land
 early and late, the bits between levels and on a GPU, in one verdict with its evidence.
 
-The dict that it gives is a format of its own (SCHEMA, doc/reference/verify.md): fields are added under the
+The dict that it gives is a format of its own (SCHEMA, doc/reference/cases.md): fields are added under the
 same number, and change their meaning under a new one only.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import time
 
 import numpy
@@ -57,7 +58,9 @@ class _Judge:
         return run
 
     def _note(self, run: Run) -> None:
-        outputs = {n: hashlib.sha256(a.tobytes()).hexdigest()[:16] for n, a in self.subject.arrays(run).items()}
+        outputs = {
+            n: hashlib.sha256(a.tobytes()).hexdigest()[:16] for n, a in self.subject.arrays(run).items()
+        }
         self.runs.append(
             {"level": run.level, "how": run.how, "seconds": round(run.seconds, 4), "outputs": outputs,
              "trap": str(run.trap) if run.trap else None}
@@ -121,14 +124,26 @@ class _Judge:
     def _trapped(self, check: str, run: Run) -> None:
         trap = run.trap
         known = next(
-            (f for f in self.findings if (f["check"], f["file"], f["line"]) == (check, trap.file, trap.line)), None
+            (f for f in self.findings if (f["check"], f["file"], f["line"]) == (check, trap.file, trap.line)),
+            None,
         )
         if known:
             if run.level not in known["levels"]:
                 known["levels"].append(run.level)
             return
         may_be_meant = check in _MAY_BE_MEANT and not self.strict
-        fields = ("file", "line", "column", "op", "program", "element", "iterations", "argument", "place", "notes")
+        fields = (
+            "file",
+            "line",
+            "column",
+            "op",
+            "program",
+            "element",
+            "iterations",
+            "argument",
+            "place",
+            "notes",
+        )
         self.findings.append(
             {"check": check, "severity": "warning" if may_be_meant else "fault", "levels": [run.level],
              "kind": trap.kind, "message": trap.message or str(trap),
@@ -148,15 +163,15 @@ class _Judge:
             self._differs(check, one, run, f"{message} in {one['argument']!r}")
 
     def between_levels(self) -> None:
-        levels = list(self.plain)
-        for above, level in zip(levels, levels[1:], strict=False):
+        for above, level in itertools.pairwise(self.plain):
             a, b = self.plain[above], self.plain[level]
             exact = {above, level} == set(_TILE)
             for one in self._differences(a, b, exact):
                 self.bits.append({"levels": [above, level], **one})
                 if not one["agrees"]:
                     self._differs("levels", one, b, f"{level} gives another {one['argument']!r} than {above}")
-                    self._diverged(above, level)
+                    if self.findings[-1]["levels"] == [level]:
+                        self._diverged(above, level)
 
     def _differences(self, a: Run, b: Run, exact: bool) -> list[dict]:
         """Each argument in two runs: whether its bits are equal, whether it agrees within what its type
@@ -175,16 +190,18 @@ class _Judge:
                 one |= {
                     "agrees": not beyond.any(), "elements": int(differs.sum()), "of": int(x.size),
                     "max_error": _number(numpy.max(error, initial=0, where=differs)), "allowed": allowed,
-                    "element": list(first), "numbers": [_number(x[first]), _number(y[first])] if first else None,
+                    "element": list(first),
+                    "numbers": [_number(x[first]), _number(y[first])] if first else None,
                 }  # fmt: skip
             found.append(one)
         return found
 
     def _differs(self, check: str, one: dict, run: Run, message: str) -> None:
         """A difference is a fault where it is more than the rounding of sums."""
-        same = [f for f in self.findings if f["check"] == check and f["argument"] == one["argument"]]
-        if any(run.level in f["levels"] for f in same):
-            return
+        for known in self.findings:
+            if known["check"] == check and known["argument"] == one["argument"]:
+                known["levels"] += [run.level] * (run.level not in known["levels"])
+                return
         first, second = one["numbers"] or (None, None)
         text = (
             f"{message}: {one['elements']} of {one['of']} elements differ, by at most {one['max_error']}; "
@@ -192,8 +209,9 @@ class _Judge:
         )
         severity = "warning" if one["agrees"] and not self.strict else "fault"
         self.findings.append(
-            {"check": check, "severity": severity, "levels": [run.level], "kind": "difference", "message": message,
-             "argument": one["argument"], "how": run.how, "evidence": one, "file": "", "line": 0, "text": text}
+            {"check": check, "severity": severity, "levels": [run.level], "kind": "difference",
+             "message": message, "argument": one["argument"], "how": run.how, "evidence": one, "file": "",
+             "line": 0, "text": text}
         )  # fmt: skip
 
     def _diverged(self, above: str, level: str) -> None:

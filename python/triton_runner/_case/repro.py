@@ -1,7 +1,7 @@
 """Does a launch again, from this folder alone: python repro.py [--level ttir|ttgir|ptx].
 
-On a GPU it needs triton and torch. Without one, triton-runner executes the kernel on the CPU at the level asked
-for. Exit status: 0 where the result is what is expected, 1 where it is not, or the launch stops.
+On a GPU it needs triton and torch. Without one, triton-runner executes the kernel on the CPU at the level
+asked for. Exit status: 0 where the result is what is expected, 1 where it is not, or the launch stops.
 """
 
 import json
@@ -22,9 +22,9 @@ import torch
 HERE = pathlib.Path(__file__).resolve().parent
 ABOUT = json.loads((HERE / "case.json").read_text())
 TORCH = {
-    "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16",
-    "u32": "uint32", "u64": "uint64", "f16": "float16", "f32": "float32", "f64": "float64", "bf16": "bfloat16",
-    "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8",
+    "u16": "uint16", "u32": "uint32", "u64": "uint64", "f16": "float16", "f32": "float32", "f64": "float64",
+    "bf16": "bfloat16", "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E4M3FNUZ": "float8_e4m3fnuz",
     "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E8M0FNU": "float8_e8m0fnu",
 }  # fmt: skip
 # How far sums in another order may be apart, relative to the largest number, by the bytes of an element.
@@ -73,7 +73,7 @@ def blocks():
             made.append(drawn(block["generator"], block["bytes"]))
     # Each in memory of its own, aligned as it was.
     placed = []
-    for block, data in zip(ABOUT["blocks"], made):
+    for block, data in zip(ABOUT["blocks"], made, strict=True):
         room = torch.zeros(block["bytes"] + 128, dtype=torch.uint8, device="cuda" if on_gpu() else "cpu")
         start = (block["align"] - room.data_ptr()) % 64
         placed.append(room[start : start + block["bytes"]])
@@ -130,7 +130,10 @@ def main():
         if not same.all():
             first = (~same).flatten().nonzero()[0].item()
             numbers = f"{b.flatten()[first].item()!r}, expected {a.flatten()[first].item()!r}"
-            print(f"WRONG: {name}: {(~same).sum().item()} of {same.numel()} elements; element {first}: {numbers}")
+            print(
+                f"WRONG: {name}: {(~same).sum().item()} of {same.numel()} elements, element {first}: "
+                f"{numbers}"
+            )
             wrong = 1
     print("wrong" if wrong else "right" if len(arrays("expected.safetensors")) else "it ran to its end")
     return wrong

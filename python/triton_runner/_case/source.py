@@ -75,7 +75,9 @@ class _Writer:
     def text(self) -> str:
         head = [_HEAD.format(name=self.names[self._entry]), *sorted(self._imports.values())]
         constants = ["\n".join(["", *self._constants.values()])] if self._constants else []
-        return "\n".join([*head, *constants, *(f"\n\n{function}".rstrip("\n") for function in self._functions), ""])
+        return "\n".join(
+            [*head, *constants, *(f"\n\n{function}".rstrip("\n") for function in self._functions), ""]
+        )
 
 
 def _import(reference: dict, name: str) -> str:
@@ -111,8 +113,7 @@ def _renamed(source: str, names: dict[str, str]) -> str:
         if isinstance(node, ast.Name) and node.id in names:
             places.append((node.lineno, node.col_offset, node.id))
         if isinstance(node, ast.FunctionDef) and node.name in names:
-            at = source.splitlines()[node.lineno - 1].index(node.name, node.col_offset)
-            places.append((node.lineno, at, node.name))
+            places.append((node.lineno, node.col_offset + len("def "), node.name))
     lines = [line.encode() for line in source.splitlines(keepends=True)]
     for line, column, name in sorted(places, reverse=True):
         text = lines[line - 1]

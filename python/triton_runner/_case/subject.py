@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import numpy
 
 from triton_runner import _artifacts, _device, _gpu, _lockstep, _settings
-from triton_runner._arrays import bytes_of
 from triton_runner._case.contents import Contents, is_descriptor
 from triton_runner._case.observe import Launch, unseen
 from triton_runner._errors import KernelTrap
@@ -118,7 +117,9 @@ class Subject:
         moved = whole.set_(blocks[view.block].untyped_storage(), view.offset // width, shape, strides)
         if not is_descriptor(value):
             return moved
-        fields = {f: getattr(value, f) for f in ("shape", "strides", "block_shape", "padding") if hasattr(value, f)}
+        fields = {
+            f: getattr(value, f) for f in ("shape", "strides", "block_shape", "padding") if hasattr(value, f)
+        }
         return SimpleNamespace(base=moved, **fields)
 
     def lockstep(self, levels: tuple, **options):
@@ -141,8 +142,8 @@ def of_launch(launch: Launch) -> Subject:
     compiled, entry = launch.compiled, launch.compiled.entry
 
     def metadata() -> dict:
-        whole = getattr(launch.kernel.metadata, "_asdict", None)
-        return whole() if whole else compiled.metadata()
+        later = getattr(launch.kernel, "_later_metadata", dict)
+        return {**later(), **compiled.metadata()}
 
     if entry == "python":
         entry = "ttir" if compiled.has("ttir") else "ttgir"

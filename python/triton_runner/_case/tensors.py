@@ -45,8 +45,8 @@ def taken(contents: Contents, max_bytes: int) -> tuple[list[dict], dict[str, num
         else:
             block["generator"] = _drawn(typed, view)
             notes.append(
-                f"argument '{name}' has {data.nbytes:,} bytes, more than the case has room for: its numbers are "
-                "drawn again"
+                f"argument '{name}' has {data.nbytes:,} bytes, more than the case has room for: its numbers "
+                "are drawn again"
             )
         by_number[number] = block
     described = [by_number[number] for number in range(len(contents.saved))]
@@ -78,7 +78,7 @@ def made(blocks: list[dict], arrays: dict, limit: int) -> list[numpy.ndarray]:
     if total > limit:
         raise fail(
             f"the arguments of the case take {total:,} bytes, and {limit:,} are allowed",
-            "TRITON_RUNNER_CASE_BYTES allows more, where you know the file",
+            "TRITON_RUNNER_UNPACK allows more, where you know the file",
         )
     return [_block(block, arrays) for block in blocks]
 

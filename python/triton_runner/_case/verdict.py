@@ -17,7 +17,6 @@ from triton_runner._load import load
 from triton_runner._run import run_program
 from triton_runner._uninit import track_empty
 
-
 _nothing = lambda text: None  # noqa: E731
 
 
@@ -29,7 +28,8 @@ class Verdict:
     - `launches`: a dict each, with kernel, grid, findings, runs, bits, not_run.
     - `findings`: those of all launches, faults first.
 
-    It is true where nothing is wrong and nothing unknown. to_json() is the format that the reference describes.
+    It is true where nothing is wrong and nothing unknown. to_json() is the format that the reference
+    describes.
     """
 
     def __init__(self, launches: list[dict], program: dict | None = None, left_out: int = 0):
@@ -78,13 +78,16 @@ def _page(one: dict) -> list[str]:
     lines.append(f"  {len(one['runs'])} runs at {', '.join(one['levels'])}: {', '.join(how)}")
     for finding in one["findings"]:
         first, *rest = finding["text"].splitlines()
-        lines.append(f"  {finding['severity']}, {finding['check']} at {', '.join(finding['levels'])}: {first}")
+        lines.append(
+            f"  {finding['severity']}, {finding['check']} at {', '.join(finding['levels'])}: {first}"
+        )
         lines += [f"    {line}" for line in rest]
     for bits in one["bits"]:
         if not bits["bits_equal"] and bits["agrees"]:
             lines.append(
                 f"  {bits['argument']}: {bits['elements']} of {bits['of']} elements differ between "
-                f"{' and '.join(bits['levels'])}, by {bits['max_error']:.3g} at most, as sums in another order may"
+                f"{' and '.join(bits['levels'])}, by {bits['max_error']:.3g} at most, as sums in another "
+                "order may"
             )
     lines += [f"  not run: {o['level']}, {o['how']}: {o['why'].splitlines()[0]}" for o in one["not_run"]]
     return lines

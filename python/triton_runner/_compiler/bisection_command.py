@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -27,7 +28,8 @@ _STATUS = {"right": 0, "unknown": 125}
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bisect_command(wanted, target, pretend_cuda, timeout, file, is_module, program, arguments):
-    """Find the release, the level and the compiler pass that make PROGRAM wrong, with no GPU.
+    """Find the release, the level and the compiler pass that make PROGRAM (or a case, *.trcase) wrong, with
+    no GPU.
 
     PROGRAM is the oracle, as for `git bisect run`: it exits with 0 where it is right, 125 where it cannot
     tell, another status where it is wrong. A failed assertion and a trap of the engine are wrong; any other
@@ -35,15 +37,20 @@ def bisect_command(wanted, target, pretend_cuda, timeout, file, is_module, progr
     125 unknown.
     """
     # The other verbs do without what it loads.
+    from triton_runner._case.case import is_case, open_case
     from triton_runner._compiler import bisection
 
     chosen = (
         versions.expand(wanted) if wanted else list(dict.fromkeys(r["version"] for r in versions.listed()))
     )
-    given = bisection.Program(program, arguments, is_module, pretend_cuda, target, timeout)
-    found = bisection.bisect(
-        given, chosen, lambda text: click.echo(text, err=True) if sys.stderr.isatty() else None
-    )
+    with contextlib.ExitStack() as held:
+        if is_case(program):
+            case = open_case(program)
+            program, target = str(held.enter_context(case.extracted()) / "repro.py"), case.target
+        given = bisection.Program(program, arguments, is_module, pretend_cuda, target, timeout)
+        found = bisection.bisect(
+            given, chosen, lambda text: click.echo(text, err=True) if sys.stderr.isatty() else None
+        )
     text = json.dumps(found, indent=2)
     if file == "-":
         click.echo(text)

@@ -78,7 +78,11 @@ class _Capture:
         closure = inspect.getclosurevars(own).nonlocals if own.__closure__ else {}
         scope = {**own.__globals__, **closure}
         tree = ast.parse(textwrap.dedent(entry["source"]))
-        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        local = {*own.__code__.co_varnames, *own.__code__.co_cellvars}
+        (function,) = tree.body
+        heads = [function.args, *filter(None, [function.returns])]  # a parameter may have a global's name
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - local
+        used |= {node.id for head in heads for node in ast.walk(head) if isinstance(node, ast.Name)}
         attributes = {
             (node.value.id, node.attr)
             for node in ast.walk(tree)

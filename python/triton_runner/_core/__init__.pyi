@@ -173,6 +173,11 @@ def is_descriptor(value: object) -> bool:
     Whether a value is a host-side tensor descriptor, which takes several parameters.
     """
 
+def set_observer(function: object | None) -> None:
+    """
+    What sees every launch through a Launcher before it runs: function(launcher, arguments), which gives True where it has done the launch itself; None: nothing.
+    """
+
 class Launcher:
     """
     A kernel with the signature it was compiled for, called as Triton calls its launchers: launcher(grid_x, grid_y, grid_z, stream, function, metadata, launch_metadata, enter_hook, exit_hook, *args). Runs under the settings in force and waits for the kernel.
