@@ -1,5 +1,5 @@
-"""Writes doc/reference/api.md, the public names of the package, modules.md, its modules, and objects.md, what
-the names return, from their docstrings.
+"""Writes doc/reference/api.md and looking.md, the public names of the package, modules.md, its modules, and
+objects.md, what the names return, from their docstrings.
 
 python tools/api_page.py
 """
@@ -15,13 +15,18 @@ FOLDER = pathlib.Path(__file__).resolve().parents[1] / "doc" / "reference"
 NAMES = """# Python API
 
 Every public name, from its docstring; written by `tools/api_page.py`. [Objects](objects.md) are what they
-return, [modules](modules.md) hold more. The rest stands in [Launches](launches.md),
+return, [looking inside](looking.md) has what looks and judges, [modules](modules.md) hold more. The rest stands in [Launches](launches.md),
 [Keywords and variables](settings.md), [Dumps](dumps.md), [Checks](checks.md) and [Errors](errors.md).
 """
 PACKAGES = """# Modules
 
 The package's public modules, from their docstrings; written by `tools/api_page.py`. `triton_runner.ir` and
 `triton_runner.ptx` stand in [IR and PTX in Python](ir.md).
+"""
+LOOKING = """# Python API: looking inside
+
+The public names that look inside of kernels and judge them, from their docstrings; written by
+`tools/api_page.py`. The others are in the [Python API](api.md).
 """
 OBJECTS = """# Objects
 
@@ -43,6 +48,7 @@ SECTIONS = {
         "restore_autotune_backend",
     ),
 }
+APART = ("Looking inside", "Verdicts and cases")  # on a page of their own
 MODULES = ("language", "testing", "torch_utils", "color_print")
 RESULTS = (
     "Compilation",
@@ -136,11 +142,12 @@ def pages() -> dict[pathlib.Path, str]:
 
     listed = {*MODULES, *ELSEWHERE, *(name for names in SECTIONS.values() for name in names)}
     assert listed == set(triton_runner.__all__), listed ^ set(triton_runner.__all__)
-    names = [NAMES]
+    names, looking = [NAMES], [LOOKING]
     for title, of_section in SECTIONS.items():
-        names.append(f"## {title}")
+        page = looking if title in APART else names
+        page.append(f"## {title}")
         for name in of_section:
-            names += entry(name, getattr(triton_runner, name))
+            page += entry(name, getattr(triton_runner, name))
     packages = [PACKAGES]
     for name in MODULES:
         module = importlib.import_module(f"triton_runner.{name}")
@@ -148,7 +155,7 @@ def pages() -> dict[pathlib.Path, str]:
     objects = [OBJECTS]
     for name in RESULTS:
         objects += [f"## {name}", prose(result(name).__doc__), members(result(name))]
-    written = {"api.md": names, "modules.md": packages, "objects.md": objects}
+    written = {"api.md": names, "looking.md": looking, "modules.md": packages, "objects.md": objects}
     return {FOLDER / name: joined(parts) for name, parts in written.items()}
 
 
