@@ -15,8 +15,9 @@ FOLDER = pathlib.Path(__file__).resolve().parents[1] / "doc" / "reference"
 NAMES = """# Python API
 
 Every public name, from its docstring; written by `tools/api_page.py`. [Objects](objects.md) are what they
-return, [looking inside](looking.md) has what looks and judges, [modules](modules.md) hold more. The rest stands in [Launches](launches.md),
-[Keywords and variables](settings.md), [Dumps](dumps.md), [Checks](checks.md) and [Errors](errors.md).
+return, [looking inside](looking.md) has what looks and judges, [modules](modules.md) hold more. The rest
+stands in [Launches](launches.md), [Keywords and variables](settings.md), [Dumps](dumps.md),
+[Checks](checks.md) and [Errors](errors.md).
 """
 PACKAGES = """# Modules
 
