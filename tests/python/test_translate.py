@@ -158,6 +158,62 @@ def test_parts_at_computed_offsets_go_to_the_release_that_has_them():
     assert "ttg.memdesc_dynamic_subslice" in text and _core.ir.parse(text).op is not None
 
 
+@pytest.mark.parametrize(
+    ("line", "to", "expected"),
+    [
+        ("  %1 = fmul float %0, f0x3C23D70A", "3.7.1", "  %1 = fmul float %0, 0x3F847AE140000000"),
+        ("  %1 = fmul float %0, f0x3C23D70A", "3.8.0", None),
+        ("  %1 = fmul float %0, f0x00000001", "3.7.1", "  %1 = fmul float %0, 0x36A0000000000000"),
+        ("  %1 = fmul float %0, f0x7F800001", "3.7.1", "  %1 = fmul float %0, 0x7FF0000020000000"),
+        ("  %1 = fadd half %0, f0x3C01", "3.7.1", "  %1 = fadd half %0, 0xH3C01"),
+        ("  %1 = fadd <2 x bfloat> %0, splat (bfloat f0x3F81)", "3.6.0",
+         "  %1 = fadd <2 x bfloat> %0, splat (bfloat 0xR3F81)"),
+        ("  %1 = fadd double %0, f0x3FF0000000000001", "3.6.0", "  %1 = fadd double %0, 0x3FF0000000000001"),
+        ("  %1 = select i1 %0, float +inf, float -inf", "3.6.0",
+         "  %1 = select i1 %0, float 0x7FF0000000000000, float 0xFFF0000000000000"),
+        ("  store half +qnan, ptr %0", "3.6.0", "  store half 0xH7E00, ptr %0"),
+        ("  store bfloat -snan(0x1), ptr %0", "3.6.0", "  store bfloat 0xRFF81, ptr %0"),
+        ("define void @f(ptr captures(none) %0)", "3.2.0", "define void @f(ptr nocapture %0)"),
+        ("define void @f(ptr captures(address, read_provenance) %0)", "3.2.0", "define void @f(ptr %0)"),
+        ("  %1 = getelementptr inbounds nuw i8, ptr %0, i64 4", "3.1.0",
+         "  %1 = getelementptr inbounds i8, ptr %0, i64 4"),
+        ("  %1 = getelementptr nusw nuw i8, ptr %0, i64 4", "3.1.0",
+         "  %1 = getelementptr i8, ptr %0, i64 4"),
+        ("  %1 = fptrunc nnan contract float %0 to half", "3.2.0", "  %1 = fptrunc float %0 to half"),
+        ("  %1 = call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)", "3.1.0",
+         '  %1 = call { i32, i1 } asm sideeffect "elect.sync $0|$1, $2;", "=r,=b,r,~{memory}"(i32 -1)'),
+        ("  tail call void @llvm.nvvm.fence.proxy.async.shared_cta()", "3.6.0",
+         '  tail call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"()'),
+        ('!4 = !DILocation(line: 1, scope: !2, atomGroup: 1, atomRank: 2)', "3.4.0",
+         "!4 = !DILocation(line: 1, scope: !2)"),
+    ],
+)  # fmt: skip
+def test_a_line_of_llir_for_an_older_llvm(line, to, expected):
+    text, changes = translation.translate_llir(line, to)
+    assert text == (expected or line) and bool(changes) == (expected is not None)
+
+
+def test_launch_bounds_of_llir_move_to_the_metadata():
+    text = (
+        'define ptx_kernel void @k(ptr byval([128 x i8]) align 64 "nvvm.grid_constant" %0, i32 %1) #0 {\n}\n'
+        'attributes #0 = { nounwind "nvvm.cluster_dim"="2,1,1" "nvvm.reqntid"="128" }\n!3 = !{}\n'
+    )
+    made, changes = translation.translate_llir(text, "3.2.0")
+    assert made.startswith(text) and made[len(text) :].splitlines() == [
+        "!nvvm.annotations = !{!4, !5, !6, !7, !8}",
+        '!4 = !{ptr @k, !"grid_constant", !{i32 1}}',
+        '!5 = !{ptr @k, !"reqntidx", i32 128}',
+        '!6 = !{ptr @k, !"cluster_dim_x", i32 2}',
+        '!7 = !{ptr @k, !"cluster_dim_y", i32 1}',
+        '!8 = !{ptr @k, !"cluster_dim_z", i32 1}',
+    ]
+    assert len(changes) == 3
+    with pytest.raises(
+        DiagnosticError, match=r"Triton 3\.1 has no kernel parameters that are grid constants"
+    ):
+        translation.translate_llir(text, "3.1.0")
+
+
 def cli(*arguments):
     command = [sys.executable, "-m", "triton_runner", "translate", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True)
@@ -176,3 +232,7 @@ def test_translate_on_the_command_line(tmp_path):
         and "was not printed by Triton 3.6.0: its ops are those of 3.0 to 3.2" in done.stderr
     )
     assert cli(tmp_path / "none.ttir", "--to", "3.9.0").returncode == 2
+    done = cli(CORPUS / "3.9.0" / "sm90" / "matmul_kernel.llir", "--to", "3.6.0")
+    assert (
+        done.returncode == 0 and "nocreateundeforpoison: removed" in done.stderr and "f0x" not in done.stdout
+    )

@@ -118,9 +118,10 @@ def compile_command(
 @click.option("--output", "-o", help="Where to write it; else stdout.")
 @json_option
 def translate_command(file, from_, to, output, as_json):
-    """Rewrite TTIR or TTGIR of one Triton release as another release reads it.
+    """Rewrite TTIR, TTGIR or LLIR of one Triton release as another release reads it.
 
-    What was changed goes to stderr. What the other release has no op for is an error that names the op.
+    LLIR does not say which release wrote it. What was changed goes to stderr. What the other release has no
+    op for is an error that names the op.
     """
     # The other verbs do without what it loads.
     from triton_runner._compiler import translation
@@ -130,18 +131,21 @@ def translate_command(file, from_, to, output, as_json):
             source = opened.read()
     except (OSError, UnicodeDecodeError) as error:
         raise fail(f"cannot read {file}: {error}") from None
-    first, last = translation.written_by(source, file)
-    text, changes = translation.translate(source, to, file, from_)
+    if file.endswith(".llir"):
+        written, of = [], from_ or "another release"
+        text, changes = translation.translate_llir(source, to)
+    else:
+        first, last = map(translation.spelled, translation.written_by(source, file))
+        written, of = [first, last], first + (f" to {last}" if first != last else "")
+        text, changes = translation.translate(source, to, file, from_)
     if output:
         with open(output, "w", encoding="utf-8") as opened:
             opened.write(text)
     if as_json:
-        written = [translation.spelled(first), translation.spelled(last)]
         print_json({"file": file, "written_by": written, "to": to, "changes": changes, "text": text})
         return
     if not output:
         click.echo(text, nl=not text.endswith("\n"))
-    of = translation.spelled(first) + (f" to {translation.spelled(last)}" if first != last else "")
     click.echo(f"{file}: of Triton {of}, " + ("as it is" if not changes else f"for {to}:"), err=True)
     for change in changes:
         click.echo(f"  {change}", err=True)

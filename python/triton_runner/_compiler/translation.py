@@ -1,13 +1,14 @@
-"""TTIR and TTGIR of other releases, brought to what a release reads before it compiles them."""
+"""TTIR, TTGIR and LLIR of other releases, brought to what a release reads before it compiles them."""
 
 from __future__ import annotations
 
 import re
 
 from triton_runner import _core, _messages
+from triton_runner._compiler import llir
 from triton_runner._errors import DiagnosticError, fail
 
-LEVELS = ("ttir", "ttgir")
+LEVELS = ("ttir", "ttgir", "llir")
 _told: set[str] = set()
 
 
@@ -42,13 +43,21 @@ def translate(text: str, to: str, filename: str = "", from_: str | None = None) 
     return _core.ir.translate(text, number(to), filename)
 
 
+def translate_llir(text: str, to: str) -> tuple[str, list[str]]:
+    """translate() of LLIR, for the LLVM of release `to`."""
+    return llir.translate(text, divmod(number(to), 100))
+
+
 def for_compiler(text: str, level: str, release: str, filename: str = "") -> tuple[str, str | None]:
     """What is handed to a release's compiler: the text, translated where that is needed (a note says so, once
     a file), and why it could not be where it could not: the compiler then judges the text as it is."""
     if level not in LEVELS:
         return text, None
     try:
-        made, changes = translate(text, release, filename)
+        if level == "llir":
+            made, changes = translate_llir(text, release)
+        else:
+            made, changes = translate(text, release, filename)
     except DiagnosticError as error:
         return text, error.message
     if changes and (filename or text) not in _told:

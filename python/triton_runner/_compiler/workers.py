@@ -207,8 +207,10 @@ def ask(version: str, request: dict, timeout: float | None = None, what: str = "
         why = error["message"] if error else f"it ended with status {answer.get('status')}"
         notes = written[-3:]
     folder = write_reproducer(one, request, output)
+    known = [request["hint"]] if request.get("hint") else []
     raise WorkerError(
         f"Triton {version} failed on {what}{at}: {why}",
+        *known,
         *notes,
         f"to see it again: sh {folder}/run.sh",
         stage=stage,

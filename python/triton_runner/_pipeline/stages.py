@@ -26,10 +26,11 @@ class Texts:
 _LLVM_SYNTAX = re.compile(r"failed to parse IR: (.*?)\s*lineno: (\d+)")
 
 
-def _refused_llir(said: str, source: str, filename: str) -> DiagnosticError:
-    """What LLVM said when it ended the process, with the line of the text where it names one."""
+def _refused_llir(said: str, source: str, filename: str, reason: str | None) -> DiagnosticError:
+    """What LLVM said when it ended the process, with the line of the text where it names one; reason: why the
+    text could not be translated."""
     who = f"LLVM of Triton {triton.__version__}"
-    note = "LLIR of a newer release may need that release; enter at ttir or ptx"
+    note = reason or "LLIR of a newer release may need that release; enter at ttir or ptx"
     found = _LLVM_SYNTAX.search(said)
     if found is None:
         return fail(f"{who} does not accept {filename or 'this LLIR'}: {said}", note)
@@ -47,10 +48,10 @@ def option_names(target: str) -> set[str]:
     return set(job.option_names(job.find_backend(target)))
 
 
-def try_llir(step, source: str, filename: str) -> None:
+def try_llir(step, source: str, filename: str, reason: str | None = None) -> None:
     """Runs the first step on a text in a child first: LLVM ends the process on what it cannot read."""
     if (said := death_of_child(step)) is not None:
-        raise _refused_llir(said, source, filename)
+        raise _refused_llir(said, source, filename, reason)
 
 
 def compile_onward(
@@ -71,7 +72,7 @@ def compile_onward(
     request = {
         "text": text, "hint": reason, "level": level, "to": to, "target": target, "metadata": options,
         "filename": filename,
-        "language": language, "attempt": lambda step: try_llir(step, source, filename),
+        "language": language, "attempt": lambda step: try_llir(step, text, filename, reason),
     }  # fmt: skip
     try:
         made = job.run(request)
