@@ -28,7 +28,7 @@ RELEASE, ASAN, TSAN = (ROOT / "build" / name for name in ("release", "asan", "ts
 JOBS = str(len(os.sched_getaffinity(0)))
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)")
 TAIL = 60
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-rs", "-n", JOBS, "--dist", "loadfile"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-rs", "--durations=40", "-n", JOBS, "--dist", "loadfile"]
 HANG_FACTOR = 10  # budgets of CPU time
 IDLE = 600  # seconds without any CPU time
 NOT_FOUND = 127

@@ -10,6 +10,10 @@ set(simd_flags_portable $<IF:$<BOOL:${simd_isas_of_x86}${TRITON_RUNNER_SANITIZE}
 set(simd_fast $<IF:$<BOOL:${TRITON_RUNNER_SANITIZE}>,-O1,-O3>)
 set(simd_flags_avx2 ${simd_fast} -mavx2 -mfma -mf16c)
 set(simd_flags_avx512 ${simd_fast} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512)
+if(TRITON_RUNNER_SANITIZE MATCHES undefined)  # the portable copies have it, of the same sources
+  list(APPEND simd_flags_avx2 -fno-sanitize=undefined)
+  list(APPEND simd_flags_avx512 -fno-sanitize=undefined)
+endif()
 # ptx builds its functions for the same ones.
 set(simd_isas ${simd_isas} PARENT_SCOPE)
 foreach(isa ${simd_isas})
