@@ -25,7 +25,7 @@ LAYERS = (
     ("comparing", "_unobserved _lockstep_loaded _lockstep"),
     ("cases", "_run _case"),
     ("commands", "_options _doctor _exec _ops _dump.command _compiler.command _compiler.passes_command "
-                 "_compiler.bisection _compiler.bisection_command _compiler.bisection_job "
+                 "_bisect _compiler.bisection_job "
                  "_export_command _case.verify_command _case.commands _cli __main__"),
     ("names", "triton_runner"),
 )  # fmt: skip

@@ -12,10 +12,11 @@ import sys
 import click
 
 from triton_runner import _export_command
+from triton_runner._bisect import command as bisect_command
 from triton_runner._case import commands as case_commands
 from triton_runner._case import verify_command
-from triton_runner._compiler import bisection_command, passes_command
 from triton_runner._compiler import command as compiler_commands
+from triton_runner._compiler import passes_command
 from triton_runner._errors import DiagnosticError, KernelTrap
 from triton_runner._options import json_option, print_json
 
@@ -353,7 +354,7 @@ def cache(clear, as_json):
 for _command in (
     *compiler_commands.COMMANDS,
     *passes_command.COMMANDS,
-    *bisection_command.COMMANDS,
+    *bisect_command.COMMANDS,
     *_export_command.COMMANDS,
     *verify_command.COMMANDS,
     *case_commands.COMMANDS,

@@ -15,7 +15,8 @@ import tempfile
 from pathlib import Path
 
 import triton_runner
-from triton_runner._compiler import bisection, versions
+from triton_runner._bisect import page, search
+from triton_runner._compiler import versions
 
 HERE = Path(__file__).resolve().parent
 KERNELS = {
@@ -75,8 +76,8 @@ def found(seed: int, say=lambda text: None) -> tuple[dict, dict] | None:
     """What was planted and what bisection says; None if the edit changes nothing that can be judged."""
     fault = draw(seed)
     with tempfile.TemporaryDirectory() as folder:
-        program = bisection.Program(str(plant(fault, Path(folder))))
-        said = bisection.bisect(program, [versions.installed()], say)
+        program = search.Program(str(plant(fault, Path(folder))))
+        said = search.bisect_program(program, [versions.installed()], say)
     if said["verdict"] in ("right", "unknown"):
         return None
     return fault, said
@@ -105,7 +106,7 @@ def main():
             right += names(fault, said)
             step = fault["pass"]
             where = f"{fault['kernel']}, {step['stage']} {step['adds'][0]}#{step['nth']}"
-            verdict = "found" if names(fault, said) else f"WRONG: {bisection.headline(said)} {said['notes']}"
+            verdict = "found" if names(fault, said) else f"WRONG: {page.headline(said)} {said['notes']}"
             print(f"seed {seed}: {where}, {fault['old']} -> {fault['new']}: {verdict}", flush=True)
         seed += 1
     print(f"{right} of {tried} planted faults were found")

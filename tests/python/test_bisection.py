@@ -9,8 +9,9 @@ import pytest
 triton = pytest.importorskip("triton")
 from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
+from triton_runner._bisect import search  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
-from triton_runner._compiler import bisection, versions  # noqa: E402
+from triton_runner._compiler import versions  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "planted"))
 import check  # noqa: E402
@@ -96,8 +97,8 @@ def test_a_planted_fault_is_found(seed):
 
 def test_releases_that_are_consecutively_wrong():
     outcomes = dict(zip("abcdef", ["wrong", "unknown", "wrong", "right", "unknown", "wrong"], strict=True))
-    judged = {version: bisection.Outcome(verdict) for version, verdict in outcomes.items()}
-    assert bisection._runs_of_wrong(list("abcdef"), judged) == [["a", "c"], ["f"]]
+    judged = {version: search.Outcome(verdict) for version, verdict in outcomes.items()}
+    assert search._runs_of_wrong(list("abcdef"), judged) == [["a", "c"], ["f"]]
 
 
 def test_the_page_and_bad_usage(tmp_path):
@@ -106,4 +107,4 @@ def test_the_page_and_bad_usage(tmp_path):
     assert answer.exit_code == 1 and "wrong as it is born: kernel" in answer.output
     assert CliRunner().invoke(main, ["bisect", "--versions", "1.0.0", "program.py"]).exit_code == 2
     with pytest.raises(DiagnosticError, match=r"no such file: missing\.py"):
-        bisection.bisect(bisection.Program("missing.py"), [INSTALLED])
+        search.bisect_program(search.Program("missing.py"), [INSTALLED])

@@ -130,13 +130,14 @@ def run_case(file: str, release: str | None, level: str | None) -> int:
 
 def _with_release(case, release: str, level: str | None) -> int:
     # Only this needs workers of releases.
-    from triton_runner._compiler import bisection, versions
+    from triton_runner._bisect import runs
+    from triton_runner._compiler import versions
 
     if "repro.py" not in case.archive:
         raise case.archive.bad("it has no Python of its kernel, which another release would compile")
     with case.extracted() as folder:
-        program = bisection.Program(str(folder / "repro.py"), target=case.target)
-        one = bisection.Release(versions.expand(release)[-1], program)
+        program = runs.Program(str(folder / "repro.py"), target=case.target)
+        one = runs.Release(versions.expand(release)[-1], program)
         try:
             outcome = one.at(level or (case.level if case.level in program.levels else program.lowest))
         finally:

@@ -1,7 +1,9 @@
 """One run of a program by a worker of a release: at a level, under a plan of passes, judged by how it ends.
 
-A request: program, arguments, is_module, pretend_cuda; plan, or None. The environment says device, level and
-target. The answer: verdict ("right", "wrong" or "unknown"), why, and the passes of each kernel compiled.
+A request: program, arguments, is_module, pretend_cuda, or the launch of a kernel; plan, of_kernels and keep
+of plans.py; launches, {} or {"keep": number}, to watch launches; choices, {autotuned kernel: configuration}.
+The environment says device, level and target. The answer: verdict ("right", "wrong" or "unknown"), why,
+kernels ({name, passes, texts, metadata}), launches, choices.
 """
 
 import runpy
@@ -19,11 +21,23 @@ def run(request, note=lambda stage: None):
 
         _pretend.install()
     plans.in_force = request.get("plan") or {}
+    plans.of_kernels = request.get("of_kernels") or []
+    plans.keep = request.get("keep") or "none"
+    choices = _pin_choices(request.get("choices"))
+    launches = None
+    if request.get("launches") is not None:
+        from triton_runner._bisect import launches as launches
+
+        launches.install(request["launches"].get("keep"))
     sys.argv = [request["program"], *request["arguments"]]
     sys.path.insert(0, request["folder"])
     verdict, why = "right", ""
     try:
-        if request["is_module"]:
+        if request["launch"]:
+            from triton_runner._bisect import kernel
+
+            verdict, why = kernel.judge(request["program"], request["launch"])
+        elif request["is_module"]:
             runpy.run_module(request["program"], run_name="__main__", alter_sys=True)
         else:
             runpy.run_path(request["program"], run_name="__main__")
@@ -35,10 +49,54 @@ def run(request, note=lambda stage: None):
         verdict, why = "wrong", str(error)
     except Exception as error:
         verdict, why = "unknown", "%s: %s" % (type(error).__name__, error)
-    kernels = [
-        [[step["stage"], step["add"], step["ran"]] for step in recorder.passes] for recorder in plans.recorded
-    ]
-    return {"verdict": verdict, "why": why, "kernels": kernels}
+    return {
+        "verdict": verdict,
+        "why": why,
+        "kernels": [_described(recorder, plans.keep) for recorder in plans.recorded],
+        "launches": launches and {"seen": launches.seen, "kept": launches.kept},
+        "choices": choices,
+    }
+
+
+def _pin_choices(wanted):
+    """Lets autotuners take the configurations wanted, {kernel: configuration as text}, without timing any;
+    the dict into which they write those that they take."""
+    from triton.runtime.autotuner import Autotuner
+
+    taken = {}
+    run, bench = Autotuner.run, Autotuner._bench
+
+    def name(tuner):
+        return getattr(tuner.base_fn, "__name__", "")
+
+    def pinned(self, *args, config, **meta):
+        if not wanted or name(self) not in wanted:
+            return bench(self, *args, config=config, **meta)
+        return [float(str(config) != wanted[name(self)])] * 3
+
+    def noting(self, *args, **kwargs):
+        made = run(self, *args, **kwargs)
+        taken.setdefault(name(self), str(self.best_config))
+        return made
+
+    Autotuner.run, Autotuner._bench = noting, pinned
+    return taken
+
+
+def _described(recorder, keep):
+    """A kernel that was compiled: its name and [stage, add, ran, number of the text behind it] a pass."""
+    passes = [[step["stage"], step["add"], step["ran"], step["after"]] for step in recorder.passes]
+    first = next((step["before"] for step in recorder.passes), None)
+    kernel = {"name": recorder.name, "passes": passes, "first": first}
+    if keep == "text":
+        # Not before the environment is that of the request.
+        from triton_runner._compiler import job
+
+        kernel["texts"] = recorder.texts
+        kernel["made"] = {level: text for level, text in recorder.results.items() if isinstance(text, str)}
+        known = {name: value for name, value in recorder.compiled.items() if name != "target"}
+        kernel["metadata"] = job.jsonable(known)
+    return kernel
 
 
 def _of_status(code):

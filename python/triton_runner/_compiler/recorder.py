@@ -55,8 +55,9 @@ class _Stopped(Exception):
 class Selector:
     """Which passes are meant.
 
-    {"number": n} of the whole run, from 1 (0, of a stop: before the first); or {"adds": [names], "nth": n}, n
-    from 1, without "nth" all of these names. "stage" limits the names to one stage function ("make_ttgir").
+    {"number": n} of the whole run, from 1 (0, of a stop or a replacement: before the first); or
+    {"adds": [names], "nth": n}, n from 1, without "nth" all of these names. "stage" limits the names to one
+    stage function ("make_ttgir").
     """
 
     def __init__(self, fields):
@@ -87,7 +88,8 @@ class Recorder:
     """The passes of one compilation.
 
     plan: {"start": selector, "stop": selector, "skip": [selector], "replace": [[selector, text]], "edit":
-    [[selector, old, new]]}, all optional; an edit replaces within the text of what a pass made.
+    [[selector, old, new]], "instead": {level: text}, "metadata": {}}, all optional; an edit replaces within
+    the text of what a pass made, "instead" takes the place of what a stage made, with metadata of its own.
     keep: "text", "hash" or "none": what is kept of the module before and behind each pass.
     on_pass: called with the dict of each pass before it runs, and with None behind the last of a pass
     manager, so that a crash can be named.
@@ -97,25 +99,30 @@ class Recorder:
     """
 
     def __init__(self, plan=None, keep="text", on_pass=None):
-        plan = plan or {}
-        self.start = Selector(plan["start"]) if plan.get("start") else None
-        self.stop = Selector(plan["stop"]) if plan.get("stop") else None
-        self.skip = [Selector(each) for each in plan.get("skip", ())]
-        self.replace = [(Selector(each), text) for each, text in plan.get("replace", ())]
-        self.edit = [(Selector(each), old, new) for each, old, new in plan.get("edit", ())]
+        self.follow(plan or {})
         self.keep = keep
         self.on_pass = on_pass
         self.passes = []
         self.texts = []
         self.stopped = None  # the module where the plan stopped
         self._behind = set()  # the levels whose stages did not end as they do
-        self._waiting = self.start is not None
         self._seen = []
         self._resume = 0
         self._level = None
         self._thread = threading.get_ident()
         self._printable = True
         self._release = None
+
+    def follow(self, plan):
+        """Takes a plan, before the first pass."""
+        self.start = Selector(plan["start"]) if plan.get("start") else None
+        self.stop = Selector(plan["stop"]) if plan.get("stop") else None
+        self.skip = [Selector(each) for each in plan.get("skip", ())]
+        self.replace = [(Selector(each), text) for each, text in plan.get("replace", ())]
+        self.edit = [(Selector(each), old, new) for each, old, new in plan.get("edit", ())]
+        self.instead = plan.get("instead") or {}
+        self.metadata = plan.get("metadata") or {}
+        self._waiting = self.start is not None
 
     def unmet(self):
         """The selectors of the plan that met no pass."""
@@ -150,7 +157,11 @@ class Recorder:
             with self._stand_ins(scopes):
                 while True:
                     try:
-                        return stage(source, metadata)
+                        made = stage(source, metadata)
+                        if level not in self.instead:
+                            return made
+                        metadata.update(self.metadata)
+                        return self.instead[level]
                     except _Replaced as event:
                         source = event.module
                         self._resume = event.number
@@ -192,6 +203,10 @@ class Recorder:
         if self.stop is not None and self.stop.number == 0:
             self.stop.met = True
             raise _Stopped(module)
+        for selector, text in self.replace:
+            if selector.number == 0 and not selector.met:
+                selector.met = True
+                raise _Replaced(self._parsed(text, module.context), 0)
         for step in manager.steps:
             self._seen.append((manager.stage, step.add))
             number = len(self._seen)
@@ -253,20 +268,27 @@ class Recorder:
         try:
             return parse(text, context)
         except RuntimeError:
-            place = "%d (%s)" % (len(self._seen), self._seen[-1][1].rpartition(".")[2])
+            place = "the front end"
+            if self._seen:
+                place = "pass %d (%s)" % (len(self._seen), self._seen[-1][1].rpartition(".")[2])
             raise PassError(
-                "Triton does not accept the IR that is to replace what pass %s makes" % place
+                "Triton does not accept the IR that is to replace what %s makes" % place
             ) from None
+
+    def _replaced(self, text, module, number):
+        made = self._parsed(text, module.context)
+        self.passes[-1]["after"], self.passes[-1]["bytes"] = self._keep(made)
+        return _Replaced(made, number)
 
     def _end_of(self, module, ran):
         """What the plan says about the module behind the last pass seen."""
         number = len(self._seen)
         for selector, text in self.replace:
             if not self._waiting and selector.matches(self._seen):
-                raise _Replaced(self._parsed(text, module.context), number)
+                raise self._replaced(text, module, number)
         for selector, old, new in self.edit:
             if ran and selector.matches(self._seen):
-                raise _Replaced(self._parsed(str(module).replace(old, new), module.context), number)
+                raise self._replaced(str(module).replace(old, new), module, number)
         self._stop_at(module)
 
     def _stop_at(self, module):

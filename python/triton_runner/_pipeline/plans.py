@@ -1,14 +1,21 @@
-"""A plan of compiler passes for every kernel that this process compiles for the CPU: what bisection changes
-in a program that it runs. recorder.py says what a plan holds."""
+"""A plan of compiler passes for the kernels that this process compiles for the CPU: what bisection changes in
+a program that it runs. recorder.py says what a plan holds."""
 
 from __future__ import annotations
 
+from triton_runner import _core
 from triton_runner._compiler.recorder import Recorder
+from triton_runner._levels import MLIR
 
+# What is done to every kernel; None: nothing is recorded.
 in_force: dict | None = None
+# [name, n, plan]: of the nth kernel of a name alone, in the order in which they are compiled, from 0.
+of_kernels: list = []
 # What is done to every kernel whatever the plan: faults that a test plants.
 planted: dict = {}
-# A Recorder each of the kernels compiled since the plan is in force.
+keep = "none"  # what is kept of the IR, as a Recorder has it
+# A Recorder each of the kernels compiled since the plan is in force, with the kernel's name, what each stage
+# made, and the metadata as they are behind the last.
 recorded: list[Recorder] = []
 
 
@@ -16,10 +23,30 @@ def wrap(stages: dict, backend) -> Recorder | None:
     """Puts the plan in force around the stages of a backend; None without one."""
     if in_force is None:
         return None
-    recorder = Recorder({**in_force, **planted}, keep="none")
+    recorder = Recorder(keep=keep)
+    recorder.name, recorder.compiled, recorder.results = "", {}, {}
     recorder.wrap(stages, backend)
+    for level, stage in list(stages.items()):
+        stages[level] = _starting(recorder, level, stage)
     recorded.append(recorder)
     return recorder
+
+
+def _starting(recorder: Recorder, level: str, stage):
+    """The stage, before which the recorder takes the plan of its kernel where it is the first that runs."""
+
+    def run(source, metadata):
+        if not recorder.compiled:
+            recorder.compiled = metadata
+            if level in MLIR or level == "glir":
+                recorder.name = _core.kernel_names(str(source), f"<{level}>")[0]
+            nth = sum(one.name == recorder.name for one in recorded[: recorded.index(recorder)])
+            own = next((plan for name, n, plan in of_kernels if (name, n) == (recorder.name, nth)), {})
+            recorder.follow({**in_force, **own, **planted})
+        recorder.results[level] = made = stage(source, metadata)
+        return made
+
+    return run
 
 
 def stop_in(recorder: Recorder | None, module, stages: dict, metadata: dict):

@@ -37,8 +37,8 @@ def bisect_command(wanted, target, pretend_cuda, timeout, file, is_module, progr
     125 unknown.
     """
     # The other verbs do without what it loads.
+    from triton_runner._bisect import page, runs, search
     from triton_runner._case.case import is_case, open_case
-    from triton_runner._compiler import bisection
 
     chosen = (
         versions.expand(wanted) if wanted else list(dict.fromkeys(r["version"] for r in versions.listed()))
@@ -47,15 +47,15 @@ def bisect_command(wanted, target, pretend_cuda, timeout, file, is_module, progr
         if is_case(program):
             case = open_case(program)
             program, target = str(held.enter_context(case.extracted()) / "repro.py"), case.target
-        given = bisection.Program(program, arguments, is_module, pretend_cuda, target, timeout)
-        found = bisection.bisect(
+        given = runs.Program(program, arguments, is_module, pretend_cuda, target, timeout)
+        found = search.bisect_program(
             given, chosen, lambda text: click.echo(text, err=True) if sys.stderr.isatty() else None
         )
     text = json.dumps(found, indent=2)
     if file == "-":
         click.echo(text)
     else:
-        click.echo(bisection.page(found, given))
+        click.echo(page.page(found, given))
         if file:
             Path(file).write_text(text + "\n")
     sys.exit(_STATUS.get(found["verdict"], 1))

@@ -1,0 +1,1 @@
+"""Bisection: which release, which level and which compiler pass made a program wrong."""

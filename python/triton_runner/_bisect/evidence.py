@@ -1,0 +1,140 @@
+"""Evidence of a fault: the launch that goes wrong first, the first element that is wrong, and the line that
+stores it.
+
+The launches of the wrong release are compared with those of a right one; without one, with those of a level
+at which the release is right.
+"""
+
+from __future__ import annotations
+
+from triton_runner import ir
+from triton_runner._bisect import classes
+from triton_runner._bisect.runs import Release
+from triton_runner._errors import DiagnosticError
+
+# What stores through an operand, and which one.
+_STORES = {"tt.store": 0, "tt.atomic_rmw": 0, "tt.atomic_cas": 0, "tt.descriptor_store": 0}
+_TRIED = 16  # launches that differ whose contents are looked at
+
+
+def evidence(search, printed: list[str]) -> list[dict]:
+    """[{file, op, line, element, got, want, ...}], or where no launch can be compared what the program
+    printed."""
+    plain = {
+        "file": search.program.name, "op": None, "line": None, "element": None, "got": None, "want": None,
+        "said": printed,
+    }  # fmt: skip
+    if search.program.is_measured:
+        return [plain]
+    pair = _pair(search)
+    if pair is None:
+        return [plain]
+    found = _first_difference(search, *pair)
+    return [plain if found is None else {**plain, **found}]
+
+
+def _pair(search) -> tuple | None:
+    """((release, level), what it is called) of the run to compare with."""
+    for right in search.rights[:1]:
+        return right, search.program.lowest, f"Triton {right.version}"
+    levels = [level for level, verdict in search.found.get("levels", {}).items() if verdict == "right"]
+    return (search.release, levels[-1], f"at {levels[-1]}") if levels else None
+
+
+def _first_difference(search, right: Release, level: str, name: str) -> dict | None:
+    lowest = search.program.lowest
+    got = search.at(lowest, launches={}).launches
+    want = right.at(level, launches={}, **search.more).launches
+    if not got or not want:
+        return None
+    drifts, tried = None, 0
+    for number, (mine, theirs) in enumerate(zip(got["seen"], want["seen"], strict=False)):
+        if mine["kernel"] != theirs["kernel"]:
+            search.note(f"launch {number} is of {mine['kernel']}, and of {theirs['kernel']} with {name}")
+            break
+        if mine["arrays"] == theirs["arrays"]:
+            continue
+        tried += 1
+        found = _contents(search, right, level, number)
+        if found is not None:
+            found |= {"kernel": mine["kernel"], "launch": number, "launches": len(got["seen"]), "than": name}
+            if found["class"] != "drift":
+                return _placed(search, found)
+            drifts = drifts or found
+        if tried == _TRIED:
+            break
+    return drifts and _placed(search, drifts)
+
+
+def _contents(search, right: Release, level: str, number: int) -> dict | None:
+    """The first element of a launch that differs, of the first array that does so for the worst."""
+    mine = search.at(search.program.lowest, launches={"keep": number}).launches["kept"].get("after")
+    theirs = right.at(level, launches={"keep": number}, **search.more).launches["kept"].get("after")
+    if not mine or not theirs:
+        return None
+    differences = []
+    for position, (index, taken) in enumerate(mine.items()):
+        if index in theirs:
+            unpacked = classes.unpacked
+            found = classes.compare(unpacked(taken), unpacked(theirs[index]))
+            if found is not None:
+                differences.append({**found, "argument": position, "arrays": len(mine)})
+    order = ("wrong", "bits", "drift")
+    return min(differences, key=lambda one: order.index(one["class"]), default=None)
+
+
+def _placed(search, found: dict) -> dict:
+    """With the op and the line of Python that store to the array."""
+    kernels = search.at(search.program.lowest, keep="text").kernels
+    of_name = [one for one in kernels if one["name"] == found["kernel"] and one.get("first") is not None]
+    arrays = found.pop("arrays")
+    if not of_name:
+        return found
+    try:
+        module = ir.parse(of_name[0]["texts"][of_name[0]["first"]])
+    except DiagnosticError:
+        return found
+    name, op = _store(module, found["argument"], arrays)
+    if op is not None:
+        place = op.location
+        found |= {"op": op.name, "file": place.file or search.program.name, "line": place.line or None}
+    return {**found, "argument": name or found["argument"]}
+
+
+def _store(module, position: int, arrays: int) -> tuple:
+    """(the name of the parameter of an array, the first op that stores to it)."""
+    function = next((op for op in module.walk() if op.name == "tt.func" and _is_public(op)), None)
+    if function is None or not function.regions or not function.regions[0].blocks:
+        return None, None
+    args = [a for a in function.regions[0].blocks[0].args if _is_array(str(a.type))]
+    if len(args) != arrays:
+        return None, None
+    wanted = args[position]
+    for op in module.walk():
+        if op.name in _STORES and _root(op.operands[_STORES[op.name]]) == str(wanted):
+            return str(wanted).removeprefix("%"), op
+    return str(wanted).removeprefix("%"), None
+
+
+def _is_public(op) -> bool:
+    return "private" not in str(op.attr("sym_visibility") or "")
+
+
+def _is_array(kind: str) -> bool:
+    return kind.startswith(("!tt.ptr", "!tt.tensordesc"))
+
+
+def _root(value) -> str:
+    """The value that a pointer comes from, through what computes addresses and loops that carry it."""
+    for _ in range(200):
+        op = value.op
+        if op is None:  # of a block: that of a loop is what it begins with
+            loop = value.block.parent.parent if value.block and value.block.parent else None
+            if loop is None or loop.name != "scf.for":
+                return str(value)
+            value = loop.operands[value.index + 2]
+        elif op.operands:
+            value = op.operands[0]
+        else:
+            return str(value)
+    return str(value)

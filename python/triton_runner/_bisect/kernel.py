@@ -1,0 +1,129 @@
+"""Bisecting one kernel, "kernel.py:name", by an oracle instead of a program: what it computes, or what its
+code needs.
+
+An oracle says what is wrong: "wrong" (other values than a reference), "shared>1536", "regs>64", "spills>0",
+"instr:ldmatrix<30" (of PTX; of machine code in capitals, "instr:HMMA<8"), or the path of a program, which is
+given the folder of what was compiled and exits as a bisected program does.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+from triton_runner._arrays import wrap
+from triton_runner._bisect import classes
+from triton_runner._compiler import job
+from triton_runner._errors import fail
+
+_COMPARISONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
+_MEASURE = re.compile(r"(shared|regs|spills|instr:(?P<name>[\w.]+)|time)(?P<compare>[<>]=?)(?P<bound>[\d.]+)")
+_FORMS = "oracles: wrong, shared>N, regs>N, spills>N, instr:ldmatrix<N, PROGRAM"
+
+
+def oracle(text: str) -> dict:
+    """What judge() takes for an oracle as a person writes it. Raises DiagnosticError."""
+    if text == "wrong":
+        return {"kind": "wrong"}
+    if text.split(">")[0].split("<")[0] == "time":
+        raise fail(
+            f"--oracle {text}: time is measured on a GPU, and bisection compiles for one without using it",
+            "`triton-runner compare` times each release where a GPU is",
+        )
+    if found := _MEASURE.fullmatch(text):
+        kind = "instr" if found["name"] else found[1]
+        return {
+            "kind": kind, "name": found["name"], "compare": found["compare"], "bound": float(found["bound"]),
+        }  # fmt: skip
+    if os.path.isfile(text):
+        return {"kind": "program", "path": os.path.abspath(text)}
+    raise fail(f"--oracle {text!r} is no oracle, and no file", _FORMS)
+
+
+def launch(arguments, grid, constexprs: dict, options: dict, judged_by: dict) -> dict:
+    """A launch as a worker takes it: arguments as texts of `exec`."""
+    return {
+        "arguments": list(arguments), "grid": list(grid), "constexprs": constexprs, "options": options,
+        "oracle": judged_by, "reference": None,
+    }  # fmt: skip
+
+
+def judge(name: str, given: dict) -> tuple[str, str]:
+    """In a worker: launches or compiles the kernel; the verdict and why."""
+    from triton_runner._exec import parse_argument  # the parent process does without both
+
+    path, _, function_name = name.rpartition(":")
+    function = job.innermost(job.load_function({"file": path, "name": function_name}))
+    constants = {key: job._decoded(value) for key, value in given["constexprs"].items()}
+    names = [each for each in function.arg_names if each not in constants]
+    values = [parse_argument(text) for text in given["arguments"]]
+    if len(values) > len(names):
+        raise ValueError(f"{len(values)} arguments for {len(names)} parameters: {', '.join(names)}")
+    arguments = {key: wrap(key, value) for key, value in zip(names, values, strict=False)}
+    everything = {**arguments, **constants, **given["options"]}
+    grid = tuple(given["grid"])
+    if given["oracle"]["kind"] == "wrong":
+        function[grid](**everything)
+        return _compared(values, given["reference"])
+    return _measured(function.warmup(grid=grid, **everything), given["oracle"])
+
+
+def _compared(values, reference) -> tuple[str, str]:
+    if reference is None:
+        return "right", "nothing to compare with"
+    for i, value in enumerate(values):
+        if isinstance(value, numpy.ndarray):
+            found = classes.compare(value, classes.unpacked(reference[str(i)]))
+            if found is not None and found["class"] != "drift":
+                return "wrong", classes.sentence(found, f"argument {i}")
+    return "right", ""
+
+
+def _measured(compiled, judged_by: dict) -> tuple[str, str]:
+    if judged_by["kind"] == "program":
+        return _by_program(compiled, judged_by["path"])
+    value = _figure(compiled, judged_by)
+    is_wrong = _COMPARISONS[judged_by["compare"]](value, judged_by["bound"])
+    name = f"instr:{judged_by['name']}" if judged_by["name"] else judged_by["kind"]
+    return "wrong" if is_wrong else "right", f"{name} is {value}"
+
+
+def _figure(compiled, judged_by: dict):
+    kind, opcode = judged_by["kind"], judged_by["name"]
+    if kind == "shared":
+        return compiled.metadata.shared
+    if kind == "regs":
+        return compiled.n_regs
+    if kind == "spills":
+        return compiled.n_spills
+    if opcode.isupper():
+        from triton_runner._resources import resources  # it disassembles
+
+        binary = "cubin" if "cubin" in compiled.asm else "hsaco"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, f"kernel.{binary}")
+            with open(path, "wb") as file:
+                file.write(compiled.asm[binary])
+            return resources(path).count(opcode)
+    text = compiled.asm["ptx" if "ptx" in compiled.asm else "amdgcn"]
+    return len(re.findall(rf"^\s*(?:@!?%\w+\s+)?{re.escape(opcode)}(?=[.\s;])", text, re.M))
+
+
+def _by_program(compiled, path: str) -> tuple[str, str]:
+    """A program's exit status for a folder with kernel.<level> of each level."""
+    with tempfile.TemporaryDirectory() as folder:
+        for level in list(compiled.asm):
+            content = compiled.asm[level]
+            with open(os.path.join(folder, f"kernel.{level}"), "wb") as file:
+                file.write(content if isinstance(content, bytes) else content.encode())
+        runner = [sys.executable] if path.endswith(".py") else []
+        status = subprocess.run([*runner, path, folder], check=False).returncode
+    if status == 0:
+        return "right", ""
+    return ("wrong" if 0 < status < 128 and status != 125 else "unknown"), f"it exited with {status}"

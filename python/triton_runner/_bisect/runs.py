@@ -1,0 +1,125 @@
+"""What bisection runs: a program in a release, in variants.
+
+Each run is a process forked from a worker of the release, in which torch and Triton are loaded once; the CPU
+engines execute the level asked for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import shutil
+import tempfile
+
+from triton_runner._compiler import workers
+
+# From the top: the front end's TTIR, then what the engines execute of each stage's result.
+LEVELS = ("source", "ttir", "ttgir", "ptx")
+_PRELOADED = ("numpy", "torch", "triton_runner", "triton_runner._pretend")
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """What is run and judged: a script or a module with its arguments; or a kernel ("kernel.py:name"), whose
+    launch (see kernel.py) an oracle judges."""
+
+    name: str
+    arguments: tuple = ()
+    is_module: bool = False
+    pretend_cuda: bool = False
+    target: str = "cuda:90"
+    timeout: float = 300.0
+    launch: dict | None = None
+
+    @property
+    def lowest(self) -> str:
+        """The lowest level that an engine executes for the target."""
+        return "ptx" if self.target.startswith("cuda:") else "ttgir"
+
+    @property
+    def levels(self) -> tuple:
+        return LEVELS[: LEVELS.index(self.lowest) + 1]
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the oracle looks at what was compiled, not at what it computes."""
+        return self.launch is not None and self.launch["oracle"]["kind"] != "wrong"
+
+    def request(self) -> dict:
+        """What bisection_job.py is asked."""
+        file = self.name.rpartition(":")[0] if self.launch else self.name
+        folder = os.getcwd() if self.is_module else os.path.dirname(os.path.abspath(file))
+        return {
+            "do": "bisection_job", "program": self.name, "arguments": list(self.arguments),
+            "is_module": self.is_module, "pretend_cuda": self.pretend_cuda, "folder": folder,
+            "launch": self.launch, "preload": list(_PRELOADED),
+        }  # fmt: skip
+
+
+@dataclasses.dataclass
+class Outcome:
+    """How a run ended: "right", "wrong" or "unknown", why, what it printed; of each kernel that it compiled
+    the name and the passes, with texts and metadata where they were kept; its launches where asked for; which
+    configuration each autotuned kernel took."""
+
+    verdict: str
+    why: str = ""
+    output: str = ""
+    kernels: list = dataclasses.field(default_factory=list)
+    launches: dict | None = None
+    choices: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def first_why(self) -> str:
+        return self.why.splitlines()[0] if self.why else ""
+
+
+class Release:
+    """A release that runs the program in variants: at a level, under a plan of passes."""
+
+    def __init__(self, version: str, program: Program, say=lambda text: None):
+        self.version, self.program, self.say = version, program, say
+        self._worker = workers.Worker(version)
+        self._caches = tempfile.mkdtemp(prefix="triton-runner-bisect-")
+        self._known: dict = {}
+        self.runs = 0
+
+    def close(self) -> None:
+        self._worker.close()
+        shutil.rmtree(self._caches, ignore_errors=True)
+
+    def at(self, level: str, plan: dict | None = None, **more) -> Outcome:
+        """The outcome of a variant; each is run once.
+
+        plan: of all kernels; more: of_kernels=[[name, n, plan]], keep="text", launches={}, as the job takes
+        them, choices of autotuners; variables={}, of the environment.
+        """
+        key = hashlib.blake2b(repr((level, plan, sorted(more.items()))).encode()).digest()
+        if key not in self._known:
+            self._known[key] = self._run(level, plan, **more)
+        return self._known[key]
+
+    def _run(self, level: str, plan: dict | None, variables: dict | None = None, **more) -> Outcome:
+        program = self.program
+        if level == "source":
+            level, plan = "ttir", {"stop": {"number": 0}}
+        environment = {
+            **workers.environment(), "TRITON_RUNNER_DEVICE": "cpu", "TRITON_RUNNER_LEVEL": level,
+            "TRITON_RUNNER_TARGET": program.target, "TRITON_RUNNER_PROD": "1",
+            "TRITON_CACHE_DIR": tempfile.mkdtemp(dir=self._caches), **(variables or {}),
+        }  # fmt: skip
+        environment.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
+        request = {**program.request(), "plan": plan, "environment": environment, **more}
+        self.runs += 1
+        answer = self._worker.call(request, program.timeout)
+        shutil.rmtree(environment["TRITON_CACHE_DIR"], ignore_errors=True)
+        output = answer.get("output", "")
+        if "result" in answer:
+            return Outcome(output=output, **answer["result"])
+        if answer.get("timeout"):
+            return Outcome("unknown", f"it ran longer than {program.timeout:.0f} s", output)
+        if "signal" in answer:
+            return Outcome("unknown", f"it died of signal {answer['signal']}", output)
+        error = answer.get("error") or {"type": "worker", "message": f"status {answer.get('status')}"}
+        return Outcome("unknown", f"{error['type']}: {error['message']}", output)

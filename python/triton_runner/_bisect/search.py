@@ -1,0 +1,366 @@
+"""triton-runner bisect: which release, which level and which pass made a program wrong, with no GPU.
+
+The oracle is the program itself, as for `git bisect run`, or one of kernel.py for a kernel.
+
+A fault has three means of finding its pass, which confirm each other. Executing the IR behind a pass tells
+where values become wrong, as far down as the conversion to LLVM's dialect. Leaving a pass out tells whether
+it takes part. Splicing the front half of a wrong release with the back half of a right one (
+splice.py) tells which IR carries the fault: it outranks execution, whose engine follows no layout
+into threads.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import os
+
+from triton_runner._bisect import evidence
+from triton_runner._bisect.runs import Outcome, Program, Release
+from triton_runner._bisect.splice import CONVERSION, Splice, first_wrong, short, steps_of
+from triton_runner._compiler import passes_select, versions
+from triton_runner._errors import DiagnosticError, fail
+
+_STAGE = {"ttir": "make_ttir", "ttgir": "make_ttgir", "llir": "make_llir", "ptx": "make_ptx"}
+_LEVEL = {stage: level for level, stage in _STAGE.items()}
+
+
+class Search:
+    """One fault, in a release that is wrong at the lowest level; rights: releases that are right."""
+
+    def __init__(self, wrong: Release, rights: list[Release]):
+        self.release, self.rights, self.say = wrong, rights, wrong.say
+        self.program = wrong.program
+        # Which configuration an autotuner takes is the same in every run.
+        choices = wrong.at(self.program.lowest).choices
+        self.more = {"choices": choices} if choices else {}
+        self.found = {
+            "verdict": "compiler", "level": None, "stage": None, "pass": None, "confirmed_by": [],
+            "notes": [],
+        }  # fmt: skip
+
+    def at(self, level: str, plan: dict | None = None, **more) -> Outcome:
+        return self.release.at(level, plan, **self.more, **more)
+
+    def note(self, text: str) -> None:
+        self.found["notes"].append(text)
+
+    def run(self) -> dict:
+        """The level, the stage and the pass."""
+        step = None
+        if not self.program.is_measured:
+            step = self._by_execution()
+        splice, where, spliced = self._by_splice(step)
+        if where == "source":
+            self._take("ttir", None)
+            self.found["verdict"], self.found["confirmed_by"] = "front end", ["splice"]
+            if self.found.pop("born", False):
+                self.found["confirmed_by"] = ["execution", "splice"]
+        elif where is not None:
+            self._combine(step, where, spliced)
+        elif step is not None:
+            self._take_step(step, "execution")
+        if self.found["pass"] and self.found["pass"]["add"].rpartition(".")[2] != CONVERSION:
+            self._leave_out()
+        elif not self.found["pass"] and self.found["stage"] in (None, "make_ttgir") and not self.born:
+            self._omissions(splice)
+        return self.found
+
+    # --- execution --------------------------------------------------------------------------------------
+
+    @property
+    def born(self) -> bool:
+        return self.found.get("born", False)
+
+    def _by_execution(self) -> dict | None:
+        """Where values become wrong: notes the level and the stage; the pass as a selector."""
+        outcomes = {level: self.at(level) for level in self.program.levels}
+        self.say(", ".join(f"{level} {outcome.verdict}" for level, outcome in outcomes.items()))
+        levels = list(outcomes)
+        first = levels[-1]
+        for level in reversed(levels):
+            if outcomes[level].verdict != "wrong":
+                break
+            first = level
+        above = levels[: levels.index(first)]
+        for level in above:
+            if outcomes[level].verdict == "wrong":
+                self.note(
+                    f"{level} is wrong too, but a level below it is right: a fault of the engine at {level}"
+                )
+            if outcomes[level].verdict == "unknown":
+                self.note(f"{level} could not be judged: {outcomes[level].first_why}")
+        self.found["levels"] = {level: outcome.verdict for level, outcome in outcomes.items()}
+        if first == "source":
+            self._take("ttir", None)
+            self.found["born"] = True
+            return None
+        self._take(first if first in ("ttir", "ttgir") else "llir", None)
+        if above and outcomes[above[-1]].verdict == "unknown":
+            return None
+        return self._behind_ttgir() if first == "ptx" else self._in_stage(_STAGE[first])
+
+    def _take(self, level: str, step: dict | None) -> None:
+        self.found["level"] = level
+        self.found["stage"] = _STAGE[level] if not self.born else None
+        self.found["pass"] = None
+        if step is not None:
+            name, argument = passes_select.name_of(step["adds"][0])
+            self.found["stage"] = step["stage"]
+            self.found["pass"] = {
+                "name": name, "argument": argument, "add": step["adds"][0], "nth": step["nth"],
+            }  # fmt: skip
+
+    def _take_step(self, step: dict, means: str) -> None:
+        self._take(_LEVEL.get(step["stage"], self.found["level"]), step)
+        self.found["confirmed_by"].append(means)
+
+    def _all_steps(self) -> list[dict]:
+        return steps_of(self.at(self.program.lowest).kernels)
+
+    def _conversion(self) -> dict | None:
+        """The conversion to LLVM as a selector."""
+        for kernel in self.at(self.program.lowest).kernels:
+            for _, add, *_ in kernel["passes"]:
+                if add.rpartition(".")[2] == CONVERSION:
+                    return {"adds": [add], "nth": 1, "stage": "make_llir"}
+        return None
+
+    def _in_stage(self, stage: str) -> dict | None:
+        """The pass of a stage whose input is right and whose output is wrong."""
+        steps = [step for step in self._all_steps() if step["stage"] == stage]
+        wrong, _ = first_wrong(len(steps), lambda i: self._behind(steps[i]))
+        if wrong is None:
+            self.note(f"no pass of {stage} was found by executing what it makes")
+            return None
+        return steps[wrong]
+
+    def _behind_ttgir(self) -> dict | None:
+        """TTGIR is right and PTX is wrong: a pass before the conversion to LLVM, the conversion, or LLVM."""
+        steps = [step for step in self._all_steps() if step["stage"] == "make_llir"]
+        conversion = self._conversion()
+        if conversion is None:
+            return None
+        wrong, _ = first_wrong(len(steps), lambda i: self._behind(steps[i]))
+        if wrong is not None:
+            return steps[wrong]
+        unoptimised = self.at(self.program.lowest, variables={"DISABLE_LLVM_OPT": "1"})
+        self.say(f"without LLVM's optimisation: {unoptimised.verdict}")
+        if unoptimised.verdict == "right":
+            self.note("right without LLVM's optimisation (DISABLE_LLVM_OPT=1): it is LLVM, or exposed by it")
+            return None
+        self.note(
+            "the IR is right behind every pass before the conversion to LLVM, and wrong behind it, with "
+            "LLVM's optimisation off too"
+            if unoptimised.verdict == "wrong"
+            else f"whether LLVM's optimisation matters could not be judged: {unoptimised.first_why}"
+        )
+        return conversion
+
+    def _behind(self, step: dict) -> str:
+        """The verdict on the IR behind a pass."""
+        outcome = self.at("ttir" if step["stage"] == "make_ttir" else "ttgir", {"stop": step})
+        self.say(f"behind {short(step)}: {outcome.verdict}")
+        return outcome.verdict
+
+    # --- splicing ---------------------------------------------------------------------------------------
+
+    def _by_splice(self, hint: dict | None) -> tuple[Splice | None, str | None, dict | None]:
+        """(the splice, "source", "pass", "llir" or "ptx", the pass as a selector): where the fault is by the
+        nearest right release that reads the IR of the wrong one; None where none does."""
+        reasons = []
+        for right in self.rights[:3]:
+            splice = Splice(self.release, right, **self.more)
+            if right.at(self.program.lowest, **self.more).verdict != "right" or not splice.is_possible:
+                reasons.append(f"{right.version} does not compile the same kernels")
+                continue
+            where, step = _spliced(splice, hint, self.born)
+            if where is not None:
+                self.found["spliced_with"] = right.version
+                if step is not None and step.get("others"):
+                    self.note(
+                        f"what {', '.join(step['others'])} makes could not be judged in {right.version}"
+                    )
+                return splice, where, step
+            reasons.append(
+                f"{right.version}: {splice.reasons[0] if splice.reasons else 'nothing was judged'}"
+            )
+        if reasons:
+            self.note(f"no right release goes on from its IR ({'; '.join(reasons)})")
+        return None, None, None
+
+    def _combine(self, step: dict | None, where: str, spliced: dict | None) -> None:
+        """What splicing says, beside what execution said."""
+        version = self.found["spliced_with"]
+        if where in ("llir", "ptx"):
+            spliced = self._conversion() if where == "llir" else None
+            self.note(f"Triton {version} is right with this release's IR before the conversion to LLVM")
+            if where == "llir" and step is None and not self.program.is_measured:
+                self._take("llir", None)  # LLVM's optimisation, as execution found
+                self.found["confirmed_by"].append("splice")
+                return
+            if where == "ptx":
+                self.note(f"Triton {version} is right with this release's LLIR: it is LLVM's code generation")
+                self._take("ptx", None)
+                self.found["confirmed_by"].append("splice")
+                return
+        same = step is not None and _same(step, spliced)
+        if step is not None and not same:
+            self.note(
+                f"executing the IR of this release alone puts it behind {short(step)}; Triton {version}, "
+                f"going on from the IR behind {short(spliced)}, is wrong all the same"
+                if where == "pass"
+                else f"executing the IR of this release alone puts it behind {short(step)}"
+            )
+        self._take_step(spliced, "splice")
+        if same:
+            self.found["confirmed_by"].insert(0, "execution")
+
+    # --- leaving out ------------------------------------------------------------------------------------
+
+    def _leave_out(self) -> None:
+        """Whether the program is right without the pass that was found."""
+        step = {
+            "adds": [self.found["pass"]["add"]],
+            "nth": self.found["pass"]["nth"],
+            "stage": self.found["stage"],
+        }
+        without = self.at(self.program.lowest, {"skip": [step]})
+        self.say(f"without {short(step)}: {without.verdict}")
+        if without.verdict == "right":
+            self.found["confirmed_by"].insert(int("execution" in self.found["confirmed_by"]), "leave-out")
+        else:
+            why = f" ({without.first_why})" if without.verdict == "unknown" else ""
+            self.note(f"without this pass the program is {without.verdict}{why}")
+
+    def _omissions(self, splice: Splice | None) -> None:
+        """Each pass left out in its turn, where nothing else found one; the earliest that helps."""
+        helping = []
+        for step in self._all_steps():
+            outcome = self.at(self.program.lowest, {"skip": [step]})
+            self.say(f"without {short(step)}: {outcome.verdict}")
+            if outcome.verdict == "right":
+                helping.append(step)
+        if helping:
+            self._take_step(helping[0], "leave-out")
+            if len(helping) > 1:
+                self.note(f"right without each of {', '.join(map(short, helping))}: the first is named")
+
+
+def _spliced(splice: Splice, hint: dict | None, born: bool) -> tuple[str | None, dict | None]:
+    steps = splice.steps
+
+    def judge(i: int) -> str:
+        return splice.behind(i).verdict
+
+    if born:
+        return ("source" if judge(-1) == "wrong" else None), None
+    at = next((i for i, step in enumerate(steps) if hint is not None and _same(step, hint)), None)
+    if at is not None and judge(at) == "wrong" and judge(at - 1) == "right":
+        return "pass", steps[at]
+    wrong, right = first_wrong(len(steps), judge)
+    if wrong is None:
+        if right < 0:
+            return None, None
+        return ("ptx" if splice.llir().verdict == "right" else "llir"), None
+    if right < 0 and judge(-1) == "wrong":
+        return "source", None
+    return "pass", {**steps[wrong], "others": [short(step) for step in steps[right + 1 : wrong]]}
+
+
+def _same(a: dict, b: dict) -> bool:
+    return (a["adds"], a["nth"], a["stage"]) == (b["adds"], b["nth"], b["stage"])
+
+
+def bisect_program(program: Program, wanted: list[str], say=lambda text: None, jobs: int = 2) -> dict:
+    """What is wrong with a program, in which of the releases: the JSON of the command."""
+    file = program.name.rpartition(":")[0] if program.launch else program.name
+    if not program.is_module and not os.path.isfile(file):
+        raise fail(f"no such file: {file}")
+    releases: dict[str, Release] = {}
+    try:
+        if program.launch and program.launch["oracle"]["kind"] == "wrong":
+            program = _with_reference(program, wanted, say)
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            judged = dict(
+                zip(wanted, pool.map(lambda v: _judged(v, program, releases, say), wanted), strict=True)
+            )
+        faults = [_fault(run, releases, judged) for run in _runs_of_wrong(wanted, judged)]
+    finally:
+        for release in releases.values():
+            release.close()
+    said = {
+        "wrong": [v for v in wanted if judged[v].verdict == "wrong"],
+        "right": [v for v in wanted if judged[v].verdict == "right"],
+        "unknown": [{"version": v, "why": judged[v].why} for v in wanted if judged[v].verdict == "unknown"],
+    }
+    newest = faults[-1] if faults else {
+        "verdict": "unknown" if said["unknown"] and not said["right"] else "right",
+        "level": None, "stage": None, "pass": None, "confirmed_by": [], "evidence": [], "notes": [],
+    }  # fmt: skip
+    runs = sum(release.runs for release in releases.values())
+    return {**newest, "release": said, "target": program.target, "runs": runs, "faults": faults}
+
+
+def _with_reference(program: Program, wanted: list[str], say) -> Program:
+    """The program, judged by what the newest release's front end makes, executed as it is."""
+    release = Release(wanted[-1], program, say)
+    try:
+        outcome = release.at("source", launches={"keep": 0})
+        kept = (outcome.launches or {}).get("kept") or {}
+        if "after" not in kept:
+            raise fail(f"{program.name} cannot be run by Triton {wanted[-1]}: {outcome.why or 'no launch'}")
+    finally:
+        release.close()
+    return dataclasses.replace(program, launch={**program.launch, "reference": kept["after"]})
+
+
+def _judged(version: str, program: Program, releases: dict, say) -> Outcome:
+    try:
+        release = releases[version] = Release(version, program, lambda text: say(f"{version}: {text}"))
+        outcome = release.at(program.lowest)
+    except DiagnosticError as error:  # it cannot be fetched, or does not start
+        outcome = Outcome("unknown", error.message)
+    say(f"{version}: {outcome.verdict}{': ' + outcome.first_why if outcome.why else ''}")
+    return outcome
+
+
+def _runs_of_wrong(wanted: list[str], judged: dict) -> list[list[str]]:
+    """Consecutive releases that are wrong; one that could not be judged ends no run."""
+    runs: list[list[str]] = []
+    inside = False
+    for version in wanted:
+        verdict = judged[version].verdict
+        if verdict == "wrong":
+            if not inside:
+                runs.append([])
+            runs[-1].append(version)
+        inside = verdict == "wrong" or (inside and verdict == "unknown")
+    return runs
+
+
+def _fault(run: list[str], releases: dict, judged: dict) -> dict:
+    """One fault, judged in the newest of its releases."""
+    release = releases[run[-1]]
+    own = versions.key(release.version)
+    right = [version for version, outcome in judged.items() if outcome.verdict == "right"]
+    # The next release first: its parser reads more of this one's IR than an older one's does.
+    later = sorted((v for v in right if versions.key(v) > own), key=versions.key)
+    earlier = sorted((v for v in right if versions.key(v) < own), key=versions.key, reverse=True)
+    search = Search(release, [releases[version] for version in (*later, *earlier)])
+    found = search.run()
+    if found.pop("born", False) and found["verdict"] != "front end":
+        found["verdict"] = "front end" if right else "kernel"
+        if right:
+            found["confirmed_by"] = ["execution"]
+        found["notes"].append(
+            "the TTIR is wrong as the front end makes it"
+            + ("" if right else ", in every release: the kernel, or the program's expectation")
+        )
+    seen = evidence.evidence(search, _last_lines(judged[run[-1]]))
+    return {**found, "releases": run, "evidence": seen}
+
+
+def _last_lines(outcome: Outcome, count: int = 8) -> list[str]:
+    lines = [line[:200] for line in outcome.output.splitlines() if line.strip()][-count:]
+    return [*lines, *([outcome.why] if outcome.why and not lines else [])]

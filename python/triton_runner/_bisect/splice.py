@@ -1,0 +1,168 @@
+"""Splicing two releases: the front half of a compilation by the one that is wrong, the back half by one that
+is right.
+
+The program runs in the right release, where the wrong one's IR takes the place of what a pass made. Wrong
+then: the fault is in that IR, whichever engine or level shows it. So a layout that nobody sees at TTGIR is
+told from the conversion that makes threads of it.
+"""
+
+from __future__ import annotations
+
+import collections
+
+from triton_runner._bisect.runs import Outcome, Release
+from triton_runner._compiler import translation
+from triton_runner._errors import DiagnosticError
+
+CONVERSION = "add_to_llvmir"
+# What LLIR needs to know of how it was made.
+_METADATA = (
+    "shared", "tmem_size", "num_warps", "global_scratch_size", "global_scratch_align",
+    "profile_scratch_size", "profile_scratch_align",
+)  # fmt: skip
+
+
+def steps_of(kernels: list) -> list[dict]:
+    """Selectors of the passes up to the conversion to LLVM, of the kernel that has most of them."""
+    longest = max((before_conversion(kernel) for kernel in kernels), key=len, default=[])
+    counts: collections.Counter = collections.Counter()
+    steps = []
+    for stage, add, *_ in longest:
+        counts[stage, add] += 1
+        steps.append({"adds": [add], "nth": counts[stage, add], "stage": stage})
+    return steps
+
+
+def before_conversion(kernel: dict) -> list:
+    """The passes of a kernel whose IR is Triton's."""
+    passes = kernel["passes"]
+    adds = [add.rpartition(".")[2] for _, add, *_ in passes]
+    end = adds.index(CONVERSION) if CONVERSION in adds else len(passes)
+    return passes[:end]
+
+
+def short(step: dict) -> str:
+    return step["adds"][0].rpartition(".")[2]
+
+
+class Splice:
+    """The IR of a wrong release in a right one. more: of the runs, as Release.at() takes it."""
+
+    def __init__(self, wrong: Release, right: Release, **more):
+        self.wrong, self.right, self._more = wrong, right, more
+        level = wrong.program.lowest
+        self._mine = wrong.at(level, keep="text", **more).kernels
+        theirs = right.at(level, **more).kernels
+        self._theirs = {self._key(theirs, i): kernel for i, kernel in enumerate(theirs)}
+        self.steps = steps_of(self._mine)
+        self.reasons: list[str] = []
+
+    @staticmethod
+    def _key(kernels: list, i: int) -> tuple:
+        name = kernels[i]["name"]
+        return name, sum(kernel["name"] == name for kernel in kernels[:i])
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether both releases compile the same kernels, in the same order of each name."""
+        keys = [self._key(self._mine, i) for i in range(len(self._mine))]
+        return bool(self.steps) and all(key in self._theirs for key in keys)
+
+    def behind(self, index: int) -> Outcome:
+        """The verdict where the right release goes on behind a step; -1: with the front end's IR."""
+        plans = []
+        for i, kernel in enumerate(self._mine):
+            key = self._key(self._mine, i)
+            try:
+                plans.append([*key, self._plan(kernel, self._theirs[key], index)])
+            except DiagnosticError as error:
+                self._note(error.message)
+                return Outcome("unknown", error.message)
+        outcome = self.right.at(self.right.program.lowest, of_kernels=plans, **self._more)
+        if outcome.verdict == "unknown":
+            self._note(outcome.first_why)
+        name = short(self.steps[index]) if index >= 0 else "the front end"
+        self.right.say(f"with the IR of {self.wrong.version} behind {name}: {outcome.verdict}")
+        return outcome
+
+    def llir(self) -> Outcome:
+        """The verdict where the right release generates the code of the wrong one's LLIR."""
+        plans = []
+        for i, kernel in enumerate(self._mine):
+            if "llir" not in kernel["made"]:
+                return Outcome("unknown", "no LLIR was made")
+            metadata = {name: kernel["metadata"][name] for name in _METADATA if name in kernel["metadata"]}
+            made = {"instead": {"llir": kernel["made"]["llir"]}, "metadata": metadata}
+            plans.append([*self._key(self._mine, i), made])
+        outcome = self.right.at(self.right.program.lowest, of_kernels=plans, **self._more)
+        self.right.say(f"with the LLIR of {self.wrong.version}: {outcome.verdict}")
+        return outcome
+
+    def _note(self, why: str) -> None:
+        if why not in self.reasons:
+            self.reasons.append(why)
+
+    def _plan(self, mine: dict, theirs: dict, index: int) -> dict:
+        """What puts my IR behind a step in the place of theirs."""
+        passes = before_conversion(mine)
+        last = self._place(passes, index)
+        number = passes[last][3] if last >= 0 else mine["first"]
+        text, _ = translation.translate(mine["texts"][number], self.right.version)
+        matched = _aligned(passes, before_conversion(theirs))
+        resume = max((b for a, b in matched if a <= last), default=-1)
+        return {"replace": [[{"number": resume + 1}, text]]}
+
+    def _place(self, passes: list, index: int) -> int:
+        """Where a step stands in a kernel's own passes; of one that it has not, the nearest before."""
+        for step in reversed(self.steps[: index + 1]):
+            same = [
+                i
+                for i, (stage, add, *_) in enumerate(passes)
+                if (stage, [add]) == (step["stage"], step["adds"])
+            ]
+            if len(same) >= step["nth"]:
+                return same[step["nth"] - 1]
+        return -1
+
+
+def _aligned(mine: list, theirs: list) -> list[tuple[int, int]]:
+    """The longest common subsequence of two lists of passes, as pairs of places."""
+    a, b = [tuple(each[:2]) for each in mine], [tuple(each[:2]) for each in theirs]
+    length = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i in reversed(range(len(a))):
+        for j in reversed(range(len(b))):
+            best = max(length[i + 1][j], length[i][j + 1])
+            length[i][j] = max(best, length[i + 1][j + 1] + 1) if a[i] == b[j] else best
+    i = j = 0
+    pairs = []
+    while i < len(a) and j < len(b):
+        if a[i] == b[j] and length[i][j] == length[i + 1][j + 1] + 1:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif length[i + 1][j] >= length[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return pairs
+
+
+def first_wrong(count: int, judge) -> tuple[int | None, int]:
+    """(the first place that is wrong, the last right one before it), of places 0 .. count - 1 by judge(place)
+    -> verdict; (None, last) if the last one that can be judged is right. -1 counts as right, and is never
+    asked for; places between the two could not be judged."""
+    right, wrong = -1, count - 1
+    while wrong >= 0 and (verdict := judge(wrong)) == "unknown":
+        wrong -= 1
+    if wrong < 0 or verdict == "right":
+        return None, wrong
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        tried = [*range(middle, wrong), *range(middle - 1, right, -1)]
+        judged = next(((i, v) for i in tried if (v := judge(i)) != "unknown"), None)
+        if judged is None:
+            break
+        if judged[1] == "wrong":
+            wrong = judged[0]
+        else:
+            right = judged[0]
+    return wrong, right
