@@ -46,6 +46,12 @@ std::vector<NamedValue> chosen(const std::vector<NamedValue>& values, const std:
   return out;
 }
 
+nb::list names_of(const std::vector<NamedValue>& values) {
+  nb::list out;
+  for (const NamedValue& v : values) out.append(v.name);
+  return out;
+}
+
 nb::list to_python(const std::vector<exec::Param>& params) {
   nb::list out;
   const char* kinds[] = {"pointer", "integer", "float", "tensordesc"};
@@ -65,6 +71,12 @@ class ArtifactCode {
     BoundArguments bound =
         bind_values(*plan->kernel, chosen(values, plan->kept), options.device, Conversion::kStrict, true);
     python::launch(*plan->kernel, make_grid(grid), options, bound.arguments, bound.memory);
+  }
+
+  nb::tuple plan(const Named& named, int64_t shared, int mode, const nb::callable& load) {
+    const std::vector<NamedValue> values = flatten(named);
+    const std::shared_ptr<const Plan> plan = find(values, shared, mode, load);
+    return nb::make_tuple(plan->kernel, names_of(chosen(values, plan->kept)));
   }
 
   nb::tuple settle(const Named& named) const {
@@ -157,10 +169,8 @@ bool stand_in_place(const exec::Kernel& kernel, const std::vector<launch::Value>
   return true;
 }
 
-}  // namespace
-
-void launch_named(exec::Kernel& kernel, nb::handle grid, const Named& named, const Options& options) {
-  std::vector<NamedValue> values = flatten(named);
+// Of the values, those that the kernel takes.
+std::vector<NamedValue> settled(exec::Kernel& kernel, std::vector<NamedValue> values, std::string_view device) {
   const std::vector<launch::Value> given = shapes_of(values);
   const bool has_descriptors = std::any_of(given.begin(), given.end(), [](const launch::Value& v) {
     return v.shape.kind == launch::ValueKind::kDescriptor;
@@ -168,10 +178,17 @@ void launch_named(exec::Kernel& kernel, nb::handle grid, const Named& named, con
   if (!stand_in_place(kernel, given) && (has_descriptors || values.size() != kernel.params().size())) {
     auto settled = launch::settle(interface_of(kernel), given, texts(values));
     // A descriptor of the wrong mode does not fit either, and its parameter says so.
-    if (!settled && has_descriptors) bind_values(kernel, values, options.device, Conversion::kStrict, true);
+    if (!settled && has_descriptors) bind_values(kernel, values, device, Conversion::kStrict, true);
     if (!settled) raise(settled.error());
     values = chosen(values, settled->kept);
   }
+  return values;
+}
+
+}  // namespace
+
+void launch_named(exec::Kernel& kernel, nb::handle grid, const Named& named, const Options& options) {
+  const std::vector<NamedValue> values = settled(kernel, flatten(named), options.device);
   BoundArguments bound = bind_values(kernel, values, options.device, Conversion::kStrict, true);
   launch(kernel, make_grid(grid), options, bound.arguments, bound.memory);
 }
@@ -187,10 +204,16 @@ void init_artifact_code(nb::module_& m) {
            "Queues a launch with (name, value) pairs, constexprs left out. load(params, hidden, shared, "
            "descriptor_flags) gives a kernel with parameters (name, kind, type, bits), `hidden` pointers of "
            "Triton's own behind them; mode: what else its code depends on.")
+      .def("plan", &ArtifactCode::plan, nb::arg("args"), nb::arg("shared"), nb::arg("mode"), nb::arg("load"),
+           "(the kernel that launch() runs, the names of the values that it takes).")
       .def("settle", &ArtifactCode::settle, nb::arg("args"),
            "(the (name, value) pairs that the artifact takes, tuples taken apart; how many pointers of "
            "Triton's own follow).")
       .def_prop_ro("loaded", &ArtifactCode::loaded, "The kernels loaded so far.");
+  m.def(
+      "settled",
+      [](exec::Kernel& kernel, const Named& named) { return names_of(settled(kernel, flatten(named), "cpu")); },
+      nb::arg("kernel"), nb::arg("args"), "The names of the (name, value) pairs that a kernel takes.");
   m.def(
       "is_descriptor",
       [](nb::handle value) { return shape_of(value).kind == launch::ValueKind::kDescriptor; },

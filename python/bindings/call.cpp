@@ -16,11 +16,13 @@ struct Call {
 
 // The grid of a call: a tuple or list of plain integers, or a function of the arguments that gives one.
 // Invalid where the general way has to read it.
-nb::object grid_of(const Call& call, const Dispatch& dispatch, const Dispatch::Values& values) {
+nb::object grid_of(const Call& call, const Dispatch& dispatch, const Given& given) {
   nb::object grid = nb::borrow(call.grid);
   if (PyTuple_Check(call.grid) || PyList_Check(call.grid) || !PyCallable_Check(call.grid)) return grid;
+  if (dispatch.is_open()) return grid;  // nothing has names
   nb::dict bound;
-  for (size_t i = 0; i < dispatch.parameters(); i++) bound[dispatch.name(i)] = nb::handle(values[i]);
+  for (size_t i = 0; i < given.size; i++)
+    if (given.values[i]) bound[dispatch.name(i)] = nb::handle(given.values[i]);
   grid = nb::steal(PyObject_CallOneArg(call.grid, bound.ptr()));
   if (!grid.is_valid()) throw nb::python_error();
   return grid;
@@ -43,9 +45,8 @@ bool read_grid(nb::handle grid, std::array<int64_t, 3>& out) {
 }
 
 // kernel.run(*args, grid=grid, warmup=False, **keywords)
-nb::object through_python(const Call& call, nb::handle grid, PyObject* const* args, size_t count,
+nb::object through_python(const Call& call, const Dispatch& dispatch, nb::handle grid, PyObject* const* args, size_t count,
                           PyObject* names) {
-  static PyObject* const kRun = PyUnicode_InternFromString("run");
   static PyObject* const kGrid = PyUnicode_InternFromString("grid");
   static PyObject* const kWarmup = PyUnicode_InternFromString("warmup");
   const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
@@ -59,31 +60,34 @@ nb::object through_python(const Call& call, nb::handle grid, PyObject* const* ar
   values.insert(values.end(), args, args + count + static_cast<size_t>(named));
   values.push_back(grid.ptr());
   values.push_back(Py_False);
-  nb::object result = nb::steal(PyObject_VectorcallMethod(kRun, values.data(), count + 1, all.ptr()));
+  nb::object result = nb::steal(PyObject_VectorcallMethod(dispatch.method(), values.data(), count + 1, all.ptr()));
   if (!result.is_valid()) throw nb::python_error();
   return result;
 }
 
 nb::object run(const Call& call, PyObject* const* args, size_t count, PyObject* names) {
   Dispatch& dispatch = *nb::inst_ptr<Dispatch>(nb::handle(call.dispatch));
+  const auto general = [&](nb::handle grid) { return through_python(call, dispatch, grid, args, count, names); };
   launch::Key key;
-  Dispatch::Values values;
+  Given given;
   nb::object settings;
-  if (has_observer() || dispatch.gave_up() || !dispatch.key_of(args, count, names, key, values, settings))
-    return through_python(call, call.grid, args, count, names);
+  if (has_observer() || dispatch.gave_up() || !dispatch.key_of(args, count, names, key, given, settings)) return general(call.grid);
   if (auto known = dispatch.find(key); known && known->holds()) {
-    if (!known->is_unhooked()) return through_python(call, call.grid, args, count, names);
-    nb::object grid = grid_of(call, dispatch, values);
+    if (!known->is_unhooked()) return general(call.grid);
+    nb::object grid = grid_of(call, dispatch, given);
     std::array<int64_t, 3> axes;
-    if (read_grid(grid, axes)) {
-      nb::inst_ptr<Launcher>(known->launcher)
-          ->run(axes, values.data(), dispatch.parameters(), *nb::inst_ptr<Options>(known->options));
-      return known->kernel;
+    if (!read_grid(grid, axes)) return general(grid);
+    const Launcher& launcher = *nb::inst_ptr<Launcher>(known->launcher);
+    const Options& options = *nb::inst_ptr<Options>(known->options);
+    if (!launcher.gpu) {
+      launcher.run(axes, given.values.data(), given.size, options);
+    } else if (!launcher.queue(axes, given, options)) {
+      return general(grid);
     }
-    return through_python(call, grid, args, count, names);
+    return known->kernel;
   }
-  nb::object kernel = through_python(call, call.grid, args, count, names);
-  if (!kernel.is_none()) dispatch.learn(key, call.function, kernel, settings);
+  nb::object kernel = general(call.grid);
+  if (!kernel.is_none()) dispatch.learn(key, given, call.function, kernel, settings);
   return kernel;
 }
 

@@ -38,6 +38,27 @@ nb::dict to_python(const device::Properties& p) {
   return out;
 }
 
+GpuKernelSpec make_spec(const std::string& name, const std::string& level, const nb::list& params,
+                        const nb::dict& options) {
+  GpuKernelSpec spec;
+  spec.name = name;
+  spec.level = level;
+  spec.params = make_params(params);
+  spec.target = field(options, "target", std::string());
+  spec.num_warps = field(options, "num_warps", 4);
+  spec.warp_size = field(options, "warp_size", 32);
+  spec.cluster = field(options, "cluster", std::array<uint32_t, 3>{1, 1, 1});
+  spec.shared_bytes = field(options, "shared", int64_t{-1});
+  spec.cooperative = field(options, "cooperative", false);
+  spec.pdl = field(options, "pdl", false);
+  spec.hidden_pointers = field(options, "hidden_pointers", 0);
+  spec.global_scratch = make_scratch(options, "global_scratch");
+  spec.profile_scratch = make_scratch(options, "profile_scratch");
+  spec.descriptor_flags = field(options, "descriptor_flags", 2);
+  spec.descriptors = make_layouts(options);
+  return spec;
+}
+
 }  // namespace
 
 void init_device(nb::module_& parent) {
@@ -111,23 +132,8 @@ void init_device(nb::module_& parent) {
           "load",
           [](Driver& driver, nb::bytes image, const std::string& name, const std::string& level,
              nb::list params, nb::dict options, int device) {
-            GpuKernelSpec spec;
+            GpuKernelSpec spec = make_spec(name, level, params, options);
             spec.image.assign(image.c_str(), image.size());
-            spec.name = name;
-            spec.level = level;
-            spec.params = make_params(params);
-            spec.target = field(options, "target", std::string());
-            spec.num_warps = field(options, "num_warps", 4);
-            spec.warp_size = field(options, "warp_size", 32);
-            spec.cluster = field(options, "cluster", std::array<uint32_t, 3>{1, 1, 1});
-            spec.shared_bytes = field(options, "shared", int64_t{-1});
-            spec.cooperative = field(options, "cooperative", false);
-            spec.pdl = field(options, "pdl", false);
-            spec.hidden_pointers = field(options, "hidden_pointers", 0);
-            spec.global_scratch = make_scratch(options, "global_scratch");
-            spec.profile_scratch = make_scratch(options, "profile_scratch");
-            spec.descriptor_flags = field(options, "descriptor_flags", 2);
-            spec.descriptors = make_layouts(options);
             std::optional<base::Result<std::unique_ptr<GpuKernel>>> loaded;
             {
               nb::gil_scoped_release no_gil;
@@ -141,7 +147,17 @@ void init_device(nb::module_& parent) {
           "bits) of what the caller gives, kind one of pointer, integer, float, tensordesc. Options: "
           "target, num_warps, warp_size, cluster (3 numbers), shared (-1: not known), cooperative, pdl, "
           "hidden_pointers, global_scratch_size, global_scratch_align, profile_scratch_size, "
-          "profile_scratch_align, tensordesc_meta, descriptor_flags.");
+          "profile_scratch_align, tensordesc_meta, descriptor_flags.")
+      .def(
+          "adopt",
+          [](Driver& driver, uint64_t function, const std::string& name, const std::string& level,
+             nb::list params, nb::dict options, int device) {
+            return std::shared_ptr<GpuKernel>(
+                unwrap(launch::adopt(driver, make_spec(name, level, params, options), function, device)));
+          },
+          nb::arg("function"), nb::arg("name"), nb::arg("level"), nb::arg("params"), nb::arg("options"),
+          nb::arg("device"),
+          "load() of a function that Triton has loaded on the device, and unloads.");
 
   m.def(
       "driver",

@@ -11,7 +11,7 @@ struct DlExchange {
   void* previous;
   void *allocate, *from_object, *to_object;
   int (*borrow)(void* object, DlTensor* out);  // 0, or a Python exception
-  void* current_stream;
+  int (*current_stream)(int device_type, int32_t device, void** out);
 };
 
 // Of a type of tensors, null where it has no table; found out once a type, under the GIL.
@@ -44,7 +44,33 @@ bool borrow_tensor(PyObject* object, DlTensor& out) {
   const DlExchange* exchange = exchange_of(Py_TYPE(object));
   if (!exchange) return false;
   if (exchange->borrow(object, &out) != 0) return PyErr_Clear(), false;
-  return out.device_type == 1;
+  return true;
+}
+
+uint64_t current_stream(std::string_view backend, int device) {
+  static const DlExchange* exchange = nullptr;
+  static PyObject* raw_stream = nullptr;  // torch._C._cuda_getCurrentRawStream(device)
+  if (!exchange && !raw_stream) {
+    PyObject* torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+    if (!torch) return 0;
+    nb::object tensor = nb::steal(PyObject_GetAttrString(torch, "Tensor"));
+    if (tensor.is_valid()) exchange = exchange_of(reinterpret_cast<PyTypeObject*>(tensor.ptr()));
+    if (exchange && !exchange->current_stream) exchange = nullptr;
+    nb::object core = nb::steal(PyObject_GetAttrString(torch, "_C"));
+    if (!exchange && core.is_valid()) raw_stream = PyObject_GetAttrString(core.ptr(), "_cuda_getCurrentRawStream");
+    PyErr_Clear();
+  }
+  if (exchange) {
+    constexpr int kCuda = 2, kRocm = 10;
+    void* stream = nullptr;
+    if (exchange->current_stream(backend == "hip" ? kRocm : kCuda, device, &stream) != 0) throw nb::python_error();
+    return reinterpret_cast<uint64_t>(stream);
+  }
+  if (!raw_stream) return 0;
+  nb::object number = nb::steal(PyLong_FromLong(device));
+  nb::object stream = nb::steal(PyObject_CallOneArg(raw_stream, number.ptr()));
+  if (!stream.is_valid()) throw nb::python_error();
+  return PyLong_AsUnsignedLongLong(stream.ptr());
 }
 
 }  // namespace triton_runner::python

@@ -1,7 +1,8 @@
-// Tensors on the CPU read without a call of Python: through DLPack's exchange table, version 1 (dlpack.h of
+// Tensors read without a call of Python: through DLPack's exchange table, version 1 (dlpack.h of
 // DLPack 1.2), which types of torch 2.11 and later have.
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 #include "bindings.h"
 
@@ -9,7 +10,7 @@ namespace triton_runner::python {
 
 struct DlTensor {
   void* data;
-  int32_t device_type, device_id;  // 1: CPU
+  int32_t device_type, device_id;  // 1: CPU, 2: CUDA, 10: ROCm
   int32_t ndim;
   uint8_t code, bits;
   uint16_t lanes;
@@ -19,8 +20,11 @@ struct DlTensor {
   uint64_t address() const { return reinterpret_cast<uint64_t>(data) + byte_offset; }
 };
 
-// False where the object's type has no table, or the object is no tensor on the CPU. What `out` points to
-// lives as long as the object.
+// False where the object's type has no table. What `out` points to lives as long as the object.
 bool borrow_tensor(PyObject* object, DlTensor& out);
+
+// The stream of a GPU that torch would launch on, as a handle; 0, the default stream, where the program has not
+// loaded torch, or one without that GPU.
+uint64_t current_stream(std::string_view backend, int device);
 
 }  // namespace triton_runner::python

@@ -13,6 +13,7 @@
 #include "launcher.h"
 
 #include "dlpack.h"
+#include "queue.h"
 #include "pointers.h"
 
 namespace triton_runner::python {
@@ -26,7 +27,7 @@ using exec::ParamKind;
 // The address of a tensor on the CPU, and the bytes from its first element to its last.
 bool read_tensor(PyObject* object, Argument& argument, std::vector<Allocation>& memory) {
   DlTensor t;
-  if (!borrow_tensor(object, t)) return false;
+  if (!borrow_tensor(object, t) || t.device_type != 1) return false;
   int64_t elements = 1, last = 0, step = 1;
   for (int i = t.ndim; i-- > 0; step *= t.shape[i]) {
     elements *= t.shape[i];
@@ -118,6 +119,7 @@ Launcher::Launcher(std::shared_ptr<exec::Kernel> k,
     : kernel(std::move(k)),
       is_loose(loose),
       settings(nb::module_::import_("triton_runner._settings").attr("current")) {
+  gpu = as_gpu_kernel(*kernel);
   is_direct = true;
   for (const auto& [name, type] : signature) {
     Slot slot = make_slot(name, type);
@@ -180,7 +182,7 @@ void Launcher::run(const std::array<int64_t, 3>& grid, PyObject* const* args, si
   if (count < needed || (count > slots.size() && !is_loose)) wrong_count(count);
   BorrowedScratch scratch;
   // Other checks than of bounds keep books on whole storages.
-  if (is_direct && options.checks == exec::kCheckOutOfBounds && !options.shuffle && read(args, *scratch)) {
+  if (is_direct && !gpu && options.checks == exec::kCheckOutOfBounds && !options.shuffle && read(args, *scratch)) {
     auto whole = [this, args] {
       nb::gil_scoped_acquire gil;
       return bind_values(*kernel, values(args), "cpu", conversion()).memory;

@@ -6,15 +6,19 @@
 #include <utility>
 #include <vector>
 
+#include <triton_runner/launch/gpu_kernel.h>
+
 #include "arguments.h"
 #include "launch.h"
 
 namespace triton_runner::python {
 
+struct Given;
 struct LaunchScratch;
 
 struct Launcher {
   std::shared_ptr<exec::Kernel> kernel;
+  launch::GpuKernel* gpu = nullptr;  // the kernel, where it is one
   std::vector<Slot> slots;
   std::vector<uint32_t> passed;  // of the arguments, those that are parameters; empty: only the general way
   size_t needed = 0;  // arguments up to the last that is a parameter: constexprs behind it may be left out
@@ -28,6 +32,9 @@ struct Launcher {
   // Launches with `count` values, those of constexprs among them, and waits for the kernel.
   void run(const std::array<int64_t, 3>& grid, PyObject* const* args, size_t count,
            const Options& options) const;
+  // Launches on the GPU that the values were read for, on torch's stream. False: some value is not what the
+  // kernel takes, or lies elsewhere; nothing was launched, and Triton's own way says what is wrong.
+  bool queue(const std::array<int64_t, 3>& grid, const Given& given, const Options& options) const;
 
  private:
   Conversion conversion() const { return is_loose ? Conversion::kWrapping : Conversion::kTriton; }

@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -33,6 +34,8 @@ from triton_runner._pipeline.versions import installed
 from triton_runner._recent import Recent
 
 SOURCE = ".source"  # a stage of Triton's caches: TTIR as the front end made it, of Gluon TTGIR
+# What launches of artifacts look at, each time: hooks of dumps and of captures.
+_WATCHED = (("triton_runner._artifacts", "launch_hook"), ("triton_runner._launch", "capture"))
 # Runs a launch in place of _launch() where a dump may record it: (kernel, grid, named, launch), set by _dump.
 launch_hook = None
 
@@ -120,12 +123,32 @@ def open_entry(entry: Entry, name: str) -> Artifact:
     return _opened.put(key, (_stamp(path), artifact))[1]
 
 
+def _learn(kernel, _, named):
+    """As _dispatch's, of launches of a kernel from load()."""
+    named = kernel._name_arguments([value for _, value in named], {})
+    found = kernel.straight([SimpleNamespace(name=name, is_constexpr=False) for name, _ in named], named)
+    return None if found is None else (found[0], found[1], [], [])  # it was loaded once and for all
+
+
+def _stamps(artifact: Artifact) -> list:
+    """[(file, modified, bytes)] of the file that an artifact was read from."""
+    stamp = _stamp(artifact.path) if artifact.path else None
+    return [] if stamp is None else [(os.path.abspath(artifact.path), *stamp)]
+
+
 def _stamp(path: str):
     try:
         status = os.stat(path)
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size
+
+
+def dispatch(parameters, reserved, entries, learn, method: str) -> _core.Dispatch:
+    """The known launches of a kernel; parameters: None for any number of values."""
+    return _core.Dispatch(
+        parameters, reserved, entries, _settings.current, _settings._current, _settings.__dict__, learn, method
+    )
 
 
 class ArtifactKernel:
@@ -148,6 +171,7 @@ class ArtifactKernel:
         self.hash = hashlib.sha256(_bytes(artifact.source)).hexdigest()
         self._completed: dict = {}
         self.settings: dict = {}  # of its own launches, as using() takes them
+        self._known = dispatch(None, frozenset(), frozenset(), _learn, "launched")
 
     def _complete(self, to: str):
         from triton_runner._pipeline.stages import compile_onward
@@ -188,6 +212,7 @@ class ArtifactKernel:
     def with_settings(self, **settings) -> ArtifactKernel:
         """The same kernel, whose launches have these settings of using()."""
         other = copy.copy(self)
+        other._known = None
         other.settings = {**self.settings, **settings}
         with _settings.using(**other.settings):  # says what is wrong with them
             return other
@@ -215,18 +240,52 @@ class ArtifactKernel:
             options.device = "cuda"  # as torch calls AMD's devices too
             options.shared = settings.shared
             options.checks = settings.checks
-            options.stream = _gpu.current_stream() if stream is None else stream
+            options.stream = _gpu.current_stream(self.function.device) if stream is None else stream
             self.function.launch(grid, named, options)
 
     def __getitem__(self, grid):
         """kernel[grid](*args): the parameters of the artifact in order, or those of the Python kernel that it
         stands for; grid is a tuple."""
 
+        if self._known is not None and self.python_params is None:
+            return _core.call(self, self._known, grid)
+
         def runner(*args, stream=None, **kwargs):
             self.launch(grid, self._name_arguments(args, kwargs), stream)
             return self
 
         return runner
+
+    def launched(self, *args, grid, warmup=False, stream=None, **kwargs) -> ArtifactKernel:
+        """kernel[grid](*args) of a launch that was not seen before."""
+        self.launch(grid, self._name_arguments(args, kwargs), stream)
+        return self
+
+    def straight(self, params, named):
+        """(launcher, guards, files) for launches with values as these (name, value) pairs, of a function with
+        these parameters; None where the next such launch might be another."""
+        watched = [(sys.modules[module].__dict__, [name]) for module, name in _WATCHED]
+        if any(holder[name] is not None for holder, (name,) in watched):
+            return None
+        if any(isinstance(value, tuple) for _, value in named):
+            return None
+        found = self._code(named)
+        if found is None:
+            return None
+        code, kept = found
+        constants = {param.name for param in params if param.is_constexpr}
+        slots = [
+            (param.name, "value" if param.name in kept and param.name not in constants else "constexpr")
+            for param in params
+        ]
+        guards = [*watched, (self.__dict__, ["function"])]
+        return _core.Launcher(code, slots, installed().loose_launches), guards, _stamps(self.artifact)
+
+    def _code(self, named):
+        """(the loaded code that takes such values, names of those that it takes)."""
+        if isinstance(self.function, _native.NativeKernel):
+            return self.function.code_for(named)
+        return self.function, _core.settled(self.function, named)
 
     packed_metadata = None  # what Triton's own launchers ask for, and run() does not
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import sys
 
-from triton_runner import _core
+from triton_runner import _core, _launch, _simt
 from triton_runner._device import gpu
 from triton_runner._errors import fail, warn
 from triton_runner._native import NativeKernel
+from triton_runner._pipeline.versions import installed
 
 
 def driver() -> _core.device.Driver:
@@ -52,6 +53,30 @@ def current_target() -> str:
 def load(image, description: dict, device: int | None = None) -> GpuKernel:
     """A kernel of an artifact (cubin, PTX, code object) on a device, described by _core.artifact.describe."""
     return GpuKernel(image, description, current_device() if device is None else device)
+
+
+def adopted(kernel) -> _core.device.GpuKernel | None:
+    """What launches a kernel that Triton has compiled and loaded on the current device; None where a launch of
+    Triton's is more than a call of the driver: scratch memory, sanitizers, another launcher than CUDA's own."""
+    from triton.runtime import driver as config
+
+    run = getattr(kernel, installed().run_field, None)
+    if type(run).__name__ != "CudaLauncher" or type(run) is not getattr(config.active, "launcher_cls", None):
+        return None
+    said = kernel.metadata
+    scratch = (getattr(run, f"{name}_scratch_size", 0) for name in ("global", "profile"))
+    if any(scratch) or getattr(run, "gsan_enabled", False):
+        return None
+    device = config.active.get_current_device()
+    params = _simt.params_of(_launch.signature(kernel.src))
+    options = {
+        "num_warps": said.num_warps, "shared": said.shared,
+        "cluster": tuple(getattr(said, "cluster_dims", None) or (getattr(said, "num_ctas", 1), 1, 1)),
+        "cooperative": getattr(said, "launch_cooperative_grid", False), "pdl": getattr(said, "launch_pdl", False),
+        "hidden_pointers": installed().hidden_pointers,
+        "tensordesc_meta": list(getattr(said, "tensordesc_meta", None) or ()) or None,
+    }  # fmt: skip
+    return driver().adopt(kernel.function, kernel.name, "cubin", params, options, device)
 
 
 class GpuKernel(NativeKernel):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from triton_runner import _core
+from triton_runner import _core, _settings
 from triton_runner._errors import fail, warn
 
 _GIVE_METADATA = "give its metadata file: metadata_json=, or <kernel>.json beside the artifact"
@@ -61,6 +61,10 @@ class NativeKernel:
         """The (name, value) pairs that the artifact takes, tuples taken apart; and how many pointers of
         Triton's own follow."""
         return self._code.settle(named)
+
+    def code_for(self, named: list) -> tuple:
+        """(the loaded code that a launch with (name, value) pairs runs, names of the values that it takes)."""
+        return self._code.plan(named, _settings.current().shared, self.mode(), self._load)
 
     def mode(self) -> int:
         """What of the settings in force changes the code."""

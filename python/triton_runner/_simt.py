@@ -55,12 +55,12 @@ class SimtKernel(NativeKernel):
         return f"<{self.level} kernel {self.name} on the CPU>"
 
 
-def _params(signature) -> list:
+def params_of(signature) -> list:
     """(name, kind, type, bits) of what a launch passes, from (name, type) pairs of Triton's signature."""
     result = []
     for name, kind in signature:
         if isinstance(kind, (tuple, list)):
-            result += _params((f"{name}.{i}", part) for i, part in enumerate(kind))
+            result += params_of((f"{name}.{i}", part) for i, part in enumerate(kind))
         elif kind.startswith("tensordesc"):
             result.append((name, "tensordesc", kind, 0))
         elif kind.startswith("*") or kind == "nvTmaDesc":
@@ -91,4 +91,4 @@ def load_compiled(text: str, name: str, signature, metadata: dict) -> _core.Kern
     for scratch in ("global_scratch", "profile_scratch"):
         for what in ("size", "align"):
             options[f"{scratch}_{what}"] = d[f"{scratch}_{what}"]
-    return _core.load_simt(text, filename, name, _params(signature), options)
+    return _core.load_simt(text, filename, name, params_of(signature), options)

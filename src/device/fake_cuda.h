@@ -3,6 +3,7 @@
 #pragma once
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct State {
   int devices = 2, version = 13000;
   int current = -1;  // no context
   int max_dynamic_shared = 0;
+  bool is_quiet = false;  // counts launches and writes nothing down
+  uint64_t launched = 0;
+  std::mutex mutex;  // of what is written down
   uint64_t next_address = 0x7f0000000000;
   struct {
     int type, rank, swizzle, fill;
@@ -53,7 +57,8 @@ struct State {
 inline State* state = nullptr;  // of the running test
 
 inline cuda::Error answer(const char* name) {
-  state->calls.push_back(name);
+  std::lock_guard lock(state->mutex);
+  if (!state->is_quiet) state->calls.push_back(name);
   auto it = state->errors.find(name);
   return it == state->errors.end() ? 0 : it->second;
 }
@@ -61,6 +66,9 @@ inline cuda::Error answer(const char* name) {
   if (cuda::Error code_ = answer(name)) return code_
 
 inline void record(Launch launch, void** params) {
+  std::lock_guard lock(state->mutex);
+  state->launched++;
+  if (state->is_quiet) return;
   for (size_t i = 0; i < state->param_bytes.size(); i++) {
     auto* bytes = static_cast<unsigned char*>(params[i]);
     launch.params.emplace_back(bytes, bytes + state->param_bytes[i]);

@@ -15,6 +15,7 @@ using base::failure;
 namespace {
 
 constexpr int kSharedWithoutAsking = 48 * 1024;
+constexpr size_t kMaxWords = 256;  // of a launch by words
 
 // What a binary or text for `target` needs of the device: binaries run within a major version, text from its
 // version up.
@@ -54,8 +55,10 @@ class Loaded final : public GpuKernel {
   int64_t shared_bytes() const override { return config_.shared_bytes; }
   int device() const override { return device_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
+  device::Driver& driver() const override { return driver_; }
 
-  base::Status prepare() {
+  // Loads the image, or takes a function that is loaded already.
+  base::Status prepare(device::Function loaded = 0) {
     auto properties = driver_.properties(device_);
     if (!properties) return properties.error();
     properties_ = *properties;
@@ -63,14 +66,9 @@ class Loaded final : public GpuKernel {
     if (spec_.target.empty()) spec_.target = properties_.target;
     if (auto s = check_shape(); !s) return s;
 
-    auto module = driver_.load_module(spec_.image);
-    if (!module) return located(module.error());
-    module_ = *module;
-    spec_.image.clear();  // the driver has its own copy
-    spec_.image.shrink_to_fit();
-    auto function = driver_.function(module_, spec_.name);
-    if (!function) return function.error();
-    function_ = *function;
+    function_ = loaded;
+    if (!loaded)
+      if (auto s = load_image(); !s) return s;
     auto resources = driver_.resources(function_);
     if (!resources) return resources.error();
     resources_ = *resources;
@@ -93,7 +91,31 @@ class Loaded final : public GpuKernel {
     auto plan = make_plan(spec_);
     if (!plan) return plan.error();
     plan_ = *std::move(plan);
+    takes_words_ = spec_.global_scratch.bytes_per_block == 0 && spec_.profile_scratch.bytes_per_block == 0 &&
+                   plan_.entries.size() <= kMaxWords;
+    for (const PlanEntry& entry : plan_.entries) takes_words_ &= is_word(entry.form);
     return base::success();
+  }
+
+  bool takes_words() const override { return takes_words_; }
+
+  base::Status queue(const std::array<int64_t, 3>& grid, device::Stream stream,
+                     std::span<const uint64_t> bits) override {
+    uint64_t words[kMaxWords];
+    void* params[kMaxWords + 2];
+    size_t n = 0;
+    for (; n < bits.size(); n++) {
+      words[n] = word_of(plan_.entries[n].form, bits[n]);
+      params[n] = &words[n];
+    }
+    uint64_t null = 0;  // scratch memory of which the kernel needs none
+    for (int i = 0; i < spec_.hidden_pointers; i++) params[n++] = &null;
+    device::LaunchConfig config = config_;
+    config.stream = stream;
+    for (int i = 0; i < 3; i++) config.grid[i] = static_cast<uint32_t>(grid[i]) * spec_.cluster[i];
+    auto launched = driver_.launch(function_, config, params);
+    if (!launched) return explained(launched.error(), config);
+    return launched;
   }
 
   exec::LaunchResult launch(const exec::LaunchOptions& options, std::span<const exec::Argument> args,
@@ -164,6 +186,18 @@ class Loaded final : public GpuKernel {
     device::Driver& driver_;
     int before_ = -1;
   };
+
+  base::Status load_image() {
+    auto module = driver_.load_module(spec_.image);
+    if (!module) return located(module.error());
+    module_ = *module;
+    spec_.image.clear();  // the driver has its own copy
+    spec_.image.shrink_to_fit();
+    auto function = driver_.function(module_, spec_.name);
+    if (!function) return function.error();
+    function_ = *function;
+    return base::success();
+  }
 
   static exec::LaunchResult refused(Diagnostic d) { return exec::LaunchError{std::move(d), std::nullopt}; }
 
@@ -308,6 +342,7 @@ class Loaded final : public GpuKernel {
   device::Resources resources_;
   device::LaunchConfig config_;
   Plan plan_;
+  bool takes_words_ = false;
   std::vector<std::string> warnings_;
 };
 
@@ -322,6 +357,13 @@ base::Result<std::unique_ptr<GpuKernel>> load(device::Driver& driver, GpuKernelS
   if (auto s = driver.use_device(device); !s) return s.error();
   auto kernel = std::make_unique<Loaded>(driver, std::move(spec), device);
   if (auto s = kernel->prepare(); !s) return s.error();
+  return std::unique_ptr<GpuKernel>(std::move(kernel));
+}
+
+base::Result<std::unique_ptr<GpuKernel>> adopt(device::Driver& driver, GpuKernelSpec spec,
+                                               device::Function function, int device) {
+  auto kernel = std::make_unique<Loaded>(driver, std::move(spec), device);
+  if (auto s = kernel->prepare(function); !s) return s.error();
   return std::unique_ptr<GpuKernel>(std::move(kernel));
 }
 

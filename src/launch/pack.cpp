@@ -61,6 +61,20 @@ base::Result<Plan> make_plan(const GpuKernelSpec& spec) {
   return plan;
 }
 
+uint64_t word_of(Form form, uint64_t bits) {
+  const double real = std::bit_cast<double>(bits);
+  switch (form) {
+    case Form::kF32:
+      return std::bit_cast<uint32_t>(static_cast<float>(real));
+    case Form::kF16:
+      return num::from_double(real, num::Type::kF16);
+    case Form::kBF16:  // Triton's launchers cut the f32 off
+      return std::bit_cast<uint32_t>(static_cast<float>(real)) >> 16;
+    default:
+      return bits;
+  }
+}
+
 base::Status Packed::fill(const Plan& plan, device::Driver& driver, std::span<const exec::Argument> args) {
   for (size_t i = 0; i < args.size(); i++) {
     const exec::Argument& arg = args[i];
@@ -68,16 +82,10 @@ base::Status Packed::fill(const Plan& plan, device::Driver& driver, std::span<co
     if (!has_room(1, 8)) return base::failure("the arguments exceed what a launch can pass");
     switch (entry.form) {
       case Form::kWord:
-        add(arg.bits);
-        break;
-      case Form::kF32:
-        add(std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(arg.bits))));
-        break;
       case Form::kF16:
-        add(num::from_double(std::bit_cast<double>(arg.bits), num::Type::kF16));
-        break;
-      case Form::kBF16:  // Triton's launchers cut the f32 off
-        add(std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(arg.bits))) >> 16);
+      case Form::kBF16:
+      case Form::kF32:
+        add(word_of(entry.form, arg.bits));
         break;
       case Form::kMapBytes:
         if (arg.bits == 0)

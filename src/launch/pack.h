@@ -27,6 +27,10 @@ struct Plan {
 
 base::Result<Plan> make_plan(const GpuKernelSpec& spec);
 
+// Whether a value of this form is one word, and that word: floats are given as doubles.
+inline bool is_word(Form form) { return form <= Form::kF32; }
+uint64_t word_of(Form form, uint64_t bits);
+
 class Packed {
  public:
   // The driver encodes tensor maps. Errors: a descriptor that the hardware cannot express, more than the 4

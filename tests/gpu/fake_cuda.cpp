@@ -5,6 +5,7 @@
 //   FAKE_CUDA_FAIL=cuInit=100   a call that fails, and its error
 //   FAKE_CUDA_SM=80             compute capability (90)
 //   FAKE_CUDA_MEMORY=4096=0     addresses and the devices they lie on
+//   FAKE_CUDA_QUIET=1           launches are counted and not written down
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -19,6 +20,20 @@ using namespace triton_runner::device;
   extern "C" __attribute__((visibility("default"), ifunc("resolve_" #name))) cuda::Error name params;
 TRITON_RUNNER_CUDA_API(X)
 #undef X
+
+// What Triton's own launchers ask of the library besides.
+#define EXPORT extern "C" __attribute__((visibility("default"))) cuda::Error
+EXPORT cuCtxGetLimit(size_t* value, int) { return *value = 0, 0; }
+EXPORT cuCtxSetLimit(int, size_t) { return 0; }
+EXPORT cuStreamIsCapturing(cuda::Handle, int* status) { return *status = 0, 0; }
+EXPORT cuModuleLoadData(cuda::Handle* module, const void* image) {
+  return fake::api().cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
+}
+EXPORT cuPointerGetAttribute(void* value, int attribute, cuda::Address pointer) {
+  const cuda::Error error = fake::api().cuPointerGetAttributes(1, &attribute, &value, pointer);
+  return error ? error : fake::state->memory.contains(pointer) ? 0 : cuda::kInvalidValue;
+}
+#undef EXPORT
 
 namespace {
 
@@ -42,7 +57,8 @@ void write_log() {
   FILE* out = path.empty() ? nullptr : std::fopen(path.c_str(), "w");
   if (!out) return;
   const fake::State& s = *fake::state;
-  std::fprintf(out, "{\"binary\": %s, \"image_bytes\": %zu, \"launches\": [",
+  std::fprintf(out, "{\"launched\": %llu, ", static_cast<unsigned long long>(s.launched));
+  std::fprintf(out, "\"binary\": %s, \"image_bytes\": %zu, \"launches\": [",
                s.image.starts_with("\x7f"
                                    "ELF")
                    ? "true"
@@ -50,9 +66,9 @@ void write_log() {
                s.image.size());
   for (size_t i = 0; i < s.launches.size(); i++) {
     const fake::Launch& l = s.launches[i];
-    std::fprintf(out, "%s{\"grid\": [%u, %u, %u], \"threads\": %u, \"shared\": %u, \"params\": [",
+    std::fprintf(out, "%s{\"grid\": [%u, %u, %u], \"threads\": %u, \"shared\": %u, \"stream\": %llu, \"params\": [",
                  i ? ", " : "", l.config.grid_x, l.config.grid_y, l.config.grid_z, l.config.block_x,
-                 l.config.shared_bytes);
+                 l.config.shared_bytes, reinterpret_cast<unsigned long long>(l.config.stream));
     for (size_t p = 0; p < l.params.size(); p++) {
       std::fprintf(out, "%s\"", p ? ", " : "");
       for (unsigned char byte : l.params[p]) std::fprintf(out, "%02x", byte);
@@ -81,6 +97,7 @@ __attribute__((constructor)) void start() {
   each(setting("FAKE_CUDA_MEMORY"), [](const std::string& address, const std::string& device) {
     fake::state->memory[std::stoull(address)] = std::stoi(device);
   });
+  fake::state->is_quiet = setting("FAKE_CUDA_QUIET") == "1";
   if (int sm = std::atoi(setting("FAKE_CUDA_SM").c_str())) {
     fake::state->attributes[75] = sm / 10;
     fake::state->attributes[76] = sm % 10;

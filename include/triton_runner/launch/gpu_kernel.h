@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,10 +46,21 @@ class GpuKernel : public exec::Kernel {
   virtual int64_t shared_bytes() const = 0;  // dynamic, as launched
   virtual int device() const = 0;
   virtual const std::vector<std::string>& warnings() const = 0;
+  virtual device::Driver& driver() const = 0;
+
+  // Whether each parameter is one word and nothing is allocated for a launch: then queue() launches it.
+  virtual bool takes_words() const = 0;
+  // A launch of values that are known to be right, on the kernel's device, which has to be the thread's: bits
+  // as exec::Argument has them, one a parameter. Errors: what the driver refuses.
+  virtual base::Status queue(const std::array<int64_t, 3>& grid, device::Stream stream,
+                             std::span<const uint64_t> bits) = 0;
 };
 
 // Loads the image on `device` (-1: the current one). Errors: target of another architecture than the
 // device's, more shared memory or threads than it has, what the driver refuses.
 base::Result<std::unique_ptr<GpuKernel>> load(device::Driver& driver, GpuKernelSpec spec, int device = -1);
+// The same for a function that somebody else has loaded there and unloads: Triton. The image is not looked at.
+base::Result<std::unique_ptr<GpuKernel>> adopt(device::Driver& driver, GpuKernelSpec spec,
+                                               device::Function function, int device);
 
 }  // namespace triton_runner::launch

@@ -16,6 +16,7 @@ struct KeyRule {
   bool by_align = true;   // divisibility counts (not: do_not_specialize_on_alignment)
   bool is_typed = false;  // an annotation says the type
   bool is_real = false;   // the annotation says a float or a bool: nothing of the value counts
+  bool is_old = false;    // Triton 3.0 to 3.2: bools are specialised as numbers, and a type apart from a value
 };
 
 class Key {
@@ -32,9 +33,14 @@ class Key {
   }
 
   // Values of parameters that are no constexprs. Integers beyond 64 bits have no key.
-  void none(const KeyRule& rule) { tag(rule.is_typed ? '-' : 'N'); }
-  void boolean(const KeyRule& rule) { tag(rule.is_typed ? '-' : 'b'); }
-  void real(const KeyRule& rule) { tag(rule.is_typed ? '-' : 'f'); }
+  void none(const KeyRule& rule) { unspecialised(rule, 'N'); }
+  void real(const KeyRule& rule) { unspecialised(rule, 'f'); }
+  void boolean(const KeyRule& rule, bool value) {
+    if (!rule.is_old) return unspecialised(rule, 'b');
+    if (!rule.is_typed) tag('b');
+    if (rule.by_value && value) return tag('1');
+    divisible(rule, value);
+  }
   void integer(const KeyRule& rule, int64_t value) {
     if (rule.is_real) return tag('-');
     if (rule.by_value && value == 1) return tag('1');
@@ -55,6 +61,10 @@ class Key {
  private:
   static constexpr size_t kMaxBytes = 1024;
 
+  // Of a value that has a type and no more.
+  void unspecialised(const KeyRule& rule, char type) {
+    tag(!rule.is_typed ? type : rule.is_old && rule.by_value ? '.' : '-');
+  }
   void divisible(const KeyRule& rule, uint64_t value) {
     tag(!rule.by_value ? '-' : rule.by_align && value % 16 == 0 ? 'D' : '.');
   }

@@ -1,0 +1,88 @@
+// Launcher::queue: from the bits that were read for a call's key to the driver's call, with nothing made in
+// between.
+#include "queue.h"
+
+#include <bit>
+#include <vector>
+
+#include "dispatch.h"
+#include "dlpack.h"
+
+namespace triton_runner::python {
+namespace {
+
+device::Driver* driver_in_use = nullptr;  // of the kernels that were launched on a GPU
+
+// Memory that the GPU reaches, as it sees it. Triton's launchers ask the driver about each pointer, too.
+bool reaches(launch::GpuKernel& kernel, uint64_t& address) {
+  if (address == 0) return true;
+  auto found = kernel.driver().pointer(address);
+  if (!found || !*found) return false;
+  if ((*found)->device >= 0 && (*found)->device != kernel.device()) return false;
+  address = (*found)->address;
+  return true;
+}
+
+// What a value is to a parameter; false: Triton's launcher says what it makes of it.
+bool fits(const exec::Param& param, Mark mark, uint64_t& bits, launch::GpuKernel& kernel) {
+  switch (param.kind) {
+    case exec::ParamKind::kPointer:
+      if (mark == Mark::kAddress) return reaches(kernel, bits);
+      return mark == Mark::kHere || mark == Mark::kNone || mark == Mark::kLarge ||
+             (mark == Mark::kInteger && static_cast<int64_t>(bits) >= 0);
+    case exec::ParamKind::kInteger: {
+      if (mark == Mark::kLarge) return param.bits == 64;
+      if (mark != Mark::kInteger) return false;
+      const auto value = static_cast<int64_t>(bits);
+      return param.bits == 64 ||
+             (value >= -(int64_t{1} << (param.bits - 1)) && value <= (int64_t{1} << param.bits) - 1);
+    }
+    case exec::ParamKind::kFloat:
+      if (mark == Mark::kInteger) bits = std::bit_cast<uint64_t>(static_cast<double>(static_cast<int64_t>(bits)));
+      return mark == Mark::kReal || mark == Mark::kInteger;
+    case exec::ParamKind::kTensorDesc:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+launch::GpuKernel* as_gpu_kernel(exec::Kernel& kernel) {
+  auto* gpu = dynamic_cast<launch::GpuKernel*>(&kernel);
+  if (gpu) driver_in_use = &gpu->driver();
+  return gpu;
+}
+
+int gpu_of_this_thread() {
+  if (!driver_in_use) return -1;
+  auto device = driver_in_use->current_device();
+  return device ? *device : -1;
+}
+
+bool Launcher::queue(const std::array<int64_t, 3>& grid, const Given& given, const Options& options) const {
+  if (gpu->device() != given.device) return false;
+  const uint64_t stream = current_stream(gpu->driver().backend(), given.device);
+  if (!is_direct || !gpu->takes_words()) {
+    Options there = options;
+    there.device = "cuda";  // as torch calls AMD's devices too
+    there.stream = stream;
+    run(grid, given.values.data(), given.size, there);
+    return true;
+  }
+  const std::vector<exec::Param>& params = gpu->params();
+  std::array<uint64_t, Given::kMax> bits;
+  for (size_t i = 0; i < params.size(); i++) {
+    bits[i] = given.bits[passed[i]];
+    if (!fits(params[i], given.marks[passed[i]], bits[i], *gpu)) return false;
+  }
+  base::Status status = base::success();
+  {
+    nb::gil_scoped_release no_gil;
+    status = gpu->queue(grid, stream, {bits.data(), params.size()});
+  }
+  unwrap(std::move(status));
+  return true;
+}
+
+}  // namespace triton_runner::python

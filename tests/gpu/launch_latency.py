@@ -1,0 +1,325 @@
+"""What a launch from Python costs beside the driver's own call, and that such launches are right: needs a GPU.
+
+    python tests/gpu/launch_latency.py OUT
+
+Microseconds a launch, the least and the median of 60 bursts of 200, all ways in turn in one process: a loop of
+cuLaunchKernelEx in C++ (tests/gpu/launch_raw.cpp), Triton's JIT and compiled kernels, CuPy, and ours: jit, artifacts,
+load(). Kernels are empty: without arguments, and with 5 tensors, 9 integers and 5 constexprs. Before anything is
+timed each way's result is compared. Raw samples go to OUT/launch_latency.json.
+"""
+
+import ctypes
+import gc
+import json
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+os.environ.setdefault("TRITON_RUNNER_PROD", "1")
+os.environ.setdefault("TRITON_ALWAYS_COMPILE", "0")
+
+import torch
+import triton
+import triton.language as tl
+import triton_runner
+
+ROOT = Path(__file__).resolve().parents[2]
+BURSTS, LAUNCHES = 60, 200
+
+
+@triton.jit
+def empty(BLOCK: tl.constexpr):
+    pass
+
+
+@triton.jit
+def empty_19(
+    a, b, c, d, e, m, n, k, s0, s1, s2, s3, s4, s5,
+    A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, D: tl.constexpr, E: tl.constexpr,
+):  # fmt: skip
+    pass
+
+
+@triton.jit
+def scaled(x, y, n, factor, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * factor + tl.load(y + i, mask=i < n), mask=i < n)
+
+
+def raw_library(out: Path):
+    library = out / "libraw.so"
+    subprocess.run(
+        ["g++", "-std=c++20", "-O2", "-shared", "-fPIC", f"-I{ROOT}/include", str(ROOT / "tests/gpu/launch_raw.cpp"),
+         "-ldl", "-o", str(library)], check=True)  # fmt: skip
+    burst = ctypes.CDLL(str(library)).raw_burst
+    burst.restype = ctypes.c_double
+    burst.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+    return burst
+
+
+def save(kernel, folder: Path) -> Path:
+    """The kernel's levels and metadata as files, as a launch of an artifact takes them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for level in ("ttir", "ttgir", "llir", "ptx", "cubin"):
+        triton_runner._core.artifact.write(str(folder / f"{kernel.name}.{level}"), kernel.asm[level])
+    fields = {**kernel.metadata._asdict(), "target": vars(kernel.metadata.target)}
+    triton_runner._core.artifact.write(str(folder / f"{kernel.name}.json"), json.dumps(fields, default=str))
+    return folder
+
+
+def in_turn(ways: dict, bursts: int = BURSTS) -> dict:
+    """Samples of each way, in turn; a way is a launch, or a function of (count) that gives microseconds a launch."""
+    for kind, way in ways.values():
+        for _ in range(5):
+            way(LAUNCHES) if kind == "timed" else way()
+    samples = {name: [] for name in ways}
+    gc.disable()
+    for _ in range(bursts):
+        for name, (kind, way) in ways.items():
+            torch.cuda.synchronize()
+            if kind == "timed":
+                samples[name].append(way(LAUNCHES))
+                continue
+            start = time.perf_counter()
+            for _ in range(LAUNCHES):
+                way()
+            samples[name].append((time.perf_counter() - start) / LAUNCHES * 1e6)
+    gc.enable()
+    return samples
+
+
+def cupy_kernel(arguments: tuple):
+    try:
+        import cupy
+    except ImportError:
+        return None
+    types = {torch.Tensor: "float*", int: "int"}
+    params = ", ".join(f"{types[type(a)]} p{i}" for i, a in enumerate(arguments))
+    kernel = cupy.RawKernel(f'extern "C" __global__ void k({params}) {{}}', "k")
+    given = tuple(cupy.asarray(a) if isinstance(a, torch.Tensor) else ctypes.c_int(a).value for a in arguments)
+    given = tuple(cupy.int32(a) if isinstance(a, int) else a for a in given)
+    return lambda: kernel((1,), (128,), given)
+
+
+def ways_of(kernel, args: tuple, meta: dict, out: Path, burst) -> dict:
+    ours = triton_runner.jit(kernel.fn)
+    compiled = kernel[(1,)](*args, **meta)
+    folder = save(compiled, out / kernel.__name__)
+    words = [a.data_ptr() if isinstance(a, torch.Tensor) else a for a in args] + [0, 0]
+    array = (ctypes.c_uint64 * len(words))(*words)
+    values = (*args, *meta.values())
+    loaded = triton_runner.load(folder / f"{kernel.__name__}.cubin", device="cuda")
+    stream = torch.cuda.current_stream().cuda_stream
+    head = (1, 1, 1, stream, compiled.function, compiled.packed_metadata, None, None, None)
+    grid, three = (1,), (1, 1, 1)
+    found = {
+        "cuLaunchKernelEx in C++": ("timed", lambda count: burst(compiled.function, array, len(words), 128, stream, count)),
+        "triton.jit": ("launch", lambda: kernel[grid](*args, **meta)),
+        "CompiledKernel[grid]": ("launch", lambda: compiled[three](*values)),
+        "CompiledKernel.run": ("launch", lambda: compiled.run(*head, *values)),
+        "CuPy": ("launch", cupy_kernel(args)),
+        "ours: jit": ("launch", lambda: ours[grid](*args, **meta)),
+        "ours: ttir_dir": ("launch", lambda: ours[grid](*args, **meta, ttir_dir=str(folder))),
+        "ours: cubin_dir": ("launch", lambda: ours[grid](*args, **meta, cubin_dir=str(folder))),
+        "ours: load()": ("launch", lambda: loaded[grid](*args)),
+    }
+    return {name: way for name, way in found.items() if way[1] is not None}
+
+
+def check(out: Path) -> None:
+    """All ways to launch give the same sums: on the default stream, on another one, in a graph."""
+    n, grid = 1000, (8,)
+    x = torch.arange(n, device="cuda", dtype=torch.float32)
+    ours = triton_runner.jit(scaled.fn)
+    compiled = scaled[grid](x, torch.zeros_like(x), n, 2.0, BLOCK=128)
+    folder = save(compiled, out / "scaled")
+    loaded = triton_runner.load(folder / "scaled.cubin", device="cuda")
+    ways = {
+        "jit": lambda y: ours[grid](x, y, n, 2.0, BLOCK=128),
+        "load": lambda y: loaded[grid](x, y, n, 2.0),
+    }
+    for level in ("ttir", "ttgir", "llir", "ptx", "cubin"):
+        ways[f"{level}_dir"] = lambda y, level=level: ours[grid](x, y, n, 2.0, BLOCK=128, **{f"{level}_dir": str(folder)})
+    ways["ptx_src"] = lambda y, text=compiled.asm["ptx"]: ours[grid](
+        x, y, n, 2.0, BLOCK=128, ptx_src=text, metadata_json=str(folder / "scaled.json")
+    )
+    for name, way in ways.items():
+        y = torch.zeros_like(x)
+        for _ in range(4):
+            way(y)
+        assert (y == 8 * x).all(), name
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            y = torch.zeros_like(x)
+            torch.cuda._sleep(20_000_000)  # another stream would not wait for this
+            way(y)
+            y *= 2
+        assert (y == 4 * x).all(), (name, "on another stream")
+        y = torch.zeros_like(x)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            way(y)
+        torch.cuda.synchronize()
+        assert not y.any(), (name, "ran while it was captured")
+        for _ in range(3):
+            graph.replay()
+        torch.cuda.synchronize()
+        assert (y == 6 * x).all(), (name, "in a graph")
+    print(f"right, also on a second stream and in a CUDA graph: {', '.join(ways)}", flush=True)
+    for wrong in (torch.zeros(n), 5.0, "x"):
+        for _ in range(2):
+            try:
+                ours[grid](wrong, x, n, 2.0, BLOCK=128)
+            except Exception as error:
+                said = f"{type(error).__name__}: {error}".splitlines()[0]
+            else:
+                said = "NOT REFUSED"
+            print(f"  refused: {type(wrong).__name__}: {said}", flush=True)
+    if torch.cuda.device_count() > 1:
+        with torch.cuda.device(1):
+            there = x.to("cuda:1")
+            y = torch.zeros_like(there)
+            for _ in range(4):
+                ours[grid](there, y, n, 2.0, BLOCK=128)
+            assert (y == 8 * there).all()
+        print("right on a second device", flush=True)
+
+
+def rates(launch, threads: int, seconds: float = 1.5) -> float:
+    """Launches a second of so many threads together."""
+    stop, counts, go = threading.Event(), [0] * threads, threading.Barrier(threads + 1)
+
+    def work(i):
+        torch.cuda.set_device(0)
+        launch()
+        go.wait()
+        while not stop.is_set():
+            for _ in range(50):
+                launch()
+            counts[i] += 50
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(threads)]
+    for worker in workers:
+        worker.start()
+    go.wait()
+    start = time.perf_counter()
+    time.sleep(seconds)
+    stop.set()
+    for worker in workers:
+        worker.join()
+    torch.cuda.synchronize()
+    return sum(counts) / (time.perf_counter() - start)
+
+
+FIRST = """
+import os, sys, time
+os.environ["TRITON_RUNNER_PROD"] = "1"
+os.environ["TRITON_ALWAYS_COMPILE"] = "0"
+import torch, triton
+import triton_runner
+sys.path.insert(0, {tests!r})
+import launch_latency as l
+torch.zeros(1, device="cuda")
+x = torch.zeros(1000, device="cuda")
+times = []
+def timed(launch):
+    start = time.perf_counter()
+    launch()
+    times.append((time.perf_counter() - start) * 1e3)
+ours = triton_runner.jit(l.scaled.fn)
+def load():
+    triton_runner.load({cubin!r}, device="cuda")[(8,)](x, x, 1000, 2.0)
+jobs = {{"triton": lambda: l.scaled[(8,)](x, x, 1000, 2.0, BLOCK=128),
+        "ours": lambda: ours[(8,)](x, x, 1000, 2.0, BLOCK=128), "load": load}}
+for name in {order!r}:
+    timed(jobs[name])
+print(*times)
+"""
+
+
+def first_launches(out: Path) -> dict:
+    """Milliseconds of the first launch in a new process, whose context exists and whose kernel is in the cache."""
+    found = {}
+    cubin = str(out / "scaled" / "scaled.cubin")
+    for name in ("triton", "ours", "load"):
+        times = []
+        for _ in range(3):
+            program = FIRST.format(tests=str(Path(__file__).parent), cubin=cubin, order=[name])
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+            times.append(float(done.stdout.split()[-1]))
+        found[name] = times
+    return found
+
+
+def many_keys(kernel) -> dict:
+    """Nanoseconds that a launch takes with 1 and with 10,000 known launches."""
+    ours = triton_runner.jit(kernel.fn)
+    compiled = ours[(1,)](BLOCK=0)
+    ours[(1,)](BLOCK=0)
+
+    def best() -> float:
+        return min(in_turn({"": ("launch", lambda: ours[(1,)](BLOCK=0))}, 30)[""]) * 1e3
+
+    few = best()
+    own = triton_runner._jit.JITFunction.run
+    try:
+        triton_runner._jit.JITFunction.run = lambda *args, **kwargs: compiled
+        for i in range(10_000):
+            ours[(1,)](BLOCK=i)
+    finally:
+        triton_runner._jit.JITFunction.run = own
+    return {"1": few, "10000": best()}
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def main() -> None:
+    out = Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    report = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "triton": triton.__version__}
+    print(report, flush=True)
+    check(out)
+    burst = raw_library(out)
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    tensors = tuple(torch.zeros(1024, device="cuda") for _ in range(5))
+    numbers, constants = (7, 100, 13, 1000, 10, 100, 20, 200, 30), {name: 32 for name in "ABCDE"}
+    cases = {"no argument": (empty, (), {"BLOCK": 32}), "19 arguments": (empty_19, (*tensors, *numbers), constants)}
+    report["microseconds"] = {}
+    for case, (kernel, args, meta) in cases.items():
+        samples = report["microseconds"][case] = in_turn(ways_of(kernel, args, meta, out, burst))
+        raw = samples["cuLaunchKernelEx in C++"]
+        print(f"\n| {case} | least | median | least / raw | median / raw |\n|---|---|---|---|---|")
+        for name, taken in samples.items():
+            least, middle = min(taken), statistics.median(taken)
+            ratios = f"{least / min(raw):.2f} | {middle / statistics.median(raw):.2f}"
+            print(f"| {name} | {least:.2f} | {middle:.2f} | {ratios} |", flush=True)
+    report["keys"] = many_keys(empty)
+    print("\nnanoseconds of a launch by known launches:", report["keys"], flush=True)
+    os.sched_setaffinity(0, range(os.cpu_count()))
+    ours = triton_runner.jit(empty_19.fn)
+    launch = lambda: ours[(1,)](*tensors, *numbers, **constants)  # noqa: E731
+    report["launches_a_second"] = {threads: rates(launch, threads) for threads in (1, 8, 1, 8)}
+    report["triton_launches_a_second"] = {
+        threads: rates(lambda: empty_19[(1,)](*tensors, *numbers, **constants), threads) for threads in (1, 8)
+    }
+    print("launches a second by threads:", report["launches_a_second"], report["triton_launches_a_second"], flush=True)
+    before, free = resident(), torch.cuda.mem_get_info()[0]
+    for _ in range(1_000_000):
+        launch()
+    torch.cuda.synchronize()
+    report["growth"] = {"resident": resident() - before, "device": free - torch.cuda.mem_get_info()[0]}
+    print("bytes more after a million launches:", report["growth"], flush=True)
+    report["first_launch_ms"] = first_launches(out)
+    print("milliseconds of a first launch:", report["first_launch_ms"], flush=True)
+    (out / "launch_latency.json").write_text(json.dumps(report))
+
+
+if __name__ == "__main__":
+    main()

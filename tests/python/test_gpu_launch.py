@@ -1,0 +1,224 @@
+"""Launches on a GPU that go straight to the driver: programs on tests/gpu/fake_cuda.cpp in place of libcuda.so.1,
+with Triton's own driver and launchers beside ours."""
+
+import json
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+from test_device_fake import fake, run_program  # noqa: F401  (fake is a fixture)
+
+pytest.importorskip("torch")
+
+PRELUDE = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import gc, threading, weakref
+import torch
+import fake_gpu
+from fake_gpu import Pointer, Tensor
+import triton, triton.language as tl
+import triton_runner
+
+@triton_runner.jit
+def mixed(x, y, n, scale, flag, FIRST: tl.constexpr, m=7, LAST: tl.constexpr = 1):
+    i = tl.program_id(0) * 128 + tl.arange(0, 128)
+    tl.store(y + i, tl.load(x + i) * scale + n + m + flag + FIRST + LAST)
+
+runs = 0
+def counted(launch):
+    "How many launches went through Python."
+    own, seen = triton_runner._jit.JITFunction.run, []
+    def run(*args, **kwargs):
+        seen.append(args)
+        return own(*args, **kwargs)
+    triton_runner._jit.JITFunction.run = run
+    try:
+        launch()
+    finally:
+        triton_runner._jit.JITFunction.run = own
+    return len(seen)
+
+x, y = Tensor(4096), Tensor(8192)
+def go(x=x, y=y, n=5, scale=0.5, flag=True, grid=(3, 2), **more):
+    return mixed[grid](x, y, n, scale, flag, FIRST=2, **more)
+"""
+# x, y, n, scale, flag, m and the pointers of Triton's own.
+PARAMS = "8,8,4,4,1,4,8,8"
+
+
+def on_fake(fake, tmp_path, body, **environment):  # noqa: F811
+    """(what the body printed, what the driver saw)."""
+    log = tmp_path / "log.json"
+    import textwrap
+
+    result = run_program(
+        PRELUDE + textwrap.dedent(body), LD_LIBRARY_PATH=str(fake), TRITON_LIBCUDA_PATH=str(fake), FAKE_CUDA_LOG=str(log),
+        FAKE_CUDA_MEMORY="4096=0,8192=0,12288=0,16384=1,20480=-1", TRITON_RUNNER_DEVICE="cuda",
+        TRITON_RUNNER_PROD="1", **{"FAKE_CUDA_PARAMS": PARAMS, **environment})  # fmt: skip
+    return result.stdout.split("\n")[:-1], json.loads(log.read_text())
+
+
+def words(launch) -> list:
+    return [int.from_bytes(bytes.fromhex(p), "little") for p in launch["params"]]
+
+
+def test_the_second_launch_is_ours_and_equal_to_tritons(fake, tmp_path):  # noqa: F811
+    said, seen = on_fake(fake, tmp_path, """
+        print(counted(go), counted(go), counted(go), counted(lambda: go(n=3, m=9)), counted(lambda: go(n=1)))
+        with_pointers = lambda: go(Pointer(4096), Pointer(8192))
+        print(counted(with_pointers), counted(with_pointers))
+    """)  # fmt: skip
+    # The first launch tells the core of the GPU, which is part of keys from then on.
+    assert said == ["1 1 0 0 1", "1 0"]
+    first, *others = seen["launches"]
+    expected = [4096, 8192, 5, struct.unpack("I", struct.pack("f", 0.5))[0], 1, 7, 0, 0]
+    assert words(first) == expected
+    for launch in (*others[:2], *others[4:]):
+        assert launch == first
+    assert words(others[2])[2] == 3 and words(others[2])[5] == 9
+    assert first["grid"] == [3, 2, 1]
+
+
+def test_streams_and_devices_are_torchs(fake, tmp_path):  # noqa: F811
+    said, seen = on_fake(fake, tmp_path, """
+        for _ in range(3): go()
+        fake_gpu.STREAM[0] = 77
+        print(counted(go))
+        fake_gpu.set_device(1)
+        fake_gpu.STREAM[1] = 78
+        far = lambda: go(Tensor(16384, place=1), Tensor(16384, place=1))
+        print(counted(far), counted(far))
+        fake_gpu.set_device(0)
+        print(counted(go))
+    """)  # fmt: skip
+    assert said == ["0", "1 0", "0"]
+    assert [launch["stream"] for launch in seen["launches"]] == [0, 0, 0, 77, 78, 78, 77]
+
+
+def test_grids_and_hooks(fake, tmp_path):  # noqa: F811
+    said, seen = on_fake(fake, tmp_path, """
+        for _ in range(2): go()
+        print(counted(lambda: go(grid=lambda meta: (meta["n"], meta["FIRST"]))), counted(lambda: go(grid=[4])))
+        heard = []
+        hook = lambda metadata: heard.append(metadata.get()["name"])
+        hooks = getattr(triton.knobs.runtime, "launch_enter_hook")
+        hooks.add(hook)
+        print(counted(go), heard)
+        hooks.remove(hook)
+        print(counted(go), heard)
+        mixed.add_pre_run_hook(lambda *a, **k: heard.append("pre"))
+        print(counted(go), heard)
+    """)  # fmt: skip
+    assert said == ["0 0", "1 ['mixed']", "0 ['mixed']", "1 ['mixed', 'pre']"]
+    assert [launch["grid"] for launch in seen["launches"][2:4]] == [[5, 2, 1], [4, 1, 1]]
+
+
+def test_wrong_arguments_are_caught_as_tritons_launcher_does(fake, tmp_path):  # noqa: F811
+    said, seen = on_fake(fake, tmp_path, """
+        def error(launch):
+            try:
+                launch()
+            except BaseException as error:
+                return f"{type(error).__name__}: {error}".split("\\n")[0]
+        for _ in range(2):
+            go()
+        for _ in range(2):
+            print(error(lambda: go(Pointer(99 * 16))))
+            print(error(lambda: go(Tensor(99 * 16, place=-1))))
+            print(error(lambda: mixed[(1,)](x, y, 5, 0.5)))
+            print(error(lambda: go(grid=("a",))))
+        print(error(lambda: go(Pointer(20480))), error(lambda: go(None, scale=2)))
+    """)  # fmt: skip
+    assert said[:4] == said[4:8]
+    assert "cannot be accessed from Triton" in said[0] and "cannot be accessed from Triton" in said[1]
+    assert "missing" in said[2] and "Error" in said[3]
+    assert said[8].startswith("None")  # pinned memory of the host
+    assert len(seen["launches"]) == 3 or words(seen["launches"][2])[0] == 20480
+
+
+def test_a_driver_that_refuses(fake, tmp_path):  # noqa: F811
+    said, _ = on_fake(fake, tmp_path, """
+        for _ in range(3):
+            try:
+                go()
+            except Exception as error:
+                print(type(error).__name__, str(error).split("\\n")[0])
+    """, FAKE_CUDA_FAIL="cuLaunchKernel=700,cuLaunchKernelEx=700")  # fmt: skip
+    assert len(said) == 3
+
+
+def test_threads_share_known_launches(fake, tmp_path):  # noqa: F811
+    said, seen = on_fake(fake, tmp_path, """
+        for _ in range(2): go()
+        failed = []
+        def work(i):
+            try:
+                for k in range(200):
+                    go(n=5 + 2 * (k % 3), m=i + 2)
+            except BaseException as error:
+                failed.append(error)
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for t in threads: t.start()
+        for t in threads: t.join()
+        print(failed)
+    """)  # fmt: skip
+    assert said == ["[]"]
+    counts = {}
+    for launch in seen["launches"][2:]:
+        counts[words(launch)[5], words(launch)[2]] = counts.get((words(launch)[5], words(launch)[2]), 0) + 1
+    assert sum(counts.values()) == 1600 and set(counts) == {(i, n) for i in range(2, 10) for n in (5, 7, 9)}
+
+
+def test_a_launch_within_a_launch_and_in_a_finalizer(fake, tmp_path):  # noqa: F811
+    said, seen = on_fake(fake, tmp_path, """
+        for _ in range(2): go()
+        def grid(meta):
+            mixed._known.forget()
+            go()
+            return (1,)
+        go(grid=grid)
+        class Relaunching(Pointer):
+            def data_ptr(self):
+                go()
+                gc.collect()
+                return self.address
+        odd = Relaunching(4096)
+        go(odd), go(odd)
+        print("done")
+    """)  # fmt: skip
+    assert said == ["done"] and len(seen["launches"]) > 6
+
+
+def test_kernels_are_let_go(fake, tmp_path):  # noqa: F811
+    said, _ = on_fake(fake, tmp_path, """
+        def used():
+            @triton_runner.jit
+            def local(x, BLOCK: tl.constexpr):
+                tl.store(x + tl.arange(0, BLOCK), 1.0)
+            for _ in range(4):
+                local[(1,)](x, BLOCK=16)
+            return weakref.ref(local)
+        before = sys.getrefcount(x)
+        first = used()
+        used(), gc.collect()
+        print(sys.getrefcount(x) - before)
+    """, FAKE_CUDA_PARAMS="8")  # fmt: skip
+    assert said == ["0"]
+
+
+def test_a_million_launches_leave_nothing(fake, tmp_path):  # noqa: F811
+    said, seen = on_fake(fake, tmp_path, """
+        import time
+        for _ in range(10_000): go()
+        before, started = fake_gpu.resident_bytes(), time.perf_counter()
+        for _ in range(1_000_000): go()
+        print(fake_gpu.resident_bytes() - before)
+    """, FAKE_CUDA_QUIET="1")  # fmt: skip
+    assert int(said[0]) < 1 << 20
+    assert seen["launched"] == 1_010_000
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))
