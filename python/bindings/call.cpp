@@ -144,25 +144,38 @@ PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
 PyType_Spec spec = {"triton_runner._core.Call", sizeof(Call), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
+PyObject* make_call(PyObject* function, PyObject* dispatch, PyObject* grid) {
+  auto* call = PyObject_GC_New(Call, call_type);
+  if (!call) return nullptr;
+  call->vectorcall = vectorcall;
+  call->function = Py_NewRef(function);
+  call->dispatch = Py_NewRef(dispatch);
+  call->grid = Py_NewRef(grid);
+  PyObject_GC_Track(reinterpret_cast<PyObject*>(call));
+  return reinterpret_cast<PyObject*>(call);
+}
+
+// _core.Launchable: kernel[grid] of kernels that have their known launches in `_known`; None: the class says.
+PyObject* subscript(PyObject* self, PyObject* grid) {
+  static PyObject* const kKnown = PyUnicode_InternFromString("_known");
+  static PyObject* const kOtherwise = PyUnicode_InternFromString("_subscript");
+  nb::object known = nb::steal(PyObject_GetAttr(self, kKnown));
+  if (!known.is_valid()) return nullptr;
+  if (known.is_none()) return PyObject_CallMethodObjArgs(self, kOtherwise, grid, nullptr);
+  return make_call(self, known.ptr(), grid);
+}
+
+PyType_Slot launchable_slots[] = {{Py_mp_subscript, reinterpret_cast<void*>(subscript)}, {0, nullptr}};
+PyType_Spec launchable_spec = {"triton_runner._core.Launchable", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+                               launchable_slots};
+
 }  // namespace
 
 void init_call(nb::module_& m) {
   call_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  if (!call_type) throw nb::python_error();
-  m.def(
-      "call",
-      [](nb::object function, Dispatch& dispatch, nb::object grid) {
-        auto* call = PyObject_GC_New(Call, call_type);
-        if (!call) throw nb::python_error();
-        call->vectorcall = vectorcall;
-        call->function = function.release().ptr();
-        call->dispatch = nb::find(dispatch).release().ptr();
-        call->grid = grid.release().ptr();
-        PyObject_GC_Track(reinterpret_cast<PyObject*>(call));
-        return nb::steal(reinterpret_cast<PyObject*>(call));
-      },
-      nb::arg("function"), nb::arg("dispatch"), nb::arg("grid"),
-      "kernel[grid] of a kernel of triton_runner.jit: takes the launch's arguments.");
+  nb::object launchable = nb::steal(PyType_FromSpec(&launchable_spec));
+  if (!call_type || !launchable.is_valid()) throw nb::python_error();
+  m.attr("Launchable") = launchable;
 }
 
 }  // namespace triton_runner::python

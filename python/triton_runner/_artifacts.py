@@ -151,7 +151,7 @@ def dispatch(parameters, reserved, entries, learn, method: str) -> _core.Dispatc
     )
 
 
-class ArtifactKernel:
+class ArtifactKernel(_core.Launchable):
     """A kernel that entered as an artifact, ready to run: what a launch and load() return.
 
     As Triton's CompiledKernel: name, asm (levels behind the entry compile when asked for), metadata, n_regs,
@@ -243,12 +243,9 @@ class ArtifactKernel:
             options.stream = _gpu.current_stream(self.function.device) if stream is None else stream
             self.function.launch(grid, named, options)
 
-    def __getitem__(self, grid):
+    def _subscript(self, grid):
         """kernel[grid](*args): the parameters of the artifact in order, or those of the Python kernel that it
         stands for; grid is a tuple."""
-
-        if self._known is not None and self.python_params is None:
-            return _core.call(self, self._known, grid)
 
         def runner(*args, stream=None, **kwargs):
             self.launch(grid, self._name_arguments(args, kwargs), stream)
@@ -286,6 +283,10 @@ class ArtifactKernel:
         if isinstance(self.function, _native.NativeKernel):
             return self.function.code_for(named)
         return self.function, _core.settled(self.function, named)
+
+    def stands_for(self, params) -> None:
+        """Arguments are from here on those of a Python kernel with these parameters."""
+        self.python_params, self._known = [(param.name, param.is_constexpr) for param in params], None
 
     packed_metadata = None  # what Triton's own launchers ask for, and run() does not
 
@@ -526,7 +527,7 @@ def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKer
     kernel = executable(
         artifact, **{k: v for k, v in options.items() if k in ("num_warps", "num_ctas", "num_stages")}
     )
-    kernel.python_params = [(param.name, param.is_constexpr) for param in function.params]
+    kernel.stands_for(function.params)
     if warmup:
         return kernel
     bound = _bind(function, args, params)

@@ -47,7 +47,7 @@ class _Compile:
 _TRITONS_OWN = frozenset(("device", "stream", "device_type"))
 
 
-class JITFunction(TritonJITFunction):
+class JITFunction(_core.Launchable, TritonJITFunction):
     """A kernel as triton.jit makes it, which also takes triton_runner's keywords at launch."""
 
     compile = _Compile()
@@ -63,8 +63,9 @@ class JITFunction(TritonJITFunction):
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != "_known"}
 
-    def __getitem__(self, grid):
-        return super().__getitem__(grid) if self._known is None else _core.call(self, self._known, grid)
+    def _subscript(self, grid):
+        """self[grid] where Triton is asked at each launch."""
+        return TritonJITFunction.__getitem__(self, grid)
 
     def run(self, *args, grid, warmup, **kwargs):
         """Compiles (or loads) and, unless warmup, launches. Returns a compiled kernel, as Triton does."""

@@ -168,13 +168,14 @@ inline CudaApi api() {
   a.cuPointerGetAttributes = [](unsigned n, int* attributes, void** values, Address p) -> Error {
     ANSWER("cuPointerGetAttributes");
     auto it = state->memory.find(p);
-    bool known = it != state->memory.end();
+    bool known = it != state->memory.end() || state->is_quiet;
+    const int device = it != state->memory.end() ? it->second : 0;
     for (unsigned i = 0; i < n; i++) {
       if (attributes[i] == kPointerMemoryType)
         *static_cast<uint32_t*>(values[i]) = !known           ? 0u
-                                             : it->second < 0 ? uint32_t{kMemoryHost}
+                                             : device < 0 ? uint32_t{kMemoryHost}
                                                               : uint32_t{kMemoryDevice};
-      if (attributes[i] == kPointerDeviceOrdinal) *static_cast<int*>(values[i]) = known ? it->second : -2;
+      if (attributes[i] == kPointerDeviceOrdinal) *static_cast<int*>(values[i]) = known ? device : -2;
       if (attributes[i] == kPointerDevicePointer) *static_cast<Address*>(values[i]) = known ? p : 0;
     }
     return 0;

@@ -289,7 +289,7 @@ def main() -> None:
     burst = raw_library(out)
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     tensors = tuple(torch.zeros(1024, device="cuda") for _ in range(5))
-    numbers, constants = (7, 100, 13, 1000, 10, 100, 20, 200, 30), {name: 32 for name in "ABCDE"}
+    numbers, constants = (7, 100, 13, 1000, 10, 100, 20, 200, 30), dict(A=32, B=32, C=32, D=32, E=32)
     cases = {"no argument": (empty, (), {"BLOCK": 32}), "19 arguments": (empty_19, (*tensors, *numbers), constants)}
     report["microseconds"] = {}
     for case, (kernel, args, meta) in cases.items():
