@@ -158,6 +158,7 @@ def check(out: Path) -> None:
             torch.cuda._sleep(20_000_000)  # another stream would not wait for this
             way(y)
             y *= 2
+        torch.cuda.synchronize()
         assert (y == 4 * x).all(), (name, "on another stream")
         y = torch.zeros_like(x)
         graph = torch.cuda.CUDAGraph()

@@ -159,6 +159,11 @@ class ArtifactCode:
         Queues a launch with (name, value) pairs, constexprs left out. load(params, hidden, shared, descriptor_flags) gives a kernel with parameters (name, kind, type, bits), `hidden` pointers of Triton's own behind them; mode: what else its code depends on.
         """
 
+    def plan(self, args: Sequence[tuple[str, object]], shared: int, mode: int, load: Callable) -> tuple:
+        """
+        (the kernel that launch() runs, the names of the values that it takes).
+        """
+
     def settle(self, args: Sequence[tuple[str, object]]) -> tuple:
         """
         (the (name, value) pairs that the artifact takes, tuples taken apart; how many pointers of Triton's own follow).
@@ -167,6 +172,9 @@ class ArtifactCode:
     @property
     def loaded(self) -> list[Kernel]:
         """The kernels loaded so far."""
+
+def settled(kernel: Kernel, args: Sequence[tuple[str, object]]) -> list:
+    """The names of the (name, value) pairs that a kernel takes."""
 
 def is_descriptor(value: object) -> bool:
     """
@@ -196,7 +204,7 @@ class Dispatch:
     The launches of one kernel that were seen before: calls with equal keys run the same code (triton_runner/_dispatch.py).
     """
 
-    def __init__(self, parameters: list, reserved: object, settings: object, learn: object) -> None: ...
+    def __init__(self, parameters: object | None, reserved: object, entries: object, settings: object, variable: object, module: object, learn: object, method: str) -> None: ...
 
     def key(self, *args, **kwargs) -> object:
         """
@@ -206,10 +214,9 @@ class Dispatch:
     def forget(self) -> None:
         """Every call goes through Python again, once."""
 
-def call(function: object, dispatch: Dispatch, grid: object) -> object:
-    """
-    kernel[grid] of a kernel of triton_runner.jit: takes the launch's arguments.
-    """
+class Launchable:
+    def __getitem__(self, key, /):
+        """Return self[key]."""
 
 def load_tile(text: str, filename: str = '', name: str = '', num_warps: int = 0) -> Kernel:
     """
