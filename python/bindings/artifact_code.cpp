@@ -170,7 +170,8 @@ bool stand_in_place(const exec::Kernel& kernel, const std::vector<launch::Value>
 }
 
 // Of the values, those that the kernel takes.
-std::vector<NamedValue> settled(exec::Kernel& kernel, std::vector<NamedValue> values, std::string_view device) {
+std::vector<NamedValue> settled(exec::Kernel& kernel, std::vector<NamedValue> values,
+                                std::string_view device) {
   const std::vector<launch::Value> given = shapes_of(values);
   const bool has_descriptors = std::any_of(given.begin(), given.end(), [](const launch::Value& v) {
     return v.shape.kind == launch::ValueKind::kDescriptor;
@@ -212,7 +213,9 @@ void init_artifact_code(nb::module_& m) {
       .def_prop_ro("loaded", &ArtifactCode::loaded, "The kernels loaded so far.");
   m.def(
       "settled",
-      [](exec::Kernel& kernel, const Named& named) { return names_of(settled(kernel, flatten(named), "cpu")); },
+      [](exec::Kernel& kernel, const Named& named) {
+        return names_of(settled(kernel, flatten(named), "cpu"));
+      },
       nb::arg("kernel"), nb::arg("args"), "The names of the (name, value) pairs that a kernel takes.");
   m.def(
       "is_descriptor",

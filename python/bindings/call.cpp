@@ -45,8 +45,8 @@ bool read_grid(nb::handle grid, std::array<int64_t, 3>& out) {
 }
 
 // kernel.run(*args, grid=grid, warmup=False, **keywords)
-nb::object through_python(const Call& call, const Dispatch& dispatch, nb::handle grid, PyObject* const* args, size_t count,
-                          PyObject* names) {
+nb::object through_python(const Call& call, const Dispatch& dispatch, nb::handle grid, PyObject* const* args,
+                          size_t count, PyObject* names) {
   static PyObject* const kGrid = PyUnicode_InternFromString("grid");
   static PyObject* const kWarmup = PyUnicode_InternFromString("warmup");
   const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
@@ -60,18 +60,22 @@ nb::object through_python(const Call& call, const Dispatch& dispatch, nb::handle
   values.insert(values.end(), args, args + count + static_cast<size_t>(named));
   values.push_back(grid.ptr());
   values.push_back(Py_False);
-  nb::object result = nb::steal(PyObject_VectorcallMethod(dispatch.method(), values.data(), count + 1, all.ptr()));
+  nb::object result =
+      nb::steal(PyObject_VectorcallMethod(dispatch.method(), values.data(), count + 1, all.ptr()));
   if (!result.is_valid()) throw nb::python_error();
   return result;
 }
 
 nb::object run(const Call& call, PyObject* const* args, size_t count, PyObject* names) {
   Dispatch& dispatch = *nb::inst_ptr<Dispatch>(nb::handle(call.dispatch));
-  const auto general = [&](nb::handle grid) { return through_python(call, dispatch, grid, args, count, names); };
+  const auto general = [&](nb::handle grid) {
+    return through_python(call, dispatch, grid, args, count, names);
+  };
   launch::Key key;
   Given given;
   nb::object settings;
-  if (has_observer() || dispatch.gave_up() || !dispatch.key_of(args, count, names, key, given, settings)) return general(call.grid);
+  if (has_observer() || dispatch.gave_up() || !dispatch.key_of(args, count, names, key, given, settings))
+    return general(call.grid);
   if (auto known = dispatch.find(key); known && known->holds()) {
     if (!known->is_unhooked()) return general(call.grid);
     nb::object grid = grid_of(call, dispatch, given);
@@ -166,8 +170,8 @@ PyObject* subscript(PyObject* self, PyObject* grid) {
 }
 
 PyType_Slot launchable_slots[] = {{Py_mp_subscript, reinterpret_cast<void*>(subscript)}, {0, nullptr}};
-PyType_Spec launchable_spec = {"triton_runner._core.Launchable", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-                               launchable_slots};
+PyType_Spec launchable_spec = {"triton_runner._core.Launchable", 0, 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, launchable_slots};
 
 }  // namespace
 

@@ -156,8 +156,7 @@ void init_device(nb::module_& parent) {
                 unwrap(launch::adopt(driver, make_spec(name, level, params, options), function, device)));
           },
           nb::arg("function"), nb::arg("name"), nb::arg("level"), nb::arg("params"), nb::arg("options"),
-          nb::arg("device"),
-          "load() of a function that Triton has loaded on the device, and unloads.");
+          nb::arg("device"), "load() of a function that Triton has loaded on the device, and unloads.");
 
   m.def(
       "driver",

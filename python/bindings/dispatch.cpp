@@ -210,7 +210,8 @@ void Dispatch::learn(const Key& key, const Given& given, nb::handle function, nb
   }
   for (nb::handle list : nb::cast<nb::list>(nb::object(told[2]))) known->empty.push_back(nb::borrow(list));
   for (nb::handle file : nb::cast<nb::list>(nb::object(told[3])))
-    known->files.push_back({nb::cast<std::string>(file[0]), nb::cast<int64_t>(file[1]), nb::cast<int64_t>(file[2])});
+    known->files.push_back(
+        {nb::cast<std::string>(file[0]), nb::cast<int64_t>(file[1]), nb::cast<int64_t>(file[2])});
   if (known_.size() >= kMaxKnown) known_.clear();
   if (before) known->renewed = before->renewed + 1;
   known_.insert_or_assign(std::string(key.view()), std::move(known));
@@ -263,10 +264,12 @@ void init_dispatch(nb::module_& m) {
                        "same code (triton_runner/_dispatch.py).")
       .def(
           "__init__",
-          [](Dispatch* self, nb::object parameters, nb::object reserved, nb::object entries, nb::object settings,
-             nb::object variable, nb::object module, nb::object learn, const std::string& method) {
-            new (self) Dispatch(parameters, {std::move(reserved), std::move(entries), std::move(settings),
-                                             std::move(variable), std::move(module), std::move(learn), method});
+          [](Dispatch* self, nb::object parameters, nb::object reserved, nb::object entries,
+             nb::object settings, nb::object variable, nb::object module, nb::object learn,
+             const std::string& method) {
+            new (self)
+                Dispatch(parameters, {std::move(reserved), std::move(entries), std::move(settings),
+                                      std::move(variable), std::move(module), std::move(learn), method});
           },
           nb::arg("parameters").none(), nb::arg("reserved"), nb::arg("entries"), nb::arg("settings"),
           nb::arg("variable"), nb::arg("module"), nb::arg("learn"), nb::arg("method"))

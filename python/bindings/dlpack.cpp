@@ -57,13 +57,15 @@ uint64_t current_stream(std::string_view backend, int device) {
     if (tensor.is_valid()) exchange = exchange_of(reinterpret_cast<PyTypeObject*>(tensor.ptr()));
     if (exchange && !exchange->current_stream) exchange = nullptr;
     nb::object core = nb::steal(PyObject_GetAttrString(torch, "_C"));
-    if (!exchange && core.is_valid()) raw_stream = PyObject_GetAttrString(core.ptr(), "_cuda_getCurrentRawStream");
+    if (!exchange && core.is_valid())
+      raw_stream = PyObject_GetAttrString(core.ptr(), "_cuda_getCurrentRawStream");
     PyErr_Clear();
   }
   if (exchange) {
     constexpr int kCuda = 2, kRocm = 10;
     void* stream = nullptr;
-    if (exchange->current_stream(backend == "hip" ? kRocm : kCuda, device, &stream) != 0) throw nb::python_error();
+    if (exchange->current_stream(backend == "hip" ? kRocm : kCuda, device, &stream) != 0)
+      throw nb::python_error();
     return reinterpret_cast<uint64_t>(stream);
   }
   if (!raw_stream) return 0;

@@ -13,8 +13,8 @@
 #include "launcher.h"
 
 #include "dlpack.h"
-#include "queue.h"
 #include "pointers.h"
+#include "queue.h"
 
 namespace triton_runner::python {
 namespace {
@@ -182,7 +182,8 @@ void Launcher::run(const std::array<int64_t, 3>& grid, PyObject* const* args, si
   if (count < needed || (count > slots.size() && !is_loose)) wrong_count(count);
   BorrowedScratch scratch;
   // Other checks than of bounds keep books on whole storages.
-  if (is_direct && !gpu && options.checks == exec::kCheckOutOfBounds && !options.shuffle && read(args, *scratch)) {
+  if (is_direct && !gpu && options.checks == exec::kCheckOutOfBounds && !options.shuffle &&
+      read(args, *scratch)) {
     auto whole = [this, args] {
       nb::gil_scoped_acquire gil;
       return bind_values(*kernel, values(args), "cpu", conversion()).memory;

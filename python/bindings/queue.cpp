@@ -38,7 +38,8 @@ bool fits(const exec::Param& param, Mark mark, uint64_t& bits, launch::GpuKernel
              (value >= -(int64_t{1} << (param.bits - 1)) && value <= (int64_t{1} << param.bits) - 1);
     }
     case exec::ParamKind::kFloat:
-      if (mark == Mark::kInteger) bits = std::bit_cast<uint64_t>(static_cast<double>(static_cast<int64_t>(bits)));
+      if (mark == Mark::kInteger)
+        bits = std::bit_cast<uint64_t>(static_cast<double>(static_cast<int64_t>(bits)));
       return mark == Mark::kReal || mark == Mark::kInteger;
     case exec::ParamKind::kTensorDesc:
       return false;

@@ -35,7 +35,10 @@ from triton_runner._recent import Recent
 
 SOURCE = ".source"  # a stage of Triton's caches: TTIR as the front end made it, of Gluon TTGIR
 # What launches of artifacts look at, each time: hooks of dumps and of captures.
-_WATCHED = (("triton_runner._artifacts", "launch_hook"), ("triton_runner._launch", "capture"))
+_WATCHED = (
+    ("triton_runner._artifacts", "launch_hook"), ("triton_runner._launch", "capture"),
+    ("triton_runner._launch", "observer"),
+)  # fmt: skip
 # Runs a launch in place of _launch() where a dump may record it: (kernel, grid, named, launch), set by _dump.
 launch_hook = None
 
@@ -147,7 +150,14 @@ def _stamp(path: str):
 def dispatch(parameters, reserved, entries, learn, method: str) -> _core.Dispatch:
     """The known launches of a kernel; parameters: None for any number of values."""
     return _core.Dispatch(
-        parameters, reserved, entries, _settings.current, _settings._current, _settings.__dict__, learn, method
+        parameters,
+        reserved,
+        entries,
+        _settings.current,
+        _settings._current,
+        _settings.__dict__,
+        learn,
+        method,
     )
 
 

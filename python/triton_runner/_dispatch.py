@@ -15,7 +15,7 @@ import triton
 from triton.language import constexpr, dtype
 from triton.runtime import driver
 
-from triton_runner import _artifacts, _core, _gpu, _keywords, _launch, _settings
+from triton_runner import _artifacts, _core, _gpu, _keywords, _launch
 from triton_runner._pipeline.versions import installed
 
 # Ours, and those that Triton refuses or that kernel.run has itself.
@@ -46,7 +46,7 @@ def of(function) -> _core.Dispatch | None:
 
 
 def _rule(param) -> tuple:
-    """(name, constexpr?, by value?, by alignment?, typed?, real?, old?), as Triton specialises the parameter."""
+    """(name, constexpr?, by value?, by alignment?, typed?, real?, old?): how Triton specialises it."""
     said = "" if param.is_constexpr else param.annotation_type
     is_real = installed().reals_unspecialised and (said == "u1" or said[:2] in ("fp", "bf"))
     by_align = not getattr(param, "do_not_specialize_on_alignment", False)
@@ -57,9 +57,10 @@ def _rule(param) -> tuple:
 
 
 def _learn(function, kernel, named):
-    """What a launch that gave this kernel rests on: (launcher, [(dict or class, names whose values stay)], [lists
-    that are empty], [(file, modified, bytes)]); None: such launches go through Python. named: (name, value) of
-    what it passed, constexprs left out."""
+    """What a launch that gave this kernel rests on; None: such launches go through Python.
+
+    It is (launcher, [(dict or class, names whose values stay)], [lists that stay empty], [(file, modified,
+    bytes)]). named: (name, value) of what the launch passed, constexprs left out."""
     if "triton_runner._dump" in sys.modules:
         return None  # each launch is asked whether it is recorded
     if isinstance(kernel, _artifacts.ArtifactKernel):
@@ -81,7 +82,8 @@ def _learn(function, kernel, named):
     guards += caches
     own = ["device_caches", "cache", "binder", "debug", "pre_run_hooks"]
     guards += [
-        (function.__dict__, own), (sys.modules, ["triton_runner._dump"]), (kernel.__dict__, [installed().run_field]),
+        (function.__dict__, own), (kernel.__dict__, [installed().run_field]),
+        (sys.modules, ["triton_runner._dump"]),
         (driver.__dict__, [installed().driver_fields[1]]),
         (os.environ._data, [os.environ.encodekey(name) for name in _VARIABLES]),
     ]  # fmt: skip
@@ -117,7 +119,8 @@ def _caches(function, kernel):
 
 
 def _launcher(function, kernel) -> _core.Launcher | None:
-    """The launcher of a compiled kernel that takes the values of all parameters; None: with something around it."""
+    """The launcher of a compiled kernel that takes the values of all parameters; None: something is around
+    it."""
     own = getattr(kernel, installed().run_field, None)
     if type(own) is _core.Launcher:
         if installed().constexprs_passed:

@@ -56,8 +56,9 @@ def load(image, description: dict, device: int | None = None) -> GpuKernel:
 
 
 def adopted(kernel) -> _core.device.GpuKernel | None:
-    """What launches a kernel that Triton has compiled and loaded on the current device; None where a launch of
-    Triton's is more than a call of the driver: scratch memory, sanitizers, another launcher than CUDA's own."""
+    """What launches a kernel that Triton has compiled and loaded on the current device; None where a launch
+    of Triton's is more than a call of the driver: with scratch memory, sanitizers, another launcher than
+    CUDA's own."""
     from triton.runtime import driver as config
 
     run = getattr(kernel, installed().run_field, None)
@@ -72,7 +73,8 @@ def adopted(kernel) -> _core.device.GpuKernel | None:
     options = {
         "num_warps": said.num_warps, "shared": said.shared,
         "cluster": tuple(getattr(said, "cluster_dims", None) or (getattr(said, "num_ctas", 1), 1, 1)),
-        "cooperative": getattr(said, "launch_cooperative_grid", False), "pdl": getattr(said, "launch_pdl", False),
+        "cooperative": getattr(said, "launch_cooperative_grid", False),
+        "pdl": getattr(said, "launch_pdl", False),
         "hidden_pointers": installed().hidden_pointers,
         "tensordesc_meta": list(getattr(said, "tensordesc_meta", None) or ()) or None,
     }  # fmt: skip

@@ -63,7 +63,7 @@ class NativeKernel:
         return self._code.settle(named)
 
     def code_for(self, named: list) -> tuple:
-        """(the loaded code that a launch with (name, value) pairs runs, names of the values that it takes)."""
+        """(the code that a launch with (name, value) pairs runs, names of the values that it takes)."""
         return self._code.plan(named, _settings.current().shared, self.mode(), self._load)
 
     def mode(self) -> int:

@@ -172,9 +172,9 @@ inline CudaApi api() {
     const int device = it != state->memory.end() ? it->second : 0;
     for (unsigned i = 0; i < n; i++) {
       if (attributes[i] == kPointerMemoryType)
-        *static_cast<uint32_t*>(values[i]) = !known           ? 0u
+        *static_cast<uint32_t*>(values[i]) = !known       ? 0u
                                              : device < 0 ? uint32_t{kMemoryHost}
-                                                              : uint32_t{kMemoryDevice};
+                                                          : uint32_t{kMemoryDevice};
       if (attributes[i] == kPointerDeviceOrdinal) *static_cast<int*>(values[i]) = known ? device : -2;
       if (attributes[i] == kPointerDevicePointer) *static_cast<Address*>(values[i]) = known ? p : 0;
     }

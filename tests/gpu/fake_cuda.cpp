@@ -31,7 +31,9 @@ EXPORT cuModuleLoadData(cuda::Handle* module, const void* image) {
 }
 EXPORT cuPointerGetAttribute(void* value, int attribute, cuda::Address pointer) {
   const cuda::Error error = fake::api().cuPointerGetAttributes(1, &attribute, &value, pointer);
-  return error ? error : fake::state->is_quiet || fake::state->memory.contains(pointer) ? 0 : cuda::kInvalidValue;
+  return error                                                            ? error
+         : fake::state->is_quiet || fake::state->memory.contains(pointer) ? 0
+                                                                          : cuda::kInvalidValue;
 }
 #undef EXPORT
 
@@ -66,9 +68,10 @@ void write_log() {
                s.image.size());
   for (size_t i = 0; i < s.launches.size(); i++) {
     const fake::Launch& l = s.launches[i];
-    std::fprintf(out, "%s{\"grid\": [%u, %u, %u], \"threads\": %u, \"shared\": %u, \"stream\": %llu, \"params\": [",
-                 i ? ", " : "", l.config.grid_x, l.config.grid_y, l.config.grid_z, l.config.block_x,
-                 l.config.shared_bytes, reinterpret_cast<unsigned long long>(l.config.stream));
+    std::fprintf(
+        out, "%s{\"grid\": [%u, %u, %u], \"threads\": %u, \"shared\": %u, \"stream\": %llu, \"params\": [",
+        i ? ", " : "", l.config.grid_x, l.config.grid_y, l.config.grid_z, l.config.block_x,
+        l.config.shared_bytes, reinterpret_cast<unsigned long long>(l.config.stream));
     for (size_t p = 0; p < l.params.size(); p++) {
       std::fprintf(out, "%s\"", p ? ", " : "");
       for (unsigned char byte : l.params[p]) std::fprintf(out, "%02x", byte);

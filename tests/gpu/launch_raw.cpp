@@ -11,7 +11,8 @@
 using namespace triton_runner::device::cuda;
 
 // Microseconds a launch of `count` one after the other; `words` holds the kernel's parameters, 8 bytes each.
-extern "C" double raw_burst(void* function, uint64_t* words, int n_words, int threads, void* stream, int count) {
+extern "C" double raw_burst(void* function, uint64_t* words, int n_words, int threads, void* stream,
+                            int count) {
   static auto* const launch = reinterpret_cast<Error (*)(const LaunchConfig*, Handle, void**, void**)>(
       dlsym(dlopen("libcuda.so.1", RTLD_LAZY), "cuLaunchKernelEx"));
   std::vector<void*> params;

@@ -1,12 +1,12 @@
-"""A program's front on tests/gpu/fake_cuda.cpp: torch without CUDA answers as if it had one, Triton's own driver and
-launchers run, and tensors are objects with addresses."""
+"""A program's front on tests/gpu/fake_cuda.cpp: torch without CUDA answers as if it had one, Triton's own
+driver and launchers run, and tensors are objects with addresses."""
 
 import ctypes
 import os
 
 import torch
 import triton  # noqa: F401
-import triton_runner  # noqa: F401
+import triton_runner
 
 STREAM = {0: 0, 1: 0}  # of each device, as torch would say
 _library = ctypes.CDLL("libcuda.so.1")
@@ -43,14 +43,16 @@ class Pointer:
 class _DlTensor(ctypes.Structure):
     _fields_ = [
         ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
         ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64),
     ]  # fmt: skip
 
 
 class _Exchange(ctypes.Structure):
     _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)] + [
-        (name, ctypes.c_void_p) for name in ("previous", "allocate", "from_object", "to_object", "borrow", "stream")
+        (name, ctypes.c_void_p)
+        for name in ("previous", "allocate", "from_object", "to_object", "borrow", "stream")
     ]
 
 

@@ -1,9 +1,10 @@
-"""Launches on a GPU that go straight to the driver: programs on tests/gpu/fake_cuda.cpp in place of libcuda.so.1,
-with Triton's own driver and launchers beside ours."""
+"""Launches on a GPU that go straight to the driver: programs on tests/gpu/fake_cuda.cpp in place of
+libcuda.so.1, with Triton's own driver and launchers beside ours."""
 
 import json
 import struct
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -51,10 +52,9 @@ PARAMS = "8,8,4,4,1,4,8,8"
 def on_fake(fake, tmp_path, body, **environment):  # noqa: F811
     """(what the body printed, what the driver saw)."""
     log = tmp_path / "log.json"
-    import textwrap
-
     result = run_program(
-        PRELUDE + textwrap.dedent(body), LD_LIBRARY_PATH=str(fake), TRITON_LIBCUDA_PATH=str(fake), FAKE_CUDA_LOG=str(log),
+        PRELUDE + textwrap.dedent(body), LD_LIBRARY_PATH=str(fake), TRITON_LIBCUDA_PATH=str(fake),
+        FAKE_CUDA_LOG=str(log),
         FAKE_CUDA_MEMORY="4096=0,8192=0,12288=0,16384=1,20480=-1", TRITON_RUNNER_DEVICE="cuda",
         TRITON_RUNNER_PROD="1", **{"FAKE_CUDA_PARAMS": PARAMS, **environment})  # fmt: skip
     return result.stdout.split("\n")[:-1], json.loads(log.read_text())
@@ -100,7 +100,8 @@ def test_streams_and_devices_are_torchs(fake, tmp_path):  # noqa: F811
 def test_grids_and_hooks(fake, tmp_path):  # noqa: F811
     said, seen = on_fake(fake, tmp_path, """
         for _ in range(2): go()
-        print(counted(lambda: go(grid=lambda meta: (meta["n"], meta["FIRST"]))), counted(lambda: go(grid=[4])))
+        of_arguments = lambda meta: (meta["n"], meta["FIRST"])
+        print(counted(lambda: go(grid=of_arguments)), counted(lambda: go(grid=[4])))
         heard = []
         hook = lambda metadata: heard.append(metadata.get()["name"])
         hooks = getattr(triton.knobs.runtime, "launch_enter_hook")

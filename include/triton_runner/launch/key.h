@@ -16,7 +16,7 @@ struct KeyRule {
   bool by_align = true;   // divisibility counts (not: do_not_specialize_on_alignment)
   bool is_typed = false;  // an annotation says the type
   bool is_real = false;   // the annotation says a float or a bool: nothing of the value counts
-  bool is_old = false;    // Triton 3.0 to 3.2: bools are specialised as numbers, and a type apart from a value
+  bool is_old = false;  // Triton 3.0 to 3.2: bools are specialised as numbers, and a type apart from a value
 };
 
 class Key {
