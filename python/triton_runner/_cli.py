@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from triton_runner import _export_command
+from triton_runner import _export_command, _help
 from triton_runner._bisect import command as bisect_command
 from triton_runner._case import commands as case_commands
 from triton_runner._case import verify_command
@@ -21,7 +21,7 @@ from triton_runner._errors import DiagnosticError, KernelTrap
 from triton_runner._options import json_option, print_json
 
 
-class _Group(click.Group):
+class _Group(_help.Group):
     """Bad input is a message and status 2, a kernel's fault a message and status 1."""
 
     def invoke(self, context):

@@ -203,3 +203,28 @@ def test_cache(tmp_path, script):
     assert listed["entries"][0]["levels"] == ["ttir"]
     subprocess.run([*command, "cache", "--clear"], env=clean, check=True, stdout=subprocess.PIPE)
     assert not list(pathlib.Path(tmp_path / "cache").iterdir())
+
+
+def test_the_first_page_of_help_fits_a_screen():
+    from triton_runner import _cli, _help
+
+    done = subprocess.run([sys.executable, "-m", "triton_runner", "--help"], capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and len(lines) <= 24 and max(map(len, lines)) <= 80
+    listed = [name for names in _help.GROUPS.values() for name in names.split()]
+    assert len(set(listed)) == len(listed)
+    assert set(_cli.main.commands) <= set(listed), "a new verb stands in one of _help.GROUPS"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_verbs(shell):
+    environment = {**os.environ, "_TRITON_RUNNER_COMPLETE": f"{shell}_source"}
+    program = pathlib.Path(sys.executable).with_name("triton-runner")
+    done = subprocess.run([program], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and "_TRITON_RUNNER_COMPLETE" in done.stdout
+    words = {"bash": {"COMP_WORDS": "triton-runner bis", "COMP_CWORD": "1"}}.get(
+        shell, {"COMP_WORDS": "triton-runner bis", "COMP_CWORD": "1" if shell == "zsh" else "bis"}
+    )
+    environment |= {"_TRITON_RUNNER_COMPLETE": f"{shell}_complete", **words}
+    done = subprocess.run([program], env=environment, capture_output=True, text=True)
+    assert "bisect" in done.stdout
