@@ -37,7 +37,7 @@ What the names of the [Python API](api.md) return, from the docstrings; written 
 SECTIONS = {
     "Kernels": ("jit", "load", "autotune", "using"),
     "Compiling": ("compile", "export", "passes", "resources"),
-    "Looking inside": ("dumping", "dumps", "lockstep", "faults", "track_empty"),
+    "Looking inside": ("dumping", "dumps", "lockstep", "layout", "faults", "track_empty"),
     "Verdicts and cases": ("verify", "capture", "open_case"),
     "Memory": ("register_memory",),
     "Errors": ("DiagnosticError", "KernelTrap"),
@@ -63,6 +63,8 @@ RESULTS = (
     "Difference",
     "Verdict",
     "Case",
+    "Layout",
+    "Banks",
     "Fault",
 )
 ELSEWHERE = ("ir", "ptx")  # modules of the C++ core: reference/ir.md

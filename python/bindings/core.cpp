@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   m.doc() = "The C++ core of triton_runner.";
   init_ir(m);
+  init_layout(m);
   init_ptx(m);
   init_probe(m);
   init_exec(m);

@@ -27,6 +27,10 @@ _NAMES = {
         'context manager: check="uninit" knows the tensors of torch.empty until they are written',
     ),
     "faults": ("_faults", 'the accesses out of bounds that launches with oob="report" went on after'),
+    "layout": (
+        "_layout",
+        "what an encoding means: who holds which element, where it lies, which banks a warp touches",
+    ),
     "register_memory": (
         "_memory",
         "memory that kernels on the CPU may reach through pointers stored in memory",

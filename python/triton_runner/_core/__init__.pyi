@@ -7,6 +7,7 @@ from triton_runner._core import (
     artifact as artifact,
     device as device,
     ir as ir,
+    layout as layout,
     probe as probe,
     ptx as ptx
 )
