@@ -10,7 +10,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "triton_ru
 # From the bottom up: what a layer holds. A folder stands for its modules, but for those that are named.
 LAYERS = (
     ("facts", "_errors _recent _levels _paths _metadata _files _lazy _faults _flow _arrays _memory _uninit "
-              "color_print ir ptx _layout _tools _pipeline.versions _pipeline.guard"),
+              "color_print ir ptx _layout _tools _variables _pipeline.versions _pipeline.guard"),
     ("settings", "_settings _messages _keywords _markers"),
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),
@@ -22,10 +22,10 @@ LAYERS = (
                         "_quick testing torch_utils _driver _dispatch _jit"),
     ("compiler", "_compiler _resources _export"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
-    ("comparing", "_unobserved _lockstep_loaded _lockstep"),
+    ("comparing", "_compare _compiler.launch_job _unobserved _lockstep_loaded _lockstep"),
     ("cases", "_run _case"),
     ("commands", "_options _help _doctor _exec _ops _dump.command _compiler.command _compiler.passes_command "
-                 "_bisect _compiler.bisection_job "
+                 "_bisect _compiler.bisection_job _compare.command "
                  "_export_command _case.verify_command _case.commands _cli __main__"),
     ("names", "triton_runner"),
 )  # fmt: skip

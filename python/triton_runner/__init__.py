@@ -48,6 +48,10 @@ _NAMES = {
         "_export",
         "writes a kernel, compiled in variants, into a folder from which C++ programs launch it",
     ),
+    "compare": (
+        "_compare.comparison",
+        "one kernel on several releases, targets and configurations: figures, results, what became worse",
+    ),
     "passes": (
         "_compiler.passes",
         "the passes that a compilation runs, with the IR between them; from, until, without, replaced",

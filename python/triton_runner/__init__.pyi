@@ -9,6 +9,7 @@ from . import torch_utils as torch_utils
 from ._case.capture import capture as capture
 from ._case.case import open_case as open_case
 from ._case.verdict import verify as verify
+from ._compare.comparison import compare as compare
 from ._compiler.compile import compile as compile
 from ._compiler.passes import passes as passes
 from ._dump.dumping import dumping as dumping

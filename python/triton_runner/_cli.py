@@ -15,6 +15,7 @@ from triton_runner import _export_command, _help
 from triton_runner._bisect import command as bisect_command
 from triton_runner._case import commands as case_commands
 from triton_runner._case import verify_command
+from triton_runner._compare import command as compare_command
 from triton_runner._compiler import command as compiler_commands
 from triton_runner._compiler import passes_command
 from triton_runner._errors import DiagnosticError, KernelTrap
@@ -351,15 +352,17 @@ def cache(clear, as_json):
     click.echo(f"{len(entries)} kernels in {folder}")
 
 
-for _command in (
-    *compiler_commands.COMMANDS,
-    *passes_command.COMMANDS,
-    *bisect_command.COMMANDS,
-    *_export_command.COMMANDS,
-    *verify_command.COMMANDS,
-    *case_commands.COMMANDS,
+for _module in (
+    compiler_commands,
+    passes_command,
+    bisect_command,
+    compare_command,
+    _export_command,
+    verify_command,
+    case_commands,
 ):
-    main.add_command(_command)
+    for _command in _module.COMMANDS:
+        main.add_command(_command)
 
 
 if __name__ == "__main__":

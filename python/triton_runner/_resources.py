@@ -106,7 +106,7 @@ def resources(kernel, metadata=None, *, name: str = "") -> Resources:
         )
     told = as_path_or_text(metadata if metadata is not None else kernel, "metadata")
     there = dict.keys(kernel.asm)  # a level that is not there is compiled when it is asked for
-    for level in ("cubin", "hsaco"):
+    for level in ("cubin", "hsaco", "amdgcn"):
         if level in there:
             return _of_binary(level, kernel.asm, "", name, told)
     text, level = next(((kernel.asm[x], x) for x in LEVELS if x in there), ("", ""))

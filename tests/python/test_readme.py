@@ -21,6 +21,7 @@ MASKS = (
     (r"0x[0-9a-f]{6,}", "0xADDRESS"),
     (r"\d+ CPU cores?", "N CPU cores"),
     (r"[\d.]+(e[-+]\d+)? ms", "T ms"),
+    (r"\b\d+\.\d\d s\b", "T s"),
     (r"\b(source|ttir|ttgir|llir|ptx|cubin) \d+\b", r"\1 N"),  # bytes of texts with the tree's path in them
     (r"(changed +T ms) +\d+ +\d+", r"\1 N N"),
     (r"(?m)((?:tile|simt) \(.*\S)\s+\d[\d.]*(e[-+]\d+)?$", r"\1 T"),  # of the demo: milliseconds

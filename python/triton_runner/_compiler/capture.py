@@ -39,6 +39,8 @@ def _constant(value):
         return (
             None if any(t is None is not v for t, v in zip(items, value, strict=True)) else {"tuple": items}
         )
+    if isinstance(value, dict) and value.keys() == {"attribute"}:  # tl.float16 of a command line
+        return value
     kind = type(value)
     if kind.__module__.startswith("triton.language"):
         if kind.__name__ == "dtype":

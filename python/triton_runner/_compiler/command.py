@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
 
 import click
 
 from triton_runner._compiler import versions
+from triton_runner._compiler.constants import constant
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._options import json_option, pairs, print_json
 
 
-def _value(text: str):
-    """A constant of the command line: 128, 0.5, True, tl.float16; any other text is itself."""
-    if text.startswith("tl."):
-        return {"attribute": ["triton.language", text[3:]]}
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-
-
 def constants(texts, option: str) -> dict:
     """The constants of NAME=VALUE by name."""
-    return {name: _value(text) for name, text in pairs(texts, option).items()}
+    return {name: constant(text) for name, text in pairs(texts, option).items()}
 
 
 @click.command("compile")

@@ -163,9 +163,11 @@ def _default_target() -> str:
     return _device.cpu_target()[0] if _device.resolved_device() == "cpu" else _gpu.current_target()
 
 
-def run(do: str, request: dict, release: str | None = None, timeout=None, isolate: bool = False) -> dict:
+def run(
+    do: str, request: dict, release: str | None = None, timeout=None, isolate: bool = False, worker=None
+) -> dict:
     """The answer of run(request, note) in file `do` of this folder: in this process with the installed
-    release, in a worker with another one."""
+    release, in a worker (the one given, if one is) with another one."""
     own = versions.installed()
     if release is None and own is None:
         raise fail("Triton is not installed", 'name a release to fetch: triton="3.9.0"')
@@ -180,8 +182,8 @@ def run(do: str, request: dict, release: str | None = None, timeout=None, isolat
             request["text"], request["level"], version, request["filename"]
         )
         request = {**request, "text": text, "hint": reason}
-    if version != own or isolate:
-        made = workers.ask(version, {**_portable(request), "do": do}, timeout, what)
+    if version != own or isolate or worker:
+        made = workers.ask(version, {**portable(request), "do": do}, timeout, what, worker)
     else:
         made = _here(do, request, version, what)
     for line in made.get("notes", ()):
@@ -189,20 +191,20 @@ def run(do: str, request: dict, release: str | None = None, timeout=None, isolat
     return made
 
 
-def _portable(request: dict) -> dict:
+def portable(request: dict) -> dict:
     """The request as JSON can carry it."""
     request = dict(request)
     kernel = request.get("kernel")
     if kernel is not None and not isinstance(kernel, dict):
-        request["kernel"] = capture.kernel(_innermost(kernel))
+        request["kernel"] = capture.kernel(innermost(kernel))
     if request.get("constexprs"):
         taken = request["constexprs"].items()
         request["constexprs"] = {n: capture.constant(v, f"constexpr {n!r}") for n, v in taken}
     return request
 
 
-def _innermost(kernel):
-    while not isinstance(getattr(kernel, "fn", kernel), type(_innermost)) and hasattr(kernel, "fn"):
+def innermost(kernel):
+    while not isinstance(getattr(kernel, "fn", kernel), type(innermost)) and hasattr(kernel, "fn"):
         kernel = kernel.fn
     return kernel
 

@@ -37,15 +37,18 @@ _PASS = re.compile(r"IR Dump Before (\w+)(?: \(([\w-]+)[^)]*\))?")
 
 class WorkerError(DiagnosticError):
     """A worker's request that failed: stage ("ttgir"), pass_name, output (what it wrote), reproducer (a
-    folder)."""
+    folder), ended ("killed" from outside, "late", or "": another try gives the same)."""
 
-    def __init__(self, message: str, *notes: str, stage=None, pass_name=None, output="", reproducer=None):
+    def __init__(
+        self, message: str, *notes: str, stage=None, pass_name=None, output="", reproducer=None, ended=""
+    ):
         text = "\n".join([f"error: {message}", *(f"note: {note}" for note in notes)])
         super().__init__(text, message=message, notes=notes)
         self.stage = stage
         self.pass_name = pass_name
         self.output = output
         self.reproducer = reproducer
+        self.ended = ended
 
 
 class Worker:
@@ -173,10 +176,12 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-def ask(version: str, request: dict, timeout: float | None = None, what: str = "the request") -> dict:
+def ask(
+    version: str, request: dict, timeout: float | None = None, what: str = "the request", one=None
+) -> dict:
     """The result of a request; WorkerError says why there is none. The result's "output" is what was
-    written."""
-    one = worker(version)
+    written. one: the worker; else the release's warm one."""
+    one = one or worker(version)
     answer = one.call(request, timeout)
     if "result" in answer:
         return {**answer["result"], "output": answer["output"], "seconds": answer["seconds"]}
@@ -217,7 +222,15 @@ def ask(version: str, request: dict, timeout: float | None = None, what: str = "
         pass_name=pass_name,
         output=output,
         reproducer=folder,
+        ended=_ended(answer),
     )
+
+
+def _ended(answer: dict) -> str:
+    """WorkerError.ended of an answer without a result."""
+    if answer.get("timeout"):
+        return "late"
+    return "killed" if "output" not in answer or answer.get("signal") == signal.SIGKILL else ""
 
 
 def _error_lines(written: list[str], only_telling: bool = False) -> list[str]:

@@ -1,0 +1,93 @@
+"""Arguments of a launch as a cell carries them to another process or machine, and the types that Triton's
+JIT would give them."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy
+
+from triton_runner._errors import fail
+from triton_runner._files import numpy_named
+
+_TYPES = {
+    "bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8",
+    "uint16": "u16", "uint32": "u32", "uint64": "u64", "float16": "fp16", "bfloat16": "bf16",
+    "float32": "fp32", "float64": "fp64", "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5",
+    "float8_e4m3fnuz": "fp8e4b8", "float8_e5m2fnuz": "fp8e5b16",
+}  # fmt: skip
+
+
+def encoded(name: str, value):
+    """A number, or {"dtype", "shape", "bytes"} of an array or tensor, {"dtype", "value"} of a typed
+    number."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if hasattr(value, "detach") and hasattr(value, "data_ptr"):  # a tensor of PyTorch
+        import torch
+
+        value, dtype = value.detach().cpu(), str(value.dtype).removeprefix("torch.")
+        if not value.is_contiguous():
+            raise fail(f"argument '{name}' is a tensor that is not contiguous", "pass its .contiguous()")
+        data = value.reshape(-1).view(torch.uint8).numpy().tobytes()
+        shape = list(value.shape)
+    elif isinstance(value, numpy.generic):
+        return {"dtype": _typed(name, str(value.dtype)), "value": value.item()}
+    elif isinstance(value, numpy.ndarray):
+        data, dtype, shape = numpy.ascontiguousarray(value).tobytes(), str(value.dtype), list(value.shape)
+    else:
+        raise fail(
+            f"argument '{name}' is a {type(value).__name__}, which compare does not carry to its processes",
+            "arrays of NumPy, tensors of PyTorch and numbers can be compared",
+        )
+    return {"dtype": _typed(name, dtype), "shape": shape, "bytes": data}
+
+
+def _typed(name: str, dtype: str) -> str:
+    if dtype not in _TYPES:
+        raise fail(f"argument '{name}' has elements of type {dtype}", f"known: {', '.join(_TYPES)}")
+    return dtype
+
+
+def is_array(value) -> bool:
+    return isinstance(value, dict) and "bytes" in value
+
+
+def decoded(value):
+    """The argument again: arrays begin at multiples of 64 bytes, as those of PyTorch do."""
+    if not isinstance(value, dict):
+        return value
+    dtype = numpy_named(value["dtype"])
+    if "bytes" not in value:
+        return dtype.type(value["value"])
+    size = len(value["bytes"])
+    room = numpy.zeros(size + 64, numpy.uint8)
+    start = -room.ctypes.data % 64
+    room[start : start + size] = numpy.frombuffer(value["bytes"], numpy.uint8)
+    return room[start : start + size].view(dtype).reshape(value["shape"])
+
+
+def digest(value):
+    """What a cell's key has of an argument."""
+    if not is_array(value):
+        return value
+    return {**value, "bytes": hashlib.sha256(value["bytes"]).hexdigest()}
+
+
+def kind(value) -> str | None:
+    """The type of an argument as compile() takes it, specialised as the JIT does; None: it is a constant."""
+    if value is None:
+        return None
+    if is_array(value):
+        return f"*{_TYPES[value['dtype']]}:16"
+    if isinstance(value, dict):
+        known, value = _TYPES[value["dtype"]], value["value"]
+    elif isinstance(value, bool):
+        return "i1"
+    elif isinstance(value, float):
+        return "fp32"
+    else:
+        known = "i32" if -(2**31) <= value < 2**31 else "i64" if value < 2**63 else "u64"
+    if known[0] not in "iu" or known == "i1":
+        return known
+    return known + (":1" if value == 1 else ":16" if value % 16 == 0 else "")

@@ -1,0 +1,332 @@
+"""triton_runner.compare: one kernel on several releases, targets and configurations; what became worse."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import math
+import os
+
+import numpy
+
+from triton_runner import _device, _settings
+from triton_runner._compare import cells as making
+from triton_runner._compare import expression, measure, run, table
+from triton_runner._compare.cells import Cell, Subject
+from triton_runner._compare.store import Store
+from triton_runner._compiler import versions
+from triton_runner._compiler.constants import constant
+from triton_runner._errors import fail
+
+
+@dataclasses.dataclass
+class Row:
+    """A cell of a comparison, and its result.
+
+    - `release`, `target`, `config`: which cell.
+    - `figures`: by name; None where there is none. `mix`, `ptx`: how often each instruction stands in it.
+    - `error`: why there are no figures, with `stage` and `pass_name`; `gap`: the release cannot do it.
+    - `trap`: the fault of its launch; `unrun`: why there was none.
+    - `outputs`: type, shape and hash of each array behind the launch.
+    - `files`: a hash of each level's text.
+    - `base`: the row that it is compared with, or None.
+    """
+
+    release: str
+    target: str
+    config: dict
+    figures: dict
+    mix: dict
+    ptx: dict
+    error: str | None
+    gap: str | None
+    trap: str | None
+    unrun: str | None
+    stage: str | None
+    pass_name: str | None
+    files: dict
+    outputs: list | None
+    base: Row | None = None
+
+    @property
+    def name(self) -> str:
+        return Cell(self.release, self.target, self.config).name
+
+    def figure(self, name, of_base: bool = False):
+        """A figure by name, ("count", opcode) for a number of instructions; raises expression.Unknown."""
+        row = self.base if of_base else self
+        if row is None:
+            raise expression.Unknown("base")
+        if isinstance(name, tuple):
+            if row.error or row.gap:
+                raise expression.Unknown(f"count({name[1]})")
+            return measure.count({"mix": row.mix, "ptx": row.ptx}, name[1])
+        if (value := row.figures.get(name)) is None:
+            raise expression.Unknown(f"base.{name}" if of_base else name)
+        return value
+
+    def as_dict(self) -> dict:
+        return {
+            "release": self.release, "target": self.target, "config": self.config, "figures": self.figures,
+            "instructions": self.mix, "ptx": self.ptx, "error": self.error, "gap": self.gap,
+            "trap": self.trap, "unrun": self.unrun, "stage": self.stage, "pass": self.pass_name,
+            "files": self.files, "outputs": self.outputs, "base": self.base.name if self.base else None,
+        }  # fmt: skip
+
+
+class Comparison:
+    """What compare() found, row by row: for row in comparison, len(comparison); str() is the table.
+
+    - `rows`: in order, by target, configuration and release.
+    - `kernel`: its name.
+    - `computed`, `kept`: how many cells were measured now, and how many were in the store.
+    - `trouble`: why finished cells could not be kept, or None.
+    """
+
+    def __init__(self, kernel: str, rows: list[Row], computed: int, kept: int, trouble):
+        self.kernel, self.rows, self.computed, self.kept, self.trouble = kernel, rows, computed, kept, trouble
+
+    def failing(self, text: str) -> list[tuple[Row, str]]:
+        """The rows for which an expression is true, and those for which it cannot be told, with the reason.
+        Rows without figures (`error`, `gap`) are not judged."""
+        node = expression.parse(text, "--fail-if", measure.FIGURES)
+        found = []
+        for row in self.rows:
+            if row.gap or row.error:
+                continue
+            try:
+                if expression.evaluate(node, row.figure, f"--fail-if {text!r}"):
+                    found.append((row, _why(node, row)))
+            except expression.Unknown as error:
+                found.append((row, f"{error} is not known{': ' + row.unrun if row.unrun else ''}"))
+        return found
+
+    def as_dict(self) -> dict:
+        return {
+            "kernel": self.kernel, "cells": [row.as_dict() for row in self.rows], "computed": self.computed,
+            "kept": self.kept,
+        }  # fmt: skip
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __iter__(self):
+        return iter(self.rows)
+
+    def __str__(self):
+        return "\n".join(table.lines(self))
+
+
+def _why(node, row: Row) -> str:
+    """The figures that an expression names, with the base's beside them."""
+    said = []
+    for leaf in expression.named(node):
+        name = leaf[1] if leaf[0] == "name" else ("count", leaf[2][1])
+        shown = name if isinstance(name, str) else f"count({name[1]})"
+        text = f"{shown} {table.short(row.figure(name))}"
+        if row.base and row.base is not row:
+            try:
+                text += f" (base {table.short(row.figure(name, True))})"
+            except expression.Unknown:
+                text += " (base none)"
+        said.append(text)
+    return ", ".join(said)
+
+
+def compare(
+    kernel,
+    args=None,
+    *,
+    grid=None,
+    signature=None,
+    constexprs: dict | None = None,
+    versions: str | list | None = None,
+    targets: str | list | None = None,
+    configs: str | list | None = None,
+    base=None,
+    jobs: int | None = None,
+    executor: str | None = None,
+    store=None,
+    timeout: float | None = None,
+    told=None,
+) -> Comparison:
+    """Compiles a kernel with several releases, for several targets, in several configurations, in processes
+    side by side, and compares registers, memory, instructions, occupancy, time, and what the CPU computes.
+
+    - `kernel`, `signature`, `constexprs`: as for `compile()`.
+    - `args`, `grid`: a launch: its arguments that are no constexprs, and its programs: a number, a tuple, a
+      function of the constants, or a text such as "cdiv(n, BLOCK)". They give the signature, and each cell
+      is run on the CPU: PTX, of AMD's targets TTGIR.
+    - `versions`: "3.4.0..3.9.0", "all", a list; else the installed one. `targets`: "cuda:80,hip:gfx942".
+    - `configs`: "num_warps=4,8;num_stages=1..4", or a list of dicts: options of Triton and constexprs.
+    - `base`: what a cell is compared with: {"release": "3.4.0"}, "num_warps=4", or the JSON file of an
+      earlier comparison, whose cell of the same release, target and configuration it is. Else the first
+      release that can compile for its target; of one release the first configuration; of one configuration
+      the first target.
+    - `jobs`: processes (as many as cores); `executor`: "dask://host:port".
+    - `store`: the folder of finished cells; a cell whose kernel, release, target, configuration and launch
+      are known is not measured again. `timeout`: seconds that a cell may take.
+    - `told(cell, from_store, total)` is called for each cell that is done.
+    """
+    place = store if isinstance(store, Store) else Store(store)
+    subject = Subject(kernel, signature, dict(constexprs or {}), args, grid, timeout, place)
+    releases = _releases(versions)
+    wanted = _listed(targets) or [_settings.current().target or _settings.DEFAULT_TARGET]
+    chosen = _configs(configs)
+    gpu = _gpu_name()
+    cells = making.all_cells(subject, releases, wanted, chosen, gpu)
+    counts = {True: 0, False: 0}
+
+    def note(cell, kept, total):
+        counts[kept] += 1
+        if told:
+            told(cell, kept, total)
+
+    results = run.run(cells, place, jobs or run.default_jobs(), executor, note)
+    rows = [_row(cell, results.get(cell.key)) for cell in cells]
+    _set_bases(rows, base, releases, chosen)
+    for row in rows:
+        _judge(row, place)
+    return Comparison(subject.name, rows, counts[False], counts[True], place.trouble)
+
+
+def _releases(wanted) -> list[str]:
+    if wanted is None:
+        if (own := versions.installed()) is None:
+            raise fail("Triton is not installed", 'name releases: versions="3.4.0..3.9.0"')
+        return [own]
+    return versions.expand(wanted if isinstance(wanted, str) else ",".join(wanted))
+
+
+def _listed(text) -> list[str]:
+    parts = text.split(",") if isinstance(text, str) else text or []
+    return list(dict.fromkeys(part.strip() for part in parts if part.strip()))
+
+
+def _configs(given) -> list[dict]:
+    found = []
+    for one in [given] if isinstance(given, (str, dict)) else given or [{}]:
+        found += making.parse_configs(one, constant) if isinstance(one, str) else [dict(one)]
+    return found
+
+
+def _gpu_name() -> str:
+    """ "cuda:90 NVIDIA H200" of the GPU that launches are timed on; "" if there is none."""
+    if _device.resolved_device() == "cpu":
+        return ""
+    from triton_runner import _gpu  # it opens the driver
+
+    number = _gpu.current_device()
+    return f"{_gpu.current_target()} {_gpu.driver().properties(number).get('name', '')}"
+
+
+def _row(cell: Cell, result: dict | None) -> Row:
+    result = result or {}
+    figures = {**dict.fromkeys(measure.FIGURES), **result.get("figures", {})}
+    return Row(
+        cell.release, cell.target, cell.config, figures, result.get("mix", {}), result.get("ptx", {}),
+        result.get("error"), cell.gap, result.get("trap"), result.get("unrun"), result.get("stage"),
+        result.get("pass"), result.get("files", {}), result.get("outputs"),
+    )  # fmt: skip
+
+
+# --- the base -----------------------------------------------------------------------------------------------
+
+
+def _set_bases(rows: list[Row], base, releases, configs) -> None:
+    if isinstance(base, (str, os.PathLike)) and os.fspath(base).endswith(".json"):
+        earlier = _earlier(os.fspath(base))
+        for row in rows:
+            row.base = earlier.get(_place(row))
+        return
+    fixed = base if isinstance(base, dict) else making.parse_configs(base, constant)[0] if base else None
+    if fixed is None:
+        for row in rows:
+            row.base = next((other for other in rows if _is_base(other, row, releases, configs)), None)
+        return
+    known = {_place(row): row for row in rows}
+    for name in fixed:
+        if name not in ("release", "target") and not any(name in config for config in configs):
+            axes = dict.fromkeys(["release", "target", *(n for config in configs for n in config)])
+            raise fail(f"base: {name!r} is compared nowhere", f"compared: {', '.join(axes)}")
+    config = {n: v for n, v in fixed.items() if n not in ("release", "target")}
+    for row in rows:
+        wanted = Cell(
+            str(fixed.get("release", row.release)), fixed.get("target", row.target), {**row.config, **config}
+        )
+        row.base = known.get(_place(wanted))
+    if rows and all(row.base is None for row in rows):
+        raise fail(f"base: no cell has {making.config_text(fixed)}", f"cells: {rows[0].name}, ...")
+
+
+def _is_base(other: Row, row: Row, releases, configs) -> bool:
+    """Whether a row is what another one is compared with where nobody says."""
+    if len(releases) > 1:
+        return not other.gap and (other.target, other.config) == (row.target, row.config)
+    return len(configs) == 1 or (other.target, other.config) == (row.target, configs[0])
+
+
+def _place(cell) -> str:
+    return json.dumps([cell.release, cell.target, cell.config], sort_keys=True, default=str)
+
+
+def _earlier(path: str) -> dict:
+    """The rows of a comparison's JSON by their places."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            told = json.load(file)["cells"]
+        rows = [
+            Row(
+                one["release"], one["target"], one["config"], one["figures"], one["instructions"], one["ptx"],
+                one["error"], one["gap"], one["trap"], one["unrun"], one["stage"], one["pass"], one["files"],
+                one["outputs"],
+            )
+            for one in told
+        ]  # fmt: skip
+    except OSError as error:
+        raise fail(f"cannot read {path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise fail(f"{path} is no JSON of triton-runner compare --json: {error!r}") from None
+    return {_place(row): row for row in rows}
+
+
+# --- results ------------------------------------------------------------------------------------------------
+
+
+def _judge(row: Row, store: Store) -> None:
+    """Sets equal and difference: what a row computed beside what its base did."""
+    if row.base is None or row.outputs is None or row.base.outputs is None:
+        if row.trap is not None and row.base is not None and row.base.trap is None:
+            row.figures["equal"] = False
+        return
+    row.figures["equal"] = row.outputs == row.base.outputs
+    row.figures["difference"] = 0.0
+    if not row.figures["equal"]:
+        pairs = list(zip(row.outputs, row.base.outputs, strict=True))
+        found = [_difference(store, mine, theirs) for mine, theirs in pairs if mine != theirs]
+        row.figures["difference"] = None if None in found else max(found)
+
+
+def _difference(store: Store, mine, theirs) -> float | None:
+    """The largest difference of two arrays by the largest magnitude of the second; None where the store has
+    them no more."""
+    arrays = [_array(store, *one) for one in (mine, theirs)]
+    if any(array is None for array in arrays) or arrays[0].shape != arrays[1].shape:
+        return None
+    a, b = (array.astype(numpy.float64) for array in arrays)
+    with numpy.errstate(all="ignore"):
+        apart = numpy.where((a == b) | (numpy.isnan(a) & numpy.isnan(b)), 0.0, numpy.abs(a - b))
+        largest = numpy.max(numpy.abs(b[numpy.isfinite(b)]), initial=0.0)
+        worst = numpy.max(apart, initial=0.0)
+    return math.inf if not numpy.isfinite(worst) else float(worst / largest if largest else worst)
+
+
+def _array(store: Store, dtype: str, shape: list, key: str):
+    data = store.get_bytes(key)
+    return None if data is None else _decode(dtype, tuple(shape), data)
+
+
+@functools.lru_cache(8)
+def _decode(dtype: str, shape: tuple, data: bytes):
+    return measure.as_arrays([[dtype, list(shape), data]])[0]

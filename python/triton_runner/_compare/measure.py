@@ -1,0 +1,174 @@
+"""One cell: a kernel compiled by a release for a target, its figures, and what it computes on the CPU.
+
+All that may crash or hang does so in a worker of the release. Each thread has workers of its own, so that
+cells run side by side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+
+from triton_runner._compare import arguments
+from triton_runner._compiler import compile as compiler
+from triton_runner._compiler import workers
+from triton_runner._compiler.workers import WorkerError
+from triton_runner._core import ptx
+from triton_runner._errors import DiagnosticError
+from triton_runner._resources import resources
+
+# The figures of a cell, as tables and expressions name them.
+FIGURES = {
+    "registers": "registers of a thread (VGPRs on AMD)",
+    "spills": "registers that went to memory",
+    "shared": "bytes of shared memory of a block, static and dynamic (LDS)",
+    "local": "bytes of memory of its own that a thread has (scratch)",
+    "code": "bytes of machine code",
+    "instructions": "machine instructions",
+    "barriers": "named barriers",
+    "occupancy": "warps on an SM by the most that it holds, computed",
+    "blocks": "blocks on an SM, computed",
+    "waves": "waves on a SIMD of AMD, as LLVM says",
+    "sgprs": "scalar registers of AMD",
+    "agprs": "accumulation registers of AMD",
+    "seconds": "time of the compilation",
+    "milliseconds": "time of a launch, where there is a GPU of the target",
+    "equal": "whether the CPU computes the base's bits",
+    "difference": "largest difference from the base's results, by their largest magnitude",
+}
+_KEPT_WARM = 2
+_warm = threading.local()
+_running: set = set()  # the workers of all threads
+_stopping = threading.Event()
+
+
+def _worker(version: str) -> workers.Worker:
+    """This thread's worker of a release; cells come release by release."""
+    mine = _warm.__dict__.setdefault("workers", {})
+    if version not in mine:
+        while len(mine) >= _KEPT_WARM:
+            oldest = mine.pop(next(iter(mine)))
+            oldest.close()
+            _running.discard(oldest)
+        mine[version] = workers.Worker(version)
+        _running.add(mine[version])
+    return mine[version]
+
+
+def close_thread() -> None:
+    """Ends the workers of this thread."""
+    for one in _warm.__dict__.pop("workers", {}).values():
+        one.close()
+        _running.discard(one)
+
+
+def stop_all() -> None:
+    """Ends the workers of all threads in the middle of what they do, until start()."""
+    _stopping.set()
+    for one in list(_running):
+        one.close()
+
+
+def start() -> None:
+    _stopping.clear()
+
+
+def measure(cell: dict) -> dict:
+    """The result of a cell: figures, mix, ptx, outputs (arrays with their bytes), trap, or unrun (why it was
+    not launched); or error. Where "transient" is true another try may give another result."""
+    for _ in range(3):
+        try:
+            return _measured(cell)
+        except WorkerError as error:
+            if error.ended != "killed":
+                return {"error": error.message, "stage": error.stage, "pass": error.pass_name,
+                        "transient": error.ended == "late"}  # fmt: skip
+            why = error.message
+        except DiagnosticError as error:
+            return {"error": error.message}
+        except ConnectionError as error:  # the worker was ended between two requests
+            why = str(error)
+        except OSError as error:
+            if not _stopping.is_set():
+                return {"error": f"no process could be started: {error}", "transient": True}
+            why = str(error)
+        if _stopping.is_set():
+            break
+    return {"error": f"its process was ended from outside: {why}", "transient": True}
+
+
+def _measured(cell: dict) -> dict:
+    release, request = cell["release"], cell["request"]
+    worker = _worker(release)
+    made = compiler.Compilation(
+        compiler.run("job", request, release, cell["timeout"], worker=worker), request["target"]
+    )
+    result = {"transient": False, **_figures(made)}
+    if cell["launch"] is None:
+        return result
+    binary = made.level in ("cubin", "hsaco")
+    level = "ptx" if "ptx" in made.asm else "ttgir"
+    launch = {**cell["launch"], "target": made.target, "metadata": {**made.metadata, "name": made.name}}
+    what = f"the launch of {request['label']} for {made.target}"
+    variables = {**workers.environment(), "TRITON_RUNNER_PROD": "1", "TRITON_RUNNER_THREADS": "1"}
+    common = {"do": "launch_job", "preload": ["numpy", "ml_dtypes"], "environment": variables}
+
+    def ask(**more):
+        return workers.ask(release, {**common, **launch, **more}, cell["timeout"], what, worker)
+
+    try:
+        said = ask(text=made.asm[level], level=level)
+        result |= {name: said[name] for name in ("outputs", "trap", "unrun") if name in said}
+    except WorkerError as error:
+        if error.ended == "killed":
+            raise
+        result |= {"unrun": error.message, "transient": error.ended == "late"}
+    if binary and cell["gpu"]:
+        with _one_at_a_time:
+            said = ask(text=made.asm[made.level], level=made.level, gpu=True)
+        result["figures"]["milliseconds"] = said["milliseconds"]
+    return result
+
+
+_one_at_a_time = threading.Lock()  # launches that are timed
+
+
+def _figures(made: compiler.Compilation) -> dict:
+    r = resources(made)
+    shared = None if r.dynamic_shared is None else r.dynamic_shared + (r.static_shared or 0)
+    occupancy = r.occupancy or {}
+    figures = {
+        "registers": r.registers, "spills": r.spills, "shared": shared, "local": r.local_bytes,
+        "code": r.code_bytes, "instructions": sum(r.instructions.values()) or None, "barriers": r.barriers,
+        "occupancy": occupancy["warps"] / occupancy["most_warps"] if occupancy else None,
+        "blocks": occupancy.get("blocks"), "waves": r.waves, "sgprs": r.sgprs, "agprs": r.agprs,
+        "seconds": made.seconds,
+    }  # fmt: skip
+    return {
+        "figures": figures, "mix": r.instructions, "ptx": _ptx_mix(made.asm.get("ptx")),
+        "notes": list(r.notes),
+        "files": {
+            level: hashlib.sha256(x if isinstance(x, bytes) else x.encode()).hexdigest()[:16]
+            for level, x in made.asm.items()
+        },
+    }  # fmt: skip
+
+
+def _ptx_mix(text: str | None) -> dict:
+    """How often each opcode stands in a PTX, the most frequent first."""
+    counts: dict[str, int] = {}
+    for function in ptx.parse(text).functions if text else ():
+        for instruction in function.instructions:
+            counts[instruction.opcode] = counts.get(instruction.opcode, 0) + 1
+    return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
+
+
+def count(result: dict, name: str) -> int:
+    """How many instructions of a result begin with a name: "LDG", "ldmatrix", "v_mfma"."""
+    counts = [*result["mix"].items(), *result["ptx"].items()]
+    return sum(n for op, n in counts if op == name or op.startswith((name + ".", name + "_")))
+
+
+def as_arrays(outputs) -> list:
+    """The outputs of a result as NumPy arrays."""
+    return [arguments.decoded({"dtype": d, "shape": s, "bytes": b}) for d, s, b in outputs]

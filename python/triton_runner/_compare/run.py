@@ -1,0 +1,149 @@
+"""Cells measured side by side, here or on a Dask cluster, and kept in the store one by one as they finish.
+
+A run that is interrupted, killed or out of disk loses what was being measured at that moment and nothing
+else: the next one takes what is in the store and goes on.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import queue
+import threading
+
+from triton_runner._compare import measure
+from triton_runner._compare.cells import Cell
+from triton_runner._compare.store import Store
+from triton_runner._compiler import versions
+from triton_runner._errors import DiagnosticError, fail
+
+
+def run(cells: list[Cell], store: Store, jobs: int, executor: str | None, told) -> dict:
+    """The results by key. told(cell, from the store, of how many) for each cell that is done."""
+    results, open_cells = {}, []
+    total = len({cell.key for cell in cells if cell.work is not None})
+    for cell in cells:
+        if cell.key in results or cell.work is None:
+            continue
+        results[cell.key] = store.get(cell.key)
+        if results[cell.key] is None:
+            open_cells.append(cell)
+        else:
+            told(cell, True, total)
+    if open_cells:
+        _fetch({cell.release for cell in open_cells})
+        measured = _on_dask(executor, open_cells) if executor else _here(open_cells, jobs)
+        for cell, result in measured:
+            results[cell.key] = keep(store, cell.key, result)
+            told(cell, False, total)
+    return results
+
+
+def keep(store: Store, key: str, result: dict) -> dict:
+    """The result as it is kept: arrays by the names of their bytes. Those before it, so that a cell that is
+    there has them."""
+    if "outputs" in result:
+        outputs = [[dtype, shape, store.put_bytes(data)] for dtype, shape, data in result["outputs"]]
+        result = {**result, "outputs": outputs}
+    if not result.get("transient"):
+        store.put(key, result)
+    return result
+
+
+def _fetch(releases: set) -> None:
+    """Releases that are not here are fetched before the work begins."""
+    for release in sorted(releases, key=versions.key):
+        versions.ensure(release)
+
+
+def _here(cells: list[Cell], jobs: int):
+    """(cell, result) as they finish, by threads that each have worker processes of their own."""
+    # A thread stays with a release as long as that has cells: its worker is warm then.
+    waiting: dict[str, collections.deque] = {}
+    for cell in cells:
+        waiting.setdefault(cell.release, collections.deque()).append(cell)
+    lock, done = threading.Lock(), queue.SimpleQueue()
+    at_work: dict[str, int] = collections.Counter()
+
+    def take(last: str | None) -> Cell | None:
+        with lock:
+            left = {release: cells for release, cells in waiting.items() if cells}
+            if not left or stopped:
+                return None
+            # Its own release, else the one with most cells for each thread that is at it.
+            chosen = last if last in left else max(left, key=lambda r: len(left[r]) / (1 + at_work[r]))
+            if chosen != last:
+                at_work[chosen] += 1
+                if last:
+                    at_work[last] -= 1
+            return left[chosen].popleft()
+
+    def work() -> None:
+        cell = take(None)
+        while cell is not None:
+            try:
+                done.put((cell, measure.measure(cell.work)))
+            except BaseException as error:  # a fault of ours: it ends the run
+                done.put((cell, error))
+            cell = take(cell.release)
+        measure.close_thread()
+
+    stopped: list = []
+    measure.start()
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(max(1, min(jobs, len(cells))))]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in cells:
+            cell, result = done.get()
+            if isinstance(result, BaseException):
+                raise result
+            yield cell, result
+    finally:
+        stopped.append(True)
+        if not all(not thread.is_alive() for thread in threads):
+            measure.stop_all()
+        for thread in threads:
+            thread.join()
+
+
+def _on_dask(address: str, cells: list[Cell]):
+    """(cell, result) as they finish on a Dask cluster. Its workers need this package, and fetch releases."""
+    try:
+        from dask.distributed import Client, as_completed
+    except ImportError:
+        raise fail(
+            "--executor needs Dask", "pip install distributed, here and where the workers run"
+        ) from None
+    scheme, _, place = address.partition("://")
+    if scheme != "dask" or not place:
+        raise fail(f"--executor {address!r} is no dask://host:port")
+    try:
+        client = Client(f"tcp://{place}", timeout="20s", set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise fail(f"no Dask scheduler answers at {place}: {error}") from None
+    with client:
+        # Dask gives a task to another worker where one dies of it, three times.
+        futures = {
+            client.submit(
+                _measure_on_dask, cell.work, key=f"triton-runner-{cell.key}-{os.getpid()}", pure=False
+            ): cell
+            for cell in cells
+        }
+        for future in as_completed(futures, loop=client.loop):
+            cell = futures[future]
+            try:
+                yield cell, future.result()
+            except DiagnosticError:
+                raise
+            except Exception as error:
+                yield cell, {"error": f"on the cluster: {type(error).__name__}: {error}", "transient": True}
+            future.release()
+
+
+def _measure_on_dask(work: dict) -> dict:
+    return measure.measure(work)
+
+
+def default_jobs() -> int:
+    return len(os.sched_getaffinity(0))

@@ -1,0 +1,126 @@
+"""A comparison as a table: plain lines in a pipe, by rich on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from triton_runner._compare.cells import config_text
+
+if TYPE_CHECKING:
+    from triton_runner._compare.comparison import Comparison, Row
+
+# Heading, figure; a column that no row has a value for is left out.
+_COLUMNS = (
+    ("regs", "registers"), ("spills", "spills"), ("shared", "shared"), ("local", "local"), ("code", "code"),
+    ("instr", "instructions"), ("occup.", "occupancy"), ("waves", "waves"), ("compile", "seconds"),
+    ("GPU ms", "milliseconds"), ("result", None),
+)  # fmt: skip
+_WORSE_WHEN_MORE = ("registers", "spills", "shared", "local", "code", "instructions", "milliseconds")
+
+
+def short(value) -> str:
+    """A figure for people."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _text(row: Row, name: str) -> str:
+    value = row.figures[name]
+    if value is None:
+        return "-"
+    if name == "occupancy":
+        return f"{value:.0%}"
+    if name == "seconds":
+        return f"{value:.2f} s"
+    return short(value)
+
+
+def result_text(row: Row) -> str:
+    """What a row says of its results."""
+    if row.trap:
+        return f"trap: {_first(row.trap)}"
+    if row.unrun:
+        return f"not run: {_first(row.unrun)}"
+    if row.outputs is None:
+        return "-"
+    if row.base is row:
+        return "base"
+    if row.figures["equal"] is None:
+        return "no base"
+    if row.figures["equal"]:
+        return "equal"
+    difference = row.figures["difference"]
+    return "differs" if difference is None else f"differs by {difference:.2g}"
+
+
+def _first(text: str) -> str:
+    return text.removeprefix("error: ").splitlines()[0][:60]
+
+
+def cells_of(comparison: Comparison, shown=()) -> tuple[list[str], list]:
+    """The headings, and for each row its texts and which of them are above the base's."""
+    figures = [(h, n) for h, n in _COLUMNS if n is None or any(r.figures[n] is not None for r in comparison)]
+    figures = [(h, n) for h, n in figures if n or any(result_text(row) != "-" for row in comparison)]
+    has_config = any(row.config for row in comparison)
+    headings = ["Triton", "target", *(["config"] if has_config else []), *(h for h, _ in figures), *shown]
+    rows = []
+    for row in comparison:
+        texts = [row.release, row.target, *([config_text(row.config)] if has_config else [])]
+        worse = [False] * len(texts)
+        if why := row.gap or row.error:
+            rows.append((texts, worse, f"{'no' if row.gap else 'failed'}: {_first(why)}"))
+            continue
+        for _, name in figures:
+            texts.append(_text(row, name) if name else result_text(row))
+            worse.append(_is_worse(row, name) if name else row.figures["equal"] is False)
+        for opcode in shown:
+            texts.append(str(row.figure(("count", opcode))))
+            worse.append(False)
+        rows.append((texts, worse, None))
+    return headings, rows
+
+
+def _is_worse(row: Row, name: str) -> bool:
+    mine, base = row.figures[name], row.base and row.base.figures[name]
+    if mine is None or base is None:
+        return False
+    return mine > base if name in _WORSE_WHEN_MORE else name == "occupancy" and mine < base
+
+
+def lines(comparison: Comparison, shown=()) -> list[str]:
+    """The table as plain text. A * stands behind what is worse than the base's."""
+    headings, rows = cells_of(comparison, shown)
+    marked = [
+        ([text + ("*" if bad else " ") for text, bad in zip(texts, worse, strict=True)], said)
+        for texts, worse, said in rows
+    ]
+    widths = [len(heading) + 1 for heading in headings]
+    for texts, _ in marked:
+        for i, text in enumerate(texts):
+            widths[i] = max(widths[i], len(text))
+    out = [" ".join(h.ljust(w) for h, w in zip(headings, widths, strict=True)).rstrip()]
+    for texts, said in marked:
+        line = " ".join(text.ljust(w) for text, w in zip(texts, widths, strict=False))
+        out.append(f"{line} {said}".rstrip() if said else line.rstrip())
+    return out
+
+
+def show(comparison: Comparison, shown=()) -> None:
+    """Prints the table: in colour where stdout is a terminal."""
+    if not sys.stdout.isatty():
+        print("\n".join(lines(comparison, shown)))
+        return
+    from rich.console import Console  # a terminal's
+    from rich.table import Table
+    from rich.text import Text
+
+    headings, rows = cells_of(comparison, shown)
+    table = Table(*headings, box=None, pad_edge=False)
+    for texts, worse, said in rows:
+        styled = [Text(t, style="bold red" if bad else "") for t, bad in zip(texts, worse, strict=True)]
+        table.add_row(
+            *styled, *([Text(said, style="dim" if said.startswith("no") else "red")] if said else [])
+        )
+    Console().print(table)
