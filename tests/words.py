@@ -18,8 +18,6 @@ ROOM = 75  # of 110 characters: what a line of a paragraph can be expected to fi
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
 # Where a page names what is not there, and says so, or what another project has.
 ABSENT = (
-    "benchmark/launch_latency",
-    "benchmark/static_shape",
     "doc/solving_triton_issues",
     "python/test/unit",
 )

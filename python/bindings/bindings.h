@@ -40,6 +40,7 @@ void init_translate(nb::module_& m);  // of _core.ir
 void init_layout(nb::module_& m);
 void init_ptx(nb::module_& m);
 void init_artifact(nb::module_& m);
+void init_bench(nb::module_& m);
 void init_device(nb::module_& m);
 void init_simt(nb::module_& m);
 void init_probe(nb::module_& m);

@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
   init_probe(m);
   init_exec(m);
   init_artifact(m);
+  init_bench(m);
   init_device(m);
   init_simt(m);
 }

@@ -5,6 +5,7 @@ import enum
 
 from triton_runner._core import (
     artifact as artifact,
+    bench as bench,
     device as device,
     ir as ir,
     layout as layout,

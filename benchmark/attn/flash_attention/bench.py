@@ -1,0 +1,8 @@
+"""Flash attention at every level: triton-runner bench attention, with its options."""
+
+import sys
+
+from triton_runner.bench.command import bench_command
+
+if __name__ == "__main__":
+    bench_command(["attention", *sys.argv[1:]])

@@ -1,0 +1,148 @@
+"""triton-runner bench: which benchmarks run, beside whom, and what is written."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+
+import click
+
+from triton_runner import _device
+from triton_runner._options import json_option, print_json
+from triton_runner.bench.peers import Peer
+
+NAMES = ("launch_latency", "matmul", "attention")
+LATENCY_ROUNDS, ROUNDS = 60, 60
+
+
+@contextlib.contextmanager
+def progress(title: str):
+    """A bar on a terminal, nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def run(sections, rounds: int, seconds: float, quiet: bool = False) -> tuple[list, bool]:
+    """Checks, times and shows each section; (the sections, whether all results were right)."""
+    # What it imports takes longer than the other verbs.
+    from triton_runner.bench import report
+    from triton_runner.bench.rounds import check, measure
+
+    done, right = [], True
+    for section in sections:
+        right &= check(section)
+        with progress(section.title) as told:
+            measure(section, rounds, seconds, told)
+        if not quiet:
+            report.show(section)
+        done.append(section)
+    return done, right
+
+
+def finish(sections, right: bool, as_json: bool, save: str | None, plot: str | None) -> None:
+    """Writes what was asked for, and exits: 1 where a result was wrong."""
+    # As above.
+    from triton_runner.bench import report
+
+    told = report.as_json(sections)
+    if save:
+        with open(save, "w", encoding="utf-8") as file:
+            json.dump(told, file, indent=1)
+    if plot:
+        report.plot(sections, plot)
+    if as_json:
+        print_json(told)
+    sys.exit(0 if right else 1)
+
+
+def environment(threads: int) -> None:
+    """What holds while something is measured, in other interpreters too."""
+    os.environ["TRITON_RUNNER_PROD"] = "1"  # no messages between the launches
+    os.environ["TRITON_ALWAYS_COMPILE"] = "0"
+    os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # 3.9 warns where this is left open
+    for name in ("TRITON_RUNNER_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(threads)
+
+
+@contextlib.contextmanager
+def opened_peers(texts):
+    """The interpreters that --peer names, closed at the end."""
+    with contextlib.ExitStack() as stack:
+        on_gpu = _device.resolved_device() != "cpu"
+        yield tuple(stack.enter_context(Peer(text, on_gpu)) for text in texts)
+
+
+@click.command("bench")
+@click.argument("benchmarks", nargs=-1, type=click.Choice([*NAMES, "all"]))
+@click.option("--ab", nargs=2, metavar="A B", help="Compare two kernels (kernel.py:fn), files, or releases.")
+@click.option(
+    "--peer",
+    "peers",
+    multiple=True,
+    help="Rows of another interpreter: its path, its environment's folder or name, or a Triton release.",
+)
+@click.option("--size", "sizes", help="Sizes of matmul and attention: 512,1024.")
+@click.option("--rounds", type=int, default=ROUNDS, show_default=True, help="Samples of each row.")
+@click.option("--launches", type=int, default=200, show_default=True, help="Launches of a burst.")
+@click.option("--seconds", type=float, default=60, show_default=True, help="At most so long a section.")
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on.")
+@click.option(
+    "--threads", type=int, default=1, show_default=True, help="Of the CPU: the engines' and torch's."
+)
+@click.option("--lock-sm", type=int, default=0, help="Hold the GPU's clock at so many MHz.")
+@click.option("--grid", help="Of --ab: programs, 4 or 4,2,1.")
+@click.option("--arg", "args", multiple=True, help="Of --ab: one a parameter, as for exec.")
+@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of --ab: NAME=VALUE, options too.")
+@click.option("--tolerance", type=float, default=1e-2, show_default=True, help="Of --ab: between results.")
+@click.option("--save", help="Write all samples to a JSON file.")
+@click.option("--plot", help="Draw medians and intervals into a picture.")
+@json_option
+def bench_command(
+    benchmarks, ab, peers, sizes, rounds, launches, seconds, device, threads, lock_sm, grid, args, constexprs,
+    tolerance, save, plot, as_json,
+):  # fmt: skip
+    """Measure launches, matmul or attention: every way to run them side by side, in one run.
+
+    Each row is checked before it is timed, and says what it launches. Rows take turns; a verdict is faster
+    or slower only where the whole interval is. Without a GPU the engines of the CPU are measured.
+    """
+    if device:
+        os.environ["TRITON_RUNNER_DEVICE"] = device
+    if not benchmarks and not ab:
+        raise click.UsageError(f"which benchmark? {', '.join(NAMES)}, all, or --ab A B")
+    environment(threads)
+    # The other verbs do without what it loads.
+    from triton_runner.bench import ab as two
+    from triton_runner.bench import clocks, suites
+
+    chosen = NAMES if "all" in benchmarks else benchmarks
+    with contextlib.ExitStack() as stack:
+        if lock_sm:
+            try:
+                stack.enter_context(clocks.lock(lock_sm))
+            except (RuntimeError, OSError) as error:
+                raise click.UsageError(f"--lock-sm: {error}") from None
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        if ab:
+            made = two.sections(ab, chosen, grid, args, constexprs, tolerance, sizes, stack, launches)
+        else:
+            plan = suites.Plan(
+                folder, stack.enter_context(opened_peers(peers)),
+                tuple(int(size) for size in (sizes or "").split(",") if size), launches,
+            )  # fmt: skip
+            made = (section for name in chosen for section in suites.SUITES[name](plan))
+        done, right = run(made, rounds, seconds, quiet=as_json)
+    finish(done, right, as_json, save, plot)
+
+
+COMMANDS = (bench_command,)
