@@ -24,8 +24,8 @@ LAYERS = (
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
     ("comparing", "_compare _compiler.launch_job _unobserved _lockstep_loaded _lockstep"),
     ("cases", "_run _case"),
-    ("benchmarks", "_options _exec _compiler.command bench"),
-    ("commands", "_help _doctor _ops _dump.command _compiler.passes_command "
+    ("benchmarks", "_options _exec bench"),
+    ("commands", "_help _doctor _ops _dump.command _compiler.command _compiler.passes_command "
                  "_bisect _compiler.bisection_job _compare.command "
                  "_export_command _case.verify_command _case.commands _cli __main__"),
     ("names", "triton_runner"),

@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from triton_runner._compiler import command
+from triton_runner._compiler.constants import constant
 from triton_runner._errors import fail
 from triton_runner._options import json_option, print_json
 
@@ -28,7 +28,7 @@ def parse_variants(text: str) -> list[dict]:
         if not equals or not name.strip().isidentifier():
             raise fail(f"--variants: {part.strip()!r} is no NAME=VALUE", f"as in {_FORM}")
         names.append(name.strip())
-        choices.append([command._value(value.strip()) for value in values.split(",")])
+        choices.append([constant(value.strip()) for value in values.split(",")])
     variants = []
     for values in itertools.product(*choices):
         given = dict(zip(names, values, strict=True))

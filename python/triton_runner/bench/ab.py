@@ -10,9 +10,11 @@ import os
 import numpy
 
 from triton_runner import _device, _exec, _load
-from triton_runner._compiler import command, job, versions
+from triton_runner._compiler import job, versions
+from triton_runner._compiler.constants import constant
 from triton_runner._errors import fail
 from triton_runner._levels import LEVELS
+from triton_runner._options import pairs
 from triton_runner.bench import native
 from triton_runner.bench.peers import Peer
 from triton_runner.bench.rounds import Row, Section, WrongResult
@@ -86,7 +88,8 @@ class _Side:
             kernel = job.load_function({"file": path, "name": name})
         except job.Refused as error:
             raise fail(error.message, *error.notes) from None
-        keywords = {n: job._decoded(v) for n, v in command.constants(constexprs, "--constexpr").items()}
+        texts = pairs(constexprs, "--constexpr")
+        keywords = {name: job._decoded(constant(text)) for name, text in texts.items()}
         compiled = kernel[shape](*values, **keywords)
         self.launches = native.describe(compiled)
         self.call = lambda: kernel[shape](*values, **keywords)
