@@ -92,7 +92,7 @@ Dispatch::Dispatch(const nb::object& parameters, Python python)
     PyUnicode_InternInPlace(&name);
     const auto is = [&](size_t i) { return nb::cast<bool>(p[i]); };
     parameters_.push_back({nb::steal(name),
-                           {is(1), is(2), is(3), is(4), is(5), is(6)},
+                           {is(1), is(2), is(3), is(4), is(5), nb::cast<int>(p[6])},
                            p.size() > 7 ? nb::object(p[7]) : nb::object()});
   }
 }

@@ -52,7 +52,7 @@ def _rule(param) -> tuple:
     by_align = not getattr(param, "do_not_specialize_on_alignment", False)
     return (
         param.name, param.is_constexpr, not param.do_not_specialize, by_align, bool(said), is_real,
-        installed().bools_as_numbers,
+        installed().old_keys,
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 // GPU kernels over the fake CUDA: packing, hidden parameters, what is refused before the driver sees it.
 #include <bit>
 #include <cstring>
+#include <thread>
 
 #include <triton_runner/launch/gpu_kernel.h>
 
@@ -319,4 +320,69 @@ TEST(modules_are_unloaded) {
   f.state.errors["cuModuleGetFunction"] = 500;
   CHECK(has(f.refusal(), "looked for the kernel 'k'"));
   CHECK_EQ(f.state.count("cuModuleUnload"), 2);
+}
+
+TEST(a_function_of_triton_is_launched_by_words) {
+  Fixture f;
+  f.spec.params = {{"p", ParamKind::kPointer, "*fp32"},
+                   {"i", ParamKind::kInteger, "i32", 32},
+                   {"h", ParamKind::kFloat, "fp16", 16}};
+  f.spec.hidden_pointers = 2;
+  f.spec.image.clear();
+  f.spec.cluster = {2, 1, 1};
+  f.state.param_bytes = {8, 4, 2, 8, 8};
+  auto kernel = launch::adopt(*f.driver, f.spec, 0x7777, 0);
+  CHECK(kernel.ok());
+  CHECK_EQ(f.state.count("cuModuleLoadDataEx"), 0);
+  CHECK((*kernel)->takes_words());
+  const uint64_t bits[] = {0x1000, static_cast<uint64_t>(-5), std::bit_cast<uint64_t>(1.5)};
+  CHECK((*kernel)->queue({3, 2, 1}, 0x55, bits).ok());
+  const fake::Launch& launch = f.state.launches.at(0);
+  CHECK_EQ(number(launch.params[0]), 0x1000u);
+  CHECK_EQ(number(launch.params[1]), 0xfffffffbu);
+  CHECK_EQ(number(launch.params[2]), 0x3e00u);
+  CHECK_EQ(number(launch.params[3]), 0u);
+  CHECK_EQ(launch.config.grid_x, 6u);
+  CHECK_EQ(reinterpret_cast<uint64_t>(launch.config.stream), 0x55u);
+  f.state.errors["cuLaunchKernelEx"] = 700;
+  auto failed = (*kernel)->queue({3, 2, 1}, 0, bits);
+  CHECK(!failed.ok());
+  CHECK(has(failed.error().str(), "cuLaunchKernelEx") && has(failed.error().str(), "grid (6, 2, 1)"));
+  kernel->reset();
+  CHECK_EQ(f.state.count("cuModuleUnload"), 0);  // Triton's to unload
+}
+
+TEST(what_needs_more_than_words_says_so) {
+  Fixture f;
+  f.spec.params = {{"p", ParamKind::kPointer, "nvTmaDesc"}};
+  CHECK(!f.load()->takes_words());
+  f.spec.params = {{"p", ParamKind::kPointer, "*fp32"}};
+  CHECK(f.load()->takes_words());
+  f.spec.hidden_pointers = 1;
+  f.spec.global_scratch.bytes_per_block = 64;
+  CHECK(!f.load()->takes_words());
+}
+
+TEST(threads_launch_one_kernel_together) {
+  Fixture f;
+  f.spec.params = {{"i", ParamKind::kInteger, "i64", 64}};
+  f.state.param_bytes = {8};
+  auto kernel = f.load();
+  constexpr uint64_t kThreads = 8, kLaunches = 500;
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < kThreads; t++)
+    threads.emplace_back([&, t] {
+      for (uint64_t i = 0; i < kLaunches; i++) {
+        const uint64_t bits[] = {t * kLaunches + i};
+        if (!kernel->queue({1, 1, 1}, t, bits)) std::abort();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  uint64_t sum = 0;
+  for (const fake::Launch& launch : f.state.launches) {
+    CHECK_EQ(number(launch.params[0]) / kLaunches, reinterpret_cast<uint64_t>(launch.config.stream));
+    sum += number(launch.params[0]);
+  }
+  CHECK_EQ(f.state.launched, kThreads * kLaunches);
+  CHECK_EQ(sum, kThreads * kLaunches * (kThreads * kLaunches - 1) / 2);
 }

@@ -70,3 +70,22 @@ TEST(what_is_too_long_is_no_key) {
   k.clear();
   CHECK(k.fits());
 }
+
+TEST(bools_and_none_before_3_3) {
+  const auto boolean = [](const KeyRule& rule, bool value) {
+    return key([&](Key& k) { k.boolean(rule, value); });
+  };
+  KeyRule rule;
+  CHECK_EQ(boolean(rule, true), boolean(rule, false));
+  for (int old : {1, 2}) {
+    rule.old = old;
+    rule.is_typed = false;
+    CHECK(boolean(rule, true) != boolean(rule, false));
+    CHECK(boolean(rule, true) != of(rule, 1));
+    rule.is_typed = true;
+    CHECK_EQ(boolean(rule, false), of(rule, 16));
+    CHECK_EQ(boolean(rule, true), of(rule, old == 1 ? 1 : 3));
+    CHECK_EQ(key([&](Key& k) { k.none(rule); }), of(rule, old == 1 ? 3 : 16));
+    CHECK_EQ(key([&](Key& k) { k.real(rule); }), of(rule, 3));
+  }
+}

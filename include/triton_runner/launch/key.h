@@ -16,7 +16,9 @@ struct KeyRule {
   bool by_align = true;   // divisibility counts (not: do_not_specialize_on_alignment)
   bool is_typed = false;  // an annotation says the type
   bool is_real = false;   // the annotation says a float or a bool: nothing of the value counts
-  bool is_old = false;  // Triton 3.0 to 3.2: bools are specialised as numbers, and a type apart from a value
+  // Triton 3.0 to 3.2 specialise a bool as a number, and a type apart from a value. 2: of 3.2, to which True is
+  // not 1, and None is divisible.
+  int old = 0;
 };
 
 class Key {
@@ -33,12 +35,15 @@ class Key {
   }
 
   // Values of parameters that are no constexprs. Integers beyond 64 bits have no key.
-  void none(const KeyRule& rule) { unspecialised(rule, 'N'); }
+  void none(const KeyRule& rule) {
+    if (rule.old == 2 && rule.is_typed) return divisible(rule, 0);
+    unspecialised(rule, 'N');
+  }
   void real(const KeyRule& rule) { unspecialised(rule, 'f'); }
   void boolean(const KeyRule& rule, bool value) {
-    if (!rule.is_old) return unspecialised(rule, 'b');
+    if (rule.old == 0) return unspecialised(rule, 'b');
     if (!rule.is_typed) tag('b');
-    if (rule.by_value && value) return tag('1');
+    if (rule.by_value && value && rule.old == 1) return tag('1');
     divisible(rule, value);
   }
   void integer(const KeyRule& rule, int64_t value) {
@@ -63,7 +68,7 @@ class Key {
 
   // Of a value that has a type and no more.
   void unspecialised(const KeyRule& rule, char type) {
-    tag(!rule.is_typed ? type : rule.is_old && rule.by_value ? '.' : '-');
+    tag(!rule.is_typed ? type : rule.old && rule.by_value ? '.' : '-');
   }
   void divisible(const KeyRule& rule, uint64_t value) {
     tag(!rule.by_value ? '-' : rule.by_align && value % 16 == 0 ? 'D' : '.');

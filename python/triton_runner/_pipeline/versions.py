@@ -18,7 +18,7 @@ class Release:
     hidden_pointers: pointer parameters that compiled kernels have behind the caller's.
     print_takes_signs: builder.create_print takes the signedness of each operand.
     loose_launches: launchers ignore arguments behind the last parameter, and pass an integer's low bits.
-    bools_as_numbers: bools are specialised by their value, as integers are.
+    old_keys: how arguments were specialised before 3.3 (KeyRule::old of launch/key.h).
     reals_unspecialised: the value of a parameter annotated as a float or a bool is not looked at.
     """
 
@@ -31,7 +31,7 @@ class Release:
     hidden_pointers: int
     print_takes_signs: bool
     loose_launches: bool
-    bools_as_numbers: bool
+    old_keys: int
     reals_unspecialised: bool
 
 
@@ -43,10 +43,10 @@ def _row(major: int, minor: int, **changes) -> tuple:
 _ROWS = (
     _row(3, 0, constexprs_passed=False, driver_fields=("default", "active"), run_field="run",
          language_argument=False, benchmarker_from_driver=False, hidden_pointers=0, print_takes_signs=False,
-         loose_launches=False, bools_as_numbers=True, reals_unspecialised=False),
+         loose_launches=False, old_keys=1, reals_unspecialised=False),
     _row(3, 1),
-    _row(3, 2, benchmarker_from_driver=True, print_takes_signs=True),
-    _row(3, 3, constexprs_passed=True, hidden_pointers=1, bools_as_numbers=False),
+    _row(3, 2, old_keys=2, benchmarker_from_driver=True, print_takes_signs=True),
+    _row(3, 3, constexprs_passed=True, hidden_pointers=1, old_keys=0),
     _row(3, 4, language_argument=True, reals_unspecialised=True),
     _row(3, 5, driver_fields=("_default", "_active"), run_field="_run", hidden_pointers=2),
     _row(3, 6),
