@@ -1,6 +1,7 @@
 // The exchange tables of tensor types, found once a type.
 #include "dlpack.h"
 
+#include <cstring>
 #include <vector>
 
 namespace triton_runner::python {
@@ -45,6 +46,23 @@ bool borrow_tensor(PyObject* object, DlTensor& out) {
   if (!exchange) return false;
   if (exchange->borrow(object, &out) != 0) return PyErr_Clear(), false;
   return true;
+}
+
+bool borrow_array(PyObject* object, Array& out) {
+  static PyTypeObject* type = nullptr;
+  if (!type) {
+    PyObject* numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
+    type = numpy ? reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(numpy, "ndarray")) : nullptr;
+    PyErr_Clear();
+  }
+  if (!type || Py_TYPE(object) != type) return false;
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_ND | PyBUF_FORMAT) != 0) return PyErr_Clear(), false;
+  out = {reinterpret_cast<uint64_t>(view.buf), static_cast<uint64_t>(view.len), view.readonly != 0, {}};
+  const bool is_known = view.format && std::strlen(view.format) < sizeof out.format;
+  if (is_known) std::strcpy(out.format, view.format);
+  PyBuffer_Release(&view);
+  return is_known;
 }
 
 uint64_t current_stream(std::string_view backend, int device) {

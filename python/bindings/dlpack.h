@@ -23,6 +23,15 @@ struct DlTensor {
 // False where the object's type has no table. What `out` points to lives as long as the object.
 bool borrow_tensor(PyObject* object, DlTensor& out);
 
+// An array of NumPy in one piece, by the buffer protocol; its memory lives as long as the object. False: it is
+// another object, is not contiguous, or has an element type that the protocol does not know.
+struct Array {
+  uint64_t address = 0, bytes = 0;
+  bool is_readonly = false;
+  char format[8] = {};
+};
+bool borrow_array(PyObject* object, Array& out);
+
 // The stream of a GPU that torch would launch on, as a handle; 0, the default stream, where the program has not
 // loaded torch, or one without that GPU.
 uint64_t current_stream(std::string_view backend, int device);

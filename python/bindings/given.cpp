@@ -2,6 +2,7 @@
 #include "given.h"
 
 #include <bit>
+#include <cstring>
 #include <optional>
 
 #include "dlpack.h"
@@ -38,6 +39,15 @@ struct Tensor {
   bool is_here = false;    // on the GPU that launches go to
 };
 
+// NumPy's, where it lies in one piece; its element types are told by the letters of the buffer protocol.
+std::optional<Tensor> read_array(PyObject* object) {
+  Array array;
+  if (!borrow_array(object, array)) return std::nullopt;
+  uint64_t type = 0;
+  std::memcpy(&type, array.format, strnlen(array.format, sizeof type - 1));
+  return Tensor{type | uint64_t{1} << 63, array.address};
+}
+
 // Devices as DLPack numbers them.
 constexpr int kCuda = 2, kRocm = 10;
 
@@ -48,6 +58,7 @@ std::optional<Tensor> read_tensor(PyObject* object, int device) {
     const bool on_gpu = t.device_type == kCuda || t.device_type == kRocm;
     return Tensor{type, t.address(), on_gpu && t.device_id == device};
   }
+  if (auto array = read_array(object)) return array;
   static PyObject* const kDtype = PyUnicode_InternFromString("dtype");
   static PyObject* const kAddress = PyUnicode_InternFromString("data_ptr");
   nb::object dtype = nb::steal(PyObject_GetAttr(object, kDtype));

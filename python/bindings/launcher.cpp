@@ -41,10 +41,19 @@ bool read_tensor(PyObject* object, Argument& argument, std::vector<Allocation>& 
   return true;
 }
 
+// The same of an array of NumPy.
+bool read_array(PyObject* object, Argument& argument, std::vector<Allocation>& memory) {
+  Array array;
+  if (!borrow_array(object, array) || array.is_readonly) return false;
+  argument.bits = array.address;
+  memory.push_back({array.address, array.bytes, {}, true});
+  return true;
+}
+
 bool read_pointer(PyObject* object, Argument& argument, std::vector<Allocation>& memory,
                   std::vector<nb::object>& owners) {
   if (object == Py_None) return argument.bits = 0, true;
-  if (read_tensor(object, argument, memory)) return true;
+  if (read_tensor(object, argument, memory) || read_array(object, argument, memory)) return true;
   if (kind_of(object) != Kind::kPointer || !is_here(object, "cpu")) return false;
   static PyObject* const kBase = PyUnicode_InternFromString("base");
   nb::object base = nb::steal(PyObject_GetAttr(object, kBase));

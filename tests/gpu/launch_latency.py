@@ -112,6 +112,17 @@ def cupy_kernel(arguments: tuple):
     return lambda: kernel((1,), (128,), given)
 
 
+def written(function, grid, args: tuple, meta: dict | None = None):
+    """A function that makes the call as a program writes it: each argument by its name."""
+    names = [f"a{i}" for i in range(len(args))]
+    given = ", ".join([*names, *(f"{name}={name}" for name in meta or ())])
+    subscript = "" if grid is None else "[grid]"
+    parameters = ", ".join(["function", "grid", *names, *(meta or ())])
+    made = {}
+    exec(f"def make({parameters}):\n    return lambda: function{subscript}({given})\n", made)
+    return made["make"](function, grid, *args, **(meta or {}))
+
+
 def ways_of(kernel, args: tuple, meta: dict, out: Path, burst) -> dict:
     ours = triton_runner.jit(kernel.fn)
     compiled = kernel[(1,)](*args, **meta)
@@ -122,20 +133,20 @@ def ways_of(kernel, args: tuple, meta: dict, out: Path, burst) -> dict:
     loaded = triton_runner.load(folder / f"{kernel.__name__}.cubin", device="cuda")
     stream = torch.cuda.current_stream().cuda_stream
     head = (1, 1, 1, stream, compiled.function, compiled.packed_metadata, None, None, None)
-    grid, three = (1,), (1, 1, 1)
+    one, three, here = (1,), (1, 1, 1), {"cubin_dir": str(folder)}
     found = {
         "cuLaunchKernelEx in C++": (
             "timed",
             lambda count: burst(compiled.function, array, len(words), 128, stream, count),
         ),
-        "triton.jit": ("launch", lambda: kernel[grid](*args, **meta)),
-        "CompiledKernel[grid]": ("launch", lambda: compiled[three](*values)),
-        "CompiledKernel.run": ("launch", lambda: compiled.run(*head, *values)),
+        "triton.jit": ("launch", written(kernel, one, args, meta)),
+        "CompiledKernel[grid]": ("launch", written(compiled, three, values)),
+        "CompiledKernel.run": ("launch", written(compiled.run, None, (*head, *values))),
         "CuPy": ("launch", cupy_kernel(args)),
-        "ours: jit": ("launch", lambda: ours[grid](*args, **meta)),
-        "ours: ttir_dir": ("launch", lambda: ours[grid](*args, **meta, ttir_dir=str(folder))),
-        "ours: cubin_dir": ("launch", lambda: ours[grid](*args, **meta, cubin_dir=str(folder))),
-        "ours: load()": ("launch", lambda: loaded[grid](*args)),
+        "ours: jit": ("launch", written(ours, one, args, meta)),
+        "ours: ttir_dir": ("launch", written(ours, one, args, {**meta, "ttir_dir": str(folder)})),
+        "ours: cubin_dir": ("launch", written(ours, one, args, {**meta, **here})),
+        "ours: load()": ("launch", written(loaded, one, args)),
     }
     return {name: way for name, way in found.items() if way[1] is not None}
 

@@ -56,6 +56,6 @@ fi
 "$python" tests/gpu/check_device.py || status=1
 libraries=$(ls "$build"/lib{launch,device,exec,num,base}.a)
 g++ -std=c++20 -O2 -Iinclude -I"$build/internal/device" tests/gpu/launch_bench.cpp -Wl,--start-group $libraries -Wl,--end-group -ldl -lpthread -o "$build/launch_bench" && "$build/launch_bench" | tee "$out/launch.md"
-"$python" tests/gpu/python_launch.py | tee "$out/python_launch.md" || status=1
+"$python" tests/gpu/launch_latency.py "$out/latency" || status=1
 time "$python" tests/gpu/run_examples.py "$out" ${EXAMPLES:-} || status=1
 exit $status

@@ -109,7 +109,7 @@ def test_calls_that_only_python_understands_have_no_key():
     assert key(x, x, 1, True, 4, 5) is None
     assert key(x, x, 1, True, 4, n=1) is None
     assert key(x, x, 2**64, True, 4) is None
-    assert key(x.numpy(), x, 1, True, 4) is None
+    assert key(x.numpy()[::2], x, 1, True, 4) is None  # not in one piece
     assert key(x, x, 1, True, 4, device="cpu") is None
     assert key(x, x, 1, True, 4, ttir_dir=5) is None
     assert key(x, x, 1, True, KERNELS["typed"]) is None
@@ -171,7 +171,7 @@ def test_the_second_launch_goes_straight(counted, x):
     assert counted(lambda: launched(x, n=1)) == 1
     assert counted(lambda: launched(x, num_warps=8)) == 1
     assert counted(lambda: launched(x, num_warps=8)) == 0
-    assert counted(lambda: launched(x.numpy())) == 1
+    assert [counted(lambda: launched(x.numpy())) for _ in range(3)] == [1, 0, 0]
 
 
 def test_settings_are_part_of_it(counted, x):

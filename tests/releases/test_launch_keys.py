@@ -1,4 +1,4 @@
-"""The keys by which launches are found again: equal where those of this release are, for numbers, pointers and
+"""The keys by which launches are found again: equal where those of this release are, for numbers and
 constants (tests/python/test_dispatch.py has torch's tensors)."""
 
 import random
@@ -9,12 +9,11 @@ import triton.language as tl
 import triton_runner
 
 
-
 def _plain(a, b, n, flag, BLOCK: tl.constexpr, NAME: tl.constexpr = "relu"):
     pass
 
 
-def _typed(a: "i32", b: "i64", n: tl.uint32, flag: "bool", BLOCK: tl.constexpr, NAME: tl.constexpr = "relu"):  # noqa: F821
+def _typed(a: tl.int32, b: tl.int64, n: tl.uint32, f: "bool", BLOCK: tl.constexpr, NAME: tl.constexpr = ""):
     pass
 
 
@@ -30,7 +29,7 @@ KERNELS = {
     "unspecialised": _jit(_plain, do_not_specialize=["n", "flag"]),
     "unaligned": _jit(_plain, do_not_specialize_on_alignment=["a", "n"]),
     "typed": _jit(_typed),
-    "typed and unspecialised": _jit(_typed, do_not_specialize=["a", "flag"]),
+    "typed and unspecialised": _jit(_typed, do_not_specialize=["a", "f"]),
 }
 NUMBERS = [0, 1, 2, 16, 17, -1, -16, 2**31 - 1, 2**31, -(2**31) - 1, 2**63 - 1, 2**63, 2**64 - 16]
 NUMBERS += [True, False, 0.0, 1.0, -2.5, None]
