@@ -56,6 +56,10 @@ _NAMES = {
         "_compiler.passes",
         "the passes that a compilation runs, with the IR between them; from, until, without, replaced",
     ),
+    "bisect": (
+        "_bisect.api",
+        "which release, which level and which compiler pass made a program or a kernel wrong",
+    ),
     "verify": (
         "_case.verdict",
         "one verdict on a launch: all levels, all checks, other orders, the bits between levels",

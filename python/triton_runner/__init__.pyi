@@ -6,6 +6,7 @@ from . import language as language
 from . import ptx as ptx
 from . import testing as testing
 from . import torch_utils as torch_utils
+from ._bisect.api import bisect as bisect
 from ._case.capture import capture as capture
 from ._case.case import open_case as open_case
 from ._case.verdict import verify as verify

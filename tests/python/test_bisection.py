@@ -7,9 +7,11 @@ import sys
 import pytest
 
 triton = pytest.importorskip("triton")
+import numpy as np  # noqa: E402
+import triton_runner  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._bisect import search  # noqa: E402
+from triton_runner._bisect import classes, kernel, search, splice  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import versions  # noqa: E402
 
@@ -17,6 +19,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "planted"))
 import check  # noqa: E402
 
 INSTALLED = versions.installed()
+OTHERS = [row["version"] for row in versions.listed() if row["version"] != INSTALLED]
+needs_another = pytest.mark.skipif(not OTHERS, reason="no release beside the installed one is there")
 HEAD = """
 import numpy as np, sys, triton_runner, triton.language as tl
 
@@ -61,6 +65,9 @@ def test_an_open_fault_of_the_conversion_to_llvm(tmp_path):
     assert said["release"] == {"wrong": [INSTALLED], "right": [], "unknown": []}
     assert said["faults"][0]["releases"] == [INSTALLED]
     assert any("optimisation off too" in note for note in said["notes"])
+    (seen,) = said["evidence"]
+    assert seen["file"] == str(tmp_path / "program.py") and seen["op"] == "tt.store"
+    assert (seen["line"], seen["element"], seen["got"], seen["want"]) == (7, [9], -2, -1)
 
 
 ENDS = [
@@ -87,6 +94,180 @@ def test_wrong_as_it_is_born(tmp_path):
     trapped = TWICE.replace("out + index", "out + index * 1000")
     status, said = judge(tmp_path, trapped)
     assert status == 1 and said["verdict"] == "kernel"
+
+
+# An alignment that is not so: right at TTGIR, whose engine has no vectors, and a trap of what is made of it.
+ALIGNMENT = """
+import numpy as np, sys, triton, triton_runner, triton.language as tl
+from triton_runner._pipeline import plans
+if triton.__version__ == INSTALLED:
+    step = {"adds": ["passes.ttgpuir.add_coalesce"], "nth": 1, "stage": "make_ttgir"}
+    plans.planted = {"edit": [[step, "%x: !tt.ptr<f32>", "%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}"]]}
+
+@triton_runner.jit
+def kernel(x, out, N: tl.constexpr):
+    index = tl.arange(0, N)
+    tl.store(out + index, tl.load(x + index) * 2)
+
+x, out = np.arange(129, dtype=np.float32), np.zeros(128, np.float32)
+kernel[(1,)](x[1:], out, 128, num_warps=1)
+sys.exit(int((out != x[1:] * 2).any()))
+"""
+
+
+@needs_another
+def test_what_no_engine_sees_at_ttgir_is_found_by_splicing(tmp_path):
+    text = ALIGNMENT.replace("INSTALLED", repr(INSTALLED))
+    both = ["--versions", f"{OTHERS[-1]},{INSTALLED}", "--save", str(tmp_path / "folder")]
+    status, said = judge(tmp_path, text, *both)
+    assert status == 1 and said["release"]["wrong"] == [INSTALLED]
+    assert (said["level"], said["stage"]) == ("ttgir", "make_ttgir")
+    assert said["pass"]["name"] == "TritonGPUCoalesce" and said["confirmed_by"] == ["leave-out", "splice"]
+    assert said["levels"]["ttgir"] == "right" and said["levels"]["ptx"] == "wrong"
+    folder = tmp_path / "folder"
+    assert "tt.divisibility = 16" in (folder / "after.mlir").read_text()
+    assert "TritonGPUCoalesce" in (folder / "verdict.txt").read_text()
+    assert f"{INSTALLED},{OTHERS[-1]}" in (folder / "run.sh").read_text()
+    case = triton_runner.open_case(str(folder / "kernel-0.trcase"))
+    assert case.name == "kernel"
+
+
+@needs_another
+def test_the_front_end_by_splicing(tmp_path):
+    skewed = f"SKEWED = tl.constexpr(triton.__version__ == {INSTALLED!r})"
+    text = HEAD.replace("VALUE", "index * 2 + (1 if SKEWED else 0)")
+    text = text.replace("@triton_runner", f"import triton\n{skewed}\n\n@triton_runner")
+    text += "assert (out == np.arange(64) * 2).all()"
+    status, said = judge(tmp_path, text, "--versions", f"{OTHERS[-1]},{INSTALLED}")
+    assert status == 1 and said["verdict"] == "front end" and said["pass"] is None
+    assert said["confirmed_by"] == ["execution", "splice"]
+    (seen,) = said["evidence"]
+    assert (seen["element"], seen["got"], seen["want"]) == ([0], 1, 0)
+
+
+SEVERAL = """
+import numpy as np, sys, triton, triton_runner, triton.language as tl
+
+@triton_runner.jit
+def fine(out, N: tl.constexpr):
+    tl.store(out + tl.arange(0, N), tl.arange(0, N) + 1)
+
+@triton.autotune([triton.Config({}, num_warps=1, num_stages=n) for n in (1, 2)], key=["N"])
+@triton_runner.jit
+def quotient(out, N: tl.constexpr):
+    index = tl.arange(0, N)
+    tl.store(out + index, (index - 40) // 16)
+
+first, second = np.zeros(64, np.int32), np.zeros(64, np.int32)
+fine[(1,)](first, 64)
+quotient[(1,)](second, 64)
+fine[(1,)](first, 64)
+sys.exit(int((second != np.trunc((np.arange(64) - 40) / 16)).any()))
+"""
+
+
+def test_the_launch_that_goes_wrong_first(tmp_path):
+    status, said = judge(tmp_path, SEVERAL)
+    assert status == 1 and said["pass"]["name"] == "ConvertTritonGPUToLLVM"
+    (seen,) = said["evidence"]
+    assert seen["kernel"] == "quotient" and seen["class"] == "wrong" and seen["argument"] == "out"
+    assert 0 < seen["launch"] < seen["launches"] - 1 and seen["line"] == 12
+
+
+KERNEL = """
+import triton, triton.language as tl
+
+@triton.jit
+def quotient(out, shift, N: tl.constexpr):
+    index = tl.arange(0, N)
+    tl.store(out + index, (index - 40) // 16 + shift)
+"""
+
+
+def test_a_kernel_beside_its_own_ttir(tmp_path):
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    name = f"{tmp_path / 'kernel.py'}:quotient"
+    command = ["bisect", name, "--args", "i32[64], 0", "-c", "N=64", "-o", "num_warps=1", "--json", "-"]
+    answer = CliRunner().invoke(main, [*command, "--versions", INSTALLED])
+    said = json.loads(answer.stdout)
+    assert answer.exit_code == 1 and said["pass"]["name"] == "ConvertTritonGPUToLLVM"
+
+
+def test_bisect_in_python(tmp_path):
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    name, out = f"{tmp_path / 'kernel.py'}:quotient", np.zeros(64, np.int32)
+    want = np.trunc((np.arange(64) - 40) / 16)
+    given = {"constexprs": {"N": 64}, "options": {"num_warps": 1}, "versions": INSTALLED}
+    found = triton_runner.bisect(name, [out, 0], oracle=lambda arrays: (arrays[0] == want).all(), **given)
+    assert found.verdict == "compiler" and found.level == "llir" and "ConvertTritonGPUToLLVM" in str(found)
+    assert (out == 0).all()
+    low = triton_runner.bisect(name, [out, 0], oracle="instr:st.global<1", **given)
+    assert low.verdict == "right" and low.release["right"] == [INSTALLED]
+    high = triton_runner.bisect(name, [out, 0], oracle="instr:st.global>0", **given)
+    assert high.verdict == "compiler" and any("every release" in note for note in high.notes)
+    with pytest.raises(DiagnosticError, match="no oracle, and no file"):
+        triton_runner.bisect(name, [out, 0], oracle="fast")
+    with pytest.raises(DiagnosticError, match="time is measured on a GPU"):
+        triton_runner.bisect(name, [out, 0], oracle="time>1")
+
+
+def test_oracles_that_are_programs(tmp_path):
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    oracle = tmp_path / "oracle.py"
+    oracle.write_text(
+        "import pathlib, sys\nsys.exit('st.global' in pathlib.Path(sys.argv[1], 'kernel.ptx').read_text())"
+    )
+    command = ["bisect", f"{tmp_path / 'kernel.py'}:quotient", "--args", "i32[64], 0", "-c", "N=64"]
+    answer = CliRunner().invoke(main, [*command, "--oracle", str(oracle), "--versions", INSTALLED])
+    assert answer.exit_code == 1 and "it exited with 1" in answer.output
+
+
+RACE = HEAD.replace("VALUE", "tl.program_id(0)").replace("[(1,)]", "[(4,)]")
+
+
+def test_a_race_is_undefined_however_the_program_ends(tmp_path):
+    status, said = judge(tmp_path, RACE + "sys.exit(0)")
+    assert (status, said["verdict"]) == (1, "undefined") and "race" in said["notes"][0]
+    status, said = judge(tmp_path, RACE + "sys.exit(1)")
+    assert (status, said["verdict"]) == (1, "undefined")
+
+
+def test_how_arrays_differ():
+    want = np.array([1.0, -0.0, 3.0], np.float32)
+    assert classes.compare(want.copy(), want) is None
+    found = classes.compare(np.array([1, 0, 3], np.float32), want)
+    assert (found["class"], found["element"], found["got"], found["elements"]) == ("bits", [1], 0.0, 1)
+    assert classes.compare(np.array([1, -0.0, 3.0001], np.float32), want)["class"] == "drift"
+    found = classes.compare(np.array([1.00001, -0.0, 4], np.float32), want)
+    assert (found["class"], found["element"], found["want"]) == ("wrong", [2], 3.0)
+    assert classes.compare(np.array([1, np.nan, 3], np.float32), want)["class"] == "wrong"
+    assert classes.compare(np.array([[1, 2]]), np.array([[1, 3]]))["element"] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "found"),
+    [
+        ("rrww", (2, 1)),
+        ("wwww", (0, -1)),
+        ("rrrr", (None, 3)),
+        ("ruuw", (3, 0)),
+        ("rrwu", (2, 1)),
+        ("uu", (None, -1)),
+    ],
+)
+def test_the_first_place_that_is_wrong(verdicts, found):
+    words = {"r": "right", "w": "wrong", "u": "unknown"}
+    assert splice.first_wrong(len(verdicts), lambda i: words[verdicts[i]]) == found
+
+
+def test_passes_of_two_releases_side_by_side():
+    mine, theirs = ([["make_ttir", name] for name in names] for names in ("abxcde", "abcyde"))
+    assert splice._aligned(mine, theirs) == [(0, 0), (1, 1), (3, 2), (4, 4), (5, 5)]
+
+
+def test_oracles_as_they_are_written(tmp_path):
+    assert kernel.oracle("shared>1536") == {"kind": "shared", "name": None, "compare": ">", "bound": 1536.0}
+    assert kernel.oracle("instr:mma.sync<=2")["name"] == "mma.sync"
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 5])

@@ -4,53 +4,85 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 from pathlib import Path
 
 import click
 
-from triton_runner._compiler import versions
+from triton_runner._compiler import job
+from triton_runner._compiler.command import constants
 
 _STATUS = {"right": 0, "unknown": 125}
 
 
-@click.command("bisect", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+class _Command(click.Command):
+    """What stands behind a program is the program's; behind a kernel there are options."""
+
+    def parse_args(self, context, args):
+        if any(re.fullmatch(r"[^-].*\.py:[\w.]+", arg) for arg in args):
+            context.allow_interspersed_args, context.ignore_unknown_options = True, False
+        return super().parse_args(context, args)
+
+
+@click.command(
+    "bisect", cls=_Command,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)  # fmt: skip
 @click.option(
     "--versions", "wanted",
     help="Releases: 3.0.0..3.9.0 (the newest patch of each minor release, and both ends), all, or a list. "
     "Else those that are there.",
 )  # fmt: skip
+@click.option("--levels", help="Those to execute, of source,ttir,ttgir,ptx. Else all.")
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds of one run.")
 @click.option("--json", "file", metavar="FILE", help="Write the verdict as JSON; - prints it.")
+@click.option("--save", metavar="DIR", help="Write a folder that shows the fault again: sh DIR/run.sh.")
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@click.option(
+    "--oracle",
+    help="Of a kernel, what is wrong: wrong (other values than the newest front end's TTIR gives), shared>N, "
+    "regs>N, spills>N, instr:ldmatrix<N (PTX; HMMA, in capitals: machine code), or a program that is given "
+    "the folder of the kernel's levels.",
+)  # fmt: skip
+@click.option("--args", "values", help='Of a kernel: "f32[64,64]=rand, f32[64,64], 64", as for exec.')
+@click.option("--grid", default="1", show_default=True, help="Of a kernel: 4, or 4,2,1.")
+@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of a kernel: NAME=VALUE.")
+@click.option("--option", "-o", "options", multiple=True, help="Of a kernel: num_warps=8, num_stages=3.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def bisect_command(wanted, target, pretend_cuda, timeout, file, is_module, program, arguments):
-    """Find the release, the level and the compiler pass that make PROGRAM (or a case, *.trcase) wrong, with
-    no GPU.
+def bisect_command(
+    wanted, levels, target, pretend_cuda, timeout, file, save, is_module, oracle, values, grid, constexprs,
+    options, program, arguments,
+):  # fmt: skip
+    """Find the release, the level and the compiler pass that make PROGRAM wrong, with no GPU.
 
-    PROGRAM is the oracle, as for `git bisect run`: it exits with 0 where it is right, 125 where it cannot
-    tell, another status where it is wrong. A failed assertion and a trap of the engine are wrong; any other
-    exception, a crash and a time-out cannot tell. Exit status: 0 right, 1 a fault was found, 2 bad usage,
-    125 unknown.
+    PROGRAM (or a case, *.trcase) is the oracle, as for `git bisect run`: it exits with 0 where it is right,
+    125 where it cannot tell, another status where it is wrong. A failed assertion and a trap of the engine
+    are wrong; any other exception, a crash and a time-out cannot tell. Or PROGRAM is a kernel,
+    kernel.py:name, with --args and --oracle. Exit status: 0 right, 1 a fault was found, 2 bad usage, 125
+    unknown.
     """
     # The other verbs do without what it loads.
-    from triton_runner._bisect import page, runs, search
+    from triton_runner._bisect import api, page, reproducer
     from triton_runner._case.case import is_case, open_case
 
-    chosen = (
-        versions.expand(wanted) if wanted else list(dict.fromkeys(r["version"] for r in versions.listed()))
-    )
     with contextlib.ExitStack() as held:
         if is_case(program):
             case = open_case(program)
             program, target = str(held.enter_context(case.extracted()) / "repro.py"), case.target
-        given = runs.Program(program, arguments, is_module, pretend_cuda, target, timeout)
-        found = search.bisect_program(
-            given, chosen, lambda text: click.echo(text, err=True) if sys.stderr.isatty() else None
-        )
+        given = api.program_of(
+            program, job._split(values) if values else None, oracle=oracle, grid=grid,
+            constexprs=constants(constexprs, "--constexpr"), options=constants(options, "--option"),
+            arguments=arguments, is_module=is_module, pretend_cuda=pretend_cuda, target=target,
+            timeout=timeout, levels=levels.split(",") if levels else None,
+        )  # fmt: skip
+        with _progress() as say:
+            found = api.found(given, wanted, say)
+            if save and found["faults"]:
+                found["reproducer"] = reproducer.write(save, given, found)
     text = json.dumps(found, indent=2)
     if file == "-":
         click.echo(text)
@@ -59,6 +91,27 @@ def bisect_command(wanted, target, pretend_cuda, timeout, file, is_module, progr
         if file:
             Path(file).write_text(text + "\n")
     sys.exit(_STATUS.get(found["verdict"], 1))
+
+
+@contextlib.contextmanager
+def _progress():
+    """What is told of each run, as a bar of the releases judged on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda text, done=None: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("releases", total=None)
+
+        def say(text: str, done: tuple | None = None) -> None:
+            bar.update(task, description=text[:70])
+            if done:
+                bar.update(task, completed=done[0], total=done[1])
+
+        yield say
 
 
 COMMANDS = (bisect_command,)

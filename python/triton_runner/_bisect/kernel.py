@@ -47,7 +47,7 @@ def oracle(text: str) -> dict:
 
 
 def launch(arguments, grid, constexprs: dict, options: dict, judged_by: dict) -> dict:
-    """A launch as a worker takes it: arguments as texts of `exec`."""
+    """A launch as a worker takes it: arguments as texts of `exec`, or {"array": packed}."""
     return {
         "arguments": list(arguments), "grid": list(grid), "constexprs": constexprs, "options": options,
         "oracle": judged_by, "reference": None,
@@ -62,26 +62,32 @@ def judge(name: str, given: dict) -> tuple[str, str]:
     function = job.innermost(job.load_function({"file": path, "name": function_name}))
     constants = {key: job._decoded(value) for key, value in given["constexprs"].items()}
     names = [each for each in function.arg_names if each not in constants]
-    values = [parse_argument(text) for text in given["arguments"]]
+    values = [_value(taken, parse_argument) for taken in given["arguments"]]
     if len(values) > len(names):
         raise ValueError(f"{len(values)} arguments for {len(names)} parameters: {', '.join(names)}")
     arguments = {key: wrap(key, value) for key, value in zip(names, values, strict=False)}
     everything = {**arguments, **constants, **given["options"]}
     grid = tuple(given["grid"])
-    if given["oracle"]["kind"] == "wrong":
+    if given["oracle"]["kind"] in ("wrong", "callable"):
         function[grid](**everything)
         return _compared(values, given["reference"])
     return _measured(function.warmup(grid=grid, **everything), given["oracle"])
 
 
+def _value(taken, parse_argument):
+    if isinstance(taken, dict):
+        return classes.unpacked(taken["array"]).copy()
+    return parse_argument(taken)
+
+
 def _compared(values, reference) -> tuple[str, str]:
     if reference is None:
         return "right", "nothing to compare with"
-    for i, value in enumerate(values):
-        if isinstance(value, numpy.ndarray):
-            found = classes.compare(value, classes.unpacked(reference[str(i)]))
-            if found is not None and found["class"] != "drift":
-                return "wrong", classes.sentence(found, f"argument {i}")
+    arrays = [value for value in values if isinstance(value, numpy.ndarray)]
+    for i, (value, taken) in enumerate(zip(arrays, reference.values(), strict=True)):
+        found = classes.compare(value, classes.unpacked(taken))
+        if found is not None and found["class"] != "drift":
+            return "wrong", classes.sentence(found, f"array {i}")
     return "right", ""
 
 

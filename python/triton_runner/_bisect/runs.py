@@ -11,7 +11,9 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 
+from triton_runner._bisect import classes
 from triton_runner._compiler import workers
 
 # From the top: the front end's TTIR, then what the engines execute of each stage's result.
@@ -31,6 +33,8 @@ class Program:
     target: str = "cuda:90"
     timeout: float = 300.0
     launch: dict | None = None
+    chosen: tuple = ()  # the levels to execute; none: all
+    judge: Callable | None = None  # of a kernel's arrays behind the launch, in this process
 
     @property
     def lowest(self) -> str:
@@ -39,12 +43,13 @@ class Program:
 
     @property
     def levels(self) -> tuple:
-        return LEVELS[: LEVELS.index(self.lowest) + 1]
+        every = LEVELS[: LEVELS.index(self.lowest) + 1]
+        return tuple(level for level in every if not self.chosen or level in (*self.chosen, self.lowest))
 
     @property
     def is_measured(self) -> bool:
         """Whether the oracle looks at what was compiled, not at what it computes."""
-        return self.launch is not None and self.launch["oracle"]["kind"] != "wrong"
+        return self.launch is not None and self.launch["oracle"]["kind"] not in ("wrong", "callable")
 
     def request(self) -> dict:
         """What bisection_job.py is asked."""
@@ -69,6 +74,7 @@ class Outcome:
     kernels: list = dataclasses.field(default_factory=list)
     launches: dict | None = None
     choices: dict = dataclasses.field(default_factory=dict)
+    trap: str | None = None  # the kind of the trap that stopped it
 
     @property
     def first_why(self) -> str:
@@ -110,13 +116,19 @@ class Release:
             "TRITON_CACHE_DIR": tempfile.mkdtemp(dir=self._caches), **(variables or {}),
         }  # fmt: skip
         environment.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
+        if program.judge is not None:
+            more = {**more, "launches": {"keep": 0}}  # its only launch
         request = {**program.request(), "plan": plan, "environment": environment, **more}
         self.runs += 1
         answer = self._worker.call(request, program.timeout)
         shutil.rmtree(environment["TRITON_CACHE_DIR"], ignore_errors=True)
         output = answer.get("output", "")
         if "result" in answer:
-            return Outcome(output=output, **answer["result"])
+            outcome = Outcome(output=output, **answer["result"])
+            if program.judge is not None and outcome.verdict == "right":
+                arrays = [classes.unpacked(one) for one in outcome.launches["kept"]["after"].values()]
+                outcome.verdict = "right" if program.judge(arrays) else "wrong"
+            return outcome
         if answer.get("timeout"):
             return Outcome("unknown", f"it ran longer than {program.timeout:.0f} s", output)
         if "signal" in answer:

@@ -50,7 +50,7 @@ class Search:
         step = None
         if not self.program.is_measured:
             step = self._by_execution()
-        splice, where, spliced = self._by_splice(step)
+        where, spliced = self._by_splice(step)
         if where == "source":
             self._take("ttir", None)
             self.found["verdict"], self.found["confirmed_by"] = "front end", ["splice"]
@@ -62,8 +62,11 @@ class Search:
             self._take_step(step, "execution")
         if self.found["pass"] and self.found["pass"]["add"].rpartition(".")[2] != CONVERSION:
             self._leave_out()
-        elif not self.found["pass"] and self.found["stage"] in (None, "make_ttgir") and not self.born:
-            self._omissions(splice)
+        elif self.found["pass"] is None and self.found["stage"] in (None, "make_ttgir") and not self.born:
+            if self.rights or not self.program.is_measured:
+                self._omissions()
+            else:
+                self.note("it is so in every release: there is none to splice with")
         return self.found
 
     # --- execution --------------------------------------------------------------------------------------
@@ -165,8 +168,8 @@ class Search:
 
     # --- splicing ---------------------------------------------------------------------------------------
 
-    def _by_splice(self, hint: dict | None) -> tuple[Splice | None, str | None, dict | None]:
-        """(the splice, "source", "pass", "llir" or "ptx", the pass as a selector): where the fault is by the
+    def _by_splice(self, hint: dict | None) -> tuple[str | None, dict | None]:
+        """("source", "pass", "llir" or "ptx", the pass as a selector): where the fault is by the
         nearest right release that reads the IR of the wrong one; None where none does."""
         reasons = []
         for right in self.rights[:3]:
@@ -181,13 +184,13 @@ class Search:
                     self.note(
                         f"what {', '.join(step['others'])} makes could not be judged in {right.version}"
                     )
-                return splice, where, step
+                return where, step
             reasons.append(
                 f"{right.version}: {splice.reasons[0] if splice.reasons else 'nothing was judged'}"
             )
         if reasons:
             self.note(f"no right release goes on from its IR ({'; '.join(reasons)})")
-        return None, None, None
+        return None, None
 
     def _combine(self, step: dict | None, where: str, spliced: dict | None) -> None:
         """What splicing says, beside what execution said."""
@@ -233,7 +236,7 @@ class Search:
             why = f" ({without.first_why})" if without.verdict == "unknown" else ""
             self.note(f"without this pass the program is {without.verdict}{why}")
 
-    def _omissions(self, splice: Splice | None) -> None:
+    def _omissions(self) -> None:
         """Each pass left out in its turn, where nothing else found one; the earliest that helps."""
         helping = []
         for step in self._all_steps():
@@ -272,8 +275,11 @@ def _same(a: dict, b: dict) -> bool:
     return (a["adds"], a["nth"], a["stage"]) == (b["adds"], b["nth"], b["stage"])
 
 
-def bisect_program(program: Program, wanted: list[str], say=lambda text: None, jobs: int = 2) -> dict:
-    """What is wrong with a program, in which of the releases: the JSON of the command."""
+def bisect_program(
+    program: Program, wanted: list[str], say=lambda text, done=None: None, jobs: int = 2
+) -> dict:
+    """What is wrong with a program, in which of the releases: the JSON of the command. say: is told each run,
+    and with done=(releases judged, of all) how far it is."""
     file = program.name.rpartition(":")[0] if program.launch else program.name
     if not program.is_module and not os.path.isfile(file):
         raise fail(f"no such file: {file}")
@@ -282,10 +288,16 @@ def bisect_program(program: Program, wanted: list[str], say=lambda text: None, j
         if program.launch and program.launch["oracle"]["kind"] == "wrong":
             program = _with_reference(program, wanted, say)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            judged = dict(
-                zip(wanted, pool.map(lambda v: _judged(v, program, releases, say), wanted), strict=True)
-            )
+            judged = {}
+            for version, outcome in zip(
+                wanted, pool.map(lambda v: _judged(v, program, releases, say), wanted), strict=True
+            ):
+                judged[version] = outcome
+                say(f"{version}: {outcome.verdict}", done=(len(judged), len(wanted)))
         faults = [_fault(run, releases, judged) for run in _runs_of_wrong(wanted, judged)]
+        race = None
+        if not faults and (right := [v for v in wanted if judged[v].verdict == "right"]):
+            race = _race(releases[right[-1]], ("ttgir", program.lowest))
     finally:
         for release in releases.values():
             release.close()
@@ -295,8 +307,9 @@ def bisect_program(program: Program, wanted: list[str], say=lambda text: None, j
         "unknown": [{"version": v, "why": judged[v].why} for v in wanted if judged[v].verdict == "unknown"],
     }
     newest = faults[-1] if faults else {
-        "verdict": "unknown" if said["unknown"] and not said["right"] else "right",
-        "level": None, "stage": None, "pass": None, "confirmed_by": [], "evidence": [], "notes": [],
+        "verdict": "undefined" if race else "right" if said["right"] else "unknown",
+        "level": None, "stage": None, "pass": None, "confirmed_by": [], "evidence": [],
+        "notes": [race] if race else [],
     }  # fmt: skip
     runs = sum(release.runs for release in releases.values())
     return {**newest, "release": said, "target": program.target, "runs": runs, "faults": faults}
@@ -339,6 +352,18 @@ def _runs_of_wrong(wanted: list[str], judged: dict) -> list[list[str]]:
     return runs
 
 
+def _race(release: Release, levels: tuple) -> str | None:
+    """What the checks say of a program whose order nothing settles: it can be right by luck."""
+    if release.program.is_measured:
+        return None
+    for level in levels:
+        outcome = release.at(level, variables={"TRITON_RUNNER_CHECK": "race"})
+        release.say(f"races at {level}: {outcome.trap or 'none'}")
+        if outcome.trap == "data race":
+            return f"a race at {level} with Triton {release.version}: {outcome.why}"
+    return None
+
+
 def _fault(run: list[str], releases: dict, judged: dict) -> dict:
     """One fault, judged in the newest of its releases."""
     release = releases[run[-1]]
@@ -357,6 +382,10 @@ def _fault(run: list[str], releases: dict, judged: dict) -> dict:
             "the TTIR is wrong as the front end makes it"
             + ("" if right else ", in every release: the kernel, or the program's expectation")
         )
+    if race := _race(release, (release.program.lowest,)):
+        found["notes"].append(race)
+        if _race(release, ("ttir",)):  # else it is the compiler's: the kernel itself orders it
+            found["verdict"] = "undefined"
     seen = evidence.evidence(search, _last_lines(judged[run[-1]]))
     return {**found, "releases": run, "evidence": seen}
 

@@ -6,6 +6,7 @@ The environment says device, level and target. The answer: verdict ("right", "wr
 kernels ({name, passes, texts, metadata}), launches, choices.
 """
 
+import contextlib
 import runpy
 import sys
 
@@ -31,22 +32,18 @@ def run(request, note=lambda stage: None):
         launches.install(request["launches"].get("keep"))
     sys.argv = [request["program"], *request["arguments"]]
     sys.path.insert(0, request["folder"])
-    verdict, why = "right", ""
+    verdict, why, trap = "right", "", None
     try:
-        if request["launch"]:
-            from triton_runner._bisect import kernel
-
-            verdict, why = kernel.judge(request["program"], request["launch"])
-        elif request["is_module"]:
-            runpy.run_module(request["program"], run_name="__main__", alter_sys=True)
-        else:
-            runpy.run_path(request["program"], run_name="__main__")
+        with _captured(request.get("capture")):
+            verdict, why = _run(request)
     except SystemExit as stop:
         verdict, why = _of_status(stop.code)
     except AssertionError as error:
         verdict, why = "wrong", "AssertionError: %s" % error
+        if "not compiled with CUDA" in why:  # of torch: the program asks for a GPU
+            verdict, why = "unknown", why + "; --pretend-cuda gives it CPU tensors"
     except KernelTrap as error:
-        verdict, why = "wrong", str(error)
+        verdict, why, trap = "wrong", str(error), error.kind
     except Exception as error:
         verdict, why = "unknown", "%s: %s" % (type(error).__name__, error)
     return {
@@ -55,6 +52,7 @@ def run(request, note=lambda stage: None):
         "kernels": [_described(recorder, plans.keep) for recorder in plans.recorded],
         "launches": launches and {"seen": launches.seen, "kept": launches.kept},
         "choices": choices,
+        "trap": trap,
     }
 
 
@@ -81,6 +79,27 @@ def _pin_choices(wanted):
 
     Autotuner.run, Autotuner._bench = noting, pinned
     return taken
+
+
+def _run(request):
+    if request["launch"]:
+        from triton_runner._bisect import kernel
+
+        return kernel.judge(request["program"], request["launch"])
+    if request["is_module"]:
+        runpy.run_module(request["program"], run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(request["program"], run_name="__main__")
+    return "right", ""
+
+
+def _captured(wanted):
+    """Writes a launch as a case, {"folder", "number"}."""
+    if not wanted:
+        return contextlib.nullcontext()
+    from triton_runner._case.capture import capture  # no other run needs it
+
+    return capture(wanted["folder"], lambda seen: seen.number == wanted["number"], most=1)
 
 
 def _described(recorder, keep):

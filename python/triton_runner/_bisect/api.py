@@ -1,0 +1,134 @@
+"""triton_runner.bisect: which release, level and compiler pass made a program or a kernel wrong."""
+
+from __future__ import annotations
+
+import os
+
+import numpy
+
+from triton_runner._bisect import kernel as launches
+from triton_runner._bisect import page, search
+from triton_runner._bisect.runs import LEVELS, Program
+from triton_runner._compiler import capture
+from triton_runner._compiler import versions as releases
+from triton_runner._compiler.compile import _innermost
+from triton_runner._errors import fail
+from triton_runner._exec import parse_grid
+from triton_runner._lockstep import _numpy
+
+
+class Bisection:
+    """What bisect() found; str() is a page to paste into an issue.
+
+    - `verdict`: "right", "front end", "compiler", "assembler", "kernel", "undefined" or "unknown".
+    - `level`, `stage`: "ttgir", "make_ttgir"; `pass_`: {"name", "argument", "add", "nth"}, or None.
+    - `confirmed_by`: of "execution", "leave-out", "splice".
+    - `release`: {"wrong", "right", "unknown"}; `evidence`, `notes`; `faults`: one a run of wrong releases.
+    """
+
+    def __init__(self, found: dict, program: Program):
+        self._found, self._program = found, program
+        self.verdict, self.level, self.stage = found["verdict"], found["level"], found["stage"]
+        self.pass_, self.confirmed_by = found["pass"], found["confirmed_by"]
+        self.release, self.evidence = found["release"], found["evidence"]
+        self.notes, self.faults = found["notes"], found["faults"]
+
+    def as_dict(self) -> dict:
+        """All of it, as --json writes it."""
+        return self._found
+
+    def __str__(self):
+        return page.page(self._found, self._program)
+
+    def __repr__(self):
+        return f"<{self._program.name}: {page.headline(self._found)}>"
+
+
+def bisect(
+    program,
+    args=None,
+    *,
+    oracle=None,
+    grid=(1,),
+    constexprs: dict | None = None,
+    options: dict | None = None,
+    arguments=(),
+    versions: str | list | None = None,
+    target: str = "cuda:90",
+    pretend_cuda: bool = False,
+    timeout: float = 300.0,
+    levels=None,
+    say=lambda text, done=None: None,
+) -> Bisection:
+    """Finds the release, the level and the compiler pass that make a program or a kernel wrong, with no GPU.
+
+    - `program`: a script, which is its own oracle (exit status 0 right, 1 wrong, 125 cannot tell), with
+      `arguments`; or a kernel: "kernel.py:name", or a JIT function of a file.
+    - `args`: of a kernel, arrays, numbers, and texts as for `exec` ("f32[64,64]=rand"); `grid`,
+      `constexprs`, `options` (num_warps, ...): of its launch.
+    - `oracle`: of a kernel: "wrong", "shared>1536", "regs>64", "spills>0", "instr:ldmatrix<30", a program's
+      path, or a function of the list of arrays behind the launch that says whether they are right.
+    - `versions`: "3.0.0..3.9.0", "all", a list; else the releases that are there.
+    - `levels`: those to execute, of "source", "ttir", "ttgir", "ptx".
+    - `say`: is told what was run.
+
+    Raises DiagnosticError.
+    """
+    given = program_of(
+        program, args, oracle=oracle, grid=grid, constexprs=constexprs, options=options, arguments=arguments,
+        target=target, pretend_cuda=pretend_cuda, timeout=timeout, levels=levels,
+    )  # fmt: skip
+    return Bisection(found(given, versions, say), given)
+
+
+def program_of(
+    program, args, *, oracle, grid, constexprs, options, arguments, target, pretend_cuda, timeout, levels,
+    is_module=False,
+) -> Program:  # fmt: skip
+    """What bisection runs, of the arguments of bisect()."""
+    if not isinstance(program, (str, os.PathLike)):
+        own = _innermost(program)
+        own = getattr(own, "fn", own)
+        program = f"{own.__code__.co_filename}:{own.__qualname__}"
+    name, launch, judge = os.fspath(program), None, None
+    file, _, function = name.rpartition(":")
+    unknown = [level for level in levels or () if level not in LEVELS]
+    if unknown:
+        raise fail(f"bisection executes no level {unknown[0]!r}", f"levels: {', '.join(LEVELS)}")
+    if file.endswith(".py") and function:
+        name = f"{os.path.abspath(file)}:{function}"
+        if callable(oracle):
+            judge, how = oracle, {"kind": "callable"}
+        else:
+            how = launches.oracle(oracle or "wrong")
+        constants = {key: capture.constant(v, f"constexpr {key!r}") if not isinstance(v, dict) else v
+                     for key, v in (constexprs or {}).items()}  # fmt: skip
+        shape = parse_grid(grid) if isinstance(grid, str) else grid
+        values = [_argument(value) for value in args or ()]
+        launch = launches.launch(values, shape, constants, options or {}, how)
+    elif oracle is not None or args is not None:
+        raise fail(
+            f"{name} is a program, its own oracle", "oracle= and args= are of a kernel: kernel.py:name"
+        )
+    return Program(
+        name, tuple(arguments), is_module, pretend_cuda, target, timeout, launch, tuple(levels or ()), judge
+    )
+
+
+def _argument(value):
+    """An argument as JSON carries it: a text of `exec`, or an array packed."""
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "shape") and len(value.shape):
+        array = numpy.ascontiguousarray(_numpy(value))
+        return {"array": [str(array.dtype), list(array.shape), array.tobytes()]}
+    return repr(value) if value is not None else "null"
+
+
+def found(given: Program, wanted: str | list | None, say) -> dict:
+    """The JSON of the verdict."""
+    if isinstance(wanted, str):
+        chosen = releases.expand(wanted)
+    else:
+        chosen = list(wanted or dict.fromkeys(row["version"] for row in releases.listed()))
+    return search.bisect_program(given, chosen, say)

@@ -1,0 +1,97 @@
+"""A folder that shows a fault again, for an issue: the program, the launch that goes wrong, the IR on both
+sides of the pass, and the verdict."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+from triton_runner._bisect import page
+from triton_runner._bisect.runs import Program, Release
+
+
+def write(folder: str, program: Program, found: dict) -> str:
+    """Writes the folder; its path.
+
+    run.sh bisects the program again in one wrong and one right release; <kernel>-0.trcase is the launch,
+    where it could be captured; before.mlir and after.mlir are the IR around the pass, beside the levels that
+    the wrong release made.
+    """
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    fault = found["faults"][-1]
+    wrong = fault["releases"][-1]
+    (place / "verdict.json").write_text(json.dumps(found, indent=2) + "\n")
+    (place / "verdict.txt").write_text(page.page(found, program) + "\n")
+    _write_run(place, program, [wrong, *([fault["spliced_with"]] if fault.get("spliced_with") else [])])
+    release = Release(wrong, program)
+    try:
+        launch = fault["evidence"][0].get("launch", 0)
+        more = {} if program.is_measured else {"capture": {"folder": str(place.resolve()), "number": launch}}
+        outcome = release.at(program.lowest, keep="text", **more)
+    finally:
+        release.close()
+    name = fault["evidence"][0].get("kernel")
+    for kernel in outcome.kernels:
+        if name in (None, kernel["name"]):
+            _write_kernel(place, kernel, fault)
+            break
+    return str(place)
+
+
+def _write_run(place: Path, program: Program, versions: list[str]) -> None:
+    file, _, function = program.name.rpartition(":") if program.launch else (program.name, "", "")
+    command = ["triton-runner", "bisect", "--versions", ",".join(versions), "--target", program.target]
+    command += ["--pretend-cuda"] if program.pretend_cuda else []
+    if program.is_module:
+        command += ["-m", program.name]
+    else:
+        shutil.copy(file, place / Path(file).name)
+        command.append(Path(file).name + (f":{function}" if function else ""))
+    command += [*program.arguments, *_launch_options(program.launch)]
+    (place / "run.sh").write_text(
+        '#!/bin/sh\n# Finds the fault again: pip install triton-runner\ncd "$(dirname "$0")"\n'
+        f'exec {shlex.join(command)} "$@"\n'
+    )
+
+
+def _launch_options(launch: dict | None) -> list[str]:
+    if launch is None:
+        return []
+    judged = launch["oracle"]
+    oracle = judged.get("path") or judged["kind"]
+    if judged.get("compare"):
+        name = f"instr:{judged['name']}" if judged["name"] else judged["kind"]
+        oracle = f"{name}{judged['compare']}{judged['bound']:g}"
+    options = ["--oracle", oracle, "--grid", ",".join(map(str, launch["grid"]))]
+    texts = [text for text in launch["arguments"] if isinstance(text, str)]
+    options += ["--args", ", ".join(texts)] if texts else []
+    for flag, values in (("-c", launch["constexprs"]), ("-o", launch["options"])):
+        for name, value in values.items():
+            options += [flag, f"{name}={value}"]
+    return options
+
+
+def _write_kernel(place: Path, kernel: dict, fault: dict) -> None:
+    """The levels of a kernel, and the IR before and behind the pass."""
+    for level, text in kernel["made"].items():
+        (place / f"{kernel['name']}.{level}").write_text(text)
+    metadata = {**kernel["metadata"], "name": kernel["name"]}
+    (place / f"{kernel['name']}.json").write_text(json.dumps(metadata))
+    named = fault["pass"]
+    if named is None:
+        if kernel["first"] is not None:
+            (place / "source.ttir").write_text(kernel["texts"][kernel["first"]])
+        return
+    before, seen = kernel["first"], 0
+    for stage, add, _, after in kernel["passes"]:
+        if (stage, add) == (fault["stage"], named["add"]):
+            seen += 1
+            if seen == named["nth"]:
+                for side, number in (("before", before), ("after", after)):
+                    if number is not None:
+                        (place / f"{side}.mlir").write_text(kernel["texts"][number])
+                return
+        before = after
