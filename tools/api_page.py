@@ -57,6 +57,7 @@ RESULTS = (
     "Row",
     "Trace",
     "Pass",
+    "Bisection",
     "Resources",
     "Dump",
     "Values",
@@ -131,7 +132,7 @@ def members(of: type | types.ModuleType) -> str:
 
 def result(name: str) -> type:
     """The class of that name, in whichever module of the package it is."""
-    modules = [m for key, m in sorted(sys.modules.items()) if key.startswith("triton_runner.")]
+    modules = [m for key, m in sorted(sys.modules.items()) if key.startswith("triton_runner._")]
     found = {vars(m)[name] for m in modules if inspect.isclass(vars(m).get(name))}
     (only,) = [c for c in found if c.__module__.startswith("triton_runner.")]
     return only

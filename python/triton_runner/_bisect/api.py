@@ -11,7 +11,7 @@ from triton_runner._bisect import page, search
 from triton_runner._bisect.runs import LEVELS, Program
 from triton_runner._compiler import capture
 from triton_runner._compiler import versions as releases
-from triton_runner._compiler.compile import _innermost
+from triton_runner._compiler.compile import innermost
 from triton_runner._errors import fail
 from triton_runner._exec import parse_grid
 from triton_runner._lockstep import _numpy
@@ -87,7 +87,7 @@ def program_of(
 ) -> Program:  # fmt: skip
     """What bisection runs, of the arguments of bisect()."""
     if not isinstance(program, (str, os.PathLike)):
-        own = _innermost(program)
+        own = innermost(program)
         own = getattr(own, "fn", own)
         program = f"{own.__code__.co_filename}:{own.__qualname__}"
     name, launch, judge = os.fspath(program), None, None
