@@ -58,7 +58,7 @@ def bisect(
     pretend_cuda: bool = False,
     timeout: float = 300.0,
     levels=None,
-    say=lambda text, done=None: None,
+    say=None,
 ) -> Bisection:
     """Finds the release, the level and the compiler pass that make a program or a kernel wrong, with no GPU.
 
@@ -70,7 +70,7 @@ def bisect(
       path, or a function of the list of arrays behind the launch that says whether they are right.
     - `versions`: "3.0.0..3.9.0", "all", a list; else the releases that are there.
     - `levels`: those to execute, of "source", "ttir", "ttgir", "ptx".
-    - `say`: is told what was run.
+    - `say`: a function that is told what was run (text, done=None or (judged, of all)).
 
     Raises DiagnosticError.
     """
@@ -78,7 +78,7 @@ def bisect(
         program, args, oracle=oracle, grid=grid, constexprs=constexprs, options=options, arguments=arguments,
         target=target, pretend_cuda=pretend_cuda, timeout=timeout, levels=levels,
     )  # fmt: skip
-    return Bisection(found(given, versions, say), given)
+    return Bisection(found(given, versions, say or _silent), given)
 
 
 def program_of(
@@ -132,3 +132,7 @@ def found(given: Program, wanted: str | list | None, say) -> dict:
     else:
         chosen = list(wanted or dict.fromkeys(row["version"] for row in releases.listed()))
     return search.bisect_program(given, chosen, say)
+
+
+def _silent(text: str, done: tuple | None = None) -> None:
+    pass
