@@ -36,7 +36,7 @@ What the names of the [Python API](api.md) return, from the docstrings; written 
 # Title: public names. A name that none has is an error, so that the page stays whole.
 SECTIONS = {
     "Kernels": ("jit", "load", "autotune", "using"),
-    "Compiling": ("compile", "compare", "export", "passes", "bisect", "resources"),
+    "Compiling": ("compile", "compare", "export", "passes", "bisect", "resources", "ledger"),
     "Looking inside": ("dumping", "dumps", "lockstep", "layout", "faults", "track_empty"),
     "Verdicts and cases": ("verify", "capture", "open_case"),
     "Memory": ("register_memory",),
@@ -59,6 +59,9 @@ RESULTS = (
     "Pass",
     "Bisection",
     "Resources",
+    "Ledger",
+    "Allocation",
+    "Pins",
     "Dump",
     "Values",
     "Place",

@@ -1,5 +1,6 @@
 // triton_runner._core.ptx: a PTX module, its functions and their instructions, for reading. Handles are thin:
 // a pointer into the graph and the module that keeps it alive.
+#include <triton_runner/ptx/liveness.h>
 #include <triton_runner/ptx/module.h>
 
 #include <nanobind/stl/optional.h>
@@ -169,6 +170,19 @@ void init_ptx(nb::module_& parent) {
                      for (const ptx::Instruction& in : f.node->body) out.push_back({f.module, &in});
                      return out;
                    })
+      .def(
+          "pressure",
+          [](const PyFunction& f) {
+            const ptx::Pressure found = ptx::pressure(*f.node);
+            std::vector<std::tuple<std::string, std::string, int>> live;
+            for (const ptx::Pressure::Live& one : found.live) {
+              const ptx::Register& reg = f.node->registers[one.reg];
+              live.emplace_back(std::string(reg.name), std::string(ptx::text(reg.type)), one.definition);
+            }
+            return std::make_tuple(found.at, found.words, std::move(live));
+          },
+          "(index of the instruction before which most registers are live, 32-bit registers that they take, "
+          "[(name, type, index of the instruction that gives it, or -1)])")
       .def_prop_ro(
           "reqntid", [](const PyFunction& f) { return size(f.node->reqntid); },
           "threads of a block (x, y, z), or None")

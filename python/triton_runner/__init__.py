@@ -52,6 +52,10 @@ _NAMES = {
         "_compare.comparison",
         "one kernel on several releases, targets and configurations: figures, results, what became worse",
     ),
+    "ledger": (
+        "_ledger",
+        "which allocation takes which bytes of shared memory, and what pins registers",
+    ),
     "passes": (
         "_compiler.passes",
         "the passes that a compilation runs, with the IR between them; from, until, without, replaced",

@@ -26,6 +26,7 @@ from ._jit import jit as jit
 from ._jit import restore_autotune_backend as restore_autotune_backend
 from ._jit import restore_jit_backend as restore_jit_backend
 from ._layout import layout as layout
+from ._ledger import ledger as ledger
 from ._load import load as load
 from ._lockstep import lockstep as lockstep
 from ._memory import register_memory as register_memory

@@ -15,7 +15,7 @@ FIRST = {
 }
 GROUPS = {
     "execute": "run exec dump lockstep verify",
-    "look": "report map layout resources ops",
+    "look": "report map layout resources ledger ops",
     "compile": "compile passes opt translate versions",
     "find": "bisect compare experiments reduce",
     "carry": "bundle export cache",

@@ -111,6 +111,11 @@ class Function:
     @property
     def instructions(self) -> list[Instruction]: ...
 
+    def pressure(self) -> tuple[int, int, list[tuple[str, str, int]]]:
+        """
+        (index of the instruction before which most registers are live, 32-bit registers that they take, [(name, type, index of the instruction that gives it, or -1)])
+        """
+
     @property
     def reqntid(self) -> object:
         """threads of a block (x, y, z), or None"""

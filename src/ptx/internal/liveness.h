@@ -1,0 +1,25 @@
+// Which registers hold values that are still needed, and where most of them do.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include <triton_runner/ptx/module.h>
+
+namespace triton_runner::ptx {
+
+// The instruction of a function before which most is live.
+struct Pressure {
+  uint32_t at = 0;     // its index in the body
+  uint32_t words = 0;  // 32-bit registers: 64-bit values are two, predicates none
+  struct Live {
+    uint32_t reg;
+    int32_t definition;  // the last instruction before `at` in the text that gives it; -1: none
+  };
+  std::vector<Live> live;  // at that place, in the order of Function::registers
+};
+
+// By dataflow over the text as it stands: ptxas allocates after it has reordered, so that its number of
+// registers is another one.
+Pressure pressure(const Function& function);
+
+}  // namespace triton_runner::ptx
