@@ -54,7 +54,7 @@ MODULES = ("language", "testing", "torch_utils", "color_print")
 RESULTS = (
     "Compilation",
     "Comparison",
-    "Row",
+    "Measured",
     "Trace",
     "Pass",
     "Bisection",

@@ -292,7 +292,7 @@ def _pins(text: str | None, name: str) -> Pins | None:
         place: (sum(size for size, _ in ones), tuple(name for size, name in ones if size))
         for place, ones in by_place.items()
     }
-    ordered = dict(sorted(summed.items(), key=lambda pair: -pair[1][0]))
+    ordered = dict(sorted((pair for pair in summed.items() if pair[1][0]), key=lambda pair: -pair[1][0]))
     return Pins(words, instructions[at].opcode, _source(instructions[at]), ordered)
 
 

@@ -52,7 +52,7 @@ def check(found):
         assert one.offset >= 0 and one.offset + (one.bytes or one.room) <= found.shared
         assert one.bytes is None or one.bytes <= one.room
         assert one.op in found.text.splitlines()[one.line - 1]
-        assert one.place.startswith("kernels.py:") or one.place.startswith("standard.py:")
+        assert one.place.startswith("kernels.py:")
     pairs = [(a, b) for i, a in enumerate(found.allocations) for b in found.allocations[i + 1 :]]
     for a, b in pairs:
         if a.first <= b.last and b.first <= a.last and a.bytes and b.bytes:

@@ -21,7 +21,7 @@ from triton_runner._errors import fail
 
 
 @dataclasses.dataclass
-class Row:
+class Measured:
     """A cell of a comparison, and its result.
 
     - `release`, `target`, `config`: which cell.
@@ -47,7 +47,7 @@ class Row:
     pass_name: str | None
     files: dict
     outputs: list | None
-    base: Row | None = None
+    base: Measured | None = None
 
     @property
     def name(self) -> str:
@@ -84,10 +84,10 @@ class Comparison:
     - `trouble`: why finished cells could not be kept, or None.
     """
 
-    def __init__(self, kernel: str, rows: list[Row], computed: int, kept: int, trouble):
+    def __init__(self, kernel: str, rows: list[Measured], computed: int, kept: int, trouble):
         self.kernel, self.rows, self.computed, self.kept, self.trouble = kernel, rows, computed, kept, trouble
 
-    def failing(self, text: str) -> list[tuple[Row, str]]:
+    def failing(self, text: str) -> list[tuple[Measured, str]]:
         """The rows for which an expression is true, and those for which it cannot be told, with the reason.
         Rows without figures (`error`, `gap`) are not judged."""
         node = expression.parse(text, "--fail-if", measure.FIGURES)
@@ -118,7 +118,7 @@ class Comparison:
         return "\n".join(table.lines(self))
 
 
-def _why(node, row: Row) -> str:
+def _why(node, row: Measured) -> str:
     """The figures that an expression names, with the base's beside them."""
     said = []
     for leaf in expression.named(node):
@@ -221,10 +221,10 @@ def _gpu_name() -> str:
     return f"{_gpu.current_target()} {_gpu.driver().properties(number).get('name', '')}"
 
 
-def _row(cell: Cell, result: dict | None) -> Row:
+def _row(cell: Cell, result: dict | None) -> Measured:
     result = result or {}
     figures = {**dict.fromkeys(measure.FIGURES), **result.get("figures", {})}
-    return Row(
+    return Measured(
         cell.release, cell.target, cell.config, figures, result.get("mix", {}), result.get("ptx", {}),
         result.get("error"), cell.gap, result.get("trap"), result.get("unrun"), result.get("stage"),
         result.get("pass"), result.get("files", {}), result.get("outputs"),
@@ -234,7 +234,7 @@ def _row(cell: Cell, result: dict | None) -> Row:
 # --- the base -----------------------------------------------------------------------------------------------
 
 
-def _set_bases(rows: list[Row], base, releases, configs) -> None:
+def _set_bases(rows: list[Measured], base, releases, configs) -> None:
     if isinstance(base, (str, os.PathLike)) and os.fspath(base).endswith(".json"):
         earlier = _earlier(os.fspath(base))
         for row in rows:
@@ -260,7 +260,7 @@ def _set_bases(rows: list[Row], base, releases, configs) -> None:
         raise fail(f"base: no cell has {making.config_text(fixed)}", f"cells: {rows[0].name}, ...")
 
 
-def _is_base(other: Row, row: Row, releases, configs) -> bool:
+def _is_base(other: Measured, row: Measured, releases, configs) -> bool:
     """Whether a row is what another one is compared with where nobody says."""
     if len(releases) > 1:
         return not other.gap and (other.target, other.config) == (row.target, row.config)
@@ -277,7 +277,7 @@ def _earlier(path: str) -> dict:
         with open(path, encoding="utf-8") as file:
             told = json.load(file)["cells"]
         rows = [
-            Row(
+            Measured(
                 one["release"], one["target"], one["config"], one["figures"], one["instructions"], one["ptx"],
                 one["error"], one["gap"], one["trap"], one["unrun"], one["stage"], one["pass"], one["files"],
                 one["outputs"],
@@ -294,7 +294,7 @@ def _earlier(path: str) -> dict:
 # --- results ------------------------------------------------------------------------------------------------
 
 
-def _judge(row: Row, store: Store) -> None:
+def _judge(row: Measured, store: Store) -> None:
     """Sets equal and difference: what a row computed beside what its base did."""
     if row.base is None or row.outputs is None or row.base.outputs is None:
         if row.trap is not None and row.base is not None and row.base.trap is None:

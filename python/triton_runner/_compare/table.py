@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triton_runner._compare.cells import config_text
 
 if TYPE_CHECKING:
-    from triton_runner._compare.comparison import Comparison, Row
+    from triton_runner._compare.comparison import Comparison, Measured
 
 # Heading, figure; a column that no row has a value for is left out.
 _COLUMNS = (
@@ -26,7 +26,7 @@ def short(value) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def _text(row: Row, name: str) -> str:
+def _text(row: Measured, name: str) -> str:
     value = row.figures[name]
     if value is None:
         return "-"
@@ -37,7 +37,7 @@ def _text(row: Row, name: str) -> str:
     return short(value)
 
 
-def result_text(row: Row) -> str:
+def result_text(row: Measured) -> str:
     """What a row says of its results."""
     if row.trap:
         return f"trap: {_first(row.trap)}"
@@ -82,7 +82,7 @@ def cells_of(comparison: Comparison, shown=()) -> tuple[list[str], list]:
     return headings, rows
 
 
-def _is_worse(row: Row, name: str) -> bool:
+def _is_worse(row: Measured, name: str) -> bool:
     mine, base = row.figures[name], row.base and row.base.figures[name]
     if mine is None or base is None:
         return False
