@@ -267,6 +267,8 @@ TEST(wrong_arguments_are_named) {
   for (const auto& row : rows)
     if (!has(row.got, row.wanted)) CHECK_EQ(row.got, row.wanted);
   CHECK(has(text(kernel.launch({0}, {kMemory, 16, 1.0})), "axis x must be"));
+  const Argument few[] = {kMemory};
+  CHECK(has(text(kernel.launch(*kernel.variants()[0], {1}, few)), "argument 'n' (i32): it is missing"));
   auto* elsewhere = reinterpret_cast<float*>(0x2000);
   CHECK(has(text(kernel.launch({1}, {elsewhere, 16, 1.0})), "lies on device 1"));
   CHECK_EQ(text(kernel.launch({1}, {elsewhere, 16, 1.0}, {.check_pointers = false})), "launched");

@@ -67,14 +67,12 @@ Result<const Variant*> Kernel::pick(std::span<const Argument> arguments) const {
 
 exec::LaunchResult Kernel::launch(Grid grid, std::span<const Argument> arguments,
                                   const LaunchOptions& options) const {
-  auto variant = state_->pick(arguments);
-  if (!variant) return exec::LaunchError{variant.error(), std::nullopt};
-  return state_->launch(**variant, grid, arguments, options);
+  return state_->launch(nullptr, grid, arguments, options);
 }
 
 exec::LaunchResult Kernel::launch(const Variant& variant, Grid grid, std::span<const Argument> arguments,
                                   const LaunchOptions& options) const {
-  return state_->launch(variant, grid, arguments, options);
+  return state_->launch(&variant, grid, arguments, options);
 }
 
 }  // namespace triton_runner::deploy

@@ -220,8 +220,7 @@ class Packaged final : public Kernel::State {
   Result<const Variant*> pick(std::span<const Argument> arguments) override {
     std::vector<const Value*> values;
     if (auto s = place(arguments, values); !s) return s.error();
-    for (const auto& candidate : candidates_)
-      if (candidate->fits(values, entry_, device, nullptr)) return candidate.get();
+    if (const Candidate* found = first_that_fits(values)) return found;
     return nothing_fits(values);
   }
 
@@ -230,21 +229,36 @@ class Packaged final : public Kernel::State {
     return kernel ? base::success() : Status(kernel.error());
   }
 
-  exec::LaunchResult launch(const Variant& variant, Grid grid, std::span<const Argument> arguments,
+  exec::LaunchResult launch(const Variant* variant, Grid grid, std::span<const Argument> arguments,
                             const LaunchOptions& options) override {
-    auto& candidate = static_cast<Candidate&>(const_cast<Variant&>(variant));
-    auto kernel = candidate.loaded(device, folder_);
-    if (!kernel) return exec::LaunchError{kernel.error(), std::nullopt};
-    std::vector<const Value*> values, passed;
+    std::vector<const Value*> values;
     if (auto s = place(arguments, values); !s) return exec::LaunchError{s.error(), std::nullopt};
+    auto* candidate = static_cast<Candidate*>(const_cast<Variant*>(variant));
+    std::string why;
+    if (candidate && !candidate->fits(values, entry_, device, &why))
+      return exec::LaunchError{failure(who() + ": argument " + why, {"of the variant " + candidate->str()}),
+                               std::nullopt};
+    if (!candidate) candidate = first_that_fits(values);
+    if (!candidate) return exec::LaunchError{nothing_fits(values), std::nullopt};
+    auto kernel = candidate->loaded(device, folder_);
+    if (!kernel) return exec::LaunchError{kernel.error(), std::nullopt};
     std::vector<const exec::Param*> params;
+    std::vector<const Value*> passed;
+    params.reserve(values.size());
+    passed.reserve(values.size());
     for (size_t i = 0; i < values.size(); i++)
-      if (const exec::Param* param = candidate.needs()[i].param)
+      if (const exec::Param* param = candidate->needs()[i].param)
         params.push_back(param), passed.push_back(values[i]);
     return run(**kernel, device, grid, params, passed, options);
   }
 
  private:
+  Candidate* first_that_fits(std::span<const Value* const> values) const {
+    for (const auto& candidate : candidates_)
+      if (candidate->fits(values, entry_, device, nullptr)) return candidate.get();
+    return nullptr;
+  }
+
   // Each argument at its parameter. Most launches give them in order, which is looked at first.
   Status place(std::span<const Argument> arguments, std::vector<const Value*>& values) const {
     const std::vector<std::string>& names = entry_.parameters;

@@ -69,7 +69,7 @@ class Single final : public Kernel::State {
   }
   Status prepare(const Variant&) override { return base::success(); }  // what is loaded depends on the values
 
-  exec::LaunchResult launch(const Variant&, Grid grid, std::span<const Argument> arguments,
+  exec::LaunchResult launch(const Variant*, Grid grid, std::span<const Argument> arguments,
                             const LaunchOptions& options) override {
     auto plan = find(arguments);
     if (!plan) return exec::LaunchError{plan.error(), std::nullopt};

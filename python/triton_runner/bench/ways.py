@@ -22,8 +22,9 @@ class Bench:
     """Rows of one problem on the device in use. `asked`: what problems.make() takes; `kind`: of timer()."""
 
     def __init__(self, asked: dict, kind: str, launches: int, folder: str):
-        self.on_gpu = _device.resolved_device() != "cpu"
-        self.device = "cuda" if self.on_gpu else "cpu"
+        self.runs_on = _device.resolved_device()
+        self.on_gpu = self.runs_on != "cpu"
+        self.device = "cuda" if self.on_gpu else "cpu"  # as torch calls AMD's devices too
         self.problem = problems.make(kernels, asked, self.device)
         self.checked = self.problem  # what a check launches, where the problem itself leaves nothing to see
         if asked["problem"] == "launch" and asked["count"]:
@@ -92,7 +93,7 @@ class Bench:
             return (
                 lambda count: _core.bench.engine_burst(kernel, words, memory, grid, count)
             ), native.describe(compiled)
-        if self.device != "cuda" or "cubin" not in compiled.asm:
+        if self.runs_on != "cuda":
             raise Skipped("only CUDA's driver is called directly")
         image, metadata = compiled.asm["cubin"], compiled.metadata
         described = _core.artifact.describe(image, "cubin", compiled.name, "", "")
@@ -157,7 +158,7 @@ class Bench:
         def way(problem):
             self._check_level(level)
             folder, compiled = self.saved(problem)
-            kernel = _load.load(f"{folder}/{compiled.name}.{level}", device=self.device)
+            kernel = _load.load(f"{folder}/{compiled.name}.{level}", device=self.runs_on)
             grid, args = problem.grid, problem.args
             if level not in ("ttir", "ttgir") or len(args) != len(kernel.params):
                 args = tuple(a for a in args if not (isinstance(a, int) and a == 1))  # compiled in
@@ -181,6 +182,8 @@ class Bench:
         def way(problem):
             if not self.on_gpu:
                 raise Skipped("CuPy needs a GPU")
+            if self.runs_on != "cuda":
+                raise Skipped("a cubin is launched")
             try:
                 import cupy
             except ImportError:
@@ -192,11 +195,10 @@ class Bench:
             args += [cupy.uint64(0)] * (len(described["params"]) - len(args))
             grid, block = (*problem.grid, 1, 1)[:3], (compiled.metadata.num_warps * 32, 1, 1)
             shared, given = compiled.metadata.shared, tuple(args)
-            stream = cupy.cuda.ExternalStream(self.stream)
+            cupy.cuda.ExternalStream(self.stream).use()
 
             def call():
-                with stream:
-                    function(grid, block, given, shared_mem=shared)
+                function(grid, block, given, shared_mem=shared)
 
             call()
             return call, f"{native.describe(compiled)} by CuPy {cupy.__version__}"
