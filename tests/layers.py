@@ -20,12 +20,13 @@ LAYERS = (
     ("dumps", "_dump language"),
     ("Triton's device", "_compiler.passes_launch _compiler.passes_select _compiler.passes_names "
                         "_quick testing torch_utils _driver _dispatch _jit"),
-    ("compiler", "_compiler _resources _ledger _export"),
+    ("compiler", "_selftest _compiler _resources _ledger _export"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
     ("comparing", "_compare _compiler.launch_job _unobserved _lockstep_loaded _lockstep"),
     ("cases", "_run _case"),
     ("benchmarks", "_options _exec bench"),
-    ("commands", "_help _doctor _ops _dump.command _compiler.command _compiler.passes_command "
+    ("commands", "_help _cache _doctor _doctor_command _ops _dump.command _compiler.command "
+                 "_compiler.passes_command "
                  "_bisect _compiler.bisection_job _compare.command _ledger_command "
                  "_export_command _case.verify_command _case.commands _cli __main__"),
     ("names", "triton_runner"),

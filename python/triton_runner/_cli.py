@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from triton_runner import _export_command, _help, _ledger_command
+from triton_runner import _doctor_command, _export_command, _help, _ledger_command
 from triton_runner._bisect import command as bisect_command
 from triton_runner._case import commands as case_commands
 from triton_runner._case import verify_command
@@ -308,57 +308,13 @@ def resources(files, name, metadata, as_json):
         click.echo(str(one))
 
 
-@main.command()
-@json_option
-def doctor(as_json):
-    """Say what this machine and environment offer: releases, devices, settings in force."""
-    from triton_runner import _doctor
-
-    facts = _doctor.facts()
-    if as_json:
-        print_json(facts)
-    else:
-        for name, value in facts.items():
-            lines = [f"{k}={v}" for k, v in value.items()] if isinstance(value, dict) else [str(value)]
-            click.echo(f"{name:<12} {lines[0] if lines else '-'}")
-            for line in lines[1:]:
-                click.echo(f"{'':<12} {line}")
-    if facts["problems"]:
-        sys.exit(1)
-
-
-@main.command()
-@click.option("--clear", is_flag=True, help="Delete every entry.")
-@json_option
-def cache(clear, as_json):
-    """List the entries of Triton's kernel cache (TRITON_CACHE_DIR), newest first."""
-    from triton_runner import _doctor
-
-    folder, entries = _doctor.cache_entries()
-    if clear:
-        count = _doctor.clear_cache()
-        if as_json:
-            print_json({"folder": folder, "deleted": count})
-        else:
-            click.echo(f"deleted {count} entries of {folder}")
-        return
-    if as_json:
-        print_json({"folder": folder, "entries": entries})
-        return
-    for entry in entries:
-        click.echo(
-            f"{entry['modified']}  {entry['kernel']:<32} {entry['target']:<12} "
-            f"{','.join(entry['levels']):<28} {entry['path']}"
-        )
-    click.echo(f"{len(entries)} kernels in {folder}")
-
-
 for _module in (
     compiler_commands,
     passes_command,
     bisect_command,
     compare_command,
     _ledger_command,
+    _doctor_command,
     _export_command,
     verify_command,
     case_commands,

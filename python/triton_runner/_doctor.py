@@ -1,16 +1,13 @@
-"""What triton-runner doctor and cache report."""
+"""What triton-runner doctor and env report of this machine."""
 
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 import platform
-import shutil
-import time
-from pathlib import Path
+import re
 
-from triton_runner import _settings
+from triton_runner import _cache, _settings, _variables
 
 
 def _version(*names: str) -> str:
@@ -25,13 +22,16 @@ def _version(*names: str) -> str:
 def facts() -> dict:
     """Versions, devices and settings; "problems" is a dict of what should be looked at."""
     problems = {}
-    wheels = [
-        name
-        for name in ("triton", "pytorch-triton", "pytorch-triton-rocm")
-        if _version(name) != "not installed"
-    ]
+    wheels = _owners("triton/")
     if len(wheels) > 1:
-        problems["triton"] = f"several wheels provide the package triton: {', '.join(wheels)}"
+        problems["triton"] = (
+            f"several packages have the folder triton: {', '.join(wheels)}; which files are whose is left to "
+            "chance: uninstall all, and install one again"
+        )
+    if (pin := torch_pin()) and wheels and not any(_version(name).startswith(pin + " ") for name in wheels):
+        problems["torch"] = f"this torch was built for Triton {pin}: torch.compile may fail with another one"
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        problems["TRITON_INTERPRET"] = "1: kernels run in Triton's interpreter, and nothing is compiled"
     try:
         from triton_runner import _core
 
@@ -47,7 +47,8 @@ def facts() -> dict:
         problems["device"] = str(error)
     return {
         "triton-runner": _version("triton-runner"),
-        "triton": _version(*wheels) if wheels else "not installed",
+        "triton": ", ".join(map(_version, wheels)) or "not installed",
+        "torch pins": torch_pin() or "-",
         "torch": _version("torch"),
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -55,58 +56,69 @@ def facts() -> dict:
         "isa": isa,
         "device": device,
         "settings": _settings.shown(),
-        "cache": str(cache_folder()),
+        "cache": str(_cache.folder()),
         "environment": {
-            k: v for k, v in sorted(os.environ.items()) if k.startswith(("TRITON_", "MLIR_", "LLVM_"))
+            one.name: {"value": value, "kind": one.kind, "meaning": one.meaning}
+            for one, value in _variables.in_force(os.environ)
         },
         "problems": problems,
     }
 
 
-def cache_folder() -> Path:
-    """Where Triton keeps compiled kernels."""
-    home = os.environ.get("TRITON_HOME") or os.path.expanduser("~")
-    return Path(os.environ.get("TRITON_CACHE_DIR") or os.path.join(home, ".triton", "cache"))
+def _owners(folder: str) -> list[str]:
+    """The installed packages that have files in a folder of site-packages."""
+    found = set()
+    for one in importlib.metadata.distributions():
+        record = one.read_text("RECORD") or ""
+        if record.startswith(folder) or f"\n{folder}" in record:
+            found.add(one.metadata["Name"])
+    return sorted(found)
 
 
-def cache_entries() -> tuple[str, list]:
-    """The folder, and one dict a cached kernel: kernel, target, levels, path, modified; newest first."""
-    entries = []
-    folder = cache_folder()
-    for path in folder.glob("*/*.json"):
-        if path.name.startswith("__grp__"):
-            continue
-        try:
-            metadata = json.loads(path.read_text())
-            modified = path.stat().st_mtime
-        except (OSError, ValueError):
-            continue
-        target = metadata.get("target") if isinstance(metadata, dict) else None
-        if not isinstance(target, dict):
-            continue  # autotuning results and other files
-        levels = [
-            f.suffix[1:]
-            for f in sorted(path.parent.glob(f"{path.stem}.*"))
-            if f.suffix not in (".json", ".source")
-        ]
-        entries.append(
-            {
-                "kernel": path.stem,
-                "target": f"{target['backend']}:{target['arch']}",
-                "levels": levels,
-                "path": str(path.parent),
-                "modified": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(modified)),
-                "_time": modified,
-            }
-        )
-    entries.sort(key=lambda entry: -entry.pop("_time"))
-    return str(folder), entries
+def torch_pin() -> str | None:
+    """The release of Triton that the installed torch asks for."""
+    try:
+        needs = importlib.metadata.requires("torch") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    found = (re.match(r"(?:pytorch-)?triton(?:-rocm)?\s*\(?==\s*([\w.]+)", need) for need in needs)
+    return next((one[1] for one in found if one), None)
 
 
-def clear_cache() -> int:
-    """Deletes every entry of the cache and returns how many there were."""
-    folder = cache_folder()
-    entries = [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
-    for path in entries:
-        shutil.rmtree(path, ignore_errors=True)
-    return len(entries)
+def selftest() -> dict[str, str]:
+    """A kernel compiled and run at each level: "ok", or what went wrong, by level."""
+    try:
+        from triton_runner import _selftest
+
+        return _selftest.run()
+    except Exception as error:
+        return {"all": f"{type(error).__name__}: {error}"}
+
+
+def fingerprint() -> dict[str, str]:
+    """What somebody who is asked for help wants to know, in short lines."""
+    told = facts()
+    keys = ("triton-runner", "triton", "torch", "torch pins", "python", "platform", "cores", "isa", "device")
+    found = {key: str(told[key]) for key in keys}
+    found["cpu"] = _cpu()
+    found["gpu"] = _gpu_text()
+    for name, one in told["environment"].items():
+        found[name] = one["value"]
+    return found
+
+
+def _cpu() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next((x.partition(":")[2].strip() for x in file if x.startswith("model name")), "-")
+    except OSError:
+        return platform.processor() or "-"
+
+
+def _gpu_text() -> str:
+    from triton_runner import _device, _gpu
+
+    if _device.gpu() is None:
+        return "none"
+    properties = _gpu.driver().properties(_gpu.current_device())
+    return f"{properties.get('name', '')} {properties['target']}".strip()

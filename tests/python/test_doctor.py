@@ -1,6 +1,10 @@
 """doctor, env, cache: what they say of this machine, and that the table of variables is whole."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,3 +39,83 @@ def test_every_variable_that_a_release_reads_is_known(folder):
     assert len(read) > 10
     unknown = sorted(n for n in read if OF_TRITON.fullmatch(n) and n not in _variables.known())
     assert unknown == [], unknown
+
+
+def run(*arguments, status=0, **variables):
+    command = [sys.executable, "-m", "triton_runner", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **variables})
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_doctor_runs_a_kernel_at_each_level_and_explains_variables():
+    variables = {"TRITON_ENABLE_LLVM_DEBUGG": "1", "MLIR_ENABLE_DUMP": "x", "TRITON_RUNNER_DEVICE": "cpu"}
+    told = json.loads(run("doctor", "--json", **variables))
+    assert told["selftest"] == {"ttir": "ok", "ttgir": "ok", "ptx": "ok", "cubin": "ok, compiled"}
+    assert told["problems"] == {}
+    assert "before each pass" in told["environment"]["MLIR_ENABLE_DUMP"]["meaning"]
+    assert told["environment"]["TRITON_ENABLE_LLVM_DEBUGG"]["kind"] == "unknown"
+    text = run("doctor", "--no-selftest", **variables)
+    assert "MLIR_ENABLE_DUMP=x  (prints the IR before each pass" in text
+
+
+def test_what_should_be_looked_at_is_a_problem(tmp_path):
+    """A second package with the folder triton, and a torch that was built for another release."""
+    for name, record, more in (
+        ("pytorch_triton-3.1.0", "triton/__init__.py,,\n", ""),
+        ("torch-9.0", "", "Requires-Dist: triton==3.1.9; platform_system == 'Linux'\n"),
+    ):
+        folder = tmp_path / f"{name}.dist-info"
+        folder.mkdir()
+        title, version = name.rsplit("-", 1)
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {title}\nVersion: {version}\n{more}")
+        (folder / "RECORD").write_text(record)
+    told = json.loads(run("doctor", "--json", "--no-selftest", status=1, PYTHONPATH=str(tmp_path)))
+    assert "pytorch_triton, triton" in told["problems"]["triton"]
+    assert "built for Triton 3.1.9" in told["problems"]["torch"]
+
+
+def test_a_level_that_fails_is_a_problem():
+    variables = {"TRITON_RUNNER_TARGET": "cuda:20", "TRITON_RUNNER_DEVICE": "cpu"}
+    told = json.loads(run("doctor", "--json", status=1, **variables))
+    assert any(name.startswith("self-test at") for name in told["problems"])
+
+
+def test_env_is_for_pasting():
+    text = run("env", TRITON_F32_DEFAULT="ieee")
+    assert f"triton: {triton.__version__}" in text and "TRITON_F32_DEFAULT: ieee" in text
+    assert json.loads(run("env", "--json"))["python"] == sys.version.split()[0]
+
+
+def test_cache_explains_why_there_are_two(tmp_path):
+    """One kernel compiled with 4 and with 8 warps, and another text of it."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys, torch, triton, triton.language as tl\n"
+        "@triton.jit\n"
+        "def kernel(x, BLOCK: tl.constexpr):\n"
+        "    tl.store(x + tl.arange(0, BLOCK), 1.0)\n"
+        "for warps, block in ((4, 64), (8, 64), (4, 128)):\n"
+        "    kernel[(1,)](torch.zeros(128), BLOCK=block, num_warps=warps)\n"
+    )
+    variables = {"TRITON_CACHE_DIR": str(tmp_path / "cache"), "TRITON_RUNNER_DEVICE": "cpu"}
+    run("run", str(program), **variables)
+    listed = json.loads(run("cache", "ls", "--json", **variables))["entries"]
+    assert len(listed) == 3
+    told = [
+        json.loads(run("cache", "explain", Path(one["path"]).name, "--json", **variables)) for one in listed
+    ]
+    (first,) = [one for one in told if one["metadata"]["num_warps"] == 8]
+    assert sorted(sorted(other["differs"]) for other in first["others"]) == [
+        ["num_warps"],
+        ["num_warps", "source"],
+    ]
+    assert first["others"][0]["differs"] == {"num_warps": [8, 4]}
+    text = run("cache", "explain", Path(first["path"]).name[:12], **variables)
+    assert "num_warps: 8 here, 4 there" in text
+    assert "no kernel has 'zzzz'" in subprocess.run(
+        [sys.executable, "-m", "triton_runner", "cache", "explain", "zzzz"],
+        capture_output=True, text=True, env={**os.environ, **variables},
+    ).stderr  # fmt: skip
+    assert json.loads(run("cache", "clean", "--json", **variables))["deleted"] >= 3
+    assert json.loads(run("cache", "--json", **variables))["entries"] == []
