@@ -79,6 +79,7 @@ double engine_burst(const std::shared_ptr<exec::Kernel>& kernel, const std::vect
   for (auto [address, bytes] : memory) allocations.push_back({address, bytes, "an argument"});
   exec::LaunchOptions options;
   options.grid = grid;
+  options.threads = 1;
   return seconds_each(launches, [&]() -> std::optional<base::Diagnostic> {
     auto error = kernel->launch(options, arguments, allocations);
     if (!error) return std::nullopt;
@@ -98,7 +99,8 @@ void init_bench(nb::module_& parent) {
            "Seconds of one launch, of so many that are queued one after the other.");
   m.def("engine_burst", &engine_burst, nb::arg("kernel"), nb::arg("words"), nb::arg("memory"),
         nb::arg("grid"), nb::arg("launches"),
-        "Seconds of one launch of a kernel of the CPU, of so many. words: the bits of each argument; memory: "
+        "Seconds of one launch of a kernel of the CPU on one thread, of so many. words: the bits of each "
+        "argument; memory: "
         "(address, bytes) of what they point to.");
 }
 

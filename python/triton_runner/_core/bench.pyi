@@ -16,5 +16,5 @@ class RawLaunch:
 
 def engine_burst(kernel: triton_runner._core.Kernel, words: Sequence[int], memory: Sequence[tuple[int, int]], grid: Sequence[int], launches: int) -> float:
     """
-    Seconds of one launch of a kernel of the CPU, of so many. words: the bits of each argument; memory: (address, bytes) of what they point to.
+    Seconds of one launch of a kernel of the CPU on one thread, of so many. words: the bits of each argument; memory: (address, bytes) of what they point to.
     """
