@@ -38,7 +38,7 @@ SECTIONS = {
     "Kernels": ("jit", "load", "autotune", "using"),
     "Compiling": ("compile", "compare", "export", "passes", "bisect", "resources", "ledger"),
     "Looking inside": ("dumping", "dumps", "lockstep", "layout", "faults", "track_empty"),
-    "Verdicts and cases": ("verify", "capture", "open_case"),
+    "Verdicts and cases": ("verify", "capture", "open_case", "reduce"),
     "Memory": ("register_memory",),
     "Errors": ("DiagnosticError", "KernelTrap"),
     "Files": ("get_file_dir",),
@@ -71,6 +71,7 @@ RESULTS = (
     "Case",
     "Layout",
     "Banks",
+    "Reduction",
     "Fault",
 )
 ELSEWHERE = ("ir", "ptx")  # modules of the C++ core: reference/ir.md

@@ -72,6 +72,7 @@ _NAMES = {
         "_case.capture",
         "context manager: writes launches of a running program as cases (*.trcase)",
     ),
+    "reduce": ("_reduce.reduce", "makes IR, PTX or a kernel in Python small while a fault of it stays"),
     "open_case": ("_case.case", "a case: one launch with its kernel, arguments and all levels, to run again"),
     "get_file_dir": ("_paths", "the folder of a file, for ttir_dir=get_file_dir(__file__)"),
     "resources": (

@@ -1,5 +1,5 @@
 """The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, compile, versions,
-passes, opt, bisect, export, bench, verify, bundle, lockstep.
+passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -19,6 +19,7 @@ from triton_runner._compare import command as compare_command
 from triton_runner._compiler import command as compiler_commands
 from triton_runner._compiler import passes_command
 from triton_runner._errors import DiagnosticError, KernelTrap
+from triton_runner._reduce import command as reduce_command
 from triton_runner._options import json_option, print_json
 from triton_runner.bench import command as bench_command
 
@@ -319,6 +320,7 @@ for _module in (
     verify_command,
     case_commands,
     bench_command,
+    reduce_command,
 ):
     for _command in _module.COMMANDS:
         main.add_command(_command)

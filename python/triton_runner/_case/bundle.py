@@ -124,7 +124,7 @@ def _python(launch: Launch, about: dict, notes: list) -> str:
     except DiagnosticError as error:
         notes.append(f"its Python is left out: {error.message}")
         return ""
-    about |= {"python": name, "options": _options(launch)}
+    about |= {"python": name, "options": _options(launch), **_specialised(launch)}
     return text
 
 
@@ -153,18 +153,25 @@ def _options(launch: Launch) -> dict:
     }  # fmt: skip
 
 
+def _specialised(launch: Launch) -> dict:
+    """What the kernel was compiled for, as compile() takes it."""
+    src = launch.kernel.src
+    attrs, names = getattr(src, "attrs", None), src.fn.arg_names
+    attrs = attrs if isinstance(attrs, dict) else {}
+    return {
+        "signature": {name: kind for name, kind in signature(src) if kind != "constexpr"},
+        "attrs": {names[at[0]]: [list(one) for one in value] for at, value in attrs.items() if len(at) == 1},
+    }
+
+
 def _passes(launch: Launch, notes: list) -> dict:
     """The IR behind each pass that changed it."""
-    src = launch.kernel.src
-    attrs = getattr(src, "attrs", None)
-    attrs = attrs if isinstance(attrs, dict) else {}
-    names = src.fn.arg_names
+    src, target = launch.kernel.src, launch.compiled.target
+    given = _specialised(launch)
     try:
         trace = passes_of(
-            src.fn, {name: kind for name, kind in signature(src) if kind != "constexpr"}, _constants(src),
-            target=launch.compiled.target, options=_options(launch), to=levels_of(launch.compiled.target)[-2],
-            attrs={names[at[0]]: [list(one) for one in value] for at, value in attrs.items() if len(at) == 1},
-            check=False,
+            src.fn, given["signature"], _constants(src), attrs=given["attrs"], target=target,
+            options=_options(launch), to=levels_of(target)[-2], check=False,
         )  # fmt: skip
     except DiagnosticError as error:
         notes.append(f"the passes are left out: {error.message}")

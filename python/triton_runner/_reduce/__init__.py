@@ -1,0 +1,1 @@
+"""Programs made small while a fault of theirs stays: IR, PTX, and kernels in Python."""

@@ -1,0 +1,83 @@
+"""The verb of the command line that makes faults small: reduce."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from triton_runner._options import json_option, print_json
+
+
+@click.command("reduce")
+@click.option(
+    "--oracle", required=True,
+    help="What stays: levels, levels:ttir,ptx, trap, trap:CHECK, crash, 'shared>N', 'registers>N', 'spills>N', or a "
+    "program whose exit status stays ({} is the file).",
+)  # fmt: skip
+@click.option("-o", "--output", type=click.Path(), help="The smallest so far, at any time (reduced.<suffix>).")
+@click.option("--grid", help="Programs, for an oracle that runs the kernel: 4, or 4,2,1.")
+@click.option("--arg", "args", multiple=True, help="One a parameter, in order, as for exec.")
+@click.option("--kernel", "name", default="", help="Which kernel, where a file has several.")
+@click.option("--metadata", help="The metadata JSON, where it is not beside the file.")
+@click.option("--target", "-t", help='The architecture to compile for: "cuda:90".')
+@click.option("--signature", "-s", help="Of Python: types of the parameters, as for compile.")
+@click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of Python: NAME=VALUE.")
+@click.option("--option", "-O", "options", multiple=True, help="Of Python: a compile option, num_warps=8.")
+@click.option("--python", is_flag=True, help="Of a case: its kernel in Python, and not its IR.")
+@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds of one try.")
+@json_option
+@click.argument("file")
+def reduce_command(
+    file, oracle, output, grid, args, name, metadata, target, signature, constexprs, options, python, timeout, as_json
+):
+    """Make FILE small while its fault stays: *.ttir, *.ttgir, *.ptx, kernel.py:NAME, or a case (*.trcase).
+
+    The result is valid, and lies in the output file at any time, whole: Ctrl-C keeps what there is.
+    """
+    # The other verbs do without what these load.
+    from triton_runner import _exec
+    from triton_runner._compiler.command import constants as constants_of
+    from triton_runner._reduce import reduce as reducing
+
+    suffix = ".py" if python or ".py" in file else os.path.splitext(file)[1]
+    output = output or f"reduced{'.ttir' if suffix == '.trcase' else suffix}"
+    progress = _Progress(as_json)
+    found = reducing.reduce(
+        file, oracle, out=output, grid=_exec.parse_grid(grid) if grid else None, args=reducing.arguments(args),
+        target=target, metadata=metadata, name=name, signature=signature,
+        constexprs=constants_of(constexprs, "--constexpr"), options=constants_of(options, "--option"),
+        python=python, timeout=timeout, say=progress,
+    )  # fmt: skip
+    progress.end()
+    if as_json:
+        print_json({
+            "file": output, "size": found.size, "size_before": found.size_before, "tries": found.tries,
+            "seconds": round(found.seconds, 3),
+        })  # fmt: skip
+        return
+    click.echo(
+        f"{output}: {found.size[0]} of {found.size_before[0]} {'statements' if suffix == '.py' else 'ops'}, "
+        f"{found.tries} tries, {found.seconds:.1f} s"
+    )
+
+
+class _Progress:
+    """A line on a terminal that says how far it is; none in a pipe."""
+
+    def __init__(self, quiet: bool):
+        self._on = sys.stderr.isatty() and not quiet
+
+    def __call__(self, shrinker) -> None:
+        if self._on:
+            size = shrinker.size(shrinker.best)[0]
+            text = f"\r{size} left, {shrinker.tries} tries, {shrinker.kept} kept, {shrinker.seconds:.0f} s "
+            click.echo(text, err=True, nl=False)
+
+    def end(self) -> None:
+        if self._on:
+            click.echo("", err=True)
+
+
+COMMANDS = (reduce_command,)

@@ -1,0 +1,240 @@
+"""What a reduction keeps: an oracle says of a text whether the fault is still there.
+
+- `levels`, `levels:ttgir,ptx`: two levels leave different results, by the engines.
+- `trap`, `trap:race`: a run stops as the first did; with a check.
+- `crash`: the compiler fails as it did: in the same stage and pass, with the same signal or message.
+- `shared>49152`, `registers>128`, `spills>0`: a resource of the compiled kernel.
+- anything else is a program: it ends with the status that it had for the whole file ({} is the path).
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+
+from triton_runner import _core, _lockstep, _settings
+from triton_runner._case.subject import Subject
+from triton_runner._compiler import compile as compiler
+from triton_runner._compiler import versions, workers
+from triton_runner._errors import DiagnosticError, fail
+from triton_runner._levels import ON_CPU, binary_level, level_of_text
+
+_RESOURCE = re.compile(r"(shared|registers|spills)\s*(>=|<=|>|<)\s*(\d+)")
+_COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
+
+
+class Launch:
+    """How candidates are compiled and run: level, target, metadata; grid and contents, where they run."""
+
+    def __init__(self, level: str, target: str, name: str, metadata=None, grid=None, contents=None, timeout=60.0):
+        self.level, self.target, self.name = level, target, name
+        self.metadata, self.grid, self.contents, self.timeout = metadata or {}, grid, contents, timeout
+
+    def compile(self, text: str, to: str) -> dict:
+        """The answer of a worker: "result", or what it failed with."""
+        try:
+            request = compiler.request_of(text, None, None, self.target, self.level, to, None, None, self.metadata)
+        except DiagnosticError as error:
+            return {"error": {"type": "refused", "message": error.message}}
+        return workers.worker(versions.installed()).call({**request, "do": "job"}, self.timeout)
+
+    def run(self, text: str, **settings):
+        """The subject of a candidate and its run at its own level; None where it cannot be run."""
+        return self.engine(text, self.level, **settings)
+
+    def engine(self, text: str, level: str, **settings):
+        """The subject of a text and its run on the engine; None where the engine refuses it."""
+        if self.contents is None:
+            raise fail(
+                "this oracle runs the kernel, and its arguments are not known",
+                "give --grid and --arg as for exec, or reduce a case (*.trcase)",
+            )
+        subject = Subject(
+            self.name, self.target, {level: text}, lambda: self.metadata, level, self.grid, self.contents
+        )
+        try:
+            return subject, subject.run(level, threads=1, timeout=self.timeout, **settings)
+        except DiagnosticError:
+            return None
+
+
+class PythonLaunch(Launch):
+    """Candidates in Python: modules with the kernel, compiled by a worker, never imported here."""
+
+    def __init__(self, name: str, target: str, signature, constexprs, attrs, options, **more):
+        super().__init__("python", target, name, **more)
+        self._request = {
+            "do": "job", "signature": signature, "constexprs": constexprs, "attrs": attrs, "options": options or {},
+            "target": target,
+        }  # fmt: skip
+
+    def compile(self, text: str, to: str) -> dict:
+        with tempfile.TemporaryDirectory(prefix="triton-runner-reduce-") as folder:
+            path = Path(folder) / "kernel.py"
+            path.write_text(text)
+            request = {**self._request, "kernel": {"file": str(path), "name": self.name}, "to": to}
+            return workers.worker(versions.installed()).call(request, self.timeout)
+
+    def run(self, text: str, **settings):
+        answer = self.compile(text, "ttir")
+        return self.engine(answer["result"]["asm"]["ttir"], "ttir", **settings) if "result" in answer else None
+
+
+def of(spec, launch: Launch, suffix: str, text: str):
+    """The oracle of a specification: a function of a text. Errors: a fault that `text` does not have."""
+    if callable(spec):
+        holds = spec
+    elif spec == "crash":
+        holds = _Crash(launch, text)
+    elif spec.partition(":")[0] == "levels":
+        holds = _levels(launch, spec.partition(":")[2])
+    elif spec.partition(":")[0] == "trap":
+        holds = _Trap(launch, spec.partition(":")[2], text)
+    elif match := _RESOURCE.fullmatch(spec.strip()):
+        holds = _resource(launch, *match.groups())
+    else:
+        holds = _Program(spec, suffix, text, launch.timeout)
+    if not holds(text):
+        raise fail(f"the fault that --oracle {spec!r} describes is not there in the whole file")
+    return holds
+
+
+def _levels(launch: Launch, given: str):
+    """The highest level is the reference: what stops there, or reads what was never written, is another
+    fault."""
+    wanted = given.split(",") if given else []
+    unknown = [level for level in wanted if level not in ON_CPU]
+    if unknown or (wanted and len(wanted) != 2):
+        raise fail(f"--oracle levels:{given}: expected two of {', '.join(ON_CPU)}", "as in levels:ttir,ptx")
+
+    lowest = wanted[1] if wanted else "ptx" if launch.target.startswith("cuda:") else "ttgir"
+
+    def holds(text: str) -> bool:
+        texts = {launch.level: text} if launch.level in ON_CPU else {}
+        reference = None
+        for level in ("ttir", "ttgir", "ptx"):
+            if not texts or (level not in texts and reference is not None and lowest not in texts):
+                answer = launch.compile(text, lowest)
+                if "result" not in answer:
+                    return False
+                texts = {**answer["result"]["asm"], **texts}
+            if level not in texts or (reference is not None and wanted and level != lowest):
+                continue
+            if wanted and reference is None and level != wanted[0]:
+                continue
+            run = launch.engine(texts[level], level, **({"check": "uninit"} if reference is None else {}))
+            if run is None or (reference is None and run[1].trap):
+                return False
+            if reference is not None and (run[1].trap or _different(reference, run)):
+                return True
+            reference = run
+        return False
+
+    return holds
+
+
+def _different(first, second) -> bool:
+    theirs = second[0].arrays(second[1])
+    for name, array in first[0].arrays(first[1]).items():
+        allowed = _lockstep._allowed(_lockstep._kind(array), None, False)
+        if _lockstep._differs(array, theirs[name], allowed).any():
+            return True
+    return False
+
+
+class _Trap:
+    def __init__(self, launch: Launch, check: str, text: str):
+        if check and check not in _settings.CHECKS:
+            raise fail(f"--oracle trap:{check}: there is no such check", f"checks: {', '.join(_settings.CHECKS)}")
+        self._launch, self._settings = launch, {"check": check} if check else {}
+        self._kind = self._of(text)
+
+    def _of(self, text: str) -> str:
+        found = self._launch.run(text, **self._settings)
+        return found[1].trap.kind if found and found[1].trap else ""
+
+    def __call__(self, text: str) -> bool:
+        return bool(self._kind) and self._of(text) == self._kind
+
+
+class _Crash:
+    def __init__(self, launch: Launch, text: str):
+        self._launch = launch
+        self._sign = self._of(text)
+
+    def _of(self, text: str) -> tuple:
+        answer = self._launch.compile(text, binary_level(self._launch.target))
+        return sign(answer)
+
+    def __call__(self, text: str) -> bool:
+        return bool(self._sign) and self._of(text) == self._sign
+
+
+def sign(answer: dict) -> tuple:
+    """What a failure is told by, without names and numbers; empty where it is none."""
+    if "result" in answer:
+        return ()
+    if answer.get("timeout"):
+        return ("timeout",)
+    output = answer.get("output", "")
+    failed = re.search(r"Pass '?(\w+)'? failed|LLVM ERROR: [^\n]*|Assertion [^\n]*|error: [^\n]*", output)
+    error = answer.get("error") or {}
+    said = failed[0] if failed else str(error.get("message", "")).split("\n")[0]
+    said = re.sub(r"\d+|%\w+|'[^']*'|<[^>]*>", "", said)
+    return (answer.get("signal"), error.get("type"), answer.get("stage"), said)
+
+
+def _resource(launch: Launch, name: str, how: str, number: str):
+    def holds(text: str) -> bool:
+        binary = binary_level(launch.target)
+        answer = launch.compile(text, binary)
+        if "result" not in answer:
+            return False
+        made = answer["result"]
+        if name == "shared":
+            value = made["metadata"].get("shared")
+        else:
+            described = _core.artifact.describe(made["asm"][binary], binary, launch.name, "", "<reduced>")
+            value = described[{"registers": "n_regs", "spills": "n_spills"}[name]]
+        return value is not None and _COMPARE[how](value, int(number))
+
+    return holds
+
+
+class _Program:
+    def __init__(self, command: str, suffix: str, text: str, timeout: float):
+        self._words, self._suffix, self._timeout = shlex.split(command), suffix, timeout
+        if not self._words:
+            raise fail("--oracle is empty", "levels, trap, crash, shared>N, registers>N, spills>N or a program")
+        self._status = self._of(text)
+
+    def _of(self, text: str):
+        with tempfile.TemporaryDirectory(prefix="triton-runner-reduce-") as folder:
+            path = str(Path(folder) / f"reduced{self._suffix}")
+            Path(path).write_text(text)
+            words = [path if word == "{}" else word for word in self._words]
+            words += [] if "{}" in self._words else [path]
+            try:
+                done = subprocess.run(
+                    words, timeout=self._timeout, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL, env={**os.environ, "TRITON_CACHE_DIR": folder},
+                )  # fmt: skip
+            except subprocess.TimeoutExpired:
+                return "timeout"
+            except OSError as error:
+                raise fail(f"--oracle: {words[0]} does not run: {error.strerror}") from None
+            return done.returncode
+
+    def __call__(self, text: str) -> bool:
+        return self._status not in (0, 125) and self._of(text) == self._status
+
+
+def level_of(path: str, text: str) -> str:
+    """The level of a file by its name, else by its text."""
+    extension = os.path.splitext(path)[1][1:]
+    return extension if extension in ON_CPU else level_of_text(text)

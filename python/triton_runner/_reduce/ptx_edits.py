@@ -1,0 +1,211 @@
+"""What makes PTX smaller: an instruction whose result nobody reads leaves, one whose result is read gives 0
+instead; debug information, comments and labels that nobody jumps to leave."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from triton_runner import ptx
+from triton_runner._errors import DiagnosticError
+from triton_runner._reduce.shrink import Shrinker
+
+# Opcodes whose first operand is no register that they write.
+_WRITE_NOTHING = frozenset(
+    "st red bra brx ret exit trap bar barrier membar fence cp wgmma tcgen05 mbarrier griddepcontrol nanosleep "
+    "prefetch prefetchu pmevent stmatrix discard applypriority cluster setmaxnreg".split()
+)
+_REGISTER = re.compile(r"%[A-Za-z_]\w*")
+
+
+def size(text: str) -> tuple:
+    """(instructions, characters)."""
+    module = _parsed(text)
+    if module is None:
+        return (1 << 30, len(text))
+    return sum(len(function.instructions) for function in module.functions), len(text)
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(text: str):
+    try:
+        return ptx.parse(text)
+    except DiagnosticError:
+        return None
+
+
+def stripped(text: str) -> str:
+    """The text without debug information and comments; itself where that is no PTX."""
+    short = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    short = re.sub(r"(?m)^\s*\.(?:loc|file)\b.*\n", "", short)
+    short = re.sub(r"//[^\n]*", "", short)
+    short = re.sub(r"\.section\s+\S+\s*\{[^}]*\}", "", short)
+    short = re.sub(r"(?m)^\s*\n", "", short)
+    return short if _parsed(short) is not None else text
+
+
+def steps() -> list:
+    """What the reduction of PTX tries, a round."""
+    leave = [functools.partial(_leave, instead=one) for one in (_nothing, _zero, _operand)]
+    return [*leave, _redirected, _labels]
+
+
+class _Body:
+    """The instructions of a text, with the lines where they stand."""
+
+    def __init__(self, text: str):
+        self.lines = text.split("\n")
+        module = ptx.parse(text)
+        self.instructions = [i for function in module.functions for i in function.instructions]
+        self.types = {name: kind for function in module.functions for name, kind in function.registers}
+
+    def written(self, instruction) -> list[str]:
+        """The registers that it writes."""
+        if instruction.base in _WRITE_NOTHING or not instruction.operands:
+            return []
+        return [name for name in _REGISTER.findall(instruction.operands[0]) if name in self.types]
+
+    def alone(self, instruction) -> bool:
+        """Whether its line holds nothing else."""
+        line = self.lines[instruction.line - 1]
+        return line.count(";") == 1 and line.strip().endswith(";") and ":" not in line.split(";")[0].replace("::", "")
+
+
+    def read(self, leaving=()) -> set[str]:
+        """The registers that instructions read, but for those on the lines that leave."""
+        return {
+            name
+            for one in self.instructions
+            if one.line not in leaving
+            for operand in ([one.guard or ""] + one.operands[len(self.written(one)) > 0 :])
+            for name in _REGISTER.findall(operand)
+        }
+
+    def text(self) -> str | None:
+        """The text of the lines; None where it is no PTX, or reads what nothing writes."""
+        changed = "\n".join(line for line in self.lines if line.strip())
+        if _parsed(changed) is None:
+            return None
+        body = _Body(changed)
+        written = {name for one in body.instructions for name in body.written(one)}
+        return changed if all(name in written for name in body.read() if name in body.types) else None
+
+
+def _leave(shrinker: Shrinker, instead) -> None:
+    """Instructions leave. What is read of what they write needs another that writes it, or what
+    instead(body, instruction, register) puts there."""
+
+    def places(text: str) -> range:
+        return range(len(_Body(text).instructions))
+
+    def edited(text: str, chosen) -> str | None:
+        body = _Body(text)
+        leaving = {body.instructions[i].line for i in chosen if body.alone(body.instructions[i])}
+        read = body.read(leaving)
+        others = {n for one in body.instructions if one.line not in leaving for n in body.written(one)}
+        for number in chosen:
+            one = body.instructions[number]
+            if one.line not in leaving:
+                continue
+            needed = [name for name in body.written(one) if name in read and name not in others]
+            made = [instead(body, one, name) for name in needed]
+            if None not in made:
+                body.lines[one.line - 1] = "".join(made)
+        return body.text()
+
+    shrinker.each(places, edited)
+
+
+def _nothing(body: _Body, instruction, name: str) -> str | None:
+    return None
+
+
+def _zero(body: _Body, instruction, name: str) -> str | None:
+    """Zero in a register; None where the instruction does just that."""
+    if instruction.base == "mov":
+        return None
+    kind = body.types[name]
+    if kind == "pred":
+        return f"\tsetp.ne.b32 \t{name}, 0, 0;"
+    value = {"f32": "0f00000000", "f64": "0d0000000000000000"}.get(kind, "0")
+    return f"\tmov.{kind} \t{name}, {value};"
+
+
+def _operand(body: _Body, instruction, name: str) -> str | None:
+    """Readers of the register read one of the instruction's own operands."""
+    for operand in instruction.operands[1:]:
+        for other in _REGISTER.findall(operand):
+            if other != name and body.types.get(other) == body.types[name]:
+                pattern = re.compile(re.escape(name) + r"(?!\w)")
+                body.lines = [pattern.sub(other, line) for line in body.lines]
+                return ""
+    return None
+
+
+_NEAREST = 32
+
+
+def _redirected(shrinker: Shrinker) -> None:
+    """A store stores what an earlier instruction made; what then is not read leaves."""
+
+    def places(text: str) -> list:
+        body, found = _Body(text), []
+        for number, one in enumerate(body.instructions):
+            if one.base != "st" or not body.alone(one):
+                continue
+            for stored in _REGISTER.findall(one.operands[-1]):
+                before = [n for other in body.instructions[:number] for n in body.written(other)]
+                kinds = [n for n in before[::-1] if body.types[n] == body.types.get(stored) and n != stored]
+                found += [(number, stored, name) for name in list(dict.fromkeys(kinds))[:_NEAREST]]
+        return found
+
+    def edited(text: str, chosen) -> str | None:
+        if len(chosen) > 1:
+            return None  # each is another way
+        body = _Body(text)
+        ((number, stored, name),) = chosen
+        line = body.instructions[number].line - 1
+        head, _, value = body.lines[line].rpartition(",")
+        body.lines[line] = head + "," + re.sub(re.escape(stored) + r"(?!\w)", name, value)
+        return _without_dead(body.text())
+
+    shrinker.each(places, edited)
+
+
+def _without_dead(text: str | None) -> str | None:
+    """The text without instructions whose results nobody reads."""
+    while text is not None:
+        body = _Body(text)
+        read = body.read()
+        dead = [
+            one
+            for one in body.instructions
+            if body.alone(one) and body.written(one) and not read.intersection(body.written(one))
+        ]
+        if not dead:
+            return text
+        for one in dead:
+            body.lines[one.line - 1] = ""
+        text = body.text()
+    return None
+
+
+def _labels(shrinker: Shrinker) -> None:
+    """Labels that nobody jumps to, and declarations of registers that nobody names."""
+    label = re.compile(r"^\s*(\$?\w+):\s*$")
+
+    def places(text: str) -> list:
+        lines = text.split("\n")
+        unused = [i for i, line in enumerate(lines) if (m := label.match(line)) and text.count(m[1]) == 1]
+        for i, line in enumerate(lines):
+            declared = re.match(r"\s*\.reg \.\w+\s+(%\w+)<\d+>;", line)
+            if declared and not re.search(re.escape(declared[1]) + r"\d", text):
+                unused.append(i)
+        return unused
+
+    def edited(text: str, chosen) -> str | None:
+        lines = text.split("\n")
+        changed = "\n".join(line for i, line in enumerate(lines) if i not in set(chosen))
+        return changed if _parsed(changed) is not None else None
+
+    shrinker.each(places, edited)

@@ -1,0 +1,141 @@
+"""triton_runner.reduce: a text made small while its fault stays."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import os
+from pathlib import Path
+
+from triton_runner import _artifacts, _exec, _settings
+from triton_runner._case.case import Case, is_case, open_case
+from triton_runner._case.contents import Contents
+from triton_runner._errors import fail
+from triton_runner._levels import MLIR
+from triton_runner._reduce import ir_edits, oracles, ptx_edits, python_edits
+from triton_runner._reduce.shrink import Shrinker, rounds
+
+
+@dataclasses.dataclass
+class Reduction:
+    """What reduce() gives: `text`, the smallest that still has the fault; `size` and `size_before`, (ops,
+    characters) of IR and PTX, (statements, nodes, characters) of Python; `tries`, `seconds`; `file`, where it
+    lies."""
+
+    text: str
+    size: tuple
+    size_before: tuple
+    tries: int
+    seconds: float
+    file: str | None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class _Kind:
+    """What a kind of text is made smaller by."""
+
+    def __init__(self, suffix: str, size, steps, simpler):
+        self.suffix, self.size, self.steps, self.simpler = suffix, size, steps, simpler
+
+
+def _kind(level: str) -> _Kind:
+    if level in MLIR:
+        return _Kind(f".{level}", ir_edits.size, ir_edits.steps, ir_edits.without_locations)
+    if level == "ptx":
+        return _Kind(".ptx", ptx_edits.size, ptx_edits.steps, ptx_edits.stripped)
+    if level == "python":
+        return _Kind(".py", python_edits.size, python_edits.steps, lambda text: text)
+    raise fail(f"reduce does not know {level}", "TTIR, TTGIR, PTX, Python, and cases of them")
+
+
+def reduce(
+    source, oracle, *, out=None, grid=None, args=None, target=None, metadata=None, name: str = "",
+    signature=None, constexprs=None, options=None, python: bool = False, timeout: float = 60.0, say=None,
+) -> Reduction:  # fmt: skip
+    """Makes IR, PTX or a kernel in Python as small as it gets while a fault of it stays.
+
+    - `source`: a file (.ttir, .ttgir, .ptx, .py), "kernel.py:name", a text of IR or PTX, or a case
+      (*.trcase), which knows its arguments.
+    - `oracle`: what stays: `"levels"` or `"levels:ttir,ptx"` (they leave different results), `"trap"` or
+      `"trap:race"` (it stops, under a check), `"crash"` (the compiler fails in the same way),
+      `"shared>49152"`, `"registers>128"`, `"spills>0"`, a program and its arguments (its exit status; the
+      path is added, or stands at {}), or a function of a text that gives a bool.
+    - `out`: a file that has the smallest so far at any time, whole.
+    - `grid`, `args`: of the launch, for the oracles that run it.
+    - `target`, `metadata`: of IR and PTX, as for `load()`; `name`: which kernel.
+    - `signature`, `constexprs`, `options`: of Python, as for `compile()`.
+    - `python`: of a case its kernel in Python, and not its IR.
+    - `timeout`: seconds that a try may take.
+
+    Raises DiagnosticError where the whole file does not have the fault.
+    """
+    text, launch = _taken(source, grid, args, target, metadata, name, signature, constexprs, options, python, timeout)
+    kind = _kind(launch.level)
+    holds = oracles.of(oracle, launch, kind.suffix, text)
+    shrinker = Shrinker(text, holds, kind.size, Path(out) if out else None, say)
+    before = kind.size(text)
+    shrinker.attempt(kind.simpler(text))
+    rounds(shrinker, kind.steps())
+    return Reduction(
+        shrinker.best, kind.size(shrinker.best), before, shrinker.tries, shrinker.seconds, os.fspath(out) if out else None
+    )
+
+
+def _taken(source, grid, args, target, metadata, name, signature, constexprs, options, python, timeout):
+    """The text to reduce, and how candidates of it are compiled and run."""
+    if not isinstance(source, (str, os.PathLike)):
+        raise fail("reduce takes a file or a text")
+    path = os.fspath(source)
+    if is_case(path):
+        return _of_case(open_case(path), python, timeout)
+    contents = None
+    grid = (*grid, 1, 1)[:3] if grid is not None else None
+    target = target or _settings.current().target or _settings.DEFAULT_TARGET
+    file, colon, kernel = path.rpartition(":")
+    if path.endswith(".py") or (colon and file.endswith(".py")):
+        file, kernel = (file, kernel) if colon and file.endswith(".py") else (path, name)
+        text = _artifacts._read(file, "reduce", False)
+        if args is not None:
+            names = _parameters(text, kernel, constexprs or {})
+            contents = Contents(list(zip(names, args, strict=False)))
+        more = {"grid": grid, "contents": contents, "timeout": timeout}
+        return text, oracles.PythonLaunch(kernel, target, signature, constexprs, None, options, **more)
+    text = path if _artifacts.is_text_itself(path) else _artifacts._read(path, "reduce", False)
+    level = oracles.level_of(path, text)
+    artifact = _artifacts.describe(level, text, "" if text is path else path, name, metadata)
+    if args is not None:
+        names = [param["name"] or f"#{i}" for i, param in enumerate(artifact.description["params"])]
+        contents = Contents(list(zip(names, args, strict=False)))
+    about = {**_artifacts.compile_options(artifact), "name": artifact.name}
+    target = artifact.description.get("target") or target
+    return text, oracles.Launch(level, target, artifact.name, about, grid, contents, timeout)
+
+
+def _parameters(text: str, kernel: str, constexprs) -> list[str]:
+    """The runtime parameters of a kernel in a Python text."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.name == kernel:
+            return [argument.arg for argument in node.args.args if argument.arg not in constexprs]
+    raise fail(f"there is no function {kernel!r}", "name the kernel as in kernel.py:name")
+
+
+def _of_case(case: Case, python: bool, timeout: float):
+    more = {"grid": case.grid, "contents": case.subject.contents, "timeout": timeout}
+    if not python:
+        level = case.subject.entry
+        launch = oracles.Launch(level, case.target, case.name, case.subject.metadata, **more)
+        return case.subject.texts[level], launch
+    if "kernel.py" not in case.archive or "signature" not in case.about:
+        raise case.archive.bad("it has no Python of its kernel that could be compiled again")
+    about = case.about
+    launch = oracles.PythonLaunch(
+        about["python"], case.target, about["signature"], about["constants"], about["attrs"], about["options"], **more
+    )
+    return case.archive.text("kernel.py"), launch
+
+
+def arguments(texts) -> list | None:
+    """Arguments from their texts, as exec takes them."""
+    return [_exec.parse_argument(text) for text in texts] if texts else None

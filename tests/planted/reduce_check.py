@@ -1,0 +1,133 @@
+"""Plants faults in an attention kernel and lets reduce make them small: `python tests/planted/reduce_check.py`.
+
+A fault is what a faulty compiler would do: an edit of the text, valid IR or PTX that computes something else.
+The oracle is that the text and the edited text leave different results; of the last ones that a compiler
+which has the fault stops. What is left may have at most 15 ops, and has the fault.
+"""
+
+import argparse
+import re
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import triton_runner
+from triton_runner._case.contents import Contents
+from triton_runner._reduce import ir_edits, oracles
+from triton_runner._reduce.reduce import reduce
+
+CORPUS = Path(__file__).resolve().parents[1] / "corpus" / "3.9.0"
+FOLDERS = {"ttir": "sm80", "ttgir": "sm80", "ptx": "sm90"}
+MOST = 15
+# The level, what the compiler mistakes, for what.
+FAULTS = {
+    "product for a sum": ("ttir", r"arith\.mulf (%\S+, %\S+ : tensor<64xf32>)", r"arith.addf \1"),
+    "maximum for a minimum": ("ttir", r"arith\.maxnumf (%\S+, %\S+ : tensor<64xf32>)", r"arith.minnumf \1"),
+    "operands of a difference": ("ttir", r"arith\.subf (%\w+), (%\w+) : tensor<64x32xf32>", r"arith.subf \2, \1 : tensor<64x32xf32>"),
+    "predicate of the mask": ("ttir", r"arith\.cmpi sge, ", "arith.cmpi sgt, "),
+    "a dot without what it adds to": ("ttir", r"(tt\.dot %\w+, %\w+), %\w+(, inputPrecision = \w+ : tensor<64x32xf16>)", None),
+    "function of a reduction": ("ttir", r"arith\.addf (%\w+, %\w+ : f32)", r"arith.maxnumf \1"),
+    "sides of a choice": ("ttgir", r"arith\.select (%\w+), (%\w+), (%\w+) : tensor<64x", r"arith.select \1, \3, \2 : tensor<64x"),
+    "exponential of a layout": ("ttgir", r"math\.exp2 (%\w+ : tensor<64x32xf32)", r"math.absf \1"),
+    "an fma for a product": ("ptx", r"fma\.rn\.f32 (\s*%r\d+, %r\d+, %r\d+), %r\d+;", r"mul.rn.f32 \1;"),
+    "crash on a truncation of an exponential": ("ttir", None, None),
+}  # fmt: skip
+
+
+def attention():
+    """Arguments of one head of 64 rows, and the grid."""
+    chance = np.random.default_rng(0)
+    q, k, v = (chance.standard_normal((128, 64)).astype(np.float16) for _ in range(3))
+    out, lse = np.zeros((128, 64), np.float16), np.zeros(128, np.float32)
+    return [q, k, v, out, lse, 0.125, 128 * 64, 64, 128], (2, 1, 1)
+
+
+def oracle_of(name: str, text: str, level: str):
+    """Whether the fault shows in a text."""
+    args, grid = attention()
+    names = ["q_ptr", "k_ptr", "v_ptr", "out_ptr", "lse_ptr", "scale", "stride_head", "stride_row", "length"]
+    launch = oracles.Launch(level, "cuda:90" if level == "ptx" else "cuda:80", "attention_kernel", METADATA[level], grid, Contents(list(zip(names, args))), 20.0)
+    _, wrong, right = FAULTS[name]
+    if wrong is None:
+        # The pattern that a pass would trip over: a truncation of an exponential that goes into a dot.
+        def trips(text: str) -> bool:
+            module = ir_edits.parsed(text)
+            return module is not None and any(
+                op.name == "arith.truncf" and op.operands[0].op is not None and op.operands[0].op.name == "math.exp2"
+                and any(use.name == "tt.dot" for use, _ in op.results[0].uses)
+                for op in module.walk()
+            )  # fmt: skip
+
+        return trips
+
+    def mistaken(match) -> str:
+        if right is not None:
+            return match.expand(right)
+        return match[0]
+
+    def holds(text: str) -> bool:
+        changed = _without_sum(text) if right is None else re.sub(wrong, mistaken, text)
+        if changed == text:
+            return False
+        settings = {"check": "uninit"} if level != "ptx" else {}
+        first, second = launch.run(text, **settings), launch.run(changed)
+        if first is None or second is None or first[1].trap or second[1].trap:
+            return False
+        return oracles._different(first, second)
+
+    return holds
+
+
+def _without_sum(text: str) -> str:
+    """The dots of a text add to 0."""
+    zero = "%planted = arith.constant dense<0.000000e+00> : tensor<64x64xf32>\n"
+    dot = r"(tt\.dot %\w+, %\w+), %\w+(, inputPrecision = \w+ : tensor<64x32xf16>)"
+    if not re.search(dot, text):
+        return text
+    changed = re.sub(dot, r"\1, %planted\2", text)
+    return re.sub(r"(tt\.func [^\n]*\{\n)", lambda m: m[1] + zero, changed, count=1)
+
+
+METADATA: dict = {"ttir": {}, "ttgir": {}, "ptx": {}}
+
+
+def found(name: str):
+    """The reduction of a fault."""
+    level = FAULTS[name][0]
+    path = CORPUS / FOLDERS[level] / f"attention_kernel.{level}"
+    text = path.read_text()
+    metadata = path.with_suffix(".json")
+    if metadata.exists():
+        import json
+
+        METADATA[level] = json.loads(metadata.read_text())
+    return reduce(text, oracle_of(name, text, level), name="attention_kernel")
+
+
+def main() -> int:
+    given = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    given.add_argument("--only", default="")
+    given.add_argument("--show", action="store_true")
+    options = given.parse_args()
+    failed = 0
+    print(f"| fault | level | ops before | ops | tries | seconds |\n|---|---|---|---|---|---|")
+    for name, (level, *_) in FAULTS.items():
+        if options.only not in name:
+            continue
+        started = time.monotonic()
+        with triton_runner.using(device="cpu"):
+            one = found(name)
+        print(
+            f"| {name} | {level} | {one.size_before[0]} | {one.size[0]} | {one.tries} | {time.monotonic() - started:.1f} |",
+            flush=True,
+        )
+        failed += one.size[0] > MOST
+        if options.show:
+            print(one.text)
+    print(f"{failed} of the faults have more than {MOST} ops" if failed else "all found small")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
