@@ -19,8 +19,8 @@ from triton_runner._compare import command as compare_command
 from triton_runner._compiler import command as compiler_commands
 from triton_runner._compiler import passes_command
 from triton_runner._errors import DiagnosticError, KernelTrap
-from triton_runner._reduce import command as reduce_command
 from triton_runner._options import json_option, print_json
+from triton_runner._reduce import command as reduce_command
 from triton_runner.bench import command as bench_command
 
 

@@ -1,4 +1,6 @@
-"""Plants faults in an attention kernel and lets reduce make them small: `python tests/planted/reduce_check.py`.
+"""Plants faults in an attention kernel and lets reduce make them small.
+
+    python tests/planted/reduce_check.py [--only NAME] [--show]
 
 A fault is what a faulty compiler would do: an edit of the text, valid IR or PTX that computes something else.
 The oracle is that the text and the edited text leave different results; of the last ones that a compiler
@@ -24,11 +26,17 @@ MOST = 15
 FAULTS = {
     "product for a sum": ("ttir", r"arith\.mulf (%\S+, %\S+ : tensor<64xf32>)", r"arith.addf \1"),
     "maximum for a minimum": ("ttir", r"arith\.maxnumf (%\S+, %\S+ : tensor<64xf32>)", r"arith.minnumf \1"),
-    "operands of a difference": ("ttir", r"arith\.subf (%\w+), (%\w+) : tensor<64x32xf32>", r"arith.subf \2, \1 : tensor<64x32xf32>"),
+    "operands of a difference": (
+        "ttir", r"arith\.subf (%\w+), (%\w+) : tensor<64x32xf32>", r"arith.subf \2, \1 : tensor<64x32xf32>"
+    ),
     "predicate of the mask": ("ttir", r"arith\.cmpi sge, ", "arith.cmpi sgt, "),
-    "a dot without what it adds to": ("ttir", r"(tt\.dot %\w+, %\w+), %\w+(, inputPrecision = \w+ : tensor<64x32xf16>)", None),
+    "a dot without what it adds to": (
+        "ttir", r"(tt\.dot %\w+, %\w+), %\w+(, inputPrecision = \w+ : tensor<64x32xf16>)", None
+    ),
     "function of a reduction": ("ttir", r"arith\.addf (%\w+, %\w+ : f32)", r"arith.maxnumf \1"),
-    "sides of a choice": ("ttgir", r"arith\.select (%\w+), (%\w+), (%\w+) : tensor<64x", r"arith.select \1, \3, \2 : tensor<64x"),
+    "sides of a choice": (
+        "ttgir", r"arith\.select (%\w+), (%\w+), (%\w+) : tensor<64x", r"arith.select \1, \3, \2 : tensor<64x"
+    ),
     "exponential of a layout": ("ttgir", r"math\.exp2 (%\w+ : tensor<64x32xf32)", r"math.absf \1"),
     "an fma for a product": ("ptx", r"fma\.rn\.f32 (\s*%r\d+, %r\d+, %r\d+), %r\d+;", r"mul.rn.f32 \1;"),
     "crash on a truncation of an exponential": ("ttir", None, None),
@@ -47,14 +55,23 @@ def oracle_of(name: str, text: str, level: str):
     """Whether the fault shows in a text."""
     args, grid = attention()
     names = ["q_ptr", "k_ptr", "v_ptr", "out_ptr", "lse_ptr", "scale", "stride_head", "stride_row", "length"]
-    launch = oracles.Launch(level, "cuda:90" if level == "ptx" else "cuda:80", "attention_kernel", METADATA[level], grid, Contents(list(zip(names, args))), 20.0)
+    launch = oracles.Launch(
+        level,
+        "cuda:90" if level == "ptx" else "cuda:80",
+        "attention_kernel",
+        METADATA[level],
+        grid,
+        Contents(list(zip(names, args, strict=True))),
+        20.0,
+    )
     _, wrong, right = FAULTS[name]
     if wrong is None:
         # The pattern that a pass would trip over: a truncation of an exponential that goes into a dot.
         def trips(text: str) -> bool:
             module = ir_edits.parsed(text)
             return module is not None and any(
-                op.name == "arith.truncf" and op.operands[0].op is not None and op.operands[0].op.name == "math.exp2"
+                op.name == "arith.truncf"
+                and op.operands[0].op is not None and op.operands[0].op.name == "math.exp2"
                 and any(use.name == "tt.dot" for use, _ in op.results[0].uses)
                 for op in module.walk()
             )  # fmt: skip
@@ -111,7 +128,7 @@ def main() -> int:
     given.add_argument("--show", action="store_true")
     options = given.parse_args()
     failed = 0
-    print(f"| fault | level | ops before | ops | tries | seconds |\n|---|---|---|---|---|---|")
+    print("| fault | level | ops before | ops | tries | seconds |\n|---|---|---|---|---|---|")
     for name, (level, *_) in FAULTS.items():
         if options.only not in name:
             continue
@@ -119,7 +136,8 @@ def main() -> int:
         with triton_runner.using(device="cpu"):
             one = found(name)
         print(
-            f"| {name} | {level} | {one.size_before[0]} | {one.size[0]} | {one.tries} | {time.monotonic() - started:.1f} |",
+            f"| {name} | {level} | {one.size_before[0]} | {one.size[0]} | {one.tries} "
+            f"| {time.monotonic() - started:.1f} |",
             flush=True,
         )
         failed += one.size[0] > MOST

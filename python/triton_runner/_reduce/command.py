@@ -13,10 +13,12 @@ from triton_runner._options import json_option, print_json
 @click.command("reduce")
 @click.option(
     "--oracle", required=True,
-    help="What stays: levels, levels:ttir,ptx, trap, trap:CHECK, crash, 'shared>N', 'registers>N', 'spills>N', or a "
-    "program whose exit status stays ({} is the file).",
+    help="What stays: levels, levels:ttir,ptx, trap, trap:CHECK, crash, 'shared>N', 'registers>N', 'spills>N' "
+    "or a program whose exit status stays ({} is the file).",
 )  # fmt: skip
-@click.option("-o", "--output", type=click.Path(), help="The smallest so far, at any time (reduced.<suffix>).")
+@click.option(
+    "-o", "--output", type=click.Path(), help="The smallest so far, at any time (reduced.<suffix>)."
+)
 @click.option("--grid", help="Programs, for an oracle that runs the kernel: 4, or 4,2,1.")
 @click.option("--arg", "args", multiple=True, help="One a parameter, in order, as for exec.")
 @click.option("--kernel", "name", default="", help="Which kernel, where a file has several.")
@@ -30,7 +32,20 @@ from triton_runner._options import json_option, print_json
 @json_option
 @click.argument("file")
 def reduce_command(
-    file, oracle, output, grid, args, name, metadata, target, signature, constexprs, options, python, timeout, as_json
+    file,
+    oracle,
+    output,
+    grid,
+    args,
+    name,
+    metadata,
+    target,
+    signature,
+    constexprs,
+    options,
+    python,
+    timeout,
+    as_json,
 ):
     """Make FILE small while its fault stays: *.ttir, *.ttgir, *.ptx, kernel.py:NAME, or a case (*.trcase).
 
@@ -45,7 +60,8 @@ def reduce_command(
     output = output or f"reduced{'.ttir' if suffix == '.trcase' else suffix}"
     progress = _Progress(as_json)
     found = reducing.reduce(
-        file, oracle, out=output, grid=_exec.parse_grid(grid) if grid else None, args=reducing.arguments(args),
+        file, oracle, out=output, grid=_exec.parse_grid(grid) if grid else None,
+        args=reducing.arguments(args),
         target=target, metadata=metadata, name=name, signature=signature,
         constexprs=constants_of(constexprs, "--constexpr"), options=constants_of(options, "--option"),
         python=python, timeout=timeout, say=progress,

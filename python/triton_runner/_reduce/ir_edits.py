@@ -39,7 +39,9 @@ def _ops(module) -> list:
 
 
 def _is_terminator(op) -> bool:
-    return op.name in _STAY or op.name.endswith((".yield", ".return", ".condition", ".br", ".cond_br", "_return"))
+    return op.name in _STAY or op.name.endswith(
+        (".yield", ".return", ".condition", ".br", ".cond_br", "_return")
+    )
 
 
 def steps() -> list:
@@ -78,15 +80,13 @@ def _drop(shrinker: Shrinker, substitute) -> None:
         return range(len(_ops(ir.parse(text))))
 
     def edited(text: str, chosen) -> str | None:
-        module = ir.parse(text)
+        module, fresh = ir.parse(text), _names(text)
         ops = _ops(module)
-        taken = {id(ops[i]): ops[i] for i in chosen}
         # Of an op and what it holds the op alone: its regions leave with it.
         outer = [ops[i] for i in chosen if not _inside(ops[i], [ops[j] for j in chosen if j < i])]
-        del taken
         changed = False
         for op in reversed(outer):
-            changed |= not _is_terminator(op) and _dropped(op, substitute)
+            changed |= not _is_terminator(op) and _dropped(op, substitute, fresh)
         return _valid(module) if changed else None
 
     shrinker.each(places, edited)
@@ -101,12 +101,12 @@ def _inside(op, others) -> bool:
     return False
 
 
-def _dropped(op, substitute) -> bool:
+def _dropped(op, substitute, fresh) -> bool:
     try:
         for value in op.results:
             if not value.uses:
                 continue
-            other = substitute(value, op)
+            other = substitute(value, op, fresh)
             if other is None:
                 return False
             value.replace_all_uses_with(other)
@@ -121,26 +121,29 @@ def _valid(module) -> str | None:
     return text if parsed(text) is not None else None
 
 
-_fresh = itertools.count()
+def _names(text: str):
+    """Names of values that the text does not have, one after the other."""
+    first = max((int(number) for number in re.findall(r"%r(\d+)_", text)), default=-1) + 1
+    return (f"%r{number}_" for number in itertools.count(first))
 
 
-def _constant(value, op, real: str, whole: str, true: str):
+def _constant(value, op, fresh, real: str, whole: str, true: str):
     """A value of the type with one number in it; of pointers the kernel's own argument."""
     kind = value.type
     element = kind.element if kind.shape else kind
     text = str(kind)
     if element is not None and str(element).startswith("!tt.ptr"):
-        return _argument(value, op, str(element), text)
+        return _argument(value, op, fresh, str(element), text)
     if not re.fullmatch(r"(?:tensor<(?:\d+x)+)?(?:[if]\d+|bf16|f8\w+|index)(?:[,>].*)?", text):
         return None
     name = str(element)
     number = true if name == "i1" else whole if name[0] == "i" else real
     content = f"dense<{number}> : {text}" if kind.shape else number if name == "i1" else f"{number} : {text}"
-    (made,) = op.insert_before(f"%r{next(_fresh)}_ = arith.constant {content}")
+    (made,) = op.insert_before(f"{next(fresh)} = arith.constant {content}")
     return made.results[0]
 
 
-def _argument(value, op, element: str, text: str):
+def _argument(value, op, fresh, element: str, text: str):
     function = op
     while function.name != "tt.func":
         function = function.parent
@@ -151,23 +154,23 @@ def _argument(value, op, element: str, text: str):
         return same[-1] if same[-1] != value else None
     if op.name == "tt.splat":
         return None  # it is that already
-    (made,) = op.insert_before(f"%r{next(_fresh)}_ = tt.splat {same[-1].name} : {element} -> {text}")
+    (made,) = op.insert_before(f"{next(fresh)} = tt.splat {same[-1].name} : {element} -> {text}")
     return made.results[0]
 
 
-def _zero(value, op):
-    return None if op.name == "arith.constant" else _constant(value, op, "0.000000e+00", "0", "false")
+def _zero(value, op, fresh):
+    return None if op.name == "arith.constant" else _constant(value, op, fresh, "0.000000e+00", "0", "false")
 
 
-def _number(value, op):
-    return None if op.name == "arith.constant" else _constant(value, op, "3.000000e+00", "1", "true")
+def _number(value, op, fresh):
+    return None if op.name == "arith.constant" else _constant(value, op, fresh, "3.000000e+00", "1", "true")
 
 
-def _operand(value, op):
+def _operand(value, op, fresh):
     return next((operand for operand in op.operands if operand.type == value.type), None)
 
 
-def _earlier(value, op):
+def _earlier(value, op, fresh):
     """The nearest value of the type above, in the same block or as an argument of it."""
     block = op.block
     found = None
@@ -198,14 +201,14 @@ def _unroll(shrinker: Shrinker) -> None:
         ((number, side),) = chosen
         op = _ops(module)[number]
         try:
-            return _valid(module) if _inlined(op, side) else None
+            return _valid(module) if _inlined(op, side, _names(text)) else None
         except (DiagnosticError, ValueError):
             return None
 
     shrinker.each(places, edited)
 
 
-def _inlined(op, side: int) -> bool:
+def _inlined(op, side: int, fresh) -> bool:
     """Puts the ops of a region before the op, which leaves; its arguments are what they are at first."""
     if len(op.regions[side].blocks) != 1:
         return False
@@ -218,7 +221,7 @@ def _inlined(op, side: int) -> bool:
     places, made = {}, []
     for inner in body:
         for value in inner.results:
-            value.rename(f"%r{next(_fresh)}_")
+            value.rename(next(fresh))
     for number, inner in enumerate(body):
         for position, value in enumerate(inner.results):
             places[value.name] = (number, position)

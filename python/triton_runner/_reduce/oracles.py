@@ -31,14 +31,18 @@ _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operato
 class Launch:
     """How candidates are compiled and run: level, target, metadata; grid and contents, where they run."""
 
-    def __init__(self, level: str, target: str, name: str, metadata=None, grid=None, contents=None, timeout=60.0):
+    def __init__(
+        self, level: str, target: str, name: str, metadata=None, grid=None, contents=None, timeout=60.0
+    ):
         self.level, self.target, self.name = level, target, name
         self.metadata, self.grid, self.contents, self.timeout = metadata or {}, grid, contents, timeout
 
     def compile(self, text: str, to: str) -> dict:
         """The answer of a worker: "result", or what it failed with."""
         try:
-            request = compiler.request_of(text, None, None, self.target, self.level, to, None, None, self.metadata)
+            request = compiler.request_of(
+                text, None, None, self.target, self.level, to, None, None, self.metadata
+            )
         except DiagnosticError as error:
             return {"error": {"type": "refused", "message": error.message}}
         return workers.worker(versions.installed()).call({**request, "do": "job"}, self.timeout)
@@ -69,7 +73,8 @@ class PythonLaunch(Launch):
     def __init__(self, name: str, target: str, signature, constexprs, attrs, options, **more):
         super().__init__("python", target, name, **more)
         self._request = {
-            "do": "job", "signature": signature, "constexprs": constexprs, "attrs": attrs, "options": options or {},
+            "do": "job", "signature": signature, "constexprs": constexprs, "attrs": attrs,
+            "options": options or {},
             "target": target,
         }  # fmt: skip
 
@@ -82,7 +87,9 @@ class PythonLaunch(Launch):
 
     def run(self, text: str, **settings):
         answer = self.compile(text, "ttir")
-        return self.engine(answer["result"]["asm"]["ttir"], "ttir", **settings) if "result" in answer else None
+        return (
+            self.engine(answer["result"]["asm"]["ttir"], "ttir", **settings) if "result" in answer else None
+        )
 
 
 def of(spec, launch: Launch, suffix: str, text: str):
@@ -150,7 +157,9 @@ def _different(first, second) -> bool:
 class _Trap:
     def __init__(self, launch: Launch, check: str, text: str):
         if check and check not in _settings.CHECKS:
-            raise fail(f"--oracle trap:{check}: there is no such check", f"checks: {', '.join(_settings.CHECKS)}")
+            raise fail(
+                f"--oracle trap:{check}: there is no such check", f"checks: {', '.join(_settings.CHECKS)}"
+            )
         self._launch, self._settings = launch, {"check": check} if check else {}
         self._kind = self._of(text)
 
@@ -210,7 +219,9 @@ class _Program:
     def __init__(self, command: str, suffix: str, text: str, timeout: float):
         self._words, self._suffix, self._timeout = shlex.split(command), suffix, timeout
         if not self._words:
-            raise fail("--oracle is empty", "levels, trap, crash, shared>N, registers>N, spills>N or a program")
+            raise fail(
+                "--oracle is empty", "levels, trap, crash, shared>N, registers>N, spills>N or a program"
+            )
         self._status = self._of(text)
 
     def _of(self, text: str):

@@ -11,10 +11,11 @@ from triton_runner._errors import DiagnosticError
 from triton_runner._reduce.shrink import Shrinker
 
 # Opcodes whose first operand is no register that they write.
-_WRITE_NOTHING = frozenset(
-    "st red bra brx ret exit trap bar barrier membar fence cp wgmma tcgen05 mbarrier griddepcontrol nanosleep "
-    "prefetch prefetchu pmevent stmatrix discard applypriority cluster setmaxnreg".split()
-)
+_WRITE_NOTHING = {
+    "st", "red", "bra", "brx", "ret", "exit", "trap", "bar", "barrier", "membar", "fence", "cp", "wgmma",
+    "tcgen05", "mbarrier", "griddepcontrol", "nanosleep", "prefetch", "prefetchu", "pmevent", "stmatrix",
+    "discard", "applypriority", "cluster", "setmaxnreg",
+}  # fmt: skip
 _REGISTER = re.compile(r"%[A-Za-z_]\w*")
 
 
@@ -58,6 +59,7 @@ class _Body:
         module = ptx.parse(text)
         self.instructions = [i for function in module.functions for i in function.instructions]
         self.types = {name: kind for function in module.functions for name, kind in function.registers}
+        self._unwritten = self.unwritten()
 
     def written(self, instruction) -> list[str]:
         """The registers that it writes."""
@@ -68,8 +70,11 @@ class _Body:
     def alone(self, instruction) -> bool:
         """Whether its line holds nothing else."""
         line = self.lines[instruction.line - 1]
-        return line.count(";") == 1 and line.strip().endswith(";") and ":" not in line.split(";")[0].replace("::", "")
-
+        return (
+            line.count(";") == 1
+            and line.strip().endswith(";")
+            and ":" not in line.split(";")[0].replace("::", "")
+        )
 
     def read(self, leaving=()) -> set[str]:
         """The registers that instructions read, but for those on the lines that leave."""
@@ -77,18 +82,21 @@ class _Body:
             name
             for one in self.instructions
             if one.line not in leaving
-            for operand in ([one.guard or ""] + one.operands[len(self.written(one)) > 0 :])
+            for operand in [one.guard or "", *one.operands[len(self.written(one)) > 0 :]]
             for name in _REGISTER.findall(operand)
         }
 
     def text(self) -> str | None:
-        """The text of the lines; None where it is no PTX, or reads what nothing writes."""
+        """The text of the lines; None where it is no PTX, or reads more that nothing writes."""
         changed = "\n".join(line for line in self.lines if line.strip())
         if _parsed(changed) is None:
             return None
-        body = _Body(changed)
-        written = {name for one in body.instructions for name in body.written(one)}
-        return changed if all(name in written for name in body.read() if name in body.types) else None
+        return changed if _Body(changed).unwritten() <= self._unwritten else None
+
+    def unwritten(self) -> set[str]:
+        """The registers that are read, and that no instruction is seen to write."""
+        written = {name for one in self.instructions for name in self.written(one)}
+        return {name for name in self.read() if name in self.types} - written
 
 
 def _leave(shrinker: Shrinker, instead) -> None:
@@ -142,7 +150,7 @@ def _operand(body: _Body, instruction, name: str) -> str | None:
     return None
 
 
-_NEAREST = 32
+_NEAREST, _MOST_WAYS = 32, 512
 
 
 def _redirected(shrinker: Shrinker) -> None:
@@ -157,7 +165,7 @@ def _redirected(shrinker: Shrinker) -> None:
                 before = [n for other in body.instructions[:number] for n in body.written(other)]
                 kinds = [n for n in before[::-1] if body.types[n] == body.types.get(stored) and n != stored]
                 found += [(number, stored, name) for name in list(dict.fromkeys(kinds))[:_NEAREST]]
-        return found
+        return found[-_MOST_WAYS:]
 
     def edited(text: str, chosen) -> str | None:
         if len(chosen) > 1:

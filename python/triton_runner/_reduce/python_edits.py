@@ -95,7 +95,8 @@ def _part(node) -> list:
     if isinstance(node, ast.Call):
         parts = [node.args[0]] if node.args else []
         without = [
-            ast.Call(node.func, node.args, [k for k in node.keywords if k is not one]) for one in node.keywords
+            ast.Call(node.func, node.args, [k for k in node.keywords if k is not one])
+            for one in node.keywords
         ]
         shorter = [ast.Call(node.func, node.args[:-1], node.keywords)] if len(node.args) > 1 else []
         return [*parts, *without, *shorter]

@@ -71,7 +71,9 @@ def reduce(
 
     Raises DiagnosticError where the whole file does not have the fault.
     """
-    text, launch = _taken(source, grid, args, target, metadata, name, signature, constexprs, options, python, timeout)
+    text, launch = _taken(
+        source, grid, args, target, metadata, name, signature, constexprs, options, python, timeout
+    )
     kind = _kind(launch.level)
     holds = oracles.of(oracle, launch, kind.suffix, text)
     shrinker = Shrinker(text, holds, kind.size, Path(out) if out else None, say)
@@ -79,7 +81,12 @@ def reduce(
     shrinker.attempt(kind.simpler(text))
     rounds(shrinker, kind.steps())
     return Reduction(
-        shrinker.best, kind.size(shrinker.best), before, shrinker.tries, shrinker.seconds, os.fspath(out) if out else None
+        shrinker.best,
+        kind.size(shrinker.best),
+        before,
+        shrinker.tries,
+        shrinker.seconds,
+        os.fspath(out) if out else None,
     )
 
 
@@ -104,6 +111,7 @@ def _taken(source, grid, args, target, metadata, name, signature, constexprs, op
         return text, oracles.PythonLaunch(kernel, target, signature, constexprs, None, options, **more)
     text = path if _artifacts.is_text_itself(path) else _artifacts._read(path, "reduce", False)
     level = oracles.level_of(path, text)
+    _kind(level)
     artifact = _artifacts.describe(level, text, "" if text is path else path, name, metadata)
     if args is not None:
         names = [param["name"] or f"#{i}" for i, param in enumerate(artifact.description["params"])]
@@ -131,7 +139,13 @@ def _of_case(case: Case, python: bool, timeout: float):
         raise case.archive.bad("it has no Python of its kernel that could be compiled again")
     about = case.about
     launch = oracles.PythonLaunch(
-        about["python"], case.target, about["signature"], about["constants"], about["attrs"], about["options"], **more
+        about["python"],
+        case.target,
+        about["signature"],
+        about["constants"],
+        about["attrs"],
+        about["options"],
+        **more,
     )
     return case.archive.text("kernel.py"), launch
 

@@ -25,7 +25,8 @@ class Shrinker:
         self._save()
 
     def attempt(self, text: str | None) -> bool:
-        """Whether a text takes the place of the best: it is smaller and has the fault. Each is judged once."""
+        """Whether a text takes the place of the best: it is smaller and has the fault. Each is judged
+        once."""
         if text is None or self.size(text) >= self.size(self.best):
             return False
         key = hashlib.sha256(text.encode()).digest()
