@@ -31,6 +31,7 @@ from ._load import load as load
 from ._lockstep import lockstep as lockstep
 from ._memory import register_memory as register_memory
 from ._paths import get_file_dir as get_file_dir
+from ._reduce.reduce import reduce as reduce
 from ._resources import resources as resources
 from ._settings import using as using
 from ._uninit import track_empty as track_empty

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
 
 import click
 
@@ -11,6 +13,21 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 def print_json(value) -> None:
     click.echo(json.dumps(value, indent=2, default=str))
+
+
+@contextlib.contextmanager
+def telling(wanted: bool = True):
+    """Gives say(text), which shows on a terminal what is being done, on a line that goes away; elsewhere
+    nothing."""
+    if not wanted or not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    # Few commands take long enough.
+    import rich.console
+    import rich.markup
+
+    with rich.console.Console(stderr=True).status("") as status:
+        yield lambda text: status.update(rich.markup.escape(text))
 
 
 def pairs(texts, option: str, form: str = "NAME=VALUE") -> dict[str, str]:

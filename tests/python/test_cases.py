@@ -364,3 +364,12 @@ def test_a_case_is_written_whole_or_not_at_all(tmp_path):
         (tmp_path / "full" / "file").write_text("")
         archive.write(tmp_path / "x.trcase", {"case.json": "{}"})
         archive.Archive(tmp_path / "x.trcase").extract(tmp_path / "full")
+
+
+def test_a_case_is_bisected_and_compared(case_file):
+    release = triton.__version__
+    status, said = invoke("compare", "--versions", release, "--json", case_file)
+    (row,) = json.loads(said)["rows"]
+    assert status == 0 and row["release"] == release and row["error"] is None
+    status, said = invoke("bisect", "--versions", release, case_file)
+    assert status == 0 and "right in every release" in said

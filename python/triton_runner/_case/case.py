@@ -15,6 +15,7 @@ from triton_runner import _device, _lockstep
 from triton_runner._case import archive, tensors
 from triton_runner._case.contents import Contents, View, pointer
 from triton_runner._case.subject import Run, Subject
+from triton_runner._compiler import rebuild
 from triton_runner._errors import fail
 from triton_runner._files import DTYPES
 from triton_runner._levels import LEVELS
@@ -122,6 +123,16 @@ class Case:
             if differs.any():
                 found[name] = f"{int(differs.sum())} of {differs.size} elements differ from what is expected"
         return found
+
+    def as_python(self, folder: Path) -> dict:
+        """The launch as compare() takes it: the kernel in its files, arguments, grid, constants."""
+        if "kernel.py" not in self.archive:
+            raise self.archive.bad("it has no Python of its kernel, which could be compiled again")
+        return {
+            "kernel": f"{folder / 'kernel.py'}:{self.about['python']}",
+            "args": [value for _, value in self.subject.contents.named], "grid": self.grid,
+            "constexprs": {name: rebuild.value(value) for name, value in self.about["constants"].items()},
+        }  # fmt: skip
 
     def extracted(self) -> _Folder:
         """A context manager: the files in a folder that goes away."""

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from triton_runner._options import json_option, print_json
+from triton_runner._options import json_option, print_json, telling
 
 _STATUS = {"right": 0, "wrong": 1, "unknown": 125}
 
@@ -38,11 +38,10 @@ def verify_command(names, most, checks, strict, target, pretend_cuda, is_module,
     from triton_runner._case import case, judge, verdict
 
     wanted = tuple(checks.split(",")) if checks else judge.CHECKS
-    say = (lambda text: click.echo(text, err=True)) if sys.stderr.isatty() else (lambda text: None)
     if not is_module and not os.path.isfile(program):
         raise click.UsageError(f"no such file: {program}")
     printed = contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
-    with printed, _settings.using(target=target):
+    with printed, _settings.using(target=target), telling() as say:
         if case.is_case(program):
             found = verdict.of_case(program, wanted, strict, say)
         else:

@@ -50,13 +50,15 @@ def compare_command(
     kernel, versions, targets, configs, signature, constexprs, args, grid, base, conditions, show, jobs,
     executor, store, timeout, as_json,
 ):  # fmt: skip
-    """Compare KERNEL (kernel.py:name, or an IR file) with itself: releases, targets, configurations.
+    """Compare KERNEL (kernel.py:name, an IR file, or a case, *.trcase) with itself: releases, targets,
+    configurations.
 
     Registers, spills, shared memory, code, instructions, occupancy, compile time, what the CPU computes, and
     time where there is a GPU. Finished cells are kept: a run that was interrupted goes on, and a second one
     measures what changed. Exit status: 0, 1 where --fail-if is true or a cell fails, 2 for bad usage.
     """
     # The other verbs do without what it loads.
+    from triton_runner._case.case import is_case, open_case
     from triton_runner._compare import comparison, expression, measure, table
     from triton_runner._exec import parse_argument
 
@@ -64,12 +66,18 @@ def compare_command(
         expression.parse(text, "--fail-if", measure.FIGURES)
     if base and not base.endswith(".json"):
         base = base.replace("triton=", "release=")
-    with _progress(as_json) as told:
+    launch = {
+        "kernel": kernel, "args": [parse_argument(text) for text in args] if args else None, "grid": grid,
+        "constexprs": constants(constexprs, "--constexpr"),
+    }  # fmt: skip
+    with _progress(as_json) as told, contextlib.ExitStack() as held:
+        if is_case(kernel):
+            case = open_case(kernel)
+            launch = case.as_python(held.enter_context(case.extracted()))
+            targets = targets or case.target
         found = comparison.compare(
-            kernel, [parse_argument(text) for text in args] if args else None, grid=grid, signature=signature,
-            constexprs=constants(constexprs, "--constexpr"), versions=versions, targets=targets,
-            configs=list(configs) or None, base=base, jobs=jobs, executor=executor, store=store,
-            timeout=timeout, told=told,
+            **launch, signature=signature, versions=versions, targets=targets, configs=list(configs) or None,
+            base=base, jobs=jobs, executor=executor, store=store, timeout=timeout, told=told,
         )  # fmt: skip
     failing = {text: found.failing(text) for text in conditions}
     failed = [row for row in found if row.error]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
-from triton_runner._options import json_option, print_json
+from triton_runner._options import json_option, print_json, telling
 
 
 @click.command("reduce")
 @click.option(
     "--oracle", required=True,
-    help="What stays: levels, levels:ttir,ptx, trap, trap:CHECK, crash, 'shared>N', 'registers>N', 'spills>N' "
-    "or a program whose exit status stays ({} is the file).",
+    help="What stays: levels, levels:ttir,ptx, trap, trap:CHECK, crash, 'shared>N', 'registers>N', "
+    "'spills>N', or a program whose exit status stays ({} is the file).",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(), help="The smallest so far, at any time (reduced.<suffix>)."
@@ -58,15 +57,13 @@ def reduce_command(
 
     suffix = ".py" if python or ".py" in file else os.path.splitext(file)[1]
     output = output or f"reduced{'.ttir' if suffix == '.trcase' else suffix}"
-    progress = _Progress(as_json)
-    found = reducing.reduce(
-        file, oracle, out=output, grid=_exec.parse_grid(grid) if grid else None,
-        args=reducing.arguments(args),
-        target=target, metadata=metadata, name=name, signature=signature,
-        constexprs=constants_of(constexprs, "--constexpr"), options=constants_of(options, "--option"),
-        python=python, timeout=timeout, say=progress,
-    )  # fmt: skip
-    progress.end()
+    with telling() as say:
+        found = reducing.reduce(
+            file, oracle, out=output, grid=_exec.parse_grid(grid) if grid else None,
+            args=reducing.arguments(args), target=target, metadata=metadata, name=name, signature=signature,
+            constexprs=constants_of(constexprs, "--constexpr"), options=constants_of(options, "--option"),
+            python=python, timeout=timeout, say=lambda shrinker: say(str(shrinker)),
+        )  # fmt: skip
     if as_json:
         print_json({
             "file": output, "size": found.size, "size_before": found.size_before, "tries": found.tries,
@@ -77,23 +74,6 @@ def reduce_command(
         f"{output}: {found.size[0]} of {found.size_before[0]} {'statements' if suffix == '.py' else 'ops'}, "
         f"{found.tries} tries, {found.seconds:.1f} s"
     )
-
-
-class _Progress:
-    """A line on a terminal that says how far it is; none in a pipe."""
-
-    def __init__(self, quiet: bool):
-        self._on = sys.stderr.isatty() and not quiet
-
-    def __call__(self, shrinker) -> None:
-        if self._on:
-            size = shrinker.size(shrinker.best)[0]
-            text = f"\r{size} left, {shrinker.tries} tries, {shrinker.kept} kept, {shrinker.seconds:.0f} s "
-            click.echo(text, err=True, nl=False)
-
-    def end(self) -> None:
-        if self._on:
-            click.echo("", err=True)
 
 
 COMMANDS = (reduce_command,)

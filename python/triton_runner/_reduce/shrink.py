@@ -42,6 +42,11 @@ class Shrinker:
         self._say(self)
         return good
 
+    def __str__(self) -> str:
+        """How far it is, in a line."""
+        size = self.size(self.best)[0]
+        return f"{size} left, {self.kept} of {self.tries} tries kept, {self.seconds:.0f} s"
+
     @property
     def seconds(self) -> float:
         return time.monotonic() - self._started
