@@ -3,11 +3,13 @@ and files that somebody made to do harm."""
 
 import contextlib
 import json
+import os
 import pathlib
 import struct
 import subprocess
 import sys
 import zipfile
+from unittest import mock
 
 import numpy
 import pytest
@@ -64,7 +66,8 @@ def case_file(tmp_path_factory):
 
 
 def invoke(*command):
-    answer = CliRunner().invoke(main, list(map(str, command)))
+    with mock.patch.dict(os.environ):  # options become variables, for what the program starts
+        answer = CliRunner().invoke(main, list(map(str, command)))
     return answer.exit_code, answer.stdout + answer.stderr
 
 
@@ -369,6 +372,7 @@ def test_a_case_is_written_whole_or_not_at_all(tmp_path):
 def test_a_case_is_bisected_and_compared(case_file):
     release = triton.__version__
     status, said = invoke("compare", "--versions", release, "--json", case_file)
+    assert status == 0, said
     (cell,) = json.loads(said[said.index("{") :])["cells"]
     assert status == 0 and cell["release"] == release and cell["figures"]["equal"]
     status, said = invoke("bisect", "--versions", release, case_file)

@@ -1,8 +1,10 @@
 """triton-runner reduce: what is left has the fault, is valid, and is small."""
 
 import json
+import os
 import pathlib
 import sys
+from unittest import mock
 
 import numpy
 import pytest
@@ -50,7 +52,8 @@ def refused(x, out, n, B: tl.constexpr):
 
 
 def invoke(*command):
-    answer = CliRunner().invoke(main, list(map(str, command)))
+    with mock.patch.dict(os.environ):  # options become variables, for what the program starts
+        answer = CliRunner().invoke(main, list(map(str, command)))
     return answer.exit_code, answer.stdout + answer.stderr
 
 

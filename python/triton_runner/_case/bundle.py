@@ -159,6 +159,7 @@ def _specialised(launch: Launch) -> dict:
     attrs, names = getattr(src, "attrs", None), src.fn.arg_names
     attrs = attrs if isinstance(attrs, dict) else {}
     return {
+        "parameters": [param.name for param in src.fn.params if not param.is_constexpr],
         "signature": {name: kind for name, kind in signature(src) if kind != "constexpr"},
         "attrs": {names[at[0]]: [list(one) for one in value] for at, value in attrs.items() if len(at) == 1},
     }

@@ -128,10 +128,12 @@ class Case:
         """The launch as compare() takes it: the kernel in its files, arguments, grid, constants."""
         if "kernel.py" not in self.archive:
             raise self.archive.bad("it has no Python of its kernel, which could be compiled again")
+        constants = {name: rebuild.value(value) for name, value in self.about["constants"].items()}
+        given = {**constants, **dict(self.subject.contents.named)}
         return {
-            "kernel": f"{folder / 'kernel.py'}:{self.about['python']}",
-            "args": [value for _, value in self.subject.contents.named], "grid": self.grid,
-            "constexprs": {name: rebuild.value(value) for name, value in self.about["constants"].items()},
+            "kernel": f"{folder / 'kernel.py'}:{self.about['python']}", "grid": self.grid,
+            "args": [given[name] for name in self.about["parameters"]],
+            "constexprs": {n: value for n, value in constants.items() if n not in self.about["parameters"]},
         }  # fmt: skip
 
     def extracted(self) -> _Folder:
