@@ -20,7 +20,7 @@ from triton_runner._pipeline.versions import installed
 
 # Ours, and those that Triton refuses or that kernel.run has itself.
 _ENTRIES = frozenset([*_keywords.ENTRIES, "metadata_json"])
-_RESERVED = (_keywords.OURS - _ENTRIES) | {"stream", "device_type", "grid", "warmup"}
+_RESERVED = (_keywords.OURS - _ENTRIES) | {_keywords.WINNER, "stream", "device_type", "grid", "warmup"}
 # Values of globals that cannot change without becoming other objects.
 _CONSTANT = (int, float, str, bool, type(None), constexpr, dtype)
 # Knobs that are part of a launch's key, and the variables behind those that Triton reads at each launch.

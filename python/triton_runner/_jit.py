@@ -31,7 +31,7 @@ class _Compile:
             started = time.time_ns()
             with _messages.always_compile_by_default():
                 kernel = own(*args, **kwargs)
-            folder = getattr(get_cache_manager(kernel.hash), "cache_dir", None)
+            folder = None if _settings.prod() else getattr(get_cache_manager(kernel.hash), "cache_dir", None)
             if folder:
                 # A cache hit leaves the metadata file as it was.
                 written = max((f.stat().st_mtime_ns for f in Path(folder).glob("*.json")), default=started)
@@ -69,6 +69,10 @@ class JITFunction(_core.Launchable, TritonJITFunction):
 
     def run(self, *args, grid, warmup, **kwargs):
         """Compiles (or loads) and, unless warmup, launches. Returns a compiled kernel, as Triton does."""
+        if _keywords.WINNER in kwargs and _keywords.WINNER not in self.arg_names:
+            from triton_runner._winners import expand  # few programs keep winners
+
+            kwargs = expand(kwargs)
         request = _keywords.take(kwargs, self.arg_names)
         if request is None:
             entry = dump = None
@@ -274,10 +278,26 @@ def restore_jit_backend() -> None:
     _restore("jit")
 
 
-def autotune(*args, **kwargs):
-    """triton.autotune, whose kernels take triton_runner's keywords too."""
+def autotune(*args, autotune_cubin_dir=None, **kwargs):
+    """triton.autotune, whose kernels take triton_runner's keywords too.
+
+    - `autotune_cubin_dir`: a folder. The kernel of each configuration that wins is saved there, and later
+      launches, of other processes too, load it: nothing is compiled or timed.
+    """
     _prepare_wrappers()
-    return _originals.get("autotune", triton.autotune)(*args, **kwargs)
+    own = _originals.get("autotune", triton.autotune)(*args, **kwargs)
+    if autotune_cubin_dir is None:
+        return own
+
+    def decorate(function):
+        inner = _innermost(function)
+        if not isinstance(inner, JITFunction):
+            raise fail("autotune_cubin_dir= needs a kernel of triton_runner.jit")
+        from triton_runner._winners import Tuned  # few programs keep winners
+
+        return Tuned(own(function), inner, autotune_cubin_dir)
+
+    return decorate
 
 
 def configure_autotune_backend() -> None:

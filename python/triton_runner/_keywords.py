@@ -21,6 +21,7 @@ SETTINGS = ("device", "target", "level", "check", "oob", "mma", "fmad", "shared"
 DUMPS = ("dump_value", "dump_tensor", "dump_grid", "debug_value", "debug_tensor")
 PASSES = ("start_pass", "skip_pass", "ir_after")
 OURS = frozenset([*ENTRIES, *SETTINGS, *DUMPS, *PASSES, "metadata_json"])
+WINNER = "autotune_cubin_dir"  # of a configuration: stands for an entry and values
 
 
 @dataclasses.dataclass(frozen=True)

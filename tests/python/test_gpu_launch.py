@@ -3,7 +3,6 @@ libcuda.so.1, with Triton's own driver and launchers beside ours."""
 
 import json
 import struct
-import sys
 import textwrap
 from pathlib import Path
 
@@ -221,5 +220,23 @@ def test_a_million_launches_leave_nothing(fake, tmp_path):  # noqa: F811
     assert seen["launched"] == 1_010_000
 
 
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))
+def test_winners_of_autotuning_are_cubins(fake, tmp_path):  # noqa: F811
+    body = f"""
+        timed = []
+        def bench(launch, quantiles=None, **_):
+            timed.append(launch())
+            return [float(len(timed))] * 3
+        configs = [triton.Config({{"BLOCK": block}}) for block in (16, 32)]
+        @triton_runner.autotune(configs, key=["n"], do_bench=bench,
+                                autotune_cubin_dir={str(tmp_path / "winners")!r})
+        @triton_runner.jit
+        def fill(x, n, BLOCK: tl.constexpr):
+            tl.store(x + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), 1.0)
+        for _ in range(3):
+            fill[lambda meta: (meta["n"] // meta["BLOCK"],)](x, 64)
+        print(len(timed))
+    """
+    assert on_fake(fake, tmp_path, body, FAKE_CUDA_PARAMS="8,4")[0] == ["2"]
+    said, seen = on_fake(fake, tmp_path, body, FAKE_CUDA_PARAMS="8,4")
+    assert said == ["0"] and [launch["grid"] for launch in seen["launches"]] == [[4, 1, 1]] * 3
+    assert seen["binary"] and len(list(tmp_path.glob("winners/*/fill.cubin"))) == 1
