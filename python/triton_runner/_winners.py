@@ -63,7 +63,9 @@ class Tuned(KernelInterface):
         values = dict.fromkeys(function.arg_names)  # what the configuration gives is not known yet
         values |= {p.name: p.default for p in function.params if p.has_default}
         values |= {**dict(zip(function.arg_names, args, strict=False)), **params}
-        tuned = [str(values[name]) for name in self.fn.keys]
+        # 3.0 and 3.1 keep where the keys are.
+        keys = getattr(self.fn, "keys", None) or [self.fn.arg_names[i] for i in self.fn.key_idx]
+        tuned = [str(values[name]) for name in keys]
         options = sorted(map(str, others.items()))
         return json.dumps([function.__name__, _target(), *_specialised(function, values), tuned, options])
 
