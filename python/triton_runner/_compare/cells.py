@@ -88,7 +88,7 @@ class Subject:
         if self.function is None and (self.args is not None or self.constexprs):
             raise fail("arguments and constexprs are of kernels in Python", "give kernel.py:name")
         if self.args is not None and self.signature:
-            raise fail("the arguments say the signature: give one of them")
+            raise fail("the arguments (--arg) already say the types", "leave the signature (-s) out")
         if self.args is not None and self.grid is None:
             raise fail("arguments need a grid, the programs of the launch", 'as in: 4, or "cdiv(n, BLOCK)"')
         self.values = {}
