@@ -25,8 +25,8 @@ LAYERS = (
     ("comparing", "_compare _compiler.launch_job _unobserved _lockstep_loaded _lockstep"),
     ("cases", "_run _exec _case _reduce"),
     ("benchmarks", "_options bench"),
-    ("commands", "_help _cache _doctor _doctor_command _ops _dump.command _compiler.command "
-                 "_compiler.passes_command "
+    ("commands", "_help _cache _doctor _doctor_command _experiments _experiments_command _ops "
+                 "_dump.command _compiler.command _compiler.passes_command "
                  "_bisect _compiler.bisection_job _compare.command _ledger_command "
                  "_export_command _case.verify_command _case.commands _reduce.command _cli __main__"),
     ("names", "triton_runner"),

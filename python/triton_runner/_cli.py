@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from triton_runner import _doctor_command, _export_command, _help, _ledger_command
+from triton_runner import _doctor_command, _experiments_command, _export_command, _help, _ledger_command
 from triton_runner._bisect import command as bisect_command
 from triton_runner._case import commands as case_commands
 from triton_runner._case import verify_command
@@ -316,6 +316,7 @@ for _module in (
     compare_command,
     _ledger_command,
     _doctor_command,
+    _experiments_command,
     _export_command,
     verify_command,
     case_commands,

@@ -35,8 +35,8 @@ def _stopped(base):
                 return super().hash()
             return f"triton_runner-{self.runner_level}-{self.target.backend}-{self.target.arch}"
 
-        def add_stages(self, stages, *arguments):
-            super().add_stages(stages, *arguments)
+        def add_stages(self, stages, options, *arguments):
+            super().add_stages(stages, plans.with_options(options), *arguments)
             if not self.runner_level:
                 return
             planned = plans.wrap(stages, self)

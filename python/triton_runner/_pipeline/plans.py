@@ -3,12 +3,15 @@ a program that it runs. recorder.py says what a plan holds."""
 
 from __future__ import annotations
 
+import dataclasses
+
 from triton_runner import _core
 from triton_runner._compiler.recorder import Recorder
 from triton_runner._levels import MLIR
 
 # What is done to every kernel; None: nothing is recorded.
 in_force: dict | None = None
+# "options" in it: {name: value} of Triton's options that every kernel gets, whatever its launch says.
 # [name, n, plan]: of the nth kernel of a name alone, in the order in which they are compiled, from 0.
 of_kernels: list = []
 # What is done to every kernel whatever the plan: faults that a test plants.
@@ -47,6 +50,12 @@ def _starting(recorder: Recorder, level: str, stage):
         return made
 
     return run
+
+
+def with_options(options):
+    """The options of a kernel, with those of the plan in their place."""
+    wanted = (in_force or {}).get("options") or {}
+    return dataclasses.replace(options, **{n: v for n, v in wanted.items() if hasattr(options, n)})
 
 
 def stop_in(recorder: Recorder | None, module, stages: dict, metadata: dict):

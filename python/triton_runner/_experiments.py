@@ -1,0 +1,75 @@
+"""Experiments: a program that is wrong, run again with one feature of the compiler switched off at a time, to
+tell which of them makes the fault go away."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from triton_runner._bisect.runs import Outcome, Program, Release
+
+# Name, what it switches off; variables of the environment, options of every kernel. Targets that it is for.
+_GRID = (
+    ("num_stages=1", "software pipelining", {}, {"num_stages": 1}, ""),
+    ("enable_fp_fusion=False", "products and sums as FMAs", {}, {"enable_fp_fusion": False}, ""),
+    ("TRITON_F32_DEFAULT=ieee", "tf32 in f32 products", {"TRITON_F32_DEFAULT": "ieee"}, {}, ""),
+    ("DISABLE_LLVM_OPT=1", "LLVM's optimisation", {"DISABLE_LLVM_OPT": "1"}, {}, ""),
+    ("DISABLE_MMA_V3=1", "wgmma", {"DISABLE_MMA_V3": "1"}, {}, "cuda:9"),
+    ("DISABLE_MMA_V5=1", "tcgen05", {"DISABLE_MMA_V5": "1"}, {}, "cuda:10"),
+    ("DISABLE_FAST_REDUCTION=1", "faster reductions", {"DISABLE_FAST_REDUCTION": "1"}, {}, ""),
+    ("AMDGCN_USE_BUFFER_OPS=0", "buffer operations", {"AMDGCN_USE_BUFFER_OPS": "0"}, {}, "hip"),
+    ("TRITON_HIP_USE_ASYNC_COPY=0", "asynchronous copies", {"TRITON_HIP_USE_ASYNC_COPY": "0"}, {}, "hip"),
+    ("TRITON_HIP_USE_BLOCK_PINGPONG=0", "ping-pong", {"TRITON_HIP_USE_BLOCK_PINGPONG": "0"}, {}, "hip"),
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """`name`: the setting; `off`: what it switches off; `verdict`: "right", "wrong", "unknown", and `why`."""
+
+    name: str
+    off: str
+    verdict: str
+    why: str
+
+
+def experiments(program: Program, version: str, passes: bool, told=lambda one: None) -> list[Experiment]:
+    """The program as it is, and, where that is not right, under each setting of the grid; with passes also
+    without each pass that ran. told(experiment) as they are done."""
+    release, found = Release(version, program), []
+
+    def note(name: str, off: str, outcome: Outcome) -> None:
+        found.append(Experiment(name, off, outcome.verdict, outcome.first_why))
+        told(found[-1])
+
+    try:
+        plain = release.at(program.lowest)
+        note("as it is", "nothing", plain)
+        if plain.verdict == "right":
+            return found
+        for name, off, variables, options, target in _GRID:
+            if program.target.startswith(target):
+                plan = {"options": options} if options else None
+                note(name, off, release.at(program.lowest, plan, variables=variables))
+        for stage, add, nth in _steps(plain) if passes else ():
+            outcome = release.at(program.lowest, {"skip": [{"adds": [add], "nth": nth, "stage": stage}]})
+            note(
+                f"without {add.rpartition('.')[2]}" + (f"#{nth}" if nth > 1 else ""),
+                f"a pass of {stage}",
+                outcome,
+            )
+    finally:
+        release.close()
+    return found
+
+
+def _steps(outcome: Outcome) -> list[tuple[str, str, int]]:
+    """(stage, pass, which of its name in the stage) of the kernel with most passes, but for conversions:
+    without those nothing is compiled."""
+    longest = max((kernel["passes"] for kernel in outcome.kernels), key=len, default=[])
+    found, seen = [], []
+    for stage, add, *_ in longest:
+        seen.append((stage, add))
+        name = add.rpartition(".")[2]
+        if stage in ("make_ttir", "make_ttgir") and "convert" not in name:
+            found.append((stage, add, seen.count((stage, add))))
+    return found
