@@ -2,9 +2,11 @@
 
     python tests/planted/check.py [--count 20] [--seed N]
 
-A fault is an edit of the IR that a pass made: another predicate, operand or constant, valid IR. The kernel
-and the pass are drawn from the seed. Where the edit changes no result (dead code, a mask that is never at its
-edge) another is drawn. Bisection has to name the pass, by the JSON that the command writes.
+A fault is an edit of the IR that a pass made, valid IR: another predicate, mask, operand or constant, or an
+alignment that is not so, which decides layouts and vectors: that one is right at TTGIR, and another release
+that is there is spliced with. The kernel and the pass are drawn from the seed. Where the edit changes no
+result (dead code, a mask that is never at its edge) another is drawn. Bisection has to name the pass, by the
+JSON that the command writes.
 """
 
 import argparse
@@ -24,6 +26,7 @@ KERNELS = {
     "row_sum": ("*fp32:16, *fp32:16, i32", {"BLOCK": 128}),
     "matmul": ("*fp16:16, *fp16:16, *fp32:16, i32:16", {"BLOCK": 32}),
     "scan": ("*fp32:16, *fp32:16, i32", {"BLOCK": 128}),
+    "shifted": ("*fp32, *fp32:16", {"BLOCK": 128}),
 }
 EDITS = [
     ("arith.cmpi slt", "arith.cmpi sle"),
@@ -35,21 +38,31 @@ EDITS = [
     ("dense<0.000000e+00>", "dense<1.000000e+00>"),
     ("arith.addi", "arith.subi"),
     ("arith.muli", "arith.addi"),
+    ("arith.cmpi slt", "arith.cmpi ne"),
+    ("arith.addf %total", "arith.mulf %total"),
 ]
+# Of the kernel whose pointer is not aligned.
+LAYOUT = ("%x: !tt.ptr<f32>", "%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}")
 PROGRAM = """
 import sys
 sys.path.insert(0, {here!r})
-import programs
+import programs, triton
 from triton_runner._pipeline import plans
-plans.planted = {{"edit": [{edit!r}]}}
+if triton.__version__ == {version!r}:
+    plans.planted = {{"edit": [{edit!r}]}}
 programs.check({kernel!r})
 """
+
+
+def others() -> list[str]:
+    """The releases that are there beside the installed one."""
+    return [row["version"] for row in versions.listed() if row["version"] != versions.installed()]
 
 
 def draw(seed: int) -> dict:
     """A kernel, the selector of a pass and an edit of what it makes."""
     chance = random.Random(seed)
-    kernel = chance.choice(list(KERNELS))
+    kernel = chance.choice([name for name in KERNELS if name != "shifted" or others()])
     signature, constexprs = KERNELS[kernel]
     trace = triton_runner.passes(
         f"{HERE / 'programs.py'}:{kernel}", signature, constexprs, target="cuda:90", to="llir", check=False
@@ -57,7 +70,7 @@ def draw(seed: int) -> dict:
     steps = [one for one in trace if one.level in ("ttir", "ttgir")]
     while True:
         one = chance.choice(steps)
-        old, new = chance.choice(EDITS)
+        old, new = LAYOUT if kernel == "shifted" else chance.choice(EDITS)
         if len(re.findall(re.escape(old), one.after)) > 0:
             nth = sum(o.add == one.add and o.stage == one.stage for o in steps[: one.number])
             selector = {"adds": [one.add], "nth": nth, "stage": one.stage}
@@ -68,16 +81,18 @@ def plant(fault: dict, folder: Path) -> Path:
     """The program with the fault in it."""
     path = folder / "program.py"
     edit = [fault["pass"], fault["old"], fault["new"]]
-    path.write_text(PROGRAM.format(here=str(HERE), edit=edit, kernel=fault["kernel"]))
+    told = {"here": str(HERE), "edit": edit, "kernel": fault["kernel"], "version": versions.installed()}
+    path.write_text(PROGRAM.format(**told))
     return path
 
 
-def found(seed: int, say=lambda text: None) -> tuple[dict, dict] | None:
+def found(seed: int, say=lambda text, done=None: None) -> tuple[dict, dict] | None:
     """What was planted and what bisection says; None if the edit changes nothing that can be judged."""
     fault = draw(seed)
+    spliced = others()[-1:] if fault["kernel"] == "shifted" else []
     with tempfile.TemporaryDirectory() as folder:
         program = search.Program(str(plant(fault, Path(folder))))
-        said = search.bisect_program(program, [versions.installed()], say)
+        said = search.bisect_program(program, [*spliced, versions.installed()], say)
     if said["verdict"] in ("right", "unknown"):
         return None
     return fault, said
@@ -88,7 +103,8 @@ def names(fault: dict, said: dict) -> bool:
     named = said["pass"] or {}
     wanted = fault["pass"]
     same = named.get("add") == wanted["adds"][0] and named.get("nth") == wanted["nth"]
-    return same and said["stage"] == wanted["stage"] and "execution" in said["confirmed_by"]
+    means = "splice" if fault["kernel"] == "shifted" else "execution"
+    return same and said["stage"] == wanted["stage"] and means in said["confirmed_by"]
 
 
 def main():

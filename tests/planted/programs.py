@@ -42,6 +42,12 @@ def scan(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + offsets, tl.cumsum(value, 0) * 2.0, offsets < n)
 
 
+@triton_runner.jit
+def shifted(x, out, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(out + offsets, tl.load(x + offsets) * 2.0)
+
+
 def check(name):
     """Runs a kernel on small integers, whose results are exact; raises AssertionError where it is wrong."""
     random = np.random.default_rng(5)
@@ -62,6 +68,10 @@ def check(name):
         )
         matmul[(2, 2)](a, b, c, 64, BLOCK=32)
         assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+    elif name == "shifted":
+        x, out = whole(129), np.zeros(128, np.float32)
+        shifted[(1,)](x[1:], out, BLOCK=128, num_warps=1)
+        assert np.array_equal(out, 2 * x[1:])
     else:
         x, out = whole(128), np.full(128, -7, np.float32)
         scan[(1,)](x, out, 100, BLOCK=128)

@@ -188,6 +188,15 @@ class Search:
             reasons.append(
                 f"{right.version}: {splice.reasons[0] if splice.reasons else 'nothing was judged'}"
             )
+        for right in self.rights[:1] if reasons else ():
+            # An older release does not read newer IR; this one reads the older one's.
+            back = Splice(right, self.release, **self.more)
+            where, step = _spliced_back(back) if back.is_possible else (None, None)
+            if where is not None:
+                self.found["spliced_with"] = right.version
+                self.note(f"spliced the other way round: the front half by Triton {right.version}")
+                return where, step
+            reasons += back.reasons[:1]
         if reasons:
             self.note(f"no right release goes on from its IR ({'; '.join(reasons)})")
         return None, None
@@ -197,7 +206,7 @@ class Search:
         version = self.found["spliced_with"]
         if where in ("llir", "ptx"):
             spliced = self._conversion() if where == "llir" else None
-            self.note(f"Triton {version} is right with this release's IR before the conversion to LLVM")
+            self.note(f"Triton {version}'s compiler before the conversion to LLVM makes no difference")
             if where == "llir" and step is None and not self.program.is_measured:
                 self._take("llir", None)  # LLVM's optimisation, as execution found
                 self.found["confirmed_by"].append("splice")
@@ -263,12 +272,28 @@ def _spliced(splice: Splice, hint: dict | None, born: bool) -> tuple[str | None,
         return "pass", steps[at]
     wrong, right = first_wrong(len(steps), judge)
     if wrong is None:
-        if right < 0:
+        if not _reaches_llir(steps, right):
             return None, None
         return ("ptx" if splice.llir().verdict == "right" else "llir"), None
     if right < 0 and judge(-1) == "wrong":
         return "source", None
     return "pass", {**steps[wrong], "others": [short(step) for step in steps[right + 1 : wrong]]}
+
+
+def _reaches_llir(steps: list[dict], last: int) -> bool:
+    """Whether all stages before make_llir were judged, where `last` is the last step that was."""
+    return last >= 0 and all(step["stage"] == "make_llir" for step in steps[last + 1 :])
+
+
+def _spliced_back(back: Splice) -> tuple[str | None, dict | None]:
+    """The same with a right release's IR in the wrong one: right behind the pass that it does better."""
+    other = {"right": "wrong", "wrong": "right", "unknown": "unknown"}
+    wrong, right = first_wrong(len(back.steps), lambda i: other[back.behind(i).verdict])
+    if wrong is None:
+        return ("llir" if _reaches_llir(back.steps, right) else None), None
+    if right < 0 and back.behind(-1).verdict == "right":
+        return "source", None
+    return "pass", {**back.steps[wrong], "others": [short(step) for step in back.steps[right + 1 : wrong]]}
 
 
 def _same(a: dict, b: dict) -> bool:
