@@ -23,12 +23,14 @@ LAYERS = (
     ("compiler", "_selftest _compiler _resources _ledger _export"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
     ("comparing", "_compare _compiler.launch_job _unobserved _lockstep_loaded _lockstep"),
+    ("seeing", "_see"),
     ("cases", "_run _exec _case _reduce"),
     ("benchmarks", "_options bench"),
     ("commands", "_help _cache _doctor _doctor_command _experiments _experiments_command _ops "
                  "_dump.command _compiler.command _compiler.passes_command "
                  "_bisect _compiler.bisection_job _compare.command _ledger_command "
-                 "_export_command _case.verify_command _case.commands _reduce.command _cli __main__"),
+                 "_export_command _case.verify_command _case.commands _reduce.command "
+                 "_see.map_command _see.report_command _see.program _cli __main__"),
     ("names", "triton_runner"),
 )  # fmt: skip
 # What not everybody has, or what takes long to load: an import in a function may put it off.

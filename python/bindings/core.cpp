@@ -15,4 +15,5 @@ NB_MODULE(_core, m) {
   init_bench(m);
   init_device(m);
   init_simt(m);
+  init_report(m);
 }

@@ -79,6 +79,11 @@ _NAMES = {
         "_resources",
         "what a kernel's binary needs: registers, spills, memory, instructions, occupancy",
     ),
+    "source_map": (
+        "_see.source_map",
+        "which lines of TTIR, TTGIR, LLIR, PTX and SASS belong to each other and to which line of the source",
+    ),
+    "report": ("_see.report", "one page, to be opened offline, that shows a kernel at all levels"),
     "configure_jit_backend": ("_jit", "makes triton.jit this package's jit"),
     "restore_jit_backend": ("_jit", "undoes configure_jit_backend"),
     "configure_autotune_backend": ("_jit", "makes triton.autotune this package's autotune"),

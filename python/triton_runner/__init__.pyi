@@ -33,6 +33,8 @@ from ._memory import register_memory as register_memory
 from ._paths import get_file_dir as get_file_dir
 from ._reduce.reduce import reduce as reduce
 from ._resources import resources as resources
+from ._see.report import report as report
+from ._see.source_map import source_map as source_map
 from ._settings import using as using
 from ._uninit import track_empty as track_empty
 

@@ -1,5 +1,6 @@
 """The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, compile, versions,
-passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce.
+passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce,
+map, report.
 
 Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 """
@@ -21,6 +22,7 @@ from triton_runner._compiler import passes_command
 from triton_runner._errors import DiagnosticError, KernelTrap
 from triton_runner._options import json_option, print_json
 from triton_runner._reduce import command as reduce_command
+from triton_runner._see import map_command, report_command
 from triton_runner.bench import command as bench_command
 
 
@@ -320,6 +322,8 @@ for _module in (
     _export_command,
     verify_command,
     case_commands,
+    map_command,
+    report_command,
     bench_command,
     reduce_command,
 ):

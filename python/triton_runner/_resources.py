@@ -87,13 +87,14 @@ class Resources:
         return f"{o['blocks']} blocks, {o['warps']} of {o['most_warps']} warps on an SM; limit: {limits}"
 
 
-def resources(kernel, metadata=None, *, name: str = "") -> Resources:
+def resources(kernel, metadata=None, *, name: str = "", listing: str | None = None) -> Resources:
     """What the binary of a kernel needs of the GPU: registers, memory, code, instructions, occupancy.
 
     - `kernel`: a file (.cubin, .hsaco, .amdgcn; IR and PTX are compiled onward by the installed Triton), or
       what compile(), load() or a launch returns. `name`: which kernel of the file.
     - `metadata`: where it is not beside the file: its JSON file or text, a dict. It says how much dynamic
       shared memory a block has, which occupancy needs.
+    - `listing`: what nvdisasm printed of the cubin, where that is there already.
 
     Raises DiagnosticError.
     """
@@ -108,7 +109,7 @@ def resources(kernel, metadata=None, *, name: str = "") -> Resources:
     there = dict.keys(kernel.asm)  # a level that is not there is compiled when it is asked for
     for level in ("cubin", "hsaco", "amdgcn"):
         if level in there:
-            return _of_binary(level, kernel.asm, "", name, told)
+            return _of_binary(level, kernel.asm, "", name, told, listing)
     text, level = next(((kernel.asm[x], x) for x in LEVELS if x in there), ("", ""))
     if not text:
         raise fail("this kernel has no level that could be compiled to a binary")
@@ -140,7 +141,9 @@ def _compiled(source: str, level: str, metadata: str | None, name: str) -> Resou
     )
 
 
-def _of_binary(level: str, asm, path: str, name: str, metadata: str | None) -> Resources:
+def _of_binary(
+    level: str, asm, path: str, name: str, metadata: str | None, listing: str | None = None
+) -> Resources:
     d = describe(level, asm[level], path, name, metadata).description
     has_assembly = "amdgcn" in dict.keys(asm)
     if level == "hsaco" and has_assembly:  # says more: waves, the instructions
@@ -148,7 +151,8 @@ def _of_binary(level: str, asm, path: str, name: str, metadata: str | None) -> R
     notes, mix, occupancy = [], {}, None
     if level == "cubin":
         try:
-            mix = _core.artifact.instruction_mix(_tools.disassembly(asm[level]), True, d["name"])
+            listing = listing or _tools.disassembly(asm[level])
+            mix = _core.artifact.instruction_mix(listing, True, d["name"])
         except DiagnosticError as error:
             notes.append(f"no instructions: {error.message}")
         occupancy = _occupancy(d, notes)

@@ -4,6 +4,7 @@ that start, stop, leave out or replace at a pass."""
 from __future__ import annotations
 
 import functools
+import json
 import re
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from triton_runner._errors import DiagnosticError, fail
 _FIELDS = (
     "number", "stage", "level", "add", "arguments", "pipeline", "ran", "seconds", "changed", "bytes",
 )  # fmt: skip
+# What a saved trace lists of it.
+_LISTED = ("number", "name", "stage", "ran", "changed", "seconds")
 
 
 class Pass:
@@ -174,7 +177,8 @@ class Trace:
         return self._ops[index]
 
     def save(self, folder, all_passes: bool = True) -> list[str]:
-        """Writes NN[-changed]-Pass.mlir, the IR behind each pass, 00-source.mlir and the levels; their paths.
+        """Writes NN[-changed]-Pass.mlir, the IR behind each pass, 00-source.mlir, the levels, the metadata,
+        and passes.json, which says what ran; their paths.
 
         all_passes=False: only of passes that changed something.
         """
@@ -190,6 +194,10 @@ class Trace:
                 changed = "-changed" if one.changed else ""
                 written[f"{one.number:02}{changed}-{one.name}.mlir"] = one.after
         written |= {f"{self.name}.{level}": made for level, made in self.asm.items()}
+        written[f"{self.name}.json"] = json.dumps(self.metadata)
+        ran = [{name: getattr(one, name) for name in _LISTED} for one in self._passes]
+        about = {"kernel": self.name, "target": self.target, "release": self.release, "passes": ran}
+        written["passes.json"] = json.dumps(about, indent=1)
         for name, made in written.items():
             (folder / name).write_bytes(made if isinstance(made, bytes) else made.encode())
         return [str(folder / name) for name in written]

@@ -10,7 +10,8 @@ from triton_runner._core import (
     ir as ir,
     layout as layout,
     probe as probe,
-    ptx as ptx
+    ptx as ptx,
+    report as report
 )
 
 

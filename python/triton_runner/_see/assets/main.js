@@ -1,0 +1,132 @@
+// The page put together: tabs, search, theme, keys.
+
+class Page {
+  constructor(kernels, started) {
+    this.kernels = kernels;
+    this.detail = document.getElementById("detail");
+    this.main = document.getElementById("main");
+    this.tabs = document.getElementById("tabs");
+    this.started = started;
+    const pick = document.getElementById("pick");
+    kernels.forEach((kernel, i) => pick.append(element("option", { value: i }, kernel.label)));
+    document.getElementById("pick-label").hidden = kernels.length < 2;
+    pick.addEventListener("change", () => this.open(Number(pick.value)));
+    this.search = document.getElementById("search");
+    this.search.addEventListener("input", () => this.find());
+    document.getElementById("search-form").addEventListener("submit", (event) => { event.preventDefault(); this.find(true); });
+    const keys = document.getElementById("keys");
+    document.getElementById("help").addEventListener("click", () => keys.showModal());
+    document.getElementById("theme").addEventListener("click", () => this.theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+    this.theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    document.addEventListener("keydown", (event) => {
+      const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+      if (event.key === "/" && !typing) { this.search.focus(); event.preventDefault(); }
+      if (event.key === "?" && !typing) keys.showModal();
+    });
+    this.tabs.addEventListener("keydown", (event) => this.tabKey(event));
+    this.open(0);
+  }
+
+  theme(name) {
+    document.documentElement.dataset.theme = name;
+    this.levels?.panes.forEach((pane) => pane.list.drawRuler());
+  }
+
+  open(number) {
+    const kernel = (this.kernel = this.kernels[number]);
+    this.pinnedChanged = null;
+    this.main.replaceChildren();
+    this.tabs.replaceChildren();
+    this.detail.replaceChildren("Point at a line, or choose one with the arrow keys.");
+    document.getElementById("kernel-name").textContent = kernel.name;
+    document.getElementById("kernel-facts").textContent = kernel.facts.join("  ·  ");
+    this.parts = [];
+    this.levels = new Levels(kernel, this);
+    this.add("Levels", this.levels.node, () => this.levels.start(), "", this.levels);
+    if (kernel.passes.length) {
+      this.passes = new Passes(kernel, this);
+      this.pinnedChanged = (lines) => this.passes.pinned(lines);
+      this.add("Passes", this.passes.node, () => this.passes.start(), String(kernel.passes.length));
+    }
+    this.add("Resources", resourcesPanel(kernel, this), () => {});
+    if (kernel.values.length) this.add("Values", null, () => valuesPanel(kernel, this), String(kernel.values.length));
+    if (kernel.layouts.length) this.add("Layouts", null, () => layoutsPanel(kernel, this), String(kernel.layouts.length));
+    if (kernel.findings.length) this.add("Findings", findingsPanel(kernel, this), () => {}, String(kernel.findings.length), null, "bad");
+    if (this.kernels.length > 1) {
+      const compare = new Compare(...this.kernels);
+      this.add("Compare", compare.node, () => compare.start());
+    }
+    this.show(0);
+  }
+
+  // A part: its node, or what `start` returns when it is first opened.
+  add(title, node, start, badge = "", searched = null, kind = "") {
+    const number = this.parts.length, id = title.toLowerCase();
+    const tab = element("button", {
+      role: "tab", type: "button", id: `tab-${id}`, "aria-controls": `panel-${id}`, "aria-selected": "false", tabindex: -1,
+      onclick: () => this.show(number),
+    }, title, badge ? element("span", { class: `badge ${kind}` }, badge) : null);
+    const panel = element("div", { role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}`, hidden: true }, node);
+    this.tabs.append(tab);
+    this.main.append(panel);
+    this.parts.push({ tab, panel, start, searched, isFresh: true });
+  }
+
+  show(number) {
+    this.parts.forEach(({ tab, panel }, i) => {
+      tab.setAttribute("aria-selected", String(i === number));
+      tab.tabIndex = i === number ? 0 : -1;
+      panel.hidden = i !== number;
+    });
+    const part = this.parts[number];
+    if (part.isFresh) {
+      part.isFresh = false;
+      const made = part.start();
+      if (made instanceof Node) part.panel.append(made);
+    }
+  }
+
+  tabKey(event) {
+    const now = this.parts.findIndex(({ tab }) => tab.getAttribute("aria-selected") === "true"), count = this.parts.length;
+    const to = { ArrowRight: (now + 1) % count, ArrowLeft: (now + count - 1) % count, Home: 0, End: count - 1 }[event.key];
+    if (to === undefined) return;
+    this.show(to);
+    this.parts[to].tab.focus();
+    event.preventDefault();
+  }
+
+  find(isEntered = false) {
+    this.show(0);
+    const text = this.search.value, count = this.levels.search(text);
+    document.getElementById("search-count").textContent = text ? count.toLocaleString("en") : "";
+    if (isEntered && count) {
+      const pane = [...this.levels.panes.values()].find((one) => this.levels.found[one.name]?.size);
+      pane.list.box.focus();
+      pane.list.step(this.levels.found[pane.name], true);
+    }
+  }
+
+  go(level, line, file = null) {
+    this.show(0);
+    this.levels.go(level, line, file);
+  }
+
+  async goPass(name) {
+    this.show(this.parts.findIndex(({ tab }) => tab.id === "tab-passes"));
+    await this.passes.start();
+    const at = this.kernel.passes.findIndex((pass) => pass.name === name);
+    if (at >= 0) this.passes.show(at);
+  }
+}
+
+(async () => {
+  try {
+    const data = await unpack("kernels");
+    window.page = new Page(data.map((kernel) => new Kernel(kernel)));
+    performance.mark("ready");
+  } catch (error) {
+    const said = `This page could not be opened; it needs a browser of 2023 or later: ${error.message}`;
+    document.getElementById("main").replaceChildren(element("p", { class: "empty" }, said));
+    throw error;
+  }
+})();

@@ -1,0 +1,137 @@
+// What a kernel needs and consists of in numbers, what was found wrong, and two kernels beside each other.
+
+const cellOf = (content, isNumber = false) => element("td", isNumber ? { class: "n" } : {}, content);
+
+function table(heads, rows, label) {
+  return element("table", { "aria-label": label },
+    element("thead", {}, element("tr", {}, ...heads.map((head) => element("th", { scope: "col", class: head.startsWith("#") ? "n" : "" }, head.replace("#", ""))))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row))));
+}
+
+function meter(share) {
+  const bar = element("span", { class: "meter" });
+  bar.style.width = `${Math.max(0.5, share * 100)}%`;
+  return element("td", { class: "meter-cell" }, bar);
+}
+
+// {op: count} of a level, most frequent first; PTX and SASS by their first word.
+function mixOf(level) {
+  const counts = new Map();
+  for (const [, op] of level.rows) counts.set(op, (counts.get(op) || 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1]);
+}
+
+function mixCard(kernel) {
+  const pick = element("select", { "aria-label": "Level" }, ...kernel.levels.map((level) =>
+    element("option", { value: level.name, selected: level.name === kernel.lowest }, TITLES[level.name])));
+  const body = element("div");
+  const fill = () => {
+    const level = kernel.levelNamed.get(pick.value), mix = mixOf(level), top = mix[0]?.[1] || 1;
+    body.replaceChildren(
+      element("p", { class: "note" }, `${plural(level.rows.length, "instruction")}, ${plural(mix.length, "kind")}`),
+      table(["Instruction", "#Count", ""], mix.slice(0, 24).map(([op, n]) =>
+        [cellOf(element("code", {}, op)), cellOf(n.toLocaleString("en"), true), meter(n / top)]), "Instruction mix"));
+  };
+  pick.addEventListener("change", fill);
+  fill();
+  return element("article", { class: "card" }, element("h2", {}, "Instruction mix ", pick), body);
+}
+
+function costCard(kernel, page) {
+  const costs = [...kernel.costs(kernel.lowest, kernel.mainFile)].sort((a, b) => b[1] - a[1]).slice(0, 24);
+  const lines = kernel.files[kernel.mainFile]?.text?.split("\n") || [], top = costs[0]?.[1] || 1;
+  return element("article", { class: "card" }, element("h2", {}, `Lines of the source by ${TITLES[kernel.lowest] || ""} instructions`),
+    table(["Line", "", "#Count", ""], costs.map(([line, n]) => [
+      cellOf(element("button", { class: "link", type: "button", onclick: () => page.go("python", line, kernel.mainFile) }, String(line))),
+      cellOf(element("code", {}, (lines[line - 1] || "").trim().slice(0, 52))), cellOf(n.toLocaleString("en"), true), meter(n / top)]), "Cost of lines"));
+}
+
+function resourcesPanel(kernel, page) {
+  const tiles = kernel.resources.filter(([, , big]) => big).map(([label, value]) =>
+    element("div", { class: "tile" }, element("b", {}, value), element("span", {}, label)));
+  const cards = [];
+  const rest = kernel.resources.filter(([, , big]) => !big);
+  if (rest.length)
+    cards.push(element("article", { class: "card" }, element("h2", {}, "Resources"),
+      table(["", ""], rest.map(([label, value]) => [cellOf(label), cellOf(value)]), "Resources")));
+  if (kernel.ledger.length) cards.push(ledgerCard(kernel, page));
+  if (kernel.levels.length) cards.push(costCard(kernel, page), mixCard(kernel));
+  const notes = kernel.notes.map((note) => element("p", { class: "note" }, note));
+  return element("div", { class: "scroll" }, element("div", { class: "tiles" }, ...tiles),
+    element("p", {}, "\u00a0"), element("div", { class: "grid" }, ...cards), ...notes);
+}
+
+function ledgerCard(kernel, page) {
+  const end = Math.max(1, ...kernel.ledger.map((entry) => entry.offset + entry.bytes));
+  const rows = kernel.ledger.map((entry) => {
+    const bar = element("span", { class: "meter" });
+    bar.style.marginLeft = `${(entry.offset / end) * 100}%`;
+    bar.style.width = `${(entry.bytes / end) * 100}%`;
+    return [cellOf(entry.line ? element("button", { class: "link", type: "button", onclick: () => page.go("ttgir", entry.line) }, entry.what) : entry.what),
+      cellOf(entry.offset.toLocaleString("en"), true), cellOf(entry.bytes.toLocaleString("en"), true), element("td", { class: "meter-cell" }, bar)];
+  });
+  return element("article", { class: "card" }, element("h2", {}, "Shared memory"),
+    element("p", { class: "note" }, `${end.toLocaleString("en")} bytes of a block; buffers whose lives do not meet share their bytes`),
+    table(["What", "#Offset", "#Bytes", ""], rows, "Shared memory"));
+}
+
+function findingsPanel(kernel, page) {
+  return element("div", { class: "scroll" }, element("div", { class: "grid" }, ...kernel.findings.map((finding) =>
+    element("article", { class: `card finding ${finding.kind}` },
+      element("h2", {}, finding.title),
+      finding.where ? element("button", {
+        class: "link mono", type: "button",
+        onclick: () => (finding.file != null ? page.go("python", finding.line, finding.file) : finding.level ? page.go(finding.level, finding.levelLine) : page.goPass(finding.pass)),
+      }, finding.where) : null,
+      element("pre", {}, finding.text)))));
+}
+
+// --- two kernels -----------------------------------------------------------------------------------------
+
+class Compare {
+  constructor(a, b) {
+    this.kernels = [a, b];
+    const both = a.levels.map((level) => level.name).filter((name) => b.levelNamed.has(name));
+    this.pick = element("select", { "aria-label": "Level", onchange: () => this.start() },
+      ...both.map((name) => element("option", { value: name, selected: name === "ttgir" }, TITLES[name])));
+    this.counts = element("span", { class: "note" });
+    this.view = new DiffView(`What differs between ${a.label} and ${b.label}`);
+    const fold = element("button", {
+      class: "chip", type: "button", "aria-pressed": "true",
+      onclick: () => {
+        this.view.isFolded = !this.view.isFolded;
+        fold.setAttribute("aria-pressed", String(this.view.isFolded));
+        this.start();
+      },
+    }, "Changes only");
+    this.mix = element("div", { class: "card" });
+    this.node = element("div", {},
+      element("div", { class: "bar" }, element("b", {}, `${a.label}  →  ${b.label}`), this.pick, fold, this.counts),
+      element("div", { class: "passes" }, element("div", { class: "pass-list" }, this.resources(), this.mix),
+        element("section", { class: "pane", "aria-label": "Difference" }, this.view.list.box, this.view.list.ruler)));
+    this.node.style.cssText = "display:flex;flex-direction:column;flex:1;min-height:0";
+  }
+
+  resources() {
+    const [a, b] = this.kernels.map((kernel) => new Map(kernel.resources.map(([label, value]) => [label, value])));
+    const rows = [...new Set([...a.keys(), ...b.keys()])].map((label) => {
+      const [x, y] = [a.get(label) ?? "–", b.get(label) ?? "–"];
+      return [cellOf(label), cellOf(x, true), cellOf(x === y ? y : element("b", {}, y), true)];
+    });
+    return element("div", { class: "card" }, element("h2", {}, "Resources"), table(["", `#${this.kernels[0].label}`, `#${this.kernels[1].label}`], rows, "Resources of both"));
+  }
+
+  start() {
+    const [a, b] = this.kernels.map((kernel) => kernel.levelNamed.get(this.pick.value));
+    if (!a) return;
+    const clean = (level) => level.lines.filter((line, i) => level.rowAt.has(i + 1) || !NOISE[level.name].test(line)).map(tidy);
+    const count = tally(this.view.show(clean(a), clean(b)));
+    this.counts.textContent = `+${count.added.toLocaleString("en")} −${count.removed.toLocaleString("en")}`;
+    const [x, y] = [new Map(mixOf(a)), new Map(mixOf(b))];
+    const moved = [...new Set([...x.keys(), ...y.keys()])].map((op) => [op, x.get(op) || 0, y.get(op) || 0])
+      .filter(([, n, m]) => n !== m).sort((p, q) => Math.abs(q[2] - q[1]) - Math.abs(p[2] - p[1])).slice(0, 16);
+    this.mix.replaceChildren(element("h2", {}, "Instructions"), moved.length
+      ? table(["", "#", "#", "#Δ"], moved.map(([op, n, m]) => [cellOf(element("code", {}, op)), cellOf(n, true), cellOf(m, true), cellOf(m > n ? `+${m - n}` : `−${n - m}`, true)]), "Instructions that differ")
+      : element("p", { class: "note" }, "as many of each kind"));
+  }
+}

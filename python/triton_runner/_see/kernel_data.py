@@ -1,0 +1,146 @@
+"""A kernel as the page holds it: the map, the sources, the passes, and what is known of it in numbers."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import os
+
+from triton_runner import _core, _resources
+from triton_runner._errors import DiagnosticError
+from triton_runner._see import findings as verdicts
+from triton_runner._see import ledger, pictures
+from triton_runner._see.material import Material
+from triton_runner._see.source_map import SourceMap
+
+_MOST_VALUES = 60  # dumped values on a page
+_MOST_SOURCE = 2_000_000  # bytes of a source file
+_FACTS = (("num_warps", "warps"), ("num_stages", "stages"), ("num_ctas", "blocks of a cluster"))
+
+
+class KernelData:
+    """`main`: what the page opens with; `passes`: the IR behind each pass, which it unpacks when it is asked
+    for. Both as JSON can carry them."""
+
+    def __init__(self, material: Material, label: str, dumps, found):
+        self.map = SourceMap(material)
+        notes = self.map.notes
+        self.passes = _pass_texts(material, self.map)
+        values = [v for dump in dumps for v in dump if len(v)]
+        if len(values) > _MOST_VALUES:
+            notes.append(f"of {len(values)} dumped values the first {_MOST_VALUES} are shown")
+        ttgir = material.asm.get("ttgir", "")
+        self.main = {
+            "name": self.map.name, "label": label, "facts": _facts(material), "notes": notes,
+            "files": [{"path": path, "text": _source(path)} for path in self.map.files],
+            "mainFile": self.map.files.index(self.map.main_file) if self.map.files else 0,
+            "places": [list(place) for place in self.map.places],
+            "levels": [
+                {
+                    "name": name, "text": level.text,
+                    "rows": [[r.line, r.op, list(r.places), r.ptx_line] for r in level.rows.values()],
+                }
+                for name, level in self.map.levels.items()
+            ],
+            "passes": [
+                {
+                    "number": one.number, "name": one.name, "stage": one.stage, "changed": one.changed,
+                    "seconds": one.seconds,
+                }
+                for one in material.passes
+            ],
+            "resources": _numbers(material, self.map, notes), "ledger": ledger.of(material, notes),
+            "values": [pictures.value(v, self._place_of) for v in values[:_MOST_VALUES]],
+            "layouts": pictures.layouts(ttgir, notes) if ttgir else [],
+            "findings": verdicts.read(found, self.map),
+        }  # fmt: skip
+
+    def _place_of(self, values):
+        """Where the page goes for a dumped value: its line in the level that it was recorded at, or in the
+        source."""
+        level = self.map.levels.get(values.level)
+        if level is not None and values.name.startswith("%"):
+            for row in level.rows.values():
+                if level.lines[row.line - 1].lstrip().startswith((f"{values.name} =", f"{values.name}:")):
+                    return [values.level, row.line]
+        if values.file in self.map.files and values.line:
+            return ["python", values.line, self.map.files.index(values.file)]
+        return None
+
+
+def packed(data) -> str:
+    """JSON, compressed, as text that a script element can hold whatever the data."""
+    text = json.dumps(data, separators=(",", ":"), default=str).encode()
+    return base64.b64encode(gzip.compress(text, 3, mtime=0)).decode()
+
+
+def _facts(material: Material) -> list[str]:
+    out = [material.target, *([f"Triton {material.release}"] if material.release else [])]
+    for field, word in _FACTS:
+        if isinstance(number := material.metadata.get(field), int) and (number != 1 or field == "num_warps"):
+            out.append(f"{number} {word}")
+    return [fact for fact in out if fact]
+
+
+def _source(path: str) -> str | None:
+    try:
+        if os.path.getsize(path) > _MOST_SOURCE:
+            return None
+        with open(path, errors="replace") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def _pass_texts(material: Material, map_: SourceMap) -> dict:
+    """Of each pass that changed something its IR, and of each line of it the number of its place or -1."""
+    out = {}
+    for one in material.passes:
+        if one.text is None:
+            continue
+        lines = [-1] * (one.text.count("\n") + 1)
+        try:
+            read = _core.report.read_lines(one.text, "ttgir")
+        except DiagnosticError:
+            read = ([], [], [], "")  # its lines are shown, without where they come from
+        number = map_.numbers(read)
+        for line, _, places, _ in read[2]:
+            if places:
+                lines[line - 1] = number[places[0]]
+        out[one.number] = {"text": one.text, "at": lines}
+    return out
+
+
+def _numbers(material: Material, map_: SourceMap, notes: list[str]) -> list:
+    """[label, text, whether it stands out] of what the binary needs."""
+    if not {"cubin", "hsaco", "amdgcn"} & material.asm.keys():
+        shared = material.metadata.get("shared")
+        return [] if shared is None else [["shared bytes", f"{shared:,}", True]]
+    try:
+        sass = map_.levels.get("sass")
+        found = _resources.resources(material, listing=sass and sass.text)
+    except DiagnosticError as error:
+        notes.append(f"no resources: {error.message}")
+        return []
+    shared = f"{(found.static_shared or 0) + (found.dynamic_shared or 0):,}"
+    if found.dynamic_shared is None:
+        shared = f"{found.static_shared or 0:,} + ?"
+    rows = [
+        ["registers", found.registers, True], ["spills", found.spills, True],
+        ["shared bytes", shared, True], ["code bytes", f"{found.code_bytes or 0:,}", True],
+        ["instructions", f"{sum(found.instructions.values()):,}", True],
+    ]  # fmt: skip
+    if o := found.occupancy:
+        rows.append(["warps on an SM", f"{o['warps']} of {o['most_warps']}", True])
+        rows.append(["blocks on an SM", f"{o['blocks']}; limit: {' and '.join(o['limits'])}", False])
+    rows += [
+        ["waves on a SIMD", found.waves, True], ["SGPRs", found.sgprs, False], ["AGPRs", found.agprs, False],
+        ["warps", found.warps, False], ["local bytes of a thread", found.local_bytes, False],
+        ["static shared bytes", found.static_shared, False],
+        ["dynamic shared bytes", found.dynamic_shared, False],
+        ["named barriers", found.barriers, False],
+        ["constant banks", ", ".join(f"{k}: {v}" for k, v in found.constant_banks.items()) or None, False],
+    ]  # fmt: skip
+    notes.extend(found.notes)
+    return [[label, str(value), big] for label, value, big in rows if value is not None]

@@ -1,0 +1,198 @@
+"""What there is of a kernel to be seen: its texts by level, its binary, its passes, wherever it is from."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+from pathlib import Path
+
+from triton_runner import _artifacts, _compiled
+from triton_runner._errors import DiagnosticError, fail
+from triton_runner._levels import LEVELS, is_above, levels_of
+
+_PASS_FILE = re.compile(r"(\d+)(-changed)?-(\w+)\.mlir$")
+_BINARIES = {"cubin": "cuda", "hsaco": "hip"}
+
+
+@dataclasses.dataclass
+class Snapshot:
+    """The IR behind a pass; `text` is None where nothing changed (it is that of the pass before) or where it
+    was not kept."""
+
+    number: int
+    name: str
+    changed: bool
+    text: str | None
+    stage: str = ""
+    seconds: float | None = None
+
+
+@dataclasses.dataclass
+class Material:
+    """A kernel's levels (texts; bytes of binaries) in the order of compilation, its passes, what was said of
+    it, and notes on what is missing."""
+
+    name: str
+    target: str
+    release: str
+    asm: dict
+    metadata: dict
+    passes: list[Snapshot] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    folder: str = ""
+
+
+def gather(kernel, name: str = "") -> Material:
+    """The material of a folder, a file with its neighbours, a trace, a compilation, or a launched kernel.
+
+    name: which kernel, where a folder has several. Raises DiagnosticError.
+    """
+    if isinstance(kernel, Material):
+        return kernel
+    if isinstance(kernel, (str, os.PathLike)):
+        path = Path(kernel)
+        if path.is_dir():
+            return _of_folder(path, name)
+        if path.is_file():
+            return _of_file(path)
+        raise fail(f"no such file or folder: {path}")
+    if hasattr(kernel, "asm") and hasattr(kernel, "release"):
+        return _of_compilation(kernel)
+    if hasattr(kernel, "asm"):
+        return _of_launched(kernel)
+    if (made := last_compiled(kernel)) is not None:
+        return _of_launched(made)
+    raise fail(
+        f"nothing is known of the levels of {kernel!r}",
+        "give a folder, a file, or what compile(), passes(), load() or a launch returns; or launch it first",
+    )
+
+
+def _of_compilation(made) -> Material:
+    out = Material(made.name, made.target, made.release, _known(made.asm), dict(made.metadata))
+    if isinstance(getattr(made, "texts", None), list | dict):
+        for one in made:
+            text = one.after if made.keep == "text" and one.changed is not False else None
+            out.passes.append(Snapshot(one.number, one.name, bool(one.changed), text, one.stage, one.seconds))
+        if len(made) and made.keep == "text" and made[0].before is not None:
+            out.passes.insert(0, Snapshot(0, "source", True, made[0].before, made[0].stage))
+    return out
+
+
+def _of_launched(kernel) -> Material:
+    compiled = _compiled.compiled_of(kernel)
+    asm, notes = {}, []
+    for level in levels_of(compiled.target):
+        if is_above(level, compiled.entry) if compiled.entry in LEVELS else False:
+            continue
+        try:
+            asm[level] = compiled.asm[level]  # compiled when it is asked for
+        except (KeyError, DiagnosticError) as error:
+            notes.append(f"no {level}: {error}")
+            break
+    metadata = {k: v for k, v in (compiled.metadata() or {}).items() if not k.startswith("_")}
+    release = str(metadata.get("triton_version") or "")
+    return Material(compiled.name, compiled.target, release, _known(asm), metadata, notes=notes)
+
+
+def last_compiled(function):
+    """What Triton compiled last for a JIT function; None if it never was."""
+    while (
+        hasattr(function, "fn") and not hasattr(function, "device_caches") and not hasattr(function, "cache")
+    ):
+        function = function.fn
+    for cache in (getattr(function, "device_caches", None), getattr(function, "cache", None)):
+        for entry in reversed(list((cache or {}).values())):
+            kernels = entry[0] if isinstance(entry, tuple) else entry
+            found = [k for k in getattr(kernels, "values", list)() if hasattr(k, "asm")]
+            if found:
+                return found[-1]
+    return None
+
+
+def _known(asm) -> dict:
+    """The levels that can be shown, in the order of compilation."""
+    return {level: asm[level] for level in LEVELS if level in dict.keys(asm)}
+
+
+def kernels_of(folder: Path) -> list[str]:
+    """The kernels whose levels lie in a folder, in the order of their names."""
+    return sorted({p.stem for p in folder.iterdir() if p.suffix[1:] in LEVELS and p.is_file()})
+
+
+def _of_folder(folder: Path, name: str) -> Material:
+    names = kernels_of(folder)
+    if not names:
+        raise fail(
+            f"{folder} holds no kernel",
+            f"its files end in .{', .'.join(LEVELS)}, as compile --save writes them",
+        )
+    if name and name not in names:
+        raise fail(f"{folder} holds no kernel {name!r}", f"it holds {', '.join(names)}")
+    if not name and len(names) > 1:
+        raise fail(f"{folder} holds {len(names)} kernels: {', '.join(names)}", "name one of them")
+    return _read(folder, name or names[0])
+
+
+def _of_file(path: Path) -> Material:
+    if path.suffix[1:] not in LEVELS:
+        raise fail(f"{path}: its name does not say a level", f"it should end in .{', .'.join(LEVELS)}")
+    return _read(path.parent, path.stem)
+
+
+def _read(folder: Path, name: str) -> Material:
+    asm = {}
+    for level in LEVELS:
+        path = folder / f"{name}.{level}"
+        if path.is_file():
+            content = path.read_bytes()
+            asm[level] = content if level in _BINARIES else content.decode(errors="replace")
+    metadata = _metadata(folder / f"{name}.json")
+    out = Material(
+        name, _target(asm, metadata, name), str(metadata.get("triton_version") or ""), asm, metadata
+    )
+    out.folder = str(folder)
+    listed = _metadata(folder / "passes.json")
+    if listed and listed.get("kernel") != name:
+        return out  # the passes are another kernel's
+    out.release = listed.get("release") or out.release
+    ran = {one["number"]: one for one in listed.get("passes", ())}
+    found = [(m, p) for p in sorted(folder.glob("[0-9]*.mlir")) if (m := _PASS_FILE.match(p.name))]
+    for match, path in sorted(found, key=lambda pair: int(pair[0][1])):
+        changed = bool(match[2]) or int(match[1]) == 0
+        text = path.read_text(errors="replace") if changed else None
+        said = ran.get(int(match[1]), {})
+        out.passes.append(
+            Snapshot(int(match[1]), match[3], changed, text, said.get("stage", ""), said.get("seconds"))
+        )
+    if len(out.passes) > 1 and not out.passes[0].stage:
+        out.passes[0].stage = out.passes[1].stage  # the source stands before the first stage's passes
+    return out
+
+
+def _metadata(path: Path) -> dict:
+    """The JSON of a file; nothing where there is none."""
+    if not path.is_file():
+        return {}
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:
+        raise fail(f"{path} is no JSON: {error}") from None
+
+
+def _target(asm: dict, metadata: dict, name: str) -> str:
+    target = metadata.get("target")
+    if isinstance(target, dict) and "backend" in target:
+        return f"{target['backend']}:{target['arch']}"
+    if isinstance(target, str):
+        return target
+    for level in reversed(asm):
+        try:
+            said = _artifacts.describe(level, asm[level], "", name, None).description.get("target")
+        except DiagnosticError:
+            continue
+        if said:
+            return said
+    return ""

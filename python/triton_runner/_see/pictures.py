@@ -1,0 +1,82 @@
+"""Dumped tensors and layouts as the page draws them: thinned out, but with every NaN and infinity kept."""
+
+from __future__ import annotations
+
+import base64
+import math
+
+import numpy
+
+from triton_runner import _core
+from triton_runner._errors import DiagnosticError
+
+_MOST = 128  # cells of a picture an axis
+_BINS = 40
+_NAN, _INF, _ABSENT = 1, 2, 4  # marks of a cell
+
+
+def value(values, places) -> dict:
+    """The last record of a dumped value. places: (values) -> [level, line] in the map, or None."""
+    array = values.floats()[-1]
+    if values.origin:
+        array = values.offsets()[-1].astype("float64")
+    absent = None if values.mask is None else ~values.mask[-1]
+    image = array.reshape(-1, array.shape[-1]) if array.ndim else array.reshape(1, 1)
+    absent = numpy.zeros(image.shape, bool) if absent is None else absent.reshape(image.shape)
+    steps = tuple(math.ceil(extent / _MOST) for extent in image.shape)
+    cells, marks = _thin(image, absent, steps)
+    finite = image[numpy.isfinite(image)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    counts = numpy.histogram(finite, _BINS, (low, high if high > low else low + 1))[0] if finite.size else []
+    return {
+        "name": values.name, "variable": values.variable, "op": values.op, "level": values.level,
+        "type": values.type, "shape": list(values.shape), "stats": values.stats(),
+        "program": values.programs[-1].tolist(), "iteration": values.iterations[-1].tolist(),
+        "rows": cells.shape[0], "columns": cells.shape[1], "step": steps, "thinned": max(steps) > 1,
+        "low": low, "high": high, "histogram": [int(n) for n in counts],
+        "cells": _packed(cells.astype("<f4")), "marks": _packed(marks), "at": places(values),
+        "where": f"{values.file.rpartition('/')[2]}:{values.line}" if values.file else "",
+    }  # fmt: skip
+
+
+def _thin(image, absent, steps):
+    """The mean of the finite numbers of each block of cells, and the marks of what else is in it."""
+    padding = [(0, -extent % step) for extent, step in zip(image.shape, steps, strict=True)]
+    blocks = numpy.pad(image, padding, constant_values=0.0)
+    there = numpy.pad(~absent, padding, constant_values=False)
+    shape = (blocks.shape[0] // steps[0], steps[0], blocks.shape[1] // steps[1], steps[1])
+    blocks, there = blocks.reshape(shape), there.reshape(shape)
+    finite = there & numpy.isfinite(blocks)
+    count = finite.sum(axis=(1, 3))
+    cells = numpy.where(finite, blocks, 0.0).sum(axis=(1, 3)) / numpy.maximum(count, 1)
+    marks = _NAN * (there & numpy.isnan(blocks)).any(axis=(1, 3))
+    marks = marks + _INF * (there & numpy.isinf(blocks)).any(axis=(1, 3)) + _ABSENT * ~there.any(axis=(1, 3))
+    return cells, marks.astype("u1")
+
+
+def _packed(array) -> str:
+    return base64.b64encode(array.tobytes()).decode()
+
+
+def layouts(ttgir: str, notes: list[str]) -> list[dict]:
+    """The layouts of a TTGIR, with their cells as text."""
+    try:
+        drawn = _core.report.draw_layouts(ttgir)
+    except DiagnosticError as error:
+        notes.append(f"no layouts: {error.message}")
+        return []
+    made: dict = {}
+    for one in drawn:
+        # In registers the type of an element does not matter, in shared memory its size does.
+        key = (one["encoding"], *one["shape"], one["type"] if one["shared"] else "")
+        if key not in made:
+            made[key] = {**one, "cells": base64.b64encode(one["cells"]).decode()}
+            continue
+        made[key]["count"] += one["count"]
+        if one["type"] not in made[key]["type"].split(", "):
+            made[key]["type"] += f", {one['type']}"
+    # Pictures that say most come first: planes before rows, often used ones before others.
+    return sorted(
+        made.values(),
+        key=lambda d: (d["rows"] * d["columns"] < 64, min(d["rows"], d["columns"]) == 1, -d["count"]),
+    )

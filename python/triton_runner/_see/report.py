@@ -1,0 +1,86 @@
+"""triton_runner.report: one page, to be opened offline, that shows a kernel at all levels."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import os
+from pathlib import Path
+
+from triton_runner._errors import fail
+from triton_runner._see.kernel_data import KernelData, packed
+from triton_runner._see.material import gather
+
+_ASSETS = Path(__file__).parent / "assets"
+_SCRIPTS = ("data", "code", "diff", "levels", "passes", "pictures", "tables", "main")
+
+
+def report(kernel, path, *, name: str = "", dumps=(), findings=()) -> str:
+    """Writes the page of a kernel, and returns its path.
+
+    - `kernel`: as for `source_map()`: a folder, a file, what passes(), compile(), load() or a launch
+      returns; or two of them, which are then compared. With passes(), or a folder that its save() wrote, the
+      page shows all passes.
+    - `name`: which kernel of a folder.
+    - `dumps`: what dumping() recorded, as heat maps and histograms.
+    - `findings`: a KernelTrap, a fault, what lockstep() found, the JSON of bisect or compare, or a list of
+      those: they stand on the lines that they blame.
+
+    Raises DiagnosticError.
+    """
+    several = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
+    if not 1 <= len(several) <= 2:
+        raise fail(f"a page shows one kernel or two beside each other, not {len(several)}")
+    materials = [gather(one, name) for one in several]
+    dumps = list(dumps) if isinstance(dumps, (list, tuple)) else [dumps]
+    findings = list(findings) if isinstance(findings, (list, tuple)) else [findings]
+    made = []
+    for i, (material, label) in enumerate(zip(materials, _labels(materials), strict=True)):
+        # What was dumped and found belongs to the first kernel.
+        made.append(KernelData(material, label, dumps if i == 0 else (), findings if i == 0 else ()))
+    if not any(one.main["levels"] for one in made):
+        raise fail(f"'{materials[0].name}' has no level that could be shown", *made[0].map.notes)
+    text = _page(made)
+    try:
+        Path(path).write_text(text)
+    except OSError as error:
+        raise fail(f"cannot write {path}: {error.strerror}") from None
+    return os.fspath(path)
+
+
+def _labels(materials) -> list[str]:
+    """What tells the kernels of a page from each other."""
+    for labels in (
+        [m.name for m in materials],
+        [f"{m.name} {m.target}" for m in materials],
+        [f"Triton {m.release}" for m in materials],
+        [os.path.basename(m.folder) or m.name for m in materials],
+    ):
+        if len({*labels}) == len(labels):
+            return labels
+    return [f"{m.name} {i}" for i, m in enumerate(materials, 1)]
+
+
+@functools.cache
+def _assets() -> tuple[str, str]:
+    scripts = "\n".join((_ASSETS / f"{name}.js").read_text() for name in _SCRIPTS)
+    return (_ASSETS / "page.css").read_text(), f'"use strict";\n{scripts}'
+
+
+def _page(made: list[KernelData]) -> str:
+    # jinja2 takes longer to load than the other verbs have to wait for.
+    import jinja2
+
+    style, script = _assets()
+    blobs = []
+    for i, one in enumerate(made):
+        one.main["passesBlob"] = f"passes-{i}"
+        blobs.append({"id": f"passes-{i}", "text": packed(one.passes)})
+    blobs.insert(0, {"id": "kernels", "text": packed([one.main for one in made])})
+    template = jinja2.Environment(autoescape=True).from_string((_ASSETS / "page.html").read_text())
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return template.render(
+        title=" and ".join(dict.fromkeys(one.map.name for one in made)), style=style, script=script,
+        script_hash=f"sha256-{digest}", blobs=blobs,
+    )  # fmt: skip

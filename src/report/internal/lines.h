@@ -1,0 +1,44 @@
+// Where each line of a level's text comes from: its debug information, read into one form for all levels.
+//
+// A row is a line of the text that does something: an op, an instruction. A place is a line and column of the
+// kernel's source, with the place that called it where a function was inlined, and so on outwards. Rows of
+// different levels that have one place are counterparts of each other: loops that were unrolled or pipelined
+// have several rows of one place, and ops that were merged have several places in one row.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <triton_runner/base/result.h>
+
+namespace triton_runner::report {
+
+constexpr int32_t kNone = -1;
+
+struct Place {
+  int32_t file;  // index into Lines::files
+  uint32_t line, column;
+  int32_t caller = kNone;  // index into Lines::places: where this was inlined
+  auto operator<=>(const Place&) const = default;
+};
+
+struct Row {
+  uint32_t line;                // in the text, from 1
+  std::string op;               // "tt.load", "fmul", "ld.global.v4.b32", "LDG.E.128"
+  std::vector<int32_t> places;  // indices into Lines::places; none where nothing says it
+  uint32_t ptx_line = 0;        // of SASS: the line of the PTX that it was made from; 0: not said
+};
+
+struct Lines {
+  std::vector<std::string> files;
+  std::vector<Place> places;
+  std::vector<Row> rows;  // by line
+  std::string text;       // of SASS: the listing without what nvdisasm notes in it; rows count its lines
+};
+
+// The rows of a text of `level`: ttir, ttgir, llir, ptx, amdgcn, or sass, which is what nvdisasm prints of a
+// cubin with -gi -gp -c. MLIR of LLVM's dialect is read as ttgir. Errors: a text that cannot be parsed.
+base::Result<Lines> read_lines(std::string_view text, std::string_view level);
+
+}  // namespace triton_runner::report

@@ -1,0 +1,175 @@
+// Rows of the levels that this tree parses anyway: TTIR, TTGIR (and LLVM's dialect), PTX.
+#include <triton_runner/ir/module.h>
+#include <triton_runner/ptx/module.h>
+
+#include <algorithm>
+
+#include "places.h"
+
+namespace triton_runner::report {
+namespace {
+
+// Lines of a text by offsets into it.
+class LineTable {
+ public:
+  explicit LineTable(std::string_view text) {
+    for (size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at + 1))
+      ends_.push_back(at);
+  }
+  uint32_t line(size_t offset) const {
+    return static_cast<uint32_t>(std::lower_bound(ends_.begin(), ends_.end(), offset) - ends_.begin()) + 1;
+  }
+
+ private:
+  std::vector<size_t> ends_;
+};
+
+class MlirReader {
+ public:
+  MlirReader(const ir::Module& module, Lines& into)
+      : source_(module.source()), table_(source_), lines_(into), places_(into) {}
+
+  void walk(const ir::Op* op) {
+    if (op->block) add(op);
+    for (ir::Region* region : op->regions)
+      for (ir::Block* block = region->first; block; block = block->next)
+        for (ir::Op* inner = block->first; inner; inner = inner->next) walk(inner);
+  }
+
+ private:
+  void add(const ir::Op* op) {
+    Row row{table_.line(static_cast<size_t>(op->text.data() - source_.data())), std::string(op->name), {}};
+    if (op->loc) row.places = of(op->loc, kNone);
+    lines_.rows.push_back(std::move(row));
+  }
+
+  // The places of a location that was reached from `caller`. Merged ops have several.
+  std::vector<int32_t> of(const ir::Location* loc, int32_t caller) {
+    std::vector<int32_t> out;
+    switch (loc->kind) {
+      case ir::LocKind::kFile: {
+        const int32_t made = places_.place(places_.file(loc->file), static_cast<uint32_t>(loc->line),
+                                           static_cast<uint32_t>(loc->column), caller);
+        if (made != kNone) out.push_back(made);
+        break;
+      }
+      case ir::LocKind::kName:
+        if (loc->child) return of(loc->child, caller);
+        break;
+      case ir::LocKind::kCallSite: {
+        if (!loc->child || !loc->caller) break;
+        const std::vector<int32_t> callers = of(loc->caller, caller);
+        if (callers.empty()) return of(loc->child, caller);
+        for (int32_t from : callers)
+          for (int32_t made : of(loc->child, from)) add_once(out, made);
+        break;
+      }
+      case ir::LocKind::kFused:
+        for (const ir::Location* child : loc->children)
+          for (int32_t made : of(child, caller)) add_once(out, made);
+        break;
+      default:
+        break;
+    }
+    return out;
+  }
+  static void add_once(std::vector<int32_t>& list, int32_t value) {
+    if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+  }
+
+  std::string_view source_;
+  LineTable table_;
+  Lines& lines_;
+  Places places_;
+};
+
+int32_t place_of(const ptx::SourceLine* at, Places& places, uint32_t too_far = 0) {
+  const int32_t caller = at->inlined_at ? place_of(at->inlined_at, places) : kNone;
+  return places.place(places.file(at->file), at->line - std::min(at->line, too_far), at->column, caller);
+}
+
+// How far the .loc of each instruction in turn is too far down. Where inline assembly has several lines LLVM
+// writes a .loc before each of them, counted on from the source's line, and what follows keeps the last.
+class LinesOfAssembly {
+ public:
+  LinesOfAssembly(std::string_view text, size_t from) : text_(text), at_(from) {}
+
+  uint32_t before(const ptx::Instruction& in) {
+    for (size_t i = text_.find_first_of("./", at_); i < in.offset; i = text_.find_first_of("./", i + 1)) {
+      const std::string_view rest = text_.substr(i, in.offset - i);
+      if (rest.starts_with("// begin inline asm")) {
+        in_asm_ = true;
+        begin_ = text_.find('\n', i) + 1;
+        locs_ = 0;
+      } else if (rest.starts_with("// end inline asm")) {
+        in_asm_ = false;
+      } else if (rest.starts_with(".loc\t") || rest.starts_with(".loc ")) {
+        shift_ = 0;
+        if (in_asm_ && begin_ <= i) {
+          const std::string_view above = text_.substr(begin_, i - begin_);
+          shift_ = static_cast<uint32_t>(std::count(above.begin(), above.end(), '\n')) - locs_++;
+        }
+      }
+    }
+    at_ = std::max<size_t>(at_, in.offset + in.length);
+    return shift_;
+  }
+
+ private:
+  std::string_view text_;
+  size_t at_, begin_ = 0;
+  bool in_asm_ = false;
+  uint32_t locs_ = 0, shift_ = 0;
+};
+
+}  // namespace
+
+base::Status read_mlir(std::string_view text, Lines& into) {
+  base::Result<ir::Module> module = ir::parse(std::string(text));
+  if (!module) return module.error();
+  MlirReader(*module, into).walk(module->op());
+  return base::success();
+}
+
+base::Status read_ptx(std::string_view text, Lines& into) {
+  base::Result<std::shared_ptr<const ptx::Module>> parsed = ptx::parse(std::string(text));
+  if (!parsed) return parsed.error();
+  const ptx::Module& module = **parsed;
+  const LineTable table(module.text());
+  Places places(into);
+  for (const ptx::Function* function : module.functions()) {
+    LinesOfAssembly assembly(module.text(), function->offset);
+    for (const ptx::Instruction& in : function->body) {
+      Row row{table.line(in.offset), std::string(in.spelling), {}};
+      const uint32_t too_far = assembly.before(in);
+      if (in.source)
+        if (const int32_t at = place_of(in.source, places, too_far); at != kNone) row.places = {at};
+      into.rows.push_back(std::move(row));
+    }
+  }
+  return base::success();
+}
+
+base::Result<Lines> read_lines(std::string_view text, std::string_view level) {
+  Lines out;
+  base::Status done = base::success();
+  if (level == "ttir" || level == "ttgir")
+    done = read_mlir(text, out);
+  else if (level == "ptx")
+    done = read_ptx(text, out);
+  else if (level == "llir")
+    read_llir(text, out);
+  else if (level == "amdgcn")
+    read_amdgcn(text, out);
+  else if (level == "sass")
+    read_sass(text, out);
+  else
+    return base::failure("level '" + std::string(level) + "' has no lines to map",
+                         {"levels: ttir, ttgir, llir, ptx, amdgcn, sass"});
+  if (!done) return done.error();
+  std::stable_sort(out.rows.begin(), out.rows.end(),
+                   [](const Row& a, const Row& b) { return a.line < b.line; });
+  return out;
+}
+
+}  // namespace triton_runner::report

@@ -1,0 +1,198 @@
+"""report(): what is in the page. How it behaves in a browser: test_page.py."""
+
+import json
+
+import numpy
+import pages
+import pytest
+import triton_runner
+from click.testing import CliRunner
+from triton_runner._cli import main
+
+HOSTILE = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=2>"
+ADD = """
+import numpy as np
+import triton
+import triton.language as tl
+import triton_runner
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.load(x + i, mask=i < n) / tl.load(y + i, mask=i < n)
+    tl.store(out + i, total, mask=i < n)
+
+import torch
+x, y, out = torch.zeros(128), torch.zeros(128), torch.zeros(128)
+y[64:] = 1
+x[100] = 1e30
+y[100] = 0
+add[(2,)](x, y, out, 128, BLOCK=64)
+"""
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return pages.attention()
+
+
+@pytest.fixture(scope="module")
+def page(trace, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "out.html"
+    assert triton_runner.report(trace, path) == str(path)
+    return pages.Read(path)
+
+
+def test_every_level_and_pass_is_in_it(page, trace):
+    (kernel,) = page.kernels
+    levels = {level["name"]: level["text"] for level in kernel["levels"]}
+    assert {*levels} == {"ttir", "ttgir", "llir", "ptx", "sass"}
+    assert all(levels[name] == trace.asm[name] for name in ("ttir", "ttgir", "llir", "ptx"))
+    assert len(kernel["passes"]) == len(trace) + 1
+    texts = page.blob("passes-0")
+    for one in trace:
+        assert (str(one.number) in texts) == bool(one.changed)
+        if one.changed:
+            assert texts[str(one.number)]["text"] == one.after
+            assert len(texts[str(one.number)]["at"]) == one.after.count("\n") + 1
+    assert pages.KERNEL.read_text() in [file["text"] for file in kernel["files"]]
+    assert len(page.text) < 10 * 2**20
+
+
+def test_it_is_offline_and_runs_its_own_script_only(page):
+    (script,) = page.scripts
+    assert page.allowed == pages.digest(script)
+    shell = page.text.replace(script, "")
+    assert "http:" not in shell and "https:" not in shell and "src=" not in shell.replace("script-src", "")
+    assert "default-src 'none'" in shell
+
+
+def test_numbers(page, trace):
+    (kernel,) = page.kernels
+    said = {label: text for label, text, _ in kernel["resources"]}
+    needed = triton_runner.resources(trace)
+    assert said["registers"] == str(needed.registers)
+    assert said["instructions"] == f"{sum(needed.instructions.values()):,}"
+    assert said["shared bytes"] == f"{trace.metadata['shared']:,}"
+    end = max(entry["offset"] + entry["bytes"] for entry in kernel["ledger"])
+    assert end == trace.metadata["shared"]
+    for entry in kernel["ledger"]:
+        line = trace.asm["ttgir"].splitlines()[entry["line"] - 1]
+        assert entry["what"].split()[0] in line
+
+
+def test_layouts_are_those_of_the_core(page):
+    (kernel,) = page.kernels
+    (mma,) = [one for one in kernel["layouts"] if one["name"] == "#mma" and one["shape"] == [128, 64]]
+    cells = numpy.frombuffer(pages.base64.b64decode(mma["cells"]), "<i4").reshape(*mma["shape"], 4)
+    # wgmma's accumulator: a row of 8 elements is 4 lanes with 2 registers each, a warp has 16 rows.
+    assert cells[0, :8, 1].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert cells[:64:16, 0, 2].tolist() == [0, 1, 2, 3] and cells[8, 0].tolist() == [2, 0, 0, 1]
+    shared = [layout for layout in kernel["layouts"] if layout["shared"]]
+    assert shared
+    for layout in shared:
+        offsets = numpy.frombuffer(pages.base64.b64decode(layout["cells"]), "<i4")
+        assert len({*offsets.tolist()}) == len(offsets) and offsets.min() == 0
+
+
+def test_a_saved_trace_gives_the_same_page(page, trace, tmp_path):
+    trace.save(tmp_path / "saved")
+    triton_runner.report(tmp_path / "saved", tmp_path / "out.html")
+    again = pages.Read(tmp_path / "out.html")
+    assert again.kernels == page.kernels and again.blob("passes-0") == page.blob("passes-0")
+
+
+def test_markup_of_a_kernel_is_text(tmp_path):
+    (tmp_path / "evil.ptx").write_text(
+        f'.version 8.0\n.target sm_80\n.address_size 64\n// {HOSTILE}\n.visible .entry evil()\n{{\n'
+        f'\t.loc 1 3 1\n\tret;\n}}\n.file 1 "{HOSTILE}.py"\n'
+    )  # fmt: skip
+    finding = {"title": HOSTILE, "text": HOSTILE}
+    triton_runner.report(tmp_path / "evil.ptx", tmp_path / "out.html", findings=finding)
+    page = pages.Read(tmp_path / "out.html")
+    assert "pwned" not in page.text and len(page.scripts) == 1
+    assert HOSTILE in page.kernels[0]["levels"][0]["text"]
+
+
+def test_a_program_with_dumps(tmp_path):
+    path = tmp_path / "add.py"
+    path.write_text(ADD)
+    arguments = [
+        "report",
+        str(path),
+        "-o",
+        str(tmp_path / "out.html"),
+        "--dump",
+        "total",
+        "-t",
+        "cuda:80",
+        "--json",
+    ]
+    run = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert run.exit_code == 0, run.output
+    assert json.loads(run.stdout)["kernel"] == "add"
+    (kernel,) = pages.Read(tmp_path / "out.html").kernels
+    assert {"ttir", "ttgir", "llir", "ptx", "sass"} == {level["name"] for level in kernel["levels"]}
+    assert kernel["passes"]
+    (value,) = [v for v in kernel["values"] if v["op"] == "arith.divf"]
+    # The last program: 0/1, but for an infinity at its element 36.
+    assert value["stats"]["nan"] == 64 and value["stats"]["inf"] == 1 and value["program"] == [1, 0, 0]
+    marks = numpy.frombuffer(pages.base64.b64decode(value["marks"]), "u1")
+    assert marks.nonzero()[0].tolist() == [36] and marks[36] == 2
+    assert sum(value["histogram"]) == 63
+    level, line = value["at"]
+    assert (
+        value["name"]
+        in {level["name"]: level["text"] for level in kernel["levels"]}[level].splitlines()[line - 1]
+    )
+
+
+def test_findings_stand_on_their_lines(trace, tmp_path):
+    line = pages.line_of("scores = tl.dot(")
+    trap = triton_runner.KernelTrap(
+        "boom", kind="out of bounds", op="tt.load", file=str(pages.KERNEL), line=line
+    )
+    bisected = {
+        "verdict": "compiler", "faults": [{
+            "verdict": "compiler", "level": "ttgir", "stage": "make_ttgir", "releases": ["3.9.0"],
+            "pass": {"name": "TritonGPUPipeline"}, "confirmed_by": ["execution"], "evidence": [], "notes": [],
+        }],
+    }  # fmt: skip
+    (tmp_path / "bisect.json").write_text(json.dumps(bisected))
+    triton_runner.report(trace, tmp_path / "out.html", findings=[trap, tmp_path / "bisect.json"])
+    (kernel,) = pages.Read(tmp_path / "out.html").kernels
+    first, second = kernel["findings"]
+    assert kernel["files"][first["file"]]["path"] == str(pages.KERNEL) and first["line"] == line
+    assert second["pass"] == "TritonGPUPipeline" and "first wrong at ttgir" in second["title"]
+
+
+def test_two_kernels(trace, tmp_path):
+    other = pages.compiled(target="cuda:80")
+    triton_runner.report([trace, other], tmp_path / "out.html")
+    read = pages.Read(tmp_path / "out.html")
+    assert [kernel["label"] for kernel in read.kernels] == [
+        "attention_kernel cuda:90",
+        "attention_kernel cuda:80",
+    ]
+
+
+@pytest.mark.parametrize(
+    "make, said",
+    [
+        (lambda folder: triton_runner.report([folder] * 3, "x"), "one kernel or two"),
+        (lambda folder: triton_runner.report(folder, "x"), "holds no kernel"),
+        (lambda folder: triton_runner.report(folder / "none.ptx", "x"), "no such file"),
+        (lambda folder: triton_runner.report(object(), "x"), "nothing is known of the levels"),
+    ],
+)
+def test_what_cannot_be_shown(tmp_path, make, said):
+    with pytest.raises(triton_runner.DiagnosticError, match=said):
+        make(tmp_path)
+
+
+def test_findings_that_cannot_be_read(trace, tmp_path):
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(triton_runner.DiagnosticError, match="is no JSON"):
+        triton_runner.report(trace, tmp_path / "x.html", findings=tmp_path / "bad.json")
+    with pytest.raises(triton_runner.DiagnosticError, match="cannot be read from a int"):
+        triton_runner.report(trace, tmp_path / "x.html", findings=[3])
