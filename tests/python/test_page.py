@@ -164,7 +164,8 @@ def test_every_pass_has_its_change(opened, trace):
         assert ("changed nothing" in said) == (not one.changed), (one.name, said)
     # What a difference shows is the IR behind the pass: "same" and "added" in their order.
     wrong = opened.page.evaluate(
-        "page.kernel.passes.map((_, i) => i).filter((i) => i && page.kernel.passes[i].changed).filter((i) => {"
+        "page.kernel.passes.map((_, i) => i).filter((i) => i && page.kernel.passes[i].changed)"
+        ".filter((i) => {"
         " const now = page.passes.entries(i).filter((e) => e[0] !== 'removed').map((e) => e[2]);"
         " const old = page.passes.entries(i).filter((e) => e[0] !== 'added').map((e) => e[1]);"
         " return now.some((n, k) => n !== k + 1) || now.length !== page.passes.texts[i].lines.length"

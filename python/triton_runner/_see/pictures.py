@@ -16,13 +16,14 @@ _NAN, _INF, _ABSENT = 1, 2, 4  # marks of a cell
 
 
 def value(values, places) -> dict:
-    """The last record of a dumped value. places: (values) -> [level, line] in the map, or None."""
-    array = values.floats()[-1]
-    if values.origin:
-        array = values.offsets()[-1].astype("float64")
-    absent = None if values.mask is None else ~values.mask[-1]
+    """A record of a dumped value: the first with a NaN, else with an infinity, else the last.
+    places: (values) -> [level, line] in the map, or None."""
+    everything = values.offsets().astype("float64") if values.origin else values.floats()
+    there = numpy.ones(everything.shape, bool) if values.mask is None else values.mask
+    at = _chosen(everything, there)
+    array, absent = everything[at], ~there[at]
     image = array.reshape(-1, array.shape[-1]) if array.ndim else array.reshape(1, 1)
-    absent = numpy.zeros(image.shape, bool) if absent is None else absent.reshape(image.shape)
+    absent = absent.reshape(image.shape)
     steps = tuple(math.ceil(extent / _MOST) for extent in image.shape)
     cells, marks = _thin(image, absent, steps)
     finite = image[numpy.isfinite(image)]
@@ -31,12 +32,21 @@ def value(values, places) -> dict:
     return {
         "name": values.name, "variable": values.variable, "op": values.op, "level": values.level,
         "type": values.type, "shape": list(values.shape), "stats": values.stats(),
-        "program": values.programs[-1].tolist(), "iteration": values.iterations[-1].tolist(),
+        "program": values.programs[at].tolist(), "iteration": values.iterations[at].tolist(),
         "rows": cells.shape[0], "columns": cells.shape[1], "step": steps, "thinned": max(steps) > 1,
         "low": low, "high": high, "histogram": [int(n) for n in counts],
         "cells": _packed(cells.astype("<f4")), "marks": _packed(marks), "at": places(values),
         "where": f"{values.file.rpartition('/')[2]}:{values.line}" if values.file else "",
     }  # fmt: skip
+
+
+def _chosen(everything, there) -> int:
+    """The number of the record that is shown."""
+    for is_wrong in (numpy.isnan, numpy.isinf):
+        records = (is_wrong(everything) & there).reshape(len(everything), -1).any(axis=1)
+        if records.any():
+            return int(records.argmax())
+    return len(everything) - 1
 
 
 def _thin(image, absent, steps):

@@ -43,7 +43,7 @@ def _launched() -> list:
     """What Triton compiled for the JIT functions of this process, as far as they were launched."""
     from triton.runtime.jit import JITFunction  # a page of artifacts is made without Triton
 
-    functions = [one for one in gc.get_objects() if isinstance(one, JITFunction)]
+    functions = [one for one in gc.get_objects() if issubclass(type(one), JITFunction)]
     return [made for function in functions if (made := last_compiled(function)) is not None]
 
 

@@ -72,7 +72,11 @@ class SourceMap:
     def add(self, name: str, text: str, read) -> None:
         """Adds a level as _core.report.read_lines() gives it."""
         number = self.numbers(read)
-        rows = [MappedLine(line, op, tuple(number[p] for p in at), ptx) for line, op, at, ptx in read[2]]
+        one = [(n,) for n in number]  # most rows have one place
+        rows = [
+            MappedLine(line, op, one[at[0]] if len(at) == 1 else tuple([number[p] for p in at]), ptx)
+            for line, op, at, ptx in read[2]
+        ]
         self.levels[name] = Level(name, read[3] or text, rows)
 
     def numbers(self, read) -> list[int]:
@@ -154,8 +158,7 @@ class SourceMap:
             "version": 1, "kernel": self.name, "target": self.target, "release": self.release,
             "files": self.files, "places": [list(p) for p in self.places], "notes": self.notes,
             "levels": {
-                name: [[row.line, row.op, list(row.places), row.ptx_line] for row in level.rows.values()]
-                for name, level in self.levels.items()
+                name: [*level.rows.values()] for name, level in self.levels.items()
             },
         }  # fmt: skip
 
