@@ -38,7 +38,7 @@ void init_exec(nb::module_& m) {
       "How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of "
       "Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), "
       "shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or "
-      "None), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).")
+      "None), timing (\"\", \"eager\", \"late\" or a seed: when copies land), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
@@ -50,6 +50,18 @@ void init_exec(nb::module_& m) {
       .def_rw("shared", &Options::shared)
       .def_rw("stream", &Options::stream)
       .def_rw("shuffle", &Options::shuffle, nb::arg().none())
+      .def_prop_rw(
+          "timing",
+          [](const Options& o) -> std::string {
+            if (o.timing.kind == exec::Timing::kRandom) return std::to_string(o.timing.seed);
+            constexpr const char* kNames[] = {"", "eager", "late"};
+            return kNames[o.timing.kind];
+          },
+          [](Options& o, const std::string& text) {
+            const auto timing = exec::parse_timing(text);
+            if (!timing) throw nb::value_error("timing is \"\", \"eager\", \"late\" or a seed");
+            o.timing = *timing;
+          })
       .def_rw("recorder", &Options::recorder, nb::arg().none())
       .def_rw("registers", &Options::registers, nb::arg().none());
 

@@ -253,6 +253,7 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
   launch_options.shared_bytes = options.shared;
   launch_options.stream = options.stream;
   launch_options.shuffle = options.shuffle;
+  launch_options.timing = options.timing;
   launch_options.printer = &printer;
   launch_options.resolve = resolve_in_python;
   launch_options.whole = std::move(whole);

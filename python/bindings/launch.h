@@ -29,6 +29,7 @@ struct Options {
   int64_t shared = -1;
   uint64_t stream = 0;
   std::optional<uint64_t> shuffle;
+  exec::Timing timing;
   std::shared_ptr<RecorderObject> recorder;
   std::shared_ptr<probe::RegisterRecorder> registers;
 };

@@ -17,7 +17,7 @@ _NAMES = {
     "using": (
         "_settings",
         "context manager: device=, target=, level=, check=, oob=, mma=, fmad=, threads=, timeout=, shared=, "
-        "shuffle=, dump=",
+        "shuffle=, timing=, dump=",
     ),
     "dumping": ("_dump.dumping", "context manager: records values of the kernels that are launched inside"),
     "lockstep": ("_lockstep", "one launch at several levels or devices: the first value that differs"),

@@ -223,8 +223,8 @@ def jit(fn=None, **options):
       itself.
     - `metadata_json=`: the artifact's metadata, where it is not beside it: a file, a JSON text, a dict, or a
       compiled kernel's `.metadata`.
-    - `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`, `fmad=`, `shared=`, `shuffle=`: settings, as
-      for `using()`.
+    - `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`, `fmad=`, `shared=`, `shuffle=`,
+      `timing=`: settings, as for `using()`.
     - `start_pass=`, `skip_pass=`, `ir_after={pass: file}`: it is compiled from a pass on, without passes,
     with the output of a pass replaced (`passes()` takes the same names of passes). - `dump_value=`,
     `dump_tensor=`, `dump_grid=`: what is recorded (`dumping()` takes the same names of values).

@@ -17,7 +17,7 @@ ENTRIES = {
     for form in ("dir", "src")
     if form == "dir" or level.is_text
 }
-SETTINGS = ("device", "target", "level", "check", "oob", "mma", "fmad", "shared", "shuffle")
+SETTINGS = ("device", "target", "level", "check", "oob", "mma", "fmad", "shared", "shuffle", "timing")
 DUMPS = ("dump_value", "dump_tensor", "dump_grid", "debug_value", "debug_tensor")
 PASSES = ("start_pass", "skip_pass", "ir_after")
 OURS = frozenset([*ENTRIES, *SETTINGS, *DUMPS, *PASSES, "metadata_json"])

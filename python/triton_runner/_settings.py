@@ -39,6 +39,7 @@ class Settings:
     timeout: float = 0.0
     shared: int = -1
     shuffle: int = -1
+    timing: str | int = ""
     strict_grid: bool = False
     dump: bool = True
     recorder: object = None  # a _core.probe.Recorder or RegisterRecorder: the launches are dumped
@@ -59,6 +60,8 @@ class Settings:
             raise fail(f"unknown mma {self.mma!r}", 'mma is "exact" or "fast"')
         if self.fmad not in ("auto", "on", "off"):
             raise fail(f"unknown fmad {self.fmad!r}", 'fmad is "auto", "on" or "off"')
+        if not re.fullmatch(r"|eager|late|\d+", str(self.timing)):
+            raise fail(f"unknown timing {self.timing!r}", 'timing is "eager", "late" or a seed')
         for name, low in (("threads", 0), ("programs", 0), ("timeout", 0), ("shared", -1), ("shuffle", -1)):
             if not isinstance(getattr(self, name), (int, float)) or getattr(self, name) < low:
                 raise fail(f"{name} is {getattr(self, name)!r}, and should be a number of at least {low}")
@@ -90,6 +93,7 @@ class Settings:
         options.shared = self.shared
         if self.shuffle >= 0:
             options.shuffle = self.shuffle
+        options.timing = str(self.timing)
         if isinstance(self.recorder, _core.probe.RegisterRecorder):
             options.registers = self.recorder
         else:
@@ -137,6 +141,7 @@ def _from_environment() -> Settings:
         programs=_number(get("PROGRAMS", "0"), "TRITON_RUNNER_PROGRAMS", int),
         timeout=_number(get("TIMEOUT", "0"), "TRITON_RUNNER_TIMEOUT", float),
         shuffle=_number(get("SHUFFLE", "-1"), "TRITON_RUNNER_SHUFFLE", int),
+        timing=get("TIMING", ""),
         dump=get("DUMP", "1") != "0",
     )
 
@@ -193,7 +198,8 @@ def leave(token) -> None:
 
 class using:
     """Launches inside the block use these settings: `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`,
-    `fmad=`, `threads=`, `programs=`, `timeout=`, `shared=`, `shuffle=`, `dump=`.
+    `fmad=`, `threads=`, `programs=`, `timeout=`, `shared=`, `shuffle=`, `timing=`,
+    `dump=`.
 
     Plain `@triton.jit` kernels use them too. None leaves a setting as it is.
     """

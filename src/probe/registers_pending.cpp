@@ -14,6 +14,7 @@ namespace {
 
 using ptx::Function;
 using ptx::Instruction;
+using ptx::Mod;
 
 constexpr int kLoad = -1;       // of tcgen05.ld
 constexpr int kMostGroups = 8;  // that are told apart; PTX waits for as few
@@ -22,18 +23,20 @@ constexpr int kMostGroups = 8;  // that are told apart; PTX waits for as few
 // all ways.
 using State = std::map<uint32_t, int>;
 
+// Parts of wgmma and tcgen05: cp.async has groups of its own.
+bool later_has(const Instruction& in, Mod mod) { return in.does(ptx::Effect::kLater) && in.has(mod); }
+
 void step(State& state, const Instruction& in) {
-  const std::string_view what = in.spelling;
-  if (what.starts_with("wgmma.mma_async")) {
+  if (later_has(in, Mod::kMmaAsync)) {
     for (uint32_t r : results_of(in)) state[r] = 0;
-  } else if (what.starts_with("tcgen05.ld")) {
+  } else if (later_has(in, Mod::kLd)) {
     for (uint32_t r : results_of(in)) state[r] = kLoad;
-  } else if (what.starts_with("wgmma.commit_group")) {
+  } else if (later_has(in, Mod::kCommitGroup)) {
     for (auto& [r, groups] : state)
       if (groups != kLoad) groups = std::min(groups + 1, kMostGroups);
-  } else if (what.starts_with("wgmma.wait_group")) {
+  } else if (later_has(in, Mod::kWaitGroup)) {
     std::erase_if(state, [&](const auto& s) { return s.second > in.operands[0].integer; });
-  } else if (what.starts_with("tcgen05.wait::ld")) {
+  } else if (later_has(in, Mod::kWaitLd)) {
     std::erase_if(state, [](const auto& s) { return s.second == kLoad; });
   } else {
     for (uint32_t r : results_of(in)) state.erase(r);  // another value
@@ -88,30 +91,30 @@ std::map<uint32_t, State> states_at(const Function& f, const std::vector<bool>& 
 }
 
 bool comes_later(const Instruction& in) {
-  return in.has(ptx::Mod::kMmaAsync) || in.spelling.starts_with("tcgen05.ld");
+  return later_has(in, Mod::kMmaAsync) || later_has(in, Mod::kLd);
 }
 
 }  // namespace
 
 std::optional<uint32_t> completed_by(const Function& f, uint32_t at, const std::vector<bool>& targets) {
   if (!comes_later(f.body[at])) return at;
-  const bool product = f.body[at].has(ptx::Mod::kMmaAsync);
+  const bool product = f.body[at].has(Mod::kMmaAsync);
   int64_t committed = 0;  // groups, its own among them
   for (uint32_t i = at + 1; i < f.body.size() && !targets[i]; ++i) {
     const Instruction& in = f.body[i];
     if (is_control(in)) break;
-    if (!product && in.spelling.starts_with("tcgen05.wait::ld")) return i;
-    if (product && in.spelling.starts_with("wgmma.commit_group")) ++committed;
-    if (product && in.spelling.starts_with("wgmma.wait_group") && committed > in.operands[0].integer)
+    if (!product && later_has(in, Mod::kWaitLd)) return i;
+    if (product && later_has(in, Mod::kCommitGroup)) ++committed;
+    if (product && later_has(in, Mod::kWaitGroup) && committed > in.operands[0].integer)
       return i;
   }
   return {};
 }
 
 std::optional<uint32_t> committed_by(const Function& f, uint32_t at, const std::vector<bool>& targets) {
-  if (!f.body[at].has(ptx::Mod::kMmaAsync)) return {};
+  if (!f.body[at].has(Mod::kMmaAsync)) return {};
   for (uint32_t i = at + 1; i < f.body.size() && !targets[i] && !is_control(f.body[i]); ++i)
-    if (f.body[i].spelling.starts_with("wgmma.commit_group")) return i;
+    if (later_has(f.body[i], Mod::kCommitGroup)) return i;
   return {};
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "check/check.h"
+
 namespace triton_runner::simt {
 namespace {
 
@@ -139,7 +141,7 @@ bool Exec::converged(const Instr& in, uint32_t members) {
   };
   bool whole = true;
   for (uint32_t w = 0; w < count; w += 32) whole = whole && is_whole(mask + w, first + w);
-  if (whole) return true;
+  if (whole) return !worker->checks || worker->checks->whole_warps(*this, in, members);
   park(*this, in, PathState::kWarpSync);
   for (size_t i = 0; i < cta->paths.size();) {
     Path& other = *cta->paths[i];
@@ -174,6 +176,9 @@ bool Exec::converged(const Instr& in, uint32_t members) {
 
 void end_lanes(Exec& x) {
   Cta& cta = *x.cta;
+  if (x.worker->checks)
+    for (uint32_t i = 0; i < x.count; ++i)
+      if (x.on(i)) cta.ended_at[x.first + i] = x.pc - 1;
   if (!x.mask) {
     std::fill_n(cta.alive.begin() + x.first, x.count, 0);
     cta.alive_count -= x.count;
@@ -238,6 +243,7 @@ void begin_paths(Cta& cta) {
   std::fill(cta.alive.begin(), cta.alive.end(), 0);
   std::fill_n(cta.alive.begin(), code.real_threads, -1);
   cta.alive_count = code.real_threads;
+  if (cta.worker->checks) cta.ended_at.assign(code.threads, nullptr);
   cta.barriers = {};
 }
 

@@ -36,6 +36,21 @@ CtaMemory::CtaMemory(uint64_t register_bytes, uint64_t shared_bytes, uint64_t lo
       shared_at_(rounded(register_bytes)),
       local_at_(shared_at_ + rounded(shared_bytes)) {}
 
+void Cluster::complete_oldest() {
+  std::unique_ptr<AsyncOp> op = std::move(pending.front());
+  pending.pop_front();
+  op->complete(*this);
+  ++events;
+}
+
+void Cluster::issue(std::unique_ptr<AsyncOp> op) {
+  pending.push_back(std::move(op));
+  size_t n = 0;  // at random, some of those that are under way, in their order
+  if (timing.kind() == exec::Timing::kEager) n = pending.size();
+  if (timing.kind() == exec::Timing::kRandom && timing.at_once()) n = 1 + timing.below(pending.size());
+  for (; n > 0 && !pending.empty(); --n) complete_oldest();
+}
+
 std::string instruction_location(const Code& code, const ptx::Instruction& in) {
   return code.module->location(in.offset).str();
 }

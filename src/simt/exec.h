@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <triton_runner/exec/memory.h>
+#include <triton_runner/exec/timing.h>
 
 #include "code.h"
 
@@ -104,6 +105,7 @@ struct Cta {
   std::vector<std::unique_ptr<Path>> spare;
   std::vector<int8_t> alive;  // a thread: -1 until it ends
   uint32_t alive_count = 0;
+  std::vector<const Instr*> ended_at;  // a thread, of a checked launch; null: it has not ended
   std::array<Barrier, 16> barriers{};
   std::vector<uint64_t> cluster_phase;  // a thread: Cluster::phase when it last arrived, plus one
   std::unique_ptr<CtaMemory> memory;
@@ -127,8 +129,12 @@ struct Cluster {
   std::vector<std::unique_ptr<Cta>> ctas;
   std::deque<std::unique_ptr<AsyncOp>> pending;  // in order of issue
   uint64_t events = 0;                           // something that a kPoll path may wait for has happened
+  exec::TimingPlaces timing;                     // of its asynchronous operations
   uint64_t phase = 0;                            // of barrier.cluster
   uint32_t arrived = 0;                          // threads, in it
+  // Writes the operation down, and completes as many as the launch's timing says.
+  void issue(std::unique_ptr<AsyncOp> op);
+  void complete_oldest();
   Cta* cta_of(uint32_t shared_address) {
     uint32_t rank = shared_address >> kRankShift;
     return rank < ctas.size() ? ctas[rank].get() : nullptr;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <triton_runner/exec/pool.h>
+#include <triton_runner/exec/timing.h>
 
 #include "arguments.h"
 #include "lower.h"
@@ -32,6 +33,12 @@ class SimtKernel final : public exec::Kernel {
       return exec::LaunchError{base::failure("kernel '" + code_.kernel +
                                              "': shuffle= is for TTIR and TTGIR: PTX runs in one order"),
                                {}};
+    if ((options.checks & exec::kCheckRace) && options.timing.kind == exec::Timing::kUsual && has_two_ends()) {
+      exec::LaunchOptions late = options;
+      late.timing = {exec::Timing::kLate};
+      return exec::launch_both_ends(*this, options, args, allocations,
+                                    [&] { return launch(late, args, allocations); });
+    }
     auto observed = with_probes(options.observer);
     if (!observed) return exec::LaunchError{observed.error(), {}};
     const Code& code = *observed ? **observed : code_;
@@ -74,6 +81,20 @@ class SimtKernel final : public exec::Kernel {
     }
     if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
     return {};
+  }
+
+  // Whether there are asynchronous operations whose results can be compared: the order of atomics on global
+  // memory is free.
+  bool has_two_ends() const {
+    bool later = false;
+    for (const Instr& in : code_.instrs) {
+      if (!in.source) continue;
+      if (in.source->does(ptx::Effect::kUpdates) && !in.source->has(ptx::Mod::kShared) &&
+          !in.source->has(ptx::Mod::kSharedCta))
+        return false;
+      later |= in.source->does(ptx::Effect::kCopies) || in.source->does(ptx::Effect::kLater);
+    }
+    return later;
   }
 
   // The code of a launch that somebody observes; null where it is the kernel's own.

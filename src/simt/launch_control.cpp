@@ -65,7 +65,7 @@ void run_try_cancel(Lanes& lanes, const Operands& in) {
     if (!request.all_blocks && !add(to, barrier)) return;
     for (uint32_t rank = 0; request.all_blocks && rank < x.cta->cluster->ctas.size(); rank++)
       if (!add((to & kOffsetMask) | rank << kRankShift, (barrier & kOffsetMask) | rank << kRankShift)) return;
-    x.cta->cluster->pending.push_back(std::move(op));
+    x.cta->cluster->issue(std::move(op));
   }
 }
 

@@ -184,6 +184,7 @@ class GridWorker {
     for (size_t d = 0; d < 3; ++d) grid[d] = launch_.blocks[d] / code_.cluster[d];
     at = {linear % grid[0], linear / grid[0] % grid[1], linear / grid[0] / grid[1]};
     cluster.pending.clear();
+    cluster.timing = {launch_.options->timing, linear};
     if (checks_) checks_->begin(cluster, linear);
     cluster.arrived = 0;
     for (auto& cta : cluster.ctas) {
@@ -305,7 +306,7 @@ class GridWorker {
       }
       if (finished || (events == cluster.events && !spinning)) {
         if (!cluster.pending.empty()) {
-          complete_oldest(cluster);
+          cluster.complete_oldest();
           if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::kStopped;
           continue;
         }
@@ -314,17 +315,10 @@ class GridWorker {
         return Outcome::kStopped;
       }
       if (spinning) {
-        if (!cluster.pending.empty()) complete_oldest(cluster);
+        if (!cluster.pending.empty()) cluster.complete_oldest();
         return Outcome::kSpinning;
       }
     }
-  }
-
-  static void complete_oldest(Cluster& cluster) {
-    std::unique_ptr<AsyncOp> op = std::move(cluster.pending.front());
-    cluster.pending.pop_front();
-    op->complete(cluster);
-    ++cluster.events;
   }
 
   void report_deadlock(Cluster& cluster);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <triton_runner/exec/pool.h>
+#include <triton_runner/exec/timing.h>
 #include <triton_runner/num/types.h>
 
 #include "check/check.h"
@@ -26,6 +27,13 @@ class TileKernel final : public exec::Kernel {
                             std::span<const exec::Allocation> allocations) override {
     if (auto ok = exec::check_arguments(*this, args); !ok) return exec::LaunchError{ok.error(), {}};
     if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
+    if ((options.checks & exec::kCheckRace) && options.timing.kind == exec::Timing::kUsual &&
+        has_two_ends(*func_->region(0)) == Ends::kTwo) {
+      exec::LaunchOptions late = options;
+      late.timing = {exec::Timing::kLate};
+      return exec::launch_both_ends(*this, options, args, allocations,
+                                    [&] { return launch(late, args, allocations); });
+    }
     exec::Memory memory(allocations, options.resolve, options.whole);
     Launch launch;
     launch.code = &code_;
@@ -61,6 +69,23 @@ class TileKernel final : public exec::Kernel {
   std::string level_;
 
  private:
+  // Whether there are asynchronous operations whose results can be compared: the order of atomics is free.
+  enum class Ends : uint8_t { kNone, kTwo, kAtomics };
+  Ends has_two_ends(const ir::Region& region) const {
+    Ends ends = Ends::kNone;
+    for (const ir::Block* b = region.first; b; b = b->next)
+      for (const ir::Op* op = b->first; op; op = op->next) {
+        if (op->does(ir::Effect::kAtomics)) return Ends::kAtomics;
+        if (op->does(ir::Effect::kAsync)) ends = Ends::kTwo;
+        auto join = [&](const ir::Region& inner) { ends = std::max(ends, has_two_ends(inner)); };
+        for (const ir::Region* r : op->regions) join(*r);
+        const ir::Attr* callee = op->attr("callee");
+        const ir::Op* called = callee ? code_.module->find_function(callee->string) : nullptr;
+        if (called && called != op && !called->regions.empty()) join(*called->region(0));
+      }
+    return ends;
+  }
+
   std::unique_ptr<CheckedCode> made_code(exec::Observer* observer, bool checked) const {
     auto made = std::make_unique<CheckedCode>();
     static_cast<CodeHeader&>(made->code) = code_;

@@ -257,6 +257,7 @@ class GridWorker {
   }
 
   void end(Program& p) {
+    if (p.state) p.state->end();
     for (Slot s : code_.left_over) {
       Value& v = p.values[s];
       if (v.buffer) p.tasks[0].drop(v);

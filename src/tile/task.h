@@ -173,6 +173,7 @@ class Look {
 struct ProgramState {
   virtual ~ProgramState() = default;
   virtual void begin(Program& program) = 0;  // a new program starts with it
+  virtual void end() {}                      // its tasks have ended
 };
 
 struct Program {

@@ -39,10 +39,10 @@ def described(tensor, block, cga_layout=()):
 
 
 def launch(level, kernel, grid, *args, target="cuda:90", **options):
-    """Runs a kernel, with the checks too, and on the tile engine in an odd order."""
+    """Runs a kernel, with the checks too, with odd timing, and on the tile engine in an odd order."""
     with triton_runner.using(target=target, level=level):
         compiled = kernel[grid](*args, **options)
-    for how in ({"check": "race,uninit"}, {"shuffle": 1})[: 2 if level == "ttgir" else 1]:
+    for how in ({"check": "race,uninit"}, {"timing": 3}, {"shuffle": 1})[: 3 if level == "ttgir" else 2]:
         with triton_runner.using(target=target, level=level, **how):
             kernel[grid](*args, **options)
     return compiled

@@ -233,3 +233,14 @@ def test_environment_and_command_line(tmp_path):
         == (command(*arguments, "--shuffle", "2").stdout.splitlines()[1:])
     )
     assert "data race" in command(*arguments, "--check", "race").stderr
+
+
+def test_timing():
+    with pytest.raises(DiagnosticError, match="unknown timing 'soon'"):
+        triton_runner.using(timing="soon").__enter__()
+    out = torch.zeros(1, dtype=torch.int32)
+    for timing in ("eager", "late", 7, "7"):
+        count_atomically[(4,)](out, 3, timing=timing)
+    with triton_runner.using(timing="late"):
+        count_atomically[(4,)](out, 3)
+    assert int(out[0]) == 60

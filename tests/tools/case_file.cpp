@@ -212,6 +212,11 @@ std::string set_key(CaseFile& out, const std::string& key, const std::string& va
   if (key == "shared") out.options.shared_bytes = std::atoll(value.c_str());
   if (key == "steps") out.options.max_steps = std::atoll(value.c_str());
   if (key == "mma") out.options.mma = value == "fast" ? exec::Mma::kFast : exec::Mma::kExact;
+  if (key == "timing") {
+    const auto timing = exec::parse_timing(value);
+    if (!timing) return "timing is eager, late or a seed";
+    out.options.timing = *timing;
+  }
   if (key == "checks") out.options.checks = parse_checks(value);
   if (key == "oob") out.report_faults = value == "report";
   if (key == "shuffle") out.options.shuffle = std::strtoull(value.c_str(), nullptr, 0);

@@ -79,6 +79,16 @@ enum Check : uint32_t {
 };
 enum class Mma : uint8_t { kExact, kFast };
 
+// When asynchronous copies, and products at PTX, take effect: as the engine has it, as soon as they are
+// issued, as late as the program allows, or at places that a pseudo-random number picks.
+struct Timing {
+  enum Kind : uint8_t { kUsual, kEager, kLate, kRandom };
+  Kind kind = kUsual;
+  uint64_t seed = 0;  // kRandom
+};
+// "", "eager", "late" or the number of a seed; empty: it is none of them.
+std::optional<Timing> parse_timing(std::string_view text);
+
 struct LaunchOptions {
   std::array<int64_t, 3> grid{1, 1, 1};
   int threads = 0;  // 0: one a core that this process may run on
@@ -88,6 +98,7 @@ struct LaunchOptions {
   // Runs the programs on one thread in a pseudo-random order, and lets them and their tasks take turns at
   // pseudo-random places: the same order for the same seed.
   std::optional<uint64_t> shuffle;
+  Timing timing;
   Mma mma = Mma::kExact;
   double timeout_seconds = 0;  // 0: none
   // What a launch of the tile engine may use. Instructions of all programs together (0: any number), and

@@ -14,7 +14,13 @@ namespace triton_runner::exec {
 
 inline constexpr size_t kTensorMapBytes = 128;
 inline constexpr uint64_t kTensorMapMagic = 0x70614d726f736e54;  // "TnsorMap"
-inline constexpr int kTensorMapTf32 = 11;                        // an element type
+
+// Element types and swizzles, as tensormap.replace numbers them (PTX ISA 9.7.9.27).
+enum class MapElement : uint8_t {
+  kU8, kU16, kU32, kS32, kU64, kS64, kF16, kF32, kF32Ftz, kF64, kBf16, kTf32, kTf32Ftz, kB4x16, kB4x16P64, kB6x16P32
+};
+enum class MapSwizzle : uint8_t { kNone, k32, k64, k128, k96 };
+inline constexpr int kTensorMapTf32 = static_cast<int>(MapElement::kTf32);
 
 // Axes innermost first, as the instructions count them (TensorDesc has them outermost first).
 struct TensorMap {
@@ -25,15 +31,17 @@ struct TensorMap {
   uint16_t box[5] = {};     // elements; in im2col mode channels and pixels
   uint8_t element_strides[5] = {1, 1, 1, 1, 1};
   uint8_t rank = 0;
-  uint8_t element_type = 0;   // as tensormap.replace numbers them (PTX ISA 9.7.9.27, table "elemtype")
+  uint8_t element_type = 0;   // a MapElement
   uint8_t element_bytes = 0;  // 0: whoever made it did not say, nor box, element_type and swizzle
-  uint8_t swizzle = 0;        // 0: none, 1: 32 bytes, 2: 64, 3: 128, 4: 96
+  uint8_t swizzle = 0;        // a MapSwizzle
   uint8_t swizzle_atomicity = 0;
   uint8_t interleave = 0;
   uint8_t nan_fill = 0;
   uint8_t im2col = 0;  // 1: corners say where pixels may begin
   uint16_t lower = 0, upper = 0;
 
+  MapElement element() const { return MapElement{element_type}; }
+  MapSwizzle swizzling() const { return MapSwizzle{swizzle}; }
   // Corners of W, H, D share 16 bits, as the offsets of a copy have them: 16 each, 8, or 5.
   int corner_bits() const { return 16 / (rank - 2); }
   int64_t lower_corner(int d) const { return corner(lower, d); }  // d: 0 of W

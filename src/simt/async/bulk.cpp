@@ -17,14 +17,17 @@ namespace triton_runner::simt {
 using ptx::Mod;
 
 void BulkStore::complete(Cluster&) {
-  cta->part<BulkGroups>(Cta::kBulk).forget(this);
+  BulkGroups& groups = cta->part<BulkGroups>(Cta::kBulk);
+  groups.forget(this);
   Exec x = late_exec(*cta);
   store(x);
+  if (x.worker->checks) groups.made.push_back({thread, group, made});
 }
 
 void BulkGroups::begin(Cta& cta) {
   commits.assign(cta.code->threads, 0);
   stores.clear();
+  made.clear();
 }
 
 void issue_store(Exec& x, const Operands& in, uint32_t lane, std::unique_ptr<BulkStore> store) {
@@ -34,7 +37,7 @@ void issue_store(Exec& x, const Operands& in, uint32_t lane, std::unique_ptr<Bul
   store->thread = x.first + lane;
   store->group = groups.commits[store->thread];
   groups.stores.push_back(store.get());
-  x.cta->cluster->pending.push_back(std::move(store));
+  x.cta->cluster->issue(std::move(store));
 }
 
 namespace {
@@ -95,7 +98,7 @@ struct Store : BulkStore {
   void store(Exec& x) override {
     apply(*plan, to, from, bytes, byte_mask);
     if (x.worker->checks)
-      x.worker->checks->read_out(*x.cta, static_cast<uint32_t>(from - x.cta->shared), bytes);
+      made = x.worker->checks->read_out(x, *in, *x.cta, static_cast<uint32_t>(from - x.cta->shared), bytes);
   }
 };
 
@@ -146,7 +149,7 @@ void run_load(Lanes& lanes, const Operands& in) {
       if ((blocks >> rank & 1) &&
           !add((to & kOffsetMask) | rank << kRankShift, (barrier & kOffsetMask) | rank << kRankShift))
         return;
-    x.cta->cluster->pending.push_back(std::move(op));
+    x.cta->cluster->issue(std::move(op));
   }
 }
 
@@ -183,12 +186,15 @@ void run_commit(Lanes& lanes, const Operands&) {
 void run_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   BulkGroups& groups = x.cta->part<BulkGroups>(Cta::kBulk);
-  if (groups.stores.empty()) return;
+  if (groups.stores.empty() && groups.made.empty()) return;
   Cluster& cluster = *x.cta->cluster;
+  auto waited = [&](const auto& s) {
+    const bool ours = s.thread >= x.first && s.thread < x.first + x.count && x.on(s.thread - x.first);
+    return ours && s.group + uint64_t{in.small} < groups.commits[s.thread];
+  };
   const std::vector<BulkStore*> stores = groups.stores;  // completing them takes them out
   for (const BulkStore* s : stores) {
-    const bool ours = s->thread >= x.first && s->thread < x.first + x.count && x.on(s->thread - x.first);
-    if (!ours || s->group + uint64_t{in.small} >= groups.commits[s->thread]) continue;
+    if (!waited(*s)) continue;
     auto it = std::find_if(cluster.pending.begin(), cluster.pending.end(),
                            [&](const auto& op) { return op.get() == s; });
     if (it == cluster.pending.end()) continue;
@@ -196,6 +202,11 @@ void run_wait(Lanes& lanes, const Operands& in) {
     cluster.pending.erase(it);
     op->complete(cluster);
   }
+  if (Checks* checks = x.worker->checks)
+    std::erase_if(groups.made, [&](const BulkGroups::Made& m) {
+      if (waited(m)) checks->saw_reads(x, m.thread - x.first, m.time);
+      return waited(m);
+    });
 }
 
 void run_nothing(Lanes&, const Operands&) {}

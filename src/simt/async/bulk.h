@@ -18,6 +18,7 @@ struct BulkStore : AsyncOp {
   uint32_t group = 0;   // groups that the thread had committed before
   void complete(Cluster& cluster) final;
   virtual void store(Exec& x) = 0;
+  uint32_t made = 0;  // of a checked launch: what Checks::read_out gave
 };
 
 class BulkGroups : public CtaPart {
@@ -26,6 +27,10 @@ class BulkGroups : public CtaPart {
   void forget(const BulkStore* store) { std::erase(stores, store); }
   std::vector<uint32_t> commits;   // groups committed, by thread
   std::vector<BulkStore*> stores;  // not yet made, in order
+  struct Made {
+    uint32_t thread, group, time;
+  };
+  std::vector<Made> made;  // and not waited for; of a checked launch
 };
 
 // Puts the store into the thread's open group.

@@ -265,7 +265,11 @@ void run_cp_async(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const auto& plan = *static_cast<const Plan*>(in.data);
   CpAsync& part = part_of(x);
-  if (add_uniform(x, in, plan, part)) return;
+  const bool at_once = x.cta->cluster->timing.at_once();
+  if (add_uniform(x, in, plan, part)) {
+    if (at_once) part.finish_all(x, ~uint64_t{0});
+    return;
+  }
   CpAsync::Batch* batch = nullptr;
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
@@ -285,6 +289,7 @@ void run_cp_async(Lanes& lanes, const Operands& in) {
     }
     batch->copies.push_back(c);
   }
+  if (at_once) part.finish_all(x, ~uint64_t{0});
 }
 
 void run_commit_group(Lanes& lanes, const Operands&) {
@@ -344,7 +349,7 @@ void run_arrive(Lanes& lanes, const Operands& in) {
                              : mbarrier_add_pending(x, in, i, op->addresses[i]);
     if (!ok) return;
   }
-  x.cta->cluster->pending.push_back(std::move(op));
+  x.cta->cluster->issue(std::move(op));
 }
 
 bool lower_copy(Lowering& l, const ptx::Instruction& in) {

@@ -83,7 +83,7 @@ void run_stores(Lanes& lanes, const Operands& in) {
           plan.element == 4 ? x.reg<uint32_t>(plan.values[e])[i] : x.reg<uint64_t>(plan.values[e])[i];
     op->all.push_back(one);
   }
-  x.cta->cluster->pending.push_back(std::move(op));
+  x.cta->cluster->issue(std::move(op));
 }
 
 // [address], value, [mbarrier]

@@ -8,23 +8,24 @@
 namespace triton_runner::simt {
 namespace {
 
-constexpr int kF32 = 7, kF32Ftz = 8, kF64 = 9, kBf16 = 10, kTf32 = 11, kTf32Ftz = 12, kF16 = 6;
-constexpr int kB4x16 = 13, kB4x16P64 = 14, kB6x16P32 = 15;
+using exec::MapElement;
+using exec::MapSwizzle;
 
+// By MapSwizzle.
 constexpr uint32_t kSwizzleSpan[5] = {0, 32, 64, 128, 96};
 
 // An H100's, in tiled mode too (tests/gpu/im2col.py).
-uint64_t nan_of(int element_type) {
-  switch (element_type) {
-    case kF16:
-    case kBf16:
+uint64_t nan_of(MapElement element) {
+  switch (element) {
+    case MapElement::kF16:
+    case MapElement::kBf16:
       return 0x7ff7;
-    case kF32:
-    case kF32Ftz:
-    case kTf32:
-    case kTf32Ftz:
+    case MapElement::kF32:
+    case MapElement::kF32Ftz:
+    case MapElement::kTf32:
+    case MapElement::kTf32Ftz:
       return 0x7ff77ff7;
-    case kF64:
+    case MapElement::kF64:
       return 0x7ff77ff77ff77ff7;
     default:
       return 0;
@@ -32,9 +33,9 @@ uint64_t nan_of(int element_type) {
 }
 
 // What loads do to values on their way: f32.ftz takes subnormals for zeros, tf32 rounds.
-void convert(int element_type, std::byte* data, uint32_t bytes) {
-  const bool ftz = element_type == kF32Ftz || element_type == kTf32Ftz;
-  const bool tf32 = element_type == kTf32 || element_type == kTf32Ftz;
+void convert(MapElement element, std::byte* data, uint32_t bytes) {
+  const bool ftz = element == MapElement::kF32Ftz || element == MapElement::kTf32Ftz;
+  const bool tf32 = element == MapElement::kTf32 || element == MapElement::kTf32Ftz;
   if (!ftz && !tf32) return;
   for (uint32_t i = 0; i < bytes; i += 4) {
     uint32_t v;
@@ -48,7 +49,7 @@ void convert(int element_type, std::byte* data, uint32_t bytes) {
 // Pixels of a box in im2col mode: as many as box[1] says.
 std::string prepare_column(TensorBox& box) {
   const exec::TensorMap& map = box.map;
-  if (map.element_type >= kB4x16) return "im2col mode is not executed for elements of less than a byte";
+  if (map.element() >= MapElement::kB4x16) return "im2col mode is not executed for elements of less than a byte";
   if (map.box[0] > 256 || map.box[1] < 1 || map.box[1] > 1024)
     return "a column of " + std::to_string(map.box[1]) + " pixels and " + std::to_string(map.box[0]) +
            " channels: 1 to 1024 and 1 to 256 are possible";
@@ -71,7 +72,7 @@ std::string prepare_column(TensorBox& box) {
 template <class F>
 void each_piece(const TensorBox& box, uint32_t start, uint32_t row, F f) {
   const uint32_t bytes = box.row_bytes(), offset = row * bytes;
-  if (box.map.swizzle == 0) return f(0, start + offset, bytes);
+  if (box.map.swizzling() == MapSwizzle::kNone) return f(0, start + offset, bytes);
   for (uint32_t at = 0; at < bytes; at += 16)
     f(at, swizzled(box.map, start, offset + at), std::min(16u, bytes - at));
 }
@@ -80,12 +81,12 @@ void each_piece(const TensorBox& box, uint32_t start, uint32_t row, F f) {
 
 uint32_t swizzled(const exec::TensorMap& map, uint32_t start, uint32_t offset) {
   const uint32_t a = start + offset;
-  switch (map.swizzle) {
-    case 1:
+  switch (map.swizzling()) {
+    case MapSwizzle::k32:
       return a ^ (a >> 3 & 0x10);
-    case 2:
+    case MapSwizzle::k64:
       return a ^ (a >> 3 & 0x30);
-    case 3:
+    case MapSwizzle::k128:
       if (map.swizzle_atomicity == 1) return a ^ (a >> 2 & 0x60);  // 32 bytes stay together
       return a ^ (a >> 3 & 0x70);
     default:
@@ -105,16 +106,16 @@ std::string prepare_box(TensorBox& box, int rank, BoxMode mode) {
     return map.im2col ? "the tensor map is in im2col mode, and the instruction is not"
                       : "the instruction is in im2col mode, and the tensor map is tiled";
   if (map.interleave != 0) return "interleaved layouts are not executed";
-  if (map.swizzle > 3) return "the 96-byte swizzle is not executed";
-  if (map.swizzle == 3 && map.swizzle_atomicity > 1)
+  if (map.swizzling() > MapSwizzle::k128) return "the 96-byte swizzle is not executed";
+  if (map.swizzling() == MapSwizzle::k128 && map.swizzle_atomicity > 1)
     return "swizzle atomicity " + std::to_string(map.swizzle_atomicity) + " is not executed";
   if (map.address % 16 != 0) return "the tensor's address is not a multiple of 16 bytes";
   box.rank = rank;
   box.mode = mode;
-  const bool packed = map.element_type >= kB4x16;
+  const bool packed = map.element() >= MapElement::kB4x16;
   const int unit = packed ? 16 : 1;
   box.global_unit = static_cast<uint32_t>(unit * bits / 8);
-  box.shared_unit = map.element_type == kB4x16P64 || map.element_type == kB6x16P32 ? 16 : box.global_unit;
+  box.shared_unit = map.element() == MapElement::kB4x16P64 || map.element() == MapElement::kB6x16P32 ? 16 : box.global_unit;
   if (map.box[0] % unit != 0 || box.at[0] % unit != 0)
     return "boxes of this element type begin and end at multiples of 16 elements";
   box.at[0] /= unit;
@@ -122,7 +123,7 @@ std::string prepare_box(TensorBox& box, int rank, BoxMode mode) {
   box.row_units = map.box[0] / unit;
   if (box.row_bytes() % 16 != 0)
     return "a row of the box has " + std::to_string(box.row_bytes()) + " bytes, not a multiple of 16";
-  if (map.swizzle != 0 && box.row_bytes() > kSwizzleSpan[map.swizzle])
+  if (map.swizzling() != MapSwizzle::kNone && box.row_bytes() > kSwizzleSpan[map.swizzle])
     return "a row of the box has " + std::to_string(box.row_bytes()) + " bytes, more than the swizzle's " +
            std::to_string(kSwizzleSpan[map.swizzle]);
   if (map.element_strides[0] > 1 && mode != BoxMode::kIm2col)
@@ -182,7 +183,7 @@ TensorRow tensor_row(const TensorBox& box, uint32_t r) {
 void load_box(const TensorBox& box, std::byte* shared, uint32_t start) {
   alignas(16) std::byte row[4096];
   const uint32_t unit = box.shared_unit, source = box.global_unit, bytes = box.row_bytes();
-  const uint64_t nan = box.map.nan_fill ? nan_of(box.map.element_type) : 0;
+  const uint64_t nan = box.map.nan_fill ? nan_of(box.map.element()) : 0;
   for (uint32_t r = 0; r < box.rows; r++) {
     const TensorRow whole = tensor_row(box, r), t = box.accessed.empty() ? whole : box.accessed[r];
     if (t.end - t.begin < box.row_units || unit != source) {
@@ -196,7 +197,7 @@ void load_box(const TensorBox& box, std::byte* shared, uint32_t start) {
     } else {
       for (uint32_t i = t.begin; i < t.end; i++, from += source) std::memcpy(row + i * unit, from, source);
     }
-    convert(box.map.element_type, row + t.begin * unit, (t.end - t.begin) * unit);
+    convert(box.map.element(), row + t.begin * unit, (t.end - t.begin) * unit);
     each_piece(box, start, r,
                [&](uint32_t at, uint32_t to, uint32_t n) { std::memcpy(shared + to, row + at, n); });
   }

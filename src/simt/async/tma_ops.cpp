@@ -30,26 +30,27 @@ struct Plan {
   Mod reduction = Mod::kNone;
 };
 
-// The element type of a reduction, by the number in the tensor map; kNone: there is none.
-Mod reduction_type(int element_type, Mod operation) {
+// The type of a reduction of the tensor map's elements; kNone: there is none.
+Mod reduction_type(exec::MapElement element, Mod operation) {
+  using exec::MapElement;
   const bool bitwise = operation == Mod::kAnd || operation == Mod::kOr || operation == Mod::kXor;
-  switch (element_type) {
-    case 2:
+  switch (element) {
+    case MapElement::kU32:
       return Mod::kU32;
-    case 3:
+    case MapElement::kS32:
       return Mod::kS32;
-    case 4:
+    case MapElement::kU64:
       return Mod::kU64;
-    case 5:
+    case MapElement::kS64:
       return Mod::kS64;
-    case 6:
+    case MapElement::kF16:
       return Mod::kF16;
-    case 7:
-    case 8:
+    case MapElement::kF32:
+    case MapElement::kF32Ftz:
       return bitwise ? Mod::kB32 : Mod::kF32;
-    case 9:
+    case MapElement::kF64:
       return bitwise ? Mod::kB64 : Mod::kF64;
-    case 10:
+    case MapElement::kBf16:
       return Mod::kBf16;
     default:
       return Mod::kNone;
@@ -159,7 +160,7 @@ struct BoxStore : BulkStore {
   Update update;
   void store(Exec& x) override {
     store_box(box, from->shared, start, update);
-    if (x.worker->checks) x.worker->checks->read_out(*from, start, box.shared_bytes());
+    if (x.worker->checks) made = x.worker->checks->read_out(x, *in, *from, start, box.shared_bytes());
   }
 };
 
@@ -205,7 +206,7 @@ void run_load(Lanes& lanes, const Operands& in) {
           return;
       }
     }
-    x.cta->cluster->pending.push_back(std::move(op));
+    x.cta->cluster->issue(std::move(op));
   }
 }
 
@@ -218,7 +219,7 @@ void run_store(Lanes& lanes, const Operands& in) {
     if (!box_of(x, in, plan, i, true, op->box)) return;
     op->update = nullptr;
     if (plan.reduction != Mod::kNone) {
-      const Mod type = reduction_type(op->box.map.element_type, plan.reduction);
+      const Mod type = reduction_type(op->box.map.element(), plan.reduction);
       op->update = find_update(plan.reduction, type).global;
       if (!op->update) {
         invalid(x, in, i,

@@ -1,7 +1,7 @@
 // Shadows of shared and global memory, clocks of warps and blocks.
 #include <triton_runner/base/text.h>
 
-#include "check/check.h"
+#include "check/state.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -13,58 +13,6 @@ using base::hex;
 
 using ptx::Effect;
 using ptx::Mod;
-
-// Who accessed a byte, as far as a later access needs it. Record 0 is nobody.
-struct Checks::Record {
-  uint32_t agent = 0, time = 0, thread = 0;
-  const Operands* in = nullptr;
-  bool atomic = false;
-  uint32_t block = 0;  // global: linear number of the cluster
-};
-
-// A byte of shared memory; numbers of records.
-struct Checks::Cell {
-  uint32_t write = 0, reads[2] = {};
-  uint32_t copy_in = 0, copy_out = 0;  // by copies under way
-  uint64_t serial = 0;                 // instruction of the last write
-  uint64_t again = 0;                  // warps that stored the same value since, a bit each
-  bool defined = false;
-};
-
-struct Checks::GlobalCell {
-  uint32_t write = 0, reads[2] = {};
-  uint64_t serial = 0;  // as above
-};
-struct Checks::GlobalPage {
-  GlobalCell cells[256];
-};
-
-struct Checks::State {
-  uint32_t linear = 0;
-  uint32_t agents = 0;  // warps of all blocks, then the copy engine
-  uint32_t warps = 0;   // of a block
-  std::vector<Clock> clocks;
-  std::vector<std::vector<Cell>> cells;  // by block
-  std::vector<Record> records;
-  struct Named {
-    Clock clock;
-    std::vector<uint32_t> arrived;  // agents
-  };
-  std::vector<Named> named;  // 16 a block
-  std::unordered_map<uint32_t, Clock> barriers;
-  Clock cluster;
-
-  uint32_t engine() const { return agents - 1; }
-  uint32_t agent(const Cta& cta, uint32_t thread) const { return cta.rank * warps + thread / 32; }
-  static void join(Clock& into, const Clock& from) {
-    into.resize(std::max(into.size(), from.size()));
-    for (size_t i = 0; i < from.size(); i++) into[i] = std::max(into[i], from[i]);
-  }
-  void release(uint32_t agent, Clock& into) {
-    join(into, clocks[agent]);
-    ++clocks[agent][agent];
-  }
-};
 
 namespace {
 
@@ -104,6 +52,22 @@ bool is_reduction(const Operands& in) {
          ((source->does(Effect::kUpdates) && source->does(Effect::kConsumes)) || source->has(Mod::kReduce));
 }
 
+// Products and copies of tcgen05, which go on by themselves.
+bool is_tensor_core(const Operands& in) {
+  const ptx::Instruction* source = instr_of(in).source;
+  return source && source->does(Effect::kLater) && !source->has(Mod::kSync);
+}
+
+// Copies whose accesses to shared memory are those of the async proxy.
+bool by_async_proxy(const Operands& in) {
+  const ptx::Instruction* source = instr_of(in).source;
+  return source && source->has(Mod::kBulk);
+}
+
+bool is_barrier(const Instr& in) { return in.source && in.source->does(Effect::kMeets); }
+
+}  // namespace
+
 std::string place_text(const Code& code, const Operands& in) {
   const ptx::Instruction* source = instr_of(in).source;
   if (!source) return "an instruction of the engine";
@@ -115,10 +79,6 @@ std::string place_text(const Code& code, const Operands& in) {
     out += " at " + instruction_location(code, *source);
   return out;
 }
-
-bool is_barrier(const Instr& in) { return in.source && in.source->does(Effect::kMeets); }
-
-}  // namespace
 
 Checks::Checks(const Launch& launch)
     : launch_(launch),
@@ -136,9 +96,10 @@ void Checks::begin(const Cluster& cluster, uint64_t linear) {
   State& s = *state;
   s.linear = static_cast<uint32_t>(linear);
   s.warps = launch_.code->threads / 32;
-  s.agents = s.warps * static_cast<uint32_t>(cluster.ctas.size()) + 1;
-  s.clocks.assign(s.agents, Clock(s.agents));
-  for (uint32_t a = 0; a < s.agents; a++) s.clocks[a][a] = 1;
+  s.agents = s.warps * static_cast<uint32_t>(cluster.ctas.size()) + 2;
+  s.known.assign(s.agents, {Clock(s.agents), Clock(s.agents)});
+  for (uint32_t a = 0; a < s.agents; a++) s.known[a].all[a] = 1;
+  s.tensor.resize(cluster.ctas.size());
   for (const auto& cta : cluster.ctas) s.cells.emplace_back(race_ || uninit_ ? cta->shared_bytes : 0);
   s.records.resize(1);
   s.named.resize(16 * cluster.ctas.size());
@@ -147,7 +108,7 @@ void Checks::begin(const Cluster& cluster, uint64_t linear) {
 Checks::State& Checks::of(const Exec& x) { return *states_[x.cta->cluster]; }
 
 uint32_t Checks::record(State& s, uint32_t agent, const Operands& in, uint32_t thread, bool atomic) {
-  const uint32_t time = s.clocks[agent][agent];
+  const uint32_t time = s.known[agent].all[agent];
   const Record& last = s.records.back();
   if (last.agent == agent && last.time == time && last.in == &in && last.thread == thread)
     return static_cast<uint32_t>(s.records.size() - 1);
@@ -157,7 +118,7 @@ uint32_t Checks::record(State& s, uint32_t agent, const Operands& in, uint32_t t
 
 bool Checks::ordered(const State& s, uint32_t record, uint32_t agent) {
   const Record& r = s.records[record];
-  return record == 0 || r.agent == agent || s.clocks[agent][r.agent] >= r.time;
+  return record == 0 || r.agent == agent || s.known[agent].all[r.agent] >= r.time;
 }
 
 bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write,
@@ -176,12 +137,14 @@ bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& othe
 }
 
 bool Checks::in_flight(Exec& x, const Operands& in, uint32_t lane, const Record& copy, bool write,
-                       bool copy_writes, uint32_t address) {
+                       bool copy_writes, Place where) {
+  const ptx::Instruction* source = instr_of(*copy.in).source;
+  const std::string what = source && source->does(Effect::kLater) ? "product" : "copy";
   x.trap(in, exec::TrapKind::kRace,
-         std::string(write ? "it writes" : "it reads") + " shared address " + hex(address) + ", which " +
-             (copy_writes ? "a copy that nobody has waited for is still to write"
-                          : "a copy that nobody has waited for is still to read"),
-         lane, 0, 0, {"the copy is " + place_text(*launch_.code, *copy.in)});
+         std::string(write ? "it writes " : "it reads ") + where.text() + ", which a " + what +
+             (copy_writes ? " that nobody has waited for is still to write"
+                          : " that nobody has waited for is still to read"),
+         lane, 0, 0, {"the " + what + " is " + place_text(*launch_.code, *copy.in)});
   return false;
 }
 
@@ -194,29 +157,32 @@ bool Checks::collision(Exec& x, const Operands& in, uint32_t lane, const Record&
   return false;
 }
 
-// One byte; `write`: with another value.
+// One cell; `write`: with another value.
 bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
-                   bool write, uint32_t address) {
+                   bool write, Place where) {
   const Record me = s.records[mine];
   // Reductions of the copy engine may come in any order.
   const bool reductions = cell.copy_in && is_reduction(in) && is_reduction(*s.records[cell.copy_in].in);
-  if (cell.copy_in && me.agent != s.engine() && !reductions)
-    return in_flight(x, in, lane, s.records[cell.copy_in], write, true, address);
-  if (write && cell.copy_out && me.agent != s.engine())
-    return in_flight(x, in, lane, s.records[cell.copy_out], true, false, address);
+  const bool in_turn = is_tensor_core(in);  // whose operations come one after the other
+  if (cell.copy_in && me.agent != s.engine() && !reductions &&
+      !(in_turn && is_tensor_core(*s.records[cell.copy_in].in)))
+    return in_flight(x, in, lane, s.records[cell.copy_in], write, true, where);
+  if (write && cell.copy_out && me.agent != s.engine() &&
+      !(in_turn && is_tensor_core(*s.records[cell.copy_out].in)))
+    return in_flight(x, in, lane, s.records[cell.copy_out], true, false, where);
   auto conflicts = [&](uint32_t other) {
     return !ordered(s, other, me.agent) && !(me.atomic && s.records[other].atomic);
   };
   const std::string what =
       conflicts(cell.write) || (write && (conflicts(cell.reads[0]) || conflicts(cell.reads[1])))
-          ? "shared address " + hex(address)
+          ? where.text()
           : std::string();
   // What one instruction writes from several warps (stmatrix) cannot be told apart, and is the same value.
   const bool same = cell.again >> me.agent % 64 & 1;
   if (conflicts(cell.write) && !(same && !write) && (cell.serial != serial_ || is_store(in)))
     return race(x, in, lane, s.records[cell.write], write, true, what, false);
   if (write && is_store(in) && cell.serial == serial_ && s.records[cell.write].thread != me.thread)
-    return collision(x, in, lane, s.records[cell.write], "shared address " + hex(address));
+    return collision(x, in, lane, s.records[cell.write], where.text());
   if (!write) {
     for (uint32_t& r : cell.reads)
       if (ordered(s, r, me.agent)) return r = mine, true;
@@ -261,7 +227,9 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
       Cell& cell = cells[i];
       if (race_) {
         Cell probe = cell;
-        if (!touch(x, s, in, lane, probe, mine, write, address + i)) return false;
+        if (!touch(x, s, in, lane, probe, mine, write, Place{address + i})) return false;
+        if (by_async_proxy(in) && !fenced(x, s, in, lane, cell, agent, write, Place{address + i}))
+          return false;
         if (!write) cell = probe;
       }
       (write ? cell.copy_in : cell.copy_out) = mine;
@@ -279,7 +247,7 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
     return true;
   }
   for (uint32_t i = 0; i < bytes; i++) {
-    if (!touch(x, s, in, lane, cells[i], mine, write, address + i)) return false;
+    if (!touch(x, s, in, lane, cells[i], mine, write, Place{address + i})) return false;
     if (write) cells[i].defined = true;
   }
   return true;
@@ -337,7 +305,7 @@ void Checks::flush(Exec& x) {
         continue;
       }
       if (!touch(x, s, *w.in, w.lane, cells[i], mine, true,
-                 w.owner->shared_base | static_cast<uint32_t>(w.address + i)))
+                 Place{w.owner->shared_base | static_cast<uint32_t>(w.address + i)}))
         return;
     }
   }
@@ -442,28 +410,25 @@ void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
   }
 }
 
-void Checks::read_out(const Cta& from, uint32_t offset, uint32_t bytes) {
-  if (!(race_ || uninit_)) return;
-  Cell* cells = states_[from.cluster]->cells[from.rank].data() + offset;
-  for (uint32_t i = 0; i < bytes; i++) cells[i].copy_out = 0;
-}
-
 void Checks::release(Exec& x, uint32_t lane, uint32_t barrier) {
   State& s = of(x);
-  Clock& into = s.barriers[barrier];
+  Known& into = s.barriers[barrier];
   if (!x.path) s.release(s.engine(), into);
   if (lane != kNoRegister) s.release(s.agent(*x.cta, x.first + lane), into);  // tcgen05.commit: no thread
 }
 
 void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {
   State& s = of(x);
-  State::join(s.clocks[s.agent(*x.cta, x.first + lane)], s.barriers[barrier]);
+  State::join(s.known[s.agent(*x.cta, x.first + lane)], s.barriers[barrier]);
 }
 
 void Checks::before(Exec& x, const Instr& in) {
   ++serial_;
   if (nan_) nan_before(x, in);
   if (zero_division_) division_before(x, in);
+  if (race_ && in.source && in.source->does(Effect::kOrders) && in.source->has(Mod::kProxy) &&
+      in.source->has(Mod::kAsync))
+    proxy_fence(x);
   if (!race_ || !is_barrier(in) || in.source->has(Mod::kWarp)) return;
   State& s = of(x);
   const bool of_cluster = in.source->has(Mod::kCluster);
@@ -479,7 +444,7 @@ void Checks::before(Exec& x, const Instr& in) {
     }
     const uint32_t barrier = x.reg<uint32_t>(in.a)[lane] & 15;
     State::Named& named = s.named[16 * x.cta->rank + barrier];
-    s.release(agent, named.clock);
+    s.release(agent, named.known);
     named.arrived.push_back(agent);
   }
 }
@@ -492,16 +457,33 @@ void Checks::after(Exec& x, const Instr& in) {
   State& s = of(x);
   if (in.source->has(Mod::kCluster)) {
     if (in.source->has(Mod::kArrive) || x.pc == &in) return;
-    for (uint32_t w = 0; w < x.count; w += 32) State::join(s.clocks[s.agent(*x.cta, x.first + w)], s.cluster);
+    for (uint32_t w = 0; w < x.count; w += 32) State::join(s.known[s.agent(*x.cta, x.first + w)], s.cluster);
     return;
   }
   // A barrier that is empty again is complete.
   for (uint32_t b = 0; b < 16; b++) {
     State::Named& named = s.named[16 * x.cta->rank + b];
     if (named.arrived.empty() || x.cta->barriers[b].arrived != 0) continue;
-    for (uint32_t agent : named.arrived) State::join(s.clocks[agent], named.clock);
+    for (uint32_t agent : named.arrived) State::join(s.known[agent], named.known);
     named.arrived.clear();
   }
+}
+
+bool Checks::whole_warps(Exec& x, const Instr& in, uint32_t members) {
+  if (!race_) return true;
+  for (uint32_t i = 0; i < x.count; i++) {
+    const Instr* end = x.cta->ended_at[x.first + i];
+    const uint32_t warp = i & ~31u;
+    bool reached = false;
+    for (uint32_t k = warp; k < warp + 32; k++) reached = reached || x.on(k);
+    if (!reached || !end || !(members >> (i & 31) & 1)) continue;
+    x.trap(in, exec::TrapKind::kInvalid,
+           "only part of warp " + std::to_string((x.first + i) / 32) + " reaches this warp-wide instruction: thread " +
+               std::to_string(x.first + i) + " has ended",
+           kNoRegister, 0, 0, {"it ended in " + place_text(*launch_.code, *end)});
+    return false;
+  }
+  return true;
 }
 
 }  // namespace triton_runner::simt

@@ -3,7 +3,8 @@
 // A checked launch looks up every access one thread at a time (Exec::shared and Exec::global call here), on
 // one worker; a launch without checks has no Checks. A warp counts as one agent: its threads are in order.
 // Warps are ordered by barriers, mbarriers and cluster barriers (vector clocks), blocks by atomics. Copies
-// that are under way are known by the bytes that they are still to write or to read.
+// and products that are under way are known by the bytes that they are still to write or to read, and what the
+// async proxy reads has to be behind a fence (proxy.cpp).
 #pragma once
 #include <memory>
 #include <unordered_map>
@@ -32,8 +33,27 @@ class Checks {
   // An asynchronous copy has written bytes of shared memory: by `thread` of x's block (cp.async, which its
   // warp waits for), or by the copy engine (kNoRegister).
   void copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t thread);
-  // One has read them.
-  void read_out(const Cta& from, uint32_t offset, uint32_t bytes);
+  // A bulk store has read them: how many there had been by then; and thread `lane` waited for so many.
+  uint32_t read_out(Exec& x, const Operands& in, const Cta& from, uint32_t offset, uint32_t bytes);
+  void saw_reads(Exec& x, uint32_t lane, uint32_t time);
+  // A product, or a copy of the tensor core, that goes on after its instruction: what it accesses until it has
+  // ended. Of tensor memory `at` is column * 128 + lane, and `count` lanes.
+  struct Range {
+    const Cta* owner;
+    uint32_t at, count;
+    bool write = false, tensor = false;
+  };
+  struct UnderWay {
+    std::vector<Range> ranges;
+    uint32_t record = 0, agent = 0;
+  };
+  bool issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op);  // false: it trapped
+  // `waited`: by the threads that issued it; else the tensor core tells a barrier.
+  void finish(Exec& x, const Operands& in, const UnderWay& op, bool waited);
+  // A warp-wide instruction of `members` of each warp: false, a trap, where some of them had ended.
+  bool whole_warps(Exec& x, const Instr& in, uint32_t members);
+  // tcgen05.ld and tcgen05.st.
+  bool tensor(Exec& x, const Operands& in, uint32_t lane, const Range& range);
   // An mbarrier at a shared address: what thread `lane` (or the copy engine, in a late_exec) did so far is
   // known to those that see the phase end.
   void release(Exec& x, uint32_t lane, uint32_t barrier);
@@ -45,6 +65,13 @@ class Checks {
   struct State;
   struct GlobalCell;
   struct GlobalPage;
+  struct Known;
+  // A byte of shared memory, or a word of tensor memory.
+  struct Place {
+    uint32_t address;
+    bool tensor = false;
+    std::string text() const;
+  };
   using Clock = std::vector<uint32_t>;
   using BlockClock = std::unordered_map<uint32_t, uint32_t>;
 
@@ -60,7 +87,12 @@ class Checks {
   uint32_t record(State& s, uint32_t agent, const Operands& in, uint32_t thread, bool atomic);
   static bool ordered(const State& s, uint32_t record, uint32_t agent);
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool write,
-             uint32_t address);
+             Place where);
+  Cell* cells_of(State& s, const Range& range);
+  // A write of threads that no fence has made known to the async proxy of `agent`.
+  bool fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell, uint32_t agent,
+              bool write, Place where);
+  void proxy_fence(Exec& x);
   void flush(Exec& x);
   std::string byte_text(uint64_t address) const;
   bool race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write, bool other_writes,
@@ -68,7 +100,7 @@ class Checks {
   // Two threads of one instruction store different values to one place.
   bool collision(Exec& x, const Operands& in, uint32_t lane, const Record& other, const std::string& what);
   bool in_flight(Exec& x, const Operands& in, uint32_t lane, const Record& copy, bool write, bool copy_writes,
-                 uint32_t address);
+                 Place where);
 
   // A store whose value is looked at once it is there.
   struct Written {

@@ -35,4 +35,17 @@ bool tcgen05_matrix(uint64_t descriptor, bool mn_major, SharedMatrix* out);
 bool gather_tiles(Exec& x, const Operands& in, const Cta& cta, const SharedMatrix& m, uint32_t first,
                   uint32_t rows, uint32_t k_bytes, uint32_t bits, std::vector<uint8_t>* tiles);
 
+// f(address) for each of the chunks that gather_tiles reads.
+template <class F>
+void each_chunk(const SharedMatrix& m, uint32_t first, uint32_t rows, uint32_t k_bytes, uint32_t bits, F f) {
+  if (!m.mn_major) {
+    for (uint32_t row = first; row < first + rows; ++row)
+      for (uint32_t chunk = 0; chunk < k_bytes / 16; ++chunk) f(m.k_chunk(row, chunk));
+    return;
+  }
+  const uint32_t per_chunk = 128 / bits;
+  for (uint32_t k = 0; k < k_bytes * 8 / bits; ++k)
+    for (uint32_t chunk = first / per_chunk; chunk * per_chunk < first + rows; ++chunk) f(m.mn_chunk(chunk, k));
+}
+
 }  // namespace triton_runner::simt

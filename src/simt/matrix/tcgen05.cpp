@@ -10,6 +10,7 @@
 #include <triton_runner/base/text.h>
 
 #include "async/mbarrier.h"
+#include "check/check.h"
 #include "divergence.h"
 #include "matrix/matrix_descriptor.h"
 #include "matrix/mma_fragments.h"
@@ -183,6 +184,11 @@ void run_transfer(Lanes& lanes, const Operands& in) {
     if (x.mask && !x.mask[w]) continue;
     uint32_t lane, column;
     if (!transfer_base(x, in, t, w, &lane, &column)) return;
+    if (Checks* checks = x.worker->checks) {
+      const uint32_t columns = t.shape == Transfer::k16x32x2 ? t.columns + t.split : t.columns;
+      for (uint32_t c = column; c < column + columns; ++c)
+        if (!checks->tensor(x, in, w, {x.cta, c * kTensorLanes + lane, t.lanes, !kLoad, true})) return;
+    }
     for (uint32_t i = 0; i < t.registers.size(); ++i) {
       uint32_t* reg = x.reg<uint32_t>(t.registers[i]) + w;
       if (t.shape == Transfer::k32x32 && !t.packed) {
@@ -323,11 +329,25 @@ struct CopyOp : AsyncOp {
   Cta* cta;
   uint64_t descriptor;
   uint32_t address;
+  Checks::UnderWay accesses{};  // of a checked launch
   void complete(Cluster&) override {
     const auto& c = *static_cast<const Copy*>(instr->data);
     copy(c, *cta);
     if (c.pair)
       if (Cta* other = pair_of(*cta)) copy(c, *other);
+    Exec x = late_exec(*cta);
+    if (x.worker->checks) x.worker->checks->finish(x, *instr, accesses, false);
+  }
+  void list_accesses(const Copy& c, const Cta& to) {
+    SharedMatrix m;
+    if (!tcgen05_matrix(descriptor, false, &m)) return;
+    each_chunk(m, 0, c.rows, c.bytes, 8, [&](uint32_t at) {
+      if (at + uint64_t{16} <= to.shared_bytes) accesses.ranges.push_back({&to, at, 16});
+    });
+    const uint32_t lanes = c.spread == Copy::kNone ? c.rows : kTensorLanes, column = tensor_column(address);
+    if (tensor_lane(address) + lanes > kTensorLanes || column + c.bytes / 4 > kTensorColumns) return;
+    for (uint32_t i = 0; i < c.bytes / 4; ++i)
+      accesses.ranges.push_back({&to, (column + i) * kTensorLanes + tensor_lane(address), lanes, true, true});
   }
   void copy(const Copy& c, Cta& to) {
     Exec x = late_exec(to);
@@ -393,7 +413,12 @@ void run_copy(Lanes& lanes, const Operands& in) {
     op->cta = x.cta;
     op->descriptor = x.reg<uint64_t>(c.descriptor)[i];
     op->address = c.address.at(x, i);
-    x.cta->cluster->pending.push_back(std::move(op));
+    if (Checks* checks = x.worker->checks) {
+      op->list_accesses(c, *x.cta);
+      if (const Cta* other = c.pair ? pair_of(*x.cta) : nullptr) op->list_accesses(c, *other);
+      if (!checks->issue(x, in, i, op->accesses)) return;
+    }
+    x.cta->cluster->issue(std::move(op));
   }
 }
 
@@ -453,7 +478,7 @@ void run_commit(Lanes& lanes, const Operands& in) {
     op->cta = x.cta;
     op->address = static_cast<uint32_t>(at);
     op->mask = c.mask == kNoRegister ? 0 : x.reg<uint16_t>(c.mask)[i];
-    x.cta->cluster->pending.push_back(std::move(op));
+    x.cta->cluster->issue(std::move(op));
   }
 }
 

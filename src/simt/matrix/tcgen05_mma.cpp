@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "async/mbarrier.h"
+#include "check/check.h"
 #include "matrix/matrix_descriptor.h"
 #include "matrix/mma_fragments.h"
 #include "matrix/tensor_memory.h"
@@ -146,6 +147,7 @@ struct ProductOp : AsyncOp {
   uint32_t d = 0, bits = 0, a_scale = 0, b_scale = 0;
   bool add = true;
   uint32_t disable[8] = {};
+  Checks::UnderWay accesses{};  // of a checked launch
 
   const Product& product() const { return *static_cast<const Product*>(instr->data); }
 
@@ -179,6 +181,42 @@ struct ProductOp : AsyncOp {
     for (uint32_t r = 0; r < halves; ++r)
       for (uint32_t first = 0; first < rows; first += 16)
         if (!block_rows(x, p, s, plan, *blocks[r], r, first, rows)) return;
+    if (x.worker->checks) x.worker->checks->finish(x, *instr, accesses, false);
+  }
+
+  // What it will read and write; nothing where it will trap.
+  void list_accesses() {
+    const Product& p = product();
+    Shape s;
+    Cta* blocks[2] = {cta, p.pair ? pair_of(*cta) : nullptr};
+    if (decode(p.kind, p.pair, bits, &s) || (p.pair && !blocks[1])) return;
+    if (p.pair && (cta->rank & 1)) std::swap(blocks[0], blocks[1]);
+    const uint32_t halves = p.pair ? 2 : 1, rows = s.m / halves;
+    const bool quarters = !p.pair && s.m == 64, folded = p.pair && s.m == 128;
+    for (uint32_t r = 0; r < halves; ++r) {
+      const Cta& block = *blocks[r];
+      auto shared = [&](uint32_t address) {
+        if (address + uint64_t{16} <= block.shared_bytes) accesses.ranges.push_back({&block, address, 16});
+      };
+      auto tensor = [&](uint32_t address, uint32_t lanes, uint32_t columns, bool write) {
+        for (uint32_t c = tensor_column(address); c < tensor_column(address) + columns; ++c)
+          if (c < kTensorColumns && tensor_lane(address) + lanes <= kTensorLanes)
+            accesses.ranges.push_back({&block, c * kTensorLanes + tensor_lane(address), lanes, write, true});
+      };
+      SharedMatrix m;
+      if (tcgen05_matrix(b, s.trans_b, &m)) each_chunk(m, 0, s.n / halves, 32, memory_bits(s.b), shared);
+      if (!p.a_in_tensor && tcgen05_matrix(a, s.trans_a, &m))
+        each_chunk(m, 0, rows, 32, memory_bits(s.a), shared);
+      for (uint32_t first = 0; first < rows; first += 16) {
+        const uint32_t lane = (quarters ? first / 16 * 32 : first) << 16;
+        if (p.a_in_tensor) tensor(static_cast<uint32_t>(a) + lane, 16, 8, false);
+        tensor(d + lane, 16, folded ? s.n / 2 : s.n, true);
+        if (folded) tensor(d + lane + (64u << 16), 16, s.n / 2, true);
+      }
+      if (!p.scaled()) continue;
+      tensor(a_scale, 32, (rows + 31) / 32, false);
+      tensor(b_scale, 32, (s.n + 31) / 32, false);
+    }
   }
 
   // B: all of one block, or half of the columns from each block of a pair.
@@ -325,7 +363,11 @@ void run_product(Lanes& lanes, const Operands& in) {
       op->a_scale = p.a_scale.at(x, i);
       op->b_scale = p.b_scale.at(x, i);
     }
-    x.cta->cluster->pending.push_back(std::move(op));
+    if (Checks* checks = x.worker->checks) {
+      op->list_accesses();
+      if (!checks->issue(x, in, i, op->accesses)) return;
+    }
+    x.cta->cluster->issue(std::move(op));
   }
 }
 

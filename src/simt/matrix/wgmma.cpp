@@ -13,8 +13,10 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "check/check.h"
 #include "matrix/matrix_descriptor.h"
 #include "matrix/mma_fragments.h"
 
@@ -47,6 +49,7 @@ struct Issued {
   bool add = true;        // D is added
   uint64_t group = 0;
   std::vector<uint32_t> registers;  // A, if it is in registers: four of each thread
+  Checks::UnderWay reads{};         // of a checked launch
 };
 struct WarpQueue {
   std::deque<Issued> products;
@@ -145,7 +148,13 @@ void complete(Exec& x, Wgmma& part, Due due) {
       const WarpQueue& q = part.warps[(x.first + w) / 32];
       if (i >= q.products.size() || !due(q, i)) continue;
       any = true;
-      if (!compute(x, q.products[i], x.first + w, &columns_of)) return;
+      const Issued& p = q.products[i];
+      // What it reads counts as its own, and not as an access of the thread that waits.
+      Path* path = std::exchange(x.path, nullptr);
+      const bool ok = compute(x, p, x.first + w, &columns_of);
+      x.path = path;
+      if (!ok) return;
+      if (x.worker->checks) x.worker->checks->finish(x, *p.instr, p.reads, true);
     }
     if (!any) break;
   }
@@ -154,6 +163,18 @@ void complete(Exec& x, Wgmma& part, Due due) {
     WarpQueue& q = part.warps[(x.first + w) / 32];
     while (!q.products.empty() && due(q, 0)) q.products.pop_front();
   }
+}
+
+// The shared memory that the rows of warp `w` are made of.
+void list_reads(const Exec& x, const Product& m, uint32_t w, Issued& p) {
+  auto add = [&](uint32_t address) {
+    if (address + uint64_t{16} <= x.cta->shared_bytes) p.reads.ranges.push_back({x.cta, address, 16});
+  };
+  const num::MmaPlan& plan = m.plan[0];
+  auto bits = [&](MmaType type) { return static_cast<uint32_t>(m.b1 ? 8 : num::mma_bits(type)); };
+  each_chunk(wgmma_matrix(p.b, m.trans_b), 0, m.n, m.k_bytes, bits(plan.b), add);
+  if (!m.a_in_registers)
+    each_chunk(wgmma_matrix(p.a, m.trans_a), (x.first + w) / 32 % 4 * 16, 16, m.k_bytes, bits(plan.a), add);
 }
 
 void run_product(Lanes& lanes, const Operands& in) {
@@ -173,9 +194,14 @@ void run_product(Lanes& lanes, const Operands& in) {
     if (m.a_descriptor != kNoRegister) p.a = x.reg<uint64_t>(m.a_descriptor)[w];
     p.b = x.reg<uint64_t>(m.b_descriptor)[w];
     if (m.scale_d != kNoRegister) p.add = x.reg<int8_t>(m.scale_d)[w] != 0;
+    if (Checks* checks = x.worker->checks) {
+      list_reads(x, m, w, p);
+      if (!checks->issue(x, in, w, p.reads)) return;
+    }
     queue.products.push_back(std::move(p));
   }
-  if (m.at_once) complete(x, part, [](const WarpQueue&, size_t) { return true; });
+  if (m.at_once || x.cta->cluster->timing.at_once())
+    complete(x, part, [](const WarpQueue&, size_t) { return true; });
 }
 
 void run_commit(Lanes& lanes, const Operands& in) {

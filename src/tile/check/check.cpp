@@ -30,6 +30,8 @@ void CheckedCode::prepare(Lowering& l) {
     kills.push_back(in.kills);
     in.kills = 0;
     if (!in.op || in.run == run_release) continue;
+    commits |= in.op->effects().all(ir::Effect::kTensorCore | ir::Effect::kBarrier | ir::Effect::kSignals) &&
+               !in.op->does(ir::Effect::kAsync);
     const bool copy =
         in.op->kind == ir::OpKind::kAsyncCopyGlobalToLocal;  // its instruction begins with the buffer
     for (uint32_t i = 0; i < in.op->num_operands() && i < in.num_operands; ++i) {

@@ -10,8 +10,8 @@
 
 namespace triton_runner::tile {
 
-// Times of the threads that have been seen, by thread; threads that are not in it have time 0.
-class Clock {
+// Times of threads, by thread; threads that are not in it have time 0.
+class Times {
  public:
   uint32_t of(uint32_t thread) const {
     auto it = std::lower_bound(seen_.begin(), seen_.end(), thread,
@@ -26,7 +26,7 @@ class Clock {
     else
       seen_.insert(it, {thread, time});
   }
-  void see(const Clock& other) {
+  void see(const Times& other) {
     if (other.seen_.empty()) return;
     std::vector<std::pair<uint32_t, uint32_t>> both;
     both.reserve(seen_.size() + other.seen_.size());
@@ -47,6 +47,18 @@ class Clock {
 
  private:
   std::vector<std::pair<uint32_t, uint32_t>> seen_;  // sorted
+};
+
+// What has been seen, and how much of it a fence has made known to the async proxy: to copies by TMA, wgmma
+// and tcgen05.
+class Clock : public Times {
+ public:
+  using Times::see;
+  void see(const Clock& other) {
+    Times::see(other);
+    fenced.see(other.fenced);
+  }
+  Times fenced;
 };
 
 }  // namespace triton_runner::tile

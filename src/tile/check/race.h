@@ -55,6 +55,7 @@ class RaceCheck {
   Thread beside(Task& t, const Instr& in);  // runs by itself from here on
   uint32_t record(Thread& thread, const Instr& in, Act act);
   bool ordered(uint32_t record, const Thread& thread) const;
+  bool fenced(uint32_t record, const Thread& thread) const;
   static void release(Thread& from, Clock& into);
 
   // One cell; `changes`: what is written differs from what is there. The record that it races with, or 0.

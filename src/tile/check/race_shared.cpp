@@ -60,21 +60,23 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemoryOpe
   std::vector<std::byte> marks(arena), ones(b.plan->bytes(), std::byte{1});
   b.plan->write(marks.data(), d, ones.data());
   const uint32_t mine = record(thread, in, act);
-  uint32_t other = 0;
+  const bool by_proxy = act == Act::kRead && threads_[thread.id].beside && !b.plan->in_tensor_memory();
+  uint32_t other = 0, unfenced = 0;
   uint64_t where = 0;
-  for (uint64_t at = d.base; at < arena && !other;) {
+  for (uint64_t at = d.base; at < arena && !other && !unfenced;) {
     uint64_t end = at;
     while (end < arena && marks[end] != std::byte{0}) ++end;
     if (end > at)
       race.shared.each(at, end - at, [&](Cell& cell, uint64_t address, uint64_t) {
-        if (other) return;
+        if (other || unfenced) return;
         other = touch(cell, thread, mine, act, true);
+        if (by_proxy && !other && !fenced(cell.changer, thread)) unfenced = cell.changer;
         where = address;
       });
     at = end;
     while (at < arena && marks[at] == std::byte{0}) ++at;
   }
-  if (!other) return true;
+  if (!other && !unfenced) return true;
   // Which element lies there: its number, written byte by byte.
   const std::vector<int64_t>& strides = b.plan->strides();
   const int64_t n = in.op->operand(b.operand)->type->num_elements(), size = b.plan->bytes() / n;
@@ -91,7 +93,19 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemoryOpe
   for (size_t k = 0; k < index.size(); ++k) what += (k ? ", " : "") + std::to_string(index[k]);
   what += "] of %" + std::string(in.op->operand(b.operand)->name) +
           (b.plan->in_tensor_memory() ? " in tensor memory" : " in shared memory");
-  return report(t, in, act, other, what, std::move(index));
+  if (other) return report(t, in, act, other, what, std::move(index));
+  trap_with_notes(t, in, exec::TrapKind::kRace,
+                  "it reads " + what + " through the async proxy, and no ttng.fence_async_shared stands between "
+                  "that and the write of it",
+                  std::move(index), {"the other access is " + place_text(*records_[unfenced].in->op, *t.code)});
+  return false;
+}
+
+// What a task wrote itself, or has had copied by cp.async, the async proxy knows behind a fence.
+bool RaceCheck::fenced(uint32_t number, const Thread& thread) const {
+  const Record& r = records_[number];
+  if (number == 0 || (threads_[r.thread].beside && !r.in->op->does(ir::Effect::kGroup))) return true;
+  return thread.seen.fenced.of(r.thread) >= r.time;
 }
 
 namespace {
@@ -122,7 +136,10 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     Thread copy = beside(t, in);
     const MemoryOperand* to = buffer_of(in, "result");
     if (to && !buffer(t, in, copy, *to, Act::kWrite)) return false;
-    arrive(t, in, copy, "barrier");
+    // The barrier gets to know when it has landed.
+    if (in.op->operand_of("barrier"))
+      race.flights[barrier_address(t, in.operand(static_cast<uint32_t>(Lowering::operand_index(*in.op, "barrier"))))]
+          .push_back(copy.id);
     return true;
   }
   if (does.all(kAsync | kBlock | kStores)) {
@@ -165,7 +182,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
         if (reads && !buffer(t, in, race.tensor_core, b, Act::kRead)) return false;
       }
       if (d && !buffer(t, in, race.tensor_core, *d, Act::kWrite)) return false;
-      if (!in.op->attr("is_async") && in.op->group("barriers").empty())
+      if (!in.op->attr("is_async") && in.op->group("barriers").empty() && !code_.commits)
         release(race.tensor_core, state(t).thread.seen);
       arrive(t, in, race.tensor_core, "barriers");
       return true;
@@ -195,8 +212,22 @@ void RaceCheck::shared_after(Task& t, const Instr& in) {
   Clock& seen = state(t).thread.seen;
   if (does.all(kToken | kWaits)) seen.see(race.named[kTokens]);
   if (does.all(kNamed | kWaits)) seen.see(race.named[t.bits(in.operand(0))]);
-  if (does.all(kBarrier | kWaits)) seen.see(race.barriers[barrier_address(t, in.operand(0))]);
+  if (does.all(kBarrier | kWaits)) {
+    const uint64_t address = barrier_address(t, in.operand(0));
+    Clock& told = race.barriers[address];
+    ended(race.flights[address], static_cast<int64_t>(SharedState::of(t).copies_to(static_cast<uint32_t>(address))),
+          told);
+    seen.see(told);
+  }
   switch (in.op->kind) {
+    case K::kFenceAsyncShared: {
+      Thread& thread = state(t).thread;
+      Times all = thread.seen;
+      all.see(thread.id, thread.time++);
+      thread.records.clear();
+      thread.seen.fenced.see(all);
+      return;
+    }
     case K::kAsyncWait:
     case K::kAmdAsyncWait: {
       TaskState& s = state(t);

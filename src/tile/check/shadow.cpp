@@ -221,7 +221,7 @@ void Shadows::issue_block(Task& t, const Instr& in, const MemoryOperand& barrier
   Buffer* data = pool_.allocate(plan->bytes());
   std::memset(data->data(), 0, plan->bytes());
   const MemDesc at = mem_desc(t, counter);
-  SharedState::of(t).copy_through_barrier(at.base + at.flip * 8, {data, plan, mem_desc(t, memory)}, 0);
+  SharedState::of(t).copy_through_barrier(t, at.base + at.flip * 8, {data, plan, mem_desc(t, memory)}, 0);
 }
 
 void Shadows::hand_over(Task& t, Slot barrier) {

@@ -66,7 +66,7 @@ const Instr* send(Task& t, const Instr& in, const Remote& r) {
     return t.trap(in, exec::TrapKind::kInvalid,
                   "the store's mbarrier was not initialised, was invalidated, or was overwritten");
   }
-  state.copy_through_barrier(barrier, {data, r.to, to}, r.barrier_bytes);
+  state.copy_through_barrier(t, barrier, {data, r.to, to}, r.barrier_bytes);
   return next(in);
 }
 

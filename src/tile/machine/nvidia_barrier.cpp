@@ -58,12 +58,9 @@ const Instr* run_wait_barrier(Task& t, const Instr& in) {
   if (off(t, in, in.as<Count>().pred)) return next(in);
   SharedState& state = SharedState::of(t);
   const uint32_t address = address_of(mem_desc(t, in.operand(0)));
-  state.complete_copies(t, address);
-  Mbarrier* b = state.barrier(t, address);
-  if (!b) return no_barrier(t, in);
+  if (!state.barrier(t, address)) return no_barrier(t, in);
   // Waiting for a parity: passes once the phase of that parity has ended.
-  if ((t.bits(in.operand(1)) & 1) == b->phase) return t.block(in);
-  return next(in);
+  return state.end_phase(t, address, t.bits(in.operand(1)) & 1) ? next(in) : t.block(in);
 }
 
 const Instr* run_read_phase(Task& t, const Instr& in) {

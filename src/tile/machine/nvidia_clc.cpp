@@ -31,7 +31,7 @@ const Instr* run_try_cancel(Task& t, const Instr& in) {
   const MemDesc barrier = mem_desc(t, in.operand(1));
   const MemPlan* plan = in.as<Query>().plan;
   Buffer* answer = nothing_cancelled(t, *plan);
-  state.copy_through_barrier(barrier.base + barrier.flip * 8, {answer, plan, mem_desc(t, in.operand(0))},
+  state.copy_through_barrier(t, barrier.base + barrier.flip * 8, {answer, plan, mem_desc(t, in.operand(0))},
                              kAnswerBytes);
   return next(in);
 }

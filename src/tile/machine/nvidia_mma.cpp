@@ -142,6 +142,11 @@ const Instr* run_tc_gen5_mma(Task& t, const Instr& in) {
   return next(in);
 }
 
+const Instr* run_store_token_wait(Task& t, const Instr& in) {
+  SharedState::of(t).finish_stores(t, 0);
+  return arrive_all(t, in, in.as<Barriers>()) ? next(in) : nullptr;
+}
+
 const Instr* run_tc_gen5_commit(Task& t, const Instr& in) {
   const auto& b = in.as<Barriers>();
   return arrive_all(t, in, b) ? next(in) : nullptr;
@@ -202,13 +207,13 @@ void lower_tc_gen5_commit(Lowering& l, const ir::Op& op) {
   l.emit(run_tc_gen5_commit, op, l.make<Barriers>(0, Lowering::operand_index(op, "pred"), 1, arrivals));
 }
 
-// Stores have ended when they were issued: what is left to do is to tell who waits for the buffer.
+// The task's stores are made, and those who wait for the buffer are told.
 void lower_store_token_wait(Lowering& l, const ir::Op& op) {
   for (const ir::Use& use : op.group("barriers"))
     if (use.value->type->kind != ir::TypeKind::kMemDesc)
       return l.error(op, "barriers are expected, and not the tokens that stand for them");
   l.emit(
-      run_tc_gen5_commit, op,
+      run_store_token_wait, op,
       l.make<Barriers>(Lowering::operand_index(op, "barriers"), Lowering::operand_index(op, "barrier_preds"),
                        static_cast<int>(op.group("barriers").size())));
 }

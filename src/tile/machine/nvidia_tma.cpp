@@ -87,21 +87,43 @@ bool load(Task& t, const Instr& in, const TmaAccess& a, void* out) {
   return true;
 }
 
-bool store(Task& t, const Instr& in, const TmaAccess& a, const void* from) {
+// Where a store goes: the block, or the rows of a scatter.
+struct StorePlace {
   TensorDescriptor desc;
   Box box;
-  if (!tensor_desc(t, in, in.operand(0), desc) || !box_of(t, in, a, desc, true, box)) return false;
-  if (a.reduce) return reduce_block(t, in, desc, box, a.block.type, a.block.is_unsigned, a.kind, from);
-  if (a.rows < 0) return store_block(t, in, desc, box, a.block.type, from);
+  std::vector<int32_t> rows;
+  MemDesc memory;
+};
+
+bool store_place(Task& t, const Instr& in, const TmaAccess& a, StorePlace& p) {
+  if (!tensor_desc(t, in, in.operand(0), p.desc) || !box_of(t, in, a, p.desc, true, p.box)) return false;
+  p.memory = mem_desc(t, in.operand(a.memory));
+  if (a.rows < 0) return true;
   const auto* rows = static_cast<const int32_t*>(t.dense(in.operand(a.rows)));
-  const int64_t n = t.type(in.operand(a.rows)).n, bytes = a.plan->bytes() / n;
-  for (int64_t r = 0; r < n; r++) {
-    box.at[0] = rows[r];
-    box.at[1] = t.bits(in.operand(a.coords));
-    if (!store_block(t, in, desc, box, a.block.type, static_cast<const std::byte*>(from) + r * bytes))
-      return false;
+  p.rows.assign(rows, rows + t.type(in.operand(a.rows)).n);
+  p.box.at[1] = t.bits(in.operand(a.coords));
+  return true;
+}
+
+bool store(Task& t, const Instr& in, const TmaAccess& a, StorePlace& p, const void* from) {
+  if (a.reduce) return reduce_block(t, in, p.desc, p.box, a.block.type, a.block.is_unsigned, a.kind, from);
+  if (a.rows < 0) return store_block(t, in, p.desc, p.box, a.block.type, from);
+  const auto* row = static_cast<const std::byte*>(from);
+  const int64_t bytes = a.plan->bytes() / static_cast<int64_t>(p.rows.size());
+  for (int32_t r : p.rows) {
+    p.box.at[0] = r;
+    if (!store_block(t, in, p.desc, p.box, a.block.type, row)) return false;
+    row += bytes;
   }
   return true;
+}
+
+bool store_now(Task& t, const Instr& in, StorePlace& p) {
+  const auto& a = in.as<TmaAccess>();
+  Buffer* data = SharedState::of(t).read_planned(*a.plan, p.memory);
+  const bool ok = store(t, in, a, p, data->data());
+  t.worker->pool->release(data);
+  return ok;
 }
 
 const Instr* run_tma_load(Task& t, const Instr& in) {
@@ -118,18 +140,23 @@ const Instr* run_tma_load(Task& t, const Instr& in) {
     t.worker->pool->release(data);
     return nullptr;
   }
-  state.copy_through_barrier(address, {data, a.plan, mem_desc(t, in.operand(a.memory))}, a.barrier_bytes);
+  state.copy_through_barrier(t, address, {data, a.plan, mem_desc(t, in.operand(a.memory))}, a.barrier_bytes);
   return next(in);
 }
 
 const Instr* run_tma_store(Task& t, const Instr& in) {
   const auto& a = in.as<TmaAccess>();
+  StorePlace place;
+  if (!store_place(t, in, a, place)) return nullptr;
   SharedState& state = SharedState::of(t);
-  const MemDesc memory = mem_desc(t, in.operand(a.memory));
-  Buffer* data = state.read_planned(*a.plan, memory);
-  const bool ok = store(t, in, a, data->data());
-  t.worker->pool->release(data);
-  return ok ? next(in) : nullptr;
+  if (!state.stores_late()) return store_now(t, in, place) ? next(in) : nullptr;
+  state.issue_store(t, [&t, &in, place]() mutable { store_now(t, in, place); });
+  return next(in);
+}
+
+const Instr* run_tma_store_wait(Task& t, const Instr& in) {
+  SharedState::of(t).finish_stores(t, in.as<int64_t>());
+  return next(in);
 }
 
 // nvws: the copy has no barrier of its own; what it brings is there when it was issued.
@@ -262,6 +289,10 @@ void lower_async_tma_copy_local_to_global(Lowering& l, const ir::Op& op) {
   if (!a || !fits(l, op, *a, op.group("coord").size())) return;
   a->coords = Lowering::operand_index(op, "coord");
   l.emit(run_tma_store, op, a);
+}
+
+void lower_async_tma_store_wait(Lowering& l, const ir::Op& op) {
+  l.emit(run_tma_store_wait, op, {}, {}, l.make<int64_t>(op.int_attr("pendings", 0)));
 }
 
 void lower_async_tma_reduce(Lowering& l, const ir::Op& op) {

@@ -29,13 +29,16 @@ void SharedState::drop_all() {
   }
   groups_.clear();
   flights_.clear();
+  stores_.clear();
 }
 
 void SharedState::begin(Program& program) {
   pool_ = program.worker->pool;
   drop_all();
   partitions.clear();
-  const Code& code = *program.worker->launch->code;
+  const Launch& launch = *program.worker->launch;
+  timing_ = {launch.options->timing, static_cast<uint64_t>(program.linear)};
+  const Code& code = *launch.code;
   named.begin(code.num_warps * code.warp_size);
   scratch_.clear();
   scratch_ranges_.clear();
@@ -103,6 +106,7 @@ SharedState::Groups& SharedState::groups(Task& task, int queue) {
 }
 
 void SharedState::issue(Task& task, Copy copy, int queue) {
+  if (timing_.at_once()) return complete(copy);
   Groups& g = groups(task, queue);
   g.copies.push_back(copy);
   g.open++;
@@ -131,6 +135,7 @@ void SharedState::hand_over(Task& task, uint32_t barrier, int arrivals, int queu
   g.copies.clear();
   g.committed.clear();
   g.open = 0;
+  if (timing_.at_once()) complete_copies(task, barrier);
 }
 
 void SharedState::complete(const Copy& copy) { tiles_.put(*copy.plan, copy.to, copy.data); }
@@ -146,27 +151,66 @@ Mbarrier* SharedState::barrier(Task& task, uint32_t address) {
   return b->magic == Mbarrier::kMagic ? b : nullptr;
 }
 
-void SharedState::copy_through_barrier(uint32_t address, Copy copy, int64_t bytes) {
+void SharedState::copy_through_barrier(Task& task, uint32_t address, Copy copy, int64_t bytes) {
   flights_.push_back({address, {copy}, bytes, 0});
+  if (timing_.at_once()) complete_copies(task, address);
 }
 
-void SharedState::complete_copies(Task& task, uint32_t address) {
-  for (size_t i = 0; i < flights_.size();) {
-    if (flights_[i].barrier != address) {
+void SharedState::finish_stores(const Task& task, int64_t left) {
+  int64_t ours = std::count_if(stores_.begin(), stores_.end(), [&](const Store& s) { return s.task == &task; });
+  for (size_t i = 0; i < stores_.size() && ours > left;) {
+    if (stores_[i].task != &task) {
       i++;
       continue;
     }
-    for (const Copy& c : flights_[i].copies) complete(c);
-    if (Mbarrier* b = barrier(task, address)) {
-      b->bytes -= flights_[i].bytes;
-      if (flights_[i].arrivals) {
-        arrive(*b, flights_[i].arrivals);
-      } else {
-        settle(*b);
-      }
-    }
-    flights_.erase(flights_.begin() + static_cast<ptrdiff_t>(i));
+    stores_[i].make();
+    stores_.erase(stores_.begin() + static_cast<ptrdiff_t>(i));
+    --ours;
   }
+}
+
+void SharedState::end() {
+  for (; !stores_.empty(); stores_.pop_front()) stores_.front().make();
+}
+
+// One flight ends, and its barrier is told.
+void SharedState::land(Task& task, size_t i) {
+  const Flight flight = std::move(flights_[i]);
+  flights_.erase(flights_.begin() + static_cast<ptrdiff_t>(i));
+  for (const Copy& c : flight.copies) complete(c);
+  Mbarrier* b = barrier(task, flight.barrier);
+  if (!b) return;
+  b->bytes -= flight.bytes;
+  if (flight.arrivals)
+    arrive(*b, flight.arrivals);
+  else
+    settle(*b);
+}
+
+void SharedState::complete_copies(Task& task, uint32_t address) {
+  for (size_t i = 0; i < flights_.size();)
+    if (flights_[i].barrier == address)
+      land(task, i);
+    else
+      i++;
+}
+
+bool SharedState::end_phase(Task& task, uint32_t address, bool parity) {
+  for (size_t i = 0; i < flights_.size();) {
+    const Mbarrier* b = barrier(task, address);
+    if (!b || b->phase != parity) return true;
+    if (flights_[i].barrier == address)
+      land(task, i);
+    else
+      i++;
+  }
+  const Mbarrier* b = barrier(task, address);
+  return !b || b->phase != parity;
+}
+
+size_t SharedState::copies_to(uint32_t address) const {
+  return static_cast<size_t>(std::count_if(flights_.begin(), flights_.end(),
+                                           [&](const Flight& f) { return f.barrier == address; }));
 }
 
 void SharedState::arrive(Mbarrier& b, int64_t count) {

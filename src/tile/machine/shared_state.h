@@ -2,12 +2,17 @@
 //
 // Asynchronous copies read their source when they are issued and write shared memory when they complete:
 // cp.async at the async_wait that covers its group, a TMA copy at the first wait on its mbarrier. So a kernel
-// that reads before it waits sees what was there before.
+// that reads before it waits sees what was there before. Copies to global memory are made when they are issued.
+// LaunchOptions::timing has it otherwise: copies to shared memory that are there at once, and copies to
+// global memory that read their source when somebody waits for them.
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
+
+#include <triton_runner/exec/timing.h>
 
 #include "machine/memdesc.h"
 #include "machine/shared_tiles.h"
@@ -60,6 +65,7 @@ class SharedState : public ProgramState {
   static SharedState& of(Task& task);
   ~SharedState() override;
   void begin(Program& program) override;
+  void end() override;
 
   // ---- buffers, whole. Handlers reach the arena through these alone.
   SharedElements read(const MemPlan& plan, MemDesc d) { return tiles_.get(plan, d); }
@@ -85,11 +91,22 @@ class SharedState : public ProgramState {
   // The task's copies that are not complete arrive at a barrier together (cp.async.mbarrier.arrive).
   void hand_over(Task& task, uint32_t barrier, int arrivals, int queue = 0);
 
+  // ---- copies to global memory that are late
+  bool stores_late() { return timing_.kind() != exec::Timing::kUsual && !timing_.at_once(); }
+  // `store` makes the copy, or traps.
+  void issue_store(Task& task, std::function<void()> store) { stores_.push_back({&task, std::move(store)}); }
+  // All but the newest `left` of the task's.
+  void finish_stores(const Task& task, int64_t left);
+
   // ---- mbarriers; addresses are bytes of the arena. Null: there is no barrier at the address.
   void init_barrier(Task& task, uint32_t address, int64_t count);
   Mbarrier* barrier(Task& task, uint32_t address);
-  void copy_through_barrier(uint32_t address, Copy copy, int64_t bytes);
+  void copy_through_barrier(Task& task, uint32_t address, Copy copy, int64_t bytes);
   void complete_copies(Task& task, uint32_t address);
+  // As many as it takes to end the phase of that parity, the oldest first; false: it has not ended.
+  bool end_phase(Task& task, uint32_t address, bool parity);
+  // Those that are under way to the barrier.
+  size_t copies_to(uint32_t address) const;
   static void arrive(Mbarrier& barrier, int64_t count);
   static void expect(Mbarrier& barrier, int64_t bytes) { barrier.bytes += bytes; }
   static void settle(Mbarrier& barrier);  // the phase ends when nothing is missing
@@ -115,8 +132,13 @@ class SharedState : public ProgramState {
     int64_t bytes;
     int arrivals;
   };
+  struct Store {
+    const Task* task;
+    std::function<void()> make;
+  };
   Groups& groups(Task& task, int queue = 0);
   void complete(const Copy& copy);
+  void land(Task& task, size_t flight);
   void drop_all();
   void poison(Program& program);
 
@@ -124,6 +146,8 @@ class SharedState : public ProgramState {
   SharedTiles tiles_;
   std::vector<Groups> groups_;
   std::vector<Flight> flights_;
+  std::deque<Store> stores_;
+  exec::TimingPlaces timing_;
   std::deque<std::unique_ptr<std::byte[]>> scratch_;
   std::vector<std::pair<uint64_t, uint64_t>> scratch_ranges_;
 };

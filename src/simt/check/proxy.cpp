@@ -1,0 +1,133 @@
+// Products and copies that go on by themselves, and the fences between their accesses and those of threads.
+//
+// While an operation is under way its cells name its record. When it has ended its accesses count as made by
+// the warp that waited for it, or by the engine, of which barriers tell. What a thread has written is known to
+// the async proxy (wgmma, tcgen05, bulk copies) where a fence.proxy.async comes after the write and before the
+// operation, on any way that leads from one to the other. PTX ISA 8.2.
+#include <triton_runner/base/text.h>
+
+#include "check/state.h"
+#include "matrix/tensor_memory.h"
+
+namespace triton_runner::simt {
+
+std::string Checks::Place::text() const {
+  if (!tensor) return "shared address " + base::hex(address);
+  return "lane " + std::to_string(address % kTensorLanes) + " of column " +
+         std::to_string(address / kTensorLanes) + " of tensor memory";
+}
+
+Checks::Cell* Checks::cells_of(State& s, const Range& range) {
+  if (!range.tensor) return s.cells[range.owner->rank].data() + range.at;
+  std::vector<Cell>& cells = s.tensor[range.owner->rank];
+  if (cells.empty()) cells.resize(size_t{kTensorColumns} * kTensorLanes);
+  return cells.data() + range.at;
+}
+
+bool Checks::fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell, uint32_t agent,
+                    bool write, Place where) {
+  const Record& other = s.records[cell.write];
+  if (!cell.write || other.agent >= s.reader() || s.known[agent].fenced[other.agent] >= other.time) return true;
+  x.trap(in, exec::TrapKind::kRace,
+         std::string(write ? "it writes " : "it reads ") + where.text() +
+             " through the async proxy, which thread " + std::to_string(other.thread) +
+             " wrote as threads do: no fence.proxy.async stands between the two",
+         lane, 0, 0, {"the other access is " + place_text(*launch_.code, *other.in)});
+  return false;
+}
+
+void Checks::proxy_fence(Exec& x) {
+  State& s = of(x);
+  for (uint32_t w = 0; w < x.count; w += 32) {
+    bool any = false;
+    for (uint32_t i = w; i < w + 32; i++) any = any || x.on(i);
+    if (!any) continue;
+    const uint32_t agent = s.agent(*x.cta, x.first + w);
+    Known& known = s.known[agent];
+    State::join(known.fenced, known.all);
+    ++known.all[agent];
+  }
+}
+
+bool Checks::issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op) {
+  if (!race_) return true;
+  State& s = of(x);
+  const uint32_t thread = x.first + lane;
+  op.agent = s.agent(*x.cta, thread);
+  s.records.push_back({op.agent, s.known[op.agent].all[op.agent], thread, &in, false, s.linear});
+  op.record = static_cast<uint32_t>(s.records.size() - 1);
+  for (const Range& r : op.ranges) {
+    Cell* cells = cells_of(s, r);
+    const uint32_t base = r.tensor ? 0 : r.owner->shared_base;
+    for (uint32_t i = 0; i < r.count; i++) {
+      const Place where{base | (r.at + i), r.tensor};
+      Cell probe = cells[i];
+      if (!touch(x, s, in, lane, probe, op.record, r.write, where)) return false;
+      if (!r.tensor && !fenced(x, s, in, lane, cells[i], op.agent, r.write, where)) return false;
+      (r.write ? cells[i].copy_in : cells[i].copy_out) = op.record;
+    }
+  }
+  return true;
+}
+
+void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited) {
+  State& s = of(x);
+  for (const Range& r : op.ranges) {
+    if (!uninit_ || r.write || r.tensor) continue;
+    const Cell* cells = cells_of(s, r);
+    for (uint32_t i = 0; i < r.count; i++)
+      if (!cells[i].defined)
+        return x.trap(in, exec::TrapKind::kUninitialized,
+                      "it reads shared address " + base::hex(r.owner->shared_base | (r.at + i)) +
+                          ", where nothing was stored");
+  }
+  if (op.record == 0) return;
+  const uint32_t agent = waited ? op.agent : s.engine();
+  const uint32_t mine = record(s, agent, in, s.records[op.record].thread, false);
+  for (const Range& r : op.ranges) {
+    Cell* cells = cells_of(s, r);
+    for (uint32_t i = 0; i < r.count; i++) {
+      Cell& cell = cells[i];
+      uint32_t& under_way = r.write ? cell.copy_in : cell.copy_out;
+      if (under_way == op.record) under_way = 0;
+      if (r.write) {
+        cell.write = mine;
+        cell.serial = cell.again = 0;
+        cell.reads[0] = cell.reads[1] = 0;
+      } else {
+        cell.reads[ordered(s, cell.reads[0], agent) ? 0 : 1] = mine;
+      }
+    }
+  }
+}
+
+bool Checks::tensor(Exec& x, const Operands& in, uint32_t lane, const Range& range) {
+  if (!race_) return true;
+  State& s = of(x);
+  const uint32_t thread = x.first + lane;
+  const uint32_t mine = record(s, s.agent(*x.cta, thread), in, thread, false);
+  Cell* cells = cells_of(s, range);
+  for (uint32_t i = 0; i < range.count; i++)
+    if (!touch(x, s, in, lane, cells[i], mine, range.write, {range.at + i, true})) return false;
+  return true;
+}
+
+uint32_t Checks::read_out(Exec& x, const Operands& in, const Cta& from, uint32_t offset, uint32_t bytes) {
+  if (!(race_ || uninit_)) return 0;
+  State& s = of(x);
+  const uint32_t reader = s.reader(), mine = record(s, reader, in, kNoRegister, false);
+  Cell* cells = s.cells[from.rank].data() + offset;
+  for (uint32_t i = 0; i < bytes; i++) {
+    cells[i].copy_out = 0;
+    cells[i].reads[ordered(s, cells[i].reads[0], reader) ? 0 : 1] = mine;
+  }
+  return s.known[reader].all[reader]++;
+}
+
+void Checks::saw_reads(Exec& x, uint32_t lane, uint32_t time) {
+  State& s = of(x);
+  uint32_t& seen = s.known[s.agent(*x.cta, x.first + lane)].all[s.reader()];
+  seen = std::max(seen, time);
+}
+
+}  // namespace triton_runner::simt
