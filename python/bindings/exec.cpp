@@ -38,7 +38,8 @@ void init_exec(nb::module_& m) {
       "How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of "
       "Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), "
       "shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or "
-      "None), timing (\"\", \"eager\", \"late\" or a seed: when copies land), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).")
+      "None), timing (\"\", \"eager\", \"late\" or a seed: when copies land), recorder (of values, or None), "
+      "registers (a RegisterRecorder of the launched text, or None).")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)

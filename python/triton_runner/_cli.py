@@ -77,8 +77,8 @@ def _settings_options(command):
             click.option("--shuffle", type=int, help="Run programs in a pseudo-random order from this seed."),
             click.option(
                 "--timing",
-                help="When asynchronous copies land: eager (at once), late (when something waits), or the seed "
-                "of pseudo-random places.",
+                help="When asynchronous copies land: eager (at once), late (when something waits), or the "
+                "seed of pseudo-random places.",
             ),
             click.option("--threads", type=int, help="CPU threads; 0 for all cores."),
             click.option("--programs", type=int, help="Run only the first so many programs of each launch."),

@@ -65,8 +65,8 @@ class Memories {
 
 }  // namespace
 
-LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options, std::span<const Argument> arguments,
-                              std::span<const Allocation> allocations,
+LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
+                              std::span<const Argument> arguments, std::span<const Allocation> allocations,
                               const std::function<LaunchResult()>& usual) {
   Memories memories;
   for (const Allocation& a : allocations) memories.keep(a);
@@ -88,10 +88,12 @@ LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options, std:
   if (first && (!first->trap || first->trap->kind == TrapKind::kInterrupted)) return first;
   memories.swap();
   if (LaunchResult late = usual()) return late;
-  constexpr const char* kHow = "with asynchronous operations that take effect as soon as they are issued "
-                               "(timing=\"eager\")";
+  constexpr const char* kHow =
+      "with asynchronous operations that take effect as soon as they are issued "
+      "(timing=\"eager\")";
   if (first) {
-    first->trap->notes.push_back(std::string("this is ") + kHow + "; it does not happen where they come late");
+    first->trap->notes.push_back(std::string("this is ") + kHow +
+                                 "; it does not happen where they come late");
     return first;
   }
   const auto difference = memories.difference();
@@ -101,7 +103,8 @@ LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options, std:
   trap.kernel = kernel.name();
   trap.op = "the whole kernel";
   trap.message = "byte " + std::to_string(difference->second) + " of " + difference->first->label +
-                 " comes out otherwise " + kHow + " than where they come late: something does not wait for them";
+                 " comes out otherwise " + kHow +
+                 " than where they come late: something does not wait for them";
   return LaunchError{{}, std::move(trap)};
 }
 

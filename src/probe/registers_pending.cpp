@@ -90,9 +90,7 @@ std::map<uint32_t, State> states_at(const Function& f, const std::vector<bool>& 
   return out;
 }
 
-bool comes_later(const Instruction& in) {
-  return later_has(in, Mod::kMmaAsync) || later_has(in, Mod::kLd);
-}
+bool comes_later(const Instruction& in) { return later_has(in, Mod::kMmaAsync) || later_has(in, Mod::kLd); }
 
 }  // namespace
 
@@ -105,8 +103,7 @@ std::optional<uint32_t> completed_by(const Function& f, uint32_t at, const std::
     if (is_control(in)) break;
     if (!product && later_has(in, Mod::kWaitLd)) return i;
     if (product && later_has(in, Mod::kCommitGroup)) ++committed;
-    if (product && later_has(in, Mod::kWaitGroup) && committed > in.operands[0].integer)
-      return i;
+    if (product && later_has(in, Mod::kWaitGroup) && committed > in.operands[0].integer) return i;
   }
   return {};
 }

@@ -75,7 +75,8 @@ bool Parser::parse_loc() {
   }
   lines_.push_back(pending);
   line_index_[key(where)] = line;
-  source_ = line;
+  // LLVM counts lines of inline assembly on from its statement's: they are no lines of the source.
+  if (!in_assembly_) source_ = line;
   return true;
 }
 

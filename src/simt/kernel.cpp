@@ -33,7 +33,8 @@ class SimtKernel final : public exec::Kernel {
       return exec::LaunchError{base::failure("kernel '" + code_.kernel +
                                              "': shuffle= is for TTIR and TTGIR: PTX runs in one order"),
                                {}};
-    if ((options.checks & exec::kCheckRace) && options.timing.kind == exec::Timing::kUsual && has_two_ends()) {
+    if ((options.checks & exec::kCheckRace) && options.timing.kind == exec::Timing::kUsual &&
+        has_two_ends()) {
       exec::LaunchOptions late = options;
       late.timing = {exec::Timing::kLate};
       return exec::launch_both_ends(*this, options, args, allocations,

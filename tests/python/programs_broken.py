@@ -1,9 +1,10 @@
 """Gluon programs of the tests, broken by one edit each: a wrong phase, a missing arrival, a buffer that is
 overwritten before it is read, a missing fence, a missing commit or wait.
 
-A program is a kernel of a test module with arguments. An edit replaces one text of the module's source, which
-stands there once behind the line that the program begins with. `python tests/python/programs_broken.py` runs all
-of them and writes tests/golden/broken.txt: what each is answered at TTGIR and at PTX.
+A program is a kernel of a test module with arguments. An edit replaces lines of the module's source, the
+first that match behind where the program begins (tests/golden/broken-edits.txt).
+`python tests/python/programs_broken.py` runs all of them and writes tests/golden/broken.txt: what each is
+answered at TTGIR and at PTX.
 """
 
 import dataclasses
@@ -14,7 +15,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GOLDEN = os.path.join(os.path.dirname(HERE), "golden", "broken.txt")
+GOLDEN = os.path.join(os.path.dirname(HERE), "golden")
 CHECKS = "oob,race"
 
 
@@ -38,7 +39,12 @@ def _copy_by_barrier(m):
 
 def _copy_block(m):
     x, out = m.torch.randn(64, 64), m.torch.zeros(64, 64)
-    return m.copy_block, (1,), (*(m.described(t, [32, 32]) for t in (x, out)), (0, 0), (0, 0)), {"num_warps": 1}
+    return (
+        m.copy_block,
+        (1,),
+        (*(m.described(t, [32, 32]) for t in (x, out)), (0, 0), (0, 0)),
+        {"num_warps": 1},
+    )
 
 
 def _add_by_tma(m):
@@ -116,105 +122,23 @@ PROGRAMS = {
     ),
 }
 
-# The program, what is broken, the text and what stands in its place; "" leaves the line out.
-EDITS = [
-    ("copies", "waits for one group too few", "wait_group(DEPTH - 1)", "wait_group(DEPTH)"),
-    ("copies", "waits for no group", "        copies.wait_group(DEPTH - 1)\n", ""),
-    ("copies", "copies to the buffer that is read", "ring.index(step % DEPTH), x_ptr", "ring.index(0), x_ptr"),
-    (
-        "copies",
-        "commits too late",
-        "        copies.commit_group()\n        copies.wait_group(DEPTH - 1)\n",
-        "        copies.wait_group(DEPTH - 1)\n        copies.commit_group()\n",
-    ),
-    ("copies", "reads the next buffer", "x_ring.index(step % DEPTH)", "x_ring.index((step + 1) % DEPTH)"),
-    ("copies at a barrier", "copies do not arrive", "    copies.mbarrier_arrive(here)\n", ""),
-    ("copies at a barrier", "does not arrive itself", "    mbarrier.arrive(here)\n", ""),
-    ("copies at a barrier", "does not wait", "    mbarrier.wait(here, 0)\n", ""),
-    ("copies at a barrier", "waits for the phase before", "mbarrier.wait(here, 0)", "mbarrier.wait(here, 1)"),
-    ("copies at a barrier", "waits for two arrivals", "init(here, count=1)", "init(here, count=2)"),
-    ("a block by TMA", "does not wait", "    mbarrier.wait(here, 0)\n", ""),
-    ("a block by TMA", "waits for the phase before", "wait(here, 0)", "wait(here, 1)"),
-    ("a block by TMA", "expects nothing", "    mbarrier.expect(here, x_desc.nbytes_per_cta)\n", ""),
-    (
-        "a block by TMA",
-        "expects too much",
-        "expect(here, x_desc.nbytes_per_cta)",
-        "expect(here, 2 * x_desc.nbytes_per_cta)",
-    ),
-    ("a ring of TMA", "does not wait", "        mbarrier.wait(ready.index(step % DEPTH), step // DEPTH & 1)\n", ""),
-    ("a ring of TMA", "waits for the phase before", "step // DEPTH & 1)", "(step // DEPTH & 1) ^ 1)"),
-    ("a ring of TMA", "waits at the next barrier", "ready.index(step % DEPTH), step", "ready.index((step + 1) % DEPTH), step"),
-    ("a ring of TMA", "no fence before the store", "        hopper.fence_async_shared()\n", ""),
-    ("a ring of TMA", "does not wait for the last store", "        tma.store_wait(0)\n        sums", "        sums"),
-    ("a ring of TMA", "expects half", "x_desc.nbytes_per_cta + y_desc.nbytes_per_cta", "x_desc.nbytes_per_cta"),
-    ("a ring of TMA", "copies to the buffer that is read", "here, y_ring.index(step % DEPTH)", "here, y_ring.index(0)"),
-    ("wgmma", "does not wait for the operands", "    mbarrier.wait(here, 0)\n", ""),
-    ("wgmma", "expects one operand", "a_desc.nbytes_per_cta + b_desc.nbytes_per_cta", "a_desc.nbytes_per_cta"),
-    (
-        "wgmma",
-        "overwrites an operand in flight",
-        "    c = hopper.warpgroup_mma_wait(num_outstanding=0, deps=(c,))\n",
-        "    b.store(gl.zeros([b.shape[0], N], b_desc.dtype, gl.BlockedLayout([1, 1], [1, 32], [4, 1], [1, 0])))\n"
-        "    c = hopper.warpgroup_mma_wait(num_outstanding=0, deps=(c,))\n",
-    ),
-    (
-        "wgmma",
-        "no fence after a store",
-        "    c = gl.full([M, N]",
-        "    b.store(gl.zeros([b.shape[0], N], b_desc.dtype, gl.BlockedLayout([1, 1], [1, 32], [4, 1], [1, 0])))\n"
-        "    c = gl.full([M, N]",
-    ),
-    ("persistent wgmma", "waits for one product too few", "warpgroup_mma_wait(1,", "warpgroup_mma_wait(2,"),
-    ("persistent wgmma", "fetches one step too early", "later = count + DEPTH - 1", "later = count + DEPTH"),
-    ("persistent wgmma", "no fence before the store", "        hopper.fence_async_shared()\n", ""),
-    ("persistent wgmma", "does not wait for the last store", "        tma.store_wait(0)\n        result", "        result"),
-    ("persistent wgmma", "waits for the phase before", "count // DEPTH & 1)", "(count // DEPTH & 1) ^ 1)"),
-    (
-        "wgmma in flight",
-        "does not wait for the product before",
-        "        c = hopper.warpgroup_mma_wait(0, deps=(c,))\n        a, b",
-        "        c = hopper.warpgroup_mma_wait(2, deps=(c,))\n        a, b",
-    ),
-    (
-        "wgmma in flight",
-        "stores the result into an operand in flight",
-        "    c = hopper.warpgroup_mma_wait(0, deps=(c,))\n    result = b_ring.index(0)",
-        "    b_ring.index((uses.index + DEPTH - 1) % DEPTH).store(\n"
-        "        gl.zeros(b_desc.block_shape, b_desc.dtype, gl.BlockedLayout([1, 8], [4, 8], [4, 1], [1, 0]))\n"
-        "    )\n"
-        "    c = hopper.warpgroup_mma_wait(0, deps=(c,))\n    result = b_ring.index(0)",
-    ),
-    ("wgmma in flight", "no fence before the store", "    hopper.fence_async_shared()\n", ""),
-    ("wgmma in flight", "does not wait for operands", "        mbarrier.wait(ready.index(uses.index), uses.phase)\n", ""),
-    ("sums by partitions", "gives no buffer back", "        mbarrier.arrive(empty.index(step % IN))\n", ""),
-    ("sums by partitions", "does not wait for empty buffers", "        mbarrier.wait(empty.index(at), (step // DEPTH & 1) ^ 1)\n", ""),
-    ("sums by partitions", "waits for empty in the wrong phase", "(step // DEPTH & 1) ^ 1)\n        mbarrier.expect", "step // DEPTH & 1)\n        mbarrier.expect"),
-    ("sums by partitions", "does not wait for full buffers", "        mbarrier.wait(full.index(step % IN), step // IN & 1)\n", ""),
-    ("sums by partitions", "gives a buffer back before it reads", "        total = x_ring", "        mbarrier.arrive(empty.index(step % IN))\n        total = x_ring"),
-    ("sums by partitions", "no fence before the store", "store(total)\n        hopper.fence_async_shared()\n", "store(total)\n"),
-    ("sums by partitions", "stores wait for one too few", "tma.store_wait(DEPTH - 1)", "tma.store_wait(DEPTH)"),
-    ("sums by partitions", "does not wait for the buffer of the result", "        mbarrier.wait(out_empty.index(step % OUT), (step // OUT & 1) ^ 1)\n", ""),
-    ("wgmma by partitions", "gives a buffer back one product early", "warpgroup_mma_wait(IN_FLIGHT,", "warpgroup_mma_wait(IN_FLIGHT + 1,"),
-    ("wgmma by partitions", "gives back the wrong buffer", "(count + DEPTH - 1) % DEPTH", "count % DEPTH"),
-    ("wgmma by partitions", "gives no buffer back", "            mbarrier.arrive(empty.index((count + DEPTH - 1) % DEPTH), pred=count > 0)\n", ""),
-    ("wgmma by partitions", "no fence before the store", "        hopper.fence_async_shared()\n", ""),
-    ("wgmma by partitions", "waits for full in the wrong phase", "mbarrier.wait(full.index(count % DEPTH), count // DEPTH & 1)", "mbarrier.wait(full.index(count % DEPTH), (count // DEPTH & 1) ^ 1)"),
-    ("values of partitions", "one arrival is missing", "        mbarrier.arrive(empty, pred=i % 2 == 1)\n", ""),
-    ("values of partitions", "does not wait for the values", "        mbarrier.wait(full, i & 1)\n", ""),
-    ("values of partitions", "does not wait for the readers", "        mbarrier.wait(empty, (i & 1) ^ 1)\n", ""),
-    ("tcgen05", "does not wait for the operands", "    mbarrier.wait(loaded, 0)\n", ""),
-    ("tcgen05", "does not wait for the product", "    mbarrier.wait(done, 0)\n", ""),
-    ("tcgen05", "does not commit", "        blackwell.tcgen05_commit(done)\n", ""),
-    ("tcgen05", "waits for the phase before", "wait(done, 0)", "wait(done, 1)"),
-    ("tcgen05", "no fence before the store", "    blackwell.fence_async_shared()\n", ""),
-    ("tcgen05", "overwrites an operand in flight", "    mbarrier.wait(done, 0)\n", "    a.store(gl.zeros([M, K], a.dtype, gl.BlockedLayout([1, 1], [1, 32], [4, 1], [1, 0])))\n    mbarrier.wait(done, 0)\n"),
-    ("a pipeline of tcgen05", "does not wait for used buffers", "        mbarrier.wait(used.index(i % DEPTH), (i // DEPTH & 1) ^ 1, pred=ahead)\n", ""),
-    ("a pipeline of tcgen05", "does not commit", "            blackwell.tcgen05_commit(used.index(j % DEPTH))\n", ""),
-    ("a pipeline of tcgen05", "waits for loads in the wrong phase", "j // DEPTH & 1)\n", "(j // DEPTH & 1) ^ 1)\n"),
-    ("a pipeline of tcgen05", "does not wait for the last product", "    mbarrier.wait(used.index(last % DEPTH), last // DEPTH & 1)\n", ""),
-    ("a pipeline of tcgen05", "no fence before the store", "    blackwell.fence_async_shared()\n", ""),
-]  # fmt: skip
+
+def read_blocks(name: str) -> dict:
+    """The blocks of a file: their titles, which stand behind ==, and their texts."""
+    with open(os.path.join(GOLDEN, name)) as file:
+        parts = re.split(r"^== (.*)\n", file.read(), flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _edits():
+    for title, text in read_blocks("broken-edits.txt").items():
+        name, edit = title.split(", ")
+        lines = text.splitlines(keepends=True)
+        yield name, edit, *("".join(line[1:] for line in lines if line[0] == sign) for sign in "-+")
+
+
+# The program, what is broken, the lines and what stands in their place.
+EDITS = list(_edits())
 
 
 def source_of(program: Program, old: str = "", new: str = "") -> str:
@@ -274,20 +198,23 @@ def plain(report: str, folder: str, source: list) -> str:
     report = report.replace(folder + os.sep, "")
     line = lambda found: f"`{source[int(found[1]) - 1].strip()}`"  # noqa: E731
     report = re.sub(r"program\.py:(\d+):\d+", line, report)
-    report = re.sub(r" \(\S+ptx>?:\d+:\d+\)|^  note: the instruction is at .*\n", "", report, flags=re.MULTILINE)
+    report = re.sub(
+        r" \(\S+ptx>?:\d+:\d+\)|^  note: the instruction is at .*\n", "", report, flags=re.MULTILINE
+    )
     report = re.sub(r"at \S*ptx>?:\d+:\d+", "at ptx", report)
     return re.sub(r"0x[0-9a-f]{9,}", "0x...", report).strip()
 
 
 def answers(name: str, edit: str, old: str, new: str):
     for level in ("ttgir", "ptx"):
-        yield f"{name}, {edit}, {level}", answer(PROGRAMS[name], level, old, new, level == "ptx" and edit.startswith("no fence"))
+        yield (
+            f"{name}, {edit}, {level}",
+            answer(PROGRAMS[name], level, old, new, level == "ptx" and edit.startswith("no fence")),
+        )
 
 
 def read_golden() -> dict:
-    with open(GOLDEN) as file:
-        parts = re.split(r"^== (.*)\n", file.read(), flags=re.MULTILINE)[1:]
-    return {title: text.strip() for title, text in zip(parts[::2], parts[1::2], strict=True)}
+    return {title: text.strip() for title, text in read_blocks("broken.txt").items()}
 
 
 if __name__ == "__main__":
@@ -305,7 +232,7 @@ if __name__ == "__main__":
             if not text:
                 print(f"nothing is said of: {title}")
     if not chosen:
-        with open(GOLDEN, "w") as file:
+        with open(os.path.join(GOLDEN, "broken.txt"), "w") as file:
             file.write("\n".join(lines))
     else:
         print("\n".join(lines))

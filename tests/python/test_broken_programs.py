@@ -1,5 +1,5 @@
-"""Gluon programs that are broken by one edit each: check="race" reports every one of them at TTGIR and at PTX, as
-tests/golden/broken.txt has it, and none of the unbroken ones."""
+"""Gluon programs that are broken by one edit each: check="race" reports every one of them at TTGIR and at
+PTX, as tests/golden/broken.txt has it, and none of the unbroken ones."""
 
 import pytest
 
@@ -27,4 +27,6 @@ def test_a_broken_program_is_reported(edit):
 
 def test_the_golden_file_holds_these_programs_and_no_others():
     assert len(EDITS) >= 40
-    assert set(GOLDEN) == {f"{name}, {edit}, {level}" for name, edit, _, _ in EDITS for level in ("ttgir", "ptx")}
+    assert set(GOLDEN) == {
+        f"{name}, {edit}, {level}" for name, edit, _, _ in EDITS for level in ("ttgir", "ptx")
+    }

@@ -192,7 +192,7 @@ def test_a_buffer_that_is_given_back_too_early_is_a_race(level):
     a, b, out = whole(200, 96), whole(136, 96), torch.zeros(200, 136)
     descs = [described(t, block) for t, block in ((a, [64, 32]), (b, [64, 32]), (out, [64, 64]))]
     of_c = gl.NVMMADistributedLayout([3, 0], [4, 1], [16, 64, 16])
-    with pytest.raises(triton_runner.KernelTrap, match="data race in (ttng|cp.async)"):
+    with pytest.raises(triton_runner.KernelTrap, match=r"data race in (ttng|cp\.async)"):
         launch(level, product_by_partitions, (3,), *descs, 2, of_c, 2, num_warps=4)
 
 

@@ -34,7 +34,7 @@ class Check(enum.IntEnum):
 
 class Options:
     """
-    How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).
+    How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing ("", "eager", "late" or a seed: when copies land), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).
     """
 
     def __init__(self) -> None: ...
@@ -98,6 +98,12 @@ class Options:
 
     @shuffle.setter
     def shuffle(self, arg: int | None, /) -> None: ...
+
+    @property
+    def timing(self) -> str: ...
+
+    @timing.setter
+    def timing(self, arg: str, /) -> None: ...
 
     @property
     def recorder(self) -> probe.Recorder: ...

@@ -17,7 +17,22 @@ inline constexpr uint64_t kTensorMapMagic = 0x70614d726f736e54;  // "TnsorMap"
 
 // Element types and swizzles, as tensormap.replace numbers them (PTX ISA 9.7.9.27).
 enum class MapElement : uint8_t {
-  kU8, kU16, kU32, kS32, kU64, kS64, kF16, kF32, kF32Ftz, kF64, kBf16, kTf32, kTf32Ftz, kB4x16, kB4x16P64, kB6x16P32
+  kU8,
+  kU16,
+  kU32,
+  kS32,
+  kU64,
+  kS64,
+  kF16,
+  kF32,
+  kF32Ftz,
+  kF64,
+  kBf16,
+  kTf32,
+  kTf32Ftz,
+  kB4x16,
+  kB4x16P64,
+  kB6x16P32
 };
 enum class MapSwizzle : uint8_t { kNone, k32, k64, k128, k96 };
 inline constexpr int kTensorMapTf32 = static_cast<int>(MapElement::kTf32);

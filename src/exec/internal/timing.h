@@ -11,10 +11,13 @@ namespace triton_runner::exec {
 class TimingPlaces {
  public:
   TimingPlaces() = default;
-  TimingPlaces(const Timing& timing, uint64_t program) : timing_(timing), state_(timing.seed ^ program << 20) {}
+  TimingPlaces(const Timing& timing, uint64_t program)
+      : timing_(timing), state_(timing.seed ^ program << 20) {}
   Timing::Kind kind() const { return timing_.kind; }
   // Whether what was just issued takes effect at once.
-  bool at_once() { return timing_.kind == Timing::kEager || (timing_.kind == Timing::kRandom && below(2) == 0); }
+  bool at_once() {
+    return timing_.kind == Timing::kEager || (timing_.kind == Timing::kRandom && below(2) == 0);
+  }
   // A number below n, which is not 0.
   uint64_t below(uint64_t n);
 
@@ -25,7 +28,8 @@ class TimingPlaces {
 
 // A launch with check="race" of a kernel with asynchronous operations: without the check and with operations
 // that take effect at once, and then `usual`, from the same memory. Results that differ are a race.
-LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options, std::span<const Argument> arguments,
-                              std::span<const Allocation> allocations, const std::function<LaunchResult()>& usual);
+LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
+                              std::span<const Argument> arguments, std::span<const Allocation> allocations,
+                              const std::function<LaunchResult()>& usual);
 
 }  // namespace triton_runner::exec

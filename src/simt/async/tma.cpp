@@ -49,7 +49,8 @@ void convert(MapElement element, std::byte* data, uint32_t bytes) {
 // Pixels of a box in im2col mode: as many as box[1] says.
 std::string prepare_column(TensorBox& box) {
   const exec::TensorMap& map = box.map;
-  if (map.element() >= MapElement::kB4x16) return "im2col mode is not executed for elements of less than a byte";
+  if (map.element() >= MapElement::kB4x16)
+    return "im2col mode is not executed for elements of less than a byte";
   if (map.box[0] > 256 || map.box[1] < 1 || map.box[1] > 1024)
     return "a column of " + std::to_string(map.box[1]) + " pixels and " + std::to_string(map.box[0]) +
            " channels: 1 to 1024 and 1 to 256 are possible";
@@ -115,7 +116,8 @@ std::string prepare_box(TensorBox& box, int rank, BoxMode mode) {
   const bool packed = map.element() >= MapElement::kB4x16;
   const int unit = packed ? 16 : 1;
   box.global_unit = static_cast<uint32_t>(unit * bits / 8);
-  box.shared_unit = map.element() == MapElement::kB4x16P64 || map.element() == MapElement::kB6x16P32 ? 16 : box.global_unit;
+  box.shared_unit =
+      map.element() == MapElement::kB4x16P64 || map.element() == MapElement::kB6x16P32 ? 16 : box.global_unit;
   if (map.box[0] % unit != 0 || box.at[0] % unit != 0)
     return "boxes of this element type begin and end at multiples of 16 elements";
   box.at[0] /= unit;

@@ -478,8 +478,8 @@ bool Checks::whole_warps(Exec& x, const Instr& in, uint32_t members) {
     for (uint32_t k = warp; k < warp + 32; k++) reached = reached || x.on(k);
     if (!reached || !end || !(members >> (i & 31) & 1)) continue;
     x.trap(in, exec::TrapKind::kInvalid,
-           "only part of warp " + std::to_string((x.first + i) / 32) + " reaches this warp-wide instruction: thread " +
-               std::to_string(x.first + i) + " has ended",
+           "only part of warp " + std::to_string((x.first + i) / 32) +
+               " reaches this warp-wide instruction: thread " + std::to_string(x.first + i) + " has ended",
            kNoRegister, 0, 0, {"it ended in " + place_text(*launch_.code, *end)});
     return false;
   }

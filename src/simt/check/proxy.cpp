@@ -27,7 +27,8 @@ Checks::Cell* Checks::cells_of(State& s, const Range& range) {
 bool Checks::fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell, uint32_t agent,
                     bool write, Place where) {
   const Record& other = s.records[cell.write];
-  if (!cell.write || other.agent >= s.reader() || s.known[agent].fenced[other.agent] >= other.time) return true;
+  if (!cell.write || other.agent >= s.reader() || s.known[agent].fenced[other.agent] >= other.time)
+    return true;
   x.trap(in, exec::TrapKind::kRace,
          std::string(write ? "it writes " : "it reads ") + where.text() +
              " through the async proxy, which thread " + std::to_string(other.thread) +

@@ -45,7 +45,7 @@ struct Checks::State {
   // Warps of all blocks; the engine that reads for bulk stores, which no barrier tells of; and the one of
   // everything else that goes on by itself.
   uint32_t agents = 0;
-  uint32_t warps = 0;   // of a block
+  uint32_t warps = 0;                     // of a block
   std::vector<Known> known;               // by agent
   std::vector<std::vector<Cell>> cells;   // by block
   std::vector<std::vector<Cell>> tensor;  // tensor memory, by block; empty until it is accessed

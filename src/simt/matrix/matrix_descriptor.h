@@ -45,7 +45,8 @@ void each_chunk(const SharedMatrix& m, uint32_t first, uint32_t rows, uint32_t k
   }
   const uint32_t per_chunk = 128 / bits;
   for (uint32_t k = 0; k < k_bytes * 8 / bits; ++k)
-    for (uint32_t chunk = first / per_chunk; chunk * per_chunk < first + rows; ++chunk) f(m.mn_chunk(chunk, k));
+    for (uint32_t chunk = first / per_chunk; chunk * per_chunk < first + rows; ++chunk)
+      f(m.mn_chunk(chunk, k));
 }
 
 }  // namespace triton_runner::simt

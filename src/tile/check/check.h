@@ -34,7 +34,8 @@ struct CheckedCode {
   Code code;
   std::vector<uint64_t> kills;                      // of each instruction, taken out of it
   std::vector<std::vector<MemoryOperand>> buffers;  // of each instruction
-  bool commits = false;  // there are commits of tcgen05: a product without barriers is not waited for where it is
+  bool commits =
+      false;  // there are commits of tcgen05: a product without barriers is not waited for where it is
   // Once the code that `lowering` made is complete.
   void prepare(Lowering& lowering);
 };

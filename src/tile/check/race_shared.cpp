@@ -95,9 +95,11 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemoryOpe
           (b.plan->in_tensor_memory() ? " in tensor memory" : " in shared memory");
   if (other) return report(t, in, act, other, what, std::move(index));
   trap_with_notes(t, in, exec::TrapKind::kRace,
-                  "it reads " + what + " through the async proxy, and no ttng.fence_async_shared stands between "
-                  "that and the write of it",
-                  std::move(index), {"the other access is " + place_text(*records_[unfenced].in->op, *t.code)});
+                  "it reads " + what +
+                      " through the async proxy, and no ttng.fence_async_shared stands between "
+                      "that and the write of it",
+                  std::move(index),
+                  {"the other access is " + place_text(*records_[unfenced].in->op, *t.code)});
   return false;
 }
 
@@ -138,7 +140,8 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     if (to && !buffer(t, in, copy, *to, Act::kWrite)) return false;
     // The barrier gets to know when it has landed.
     if (in.op->operand_of("barrier"))
-      race.flights[barrier_address(t, in.operand(static_cast<uint32_t>(Lowering::operand_index(*in.op, "barrier"))))]
+      race.flights[barrier_address(
+                       t, in.operand(static_cast<uint32_t>(Lowering::operand_index(*in.op, "barrier"))))]
           .push_back(copy.id);
     return true;
   }
@@ -215,8 +218,8 @@ void RaceCheck::shared_after(Task& t, const Instr& in) {
   if (does.all(kBarrier | kWaits)) {
     const uint64_t address = barrier_address(t, in.operand(0));
     Clock& told = race.barriers[address];
-    ended(race.flights[address], static_cast<int64_t>(SharedState::of(t).copies_to(static_cast<uint32_t>(address))),
-          told);
+    ended(race.flights[address],
+          static_cast<int64_t>(SharedState::of(t).copies_to(static_cast<uint32_t>(address))), told);
     seen.see(told);
   }
   switch (in.op->kind) {

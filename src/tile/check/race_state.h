@@ -23,7 +23,8 @@ struct RaceCheck::ProgramRace : ProgramState {
   Thread tensor_core;                            // tcgen05: its products and copies come one after the other
   History shared;                                // by bytes of the arena
   std::unordered_map<uint64_t, Clock> barriers;  // by address in the arena
-  std::unordered_map<uint64_t, std::vector<uint32_t>> flights;  // copies to it that may be under way, oldest first
+  std::unordered_map<uint64_t, std::vector<uint32_t>>
+      flights;  // copies to it that may be under way, oldest first
   std::map<int64_t, Clock> named;
 };
 

@@ -157,7 +157,8 @@ void SharedState::copy_through_barrier(Task& task, uint32_t address, Copy copy, 
 }
 
 void SharedState::finish_stores(const Task& task, int64_t left) {
-  int64_t ours = std::count_if(stores_.begin(), stores_.end(), [&](const Store& s) { return s.task == &task; });
+  int64_t ours =
+      std::count_if(stores_.begin(), stores_.end(), [&](const Store& s) { return s.task == &task; });
   for (size_t i = 0; i < stores_.size() && ours > left;) {
     if (stores_[i].task != &task) {
       i++;
@@ -209,8 +210,8 @@ bool SharedState::end_phase(Task& task, uint32_t address, bool parity) {
 }
 
 size_t SharedState::copies_to(uint32_t address) const {
-  return static_cast<size_t>(std::count_if(flights_.begin(), flights_.end(),
-                                           [&](const Flight& f) { return f.barrier == address; }));
+  return static_cast<size_t>(
+      std::count_if(flights_.begin(), flights_.end(), [&](const Flight& f) { return f.barrier == address; }));
 }
 
 void SharedState::arrive(Mbarrier& b, int64_t count) {
