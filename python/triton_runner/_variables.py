@@ -141,6 +141,7 @@ TRITON_RUNNER_STORE                place  this package: where compare keeps its 
 TRITON_RUNNER_TARGET run this package: the architecture to compile for
 TRITON_RUNNER_THREADS              run    this package: threads of the CPU
 TRITON_RUNNER_TIMEOUT run this package: seconds after which a kernel is stopped
+TRITON_RUNNER_TIMING run this package: when asynchronous copies land
 TRITON_RUNNER_VERSIONS place this package: where Triton's releases are kept
 """
 

@@ -1,8 +1,7 @@
-// clusterlaunchcontrol: a block asks for the work of a cluster that has not started, and gets the next one of
-// the grid, which then does not start by itself. PTX ISA 9.7.13.17.
+// clusterlaunchcontrol: a block asks for the work of a cluster that has not started. Here none can be had,
+// which a kernel must be ready for: every block of the grid runs itself. PTX ISA 9.7.13.17.
 //
-// The answer is there when somebody waits for it, as the bytes of a bulk copy are: the number of the cluster's
-// first block in x and y, and z with a mark; 16 bytes of zeros where all clusters have started.
+// The answer, 16 bytes of zeros, is there when somebody waits for it, as the bytes of a bulk copy are.
 #include <array>
 #include <cstring>
 
@@ -18,21 +17,6 @@ using ptx::Mod;
 namespace {
 
 constexpr uint32_t kAnswerBytes = 16;
-constexpr uint64_t kMark = uint64_t{0xc1c} << 48;  // in the high half, above z
-using Wide = std::array<uint64_t, 2>;
-
-// The next cluster that has not started, taken out of the grid.
-Wide next_cluster(Launch& launch) {
-  const int64_t linear = launch.next_cluster.fetch_add(1, std::memory_order_relaxed);
-  if (linear >= launch.num_clusters) return {};
-  const auto n = static_cast<uint64_t>(linear);
-  uint64_t grid[3];
-  for (size_t d = 0; d < 3; ++d) grid[d] = launch.blocks[d] / launch.code->cluster[d];
-  const uint64_t x = n % grid[0] * launch.code->cluster[0],
-                 y = n / grid[0] % grid[1] * launch.code->cluster[1],
-                 z = n / grid[0] / grid[1] * launch.code->cluster[2];
-  return {x | y << 32, z | kMark};
-}
 
 struct Request {
   AddressPlace answer, barrier;
@@ -47,9 +31,8 @@ struct Answer : AsyncOp {
   void complete(Cluster&) override {
     if (cta->alive_count == 0) return;
     Exec x = late_exec(*cta);
-    const Wide answer = next_cluster(*x.worker->launch);
     for (const auto& [at, barrier] : to) {
-      std::memcpy(at, &answer, kAnswerBytes);
+      std::memset(at, 0, kAnswerBytes);
       if (Checks* checks = x.worker->checks) {
         const Cta& owner = *cta->cluster->cta_of(barrier);
         checks->copied(x, *in, owner, static_cast<uint32_t>(at - owner.shared), kAnswerBytes, kNoRegister);
@@ -95,20 +78,17 @@ struct Question {
 void run_query(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const auto& question = *static_cast<const Question*>(in.data);
+  using Wide = std::array<uint64_t, 2>;
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
-    const Wide answer = x.reg<Wide>(question.answer)[i];
-    const bool canceled = (answer[1] & ~uint64_t{0xffffffff}) == kMark;
-    if (!canceled && answer != Wide{})
+    if (x.reg<Wide>(question.answer)[i] != Wide{})
       return x.trap(in, exec::TrapKind::kInvalid,
                     "these 128 bits are no answer of clusterlaunchcontrol.try_cancel: it was not waited for, "
                     "or was overwritten",
                     i);
-    if (question.predicate != kNoRegister) x.reg<int8_t>(question.predicate)[i] = canceled ? -1 : 0;
-    const uint64_t first[4] = {answer[0] & 0xffffffff, answer[0] >> 32, answer[1] & 0xffffffff, 0};
-    for (size_t d = 0; d < question.words.size(); d++)
-      if (question.words[d] != kNoRegister)
-        x.reg<uint32_t>(question.words[d])[i] = static_cast<uint32_t>(first[d]);
+    if (question.predicate != kNoRegister) x.reg<int8_t>(question.predicate)[i] = 0;
+    for (uint32_t word : question.words)
+      if (word != kNoRegister) x.reg<uint32_t>(word)[i] = 0;
   }
 }
 
@@ -134,7 +114,7 @@ bool lower_launch_control(Lowering& l, const ptx::Instruction& in) {
       return l.error(result.offset, "the number of a block has three parts");
     for (size_t i = 0; i < result.parts.size(); i++) question.words[i] = l.reg(result.parts[i]);
   } else {
-    question.words[in.has(Mod::kGetFirstCtaidY) ? 1 : in.has(Mod::kGetFirstCtaidZ) ? 2 : 0] = l.reg(result);
+    question.words[0] = l.reg(result);
   }
   question.answer = l.place(in.operands[1], Mod::kB128);
   if (question.answer == kNoRegister) return false;
