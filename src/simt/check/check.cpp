@@ -228,7 +228,7 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
       if (race_) {
         Cell probe = cell;
         if (!touch(x, s, in, lane, probe, mine, write, Place{address + i})) return false;
-        if (by_async_proxy(in) && !fenced(x, s, in, lane, cell, agent, write, Place{address + i}))
+        if (by_async_proxy(in) && !write && !fenced(x, s, in, lane, cell, agent, write, Place{address + i}))
           return false;
         if (!write) cell = probe;
       }

@@ -64,7 +64,7 @@ bool Checks::issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op) {
       const Place where{base | (r.at + i), r.tensor};
       Cell probe = cells[i];
       if (!touch(x, s, in, lane, probe, op.record, r.write, where)) return false;
-      if (!r.tensor && !fenced(x, s, in, lane, cells[i], op.agent, r.write, where)) return false;
+      if (!r.tensor && !r.write && !fenced(x, s, in, lane, cells[i], op.agent, r.write, where)) return false;
       (r.write ? cells[i].copy_in : cells[i].copy_out) = op.record;
     }
   }
