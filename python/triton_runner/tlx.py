@@ -1,0 +1,50 @@
+"""TLX, the language of warp groups, buffers and barriers that the package triton-utlx adds to Triton 3.8: its
+names, taken from that package when a kernel asks for them, so that a kernel written in it can be imported
+where the package is not, and run from the artifacts of its later levels."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import sys
+
+from triton_runner._errors import fail
+
+PACKAGE = "triton-utlx"
+
+
+def available() -> bool:
+    """Whether kernels can be compiled from TLX here."""
+    try:
+        _plugin()
+    except ValueError:
+        return False
+    return True
+
+
+@functools.cache
+def _plugin():
+    try:
+        module = importlib.import_module("utlx_plugin")
+    except ImportError as error:
+        raise fail(f"TLX is not installed ({error})", _advice()) from None
+    triton = importlib.import_module("triton")
+    if ".".join(triton.__version__.split(".")[:2]) != "3.8":
+        raise fail(f"TLX needs Triton 3.8, and this is {triton.__version__}", _advice())
+    if "libutlx" not in os.environ.get("TRITON_PLUGIN_PATHS", ""):
+        raise fail("Triton was imported without the plug-in of TLX", _advice())
+    return module
+
+
+def _advice() -> str:
+    return (
+        f"in an environment with Triton 3.8: {sys.executable} -m pip install triton==3.8.0 {PACKAGE}; its .pth "
+        "file must lie in a site directory, as pip puts it"
+    )
+
+
+def __getattr__(name: str):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(_plugin(), name)
