@@ -10,6 +10,7 @@ specialised for its arguments as Triton's JIT would, and written to FOLDER as <k
 there; with "absolute", Triton's own files keep their paths. Needs Triton and NumPy only.
 """
 
+import importlib
 import os
 import shutil
 import sys
@@ -129,6 +130,8 @@ def main(kernel, target, folder, levels, names="relative"):
     stand_in = sys.modules["triton_runner"] = types.ModuleType("triton_runner")
     stand_in.jit = triton.jit
     stand_in.register_memory = lambda *_: None
+    if kernel.startswith("tlx_"):
+        stand_in.tlx = importlib.import_module("utlx_plugin")
 
     def compile_launch(function, *args, grid, warmup=False, **options):
         arguments = bound(function, args, options)

@@ -5,8 +5,8 @@
         build the project's wheel, install it into each, run tests/releases there; --all: also 3.3.0, 3.5.0
         and 3.7.0. Without versions all ten run and doc/measurements/versions.md is written anew.
 
-An environment holds triton, numpy and pytest, no torch (0.6 to 1.1 GB). They live under
-$TRITON_RUNNER_RELEASES, by default ${XDG_CACHE_HOME:-~/.cache}/triton-runner/releases/<version>. Run it with
+An environment holds triton, numpy and pytest, no torch (0.6 to 1.1 GB); that of 3.8.0 also the plug-in of
+TLX. They live under $TRITON_RUNNER_RELEASES, by default ${XDG_CACHE_HOME:-~/.cache}/triton-runner/releases/<version>. Run it with
 a Python that has pip and the packages of requirements/build.txt.
 """
 
@@ -31,6 +31,8 @@ from matrix import RELEASES  # noqa: E402
 MORE_RELEASES = ["3.3.0", "3.5.0", "3.7.0"]
 # What an environment needs beside Triton: the project's own needs, and what 3.0 and 3.1 import undeclared.
 PACKAGES = ["numpy", "ml_dtypes", "click", "pytest", "filelock", "setuptools"]
+# TLX is a plug-in of one release. Where it cannot be fetched, its tests say so.
+PLUGINS = {"3.8.0": "triton-utlx==3.8.0.post16"}
 # The options of `make develop`, so that the wheel is packed from what that compiled.
 BUILD_OPTIONS = [
     "-Cbuild-dir=build/release",
@@ -69,7 +71,19 @@ def ensure(version):
             venv.create(folder, with_pip=False, symlinks=True)
             pip("--python", python, "install", "--quiet", "--no-compile", f"triton=={version}", *PACKAGES)
             complete.write_text(contents)
+        add_plugin(version, folder, python)
     return python
+
+
+def add_plugin(version, folder, python):
+    wanted, there = PLUGINS.get(version, ""), folder / "plugin"
+    if not wanted or (there.exists() and there.read_text() == wanted):
+        return
+    command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", wanted]
+    if subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).returncode:
+        print(f"releases: {wanted} cannot be fetched; what needs it is skipped", file=sys.stderr, flush=True)
+        return
+    there.write_text(wanted)
 
 
 def build_wheel(folder):

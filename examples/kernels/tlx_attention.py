@@ -1,5 +1,5 @@
-"""Flash attention in TLX for Hopper, in tasks: one warp group keeps TMA busy; two others, each with half of the
-rows, take turns on the tensor cores (two named barriers), so that one computes its softmax while the other
+"""Flash attention in TLX for Hopper, in tasks: one warp group keeps TMA busy; two others, each with half of
+the rows, take turns on the tensor cores (two named barriers), so that one computes its softmax while the other
 multiplies; and each issues the product for the next scores before it waits for the one with the values."""
 
 import numpy as np
@@ -127,7 +127,7 @@ def reference(device, q, k, v, heads, scale):
 
 
 def run(device, **level):
-    batches, heads, length, dim = (1, 2, 256, 64) if not device.on_gpu else (4, 16, 4096, 64)
+    batches, heads, length, dim = (2, 2, 256, 64) if not device.on_gpu else (4, 16, 4096, 64)
     block_m, block_n = 128, 64
     rows = batches * heads * length
     q, k, v = (device.normal(rows, dim, dtype="float16") for _ in range(3))
@@ -135,8 +135,9 @@ def run(device, **level):
     half, block = [block_m // 2, dim], [block_n, dim]
     shapes = (q, half), (k, block), (v, block), (o, half)
     _attn_fwd_ws_pipelined_pingpong[(length // block_m, batches * heads)](
-        0.125, sums, batches, heads, *(TensorDescriptor(x, [rows, dim], [dim, 1], shape) for x, shape in shapes),
-        length, HEAD_DIM=dim, BLOCK_M=block_m, BLOCK_N=block_n, NUM_BUFFERS=2, num_warps=4, num_stages=1, **level,
+        0.125, sums, batches, heads,
+        *(TensorDescriptor(x, [rows, dim], [dim, 1], shape) for x, shape in shapes), length,
+        HEAD_DIM=dim, BLOCK_M=block_m, BLOCK_N=block_n, NUM_BUFFERS=2, num_warps=4, num_stages=1, **level,
     )  # fmt: skip
     expected, logs = reference(device, q, k, v, batches * heads, 0.125)
     return [("o", o, expected, 0.01), ("M", sums, logs, 0.01)]

@@ -1,5 +1,5 @@
-"""Matrix product in TLX for Hopper: a ring of buffers in shared memory that cp.async fills STAGES - 1 steps ahead
-of wgmma."""
+"""Matrix product in TLX for Hopper: a ring of buffers in shared memory that cp.async fills STAGES - 1 steps
+ahead of wgmma."""
 
 import triton
 import triton.language as tl

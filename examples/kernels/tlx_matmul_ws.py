@@ -1,5 +1,5 @@
-"""Persistent matrix product in TLX for Hopper, in tasks: one warp group keeps TMA busy, GROUPS others multiply,
-and mbarriers say which buffers are full and which are free."""
+"""Persistent matrix product in TLX for Hopper, in tasks: one warp group keeps TMA busy, GROUPS others
+multiply, and mbarriers say which buffers are full and which are free."""
 
 import triton
 import triton.language as tl

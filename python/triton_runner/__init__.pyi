@@ -5,6 +5,7 @@ from . import ir as ir
 from . import language as language
 from . import ptx as ptx
 from . import testing as testing
+from . import tlx as tlx
 from . import torch_utils as torch_utils
 from ._bisect.api import bisect as bisect
 from ._case.capture import capture as capture

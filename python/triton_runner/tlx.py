@@ -39,8 +39,8 @@ def _plugin():
 
 def _advice() -> str:
     return (
-        f"in an environment with Triton 3.8: {sys.executable} -m pip install triton==3.8.0 {PACKAGE}; its .pth "
-        "file must lie in a site directory, as pip puts it"
+        f"in an environment with Triton 3.8: {sys.executable} -m pip install triton==3.8.0 {PACKAGE}; its "
+        ".pth file must lie in a site directory, as pip puts it"
     )
 
 

@@ -47,6 +47,8 @@ def compiled(version, kernel, arch, levels, lines, into):
     """Copies the `levels` (file endings, .json among them) of `kernel` for `arch` to the folder `into`."""
     python = releases.ensure(version)
     env = {"TRITON_DEFAULT_FP_FUSION": "1", "TRITON_DISABLE_LINE_INFO": "0" if lines else "1"}
+    if not kernel.startswith("tlx_"):
+        env["UTLX_NO_AUTOREGISTER"] = "1"  # the plug-in of TLX is for its own kernels
     with tempfile.TemporaryDirectory() as made:
         asked = ",".join(sorted(level for level in levels if level != "json"))
         command = [python, "tools/compile_example.py", kernel, f"cuda:{arch}", made, asked]

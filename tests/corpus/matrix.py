@@ -18,6 +18,7 @@ COMPLETE = ["3.3.1", "3.4.0", "3.6.0", "3.9.0"]  # every architecture at every l
 BINARY_LEVELS = ("llir", "ptx", "cubin")
 TUTORIALS = ["vector_add", "softmax", "matmul"]
 MORE_TUTORIALS = ["dropout", "layer_norm", "attention", "attention_backward", "grouped_gemm"]
+TLX_RELEASE, TLX = "3.8.0", ["tlx_matmul", "tlx_matmul_ws", "tlx_attention"]  # the plug-in is that release's
 WITHOUT_DOT = ["vector_add", "softmax", "dropout", "layer_norm"]  # TTGIR differs in the target's name only
 
 
@@ -37,7 +38,7 @@ class Row(NamedTuple):
     def compiled_for(self) -> int | None:
         """The architecture whose folder holds the artifact. TTIR lies with the first one."""
         if self.level == "ttir":
-            return 90 if self.kernel.startswith("matmul_tma") else 80
+            return 90 if self.kernel.startswith(("matmul_tma", "tlx_")) else 80
         return self.arch
 
     @property
@@ -75,6 +76,10 @@ def rows_of(release: str) -> list[Row]:
         rows += [Row(release, kernel, level, 90) for level in ("ttgir", *BINARY_LEVELS)]
     if version >= (3, 4):
         rows += [Row(release, kernel, "gluon") for kernel in ("gluon_intro", "gluon_layouts")]
+    if release == TLX_RELEASE:
+        for kernel in TLX:
+            rows += [Row(release, kernel, "python"), Row(release, kernel, "ttir")]
+            rows += [Row(release, kernel, level, 90) for level in ("ttgir", *BINARY_LEVELS)]
     return rows
 
 
@@ -96,6 +101,10 @@ def copies() -> list[tuple[Path, Path]]:
             here = CORPUS / nearest(version[1:])
             arch = folder if level != "ttir" else "sm90" if folder == "matmul-with-tma" else "sm80"
             found.append((file, here / arch / file.name))
+    for file in sorted(EXAMPLES.glob("runner/tlx/v*/*/*/*")):
+        if file.suffix[1:] in ("ttir", "ttgir", *BINARY_LEVELS, "json"):
+            version, _, arch = file.relative_to(EXAMPLES / "runner" / "tlx").parts[:3]
+            found.append((file, CORPUS / version[1:] / arch / file.name))
     return found
 
 

@@ -204,6 +204,8 @@ def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> Plan:
     level = compiled_of(kernel).level if on_engine else entry.level if entry is not None else "ttir"
     if level == "ttir" and "ttir" not in kernel.asm:  # Gluon has none
         level = "ttgir"
+    elif level == "ttgir" and compiled_of(kernel).entry == "ttir" and not compiled_of(kernel).has("ttgir"):
+        level = "ttir"  # one with layouts, as TLX has it: the engine calls it by what it holds
     text = kernel.asm.get(level) if level in MLIR else None
     plan = Plan(ask, f"kernel '{kernel.name}'", text or "")
     if text is None:

@@ -16,6 +16,7 @@ import dataclasses
 import inspect
 import os
 import textwrap
+import types
 
 from triton_runner import _core, _settings
 from triton_runner._dump.axes import programs_of
@@ -104,7 +105,8 @@ def assignments(kernel, name: str) -> tuple:
         return ()
     found, seen, waiting = [], set(), [kernel]
     while waiting:
-        function = getattr(waiting.pop(), "fn", None)
+        named = waiting.pop()
+        function = None if isinstance(named, types.ModuleType) else getattr(named, "fn", None)
         while hasattr(function, "fn"):
             function = function.fn
         if function is None or id(function) in seen:

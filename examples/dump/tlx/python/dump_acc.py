@@ -1,0 +1,12 @@
+"""The accumulator of program 2 of a product in TLX, by its name in the source (Triton 3.8 with its plug-in)."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+from kernels import harness, tlx_matmul
+
+device = harness.Device()
+dump_tensor = device.zeros(64, 64)
+[(_, _, product, _)] = tlx_matmul.run(device, dump_tensor=dump_tensor, dump_value="acc", dump_grid=2)
+harness.compare_dump(device, dump_tensor, product[:64, 128:192], tolerance=1e-3)

@@ -1,0 +1,11 @@
+"""hopper-fa-ws-pipelined-pingpong from the cubin for sm90, which Triton 3.8.0 made of TLX. No plug-in is needed."""
+
+import sys
+from pathlib import Path
+
+import triton_runner
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[5]))
+from kernels import harness, tlx_attention
+
+harness.main(tlx_attention, cubin_dir=triton_runner.get_file_dir(__file__))

@@ -1,0 +1,11 @@
+"""hopper-gemm-ws from TTIR for sm90, which Triton 3.8.0 made of TLX. No plug-in is needed."""
+
+import sys
+from pathlib import Path
+
+import triton_runner
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[5]))
+from kernels import harness, tlx_matmul_ws
+
+harness.main(tlx_matmul_ws, ttir_dir=triton_runner.get_file_dir(__file__))

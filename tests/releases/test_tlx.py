@@ -1,0 +1,34 @@
+"""Kernels in TLX from Python, on the engines of the CPU at every level that has one."""
+
+import importlib
+import runpy
+from pathlib import Path
+
+import pytest
+import triton
+import triton_runner
+
+if not triton.__version__.startswith("3.8."):
+    pytest.skip("TLX is a plug-in of Triton 3.8", allow_module_level=True)
+if not triton_runner.tlx.available():
+    pytest.skip("triton-utlx is not installed beside this Triton 3.8", allow_module_level=True)
+
+
+@pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
+@pytest.mark.parametrize("kernel", ["tlx_matmul", "tlx_matmul_ws", "tlx_attention"])
+def test_it_matches(kernel, level):
+    harness = importlib.import_module("kernels.harness")
+    device = harness.Device()
+    with triton_runner.using(device="cpu", target="cuda:90", check="race"):
+        found = importlib.import_module(f"kernels.{kernel}").run(device, level=level)
+    for name, got, expected, tolerance in found:
+        assert float(abs(device.host(got) - expected).max()) <= tolerance, name
+
+
+@pytest.mark.parametrize("level", ["ttgir", "ptx"])
+def test_a_variable_is_dumped(level, capfd):
+    """The accumulator of the product's loop, by its name in the source."""
+    script = Path(__file__).resolve().parents[2] / "examples/dump/tlx/python/dump_acc.py"
+    with triton_runner.using(device="cpu", target="cuda:90", level=level), pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(script))
+    assert not ended.value.code and "match" in capfd.readouterr().out
