@@ -10,7 +10,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "triton_ru
 # From the bottom up: what a layer holds. A folder stands for its modules, but for those that are named.
 LAYERS = (
     ("facts", "_errors _recent _levels _paths _metadata _files _lazy _faults _flow _arrays _memory _uninit "
-              "color_print ir ptx tlx _layout _tools _variables _pipeline.versions _pipeline.guard"),
+              "color_print ir ptx tlx _layout _layout_text _layout_picture _tools _variables "
+              "_pipeline.versions _pipeline.guard"),
     ("settings", "_settings _messages _keywords _markers"),
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),
@@ -29,7 +30,7 @@ LAYERS = (
     ("commands", "_help _cache _doctor _doctor_command _experiments _experiments_command _ops "
                  "_dump.command _compiler.command _compiler.passes_command "
                  "_bisect _compiler.bisection_job _compare.command _ledger_command "
-                 "_export_command _case.verify_command _case.commands _reduce.command "
+                 "_export_command _layout_command _case.verify_command _case.commands _reduce.command "
                  "_see.map_command _see.report_command _see.program _cli __main__"),
     ("names", "triton_runner"),
 )  # fmt: skip

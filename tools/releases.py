@@ -6,8 +6,9 @@
         and 3.7.0. Without versions all ten run and doc/measurements/versions.md is written anew.
 
 An environment holds triton, numpy and pytest, no torch (0.6 to 1.1 GB); that of 3.8.0 also the plug-in of
-TLX. They live under $TRITON_RUNNER_RELEASES, by default ${XDG_CACHE_HOME:-~/.cache}/triton-runner/releases/<version>. Run it with
-a Python that has pip and the packages of requirements/build.txt.
+TLX. They live under $TRITON_RUNNER_RELEASES, by default
+${XDG_CACHE_HOME:-~/.cache}/triton-runner/releases/<version>. Run it with a Python that has pip and the
+packages of requirements/build.txt.
 """
 
 import argparse

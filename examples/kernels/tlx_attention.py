@@ -1,6 +1,6 @@
 """Flash attention in TLX for Hopper, in tasks: one warp group keeps TMA busy; two others, each with half of
-the rows, take turns on the tensor cores (two named barriers), so that one computes its softmax while the other
-multiplies; and each issues the product for the next scores before it waits for the one with the values."""
+the rows, take turns on the tensor cores (two named barriers), so that one computes its softmax while the
+other multiplies; each issues the product for the next scores before it waits for the one with values."""
 
 import numpy as np
 import triton

@@ -12,7 +12,14 @@ import sys
 
 import click
 
-from triton_runner import _doctor_command, _experiments_command, _export_command, _help, _ledger_command
+from triton_runner import (
+    _doctor_command,
+    _experiments_command,
+    _export_command,
+    _help,
+    _layout_command,
+    _ledger_command,
+)
 from triton_runner._bisect import command as bisect_command
 from triton_runner._case import commands as case_commands
 from triton_runner._case import verify_command
@@ -325,6 +332,7 @@ for _module in (
     _doctor_command,
     _experiments_command,
     _export_command,
+    _layout_command,
     verify_command,
     case_commands,
     map_command,

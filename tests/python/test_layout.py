@@ -9,6 +9,8 @@ import pathlib
 import numpy
 import pytest
 import triton_runner
+from click.testing import CliRunner
+from triton_runner import _cli
 
 GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden" / "layouts.txt"
 SHARED = {
@@ -142,6 +144,36 @@ def test_what_is_known_of_swizzles():
     column = "lanes along dimension 0, 16 bytes each"
     assert swizzled[column].conflicts == 0
     assert plain[column].turns == 8 * swizzled[column].turns
+
+
+def command(*arguments):
+    return CliRunner().invoke(_cli.main, ["layout", *arguments])
+
+
+def test_the_command_draws(tmp_path):
+    said = command(HELD["rows"], "--shape", "16x64", "--rows", "2").output
+    assert "16 registers" not in said and "8 registers, 32 lanes, 4 warps; each element is held once" in said
+    assert "    0  T0:0-7  T1:0-7" in said and "... 14 more rows" in said
+    said = command(SHARED["nvmma"], "--shape", "64x64", "--png", str(tmp_path / "a.png")).output
+    assert "8192 bytes of shared memory" in said and "144 b4" in said and "128 b0" in said
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    said = command(SHARED["plain"], "--shape", "64x64", "--type", "f32", "--access", HELD["columns"]).output
+    assert "of 4 bytes a lane" in said and "conflicts 0" not in said
+    module = tmp_path / "a.ttgir"
+    module.write_text(f"#mine = {HELD['mma']}\nmodule {{\n}}\n")
+    found = json.loads(command("#mine", "--shape", "32x32", "--file", str(module), "--json").output)
+    assert found["kind"] == "nvidia_mma" and found["places"]["lane"][1][0] == 4
+
+
+def test_every_kind_is_drawn():
+    kinds = set()
+    for encoding, element, shape, _ in golden():
+        found = triton_runner.layout(encoding, shape, element)
+        if found.kind not in kinds and math.prod(found.shape) <= 1 << 15:
+            kinds.add(found.kind)
+            done = command(encoding, "--shape", shape, "--type", element)
+            assert done.exit_code == 0 and "a cell: " in done.output, done.output
+    assert len(kinds) > 10
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The accumulator of program 2 of a product in TLX while PTX is executed, from the registers that hold it."""
+"""Accumulator of program 2 of a product in TLX while PTX is executed, from the registers that hold it."""
 
 import sys
 from pathlib import Path

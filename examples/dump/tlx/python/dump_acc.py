@@ -1,4 +1,4 @@
-"""The accumulator of program 2 of a product in TLX, by its name in the source (Triton 3.8 with its plug-in)."""
+"""The accumulator of program 2 of a product in TLX, by its name in the source."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""hopper-fa-ws-pipelined-pingpong from LLIR for sm90, which Triton 3.8.0 made of TLX. No plug-in is needed."""
+"""hopper-fa-ws-pipelined-pingpong from LLIR for sm90, made of TLX by Triton 3.8.0; it needs no plug-in."""
 
 import sys
 from pathlib import Path
