@@ -24,9 +24,6 @@ void Parser::skip() {
     if (*p_ == '#' && line_directive()) continue;
     if (*p_ != '/') return;
     if (p_[1] == '/') {
-      const std::string_view comment(p_, static_cast<size_t>(end_ - p_));
-      if (comment.starts_with("// begin inline asm")) in_assembly_ = true;
-      if (comment.starts_with("// end inline asm")) in_assembly_ = false;
       const void* line = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
       p_ = line ? static_cast<const char*>(line) : end_;
     } else if (p_[1] == '*') {

@@ -75,8 +75,7 @@ bool Parser::parse_loc() {
   }
   lines_.push_back(pending);
   line_index_[key(where)] = line;
-  // LLVM counts lines of inline assembly on from its statement's: they are no lines of the source.
-  if (!in_assembly_) source_ = line;
+  source_ = line;
   return true;
 }
 

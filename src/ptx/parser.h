@@ -189,7 +189,6 @@ class Parser {
   const char* p_;
   const char* end_;
   const char* open_comment_ = nullptr;
-  bool in_assembly_ = false;  // between the comments that LLVM puts around inline assembly
   base::Diagnostic error_;
 
   base::TextMap<Global> globals_{64};
