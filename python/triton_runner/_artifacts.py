@@ -286,7 +286,9 @@ class ArtifactKernel(_core.Launchable):
             for param in params
         ]
         guards = [*watched, (self.__dict__, ["function"])]
-        return _core.Launcher(code, slots, installed().loose_launches), guards, _stamps(self.artifact)
+        # load() takes as many arguments as the kernel has, and no Triton.
+        loose = self.python_params is not None and installed().loose_launches
+        return _core.Launcher(code, slots, loose), guards, _stamps(self.artifact)
 
     def _code(self, named):
         """(the loaded code that takes such values, names of those that it takes)."""

@@ -6,8 +6,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT TRITON_RUNNER_SANITIZE 
   list(APPEND simd_isas ${simd_isas_of_x86})
 endif()
 # On x86 the portable copies serve machines of before 2013, and the tests: not worth the time to optimise them much.
-set(simd_flags_portable $<IF:$<BOOL:${simd_isas_of_x86}${TRITON_RUNNER_SANITIZE}>,-O1,-O3>)
-set(simd_fast $<IF:$<BOOL:${TRITON_RUNNER_SANITIZE}>,-O1,-O3>)
+set(simd_fast -O3)
+if(TRITON_RUNNER_SANITIZE)
+  set(simd_fast -O1)
+endif()
+set(simd_flags_portable $<IF:$<BOOL:${simd_isas_of_x86}>,-O1,${simd_fast}>)
 set(simd_flags_avx2 ${simd_fast} -mavx2 -mfma -mf16c)
 set(simd_flags_avx512 ${simd_fast} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512)
 if(TRITON_RUNNER_SANITIZE MATCHES undefined)  # the portable copies have it, of the same sources
