@@ -13,11 +13,12 @@ import triton_runner.language as dl
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RELEASE = tuple(int(part) for part in triton.__version__.split(".")[:2])
 # LLIR and PTX are compiled from 3.9's TTGIR, which releases from 3.5 on read.
-SINCE = {"gluon": (3, 4), "llir": (3, 5), "ptx": (3, 5)}
+SINCE = {"gluon": (3, 4), "llir": (3, 5), "ptx": (3, 5), "tlx": (3, 5)}
 SCRIPTS = sorted(
     path.relative_to(EXAMPLES).as_posix()
     for path in EXAMPLES.glob("d[ue]*/*/*/*.py")
     if SINCE.get(path.parts[-3], RELEASE) <= RELEASE
+    and path.parts[-3:-1] != ("tlx", "python")  # needs the plug-in: test_tlx.py
 )
 BLOCK, PROGRAMS = 16, 4
 
