@@ -3,7 +3,8 @@
 #
 #   make demo           kernels at every level that runs without a GPU: engine, difference from the reference, time
 #                       (ARGS=--all: every kernel from every level)
-#   make test           all tests (PARTS="cases python" runs some); the last line counts them
+#   make test           all tests (PARTS="cases python" runs some, PARTS=long the Python tests that are left out);
+#                       the last line counts them
 #   make develop        the package in .venv, editable
 #   make bench          kernel times beside TRITON_INTERPRET=1 and torch (ARGS=--plot: cost by programs
 #                       and elements; ARGS=--write: into doc/measurements/performance.md)

@@ -2,7 +2,7 @@
 
     python tests/run_all.py [part ...]
 
-Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in
+Without parts, all but `long`: Python tests marked so, which take a minute or are one more of their kind. Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in
 seconds of CPU, which is reported and fails nothing: a slow machine is not a failure. Only what hangs is
 ended: a command that has used ten times its part's budget, or that has used no CPU at all for ten minutes.
 """
@@ -28,7 +28,7 @@ RELEASE, ASAN, TSAN = (ROOT / "build" / name for name in ("release", "asan", "ts
 JOBS = str(len(os.sched_getaffinity(0)))
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)")
 TAIL = 60
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-rs", "--durations=40", "-n", JOBS, "--dist", "loadfile"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-rfEs", "--durations=40", "-n", JOBS, "--dist", "loadfile"]
 HANG_FACTOR = 10  # budgets of CPU time
 IDLE = 600  # seconds without any CPU time
 NOT_FOUND = 127
@@ -49,6 +49,7 @@ class Part:
     budget: int  # seconds of CPU on a machine like doc/measurements/performance.md's
     commands: Callable[[], list[list[str]]]
     needs: tuple[str, ...] = ()
+    by_default: bool = True
 
 
 def configure(folder: pathlib.Path, *definitions: str) -> list[str]:
@@ -120,7 +121,8 @@ PARTS = [
     Part(
         "cases", 120, lambda: [cases(RELEASE), cases(RELEASE, "--checks", "oob,nan,uninit,race")], ("build",)
     ),
-    Part("python", 900, lambda: [[*PYTEST, "tests/python"]], ("build",)),
+    Part("python", 1000, lambda: [[*PYTEST, "-m", "not long", "tests/python"]], ("build",)),
+    Part("long", 900, lambda: [[*PYTEST, "-m", "long", "tests/python"]], ("build",), by_default=False),
     Part("lint", 30, lambda: [[sys.executable, "tests/lint.py"]]),
     Part(
         "releases",
@@ -218,8 +220,8 @@ def counts_of(output: str, status: int) -> dict[str, int]:
     return counts
 
 
-def run_part(part: Part, totals: dict[str, int]) -> bool:
-    """Whether all that it builds was built."""
+def run_part(part: Part, totals: dict[str, int], failures: list[str]) -> bool:
+    """Whether all that it builds was built. failures: grows by the names of what failed."""
     begin, used = time.monotonic(), cpu_of_children()
     log_path = LOGS / f"{part.name}.log"
     mine = {"passed": 0, "failed": 0, "skipped": 0}
@@ -240,15 +242,15 @@ def run_part(part: Part, totals: dict[str, int]) -> bool:
             if status != 0:
                 print(f"---- {part.name}: {' '.join(command)}: {how}")
                 print("\n".join(output.splitlines()[-TAIL:]), flush=True)
+                names = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+                failures += names or [f"FAILED {part.name}: {' '.join(command)}"]
                 if builds:
                     built = False
                     break
-            elif part.name in ("python", "releases"):  # what was skipped and why is said, not hidden
-                print(
-                    "\n".join(line for line in output.splitlines() if line.startswith("SKIPPED")),
-                    end="",
-                    flush=True,
-                )
+            if part.name in ("python", "long", "releases"):  # what was skipped and why is said, not hidden
+                for line in output.splitlines():
+                    if line.startswith("SKIPPED"):
+                        print(line, flush=True)
     for key in totals:
         totals[key] += mine[key]
     cpu = cpu_of_children() - used
@@ -267,13 +269,14 @@ def cpu_of_children() -> float:
 
 
 def main() -> int:
-    wanted = sys.argv[1:] or [part.name for part in PARTS]
+    wanted = sys.argv[1:] or [part.name for part in PARTS if part.by_default]
     unknown = set(wanted) - {part.name for part in PARTS}
     if unknown:
         print(f"no part {', '.join(sorted(unknown))}; there are {', '.join(part.name for part in PARTS)}")
         return 2
     LOGS.mkdir(parents=True, exist_ok=True)
     totals = {"passed": 0, "failed": 0, "skipped": 0}
+    failures: list[str] = []
     unbuilt: set[str] = set()
     for part in PARTS:
         if part.name not in wanted:
@@ -284,9 +287,12 @@ def main() -> int:
                 flush=True,
             )
             totals["failed"] += 1
+            failures.append(f"FAILED {part.name}: not run")
             unbuilt.add(part.name)
-        elif not run_part(part, totals):
+        elif not run_part(part, totals, failures):
             unbuilt.add(part.name)
+    for line in failures:  # once more, where a person looks first
+        print(line[:200])
     print(f"{totals['passed']} passed, {totals['failed']} failed, {totals['skipped']} skipped")
     return 1 if totals["failed"] or not totals["passed"] else 0
 

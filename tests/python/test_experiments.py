@@ -8,6 +8,9 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
+from triton_runner import _experiments  # noqa: E402
+from triton_runner._bisect.runs import Program  # noqa: E402
+from triton_runner._compiler import versions  # noqa: E402
 
 PROGRAM = """
 import sys, torch, triton, triton.language as tl
@@ -50,7 +53,19 @@ def test_a_program_that_is_right_is_run_once(tmp_path):
     assert run(program, str(program), "fused", status=0).count("\n") == 1
 
 
-def test_passes_are_left_out_too(tmp_path):
+def test_passes_are_left_out_too(tmp_path, monkeypatch):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    steps = _experiments._steps
+    monkeypatch.setattr(_experiments, "_GRID", ())
+    monkeypatch.setattr(_experiments, "_steps", lambda outcome: steps(outcome)[1:3])
+    found = _experiments.experiments(Program(str(program), ("separate",)), versions.installed(), passes=True)
+    assert [one.name for one in found] == ["as it is", "without add_canonicalizer", "without add_combine"]
+    assert {one.verdict for one in found} == {"wrong"}
+
+
+@pytest.mark.long
+def test_all_passes_are_left_out(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     told = json.loads(run(program, "--json", "--passes", str(program), "separate", status=1))

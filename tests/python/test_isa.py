@@ -1,8 +1,10 @@
 """TRITON_RUNNER_ISA: launches as on a machine with less, to the same bits; what a machine lacks is said."""
 
+import functools
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -34,28 +36,30 @@ print(triton_runner._core.isa(), digest.hexdigest())
 """
 
 
-def run(tmp_path, isa: str):
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM)
+@functools.cache
+def run(isa: str):
     env = {**os.environ, "TRITON_RUNNER_ISA": isa, "TRITON_RUNNER_PROD": "1", "PYTHONWARNINGS": "ignore"}
-    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, env=env)
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+        file.write(PROGRAM)
+        file.flush()
+        return subprocess.run([sys.executable, file.name], capture_output=True, text=True, env=env)
 
 
-def test_every_instruction_set_gives_the_same_bits(tmp_path):
+def test_every_instruction_set_gives_the_same_bits():
     pytest.importorskip("torch")
-    isa, bits = run(tmp_path, "").stdout.split()
+    isa, bits = run("").stdout.split()
     for lesser in ("avx2", "portable"):
         if lesser == "avx2" and isa == "portable":
             continue  # test_what_is_not_there_is_said has it
-        done = run(tmp_path, lesser)
+        done = run(lesser)
         assert done.stdout.split() == [lesser, bits], done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("isa", ["avx512", "avx2", "sse9"])
-def test_what_is_not_there_is_said(tmp_path, isa):
+def test_what_is_not_there_is_said(isa):
     pytest.importorskip("torch")
-    done = run(tmp_path, isa)
-    best = run(tmp_path, "").stdout.split()[0]
+    done = run(isa)
+    best = run("").stdout.split()[0]
     order = ("portable", "avx2", "avx512")
     if isa in order and order.index(isa) <= order.index(best):
         assert done.stdout.split()[0] == isa

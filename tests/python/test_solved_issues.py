@@ -33,9 +33,14 @@ def test_each_case_has_its_command():
         assert file.name in told
 
 
-@pytest.mark.parametrize(
-    ("command", "output"), COMMANDS, ids=[re.search(r"issue_\d+", c)[0] for c, _ in COMMANDS]
-)
+def case(command: str, output: str):
+    """Those of several releases are long."""
+    several = any(mark in re.search(r"--versions (\S+)", command)[1] for mark in (",", ".."))
+    name = re.search(r"issue_\d+", command)[0]
+    return pytest.param(command, output, id=name, marks=pytest.mark.long if several else ())
+
+
+@pytest.mark.parametrize(("command", "output"), [case(*one) for one in COMMANDS])
 def test_a_case(command, output):
     words = re.findall(r'"[^"]*"|\S+', command)
     needed = versions.expand(words[words.index("--versions") + 1])
