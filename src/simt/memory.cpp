@@ -116,7 +116,7 @@ std::byte* resolve(Exec& x, const Operands& in, const Access& a, uint32_t i, uin
     case Space::kParam:
       if (address - kParamBase < x.launch().params.size())
         return x.global(in, i, param_address(x, address), a.bytes(), write);
-      if (address >> 32 && (address & kWindowMask) != kLocalWindow)  // cvta.param was here already
+      if (address - param_address(x, kParamBase) < x.launch().params.size())  // cvta.param was here already
         return x.global(in, i, address, a.bytes(), write);
       [[fallthrough]];
     case Space::kLocal:

@@ -132,6 +132,7 @@ def test_what_no_engine_sees_at_ttgir_is_found_by_splicing(tmp_path):
     assert case.name == "kernel"
 
 
+@pytest.mark.long
 @needs_another
 def test_the_front_end_by_splicing(tmp_path):
     skewed = f"SKEWED = tl.constexpr(triton.__version__ == {INSTALLED!r})"
