@@ -26,6 +26,7 @@ class Case:
     mma: str = "exact"
     flops: float = 0  # multiplications and additions of the dots
     two_threads: bool = False  # bound by arithmetic: measured on two threads too
+    fresh: Callable[[], torch.Tensor] | None = None  # torch() with a result of its own each time
 
     def launch(self):
         """As a person would; returns Triton's compiled kernel on this package's engines."""
@@ -47,7 +48,7 @@ def add_case() -> Case:
     out, reference = torch.empty(n), torch.empty(n)
     return Case(
         "vector add", "98,432 f32, blocks of 1,024", kernels.vector_add, (cdiv(n, 1024),), (x, y, out, n),
-        {"BLOCK": 1024}, out, lambda: torch.add(x, y, out=reference), "f32", 0, 2000, 2,
+        {"BLOCK": 1024}, out, lambda: torch.add(x, y, out=reference), "f32", 0, 2000, 2, fresh=lambda: x + y,
     )  # fmt: skip
 
 
