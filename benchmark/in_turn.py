@@ -1,11 +1,11 @@
-"""This package's engines and torch in turn: for a machine that others use, and for less than its best vectors.
+"""This package's engines and torch in turn: for a busy machine, and for less than its best vectors.
 
     python benchmark/in_turn.py [--isa avx2] [--rounds 30] [--engines ttir ptx-fast ...] [case ...]
     python benchmark/in_turn.py --isa avx2 --beside ../before add      the built tree of another commit too
 
-Each engine has a process of its own, all pinned to one core; they take turns of some milliseconds, so that what
-disturbs one disturbs all. Times are CPU time: the least sample of all rounds, in brackets the median. With --isa
-avx2 torch's libraries are held to AVX2 too.
+Each engine has a process of its own, all pinned to one core; they take turns of some milliseconds, so that
+what disturbs one disturbs all. Times are CPU time: the least sample of all rounds, in brackets the median.
+With --isa avx2 torch's libraries are held to AVX2 too.
 """
 
 import argparse
@@ -112,7 +112,7 @@ class Worker:
 
 
 def measured(workers: list[Worker], case: str, rounds: int) -> str:
-    """A line of the table: each worker's least and median milliseconds, and the quotient with the first one's."""
+    """A line of the table: least and median milliseconds of each worker, quotients with the first one."""
     title, least, cells = "", [], []
     for worker in workers:
         answer = worker.ask(f"case {case}")

@@ -85,15 +85,20 @@ struct Range {
   int low, high;
 };
 // Exponents, specials and the range of n new values.
-Range measure(const MmaPlan& plan, MmaType type, const float* value, int32_t* exponent, int64_t n) {
+template <class T>
+Range measure(const MmaPlan& plan, MmaType type, const float* value, T* exponent, int64_t n) {
   bool wide = type == MmaType::kBF16 || type == MmaType::kTF32;
   int lowest = plan.model.converted && !wide ? -14 : lowest_exponent(type);
-  MmaRange range = table().exponents(value, exponent, n, lowest);
+  MmaRange range;
+  if constexpr (sizeof(T) == 2)
+    range = table().row_exponents(value, exponent, n, lowest);
+  else
+    range = table().column_exponents(value, exponent, n, lowest);
   Range r{range.high >= 128, range.low, range.high};
   if (r.special) {  // the range of the finite ones
     r.high = kMmaNoExponent;
     for (int64_t i = 0; i < n; ++i)
-      if (exponent[i] < 128) r.high = std::max(r.high, exponent[i]);
+      if (const int e = static_cast<int16_t>(exponent[i]); e < 128) r.high = std::max(r.high, e);
   }
   if (r.high == kMmaNoExponent) r.low = r.high = 0;
   return r;
@@ -132,10 +137,9 @@ bool is_special(const MmaStep& s, int row, int column, float c) {
          (s.column_scale && !std::isfinite(s.column_scale[column]));
 }
 
-void run_step(const MmaStep& s, bool special, bool narrow_range) {
-  auto kernel = narrow_range ? table().exact : table().exact_wide;
+void run_step(const MmaStep& s, bool special) {
   int64_t n = int64_t{16} * s.columns;
-  if (!special && !table().any_special(s.sums, n)) return kernel(s);
+  if (!special && table().look_at_sums(s.sums, n) != MmaSums::kSpecial) return table().exact_wide(s);
   std::vector<float> before(s.sums, s.sums + n);
   // Infinities of B that meet elements which a sparse row does not have are no products.
   std::vector<float> finite(s.b, s.b + s.b_stride * (s.columns - 1) + s.k);
@@ -143,7 +147,7 @@ void run_step(const MmaStep& s, bool special, bool narrow_range) {
     if (!std::isfinite(x)) x = 0;
   MmaStep others = s;
   others.b = finite.data();
-  kernel(others);
+  table().exact_wide(others);
   for (int j = 0; j < s.columns; ++j)
     for (int i = 0; i < 16; ++i) {
       float c = before[static_cast<size_t>(16 * j + i)];
@@ -364,17 +368,20 @@ void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, in
     special |= std::any_of(a.scale[0], a.scale[0] + 16, [](float x) { return std::isnan(x); });
     special |= std::any_of(s.column_scale, s.column_scale + columns, [](float x) { return std::isnan(x); });
   }
-  bool narrow_range = plan.scale == MmaScale::kNone && a.min_exponent + b.min_exponent >= -100 &&
-                      a.max_exponent + b.max_exponent <= 125;
   std::vector<float> from_zero;
   if (plan.model.converted) {
     from_zero.assign(static_cast<size_t>(16 * columns), 0.0f);
     s.sums = from_zero.data();
   }
-  const int block = plan.block();
-  for (int done = 0; done < plan.k; done += block) {
-    s.k = std::min(block, plan.k - done);
-    run_step(s, special, narrow_range);
+  s.block = plan.block();
+  const bool narrow = !special && plan.scale == MmaScale::kNone &&
+                      a.min_exponent + b.min_exponent >= kMmaLowest &&
+                      a.max_exponent + b.max_exponent <= kMmaHighest;
+  for (int done = 0; done < plan.k; done += s.k) {
+    const bool ordinary = narrow && table().look_at_sums(s.sums, int64_t{16} * columns) == MmaSums::kOrdinary;
+    // Ordinary sums stay so, but those of f16 may become infinite.
+    s.k = ordinary && !s.f16 ? plan.k - done : std::min(s.block, plan.k - done);
+    ordinary ? table().exact(s) : run_step(s, special);
     s.a += 16 * s.k;
     s.a_exponent += 16 * s.k;
     s.b += s.k;

@@ -80,7 +80,7 @@ struct MmaPlan {
 // 16 rows of A, ready to be multiplied: element k of row i at [k * 16 + i].
 struct MmaRows {
   alignas(64) float value[kMmaMaxK * 16];
-  alignas(64) int32_t exponent[kMmaMaxK * 16];
+  alignas(64) int16_t exponent[kMmaMaxK * 16];
   alignas(64) float scale[16][16];         // kPowers: [0][i] of row i; kGroups: [group][i]
   bool special = false;                    // an infinity or a NaN among them
   int min_exponent = 0, max_exponent = 0;  // of what is not 0
@@ -88,8 +88,8 @@ struct MmaRows {
 // Columns of B: element k of column j at [j * k_of_plan + k].
 struct MmaColumns {
   std::vector<float> value;
-  std::vector<int32_t> exponent;
-  std::vector<float> scale;  // kPowers: [j]; kGroups: [j * 16 + group]
+  std::vector<int32_t> exponent;  // in both halves
+  std::vector<float> scale;       // kPowers: [j]; kGroups: [j * 16 + group]
   bool special = false;
   int min_exponent = 0, max_exponent = 0;
   void resize(const MmaPlan& plan, int columns);

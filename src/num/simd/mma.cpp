@@ -1,12 +1,13 @@
-// The sums of tensor cores, 16 rows of A a vector: the largest exponent of a block is found first, then a
-// multiplication scales each product so that its integer part is what the hardware keeps, and integers add
-// up.
+// The sums of tensor cores: the largest exponent of a block is found first, then a multiplication scales the
+// accumulator and each product so that its integer part is what the hardware keeps, and integers add up.
 #include "simd/mma_lanes.h"
 
 namespace triton_runner::num::NUM_ISA {
 namespace {
 
 typedef uint32_t U __attribute__((vector_size(kLanes * 4)));
+
+constexpr int kAnyChunk = 1 << 20;
 
 NUM_INLINE F splat(float x) { return x - F{}; }
 NUM_INLINE I truncate(F x) { return __builtin_convertvector(x, I); }
@@ -32,133 +33,14 @@ NUM_INLINE float round_sum(double value, int result, bool f16) {
   return bits_as<float>((bits & 0x7fffffffu) == 0 ? 0 : bits);  // no -0
 }
 
-// round_sum of every lane. `exponent` is biased.
-[[gnu::noinline]] F finish_exactly(I high, I low, I exponent, const MmaStep& s) {
-  F out;
-  for (int l = 0; l < kLanes; ++l) {
-    double scale = bits_as<double>(static_cast<uint64_t>(exponent[l] - 127 - s.fraction + 1023) << 52);
-    double value = (static_cast<double>(high[l]) * 256.0 + static_cast<double>(low[l])) * scale;
-    out[l] = round_sum(value, s.result, s.f16);
-  }
-  return out;
-}
-
-// What overflows belongs to products with infinities and NaNs, whose sums the caller replaces.
-NUM_INLINE I wrapping_sum(I a, I b) { return (I)((U)a + (U)b); }
-
-// -x; INT32_MIN, which only rare lanes have, stays.
-NUM_INLINE I negated(I x) { return (I)(U{} - (U)x); }
-
-// The same for sums of less than 2^30 with results that are normal numbers; *rare: lanes that are not so.
-template <bool kF16>
-NUM_INLINE F finish(I high, I low, I exponent, int fraction, I kept, I* rare) {
-  I total = (I)((U)high * 256 + (U)low);
-  I scale = exponent - fraction;
-  *rare |= ((high + (1 << 22)) >> 23) != 0;
-  *rare |= (scale < 1) & (total != 0);
-  F f = __builtin_convertvector(total, F);
-  I back = truncate(f);
-  I magnitude = total < 0 ? negated(total) : total, rounded = back < 0 ? negated(back) : back;
-  f = (F)((I)f + (rounded > magnitude));  // toward zero
-  if constexpr (kF16) f = (F)((I)f | ((truncate(f) != total) & 1));
-  f *= (F)((scale > 0 ? scale : I{}) << 23);
-  if constexpr (!kF16) return (F)((I)f & kept);
-  I bits = (I)f, sign = bits & INT32_MIN, x = bits & INT32_MAX;
-  I normal = (x + 0xfff + ((x >> 13) & 1)) & ~0x1fff;
-  normal = normal >= 0x47800000 ? splat_int(0x7f800000) : normal;
-  I small = (I)(((F)x + 0.75f) - 0.75f);  // multiples of 2^-24
-  x = x < 0x38800000 ? small : normal;
-  return (F)((sign | x) & (x != 0));  // no -0
-}
-
-// Terms that an int32 sum holds: the accumulator and this many products of less than 2^(fraction + 2).
-NUM_INLINE int chunk_of(int fraction) { return fraction >= 25 ? 8 : fraction == 24 ? 16 : 1 << 20; }
-
-template <bool kF16>
-NUM_INLINE void exact_columns(const MmaStep& s) {
-  constexpr int kColumns = 4;
-  const int fraction = s.fraction, k = s.k;
-  const int left = fraction > 23 ? fraction - 23 : 0, right = fraction < 23 ? 23 - fraction : 0;
-  const int chunk = chunk_of(fraction);
-  const I kept = splat_int(~((1 << (23 - s.result)) - 1));
-  for (int j = 0; j < s.columns; j += kColumns) {
-    const float* b = s.b + j * s.b_stride;
-    const int32_t* b_exponent = s.b_exponent + j * s.b_stride;
-    for (int part = 0; part < kRows; part += kLanes) {
-      I largest[kColumns];
-#pragma GCC unroll 4
-      for (int q = 0; q < kColumns; ++q) largest[q] = splat_int(kNoExponent);
-      for (int x = 0; x < k; ++x) {
-        I a = load<I>(s.a_exponent + x * kRows + part);
-#pragma GCC unroll 4
-        for (int q = 0; q < kColumns; ++q) {
-          I e = a + b_exponent[q * s.b_stride + x];
-          largest[q] = e > largest[q] ? e : largest[q];
-        }
-      }
-      F scale[kColumns];
-      I sum[kColumns], exponent[kColumns];
-#pragma GCC unroll 4
-      for (int q = 0; q < kColumns; ++q) {
-        I c = load<I>(s.sums + (j + q) * kRows + part);
-        I c_exponent = (c >> 23) & 255;
-        I mantissa = (c & 0x7fffff) | (c_exponent != 0 ? splat_int(0x800000) : I{});
-        I c_scale = c_exponent > 1 ? c_exponent : splat_int(1);
-        I zero = (c & 0x7fffffff) == 0;
-        I seen = kF16 ? (c_exponent > 113 ? c_exponent : splat_int(113)) : c_scale;
-        seen &= ~zero;
-        I e = largest[q] + 127;
-        e = e > seen ? e : seen;
-        exponent[q] = e;
-        I scale_exponent = 254 + fraction - e;
-        scale_exponent = scale_exponent < 254 ? scale_exponent : splat_int(254);
-        scale[q] = (F)(scale_exponent << 23);
-        I shift = e - c_scale + right;
-        shift = shift < 31 ? shift : splat_int(31);
-        shift = shift > 0 ? shift : I{};
-        I term = (mantissa << left) >> shift;
-        I sign = c >> 31;
-        sum[q] = (term ^ sign) - sign;
-      }
-      I high[kColumns] = {};
-      for (int x = 0; x < k;) {
-        int end = x + chunk < k ? x + chunk : k;
-        for (; x < end; ++x) {
-          F a = load<F>(s.a + x * kRows + part);
-#pragma GCC unroll 4
-          for (int q = 0; q < kColumns; ++q)
-            sum[q] = wrapping_sum(sum[q], truncate(a * splat(b[q * s.b_stride + x]) * scale[q]));
-        }
-        if (x < k)
-#pragma GCC unroll 4
-          for (int q = 0; q < kColumns; ++q) {
-            high[q] = wrapping_sum(high[q], sum[q] >> 8);
-            sum[q] &= 255;
-          }
-      }
-      F results[kColumns];
-      I rare = {};
-#pragma GCC unroll 4
-      for (int q = 0; q < kColumns; ++q)
-        results[q] = finish<kF16>(high[q], sum[q], exponent[q], fraction, kept, &rare);
-      if (any_lane(rare)) [[unlikely]]
-        for (int q = 0; q < kColumns; ++q) results[q] = finish_exactly(high[q], sum[q], exponent[q], s);
-#pragma GCC unroll 4
-      for (int q = 0; q < kColumns; ++q) store(s.sums + (j + q) * kRows + part, results[q]);
-    }
-  }
-}
-
-void exact(const MmaStep& s) { s.f16 ? exact_columns<true>(s) : exact_columns<false>(s); }
-
 // Toward zero; what an int64 cannot hold, NaN too, becomes the least one, as the instruction does it.
 NUM_INLINE uint64_t truncate(double v) {
   return v > -0x1p63 && v < 0x1p63 ? static_cast<uint64_t>(static_cast<int64_t>(v)) : uint64_t{1} << 63;
 }
 
-// As exact, in f64: exponents of any size.
-void exact_wide(const MmaStep& s) {
-  for (int j = 0; j < s.columns; ++j) {
+// One block, some columns, in f64: exponents of any size.
+[[gnu::noinline]] void wide(const MmaStep& s, int first_column, int end_column) {
+  for (int j = first_column; j < end_column; ++j) {
     const float* b = s.b + j * s.b_stride;
     const int32_t* b_exponent = s.b_exponent + j * s.b_stride;
     float* sums = s.sums + j * kRows;
@@ -171,11 +53,11 @@ void exact_wide(const MmaStep& s) {
     }
     for (int x = 0; x < s.k; ++x)
       for (int l = 0; l < kRows; ++l) {
-        int32_t e = s.a_exponent[x * kRows + l] + b_exponent[x];
+        int32_t e = s.a_exponent[x * kRows + l] + static_cast<int16_t>(b_exponent[x]);
         largest[l] = e > largest[l] ? e : largest[l];
       }
     double quantum[kRows], factor[kRows];
-    uint64_t total[kRows];  // two's complement: what overflows is replaced, as above
+    uint64_t total[kRows];  // two's complement: what overflows is replaced by the caller
     for (int l = 0; l < kRows; ++l) {
       int64_t e = largest[l] + static_cast<int64_t>(bits_as<uint64_t>(scales[l]) >> 52) - 1023;
       uint32_t c = bits_as<uint32_t>(sums[l]);
@@ -196,6 +78,187 @@ void exact_wide(const MmaStep& s) {
     for (int l = 0; l < kRows; ++l)
       sums[l] = round_sum(static_cast<double>(static_cast<int64_t>(total[l])) * quantum[l], s.result, s.f16);
   }
+}
+
+void exact_wide(const MmaStep& s) { wide(s, 0, s.columns); }
+
+// What overflows an int32 is found out and computed again.
+NUM_INLINE I wrapping_sum(I a, I b) { return (I)((U)a + (U)b); }
+
+// How sums are rounded while one of these lives. AVX2 has no conversion of integers that rounds toward zero, but a mode
+// in which all do; the rest of what exact_block computes is exact, whatever the mode.
+struct Nearest {
+  void call_nearest(auto&& body) const { body(); }
+};
+#if defined(NUM_ISA_avx2)
+class TowardZero {
+ public:
+  TowardZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | _MM_ROUND_TOWARD_ZERO); }
+  ~TowardZero() { _mm_setcsr(before_); }
+  TowardZero(const TowardZero&) = delete;
+  TowardZero& operator=(const TowardZero&) = delete;
+  void call_nearest(auto&& body) const {
+    _mm_setcsr(before_);
+    body();
+    _mm_setcsr(before_ | _MM_ROUND_TOWARD_ZERO);
+  }
+
+ private:
+  unsigned before_;
+};
+#else
+using TowardZero = Nearest;
+#endif
+
+// Toward zero, whatever the mode of rounding. From the nearest float, whose integer differs by the sign of what was
+// rounded.
+NUM_INLINE F truncated(I x) {
+#if defined(NUM_ISA_avx512)
+  return (F)_mm512_cvt_roundepi32_ps((__m512i)x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+#else
+  F f = __builtin_convertvector(x, F);
+  f = f < 0x1p31f ? f : splat(0x1.fffffep30f);  // machines differ in what else they convert it to
+  I rest = x - truncate(f), away = x < 0 ? -rest : rest;
+  return (F)((I)f + (away >> 31));
+#endif
+}
+
+// The sum of a block: total * unit, cut to the bits that stay.
+template <bool kF16>
+NUM_INLINE F finish(I total, F unit, I kept) {
+#if defined(NUM_ISA_avx2)
+  if constexpr (!kF16) return (F)((I)(__builtin_convertvector(total, F) * unit) & kept);  // see TowardZero
+#endif
+  F f = truncated(total);
+  // What was cut off is remembered in the last bit, so that rounding once more is rounding once.
+  if constexpr (kF16) f = (F)((I)f | ((truncate(f) != total) & 1));
+  f *= unit;
+  if constexpr (!kF16) return (F)((I)f & kept);
+  I bits = (I)f, sign = bits & INT32_MIN, x = bits & INT32_MAX;
+  I normal = (x + 0xfff + ((x >> 13) & 1)) & ~0x1fff;
+  normal = normal >= 0x47800000 ? splat_int(0x7f800000) : normal;
+  I small = (I)(((F)x + 0.75f) - 0.75f);  // multiples of 2^-24
+  x = x < 0x38800000 ? small : normal;
+  return (F)((sign | x) & (x != 0));  // no -0
+}
+
+// Terms that an int32 sum holds: the accumulator and this many products of less than 2^(fraction + 2).
+NUM_INLINE int chunk_of(int fraction) { return fraction >= 25 ? 8 : fraction == 24 ? 16 : kAnyChunk; }
+
+constexpr int kParts = kRows / kLanes;
+constexpr int kColumns = kParts == 1 ? 4 : 1;  // at a time: no more than registers hold
+
+// The largest exponent of a block's products, biased, of each row; at least what ordinary sums need.
+NUM_INLINE void largest_exponents(const MmaStep& s, int j, int k, I (&largest)[kColumns][kParts]) {
+  typedef int16_t Rows __attribute__((vector_size(kRows * 2)));
+  typedef int32_t Pairs __attribute__((vector_size(kRows * 2)));
+  const int32_t* b = s.b_exponent + j * s.b_stride;
+  Rows top[kColumns];
+#pragma GCC unroll 4
+  for (int q = 0; q < kColumns; ++q) top[q] = Rows{} + static_cast<int16_t>(kMmaLowest - 25);
+  for (int x = 0; x < k; ++x) {
+    Rows a = load<Rows>(s.a_exponent + x * kRows);
+#pragma GCC unroll 4
+    for (int q = 0; q < kColumns; ++q) {
+      Rows e = a + (Rows)(b[q * s.b_stride + x] - Pairs{});
+      top[q] = e > top[q] ? e : top[q];
+    }
+  }
+#pragma GCC unroll 4
+  for (int q = 0; q < kColumns; ++q) {
+    Rows biased = top[q] + 127;
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) {
+      Short part;
+      memcpy(&part, reinterpret_cast<const char*>(&biased) + p * sizeof part, sizeof part);
+      largest[q][p] = widen(part);
+    }
+  }
+}
+
+// One block of 16 rows and kColumns columns. kK: its products, kChunk: as above; or both are 0, and any.
+template <bool kF16, int kK, int kChunk>
+NUM_INLINE void exact_block(const MmaStep& s, int j, I kept, const auto& mode) {
+  const int k = kK ? kK : s.k, chunk = kChunk ? kChunk : chunk_of(s.fraction);
+  const float* b = s.b + j * s.b_stride;
+  float* sums = s.sums + j * kRows;
+  I largest[kColumns][kParts], sum[kColumns][kParts];
+  F scale[kColumns][kParts];
+  largest_exponents(s, j, k, largest);
+#pragma GCC unroll 4
+  for (int q = 0; q < kColumns; ++q)
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) {
+      I c = load<I>(sums + q * kRows + p * kLanes);
+      I exponent = c & 0x7f800000;
+      if constexpr (kF16)
+        exponent = (exponent > 113 << 23 ? exponent : splat_int(113 << 23)) & ((c & INT32_MAX) != 0);
+      I e = largest[q][p] << 23;
+      e = e > exponent ? e : exponent;
+      scale[q][p] = (F)((static_cast<uint32_t>(254 + s.fraction) << 23) - (U)e);
+      sum[q][p] = truncate((F)c * scale[q][p]);
+    }
+  auto add = [&](int x) {
+    F a[kParts];
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) a[p] = load<F>(s.a + x * kRows + p * kLanes);
+#pragma GCC unroll 4
+    for (int q = 0; q < kColumns; ++q) {
+      F y = splat(b[q * s.b_stride + x]);
+#pragma GCC unroll 4
+      for (int p = 0; p < kParts; ++p) sum[q][p] += truncate(a[p] * y * scale[q][p]);
+    }
+  };
+  int x = 0;
+  for (const int end = k < chunk ? k : chunk; x < end; ++x) add(x);
+  I overflow = {};
+  while (x < k) {
+    I before[kColumns][kParts];
+#pragma GCC unroll 4
+    for (int q = 0; q < kColumns; ++q)
+#pragma GCC unroll 4
+      for (int p = 0; p < kParts; ++p) before[q][p] = sum[q][p], sum[q][p] = I{};
+    for (const int end = x + chunk < k ? x + chunk : k; x < end; ++x) add(x);
+#pragma GCC unroll 4
+    for (int q = 0; q < kColumns; ++q)
+#pragma GCC unroll 4
+      for (int p = 0; p < kParts; ++p) {
+        I total = wrapping_sum(before[q][p], sum[q][p]);
+        overflow |= (before[q][p] ^ total) & (sum[q][p] ^ total);
+        sum[q][p] = total;
+      }
+  }
+  if (kK != kChunk || kK == 0)
+    if (any_lane(overflow < 0)) [[unlikely]]
+      return mode.call_nearest([&] { wide(s, j, j + kColumns); });
+#pragma GCC unroll 4
+  for (int q = 0; q < kColumns; ++q)
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p)
+      store(sums + q * kRows + p * kLanes, finish<kF16>(sum[q][p], (F)((254 << 23) - (I)scale[q][p]), kept));
+}
+
+template <bool kF16, int kK, int kChunk>
+[[gnu::noinline]] void exact_columns(MmaStep s, const auto& mode) {
+  const I kept = splat_int(~((1 << (23 - s.result)) - 1));
+  for (int left = s.k; left > 0; left -= s.block) {
+    s.k = left < s.block ? left : s.block;
+    for (int j = 0; j < s.columns; j += kColumns) exact_block<kF16, kK, kChunk>(s, j, kept, mode);
+    s.a += kRows * s.k;
+    s.a_exponent += kRows * s.k;
+    s.b += s.k;
+    s.b_exponent += s.k;
+  }
+}
+
+// The blocks that tensor cores have most often are compiled apart.
+void exact(const MmaStep& s) {
+  if (s.f16) return exact_columns<true, 0, 0>(s, Nearest{});
+  const bool whole = s.k % s.block == 0;
+  const TowardZero mode{};
+  if (whole && s.block == 8 && chunk_of(s.fraction) >= 8) return exact_columns<false, 8, 8>(s, mode);
+  if (whole && s.block == 16 && s.fraction == 25) return exact_columns<false, 16, 8>(s, mode);
+  exact_columns<false, 0, 0>(s, mode);
 }
 
 void fma(const MmaStep& s) {
@@ -248,7 +311,16 @@ void integer(const MmaStep& s, bool saturate) {
 
 }  // namespace
 
-const MmaTable mma_table = {exact,         exact_wide,      fma,          integer,      mma_rows, mma_columns,
-                            mma_exponents, mma_any_special, mma_load_f32, mma_store_f32};
+const MmaTable mma_table = {exact,
+                            exact_wide,
+                            fma,
+                            integer,
+                            mma_rows,
+                            mma_columns,
+                            mma_row_exponents,
+                            mma_column_exponents,
+                            mma_look_at_sums,
+                            mma_load_f32,
+                            mma_store_f32};
 
 }  // namespace triton_runner::num::NUM_ISA

@@ -10,8 +10,9 @@ namespace triton_runner::num::NUM_ISA {
 
 void mma_rows(MmaCode code, const void* tile, float* out);
 void mma_columns(MmaCode code, const void* tile, float* out, int64_t stride);
-MmaRange mma_exponents(const float* value, int32_t* exponent, int64_t n, int lowest);
-bool mma_any_special(const float* value, int64_t n);
+MmaRange mma_row_exponents(const float* value, int16_t* exponent, int64_t n, int lowest);
+MmaRange mma_column_exponents(const float* value, int32_t* exponent, int64_t n, int lowest);
+MmaSums mma_look_at_sums(const float* value, int64_t n);
 void mma_load_f32(uint32_t* sums, const uint32_t* const* registers);
 void mma_store_f32(const uint32_t* sums, uint32_t* const* registers);
 
@@ -23,6 +24,7 @@ constexpr int32_t kNoExponent = kMmaNoExponent;
 
 typedef float F __attribute__((vector_size(kLanes * 4)));
 typedef int32_t I __attribute__((vector_size(kLanes * 4)));
+typedef int16_t Short __attribute__((vector_size(kLanes * 2)));
 
 template <class V>
 NUM_INLINE V load(const void* p) {
@@ -35,6 +37,25 @@ NUM_INLINE void store(void* p, V v) {
   memcpy(p, &v, sizeof v);
 }
 NUM_INLINE I splat_int(int32_t x) { return x - I{}; }
+
+NUM_INLINE I widen(Short x) {
+#if defined(NUM_ISA_avx512)
+  return (I)_mm512_cvtepi16_epi32((__m256i)x);
+#elif defined(NUM_ISA_avx2)
+  return (I)_mm256_cvtepi16_epi32((__m128i)x);
+#else
+  return __builtin_convertvector(x, I);
+#endif
+}
+NUM_INLINE Short narrow(I x) {  // that fit
+#if defined(NUM_ISA_avx512)
+  return (Short)_mm512_cvtepi32_epi16((__m512i)x);
+#elif defined(NUM_ISA_avx2)
+  return (Short)_mm_packs_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
+#else
+  return __builtin_convertvector(x, Short);
+#endif
+}
 
 NUM_INLINE bool any_lane(I mask) {
 #if defined(NUM_ISA_avx512)

@@ -165,8 +165,11 @@ void columns_of<MmaCode::kTF32>(const uint8_t* tile, float* out, int64_t stride)
   for (int i = 0; i < 8; ++i) store(out + i * stride, load<W>(tile + 16 * i) & 0xffffe000u);
 }
 
-template <bool kRange>
-NUM_INLINE MmaRange exponents_of(const float* value, int32_t* exponent, int64_t n, int lowest) {
+NUM_INLINE void store_exponents(int16_t* p, I e) { store(p, narrow(e)); }
+NUM_INLINE void store_exponents(int32_t* p, I e) { store(p, e << 16 | (e & 0xffff)); }
+
+template <bool kRange, class T>
+NUM_INLINE MmaRange exponents_of(const float* value, T* exponent, int64_t n, int lowest) {
   const I floor = splat_int(lowest);
   I high = splat_int(kNoExponent), low = splat_int(128), special = {};
   for (int64_t i = 0; i < n; i += kLanes) {
@@ -175,7 +178,7 @@ NUM_INLINE MmaRange exponents_of(const float* value, int32_t* exponent, int64_t 
     e = e > floor ? e : floor;
     special |= e > 127;
     e = v != 0 ? e : splat_int(kNoExponent);
-    store(exponent + i, e);
+    store_exponents(exponent + i, e);
     if constexpr (kRange) {
       high = e > high ? e : high;
       I other = v != 0 ? e : splat_int(128);
@@ -260,15 +263,29 @@ void mma_columns(MmaCode code, const void* tile, float* out, int64_t stride) {
   }
 }
 
-MmaRange mma_exponents(const float* value, int32_t* exponent, int64_t n, int lowest) {
+MmaRange mma_row_exponents(const float* value, int16_t* exponent, int64_t n, int lowest) {
+  return lowest == -126 ? exponents_of<true>(value, exponent, n, lowest)
+                        : exponents_of<false>(value, exponent, n, lowest);
+}
+MmaRange mma_column_exponents(const float* value, int32_t* exponent, int64_t n, int lowest) {
   return lowest == -126 ? exponents_of<true>(value, exponent, n, lowest)
                         : exponents_of<false>(value, exponent, n, lowest);
 }
 
-bool mma_any_special(const float* value, int64_t n) {
-  I any = {};
-  for (int64_t i = 0; i < n; i += kLanes) any |= (load<I>(value + i) & 0x7f800000) == 0x7f800000;
-  return any_lane(any);
+MmaSums mma_look_at_sums(const float* value, int64_t n) {
+  // Magnitudes less 1, without sign: 0 becomes the largest one of all.
+  typedef uint32_t U __attribute__((vector_size(kLanes * 4)));
+  constexpr uint32_t kLeast = uint32_t{127 - 100} << 23, kMost = uint32_t{127 + 120} << 23;
+  U low = U{} + kLeast, high = {};
+  for (int64_t i = 0; i < n; i += kLanes) {
+    U x = load<U>(value + i) & INT32_MAX, y = x - 1;
+    high = x > high ? x : high;
+    low = y < low ? y : low;
+  }
+  if (!any_lane((I)(low < kLeast - 1) | (I)(high >= kMost))) return MmaSums::kOrdinary;
+  I special = {};
+  for (int64_t i = 0; i < n; i += kLanes) special |= (load<I>(value + i) & 0x7f800000) == 0x7f800000;
+  return any_lane(special) ? MmaSums::kSpecial : MmaSums::kFinite;
 }
 
 #if defined(NUM_ISA_avx512)

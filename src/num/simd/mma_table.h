@@ -4,15 +4,16 @@
 
 namespace triton_runner::num {
 
-// One block of products for 16 rows and some columns; layouts as in num/mma.h.
+// Products for 16 rows and some columns; layouts as in num/mma.h.
 struct MmaStep {
   const float* a;  // [k][16]
-  const int32_t* a_exponent;
+  const int16_t* a_exponent;
   const float* b;  // [columns][b_stride]
   const int32_t* b_exponent;
   int64_t b_stride;
-  float* sums;     // [columns][16]
-  int columns, k;  // of this block
+  float* sums;  // [columns][16]
+  int columns, k;
+  int block;  // products that are added at once
   int fraction, result;
   int min_exponent;
   bool f16;                   // sums are f16 values
@@ -41,22 +42,28 @@ enum class MmaCode : uint8_t {
 struct MmaRange {
   int32_t high, low;
 };
-inline constexpr int32_t kMmaNoExponent = -(1 << 20);      // of 0
+inline constexpr int32_t kMmaNoExponent = -(1 << 13);      // of 0
 inline constexpr int32_t kMmaAbsent = kMmaNoExponent - 1;  // of an element that a sparse row does not have
 
+// What sums hold. Ordinary ones, 0 or from 2^-100 to 2^120, stay within what f32 and int32 can scale as long as
+// all products are 0 or have exponents from kMmaLowest to kMmaHighest.
+enum class MmaSums : uint8_t { kOrdinary, kFinite, kSpecial };
+inline constexpr int kMmaLowest = -75, kMmaHighest = 100;
+
 struct MmaTable {
-  // Within range: no product leaves the normal range of f32, every exponent is at least -100.
-  void (*exact)(const MmaStep& step);
-  void (*exact_wide)(const MmaStep& step);  // any operands, and scales
+  void (*exact)(const MmaStep& step);       // ordinary sums; all of k, block by block
+  void (*exact_wide)(const MmaStep& step);  // any finite operands, and scales; one block
   void (*fma)(const MmaStep& step);         // sums as f32 chains; f16 sums are rounded at the end
   // s32 sums from exact f32 products of small integers.
   void (*integer)(const MmaStep& step, bool saturate);
   // A tile, transposed: element x of row r at out[x * 16 + r]; and as it is: out[r * stride + x].
   void (*rows)(MmaCode code, const void* tile, float* out);
   void (*columns)(MmaCode code, const void* tile, float* out, int64_t stride);
-  // The exponents of n values, a multiple of 16; at least `lowest`, 0 has kMmaNoExponent.
-  MmaRange (*exponents)(const float* value, int32_t* exponent, int64_t n, int lowest);
-  bool (*any_special)(const float* value, int64_t n);
+  // The exponents of n values, a multiple of 16; at least `lowest`, 0 has kMmaNoExponent. B's stand in both
+  // halves of a word, so that one load repeats them in vectors of 16 bits.
+  MmaRange (*row_exponents)(const float* value, int16_t* exponent, int64_t n, int lowest);
+  MmaRange (*column_exponents)(const float* value, int32_t* exponent, int64_t n, int lowest);
+  MmaSums (*look_at_sums)(const float* value, int64_t n);
   void (*load_f32)(uint32_t* sums, const uint32_t* const* registers);
   void (*store_f32)(const uint32_t* sums, uint32_t* const* registers);
 };

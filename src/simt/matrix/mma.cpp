@@ -5,6 +5,7 @@
 // and 2 t + 1 of lane 4 g + t. What is computed with them is num/mma.h's.
 #include <triton_runner/num/mma.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -49,8 +50,8 @@ struct Mma {
   std::optional<BlockScales> scales;
 };
 
-// Operands that were made ready for the last product of each warp: A often comes again in the next one, and
-// warps side by side have the same B.
+// Operands that were made ready for earlier products. A often comes again in the warp's next one. B does so when the
+// warp goes on to its next rows, and other warps have the same.
 struct Ready {
   bool valid = false;
   num::MmaPlan plan;
@@ -72,19 +73,37 @@ struct Ready {
   }
 };
 struct Scratch {
-  struct Slot {
+  struct Rows {
     Ready ready;
     num::MmaRows rows;
   };
-  std::vector<std::unique_ptr<Slot>> slots;  // a warp of the block
-  Ready ready_columns;
-  num::MmaColumns columns;
-  Slot& slot(uint32_t warp) {
-    if (slots.size() <= warp) slots.resize(warp + 1);
-    if (!slots[warp]) slots[warp] = std::make_unique<Slot>();
-    return *slots[warp];
+  struct Columns {
+    Ready ready;
+    num::MmaColumns columns;
+  };
+  std::vector<std::unique_ptr<Rows>> rows;  // a warp of the block
+  // By the register that holds B; two, as warps side by side often have two different ones in turn.
+  static constexpr uint32_t kSets = 16;
+  std::array<Columns, 2 * kSets> columns;
+
+  Rows& rows_of(uint32_t warp) {
+    if (rows.size() <= warp) rows.resize(warp + 1);
+    if (!rows[warp]) rows[warp] = std::make_unique<Rows>();
+    return *rows[warp];
+  }
+  num::MmaColumns& columns_of(const num::MmaPlan& plan, uint32_t place, uint32_t warp,
+                              const uint32_t* const* b, uint32_t count) {
+    Columns* set = &columns[2 * ((place * 0x9e3779b1u) >> 28)];
+    for (uint32_t way : {warp & 1, ~warp & 1})
+      if (set[way].ready.is(plan, b, count)) return set[way].columns;
+    Columns& made = set[warp & 1];
+    made.columns.resize(plan, 8);
+    num::mma_pack_columns(plan, made.columns, 0, reinterpret_cast<const void* const*>(b));
+    made.ready.keep(plan, b, count);
+    return made.columns;
   }
 };
+static_assert(Scratch::kSets == 1u << (32 - 28));
 thread_local Scratch scratch;
 
 void run_mma(Lanes& lanes, const Operands& in) {
@@ -105,7 +124,8 @@ void run_mma(Lanes& lanes, const Operands& in) {
     for (uint32_t i = 0; i < f.b_count; ++i) b[i] = x.reg<uint32_t>(f.b[i]) + w;
     for (uint32_t i = 0; i < f.c_count; ++i) c[i] = x.reg<uint32_t>(f.c[i]) + w;
     for (uint32_t i = 0; i < f.d_count; ++i) d[i] = x.reg<uint32_t>(f.d[i]) + w;
-    Scratch::Slot& slot = scratch.slot((x.first + w) / 32);
+    const uint32_t warp = (x.first + w) / 32;
+    Scratch::Rows& slot = scratch.rows_of(warp);
     if (m.sparse) {
       std::vector<float> dense(static_cast<size_t>(16 * plan.k));
       bool present[16 * 128] = {};
@@ -116,12 +136,7 @@ void run_mma(Lanes& lanes, const Operands& in) {
       num::mma_pack_rows(plan, slot.rows, reinterpret_cast<const void* const*>(a), m.m);
       slot.ready.keep(plan, a, f.a_count);
     }
-    num::MmaColumns& columns = scratch.columns;
-    if (!scratch.ready_columns.is(plan, b, f.b_count)) {
-      columns.resize(plan, 8);
-      num::mma_pack_columns(plan, columns, 0, reinterpret_cast<const void* const*>(b));
-      scratch.ready_columns.keep(plan, b, f.b_count);
-    }
+    num::MmaColumns& columns = scratch.columns_of(plan, f.b[0], warp, b, f.b_count);
     if (m.scales) load_scales(x, w, *m.scales, slot.rows, columns);
     alignas(64) uint32_t sums[128];
     num::mma_load_sums(plan.sum, sums, c);
