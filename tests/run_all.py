@@ -2,9 +2,10 @@
 
     python tests/run_all.py [part ...]
 
-Without parts, all but `long`: Python tests marked so, which take a minute or are one more of their kind. Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in
-seconds of CPU, which is reported and fails nothing: a slow machine is not a failure. Only what hangs is
-ended: a command that has used ten times its part's budget, or that has used no CPU at all for ten minutes.
+Without parts, all but `long`: Python tests marked so, which take a minute or are one more of their kind.
+Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in seconds
+of CPU, which is reported and fails nothing: a slow machine is not a failure. Only what hangs is ended: a
+command that has used ten times its part's budget, or that has used no CPU at all for ten minutes.
 """
 
 import contextlib

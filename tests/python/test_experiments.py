@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
-from triton_runner import _experiments  # noqa: E402
-from triton_runner._bisect.runs import Program  # noqa: E402
-from triton_runner._compiler import versions  # noqa: E402
+from triton_runner import _experiments
+from triton_runner._bisect.runs import Program
+from triton_runner._compiler import versions
 
 PROGRAM = """
 import sys, torch, triton, triton.language as tl

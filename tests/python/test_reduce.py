@@ -61,7 +61,8 @@ LONG = ("an fma for a product",)
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in reduce_check.FAULTS]
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if name in LONG else ()) for name in reduce_check.FAULTS],
 )
 def test_faults_planted_in_an_attention_kernel(name):
     with triton_runner.using(device="cpu"):
