@@ -59,12 +59,7 @@ GpuKernelSpec make_spec(const std::string& name, const std::string& level, const
   return spec;
 }
 
-}  // namespace
-
-void init_device(nb::module_& parent) {
-  nb::module_ m =
-      parent.def_submodule("device", "GPU drivers, opened on demand, and kernels loaded on them.");
-
+void init_gpu_kernel(nb::module_& m) {
   nb::class_<GpuKernel, exec::Kernel>(
       m, "GpuKernel", "A kernel loaded on a GPU. Launches return when they are queued on options.stream.")
       .def_prop_ro(
@@ -81,8 +76,10 @@ void init_device(nb::module_& parent) {
                    "Dynamic shared memory that it is launched with, in bytes.")
       .def_prop_ro("device", &GpuKernel::device)
       .def_prop_ro("warnings", &GpuKernel::warnings);
+}
 
-  // The bytes of a nb::bytes stay where they are while the GIL is released.
+// The bytes of a nb::bytes stay where they are while the GIL is released.
+void init_driver(nb::module_& m) {
   nb::class_<Driver>(m, "Driver", "CUDA or HIP.")
       .def_prop_ro("backend", [](const Driver& d) { return std::string(d.backend()); })
       .def("device_count", [](Driver& d) { return unwrap(d.device_count()); })
@@ -157,7 +154,16 @@ void init_device(nb::module_& parent) {
           },
           nb::arg("function"), nb::arg("name"), nb::arg("level"), nb::arg("params"), nb::arg("options"),
           nb::arg("device"), "load() of a function that Triton has loaded on the device, and unloads.");
+}
 
+}  // namespace
+
+void init_device(nb::module_& parent) {
+  nb::module_ m =
+      parent.def_submodule("device", "GPU drivers, opened on demand, and kernels loaded on them.");
+
+  init_gpu_kernel(m);
+  init_driver(m);
   m.def(
       "driver",
       [](const std::string& backend, const std::string& library) {

@@ -9,21 +9,18 @@
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/op_table.h>
 #include <triton_runner/num/types.h>
+#include <triton_runner/probe/registers.h>
 #include <triton_runner/tile/tile.h>
 
 #include "artifact_code.h"
 #include "recorder.h"
-
-#include <triton_runner/probe/registers.h>
 
 namespace triton_runner::python {
 namespace {
 
 using exec::Kernel;
 
-}  // namespace
-
-void init_exec(nb::module_& m) {
+void init_options(nb::module_& m) {
   nb::enum_<exec::Check>(m, "Check", nb::is_arithmetic(), "What a launch on the CPU looks for, as bits.")
       .value("OUT_OF_BOUNDS", exec::kCheckOutOfBounds)
       .value("NAN", exec::kCheckNan)
@@ -65,7 +62,9 @@ void init_exec(nb::module_& m) {
           })
       .def_rw("recorder", &Options::recorder, nb::arg().none())
       .def_rw("registers", &Options::registers, nb::arg().none());
+}
 
+void init_kernel(nb::module_& m) {
   nb::class_<exec::Param>(m, "Param",
                           "A parameter of a kernel: name, kind and type as the artifact spells them.")
       .def_ro("name", &exec::Param::name)
@@ -87,12 +86,9 @@ void init_exec(nb::module_& m) {
            "Runs the kernel and waits for it. args: (name, value) pairs of the Python function's "
            "parameters, constexprs left out; those that the artifact's compilation folded away are "
            "dropped.");
+}
 
-  init_artifact_code(m);
-  init_launcher(m);
-  init_dispatch(m);
-  init_call(m);
-
+void init_loading(nb::module_& m) {
   m.def(
       "load_tile",
       [](std::string text, std::string filename, const std::string& name, int num_warps) {
@@ -133,6 +129,10 @@ void init_exec(nb::module_& m) {
       },
       nb::arg("text"), nb::arg("filename") = "",
       "The kernels (public functions) of a TTIR or TTGIR module, in its order.");
+}
+
+// What holds for the whole process.
+void init_settings(nb::module_& m) {
   m.def(
       "isa",
       [] {
@@ -153,6 +153,19 @@ void init_exec(nb::module_& m) {
         "Whether launches ask triton_runner/_uninit.py for memory that was never written.");
   m.def("set_pretend_cuda", &set_pretend_cuda, nb::arg("on"),
         "Whether tensors on the CPU may say that they are on a CUDA device (--pretend-cuda).");
+}
+
+}  // namespace
+
+void init_exec(nb::module_& m) {
+  init_options(m);
+  init_kernel(m);
+  init_artifact_code(m);
+  init_launcher(m);
+  init_dispatch(m);
+  init_call(m);
+  init_loading(m);
+  init_settings(m);
 }
 
 }  // namespace triton_runner::python

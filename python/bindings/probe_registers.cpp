@@ -74,9 +74,7 @@ RegisterPlan plan(const Tapped& tapped, std::string twin, const std::optional<st
   return found;
 }
 
-}  // namespace
-
-void init_registers(nb::module_& m) {
+void init_taps(nb::module_& m) {
   nb::class_<Tapped>(
       m, "Tapped",
       "TTGIR or LLIR with taps behind values: what the compiler is given to find their registers.")
@@ -96,7 +94,10 @@ void init_registers(nb::module_& m) {
         nb::arg("threads"), nb::arg("blocks") = 1,
         "A text that has taps already, number i behind values[i]: a dict of value, op, type (\"f32\"), "
         "type_text, file, line, column, location. Each thread has a value of its own.");
+}
 
+// A plan is made of taps, or of names; it follows its text when that is edited.
+void init_plans(nb::module_& m) {
   nb::class_<RegisterPlan>(m, "RegisterPlan",
                            "Which registers of a PTX text are read where, and what they are parts of.")
       .def_prop_ro("probes", [](const RegisterPlan& p) { return p.probes.size(); })
@@ -137,6 +138,17 @@ void init_registers(nb::module_& m) {
       nb::arg("blocks") = 1,
       "The plan for \"%r7\", \"{%r1,%r2}\", \"mma.sync\", \"kernel.ptx:120\", \"kernel.py:42\".");
   m.def(
+      "names_registers",
+      [](std::string ptx, const std::string& filename, const std::string& kernel, const std::string& name) {
+        return probe::names_registers(*parsed_ptx(std::move(ptx), filename), kernel, name);
+      },
+      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("name"),
+      "Whether plan_named_registers() would take the name.");
+}
+
+// A register that wgmma or tcgen05.ld may still be writing is read behind a wait.
+void init_waits(nb::module_& m) {
+  m.def(
       "add_waits",
       [](std::string ptx, const std::string& filename, const std::string& kernel,
          const std::vector<std::string>& names) {
@@ -155,14 +167,9 @@ void init_registers(nb::module_& m) {
       nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("plan"),
       "(text, plan, waits): the text with a wait before each place where the plan reads a register that "
       "wgmma or tcgen05.ld may still be writing, the plan for it, and how many places these are.");
-  m.def(
-      "names_registers",
-      [](std::string ptx, const std::string& filename, const std::string& kernel, const std::string& name) {
-        return probe::names_registers(*parsed_ptx(std::move(ptx), filename), kernel, name);
-      },
-      nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("name"),
-      "Whether plan_named_registers() would take the name.");
+}
 
+void init_register_stores(nb::module_& m) {
   nb::class_<RegisterStores>(m, "RegisterStores",
                              "PTX with stores of registers put in, and where they store.")
       .def_ro("text", &RegisterStores::text)
@@ -195,7 +202,9 @@ void init_registers(nb::module_& m) {
       "RegisterStores of a plan for this text. hidden: how many of the entry's last parameters the launch "
       "fills by itself. DiagnosticError for a value that is put together from several threads, and a "
       "program that is not in the grid.");
+}
 
+void init_register_recorder(nb::module_& m) {
   nb::class_<probe::RegisterRecorder>(
       m, "RegisterRecorder",
       "Records registers of the launches under Options.registers, which have to be of the plan's text.")
@@ -213,6 +222,16 @@ void init_registers(nb::module_& m) {
           "take",
           [](probe::RegisterRecorder& self) { return std::make_shared<probe::Recording>(self.take()); },
           "The Recording since the last call.");
+}
+
+}  // namespace
+
+void init_registers(nb::module_& m) {
+  init_taps(m);
+  init_plans(m);
+  init_waits(m);
+  init_register_stores(m);
+  init_register_recorder(m);
 }
 
 }  // namespace triton_runner::python

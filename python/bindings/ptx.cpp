@@ -82,13 +82,9 @@ ModulePtr parsed(std::string text, std::string filename) {
   return unwrap(std::move(module));
 }
 
-}  // namespace
-
-void init_ptx(nb::module_& parent) {
-  nb::module_ m = parent.def_submodule("ptx", "PTX: modules, functions, variables, instructions.");
-
-  nb::class_<PyVariable> variable(m, "Variable", "A variable of a module or a function, or a parameter.");
-  variable.def_prop_ro("name", [](const PyVariable& v) { return std::string(v.node->name); })
+void init_variable(nb::module_& m) {
+  nb::class_<PyVariable>(m, "Variable", "A variable of a module or a function, or a parameter.")
+      .def_prop_ro("name", [](const PyVariable& v) { return std::string(v.node->name); })
       .def_prop_ro(
           "space", [](const PyVariable& v) { return space_name(v.node->space); },
           "'global', 'shared', 'local', 'const', 'param'; 'reg' for a parameter in a register")
@@ -109,9 +105,10 @@ void init_ptx(nb::module_& parent) {
           },
           "the first bytes of its value; the rest is zeros")
       .def("__repr__", [](const PyVariable& v) { return "<Variable " + std::string(v.node->name) + ">"; });
+}
 
-  nb::class_<PyInstruction> instruction(m, "Instruction", "An instruction; str() is its text.");
-  instruction
+void init_instruction(nb::module_& m) {
+  nb::class_<PyInstruction>(m, "Instruction", "An instruction; str() is its text.")
       .def_prop_ro(
           "opcode", [](const PyInstruction& i) { return std::string(i.node->spelling); },
           "'ld.global.v4.b32'")
@@ -144,9 +141,11 @@ void init_ptx(nb::module_& parent) {
       .def("__str__", [](const PyInstruction& i) { return std::string(text_of(i)); })
       .def("__repr__",
            [](const PyInstruction& i) { return "<Instruction " + std::string(text_of(i)) + ">"; });
+}
 
-  nb::class_<PyFunction> function(m, "Function", "A .entry or .func.");
-  function.def_prop_ro("name", [](const PyFunction& f) { return std::string(f.node->name); })
+void init_function(nb::module_& m) {
+  nb::class_<PyFunction>(m, "Function", "A .entry or .func.")
+      .def_prop_ro("name", [](const PyFunction& f) { return std::string(f.node->name); })
       .def_prop_ro("is_entry", [](const PyFunction& f) { return f.node->is_entry; })
       .def_prop_ro(
           "is_declaration", [](const PyFunction& f) { return f.node->is_declaration; }, "without a body")
@@ -197,9 +196,11 @@ void init_ptx(nb::module_& parent) {
         return "<Function " + std::string(f.node->name) + " of " + std::to_string(f.node->body.size()) +
                " instructions>";
       });
+}
 
-  nb::class_<ptx::Module> module(m, "Module", "A PTX module; str() gives its text back byte for byte.");
-  module.def_prop_ro("filename", [](const ptx::Module& x) { return x.filename(); })
+void init_module(nb::module_& m) {
+  nb::class_<ptx::Module>(m, "Module", "A PTX module; str() gives its text back byte for byte.")
+      .def_prop_ro("filename", [](const ptx::Module& x) { return x.filename(); })
       .def_prop_ro(
           "version", [](const ptx::Module& x) { return std::string(x.version()); }, "'8.7'")
       .def_prop_ro(
@@ -229,7 +230,16 @@ void init_ptx(nb::module_& parent) {
         return "<Module " + x.filename() + " for " + std::string(x.target()) + ", " +
                std::to_string(x.functions().size()) + " functions>";
       });
+}
 
+}  // namespace
+
+void init_ptx(nb::module_& parent) {
+  nb::module_ m = parent.def_submodule("ptx", "PTX: modules, functions, variables, instructions.");
+  init_variable(m);
+  init_instruction(m);
+  init_function(m);
+  init_module(m);
   m.def(
       "parse",
       [](std::string text, std::optional<std::string> filename) {

@@ -182,6 +182,9 @@ def plan_named_registers(ptx: str, filename: str, kernel: str, names: Sequence[s
     The plan for "%r7", "{%r1,%r2}", "mma.sync", "kernel.ptx:120", "kernel.py:42".
     """
 
+def names_registers(ptx: str, filename: str, kernel: str, name: str) -> bool:
+    """Whether plan_named_registers() would take the name."""
+
 def add_waits(ptx: str, filename: str, kernel: str, names: Sequence[str]) -> str:
     """
     The text with a wgmma.wait_group 0 behind each group of products that the names ask for and that nothing waits for before the next jump; else the same text.
@@ -191,9 +194,6 @@ def complete_reads(ptx: str, filename: str, kernel: str, plan: RegisterPlan) -> 
     """
     (text, plan, waits): the text with a wait before each place where the plan reads a register that wgmma or tcgen05.ld may still be writing, the plan for it, and how many places these are.
     """
-
-def names_registers(ptx: str, filename: str, kernel: str, name: str) -> bool:
-    """Whether plan_named_registers() would take the name."""
 
 class RegisterStores:
     """PTX with stores of registers put in, and where they store."""
