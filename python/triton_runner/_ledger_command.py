@@ -5,17 +5,12 @@ from __future__ import annotations
 import click
 
 from triton_runner._compiler.command import constants
-from triton_runner._options import json_option, print_json
+from triton_runner._options import json_option, kernel_options, print_json
 
 
 @click.command("ledger")
 @click.argument("kernel")
-@click.option("--signature", "-s", help='Types in order: "*fp32:16, i32, 128", as for compile.')
-@click.option(
-    "--constexpr", "-c", "constexprs", multiple=True, help="NAME=VALUE: 64, True, text, tl.float16."
-)
-@click.option("--target", "-t", help='The architecture: "cuda:90", "hip:gfx942".')
-@click.option("--option", "-o", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8.")
+@kernel_options
 @click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
 @json_option
 def ledger_command(kernel, signature, constexprs, target, options, release, as_json):

@@ -1,4 +1,4 @@
-"""What verbs of the command line share: --json, and options of the form NAME=VALUE."""
+"""What verbs of the command line share: --json, how a kernel is compiled, options of the form NAME=VALUE."""
 
 from __future__ import annotations
 
@@ -9,6 +9,26 @@ import sys
 import click
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_KERNEL_OPTIONS = (
+    click.option(
+        "--signature", "-s",
+        help='Types in order: "*fp32:16, i32, 128" (T:16: a multiple of 16; T:1: it is 1).',
+    ),
+    click.option(
+        "--constexpr", "-c", "constexprs", multiple=True, help="NAME=VALUE: 64, True, text, tl.float16."
+    ),
+    click.option("--target", "-t", help='The architecture: "cuda:90", "hip:gfx942".'),
+    click.option(
+        "--option", "-o", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8."
+    ),
+)  # fmt: skip
+
+
+def kernel_options(command):
+    """The options that say how a command's kernel is compiled."""
+    for option in reversed(_KERNEL_OPTIONS):
+        command = option(command)
+    return command
 
 
 def print_json(value) -> None:

@@ -10,7 +10,7 @@ import click
 from triton_runner._compiler import versions
 from triton_runner._compiler.constants import constant
 from triton_runner._errors import DiagnosticError, fail
-from triton_runner._options import json_option, pairs, print_json
+from triton_runner._options import json_option, kernel_options, pairs, print_json
 
 
 def constants(texts, option: str) -> dict:
@@ -20,16 +20,9 @@ def constants(texts, option: str) -> dict:
 
 @click.command("compile")
 @click.argument("kernel")
-@click.option(
-    "--signature", "-s", help='Types in order: "*fp32:16, i32, 128" (T:16: a multiple of 16; T:1: it is 1).'
-)
-@click.option(
-    "--constexpr", "-c", "constexprs", multiple=True, help="NAME=VALUE: 64, True, text, tl.float16."
-)
-@click.option("--target", "-t", help='The architecture: "cuda:90", "hip:gfx942".')
+@kernel_options
 @click.option("--from", "from_", help="The level of the file, where its name does not say it.")
 @click.option("--to", help="The last level: source, ttir, ttgir, llir, ptx, cubin (amdgcn, hsaco).")
-@click.option("--option", "-o", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8.")
 @click.option(
     "--triton", "release", help="The release, 3.4.0; several: 3.0.0..3.9.0, all. Else the installed one."
 )

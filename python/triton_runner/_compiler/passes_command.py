@@ -10,17 +10,12 @@ import click
 
 from triton_runner._compiler import passes_dump
 from triton_runner._compiler.command import constants
-from triton_runner._options import json_option, pairs, print_json
+from triton_runner._options import json_option, kernel_options, pairs, print_json
 
 
 @click.command("passes")
 @click.argument("kernel")
-@click.option("--signature", "-s", help='Types in order: "*fp32:16, i32, 128", as for compile.')
-@click.option(
-    "--constexpr", "-c", "constexprs", multiple=True, help="NAME=VALUE: 64, True, text, tl.float16."
-)
-@click.option("--target", "-t", help='The architecture: "cuda:90", "hip:gfx942".')
-@click.option("--option", "-o", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8.")
+@kernel_options
 @click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
 @click.option("--to", help="The last level: ttir, ttgir, llir, ptx, cubin (amdgcn, hsaco).")
 @click.option("--start", metavar="PASS", help="Start at this pass: KERNEL is an IR, its input.")
