@@ -101,6 +101,7 @@ class TextWriter {
   friend struct Module::Impl;
   void structure(const Type* type);
   void structure(const Attr* attr, bool with_type);
+  void dialect(const Attr* attr);
   void shape(std::span<const int64_t> shape);
   void dense(const Attr* attr);
   void element(const Type* type, uint64_t bits);

@@ -80,6 +80,46 @@ void Parser::attribute(const Piece& piece) {
   }
 }
 
+void Parser::piece_types(const Piece& piece, OpState& s) {
+  if (piece.group == kEverything) return common_type(s);
+  if (piece.group >= kFirstResult) return result_types(piece.group, s);
+  if (piece.also == 0xFF) return operand_types(piece.group, s);
+  // One type for two groups.
+  ws();
+  const char* at = p_;
+  const Type* t = type();
+  for (size_t o = s.operands_base; o < operands_.size() && !failed(); ++o)
+    if (operands_[o].group == piece.group || operands_[o].group == piece.also)
+      check_type(operands_[o], t, at);
+}
+
+// Types without their dialect's prefix: of the result, or of each operand of a group.
+void Parser::short_types(const Piece& piece, OpState& s) {
+  if (piece.group >= kFirstResult) return types_.push_back(short_type(piece.short_kind));
+  bool first = true;
+  for (size_t o = s.operands_base; o < operands_.size() && !failed(); ++o) {
+    if (operands_[o].group != piece.group) continue;
+    if (!first && !expect(",")) return;
+    first = false;
+    ws();
+    const char* at = p_;
+    const Type* t = short_type(piece.short_kind);
+    if (!failed()) check_type(operands_[o], t, at);
+  }
+}
+
+// The alternatives in pieces [begin, end), in any order, as long as one of them is next.
+void Parser::any_of(const Assembly& form, size_t begin, size_t end, OpState& s) {
+  for (bool again = true; again && !failed();) {
+    again = false;
+    for (size_t i = begin; i < end && !again; i += 1 + form.pieces[i].length) {
+      if (!present(form, i + 1, s)) continue;
+      pieces(form, i + 1, i + 1 + form.pieces[i].length, s);
+      again = true;
+    }
+  }
+}
+
 void Parser::pieces(const Assembly& form, size_t begin, size_t end, OpState& s) {
   for (size_t i = begin; i < end && !failed(); ++i) {
     const Piece& piece = form.pieces[i];
@@ -106,36 +146,10 @@ void Parser::pieces(const Assembly& form, size_t begin, size_t end, OpState& s) 
         attribute(piece);
         break;
       case PieceKind::kTypes:
-        if (piece.group == kEverything) {
-          common_type(s);
-        } else if (piece.group >= kFirstResult) {
-          result_types(piece.group, s);
-        } else if (piece.also != 0xFF) {
-          ws();
-          const char* at = p_;
-          const Type* t = type();
-          for (size_t o = s.operands_base; o < operands_.size() && !failed(); ++o)
-            if (operands_[o].group == piece.group || operands_[o].group == piece.also)
-              check_type(operands_[o], t, at);
-        } else {
-          operand_types(piece.group, s);
-        }
+        piece_types(piece, s);
         break;
       case PieceKind::kShortTypes:
-        if (piece.group >= kFirstResult) {
-          types_.push_back(short_type(piece.short_kind));
-        } else {
-          bool first = true;
-          for (size_t o = s.operands_base; o < operands_.size() && !failed(); ++o) {
-            if (operands_[o].group != piece.group) continue;
-            if (!first && !expect(",")) return;
-            first = false;
-            ws();
-            const char* at = p_;
-            const Type* t = short_type(piece.short_kind);
-            if (!failed()) check_type(operands_[o], t, at);
-          }
-        }
+        short_types(piece, s);
         break;
       case PieceKind::kFunctional:
         functional(piece.groups, s);
@@ -154,21 +168,11 @@ void Parser::pieces(const Assembly& form, size_t begin, size_t end, OpState& s) 
         if (present(form, i + 1, s)) pieces(form, i + 1, i + 1 + piece.length, s);
         i += piece.length;
         break;
-      case PieceKind::kAnyOf: {
-        size_t stop = i + 1 + piece.length;
-        for (bool again = true; again && !failed();) {
-          again = false;
-          for (size_t a = i + 1; a < stop; a += 1 + form.pieces[a].length) {
-            if (!present(form, a + 1, s)) continue;
-            pieces(form, a + 1, a + 1 + form.pieces[a].length, s);
-            again = true;
-            break;
-          }
-        }
-        i = stop - 1;
+      case PieceKind::kAnyOf:
+        any_of(form, i + 1, i + 1 + piece.length, s);
+        i += piece.length;
         break;
-      }
-      case PieceKind::kAlternative:
+      case PieceKind::kAlternative:  // any_of() has gone through them
         break;
       case PieceKind::kToken:
         if (eat('[')) {

@@ -16,6 +16,31 @@ std::string without_spaces(std::string_view text) {
     if (!is_space(c)) out += c;
   return out;
 }
+
+// Attributes of MLIR's own, name<...>, that are kept as text; some have a type behind them.
+struct KeptAttr {
+  std::string_view name;
+  bool typed;
+};
+constexpr KeptAttr kKeptAttrs[] = {{"affine_map", false},    {"affine_set", false}, {"strided", false},
+                                   {"dense_resource", true}, {"opaque", true},      {"sparse", true},
+                                   {"distinct", true}};
+
+const KeptAttr* kept_as_text(std::string_view name) {
+  for (const KeptAttr& a : kKeptAttrs)
+    if (a.name == name) return &a;
+  return nullptr;
+}
+
+// Whether a bare word is a type: f32, index, none, i8, si8, ui8.
+bool names_type(std::string_view word) {
+  FloatKind kind;
+  if (float_kind(word, kind) || word == "index" || word == "none") return true;
+  const size_t prefix = word.starts_with("si") || word.starts_with("ui") ? 2 : word.starts_with("i") ? 1 : 0;
+  return prefix && word.size() > prefix &&
+         std::all_of(word.begin() + static_cast<ptrdiff_t>(prefix), word.end(), is_digit);
+}
+
 }  // namespace
 
 // An integer as ops spell one by itself: `ttng.init_barrier %x, 1`.
@@ -192,137 +217,6 @@ const Attr* Parser::parse_number() {
   return m_.intern(a);
 }
 
-uint64_t Parser::dense_element(const Type* scalar) {
-  ws();
-  const char* b = p_;
-  if (*p_ == 't' || *p_ == 'f') {
-    std::string_view w = word();
-    if (w == "true") return 1;
-    if (w == "false") return 0;
-    return fail(b, "expected a number, true or false"), 0;
-  }
-  const char* q = p_ + (*p_ == '-' || *p_ == '+');
-  while (is_word(*q) || ((*q == '-' || *q == '+') && (q[-1] == 'e' || q[-1] == 'E'))) ++q;
-  std::string_view text(b, static_cast<size_t>(q - b));
-  if (text.empty() || !is_digit(text[text[0] == '-' || text[0] == '+'])) return expected("a number"), 0;
-  p_ = q;
-  bool hex = text.starts_with("0x");
-  if (scalar->kind == TypeKind::kFloat && !hex)
-    return float_bits(scalar->float_kind, std::strtod(std::string(text).c_str(), nullptr));
-  bool negative = text[0] == '-';
-  std::string_view digits = text.substr(negative || text[0] == '+');
-  if (hex) digits.remove_prefix(2);
-  uint64_t value = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
-  if (error != std::errc{} || end != digits.data() + digits.size())
-    return fail(b, "'" + std::string(text) + "' is not an element of this type"), 0;
-  if (negative) value = 0 - value;
-  if (scalar->kind == TypeKind::kInteger && scalar->width < 64) value &= (uint64_t{1} << scalar->width) - 1;
-  return value;
-}
-
-bool Parser::dense_list(const Type* scalar, std::vector<uint64_t>& raw, std::vector<int64_t>& shape,
-                        size_t depth) {
-  if (depth > 16) return fail(p_, "dense elements are nested too deep"), false;
-  if (!eat('[')) {
-    raw.push_back(dense_element(scalar));
-    return !failed();
-  }
-  int64_t count = 0;
-  if (peek() != ']') do {
-      if (!dense_list(scalar, raw, shape, depth + 1)) return false;
-      ++count;
-    } while (eat(','));
-  if (!expect("]")) return false;
-  while (shape.size() <= depth) shape.push_back(-1);
-  if (shape[depth] >= 0 && shape[depth] != count)
-    return fail(p_, "rows of different lengths in dense<...>"), false;
-  shape[depth] = count;
-  return true;
-}
-
-// dense<...> : type. The elements need the type, which follows them.
-const Attr* Parser::parse_dense() {
-  const char* b = p_;
-  p_ += 5;
-  const char* body = p_ + 1;
-  const char* close = balanced(p_);
-  if (!close) return expected("the '>' that closes dense<"), no_attr();
-  p_ = close;
-  if (!expect(":")) return no_attr();
-  const Type* t = type();
-  if (failed()) return no_attr();
-  const char* after = p_;
-  const Type* scalar = t->scalar();
-  Attr a{.kind = AttrKind::kDenseElements};
-  a.type = t;
-  a.text = {b, static_cast<size_t>(after - b)};
-  if (t->kind != TypeKind::kTensor ||
-      (scalar->kind != TypeKind::kInteger && scalar->kind != TypeKind::kFloat &&
-       scalar->kind != TypeKind::kIndex) ||
-      scalar->width > 64) {
-    a.kind = AttrKind::kOpaque;  // vectors, pointers: only the text
-    return m_.intern(a);
-  }
-  p_ = body;
-  std::vector<uint64_t> raw;
-  if (peek() == '"') {
-    std::string_view hex = string_text();
-    size_t bytes = (scalar->width + 7u) / 8;
-    if (!hex.starts_with("0x") || (hex.size() - 2) % (2 * bytes))
-      return fail(body, "expected a hexadecimal string with whole elements"), no_attr();
-    for (size_t i = 2; i < hex.size(); i += 2 * bytes) {
-      uint64_t bits = 0;
-      for (size_t j = 0; j < bytes; ++j) {
-        unsigned byte = 0;
-        std::from_chars(hex.data() + i + 2 * j, hex.data() + i + 2 * j + 2, byte, 16);
-        bits |= uint64_t{byte} << (8 * j);
-      }
-      raw.push_back(bits);
-    }
-    a.splat = raw.size() == 1;
-  } else if (peek() == '>') {
-  } else {
-    std::vector<int64_t> shape;
-    a.splat = *p_ != '[';
-    dense_list(scalar, raw, shape, 0);
-    if (!failed() && !a.splat && !std::equal(shape.begin(), shape.end(), t->shape.begin(), t->shape.end()))
-      fail(body, "the elements do not have the type's shape");
-  }
-  if (!failed() && peek() != '>') expected("'>'");
-  if (!failed() && !a.splat && static_cast<int64_t>(raw.size()) != t->num_elements())
-    fail(body, "dense<...> has " + std::to_string(raw.size()) + " elements, its type " +
-                   std::to_string(t->num_elements()));
-  if (failed()) return no_attr();
-  // Triton's printer writes equal elements once.
-  if (!raw.empty() && std::all_of(raw.begin(), raw.end(), [&](uint64_t v) { return v == raw[0]; })) {
-    a.splat = true;
-    raw.resize(1);
-  }
-  p_ = after;
-  a.raw = m_.arena.copy(raw.data(), raw.size());
-  return m_.intern(a);
-}
-
-const Attr* Parser::parse_dense_array() {
-  const char* b = p_;
-  p_ += 5;
-  expect("<");
-  Attr a{.kind = AttrKind::kDenseArray};
-  a.type = type();
-  std::vector<uint64_t> raw;
-  if (!failed() && a.type->kind != TypeKind::kInteger && a.type->kind != TypeKind::kFloat)
-    fail(b, "array<...> holds integers or floats");
-  if (!failed() && eat(':')) do
-      raw.push_back(dense_element(a.type));
-    while (eat(','));
-  expect(">");
-  if (failed()) return no_attr();
-  a.raw = m_.arena.copy(raw.data(), raw.size());
-  a.text = {b, static_cast<size_t>(p_ - b)};
-  return m_.intern(a);
-}
-
 // Entries `key = value` or `key` until `close`, which is consumed.
 void Parser::parse_entries(char close, std::vector<NamedAttr>& into) {
   char text[2] = {close, 0};
@@ -340,6 +234,54 @@ void Parser::parse_entries(char close, std::vector<NamedAttr>& into) {
     into.push_back({key, value});
   } while (eat(','));
   expect(text);
+}
+
+// Items until `end`, the bracket that closes the body: `key = value`, `{...}`, or anything by its position.
+void Parser::dialect_body(const char* end, DialectBody& body) {
+  while (!failed() && peek() != '>' && p_ < end) {
+    const char* item = p_;
+    const std::string_view key = is_letter(*p_) ? word() : std::string_view();
+    if (!key.empty() && peek() == '=' && p_[1] != '=') {
+      ++p_;
+      body.bare.push_back({key, attr()});
+    } else if (*item == '{') {
+      ++p_;
+      parse_entries('}', body.braced);
+    } else {
+      p_ = item;
+      const Attr* positional = dialect_item(end);
+      if (!positional) return;
+      body.elements.push_back(positional);
+    }
+    eat(',');
+  }
+}
+
+// What is given by its position reaches up to a comma or brace outside brackets. Null where nothing stands there.
+const Attr* Parser::dialect_item(const char* end) {
+  const char* q = p_;
+  while (q < end && *q != ',' && *q != '{') {
+    if (*q == '<' || *q == '[' || *q == '(' || *q == '"') {
+      const char* past = balanced(q);
+      if (!past) break;
+      q = past;
+    } else {
+      ++q;
+    }
+  }
+  if (q == p_) return nullptr;
+  const Attr* item;
+  if (*p_ == '#') {
+    item = attr();
+    if (failed()) return nullptr;
+  } else {
+    Attr a{.kind = AttrKind::kOpaque};
+    a.text = {p_, static_cast<size_t>(q - p_)};
+    while (is_space(a.text.back())) a.text.remove_suffix(1);
+    item = m_.intern(a);
+  }
+  p_ = q;
+  return item;
 }
 
 // #alias, #dialect.name<...>.
@@ -373,62 +315,19 @@ const Attr* Parser::parse_dialect_attr() {
   // What the body says by key is kept by key; a spelling that does not come out of that again is kept as
   // it is.
   ++p_;
-  const char* body_end = close - 1;
-  std::vector<const Attr*> elements;
-  std::vector<NamedAttr> braced, bare;
-  while (!failed() && peek() != '>' && p_ < body_end) {
-    const char* item = p_;
-    if (*p_ == '{') {
-      ++p_;
-      parse_entries('}', braced);
-    } else {
-      if (is_letter(*p_)) {
-        std::string_view key = word();
-        if (peek() == '=' && p_[1] != '=') {
-          ++p_;
-          bare.push_back({key, attr()});
-          eat(',');
-          continue;
-        }
-        p_ = item;
-      }
-      // Positional: anything up to a comma or brace outside brackets.
-      const char* q = item;
-      while (q < body_end && *q != ',' && *q != '{') {
-        if (*q == '<' || *q == '[' || *q == '(' || *q == '"') {
-          const char* past = balanced(q);
-          if (!past) break;
-          q = past;
-        } else {
-          ++q;
-        }
-      }
-      if (q == item) break;
-      std::string_view text(item, static_cast<size_t>(q - item));
-      while (is_space(text.back())) text.remove_suffix(1);
-      Attr positional{.kind = AttrKind::kOpaque};
-      if (text[0] == '#') {
-        elements.push_back(attr());
-        if (failed()) break;
-      } else {
-        positional.text = text;
-        elements.push_back(m_.intern(positional));
-      }
-      p_ = q;
-    }
-    eat(',');
-  }
+  DialectBody body;
+  dialect_body(close - 1, body);
   if (failed()) {
     // A body that is no list of attributes is kept as text, unless the fault is an alias that does not exist.
     if (error_->message.find("is not defined") != std::string::npos) return no_attr();
     error_.reset();
-    elements.clear(), braced.clear(), bare.clear();
+    body = {};
   }
   p_ = close;
-  a.braced = static_cast<uint32_t>(braced.size());
-  braced.insert(braced.end(), bare.begin(), bare.end());
-  a.elements = m_.arena.copy(elements.data(), elements.size());
-  a.entries = m_.arena.copy(braced.data(), braced.size());
+  a.braced = static_cast<uint32_t>(body.braced.size());
+  body.braced.insert(body.braced.end(), body.bare.begin(), body.bare.end());
+  a.elements = m_.arena.copy(body.elements.data(), body.elements.size());
+  a.entries = m_.arena.copy(body.braced.data(), body.braced.size());
   a.text = whole;
   std::string printed;
   TextWriter(printed).attr(&a);
@@ -438,128 +337,128 @@ const Attr* Parser::parse_dialect_attr() {
   return made;
 }
 
+// What was read since `from`, kept as text.
+const Attr* Parser::opaque(const char* from) {
+  Attr a{.kind = AttrKind::kOpaque};
+  a.text = {from, static_cast<size_t>(p_ - from)};
+  return m_.intern(a);
+}
+
+const Attr* Parser::parse_string() {
+  const char* b = p_;
+  Attr a{.kind = AttrKind::kString};
+  a.string = string_text();
+  if (peek() != ':') return m_.intern(a);
+  ++p_;  // typed strings are rare: keep the spelling
+  type();
+  a.kind = AttrKind::kOpaque;
+  a.text = {b, static_cast<size_t>(p_ - b)};
+  return m_.intern(a);
+}
+
+// @name, @"any text", @outer::@inner.
+const Attr* Parser::parse_symbol() {
+  const char* b = p_++;
+  Attr a{.kind = AttrKind::kSymbol};
+  a.string = *p_ == '"' ? string_text() : suffix_id();
+  if (a.string.empty()) return expected("a symbol's name"), no_attr();
+  while (p_[0] == ':' && p_[1] == ':' && p_[2] == '@') {
+    p_ += 3;
+    if (*p_ == '"')
+      string_text();
+    else
+      suffix_id();
+    a.verbatim = true;
+    a.text = {b, static_cast<size_t>(p_ - b)};
+  }
+  return m_.intern(a);
+}
+
+const Attr* Parser::parse_array() {
+  ++p_;
+  std::vector<const Attr*> elements;
+  if (peek() != ']') do
+      elements.push_back(attr());
+    while (!failed() && eat(','));
+  expect("]");
+  Attr a{.kind = AttrKind::kArray};
+  a.elements = m_.arena.copy(elements.data(), elements.size());
+  return m_.intern(a);
+}
+
+const Attr* Parser::parse_type_attr() {
+  Attr a{.kind = AttrKind::kType};
+  a.type = type();
+  return m_.intern(a);
+}
+
+// An attribute that begins with a word: a literal, an attribute of MLIR's own, an enumeration's keyword in a
+// dialect's attribute, or a type.
+const Attr* Parser::parse_word() {
+  const char* b = p_;
+  const char* e = p_;
+  while (is_word(*e)) ++e;
+  const std::string_view w(b, static_cast<size_t>(e - b));
+  if (w == "true" || w == "false") {
+    p_ = e;
+    Attr a{.kind = AttrKind::kBool};
+    a.type = m_.integer_type(1);
+    a.integer = w == "true";
+    return m_.intern(a);
+  }
+  if (w == "unit") return p_ = e, m_.unit();
+  if (w == "dense" && *e == '<') return parse_dense();
+  if (w == "array" && *e == '<') return parse_dense_array();
+  if (const KeptAttr* kept = *e == '<' ? kept_as_text(w) : nullptr) {
+    const char* close = balanced(e);
+    if (!close) return expected("the '>' that closes this attribute"), no_attr();
+    p_ = close;
+    if (kept->typed && eat(':')) type();
+    return opaque(b);
+  }
+  if (w == "loc" && *e == '(') {
+    Attr a{.kind = AttrKind::kLocation};
+    a.location = location();
+    a.text = {b, static_cast<size_t>(p_ - b)};
+    a.verbatim = true;
+    return m_.intern(a);
+  }
+  if (w == "distinct" && *e == '[') {
+    p_ = balanced(e);
+    if (p_ && *p_ == '<') p_ = balanced(p_);
+    if (!p_) return p_ = b, expected("a distinct attribute"), no_attr();
+    return opaque(b);
+  }
+  if (type_end(b) == e && *e != '<' && !names_type(w)) return p_ = e, opaque(b);
+  return parse_type_attr();
+}
+
 const Attr* Parser::parse_attr() {
   if (depth_ > kMaxDepth) return fail(p_, "attributes are nested too deep"), no_attr();
   Nesting nesting(depth_);
-  char c = peek();
-  const char* b = p_;
+  const char c = peek();
   if (is_digit(c) || (c == '-' && is_digit(p_[1]))) return parse_number();
+  if (is_letter(c)) return parse_word();
   switch (c) {
-    case '"': {
-      Attr a{.kind = AttrKind::kString};
-      a.string = string_text();
-      if (peek() == ':') {  // typed strings are rare: keep the spelling
-        ++p_;
-        type();
-        a.kind = AttrKind::kOpaque;
-        a.text = {b, static_cast<size_t>(p_ - b)};
-      }
-      return m_.intern(a);
-    }
+    case '"':
+      return parse_string();
     case '#':
       return parse_dialect_attr();
-    case '@': {
-      ++p_;
-      Attr a{.kind = AttrKind::kSymbol};
-      a.string = *p_ == '"' ? string_text() : suffix_id();
-      if (a.string.empty()) return expected("a symbol's name"), no_attr();
-      while (p_[0] == ':' && p_[1] == ':' && p_[2] == '@') {
-        p_ += 3;
-        if (*p_ == '"')
-          string_text();
-        else
-          suffix_id();
-        a.verbatim = true;
-        a.text = {b, static_cast<size_t>(p_ - b)};
-      }
-      return m_.intern(a);
-    }
-    case '[': {
-      ++p_;
-      std::vector<const Attr*> elements;
-      if (peek() != ']') do
-          elements.push_back(attr());
-        while (!failed() && eat(','));
-      expect("]");
-      Attr a{.kind = AttrKind::kArray};
-      a.elements = m_.arena.copy(elements.data(), elements.size());
-      return m_.intern(a);
-    }
+    case '@':
+      return parse_symbol();
+    case '[':
+      return parse_array();
     case '{': {
       Attr a{.kind = AttrKind::kDict};
       a.entries = dict();
       return m_.intern(a);
     }
     case '!':
-    case '(': {
-      Attr a{.kind = AttrKind::kType};
-      a.type = type();
-      return m_.intern(a);
-    }
+    case '(':
+      return parse_type_attr();
     default:
-      break;
+      return expected("an attribute"), no_attr();
   }
-  if (is_letter(c)) {
-    const char* e = p_;
-    while (is_word(*e)) ++e;
-    std::string_view w(p_, static_cast<size_t>(e - p_));
-    if (w == "true" || w == "false") {
-      p_ = e;
-      Attr a{.kind = AttrKind::kBool};
-      a.type = m_.integer_type(1);
-      a.integer = w == "true";
-      return m_.intern(a);
-    }
-    if (w == "unit") return p_ = e, m_.unit();
-    if (*e == '<') {
-      if (w == "dense") return parse_dense();
-      if (w == "array") return parse_dense_array();
-      if (w == "affine_map" || w == "affine_set" || w == "dense_resource" || w == "opaque" || w == "sparse" ||
-          w == "strided" || w == "distinct") {
-        const char* close = balanced(e);
-        if (!close) return expected("the '>' that closes this attribute"), no_attr();
-        p_ = close;
-        if (w != "affine_map" && w != "affine_set" && w != "strided" && eat(':')) type();
-        Attr a{.kind = AttrKind::kOpaque};
-        a.text = {b, static_cast<size_t>(p_ - b)};
-        return m_.intern(a);
-      }
-    }
-    if (w == "loc" && *e == '(') {
-      Attr a{.kind = AttrKind::kLocation};
-      a.location = location();
-      a.text = {b, static_cast<size_t>(p_ - b)};
-      a.verbatim = true;
-      return m_.intern(a);
-    }
-    if (w == "distinct" && *e == '[') {
-      p_ = balanced(e);
-      if (p_ && *p_ == '<') p_ = balanced(p_);
-      if (!p_) return p_ = b, expected("a distinct attribute"), no_attr();
-      Attr a{.kind = AttrKind::kOpaque};
-      a.text = {b, static_cast<size_t>(p_ - b)};
-      return m_.intern(a);
-    }
-    if (type_end(p_) == e && *e != '<') {
-      // A bare word that is no type: an enumeration's keyword in a dialect's attribute.
-      FloatKind kind;
-      bool is_type =
-          float_kind(w, kind) || w == "index" || w == "none" ||
-          (w.size() > 1 && (w[0] == 'i' || w.starts_with("si") || w.starts_with("ui")) &&
-           is_digit(w.back()) && std::all_of(w.begin() + (w[0] == 'i' ? 1 : 2), w.end(), is_digit));
-      if (!is_type) {
-        p_ = e;
-        Attr a{.kind = AttrKind::kOpaque};
-        a.text = w;
-        return m_.intern(a);
-      }
-    }
-    Attr a{.kind = AttrKind::kType};
-    a.type = type();
-    return m_.intern(a);
-  }
-  expected("an attribute");
-  return no_attr();
 }
 
 std::span<const NamedAttr> Parser::dict() {

@@ -1,9 +1,9 @@
 // The parser: one pass over the text, no tokens in between. Types, attributes, dictionaries and inline
 // locations are looked up by their slice of the text first, so that each distinct spelling is parsed once.
 //
-// Errors: the first one is kept and the position jumps to the end of the text,
-// where nothing matches, so that every caller unwinds without checks of its
-// own; functions that return types, attributes or values never return null.
+// Errors: the first one is kept and the position jumps to the end of the text, where nothing matches, so that
+// every caller unwinds without checks of its own; functions that return types, attributes or values never
+// return null, but where their comment says so.
 #pragma once
 #include <optional>
 #include <string>
@@ -37,9 +37,8 @@ inline bool is_space(char c) { return kChars.of[static_cast<uint8_t>(c)] & kSpac
 using base::is_digit;
 inline bool is_letter(char c) { return kChars.of[static_cast<uint8_t>(c)] & kLetter; }
 inline bool is_word(char c) { return kChars.of[static_cast<uint8_t>(c)] & kWord; }
-inline bool is_suffix(char c) {
-  return kChars.of[static_cast<uint8_t>(c)] & kSuffix;
-}  // in %names, @names, ^labels, #aliases
+// In %names, @names, ^labels, #aliases.
+inline bool is_suffix(char c) { return kChars.of[static_cast<uint8_t>(c)] & kSuffix; }
 
 // How deep types, attributes and locations may stand in each other.
 constexpr int kMaxDepth = 64;
@@ -52,14 +51,8 @@ struct Nesting {
 // How an op that the table lacks was written: literal text with holes, filled from the graph when it is
 // printed.
 struct SkeletonPart {
-  enum Kind : uint8_t {
-    kText,
-    kOperand,
-    kDict,
-    kRegion,
-    kBareRegion,
-    kSuccessor
-  } kind;  // bare: its text names the arguments
+  // The text around a bare region names its arguments.
+  enum Kind : uint8_t { kText, kOperand, kDict, kRegion, kBareRegion, kSuccessor } kind;
   uint32_t index = 0;
   std::string_view text;
 };
@@ -170,9 +163,21 @@ class Parser {
   const Attr* cached_attr();  // for `value : type` texts
   const Attr* parse_attr();
   const Attr* parse_number();
+  const Attr* parse_string();
+  const Attr* parse_symbol();
+  const Attr* parse_array();
+  const Attr* parse_type_attr();
+  const Attr* parse_word();
+  const Attr* opaque(const char* from);
   const Attr* parse_dense();
   const Attr* parse_dense_array();
+  struct DialectBody {  // what stands between the brackets of #dialect.name<...>
+    std::vector<const Attr*> elements;
+    std::vector<NamedAttr> braced, bare;
+  };
   const Attr* parse_dialect_attr();
+  void dialect_body(const char* end, DialectBody& body);
+  const Attr* dialect_item(const char* end);
   bool dense_list(const Type* scalar, std::vector<uint64_t>& raw, std::vector<int64_t>& shape, size_t depth);
   uint64_t dense_element(const Type* scalar);
   std::span<const NamedAttr> dict();  // {...}
@@ -219,6 +224,9 @@ class Parser {
   void assign_groups(OpState& s);
   bool forms(OpState& s);
   void pieces(const Assembly& form, size_t begin, size_t end, OpState& s);
+  void piece_types(const Piece& piece, OpState& s);
+  void short_types(const Piece& piece, OpState& s);
+  void any_of(const Assembly& form, size_t begin, size_t end, OpState& s);
   bool present(const Assembly& form, size_t at, OpState& s);
   void attribute(const Piece& piece);
   void operand_types(uint8_t group, OpState& s);

@@ -1,3 +1,4 @@
+// Ops as they are written: by the assembly column of ops.def, in MLIR's generic form, or with their own text.
 #include "printer.h"
 
 #include <algorithm>
@@ -71,6 +72,20 @@ void Printer::types(std::span<const Use> uses) {
     if (i) out += ", ";
     type(uses[i].value->type);
   }
+}
+
+void Printer::result_types(std::span<const Value> results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (i) out += ", ";
+    type(results[i].type);
+  }
+}
+
+// A function type's results: in parentheses, unless there is one.
+void Printer::function_results(const Op& op) {
+  if (op.results.size() != 1) out += '(';
+  result_types(op.results);
+  if (op.results.size() != 1) out += ')';
 }
 
 void Printer::symbol(std::string_view name) {
@@ -271,16 +286,7 @@ void Printer::generic(const Op& op) {
   out += " : (";
   types(op.operand_uses);
   out += ") -> ";
-  if (op.results.size() == 1) {
-    type(op.results[0].type);
-  } else {
-    out += '(';
-    for (size_t i = 0; i < op.results.size(); ++i) {
-      if (i) out += ", ";
-      type(op.results[i].type);
-    }
-    out += ')';
-  }
+  function_results(op);
 }
 
 void Printer::space() {
@@ -382,8 +388,61 @@ void Printer::attribute(const Piece& piece, const Attr* a) {
   }
 }
 
+void Printer::piece_types(const Assembly& form, const Piece& piece, const Op& op) {
+  if (piece.group == kEachResult || piece.group == kEverything) {
+    type(op.results[0].type);
+  } else if (piece.group == kAllResults) {
+    const bool token =
+        has_token(op) && std::any_of(form.pieces.begin(), form.pieces.end(),
+                                     [](const Piece& p) { return p.kind == PieceKind::kToken; });
+    result_types(op.results.first(op.results.size() - token));
+  } else if (piece.group >= kFirstResult) {
+    type(op.results[piece.group - kFirstResult].type);
+  } else {
+    types(op.group(piece.group));
+  }
+}
+
+// (operands) -> results, of all operand groups or of those that the piece names.
+void Printer::functional(const Piece& piece, const Op& op) {
+  out += '(';
+  bool first = true;
+  for (uint32_t g = 0; g < op.group_ends.size(); ++g) {
+    if (piece.groups && !(piece.groups >> g & 1)) continue;
+    for (const Use& use : op.group(g)) {
+      if (!first) out += ", ";
+      first = false;
+      type(use.value->type);
+    }
+  }
+  out += ") -> ";
+  function_results(op);
+}
+
+// The attributes that no piece of the form spells.
+void Printer::other_attributes(const Assembly& form, const Op& op, bool keyword) {
+  std::vector<NamedAttr> shown;
+  for (const NamedAttr& entry : op.attrs) {
+    const bool spelled = std::any_of(form.pieces.begin(), form.pieces.end(), [&](const Piece& p) {
+      return p.kind == PieceKind::kAttr && p.text == entry.name && spells(p, entry.value);
+    });
+    if (!spelled) shown.push_back(entry);
+  }
+  const size_t before = out.size();
+  dict(shown, {}, keyword);
+  if (out.size() != before) space_ = true, punctuation_ = false;
+}
+
+// Of the alternatives in pieces [begin, end) those that the op has.
+void Printer::any_of(const Assembly& form, size_t begin, size_t end, const Op& op) {
+  for (size_t i = begin; i < end; i += 1 + form.pieces[i].length) {
+    const size_t last = i + 1 + form.pieces[i].length;
+    if (present(form, i + 1, last, op) && !is_default(form.pieces[last - 1], op))
+      pieces(form, i + 1, last, op);
+  }
+}
+
 void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& op) {
-  size_t results = op.results.size();
   for (size_t i = begin; i < end; ++i) {
     const Piece& piece = form.pieces[i];
     switch (piece.kind) {
@@ -391,11 +450,7 @@ void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& o
         literal(piece.text);
         break;
       case PieceKind::kOperands:
-        if (op.group(piece.group).empty()) {
-          space();  // an empty list still has its space
-          break;
-        }
-        space();
+        space();  // an empty list still has its space
         values(op.group(piece.group));
         break;
       case PieceKind::kAttr:
@@ -403,81 +458,30 @@ void Printer::pieces(const Assembly& form, size_t begin, size_t end, const Op& o
         break;
       case PieceKind::kTypes:
         space();
-        if (piece.group == kEachResult || piece.group == kEverything) {
-          type(op.results[0].type);
-        } else if (piece.group == kAllResults) {
-          bool token =
-              has_token(op) && std::any_of(form.pieces.begin(), form.pieces.end(),
-                                           [](const Piece& p) { return p.kind == PieceKind::kToken; });
-          for (size_t r = 0; r + token < results; ++r) {
-            if (r) out += ", ";
-            type(op.results[r].type);
-          }
-        } else if (piece.group >= kFirstResult) {
-          type(op.results[piece.group - kFirstResult].type);
-        } else {
-          types(op.group(piece.group));
-        }
+        piece_types(form, piece, op);
         break;
       case PieceKind::kShortTypes:
         space();
         writer_.type_body(piece.group >= kFirstResult ? op.results[0].type
                                                       : op.operand_of(piece.group)->type);
         break;
-      case PieceKind::kFunctional: {
+      case PieceKind::kFunctional:
         space();
-        out += '(';
-        bool first = true;
-        for (uint32_t g = 0; g < op.group_ends.size(); ++g) {
-          if (piece.groups && !(piece.groups >> g & 1)) continue;
-          for (const Use& use : op.group(g)) {
-            if (!first) out += ", ";
-            first = false;
-            type(use.value->type);
-          }
-        }
-        out += ") -> ";
-        if (results == 1) {
-          type(op.results[0].type);
-        } else {
-          out += '(';
-          for (size_t r = 0; r < results; ++r) {
-            if (r) out += ", ";
-            type(op.results[r].type);
-          }
-          out += ')';
-        }
+        functional(piece, op);
         break;
-      }
       case PieceKind::kDict:
-      case PieceKind::kKeywordDict: {
-        std::vector<NamedAttr> shown;
-        for (const NamedAttr& entry : op.attrs) {
-          bool spelled = std::any_of(form.pieces.begin(), form.pieces.end(), [&](const Piece& p) {
-            return p.kind == PieceKind::kAttr && p.text == entry.name && spells(p, entry.value);
-          });
-          if (!spelled) shown.push_back(entry);
-        }
-        size_t before = out.size();
-        dict(shown, {}, piece.kind == PieceKind::kKeywordDict);
-        if (out.size() != before) space_ = true, punctuation_ = false;
+      case PieceKind::kKeywordDict:
+        other_attributes(form, op, piece.kind == PieceKind::kKeywordDict);
         break;
-      }
       case PieceKind::kOptional:
         if (present(form, i + 1, i + 1 + piece.length, op)) pieces(form, i + 1, i + 1 + piece.length, op);
         i += piece.length;
         break;
-      case PieceKind::kAnyOf: {
-        size_t stop = i + 1 + piece.length;
-        for (size_t a = i + 1; a < stop; a += 1 + form.pieces[a].length) {
-          size_t last = a + 1 + form.pieces[a].length;
-          if (present(form, a + 1, last, op) && !is_default(form.pieces[last - 1], op))
-            pieces(form, a + 1, last, op);
-        }
-        i = stop - 1;
+      case PieceKind::kAnyOf:
+        any_of(form, i + 1, i + 1 + piece.length, op);
+        i += piece.length;
         break;
-      }
-      case PieceKind::kAlternative:
+      case PieceKind::kAlternative:  // any_of() has gone through them
         break;
       case PieceKind::kToken:
         if (has_token(op)) {

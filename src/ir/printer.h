@@ -38,7 +38,13 @@ class Printer {
  private:
   void results(const Op& op);
   void generic(const Op& op);
+  void result_types(std::span<const Value> results);
+  void function_results(const Op& op);
   void pieces(const Assembly& form, size_t begin, size_t end, const Op& op);
+  void piece_types(const Assembly& form, const Piece& piece, const Op& op);
+  void functional(const Piece& piece, const Op& op);
+  void other_attributes(const Assembly& form, const Op& op, bool keyword);
+  void any_of(const Assembly& form, size_t begin, size_t end, const Op& op);
   bool present(const Assembly& form, size_t begin, size_t end, const Op& op) const;
   void literal(std::string_view text);
   void space();

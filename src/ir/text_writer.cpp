@@ -101,6 +101,32 @@ void TextWriter::type_body(const Type* t) {
   out_ += '>';
 }
 
+// #name, or #name<items, {entries}, key = value>.
+void TextWriter::dialect(const Attr* a) {
+  out_ += '#';
+  out_ += a->string;
+  if (a->elements.empty() && a->entries.empty()) return;
+  out_ += '<';
+  bool first = true;
+  for (const Attr* e : a->elements) {
+    if (!first) out_ += ", ";
+    first = false;
+    attr(e);
+  }
+  if (a->braced) {
+    if (!first) out_ += ' ';
+    first = false;
+    out_ += '{';
+    entries(a->entries.first(a->braced));
+    out_ += '}';
+  }
+  if (a->braced < a->entries.size()) {
+    if (!first) out_ += ", ";
+    entries(a->entries.subspan(a->braced));
+  }
+  out_ += '>';
+}
+
 void TextWriter::structure(const Type* t) {
   switch (t->kind) {
     case TypeKind::kInteger:
@@ -256,12 +282,10 @@ void TextWriter::structure(const Attr* a, bool with_type) {
     case AttrKind::kString:
       string(a->string);
       break;
-    case AttrKind::kSymbol: {
-      // A symbol is @ and a bare name, or a quoted one; nested ones keep their spelling.
+    case AttrKind::kSymbol:  // a bare name or a quoted one; nested ones keep their spelling
       out_ += '@';
       key(a->string);
       break;
-    }
     case AttrKind::kArray:
       out_ += '[';
       for (size_t i = 0; i < a->elements.size(); ++i) {
@@ -290,31 +314,9 @@ void TextWriter::structure(const Attr* a, bool with_type) {
       }
       out_ += '>';
       break;
-    case AttrKind::kDialect: {
-      out_ += '#';
-      out_ += a->string;
-      if (a->elements.empty() && a->entries.empty()) break;
-      out_ += '<';
-      bool first = true;
-      for (const Attr* e : a->elements) {
-        if (!first) out_ += ", ";
-        first = false;
-        attr(e);
-      }
-      if (a->braced) {
-        if (!first) out_ += ' ';
-        first = false;
-        out_ += '{';
-        entries(a->entries.first(a->braced));
-        out_ += '}';
-      }
-      if (a->braced < a->entries.size()) {
-        if (!first) out_ += ", ";
-        entries(a->entries.subspan(a->braced));
-      }
-      out_ += '>';
+    case AttrKind::kDialect:
+      dialect(a);
       break;
-    }
     case AttrKind::kLocation:
       out_ += "loc(";
       location(a->location);

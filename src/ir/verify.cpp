@@ -1,6 +1,6 @@
-// What execution relies on and a text can get wrong although it parses: every
-// use is dominated by its definition, blocks end as their parents expect, and
-// the values that cross an edge have the types of the other side.
+// What execution relies on and a text can get wrong although it parses: every use is dominated by its
+// definition, blocks end as their parents expect, and the values that cross an edge have the types of the
+// other side.
 #include <algorithm>
 #include <unordered_map>
 
@@ -221,89 +221,129 @@ class Verifier {
           [&](size_t i) { return op.results[i].type->scalar(); }, op.name);
   }
 
+  void function(const Op& op) {
+    const Attr* attr = op.attr("function_type");
+    if (!attr || attr->kind != AttrKind::kType || op.regions.size() != 1)
+      return error(op, "tt.func needs a function_type and one region");
+    const Region* body = op.region();
+    if (!body->first) return;
+    for (const Block* block = body->first; block; block = block->next) {
+      const Op* last = block->last;
+      const bool ends = last && (last->kind == OpKind::kReturn || !last->successors.empty());
+      if (!ends && !(last && last->kind == OpKind::kUnknown))
+        error(last ? *last : op, "a block of a function ends with tt.return or a branch");
+    }
+    if (body->first->args.size() != attr->type->num_params)
+      error(op, "the function's type has another number of arguments");
+  }
+
+  void function_return(const Op& op) {
+    const Op* function = op.block && op.block->region ? op.block->region->parent : nullptr;
+    if (!function || function->kind != OpKind::kFunc) return error(op, "tt.return stands outside a function");
+    const Attr* attr = function->attr("function_type");
+    const Type* type = attr ? attr->type : nullptr;
+    if (!type) return;
+    match_operands(
+        op, op.operand_uses, type->elements.size() - type->num_params,
+        [&](size_t i) { return type->elements[type->num_params + i]; }, "the function's type");
+  }
+
+  void call(const Op& op) {
+    const Attr* callee = op.attr("callee");
+    if (!callee) return;
+    const Op* function = find(callee->string);
+    if (!function)
+      return error(op, "there is no function @" + std::string(callee->string) + " in this module");
+    const Type* type = function->attr("function_type")->type;
+    match_operands(
+        op, op.operand_uses, type->num_params, [&](size_t i) { return type->elements[i]; },
+        "@" + std::string(callee->string));
+  }
+
+  // Every region yields the op's results.
+  void yields(const Op& op) {
+    if (op.results.empty()) return;
+    for (uint32_t r = 0; r < op.regions.size(); ++r)
+      if (const Op* yield = terminator(op, r, OpKind::kYield))
+        match_operands(
+            *yield, yield->operand_uses, op.results.size(), [&](size_t i) { return op.results[i].type; },
+            op.name);
+  }
+
+  void while_loop(const Op& op) {
+    if (op.regions.size() != 2) return error(op, "scf.while needs two regions");
+    if (const Op* condition = terminator(op, 0, OpKind::kCondition)) {
+      match_operands(
+          *condition, condition->group("args"), op.results.size(),
+          [&](size_t i) { return op.results[i].type; }, op.name);
+      if (!op.region(1)->first || op.region(1)->first->args.size() != op.results.size())
+        error(op, "the block after `do` needs an argument for each result");
+    }
+    if (const Op* yield = op.region(1)->last ? op.region(1)->last->last : nullptr;
+        yield && yield->kind == OpKind::kYield)
+      match_operands(
+          *yield, yield->operand_uses, op.num_operands(),
+          [&](size_t i) { return op.operand(static_cast<uint32_t>(i))->type; }, op.name);
+    else if (op.num_operands())
+      error(op, "region 1 of scf.while does not end with scf.yield");
+  }
+
+  // A pointer to a whole block (older releases) goes with any value's shape.
+  static bool points_to_block(const Type* pointer) {
+    return pointer->element && pointer->element->kind == TypeKind::kTensor;
+  }
+
+  void store(const Op& op) {
+    const Type* pointer = op.operand(0)->type->scalar();
+    if (pointer->kind != TypeKind::kPointer)
+      return error(op, "tt.store needs a pointer or a tensor of pointers");
+    const Type* value = op.operand(1)->type;
+    if (!points_to_block(pointer) && value->scalar() != pointer->element)
+      error(op, "tt.store of " + spell(value) + " to " + spell(op.operand(0)->type));
+    one_shape(op, !points_to_block(pointer));
+  }
+
+  // Arithmetic that is no cast gives the type that it takes.
+  void arithmetic(const Op& op) {
+    if (op.kind == OpKind::kUnknown || op.results.empty()) return;
+    const OpInfo& row = op_info(op.kind);
+    const bool casts = row.operands == "in" || row.operands == "src";
+    if (casts || !row.exec.starts_with("ELEMENTWISE") || !row.name.starts_with("arith.")) return;
+    for (const Use& use : op.operand_uses)
+      if (use.value->type != op.results[0].type)
+        error(op, std::string(op.name) + " gives " + spell(op.results[0].type) + " but takes " +
+                      spell(use.value->type));
+  }
+
   void rules(const Op& op) {
     switch (op.kind) {
-      case OpKind::kFunc: {
-        if (!op.attr("function_type") || op.attr("function_type")->kind != AttrKind::kType ||
-            op.regions.size() != 1)
-          return error(op, "tt.func needs a function_type and one region");
-        const Type* type = op.attr("function_type")->type;
-        const Region* body = op.region();
-        if (!body->first) return;
-        for (const Block* block = body->first; block; block = block->next) {
-          const Op* last = block->last;
-          bool ends = last && (last->kind == OpKind::kReturn || !last->successors.empty());
-          if (!ends && !(last && last->kind == OpKind::kUnknown))
-            error(last ? *last : op, "a block of a function ends with tt.return or a branch");
-        }
-        if (body->first->args.size() != type->num_params)
-          error(op, "the function's type has another number of arguments");
-        return;
-      }
-      case OpKind::kReturn: {
-        const Op* function = op.block && op.block->region ? op.block->region->parent : nullptr;
-        if (!function || function->kind != OpKind::kFunc)
-          return error(op, "tt.return stands outside a function");
-        const Type* type = function->attr("function_type") ? function->attr("function_type")->type : nullptr;
-        if (!type) return;
-        match_operands(
-            op, op.operand_uses, type->elements.size() - type->num_params,
-            [&](size_t i) { return type->elements[type->num_params + i]; }, "the function's type");
-        return;
-      }
+      case OpKind::kFunc:
+        return function(op);
+      case OpKind::kReturn:
+        return function_return(op);
+      case OpKind::kCall:
+        return call(op);
       case OpKind::kBr:
         if (op.successors.size() == 1) branch(op, op.successors[0], op.operand_uses);
         return;
       case OpKind::kCondBr:
         if (op.successors.size() != 2) return error(op, "cf.cond_br needs two blocks");
         branch(op, op.successors[0], op.group("true_args"));
-        branch(op, op.successors[1], op.group("false_args"));
-        return;
+        return branch(op, op.successors[1], op.group("false_args"));
       case OpKind::kFor:
       case OpKind::kIf:
       case OpKind::kExecuteRegion:
-        if (op.results.empty()) return;
-        for (uint32_t r = 0; r < op.regions.size(); ++r)
-          if (const Op* yield = terminator(op, r, OpKind::kYield))
-            match_operands(
-                *yield, yield->operand_uses, op.results.size(), [&](size_t i) { return op.results[i].type; },
-                op.name);
-        return;
-      case OpKind::kWhile: {
-        if (op.regions.size() != 2) return error(op, "scf.while needs two regions");
-        if (const Op* condition = terminator(op, 0, OpKind::kCondition)) {
-          match_operands(
-              *condition, condition->group("args"), op.results.size(),
-              [&](size_t i) { return op.results[i].type; }, op.name);
-          if (!op.region(1)->first || op.region(1)->first->args.size() != op.results.size())
-            error(op, "the block after `do` needs an argument for each result");
-        }
-        if (const Op* yield = op.region(1)->last ? op.region(1)->last->last : nullptr;
-            yield && yield->kind == OpKind::kYield)
-          match_operands(
-              *yield, yield->operand_uses, op.num_operands(),
-              [&](size_t i) { return op.operand(static_cast<uint32_t>(i))->type; }, op.name);
-        else if (op.num_operands())
-          error(op, "region 1 of scf.while does not end with scf.yield");
-        return;
-      }
+        return yields(op);
+      case OpKind::kWhile:
+        return while_loop(op);
       case OpKind::kReduce:
         return region_of_scalars(op, OpKind::kReduceReturn, 2);
       case OpKind::kScan:
         return region_of_scalars(op, OpKind::kScanReturn, 2);
-      case OpKind::kStore: {
-        const Type* pointer = op.operand(0)->type->scalar();
-        if (pointer->kind != TypeKind::kPointer)
-          return error(op, "tt.store needs a pointer or a tensor of pointers");
-        const Type* value = op.operand(1)->type;
-        if (pointer->element->kind != TypeKind::kTensor && value->scalar() != pointer->element)
-          error(op, "tt.store of " + spell(value) + " to " + spell(op.operand(0)->type));
-        return one_shape(op, pointer->element->kind != TypeKind::kTensor);
-      }
-      case OpKind::kLoad: {
-        const Type* pointer = op.operand(0)->type->scalar();
-        return one_shape(op, !pointer->element || pointer->element->kind != TypeKind::kTensor);
-      }
+      case OpKind::kStore:
+        return store(op);
+      case OpKind::kLoad:
+        return one_shape(op, !points_to_block(op.operand(0)->type->scalar()));
       case OpKind::kAsyncCopyGlobalToLocal:
       case OpKind::kAmdBufferLoad:
       case OpKind::kAmdBufferStore:
@@ -316,29 +356,9 @@ class Verifier {
       case OpKind::kWarpGroupDot:
         return product(op, op.operand(0)->type->shape, op.operand(1)->type->shape, op.operand(2)->type->shape,
                        op.results[0].type->shape);
-      case OpKind::kCall: {
-        const Attr* callee = op.attr("callee");
-        if (!callee) return;
-        const Op* function = find(callee->string);
-        if (!function)
-          return error(op, "there is no function @" + std::string(callee->string) + " in this module");
-        const Type* type = function->attr("function_type")->type;
-        match_operands(
-            op, op.operand_uses, type->num_params, [&](size_t i) { return type->elements[i]; },
-            "@" + std::string(callee->string));
-        return;
-      }
       default:
-        break;
+        return arithmetic(op);
     }
-    if (op.kind == OpKind::kUnknown) return;
-    std::string_view exec = op_info(op.kind).exec, name = op_info(op.kind).name;
-    bool casts = op_info(op.kind).operands == "in" || op_info(op.kind).operands == "src";
-    if (exec.starts_with("ELEMENTWISE") && !casts && name.starts_with("arith.") && op.num_operands())
-      for (const Use& use : op.operand_uses)
-        if (!op.results.empty() && use.value->type != op.results[0].type)
-          error(op, std::string(op.name) + " gives " + spell(op.results[0].type) + " but takes " +
-                        spell(use.value->type));
   }
 
   // All tiles of the op have one shape, in registers and in memory. Scalars (base pointers, strides) go with
