@@ -133,15 +133,27 @@ def ledger(
         kernel, signature, constexprs, target=target, options=options, triton=triton,
         to="amdgcn" if hip else "ptx", check=False,
     )  # fmt: skip
-    steps = [one for one in trace if one.after is not None and passes.dialect_of(one.after) != "llvm"]
-    text = next((one.after for one in reversed(steps) if _OFFSET in one.after), None)
-    shared = trace.metadata.get("shared")
+    texts = [("", trace[0].before)] if len(trace) and trace[0].before else []
+    texts += [(one.name, one.after) for one in trace if one.after is not None]
+    return read(texts, trace.name, trace.target, trace.release, trace.metadata.get("shared"), trace.asm.get("ptx"))
+
+
+def read(
+    texts: list[tuple[str, str]], name: str, target: str, release: str, shared: int | None, ptx_text: str | None
+) -> Ledger:  # fmt: skip
+    """The ledger of a compilation that is there already.
+
+    texts: (pass, the IR behind it) in their order, "" for the pass of what the front end made; those that
+    changed nothing may be left out. Raises DiagnosticError where shared memory lies nobody says where.
+    """
+    texts = [(made_by, text) for made_by, text in texts if passes.dialect_of(text) != "llvm"]
+    text = next((text for _, text in reversed(texts) if _OFFSET in text), None)
     if text is None:
         if shared:
-            raise fail(f"the IR of Triton {trace.release} does not say where the {shared} shared bytes lie")
-        text = steps[-1].after if steps else ""
+            raise fail(f"the IR of Triton {release} does not say where the {shared} shared bytes lie")
+        text = texts[-1][1] if texts else ""
     module = parse(text)
-    makers = _makers(steps, module)
+    makers = _makers(texts, module)
     found = []
     for op in module.walk():
         if (offset := op.attr(_OFFSET)) is None:
@@ -152,21 +164,18 @@ def ledger(
             if user.line > last:
                 last, until = user.line, user
         made_by = makers.get(_mark(op), "front end")
-        name = op.results[0].name if op.results else ""
+        value = op.results[0].name if op.results else ""
         for at in _numbers(offset):
             found.append(
                 Allocation(
-                    op.name, name, op.line, _place(op), at, _bytes(op), 0, first, last, _place(until), made_by
+                    op.name, value, op.line, _place(op), at, _bytes(op), 0, first, last, _place(until), made_by
                 )
             )
     found.sort(key=lambda one: (one.offset, one.first))
     found = [dataclasses.replace(one, room=_room(one, found, shared or 0)) for one in found]
     peak, at = _peak(found)
     total = next((int(_number(op.attr(n))) for op in module.walk()[:1] for n in _TOTALS if op.attr(n)), None)
-    return Ledger(
-        trace.name, trace.target, trace.release, shared, total, peak, at, tuple(found),
-        _pins(trace.asm.get("ptx"), trace.name), text,
-    )  # fmt: skip
+    return Ledger(name, target, release, shared, total, peak, at, tuple(found), _pins(ptx_text, name), text)
 
 
 _TOTALS = ("ttg.shared", "triton_gpu.shared")
@@ -250,27 +259,26 @@ def _mark(op) -> tuple:
     return (op.name.rpartition(".")[2], place, shape)
 
 
-def _makers(steps, module) -> dict:
+def _makers(texts, module) -> dict:
     """The pass behind which an op first stands and then stays, by its mark."""
     wanted = {_mark(op) for op in module.walk() if op.attr(_OFFSET) is not None}
     makers, left = {}, set(wanted)
-    texts = [(steps[0].before, None), *((one.after, one) for one in steps)] if steps else []
     later = None
-    for text, step in reversed(texts):
+    for made_by, text in reversed(texts):
         if not left:
             break
-        if later is not None and text == later[0]:
-            later = (text, step)
+        if later is not None and text == later[1]:
+            later = (made_by, text)
             continue
         try:
             there = {_mark(op) for op in parse(text).walk()} if text else set()
         except DiagnosticError:
             continue
         for mark in left - there:
-            if later is not None and later[1] is not None:
-                makers[mark] = later[1].name
+            if later is not None:
+                makers[mark] = later[0]
         left &= there
-        later = (text, step)
+        later = (made_by, text)
     return makers
 
 

@@ -1,5 +1,6 @@
 """report(): what is in the page. How it behaves in a browser: test_page.py."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -74,11 +75,24 @@ def test_numbers(page, trace):
     assert said["registers"] == str(needed.registers)
     assert said["instructions"] == f"{sum(needed.instructions.values()):,}"
     assert said["shared bytes"] == f"{trace.metadata['shared']:,}"
-    end = max(entry["offset"] + entry["bytes"] for entry in kernel["ledger"])
-    assert end == trace.metadata["shared"]
-    for entry in kernel["ledger"]:
-        line = trace.asm["ttgir"].splitlines()[entry["line"] - 1]
-        assert entry["what"].split()[0] in line
+
+
+def test_the_ledger_is_that_of_the_command(page, trace):
+    """On the page with the line of each op in the TTGIR that is shown."""
+    (kernel,) = page.kernels
+    shown = kernel["ledger"]
+    ledger = triton_runner.ledger(
+        f"{pages.KERNEL}:attention_kernel", pages.SIGNATURE, pages.CONSTANTS, target="cuda:90"
+    )
+    assert (shown["shared"], shown["peak"], shown["at"]) == (trace.metadata["shared"], ledger.peak, ledger.at)
+    assert len(shown["allocations"]) == len(ledger.allocations) > 3
+    ttgir = trace.asm["ttgir"].splitlines()
+    for entry, one in zip(shown["allocations"], ledger.allocations, strict=True):
+        assert {**entry, "ttgir": 0} == {**dataclasses.asdict(one), "ttgir": 0}
+        assert not entry["ttgir"] or f"{one.op}" in ttgir[entry["ttgir"] - 1]
+    assert any(entry["ttgir"] for entry in shown["allocations"])
+    assert shown["registers"]["words"] == ledger.registers.words
+    assert sum(words for _, words, _ in shown["registers"]["byPlace"]) <= ledger.registers.words
 
 
 def test_layouts_are_those_of_the_core(page):

@@ -1,55 +1,45 @@
-"""The ledger of shared memory: which buffers a kernel has and where they lie, from the IR behind the pass
-that gives them their offsets."""
+"""The ledger as the page holds it: what takes shared memory from when to when, and what pins registers, with
+the lines of the levels that the page shows."""
 
 from __future__ import annotations
 
-from triton_runner import _core
+import dataclasses
+
+from triton_runner import _core, _ledger
 from triton_runner._errors import DiagnosticError
 from triton_runner._see.material import Material
 
 
-def of(material: Material, notes: list[str]) -> list[dict]:
-    """What each op with an offset keeps there: what, line (of the TTGIR), offset, bytes. Empty where no text
-    says the offsets (they need the passes)."""
-    text = next((p.text for p in reversed(material.passes) if p.text and _has_offsets(p.text)), None)
-    if text is None:
-        return []
+def of(material: Material, notes: list[str]) -> dict | None:
+    """`shared`, `peak`, `at`, `lines` (of the text that lifetimes are counted in), `allocations` (those of
+    Ledger, with `ttgir`: the line in the TTGIR on the page, 0 where it cannot be told), `registers`. Only
+    registers where no text says the offsets (they need the passes). None: neither is known."""
+    texts = [("" if one.number == 0 else one.name, one.text) for one in material.passes if one.text]
+    says = any("allocation.offset" in text for _, text in texts)
+    shared = material.metadata.get("shared") if says else None
     try:
-        ops = _core.ir.parse(text).walk()
+        found = _ledger.read(
+            texts if says else [], material.name, material.target, material.release, shared,
+            material.asm.get("ptx"),
+        )  # fmt: skip
+        lines = _lines_in_ttgir(material, _core.ir.parse(found.text).walk()) if found.allocations else {}
     except DiagnosticError as error:
-        notes.append(f"no ledger of shared memory: {error.message}")
-        return []
-    lines = _lines_in_ttgir(material, ops)
-    out = []
-    for number, op in enumerate(ops):
-        offset, size = op.attr("allocation.offset"), op.attr("allocation.size")
-        if offset is None:
-            continue
-        made = int(size.value) if size is not None else _buffer_bytes(op)
-        if made:
-            what = f"{op.name} {op.results[0].name}" if op.results else op.name
-            entry = {"what": what, "line": lines.get(number, 0), "offset": int(offset.value), "bytes": made}
-            out.append(entry)
-    return out
-
-
-def _has_offsets(text: str) -> bool:
-    return "allocation.offset" in text and "llvm.func" not in text
-
-
-def _buffer_bytes(op) -> int:
-    """Bytes of a buffer; 0 where its elements have no size that its type says."""
-    type_ = op.results[0].type
-    if type_.kind != "memdesc" or not type_.element.width:
-        return 0
-    count = 1
-    for extent in type_.shape:
-        count *= extent
-    return count * type_.element.width // 8
+        notes.append(f"no ledger of shared memory and registers: {error.message}")
+        return None
+    if not found.allocations and found.registers is None:
+        return None
+    return {
+        "shared": found.shared, "peak": found.peak, "at": found.at, "lines": found.text.count("\n") + 1,
+        "allocations": [{**dataclasses.asdict(one), "ttgir": lines.get(one.line, 0)} for one in found.allocations],
+        "registers": found.registers and {
+            "words": found.registers.words, "at": found.registers.at, "place": found.registers.place,
+            "byPlace": [[place, words, list(names)] for place, (words, names) in found.registers.by_place.items()],
+        },
+    }  # fmt: skip
 
 
 def _lines_in_ttgir(material: Material, ops) -> dict[int, int]:
-    """The line in the TTGIR that the page shows of each op of a later text, by its number there: ops of one
+    """The line in the TTGIR that the page shows of each op of a later text, by its line there: ops of one
     name and one type of result in their order, where both texts have as many."""
     try:
         shown = _core.ir.parse(material.asm.get("ttgir", "")).walk()
@@ -57,17 +47,15 @@ def _lines_in_ttgir(material: Material, ops) -> dict[int, int]:
         return {}
     wanted: dict = {_kind(op): [] for op in ops if op.attr("allocation.offset") is not None}
     there: dict = {kind: [] for kind in wanted}
-    for number, op in enumerate(ops):
-        if (kind := _kind(op)) in wanted:
-            wanted[kind].append(number)
-    for op in shown:
-        if (kind := _kind(op)) in there:
-            there[kind].append(op.line)
+    for all_ops, lines in ((ops, wanted), (shown, there)):
+        for op in all_ops:
+            if (kind := _kind(op)) in lines:
+                lines[kind].append(op.line)
     return {
-        number: line
-        for kind, numbers in wanted.items()
-        if len(numbers) == len(there[kind])
-        for number, line in zip(numbers, there[kind], strict=True)
+        line: shown_line
+        for kind, lines in wanted.items()
+        if len(lines) == len(there[kind])
+        for line, shown_line in zip(lines, there[kind], strict=True)
     }
 
 

@@ -13,7 +13,7 @@ from triton_runner._see.kernel_data import KernelData, packed
 from triton_runner._see.material import gather
 
 _ASSETS = Path(__file__).parent / "assets"
-_SCRIPTS = ("data", "code", "diff", "levels", "passes", "pictures", "tables", "main")
+_SCRIPTS = ("data", "code", "diff", "levels", "passes", "pictures", "ledger", "tables", "main")
 
 
 def report(kernel, path, *, name: str = "", dumps=(), findings=()) -> str:

@@ -49,30 +49,15 @@ function costCard(kernel, page) {
 function resourcesPanel(kernel, page) {
   const tiles = kernel.resources.filter(([, , big]) => big).map(([label, value]) =>
     element("div", { class: "tile" }, element("b", {}, value), element("span", {}, label)));
-  const cards = [];
+  const cards = ledgerCards(kernel, page);
   const rest = kernel.resources.filter(([, , big]) => !big);
   if (rest.length)
     cards.push(element("article", { class: "card" }, element("h2", {}, "Resources"),
       table(["", ""], rest.map(([label, value]) => [cellOf(label), cellOf(value)]), "Resources")));
-  if (kernel.ledger.length) cards.push(ledgerCard(kernel, page));
   if (kernel.levels.length) cards.push(costCard(kernel, page), mixCard(kernel));
   const notes = kernel.notes.map((note) => element("p", { class: "note" }, note));
   return element("div", { class: "scroll" }, element("div", { class: "tiles" }, ...tiles),
     element("p", {}, "\u00a0"), element("div", { class: "grid" }, ...cards), ...notes);
-}
-
-function ledgerCard(kernel, page) {
-  const end = Math.max(1, ...kernel.ledger.map((entry) => entry.offset + entry.bytes));
-  const rows = kernel.ledger.map((entry) => {
-    const bar = element("span", { class: "meter" });
-    bar.style.marginLeft = `${(entry.offset / end) * 100}%`;
-    bar.style.width = `${(entry.bytes / end) * 100}%`;
-    return [cellOf(entry.line ? element("button", { class: "link", type: "button", onclick: () => page.go("ttgir", entry.line) }, entry.what) : entry.what),
-      cellOf(entry.offset.toLocaleString("en"), true), cellOf(entry.bytes.toLocaleString("en"), true), element("td", { class: "meter-cell" }, bar)];
-  });
-  return element("article", { class: "card" }, element("h2", {}, "Shared memory"),
-    element("p", { class: "note" }, `${end.toLocaleString("en")} bytes of a block; buffers whose lives do not meet share their bytes`),
-    table(["What", "#Offset", "#Bytes", ""], rows, "Shared memory"));
 }
 
 function findingsPanel(kernel, page) {
