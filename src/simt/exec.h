@@ -109,8 +109,9 @@ struct Cta {
   std::array<Barrier, 16> barriers{};
   std::vector<uint64_t> cluster_phase;  // a thread: Cluster::phase when it last arrived, plus one
   std::unique_ptr<CtaMemory> memory;
-  int32_t fuel = 1024;  // backward jumps until the scheduler looks at the clock
-  uint64_t spins = 0;   // of Worker::global_spins, in that time
+  bool was_refused = false;  // it has read that clusterlaunchcontrol gave it no work
+  int32_t fuel = 1024;       // backward jumps until the scheduler looks at the clock
+  uint64_t spins = 0;        // of Worker::global_spins, in that time
   // Parts are made by the first handler that asks for them.
   enum Part : uint8_t { kCpAsync, kWgmma, kTensorMemory, kBulk, kMbarrier, kParts };
   std::array<std::unique_ptr<CtaPart>, kParts> parts;

@@ -180,9 +180,7 @@ class GridWorker {
   }
 
   void begin(Cluster& cluster, uint64_t linear) {
-    std::array<uint64_t, 3> at{}, grid{};
-    for (size_t d = 0; d < 3; ++d) grid[d] = launch_.blocks[d] / code_.cluster[d];
-    at = {linear % grid[0], linear / grid[0] % grid[1], linear / grid[0] / grid[1]};
+    const std::array<uint32_t, 3> first = first_block(launch_, linear);
     cluster.pending.clear();
     cluster.timing = {launch_.options->timing, linear};
     if (checks_) checks_->begin(cluster, linear);
@@ -191,7 +189,8 @@ class GridWorker {
       const uint32_t r = cta->rank;
       const std::array<uint32_t, 3> in{r % code_.cluster[0], r / code_.cluster[0] % code_.cluster[1],
                                        r / code_.cluster[0] / code_.cluster[1]};
-      for (size_t d = 0; d < 3; ++d) cta->id[d] = static_cast<uint32_t>(at[d] * code_.cluster[d]) + in[d];
+      for (size_t d = 0; d < 3; ++d) cta->id[d] = first[d] + in[d];
+      cta->was_refused = false;
       begin_paths(*cta);
       for (auto& part : cta->parts)
         if (part) part->begin(*cta);
@@ -381,6 +380,16 @@ void GridWorker::report_deadlock(Cluster& cluster) {
 }
 
 }  // namespace
+
+std::array<uint32_t, 3> first_block(const Launch& launch, uint64_t linear) {
+  const auto& cluster = launch.code->cluster;
+  std::array<uint64_t, 3> grid{};
+  for (size_t d = 0; d < 3; ++d) grid[d] = launch.blocks[d] / cluster[d];
+  const uint64_t at[] = {linear % grid[0], linear / grid[0] % grid[1], linear / grid[0] / grid[1]};
+  std::array<uint32_t, 3> first{};
+  for (size_t d = 0; d < 3; ++d) first[d] = static_cast<uint32_t>(at[d] * cluster[d]);
+  return first;
+}
 
 double steady_seconds() {
   timespec t;

@@ -117,19 +117,8 @@ class GridWorker {
 
  private:
   bool more() const {
-    return taken_ < taken_end_ || launch_.next_program.load(std::memory_order_relaxed) < launch_.num_programs;
-  }
-
-  // The number of the next program, at least num_programs if there is none. They are taken from the launch
-  // several at a time: an atomic addition waits until all stores before it are done.
-  int64_t take() {
-    if (taken_ == taken_end_) {
-      int64_t some = std::clamp<int64_t>(launch_.num_programs / (16 * launch_.workers), 1, 64);
-      taken_ = launch_.next_program.fetch_add(some, std::memory_order_relaxed);
-      taken_end_ = std::max(taken_, std::min(taken_ + some, launch_.num_programs));
-      if (taken_ == taken_end_) return launch_.num_programs;
-    }
-    return taken_++;
+    return worker_.taken < worker_.taken_end ||
+           launch_.next_program.load(std::memory_order_relaxed) < launch_.num_programs;
   }
 
   // The next program of the grid, ready to run as the last of active_; false if there is none.
@@ -149,11 +138,11 @@ class GridWorker {
 
   // Makes it the next program of the grid; false if there is none, or the launch is to stop.
   bool begin(Program& p) {
-    int64_t linear = take();
-    if (linear >= launch_.num_programs) return false;
-    if (launch_.checks) linear = launch_.checks->program_number(linear);
+    const int64_t linear = worker_.take();
+    if (linear < 0) return false;
     p.linear = linear;
     p.id = id_of(linear);
+    p.was_refused = false;
     if (p.tasks.size() > 1) p.tasks.resize(1);
     Task& t = p.tasks[0];
     t.pc = code_.entry;
@@ -376,8 +365,7 @@ class GridWorker {
   const Code& code_;
   Worker worker_;
   std::vector<std::unique_ptr<Program>> active_, idle_;
-  int64_t taken_ = 0, taken_end_ = 0;  // programs of the grid that are this worker's and not started yet
-  int64_t linear_ = 0;                 // the program that was started last, and its id
+  int64_t linear_ = 0;  // the program that was started last, and its id
   int64_t x_ = 0, y_ = 0, z_ = 0;
   uint64_t seen_progress_ = 0;
   double quiet_since_ = 0;
@@ -386,6 +374,19 @@ class GridWorker {
 };
 
 }  // namespace
+
+// Programs are taken from the launch several at a time: an atomic addition waits until all stores before it
+// are done.
+int64_t Worker::take() {
+  if (taken == taken_end) {
+    const int64_t some = std::clamp<int64_t>(launch->num_programs / (16 * launch->workers), 1, 64);
+    taken = launch->next_program.fetch_add(some, std::memory_order_relaxed);
+    taken_end = std::max(taken, std::min(taken + some, launch->num_programs));
+    if (taken == taken_end) return -1;
+  }
+  const int64_t place = taken++;
+  return launch->checks ? launch->checks->program_number(place) : place;
+}
 
 void run_grid(Launch& launch, int workers) {
   launch.workers = workers;

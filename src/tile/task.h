@@ -186,6 +186,7 @@ struct Program {
       nullptr;  // code.shared_bytes of shared memory, zeroed or poisoned per program by who uses it
   std::unique_ptr<ProgramState> state;
   std::unique_ptr<ProgramState> checks;  // what the launch's checks keep for it (check/)
+  bool was_refused = false;              // it has read that cluster launch control gave it no work
 
   std::byte* shared_memory() { return shared->data(); }
   // A further task of this program, run from `entry`, sharing the slots; its handlers end it with finish().
@@ -198,6 +199,9 @@ struct Worker {
   BufferPool* pool = nullptr;
   exec::MemoryView memory;
   std::vector<int64_t> compact_shape;  // scratch of map_elements
+  int64_t taken = 0, taken_end = 0;    // programs of the grid that are this worker's and not started yet
+  // The number of the next program of the grid, which nobody else then starts; -1 if there is none.
+  int64_t take();
   explicit Worker(const exec::Memory& m) : memory(m) {}
 };
 

@@ -191,6 +191,8 @@ def ask(p):
     more, phase = gl.to_tensor(True), 0
     one: gl.constexpr = gl.BlockedLayout([1], [32], [gl.num_warps()], [0], ((0,),))
     while more:
+        # Both blocks get the next answer: all that read what the last one said must have done so.
+        mbarrier.wait(p.read, phase ^ 1)
         mbarrier.expect(p.answered, 16)
         clc.try_cancel(p.answer, p.answered)
         mbarrier.wait(p.answered, phase)
@@ -199,7 +201,6 @@ def ask(p):
         tile = gl.to_tensor(-1)
         if more:
             tile = reply.program_id(0)
-        mbarrier.wait(p.read, phase ^ 1)
         p.number.store(gl.full([1], tile.to(gl.int64), gl.int64, one))
         mbarrier.arrive(p.numbered)
         phase ^= 1
@@ -289,7 +290,7 @@ def program(a_desc, b_desc, c_desc, layout: gl.constexpr, DEPTH: gl.constexpr):
         barriers(1).index(0),
         gl.allocate_shared_memory(gl.int64, [1], everywhere),
         barriers(1).index(0),
-        barriers(1, 3).index(0),
+        of_a_pair(1, 3).index(0),
     )
     parts: gl.constexpr = [1, 1, 1]
     gl.warp_specialize([(store, (p,)), (load, (p,)), (multiply, (p,)), (ask, (p,))], parts, [24, 24, 24])

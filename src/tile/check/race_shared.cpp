@@ -133,7 +133,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     state(t).open.push_back(copy.id);
     return buffer(t, in, copy, buffers[0], Act::kWrite);
   }
-  if (does.all(kAsync | kBlock | kLoads)) {
+  if (does.all(kAsync | kBufferWrites) && !does.any(kTensorCore)) {  // its barrier counts the bytes
     if (!on(t, in)) return true;
     Thread copy = beside(t, in);
     const MemoryOperand* to = buffer_of(in, "result");

@@ -30,6 +30,7 @@ constexpr UninitCheck::Special UninitCheck::kSpecial[] = {
     {K::kScan, Family::kScan},                   // and of those the ones before
     {K::kDot, Family::kDot},                     // a row and a column
     {K::kPoison, Family::kPoison},               // a value that is undefined by itself
+    {K::kClcLoadResult, Family::kOther},         // it traps where there is no answer
     {K::kMapElementwise, Family::kElementwise},  // its function sees one element of each operand
 };
 
@@ -46,7 +47,7 @@ UninitCheck::Family UninitCheck::family_of(const Instr& in) {
   if (does.any(kForks)) return in.num_operands && in.num_results ? Family::kFork : Family::kOther;
   if (does.any(kTensorCore) && !does.any(kBarrier | kWaits)) return Family::kMatrix;
   if (does.any(kBlock) && !does.any(kAsync | kWaits)) return Family::kDescriptor;
-  if (does.all(kAsync | kBlock | kLoads)) return Family::kTmaLoad;
+  if (does.all(kAsync | kBufferWrites) && !does.any(kGroup | kTensorCore)) return Family::kBarrierCopy;
   if (does.all(kGroup | kBarrier)) return Family::kHandOver;
   if (does.any(kGroup) && !does.any(kLoads)) return Family::kCopyWait;
   if (does.all(kBarrier | kWaits)) return Family::kBarrier;
@@ -159,7 +160,7 @@ bool UninitCheck::before(Task& t, const Instr& in) {
     case Family::kDescriptor:
     case Family::kSharedMoves:
     case Family::kBarrier:
-    case Family::kTmaLoad:
+    case Family::kBarrierCopy:
       for (uint32_t i = 0; i < in.num_operands; ++i)
         if (!t.type(in.operand(i)).is_tensor && !sink(t, in, in.operand(i), kNoSlot, "where it goes"))
           return false;
@@ -241,9 +242,10 @@ void UninitCheck::after(Task& t, const Instr& in) {
       return shared_moves(t, in);
     case Family::kCopyWait:
       return p.run(t, in, {});
-    case Family::kTmaLoad:
+    case Family::kBarrierCopy:
       block_.clear();
-      if (t.bits(in.operand(static_cast<uint32_t>(Lowering::operand_index(*in.op, "pred")))))
+      if (const int pred = Lowering::operand_index(*in.op, "pred");
+          pred < 0 || t.bits(in.operand(static_cast<uint32_t>(pred))))
         if (const MemoryOperand *barrier = buffer_of(in, "barrier"), *to = buffer_of(in, "result");
             barrier && to)
           p.issue_block(t, in, *barrier, *to);

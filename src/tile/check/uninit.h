@@ -52,7 +52,7 @@ class UninitCheck {
     kSharedMoves,  // elements between tiles and shared memory: run on the shadows
     kAsyncCopy,    // global to shared memory, on its way until a wait
     kCopyWait,     // what makes copies arrive: run on the shadows
-    kTmaLoad,
+    kBarrierCopy,  // the same, until a barrier has counted its bytes
     kHandOver,  // copies that arrive at a barrier
     kBarrier,   // mbarriers: their bytes are not followed
     kMatrix,    // products with operands in memory
