@@ -103,7 +103,7 @@ bool gather_transposed(Exec& x, const Operands& in, const Cta& cta, const Shared
         const uint32_t row = chunk * per_chunk + i;
         if (row < first || row >= first + rows) continue;
         uint8_t* to =
-            tiles + ((row - first) / 8 * wide + k * bytes / 16) * 128 + row % 8 * 16 + k * bytes % 16;
+            tiles + ((row - first) / 8 * wide + k * bytes / 16) * 128 + (row - first) % 8 * 16 + k * bytes % 16;
         std::memcpy(to, from + i * bytes, bytes);
       }
     }

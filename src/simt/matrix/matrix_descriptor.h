@@ -30,7 +30,7 @@ SharedMatrix wgmma_matrix(uint64_t descriptor, bool mn_major);
 // False: the bits name a layout that does not exist.
 bool tcgen05_matrix(uint64_t descriptor, bool mn_major, SharedMatrix* out);
 
-// Rows [first, first + rows) (multiples of 8) of `k_bytes` bytes of k (a multiple of 16) as tiles of 8 rows
+// Rows [first, first + rows) (`rows` a multiple of 8) of `k_bytes` bytes of k (a multiple of 16) as tiles of 8 rows
 // of 16 bytes: tile (row / 8) * (k_bytes / 16) + chunk. `bits` an element. False after a trap.
 bool gather_tiles(Exec& x, const Operands& in, const Cta& cta, const SharedMatrix& m, uint32_t first,
                   uint32_t rows, uint32_t k_bytes, uint32_t bits, std::vector<uint8_t>* tiles);

@@ -127,10 +127,9 @@ void run_mma(Lanes& lanes, const Operands& in) {
     const uint32_t warp = (x.first + w) / 32;
     Scratch::Rows& slot = scratch.rows_of(warp);
     if (m.sparse) {
-      std::vector<float> dense(static_cast<size_t>(16 * plan.k));
-      bool present[16 * 128] = {};
-      if (!expand_sparse(x, in, w, *m.sparse, plan, a, dense.data(), present)) return;
-      num::mma_pack_rows(plan, slot.rows, dense.data(), present);
+      const SparsePlaces places =
+          sparse_places(plan, m.sparse->selector, x.reg<uint32_t>(m.sparse->metadata) + w);
+      if (!pack_sparse_rows(x, in, w, plan, reinterpret_cast<const void* const*>(a), places, slot.rows)) return;
       slot.ready.valid = false;
     } else if (!slot.ready.is(plan, a, f.a_count)) {
       num::mma_pack_rows(plan, slot.rows, reinterpret_cast<const void* const*>(a), m.m);

@@ -1,7 +1,8 @@
-// Sparse A and block scales of mma.sync: who of a warp holds what. PTX ISA 9.7.14.3 and 9.7.14.6.
+// Sparse A, and block scales of mma.sync: who of a warp holds what. PTX ISA 9.7.14.3 and 9.7.14.6.
 #include "matrix/mma_fragments.h"
 
 #include <cstring>
+#include <string>
 
 namespace triton_runner::simt {
 
@@ -9,61 +10,82 @@ using num::MmaType;
 using ptx::Mod;
 using ptx::OperandKind;
 
-bool lower_sparse(Lowering& l, const ptx::Instruction& in, const num::MmaPlan&, size_t* operand,
+namespace {
+
+uint32_t units_of(const num::MmaPlan& plan) {
+  return static_cast<uint32_t>(plan.k * num::mma_bits(plan.a) / 16) / sparse_unit(plan);
+}
+
+}  // namespace
+
+bool lower_sparse(Lowering& l, const ptx::Instruction& in, const num::MmaPlan& plan, size_t* operand,
                   SparseA* out) {
+  if (in.operands.size() < *operand + 2)
+    return l.error(in, "a sparse product needs metadata and a sparsity selector");
   out->metadata = l.place(in.operands[(*operand)++], Mod::kB32);
   int64_t selector = 0;
-  if (out->metadata == kNoRegister || !l.integer(in.operands[(*operand)++], &selector)) return false;
-  if (selector < 0 || selector > 3) return l.error(in, "a sparsity selector is 0, 1, 2 or 3");
+  const ptx::Operand& which = in.operands[(*operand)++];
+  if (out->metadata == kNoRegister || !l.integer(which, &selector)) return false;
+  const uint32_t lanes = units_of(plan) / 8;
+  if (selector < 0 || selector >= 4 / lanes)
+    return l.error(which.offset, "the sparsity selector " + std::to_string(selector) +
+                                     " names lanes that a quad does not have: " + std::to_string(lanes) +
+                                     " hold the metadata of this product");
   out->selector = static_cast<uint32_t>(selector);
   return true;
 }
 
-// The metadata has two bits for every kept unit: its place among four. A unit is a byte for operands of 8
-// bits and for pairs of 4 bits, else two bytes (a tf32 is two neighbouring units). With units of two bytes,
-// each of the `count` lanes of a quad that hold metadata has 16 bits of row g in its low half and of row g +
-// 8 in its high half; with units of a byte the lanes take turns: 32 bits of row g, 32 bits of row g + 8
-// (measured on an H100; PTX ISA 9.7.14.6.2 has it as figures).
-bool expand_sparse(Exec& x, const Operands& in, uint32_t warp, const SparseA& s, const num::MmaPlan& plan,
-                   const uint32_t* const* a, float* dense, bool* present) {
-  const int bits = num::mma_bits(plan.a);
-  const uint32_t unit = bits <= 8 ? 1 : 2;
-  const uint32_t row_bytes = static_cast<uint32_t>(plan.k * bits / 16);  // as kept
-  const uint32_t units = row_bytes / unit, count = units / 8;
-  const uint32_t first = count == 4 ? 0 : s.selector * count;
-  const uint32_t* metadata = x.reg<uint32_t>(s.metadata) + warp;
-  if (first + count > 4) {
-    x.trap(in, exec::TrapKind::kInvalid, "the sparsity selector names lanes that a quad does not have", warp);
+// With units of two bytes, each of the lanes of a quad that hold metadata has 16 bits of row g in its low half
+// and of row g + 8 in its high half; with units of a byte the lanes take turns: 32 bits of row g, 32 bits of
+// row g + 8 (measured on an H100; PTX ISA 9.7.14.6.2 has it as figures).
+SparsePlaces sparse_places(const num::MmaPlan& plan, uint32_t selector, const uint32_t* metadata) {
+  const uint32_t lanes = units_of(plan) / 8, first = lanes == 4 ? 0 : selector * lanes;
+  SparsePlaces places{};
+  for (uint32_t row = 0; row < 16; ++row) {
+    const uint32_t* quad = metadata + 4 * (row % 8) + first;
+    if (sparse_unit(plan) == 2)
+      for (uint32_t i = 0; i < lanes; ++i)
+        places.rows[row] |= uint64_t{quad[i] >> (16 * (row / 8)) & 0xffff} << (16 * i);
+    else
+      for (uint32_t i = 0; i < lanes / 2; ++i)
+        places.rows[row] |= uint64_t{quad[2 * i + row / 8]} << (32 * i);
+  }
+  return places;
+}
+
+const char* expand_rows(const num::MmaPlan& plan, const void* const* tiles, const SparsePlaces& places,
+                        std::vector<float>& dense, std::vector<uint8_t>& present) {
+  const uint32_t bits = static_cast<uint32_t>(num::mma_bits(plan.a)), k = static_cast<uint32_t>(plan.k);
+  const uint32_t unit = sparse_unit(plan), units = units_of(plan), per_tile = 128 / bits;
+  dense.resize(size_t{16} * k);
+  present.assign(size_t{16} * k, 0);
+  for (uint32_t row = 0; row < 16; ++row) {
+    uint8_t full[64] = {};
+    for (uint32_t u = 0; u < units; ++u) {
+      const uint64_t pair = places.rows[row] >> (4 * (u / 2));
+      const uint32_t place = pair >> (2 * (u % 2)) & 3, other = pair >> (2 * (u % 2 ^ 1)) & 3;
+      if (place == other) return "names one place of a group of four twice";
+      if (bits == 32 && place != 2 * (place / 2) + u % 2) return "splits an element of 32 bits";
+      const uint32_t at = (u / 2 * 4 + place) * unit, from = u * unit;
+      std::memcpy(full + at, static_cast<const uint8_t*>(tiles[from / 16 * 2 + row / 8]) + row % 8 * 16 + from % 16,
+                  unit);
+      for (uint32_t bit = 8 * at; bit < 8 * (at + unit); bit += bits) present[row * k + bit / bits] = 1;
+    }
+    for (uint32_t tile = 0; tile < k / per_tile; ++tile)
+      num::mma_widen(plan.a, full + 16 * tile, dense.data() + row * k + tile * per_tile);
+  }
+  return nullptr;
+}
+
+bool pack_sparse_rows(Exec& x, const Operands& in, uint32_t lane, const num::MmaPlan& plan,
+                      const void* const* tiles, const SparsePlaces& places, num::MmaRows& rows) {
+  thread_local std::vector<float> dense;
+  thread_local std::vector<uint8_t> present;
+  if (const char* why = expand_rows(plan, tiles, places, dense, present)) {
+    x.trap(in, exec::TrapKind::kInvalid, std::string("the metadata of a sparse matrix ") + why, lane);
     return false;
   }
-  const uint32_t elements = static_cast<uint32_t>(128 / bits);
-  for (uint32_t row = 0; row < 16; ++row) {
-    uint8_t kept[32], full[64] = {};
-    for (uint32_t tile = 0; tile < row_bytes / 16; ++tile)
-      std::memcpy(kept + 16 * tile, a[2 * tile + row / 8] + 4 * (row % 8), 16);
-    for (uint32_t u = 0; u < units; ++u) {
-      const uint32_t holder = unit == 2 ? u / 8 : u / 16 * 2 + row / 8;
-      const uint32_t lane = 4 * (row % 8) + first + holder;
-      auto index = [&](uint32_t v) {
-        return metadata[lane] >> (unit == 2 ? 16 * (row / 8) + 2 * (v % 8) : 2 * (v % 16)) & 3;
-      };
-      const uint32_t place = index(u), other = index(u ^ 1);
-      if (place == other) {
-        x.trap(in, exec::TrapKind::kInvalid,
-               "the metadata of a sparse matrix names one place twice: " + std::to_string(place) +
-                   " of a group of four",
-               warp + lane);
-        return false;
-      }
-      const uint32_t at = (u / 2 * 4 + place) * unit;
-      std::memcpy(full + at, kept + u * unit, unit);
-      for (uint32_t bit = 8 * at; bit < 8 * (at + unit); bit += static_cast<uint32_t>(bits))
-        present[row * static_cast<uint32_t>(plan.k) + bit / static_cast<uint32_t>(bits)] = true;
-      if (bits == 32) present[row * static_cast<uint32_t>(plan.k) + at / 4] = true;
-    }
-    for (uint32_t tile = 0; tile < row_bytes / 8; ++tile)
-      num::mma_widen(plan.a, full + 16 * tile, dense + row * static_cast<uint32_t>(plan.k) + tile * elements);
-  }
+  num::mma_pack_rows(plan, rows, dense.data(), reinterpret_cast<const bool*>(present.data()));
   return true;
 }
 

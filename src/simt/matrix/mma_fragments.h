@@ -22,16 +22,31 @@ struct ProductScratch {
   std::vector<uint32_t> sums;
 };
 
-// mma.sp: of every group of elements of A only some are there; the metadata says which. PTX ISA 9.7.14.6.
+// Sparse A: of every four units of a row two are there; the metadata says which. A unit is a byte for operands
+// of 8 bits and for pairs of 4 bits, else two bytes (a tf32 is two neighbouring units). PTX ISA 9.7.14.6,
+// 9.7.15.6, 9.7.16.10.8.
+struct SparsePlaces {
+  // The place among four of each unit of a row that is there, two bits a unit, in ascending order.
+  uint64_t rows[16];
+};
+inline uint32_t sparse_unit(const num::MmaPlan& plan) { return num::mma_bits(plan.a) <= 8 ? 1 : 2; }
+// 16 rows of A with their zeros, plan.k elements each, and which of them are there. `tiles`: what is there, as
+// mma_pack_rows takes it. Null, or what is wrong with the metadata.
+const char* expand_rows(const num::MmaPlan& plan, const void* const* tiles, const SparsePlaces& places,
+                        std::vector<float>& dense, std::vector<uint8_t>& present);
+// The same, packed; false after a trap, which names thread `lane`.
+bool pack_sparse_rows(Exec& x, const Operands& in, uint32_t lane, const num::MmaPlan& plan,
+                      const void* const* tiles, const SparsePlaces& places, num::MmaRows& rows);
+
+// mma.sp and wgmma.sp: the metadata is in registers of some lanes of each quad.
 struct SparseA {
   uint32_t metadata = kNoRegister;  // a register of 32 bits
   uint32_t selector = 0;            // which lanes of a quad hold the metadata
 };
 bool lower_sparse(Lowering& l, const ptx::Instruction& in, const num::MmaPlan& plan, size_t* operand,
                   SparseA* out);
-// A with its zeros, row by row: 16 rows of plan.k elements, and which of them are there; false after a trap.
-bool expand_sparse(Exec& x, const Operands& in, uint32_t warp, const SparseA& s, const num::MmaPlan& plan,
-                   const uint32_t* const* a, float* dense, bool* present);
+// From the 32 registers of a warp.
+SparsePlaces sparse_places(const num::MmaPlan& plan, uint32_t selector, const uint32_t* metadata);
 
 // .block_scale: scale factors in registers of some lanes. PTX ISA 9.7.14.3.
 struct BlockScales {

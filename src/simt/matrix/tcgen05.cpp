@@ -39,6 +39,14 @@ Cta* pair_of(Cta& cta) {
   return rank < cta.cluster->ctas.size() ? cta.cluster->ctas[rank].get() : nullptr;
 }
 
+void shift_rows(Cta& cta, uint32_t address, uint32_t lanes) {
+  for (uint32_t column = tensor_column(address); column < tensor_column(address) + 8; ++column)
+    for (uint32_t first = tensor_lane(address); first < tensor_lane(address) + lanes; first += 32) {
+      uint32_t* words = tensor_memory(cta).words.get() + column * kTensorLanes + first;
+      std::memmove(words, words + 1, 31 * sizeof *words);
+    }
+}
+
 bool lower_tensor_address(Lowering& l, const ptx::Operand& operand, TensorAddress* out) {
   Lowering::Address a;
   if (!l.address(operand, &a)) return false;
@@ -438,6 +446,58 @@ bool lower_copy(Lowering& l, const ptx::Instruction& in) {
   return true;
 }
 
+// ---- shift
+
+struct Shift {
+  TensorAddress address;
+  bool pair = false;
+};
+
+struct ShiftOp : AsyncOp {
+  const Instr* instr;
+  Cta* cta;
+  uint32_t address;
+  Checks::UnderWay accesses{};  // of a checked launch
+  const Shift& shift() const { return *static_cast<const Shift*>(instr->data); }
+  std::vector<Cta*> blocks() const {
+    std::vector<Cta*> out{cta};
+    if (Cta* other = shift().pair ? pair_of(*cta) : nullptr) out.push_back(other);
+    return out;
+  }
+  void complete(Cluster&) override {
+    Exec x = late_exec(*cta);
+    for (Cta* block : blocks()) {
+      if (!check_tensor(x, *instr, *block, kNoRegister, address, 32, 8, "rows that are shifted")) return;
+      shift_rows(*block, address, 32);
+    }
+    if (x.worker->checks) x.worker->checks->finish(x, *instr, accesses, false);
+  }
+};
+
+void run_shift(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  for (uint32_t i = 0; i < x.count; ++i) {
+    if (!x.on(i)) continue;
+    auto op = std::make_unique<ShiftOp>();
+    op->instr = &instr_of(in);
+    op->cta = x.cta;
+    op->address = op->shift().address.at(x, i);
+    if (tensor_lane(op->address) % 32 != 0)
+      return x.trap(in, exec::TrapKind::kMisaligned,
+                    "rows are shifted from a lane on that is a multiple of 32, not from " +
+                        std::to_string(tensor_lane(op->address)),
+                    i);
+    if (Checks* checks = x.worker->checks) {
+      const uint32_t column = tensor_column(op->address), lane = tensor_lane(op->address);
+      for (Cta* block : op->blocks())
+        for (uint32_t c = column; c < column + 8 && c < kTensorColumns && lane < kTensorLanes; ++c)
+          op->accesses.ranges.push_back({block, c * kTensorLanes + lane, 32, true, true});
+      if (!checks->issue(x, in, i, op->accesses)) return;
+    }
+    x.cta->cluster->issue(std::move(op));
+  }
+}
+
 // ---- commit
 
 struct Commit {
@@ -497,6 +557,13 @@ bool lower_tcgen05(Lowering& l, const ptx::Instruction& in) {
   if (is("mma")) return lower_tcgen05_mma(l, in);
   if (is("ld") || is("st")) return lower_transfer(l, in, is("ld"));
   if (is("cp")) return lower_copy(l, in);
+  if (is("shift")) {
+    Shift s;
+    s.pair = in.has(Mod::kCtaGroup2);
+    if (!lower_tensor_address(l, in.operands[0], &s.address)) return false;
+    l.emit(run_shift).data = l.code.keep(s);
+    return true;
+  }
   if (is("wait") || is("fence")) return simple(run_nothing);
   if (is("relinquish_alloc_permit")) return simple(run_relinquish);
   if (is("alloc") || is("dealloc")) {

@@ -41,6 +41,10 @@ bool check_tensor(Exec& x, const Operands& in, Cta& cta, uint32_t lane, uint32_t
 // The other block of a pair (cta_group::2); null if the cluster has no such block.
 Cta* pair_of(Cta& cta);
 
+// Rows of 32 bytes go one lane down (to the lane before), in each 32 of the `lanes` from the address's on; the
+// last of them stays.
+void shift_rows(Cta& cta, uint32_t address, uint32_t lanes);
+
 // [address + offset] of tensor memory: a register of 32 bits and a constant.
 struct TensorAddress {
   uint32_t place = kNoRegister;

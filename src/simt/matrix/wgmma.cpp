@@ -13,6 +13,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,10 @@ struct Product {
   bool trans_a = false, trans_b = false;
   bool b1 = false;
   bool at_once = false;  // its registers are used before a wait
-  uint32_t n = 0, k_bytes = 32;
+  uint32_t n = 0;
+  static constexpr uint32_t k_bytes = 32;  // of a row of A, as it is stored
+  std::optional<SparseA> sparse;           // then B has twice as many
+  uint32_t b_bytes() const { return sparse ? 2 * k_bytes : k_bytes; }
 };
 
 // What a warp has issued and not yet waited for.
@@ -50,6 +54,7 @@ struct Issued {
   uint64_t group = 0;
   std::vector<uint32_t> registers;  // A, if it is in registers: four of each thread
   Checks::UnderWay reads{};         // of a checked launch
+  std::vector<uint32_t> metadata;   // of a sparse product: one register of each thread
 };
 struct WarpQueue {
   std::deque<Issued> products;
@@ -76,10 +81,10 @@ bool compute(Exec& x, const Issued& p, uint32_t thread, const Issued** columns_o
   const num::MmaPlan& plan = m.plan[x.launch().fast_mma ? 1 : 0];
   if (!scratch) scratch = std::make_unique<ProductScratch>();
   ProductScratch& s = *scratch;
-  const uint32_t wide = m.k_bytes / 16;
+  const uint32_t wide = m.b_bytes() / 16;
   if (!*columns_of || (*columns_of)->instr != p.instr || (*columns_of)->b != p.b) {
     const auto bits = static_cast<uint32_t>(m.b1 ? 8 : num::mma_bits(plan.b));
-    if (!gather_tiles(x, *p.instr, cta, wgmma_matrix(p.b, m.trans_b), 0, m.n, m.k_bytes, bits, &s.b_tiles))
+    if (!gather_tiles(x, *p.instr, cta, wgmma_matrix(p.b, m.trans_b), 0, m.n, m.b_bytes(), bits, &s.b_tiles))
       return false;
     if (!m.b1) {
       s.columns.resize(plan, static_cast<int>(m.n));
@@ -99,8 +104,9 @@ bool compute(Exec& x, const Issued& p, uint32_t thread, const Issued** columns_o
     const uint32_t first = thread / 32 % 4 * 16;
     if (!gather_tiles(x, *p.instr, cta, wgmma_matrix(p.a, m.trans_a), first, 16, m.k_bytes, bits, &s.a_tiles))
       return false;
-    for (uint32_t c = 0; c < wide; ++c)
-      for (uint32_t h = 0; h < 2; ++h) tiles[2 * c + h] = s.a_tiles.data() + (h * wide + c) * 128;
+    constexpr uint32_t kWide = Product::k_bytes / 16;
+    for (uint32_t c = 0; c < kWide; ++c)
+      for (uint32_t h = 0; h < 2; ++h) tiles[2 * c + h] = s.a_tiles.data() + (h * kWide + c) * 128;
   }
   s.sums.resize(size_t{16} * m.n);
   const uint32_t per_octet = static_cast<uint32_t>(m.d.size()) / (m.n / 8);
@@ -125,7 +131,12 @@ bool compute(Exec& x, const Issued& p, uint32_t thread, const Issued** columns_o
             s.sums[16 * j + i] += static_cast<uint32_t>(std::popcount(a & b));
           }
   } else {
-    num::mma_pack_rows(plan, s.rows, tiles);
+    if (m.sparse) {
+      const SparsePlaces places = sparse_places(plan, m.sparse->selector, p.metadata.data());
+      if (!pack_sparse_rows(x, *p.instr, kNoRegister, plan, tiles, places, s.rows)) return false;
+    } else {
+      num::mma_pack_rows(plan, s.rows, tiles);
+    }
     num::mma_multiply(plan, s.rows, s.columns, 0, static_cast<int>(m.n), s.sums.data());
   }
   for (uint32_t j = 0; j < m.n; j += 8) {
@@ -172,7 +183,7 @@ void list_reads(const Exec& x, const Product& m, uint32_t w, Issued& p) {
   };
   const num::MmaPlan& plan = m.plan[0];
   auto bits = [&](MmaType type) { return static_cast<uint32_t>(m.b1 ? 8 : num::mma_bits(type)); };
-  each_chunk(wgmma_matrix(p.b, m.trans_b), 0, m.n, m.k_bytes, bits(plan.b), add);
+  each_chunk(wgmma_matrix(p.b, m.trans_b), 0, m.n, m.b_bytes(), bits(plan.b), add);
   if (!m.a_in_registers)
     each_chunk(wgmma_matrix(p.a, m.trans_a), (x.first + w) / 32 % 4 * 16, 16, m.k_bytes, bits(plan.a), add);
 }
@@ -185,7 +196,11 @@ void run_product(Lanes& lanes, const Operands& in) {
   for (uint32_t w = 0; w < x.count; w += 32) {
     if (x.mask && !x.mask[w]) continue;
     WarpQueue& queue = part.warps[(x.first + w) / 32];
-    Issued p{&instr_of(in), 0, 0, true, queue.group, {}};
+    Issued p{&instr_of(in), 0, 0, true, queue.group, {}, {}, {}};
+    if (m.sparse) {
+      const uint32_t* metadata = x.reg<uint32_t>(m.sparse->metadata) + w;
+      p.metadata.assign(metadata, metadata + 32);
+    }
     if (m.a_in_registers) {
       p.registers.resize(4 * 32);
       for (uint32_t i = 0; i < 4; ++i)
@@ -262,7 +277,7 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   auto refuse = [&](const std::string& why) {
     return l.error(in, "'" + std::string(in.spelling) + "': " + why);
   };
-  if (in.has(Mod::kSp)) return refuse("sparse products of warp groups are not executed");
+  const bool sparse = in.has(Mod::kSp);
   Product m;
   uint32_t named_k = 0;
   for (Mod mod : in.mods) {  // m64n128k16
@@ -278,7 +293,8 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   const auto sum = mma_sum(d_type);
   if (m.n == 0 || !sum || (!m.b1 && (!a || !b || num::mma_bits(*a) != num::mma_bits(*b))))
     return refuse("no tensor core multiplies these types");
-  const uint32_t wide = m.b1 ? 256 : 256 / static_cast<uint32_t>(num::mma_bits(*a));
+  const uint32_t wide =
+      m.b1 ? sparse ? 0 : 256 : (sparse ? 512 : 256) / static_cast<uint32_t>(num::mma_bits(*a));
   const bool integers = m.b1 || *a >= MmaType::kS8;
   if (named_k != wide || integers != (*sum == MmaSum::kS32) || (!m.b1 && num::mma_bits(*a) < 8))
     return refuse("no tensor core multiplies these types in this shape");
@@ -300,15 +316,23 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   }
   m.b_descriptor = l.place(o[2], Mod::kB64);
   if (m.b_descriptor == kNoRegister) return false;
-  // scale-d, then imm-scale-a, imm-scale-b, imm-trans-a (of a descriptor), imm-trans-b.
-  if (o.size() > 3) {
-    m.scale_d = o[3].kind == OperandKind::kInteger ? l.constant(o[3].integer != 0 ? 0xff : 0, 1)
-                                                   : l.place(o[3], Mod::kPred);
+  // Metadata and selector of a sparse product; scale-d, then imm-scale-a, imm-scale-b, imm-trans-a (of a
+  // descriptor), imm-trans-b.
+  size_t next = 3;
+  if (sparse) {
+    m.sparse.emplace();
+    num::MmaPlan plan;
+    plan.a = *a, plan.k = static_cast<int>(wide);
+    if (!lower_sparse(l, in, plan, &next, &*m.sparse)) return false;
+  }
+  if (o.size() > next) {
+    m.scale_d = o[next].kind == OperandKind::kInteger ? l.constant(o[next].integer != 0 ? 0xff : 0, 1)
+                                                      : l.place(o[next], Mod::kPred);
     if (m.scale_d == kNoRegister) return false;
   }
   int64_t immediates[4] = {1, 1, 0, 0};
   size_t at = 0;
-  for (size_t i = 4; i < o.size() && at < 4; ++i, ++at) {
+  for (size_t i = next + 1; i < o.size() && at < 4; ++i, ++at) {
     if (at == 2 && m.a_in_registers) ++at;
     if (!l.integer(o[i], &immediates[at])) return false;
   }
@@ -318,11 +342,12 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   m.trans_b = immediates[3] != 0;
   if ((m.trans_a || m.trans_b) && (m.b1 || num::mma_bits(*a) != 16))
     return refuse("only operands of 16 bits are transposed");
-  const int k = m.b1 ? 0 : 256 / num::mma_bits(*a);
+  const int k = m.b1 ? 0 : static_cast<int>(wide);
   for (int fast = 0; fast < 2 && !m.b1; ++fast) {
     num::MmaPlan& plan = m.plan[fast];
     plan = num::MmaPlan(l.capability(), num::MmaUnit::kWgmma, *a, *b, *sum, k, fast != 0);
     plan.saturate = in.has(Mod::kSatfinite);
+    plan.sparse = sparse;
     plan.a_sign = static_cast<int>(immediates[0]);
     plan.b_sign = static_cast<int>(immediates[1]);
   }
