@@ -32,7 +32,7 @@ REASONS = {
     "src/tile/check/check.cpp": (1, "an instruction whose operands stand in another order"),
     "src/tile/check/race.cpp": (7, "which atomics only look"),
     "src/tile/check/race_shared.cpp": (14, "what copies and products wait for, and their fence"),
-    "src/tile/check/uninit.cpp": (18, "ops that know more than effects say, and what must be defined"),
+    "src/tile/check/uninit.cpp": (19, "ops that know more than effects say, and what must be defined"),
     "src/tile/check/uninit_shared.cpp": (2, "which operand a product adds to"),
     "src/tile/check/zero_division.cpp": (1, "a power divides by its first operand"),
     "src/tile/fuse/fuse.cpp": (3, "splats, broadcasts and selects that a strip does by itself"),

@@ -69,10 +69,11 @@ void run_try_cancel(Lanes& lanes, const Operands& in) {
       return x.trap(in, exec::TrapKind::kMisaligned, "the answer wants an address aligned to 16 bytes", i,
                     kSharedWindow | to, kAnswerBytes);
     if (x.cta->was_refused)
-      return x.trap(in, exec::TrapKind::kInvalid,
-                    "the block asks for work again after it has read that there is none: what happens then is "
-                    "undefined",
-                    i);
+      return x.trap(
+          in, exec::TrapKind::kInvalid,
+          "the block asks for work again after it has read that there is none: what happens then is "
+          "undefined",
+          i);
     auto op = std::make_unique<Answer>();
     op->cta = x.cta;
     op->in = &instr_of(in);
@@ -97,7 +98,7 @@ void run_try_cancel(Lanes& lanes, const Operands& in) {
 
 struct Question {
   uint32_t answer = kNoRegister;
-  uint32_t predicate = kNoRegister;                                                   // is_canceled
+  uint32_t predicate = kNoRegister;  // is_canceled
   // get_first_ctaid: x, y, z and one whose value says nothing.
   std::array<uint32_t, 4> words{kNoRegister, kNoRegister, kNoRegister, kNoRegister};
 };
@@ -119,8 +120,7 @@ void run_query(Lanes& lanes, const Operands& in) {
       x.cta->was_refused |= !cancelled;
     }
     for (size_t d = 0; d < question.words.size(); d++)
-      if (question.words[d] != kNoRegister)
-        x.reg<uint32_t>(question.words[d])[i] = d < 3 ? answer[d] : 0;
+      if (question.words[d] != kNoRegister) x.reg<uint32_t>(question.words[d])[i] = d < 3 ? answer[d] : 0;
   }
 }
 

@@ -102,8 +102,8 @@ bool gather_transposed(Exec& x, const Operands& in, const Cta& cta, const Shared
       for (uint32_t i = 0; i < per_chunk; ++i) {
         const uint32_t row = chunk * per_chunk + i;
         if (row < first || row >= first + rows) continue;
-        uint8_t* to =
-            tiles + ((row - first) / 8 * wide + k * bytes / 16) * 128 + (row - first) % 8 * 16 + k * bytes % 16;
+        uint8_t* to = tiles + ((row - first) / 8 * wide + k * bytes / 16) * 128 + (row - first) % 8 * 16 +
+                      k * bytes % 16;
         std::memcpy(to, from + i * bytes, bytes);
       }
     }

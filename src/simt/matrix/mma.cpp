@@ -129,7 +129,8 @@ void run_mma(Lanes& lanes, const Operands& in) {
     if (m.sparse) {
       const SparsePlaces places =
           sparse_places(plan, m.sparse->selector, x.reg<uint32_t>(m.sparse->metadata) + w);
-      if (!pack_sparse_rows(x, in, w, plan, reinterpret_cast<const void* const*>(a), places, slot.rows)) return;
+      if (!pack_sparse_rows(x, in, w, plan, reinterpret_cast<const void* const*>(a), places, slot.rows))
+        return;
       slot.ready.valid = false;
     } else if (!slot.ready.is(plan, a, f.a_count)) {
       num::mma_pack_rows(plan, slot.rows, reinterpret_cast<const void* const*>(a), m.m);

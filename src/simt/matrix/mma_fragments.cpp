@@ -67,7 +67,8 @@ const char* expand_rows(const num::MmaPlan& plan, const void* const* tiles, cons
       if (place == other) return "names one place of a group of four twice";
       if (bits == 32 && place != 2 * (place / 2) + u % 2) return "splits an element of 32 bits";
       const uint32_t at = (u / 2 * 4 + place) * unit, from = u * unit;
-      std::memcpy(full + at, static_cast<const uint8_t*>(tiles[from / 16 * 2 + row / 8]) + row % 8 * 16 + from % 16,
+      std::memcpy(full + at,
+                  static_cast<const uint8_t*>(tiles[from / 16 * 2 + row / 8]) + row % 8 * 16 + from % 16,
                   unit);
       for (uint32_t bit = 8 * at; bit < 8 * (at + unit); bit += bits) present[row * k + bit / bits] = 1;
     }

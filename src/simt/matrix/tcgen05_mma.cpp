@@ -146,8 +146,8 @@ struct ProductOp : AsyncOp {
   }
 
   // B: all of one block, or half of the columns from each block of a pair.
-  bool columns(Exec& x, const Product& p, const Shape& s, const Tcgen05Layout& layout, const num::MmaPlan& plan,
-               Cta* const* blocks) {
+  bool columns(Exec& x, const Product& p, const Shape& s, const Tcgen05Layout& layout,
+               const num::MmaPlan& plan, Cta* const* blocks) {
     ProductScratch& w = *scratch;
     const uint32_t part = s.n / layout.blocks, wide = p.b_bytes() / 16;
     SharedMatrix m;
@@ -158,7 +158,8 @@ struct ProductOp : AsyncOp {
                             " columns, and the instruction descriptor allows " + std::to_string(s.max_shift));
     w.columns.resize(plan, static_cast<int>(s.n));
     for (uint32_t r = 0; r < layout.blocks; ++r) {
-      if (!gather_tiles(x, *instr, *blocks[r], m, mask.shift, part, p.b_bytes(), memory_bits(s.b), &w.b_tiles))
+      if (!gather_tiles(x, *instr, *blocks[r], m, mask.shift, part, p.b_bytes(), memory_bits(s.b),
+                        &w.b_tiles))
         return false;
       for (uint32_t j = 0; j < part; ++j)
         for (uint32_t c = 0; mask.zero[j] && c < wide; ++c)
@@ -182,8 +183,8 @@ struct ProductOp : AsyncOp {
   }
 
   // Sixteen rows of one block; `first` of its rows.
-  bool block_rows(Exec& x, const Product& p, const Shape& s, const Tcgen05Layout& layout, const num::MmaPlan& plan,
-                  Cta& block, uint32_t rank, uint32_t first) {
+  bool block_rows(Exec& x, const Product& p, const Shape& s, const Tcgen05Layout& layout,
+                  const num::MmaPlan& plan, Cta& block, uint32_t rank, uint32_t first) {
     ProductScratch& w = *scratch;
     uint32_t* memory = tensor_memory(block).words.get();
     const uint32_t part_columns = s.n / layout.parts;
@@ -218,8 +219,8 @@ struct ProductOp : AsyncOp {
   }
 
   // Sixteen rows of A, from row `first` of shared memory or from `lane` on of tensor memory.
-  bool rows_of(Exec& x, const Product& p, const Shape& s, const num::MmaPlan& plan, Cta& block, uint32_t first,
-               uint32_t lane) {
+  bool rows_of(Exec& x, const Product& p, const Shape& s, const num::MmaPlan& plan, Cta& block,
+               uint32_t first, uint32_t lane) {
     ProductScratch& w = *scratch;
     const uint32_t* memory = tensor_memory(block).words.get();
     const void* tiles[4];
@@ -249,7 +250,8 @@ struct ProductOp : AsyncOp {
     }
     SparsePlaces places{};
     const uint32_t at = metadata + s.selector + (lane << 16);
-    if (!check_tensor(x, *instr, block, kNoRegister, at, 16, metadata_columns(p), "the metadata")) return false;
+    if (!check_tensor(x, *instr, block, kNoRegister, at, 16, metadata_columns(p), "the metadata"))
+      return false;
     const uint32_t* words = memory + tensor_column(at) * kTensorLanes + tensor_lane(at);
     for (uint32_t i = 0; i < 16; ++i) {
       if (metadata_columns(p) == 2) {  // a lane a row

@@ -111,7 +111,8 @@ ZeroColumns::ZeroColumns(uint64_t descriptor, uint32_t n, uint32_t parts) : zero
   shift = descriptor >> 56 & 63;
   if (!(descriptor >> 39 & 1)) return;
   // Runs of columns that are used and of zeros, in turn; a part of the columns begins somewhere in its first.
-  const uint32_t zeros = (descriptor >> 40 & 0xff) + 1, used = (descriptor >> 48 & 0xff) + 1, size = n / parts;
+  const uint32_t zeros = (descriptor >> 40 & 0xff) + 1, used = (descriptor >> 48 & 0xff) + 1,
+                 size = n / parts;
   for (uint32_t part = 0; part < parts; ++part) {
     bool value = descriptor >> (32 + part) & 1;
     uint32_t passed = descriptor >> (8 * part) & 0xff;

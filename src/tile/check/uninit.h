@@ -53,9 +53,9 @@ class UninitCheck {
     kAsyncCopy,    // global to shared memory, on its way until a wait
     kCopyWait,     // what makes copies arrive: run on the shadows
     kBarrierCopy,  // the same, until a barrier has counted its bytes
-    kHandOver,  // copies that arrive at a barrier
-    kBarrier,   // mbarriers: their bytes are not followed
-    kMatrix,    // products with operands in memory
+    kHandOver,     // copies that arrive at a barrier
+    kBarrier,      // mbarriers: their bytes are not followed
+    kMatrix,       // products with operands in memory
     kPoison,
   };
 

@@ -67,8 +67,9 @@ const Instr* run_load_result(Task& t, const Instr& in) {
   std::memcpy(words, read->data(), sizeof words);
   t.worker->pool->release(read);
   if (words[1] != kCancelled && words[1] != kRefused)
-    return t.trap(in, exec::TrapKind::kInvalid,
-                  "these 128 bits are no answer of clc_try_cancel: it was not waited for, or was overwritten");
+    return t.trap(
+        in, exec::TrapKind::kInvalid,
+        "these 128 bits are no answer of clc_try_cancel: it was not waited for, or was overwritten");
   t.set_uniform(in.result(), words[1] == kCancelled ? words[0] : -1);
   return next(in);
 }
