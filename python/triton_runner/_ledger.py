@@ -135,11 +135,13 @@ def ledger(
     )  # fmt: skip
     texts = [("", trace[0].before)] if len(trace) and trace[0].before else []
     texts += [(one.name, one.after) for one in trace if one.after is not None]
-    return read(texts, trace.name, trace.target, trace.release, trace.metadata.get("shared"), trace.asm.get("ptx"))
+    shared = trace.metadata.get("shared")
+    return read(texts, trace.name, trace.target, trace.release, shared, trace.asm.get("ptx"))
 
 
 def read(
-    texts: list[tuple[str, str]], name: str, target: str, release: str, shared: int | None, ptx_text: str | None
+    texts: list[tuple[str, str]], name: str, target: str, release: str, shared: int | None,
+    ptx_text: str | None,
 ) -> Ledger:  # fmt: skip
     """The ledger of a compilation that is there already.
 
@@ -168,7 +170,17 @@ def read(
         for at in _numbers(offset):
             found.append(
                 Allocation(
-                    op.name, value, op.line, _place(op), at, _bytes(op), 0, first, last, _place(until), made_by
+                    op.name,
+                    value,
+                    op.line,
+                    _place(op),
+                    at,
+                    _bytes(op),
+                    0,
+                    first,
+                    last,
+                    _place(until),
+                    made_by,
                 )
             )
     found.sort(key=lambda one: (one.offset, one.first))

@@ -12,6 +12,7 @@ import zipfile
 from unittest import mock
 
 import numpy
+import pages
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -59,7 +60,7 @@ def launch_capped(n=100):
 def case_file(tmp_path_factory):
     """A case of a launch of `capped`."""
     folder = tmp_path_factory.mktemp("cases")
-    with triton_runner.capture(folder, verify=True, passes=True) as captured:
+    with triton_runner.capture(folder, verify=True, passes=True, report=True) as captured:
         launch_capped()
     (path,) = captured.cases
     return pathlib.Path(path)
@@ -89,6 +90,28 @@ def test_a_case_has_what_its_launch_had(case_file):
     assert case.archive.json("verify.json")["kernel"] == "capped"
     expected = tensors.unpacked(case.archive.bytes("expected.safetensors"))
     assert expected["out"].tobytes() == launch_capped().view(torch.int16).numpy().tobytes()
+
+
+def test_a_case_has_its_page(case_file, tmp_path):
+    case = triton_runner.open_case(case_file)
+    (tmp_path / "in.html").write_bytes(case.archive.bytes("report.html"))
+    status, said = invoke("report", case_file, "-o", tmp_path / "out.html")
+    assert status == 0 and "out.html: capped" in said
+    (inside,), (made,) = (pages.Read(tmp_path / name).kernels for name in ("in.html", "out.html"))
+    assert made == inside
+    assert {level["name"]: level["text"] for level in made["levels"]}["ptx"] == case.subject.texts["ptx"]
+    assert len(made["passes"]) == len(case.archive.json("passes/passes.json")["passes"]) + 1
+    assert pathlib.Path(__file__).read_text() in [file["text"] for file in made["files"]]
+
+
+def test_a_page_shows_no_file_that_a_case_names(case_file, tmp_path):
+    path = changed(case_file, tmp_path, "sources.json", b"{}")
+    triton_runner.report(triton_runner.open_case(path), tmp_path / "out.html")
+    (made,) = pages.Read(tmp_path / "out.html").kernels
+    assert made["files"] and {file["text"] for file in made["files"]} == {None}
+    path = changed(case_file, tmp_path, "passes/passes.json", b'{"passes": [{"number": "one"}, 3]}')
+    with pytest.raises(DiagnosticError, match="its page cannot be made"):
+        triton_runner.report(triton_runner.open_case(path), tmp_path / "out.html")
 
 
 @pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])

@@ -1,6 +1,7 @@
 """report(): what is in the page. How it behaves in a browser: test_page.py."""
 
 import dataclasses
+import importlib
 import json
 import subprocess
 import sys
@@ -170,15 +171,63 @@ def test_findings_stand_on_their_lines(trace, tmp_path):
     bisected = {
         "verdict": "compiler", "faults": [{
             "verdict": "compiler", "level": "ttgir", "stage": "make_ttgir", "releases": ["3.9.0"],
-            "pass": {"name": "TritonGPUPipeline"}, "confirmed_by": ["execution"], "evidence": [], "notes": [],
+            "pass": {"name": "TritonGPUPipeline"}, "confirmed_by": ["execution"], "notes": [],
+            "evidence": [{"op": "tt.store", "file": str(pages.KERNEL), "line": line, "element": [3],
+                          "got": 1, "want": 2}],
         }],
     }  # fmt: skip
     (tmp_path / "bisect.json").write_text(json.dumps(bisected))
     triton_runner.report(trace, tmp_path / "out.html", findings=[trap, tmp_path / "bisect.json"])
     (kernel,) = pages.Read(tmp_path / "out.html").kernels
-    first, second = kernel["findings"]
+    first, second, third = kernel["findings"]
+    assert third["line"] == line and third["text"] == "element [3]: 1, and should be 2"
     assert kernel["files"][first["file"]]["path"] == str(pages.KERNEL) and first["line"] == line
     assert second["pass"] == "TritonGPUPipeline" and "first wrong at ttgir" in second["title"]
+
+
+SUMS = """
+import numpy, triton_runner, triton.language as tl
+@triton_runner.jit
+def sums(x, out, B: tl.constexpr):
+    value = tl.load(x + tl.arange(0, B))
+    tl.store(out + tl.arange(0, B), tl.cumsum(value * 3))
+"""
+
+
+def test_findings_of_the_other_verbs(tmp_path, monkeypatch):
+    """What lockstep, verify and compare really write, each where it belongs."""
+    (tmp_path / "sums.py").write_text(SUMS)
+    monkeypatch.syspath_prepend(tmp_path)
+    kernel = importlib.import_module("sums").sums
+    made = triton_runner.compile(
+        f"{tmp_path}/sums.py:sums", "*fp32:16, *fp32:16", {"B": 64}, target="cuda:90"
+    )
+    made.save(tmp_path / "there")
+    edited = made.asm["ttgir"].replace("3.000000e+00", "2.000000e+00")
+    args = [numpy.ones(64, numpy.float32), numpy.zeros(64, numpy.float32)]
+    parted = triton_runner.lockstep(kernel, args, {"B": 64}, grid=(1,), sources={"ttgir": edited})
+    assert parted.diverged is not None
+    verdict = triton_runner.verify(kernel, [args[0], numpy.zeros(32, numpy.float32)], {"B": 64}, grid=(1,))
+    compared = triton_runner.compare(
+        f"{tmp_path}/sums.py:sums",
+        signature="*fp32:16, *fp32:16",
+        constexprs={"B": 64},
+        targets=["cuda:80", "cuda:90"],
+        store=tmp_path / "store",
+    )
+    (tmp_path / "lockstep.json").write_text(parted.to_json())
+    (tmp_path / "compare.json").write_text(json.dumps(compared.as_dict()))
+    given = [tmp_path / "lockstep.json", verdict, tmp_path / "compare.json"]
+    triton_runner.report(tmp_path / "there", tmp_path / "out.html", findings=given)
+    (shown,) = pages.Read(tmp_path / "out.html").kernels
+    differs, *rest, table = shown["findings"]
+    source = SUMS.splitlines()
+    assert "differs from" in differs["title"] and "value * 3" in source[differs["line"] - 1]
+    oob = next(one for one in rest if one["title"].startswith("oob at ttir"))
+    assert oob["kind"] == "wrong" and "tl.store" in source[oob["line"] - 1]
+    assert (
+        table["title"] == "compare: 2 cells" and "cuda:80" in table["text"] and "registers" in table["text"]
+    )
 
 
 def test_two_kernels(trace, tmp_path):

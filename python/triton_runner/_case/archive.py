@@ -124,6 +124,10 @@ class Archive:
     def names(self) -> list[str]:
         return list(self._files)
 
+    def contents(self) -> dict[str, bytes]:
+        """All files by name."""
+        return dict(self._files)
+
     def bytes(self, name: str) -> bytes:
         if name not in self._files:
             raise self.bad(f"it has no {name}")

@@ -7,7 +7,7 @@ import datetime
 import json
 from pathlib import Path
 
-from triton_runner._case import archive, case, fingerprint, source, tensors
+from triton_runner._case import archive, case, fingerprint, page, source, tensors
 from triton_runner._case.observe import Launch
 from triton_runner._case.subject import Subject, of_launch
 from triton_runner._compiler import capture
@@ -23,7 +23,7 @@ _REPRO = Path(__file__).with_name("repro.py")
 
 def files_of(
     launch: Launch, subject: Subject, *, trap: KernelTrap | None = None, verdict: dict | None = None,
-    passes: bool = True, max_bytes: int = MAX_BYTES, level: str = "",
+    passes: bool = True, report: bool = True, max_bytes: int = MAX_BYTES, level: str = "",
 ) -> dict:  # fmt: skip
     """The files of a case by name. subject: the launch as it was before it ran; trap: what stopped it."""
     notes: list[str] = []
@@ -52,6 +52,8 @@ def files_of(
             files |= _passes(launch, notes)
     if verdict is not None:
         files["verify.json"] = json.dumps(verdict, indent=2)
+    if report:
+        files |= _page(files, about, notes)
     return {"case.json": json.dumps(about, indent=2), **files}
 
 
@@ -181,7 +183,19 @@ def _passes(launch: Launch, notes: list) -> dict:
     for one in trace:
         if one.changed and one.after is not None:
             found[f"passes/{one.number:03}-{one.name}.mlir"] = one.after
+    ran = [{"number": o.number, "name": o.name, "stage": o.stage, "seconds": o.seconds} for o in trace]
+    found[page.PASSES] = json.dumps({"release": trace.release, "passes": ran}, indent=1)
     return found
+
+
+def _page(files: dict, about: dict, notes: list) -> dict:
+    """report.html, and the source that it shows, by which it can be made again."""
+    try:
+        text, sources = page.of_launch(files, about, None)
+    except DiagnosticError as error:
+        notes.append(f"the page is left out: {error.message}")
+        return {}
+    return {"report.html": text, page.SOURCES: json.dumps(sources)}
 
 
 def check_name(path) -> None:

@@ -58,18 +58,19 @@ class capture:
     - `most`: at most so many cases.
     - `max_bytes`: of arguments that a case stores; larger ones are drawn again when it runs.
     - `passes`: with the IR behind each pass, which is compiled anew.
+    - `report`: with the page that shows it, report.html.
     - `verify`: with the verdict of verify().
     """
 
     def __init__(
         self, folder, when=None, *, kernel: str = "", most: int = 16, max_bytes: int = bundle.MAX_BYTES,
-        passes: bool = False, verify: bool = False,
+        passes: bool = False, report: bool = False, verify: bool = False,
     ):  # fmt: skip
         if isinstance(when, str) and when not in _WORDS:
             raise fail(f"capture(when={when!r})", f"words: {', '.join(_WORDS)}; or a function of a launch")
         self.folder, self.cases = Path(folder), []
         self._when, self._kernel, self._most = when, kernel, most
-        self._options = {"max_bytes": max_bytes, "passes": passes}
+        self._options = {"max_bytes": max_bytes, "passes": passes, "report": report}
         self._verify = verify
         self._number, self._known = 0, set()
 

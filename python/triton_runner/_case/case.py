@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy
 
 from triton_runner import _device, _lockstep
-from triton_runner._case import archive, tensors
+from triton_runner._case import archive, page, tensors
 from triton_runner._case.contents import Contents, View, pointer
 from triton_runner._case.subject import Run, Subject
 from triton_runner._compiler import rebuild
@@ -135,6 +135,20 @@ class Case:
             "args": [given[name] for name in self.about["parameters"]],
             "constexprs": {n: value for n, value in constants.items() if n not in self.about["parameters"]},
         }  # fmt: skip
+
+    def material(self):
+        """What report() and source_map() show of it."""
+        return self._shown(page.material)
+
+    def findings(self) -> list:
+        """What was found out about the launch, as report() takes it."""
+        return self._shown(page.findings)
+
+    def _shown(self, read):
+        try:
+            return read(self.archive.contents(), self.about)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise self.archive.bad(f"its page cannot be made: {error!r}") from None
 
     def extracted(self) -> _Folder:
         """A context manager: the files in a folder that goes away."""

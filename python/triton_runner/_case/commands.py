@@ -24,6 +24,7 @@ from triton_runner._options import json_option, print_json
     "--max-bytes", type=int, help="Of arguments that are stored (64 MiB); larger ones are drawn again."
 )
 @click.option("--passes/--no-passes", default=True, show_default=True, help="With the IR behind each pass.")
+@click.option("--report/--no-report", default=True, show_default=True, help="With the page that shows it.")
 @click.option("--verify/--no-verify", default=True, show_default=True, help="With the verdict of verify.")
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
@@ -31,12 +32,23 @@ from triton_runner._options import json_option, print_json
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bundle_command(
-    kernel, number, output, max_bytes, passes, verify, pretend_cuda, is_module, as_json, program, arguments
+    kernel,
+    number,
+    output,
+    max_bytes,
+    passes,
+    report,
+    verify,
+    pretend_cuda,
+    is_module,
+    as_json,
+    program,
+    arguments,
 ):
     """Put one launch of PROGRAM into a file that carries it: kernel, arguments, all levels, passes, verdict,
-    and a repro.py that runs from it alone. Options stand before PROGRAM.
+    a page that shows them, and a repro.py that runs from it alone. Options stand before PROGRAM.
 
-    `triton-runner run`, `verify`, `lockstep` and `bisect` take the file in place of a program.
+    `triton-runner run`, `verify`, `lockstep`, `bisect` and `report` take the file in place of a program.
     """
     # The other verbs do without what these load.
     from triton_runner._case import archive, bundle, capture
@@ -52,6 +64,7 @@ def bundle_command(
             most=2,
             max_bytes=max_bytes or bundle.MAX_BYTES,
             passes=passes,
+            report=report,
             verify=verify,
         ) as captured:
             status = run_program(program, list(arguments), is_module, pretend_cuda)

@@ -23,10 +23,16 @@ def read(given, map_) -> list[dict]:
     if not isinstance(given, dict):
         raise fail(
             f"a finding cannot be read from a {type(given).__name__}",
-            "give a KernelTrap, a fault, what lockstep() returns, or the JSON of bisect, lockstep or compare",
+            "a KernelTrap, a fault, what lockstep() or verify() returns, the JSON of bisect or compare",
         )
+    if "launches" in given:  # of verify; and one launch of it, as a case has it
+        return [finding for launch in given["launches"] for finding in read(launch, map_)]
+    if "findings" in given:
+        return [_of_verdict(one, map_) for one in given["findings"]]
+    if "cells" in given:
+        return _of_comparison(given)
     if "faults" in given and "verdict" in given:
-        return [_of_bisection(fault) for fault in given["faults"]]
+        return [finding for fault in given["faults"] for finding in _of_bisection(fault, map_)]
     if "differences" in given and "runs" in given:
         return _of_lockstep(given, map_)
     if "title" in given:
@@ -71,6 +77,13 @@ def _of_trap(trap, map_) -> dict:
     return _placed({"kind": "wrong", "title": title, "text": said}, map_, trap.file or "", trap.line or 0)
 
 
+def _of_verdict(one: dict, map_) -> dict:
+    kind = "wrong" if one["severity"] == "fault" else "note"
+    title = f"{one['check']} at {', '.join(one['levels'])}"
+    finding = {"kind": kind, "title": title, "text": one["text"]}
+    return _placed(finding, map_, one.get("file") or "", one.get("line") or 0)
+
+
 def _of_lockstep(found: dict, map_) -> list[dict]:
     out = [_of_difference(one, map_) for one in found["differences"]]
     for run, trap in (found.get("traps") or {}).items():
@@ -92,7 +105,8 @@ def _of_difference(one: dict, map_) -> dict:
     return _placed({"kind": "wrong", "title": title, "text": text}, map_, one["file"] or "", one["line"] or 0)
 
 
-def _of_bisection(fault: dict) -> dict:
+def _of_bisection(fault: dict, map_) -> list[dict]:
+    """The pass that it names, and each place where a result is wrong."""
     pass_ = fault.get("pass") or {}
     where = f"{fault.get('stage') or ''}, pass {pass_['name']}" if pass_ else fault.get("stage") or ""
     said = [line for one in fault.get("evidence", ()) for line in one.get("said", ())]
@@ -103,4 +117,23 @@ def _of_bisection(fault: dict) -> dict:
         ]
     )  # fmt: skip
     title = f"{fault.get('verdict', 'fault')}: first wrong at {fault.get('level')}"
-    return {"kind": "wrong", "title": title, "text": text, "where": where, "pass": pass_.get("name", "")}
+    found = [{"kind": "wrong", "title": title, "text": text, "where": where, "pass": pass_.get("name", "")}]
+    for one in fault.get("evidence", ()):
+        if one.get("file") and one.get("line"):
+            text = f"element {one.get('element')}: {one.get('got')}, and should be {one.get('want')}"
+            wrong = {"kind": "wrong", "title": f"wrong in {one.get('op')}", "text": text}
+            found.append(_placed(wrong, map_, one["file"], one["line"]))
+    return found
+
+
+def _of_comparison(given: dict) -> list[dict]:
+    """What went wrong in a cell, each, and all figures as one note."""
+    found, lines = [], []
+    for cell in given["cells"]:
+        config = " ".join(f"{key}={value}" for key, value in cell["config"].items())
+        name = f"{cell['release']} {cell['target']} {config}".rstrip()
+        figures = ", ".join(f"{key} {value}" for key, value in cell["figures"].items())
+        lines.append(f"{name}: {cell['error'] or cell['gap'] or cell['trap'] or figures}")
+        if cell["error"] or cell["trap"]:
+            found.append({"kind": "wrong", "title": name, "text": str(cell["error"] or cell["trap"])})
+    return [*found, {"kind": "note", "title": f"compare: {len(lines)} cells", "text": "\n".join(lines)}]

@@ -33,7 +33,7 @@ class KernelData:
         ttgir = material.asm.get("ttgir", "")
         self.main = {
             "name": self.map.name, "label": label, "facts": _facts(material), "notes": notes,
-            "files": [{"path": path, "text": _source(path)} for path in self.map.files],
+            "files": [{"path": path, "text": _source(path, material.sources)} for path in self.map.files],
             "mainFile": self.map.files.index(self.map.main_file) if self.map.files else 0,
             "places": [list(place) for place in self.map.places],
             "levels": [
@@ -83,7 +83,9 @@ def _facts(material: Material) -> list[str]:
     return [fact for fact in out if fact]
 
 
-def _source(path: str) -> str | None:
+def _source(path: str, known: dict | None) -> str | None:
+    if known is not None:
+        return known.get(path)
     try:
         if os.path.getsize(path) > _MOST_SOURCE:
             return None

@@ -30,12 +30,16 @@ def of(material: Material, notes: list[str]) -> dict | None:
         return None
     return {
         "shared": found.shared, "peak": found.peak, "at": found.at, "lines": found.text.count("\n") + 1,
-        "allocations": [{**dataclasses.asdict(one), "ttgir": lines.get(one.line, 0)} for one in found.allocations],
-        "registers": found.registers and {
-            "words": found.registers.words, "at": found.registers.at, "place": found.registers.place,
-            "byPlace": [[place, words, list(names)] for place, (words, names) in found.registers.by_place.items()],
-        },
+        "allocations": [
+            {**dataclasses.asdict(one), "ttgir": lines.get(one.line, 0)} for one in found.allocations
+        ],
+        "registers": found.registers and _pins(found.registers),
     }  # fmt: skip
+
+
+def _pins(pins: _ledger.Pins) -> dict:
+    listed = [[place, words, list(names)] for place, (words, names) in pins.by_place.items()]
+    return {"words": pins.words, "at": pins.at, "place": pins.place, "byPlace": listed}
 
 
 def _lines_in_ttgir(material: Material, ops) -> dict[int, int]:

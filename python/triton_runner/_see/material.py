@@ -32,7 +32,7 @@ class Snapshot:
 @dataclasses.dataclass
 class Material:
     """A kernel's levels (texts; bytes of binaries) in the order of compilation, its passes, what was said of
-    it, and notes on what is missing."""
+    it, and notes on what is missing. sources: {path: text} of its source; None: the files are read."""
 
     name: str
     target: str
@@ -42,10 +42,12 @@ class Material:
     passes: list[Snapshot] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)
     folder: str = ""
+    sources: dict | None = None
 
 
 def gather(kernel, name: str = "") -> Material:
-    """The material of a folder, a file with its neighbours, a trace, a compilation, or a launched kernel.
+    """The material of a folder, a file with its neighbours, a trace, a compilation, a launched kernel, or of
+    what gives its own.
 
     name: which kernel, where a folder has several. Raises DiagnosticError.
     """
@@ -58,6 +60,8 @@ def gather(kernel, name: str = "") -> Material:
         if path.is_file():
             return _of_file(path)
         raise fail(f"no such file or folder: {path}")
+    if hasattr(kernel, "material"):
+        return kernel.material()
     if hasattr(kernel, "asm") and hasattr(kernel, "release"):
         return _of_compilation(kernel)
     if hasattr(kernel, "asm"):
@@ -137,6 +141,8 @@ def _of_folder(folder: Path, name: str) -> Material:
 
 
 def _of_file(path: Path) -> Material:
+    if path.suffix == ".trcase":
+        raise fail(f"{path} is a case", f"triton_runner.open_case({path.name!r}) gives what has its levels")
     if path.suffix[1:] not in LEVELS:
         raise fail(f"{path}: its name does not say a level", f"it should end in .{', .'.join(LEVELS)}")
     return _read(path.parent, path.stem)

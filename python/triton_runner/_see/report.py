@@ -19,34 +19,37 @@ _SCRIPTS = ("data", "code", "diff", "levels", "passes", "pictures", "ledger", "t
 def report(kernel, path, *, name: str = "", dumps=(), findings=()) -> str:
     """Writes the page of a kernel, and returns its path.
 
-    - `kernel`: as for `source_map()`: a folder, a file, what passes(), compile(), load() or a launch
-      returns; or two of them, which are then compared. With passes(), or a folder that its save() wrote, the
-      page shows all passes.
+    - `kernel`: as for `source_map()`: a folder, a file, what passes(), compile(), load(), open_case() or a
+      launch returns; or two of them, which are then compared. With passes(), a case, or a folder that
+      passes().save() wrote, the page shows all passes.
     - `name`: which kernel of a folder.
     - `dumps`: what dumping() recorded, as heat maps and histograms.
-    - `findings`: a KernelTrap, a fault, what lockstep() found, the JSON of bisect or compare, or a list of
-      those: they stand on the lines that they blame.
+    - `findings`: a KernelTrap, a fault, what lockstep() or verify() found, the JSON of bisect or compare, or
+      a list of those: they stand on the lines that they blame.
 
     Raises DiagnosticError.
     """
     several = list(kernel) if isinstance(kernel, (list, tuple)) else [kernel]
     if not 1 <= len(several) <= 2:
         raise fail(f"a page shows one kernel or two beside each other, not {len(several)}")
-    materials = [gather(one, name) for one in several]
     dumps = list(dumps) if isinstance(dumps, (list, tuple)) else [dumps]
     findings = list(findings) if isinstance(findings, (list, tuple)) else [findings]
-    made = []
-    for i, (material, label) in enumerate(zip(materials, _labels(materials), strict=True)):
-        # What was dumped and found belongs to the first kernel.
-        made.append(KernelData(material, label, dumps if i == 0 else (), findings if i == 0 else ()))
-    if not any(one.main["levels"] for one in made):
-        raise fail(f"'{materials[0].name}' has no level that could be shown", *made[0].map.notes)
-    text = _page(made)
+    text, _ = page([gather(one, name) for one in several], dumps, findings)
     try:
         Path(path).write_text(text)
     except OSError as error:
         raise fail(f"cannot write {path}: {error.strerror}") from None
     return os.fspath(path)
+
+
+def page(materials, dumps=(), findings=()) -> tuple[str, list[KernelData]]:
+    """The page as HTML, and what it holds of each kernel. What was dumped and found is the first kernel's."""
+    made = []
+    for i, (material, label) in enumerate(zip(materials, _labels(materials), strict=True)):
+        made.append(KernelData(material, label, dumps if i == 0 else (), findings if i == 0 else ()))
+    if not any(one.main["levels"] for one in made):
+        raise fail(f"'{materials[0].name}' has no level that could be shown", *made[0].map.notes)
+    return _rendered(made), made
 
 
 def _labels(materials) -> list[str]:
@@ -68,7 +71,7 @@ def _assets() -> tuple[str, str]:
     return (_ASSETS / "page.css").read_text(), f'"use strict";\n{scripts}'
 
 
-def _page(made: list[KernelData]) -> str:
+def _rendered(made: list[KernelData]) -> str:
     # jinja2 takes longer to load than the other verbs have to wait for.
     import jinja2
 

@@ -15,7 +15,7 @@ from triton_runner._options import json_option, print_json
 @click.option("--kernel", "name", default="", help="Which kernel, where there are several.")
 @click.option("--against", metavar="DIR|FILE", help="A second kernel, which is shown beside the first.")
 @click.option("--finding", "findings", multiple=True, metavar="FILE",
-              help="JSON of bisect, lockstep or compare: it stands on the lines that it blames.")  # fmt: skip
+              help="JSON of verify, bisect, lockstep or compare, on the lines that it blames.")  # fmt: skip
 @click.option("--dump", "selectors", multiple=True, metavar="VALUE",
               help="Of a program: values to be recorded and drawn, as for dump.")  # fmt: skip
 @click.option("--target", "-t", help='Of a program: the architecture to compile for: "cuda:90".')
@@ -29,15 +29,20 @@ def report_command(
     """Write one page, to be opened offline, that shows a kernel at all levels.
 
     WHAT is a folder of a kernel's levels (compile --save, passes --save, Triton's cache), one of their files,
-    or a Python program: the page is of the kernel that it launches, with all passes.
+    a case (*.trcase), or a Python program: the page is of the kernel that it launches, with all passes.
     """
     # The other verbs do without what it loads.
+    from triton_runner._case import case
     from triton_runner._see import material, program
     from triton_runner._see.report import report
 
     start = time.perf_counter()
     dumps, found = (), [*findings]
-    if program.is_program(what):
+    if case.is_case(what):
+        opened = case.open_case(what)
+        first = opened.material()
+        found += opened.findings()
+    elif program.is_program(what):
         first, dumps, faults = program.kernel_of(what, arguments, name, selectors, target, pretend_cuda)
         found += faults
     else:
