@@ -2,6 +2,7 @@
 is called right."""
 
 import json
+import pathlib
 
 import numpy
 import pytest
@@ -148,6 +149,21 @@ def test_a_kernel_of_an_artifact():
     kernel = triton_runner.load(ptx, device="cpu")
     found = triton_runner.verify(kernel, [floats(100), floats(100), 100], grid=(2,))
     assert found.verdict == "right" and found.launches[0]["levels"] == ["ptx"]
+
+
+COPY = pathlib.Path(__file__).parents[1] / "cases" / "check" / "timing-late-copy.ttgir"
+
+
+def test_a_copy_that_nobody_waits_for():
+    """As the engine runs it, the copy is late; where copies land at once, the result is another."""
+    arrays = [numpy.arange(32, dtype=numpy.int32).reshape(4, 8), numpy.zeros((4, 8), numpy.int32)]
+    text, _, _ = COPY.read_text().partition("// ---- expected")
+    found = triton_runner.verify(triton_runner.load(text, device="cpu"), arrays, grid=(1,))
+    (launch,) = found.launches
+    assert found.verdict == "wrong"
+    (timed,) = [one for one in launch["findings"] if one["check"] == "timing"]
+    assert (timed["severity"], timed["how"], timed["levels"][0]) == ("fault", "timing eager", "ttgir")
+    assert {run["how"] for run in launch["runs"]} >= {"timing eager", "timing late"}
 
 
 PROGRAM = """
