@@ -3,8 +3,10 @@
 The builds reuse the objects of build/release, so that they take seconds.
 """
 
+import importlib.metadata
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import sysconfig
@@ -86,3 +88,21 @@ def test_editable():
     assert pathlib.Path(triton_runner.__file__) == ROOT / "python" / "triton_runner" / "__init__.py"
     origin = importlib.metadata.distribution("triton-runner").read_text("direct_url.json")
     assert json.loads(origin)["dir_info"] == {"editable": True}
+
+
+def test_notices_name_what_is_carried_and_installed():
+    """Each requirement has its row, and the notices are those of the versions that are built with."""
+    notices = (ROOT / "THIRD_PARTY_NOTICES.md").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
+    assert "THIRD_PARTY_NOTICES.md" in re.search(r"wheel.license-files = (.*)", project)[1]
+    listed = re.search(r"dependencies = (\[.*\])", project)[1] + re.search(
+        r"\[project.optional-dependencies\]\n(.*?)\n\n", project, re.DOTALL
+    )[1]
+    for name in re.findall(r'"([A-Za-z_0-9]+)', listed):
+        assert f"| {name} | " in notices, name
+    distribution = importlib.metadata.distribution("nanobind")
+    (licence,) = [file for file in distribution.files if file.name == "LICENSE" and "dist-info" in str(file)]
+    assert licence.read_text().strip() in notices
+    header = pathlib.Path(distribution.locate_file("nanobind/ext/robin_map/include/tsl/robin_map.h"))
+    for line in header.read_text().partition("*/")[0].splitlines()[1:]:
+        assert line.strip(" *") in notices
