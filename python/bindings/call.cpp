@@ -71,27 +71,27 @@ nb::object run(const Call& call, PyObject* const* args, size_t count, PyObject* 
   const auto general = [&](nb::handle grid) {
     return through_python(call, dispatch, grid, args, count, names);
   };
-  launch::Key key;
-  Given given;
-  nb::object settings;
-  if (has_observer() || dispatch.gave_up() || !dispatch.key_of(args, count, names, key, given, settings))
-    return general(call.grid);
-  if (auto known = dispatch.find(key); known && known->holds()) {
+  if (has_observer() || dispatch.gave_up()) return general(call.grid);
+  ReadCall asked;
+  const auto known = dispatch.look_up(args, count, names, asked);
+  if (known && known->holds()) {
     if (!known->is_unhooked()) return general(call.grid);
-    nb::object grid = grid_of(call, dispatch, given);
+    nb::object grid = grid_of(call, dispatch, asked.given);
     std::array<int64_t, 3> axes;
     if (!read_grid(grid, axes)) return general(grid);
     const Launcher& launcher = *nb::inst_ptr<Launcher>(known->launcher);
     const Options& options = *nb::inst_ptr<Options>(known->options);
     if (!launcher.gpu) {
-      launcher.run(axes, given.values.data(), given.size, options);
-    } else if (!launcher.queue(axes, given, options)) {
+      launcher.run(axes, asked.given.values.data(), asked.given.size, options);
+    } else if (!launcher.queue(axes, asked.given, options)) {
       return general(grid);
     }
     return known->kernel;
   }
+  if (known) dispatch.give_key(asked, *known);
   nb::object kernel = general(call.grid);
-  if (!kernel.is_none()) dispatch.learn(key, given, call.function, kernel, settings);
+  if (asked.has_key && !kernel.is_none())
+    dispatch.learn(asked, args, count, names, call.function, kernel);
   return kernel;
 }
 
@@ -109,6 +109,8 @@ PyObject* vectorcall(PyObject* self, PyObject* const* args, size_t flagged, PyOb
   }
   return nullptr;
 }
+
+PyObject* spare = nullptr;  // a Call that nobody has; it keeps its reference to the type
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
   auto* call = reinterpret_cast<Call*>(self);
@@ -130,6 +132,10 @@ int clear(PyObject* self) {
 void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   clear(self);
+  if (!spare) {  // kernel[grid] makes one a launch, and lets it go
+    spare = self;
+    return;
+  }
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_Del(self);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
@@ -149,8 +155,13 @@ PyType_Spec spec = {"triton_runner._core.Call", sizeof(Call), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
 PyObject* make_call(PyObject* function, PyObject* dispatch, PyObject* grid) {
-  auto* call = PyObject_GC_New(Call, call_type);
-  if (!call) return nullptr;
+  auto* call = reinterpret_cast<Call*>(std::exchange(spare, nullptr));
+  if (!call) {
+    call = PyObject_GC_New(Call, call_type);
+    if (!call) return nullptr;
+  } else {
+    Py_SET_REFCNT(reinterpret_cast<PyObject*>(call), 1);
+  }
   call->vectorcall = vectorcall;
   call->function = Py_NewRef(function);
   call->dispatch = Py_NewRef(dispatch);

@@ -8,9 +8,6 @@
 
 namespace triton_runner::python {
 
-using launch::Key;
-using launch::KeyRule;
-
 Guards::Guards(nb::object holder, std::vector<nb::object> names)
     : holder_(std::move(holder)), names_(std::move(names)) {
   for (size_t i = 0; i < names_.size(); i++) values_.push_back(now(i));
@@ -113,66 +110,8 @@ nb::object Dispatch::settings_in_force() const {
   return settings;
 }
 
-bool Dispatch::key_of(PyObject* const* args, size_t count, PyObject* names, Key& key, Given& given,
-                      nb::object& settings) const {
-  given.size = is_open_ ? count : parameters_.size();
-  const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
-  if (given.size > Given::kMax || count > given.size || (is_open_ && named > 0)) return false;
-  settings = settings_in_force();
-  given.device = gpu_of_this_thread();
-  key.word(reinterpret_cast<uint64_t>(settings.ptr()));
-  key.word(static_cast<uint64_t>(given.device));
-  for (size_t i = 0; i < given.size; i++) given.values[i] = i < count ? args[i] : nullptr;
-  std::array<Py_ssize_t, 32> options;
-  size_t n_options = 0;
-  for (Py_ssize_t k = 0; k < named; k++) {
-    PyObject* name = PyTuple_GET_ITEM(names, k);
-    PyObject* value = args[count + static_cast<size_t>(k)];
-    size_t i = 0;
-    while (i < given.size && parameters_[i].name.ptr() != name) i++;
-    if (i == given.size)  // a name that was made at run time
-      for (i = 0; i < given.size && PyUnicode_Compare(parameters_[i].name.ptr(), name) != 0;) i++;
-    if (i < given.size) {
-      if (given.values[i]) return false;  // given twice
-      given.values[i] = value;
-    } else if (PySet_Contains(python_.entries.ptr(), name) == 1) {
-      given.is_entry = true;
-      if (!add_constant(name, key) || !add_text(value, given, key)) return false;
-    } else if (n_options == options.size() || PySet_Contains(python_.reserved.ptr(), name) != 0) {
-      return PyErr_Clear(), false;
-    } else {
-      options[n_options++] = k;
-    }
-  }
-  if (!add_values(given, key)) return false;
-  for (size_t i = 0; i < n_options; i++) {
-    if (!add_constant(PyTuple_GET_ITEM(names, options[i]), key)) return false;
-    if (!add_constant(args[count + static_cast<size_t>(options[i])], key)) return false;
-  }
-  return key.fits();
-}
-
-// An artifact holds its constexprs, and takes any value of the types that it was given.
-bool Dispatch::add_values(Given& given, Key& key) const {
-  if (is_open_ || given.is_entry) key.word(given.size);
-  for (size_t i = 0; i < given.size; i++) {
-    given.set(i, Mark::kOther, 0);
-    const bool is_constexpr = !is_open_ && parameters_[i].rule.is_constexpr;
-    if (!given.values[i] && !is_open_) given.values[i] = parameters_[i].otherwise.ptr();
-    if (!given.values[i]) {
-      if (!given.is_entry || !is_constexpr) return false;  // missing
-      given.marks[i] = Mark::kMissing;
-    } else if (is_constexpr) {
-      if (!given.is_entry && !add_constant(given.values[i], key)) return false;
-    } else if (!read_value(is_open_ || given.is_entry ? KeyRule() : parameters_[i].rule, i, given, key)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-std::shared_ptr<const KnownLaunch> Dispatch::find(const Key& key) const {
-  auto found = known_.find(key.view());
+std::shared_ptr<const KnownLaunch> Dispatch::find(std::string_view key) const {
+  auto found = known_.find(key);
   return found == known_.end() ? nullptr : found->second;
 }
 
@@ -188,10 +127,12 @@ nb::list Dispatch::named(const Given& given) const {
   return out;
 }
 
-void Dispatch::learn(const Key& key, const Given& given, nb::handle function, nb::handle kernel,
-                     const nb::object& settings) {
-  auto before = find(key);
-  if (refusals_ >= kMaxRefusals || (before && before->renewed >= kMaxRenewed)) return;
+void Dispatch::learn(const ReadCall& call, PyObject* const* args, size_t count, PyObject* names,
+                     nb::handle function, nb::handle kernel) {
+  const Given& given = call.given;
+  const auto before = known_.find(call.key.view());
+  const int renewed = before == known_.end() ? 0 : before->second->renewed + 1;
+  if (refusals_ >= kMaxRefusals || renewed > kMaxRenewed) return;
   nb::object told = python_.learn(function, kernel, named(given));
   if (told.is_none()) {
     refusals_++;
@@ -200,8 +141,8 @@ void Dispatch::learn(const Key& key, const Given& given, nb::handle function, nb
   auto known = std::make_shared<KnownLaunch>();
   known->kernel = nb::borrow(kernel);
   known->launcher = told[0];
-  known->options = settings.attr("strict").attr("core_options");
-  known->settings = settings;
+  known->options = call.settings.attr("strict").attr("core_options");
+  known->settings = call.settings;
   for (size_t i = 0; i < given.n_texts; i++) known->texts.push_back(nb::borrow(given.texts[i]));
   for (nb::handle entry : nb::cast<nb::list>(nb::object(told[1]))) {
     std::vector<nb::object> names;
@@ -212,16 +153,27 @@ void Dispatch::learn(const Key& key, const Given& given, nb::handle function, nb
   for (nb::handle file : nb::cast<nb::list>(nb::object(told[3])))
     known->files.push_back(
         {nb::cast<std::string>(file[0]), nb::cast<int64_t>(file[1]), nb::cast<int64_t>(file[2])});
-  if (known_.size() >= kMaxKnown) known_.clear();
-  if (before) known->renewed = before->renewed + 1;
-  known_.insert_or_assign(std::string(key.view()), std::move(known));
+  if (known_.size() >= kMaxKnown) forget();
+  known->renewed = renewed;
+  keep(call, args, count, names, known);
+  std::shared_ptr<KnownLaunch>& place = known_[known->key];
+  if (place) place->is_replaced = true;
+  place = std::move(known);
+}
+
+void Dispatch::forget() {
+  for (const auto& site : sites_) site->latest.reset();
+  for (const auto& [key, known] : known_) known->is_replaced = true;
+  known_.clear();
 }
 
 int Dispatch::traverse(visitproc visit, void* arg) {
   for (const Parameter& p : parameters_) Py_VISIT(p.otherwise.ptr());
   Py_VISIT(python_.learn.ptr());
   for (const auto& [key, known] : known_) {
-    if (known.use_count() > 1) continue;  // a launch holds it
+    long own = 1;
+    for (const auto& site : sites_) own += site->latest == known;
+    if (known.use_count() > own) continue;  // a launch holds it
     for (nb::handle object : {known->kernel, known->launcher, known->options, known->settings})
       Py_VISIT(object.ptr());
     for (const Guards& guard : known->guards)
@@ -234,7 +186,8 @@ int Dispatch::traverse(visitproc visit, void* arg) {
 
 void Dispatch::drop() {
   auto known = std::move(known_);
-  known_.clear();
+  auto sites = std::move(sites_);
+  known_.clear(), sites_.clear();
   for (Parameter& p : parameters_) p.otherwise.reset();
   python_.learn.reset();
 }
@@ -275,7 +228,7 @@ void init_dispatch(nb::module_& m) {
           nb::arg("variable"), nb::arg("module"), nb::arg("learn"), nb::arg("method"))
       .def(
           "key",
-          [](const Dispatch& self, const nb::args& args, const nb::kwargs& kwargs) -> nb::object {
+          [](Dispatch& self, const nb::args& args, const nb::kwargs& kwargs) -> nb::object {
             std::vector<PyObject*> given_args;
             for (nb::handle value : args) given_args.push_back(value.ptr());
             nb::list names;
@@ -283,12 +236,11 @@ void init_dispatch(nb::module_& m) {
               names.append(name);
               given_args.push_back(value.ptr());
             }
-            Key key;
-            Given given;
-            nb::object settings;
-            if (!self.key_of(given_args.data(), args.size(), nb::tuple(names).ptr(), key, given, settings))
-              return nb::none();
-            return nb::bytes(key.view().data(), key.view().size());
+            ReadCall call;
+            auto known = self.look_up(given_args.data(), args.size(), nb::tuple(names).ptr(), call);
+            if (!known && !call.has_key) return nb::none();
+            const std::string_view key = call.has_key ? call.key.view() : known->key;
+            return nb::bytes(key.data(), key.size());
           },
           "The bytes by which a call with these arguments is found; None: Python looks at each such call.")
       .def("forget", &Dispatch::forget, "Every call goes through Python again, once.");

@@ -38,8 +38,22 @@ struct SourceFile {
   bool is_unchanged() const;
 };
 
+// What a known launch had of a call: where its bytes end in the key; and a value that cannot change, with what
+// reading it gave.
+struct KnownPiece {
+  uint16_t end = 0;
+  Mark mark = Mark::kMissing;
+  uint64_t bits = 0;
+  nb::object same;  // invalid: the value is read each time
+};
+
 // A launch that was compiled, and what says that it would still be the same code.
 struct KnownLaunch {
+  std::string key;
+  uint16_t head = 0;  // bytes of the key that are of no piece
+  int device = -1;
+  std::vector<KnownPiece> pieces;
+  bool is_replaced = false;  // another has its key, or none
   nb::object kernel, launcher, options, settings;
   std::vector<nb::object> texts;  // whose identity is in the key
   std::vector<Guards> guards;
@@ -48,9 +62,51 @@ struct KnownLaunch {
   int renewed = 0;                // how often a guard had changed
   bool holds() const;
   bool is_unhooked() const;  // else Python calls the hooks
+  std::string_view part(size_t piece) const {
+    const size_t begin = piece == 0 ? head : pieces[piece - 1].end;
+    return std::string_view(key).substr(begin, pieces[piece].end - begin);
+  }
 
  private:
   mutable int64_t looked_ = 0;  // when the files were looked at
+};
+
+// How calls are written: so many values by position, then these names. Its pieces are in the order of the key.
+struct CallSite {
+  enum class Kind : uint8_t {
+    kValue,
+    kConstant,  // of a constexpr
+    kUnseen,    // a constexpr where an artifact is launched
+    kEntry,     // a keyword that names an artifact
+    kOption     // any other keyword that is no parameter
+  };
+  struct Piece {
+    Kind kind;
+    int32_t source;      // of the call's values; -1: the parameter's default
+    uint32_t parameter;  // where it is one
+    launch::KeyRule rule;
+    PyObject* name;  // of another keyword; `names` holds it
+    bool is_parameter() const { return kind <= Kind::kUnseen; }
+  };
+  bool is_of(size_t n, PyObject* given) const;
+
+  size_t count = 0, n_values = 0;
+  Py_ssize_t n_names = 0;
+  nb::object names;
+  bool is_entry = false;
+  std::vector<Piece> pieces;
+  std::shared_ptr<const KnownLaunch> latest;  // that such a call was
+};
+
+// A call that was read. Not initialised beyond what it has.
+struct ReadCall {
+  static constexpr size_t kMaxPieces = Given::kMax + 32;
+  Given given;
+  nb::object settings;
+  bool has_key = false;  // else it is the call before, or only Python can say what it launches
+  launch::Key key;
+  uint16_t head;
+  std::array<uint16_t, kMaxPieces> ends;  // of its pieces, in the key
 };
 
 class Dispatch {
@@ -66,20 +122,22 @@ class Dispatch {
   };
   Dispatch(const nb::object& parameters, Python python);
 
-  // The key of a call and its values; false where only Python can say what it launches. `settings` gets those
-  // in force.
-  bool key_of(PyObject* const* args, size_t count, PyObject* names, launch::Key& key, Given& given,
-              nb::object& settings) const;
-  std::shared_ptr<const KnownLaunch> find(const launch::Key& key) const;
-  // After a launch through Python that gave `kernel`.
-  void learn(const launch::Key& key, const Given& given, nb::handle function, nb::handle kernel,
-             const nb::object& settings);
+  // Reads a call, and finds the launch that it is; none: it has a key that is not known, or has none.
+  std::shared_ptr<const KnownLaunch> look_up(PyObject* const* args, size_t count, PyObject* names,
+                                             ReadCall& call);
+  // The key of a call that is one that was known and does not hold any more.
+  void give_key(ReadCall& call, const KnownLaunch& known) const {
+    if (!call.has_key) begin_key(call, &known, known.pieces.size());
+  }
+  // After a launch through Python that gave `kernel`, of a call that was looked up.
+  void learn(const ReadCall& call, PyObject* const* args, size_t count, PyObject* names, nb::handle function,
+             nb::handle kernel);
   bool gave_up() const { return refusals_ >= kMaxRefusals && known_.empty(); }
   nb::handle name(size_t parameter) const { return parameters_[parameter].name; }
   bool is_open() const { return is_open_; }
   PyObject* method() const { return method_.ptr(); }
 
-  void forget() { known_.clear(); }
+  void forget();
   int traverse(visitproc visit, void* arg);
   void drop();  // of a cycle of garbage
 
@@ -96,16 +154,25 @@ class Dispatch {
   static constexpr int kMaxRefusals = 16;
   static constexpr int kMaxRenewed = 8;  // what changes all the time is left to Python
   static constexpr size_t kMaxKnown = 65536;
+  static constexpr size_t kMaxSites = 16;  // more are read anew at each call
 
   nb::object settings_in_force() const;
-  bool add_values(Given& given, launch::Key& key) const;
+  std::shared_ptr<CallSite> site_of(size_t count, PyObject* names);
+  bool describe(size_t count, PyObject* names, CallSite& site) const;
+  PyObject* value_of(const CallSite::Piece& piece, PyObject* const* args) const;
+  static bool read(const CallSite::Piece& piece, PyObject* value, Given& given, launch::Key& key);
+  void begin_key(ReadCall& call, const KnownLaunch* before, size_t n_same) const;
+  std::shared_ptr<const KnownLaunch> find(std::string_view key) const;
+  void keep(const ReadCall& call, PyObject* const* args, size_t count, PyObject* names,
+            const std::shared_ptr<KnownLaunch>& known);
   nb::list named(const Given& given) const;
 
   bool is_open_;
   std::vector<Parameter> parameters_;
   Python python_;
   nb::object method_;
-  std::unordered_map<std::string, std::shared_ptr<const KnownLaunch>, Hash, std::equal_to<>> known_;
+  std::unordered_map<std::string, std::shared_ptr<KnownLaunch>, Hash, std::equal_to<>> known_;
+  std::vector<std::shared_ptr<CallSite>> sites_;
   int refusals_ = 0;  // launches that Python did not want to be repeated without it
 };
 

@@ -139,6 +139,8 @@ Launcher::Launcher(std::shared_ptr<exec::Kernel> k,
   }
   is_direct &= passed.size() == kernel->params().size();
   for (const Param& p : kernel->params()) is_direct &= p.kind != ParamKind::kTensorDesc;
+  for (size_t i = 0; is_direct && i < passed.size(); i++)
+    words.push_back({kernel->params()[i].kind, static_cast<uint8_t>(kernel->params()[i].bits), passed[i]});
 }
 
 void Launcher::wrong_count(size_t given) const {

@@ -17,11 +17,18 @@ struct Given;
 struct LaunchScratch;
 
 struct Launcher {
+  // A parameter that is one word, and the argument that it is.
+  struct Word {
+    exec::ParamKind kind;
+    uint8_t bits;
+    uint32_t from;
+  };
   std::shared_ptr<exec::Kernel> kernel;
   launch::GpuKernel* gpu = nullptr;  // the kernel, where it is one
   std::vector<Slot> slots;
   std::vector<uint32_t> passed;  // of the arguments, those that are parameters; empty: only the general way
   size_t needed = 0;  // arguments up to the last that is a parameter: constexprs behind it may be left out
+  std::vector<Word> words;  // where is_direct
   bool is_direct = false;
   bool is_loose = false;  // Triton's launchers from 3.8 on: more arguments are ignored, integers wrap
   nb::object settings;    // _settings.current

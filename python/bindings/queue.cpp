@@ -24,7 +24,7 @@ bool reaches(launch::GpuKernel& kernel, uint64_t& address) {
 }
 
 // What a value is to a parameter; false: Triton's launcher says what it makes of it.
-bool fits(const exec::Param& param, Mark mark, uint64_t& bits, launch::GpuKernel& kernel) {
+bool fits(const Launcher::Word& param, Mark mark, uint64_t& bits, launch::GpuKernel& kernel) {
   switch (param.kind) {
     case exec::ParamKind::kPointer:
       if (mark == Mark::kAddress) return reaches(kernel, bits);
@@ -71,16 +71,15 @@ bool Launcher::queue(const std::array<int64_t, 3>& grid, const Given& given, con
     run(grid, given.values.data(), given.size, there);
     return true;
   }
-  const std::vector<exec::Param>& params = gpu->params();
   std::array<uint64_t, Given::kMax> bits;
-  for (size_t i = 0; i < params.size(); i++) {
-    bits[i] = given.bits[passed[i]];
-    if (!fits(params[i], given.marks[passed[i]], bits[i], *gpu)) return false;
+  for (size_t i = 0; i < words.size(); i++) {
+    bits[i] = given.bits[words[i].from];
+    if (!fits(words[i], given.marks[words[i].from], bits[i], *gpu)) return false;
   }
   base::Status status = base::success();
   {
     nb::gil_scoped_release no_gil;
-    status = gpu->queue(grid, stream, {bits.data(), params.size()});
+    status = gpu->queue(grid, stream, {bits.data(), words.size()});
   }
   unwrap(std::move(status));
   return true;

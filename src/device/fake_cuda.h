@@ -1,6 +1,8 @@
 // A CUDA that only writes down: a table of functions which record their calls and fail where they are told
 // to. The real CudaDriver runs on it in the tests of device/ and launch/.
 #pragma once
+#include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -32,8 +34,10 @@ struct State {
   int current = -1;  // no context
   int max_dynamic_shared = 0;
   bool is_quiet = false;  // counts launches and writes nothing down
+  int64_t busy_ns = 0;    // of each launch, one after the other, as those of one context are
   uint64_t launched = 0;
-  std::mutex mutex;  // of what is written down
+  std::mutex mutex;    // of what is written down
+  std::mutex context;  // of a launch
   uint64_t next_address = 0x7f0000000000;
   struct {
     int type, rank, swizzle, fill;
@@ -57,6 +61,7 @@ struct State {
 inline State* state = nullptr;  // of the running test
 
 inline cuda::Error answer(const char* name) {
+  if (state->is_quiet && state->errors.empty()) return 0;
   std::lock_guard lock(state->mutex);
   if (!state->is_quiet) state->calls.push_back(name);
   auto it = state->errors.find(name);
@@ -65,7 +70,16 @@ inline cuda::Error answer(const char* name) {
 #define ANSWER(name) \
   if (cuda::Error code_ = answer(name)) return code_
 
+inline void keep_busy() {
+  if (state->busy_ns == 0) return;
+  std::lock_guard lock(state->context);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(state->busy_ns);
+  while (std::chrono::steady_clock::now() < until) {
+  }
+}
+
 inline void record(Launch launch, void** params) {
+  keep_busy();
   std::lock_guard lock(state->mutex);
   state->launched++;
   if (state->is_quiet) return;

@@ -6,6 +6,7 @@
 //   FAKE_CUDA_SM=80             compute capability (90)
 //   FAKE_CUDA_MEMORY=4096=0     addresses and the devices they lie on
 //   FAKE_CUDA_QUIET=1           launches are counted and not written down
+//   FAKE_CUDA_BUSY=3000         nanoseconds that a launch takes, one after the other
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -101,6 +102,7 @@ __attribute__((constructor)) void start() {
     fake::state->memory[std::stoull(address)] = std::stoi(device);
   });
   fake::state->is_quiet = setting("FAKE_CUDA_QUIET") == "1";
+  fake::state->busy_ns = std::atoi(setting("FAKE_CUDA_BUSY").c_str());
   if (int sm = std::atoi(setting("FAKE_CUDA_SM").c_str())) {
     fake::state->attributes[75] = sm / 10;
     fake::state->attributes[76] = sm % 10;

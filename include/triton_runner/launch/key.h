@@ -29,9 +29,10 @@ class Key {
 
   void tag(char c) { put(&c, 1); }
   void word(uint64_t value) { put(&value, sizeof value); }
+  void bytes(std::string_view value) { put(value.data(), value.size()); }  // of another key
   void text(std::string_view value) {
     word(value.size());
-    put(value.data(), value.size());
+    bytes(value);
   }
 
   // Values of parameters that are no constexprs. Integers beyond 64 bits have no key.
