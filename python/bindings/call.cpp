@@ -6,6 +6,8 @@
 
 #include <structmember.h>
 
+#include <utility>
+
 namespace triton_runner::python {
 namespace {
 
@@ -171,18 +173,72 @@ PyObject* make_call(PyObject* function, PyObject* dispatch, PyObject* grid) {
 }
 
 // _core.Launchable: kernel[grid] of kernels that have their known launches in `_known`; None: the class says.
+struct Launchable {
+  PyObject_HEAD PyObject* known;  // null: self._make_known() has not been asked
+};
+
+PyObject* known_of(PyObject* self, void* = nullptr) {
+  PyObject*& known = reinterpret_cast<Launchable*>(self)->known;
+  if (!known) {
+    static PyObject* const kMake = PyUnicode_InternFromString("_make_known");
+    PyObject* made = PyObject_CallMethodNoArgs(self, kMake);
+    if (!made) return nullptr;
+    Py_XDECREF(std::exchange(known, made));
+  }
+  return Py_NewRef(known);
+}
+
+int set_known(PyObject* self, PyObject* value, void*) {
+  Py_XINCREF(value);
+  Py_XDECREF(std::exchange(reinterpret_cast<Launchable*>(self)->known, value));
+  return 0;
+}
+
 PyObject* subscript(PyObject* self, PyObject* grid) {
-  static PyObject* const kKnown = PyUnicode_InternFromString("_known");
   static PyObject* const kOtherwise = PyUnicode_InternFromString("_subscript");
-  nb::object known = nb::steal(PyObject_GetAttr(self, kKnown));
+  nb::object known = nb::steal(known_of(self));
   if (!known.is_valid()) return nullptr;
   if (known.is_none()) return PyObject_CallMethodObjArgs(self, kOtherwise, grid, nullptr);
   return make_call(self, known.ptr(), grid);
 }
 
-PyType_Slot launchable_slots[] = {{Py_mp_subscript, reinterpret_cast<void*>(subscript)}, {0, nullptr}};
-PyType_Spec launchable_spec = {"triton_runner._core.Launchable", 0, 0,
-                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, launchable_slots};
+// Copies and pickles know no launches.
+PyObject* state_of(PyObject* self, PyObject*) {
+  nb::object fields = nb::steal(PyObject_GenericGetDict(self, nullptr));
+  return fields.is_valid() ? PyDict_Copy(fields.ptr()) : nullptr;
+}
+
+int traverse_launchable(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<Launchable*>(self)->known);
+  return 0;
+}
+
+int clear_launchable(PyObject* self) {
+  Py_CLEAR(reinterpret_cast<Launchable*>(self)->known);
+  return 0;
+}
+
+void dealloc_launchable(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  clear_launchable(self);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(reinterpret_cast<PyObject*>(type));
+}
+
+PyGetSetDef launchable_fields[] = {{"_known", known_of, set_known, nullptr, nullptr}, {}};
+PyMethodDef launchable_methods[] = {{"__getstate__", state_of, METH_NOARGS, nullptr}, {}};
+PyType_Slot launchable_slots[] = {{Py_mp_subscript, reinterpret_cast<void*>(subscript)},
+                                  {Py_tp_traverse, reinterpret_cast<void*>(traverse_launchable)},
+                                  {Py_tp_clear, reinterpret_cast<void*>(clear_launchable)},
+                                  {Py_tp_dealloc, reinterpret_cast<void*>(dealloc_launchable)},
+                                  {Py_tp_getset, launchable_fields},
+                                  {Py_tp_methods, launchable_methods},
+                                  {0, nullptr}};
+PyType_Spec launchable_spec = {"triton_runner._core.Launchable", sizeof(Launchable), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                               launchable_slots};
 
 }  // namespace
 

@@ -8,6 +8,23 @@
 
 namespace triton_runner::python {
 
+namespace {
+
+// Dicts of CPython up to 3.12 count their changes. 0: nobody knows.
+uint64_t version_of(PyObject* holder) {
+#if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030D0000
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  if (PyDict_Check(holder)) return reinterpret_cast<PyDictObject*>(holder)->ma_version_tag;
+#pragma GCC diagnostic pop
+#endif
+  return 0;
+}
+
+}  // namespace
+
+uint64_t Guards::version() const { return version_of(holder_.ptr()); }
+
 Guards::Guards(nb::object holder, std::vector<nb::object> names)
     : holder_(std::move(holder)), names_(std::move(names)) {
   for (size_t i = 0; i < names_.size(); i++) values_.push_back(now(i));
@@ -23,17 +40,6 @@ nb::object Guards::now(size_t i) const {
   PyObject* value = PyDict_GetItemWithError(holder_.ptr(), names_[i].ptr());
   if (!value) PyErr_Clear();
   return nb::borrow(value);
-}
-
-// Dicts of CPython up to 3.12 count their changes.
-uint64_t Guards::version() const {
-#if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030D0000
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  if (PyDict_Check(holder_.ptr())) return reinterpret_cast<PyDictObject*>(holder_.ptr())->ma_version_tag;
-#pragma GCC diagnostic pop
-#endif
-  return 0;
 }
 
 bool Guards::hold() const {
@@ -60,7 +66,7 @@ bool SourceFile::is_unchanged() const {
 
 bool KnownLaunch::holds() const {
   for (const Guards& guard : guards)
-    if (!guard.hold()) return false;
+    if (!guard.are_untouched() && !guard.hold()) return false;
   if (files.empty()) return true;
   constexpr int64_t kLookAgain = 100'000'000;  // nanoseconds
   timespec now;
@@ -95,24 +101,29 @@ Dispatch::Dispatch(const nb::object& parameters, Python python)
 }
 
 // As _settings.current() finds them.
-nb::object Dispatch::settings_in_force() const {
+nb::object Dispatch::settings_in_force() {
 #ifndef Py_LIMITED_API
   PyObject* value = nullptr;
   if (PyContextVar_Get(python_.variable.ptr(), nullptr, &value) != 0) throw nb::python_error();
   nb::object own = nb::steal(value);
   if (own.is_valid() && !own.is_none()) return own;
   static PyObject* const kEnvironment = PyUnicode_InternFromString("_environment");
+  if (const uint64_t now = version_of(python_.module.ptr()); now != 0 && now == environment_version_)
+    return environment_;
   PyObject* environment = PyDict_GetItemWithError(python_.module.ptr(), kEnvironment);
-  if (environment && environment != Py_None) return nb::borrow(environment);
+  if (environment && environment != Py_None) {
+    environment_ = nb::borrow(environment), environment_version_ = version_of(python_.module.ptr());
+    return environment_;
+  }
 #endif
   nb::object settings = nb::steal(PyObject_CallNoArgs(python_.settings.ptr()));
   if (!settings.is_valid()) throw nb::python_error();
   return settings;
 }
 
-std::shared_ptr<const KnownLaunch> Dispatch::find(std::string_view key) const {
+Held<KnownLaunch> Dispatch::find(std::string_view key) const {
   auto found = known_.find(key);
-  return found == known_.end() ? nullptr : found->second;
+  return found == known_.end() ? Held<KnownLaunch>() : found->second;
 }
 
 // (name, value) of what a launch of an artifact passes.
@@ -138,7 +149,7 @@ void Dispatch::learn(const ReadCall& call, PyObject* const* args, size_t count, 
     refusals_++;
     return;
   }
-  auto known = std::make_shared<KnownLaunch>();
+  Held<KnownLaunch> known(new KnownLaunch);
   known->kernel = nb::borrow(kernel);
   known->launcher = told[0];
   known->options = call.settings.attr("strict").attr("core_options");
@@ -156,7 +167,7 @@ void Dispatch::learn(const ReadCall& call, PyObject* const* args, size_t count, 
   if (known_.size() >= kMaxKnown) forget();
   known->renewed = renewed;
   keep(call, args, count, names, known);
-  std::shared_ptr<KnownLaunch>& place = known_[known->key];
+  Held<KnownLaunch>& place = known_[known->key];
   if (place) place->is_replaced = true;
   place = std::move(known);
 }
@@ -173,7 +184,7 @@ int Dispatch::traverse(visitproc visit, void* arg) {
   for (const auto& [key, known] : known_) {
     long own = 1;
     for (const auto& site : sites_) own += site->latest == known;
-    if (known.use_count() > own) continue;  // a launch holds it
+    if (known->holders > own) continue;  // a launch holds it
     for (nb::handle object : {known->kernel, known->launcher, known->options, known->settings})
       Py_VISIT(object.ptr());
     for (const Guards& guard : known->guards)
@@ -189,6 +200,7 @@ void Dispatch::drop() {
   auto sites = std::move(sites_);
   known_.clear(), sites_.clear();
   for (Parameter& p : parameters_) p.otherwise.reset();
+  environment_.reset(), environment_version_ = 0;
   python_.learn.reset();
 }
 

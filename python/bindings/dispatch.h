@@ -1,7 +1,6 @@
 // _core.Dispatch: the launches of one kernel that were seen before, by key.
 #pragma once
 #include <array>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include <triton_runner/launch/key.h>
 
 #include "given.h"
+#include "held.h"
 #include "launcher.h"
 
 namespace triton_runner::python {
@@ -19,6 +19,8 @@ namespace triton_runner::python {
 class Guards {
  public:
   Guards(nb::object holder, std::vector<nb::object> names);
+  // Most guards: nothing at all has changed.
+  bool are_untouched() const { return seen_ != 0 && version() == seen_; }
   bool hold() const;
   int traverse(visitproc visit, void* arg) const;
 
@@ -42,13 +44,13 @@ struct SourceFile {
 // reading it gave.
 struct KnownPiece {
   uint16_t end = 0;
-  Mark mark = Mark::kMissing;
-  uint64_t bits = 0;
+  Value value{};
   nb::object same;  // invalid: the value is read each time
 };
 
 // A launch that was compiled, and what says that it would still be the same code.
 struct KnownLaunch {
+  mutable long holders = 0;
   std::string key;
   uint16_t head = 0;  // bytes of the key that are of no piece
   int device = -1;
@@ -90,12 +92,13 @@ struct CallSite {
   };
   bool is_of(size_t n, PyObject* given) const;
 
+  mutable long holders = 0;
   size_t count = 0, n_values = 0;
   Py_ssize_t n_names = 0;
   nb::object names;
   bool is_entry = false;
   std::vector<Piece> pieces;
-  std::shared_ptr<const KnownLaunch> latest;  // that such a call was
+  Held<KnownLaunch> latest;  // that such a call was
 };
 
 // A call that was read. Not initialised beyond what it has.
@@ -123,8 +126,7 @@ class Dispatch {
   Dispatch(const nb::object& parameters, Python python);
 
   // Reads a call, and finds the launch that it is; none: it has a key that is not known, or has none.
-  std::shared_ptr<const KnownLaunch> look_up(PyObject* const* args, size_t count, PyObject* names,
-                                             ReadCall& call);
+  Held<KnownLaunch> look_up(PyObject* const* args, size_t count, PyObject* names, ReadCall& call);
   // The key of a call that is one that was known and does not hold any more.
   void give_key(ReadCall& call, const KnownLaunch& known) const {
     if (!call.has_key) begin_key(call, &known, known.pieces.size());
@@ -156,23 +158,25 @@ class Dispatch {
   static constexpr size_t kMaxKnown = 65536;
   static constexpr size_t kMaxSites = 16;  // more are read anew at each call
 
-  nb::object settings_in_force() const;
-  std::shared_ptr<CallSite> site_of(size_t count, PyObject* names);
+  nb::object settings_in_force();
+  Held<CallSite> site_of(size_t count, PyObject* names);
   bool describe(size_t count, PyObject* names, CallSite& site) const;
   PyObject* value_of(const CallSite::Piece& piece, PyObject* const* args) const;
-  static bool read(const CallSite::Piece& piece, PyObject* value, Given& given, launch::Key& key);
+  static bool add(const CallSite::Piece& piece, PyObject* value, Given& given, launch::Key& key);
   void begin_key(ReadCall& call, const KnownLaunch* before, size_t n_same) const;
-  std::shared_ptr<const KnownLaunch> find(std::string_view key) const;
+  Held<KnownLaunch> find(std::string_view key) const;
   void keep(const ReadCall& call, PyObject* const* args, size_t count, PyObject* names,
-            const std::shared_ptr<KnownLaunch>& known);
+            const Held<KnownLaunch>& known);
   nb::list named(const Given& given) const;
 
   bool is_open_;
   std::vector<Parameter> parameters_;
   Python python_;
   nb::object method_;
-  std::unordered_map<std::string, std::shared_ptr<KnownLaunch>, Hash, std::equal_to<>> known_;
-  std::vector<std::shared_ptr<CallSite>> sites_;
+  nb::object environment_;  // settings of the environment, at this version of the module's dict
+  uint64_t environment_version_ = 0;
+  std::unordered_map<std::string, Held<KnownLaunch>, Hash, std::equal_to<>> known_;
+  std::vector<Held<CallSite>> sites_;
   int refusals_ = 0;  // launches that Python did not want to be repeated without it
 };
 

@@ -65,7 +65,7 @@ bool borrow_array(PyObject* object, Array& out) {
   return is_known;
 }
 
-uint64_t current_stream(std::string_view backend, int device) {
+uint64_t current_stream(bool is_hip, int device) {
   static const DlExchange* exchange = nullptr;
   static PyObject* raw_stream = nullptr;  // torch._C._cuda_getCurrentRawStream(device)
   if (!exchange && !raw_stream) {
@@ -82,7 +82,7 @@ uint64_t current_stream(std::string_view backend, int device) {
   if (exchange) {
     constexpr int kCuda = 2, kRocm = 10;
     void* stream = nullptr;
-    if (exchange->current_stream(backend == "hip" ? kRocm : kCuda, device, &stream) != 0)
+    if (exchange->current_stream(is_hip ? kRocm : kCuda, device, &stream) != 0)
       throw nb::python_error();
     return reinterpret_cast<uint64_t>(stream);
   }

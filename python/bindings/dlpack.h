@@ -2,7 +2,6 @@
 // DLPack 1.2), which types of torch 2.11 and later have.
 #pragma once
 #include <cstdint>
-#include <string_view>
 
 #include "bindings.h"
 
@@ -34,6 +33,6 @@ bool borrow_array(PyObject* object, Array& out);
 
 // The stream of a GPU that torch would launch on, as a handle; 0, the default stream, where the program has not
 // loaded torch, or one without that GPU.
-uint64_t current_stream(std::string_view backend, int device);
+uint64_t current_stream(bool is_hip, int device);
 
 }  // namespace triton_runner::python

@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstring>
-#include <optional>
 
 #include "dlpack.h"
 
@@ -34,40 +33,39 @@ bool is_descriptor(PyObject* object) {
   return type && Py_TYPE(object) == type;
 }
 
-struct Tensor {
-  uint64_t type, address;  // one number for one element type
-  bool is_here = false;    // on the GPU that launches go to
-};
-
 // NumPy's, where it lies in one piece; its element types are told by the letters of the buffer protocol.
-std::optional<Tensor> read_array(PyObject* object) {
+bool read_array(PyObject* object, Value& out) {
   Array array;
-  if (!borrow_array(object, array)) return std::nullopt;
+  if (!borrow_array(object, array)) return false;
   uint64_t type = 0;
   std::memcpy(&type, array.format, strnlen(array.format, sizeof type - 1));
-  return Tensor{type | uint64_t{1} << 63, array.address};
+  out.type = type | uint64_t{1} << 63, out.bits = array.address, out.mark = Mark::kAddress;
+  return true;
 }
 
 // Devices as DLPack numbers them.
 constexpr int kCuda = 2, kRocm = 10;
 
-std::optional<Tensor> read_tensor(PyObject* object, int device) {
+// The address of a tensor, and one number for one element type. False: it is none, or nobody can tell.
+bool read_tensor(PyObject* object, int device, Value& out) {
   DlTensor t;
   if (borrow_tensor(object, t)) {
-    const uint64_t type = uint64_t{t.code} | uint64_t{t.bits} << 8 | uint64_t{t.lanes} << 16;
     const bool on_gpu = t.device_type == kCuda || t.device_type == kRocm;
-    return Tensor{type, t.address(), on_gpu && t.device_id == device};
+    out.type = uint64_t{t.code} | uint64_t{t.bits} << 8 | uint64_t{t.lanes} << 16;
+    out.bits = t.address(), out.mark = on_gpu && t.device_id == device ? Mark::kHere : Mark::kAddress;
+    return true;
   }
-  if (auto array = read_array(object)) return array;
+  if (read_array(object, out)) return true;
   static PyObject* const kDtype = PyUnicode_InternFromString("dtype");
   static PyObject* const kAddress = PyUnicode_InternFromString("data_ptr");
   nb::object dtype = nb::steal(PyObject_GetAttr(object, kDtype));
-  if (!dtype.is_valid() || !is_torch_dtype(dtype.ptr())) return PyErr_Clear(), std::nullopt;
+  if (!dtype.is_valid() || !is_torch_dtype(dtype.ptr())) return PyErr_Clear(), false;
   nb::object address = nb::steal(PyObject_CallMethodNoArgs(object, kAddress));
-  if (!address.is_valid() || !PyLong_Check(address.ptr())) return PyErr_Clear(), std::nullopt;
+  if (!address.is_valid() || !PyLong_Check(address.ptr())) return PyErr_Clear(), false;
   const uint64_t at = PyLong_AsUnsignedLongLong(address.ptr());
-  if (PyErr_Occurred()) return PyErr_Clear(), std::nullopt;
-  return Tensor{reinterpret_cast<uint64_t>(dtype.ptr()), at};
+  if (PyErr_Occurred()) return PyErr_Clear(), false;
+  out.type = reinterpret_cast<uint64_t>(dtype.ptr()), out.bits = at, out.mark = Mark::kAddress;
+  return true;
 }
 
 // A host-side descriptor counts by its element type and the shape of its blocks.
@@ -78,10 +76,11 @@ bool add_descriptor(const KeyRule& rule, PyObject* object, Key& key) {
   nb::object base = nb::steal(PyObject_GetAttr(object, kBase));
   nb::object block = nb::steal(PyObject_GetAttr(object, kBlock));
   if (!base.is_valid() || !block.is_valid()) return PyErr_Clear(), false;
-  const auto tensor = read_tensor(base.ptr(), -1);
+  Value tensor;
+  const bool is_tensor = read_tensor(base.ptr(), -1, tensor);
   nb::object sizes = nb::steal(PySequence_Fast(block.ptr(), ""));
-  if (!tensor || !sizes.is_valid()) return PyErr_Clear(), false;
-  key.tag('d'), key.word(tensor->type);
+  if (!is_tensor || !sizes.is_valid()) return PyErr_Clear(), false;
+  key.tag('d'), key.word(tensor.type);
   const Py_ssize_t rank = PySequence_Fast_GET_SIZE(sizes.ptr());
   key.word(static_cast<uint64_t>(rank));
   for (Py_ssize_t i = 0; i < rank; i++) {
@@ -94,52 +93,66 @@ bool add_descriptor(const KeyRule& rule, PyObject* object, Key& key) {
   return true;
 }
 
-// An integer as key and bits; false: it has more than 64 of them.
-bool add_integer(const KeyRule& rule, PyObject* object, Key& key, Mark& mark, uint64_t& bits) {
+void read_integer(PyObject* object, Value& out) {
   int overflow = 0;
-  const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  if (overflow == 0) {
-    mark = Mark::kInteger, bits = static_cast<uint64_t>(value);
-    return key.integer(rule, value), true;
-  }
-  bits = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
-  if (overflow < 0 || PyErr_Occurred()) return PyErr_Clear(), false;
-  mark = Mark::kLarge;
-  return key.large_integer(rule, bits), true;
+  out.bits = static_cast<uint64_t>(PyLong_AsLongLongAndOverflow(object, &overflow));
+  out.mark = Mark::kInteger;
+  if (overflow == 0) return;
+  out.bits = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
+  out.mark = overflow < 0 || PyErr_Occurred() ? Mark::kOther : Mark::kLarge;
+  PyErr_Clear();
 }
 
-bool add_value(const KeyRule& rule, PyObject* object, int device, Key& key, Mark& mark, uint64_t& bits) {
-  mark = Mark::kOther, bits = 0;
-  if (PyLong_CheckExact(object)) return add_integer(rule, object, key, mark, bits);
-  if (PyFloat_CheckExact(object)) {
-    mark = Mark::kReal, bits = std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(object));
-    return key.real(rule), true;
-  }
-  if (object == Py_None) return mark = Mark::kNone, key.none(rule), true;
-  if (PyBool_Check(object)) {
-    mark = Mark::kInteger, bits = object == Py_True;
-    return key.boolean(rule, object == Py_True), true;
-  }
-  if (PyTuple_CheckExact(object)) {  // its elements are specialised by the usual rule
-    if (rule.is_typed) return false;
-    const Py_ssize_t size = PyTuple_GET_SIZE(object);
-    Mark inner;
-    key.tag('(');
-    for (Py_ssize_t i = 0; i < size; i++)
-      if (!add_value({}, PyTuple_GET_ITEM(object, i), device, key, inner, bits)) return false;
-    return key.tag(')'), true;
-  }
+// What is more than its bits: a tuple, a descriptor.
+bool add_other(const KeyRule& rule, PyObject* object, int device, Key& key) {
   if (is_descriptor(object)) return add_descriptor(rule, object, key);
-  const auto tensor = read_tensor(object, device);
-  if (!tensor) return false;
-  mark = tensor->is_here ? Mark::kHere : Mark::kAddress, bits = tensor->address;
-  return key.pointer(rule, tensor->type, tensor->address), true;
+  if (!PyTuple_CheckExact(object) || rule.is_typed) return false;
+  key.tag('(');
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {  // elements are specialised by the usual rule
+    PyObject* element = PyTuple_GET_ITEM(object, i);
+    Value value;
+    read_value(element, device, value);
+    if (!add_value({}, element, value, device, key)) return false;
+  }
+  return key.tag(')'), true;
 }
 
 }  // namespace
 
-bool read_value(const KeyRule& rule, size_t i, Given& given, Key& key) {
-  return add_value(rule, given.values[i], given.device, key, given.marks[i], given.bits[i]);
+void read_value(PyObject* object, int device, Value& out) {
+  out.type = 0, out.mark = Mark::kOther;
+  if (PyLong_CheckExact(object)) {
+    read_integer(object, out);
+  } else if (PyFloat_CheckExact(object)) {
+    out.mark = Mark::kReal, out.bits = std::bit_cast<uint64_t>(PyFloat_AS_DOUBLE(object));
+  } else if (object == Py_None) {
+    out.mark = Mark::kNone, out.bits = 0;
+  } else if (PyBool_Check(object)) {
+    out.mark = Mark::kInteger, out.type = 1, out.bits = object == Py_True;
+  } else if (!PyTuple_CheckExact(object) && !is_descriptor(object)) {
+    read_tensor(object, device, out);
+  }
+}
+
+bool add_value(const KeyRule& rule, PyObject* object, const Value& value, int device, Key& key) {
+  switch (value.mark) {
+    case Mark::kInteger:
+      if (value.type == 1) return key.boolean(rule, value.bits != 0), true;
+      return key.integer(rule, static_cast<int64_t>(value.bits)), true;
+    case Mark::kLarge:
+      return key.large_integer(rule, value.bits), true;
+    case Mark::kReal:
+      return key.real(rule), true;
+    case Mark::kNone:
+      return key.none(rule), true;
+    case Mark::kHere:
+    case Mark::kAddress:
+      return key.pointer(rule, value.type, value.bits), true;
+    case Mark::kMissing:
+    case Mark::kOther:
+      break;
+  }
+  return add_other(rule, object, device, key);
 }
 
 bool add_text(PyObject* object, Given& given, Key& key) {

@@ -21,22 +21,45 @@ enum class Mark : uint8_t {
   kOther     // a tuple, a tensor descriptor, a constant
 };
 
+// A value as it was read: `type` is of a pointer its element type, of a bool 1.
+struct Value {
+  uint64_t type, bits;
+  Mark mark;
+
+  // Whether the two count alike for keys, whatever the rule. False says nothing.
+  bool is_like(const Value& other) const {
+    if (mark != other.mark || type != other.type) return false;
+    switch (mark) {
+      case Mark::kInteger:
+        return launch::are_alike(static_cast<int64_t>(bits), static_cast<int64_t>(other.bits));
+      case Mark::kHere:
+      case Mark::kAddress:
+        return (bits % 16 == 0) == (other.bits % 16 == 0);
+      case Mark::kNone:
+      case Mark::kReal:
+        return true;
+      default:
+        return false;
+    }
+  }
+};
+
 struct Given {
   static constexpr size_t kMax = 256;
   std::array<PyObject*, kMax> values;  // borrowed, by parameter; null where kMissing
-  std::array<uint64_t, kMax> bits;
-  std::array<Mark, kMax> marks;
+  std::array<Value, kMax> read;
   size_t size = 0;
   int device = -1;  // the GPU that launches go to
   bool is_entry = false;
   std::array<PyObject*, 4> texts;  // whose identity is part of the key
   size_t n_texts = 0;
-
-  void set(size_t i, Mark mark, uint64_t value) { marks[i] = mark, bits[i] = value; }
 };
 
-// The value of parameter i that is no constexpr: false where only Python can say what it is.
-bool read_value(const launch::KeyRule& rule, size_t i, Given& given, launch::Key& key);
+// The value of a parameter that is no constexpr; kOther where the key is all that there is to it.
+void read_value(PyObject* object, int device, Value& out);
+// Its part of a key: false where only Python can say what it is.
+bool add_value(const launch::KeyRule& rule, PyObject* object, const Value& value, int device,
+               launch::Key& key);
 // A constant, told apart by type and value.
 bool add_constant(PyObject* object, launch::Key& key);
 // The path or the text of an artifact: a long text counts as the object that it is.

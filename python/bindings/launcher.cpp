@@ -129,6 +129,7 @@ Launcher::Launcher(std::shared_ptr<exec::Kernel> k,
       is_loose(loose),
       settings(nb::module_::import_("triton_runner._settings").attr("current")) {
   gpu = as_gpu_kernel(*kernel);
+  is_hip = gpu && gpu->driver().backend() == "hip";
   is_direct = true;
   for (const auto& [name, type] : signature) {
     Slot slot = make_slot(name, type);

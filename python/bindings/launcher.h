@@ -25,6 +25,7 @@ struct Launcher {
   };
   std::shared_ptr<exec::Kernel> kernel;
   launch::GpuKernel* gpu = nullptr;  // the kernel, where it is one
+  bool is_hip = false;
   std::vector<Slot> slots;
   std::vector<uint32_t> passed;  // of the arguments, those that are parameters; empty: only the general way
   size_t needed = 0;  // arguments up to the last that is a parameter: constexprs behind it may be left out

@@ -63,7 +63,7 @@ int gpu_of_this_thread() {
 
 bool Launcher::queue(const std::array<int64_t, 3>& grid, const Given& given, const Options& options) const {
   if (gpu->device() != given.device) return false;
-  const uint64_t stream = current_stream(gpu->driver().backend(), given.device);
+  const uint64_t stream = current_stream(is_hip, given.device);
   if (!is_direct || !gpu->takes_words()) {
     Options there = options;
     there.device = "cuda";  // as torch calls AMD's devices too
@@ -73,8 +73,9 @@ bool Launcher::queue(const std::array<int64_t, 3>& grid, const Given& given, con
   }
   std::array<uint64_t, Given::kMax> bits;
   for (size_t i = 0; i < words.size(); i++) {
-    bits[i] = given.bits[words[i].from];
-    if (!fits(words[i], given.marks[words[i].from], bits[i], *gpu)) return false;
+    const Value& value = given.read[words[i].from];
+    bits[i] = value.bits;
+    if (!fits(words[i], value.mark, bits[i], *gpu)) return false;
   }
   base::Status status = base::success();
   {

@@ -31,11 +31,11 @@ bool CallSite::is_of(size_t n, PyObject* given) const {
   return true;
 }
 
-std::shared_ptr<CallSite> Dispatch::site_of(size_t count, PyObject* names) {
+Held<CallSite> Dispatch::site_of(size_t count, PyObject* names) {
   for (const auto& site : sites_)
     if (site->is_of(count, names)) return site;
-  auto site = std::make_shared<CallSite>();
-  if (!describe(count, names, *site)) return nullptr;
+  Held<CallSite> site(new CallSite);
+  if (!describe(count, names, *site)) return {};
   if (sites_.size() < kMaxSites) sites_.push_back(site);
   return site;
 }
@@ -87,7 +87,7 @@ PyObject* Dispatch::value_of(const CallSite::Piece& piece, PyObject* const* args
   return is_open_ ? nullptr : parameters_[piece.parameter].otherwise.ptr();
 }
 
-bool Dispatch::read(const CallSite::Piece& piece, PyObject* value, Given& given, Key& key) {
+bool Dispatch::add(const CallSite::Piece& piece, PyObject* value, Given& given, Key& key) {
   using Kind = CallSite::Kind;
   switch (piece.kind) {
     case Kind::kEntry:
@@ -99,7 +99,7 @@ bool Dispatch::read(const CallSite::Piece& piece, PyObject* value, Given& given,
     case Kind::kUnseen:
       return true;
     case Kind::kValue:
-      return read_value(piece.rule, piece.parameter, given, key);
+      return add_value(piece.rule, value, given.read[piece.parameter], given.device, key);
   }
   return false;
 }
@@ -118,16 +118,15 @@ void Dispatch::begin_key(ReadCall& call, const KnownLaunch* before, size_t n_sam
   call.has_key = true;
 }
 
-std::shared_ptr<const KnownLaunch> Dispatch::look_up(PyObject* const* args, size_t count, PyObject* names,
-                                                     ReadCall& call) {
+Held<KnownLaunch> Dispatch::look_up(PyObject* const* args, size_t count, PyObject* names, ReadCall& call) {
   Given& given = call.given;
-  const std::shared_ptr<CallSite> site = site_of(count, names);
-  if (!site) return nullptr;
+  const Held<CallSite> site = site_of(count, names);
+  if (!site) return {};
   call.settings = settings_in_force();
   given.size = site->n_values, given.is_entry = site->is_entry;
   given.device = gpu_of_this_thread();
   // Python may run while values are read, and launch: what this call is held against stays as it is.
-  const std::shared_ptr<const KnownLaunch> before = site->latest;
+  const Held<KnownLaunch> before = site->latest;
   const bool is_like = before && !before->is_replaced && before->settings.ptr() == call.settings.ptr() &&
                        before->device == given.device;
   if (!is_like) begin_key(call, nullptr, 0);
@@ -135,18 +134,24 @@ std::shared_ptr<const KnownLaunch> Dispatch::look_up(PyObject* const* args, size
   for (size_t p = 0; p < site->pieces.size(); p++) {
     const CallSite::Piece& piece = site->pieces[p];
     PyObject* value = value_of(piece, args);
+    const KnownPiece* known = call.has_key ? nullptr : &before->pieces[p];
+    const bool is_same = known && value && value == known->same.ptr();
     if (piece.is_parameter()) {
       given.values[piece.parameter] = value;
-      given.set(piece.parameter, value ? Mark::kOther : Mark::kMissing, 0);
+      Value& read = given.read[piece.parameter];
+      if (is_same) {
+        read = known->value;
+      } else if (piece.kind == CallSite::Kind::kValue) {
+        read_value(value, given.device, read);
+        if (known && read.is_like(known->value)) continue;
+      } else {
+        read.mark = value ? Mark::kOther : Mark::kMissing;
+      }
     }
-    const KnownPiece* known = call.has_key ? nullptr : &before->pieces[p];
-    if (known && value && value == known->same.ptr()) {
-      if (piece.is_parameter()) given.set(piece.parameter, known->mark, known->bits);
-      continue;
-    }
+    if (is_same) continue;
     Key& part = known ? own : call.key;
     if (known) part.clear();
-    if (!read(piece, value, given, part)) return call.has_key = false, nullptr;
+    if (!add(piece, value, given, part)) return call.has_key = false, Held<KnownLaunch>();
     if (known) {
       if (own.view() == before->part(p)) continue;
       begin_key(call, before.get(), p);
@@ -156,15 +161,15 @@ std::shared_ptr<const KnownLaunch> Dispatch::look_up(PyObject* const* args, size
   }
   if (!call.has_key) return before;
   call.has_key = call.key.fits();
-  auto found = call.has_key ? find(call.key.view()) : nullptr;
+  auto found = call.has_key ? find(call.key.view()) : Held<KnownLaunch>();
   if (found) site->latest = found;
   return found;
 }
 
 // What a call like this one is held against from now on.
 void Dispatch::keep(const ReadCall& call, PyObject* const* args, size_t count, PyObject* names,
-                    const std::shared_ptr<KnownLaunch>& known) {
-  const std::shared_ptr<CallSite> site = site_of(count, names);
+                    const Held<KnownLaunch>& known) {
+  const Held<CallSite> site = site_of(count, names);
   known->key = call.key.view();
   known->head = call.head;
   known->device = call.given.device;
@@ -175,8 +180,7 @@ void Dispatch::keep(const ReadCall& call, PyObject* const* args, size_t count, P
     PyObject* value = value_of(piece, args);
     // The text of an artifact is read each time: a long one counts as the object that it is.
     if (value && piece.kind != CallSite::Kind::kEntry && is_unchanging(value)) kept.same = nb::borrow(value);
-    if (piece.is_parameter())
-      kept.mark = call.given.marks[piece.parameter], kept.bits = call.given.bits[piece.parameter];
+    if (piece.is_parameter()) kept.value = call.given.read[piece.parameter];
   }
   site->latest = known;
 }

@@ -56,12 +56,8 @@ class JITFunction(_core.Launchable, TritonJITFunction):
         self._options = options
         super().__init__(fn, **options)
 
-    @functools.cached_property
-    def _known(self):
+    def _make_known(self):
         return _dispatch.of(self)
-
-    def __getstate__(self):
-        return {name: value for name, value in self.__dict__.items() if name != "_known"}
 
     def _subscript(self, grid):
         """self[grid] where Triton is asked at each launch."""

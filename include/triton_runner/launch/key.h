@@ -21,6 +21,12 @@ struct KeyRule {
   int old = 0;
 };
 
+// Whether two integers count alike, whatever the rule.
+inline bool are_alike(int64_t a, int64_t b) {
+  return (a == 1) == (b == 1) && (a % 16 == 0) == (b % 16 == 0) &&
+         (a == static_cast<int32_t>(a)) == (b == static_cast<int32_t>(b));
+}
+
 class Key {
  public:
   std::string_view view() const { return {bytes_, size_}; }
