@@ -92,8 +92,7 @@ nb::object run(const Call& call, PyObject* const* args, size_t count, PyObject* 
   }
   if (known) dispatch.give_key(asked, *known);
   nb::object kernel = general(call.grid);
-  if (asked.has_key && !kernel.is_none())
-    dispatch.learn(asked, args, count, names, call.function, kernel);
+  if (asked.has_key && !kernel.is_none()) dispatch.learn(asked, args, count, names, call.function, kernel);
   return kernel;
 }
 

@@ -82,8 +82,7 @@ uint64_t current_stream(bool is_hip, int device) {
   if (exchange) {
     constexpr int kCuda = 2, kRocm = 10;
     void* stream = nullptr;
-    if (exchange->current_stream(is_hip ? kRocm : kCuda, device, &stream) != 0)
-      throw nb::python_error();
+    if (exchange->current_stream(is_hip ? kRocm : kCuda, device, &stream) != 0) throw nb::python_error();
     return reinterpret_cast<uint64_t>(stream);
   }
   if (!raw_stream) return 0;

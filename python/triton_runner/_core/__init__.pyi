@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 import enum
+import types
 
 from triton_runner._core import (
     artifact as artifact,
@@ -226,6 +227,8 @@ class Dispatch:
 class Launchable:
     def __getitem__(self, key, /):
         """Return self[key]."""
+
+    __getstate__: types.MethodDescriptorType = ...
 
 def load_tile(text: str, filename: str = '', name: str = '', num_warps: int = 0) -> Kernel:
     """
