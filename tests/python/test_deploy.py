@@ -14,6 +14,7 @@ from triton_runner._export_command import parse_variants
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "deploy"
+TVM = ROOT / "examples" / "tvm_ffi"
 KERNEL = f"{EXAMPLE / 'add_kernel.py'}:add_kernel"
 SIGNATURE = "*fp32:16, *fp32:16, *fp32:16, i32:16?"
 LIBRARIES = ("deploy", "probe", "layout")  # with all that they depend on
@@ -46,16 +47,24 @@ def package(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory):
-    """examples/deploy, built against a library that was installed into a folder of its own."""
-    folder = tmp_path_factory.mktemp("deploy")
-    build = ROOT / "build" / "release"
-    done("cmake", "--build", build, "--target", *LIBRARIES)
-    done("cmake", "--install", build, "--component", "cpp", "--prefix", folder / "prefix")
-    done("cmake", "-S", EXAMPLE, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={folder / 'prefix'}",
-         "-DCMAKE_BUILD_TYPE=Release")  # fmt: skip
-    done("cmake", "--build", folder / "build")
-    return folder / "build" / "add"
+def prefix(tmp_path_factory):
+    """The library, installed into a folder of its own."""
+    folder = tmp_path_factory.mktemp("prefix")
+    done("cmake", "--build", ROOT / "build" / "release", "--target", *LIBRARIES)
+    done("cmake", "--install", ROOT / "build" / "release", "--component", "cpp", "--prefix", folder)
+    return folder
+
+
+def built(source: pathlib.Path, folder: pathlib.Path, prefix: str) -> pathlib.Path:
+    done("cmake", "-S", source, "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release")
+    done("cmake", "--build", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def program(prefix, tmp_path_factory):
+    """examples/deploy, built against the installed library."""
+    return built(EXAMPLE, tmp_path_factory.mktemp("deploy"), prefix) / "add"
 
 
 def test_on_the_cpu(package, program):
@@ -89,6 +98,63 @@ def test_the_code_for_the_device(package, program, fake, tmp_path, sm, code):  #
     assert launch["grid"] == [1, 1, 1] and launch["threads"] == 128
     assert launch["params"][3] == (1000).to_bytes(4, "little").hex()
     assert seen["binary"] == code.startswith("cubin")
+
+
+@pytest.fixture(scope="session")
+def tvm_library(prefix, package, tmp_path_factory):
+    """examples/tvm_ffi beside the folder of kernels."""
+    cmake = done(sys.executable, "-m", "tvm_ffi.config", "--cmakedir").strip()
+    folder = built(TVM, tmp_path_factory.mktemp("tvm"), f"{prefix};{cmake}")
+    (folder / "kernels").symlink_to(package)
+    return folder / "libadd.so"
+
+
+def test_a_function_of_tvm_ffi(tvm_library):
+    assert "1000 sums on cpu, all right" in done(sys.executable, TVM / "use.py", tvm_library)
+    refused = """if True:
+        import sys, torch, tvm_ffi
+        add = tvm_ffi.load_module(sys.argv[1]).add
+        x = torch.zeros(1000)
+        def said(*args):
+            try:
+                add(*args)
+            except Exception as error:
+                print(type(error).__name__, str(error).replace("\\n", " "))
+        said(x, x, x, 1.5), said(x, x, x), said(x.double(), x, x, 1000), said(x, x, [x], 1000)
+        said(torch.zeros(10), x, x, 1000)
+        """
+    texts = done(sys.executable, "-c", refused, tvm_library).splitlines()
+    assert len(texts) == 5 and all("add_kernel" in text for text in texts), texts
+    assert texts[0].startswith("TypeError") and "an integer is needed" in texts[0]
+    assert "argument 'n' (i32): it is missing" in texts[1]
+    assert "elements of 64 bits" in texts[2] and "argument 2 is of TVM-FFI's type" in texts[3]
+    assert texts[4].startswith("RuntimeError") and "argument 'x_ptr' (40 bytes)" in texts[4]
+
+
+def test_a_function_of_tvm_ffi_on_a_gpu(tvm_library, fake, tmp_path):  # noqa: F811
+    """Up to the driver, on the stream that TVM-FFI has; tensors are made up, as torch has no GPU here."""
+    log, program = (
+        tmp_path / "log.json",
+        f"""if True:
+        import ctypes, sys, tvm_ffi
+        sys.path.insert(0, {str(ROOT / "tests" / "python")!r})
+        from made_up_tensors import Any, gpu_tensor
+        add = ctypes.CDLL(sys.argv[1]).__tvm_ffi_add
+        given = (Any * 4)(*(gpu_tensor(4096 * i, 1000) for i in (1, 2, 3)), Any(1, 0, 1000))
+        with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 77):
+            print(add(None, given, 4, Any()), add(None, given, 4, Any()))
+        """,
+    )
+    said = done(
+        sys.executable, "-c", program, tvm_library, LD_LIBRARY_PATH=str(fake), FAKE_CUDA_LOG=str(log),
+        FAKE_CUDA_PARAMS="8,8,8,4,8,8", FAKE_CUDA_MEMORY="4096=0,8192=0,12288=0",
+    )  # fmt: skip
+    assert said.split() == ["0", "0"]
+    launches = json.loads(log.read_text())["launches"]
+    assert len(launches) == 2 and launches[0] == launches[1]
+    assert launches[0]["stream"] == 77 and launches[0]["grid"] == [1, 1, 1]
+    assert [int.from_bytes(bytes.fromhex(p), "little") for p in launches[0]["params"]] == [
+        4096, 8192, 12288, 1000, 0, 0]  # fmt: skip
 
 
 def test_what_the_index_says(package):

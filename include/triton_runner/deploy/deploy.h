@@ -88,6 +88,10 @@ class Value {
   template <class T, size_t N>
   Value(std::span<T, N> memory) : Value(memory.data(), memory.size_bytes()) {}
   Value(const Buffer& memory) : Value(memory.address(), memory.bytes()) {}
+  // Memory whose elements are known by their size only: numbers of a tensor that another library describes.
+  Value(void* memory, size_t bytes, uint8_t element_bytes, bool holds_reals) : Value(memory, bytes) {
+    element_bytes_ = element_bytes, element_is_real_ = holds_reals;
+  }
   Value(const char* text) : kind_(ValueClass::kText), text_(text) {}
   Value(const exec::TensorDesc& descriptor) : kind_(ValueClass::kDescriptor), descriptor_(&descriptor) {}
 
