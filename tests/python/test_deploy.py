@@ -142,7 +142,7 @@ def test_a_function_of_tvm_ffi_on_a_gpu(tvm_library, fake, tmp_path):  # noqa: F
         add = ctypes.CDLL(sys.argv[1]).__tvm_ffi_add
         given = (Any * 4)(*(gpu_tensor(4096 * i, 1000) for i in (1, 2, 3)), Any(1, 0, 1000))
         with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 77):
-            print(add(None, given, 4, Any()), add(None, given, 4, Any()))
+            print(*(add(None, given, 4, ctypes.byref(Any())) for _ in range(2)))
         """,
     )
     said = done(

@@ -174,12 +174,12 @@ class Function {
 }  // namespace triton_runner::deploy::tvm_ffi
 
 // Exports the kernel as the function `name` of this library. The grid is a function of the variant and the
-// arguments.
+// arguments. What was loaded stays to the end of the process, at which the driver may be gone already.
 #define TRITON_RUNNER_TVM_FFI(name, folder, kernel, ...)                                \
   extern "C" __attribute__((visibility("default"))) int __tvm_ffi_##name(               \
       void*, const triton_runner::deploy::tvm_ffi::Any* arguments, int32_t count,       \
       triton_runner::deploy::tvm_ffi::Any* result) {                                    \
-    static triton_runner::deploy::tvm_ffi::Function function(                           \
+    static auto& function = *new triton_runner::deploy::tvm_ffi::Function(              \
         reinterpret_cast<const void*>(&__tvm_ffi_##name), folder, kernel, __VA_ARGS__); \
     return function.call(arguments, count, result);                                     \
   }
