@@ -8,7 +8,7 @@ at which the release is right.
 from __future__ import annotations
 
 from triton_runner import ir
-from triton_runner._bisect import classes
+from triton_runner._bisect import classes, order
 from triton_runner._bisect.runs import Release
 from triton_runner._errors import DiagnosticError
 
@@ -42,8 +42,7 @@ def _pair(search) -> tuple | None:
 
 
 def _first_difference(search, right: Release, level: str, name: str) -> dict | None:
-    lowest = search.program.lowest
-    got = search.at(lowest, launches={}).launches
+    got = search.at(search.wrong_at, launches={}).launches
     want = right.at(level, launches={}, **search.more).launches
     if not got or not want:
         return None
@@ -57,8 +56,10 @@ def _first_difference(search, right: Release, level: str, name: str) -> dict | N
         tried += 1
         found = _contents(search, right, level, number)
         if found is not None:
+            if found["class"] != "wrong" and order.is_of_atomics(search.release, number, **search.more):
+                found["class"] = "atomics"
             found |= {"kernel": mine["kernel"], "launch": number, "launches": len(got["seen"]), "than": name}
-            if found["class"] != "drift":
+            if found["class"] not in ("drift", "atomics"):
                 return _placed(search, found)
             drifts = drifts or found
         if tried == _TRIED:
@@ -68,7 +69,7 @@ def _first_difference(search, right: Release, level: str, name: str) -> dict | N
 
 def _contents(search, right: Release, level: str, number: int) -> dict | None:
     """The first element of a launch that differs, of the first array that does so for the worst."""
-    mine = search.at(search.program.lowest, launches={"keep": number}).launches["kept"].get("after")
+    mine = search.at(search.wrong_at, launches={"keep": number}).launches["kept"].get("after")
     theirs = right.at(level, launches={"keep": number}, **search.more).launches["kept"].get("after")
     if not mine or not theirs:
         return None
@@ -79,13 +80,13 @@ def _contents(search, right: Release, level: str, number: int) -> dict | None:
             found = classes.compare(unpacked(taken), unpacked(theirs[index]))
             if found is not None:
                 differences.append({**found, "argument": position, "arrays": len(mine)})
-    order = ("wrong", "bits", "drift")
-    return min(differences, key=lambda one: order.index(one["class"]), default=None)
+    worst = ("wrong", "bits", "drift")
+    return min(differences, key=lambda one: worst.index(one["class"]), default=None)
 
 
 def _placed(search, found: dict) -> dict:
     """With the op and the line of Python that store to the array."""
-    kernels = search.at(search.program.lowest, keep="text").kernels
+    kernels = search.at(search.wrong_at, keep="text").kernels
     of_name = [one for one in kernels if one["name"] == found["kernel"] and one.get("first") is not None]
     arrays = found.pop("arrays")
     if not of_name:

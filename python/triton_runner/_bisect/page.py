@@ -54,7 +54,7 @@ def headline(found: dict) -> str:
             found["verdict"]
         ]
     if found["verdict"] == "undefined":
-        return "undefined by the memory model: a race of the kernel or of what was made of it"
+        return "undefined: its result hangs on an order that nothing settles"
     if found["verdict"] in ("front end", "kernel"):
         return f"wrong as it is born: {found['verdict']}"
     where = f"first wrong at {found['level']}"

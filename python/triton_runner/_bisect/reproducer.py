@@ -16,7 +16,7 @@ def write(folder: str, program: Program, found: dict) -> str:
     """Writes the folder; its path.
 
     run.sh bisects the program again in one wrong and one right release; <kernel>-0.trcase is the launch,
-    where it could be captured; before.mlir and after.mlir are the IR around the pass, beside the levels that
+    where it could be captured; before.mlir and after.mlir (.ll inside LLVM) are the IR around the pass, beside the levels that
     the wrong release made.
     """
     place = Path(folder)
@@ -30,7 +30,8 @@ def write(folder: str, program: Program, found: dict) -> str:
     try:
         launch = fault["evidence"][0].get("launch", 0)
         more = {} if program.is_measured else {"capture": {"folder": str(place.resolve()), "number": launch}}
-        outcome = release.at(program.lowest, keep="text", **more)
+        inside = {"llvm": True} if _is_inside_llvm(fault) else None
+        outcome = release.at(program.lowest, inside, keep="text", **more)
     finally:
         release.close()
     name = fault["evidence"][0].get("kernel")
@@ -74,6 +75,22 @@ def _launch_options(launch: dict | None) -> list[str]:
     return options
 
 
+def _is_inside_llvm(fault: dict) -> bool:
+    return fault["pass"] is not None and fault["pass"]["add"] is None
+
+
+def _write_llvm(place: Path, kernel: dict, fault: dict) -> None:
+    """before.ll and after.ll of a pass that works on LLVM's IR."""
+    steps = kernel["llvm"].get(fault["level"], [])
+    named = [i for i, step in enumerate(steps) if step[1] == fault["pass"]["argument"]]
+    if len(named) < fault["pass"]["nth"]:
+        return
+    at = named[fault["pass"]["nth"] - 1]
+    for side, i in (("before", at - 1), ("after", at)):
+        if i >= 0 and steps[i][2] is not None:
+            (place / f"{side}.ll").write_text(kernel["llvm_texts"][steps[i][2]])
+
+
 def _write_kernel(place: Path, kernel: dict, fault: dict) -> None:
     """The levels of a kernel, and the IR before and behind the pass."""
     for level, text in kernel["made"].items():
@@ -84,6 +101,9 @@ def _write_kernel(place: Path, kernel: dict, fault: dict) -> None:
     if named is None:
         if kernel["first"] is not None:
             (place / "source.ttir").write_text(kernel["texts"][kernel["first"]])
+        return
+    if _is_inside_llvm(fault):
+        _write_llvm(place, kernel, fault)
         return
     before, seen = kernel["first"], 0
     for stage, add, _, after in kernel["passes"]:

@@ -13,11 +13,12 @@ import shutil
 import tempfile
 from collections.abc import Callable
 
+from triton_runner import _device, _gpu
 from triton_runner._bisect import classes
 from triton_runner._compiler import workers
 
-# From the top: the front end's TTIR, then what the engines execute of each stage's result.
-LEVELS = ("source", "ttir", "ttgir", "ptx")
+# From the top: the front end's TTIR, what the engines execute of each stage's result, and machine code on a GPU.
+LEVELS = ("source", "ttir", "ttgir", "ptx", "cubin")
 _PRELOADED = ("numpy", "torch", "triton_runner", "triton_runner._pretend")
 
 
@@ -45,6 +46,15 @@ class Program:
     def levels(self) -> tuple:
         every = LEVELS[: LEVELS.index(self.lowest) + 1]
         return tuple(level for level in every if not self.chosen or level in (*self.chosen, self.lowest))
+
+    @property
+    def is_assembled(self) -> bool:
+        """Whether machine code is judged too: where it is asked for, and where a GPU of the target is."""
+        if self.is_measured or self.lowest != "ptx":
+            return False
+        if self.chosen:
+            return "cubin" in self.chosen
+        return _device.gpu() == "cuda" and _gpu.current_target() == self.target
 
     @property
     def is_measured(self) -> bool:
@@ -87,6 +97,7 @@ class Release:
     def __init__(self, version: str, program: Program, say=lambda text: None):
         self.version, self.program, self.say = version, program, say
         self._worker = workers.Worker(version)
+        self.folder = self._worker.folder  # "": the one that is installed
         self._caches = tempfile.mkdtemp(prefix="triton-runner-bisect-")
         self._known: dict = {}
         self.runs = 0
@@ -110,6 +121,8 @@ class Release:
         program = self.program
         if level == "source":
             level, plan = "ttir", {"stop": {"number": 0}}
+        if level == "cubin":
+            level, more = "ptx", {**more, "machine": True}
         environment = {
             **workers.environment(), "TRITON_RUNNER_DEVICE": "cpu", "TRITON_RUNNER_LEVEL": level,
             "TRITON_RUNNER_TARGET": program.target, "TRITON_RUNNER_PROD": "1",

@@ -15,7 +15,8 @@ import concurrent.futures
 import dataclasses
 import os
 
-from triton_runner._bisect import evidence
+from triton_runner._bisect import assembler, evidence, order
+from triton_runner._bisect.llvm import InsideLlvm
 from triton_runner._bisect.runs import Outcome, Program, Release
 from triton_runner._bisect.splice import CONVERSION, Splice, first_wrong, short, steps_of
 from triton_runner._compiler import passes_select, versions
@@ -31,6 +32,7 @@ class Search:
     def __init__(self, wrong: Release, rights: list[Release]):
         self.release, self.rights, self.say = wrong, rights, wrong.say
         self.program = wrong.program
+        self.wrong_at = wrong.program.lowest
         # Which configuration an autotuner takes is the same in every run.
         choices = wrong.at(self.program.lowest).choices
         self.more = {"choices": choices} if choices else {}
@@ -38,6 +40,7 @@ class Search:
             "verdict": "compiler", "level": None, "stage": None, "pass": None, "confirmed_by": [],
             "notes": [],
         }  # fmt: skip
+        self._optimised = False  # whether LLVM's optimisation takes part
 
     def at(self, level: str, plan: dict | None = None, **more) -> Outcome:
         return self.release.at(level, plan, **self.more, **more)
@@ -60,13 +63,16 @@ class Search:
             self._combine(step, where, spliced)
         elif step is not None:
             self._take_step(step, "execution")
-        if self.found["pass"] and self.found["pass"]["add"].rpartition(".")[2] != CONVERSION:
+        self._inside_llvm(where)
+        if self.found["pass"] and (self.found["pass"]["add"] or CONVERSION).rpartition(".")[2] != CONVERSION:
             self._leave_out()
         elif self.found["pass"] is None and self.found["stage"] in (None, "make_ttgir") and not self.born:
             if self.rights or not self.program.is_measured:
                 self._omissions()
             else:
                 self.note("it is so in every release: there is none to splice with")
+        means = self.found["confirmed_by"]
+        self.found["confirmed_by"] = [one for one in ("execution", "leave-out", "splice") if one in means]
         return self.found
 
     # --- execution --------------------------------------------------------------------------------------
@@ -150,7 +156,8 @@ class Search:
         unoptimised = self.at(self.program.lowest, variables={"DISABLE_LLVM_OPT": "1"})
         self.say(f"without LLVM's optimisation: {unoptimised.verdict}")
         if unoptimised.verdict == "right":
-            self.note("right without LLVM's optimisation (DISABLE_LLVM_OPT=1): it is LLVM, or exposed by it")
+            self.note("right without LLVM's optimisation (DISABLE_LLVM_OPT=1)")
+            self._optimised = True
             return None
         self.note(
             "the IR is right behind every pass before the conversion to LLVM, and wrong behind it, with "
@@ -226,7 +233,25 @@ class Search:
             )
         self._take_step(spliced, "splice")
         if same:
-            self.found["confirmed_by"].insert(0, "execution")
+            self.found["confirmed_by"].append("execution")
+
+    # --- inside LLVM ------------------------------------------------------------------------------------
+
+    def _inside_llvm(self, where: str | None) -> None:
+        """The pass of LLVM, where splicing did not put the fault before it."""
+        if self.program.lowest != "ptx" or where not in (None, "llir", "ptx"):
+            return
+        if where == "ptx":
+            InsideLlvm(self).generation()
+        elif self._optimised and self.found["pass"] is None:
+            InsideLlvm(self).optimisation()
+        elif where is None and self._is_conversion and InsideLlvm(self).left_out():
+            self.found["confirmed_by"].remove("execution")
+
+    @property
+    def _is_conversion(self) -> bool:
+        named = self.found["pass"]
+        return bool(named) and not self.program.is_measured and named["add"].rpartition(".")[2] == CONVERSION
 
     # --- leaving out ------------------------------------------------------------------------------------
 
@@ -240,7 +265,7 @@ class Search:
         without = self.at(self.program.lowest, {"skip": [step]})
         self.say(f"without {short(step)}: {without.verdict}")
         if without.verdict == "right":
-            self.found["confirmed_by"].insert(int("execution" in self.found["confirmed_by"]), "leave-out")
+            self.found["confirmed_by"].append("leave-out")
         else:
             why = f" ({without.first_why})" if without.verdict == "unknown" else ""
             self.note(f"without this pass the program is {without.verdict}{why}")
@@ -319,10 +344,16 @@ def bisect_program(
             ):
                 judged[version] = outcome
                 say(f"{version}: {outcome.verdict}", done=(len(judged), len(wanted)))
+        assembled = _assembled(program, releases, judged)
         faults = [_fault(run, releases, judged) for run in _runs_of_wrong(wanted, judged)]
+        judged |= assembled
+        for run in _runs_of_wrong([version for version in wanted if version in assembled], assembled):
+            faults.append(assembler.fault(run, releases, assembled, _last_lines(judged[run[-1]])))
+        faults.sort(key=lambda one: wanted.index(one["releases"][-1]))
         race = None
         if not faults and (right := [v for v in wanted if judged[v].verdict == "right"]):
-            race = _race(releases[right[-1]], ("ttgir", program.lowest))
+            newest = releases[right[-1]]
+            race = order.unsettled(newest, "ttgir") or order.unsettled(newest, program.lowest)
     finally:
         for release in releases.values():
             release.close()
@@ -363,6 +394,14 @@ def _judged(version: str, program: Program, releases: dict, say) -> Outcome:
     return outcome
 
 
+def _assembled(program: Program, releases: dict, judged: dict) -> dict:
+    """The outcomes as machine code, of the releases that are right above it."""
+    if not program.is_assembled:
+        return {}
+    right = [version for version, outcome in judged.items() if outcome.verdict == "right"]
+    return {version: releases[version].at("cubin") for version in right}
+
+
 def _runs_of_wrong(wanted: list[str], judged: dict) -> list[list[str]]:
     """Consecutive releases that are wrong; one that could not be judged ends no run."""
     runs: list[list[str]] = []
@@ -375,18 +414,6 @@ def _runs_of_wrong(wanted: list[str], judged: dict) -> list[list[str]]:
             runs[-1].append(version)
         inside = verdict == "wrong" or (inside and verdict == "unknown")
     return runs
-
-
-def _race(release: Release, levels: tuple) -> str | None:
-    """What the checks say of a program whose order nothing settles: it can be right by luck."""
-    if release.program.is_measured:
-        return None
-    for level in levels:
-        outcome = release.at(level, variables={"TRITON_RUNNER_CHECK": "race"})
-        release.say(f"races at {level}: {outcome.trap or 'none'}")
-        if outcome.trap == "data race":
-            return f"a race at {level} with Triton {release.version}: {outcome.why}"
-    return None
 
 
 def _fault(run: list[str], releases: dict, judged: dict) -> dict:
@@ -407,10 +434,12 @@ def _fault(run: list[str], releases: dict, judged: dict) -> dict:
             "the TTIR is wrong as the front end makes it"
             + ("" if right else ", in every release: the kernel, or the program's expectation")
         )
-    if race := _race(release, (release.program.lowest,)):
-        found["notes"].append(race)
-        if _race(release, ("ttir",)):  # else it is the compiler's: the kernel itself orders it
-            found["verdict"] = "undefined"
+    lowest = release.program.lowest
+    born = next((one for one in ("ttir", "ttgir") if release.at(one).verdict != "unknown"), lowest)
+    said = [order.unsettled(release, level) for level in dict.fromkeys((lowest, born))]
+    found["notes"] += list(filter(None, said))[:1]
+    if said[-1]:  # else it is the compiler's: the kernel itself orders it
+        found["verdict"] = "undefined"
     seen = evidence.evidence(search, _last_lines(judged[run[-1]]))
     return {**found, "releases": run, "evidence": seen}
 

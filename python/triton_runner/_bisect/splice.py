@@ -85,17 +85,24 @@ class Splice:
         self.right.say(f"with the IR of {self.wrong.version} behind {name}: {outcome.verdict}")
         return outcome
 
-    def llir(self) -> Outcome:
-        """The verdict where the right release generates the code of the wrong one's LLIR."""
+    def llir(self, texts: dict | None = None, what: str = "", made: dict | None = None) -> Outcome:
+        """The verdict where the right release generates the code of the wrong one's LLIR; texts: in its
+        place, {place of a kernel: LLIR}; made: PTX in the place of what the right one makes of it."""
         plans = []
         for i, kernel in enumerate(self._mine):
             if "llir" not in kernel["made"]:
                 return Outcome("unknown", "no LLIR was made")
             metadata = {name: kernel["metadata"][name] for name in _METADATA if name in kernel["metadata"]}
-            made = {"instead": {"llir": kernel["made"]["llir"]}, "metadata": metadata}
-            plans.append([*self._key(self._mine, i), made])
+            try:
+                text, _ = translation.translate_llir(kernel["made"]["llir"], self.right.version)
+            except DiagnosticError as error:
+                return Outcome("unknown", error.message)
+            instead = {"llir": (texts or {}).get(i, text)}
+            if i in (made or {}):
+                instead["ptx"] = made[i]
+            plans.append([*self._key(self._mine, i), {"instead": instead, "metadata": metadata}])
         outcome = self.right.at(self.right.program.lowest, of_kernels=plans, **self._more)
-        self.right.say(f"with the LLIR of {self.wrong.version}: {outcome.verdict}")
+        self.right.say(f"with the LLIR of {self.wrong.version} {what}: {outcome.verdict}")
         return outcome
 
     def _note(self, why: str) -> None:

@@ -88,13 +88,14 @@ class Subject:
         self.contents.put_back()
         return Run(level, how, blocks, trap, seconds)
 
-    def run_on_gpu(self, how: str = "plain") -> Run:
-        """A run on this machine's GPU, with copies of the contents there, compiled for it."""
+    def run_on_gpu(self, how: str = "plain", level: str = "") -> Run:
+        """A run on this machine's GPU, with copies of the contents there, compiled for it from a level, that
+        of the entry unless said."""
         import torch
 
         backend = _device.gpu()
         with unseen(), _settings.using(device=backend):
-            kernel = self.kernel(self.entry)
+            kernel = self.kernel(level or self.entry)
             there = [torch.from_numpy(data).to("cuda") for data in self.contents.saved]
             started = time.perf_counter()
             kernel.launch(self.grid, [(n, self._moved(n, v, there)) for n, v in self.contents.named])

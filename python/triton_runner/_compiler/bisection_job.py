@@ -1,14 +1,18 @@
 """One run of a program by a worker of a release: at a level, under a plan of passes, judged by how it ends.
 
 A request: program, arguments, is_module, pretend_cuda, or the launch of a kernel; plan, of_kernels and keep
-of plans.py; launches, {} or {"keep": number}, to watch launches; choices, {autotuned kernel: configuration}.
+of plans.py; launches, {} or {"keep": number}, to watch launches; choices, {autotuned kernel: configuration}; machine: launches run as machine code on this machine's GPU.
 The environment says device, level and target. The answer: verdict ("right", "wrong" or "unknown"), why,
-kernels ({name, passes, texts, metadata}), launches, choices.
+kernels ({name, passes, texts, metadata, llvm}), launches, choices.
 """
 
 import contextlib
 import runpy
 import sys
+
+
+# Traps that say nothing of the program: what the engine does not execute, and its limits.
+_NOT_THE_KERNELS = ("unsupported", "timeout", "interrupted", "out of memory")
 
 
 def run(request, note=lambda stage: None):
@@ -34,7 +38,7 @@ def run(request, note=lambda stage: None):
     sys.path.insert(0, request["folder"])
     verdict, why, trap = "right", "", None
     try:
-        with _captured(request.get("capture")):
+        with _captured(request.get("capture")), _machine(request.get("machine")):
             verdict, why = _run(request)
     except SystemExit as stop:
         verdict, why = _of_status(stop.code)
@@ -43,7 +47,8 @@ def run(request, note=lambda stage: None):
         if "not compiled with CUDA" in why:  # of torch: the program asks for a GPU
             verdict, why = "unknown", why + "; --pretend-cuda gives it CPU tensors"
     except KernelTrap as error:
-        verdict, why, trap = "wrong", str(error), error.kind
+        verdict = "unknown" if error.kind in _NOT_THE_KERNELS else "wrong"
+        why, trap = str(error), error.kind
     except Exception as error:
         verdict, why = "unknown", "%s: %s" % (type(error).__name__, error)
     return {
@@ -102,6 +107,15 @@ def _captured(wanted):
     return capture(wanted["folder"], lambda seen: seen.number == wanted["number"], most=1)
 
 
+def _machine(wanted):
+    """Launches as machine code on the GPU."""
+    if not wanted:
+        return contextlib.nullcontext()
+    from triton_runner._bisect import assembled  # no other run needs it
+
+    return assembled.machine()
+
+
 def _described(recorder, keep):
     """A kernel that was compiled: its name and [stage, add, ran, number of the text behind it] a pass."""
     passes = [[step["stage"], step["add"], step["ran"], step["after"]] for step in recorder.passes]
@@ -115,7 +129,24 @@ def _described(recorder, keep):
         kernel["made"] = {level: text for level, text in recorder.results.items() if isinstance(text, str)}
         known = {name: value for name, value in recorder.compiled.items() if name != "target"}
         kernel["metadata"] = job.jsonable(known)
+    if recorder.llvm:
+        kernel["llvm"], kernel["llvm_texts"] = _numbered(recorder.llvm)
     return kernel
+
+
+def _numbered(found):
+    """LLVM's passes as [name, argument, number of the text behind it], and the texts: most change nothing."""
+    texts, numbers = [], {}
+    levels = {}
+    for level, steps in found.items():
+        levels[level] = []
+        for step in steps:
+            text = step["text"]
+            if text is not None and text not in numbers:
+                numbers[text] = len(texts)
+                texts.append(text)
+            levels[level].append([step["name"], step["argument"], numbers.get(text)])
+    return levels, texts
 
 
 def _of_status(code):

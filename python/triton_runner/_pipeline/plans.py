@@ -6,12 +6,14 @@ from __future__ import annotations
 import dataclasses
 
 from triton_runner import _core
+from triton_runner._compiler import llvm_passes
 from triton_runner._compiler.recorder import Recorder
 from triton_runner._levels import MLIR
 
 # What is done to every kernel; None: nothing is recorded.
 in_force: dict | None = None
-# "options" in it: {name: value} of Triton's options that every kernel gets, whatever its launch says.
+# "options" in it: {name: value} of Triton's options that every kernel gets, whatever its launch says;
+# "llvm": whether the passes inside LLVM are kept too.
 # [name, n, plan]: of the nth kernel of a name alone, in the order in which they are compiled, from 0.
 of_kernels: list = []
 # What is done to every kernel whatever the plan: faults that a test plants.
@@ -27,7 +29,9 @@ def wrap(stages: dict, backend) -> Recorder | None:
     if in_force is None:
         return None
     recorder = Recorder(keep=keep)
-    recorder.name, recorder.compiled, recorder.results = "", {}, {}
+    recorder.name, recorder.compiled, recorder.results, recorder.llvm = "", {}, {}, {}
+    if in_force.get("llvm"):
+        llvm_passes.record(stages, recorder.llvm)
     recorder.wrap(stages, backend)
     for level, stage in list(stages.items()):
         stages[level] = _starting(recorder, level, stage)

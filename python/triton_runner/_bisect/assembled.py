@@ -1,0 +1,38 @@
+"""Launches as machine code: a program that runs on the CPU, each of whose launches goes through the release's
+assembler to this machine's GPU, with copies of its arrays.
+
+So the program judges what the assembler made as it judges the levels above.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from triton_runner import _device
+from triton_runner._case import observe, subject
+from triton_runner._errors import fail
+
+
+def on_gpu(launch: subject.Subject) -> list:
+    """What a launch leaves in the blocks of its arguments, run as a cubin by this machine's GPU."""
+    if _device.gpu() != "cuda":
+        raise fail("this machine has no GPU that runs a cubin", "--levels without cubin does without one")
+    return launch.run_on_gpu(level="cubin").blocks
+
+
+runner = on_gpu  # tests put another in its place
+
+
+@contextlib.contextmanager
+def machine(wanted: bool = True):
+    """Every launch inside of the block runs as machine code."""
+    if not wanted:
+        yield
+        return
+
+    def see(launch) -> None:
+        there = subject.of_launch(launch)
+        there.contents.put_back((runner(there), there.contents.state()[1]))
+
+    with observe.observing(see):
+        yield
