@@ -19,6 +19,9 @@ from triton_runner._compiler import workers
 
 # From the top: the front end's TTIR, what the engines execute of each stage's result, and machine code on a GPU.
 LEVELS = ("source", "ttir", "ttgir", "ptx", "cubin")
+# Workers of releases that were closed, for the next that is of theirs: torch is loaded in them.
+_idle: dict[str, workers.Worker] = {}
+_KEPT = 2
 _PRELOADED = ("numpy", "torch", "triton_runner", "triton_runner._pretend")
 
 
@@ -96,14 +99,17 @@ class Release:
 
     def __init__(self, version: str, program: Program, say=lambda text: None):
         self.version, self.program, self.say = version, program, say
-        self._worker = workers.Worker(version)
+        self._worker = _idle.pop(version, None) or workers.Worker(version)
         self.folder = self._worker.folder  # "": the one that is installed
         self._caches = tempfile.mkdtemp(prefix="triton-runner-bisect-")
         self._known: dict = {}
         self.runs = 0
 
     def close(self) -> None:
-        self._worker.close()
+        if len(_idle) < _KEPT and self.version not in _idle:
+            _idle[self.version] = self._worker
+        else:
+            self._worker.close()
         shutil.rmtree(self._caches, ignore_errors=True)
 
     def at(self, level: str, plan: dict | None = None, **more) -> Outcome:
