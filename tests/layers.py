@@ -16,7 +16,7 @@ LAYERS = (
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),
     ("pipeline", "_pipeline _compiler.job _compiler.rebuild _compiler.recorder _compiler.recorder_job "
-                 "_compiler.translation _compiler.llir"),
+                 "_compiler.llvm_passes _compiler.translation _compiler.llir"),
     ("artifacts", "_artifacts _load _compiled"),
     ("dumps", "_dump language"),
     ("Triton's device", "_compiler.passes_launch _compiler.passes_select _compiler.passes_names "

@@ -309,7 +309,8 @@ from triton_runner._bisect import assembled
 def machine(launch):
     run = launch.run("ptx")
     assert launch.texts["cubin"][:4] == b"\\x7fELF"
-    if triton.__version__ == {INSTALLED!r} and not {{"DISABLE_PTXAS_OPT", "TRITON_PTXAS_PATH"}} & set(os.environ):
+    mended = {{"DISABLE_PTXAS_OPT", "TRITON_PTXAS_PATH"}} & set(os.environ)
+    if triton.__version__ == {INSTALLED!r} and not mended:
         run.blocks[0].view("int32")[5] += 1
     return run.blocks
 
@@ -341,7 +342,7 @@ def kernel(x, out, N: tl.constexpr):
     index = tl.arange(0, N)
     tl.atomic_add(out + index, tl.load(x + tl.program_id(0) * N + index))
 
-x = np.random.default_rng(0).standard_normal((32, 64)).astype(np.float32) * 10.0 ** (np.arange(32) % 5)[:, None]
+x = np.random.default_rng(0).standard_normal((32, 64)) * 10.0 ** (np.arange(32) % 5)[:, None]
 x, out, want = x.astype(np.float32), np.zeros(64, np.float32), np.zeros(64, np.float32)
 kernel[(32,)](x, out, 64, num_warps=2)
 for row in x:

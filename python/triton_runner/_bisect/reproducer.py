@@ -16,8 +16,8 @@ def write(folder: str, program: Program, found: dict) -> str:
     """Writes the folder; its path.
 
     run.sh bisects the program again in one wrong and one right release; <kernel>-0.trcase is the launch,
-    where it could be captured; before.mlir and after.mlir (.ll inside LLVM) are the IR around the pass, beside the levels that
-    the wrong release made.
+    where it could be captured; before.mlir and after.mlir (.ll inside LLVM) are the IR around the pass,
+    beside the levels that the wrong release made.
     """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)

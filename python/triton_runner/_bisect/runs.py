@@ -17,7 +17,8 @@ from triton_runner import _device, _gpu
 from triton_runner._bisect import classes
 from triton_runner._compiler import workers
 
-# From the top: the front end's TTIR, what the engines execute of each stage's result, and machine code on a GPU.
+# From the top: the front end's TTIR, what the engines execute of each stage's result, and machine code on
+# a GPU.
 LEVELS = ("source", "ttir", "ttgir", "ptx", "cubin")
 # Workers of releases that were closed, for the next that is of theirs: torch is loaded in them.
 _idle: dict[str, workers.Worker] = {}

@@ -1,15 +1,15 @@
 """One run of a program by a worker of a release: at a level, under a plan of passes, judged by how it ends.
 
 A request: program, arguments, is_module, pretend_cuda, or the launch of a kernel; plan, of_kernels and keep
-of plans.py; launches, {} or {"keep": number}, to watch launches; choices, {autotuned kernel: configuration}; machine: launches run as machine code on this machine's GPU.
-The environment says device, level and target. The answer: verdict ("right", "wrong" or "unknown"), why,
-kernels ({name, passes, texts, metadata, llvm}), launches, choices.
+of plans.py; launches, {} or {"keep": number}, to watch launches; choices, {autotuned kernel: configuration};
+machine: launches run as machine code on this machine's GPU. The environment says device, level and target.
+The answer: verdict ("right", "wrong" or "unknown"), why, kernels ({name, passes, texts, metadata, llvm}),
+launches, choices.
 """
 
 import contextlib
 import runpy
 import sys
-
 
 # Traps that say nothing of the program: what the engine does not execute, and its limits.
 _NOT_THE_KERNELS = ("unsupported", "timeout", "interrupted", "out of memory")

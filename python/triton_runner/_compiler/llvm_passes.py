@@ -67,7 +67,7 @@ def split(text):
     headers = list(_HEADER.finditer(text))
     ends = [each.start() for each in headers[1:]] + [len(text)]
     found = []
-    for header, end in zip(headers, ends):
+    for header, end in zip(headers, ends, strict=True):
         name = header["name"] or header["said"]
         name = name.replace("(anonymous namespace)::", "")
         if name.startswith(_ANALYSES):
