@@ -207,6 +207,7 @@ void merge(Cta& cta, Path& a, Path& b) {
     for (uint32_t i = 0; i < s->count; ++i)
       if (s->full || s->mask[i]) mask[s->first - low + i] = -1;
   a.penalty = std::min(a.penalty, b.penalty);
+  a.timed_out |= b.timed_out;
   assign(a, low, high - low, mask.data());
   remove_path(cta, b);
 }
@@ -232,6 +233,7 @@ void begin_paths(Cta& cta) {
   }
   const Code& code = *cta.code;
   Path& s = fresh_path(cta);
+  s.timed_out = false;
   s.pc = code.instrs.data();
   s.first = 0;
   s.count = code.threads;

@@ -53,6 +53,7 @@ struct Path {
   PathState state = PathState::kReady;
   uint32_t barrier = 0;
   uint64_t seen_event = 0;  // kPoll: Cluster::events when it went to wait
+  bool timed_out = false;   // the mbarrier.try_wait it is at gives false now
   uint32_t penalty = 0;     // turns that it gave up while looping
 };
 
@@ -130,6 +131,8 @@ struct Cluster {
   std::vector<std::unique_ptr<Cta>> ctas;
   std::deque<std::unique_ptr<AsyncOp>> pending;  // in order of issue
   uint64_t events = 0;                           // something that a kPoll path may wait for has happened
+  uint32_t timeouts = 0;                         // of waits, since the last event
+  uint64_t timeouts_since = 0;                   // that event
   exec::TimingPlaces timing;                     // of its asynchronous operations
   uint64_t phase = 0;                            // of barrier.cluster
   uint32_t arrived = 0;                          // threads, in it

@@ -23,6 +23,7 @@ namespace triton_runner::simt {
 namespace {
 
 constexpr int32_t kFuel = 1024;         // backward jumps between looks at the clock
+constexpr uint32_t kTimeouts = 64;      // of waits without anything else that happens
 constexpr uint64_t kSpinsOfFuel = 512;  // so many accesses that a spinning loop makes, in that time: it spins
 
 // A guarded instruction runs under the guard and the path's mask; not at all where no thread is left.
@@ -185,6 +186,7 @@ class GridWorker {
     cluster.timing = {launch_.options->timing, linear};
     if (checks_) checks_->begin(cluster, linear);
     cluster.arrived = 0;
+    cluster.timeouts = 0;
     for (auto& cta : cluster.ctas) {
       const uint32_t r = cta->rank;
       const std::array<uint32_t, 3> in{r % code_.cluster[0], r / code_.cluster[0] % code_.cluster[1],
@@ -310,6 +312,7 @@ class GridWorker {
           continue;
         }
         if (finished) return Outcome::kFinished;
+        if (time_out(cluster)) continue;
         report_deadlock(cluster);
         return Outcome::kStopped;
       }
@@ -318,6 +321,21 @@ class GridWorker {
         return Outcome::kSpinning;
       }
     }
+  }
+
+  // Nobody gets on: waits that may give up do, a number of times. False: none is left.
+  static bool time_out(Cluster& cluster) {
+    if (cluster.timeouts_since != cluster.events) cluster.timeouts = 0;
+    cluster.timeouts_since = cluster.events;
+    if (cluster.timeouts++ == kTimeouts) return false;
+    bool any = false;
+    for (auto& cta : cluster.ctas)
+      for (auto& s : cta->paths) {
+        if (!waits_at_mbarrier(*s)) continue;
+        s->timed_out = any = true;
+        s->state = PathState::kReady;
+      }
+    return any;
   }
 
   void report_deadlock(Cluster& cluster);

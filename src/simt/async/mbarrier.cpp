@@ -280,10 +280,16 @@ bool test(Exec& x, const Operands& in, bool* any) {
   return true;
 }
 
+// It may end before the phase does, after a time that the system or the program limits: where nobody else gets
+// on (the scheduler says so), and anywhere in a launch with operations at random times.
 void run_try_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
+  exec::TimingPlaces& timing = x.cta->cluster->timing;
   bool any;
-  if (test(x, in, &any) && !any) x.retry_later(instr_of(in));
+  const bool timed_out = std::exchange(x.path->timed_out, false);
+  if (!test(x, in, &any) || any || timed_out) return;
+  if (timing.kind() == exec::Timing::kRandom && timing.at_once()) return;
+  x.retry_later(instr_of(in));
 }
 
 // Does not wait. What is pending goes on, or a loop around it would never end.
@@ -371,6 +377,10 @@ bool lower_mbarrier(Lowering& l, const ptx::Instruction& in) {
   }
   l.emit(run).data = l.code.keep(op);
   return true;
+}
+
+bool waits_at_mbarrier(const Path& path) {
+  return path.state == PathState::kPoll && path.pc && path.pc->run == run_try_wait;
 }
 
 std::string describe_mbarrier_wait(Cta& cta, const Path& path) {

@@ -44,7 +44,8 @@ bool mbarrier_valid(Exec& x, const Operands& in, uint32_t lane, uint32_t address
 // An Exec for an AsyncOp, which runs when the instruction's path may be over: for memory and traps.
 Exec late_exec(Cta& cta);
 
-// What a path in mbarrier.try_wait does: "waits for a phase of the mbarrier at shared address 0x10 with
+bool waits_at_mbarrier(const Path& path);  // in mbarrier.try_wait
+// What such a path does: "waits for a phase of the mbarrier at shared address 0x10 with
 // parity 0 to end (phase 0: 1 arrival and 512 bytes are missing)"; empty for others.
 std::string describe_mbarrier_wait(Cta& cta, const Path& path);
 
