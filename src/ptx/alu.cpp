@@ -6,6 +6,8 @@
 #include <triton_runner/num/elementwise.h>
 
 #include "alu_rules.h"
+#include "oob.h"
+#include "stochastic.h"
 #include "video.h"
 
 namespace triton_runner::ptx {
@@ -73,6 +75,7 @@ class Finder {
   void set();
   void set_predicate();
   void conversion();
+  void stochastic();
   void move();
   void exp2() { function(num::elementwise_exp2); }
   void log2() { function(num::elementwise_log2); }
@@ -120,6 +123,8 @@ class Finder {
   std::vector<std::string> notes_;
 };
 
+bool is_half_pair(Mod type) { return type == Mod::kF16x2 || type == Mod::kBf16x2; }
+
 Mod doubled(Mod type) {
   switch (type) {
     case Mod::kU16:
@@ -164,6 +169,14 @@ void Finder::ternary() {
     take(wide, {t, t, wide});
   else
     take(t, {narrow, narrow, t});
+  if (spec_.variant & kVOob) {
+    row_variant(t, narrow, spec_.variant & ~kVOob);
+    const bool pair = is_half_pair(t);
+    if (!alu_.run || !(pair || t == Mod::kF16 || t == Mod::kBf16)) return void(alu_.run = nullptr);
+    alu_.imm = static_cast<int64_t>(reinterpret_cast<intptr_t>(alu_.run));
+    alu_.run = fma_oob(pair ? 2 : 1);
+    return;
+  }
   if (spec_.variant & (kVCarryIn | kVCarryOut)) alu_.operands[4] = Alu::kCarry;
   row(t, narrow);
 }
@@ -226,7 +239,6 @@ int64_t truth_of(Mod type) {
       return -1;
   }
 }
-bool is_half_pair(Mod type) { return type == Mod::kF16x2 || type == Mod::kBf16x2; }
 
 void Finder::set() {
   const Mod result = type(0), t = type(1);
@@ -258,7 +270,8 @@ void Finder::conversion() {
                  (is_signed(source) ? kPackFromSigned : 0);
     return row_variant(Mod::kB32, Mod::kNone, third ? uint32_t(kVThree) : 0u);
   }
-  if (spec_.stochastic || spec_.scaled || type(2) != Mod::kNone) return;
+  if (spec_.stochastic) return stochastic();
+  if (spec_.scaled || type(2) != Mod::kNone) return;
   auto bytes_of = [&](size_t which, Mod t) {
     const Operand* o = operand(which);
     const int natural = bits(t) < 8 ? 8 : bits(t);
@@ -289,6 +302,24 @@ void Finder::conversion() {
   }
   const CvtChoice choice = choose_cvt(key);
   alu_.run = choice.run, alu_.small = choice.small, alu_.imm = choice.imm;
+}
+
+// d, a, b, rbits or d, {a, b, e, f}, rbits.
+void Finder::stochastic() {
+  bool four = false;
+  const Handler run = stochastic_conversion(type(0), &four);
+  if (!run || type(1) != Mod::kF32 || type(2) != Mod::kNone) return;
+  alu_.small = (spec_.satfinite ? kStochasticSatfinite : 0) | (spec_.variant & kVRelu ? kStochasticRelu : 0);
+  if (four) {
+    take(type(0), {Mod::kF32, Mod::kF32, Mod::kF32, Mod::kF32});
+    alu_.extra = 5, alu_.extra_type = Mod::kB32;
+  } else {
+    take(type(0), {Mod::kF32, Mod::kF32, Mod::kB32});
+  }
+  if (operands_.size() != (four ? 6u : 4u))
+    return fail(*operands_.back(), four ? "four values and the random bits are wanted"
+                                        : "two values and the random bits are wanted");
+  alu_.run = run;
 }
 
 void Finder::move() {

@@ -77,7 +77,7 @@ class OneInstruction {
     o.b = place(alu_.operands[2], alu_.types[2]), o.c = place(alu_.operands[3], alu_.types[3]);
     o.e = place(alu_.operands[4], alu_.types[4]);
     o.small = alu_.small;
-    o.imm = alu_.extra == Alu::kNoOperand ? alu_.imm : place(alu_.extra, Mod::kPred);
+    o.imm = alu_.extra == Alu::kNoOperand ? alu_.imm : place(alu_.extra, alu_.extra_type);
     Lanes lanes;
     lanes.regs = base_, lanes.count = count, lanes.mask = mask;
     alu_.run(lanes, o);

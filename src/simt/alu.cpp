@@ -37,7 +37,7 @@ bool lower_alu(Lowering& l, const ptx::Instruction& in) {
     return flipped;
   };
   for (size_t k = 0; k < 5; ++k) places[k] = place_of(found->operands[k], found->types[k]);
-  const uint32_t extra = place_of(found->extra, ptx::Mod::kPred);
+  const uint32_t extra = place_of(found->extra, found->extra_type);
   Instr& i = l.emit(found->run);
   i.d = places[0], i.a = places[1], i.b = places[2], i.c = places[3], i.e = places[4];
   i.small = found->small;

@@ -27,6 +27,7 @@ ALLOWED = {
         {"kMov", "kCvta", "kAdd", "kOr", "kSelp", "kSub", "kMad", "kLd"},
         "which operands an address may come of",
     ),
+    "src/simt/multimem.cpp": ({"kLd", "kSt", "kRed", "kUnknown"}, "what multimem is on one device"),
     "src/simt/matrix/wgmma.cpp": ({"kBra"}, "ptxas serialises products around jumps"),
     "src/probe/registers_pair.cpp": ({"kMov", "kCvt"}, COPIES),
     "src/probe/registers_pending.cpp": ({"kCall"}, "a call comes back"),

@@ -23,7 +23,8 @@ struct Alu {
   int8_t operands[5] = {-1, -1, -1, -1, -1};
   // The type in which an immediate at d, a, b, c, e is stored; kNone for registers only.
   Mod types[5] = {Mod::kNone, Mod::kNone, Mod::kNone, Mod::kNone, Mod::kNone};
-  int8_t extra = kNoOperand;  // a sixth operand, a predicate: its place goes into imm
+  int8_t extra = kNoOperand;  // a sixth operand: its place goes into imm
+  Mod extra_type = Mod::kPred;
 };
 
 // The operands of an instruction one by one: parts of vectors ({%r1, %r2}) and pairs (%p1|%p2) count each.

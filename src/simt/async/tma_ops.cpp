@@ -269,7 +269,7 @@ bool lower_box(Lowering& l, const ptx::Instruction& in, const ptx::Operand& oper
   if (!address_place(l, operand, &plan.map)) return false;
   plan.rank = rank_of(in);
   plan.mode = in.has(Mod::kTileGather4) || in.has(Mod::kTileScatter4) ? BoxMode::kGather
-              : in.has(Mod::kIm2col)                                  ? BoxMode::kIm2col
+              : in.has(Mod::kIm2col) || in.has(Mod::kIm2colNoOffs)    ? BoxMode::kIm2col
                                                                       : BoxMode::kTile;
   if (plan.mode == BoxMode::kIm2col && plan.rank < 3)
     return l.error(in, "im2col mode is for tensors of 3 to 5 dimensions");
@@ -285,7 +285,7 @@ bool lower_box(Lowering& l, const ptx::Instruction& in, const ptx::Operand& oper
 }  // namespace
 
 bool lower_bulk_tensor(Lowering& l, const ptx::Instruction& in) {
-  for (Mod m : {Mod::kIm2colNoOffs, Mod::kIm2colW, Mod::kIm2colW128})
+  for (Mod m : {Mod::kIm2colW, Mod::kIm2colW128})
     if (in.has(m)) return l.error(in, "." + std::string(ptx::text(m)) + " is not executed");
   if (in.has(Mod::kPrefetch)) return l.emit(run_nothing), true;
   if (in.operands.size() < 2) return l.error(in, "needs a tensor map with coordinates, and a shared address");

@@ -411,7 +411,7 @@ bool Assembler::lower_instruction(const ptx::Function& f, const ptx::Instruction
   step.operands.c = at(found->operands[3], found->types[3]);
   step.operands.e = at(found->operands[4], found->types[4]);
   step.operands.small = found->small;
-  step.operands.imm = found->extra == ptx::Alu::kNoOperand ? found->imm : at(found->extra, ptx::Mod::kPred);
+  step.operands.imm = found->extra == ptx::Alu::kNoOperand ? found->imm : at(found->extra, found->extra_type);
   asm_->steps.push_back(step);
   return !failed_;
 }
