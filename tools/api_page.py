@@ -59,7 +59,7 @@ SECTIONS = {
     ),
 }
 APART = ("Looking inside", "Verdicts and cases")  # on a page of their own
-MODULES = ("language", "tlx", "testing", "torch_utils", "color_print")
+MODULES = ("language", "gluon", "tlx", "testing", "torch_utils", "color_print")
 RESULTS = (
     "Compilation",
     "Comparison",

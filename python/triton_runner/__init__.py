@@ -90,7 +90,7 @@ _NAMES = {
     "restore_autotune_backend": ("_jit", "undoes configure_autotune_backend"),
 }
 # Public modules, loaded when they are first touched.
-_MODULES = ("color_print", "ir", "language", "ptx", "testing", "tlx", "torch_utils")
+_MODULES = ("color_print", "gluon", "ir", "language", "ptx", "testing", "tlx", "torch_utils")
 
 __all__ = sorted([*_NAMES, *_MODULES])
 __version__ = "0.1.0"

@@ -1,6 +1,7 @@
 """The public names of triton_runner; written by tools/stubs.py."""
 
 from . import color_print as color_print
+from . import gluon as gluon
 from . import ir as ir
 from . import language as language
 from . import ptx as ptx

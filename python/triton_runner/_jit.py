@@ -222,8 +222,9 @@ def jit(fn=None, **options):
     - `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`, `fmad=`, `shared=`, `shuffle=`,
       `timing=`: settings, as for `using()`.
     - `start_pass=`, `skip_pass=`, `ir_after={pass: file}`: it is compiled from a pass on, without passes,
-    with the output of a pass replaced (`passes()` takes the same names of passes). - `dump_value=`,
-    `dump_tensor=`, `dump_grid=`: what is recorded (`dumping()` takes the same names of values).
+      with the output of a pass replaced (`passes()` takes the same names of passes).
+    - `dump_value=`, `dump_tensor=`, `dump_grid=`: what is recorded (`dumping()` takes the same names of
+      values).
 
     Raises DiagnosticError for bad input, and KernelTrap for a fault of the kernel.
     """

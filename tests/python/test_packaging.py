@@ -95,9 +95,10 @@ def test_notices_name_what_is_carried_and_installed():
     notices = (ROOT / "THIRD_PARTY_NOTICES.md").read_text()
     project = (ROOT / "pyproject.toml").read_text()
     assert "THIRD_PARTY_NOTICES.md" in re.search(r"wheel.license-files = (.*)", project)[1]
-    listed = re.search(r"dependencies = (\[.*\])", project)[1] + re.search(
-        r"\[project.optional-dependencies\]\n(.*?)\n\n", project, re.DOTALL
-    )[1]
+    listed = (
+        re.search(r"dependencies = (\[.*\])", project)[1]
+        + re.search(r"\[project.optional-dependencies\]\n(.*?)\n\n", project, re.DOTALL)[1]
+    )
     for name in re.findall(r'"([A-Za-z_0-9]+)', listed):
         assert f"| {name} | " in notices, name
     distribution = importlib.metadata.distribution("nanobind")

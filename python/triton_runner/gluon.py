@@ -1,0 +1,36 @@
+"""triton_runner.gluon: Gluon with a jit whose kernels take this project's keywords (`ttgir_dir=`, `level=`,
+`dump_value=`, ...). Every other name is that of triton.experimental.gluon, in Triton 3.4 and later."""
+
+from __future__ import annotations
+
+import importlib
+
+from triton_runner._errors import fail
+from triton_runner._jit import jit as _jit
+
+
+def _gluon():
+    try:
+        return importlib.import_module("triton.experimental.gluon")
+    except ImportError as error:
+        raise fail(f"this Triton has no Gluon ({error})", "it came with Triton 3.4") from None
+
+
+def jit(fn=None, **options):
+    """Makes a kernel in Gluon, in place of gluon.jit and with every option that it takes; a launch takes the
+    keywords of triton_runner.jit. Raises DiagnosticError where Triton has no Gluon."""
+    theirs = _gluon().jit
+
+    def decorate(function):
+        return _jit(theirs(function, **options))
+
+    return decorate if fn is None else decorate(fn)
+
+
+def __getattr__(name: str):
+    if name.startswith("__"):
+        raise AttributeError(name)
+    try:
+        return getattr(_gluon(), name)
+    except AttributeError:
+        return importlib.import_module(f"triton.experimental.gluon.{name}")
