@@ -92,9 +92,8 @@ inline void record(Launch launch, void** params) {
 
 inline cuda::Handle handle(uint64_t value) { return reinterpret_cast<cuda::Handle>(value); }
 
-inline CudaApi api() {
+inline void add_devices(CudaApi& a) {
   using namespace cuda;
-  CudaApi a;
   a.cuInit = [](unsigned) { return answer("cuInit"); };
   a.cuDriverGetVersion = [](int* v) { return *v = state->version, answer("cuDriverGetVersion"); };
   a.cuGetErrorName = [](Error e, const char** s) {
@@ -128,6 +127,10 @@ inline CudaApi api() {
     return 0;
   };
   a.cuCtxGetDevice = [](int* d) -> Error { return *d = state->current, state->current < 0 ? 201 : 0; };
+}
+
+inline void add_modules(CudaApi& a) {
+  using namespace cuda;
   a.cuModuleLoadDataEx = [](Handle* m, const void* image, unsigned n, int* options, void** values) -> Error {
     for (unsigned i = 0; i < n; i++)
       if (options[i] == kJitErrorLog) std::strcpy(static_cast<char*>(values[i]), state->jit_log.c_str());
@@ -148,6 +151,10 @@ inline CudaApi api() {
     return 0;
   };
   a.cuFuncSetCacheConfig = [](Handle, int) { return answer("cuFuncSetCacheConfig"); };
+}
+
+inline void add_launches(CudaApi& a) {
+  using namespace cuda;
   a.cuOccupancyMaxActiveBlocksPerMultiprocessor = [](int* n, Handle, int, size_t) {
     return *n = 2, answer("cuOccupancyMaxActiveBlocksPerMultiprocessor");
   };
@@ -168,6 +175,13 @@ inline CudaApi api() {
     record(std::move(launch), params);
     return 0;
   };
+  a.cuOccupancyMaxActiveClusters = [](int* n, Handle, const cuda::LaunchConfig*) {
+    return *n = 16, answer("cuOccupancyMaxActiveClusters");
+  };
+}
+
+inline void add_memory(CudaApi& a) {
+  using namespace cuda;
   a.cuMemAllocAsync = [](Address* p, size_t bytes, Handle) -> Error {
     ANSWER("cuMemAllocAsync");
     *p = state->next_address;
@@ -194,9 +208,10 @@ inline CudaApi api() {
     }
     return 0;
   };
-  a.cuOccupancyMaxActiveClusters = [](int* n, Handle, const cuda::LaunchConfig*) {
-    return *n = 16, answer("cuOccupancyMaxActiveClusters");
-  };
+}
+
+inline void add_tensor_maps(CudaApi& a) {
+  using namespace cuda;
   a.cuTensorMapEncodeTiled = [](void* map, int type, uint32_t rank, void*, const uint64_t* shape,
                                 const uint64_t* strides, const uint32_t* box, const uint32_t*, int,
                                 int swizzle, int, int fill) -> Error {
@@ -224,6 +239,15 @@ inline CudaApi api() {
     std::copy(steps, steps + rank, state->map.steps);
     return 0;
   };
+}
+
+inline CudaApi api() {
+  CudaApi a;
+  add_devices(a);
+  add_modules(a);
+  add_launches(a);
+  add_memory(a);
+  add_tensor_maps(a);
   return a;
 }
 #undef ANSWER

@@ -270,29 +270,8 @@ void Parser::recover(const OpState& s) {
   p_ = next;
 }
 
-Op* Parser::finish(OpState& s) {
-  Op* made = m_.arena.make<Op>();
-  const Location* loc = nullptr;
-  const char* end = token_end();
-  if (!failed()) {
-    if (peek() == 'l' &&
-        std::string_view(p_, std::min<size_t>(4, static_cast<size_t>(end_ - p_))) == "loc(") {
-      loc = location();
-      end = p_;
-    } else {
-      p_ = end;
-      gap_end_ = nullptr;
-    }
-  }
-  if (failed()) return drop(s), made;
-  made->kind = s.kind;
-  made->name = s.name;
-  made->form = s.form;
-  made->num_properties = s.num_properties;
-  made->skeleton = s.skeleton;
-  made->loc = loc;
-  made->text = {s.start, static_cast<size_t>(end - s.start)};
-
+// The operands by group, each as a use of its value.
+void Parser::give_operands(const OpState& s, Op* made) {
   size_t count = operands_.size() - s.operands_base;
   const Operand* operands = operands_.data() + s.operands_base;
   size_t group_count = s.kind == OpKind::kUnknown ? 1 : op_syntax(s.kind).groups.size();
@@ -326,12 +305,10 @@ Op* Parser::finish(OpState& s) {
     if (operands[i].group >= group_count) place(operands[i]);
   made->operand_uses = uses;
   made->group_ends = ends;
-  made->attrs = m_.arena.copy(attrs_.data() + s.attrs_base, attrs_.size() - s.attrs_base);
-  made->regions = m_.arena.copy(regions_.data() + s.regions_base, regions_.size() - s.regions_base);
-  for (Region* region : made->regions) region->parent = made;
-  made->successors =
-      m_.arena.copy(successors_.data() + s.successors_base, successors_.size() - s.successors_base);
+}
 
+// The results with their types and names.
+void Parser::give_results(const OpState& s, Op* made) {
   size_t results = types_.size() - s.types_base;
   made->results = m_.arena.array<Value>(results);
   for (size_t i = 0; i < results; ++i) {
@@ -339,20 +316,51 @@ Op* Parser::finish(OpState& s) {
     value.type = types_[s.types_base + i];
     value.defining_op = made;
     value.index = static_cast<uint32_t>(i);
-    value.loc = loc;
+    value.loc = made->loc;
   }
-  if (s.names) {
-    if (s.name_count != results) {
-      fail(names_[s.names_base].at, std::string(s.name) + " has " + std::to_string(results) +
-                                        " results, but " + std::to_string(s.name_count) + " are named here");
+  if (!s.names) return;
+  if (s.name_count != results)
+    return fail(names_[s.names_base].at, std::string(s.name) + " has " + std::to_string(results) +
+                                             " results, but " + std::to_string(s.name_count) +
+                                             " are named here");
+  size_t first = 0;
+  for (size_t n = s.names_base; n < names_.size() && !failed(); ++n) {
+    define(names_[n].name, made->results.subspan(first, names_[n].count), names_[n].at);
+    first += names_[n].count;
+  }
+}
+
+Op* Parser::finish(OpState& s) {
+  Op* made = m_.arena.make<Op>();
+  const Location* loc = nullptr;
+  const char* end = token_end();
+  if (!failed()) {
+    if (peek() == 'l' &&
+        std::string_view(p_, std::min<size_t>(4, static_cast<size_t>(end_ - p_))) == "loc(") {
+      loc = location();
+      end = p_;
     } else {
-      size_t first = 0;
-      for (size_t n = s.names_base; n < names_.size() && !failed(); ++n) {
-        define(names_[n].name, made->results.subspan(first, names_[n].count), names_[n].at);
-        first += names_[n].count;
-      }
+      p_ = end;
+      gap_end_ = nullptr;
     }
   }
+  if (failed()) return drop(s), made;
+  made->kind = s.kind;
+  made->name = s.name;
+  made->form = s.form;
+  made->num_properties = s.num_properties;
+  made->skeleton = s.skeleton;
+  made->loc = loc;
+  made->text = {s.start, static_cast<size_t>(end - s.start)};
+
+  give_operands(s, made);
+  made->attrs = m_.arena.copy(attrs_.data() + s.attrs_base, attrs_.size() - s.attrs_base);
+  made->regions = m_.arena.copy(regions_.data() + s.regions_base, regions_.size() - s.regions_base);
+  for (Region* region : made->regions) region->parent = made;
+  made->successors =
+      m_.arena.copy(successors_.data() + s.successors_base, successors_.size() - s.successors_base);
+
+  give_results(s, made);
   drop(s);
   return made;
 }

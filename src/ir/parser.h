@@ -237,6 +237,8 @@ class Parser {
   void apply_rule(const Assembly& form, OpState& s);
   const Type* derived(const Type* type, ResultRule rule);
   Op* finish(OpState& s);
+  void give_operands(const OpState& s, Op* made);
+  void give_results(const OpState& s, Op* made);
   class UnknownOp;  // parse_unknown.cpp
   void unknown(OpState& s);
   std::vector<const Type*> guess_types(const char* begin, const char* end, size_t count);
