@@ -3,6 +3,8 @@ and the storages behind tensors of PyTorch."""
 
 from __future__ import annotations
 
+import re
+
 from triton_runner._errors import fail
 
 
@@ -51,6 +53,19 @@ def wrap(name: str, value):
             f"pass numpy.ascontiguousarray({name}), or a tensor of PyTorch with its strides as arguments",
         )
     return ArrayArgument(value, value.__array_interface__["data"][0], str(value.dtype))
+
+
+def not_taken(kernel: str, values, said: str):
+    """The error where Triton has said of one of the values, (name, value), that it cannot be an argument."""
+    for name, value in values:
+        if re.search(rf"\b{re.escape(type(value).__name__)}\b", said):
+            kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
+            return fail(
+                f"kernel '{kernel}': argument '{name}' is of type {kind}, which is neither a number nor an "
+                "array",
+                "an array has data_ptr() and dtype, __array_interface__ (NumPy) or __dlpack__",
+            )
+    return fail(f"kernel '{kernel}': {said}")
 
 
 def bytes_of(storage):

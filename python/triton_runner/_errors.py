@@ -26,7 +26,7 @@ class DiagnosticError(ValueError):
         notes=(),
         diagnostics=(),
     ):
-        super().__init__(text)
+        super().__init__(text.rstrip("\n"))
         self.message = message or text
         self.file = file
         self.line = line

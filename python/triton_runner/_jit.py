@@ -111,6 +111,9 @@ class JITFunction(_core.Launchable, TritonJITFunction):
         try:
             return TritonJITFunction.run(self, *args, grid=grid, warmup=warmup, **kwargs)
         except TypeError as error:
+            if str(error).startswith(("failed to specialize argument", "Unsupported type")):
+                named = [*zip(self.arg_names, args, strict=False), *kwargs.items()]
+                raise _arrays.not_taken(self.__name__, named, str(error)) from None
             if "dynamic_func()" not in str(error):
                 raise
             raise fail(

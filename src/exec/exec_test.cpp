@@ -37,6 +37,8 @@ TEST(memory_describes_the_nearest) {
   CHECK_EQ(memory.describe(1098, 4), std::string("runs 2 bytes past the end of argument 'x' (f32[25])"));
   Memory none({}, kNobody);
   CHECK_EQ(none.describe(1, 1), std::string(""));
+  Allocation empty[] = {{1000, 0, "argument 'x' (f32[0])", true}};
+  CHECK_EQ(Memory(empty, kNobody).describe(1000, 4), std::string("argument 'x' (f32[0])"));
 }
 
 TEST(memory_asks_for_unknown_addresses_once) {

@@ -243,6 +243,9 @@ def test_wrong_arguments():
         add[(1,)](x, y)
     with pytest.raises(DiagnosticError, match="contiguous"):
         add[(1,)](x[::2], y, out, 32, BLOCK=64)
+    with pytest.raises(DiagnosticError, match="argument 'y' is of type list, which is neither") as caught:
+        add[(1,)](x, [1.0, 2.0], out, n=64, BLOCK=64)
+    assert "__dlpack__" in caught.value.notes[0]
     with pytest.raises(DiagnosticError, match="grid"):
         add[(0,)](x, y, out, 64, BLOCK=64)
     with pytest.raises(KeyError, match="nosuch"):
