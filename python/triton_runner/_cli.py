@@ -27,6 +27,7 @@ from triton_runner._compare import command as compare_command
 from triton_runner._compiler import command as compiler_commands
 from triton_runner._compiler import passes_command
 from triton_runner._errors import DiagnosticError, KernelTrap
+from triton_runner._levels import EXECUTED
 from triton_runner._options import json_option, print_json
 from triton_runner._reduce import command as reduce_command
 from triton_runner._see import map_command, report_command
@@ -276,7 +277,7 @@ def dump(
 @click.option("--unsupported", is_flag=True, help="Only ops that are parsed but not executed.")
 @click.option(
     "--level",
-    type=click.Choice(["ttir", "ttgir", "ptx"]),
+    type=click.Choice(EXECUTED),
     default="ttgir",
     help="ptx: the opcodes of PTX in place of the ops of TTIR and TTGIR.",
 )

@@ -43,6 +43,7 @@ _ROWS = (
 )
 LEVELS = {level.name: level for level in _ROWS}
 ON_CPU = tuple(level.name for level in _ROWS if level.engine)
+EXECUTED = tuple(level.name for level in _ROWS if level.engine and not level.runs_as)
 MLIR = tuple(level.name for level in _ROWS if level.engine == "tile")
 
 

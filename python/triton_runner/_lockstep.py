@@ -151,7 +151,7 @@ def lockstep(
     if _lockstep_loaded.is_loaded(kernel):
         kernel, sources = _lockstep_loaded.Loaded(kernel, dict(sources or {})), None
         levels = kernel.usual_levels() if levels is None else levels
-    levels = ("ttir", "ttgir") if levels is None else levels
+    levels = MLIR if levels is None else levels
     unknown = [level for level in levels if level not in ON_CPU]
     if unknown or not levels:
         raise fail(f"lockstep at level {unknown[0] if unknown else ''!r}", f"levels: {', '.join(ON_CPU)}")
@@ -459,7 +459,7 @@ def _that_matter(found, flow: Flow, compared: set, outputs_differ: bool) -> list
 
 def _exact(a, b) -> bool:
     """Whether both runs sum in the same order: TTIR and TTGIR on the tile engine."""
-    return a.device == b.device == "cpu" and {a.level, b.level} <= {"ttir", "ttgir"}
+    return a.device == b.device == "cpu" and {a.level, b.level} <= {*MLIR}
 
 
 def _kind(array) -> str:

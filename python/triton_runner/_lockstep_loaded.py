@@ -7,7 +7,7 @@ import os
 
 from triton_runner import _artifacts, _settings
 from triton_runner._errors import fail
-from triton_runner._levels import ON_CPU
+from triton_runner._levels import MLIR, ON_CPU
 from triton_runner._load import load
 from triton_runner._metadata import as_path_or_text
 
@@ -44,7 +44,7 @@ class Loaded:
         for level, source in sources.items():
             self._artifacts[level] = self._given(level if level in ON_CPU else "ttgir", source)
         self.notes: list[str] = []
-        if self._entry in ("llir", "ptx") and not {"ttir", "ttgir"} & {*self._artifacts}:
+        if self._entry in ("llir", "ptx") and not {*MLIR} & {*self._artifacts}:
             self._look_beside(kernel.artifact.path)
         above = min((level for level in ON_CPU if level in self._artifacts), key=ON_CPU.index)
         params = self._artifacts[above].description["params"]

@@ -8,6 +8,7 @@ import triton.language as tl
 
 from triton_runner import _device, _settings
 from triton_runner._compiler.compile import compile as compile_kernel
+from triton_runner._levels import EXECUTED
 
 
 @triton.jit
@@ -23,7 +24,7 @@ def run() -> dict[str, str]:
     signature = "*fp32:16, *fp32:16, *fp32:16, i32"
     # In a process of its own: what variables make the compiler print stays there.
     made = compile_kernel(add, signature, {"BLOCK": 128}, target=target, isolate=True)
-    for level in ("ttir", "ttgir", "ptx"):
+    for level in EXECUTED:
         if level in made.asm:
             found[level] = _said(lambda level=level: _on_cpu(made, level))
     found[made.level] = "ok, compiled"

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from triton_runner import _device, _gpu
 from triton_runner._bisect import classes
 from triton_runner._compiler import workers
+from triton_runner._levels import EXECUTED
 
 # From the top: the front end's TTIR, what the engines execute of each stage's result, and machine code on
 # a GPU.
-LEVELS = ("source", "ttir", "ttgir", "ptx", "cubin")
+LEVELS = ("source", *EXECUTED, "cubin")
 # Workers of releases that were closed, for the next that is of theirs: torch is loaded in them.
 _idle: dict[str, workers.Worker] = {}
 _KEPT = 2

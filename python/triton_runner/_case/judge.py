@@ -17,12 +17,12 @@ import numpy
 from triton_runner import _device, _lockstep, _settings
 from triton_runner._case.subject import Run, Subject
 from triton_runner._errors import DiagnosticError
+from triton_runner._levels import MLIR
 
 SCHEMA = "triton-runner.verify/1"
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv")
 # What may be meant: infinities that a kernel computes with, NaNs that its inputs bring.
 _MAY_BE_MEANT = {"inf", "nanload"}
-_TILE = ("ttir", "ttgir")
 _SEEDS = (1, 2)
 _TIMINGS = ("eager", "late")
 _RANK = ("right", "unknown", "wrong")
@@ -79,7 +79,7 @@ class _Judge:
     def all_checks(self) -> None:
         """All at once; where that stops, each for itself, as a report ends a run."""
         for level in self.plain:
-            wanted = [c for c in self.checks if level in _TILE or c != "nanload"]
+            wanted = [c for c in self.checks if level in MLIR or c != "nanload"]
             if not wanted:
                 continue
             run = self.run(level, "check " + ",".join(wanted), check=",".join(wanted))
@@ -97,7 +97,7 @@ class _Judge:
     def other_orders(self) -> None:
         """Programs in other orders, and copies at other times, leave the same."""
         for level in self.plain:
-            for seed in _SEEDS if level in _TILE else ():
+            for seed in _SEEDS if level in MLIR else ():
                 run = self.run(level, f"shuffle {seed}", shuffle=seed)
                 self._same_as_plain("order", run, "another order of the programs gives another result")
             if "timing" not in _settings.shown() or level == "ttir":
@@ -165,7 +165,7 @@ class _Judge:
     def between_levels(self) -> None:
         for above, level in itertools.pairwise(self.plain):
             a, b = self.plain[above], self.plain[level]
-            exact = {above, level} == set(_TILE)
+            exact = {above, level} == set(MLIR)
             for one in self._differences(a, b, exact):
                 self.bits.append({"levels": [above, level], **one})
                 if not one["agrees"]:

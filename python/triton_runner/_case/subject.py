@@ -16,11 +16,10 @@ from triton_runner._case.contents import Contents, is_descriptor
 from triton_runner._case.observe import Launch, unseen
 from triton_runner._errors import KernelTrap
 from triton_runner._files import DTYPES
-from triton_runner._levels import binary_level, is_above, levels_of
+from triton_runner._levels import EXECUTED, binary_level, is_above, levels_of
 from triton_runner._metadata import jsonable
 
 # The levels that verdicts look at: LLIR runs as the PTX that it becomes.
-JUDGED = ("ttir", "ttgir", "ptx")
 
 
 @dataclasses.dataclass
@@ -50,8 +49,8 @@ class Subject:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Those of JUDGED that the kernel passes from its entry on."""
-        there = [level for level in levels_of(self.target) if level in JUDGED]
+        """Those of EXECUTED that the kernel passes from its entry on."""
+        there = [level for level in levels_of(self.target) if level in EXECUTED]
         first = "ptx" if self.entry == "llir" else self.entry
         return tuple(level for level in there if level == first or is_above(first, level))
 

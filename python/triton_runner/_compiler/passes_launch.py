@@ -15,7 +15,7 @@ from triton_runner._compiler import job, passes_select, recorder_job
 from triton_runner._compiler.recorder import PassError
 from triton_runner._errors import fail
 from triton_runner._keywords import Entry
-from triton_runner._levels import LEVELS, levels_of
+from triton_runner._levels import LEVELS, MLIR, levels_of
 from triton_runner._pipeline.guard import death_of_child
 
 _DTYPES = {
@@ -134,7 +134,7 @@ def entry(function, passes: dict, given: Entry | None, args, kwargs) -> Entry:
         request = {"kernel": function, **specialised(function, args, kwargs)}
     else:
         artifact = _artifacts.open_entry(given, function.__name__)
-        if artifact.level not in ("ttir", "ttgir"):
+        if artifact.level not in MLIR:
             raise fail(f"passes run on TTIR and TTGIR, and {label} enters as {artifact.level}")
         options = {name: value for name, value in kwargs.items() if name not in function.arg_names}
         request = {

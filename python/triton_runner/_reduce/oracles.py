@@ -22,7 +22,7 @@ from triton_runner._case.subject import Subject
 from triton_runner._compiler import compile as compiler
 from triton_runner._compiler import versions, workers
 from triton_runner._errors import DiagnosticError, fail
-from triton_runner._levels import ON_CPU, binary_level, level_of_text
+from triton_runner._levels import EXECUTED, ON_CPU, binary_level, level_of_text
 
 _RESOURCE = re.compile(r"(shared|registers|spills)\s*(>=|<=|>|<)\s*(\d+)")
 _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
@@ -124,7 +124,7 @@ def _levels(launch: Launch, given: str):
     def holds(text: str) -> bool:
         texts = {launch.level: text} if launch.level in ON_CPU else {}
         reference = None
-        for level in ("ttir", "ttgir", "ptx"):
+        for level in EXECUTED:
             if not texts or (level not in texts and reference is not None and lowest not in texts):
                 answer = launch.compile(text, lowest)
                 if "result" not in answer:

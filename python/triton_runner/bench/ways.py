@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 
 from triton_runner import _core, _device, _gpu, _jit, _load
-from triton_runner._levels import ON_CPU, levels_of
+from triton_runner._levels import MLIR, ON_CPU, levels_of
 from triton_runner._metadata import as_path_or_text
 from triton_runner.bench import kernels, native, problems
 from triton_runner.bench.rounds import Row, WrongResult
@@ -160,7 +160,7 @@ class Bench:
             folder, compiled = self.saved(problem)
             kernel = _load.load(f"{folder}/{compiled.name}.{level}", device=self.runs_on)
             grid, args = problem.grid, problem.args
-            if level not in ("ttir", "ttgir") or len(args) != len(kernel.params):
+            if level not in MLIR or len(args) != len(kernel.params):
                 args = tuple(a for a in args if not (isinstance(a, int) and a == 1))  # compiled in
             kernel[grid](*args)
             return (lambda: kernel[grid](*args)), self._entered_label(kernel)
