@@ -12,7 +12,7 @@
 #                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/measurements/conformance.md)
 #   make tutorials TUTORIALS=<folder>   Triton's own tutorials as they are, on the CPU (ARGS="--release 3.6.0")
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
-#   make lint           ruff, clang-format, file sizes
+#   make lint           ruff, clang-format, the order of imports, the length of functions and files
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
 #   make coverage       lines and conditions of the engines that no test reaches (ARGS="--parts cases":
 #                       doc/measurements/coverage.md)

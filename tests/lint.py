@@ -1,5 +1,6 @@
-"""ruff, clang-format, the order of imports and includes (layers.py, folders.py), what comments name
-(words.py), and the sizes of the source files: over 1,000 lines is an error, over 600 is listed."""
+"""ruff, clang-format, the order of imports and includes (layers.py, folders.py), who names an op by its kind
+(kinds.py), what comments name (words.py), the length of functions (lengths.py), and the sizes of the source
+files: over 1,000 lines is an error, over 600 is listed."""
 
 import pathlib
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import folders
 import kinds
 import layers
+import lengths
 import words
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -53,7 +55,7 @@ def main() -> int:
     failed += subprocess.run([*ruff, *python], cwd=ROOT).returncode != 0
     cpp = tracked("*.cpp", "*.h")
     failed += subprocess.run(["clang-format", "--dry-run", "--Werror", *cpp], cwd=ROOT).returncode != 0
-    wrong = layers.check() + folders.check() + kinds.check() + words.check()
+    wrong = layers.check() + folders.check() + kinds.check() + words.check() + lengths.check()
     print("\n".join(wrong), end="\n" if wrong else "")
     failed += bool(wrong)
     failed += size_table() > 0

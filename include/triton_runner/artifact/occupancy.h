@@ -1,5 +1,4 @@
-// How many blocks of a kernel an SM holds at once, and what keeps it from holding more: computed, with no
-// GPU.
+// How many blocks of a kernel an SM holds at once, and what keeps it from holding more. No GPU is asked.
 //
 // The limits of each architecture are those of the CUDA Programming Guide, "Compute Capabilities"; registers
 // are given out to warps in 256, shared memory to blocks in 128 bytes (sm_75: 256), as NVIDIA's occupancy
@@ -19,8 +18,8 @@ struct Occupancy {
   int blocks = 0;      // of the kernel on an SM
   int warps = 0;       // of these blocks
   int most_warps = 0;  // that the SM holds
-  std::vector<std::string>
-      limits;  // what allows no further block: "registers", "shared memory", "warps", "blocks"
+  // What allows no further block: "registers", "shared memory", "warps", "blocks".
+  std::vector<std::string> limits;
 };
 
 // Of a block of `threads` threads with `registers` registers each and `shared` bytes of shared memory, static

@@ -4,9 +4,8 @@ The oracle is the program itself, as for `git bisect run`, or one of kernel.py f
 
 A fault has three means of finding its pass, which confirm each other. Executing the IR behind a pass tells
 where values become wrong, as far down as the conversion to LLVM's dialect. Leaving a pass out tells whether
-it takes part. Splicing the front half of a wrong release with the back half of a right one (
-splice.py) tells which IR carries the fault: it outranks execution, whose engine follows no layout
-into threads.
+it takes part. Splicing the front half of a wrong release with the back half of a right one (splice.py) tells
+which IR carries the fault: it outranks execution, whose engine follows no layout into threads.
 """
 
 from __future__ import annotations

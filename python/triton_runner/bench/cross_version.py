@@ -1,9 +1,9 @@
 """A kernel in several environments, side by side: python -m triton_runner.bench.cross_version -k FILE.
 
-FILE has `kernel`, `prepare_args(**size)`, `get_grid(**size)`, and where they are needed `get_kernel_kwargs(
-**size)` (constexprs and options) and `get_problem_space()` (a list of sizes, or {"M": [256, 512], ...} for
-all combinations). An environment is a Python, a virtual environment's folder, a conda environment's name, or
-a Triton release. All of them are kept running, and take turns.
+FILE has `kernel`, `prepare_args(**size)`, `get_grid(**size)`, and where they are needed
+`get_kernel_kwargs(**size)` (constexprs and options) and `get_problem_space()` (a list of sizes, or
+{"M": [256, 512], ...} for all combinations). An environment is a Python, a virtual environment's folder, a
+conda environment's name, or a Triton release. All of them are kept running, and take turns.
 """
 
 from __future__ import annotations

@@ -218,30 +218,31 @@ bool UninitCheck::atomic_memory(Task& t, const Instr& in, const Access& a) {
 
 // ---- shadows of results
 
-void UninitCheck::after(Task& t, const Instr& in) {
+static void set_clean(Shadows& p, const Instr& in) {
+  for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
+}
+
+// Results and memory of what goes through pointers, buffers and barriers. False: it is none of these.
+bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
   Shadows& p = of(t);
-  const Family family = families_[&in - t.code->instrs.data()];
-  bool dirty = false;
-  for (uint32_t i = 0; i < in.num_operands && !dirty; ++i) dirty = !p.clean(in.operand(i));
   switch (family) {
     case Family::kAccess: {
       const Access a = any_access_of(in);
-      if (a.kind == AccessKind::kLoad) return loaded(t, in, a, in.result());
+      if (a.kind == AccessKind::kLoad) return loaded(t, in, a, in.result()), true;
       stored(t, a);
-      for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
-      return;
+      return set_clean(p, in), true;
     }
     case Family::kAsyncCopy:
       loaded(t, in, async_access_of(in), in.result());
       if (!p.clean(in.result())) p.stored = p.origin[in.result()];
-      return p.issue_copy(t, in, code_.buffers[&in - t.code->instrs.data()][0]);
+      return p.issue_copy(t, in, code_.buffers[&in - t.code->instrs.data()][0]), true;
     case Family::kDescriptor:
-      for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
-      return block_loaded_into(t, in);
+      set_clean(p, in);
+      return block_loaded_into(t, in), true;
     case Family::kSharedMoves:
-      return shared_moves(t, in);
+      return shared_moves(t, in), true;
     case Family::kCopyWait:
-      return p.run(t, in, {});
+      return p.run(t, in, {}), true;
     case Family::kBarrierCopy:
       block_.clear();
       if (const int pred = Lowering::operand_index(*in.op, "pred");
@@ -249,78 +250,88 @@ void UninitCheck::after(Task& t, const Instr& in) {
         if (const MemoryOperand *barrier = buffer_of(in, "barrier"), *to = buffer_of(in, "result");
             barrier && to)
           p.issue_block(t, in, *barrier, *to);
-      return;
+      return true;
     case Family::kHandOver:
-      return p.hand_over(t, in.operand(0));
+      return p.hand_over(t, in.operand(0)), true;
     case Family::kMatrix:
-      return matrix(t, in);
+      return matrix(t, in), true;
     case Family::kBarrier:
-      for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
-      return p.complete_copies(t, in.operand(0));
-    case Family::kPoison:
-      for (uint32_t r = 0; r < in.num_results; ++r)
-        p.set_all(in.result(r), p.new_origin(t, in, {}, "its value is undefined"));
-      return;
+      set_clean(p, in);
+      return p.complete_copies(t, in.operand(0)), true;
     default:
-      break;
+      return false;
   }
-  if (family == Family::kOther && in.op) writes_elsewhere(t, in);
-  if (!dirty) {
-    for (uint32_t r = 0; r < in.num_results; ++r) p.set_clean(in.result(r));
-    return;
-  }
-  uint32_t origin = 0;
-  for (uint32_t i = in.num_operands; i-- > 0;)
-    if (!p.clean(in.operand(i)) && p.origin[in.operand(i)]) origin = p.origin[in.operand(i)];
+}
+
+// Which elements of the results are undefined, where an operand is. False: their origins are known already.
+bool UninitCheck::follow(Task& t, const Instr& in, Family family, uint32_t origin) {
+  Shadows& p = of(t);
   switch (family) {
     case Family::kMoves:
+      return p.run(t, in, {}), true;
     case Family::kGather: {
-      const bool gather = family == Family::kGather;
-      const Slot index = gather ? in.operand(1) : 0;
-      p.run(t, in, gather ? std::vector<Slot>{index} : std::vector<Slot>{});
-      if (gather && !p.clean(index)) p.unite(t, in.result(), index);
-      break;
+      const Slot index = in.operand(1);
+      p.run(t, in, {index});
+      if (!p.clean(index)) p.unite(t, in.result(), index);
+      return true;
     }
     case Family::kElementwise:
-      elementwise(t, in);
-      break;
+      return elementwise(t, in), true;
     case Family::kAnd:
     case Family::kOr:
-      logical(t, in, family == Family::kOr);
-      break;
+      return logical(t, in, family == Family::kOr), true;
     case Family::kSelect:
-      select(t, in);
-      break;
+      return select(t, in), true;
     case Family::kReduce:
-      reduce(t, in);
-      break;
+      return reduce(t, in), true;
     case Family::kScan:
-      scan(t, in);
-      break;
+      return scan(t, in), true;
     case Family::kDot:
-      dot(t, in);
-      break;
+      return dot(t, in), true;
     case Family::kCopies:
-      return p.copies(in);
+      return p.copies(in), false;
     case Family::kFork:
       for (uint32_t r = 0; r < in.num_results; ++r) p.copy(in.result(r), in.operand(r % in.num_operands));
-      return;
+      return false;
     default:
       for (uint32_t r = 0; r < in.num_results; ++r) p.set_all(in.result(r), origin);
-      return;
+      return false;
   }
+}
+
+// The origin of each result: of the operand that its first undefined element comes from, else `origin`.
+void UninitCheck::settle(Task& t, const Instr& in, uint32_t origin) {
+  Shadows& p = of(t);
   for (uint32_t r = 0; r < in.num_results; ++r) {
     const Slot s = in.result(r);
     p.origin[s] = origin;
     p.settle(t, s);
     if (p.clean(s)) continue;
-    // The operand that the first undefined element comes from.
     const int64_t n = t.type(s).n, e = p.first(t, s);
     for (uint32_t i = in.num_operands; i-- > 0;) {
       const Slot o = in.operand(i);
       if (t.type(o).n == n && !p.clean(o) && p.origin[o] && p.lanes(t, o).bad(e)) p.origin[s] = p.origin[o];
     }
   }
+}
+
+void UninitCheck::after(Task& t, const Instr& in) {
+  Shadows& p = of(t);
+  const Family family = families_[&in - t.code->instrs.data()];
+  if (through_memory(t, in, family)) return;
+  if (family == Family::kPoison) {
+    for (uint32_t r = 0; r < in.num_results; ++r)
+      p.set_all(in.result(r), p.new_origin(t, in, {}, "its value is undefined"));
+    return;
+  }
+  bool dirty = false;
+  for (uint32_t i = 0; i < in.num_operands && !dirty; ++i) dirty = !p.clean(in.operand(i));
+  if (family == Family::kOther && in.op) writes_elsewhere(t, in);
+  if (!dirty) return set_clean(p, in);
+  uint32_t origin = 0;
+  for (uint32_t i = in.num_operands; i-- > 0;)
+    if (!p.clean(in.operand(i)) && p.origin[in.operand(i)]) origin = p.origin[in.operand(i)];
+  if (follow(t, in, family, origin)) settle(t, in, origin);
 }
 
 void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result) {

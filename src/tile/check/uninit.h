@@ -71,6 +71,9 @@ class UninitCheck {
   void define_memory(uint64_t address, uint64_t bytes) const;
   bool atomic_memory(Task& t, const Instr& in, const Access& a);
 
+  bool through_memory(Task& t, const Instr& in, Family family);
+  bool follow(Task& t, const Instr& in, Family family, uint32_t origin);
+  void settle(Task& t, const Instr& in, uint32_t origin);
   void loaded(Task& t, const Instr& in, const Access& a, Slot result);
   void stored(Task& t, const Access& a);
   void elementwise(Task& t, const Instr& in);
