@@ -1,5 +1,5 @@
-"""AMD (CDNA3, gfx942): operands by buffer loads, whose bounds the hardware checks, and a product by MFMA. On the
-CPU it runs at TTGIR; AMD's machine code needs its GPU."""
+"""AMD (CDNA3, gfx942): operands by buffer loads, whose bounds the hardware checks, and a product by MFMA. On
+the CPU it runs at TTGIR; AMD's machine code needs its GPU."""
 
 import torch
 from shared import main, tile_offsets, whole

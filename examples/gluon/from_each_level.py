@@ -1,5 +1,5 @@
-"""A Gluon kernel entered at each of its levels: compiled once, its TTGIR, LLIR and PTX written to a folder, and
-launched from there by `ttgir_dir=`, `llir_dir=`, `ptx_dir=`; from its cubin too where there is a GPU."""
+"""A Gluon kernel entered at each of its levels: compiled once, its TTGIR, LLIR and PTX written to a folder,
+and launched from there by `ttgir_dir=`, `llir_dir=`, `ptx_dir=`; from its cubin too where there is a GPU."""
 
 import sys
 import tempfile

@@ -1,5 +1,5 @@
-"""A persistent product (sm_90): few programs, each of which goes over many tiles of the result, and fetches the
-operands of the next tile while it multiplies this one."""
+"""A persistent product (sm_90): few programs, each of which goes over many tiles of the result, and fetches
+the operands of the next tile while it multiplies this one."""
 
 import torch
 from shared import described, main, whole

@@ -1,5 +1,5 @@
-"""Warp specialisation (sm_90 and later): one partition loads, one adds, one stores; each waits for the others at
-barriers, "full" and "empty" for each buffer of a ring."""
+"""Warp specialisation (sm_90 and later): one partition loads, one adds, one stores; each waits for the others
+at barriers, "full" and "empty" for each buffer of a ring."""
 
 import torch
 from shared import described, main, whole
