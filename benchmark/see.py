@@ -43,7 +43,7 @@ def main(folder: str, python: str = "") -> None:
     texts = {level: text for level, text in gather(folder).asm.items() if isinstance(text, str)}
     print(f"{made}\nmap, nvdisasm included: {best(lambda: source_map(folder), 3):.2f} s")
     material = dataclasses.replace(gather(folder), asm=texts)
-    ours = best(lambda: json.dumps(SourceMap(material).as_dict()))
+    ours = best(lambda: SourceMap(material).to_json())
     print(f"map of {', '.join(texts)}: {ours * 1e3:.0f} ms, as JSON")
     with tempfile.TemporaryDirectory() as place:
         page = f"{place}/out.html"

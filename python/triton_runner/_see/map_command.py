@@ -51,7 +51,7 @@ def map_command(artifact, line, source, level, name, is_all, as_json):
     else:
         found = None
     if as_json:
-        sys.stdout.write(json.dumps(found or made.as_dict()) + "\n")
+        sys.stdout.write((json.dumps(found) if found else made.to_json()) + "\n")
     elif found is None:
         _show_levels(made)
     else:
