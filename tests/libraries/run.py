@@ -36,6 +36,8 @@ LIBRARIES = {
     "stk": (["stanford-stk==0.7.1"], (True,), {}),
     "lightning_attn": (["lightning-attn==0.0.5", "einops"], (True,), {}),
     "accelerated_scan": (["accelerated-scan==0.3.1"], (True,), {}),
+    "conch": (["conch-triton-kernels==1.3"], (False, True), {}),
+    "bitsandbytes": (["bitsandbytes==0.50.2", "packaging"], (True,), {}),
 }
 
 
