@@ -34,6 +34,7 @@ fi
 if [ "${PARTS:-all}" = simt ]; then
   "$python" tests/gpu/instructions.py gpu "$out" && "$python" tests/gpu/instructions.py cpu "$out" && "$python" tests/gpu/instructions.py compare "$out/gpu.npz" "$out/cpu.npz" || status=1
   "$python" tests/gpu/mma.py gpu "$out" && "$python" tests/gpu/mma.py cpu "$out" && "$python" tests/gpu/mma.py compare "$out/mma.npz" "$out/mma_cpu.npz" || status=1
+  "$python" tests/gpu/sparse.py || status=1
   "$python" tests/gpu/im2col.py gpu "$out" && cmp "$out/im2col.txt" tests/golden/ptx-hw/im2col.txt || status=1
   "$python" tests/gpu/approx.py "$out" || status=1
   "$python" tests/gpu/check_ptx.py "$out" || status=1
