@@ -1,6 +1,6 @@
 """Sparse wgmma on hardware: does metadata lie where the SIMT engine has it?
 
-python tests/gpu/sparse.py        on a Hopper GPU, with torch: the products of tests/python/test_ptx_products.py
+python tests/gpu/sparse.py      on a Hopper GPU, with torch: the products of tests/python/test_ptx_products.py
 
 Whole numbers, so that sums are exact; a wrong place of one element shows.
 """
@@ -11,8 +11,8 @@ import sys
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
-import triton_runner  # noqa: E402
-from test_ptx_products import WGMMA_KINDS, sparse_wgmma  # noqa: E402
+import triton_runner
+from test_ptx_products import WGMMA_KINDS, sparse_wgmma
 
 
 def main() -> int:
