@@ -103,6 +103,11 @@ def _pipelined(m):
     return m.pipelined, (1, 1), (*descs, 2), {}
 
 
+def _asks_for_work(m):
+    x = m.torch.arange(1024, dtype=m.torch.int32)
+    return m.asks_for_work, (8,), (x, m.torch.zeros_like(x), 128, ()), {}
+
+
 PROGRAMS = {
     "copies": Program("test_gluon_copies", "def fetch(", "cuda:80", _add_by_copies),
     "copies at a barrier": Program("test_gluon_copies", "def copy_by_barrier", "cuda:90", _copy_by_barrier),
@@ -119,6 +124,9 @@ PROGRAMS = {
     "tcgen05": Program("test_gluon_blackwell", "def product(", "cuda:100", _blackwell_product),
     "a pipeline of tcgen05": Program(
         "test_gluon_blackwell_programs", "def pipelined", "cuda:100", _pipelined
+    ),
+    "launch control": Program(
+        "test_gluon_blackwell_clusters", "def asks_for_work", "cuda:100", _asks_for_work
     ),
 }
 
