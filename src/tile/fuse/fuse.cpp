@@ -399,8 +399,11 @@ class Fuser {
     assign_lanes(*f);
     Pending p;
     const Pending& last = *window_[members.back()];
-    p.instr.run = f->tile->rank == 1 ? run_fused_line : run_fused;
-    if (f->tile->rank == 1) look_at_reductions(*f);
+    p.instr.run = run_fused;
+    if (f->tile->rank == 1) {
+      look_at_reductions(*f);
+      p.instr.run = fits_whole(*f) ? run_fused_whole : run_fused_line;
+    }
     p.instr.data = f;
     p.instr.op = last.instr.op;
     p.instr.loop = last.instr.loop;

@@ -16,7 +16,8 @@ namespace triton_runner::tile {
 
 struct Fused {
   static constexpr size_t kMaxRegisters = 48;
-  static constexpr int64_t kMaxRow = 4096;  // longest row that a reduction takes in one strip
+  static constexpr size_t kMostOfWhole = 8;  // registers that run_fused_whole takes
+  static constexpr int64_t kMaxRow = 4096;   // longest row that a reduction takes in one strip
 
   // One value, a strip at a time.
   struct Register {
@@ -97,6 +98,9 @@ inline constexpr int64_t kScratchBytes = 16 << 10;  // of all strips together: a
 const Instr* run_fused(Task& t, const Instr& in);
 // The same for tiles of one dimension whose reductions, if any, give scalars.
 const Instr* run_fused_line(Task& t, const Instr& in);
+// The same where fits_whole(f).
+const Instr* run_fused_whole(Task& t, const Instr& in);
+bool fits_whole(const Fused& f);
 
 // A tile for a result, in the memory of operand `reuse` (-1: none) where that dies here.
 std::byte* tile_for(Task& t, const Instr& in, Slot slot, int reuse);

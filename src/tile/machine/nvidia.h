@@ -1,6 +1,7 @@
 // What the files of NVIDIA's ops share.
 #pragma once
 #include "lowering.h"
+#include "machine/memdesc.h"
 #include "task.h"
 
 namespace triton_runner::tile {
