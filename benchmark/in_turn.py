@@ -21,7 +21,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ENGINES = ("torch", "ttir", "ttgir", "ptx", "ptx-fast")
 HELD = {
-    "avx512": {},
+    "best": {},
     "avx2": {
         "TRITON_RUNNER_ISA": "avx2",
         "ATEN_CPU_CAPABILITY": "avx2",
@@ -133,7 +133,7 @@ def measured(workers: list[Worker], case: str, rounds: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--isa", choices=HELD, default="avx512", help="the vectors that both sides may use")
+    parser.add_argument("--isa", choices=HELD, default="best", help="the vectors that both sides may use")
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     parser.add_argument(

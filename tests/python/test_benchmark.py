@@ -25,6 +25,29 @@ def test_results(engine):
     assert all(0 < entry["wall_min"] <= entry["wall_median"] for entry in results.values())
 
 
+def test_in_turn():
+    done = subprocess.run(
+        [
+            sys.executable,
+            str(BENCHMARK / "in_turn.py"),
+            "--rounds",
+            "1",
+            "--engines",
+            "torch",
+            "ttir",
+            "--",
+            "add",
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    title, torch, ttir = (cell.strip() for cell in done.stdout.splitlines()[-1].strip("|").split("|"))
+    assert title.startswith("vector add")
+    least, ratio = float(torch.split()[0]), float(ttir.split()[-1])
+    assert least > 0 and abs(ratio - float(ttir.split()[0]) / least) < 0.02 * ratio + 0.01
+
+
 def test_launch_costs():
     done = subprocess.run(
         [sys.executable, str(BENCHMARK / "launch.py"), "--json", "--quick"],
