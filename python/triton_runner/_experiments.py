@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 
 from triton_runner._bisect.runs import Outcome, Program, Release
+from triton_runner._paths import check_program
 
 # Name, what it switches off; variables of the environment, options of every kernel. Targets that it is for.
 _GRID = (
@@ -35,6 +36,8 @@ class Experiment:
 def experiments(program: Program, version: str, passes: bool, told=lambda one: None) -> list[Experiment]:
     """The program as it is, and, where that is not right, under each setting of the grid; with passes also
     without each pass that ran. told(experiment) as they are done."""
+    if not program.is_module:
+        check_program(program.name)
     release, found = Release(version, program), []
 
     def note(name: str, off: str, outcome: Outcome) -> None:

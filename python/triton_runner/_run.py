@@ -11,10 +11,13 @@ import traceback
 
 from triton_runner import _device, _pretend, _settings
 from triton_runner._errors import fail
+from triton_runner._paths import check_program
 
 
 def run_program(program: str, arguments: list[str], is_module: bool, pretend_cuda: bool) -> int | None:
     """Runs a script or module as __main__ and returns its exit status."""
+    if not is_module:
+        check_program(program)
     if pretend_cuda:
         if _device.resolved_device() != "cpu":
             raise fail(

@@ -20,6 +20,7 @@ from triton_runner._bisect.runs import Outcome, Program, Release
 from triton_runner._bisect.splice import CONVERSION, Splice, first_wrong, short, steps_of
 from triton_runner._compiler import passes_select, versions
 from triton_runner._errors import DiagnosticError, fail
+from triton_runner._paths import check_program
 
 _STAGE = {"ttir": "make_ttir", "ttgir": "make_ttgir", "llir": "make_llir", "ptx": "make_ptx"}
 _LEVEL = {stage: level for level, stage in _STAGE.items()}
@@ -330,8 +331,10 @@ def bisect_program(
     """What is wrong with a program, in which of the releases: the JSON of the command. say: is told each run,
     and with done=(releases judged, of all) how far it is."""
     file = program.name.rpartition(":")[0] if program.launch else program.name
-    if not program.is_module and not os.path.isfile(file):
+    if program.launch and not os.path.isfile(file):
         raise fail(f"no such file: {file}")
+    if not program.launch and not program.is_module:
+        check_program(file)
     releases: dict[str, Release] = {}
     try:
         if program.launch and program.launch["oracle"]["kind"] == "wrong":
