@@ -25,5 +25,5 @@ def check_program(file: str) -> None:
     if os.path.splitext(file)[1][1:] in LEVELS:
         raise fail(
             f"{file} holds a level of a kernel, and is no Python program",
-            "`triton-runner exec` runs TTIR, TTGIR, LLIR and PTX; triton_runner.load() launches them and cubins",
+            "`triton-runner exec` runs TTIR, TTGIR and PTX; triton_runner.load() launches any level",
         )

@@ -8,8 +8,9 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("triton")
-from click.testing import CliRunner  # noqa: E402
-from triton_runner._cli import main  # noqa: E402
+from click.testing import CliRunner
+from triton_runner._cli import main
+from triton_runner._compiler import versions
 
 FILES = {
     "empty.ttir": b"",
@@ -21,7 +22,7 @@ FILES = {
 GIVEN = ("missing.py", "missing.ttir", *FILES, "folder")
 # What each verb is asked with; those that take no file are not in it.
 VERBS = {
-    "bisect": (),
+    "bisect": ("--versions", versions.installed()),
     "bundle": ("-o", "out.trcase"),
     "compare": (),
     "compile": ("-s", "*fp32"),
