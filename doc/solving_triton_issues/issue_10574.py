@@ -15,8 +15,9 @@ def outer(x, y, out, N: tl.constexpr):
     tl.store(out + at, tl.sum(products, axis=0))
 
 
-random = np.random.default_rng(0)
-x, y = (random.integers(-4, 5, (32, 32)).astype(np.float32) for _ in range(2))
-out = np.zeros((32, 32), np.float32)
-outer[(1,)](x, y, out, 32)
-sys.exit(int((out != (x[:, :, None] * y[None, :, :]).sum(0)).any()))
+if __name__ == "__main__":
+    random = np.random.default_rng(0)
+    x, y = (random.integers(-4, 5, (32, 32)).astype(np.float32) for _ in range(2))
+    out = np.zeros((32, 32), np.float32)
+    outer[(1,)](x, y, out, 32)
+    sys.exit(int((out != (x[:, :, None] * y[None, :, :]).sum(0)).any()))

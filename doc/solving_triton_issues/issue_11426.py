@@ -12,6 +12,7 @@ def fill(out, N: tl.constexpr):
     tl.store(out + tl.arange(0, N), tl.full((N,), -0.0, tl.float32))
 
 
-out = np.ones(16, np.float32)
-fill[(1,)](out, 16)
-sys.exit(int(not np.signbit(out).all()))
+if __name__ == "__main__":
+    out = np.ones(16, np.float32)
+    fill[(1,)](out, 16)
+    sys.exit(int(not np.signbit(out).all()))

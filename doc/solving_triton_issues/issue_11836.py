@@ -17,7 +17,8 @@ def running(x, seen, last, ROWS: tl.constexpr, COLUMNS: tl.constexpr, STEPS: tl.
     tl.store(last + rows, total)
 
 
-x = np.ones((3, 16, 256), np.float32)
-seen, last = np.zeros((3, 16), np.float32), np.zeros(16, np.float32)
-running[(1,)](x, seen, last, 16, 256, 3)
-sys.exit(int((seen != np.arange(3)[:, None] * 256).any() or (last != 3 * 256).any()))
+if __name__ == "__main__":
+    x = np.ones((3, 16, 256), np.float32)
+    seen, last = np.zeros((3, 16), np.float32), np.zeros(16, np.float32)
+    running[(1,)](x, seen, last, 16, 256, 3)
+    sys.exit(int((seen != np.arange(3)[:, None] * 256).any() or (last != 3 * 256).any()))

@@ -13,6 +13,7 @@ def quotient(out, N: tl.constexpr):
     tl.store(out + index, (index - 40) // 16)
 
 
-out = np.zeros(64, np.int32)
-quotient[(1,)](out, 64, num_warps=1)
-sys.exit(int((out != np.trunc((np.arange(64) - 40) / 16)).any()))
+if __name__ == "__main__":
+    out = np.zeros(64, np.int32)
+    quotient[(1,)](out, 64, num_warps=1)
+    sys.exit(int((out != np.trunc((np.arange(64) - 40) / 16)).any()))

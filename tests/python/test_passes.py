@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -44,6 +45,19 @@ def test_the_traced_compilation_is_the_plain_one(trace):
     plain = triton_runner.compile(kernels.matmul, **MATMUL, target=trace.target)
     assert trace.identical and trace.asm == plain.asm and not trace.differences
     assert trace.metadata == plain.metadata
+
+
+def test_lines_of_an_ir(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("USE_IR_LOC", "ttgir")
+    trace = triton_runner.passes(kernels.fill, **FILL, target="cuda:90", to="ptx")
+    (file,) = tmp_path.glob("ir_loc/*/fill.ttgir")
+    assert trace.identical and trace.notes == [f"USE_IR_LOC: lines are those of {file}"]
+    directory = f'"{file.parent}" "fill.ttgir"'.replace('" "', "/")
+    assert directory in trace.asm["ptx"].replace('" "', "/") and "ttg.num-warps" in file.read_text()
+    lines = {int(n) for n in re.findall(r"^\s*\.loc\s+1 (\d+)", trace.asm["ptx"], re.M)}
+    store = next(n for n, line in enumerate(file.read_text().splitlines(), 1) if "tt.store" in line)
+    assert store in lines
 
 
 def test_what_a_pass_says(trace):

@@ -36,7 +36,7 @@ def test_each_case_has_its_command():
 def case(command: str, output: str):
     """Those of several releases are long."""
     several = any(mark in re.search(r"--versions (\S+)", command)[1] for mark in (",", ".."))
-    name = re.search(r"issue_\d+", command)[0]
+    name = re.search(r"issue_\w+", command)[0]
     return pytest.param(command, output, id=name, marks=pytest.mark.long if several else ())
 
 

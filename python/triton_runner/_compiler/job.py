@@ -21,6 +21,7 @@ run() answers {"asm": {level: text or bytes}, "metadata": {...}, "name": ..., "r
 import ast
 import contextlib
 import dataclasses
+import hashlib
 import importlib.util
 import inspect
 import io
@@ -296,14 +297,15 @@ def _compile_kernel(request, backend, note):
     )
     metadata = {"target": backend.target, **options.__dict__, "triton_version": triton.__version__}
     asm = {"source": str(module)}
-    names = list(stages)
+    names, notes = list(stages), []
     last = _last(names, request.get("to"), "source", request["target"])
     for level in names[: last + 1]:
         note(level)
         module = stages[level](module, metadata)
         if level != "glir":
             asm[level] = _content(module)
-    return _answer(asm, metadata, function.__name__)
+        notes += _relocated(module, level, function.__name__)
+    return {**_answer(asm, metadata, function.__name__), "notes": notes}
 
 
 def _check_options(backend, given):
@@ -366,7 +368,22 @@ def _compile_text(request, backend, note):
         else:
             module = stages[name](module, metadata)
         asm[name] = _content(module)
+        notes += _relocated(module, name, metadata.get("name", ""))
     return {**_answer(asm, metadata, metadata.get("name", "")), "notes": notes}
+
+
+def _relocated(module, level, name):
+    """USE_IR_LOC=ttgir, as Triton's own compile takes it: from here on the lines of the code are those of
+    this text, which is written for that. In a file of its content's name, so that compiling again gives the
+    same. What a person should know of it."""
+    if os.environ.get("USE_IR_LOC") != level or not hasattr(module, "create_location_snapshot"):
+        return []
+    base = os.environ.get("TRITON_CACHE_DIR") or os.path.expanduser("~/.triton/cache")
+    folder = os.path.join(base, "ir_loc", hashlib.sha256(str(module).encode()).hexdigest()[:16])
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "%s.%s" % (name or "kernel", level))
+    module.create_location_snapshot(path)
+    return ["USE_IR_LOC: lines are those of %s" % path]
 
 
 _NEWER_PTX = re.compile(r"Unsupported \.version ([\d.]+); current version is '([\d.]+)'")

@@ -96,7 +96,7 @@ class Trace:
     - `identical`: whether every text is what the plain compilation gives; None where a plan changed it, and
       under check=False. `differences`: the levels that are not.
     - `seconds`, `plain_seconds`: of the traced and of the plain compilation.
-    - `stopped`: the IR where a plan stopped.
+    - `stopped`: the IR where a plan stopped. `notes`: what a person should know of it.
     """
 
     def __init__(self, request: dict, answer: dict, keep: str, ask):
@@ -107,7 +107,7 @@ class Trace:
         self.name, self.release, self.target = answer["name"], answer["release"], request["target"]
         self.output = answer.get("output", "")
         self.seconds = answer["seconds"]
-        self.stopped = answer["stopped"]
+        self.stopped, self.notes = answer["stopped"], answer.get("notes", [])
         self.plain_seconds: float | None = None
         self.identical: bool | None = None
         self.differences: list[str] = []

@@ -80,6 +80,8 @@ def passes_command(
     click.echo(repr(trace)[1:-1])
     if trace.plain_seconds:
         click.echo(f"{trace.seconds:.2f} s, {trace.plain_seconds:.2f} s without the trace")
+    for note in trace.notes:
+        click.echo(note)
     for level in trace.differences:
         binary = isinstance(trace.asm.get(level), bytes)
         why = ", from the same text: the assembler's doing" if binary and trace.identical else ""
