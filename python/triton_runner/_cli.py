@@ -1,4 +1,4 @@
-"""The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, compile, versions,
+"""The command line: triton-runner run, exec, dump, resources, ops, doctor, cache, dev, compile, versions,
 passes, opt, bisect, export, bench, verify, bundle, lockstep, reduce,
 map, report.
 
@@ -13,6 +13,7 @@ import sys
 import click
 
 from triton_runner import (
+    _dev_command,
     _doctor_command,
     _experiments_command,
     _export_command,
@@ -328,6 +329,7 @@ for _module in (
     compiler_commands,
     passes_command,
     bisect_command,
+    _dev_command,
     compare_command,
     _ledger_command,
     _doctor_command,

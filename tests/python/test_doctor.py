@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 triton = pytest.importorskip("triton")
+from click.testing import CliRunner  # noqa: E402
 from triton_runner import _variables  # noqa: E402
+from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import versions  # noqa: E402
 
 READ = re.compile(
@@ -119,3 +121,42 @@ def test_cache_explains_why_there_are_two(tmp_path):
     ).stderr  # fmt: skip
     assert json.loads(run("cache", "clean", "--json", **variables))["deleted"] >= 3
     assert json.loads(run("cache", "--json", **variables))["entries"] == []
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """As little of Triton's sources as the recipes read."""
+    (tmp_path / "python" / "triton").mkdir(parents=True)
+    (tmp_path / "python" / "triton" / "__init__.py").write_text("__version__ = '3.9.0'\n")
+    (tmp_path / "cmake").mkdir()
+    (tmp_path / "cmake" / "llvm-hash.txt").write_text("f6ded0be897e2878612dd903f7e8bb85448269e5\n")
+    (tmp_path / "setup.py").write_text("")
+    return tmp_path
+
+
+def test_recipes_for_a_checkout(checkout, tmp_path_factory):
+    told = CliRunner().invoke(main, ["dev", "--checkout", str(checkout), "--json"])
+    said = json.loads(told.stdout)
+    assert (said["triton"], said["llvm"][:8]) == ("3.9.0", "f6ded0be")
+    assert list(said["recipes"]) == ["build", "rebuild", "llvm", "test", "opt", "run", "bisect"]
+    for commands in said["recipes"].values():
+        for command in commands:
+            subprocess.run(["sh", "-n", "-c", command], check=True)
+    (checkout / "setup.py").rename(checkout / "python" / "setup.py")
+    (checkout / "python" / "build" / "cmake.here").mkdir(parents=True)
+    told = CliRunner().invoke(main, ["dev", "--checkout", str(checkout), "rebuild"])
+    assert told.output.splitlines()[-1] == f"ninja -C {checkout}/python/build/cmake.here"
+    none = CliRunner().invoke(main, ["dev", "--checkout", str(tmp_path_factory.mktemp("none"))])
+    assert none.exit_code == 2 and "no checkout of Triton" in none.output
+
+
+def test_a_recipe_is_run(checkout, monkeypatch):
+    ran = checkout / "ran"
+    ninja = checkout / "bin" / "ninja"
+    ninja.parent.mkdir()
+    ninja.write_text(f'#!/bin/sh\necho "$@" > {ran}\nexit 3\n')
+    ninja.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{ninja.parent}:/usr/bin:/bin")
+    done = CliRunner().invoke(main, ["dev", "--checkout", str(checkout), "rebuild", "--run"])
+    assert done.exit_code == 3 and ran.read_text().startswith(f"-C {checkout}/build/cmake.")
+    assert CliRunner().invoke(main, ["dev", "--checkout", str(checkout), "--run"]).exit_code == 2
