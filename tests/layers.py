@@ -27,7 +27,8 @@ LAYERS = (
     ("seeing", "_see"),
     ("cases", "_run _exec _case _reduce"),
     ("benchmarks", "_options bench"),
-    ("commands", "_help _cache _dev _dev_command _doctor _doctor_command _experiments _experiments_command _ops "
+    ("commands", "_help _cache _dev _dev_command _doctor _doctor_command _experiments "
+                 "_experiments_command _ops "
                  "_dump.command _compiler.command _compiler.passes_command "
                  "_bisect _compiler.bisection_job _compare.command _ledger_command "
                  "_export_command _layout_command _case.verify_command _case.commands _reduce.command "

@@ -1,5 +1,5 @@
-"""Recipes for a checkout of Triton: how to build it, test it, take a pass alone, run programs with it here, and
-bisect its commits. What they need to know is read from the checkout."""
+"""Recipes for a checkout of Triton: how to build it, test it, take a pass alone, run programs with it here,
+and bisect its commits. What they need to know is read from the checkout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Checkout:
         self.package = self.root / "python" / "triton" / "__init__.py"
         if not self.package.is_file():
             raise fail(
-                f"{folder} is no checkout of Triton: it has no python/triton/__init__.py",
+                f"{folder} is no checkout of Triton: {self.package} is not there",
                 "git clone https://github.com/triton-lang/triton",
             )
 
