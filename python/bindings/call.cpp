@@ -68,6 +68,21 @@ nb::object through_python(const Call& call, const Dispatch& dispatch, nb::handle
   return result;
 }
 
+// relay(grid, x, y, z, *values); false: it has launched nothing.
+bool relay(const KnownLaunch& known, nb::handle grid, const std::array<int64_t, 3>& axes,
+           const Given& given) {
+  std::array<nb::object, 3> extents;
+  std::vector<PyObject*> values{grid.ptr()};
+  for (size_t i = 0; i < 3; i++) {
+    extents[i] = nb::steal(PyLong_FromLongLong(axes[i]));
+    values.push_back(extents[i].ptr());
+  }
+  values.insert(values.end(), given.values.begin(), given.values.begin() + given.size);
+  nb::object done = nb::steal(PyObject_Vectorcall(known.relay.ptr(), values.data(), values.size(), nullptr));
+  if (!done.is_valid()) throw nb::python_error();
+  return done.is(Py_True);
+}
+
 nb::object run(const Call& call, PyObject* const* args, size_t count, PyObject* names) {
   Dispatch& dispatch = *nb::inst_ptr<Dispatch>(nb::handle(call.dispatch));
   const auto general = [&](nb::handle grid) {
@@ -77,10 +92,12 @@ nb::object run(const Call& call, PyObject* const* args, size_t count, PyObject* 
   ReadCall asked;
   const auto known = dispatch.look_up(args, count, names, asked);
   if (known && known->holds()) {
-    if (!known->is_unhooked()) return general(call.grid);
+    const bool is_hooked = known->is_hooked();
+    if (!known->is_plain() || (is_hooked && known->relay.is_none())) return general(call.grid);
     nb::object grid = grid_of(call, dispatch, asked.given);
     std::array<int64_t, 3> axes;
     if (!read_grid(grid, axes)) return general(grid);
+    if (is_hooked) return relay(*known, grid, axes, asked.given) ? known->kernel : general(grid);
     const Launcher& launcher = *nb::inst_ptr<Launcher>(known->launcher);
     const Options& options = *nb::inst_ptr<Options>(known->options);
     if (!launcher.gpu) {

@@ -79,11 +79,18 @@ bool KnownLaunch::holds() const {
   return true;
 }
 
-bool KnownLaunch::is_unhooked() const {
-  for (const nb::object& list : empty)
+namespace {
+
+bool all_empty(const std::vector<nb::object>& lists) {
+  for (const nb::object& list : lists)
     if (PyList_GET_SIZE(list.ptr()) != 0) return false;
   return true;
 }
+
+}  // namespace
+
+bool KnownLaunch::is_plain() const { return all_empty(empty); }
+bool KnownLaunch::is_hooked() const { return launcher.is_none() || !all_empty(hooks); }
 
 Dispatch::Dispatch(const nb::object& parameters, Python python)
     : is_open_(parameters.is_none()), python_(std::move(python)) {
@@ -161,6 +168,8 @@ void Dispatch::learn(const ReadCall& call, PyObject* const* args, size_t count, 
     known->guards.emplace_back(nb::object(entry[0]), std::move(names));
   }
   for (nb::handle list : nb::cast<nb::list>(nb::object(told[2]))) known->empty.push_back(nb::borrow(list));
+  known->relay = told[4];
+  for (nb::handle list : nb::cast<nb::list>(nb::object(told[5]))) known->hooks.push_back(nb::borrow(list));
   for (nb::handle file : nb::cast<nb::list>(nb::object(told[3])))
     known->files.push_back(
         {nb::cast<std::string>(file[0]), nb::cast<int64_t>(file[1]), nb::cast<int64_t>(file[2])});
@@ -185,11 +194,12 @@ int Dispatch::traverse(visitproc visit, void* arg) {
     long own = 1;
     for (const auto& site : sites_) own += site->latest == known;
     if (known->holders > own) continue;  // a launch holds it
-    for (nb::handle object : {known->kernel, known->launcher, known->options, known->settings})
+    for (nb::handle object : {known->kernel, known->launcher, known->options, known->settings, known->relay})
       Py_VISIT(object.ptr());
     for (const Guards& guard : known->guards)
       if (int status = guard.traverse(visit, arg)) return status;
     for (const nb::object& list : known->empty) Py_VISIT(list.ptr());
+    for (const nb::object& list : known->hooks) Py_VISIT(list.ptr());
     for (const nb::object& text : known->texts) Py_VISIT(text.ptr());
   }
   return 0;

@@ -57,13 +57,16 @@ struct KnownLaunch {
   std::vector<KnownPiece> pieces;
   bool is_replaced = false;  // another has its key, or none
   nb::object kernel, launcher, options, settings;
+  nb::object relay;               // Python's, where there is no launcher or a hook; None: kernel.run
   std::vector<nb::object> texts;  // whose identity is in the key
   std::vector<Guards> guards;
   std::vector<SourceFile> files;
-  std::vector<nb::object> empty;  // lists of hooks
+  std::vector<nb::object> empty;  // lists of what only Python calls
+  std::vector<nb::object> hooks;  // lists of what the relay calls
   int renewed = 0;                // how often a guard had changed
   bool holds() const;
-  bool is_unhooked() const;  // else Python calls the hooks
+  bool is_plain() const;   // else Python launches
+  bool is_hooked() const;  // then the relay launches
   std::string_view part(size_t piece) const {
     const size_t begin = piece == 0 ? head : pieces[piece - 1].end;
     return std::string_view(key).substr(begin, pieces[piece].end - begin);

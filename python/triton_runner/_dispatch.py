@@ -1,4 +1,4 @@
-"""Launches that go straight to their launcher: what the core has to know of a kernel to tell its calls apart,
+"""Launches that go straight to their launcher, ours or Triton's: what the core has to know of a kernel to tell its calls apart,
 and of Triton to notice that it would choose other code.
 
 Triton asks at each launch for its knobs, its hooks and the globals that a kernel uses. Here what they were is
@@ -15,7 +15,7 @@ import triton
 from triton.language import constexpr, dtype
 from triton.runtime import driver
 
-from triton_runner import _artifacts, _core, _gpu, _keywords, _launch
+from triton_runner import _artifacts, _core, _gpu, _keywords, _launch, _settings
 from triton_runner._pipeline.versions import installed
 
 # Ours, and those that Triton refuses or that kernel.run has itself.
@@ -60,7 +60,9 @@ def _learn(function, kernel, named):
     """What a launch that gave this kernel rests on; None: such launches go through Python.
 
     It is (launcher, [(dict or class, names whose values stay)], [lists that stay empty], [(file, modified,
-    bytes)]). named: (name, value) of what the launch passed, constexprs left out."""
+    bytes)], relay, [lists of hooks]). relay(grid, x, y, z, *values) launches where there is no launcher or a
+    hook, and gives False where it has not. named: (name, value) of what the launch passed, constexprs left
+    out."""
     if "triton_runner._dump" in sys.modules:
         return None  # each launch is asked whether it is recorded
     if isinstance(kernel, _artifacts.ArtifactKernel):
@@ -68,14 +70,13 @@ def _learn(function, kernel, named):
         if found is None:
             return None
         launcher, guards, files = found
-        return launcher, [*guards, (sys.modules, ["triton_runner._dump"])], [], files
+        return launcher, [*guards, (sys.modules, ["triton_runner._dump"])], [], files, None, []
     if any(type(value) not in _CONSTANT for value, _ in function.used_global_vals.values()):
         return None
-    found = _hooks()
-    launcher = _launcher(function, kernel)
-    if found is None or launcher is None:
+    if hasattr(triton, "knobs") and triton.knobs.runtime.__dict__.get("add_stages_inspection_hook"):
         return None
-    guards, lists = found
+    guards, hooks, is_hooked = _hooks()
+    launcher = None if is_hooked else _launcher(function, kernel)
     caches = _caches(function, kernel)
     if caches is None:
         return None
@@ -88,24 +89,52 @@ def _learn(function, kernel, named):
         (os.environ._data, [os.environ.encodekey(name) for name in _VARIABLES]),
     ]  # fmt: skip
     guards += [(values, [name]) for (name, _), (_, values) in function.used_global_vals.items()]
-    return launcher, guards, [*lists, function.pre_run_hooks], []
+    return launcher, guards, [function.pre_run_hooks], [], _relay(function, kernel, hooks, is_hooked), hooks
 
 
 def _hooks():
-    """(guards, lists that stay empty) of what Triton calls around each launch; None: something is called."""
+    """(guards, lists of hooks, is one called that is in no list?) of what Triton calls around each launch."""
     if not hasattr(triton, "knobs"):  # before 3.4
         holder = triton.compiler.CompiledKernel
-        if any(getattr(holder, name) is not None for name in _HOOKS):
-            return None
-        return [(holder, list(_HOOKS))], []
+        return [(holder, list(_HOOKS))], [], any(getattr(holder, name) is not None for name in _HOOKS)
     hooks = [getattr(triton.knobs.runtime, name) for name in _HOOKS]
-    if any(hook is not None and not hasattr(hook, "calls") for hook in hooks):
-        return None
-    if triton.knobs.runtime.__dict__.get("add_stages_inspection_hook") is not None:
-        return None
+    chains = [hook for hook in hooks if hasattr(hook, "calls")]
     guards = [(getattr(triton.knobs, group).__dict__, list(names)) for group, names in _KNOBS]
-    guards += [(hook.__dict__, ["calls"]) for hook in hooks if hook is not None]
-    return guards, [hook.calls for hook in hooks if hook is not None]
+    guards += [(hook.__dict__, ["calls"]) for hook in chains]
+    is_hooked = any(hook is not None and hook not in chains for hook in hooks)
+    return guards, [hook.calls for hook in chains], is_hooked
+
+
+def _relay(function, kernel, hooks: list, is_hooked: bool):
+    """A launch by Triton's own launcher: with hooks, with scratch memory from the program's allocator, on AMD.
+    What is left out is Triton's looking for the kernel."""
+    active = driver.active
+    device = active.get_current_device()
+    run = getattr(kernel, installed().run_field)
+    holder = triton.knobs.runtime if hasattr(triton, "knobs") else triton.compiler.CompiledKernel
+    passed = [
+        i
+        for i, param in enumerate(function.params)
+        if installed().constexprs_passed or not param.is_constexpr
+    ]
+
+    def relay(grid, x, y, z, *values):
+        if active.get_current_device() != device:
+            return False
+        values = [values[i] for i in passed]
+        stream = active.get_current_stream(device)
+        token = _settings.enter_strict()
+        told = enter = leave = None
+        try:
+            if is_hooked or any(hooks):
+                told = kernel.launch_metadata(grid, stream, *values)
+                enter, leave = (getattr(holder, name) for name in _HOOKS)
+            run(x, y, z, stream, kernel.function, kernel.packed_metadata, told, enter, leave, *values)
+        finally:
+            _settings.leave(token)
+        return True
+
+    return relay
 
 
 def _caches(function, kernel):

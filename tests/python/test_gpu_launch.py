@@ -111,8 +111,57 @@ def test_grids_and_hooks(fake, tmp_path):  # noqa: F811
         mixed.add_pre_run_hook(lambda *a, **k: heard.append("pre"))
         print(counted(go), heard)
     """)  # fmt: skip
-    assert said == ["0 0", "1 ['mixed']", "0 ['mixed']", "1 ['mixed', 'pre']"]
+    assert said == ["0 0", "0 ['mixed']", "0 ['mixed']", "1 ['mixed', 'pre']"]
+    assert all(launch["params"] == seen["launches"][0]["params"] for launch in seen["launches"][-3:])
     assert [launch["grid"] for launch in seen["launches"][2:4]] == [[5, 2, 1], [4, 1, 1]]
+
+
+def test_scratch_memory_is_the_allocators(fake, tmp_path):  # noqa: F811
+    """A kernel that makes a tensor descriptor gets memory from the program at each launch."""
+    said, seen = on_fake(fake, tmp_path, """
+        asked = []
+        def allocate(size, align, stream):
+            asked.append((size, align, stream))
+            return Pointer(4096 * len(asked), torch.int8)
+        triton.set_allocator(allocate)
+
+        @triton_runner.jit
+        def described(x, n, BLOCK: tl.constexpr):
+            block = tl.make_tensor_descriptor(x, [n, BLOCK], [BLOCK, 1], [16, BLOCK])
+            block.store([0, 0], tl.zeros([16, BLOCK], tl.float32))
+
+        fake_gpu.STREAM[0] = 77
+        launch = lambda grid=(2,): described[grid](x, 64, BLOCK=16)
+        print(counted(launch), counted(launch), counted(lambda: launch((2, 2))))
+        print(*asked)
+    """, FAKE_CUDA_PARAMS="8,4,8,8")  # fmt: skip
+    counts, asked = said
+    assert counts.startswith("1 ") and counts.endswith(" 0")
+    assert asked.count("77)") == 3
+    first, second, third = seen["launches"]
+    assert [words(launch)[2] for launch in seen["launches"]] == [4096, 8192, 12288]
+    assert words(first)[:2] == words(second)[:2] == words(third)[:2] == [4096, 64]
+    assert third["grid"] == [2, 2, 1] and third["stream"] == 77
+
+
+def test_launchers_of_other_backends_launch(fake, tmp_path):  # noqa: F811
+    """AMD's, and those of plug-ins: the key is known, and the launcher is theirs."""
+    said, seen = on_fake(fake, tmp_path, """
+        active = triton.runtime.driver.active
+        class HIPLauncher(active.launcher_cls):
+            calls = 0
+            def __call__(self, *args, **kwargs):
+                HIPLauncher.calls += 1
+                return super().__call__(*args, **kwargs)
+        active.launcher_cls = HIPLauncher
+        print(counted(go), counted(go), counted(lambda: go(n=7)), counted(lambda: go(grid=lambda m: (m["n"],))))
+        fake_gpu.set_device(1)
+        far = lambda: go(Tensor(16384, place=1), Tensor(16384, place=1))
+        print(counted(far), counted(far), HIPLauncher.calls)
+    """)  # fmt: skip
+    assert said == ["1 0 0 0", "1 1 6"] or said == ["1 0 0 0", "1 0 6"]
+    assert [launch["grid"] for launch in seen["launches"]] == [[3, 2, 1]] * 3 + [[5, 1, 1]] + [[3, 2, 1]] * 2
+    assert words(seen["launches"][2])[2] == 7
 
 
 def test_wrong_arguments_are_caught_as_tritons_launcher_does(fake, tmp_path):  # noqa: F811
