@@ -130,7 +130,8 @@ def _learn(kernel, _, named):
     """As _dispatch's, of launches of a kernel from load()."""
     named = kernel._name_arguments([value for _, value in named], {})
     found = kernel.straight([SimpleNamespace(name=name, is_constexpr=False) for name, _ in named], named)
-    return None if found is None else (found[0], found[1], [], [])  # it was loaded once and for all
+    # It was loaded once and for all, and nothing is called around it.
+    return None if found is None else (found[0], found[1], [], [], None, [])
 
 
 def _stamps(artifact: Artifact) -> list:

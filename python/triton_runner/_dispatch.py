@@ -1,5 +1,5 @@
-"""Launches that go straight to their launcher, ours or Triton's: what the core has to know of a kernel to tell its calls apart,
-and of Triton to notice that it would choose other code.
+"""Launches that go straight to their launcher, ours or Triton's: what the core has to know of a kernel to
+tell its calls apart, and of Triton to notice that it would choose other code.
 
 Triton asks at each launch for its knobs, its hooks and the globals that a kernel uses. Here what they were is
 remembered with the launch, and a look into a dict tells whether it still is so.
@@ -106,8 +106,8 @@ def _hooks():
 
 
 def _relay(function, kernel, hooks: list, is_hooked: bool):
-    """A launch by Triton's own launcher: with hooks, with scratch memory from the program's allocator, on AMD.
-    What is left out is Triton's looking for the kernel."""
+    """A launch by Triton's own launcher: with hooks, with scratch memory of the program's allocator, on AMD.
+    Only Triton's looking for the kernel is left out."""
     active = driver.active
     device = active.get_current_device()
     run = getattr(kernel, installed().run_field)

@@ -31,7 +31,8 @@ class _Compile:
             started = time.time_ns()
             with _messages.always_compile_by_default():
                 kernel = own(*args, **kwargs)
-            folder = None if _settings.prod() else getattr(get_cache_manager(kernel.hash), "cache_dir", None)
+            is_silent = _settings.prod() and not _settings.prod_test()
+            folder = None if is_silent else getattr(get_cache_manager(kernel.hash), "cache_dir", None)
             if folder:
                 # A cache hit leaves the metadata file as it was.
                 written = max((f.stat().st_mtime_ns for f in Path(folder).glob("*.json")), default=started)

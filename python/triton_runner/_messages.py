@@ -1,4 +1,5 @@
-"""The lines that a compiled kernel prints on stdout; none of them when TRITON_RUNNER_PROD=1."""
+"""The lines that a compiled kernel prints on stdout; none of them when TRITON_RUNNER_PROD=1,
+only its folder when TRITON_RUNNER_PROD_TEST=1."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from triton_runner import _settings
 _default_told = False
 
 
-def say(line: str) -> None:
-    if not _settings.prod():
+def say(line: str, in_prod_test: bool = False) -> None:
+    if not _settings.prod() or (in_prod_test and _settings.prod_test()):
         print(line, flush=True)
 
 
@@ -37,9 +38,9 @@ def always_compile_by_default():
 def kernel_saved(folder: str, cache_hit: bool) -> None:
     """A kernel was compiled, or found in the cache with TRITON_ALWAYS_COMPILE off."""
     if cache_hit:
-        say(f"[Triton Runner] Triton kernel cache hit and saved at {folder}")
+        say(f"[Triton Runner] Triton kernel cache hit and saved at {folder}", in_prod_test=True)
     else:
-        say(f"[Triton Runner] Triton kernel saved at {folder}")
+        say(f"[Triton Runner] Triton kernel saved at {folder}", in_prod_test=True)
 
 
 def note(line: str) -> None:

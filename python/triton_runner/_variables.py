@@ -134,6 +134,7 @@ TRITON_RUNNER_LEVEL run this package: the level that the CPU executes
 TRITON_RUNNER_MMA code this package: tensor-core sums bit for bit (exact) or in f32 (fast)
 TRITON_RUNNER_OOB run this package: stop at an access out of bounds, or report it
 TRITON_RUNNER_PROD run this package: prints nothing about kernels that it compiles
+TRITON_RUNNER_PROD_TEST run this package: as PROD, but says where each compiled kernel is saved
 TRITON_RUNNER_PROGRAMS run this package: only the first so many programs of each launch
 TRITON_RUNNER_QUICK                run    this package: benchmarks run once
 TRITON_RUNNER_SHUFFLE              run    this package: the order of programs

@@ -154,7 +154,8 @@ def test_launchers_of_other_backends_launch(fake, tmp_path):  # noqa: F811
                 HIPLauncher.calls += 1
                 return super().__call__(*args, **kwargs)
         active.launcher_cls = HIPLauncher
-        print(counted(go), counted(go), counted(lambda: go(n=7)), counted(lambda: go(grid=lambda m: (m["n"],))))
+        of_n = lambda meta: (meta["n"],)
+        print(counted(go), counted(go), counted(lambda: go(n=7)), counted(lambda: go(grid=of_n)))
         fake_gpu.set_device(1)
         far = lambda: go(Tensor(16384, place=1), Tensor(16384, place=1))
         print(counted(far), counted(far), HIPLauncher.calls)

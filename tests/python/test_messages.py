@@ -69,6 +69,10 @@ def test_always_compile_set_by_the_user(tmp_path):
 
 def test_production_is_silent(tmp_path):
     assert run(tmp_path, TRITON_RUNNER_PROD="1") == []
+    lines = run(tmp_path, TRITON_RUNNER_PROD_TEST="1")  # it says what is compiled
+    assert sorted(lines) == sorted(
+        f"[Triton Runner] Triton kernel saved at {folder}" for folder in folders(tmp_path)
+    )
 
 
 def test_colours(capsys):

@@ -1,4 +1,4 @@
-"""Launches with hooks by known keys: Triton's launcher and its hooks without Triton's looking for the kernel."""
+"""Launches with hooks by known keys: Triton's launcher and hooks, without Triton's looking for the kernel."""
 
 import numpy as np
 import pytest
