@@ -28,7 +28,8 @@ void init_options(nb::module_& m) {
       .value("RACE", exec::kCheckRace)
       .value("INF", exec::kCheckInf)
       .value("NAN_LOAD", exec::kCheckNanLoad)
-      .value("ZERO_DIVISION", exec::kCheckZeroDivision);
+      .value("ZERO_DIVISION", exec::kCheckZeroDivision)
+      .value("HINTS", exec::kCheckHints);
 
   nb::class_<Options>(
       m, "Options",

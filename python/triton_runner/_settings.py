@@ -17,7 +17,7 @@ from triton_runner._levels import LEVELS
 
 DEVICES = ("auto", "cpu", "cuda", "hip")
 # Bits of _core.Check.
-CHECKS = {"oob": 1, "nan": 2, "uninit": 4, "race": 8, "inf": 16, "nanload": 32, "zerodiv": 64}
+CHECKS = {"oob": 1, "nan": 2, "uninit": 4, "race": 8, "inf": 16, "nanload": 32, "zerodiv": 64, "hints": 128}
 DEFAULT_TARGET = "cuda:90"
 
 

@@ -29,6 +29,12 @@ class SimtKernel final : public exec::Kernel {
                         "': check 'nanload' needs the types of what is loaded, which "
                         "PTX does not say; 'nan' and 'inf' look at the instructions on floats"),
           {}};
+    if (options.checks & exec::kCheckHints)
+      return exec::LaunchError{
+          base::failure("kernel '" + code_.kernel +
+                        "': check 'hints' is for TTIR and TTGIR: PTX has no hints, and a wide access at an "
+                        "address that is not aligned stops the launch without it"),
+          {}};
     if (options.shuffle)
       return exec::LaunchError{base::failure("kernel '" + code_.kernel +
                                              "': shuffle= is for TTIR and TTGIR: PTX runs in one order"),

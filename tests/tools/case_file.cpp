@@ -187,7 +187,7 @@ uint32_t parse_checks(const std::string& list) {
   return check("oob", exec::kCheckOutOfBounds) | check("nan", exec::kCheckNan) |
          check("inf", exec::kCheckInf) | check("nanload", exec::kCheckNanLoad) |
          check("uninit", exec::kCheckUninitialized) | check("race", exec::kCheckRace) |
-         check("zerodiv", exec::kCheckZeroDivision);
+         check("zerodiv", exec::kCheckZeroDivision) | check("hints", exec::kCheckHints);
 }
 
 namespace {

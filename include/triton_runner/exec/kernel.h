@@ -76,6 +76,7 @@ enum Check : uint32_t {
   kCheckInf = 16,           // as kCheckNan, for infinities too
   kCheckNanLoad = 32,       // kCheckNan and kCheckInf look at what loads bring in too
   kCheckZeroDivision = 64,  // an integer is divided by 0
+  kCheckHints = 128,        // a value is not what the IR promises of it; TTIR and TTGIR
 };
 enum class Mma : uint8_t { kExact, kFast };
 

@@ -22,6 +22,7 @@ enum class TrapKind : uint8_t {
   kUninitialized,
   kNan,
   kRace,
+  kHint,
   kInvalid,
 };
 const char* trap_name(TrapKind kind);  // "out of bounds", ...

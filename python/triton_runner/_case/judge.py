@@ -20,9 +20,11 @@ from triton_runner._errors import DiagnosticError
 from triton_runner._levels import MLIR
 
 SCHEMA = "triton-runner.verify/1"
-CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv")
+CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints")
 # What may be meant: infinities that a kernel computes with, NaNs that its inputs bring.
 _MAY_BE_MEANT = {"inf", "nanload"}
+# PTX does not say what they look at.
+_MLIR_ONLY = {"nanload", "hints"}
 _SEEDS = (1, 2)
 _TIMINGS = ("eager", "late")
 _RANK = ("right", "unknown", "wrong")
@@ -79,7 +81,7 @@ class _Judge:
     def all_checks(self) -> None:
         """All at once; where that stops, each for itself, as a report ends a run."""
         for level in self.plain:
-            wanted = [c for c in self.checks if level in MLIR or c != "nanload"]
+            wanted = [c for c in self.checks if level in MLIR or c not in _MLIR_ONLY]
             if not wanted:
                 continue
             run = self.run(level, "check " + ",".join(wanted), check=",".join(wanted))

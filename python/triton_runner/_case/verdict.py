@@ -102,7 +102,7 @@ def verify(
       (*.trcase), which has its own arguments and grid.
     - `args`: a list, or a dict by parameter name; they are left as they were.
     - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
-    - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv; all by default.
+    - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints; all by default.
     - `strict`: what may be meant (infinities, a NaN of an input, sums in another order) is a fault too.
 
     Raises DiagnosticError for what cannot be run.

@@ -16,7 +16,7 @@ _STATUS = {"right": 0, "wrong": 1, "unknown": 125}
 @click.command("verify", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--kernel", "names", multiple=True, help="Judge launches of this kernel only; may be repeated.")
 @click.option("--launches", "most", type=int, default=16, show_default=True, help="Judge at most so many.")
-@click.option("--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv; else all.")
+@click.option("--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv, hints; else all.")
 @click.option(
     "--strict", is_flag=True, help="Warnings (infinities, NaN inputs, sums in another order) are faults."
 )

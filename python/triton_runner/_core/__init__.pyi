@@ -33,6 +33,8 @@ class Check(enum.IntEnum):
 
     ZERO_DIVISION = 64
 
+    HINTS = 128
+
 class Options:
     """
     How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing ("", "eager", "late" or a seed: when copies land), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).

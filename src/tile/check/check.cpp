@@ -5,6 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "check/hints.h"
 #include "check/nan.h"
 #include "check/race.h"
 #include "check/uninit.h"
@@ -53,8 +54,9 @@ Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options,
   quiet_ = !(options.checks & exec::kCheckUninitialized);
   if (!quiet_)
     uninit_ = std::make_unique<UninitCheck>(code, allocations);
-  else if (nan_ || zero_division_)
+  else if (nan_ || zero_division_ || (options.checks & exec::kCheckHints))
     uninit_ = std::make_unique<UninitCheck>(code, std::span<const exec::Allocation>{});
+  if (options.checks & exec::kCheckHints) hints_ = std::make_unique<HintCheck>(code.code);
   if (options.checks & exec::kCheckRace) race_ = std::make_unique<RaceCheck>(code, memory);
 }
 
@@ -73,6 +75,7 @@ bool Checks::looks_at(const Instr& in) const {
 }
 
 bool Checks::before(Task& t, const Instr& in) {
+  if (hints_ && &in == code_.code.entry && !hints_->begin(t, in)) return false;
   if (!looks_at(in)) return true;
   return (!uninit_ || quiet_ || uninit_->before(t, in)) && (!race_ || race_->before(t, in));
 }
@@ -81,6 +84,7 @@ bool Checks::after(Task& t, const Instr& in) {
   if (!looks_at(in)) return true;
   if (uninit_) uninit_->after(t, in);
   if (nan_ && !nan_->after(t, in, *uninit_)) return false;
+  if (hints_ && !hints_->after(t, in, *uninit_)) return false;
   if (zero_division_ && !divisors_are_not_zero(t, in, *uninit_)) return false;
   return !race_ || race_->after(t, in);
 }

@@ -18,6 +18,7 @@
 
 namespace triton_runner::tile {
 
+class HintCheck;
 class Lowering;
 class MemPlan;
 class NanCheck;
@@ -82,6 +83,7 @@ class Checks {
   bool quiet_ = false;          // uninit_ only tells others which values are undefined
   bool zero_division_ = false;  // integers divided by 0
   std::unique_ptr<RaceCheck> race_;
+  std::unique_ptr<HintCheck> hints_;
   std::optional<Permutation> order_;
   Random random_;
   bool preempted_ = false;

@@ -234,6 +234,10 @@ const Instr* run_print(Task& t, const Instr& in) {
 // Warps of a program run in step, and what is stored is there for the next op: fences, waits and marks order
 // what is ordered already.
 void lower_nothing(Lowering& l, const ir::Op& op) { l.emit(run_nothing, op, {}, {}); }
+// Only check="hints" looks at what is assumed.
+void lower_assume(Lowering& l, const ir::Op& op) {
+  l.emit(run_nothing, op, {}, l.fuses() ? std::vector<Slot>{} : std::vector{l.slot(op.operand(0))});
+}
 // Nobody's work was cancelled, no event has a number.
 void lower_zero(Lowering& l, const ir::Op& op) { l.emit(run_zero, op, {l.slot(op.result())}, {}); }
 
