@@ -53,5 +53,5 @@ def test_an_argument_that_is_not_aligned():
 
 
 def test_ptx_has_no_hints():
-    with pytest.raises((ValueError, RuntimeError), match="'hints' is for TTIR and TTGIR"):
+    with pytest.raises(triton_runner.DiagnosticError, match="'hints' is for TTIR and TTGIR"):
         launch(32, level="ptx", check="hints")
