@@ -1,10 +1,10 @@
-"""Python's and our own part of a launch on a GPU, with no GPU: a driver that does nothing (tests/gpu/fake_cuda.cpp), and
-torch's own tensors, whose exchange table says that they lie on a GPU.
+"""Python's and our own part of a launch on a GPU, with no GPU: a driver that does nothing
+(tests/gpu/fake_cuda.cpp), and torch's own tensors, whose exchange table says that they lie on a GPU.
 
     python benchmark/launch_share.py [--rounds 60] [--json]
 
-Nanoseconds of CPU time a launch, the least of all bursts (and their median), in turn: triton_runner.jit without
-arguments and with 19, Triton's own jit and CompiledKernel.run, and the driver's call from C++.
+Nanoseconds of CPU time a launch, the least of all bursts (and their median), in turn: triton_runner.jit
+without arguments and with 19, Triton's own jit and CompiledKernel.run, and the driver's call from C++.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAUNCHES = 400
 NUMBERS = (7, 100, 13, 1000, 10, 100, 20, 200, 30)
-CONSTANTS = {name: 32 for name in "ABCDE"}
+CONSTANTS = dict.fromkeys("ABCDE", 32)
 TABLE = b"dlpack_exchange_api"
 
 
