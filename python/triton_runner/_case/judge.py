@@ -21,8 +21,8 @@ from triton_runner._levels import MLIR
 
 SCHEMA = "triton-runner.verify/1"
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints")
-# What may be meant: infinities that a kernel computes with, NaNs that its inputs bring, promises that wrap-around
-# breaks where no result depends on it.
+# What may be meant: infinities that a kernel computes with, NaNs that its inputs bring, promises that
+# wrap-around breaks where no result depends on it.
 _MAY_BE_MEANT = {"inf", "nanload", "hints"}
 # PTX does not say what they look at.
 _MLIR_ONLY = {"nanload", "hints"}
