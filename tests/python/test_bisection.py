@@ -185,6 +185,7 @@ def quotient(out, shift, N: tl.constexpr):
 """
 
 
+@pytest.mark.long
 def test_a_kernel_beside_its_own_ttir(tmp_path):
     (tmp_path / "kernel.py").write_text(KERNEL)
     name = f"{tmp_path / 'kernel.py'}:quotient"
@@ -194,18 +195,26 @@ def test_a_kernel_beside_its_own_ttir(tmp_path):
     assert answer.exit_code == 1 and said["pass"]["name"] == "ConvertTritonGPUToLLVM"
 
 
-def test_bisect_in_python(tmp_path):
+GIVEN = {"constexprs": {"N": 64}, "options": {"num_warps": 1}, "versions": INSTALLED}
+
+
+@pytest.mark.long
+def test_a_function_of_python_as_the_oracle(tmp_path):
     (tmp_path / "kernel.py").write_text(KERNEL)
     name, out = f"{tmp_path / 'kernel.py'}:quotient", np.zeros(64, np.int32)
     want = np.trunc((np.arange(64) - 40) / 16)
-    given = {"constexprs": {"N": 64}, "options": {"num_warps": 1}, "versions": INSTALLED}
-    found = triton_runner.bisect(name, [out, 0], oracle=lambda arrays: (arrays[0] == want).all(), **given)
+    found = triton_runner.bisect(name, [out, 0], oracle=lambda arrays: (arrays[0] == want).all(), **GIVEN)
     assert found.verdict == "compiler" and found.level == "llir" and "ConvertTritonGPUToLLVM" in str(found)
     assert (out == 0).all()
-    low = triton_runner.bisect(name, [out, 0], oracle="instr:st.global<1", **given)
-    assert low.verdict == "right" and low.release["right"] == [INSTALLED]
-    high = triton_runner.bisect(name, [out, 0], oracle="instr:st.global>0", **given)
+    high = triton_runner.bisect(name, [out, 0], oracle="instr:st.global>0", **GIVEN)
     assert high.verdict == "compiler" and any("every release" in note for note in high.notes)
+
+
+def test_bisect_in_python(tmp_path):
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    name, out = f"{tmp_path / 'kernel.py'}:quotient", np.zeros(64, np.int32)
+    low = triton_runner.bisect(name, [out, 0], oracle="instr:st.global<1", **GIVEN)
+    assert low.verdict == "right" and low.release["right"] == [INSTALLED]
     with pytest.raises(DiagnosticError, match="no oracle, and no file"):
         triton_runner.bisect(name, [out, 0], oracle="fast")
     with pytest.raises(DiagnosticError, match="time is measured on a GPU"):
@@ -258,6 +267,7 @@ def test_a_fault_of_a_pass_inside_llvm(tmp_path, fault, level, named, means):
     assert said["confirmed_by"] == means
 
 
+@pytest.mark.long
 @needs_another
 @pytest.mark.parametrize(
     ("fault", "named", "means"),
