@@ -258,7 +258,10 @@ INSIDE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("fault", "level", "named", "means"), INSIDE, ids=[i[0][1] for i in INSIDE])
+@pytest.mark.parametrize(
+    ("fault", "level", "named", "means"),
+    [pytest.param(*one, id=one[0][1], marks=pytest.mark.long if one[1] == "ptx" else ()) for one in INSIDE],
+)
 def test_a_fault_of_a_pass_inside_llvm(tmp_path, fault, level, named, means):
     status, said = judge(tmp_path, PLANTED.replace("FAULT", repr(fault)))
     assert (status, said["verdict"], said["level"], said["stage"]) == (1, "compiler", level, f"make_{level}")
