@@ -225,27 +225,6 @@ def barriers() -> list[Case]:
     )
 
     k = nvidia()
-    answer = alloc(k, (2,), "i64", "#line1")
-    b = barrier(k)
-    zero, true = k.constant(0, "i32"), k.constant("true", "i1")
-    k.do(f"ttng.barrier_expect {b}, 16, {true} : {BARRIER}")
-    two = memdesc((2,), "i64", "#line1")
-    k.do(f"ttng.clc_try_cancel {answer}, {b} : {two}, {BARRIER}")
-    k.do(f"ttng.wait_barrier {b}, {zero} : {BARRIER}")
-    r = k.emit(f"ttng.clc_load_result {answer} : {two} -> i128")
-    c = k.emit(f"ttng.clc_is_canceled {r} : i128 -> i1")
-    k.emit(f"ttng.clc_get_program_id {r}, x : i128 -> i32")
-    k.store(k.emit(f"arith.extui {c} : i1 to i32"), "i32", (), [0])
-    k.store(k.constant(7, "i32"), "i32", (), [7])
-    response = k.emit(f"ttng.clc_try_cancel_sync : {k.type((2,), 'i64')}")
-    kept = alloc(k, (2,), "i64", "#line1", response)
-    k.do(f"nvws.clc_try_cancel {answer} : {two}")
-    for buffer in (kept, answer):
-        store(k, local_load(k, buffer, two, (2,), "i64"), np.zeros(2, np.int64))
-    about = "No program's work can be had from another: the answer says that nothing was cancelled."
-    cases.append(k.case("op/ttng.clc_try_cancel.ttgir", about))
-
-    k = nvidia()
     m = alloc(k, (8,), "i32", "#line1")
     eight = memdesc((8,), "i32", "#line1")
     threads, full = k.constant(256, "i32"), k.constant(9, "i32")

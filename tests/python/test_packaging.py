@@ -99,7 +99,7 @@ def test_notices_name_what_is_carried_and_installed():
         re.search(r"dependencies = (\[.*\])", project)[1]
         + re.search(r"\[project.optional-dependencies\]\n(.*?)\n\n", project, re.DOTALL)[1]
     )
-    for name in re.findall(r'"([A-Za-z_0-9]+)', listed):
+    for name in re.findall(r'"([A-Za-z_0-9-]+)', listed):
         assert f"| {name} | " in notices, name
     distribution = importlib.metadata.distribution("nanobind")
     (licence,) = [file for file in distribution.files if file.name == "LICENSE" and "dist-info" in str(file)]
