@@ -6,12 +6,20 @@
 #include <string>
 #include <vector>
 
+#include <triton_runner/exec/trap.h>
+
 namespace triton_runner::fuzz {
 
 inline void require(bool holds, const std::string& what) {
   if (holds) return;
   std::fprintf(stderr, "fuzz: %s\n", what.c_str());
   std::abort();
+}
+
+// A launch whose ends of timing differ is blamed as a whole.
+inline void require_place(const exec::Trap& trap) {
+  require(trap.location.line > 0 || !trap.location.file.empty() || trap.op == "the whole kernel",
+          "a trap without a place: " + trap.str());
 }
 
 class Arrays {

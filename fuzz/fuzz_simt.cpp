@@ -22,6 +22,7 @@ namespace {
 using namespace triton_runner;
 using fuzz::Arrays;
 using fuzz::require;
+using fuzz::require_place;
 
 exec::LaunchResult run(exec::Kernel& kernel, Arrays& arrays, uint64_t choice) {
   static const int64_t kIntegers[] = {16, 1, 0, 64, -1, 7, 1024, 3};
@@ -54,9 +55,7 @@ exec::LaunchResult run(exec::Kernel& kernel, Arrays& arrays, uint64_t choice) {
   require(!result->str().empty(), "an error without text");
   if (result->trap) {
     const exec::Trap& trap = *result->trap;
-    // A launch whose ends of timing differ is blamed as a whole.
-    require(trap.location.line > 0 || !trap.location.file.empty() || trap.op == "the whole kernel",
-            "a trap without a place: " + trap.str());
+    require_place(trap);
     require(trap.kind != exec::TrapKind::kTimeout || trap.message.find("its limit of") != std::string::npos,
             "20000 steps took longer than 10 seconds: " + trap.str());
   }

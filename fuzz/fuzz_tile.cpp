@@ -20,6 +20,7 @@ using namespace triton_runner;
 
 using fuzz::Arrays;
 using fuzz::require;
+using fuzz::require_place;
 
 struct Outcome {
   Arrays arrays;
@@ -54,9 +55,7 @@ Outcome run(exec::Kernel& kernel, uint64_t choice) {
     require(!out.result->str().empty(), "an error without text");
     if (out.result->trap) {
       const exec::Trap& trap = *out.result->trap;
-      // A launch whose ends of timing differ is blamed as a whole.
-      require(trap.location.line > 0 || !trap.location.file.empty() || trap.op == "the whole kernel",
-              "a trap without a place: " + trap.str());
+      require_place(trap);
       // A step is a whole tile's product or sort: with sanitizers 20,000 may take longer than 10 s, and the
       // limit then ends the run. Who calls this target stops it where that does not.
     }

@@ -191,7 +191,7 @@ def _passes(launch: Launch, notes: list) -> dict:
 def _page(files: dict, about: dict, notes: list) -> dict:
     """report.html, and the source that it shows, by which it can be made again."""
     try:
-        text, sources = page.of_launch(files, about, None)
+        text, sources = page.new(files, about)
     except DiagnosticError as error:
         notes.append(f"the page is left out: {error.message}")
         return {}

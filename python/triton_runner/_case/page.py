@@ -52,11 +52,11 @@ def findings(files: dict, about: dict) -> list:
     return found
 
 
-def of_launch(files: dict, about: dict, sources) -> tuple[str, dict]:
-    """The page of a launch as HTML, and {path: text} of the source that it shows. sources: the files that may
-    be read for it, None: any."""
+def new(files: dict, about: dict) -> tuple[str, dict]:
+    """The page of a launch of this machine as HTML, and {path: text} of the source that it shows, which is
+    read from the disk."""
     shown = material(files, about)
-    shown.sources = sources
+    shown.sources = None
     text, made = report.page([shown], findings=findings(files, about))
     return text, {file["path"]: file["text"] for one in made for file in one.main["files"] if file["text"]}
 
