@@ -29,14 +29,16 @@ ENVIRONMENT = os.environ | {
 
 
 def build(libfuzzer: bool, targets: list[str]) -> pathlib.Path:
-    """The folder of the programs. That of g++ is shared with the sanitizer part of the tests."""
+    """The folder of the programs. That of g++ is shared with the sanitizer part of the tests (run_all.py)."""
     folder = ROOT / "build" / ("libfuzzer" if libfuzzer else "asan")
     flags = (
-        "-DTRITON_RUNNER_TESTS=ON -DTRITON_RUNNER_FUZZ=ON -DTRITON_RUNNER_PYTHON=OFF"
-        " -DTRITON_RUNNER_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1"
+        "-DTRITON_RUNNER_TESTS=ON -DTRITON_RUNNER_FUZZ=ON -DTRITON_RUNNER_PYTHON=OFF -DCMAKE_BUILD_TYPE=None"
     )
     if libfuzzer:
+        flags += " -DTRITON_RUNNER_SANITIZE=address,undefined -DCMAKE_CXX_FLAGS=-O1"
         flags += " -DTRITON_RUNNER_LIBFUZZER=ON -DCMAKE_CXX_COMPILER=clang++"
+    else:
+        flags += " -DTRITON_RUNNER_SANITIZE=quick -DCMAKE_CXX_FLAGS=-O0"
     command = ["cmake", "-G", "Ninja", "-S", ".", *flags.split(), "-B", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     jobs = str(len(os.sched_getaffinity(0)))

@@ -2,7 +2,8 @@
 
     python tests/run_all.py [part ...]
 
-Without parts, all but `long`: Python tests marked so, which take a minute or are one more of their kind.
+Without parts, all but two: `long`, Python tests marked so, which take a minute or are one more of their kind,
+and `ubsan`, the unit tests and cases under all that UBSan checks, of which `asan` leaves out the dearest.
 Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in seconds
 of CPU, which is reported and fails nothing: a slow machine is not a failure. Only what hangs is ended: a
 command that has used ten times its part's budget, or that has used no CPU at all for ten minutes.
@@ -25,11 +26,14 @@ import psutil
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "log"
-RELEASE, ASAN, TSAN = (ROOT / "build" / name for name in ("release", "asan", "tsan"))
+RELEASE, ASAN, UBSAN, TSAN = (ROOT / "build" / name for name in ("release", "asan", "ubsan", "tsan"))
 JOBS = str(len(os.sched_getaffinity(0)))
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)")
 TAIL = 60
-PYTEST = [sys.executable, "-m", "pytest", "-q", "-rfEs", "--durations=40", "-n", JOBS, "--dist", "loadfile"]
+PYTEST = [
+    *[sys.executable, "-m", "pytest", "-q", "-rfEs", "--durations=40"],
+    *["-n", JOBS, "--dist", "loadfile", "--no-loadscope-reorder"],  # conftest.py says what comes first
+]
 HANG_FACTOR = 10  # budgets of CPU time
 IDLE = 600  # seconds without any CPU time
 NOT_FOUND = 127
@@ -57,9 +61,10 @@ def configure(folder: pathlib.Path, *definitions: str) -> list[str]:
     return [*["cmake", "-G", "Ninja", "-S", ".", "-DTRITON_RUNNER_TESTS=ON", "-B"], str(folder), *definitions]
 
 
-def sanitized(folder: pathlib.Path, sanitizers: str) -> list[str]:
-    """Optimised a little, so that loops end; without Python, which would need the sanitizer preloaded."""
-    flags = "-DTRITON_RUNNER_PYTHON=OFF -DTRITON_RUNNER_FUZZ=ON -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O1"
+def sanitized(folder: pathlib.Path, sanitizers: str, optimisation: str = "-O1") -> list[str]:
+    """Without Python, which would need the sanitizer preloaded."""
+    flags = "-DTRITON_RUNNER_PYTHON=OFF -DTRITON_RUNNER_FUZZ=ON -DCMAKE_BUILD_TYPE=None"
+    flags += f" -DCMAKE_CXX_FLAGS={optimisation}"
     return configure(folder, f"-DTRITON_RUNNER_SANITIZE={sanitizers}", *flags.split())
 
 
@@ -95,13 +100,13 @@ def build() -> list[list[str]]:
     ]
 
 
-def asan() -> list[list[str]]:
-    targets = [pathlib.Path(command[0]).name for command in unit_tests(ASAN)]
+def checked(folder: pathlib.Path, *sanitizers: str) -> list[list[str]]:
+    targets = [pathlib.Path(command[0]).name for command in unit_tests(folder)]
     return [
-        sanitized(ASAN, "address,undefined"),
-        ["ninja", "-C", str(ASAN), "-j", JOBS, "case_tool", *targets],
-        *unit_tests(ASAN),
-        cases(ASAN, "--timeout", "120", "--one-way"),
+        sanitized(folder, *sanitizers),
+        ["ninja", "-C", str(folder), "-j", JOBS, "case_tool", *targets],
+        *unit_tests(folder),
+        cases(folder, "--timeout", "120", "--one-way"),
     ]
 
 
@@ -131,7 +136,9 @@ PARTS = [
         lambda: [[sys.executable, "tools/releases.py", "test", "3.0.0", "3.4.0", "3.9.0"]],
         ("build",),
     ),
-    Part("asan", 720, asan),
+    # What takes least to compile and run together: fuzz/run.py builds in the same folder.
+    Part("asan", 600, lambda: checked(ASAN, "quick", "-O0")),
+    Part("ubsan", 900, lambda: checked(UBSAN, "address,undefined"), by_default=False),
     # As many inputs on every machine: what passes here passes in CI.
     Part("fuzz", 240, lambda: [[sys.executable, "fuzz/run.py", "--limit=3600", "--inputs=2000"]], ("asan",)),
     Part("tsan", 300, tsan),

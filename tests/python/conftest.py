@@ -20,6 +20,19 @@ os.environ.setdefault("TRITON_RUNNER_DEVICE", "cpu")
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # 3.9 warns where this is left open
 sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "corpus")]
 
+# The files that take longest, by `make test PARTS=python` with --junitxml. They come first: a process that
+# begins one of them last works on alone.
+LONGEST = [
+    "bisection", "readme", "conformance", "gpu_launch", "compare", "benchmark", "differential", "bench",
+    "isa", "sort", "torch_compile", "cli", "pointer_objects", "enable_dump", "report", "dump_front",
+    "experiments", "reduce", "gluon_scaled", "pretend_cuda", "winners",
+]  # fmt: skip
+
+
+def pytest_collection_modifyitems(items):
+    place = {f"test_{name}": at for at, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
+
 
 @pytest.fixture(autouse=True)
 def environment():

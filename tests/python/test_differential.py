@@ -62,7 +62,7 @@ import triton.language as tl
 @triton.jit
 def kernel(x0, out0, trips, delta, limit):
     at = tl.arange(0, 64)
-    tl.store(out0 + at, tl.load(x0 + at * 2))
+    tl.store(out0 + at, tl.load(x0 + at.to(tl.int64) * (1 << 40)))  # not even by chance another array
 """
     kernel = generate.Kernel(source, ["int32"], 64, [("int32", 64)], [0, 0, 1], 1, {"num_warps": 4})
     function = run.imported(source, tmp_path / "outside.py")
