@@ -27,84 +27,107 @@ const void* element(MatrixView v, int64_t i, int64_t j) {
 }
 MatrixView turned(MatrixView v) { return {v.data, v.type, v.col_stride, v.row_stride}; }
 
-// The same matrix with contiguous rows: as it is, or copied through a transpose.
-MatrixView with_contiguous_rows(MatrixView v, int64_t rows, int64_t cols) {
-  if (v.col_stride == 1) return v;
-  size_t size = size_of(v.type);
-  void* copy = scratch.take(rows * cols * static_cast<int64_t>(size));
-  int64_t shape[] = {rows, cols}, strides[] = {v.row_stride, v.col_stride};
-  copy_view(copy, v.data, shape, strides, 2, size);
-  return {copy, v.type, cols, 1};
-}
-
-// Widening of contiguous rows to the accumulator's type.
-void widen_rows(float* out, int64_t stride, MatrixView v, int64_t rows, int64_t cols) {
-  if (v.row_stride == cols && stride == cols) {  // one long row
-    cols *= rows;
-    rows = 1;
-  }
-  table().widen_rows(v.type, out, stride, v.data, v.row_stride, rows, cols);
-}
-void widen_rows(double* out, int64_t stride, MatrixView v, int64_t rows, int64_t cols) {
-  Kernel kernel = elementwise_extf.kernel(v.type, Type::kF64);
-  for (int64_t r = 0; r < rows; ++r) {
-    const void* in = element(v, r, 0);
-    kernel.run(out + r * stride, &in, 0, cols);
-  }
-}
-void widen_rows(int32_t* out, int64_t stride, MatrixView v, int64_t rows, int64_t cols) {
-  Kernel kernel = elementwise_extsi.kernel(v.type, Type::kI32);
-  for (int64_t r = 0; r < rows; ++r) {
-    const void* in = element(v, r, 0);
-    kernel.run(out + r * stride, &in, 0, cols);
-  }
-}
-
 template <class T>
 struct Packed {
   const T* data;
   int64_t row, col;  // strides
 };
 
-// a may have either stride contiguous: the kernel broadcasts single elements of it.
+// Operands of one product after the other. The thread's scratch memory and the table are looked up once: a
+// product may take less than a microsecond.
 template <class T>
-Packed<T> pack_a(MatrixView a, Type wide, int64_t m, int64_t k) {
-  if (a.type == wide) return {static_cast<const T*>(a.data), a.row_stride, a.col_stride};
-  auto* out = static_cast<T*>(scratch.take(m * k * static_cast<int64_t>(sizeof(T))));
-  if (a.col_stride != 1 && a.row_stride == 1) {
-    widen_rows(out, m, turned(a), k, m);
-    return {out, 1, m};
-  }
-  widen_rows(out, k, with_contiguous_rows(a, m, k), m, k);
-  return {out, k, 1};
-}
+class Packing {
+ public:
+  Packing(const DotTable& table, Type wide) : table_(table), wide_(wide), scratch_(scratch) {}
 
-template <class T>
-Packed<T> pack_b(MatrixView b, Type wide, int64_t k, int64_t n) {
-  int64_t panel = table().panel;
-  if (b.type == wide && b.col_stride == 1 && n % panel == 0)
-    return {static_cast<const T*>(b.data), b.row_stride, 1};
-  int64_t padded = (n + panel - 1) / panel * panel;
-  auto* out = static_cast<T*>(scratch.take(k * padded * static_cast<int64_t>(sizeof(T))));
-  widen_rows(out, padded, with_contiguous_rows(b, k, n), k, n);
-  if (padded != n)
-    for (int64_t r = 0; r < k; ++r) std::fill(out + r * padded + n, out + (r + 1) * padded, T{0});
-  return {out, padded, 1};
-}
+  void begin(int64_t m, int64_t n, int64_t k) {
+    const int64_t padded = n + table_.panel, size = sizeof(T);
+    scratch_.reserve(2 * Scratch::rounded(m * k * size) + Scratch::rounded(k * padded * size) +
+                     Scratch::rounded(k * n * size));
+  }
+
+  // a may have either stride contiguous: the kernel broadcasts single elements of it.
+  Packed<T> a(MatrixView a, int64_t m, int64_t k) {
+    if (a.type == wide_) return {static_cast<const T*>(a.data), a.row_stride, a.col_stride};
+    T* out = take(m * k);
+    if (a.col_stride != 1 && a.row_stride == 1) {
+      widen_rows(out, m, turned(a), k, m);
+      return {out, 1, m};
+    }
+    widen_rows(out, k, with_contiguous_rows(a, m, k), m, k);
+    return {out, k, 1};
+  }
+
+  Packed<T> b(MatrixView b, int64_t k, int64_t n) {
+    const int64_t panel = table_.panel;
+    if (b.type == wide_ && b.col_stride == 1 && n % panel == 0)
+      return {static_cast<const T*>(b.data), b.row_stride, 1};
+    const int64_t padded = (n + panel - 1) / panel * panel;
+    T* out = take(k * padded);
+    widen(out, padded, b, k, n);
+    if (padded != n)
+      for (int64_t r = 0; r < k; ++r) std::fill(out + r * padded + n, out + (r + 1) * padded, T{0});
+    return {out, padded, 1};
+  }
+
+  // Any matrix, as rows that are contiguous.
+  void widen(T* out, int64_t stride, MatrixView v, int64_t rows, int64_t cols) {
+    if constexpr (std::is_same_v<T, float>)
+      if (v.col_stride != 1 && v.row_stride == 1 &&
+          table_.widen_turned(v.type, out, stride, v.data, v.col_stride, rows, cols))
+        return;
+    widen_rows(out, stride, with_contiguous_rows(v, rows, cols), rows, cols);
+  }
+
+ private:
+  T* take(int64_t elements) {
+    return static_cast<T*>(scratch_.take(elements * static_cast<int64_t>(sizeof(T))));
+  }
+
+  // The same matrix with contiguous rows: as it is, or copied through a transpose.
+  MatrixView with_contiguous_rows(MatrixView v, int64_t rows, int64_t cols) {
+    if (v.col_stride == 1) return v;
+    size_t size = size_of(v.type);
+    void* copy = scratch_.take(rows * cols * static_cast<int64_t>(size));
+    int64_t shape[] = {rows, cols}, strides[] = {v.row_stride, v.col_stride};
+    copy_view(copy, v.data, shape, strides, 2, size);
+    return {copy, v.type, cols, 1};
+  }
+
+  // Widening of contiguous rows to the accumulator's type.
+  void widen_rows(T* out, int64_t stride, MatrixView v, int64_t rows, int64_t cols) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (v.row_stride == cols && stride == cols) {  // one long row
+        cols *= rows;
+        rows = 1;
+      }
+      table_.widen_rows(v.type, out, stride, v.data, v.row_stride, rows, cols);
+    } else {
+      Kernel kernel = std::is_same_v<T, double> ? elementwise_extf.kernel(v.type, Type::kF64)
+                                                : elementwise_extsi.kernel(v.type, Type::kI32);
+      for (int64_t r = 0; r < rows; ++r) {
+        const void* in = element(v, r, 0);
+        kernel.run(out + r * stride, &in, 0, cols);
+      }
+    }
+  }
+
+  const DotTable& table_;
+  const Type wide_;
+  Scratch& scratch_;
+};
 
 template <class T, class Fn>
-void dot(Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
-         SumStart<T> start = {}, const Ahead* ahead = nullptr) {
+void dot(const DotTable& table, Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b,
+         int64_t m, int64_t n, int64_t k, SumStart<T> start = {}, const Ahead* ahead = nullptr) {
+  Packing<T> pack(table, wide);
   for (int64_t done = 0; done < k; done += kBlockK, start = {}, ahead = nullptr) {
     int64_t part = std::min(kBlockK, k - done);
     MatrixView a_part = a, b_part = b;
-    a_part.data = element(a, 0, done);
-    b_part.data = element(b, done, 0);
-    int64_t padded = n + table().panel, wide_size = static_cast<int64_t>(sizeof(T));
-    scratch.reserve(Scratch::rounded(m * part * wide_size) + Scratch::rounded(part * padded * wide_size) +
-                    Scratch::rounded(m * part * wide_size) + Scratch::rounded(part * n * wide_size));
-    Packed<T> pa = pack_a<T>(a_part, wide, m, part);
-    Packed<T> pb = pack_b<T>(b_part, wide, part, n);
+    if (done) a_part.data = element(a, 0, done), b_part.data = element(b, done, 0);
+    pack.begin(m, n, part);
+    Packed<T> pa = pack.a(a_part, m, part);
+    Packed<T> pb = pack.b(b_part, part, n);
     if constexpr (std::is_same_v<T, float>)
       kernel(c, ldc, pa.data, pa.row, pa.col, pb.data, pb.row, m, n, part, start, ahead);
     else
@@ -116,13 +139,20 @@ void dot(Fn kernel, Type wide, T* c, int64_t ldc, MatrixView a, MatrixView b, in
 
 void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
              DotStart start, const Ahead* ahead) {
+  const DotTable& t = table();
   SumStart<float> from{nullptr, start.scale, start.scale_step};
   alignas(64) float line[kMostColumns];
   if (start.value) {
-    std::fill(line, line + table().wide, *start.value);
+    std::fill(line, line + t.wide, *start.value);
     from.line = line;
   }
-  dot(table().dot_f32, Type::kF32, c, ldc, a, b, m, n, k, from, ahead);
+  dot(t, t.dot_f32, Type::kF32, c, ldc, a, b, m, n, k, from, ahead);
+}
+
+void widen_matrix(float* out, MatrixView v, int64_t rows, int64_t cols) {
+  Packing<float> pack(table(), Type::kF32);
+  pack.begin(rows, 0, cols);
+  pack.widen(out, cols, v, rows, cols);
 }
 
 void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
@@ -142,11 +172,11 @@ void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, in
 }
 
 void dot_f64(double* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
-  dot(table().dot_f64, Type::kF64, c, ldc, a, b, m, n, k);
+  dot(table(), table().dot_f64, Type::kF64, c, ldc, a, b, m, n, k);
 }
 
 void dot_i32(int32_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k) {
-  dot(table().dot_i32, Type::kI32, c, ldc, a, b, m, n, k);
+  dot(table(), table().dot_i32, Type::kI32, c, ldc, a, b, m, n, k);
 }
 
 }  // namespace triton_runner::num

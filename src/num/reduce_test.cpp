@@ -183,6 +183,7 @@ TEST(reduce_all_ops) {
         continue;
       }
       for (int64_t axis : {1, 2, 31, 32, 64, 100, 128, 517}) check_reduce(op, type, 2, axis, 1);
+      for (int64_t axis : {64, 70}) check_reduce(op, type, 19, axis, 1);  // more rows than a vector has lanes
       check_reduce(op, type, 2, 9, 37);
       CHECK(reduce_part_fn(op, type) || !(type == Type::kF32 && op == ReduceOp::kAddF));
       CHECK(reduce_padded_fn(reduce_fn(op, type)) || !(type == Type::kF32 && is_float_op(op)));

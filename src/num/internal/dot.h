@@ -31,6 +31,8 @@ struct DotStart {
 // `ahead`: two blocks of memory that are fetched on the way.
 void dot_f32(float* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k,
              DotStart start = {}, const Ahead* ahead = nullptr);
+// What dot_f32 makes of an operand, for those that are used again and again: as contiguous rows.
+void widen_matrix(float* out, MatrixView v, int64_t rows, int64_t cols);
 // c is f16 (bits): accumulates in f32 from C's value over the whole of k and rounds once.
 void dot_f16(uint16_t* c, int64_t ldc, MatrixView a, MatrixView b, int64_t m, int64_t n, int64_t k);
 // a, b f64 (or a narrower float).

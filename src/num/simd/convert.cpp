@@ -1,5 +1,6 @@
 // Widening of narrow floats to f32 and narrowing from it; rows of them for the operands of dots.
 #include "simd/codec.h"
+#include "simd/transpose.h"
 
 namespace triton_runner::num::NUM_ISA {
 namespace {
@@ -51,6 +52,17 @@ void narrow_f16(void* out, const void* in, const void*, const void*, int64_t n) 
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(o + i), h);
   }
 #elif defined(NUM_ISA_avx2)
+  for (; i + 32 <= n; i += 32) {  // no NaN among them: nothing to make canonical
+    __m256 v[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) v[k] = _mm256_loadu_ps(x + i + 8 * k);
+    const __m256 nan =
+        _mm256_or_ps(_mm256_cmp_ps(v[0], v[1], _CMP_UNORD_Q), _mm256_cmp_ps(v[2], v[3], _CMP_UNORD_Q));
+    if (_mm256_movemask_ps(nan)) break;
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k)
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(o + i + 8 * k), _mm256_cvtps_ph(v[k], kMode));
+  }
   for (; i + 8 <= n; i += 8) {
     __m256 v = _mm256_loadu_ps(x + i);
     __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
@@ -202,6 +214,35 @@ void widen_rows(Type type, float* out, int64_t out_stride, const void* in, int64
     default:
       return;
   }
+}
+
+bool widen_turned(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
+                  int64_t cols);
+bool widen_turned([[maybe_unused]] Type type, [[maybe_unused]] float* out,
+                  [[maybe_unused]] int64_t out_stride, [[maybe_unused]] const void* in,
+                  [[maybe_unused]] int64_t in_stride, [[maybe_unused]] int64_t rows,
+                  [[maybe_unused]] int64_t cols) {
+#if defined(NUM_ISA_avx512) || defined(NUM_ISA_avx2)
+  if ((type != Type::kF16 && type != Type::kBF16) || rows % 8 || cols % 8) return false;
+  auto* x = static_cast<const uint16_t*>(in);
+  auto turn = [&](auto widen) __attribute__((always_inline)) {
+    for (int64_t r = 0; r < rows; r += 8)
+      for (int64_t c = 0; c < cols; c += 8)
+        each_column_of_8x8(x + c * in_stride + r, in_stride,
+                           [&](int i, __m128i column) __attribute__((always_inline)) {
+                             _mm256_storeu_ps(out + (r + i) * out_stride + c, widen(column));
+                           });
+  };
+  if (type == Type::kF16)
+    turn([](__m128i v) __attribute__((always_inline)) { return _mm256_cvtph_ps(v); });
+  else
+    turn([](__m128i v) __attribute__((always_inline)) {
+      return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
+    });
+  return true;
+#else
+  return false;
+#endif
 }
 
 }  // namespace triton_runner::num::NUM_ISA

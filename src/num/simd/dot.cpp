@@ -7,6 +7,8 @@ namespace triton_runner::num::NUM_ISA {
 
 void widen_rows(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
                 int64_t cols);
+bool widen_turned(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
+                  int64_t cols);
 
 namespace {
 
@@ -187,7 +189,9 @@ constexpr Strips<T, C> kStrips;
 template <class T, int C>
 void panel(T* c, const T* a, Panel<T>& p, int64_t m) {
   // Split evenly, so that no block is left with a row or two (their chains would not hide the latency).
-  const int64_t blocks = (m + kRows<C> - 1) / kRows<C>, rows = m / blocks, taller = m % blocks;
+  // In 32 bits, where a division takes half the time.
+  const auto all = static_cast<uint32_t>(m), blocks = (all + kRows<C> - 1) / kRows<C>, rows = all / blocks,
+             taller = all % blocks;
   if (taller) kStrips<T, C>.of[rows + 1](c, a, p, taller);
   kStrips<T, C>.of[rows](c, a, p, blocks - taller);
 }
@@ -255,6 +259,7 @@ void dot_i32(int32_t* c, int64_t ldc, const int32_t* a, int64_t a_row, int64_t a
 
 extern const DotTable dot_table;
 const DotTable dot_table = {
-    kVectorBytes / 4, kMaxVectors * kVectorBytes / 4, widen_rows, dot_from<float>, dot<double>, dot_i32};
+    kVectorBytes / 4, kMaxVectors * kVectorBytes / 4, widen_rows, widen_turned, dot_from<float>, dot<double>,
+    dot_i32};
 
 }  // namespace triton_runner::num::NUM_ISA

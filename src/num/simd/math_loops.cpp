@@ -147,7 +147,7 @@ struct exp2_vector {
     return _mm512_maskz_scalef_ps(on, _mm512_fmadd_ps(r, horner(r, k_exp2_f32), _mm512_set1_ps(1.0f)), n);
   }
 };
-template <class F, Of of = Of::kOne>
+template <class F, Of of>
 void exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* o = static_cast<float*>(out);
   auto* x = static_cast<const float*>(a);
@@ -168,51 +168,120 @@ void exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
     _mm512_mask_storeu_ps(o + i, on, of_vector(_mm512_maskz_loadu_ps(on, x + i), less));
   }
 }
-template <Of of>
-constexpr Loop exp_f32_loop = exp_loop<exp_vector, of>;
-template <Of of>
-constexpr Loop exp2_f32_loop = exp_loop<exp2_vector, of>;
 #else
 // Stretches whose results are all normal or plainly 0 (masked scores are -inf) take the shorter formula.
 struct exp_normal {
+  using General = exp;
   static constexpr float kZero = -110.0f, kLow = kExpLow, kHigh = kExpHigh;
-  static NUM_INLINE float apply(float x) {
-    float y = exp_f32_normal(x);
-    return x < kZero ? 0.0f : y;
-  }
+  static NUM_INLINE float apply(float x) { return exp_f32_normal(x); }
 };
 struct exp2_normal {
+  using General = exp2;
   static constexpr float kZero = -160.0f, kLow = kExp2Low, kHigh = kExp2High;
-  static NUM_INLINE float apply(float x) {
-    float y = exp2_f32_normal(x);
-    return x < kZero ? 0.0f : y;
+  static NUM_INLINE float apply(float x) { return exp2_f32_normal(x); }
+};
+template <class Normal>
+__attribute__((noinline)) void exp_of_kept(float* o, const float* kept, int64_t n) {
+  int32_t outside = 0;
+#pragma GCC ivdep
+  for (int64_t j = 0; j < n; ++j) {
+    const float value = kept[j], power = Normal::apply(value);
+    outside |= !(((value > Normal::kLow) & (value < Normal::kHigh)) | (value < Normal::kZero));
+    o[j] = value < Normal::kZero ? 0.0f : power;
+  }
+  if (outside) map1<float, float, typename Normal::General>(o, kept, nullptr, nullptr, n);
+}
+
+#if defined(NUM_ISA_avx2)
+// The normal formulas on a vector, operation by operation. Magnitudes below kNear give normal results.
+template <int n>
+NUM_INLINE __m256 horner(__m256 x, const float (&coefficient)[n]) {
+  __m256 sum = _mm256_set1_ps(coefficient[n - 1]);
+#pragma GCC unroll 8
+  for (int i = n - 2; i >= 0; --i) sum = _mm256_fmadd_ps(sum, x, _mm256_set1_ps(coefficient[i]));
+  return sum;
+}
+NUM_INLINE __m256 times_power(__m256 p, __m256 shifted) {
+  const __m256i power = _mm256_slli_epi32(_mm256_castps_si256(shifted), 23);
+  return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), power));
+}
+struct exp_vector {
+  using Normal = exp_normal;
+  static constexpr float kNear = 87.0f;
+  static NUM_INLINE __m256 apply(__m256 x) {
+    const __m256 shifted = x * 0x1.715476p+0f + 12582912.0f, n = shifted - 12582912.0f;
+    __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0x1.62e400p-1f), x);
+    r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0x1.7f7d1cp-20f), r);
+    return times_power(_mm256_fmadd_ps(r * r, horner(r, k_exp_f32), r) + 1.0f, shifted);
   }
 };
-template <class Normal, class General, Of of>
+struct exp2_vector {
+  using Normal = exp2_normal;
+  static constexpr float kNear = 125.0f;
+  static NUM_INLINE __m256 apply(__m256 x) {
+    const __m256 shifted = x + 12582912.0f, r = x - (shifted - 12582912.0f);
+    return times_power(_mm256_fmadd_ps(r, horner(r, k_exp2_f32), _mm256_set1_ps(1.0f)), shifted);
+  }
+};
+template <class F, Of of>
+void exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
+  auto* o = static_cast<float*>(out);
+  auto* x = static_cast<const float*>(a);
+  auto* y = static_cast<const float*>(b);
+  constexpr int kVectors = 4, kBlock = 8 * kVectors;
+  const float one = of == Of::kDifferenceFromOne ? *y : 0.0f;
+  const __m256i magnitude = _mm256_set1_epi32(0x7fffffff);
+  int64_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    __m256 v[kVectors];
+    __m256i largest{};
+#pragma GCC unroll 8
+    for (int k = 0; k < kVectors; ++k) {
+      v[k] = _mm256_loadu_ps(x + i + 8 * k);
+      if (of == Of::kDifference) v[k] -= _mm256_loadu_ps(y + i + 8 * k);
+      if (of == Of::kDifferenceFromOne) v[k] -= one;
+      largest = _mm256_max_epu32(largest, _mm256_and_si256(_mm256_castps_si256(v[k]), magnitude));
+    }
+    const __m256 near = _mm256_set1_ps(F::kNear);
+    if (_mm256_movemask_ps(_mm256_cmp_ps(_mm256_castsi256_ps(largest), near, _CMP_NLT_UQ))) [[unlikely]] {
+      alignas(32) float kept[kBlock];
+#pragma GCC unroll 8
+      for (int k = 0; k < kVectors; ++k) _mm256_store_ps(kept + 8 * k, v[k]);
+      exp_of_kept<typename F::Normal>(o + i, kept, kBlock);
+      continue;
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < kVectors; ++k) _mm256_storeu_ps(o + i + 8 * k, F::apply(v[k]));
+  }
+  if (i == n) return;
+  float kept[kBlock];
+  for (int64_t j = 0; j < n - i; ++j)
+    kept[j] = of == Of::kOne ? x[i + j] : x[i + j] - (of == Of::kDifference ? y[i + j] : one);
+  exp_of_kept<typename F::Normal>(o + i, kept, n - i);
+}
+#else
+using exp_vector = exp_normal;
+using exp2_vector = exp2_normal;
+template <class F, Of of>
 void exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* o = static_cast<float*>(out);
   auto* x = static_cast<const float*>(a);
   auto* y = static_cast<const float*>(b);
   const float one = of == Of::kDifferenceFromOne ? *y : 0.0f;
-  alignas(64) float kept[kChunk];  // out may be a
+  float kept[kChunk];  // out may be a
   for (int64_t i = 0; i < n; i += kChunk) {
-    int64_t m = n - i < kChunk ? n - i : kChunk;
-    int32_t outside = 0;
-#pragma GCC ivdep
-    for (int64_t j = 0; j < m; ++j) {
-      float value = of == Of::kOne ? x[i + j] : x[i + j] - (of == Of::kDifference ? y[i + j] : one);
-      kept[j] = value;
-      outside |= !(((value > Normal::kLow) & (value < Normal::kHigh)) | (value < Normal::kZero));
-      o[i + j] = Normal::apply(value);
-    }
-    if (outside) map1<float, float, General>(o + i, kept, nullptr, nullptr, m);
+    const int64_t m = n - i < kChunk ? n - i : kChunk;
+    for (int64_t j = 0; j < m; ++j)
+      kept[j] = of == Of::kOne ? x[i + j] : x[i + j] - (of == Of::kDifference ? y[i + j] : one);
+    exp_of_kept<F>(o + i, kept, m);
   }
 }
-template <Of of>
-constexpr Loop exp_f32_loop = exp_loop<exp_normal, exp, of>;
-template <Of of>
-constexpr Loop exp2_f32_loop = exp_loop<exp2_normal, exp2, of>;
 #endif
+#endif
+template <Of of>
+constexpr Loop exp_f32_loop = exp_loop<exp_vector, of>;
+template <Of of>
+constexpr Loop exp2_f32_loop = exp_loop<exp2_vector, of>;
 
 template <Loop kF32, Loop kF64, int arity>
 Loop by_type(Type in) {

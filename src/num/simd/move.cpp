@@ -1,5 +1,5 @@
 // Movement of elements and mask helpers: see kernels.h for what each does.
-#include "simd/common.h"
+#include "simd/transpose.h"
 
 namespace triton_runner::num::NUM_ISA {
 namespace {
@@ -64,26 +64,9 @@ void transpose_of(void* out, int64_t out_stride, const void* in, int64_t in_stri
 }
 
 #if defined(__x86_64__)
-inline __m128i load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
-inline void store128(void* p, __m128i v) { _mm_storeu_si128(static_cast<__m128i*>(p), v); }
-
 // 8 x 8 elements of two bytes in registers.
 inline void transpose_8x8(uint16_t* out, int64_t out_stride, const uint16_t* in, int64_t in_stride) {
-  __m128i r[8], s[8];
-  for (int i = 0; i < 8; ++i) r[i] = load128(in + i * in_stride);
-  for (int i = 0; i < 4; ++i) {
-    s[2 * i] = _mm_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
-    s[2 * i + 1] = _mm_unpackhi_epi16(r[2 * i], r[2 * i + 1]);
-  }
-  for (int half = 0; half < 2; ++half) {
-    __m128i low = _mm_unpacklo_epi32(s[half], s[2 + half]), high = _mm_unpackhi_epi32(s[half], s[2 + half]);
-    __m128i low2 = _mm_unpacklo_epi32(s[4 + half], s[6 + half]),
-            high2 = _mm_unpackhi_epi32(s[4 + half], s[6 + half]);
-    store128(out + (4 * half + 0) * out_stride, _mm_unpacklo_epi64(low, low2));
-    store128(out + (4 * half + 1) * out_stride, _mm_unpackhi_epi64(low, low2));
-    store128(out + (4 * half + 2) * out_stride, _mm_unpacklo_epi64(high, high2));
-    store128(out + (4 * half + 3) * out_stride, _mm_unpackhi_epi64(high, high2));
-  }
+  each_column_of_8x8(in, in_stride, [&](int i, __m128i column) { store128(out + i * out_stride, column); });
 }
 
 // 4 x 4 elements of four bytes in registers.

@@ -1,10 +1,8 @@
 // Reductions and scans along the middle axis of [outer, axis, inner], in the order that reduce.h fixes.
+#include "simd/accumulators.h"
 #include "simd/float_ops.h"
 #include "simd/row_scan.h"
 #include "simd/streams.h"
-#include "simd/width.h"
-
-#include <triton_runner/num/reduce_ops.h>
 
 namespace triton_runner::num::NUM_ISA {
 namespace {
@@ -55,119 +53,6 @@ FLOAT_OP(MinNum, minnumf, __builtin_nan(""))
 FLOAT_OP(Maximum, maximumf, -__builtin_inf())
 FLOAT_OP(Minimum, minimumf, __builtin_inf())
 
-// The 64 accumulators of one sum, in registers.
-template <class T, template <class> class Op>
-struct Accumulators {
-  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
-  static constexpr int kVectors = kAccumulators / kLanes > 0 ? kAccumulators / kLanes : 1;
-  static_assert(kVectors * kLanes == kAccumulators);
-  typedef T V __attribute__((vector_size(kVectorBytes)));
-  typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
-  V v[kVectors];
-
-  Accumulators() {
-    V identity;
-    for (int i = 0; i < kLanes; ++i) identity[i] = Op<T>::kIdentity;
-    for (V& x : v) x = identity;
-  }
-  inline void add_block(const T* x) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kVectors; ++i) {
-      V element = *reinterpret_cast<const Unaligned*>(x + i * kLanes);
-      v[i] = Op<T>::apply(v[i], element);
-    }
-  }
-  // Elements go to accumulators 0, 1, ... so every call but the last brings a multiple of 64.
-  inline void add(const T* x, int64_t n) {
-    int64_t i = 0;
-    for (; i + kAccumulators <= n; i += kAccumulators) add_block(x + i);
-    int64_t left = n - i;
-    if (left == 0) return;
-#pragma GCC unroll 16
-    for (int k = 0; k < kVectors; ++k) {  // whole vectors, then what is left of one
-      if (left < kLanes) {
-        if (left > 0) v[k] = Op<T>::apply(v[k], part(x + i + k * kLanes, left, Op<T>::kIdentity));
-        return;
-      }
-      V element = *reinterpret_cast<const Unaligned*>(x + i + k * kLanes);
-      v[k] = Op<T>::apply(v[k], element);
-      left -= kLanes;
-    }
-  }
-  // What is left of a row, and constants up to a whole block.
-  inline void add_rest(const T* x, int64_t n, T constant) {
-#pragma GCC unroll 16
-    for (int k = 0; k < kVectors; ++k)
-      v[k] = Op<T>::apply(v[k], part(x + k * kLanes, n - k * kLanes, constant));
-  }
-  // A block of one constant; whether that changed anything.
-  inline bool add_constant(T constant) {
-    const V element = all(constant);
-    Bits changed{};
-#pragma GCC unroll 16
-    for (int k = 0; k < kVectors; ++k) {
-      const V sum = Op<T>::apply(v[k], element);
-      changed |= bits_as<Bits>(sum) ^ bits_as<Bits>(v[k]);
-      v[k] = sum;
-    }
-    uint64_t any = 0;
-    for (int k = 0; k < kVectorBytes / 8; ++k) any |= changed[k];
-    return any != 0;
-  }
-  inline T fold() {
-#pragma GCC unroll 8
-    for (int half = kVectors / 2; half > 0; half /= 2)
-#pragma GCC unroll 16
-      for (int i = 0; i < half; ++i) v[i] = Op<T>::apply(v[i], v[i + half]);
-    return fold_lanes<kLanes / 2>(v[0]);
-  }
-
- private:
-  typedef uint64_t Bits __attribute__((vector_size(kVectorBytes)));
-  static inline V all(T x) { return x - V{}; }  // x - 0 is x, -0 too
-  // The first n elements (none: n <= 0), then a constant.
-  static inline V part(const T* x, int64_t n, T constant) {
-    if (n >= kLanes) return *reinterpret_cast<const Unaligned*>(x);
-#if defined(NUM_ISA_avx512)
-    if constexpr (sizeof(T) >= 4) {  // 16 lanes at most
-      const uint32_t on = n > 0 ? (1u << n) - 1 : 0;
-      if constexpr (sizeof(T) == 4)
-        return bits_as<V>(
-            _mm512_mask_loadu_epi32(bits_as<__m512i>(all(constant)), static_cast<__mmask16>(on), x));
-      else
-        return bits_as<V>(
-            _mm512_mask_loadu_epi64(bits_as<__m512i>(all(constant)), static_cast<__mmask8>(on), x));
-    }
-#endif
-    V element = all(constant);
-    if (n > 0) __builtin_memcpy(&element, x, static_cast<size_t>(n) * sizeof(T));
-    return element;
-  }
-  // Lane i with lane i + half, for ever smaller halves.
-  template <int half>
-  static inline T fold_lanes(V x) {
-    if constexpr (half == 0) {
-      return x[0];
-    } else {
-      return fold_lanes<half / 2>(Op<T>::apply(x, shifted<half>(x, Indices<kLanes>{})));
-    }
-  }
-  template <int... i>
-  struct List {};
-  template <int n, int... i>
-  struct Make : Make<n - 1, n - 1, i...> {};
-  template <int... i>
-  struct Make<0, i...> {
-    using type = List<i...>;
-  };
-  template <int n>
-  using Indices = typename Make<n>::type;
-  template <int half, int... i>
-  static inline V shifted(V x, List<i...>) {
-    return __builtin_shufflevector(x, x, ((i + half) % kLanes)...);
-  }
-};
-
 // maxnumf and minnumf of f32 rows in one instruction a vector: exact unless the row has only NaNs or its
 // result is a zero (whose sign then depends on the order); those rows are left to the general way.
 template <class T, bool kMax>
@@ -199,7 +84,17 @@ void reduce(void* out, const void* in, int64_t outer, int64_t axis, int64_t inne
   auto* o = static_cast<T*>(out);
   auto* x = static_cast<const T*>(in);
   if (inner == 1) {
-    for (int64_t r = 0; r < outer; ++r) {
+    int64_t r = 0;
+    if constexpr (sizeof(T) == 4) {
+      using Rows = RowsAtOnce<T, Op>;
+      for (; r + Rows::kLanes <= outer; r += Rows::kLanes) {
+        Rows rows;
+        for (int i = 0; i < Rows::kLanes; ++i) rows.set(i, x + (r + i) * axis, axis);
+        const auto sums = rows.fold();
+        __builtin_memcpy(o + r, &sums, sizeof sums);
+      }
+    }
+    for (; r < outer; ++r) {
       Accumulators<T, Op> sum;
       sum.add(x + r * axis, axis);
       o[r] = sum.fold();
@@ -279,12 +174,22 @@ void reduce_quick(void* out, const void* in, int64_t outer, int64_t axis, int64_
   if (inner != 1) return reduce<float, Op>(out, in, outer, axis, inner);
   auto* o = static_cast<float*>(out);
   auto* x = static_cast<const float*>(in);
-  for (int64_t r = 0; r < outer; ++r, x += axis) {
+  auto set = [&](int64_t r, float result) __attribute__((always_inline)) {
+    const bool certain = result != 0.0f && result != Quick<float>::kIdentity;
+    o[r] = certain ? result : reduce_row<Op>(x + r * axis, axis);
+  };
+  using Rows = RowsAtOnce<float, Quick>;
+  int64_t r = 0;
+  for (; r + Rows::kLanes <= outer; r += Rows::kLanes) {
+    Rows rows;
+    for (int i = 0; i < Rows::kLanes; ++i) rows.set(i, x + (r + i) * axis, axis);
+    const auto limits = rows.fold();
+    for (int i = 0; i < Rows::kLanes; ++i) set(r + i, limits[i]);
+  }
+  for (; r < outer; ++r) {
     Accumulators<float, Quick> quick;
-    quick.add(x, axis);
-    float result = quick.fold();
-    if (result == 0.0f || result == Quick<float>::kIdentity) result = reduce_row<Op>(x, axis);
-    o[r] = result;
+    quick.add(x + r * axis, axis);
+    set(r, quick.fold());
   }
 }
 

@@ -66,6 +66,10 @@ struct DotTable {
   // Rows of any float type to f32 (tf32: rounded), row strides in elements.
   void (*widen_rows)(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride,
                      int64_t rows, int64_t cols);
+  // The same of a matrix whose columns are contiguous, in_stride elements apart; false: not of these types, or
+  // not in blocks of 8 x 8, and nothing was done.
+  bool (*widen_turned)(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride,
+                       int64_t rows, int64_t cols);
   void (*dot_f32)(float* c, int64_t ldc, const float* a, int64_t a_row, int64_t a_col, const float* b,
                   int64_t b_row, int64_t m, int64_t n, int64_t k, const SumStart<float>& start,
                   const Ahead* ahead);

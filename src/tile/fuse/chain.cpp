@@ -141,17 +141,20 @@ class Chainer {
   Fused& f_;
 };
 
-// Operands and splats that nobody but links reads, or steps as their second operand.
+// Operands and splats that nobody but links reads, or steps as their second operand (columns: only these).
 void find_single(Fused& f) {
   using From = Fused::Register::From;
-  for (Fused::Register& reg : f.registers) reg.single = reg.from == From::kOperand;
+  for (Fused::Register& reg : f.registers) reg.single = reg.column = reg.from == From::kOperand;
   for (Fused::Step& s : f.steps) {
     if (s.spreads) f.registers[s.out].single = f.registers[s.out].result < 0;
     if (s.loop && s.arity == 2 && s.in[0] != s.in[1]) s.by_one = num::loop_by_one(s.loop);
   }
-  for (const Fused::Step& s : f.steps)
+  for (const Fused::Step& s : f.steps) {
     for (size_t k = 0; k < s.arity; ++k) f.registers[s.in[k]].single &= k == 1 && s.by_one;
+    for (const Fused::Link& l : s.links) f.registers[l.reg].column = f.registers[l.condition].column = false;
+  }
   if (f.store) f.registers[f.store->reg].single = false;
+  for (Fused::Register& reg : f.registers) reg.column &= reg.single;
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
-// A dot takes over the product of its accumulator and a column, acc *
-// shrink[:, None]: the rescaling of flash attention. The kernel multiplies the
-// sums when it loads them, so the accumulator is not gone through once more.
+// What flash attention gains from dots that know more of what is around them.
+//
+// A dot takes over the product of its accumulator and a column, acc * shrink[:, None]: the kernel multiplies
+// the sums when it loads them, so the accumulator is not gone through once more. And a factor that a loop
+// does not change, the queries, is made f32 once, where it is made, and not by each of the loop's dots.
 #include <algorithm>
+#include <map>
 
 #include "lowering.h"
 #include "ops/dot.h"
@@ -27,10 +30,65 @@ class DotFuser {
       if (l_.pending_[i].target >= 0 || !l_.pending_[i].falls_through) begin = i + 1;
     }
     if (any) l_.remove(taken);
+    widen_before_loops();
   }
 
  private:
   using Pending = Lowering::Pending;
+
+  void widen_before_loops() {
+    std::vector<uint32_t> makers(l_.code_.types.size(), 0);
+    std::vector<size_t> made_at(l_.code_.types.size(), 0);
+    for (size_t i = 0; i < l_.pending_.size(); ++i)
+      for (size_t k = 0; k < l_.pending_[i].instr.num_results; ++k)
+        ++makers[l_.pending_[i].slots[k]], made_at[l_.pending_[i].slots[k]] = i;
+    std::map<std::pair<Slot, num::Type>, Slot> wide;
+    std::multimap<size_t, Pending> after;  // the instruction with that index
+    for (Pending& dot : l_.pending_)
+      for (uint32_t side = 0; side < 2; ++side) {
+        const std::optional<num::Type> as = narrow_factor(dot.instr, side);
+        if (!as) continue;
+        const Slot factor = operand(dot, side);
+        if (makers[factor] != 1) continue;
+        const Pending& maker = l_.pending_[made_at[factor]];
+        if (maker.prologue || !is_within(dot.instr.loop, maker.instr.loop)) continue;
+        auto [found, is_new] = wide.try_emplace({factor, *as});
+        if (is_new) {
+          found->second = l_.new_slot(l_.tile_type(num::Type::kF32, type(factor).shape));
+          Pending widen;
+          widen.instr = widening(l_, dot.instr, *as);
+          widen.instr.loop = maker.instr.loop;
+          widen.slots = {found->second, factor};
+          after.emplace(made_at[factor], std::move(widen));
+        }
+        take_widened(l_, dot.instr, dot.slots, side, found->second);
+      }
+    if (!after.empty()) insert(after);
+  }
+
+  bool is_within(uint32_t loop, uint32_t outer) const {
+    while (loop && loop != outer) {
+      loop = l_.code_.loops[loop - 1].parent;
+      if (loop == outer) return true;
+    }
+    return false;
+  }
+
+  // Labels go on naming the instruction that they named: who jumps there has run what is inserted before.
+  void insert(std::multimap<size_t, Pending>& after) {
+    std::vector<Pending> all;
+    std::vector<int64_t> moved(l_.pending_.size() + 1);
+    for (size_t i = 0; i < l_.pending_.size(); ++i) {
+      moved[i] = static_cast<int64_t>(all.size());
+      all.push_back(std::move(l_.pending_[i]));
+      auto [from, to] = after.equal_range(i);
+      for (auto it = from; it != to; ++it) all.push_back(std::move(it->second));
+    }
+    moved[l_.pending_.size()] = static_cast<int64_t>(all.size());
+    for (int64_t& at : l_.labels_)
+      if (at >= 0) at = moved[static_cast<size_t>(at)];
+    l_.pending_ = std::move(all);
+  }
 
   static Slot operand(const Pending& p, size_t i) { return p.slots[p.instr.num_results + i]; }
   const TileType& type(Slot s) const { return *l_.code_.types[s]; }

@@ -15,9 +15,10 @@ namespace {
 
 struct Stream {
   enum class Kind : uint8_t {
-    kStep,   // computed here
-    kFlat,   // all elements in a row, at `data`
-    kFixed,  // one strip for all: a uniform value
+    kStep,    // computed here
+    kFlat,    // all elements in a row, at `data`
+    kFixed,   // one strip for all: a uniform value
+    kColumn,  // one element for each row, at `data`
     kRows,
   } kind;
   uint64_t data;       // of kFlat: address of the element at index 0, which may not exist
@@ -26,6 +27,9 @@ struct Stream {
   uint64_t bits;       // of kFixed
   Rows rows;
 };
+
+// Shorter rows are not worth a call each.
+constexpr int64_t kShortestRow = 32;
 
 // The bytes that a block covers, from first to last.
 struct Extent {
@@ -110,6 +114,13 @@ class Strips : public FusedRun<Strips> {
       int64_t size = f_.registers[r].size;
       s.kind = Kind::kRows;
       s.rows.address = reinterpret_cast<uint64_t>(v.buffer->data() + v.base * size);
+      if (f_.registers[r].column && tile_.rank == 2 && tile_.shape[1] >= kShortestRow && v.stride[1] == 0 &&
+          v.stride[0] == 1) {
+        s.kind = Kind::kColumn;
+        s.data = s.rows.address;
+        columns_ |= uint64_t{1} << r;
+        return;
+      }
       for (int d = 0; d < tile_.rank; ++d)
         s.rows.stride[d] = v.stride[d] * size, s.rows.lo[d] = 0, s.rows.hi[d] = tile_.shape[d];
     } else {
@@ -297,7 +308,7 @@ class Strips : public FusedRun<Strips> {
     const Stream& s = streams_[r];
     if (s.kind == Kind::kFixed) return !f_.registers[r].single;
     if (is_one(r)) return false;
-    if (s.tile || s.kind == Kind::kFlat) return false;
+    if (s.tile || s.kind == Kind::kFlat || s.kind == Kind::kColumn) return false;
     if (s.kind == Kind::kRows) return true;
     return f_.registers[r].lane < 0 && !(store_ == Store::kDirect && !far_ && out_.kind == Kind::kFlat);
   }
@@ -353,12 +364,26 @@ class Strips : public FusedRun<Strips> {
         s.part(row_results(s.out, 0), part_state(s.out), at_[s.in[0]], m, begin == first_, begin + m == end_);
       else if (s.reduce)
         s.reduce(row_results(s.out, begin / f_.row), at_[s.in[0]], m / f_.row, f_.row, 1);
+      else if (s.arity == 2 && columns_ >> s.in[1] & 1)
+        run_by_rows(s, begin, m);
       else
         (s.by_one && is_one(s.in[1]) ? s.by_one : s.loop)(at_[s.out], at_[s.in[0]], at_[s.in[1]],
                                                           at_[s.in[2]], m);
     }
     if (!stored) put(out_.rows, tile_, f_.registers[f_.store->reg].size, begin, m, at_[f_.store->reg], far_);
     for (size_t r = 0; r < f_.registers.size(); ++r) at_[r] += step_[r];
+  }
+
+  // Row by row, each with its element of the column.
+  void run_by_rows(const Fused::Step& s, int64_t begin, int64_t m) const {
+    const int64_t cols = tile_.shape[1], out_size = f_.registers[s.out].size,
+                  size = f_.registers[s.in[0]].size;
+    for (int64_t done = 0; done < m;) {
+      const int64_t row = (begin + done) / cols, n = std::min((row + 1) * cols - begin, m) - done;
+      s.by_one(at_[s.out] + done * out_size, at_[s.in[0]] + done * size,
+               element(streams_[s.in[1]], s.in[1], row), nullptr, n);
+      done += n;
+    }
   }
 
   // A strip whose place depends on where it begins, or which has to be copied.
@@ -454,6 +479,7 @@ class Strips : public FusedRun<Strips> {
   Store store_ = Store::kNone;
   Buffer* scalars_ = nullptr;
   bool stores_in_place_ = false;  // of kDirect: the stored value is computed where it goes
+  uint64_t columns_ = 0;          // bit r: register r is a column
   size_t num_moving_ = 0;
   uint16_t moving_[Fused::kMaxRegisters];  // registers whose next strip is not one step further
   Stream out_;

@@ -27,6 +27,7 @@ struct Fused {
     int16_t result = -1;  // the result that it is: its strips are parts of that tile
     int16_t reuse = -1;   // operand whose memory that tile may take over when it dies here
     bool single = false;  // one element will do where it is the same for all
+    bool column = false;  // one element a row will do where it is the same for all of the row
     int16_t lane = -1;  // of other steps, but not of what is only stored: which of `lanes` its strip lies in
   };
   struct Link {

@@ -262,17 +262,60 @@ bool can_load_operands(const Instr& dot) {
   return (dot.run == run_dot && dot.as<DotData>().rank == 2) || dot.run == run_loaded_dot;
 }
 
-bool can_scale_accumulator(const Instr& dot) {
+namespace {
+
+// A product of matrices onto f32.
+bool is_plain(const Instr& dot) {
   if (dot.run != run_dot) return false;
   const auto& d = dot.as<DotData>();
-  return d.rank == 2 && d.c == num::Type::kF32 && d.scale == kNoSlot;
+  return d.rank == 2 && d.c == num::Type::kF32;
 }
+
+}  // namespace
+
+bool can_scale_accumulator(const Instr& dot) { return is_plain(dot) && dot.as<DotData>().scale == kNoSlot; }
 
 void scale_accumulator(Lowering& l, Instr& dot, std::vector<Slot>& slots, Slot whole, Slot column) {
   auto* d = l.make<DotData>(dot.as<DotData>());
   d->scale = dot.num_operands++;
   slots[dot.num_results + 2] = whole;
   slots.push_back(column);
+  dot.data = d;
+}
+
+namespace {
+
+const Instr* run_widen(Task& t, const Instr& in) {
+  const Slot from = in.operand(0), to = in.result();
+  const TileType& ty = t.type(to);
+  const num::MatrixView view = matrix_view(t, from, in.as<num::Type>());
+  num::widen_matrix(static_cast<float*>(t.new_dense(to)), view, ty.shape[0], ty.shape[1]);
+  return next(in);
+}
+
+}  // namespace
+
+std::optional<num::Type> narrow_factor(const Instr& dot, uint32_t side) {
+  if (!is_plain(dot)) return std::nullopt;
+  const auto& d = dot.as<DotData>();
+  const num::Type as = side ? d.b : d.a;
+  if (as == num::Type::kF32 || as == num::Type::kBF16) return std::nullopt;
+  return as;
+}
+
+Instr widening(Lowering& l, const Instr& dot, num::Type as) {
+  Instr in{};
+  in.run = run_widen;
+  in.data = l.make<num::Type>(as);
+  in.op = dot.op;
+  in.num_results = in.num_operands = 1;
+  return in;
+}
+
+void take_widened(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t side, Slot wide) {
+  auto* d = l.make<DotData>(dot.as<DotData>());
+  (side ? d->b : d->a) = num::Type::kF32;
+  slots[dot.num_results + side] = wide;
   dot.data = d;
 }
 

@@ -32,7 +32,14 @@ void load_operand(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t si
 // Makes the dot's accumulator `whole` times `column`, a matrix whose columns are all the same one.
 bool can_scale_accumulator(const Instr& dot);
 void scale_accumulator(Lowering& l, Instr& dot, std::vector<Slot>& slots, Slot whole, Slot column);
-// Every such product whose result only a dot uses becomes part of it (fuse_dots.cpp).
+// How the dot reads its factor `side` (0 or 1) if each run makes it f32; null: it is used as it is, or may
+// not be (mma="fast" wants bf16).
+std::optional<num::Type> narrow_factor(const Instr& dot, uint32_t side);
+// The instruction that does so ahead of it: its operand is the factor, its result what take_widened takes.
+Instr widening(Lowering& l, const Instr& dot, num::Type as);
+void take_widened(Lowering& l, Instr& dot, std::vector<Slot>& slots, uint32_t side, Slot wide);
+// Every such product whose result only a dot uses becomes part of it, and factors that do not change in a
+// loop are widened before it (fuse_dots.cpp).
 void fuse_dots(Lowering& l);
 
 // Whether multiply_accumulate takes operands and an accumulator of these types.
