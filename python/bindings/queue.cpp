@@ -2,6 +2,8 @@
 // between.
 #include "queue.h"
 
+#include <triton_runner/launch/turns.h>
+
 #include <bit>
 #include <vector>
 
@@ -12,6 +14,16 @@ namespace triton_runner::python {
 namespace {
 
 device::Driver* driver_in_use = nullptr;  // of the kernels that were launched on a GPU
+
+class PythonsLock final : public launch::Turns::Lock {
+ public:
+  void release() override { state_ = PyEval_SaveThread(); }
+  void acquire() override { PyEval_RestoreThread(state_); }
+
+ private:
+  PyThreadState* state_ = nullptr;
+};
+launch::Turns& turns = *new launch::Turns;  // threads may wait for theirs while the process ends
 
 // Memory that the GPU reaches, as it sees it. Triton's launchers ask the driver about each pointer, too.
 bool reaches(launch::GpuKernel& kernel, uint64_t& address) {
@@ -77,11 +89,14 @@ bool Launcher::queue(const std::array<int64_t, 3>& grid, const Given& given, con
     bits[i] = value.bits;
     if (!fits(words[i], value.mark, bits[i], *gpu)) return false;
   }
+  PythonsLock lock;
+  const uint64_t round = turns.enter(lock);
   base::Status status = base::success();
   {
     nb::gil_scoped_release no_gil;
     status = gpu->queue(grid, stream, {bits.data(), words.size()});
   }
+  turns.leave(round);
   unwrap(std::move(status));
   return true;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the project on a machine with an NVIDIA GPU and runs everything that needs one: tests/gpu/run.sh OUT
 # PARTS="golden" runs the golden cases alone, PARTS="simt" (make gpu-check) compares the SIMT engine with the GPU:
-# single instructions, tensor cores, the .approx functions, and the PTX of whole kernels; PARTS="dump" checks dumps and times them; PARTS="differential" runs random kernels on engines and GPU, PARTS="gluon" the Gluon tests.
+# single instructions, tensor cores, the .approx functions, and the PTX of whole kernels; PARTS="dump" checks dumps and times them; PARTS="differential" runs random kernels on engines and GPU, PARTS="gluon" the Gluon tests,
+# PARTS="launch" what launches cost, kernels of every level beside Triton's, and examples/compile.
 # Needs python3 with torch, triton, nanobind; cmake, ninja, a C++20 compiler. Results go to the folder OUT.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -48,6 +49,13 @@ fi
 if [ "${PARTS:-all}" = gluon ]; then
   "$python" tests/gpu/gluon.py "$out"
   exit
+fi
+if [ "${PARTS:-all}" = launch ]; then
+  "$python" tests/gpu/launch_latency.py "$out/latency" || status=1
+  for example in inductor helion liger; do timeout 100 "$python" "examples/compile/$example.py" || status=1; done
+  "$python" -m triton_runner bench matmul --size 1024,2048,4096,8192 --save "$out/matmul.json" || status=1
+  "$python" -m triton_runner bench attention --save "$out/attention.json" || status=1
+  exit $status
 fi
 if [ "${PARTS:-all}" = dump ]; then
   for part in ${DUMP:-check registers lockstep cost gdb}; do time timeout "${LIMIT:-400}" "$python" tests/gpu/dump_$part.py ${CASES:-} || status=1; done

@@ -1,0 +1,107 @@
+// Threads that launch in turns, with a mutex in place of Python's lock.
+#include <triton_runner/launch/turns.h>
+
+#include <barrier>
+#include <thread>
+#include <vector>
+
+#include "test.h"
+
+using namespace std::chrono_literals;
+using triton_runner::launch::Turns;
+
+namespace {
+
+struct MutexLock final : Turns::Lock {
+  explicit MutexLock(std::mutex& m) : mutex(m) {}
+  void release() override { mutex.unlock(); }
+  void acquire() override { mutex.lock(); }
+  std::mutex& mutex;
+};
+
+// Threads that hold a lock but in the driver, where one launch takes some microseconds.
+struct Program {
+  std::mutex lock, driver;
+  Turns turns;
+  std::vector<int> order;  // which thread launched
+
+  void launch(int thread, std::chrono::microseconds taken = 3us) {
+    MutexLock own(lock);
+    const uint64_t round = turns.enter(own);
+    order.push_back(thread);
+    lock.unlock();
+    if (taken > 1ms) {
+      std::this_thread::sleep_for(taken);
+    } else {
+      std::lock_guard one(driver);
+      for (const auto until = std::chrono::steady_clock::now() + taken;
+           std::chrono::steady_clock::now() < until;) {
+      }
+    }
+    lock.lock();
+    turns.leave(round);
+  }
+  void run(int threads, int launches) {
+    std::vector<std::thread> workers;
+    std::barrier all(threads);
+    for (int t = 0; t < threads; t++)
+      workers.emplace_back([this, t, launches, &all] {
+        all.arrive_and_wait();
+        for (int i = 0; i < launches; i++) {
+          std::lock_guard guard(lock);
+          launch(t);
+        }
+      });
+    for (std::thread& worker : workers) worker.join();
+  }
+  int changes() const {
+    int n = 0;
+    for (size_t i = 1; i < order.size(); i++) n += order[i] != order[i - 1];
+    return n;
+  }
+};
+
+}  // namespace
+
+TEST(one_thread_never_waits) {
+  Program program;
+  program.run(1, 1000);
+  CHECK_EQ(program.turns.launches(), uint64_t{1000});
+  CHECK_EQ(program.turns.waiting(), 0);
+}
+
+TEST(threads_launch_in_bursts_and_all_of_them) {
+  Program program;
+  program.run(8, 2000);
+  CHECK_EQ(program.order.size(), size_t{16000});
+  CHECK_EQ(program.turns.waiting(), 0);
+  // Threads that take the lock as they come change with every other launch; a turn is a hundred launches and more.
+  CHECK(program.changes() < 16000 / 8);
+}
+
+TEST(every_thread_has_its_turn_before_another_ends) {
+  Program program;
+  program.run(2, 4000);  // 12 ms each, and a turn is one
+  std::vector<size_t> last(2);
+  for (size_t i = 0; i < program.order.size(); i++) last[static_cast<size_t>(program.order[i])] = i;
+  CHECK(std::min(last[0], last[1]) > 4000);
+}
+
+TEST(a_thread_that_stays_in_the_driver_holds_nobody_up) {
+  Program program;
+  std::thread stuck([&] {
+    std::lock_guard guard(program.lock);
+    program.launch(0, 300ms);
+  });
+  while (program.turns.launches() == 0) std::this_thread::yield();
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 1000; i++) {
+    std::lock_guard guard(program.lock);
+    program.launch(1);
+  }
+  CHECK(std::chrono::steady_clock::now() - began < 200ms);
+  stuck.join();
+  CHECK_EQ(program.turns.launches(), uint64_t{1001});
+  program.run(3, 100);  // the one that came back counts no more
+  CHECK_EQ(program.turns.launches(), uint64_t{1301});
+}
