@@ -20,7 +20,7 @@ LAYERS = (
     ("artifacts", "_artifacts _load _compiled"),
     ("dumps", "_dump language"),
     ("Triton's device", "_compiler.passes_launch _compiler.passes_select _compiler.passes_names "
-                        "_quick testing torch_utils _driver _dispatch _winners _jit gluon"),
+                        "_quick testing torch_utils _driver _dispatch _winners _inductor _jit gluon"),
     ("compiler", "_selftest _compiler _resources _ledger _export"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
     ("comparing", "_compare _compiler.launch_job _unobserved _lockstep_loaded _lockstep"),

@@ -237,6 +237,10 @@ def jit(fn=None, **options):
         if _interpreting():
             return _originals.get("jit", triton.jit)(function, **options)
         _prepare_wrappers()
+        if "jit" in _originals:
+            from triton_runner import _inductor  # few programs replace triton.jit
+
+            _inductor.install(lambda kernel: isinstance(kernel, JITFunction))
         if isinstance(function, TritonJITFunction):
             return _made_from(function, options)
         return JITFunction(function, **options)
@@ -270,13 +274,17 @@ _originals: dict = {}
 
 
 def configure_jit_backend() -> None:
-    """From here on triton.jit is triton_runner.jit, for programs that cannot be edited."""
+    """From here on triton.jit is triton_runner.jit, for programs that cannot be edited; kernels that
+    torch.compile makes are launched by it too."""
     _replace("jit", jit)
 
 
 def restore_jit_backend() -> None:
     """Undoes configure_jit_backend()."""
+    from triton_runner import _inductor
+
     _restore("jit")
+    _inductor.restore()
 
 
 def autotune(*args, autotune_cubin_dir=None, **kwargs):

@@ -388,8 +388,8 @@ def main() -> None:
             report["launches_a_second"][name].setdefault(threads, []).append(rate)
         said = ", ".join(f"{name} {rate:.0f}" for name, rate in found.items())
         print(f"launches a second, {threads} threads: {said}", flush=True)
-    report["launches_a_second"]["ours, a stream each"] = streams_rates(launch)
-    print("8 threads, a stream each: %.0f" % report["launches_a_second"]["ours, a stream each"], flush=True)
+    rate = report["launches_a_second"]["ours, a stream each"] = streams_rates(launch)
+    print(f"launches a second, 8 threads, a stream each: {rate:.0f}", flush=True)
     before, free = resident(), torch.cuda.mem_get_info()[0]
     for _ in range(1_000_000):
         launch()

@@ -52,7 +52,7 @@ if [ "${PARTS:-all}" = gluon ]; then
 fi
 if [ "${PARTS:-all}" = launch ]; then
   "$python" tests/gpu/launch_latency.py "$out/latency" || status=1
-  for example in inductor helion liger; do timeout 100 "$python" "examples/compile/$example.py" || status=1; done
+  for example in inductor helion liger; do timeout 100 "$python" "examples/compile/with_$example.py" || status=1; done
   "$python" -m triton_runner bench matmul --size 1024,2048,4096,8192 --save "$out/matmul.json" || status=1
   "$python" -m triton_runner bench attention --save "$out/attention.json" || status=1
   exit $status

@@ -1,0 +1,33 @@
+"""A kernel that Helion writes, through triton_runner: dumped. Needs helion.
+
+python examples/compile/with_helion.py            on a GPU
+triton-runner run --device cpu --pretend-cuda examples/compile/with_helion.py
+"""
+
+import helion
+import helion.language as hl
+import torch
+import triton_runner
+from compared import compared
+
+triton_runner.configure_jit_backend()
+
+
+@helion.kernel(config=helion.Config(block_sizes=[16, 64]), static_shapes=True)
+def shifted(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    for tile in hl.tile(x.size()):
+        moved = x[tile] + y[tile]
+        out[tile] = moved * 2.0
+    return out
+
+
+x = torch.randn(64, 256, device="cuda", generator=torch.Generator("cuda").manual_seed(0))
+y = torch.randn(64, 256, device="cuda", generator=torch.Generator("cuda").manual_seed(1))
+compared("helion", shifted(x, y), (x + y) * 2, 1e-6)
+
+with triton_runner.dumping(None, "arith.addf") as dump:
+    shifted(x, y)
+print(dump)
+added = dump["arith.addf"].to_torch().flatten().sort().values
+compared("dumped", added, (x + y).cpu().flatten().sort().values, 1e-6)
