@@ -19,8 +19,14 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOUND = ROOT / "build" / "fuzz"
 REGRESSIONS = ROOT / "fuzz" / "regressions"
-SEEDS = ("fuzz/regressions", "tests/cases", "tests/corpus", "examples")
-TARGETS = {"ir": "*.tt*ir", "tile": "*.tt*ir", "ptx": "*.ptx", "simt": "*.ptx"}  # and what they read
+SEEDS = ("fuzz/regressions", "fuzz/seeds", "tests/cases", "tests/corpus", "examples")
+TARGETS = {  # and what they read
+    "ir": ("*.tt*ir",),
+    "tile": ("*.tt*ir",),
+    "ptx": ("*.ptx",),
+    "simt": ("*.ptx",),
+    "report": ("*.ttgir", "*.llir", "*.ptx", "*.amdgcn", "*.sass"),
+}
 LARGEST = 32 * 1024  # bytes; larger files only slow the mutations down
 ENVIRONMENT = os.environ | {
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -101,9 +107,9 @@ def main() -> int:
 
     for target in targets:
         program = str(folder / f"fuzz_{target}")
-        files = [p for name in SEEDS for p in sorted((ROOT / name).rglob(TARGETS[target]))]
+        files = [p for name in SEEDS for kind in TARGETS[target] for p in sorted((ROOT / name).rglob(kind))]
         seeds = [p for p in files if p.stat().st_size <= LARGEST]
-        for regression in sorted(REGRESSIONS.glob(TARGETS[target])):
+        for regression in sorted(p for kind in TARGETS[target] for p in REGRESSIONS.glob(kind)):
             status, output = execute([program, str(regression)], 60)
             if status != 0:
                 report(f"fuzz_{target}: {regression.name}", status, output, [program, str(regression)])

@@ -1,6 +1,6 @@
 // triton_runner._core.report: where the lines of a level's text come from.
 #include <triton_runner/report/layouts.h>
-#include <triton_runner/report/lines.h>
+#include <triton_runner/report/map.h>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -12,27 +12,58 @@ namespace triton_runner::python {
 void init_report(nb::module_& parent) {
   nb::module_ m =
       parent.def_submodule("report", "What the source map and the page of a kernel are made from.");
-  m.def(
-      "read_lines",
-      [](const std::string& text, const std::string& level) {
-        const report::Lines found = unwrap([&] {
-          nb::gil_scoped_release release;
-          return report::read_lines(text, level);
-        }());
-        nb::list places, rows;
-        for (const report::Place& p : found.places)
-          places.append(nb::make_tuple(p.file, p.line, p.column, p.caller));
-        for (const report::Row& row : found.rows) {
-          nb::list at;
-          for (int32_t place : row.places) at.append(place);
-          rows.append(nb::make_tuple(row.line, row.op, at, row.ptx_line));
-        }
-        return nb::make_tuple(found.files, places, rows, found.text);
-      },
-      nb::arg("text"), nb::arg("level"),
-      "(files, places, rows, text) of a text of ttir, ttgir, llir, ptx, amdgcn or sass. A place is (file, "
-      "line, column, the place that called it or -1); a row (line in the text, op, places, line of the PTX); "
-      "text is the listing that rows of sass count.");
+  nb::class_<report::Map>(m, "Map", "The rows of a kernel's levels over one set of places of its source.")
+      .def(nb::init<>())
+      .def(
+          "add",
+          [](report::Map& map, const std::string& text, const std::string& level) {
+            unwrap([&] {
+              nb::gil_scoped_release release;
+              return map.add(text, level);
+            }());
+          },
+          nb::arg("text"), nb::arg("level"),
+          "Reads a text of ttir, ttgir, llir, ptx, amdgcn or sass; sass after the ptx that it was made from.")
+      .def(
+          "rows",
+          [](const report::Map& map, const std::string& level) {
+            nb::list rows;
+            if (const report::Level* found = map.level(level))
+              for (const report::Row& row : found->rows)
+                rows.append(nb::make_tuple(row.line, row.op, nb::tuple(nb::cast(row.places)), row.ptx_line));
+            return rows;
+          },
+          nb::arg("level"), "Of a level: (line in the text, op, places, line of the PTX).")
+      .def(
+          "text",
+          [](const report::Map& map, const std::string& level) {
+            const report::Level* found = map.level(level);
+            return found ? found->text : std::string();
+          },
+          nb::arg("level"), "The listing that rows of sass count; empty for other levels.")
+      .def(
+          "files", [](const report::Map& map) { return map.places().files(); }, "The source's files.")
+      .def(
+          "places",
+          [](const report::Map& map, size_t first) {
+            nb::list out;
+            const std::vector<report::Place>& all = map.places().all();
+            for (size_t i = first; i < all.size(); ++i)
+              out.append(nb::make_tuple(all[i].file, all[i].line, all[i].column, all[i].caller));
+            return out;
+          },
+          nb::arg("first") = 0,
+          "(file, line, column, the place that called it or -1) of each place from a number on.")
+      .def(
+          "places_of_lines",
+          [](report::Map& map, const std::string& mlir) {
+            return unwrap([&] {
+              nb::gil_scoped_release release;
+              return map.places_of_lines(mlir);
+            }());
+          },
+          nb::arg("mlir"), "Of each line of an IR the number of its first place, or -1. Adds new places.")
+      .def("json", &report::Map::json, "Files, places and levels.");
   m.def(
       "draw_layouts",
       [](const std::string& ttgir) {

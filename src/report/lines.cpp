@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "places.h"
+#include "readers.h"
 
 namespace triton_runner::report {
 namespace {
@@ -26,8 +26,8 @@ class LineTable {
 
 class MlirReader {
  public:
-  MlirReader(const ir::Module& module, Lines& into)
-      : source_(module.source()), table_(source_), lines_(into), places_(into) {}
+  MlirReader(const ir::Module& module, Level& into, Places& places)
+      : source_(module.source()), table_(source_), level_(into), places_(places) {}
 
   void walk(const ir::Op* op) {
     if (op->block) add(op);
@@ -40,7 +40,7 @@ class MlirReader {
   void add(const ir::Op* op) {
     Row row{table_.line(static_cast<size_t>(op->text.data() - source_.data())), std::string(op->name), {}};
     if (op->loc) row.places = of(op->loc, kNone);
-    lines_.rows.push_back(std::move(row));
+    level_.rows.push_back(std::move(row));
   }
 
   // The places of a location that was reached from `caller`. Merged ops have several.
@@ -79,8 +79,8 @@ class MlirReader {
 
   std::string_view source_;
   LineTable table_;
-  Lines& lines_;
-  Places places_;
+  Level& level_;
+  Places& places_;
 };
 
 int32_t place_of(const ptx::SourceLine* at, Places& places, uint32_t too_far = 0) {
@@ -95,74 +95,85 @@ class LinesOfAssembly {
   LinesOfAssembly(std::string_view text, size_t from) : text_(text), at_(from) {}
 
   uint32_t before(const ptx::Instruction& in) {
-    for (size_t i = text_.find_first_of("./", at_); i < in.offset; i = text_.find_first_of("./", i + 1)) {
-      const std::string_view rest = text_.substr(i, in.offset - i);
-      if (rest.starts_with("// begin inline asm")) {
-        in_asm_ = true;
-        begin_ = text_.find('\n', i) + 1;
-        locs_ = 0;
-      } else if (rest.starts_with("// end inline asm")) {
-        in_asm_ = false;
-      } else if (rest.starts_with(".loc\t") || rest.starts_with(".loc ")) {
-        shift_ = 0;
-        if (in_asm_ && begin_ <= i) {
-          const std::string_view above = text_.substr(begin_, i - begin_);
-          shift_ = static_cast<uint32_t>(std::count(above.begin(), above.end(), '\n')) - locs_++;
-        }
-      }
+    while (at_ < in.offset) {
+      const size_t end = std::min(text_.find('\n', at_), text_.size());
+      read(text_.substr(at_, end - at_));
+      at_ = end + 1;
     }
-    at_ = std::max<size_t>(at_, in.offset + in.length);
     return shift_;
   }
 
  private:
+  void read(std::string_view line) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    if (line.starts_with("// begin inline asm")) {
+      in_asm_ = true;
+      lines_ = locs_ = 0;
+      return;
+    }
+    if (line.starts_with("// end inline asm")) {
+      in_asm_ = false;
+    } else if (line.starts_with(".loc\t") || line.starts_with(".loc ")) {
+      shift_ = in_asm_ ? lines_ - locs_++ : 0;
+    }
+    ++lines_;
+  }
+
   std::string_view text_;
-  size_t at_, begin_ = 0;
+  size_t at_;
   bool in_asm_ = false;
-  uint32_t locs_ = 0, shift_ = 0;
+  uint32_t lines_ = 0, locs_ = 0, shift_ = 0;
 };
 
 }  // namespace
 
-base::Status read_mlir(std::string_view text, Lines& into) {
+base::Status read_mlir(std::string_view text, Level& into, Places& places) {
   base::Result<ir::Module> module = ir::parse(std::string(text));
   if (!module) return module.error();
-  MlirReader(*module, into).walk(module->op());
+  MlirReader(*module, into, places).walk(module->op());
   return base::success();
 }
 
-base::Status read_ptx(std::string_view text, Lines& into) {
+base::Status read_ptx(std::string_view text, Level& into, Places& places) {
   base::Result<std::shared_ptr<const ptx::Module>> parsed = ptx::parse(std::string(text));
   if (!parsed) return parsed.error();
   const ptx::Module& module = **parsed;
   const LineTable table(module.text());
-  Places places(into);
   for (const ptx::Function* function : module.functions()) {
     LinesOfAssembly assembly(module.text(), function->offset);
+    const ptx::SourceLine* source = nullptr;  // of the instruction before
+    uint32_t shift = 0;
+    int32_t place = kNone;
     for (const ptx::Instruction& in : function->body) {
       Row row{table.line(in.offset), std::string(in.spelling), {}};
       const uint32_t too_far = assembly.before(in);
-      if (in.source)
-        if (const int32_t at = place_of(in.source, places, too_far); at != kNone) row.places = {at};
+      if (in.source != source || too_far != shift) {
+        source = in.source;
+        shift = too_far;
+        place = source ? place_of(source, places, too_far) : kNone;
+      }
+      if (place != kNone) row.places = {place};
+      row.too_far = too_far;
       into.rows.push_back(std::move(row));
     }
   }
   return base::success();
 }
 
-base::Result<Lines> read_lines(std::string_view text, std::string_view level) {
-  Lines out;
+base::Result<Level> read_level(std::string_view text, std::string_view level, Places& places) {
+  Level out;
+  out.name = level;
   base::Status done = base::success();
   if (level == "ttir" || level == "ttgir")
-    done = read_mlir(text, out);
+    done = read_mlir(text, out, places);
   else if (level == "ptx")
-    done = read_ptx(text, out);
+    done = read_ptx(text, out, places);
   else if (level == "llir")
-    read_llir(text, out);
+    read_llir(text, out, places);
   else if (level == "amdgcn")
-    read_amdgcn(text, out);
+    read_amdgcn(text, out, places);
   else if (level == "sass")
-    read_sass(text, out);
+    read_sass(text, out, places);
   else
     return base::failure("level '" + std::string(level) + "' has no lines to map",
                          {"levels: ttir, ttgir, llir, ptx, amdgcn, sass"});

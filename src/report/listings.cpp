@@ -3,7 +3,7 @@
 #include <charconv>
 #include <unordered_map>
 
-#include "places.h"
+#include "readers.h"
 
 namespace triton_runner::report {
 namespace {
@@ -60,8 +60,9 @@ class DebugNodes {
   DebugNodes(std::string_view text, Places& places) : places_(places) {
     while (!text.empty()) {
       const std::string_view line = next_line(text);
+      if (!line.starts_with('!')) continue;
       const size_t equals = line.find(" = ");
-      if (!line.starts_with('!') || equals == std::string_view::npos) continue;
+      if (equals == std::string_view::npos) continue;
       const std::string_view fields = line.substr(equals + 3);
       if (fields.find("!DI") != std::string_view::npos) nodes_[node(line)] = fields;
     }
@@ -112,8 +113,7 @@ std::string llvm_op(std::string_view line) {
 
 }  // namespace
 
-void read_llir(std::string_view text, Lines& into) {
-  Places places(into);
+void read_llir(std::string_view text, Level& into, Places& places) {
   DebugNodes nodes(text, places);
   bool inside = false;
   for (uint32_t number = 1; !text.empty(); ++number) {
@@ -182,8 +182,7 @@ class AmdPlaces {
 
 }  // namespace
 
-void read_amdgcn(std::string_view text, Lines& into) {
-  Places places(into);
+void read_amdgcn(std::string_view text, Level& into, Places& places) {
   AmdPlaces amd(places);
   // .file directives may stand behind the first .loc that names them.
   for (std::string_view rest = text; !rest.empty();) {
@@ -209,9 +208,8 @@ void read_amdgcn(std::string_view text, Lines& into) {
   }
 }
 
-void read_sass(std::string_view text, Lines& into) {
+void read_sass(std::string_view text, Level& into, Places& places) {
   constexpr std::string_view kMark = "//## File \"", kPtx = ".nv_debug_ptx_txt";
-  Places places(into);
   std::vector<std::pair<int32_t, uint32_t>> frames;  // file and line, innermost first
   bool is_open = false, inside = false;              // of the marks before an instruction; of a function
   uint32_t ptx_line = 0, line_number = 0;

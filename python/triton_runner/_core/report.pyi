@@ -2,10 +2,37 @@
 
 
 
-def read_lines(text: str, level: str) -> tuple:
-    """
-    (files, places, rows, text) of a text of ttir, ttgir, llir, ptx, amdgcn or sass. A place is (file, line, column, the place that called it or -1); a row (line in the text, op, places, line of the PTX); text is the listing that rows of sass count.
-    """
+class Map:
+    """The rows of a kernel's levels over one set of places of its source."""
+
+    def __init__(self) -> None: ...
+
+    def add(self, text: str, level: str) -> None:
+        """
+        Reads a text of ttir, ttgir, llir, ptx, amdgcn or sass; sass after the ptx that it was made from.
+        """
+
+    def rows(self, level: str) -> list:
+        """Of a level: (line in the text, op, places, line of the PTX)."""
+
+    def text(self, level: str) -> str:
+        """The listing that rows of sass count; empty for other levels."""
+
+    def files(self) -> list[str]:
+        """The source's files."""
+
+    def places(self, first: int = 0) -> list:
+        """
+        (file, line, column, the place that called it or -1) of each place from a number on.
+        """
+
+    def places_of_lines(self, mlir: str) -> list[int]:
+        """
+        Of each line of an IR the number of its first place, or -1. Adds new places.
+        """
+
+    def json(self) -> str:
+        """Files, places and levels."""
 
 def draw_layouts(ttgir: str) -> list:
     """

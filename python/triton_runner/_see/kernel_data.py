@@ -7,7 +7,7 @@ import gzip
 import json
 import os
 
-from triton_runner import _core, _resources
+from triton_runner import _resources
 from triton_runner._errors import DiagnosticError
 from triton_runner._see import findings as verdicts
 from triton_runner._see import ledger, pictures
@@ -101,15 +101,10 @@ def _pass_texts(material: Material, map_: SourceMap) -> dict:
     for one in material.passes:
         if one.text is None:
             continue
-        lines = [-1] * (one.text.count("\n") + 1)
         try:
-            read = _core.report.read_lines(one.text, "ttgir")
-        except DiagnosticError:
-            read = ([], [], [], "")  # its lines are shown, without where they come from
-        number = map_.numbers(read)
-        for line, _, places, _ in read[2]:
-            if places:
-                lines[line - 1] = number[places[0]]
+            lines = map_.places_of_lines(one.text)
+        except DiagnosticError:  # its lines are shown, without where they come from
+            lines = [-1] * (one.text.count("\n") + 1)
         out[one.number] = {"text": one.text, "at": lines}
     return out
 

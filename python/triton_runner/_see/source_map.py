@@ -41,9 +41,12 @@ class MappedLine(NamedTuple):
 class Level:
     """A level's text, as its rows count lines, and its rows by line."""
 
-    def __init__(self, name: str, text: str, rows: list[MappedLine]):
-        self.name, self.text = name, text
-        self.rows = {row.line: row for row in rows}
+    def __init__(self, name: str, text: str, core):
+        self.name, self.text, self._core = name, text, core
+
+    @functools.cached_property
+    def rows(self) -> dict[int, MappedLine]:
+        return {row[0]: MappedLine(*row) for row in self._core.rows(self.name)}
 
     @functools.cached_property
     def lines(self) -> list[str]:
@@ -62,41 +65,31 @@ class SourceMap:
     def __init__(self, material: Material):
         self.name, self.target, self.release = material.name, material.target, material.release
         self.notes = list(material.notes)
-        self.files: list[str] = []
-        self.places: list[SourcePlace] = []
+        self._core = _core.report.Map()
+        self._places: list[SourcePlace] = []
+        self._known_keys: dict[int, tuple] = {}
         self.levels: dict[str, Level] = {}
-        self._files: dict = {}
-        self._places: dict = {}
-        for name, read in _read_all(material, self.notes).items():
-            self.add(name, material.asm.get(name, ""), read)
+        for name in _read_all(material, self._core, self.notes):
+            self.levels[name] = Level(name, self._core.text(name) or material.asm.get(name, ""), self._core)
+        self.files: list[str] = self._core.files()
 
-    def add(self, name: str, text: str, read) -> None:
-        """Adds a level as _core.report.read_lines() gives it."""
-        number = self.numbers(read)
-        one = [(n,) for n in number]  # most rows have one place
-        rows = [
-            MappedLine(line, op, one[at[0]] if len(at) == 1 else tuple([number[p] for p in at]), ptx)
-            for line, op, at, ptx in read[2]
-        ]
-        self.levels[name] = Level(name, read[3] or text, rows)
+    @property
+    def places(self) -> list[SourcePlace]:
+        self._places += [SourcePlace(*place) for place in self._core.places(len(self._places))]
+        return self._places
 
-    def numbers(self, read) -> list[int]:
-        """The map's own number of each place that the core read; new ones are added."""
-        files = [self._files.setdefault(f, len(self._files)) for f in read[0]]
-        self.files = list(self._files)
-        out: list[int] = []
-        for file, line, column, caller in read[1]:  # callers stand before those whom they call
-            place = SourcePlace(files[file], line, column, out[caller] if caller >= 0 else -1)
-            out.append(self._places.setdefault(place, len(self._places)))
-        self.places = list(self._places)
-        self.__dict__.pop("_keys", None)
-        return out
+    def places_of_lines(self, ir: str) -> list[int]:
+        """Of each line of an IR (that behind a pass) the number of its first place, or -1; those that no
+        level has are added. Raises DiagnosticError: an IR that cannot be parsed."""
+        found = self._core.places_of_lines(ir)
+        self.files = self._core.files()
+        return found
 
     def stack(self, place: int) -> list[tuple[str, int, int]]:
         """The frames of a place, innermost first."""
-        out = []
+        out, places = [], self.places
         while place >= 0:
-            at = self.places[place]
+            at = places[place]
             out.append((self.files[at.file], at.line, at.column))
             place = at.caller
         return out
@@ -129,11 +122,11 @@ class SourceMap:
         wanted = {n for n, path in enumerate(self.files) if _is_file(path, file or self.main_file)}
         if not wanted:
             raise fail(f"no level names a file {file!r}", f"files: {', '.join(self.files)}")
-        hit = set()
-        for number, place in enumerate(self.places):
+        hit, places = set(), self.places
+        for number, place in enumerate(places):
             at = place
             while not (at.file in wanted and at.line == line) and at.caller >= 0:
-                at = self.places[at.caller]
+                at = places[at.caller]
             if at.file in wanted and at.line == line:
                 hit.add(number)
         return {
@@ -144,28 +137,25 @@ class SourceMap:
     @functools.cached_property
     def main_file(self) -> str:
         """The kernel's own file: the one that the outermost places name most often."""
-        counts = [0] * len(self.files)
+        counts, places = [0] * len(self.files), self.places
         for level in self.levels.values():
             for row in level.rows.values():
                 for place in row.places:
-                    while self.places[place].caller >= 0:
-                        place = self.places[place].caller
-                    counts[self.places[place].file] += 1
+                    while places[place].caller >= 0:
+                        place = places[place].caller
+                    counts[places[place].file] += 1
         return self.files[max(range(len(counts)), key=counts.__getitem__)] if counts else ""
 
     def as_dict(self) -> dict:
         """The map as JSON: rows are [line, op, places, line of the PTX]."""
-        return {
-            "version": 1, "kernel": self.name, "target": self.target, "release": self.release,
-            "files": self.files, "places": [list(p) for p in self.places], "notes": self.notes,
-            "levels": {
-                name: [*level.rows.values()] for name, level in self.levels.items()
-            },
-        }  # fmt: skip
+        return json.loads(self.to_json())
 
     def to_json(self) -> str:
-        # Nothing in it contains itself, which is a third of what the encoder would look at.
-        return json.dumps(self.as_dict(), check_circular=False, separators=(",", ":"))
+        head = {
+            "version": 1, "kernel": self.name, "target": self.target, "release": self.release,
+            "notes": self.notes,
+        }  # fmt: skip
+        return json.dumps(head)[:-1] + "," + self._core.json()[1:]
 
     def __repr__(self):
         levels = ", ".join(f"{name} {len(level.rows)}" for name, level in self.levels.items())
@@ -176,13 +166,11 @@ class SourceMap:
     def keys(self, place: int) -> tuple:
         """What a place has in common with others, the closest first: itself, the lines of its frames, its
         innermost line and column, its innermost line."""
-        at = self.places[place]
-        lines = tuple((file, line) for file, line, _ in self.stack(place))
-        return place, lines, (at.file, at.line, at.column), (at.file, at.line)
-
-    @functools.cached_property
-    def _keys(self) -> list[tuple]:
-        return [self.keys(place) for place in range(len(self.places))]
+        if place not in self._known_keys:
+            at = self.places[place]
+            lines = tuple((file, line) for file, line, _ in self.stack(place))
+            self._known_keys[place] = place, lines, (at.file, at.line, at.column), (at.file, at.line)
+        return self._known_keys[place]
 
     def _index(self, level: str) -> list[dict]:
         """Of each kind of key: the lines of a level by it."""
@@ -191,7 +179,7 @@ class SourceMap:
             index: list[dict] = [{}, {}, {}, {}]
             for row in self.levels[level].rows.values():
                 for place in row.places:
-                    for of_kind, key in zip(index, self._keys[place], strict=True):
+                    for of_kind, key in zip(index, self.keys(place), strict=True):
                         of_kind.setdefault(key, []).append(row.line)
             cache[level] = index
         return cache[level]
@@ -205,7 +193,7 @@ class SourceMap:
                 return made
         found: set[int] = set()
         for place in row.places:
-            for of_kind, key in zip(self._index(level), self._keys[place], strict=True):
+            for of_kind, key in zip(self._index(level), self.keys(place), strict=True):
                 if key in of_kind:
                     found.update(of_kind[key])
                     break
@@ -216,71 +204,33 @@ def _is_file(path: str, asked: str) -> bool:
     return path == asked or path.endswith("/" + asked) or os.path.abspath(asked) == path
 
 
-def _read_all(material: Material, notes: list[str]) -> dict:
-    """What the core reads of each level. nvdisasm, the slowest of all, works meanwhile."""
-    texts = {level: text for level, text in material.asm.items() if isinstance(text, str)}
-    out: dict = {}
+def _read_all(material: Material, core, notes: list[str]) -> list[str]:
+    """Reads each level into the core's map, and returns their names. nvdisasm, the slowest of all, works
+    meanwhile."""
+    names = [level for level, text in material.asm.items() if isinstance(text, str)]
+    read = []
+
+    def add(level: str, text: str, problem: str) -> None:
+        try:
+            core.add(text, level)
+            read.append(level)
+        except DiagnosticError as error:
+            notes.append(f"{problem}: {error.message}")
+
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         sass = None
         if "cubin" in material.asm:
             sass = pool.submit(_tools.disassembly, material.asm["cubin"], "-gi", "-gp")
-        for level, text in texts.items():
-            try:
-                out[level] = _core.report.read_lines(text, level)
-            except DiagnosticError as error:
-                notes.append(f"{level} is not mapped: {error.message}")
+        for level in names:
+            add(level, material.asm[level], f"{level} is not mapped")
         if sass is not None:
             try:
-                out["sass"] = _through_ptx(_core.report.read_lines(sass.result(), "sass"), out.get("ptx"))
+                add("sass", sass.result(), "no SASS")
             except DiagnosticError as error:
                 notes.append(f"no SASS: {error.message}")
     if "hsaco" in material.asm and "amdgcn" not in material.asm:
         notes.append("an hsaco is not disassembled: its AMDGCN, as Triton keeps it, is what can be mapped")
-    return out
-
-
-def _through_ptx(sass, ptx):
-    """SASS with the places of the PTX that it was made from, which have columns, where both say the same
-    lines.
-
-    ptxas notes no line for an HGMMA, which then seems to belong to whatever stands before it. Neither LLVM
-    nor ptxas moves these past each other: where there are as many of them as of the PTX's wgmma, they are
-    paired in their order."""
-    if ptx is None:
-        return sass
-    files, places = [*ptx[0], *sass[0]], list(ptx[1])
-    base, shift = len(places), len(ptx[0])
-    places += [(f + shift, line, column, c + base if c >= 0 else -1) for f, line, column, c in sass[1]]
-    known = {row[0]: row[2] for row in ptx[2]}
-    products = [row[0] for row in ptx[2] if row[1].startswith("wgmma.mma_async")]
-    own = [row[0] for row in sass[2] if row[1].startswith("HGMMA")]
-    paired = dict(zip(own, products, strict=True)) if len(own) == len(products) else {}
-
-    @functools.cache
-    def frames(place: int) -> tuple:
-        file, line, _, caller = places[place]
-        return ((files[file], line), *(frames(caller) if caller >= 0 else ()))
-
-    rows = []
-    for line, op, at, ptx_line in sass[2]:
-        said = [p + base for p in at]
-        if line in paired:
-            ptx_line = paired[line]
-            said = known[ptx_line] or said
-        elif not said:
-            said = known.get(ptx_line, [])
-        else:
-            better = [p for p in known.get(ptx_line, ()) if _same_lines(frames(p), frames(said[0]))]
-            # A PTX line of another place is that of an instruction before this one.
-            ptx_line = ptx_line if better else 0
-            said = better or said
-        rows.append((line, op, said, ptx_line))
-    return files, places, rows, sass[3]
-
-
-def _same_lines(of_ptx: tuple, of_sass: tuple) -> bool:
-    """Whether two stacks are of the same lines, as far as both go (old releases' PTX has no call sites)."""
-    return all(a == b for a, b in zip(of_ptx, of_sass, strict=False))
+    return read
 
 
 def source_map(kernel, *, name: str = "") -> SourceMap:

@@ -14,31 +14,24 @@
 
 namespace triton_runner::report {
 
-constexpr int32_t kNone = -1;
-
-struct Place {
-  int32_t file;  // index into Lines::files
-  uint32_t line, column;
-  int32_t caller = kNone;  // index into Lines::places: where this was inlined
-  auto operator<=>(const Place&) const = default;
-};
+class Places;
 
 struct Row {
   uint32_t line;                // in the text, from 1
   std::string op;               // "tt.load", "fmul", "ld.global.v4.b32", "LDG.E.128"
-  std::vector<int32_t> places;  // indices into Lines::places; none where nothing says it
+  std::vector<int32_t> places;  // numbers of Places; none where nothing says it
   uint32_t ptx_line = 0;        // of SASS: the line of the PTX that it was made from; 0: not said
+  uint32_t too_far = 0;         // of PTX: by how many lines its .loc, which SASS has, is below the place
 };
 
-struct Lines {
-  std::vector<std::string> files;
-  std::vector<Place> places;
+struct Level {
+  std::string name;
   std::vector<Row> rows;  // by line
   std::string text;       // of SASS: the listing without what nvdisasm notes in it; rows count its lines
 };
 
 // The rows of a text of `level`: ttir, ttgir, llir, ptx, amdgcn, or sass, which is what nvdisasm prints of a
 // cubin with -gi -gp -c. MLIR of LLVM's dialect is read as ttgir. Errors: a text that cannot be parsed.
-base::Result<Lines> read_lines(std::string_view text, std::string_view level);
+base::Result<Level> read_level(std::string_view text, std::string_view level, Places& places);
 
 }  // namespace triton_runner::report

@@ -1,0 +1,14 @@
+// The readers of read_level(), by what they read.
+#pragma once
+#include <triton_runner/report/lines.h>
+#include <triton_runner/report/places.h>
+
+namespace triton_runner::report {
+
+base::Status read_mlir(std::string_view text, Level& into, Places& places);
+base::Status read_ptx(std::string_view text, Level& into, Places& places);
+void read_llir(std::string_view text, Level& into, Places& places);
+void read_amdgcn(std::string_view text, Level& into, Places& places);
+void read_sass(std::string_view text, Level& into, Places& places);
+
+}  // namespace triton_runner::report
