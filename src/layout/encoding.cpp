@@ -235,6 +235,7 @@ Result<LinearLayout> to_linear_layout(const Encoding& encoding, std::span<const 
   if (!order_fits(encoding, shape.size()))
     return failure(std::string("the order of #ttg.") + encoding_name(encoding.kind) +
                    " does not name each dimension of " + shape_str(shape) + " once");
+  if (base::Status fine = well_formed(encoding, shape.size()); !fine) return fine.error();
   switch (encoding.kind) {
     case EncodingKind::kBlocked:
       return with_blocks(blocked_tile(encoding), encoding.cga, shape, true);

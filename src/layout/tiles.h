@@ -14,6 +14,10 @@ LinearLayout not_smaller(LinearLayout layout, std::span<const OutDim> wanted);
 LinearLayout not_larger(const LinearLayout& layout, std::span<const OutDim> wanted,
                         bool drop_registers = false);
 
+// well_formed.cpp: whether the parameters of an encoding are such as a tensor of `rank` dimensions can have. The
+// tiles below rely on it. Of a slice's or dot operand's parent only what they need themselves.
+base::Status well_formed(const Encoding& encoding, size_t rank);
+
 // distributed.cpp
 LinearLayout blocked_tile(const Encoding& encoding);
 LinearLayout mma_tile(const Encoding& encoding);
