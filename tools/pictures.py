@@ -1,4 +1,4 @@
-"""Take the pictures of README and of the guides anew: the page of a kernel in a browser, a heat map, a layout.
+"""Take the pictures of README and the guides anew: the page of a kernel in a browser, a heat map, a layout.
 
     python tools/pictures.py            all of them, into doc/guide
     python tools/pictures.py layout     one; --to FOLDER writes them there

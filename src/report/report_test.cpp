@@ -136,7 +136,8 @@ TEST(ptx_within_inline_assembly_keeps_its_line) {
 }
 
 TEST(llir_follows_scopes_and_calls) {
-  CHECK_EQ(rows(R"(define void @k(ptr %0) {
+  CHECK_EQ(rows(R"(; as LLVM prints it
+define void @k(ptr %0) {
   %2 = tail call i32 @f(), !dbg !12
   switch i32 %2, label %4 [
     i32 1, label %4
@@ -156,14 +157,15 @@ declare i32 @f()
 !20 = !DILocation(line: 5, column: 5, scope: !4, inlinedAt: !20)
 )",
                 "llir"),
-           "2 call /src/a.py:2:3\n"
-           "3 switch\n"
-           "7 store\n"
-           "8 ret /src/a.py:5:5\n");
+           "3 call /src/a.py:2:3\n"
+           "4 switch\n"
+           "8 store\n"
+           "9 ret /src/a.py:5:5\n");
 }
 
 TEST(llir_names_the_file_of_an_inlined_scope) {
-  CHECK_EQ(rows(R"(define void @k() {
+  CHECK_EQ(rows(R"(; as LLVM prints it
+define void @k() {
   ret void, !dbg !13
 }
 !2 = !DIFile(filename: "/lib/b.py", directory: "/src")
@@ -173,7 +175,7 @@ TEST(llir_names_the_file_of_an_inlined_scope) {
 !13 = distinct !DILocation(line: 9, column: 1, scope: !6, inlinedAt: !12)
 )",
                 "llir"),
-           "2 ret /lib/b.py:9:1 in /lib/b.py:2:3\n");
+           "3 ret /lib/b.py:9:1 in /lib/b.py:2:3\n");
 }
 
 TEST(amdgcn_reads_call_sites_out_of_the_comment) {
