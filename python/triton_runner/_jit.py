@@ -281,7 +281,7 @@ def configure_jit_backend() -> None:
 
 def restore_jit_backend() -> None:
     """Undoes configure_jit_backend()."""
-    from triton_runner import _inductor  # as above
+    from triton_runner import _inductor  # as in jit()
 
     _restore("jit")
     _inductor.restore()
