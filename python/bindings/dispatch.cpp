@@ -152,10 +152,8 @@ void Dispatch::learn(const ReadCall& call, PyObject* const* args, size_t count, 
   const int renewed = before == known_.end() ? 0 : before->second->renewed + 1;
   if (refusals_ >= kMaxRefusals || renewed > kMaxRenewed) return;
   nb::object told = python_.learn(function, kernel, named(given));
-  if (told.is_none()) {
-    refusals_++;
-    return;
-  }
+  if (told.is_none()) refusals_++;
+  if (told.is_none() || told.is(Py_False)) return;
   Held<KnownLaunch> known(new KnownLaunch);
   known->kernel = nb::borrow(kernel);
   known->launcher = told[0];

@@ -34,11 +34,8 @@ from triton_runner._pipeline.versions import installed
 from triton_runner._recent import Recent
 
 SOURCE = ".source"  # a stage of Triton's caches: TTIR as the front end made it, of Gluon TTGIR
-# What launches of artifacts look at, each time: hooks of dumps and of captures.
-_WATCHED = (
-    ("triton_runner._artifacts", "launch_hook"), ("triton_runner._launch", "capture"),
-    ("triton_runner._launch", "observer"),
-)  # fmt: skip
+# What launches of artifacts look at, each time: hooks of captures.
+_WATCHED = (("triton_runner._launch", "capture"), ("triton_runner._launch", "observer"))
 # Runs a launch in place of _launch() where a dump may record it: (kernel, grid, named, launch), set by _dump.
 launch_hook = None
 
@@ -131,7 +128,7 @@ def _learn(kernel, _, named):
     named = kernel._name_arguments([value for _, value in named], {})
     found = kernel.straight([SimpleNamespace(name=name, is_constexpr=False) for name, _ in named], named)
     # It was loaded once and for all, and nothing is called around it.
-    return None if found is None else (found[0], found[1], [], [], None, [])
+    return found and (found[0], found[1], [], [], None, [])
 
 
 def _stamps(artifact: Artifact) -> list:
@@ -271,7 +268,10 @@ class ArtifactKernel(_core.Launchable):
 
     def straight(self, params, named):
         """(launcher, guards, files) for launches with values as these (name, value) pairs, of a function with
-        these parameters; None where the next such launch might be another."""
+        these parameters; None where the next such launch might be another, False where this one was
+        recorded."""
+        if _settings.is_recording():
+            return False
         watched = [(sys.modules[module].__dict__, [name]) for module, name in _WATCHED]
         if any(holder[name] is not None for holder, (name,) in watched):
             return None

@@ -57,20 +57,25 @@ def _rule(param) -> tuple:
 
 
 def _learn(function, kernel, named):
-    """What a launch that gave this kernel rests on; None: such launches go through Python.
+    """What a launch that gave this kernel rests on; None: such launches go through Python; False: this one did.
 
     It is (launcher, [(dict or class, names whose values stay)], [lists that stay empty], [(file, modified,
     bytes)], relay, [lists of hooks]). relay(grid, x, y, z, *values) launches where there is no launcher or a
     hook, and gives False where it has not. named: (name, value) of what the launch passed, constexprs left
     out."""
+    if _settings.is_recording():
+        return False
     if "triton_runner._dump" in sys.modules:
-        return None  # each launch is asked whether it is recorded
+        from triton_runner._dump import statements  # programs that do not dump do without it
+
+        if statements.uses_statements(function):
+            return None
     if isinstance(kernel, _artifacts.ArtifactKernel):
         found = kernel.straight(function.params, named)
-        if found is None:
-            return None
+        if not found:
+            return found
         launcher, guards, files = found
-        return launcher, [*guards, (sys.modules, ["triton_runner._dump"])], [], files, None, []
+        return launcher, guards, [], files, None, []
     if any(type(value) not in _CONSTANT for value, _ in function.used_global_vals.values()):
         return None
     if hasattr(triton, "knobs") and triton.knobs.runtime.__dict__.get("add_stages_inspection_hook"):
@@ -84,7 +89,6 @@ def _learn(function, kernel, named):
     own = ["device_caches", "cache", "binder", "debug", "pre_run_hooks"]
     guards += [
         (function.__dict__, own), (kernel.__dict__, [installed().run_field]),
-        (sys.modules, ["triton_runner._dump"]),
         (driver.__dict__, [installed().driver_fields[1]]),
         (os.environ._data, [os.environ.encodekey(name) for name in _VARIABLES]),
     ]  # fmt: skip

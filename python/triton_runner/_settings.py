@@ -168,6 +168,11 @@ def current() -> Settings:
     return settings
 
 
+def is_recording() -> bool:
+    """Whether launches are recorded now, by dumping(): within its block settings are others."""
+    return current().recorder is not None
+
+
 @functools.lru_cache(maxsize=1024)
 def _replaced(settings: Settings, changes: tuple) -> Settings:
     return dataclasses.replace(settings, **dict(changes))

@@ -145,7 +145,6 @@ class Counted:
 
 @pytest.fixture
 def counted(monkeypatch):
-    monkeypatch.delitem(sys.modules, "triton_runner._dump", raising=False)
     scale._known.forget()
     return Counted(monkeypatch)
 
@@ -237,8 +236,28 @@ def test_a_dump_sees_launches_that_went_straight(counted, x):
     for _ in range(3):
         launched(x)
     with triton_runner.dumping(scale, "%0") as dump:
-        launched(x)
-    assert len(dump.launches) == 1
+        assert counted(lambda: [launched(x) for _ in range(20)]) == 20
+    assert len(dump.launches) == 20
+    assert counted(lambda: launched(x)) == 0
+    scale._known.forget()
+    with triton_runner.dumping(scale, "%0"):
+        for _ in range(20):  # none of them is known, which is no reason to give up
+            launched(x)
+    assert [counted(lambda: launched(x)) for _ in range(2)] == [1, 0]
+
+
+def test_statements_are_asked_for_at_each_launch(counted, x):
+    import triton_runner.language as dl
+
+    @triton_runner.jit
+    def stated(x, BLOCK: tl.constexpr):
+        value = tl.load(x + tl.arange(0, BLOCK))
+        dl.dump(value)
+
+    triton_runner.dumps()
+    for _ in range(3):
+        stated[(1,)](x, BLOCK=16)
+    assert len(triton_runner.dumps()) == 3
 
 
 def test_wrong_arguments_are_still_caught(counted, x):

@@ -41,8 +41,6 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def general(monkeypatch):
     """How many launches of artifacts went through Python."""
-    monkeypatch.delitem(sys.modules, "triton_runner._dump", raising=False)  # what has dumped asks each launch
-    monkeypatch.setattr(_artifacts, "launch_hook", None)
     seen = []
     own = _artifacts.ArtifactKernel.launch
     monkeypatch.setattr(
@@ -89,6 +87,9 @@ def test_what_counts_is_looked_at(folder, general, x):
     with triton_runner.dumping(axpy, "%0") as dump:
         launched(x, 1, **here)
     assert len(dump.launches) == 1
+    del general[:]
+    launched(x, **here)
+    assert not general
 
 
 def test_an_edited_file_is_noticed(folder, general, x, tmp_path):
