@@ -340,22 +340,54 @@ void mma_pack_columns(const MmaPlan& plan, MmaColumns& out, int first, const voi
   out.max_exponent = std::max(out.max_exponent, r.high);
 }
 
-void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, int first, int columns,
-                  void* sums) {
-  assert(first % 8 == 0 && columns % 8 == 0);
-  MmaStep s{};
+namespace {
+
+// Field by field, in place: see Block in simd/mma.cpp.
+void set_step(MmaStep& s, const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, int first, int columns,
+              float* sums) {
   s.a = a.value;
   s.a_exponent = a.exponent;
   s.b = b.value.data() + first * plan.k;
   s.b_exponent = b.exponent.data() + first * plan.k;
   s.b_stride = plan.k;
-  s.sums = static_cast<float*>(sums);
+  s.sums = sums;
   s.columns = columns;
   s.k = plan.k;
+  s.block = plan.block();
   s.fraction = plan.model.fraction;
   s.result = plan.model.result;
   s.min_exponent = plan.model.min_exponent;
   s.f16 = plan.sum == MmaSum::kF16;
+  s.row_scale = s.column_scale = nullptr;
+}
+
+// Whether the products are such that ordinary sums stay so.
+bool is_narrow(const MmaRows& a, const MmaColumns& b) {
+  return a.min_exponent + b.min_exponent >= kMmaLowest && a.max_exponent + b.max_exponent <= kMmaHighest;
+}
+
+}  // namespace
+
+void mma_multiply(const MmaPlan& plan, const MmaRows* const* a, const MmaColumns* const* b, int count,
+                  void* sums) {
+  auto* out = static_cast<float*>(sums);
+  bool together = count > 1 && count <= kMmaTogether && plan.sum == MmaSum::kF32 && !plan.fast &&
+                  plan.scale == MmaScale::kNone && !plan.model.converted;
+  for (int i = 0; together && i < count; ++i)
+    together = !a[i]->special && !b[i]->special && is_narrow(*a[i], *b[i]);
+  if (together && table().look_at_sums(out, int64_t{128} * count) == MmaSums::kOrdinary) {
+    MmaStep steps[kMmaTogether];
+    for (int i = 0; i < count; ++i) set_step(steps[i], plan, *a[i], *b[i], 0, 8, out + 128 * i);
+    return table().exact(steps, count);
+  }
+  for (int i = 0; i < count; ++i) mma_multiply(plan, *a[i], *b[i], 0, 8, out + 128 * i);
+}
+
+void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, int first, int columns,
+                  void* sums) {
+  assert(first % 8 == 0 && columns % 8 == 0);
+  MmaStep s;
+  set_step(s, plan, a, b, first, columns, static_cast<float*>(sums));
   if (plan.sum == MmaSum::kS32) return table().integer(s, plan.saturate);
   if (plan.fast) return plan.scale == MmaScale::kNone ? table().fma(s) : scaled_fast(plan, a, b, s);
   if (plan.scale == MmaScale::kGroups) return grouped_step(s, a, b.scale.data() + first * 16);
@@ -373,15 +405,12 @@ void mma_multiply(const MmaPlan& plan, const MmaRows& a, const MmaColumns& b, in
     from_zero.assign(static_cast<size_t>(16 * columns), 0.0f);
     s.sums = from_zero.data();
   }
-  s.block = plan.block();
-  const bool narrow = !special && plan.scale == MmaScale::kNone &&
-                      a.min_exponent + b.min_exponent >= kMmaLowest &&
-                      a.max_exponent + b.max_exponent <= kMmaHighest;
+  const bool narrow = !special && plan.scale == MmaScale::kNone && is_narrow(a, b);
   for (int done = 0; done < plan.k; done += s.k) {
     const bool ordinary = narrow && table().look_at_sums(s.sums, int64_t{16} * columns) == MmaSums::kOrdinary;
     // Ordinary sums stay so, but those of f16 may become infinite.
     s.k = ordinary && !s.f16 ? plan.k - done : std::min(s.block, plan.k - done);
-    ordinary ? table().exact(s) : run_step(s, special);
+    ordinary ? table().exact(&s, 1) : run_step(s, special);
     s.a += 16 * s.k;
     s.a_exponent += 16 * s.k;
     s.b += s.k;

@@ -148,16 +148,30 @@ NUM_INLINE int chunk_of(int fraction) { return fraction >= 25 ? 8 : fraction == 
 constexpr int kParts = kRows / kLanes;
 constexpr int kColumns = kParts == 1 ? 4 : 1;  // at a time: no more than registers hold
 
-// The largest exponent of a block's products, biased, of each row; at least what ordinary sums need.
-NUM_INLINE void largest_exponents(const MmaStep& s, int j, int k, I (&largest)[kColumns][kParts]) {
+// Where a block of a step begins. In registers: who copies a step that was just written waits until all of it
+// has left for the cache.
+struct Block {
+  const float *a, *b;
+  const int16_t* a_exponent;
+  const int32_t* b_exponent;
+  int k;
+};
+
+typedef F Scales[kColumns][kParts];
+
+// What the accumulators and products of kColumns columns are multiplied by, so that the integer part is what is
+// kept: by the largest exponent of each row, at least what ordinary sums need.
+template <bool kF16, int kK>
+NUM_INLINE void find_scales(const MmaStep& s, const Block& at, int j, Scales& scale) {
   typedef int16_t Rows __attribute__((vector_size(kRows * 2)));
   typedef int32_t Pairs __attribute__((vector_size(kRows * 2)));
-  const int32_t* b = s.b_exponent + j * s.b_stride;
+  const int k = kK ? kK : at.k;
+  const int32_t* b = at.b_exponent + j * s.b_stride;
   Rows top[kColumns];
 #pragma GCC unroll 4
   for (int q = 0; q < kColumns; ++q) top[q] = Rows{} + static_cast<int16_t>(kMmaLowest - 25);
   for (int x = 0; x < k; ++x) {
-    Rows a = load<Rows>(s.a_exponent + x * kRows);
+    Rows a = load<Rows>(at.a_exponent + x * kRows);
 #pragma GCC unroll 4
     for (int q = 0; q < kColumns; ++q) {
       Rows e = a + (Rows)(b[q * s.b_stride + x] - Pairs{});
@@ -171,37 +185,40 @@ NUM_INLINE void largest_exponents(const MmaStep& s, int j, int k, I (&largest)[k
     for (int p = 0; p < kParts; ++p) {
       Short part;
       memcpy(&part, reinterpret_cast<const char*>(&biased) + p * sizeof part, sizeof part);
-      largest[q][p] = widen(part);
+      I c = load<I>(s.sums + (j + q) * kRows + p * kLanes);
+      I exponent = c & 0x7f800000;
+      if constexpr (kF16)
+        exponent = (exponent > 113 << 23 ? exponent : splat_int(113 << 23)) & ((c & INT32_MAX) != 0);
+      I e = widen(part) << 23;
+      e = e > exponent ? e : exponent;
+      scale[q][p] = (F)((static_cast<uint32_t>(254 + s.fraction) << 23) - (U)e);
     }
   }
 }
 
+// The block's columns from j on, in f64.
+[[gnu::noinline]] void wide_block(MmaStep s, const Block& at, int j) {
+  s.a = at.a, s.b = at.b, s.a_exponent = at.a_exponent, s.b_exponent = at.b_exponent, s.k = at.k;
+  wide(s, j, j + kColumns);
+}
+
 // One block of 16 rows and kColumns columns. kK: its products, kChunk: as above; or both are 0, and any.
 template <bool kF16, int kK, int kChunk>
-NUM_INLINE void exact_block(const MmaStep& s, int j, I kept, const auto& mode) {
-  const int k = kK ? kK : s.k, chunk = kChunk ? kChunk : chunk_of(s.fraction);
-  const float* b = s.b + j * s.b_stride;
+NUM_INLINE void exact_block(const MmaStep& s, const Block& at, int j, const Scales& scale, I kept,
+                            const auto& mode) {
+  const int k = kK ? kK : at.k, chunk = kChunk ? kChunk : chunk_of(s.fraction);
+  const float* b = at.b + j * s.b_stride;
   float* sums = s.sums + j * kRows;
-  I largest[kColumns][kParts], sum[kColumns][kParts];
-  F scale[kColumns][kParts];
-  largest_exponents(s, j, k, largest);
+  I sum[kColumns][kParts];
 #pragma GCC unroll 4
   for (int q = 0; q < kColumns; ++q)
 #pragma GCC unroll 4
-    for (int p = 0; p < kParts; ++p) {
-      I c = load<I>(sums + q * kRows + p * kLanes);
-      I exponent = c & 0x7f800000;
-      if constexpr (kF16)
-        exponent = (exponent > 113 << 23 ? exponent : splat_int(113 << 23)) & ((c & INT32_MAX) != 0);
-      I e = largest[q][p] << 23;
-      e = e > exponent ? e : exponent;
-      scale[q][p] = (F)((static_cast<uint32_t>(254 + s.fraction) << 23) - (U)e);
-      sum[q][p] = truncate((F)c * scale[q][p]);
-    }
+    for (int p = 0; p < kParts; ++p)
+      sum[q][p] = truncate(load<F>(sums + q * kRows + p * kLanes) * scale[q][p]);
   auto add = [&](int x) {
     F a[kParts];
 #pragma GCC unroll 4
-    for (int p = 0; p < kParts; ++p) a[p] = load<F>(s.a + x * kRows + p * kLanes);
+    for (int p = 0; p < kParts; ++p) a[p] = load<F>(at.a + x * kRows + p * kLanes);
 #pragma GCC unroll 4
     for (int q = 0; q < kColumns; ++q) {
       F y = splat(b[q * s.b_stride + x]);
@@ -230,7 +247,7 @@ NUM_INLINE void exact_block(const MmaStep& s, int j, I kept, const auto& mode) {
   }
   if (kK != kChunk || kK == 0)
     if (any_lane(overflow < 0)) [[unlikely]]
-      return mode.call_nearest([&] { wide(s, j, j + kColumns); });
+      return mode.call_nearest([&] { wide_block(s, at, j); });
 #pragma GCC unroll 4
   for (int q = 0; q < kColumns; ++q)
 #pragma GCC unroll 4
@@ -238,27 +255,45 @@ NUM_INLINE void exact_block(const MmaStep& s, int j, I kept, const auto& mode) {
       store(sums + q * kRows + p * kLanes, finish<kF16>(sum[q][p], (F)((254 << 23) - (I)scale[q][p]), kept));
 }
 
+// The scales of some columns before their products: a core looks some hundred operations ahead, and sees more columns
+// so, none of which waits for another one.
 template <bool kF16, int kK, int kChunk>
-[[gnu::noinline]] void exact_columns(MmaStep s, const auto& mode) {
+[[gnu::noinline]] void exact_columns(const MmaStep& s, const auto& mode) {
+  constexpr int kGroup = 8;  // a step's columns are a multiple of it
   const I kept = splat_int(~((1 << (23 - s.result)) - 1));
+  const int columns = s.columns;
+  Block at{s.a, s.b, s.a_exponent, s.b_exponent, 0};
   for (int left = s.k; left > 0; left -= s.block) {
-    s.k = left < s.block ? left : s.block;
-    for (int j = 0; j < s.columns; j += kColumns) exact_block<kF16, kK, kChunk>(s, j, kept, mode);
-    s.a += kRows * s.k;
-    s.a_exponent += kRows * s.k;
-    s.b += s.k;
-    s.b_exponent += s.k;
+    at.k = left < s.block ? left : s.block;
+    for (int j = 0; j < columns; j += kGroup) {
+      Scales scales[kGroup / kColumns];
+#pragma GCC unroll 1
+      for (int q = 0; q < kGroup; q += kColumns) find_scales<kF16, kK>(s, at, j + q, scales[q / kColumns]);
+#pragma GCC unroll 1
+      for (int q = 0; q < kGroup; q += kColumns)
+        exact_block<kF16, kK, kChunk>(s, at, j + q, scales[q / kColumns], kept, mode);
+    }
+    at.a += kRows * at.k;
+    at.a_exponent += kRows * at.k;
+    at.b += at.k;
+    at.b_exponent += at.k;
   }
 }
 
-// The blocks that tensor cores have most often are compiled apart.
-void exact(const MmaStep& s) {
-  if (s.f16) return exact_columns<true, 0, 0>(s, Nearest{});
+// The blocks that tensor cores have most often are compiled apart. The mode of rounding changes once for all
+// steps: that takes as long as a tenth of one.
+template <bool kF16, int kK, int kChunk>
+void exact_steps(const MmaStep* steps, int count, const auto& mode) {
+  for (int i = 0; i < count; ++i) exact_columns<kF16, kK, kChunk>(steps[i], mode);
+}
+void exact(const MmaStep* steps, int count) {
+  const MmaStep& s = steps[0];
+  if (s.f16) return exact_steps<true, 0, 0>(steps, count, Nearest{});
   const bool whole = s.k % s.block == 0;
   const TowardZero mode{};
-  if (whole && s.block == 8 && chunk_of(s.fraction) >= 8) return exact_columns<false, 8, 8>(s, mode);
-  if (whole && s.block == 16 && s.fraction == 25) return exact_columns<false, 16, 8>(s, mode);
-  exact_columns<false, 0, 0>(s, mode);
+  if (whole && s.block == 8 && chunk_of(s.fraction) >= 8) return exact_steps<false, 8, 8>(steps, count, mode);
+  if (whole && s.block == 16 && s.fraction == 25) return exact_steps<false, 16, 8>(steps, count, mode);
+  exact_steps<false, 0, 0>(steps, count, mode);
 }
 
 void fma(const MmaStep& s) {

@@ -51,7 +51,8 @@ enum class MmaSums : uint8_t { kOrdinary, kFinite, kSpecial };
 inline constexpr int kMmaLowest = -75, kMmaHighest = 100;
 
 struct MmaTable {
-  void (*exact)(const MmaStep& step);       // ordinary sums; all of k, block by block
+  // Steps of one plan. Ordinary sums; all of k, block by block.
+  void (*exact)(const MmaStep* steps, int count);
   void (*exact_wide)(const MmaStep& step);  // any finite operands, and scales; one block
   void (*fma)(const MmaStep& step);         // sums as f32 chains; f16 sums are rounded at the end
   // s32 sums from exact f32 products of small integers.

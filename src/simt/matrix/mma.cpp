@@ -5,6 +5,7 @@
 // and 2 t + 1 of lane 4 g + t. What is computed with them is num/mma.h's.
 #include <triton_runner/num/mma.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -91,12 +92,14 @@ struct Scratch {
     if (!rows[warp]) rows[warp] = std::make_unique<Rows>();
     return *rows[warp];
   }
+  // before_change(columns): for who still wants what was there.
   num::MmaColumns& columns_of(const num::MmaPlan& plan, uint32_t place, uint32_t warp,
-                              const uint32_t* const* b, uint32_t count) {
+                              const uint32_t* const* b, uint32_t count, auto before_change) {
     Columns* set = &columns[2 * ((place * 0x9e3779b1u) >> 28)];
     for (uint32_t way : {warp & 1, ~warp & 1})
       if (set[way].ready.is(plan, b, count)) return set[way].columns;
     Columns& made = set[warp & 1];
+    before_change(made.columns);
     made.columns.resize(plan, 8);
     num::mma_pack_columns(plan, made.columns, 0, reinterpret_cast<const void* const*>(b));
     made.ready.keep(plan, b, count);
@@ -106,12 +109,45 @@ struct Scratch {
 static_assert(Scratch::kSets == 1u << (32 - 28));
 thread_local Scratch scratch;
 
+// Products of warps side by side that are yet to be computed.
+class Products {
+ public:
+  explicit Products(const num::MmaPlan& plan) : plan_(plan) {}
+
+  bool use(const num::MmaColumns& columns) const {
+    return std::find(columns_, columns_ + count_, &columns) != columns_ + count_;
+  }
+  void add(const num::MmaRows& rows, const num::MmaColumns& columns, const uint32_t* const* c,
+           uint32_t* const* d) {
+    num::mma_load_sums(plan_.sum, sums_[count_], c);
+    rows_[count_] = &rows;
+    columns_[count_] = &columns;
+    std::copy_n(d, 4, to_[count_]);
+    if (++count_ == (plan_.fast ? 1 : num::kMmaTogether)) compute();  // only exact ones gain
+  }
+  void compute() {
+    if (count_ == 0) return;
+    num::mma_multiply(plan_, rows_, columns_, count_, sums_);
+    for (int i = 0; i < count_; ++i) num::mma_store_sums(plan_.sum, sums_[i], to_[i]);
+    count_ = 0;
+  }
+
+ private:
+  const num::MmaPlan& plan_;
+  int count_ = 0;
+  const num::MmaRows* rows_[num::kMmaTogether];
+  const num::MmaColumns* columns_[num::kMmaTogether];
+  uint32_t* to_[num::kMmaTogether][4];
+  alignas(64) uint32_t sums_[num::kMmaTogether][128];
+};
+
 void run_mma(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   const auto& m = *static_cast<const Mma*>(in.data);
   const Fragments& f = m.f;
   const num::MmaPlan& plan = m.plan[x.launch().fast_mma ? 1 : 0];
+  Products products(plan);
   static constexpr uint32_t kZeros[32] = {};
   uint32_t ignored[32];
   for (uint32_t w = 0; w < x.count; w += 32) {
@@ -130,19 +166,23 @@ void run_mma(Lanes& lanes, const Operands& in) {
       const SparsePlaces places =
           sparse_places(plan, m.sparse->selector, x.reg<uint32_t>(m.sparse->metadata) + w);
       if (!pack_sparse_rows(x, in, w, plan, reinterpret_cast<const void* const*>(a), places, slot.rows))
-        return;
+        return products.compute();
       slot.ready.valid = false;
     } else if (!slot.ready.is(plan, a, f.a_count)) {
       num::mma_pack_rows(plan, slot.rows, reinterpret_cast<const void* const*>(a), m.m);
       slot.ready.keep(plan, a, f.a_count);
     }
-    num::MmaColumns& columns = scratch.columns_of(plan, f.b[0], warp, b, f.b_count);
-    if (m.scales) load_scales(x, w, *m.scales, slot.rows, columns);
-    alignas(64) uint32_t sums[128];
-    num::mma_load_sums(plan.sum, sums, c);
-    num::mma_multiply(plan, slot.rows, columns, 0, 8, sums);
-    num::mma_store_sums(plan.sum, sums, d);
+    num::MmaColumns& columns =
+        scratch.columns_of(plan, f.b[0], warp, b, f.b_count, [&](const num::MmaColumns& there) {
+          if (products.use(there)) products.compute();
+        });
+    if (m.scales) {  // of this warp: other warps may have other scales for the same columns
+      products.compute();
+      load_scales(x, w, *m.scales, slot.rows, columns);
+    }
+    products.add(slot.rows, columns, c, d);
   }
+  products.compute();
 }
 
 // Products whose sums are chains in ascending k. A's register i has rows g + 8 (i % 2) and element 4 (i / 2)
