@@ -71,6 +71,7 @@ def main() -> None:
         {"check": "uninit"},
         {"check": "race"},
         {"check": "nan,uninit,race"},
+        {"check": "hints"},
         {"shuffle": 1},
     ]
     names = [c.get("check", "shuffle") for c in columns]

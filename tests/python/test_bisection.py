@@ -386,6 +386,34 @@ def test_a_race_is_undefined_however_the_program_ends(tmp_path):
     assert (status, said["verdict"]) == (1, "undefined")
 
 
+HINT = """
+import sys
+import torch, triton, triton.language as tl
+
+@triton.jit
+def moved(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = HINTED
+    tl.store(y + i, tl.load(x + at))
+
+x, y = torch.arange(256, dtype=torch.float32), torch.zeros(256)
+moved[(1,)](x, y, N=256)
+sys.exit(not torch.equal(y, torch.roll(x, -1)))
+"""
+
+
+def test_a_promise_that_is_not_so(tmp_path):
+    """Wide accesses come of this one; without it the kernel is right. The other changes nothing."""
+    used = "tl.max_contiguous(tl.multiple_of((i + 1) % N, N), N)"
+    status, said = judge(tmp_path, HINT.replace("HINTED", used))
+    assert (status, said["verdict"]) == (1, "undefined")
+    assert "tt.divisibility = 256 promises; compiled without hints it is right" in said["notes"][-1]
+    unused = "tl.where(tl.multiple_of(i + 1, 4) > 0, (i + 1) % N, 0)"
+    status, said = judge(tmp_path, HINT.replace("HINTED", unused))
+    assert (status, said["verdict"]) == (0, "right")
+    assert "tt.divisibility = 4 promises" in said["notes"][0]
+
+
 def test_how_arrays_differ():
     want = np.array([1.0, -0.0, 3.0], np.float32)
     assert classes.compare(want.copy(), want) is None

@@ -34,7 +34,9 @@ class _Command(click.Command):
     help="Releases: 3.0.0..3.9.0 (the newest patch of each minor release, and both ends), all, or a list. "
     "Else those that are there.",
 )  # fmt: skip
-@click.option("--levels", help="Those to execute, of source,ttir,ttgir,ptx,cubin. Else all; cubin where a GPU is.")
+@click.option(
+    "--levels", help="Those to execute, of source,ttir,ttgir,ptx,cubin. Else all; cubin where a GPU is."
+)
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds of one run.")

@@ -1,5 +1,6 @@
-"""What no order settles: races, copies that may land early or late, and float atomics, whose sum depends on
-the order of the programs. A program can be right by luck, so they are always looked for."""
+"""What nothing settles: races, copies that may land early or late, and float atomics, whose sum depends on
+the order of the programs, and promises of the kernel that are not so. A program can be right by luck, so
+they are always looked for."""
 
 from __future__ import annotations
 
@@ -36,6 +37,24 @@ def unsettled(release: Release, level: str) -> str | None:
         if {plain, outcome.verdict} == {"right", "wrong"}:
             return f"at {level} with Triton {release.version} it is right or wrong {_LUCK[what]}"
     return None
+
+
+def false_promise(release: Release) -> tuple[str | None, bool]:
+    """A hint of the kernel, or an assumption, that its own values contradict, as check="hints" finds it; and
+    whether that settles the fault: compiled without hints, the program is right."""
+    if release.program.is_measured:
+        return None, False
+    for level in _TILE:  # Gluon has no TTIR
+        outcome = release.at(level, variables={"TRITON_RUNNER_CHECK": "hints"})
+        if outcome.verdict != "unknown":
+            break
+    if outcome.trap != "false hint":
+        return None, False
+    said = f"a promise of the kernel that is not so, with Triton {release.version}: {outcome.why}"
+    plain = release.at(release.program.lowest, {"without_hints": True})
+    if plain.verdict == "right":
+        return f"{said}; compiled without hints it is right", True
+    return said, False
 
 
 def is_of_atomics(release: Release, number: int, **more) -> bool:

@@ -13,6 +13,8 @@ def page(found: dict, program: Program) -> str:
         if release[kind]:
             lines.append(f"{kind:<8} {', '.join(release[kind])}")
     lines += [f"unknown  {one['version']}: {one['why'].splitlines()[0]}" for one in release["unknown"]]
+    if not found["faults"]:
+        lines += ["", *(f"note: {note}" for note in found["notes"])] if found["notes"] else []
     for fault in reversed(found["faults"]):
         lines += ["", f"Triton {fault['releases'][-1]}, {program.target}: {headline(fault)}"]
         if fault["confirmed_by"]:
@@ -54,7 +56,7 @@ def headline(found: dict) -> str:
             found["verdict"]
         ]
     if found["verdict"] == "undefined":
-        return "undefined: its result hangs on an order that nothing settles"
+        return "undefined: its result hangs on what the kernel leaves open"
     if found["verdict"] in ("front end", "kernel"):
         return f"wrong as it is born: {found['verdict']}"
     where = f"first wrong at {found['level']}"

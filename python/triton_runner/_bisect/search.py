@@ -352,10 +352,11 @@ def bisect_program(
         for run in _runs_of_wrong([version for version in wanted if version in assembled], assembled):
             faults.append(assembler.fault(run, releases, assembled, _last_lines(judged[run[-1]])))
         faults.sort(key=lambda one: wanted.index(one["releases"][-1]))
-        race = None
+        race = promise = None
         if not faults and (right := [v for v in wanted if judged[v].verdict == "right"]):
             newest = releases[right[-1]]
             race = order.unsettled(newest, "ttgir") or order.unsettled(newest, program.lowest)
+            promise, _ = order.false_promise(newest)
     finally:
         for release in releases.values():
             release.close()
@@ -367,7 +368,7 @@ def bisect_program(
     newest = faults[-1] if faults else {
         "verdict": "undefined" if race else "right" if said["right"] else "unknown",
         "level": None, "stage": None, "pass": None, "confirmed_by": [], "evidence": [],
-        "notes": [race] if race else [],
+        "notes": [note for note in (race, promise) if note],
     }  # fmt: skip
     runs = sum(release.runs for release in releases.values())
     return {**newest, "release": said, "target": program.target, "runs": runs, "faults": faults}
@@ -439,8 +440,9 @@ def _fault(run: list[str], releases: dict, judged: dict) -> dict:
     lowest = release.program.lowest
     born = next((one for one in ("ttir", "ttgir") if release.at(one).verdict != "unknown"), lowest)
     said = [order.unsettled(release, level) for level in dict.fromkeys((lowest, born))]
-    found["notes"] += list(filter(None, said))[:1]
-    if said[-1]:  # else it is the compiler's: the kernel itself orders it
+    promise, settles = order.false_promise(release)
+    found["notes"] += [*list(filter(None, said))[:1], *filter(None, [promise])]
+    if said[-1] or settles:  # else it is the compiler's: the kernel itself orders it
         found["verdict"] = "undefined"
     seen = evidence.evidence(search, _last_lines(judged[run[-1]]))
     return {**found, "releases": run, "evidence": seen}

@@ -14,6 +14,7 @@ installed release and worker processes of others.
 import contextlib
 import hashlib
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -88,8 +89,9 @@ class Recorder:
     """The passes of one compilation.
 
     plan: {"start": selector, "stop": selector, "skip": [selector], "replace": [[selector, text]], "edit":
-    [[selector, old, new]], "instead": {level: text}, "metadata": {}}, all optional; an edit replaces within
-    the text of what a pass made, "instead" takes the place of what a stage made, with metadata of its own.
+    [[selector, old, new]], "instead": {level: text}, "metadata": {}, "without_hints": True}, all optional; an
+    edit replaces within the text of what a pass made, "instead" takes the place of what a stage made, with
+    metadata of its own; hints are what tl.multiple_of, tl.assume and their like leave on ops.
     keep: "text", "hash" or "none": what is kept of the module before and behind each pass.
     on_pass: called with the dict of each pass before it runs, and with None behind the last of a pass
     manager, so that a crash can be named.
@@ -122,6 +124,7 @@ class Recorder:
         self.edit = [(Selector(each), old, new) for each, old, new in plan.get("edit", ())]
         self.instead = plan.get("instead") or {}
         self.metadata = plan.get("metadata") or {}
+        self.without_hints = bool(plan.get("without_hints"))
         self._waiting = self.start is not None
 
     def unmet(self):
@@ -154,6 +157,9 @@ class Recorder:
                 return source
             self._level = level
             first = len(self._seen)
+            if self.without_hints and hasattr(source, "context"):
+                source = self._parsed(without_hints(str(source)), source.context)
+                self.without_hints = False  # what is made of it has none
             with self._stand_ins(scopes):
                 while True:
                     try:
@@ -378,6 +384,17 @@ class _StandIn:
             return value(*args, **kwargs)
 
         return call
+
+
+_HINT = r"tt\.(?:divisibility|contiguity|constancy) = dense<[^>]*> : tensor<\d+xi32>"
+_HINTS = re.compile(r" ?\{%s(?:, %s)*\}|%s, |, %s" % (_HINT, _HINT, _HINT, _HINT))
+
+
+def without_hints(text):
+    """An MLIR text without the hints on its ops and without assumptions. Those of the arguments stay: they are
+    Triton's own, of what it was launched with."""
+    lines = (line for line in text.splitlines(True) if not line.lstrip().startswith("llvm.intr.assume"))
+    return _HINTS.sub("", "".join(lines))
 
 
 def parse(text, context):
