@@ -391,8 +391,8 @@ _HINTS = re.compile(r" ?\{%s(?:, %s)*\}|%s, |, %s" % (_HINT, _HINT, _HINT, _HINT
 
 
 def without_hints(text):
-    """An MLIR text without the hints on its ops and without assumptions. Those of the arguments stay: they are
-    Triton's own, of what it was launched with."""
+    """An MLIR text without the hints on its ops and without assumptions. Those of the arguments stay: they
+    are Triton's own, of what it was launched with."""
     lines = (line for line in text.splitlines(True) if not line.lstrip().startswith("llvm.intr.assume"))
     return _HINTS.sub("", "".join(lines))
 
