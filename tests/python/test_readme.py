@@ -21,9 +21,11 @@ MASKS = (
     (r"0x[0-9a-f]{6,}", "0xADDRESS"),
     (r"\d+ CPU cores?", "N CPU cores"),
     (r"[\d.]+(e[-+]\d+)? ms", "T ms"),
-    (r"\b\d+\.\d\d s\b", "T s"),
+    (r"\b\d+\.\d+ s\b", "T s"),
+    (r"\b\d+ tries\b", "N tries"),
     (r"\b(source|ttir|ttgir|llir|ptx|cubin) \d+\b", r"\1 N"),  # bytes of texts with the tree's path in them
     (r"(changed +T ms) +\d+ +\d+", r"\1 N N"),
+    (r"(?m)(changed) +\d+$", r"\1 N"),
     (r"(?m)((?:tile|simt) \(.*\S)\s+\d[\d.]*(e[-+]\d+)?$", r"\1 T"),  # of the demo: milliseconds
     (r"Triton Runner \d+\.\d+\.\d+\S*", "Triton Runner V"),
     (re.escape(str(ROOT)) + "/", ""),
@@ -81,6 +83,20 @@ def test_commands(page, tmp_path):
         printed = run(command, tmp_path)
         lines = [line for line in masked(printed) if not line.startswith(("WARNING: Location", "make["))]
         assert matches(lines, masked(expected)), f"{page}: {command}\n{printed}"
+
+
+def test_blocks_that_are_not_run_say_why():
+    """Commands that stand in another block than console have a comment above it: <!-- not run: reason -->."""
+    command = re.compile(r"^(\$ )?(\.venv/bin/)?(triton-runner|make|python|pip|cmake|dask)\b.* ", re.MULTILINE)
+    block = re.compile(r"(<!-- not run: .{8,} -->\n)?^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+    pages = [ROOT / "README.md", ROOT / "README.zh.md", *(ROOT / "doc" / "guide").glob("*.md")]
+    excused = 0
+    for page in pages:
+        for reason, language, body in block.findall(page.read_text()):
+            if language in ("", "sh", "bash") and command.search(body):
+                assert reason, f"{page.name}: neither run by this test nor excused:\n{body}"
+                excused += 1
+    assert 0 < excused < 20
 
 
 def test_both_readmes_have_the_same_commands():

@@ -14,7 +14,7 @@ from triton_runner._options import json_option, print_json
 @click.command("compare")
 @click.argument("kernel")
 @click.option("--versions", help="Releases: 3.4.0..3.9.0, all, a list. Else the installed one.")
-@click.option("--targets", help="cuda:80,cuda:90,hip:gfx942. Else that of the settings.")
+@click.option("-t", "--targets", help="cuda:80,cuda:90,hip:gfx942. Else that of the settings.")
 @click.option(
     "--configs", multiple=True, help='"num_warps=4,8;num_stages=1..4": all combinations; several add up.'
 )

@@ -43,11 +43,8 @@ def map_command(artifact, line, source, level, name, is_all, as_json):
         file, _, number = source.rpartition(":")
         if not number.isdigit():
             raise fail(f"--source {source}: no line", "as in --source kernel.py:42, or --source 42")
-        found = {
-            "file": file or made.main_file,
-            "line": int(number),
-            "lines": made.of_source(int(number), file),
-        }
+        lines = made.of_source(int(number), file)
+        found = {"file": made.files_named(file)[0], "line": int(number), "lines": lines}
     else:
         found = None
     if as_json:

@@ -119,9 +119,10 @@ class SourceMap:
     def of_source(self, line: int, file: str = "") -> dict[str, list[int]]:
         """The lines of each level that come from a line of the source: of `file` (a path or its last part),
         or of the kernel's own. Calls on that line count with all that was inlined there."""
-        wanted = {n for n, path in enumerate(self.files) if _is_file(path, file or self.main_file)}
-        if not wanted:
+        named = self.files_named(file)
+        if not named:
             raise fail(f"no level names a file {file!r}", f"files: {', '.join(self.files)}")
+        wanted = {self.files.index(path) for path in named}
         hit, places = set(), self.places
         for number, place in enumerate(places):
             at = place
@@ -133,6 +134,10 @@ class SourceMap:
             name: [row.line for row in level.rows.values() if hit.intersection(row.places)]
             for name, level in self.levels.items()
         }
+
+    def files_named(self, file: str = "") -> list[str]:
+        """The map's files that a path or its last part names; the kernel's own if left out."""
+        return [path for path in self.files if _is_file(path, file or self.main_file)]
 
     @functools.cached_property
     def main_file(self) -> str:
