@@ -29,7 +29,7 @@ from triton_runner._compiler import command as compiler_commands
 from triton_runner._compiler import passes_command
 from triton_runner._errors import DiagnosticError, KernelTrap
 from triton_runner._levels import EXECUTED
-from triton_runner._options import json_option, print_json
+from triton_runner._options import json_option, print_json, prints_aside
 from triton_runner._reduce import command as reduce_command
 from triton_runner._see import map_command, report_command
 from triton_runner.bench import command as bench_command
@@ -250,7 +250,8 @@ def dump(
         raise click.UsageError(f"no such file: {file}")
     stopped = None
     if command.is_program(file):
-        dumps, stopped = command.dump_program(file, arguments, selectors, pretend_cuda, options)
+        with prints_aside(as_json):
+            dumps, stopped = command.dump_program(file, arguments, selectors, pretend_cuda, options)
     elif arguments:
         raise click.UsageError(f"{arguments[0]} stands behind {file}: options stand before it")
     else:

@@ -35,6 +35,11 @@ def print_json(value) -> None:
     click.echo(json.dumps(value, indent=2, default=str))
 
 
+def prints_aside(as_json: bool):
+    """While a program runs: what it prints goes to stderr where stdout is for JSON alone."""
+    return contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
+
+
 @contextlib.contextmanager
 def telling(wanted: bool = True):
     """Gives say(text), which shows on a terminal what is being done, on a line that goes away; elsewhere

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from triton_runner._errors import fail
-from triton_runner._options import json_option, print_json
+from triton_runner._options import json_option, print_json, prints_aside
 
 
 @click.command("bundle", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -57,7 +57,7 @@ def bundle_command(
     bundle.check_name(output)
     wanted = _Wanted(number)
     with tempfile.TemporaryDirectory(prefix="triton-runner-bundle-") as folder:
-        with capture.capture(
+        captured = capture.capture(
             folder,
             wanted,
             kernel=kernel,
@@ -66,7 +66,8 @@ def bundle_command(
             passes=passes,
             report=report,
             verify=verify,
-        ) as captured:
+        )
+        with captured, prints_aside(as_json):
             status = run_program(program, list(arguments), is_module, pretend_cuda)
         if not captured.cases:
             raise fail(

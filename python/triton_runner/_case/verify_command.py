@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 
 import click
 
-from triton_runner._options import json_option, print_json, telling
+from triton_runner._options import json_option, print_json, prints_aside, telling
 
 _STATUS = {"right": 0, "wrong": 1, "unknown": 125}
 
@@ -40,8 +39,7 @@ def verify_command(names, most, checks, strict, target, pretend_cuda, is_module,
     wanted = tuple(checks.split(",")) if checks else judge.CHECKS
     if not is_module and not os.path.isfile(program):
         raise click.UsageError(f"no such file: {program}")
-    printed = contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
-    with printed, _settings.using(target=target), telling() as say:
+    with prints_aside(as_json), _settings.using(target=target), telling() as say:
         if case.is_case(program):
             found = verdict.of_case(program, wanted, strict, say)
         else:

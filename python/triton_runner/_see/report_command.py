@@ -7,7 +7,7 @@ import time
 
 import click
 
-from triton_runner._options import json_option, print_json
+from triton_runner._options import json_option, print_json, prints_aside
 
 
 @click.command("report", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
@@ -43,7 +43,8 @@ def report_command(
         first = opened.material()
         found += opened.findings()
     elif program.is_program(what):
-        first, dumps, faults = program.kernel_of(what, arguments, name, selectors, target, pretend_cuda)
+        with prints_aside(as_json):
+            first, dumps, faults = program.kernel_of(what, arguments, name, selectors, target, pretend_cuda)
         found += faults
     else:
         first = material.gather(what, name)
