@@ -7,6 +7,8 @@ import io
 import os
 import pathlib
 import re
+import subprocess
+import sys
 import types
 import urllib.parse
 
@@ -131,6 +133,13 @@ def test_a_program_prints_what_the_page_says(code, output, monkeypatch):
     assert printed.getvalue().strip().splitlines() == output.strip().splitlines()
 
 
+def test_the_drawing_of_levels_is_that_of_the_tables():
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "levels_diagram.py", "--check"], capture_output=True
+    )
+    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+
+
 def test_every_kind_of_trap_is_in_the_page_of_errors():
     names = re.findall(
         r'case TrapKind::k\w+:\s+return "([^"]+)"', (ROOT / "src" / "exec" / "kernel.cpp").read_text()
@@ -151,6 +160,8 @@ def test_settings_variables_and_commands_are_in_the_reference():
     assert [name for name in sorted(variables) if f"`{name}`" not in settings] == []
     commands = (ROOT / "doc" / "reference" / "cli.md").read_text()
     assert [name for name in _cli.main.commands if f"triton-runner {name}" not in commands] == []
+    guides = "".join(path.read_text() for path in (ROOT / "doc" / "guide").glob("*.md"))
+    assert [name for name in _cli.main.commands if f"triton-runner {name}" not in guides] == []
 
 
 def test_ticked_rows_of_the_checklist_name_what_shows_them():

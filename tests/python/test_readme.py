@@ -23,7 +23,8 @@ MASKS = (
     (r"[\d.]+(e[-+]\d+)? ms", "T ms"),
     (r"\b\d+\.\d+ s\b", "T s"),
     (r"\b\d+ tries\b", "N tries"),
-    (r"\b(source|ttir|ttgir|llir|ptx|cubin) \d+\b", r"\1 N"),  # bytes of texts with the tree's path in them
+    # Bytes of texts with the tree's path in them.
+    (r"\b(source|ttir|ttgir|llir|ptx|cubin|amdgcn|hsaco) \d+\b", r"\1 N"),
     (r"(changed +T ms) +\d+ +\d+", r"\1 N N"),
     (r"(?m)(changed) +\d+$", r"\1 N"),
     (r"(?m)((?:tile|simt) \(.*\S)\s+\d[\d.]*(e[-+]\d+)?$", r"\1 T"),  # of the demo: milliseconds
