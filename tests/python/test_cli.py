@@ -194,15 +194,17 @@ def test_doctor():
     assert " ".join(facts["settings"]) == expected
 
 
-def test_cache(tmp_path, script):
-    clean = os.environ | {"TRITON_CACHE_DIR": str(tmp_path / "cache"), "TRITON_RUNNER_DEVICE": "cpu"}
+@pytest.mark.parametrize("variable, cache", [("TRITON_CACHE_DIR", ""), ("TRITON_HOME", ".triton/cache")])
+def test_cache(variable, cache, tmp_path, script):
+    clean = {k: v for k, v in os.environ.items() if k not in ("TRITON_CACHE_DIR", "TRITON_HOME")}
+    clean |= {variable: str(tmp_path / "cache"), "TRITON_RUNNER_DEVICE": "cpu"}
     command = [sys.executable, "-W", "ignore", "-m", "triton_runner"]
     subprocess.run([*command, "run", str(script)], env=clean, check=True, stdout=subprocess.PIPE)
     listed = json.loads(subprocess.check_output([*command, "cache", "--json"], env=clean))
     assert [entry["kernel"] for entry in listed["entries"]] == ["add"]
     assert listed["entries"][0]["levels"] == ["ttir"]
     subprocess.run([*command, "cache", "--clear"], env=clean, check=True, stdout=subprocess.PIPE)
-    assert not list(pathlib.Path(tmp_path / "cache").iterdir())
+    assert not list((tmp_path / "cache" / cache).iterdir())
 
 
 def test_the_first_page_of_help_fits_a_screen():
