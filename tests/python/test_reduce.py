@@ -114,6 +114,19 @@ def test_a_kernel_in_python(tmp_path):
     assert "bogus" in small and "for " not in small and "helper" not in small and "import os" not in small
 
 
+def test_a_program_is_asked_of_kernels_only(tmp_path):
+    """It ends as for the fault where there is no kernel any more, as a Python program with an error does."""
+    path = tmp_path / "kernel.py"
+    path.write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x, n):\n"
+        "    tl.store(x, n + 1)\n    tl.store(x + 1, n)\n"
+    )
+    found = triton_runner.reduce(f"{path}:kernel", "false", signature="*i32:16, i32")
+    assert "@triton.jit\ndef kernel(x, n):" in found.text and "tl.store(x, n + 1)" not in found.text
+    with pytest.raises(DiagnosticError, match="is not there in the whole file"):
+        triton_runner.reduce(f"{path}:nothing", "false")
+
+
 def test_a_resource(tmp_path):
     @triton.jit
     def big(x, out, B: tl.constexpr):

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import ast
 import operator
 import os
 import re
@@ -85,6 +86,19 @@ class PythonLaunch(Launch):
             request = {**self._request, "kernel": {"file": str(path), "name": self.name}, "to": to}
             return workers.worker(versions.installed()).call(request, self.timeout)
 
+    def only_valid(self, holds, text: str):
+        """The oracle, asked of texts that still define the kernel, and compile to TTIR if the first one does:
+        a program may fail in the same way where there is no kernel any more."""
+        compiles = self._request["signature"] is not None and "result" in self.compile(text, "ttir")
+
+        def asked(candidate: str) -> bool:
+            functions = (one for one in ast.parse(candidate).body if isinstance(one, ast.FunctionDef))
+            if self.name and not any(one.name == self.name and one.decorator_list for one in functions):
+                return False
+            return (not compiles or "result" in self.compile(candidate, "ttir")) and holds(candidate)
+
+        return asked
+
     def run(self, text: str, **settings):
         answer = self.compile(text, "ttir")
         return (
@@ -106,6 +120,8 @@ def of(spec, launch: Launch, suffix: str, text: str):
         holds = _resource(launch, *match.groups())
     else:
         holds = _Program(spec, suffix, text, launch.timeout)
+    if isinstance(launch, PythonLaunch) and (callable(spec) or isinstance(holds, _Program)):
+        holds = launch.only_valid(holds, text)
     if not holds(text):
         raise fail(f"the fault that --oracle {spec!r} describes is not there in the whole file")
     return holds
