@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import warnings
 from collections.abc import Callable
 
 from triton_runner._reduce.shrink import Shrinker
@@ -45,7 +46,8 @@ def _each(shrinker: Shrinker, edit: Callable) -> None:
         tree = _Replace(replacements).visit(tree)
         try:
             made = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-            compile(made, "kernel", "exec")
+            with warnings.catch_warnings(action="ignore"):  # of a candidate nobody wants to know
+                compile(made, "kernel", "exec")
         except (SyntaxError, ValueError):
             return None
         return made
