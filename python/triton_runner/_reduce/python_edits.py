@@ -46,7 +46,8 @@ def _each(shrinker: Shrinker, edit: Callable) -> None:
         tree = _Replace(replacements).visit(tree)
         try:
             made = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-            with warnings.catch_warnings(action="ignore"):  # of a candidate nobody wants to know
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a candidate nobody wants to know
                 compile(made, "kernel", "exec")
         except (SyntaxError, ValueError):
             return None
