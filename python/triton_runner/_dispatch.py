@@ -57,7 +57,7 @@ def _rule(param) -> tuple:
 
 
 def _learn(function, kernel, named):
-    """What a launch that gave this kernel rests on; None: such launches go through Python; False: this one did.
+    """What a launch that gave this kernel rests on; None: such launches go through Python; False: this one.
 
     It is (launcher, [(dict or class, names whose values stay)], [lists that stay empty], [(file, modified,
     bytes)], relay, [lists of hooks]). relay(grid, x, y, z, *values) launches where there is no launcher or a
