@@ -1,4 +1,4 @@
-"""torch.compile's kernels through triton_runner: one is dumped, and launched with its TTIR edited.
+"""A kernel that torch.compile writes, through triton_runner: dumped, and launched with its TTIR edited.
 
 python examples/compile/with_inductor.py            on a GPU
 triton-runner run --device cpu --pretend-cuda examples/compile/with_inductor.py
@@ -6,7 +6,7 @@ triton-runner run --device cpu --pretend-cuda examples/compile/with_inductor.py
 
 import torch
 import triton_runner
-from compared import compared
+from steps import compared, edited
 
 triton_runner.configure_jit_backend()
 
@@ -26,3 +26,9 @@ with triton_runner.dumping(None, "arith.addf") as dump:
 print(dump)
 added = dump["arith.addf"].to_torch().flatten().sort().values
 compared("dumped", added, (scores + bias).cpu().flatten().sort().values, 1e-6)
+
+# The kernel with the bias subtracted, in its place.
+name = dump["arith.addf"].kernel
+with triton_runner.using(replace={name: edited(name, r"arith\.addf (.*tensor)", r"arith.subf \1")}):
+    compared("replaced", compiled(scores, bias), weights(scores, -bias), 1e-6)
+compared("as before", compiled(scores, bias), weights(scores, bias), 1e-6)

@@ -6,7 +6,7 @@ triton-runner run --device cpu --pretend-cuda examples/compile/with_liger.py
 
 import torch
 import triton_runner
-from compared import compared
+from steps import compared, edited
 
 triton_runner.configure_jit_backend()  # before its kernels are made
 
@@ -31,3 +31,9 @@ with triton_runner.dumping(None, "rstd") as dump:
 print(dump)
 rstd = torch.rsqrt(x.square().mean(-1) + 1e-6).cpu()
 compared("dumped", dump["rstd"].to_torch().flatten(), rstd, 1e-5)
+
+# The kernel with offset - w in place of offset + w; the offset is 0.
+name = dump["rstd"].kernel
+with triton_runner.using(replace={name: edited(name, r"arith\.addf (.*tensor)", r"arith.subf \1")}):
+    compared("replaced", liger(), -expected(1e-6), 1e-5)
+compared("as before", liger(), expected(1e-6), 1e-5)

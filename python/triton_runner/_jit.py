@@ -80,6 +80,7 @@ class JITFunction(_core.Launchable, TritonJITFunction):
         try:
             if request is not None:
                 entry = self._entry(request, args, kwargs)
+            entry = entry or _keywords.replacement(self.__name__)
             if dump is not None or "triton_runner._dump" in sys.modules:  # dl.dump and dumping() load it
                 from triton_runner._dump import launches  # only for programs that dump: it loads NumPy
 

@@ -8,7 +8,7 @@ import os
 
 from triton_runner import _settings
 from triton_runner._errors import fail
-from triton_runner._levels import LEVELS
+from triton_runner._levels import LEVELS, level_of_text
 from triton_runner._metadata import as_path_or_text
 
 ENTRIES = {
@@ -111,6 +111,22 @@ def take(kwargs: dict, kernel_params) -> Keywords | None:
             raise fail(f"{given[0]}={value!r}: expected {wanted}")
         entry = Entry(level, form, value, as_path_or_text(metadata, "metadata_json"))
     return Keywords(entry, taken, _dumps(dumped), passes or None)
+
+
+def replacement(name: str) -> Entry | None:
+    """What using(replace=) launches in place of the kernel of this name."""
+    for kernel, given in _settings.current().replace:
+        if kernel == name:
+            level = os.path.splitext(given)[1][1:] if os.path.isfile(given) else level_of_text(given)
+            if f"{level}_src" in ENTRIES:
+                return Entry(level, "src", given)
+            if f"{level}_dir" in ENTRIES and os.path.basename(given) == f"{name}.{level}":
+                return Entry(level, "dir", os.path.dirname(given) or ".")
+            raise fail(
+                f"replace= for kernel '{name}': {given} is no file that it can enter with",
+                f"a text of one of {', '.join(ENTRIES)}, or a binary of the kernel's name, as {name}.cubin",
+            )
+    return None
 
 
 def _dumps(taken: dict) -> DumpKeywords | None:

@@ -42,6 +42,7 @@ class Settings:
     timing: str | int = ""
     strict_grid: bool = False
     dump: bool = True
+    replace: tuple = ()  # (kernel's name, path or text of what is launched in its place)
     recorder: object = None  # a _core.probe.Recorder or RegisterRecorder: the launches are dumped
 
     def __post_init__(self):
@@ -154,7 +155,7 @@ _environment: Settings | None = None
 
 def shown() -> dict:
     """The settings in force that a user can set."""
-    inner = ("strict_grid", "recorder")
+    inner = ("strict_grid", "replace", "recorder")
     settings = current()
     return {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings) if f.name not in inner}
 
@@ -204,9 +205,10 @@ def leave(token) -> None:
 class using:
     """Launches inside the block use these settings: `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`,
     `fmad=`, `threads=`, `programs=`, `timeout=`, `shared=`, `shuffle=`, `timing=`,
-    `dump=`.
+    `dump=`. Plain `@triton.jit` kernels use them too. None leaves a setting as it is.
 
-    Plain `@triton.jit` kernels use them too. None leaves a setting as it is.
+    `replace={"kernel": artifact}`: kernels of these names, of `jit` or under `configure_jit_backend()`, enter
+    with an artifact, as with `ttir_src=` and its like: a path, or the text itself.
     """
 
     def __init__(self, **settings):
@@ -214,10 +216,14 @@ class using:
         if unknown:
             public = ", ".join(sorted(_FIELDS - {"strict_grid", "recorder"}))
             raise TypeError(f"using() has no setting {unknown[0]!r}; it has {public}")
+        if settings.get("replace") is not None:
+            settings["replace"] = tuple(
+                (name, os.fspath(given)) for name, given in settings["replace"].items()
+            )
         odd = [
             name
             for name, value in settings.items()
-            if name != "recorder" and not isinstance(value, (str, int, float, type(None)))
+            if name not in ("recorder", "replace") and not isinstance(value, (str, int, float, type(None)))
         ]
         if odd:
             raise fail(f"{odd[0]}={settings[odd[0]]!r}: expected a text or a number")

@@ -106,7 +106,7 @@ TEST(cuda_plain_launch_and_attributes) {
   config.shared_bytes = 512;
   config.stream = 0x55;
   CHECK(f.driver->launch(0x3000, config, nullptr).ok());
-  CHECK(!f.state.launches.at(0).extended);
+  CHECK(f.state.launches.at(0).attributes.empty());
   CHECK_EQ(f.state.launches[0].config.grid_x, 7u);
   CHECK_EQ(f.state.launches[0].config.shared_bytes, 512u);
   CHECK_EQ(f.state.launches[0].config.stream, fake::handle(0x55));
@@ -130,6 +130,7 @@ TEST(cuda_11_driver_without_extended_launch) {
   auto driver = make_cuda_driver(old);
   LaunchConfig config;
   CHECK(driver->launch(0x3000, config, nullptr).ok());
+  CHECK(!f.state.launches.at(0).extended);
   config.pdl = true;
   CHECK(mentions(driver->launch(0x3000, config, nullptr).error(), "no cuLaunchKernelEx"));
 }

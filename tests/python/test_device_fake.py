@@ -191,8 +191,8 @@ def test_driver_errors_carry_the_calls_name(fake, artifacts, tmp_path):
     body = "add_kernel[(3,)](x, y, out, 300, 0.5, BLOCK=128, cubin_dir=folder)"
     text = error_of(fake, tmp_path, body, artifacts / "90", FAKE_CUDA_FAIL="cuModuleLoadDataEx=209")
     assert "cuModuleLoadDataEx: CUDA_ERROR_NO_BINARY_FOR_GPU" in text
-    text = error_of(fake, tmp_path, body, artifacts / "90", FAKE_CUDA_FAIL="cuLaunchKernel=700")
-    assert "cuLaunchKernel: CUDA_ERROR_ILLEGAL_ADDRESS" in text and "grid (3, 1, 1)" in text
+    text = error_of(fake, tmp_path, body, artifacts / "90", FAKE_CUDA_FAIL="cuLaunchKernelEx=700")
+    assert "cuLaunchKernelEx: CUDA_ERROR_ILLEGAL_ADDRESS" in text and "grid (3, 1, 1)" in text
 
 
 def test_other_level_there_names_its_keyword(fake, artifacts, tmp_path):

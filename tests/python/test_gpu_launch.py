@@ -188,32 +188,34 @@ def test_wrong_arguments_are_caught_as_tritons_launcher_does(fake, tmp_path):  #
     assert len(seen["launches"]) == 3 or words(seen["launches"][2])[0] == 20480
 
 
-def test_every_kind_of_value_does_what_it_does_with_triton(fake, tmp_path):  # noqa: F811
-    """Each kind of value for each parameter, after launches that are known: the error is that of triton.jit, and
-    what is launched is the same words."""
+def test_every_kind_of_value_does_as_with_triton(fake, tmp_path):  # noqa: F811
+    """Each kind of value for each parameter, after launches that are known: an error where triton.jit has
+    one, else the same words are launched."""
     said, seen = on_fake(fake, tmp_path, """
         import numpy as np
         theirs = triton.jit(mixed.fn)
         odd = {
-            "f64": Tensor(4096, torch.float64), "freed": Tensor(99 * 16, place=-1), "far": Tensor(16384, place=1),
-            "freed object": Pointer(99 * 16), "host": Pointer(20480), "None": None, "negative": -3,
-            "2**31": 2**31, "2**32": 2**32, "2**63": 2**63, "2**64": 2**64, "-2**63-1": -2**63 - 1, "True": True,
-            "real": 2.5, "nan": float("nan"), "text": "x", "bytes": b"x", "list": [1], "tuple": (1,), "dict": {},
-            "complex": 1j, "object": object(), "dtype": torch.float32, "tl": tl.float16, "class": int,
+            "f64": Tensor(4096, torch.float64), "freed": Tensor(99 * 16, place=-1),
+            "far": Tensor(16384, place=1), "freed object": Pointer(99 * 16), "host": Pointer(20480),
+            "None": None, "negative": -3, "2**31": 2**31, "2**32": 2**32, "2**63": 2**63,
+            "2**64": 2**64, "-2**63-1": -2**63 - 1, "True": True, "real": 2.5, "nan": float("nan"),
+            "text": "x", "bytes": b"x", "list": [1], "tuple": (1,), "dict": {}, "complex": 1j,
+            "object": object(), "dtype": torch.float32, "tl": tl.float16, "class": int,
             "np.int32": np.int32(7), "np.float32": np.float32(2.5), "np.bool": np.bool_(True),
             "array": np.zeros(4, np.float32), "tensor": torch.zeros(4),
         }
         calls = {f"{at}={name}": {at: value} for at in ("x", "n", "scale", "m")
                  for name, value in odd.items()}
-        calls |= {"keyword": {"nosuch": 1}, "few": {"drop": 1}, "many": {"more": (1, 2, 3)}, "twice": {"more": (5, 6)}}
+        calls |= {"keyword": {"nosuch": 1}, "few": {"drop": 1},
+                  "many": {"more": (1, 2, 3)}, "twice": {"more": (5, 6)}}
 
         def outcome(kernel, change):
-            values = {"x": x, "y": y, "n": 5, "scale": 0.5, "flag": True} | {
-                name: value for name, value in change.items() if name not in ("drop", "more")}
-            given = [values.pop(name) for name in ("x", "y", "n", "scale", "flag")][: 5 - change.get("drop", 0)]
+            values = {"x": x, "y": y, "n": 5, "scale": 0.5, "flag": True, **change}
+            dropped, more = values.pop("drop", 0), values.pop("more", ())
+            given = [values.pop(name) for name in ("x", "y", "n", "scale", "flag")][: 5 - dropped]
             keywords = {"FIRST": 2, **values}
-            if change.get("more"):
-                given += [2, *change["more"]]
+            if more:
+                given += [2, *more]
             try:
                 kernel[(3, 2)](*given, **keywords)
             except Exception as error:

@@ -2,7 +2,6 @@
 arrays."""
 
 import os
-import sys
 import time
 
 import numpy as np

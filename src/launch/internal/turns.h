@@ -6,7 +6,8 @@
 // that one has had its turn or launches no more.
 //
 // It is said nowhere that a thread has finished. Who is first in the queue looks whether launches go on: for some
-// microseconds at once, then now and then.
+// microseconds at once, then now and then. Waking a thread takes a core that sleeps as long as fifty launches, so
+// the next one is woken shortly before its turn and watches for it.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -49,11 +50,14 @@ class Turns {
   using Clock = std::chrono::steady_clock;
   struct Waiter {
     std::condition_variable woken;
-    bool may_go = false;
+    bool is_near = false;  // its turn
+    std::atomic<bool> may_go{false};
   };
 
   void take_turn(Lock& lock);
   bool wait_in_queue(Waiter& self, bool is_first);
+  bool leave_queue(Waiter& self);
+  void announce();
   void hand_on();
 
   // Under the callers' lock.
@@ -61,6 +65,7 @@ class Turns {
   int n_waiting_ = 0;
   uint64_t round_ = 0;  // how often such threads were left out
   Clock::time_point began_;
+  bool is_announced_ = false;  // the end of this turn
 
   std::atomic<uint64_t> launches_{0};
   std::mutex mutex_;  // of the queue
