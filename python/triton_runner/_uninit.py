@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import weakref
 
-from triton_runner import _core
+from triton_runner import _core, _torch_modes
 
 _blocks: dict[int, _Block] = {}
 
@@ -117,11 +117,13 @@ class track_empty:
     `triton-runner run --check=uninit` does this for the whole program."""
 
     def __enter__(self):
-        self._mode = _mode()
-        self._mode.__enter__()
+        mode = _mode()
+        self._left = contextlib.ExitStack()
+        self._left.enter_context(mode)
+        self._left.enter_context(_torch_modes.hidden_from_compile(mode))
         _core.set_tracking(True)
         return self
 
     def __exit__(self, *error):
-        self._mode.__exit__(*error)
+        self._left.close()
         return False

@@ -228,6 +228,25 @@ def test_a_program_without_kernels_is_unknown(tmp_path):
     assert answer.exit_code == 125 and "no kernel was launched" in answer.stdout
 
 
+def test_a_program_that_fails_before_its_kernels_is_unknown(tmp_path):
+    (tmp_path / "program.py").write_text("import no_such_package\n")
+    answer = CliRunner().invoke(main, ["verify", "--json", str(tmp_path / "program.py")])
+    assert answer.exit_code == 125 and json.loads(answer.stdout)["program"]["status"] == 1
+
+
+def test_a_program_that_compiles_its_reference(tmp_path):
+    """torch.compile cannot trace the mode that watches torch.empty."""
+    (tmp_path / "program.py").write_text(
+        "import sys, torch\n"
+        "@torch.compile(backend='eager')\n"
+        "def view(x):\n"
+        "    return x.view(-1) + 1\n"
+        "sys.exit(int(view(torch.empty(64)).shape != (64,)))\n"
+    )
+    answer = CliRunner().invoke(main, ["verify", "--json", str(tmp_path / "program.py")])
+    assert json.loads(answer.stdout)["program"]["status"] == 0, answer.output
+
+
 def test_what_is_refused():
     with pytest.raises(DiagnosticError, match="unknown check 'nans'"):
         triton_runner.verify(twice, [], {}, grid=(1,), checks=("nans",))

@@ -36,7 +36,7 @@ class Verdict:
         self.launches, self.program, self.left_out = launches, program, left_out
         told = [one["verdict"] for one in launches]
         if program is not None and program["status"]:
-            told.append("wrong")
+            told.append("wrong" if launches else "unknown")  # without a launch no kernel was at fault
         self.verdict = judge.worst(told)
 
     @property

@@ -14,6 +14,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
+from triton_runner import _torch_modes
 from triton_runner._pretend import making
 from triton_runner._pretend.lowlevel import CUDA
 
@@ -252,18 +253,7 @@ _mode = _Marking()
 
 def pop_mode():
     """Leaves the marking mode, for torch.compile, which would trace it; returns what enters it again."""
-    stack = torch.overrides._get_current_function_mode_stack()
-    if not any(mode is _mode for mode in stack):
-        return lambda: None
-
-    def exchange(modes):
-        for _ in torch.overrides._get_current_function_mode_stack():
-            torch._C._pop_torch_function_stack()
-        for mode in modes:
-            torch._C._push_on_torch_function_stack(mode)
-
-    exchange([mode for mode in stack if mode is not _mode])
-    return lambda: exchange([_mode, *torch.overrides._get_current_function_mode_stack()])
+    return _torch_modes.pop(_mode)
 
 
 def _autocast_both() -> None:
