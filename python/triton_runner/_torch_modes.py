@@ -25,8 +25,8 @@ def pop(mode):
 
 @contextlib.contextmanager
 def hidden_from_compile(mode):
-    """What torch.compile makes in the block runs without the mode. Nothing of Dynamo is loaded before a program
-    asks for it."""
+    """What torch.compile makes in the block runs without the mode. Nothing of Dynamo is loaded before a
+    program asks for it."""
     import torch
 
     own = torch.compile
