@@ -1,7 +1,10 @@
 """Kernels in TLX from Python, on the engines of the CPU at every level that has one."""
 
 import importlib
+import os
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,3 +35,13 @@ def test_a_variable_is_dumped(level, capfd):
     with triton_runner.using(device="cpu", target="cuda:90", level=level), pytest.raises(SystemExit) as ended:
         runpy.run_path(str(script))
     assert not ended.value.code and "match" in capfd.readouterr().out
+
+
+def test_an_artifact_brings_the_plug_in():
+    """What lowers the ops of TLX that are still in a TTGIR comes with the plug-in, which nothing else imports."""
+    script = Path(__file__).resolve().parents[2] / (
+        "examples/runner/tlx/v3.8.0/ttgir/sm90/hopper-fa-ws-pipelined-pingpong.py"
+    )
+    environment = {**os.environ, "TRITON_RUNNER_LEVEL": "ptx"}
+    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and "match" in done.stdout, done.stderr[-2000:]

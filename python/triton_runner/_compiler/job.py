@@ -327,6 +327,8 @@ def _compile_text(request, backend, note):
     import triton
 
     text, level, filename = request["text"], request["level"], request.get("filename", "")
+    if level in MLIR_LEVELS:
+        _plug_in(text)
     known = set(option_names(backend))
     metadata = dict(request.get("metadata") or {})
     metadata.update(request.get("options") or {})
@@ -410,6 +412,14 @@ def _assembled(stage, ptx, metadata, filename, notes):
             raise
         what = "ptxas of Triton %s does not accept %s" % (triton.__version__, filename)
         raise Refused(what, *fatal) from None
+
+
+def _plug_in(text):
+    """Imports the plug-in whose ops a text holds (TLX): what lowers them comes with its import. Where it is
+    not installed, the parser says that it does not know them."""
+    if re.search(r"^\s*(?:%\S+ = )?\"?tlx\.", text, re.M):
+        with contextlib.suppress(ImportError):
+            importlib.import_module("utlx_plugin")
 
 
 def _parse(text, level, context, filename, hint):
