@@ -38,7 +38,7 @@ def test_a_variable_is_dumped(level, capfd):
 
 
 def test_an_artifact_brings_the_plug_in():
-    """What lowers the ops of TLX that are still in a TTGIR comes with the plug-in, which nothing else imports."""
+    """What lowers the ops of TLX that a TTGIR still holds comes with the plug-in, which nothing else imports."""
     script = Path(__file__).resolve().parents[2] / (
         "examples/runner/tlx/v3.8.0/ttgir/sm90/hopper-fa-ws-pipelined-pingpong.py"
     )
