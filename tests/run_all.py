@@ -113,10 +113,11 @@ def checked(folder: pathlib.Path, *sanitizers: str) -> list[list[str]]:
 def tsan() -> list[list[str]]:
     return [
         sanitized(TSAN, "thread"),
-        ["ninja", "-C", str(TSAN), "-j", JOBS, "pool_stress", "tile_test", "probe_test"],
+        ["ninja", "-C", str(TSAN), "-j", JOBS, "pool_stress", "tile_test", "probe_test", "launch_test"],
         [str(TSAN / "tests" / "tools" / "pool_stress")],
         [str(TSAN / "tile_test"), "threads_"],
         [str(TSAN / "probe_test"), "threads_"],
+        [str(TSAN / "launch_test"), "thread"],
     ]
 
 

@@ -276,6 +276,32 @@ def test_using_nests_and_ends():
             pass
 
 
+def test_a_kernel_is_replaced_by_its_name(tmp_path):
+    x, y, out = inputs(64)
+
+    def launch():
+        add[(1,)](x, y, out, 64, BLOCK=64)
+        return out[3]
+
+    assert launch() == 5
+    text = add.warmup(x, y, out, 64, BLOCK=64, grid=(1,)).asm["ttir"]
+    edited = tmp_path / "edited.ttir"
+    edited.write_text(text.replace("arith.addf", "arith.subf"))
+    for given in (edited, edited.read_text()):
+        with triton_runner.using(replace={add.__name__: given}):
+            assert [launch() for _ in range(3)] == [1] * 3
+    with triton_runner.using(replace={"another": edited}):
+        assert launch() == 5
+    assert launch() == 5
+    binary = tmp_path / "other.cubin"
+    binary.write_bytes(b"\x7fELF")
+    with (
+        triton_runner.using(replace={add.__name__: binary}),
+        pytest.raises(DiagnosticError, match="add.cubin"),
+    ):
+        launch()
+
+
 def test_backends_can_be_configured_and_restored():
     own = triton.jit
     triton_runner.configure_jit_backend()

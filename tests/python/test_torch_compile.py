@@ -25,3 +25,22 @@ def test_sample(way):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200)
     assert done.returncode == 0, done.stdout
     assert f"{len(SAMPLE[way])} of {len(SAMPLE[way])} as eager" in done.stdout, done.stdout
+
+
+@pytest.mark.skipif(not hasattr(torch, "accelerator"), reason="this torch is too old for cpu_backend")
+@pytest.mark.timeout(1800)
+def test_a_kernel_of_inductor_is_dumped_and_replaced():
+    example = RUN.parents[2] / "examples" / "compile" / "with_inductor.py"
+    command = [
+        sys.executable,
+        "-m",
+        "triton_runner",
+        "run",
+        "--device",
+        "cpu",
+        "--pretend-cuda",
+        str(example),
+    ]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200)
+    assert done.returncode == 0, done.stdout
+    assert all(f"{step}: " in done.stdout for step in ("dumped", "replaced", "as before")), done.stdout
