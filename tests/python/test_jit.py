@@ -297,7 +297,7 @@ def test_a_kernel_is_replaced_by_its_name(tmp_path):
     binary.write_bytes(b"\x7fELF")
     with (
         triton_runner.using(replace={add.__name__: binary}),
-        pytest.raises(DiagnosticError, match="add.cubin"),
+        pytest.raises(DiagnosticError, match=r"add\.cubin"),
     ):
         launch()
 
