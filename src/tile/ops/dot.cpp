@@ -358,6 +358,9 @@ void lower_dot(Lowering& l, const ir::Op& op) {
                    : op.int_attr("allowTF32", 0) ? ir::InputPrecision::kTf32
                                                  : ir::InputPrecision::kIeee;
   if (on_fma_units(op)) precision = ir::InputPrecision::kIeee;
+  if (is_split(precision) && a.element == num::Type::kF32 && b.element == num::Type::kF32 &&
+      c.element == num::Type::kF32)
+    return lower_split_dot(l, op, precision);
   auto* d = l.make<DotData>();
   int r = a.rank - 2;
   *d = {dot_operand_type(a.element, precision),

@@ -14,9 +14,12 @@ namespace triton_runner::tile {
 // elements are read.
 num::MatrixView matrix_view(Task& t, Slot tile, num::Type as, int64_t batch = 0);
 
-// How operands of this type are read under inputPrecision (0 tf32, 1 tf32x3, 2 ieee, 3 bf16x3, 4 bf16x6): f32
-// rounds to tf32 where that is asked for; the split forms, which come close to f32, are computed in f32.
+// How operands of this type are read under inputPrecision: f32 rounds to tf32 where that is asked for.
 num::Type dot_operand_type(num::Type element, ir::InputPrecision precision);
+
+// tf32x3, bf16x3 and bf16x6, which multiply f32 in parts (dot_split.cpp).
+bool is_split(ir::InputPrecision precision);
+void lower_split_dot(Lowering& l, const ir::Op& op, ir::InputPrecision precision);
 
 // Result 0's elements, holding operand `c`'s (zeros if !keep): c's own buffer if c dies here.
 void* dot_accumulator(Task& t, const Instr& in, uint32_t c_operand, bool keep = true);
