@@ -6,7 +6,7 @@ compilation, and measures what the trace costs.
 
 Each cell compiles plainly, with fingerprints and with every text kept, in a worker of the release, in turn
 and N times; the fastest counts. Results are kept in FILE (a run that stopped goes on from there); --write
-makes doc/measurements/passes.md from them.
+makes doc/measurements/passes.md from them. What a trace costs is printed at the end.
 """
 
 import argparse
@@ -105,7 +105,7 @@ def _costs(results):
                 ratios.setdefault(kernel, {}).setdefault(keep, []).append(ratio)
     lines = [
         "Time of the traced compilation by that of the plain one, from the source to the binary: the median",
-        "over releases and targets, and the largest. On a busy machine with few runs the largest is noise.",
+        "over releases and targets, and the largest.",
         "",
         "| kernel | fingerprints | every text |",
         "|---|---|---|",
@@ -121,7 +121,7 @@ def main():
     parser.add_argument("--versions", default="all")
     parser.add_argument("--targets", default=",".join(compile_table.TARGETS))
     parser.add_argument("--kernels", default=",".join(compile_table.KERNELS))
-    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--results", default="build/trace-table.json")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
@@ -141,6 +141,7 @@ def main():
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_text(json.dumps(results, indent=1))
                     print(key, json.dumps(results[key])[:200], flush=True)
+    print("\n".join(_costs(results)))
     if options.write:
         order = sorted(results, key=lambda key: (versions.key(key.split()[0]), key.split()[2]))
         page_file = compile_table.ROOT / "doc" / "measurements" / "passes.md"
