@@ -47,6 +47,20 @@ def test_the_traced_compilation_is_the_plain_one(trace):
     assert trace.metadata == plain.metadata
 
 
+def test_passes_inside_llvm(tmp_path):
+    trace = triton_runner.passes(kernels.fill, **FILL, target="cuda:90", to="ptx", llvm=True)
+    assert trace.identical and {one.stage for one in trace.llvm} == {"make_llir", "make_ptx"}
+    changed = [one for one in trace.llvm if one.changed]
+    assert "InstCombinePass" in [one.name for one in trace.llvm] and 0 < len(changed) < len(trace.llvm)
+    last = [one for one in trace.llvm if one.stage == "make_llir"][-1]
+    assert "define ptx_kernel void @fill" in last.after or "define void @fill" in last.after
+    assert any(one.after is None for one in trace.llvm)  # those on machine instructions
+    saved = [pathlib.Path(file) for file in trace.save(tmp_path)]
+    first = tmp_path / changed[0].file
+    assert first in saved and first.read_text() == changed[0].after
+    assert not triton_runner.passes(kernels.fill, **FILL, target="cuda:90", to="ttir", check=False).llvm
+
+
 def test_lines_of_an_ir(tmp_path, monkeypatch):
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("USE_IR_LOC", "ttgir")

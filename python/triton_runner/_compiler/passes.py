@@ -10,7 +10,7 @@ from pathlib import Path
 
 from triton_runner import _core, _load
 from triton_runner._compiler import compile as compiler
-from triton_runner._compiler import passes_select
+from triton_runner._compiler import llvm_passes, passes_select
 from triton_runner._compiler.passes_launch import content, plan_of, unmet
 from triton_runner._compiler.recorder import Selector
 from triton_runner._errors import DiagnosticError, fail
@@ -82,6 +82,38 @@ class Pass:
         return f"<pass {self.number} {self.name} in {self.stage}{', changed' if self.changed else ''}>"
 
 
+class LlvmPass:
+    """A pass inside LLVM: number ("L1", "L2", ...), stage ("make_llir" optimises, "make_ptx" generates code),
+    name and argument as LLVM has them; after: the whole module behind it, None of a pass on machine
+    instructions; changed: whether it differs from the one before, None where there is none; bytes."""
+
+    def __init__(self, number: int, stage: str, step: dict, before: str | None):
+        self.number, self.stage = f"L{number}", stage
+        self.name, self.argument, self.after = step["name"], step["argument"], step["text"]
+        known = before is not None and self.after is not None
+        self.changed = self.after != before if known else None
+        self.bytes = None if self.after is None else len(self.after)
+
+    @property
+    def file(self) -> str:
+        """What save() calls it."""
+        words = re.sub(r"\W+", "-", self.name).strip("-")
+        return f"{self.number}{'-changed' if self.changed else ''}-{words}.ll"
+
+    def __repr__(self):
+        return f"<pass {self.number} {self.name} in {self.stage}{', changed' if self.changed else ''}>"
+
+
+def _inside_llvm(recorded: dict) -> list[LlvmPass]:
+    found: list[LlvmPass] = []
+    for level, steps in recorded.items():
+        before = None
+        for step in steps:
+            found.append(LlvmPass(len(found) + 1, llvm_passes.STAGES[level], step, before))
+            before = step["text"] if step["text"] is not None else before
+    return found
+
+
 def dialect_of(text: str) -> str:
     """ "ttir", "ttgir" or "llvm": how far down the text of a module is."""
     if "llvm.func" in text:
@@ -96,6 +128,7 @@ class Trace:
     - `identical`: whether every text is what the plain compilation gives; None where a plan changed it, and
       under check=False. `differences`: the levels that are not.
     - `seconds`, `plain_seconds`: of the traced and of the plain compilation.
+    - `llvm`: a list of LlvmPass, the passes inside LLVM, under llvm=True.
     - `stopped`: the IR where a plan stopped. `notes`: what a person should know of it.
     """
 
@@ -113,6 +146,7 @@ class Trace:
         self.differences: list[str] = []
         self._ops: dict[int, int | None] = {}
         self._passes = [Pass(fields, self) for fields in answer["passes"]]
+        self.llvm = _inside_llvm(answer.get("llvm", {}))
 
     def __len__(self):
         return len(self._passes)
@@ -178,7 +212,7 @@ class Trace:
 
     def save(self, folder, all_passes: bool = True) -> list[str]:
         """Writes NN[-changed]-Pass.mlir, the IR behind each pass, 00-source.mlir, the levels, the metadata,
-        and passes.json, which says what ran; their paths.
+        passes.json, which says what ran, and LNN[-changed]-Pass.ll inside LLVM; their paths.
 
         all_passes=False: only of passes that changed something.
         """
@@ -193,6 +227,8 @@ class Trace:
             if one.after is not None and (all_passes or one.changed):
                 changed = "-changed" if one.changed else ""
                 written[f"{one.number:02}{changed}-{one.name}.mlir"] = one.after
+        inside = (one for one in self.llvm if one.after is not None and (all_passes or one.changed))
+        written |= {one.file: one.after for one in inside}
         written |= {f"{self.name}.{level}": made for level, made in self.asm.items()}
         written[f"{self.name}.json"] = json.dumps(self.metadata)
         ran = [{name: getattr(one, name) for name in _LISTED} for one in self._passes]
@@ -225,6 +261,7 @@ def passes(
     to: str | None = None,
     keep: str = "text",
     check: bool = True,
+    llvm: bool = False,
     start=None,
     text=None,
     stop=None,
@@ -239,6 +276,7 @@ def passes(
     - `kernel` to `attrs`, `triton`, `metadata`, `timeout`, `to`: as for `compile()`.
     - `keep`: "text" keeps the IR before and behind each pass, "hash" only its fingerprint, "none" nothing.
     - `check`: compiles plainly too, and compares every level.
+    - `llvm`: keeps the passes inside LLVM too, with the module that LLVM prints behind each, in `.llvm`.
     - `start`: the pass to start at; `text` is its input, where the kernel is no IR itself.
     - `stop`: the last pass; `skip`: passes to leave out; `replace`: {pass: IR}, what takes the place of what
       they make, as a text or a file.
@@ -248,6 +286,7 @@ def passes(
     if keep not in ("text", "hash", "none"):
         raise fail(f"keep={keep!r}", 'it is "text", "hash" or "none"')
     request = compiler.request_of(kernel, signature, constexprs, target, None, to, options, attrs, metadata)
+    request |= {"llvm": True} if llvm else {}
     ask = functools.partial(_ask, release=triton, timeout=timeout)
     plan = {"start": start, "text": text, "stop": stop, "skip": skip, "replace": replace}
     plain = ask("job", request) if check and not any(plan.values()) else None
@@ -278,7 +317,7 @@ def _traced(request: dict, plan: dict, keep: str, ask) -> Trace:
 
 def _as_text(request: dict, text: str) -> dict:
     """The request for an IR in place of the kernel's source, with the same options."""
-    kept = {name: request[name] for name in ("options", "to", "target", "label")}
+    kept = {name: request[name] for name in ("options", "to", "target", "label", "llvm") if name in request}
     level = "ttir" if dialect_of(text) == "ttir" else "ttgir"
     known = request.get("metadata") or {}
     return {**kept, "kernel": None, "text": text, "level": level, "filename": "", "metadata": known}

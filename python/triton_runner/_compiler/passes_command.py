@@ -26,6 +26,7 @@ from triton_runner._options import json_option, kernel_options, pairs, print_jso
 )
 @click.option("--save", metavar="DIR", help="Write NN[-changed]-Pass.mlir, the IR behind each pass.")
 @click.option("--print", "printed", metavar="PASS", help="Print the IR behind a pass.")
+@click.option("--llvm", is_flag=True, help="The passes inside LLVM too, numbered L1, L2, ...")
 @click.option("--changed", is_flag=True, help="List only passes that changed something.")
 @json_option
 def passes_command(
@@ -42,6 +43,7 @@ def passes_command(
     replace,
     save,
     printed,
+    llvm,
     changed,
     as_json,
 ):
@@ -60,7 +62,7 @@ def passes_command(
         return
     trace = passes.passes(
         kernel, signature, constants(constexprs, "--constexpr") or None, target=target, triton=release, to=to,
-        options=constants(options, "--option"), start=start, stop=until, skip=skip,
+        options=constants(options, "--option"), llvm=llvm, start=start, stop=until, skip=skip,
         replace=pairs(replace, "--replace", "PASS=FILE") or None,
     )  # fmt: skip
     files = trace.save(save) if save else []
@@ -69,7 +71,7 @@ def passes_command(
         print_json(_as_dict(trace, files))
         sys.exit(status)
     if printed:
-        click.echo(trace.find(printed).after or "", nl=False)
+        click.echo(_found(trace, printed).after or "", nl=False)
         sys.exit(status)
     for one in trace:
         if changed and not one.changed:
@@ -77,6 +79,9 @@ def passes_command(
         click.echo(
             _row(one.number, one.stage, one.name, one.ran, one.changed, one.seconds, one.ops, one.bytes)
         )
+    for one in trace.llvm:
+        if one.changed or not changed:
+            click.echo(_row(one.number, one.stage, one.name, True, one.changed, None, None, one.bytes))
     click.echo(repr(trace)[1:-1])
     if trace.plain_seconds:
         click.echo(f"{trace.seconds:.2f} s, {trace.plain_seconds:.2f} s without the trace")
@@ -89,6 +94,12 @@ def passes_command(
     for file in files:
         click.echo(f"  {file}")
     sys.exit(status)
+
+
+def _found(trace, wanted: str):
+    """The pass of a name or number, inside LLVM or not."""
+    inside = (one for one in trace.llvm if wanted in (one.number, one.name, one.argument))
+    return next(inside, None) or trace.find(wanted)
 
 
 def _row(number, stage, name, ran, changed, seconds, ops, size) -> str:
@@ -108,6 +119,10 @@ def _as_dict(trace, files) -> dict:
         "differences": trace.differences, "seconds": trace.seconds, "plain_seconds": trace.plain_seconds,
         "levels": list(trace.asm), "files": files,
         "passes": [{name: getattr(one, name) for name in fields} for one in trace],
+        "llvm": [
+            {name: getattr(one, name) for name in ("number", "stage", "name", "argument", "changed", "bytes")}
+            for one in trace.llvm
+        ],
     }  # fmt: skip
 
 

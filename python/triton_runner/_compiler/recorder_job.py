@@ -4,13 +4,14 @@ Standard library and Triton only, in Python 3.8's syntax. A request is job.run()
 
     plan, keep   see recorder.Recorder
     walk         of a text: the stages run from the first, as a plan that starts at a pass wants it
+    llvm         whether the passes inside LLVM are kept too, as llvm_passes.record() has them
 
 and so is the answer: passes, texts; stopped: the text behind the pass that the plan stops at.
 """
 
 import time
 
-from . import job
+from . import job, llvm_passes
 from .recorder import PassError, Recorder
 
 
@@ -22,10 +23,16 @@ def run(request, note=lambda stage: None):
         elif last is not None:
             note("%s, behind its passes" % last["stage"])
 
+    def wrap(stages, backend):
+        if request.get("llvm"):
+            llvm_passes.record(stages, inside)
+        recorder.wrap(stages, backend)
+
+    inside = {}
     recorder = Recorder(request.get("plan"), request.get("keep", "text"), on_pass=say)
     start = time.perf_counter()
     try:
-        answer = job.run({**request, "wrap": recorder.wrap}, note)
+        answer = job.run({**request, "wrap": wrap}, note)
     except PassError as error:
         if error.step is None:
             raise job.Refused(str(error)) from None
@@ -33,6 +40,7 @@ def run(request, note=lambda stage: None):
     answer["seconds"] = time.perf_counter() - start
     answer["passes"] = recorder.passes
     answer["texts"] = recorder.texts
+    answer["llvm"] = inside
     answer["stopped"] = recorder.stopped and str(recorder.stopped)
     answer["unmet"] = [selector.said for selector in recorder.unmet()]
     answer["asm"] = {level: text for level, text in answer["asm"].items() if recorder.made(level)}
