@@ -100,7 +100,22 @@ void init_recording(nb::module_& m) {
             return nb::cast(
                 array<uint8_t>(self, s.mask.data(), {s.size(), static_cast<size_t>(s.site.num_elements())}));
           },
-          "uint8[records, elements]: 0 where an element was not there; None where all were.");
+          "uint8[records, elements]: 0 where an element was not there; None where all were.")
+      .def_prop_ro(
+          "copies",
+          [](nb::handle self) {
+            const auto& s = nb::cast<const Series&>(self);
+            return array<int64_t>(self, s.copies.data(), {s.copies.size(), 4});
+          },
+          "int64[copies, 4]: record, element, block and thread of each copy of an element that has other "
+          "bits.")
+      .def_prop_ro(
+          "copy_data",
+          [](nb::handle self) {
+            const auto& s = nb::cast<const Series&>(self);
+            return array<uint8_t>(self, s.copy_data.data(), {s.copy_data.size()});
+          },
+          "uint8[bytes]: the values of those copies, one behind the other.");
 
   nb::class_<Recording>(m, "Recording", "What one launch's probes recorded.")
       .def_prop_ro("series",

@@ -39,9 +39,10 @@ _FP8 = 0.25
 class Difference:
     """A value that two runs disagree on, at the first element that does: file and line of the Python source,
     the value and op at each of the two levels, program, iteration, element, both numbers, the largest error
-    of that record, and how many of its elements differ."""
+    of that record, and how many of its elements differ. copy: where the element is right in the register that
+    was read first and wrong in another one that holds it too, the block and thread of that; else None."""
 
-    def __init__(self, first, second, record, error, count, numbers, element):
+    def __init__(self, first, second, record, error, count, numbers, element, copy=None):
         (self.run, a), (self.other_run, b) = first, second
         self.file, self.line, self.variable = a.file, a.line, a.variable
         self.value, self.op, self.level = a.name, a.op, a.level
@@ -53,6 +54,7 @@ class Difference:
         self.max_error = error
         self.elements = count
         self.of = math.prod(a.shape)
+        self.copy = copy
 
     def to_json(self) -> dict:
         """All fields."""
@@ -63,13 +65,18 @@ class Difference:
         variable = f" ('{self.variable}')" if self.variable else ""
         loop = f", iteration {', '.join(map(str, self.iteration))}" if self.iteration else ""
         a, b = self.numbers
+        count, of = f"{self.elements} of {self.of} elements differ", ""
+        if self.copy is not None:
+            of = f", in the copy of thread {self.copy['thread']}"
+            of += f" of block {self.copy['block']}" if self.copy["block"] else ""
+            count = f"{self.elements} copies differ, which other threads or registers hold"
         return "\n".join(
             [
                 f"{where}: {self.other_run} differs from {self.run}{variable}",
                 f"  {self.run:<12} {self.value} = {self.op}",
                 f"  {self.other_run:<12} {self.other_value} = {self.other_op}",
-                f"  program {self.program}{loop}, element {list(self.element)}: {a!r} and {b!r}",
-                f"  {self.elements} of {self.of} elements differ, by at most {self.max_error:.6g}",
+                f"  program {self.program}{loop}, element {list(self.element)}: {a!r} and {b!r}{of}",
+                f"  {count}, by at most {self.max_error:.6g}",
             ]
         )
 
@@ -422,7 +429,7 @@ def _compare(a, b, tolerance):
 def _first_record(x, y, allowed):
     """(order, values, record, other values, what differs) of the first records that do."""
     for (at, va, i), (_, vb, j) in zip(x, y, strict=False):
-        difference = _first(va, i, vb, j, allowed)
+        difference = _first(va, i, vb, j, allowed) or _first_copy(va, i, vb, j, allowed)
         if difference is not None:
             return at, va, i, vb, difference
     return None
@@ -476,13 +483,15 @@ def _allowed(kind: str, tolerance, exact: bool) -> float:
     return 0.0 if exact else _TOLERANCE.get(kind, _FP8)
 
 
-def _differs(a, b, allowed: float):
+def _differs(a, b, allowed: float, among=None):
+    """Which elements differ; allowed: of the largest number of a, or of the record that a is taken from."""
     if a.dtype == bool or (a.dtype.kind in "iu" and b.dtype.kind in "iu"):
         return a != b
     x, y = a.astype("float64"), b.astype("float64")
     same = (x == y) | (numpy.isnan(x) & numpy.isnan(y))
     if allowed:
-        finite = numpy.abs(x[numpy.isfinite(x)])
+        whole = x if among is None else among.astype("float64")
+        finite = numpy.abs(whole[numpy.isfinite(whole)])
         room = allowed * (float(finite.max()) if finite.size else 0.0)
         with numpy.errstate(invalid="ignore"):
             same |= numpy.abs(x - y) <= room
@@ -509,3 +518,28 @@ def _first(va: Values, i: int, vb: Values, j: int, allowed: float):
     worst = float("nan") if numpy.isnan(error).any() else float(error.max())
     cast = int if a.dtype.kind in "biu" else float
     return worst, int(differs.sum()), (cast(a[element]), cast(b[element])), element
+
+
+def _first_copy(va: Values, i: int, vb: Values, j: int, allowed: float):
+    """The same of copies in vb's record: elements that are right where they were read first, and wrong in
+    other registers that hold them."""
+    elements, blocks, threads, values = vb.copies(j)
+    if not len(elements):
+        return None
+    whole = va.to_numpy()[i].reshape(-1)
+    there = numpy.ones(len(elements), bool)
+    for values_of, record in ((va, i), (vb, j)):
+        if values_of.mask is not None:
+            there &= values_of.mask[record].reshape(-1)[elements]
+    wanted = whole[elements]
+    differs = _differs(wanted, values, allowed, whole) & there
+    if not differs.any():
+        return None
+    at = int(numpy.flatnonzero(differs)[0])
+    with numpy.errstate(invalid="ignore"):
+        error = numpy.abs(wanted.astype("float64") - values.astype("float64"))[differs]
+    worst = float("nan") if numpy.isnan(error).any() else float(error.max())
+    cast = int if whole.dtype.kind in "biu" else float
+    element = numpy.unravel_index(int(elements[at]), va.shape) if va.shape else ()
+    copy = {"block": int(blocks[at]), "thread": int(threads[at])}
+    return worst, int(differs.sum()), (cast(wanted[at]), cast(values[at])), element, copy

@@ -40,6 +40,9 @@ void Recording::sort() {
     };
     if (std::is_sorted(order.begin(), order.end(), before)) continue;
     std::stable_sort(order.begin(), order.end(), before);
+    std::vector<int64_t> place(order.size());
+    for (size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<int64_t>(i);
+    for (auto& copy : s.copies) copy[0] = place[static_cast<size_t>(copy[0])];
     reorder(s.programs, 1, order);
     reorder(s.iterations, static_cast<size_t>(s.site.loops), order);
     reorder(s.extra, static_cast<size_t>(s.extras), order);

@@ -36,6 +36,8 @@ struct RegisterRecorder::Open {
   std::vector<std::byte> data;  // empty: there was no room
   std::vector<uint8_t> filled;
   std::vector<int64_t> iterations;
+  std::vector<std::array<int64_t, 4>> copies;  // that differ: {-, element, block, thread}
+  std::vector<std::byte> copy_data;
   uint64_t reads = 0;
   bool stored = false;  // there was room
 };
@@ -141,6 +143,7 @@ void RegisterRecorder::read(const exec::RegisterEvent& event, Program& program,
       std::byte* to = record->data.data() + element * width;
       if (record->filled[element] && !tap.per_thread && std::memcmp(to, value, width) != 0) {
         ++state.differing;
+        keep_copy(*record, element, event.block, thread, value, width);
         continue;
       }
       std::memcpy(to, value, width);
@@ -151,6 +154,35 @@ void RegisterRecorder::read(const exec::RegisterEvent& event, Program& program,
       mine.open.erase(execution);
     }
   }
+}
+
+// A copy of an element that has other bits than the one that came first, as long as there is room.
+void RegisterRecorder::keep_copy(Open& record, size_t element, uint32_t block, uint32_t thread,
+                                 const std::byte* value, uint32_t width) {
+  constexpr int64_t kBytes = sizeof(record.copies[0]) + sizeof(uint64_t);
+  if (bytes_ + kBytes > options_.max_bytes) return;
+  bytes_ += kBytes;
+  record.copies.push_back({0, static_cast<int64_t>(element), block, thread});
+  record.copy_data.insert(record.copy_data.end(), value, value + width);
+}
+
+// Of the series' record number `at`, which had another execution's before, or none.
+void RegisterRecorder::replace_copies(Series& s, size_t at, const Open& record) {
+  const auto width = s.site.record_bytes() / s.site.num_elements(), number = static_cast<int64_t>(at);
+  size_t kept = 0;
+  for (size_t i = 0; i < s.copies.size(); ++i) {
+    if (s.copies[i][0] == number) continue;
+    s.copies[kept] = s.copies[i];
+    std::memmove(&s.copy_data[kept * width], &s.copy_data[i * width], width);
+    ++kept;
+  }
+  s.copies.resize(kept);
+  s.copy_data.resize(kept * width);
+  for (std::array<int64_t, 4> copy : record.copies) {
+    copy[0] = number;
+    s.copies.push_back(copy);
+  }
+  s.copy_data.insert(s.copy_data.end(), record.copy_data.begin(), record.copy_data.end());
 }
 
 void RegisterRecorder::finish(uint32_t tap, Program& program, Open& record) {
@@ -174,9 +206,11 @@ void RegisterRecorder::finish(uint32_t tap, Program& program, Open& record) {
     std::copy(record.iterations.begin(), record.iterations.end(),
               s.iterations.begin() + static_cast<ptrdiff_t>(mine.last) * s.site.loops);
     bytes_ -= bytes;
+    replace_copies(s, mine.last, record);
     return;
   }
   mine.last = s.size();
+  replace_copies(s, mine.last, record);
   s.programs.push_back(program.id);
   s.iterations.insert(s.iterations.end(), record.iterations.begin(), record.iterations.end());
   s.data.insert(s.data.end(), record.data.begin(), record.data.end());

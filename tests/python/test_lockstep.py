@@ -232,3 +232,48 @@ def test_the_same_run_without_a_recording_is_compared(monkeypatch):
     assert found.unobserved[1]["elements"] == 1 and found.unobserved[1]["run"] == "ttgir, not recorded"
     assert "ttgir, not recorded: kernel 'matmul': out of bounds" in str(found)
     assert json.loads(found.to_json())["unobserved"]
+
+
+@triton_runner.jit
+def squares(out, N: tl.constexpr):
+    index = tl.arange(0, N)
+    tl.store(out + index, index * index)
+
+
+def test_a_copy_that_other_threads_hold():
+    # 32 elements, and four warps that hold all of them: the first one stores.
+    given = [numpy.zeros(32, numpy.int32)]
+    with triton_runner.using(device="cpu", level="ptx", target=TARGET):
+        own = squares[(1,)](*given, N=32, num_warps=4).asm["ptx"]
+    bad, edits = re.subn(r"(and\.b32\s+%r\d+, %r\d+, )31;", r"\g<1>63;", own, count=1)
+    assert edits == 1
+    more = {"grid": (1,), "levels": ["ttgir", "ptx"]}
+    assert not triton_runner.lockstep(squares, given, {"N": 32}, **more).differences
+    found = triton_runner.lockstep(squares, given, {"N": 32}, sources={"ptx": bad}, **more)
+    first = found.diverged
+    assert not found.outputs and first.copy == {"block": 0, "thread": 32} and first.element == (0,)
+    assert first.numbers == (0, 32) and first.elements == 64 and "in the copy of thread 32" in str(first)
+
+
+@triton_runner.jit
+def in_parts(a, b, c, out, N: tl.constexpr, HOW: tl.constexpr):
+    index = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    product = tl.dot(tl.load(a + index), tl.load(b + index), tl.load(c + index), input_precision=HOW)
+    tl.store(out + index, product)
+
+
+@pytest.mark.parametrize("how", ["tf32x3", "bf16x3", "bf16x6"])
+def test_products_in_parts_have_the_bits_of_ttgir(how):
+    a, b, c = numpy.random.default_rng(0).standard_normal((3, 32, 32)).astype(numpy.float32)
+    a[0, 0], a[3, 5], b[7, 9] = numpy.inf, 1e-42, numpy.nan  # what has no rest, or none that is a number
+    results = []
+    for level in ("ttir", "ttgir"):
+        out = numpy.zeros_like(c)
+        with triton_runner.using(device="cpu", level=level, target=TARGET):
+            text = in_parts[(1,)](a, b, c, out, N=32, HOW=how).asm[level]
+        assert (f"inputPrecision = {how}" in text) == (level == "ttir")
+        results.append(out)
+    numpy.testing.assert_array_equal(*results)
+    exact = a[1:3].astype(float) @ b[:, :7].astype(float) + c[1:3, :7]
+    allowed = {"tf32x3": 1e-5, "bf16x3": 1e-3, "bf16x6": 1e-5}[how]
+    assert numpy.abs(results[0][1:3, :7] - exact).max() < allowed

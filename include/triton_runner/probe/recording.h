@@ -51,6 +51,10 @@ struct Series {
   std::vector<std::byte> data;
   std::vector<uint8_t>
       mask;  // an element each: 0 where it was not there (a thread that was off); empty: all were
+  // Of elements that several threads or registers hold: copies with other bits than data has, as {record,
+  // element, block, thread}, and their bytes.
+  std::vector<std::array<int64_t, 4>> copies;
+  std::vector<std::byte> copy_data;
   std::vector<int64_t>
       order;            // of each record among those of all series, as they were made; empty: not known
   int64_t dropped = 0;  // records that the cap or a loop's capacity left no room for

@@ -114,6 +114,16 @@ class Series:
         uint8[records, elements]: 0 where an element was not there; None where all were.
         """
 
+    @property
+    def copies(self) -> Annotated[NDArray[numpy.int64], dict(writable=False)]:
+        """
+        int64[copies, 4]: record, element, block and thread of each copy of an element that has other bits.
+        """
+
+    @property
+    def copy_data(self) -> Annotated[NDArray[numpy.uint8], dict(writable=False)]:
+        """uint8[bytes]: the values of those copies, one behind the other."""
+
 class Recording:
     """What one launch's probes recorded."""
 

@@ -69,6 +69,14 @@ class Values:
         mask = self._series.mask
         return None if mask is None else mask.view(bool).reshape(len(self), *self.shape)
 
+    def copies(self, record: int):
+        """(elements, blocks, threads, values) of the copies in a record that have other bits than it: an
+        element may be in registers of several threads."""
+        places = self._series.copies
+        mine = places[:, 0] == record
+        values = self._series.copy_data.view(self.dtype)[mine]
+        return places[mine, 1], places[mine, 2], places[mine, 3], values
+
     def __len__(self):
         return len(self._series)
 

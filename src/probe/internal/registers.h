@@ -125,7 +125,7 @@ class RegisterRecorder final : public exec::RegisterObserver {
   std::span<const exec::RegisterProbe> register_probes() const override { return plan_.probes; }
   void on_registers(const exec::RegisterEvent& event) override;
   // What was recorded since the last call, in the order of programs. Values of which not all threads came,
-  // and copies that differ, are noted.
+  // and copies that differ, are noted; the copies are kept beside the records.
   Recording take();
 
  private:
@@ -133,6 +133,9 @@ class RegisterRecorder final : public exec::RegisterObserver {
   struct Program;  // what a program has done so far
   struct TapState;
   void read(const exec::RegisterEvent& event, Program& program, const RegisterPlan::Part& part);
+  void keep_copy(Open& record, size_t element, uint32_t block, uint32_t thread, const std::byte* value,
+                 uint32_t width);
+  static void replace_copies(Series& s, size_t at, const Open& record);
   void finish(uint32_t tap, Program& program, Open& record);
 
   RegisterPlan plan_;
