@@ -386,6 +386,14 @@ def test_a_race_is_undefined_however_the_program_ends(tmp_path):
     assert (status, said["verdict"]) == (1, "undefined")
 
 
+@needs_another
+def test_a_program_that_asks_for_the_release(tmp_path):
+    text = TWICE + f"import triton; sys.exit(int(triton.__version__ == {OTHERS[-1]!r}))"
+    status, said = judge(tmp_path, text, "--versions", ",".join([OTHERS[-1], INSTALLED]))
+    assert (status, said["verdict"], said["level"], said["stage"]) == (1, "kernel", "ttir", None)
+    assert said["confirmed_by"] == ["execution", "splice"]
+
+
 HINT = """
 import sys
 import torch, triton, triton.language as tl
@@ -408,6 +416,8 @@ def test_a_promise_that_is_not_so(tmp_path):
     status, said = judge(tmp_path, HINT.replace("HINTED", used))
     assert (status, said["verdict"]) == (1, "undefined")
     assert "tt.divisibility = 256 promises; compiled without hints it is right" in said["notes"][-1]
+    seen = said["evidence"][0]
+    assert (seen["op"], seen["line"], seen["element"]) == ("arith.remsi", 8, [255])
     unused = "tl.where(tl.multiple_of(i + 1, 4) > 0, (i + 1) % N, 0)"
     status, said = judge(tmp_path, HINT.replace("HINTED", unused))
     assert (status, said["verdict"]) == (0, "right")

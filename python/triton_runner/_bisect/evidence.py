@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from triton_runner import ir
 from triton_runner._bisect import classes, order
-from triton_runner._bisect.runs import Release
+from triton_runner._bisect.runs import Program, Release
 from triton_runner._errors import DiagnosticError
 
 # What stores through an operand, and which one.
@@ -20,10 +20,7 @@ _TRIED = 16  # launches that differ whose contents are looked at
 def evidence(search, printed: list[str]) -> list[dict]:
     """[{file, op, line, element, got, want, ...}], or where no launch can be compared what the program
     printed."""
-    plain = {
-        "file": search.program.name, "op": None, "line": None, "element": None, "got": None, "want": None,
-        "said": printed,
-    }  # fmt: skip
+    plain = _plain(search.program, printed)
     if search.program.is_measured:
         return [plain]
     pair = _pair(search)
@@ -31,6 +28,18 @@ def evidence(search, printed: list[str]) -> list[dict]:
         return [plain]
     found = _first_difference(search, *pair)
     return [plain if found is None else {**plain, **found}]
+
+
+def _plain(program: Program, printed: list[str]) -> dict:
+    return {
+        "file": program.name, "op": None, "line": None, "element": None, "got": None, "want": None,
+        "said": printed,
+    }  # fmt: skip
+
+
+def of_trap(program: Program, place: dict) -> dict:
+    """The same of where a check stopped; what it says is a note."""
+    return {**_plain(program, []), **{name: at for name, at in place.items() if at is not None}}
 
 
 def _pair(search) -> tuple | None:

@@ -39,22 +39,22 @@ def unsettled(release: Release, level: str) -> str | None:
     return None
 
 
-def false_promise(release: Release) -> tuple[str | None, bool]:
+def false_promise(release: Release) -> tuple[str | None, dict | None]:
     """A hint of the kernel, or an assumption, that its own values contradict, as check="hints" finds it; and
-    whether that settles the fault: compiled without hints, the program is right."""
+    where it is if that settles the fault: compiled without hints, the program is right."""
     if release.program.is_measured:
-        return None, False
+        return None, None
     for level in _TILE:  # Gluon has no TTIR
         outcome = release.at(level, variables={"TRITON_RUNNER_CHECK": "hints"})
         if outcome.verdict != "unknown":
             break
     if outcome.trap != "false hint":
-        return None, False
+        return None, None
     said = f"a promise of the kernel that is not so, with Triton {release.version}: {outcome.why}"
     plain = release.at(release.program.lowest, {"without_hints": True})
     if plain.verdict == "right":
-        return f"{said}; compiled without hints it is right", True
-    return said, False
+        return f"{said}; compiled without hints it is right", outcome.place
+    return said, None
 
 
 def is_of_atomics(release: Release, number: int, **more) -> bool:

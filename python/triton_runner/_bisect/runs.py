@@ -90,6 +90,7 @@ class Outcome:
     launches: dict | None = None
     choices: dict = dataclasses.field(default_factory=dict)
     trap: str | None = None  # the kind of the trap that stopped it
+    place: dict | None = None  # file, op, line, element and kernel of the trap
 
     @property
     def first_why(self) -> str:

@@ -59,6 +59,10 @@ class Search:
             self.found["verdict"], self.found["confirmed_by"] = "front end", ["splice"]
             if self.found.pop("born", False):
                 self.found["confirmed_by"] = ["execution", "splice"]
+        elif where in ("llir", "ptx") and self.born:
+            self.note("it is wrong with the right release's IR too: the program, or what it imports, differs")
+            self.found["verdict"], self.found["confirmed_by"] = "kernel", ["execution", "splice"]
+            where = "source"
         elif where is not None:
             self._combine(step, where, spliced)
         elif step is not None:
@@ -101,8 +105,8 @@ class Search:
                 self.note(f"{level} could not be judged: {outcomes[level].first_why}")
         self.found["levels"] = {level: outcome.verdict for level, outcome in outcomes.items()}
         if first == "source":
-            self._take("ttir", None)
             self.found["born"] = True
+            self._take("ttir", None)
             return None
         self._take(first if first in ("ttir", "ttgir") else "llir", None)
         if above and outcomes[above[-1]].verdict == "unknown":
@@ -429,7 +433,7 @@ def _fault(run: list[str], releases: dict, judged: dict) -> dict:
     earlier = sorted((v for v in right if versions.key(v) < own), key=versions.key, reverse=True)
     search = Search(release, [releases[version] for version in (*later, *earlier)])
     found = search.run()
-    if found.pop("born", False) and found["verdict"] != "front end":
+    if found.pop("born", False) and found["verdict"] == "compiler":
         found["verdict"] = "front end" if right else "kernel"
         if right:
             found["confirmed_by"] = ["execution"]
@@ -440,11 +444,12 @@ def _fault(run: list[str], releases: dict, judged: dict) -> dict:
     lowest = release.program.lowest
     born = next((one for one in ("ttir", "ttgir") if release.at(one).verdict != "unknown"), lowest)
     said = [order.unsettled(release, level) for level in dict.fromkeys((lowest, born))]
-    promise, settles = order.false_promise(release)
+    promise, broken = order.false_promise(release)
     found["notes"] += [*list(filter(None, said))[:1], *filter(None, [promise])]
-    if said[-1] or settles:  # else it is the compiler's: the kernel itself orders it
+    if said[-1] or broken:  # else it is the compiler's: the kernel itself orders it
         found["verdict"] = "undefined"
     seen = evidence.evidence(search, _last_lines(judged[run[-1]]))
+    seen = [*([evidence.of_trap(release.program, broken)] if broken else []), *seen]
     return {**found, "releases": run, "evidence": seen}
 
 

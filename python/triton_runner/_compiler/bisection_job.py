@@ -36,7 +36,7 @@ def run(request, note=lambda stage: None):
         launches.install(request["launches"].get("keep"))
     sys.argv = [request["program"], *request["arguments"]]
     sys.path.insert(0, request["folder"])
-    verdict, why, trap = "right", "", None
+    verdict, why, trap, place = "right", "", None, None
     try:
         with _captured(request.get("capture")), _machine(request.get("machine")):
             verdict, why = _run(request)
@@ -49,6 +49,10 @@ def run(request, note=lambda stage: None):
     except KernelTrap as error:
         verdict = "unknown" if error.kind in _NOT_THE_KERNELS else "wrong"
         why, trap = str(error), error.kind
+        place = {
+            "file": error.file or None, "op": error.op or None, "line": error.line or None,
+            "element": list(error.element), "kernel": error.kernel,
+        }  # fmt: skip
     except Exception as error:
         verdict, why = "unknown", "%s: %s" % (type(error).__name__, error)
     return {
@@ -58,6 +62,7 @@ def run(request, note=lambda stage: None):
         "launches": launches and {"seen": launches.seen, "kept": launches.kept},
         "choices": choices,
         "trap": trap,
+        "place": place,
     }
 
 
