@@ -70,7 +70,6 @@ def main() -> None:
         {"check": "nan"},
         {"check": "uninit"},
         {"check": "race"},
-        {"check": "hints"},
         {"check": "nan,uninit,race"},
         {"check": "hints"},
         {"shuffle": 1},
