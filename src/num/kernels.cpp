@@ -73,12 +73,6 @@ int64_t product(const int64_t* shape, int rank) {
   return n;
 }
 
-// Rows of a size that is known while compiling are moves, not calls.
-template <size_t kBytes>
-void copy_rows_of(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows) {
-  for (int64_t r = 0; r < rows; ++r) std::memcpy(at(out, r * out_stride), at(in, r * in_stride), kBytes);
-}
-
 }  // namespace
 
 void copy_rows(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
@@ -87,19 +81,7 @@ void copy_rows(void* out, int64_t out_stride, const void* in, int64_t in_stride,
     std::memcpy(out, in, static_cast<size_t>(rows * row_bytes));
     return;
   }
-  switch (row_bytes) {
-    case 16:
-      return copy_rows_of<16>(out, out_stride, in, in_stride, rows);
-    case 32:
-      return copy_rows_of<32>(out, out_stride, in, in_stride, rows);
-    case 64:
-      return copy_rows_of<64>(out, out_stride, in, in_stride, rows);
-    case 128:
-      return copy_rows_of<128>(out, out_stride, in, in_stride, rows);
-    default:
-      for (int64_t r = 0; r < rows; ++r)
-        std::memcpy(at(out, r * out_stride), at(in, r * in_stride), static_cast<size_t>(row_bytes));
-  }
+  table().copy_rows(out, out_stride, in, in_stride, rows, row_bytes);
 }
 
 void copy_strided(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t n, size_t size) {

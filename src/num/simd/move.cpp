@@ -46,6 +46,33 @@ void spread_of(void* out, const void* in, int64_t n, int64_t times) {
   }
 }
 
+// Rows of a size that is known while compiling are moves, not calls.
+template <size_t kBytes>
+void copy_rows_of(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows) {
+  for (int64_t r = 0; r < rows; ++r) __builtin_memcpy(out + r * out_stride, in + r * in_stride, kBytes);
+}
+
+void copy_rows(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
+               int64_t row_bytes) {
+  auto* o = static_cast<char*>(out);
+  auto* x = static_cast<const char*>(in);
+  switch (row_bytes) {
+    case 16:
+      return copy_rows_of<16>(o, out_stride, x, in_stride, rows);
+    case 32:
+      return copy_rows_of<32>(o, out_stride, x, in_stride, rows);
+    case 64:
+      return copy_rows_of<64>(o, out_stride, x, in_stride, rows);
+    case 128:
+      return copy_rows_of<128>(o, out_stride, x, in_stride, rows);
+    case 256:
+      return copy_rows_of<256>(o, out_stride, x, in_stride, rows);
+    default:
+      for (int64_t r = 0; r < rows; ++r)
+        __builtin_memcpy(o + r * out_stride, x + r * in_stride, static_cast<size_t>(row_bytes));
+  }
+}
+
 // Blocks that fit in a few cache lines on both sides; the inner loop writes consecutively.
 template <class T>
 void transpose_of(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
@@ -246,8 +273,8 @@ void copy_past_caches(void* out, const void* in, int64_t bytes) {
 
 }  // namespace
 
-const MoveTable move_table = {copy_strided,    fill,       transpose,        gather,
-                              scatter,         contiguous, address_range,    addptr<int32_t>,
-                              addptr<int64_t>, mask_all,   copy_past_caches, spread};
+const MoveTable move_table = {copy_strided,     fill,          transpose,       gather,          scatter,
+                              contiguous,       address_range, addptr<int32_t>, addptr<int64_t>, mask_all,
+                              copy_past_caches, spread,        copy_rows};
 
 }  // namespace triton_runner::num::NUM_ISA

@@ -47,6 +47,8 @@ struct MoveTable {
   bool (*mask_all)(const uint8_t* mask, int64_t n);
   void (*copy_past_caches)(void* out, const void* in, int64_t bytes);
   void (*spread)(void* out, const void* in, int64_t n, int64_t times, size_t size);  // repeat, inner == 1
+  void (*copy_rows)(void* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
+                    int64_t row_bytes);
 };
 
 // Where sums start: from `line`, as many elements as `wide` columns, the same for all rows; or from c, whose

@@ -84,22 +84,29 @@ bool compare_affine(Task& t, const Instr& in, const Affine& d, bool negate) {
   return true;
 }
 
-// Consecutive indices below one limit: the usual mask.
+// Consecutive indices along one dimension below one limit: the usual mask.
 bool compare_line(Task& t, const Instr& in) {
   const TileType& from = t.type(in.operand(0));
   const Value &index = t.value(in.operand(0)), &limit = t.value(in.operand(1));
-  int64_t room;
-  if (from.element == num::Type::kI1 || from.element == num::Type::kPointer ||
-      affine_line(index, limit, from) != 0 || index.stride[0] != 1 ||
-      __builtin_sub_overflow(limit.bits, index.base, &room))
+  if (from.element == num::Type::kI1 || from.element == num::Type::kPointer || index.form != Form::kAffine ||
+      limit.form != Form::kUniform)
     return false;
-  if (room <= 0 || room >= from.shape[0]) {
-    t.set_uniform(in.result(), room > 0);
-  } else {
-    Value& v = t.set_form(in.result(), Form::kBox);
-    v.box.lo[0] = 0;
-    v.box.hi[0] = static_cast<int32_t>(room);
+  int axis = -1;
+  for (int k = 0; k < from.rank; ++k) {
+    if (index.stride[k] == 0) continue;
+    if (axis >= 0) return false;
+    axis = k;
   }
+  int64_t room;
+  if (axis < 0 || index.stride[axis] != 1 || __builtin_sub_overflow(limit.bits, index.base, &room))
+    return false;
+  if (room <= 0 || room >= from.shape[axis]) {
+    t.set_uniform(in.result(), room > 0);
+    return true;
+  }
+  Value& v = t.set_form(in.result(), Form::kBox);
+  for (int k = 0; k < from.rank; ++k) v.box.lo[k] = 0, v.box.hi[k] = static_cast<int32_t>(from.shape[k]);
+  v.box.hi[axis] = static_cast<int32_t>(room);
   return true;
 }
 

@@ -345,6 +345,14 @@ const Instr* run_addptr(Task& t, const Instr& in) {
       return next(in);
     }
   }
+  if (int64_t by; pointer.form == Form::kAffine && offset.form == Form::kUniform &&
+                  !__builtin_mul_overflow(offset.bits, d.size, &by)) {  // the next block of a loop
+    const auto base = static_cast<int64_t>(static_cast<uint64_t>(pointer.base) + static_cast<uint64_t>(by));
+    Value& v = t.set_form(in.result(), Form::kAffine);  // may be the pointer itself
+    v.base = base;
+    for (int k = 0; k < t.type(in.result()).rank; ++k) v.stride[k] = pointer.stride[k];
+    return next(in);
+  }
   Affine a, b;
   if (both_affine(t, in, &a, &b) && scale(&b, d.size, t.type(in.result()).rank)) {
     a.base = static_cast<int64_t>(static_cast<uint64_t>(a.base) + static_cast<uint64_t>(b.base));
