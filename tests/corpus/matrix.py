@@ -18,7 +18,8 @@ COMPLETE = ["3.3.1", "3.4.0", "3.6.0", "3.9.0"]  # every architecture at every l
 BINARY_LEVELS = ("llir", "ptx", "cubin")
 TUTORIALS = ["vector_add", "softmax", "matmul"]
 MORE_TUTORIALS = ["dropout", "layer_norm", "attention", "attention_backward", "grouped_gemm"]
-TLX_RELEASE, TLX = "3.8.0", ["tlx_matmul", "tlx_matmul_ws", "tlx_attention"]  # the plug-in is that release's
+TLX_RELEASE = "3.8.0"  # the plug-in is that release's
+TLX = {"tlx_matmul": 90, "tlx_matmul_ws": 90, "tlx_attention": 90, "tlx_tcgen05": 100}
 WITHOUT_DOT = ["vector_add", "softmax", "dropout", "layer_norm"]  # TTGIR differs in the target's name only
 
 
@@ -38,7 +39,7 @@ class Row(NamedTuple):
     def compiled_for(self) -> int | None:
         """The architecture whose folder holds the artifact. TTIR lies with the first one."""
         if self.level == "ttir":
-            return 90 if self.kernel.startswith(("matmul_tma", "tlx_")) else 80
+            return TLX.get(self.kernel, 90 if self.kernel.startswith("matmul_tma") else 80)
         return self.arch
 
     @property
@@ -77,9 +78,11 @@ def rows_of(release: str) -> list[Row]:
     if version >= (3, 4):
         rows += [Row(release, kernel, "gluon") for kernel in ("gluon_intro", "gluon_layouts")]
     if release == TLX_RELEASE:
-        for kernel in TLX:
-            rows += [Row(release, kernel, "python"), Row(release, kernel, "ttir")]
-            rows += [Row(release, kernel, level, 90) for level in ("ttgir", *BINARY_LEVELS)]
+        for kernel, arch in TLX.items():
+            # Blackwell's is for no other target from Python and from TTIR either.
+            rows += [Row(release, kernel, "python"), Row(release, kernel, "ttir")] if arch == 90 else []
+            levels = ("ttgir", *BINARY_LEVELS) if arch == 90 else ("ttir", "ttgir", *BINARY_LEVELS)
+            rows += [Row(release, kernel, level, arch) for level in levels]
     return rows
 
 

@@ -38,16 +38,7 @@ def test_the_artifacts_are_clean_under_the_checks(kernels, kernel, level, check)
 
     harness = kernels[0]
     device = harness.Device()
-    folder = str(matrix.CORPUS / matrix.TLX_RELEASE / "sm90")
-    if (kernel, check) == ("tlx_matmul", "race") and level != "ptx":
-        # Its copies are of the generic proxy and its products of the async one: the fence between is
-        # inserted by a pass behind TTGIR.
-        with (
-            triton_runner.using(device="cpu", check=check),
-            pytest.raises(triton_runner.KernelTrap, match=r"no ttng\.fence_async_shared stands between"),
-        ):
-            importlib.import_module(f"kernels.{kernel}").run(device, **{f"{level}_dir": folder})
-        return
+    folder = str(matrix.CORPUS / matrix.TLX_RELEASE / f"sm{matrix.TLX[kernel]}")
     with triton_runner.using(device="cpu", check=check):
         found = importlib.import_module(f"kernels.{kernel}").run(device, **{f"{level}_dir": folder})
     for name, got, expected, tolerance in found:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matrix
 import pytest
 import triton
 import triton_runner
@@ -18,27 +19,28 @@ if not triton_runner.tlx.available():
 
 
 @pytest.mark.parametrize("level", ["ttir", "ttgir", "ptx"])
-@pytest.mark.parametrize("kernel", ["tlx_matmul", "tlx_matmul_ws", "tlx_attention"])
+@pytest.mark.parametrize("kernel", matrix.TLX)
 def test_it_matches(kernel, level):
     harness = importlib.import_module("kernels.harness")
     device = harness.Device()
-    with triton_runner.using(device="cpu", target="cuda:90", check="race"):
+    with triton_runner.using(device="cpu", target=f"cuda:{matrix.TLX[kernel]}", check="race"):
         found = importlib.import_module(f"kernels.{kernel}").run(device, level=level)
     for name, got, expected, tolerance in found:
         assert float(abs(device.host(got) - expected).max()) <= tolerance, name
 
 
+@pytest.mark.parametrize("script, target", [("dump_acc", "cuda:90"), ("dump_tcgen05", "cuda:100")])
 @pytest.mark.parametrize("level", ["ttgir", "ptx"])
-def test_a_variable_is_dumped(level, capfd):
+def test_a_variable_is_dumped(script, target, level, capfd):
     """The accumulator of the product's loop, by its name in the source."""
-    script = Path(__file__).resolve().parents[2] / "examples/dump/tlx/python/dump_acc.py"
-    with triton_runner.using(device="cpu", target="cuda:90", level=level), pytest.raises(SystemExit) as ended:
-        runpy.run_path(str(script))
+    path = Path(__file__).resolve().parents[2] / "examples/dump/tlx/python" / f"{script}.py"
+    with triton_runner.using(device="cpu", target=target, level=level), pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(path))
     assert not ended.value.code and "match" in capfd.readouterr().out
 
 
 def test_an_artifact_brings_the_plug_in():
-    """What lowers the ops of TLX that a TTGIR still holds comes with the plug-in, which nothing else imports."""
+    """What lowers the ops of TLX in a TTGIR comes with the plug-in, which nothing else imports."""
     script = Path(__file__).resolve().parents[2] / (
         "examples/runner/tlx/v3.8.0/ttgir/sm90/hopper-fa-ws-pipelined-pingpong.py"
     )

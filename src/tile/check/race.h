@@ -56,6 +56,7 @@ class RaceCheck {
   uint32_t record(Thread& thread, const Instr& in, Act act);
   bool ordered(uint32_t record, const Thread& thread) const;
   bool fenced(uint32_t record, const Thread& thread) const;
+  bool fenced_later(uint32_t record, Task& t);
   static void release(Thread& from, Clock& into);
 
   // One cell; `changes`: what is written differs from what is there. The record that it races with, or 0.

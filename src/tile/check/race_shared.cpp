@@ -70,7 +70,8 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemoryOpe
       race.shared.each(at, end - at, [&](Cell& cell, uint64_t address, uint64_t) {
         if (other || unfenced) return;
         other = touch(cell, thread, mine, act, true);
-        if (by_proxy && !other && !fenced(cell.changer, thread)) unfenced = cell.changer;
+        if (by_proxy && !other && !fenced(cell.changer, thread) && !fenced_later(cell.changer, t))
+          unfenced = cell.changer;
         where = address;
       });
     at = end;
@@ -108,6 +109,14 @@ bool RaceCheck::fenced(uint32_t number, const Thread& thread) const {
   const Record& r = records_[number];
   if (number == 0 || (threads_[r.thread].beside && !r.in->op->does(ir::Effect::kGroup))) return true;
   return thread.seen.fenced.of(r.thread) >= r.time;
+}
+
+// Triton itself puts a fence between a cp.async copy and what reads it through the async proxy: 3.9 into TTGIR,
+// 3.7 and 3.8 behind it. It looks at one task at a time: what another task copied needs a fence of the
+// program's own. So does what a task stored: Gluon and TLX ask for it, and other TTGIR has it.
+bool RaceCheck::fenced_later(uint32_t number, Task& t) {
+  const Record& r = records_[number];
+  return r.in->op->does(ir::Effect::kGroup) && threads_[r.thread].task == threads_[state(t).thread.id].task;
 }
 
 namespace {

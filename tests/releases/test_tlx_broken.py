@@ -1,0 +1,39 @@
+"""TLX programs that are broken by one edit each: check="race" reports every one of them at TTGIR and at PTX,
+as tests/golden/broken-tlx.txt has it, and none of the unbroken ones."""
+
+import pytest
+import triton
+import triton_runner
+
+if not triton.__version__.startswith("3.8."):
+    pytest.skip("TLX is a plug-in of Triton 3.8", allow_module_level=True)
+if not triton_runner.tlx.available():
+    pytest.skip("triton-utlx is not installed beside this Triton 3.8", allow_module_level=True)
+from tlx_broken import EDITS, LEVELS, PROGRAMS, SILENT, answer, read_golden
+
+GOLDEN = read_golden()
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch):
+    monkeypatch.setenv("TRITON_CACHE_DIR", "")  # answer() sets it: so it is put back
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_is_said_of_a_program_that_is_right(name, level):
+    assert answer(PROGRAMS[name], level) == ""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name, edit, old, new", EDITS, ids=lambda text: text if len(text) < 40 else "")
+def test_a_broken_program_is_reported(name, edit, old, new, level):
+    title = f"{name}, {edit}, {level}"
+    report = answer(PROGRAMS[name], level, edit, old, new)
+    assert report == GOLDEN[title]
+    assert bool(report) != (title in SILENT)
+
+
+def test_the_golden_file_holds_these_programs_and_no_others():
+    assert len(EDITS) >= 30
+    assert set(GOLDEN) == {f"{name}, {edit}, {level}" for name, edit, _, _ in EDITS for level in LEVELS}
