@@ -129,19 +129,21 @@ def of(spec, launch: Launch, suffix: str, text: str):
 
 def _levels(launch: Launch, given: str):
     """The highest level is the reference: what stops there, or reads what was never written, is another
-    fault."""
+    fault. So is a race, unless the whole file has one."""
     wanted = given.split(",") if given else []
     unknown = [level for level in wanted if level not in ON_CPU]
     if unknown or (wanted and len(wanted) != 2):
         raise fail(f"--oracle levels:{given}: expected two of {', '.join(ON_CPU)}", "as in levels:ttir,ptx")
 
     lowest = wanted[1] if wanted else "ptx" if launch.target.startswith("cuda:") else "ttgir"
+    checks = ["uninit,race"]
 
     def holds(text: str) -> bool:
         texts = {launch.level: text} if launch.level in ON_CPU else {}
         reference = None
         for level in EXECUTED:
-            if not texts or (level not in texts and reference is not None and lowest not in texts):
+            is_next = reference is not None or (wanted and level == wanted[0])
+            if not texts or (level not in texts and is_next and lowest not in texts):
                 answer = launch.compile(text, lowest)
                 if "result" not in answer:
                     return False
@@ -150,7 +152,13 @@ def _levels(launch: Launch, given: str):
                 continue
             if wanted and reference is None and level != wanted[0]:
                 continue
-            run = launch.engine(texts[level], level, **({"check": "uninit"} if reference is None else {}))
+            run = launch.engine(texts[level], level, **({"check": checks[-1]} if reference is None else {}))
+            trap = run[1].trap if run and reference is None and len(checks) == 1 else None
+            if trap and trap.kind == "data race":
+                checks.append("uninit")
+                run = launch.engine(texts[level], level, check=checks[-1])
+            if len(checks) == 1:
+                checks.append(checks[0])  # the whole file has been run
             if run is None or (reference is None and run[1].trap):
                 return False
             if reference is not None and (run[1].trap or _different(reference, run)):
