@@ -100,3 +100,21 @@ def test_against_the_interpreter(tmp_path):
     works = SAMPLE / "language/test_works.py"
     output = conformance(works, "--interpreter", "--marked", "--each", 1, "-k", "unary or reduce", status=0)
     assert "interpreter: 2 passed, 0 failed, 0 skipped" in output
+
+
+def test_gluon_tests_get_the_names_of_this_release(tmp_path):
+    """Calls by an old name change; other words, and what else the folder holds, do not."""
+    source = tmp_path / "tests/gluon"
+    source.mkdir(parents=True)
+    (source.parent / "conftest.py").write_text("# kept\n")
+    (source / "conftest.py").write_text("# skips everything\n")
+    old = (
+        "tma.async_copy_global_to_shared(d, [0], b, s)\nx._reinterpret(t)\nasync_copy_global_to_shared = 1\n"
+    )
+    (source / "test_core.py").write_text(old)
+    script = CONFORMANCE / "gluon_tests.py"
+    subprocess.run([sys.executable, script, source, tmp_path / "new"], check=True)
+    new = "tma.async_load(d, b, s)\nx.reinterpret(t)\nasync_copy_global_to_shared = 1\n"
+    assert (tmp_path / "new/gluon/test_core.py").read_text() == new
+    assert (tmp_path / "new/conftest.py").read_text() == "# kept\n"
+    assert not (tmp_path / "new/gluon/conftest.py").exists()
