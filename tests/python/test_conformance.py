@@ -108,9 +108,7 @@ def test_gluon_tests_get_the_names_of_this_release(tmp_path):
     source.mkdir(parents=True)
     (source.parent / "conftest.py").write_text("# kept\n")
     (source / "conftest.py").write_text("# skips everything\n")
-    old = (
-        "tma.async_copy_global_to_shared(d, [0], b, s)\nx._reinterpret(t)\nasync_copy_global_to_shared = 1\n"
-    )
+    old = "tma.async_copy_global_to_shared(d, b, s)\nx._reinterpret(t)\nasync_copy_global_to_shared = 1\n"
     (source / "test_core.py").write_text(old)
     script = CONFORMANCE / "gluon_tests.py"
     subprocess.run([sys.executable, script, source, tmp_path / "new"], check=True)
