@@ -12,10 +12,13 @@ Axis axis_of(const TileType& ty, int64_t axis) {
   return a;
 }
 
-bool has_control_flow(const ir::Region& region) {
+bool needs_scalars(const ir::Region& region) {
   if (region.first->next) return true;
-  for (const ir::Op* op = region.first->first; op; op = op->next)
+  for (const ir::Op* op = region.first->first; op; op = op->next) {
     if (!op->regions.empty() || op->kind == ir::OpKind::kCall) return true;
+    for (const ir::Value& result : op->results)
+      if (result.type->kind == ir::TypeKind::kTensor) return true;
+  }
   return false;
 }
 

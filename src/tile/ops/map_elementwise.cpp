@@ -1,5 +1,5 @@
 // tt.map_elementwise: its function with whole tiles as scalars; element by element where it has control flow
-// of its own, or takes several elements at once.
+// or tiles of its own, or takes several elements at once.
 #include <cstring>
 
 #include <triton_runner/num/kernels.h>
@@ -67,7 +67,7 @@ void lower_map_elementwise(Lowering& l, const ir::Op& op) {
   if (d->pack < 1 || ty.n % d->pack || static_cast<int64_t>(region.first->args.size()) != d->count * d->pack)
     return l.error(op, "the region's arguments do not match the operands");
   std::vector<Slot> operands = slots_of(l, op.operand_uses);
-  bool scalar = d->pack != 1 || has_control_flow(region);
+  bool scalar = d->pack != 1 || needs_scalars(region);
   Places* places = nullptr;
   if (scalar) {
     d->counter = l.begin_loop();

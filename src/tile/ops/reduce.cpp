@@ -356,7 +356,7 @@ std::optional<Order> order_of(num::ReduceOp op, num::Type element, const Axis& a
   return scan ? Order::kGroups : Order::kStreams;
 }
 
-// A function with control flow, for one element at a time:
+// A function with control flow or tiles of its own, for one element at a time:
 // which one, and its step along the axis, count as loops.
 void make_scalar_level(Lowering& l, const ir::Region& region, ReduceData* d, std::vector<Slot>* operands) {
   d->column = l.begin_loop();
@@ -391,7 +391,7 @@ void lower_reduce(Lowering& l, const ir::Op& op) {
     if (auto known = known_arg(region, &d->tie_break_left))
       if ((d->arg = num::arg_reduce_fn(*known, element))) return void(l.emit(run_known_arg, op, d));
   std::vector<Slot> operands = slots_of(l, op.operand_uses);
-  bool scalar = has_control_flow(region);
+  bool scalar = needs_scalars(region);
   if (observed && !scalar) return lower_rounds(l, op, Order::kHalves, false, false);
   if (scalar)
     make_scalar_level(l, region, d, &operands);
@@ -415,7 +415,7 @@ void lower_scan(Lowering& l, const ir::Op& op) {
       return void(l.emit(run_known_scan, op, d));
     }
   std::vector<Slot> operands = slots_of(l, op.operand_uses);
-  bool scalar = has_control_flow(region);
+  bool scalar = needs_scalars(region);
   if (observed && !scalar) return lower_rounds(l, op, Order::kDoubling, true, d->reverse);
   if (scalar)
     make_scalar_level(l, region, d, &operands);
