@@ -10,7 +10,7 @@ import pytest
 BENCHMARK = pathlib.Path(__file__).resolve().parents[2] / "benchmark"
 
 
-@pytest.mark.parametrize("engine", ["ttir", "ttgir"])
+@pytest.mark.parametrize("engine", ["ttir", pytest.param("ttgir", marks=pytest.mark.long)])
 def test_results(engine):
     done = subprocess.run(
         [sys.executable, str(BENCHMARK / "measure.py"), engine, "--quick"],

@@ -88,6 +88,7 @@ def test_how_a_program_ends(tmp_path, end, status, verdict, why):
     assert [one["why"] for one in said["release"]["unknown"]] == ([why] if why else [])
 
 
+@pytest.mark.long
 def test_wrong_as_it_is_born(tmp_path):
     status, said = judge(tmp_path, TWICE + "assert (out == 5).all(), 'it is not five'")
     assert status == 1 and said["verdict"] == "kernel" and said["pass"] is None
@@ -115,6 +116,7 @@ sys.exit(int((out != x[1:] * 2).any()))
 """
 
 
+@pytest.mark.long
 @needs_another
 def test_what_no_engine_sees_at_ttgir_is_found_by_splicing(tmp_path):
     text = ALIGNMENT.replace("INSTALLED", repr(INSTALLED))
@@ -386,6 +388,7 @@ def test_a_race_is_undefined_however_the_program_ends(tmp_path):
     assert (status, said["verdict"]) == (1, "undefined")
 
 
+@pytest.mark.long
 @needs_another
 def test_a_program_that_asks_for_the_release(tmp_path):
     text = TWICE + f"import triton; sys.exit(int(triton.__version__ == {OTHERS[-1]!r}))"
@@ -411,13 +414,17 @@ sys.exit(not torch.equal(y, torch.roll(x, -1)))
 
 
 def test_a_promise_that_is_not_so(tmp_path):
-    """Wide accesses come of this one; without it the kernel is right. The other changes nothing."""
+    """Wide accesses come of it; without it the kernel is right."""
     used = "tl.max_contiguous(tl.multiple_of((i + 1) % N, N), N)"
     status, said = judge(tmp_path, HINT.replace("HINTED", used))
     assert (status, said["verdict"]) == (1, "undefined")
     assert "tt.divisibility = 256 promises; compiled without hints it is right" in said["notes"][-1]
     seen = said["evidence"][0]
     assert (seen["op"], seen["line"], seen["element"]) == ("arith.remsi", 8, [0])
+
+
+@pytest.mark.long
+def test_a_promise_that_changes_nothing(tmp_path):
     unused = "tl.where(tl.multiple_of(i + 1, 4) > 0, (i + 1) % N, 0)"
     status, said = judge(tmp_path, HINT.replace("HINTED", unused))
     assert (status, said["verdict"]) == (0, "right")

@@ -37,6 +37,7 @@ def test_kernels_run_right(level, target, tmp_path):
     assert f"{level} {target}: {counts['passed']} passed, 0 failed" in output
 
 
+@pytest.mark.long
 def test_every_outcome_is_told_apart(tmp_path):
     """Behind each crash the run goes on; the list takes out only what it names, failing as it says."""
     results, table = tmp_path / "results.jsonl", tmp_path / "out.json"

@@ -95,13 +95,19 @@ def opcodes(kernel, target):
 
 
 def same(stored, read):
+    """But for addresses in memory that a launch is given anew (scratch of descriptors): all moved alike."""
+    moved = set()
     assert [s.site.value for s in stored.series] == [s.site.value for s in read.series]
     for here, there in zip(stored.series, read.series, strict=True):
         who = here.site.value, here.site.op
         assert numpy.array_equal(here.programs, there.programs), who
         assert numpy.array_equal(here.iterations, there.iterations), who
         assert numpy.array_equal(here.mask, there.mask), who
-        assert numpy.array_equal(here.data, there.data), who
+        if not numpy.array_equal(here.data, there.data):
+            assert here.data.shape[-1] % 8 == 0, who
+            apart = here.data.view(numpy.uint64) - there.data.view(numpy.uint64)
+            moved.update(apart[apart != 0].tolist())
+            assert len(moved) == 1, who
         assert here.dropped == there.dropped == 0
 
 

@@ -33,14 +33,11 @@ def test_each_case_has_its_command():
         assert file.name in told
 
 
-def case(command: str, output: str):
-    """Those of several releases are long."""
-    several = any(mark in re.search(r"--versions (\S+)", command)[1] for mark in (",", ".."))
-    name = re.search(r"issue_\w+", command)[0]
-    return pytest.param(command, output, id=name, marks=pytest.mark.long if several else ())
+NAMES = [re.search(r"issue_\w+", command)[0] for command, _ in COMMANDS]
 
 
-@pytest.mark.parametrize(("command", "output"), [case(*one) for one in COMMANDS])
+@pytest.mark.long
+@pytest.mark.parametrize(("command", "output"), COMMANDS, ids=NAMES)
 def test_a_case(command, output):
     words = re.findall(r'"[^"]*"|\S+', command)
     needed = versions.expand(words[words.index("--versions") + 1])
