@@ -7,13 +7,17 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT TRITON_RUNNER_SANITIZE 
 endif()
 # On x86 the portable copies serve machines of before 2013, and the tests: not worth the time to optimise them much.
 set(simd_fast -O3)
-if(TRITON_RUNNER_SANITIZE)
+set(simd_portable $<IF:$<BOOL:${simd_isas_of_x86}>,-O1,${simd_fast}>)
+if(TRITON_RUNNER_SANITIZE STREQUAL "quick")
+  set(simd_fast -O0)
+  set(simd_portable -O0)
+elseif(TRITON_RUNNER_SANITIZE)
   set(simd_fast -O1)
 endif()
-set(simd_flags_portable $<IF:$<BOOL:${simd_isas_of_x86}>,-O1,${simd_fast}>)
+set(simd_flags_portable ${simd_portable})
 set(simd_flags_avx2 ${simd_fast} -mavx2 -mfma -mf16c)
 set(simd_flags_avx512 ${simd_fast} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512)
-if(TRITON_RUNNER_SANITIZE MATCHES undefined)  # the portable copies have it, of the same sources
+if(TRITON_RUNNER_SANITIZE MATCHES "undefined|quick")  # the portable copies have it, of the same sources
   list(APPEND simd_flags_avx2 -fno-sanitize=undefined)
   list(APPEND simd_flags_avx512 -fno-sanitize=undefined)
 endif()

@@ -287,6 +287,7 @@ def test_environments_by_their_prefix(tmp_path, monkeypatch, capsys):
     assert "is no interpreter" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_releases():
     """Two releases that this machine has, by this package's engine."""
     there = [row["version"] for row in versions.listed() if row["folder"]]

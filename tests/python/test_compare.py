@@ -281,6 +281,7 @@ def test_killed_in_the_middle(file):
     assert all(cell["figures"]["equal"] for cell in after["cells"])
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_is_replaced(file):
     arguments = [f"{file}:scale", *LAUNCH, "--configs", GRID, "--jobs", "2", "--json"]
     command = [sys.executable, "-m", "triton_runner", "compare", *arguments]
@@ -300,6 +301,7 @@ def test_a_worker_that_is_killed_is_replaced(file):
     assert all(cell["figures"]["equal"] for cell in found["cells"]) and found["computed"] == 16
 
 
+@pytest.mark.long
 def test_a_full_disk_loses_nothing(file):
     """A disk that has room for some of the cells: the table is whole, the store has no broken cell, and with
     more room the next run measures what could not be kept."""

@@ -24,7 +24,14 @@ def outcomes(results):
     return {r["test"].split("::")[1]: r["outcome"] for r in lines if "test" in r}
 
 
-@pytest.mark.parametrize("level, target", [("ttir", "cuda:90"), ("ttgir", "cuda:80"), ("ttgir", "cuda:100")])
+@pytest.mark.parametrize(
+    "level, target",
+    [
+        ("ttir", "cuda:90"),
+        pytest.param("ttgir", "cuda:80", marks=pytest.mark.long),
+        ("ttgir", "cuda:100"),
+    ],
+)
 def test_kernels_run_right(level, target, tmp_path):
     table = tmp_path / "out.json"
     output = conformance(

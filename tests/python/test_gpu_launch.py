@@ -314,6 +314,7 @@ def test_kernels_are_let_go(fake, tmp_path):  # noqa: F811
     assert said == ["0"]
 
 
+@pytest.mark.long
 def test_a_million_launches_leave_nothing(fake, tmp_path):  # noqa: F811
     said, seen = on_fake(fake, tmp_path, """
         import time

@@ -52,6 +52,7 @@ def launched(folder, n=100, **environment):
     return done.stdout.split()
 
 
+@pytest.mark.long
 def test_winners_are_loaded_by_other_processes(tmp_path):
     folder = tmp_path / "winners"
     # One key, two alignments of x: what Triton specialises apart is tuned apart.
