@@ -1,4 +1,5 @@
-"""Build the fuzz targets with ASan and UBSan, replay the regressions, and run each target on mutated cases.
+"""Build the fuzz targets with ASan and UBSan, replay the regressions, and run each target on mutated cases,
+as many targets at once as there are cores.
 
     python fuzz/run.py                            all targets for 60 s in all, with g++ and our driver
     python fuzz/run.py --libfuzzer --limit 1800   the same mutations led by coverage: clang's libFuzzer
@@ -9,6 +10,7 @@ reached new code in build/fuzz/corpus-<target>/ and goes on from there.
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -27,6 +29,7 @@ TARGETS = {  # and what they read
     "simt": ("*.ptx",),
     "report": ("*.ttgir", "*.llir", "*.ptx", "*.amdgcn", "*.sass"),
 }
+JOBS = len(os.sched_getaffinity(0))
 LARGEST = 32 * 1024  # bytes; larger files only slow the mutations down
 ENVIRONMENT = os.environ | {
     "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
@@ -47,9 +50,8 @@ def build(libfuzzer: bool, targets: list[str]) -> pathlib.Path:
         flags += " -DTRITON_RUNNER_SANITIZE=quick -DCMAKE_CXX_FLAGS=-O0"
     command = ["cmake", "-G", "Ninja", "-S", ".", *flags.split(), "-B", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    jobs = str(len(os.sched_getaffinity(0)))
     programs = [f"fuzz_{target}" for target in targets]
-    subprocess.run(["ninja", "-C", str(folder), "-j", jobs, "--quiet", *programs], check=True)
+    subprocess.run(["ninja", "-C", str(folder), "-j", str(JOBS), "--quiet", *programs], check=True)
     return folder / "fuzz"
 
 
@@ -79,6 +81,52 @@ def shown(output: str) -> str:
     return "\n".join(lines[start : start + 40])
 
 
+def fuzz(
+    folder: pathlib.Path, target: str, seconds: float, options: argparse.Namespace
+) -> tuple[int, list[str]]:
+    """How many failures one target had, and what is to be printed of it."""
+    program = str(folder / f"fuzz_{target}")
+    failures, said = 0, []
+
+    def report(name: str, status: int, output: str, again: list[str]) -> None:
+        nonlocal failures
+        failures += status != 0
+        how = f"exit status {status}\n{shown(output)}\nagain: {' '.join(again)}" if status else output
+        said.append(f"{name}: {how}")
+
+    for regression in sorted(path for kind in TARGETS[target] for path in REGRESSIONS.glob(kind)):
+        status, output = execute([program, str(regression)], 60)
+        if status != 0:
+            report(f"fuzz_{target}: {regression.name}", status, output, [program, str(regression)])
+    if options.inputs == 0:
+        return failures, [*said, f"fuzz_{target}: regressions only"]
+    found = FOUND / f"{target}-{options.seed}"
+    if options.libfuzzer:
+        kept = FOUND / f"corpus-{target}"
+        kept.mkdir(exist_ok=True)
+        limits = f"-max_total_time={int(seconds)} -runs={options.inputs} -seed={options.seed}"
+        command = [program, *limits.split(), f"-max_len={LARGEST}", "-len_control=0"]
+        command += ["-timeout=60", "-rss_limit_mb=2048", "-print_final_stats=1"]
+        command += [f"-artifact_prefix={found}-", str(kept)]
+        command += [str(ROOT / name) for name in SEEDS]
+    else:
+        files = [
+            path for name in SEEDS for kind in TARGETS[target] for path in sorted((ROOT / name).rglob(kind))
+        ]
+        seeds = [str(path) for path in files if path.stat().st_size <= LARGEST]
+        command = [program, str(seconds), str(options.inputs), str(options.seed), str(found), *seeds]
+    status, output = execute(command, seconds + 300)
+    kept_input = re.search(r"Test unit written to (\S+)", output)
+    executed = re.search(r"number_of_executed_units: (\d+)", output)
+    report(
+        f"fuzz_{target}",
+        status,
+        f"{executed[1]} inputs" if executed else output.strip(),
+        [program, kept_input[1] if kept_input else str(found)],
+    )
+    return failures, said
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=float, default=60, help="seconds for all targets, without the build")
@@ -95,56 +143,14 @@ def main() -> int:
 
     folder = build(options.libfuzzer, targets)
     FOUND.mkdir(parents=True, exist_ok=True)
-    passed = failed = 0
-
-    def report(name: str, status: int, output: str, again: list[str]) -> None:
-        nonlocal passed, failed
-        passed, failed = passed + (status == 0), failed + (status != 0)
-        if status == 0:
-            print(f"{name}: {output}", flush=True)
-        else:
-            print(f"{name}: exit status {status}\n{shown(output)}\nagain: {' '.join(again)}", flush=True)
-
-    for target in targets:
-        program = str(folder / f"fuzz_{target}")
-        files = [p for name in SEEDS for kind in TARGETS[target] for p in sorted((ROOT / name).rglob(kind))]
-        seeds = [p for p in files if p.stat().st_size <= LARGEST]
-        for regression in sorted(p for kind in TARGETS[target] for p in REGRESSIONS.glob(kind)):
-            status, output = execute([program, str(regression)], 60)
-            if status != 0:
-                report(f"fuzz_{target}: {regression.name}", status, output, [program, str(regression)])
-        passed += 1  # the regressions, unless one was reported
-        seconds = options.limit / len(targets)
-        if options.inputs == 0:
-            continue
-        found = FOUND / f"{target}-{options.seed}"
-        if options.libfuzzer:
-            kept = FOUND / f"corpus-{target}"
-            kept.mkdir(exist_ok=True)
-            limits = f"-max_total_time={int(seconds)} -runs={options.inputs} -seed={options.seed}"
-            command = [program, *limits.split(), f"-max_len={LARGEST}", "-len_control=0"]
-            command += ["-timeout=60", "-rss_limit_mb=2048", "-print_final_stats=1"]
-            command += [f"-artifact_prefix={found}-", str(kept)]
-            command += [str(ROOT / name) for name in SEEDS]
-        else:
-            command = [
-                program,
-                str(seconds),
-                str(options.inputs),
-                str(options.seed),
-                str(found),
-                *map(str, seeds),
-            ]
-        status, output = execute(command, seconds + 300)
-        kept_input = re.search(r"Test unit written to (\S+)", output)
-        executed = re.search(r"number_of_executed_units: (\d+)", output)
-        report(
-            f"fuzz_{target}",
-            status,
-            f"{executed[1]} inputs" if executed else output.strip(),
-            [program, kept_input[1] if kept_input else str(found)],
-        )
-    print(f"fuzz: {passed} passed, {failed} failed")
+    at_once = min(JOBS, len(targets))
+    seconds = options.limit * at_once / len(targets)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        for findings, said in pool.map(lambda target: fuzz(folder, target, seconds, options), targets):
+            failed += findings
+            print("\n".join(said), flush=True)
+    print(f"fuzz: {len(targets)} targets, {failed} failed" if failed else f"fuzz: {len(targets)} passed")
     return 1 if failed else 0
 
 

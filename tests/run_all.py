@@ -1,4 +1,5 @@
-"""All tests, part by part; a part that fails does not stop the next. The last line counts the tests.
+"""All tests, part by part; a part that fails does not stop the next. The last line counts the tests. What the
+last parts need is compiled beside the Python tests, which leave a quarter of two cores idle.
 
     python tests/run_all.py [part ...]
 
@@ -9,12 +10,14 @@ of CPU, which is reported and fails nothing: a slow machine is not a failure. On
 command that has used ten times its part's budget, or that has used no CPU at all for ten minutes.
 """
 
+import atexit
 import contextlib
 import dataclasses
 import os
 import pathlib
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -37,6 +40,8 @@ PYTEST = [
 HANG_FACTOR = 10  # budgets of CPU time
 IDLE = 600  # seconds without any CPU time
 NOT_FOUND = 127
+BUILDERS = ("cmake", "ninja", "make")
+BESIDE = ("asan", "fuzz", "tsan")  # what they compile is compiled beside the Python tests
 
 ASAN_SETTINGS = {
     "ASAN_OPTIONS": "detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1",
@@ -95,25 +100,39 @@ def lesser_machines() -> list[list[str]]:
 def build() -> list[list[str]]:
     return [
         configure(RELEASE, f"-DPython_EXECUTABLE={sys.executable}"),
-        ["ninja", "-C", str(RELEASE), "-j", JOBS],
+        compiled(RELEASE),
         ["make", "--no-print-directory", "develop"],
     ]
+
+
+def compiled(folder: pathlib.Path, *targets: str) -> list[str]:
+    return ["ninja", "-C", str(folder), "-j", JOBS, *targets]
 
 
 def checked(folder: pathlib.Path, *sanitizers: str) -> list[list[str]]:
     targets = [pathlib.Path(command[0]).name for command in unit_tests(folder)]
     return [
         sanitized(folder, *sanitizers),
-        ["ninja", "-C", str(folder), "-j", JOBS, "case_tool", *targets],
+        compiled(folder, "case_tool", *targets),
         *unit_tests(folder),
         cases(folder, "--timeout", "120", "--one-way"),
+    ]
+
+
+def fuzz() -> list[list[str]]:
+    """As many inputs on every machine: what passes here passes in CI."""
+    targets = sorted(path.stem for path in ROOT.glob("fuzz/fuzz_*.cpp"))
+    return [
+        sanitized(ASAN, "quick", "-O0"),
+        compiled(ASAN, *targets),
+        [sys.executable, "fuzz/run.py", "--limit=3600", "--inputs=2000"],
     ]
 
 
 def tsan() -> list[list[str]]:
     return [
         sanitized(TSAN, "thread"),
-        ["ninja", "-C", str(TSAN), "-j", JOBS, "pool_stress", "tile_test", "probe_test", "launch_test"],
+        compiled(TSAN, "pool_stress", "tile_test", "probe_test", "launch_test"),
         [str(TSAN / "tests" / "tools" / "pool_stress")],
         [str(TSAN / "tile_test"), "threads_"],
         [str(TSAN / "probe_test"), "threads_"],
@@ -140,8 +159,7 @@ PARTS = [
     # What takes least to compile and run together: fuzz/run.py builds in the same folder.
     Part("asan", 600, lambda: checked(ASAN, "quick", "-O0")),
     Part("ubsan", 900, lambda: checked(UBSAN, "address,undefined"), by_default=False),
-    # As many inputs on every machine: what passes here passes in CI.
-    Part("fuzz", 240, lambda: [[sys.executable, "fuzz/run.py", "--limit=3600", "--inputs=2000"]], ("asan",)),
+    Part("fuzz", 240, fuzz, ("asan",)),
     Part("tsan", 300, tsan),
 ]
 
@@ -209,6 +227,42 @@ def run(command: list[str], log, budget: float) -> tuple[int, str]:
     return status, guard.reason or f"exit status {status}"
 
 
+class Beside:
+    """The builds of `parts`, one after the other, at the lowest priority. Each part builds again, and says
+    what fails there."""
+
+    def __init__(self, parts: list[Part]):
+        commands = [command for part in parts for command in part.commands() if command[0] in BUILDERS]
+        self._begin = time.monotonic()
+        with (LOGS / "beside.log").open("w") as log:
+            self._process = subprocess.Popen(
+                ["nice", "-n", "19", "sh", "-c", "; ".join(map(shlex.join, commands))],
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._guard = HangGuard(self._process, sum(part.budget for part in parts))
+        atexit.register(self._end)
+
+    def _end(self) -> None:
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+
+    def wait(self) -> None:
+        """Its processes are waited for here only, so that their CPU time is counted here."""
+        waited, used = time.monotonic(), cpu_of_children()
+        self._process.wait()
+        self._guard.stop()
+        now = time.monotonic()
+        print(
+            f"beside:    {', '.join(BESIDE)} compiled in {now - self._begin:.0f} s, the last"
+            f" {now - waited:.0f} s alone ({cpu_of_children() - used:.0f} s of CPU)",
+            flush=True,
+        )
+
+
 def counts_of(output: str, status: int) -> dict[str, int]:
     """Passed, failed and skipped by the last line that counts; a command without one is a test itself."""
     counts = {"passed": 0, "failed": 0, "skipped": 0}
@@ -244,7 +298,7 @@ def run_part(part: Part, totals: dict[str, int], failures: list[str]) -> bool:
             log.seek(0, os.SEEK_END)
             output = log_path.read_bytes()[at:].decode("utf-8", "replace")
             # Configuring and compiling are no tests: they only count when they fail.
-            builds = command[0] in ("cmake", "ninja", "make")
+            builds = command[0] in BUILDERS
             counts = counts_of("", status) if builds else counts_of(output, status)
             for key, number in counts.items():
                 mine[key] += 0 if builds and key == "passed" else number
@@ -287,9 +341,15 @@ def main() -> int:
     totals = {"passed": 0, "failed": 0, "skipped": 0}
     failures: list[str] = []
     unbuilt: set[str] = set()
+    beside = None
     for part in PARTS:
         if part.name not in wanted:
             continue
+        if part.name == "python" and set(wanted).issuperset(BESIDE):
+            beside = Beside([later for later in PARTS if later.name in BESIDE])
+        elif part.name in BESIDE and beside:
+            beside.wait()
+            beside = None
         if missing := unbuilt.intersection(part.needs):
             print(
                 f"{part.name + ':':10} not run, because the build of part {', '.join(missing)} failed",

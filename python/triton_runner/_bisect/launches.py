@@ -29,8 +29,8 @@ def _fill_new_memory() -> None:
     """Elements that nobody wrote are the same in every run."""
     import sys
 
-    if "torch" in sys.modules:
-        sys.modules["torch"].use_deterministic_algorithms(True, warn_only=True)
+    if "torch" in sys.modules:  # torch.use_deterministic_algorithms imports Inductor besides: a second
+        sys.modules["torch"]._C._set_deterministic_algorithms(True, warn_only=True)
 
 
 def _arrays(values) -> dict:

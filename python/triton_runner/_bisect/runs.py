@@ -24,7 +24,11 @@ LEVELS = ("source", *EXECUTED, "cubin")
 # Workers of releases that were closed, for the next that is of theirs: torch is loaded in them.
 _idle: dict[str, workers.Worker] = {}
 _KEPT = 2
-_PRELOADED = ("numpy", "torch", "triton_runner", "triton_runner._pretend")
+_PRELOADED = (
+    "numpy", "torch", "triton_runner", "triton_runner._pretend",
+    # Half a second of a first launch: Triton hashes its own library, and an argument imports Gluon.
+    "triton.runtime.cache:triton_key", "triton.compiler.compiler:triton_key", "triton.experimental.gluon",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)

@@ -221,15 +221,19 @@ def serve(descriptor, folder):
 
 
 def _preload(request):
-    """Imports what a request names, once: the processes forked from here have it."""
+    """Imports the modules that a request names, and calls its "module:function" (which remembers its result),
+    once: the processes forked from here have it."""
     names = [name for name in request.get("preload", ()) if name not in sys.modules]
     if names:
         sys.path.extend(p for p in request.get("path", ()) if p not in sys.path)
     for name in names:
+        module, _, function = name.partition(":")
         try:
-            importlib.import_module(name)
+            loaded = importlib.import_module(module)
         except ImportError:
-            pass  # who needs it says so
+            continue  # who needs it says so
+        if hasattr(loaded, function):
+            getattr(loaded, function)()
 
 
 def reproduce(path):
