@@ -37,22 +37,15 @@ QUOTIENT = (
     HEAD.replace("VALUE", "(index - 40) // 16")
     + "sys.exit(int((out != np.trunc((np.arange(64) - 40) / 16)).any()))"
 )
+SCHEMA = ["verdict", "release", "level", "stage", "pass", "confirmed_by", "evidence", "faults"]
 TWICE = HEAD.replace("VALUE", "index * 2")
 
 
 def judge(tmp_path, text, *options, arguments=()):
     """The exit status and the JSON of the command."""
-    (tmp_path / "program.py").write_text(text)
-    command = [
-        "bisect",
-        "--versions",
-        INSTALLED,
-        "--json",
-        "-",
-        *options,
-        str(tmp_path / "program.py"),
-        *arguments,
-    ]
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    command = ["bisect", "--versions", INSTALLED, *options, "--json", str(program), *arguments]
     answer = CliRunner().invoke(main, command)
     return answer.exit_code, json.loads(answer.stdout)
 
@@ -63,7 +56,8 @@ def test_an_open_fault_of_the_conversion_to_llvm(tmp_path):
     assert (said["level"], said["stage"]) == ("llir", "make_llir")
     assert said["pass"]["name"] == "ConvertTritonGPUToLLVM" and said["confirmed_by"] == ["execution"]
     assert said["release"] == {"wrong": [INSTALLED], "right": [], "unknown": []}
-    assert said["faults"][0]["releases"] == [INSTALLED]
+    assert said["faults"][0]["release"] == said["release"]
+    assert list(said)[:8] == SCHEMA and list(said["faults"][0])[:7] == SCHEMA[:7]
     assert any("optimisation off too" in note for note in said["notes"])
     (seen,) = said["evidence"]
     assert seen["file"] == str(tmp_path / "program.py") and seen["op"] == "tt.store"
@@ -191,7 +185,7 @@ def quotient(out, shift, N: tl.constexpr):
 def test_a_kernel_beside_its_own_ttir(tmp_path):
     (tmp_path / "kernel.py").write_text(KERNEL)
     name = f"{tmp_path / 'kernel.py'}:quotient"
-    command = ["bisect", name, "--args", "i32[64], 0", "-c", "N=64", "-o", "num_warps=1", "--json", "-"]
+    command = ["bisect", name, "--args", "i32[64], 0", "-c", "N=64", "-o", "num_warps=1", "--json"]
     answer = CliRunner().invoke(main, [*command, "--versions", INSTALLED])
     said = json.loads(answer.stdout)
     assert answer.exit_code == 1 and said["pass"]["name"] == "ConvertTritonGPUToLLVM"
@@ -221,6 +215,29 @@ def test_bisect_in_python(tmp_path):
         triton_runner.bisect(name, [out, 0], oracle="fast")
     with pytest.raises(DiagnosticError, match="time is measured on a GPU"):
         triton_runner.bisect(name, [out, 0], oracle="time>1")
+
+
+TUNED = """
+import triton, triton.language as tl
+
+@triton.autotune([triton.Config({"BLOCK": n}, num_warps=1) for n in (64, 128)], key=["n"])
+@triton.heuristics({"SHIFT": lambda given: given["n"] - given["BLOCK"]})
+@triton.jit
+def tuned(x, out, n, BLOCK: tl.constexpr, SHIFT: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + SHIFT, mask=at < n)
+"""
+
+
+def test_an_autotuned_kernel_takes_its_first_configuration(tmp_path):
+    (tmp_path / "kernel.py").write_text(TUNED)
+    name, x, out = f"{tmp_path / 'kernel.py'}:tuned", np.zeros(100, np.float32), np.zeros(100, np.float32)
+    for block, shift in ({}, 36), ({"BLOCK": 32}, 68):
+        given = {"grid": (4,), "constexprs": block, "versions": INSTALLED, "levels": ["ttir"]}
+        found = triton_runner.bisect(
+            name, [x, out, 100], oracle=lambda arrays, n=shift: (arrays[1] == n).all(), **given
+        )
+        assert found.verdict == "right", str(found)
 
 
 def test_oracles_that_are_programs(tmp_path):
@@ -384,8 +401,55 @@ RACE = HEAD.replace("VALUE", "tl.program_id(0)").replace("[(1,)]", "[(4,)]")
 def test_a_race_is_undefined_however_the_program_ends(tmp_path):
     status, said = judge(tmp_path, RACE + "sys.exit(0)")
     assert (status, said["verdict"]) == (1, "undefined") and "race" in said["notes"][0]
+    (seen,) = said["evidence"]
+    assert (seen["op"], seen["line"], seen["element"], seen["got"]) == ("tt.store", 7, [0], None)
     status, said = judge(tmp_path, RACE + "sys.exit(1)")
-    assert (status, said["verdict"]) == (1, "undefined")
+    assert (status, said["verdict"]) == (1, "undefined") and said["evidence"][0] == seen
+
+
+def test_judged_at_the_lowest_level_that_was_chosen(tmp_path):
+    """The quotient is wrong at PTX only."""
+    status, said = judge(tmp_path, QUOTIENT, "--levels", "ttir,ttgir")
+    assert (status, said["verdict"], said["faults"]) == (0, "right", [])
+    status, said = judge(tmp_path, TWICE + "sys.exit(1)", "--levels", "source")
+    assert (status, said["verdict"], said["levels"]) == (1, "kernel", {"source": "wrong"})
+    with pytest.raises(DiagnosticError, match="no engine executes ptx of hip:gfx942"):
+        triton_runner.bisect("program.py", target="hip:gfx942", levels=["ptx"])
+
+
+def test_a_trap_is_its_own_evidence(tmp_path):
+    status, said = judge(tmp_path, TWICE.replace("out + index", "out + index * 1000"))
+    assert (status, said["verdict"]) == (1, "kernel")
+    (seen,) = said["evidence"]
+    assert (pathlib.Path(seen["file"]).name, seen["line"], seen["kernel"]) == ("program.py", 7, "kernel")
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("--json p.py 1 --json", "--json=- p.py 1 --json"),
+        ("--json out p.py", "--json=out p.py"),
+        ("--json - p.py", "--json=- p.py"),
+        ("--timeout 5 --json out.json -m a.b", "--timeout 5 --json=out.json -m a.b"),
+        ("-m --json a.b", "-m --json=- a.b"),
+        ("k.py:f --oracle regs>4 --json out", "k.py:f --oracle regs>4 --json=out"),
+        ("k.py:f --json --oracle regs>4", "k.py:f --json=- --oracle regs>4"),
+        ("--oracle o.py --json k.py:f --json", "--oracle o.py --json=- k.py:f --json=-"),
+    ],
+)
+def test_json_with_a_file_and_without(given, taken):
+    command = main.commands["bisect"]
+    assert command._with_json(given.split(), "k.py:f" in given) == taken.split()
+
+
+def test_the_verdict_in_a_file(tmp_path):
+    (tmp_path / "program.py").write_text(TWICE)
+    files = ["--json", str(tmp_path / "out"), str(tmp_path / "program.py")]
+    answer = CliRunner().invoke(main, ["bisect", "--versions", INSTALLED, *files])
+    assert (answer.exit_code, json.loads((tmp_path / "out").read_text())["verdict"]) == (0, "right")
+    assert "right in every release" in answer.stdout
+    answer = CliRunner().invoke(main, ["bisect", "--json", str(tmp_path / "no" / "out"), "program.py"])
+    assert answer.exit_code == 2 and "no such folder" in answer.stderr
 
 
 @pytest.mark.long

@@ -30,7 +30,7 @@ USES = {
     "translate": (IR, "--to", "3.9.0"),
     "versions": ("ls",),
     "passes": KERNEL,
-    "bisect": ("-", "--versions", INSTALLED, "program.py"),  # its --json takes a file
+    "bisect": ("--versions", INSTALLED, "program.py"),
     "dev": ("--checkout", "checkout"),
     "compare": KERNEL,
     "ledger": KERNEL,

@@ -170,7 +170,7 @@ def test_findings_stand_on_their_lines(trace, tmp_path):
     )
     bisected = {
         "verdict": "compiler", "faults": [{
-            "verdict": "compiler", "level": "ttgir", "stage": "make_ttgir", "releases": ["3.9.0"],
+            "verdict": "compiler", "level": "ttgir", "stage": "make_ttgir", "release": {"wrong": ["3.9.0"]},
             "pass": {"name": "TritonGPUPipeline"}, "confirmed_by": ["execution"], "notes": [],
             "evidence": [{"op": "tt.store", "file": str(pages.KERNEL), "line": line, "element": [3],
                           "got": 1, "want": 2}],

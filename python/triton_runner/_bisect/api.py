@@ -69,7 +69,8 @@ def bisect(
     - `oracle`: of a kernel: "wrong", "shared>1536", "regs>64", "spills>0", "instr:ldmatrix<30", a program's
       path, or a function of the list of arrays behind the launch that says whether they are right.
     - `versions`: "3.0.0..3.9.0", "all", a list; else the releases that are there.
-    - `levels`: those to execute, of "source", "ttir", "ttgir", "ptx".
+    - `levels`: those to execute, of "source", "ttir", "ttgir", "ptx", "cubin"; the lowest judges a
+      release.
     - `say`: a function that is told what was run (text, done=None or (judged, of all)).
 
     Raises DiagnosticError.
@@ -95,6 +96,11 @@ def program_of(
     unknown = [level for level in levels or () if level not in LEVELS]
     if unknown:
         raise fail(f"bisection executes no level {unknown[0]!r}", f"levels: {', '.join(LEVELS)}")
+    given = Program("", target=target)
+    if levels and not {*levels} & {*given.executed, "cubin"}:
+        raise fail(
+            f"no engine executes {', '.join(levels)} of {target}", f"levels: {', '.join(given.executed)}"
+        )
     if file.endswith(".py") and function:
         name = f"{os.path.abspath(file)}:{function}"
         if callable(oracle):

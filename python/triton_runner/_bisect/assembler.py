@@ -49,7 +49,7 @@ def fault(run: list[str], releases: dict, judged: dict, printed: list[str]) -> d
             it.found["spliced_with"] = version
             it.note(f"right with the ptxas of Triton {version} (TRITON_PTXAS_PATH)")
             break
-    return {**it.found, "releases": run, "evidence": evidence.evidence(it, printed)}
+    return {**it.found, "evidence": evidence.evidence(it, printed)}
 
 
 def _ptxas(release: Release) -> str | None:

@@ -12,17 +12,41 @@ import click
 
 from triton_runner._compiler import job
 from triton_runner._compiler.command import constants
+from triton_runner._errors import fail
 
 _STATUS = {"right": 0, "unknown": 125}
 
 
+_KERNEL = r"[^-].*\.py:[\w.]+"
+_PROGRAM = rf"{_KERNEL}|[^-].*\.(py|trcase)"
+
+
 class _Command(click.Command):
-    """What stands behind a program is the program's; behind a kernel there are options."""
+    """What stands behind a program is the program's; behind a kernel there are options. --json takes a file,
+    but not the program for one."""
 
     def parse_args(self, context, args):
-        if any(re.fullmatch(r"[^-].*\.py:[\w.]+", arg) for arg in args):
+        if any(re.fullmatch(_KERNEL, arg) for arg in args):
             context.allow_interspersed_args, context.ignore_unknown_options = True, False
-        return super().parse_args(context, args)
+        return super().parse_args(context, self._with_json(args, context.allow_interspersed_args))
+
+    def _with_json(self, args: list[str], options_behind: bool) -> list[str]:
+        """The arguments with --json=- for a --json that no file follows."""
+        options = [one for one in self.params if isinstance(one, click.Option) and not one.is_flag]
+        valued = {name for one in options for name in one.opts}
+        args, i = list(args), 0
+        while i < len(args):
+            if args[i] == "--json":
+                file, *rest = args[i + 1 :] or [""]
+                # The last word is the program (-m MODULE), unless that came before.
+                is_file = not re.fullmatch(rf"{_PROGRAM}|-.+|", file) and (options_behind or rest)
+                args[i : i + 2] = [f"--json={file}"] if is_file else ["--json=-", *args[i + 1 : i + 2]]
+            elif args[i] in valued:
+                i += 1
+            elif not args[i].startswith("-") and not options_behind:
+                break  # what follows is the program's
+            i += 1
+        return args
 
 
 @click.command(
@@ -35,12 +59,14 @@ class _Command(click.Command):
     "Else those that are there.",
 )  # fmt: skip
 @click.option(
-    "--levels", help="Those to execute, of source,ttir,ttgir,ptx,cubin. Else all; cubin where a GPU is."
+    "--levels",
+    help="Those to execute, of source,ttir,ttgir,ptx,cubin; the lowest judges a release. Else all; cubin "
+    "where a GPU is.",
 )
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds of one run.")
-@click.option("--json", "file", metavar="FILE", help="Write the verdict as JSON; - prints it.")
+@click.option("--json", "file", metavar="[FILE]", help="Print the verdict as JSON, or write it to FILE.")
 @click.option("--save", metavar="DIR", help="Write a folder that shows the fault again: sh DIR/run.sh.")
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
 @click.option(
@@ -71,6 +97,8 @@ def bisect_command(
     from triton_runner._bisect import api, page, reproducer
     from triton_runner._case.case import is_case, open_case
 
+    if file and not Path(file).absolute().parent.is_dir():
+        raise fail(f"--json {file}: there is no such folder")
     with contextlib.ExitStack() as held:
         if is_case(program):
             case = open_case(program)

@@ -21,6 +21,9 @@ def evidence(search, printed: list[str]) -> list[dict]:
     """[{file, op, line, element, got, want, ...}], or where no launch can be compared what the program
     printed."""
     plain = _plain(search.program, printed)
+    wrong = search.at(search.wrong_at)
+    if wrong.place:
+        return [of_trap(search.program, wrong.place, printed)]
     if search.program.is_measured:
         return [plain]
     pair = _pair(search)
@@ -37,9 +40,9 @@ def _plain(program: Program, printed: list[str]) -> dict:
     }  # fmt: skip
 
 
-def of_trap(program: Program, place: dict) -> dict:
-    """The same of where a check stopped; what it says is a note."""
-    return {**_plain(program, []), **{name: at for name, at in place.items() if at is not None}}
+def of_trap(program: Program, place: dict, printed: list[str] | None = None) -> dict:
+    """The same of where the engine, or a check of it, stopped."""
+    return {**_plain(program, printed or []), **{name: at for name, at in place.items() if at is not None}}
 
 
 def _pair(search) -> tuple | None:

@@ -59,19 +59,35 @@ def judge(name: str, given: dict) -> tuple[str, str]:
     from triton_runner._exec import parse_argument  # the parent process does without both
 
     path, _, function_name = name.rpartition(":")
-    function = job.innermost(job.load_function({"file": path, "name": function_name}))
-    constants = {key: job._decoded(value) for key, value in given["constexprs"].items()}
-    names = [each for each in function.arg_names if each not in constants]
+    decorated = job.load_decorated({"file": path, "name": function_name})
+    function = job.innermost(decorated)
+    constants, computed = _decorations(decorated)
+    constants |= {key: job._decoded(value) for key, value in given["constexprs"].items()}
+    constants |= given["options"]
+    names = [each for each in function.arg_names if each not in {*constants, *computed}]
     values = [_value(taken, parse_argument) for taken in given["arguments"]]
     if len(values) > len(names):
         raise ValueError(f"{len(values)} arguments for {len(names)} parameters: {', '.join(names)}")
     arguments = {key: wrap(key, value) for key, value in zip(names, values, strict=False)}
-    everything = {**arguments, **constants, **given["options"]}
+    everything = {**arguments, **constants}
+    everything |= {key: compute(everything) for key, compute in computed.items() if key not in everything}
     grid = tuple(given["grid"])
     if given["oracle"]["kind"] in ("wrong", "callable"):
         function[grid](**everything)
         return _compared(values, given["reference"])
     return _measured(function.warmup(grid=grid, **everything), given["oracle"])
+
+
+def _decorations(function) -> tuple[dict, dict]:
+    """What an autotuner around a kernel gives it, in its first configuration; and what heuristics compute."""
+    constants, computed = {}, {}
+    while function is not None:
+        if configurations := getattr(function, "configs", None):
+            constants = configurations[0].all_kwargs()
+        elif isinstance(values := getattr(function, "values", None), dict):
+            computed |= values
+        function = getattr(function, "fn", None)
+    return constants, computed
 
 
 def _value(taken, parse_argument):

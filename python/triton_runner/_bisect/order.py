@@ -10,6 +10,7 @@ from triton_runner._bisect import classes
 from triton_runner._bisect.runs import Release
 
 _SEEDS = ("1", "2")  # of orders of the programs, which the tile engine can change
+_TTIR = ("source", "ttir")  # without asynchronous copies
 _TILE = ("ttir", "ttgir")
 _LUCK = {
     "TIMING": "by when asynchronous copies land: something is read before its wait",
@@ -17,32 +18,33 @@ _LUCK = {
 }
 
 
-def unsettled(release: Release, level: str) -> str | None:
-    """What the program's result hangs on at a level that nothing settles; None where everything does.
+def unsettled(release: Release, level: str) -> tuple[str | None, dict | None]:
+    """What the program's result hangs on at a level that nothing settles, None where everything does; and
+    the place of a race.
 
     It runs under check="race" with copies that land at once and as late as they may, and with its programs in
     other orders.
     """
     if release.program.is_measured:
-        return None
+        return None, None
     plain = release.at(level).verdict
-    ends = ("eager", "late") if level != "ttir" else ("",)
+    ends = ("eager", "late") if level not in _TTIR else ("",)
     runs = [("TIMING", end, "race") for end in ends]
-    runs += [("SHUFFLE", seed, "") for seed in (_SEEDS if level in _TILE else ())]
+    runs += [("SHUFFLE", seed, "") for seed in (_SEEDS if level != "ptx" else ())]
     verdicts = []
     for what, value, check in runs:
         variables = {f"TRITON_RUNNER_{what}": value, "TRITON_RUNNER_CHECK": check}
         outcome = release.at(level, variables={name: value for name, value in variables.items() if value})
         release.say(f"at {level}, {value and f'{what.lower()} {value}, '}{check}: {outcome.verdict}")
         if outcome.trap == "data race":
-            return f"a race at {level} with Triton {release.version}: {outcome.why}"
+            return f"a race at {level} with Triton {release.version}: {outcome.why}", outcome.place
         verdicts.append(outcome.verdict)
         # Checked for races the programs run one after the other: what differs from the plain run alone
         # differs by their order.
         for luck, others in (("TIMING", verdicts[: len(ends)]), ("SHUFFLE", [plain, *verdicts])):
             if len(verdicts) >= len(ends) and {"right", "wrong"} <= set(others):
-                return f"at {level} with Triton {release.version} it is right or wrong {_LUCK[luck]}"
-    return None
+                return f"at {level} with Triton {release.version} it is right or wrong {_LUCK[luck]}", None
+    return None, None
 
 
 def false_promise(release: Release) -> tuple[str | None, dict | None]:

@@ -15,8 +15,9 @@ def page(found: dict, program: Program) -> str:
     lines += [f"unknown  {one['version']}: {one['why'].splitlines()[0]}" for one in release["unknown"]]
     if not found["faults"]:
         lines += ["", *(f"note: {note}" for note in found["notes"])] if found["notes"] else []
+        lines += [line for one in found["evidence"] for line in _evidence(one)]
     for fault in reversed(found["faults"]):
-        lines += ["", f"Triton {fault['releases'][-1]}, {program.target}: {headline(fault)}"]
+        lines += ["", f"Triton {fault['release']['wrong'][-1]}, {program.target}: {headline(fault)}"]
         if fault["confirmed_by"]:
             spliced = f" with Triton {fault['spliced_with']}" if "splice" in fault["confirmed_by"] else ""
             lines.append(f"  found by {' and '.join(fault['confirmed_by'])}{spliced}")
@@ -35,9 +36,9 @@ _LEVELS = {"source": "front end's TTIR"}
 
 
 def _evidence(one: dict) -> list[str]:
-    if one["got"] is None:
-        return []
     place = f"{one['file']}:{one['line']}: " if one["line"] else ""
+    if one["got"] is None:
+        return [f"  {place}{one['op'] or 'it stops here'}"] if place else []
     element = ", ".join(map(str, one["element"] or ()))
     than = ("with " if one["than"].startswith("Triton") else "") + one["than"]
     size = f", by at most {one['size']:.3g} of the largest" if one.get("size") is not None else ""

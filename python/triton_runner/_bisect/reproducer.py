@@ -22,7 +22,7 @@ def write(folder: str, program: Program, found: dict) -> str:
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     fault = found["faults"][-1]
-    wrong = fault["releases"][-1]
+    wrong = fault["release"]["wrong"][-1]
     (place / "verdict.json").write_text(json.dumps(found, indent=2) + "\n")
     (place / "verdict.txt").write_text(page.page(found, program) + "\n")
     _write_run(place, program, [wrong, *([fault["spliced_with"]] if fault.get("spliced_with") else [])])
@@ -46,6 +46,7 @@ def _write_run(place: Path, program: Program, versions: list[str]) -> None:
     file, _, function = program.name.rpartition(":") if program.launch else (program.name, "", "")
     command = ["triton-runner", "bisect", "--versions", ",".join(versions), "--target", program.target]
     command += ["--pretend-cuda"] if program.pretend_cuda else []
+    command += ["--levels", ",".join(program.chosen)] if program.chosen else []
     if program.is_module:
         command += ["-m", program.name]
     else:

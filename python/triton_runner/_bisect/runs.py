@@ -43,18 +43,26 @@ class Program:
     target: str = "cuda:90"
     timeout: float = 300.0
     launch: dict | None = None
-    chosen: tuple = ()  # the levels to execute; none: all
+    chosen: tuple = ()  # the levels to execute, one of the target's among them; none: all
     judge: Callable | None = None  # of a kernel's arrays behind the launch, in this process
 
     @property
+    def executed(self) -> tuple:
+        """The levels that the engines execute for the target, from the top."""
+        return LEVELS[: LEVELS.index("ptx" if self.target.startswith("cuda:") else "ttgir") + 1]
+
+    @property
     def lowest(self) -> str:
-        """The lowest level that an engine executes for the target."""
-        return "ptx" if self.target.startswith("cuda:") else "ttgir"
+        """The level at which a release is judged: the lowest that is executed, of those chosen."""
+        return self.levels[-1]
 
     @property
     def levels(self) -> tuple:
-        every = LEVELS[: LEVELS.index(self.lowest) + 1]
-        return tuple(level for level in every if not self.chosen or level in (*self.chosen, self.lowest))
+        if not self.chosen or self.is_measured:
+            return self.executed
+        # Machine code is what the lowest level of all is made into.
+        below = self.executed[-1:] if "cubin" in self.chosen else ()
+        return tuple(level for level in self.executed if level in (*self.chosen, *below))
 
     @property
     def is_assembled(self) -> bool:

@@ -351,15 +351,20 @@ def bisect_program(
                 judged[version] = outcome
                 say(f"{version}: {outcome.verdict}", done=(len(judged), len(wanted)))
         assembled = _assembled(program, releases, judged)
-        faults = [_fault(run, releases, judged) for run in _runs_of_wrong(wanted, judged)]
+        faults = [
+            (run, _fault(releases[run[-1]], releases, judged)) for run in _runs_of_wrong(wanted, judged)
+        ]
         judged |= assembled
         for run in _runs_of_wrong([version for version in wanted if version in assembled], assembled):
-            faults.append(assembler.fault(run, releases, assembled, _last_lines(judged[run[-1]])))
-        faults.sort(key=lambda one: wanted.index(one["releases"][-1]))
-        race = promise = None
+            faults.append((run, assembler.fault(run, releases, assembled, _last_lines(judged[run[-1]]))))
+        faults.sort(key=lambda one: wanted.index(one[0][-1]))
+        race = promise = place = None
         if not faults and (right := [v for v in wanted if judged[v].verdict == "right"]):
             newest = releases[right[-1]]
-            race = order.unsettled(newest, "ttgir") or order.unsettled(newest, program.lowest)
+            for level in dict.fromkeys(("ttgir", program.lowest)):
+                race, place = order.unsettled(newest, level)
+                if race:
+                    break
             promise, _ = order.false_promise(newest)
     finally:
         for release in releases.values():
@@ -369,13 +374,21 @@ def bisect_program(
         "right": [v for v in wanted if judged[v].verdict == "right"],
         "unknown": [{"version": v, "why": judged[v].why} for v in wanted if judged[v].verdict == "unknown"],
     }
-    newest = faults[-1] if faults else {
+    newest = faults[-1][1] if faults else {
         "verdict": "undefined" if race else "right" if said["right"] else "unknown",
-        "level": None, "stage": None, "pass": None, "confirmed_by": [], "evidence": [],
+        "level": None, "stage": None, "pass": None, "confirmed_by": [],
+        "evidence": [evidence.of_trap(program, place)] if place else [],
         "notes": [note for note in (race, promise) if note],
     }  # fmt: skip
     runs = sum(release.runs for release in releases.values())
-    return {**newest, "release": said, "target": program.target, "runs": runs, "faults": faults}
+    each = [_in_order({**fault, "release": {**said, "wrong": run}}) for run, fault in faults]
+    return _in_order({**newest, "release": said, "faults": each, "target": program.target, "runs": runs})
+
+
+def _in_order(found: dict) -> dict:
+    """The keys in the order in which the guide has them."""
+    known = ("verdict", "release", "level", "stage", "pass", "confirmed_by", "evidence", "faults")
+    return {key: found[key] for key in dict.fromkeys((*known, *found)) if key in found}
 
 
 def _with_reference(program: Program, wanted: list[str], say) -> Program:
@@ -423,9 +436,8 @@ def _runs_of_wrong(wanted: list[str], judged: dict) -> list[list[str]]:
     return runs
 
 
-def _fault(run: list[str], releases: dict, judged: dict) -> dict:
+def _fault(release: Release, releases: dict, judged: dict) -> dict:
     """One fault, judged in the newest of its releases."""
-    release = releases[run[-1]]
     own = versions.key(release.version)
     right = [version for version, outcome in judged.items() if outcome.verdict == "right"]
     # The next release first: its parser reads more of this one's IR than an older one's does.
@@ -443,14 +455,15 @@ def _fault(run: list[str], releases: dict, judged: dict) -> dict:
         )
     lowest = release.program.lowest
     born = next((one for one in ("ttir", "ttgir") if release.at(one).verdict != "unknown"), lowest)
-    said = [order.unsettled(release, level) for level in dict.fromkeys((lowest, born))]
+    unsettled = [order.unsettled(release, level) for level in dict.fromkeys((lowest, born))]
+    race, place = next((one for one in reversed(unsettled) if one[0]), (None, None))
     promise, broken = order.false_promise(release)
-    found["notes"] += [*list(filter(None, said))[:1], *filter(None, [promise])]
-    if said[-1] or broken:  # else it is the compiler's: the kernel itself orders it
+    found["notes"] += filter(None, [race, promise])
+    if unsettled[-1][0] or broken:  # else it is the compiler's: the kernel itself orders it
         found["verdict"] = "undefined"
-    seen = evidence.evidence(search, _last_lines(judged[run[-1]]))
-    seen = [*([evidence.of_trap(release.program, broken)] if broken else []), *seen]
-    return {**found, "releases": run, "evidence": seen}
+    seen = [evidence.of_trap(release.program, one) for one in (place, broken) if one]
+    seen += evidence.evidence(search, _last_lines(judged[release.version]))
+    return {**found, "evidence": seen}
 
 
 def _last_lines(outcome: Outcome, count: int = 8) -> list[str]:

@@ -101,6 +101,11 @@ def load_function(kernel):
         from . import rebuild
 
         return rebuild.function(kernel)
+    return innermost(load_decorated(kernel))
+
+
+def load_decorated(kernel):
+    """The same of a file, with the autotuners and heuristics around it."""
     path, name = os.path.abspath(kernel["file"]), kernel["name"]
     if not os.path.isfile(path):
         raise Refused("no such file: " + path)
@@ -112,8 +117,7 @@ def load_function(kernel):
     found = module
     for part in name.split("."):
         found = getattr(found, part, None)
-    found = innermost(found)
-    if found is None:
+    if innermost(found) is None:
         raise Refused(
             "%s has no kernel %r" % (path, name),
             "its kernels: " + (", ".join(n for n, v in vars(module).items() if innermost(v)) or "none"),

@@ -112,7 +112,7 @@ def _of_bisection(fault: dict, map_) -> list[dict]:
     said = [line for one in fault.get("evidence", ()) for line in one.get("said", ())]
     text = "\n".join(
         [
-            f"Triton {', '.join(fault.get('releases', ()))}",
+            f"Triton {', '.join((fault.get('release') or {}).get('wrong', ()))}",
             *(f"found by {how}" for how in fault.get("confirmed_by", ())), *fault.get("notes", ()), *said,
         ]
     )  # fmt: skip
