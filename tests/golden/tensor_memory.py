@@ -14,6 +14,11 @@ PIECES = """#pieces = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1,
 #matrix = #ttg.shared_linear<{offset = [[0, 1], [0, 2], [32, 0], [64, 0], [1, 0], [2, 0], [4, 0], [8, 0], \
 [16, 0], [0, 4], [128, 0]]}, alignment = 128>
 """
+# The same for 64 rows, and all bytes of the lanes and columns that their scales take in tensor memory.
+LANES = """#matrix = #ttg.shared_linear<{offset = [[0, 1], [0, 2], [32, 0], [0, 4], [1, 0], [2, 0], [4, 0], \
+[8, 0], [16, 0], [0, 8]]}, alignment = 128>
+#lanes = #ttng.tensor_memory_encoding<blockM = 128, blockN = 32, colStride = 1>
+"""
 
 
 def slices() -> Case:
@@ -65,5 +70,33 @@ def scales() -> Case:
     )
 
 
+def lanes_of_scales() -> Case:
+    k = nvidia("cuda:100")
+    k.layouts += LANES
+    matrix = np.random.default_rng(6).integers(-128, 128, (64, 16)).astype(np.int8)
+    copied = memdesc((64, 16), "i8", "#matrix")
+    scales_type = memdesc((64, 16), "i8", "#scales", TENSOR_MEMORY)
+    raw = memdesc((128, 32), "i8", "#lanes", TENSOR_MEMORY)
+    x, true = load(k, matrix), k.constant("true", "i1")
+    # Columns: 4 of the scales', which 32 rows fill, those of the other 32 rows, then the next 4.
+    one_warp = matrix.reshape(2, 32, 4, 4).transpose(1, 2, 0, 3).reshape(32, 32)
+    for how in ("copied", "stored"):
+        d = k.emit(f"ttng.tmem_alloc : () -> {scales_type}")
+        if how == "copied":
+            there = barrier(k)
+            m = alloc(k, (64, 16), "i8", "#matrix", x)
+            k.do(f"ttng.tmem_copy {m}, {d}, {there} : {copied}, {scales_type}, {BARRIER}")
+            k.do(f"ttng.wait_barrier {there}, {k.constant(0, 'i32')} : {BARRIER}")
+        else:
+            k.do(f"ttng.tmem_store {x}, {d}, {true} : {k.type((64, 16), 'i8')} -> {scales_type}")
+        r = k.emit(f"ttg.memdesc_reinterpret {d} : {scales_type} -> {raw}")
+        store(
+            k, k.emit(f"ttng.tmem_load {r} : {raw} -> {k.type((128, 32), 'i8')}"), np.tile(one_warp, (4, 1))
+        )
+    return k.case(
+        "op/ttng.tmem_copy-lanes.ttgir", "Scales lie in 32 lanes, and once more in those of each other warp."
+    )
+
+
 def cases() -> list[Case]:
-    return [slices(), scales()]
+    return [slices(), scales(), lanes_of_scales()]

@@ -11,6 +11,7 @@ Before anything is timed each way's result is compared. Raw samples go to OUT/la
 
 import ctypes
 import gc
+import itertools
 import json
 import os
 import statistics
@@ -43,6 +44,11 @@ def empty_19(
     A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, D: tl.constexpr, E: tl.constexpr,
 ):  # fmt: skip
     pass
+
+
+@triton.jit
+def filled(x, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), 0.0)
 
 
 @triton.jit
@@ -297,24 +303,28 @@ jobs = {{"triton": lambda: l.scaled[(8,)](x, x, 1000, 2.0, BLOCK=128),
         "ours": lambda: ours[(8,)](x, x, 1000, 2.0, BLOCK=128), "load": load}}
 l.empty[(1,)](BLOCK=32)  # Triton's driver is there
 triton_runner.jit(l.empty.fn)[(1,)](BLOCK=64)
+if {warm}:  # the first argument of a process makes Triton import Gluon
+    l.filled[(1,)](x, BLOCK=32)
 timed(jobs[{name!r}])
 print(*times)
 """
 
 
 def first_launches(out: Path) -> dict:
-    """Milliseconds of a first launch in a process whose context exists, of a kernel that is in the cache."""
+    """Milliseconds of a first launch in a process whose context exists, of a cached kernel; behind
+    another kernel that took a tensor, and not."""
     found = {}
     cubin = str(out / "scaled" / "scaled.cubin")
-    for name in ("triton", "ours", "load"):
+    for name, warm in itertools.product(("triton", "ours", "load"), (True, False)):
         times = []
-        for _ in range(3):
-            program = FIRST.format(tests=str(Path(__file__).parent), cubin=cubin, name=name)
+        for _ in range(4):
+            program = FIRST.format(tests=str(Path(__file__).parent), cubin=cubin, name=name, warm=warm)
             done = subprocess.run(
                 [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True
             )
             times.append(float(done.stdout.split()[-1]))
-        found[name] = times[1:]  # the first may have filled the cache
+        # The first may have filled the cache.
+        found[name if warm else f"{name}, the first of its process with an argument"] = times[1:]
     return found
 
 

@@ -27,6 +27,8 @@ MASKS = (
     (r"\b(source|ttir|ttgir|llir|ptx|cubin|amdgcn|hsaco) \d+\b", r"\1 N"),
     (r"(changed +T ms) +\d+ +\d+", r"\1 N N"),
     (r"(?m)(changed) +\d+$", r"\1 N"),
+    # Its programs add up under a lock, in the order in which they come.
+    (r"(?m)^(layer_norm .*\S\))\s+\d\S*\s+\d\S*$", r"\1 D T"),
     (r"(?m)((?:tile|simt) \(.*\S)\s+\d[\d.]*(e[-+]\d+)?$", r"\1 T"),  # of the demo: milliseconds
     (r"Triton Runner \d+\.\d+\.\d+\S*", "Triton Runner V"),
     (re.escape(str(ROOT)) + "/", ""),

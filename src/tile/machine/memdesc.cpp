@@ -176,6 +176,8 @@ MemPlan::MemPlan(const MemView& view, std::vector<int> order)
   for (const auto& [interval, amount] : view.encoding.padding) {
     padding_.emplace_back(log2_of(interval), amount);
   }
+  if (view.encoding.kind == layout::EncodingKind::kTensorMemoryScales)
+    copies_.assign(std::begin(kCopiesOfScales), std::end(kCopiesOfScales));
   while (run_ < static_cast<int>(bits.size()) && bits[run_] == uint32_t{1} << run_) run_++;
   // A swizzle flips low bits of the place with higher bits of the index: a run ends below the lowest of them.
   for (size_t bit = run_; bit < bits.size(); bit++) run_ = std::min(run_, std::countr_zero(bits[bit]));
@@ -325,7 +327,8 @@ void MemPlan::read(void* out, const std::byte* arena, MemDesc d) const {
 }
 
 void MemPlan::write(std::byte* arena, MemDesc d, const void* in) const {
-  transfer<false>(static_cast<std::byte*>(const_cast<void*>(in)), arena, d);
+  for (uint32_t copy : copies_)
+    transfer<false>(static_cast<std::byte*>(const_cast<void*>(in)), arena + copy, d);
 }
 
 }  // namespace triton_runner::tile

@@ -23,6 +23,9 @@ namespace triton_runner::tile {
 inline constexpr int64_t kTensorMemoryRow =
     8192;  // bytes: 512 columns of 32 bits, four times: buffers are not reused
 inline constexpr int64_t kTensorMemoryRows = 128;
+// Block scales lie in 32 lanes, and once more in each other warp's.
+inline constexpr uint32_t kCopiesOfScales[] = {0, 32 * kTensorMemoryRow, 64 * kTensorMemoryRow,
+                                               96 * kTensorMemoryRow};
 
 inline constexpr size_t kMaxMemRank = 8;
 
@@ -91,6 +94,7 @@ class MemPlan {
   int run_ = 0;                                   // log2 of the elements that are contiguous on both sides
   std::vector<uint32_t> place_;                   // of each run, bytes
   std::vector<uint32_t> group_base_;              // bytes, one a leading index
+  std::vector<uint32_t> copies_{0};               // bytes from there: the same elements once more
   std::vector<std::pair<int, int64_t>> padding_;  // log2 of the interval, elements
   std::vector<int64_t> strides_;
   bool row_major_ = true;

@@ -88,7 +88,8 @@ const Instr* run_tmem_copy(Task& t, const Instr& in) {
     const std::byte* piece = arena + from.base;
     for (uint32_t column : c.columns)
       for (int64_t row = 0; row < 32; row++, piece += 16)
-        std::memcpy(arena + to.base + row * kTensorMemoryRow + column, piece, 16);
+        for (uint32_t copy : kCopiesOfScales)
+          std::memcpy(arena + to.base + copy + row * kTensorMemoryRow + column, piece, 16);
   }
   if (barrier) SharedState::arrive(*barrier, 1);
   return next(in);
