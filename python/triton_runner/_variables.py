@@ -106,7 +106,7 @@ TRITON_PRINT_AUTOTUNING print prints which configuration autotuning took
 TRITON_PROFILE_BUFFER_SIZE         run    Proton: bytes of its buffer
 TRITON_PROFILE_METRIC_BUFFER_SIZE run Proton: bytes of its buffer of metrics
 TRITON_PROTON_DISABLE              run    Proton does nothing
-TRITON_PTXAS_BLACKWELL_PATH        code   the ptxas for sm_100 and above
+TRITON_PTXAS_BLACKWELL_PATH        code   the ptxas for sm_100 and above (3.9: for sm_90 and above)
 TRITON_PTXAS_PATH                  code   the ptxas that makes cubins
 TRITON_REDIS_HOST                  run    the Redis cache: its host
 TRITON_REDIS_KEY_FORMAT            run    the Redis cache: the form of its keys

@@ -1,5 +1,6 @@
 """triton-runner bisect: the release, the level and the pass, judged by a program's own exit status."""
 
+import contextlib
 import json
 import pathlib
 import sys
@@ -11,7 +12,7 @@ import numpy as np  # noqa: E402
 import triton_runner  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
-from triton_runner._bisect import classes, kernel, order, search, splice  # noqa: E402
+from triton_runner._bisect import assembler, classes, kernel, order, search, splice  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import llvm_passes, versions  # noqa: E402
 
@@ -361,6 +362,36 @@ def test_a_fault_of_the_assembler(tmp_path):
     assert (seen["element"], seen["got"], seen["want"], seen["than"]) == ([5], 11, 10, "at ptx")
 
 
+# An assembler that leaves its mark in what it makes, of the installed release.
+MARKING = """#!/bin/sh
+{ptxas} "$@" || exit $?
+while [ $# -gt 1 ]; do [ "$1" = -o ] && printf PLANTED >> "$2"; shift; done
+"""
+
+
+@pytest.mark.long
+@needs_another
+def test_an_assembler_that_an_oracle_sees(tmp_path):
+    """Right where the right release generates code of the same LLIR, and where its ptxas assembles."""
+    marking, judge_ = tmp_path / "ptxas", tmp_path / "judge.py"
+    with contextlib.closing(search.Release(INSTALLED, search.Program(""))) as release:
+        marking.write_text(MARKING.format(ptxas=assembler.ptxas(release)))
+    marking.chmod(0o755)
+    plant = f"""
+import os, triton
+from triton_runner._bisect import assembler
+if triton.__version__ == {INSTALLED!r}:
+    for name in assembler.instead(""):
+        os.environ.setdefault(name, {str(marking)!r})
+"""
+    (tmp_path / "kernel.py").write_text(plant + KERNEL)
+    judge_.write_text("import sys; sys.exit(b'PLANTED' in open(sys.argv[1] + '/kernel.cubin', 'rb').read())")
+    given = {**GIVEN, "versions": [OTHERS[-1], INSTALLED], "oracle": str(judge_)}
+    found = triton_runner.bisect(f"{tmp_path / 'kernel.py'}:quotient", ["i32[64]", 0], **given)
+    assert (found.verdict, found.level, found.stage) == ("assembler", "cubin", "make_cubin"), str(found)
+    assert found.pass_ is None and found.confirmed_by == ["splice"] and "with the ptxas of" in found.notes[-1]
+
+
 def test_machine_code_without_a_gpu(tmp_path):
     status, said = judge(tmp_path, TWICE + "assert (out == np.arange(64) * 2).all()", "--levels", "cubin")
     assert status == 125 and "no GPU" in said["release"]["unknown"][0]["why"]
@@ -526,6 +557,13 @@ def test_the_first_place_that_is_wrong(verdicts, found):
 def test_passes_of_two_releases_side_by_side():
     mine, theirs = ([["make_ttir", name] for name in names] for names in ("abxcde", "abcyde"))
     assert splice._aligned(mine, theirs) == [(0, 0), (1, 1), (3, 2), (4, 4), (5, 5)]
+    # Of 3.4 and 3.5: the same pass by another name.
+    names = (
+        "passes.ttgpuir.add_allocate_shared_memory",
+        "nvidia.passes.ttgpuir.add_allocate_shared_memory_nv",
+    )
+    mine, theirs = ([["make_llir", name], ["make_llir", "add_x"]] for name in names)
+    assert splice._aligned(mine, theirs) == [(0, 0), (1, 1)]
 
 
 def test_oracles_as_they_are_written(tmp_path):

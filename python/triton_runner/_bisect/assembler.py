@@ -5,10 +5,13 @@ Two means confirm it: the assembler without optimisation, and that of a right re
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 
 from triton_runner._bisect import evidence
 from triton_runner._bisect.runs import Outcome, Release
+from triton_runner._compiler import versions
 
 _PLAIN = {"DISABLE_PTXAS_OPT": "1"}
 
@@ -43,8 +46,8 @@ def fault(run: list[str], releases: dict, judged: dict, printed: list[str]) -> d
         it.found["confirmed_by"].append("leave-out")
         it.note("right with ptxas -O0 (DISABLE_PTXAS_OPT=1)")
     for version in reversed([version for version, outcome in judged.items() if outcome.verdict == "right"]):
-        path = _ptxas(releases[version])
-        if path and it.at("cubin", variables={"TRITON_PTXAS_PATH": path}).verdict == "right":
+        path = ptxas(releases[version])
+        if path and it.at("cubin", variables=instead(path)).verdict == "right":
             it.found["confirmed_by"].append("splice")
             it.found["spliced_with"] = version
             it.note(f"right with the ptxas of Triton {version} (TRITON_PTXAS_PATH)")
@@ -52,7 +55,18 @@ def fault(run: list[str], releases: dict, judged: dict, printed: list[str]) -> d
     return {**it.found, "evidence": evidence.evidence(it, printed)}
 
 
-def _ptxas(release: Release) -> str | None:
-    """The assembler that a release brings."""
-    path = os.path.join(release.folder, "triton", "backends", "nvidia", "bin", "ptxas")
-    return path if os.path.isfile(path) else None
+def ptxas(release: Release) -> str | None:
+    """The assembler that a release brings, of the two the one that it takes for the target."""
+    triton = os.path.join(release.folder, "triton")
+    if not release.folder and (installed := importlib.util.find_spec("triton")) is not None:
+        triton = os.path.dirname(installed.origin)
+    folder = os.path.join(triton, "backends", "nvidia", "bin")
+    number = int(re.search(r"\d+", release.program.target)[0])
+    is_second = number >= (90 if versions.key(release.version) >= (3, 9) else 100)
+    names = ("ptxas-blackwell", "ptxas") if is_second else ("ptxas",)
+    return next((path for name in names if os.path.isfile(path := os.path.join(folder, name))), None)
+
+
+def instead(path: str) -> dict:
+    """The variables by which any release takes this assembler for any target."""
+    return {f"TRITON_{name}_PATH": path for name in ("PTXAS", "PTXAS_BLACKWELL", "PTXAS-BLACKWELL")}

@@ -19,7 +19,7 @@ import numpy
 
 from triton_runner._arrays import wrap
 from triton_runner._bisect import classes
-from triton_runner._compiler import job
+from triton_runner._compiler import abilities, job
 from triton_runner._errors import fail
 
 _COMPARISONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
@@ -137,10 +137,19 @@ def _figure(compiled, judged_by: dict):
     return len(re.findall(rf"^\s*(?:@!?%\w+\s+)?{re.escape(opcode)}(?=[.\s;])", text, re.M))
 
 
+def _every_level(asm) -> list[str]:
+    """The levels that there are and the binary, which is made when it is asked for."""
+    import triton
+
+    binary = next(one for one in ("cubin", "hsaco") if one in asm)
+    able = not abilities.gap(triton.__version__, os.environ["TRITON_RUNNER_TARGET"], binary)
+    return list(dict.fromkeys([*asm, binary] if able else asm))
+
+
 def _by_program(compiled, path: str) -> tuple[str, str]:
     """A program's exit status for a folder with kernel.<level> of each level."""
     with tempfile.TemporaryDirectory() as folder:
-        for level in list(compiled.asm):
+        for level in _every_level(compiled.asm):
             content = compiled.asm[level]
             with open(os.path.join(folder, f"kernel.{level}"), "wb") as file:
                 file.write(content if isinstance(content, bytes) else content.encode())

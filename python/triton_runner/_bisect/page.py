@@ -60,6 +60,8 @@ def headline(found: dict) -> str:
         return "undefined: its result hangs on what the kernel leaves open"
     if found["verdict"] in ("front end", "kernel"):
         return f"wrong as it is born: {found['verdict']}"
+    if found["level"] is None:
+        return "wrong, and none of its levels and passes was found to make it so"
     where = f"first wrong at {found['level']}"
     if found["pass"]:
         return f"{where}, in {found['stage']}, pass {found['pass']['name']} ({found['pass']['argument']})"

@@ -190,6 +190,8 @@ class Search:
                 continue
             where, step = _spliced(splice, hint, self.born)
             if where is not None:
+                if where == "llir" and (outcome := splice.llir()).verdict == "unknown":
+                    self.note(f"its LLIR could not be judged in {right.version}: {outcome.first_why}")
                 self.found["spliced_with"] = right.version
                 if step is not None and step.get("others"):
                     self.note(
@@ -222,6 +224,8 @@ class Search:
                 self._take("llir", None)  # LLVM's optimisation, as execution found
                 self.found["confirmed_by"].append("splice")
                 return
+            if where == "ptx" and self._is_assembled_otherwise(version):
+                return
             if where == "ptx":
                 self.note(f"Triton {version} is right with this release's LLIR: it is LLVM's code generation")
                 self._take("ptx", None)
@@ -239,11 +243,23 @@ class Search:
         if same:
             self.found["confirmed_by"].append("execution")
 
+    def _is_assembled_otherwise(self, version: str) -> bool:
+        """Whether what an oracle measures is right with the right release's assembler: then it is that."""
+        (right,) = (one for one in self.rights if one.version == version)
+        path = assembler.ptxas(right) if self.program.is_measured else None
+        if not path or self.at(self.program.lowest, variables=assembler.instead(path)).verdict != "right":
+            return False
+        self.note(f"right with the ptxas of Triton {version} (TRITON_PTXAS_PATH)")
+        self.found |= {"verdict": "assembler", "level": "cubin", "stage": "make_cubin"}
+        self.found["confirmed_by"].append("splice")
+        return True
+
     # --- inside LLVM ------------------------------------------------------------------------------------
 
     def _inside_llvm(self, where: str | None) -> None:
         """The pass of LLVM, where splicing did not put the fault before it."""
-        if self.program.lowest != "ptx" or where not in (None, "llir", "ptx"):
+        placed = where not in (None, "llir", "ptx") or self.found["level"] == "cubin"
+        if self.program.lowest != "ptx" or placed:
             return
         if where == "ptx":
             InsideLlvm(self).generation()

@@ -15,6 +15,11 @@ from triton_runner._compiler import translation
 from triton_runner._errors import DiagnosticError
 
 CONVERSION = "add_to_llvmir"
+# Passes that a later release calls otherwise.
+_RENAMED = {
+    "add_allocate_shared_memory_nv": "add_allocate_shared_memory", "add_triton_licm": "add_licm",
+    "add_stream_pipelinev2": "add_stream_pipeline", "add_optimize_cta_locality": "add_plan_cta",
+}  # fmt: skip
 # What LLIR needs to know of how it was made.
 _METADATA = (
     "shared", "tmem_size", "num_warps", "global_scratch_size", "global_scratch_align",
@@ -36,13 +41,17 @@ def steps_of(kernels: list) -> list[dict]:
 def before_conversion(kernel: dict) -> list:
     """The passes of a kernel whose IR is Triton's."""
     passes = kernel["passes"]
-    adds = [add.rpartition(".")[2] for _, add, *_ in passes]
+    adds = [short_name(add) for _, add, *_ in passes]
     end = adds.index(CONVERSION) if CONVERSION in adds else len(passes)
     return passes[:end]
 
 
 def short(step: dict) -> str:
-    return step["adds"][0].rpartition(".")[2]
+    return short_name(step["adds"][0])
+
+
+def short_name(add: str) -> str:
+    return add.rpartition(".")[2]
 
 
 class Splice:
@@ -134,7 +143,8 @@ class Splice:
 
 def _aligned(mine: list, theirs: list) -> list[tuple[int, int]]:
     """The longest common subsequence of two lists of passes, as pairs of places."""
-    a, b = [tuple(each[:2]) for each in mine], [tuple(each[:2]) for each in theirs]
+    a, b = ([(stage, _RENAMED.get(short_name(add), short_name(add))) for stage, add, *_ in passes]
+            for passes in (mine, theirs))  # fmt: skip
     length = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
     for i in reversed(range(len(a))):
         for j in reversed(range(len(b))):
