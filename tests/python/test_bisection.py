@@ -165,8 +165,13 @@ sys.exit(int((second != np.trunc((np.arange(64) - 40) / 16)).any()))
 
 
 def test_the_launch_that_goes_wrong_first(tmp_path):
-    status, said = judge(tmp_path, SEVERAL)
+    kernels, main_ = SEVERAL.split("first, second")
+    (tmp_path / "kernels.py").write_text(kernels)
+    folder = tmp_path / "folder"
+    program = "import numpy as np, sys\nfrom kernels import fine, quotient\nfirst, second" + main_
+    status, said = judge(tmp_path, program, "--save", str(folder))
     assert status == 1 and said["pass"]["name"] == "ConvertTritonGPUToLLVM"
+    assert (folder / "quotient-0.trcase").is_file() and (folder / "kernels.py").read_text() == kernels
     (seen,) = said["evidence"]
     assert seen["kernel"] == "quotient" and seen["class"] == "wrong" and seen["argument"] == "out"
     assert 0 < seen["launch"] < seen["launches"] - 1 and seen["line"] == 12
@@ -248,8 +253,11 @@ def test_oracles_that_are_programs(tmp_path):
         "import pathlib, sys\nsys.exit('st.global' in pathlib.Path(sys.argv[1], 'kernel.ptx').read_text())"
     )
     command = ["bisect", f"{tmp_path / 'kernel.py'}:quotient", "--args", "i32[64], 0", "-c", "N=64"]
-    answer = CliRunner().invoke(main, [*command, "--oracle", str(oracle), "--versions", INSTALLED])
+    options = ["--oracle", str(oracle), "--versions", INSTALLED, "--save", str(tmp_path / "folder")]
+    answer = CliRunner().invoke(main, [*command, *options])
     assert answer.exit_code == 1 and "it exited with 1" in answer.output
+    assert (tmp_path / "folder/oracle.py").is_file()
+    assert "--oracle oracle.py" in (tmp_path / "folder/run.sh").read_text()
 
 
 # A fault inside LLVM of the installed release: see llvm_faults.py.

@@ -15,7 +15,8 @@ from triton_runner._bisect.runs import Program, Release
 def write(folder: str, program: Program, found: dict) -> str:
     """Writes the folder; its path.
 
-    run.sh bisects the program again in one wrong and one right release; <kernel>-0.trcase is the launch,
+    run.sh bisects the program, which is there with what it imports from its own folder, again in one wrong
+    and one right release; <kernel>-0.trcase is the launch,
     where it could be captured; before.mlir and after.mlir (.ll inside LLVM) are the IR around the pass,
     beside the levels that the wrong release made.
     """
@@ -30,10 +31,15 @@ def write(folder: str, program: Program, found: dict) -> str:
     try:
         launch = fault["evidence"][0].get("launch", 0)
         more = {} if program.is_measured else {"capture": {"folder": str(place.resolve()), "number": launch}}
+        if choices := release.at(program.lowest).choices:  # launches are numbered without those that tune
+            more["choices"] = choices
         inside = {"llvm": True} if _is_inside_llvm(fault) else None
         outcome = release.at(program.lowest, inside, keep="text", **more)
     finally:
         release.close()
+    for file in outcome.files:
+        (place / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(Path(program.folder) / file, place / file)
     name = fault["evidence"][0].get("kernel")
     for kernel in outcome.kernels:
         if name in (None, kernel["name"]):
@@ -52,6 +58,8 @@ def _write_run(place: Path, program: Program, versions: list[str]) -> None:
     else:
         shutil.copy(file, place / Path(file).name)
         command.append(Path(file).name + (f":{function}" if function else ""))
+    if program.launch and (oracle := program.launch["oracle"].get("path")):
+        shutil.copy(oracle, place / Path(oracle).name)
     command += [*program.arguments, *_launch_options(program.launch)]
     (place / "run.sh").write_text(
         '#!/bin/sh\n# Finds the fault again: pip install triton-runner\ncd "$(dirname "$0")"\n'
@@ -63,7 +71,7 @@ def _launch_options(launch: dict | None) -> list[str]:
     if launch is None:
         return []
     judged = launch["oracle"]
-    oracle = judged.get("path") or judged["kind"]
+    oracle = Path(judged["path"]).name if "path" in judged else judged["kind"]
     if judged.get("compare"):
         name = f"instr:{judged['name']}" if judged["name"] else judged["kind"]
         oracle = f"{name}{judged['compare']}{judged['bound']:g}"

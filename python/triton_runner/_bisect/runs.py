@@ -78,13 +78,17 @@ class Program:
         """Whether the oracle looks at what was compiled, not at what it computes."""
         return self.launch is not None and self.launch["oracle"]["kind"] not in ("wrong", "callable")
 
+    @property
+    def folder(self) -> str:
+        """What it imports from beside itself."""
+        file = self.name.rpartition(":")[0] if self.launch else self.name
+        return os.getcwd() if self.is_module else os.path.dirname(os.path.abspath(file))
+
     def request(self) -> dict:
         """What bisection_job.py is asked."""
-        file = self.name.rpartition(":")[0] if self.launch else self.name
-        folder = os.getcwd() if self.is_module else os.path.dirname(os.path.abspath(file))
         return {
             "do": "bisection_job", "program": self.name, "arguments": list(self.arguments),
-            "is_module": self.is_module, "pretend_cuda": self.pretend_cuda, "folder": folder,
+            "is_module": self.is_module, "pretend_cuda": self.pretend_cuda, "folder": self.folder,
             "launch": self.launch, "preload": list(_PRELOADED),
         }  # fmt: skip
 
@@ -101,6 +105,7 @@ class Outcome:
     kernels: list = dataclasses.field(default_factory=list)
     launches: dict | None = None
     choices: dict = dataclasses.field(default_factory=dict)
+    files: list = dataclasses.field(default_factory=list)  # imported from the program's folder
     trap: str | None = None  # the kind of the trap that stopped it
     place: dict | None = None  # file, op, line, element and kernel of the trap
 

@@ -4,10 +4,12 @@ A request: program, arguments, is_module, pretend_cuda, or the launch of a kerne
 of plans.py; launches, {} or {"keep": number}, to watch launches; choices, {autotuned kernel: configuration};
 machine: launches run as machine code on this machine's GPU. The environment says device, level and target.
 The answer: verdict ("right", "wrong" or "unknown"), why, kernels ({name, passes, texts, metadata, llvm}),
-launches, choices.
+launches, choices, files (imported from the program's folder).
 """
 
 import contextlib
+import importlib.util
+import os
 import runpy
 import sys
 
@@ -61,9 +63,20 @@ def run(request, note=lambda stage: None):
         "kernels": [_described(recorder, plans.keep) for recorder in plans.recorded],
         "launches": launches and {"seen": launches.seen, "kept": launches.kept},
         "choices": choices,
+        "files": _own_files(request),
         "trap": trap,
         "place": place,
     }
+
+
+def _own_files(request):
+    """The Python files that come from the program's folder, but for a script, by their places in it."""
+    folder = os.path.join(request["folder"], "")
+    files = {getattr(module, "__file__", None) or "" for module in list(sys.modules.values())}
+    if request["is_module"] and (spec := importlib.util.find_spec(request["program"])):
+        files.add(spec.origin or "")
+    own = {file for file in files if file.startswith(folder) and file.endswith(".py")}
+    return sorted(file[len(folder) :] for file in own if "site-packages" not in file and os.path.isfile(file))
 
 
 def _pin_choices(wanted):
