@@ -24,10 +24,6 @@ _CPU = torch.device("cpu")
 
 def _change_fake_tensor(module) -> None:
     fake = module.FakeTensor
-    own = fake._normalize_fake_device
-
-    def normalize(device):
-        return _CPU if device.type == "cuda" else own(device)
 
     def device(tensor):
         if tensor.fake_mode.in_kernel_invocation:
@@ -45,8 +41,20 @@ def _change_fake_tensor(module) -> None:
         return convert(converter, mode, tensor, *args, source=source, **options)
 
     module.FakeTensorConverter.from_real_tensor = from_real_tensor
-    fake._normalize_fake_device = staticmethod(normalize)
     fake.device = property(device, refuse)
+    if hasattr(fake, "_normalize_fake_device"):
+        normalize = fake._normalize_fake_device
+        fake._normalize_fake_device = staticmethod(
+            lambda device: _CPU if device.type == "cuda" else normalize(device)
+        )
+        return
+    make = fake.__new__  # before torch 2.13
+
+    def __new__(cls, fake_mode, elem, device, *args, **options):
+        on_gpu = torch.device(device).type == "cuda"
+        return make(cls, fake_mode, elem, _CPU if on_gpu else device, *args, **options)
+
+    fake.__new__ = __new__
 
 
 def _change_inductor_utils(module) -> None:
@@ -61,7 +69,9 @@ def _change_inductor_utils(module) -> None:
 
 def _change_config(module) -> None:
     module.compile_threads = 1  # the engine takes TTIR: a worker would cost more than it saves
-    module.use_static_triton_launcher = False  # it launches cubins through the driver
+    for name in ("use_static_triton_launcher", "use_static_cuda_launcher"):  # the second before torch 2.11
+        if hasattr(module, name):
+            setattr(module, name, False)  # they launch cubins through the driver
 
 
 def _change_heuristics(module) -> None:
@@ -75,7 +85,11 @@ def _change_benchmarking(module) -> None:
     def best(benchmarker, fn, **options):
         return testing.do_bench(fn, warmup=1, rep=10, return_mode="min")
 
-    module.register_benchmarker("cuda", best, override=True)
+    if hasattr(module, "register_benchmarker"):
+        module.register_benchmarker("cuda", best, override=True)
+        return
+    module.TritonBenchmarker.benchmark_gpu = best  # before torch 2.13
+    module.InductorBenchmarker.benchmark_gpu = best
 
 
 def _change_compile_fx(module) -> None:
