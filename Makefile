@@ -45,7 +45,7 @@ demo: $(VENV)/.build
 
 # In a fresh clone side by side too; what fails there is said below.
 test: $(VENV)/.build
-	@test -f $(VENV)/.check -o -n "$(PARTS)" || $(MAKE) --no-print-directory -j2 $(VENV)/.check compiled >/dev/null 2>&1 || true
+	@test -f $(VENV)/.check -o -n "$(PARTS)" || $(MAKE) --no-print-directory -j2 $(VENV)/.check compiled TARGETS=all >/dev/null 2>&1 || true
 	@$(MAKE) --no-print-directory $(VENV)/.check
 	@$(RUN) tests/run_all.py $(PARTS)
 
@@ -58,7 +58,7 @@ compiled: $(VENV)/.build
 	@mkdir -p build/log
 	@{ test -f $(BUILD)/build.ninja || cmake -G Ninja -S . -B $(BUILD) -DTRITON_RUNNER_TESTS=ON \
 	  -DPython_EXECUTABLE=$(CURDIR)/$(VENV)/bin/python; } > build/log/compile.log 2>&1 \
-	  && ninja -C $(BUILD) _core >> build/log/compile.log 2>&1 || { tail -40 build/log/compile.log; exit 1; }
+	  && ninja -C $(BUILD) $(or $(TARGETS),_core) >> build/log/compile.log 2>&1 || { tail -40 build/log/compile.log; exit 1; }
 
 bench: $(VENV)/.check develop
 	@$(RUN) benchmark/bench.py $(ARGS)

@@ -207,6 +207,7 @@ def test_the_driver_from_cpp(fake, tmp_path):  # noqa: F811
     assert launches[0]["params"] == [(4096).to_bytes(8, "little").hex(), (7).to_bytes(4, "little").hex()]
 
 
+@pytest.mark.long
 def test_another_interpreter():
     """This one in a process of its own, by its path."""
     done = bench("launch_latency", "--peer", sys.executable, "--json", *QUICK)

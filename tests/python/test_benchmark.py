@@ -25,6 +25,7 @@ def test_results(engine):
     assert all(0 < entry["wall_min"] <= entry["wall_median"] for entry in results.values())
 
 
+@pytest.mark.long
 def test_in_turn():
     done = subprocess.run(
         [

@@ -101,6 +101,7 @@ def test_a_compiler_that_fails(tmp_path):
     assert (tmp_path / "small.ttir").read_text() == found.text
 
 
+@pytest.mark.long  # doc/guide/reduce.md has one too
 def test_a_kernel_in_python(tmp_path):
     path = tmp_path / "kernel.py"
     text = pathlib.Path(__file__).read_text()
