@@ -1,6 +1,7 @@
 // CUDA behind the Driver seam: each method is the library's calls in order, every result checked.
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -63,6 +64,8 @@ class CudaDriver final : public Driver {
 
   Result<Properties> properties(int device) override {
     if (auto s = initialise(); !s) return s.error();
+    std::lock_guard lock(mutex_);
+    if (auto known = properties_.find(device); known != properties_.end()) return known->second;
     int handle = 0;
     CALL(cuDeviceGet, &handle, device);
     Properties p;
@@ -100,6 +103,7 @@ class CudaDriver final : public Driver {
     p.target = "cuda:" + std::to_string(major * 10 + minor);
     p.cooperative = cooperative != 0;
     p.clusters = clusters != 0;
+    properties_.emplace(device, p);
     return p;
   }
 
@@ -355,6 +359,7 @@ class CudaDriver final : public Driver {
   CudaApi api_;
   std::atomic<bool> initialised_{false};
   std::mutex mutex_;
+  std::map<int, Properties> properties_;  // by device: a driver takes a millisecond to tell its clocks
   std::vector<Handle> contexts_;  // primary contexts, by device; retained for the life of the process
 };
 

@@ -44,9 +44,12 @@ TEST(cuda_properties) {
   CHECK(p->clusters && p->cooperative);
   f.state.attributes.erase(120);  // a driver that knows no clusters
   CHECK(!take(f.driver->properties(0)).clusters);
-  f.state.attributes.erase(97);
+  Fixture g;
+  g.state.attributes.erase(97);
   CHECK(
-      mentions(f.driver->properties(0).error(), "cuDeviceGetAttribute: CUDA_ERROR_FAKE: a made-up failure"));
+      mentions(g.driver->properties(0).error(), "cuDeviceGetAttribute: CUDA_ERROR_FAKE: a made-up failure"));
+  g.state.attributes[97] = 232448;
+  CHECK(g.driver->properties(0).ok());  // what failed is not remembered
 }
 
 TEST(cuda_context_is_the_primary_one_and_retained_once) {

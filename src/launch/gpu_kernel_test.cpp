@@ -280,9 +280,10 @@ TEST(block_sizes_and_clusters) {
   CHECK(f.state.count("cuFuncSetAttribute") == 1);  // clusters above 8 blocks are asked for
   f.spec.cluster = {32, 1, 1};
   CHECK(has(f.refusal(), "cluster of 32 blocks"));
-  f.state.attributes.erase(120);
-  f.spec.cluster = {2, 1, 1};
-  CHECK(has(f.refusal(), "has none"));
+  Fixture old;
+  old.state.attributes.erase(120);
+  old.spec.cluster = {2, 1, 1};
+  CHECK(has(old.refusal(), "has none"));
 }
 
 TEST(another_device_current_on_the_thread) {
