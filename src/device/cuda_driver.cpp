@@ -360,7 +360,7 @@ class CudaDriver final : public Driver {
   std::atomic<bool> initialised_{false};
   std::mutex mutex_;
   std::map<int, Properties> properties_;  // by device: a driver takes a millisecond to tell its clocks
-  std::vector<Handle> contexts_;  // primary contexts, by device; retained for the life of the process
+  std::vector<Handle> contexts_;          // primary contexts, by device; retained for the life of the process
 };
 
 #undef CALL
