@@ -2,14 +2,16 @@
 compilation, and measures what the trace costs.
 
     python tools/trace_table.py [--versions 3.0.0..3.9.0] [--targets cuda:80,hip:gfx942] [--kernels matmul]
-                                [--times N] [--results FILE] [--write]
+                                [--times N] [--again RATIO] [--results FILE] [--write]
 
 Each cell compiles plainly, with fingerprints and with every text kept, in a worker of the release, in turn
-and N times; the fastest counts. Results are kept in FILE (a run that stopped goes on from there); --write
+and N times; the fastest counts. Results are kept in FILE (a run that stopped goes on from there); --again
+measures those once more whose trace took more than RATIO of the plain time, as a single run may; --write
 makes doc/measurements/passes.md from them. What a trace costs is printed at the end.
 """
 
 import argparse
+import collections
 import json
 import sys
 from pathlib import Path
@@ -45,7 +47,15 @@ def cell(version, target, function, types, constants, attributes, options, times
         return {"error": error.message}
     steps = made["passes"]
     changed = sum(bool(step["changed"]) for step in steps)
-    return {"differs": sorted(differs), "passes": len(steps), "changed": changed, "seconds": seconds}
+    return {
+        "differs": sorted(differs), "passes": len(steps), "changed": changed, "seconds": seconds,
+        "times": times,
+    }  # fmt: skip
+
+
+def cost(found, keep):
+    """The time of a traced compilation by that of the plain one; 0 where none was traced."""
+    return found["seconds"][keep] / found["seconds"]["plain"] if "passes" in found else 0
 
 
 HEAD = """# Passes
@@ -101,11 +111,15 @@ def _costs(results):
         if "passes" in found:
             kernel = key.split()[2]
             for keep in KEEPS:
-                ratio = found["seconds"][keep] / found["seconds"]["plain"]
-                ratios.setdefault(kernel, {}).setdefault(keep, []).append(ratio)
+                ratios.setdefault(kernel, {}).setdefault(keep, []).append(cost(found, keep))
+    times = sorted(
+        collections.Counter(found.get("times", 1) for found in results.values() if "passes" in found).items()
+    )
     lines = [
         "Time of the traced compilation by that of the plain one, from the source to the binary: the median",
-        "over releases and targets, and the largest.",
+        "over releases and targets, and the largest. "
+        + ", ".join(f"{count} were measured {n} time{'s' * (n > 1)}" for n, count in times)
+        + "; the fastest counts.",
         "",
         "| kernel | fingerprints | every text |",
         "|---|---|---|",
@@ -122,11 +136,16 @@ def main():
     parser.add_argument("--targets", default=",".join(compile_table.TARGETS))
     parser.add_argument("--kernels", default=",".join(compile_table.KERNELS))
     parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--again", type=float, metavar="RATIO")
     parser.add_argument("--results", default="build/trace-table.json")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     file = Path(options.results)
     results = json.loads(file.read_text()) if file.exists() else {}
+    if options.again:
+        results = {
+            k: one for k, one in results.items() if max(cost(one, keep) for keep in KEEPS) <= options.again
+        }
     for kernel in options.kernels.split(","):
         launched = {
             function.__name__: (function, *more) for function, *more in compile_table.launches(kernel)
