@@ -74,7 +74,7 @@ class Search:
             if self.rights or not self.program.is_measured:
                 self._omissions()
             else:
-                self.note("it is so in every release: there is none to splice with")
+                self.note("no release is right: there is none to splice with")
         means = self.found["confirmed_by"]
         self.found["confirmed_by"] = [one for one in ("execution", "leave-out", "splice") if one in means]
         return self.found
