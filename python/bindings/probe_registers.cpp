@@ -66,10 +66,10 @@ std::shared_ptr<Tapped> thread_taps(std::string text, const std::string& kernel,
 }
 
 RegisterPlan plan(const Tapped& tapped, std::string twin, const std::optional<std::string>& ptx,
-                  const std::string& filename, bool partial) {
+                  const std::string& filename, bool partial, bool keeps_copies) {
   const auto twin_module = parsed_ptx(std::move(twin), filename);
   const auto own = ptx ? parsed_ptx(*ptx, filename) : twin_module;
-  RegisterPlan found = unwrap(probe::plan_registers(tapped.taps, *twin_module, *own, partial));
+  RegisterPlan found = unwrap(probe::plan_registers(tapped.taps, *twin_module, *own, partial, keeps_copies));
   found.notes.insert(found.notes.begin(), tapped.notes.begin(), tapped.notes.end());
   return found;
 }
@@ -112,9 +112,10 @@ void init_plans(nb::module_& m) {
           "add_note", [](RegisterPlan& p, std::string note) { p.notes.push_back(std::move(note)); },
           nb::arg("note"), "What the recording is to say too.");
   m.def("plan_registers", &plan, nb::arg("tapped"), nb::arg("twin"), nb::arg("ptx") = nb::none(),
-        nb::arg("filename") = "<ptx>", nb::arg("partial") = false,
+        nb::arg("filename") = "<ptx>", nb::arg("partial") = false, nb::arg("keeps_copies") = false,
         "The plan for the PTX of a launch, given the PTX of its twin with taps; without it, for the twin "
-        "itself. DiagnosticError where the two are not the same program: its place is the first "
+        "itself. keeps_copies: its compiler taps registers that are copies of others too, as Triton does "
+        "before 3.9. DiagnosticError where the two are not the same program: its place is the first "
         "instruction that differs.");
   m.def(
       "merge_plans", [](const std::vector<RegisterPlan>& plans) { return probe::merge_plans(plans); },

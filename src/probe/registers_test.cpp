@@ -44,6 +44,27 @@ std::string name(const std::string& own, const RegisterPlan& p, size_t probe, si
   return std::string(parsed(own)->find_function("k")->registers[p.probes[probe].registers[k]].name);
 }
 
+// Two registers of a thread hold the same element, of two loads.
+TEST(copies_that_are_no_single_register) {
+  const std::string own = kLoad + "add.s32 %r3, %r1, 1;\nadd.s32 %r4, %r2, 1;\n" + kUse;
+  const std::string twin = kLoad +
+                           "add.s32 %r3, %r1, 1;\nadd.s32 %r4, %r2, 1;\n"
+                           "mov.b32 %r50, 0; // triton_runner.tap 0 %r3\n"
+                           "mov.b32 %r51, 0; // triton_runner.tap 0 %r4\n" +
+                           kUse;
+  Tap both = tap(2);
+  both.copies = 1;
+  for (int32_t i = 0; i < 64; ++i) both.elements[static_cast<size_t>(i)] = i % 32;
+  const auto kept = plan_registers(std::span(&both, 1), *parsed(twin), *parsed(own), false, true);
+  CHECK(kept.ok());
+  CHECK_EQ(kept->taps[0].registers, 2u);
+  CHECK_EQ(kept->probes[0].registers.size(), 2u);
+  // Of a release that leaves copies out these are two executions.
+  const auto left_out = plan_registers(std::span(&both, 1), *parsed(twin), *parsed(own));
+  CHECK(left_out.ok());
+  CHECK_EQ(left_out->taps[0].registers, 1u);
+}
+
 // A product that goes on, as 3.0 writes it, is read where its wait has passed.
 TEST(a_product_of_an_old_release_is_tapped_behind_its_wait) {
   auto text = [](const std::string& wait) {

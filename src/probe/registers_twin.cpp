@@ -12,11 +12,12 @@ namespace {
 using base::failure;
 using ptx::Function;
 
-// Releases of Triton differ in whether registers that are copies of others are tapped too. If they are,
-// copies show the same register.
-bool shows_copies(const Tap& tap, std::span<const std::string_view> shown) {
+// Releases of Triton differ in whether registers that are copies of others are tapped too. If it is not known
+// of this one, they are where copies show the same register.
+bool shows_copies(const Tap& tap, std::span<const std::string_view> shown, bool keeps_copies) {
   const uint32_t comments = tap.registers / tap.pack;
   if (shown.empty() || shown.size() % comments != 0) return false;
+  if (keeps_copies) return true;
   for (size_t i = 0; i < shown.size(); ++i)
     for (uint32_t bit = tap.pack; bit < tap.registers; bit <<= 1)
       if ((tap.copies & bit) && shown[i] != shown[i ^ (bit / tap.pack)]) return false;
@@ -63,15 +64,16 @@ void append(RegisterPlan& plan, const Function& f, const exec::RegisterProbe& pl
 }  // namespace
 
 base::Result<RegisterPlan> plan_registers(std::span<const Tap> given, const ptx::Module& twin,
-                                          const ptx::Module& ptx, bool partial) {
+                                          const ptx::Module& ptx, bool partial, bool keeps_copies) {
   RegisterPlan plan;
   std::vector<std::vector<std::string_view>> shown(given.size());
   for (const Function* f : twin.functions())
     for (const Comment& c : comments_of(twin.text(), *f))
       if (c.kind == Comment::kTap && c.number < given.size()) shown[c.number].push_back(c.reg);
-  for (size_t t = 0; t < given.size(); ++t)
-    plan.taps.push_back(given[t].copies && !shows_copies(given[t], shown[t]) ? without_copies(given[t])
-                                                                             : given[t]);
+  for (size_t t = 0; t < given.size(); ++t) {
+    const bool whole = !given[t].copies || shows_copies(given[t], shown[t], keeps_copies);
+    plan.taps.push_back(whole ? given[t] : without_copies(given[t]));
+  }
   const std::span<const Tap> taps = plan.taps;
   std::vector<uint32_t> seen(taps.size());
   std::vector<bool> lost(taps.size());

@@ -94,3 +94,23 @@ def test_tiles_larger_than_the_tensor():
     assert columns
     for value in columns:
         np.testing.assert_array_equal(value.to_numpy(), above[value.name].to_numpy())
+
+
+def test_registers_that_are_copies():
+    """Two elements of a column are four registers of a thread. Before 3.9 each copy is a load of its own."""
+    gluon = pytest.importorskip("triton.experimental.gluon", reason="Gluon came with Triton 3.4")
+    gl = gluon.language
+
+    @triton_runner.gluon.jit
+    def columns(x, y, ROWS: gl.constexpr, COLUMNS: gl.constexpr):
+        layout: gl.constexpr = gl.BlockedLayout([4, 2], [1, 32], [1, 1], [0, 1])
+        i = gl.arange(0, ROWS, layout=gl.SliceLayout(1, layout))
+        j = gl.arange(0, COLUMNS, layout=gl.SliceLayout(0, layout))
+        at = i[:, None] * COLUMNS + j[None, :]
+        value = gl.load(x + at)
+        gl.store(y + at, value * 3)
+
+    x, y = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
+    with triton_runner.dumping(columns, "value", level="ptx") as dump:
+        columns[(1,)](x, y, 2, 32, num_warps=1, device="cpu", target="cuda:90")
+    np.testing.assert_array_equal(dump.last["value"].to_numpy()[0], x.reshape(2, 32))

@@ -174,9 +174,9 @@ class RegisterPlan:
     def add_note(self, note: str) -> None:
         """What the recording is to say too."""
 
-def plan_registers(tapped: Tapped, twin: str, ptx: str | None = None, filename: str = '<ptx>', partial: bool = False) -> RegisterPlan:
+def plan_registers(tapped: Tapped, twin: str, ptx: str | None = None, filename: str = '<ptx>', partial: bool = False, keeps_copies: bool = False) -> RegisterPlan:
     """
-    The plan for the PTX of a launch, given the PTX of its twin with taps; without it, for the twin itself. DiagnosticError where the two are not the same program: its place is the first instruction that differs.
+    The plan for the PTX of a launch, given the PTX of its twin with taps; without it, for the twin itself. keeps_copies: its compiler taps registers that are copies of others too, as Triton does before 3.9. DiagnosticError where the two are not the same program: its place is the first instruction that differs.
     """
 
 def merge_plans(plans: Sequence[RegisterPlan]) -> RegisterPlan:

@@ -89,7 +89,7 @@ def _placed(request, code, place):
 
     def plan_of(tapped):
         twin = code.compile(tapped.text, "ttgir")
-        return probe.plan_registers(tapped, twin, code.ptx, code.filename, True)
+        return registers.plan_of(tapped, twin, code.ptx, code.filename, True)
 
     tapped = tap(names)
     values = list(dict.fromkeys(tapped.values))

@@ -15,6 +15,7 @@ import re
 
 from triton_runner import _core, _settings
 from triton_runner._compiled import Compiled, compiled_of
+from triton_runner._compiler import job
 from triton_runner._core import probe
 from triton_runner._dump import llvm_values
 from triton_runner._errors import DiagnosticError, KernelTrap, fail
@@ -168,12 +169,17 @@ def _names_value(ttgir: str, kernel: str, text: str, lines) -> bool:
 _MOST_ALONE = 16  # values that are looked for one by one
 
 
+def plan_of(tapped, twin: str, ptx: str | None, filename: str, partial: bool = False):
+    """The plan of taps whose twin Triton has compiled."""
+    return probe.plan_registers(tapped, twin, ptx, filename, partial, job.release() < (3, 9))
+
+
 def _through_twin(tapped, code: Code, level: str, tap):
     """The plan of taps: for the program as it is where it can be told, else for its twin. tap: makes the
     taps of some of the values only."""
     twin = code.compile(tapped.text, level)
     try:
-        return probe.plan_registers(tapped, twin, code.ptx, code.filename), None, []
+        return plan_of(tapped, twin, code.ptx, code.filename), None, []
     except DiagnosticError as error:
         if 1 < len(tapped.values) <= _MOST_ALONE:
             plans = _alone(tapped.values, code, level, tap)
@@ -184,7 +190,7 @@ def _through_twin(tapped, code: Code, level: str, tap):
             f"what ran is the program compiled with taps behind {_listed(tapped.values)}, as the registers "
             f"of the untouched one could not be told: {error.message}{where}"
         )
-    return probe.plan_registers(tapped, twin, None, code.filename), twin, [change]
+    return plan_of(tapped, twin, None, code.filename), twin, [change]
 
 
 def _alone(values: list, code: Code, level: str, tap) -> list:
@@ -194,7 +200,7 @@ def _alone(values: list, code: Code, level: str, tap) -> list:
         tapped = tap([value])
         try:
             plans.append(
-                probe.plan_registers(tapped, code.compile(tapped.text, level), code.ptx, code.filename)
+                plan_of(tapped, code.compile(tapped.text, level), code.ptx, code.filename)
             )
         except DiagnosticError:
             return []
@@ -234,7 +240,7 @@ def _edited_plan(ttgir: str, clean: str, values: list, code: Code):
             tapped = probe.tap(ttgir, label, code.name, group)
             twins += 1
             plans.append(
-                probe.plan_registers(tapped, code.compile(tapped.text, "ttgir"), clean, code.filename, True)
+                plan_of(tapped, code.compile(tapped.text, "ttgir"), clean, code.filename, True)
             )
         except DiagnosticError:
             half = len(group) // 2

@@ -76,9 +76,11 @@ struct RegisterPlan {
 
 // The plan for launches of `ptx`, or why it does not correspond to the twin (which is `ptx` with taps): the
 // first instruction that differs. A plan for the twin itself: the same module twice. A value that no register
-// holds as it is is an error too; with `partial` it is left out, with a note.
+// holds as it is is an error too; with `partial` it is left out, with a note. `keeps_copies`: the compiler of
+// the twin taps registers that are copies of others too (Triton before 3.9), each with a register of its own.
 base::Result<RegisterPlan> plan_registers(std::span<const Tap> taps, const ptx::Module& twin,
-                                          const ptx::Module& ptx, bool partial = false);
+                                          const ptx::Module& ptx, bool partial = false,
+                                          bool keeps_copies = false);
 
 // All of them in one launch; they are for the same module.
 RegisterPlan merge_plans(std::span<const RegisterPlan> plans);
