@@ -42,7 +42,7 @@ struct Answer : AsyncOp {
       std::memcpy(at, words.data(), kAnswerBytes);
       if (Checks* checks = x.worker->checks) {
         const Cta& owner = *cta->cluster->cta_of(barrier);
-        checks->copied(x, *in, owner, static_cast<uint32_t>(at - owner.shared), kAnswerBytes, kNoRegister);
+        checks->landed(x, *in, owner, static_cast<uint32_t>(at - owner.shared), kAnswerBytes, barrier);
       }
       if (!mbarrier_complete_tx(x, *in, thread, barrier, kAnswerBytes)) return;
     }

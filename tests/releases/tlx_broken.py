@@ -36,13 +36,6 @@ PROGRAMS = {
     "handed over": _program("tests/releases/tlx_kernels", "def handed_over", "run_handed_over"),
 }
 
-# At PTX all copies of a program by TMA are one agent, which puts them in the order in which they land: what
-# waited for a later one has seen these too. TTGIR tells them apart.
-SILENT = {
-    "attention, does not wait for values, ptx",
-    "attention, does not wait for its queries, ptx",
-}
-
 
 def _edits():
     for title, text in read_blocks("broken-tlx-edits.txt").items():

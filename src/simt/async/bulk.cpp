@@ -83,7 +83,7 @@ struct Load : AsyncOp {
       apply(*plan, at, from, bytes, 0xffff);
       if (Checks* checks = x.worker->checks) {
         const Cta& owner = *cta->cluster->cta_of(barrier);
-        checks->copied(x, *in, owner, static_cast<uint32_t>(at - owner.shared), bytes, kNoRegister);
+        checks->landed(x, *in, owner, static_cast<uint32_t>(at - owner.shared), bytes, barrier);
       }
       if (!mbarrier_complete_tx(x, *in, thread, barrier, bytes)) return;
     }

@@ -50,8 +50,8 @@ struct Stores : AsyncOp {
       }
       if (x.worker->checks) {
         const Cta& owner = *cta->cluster->cta_of(one.barrier);
-        x.worker->checks->copied(x, *in, owner, static_cast<uint32_t>(one.at - owner.shared), plan->bytes(),
-                                 kNoRegister);
+        x.worker->checks->landed(x, *in, owner, static_cast<uint32_t>(one.at - owner.shared), plan->bytes(),
+                                 one.barrier);
       }
       if (!mbarrier_complete_tx(x, *in, one.lane, one.barrier, plan->bytes())) return;
     }

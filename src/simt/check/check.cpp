@@ -118,7 +118,8 @@ uint32_t Checks::record(State& s, uint32_t agent, const Operands& in, uint32_t t
 
 bool Checks::ordered(const State& s, uint32_t record, uint32_t agent) {
   const Record& r = s.records[record];
-  return record == 0 || r.agent == agent || s.known[agent].all[r.agent] >= r.time;
+  const Clock& clock = s.known[agent].all;  // short of the copiers it has not heard of
+  return record == 0 || r.agent == agent || (r.agent < clock.size() && clock[r.agent] >= r.time);
 }
 
 bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write,
@@ -164,14 +165,13 @@ bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& c
   // Reductions of the copy engine may come in any order.
   const bool reductions = cell.copy_in && is_reduction(in) && is_reduction(*s.records[cell.copy_in].in);
   const bool in_turn = is_tensor_core(in);  // whose operations come one after the other
-  if (cell.copy_in && me.agent != s.engine() && !reductions &&
-      !(in_turn && is_tensor_core(*s.records[cell.copy_in].in)))
+  if (cell.copy_in && !reductions && !(in_turn && is_tensor_core(*s.records[cell.copy_in].in)))
     return in_flight(x, in, lane, s.records[cell.copy_in], write, true, where);
-  if (write && cell.copy_out && me.agent != s.engine() &&
-      !(in_turn && is_tensor_core(*s.records[cell.copy_out].in)))
+  if (write && cell.copy_out && !(in_turn && is_tensor_core(*s.records[cell.copy_out].in)))
     return in_flight(x, in, lane, s.records[cell.copy_out], true, false, where);
   auto conflicts = [&](uint32_t other) {
-    return !ordered(s, other, me.agent) && !(me.atomic && s.records[other].atomic);
+    return !ordered(s, other, me.agent) && !(me.atomic && s.records[other].atomic) &&
+           !(in_turn && s.records[other].agent == s.tensor_core());
   };
   const std::string what =
       conflicts(cell.write) || (write && (conflicts(cell.reads[0]) || conflicts(cell.reads[1])))
@@ -387,34 +387,41 @@ void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
                     uint32_t thread) {
   if (!(race_ || uninit_)) return;
   State& s = of(x);
-  const bool engine = thread == kNoRegister;
-  const uint32_t agent = engine ? s.engine() : s.agent(*x.cta, thread);
-  const uint32_t mine = record(s, agent, in, thread, false);
+  const uint32_t mine = record(s, s.agent(*x.cta, thread), in, thread, false);
   Cell* cells = s.cells[to.rank].data() + offset;
   for (uint32_t i = 0; i < bytes; i++) {
     Cell& cell = cells[i];
-    if (!engine && cell.copy_in) {
-      // A later copy to the same bytes is still under way.
-      const Record& copy = s.records[cell.copy_in];
-      if (copy.in != &in) {
-        cell.defined = true;
-        continue;
-      }
-    }
-    cell.copy_in = 0;
-    cell.defined = true;
-    cell.write = mine;
-    cell.serial = 0;
-    cell.again = 0;
-    cell.reads[0] = cell.reads[1] = 0;
+    if (cell.copy_in && s.records[cell.copy_in].in != &in)
+      cell.defined = true;  // a later copy to the same bytes is still under way
+    else
+      settle(cell, mine);
   }
+}
+
+void Checks::landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes,
+                    uint32_t barrier) {
+  if (!(race_ || uninit_)) return;
+  State& s = of(x);
+  const uint32_t mine = record(s, s.copier(barrier), in, kNoRegister, false);
+  Cell* cells = s.cells[to.rank].data() + offset;
+  for (uint32_t i = 0; i < bytes; i++) settle(cells[i], mine);
+}
+
+void Checks::settle(Cell& cell, uint32_t mine) {
+  cell.copy_in = 0;
+  cell.defined = true;
+  cell.write = mine;
+  cell.serial = 0;
+  cell.again = 0;
+  cell.reads[0] = cell.reads[1] = 0;
 }
 
 void Checks::release(Exec& x, uint32_t lane, uint32_t barrier) {
   State& s = of(x);
   Known& into = s.barriers[barrier];
-  if (!x.path) s.release(s.engine(), into);
-  if (lane != kNoRegister) s.release(s.agent(*x.cta, x.first + lane), into);  // tcgen05.commit: no thread
+  if (lane == kNoRegister) return s.release(s.tensor_core(), into);  // tcgen05.commit
+  if (!x.path && s.copiers.contains(barrier)) s.release(s.copiers[barrier], into);
+  s.release(s.agent(*x.cta, x.first + lane), into);
 }
 
 void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {

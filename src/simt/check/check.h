@@ -31,8 +31,9 @@ class Checks {
               bool write);
   bool global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
   // An asynchronous copy has written bytes of shared memory: by `thread` of x's block (cp.async, which its
-  // warp waits for), or by the copy engine (kNoRegister).
+  // warp waits for), or by the copy engine, of which an mbarrier at a shared address will tell.
   void copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t thread);
+  void landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset, uint32_t bytes, uint32_t barrier);
   // A bulk store has read them: how many there had been by then; and thread `lane` waited for so many.
   uint32_t read_out(Exec& x, const Operands& in, const Cta& from, uint32_t offset, uint32_t bytes);
   void saw_reads(Exec& x, uint32_t lane, uint32_t time);
@@ -46,6 +47,7 @@ class Checks {
   struct UnderWay {
     std::vector<Range> ranges;
     uint32_t record = 0, agent = 0;
+    std::vector<uint32_t> known;  // clocks of those that its warp knew of when it issued it
   };
   bool issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op);  // false: it trapped
   // `waited`: by the threads that issued it; else the tensor core tells a barrier.
@@ -54,8 +56,8 @@ class Checks {
   bool whole_warps(Exec& x, const Instr& in, uint32_t members);
   // tcgen05.ld and tcgen05.st.
   bool tensor(Exec& x, const Operands& in, uint32_t lane, const Range& range);
-  // An mbarrier at a shared address: what thread `lane` (or the copy engine, in a late_exec) did so far is
-  // known to those that see the phase end.
+  // An mbarrier at a shared address: what thread `lane` did so far (in a late_exec also the copies that this
+  // barrier tells of; with no lane the tensor core instead) is known to those that see the phase end.
   void release(Exec& x, uint32_t lane, uint32_t barrier);
   void acquire(Exec& x, uint32_t lane, uint32_t barrier);
 
@@ -89,6 +91,7 @@ class Checks {
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool write,
              Place where);
   Cell* cells_of(State& s, const Range& range);
+  static void settle(Cell& cell, uint32_t mine);  // a copy has written it
   // A write of threads that no fence has made known to the async proxy of `agent`.
   bool fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell, uint32_t agent,
               bool write, Place where);

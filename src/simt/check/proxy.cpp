@@ -1,7 +1,7 @@
 // Products and copies that go on by themselves, and the fences between their accesses and those of threads.
 //
 // While an operation is under way its cells name its record. When it has ended its accesses count as made by
-// the warp that waited for it, or by the engine, of which barriers tell. What a thread has written is known to
+// the warp that waited for it, or by the tensor core, of which barriers tell. What a thread has written is known to
 // the async proxy (wgmma, tcgen05, bulk copies) where a fence.proxy.async comes after the write and before the
 // operation, on any way that leads from one to the other. PTX ISA 8.2.
 #include <triton_runner/base/text.h>
@@ -57,6 +57,8 @@ bool Checks::issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op) {
   op.agent = s.agent(*x.cta, thread);
   s.records.push_back({op.agent, s.known[op.agent].all[op.agent], thread, &in, false, s.linear});
   op.record = static_cast<uint32_t>(s.records.size() - 1);
+  op.known = s.known[op.agent].all;
+  ++s.known[op.agent].all[op.agent];
   for (const Range& r : op.ranges) {
     Cell* cells = cells_of(s, r);
     const uint32_t base = r.tensor ? 0 : r.owner->shared_base;
@@ -83,7 +85,9 @@ void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited
                           ", where nothing was stored");
   }
   if (op.record == 0) return;
-  const uint32_t agent = waited ? op.agent : s.engine();
+  const uint32_t agent = waited ? op.agent : s.tensor_core();
+  // Who waits for the tensor core also knows what came before the issue, as the copies of its operands.
+  if (!waited) State::join(s.known[agent].all, op.known);
   const uint32_t mine = record(s, agent, in, s.records[op.record].thread, false);
   for (const Range& r : op.ranges) {
     Cell* cells = cells_of(s, r);

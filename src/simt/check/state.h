@@ -42,8 +42,9 @@ struct Checks::Known {
 
 struct Checks::State {
   uint32_t linear = 0;
-  // Warps of all blocks; the engine that reads for bulk stores, which no barrier tells of; and the one of
-  // everything else that goes on by itself.
+  // Warps of all blocks; the engine that reads for bulk stores, which no barrier tells of; and the tensor
+  // core. Behind them, as they are met, the copies that each mbarrier tells of: they land in any order, so
+  // that who waited for one barrier knows nothing of another's.
   uint32_t agents = 0;
   uint32_t warps = 0;                     // of a block
   std::vector<Known> known;               // by agent
@@ -56,11 +57,20 @@ struct Checks::State {
   };
   std::vector<Named> named;  // 16 a block
   std::unordered_map<uint32_t, Known> barriers;
+  std::unordered_map<uint32_t, uint32_t> copiers;  // agents, by mbarrier
   Known cluster;
 
-  uint32_t engine() const { return agents - 1; }
+  uint32_t tensor_core() const { return agents - 1; }
   uint32_t reader() const { return agents - 2; }
   uint32_t agent(const Cta& cta, uint32_t thread) const { return cta.rank * warps + thread / 32; }
+  uint32_t copier(uint32_t barrier) {
+    const auto [it, fresh] = copiers.try_emplace(barrier, static_cast<uint32_t>(known.size()));
+    if (fresh) {
+      known.emplace_back().all.resize(it->second + 1);
+      known.back().all.back() = 1;
+    }
+    return it->second;
+  }
   static void join(Clock& into, const Clock& from) {
     into.resize(std::max(into.size(), from.size()));
     for (size_t i = 0; i < from.size(); i++) into[i] = std::max(into[i], from[i]);
