@@ -146,8 +146,7 @@ struct BoxLoad : AsyncOp {
     Exec x = late_exec(*cta);
     for (const To& t : to) {
       load_box(box, t.cta->shared, t.start);
-      if (x.worker->checks)
-        x.worker->checks->landed(x, *in, *t.cta, t.start, box.shared_bytes(), t.barrier);
+      if (x.worker->checks) x.worker->checks->landed(x, *in, *t.cta, t.start, box.shared_bytes(), t.barrier);
       if (!mbarrier_complete_tx(x, *in, thread, t.barrier, box.transaction_bytes())) return;
     }
   }
