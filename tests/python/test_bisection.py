@@ -217,6 +217,8 @@ def test_bisect_in_python(tmp_path):
     name, out = f"{tmp_path / 'kernel.py'}:quotient", np.zeros(64, np.int32)
     low = triton_runner.bisect(name, [out, 0], oracle="instr:st.global<1", **GIVEN)
     assert low.verdict == "right" and low.release["right"] == [INSTALLED]
+    with pytest.raises(DiagnosticError, match="has no kernel 'absent'; its kernels: quotient"):
+        triton_runner.bisect(name.replace(":quotient", ":absent"), [out], versions=INSTALLED)
     with pytest.raises(DiagnosticError, match="no oracle, and no file"):
         triton_runner.bisect(name, [out, 0], oracle="fast")
     with pytest.raises(DiagnosticError, match="time is measured on a GPU"):
@@ -583,6 +585,14 @@ def test_oracles_as_they_are_written(tmp_path):
 def test_a_planted_fault_is_found(seed):
     fault, said = check.found(seed)
     assert check.names(fault, said), (fault, said)
+
+
+def test_hidden_pointers_of_another_release():
+    llir = "define void @k2(ptr %0) {\ndefine void @k(ptr captures(none) %0, i32 %1) local {\nret void\n}\n"
+    hidden = ", ptr addrspace(1) %hidden0, ptr addrspace(1) %hidden1"
+    assert splice.with_hidden(llir, "k", 2) == llir.replace("i32 %1", f"i32 %1{hidden}")
+    assert splice.with_hidden(llir, "k", 0) == splice.with_hidden(llir, "other", 1) == llir
+    assert splice.with_hidden("define void @k() {", "k", 2) == f"define void @k({hidden[2:]}) {{"
 
 
 def test_releases_that_are_consecutively_wrong():

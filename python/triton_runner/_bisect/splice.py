@@ -9,10 +9,12 @@ told from the conversion that makes threads of it.
 from __future__ import annotations
 
 import collections
+import re
 
 from triton_runner._bisect.runs import Outcome, Release
 from triton_runner._compiler import translation
 from triton_runner._errors import DiagnosticError
+from triton_runner._pipeline.versions import release_of
 
 CONVERSION = "add_to_llvmir"
 # Passes that a later release calls otherwise.
@@ -106,7 +108,12 @@ class Splice:
                 text, _ = translation.translate_llir(kernel["made"]["llir"], self.right.version)
             except DiagnosticError as error:
                 return Outcome("unknown", error.message)
-            instead = {"llir": (texts or {}).get(i, text)}
+            text = (texts or {}).get(i, text)
+            missing = (
+                release_of(self.right.version).hidden_pointers
+                - release_of(self.wrong.version).hidden_pointers
+            )
+            instead = {"llir": with_hidden(text, kernel["metadata"]["name"], missing)}
             if i in (made or {}):
                 instead["ptx"] = made[i]
             plans.append([*self._key(self._mine, i), {"instead": instead, "metadata": metadata}])
@@ -139,6 +146,20 @@ class Splice:
             if len(same) >= step["nth"]:
                 return same[step["nth"] - 1]
         return -1
+
+
+def with_hidden(llir: str, kernel: str, count: int) -> str:
+    """LLIR with hidden pointers behind a kernel's parameters, that another release's launch passes."""
+    found = re.search(rf"^define [^@\n]*@{re.escape(kernel)}\(", llir, re.M)
+    if count < 1 or found is None:
+        return llir
+    end, depth = found.end(), 1
+    while depth:
+        depth += {"(": 1, ")": -1}.get(llir[end], 0)
+        end += 1
+    first = "" if llir[found.end() : end - 1].strip() else "ptr addrspace(1) %hidden0"
+    more = [f"ptr addrspace(1) %hidden{i}" for i in range(1 if first else 0, count)]
+    return llir[: end - 1] + first + "".join(f", {one}" for one in more) + llir[end - 1 :]
 
 
 def _aligned(mine: list, theirs: list) -> list[tuple[int, int]]:

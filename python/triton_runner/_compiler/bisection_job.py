@@ -56,7 +56,10 @@ def run(request, note=lambda stage: None):
             "element": list(error.element), "kernel": error.kernel,
         }  # fmt: skip
     except Exception as error:
-        verdict, why = "unknown", "%s: %s" % (type(error).__name__, error)
+        from triton_runner._compiler import job
+
+        said = "; ".join([error.message, *error.notes]) if isinstance(error, job.Refused) else None
+        verdict, why = "unknown", said or "%s: %s" % (type(error).__name__, error)
     return {
         "verdict": verdict,
         "why": why,
