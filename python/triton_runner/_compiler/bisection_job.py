@@ -56,6 +56,7 @@ def run(request, note=lambda stage: None):
             "element": list(error.element), "kernel": error.kernel,
         }  # fmt: skip
     except Exception as error:
+        # Not before the environment is that of the request.
         from triton_runner._compiler import job
 
         said = "; ".join([error.message, *error.notes]) if isinstance(error, job.Refused) else None
