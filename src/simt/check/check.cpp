@@ -215,8 +215,7 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
   if (uninit_ && reads_memory(in, write)) {
     for (uint32_t i = 0; i < bytes; i++) {
       if (cells[i].defined || cells[i].copy_in) continue;
-      x.trap(in, exec::TrapKind::kUninitialized,
-             "it reads shared address " + hex(address + i) + ", where nothing was stored", lane);
+      undefined(x, in, lane, Place{address + i});
       return false;
     }
   }

@@ -43,6 +43,7 @@ class Checks {
     const Cta* owner;
     uint32_t at, count;
     bool write = false, tensor = false;
+    bool needs = false;  // of tensor memory: what it holds goes into the result
   };
   struct UnderWay {
     std::vector<Range> ranges;
@@ -54,7 +55,8 @@ class Checks {
   void finish(Exec& x, const Operands& in, const UnderWay& op, bool waited);
   // A warp-wide instruction of `members` of each warp: false, a trap, where some of them had ended.
   bool whole_warps(Exec& x, const Instr& in, uint32_t members);
-  // tcgen05.ld and tcgen05.st.
+  // tcgen05.alloc: nothing is stored there yet. tcgen05.ld and tcgen05.st.
+  void allocated(Exec& x, uint32_t column, uint32_t columns);
   bool tensor(Exec& x, const Operands& in, uint32_t lane, const Range& range);
   // An mbarrier at a shared address: what thread `lane` did so far (in a late_exec also the copies that this
   // barrier tells of; with no lane the tensor core instead) is known to those that see the phase end.
@@ -91,7 +93,8 @@ class Checks {
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool write,
              Place where);
   Cell* cells_of(State& s, const Range& range);
-  static void settle(Cell& cell, uint32_t mine);  // a copy has written it
+  static void settle(Cell& cell, uint32_t mine);                            // a copy has written it
+  void undefined(Exec& x, const Operands& in, uint32_t lane, Place where);  // traps
   // A write of threads that no fence has made known to the async proxy of `agent`.
   bool fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell, uint32_t agent,
               bool write, Place where);

@@ -73,16 +73,23 @@ bool Checks::issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op) {
   return true;
 }
 
+void Checks::undefined(Exec& x, const Operands& in, uint32_t lane, Place where) {
+  x.trap(in, exec::TrapKind::kUninitialized, "it reads " + where.text() + ", where nothing was stored", lane);
+}
+
 void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited) {
   State& s = of(x);
   for (const Range& r : op.ranges) {
-    if (!uninit_ || r.write || r.tensor) continue;
+    if (!uninit_ || !(r.tensor ? r.needs : !r.write)) continue;
     const Cell* cells = cells_of(s, r);
+    const uint32_t base = r.tensor ? 0 : r.owner->shared_base;
     for (uint32_t i = 0; i < r.count; i++)
-      if (!cells[i].defined)
-        return x.trap(in, exec::TrapKind::kUninitialized,
-                      "it reads shared address " + base::hex(r.owner->shared_base | (r.at + i)) +
-                          ", where nothing was stored");
+      if (!cells[i].defined) return undefined(x, in, kNoRegister, {base | (r.at + i), r.tensor});
+  }
+  for (const Range& r : op.ranges) {
+    if (!uninit_ || !r.write) continue;
+    Cell* cells = cells_of(s, r);
+    for (uint32_t i = 0; i < r.count; i++) cells[i].defined = true;
   }
   if (op.record == 0) return;
   const uint32_t agent = waited ? op.agent : s.tensor_core();
@@ -106,12 +113,22 @@ void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited
   }
 }
 
+void Checks::allocated(Exec& x, uint32_t column, uint32_t columns) {
+  if (!uninit_) return;
+  const uint32_t count = columns * kTensorLanes;
+  Cell* cells = cells_of(of(x), {x.cta, column * kTensorLanes, count, true, true});
+  for (uint32_t i = 0; i < count; i++) cells[i].defined = false;
+}
+
 bool Checks::tensor(Exec& x, const Operands& in, uint32_t lane, const Range& range) {
-  if (!race_) return true;
+  if (!(race_ || uninit_)) return true;
   State& s = of(x);
   const uint32_t thread = x.first + lane;
-  const uint32_t mine = record(s, s.agent(*x.cta, thread), in, thread, false);
   Cell* cells = cells_of(s, range);
+  if (range.write)
+    for (uint32_t i = 0; i < range.count; i++) cells[i].defined = true;
+  if (!race_) return true;
+  const uint32_t mine = record(s, s.agent(*x.cta, thread), in, thread, false);
   for (uint32_t i = 0; i < range.count; i++)
     if (!touch(x, s, in, lane, cells[i], mine, range.write, {range.at + i, true})) return false;
   return true;

@@ -99,6 +99,7 @@ void run_alloc(Lanes& lanes, const Operands& in) {
     if (!to) return;
     for (uint32_t i = 0; i < units; ++i) memory.owner[u + i] = static_cast<uint16_t>(columns);
     const uint32_t address = u * kTensorUnit;
+    if (x.worker->checks) x.worker->checks->allocated(x, address, columns);
     std::memcpy(to, &address, 4);
     return;
   }
@@ -193,9 +194,11 @@ void run_transfer(Lanes& lanes, const Operands& in) {
     uint32_t lane, column;
     if (!transfer_base(x, in, t, w, &lane, &column)) return;
     if (Checks* checks = x.worker->checks) {
-      const uint32_t columns = t.shape == Transfer::k16x32x2 ? t.columns + t.split : t.columns;
-      for (uint32_t c = column; c < column + columns; ++c)
+      const uint32_t halves = t.shape == Transfer::k16x32x2 && t.split != 0 ? 2 : 1;
+      for (uint32_t k = 0; k < halves * t.columns; ++k) {
+        const uint32_t c = column + k / t.columns * t.split + k % t.columns;
         if (!checks->tensor(x, in, w, {x.cta, c * kTensorLanes + lane, t.lanes, !kLoad, true})) return;
+      }
     }
     for (uint32_t i = 0; i < t.registers.size(); ++i) {
       uint32_t* reg = x.reg<uint32_t>(t.registers[i]) + w;

@@ -117,11 +117,12 @@ struct ProductOp : AsyncOp {
       auto shared = [&](uint32_t address) {
         if (address + uint64_t{16} <= block.shared_bytes) accesses.ranges.push_back({&block, address, 16});
       };
-      auto tensor = [&](uint32_t address, uint32_t lane, uint32_t lanes, uint32_t columns, bool write) {
+      auto tensor = [&](uint32_t address, uint32_t lane, uint32_t lanes, uint32_t columns, bool write,
+                        bool needs) {
         const uint32_t first = tensor_lane(address) + lane;
         for (uint32_t c = tensor_column(address); c < tensor_column(address) + columns; ++c)
           if (c < kTensorColumns && first + lanes <= kTensorLanes)
-            accesses.ranges.push_back({&block, c * kTensorLanes + first, lanes, write, true});
+            accesses.ranges.push_back({&block, c * kTensorLanes + first, lanes, write, true, needs});
       };
       SharedMatrix m;
       if (tcgen05_matrix(b, s.trans_b, &m))
@@ -131,13 +132,14 @@ struct ProductOp : AsyncOp {
       for (uint32_t part = 0; part < layout.parts; ++part)
         for (uint32_t first = 0; first < layout.rows; first += 16) {
           const uint32_t lane = layout.lane(first, part);
-          if (p.a_in_tensor) tensor(static_cast<uint32_t>(a), lane, 16, 8, p.shift);
-          if (p.sparse) tensor(metadata + s.selector, lane, 16, metadata_columns(p), false);
-          tensor(d, lane, 16, s.n / layout.parts, true);
+          if (p.a_in_tensor) tensor(static_cast<uint32_t>(a), lane, 16, 8, p.shift, true);
+          if (p.sparse) tensor(metadata + s.selector, lane, 16, metadata_columns(p), false, true);
+          tensor(d, lane, 16, s.n / layout.parts, true, add);
         }
       if (!p.scaled()) continue;
-      tensor(a_scale, 0, 32, (layout.rows + 31) / 32, false);
-      tensor(b_scale, 0, 32, (s.n + 31) / 32, false);
+      // Of the scales not all bytes of these words need be used.
+      tensor(a_scale, 0, 32, (layout.rows + 31) / 32, false, false);
+      tensor(b_scale, 0, 32, (s.n + 31) / 32, false, false);
     }
   }
 
