@@ -29,6 +29,16 @@ def test_it_matches(kernel, level):
         assert float(abs(device.host(got) - expected).max()) <= tolerance, name
 
 
+@pytest.mark.parametrize("level", ["ttgir", "ptx"])
+def test_a_buffer_in_the_place_of_another_and_a_barrier_of_threads(level):
+    harness = importlib.import_module("kernels.harness")
+    device = harness.Device()
+    with triton_runner.using(device="cpu", target="cuda:90", check="race"):
+        found = importlib.import_module("tlx_kernels").run_in_one_place(device, level=level)
+    for name, got, expected, tolerance in found:
+        assert float(abs(device.host(got) - expected).max()) <= tolerance, name
+
+
 @pytest.mark.parametrize("script, target", [("dump_acc", "cuda:90"), ("dump_tcgen05", "cuda:100")])
 @pytest.mark.parametrize("level", ["ttgir", "ptx"])
 def test_a_variable_is_dumped(script, target, level, capfd):

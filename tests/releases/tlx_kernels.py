@@ -1,5 +1,6 @@
 """Small kernels in TLX beside the examples: what tlx_broken.py breaks, and what the examples do not use."""
 
+import numpy as np
 import triton.language as tl
 import triton_runner
 from triton.tools.tensor_descriptor import TensorDescriptor
@@ -64,3 +65,25 @@ def run_handed_over(device, **options):
     c = device.zeros(64, 64)
     handed_over[(1,)](a, b, c, N=64, num_warps=4, **options)
     return [("c", c, device.host(a) @ device.host(b), 0.01)]
+
+
+@triton_runner.jit
+def in_one_place(out_ptr, N: tl.constexpr):
+    """What one task stores as integers another loads as floats from the same bytes, behind a barrier at which
+    every thread arrives."""
+    words = tlx.local_alloc((N,), tl.int32, 1)
+    floats = tlx.local_alloc((N,), tl.float32, 1, reuse=words)
+    full = tlx.alloc_warp_barrier(num_barriers=1, num_warps=4)
+    with tlx.async_tasks():
+        with tlx.async_task("default"):
+            tlx.local_store(words[0], tl.arange(0, N) + 1065353216)
+            tlx.barrier_arrive(full[0], 1)
+        with tlx.async_task(num_warps=4):
+            tlx.barrier_wait(full[0], 0)
+            tl.store(out_ptr + tl.arange(0, N), tlx.local_load(floats[0]))
+
+
+def run_in_one_place(device, **options):
+    out = device.zeros(128)
+    in_one_place[(1,)](out, N=128, num_warps=4, **options)
+    return [("out", out, 1 + np.arange(128) * 2.0**-23, 0)]

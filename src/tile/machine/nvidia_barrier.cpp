@@ -54,6 +54,15 @@ const Instr* run_arrive_barrier(Task& t, const Instr& in) {
   return next(in);
 }
 
+// Each thread of the partition arrives.
+const Instr* run_warp_barrier_arrive(Task& t, const Instr& in) {
+  SharedState& state = SharedState::of(t);
+  Mbarrier* b = state.barrier(t, address_of(mem_desc(t, in.operand(0))));
+  if (!b) return no_barrier(t, in);
+  SharedState::arrive(*b, in.as<Count>().n * state.named.threads_of(t));
+  return next(in);
+}
+
 const Instr* run_wait_barrier(Task& t, const Instr& in) {
   if (off(t, in, in.as<Count>().pred)) return next(in);
   SharedState& state = SharedState::of(t);
@@ -166,6 +175,9 @@ void lower_arrive_barrier(Lowering& l, const ir::Op& op) {
   const auto told = static_cast<uint64_t>(op.int_attr("multicastCTA", 0) & (l.code().num_ctas - 1));
   l.emit(run_arrive_barrier, op,
          l.make<Count>(op.int_attr("count", 1) << std::popcount(told), Lowering::operand_index(op, "pred")));
+}
+void lower_warp_barrier_arrive(Lowering& l, const ir::Op& op) {
+  with_count(l, op, run_warp_barrier_arrive, "count");
 }
 void lower_wait_barrier(Lowering& l, const ir::Op& op) { with_count(l, op, run_wait_barrier, ""); }
 void lower_amd_arrive_barrier(Lowering& l, const ir::Op& op) {
