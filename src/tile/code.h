@@ -91,6 +91,8 @@ struct Code : CodeHeader {
   int64_t tensor_memory =
       -1;  // where in it tensor memory begins (-1: none), and the bytes of a lane that are used
   int64_t tensor_memory_used = 0;
+  // Bytes of a lane: of each block 512 columns of 32 bits, four times, as buffers are not reused.
+  int64_t tensor_memory_row() const { return int64_t{8192} * num_ctas; }
   std::vector<std::shared_ptr<void>> owned;  // types, data of instructions, slot lists
 };
 

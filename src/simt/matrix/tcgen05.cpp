@@ -148,7 +148,7 @@ struct Transfer {
 struct Place {
   uint32_t lane, column;
 };
-// Where register r (of 32 bits, unpacked) of lane l is.
+// Where register r (of 32 bits, unpacked) of lane l is, from the column where its half begins.
 Place place_of(const Transfer& t, uint32_t r, uint32_t l) {
   switch (t.shape) {
     case Transfer::k32x32:
@@ -160,7 +160,7 @@ Place place_of(const Transfer& t, uint32_t r, uint32_t l) {
     case Transfer::k16x256:
       return {l / 4 + 8 * (r / 2 % 2), r / 4 * 8 + 2 * (l % 4) + r % 2};
     default:
-      return {l % 16, l / 16 * t.split + r};
+      return {l % 16, r};
   }
 }
 
@@ -208,16 +208,16 @@ void run_transfer(Lanes& lanes, const Operands& in) {
         continue;
       }
       for (uint32_t l = 0; l < 32; ++l) {
+        const uint32_t first = column + l / 16 * t.split;
+        const Place p = place_of(t, i, l);
         if (!t.packed) {
-          const Place p = place_of(t, i, l);
-          uint32_t& at = memory[(column + p.column) * kTensorLanes + lane + p.lane];
+          uint32_t& at = memory[(first + p.column) * kTensorLanes + lane + p.lane];
           kLoad ? void(reg[l] = at) : void(at = reg[l]);
           continue;
         }
         uint32_t value = 0;  // columns 2 c and 2 c + 1 are the halves
-        const Place p = place_of(t, i, l);
         for (uint32_t half = 0; half < 2; ++half) {
-          uint32_t& at = memory[(column + 2 * p.column + half) * kTensorLanes + lane + p.lane];
+          uint32_t& at = memory[(first + 2 * p.column + half) * kTensorLanes + lane + p.lane];
           if (kLoad)
             value |= (at & 0xffff) << (16 * half);
           else

@@ -117,7 +117,8 @@ const MemView* mem_view(Lowering& l, const ir::Value& value, const ir::Op& op) {
   // A cluster runs as one program that holds the whole tile: the blocks' shares lie one after the other.
   const char* minor = view->tensor_memory ? "col" : "offset";
   const int minor_bits = layout->in_bits(minor);
-  const int64_t row = kTensorMemoryRow / view->size;
+  view->row_bytes = l.code().tensor_memory_row();
+  const int64_t row = view->row_bytes / view->size;
   for (size_t d = 0; d < inner; d++) {
     std::vector<uint32_t> bits;
     for (int bit = 0; int64_t{1} << bit < view->shape[d]; bit++) {
@@ -177,7 +178,8 @@ MemPlan::MemPlan(const MemView& view, std::vector<int> order)
     padding_.emplace_back(log2_of(interval), amount);
   }
   if (view.encoding.kind == layout::EncodingKind::kTensorMemoryScales)
-    copies_.assign(std::begin(kCopiesOfScales), std::end(kCopiesOfScales));
+    for (int64_t lane = kScaleLanes; lane < kTensorMemoryRows; lane += kScaleLanes)
+      copies_.push_back(static_cast<uint32_t>(lane * view.row_bytes));
   while (run_ < static_cast<int>(bits.size()) && bits[run_] == uint32_t{1} << run_) run_++;
   // A swizzle flips low bits of the place with higher bits of the index: a run ends below the lowest of them.
   for (size_t bit = run_; bit < bits.size(); bit++) run_ = std::min(run_, std::countr_zero(bits[bit]));

@@ -20,12 +20,8 @@
 
 namespace triton_runner::tile {
 
-inline constexpr int64_t kTensorMemoryRow =
-    8192;  // bytes: 512 columns of 32 bits, four times: buffers are not reused
 inline constexpr int64_t kTensorMemoryRows = 128;
-// Block scales lie in 32 lanes, and once more in each other warp's.
-inline constexpr uint32_t kCopiesOfScales[] = {0, 32 * kTensorMemoryRow, 64 * kTensorMemoryRow,
-                                               96 * kTensorMemoryRow};
+inline constexpr int64_t kScaleLanes = 32;  // block scales lie in these, and once more in each other warp's
 
 inline constexpr size_t kMaxMemRank = 8;
 
@@ -48,6 +44,7 @@ struct MemView {
   layout::Encoding encoding;
   std::vector<std::vector<uint32_t>> place;  // [dim of shape][bit]: elements
   int64_t buffer_bytes = 0;                  // of one buffer (tensor memory: bytes along a row)
+  int64_t row_bytes = 0;                     // of a lane of tensor memory
   int64_t n() const;                         // elements of `shape`
   int64_t total() const;                     // elements of leading dimensions and shape
   uint32_t place_of(std::span<const int64_t> index) const;

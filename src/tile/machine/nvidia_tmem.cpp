@@ -13,12 +13,11 @@ namespace {
 // so that a program may have more than a machine's 512.
 int64_t reserve_columns(Lowering& l, const ir::Op& op, int64_t bytes) {
   Code& code = l.code();
-  if (code.tensor_memory < 0)
-    code.tensor_memory = l.reserve_shared(kTensorMemoryRow * kTensorMemoryRows, 128);
+  const int64_t row = code.tensor_memory_row();
+  if (code.tensor_memory < 0) code.tensor_memory = l.reserve_shared(row * kTensorMemoryRows, 128);
   const int64_t at = code.tensor_memory_used;
-  if (at + bytes > kTensorMemoryRow) {
-    l.error(op, "the buffers in tensor memory take more than " + std::to_string(kTensorMemoryRow / 4) +
-                    " columns");
+  if (at + bytes > row) {
+    l.error(op, "the buffers in tensor memory take more than " + std::to_string(row / 4) + " columns");
     return code.tensor_memory;
   }
   code.tensor_memory_used += bytes;
@@ -65,6 +64,7 @@ const Instr* run_tmem_subslice(Task& t, const Instr& in) {
 struct MemCopy {
   const MemPlan *from, *to;       // null where bytes are copied as they lie: block scales
   std::vector<uint32_t> columns;  // bytes along a row, of each 512 bytes of those
+  int64_t row_bytes;
   bool arrives;
 };
 
@@ -87,9 +87,9 @@ const Instr* run_tmem_copy(Task& t, const Instr& in) {
     // 32 rows of 16 bytes, one after the other in shared memory, become 16 bytes of 32 lanes.
     const std::byte* piece = arena + from.base;
     for (uint32_t column : c.columns)
-      for (int64_t row = 0; row < 32; row++, piece += 16)
-        for (uint32_t copy : kCopiesOfScales)
-          std::memcpy(arena + to.base + copy + row * kTensorMemoryRow + column, piece, 16);
+      for (int64_t row = 0; row < kScaleLanes; row++, piece += 16)
+        for (int64_t lane = row; lane < kTensorMemoryRows; lane += kScaleLanes)
+          std::memcpy(arena + to.base + lane * c.row_bytes + column, piece, 16);
   }
   if (barrier) SharedState::arrive(*barrier, 1);
   return next(in);
@@ -210,6 +210,7 @@ void lower_tmem_copy(Lowering& l, const ir::Op& op) {
   if (!from || !to) return;
   auto* copy = l.make<MemCopy>();
   copy->arrives = op.operand_of("barrier") != nullptr;
+  copy->row_bytes = to->row_bytes;
   const int64_t bytes = from->total() * from->size;
   if (bytes != to->total() * to->size) return l.error(op, "source and destination differ in size");
   // Block scales come in the shape of the destination with a layout that says how they lie, or as pieces of

@@ -42,8 +42,8 @@ void SharedState::begin(Program& program) {
   named.begin(code.num_warps * code.warp_size);
   scratch_.clear();
   scratch_ranges_.clear();
-  tiles_.begin(pool_, program.shared ? program.shared_memory() : nullptr, code.tensor_memory,
-               !program.worker->launch->checks);
+  tiles_.begin(pool_, program.shared ? program.shared_memory() : nullptr,
+               {code.tensor_memory, code.tensor_memory_row()}, !program.worker->launch->checks);
   poison(program);
 }
 
@@ -90,11 +90,11 @@ void SharedState::poison(Program& program) {
     std::memset(memory, 0xff, code.shared_bytes);
     return;
   }
-  const int64_t after = code.tensor_memory + kTensorMemoryRow * kTensorMemoryRows;
+  const int64_t after = code.tensor_memory + code.tensor_memory_row() * kTensorMemoryRows;
   std::memset(memory, 0xff, code.tensor_memory);
   std::memset(memory + after, 0xff, code.shared_bytes - after);
   for (int64_t row = 0; row < kTensorMemoryRows; row++)
-    std::memset(memory + code.tensor_memory + row * kTensorMemoryRow, 0xff, code.tensor_memory_used);
+    std::memset(memory + code.tensor_memory + row * code.tensor_memory_row(), 0xff, code.tensor_memory_used);
 }
 
 SharedState::Groups& SharedState::groups(Task& task, int queue) {

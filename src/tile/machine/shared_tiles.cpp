@@ -13,7 +13,7 @@ constexpr int64_t kFirstColumn = int64_t{1} << 40;  // columns of tensor memory 
 
 }  // namespace
 
-void SharedTiles::begin(BufferPool* pool, std::byte* arena, int64_t tensor_memory, bool keep) {
+void SharedTiles::begin(BufferPool* pool, std::byte* arena, Lanes tensor_memory, bool keep) {
   clear();
   pool_ = pool;
   arena_ = arena;
@@ -28,7 +28,7 @@ void SharedTiles::clear() {
 
 SharedTiles::Tile SharedTiles::tile_of(const MemPlan& plan, MemDesc d, Buffer* data, bool changed) const {
   int64_t lo = d.base;
-  if (plan.in_tensor_memory()) lo = kFirstColumn + (lo - tensor_memory_) % kTensorMemoryRow;
+  if (plan.in_tensor_memory()) lo = kFirstColumn + (lo - tensor_memory_.first) % tensor_memory_.row;
   return {&plan, d, data, changed, lo, lo + plan.span()};
 }
 

@@ -22,9 +22,13 @@ struct SharedElements {
 class SharedTiles {
  public:
   ~SharedTiles() { clear(); }
-  // A new program: nothing is kept yet, and tensor memory begins at this byte of the arena (-1: there is
-  // none). `keep` false: nothing will be, for who looks at the arena after each instruction.
-  void begin(BufferPool* pool, std::byte* arena, int64_t tensor_memory, bool keep = true);
+  // Tensor memory: the byte of the arena where it begins (-1: there is none), and the bytes of a lane.
+  struct Lanes {
+    int64_t first = -1, row = 1;
+  };
+  // A new program: nothing is kept yet. `keep` false: nothing will be, for who looks at the arena after each
+  // instruction.
+  void begin(BufferPool* pool, std::byte* arena, Lanes tensor_memory, bool keep = true);
   void clear();
 
   // The plan's buffer at `d` becomes `data`, elements in the order of the plan. Takes over a reference, and
@@ -56,7 +60,7 @@ class SharedTiles {
 
   BufferPool* pool_ = nullptr;
   std::byte* arena_ = nullptr;
-  int64_t tensor_memory_ = -1;
+  Lanes tensor_memory_;
   bool keep_ = true;
   std::vector<Tile> tiles_;
 };

@@ -76,7 +76,7 @@ static void check_against_arena(bool keep) {
   std::memset(plain, 0xff, sizeof plain);
   BufferPool pool;
   SharedTiles tiles;
-  tiles.begin(&pool, kept, -1, keep);
+  tiles.begin(&pool, kept, {}, keep);
   std::mt19937 random(5);
   int32_t next = 0;
   bool right = true;
@@ -149,7 +149,7 @@ TEST(tiles_of_one_view_are_shared_not_copied) {
   alignas(64) std::byte arena[kBytes];
   BufferPool pool;
   SharedTiles tiles;
-  tiles.begin(&pool, arena, -1);
+  tiles.begin(&pool, arena, {});
   Buffer* b = pool.allocate(kBytes);
   tiles.put(store, {0, 0}, b);
   const SharedElements whole = tiles.get(load, {0, 0});
