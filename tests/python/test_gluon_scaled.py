@@ -124,6 +124,41 @@ def test_scales_that_threads_write(a_form, b_form, N, step, level):
     assert torch.equal(out, x @ y.T)
 
 
+@triton_runner.jit
+@gluon.jit
+def spread_fp4(codes, b_desc, c_ptr, a_scales, b_scales, M: gl.constexpr, K: gl.constexpr):
+    """A in tensor memory, each fp4 in bits 2 to 5 of a byte of its own."""
+    N: gl.constexpr = b_desc.block_shape[0]
+    a = blackwell.allocate_tensor_memory(gl.uint8, [M, K], TensorMemoryLayout([M, K], 1))
+    a.store(gl.load(codes + places(M, K, a.get_reg_layout())) << 2)
+    a = a.reinterpret(gl.uint8, [M, K // 2], TensorMemoryLayout([M, K // 2], 1, fp4_padded=True))
+    b = gl.allocate_shared_memory(b_desc.dtype, b_desc.block_shape, b_desc.layout)
+    a_tile = blackwell.allocate_tensor_memory(gl.uint8, [M, K // 32], ScalesLayout())
+    b_tile = blackwell.allocate_tensor_memory(gl.uint8, [N, K // 32], ScalesLayout())
+    a_tile.store(gl.load(a_scales + places(M, K // 32, a_tile.get_reg_layout())))
+    b_tile.store(gl.load(b_scales + places(N, K // 32, b_tile.get_reg_layout())))
+    sums = blackwell.allocate_tensor_memory(gl.float32, [M, N], TensorMemoryLayout([M, N], 1))
+    loaded, done = barriers(1).index(0), barriers(1).index(0)
+    mbarrier.expect(loaded, b_desc.nbytes_per_cta)
+    tma.async_load(b_desc, [0, 0], loaded, b)
+    mbarrier.wait(loaded, 0)
+    blackwell.tcgen05_mma_scaled(
+        a, b.permute((1, 0)), sums, a_tile, b_tile, "e2m1", "e4m3", use_acc=False, mbarriers=[done]
+    )
+    mbarrier.wait(done, 0)
+    store_sums(c_ptr, sums, M, N)
+
+
+def test_fp4_that_lies_apart_in_tensor_memory(level):
+    M, N, K = 128, 64, 128
+    a, a_scales, x = operand(M, K, "mxfp4")
+    b, b_scales, y = operand(N, K, "mxfp8")
+    codes, out = torch.stack((a & 15, a >> 4), 2).reshape(M, K), torch.zeros(M, N)
+    desc = tiles_of(b, K)
+    launch(level, spread_fp4, (1,), codes, desc, out, a_scales, b_scales, M, K, target="cuda:100")
+    assert torch.equal(out, x @ y.T)
+
+
 @gluon.jit
 def as_matrix(pieces):
     """Pieces of 32 lines, each with 4 columns of rows 0, 32, 64 and 96 further on, as one matrix."""

@@ -1,6 +1,7 @@
 // tcgen05 products of block-scaled operands: operands are widened to f32 times their scales, then summed
 // as any product.
 #include <cstring>
+#include <utility>
 
 #include "lowering.h"
 #include "machine/nvidia.h"
@@ -14,6 +15,7 @@ struct MmaSide {
   ScaledSide scaled;
   int operand, scale;
   const MemPlan *plan, *scale_plan;
+  bool apart;  // fp4 padded in tensor memory: each in a byte of its own, in bits 2 to 5
 };
 
 struct ScaledMma : Gen5 {
@@ -25,6 +27,15 @@ void widen(Task& t, const Instr& in, const MmaSide& s, float* out) {
   SharedState& state = SharedState::of(t);
   Buffer *data = state.read_planned(*s.plan, mem_desc(t, in.operand(s.operand))),
          *scales = state.read_planned(*s.scale_plan, mem_desc(t, in.operand(s.scale)));
+  if (s.apart) {
+    Buffer* pairs = pool.allocate(s.plan->bytes() / 2);
+    for (int64_t i = 0; i < s.plan->bytes() / 2; i++) {
+      const auto low = static_cast<uint8_t>(data->data()[2 * i]),
+                 high = static_cast<uint8_t>(data->data()[2 * i + 1]);
+      pairs->data()[i] = static_cast<std::byte>((low >> 2 & 0xf) | (high << 2 & 0xf0));
+    }
+    pool.release(std::exchange(data, pairs));
+  }
   widen_scaled(s.scaled, data->data(), scales->data(), out);
   pool.release(data);
   pool.release(scales);
@@ -67,7 +78,15 @@ bool side(Lowering& l, const ir::Op& op, ir::GroupName group, ir::GroupName scal
   s.scaled.group = s.scaled.k / scales->shape[1];
   s.operand = Lowering::operand_index(op, group);
   s.scale = Lowering::operand_index(op, scale_group);
-  s.plan = l.make<MemPlan>(*data);
+  s.apart = fp4 && data->tensor_memory && data->encoding.fp4_padded;
+  if (s.apart) {
+    MemView bytes = *data;
+    bytes.shape[1] *= 2;
+    bytes.place[1].insert(bytes.place[1].begin(), 1);
+    s.plan = l.make<MemPlan>(bytes);
+  } else {
+    s.plan = l.make<MemPlan>(*data);
+  }
   s.scale_plan = l.make<MemPlan>(*scales);
   return true;
 }
