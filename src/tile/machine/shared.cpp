@@ -303,9 +303,10 @@ void lower_memdesc_reinterpret(Lowering& l, const ir::Op& op) {
   const MemView* to = mem_view(l, *op.result(), op);
   if (!from || !to) return;
   if (to->splits() < from->splits())
-    return l.error(op, "each of the cluster's blocks has its own part of the buffer, which is to be read as " +
-                           std::to_string(from->splits() / to->splits()) +
-                           " copies of one: copies that differ are not supported");
+    return l.error(op,
+                   "each of the cluster's blocks has its own part of the buffer, which is to be read as " +
+                       std::to_string(from->splits() / to->splits()) +
+                       " copies of one: copies that differ are not supported");
   const Slot view = l.slot(op.operand(0)), result = l.slot(op.result());
   if (bytes_of(*to) <= bytes_of(*from)) {
     l.emit(run_memdesc_reinterpret, op, {result}, {view}, l.make<Resize>(from->size, to->size, 0, 0));
