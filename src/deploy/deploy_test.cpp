@@ -212,14 +212,14 @@ TEST(the_most_special_variant_that_fits_is_taken) {
 }
 
 TEST(the_devices_own_code_comes_first) {
-  OnFake on;
+  auto on = std::make_unique<OnFake>();
   Folder folder;
   auto exact = [](const char* target, const char* level) {
     return variant(target, kTypes, R"("BLOCK": 32)", R"("exact_target": true)", level);
   };
   auto order = [&](const std::vector<std::string>& variants) {
     std::string out;
-    const Kernel kernel = kernel_of(folder, variants, on.device());
+    const Kernel kernel = kernel_of(folder, variants, on->device());
     for (const Variant* v : kernel.variants()) out += v->level() + " " + v->target() + "; ";
     return out;
   };
@@ -230,14 +230,15 @@ TEST(the_devices_own_code_comes_first) {
                   exact("cuda:100", "cubin"), exact("cuda:90", "cubin"), plain("hip:gfx942", "hsaco"),
                   plain("cuda:100", "ptx"), plain("cuda:90", "ttir")}),
            "cubin cuda:90; ptx cuda:80; ptx cuda:75; ");
-  on.state.attributes[75] = 8, on.state.attributes[76] = 9;
+  on = std::make_unique<OnFake>();  // a driver remembers its devices
+  on->state.attributes[75] = 8, on->state.attributes[76] = 9;
   CHECK_EQ(order({plain("cuda:80", "cubin"), plain("cuda:86", "cubin"), exact("cuda:87", "cubin"),
                   plain("cuda:90", "cubin")}),
            "cubin cuda:86; cubin cuda:80; ");
   folder.write("index.json", index_of({plain("cuda:90", "cubin")}));
-  const std::string none = Package::open(folder.path)->kernel("scale", on.device()).error().str();
+  const std::string none = Package::open(folder.path)->kernel("scale", on->device()).error().str();
   CHECK(has(none, "has no code that runs on cuda:89") && has(none, "there is: cubin for cuda:90"));
-  const std::string unknown = Package::open(folder.path)->kernel("scael", on.device()).error().str();
+  const std::string unknown = Package::open(folder.path)->kernel("scael", on->device()).error().str();
   CHECK(has(unknown, "did you mean scale?"));
 }
 

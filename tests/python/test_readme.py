@@ -92,14 +92,15 @@ def test_blocks_that_are_not_run_say_why():
     """Commands that stand in another block than console have a comment above it: <!-- not run: reason -->."""
     command = re.compile(r"^(\$ )?(\.venv/bin/)?(triton-runner|make|python|pip|cmake|dask) ", re.MULTILINE)
     block = re.compile(r"(<!-- not run: .{8,} -->\n)?^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-    pages = [ROOT / "README.md", ROOT / "README.zh.md", *(ROOT / "doc" / "guide").glob("*.md")]
+    pages = [ROOT / f"{name}.md" for name in ("README", "README.zh", "CONTRIBUTING")]
+    pages += (ROOT / "doc").rglob("*.md")
     excused = 0
     for page in pages:
         for reason, language, body in block.findall(page.read_text()):
             if language in ("", "sh", "bash") and command.search(body):
                 assert reason, f"{page.name}: neither run by this test nor excused:\n{body}"
                 excused += 1
-    assert 0 < excused < 20
+    assert 0 < excused < 60
 
 
 def test_both_readmes_have_the_same_commands():
