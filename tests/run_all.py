@@ -131,7 +131,7 @@ def fuzz() -> list[list[str]]:
 
 def tsan() -> list[list[str]]:
     return [
-        sanitized(TSAN, "thread"),
+        sanitized(TSAN, "thread", "-O0"),
         compiled(TSAN, "pool_stress", "tile_test", "probe_test", "launch_test"),
         [str(TSAN / "tests" / "tools" / "pool_stress")],
         [str(TSAN / "tile_test"), "threads_"],

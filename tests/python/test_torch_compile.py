@@ -11,20 +11,22 @@ torch = pytest.importorskip("torch")
 
 RUN = pathlib.Path(__file__).resolve().parents[1] / "compile" / "run.py"
 SAMPLE = {
-    "cpu_backend": ["sin_mul_relu", "softmax", "integers", "users_kernel", "transformer_block"],
+    "cpu_backend": ["sin_mul_relu", "softmax", "integers", "users_kernel"],
     "--pretend-cuda": ["swiglu", "rms_norm", "casts", "factories", "scans", "flex_causal", "dynamic_softmax"],
 }
+LARGE = {"cpu_backend": ["transformer_block"], "--pretend-cuda": ["transformer_block"]}
 
 
 @pytest.mark.skipif(not hasattr(torch, "accelerator"), reason="this torch is too old for cpu_backend")
 @pytest.mark.timeout(1800)  # 15 s of CPU; a machine may be busy
+@pytest.mark.parametrize("sample", [SAMPLE, pytest.param(LARGE, marks=pytest.mark.long)], ids=["small", "large"])
 @pytest.mark.parametrize("way", SAMPLE)
-def test_sample(way):
+def test_sample(way, sample):
     flags = [way] if way.startswith("--") else []
-    command = [sys.executable, str(RUN), *flags, "--trace", "--exactly", *SAMPLE[way]]
+    command = [sys.executable, str(RUN), *flags, "--trace", "--exactly", *sample[way]]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1200)
     assert done.returncode == 0, done.stdout
-    assert f"{len(SAMPLE[way])} of {len(SAMPLE[way])} as eager" in done.stdout, done.stdout
+    assert f"{len(sample[way])} of {len(sample[way])} as eager" in done.stdout, done.stdout
 
 
 @pytest.mark.skipif(not hasattr(torch, "accelerator"), reason="this torch is too old for cpu_backend")
