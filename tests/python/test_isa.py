@@ -57,7 +57,7 @@ def test_every_instruction_set_gives_the_same_bits():
 
 @pytest.mark.parametrize("isa", ["avx512", "avx2", "sse9"])
 def test_what_is_not_there_is_said(isa):
-    code = "import triton_runner; print(triton_runner._core.isa())"
+    code = "from triton_runner import _core, _settings; _settings.current(); print(_core.isa())"
 
     def asked(isa):
         env = {**os.environ, "TRITON_RUNNER_ISA": isa}

@@ -19,7 +19,9 @@ LARGE = {"cpu_backend": ["transformer_block"], "--pretend-cuda": ["transformer_b
 
 @pytest.mark.skipif(not hasattr(torch, "accelerator"), reason="this torch is too old for cpu_backend")
 @pytest.mark.timeout(1800)  # 15 s of CPU; a machine may be busy
-@pytest.mark.parametrize("sample", [SAMPLE, pytest.param(LARGE, marks=pytest.mark.long)], ids=["small", "large"])
+@pytest.mark.parametrize(
+    "sample", [SAMPLE, pytest.param(LARGE, marks=pytest.mark.long)], ids=["small", "large"]
+)
 @pytest.mark.parametrize("way", SAMPLE)
 def test_sample(way, sample):
     flags = [way] if way.startswith("--") else []
