@@ -96,15 +96,24 @@ void trap_here(Lanes& l, const Operands& in) {
   x.trap(in, exec::TrapKind::kAssert, "the kernel executed 'trap'", first_on(l));
 }
 
+// Whether the call's variables are of the sizes that the function has.
+bool fits(const ptx::Function& f, std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args) {
+  auto same = [](std::span<const ptx::Variable> formal, std::span<const ptx::Operand> actual) {
+    return std::equal(formal.begin(), formal.end(), actual.begin(), actual.end(),
+                      [](const ptx::Variable& f, const ptx::Operand& a) {
+                        return a.kind == ptx::OperandKind::kVariable && a.variable->bytes == f.bytes;
+                      });
+  };
+  return same(f.params, args) && same(f.returns, returns);
+}
+
 // A call that goes to any of several functions: each is lowered here, behind a branch on the address.
 bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand& target,
                     std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args) {
   std::vector<const ptx::Function*> callees(in.callees.begin(), in.callees.end());
   if (callees.empty())
     for (const ptx::Function* f : l.code.module->functions())
-      if (!f->is_entry && !f->is_declaration && f->params.size() == args.size() &&
-          f->returns.size() == returns.size())
-        callees.push_back(f);
+      if (!f->is_entry && !f->is_declaration && fits(*f, returns, args)) callees.push_back(f);
   if (callees.empty()) return l.error(in, "no function of this module fits this call");
   auto table = std::make_shared<Table>();
   table->flags = kFunctionWindow;

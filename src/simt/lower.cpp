@@ -245,12 +245,23 @@ bool Lowering::lower_variables() {
       for (const ptx::Variable& v : fn->variables) f(v);
   };
   each_global(place_global);
+  auto address_of = [&](std::string_view symbol) -> std::optional<uint64_t> {
+    if (auto it = global_addresses_.find(symbol); it != global_addresses_.end()) return it->second;
+    for (const ptx::Function* fn : code.module->functions())
+      if (fn->name == symbol) return kFunctionWindow | function_index(*code.module, *fn);
+    return std::nullopt;
+  };
   each_global([&](const ptx::Variable& v) {
     if (!global_addresses_.contains(v.name)) return;
     for (const auto& r : v.relocations) {
-      auto it = global_addresses_.find(r.symbol);
-      if (it == global_addresses_.end() || r.offset + 8 > v.bytes) continue;
-      uint64_t value = it->second + static_cast<uint64_t>(r.addend);
+      const std::optional<uint64_t> address = address_of(r.symbol);
+      if (!address) {
+        error(v.offset, "'" + std::string(v.name) + "' begins with the address of '" + std::string(r.symbol) +
+                            "', which is no function and no variable in global memory of this module");
+        return;
+      }
+      if (r.offset + 8 > v.bytes) continue;
+      uint64_t value = *address + static_cast<uint64_t>(r.addend);
       std::copy_n(reinterpret_cast<const std::byte*>(&value), 8,
                   reinterpret_cast<std::byte*>(global_addresses_[v.name] + r.offset));
     }
