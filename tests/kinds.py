@@ -20,7 +20,7 @@ REASONS = {
     "src/ir/parser.cpp": (2, "the module around everything"),
     "src/ir/printer.cpp": (1, "the yield that is not written"),
     "src/ir/translate.cpp": (1, "the module's own name stays"),
-    "src/ir/translate_ops.cpp": (21, "ops that one release has and another puts others in the place of"),
+    "src/ir/translate_ops.cpp": (22, "ops that one release has and another puts others in the place of"),
     "src/ir/verify.cpp": (35, "what regions, branches and accesses of each op must be"),
     "src/ir/verify_shapes.cpp": (40, "what shapes each op relates, where effects say too little"),
     "src/probe/in_flight.cpp": (5, "products that go on, through loops and waits"),

@@ -19,9 +19,7 @@ COLOURS = 64  # of a picture
 SIGNATURE = (
     "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, fp32, i32:16, i32:16, i32:16, 64, 128, 64, True"
 )
-LAYOUT = (
-    "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"
-)
+LAYOUT = "#ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 8]}>"
 
 
 def runner(*arguments: str) -> None:

@@ -229,7 +229,7 @@ void init_table(nb::module_& m) {
           entry["operands"] = std::string(row.operands);
           entry["exec"] = std::string(row.exec);
           entry["effects"] = std::string(row.effects_text);
-          entry["since"] = release(row.since);
+          entry["since"] = row.since == ir::kFork ? nb::object(nb::none()) : nb::cast(release(row.since));
           entry["until"] = until(row.until);
           entry["assembly"] = std::string(row.assembly);
           entry["tested"] = std::string(row.tested);

@@ -11,6 +11,8 @@ from triton_runner._pipeline.versions import RELEASES, parse_version
 def table() -> list[dict]:
     """Every op: name, dialect, kind, operands, effects, since, until, status, handler, tested, old_names.
 
+    since, until: first and last release that has it by this name; until None: still there; since None: no
+    release has it, but a fork whose texts are read.
     status: "executed"; "structure" (its parent's handler takes it along); "parsed only" (running it is an
     error). handler: the function of the tile engine, or None. tested: a golden case, "folder/name" under
     tests/cases, or None.
@@ -63,7 +65,10 @@ def lines(rows: list[dict]) -> list[str]:
     width = max((len(row["name"]) for row in rows), default=0)
     out = []
     for row in rows:
-        releases = f"{row['since']} on" if row["until"] is None else f"{row['since']} to {row['until']}"
+        if row["since"] is None:
+            releases = "a fork"
+        else:
+            releases = f"{row['since']} on" if row["until"] is None else f"{row['since']} to {row['until']}"
         old = "".join(f"; {name['name']} in {name['since']} to {name['until']}" for name in row["old_names"])
         handler, tested = row["handler"] or "-", row["tested"] or "-"
         line = f"{row['name']:<{width}}  {row['status']:<11}  {releases + old:<10}  {handler:<28}  {tested}"
@@ -81,6 +86,8 @@ def _all_names(row: dict) -> list[str]:
 
 def _has(name: dict, version: tuple) -> bool:
     """Whether the release prints this name."""
+    if name["since"] is None:
+        return False
     until = name["until"]
     return parse_version(name["since"]) <= version and (until is None or version <= parse_version(until))
 

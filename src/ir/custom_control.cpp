@@ -460,7 +460,7 @@ void Custom::print_barriers(Printer& out, const Op& op) {
   for (size_t i = 0; i < barriers.size(); ++i) {
     if (i) out.text(", ");
     out.value(barriers[i].value);
-    out.text("["), out.value(preds[i].value), out.text("]");
+    if (i < preds.size()) out.text("["), out.value(preds[i].value), out.text("]");  // 3.3 had none
   }
 }
 

@@ -15,6 +15,7 @@ namespace column {
 #include <triton_runner/ir/effects.def>
 #define V(major, minor) release(major, minor)
 #define NOW kNow
+#define FORK kFork
 
 constexpr OpInfo kTable[] = {
 #define OP(kind, name, operands, exec, effects, since, until, assembly, tested) \

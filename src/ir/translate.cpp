@@ -97,6 +97,10 @@ base::Result<Translation> Translator::run() {
     for (const NamedAttr& a : op->attrs) attrs.push_back({renamed(a.name), attr(a.value)});
     op->attrs = m_.arena.copy(attrs.data(), attrs.size());
   });
+  const char* const other = release_ >= kColumnStrides ? "unpacked" : "colStride";
+  std::erase_if(m_.aliases, [&](const AliasDef& alias) {  // each use has its own now
+    return alias.attr && alias.attr->string == "ttng.tensor_memory_encoding" && alias.attr->get(other);
+  });
   for (AliasDef& alias : m_.aliases) {
     if (alias.attr) alias.attr = attr(alias.attr);
     if (alias.type) alias.type = type(alias.type);
@@ -126,6 +130,7 @@ Releases written_by(const Module& module) {
     const OpInfo& row = op_info(op->kind);
     for (const OldName& old : old_names())
       if (old.kind == op->kind && old.name == op->name) return within(old.since, old.until);
+    if (row.since == kFork) return;
     within(row.since, row.until);
     for (const DialectPrefix& dialect : kDialectPrefixes) {
       if (op->name.starts_with(dialect.old_prefix)) within(release(3, 0), dialect.until);

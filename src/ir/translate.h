@@ -27,6 +27,8 @@ inline constexpr DialectPrefix kDialectPrefixes[] = {
 };
 #undef V
 
+inline constexpr int kColumnStrides = release(3, 6);  // of tensor memory; unpacked or not before
+
 class Translator {
  public:
   Translator(Module& module, Release release) : module_(module), m_(module.impl()), release_(release) {}
@@ -40,6 +42,7 @@ class Translator {
   const Attr* changed(const Attr* attr);
   const Attr* shared_encoding(const Attr* old);
   const Attr* memory_space(const Attr* old);
+  const Attr* tensor_memory(const Attr* encoding, const Type* element);
   const Type* dot_operand(const Type* tensor);
   std::string_view renamed(std::string_view name);  // with the dialect's prefix of the release
 
@@ -48,6 +51,7 @@ class Translator {
   void replace(Op* op);
   void view(Op* op);
   void barriers_of(Value* array);
+  void barrier_predicates(Op* product);
   void descriptor_parameter(Op* function, uint32_t index);
   void broadcast(Op* op);
   void name_and_form(Op* op);
@@ -62,6 +66,7 @@ class Translator {
   Module& module_;
   Module::Impl& m_;
   const Release release_;
+  int predicates_ = 0;  // made so far
   std::unordered_map<const Type*, const Type*> types_;
   std::unordered_map<const Attr*, const Attr*> attrs_;
   std::vector<std::string> changes_;

@@ -64,6 +64,16 @@ void Translator::replace(Op* op) {
         set_attr(module_, op, "isAsync", m_.intern(yes));
       }
       break;
+    case OpKind::kTCGen5MMA:
+    case OpKind::kTCGen5MMAScaled:  // until 3.4 one with a barrier was
+      if (release_ >= release(3, 4)) barrier_predicates(op);
+      if (release_ < release(3, 5)) {
+        remove_attr(module_, op, "is_async");
+      } else if (!op->group("barriers").empty() && !op->attr("is_async")) {
+        set_attr(module_, op, "is_async", m_.unit());
+        note("a product with a barrier", "is_async");
+      }
+      break;
     case OpKind::kAssert:
       if (release_ < release(3, 3)) break;
       for (std::string_view name : {"file", "func", "line"}) remove_attr(module_, op, name);
@@ -114,8 +124,6 @@ void Translator::view(Op* op) {
       drop_operands(op, 1);
       op->kind = OpKind::kMemDescSubslice;
       set_attr(module_, op, "offsets", m_.intern(list));
-    } else if (release_ >= release(3, 9)) {
-      op->kind = OpKind::kMemDescDynamicSubslice;
     } else {
       return fail(op,
                   "Triton 3." + std::to_string(release_ % 100) +
@@ -133,6 +141,21 @@ void Translator::view(Op* op) {
   }
   made.text = made.text.substr(0, made.text.find('<'));
   op->result()->type = m_.intern(made);
+}
+
+// In 3.3 the barrier of a product has no predicate.
+void Translator::barrier_predicates(Op* op) {
+  const size_t barriers = op->group("barriers").size();
+  if (barriers == 0 || !op->group("barrier_preds").empty()) return;
+  base::Result<std::vector<Op*>> made = insert(
+      module_, op->block, op, "%barrier_" + std::to_string(predicates_++) + "_on = arith.constant true\n");
+  if (!made) return fail(op, "its barrier could not be given a predicate");
+  // The last of the row's groups, of which that release's text has no part.
+  const auto group = static_cast<uint32_t>(std::ranges::count(op_info(op->kind).operands, ','));
+  std::vector<uint32_t> ends(op->group_ends.begin(), op->group_ends.end());
+  ends.resize(group + 1, op->num_operands());
+  op->group_ends = m_.arena.copy(ends.data(), ends.size());
+  for (size_t i = 0; i < barriers; ++i) add_operand(module_, op, group, made->front()->result());
 }
 
 // An array of barriers is one of slots of a single barrier from 3.5 on.

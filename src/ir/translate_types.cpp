@@ -68,6 +68,8 @@ const Type* Translator::changed(const Type* t) {
       }
       made.text = m_.arena.text(std::string(name) + "<>");
       made.memory_space = memory_space(made.memory_space);
+      made.encoding = tensor_memory(made.encoding, t->element);
+      differs = differs || made.encoding != t->encoding;
       // Views tell the shape that they are part of, in 3.3 to 3.5 with the dimensions that indexing took
       // away.
       if (release_ < kShortNames) made.alloc_shape = {};
@@ -104,6 +106,38 @@ const Type* Translator::changed(const Type* t) {
   if (!differs) return t;
   if (made.kind != TypeKind::kMemDesc && made.kind != TypeKind::kToken && made.kind != TypeKind::kOpaque)
     made.text = {};
+  return m_.intern(made);
+}
+
+// Tensor memory until 3.5: an element is `unpacked` if it has a column of 32 bits to itself. Then: elements from
+// one to the next.
+const Attr* Translator::tensor_memory(const Attr* e, const Type* element) {
+  if (!e || e->kind != AttrKind::kDialect || e->string != "ttng.tensor_memory_encoding" || !element->width ||
+      element->width > 32)
+    return e;
+  const bool strides = release_ >= kColumnStrides;
+  const std::string_view old = strides ? "unpacked" : "colStride", now = strides ? "colStride" : "unpacked";
+  const Attr* said = e->get(old);
+  if (!said) return e;
+  const int64_t alone = 32 / element->width;
+  if (!strides && said->integer != 1 && said->integer != alone) {
+    errors_.push_back(base::failure("Triton 3." + std::to_string(release_ % 100) +
+                                    " has no tensor memory of " + std::string(element->text) +
+                                    " with a colStride of " + std::to_string(said->integer)));
+    return e;
+  }
+  Attr unpacked{.kind = AttrKind::kBool};
+  unpacked.integer = said->integer == alone;
+  const Attr* value = strides ? m_.integer(said->integer ? alone : 1, nullptr)
+                              : static_cast<const Attr*>(m_.intern(unpacked));
+  std::vector<NamedAttr> entries(e->entries.begin(), e->entries.end());
+  for (NamedAttr& entry : entries)
+    if (entry.name == old) entry = {now, value};
+  Attr made = *e;
+  made.entries = m_.arena.copy(entries.data(), entries.size());
+  made.alias = {};
+  note("#ttng.tensor_memory_encoding of " + std::string(element->text),
+       "with " + std::string(now) + " in place of " + std::string(old));
   return m_.intern(made);
 }
 

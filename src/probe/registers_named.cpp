@@ -290,6 +290,11 @@ class Namer {
       for (const Instruction& in : f_.body) names.emplace(in.spelling);
     for (const std::string& n : base::nearest_names(name, {names.begin(), names.end()}))
       notes.push_back("did you mean '" + n + "'?");
+    for (const ptx::Function* other : module_.functions())
+      for (const ptx::Register& r : other->registers)
+        if (r.name == name && other != &f_)
+          notes.push_back("'" + std::string(other->name) +
+                          "' has one; registers of functions that a kernel calls cannot be dumped by name");
     return module_.diagnostic(f_.offset,
                               "'" + std::string(f_.name) + "' has no " +
                                   (name.starts_with('%') ? "register " + name : "instruction '" + name + "'"),

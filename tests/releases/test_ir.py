@@ -5,7 +5,8 @@ import sys
 
 import pytest
 import triton
-from triton_runner import ir
+from triton_runner import _ops, ir
+from triton_runner._pipeline.versions import parse_version
 
 # The release's own parser, in a process of its own: it may abort.
 PARSE = """
@@ -70,3 +71,58 @@ def test_edited_module_is_accepted(printed, level, tmp_path):
 def test_the_oracle_can_refuse(printed, tmp_path):
     broken = printed["add_kernel.ttir"].replace("arith.addf", "arith.addi")
     assert parse_with_triton(broken, tmp_path).returncode != 0, triton.__version__
+
+
+# Asks for each op, with nothing that it needs: what Triton says is another thing where it does not know it.
+ASK = """
+import importlib, sys
+from triton._C.libtriton import ir
+context = ir.context()
+ir.load_dialects(context)
+for name in ("nvidia", "amd", "proton"):
+    try:
+        importlib.import_module("triton._C.libtriton." + name).load_dialects(context)
+    except (ImportError, AttributeError):
+        try:
+            getattr(importlib.import_module("triton._C.libtriton"), name).load_dialects(context)
+        except AttributeError:
+            pass
+for name in sys.stdin.read().split():
+    with open(sys.argv[1], "w") as file:
+        file.write('module { tt.func public @k() { "%s"() : () -> ()\\n tt.return } }' % name)
+    print("asked", name, file=sys.stderr, flush=True)
+    try:
+        ir.parse_mlir_module(sys.argv[1], context)
+    except Exception:
+        pass
+"""
+
+
+def test_the_op_table_says_what_this_release_has(tmp_path):
+    """By the names of the rows and those of OLD_NAME; TLX's come with a plug-in."""
+    version = parse_version(triton.__version__)[:2]
+    current = {row["name"]: row for row in _ops.table() if row["dialect"] not in ("tlx", "builtin")}
+    old = {name["name"]: name for row in current.values() for name in row["old_names"]}
+    spelled = {}
+    for name, row in {**current, **old}.items():
+        for prefix, now, last in (
+            ("triton_gpu.", "ttg.", (3, 2)),
+            ("triton_nvidia_gpu.", "ttng.", (3, 2)),
+            ("amdgpu.", "amdg.", (3, 5)),
+        ):
+            if version <= last and name.startswith(now):
+                name = prefix + name.removeprefix(now)
+        spelled[name] = row
+    command = [sys.executable, "-c", ASK, str(tmp_path / "asked.mlir")]
+    done = subprocess.run(command, input=" ".join(spelled), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    there = dict.fromkeys(spelled, True)
+    for line in done.stderr.splitlines():
+        if line.startswith("asked "):
+            name = line.split()[1]
+        elif any(
+            words in line for words in ("unregistered operation", "unregistered dialect", "not found for")
+        ):
+            there[name] = False
+    wrong = {name: there[name] for name, row in spelled.items() if there[name] != _ops._has(row, version)}
+    assert not wrong

@@ -11,6 +11,7 @@ namespace triton_runner::ir {
 using Release = int;
 constexpr Release release(int major, int minor) { return 100 * major + minor; }
 inline constexpr Release kNow = 99'999;
+inline constexpr Release kFork = kNow - 1;  // `since` of what only a fork has
 
 // A row of ops.def.
 struct OpInfo {
@@ -21,7 +22,7 @@ struct OpInfo {
   std::string_view exec;      // "ELEMENTWISE(addi)", "LOWER(load)", "STRUCTURE", "UNSUPPORTED"
   Effects effects;
   std::string_view effects_text;  // "elementwise | lazy"
-  Release since, until;           // until kNow: still there
+  Release since, until;           // by this name; until kNow: still there
   std::string_view assembly;      // its text after the name; see src/ir/assembly.h
   std::string_view tested;        // the golden case that runs it: "op/tt.addptr"; empty if nothing runs it
 };

@@ -182,10 +182,9 @@ void run_load_bytes(Lanes& lanes, const Operands& in) {
           std::memcpy(d, tile, 128);
           continue;
         }
-        // Byte i of lane 4 g + t: row 4 t + 2 r + i % 2, column g + 8 (i / 2).
+        // Byte i of lane 4 g + t: row 4 t + i, column g + 8 r.
         for (uint32_t lane = 0; lane < 32; ++lane)
-          for (uint32_t i = 0; i < 4; ++i)
-            d[4 * lane + i] = tile[4 * (lane % 4) + 2 * r + i % 2][lane / 4 + 8 * (i / 2)];
+          for (uint32_t i = 0; i < 4; ++i) d[4 * lane + i] = tile[4 * (lane % 4) + i][lane / 4 + 8 * r];
       }
     }
   }
