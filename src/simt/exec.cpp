@@ -43,6 +43,19 @@ void Cluster::complete_oldest() {
   ++events;
 }
 
+void Cluster::tell_before_it_goes(uint32_t address) {
+  for (size_t i = 0; i < pending.size() && !pending[i]->is_tensor_core();) {
+    if (!pending[i]->tells(address)) {
+      ++i;
+      continue;
+    }
+    std::unique_ptr<AsyncOp> op = std::move(pending[i]);
+    pending.erase(pending.begin() + static_cast<ptrdiff_t>(i));
+    op->complete(*this);
+    ++events;
+  }
+}
+
 void Cluster::issue(std::unique_ptr<AsyncOp> op) {
   pending.push_back(std::move(op));
   size_t n = 0;  // at random, some of those that are under way, in their order

@@ -69,6 +69,10 @@ struct Barrier {
 struct AsyncOp {
   virtual ~AsyncOp() = default;
   virtual void complete(Cluster& cluster) = 0;
+  // A product or copy of tcgen05, which later commits tell of.
+  virtual bool is_tensor_core() const { return false; }
+  // A commit of these that tells the mbarrier at that address.
+  virtual bool tells(uint32_t) const { return false; }
 };
 
 // State of handlers that belongs to a block (cp.async groups, tensor memory, ...): one slot a kind.
@@ -139,6 +143,8 @@ struct Cluster {
   // Writes the operation down, and completes as many as the launch's timing says.
   void issue(std::unique_ptr<AsyncOp> op);
   void complete_oldest();
+  // The mbarrier at the address is about to go: commits that have nothing left to wait for tell it.
+  void tell_before_it_goes(uint32_t address);
   Cta* cta_of(uint32_t shared_address) {
     uint32_t rank = shared_address >> kRankShift;
     return rank < ctas.size() ? ctas[rank].get() : nullptr;

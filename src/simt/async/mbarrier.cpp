@@ -201,6 +201,7 @@ void run_inval(Lanes& lanes, const Operands& in) {
   each_lane(x, [&](uint32_t i) {
     const uint32_t address = op.address.shared_at(x, in, i);
     if (address == kNoRegister || !mbarrier_valid(x, in, i, address)) return false;
+    x.cta->cluster->tell_before_it_goes(address);
     std::memset(bytes_of(x, in, i, address), 0, 8);
     return true;
   });

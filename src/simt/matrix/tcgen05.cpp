@@ -336,6 +336,7 @@ struct Copy {
 };
 
 struct CopyOp : AsyncOp {
+  bool is_tensor_core() const override { return true; }
   const Instr* instr;
   Cta* cta;
   uint64_t descriptor;
@@ -457,6 +458,7 @@ struct Shift {
 };
 
 struct ShiftOp : AsyncOp {
+  bool is_tensor_core() const override { return true; }
   const Instr* instr;
   Cta* cta;
   uint32_t address;
@@ -513,6 +515,11 @@ struct CommitOp : AsyncOp {
   Cta* cta;
   uint32_t address;
   uint32_t mask;  // 0: the one block that the address names
+  bool tells(uint32_t barrier) const override {
+    return mask == 0
+               ? barrier == address
+               : (barrier & kOffsetMask) == (address & kOffsetMask) && (mask >> (barrier >> kRankShift) & 1);
+  }
   void complete(Cluster& cluster) override {
     Exec x = late_exec(*cta);
     if (mask == 0) {

@@ -49,6 +49,7 @@ void unpack_tiles(MmaType type, std::vector<uint8_t>* tiles) {
 }
 
 struct ProductOp : AsyncOp {
+  bool is_tensor_core() const override { return true; }
   const Instr* instr;
   Cta* cta;
   uint64_t a = 0, b = 0;  // descriptors, or A's tensor address

@@ -26,6 +26,7 @@ void CheckedCode::prepare(Lowering& l) {
   };
   kills.clear();
   buffers.assign(code.instrs.size(), {});
+  filled.assign(code.instrs.size(), nullptr);
   for (size_t k = 0; k < code.instrs.size(); ++k) {
     Instr& in = code.instrs[k];
     kills.push_back(in.kills);
@@ -33,6 +34,8 @@ void CheckedCode::prepare(Lowering& l) {
     if (!in.op || in.run == run_release) continue;
     commits |= in.op->effects().all(ir::Effect::kTensorCore | ir::Effect::kBarrier | ir::Effect::kSignals) &&
                !in.op->does(ir::Effect::kAsync);
+    if (in.op->does(ir::Effect::kAllocates) && in.op->num_operands() == 1 && in.num_results == 1)
+      filled[k] = plan_of(in.op->results[0], *in.op);
     const bool copy =
         in.op->kind == ir::OpKind::kAsyncCopyGlobalToLocal;  // its instruction begins with the buffer
     for (uint32_t i = 0; i < in.op->num_operands() && i < in.num_operands; ++i) {

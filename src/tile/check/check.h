@@ -35,6 +35,7 @@ struct CheckedCode {
   Code code;
   std::vector<uint64_t> kills;                      // of each instruction, taken out of it
   std::vector<std::vector<MemoryOperand>> buffers;  // of each instruction
+  std::vector<const MemPlan*> filled;  // by each instruction: what an allocation stores to; null: none
   bool commits =
       false;  // there are commits of tcgen05: a product without barriers is not waited for where it is
   // Once the code that `lowering` made is complete.

@@ -287,8 +287,7 @@ bool RaceCheck::before(Task& t, const Instr& in) {
 bool RaceCheck::after(Task& t, const Instr& in) {
   const Access& a = accesses_[&in - t.code->instrs.data()];
   if (a.kind == AccessKind::kAtomic && !atomics(t, in, a)) return false;
-  shared_after(t, in);
-  return true;
+  return shared_after(t, in);
 }
 
 }  // namespace triton_runner::tile

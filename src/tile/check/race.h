@@ -13,6 +13,7 @@
 #include "check/check.h"
 #include "check/clock.h"
 #include "check/history.h"
+#include "machine/memdesc.h"
 #include "ops/access.h"
 
 namespace triton_runner::tile {
@@ -72,8 +73,10 @@ class RaceCheck {
 
   // ---- shared memory
   bool shared_before(Task& t, const Instr& in);
-  void shared_after(Task& t, const Instr& in);
+  bool shared_after(Task& t, const Instr& in);
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act);
+  bool buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& plan, MemDesc d,
+              const ir::Value& value, Act act);
   const MemoryOperand* buffer_of(const Instr& in, ir::GroupName group) const;
   // Barriers of a group of operands are told what the thread did.
   void arrive(Task& t, const Instr& in, Thread& from, ir::GroupName group);

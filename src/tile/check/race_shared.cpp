@@ -54,13 +54,17 @@ void RaceCheck::arrive(Task& t, const Instr& in, Thread& from, ir::GroupName gro
 }
 
 bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act) {
+  return buffer(t, in, thread, *b.plan, mem_desc(t, in.operand(b.operand)), *in.op->operand(b.operand), act);
+}
+
+bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& plan, MemDesc d,
+                       const ir::Value& value, Act act) {
   ProgramRace& race = of(*t.program);
-  const MemDesc d = mem_desc(t, in.operand(b.operand));
   const auto arena = static_cast<uint64_t>(t.code->shared_bytes);
-  std::vector<std::byte> marks(arena), ones(b.plan->bytes(), std::byte{1});
-  b.plan->write(marks.data(), d, ones.data());
+  std::vector<std::byte> marks(arena), ones(plan.bytes(), std::byte{1});
+  plan.write(marks.data(), d, ones.data());
   const uint32_t mine = record(thread, in, act);
-  const bool by_proxy = act == Act::kRead && threads_[thread.id].beside && !b.plan->in_tensor_memory();
+  const bool by_proxy = act == Act::kRead && threads_[thread.id].beside && !plan.in_tensor_memory();
   uint32_t other = 0, unfenced = 0;
   uint64_t where = 0;
   for (uint64_t at = d.base; at < arena && !other && !unfenced;) {
@@ -79,21 +83,21 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemoryOpe
   }
   if (!other && !unfenced) return true;
   // Which element lies there: its number, written byte by byte.
-  const std::vector<int64_t>& strides = b.plan->strides();
-  const int64_t n = in.op->operand(b.operand)->type->num_elements(), size = b.plan->bytes() / n;
+  const std::vector<int64_t>& strides = plan.strides();
+  const int64_t n = value.type->num_elements(), size = plan.bytes() / n;
   int64_t element = 0;
   for (int byte = 0; byte < 4; ++byte) {
     for (int64_t e = 0; e < n; ++e)
       std::memset(ones.data() + e * size, static_cast<int>(e >> 8 * byte & 0xff), size);
-    b.plan->write(marks.data(), d, ones.data());
+    plan.write(marks.data(), d, ones.data());
     element |= static_cast<int64_t>(marks[where]) << 8 * byte;
   }
   std::vector<int64_t> index;
   for (size_t k = 0; k < strides.size(); ++k) index.push_back(element / strides[k]), element %= strides[k];
   std::string what = "element [";
   for (size_t k = 0; k < index.size(); ++k) what += (k ? ", " : "") + std::to_string(index[k]);
-  what += "] of %" + std::string(in.op->operand(b.operand)->name) +
-          (b.plan->in_tensor_memory() ? " in tensor memory" : " in shared memory");
+  what += "] of %" + std::string(value.name) +
+          (plan.in_tensor_memory() ? " in tensor memory" : " in shared memory");
   if (other) return report(t, in, act, other, what, std::move(index));
   trap_with_notes(t, in, exec::TrapKind::kRace,
                   "it reads " + what +
@@ -111,12 +115,13 @@ bool RaceCheck::fenced(uint32_t number, const Thread& thread) const {
   return thread.seen.fenced.of(r.thread) >= r.time;
 }
 
-// Triton itself puts a fence between a cp.async copy and what reads it through the async proxy: 3.9 into TTGIR,
-// 3.7 and 3.8 behind it. It looks at one task at a time: what another task copied needs a fence of the
-// program's own. So does what a task stored: Gluon and TLX ask for it, and other TTGIR has it.
+// Triton itself puts a fence between a cp.async copy, or what an allocation stores, and what reads it through the
+// async proxy: 3.9 into TTGIR, 3.7 and 3.8 behind it. It looks at one task at a time: what another task copied needs
+// a fence of the program's own. So does what a task stored: Gluon and TLX ask for it, and other TTGIR has it.
 bool RaceCheck::fenced_later(uint32_t number, Task& t) {
   const Record& r = records_[number];
-  return r.in->op->does(ir::Effect::kGroup) && threads_[r.thread].task == threads_[state(t).thread.id].task;
+  return (r.in->op->does(ir::Effect::kGroup) || r.in->op->does(ir::Effect::kAllocates)) &&
+         threads_[r.thread].task == threads_[state(t).thread.id].task;
 }
 
 namespace {
@@ -218,7 +223,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
   }
 }
 
-void RaceCheck::shared_after(Task& t, const Instr& in) {
+bool RaceCheck::shared_after(Task& t, const Instr& in) {
   ProgramRace& race = of(*t.program);
   const ir::Effects does = in.op->effects();
   Clock& seen = state(t).thread.seen;
@@ -231,6 +236,9 @@ void RaceCheck::shared_after(Task& t, const Instr& in) {
           static_cast<int64_t>(SharedState::of(t).copies_to(static_cast<uint32_t>(address))), told);
     seen.see(told);
   }
+  if (const MemPlan* plan = code_.filled[&in - t.code->instrs.data()])
+    if (!buffer(t, in, state(t).thread, *plan, mem_desc(t, in.result()), in.op->results[0], Act::kWrite))
+      return false;
   switch (in.op->kind) {
     case K::kFenceAsyncShared: {
       Thread& thread = state(t).thread;
@@ -238,7 +246,7 @@ void RaceCheck::shared_after(Task& t, const Instr& in) {
       all.see(thread.id, thread.time++);
       thread.records.clear();
       thread.seen.fenced.see(all);
-      return;
+      return true;
     }
     case K::kAsyncWait:
     case K::kAmdAsyncWait: {
@@ -249,18 +257,18 @@ void RaceCheck::shared_after(Task& t, const Instr& in) {
         ended(s.committed.front(), 0, s.thread.seen);
         s.committed.pop_front();
       }
-      return;
+      return true;
     }
     case K::kWarpGroupDotWait:
       ended(state(t).products, in.op->int_attr("pendings", 0), state(t).thread.seen);
-      return;
+      return true;
     case K::kAsyncTMAStoreWait:
       ended(state(t).stores, in.op->int_attr("pendings", 0), state(t).thread.seen);
-      return;
+      return true;
     case K::kAsyncTMAStoreTokenWait:
       ended(state(t).stores, 0, state(t).thread.seen);
       arrive(t, in, state(t).thread, "barriers");
-      return;
+      return true;
     case K::kWarpSpecialize:
       for (Task* partition : SharedState::of(t).partitions) {
         TaskState& s = state(*partition);
@@ -271,9 +279,9 @@ void RaceCheck::shared_after(Task& t, const Instr& in) {
           release(state(t).thread, s.thread.seen);
         }
       }
-      return;
+      return true;
     default:
-      return;
+      return true;
   }
 }
 
