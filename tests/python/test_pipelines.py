@@ -270,3 +270,37 @@ def test_an_accumulator_that_the_compiler_forgets():
         ),
     ):
         persistent[launch.grid](*launch.args, STAGES=2, SPECIAL=True)
+
+
+def test_a_copy_that_the_compiler_overwrites():
+    """For Blackwell Triton 3.9 turns an f32 block of a descriptor by a copy in shared memory, which has one
+    place, though the product of the turn before may still read it."""
+    settings = {"target": "cuda:100", "level": "ptx"}
+    for level, writes, reads in (
+        ("ttgir", "ttg.local_alloc", "ttng.tc_gen5_mma"),
+        ("ptx", "st.shared", "tcgen05.mma"),
+    ):
+        launch = descriptors(3, torch.float32)
+        with (
+            triton_runner.using(**settings | {"level": level}, check="race"),
+            pytest.raises(triton_runner.KernelTrap, match=f"(?s)data race in {writes}.*{reads}"),
+        ):
+            by_descriptors[launch.grid](*launch.args, STAGES=3)
+    for timing, right in (("eager", True), ("late", False)):
+        launch = descriptors(3, torch.float32)
+        with triton_runner.using(**settings, timing=timing):
+            by_descriptors[launch.grid](*launch.args, STAGES=3)
+        assert torch.equal(launch.out, launch.wanted) == right
+
+
+@pytest.mark.parametrize("kind", [torch.float8_e4m3fn, torch.float8_e5m2])
+@pytest.mark.parametrize("target", [100, 120])
+def test_bytes_that_a_load_turns(kind, target):
+    """The second operand of mma.sync from rows of bytes: ldmatrix.m16n16, transposed."""
+    a, b = whole(32, 128, dtype=kind), whole(128, 32, dtype=kind)
+    for level in ("ttgir", "ptx"):
+        c = torch.full((32, 32), -1.0)
+        with triton_runner.using(target=f"cuda:{target}", level=level):
+            compiled = by_own_descriptors[(1,)](a, b, c, 32, 128, 128, 32, 32, 64, STAGES=1, num_warps=1)
+        assert torch.equal(c, a.float() @ b.float()), level
+    assert "ldmatrix.sync.aligned.m16n16" in compiled.asm["ptx"]
