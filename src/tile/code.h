@@ -1,5 +1,6 @@
 // A lowered kernel: linear instructions over slots, and what is static about every slot.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -72,6 +73,8 @@ struct CodeHeader {
   std::shared_ptr<const ir::Module> module;
   std::string kernel;
   int num_warps = 4, num_ctas = 1, warp_size = 32;
+  std::array<int64_t, 3> cluster{1, 1, 1};  // programs of the grid that are the blocks of one cluster
+  int64_t cluster_size() const { return cluster[0] * cluster[1] * cluster[2]; }
   int all_warps = 0;      // of a block, those of partitions included; 0: nobody said
   bool two_ctas = false;  // tcgen05 products are of pairs of blocks
   bool is_ttgir = false;

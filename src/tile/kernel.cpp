@@ -34,6 +34,7 @@ class TileKernel final : public exec::Kernel {
       return exec::launch_both_ends(*this, options, args, allocations,
                                     [&] { return launch(late, args, allocations); });
     }
+    if (auto ok = whole_clusters(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
     exec::Memory memory(allocations, options.resolve, options.whole);
     Launch launch;
     launch.code = &code_;
@@ -54,7 +55,8 @@ class TileKernel final : public exec::Kernel {
     launch.options = &options;
     launch.args = args;
     launch.memory = &memory;
-    launch.num_programs = exec::programs_of(options);
+    const int64_t blocks = code_.cluster_size();
+    launch.num_programs = (exec::programs_of(options) + blocks - 1) / blocks;
     if (options.timeout_seconds > 0) launch.deadline = steady_seconds() + options.timeout_seconds;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (checks && checks->one_thread()) workers = 1;
@@ -69,6 +71,16 @@ class TileKernel final : public exec::Kernel {
   std::string level_;
 
  private:
+  base::Status whole_clusters(const std::array<int64_t, 3>& grid) const {
+    for (size_t d = 0; d < 3; ++d)
+      if (grid[d] % code_.cluster[d] != 0)
+        return base::failure(
+            "a grid of " + std::to_string(grid[d]) + " programs along " + "xyz"[d] + ", which clusters of " +
+                std::to_string(code_.cluster[d]) + " do not divide",
+            {"the module's ttg.cluster-dim-x, -y and -z say how many programs are a cluster"});
+    return base::success();
+  }
+
   // Whether there are asynchronous operations whose results can be compared: the order of atomics is free.
   enum class Ends : uint8_t { kNone, kTwo, kAtomics };
   Ends has_two_ends(const ir::Region& region) const {
@@ -224,6 +236,15 @@ base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ir::Modul
                              ", num-ctas = " + std::to_string(code.num_ctas) +
                              ", threads-per-warp = " + std::to_string(code.warp_size) +
                              ": these are powers of two, at most 64, 16 and 64");
+  const char* const kDims[] = {"cluster-dim-x", "cluster-dim-y", "cluster-dim-z"};
+  for (size_t d = 0; d < 3; ++d) code.cluster[d] = module_int(top, kDims[d], 1);
+  if (std::ranges::any_of(code.cluster, [](int64_t n) { return n < 1 || n > 16; }) ||
+      code.cluster_size() > 16 || (code.cluster_size() > 1 && code.num_ctas > 1))
+    return diagnostic_at(top, *module,
+                         "clusters of " + std::to_string(code.cluster[0]) + " x " +
+                             std::to_string(code.cluster[1]) + " x " + std::to_string(code.cluster[2]) +
+                             " programs, num-ctas = " + std::to_string(code.num_ctas) +
+                             ": a cluster has at most 16 blocks, and they are programs or parts of one");
   kernel->level_ = code.is_ttgir ? "ttgir" : "ttir";
   for (const ir::Value& arg : func.region(0)->first->args) {
     std::optional<exec::Param> p = param_of(arg);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <triton_runner/ir/text.h>
+
 #include "trace/location.h"
 
 namespace triton_runner::tile {
@@ -367,6 +369,24 @@ void Lowering::scoped(const ir::Region& region, const std::function<void()>& bod
   scopes_.pop_back();
 }
 
+namespace {
+
+// What ttng.map_to_remote_buffer gives.
+bool is_of_another_block(const ir::Type& type) {
+  return type.kind == ir::TypeKind::kMemDesc && type.memory_space &&
+         ir::text_of(type.memory_space).ends_with("shared_cluster_memory");
+}
+
+// A barrier of another block can be arrived at, and handed on.
+bool may_reach(const ir::Op& op) {
+  using enum ir::Effect;
+  const ir::Effects does = op.effects();
+  return (does.all(kBarrier | kSignals) && !does.any(kGroup | kTensorCore)) ||
+         !does.any(kBarrier | kCluster | kAsync | kBufferReads | kBufferWrites | kViews | kTensorCore);
+}
+
+}  // namespace
+
 void Lowering::lower_op(const ir::Op& op) {
   if (skipped_.erase(&op)) return;
   if (!replaced_.empty())
@@ -389,6 +409,10 @@ void Lowering::lower_op(const ir::Op& op) {
     if (too_large(v.type)) return;
   for (const ir::Use& u : op.operand_uses)
     if (too_large(u.value->type)) return;
+  for (const ir::Use& u : op.operand_uses)
+    if (is_of_another_block(*u.value->type) && !may_reach(op))
+      return error(op, std::string(op.name) +
+                           " of another block's memory is not supported: its barriers can be arrived at");
   hoisting_ = can_hoist(op);
   if (row.lower)
     row.lower(*this, op);

@@ -1,7 +1,8 @@
 // Each worker takes programs from a shared counter and runs one at a time to its end. A program that spins
 // (waits for another one) is set aside: its worker first goes round those it has, and starts a new program
 // only when none of them gets on. So kernels that wait for each other finish on one thread, and memory stays
-// at one program a worker otherwise.
+// at one program a worker otherwise. The blocks of a cluster, where they are programs, are taken together and
+// have turns within what is one program to the rest of this file: the first of them, which leads.
 #include "schedule.h"
 
 #include <sched.h>
@@ -140,8 +141,14 @@ class GridWorker {
   bool begin(Program& p) {
     const int64_t linear = worker_.take();
     if (linear < 0) return false;
+    if (p.led) [[unlikely]]
+      return begin_cluster(*p.led, linear);
     p.linear = linear;
     p.id = id_of(linear);
+    return begin_block(p);
+  }
+
+  bool begin_block(Program& p) {
     p.was_refused = false;
     if (p.tasks.size() > 1) p.tasks.resize(1);
     Task& t = p.tasks[0];
@@ -154,6 +161,22 @@ class GridWorker {
     }
     if (p.state) p.state->begin(p);
     if (launch_.checks) launch_.checks->begin(p);
+    return true;
+  }
+
+  // The blocks of cluster `number` of the grid, each ready to run before the first does.
+  bool begin_cluster(Cluster& cluster, int64_t number) {
+    const auto &grid = launch_.options->grid, &dims = code_.cluster;
+    cluster.arrivals.assign(cluster.blocks.size(), 0);
+    for (Program* p : cluster.blocks) {
+      int64_t at = number, rank = p->rank;
+      for (size_t d = 0; d < 3; ++d) {
+        p->id[d] = at % (grid[d] / dims[d]) * dims[d] + rank % dims[d];
+        at /= grid[d] / dims[d], rank /= dims[d];
+      }
+      p->linear = p->id[0] + grid[0] * (p->id[1] + grid[1] * p->id[2]);
+      if (!begin_block(*p)) return false;
+    }
     return true;
   }
 
@@ -173,7 +196,24 @@ class GridWorker {
     return {x, y, z};
   }
 
+  // With the blocks that it leads, if it is the first of a cluster.
   std::unique_ptr<Program> make_program() {
+    auto p = make_block();
+    if (!p || code_.cluster_size() == 1) return p;
+    p->led = std::make_unique<Cluster>();
+    p->led->blocks.push_back(p.get());
+    for (int rank = 1; rank < code_.cluster_size(); ++rank) {
+      auto other = make_block();
+      if (!other) return destroy(*p), nullptr;
+      other->rank = rank;
+      p->led->blocks.push_back(other.get());
+      p->led->others.push_back(std::move(other));
+    }
+    for (Program* block : p->led->blocks) block->cluster = p->led.get();
+    return p;
+  }
+
+  std::unique_ptr<Program> make_block() {
     auto p = std::make_unique<Program>();
     p->worker = &worker_;
     p->values.resize(code_.types.size());
@@ -219,6 +259,8 @@ class GridWorker {
     for (Value& v : p.values)
       if (v.buffer) worker_.pool->release(v.buffer);
     if (p.shared) worker_.pool->release(p.shared);
+    if (p.led)
+      for (auto& other : p.led->others) destroy(*other);
   }
 
   // Runs active_[i] until it ends or spins. False: the launch is over.
@@ -252,6 +294,8 @@ class GridWorker {
       if (v.buffer) p.tasks[0].drop(v);
       v.form = Form::kNone;
     }
+    if (p.led) [[unlikely]]
+      for (auto& other : p.led->others) end(*other);
     launch_.made_progress();
   }
 
@@ -261,6 +305,8 @@ class GridWorker {
   }
 
   Step step(Program& p) {
+    if (p.led) [[unlikely]]
+      return step_tasks(p);
     if (p.tasks.size() == 1) {
       Task& t = p.tasks[0];
       run_task(t);
@@ -271,24 +317,39 @@ class GridWorker {
     return step_tasks(p);
   }
 
-  // Several tasks of one program: all get a turn; blocked ones look again after others ran.
+  // What the tasks did in their turns.
+  struct Turns {
+    bool all_done = true, any_yield = false, any_progress = false;
+  };
+
+  // Each task of a program gets a turn. False: one trapped.
+  bool take_turns(Program& p, Turns& seen) {
+    size_t turn = launch_.checks ? launch_.checks->first_turn(p.tasks.size()) : 0;
+    for (size_t i = 0; i < p.tasks.size(); ++i) {
+      Task& t = p.tasks[(i + turn) % p.tasks.size()];
+      if (t.outcome == Outcome::kFinished) continue;
+      run_task(t);
+      if (t.outcome == Outcome::kTrapped) return false;
+      seen.any_yield |= t.outcome == Outcome::kYielded;
+      seen.any_progress |= t.progressed;
+      seen.all_done &= t.outcome == Outcome::kFinished;
+    }
+    return true;
+  }
+
+  // Several tasks, of one program or of those of a cluster: all get a turn; blocked ones look again after
+  // others ran.
   Step step_tasks(Program& p) {
+    const size_t blocks = p.led ? p.led->blocks.size() : 1;
     for (;;) {
-      bool all_done = true, any_yield = false, any_progress = false;
-      size_t turn = launch_.checks ? launch_.checks->first_turn(p.tasks.size()) : 0;
-      for (size_t i = 0; i < p.tasks.size(); ++i) {
-        Task& t = p.tasks[(i + turn) % p.tasks.size()];
-        if (t.outcome == Outcome::kFinished) continue;
-        run_task(t);
-        if (t.outcome == Outcome::kTrapped) return Step::kStopped;
-        any_yield |= t.outcome == Outcome::kYielded;
-        any_progress |= t.progressed;
-        all_done &= t.outcome == Outcome::kFinished;
-      }
-      if (all_done) return Step::kFinished;
+      Turns seen;
+      const size_t first = launch_.checks && blocks > 1 ? launch_.checks->first_turn(blocks) : 0;
+      for (size_t i = 0; i < blocks; ++i)
+        if (!take_turns(p.led ? *p.led->blocks[(first + i) % blocks] : p, seen)) return Step::kStopped;
+      if (seen.all_done) return Step::kFinished;
       if (launch_.stop.load(std::memory_order_relaxed)) return Step::kStopped;
-      if (any_yield) return poll(p.tasks[0]);
-      if (!any_progress) return deadlock(p);
+      if (seen.any_yield) return poll(p.tasks[0]);
+      if (!seen.any_progress) return deadlock(p);
     }
   }
 
@@ -302,16 +363,23 @@ class GridWorker {
     std::vector<std::string> where;
     const Instr* first = nullptr;
     Task* task = nullptr;
-    for (Task& t : p.tasks) {
-      if (t.outcome != Outcome::kBlocked || !t.pc->op) continue;
-      if (!first) first = t.pc, task = &t;
-      where.push_back(std::string(t.pc->op->name) + " waits at " +
-                      location_of(*t.pc->op, *code_.module).str());
-    }
+    auto look = [&](Program& block) {
+      for (Task& t : block.tasks) {
+        if (t.outcome != Outcome::kBlocked || !t.pc->op) continue;
+        if (!first) first = t.pc, task = &t;
+        const std::string who = p.led ? "block " + std::to_string(block.rank) + " of the cluster: " : "";
+        where.push_back(who + std::string(t.pc->op->name) + " waits at " +
+                        location_of(*t.pc->op, *code_.module).str());
+      }
+    };
+    look(p);
+    if (p.led)
+      for (auto& other : p.led->others) look(*other);
     task->trap(*first, exec::TrapKind::kDeadlock,
-               "every task of the program waits, and none can wake another");
+               p.led ? "every task of the cluster's programs waits, and none can wake another"
+                     : "every task of the program waits, and none can wake another");
     std::lock_guard lock(launch_.mutex);
-    if (launch_.trap && launch_.trap_program == p.linear) launch_.trap->notes = std::move(where);
+    if (launch_.trap && launch_.trap_program == task->program->linear) launch_.trap->notes = std::move(where);
     return Step::kStopped;
   }
 

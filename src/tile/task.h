@@ -34,6 +34,7 @@
 namespace triton_runner::tile {
 
 class Checks;
+struct Cluster;
 struct Launch;
 struct Program;
 struct Worker;
@@ -187,10 +188,20 @@ struct Program {
   std::unique_ptr<ProgramState> state;
   std::unique_ptr<ProgramState> checks;  // what the launch's checks keep for it (check/)
   bool was_refused = false;              // it has read that cluster launch control gave it no work
+  Cluster* cluster = nullptr;            // where the blocks of a cluster are programs: those it is one of
+  int rank = 0;                          // its place there
+  std::unique_ptr<Cluster> led;          // of the first of them
 
   std::byte* shared_memory() { return shared->data(); }
   // A further task of this program, run from `entry`, sharing the slots; its handlers end it with finish().
   Task& spawn(const Instr* entry);
+};
+
+// Programs that run side by side on one worker, each reaching the memory of the others.
+struct Cluster {
+  std::vector<Program*> blocks;                  // by rank
+  std::vector<std::unique_ptr<Program>> others;  // all but the first
+  std::vector<uint32_t> arrivals;                // of each block at the cluster's barrier
 };
 
 struct Worker {
@@ -200,7 +211,8 @@ struct Worker {
   exec::MemoryView memory;
   std::vector<int64_t> compact_shape;  // scratch of map_elements
   int64_t taken = 0, taken_end = 0;    // programs of the grid that are this worker's and not started yet
-  // The number of the next program of the grid, which nobody else then starts; -1 if there is none.
+  // The number of the next program (or cluster) of the grid, which nobody else then starts; -1 if there is
+  // none.
   int64_t take();
   explicit Worker(const exec::Memory& m) : memory(m) {}
 };
@@ -210,7 +222,7 @@ struct Launch {
   const exec::LaunchOptions* options = nullptr;
   std::span<const exec::Argument> args;
   const exec::Memory* memory = nullptr;
-  int64_t num_programs = 0;
+  int64_t num_programs = 0;  // what workers take: programs of the grid, or clusters of them
   Checks* checks = nullptr;  // what runs the instructions of a checked launch (check/); null: plain
   std::atomic<int64_t> next_program{0};
   std::atomic<int64_t> steps{0};      // instructions executed, where they are limited

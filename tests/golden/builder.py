@@ -20,8 +20,11 @@ LAYOUTS = """\
 
 
 class Kernel:
-    def __init__(self, gpu=False, target: str = "cuda:90", layouts: str = "", warps: int = 4, ctas: int = 1):
+    def __init__(
+        self, gpu=False, target: str = "cuda:90", layouts: str = "", warps: int = 4, ctas: int = 1, cluster=()
+    ):
         self.gpu, self.target, self.warps, self.ctas = gpu, target, warps, ctas
+        self.cluster = cluster  # programs along x, y, z that are the blocks of one
         self.layouts = layouts
         self.args: list[Array | Scalar] = []
         self.params: list[str] = []
@@ -172,8 +175,11 @@ class Kernel:
         attributes = ""
         if self.gpu:
             threads = 64 if self.target.startswith("hip:gfx9") else 32
+            dims = zip("xyz", self.cluster, strict=False)
+            clusters = "".join(f'"ttg.cluster-dim-{axis}" = {n} : i32, ' for axis, n in dims)
             attributes = (
-                f'attributes {{"ttg.num-ctas" = {self.ctas} : i32, "ttg.num-warps" = {self.warps} : i32, '
+                f"attributes {{{clusters}"
+                f'"ttg.num-ctas" = {self.ctas} : i32, "ttg.num-warps" = {self.warps} : i32, '
                 f'ttg.target = "{self.target}", "ttg.threads-per-warp" = {threads} : i32}} '
             )
         head = (LAYOUTS + self.layouts) if self.gpu else self.layouts

@@ -314,14 +314,14 @@ tt.call @hand_over(%second, %c100) : (!tt.ptr<i32>, i32) -> ()""")
 # ---- blocks of a cluster
 
 
-def remote(rank: int) -> Case:
+def remote() -> Case:
     kernel = Kernel(gpu=True, layouts=TWO)
     data = [5, 6, 7, 8, 9, 10, 11, 12]
     x = kernel.load("i32", (8,), data)
     remote_bar = "!ttg.memdesc<1xi64, #one, #ttng.shared_cluster_memory, mutable>"
     t = "tensor<8xi32, #line>"
     kernel.do(f"""
-%rank = arith.constant {rank} : i32
+%rank = arith.constant 0 : i32
 %c0 = arith.constant 0 : i32
 %c1 = arith.constant 1 : i32
 %true = arith.constant true
@@ -343,20 +343,12 @@ ttng.wait_barrier %bar, %c1 : {BAR}
 %vb = ttg.local_load %b : {SLOT} -> {t}
 %vc = ttg.local_load %c : {SLOT} -> {t}""")
     for name in ("%va", "%vb", "%vc"):
-        kernel.store(name, "i32", (8,), data if rank == 0 else None)
-    kernel.store("%early", "i32", (8,), [wrap(-1, 32)] * 8 if rank == 0 else None)
-    if rank == 0:
-        return kernel.case(
-            "op/ttg.remote_shmem_store.ttgir",
-            "The only block of a cluster reaches its own memory as a remote one's.",
-        )
-    output = (
-        "kernel 'kernel': unsupported in ttg.remote_shmem_store at bad-remote-block.ttgir:30:5, program (0, 0, 0): "
-        "shared memory of block 1 of the cluster, from block 0: the tile engine runs the blocks of a cluster one after "
-        "the other"
+        kernel.store(name, "i32", (8,), data)
+    kernel.store("%early", "i32", (8,), [wrap(-1, 32)] * 8)
+    return kernel.case(
+        "op/ttg.remote_shmem_store.ttgir",
+        "The only block of a cluster reaches its own memory as a remote one's.",
     )
-    about = "Memory of another block of a cluster is refused."
-    return kernel.case("tile-gpu/bad-remote-block.ttgir", about, output=output)
 
 
 def shared_stores() -> Case:
@@ -550,8 +542,7 @@ def cases():
     yield warp_group_results()
     yield nvws_loads()
     yield specialize_in_function()
-    yield remote(0)
-    yield remote(1)
+    yield remote()
     yield aref_full()
     yield shared_stores()
     yield shared_store_of_a_cluster()

@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent))
 
 FAMILIES = [
     "elementwise", "casts", "transcendental", "tiles", "sums", "control", "gpu", "old", "rare_ops",
-    "machine_ops", "amd", "thread_asm", "tensor_memory", "im2col", "addresses",
+    "machine_ops", "amd", "thread_asm", "tensor_memory", "im2col", "addresses", "clusters",
 ]  # fmt: skip
 
 

@@ -49,7 +49,8 @@ void CheckedCode::prepare(Lowering& l) {
 Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options,
                std::span<const exec::Allocation> allocations, const exec::Memory& memory)
     : code_(code), random_(options.shuffle.value_or(0)) {
-  if (options.shuffle) order_.emplace(*options.shuffle, options.grid[0] * options.grid[1] * options.grid[2]);
+  const int64_t programs = options.grid[0] * options.grid[1] * options.grid[2];
+  if (options.shuffle) order_.emplace(*options.shuffle, programs / code.code.cluster_size());
   if (options.checks & (exec::kCheckNan | exec::kCheckInf | exec::kCheckNanLoad))
     nan_ = std::make_unique<NanCheck>((options.checks & exec::kCheckInf) != 0,
                                       (options.checks & exec::kCheckNanLoad) != 0);

@@ -43,6 +43,8 @@ RaceCheck::ProgramRace& RaceCheck::of(const Program& program) {
 void RaceCheck::begin(Program& program) {
   auto& checks = static_cast<ProgramChecks&>(*program.checks);
   checks.race = std::make_unique<ProgramRace>();
+  if (program.led)
+    std::erase_if(met_, [&](const auto& phase) { return phase.first.first == program.led.get(); });
   ProgramRace& race = of(program);
   race.tensor_core = new_thread(program.tasks.front(), code_.code.entry);
 }

@@ -77,6 +77,10 @@ class RaceCheck {
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act);
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& plan, MemDesc d,
               const ir::Value& value, Act act);
+  // The same place in the memory of a block of the cluster.
+  bool buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act,
+              const Program& block);
+  bool cluster_before(Task& t, const Instr& in);
   const MemoryOperand* buffer_of(const Instr& in, ir::GroupName group) const;
   // Barriers of a group of operands are told what the thread did.
   void arrive(Task& t, const Instr& in, Thread& from, ir::GroupName group);
@@ -84,8 +88,9 @@ class RaceCheck {
   const CheckedCode& code_;
   const exec::Memory& memory_;
   History global_;
-  std::unordered_map<uint64_t, Clock> released_;  // by address of an atomic
-  std::vector<Record> records_;                   // 0: before the launch
+  std::unordered_map<uint64_t, Clock> released_;              // by address of an atomic
+  std::map<std::pair<const Cluster*, uint32_t>, Clock> met_;  // by phase of a cluster's barrier
+  std::vector<Record> records_;                               // 0: before the launch
   std::vector<Who> threads_;
   std::vector<Access> accesses_;  // by instruction
 };

@@ -3,6 +3,7 @@
 
 #include "check/race_state.h"
 #include "lowering.h"
+#include "machine/cluster.h"
 #include "machine/shared_state.h"
 
 namespace triton_runner::tile {
@@ -12,10 +13,7 @@ using enum ir::Effect;
 
 namespace {
 
-uint64_t barrier_address(Task& t, Slot s) {
-  const MemDesc d = mem_desc(t, s);
-  return d.base + uint64_t{d.flip} * 8;
-}
+uint64_t barrier_address(Task& t, Slot s) { return address_of(mem_desc(t, s)); }
 
 // Whether its predicate is on, if it has one.
 bool on(Task& t, const Instr& in) {
@@ -49,17 +47,27 @@ RaceCheck::Thread RaceCheck::beside(Task& t, const Instr& in) {
 void RaceCheck::arrive(Task& t, const Instr& in, Thread& from, ir::GroupName group) {
   const auto operands = in.op->group(group);
   const int first = Lowering::operand_index(*in.op, group);
-  for (size_t i = 0; i < operands.size(); ++i)
-    release(from, of(*t.program).barriers[barrier_address(t, in.operand(static_cast<uint32_t>(first + i)))]);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const MemDesc d = mem_desc(t, in.operand(static_cast<uint32_t>(first + i)));
+    release(from, of(block_of(t, d)).barriers[address_of(d)]);
+  }
 }
 
 bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act) {
   return buffer(t, in, thread, *b.plan, mem_desc(t, in.operand(b.operand)), *in.op->operand(b.operand), act);
 }
 
+bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act,
+                       const Program& block) {
+  MemDesc d = mem_desc(t, in.operand(b.operand));
+  if (block.cluster) d.block = static_cast<uint32_t>(1 + block.rank);
+  return buffer(t, in, thread, *b.plan, d, *in.op->operand(b.operand), act);
+}
+
 bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& plan, MemDesc d,
                        const ir::Value& value, Act act) {
-  ProgramRace& race = of(*t.program);
+  const Program& block = block_of(t, d);
+  ProgramRace& race = of(block);
   const auto arena = static_cast<uint64_t>(t.code->shared_bytes);
   std::vector<std::byte> marks(arena), ones(plan.bytes(), std::byte{1});
   plan.write(marks.data(), d, ones.data());
@@ -98,6 +106,7 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& 
   for (size_t k = 0; k < index.size(); ++k) what += (k ? ", " : "") + std::to_string(index[k]);
   what += "] of %" + std::string(value.name) +
           (plan.in_tensor_memory() ? " in tensor memory" : " in shared memory");
+  if (&block != t.program) what += " of block " + std::to_string(block.rank) + " of the cluster";
   if (other) return report(t, in, act, other, what, std::move(index));
   trap_with_notes(t, in, exec::TrapKind::kRace,
                   "it reads " + what +
@@ -131,10 +140,33 @@ constexpr int64_t kTokens = -1;
 
 }  // namespace
 
+// The blocks of a cluster meet, or one writes to the memory of another.
+bool RaceCheck::cluster_before(Task& t, const Instr& in) {
+  const ir::Effects does = in.op->effects();
+  if (does.any(kSignals) && t.program->cluster && in.op->int_attr("relaxed", 0) == 0) {
+    const Cluster* cluster = t.program->cluster;
+    const uint32_t phase = cluster->arrivals[static_cast<size_t>(t.program->rank)] + 1;
+    release(state(t).thread, met_[{cluster, phase}]);
+  }
+  const MemoryOperand* to = buffer_of(in, "dst");
+  if (!to || !does.any(kBufferWrites)) return true;
+  const MemoryOperand* from = buffer_of(in, "src");
+  for (Program* block : blocks_reached(t, in)) {
+    if (!does.any(kAsync)) return buffer(t, in, state(t).thread, *to, Act::kWrite, *block);
+    Thread copy = beside(t, in);
+    if (from && !buffer(t, in, copy, *from, Act::kRead)) return false;
+    if (!buffer(t, in, copy, *to, Act::kWrite, *block)) return false;
+    if (const int barrier = Lowering::operand_index(*in.op, "barrier"); barrier >= 0)
+      of(*block).flights[barrier_address(t, in.operand(static_cast<uint32_t>(barrier)))].push_back(copy.id);
+  }
+  return true;
+}
+
 bool RaceCheck::shared_before(Task& t, const Instr& in) {
   const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
   const ir::Effects does = in.op->effects();
   ProgramRace& race = of(*t.program);
+  if (does.any(kCluster)) return cluster_before(t, in);
   if (does.all(kToken | kSignals)) release(state(t).thread, race.named[kTokens]);
   if (does.all(kNamed | kSignals)) release(state(t).thread, race.named[t.bits(in.operand(0))]);
   if (does.any(kBufferReads | kBufferWrites) && !does.any(kAsync | kAllocates)) {
@@ -151,12 +183,13 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     if (!on(t, in)) return true;
     Thread copy = beside(t, in);
     const MemoryOperand* to = buffer_of(in, "result");
-    if (to && !buffer(t, in, copy, *to, Act::kWrite)) return false;
-    // The barrier gets to know when it has landed.
-    if (in.op->operand_of("barrier"))
-      race.flights[barrier_address(
-                       t, in.operand(static_cast<uint32_t>(Lowering::operand_index(*in.op, "barrier"))))]
-          .push_back(copy.id);
+    const int barrier = Lowering::operand_index(*in.op, "barrier");
+    for (Program* block : blocks_reached(t, in)) {
+      if (to && !buffer(t, in, copy, *to, Act::kWrite, *block)) return false;
+      // The barrier gets to know when it has landed.
+      if (barrier >= 0)
+        of(*block).flights[barrier_address(t, in.operand(static_cast<uint32_t>(barrier)))].push_back(copy.id);
+    }
     return true;
   }
   if (does.all(kAsync | kBlock | kStores)) {
@@ -227,6 +260,8 @@ bool RaceCheck::shared_after(Task& t, const Instr& in) {
   ProgramRace& race = of(*t.program);
   const ir::Effects does = in.op->effects();
   Clock& seen = state(t).thread.seen;
+  if (does.all(kCluster | kWaits) && t.program->cluster)
+    seen.see(met_[{t.program->cluster, t.program->cluster->arrivals[static_cast<size_t>(t.program->rank)]}]);
   if (does.all(kToken | kWaits)) seen.see(race.named[kTokens]);
   if (does.all(kNamed | kWaits)) seen.see(race.named[t.bits(in.operand(0))]);
   if (does.all(kBarrier | kWaits)) {

@@ -212,7 +212,8 @@ void Shadows::issue_copy(Task& t, const Instr& in, const MemoryOperand& to) {
   SharedState::of(t).issue(t, {v.buffer, to.plan, mem_desc(t, memory)});
 }
 
-void Shadows::issue_block(Task& t, const Instr& in, const MemoryOperand& barrier, const MemoryOperand& to) {
+void Shadows::issue_block(Task& t, const Instr& in, const MemoryOperand& barrier, const MemoryOperand& to,
+                          const std::vector<uint8_t>& undefined) {
   World world(t, *this);
   const Slot counter = in.operand(barrier.operand), memory = in.operand(to.operand);
   world.keep(counter);
@@ -220,6 +221,9 @@ void Shadows::issue_block(Task& t, const Instr& in, const MemoryOperand& barrier
   const MemPlan* plan = to.plan;
   Buffer* data = pool_.allocate(plan->bytes());
   std::memset(data->data(), 0, plan->bytes());
+  for (size_t e = 0, size = undefined.empty() ? 0 : plan->bytes() / undefined.size(); e < undefined.size();
+       ++e)
+    if (undefined[e]) std::memset(data->data() + e * size, 1, size);
   const MemDesc at = mem_desc(t, counter);
   SharedState::of(t).copy_through_barrier(t, at.base + at.flip * 8, {data, plan, mem_desc(t, memory)}, 0);
 }

@@ -53,9 +53,11 @@ class Shadows {
   // The instruction on the shadows, but for the slots in `real` and objects, which keep their values.
   void run(Task& t, const Instr& in, std::vector<Slot> real);
   // What an asynchronous copy brings (the shadow of the instruction's result) is on its way to a buffer; what
-  // a TMA load brings, all of it defined, to the second of its buffers, counted by the first.
+  // a TMA load or a store of the cluster brings (`undefined`: 1 for each element that is; empty: none) to the
+  // second of its buffers, counted by the first.
   void issue_copy(Task& t, const Instr& in, const MemoryOperand& to);
-  void issue_block(Task& t, const Instr& in, const MemoryOperand& barrier, const MemoryOperand& to);
+  void issue_block(Task& t, const Instr& in, const MemoryOperand& barrier, const MemoryOperand& to,
+                   const std::vector<uint8_t>& undefined);
   // The task's copies arrive at a barrier together.
   void hand_over(Task& t, Slot barrier);
   // Elements of a buffer, 1 where undefined.

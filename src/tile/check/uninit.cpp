@@ -9,6 +9,7 @@
 
 #include "check/shadow.h"
 #include "lowering.h"
+#include "machine/cluster.h"
 #include "ops/lazy.h"
 
 namespace triton_runner::tile {
@@ -47,6 +48,7 @@ UninitCheck::Family UninitCheck::family_of(const Instr& in) {
   if (does.any(kForks)) return in.num_operands && in.num_results ? Family::kFork : Family::kOther;
   if (does.any(kTensorCore) && !does.any(kBarrier | kWaits)) return Family::kMatrix;
   if (does.any(kBlock) && !does.any(kAsync | kWaits)) return Family::kDescriptor;
+  if (does.all(kCluster | kBufferWrites)) return Family::kSend;
   if (does.all(kAsync | kBufferWrites) && !does.any(kGroup | kTensorCore)) return Family::kBarrierCopy;
   if (does.all(kGroup | kBarrier)) return Family::kHandOver;
   if (does.any(kGroup) && !does.any(kLoads)) return Family::kCopyWait;
@@ -70,8 +72,8 @@ void UninitCheck::begin(Program& program) {
   own.shadows->begin(program);
 }
 
-Shadows& UninitCheck::of(const Task& t) const {
-  return *static_cast<ProgramChecks&>(*t.program->checks).shadows;
+Shadows& UninitCheck::of(const Program& program) const {
+  return *static_cast<ProgramChecks&>(*program.checks).shadows;
 }
 
 // ---- memory that nothing was written to
@@ -161,6 +163,7 @@ bool UninitCheck::before(Task& t, const Instr& in) {
     case Family::kSharedMoves:
     case Family::kBarrier:
     case Family::kBarrierCopy:
+    case Family::kSend:
       for (uint32_t i = 0; i < in.num_operands; ++i)
         if (!t.type(in.operand(i)).is_tensor && !sink(t, in, in.operand(i), kNoSlot, "where it goes"))
           return false;
@@ -249,10 +252,12 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
           pred < 0 || t.bits(in.operand(static_cast<uint32_t>(pred))))
         if (const MemoryOperand *barrier = buffer_of(in, "barrier"), *to = buffer_of(in, "result");
             barrier && to)
-          p.issue_block(t, in, *barrier, *to);
+          for (Program* block : blocks_reached(t, in)) of(*block).issue_block(t, in, *barrier, *to, {});
       return true;
     case Family::kHandOver:
       return p.hand_over(t, in.operand(0)), true;
+    case Family::kSend:
+      return send(t, in), true;
     case Family::kMatrix:
       return matrix(t, in), true;
     case Family::kBarrier:

@@ -55,6 +55,7 @@ class UninitCheck {
     kBarrierCopy,  // the same, until a barrier has counted its bytes
     kHandOver,     // copies that arrive at a barrier
     kBarrier,      // mbarriers: their bytes are not followed
+    kSend,         // elements to a buffer of a block of the cluster
     kMatrix,       // products with operands in memory
     kPoison,
   };
@@ -62,7 +63,8 @@ class UninitCheck {
   struct Special;
   static const Special kSpecial[];
   static Family family_of(const Instr& in);
-  Shadows& of(const Task& t) const;
+  Shadows& of(const Task& t) const { return of(*t.program); }
+  Shadows& of(const Program& program) const;
 
   // Fails if what is on of `s` is undefined; `what` depends on it.
   bool sink(Task& t, const Instr& in, Slot s, int64_t mask, const char* what);
@@ -85,6 +87,7 @@ class UninitCheck {
   void shared_moves(Task& t, const Instr& in);
   void block_loaded_into(Task& t, const Instr& in);
   void matrix(Task& t, const Instr& in);
+  void send(Task& t, const Instr& in);
   void writes_elsewhere(Task& t, const Instr& in);
   const MemoryOperand* buffer_of(const Instr& in, ir::GroupName group) const;  // null: it is no buffer
 

@@ -3,6 +3,7 @@
 
 #include "check/uninit.h"
 #include "lowering.h"
+#include "machine/cluster.h"
 
 namespace triton_runner::tile {
 
@@ -87,6 +88,28 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
     origin = p.new_origin(t, in, {}, kNothingStored);
   p.fill(t, in, [&](int64_t e) { return c[e] != 0; });
   p.origin[in.result()] = origin;
+}
+
+// Elements of a tile or a buffer, to a buffer of this block or another, on their way if a barrier counts them.
+void UninitCheck::send(Task& t, const Instr& in) {
+  const MemoryOperand *from = buffer_of(in, "src"), *to = buffer_of(in, "dst");
+  if (!to) return;
+  std::vector<uint8_t> undefined(in.op->operand_of("dst")->type->num_elements());
+  if (from) {
+    undefined = of(t).read(t, in, *from, static_cast<int64_t>(undefined.size()));
+  } else {
+    const Lanes lanes = of(t).lanes(t, in.operand(0));
+    for (size_t e = 0; e < undefined.size(); ++e) undefined[e] = lanes.bad(static_cast<int64_t>(e));
+  }
+  const bool any = std::ranges::any_of(undefined, [](uint8_t x) { return x != 0; });
+  for (Program* block : blocks_reached(t, in)) {
+    Shadows& there = of(*block);
+    if (any) there.stored = there.new_origin(t, in, {}, "it was sent so");
+    if (const MemoryOperand* barrier = buffer_of(in, "barrier"))
+      there.issue_block(t, in, *barrier, *to, undefined);
+    else
+      there.write(t, in, *to, undefined);
+  }
 }
 
 // An op without a rule of its own may have written to its buffers: they are defined from here on.

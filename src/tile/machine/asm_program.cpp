@@ -338,6 +338,8 @@ uint32_t Assembler::special(const ptx::Operand& o, uint32_t bytes) {
     if (code.num_ctas > 1)
       return unknown("which differs in the " + std::to_string(code.num_ctas) +
                      " blocks of a cluster; the tile engine runs them as one");
+    if (code.cluster_size() > 1 && !name.starts_with("%ctaid") && !name.starts_with("%nctaid"))
+      return unknown("of a cluster of programs: nvg.cluster_id is the rank");
     if (name.starts_with("%ctaid") || name.starts_with("%clusterid"))
       return constant(axis(), bytes, AsmFill::kProgram);
     if (name.starts_with("%nctaid") || name.starts_with("%nclusterid"))

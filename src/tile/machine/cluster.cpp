@@ -1,24 +1,24 @@
-// Shared memory of other blocks of a cluster, and bulk stores.
+// Shared memory of other blocks of a cluster, their barrier, and bulk stores.
 //
-// A cluster of num_ctas blocks runs as one program on the whole tile: its buffers are there, whichever block
-// has them. Where the blocks of a cluster are programs of the grid ("ttg.cluster-dim-x"), a program reaches
-// its own memory only.
+// Where the blocks of a cluster are programs of the grid ("ttg.cluster-dim-x"), they run side by side on one
+// worker (schedule.cpp), and a program reaches the memory of each by its rank. A cluster of num_ctas blocks is
+// one program on the whole tile: its buffers are there, whichever block has them, and to name one block's
+// memory means nothing.
+#include "machine/cluster.h"
+
 #include <algorithm>
-#include <array>
 #include <cstring>
 
-#include "lowering.h"
 #include "machine/shared_state.h"
+#include "machine/threads.h"
 
 namespace triton_runner::tile {
+
+using enum ir::Effect;
+
 namespace {
 
-struct Cluster {
-  std::array<int64_t, 3> dims{1, 1, 1};
-};
-
 struct Remote {
-  Cluster cluster;
   int rank;             // operand
   const MemPlan* from;  // null: a register tile
   const MemPlan* to;
@@ -26,27 +26,42 @@ struct Remote {
   int64_t barrier_bytes;             // that a block's barrier counts
 };
 
-// The rank names this program. False: it trapped.
-bool own_rank(Task& t, const Instr& in, const Cluster& c, Slot rank) {
-  const auto& id = t.program->id;
-  const int64_t mine = id[0] % c.dims[0] + c.dims[0] * (id[1] % c.dims[1] + c.dims[1] * (id[2] % c.dims[2]));
-  if (t.bits(rank) == mine) return true;
-  t.trap(in, exec::TrapKind::kUnsupported,
-         "shared memory of block " + std::to_string(t.bits(rank)) + " of the cluster, from block " +
-             std::to_string(mine) + ": the tile engine runs the blocks of a cluster one after the other");
-  return false;
+const Instr* no_block(Task& t, const Instr& in, int64_t rank) {
+  const size_t blocks = t.program->cluster ? t.program->cluster->blocks.size() : 1;
+  return t.trap(
+      in, exec::TrapKind::kOutOfBounds,
+      "shared memory of block " + std::to_string(rank) + ": the cluster has " + std::to_string(blocks));
+}
+
+// Its memory is gone when its threads have ended. False: it trapped.
+bool is_there(Task& t, const Instr& in, const Program& block) {
+  if (std::ranges::any_of(block.tasks, [](const Task& k) { return k.outcome != Outcome::kFinished; }))
+    return true;
+  return t.trap(
+             in, exec::TrapKind::kInvalid,
+             "shared memory of block " + std::to_string(block.rank) +
+                 " of the cluster, which has ended: it has to wait for this one (a barrier of the cluster)"),
+         false;
 }
 
 const Instr* run_map(Task& t, const Instr& in) {
-  if (!own_rank(t, in, in.as<Cluster>(), in.operand(1))) return nullptr;
-  const MemDesc d = mem_desc(t, in.operand(0));
+  const int64_t rank = t.bits(in.operand(1));
+  if (!block_of_rank(t, rank)) return no_block(t, in, rank);
+  MemDesc d = mem_desc(t, in.operand(0));
+  if (t.program->cluster) d.block = static_cast<uint32_t>(1 + rank);
   t.new_object<MemDesc>(in.result()) = d;
   return next(in);
 }
 
 // Sends elements to a buffer: at once, or on their way until somebody waits for the barrier.
-const Instr* send(Task& t, const Instr& in, const Remote& r) {
-  SharedState& state = SharedState::of(t);
+const Instr* run_send(Task& t, const Instr& in) {
+  const auto& r = in.as<Remote>();
+  const int64_t rank = r.rank < 0 ? t.program->rank : t.bits(in.operand(r.rank));
+  Program* block = block_of_rank(t, rank);
+  if (!block) return no_block(t, in, rank);
+  if (!is_there(t, in, *block)) return nullptr;
+  SharedState& state = SharedState::of(*block);
+  Task& there = block->tasks.front();
   const MemDesc to = mem_desc(t, in.operand(r.destination));
   const void* tile = r.from ? nullptr : t.dense(in.operand(r.source));
   Buffer* data = t.worker->pool->allocate(r.to->bytes());
@@ -56,24 +71,49 @@ const Instr* send(Task& t, const Instr& in, const Remote& r) {
     std::memcpy(data->data(), tile, r.to->bytes());
   }
   if (r.barrier < 0) {
-    r.to->write(SharedState::of(t).arena(t), to, data->data());
+    r.to->write(state.arena(there), to, data->data());
     t.worker->pool->release(data);
     return next(in);
   }
   const uint32_t barrier = address_of(mem_desc(t, in.operand(r.barrier)));
-  if (!state.barrier(t, barrier)) {
+  if (!state.barrier(there, barrier)) {
     t.worker->pool->release(data);
     return t.trap(in, exec::TrapKind::kInvalid,
                   "the store's mbarrier was not initialised, was invalidated, or was overwritten");
   }
-  state.copy_through_barrier(t, barrier, {data, r.to, to}, r.barrier_bytes);
+  state.copy_through_barrier(there, barrier, {data, r.to, to}, r.barrier_bytes);
   return next(in);
 }
 
-const Instr* run_remote(Task& t, const Instr& in) {
-  const auto& r = in.as<Remote>();
-  if (r.rank >= 0 && !own_rank(t, in, r.cluster, in.operand(r.rank))) return nullptr;
-  return send(t, in, r);
+const Instr* run_rank(Task& t, const Instr& in) {
+  t.set_uniform(in.result(), t.program->rank);
+  return next(in);
+}
+
+// ---- the barrier of the cluster: each block arrives, and waits until all others have as often
+
+const Instr* run_cluster_arrive(Task& t, const Instr& in) {
+  ++t.program->cluster->arrivals[static_cast<size_t>(t.program->rank)];
+  return next(in);
+}
+
+const Instr* run_cluster_wait(Task& t, const Instr& in) {
+  const Cluster& cluster = *t.program->cluster;
+  const uint32_t phase = cluster.arrivals[static_cast<size_t>(t.program->rank)];
+  for (const Program* p : cluster.blocks)  // who has ended arrives nowhere
+    if (cluster.arrivals[static_cast<size_t>(p->rank)] < phase &&
+        p->tasks.front().outcome != Outcome::kFinished)
+      return t.block(in);
+  return next(in);
+}
+
+void lower_cluster(Lowering& l, const ir::Op& op, std::initializer_list<Handler> steps) {
+  if (l.code().cluster_size() == 1) return;
+  if (in_partition(op))
+    return l.error(op,
+                   "a barrier of the cluster in a partition, where not all threads of the block are, is "
+                   "not supported");
+  for (Handler step : steps) l.emit(step, op);
 }
 
 struct Bulk {
@@ -97,16 +137,12 @@ const Instr* run_async_store(Task& t, const Instr& in) {
   return next(in);
 }
 
-bool cluster_of(Lowering& l, const ir::Op& op, Cluster& c) {
-  if (l.code().num_ctas > 1)
-    return l.error(op, "the memory of one block of a cluster of " + std::to_string(l.code().num_ctas) +
-                           ", which the tile engine runs as one program on the whole tile, is not supported"),
-           false;
-  const ir::Op* module = &op;
-  while (module->block && module->block->region->parent) module = module->block->region->parent;
-  const char* const kKeys[] = {"ttg.cluster-dim-x", "ttg.cluster-dim-y", "ttg.cluster-dim-z"};
-  for (int d = 0; d < 3; d++) c.dims[d] = std::max<int64_t>(1, module->int_attr(kKeys[d], 1));
-  return true;
+// False: one of its blocks' memory was named where they are one program.
+bool names_blocks(Lowering& l, const ir::Op& op) {
+  if (l.code().num_ctas == 1) return true;
+  l.error(op, "the memory of one block of a cluster of " + std::to_string(l.code().num_ctas) +
+                  ", which the tile engine runs as one program on the whole tile, is not supported");
+  return false;
 }
 
 // From one buffer or tile to another, of the block of that rank where the op names one.
@@ -114,7 +150,7 @@ void lower_send(Lowering& l, const ir::Op& op) {
   auto* r = l.make<Remote>();
   const ir::Value &source = *op.operand_of("src"), &to = *op.operand_of("dst");
   const MemView* view = mem_view(l, to, op);
-  if (!view || (op.operand_of("rank") && !cluster_of(l, op, r->cluster))) return;
+  if (!view || (op.operand_of("rank") && !names_blocks(l, op))) return;
   r->to = l.make<MemPlan>(*view);
   r->barrier_bytes = r->to->bytes() / view->splits();
   if (source.type->kind == ir::TypeKind::kTensor) {
@@ -133,14 +169,46 @@ void lower_send(Lowering& l, const ir::Op& op) {
   r->source = Lowering::operand_index(op, "src");
   r->destination = Lowering::operand_index(op, "dst");
   r->barrier = Lowering::operand_index(op, "barrier");
-  l.emit(run_remote, op, r);
+  l.emit(run_send, op, r);
 }
 
 }  // namespace
 
+Program* block_of_rank(const Task& t, int64_t rank) {
+  const Cluster* cluster = t.program->cluster;
+  if (!cluster) return rank == 0 ? t.program : nullptr;
+  const bool known = rank >= 0 && rank < static_cast<int64_t>(cluster->blocks.size());
+  return known ? cluster->blocks[static_cast<size_t>(rank)] : nullptr;
+}
+
+std::vector<Program*> blocks_reached(Task& t, const Instr& in) {
+  if (!t.program->cluster) return {t.program};
+  auto operand = [&](ir::GroupName group) {
+    return t.bits(in.operand(static_cast<uint32_t>(Lowering::operand_index(*in.op, group))));
+  };
+  if (in.op->operand_of("rank")) {
+    Program* block = block_of_rank(t, operand("rank"));
+    return block ? std::vector{block} : std::vector<Program*>{};
+  }
+  if (!in.op->operand_of("multicast")) return {t.program};
+  std::vector<Program*> out;
+  for (Program* block : t.program->cluster->blocks)
+    if (operand("multicast") >> block->rank & 1) out.push_back(block);
+  return out;
+}
+
 void lower_map_to_remote_buffer(Lowering& l, const ir::Op& op) {
-  auto* cluster = l.make<Cluster>();
-  if (cluster_of(l, op, *cluster)) l.emit(run_map, op, cluster);
+  if (names_blocks(l, op)) l.emit(run_map, op);
+}
+
+void lower_cluster_rank(Lowering& l, const ir::Op& op) {
+  if (names_blocks(l, op)) l.emit(run_rank, op);
+}
+
+void lower_cluster_arrive(Lowering& l, const ir::Op& op) { lower_cluster(l, op, {run_cluster_arrive}); }
+void lower_cluster_wait(Lowering& l, const ir::Op& op) { lower_cluster(l, op, {run_cluster_wait}); }
+void lower_cluster_barrier(Lowering& l, const ir::Op& op) {
+  lower_cluster(l, op, {run_cluster_arrive, run_cluster_wait});
 }
 
 void lower_remote_shmem_store(Lowering& l, const ir::Op& op) { lower_send(l, op); }

@@ -26,8 +26,9 @@ inline constexpr int64_t kScaleLanes = 32;  // block scales lie in these, and on
 inline constexpr size_t kMaxMemRank = 8;
 
 struct MemDesc {
-  uint32_t base;  // byte in the arena
-  uint32_t flip;  // elements
+  uint32_t base;       // byte in the arena
+  uint32_t flip;       // elements
+  uint32_t block = 0;  // 1 + the rank of the block of the cluster whose arena it is; 0: the program's own
 };
 inline uint32_t address_of(MemDesc d) {
   return d.base + d.flip * 8;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "lowering.h"
+#include "machine/cluster.h"
 #include "machine/nvidia.h"
 #include "machine/shared_state.h"
 
@@ -14,6 +15,13 @@ const Instr* no_barrier(Task& t, const Instr& in) {
   return t.trap(
       in, exec::TrapKind::kInvalid,
       "there is no mbarrier at this place: it was not initialised, was invalidated, or was overwritten");
+}
+
+// The barrier that an operand names, of this block of the cluster or another; null: there is none.
+Mbarrier* barrier_at(Task& t, Slot operand) {
+  const MemDesc d = mem_desc(t, operand);
+  Program& block = block_of(t, d);
+  return SharedState::of(block).barrier(block.tasks.front(), address_of(d));
 }
 
 struct Count {
@@ -36,7 +44,7 @@ const Instr* run_inval_barrier(Task& t, const Instr& in) {
 const Instr* run_barrier_expect(Task& t, const Instr& in) {
   const auto& c = in.as<Count>();
   if (off(t, in, c.pred)) return next(in);
-  Mbarrier* b = SharedState::of(t).barrier(t, address_of(mem_desc(t, in.operand(0))));
+  Mbarrier* b = barrier_at(t, in.operand(0));
   if (!b) return no_barrier(t, in);
   SharedState::expect(*b, c.n);
   SharedState::arrive(*b, 1);
@@ -46,7 +54,7 @@ const Instr* run_barrier_expect(Task& t, const Instr& in) {
 const Instr* run_arrive_barrier(Task& t, const Instr& in) {
   const auto& c = in.as<Count>();
   if (off(t, in, c.pred)) return next(in);
-  Mbarrier* b = SharedState::of(t).barrier(t, address_of(mem_desc(t, in.operand(0))));
+  Mbarrier* b = barrier_at(t, in.operand(0));
   if (!b) return no_barrier(t, in);
   const auto phase = static_cast<int64_t>(b->phase);
   SharedState::arrive(*b, c.n);
@@ -57,7 +65,7 @@ const Instr* run_arrive_barrier(Task& t, const Instr& in) {
 // Each thread of the partition arrives.
 const Instr* run_warp_barrier_arrive(Task& t, const Instr& in) {
   SharedState& state = SharedState::of(t);
-  Mbarrier* b = state.barrier(t, address_of(mem_desc(t, in.operand(0))));
+  Mbarrier* b = barrier_at(t, in.operand(0));
   if (!b) return no_barrier(t, in);
   SharedState::arrive(*b, in.as<Count>().n * state.named.threads_of(t));
   return next(in);
@@ -153,6 +161,8 @@ int multicast_arrivals(Lowering& l, const ir::Op& op, std::span<const ir::Value*
 }
 
 void find_operands(Lowering& l, const ir::Op& op, Gen5& g) {
+  if (l.code().cluster_size() > 1 && (l.code().two_ctas || op.int_attr("two_ctas", 0) != 0))
+    l.error(op, "a product of a pair of blocks that are programs of their own is not supported");
   g.d_operand = Lowering::operand_index(op, "d");
   g.use_d = Lowering::operand_index(op, "use_d");
   g.pred = Lowering::operand_index(op, "pred");

@@ -20,6 +20,10 @@ struct Query {
 
 // Null after a trap.
 Buffer* answer(Task& t, const Instr& in, int64_t bytes) {
+  if (t.program->cluster) {
+    t.trap(in, exec::TrapKind::kUnsupported, "launch control in a cluster whose blocks are programs");
+    return nullptr;
+  }
   if (t.program->was_refused) {
     t.trap(in, exec::TrapKind::kInvalid,
            "the program asks for work again after it has read that there is none: what happens then is "

@@ -4,6 +4,7 @@
 #include <triton_runner/exec/tensor_map.h>
 
 #include "lowering.h"
+#include "machine/cluster.h"
 #include "machine/shared_state.h"
 #include "machine/tensor_desc.h"
 
@@ -18,6 +19,7 @@ struct TmaAccess {
   int rows = -1;                      // gather and scatter: operand of the row numbers
   int offsets = -1;                   // im2col: operand of the first
   bool reduce = false;
+  bool multicast = false;  // to the blocks of a mask, at the same place in each
   bool is_padded_fp4 = false;
   bool maybe_halves = false;  // padded fp4: its last coordinate counts halves of bytes up to Triton 3.6
   Reduction kind{};
@@ -129,18 +131,30 @@ bool store_now(Task& t, const Instr& in, StorePlace& p) {
 const Instr* run_tma_load(Task& t, const Instr& in) {
   const auto& a = in.as<TmaAccess>();
   if (t.bits(in.operand(a.pred)) == 0) return next(in);
-  SharedState& state = SharedState::of(t);
   const MemDesc barrier = mem_desc(t, in.operand(a.barrier));
   const uint32_t address = barrier.base + barrier.flip * 8;
-  if (!state.barrier(t, address))
-    return t.trap(in, exec::TrapKind::kInvalid,
-                  "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
+  Program* const own[] = {t.program};
+  std::vector<Program*> several;
+  if (a.multicast && t.program->cluster) {
+    several = blocks_reached(t, in);
+    if (several.empty())
+      return t.trap(in, exec::TrapKind::kInvalid, "a multicast to no block of the cluster");
+  }
+  std::span<Program* const> blocks = own;
+  if (!several.empty()) blocks = several;
+  for (Program* block : blocks)
+    if (!SharedState::of(*block).barrier(block->tasks.front(), address))
+      return t.trap(in, exec::TrapKind::kInvalid,
+                    "the copy's mbarrier was not initialised, was invalidated, or was overwritten");
   Buffer* data = t.worker->pool->allocate(a.plan->bytes());
   if (!load(t, in, a, data->data())) {
     t.worker->pool->release(data);
     return nullptr;
   }
-  state.copy_through_barrier(t, address, {data, a.plan, mem_desc(t, in.operand(a.memory))}, a.barrier_bytes);
+  data->refs += static_cast<uint32_t>(blocks.size()) - 1;
+  for (Program* block : blocks)
+    SharedState::of(*block).copy_through_barrier(
+        block->tasks.front(), address, {data, a.plan, mem_desc(t, in.operand(a.memory))}, a.barrier_bytes);
   return next(in);
 }
 
@@ -260,6 +274,7 @@ void lower_async_tma_copy_global_to_local(Lowering& l, const ir::Op& op) {
   if (!fits(l, op, *a, op.group("coord").size())) return;
   a->barrier = Lowering::operand_index(op, "barrier");
   a->pred = Lowering::operand_index(op, "pred");
+  a->multicast = op.operand_of("multicast") != nullptr;
   l.emit(run_tma_load, op, a);
 }
 

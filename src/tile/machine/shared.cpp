@@ -24,6 +24,12 @@ const Instr* run_local_alloc(Task& t, const Instr& in) {
   return next(in);
 }
 
+const Instr* run_same_place(Task& t, const Instr& in) {
+  const MemDesc d = mem_desc(t, in.operand(0));
+  t.new_object<MemDesc>(in.result()) = d;
+  return next(in);
+}
+
 // ---- loads and stores
 
 struct LocalAccess {
@@ -232,6 +238,28 @@ void lower_local_alloc(Lowering& l, const ir::Op& op) {
   auto* alloc = l.make<Alloc>(static_cast<uint32_t>(l.reserve_shared(bytes_of(*view), 128)), nullptr);
   if (init) alloc->plan = l.make<MemPlan>(*view);
   l.emit(run_local_alloc, op, alloc);
+}
+
+// Memory that several buffers begin with, as large as the largest of them, or larger where it says so: what
+// triton-utlx makes of it behind TTGIR.
+void lower_storage_alias_spec(Lowering& l, const ir::Op& op) {
+  int64_t bytes = op.int_attr("buffer_size_bytes", 0);
+  for (const ir::Use* use = op.result()->first_use; use; use = use->next) {
+    if (use->user->kind != ir::OpKind::kTlxStorageAliasLocalAlloc)
+      return l.error(op, "buffers in the place of others that " + std::string(use->user->name) +
+                             " arranges are not supported");
+    const MemView* view = mem_view(l, *use->user->result(), *use->user);
+    if (!view) return;
+    if (view->tensor_memory)
+      return l.error(op, "buffers of tensor memory in the place of others are not supported");
+    bytes = std::max(bytes, bytes_of(*view));
+  }
+  l.emit(run_local_alloc, op,
+         l.make<Alloc>(static_cast<uint32_t>(l.reserve_shared(std::max<int64_t>(bytes, 1), 128)), nullptr));
+}
+
+void lower_storage_alias_local_alloc(Lowering& l, const ir::Op& op) {
+  if (mem_view(l, *op.result(), op)) l.emit(run_same_place, op);
 }
 
 void lower_local_load(Lowering& l, const ir::Op& op) {

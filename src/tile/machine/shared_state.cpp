@@ -8,8 +8,7 @@
 
 namespace triton_runner::tile {
 
-SharedState& SharedState::of(Task& task) {
-  Program& program = *task.program;
+SharedState& SharedState::of(Program& program) {
   if (!program.state) {
     auto state = std::make_unique<SharedState>();
     state->begin(program);

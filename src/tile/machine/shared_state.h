@@ -62,7 +62,8 @@ class NamedBarriers {
 
 class SharedState : public ProgramState {
  public:
-  static SharedState& of(Task& task);
+  static SharedState& of(Task& task) { return of(*task.program); }
+  static SharedState& of(Program& program);
   ~SharedState() override;
   void begin(Program& program) override;
   void end() override;
