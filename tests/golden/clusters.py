@@ -246,6 +246,58 @@ ttng.cluster_barrier {{relaxed = false}}""")
     yield fails(k, path, about, "2", "ttng.cluster_barrier", "deadlock", message, notes)
 
 
+def not_loaded():
+    """What is refused before anything runs."""
+    far = f"""
+%bar = ttg.local_alloc : () -> {BAR}
+ttng.init_barrier %bar, 1 : {BAR}
+%far = ttng.map_to_remote_buffer %bar, %peer : {BAR} -> {FAR}"""
+    inside = f"""
+%a = ttg.local_alloc : () -> {LINE}
+ttg.warp_specialize(%a)
+default {{
+  ttg.warp_yield
+}}
+partition0(%b: {LINE}) num_warps(4) {{
+  ttng.cluster_barrier {{relaxed = false}}
+  ttg.warp_return
+}} : ({LINE}) -> ()"""
+    for name, about, body, op, why in (
+        (
+            "wait",
+            "A wait for another block's barrier.",
+            f"{far}\nttng.wait_barrier %far, %c0 : {FAR}",
+            "ttng.wait_barrier",
+            "ttng.wait_barrier of another block's memory is not supported: its barriers can be arrived at",
+        ),
+        (
+            "partition",
+            "A barrier of the cluster that not all threads of a block arrive at.",
+            inside,
+            "ttng.cluster_barrier",
+            "a barrier of the cluster in a partition, where not all threads of the block are, is not supported",
+        ),
+    ):
+        k = kernel_of()
+        k.do(body)
+        k.array("i32", (2, 8))
+        lines = k.module().split("\n")
+        at = next(i for i, line in enumerate(lines) if op in line)
+        column = len(lines[at]) - len(lines[at].lstrip())
+        file = f"bad-cluster-{name}.ttgir"
+        where = f"{file}:{3 + len(k.args) + at + 1}:{column + 1}"
+        output = f"{where}: error: {why}\n{lines[at]}\n{' ' * column}^"
+        yield k.case(f"tile-gpu/{file}", about, ["grid: 2"], output)
+
+    k = kernel_of()
+    k.array("i32", (2, 8))
+    output = (
+        "error: a grid of 3 programs along x, which clusters of 2 do not divide\n"
+        "note: the module's ttg.cluster-dim-x, -y and -z say how many programs are a cluster"
+    )
+    yield k.case("tile-gpu/bad-cluster-grid.ttgir", "Half a cluster.", ["grid: 3"], output)
+
+
 def raced():
     k = exchange(last="")
     k.do(MEET)
@@ -266,4 +318,5 @@ def cases():
     yield reduction()
     yield multicast()
     yield from refused()
+    yield from not_loaded()
     yield from raced()
