@@ -175,7 +175,7 @@ BROKEN = {
     "does not wait": (
         ("    ttng.wait_barrier %bar, %c0 : " + BAR + "\n", ""),
         ("  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r6], 0;\n  @!%p3 bra $wait;\n", ""),
-        r"race",
+        r"race|uninit",
     ),
 }
 
