@@ -10,8 +10,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "triton_ru
 # From the bottom up: what a layer holds. A folder stands for its modules, but for those that are named.
 LAYERS = (
     ("facts", "_errors _recent _levels _paths _metadata _files _lazy _faults _flow _arrays _memory "
-              "_torch_modes _uninit color_print ir ptx tlx _layout _layout_text _layout_picture _tools "
-              "_variables _pipeline.versions _pipeline.guard"),
+              "_torch_modes _progress _uninit color_print ir ptx tlx _layout _layout_text "
+              "_layout_picture _tools _variables _pipeline.versions _pipeline.guard"),
     ("settings", "_settings _messages _keywords _markers"),
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),

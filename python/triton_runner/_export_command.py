@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import re
-import sys
 
 import click
 
 from triton_runner._compiler.constants import constant
 from triton_runner._errors import fail
 from triton_runner._options import json_option, print_json
+from triton_runner._progress import telling
 
 _OPTIONS = ("num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion", "waves_per_eu")
 _FORM = '"*fp32:16, i32:16?; BLOCK=512,1024; num_warps=4"'
@@ -40,20 +39,6 @@ def parse_variants(text: str) -> list[dict]:
             }
         )
     return variants
-
-
-@contextlib.contextmanager
-def _progress():
-    """A bar on a terminal, nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("compiling", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @click.command("export")
@@ -88,10 +73,11 @@ def export_command(kernel, texts, out, targets, levels, release, as_json):
 
     variants = [variant for text in texts for variant in parse_variants(text)]
     kept = levels.split(",")
-    with _progress() as progress:
+    with telling("compiling", bar=True) as told:
         entries = export(
-            kernel, variants, out, targets=targets, levels=kept, triton=release, progress=progress
-        )
+            kernel, variants, out, targets=targets, levels=kept, triton=release,
+            progress=lambda done, total: told(None, done, total),
+        )  # fmt: skip
     if as_json:
         print_json({"folder": out, "kernel": kernel.rpartition(":")[2], "variants": entries})
         return

@@ -40,21 +40,6 @@ def prints_aside(as_json: bool):
     return contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
 
 
-@contextlib.contextmanager
-def telling(wanted: bool = True):
-    """Gives say(text), which shows on a terminal what is being done, on a line that goes away; elsewhere
-    nothing."""
-    if not wanted or not sys.stderr.isatty():
-        yield lambda text: None
-        return
-    # Few commands take long enough.
-    import rich.console
-    import rich.markup
-
-    with rich.console.Console(stderr=True).status("") as status:
-        yield lambda text: status.update(rich.markup.escape(text))
-
-
 def pairs(texts, option: str, form: str = "NAME=VALUE") -> dict[str, str]:
     """{name: text behind the first "="} of an option that may be repeated. Raises UsageError."""
     found = {}

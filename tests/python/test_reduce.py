@@ -21,6 +21,7 @@ from triton_runner._reduce.shrink import Shrinker, rounds  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "planted"))
 import reduce_check  # noqa: E402
+import reduce_python_check  # noqa: E402
 
 
 @triton_runner.jit
@@ -71,6 +72,26 @@ def test_faults_planted_in_an_attention_kernel(name):
     level, *_ = reduce_check.FAULTS[name]
     assert reduce_check.oracle_of(name, found.text, level)(found.text)
     (ptx.parse if level == "ptx" else ir.parse)(found.text)
+
+
+SHORT = ("exponentials of another type", "a quotient by a block that may be 0")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in SHORT else pytest.mark.long)
+        for name in reduce_python_check.FAULTS
+    ],
+)
+def test_faults_planted_in_an_attention_kernel_in_python(name, tmp_path):
+    if name == "a quotient that 3.9 takes for constant" and not triton.__version__.startswith("3.9"):
+        pytest.skip("the fault is of 3.9")
+    with triton_runner.using(device="cpu"):
+        found = reduce_python_check.found(name, tmp_path)
+    assert found.size[0] <= reduce_python_check.MOST < found.size_before[0] and found.tries < 1500
+    assert "def attention_kernel" in found.text
+    assert reduce_python_check.oracle_of(name, reduce_python_check.planted(name))(found.text)
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import click
 from triton_runner._compiler import job
 from triton_runner._compiler.command import constants
 from triton_runner._errors import fail
+from triton_runner._progress import telling
 
 _STATUS = {"right": 0, "unknown": 125}
 
@@ -109,8 +110,8 @@ def bisect_command(
             arguments=arguments, is_module=is_module, pretend_cuda=pretend_cuda, target=target,
             timeout=timeout, levels=levels.split(",") if levels else None,
         )  # fmt: skip
-        with _progress() as say:
-            found = api.found(given, wanted, say)
+        with telling("releases", bar=True) as told:
+            found = api.found(given, wanted, lambda text, done=(): told(text, *done))
             if save and found["faults"]:
                 found["reproducer"] = reproducer.write(save, given, found)
     text = json.dumps(found, indent=2)
@@ -121,27 +122,6 @@ def bisect_command(
         if file:
             Path(file).write_text(text + "\n")
     sys.exit(_STATUS.get(found["verdict"], 1))
-
-
-@contextlib.contextmanager
-def _progress():
-    """What is told of each run, as a bar of the releases judged on a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda text, done=None: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("releases", total=None)
-
-        def say(text: str, done: tuple | None = None) -> None:
-            bar.update(task, description=text[:70])
-            if done:
-                bar.update(task, completed=done[0], total=done[1])
-
-        yield say
 
 
 COMMANDS = (bisect_command,)

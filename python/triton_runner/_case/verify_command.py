@@ -7,7 +7,8 @@ import sys
 
 import click
 
-from triton_runner._options import json_option, print_json, prints_aside, telling
+from triton_runner._options import json_option, print_json, prints_aside
+from triton_runner._progress import telling
 
 _STATUS = {"right": 0, "wrong": 1, "unknown": 125}
 

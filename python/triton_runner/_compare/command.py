@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 
 import click
 
 from triton_runner._compiler.command import constants
 from triton_runner._options import json_option, print_json
+from triton_runner._progress import telling
 
 
 @click.command("compare")
@@ -70,14 +72,16 @@ def compare_command(
         "kernel": kernel, "args": [parse_argument(text) for text in args] if args else None, "grid": grid,
         "constexprs": constants(constexprs, "--constexpr"),
     }  # fmt: skip
-    with _progress(as_json) as told, contextlib.ExitStack() as held:
+    done = itertools.count(1)
+    with telling("cells", not as_json, bar=True) as told, contextlib.ExitStack() as held:
         if is_case(kernel):
             case = open_case(kernel)
             launch = case.as_python(held.enter_context(case.extracted()))
             targets = targets or case.target
         found = comparison.compare(
             **launch, signature=signature, versions=versions, targets=targets, configs=list(configs) or None,
-            base=base, jobs=jobs, executor=executor, store=store, timeout=timeout, told=told,
+            base=base, jobs=jobs, executor=executor, store=store, timeout=timeout,
+            told=lambda cell, kept, total: told(cell.name, next(done), total),
         )  # fmt: skip
     failing = {text: found.failing(text) for text in conditions}
     failed = [row for row in found if row.error]
@@ -99,22 +103,6 @@ def compare_command(
             err=True,
         )
     sys.exit(1 if failed or any(failing.values()) else 0)
-
-
-@contextlib.contextmanager
-def _progress(quiet: bool):
-    """What compare() tells of each cell, as a bar on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("cells", total=None)
-
-        yield lambda cell, kept, total: bar.update(task, advance=1, total=total, description=cell.name)
 
 
 COMMANDS = (compare_command,)

@@ -28,6 +28,7 @@ from triton_runner._dump import cubin_values, instrument
 from triton_runner._dump.axes import axes_of
 from triton_runner._errors import fail
 from triton_runner._metadata import jsonable
+from triton_runner._progress import telling
 
 _START, _STOP = 15.0, 0.15  # seconds: cuda-gdb's start, and a stop of a warp (tests/gpu/dump_gdb.py)
 _FLOAT = re.compile(r"(FADD|FMUL|FFMA|FSEL|FMNMX|MUFU|FSWZADD|I2F|HMMA.*\.F32|HGMMA.*\.F32)\b")
@@ -202,12 +203,7 @@ def _records(path: Path) -> list:
 
 
 def _watch(path: Path, process) -> None:
-    try:
-        from rich.progress import Progress
-    except ImportError:
-        return
-    with Progress(transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task(f"cuda-gdb starts (about {_START:.0f} s)", total=None)
+    with telling(f"cuda-gdb starts (about {_START:.0f} s)", bar=True) as told:
         while process.poll() is None:
             try:
                 text = path.read_text()
@@ -216,9 +212,9 @@ def _watch(path: Path, process) -> None:
             plan = re.search(r'^\{"plan": (\d+)\}', text, re.M)
             if plan:
                 stops = int(plan[1])
-                progress.update(
-                    task, total=stops, completed=min(text.count('\n{"at": '), stops),
-                    description=f"stops of warps (about {stops * _STOP:.0f} s an iteration)",
+                told(
+                    f"stops of warps (about {stops * _STOP:.0f} s an iteration)",
+                    min(text.count('\n{"at": '), stops), stops,
                 )  # fmt: skip
             time.sleep(0.5)
 

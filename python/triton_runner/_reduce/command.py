@@ -6,7 +6,8 @@ import os
 
 import click
 
-from triton_runner._options import json_option, print_json, telling
+from triton_runner._options import json_option, print_json
+from triton_runner._progress import telling
 
 
 @click.command("reduce")

@@ -1,9 +1,11 @@
 """What makes a kernel in Python smaller: statements leave, loops and branches become what they hold,
-expressions become one of their parts or a number, functions and imports that nobody uses leave."""
+expressions become one of their parts or a number, names what was assigned to them, functions and imports that
+nobody uses leave."""
 
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import warnings
 from collections.abc import Callable
@@ -24,6 +26,7 @@ def steps() -> list:
         functools.partial(_each, edit=_inside),
         functools.partial(_each, edit=_part),
         functools.partial(_each, edit=_number),
+        _put_in,
     ]
 
 
@@ -43,17 +46,21 @@ def _each(shrinker: Shrinker, edit: Callable) -> None:
         replacements = {}
         for number, way in chosen:
             replacements.setdefault(id(nodes[number]), edit(nodes[number])[way])
-        tree = _Replace(replacements).visit(tree)
-        try:
-            made = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of a candidate nobody wants to know
-                compile(made, "kernel", "exec")
-        except (SyntaxError, ValueError):
-            return None
-        return made
+        return _written(_Replace(replacements).visit(tree))
 
     shrinker.each(places, edited)
+
+
+def _written(tree) -> str | None:
+    """The text of a tree; None where it is no Python."""
+    try:
+        made = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a candidate nobody wants to know
+            compile(made, "kernel", "exec")
+    except (SyntaxError, ValueError):
+        return None
+    return made
 
 
 class _Replace(ast.NodeTransformer):
@@ -114,3 +121,60 @@ def _number(node) -> list:
     """A compound expression becomes a number."""
     is_compound = isinstance(node, (ast.BinOp, ast.Call, ast.Subscript, ast.UnaryOp, ast.Compare))
     return [ast.Constant(0), ast.Constant(1.0)] if is_compound else []
+
+
+# --- names that become what was assigned to them
+
+
+def _put_in(shrinker: Shrinker) -> None:
+    """`x = value` leaves; what reads x up to its next assignment, by the lines of the text, has the value.
+    Near loops that may mean something else, which the oracle sees."""
+
+    def places(text: str) -> list:
+        return [
+            (f, i)
+            for f, function in enumerate(_functions(ast.parse(text)))
+            for i, node in enumerate(_assignments(function))
+            if _worth_it(node, len(_readers(function, node)))
+        ]
+
+    def edited(text: str, chosen) -> str | None:
+        tree = ast.parse(text)
+        functions = _functions(tree)
+        picked = [(functions[f], _assignments(functions[f])[i]) for f, i in chosen]
+        # From the last on: what it reads stands on its own line still, where the ones before are looked for.
+        for function, node in reversed(picked):
+            values = {id(reader): copy.deepcopy(node.value) for reader in _readers(function, node)}
+            _Replace({**values, id(node): []}).visit(function)
+        return _written(tree)
+
+    shrinker.each(places, edited)
+
+
+def _functions(tree) -> list:
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def _assignments(function) -> list:
+    """Those of one name, in the order of the text."""
+    found = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+    ]
+    return sorted(found, key=lambda node: node.lineno)
+
+
+def _readers(function, assignment) -> list:
+    """The names that read what an assignment gave."""
+    name = assignment.targets[0].id
+    same = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
+    end = assignment.end_lineno
+    again = [node.lineno for node in same if isinstance(node.ctx, ast.Store) and node.lineno > end]
+    last = min(again, default=function.end_lineno)
+    return [node for node in same if isinstance(node.ctx, ast.Load) and end < node.lineno <= last]
+
+
+def _worth_it(assignment, readers: int) -> bool:
+    """Whether the text does not grow much by it."""
+    return readers <= 1 or isinstance(assignment.value, (ast.Name, ast.Constant, ast.Attribute))

@@ -12,24 +12,11 @@ import click
 
 from triton_runner import _device
 from triton_runner._options import json_option, print_json
+from triton_runner._progress import telling
 from triton_runner.bench.peers import Peer
 
 NAMES = ("launch_latency", "matmul", "attention")
 LATENCY_ROUNDS, ROUNDS = 60, 60
-
-
-@contextlib.contextmanager
-def progress(title: str):
-    """A bar on a terminal, nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def run(sections, rounds: int, seconds: float, quiet: bool = False) -> tuple[list, bool]:
@@ -41,8 +28,8 @@ def run(sections, rounds: int, seconds: float, quiet: bool = False) -> tuple[lis
     done, right = [], True
     for section in sections:
         right &= check(section)
-        with progress(section.title) as told:
-            measure(section, rounds, seconds, told)
+        with telling(section.title, bar=True) as told:
+            measure(section, rounds, seconds, lambda done, total: told(None, done, total))
         if not quiet:
             report.show(section)
         done.append(section)

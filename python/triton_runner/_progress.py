@@ -1,0 +1,49 @@
+"""What takes more than a second tells on a terminal how far it is: a line, or a bar, that goes away at the
+end. Work that is done sooner shows nothing, and so does a pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+
+DELAY = 1.0  # seconds before anything is shown
+
+
+@contextlib.contextmanager
+def telling(title: str = "", wanted: bool = True, bar: bool = False):
+    """Gives told(text=None, done=None, total=None): what is being done, and how many of how many."""
+    rich = _rich() if wanted and sys.stderr.isatty() else None
+    if rich is None:
+        yield lambda text=None, done=None, total=None: None
+        return
+    began = time.monotonic()
+
+    # It is there from the beginning, so that what the work prints stands above it, but empty for a while.
+    class Late(rich.Progress):
+        def get_renderables(self):
+            return super().get_renderables() if time.monotonic() - began >= DELAY else ()
+
+    said = rich.TextColumn("{task.description}", markup=False)
+    columns = (said, rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeElapsedColumn())
+    if not bar:
+        columns = (rich.SpinnerColumn(), said, rich.TimeElapsedColumn())
+    from rich.console import Console
+
+    with Late(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(title, total=None)
+
+        def told(text: str | None = None, done: int | None = None, total: int | None = None) -> None:
+            line = text.partition("\n")[0][:70] if text is not None else None
+            shown.update(task, description=line, completed=done, total=total)
+
+        yield told
+
+
+def _rich():
+    """None on a machine that runs kernels and has no more than they need."""
+    try:
+        import rich.progress
+    except ImportError:
+        return None
+    return rich.progress

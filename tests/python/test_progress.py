@@ -1,0 +1,116 @@
+"""Verbs that take long tell on a terminal how far they are: above a second, and never into a pipe."""
+
+import contextlib
+import io
+import pathlib
+import re
+import sys
+import time
+
+import pytest
+import triton_runner
+from triton_runner import _progress
+from triton_runner._cli import main
+
+PACKAGE = pathlib.Path(triton_runner.__file__).parent
+TTIR = """
+module {
+  tt.func public @kernel(%out: !tt.ptr<i32>, %n: i32) {
+    %zero = arith.constant 0 : i32
+    %a = arith.addi %n, %n : i32
+    %q = arith.divsi %a, %zero : i32
+    tt.store %out, %q : !tt.ptr<i32>
+    tt.return
+  }
+}
+"""
+KERNEL = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(out, N: tl.constexpr):
+    tl.store(out + tl.arange(0, N), 1)
+"""
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+    def shown(self) -> str:
+        """What a person saw: without what moves the cursor, hides it and gives colours."""
+        return re.sub(r"\x1b\[[?\d;]*[A-Za-z]", "", self.getvalue()).strip()
+
+
+def terminal_of(monkeypatch) -> Terminal:
+    """In the test itself: pytest puts its own streams in place after the fixtures."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    return stream
+
+
+def call(*command):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        main([str(word) for word in command], standalone_mode=False)
+
+
+def verb(name: str, folder) -> tuple:
+    """The verb with work of a moment, and what it tells."""
+    (folder / "kernel.ttir").write_text(TTIR)
+    (folder / "kernel.py").write_text(KERNEL)
+    python = f"{folder / 'kernel.py'}:kernel"
+    if name == "reduce":
+        launch = ("--oracle", "trap:zerodiv", "--grid", "1", "--arg", "i32[1]", "--arg", "5")
+        files = ("-o", folder / "small.ttir", folder / "kernel.ttir")
+        return ("reduce", *launch, *files), r"\d+ left, \d+ of \d+ tries"
+    if name == "compare":
+        cells = ("-s", "*i32", "-c", "N=16", "-t", "cuda:80", "--store", folder / "store")
+        return ("compare", *cells, python), r"1/1"
+    return ("export", python, "-o", folder / "out", "-v", "*i32; N=16,32", "-t", "cuda:80"), r"compiling.*1/2"
+
+
+def test_told_above_a_second_only(monkeypatch):
+    terminal = terminal_of(monkeypatch)
+    with _progress.telling("work", bar=True) as told:
+        told("a [thing]\nand more", 3, 10)
+        time.sleep(0.5)
+        assert terminal.shown() == ""
+        time.sleep(0.8)
+        shown = terminal.shown()
+        assert "a [thing]" in shown and "3/10" in shown and "more" not in shown, terminal.getvalue()
+
+
+@pytest.mark.parametrize("name", ["reduce", "compare", "export"])
+def test_a_verb_on_a_terminal_and_in_a_pipe(name, tmp_path, monkeypatch):
+    terminal = terminal_of(monkeypatch)
+    monkeypatch.setattr(_progress, "DELAY", 0.0)
+    command, told = verb(name, tmp_path)
+    call(*command)
+    assert re.search(told, terminal.shown(), re.S), terminal.getvalue()
+    pipe = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", pipe)
+    call(*command)
+    assert "left" not in pipe.getvalue() and "\x1b" not in pipe.getvalue()
+
+
+def test_nothing_is_left_of_work_that_is_soon_done(tmp_path, monkeypatch):
+    terminal = terminal_of(monkeypatch)
+    monkeypatch.setattr(_progress, "DELAY", 1000.0)  # whatever else the machine does
+    command, _ = verb("reduce", tmp_path)
+    call(*command)
+    assert terminal.shown() == "" and "\n" not in terminal.getvalue()
+
+
+def test_there_is_no_other_bar():
+    """What is tested here holds for all verbs: who tells on a terminal does it through _progress."""
+    own = [
+        path for path in PACKAGE.rglob("*.py") if re.search(r"rich\.progress|\.status\(", path.read_text())
+    ]
+    assert own == [PACKAGE / "_progress.py"]
+    users = {path.name for path in PACKAGE.rglob("*.py") if "telling(" in path.read_text()}
+    assert users >= {"command.py", "verify_command.py", "_export_command.py", "cuda_gdb.py"}
