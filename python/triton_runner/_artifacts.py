@@ -58,7 +58,17 @@ class Artifact:
         return self.path or f"<{self.level}>"
 
 
+def no_case(path: str) -> None:
+    """Raises for a case (*.trcase) where one artifact is meant."""
+    if path.endswith(".trcase"):
+        raise fail(
+            f"{path} is a case: a launch, with its kernel at all levels",
+            "run, verify, lockstep, bisect, compare, reduce, report and map take it; unzip has its files",
+        )
+
+
 def _read(path: str, keyword: str, binary: bool):
+    no_case(path)
     try:
         data = Path(path).read_bytes()
     except OSError as error:

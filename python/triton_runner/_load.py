@@ -48,6 +48,7 @@ def load(
     else:
         entry = os.path.splitext(text)[1][1:]
         is_source = f".{entry}" == _artifacts.SOURCE
+        _artifacts.no_case(text)
         if entry not in LEVELS and not is_source:
             raise fail(
                 f"{text}: its name does not say a level",

@@ -7,7 +7,7 @@ import json
 import os
 
 from triton_runner import _core, _tools
-from triton_runner._artifacts import describe
+from triton_runner._artifacts import describe, no_case
 from triton_runner._compiler import compile as compiler
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._levels import LEVELS, binary_level
@@ -117,6 +117,7 @@ def resources(kernel, metadata=None, *, name: str = "", listing: str | None = No
 
 
 def _of_file(path: str, metadata: str | None, name: str) -> Resources:
+    no_case(path)
     level = os.path.splitext(path)[1][1:]
     if level not in LEVELS:
         raise fail(f"{path}: its name does not say a level", f"it should end in .{', .'.join(LEVELS)}")

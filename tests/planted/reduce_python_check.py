@@ -43,7 +43,7 @@ FAULTS = {
     "an instruction that is none": (STORE, BOGUS + STORE, "crash"),
     "too much shared memory": ("", "", "shared>4096"),
     "a quotient that 3.9 takes for constant": (
-        STORE, "    highest += (rows - 40) // 16\n" + STORE, "levels:ttir,ptx"
+        ".to(q.dtype)\n    tl", ".to(q.dtype) + ((dims - 40) // 16)[None, :]\n    tl", "levels:ttir,ptx"
     ),
     "a product for a sum, by a pass": ("", "", SUM),
 }  # fmt: skip

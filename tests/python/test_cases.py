@@ -22,6 +22,7 @@ import triton_runner  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError, KernelTrap  # noqa: E402
 from triton_runner._case import archive, source, tensors  # noqa: E402
+from triton_runner._case.case import open_case  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import capture as compiler_capture  # noqa: E402
 
@@ -399,4 +400,31 @@ def test_a_case_is_bisected_and_compared(case_file):
     (cell,) = json.loads(said[said.index("{") :])["cells"]
     assert status == 0 and cell["release"] == release and cell["figures"]["equal"]
     status, said = invoke("bisect", "--versions", release, case_file)
-    assert status == 0 and "right in every release" in said
+    assert status == 0 and f"{case_file}: right in every release" in said
+
+
+def test_lines_of_a_case(case_file):
+    status, said = invoke("map", case_file)
+    assert status == 0 and said.startswith("capped for cuda:") and "ttgir" in said, said
+    status, said = invoke("map", "--line", "1", case_file)
+    assert status == 2 and "--level says which" in said
+    line = open_case(case_file).subject.texts["ttir"].split("tt.store")[0].count("\n") + 1
+    status, said = invoke("map", "--line", line, "--level", "ttir", case_file)
+    assert status == 0 and "tl.store(out + i" in said and "st.global" in said, said
+
+
+def test_a_page_of_two_cases(case_file, tmp_path):
+    status, said = invoke("report", case_file, "--against", case_file, "-o", tmp_path / "both.html")
+    assert status == 0 and (tmp_path / "both.html").stat().st_size > 50_000, said
+
+
+@pytest.mark.parametrize("verb", ["resources", "ledger", "passes", "compile", "dump", "exec"])
+def test_verbs_that_take_no_case_say_which_do(verb, case_file):
+    launch = ("--grid", "1", "--arg", "1") if verb in ("dump", "exec") else ()
+    status, said = invoke(verb, *launch, case_file)
+    assert status == 2 and "is a case" in said and "report and map take it" in said, said
+
+
+def test_a_case_has_its_arguments(case_file):
+    status, said = invoke("run", case_file, "--check", "race")
+    assert status == 2 and "--check race: a case takes no arguments" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import re
 import sys
@@ -101,6 +102,7 @@ def bisect_command(
     if file and not Path(file).absolute().parent.is_dir():
         raise fail(f"--json {file}: there is no such folder")
     with contextlib.ExitStack() as held:
+        named = program
         if is_case(program):
             case = open_case(program)
             program, target = str(held.enter_context(case.extracted()) / "repro.py"), case.target
@@ -118,7 +120,7 @@ def bisect_command(
     if file == "-":
         click.echo(text)
     else:
-        click.echo(page.page(found, given))
+        click.echo(page.page(found, dataclasses.replace(given, name=named) if is_case(named) else given))
         if file:
             Path(file).write_text(text + "\n")
     sys.exit(_STATUS.get(found["verdict"], 1))

@@ -20,24 +20,25 @@ _MOST = 12  # lines that are shown of a level
 @click.argument("artifact", type=click.Path(exists=True))
 @click.option("--line", type=int, help="A line of ARTIFACT; of SASS the number that this command shows.")
 @click.option("--source", metavar="[FILE:]LINE", help="A line of the Python source.")
-@click.option("--level", help="Which level --line counts, where ARTIFACT is a folder: ttgir, sass, ...")
+@click.option("--level", help="Which level --line counts, where ARTIFACT has several: ttgir, sass, ...")
 @click.option("--kernel", "name", default="", help="Which kernel, where a folder holds several.")
 @click.option("--all", "is_all", is_flag=True, help="Show every line, not the first of each level.")
 @json_option
 def map_command(artifact, line, source, level, name, is_all, as_json):
     """Say which lines of each level belong to a line of one: Python, TTIR, TTGIR, LLIR, PTX, SASS, AMDGCN.
 
-    ARTIFACT is a folder of a kernel's levels, or one of their files (its neighbours are read too). Without
-    --line and --source: what each level has.
+    ARTIFACT is a folder of a kernel's levels, one of their files (its neighbours are read too), or a case
+    (*.trcase). Without --line and --source: what each level has.
     """
     # The other verbs do without what it loads.
+    from triton_runner._case.case import is_case, open_case
     from triton_runner._see.source_map import source_map
 
-    made = source_map(artifact, name=name)
+    made = source_map(open_case(artifact).material() if is_case(artifact) else artifact, name=name)
     if line is not None:
         level = level or {"cubin": "sass", "hsaco": "amdgcn"}.get(_level_of(artifact), _level_of(artifact))
         if not level:
-            raise click.UsageError(f"{artifact} is a folder: --level says which of its texts --line counts")
+            raise click.UsageError(f"{artifact} has several texts: --level says which of them --line counts")
         found = {"level": level, "line": line, **_of_line(made, level, line)}
     elif source:
         file, _, number = source.rpartition(":")
@@ -56,7 +57,7 @@ def map_command(artifact, line, source, level, name, is_all, as_json):
 
 
 def _level_of(path: str) -> str:
-    return "" if os.path.isdir(path) else os.path.splitext(path)[1][1:]
+    return "" if os.path.isdir(path) or path.endswith(".trcase") else os.path.splitext(path)[1][1:]
 
 
 def _of_line(made, level: str, line: int) -> dict:

@@ -13,7 +13,7 @@ from triton_runner._options import json_option, print_json, prints_aside
 @click.command("report", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
 @click.option("--output", "-o", metavar="FILE", help="Where the page goes; else <kernel>.html.")
 @click.option("--kernel", "name", default="", help="Which kernel, where there are several.")
-@click.option("--against", metavar="DIR|FILE", help="A second kernel, which is shown beside the first.")
+@click.option("--against", metavar="DIR|FILE|CASE", help="A second kernel, which is shown beside the first.")
 @click.option("--finding", "findings", multiple=True, metavar="FILE",
               help="JSON of verify, bisect, lockstep or compare, on the lines that it blames.")  # fmt: skip
 @click.option("--dump", "selectors", multiple=True, metavar="VALUE",
@@ -48,7 +48,10 @@ def report_command(
         found += faults
     else:
         first = material.gather(what, name)
-    both = [first, material.gather(against, name)] if against else first
+    both = first
+    if against:
+        is_case = case.is_case(against)
+        both = [first, case.open_case(against).material() if is_case else material.gather(against, name)]
     path = report(both, output or f"{first.name}.html", name=name, dumps=dumps, findings=found)
     seconds, size = time.perf_counter() - start, os.path.getsize(path)
     if as_json:
