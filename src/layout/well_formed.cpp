@@ -16,6 +16,14 @@ bool one_of(int64_t value, std::initializer_list<int64_t> known) {
   return std::find(known.begin(), known.end(), value) != known.end();
 }
 
+// Whether the lanes of a warp share the rows and columns of a matrix instruction: NVIDIA's hold 8 x 8 at least,
+// the 64 of AMD's hold no more than 64 of either.
+bool instruction_fits(const Encoding& e) {
+  const size_t first = e.version == 3 || e.kind == EncodingKind::kAmdMfma ? 0 : e.instr_shape.size() - 2;
+  const int64_t m = e.instr_shape[first], n = e.instr_shape[first + 1];
+  return e.kind == EncodingKind::kAmdMfma ? std::max(m, n) <= 64 : std::min(m, n) >= 8;
+}
+
 // The first problem with an encoding, or nothing.
 const char* problem(const Encoding& e, size_t rank) {
   for (const auto* counts :
@@ -34,6 +42,7 @@ const char* problem(const Encoding& e, size_t rank) {
     case EncodingKind::kAmdMfma:
       if (rank < 2 || e.warps_per_cta.size() != rank) return "warps of another rank than the shape";
       if (e.instr_shape.size() < 2) return "no shape of its instruction";
+      if (!instruction_fits(e)) return "an instruction that no warp computes";
       if (!e.tiles_per_warp.empty() && e.tiles_per_warp.size() != rank)
         return "tiles of a warp of another rank than the shape";
       break;
