@@ -139,7 +139,8 @@ def run(pretend_cuda, quick, is_module, release, program, arguments, **settings)
     _apply_settings(**settings, quick=1 if quick else None)
     if program.endswith(".trcase"):
         if arguments:
-            raise click.UsageError(f"{' '.join(arguments)}: a case takes no arguments; options stand before it")
+            behind = " ".join(arguments)
+            raise click.UsageError(f"{behind}: a case takes no arguments; options stand before it")
         sys.exit(case_commands.run_case(program, release, settings["level"]))
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
