@@ -29,7 +29,7 @@ from triton_runner._compiler import command as compiler_commands
 from triton_runner._compiler import passes_command
 from triton_runner._errors import DiagnosticError, KernelTrap
 from triton_runner._levels import EXECUTED
-from triton_runner._options import json_option, print_json, prints_aside
+from triton_runner._options import ProgramOrCase, json_option, print_json, prints_aside
 from triton_runner._reduce import command as reduce_command
 from triton_runner._see import map_command, report_command
 from triton_runner.bench import command as bench_command
@@ -120,7 +120,10 @@ def _fault_status() -> int:
     return int(bool(summary))
 
 
-@main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@main.command(
+    cls=ProgramOrCase,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
 @_settings_options
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
 @click.option(
@@ -138,9 +141,6 @@ def run(pretend_cuda, quick, is_module, release, program, arguments, **settings)
 
     _apply_settings(**settings, quick=1 if quick else None)
     if program.endswith(".trcase"):
-        if arguments:
-            behind = " ".join(arguments)
-            raise click.UsageError(f"{behind}: a case takes no arguments; options stand before it")
         sys.exit(case_commands.run_case(program, release, settings["level"]))
     if release:
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")

@@ -8,6 +8,22 @@ import sys
 
 import click
 
+
+class ProgramOrCase(click.Command):
+    """What stands behind a program is the program's. Behind a case (*.trcase), which takes nothing, there are
+    options of the command."""
+
+    def parse_args(self, context, args):
+        given = [*args]
+        rest = super().parse_args(context, args)
+        program, behind = context.params.get("program") or "", context.params.get("arguments") or ()
+        if program.endswith(".trcase") and behind:
+            end = len(given) - len(behind)
+            context.params.clear()
+            rest = super().parse_args(context, [*given[: end - 1], *behind, program])
+        return rest
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _KERNEL_OPTIONS = (
     click.option(

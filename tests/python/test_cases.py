@@ -425,6 +425,10 @@ def test_verbs_that_take_no_case_say_which_do(verb, case_file):
     assert status == 2 and "is a case" in said and "report and map take it" in said, said
 
 
-def test_a_case_has_its_arguments(case_file):
-    status, said = invoke("run", case_file, "--check", "race")
-    assert status == 2 and "--check race: a case takes no arguments" in said
+def test_options_behind_a_case(case_file):
+    status, said = invoke("run", "--device", "cpu", case_file, "--level", "ptx")
+    assert status == 0 and "capped (ptx)" in said, said
+    status, said = invoke("verify", case_file, "--check", "oob", "--json")
+    assert status == 0 and json.loads(said)["verdict"] == "right", said
+    status, said = invoke("run", case_file, "--lvel", "ptx")
+    assert status == 2 and "--lvel" in said

@@ -7,13 +7,17 @@ import sys
 
 import click
 
-from triton_runner._options import json_option, print_json, prints_aside
+from triton_runner._options import ProgramOrCase, json_option, print_json, prints_aside
 from triton_runner._progress import telling
 
 _STATUS = {"right": 0, "wrong": 1, "unknown": 125}
 
 
-@click.command("verify", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(
+    "verify",
+    cls=ProgramOrCase,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
 @click.option("--kernel", "names", multiple=True, help="Judge launches of this kernel only; may be repeated.")
 @click.option("--launches", "most", type=int, default=16, show_default=True, help="Judge at most so many.")
 @click.option("--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv, hints; else all.")
@@ -30,8 +34,8 @@ def verify_command(names, most, checks, strict, target, pretend_cuda, is_module,
     """Judge the kernels that PROGRAM launches, or a case (*.trcase).
 
     Each launch runs at every level, with every check, with its programs in other orders and its copies at
-    other times; levels (and a GPU, if one is there) are compared bit for bit. Options stand before PROGRAM.
-    Exit status: 0 right, 1 wrong, 2 bad usage, 125 where a level could not be run.
+    other times; levels (and a GPU, if one is there) are compared bit for bit. Options stand before PROGRAM,
+    or anywhere beside a case. Exit status: 0 right, 1 wrong, 2 bad usage, 125 where a level could not be run.
     """
     # The other verbs do without what it loads.
     from triton_runner import _settings

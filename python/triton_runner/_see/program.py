@@ -29,7 +29,10 @@ def kernel_of(program: str, arguments, name: str, selectors, target, pretend_cud
         status = _run.run_program(program, list(arguments), False, pretend_cuda)
     launched = {made.name: made for made in _launched()}
     if not launched:
-        raise fail(f"{program} launched no kernel (it ended with status {status})")
+        raise fail(
+            f"{program} launched no kernel (it ended with status {status})",
+            f"a kernel alone is compiled first: compile {program}:NAME -s TYPES --save DIR, then report DIR",
+        )
     if name and name not in launched:
         raise fail(f"{program} launched no kernel {name!r}", f"it launched {', '.join(launched)}")
     if not name and len(launched) > 1:
