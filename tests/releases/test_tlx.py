@@ -29,12 +29,13 @@ def test_it_matches(kernel, level):
         assert float(abs(device.host(got) - expected).max()) <= tolerance, name
 
 
+@pytest.mark.parametrize("kernel", ["in_one_place", "of_one_spec"])
 @pytest.mark.parametrize("level", ["ttgir", "ptx"])
-def test_a_buffer_in_the_place_of_another_and_a_barrier_of_threads(level):
+def test_buffers_in_the_place_of_others(kernel, level):
     harness = importlib.import_module("kernels.harness")
     device = harness.Device()
     with triton_runner.using(device="cpu", target="cuda:90", check="race"):
-        found = importlib.import_module("tlx_kernels").run_in_one_place(device, level=level)
+        found = getattr(importlib.import_module("tlx_kernels"), f"run_{kernel}")(device, level=level)
     for name, got, expected, tolerance in found:
         assert float(abs(device.host(got) - expected).max()) <= tolerance, name
 

@@ -87,3 +87,19 @@ def run_in_one_place(device, **options):
     out = device.zeros(128)
     in_one_place[(1,)](out, N=128, num_warps=4, **options)
     return [("out", out, 1 + np.arange(128) * 2.0**-23, 0)]
+
+
+@triton_runner.jit
+def of_one_spec(out_ptr, N: tl.constexpr):
+    """The same with buffers that a specification puts in one place, in the only block of its cluster."""
+    place = tlx.storage_alias_spec(storage=tlx.storage_kind.smem)
+    words = tlx.local_alloc((N,), tl.int32, 1, reuse=place)
+    floats = tlx.local_alloc((N,), tl.float32, 1, reuse=place)
+    tlx.local_store(words[0], tl.arange(0, N) + 1065353216)
+    tl.store(out_ptr + tl.arange(0, N) + tlx.cluster_cta_rank(), tlx.local_load(floats[0]))
+
+
+def run_of_one_spec(device, **options):
+    out = device.zeros(128)
+    of_one_spec[(1,)](out, N=128, num_warps=4, **options)
+    return [("out", out, 1 + np.arange(128) * 2.0**-23, 0)]
