@@ -141,6 +141,11 @@ void run_load(Lanes& lanes, const Operands& in) {
     auto add = [&](uint32_t address, uint32_t signal) {
       std::byte* at = x.shared(in, i, address, bytes, true);
       if (!at || !mbarrier_valid(x, in, i, signal)) return false;
+      if (x.cta->cluster->cta_of(address) != x.cta->cluster->cta_of(signal)) {
+        x.trap(in, exec::TrapKind::kInvalid, "its mbarrier lies in another block than the memory", i,
+               kSharedWindow | address, bytes);
+        return false;
+      }
       op->to.emplace_back(at, signal);
       return true;
     };

@@ -78,6 +78,11 @@ void run_stores(Lanes& lanes, const Operands& in) {
     }
     Stores::One one{x.shared(in, i, address, plan.bytes(), true), {}, barrier, i};
     if (!one.at || !mbarrier_valid(x, in, i, barrier)) return;
+    if (x.cta->cluster->cta_of(address) != x.cta->cluster->cta_of(barrier)) {
+      x.trap(in, exec::TrapKind::kInvalid, "its mbarrier lies in another block than the memory", i,
+             kSharedWindow | address, plan.bytes());
+      return;
+    }
     for (size_t e = 0; e < plan.values.size(); e++)
       one.values[e] =
           plan.element == 4 ? x.reg<uint32_t>(plan.values[e])[i] : x.reg<uint64_t>(plan.values[e])[i];
