@@ -445,7 +445,7 @@ void Checks::before(Exec& x, const Instr& in) {
     if (lane == w + 32) continue;
     const uint32_t agent = s.agent(*x.cta, x.first + w);
     if (of_cluster) {
-      s.release(agent, s.cluster);
+      s.release(agent, s.cluster[x.cta->cluster->phase & 1]);
       continue;
     }
     const uint32_t barrier = x.reg<uint32_t>(in.a)[lane] & 15;
@@ -463,7 +463,13 @@ void Checks::after(Exec& x, const Instr& in) {
   State& s = of(x);
   if (in.source->has(Mod::kCluster)) {
     if (in.source->has(Mod::kArrive) || x.pc == &in) return;
-    for (uint32_t w = 0; w < x.count; w += 32) State::join(s.known[s.agent(*x.cta, x.first + w)], s.cluster);
+    for (uint32_t w = 0; w < x.count; w += 32) {
+      uint32_t lane = w;
+      while (lane < w + 32 && !x.on(lane)) lane++;
+      if (lane == w + 32) continue;
+      const uint64_t phase = x.cta->cluster_phase[x.first + lane] - 1;
+      State::join(s.known[s.agent(*x.cta, x.first + w)], s.cluster[phase & 1]);
+    }
     return;
   }
   // A barrier that is empty again is complete.

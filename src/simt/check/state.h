@@ -58,7 +58,7 @@ struct Checks::State {
   std::vector<Named> named;  // 16 a block
   std::unordered_map<uint32_t, Known> barriers;
   std::unordered_map<uint32_t, uint32_t> copiers;  // agents, by mbarrier
-  Known cluster;
+  Known cluster[2];  // of the cluster's barrier, by parity of its phase: who is ahead is so by one
 
   uint32_t tensor_core() const { return agents - 1; }
   uint32_t reader() const { return agents - 2; }
