@@ -3,8 +3,9 @@ last parts need is compiled beside the Python tests, which leave a quarter of tw
 
     python tests/run_all.py [part ...]
 
-Without parts, all but two: `long`, Python tests marked so, which take a minute or are one more of their kind,
-and `ubsan`, the unit tests and cases under all that UBSan checks, of which `asan` leaves out the dearest.
+Without parts, all but three: `long`, Python tests marked so, which take a minute or are one more of their
+kind, `ubsan`, the unit tests and cases under all that UBSan checks, of which `asan` leaves out the dearest, and
+`tsan-python`, launches by eight threads through the bindings, whose extension takes minutes to compile.
 Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in seconds
 of CPU, which is reported and fails nothing: a slow machine is not a failure. Only what hangs is ended: a
 command that has used ten times its part's budget, or that has used no CPU at all for ten minutes.
@@ -30,6 +31,7 @@ import psutil
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "log"
 RELEASE, ASAN, UBSAN, TSAN = (ROOT / "build" / name for name in ("release", "asan", "ubsan", "tsan"))
+TSAN_PYTHON = ROOT / "build" / "tsan-python"
 JOBS = str(len(os.sched_getaffinity(0)))
 COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)")
 TAIL = 60
@@ -140,6 +142,16 @@ def tsan() -> list[list[str]]:
     ]
 
 
+def tsan_python() -> list[list[str]]:
+    """The extension, with Python, in a folder of its own: the other one has no bindings."""
+    flags = "-DTRITON_RUNNER_SANITIZE=thread -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0"
+    return [
+        configure(TSAN_PYTHON, *flags.split(), f"-DPython_EXECUTABLE={sys.executable}"),
+        compiled(TSAN_PYTHON, "_core"),
+        [sys.executable, "tests/tsan_python.py", str(TSAN_PYTHON)],
+    ]
+
+
 PARTS = [
     Part("build", 700, build),
     Part("unit", 60, lambda: unit_tests(RELEASE), ("build",)),
@@ -161,6 +173,7 @@ PARTS = [
     Part("ubsan", 900, lambda: checked(UBSAN, "address,undefined"), by_default=False),
     Part("fuzz", 240, fuzz, ("asan",)),
     Part("tsan", 300, tsan),
+    Part("tsan-python", 900, tsan_python, by_default=False),
 ]
 
 

@@ -514,18 +514,12 @@ struct CommitOp : AsyncOp {
   const Instr* instr;
   Cta* cta;
   uint32_t address;
-  uint32_t mask;  // 0: the one block that the address names
+  uint32_t mask;  // of the cluster's blocks
   bool tells(uint32_t barrier) const override {
-    return mask == 0
-               ? barrier == address
-               : (barrier & kOffsetMask) == (address & kOffsetMask) && (mask >> (barrier >> kRankShift) & 1);
+    return ((barrier ^ address) & kOffsetMask) == 0 && (mask >> (barrier >> kRankShift) & 1);
   }
   void complete(Cluster& cluster) override {
     Exec x = late_exec(*cta);
-    if (mask == 0) {
-      mbarrier_arrive(x, *instr, kNoRegister, address);
-      return;
-    }
     for (uint32_t rank = 0; rank < cluster.ctas.size(); ++rank)
       if (mask >> rank & 1)
         if (!mbarrier_arrive(x, *instr, kNoRegister, rank << kRankShift | (address & kOffsetMask))) return;
@@ -547,7 +541,7 @@ void run_commit(Lanes& lanes, const Operands& in) {
     op->instr = &instr_of(in);
     op->cta = x.cta;
     op->address = static_cast<uint32_t>(at);
-    op->mask = c.mask == kNoRegister ? 0 : x.reg<uint16_t>(c.mask)[i];
+    op->mask = c.mask == kNoRegister ? 1u << (op->address >> kRankShift) : x.reg<uint16_t>(c.mask)[i];
     x.cta->cluster->issue(std::move(op));
   }
 }
