@@ -4,8 +4,8 @@ last parts need is compiled beside the Python tests, which leave a quarter of tw
     python tests/run_all.py [part ...]
 
 Without parts, all but three: `long`, Python tests marked so, which take a minute or are one more of their
-kind, `ubsan`, the unit tests and cases under all that UBSan checks, of which `asan` leaves out the dearest, and
-`tsan-python`, launches by eight threads through the bindings, whose extension takes minutes to compile.
+kind, `ubsan`, the unit tests and cases under all that UBSan checks, of which `asan` leaves out the dearest,
+and `tsan-python`, launches by eight threads through the bindings, whose extension takes minutes to compile.
 Each part's whole output goes to build/log/<part>.log; what failed is shown. Each part has a budget in seconds
 of CPU, which is reported and fails nothing: a slow machine is not a failure. Only what hangs is ended: a
 command that has used ten times its part's budget, or that has used no CPU at all for ten minutes.
