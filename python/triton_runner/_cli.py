@@ -302,6 +302,8 @@ def ops(dialect, release, unsupported, level, names, as_json):
         rows = _ops.ptx_listing(unsupported, names)
     else:
         rows = _ops.listing(dialect, release, unsupported, names)
+    if names and not rows:
+        raise click.UsageError(f"no op that is asked for has {' or '.join(map(repr, names))} in its name")
     if as_json:
         print_json(rows)
         return

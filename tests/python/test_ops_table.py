@@ -81,6 +81,8 @@ def test_filters(arguments, present, absent):
 def test_bad_filters():
     done = cli("--dialect", "nosuch")
     assert done.returncode == 2 and "no dialect 'nosuch'" in done.stdout and "ttng" in done.stdout
+    done = cli("tt.laod")
+    assert done.returncode == 2 and "has 'tt.laod' in its name" in done.stdout
     done = cli("--release", "2.1")
     assert done.returncode == 2 and "no Triton release" in done.stdout
 
