@@ -1,7 +1,7 @@
 # The SIMD kernels: simd/*.cpp compiled once an instruction set, each time in a namespace of its name.
 file(GLOB simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/num/simd/*.cpp)
 set(simd_isas portable)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT TRITON_RUNNER_SANITIZE STREQUAL "thread")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT TRITON_RUNNER_SANITIZE MATCHES "thread|quick")
   set(simd_isas_of_x86 avx2 avx512)
   list(APPEND simd_isas ${simd_isas_of_x86})
 endif()
