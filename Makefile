@@ -32,6 +32,8 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport PYTHONPATH
 RUN := $(VENV)/bin/python
+# Where the package index has torch for CUDA alone, which pins a Triton of its own.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
 .PHONY: demo test develop compiled bench conformance tutorials releases lint fuzz differential coverage gpu-check
 .PHONY: bisect-check docs wheel aarch64 clean
@@ -120,7 +122,8 @@ $(VENV)/.build: requirements/build.txt | $(RUN)
 	$(PIP) -r $<
 	@touch $@
 $(VENV)/.run: requirements/run.txt $(VENV)/.build
-	$(PIP) -r $<
+	$(PIP) -r $< || { echo "make: once more, with torch for CPUs from $(TORCH_INDEX), which pins no other Triton"; \
+	  $(PIP) --extra-index-url $(TORCH_INDEX) -r $<; }
 	@touch $@
 $(VENV)/.check: requirements/check.txt $(VENV)/.run
 	$(PIP) -r $<
