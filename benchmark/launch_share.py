@@ -1,5 +1,5 @@
 """Python's and our own part of a launch on a GPU, with no GPU: a driver that does nothing
-(tests/gpu/fake_cuda.cpp), and torch's own tensors, whose exchange table says that they lie on a GPU.
+(tests/gpu/fake_cuda.cpp), and torch's own tensors, which say that they lie on a GPU.
 
     python benchmark/launch_share.py [--rounds 60] [--json]
 
@@ -43,7 +43,7 @@ def mark_tensors(library: str) -> None:
     get, new = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_New
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    on_gpu = ctypes.CDLL(library).on_gpu
+    on_gpu = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL).on_gpu
     on_gpu.restype, on_gpu.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
     table = on_gpu(get(torch.Tensor.__dlpack_c_exchange_api__, TABLE))
     sys.path[:0] = [str(ROOT / "tests" / "python"), str(ROOT / "tests" / "gpu")]
@@ -106,7 +106,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         compiled(ROOT / "tests" / "gpu" / "fake_cuda.cpp", pathlib.Path(folder, "libcuda.so.1"))
-        compiled(ROOT / "benchmark" / "gpu_tensors.cpp", pathlib.Path(folder, "gpu_tensors.so"))
+        compiled(ROOT / "tests" / "gpu" / "gpu_tensors.cpp", pathlib.Path(folder, "gpu_tensors.so"))
         environment = {
             **os.environ, "LAUNCH_SHARE": folder, "LD_LIBRARY_PATH": folder, "TRITON_LIBCUDA_PATH": folder,
             "TRITON_RUNNER_DEVICE": "cuda", "TRITON_RUNNER_PROD": "1", "FAKE_CUDA_QUIET": "1",

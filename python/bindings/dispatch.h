@@ -55,7 +55,8 @@ struct KnownLaunch {
   uint16_t head = 0;  // bytes of the key that are of no piece
   int device = -1;
   std::vector<KnownPiece> pieces;
-  bool is_replaced = false;  // another has its key, or none
+  std::vector<uint32_t> tensors;  // of the call's values, those on the GPU
+  bool is_replaced = false;       // another has its key, or none
   nb::object kernel, launcher, options, settings;
   nb::object relay;               // Python's, where there is no launcher or a hook; None: kernel.run
   std::vector<nb::object> texts;  // whose identity is in the key

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dlpack.h"
+#include "torch_tensor.h"
 
 namespace triton_runner::python {
 namespace {
@@ -46,8 +47,15 @@ bool read_array(PyObject* object, Value& out) {
 // Devices as DLPack numbers them.
 constexpr int kCuda = 2, kRocm = 10;
 
-// The address of a tensor, and one number for one element type. False: it is none, or nobody can tell.
+// The address of a tensor, and one number for one element type. False: it is none, or nobody can tell. A tensor
+// counts as another where it is read another way: its launch is then looked up, or learnt, once more.
 bool read_tensor(PyObject* object, int device, Value& out) {
+  if (TorchTensor t; read_torch_tensor(object, t)) {
+    out.type = static_cast<uint64_t>(t.dtype) | uint64_t{1} << 62;
+    out.bits = reinterpret_cast<uint64_t>(t.data);
+    out.mark = t.device_type == TorchTensor::kCuda && t.device_index == device ? Mark::kHere : Mark::kAddress;
+    return true;
+  }
   DlTensor t;
   if (borrow_tensor(object, t)) {
     const bool on_gpu = t.device_type == kCuda || t.device_type == kRocm;

@@ -26,6 +26,7 @@ struct State {
   std::map<int, int> attributes;              // of every device
   std::map<int, int> function_attributes{{0, 1024}, {1, 0}, {3, 16}, {4, 40}};
   std::map<uint64_t, int> memory;   // address -> device, -1 for the host's
+  bool is_everywhere = false;       // any other address lies on device 0
   std::vector<size_t> param_bytes;  // what launches copy from each parameter
   std::vector<Launch> launches;
   std::string jit_log;
@@ -52,6 +53,7 @@ struct State {
                   {36, 3201000}, {37, 6144},   {38, 62914560}, {75, 9},     {76, 0},       {81, 233472},
                   {95, 1},       {97, 232448}, {115, 1},       {120, 1}};
   }
+  bool knows(uint64_t address) const { return is_quiet || is_everywhere || memory.contains(address); }
   int count(const std::string& name) const {
     int n = 0;
     for (const std::string& call : calls) n += call == name;
@@ -196,7 +198,7 @@ inline void add_memory(CudaApi& a) {
   a.cuPointerGetAttributes = [](unsigned n, int* attributes, void** values, Address p) -> Error {
     ANSWER("cuPointerGetAttributes");
     auto it = state->memory.find(p);
-    bool known = it != state->memory.end() || state->is_quiet;
+    const bool known = state->knows(p);
     const int device = it != state->memory.end() ? it->second : 0;
     for (unsigned i = 0; i < n; i++) {
       if (attributes[i] == kPointerMemoryType)

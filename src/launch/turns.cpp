@@ -9,9 +9,9 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr microseconds kTurn{2000};
-constexpr microseconds kNear{200};  // before its end the next thread is woken
-constexpr microseconds kLook{15};   // of the first in the queue at once: a thread in a burst launches sooner
+constexpr microseconds kTurn{5000};  // as long as Python leaves a thread alone
+constexpr microseconds kNear{200};   // before its end the next thread is woken
+constexpr microseconds kLook{15};    // of the first in the queue at once: a thread in a burst launches sooner
 constexpr microseconds kLookAgain{200};
 
 }  // namespace

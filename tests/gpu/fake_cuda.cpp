@@ -4,7 +4,7 @@
 //   FAKE_CUDA_PARAMS=8,8,4      bytes of each parameter that launches copy
 //   FAKE_CUDA_FAIL=cuInit=100   a call that fails, and its error
 //   FAKE_CUDA_SM=80             compute capability (90)
-//   FAKE_CUDA_MEMORY=4096=0     addresses and the devices they lie on
+//   FAKE_CUDA_MEMORY=4096=0     addresses and the devices they lie on; *: any other lies on device 0
 //   FAKE_CUDA_QUIET=1           launches are counted and not written down
 //   FAKE_CUDA_BUSY=3000         nanoseconds that a launch takes, one after the other
 #include <cstdio>
@@ -32,9 +32,7 @@ EXPORT cuModuleLoadData(cuda::Handle* module, const void* image) {
 }
 EXPORT cuPointerGetAttribute(void* value, int attribute, cuda::Address pointer) {
   const cuda::Error error = fake::api().cuPointerGetAttributes(1, &attribute, &value, pointer);
-  return error                                                            ? error
-         : fake::state->is_quiet || fake::state->memory.contains(pointer) ? 0
-                                                                          : cuda::kInvalidValue;
+  return error ? error : fake::state->knows(pointer) ? 0 : cuda::kInvalidValue;
 }
 #undef EXPORT
 
@@ -99,7 +97,10 @@ __attribute__((constructor)) void start() {
     fake::state->errors[call] = std::stoi(error);
   });
   each(setting("FAKE_CUDA_MEMORY"), [](const std::string& address, const std::string& device) {
-    fake::state->memory[std::stoull(address)] = std::stoi(device);
+    if (address == "*")
+      fake::state->is_everywhere = true;
+    else
+      fake::state->memory[std::stoull(address)] = std::stoi(device);
   });
   fake::state->is_quiet = setting("FAKE_CUDA_QUIET") == "1";
   fake::state->busy_ns = std::atoi(setting("FAKE_CUDA_BUSY").c_str());

@@ -54,8 +54,9 @@ def on_fake(fake, tmp_path, body, **environment):  # noqa: F811
     result = run_program(
         PRELUDE + textwrap.dedent(body), LD_LIBRARY_PATH=str(fake), TRITON_LIBCUDA_PATH=str(fake),
         FAKE_CUDA_LOG=str(log),
-        FAKE_CUDA_MEMORY="4096=0,8192=0,12288=0,16384=1,20480=-1", TRITON_RUNNER_DEVICE="cuda",
-        TRITON_RUNNER_PROD="1", **{"FAKE_CUDA_PARAMS": PARAMS, **environment})  # fmt: skip
+        TRITON_RUNNER_DEVICE="cuda", TRITON_RUNNER_PROD="1", **{
+            "FAKE_CUDA_MEMORY": "4096=0,8192=0,12288=0,16384=1,20480=-1", "FAKE_CUDA_PARAMS": PARAMS,
+            **environment})  # fmt: skip
     return result.stdout.split("\n")[:-1], json.loads(log.read_text())
 
 
@@ -242,6 +243,62 @@ def test_every_kind_of_value_does_as_with_triton(fake, tmp_path):  # noqa: F811
             assert "launched" not in ours, line
         next(launches)
     assert not list(launches)
+
+
+def test_torchs_tensors_are_read_anew_at_each_launch(fake, tmp_path):  # noqa: F811
+    """Tensors that torch made, in every shape they take, and objects that stand for another tensor than
+    before: each launch has the address that data_ptr() gives, and the code for the element type."""
+    said, seen = on_fake(fake, tmp_path, f"""
+        import ctypes
+        ctypes.CDLL("{fake}/gpu_tensors.so", mode=ctypes.RTLD_GLOBAL)
+        made = [torch.zeros(64) for _ in range(8)]
+        parameters = [torch.nn.Parameter(tensor) for tensor in made]
+        t = torch.zeros(64)
+
+        class Own(torch.Tensor):
+            pass
+
+        def launched(x):
+            print(counted(lambda: mixed[(3, 2)](x, x, 5, 0.5, True, FIRST=2)), x.data_ptr())
+
+        for tensor in made + parameters:
+            launched(tensor)
+        print("known")
+        kinds = {{
+            "plain": t, "view": t[16:], "odd view": t[1:], "strided": t[::2], "reshaped": t.view(2, 32)[1],
+            "parameter": parameters[0], "of a parameter": parameters[1].detach()[4:],
+            "with a gradient": torch.zeros(64, requires_grad=True), "scalar": torch.zeros(()),
+            "negated": torch.zeros(8, dtype=torch.complex64).conj().imag, "empty": torch.zeros(0),
+            "expanded": torch.zeros(1).expand(64), "transposed": torch.zeros(8, 8).T,
+            "subclass": t.as_subclass(Own),
+        }}
+        for name, tensor in kinds.items():
+            launched(tensor)
+            launched(tensor)
+        print("changed")
+        launched(t)
+        t.data = torch.zeros(4096)[8:]
+        launched(t)
+        t.set_(torch.zeros(64))
+        launched(t)
+        t.resize_(1 << 16)
+        launched(t)
+        other = torch.zeros(32)
+        launched(other)
+        torch.utils.swap_tensors(other, torch.zeros(32))
+        launched(other)
+        t.data = torch.zeros(64, dtype=torch.float16)
+        launched(t)
+        t.data = torch.zeros(64)
+        launched(t)
+    """, FAKE_CUDA_MEMORY="*")  # fmt: skip
+    launches = [line.split() for line in said if " " in line]
+    for (_, address), launch in zip(launches, seen["launches"], strict=True):
+        assert words(launch)[:2] == [int(address)] * 2
+    known = said.index("known")
+    assert [line.split()[0] for line in said[known - 3 : known]] == ["0"] * 3
+    changed = [line.split()[0] for line in said[said.index("changed") + 1 :]]
+    assert changed == ["0", "0", "0", "0", "0", "0", "1", "0"]  # another element type is other code
 
 
 def test_a_driver_that_refuses(fake, tmp_path):  # noqa: F811

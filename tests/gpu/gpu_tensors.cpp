@@ -1,5 +1,7 @@
-// torch's exchange table of DLPack (1.2, DLPackExchangeAPI) with one entry changed: the tensors of a torch without CUDA
-// say that they lie on a GPU. For launch_share.py, which launches on a driver that is not there.
+// The tensors of a torch without CUDA say that they lie on the first GPU: by torch's exchange table of DLPack (1.2,
+// DLPackExchangeAPI) with one entry changed, and by the functions for compiled code, of which those found first
+// count (python/bindings/torch_tensor.cpp) where this library is loaded for all. For launches on a driver that
+// is not there.
 
 #include <cstdint>
 
@@ -27,7 +29,15 @@ Table changed;
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void* on_gpu(void* table) {
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT int32_t aoti_torch_get_device_type(void*, int32_t* out) {
+  constexpr int32_t kTorchsCuda = 1;
+  return *out = kTorchsCuda, 0;
+}
+EXPORT int32_t aoti_torch_get_device_index(void*, int32_t* out) { return *out = 0, 0; }
+
+EXPORT void* on_gpu(void* table) {
   own = static_cast<Table*>(table);
   changed = *own;
   changed.borrow = [](void* object, Tensor* tensor) {

@@ -1,0 +1,25 @@
+// torch's tensors read without a call of Python or of DLPack: by the C functions that torch keeps for code
+// compiled ahead of time (torch/csrc/inductor/aoti_torch/c/shim.h), a few nanoseconds each.
+#pragma once
+#include <cstdint>
+
+#include "bindings.h"
+
+namespace triton_runner::python {
+
+struct TorchTensor {
+  void* data;  // as data_ptr() gives it
+  int32_t dtype, device_type, device_index;
+  static constexpr int32_t kCuda = 1;  // AMD's devices too
+};
+
+// False where the object is not of the class torch.Tensor or torch.nn.Parameter, has no memory, or is among the
+// first of its class: these functions take what such an object holds at an offset that torch does not tell, and
+// which some tensors have to confirm first.
+bool read_torch_tensor(PyObject* object, TorchTensor& out);
+
+// Hints to the core that memory will be looked at: an object, and the tensor that it stands for.
+inline void fetch(const void* memory) { __builtin_prefetch(memory); }
+void fetch_torch_tensor(PyObject* object);
+
+}  // namespace triton_runner::python
