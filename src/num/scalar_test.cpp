@@ -39,7 +39,8 @@ T random_number(std::mt19937_64& random) {
 }
 
 template <class T>
-T hardware(int mode, int op, volatile T a, volatile T b, volatile T c) {
+T hardware(int mode, int op, T x, T y, T z) {
+  volatile T a = x, b = y, c = z;
   std::fesetround(mode);
   volatile T r = op == 0   ? a + b
                  : op == 1 ? a - b
