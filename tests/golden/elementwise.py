@@ -138,16 +138,18 @@ DIVISIONS = {
 
 
 def or_by_zero(op: str, divide_by):
-    """By 0 NVIDIA's dividers give all ones, and as remainder the dividend (32 bits) or all ones; LLVM divides
-    64 bits as 32 where both operands have no more. Rounding follows from the remainder, the dividend."""
+    """By 0 NVIDIA's dividers give all ones, as quotient and as remainder; LLVM divides 64 bits as 32 where both
+    operands have no more. Rounding follows from the remainder, the dividend; MLIR takes 0 apart."""
 
     def result(x, y, w):
         if y != 0:
             return divide_by(x, y, w)
         as_32_bits = w == 64 and x < 2**32
-        if "rem" in op:
-            return x if w == 32 or as_32_bits else -1
         quotient = 2**32 - 1 if as_32_bits else -1
+        if "rem" in op:
+            return quotient
+        if op == "arith.ceildivui" and x == 0:
+            return 0
         number = x if op == "arith.ceildivui" else signed(x, w)
         up = "ceil" in op and number > 0
         down = op == "arith.floordivsi" and number < 0

@@ -1,6 +1,6 @@
-// Integer division and remainder; nothing traps. Division by 0 gives what NVIDIA GPUs compute: all ones, and
-// as remainder the dividend (32 bits, or made from the quotient) or all ones. LLVM divides 64 bits as 32
-// where both operands have no more.
+// Integer division and remainder; nothing traps. Division by 0 gives what NVIDIA GPUs compute: all ones as quotient and as
+// remainder, the dividend as a remainder that is made from the quotient. LLVM divides 64 bits as 32 where both
+// operands have no more.
 //
 // Up to 32 bits the quotient is that of f64 division, truncated: 53 bits are enough for it to be exact (the
 // distance of an inexact quotient from the next integer is at least 1/divisor, far more than the rounding
@@ -10,14 +10,11 @@
 namespace triton_runner::num::NUM_ISA {
 namespace {
 
-// Whether a remainder by 0 is the dividend.
-template <class U>
-inline bool keeps_dividend(U x) {
-  return sizeof(U) == 4 || (sizeof(U) == 8 && static_cast<uint64_t>(x) >> 32 == 0);
-}
+// Ones in as many bits as are divided.
 template <class U>
 inline U quotient_by_zero(U x) {
-  return sizeof(U) == 8 && keeps_dividend(x) ? static_cast<U>(0xffffffffu) : static_cast<U>(-1);
+  const bool as_32_bits = sizeof(U) == 8 && static_cast<uint64_t>(x) >> 32 == 0;
+  return as_32_bits ? static_cast<U>(0xffffffffu) : static_cast<U>(-1);
 }
 
 // The quotient and remainder of each rounding, from the truncated quotient. U wraps: the smallest integer /
@@ -27,6 +24,8 @@ struct Parts {
   U quotient, remainder;
   T x, y;
 };
+template <class T>
+constexpr bool kIsUnsigned = static_cast<T>(-1) > T{0};
 struct divide {
   template <class P>
   static inline auto apply(P p) {
@@ -36,8 +35,7 @@ struct divide {
 struct remainder {
   template <class P>
   static inline auto apply(P p) {
-    using U = decltype(p.remainder);
-    return p.y == 0 && !keeps_dividend(p.remainder) ? static_cast<U>(-1) : p.remainder;
+    return p.y == 0 ? p.quotient : p.remainder;
   }
 };
 struct paired_remainder {
@@ -49,8 +47,10 @@ struct paired_remainder {
 struct ceiling {
   template <class P>
   static inline auto apply(P p) {
+    using U = decltype(p.quotient);
     bool up = p.remainder != 0 && ((p.x < 0) == (p.y < 0));
-    return static_cast<decltype(p.quotient)>(p.quotient + up);
+    if (kIsUnsigned<decltype(p.x)> && p.x == 0) return U{0};  // MLIR's ceildivui divides x - 1, but for 0
+    return static_cast<U>(p.quotient + up);
   }
 };
 struct flooring {

@@ -122,8 +122,8 @@ struct sad {
     return T(wrap<T>(c) + (a < b ? wrap<T>(b) - wrap<T>(a) : wrap<T>(a) - wrap<T>(b)));
   }
 };
-// What the hardware's division sequences give for a divisor of 0 is all ones; as remainder of 32 bits the
-// dividend.
+// What the hardware's division sequences give for a divisor of 0 is all ones, as quotient and as remainder. (ptxas makes
+// a remainder of 32 bits from a quotient of the same registers that the kernel has too: that one is the dividend.)
 struct div {
   template <class T>
   PTX_INLINE T operator()(T a, T b) const {
@@ -146,7 +146,7 @@ struct rem {
   template <class T>
   PTX_INLINE T operator()(T a, T b) const {
     T r = T(wrap<T>(a) - wrap<T>(div{}(a, b)) * wrap<T>(b));
-    return b == 0 ? (sizeof(T) == 4 ? a : T(-1)) : r;
+    return b == 0 ? T(-1) : r;
   }
 };
 struct abs_int {
