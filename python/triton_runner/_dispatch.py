@@ -7,11 +7,14 @@ remembered with the launch, and a look into a dict tells whether it still is so.
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import operator
 import os
 import sys
 
 import triton
+from triton.backends.compiler import BaseBackend
 from triton.language import constexpr, dtype
 from triton.runtime import driver
 
@@ -29,6 +32,9 @@ _KNOBS = (
     ("compilation", ("instrumentation_mode", "fpsan_homomorphic_casts")),
 )
 _VARIABLES = ("TRITON_DEBUG", "TRITON_INSTRUMENTATION_MODE", "TRITON_FPSAN_HOMOMORPHIC_CASTS")
+# How a backend makes keys, in any of the releases.
+_SPECIALISE = ("get_tensor_specialization", "get_int_specialization", "get_arg_specialization")
+_SPECIALISE += ("get_attrs_descriptor", "compute_spec_key")
 _HOOKS = ("launch_enter_hook", "launch_exit_hook")
 
 
@@ -42,7 +48,7 @@ def of(function) -> _core.Dispatch | None:
         (*_rule(param), *(() if p.default is p.empty else (p.default,)))
         for param, p in zip(function.params, given, strict=True)
     ]
-    return _artifacts.dispatch(parameters, _RESERVED, _ENTRIES, _learn, "run")
+    return _artifacts.dispatch(parameters, _RESERVED, _ENTRIES, _learn, "run", _within)
 
 
 def _rule(param) -> tuple:
@@ -60,9 +66,9 @@ def _learn(function, kernel, named):
     """What a launch that gave this kernel rests on; None: such launches go through Python; False: this one.
 
     It is (launcher, [(dict or class, names whose values stay)], [lists that stay empty], [(file, modified,
-    bytes)], relay, [lists of hooks]). relay(grid, x, y, z, *values) launches where there is no launcher or a
-    hook, and gives False where it has not. named: (name, value) of what the launch passed, constexprs left
-    out."""
+    bytes)], relay, [lists of hooks], what _within() gives). relay(grid, x, y, z, *values) launches where
+    there is no launcher or a hook, and gives False where it has not. named: (name, value) of what the launch
+    passed, constexprs left out."""
     if _settings.is_recording():
         return False
     if "triton_runner._dump" in sys.modules:
@@ -75,8 +81,10 @@ def _learn(function, kernel, named):
         if not found:
             return found
         launcher, guards, files = found
-        return launcher, guards, [], files, None, []
+        return launcher, guards, [], files, None, [], _within()
     if any(type(value) not in _CONSTANT for value, _ in function.used_global_vals.values()):
+        return None
+    if _specialises_otherwise():
         return None
     if hasattr(triton, "knobs") and triton.knobs.runtime.__dict__.get("add_stages_inspection_hook"):
         return None
@@ -93,7 +101,45 @@ def _learn(function, kernel, named):
         (os.environ._data, [os.environ.encodekey(name) for name in _VARIABLES]),
     ]  # fmt: skip
     guards += [(values, [name]) for (name, _), (_, values) in function.used_global_vals.items()]
-    return launcher, guards, [function.pre_run_hooks], [], _relay(function, kernel, hooks, is_hooked), hooks
+    guards += _within_guards()
+    relay = _relay(function, kernel, hooks, is_hooked)
+    return launcher, guards, [function.pre_run_hooks], [], relay, hooks, _within()
+
+
+def _specialises_otherwise() -> bool:
+    """Whether a plug-in's backend has keys of its own."""
+    name = driver.active.get_current_target().backend
+    backend = triton.backends.backends.get(name)
+    if name in ("cuda", "hip") or backend is None:
+        return False
+    return any(getattr(backend.compiler, n, None) is not getattr(BaseBackend, n, None) for n in _SPECIALISE)
+
+
+def _asks_for_storages() -> bool:
+    return bool(installed().storage_question) and driver.active.get_current_target().backend == "hip"
+
+
+def _within():
+    """Triton's own question whether a tensor's storage is within 2 GiB, where the answer is part of its keys:
+    AMD's backend then compiles 32-bit offsets, if it is to use buffer instructions."""
+    if not _asks_for_storages():
+        return None
+    compiler = importlib.import_module("triton.backends.amd.compiler")
+    if hasattr(triton, "knobs"):
+        is_on = triton.knobs.amd.use_buffer_ops
+    else:  # 3.2 always asks
+        is_on = getattr(compiler.HIPBackend, "use_buffer_ops", lambda: True)()
+    return operator.attrgetter(installed().storage_question)(compiler) if is_on else None
+
+
+def _within_guards() -> list:
+    """What says that _within() would still give the same."""
+    if not _asks_for_storages():
+        return []
+    guards = [(os.environ._data, [os.environ.encodekey("AMDGCN_USE_BUFFER_OPS")])]
+    if hasattr(triton, "knobs"):
+        guards.append((triton.knobs.amd.__dict__, ["use_buffer_ops"]))
+    return guards
 
 
 def _hooks():
@@ -110,8 +156,8 @@ def _hooks():
 
 
 def _relay(function, kernel, hooks: list, is_hooked: bool):
-    """A launch by Triton's own launcher: with hooks, with scratch memory of the program's allocator, on AMD.
-    Only Triton's looking for the kernel is left out."""
+    """A launch by Triton's own launcher: with hooks, with scratch memory of the program's allocator. Only
+    Triton's looking for the kernel is left out."""
     active = driver.active
     device = active.get_current_device()
     run = getattr(kernel, installed().run_field)
@@ -165,4 +211,4 @@ def _launcher(function, kernel) -> _core.Launcher | None:
         return None
     types = dict(_launch.signature(kernel.src))
     slots = [(param.name, types.get(param.name, "constexpr")) for param in function.params]
-    return _core.Launcher(code, slots, installed().loose_launches)
+    return _core.Launcher(code, slots, installed().loose_launches, as_triton=True)
