@@ -7,9 +7,7 @@ remembered with the launch, and a look into a dict tells whether it still is so.
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import operator
 import os
 import sys
 
@@ -19,6 +17,7 @@ from triton.language import constexpr, dtype
 from triton.runtime import driver
 
 from triton_runner import _artifacts, _core, _gpu, _keywords, _launch, _settings
+from triton_runner._pipeline.targets import original
 from triton_runner._pipeline.versions import installed
 
 # Ours, and those that Triton refuses or that kernel.run has itself.
@@ -108,11 +107,17 @@ def _learn(function, kernel, named):
 
 def _specialises_otherwise() -> bool:
     """Whether a plug-in's backend has keys of its own."""
-    name = driver.active.get_current_target().backend
-    backend = triton.backends.backends.get(name)
-    if name in ("cuda", "hip") or backend is None:
+    backend, target = _backend()
+    if target in ("cuda", "hip"):
         return False
-    return any(getattr(backend.compiler, n, None) is not getattr(BaseBackend, n, None) for n in _SPECIALISE)
+    return any(getattr(backend, name, None) is not getattr(BaseBackend, name, None) for name in _SPECIALISE)
+
+
+def _backend() -> tuple:
+    """(Triton's backend for the target in force, "cuda" or "hip" or a plug-in's name of what it is for)."""
+    target = driver.active.get_current_target()
+    backends = (backend.compiler for backend in triton.backends.backends.values())
+    return next((b for b in backends if b.supports_target(target)), None), target.backend
 
 
 def _asks_for_storages() -> bool:
@@ -124,12 +129,16 @@ def _within():
     AMD's backend then compiles 32-bit offsets, if it is to use buffer instructions."""
     if not _asks_for_storages():
         return None
-    compiler = importlib.import_module("triton.backends.amd.compiler")
+    backend, _ = _backend()
     if hasattr(triton, "knobs"):
         is_on = triton.knobs.amd.use_buffer_ops
     else:  # 3.2 always asks
-        is_on = getattr(compiler.HIPBackend, "use_buffer_ops", lambda: True)()
-    return operator.attrgetter(installed().storage_question)(compiler) if is_on else None
+        is_on = getattr(backend, "use_buffer_ops", lambda: True)()
+    if not is_on:
+        return None
+    holder, name = installed().storage_question.split(".")
+    # Not of the module by its name, of which up to 3.4 there are two.
+    return getattr(original(backend).__init__.__globals__[holder], name)
 
 
 def _within_guards() -> list:

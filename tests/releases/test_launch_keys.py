@@ -112,6 +112,9 @@ class Dtype:
         return f"torch.{self.name}"
 
 
+DTYPES = [Dtype(name) for name in ("float32", "bfloat16", "int64")]  # as torch's, they live on
+
+
 class Tensor:
     def __init__(self, address, size, dtype):
         self.address, self.bytes, self.dtype = address, size, dtype
@@ -147,15 +150,16 @@ def tensors(monkeypatch):
     monkeypatch.setattr(Tensor, "__module__", "torch")
     monkeypatch.setattr(Parameter, "__module__", "torch.nn.parameter")
     monkeypatch.setitem(sys.modules, "torch", torch)
-    if sys.modules.get("triton.backends.amd.compiler"):
-        backend = sys.modules["triton.backends.amd.compiler"].HIPBackend
-        if hasattr(backend, "_torch_available"):
-            monkeypatch.setattr(backend, "_torch_available", None)
-    dtypes = [Dtype(name) for name in ("float32", "bfloat16", "int64")]
+    backend = triton.backends.backends["amd"].compiler
+    HIPBackend = getattr(backend, "runner_base", backend)
+    if hasattr(HIPBackend, "_torch_available"):
+        monkeypatch.setattr(HIPBackend, "_torch_available", None)
+    if hasattr(HIPBackend, "use_buffer_ops"):  # 3.3 reads the environment once
+        HIPBackend.use_buffer_ops.cache_clear()
     sizes = [0, 64, 2**31 - 1, 2**31, 2**40]
     made = [kind(at, size, dtype) for kind in (Tensor, Parameter, Ranged) for at in (4096, 4104)
-            for size in sizes for dtype in dtypes]  # fmt: skip
-    return made + [Ranged(at, None, dtypes[0]) for at in (4096, 4104)]
+            for size in sizes for dtype in DTYPES]  # fmt: skip
+    return made + [Ranged(at, None, DTYPES[0]) for at in (4096, 4104)]
 
 
 @pytest.mark.parametrize("buffers", ["1", "0"])
