@@ -128,6 +128,19 @@ nb::object Dispatch::settings_in_force() {
   return settings;
 }
 
+// Triton's question about storages under the settings of a call; invalid: they do not count.
+nb::object Dispatch::storage_question(const ReadCall& call) {
+  if (is_open_ || call.given.is_entry) return {};  // an artifact is what it is
+  for (const auto& [settings, question] : questions_)
+    if (settings.ptr() == call.settings.ptr()) return question;
+  nb::object question = nb::steal(PyObject_CallNoArgs(python_.within.ptr()));
+  if (!question.is_valid()) return PyErr_Clear(), nb::object();  // the launch has the same error
+  if (question.is_none()) question = {};
+  if (questions_.size() >= kMaxSites) questions_.clear();
+  questions_.emplace_back(call.settings, question);
+  return question;
+}
+
 Held<KnownLaunch> Dispatch::find(std::string_view key) const {
   auto found = known_.find(key);
   return found == known_.end() ? Held<KnownLaunch>() : found->second;
@@ -154,6 +167,9 @@ void Dispatch::learn(const ReadCall& call, PyObject* const* args, size_t count, 
   nb::object told = python_.learn(function, kernel, named(given));
   if (told.is_none()) refusals_++;
   if (told.is_none() || told.is(Py_False)) return;
+  // Another backend than when the key was made, or another knob.
+  const bool counts = !is_open_ && !given.is_entry;
+  if (counts && nb::object(told[6]).is_none() == call.within.is_valid()) return forget();
   Held<KnownLaunch> known(new KnownLaunch);
   known->kernel = nb::borrow(kernel);
   known->launcher = told[0];
@@ -183,11 +199,13 @@ void Dispatch::forget() {
   for (const auto& site : sites_) site->latest.reset();
   for (const auto& [key, known] : known_) known->is_replaced = true;
   known_.clear();
+  questions_.clear();
 }
 
 int Dispatch::traverse(visitproc visit, void* arg) {
   for (const Parameter& p : parameters_) Py_VISIT(p.otherwise.ptr());
   Py_VISIT(python_.learn.ptr());
+  for (const auto& [settings, question] : questions_) Py_VISIT(settings.ptr());
   for (const auto& [key, known] : known_) {
     long own = 1;
     for (const auto& site : sites_) own += site->latest == known;
@@ -206,7 +224,7 @@ int Dispatch::traverse(visitproc visit, void* arg) {
 void Dispatch::drop() {
   auto known = std::move(known_);
   auto sites = std::move(sites_);
-  known_.clear(), sites_.clear();
+  known_.clear(), sites_.clear(), questions_.clear();
   for (Parameter& p : parameters_) p.otherwise.reset();
   environment_.reset(), environment_version_ = 0;
   python_.learn.reset();
@@ -238,14 +256,15 @@ void init_dispatch(nb::module_& m) {
       .def(
           "__init__",
           [](Dispatch* self, nb::object parameters, nb::object reserved, nb::object entries,
-             nb::object settings, nb::object variable, nb::object module, nb::object learn,
+             nb::object settings, nb::object variable, nb::object module, nb::object learn, nb::object within,
              const std::string& method) {
-            new (self)
-                Dispatch(parameters, {std::move(reserved), std::move(entries), std::move(settings),
-                                      std::move(variable), std::move(module), std::move(learn), method});
+            new (self) Dispatch(parameters, {std::move(reserved), std::move(entries), std::move(settings),
+                                             std::move(variable), std::move(module), std::move(learn),
+                                             std::move(within), method});
           },
           nb::arg("parameters").none(), nb::arg("reserved"), nb::arg("entries"), nb::arg("settings"),
-          nb::arg("variable"), nb::arg("module"), nb::arg("learn"), nb::arg("method"))
+          nb::arg("variable"), nb::arg("module"), nb::arg("learn"), nb::arg("within").none(),
+          nb::arg("method"))
       .def(
           "key",
           [](Dispatch& self, const nb::args& args, const nb::kwargs& kwargs) -> nb::object {

@@ -58,6 +58,7 @@ struct KnownLaunch {
   std::vector<uint32_t> tensors;  // of the call's values, those on the GPU
   bool is_replaced = false;       // another has its key, or none
   nb::object kernel, launcher, options, settings;
+  nb::object within;              // as of the call (Given::within); invalid: storages do not count
   nb::object relay;               // Python's, where there is no launcher or a hook; None: kernel.run
   std::vector<nb::object> texts;  // whose identity is in the key
   std::vector<Guards> guards;
@@ -109,8 +110,8 @@ struct CallSite {
 struct ReadCall {
   static constexpr size_t kMaxPieces = Given::kMax + 32;
   Given given;
-  nb::object settings;
-  bool has_key = false;  // else it is the call before, or only Python can say what it launches
+  nb::object settings, within;  // within: what Given::within is
+  bool has_key = false;         // else it is the call before, or only Python can say what it launches
   launch::Key key;
   uint16_t head;
   std::array<uint16_t, kMaxPieces> ends;  // of its pieces, in the key
@@ -122,9 +123,10 @@ class Dispatch {
   // default or a tuple without it); none at all: any number of values, by position. reserved: keywords that
   // only Python understands; entries: those that name an artifact. settings: those in force, the context
   // variable that holds them, and the dict that has "_environment". learn(function, kernel, values): what the
-  // launch rests on. method: of the function, what launches through Python.
+  // launch rests on. within(): Triton's question whether a tensor's storage is within 2 GiB, where the backend in
+  // force puts the answer into its keys, else None. method: of the function, what launches through Python.
   struct Python {
-    nb::object reserved, entries, settings, variable, module, learn;
+    nb::object reserved, entries, settings, variable, module, learn, within;
     std::string method;
   };
   Dispatch(const nb::object& parameters, Python python);
@@ -163,6 +165,7 @@ class Dispatch {
   static constexpr size_t kMaxSites = 16;  // more are read anew at each call
 
   nb::object settings_in_force();
+  nb::object storage_question(const ReadCall& call);
   Held<CallSite> site_of(size_t count, PyObject* names);
   bool describe(size_t count, PyObject* names, CallSite& site) const;
   PyObject* value_of(const CallSite::Piece& piece, PyObject* const* args) const;
@@ -181,6 +184,7 @@ class Dispatch {
   uint64_t environment_version_ = 0;
   std::unordered_map<std::string, Held<KnownLaunch>, Hash, std::equal_to<>> known_;
   std::vector<Held<CallSite>> sites_;
+  std::vector<std::pair<nb::object, nb::object>> questions_;  // settings, and within() under them
   int refusals_ = 0;  // launches that Python did not want to be repeated without it
 };
 

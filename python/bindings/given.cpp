@@ -51,7 +51,7 @@ constexpr int kCuda = 2, kRocm = 10;
 // counts as another where it is read another way: its launch is then looked up, or learnt, once more.
 bool read_tensor(PyObject* object, int device, Value& out) {
   if (TorchTensor t; read_torch_tensor(object, t)) {
-    out.type = static_cast<uint64_t>(t.dtype) | uint64_t{1} << 62;
+    out.type = static_cast<uint64_t>(t.dtype) | uint64_t{1} << 61;
     out.bits = reinterpret_cast<uint64_t>(t.data);
     out.mark = t.device_type == TorchTensor::kCuda && t.device_index == device ? Mark::kHere : Mark::kAddress;
     return true;
@@ -76,6 +76,27 @@ bool read_tensor(PyObject* object, int device, Value& out) {
   return true;
 }
 
+// Whether a tensor's storage is within 2 GiB: of torch's own tensors what Triton asks of them, without Python.
+// -1: an error.
+int is_small(PyObject* tensor, PyObject* within) {
+  static PyObject* const kRange = PyUnicode_InternFromString("ptr_range");
+  static PyTypeObject* type = nullptr;
+  if (!type) type = class_of("torch", "Tensor");
+  if (Py_TYPE(tensor) == type && !PyObject_HasAttr(tensor, kRange))
+    if (const int64_t bytes = torch_storage_bytes(tensor); bytes >= 0) return bytes <= INT32_MAX;
+  nb::object answer = nb::steal(PyObject_CallOneArg(within, tensor));
+  return answer.is_valid() ? PyObject_IsTrue(answer.ptr()) : -1;
+}
+
+void add_storage(PyObject* tensor, PyObject* within, Value& out) {
+  const int small = is_small(tensor, within);
+  if (small < 0) {
+    PyErr_Clear();
+    out.mark = Mark::kOther;  // which has no key: Triton says what is wrong
+  }
+  if (small == 1) out.type |= Value::kSmall;
+}
+
 // A host-side descriptor counts by its element type and the shape of its blocks.
 bool add_descriptor(const KeyRule& rule, PyObject* object, Key& key) {
   static PyObject* const kBase = PyUnicode_InternFromString("base");
@@ -85,7 +106,7 @@ bool add_descriptor(const KeyRule& rule, PyObject* object, Key& key) {
   nb::object block = nb::steal(PyObject_GetAttr(object, kBlock));
   if (!base.is_valid() || !block.is_valid()) return PyErr_Clear(), false;
   Value tensor;
-  const bool is_tensor = read_tensor(base.ptr(), -1, tensor);
+  const bool is_tensor = read_tensor(base.ptr(), -1, tensor);  // its storage does not count
   nb::object sizes = nb::steal(PySequence_Fast(block.ptr(), ""));
   if (!is_tensor || !sizes.is_valid()) return PyErr_Clear(), false;
   key.tag('d'), key.word(tensor.type);
@@ -112,22 +133,22 @@ void read_integer(PyObject* object, Value& out) {
 }
 
 // What is more than its bits: a tuple, a descriptor.
-bool add_other(const KeyRule& rule, PyObject* object, int device, Key& key) {
+bool add_other(const KeyRule& rule, PyObject* object, const Given& given, Key& key) {
   if (is_descriptor(object)) return add_descriptor(rule, object, key);
   if (!PyTuple_CheckExact(object) || rule.is_typed) return false;
   key.tag('(');
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {  // elements are specialised by the usual rule
     PyObject* element = PyTuple_GET_ITEM(object, i);
     Value value;
-    read_value(element, device, value);
-    if (!add_value({}, element, value, device, key)) return false;
+    read_value(element, given.device, given.within, value);
+    if (!add_value({}, element, value, given, key)) return false;
   }
   return key.tag(')'), true;
 }
 
 }  // namespace
 
-void read_value(PyObject* object, int device, Value& out) {
+void read_value(PyObject* object, int device, PyObject* within, Value& out) {
   out.type = 0, out.mark = Mark::kOther;
   if (PyLong_CheckExact(object)) {
     read_integer(object, out);
@@ -138,11 +159,11 @@ void read_value(PyObject* object, int device, Value& out) {
   } else if (PyBool_Check(object)) {
     out.mark = Mark::kInteger, out.type = 1, out.bits = object == Py_True;
   } else if (!PyTuple_CheckExact(object) && !is_descriptor(object)) {
-    read_tensor(object, device, out);
+    if (read_tensor(object, device, out) && within) add_storage(object, within, out);
   }
 }
 
-bool add_value(const KeyRule& rule, PyObject* object, const Value& value, int device, Key& key) {
+bool add_value(const KeyRule& rule, PyObject* object, const Value& value, const Given& given, Key& key) {
   switch (value.mark) {
     case Mark::kInteger:
       if (value.type == 1) return key.boolean(rule, value.bits != 0), true;
@@ -155,12 +176,12 @@ bool add_value(const KeyRule& rule, PyObject* object, const Value& value, int de
       return key.none(rule), true;
     case Mark::kHere:
     case Mark::kAddress:
-      return key.pointer(rule, value.type, value.bits), true;
+      return key.pointer(rule, value.element(), value.bits, value.is_small()), true;
     case Mark::kMissing:
     case Mark::kOther:
       break;
   }
-  return add_other(rule, object, device, key);
+  return add_other(rule, object, given, key);
 }
 
 bool add_text(PyObject* object, Given& given, Key& key) {

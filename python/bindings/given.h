@@ -21,10 +21,15 @@ enum class Mark : uint8_t {
   kOther     // a tuple, a tensor descriptor, a constant
 };
 
-// A value as it was read: `type` is of a pointer its element type, of a bool 1.
+// A value as it was read: `type` is of a bool 1, of a pointer its element type and, where that counts, whether
+// its storage is within 2 GiB.
 struct Value {
+  static constexpr uint64_t kSmall = uint64_t{1} << 62;
   uint64_t type, bits;
   Mark mark;
+
+  uint64_t element() const { return type & ~kSmall; }
+  bool is_small() const { return (type & kSmall) != 0; }
 
   // Whether the two count alike for keys, whatever the rule. False says nothing.
   bool is_like(const Value& other) const {
@@ -50,15 +55,18 @@ struct Given {
   std::array<Value, kMax> read;
   size_t size = 0;
   int device = -1;  // the GPU that launches go to
+  // Triton's own question whether a tensor's storage is within 2 GiB; null: it does not count.
+  PyObject* within = nullptr;
   bool is_entry = false;
   std::array<PyObject*, 4> texts;  // whose identity is part of the key
   size_t n_texts = 0;
 };
 
 // The value of a parameter that is no constexpr; kOther where the key is all that there is to it.
-void read_value(PyObject* object, int device, Value& out);
+// within: Given::within.
+void read_value(PyObject* object, int device, PyObject* within, Value& out);
 // Its part of a key: false where only Python can say what it is.
-bool add_value(const launch::KeyRule& rule, PyObject* object, const Value& value, int device,
+bool add_value(const launch::KeyRule& rule, PyObject* object, const Value& value, const Given& given,
                launch::Key& key);
 // A constant, told apart by type and value.
 bool add_constant(PyObject* object, launch::Key& key);

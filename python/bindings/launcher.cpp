@@ -124,7 +124,8 @@ constexpr Py_ssize_t kTritonArguments = 9;  // grid x, y, z, stream, function, m
 }  // namespace
 
 Launcher::Launcher(std::shared_ptr<exec::Kernel> k,
-                   const std::vector<std::pair<std::string, nb::object>>& signature, bool loose)
+                   const std::vector<std::pair<std::string, nb::object>>& signature, bool loose,
+                   bool as_triton)
     : kernel(std::move(k)),
       is_loose(loose),
       settings(nb::module_::import_("triton_runner._settings").attr("current")) {
@@ -141,7 +142,24 @@ Launcher::Launcher(std::shared_ptr<exec::Kernel> k,
   is_direct &= passed.size() == kernel->params().size();
   for (const Param& p : kernel->params()) is_direct &= p.kind != ParamKind::kTensorDesc;
   for (size_t i = 0; is_direct && i < passed.size(); i++)
-    words.push_back({kernel->params()[i].kind, static_cast<uint8_t>(kernel->params()[i].bits), passed[i]});
+    words.push_back(word_of(kernel->params()[i], passed[i], as_triton));
+}
+
+// Triton's releases differ in what they do with a number that is not of the parameter's type: some refuse what
+// others cut off. What all of them pass alike is passed here.
+Launcher::Word Launcher::word_of(const Param& param, uint32_t from, bool as_triton) const {
+  Word word{param.kind, static_cast<uint8_t>(param.bits), param.bits == 64, false, from};
+  if (param.kind == ParamKind::kFloat) word.is_half = as_triton && param.type == "fp16";
+  if (param.kind != ParamKind::kInteger) return word;
+  word.least = param.bits == 64 ? INT64_MIN : -(int64_t{1} << (param.bits - 1));
+  word.most = param.bits == 64 ? INT64_MAX : (int64_t{1} << param.bits) - 1;
+  if (!as_triton) return word;
+  const bool is_signed = param.type[0] == 'i';
+  word.takes_large = param.bits == 64 && !is_signed;
+  // Up to 3.6 they refuse negative bytes.
+  if (!is_signed || param.bits == 1 || (param.bits == 8 && !is_loose)) word.least = 0;
+  if (is_signed && param.bits > 1) word.most = INT64_MAX >> (64 - param.bits);
+  return word;
 }
 
 void Launcher::wrong_count(size_t given) const {
@@ -318,11 +336,11 @@ void init_launcher(nb::module_& m) {
       "launcher(grid_x, grid_y, grid_z, stream, function, metadata, launch_metadata, enter_hook, exit_hook, "
       "*args). Runs under the settings in force and waits for the kernel.")
       .def(nb::init<std::shared_ptr<exec::Kernel>, const std::vector<std::pair<std::string, nb::object>>&,
-                    bool>(),
-           nb::arg("kernel"), nb::arg("signature"), nb::arg("loose") = false,
+                    bool, bool>(),
+           nb::arg("kernel"), nb::arg("signature"), nb::arg("loose") = false, nb::arg("as_triton") = false,
            "signature: (name, type) a parameter; \"constexpr\" is left out of the launch, a tuple of types "
            "takes a tuple apart. loose: as Triton's launchers from 3.8 on, more arguments are ignored and "
-           "integers wrap.");
+           "integers wrap. as_triton: on a GPU, what one of Triton's launchers might refuse is left to it.");
 }
 
 }  // namespace triton_runner::python

@@ -21,7 +21,10 @@ struct Launcher {
   struct Word {
     exec::ParamKind kind;
     uint8_t bits;
+    bool takes_large = false;  // integers from 2^63 on
+    bool is_half = false;      // f16, which takes no number that is too large for it
     uint32_t from;
+    int64_t least = 0, most = 0;  // of integers that are passed as they are
   };
   std::shared_ptr<exec::Kernel> kernel;
   launch::GpuKernel* gpu = nullptr;  // the kernel, where it is one
@@ -34,8 +37,9 @@ struct Launcher {
   bool is_loose = false;  // Triton's launchers from 3.8 on: more arguments are ignored, integers wrap
   nb::object settings;    // _settings.current
 
+  // as_triton: queue() takes no number that one of Triton's launchers might refuse.
   Launcher(std::shared_ptr<exec::Kernel> k, const std::vector<std::pair<std::string, nb::object>>& signature,
-           bool loose);
+           bool loose, bool as_triton);
 
   // Launches with `count` values, those of constexprs among them, and waits for the kernel.
   void run(const std::array<int64_t, 3>& grid, PyObject* const* args, size_t count,
@@ -49,6 +53,7 @@ struct Launcher {
   [[noreturn]] void wrong_count(size_t given) const;
   std::vector<NamedValue> values(PyObject* const* args) const;
   bool read(PyObject* const* args, LaunchScratch& s) const;
+  Word word_of(const exec::Param& param, uint32_t from, bool as_triton) const;
 };
 
 // What sees every launch through a launcher before it runs (python/triton_runner/_launch.py): a function

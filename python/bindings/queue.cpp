@@ -5,6 +5,7 @@
 #include <triton_runner/launch/turns.h>
 
 #include <bit>
+#include <cmath>
 #include <vector>
 
 #include "dispatch.h"
@@ -35,6 +36,12 @@ bool reaches(launch::GpuKernel& kernel, uint64_t& address) {
   return true;
 }
 
+// Whether a double is an f16 of the same bits for us and Triton: 65520 would be rounded to infinity, which is refused.
+bool is_in_half(uint64_t bits) {
+  const double value = std::abs(std::bit_cast<double>(bits));
+  return value < 65520 || std::isinf(value);
+}
+
 // What a value is to a parameter; false: Triton's launcher says what it makes of it.
 bool fits(const Launcher::Word& param, Mark mark, uint64_t& bits, launch::GpuKernel& kernel) {
   switch (param.kind) {
@@ -43,16 +50,14 @@ bool fits(const Launcher::Word& param, Mark mark, uint64_t& bits, launch::GpuKer
       return mark == Mark::kHere || mark == Mark::kNone || mark == Mark::kLarge ||
              (mark == Mark::kInteger && static_cast<int64_t>(bits) >= 0);
     case exec::ParamKind::kInteger: {
-      if (mark == Mark::kLarge) return param.bits == 64;
-      if (mark != Mark::kInteger) return false;
+      if (mark == Mark::kLarge) return param.takes_large;
       const auto value = static_cast<int64_t>(bits);
-      return param.bits == 64 ||
-             (value >= -(int64_t{1} << (param.bits - 1)) && value <= (int64_t{1} << param.bits) - 1);
+      return mark == Mark::kInteger && value >= param.least && value <= param.most;
     }
     case exec::ParamKind::kFloat:
       if (mark == Mark::kInteger)
         bits = std::bit_cast<uint64_t>(static_cast<double>(static_cast<int64_t>(bits)));
-      return mark == Mark::kReal || mark == Mark::kInteger;
+      return (mark == Mark::kReal || mark == Mark::kInteger) && (!param.is_half || is_in_half(bits));
     case exec::ParamKind::kTensorDesc:
       return false;
   }

@@ -100,7 +100,7 @@ bool Dispatch::add(const CallSite::Piece& piece, PyObject* value, Given& given, 
     case Kind::kUnseen:
       return true;
     case Kind::kValue:
-      return add_value(piece.rule, value, given.read[piece.parameter], given.device, key);
+      return add_value(piece.rule, value, given.read[piece.parameter], given, key);
   }
   return false;
 }
@@ -109,7 +109,7 @@ bool Dispatch::add(const CallSite::Piece& piece, PyObject* value, Given& given, 
 void Dispatch::begin_key(ReadCall& call, const KnownLaunch* before, size_t n_same) const {
   call.key.clear();
   call.key.word(reinterpret_cast<uint64_t>(call.settings.ptr()));
-  call.key.word(static_cast<uint64_t>(call.given.device));
+  call.key.word(uint64_t{static_cast<uint32_t>(call.given.device)} | uint64_t{call.within.is_valid()} << 32);
   if (is_open_ || call.given.is_entry) call.key.word(call.given.size);
   call.head = static_cast<uint16_t>(call.key.view().size());
   for (size_t i = 0; i < n_same; i++) {
@@ -133,6 +133,8 @@ Held<KnownLaunch> Dispatch::look_up(PyObject* const* args, size_t count, PyObjec
   const Held<KnownLaunch> before = site->latest;
   const bool is_like = before && !before->is_replaced && before->settings.ptr() == call.settings.ptr() &&
                        before->device == given.device;
+  call.within = is_like ? before->within : storage_question(call);
+  given.within = call.within.ptr();
   if (is_like) {
     for (const uint32_t i : before->tensors) fetch_torch_tensor(args[i]);
   } else {
@@ -150,7 +152,7 @@ Held<KnownLaunch> Dispatch::look_up(PyObject* const* args, size_t count, PyObjec
       if (is_same) {
         read = known->value;
       } else if (piece.kind == CallSite::Kind::kValue) {
-        read_value(value, given.device, read);
+        read_value(value, given.device, piece.rule.by_storage() ? given.within : nullptr, read);
         if (known && read.is_like(known->value)) continue;
       } else {
         read.mark = value ? Mark::kOther : Mark::kMissing;
@@ -181,6 +183,7 @@ void Dispatch::keep(const ReadCall& call, PyObject* const* args, size_t count, P
   known->key = call.key.view();
   known->head = call.head;
   known->device = call.given.device;
+  known->within = call.within;
   for (size_t p = 0; p < site->pieces.size(); p++) {
     const CallSite::Piece& piece = site->pieces[p];
     KnownPiece& kept = known->pieces.emplace_back();

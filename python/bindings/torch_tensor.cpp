@@ -14,6 +14,7 @@ struct Functions {
   int32_t (*dtype)(void* tensor, int32_t* out);
   int32_t (*device_type)(void* tensor, int32_t* out);
   int32_t (*device_index)(void* tensor, int32_t* out);
+  int32_t (*storage_bytes)(void* tensor, int64_t* out);
 
   // Those of the torch that the program has loaded.
   bool find() {
@@ -26,7 +27,8 @@ struct Functions {
     };
     return look_up(data, "aoti_torch_get_data_ptr") && look_up(dtype, "aoti_torch_get_dtype") &&
            look_up(device_type, "aoti_torch_get_device_type") &&
-           look_up(device_index, "aoti_torch_get_device_index");
+           look_up(device_index, "aoti_torch_get_device_index") &&
+           look_up(storage_bytes, "aoti_torch_get_storage_size");
   }
 };
 
@@ -96,29 +98,39 @@ Offset* offset_of(PyObject* object) {
   return Py_TYPE(object) == reader.classes.known[which] ? &reader.offsets[which] : nullptr;
 }
 
+// Where an object holds its at::Tensor; null: nobody knows yet.
+void* tensor_of(PyObject* object) {
+  const Offset* offset = offset_of(object);
+  const bool is_known = offset && offset->proven() != 0;
+  return is_known ? reinterpret_cast<char*>(object) + offset->proven() : nullptr;
+}
+
 }  // namespace
 
 void fetch_torch_tensor(PyObject* object) {
   constexpr size_t kLine = 64, kLines = 4;  // of a TensorImpl
-  const Offset* offset = offset_of(object);
-  if (!offset || offset->proven() == 0) return;
-  const char* at = *reinterpret_cast<char* const*>(reinterpret_cast<char*>(object) + offset->proven());
+  const void* tensor = tensor_of(object);
+  if (!tensor) return;
+  const char* at = *static_cast<char* const*>(tensor);
   for (size_t line = 0; line < kLines; line++) fetch(at + line * kLine);
 }
 
 bool read_torch_tensor(PyObject* object, TorchTensor& out) {
   if (!reader.is_there && !reader.is_ready()) return false;
-  Offset* const found = offset_of(object);
-  if (!found) return false;
-  Offset& offset = *found;
-  if (offset.proven() == 0) {
-    if (offset.is_open()) offset.look_at(object);
+  void* tensor = tensor_of(object);
+  if (!tensor) {
+    if (Offset* offset = offset_of(object); offset && offset->is_open()) offset->look_at(object);
     return false;
   }
-  void* tensor = reinterpret_cast<char*>(object) + offset.proven();
   const Functions& f = reader.functions;
   return f.data(tensor, &out.data) == 0 && f.dtype(tensor, &out.dtype) == 0 &&
          f.device_type(tensor, &out.device_type) == 0 && f.device_index(tensor, &out.device_index) == 0;
+}
+
+int64_t torch_storage_bytes(PyObject* object) {
+  void* tensor = reader.is_there ? tensor_of(object) : nullptr;
+  int64_t bytes = -1;
+  return tensor && reader.functions.storage_bytes(tensor, &bytes) == 0 ? bytes : -1;
 }
 
 }  // namespace triton_runner::python

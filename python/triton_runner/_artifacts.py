@@ -155,7 +155,7 @@ def _stamp(path: str):
     return status.st_mtime_ns, status.st_size
 
 
-def dispatch(parameters, reserved, entries, learn, method: str) -> _core.Dispatch:
+def dispatch(parameters, reserved, entries, learn, method: str, within=None) -> _core.Dispatch:
     """The known launches of a kernel; parameters: None for any number of values."""
     return _core.Dispatch(
         parameters,
@@ -165,6 +165,7 @@ def dispatch(parameters, reserved, entries, learn, method: str) -> _core.Dispatc
         _settings._current,
         _settings.__dict__,
         learn,
+        within,
         method,
     )
 

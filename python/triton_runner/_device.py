@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 
 from triton_runner import _settings
 from triton_runner._errors import DiagnosticError, fail
@@ -23,11 +24,27 @@ def gpu() -> str | None:
 
     for backend in ("cuda", "hip"):
         try:
-            if _core.device.driver(backend).device_count() > 0:
+            if _core.device.driver(backend, _library(backend)).device_count() > 0:
                 return backend
         except DiagnosticError:
             continue
     return None
+
+
+def _library(backend: str) -> str:
+    """Where a driver's library is, if the loader's path is not where Triton looks first: HIP's is often
+    torch's own copy, and two copies know nothing of each other's kernels."""
+    if backend != "hip":
+        return ""
+    loaded = sorted(loaded_libraries("libamdhip64.so"))
+    return os.environ.get("TRITON_LIBHIP_PATH") or (loaded[0] if loaded else "")
+
+
+def loaded_libraries(name: str) -> set[str]:
+    """The files of this name, or of a version of it, that the process has loaded."""
+    with open("/proc/self/maps") as file:
+        places = (line.split(maxsplit=5)[-1].strip() for line in file)
+        return {place for place in places if os.path.basename(place).startswith(name)}
 
 
 _resolved: dict[str, str] = {}

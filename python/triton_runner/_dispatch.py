@@ -12,10 +12,12 @@ import os
 import sys
 
 import triton
+from triton.backends.compiler import BaseBackend
 from triton.language import constexpr, dtype
 from triton.runtime import driver
 
 from triton_runner import _artifacts, _core, _gpu, _keywords, _launch, _settings
+from triton_runner._pipeline.targets import original
 from triton_runner._pipeline.versions import installed
 
 # Ours, and those that Triton refuses or that kernel.run has itself.
@@ -29,6 +31,9 @@ _KNOBS = (
     ("compilation", ("instrumentation_mode", "fpsan_homomorphic_casts")),
 )
 _VARIABLES = ("TRITON_DEBUG", "TRITON_INSTRUMENTATION_MODE", "TRITON_FPSAN_HOMOMORPHIC_CASTS")
+# How a backend makes keys, in any of the releases.
+_SPECIALISE = ("get_tensor_specialization", "get_int_specialization", "get_arg_specialization")
+_SPECIALISE += ("get_attrs_descriptor", "compute_spec_key")
 _HOOKS = ("launch_enter_hook", "launch_exit_hook")
 
 
@@ -42,7 +47,7 @@ def of(function) -> _core.Dispatch | None:
         (*_rule(param), *(() if p.default is p.empty else (p.default,)))
         for param, p in zip(function.params, given, strict=True)
     ]
-    return _artifacts.dispatch(parameters, _RESERVED, _ENTRIES, _learn, "run")
+    return _artifacts.dispatch(parameters, _RESERVED, _ENTRIES, _learn, "run", _within)
 
 
 def _rule(param) -> tuple:
@@ -60,9 +65,9 @@ def _learn(function, kernel, named):
     """What a launch that gave this kernel rests on; None: such launches go through Python; False: this one.
 
     It is (launcher, [(dict or class, names whose values stay)], [lists that stay empty], [(file, modified,
-    bytes)], relay, [lists of hooks]). relay(grid, x, y, z, *values) launches where there is no launcher or a
-    hook, and gives False where it has not. named: (name, value) of what the launch passed, constexprs left
-    out."""
+    bytes)], relay, [lists of hooks], what _within() gives). relay(grid, x, y, z, *values) launches where
+    there is no launcher or a hook, and gives False where it has not. named: (name, value) of what the launch
+    passed, constexprs left out."""
     if _settings.is_recording():
         return False
     if "triton_runner._dump" in sys.modules:
@@ -75,8 +80,10 @@ def _learn(function, kernel, named):
         if not found:
             return found
         launcher, guards, files = found
-        return launcher, guards, [], files, None, []
+        return launcher, guards, [], files, None, [], _within()
     if any(type(value) not in _CONSTANT for value, _ in function.used_global_vals.values()):
+        return None
+    if _specialises_otherwise():
         return None
     if hasattr(triton, "knobs") and triton.knobs.runtime.__dict__.get("add_stages_inspection_hook"):
         return None
@@ -93,7 +100,55 @@ def _learn(function, kernel, named):
         (os.environ._data, [os.environ.encodekey(name) for name in _VARIABLES]),
     ]  # fmt: skip
     guards += [(values, [name]) for (name, _), (_, values) in function.used_global_vals.items()]
-    return launcher, guards, [function.pre_run_hooks], [], _relay(function, kernel, hooks, is_hooked), hooks
+    guards += _within_guards()
+    relay = _relay(function, kernel, hooks, is_hooked)
+    return launcher, guards, [function.pre_run_hooks], [], relay, hooks, _within()
+
+
+def _specialises_otherwise() -> bool:
+    """Whether a plug-in's backend has keys of its own."""
+    backend, target = _backend()
+    if target in ("cuda", "hip"):
+        return False
+    return any(getattr(backend, name, None) is not getattr(BaseBackend, name, None) for name in _SPECIALISE)
+
+
+def _backend() -> tuple:
+    """(Triton's backend for the target in force, "cuda" or "hip" or a plug-in's name of what it is for)."""
+    target = driver.active.get_current_target()
+    backends = (backend.compiler for backend in triton.backends.backends.values())
+    return next((b for b in backends if b.supports_target(target)), None), target.backend
+
+
+def _asks_for_storages() -> bool:
+    return bool(installed().storage_question) and driver.active.get_current_target().backend == "hip"
+
+
+def _within():
+    """Triton's own question whether a tensor's storage is within 2 GiB, where the answer is part of its keys:
+    AMD's backend then compiles 32-bit offsets, if it is to use buffer instructions."""
+    if not _asks_for_storages():
+        return None
+    backend, _ = _backend()
+    if hasattr(triton, "knobs"):
+        is_on = triton.knobs.amd.use_buffer_ops
+    else:  # 3.2 always asks
+        is_on = getattr(backend, "use_buffer_ops", lambda: True)()
+    if not is_on:
+        return None
+    holder, name = installed().storage_question.split(".")
+    # Not of the module by its name, of which up to 3.4 there are two.
+    return getattr(original(backend).__init__.__globals__[holder], name)
+
+
+def _within_guards() -> list:
+    """What says that _within() would still give the same."""
+    if not _asks_for_storages():
+        return []
+    guards = [(os.environ._data, [os.environ.encodekey("AMDGCN_USE_BUFFER_OPS")])]
+    if hasattr(triton, "knobs"):
+        guards.append((triton.knobs.amd.__dict__, ["use_buffer_ops"]))
+    return guards
 
 
 def _hooks():
@@ -110,8 +165,8 @@ def _hooks():
 
 
 def _relay(function, kernel, hooks: list, is_hooked: bool):
-    """A launch by Triton's own launcher: with hooks, with scratch memory of the program's allocator, on AMD.
-    Only Triton's looking for the kernel is left out."""
+    """A launch by Triton's own launcher: with hooks, with scratch memory of the program's allocator. Only
+    Triton's looking for the kernel is left out."""
     active = driver.active
     device = active.get_current_device()
     run = getattr(kernel, installed().run_field)
@@ -165,4 +220,4 @@ def _launcher(function, kernel) -> _core.Launcher | None:
         return None
     types = dict(_launch.signature(kernel.src))
     slots = [(param.name, types.get(param.name, "constexpr")) for param in function.params]
-    return _core.Launcher(code, slots, installed().loose_launches)
+    return _core.Launcher(code, slots, installed().loose_launches, as_triton=True)

@@ -36,6 +36,11 @@ class LazyDriver:
         """Whether Triton's table of backends has a GPU: programs ask before they take a path for one."""
         return _device.pretends_cuda
 
+    # Triton's launchers for AMD assert that the driver is one of their own class.
+    @property
+    def __class__(self):
+        return type(_resolve(self))
+
     # What every launch asks for, without the detour of __getattr__.
     def get_current_device(self):
         return _resolve(self).get_current_device()

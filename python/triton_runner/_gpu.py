@@ -6,7 +6,7 @@ import functools
 import sys
 
 from triton_runner import _core, _launch, _simt
-from triton_runner._device import gpu
+from triton_runner._device import gpu, loaded_libraries
 from triton_runner._errors import fail, warn
 from triton_runner._native import NativeKernel
 from triton_runner._pipeline.versions import installed
@@ -55,30 +55,47 @@ def load(image, description: dict, device: int | None = None) -> GpuKernel:
     return GpuKernel(image, description, current_device() if device is None else device)
 
 
+# Triton's own launchers, and what they load.
+_LAUNCHERS = {"cuda": ("CudaLauncher", "cubin"), "hip": ("HIPLauncher", "hsaco")}
+
+
 def adopted(kernel) -> _core.device.GpuKernel | None:
     """What launches a kernel that Triton has compiled and loaded on the current device; None where a launch
     of Triton's is more than a call of the driver: with scratch memory, sanitizers, another launcher than
-    CUDA's own."""
+    CUDA's or HIP's own."""
     from triton.runtime import driver as config
 
     run = getattr(kernel, installed().run_field, None)
-    if type(run).__name__ != "CudaLauncher" or type(run) is not getattr(config.active, "launcher_cls", None):
+    launcher, level = _LAUNCHERS.get(gpu(), ("", ""))
+    if type(run).__name__ != launcher or type(run) is not getattr(config.active, "launcher_cls", None):
         return None
     said = kernel.metadata
+    signature = _launch.signature(kernel.src)
+    if level == "hsaco" and not _is_plain_on_hip(said, signature):
+        return None
     scratch = (getattr(run, f"{name}_scratch_size", 0) for name in ("global", "profile"))
     if any(scratch) or getattr(run, "gsan_enabled", False):
         return None
     device = config.active.get_current_device()
-    params = _simt.params_of(_launch.signature(kernel.src))
+    params = _simt.params_of(signature)
+    cluster = getattr(said, "cluster_dims", None) if level == "cubin" else None  # HIP's launchers ignore it
     options = {
-        "num_warps": said.num_warps, "shared": said.shared,
-        "cluster": tuple(getattr(said, "cluster_dims", None) or (getattr(said, "num_ctas", 1), 1, 1)),
+        "num_warps": said.num_warps, "shared": said.shared, "warp_size": getattr(said, "warp_size", 32),
+        "cluster": tuple(cluster or (getattr(said, "num_ctas", 1), 1, 1)),
         "cooperative": getattr(said, "launch_cooperative_grid", False),
         "pdl": getattr(said, "launch_pdl", False),
         "hidden_pointers": installed().hidden_pointers,
         "tensordesc_meta": list(getattr(said, "tensordesc_meta", None) or ()) or None,
     }  # fmt: skip
-    return driver().adopt(kernel.function, kernel.name, "cubin", params, options, device)
+    return driver().adopt(kernel.function, kernel.name, level, params, options, device)
+
+
+def _is_plain_on_hip(said, signature) -> bool:
+    """Whether each parameter is a word, blocks of a cluster are launched as our driver does, and Triton has
+    loaded the function by the library that ours is."""
+    is_word = all(isinstance(kind, str) and not kind.startswith("tensordesc") for _, kind in signature)
+    clusters = getattr(said, "num_ctas", 1) > 1 and installed().version < (3, 6)  # which ignore them
+    return is_word and not clusters and len(loaded_libraries("libamdhip64.so")) == 1
 
 
 class GpuKernel(NativeKernel):

@@ -222,6 +222,7 @@ struct HipState {
   std::vector<std::string> calls;
   unsigned grid_x = 0, block_x = 0, shared = 0;
   hip::Error load_error = 0;
+  std::vector<std::pair<uint32_t, int>> attributes;
 } hip_state;
 
 HipApi fake_hip() {
@@ -260,6 +261,13 @@ HipApi fake_hip() {
   a.hipModuleLaunchCooperativeKernel = [](Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                                           unsigned, Handle, void**) {
     hip_state.calls.push_back("cooperative");
+    return 0;
+  };
+  a.hipDrvLaunchKernelEx = [](const hip::LaunchConfig* config, Handle, void**, void**) {
+    hip_state.calls.push_back("clusters");
+    hip_state.grid_x = config->grid[0];
+    for (unsigned i = 0; i < config->num_attributes; i++)
+      hip_state.attributes.push_back({config->attributes[i].id, config->attributes[i].value[0]});
     return 0;
   };
   a.hipMallocAsync = [](void** p, size_t, Handle) { return *p = fake::handle(0x9000), 0; };
@@ -315,4 +323,20 @@ TEST(hip_properties_launch_and_errors) {
                                    "ELF")
                      .error(),
                  "hipModuleLoadDataEx: hipErrorNoBinaryForGpu: no kernel image"));
+}
+
+TEST(hip_clusters) {
+  hip_state = {};
+  HipApi api = fake_hip();
+  LaunchConfig config;
+  config.grid = {6, 1, 1};
+  config.cluster = {2, 1, 1};
+  config.cooperative = true;
+  CHECK(!make_hip_driver(api)->properties(0)->clusters);  // gfx942 has none
+  CHECK(make_hip_driver(api)->launch(2, config, nullptr).ok());
+  CHECK(hip_state.calls == (std::vector<std::string>{"clusters"}));
+  CHECK_EQ(hip_state.grid_x, 6u);
+  CHECK(hip_state.attributes == (std::vector<std::pair<uint32_t, int>>{{4, 2}, {2, 1}}));
+  api.hipDrvLaunchKernelEx = nullptr;  // an older HIP
+  CHECK(mentions(make_hip_driver(api)->launch(2, config, nullptr).error(), "hipDrvLaunchKernelEx"));
 }

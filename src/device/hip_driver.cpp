@@ -19,6 +19,8 @@ base::Result<HipApi> load_hip_api(const std::string& library) {
   if (!api.name) return base::failure(library + " lacks " #name, {"HIP 6 (ROCm 6) or newer is needed"});
   TRITON_RUNNER_HIP_API(X)
 #undef X
+  api.hipDrvLaunchKernelEx =
+      reinterpret_cast<decltype(api.hipDrvLaunchKernelEx)>(find_symbol(*handle, "hipDrvLaunchKernelEx"));
   api.hipGetErrorName =
       reinterpret_cast<const char* (*)(hip::Error)>(find_symbol(*handle, "hipGetErrorName"));
   api.hipGetErrorString =
@@ -31,6 +33,7 @@ base::Result<HipApi> load_hip_api(const std::string& library) {
 namespace {
 
 using namespace hip;
+using LaunchConfig = device::LaunchConfig;
 
 Handle handle_of(uint64_t value) { return reinterpret_cast<Handle>(value); }
 uint64_t value_of(Handle handle) { return reinterpret_cast<uint64_t>(handle); }
@@ -88,6 +91,7 @@ class HipDriver final : public Driver {
     for (auto& w : wanted) CALL(hipDeviceGetAttribute, w.to, w.attribute, device);
     p.shared_per_block_optin = p.shared_per_block;  // LDS needs no opting in
     p.cooperative = cooperative != 0;
+    p.clusters = api_.hipDrvLaunchKernelEx && p.target == "hip:gfx1250";
     return p;
   }
 
@@ -161,10 +165,9 @@ class HipDriver final : public Driver {
   }
 
   Status launch(Function function, const LaunchConfig& config, void** params) override {
-    if (config.cluster != std::array<uint32_t, 3>{1, 1, 1})
-      return base::failure("HIP launches no thread block clusters");
     if (config.pdl)
       return base::failure("HIP has no programmatic dependent launch", {"launch without launch_pdl"});
+    if (config.cluster != std::array<uint32_t, 3>{1, 1, 1}) return launch_clusters(function, config, params);
     if (config.cooperative) {
       CALL(hipModuleLaunchCooperativeKernel, handle_of(function), config.grid[0], config.grid[1],
            config.grid[2], config.block[0], config.block[1], config.block[2], config.shared_bytes,
@@ -220,6 +223,25 @@ class HipDriver final : public Driver {
   }
 
  private:
+  // With the attributes of Triton's own launcher.
+  Status launch_clusters(Function function, const LaunchConfig& config, void** params) {
+    if (!api_.hipDrvLaunchKernelEx)
+      return base::failure("this HIP launches no thread block clusters: it lacks hipDrvLaunchKernelEx");
+    hip::LaunchAttribute attributes[2]{};
+    attributes[0].id = hip::kLaunchCluster;
+    for (size_t i = 0; i < 3; i++) attributes[0].value[i] = static_cast<int32_t>(config.cluster[i]);
+    attributes[1].id = hip::kLaunchCooperative;
+    attributes[1].value[0] = config.cooperative;
+    const hip::LaunchConfig whole{{config.grid[0], config.grid[1], config.grid[2]},
+                                  {config.block[0], config.block[1], config.block[2]},
+                                  config.shared_bytes,
+                                  handle_of(config.stream),
+                                  attributes,
+                                  2};
+    CALL(hipDrvLaunchKernelEx, &whole, handle_of(function), params, nullptr);
+    return base::success();
+  }
+
   Status initialise() {
     if (initialised_.load(std::memory_order_acquire)) return base::success();
     CALL(hipInit, 0);

@@ -48,6 +48,24 @@ TEST(parameters_that_are_not_specialised) {
   CHECK(of(unaligned, 1) != of(unaligned, 16));
 }
 
+TEST(storages_within_2_gib) {
+  const auto of_storage = [](const KeyRule& rule, bool is_small) {
+    return key([&](Key& k) { k.pointer(rule, 7, 16, is_small); });
+  };
+  KeyRule rule;
+  CHECK_EQ(of_storage(rule, false), at(rule, 7, 16));
+  CHECK(of_storage(rule, true) != of_storage(rule, false) && rule.by_storage());
+  rule.by_align = false;
+  CHECK(of_storage(rule, true) != of_storage(rule, false));
+  rule.is_typed = true;
+  CHECK(of_storage(rule, true) != of_storage(rule, false));
+  CHECK_EQ(of_storage(rule, false), of(rule, 3));
+  rule.by_value = false;
+  CHECK(of_storage(rule, true) == of_storage(rule, false) && !rule.by_storage());
+  rule.by_value = rule.is_real = true;
+  CHECK(of_storage(rule, true) == of_storage(rule, false) && !rule.by_storage());
+}
+
 TEST(annotated_parameters) {
   KeyRule typed;
   typed.is_typed = true;

@@ -1,5 +1,6 @@
-"""A program's front on tests/gpu/fake_cuda.cpp: torch without CUDA answers as if it had one, Triton's own
-driver and launchers run, and tensors are objects with addresses."""
+"""A program's front on tests/gpu/fake_cuda.cpp, or on fake_hip.cpp where TRITON_RUNNER_DEVICE is hip: torch
+without a GPU answers as if it had one, Triton's own driver and launchers run, and tensors are objects with
+addresses."""
 
 import ctypes
 import os
@@ -9,23 +10,29 @@ import triton  # noqa: F401
 import triton_runner
 
 STREAM = {0: 0, 1: 0}  # of each device, as torch would say
-_library = ctypes.CDLL("libcuda.so.1")
+BACKEND = os.environ.get("TRITON_RUNNER_DEVICE", "cuda")
+IS_HIP = BACKEND == "hip"
+_get_device = (
+    ctypes.CDLL("libamdhip64.so").hipGetDevice if IS_HIP else ctypes.CDLL("libcuda.so.1").cuCtxGetDevice
+)
 
 
 def current_device() -> int:
     number = ctypes.c_int(0)
-    return number.value if _library.cuCtxGetDevice(ctypes.byref(number)) == 0 else 0
+    return number.value if _get_device(ctypes.byref(number)) == 0 else 0
 
 
 def set_device(number: int) -> None:
-    triton_runner._core.device.driver("cuda").use_device(number)
+    triton_runner._core.device.driver(BACKEND).use_device(number)
 
 
 torch.Tensor.__dlpack_c_exchange_api__ = None  # its streams are those of a torch without CUDA
 torch.cuda.is_available = lambda: True
 torch.cuda.current_device = current_device
 torch.cuda.set_device = set_device
-torch.cuda.get_device_capability = lambda device=None: (9, 0)
+torch.cuda.get_device_capability = lambda device=None: (9, 4) if IS_HIP else (9, 0)
+if IS_HIP:
+    torch.version.hip = "6.3.42134"
 torch._C._cuda_getCurrentRawStream = lambda device: STREAM[device]
 torch.cuda.current_stream = lambda device=None: type("Stream", (), {"cuda_stream": STREAM[device or 0]})
 
@@ -58,7 +65,9 @@ class _Exchange(ctypes.Structure):
 
 @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_DlTensor))
 def _borrow(tensor, out):
-    out[0] = _DlTensor(tensor.address, 2, tensor.place, 0, 2, 8 * tensor.dtype.itemsize, 1, None, None, 0)
+    out[0] = _DlTensor(
+        tensor.address, 10 if IS_HIP else 2, tensor.place, 0, 2, 8 * tensor.dtype.itemsize, 1, None, None, 0
+    )
     return 0
 
 

@@ -20,6 +20,7 @@ class Release:
     loose_launches: launchers ignore arguments behind the last parameter, and pass an integer's low bits.
     old_keys: how arguments were specialised before 3.3 (KeyRule::old of launch/key.h).
     reals_unspecialised: the value of a parameter annotated as a float or a bool is not looked at.
+    storage_question: what of AMD's compiler asks, for its keys, whether a tensor's storage is within 2 GiB.
     """
 
     version: tuple[int, int]
@@ -33,6 +34,7 @@ class Release:
     loose_launches: bool
     old_keys: int
     reals_unspecialised: bool
+    storage_question: str
 
 
 def _row(major: int, minor: int, **changes) -> tuple:
@@ -43,10 +45,12 @@ def _row(major: int, minor: int, **changes) -> tuple:
 _ROWS = (
     _row(3, 0, constexprs_passed=False, driver_fields=("default", "active"), run_field="run",
          language_argument=False, benchmarker_from_driver=False, hidden_pointers=0, print_takes_signs=False,
-         loose_launches=False, old_keys=1, reals_unspecialised=False),
+         loose_launches=False, old_keys=1, reals_unspecialised=False, storage_question=""),
     _row(3, 1),
-    _row(3, 2, old_keys=2, benchmarker_from_driver=True, print_takes_signs=True),
-    _row(3, 3, constexprs_passed=True, hidden_pointers=1, old_keys=0),
+    _row(3, 2, old_keys=2, benchmarker_from_driver=True, print_takes_signs=True,
+         storage_question="HIPAttrsDescriptor.is_within2gb"),
+    _row(3, 3, constexprs_passed=True, hidden_pointers=1, old_keys=0,
+         storage_question="HIPBackend.is_within_2gb"),
     _row(3, 4, language_argument=True, reals_unspecialised=True),
     _row(3, 5, driver_fields=("_default", "_active"), run_field="_run", hidden_pointers=2),
     _row(3, 6),

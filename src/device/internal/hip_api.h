@@ -28,6 +28,19 @@ struct DeviceProperties {
   char gcn_arch_name[256];
   char rest[1024];  // 56 bytes in HIP 6; room for what later releases append
 };
+struct LaunchAttribute {  // hipLaunchAttribute
+  uint32_t id;
+  uint32_t unused;
+  int32_t value[16];
+};
+struct LaunchConfig {  // HIP_LAUNCH_CONFIG
+  uint32_t grid[3], block[3];
+  uint32_t shared_bytes;
+  Handle stream;
+  LaunchAttribute* attributes;
+  uint32_t num_attributes;
+};
+static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfig) == 56);
 static_assert(sizeof(PointerAttributes) == 32 && offsetof(DeviceProperties, gcn_arch_name) == 1160);
 
 constexpr Error kSuccess = 0, kInvalidValue = 1;
@@ -51,6 +64,7 @@ enum FunctionAttribute : int {
   kFunctionRegisters = 4,
 };
 enum MemoryType : int { kMemoryUnregistered = 0, kMemoryHost = 1, kMemoryDevice = 2, kMemoryManaged = 3 };
+enum LaunchAttributeId : uint32_t { kLaunchCooperative = 2, kLaunchCluster = 4 };
 enum JitOption : int { kJitErrorLog = 5, kJitErrorLogBytes = 6 };
 
 }  // namespace hip
@@ -80,11 +94,13 @@ enum JitOption : int { kJitErrorLog = 5, kJitErrorLogBytes = 6 };
   X(hipStreamSynchronize, (hip::Handle))                                                              \
   X(hipPointerGetAttributes, (hip::PointerAttributes*, const void*))
 
-// The entry points, and the two that return texts.
+// The entry points, one that may be missing, and the two that return texts.
 struct HipApi {
 #define X(name, params) hip::Error(*name) params = nullptr;
   TRITON_RUNNER_HIP_API(X)
 #undef X
+  // Of later releases; null where there is none.
+  hip::Error (*hipDrvLaunchKernelEx)(const hip::LaunchConfig*, hip::Handle, void**, void**) = nullptr;
   const char* (*hipGetErrorName)(hip::Error) = nullptr;
   const char* (*hipGetErrorString)(hip::Error) = nullptr;
 };

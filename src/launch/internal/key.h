@@ -19,6 +19,9 @@ struct KeyRule {
   // Triton 3.0 to 3.2 specialise a bool as a number, and a type apart from a value. 2: of 3.2, to which True is
   // not 1, and None is divisible.
   int old = 0;
+
+  // Whether the storage of a tensor may count: on AMD's GPUs (Key::pointer).
+  bool by_storage() const { return by_value && !is_real; }
 };
 
 // Whether two integers count alike, whatever the rule.
@@ -64,10 +67,11 @@ class Key {
     if (!rule.is_typed) tag('u');
     divisible(rule, value);
   }
-  void pointer(const KeyRule& rule, uint64_t type, uint64_t address) {
+  // is_small: the storage behind it is within 2 GiB, for which Triton's AMD backend compiles 32-bit offsets.
+  void pointer(const KeyRule& rule, uint64_t type, uint64_t address, bool is_small = false) {
     if (rule.is_real) return tag('-');
     if (!rule.is_typed) tag('p'), word(type);
-    divisible(rule, address);
+    divisible(rule, address, is_small);
   }
 
  private:
@@ -77,8 +81,10 @@ class Key {
   void unspecialised(const KeyRule& rule, char type) {
     tag(!rule.is_typed ? type : rule.old && rule.by_value ? '.' : '-');
   }
-  void divisible(const KeyRule& rule, uint64_t value) {
-    tag(!rule.by_value ? '-' : rule.by_align && value % 16 == 0 ? 'D' : '.');
+  void divisible(const KeyRule& rule, uint64_t value, bool is_small = false) {
+    if (!rule.by_value) return tag('-');
+    const bool is_divisible = rule.by_align && value % 16 == 0;
+    tag(is_small ? (is_divisible ? 'E' : ';') : is_divisible ? 'D' : '.');
   }
   void put(const void* data, size_t bytes) {
     if (size_ + bytes > kMaxBytes) {
