@@ -7,13 +7,12 @@ import dataclasses
 import json
 import re
 import sys
-from pathlib import Path
 
 import click
 
 from triton_runner._compiler import job
 from triton_runner._compiler.command import constants
-from triton_runner._errors import fail
+from triton_runner._paths import check_output, write_file
 from triton_runner._progress import telling
 
 _STATUS = {"right": 0, "unknown": 125}
@@ -99,13 +98,16 @@ def bisect_command(
     from triton_runner._bisect import api, page, reproducer
     from triton_runner._case.case import is_case, open_case
 
-    if file and not Path(file).absolute().parent.is_dir():
-        raise fail(f"--json {file}: there is no such folder")
+    if file and file != "-":
+        check_output(file)
+    if save:
+        check_output(save, is_folder=True)
     with contextlib.ExitStack() as held:
-        named = program
+        named, case, folder = program, None, None
         if is_case(program):
             case = open_case(program)
-            program, target = str(held.enter_context(case.extracted()) / "repro.py"), case.target
+            folder = held.enter_context(case.extracted())
+            program, target = str(folder / "repro.py"), case.target
         given = api.program_of(
             program, job._split(values) if values else None, oracle=oracle, grid=grid,
             constexprs=constants(constexprs, "--constexpr"), options=constants(options, "--option"),
@@ -114,15 +116,16 @@ def bisect_command(
         )  # fmt: skip
         with telling("releases", bar=True) as told:
             found = api.found(given, wanted, lambda text, done=(): told(text, *done))
+            found = case.named(found, folder) if case else found
             if save and found["faults"]:
-                found["reproducer"] = reproducer.write(save, given, found)
+                found["reproducer"] = reproducer.write(save, given, found, named if case else "")
     text = json.dumps(found, indent=2)
     if file == "-":
         click.echo(text)
     else:
-        click.echo(page.page(found, dataclasses.replace(given, name=named) if is_case(named) else given))
+        click.echo(page.page(found, dataclasses.replace(given, name=named) if case else given))
         if file:
-            Path(file).write_text(text + "\n")
+            write_file(file, text + "\n")
     sys.exit(_STATUS.get(found["verdict"], 1))
 
 

@@ -151,14 +151,20 @@ def _with_release(case, release: str, level: str | None) -> int:
         raise case.archive.bad("it has no Python of its kernel, which another release would compile")
     with case.extracted() as folder:
         program = runs.Program(str(folder / "repro.py"), target=case.target)
+        level = level or (case.level if case.level in program.levels else program.lowest)
+        if level not in program.levels:
+            raise fail(
+                f"{case.path} has no level {level} that another release's compilation runs at",
+                f"levels: {', '.join(program.levels)}",
+            )
         one = runs.Release(versions.expand(release)[-1], program)
         try:
-            outcome = one.at(level or (case.level if case.level in program.levels else program.lowest))
+            outcome = one.at(level)
         finally:
             one.close()
-    click.echo(outcome.output.rstrip() or outcome.verdict)
-    if outcome.why and outcome.why not in outcome.output:
-        click.echo(outcome.why)
+    click.echo(f"{case.name} ({level}) by Triton {one.version}, grid {case.grid}")
+    said = "\n".join([outcome.output.rstrip() or outcome.verdict, outcome.why])
+    click.echo(case.named(said, folder).strip())
     return {"right": 0, "wrong": 1}.get(outcome.verdict, 125)
 
 

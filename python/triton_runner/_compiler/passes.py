@@ -14,6 +14,7 @@ from triton_runner._compiler import llvm_passes, passes_select
 from triton_runner._compiler.passes_launch import content, plan_of, unmet
 from triton_runner._compiler.recorder import Selector
 from triton_runner._errors import DiagnosticError, fail
+from triton_runner._paths import make_folder, write_file
 
 # What the recorder says of a pass, as it stands in a Pass.
 _FIELDS = (
@@ -219,7 +220,7 @@ class Trace:
         if self.keep != "text":
             raise fail("only fingerprints were kept", 'trace with keep="text"')
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         written = {}
         if self._passes and self._passes[0].before is not None:
             written["00-source.mlir"] = self._passes[0].before
@@ -235,7 +236,7 @@ class Trace:
         about = {"kernel": self.name, "target": self.target, "release": self.release, "passes": ran}
         written["passes.json"] = json.dumps(about, indent=1)
         for name, made in written.items():
-            (folder / name).write_bytes(made if isinstance(made, bytes) else made.encode())
+            write_file(folder / name, made)
         return [str(folder / name) for name in written]
 
     def __repr__(self):

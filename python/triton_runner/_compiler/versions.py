@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 from triton_runner._errors import fail
+from triton_runner._paths import make_folder
 
 # Those that the package index has, oldest first; a new release is an entry here.
 RELEASES = (
@@ -117,11 +118,12 @@ def find(version: str) -> tuple[str, str] | None:
 
 
 def listed() -> list[dict]:
-    """The releases that are there, and the installed one: version, folder, bytes, python or None."""
+    """The releases that are there for this version of Python, and the installed one: version, folder, bytes,
+    python or None."""
     rows = []
     if (own := installed()) is not None:
         rows.append({"version": own, "folder": "", "bytes": None, "python": sys.executable})
-    for place in folder().glob("*-cp*"):
+    for place in folder().glob(f"*-{_tag()}"):
         if (place / "triton" / "__init__.py").exists():
             version = place.name.rpartition("-")[0]
             size = sum(f.lstat().st_size for f in place.resolve().rglob("*") if not f.is_symlink())
@@ -151,7 +153,7 @@ def add(version: str) -> tuple[str, str]:
     """Fetches a release into its folder: whole, or not at all. pip's progress goes to stderr on a
     terminal."""
     place = _place(known(version))
-    folder().mkdir(parents=True, exist_ok=True)
+    make_folder(folder())
     with (folder() / f"{version}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be at it
         if found := find(version):

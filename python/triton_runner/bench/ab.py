@@ -50,13 +50,12 @@ def sections(pair, benchmarks, grid, args, constexprs, tolerance, sizes, stack, 
 def _releases(pair, benchmarks, sizes, stack, launches):
     on_gpu = _device.resolved_device() != "cpu"
     peers = [stack.enter_context(Peer(text, on_gpu)) for text in (*pair, pair[0])]
-    chosen = [int(size) for size in (sizes or "").split(",") if size]
     requests = []
     for name in benchmarks:
         if name == "launch_latency":
             requests += [("launch", {"problem": "launch", "count": n}, launches) for n in (0, 19)]
             continue
-        for size in chosen or ((2048,) if on_gpu else (256,)):
+        for size in sizes or ((2048,) if on_gpu else (256,)):
             asked = {"problem": name, "n": size} if name == "matmul" else {
                 "problem": name, "heads": 32 if on_gpu else 2, "length": size}  # fmt: skip
             requests += [(kind, asked, 1) for kind in (("cold", "warm") if on_gpu else ("launch",))]
