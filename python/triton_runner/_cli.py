@@ -129,7 +129,7 @@ def _fault_status() -> int:
 
 @main.command(
     cls=ProgramOrCase,
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    context_settings={"allow_interspersed_args": False},
 )
 @_settings_options
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
@@ -198,7 +198,7 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
     sys.exit(status)
 
 
-@main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@main.command(context_settings={"allow_interspersed_args": False})
 @click.option(
     "--value",
     "-v",
@@ -311,12 +311,8 @@ def ops(dialect, release, unsupported, level, names, as_json):
         rows = _ops.ptx_listing(unsupported, names)
     else:
         rows = _ops.listing(dialect, release, unsupported, names)
-    if names and not rows:
-        raise click.UsageError(
-            f"no op that is asked for has {' or '.join(map(repr, names))} in its name"
-            if not any(map(_ops.is_file, names))
-            else f"no op that is asked for is in {' or '.join(names)}"
-        )
+    if names and not rows and not any(map(_ops.is_file, names)):
+        raise click.UsageError(f"no op that is asked for has {' or '.join(map(repr, names))} in its name")
     if as_json:
         print_json(rows)
         return

@@ -26,7 +26,7 @@ def doctor_command(no_selftest, as_json):
     from triton_runner import _doctor
 
     told = _doctor.facts()
-    told["selftest"] = {} if no_selftest else _doctor.selftest()
+    told["selftest"] = {} if no_selftest or not told["settings"] else _doctor.selftest()
     wrong = {level: why for level, why in told["selftest"].items() if not why.startswith("ok")}
     told["problems"] |= {f"self-test at {level}": why for level, why in wrong.items()}
     if as_json:
@@ -84,7 +84,7 @@ def ls_command(as_json):
             f"{entry['modified']}  {entry['kernel']:<32} {entry['target']:<12} "
             f"{','.join(entry['levels']):<28} {entry['path']}"
         )
-    missing = "" if os.path.isdir(folder) else ", which is not there"
+    missing = "" if os.path.isdir(folder) else ", which is no folder"
     click.echo(f"{len(entries)} kernels in {folder}{missing}")
 
 

@@ -33,9 +33,17 @@ def check_program(file: str) -> None:
         )
 
 
+def check_name(path) -> None:
+    """Refuses a name that is not UTF-8, which neither the core nor Triton takes."""
+    shown = os.fspath(path).encode(errors="backslashreplace").decode()
+    if shown != os.fspath(path):
+        raise fail(f"cannot read {shown}: its name is not UTF-8", "rename it")
+
+
 def read_text(path) -> str:
     """The text of a file. Raises DiagnosticError."""
     path = os.fspath(path)
+    check_name(path)
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()

@@ -80,7 +80,7 @@ def test_what_cannot_be_written_to_is_said_before(places):
     check_output("a/b/c", is_folder=True)
     with pytest.raises(DiagnosticError, match="it is a folder, and should be a file"):
         check_output("folder")
-    with pytest.raises(DiagnosticError, match="no such folder as .*/no"):
+    with pytest.raises(DiagnosticError, match=r"no such folder as .*/no"):
         check_output("no/such")
     with pytest.raises(DiagnosticError, match="cannot make folder file: it is a file"):
         make_folder("file")

@@ -28,7 +28,7 @@ class _Command(click.Command):
 
     def parse_args(self, context, args):
         if any(re.fullmatch(_KERNEL, arg) for arg in args):
-            context.allow_interspersed_args, context.ignore_unknown_options = True, False
+            context.allow_interspersed_args = True
         return super().parse_args(context, self._with_json(args, context.allow_interspersed_args))
 
     def _with_json(self, args: list[str], options_behind: bool) -> list[str]:
@@ -52,7 +52,7 @@ class _Command(click.Command):
 
 @click.command(
     "bisect", cls=_Command,
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    context_settings={"allow_interspersed_args": False},
 )  # fmt: skip
 @click.option(
     "--versions", "wanted",
@@ -96,7 +96,7 @@ def bisect_command(
     """
     # The other verbs do without what it loads.
     from triton_runner._bisect import api, page, reproducer
-    from triton_runner._case.case import is_case, open_case
+    from triton_runner._case import case as cases
 
     if file and file != "-":
         check_output(file)
@@ -104,8 +104,8 @@ def bisect_command(
         check_output(save, is_folder=True)
     with contextlib.ExitStack() as held:
         named, case, folder = program, None, None
-        if is_case(program):
-            case = open_case(program)
+        if cases.is_case(program):
+            case = cases.open_case(program)
             folder = held.enter_context(case.extracted())
             program, target = str(folder / "repro.py"), case.target
         given = api.program_of(
@@ -116,7 +116,7 @@ def bisect_command(
         )  # fmt: skip
         with telling("releases", bar=True) as told:
             found = api.found(given, wanted, lambda text, done=(): told(text, *done))
-            found = case.named(found, folder) if case else found
+            found = cases.named(found, folder, case.path) if case else found
             if save and found["faults"]:
                 found["reproducer"] = reproducer.write(save, given, found, named if case else "")
     text = json.dumps(found, indent=2)
@@ -126,6 +126,8 @@ def bisect_command(
         click.echo(page.page(found, dataclasses.replace(given, name=named) if case else given))
         if file:
             write_file(file, text + "\n")
+    if save and not found["faults"]:
+        click.echo(f"--save {save}: nothing is written, as no fault of the compiler was found", err=True)
     sys.exit(_STATUS.get(found["verdict"], 1))
 
 

@@ -150,18 +150,19 @@ class Case:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise self.archive.bad(f"its page cannot be made: {error!r}") from None
 
-    def named(self, value, folder: Path):
-        """What was said of files in a folder that goes away, with the case's name in its place: a text, or
-        lists and dicts of them."""
-        if isinstance(value, str):
-            return value.replace(str(folder), self.path)
-        if isinstance(value, dict):
-            return {key: self.named(one, folder) for key, one in value.items()}
-        return [self.named(one, folder) for one in value] if isinstance(value, list) else value
-
     def extracted(self) -> _Folder:
         """A context manager: the files in a folder that goes away."""
         return _Folder(self)
+
+
+def named(value, folder: Path, name: str):
+    """What was said of files in a folder that goes away, with the case's name in its place: a text, or lists
+    and dicts of them."""
+    if isinstance(value, str):
+        return value.replace(str(folder), name)
+    if isinstance(value, dict):
+        return {key: named(one, folder, name) for key, one in value.items()}
+    return [named(one, folder, name) for one in value] if isinstance(value, list) else value
 
 
 class _Folder:

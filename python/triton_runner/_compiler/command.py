@@ -174,6 +174,8 @@ def versions_remove(releases):
     several = [versions.expand(text) for text in releases]
     named = dict.fromkeys(v for found in several for v in found if v in there or len(found) == 1)
     missing = [version for version in named if not versions.remove(version)]
+    if not named:
+        click.echo("no release is in the cache")
     for version in named:
         said = "was not there" if version in missing else "removed"
         if version in missing and version == versions.installed():

@@ -179,6 +179,11 @@ def _install(version: str, target: Path) -> str:
     said = _pip(version, target, [])
     if said is None:
         return sys.executable
+    if re.search("Connection(Error|broken)|ConnectTimeout|Max retries|ProxyError|connection broken", said):
+        raise fail(
+            f"Triton {version} could not be fetched: the package index did not answer",
+            "releases that are there already need no network: triton-runner versions lists them",
+        )
     if "No matching distribution" in said or "no wheels" in said:
         for minor in (13, 12, 11, 10):
             python = shutil.which(f"python3.{minor}") or _python_by_uv(minor)
@@ -188,6 +193,7 @@ def _install(version: str, target: Path) -> str:
         raise fail(
             f"Triton {version} has no wheel for Python {sys.version_info[0]}.{sys.version_info[1]}, and no "
             "interpreter that it has one for was found",
+            *(["or the package index was not reached: pip saw no release at all"] * ("none)" in said)),
             "install one of Python 3.10 to 3.13, or uv (https://docs.astral.sh/uv), which fetches it",
         )
     raise fail(

@@ -129,7 +129,10 @@ def bench_command(
     environment(threads)
     # The other verbs do without what it loads.
     from triton_runner.bench import ab as two
-    from triton_runner.bench import clocks, suites
+    from triton_runner.bench import clocks, report, suites
+
+    if plot:
+        report.check_plot(plot)
 
     chosen = NAMES if "all" in benchmarks else benchmarks
     with contextlib.ExitStack() as stack:
