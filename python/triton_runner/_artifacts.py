@@ -30,6 +30,7 @@ from triton_runner._levels import (
 )
 from triton_runner._markers import without_markers
 from triton_runner._metadata import jsonable
+from triton_runner._paths import check_name
 from triton_runner._pipeline.versions import installed
 from triton_runner._recent import Recent
 
@@ -69,6 +70,7 @@ def no_case(path: str) -> None:
 
 def _read(path: str, keyword: str, binary: bool):
     no_case(path)
+    check_name(path)
     try:
         data = Path(path).read_bytes()
     except OSError as error:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 from pathlib import Path
 
 from triton_runner._errors import fail
 
+_ENTRY = re.compile(r"[A-Za-z0-9_-]{40,}")  # a hash, in the letters of this or that release
 # Fields of the metadata that say nothing about why: they follow from the others.
 _FOLLOWS = ("hash", "name", "shared", "tmem_size", "global_scratch_size", "profile_scratch_size")
 
@@ -26,7 +28,8 @@ def _metadata(path: Path) -> dict | None:
         found = json.loads(path.read_text())
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and isinstance(found.get("target"), dict) else None
+    target = found.get("target") if isinstance(found, dict) else None
+    return found if isinstance(target, dict) and {"backend", "arch"} <= target.keys() else None
 
 
 def entries() -> tuple[str, list]:
@@ -41,7 +44,10 @@ def entries() -> tuple[str, list]:
             for f in sorted(path.parent.glob(f"{path.stem}.*"))
             if f.suffix not in (".json", ".source")
         ]
-        modified = path.stat().st_mtime
+        try:
+            modified = path.stat().st_mtime
+        except OSError:  # gone since
+            continue
         found.append(
             {
                 "kernel": path.stem,
@@ -105,9 +111,12 @@ def _text(entry: dict) -> str | None:
     return None
 
 
-def clear() -> int:
-    """Deletes every entry of the cache and returns how many there were."""
-    found = [path for path in folder().iterdir() if path.is_dir()] if folder().is_dir() else []
+def clear() -> tuple[int, int]:
+    """Deletes every entry of the cache: how many went, and how many could not be deleted. Other folders stay,
+    as the variable may name one that is no cache."""
+    there = folder().iterdir() if folder().is_dir() else ()
+    found = [path for path in there if path.is_dir() and _ENTRY.fullmatch(path.name)]
     for path in found:
         shutil.rmtree(path, ignore_errors=True)
-    return len(found)
+    left = sum(path.exists() for path in found)
+    return len(found) - left, left

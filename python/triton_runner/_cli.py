@@ -7,6 +7,7 @@ Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -47,6 +48,12 @@ class _Group(_help.Group):
         except KernelTrap as error:
             click.echo(str(error), err=True)
             context.exit(1)
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # who read has gone, which click knows to be quiet about
+                raise
+            place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+            click.echo(f"error: {place}{error.strerror or error}", err=True)
+            context.exit(2)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -122,7 +129,7 @@ def _fault_status() -> int:
 
 @main.command(
     cls=ProgramOrCase,
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    context_settings={"allow_interspersed_args": False},
 )
 @_settings_options
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
@@ -191,7 +198,7 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
     sys.exit(status)
 
 
-@main.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@main.command(context_settings={"allow_interspersed_args": False})
 @click.option(
     "--value",
     "-v",
@@ -292,17 +299,19 @@ def ops(dialect, release, unsupported, level, names, as_json):
     """List the ops of Triton's IR: what runs each, the releases that have it, the case that tests it. With
     --level ptx, the opcodes of PTX: whether each is executed, its section of the PTX ISA, its modifiers.
 
-    NAMES: only ops whose name, now or in an older release, contains one of these.
+    NAMES: only ops whose name, now or in an older release, contains one of these; or the ops of a file:
+    *.ttir, *.ttgir, *.ptx, or a case (*.trcase).
     """
     from triton_runner import _ops
 
+    level = "ptx" if any(name.endswith(".ptx") for name in names) else level
     if level == "ptx":
         if dialect or release:
             raise click.UsageError("--dialect and --release are of Triton's IR, not of PTX")
         rows = _ops.ptx_listing(unsupported, names)
     else:
         rows = _ops.listing(dialect, release, unsupported, names)
-    if names and not rows:
+    if names and not rows and not any(map(_ops.is_file, names)):
         raise click.UsageError(f"no op that is asked for has {' or '.join(map(repr, names))} in its name")
     if as_json:
         print_json(rows)

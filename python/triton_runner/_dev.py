@@ -108,8 +108,8 @@ def recipes(checkout: Checkout) -> dict:
                 f"git -C {root} bisect start BAD GOOD",
                 f"git -C {root} bisect run sh -c "
                 + shlex.quote(
-                    f"ninja -C {checkout.build} || exit 125; {with_it} {python} -m triton_runner run "
-                    f"--device cpu --level ptx {os.getcwd()}/program.py"
+                    f"ninja -C {build} || exit 125; {with_it} {python} -m triton_runner run "
+                    f"--device cpu --level ptx {shlex.quote(os.path.abspath('program.py'))}"
                 ),
             ],
         ),

@@ -8,6 +8,8 @@ import platform
 import re
 
 from triton_runner import _cache, _settings, _variables
+from triton_runner._errors import DiagnosticError
+from triton_runner._paths import check_output
 
 
 def _version(*names: str) -> str:
@@ -38,13 +40,23 @@ def facts() -> dict:
         isa = _core.isa()
     except ImportError as error:
         isa, problems["core"] = "-", f"the extension does not load: {error}"
+    settings = {}
+    try:
+        settings = _settings.shown()
+    except DiagnosticError as error:
+        problems["settings"] = _in_a_line(error)
     device = "-"
     try:
         from triton_runner import _device
 
         device = _device.resolved_device()
     except Exception as error:
-        problems["device"] = str(error)
+        if settings:
+            problems["device"] = str(error)
+    try:
+        check_output(_cache.folder(), is_folder=True)
+    except DiagnosticError as error:
+        problems["cache"] = _in_a_line(error)
     return {
         "triton-runner": _version("triton-runner"),
         "triton": ", ".join(map(_version, wheels)) or "not installed",
@@ -55,7 +67,7 @@ def facts() -> dict:
         "cores": len(os.sched_getaffinity(0)),
         "isa": isa,
         "device": device,
-        "settings": _settings.shown(),
+        "settings": settings,
         "cache": str(_cache.folder()),
         "environment": {
             one.name: {"value": value, "kind": one.kind, "meaning": one.meaning}
@@ -63,6 +75,10 @@ def facts() -> dict:
         },
         "problems": problems,
     }
+
+
+def _in_a_line(error: DiagnosticError) -> str:
+    return "; ".join([error.message, *error.notes])
 
 
 def _owners(folder: str) -> list[str]:

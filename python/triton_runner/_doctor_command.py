@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -25,7 +26,7 @@ def doctor_command(no_selftest, as_json):
     from triton_runner import _doctor
 
     told = _doctor.facts()
-    told["selftest"] = {} if no_selftest else _doctor.selftest()
+    told["selftest"] = {} if no_selftest or not told["settings"] else _doctor.selftest()
     wrong = {level: why for level, why in told["selftest"].items() if not why.startswith("ok")}
     told["problems"] |= {f"self-test at {level}": why for level, why in wrong.items()}
     if as_json:
@@ -83,7 +84,8 @@ def ls_command(as_json):
             f"{entry['modified']}  {entry['kernel']:<32} {entry['target']:<12} "
             f"{','.join(entry['levels']):<28} {entry['path']}"
         )
-    click.echo(f"{len(entries)} kernels in {folder}")
+    missing = "" if os.path.isdir(folder) else ", which is no folder"
+    click.echo(f"{len(entries)} kernels in {folder}{missing}")
 
 
 @cache_command.command("explain")
@@ -117,17 +119,21 @@ def explain_command(hash_, as_json):
 @json_option
 def clean_command(cells=False, as_json=False):
     """Delete every kernel."""
-    told = {"folder": str(_cache.folder()), "deleted": _cache.clear()}
+    deleted, left = _cache.clear()
+    told = {"folder": str(_cache.folder()), "deleted": deleted, "left": left}
     if cells:
         from triton_runner._compare.store import Store  # of another cache
 
         told["cells"] = Store().clear()
     if as_json:
         print_json(told)
-        return
-    click.echo(f"deleted {told['deleted']} entries of {told['folder']}")
+        sys.exit(bool(left))
+    click.echo(f"deleted {deleted} entries of {told['folder']}")
     if cells:
         click.echo(f"deleted {told['cells']} cells of compare")
+    if left:
+        click.echo(f"error: {left} entries could not be deleted: whose are they?", err=True)
+        sys.exit(1)
 
 
 COMMANDS = (doctor_command, env_command, cache_command)

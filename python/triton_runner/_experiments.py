@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from triton_runner import _settings
 from triton_runner._bisect.runs import Outcome, Program, Release
 from triton_runner._paths import check_program
 
@@ -36,6 +37,7 @@ class Experiment:
 def experiments(program: Program, version: str, passes: bool, told=lambda one: None) -> list[Experiment]:
     """The program as it is, and, where that is not right, under each setting of the grid; with passes also
     without each pass that ran. told(experiment) as they are done."""
+    _settings.using(target=program.target).settings()  # raises for one that is none
     if not program.is_module:
         check_program(program.name)
     release, found = Release(version, program), []

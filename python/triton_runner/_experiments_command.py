@@ -11,9 +11,7 @@ from triton_runner._compiler import versions
 from triton_runner._options import json_option, print_json
 
 
-@click.command(
-    "experiments", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False}
-)
+@click.command("experiments", context_settings={"allow_interspersed_args": False})
 @click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @click.option("--passes", is_flag=True, help="Also without each compiler pass.")
@@ -52,6 +50,10 @@ def experiments_command(
         print_json({"release": version, "target": target, "verdict": plain, "helps": helps, "runs": rows})
     elif plain == "wrong":
         click.echo("the fault goes away with: " + (", ".join(helps) or "none of these"))
+    elif plain == "unknown":
+        click.echo(f"it cannot be told: {found[0].why}")
+        if helps:
+            click.echo(f"it is right with: {', '.join(helps)}")
     sys.exit({"right": 0, "wrong": 1}.get(plain, 125))
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pathlib
-
 import click
 
 from triton_runner import _layout, _layout_picture, _layout_text
 from triton_runner._options import json_option, print_json
+from triton_runner._paths import read_text
 
 
 @click.command("layout")
@@ -25,9 +24,7 @@ def layout_command(encoding, shape, element, file, access, warp, rows, cells, pn
     """Draw which thread holds which element under ENCODING, "#ttg.blocked<{...}>"; of shared memory where
     each lies, and which banks a warp's accesses touch.
     """
-    if file and not pathlib.Path(file).is_file():
-        raise click.UsageError(f"no such file: {file}")
-    aliases = pathlib.Path(file).read_text() if file else ""
+    aliases = read_text(file) if file else ""
     found = _layout.layout(encoding, shape, element, aliases)
     if access and found.memory != "shared":
         raise click.UsageError(f"--access is for shared memory, which {found.kind} is not")

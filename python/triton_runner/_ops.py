@@ -5,7 +5,13 @@ from __future__ import annotations
 import click
 
 from triton_runner import _core
+from triton_runner._case.case import is_case, open_case
+from triton_runner._levels import MLIR
+from triton_runner._paths import read_text
 from triton_runner._pipeline.versions import RELEASES, parse_version
+
+_FILES = (".ttir", ".ttgir", ".ptx", ".trcase")
+_OLD_DIALECTS = {"triton_gpu.": "ttg.", "triton_nvidia_gpu.": "ttng.", "amdgpu.": "amdg."}
 
 
 def table() -> list[dict]:
@@ -56,8 +62,51 @@ def listing(
     if unsupported:
         rows = [row for row in rows if row["status"] == "parsed only"]
     if names:
-        rows = [row for row in rows if any(part in name for part in names for name in _all_names(row))]
+        chosen = _Names(names, is_ptx=False)
+        rows = [row for row in rows if any(map(chosen.has, _all_names(row)))]
     return rows
+
+
+def is_file(name: str) -> bool:
+    """Whether a name on the command line is a file of a kernel, and not a part of an op's name."""
+    return name.endswith(_FILES)
+
+
+class _Names:
+    """What the command line names: parts of names, and files, whose ops have their whole names."""
+
+    def __init__(self, names: tuple[str, ...], is_ptx: bool):
+        self._parts = [name for name in names if not is_file(name)]
+        texts = [(text, name) for name in names if is_file(name) for text in _texts(name, is_ptx)]
+        self._whole = {op for text, file in texts for op in _ops_in(text, file, is_ptx)}
+
+    def has(self, name: str) -> bool:
+        return name in self._whole or any(part in name for part in self._parts)
+
+
+def _texts(file: str, is_ptx: bool) -> list[str]:
+    """The texts of a file: of a case those of TTIR and TTGIR, or of PTX."""
+    if not is_case(file):
+        return [read_text(file)]
+    case = open_case(file)
+    there = [text for level, text in case.subject.texts.items() if level in (("ptx",) if is_ptx else MLIR)]
+    if not there:
+        raise case.archive.bad(f"it has no {'PTX' if is_ptx else 'TTIR or TTGIR'}")
+    return there
+
+
+def _ops_in(text: str, file: str, is_ptx: bool) -> set[str]:
+    if is_ptx:
+        functions = _core.ptx.parse(text, file).functions
+        return {one.base for function in functions for one in function.instructions}
+    found = {op.name for op in _core.ir.parse(text, file).walk()}
+    renamed = {
+        new + name.removeprefix(old)
+        for name in found
+        for old, new in _OLD_DIALECTS.items()
+        if name.startswith(old)
+    }
+    return found | renamed
 
 
 def lines(rows: list[dict]) -> list[str]:
@@ -111,7 +160,8 @@ def ptx_listing(unsupported: bool, names: tuple[str, ...]) -> list[dict]:
     if unsupported:
         rows = [row for row in rows if not row["executed"]]
     if names:
-        rows = [row for row in rows if any(part in row["opcode"] for part in names)]
+        chosen = _Names(names, is_ptx=True)
+        rows = [row for row in rows if chosen.has(row["opcode"])]
     return rows
 
 

@@ -12,6 +12,7 @@ from triton_runner._compiler import compile as compiler
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._levels import LEVELS, binary_level
 from triton_runner._metadata import as_path_or_text
+from triton_runner._paths import check_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,6 +123,7 @@ def _of_file(path: str, metadata: str | None, name: str) -> Resources:
     if level not in LEVELS:
         raise fail(f"{path}: its name does not say a level", f"it should end in .{', .'.join(LEVELS)}")
     try:
+        check_name(path)
         with open(path, "rb") as file:
             content = file.read()
     except OSError as error:

@@ -38,13 +38,17 @@ import torch
 import triton
 import triton_runner
 from addresses import generate_addresses
+from composed import generate_composed
 from generate import FLOATS, Kernel, generate
 from products import generate_product
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "differential"
 LEVELS = ("ttir", "ttgir", "ptx", "gpu")  # the last: compiled by Triton for the GPU of this machine
-KINDS = {"operations": generate, "addresses": generate_addresses, "products": generate_product}
+KINDS = {
+    "operations": generate, "addresses": generate_addresses, "products": generate_product,
+    "composed": generate_composed,
+}  # fmt: skip
 # What a dump can name, by level.
 DEFINED = re.compile(r"^ *(%\w+)(?::\d+)? = (?!.*(?:token|tensor_?desc|async_))", re.M)
 NAMES = {"ttir": DEFINED, "ttgir": DEFINED}

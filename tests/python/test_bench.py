@@ -51,6 +51,17 @@ def test_a_difference_of_2_percent_is_seen(drift, factor, verdict):
     assert all(abs(one.ratio / factor - 1) < 0.02 for one in found)
 
 
+def test_a_side_that_cannot_be_launched(tmp_path):
+    (tmp_path / "k.py").write_text(
+        "import triton, triton.language as tl\n@triton.jit\ndef k(x, N: tl.constexpr):\n    tl.store(x, N)\n"
+    )
+    side = f"{tmp_path / 'k.py'}:k"
+    command = [sys.executable, "-m", "triton_runner", "bench", "--device", "cpu", "--ab", side, side]
+    done = subprocess.run([*command, "--grid", "1"], capture_output=True, text=True)
+    assert done.returncode == 2 and f"--ab {side}: TypeError" in done.stderr, done.stderr
+    assert "--arg is given once a parameter" in done.stderr
+
+
 def test_few_rounds_say_nothing():
     one = intervals.compare(*made(9, 5.0, 1))
     assert one.verdict == "cannot tell" and one.ratio > 4

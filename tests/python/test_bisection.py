@@ -182,7 +182,7 @@ def test_the_verdict_in_a_file(tmp_path):
     assert (answer.exit_code, json.loads((tmp_path / "out").read_text())["verdict"]) == (0, "right")
     assert "right in every release" in answer.stdout
     answer = CliRunner().invoke(main, ["bisect", "--json", str(tmp_path / "no" / "out"), "program.py"])
-    assert answer.exit_code == 2 and "no such folder" in answer.stderr
+    assert answer.exit_code == 2 and "no such folder as" in answer.stderr
 
 
 @pytest.mark.long

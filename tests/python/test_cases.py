@@ -21,6 +21,8 @@ import triton.language as tl  # noqa: E402
 import triton_runner  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError, KernelTrap  # noqa: E402
+from triton_runner._bisect import reproducer  # noqa: E402
+from triton_runner._bisect.runs import Program  # noqa: E402
 from triton_runner._case import archive, source, tensors  # noqa: E402
 from triton_runner._case.case import open_case  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
@@ -119,6 +121,58 @@ def test_a_page_shows_no_file_that_a_case_names(case_file, tmp_path):
 def test_a_case_runs_at_each_level(case_file, level):
     status, said = invoke("run", "--level", level, case_file)
     assert status == 0 and said.splitlines()[-1] == "right" and f"capped ({level})" in said
+
+
+def test_a_case_runs_with_a_release(case_file):
+    status, said = invoke("run", "--triton", triton.__version__, "--level", "ttgir", case_file)
+    lines = said.splitlines()
+    assert status == 0 and lines[0] == f"capped (ttgir) by Triton {triton.__version__}, grid (2, 1, 1)"
+    assert lines[-1] == "right"
+    status, said = invoke("run", "--triton", triton.__version__, "--level", "cubin", case_file)
+    assert status == 2 and "has no level cubin" in said and "levels: source, ttir, ttgir, ptx" in said
+
+
+RACE = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def race(x):
+    tl.store(x, tl.load(x) + 1)
+
+race[(4,)](torch.zeros(1))
+"""
+
+
+def test_bisect_names_the_case_and_not_where_it_was_unpacked(tmp_path):
+    (tmp_path / "program.py").write_text(RACE)
+    path = tmp_path / "race.trcase"
+    plain = ("--no-passes", "--no-report", "--no-verify")
+    assert invoke("bundle", "-o", path, *plain, tmp_path / "program.py")[0] == 0
+    out = tmp_path / "found.json"
+    status, said = invoke("bisect", "--json", out, "--save", tmp_path / "saved", path)
+    found = json.loads(out.read_text())
+    assert status == 1 and "triton-runner-case" not in said + out.read_text()
+    assert f"at {path}/kernel.py:" in said and found["evidence"][0]["file"] == f"{path}/kernel.py"
+    assert "nothing is written" in said and not (tmp_path / "saved").exists()
+
+
+def test_a_reproducer_of_a_case_has_the_case(case_file, tmp_path):
+    case = triton_runner.open_case(case_file)
+    version = triton.__version__
+    release = {"wrong": [version], "right": [], "unknown": []}
+    fault = {
+        "verdict": "compiler", "level": "ttir", "stage": "make_ttir", "confirmed_by": [], "notes": [],
+        "pass": {"name": "CSEPass", "argument": "cse", "add": "passes.common.add_cse", "nth": 1},
+        "release": release, "evidence": [{"kernel": "capped", "said": [], "got": None, "line": None}],
+    }  # fmt: skip
+    found = {**fault, "faults": [fault]}
+    with case.extracted() as folder:
+        program = Program(str(folder / "repro.py"), target=case.target)
+        reproducer.write(str(tmp_path / "saved"), program, found, str(case_file))
+    saved = {path.name for path in (tmp_path / "saved").iterdir()}
+    assert {case_file.name, "run.sh", "verdict.txt", "before.mlir", "after.mlir"} <= saved
+    assert "repro.py" not in saved
+    assert f"--target cuda:90 {case_file.name}" in (tmp_path / "saved" / "run.sh").read_text()
 
 
 def test_a_case_is_judged_and_compared(case_file):

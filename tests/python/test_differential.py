@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "differential"))
 import addresses  # noqa: E402
+import composed  # noqa: E402
 import generate  # noqa: E402
 import products  # noqa: E402
 import run  # noqa: E402
@@ -28,6 +29,7 @@ def without_contraction(monkeypatch):
 KERNELS = [(generate.generate, seed) for seed in range(16)]
 KERNELS += [(addresses.generate_addresses, seed) for seed in range(16)]  # the last one traps
 KERNELS += [(products.generate_product, seed) for seed in range(8)]
+KERNELS += [(composed.generate_composed, seed) for seed in (1, 2, 4, 5)]  # sm_80 lacks e4m3
 
 
 @pytest.mark.parametrize(("make", "seed"), KERNELS, ids=lambda v: getattr(v, "__name__", str(v)))

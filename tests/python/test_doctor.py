@@ -123,6 +123,51 @@ def test_cache_explains_why_there_are_two(tmp_path):
     assert json.loads(run("cache", "--json", **variables))["entries"] == []
 
 
+def test_a_setting_that_is_none_is_a_problem():
+    told = json.loads(run("doctor", "--json", status=1, TRITON_RUNNER_THREADS="many"))
+    assert "'many', and should be a number" in told["problems"]["settings"] and told["selftest"] == {}
+    assert "TRITON_RUNNER_THREADS: many" in run("env", TRITON_RUNNER_THREADS="many")
+
+
+def test_a_cache_that_is_none(tmp_path):
+    (tmp_path / "file").write_text("")
+    told = json.loads(
+        run("doctor", "--json", "--no-selftest", status=1, TRITON_CACHE_DIR=str(tmp_path / "file"))
+    )
+    assert "it is a file, and should be a folder" in told["problems"]["cache"]
+    assert "which is no folder" in run("cache", TRITON_CACHE_DIR=str(tmp_path / "file"))
+
+
+def test_only_entries_of_the_cache_are_deleted(tmp_path):
+    """The variable may name a folder in which other things lie too."""
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / ("A2" * 26)).mkdir()
+    (tmp_path / ("A2" * 26) / "k.json").write_text('{"target": {}}')
+    variables = {"TRITON_CACHE_DIR": str(tmp_path)}
+    assert json.loads(run("cache", "--json", **variables))["entries"] == []
+    told = json.loads(run("cache", "clean", "--json", **variables))
+    assert (told["deleted"], told["left"]) == (1, 0)
+    assert [one.name for one in tmp_path.iterdir()] == ["thesis"]
+
+
+def test_releases_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_RUNNER_VERSIONS", str(tmp_path))
+    known = [version for version in ("3.1.0", "3.4.0") if version != versions.installed()]
+    for version in known:
+        package = tmp_path / f"{version}-{versions._tag()}" / "triton"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("")
+    (tmp_path / "3.2.0-cp99" / "triton").mkdir(parents=True)  # of another Python
+    (tmp_path / "3.2.0-cp99" / "triton" / "__init__.py").write_text("")
+    assert {row["version"] for row in versions.listed() if row["folder"]} == {*known}
+    removed = CliRunner().invoke(main, ["versions", "remove", "3.0.0..3.9.0"])
+    assert removed.exit_code == 0 and removed.output == "".join(f"{one} removed\n" for one in known)
+    again = CliRunner().invoke(main, ["versions", "remove", "all"])
+    assert (again.exit_code, again.output) == (0, "no release is in the cache\n")
+    again = CliRunner().invoke(main, ["versions", "remove", versions.installed()])
+    assert again.exit_code == 1 and "pip uninstall triton" in again.output
+
+
 @pytest.fixture
 def checkout(tmp_path):
     """As little of Triton's sources as the recipes read."""

@@ -87,6 +87,27 @@ def test_bad_filters():
     assert done.returncode == 2 and "no Triton release" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "file, present, absent",
+    [
+        ("examples/exec/add_kernel.ttir", "tt.load", "tt.dot"),
+        ("tests/corpus/3.1.0/sm80/matmul_kernel.ttgir", "ttg.local_load", "tt.trans"),
+        ("examples/exec/add_kernel.ptx", "add", "mma"),
+    ],
+)
+def test_the_ops_of_a_file(file, present, absent):
+    rows = json.loads(cli(str(ROOT / file), "--json").stdout)
+    names = {row.get("name") or row["opcode"] for row in rows}
+    assert present in names and absent not in names and len(names) < 60
+
+
+def test_a_file_without_what_is_asked_for(tmp_path):
+    done = cli("--unsupported", str(ROOT / "examples/exec/add_kernel.ttir"))
+    assert done.returncode == 0 and done.stdout.startswith("0 ops")
+    done = cli(str(tmp_path / "missing.ttir"))
+    assert done.returncode == 2 and "cannot read" in done.stdout
+
+
 @pytest.mark.parametrize("level", ["ttir", "ttgir"])
 def test_what_triton_compiles_to_is_executed(level):
     """Every op that Triton 3.9 made of its own tests' kernels for sm80, 90, 100 and 120."""

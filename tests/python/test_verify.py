@@ -228,6 +228,33 @@ def test_a_program_without_kernels_is_unknown(tmp_path):
     assert answer.exit_code == 125 and "no kernel was launched" in answer.stdout
 
 
+def test_a_name_that_no_launch_has(tmp_path):
+    (tmp_path / "program.py").write_text(SUM_OF_SQUARES)
+    answer = CliRunner().invoke(main, ["verify", "--kernel", "nosuch", str(tmp_path / "program.py")])
+    assert answer.exit_code == 125
+    assert "no kernel was launched of that name; others were: squares" in answer.stdout, answer.output
+
+
+SUM_OF_SQUARES = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def squares(x, out, N: tl.constexpr):
+    v = tl.load(x + tl.program_id(0) * N + tl.arange(0, N))
+    tl.store(out + tl.program_id(0), tl.sum(v * v, 0))
+
+x = torch.randn(16, 64, generator=torch.Generator().manual_seed(3))
+squares[(16,)](x, torch.empty(16), N=64)
+"""
+
+
+def test_a_sum_whose_copies_are_rounded_otherwise(tmp_path):
+    """LLVM contracts one lane's product into its addition, and the two lanes of a pair store another sum."""
+    (tmp_path / "program.py").write_text(SUM_OF_SQUARES)
+    answer = CliRunner().invoke(main, ["verify", str(tmp_path / "program.py")])
+    assert answer.exit_code == 0 and "verdict: right" in answer.stdout, answer.output
+
+
 def test_a_program_that_fails_before_its_kernels_is_unknown(tmp_path):
     (tmp_path / "program.py").write_text("import no_such_package\n")
     answer = CliRunner().invoke(main, ["verify", "--json", str(tmp_path / "program.py")])

@@ -6,6 +6,7 @@ import os
 
 import numpy
 
+from triton_runner import _settings
 from triton_runner._bisect import kernel as launches
 from triton_runner._bisect import page, search
 from triton_runner._bisect.runs import LEVELS, Program
@@ -96,6 +97,7 @@ def program_of(
     unknown = [level for level in levels or () if level not in LEVELS]
     if unknown:
         raise fail(f"bisection executes no level {unknown[0]!r}", f"levels: {', '.join(LEVELS)}")
+    _settings.using(target=target).settings()  # raises for one that is none
     given = Program("", target=target)
     if levels and not {*levels} & {*given.executed, "cubin"}:
         raise fail(

@@ -7,13 +7,12 @@ import dataclasses
 import json
 import re
 import sys
-from pathlib import Path
 
 import click
 
 from triton_runner._compiler import job
 from triton_runner._compiler.command import constants
-from triton_runner._errors import fail
+from triton_runner._paths import check_output, write_file
 from triton_runner._progress import telling
 
 _STATUS = {"right": 0, "unknown": 125}
@@ -29,7 +28,7 @@ class _Command(click.Command):
 
     def parse_args(self, context, args):
         if any(re.fullmatch(_KERNEL, arg) for arg in args):
-            context.allow_interspersed_args, context.ignore_unknown_options = True, False
+            context.allow_interspersed_args = True
         return super().parse_args(context, self._with_json(args, context.allow_interspersed_args))
 
     def _with_json(self, args: list[str], options_behind: bool) -> list[str]:
@@ -53,7 +52,7 @@ class _Command(click.Command):
 
 @click.command(
     "bisect", cls=_Command,
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    context_settings={"allow_interspersed_args": False},
 )  # fmt: skip
 @click.option(
     "--versions", "wanted",
@@ -97,15 +96,18 @@ def bisect_command(
     """
     # The other verbs do without what it loads.
     from triton_runner._bisect import api, page, reproducer
-    from triton_runner._case.case import is_case, open_case
+    from triton_runner._case import case as cases
 
-    if file and not Path(file).absolute().parent.is_dir():
-        raise fail(f"--json {file}: there is no such folder")
+    if file and file != "-":
+        check_output(file)
+    if save:
+        check_output(save, is_folder=True)
     with contextlib.ExitStack() as held:
-        named = program
-        if is_case(program):
-            case = open_case(program)
-            program, target = str(held.enter_context(case.extracted()) / "repro.py"), case.target
+        named, case, folder = program, None, None
+        if cases.is_case(program):
+            case = cases.open_case(program)
+            folder = held.enter_context(case.extracted())
+            program, target = str(folder / "repro.py"), case.target
         given = api.program_of(
             program, job._split(values) if values else None, oracle=oracle, grid=grid,
             constexprs=constants(constexprs, "--constexpr"), options=constants(options, "--option"),
@@ -114,15 +116,18 @@ def bisect_command(
         )  # fmt: skip
         with telling("releases", bar=True) as told:
             found = api.found(given, wanted, lambda text, done=(): told(text, *done))
+            found = cases.named(found, folder, case.path) if case else found
             if save and found["faults"]:
-                found["reproducer"] = reproducer.write(save, given, found)
+                found["reproducer"] = reproducer.write(save, given, found, named if case else "")
     text = json.dumps(found, indent=2)
     if file == "-":
         click.echo(text)
     else:
-        click.echo(page.page(found, dataclasses.replace(given, name=named) if is_case(named) else given))
+        click.echo(page.page(found, dataclasses.replace(given, name=named) if case else given))
         if file:
-            Path(file).write_text(text + "\n")
+            write_file(file, text + "\n")
+    if save and not found["faults"]:
+        click.echo(f"--save {save}: nothing is written, as no fault of the compiler was found", err=True)
     sys.exit(_STATUS.get(found["verdict"], 1))
 
 

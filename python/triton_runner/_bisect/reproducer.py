@@ -3,6 +3,7 @@ sides of the pass, and the verdict."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 import shutil
@@ -10,34 +11,37 @@ from pathlib import Path
 
 from triton_runner._bisect import page
 from triton_runner._bisect.runs import Program, Release
+from triton_runner._paths import make_folder
 
 
-def write(folder: str, program: Program, found: dict) -> str:
-    """Writes the folder; its path.
+def write(folder: str, program: Program, found: dict, case: str = "") -> str:
+    """Writes the folder; its path. case: the file that the program was taken from, which stands for it.
 
     run.sh bisects the program, which is there with what it imports from its own folder, again in one wrong
-    and one right release; <kernel>-0.trcase is the launch,
-    where it could be captured; before.mlir and after.mlir (.ll inside LLVM) are the IR around the pass,
-    beside the levels that the wrong release made.
+    and one right release; <kernel>-0.trcase is the launch, where it could be captured; before.mlir and
+    after.mlir (.ll inside LLVM) are the IR around the pass, beside the levels that the wrong release made.
     """
     place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
+    make_folder(place)
     fault = found["faults"][-1]
     wrong = fault["release"]["wrong"][-1]
     (place / "verdict.json").write_text(json.dumps(found, indent=2) + "\n")
-    (place / "verdict.txt").write_text(page.page(found, program) + "\n")
-    _write_run(place, program, [wrong, *([fault["spliced_with"]] if fault.get("spliced_with") else [])])
+    shown = dataclasses.replace(program, name=Path(case).name) if case else program
+    (place / "verdict.txt").write_text(page.page(found, shown) + "\n")
+    versions = [wrong, *([fault["spliced_with"]] if fault.get("spliced_with") else [])]
+    _write_run(place, program, versions, case)
     release = Release(wrong, program)
     try:
         launch = fault["evidence"][0].get("launch", 0)
-        more = {} if program.is_measured else {"capture": {"folder": str(place.resolve()), "number": launch}}
+        taken = {"folder": str(place.resolve()), "number": launch}
+        more = {} if program.is_measured or case else {"capture": taken}
         if choices := release.at(program.lowest).choices:  # launches are numbered without those that tune
             more["choices"] = choices
         inside = {"llvm": True} if _is_inside_llvm(fault) else None
         outcome = release.at(program.lowest, inside, keep="text", **more)
     finally:
         release.close()
-    for file in outcome.files:
+    for file in outcome.files if not case else ():
         (place / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(Path(program.folder) / file, place / file)
     name = fault["evidence"][0].get("kernel")
@@ -48,12 +52,15 @@ def write(folder: str, program: Program, found: dict) -> str:
     return str(place)
 
 
-def _write_run(place: Path, program: Program, versions: list[str]) -> None:
+def _write_run(place: Path, program: Program, versions: list[str], case: str) -> None:
     file, _, function = program.name.rpartition(":") if program.launch else (program.name, "", "")
     command = ["triton-runner", "bisect", "--versions", ",".join(versions), "--target", program.target]
     command += ["--pretend-cuda"] if program.pretend_cuda else []
     command += ["--levels", ",".join(program.chosen)] if program.chosen else []
-    if program.is_module:
+    if case:
+        shutil.copy(case, place)
+        command.append(Path(case).name)
+    elif program.is_module:
         command += ["-m", program.name]
     else:
         shutil.copy(file, place / Path(file).name)

@@ -111,7 +111,9 @@ class Outcome:
 
     @property
     def first_why(self) -> str:
-        return self.why.splitlines()[0] if self.why else ""
+        lines = [line.strip() for line in self.why.splitlines() if line.strip()]
+        # Of an error in a kernel the first line is its place, and the last what is wrong.
+        return " ".join([lines[0], lines[-1]] if lines[0].endswith(":") else lines[:1]) if lines else ""
 
 
 class Release:
@@ -169,7 +171,7 @@ class Release:
                 outcome.verdict = "right" if program.judge(arrays) else "wrong"
             return outcome
         if answer.get("timeout"):
-            return Outcome("unknown", f"it ran longer than {program.timeout:.0f} s", output)
+            return Outcome("unknown", f"it ran longer than {program.timeout:g} s", output)
         if "signal" in answer:
             return Outcome("unknown", f"it died of signal {answer['signal']}", output)
         error = answer.get("error") or {"type": "worker", "message": f"status {answer.get('status')}"}

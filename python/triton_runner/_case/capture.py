@@ -12,6 +12,7 @@ from triton_runner._case import bundle, judge
 from triton_runner._case.observe import Launch, observing
 from triton_runner._case.subject import Subject, of_launch
 from triton_runner._errors import DiagnosticError, KernelTrap, fail, warn
+from triton_runner._paths import make_folder
 
 _WORDS = ("trap", "nan", "wrong")
 
@@ -75,7 +76,7 @@ class capture:
         self._number, self._known = 0, set()
 
     def __enter__(self) -> capture:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         self._observing = observing(self._see)
         self._observing.__enter__()
         return self

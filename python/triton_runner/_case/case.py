@@ -155,6 +155,16 @@ class Case:
         return _Folder(self)
 
 
+def named(value, folder: Path, name: str):
+    """What was said of files in a folder that goes away, with the case's name in its place: a text, or lists
+    and dicts of them."""
+    if isinstance(value, str):
+        return value.replace(str(folder), name)
+    if isinstance(value, dict):
+        return {key: named(one, folder, name) for key, one in value.items()}
+    return [named(one, folder, name) for one in value] if isinstance(value, list) else value
+
+
 class _Folder:
     def __init__(self, case: Case):
         self._case = case

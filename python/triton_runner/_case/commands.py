@@ -14,7 +14,7 @@ from triton_runner._errors import fail
 from triton_runner._options import json_option, print_json, prints_aside
 
 
-@click.command("bundle", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command("bundle", context_settings={"allow_interspersed_args": False})
 @click.option("--kernel", default="", help="Launches of this kernel; else of any.")
 @click.option(
     "--launch", "number", type=int, help="Which of them, from 0; else the one that stops, or the first."
@@ -145,20 +145,27 @@ def run_case(file: str, release: str | None, level: str | None) -> int:
 def _with_release(case, release: str, level: str | None) -> int:
     # Only this needs workers of releases.
     from triton_runner._bisect import runs
+    from triton_runner._case.case import named
     from triton_runner._compiler import versions
 
     if "repro.py" not in case.archive:
         raise case.archive.bad("it has no Python of its kernel, which another release would compile")
     with case.extracted() as folder:
         program = runs.Program(str(folder / "repro.py"), target=case.target)
+        level = level or (case.level if case.level in program.levels else program.lowest)
+        if level not in program.levels:
+            raise fail(
+                f"{case.path} has no level {level} that another release's compilation runs at",
+                f"levels: {', '.join(program.levels)}",
+            )
         one = runs.Release(versions.expand(release)[-1], program)
         try:
-            outcome = one.at(level or (case.level if case.level in program.levels else program.lowest))
+            outcome = one.at(level)
         finally:
             one.close()
-    click.echo(outcome.output.rstrip() or outcome.verdict)
-    if outcome.why and outcome.why not in outcome.output:
-        click.echo(outcome.why)
+    click.echo(f"{case.name} ({level}) by Triton {one.version}, grid {case.grid}")
+    said = "\n".join([outcome.output.rstrip() or outcome.verdict, outcome.why])
+    click.echo(named(said, folder, case.path).strip())
     return {"right": 0, "wrong": 1}.get(outcome.verdict, 125)
 
 

@@ -32,8 +32,9 @@ class Verdict:
     describes.
     """
 
-    def __init__(self, launches: list[dict], program: dict | None = None, left_out: int = 0):
+    def __init__(self, launches: list[dict], program: dict | None = None, left_out: int = 0, others=()):
         self.launches, self.program, self.left_out = launches, program, left_out
+        self._others = list(others)  # kernels that were launched, and that nobody asked for
         told = [one["verdict"] for one in launches]
         if program is not None and program["status"]:
             told.append("wrong" if launches else "unknown")  # without a launch no kernel was at fault
@@ -60,7 +61,8 @@ class Verdict:
     def __str__(self) -> str:
         lines = [line for one in self.launches for line in _page(one)]
         if not self.launches:
-            lines.append("no kernel was launched")
+            others = f" of that name; others were: {', '.join(self._others)}" if self._others else ""
+            lines.append(f"no kernel was launched{others}")
         if self.left_out:
             lines.append(f"not judged: {self.left_out} later launches")
         if self.program is not None and self.program["status"]:
@@ -107,9 +109,7 @@ def verify(
 
     Raises DiagnosticError for what cannot be run.
     """
-    unknown = [check for check in checks if check not in _settings.CHECKS]
-    if unknown:
-        raise fail(f"unknown check {unknown[0]!r}", f"checks: {', '.join(_settings.CHECKS)}")
+    _settings.using(check=",".join(checks)).settings()  # raises for one that is none
     if isinstance(kernel, (str, os.PathLike)):
         if case.is_case(kernel):
             return of_case(kernel, checks, strict, say or _nothing)
@@ -143,6 +143,7 @@ class Program:
         self.judged: list[dict] = []
         self.left_out = 0
         self._known: set = set()
+        self._others: set = set()
 
     def run(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False) -> Verdict:
         """The verdict on all that it launches, and on how it ends: a program that knows better than the
@@ -150,9 +151,12 @@ class Program:
         tracked = "uninit" in self.checks and importlib.util.find_spec("torch") is not None
         with track_empty() if tracked else contextlib.nullcontext(), observing(self._see):
             status = run_program(program, list(arguments), is_module, pretend_cuda)
-        return Verdict(self.judged, {"name": program, "status": status or 0}, self.left_out)
+        ended = {"name": program, "status": status or 0}
+        return Verdict(self.judged, ended, self.left_out, sorted(self._others))
 
     def _see(self, launch: Launch) -> None:
+        if self.names and launch.name not in self.names:
+            self._others.add(launch.name)
         key = (id(launch.kernel), launch.grid, tuple(_shape(value) for _, value in launch.named))
         if key not in self._known and (not self.names or launch.name in self.names):
             self._known.add(key)

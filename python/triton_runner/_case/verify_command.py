@@ -16,10 +16,12 @@ _STATUS = {"right": 0, "wrong": 1, "unknown": 125}
 @click.command(
     "verify",
     cls=ProgramOrCase,
-    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+    context_settings={"allow_interspersed_args": False},
 )
 @click.option("--kernel", "names", multiple=True, help="Judge launches of this kernel only; may be repeated.")
-@click.option("--launches", "most", type=int, default=16, show_default=True, help="Judge at most so many.")
+@click.option(
+    "--launches", "most", type=click.IntRange(1), default=16, show_default=True, help="Judge at most so many."
+)
 @click.option("--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv, hints; else all.")
 @click.option(
     "--strict", is_flag=True, help="Warnings (infinities, NaN inputs, sums in another order) are faults."
@@ -41,6 +43,7 @@ def verify_command(names, most, checks, strict, target, pretend_cuda, is_module,
     from triton_runner import _settings
     from triton_runner._case import case, judge, verdict
 
+    _settings.using(check=checks).settings()  # raises for one that is none
     wanted = tuple(checks.split(",")) if checks else judge.CHECKS
     if not is_module and not os.path.isfile(program):
         raise click.UsageError(f"no such file: {program}")

@@ -56,7 +56,7 @@ def result_text(row: Measured) -> str:
 
 
 def _first(text: str) -> str:
-    return text.removeprefix("error: ").splitlines()[0][:60]
+    return text.removeprefix("error: ").splitlines()[0][:200]
 
 
 def cells_of(comparison: Comparison, shown=()) -> tuple[list[str], list]:

@@ -9,8 +9,9 @@ import click
 
 from triton_runner._compiler import versions
 from triton_runner._compiler.constants import constant
-from triton_runner._errors import DiagnosticError, fail
+from triton_runner._errors import DiagnosticError
 from triton_runner._options import json_option, kernel_options, pairs, print_json
+from triton_runner._paths import read_text, write_file
 
 
 def constants(texts, option: str) -> dict:
@@ -109,11 +110,7 @@ def translate_command(file, from_, to, output, as_json):
     # The other verbs do without what it loads.
     from triton_runner._compiler import translation
 
-    try:
-        with open(file, encoding="utf-8") as opened:
-            source = opened.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise fail(f"cannot read {file}: {error}") from None
+    source = read_text(file)
     if file.endswith(".llir"):
         written, of = [], from_ or "another release"
         text, changes = translation.translate_llir(source, to)
@@ -122,8 +119,7 @@ def translate_command(file, from_, to, output, as_json):
         written, of = [first, last], first + (f" to {last}" if first != last else "")
         text, changes = translation.translate(source, to, file, from_)
     if output:
-        with open(output, "w", encoding="utf-8") as opened:
-            opened.write(text)
+        write_file(output, text)
     if as_json:
         print_json({"file": file, "written_by": written, "to": to, "changes": changes, "text": text})
         return
@@ -173,10 +169,18 @@ def versions_add(releases):
 @versions_command.command("remove")
 @click.argument("releases", nargs=-1, required=True)
 def versions_remove(releases):
-    """Delete releases from the cache."""
-    missing = [v for v in releases if not versions.remove(v)]
-    for version in releases:
-        click.echo(f"{version} {'was not there' if version in missing else 'removed'}")
+    """Delete releases from the cache: 3.4.0, 3.0.0..3.9.0 (the newest patch of each minor release), all."""
+    there = {row["version"] for row in versions.listed() if row["folder"]}
+    several = [versions.expand(text) for text in releases]
+    named = dict.fromkeys(v for found in several for v in found if v in there or len(found) == 1)
+    missing = [version for version in named if not versions.remove(version)]
+    if not named:
+        click.echo("no release is in the cache")
+    for version in named:
+        said = "was not there" if version in missing else "removed"
+        if version in missing and version == versions.installed():
+            said = "is installed, and not in the cache: pip uninstall triton removes it"
+        click.echo(f"{version} {said}")
     sys.exit(bool(missing))
 
 

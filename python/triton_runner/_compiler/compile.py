@@ -12,6 +12,7 @@ from triton_runner._compiler import abilities, capture, child, job, translation,
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._levels import LEVELS, level_of_text
 from triton_runner._metadata import as_path_or_text
+from triton_runner._paths import make_folder, write_file
 
 _RUN_ORDER = {"cpu": ("ptx", "ttgir", "ttir"), "gpu": ("cubin", "hsaco", "ptx", "amdgcn")}
 
@@ -68,12 +69,11 @@ class Compilation:
 
     def save(self, folder) -> list[str]:
         """Writes <name>.<level> for each level and <name>.json, as Triton's cache has them; their paths."""
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         written = []
         for level, content in [*self.asm.items(), ("json", json.dumps(self.metadata))]:
             path = os.path.join(folder, f"{self.name}.{level}")
-            with open(path, "wb") as file:
-                file.write(content if isinstance(content, bytes) else content.encode())
+            write_file(path, content)
             written.append(path)
         return written
 

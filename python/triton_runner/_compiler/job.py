@@ -30,6 +30,7 @@ import os
 import re
 import sys
 import tempfile
+import traceback
 
 MLIR_LEVELS = ("ttir", "ttgir")
 
@@ -113,7 +114,10 @@ def load_decorated(kernel):
     spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(spec.name, module)
-    spec.loader.exec_module(module)
+    try:
+        _execute(spec, module)
+    except Exception as error:
+        raise _not_imported(path, error) from None
     found = module
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -123,6 +127,32 @@ def load_decorated(kernel):
             "its kernels: " + (", ".join(n for n, v in vars(module).items() if innermost(v)) or "none"),
         )
     return found
+
+
+def _execute(spec, module):
+    try:
+        spec.loader.exec_module(module)
+    except RuntimeError as error:
+        if "active drivers" not in str(error):
+            raise
+        # It asks for its device as it is imported, and there is no GPU: this package's driver answers.
+        import triton_runner  # noqa: F401
+
+        spec.loader.exec_module(module)
+
+
+def _not_imported(path, error):
+    """Why a kernel's file cannot be imported: the error of its code, and the line that it comes from."""
+    lines = [one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == path]
+    at = "%s:%d" % (path, lines[-1]) if lines else path
+    said = [line for line in str(error).splitlines() if line.strip()] or [""]
+    what = " ".join([said[0], said[-1].strip()] if said[0].endswith(":") else said[:1])
+    if isinstance(error, AssertionError) and "not compiled with CUDA" in what:
+        hint = "on this machine it may ask for a GPU under `if __name__ == '__main__':` only"
+    else:
+        hint = "what is no kernel may stand under `if __name__ == '__main__':`"
+    message = "%s: its file cannot be imported: %s: %s" % (at, type(error).__name__, what)
+    return Refused(message.rstrip(": "), hint)
 
 
 def innermost(function):

@@ -14,6 +14,8 @@ from triton_runner._compiler import llvm_passes, passes_select
 from triton_runner._compiler.passes_launch import content, plan_of, unmet
 from triton_runner._compiler.recorder import Selector
 from triton_runner._errors import DiagnosticError, fail
+from triton_runner._levels import MLIR
+from triton_runner._paths import make_folder, write_file
 
 # What the recorder says of a pass, as it stands in a Pass.
 _FIELDS = (
@@ -219,7 +221,7 @@ class Trace:
         if self.keep != "text":
             raise fail("only fingerprints were kept", 'trace with keep="text"')
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         written = {}
         if self._passes and self._passes[0].before is not None:
             written["00-source.mlir"] = self._passes[0].before
@@ -235,7 +237,7 @@ class Trace:
         about = {"kernel": self.name, "target": self.target, "release": self.release, "passes": ran}
         written["passes.json"] = json.dumps(about, indent=1)
         for name, made in written.items():
-            (folder / name).write_bytes(made if isinstance(made, bytes) else made.encode())
+            write_file(folder / name, made)
         return [str(folder / name) for name in written]
 
     def __repr__(self):
@@ -286,6 +288,11 @@ def passes(
     if keep not in ("text", "hash", "none"):
         raise fail(f"keep={keep!r}", 'it is "text", "hash" or "none"')
     request = compiler.request_of(kernel, signature, constexprs, target, None, to, options, attrs, metadata)
+    if start is not None and request.get("level") not in (None, *MLIR):
+        raise fail(
+            f"{request['label']} is {request['level'].upper()}, and passes run on TTIR and TTGIR",
+            "give a file of one of these, what `passes --save` wrote, or kernel.py:name",
+        )
     request |= {"llvm": True} if llvm else {}
     ask = functools.partial(_ask, release=triton, timeout=timeout)
     plan = {"start": start, "text": text, "stop": stop, "skip": skip, "replace": replace}

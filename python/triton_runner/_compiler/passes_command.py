@@ -11,6 +11,7 @@ import click
 from triton_runner._compiler import passes_dump
 from triton_runner._compiler.command import constants
 from triton_runner._options import json_option, kernel_options, pairs, print_json
+from triton_runner._paths import write_file
 
 
 @click.command("passes")
@@ -187,7 +188,7 @@ def opt_command(file, names, target, options, release, output):
         )
         text = trace.stopped
     if output:
-        Path(output).write_text(text)
+        write_file(output, text)
     else:
         click.echo(text, nl=False)
 

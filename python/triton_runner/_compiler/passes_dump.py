@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from triton_runner._errors import fail
+from triton_runner._paths import make_folder, write_file
 
 # "Name (argument) ('builtin.module' operation)" to Triton 3.7, "Name: argument{options} (...)" since.
 _HEADER = re.compile(
@@ -105,13 +106,13 @@ def save(dumped: list[Dumped], folder) -> list[str]:
     written = []
     for index, one in enumerate(dumped):
         place = folder / one.kernel if several else folder
-        place.mkdir(parents=True, exist_ok=True)
+        make_folder(place)
         if index == 0 or dumped[index - 1].kernel != one.kernel:
             written.append(place / f"{one.number - 1:02}-source.mlir")
-            written[-1].write_text(one.before)
+            write_file(written[-1], one.before)
         if one.after is None:
             continue
         changed = "-changed" if one.changed else ""
         written.append(place / f"{one.number:02}{changed}-{one.name}.mlir")
-        written[-1].write_text(one.after)
+        write_file(written[-1], one.after)
     return [str(path) for path in written]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
 from triton_runner import _artifacts, _device, _gpu
 from triton_runner._compiler import job, passes_select, recorder_job
@@ -16,6 +15,7 @@ from triton_runner._compiler.recorder import PassError
 from triton_runner._errors import fail
 from triton_runner._keywords import Entry
 from triton_runner._levels import LEVELS, MLIR, levels_of
+from triton_runner._paths import read_text
 from triton_runner._pipeline.guard import death_of_child
 
 _DTYPES = {
@@ -93,10 +93,7 @@ def content(source) -> str:
     text = os.fspath(source)
     if "\n" in text:
         return text
-    try:
-        return Path(text).read_text()
-    except OSError as error:
-        raise fail(f"cannot read {text}: {error.strerror}") from None
+    return read_text(text)
 
 
 def unmet(answer: dict, label: str, target: str) -> None:

@@ -48,7 +48,9 @@ def selector(pass_) -> dict:
     if not adds and found and found["name"].startswith("add_"):
         adds = [found["name"]]  # of a plug-in
     if not adds:
-        near = difflib.get_close_matches(wanted, {_spelled(argument) for _, argument in NAMES.values()})
+        known = {form: add for add in NAMES for form in _forms(add)}
+        forms = difflib.get_close_matches(wanted, known, n=6)
+        near = list(dict.fromkeys(name_of(known[form])[1] for form in forms))[:3]
         raise fail(
             f"no pass is called {text!r}",
             *([f"the nearest: {', '.join(near)}"] if near else []),

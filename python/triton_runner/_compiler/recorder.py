@@ -372,7 +372,10 @@ class _StandIn:
 
             return pass_manager
         if path == "llvm.to_module" and recorder._waiting:
-            raise PassError("no pass of this compilation is the one to start at")
+            raise PassError(
+                "no pass of this compilation is %s, the one to start at: `triton-runner passes` lists those "
+                "that run" % recorder.start.said
+            )
         if isinstance(value, type(os)):
             return _StandIn(recorder, path, value)
         if isinstance(value, type) or not callable(value):

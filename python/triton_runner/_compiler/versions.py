@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 from triton_runner._errors import fail
+from triton_runner._paths import make_folder
 
 # Those that the package index has, oldest first; a new release is an entry here.
 RELEASES = (
@@ -117,11 +118,12 @@ def find(version: str) -> tuple[str, str] | None:
 
 
 def listed() -> list[dict]:
-    """The releases that are there, and the installed one: version, folder, bytes, python or None."""
+    """The releases that are there for this version of Python, and the installed one: version, folder, bytes,
+    python or None."""
     rows = []
     if (own := installed()) is not None:
         rows.append({"version": own, "folder": "", "bytes": None, "python": sys.executable})
-    for place in folder().glob("*-cp*"):
+    for place in folder().glob(f"*-{_tag()}"):
         if (place / "triton" / "__init__.py").exists():
             version = place.name.rpartition("-")[0]
             size = sum(f.lstat().st_size for f in place.resolve().rglob("*") if not f.is_symlink())
@@ -151,7 +153,7 @@ def add(version: str) -> tuple[str, str]:
     """Fetches a release into its folder: whole, or not at all. pip's progress goes to stderr on a
     terminal."""
     place = _place(known(version))
-    folder().mkdir(parents=True, exist_ok=True)
+    make_folder(folder())
     with (folder() / f"{version}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be at it
         if found := find(version):
@@ -177,6 +179,11 @@ def _install(version: str, target: Path) -> str:
     said = _pip(version, target, [])
     if said is None:
         return sys.executable
+    if re.search("Connection(Error|broken)|ConnectTimeout|Max retries|ProxyError|connection broken", said):
+        raise fail(
+            f"Triton {version} could not be fetched: the package index did not answer",
+            "releases that are there already need no network: triton-runner versions lists them",
+        )
     if "No matching distribution" in said or "no wheels" in said:
         for minor in (13, 12, 11, 10):
             python = shutil.which(f"python3.{minor}") or _python_by_uv(minor)
@@ -186,6 +193,7 @@ def _install(version: str, target: Path) -> str:
         raise fail(
             f"Triton {version} has no wheel for Python {sys.version_info[0]}.{sys.version_info[1]}, and no "
             "interpreter that it has one for was found",
+            *(["or the package index was not reached: pip saw no release at all"] * ("none)" in said)),
             "install one of Python 3.10 to 3.13, or uv (https://docs.astral.sh/uv), which fetches it",
         )
     raise fail(

@@ -211,13 +211,17 @@ def ask(
     else:
         why = error["message"] if error else f"it ended with status {answer.get('status')}"
         notes = written[-3:]
-    folder = write_reproducer(one, request, output)
+    try:
+        folder = write_reproducer(one, request, output)
+        again = f"to see it again: sh {folder}/run.sh"
+    except OSError as unwritten:  # a home that may not be written to
+        folder, again = None, f"what shows it again could not be written: {unwritten}"
     known = [request["hint"]] if request.get("hint") else []
     raise WorkerError(
         f"Triton {version} failed on {what}{at}: {why}",
         *known,
         *notes,
-        f"to see it again: sh {folder}/run.sh",
+        again,
         stage=stage,
         pass_name=pass_name,
         output=output,

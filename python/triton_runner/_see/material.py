@@ -11,6 +11,7 @@ from pathlib import Path
 from triton_runner import _artifacts, _compiled
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._levels import LEVELS, is_above, levels_of
+from triton_runner._paths import check_name
 
 _PASS_FILE = re.compile(r"(\d+)(-changed)?-(\w+)\.mlir$")
 _BINARIES = {"cubin": "cuda", "hsaco": "hip"}
@@ -54,6 +55,7 @@ def gather(kernel, name: str = "") -> Material:
     if isinstance(kernel, Material):
         return kernel
     if isinstance(kernel, (str, os.PathLike)):
+        check_name(kernel)
         path = Path(kernel)
         if path.is_dir():
             return _of_folder(path, name)

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from triton_runner._errors import fail
+from triton_runner._paths import write_file
 from triton_runner._see.kernel_data import KernelData, packed
 from triton_runner._see.material import gather
 
@@ -35,10 +36,7 @@ def report(kernel, path, *, name: str = "", dumps=(), findings=()) -> str:
     dumps = list(dumps) if isinstance(dumps, (list, tuple)) else [dumps]
     findings = list(findings) if isinstance(findings, (list, tuple)) else [findings]
     text, _ = page([gather(one, name) for one in several], dumps, findings)
-    try:
-        Path(path).write_text(text)
-    except OSError as error:
-        raise fail(f"cannot write {path}: {error.strerror}") from None
+    write_file(path, text)
     return os.fspath(path)
 
 

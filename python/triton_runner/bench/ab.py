@@ -12,7 +12,7 @@ import numpy
 from triton_runner import _device, _exec, _load
 from triton_runner._compiler import job, versions
 from triton_runner._compiler.constants import constant
-from triton_runner._errors import fail
+from triton_runner._errors import DiagnosticError, KernelTrap, fail
 from triton_runner._levels import LEVELS
 from triton_runner._options import pairs
 from triton_runner.bench import native
@@ -50,13 +50,12 @@ def sections(pair, benchmarks, grid, args, constexprs, tolerance, sizes, stack, 
 def _releases(pair, benchmarks, sizes, stack, launches):
     on_gpu = _device.resolved_device() != "cpu"
     peers = [stack.enter_context(Peer(text, on_gpu)) for text in (*pair, pair[0])]
-    chosen = [int(size) for size in (sizes or "").split(",") if size]
     requests = []
     for name in benchmarks:
         if name == "launch_latency":
             requests += [("launch", {"problem": "launch", "count": n}, launches) for n in (0, 19)]
             continue
-        for size in chosen or ((2048,) if on_gpu else (256,)):
+        for size in sizes or ((2048,) if on_gpu else (256,)):
             asked = {"problem": name, "n": size} if name == "matmul" else {
                 "problem": name, "heads": 32 if on_gpu else 2, "length": size}  # fmt: skip
             requests += [(kind, asked, 1) for kind in (("cold", "warm") if on_gpu else ("launch",))]
@@ -90,7 +89,16 @@ class _Side:
             raise fail(error.message, *error.notes) from None
         texts = pairs(constexprs, "--constexpr")
         keywords = {name: job._decoded(constant(text)) for name, text in texts.items()}
-        compiled = kernel[shape](*values, **keywords)
+        try:
+            compiled = kernel[shape](*values, **keywords)
+        except (DiagnosticError, KernelTrap):
+            raise
+        except Exception as error:  # of Triton: an argument that is missing, an error in the kernel
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
+            raise fail(
+                f"--ab {text}: {type(error).__name__}: {lines[-1]}",
+                "--arg is given once a parameter, in order, and -c NAME=VALUE once a constexpr",
+            ) from None
         self.launches = native.describe(compiled)
         self.call = lambda: kernel[shape](*values, **keywords)
 

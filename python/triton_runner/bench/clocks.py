@@ -9,6 +9,7 @@ import contextlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 _FIELDS = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw", "clocks_throttle_reasons.active")
@@ -77,6 +78,8 @@ def lock(sm_mhz: int, memory_mhz: int = 0):
     """Holds the GPU's clocks (0: leaves one as it is). Raises RuntimeError where that is not allowed."""
 
     def smi(*arguments: str) -> None:
+        if shutil.which("nvidia-smi") is None:
+            raise RuntimeError("this machine has no nvidia-smi")
         done = subprocess.run(["nvidia-smi", *arguments], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"nvidia-smi {arguments[0]}: {(done.stdout + done.stderr).strip()}")

@@ -12,6 +12,7 @@ import click
 
 from triton_runner import _device
 from triton_runner._options import json_option, print_json
+from triton_runner._paths import check_output, write_file
 from triton_runner._progress import telling
 from triton_runner.bench.peers import Peer
 
@@ -43,8 +44,7 @@ def finish(sections, right: bool, as_json: bool, save: str | None, plot: str | N
 
     told = report.as_json(sections)
     if save:
-        with open(save, "w", encoding="utf-8") as file:
-            json.dump(told, file, indent=1)
+        write_file(save, json.dumps(told, indent=1))
     if plot:
         report.plot(sections, plot)
     if as_json:
@@ -59,6 +59,14 @@ def environment(threads: int) -> None:
     os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # 3.9 warns where this is left open
     for name in ("TRITON_RUNNER_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
+
+
+def _sizes(text: str | None) -> tuple[int, ...]:
+    """The numbers of "512,1024"."""
+    parts = [part.strip() for part in (text or "").split(",") if part.strip()]
+    if not all(part.isdigit() and int(part) for part in parts):
+        raise click.UsageError(f"--size {text}: expected numbers of at least 1, as in 512,1024")
+    return tuple(map(int, parts))
 
 
 @contextlib.contextmanager
@@ -79,13 +87,20 @@ def opened_peers(texts):
     help="Rows of another interpreter: its path, its environment's folder or name, or a Triton release.",
 )
 @click.option("--size", "sizes", help="Sizes of matmul and attention: 512,1024.")
-@click.option("--rounds", type=int, default=ROUNDS, show_default=True, help="Samples of each row.")
-@click.option("--launches", type=int, default=200, show_default=True, help="Launches of a burst.")
-@click.option("--seconds", type=float, default=60, show_default=True, help="At most so long a section.")
+@click.option(
+    "--rounds", type=click.IntRange(1), default=ROUNDS, show_default=True, help="Samples of each row."
+)
+@click.option(
+    "--launches", type=click.IntRange(1), default=200, show_default=True, help="Launches of a burst."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0), default=60, show_default=True, help="At most so long a section."
+)
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda", "hip"]), help="What kernels run on.")
 @click.option(
-    "--threads", type=int, default=1, show_default=True, help="Of the CPU: the engines' and torch's."
-)
+    "--threads", type=click.IntRange(1), default=1, show_default=True,
+    help="Of the CPU: the engines' and torch's.",
+)  # fmt: skip
 @click.option("--lock-sm", type=int, default=0, help="Hold the GPU's clock at so many MHz.")
 @click.option("--grid", help="Of --ab: programs, 4 or 4,2,1.")
 @click.option("--arg", "args", multiple=True, help="Of --ab: one a parameter, as for exec.")
@@ -107,10 +122,17 @@ def bench_command(
         os.environ["TRITON_RUNNER_DEVICE"] = device
     if not benchmarks and not ab:
         raise click.UsageError(f"which benchmark? {', '.join(NAMES)}, all, or --ab A B")
+    for place in (save, plot):
+        if place:
+            check_output(place)
+    sizes = _sizes(sizes)
     environment(threads)
     # The other verbs do without what it loads.
     from triton_runner.bench import ab as two
-    from triton_runner.bench import clocks, suites
+    from triton_runner.bench import clocks, report, suites
+
+    if plot:
+        report.check_plot(plot)
 
     chosen = NAMES if "all" in benchmarks else benchmarks
     with contextlib.ExitStack() as stack:
@@ -125,7 +147,7 @@ def bench_command(
         else:
             plan = suites.Plan(
                 folder, stack.enter_context(opened_peers(peers)),
-                tuple(int(size) for size in (sizes or "").split(",") if size), launches,
+                sizes, launches,
             )  # fmt: skip
             made = (section for name in chosen for section in suites.SUITES[name](plan))
         done, right = run(made, rounds, seconds, quiet=as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import statistics
 
@@ -113,12 +114,21 @@ def show(section: Section) -> None:
     click.echo("")
 
 
-def plot(sections: list[Section], path: str) -> None:
-    """A picture: each row's median with its interval, a panel a section."""
+def check_plot(path: str) -> None:
+    """Refuses a picture that cannot be drawn, before what it is to show is measured."""
     try:
-        import matplotlib
+        from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
         raise click.UsageError("--plot needs matplotlib: pip install triton-runner[plot]") from None
+    known = FigureCanvasBase.get_supported_filetypes()
+    if os.path.splitext(path)[1][1:].lower() not in known:
+        raise click.UsageError(f"--plot {path}: its name says no kind of picture: .png, .svg or .pdf")
+
+
+def plot(sections: list[Section], path: str) -> None:
+    """A picture: each row's median with its interval, a panel a section."""
+    import matplotlib
+
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
