@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from triton_runner import _core
-from triton_runner._case.case import is_case, open_case
 from triton_runner._levels import MLIR
 from triton_runner._paths import read_text
 from triton_runner._pipeline.versions import RELEASES, parse_version
@@ -86,8 +85,11 @@ class _Names:
 
 def _texts(file: str, is_ptx: bool) -> list[str]:
     """The texts of a file: of a case those of TTIR and TTGIR, or of PTX."""
-    if not is_case(file):
+    if not file.endswith(".trcase"):
         return [read_text(file)]
+    # It needs Triton, which the list of ops does not.
+    from triton_runner._case.case import open_case
+
     case = open_case(file)
     there = [text for level, text in case.subject.texts.items() if level in (("ptx",) if is_ptx else MLIR)]
     if not there:

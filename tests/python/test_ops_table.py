@@ -101,6 +101,16 @@ def test_the_ops_of_a_file(file, present, absent):
     assert present in names and absent not in names and len(names) < 60
 
 
+def test_ops_without_triton():
+    code = (
+        "import sys; sys.modules['triton'] = sys.modules['torch'] = None\n"
+        "from triton_runner._cli import main; main(sys.argv[1:])"
+    )
+    command = [sys.executable, "-c", code, "ops", str(ROOT / "examples/exec/add_kernel.ttir")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0 and "tt.load" in done.stdout, done.stderr
+
+
 def test_a_file_without_what_is_asked_for(tmp_path):
     done = cli("--unsupported", str(ROOT / "examples/exec/add_kernel.ttir"))
     assert done.returncode == 0 and done.stdout.startswith("0 ops")
