@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "dlpack.h"
 #include "torch_tensor.h"
@@ -47,15 +48,8 @@ bool read_array(PyObject* object, Value& out) {
 // Devices as DLPack numbers them.
 constexpr int kCuda = 2, kRocm = 10;
 
-// The address of a tensor, and one number for one element type. False: it is none, or nobody can tell. A tensor
-// counts as another where it is read another way: its launch is then looked up, or learnt, once more.
-bool read_tensor(PyObject* object, int device, Value& out) {
-  if (TorchTensor t; read_torch_tensor(object, t)) {
-    out.type = static_cast<uint64_t>(t.dtype) | uint64_t{1} << 61;
-    out.bits = reinterpret_cast<uint64_t>(t.data);
-    out.mark = t.device_type == TorchTensor::kCuda && t.device_index == device ? Mark::kHere : Mark::kAddress;
-    return true;
-  }
+// The address of a tensor, and one number for one element type. False: it is none, or nobody can tell.
+bool read_any_tensor(PyObject* object, int device, Value& out) {
   DlTensor t;
   if (borrow_tensor(object, t)) {
     const bool on_gpu = t.device_type == kCuda || t.device_type == kRocm;
@@ -73,6 +67,22 @@ bool read_tensor(PyObject* object, int device, Value& out) {
   const uint64_t at = PyLong_AsUnsignedLongLong(address.ptr());
   if (PyErr_Occurred()) return PyErr_Clear(), false;
   out.type = reinterpret_cast<uint64_t>(dtype.ptr()), out.bits = at, out.mark = Mark::kAddress;
+  return true;
+}
+
+// The same, faster for torch's own. Their element types have the numbers that other tensors have for them.
+bool read_tensor(PyObject* object, int device, Value& out) {
+  static std::array<std::optional<uint64_t>, 64> numbers;
+  TorchTensor t;
+  if (!read_torch_tensor(object, t) || t.dtype < 0 || t.dtype >= static_cast<int32_t>(numbers.size()))
+    return read_any_tensor(object, device, out);
+  std::optional<uint64_t>& number = numbers[static_cast<size_t>(t.dtype)];
+  if (!number) {
+    if (!read_any_tensor(object, device, out)) return false;
+    number = out.type;
+  }
+  out.type = *number, out.bits = reinterpret_cast<uint64_t>(t.data);
+  out.mark = t.device_type == TorchTensor::kCuda && t.device_index == device ? Mark::kHere : Mark::kAddress;
   return true;
 }
 
