@@ -21,18 +21,19 @@ struct Table {
   int (*current_stream)(int, int32_t, void**);
 };
 
-constexpr int32_t kCuda = 2;
+int32_t gpu;  // as DLPack numbers it
 Table* own;
 Table changed;
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void* on_gpu(void* table) {
+extern "C" __attribute__((visibility("default"))) void* on_gpu(void* table, int32_t device_type) {
+  gpu = device_type;
   own = static_cast<Table*>(table);
   changed = *own;
   changed.borrow = [](void* object, Tensor* tensor) {
     const int status = own->borrow(object, tensor);
-    tensor->device_type = kCuda;
+    tensor->device_type = gpu;
     tensor->device_id = 0;
     return status;
   };
