@@ -133,6 +133,11 @@ EXPORT Error hipGetDevicePropertiesR0600(DeviceProperties* p, int) {
   return 0;
 }
 
+// By this name to Triton up to 3.4; HIP itself fills an older struct then.
+EXPORT Error hipGetDeviceProperties(DeviceProperties* p, int device) {
+  return hipGetDevicePropertiesR0600(p, device);
+}
+
 EXPORT Error hipModuleLoadDataEx(Handle* module, const void*, unsigned, int*, void**) {
   ANSWER("hipModuleLoadDataEx");
   std::lock_guard lock(state.mutex);

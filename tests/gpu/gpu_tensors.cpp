@@ -23,7 +23,7 @@ struct Table {
   int (*current_stream)(int, int32_t, void**);
 };
 
-constexpr int32_t kCuda = 2;
+int32_t gpu;  // as DLPack numbers it
 Table* own;
 Table changed;
 
@@ -37,12 +37,13 @@ EXPORT int32_t aoti_torch_get_device_type(void*, int32_t* out) {
 }
 EXPORT int32_t aoti_torch_get_device_index(void*, int32_t* out) { return *out = 0, 0; }
 
-EXPORT void* on_gpu(void* table) {
+EXPORT void* on_gpu(void* table, int32_t device_type) {
+  gpu = device_type;
   own = static_cast<Table*>(table);
   changed = *own;
   changed.borrow = [](void* object, Tensor* tensor) {
     const int status = own->borrow(object, tensor);
-    tensor->device_type = kCuda;
+    tensor->device_type = gpu;
     tensor->device_id = 0;
     return status;
   };

@@ -59,7 +59,7 @@ def on_fake(fake, tmp_path, body, **environment):
 def test_the_second_launch_is_ours_and_equal_to_tritons(fake, tmp_path):
     said, seen = on_fake(fake, tmp_path, """
         print(triton.runtime.driver.active.get_current_target(), type(go_theirs().run).__name__)
-        print(counted(go), counted(go), counted(go), counted(lambda: go(n=3, m=9)), counted(lambda: go(n=1)))
+        print(counted(go), counted(go), counted(go), counted(lambda: go(n=3, m=9)), counted(lambda: go(n=16)))
         with_pointers = lambda: go(Pointer(4096), Pointer(8192))
         print(counted(with_pointers), counted(with_pointers))
     """)  # fmt: skip
@@ -72,7 +72,7 @@ def test_the_second_launch_is_ours_and_equal_to_tritons(fake, tmp_path):
     for launch in (*ours[:3], *ours[5:]):
         assert launch == theirs
     assert words(ours[3])[2] == 3 and words(ours[3])[5] == 9
-    # Three launches of Triton's with two pointers each, the one that has n = 1, and with_pointers' first.
+    # Three launches of Triton's with two pointers each, the one that has n = 16, and with_pointers' first.
     assert seen["calls"].count(ASKED) in (8, 10)
 
 

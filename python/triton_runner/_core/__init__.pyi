@@ -206,9 +206,9 @@ class Launcher:
     def __call__(self, /, *args, **kwargs):
         """Call self as a function."""
 
-    def __init__(self, kernel: Kernel, signature: Sequence[tuple[str, object]], loose: bool = False) -> None:
+    def __init__(self, kernel: Kernel, signature: Sequence[tuple[str, object]], loose: bool = False, as_triton: bool = False) -> None:
         """
-        signature: (name, type) a parameter; "constexpr" is left out of the launch, a tuple of types takes a tuple apart. loose: as Triton's launchers from 3.8 on, more arguments are ignored and integers wrap.
+        signature: (name, type) a parameter; "constexpr" is left out of the launch, a tuple of types takes a tuple apart. loose: as Triton's launchers from 3.8 on, more arguments are ignored and integers wrap. as_triton: on a GPU, what one of Triton's launchers might refuse is left to it.
         """
 
 class Dispatch:
@@ -216,7 +216,7 @@ class Dispatch:
     The launches of one kernel that were seen before: calls with equal keys run the same code (triton_runner/_dispatch.py).
     """
 
-    def __init__(self, parameters: object | None, reserved: object, entries: object, settings: object, variable: object, module: object, learn: object, method: str) -> None: ...
+    def __init__(self, parameters: object | None, reserved: object, entries: object, settings: object, variable: object, module: object, learn: object, within: object | None, method: str) -> None: ...
 
     def key(self, *args, **kwargs) -> object:
         """
