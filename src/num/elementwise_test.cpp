@@ -25,8 +25,7 @@ Wide zero_quotient(IntArgs a) {
   return a.width == 64 && a.ux >> 32 == 0 ? Wide{0xffffffff} : Wide{-1};
 }
 Wide zero_remainder(IntArgs a) {
-  if (a.width == 1) return 0;
-  return a.width == 32 || (a.width == 64 && a.ux >> 32 == 0) ? a.ux : Wide{-1};
+  return a.width == 1 ? 0 : zero_quotient(a);
 }
 Wide floor_div(Wide x, Wide y) { return x / y - ((x % y != 0 && (x < 0) != (y < 0)) ? 1 : 0); }
 Wide ceil_div(Wide x, Wide y) { return x / y + ((x % y != 0 && (x < 0) == (y < 0)) ? 1 : 0); }
@@ -67,7 +66,8 @@ const std::map<std::string_view, std::function<Wide(IntArgs)>> kIntOracles = {
     {"remui_paired", [](IntArgs a) { return a.uy == 0 ? (a.width == 1 ? 0 : a.ux) : a.ux % a.uy; }},
     {"ceildivui",
      [](IntArgs a) {
-       return a.uy == 0 ? zero_quotient(a) + (a.width > 1 && a.ux != 0) : ceil_div(a.ux, a.uy);
+       if (a.ux == 0) return Wide{0};
+       return a.uy == 0 ? zero_quotient(a) + (a.width > 1) : ceil_div(a.ux, a.uy);
      }},
     {"ceildivsi",
      [](IntArgs a) {

@@ -322,10 +322,8 @@ class Ptxas:
 
 def run_all(machine, chosen, results, refused, guarded=False, note=""):
     """Fills {name: [results, LANES]}; a batch that is refused is halved until the culprit is alone."""
-    # ptxas makes a remainder from the quotient of the same operands, which by 0 is another number.
-    apart = [[i for i in chosen if i.name.startswith("rem.") is is_rem] for is_rem in (False, True)]
-    for group, at in [(g, at) for g in apart for at in range(0, len(g), PER_ENTRY)]:
-        pending = [group[at : at + PER_ENTRY]]
+    for at in range(0, len(chosen), PER_ENTRY):
+        pending = [chosen[at : at + PER_ENTRY]]
         while pending:
             batch = pending.pop()
             _, firsts, outputs = plan(batch)
