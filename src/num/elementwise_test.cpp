@@ -24,9 +24,7 @@ Wide zero_quotient(IntArgs a) {
   if (a.width == 1) return a.ux;
   return a.width == 64 && a.ux >> 32 == 0 ? Wide{0xffffffff} : Wide{-1};
 }
-Wide zero_remainder(IntArgs a) {
-  return a.width == 1 ? 0 : zero_quotient(a);
-}
+Wide zero_remainder(IntArgs a) { return a.width == 1 ? 0 : zero_quotient(a); }
 Wide floor_div(Wide x, Wide y) { return x / y - ((x % y != 0 && (x < 0) != (y < 0)) ? 1 : 0); }
 Wide ceil_div(Wide x, Wide y) { return x / y + ((x % y != 0 && (x < 0) == (y < 0)) ? 1 : 0); }
 unsigned __int128 as_unsigned(Wide x) { return static_cast<unsigned __int128>(x); }

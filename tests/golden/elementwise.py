@@ -138,8 +138,8 @@ DIVISIONS = {
 
 
 def or_by_zero(op: str, divide_by):
-    """By 0 NVIDIA's dividers give all ones, as quotient and as remainder; LLVM divides 64 bits as 32 where both
-    operands have no more. Rounding follows from the remainder, the dividend; MLIR takes 0 apart."""
+    """By 0 NVIDIA's dividers give all ones, as quotient and as remainder; LLVM divides 64 bits as 32 where
+    both operands have no more. Rounding follows from the remainder, the dividend; MLIR takes 0 apart."""
 
     def result(x, y, w):
         if y != 0:

@@ -122,8 +122,7 @@ struct sad {
     return T(wrap<T>(c) + (a < b ? wrap<T>(b) - wrap<T>(a) : wrap<T>(a) - wrap<T>(b)));
   }
 };
-// What the hardware's division sequences give for a divisor of 0 is all ones, as quotient and as remainder. (ptxas makes
-// a remainder of 32 bits from a quotient of the same registers that the kernel has too: that one is the dividend.)
+// What the hardware's division sequences give for a divisor of 0 is all ones, as quotient and as remainder.
 struct div {
   template <class T>
   PTX_INLINE T operator()(T a, T b) const {
