@@ -217,6 +217,9 @@ def test_tensor_memory_and_its_products():
         ("  %1 = fptrunc nnan contract float %0 to half", "3.2.0", "  %1 = fptrunc float %0 to half"),
         ("  %1 = call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)", "3.1.0",
          '  %1 = call { i32, i1 } asm sideeffect "elect.sync $0|$1, $2;", "=r,=b,r,~{memory}"(i32 -1)'),
+        ("  %1 = tail call float @llvm.nvvm.div.full(float %0, float 2.000000e+00)", "3.2.0",
+         '  %1 = tail call float asm sideeffect "div.full.f32 $0, $1, $2;", "=f,f,f,~{memory}"(float %0, '
+         "float 2.000000e+00)"),
         ("  tail call void @llvm.nvvm.fence.proxy.async.shared_cta()", "3.6.0",
          '  tail call void asm sideeffect "fence.proxy.async.shared::cta;", "~{memory}"()'),
         ('!4 = !DILocation(line: 1, scope: !2, atomGroup: 1, atomRank: 2)', "3.4.0",

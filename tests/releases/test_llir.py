@@ -45,3 +45,21 @@ def test_the_llir_of_this_release_stays_as_it_is():
     for file in files:
         text = file.read_text()
         assert llir.translate(text, RELEASE) == (text, []), file
+
+
+UNKNOWN = """define ptx_kernel void @k(ptr addrspace(1) %0, float %1) {
+  %3 = call float @llvm.nvvm.of.the.future(float %1)
+  store float %3, ptr addrspace(1) %0
+  ret void
+}
+declare float @llvm.nvvm.of.the.future(float)
+"""
+
+
+def test_an_intrinsic_that_this_llvm_lacks_is_named(tmp_path):
+    file = tmp_path / "k.llir"
+    file.write_text(UNKNOWN)
+    with pytest.raises(triton_runner.DiagnosticError) as caught:
+        triton_runner.compile(file, target="cuda:90", to="ptx", isolate=True)
+    said = str(caught.value)
+    assert f"{file}:2: LLVM of Triton {triton.__version__} has no @llvm.nvvm.of.the.future" in said

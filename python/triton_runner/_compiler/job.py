@@ -404,6 +404,8 @@ def _compile_text(request, backend, note):
         else:
             module = stages[name](module, metadata)
         asm[name] = _content(module)
+        if level == "llir" and name == "ptx":
+            _check_intrinsics(asm[name], text, filename)
         notes += _relocated(module, name, metadata.get("name", ""))
     return {**_answer(asm, metadata, metadata.get("name", "")), "notes": notes}
 
@@ -420,6 +422,18 @@ def _relocated(module, level, name):
     path = os.path.join(folder, "%s.%s" % (name or "kernel", level))
     module.create_location_snapshot(path)
     return ["USE_IR_LOC: lines are those of %s" % path]
+
+
+def _check_intrinsics(ptx, text, filename):
+    """An intrinsic that LLVM does not know is a function of another module to it, which nobody has."""
+    import triton
+
+    for name in re.findall(r"^\s*(?:\.extern \.func|call)\b.*?\b(llvm\.[\w.]+)", ptx, re.M):
+        line = text[: text.find("@%s(" % name)].count("\n") + 1
+        raise Refused(
+            "%s:%d: LLVM of Triton %s has no @%s" % (filename or "<llir>", line, triton.__version__, name),
+            "LLIR of a newer release may need that release; enter at ttir or ptx",
+        )
 
 
 _NEWER_PTX = re.compile(r"Unsupported \.version ([\d.]+); current version is '([\d.]+)'")

@@ -101,6 +101,8 @@ _ASM: tuple[tuple[Release, str, str, str], ...] = (
     ((3, 3), "wgmma.fence.sync.aligned", "wgmma.fence.sync.aligned;", ""),
     ((3, 3), "wgmma.commit_group.sync.aligned", "wgmma.commit_group.sync.aligned;", ""),
     ((3, 3), "wgmma.wait_group.sync.aligned", "wgmma.wait_group.sync.aligned $0;", "n"),
+    ((3, 3), "div.full", "div.full.f32 $0, $1, $2;", "=f,f,f"),
+    ((3, 3), "div.full.ftz", "div.full.ftz.f32 $0, $1, $2;", "=f,f,f"),
     ((3, 2), "elect.sync", "elect.sync $0|$1, $2;", "=r,=b,r"),
 )
 
@@ -171,7 +173,8 @@ def translate(text: str, release: Release) -> tuple[str, list[str]]:
         call = re.compile(rf"(\bcall .*?)@llvm\.nvvm\.{re.escape(name)}\(")
         asm = f'asm sideeffect "{ptx}", "{constraints + "," if constraints else ""}~{{memory}}"('
         text = call.sub(lambda found, asm=asm: found[1] + asm, text)
-        text = re.sub(rf"^declare .*@llvm\.nvvm\.{re.escape(name)}\(.*\n", "", text, flags=re.M)
+        # The line stays: LLVM's errors count lines.
+        text = re.sub(rf"^declare .*@llvm\.nvvm\.{re.escape(name)}\(.*$", "", text, flags=re.M)
         changes.append(f"llvm.nvvm.{name}: inline assembly")
     rows, said = _annotations(text, release)
     if rows:
