@@ -1,5 +1,6 @@
 // _core.Call: what kernel[grid] is for a kernel of triton_runner.jit. A call whose key is known goes straight
-// to the launcher of its compiled kernel; any other goes through kernel.run, and is known afterwards.
+// to the launcher of its compiled kernel; any other goes through kernel.run, and is known afterwards. The first
+// launch of a kernel goes Triton's way and is not learned: what is launched once does not pay for it.
 //
 // A type of CPython's own kind, as the arguments of a call are to come without a tuple or a dict of them.
 #include "dispatch.h"
@@ -13,8 +14,43 @@ namespace {
 
 struct Call {
   PyObject_HEAD vectorcallfunc vectorcall;
-  PyObject *function, *dispatch, *grid;
+  PyObject *function, *dispatch, *grid;  // dispatch: null before a second launch
 };
+
+// _core.Launchable: kernel[grid] of kernels that have their known launches in `_known`; None: the class says.
+struct Launchable {
+  PyObject_HEAD PyObject* known;  // null: self._make_known() has not been asked
+  bool was_launched;
+};
+
+PyObject* known_of(PyObject* self, void* = nullptr) {
+  PyObject*& known = reinterpret_cast<Launchable*>(self)->known;
+  if (!known) {
+    static PyObject* const kMake = PyUnicode_InternFromString("_make_known");
+    PyObject* made = PyObject_CallMethodNoArgs(self, kMake);
+    if (!made) return nullptr;
+    Py_XDECREF(std::exchange(known, made));
+  }
+  return Py_NewRef(known);
+}
+
+// self[grid] as Triton has it.
+PyObject* plain_subscript(PyObject* self, PyObject* grid) {
+  static PyObject* const kPlain = PyUnicode_InternFromString("_subscript");
+  return PyObject_CallMethodObjArgs(self, kPlain, grid, nullptr);
+}
+
+// Gives a call its kernel's known launches; false: there are none, or this is the kernel's first launch.
+bool has_dispatch(Call& call) {
+  if (call.dispatch) return true;
+  auto* kernel = reinterpret_cast<Launchable*>(call.function);
+  if (!kernel->known && !std::exchange(kernel->was_launched, true)) return false;
+  nb::object known = nb::steal(known_of(call.function));
+  if (!known.is_valid()) throw nb::python_error();
+  if (known.is_none()) return false;
+  if (!call.dispatch) call.dispatch = known.release().ptr();
+  return true;
+}
 
 // The grid of a call: a tuple or list of plain integers, or a function of the arguments that gives one.
 // Invalid where the general way has to read it.
@@ -83,7 +119,14 @@ bool relay(const KnownLaunch& known, nb::handle grid, const std::array<int64_t, 
   return done.is(Py_True);
 }
 
-nb::object run(const Call& call, PyObject* const* args, size_t count, PyObject* names) {
+nb::object run(Call& call, PyObject* const* args, size_t count, PyObject* names) {
+  if (!has_dispatch(call)) {
+    nb::object plain = nb::steal(plain_subscript(call.function, call.grid));
+    if (!plain.is_valid()) throw nb::python_error();
+    nb::object kernel = nb::steal(PyObject_Vectorcall(plain.ptr(), args, count, names));
+    if (!kernel.is_valid()) throw nb::python_error();
+    return kernel;
+  }
   Dispatch& dispatch = *nb::inst_ptr<Dispatch>(nb::handle(call.dispatch));
   const auto general = [&](nb::handle grid) {
     return through_python(call, dispatch, grid, args, count, names);
@@ -182,26 +225,10 @@ PyObject* make_call(PyObject* function, PyObject* dispatch, PyObject* grid) {
   }
   call->vectorcall = vectorcall;
   call->function = Py_NewRef(function);
-  call->dispatch = Py_NewRef(dispatch);
+  call->dispatch = Py_XNewRef(dispatch);
   call->grid = Py_NewRef(grid);
   PyObject_GC_Track(reinterpret_cast<PyObject*>(call));
   return reinterpret_cast<PyObject*>(call);
-}
-
-// _core.Launchable: kernel[grid] of kernels that have their known launches in `_known`; None: the class says.
-struct Launchable {
-  PyObject_HEAD PyObject* known;  // null: self._make_known() has not been asked
-};
-
-PyObject* known_of(PyObject* self, void* = nullptr) {
-  PyObject*& known = reinterpret_cast<Launchable*>(self)->known;
-  if (!known) {
-    static PyObject* const kMake = PyUnicode_InternFromString("_make_known");
-    PyObject* made = PyObject_CallMethodNoArgs(self, kMake);
-    if (!made) return nullptr;
-    Py_XDECREF(std::exchange(known, made));
-  }
-  return Py_NewRef(known);
 }
 
 int set_known(PyObject* self, PyObject* value, void*) {
@@ -211,11 +238,8 @@ int set_known(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* subscript(PyObject* self, PyObject* grid) {
-  static PyObject* const kOtherwise = PyUnicode_InternFromString("_subscript");
-  nb::object known = nb::steal(known_of(self));
-  if (!known.is_valid()) return nullptr;
-  if (known.is_none()) return PyObject_CallMethodObjArgs(self, kOtherwise, grid, nullptr);
-  return make_call(self, known.ptr(), grid);
+  PyObject* known = reinterpret_cast<Launchable*>(self)->known;
+  return known == Py_None ? plain_subscript(self, grid) : make_call(self, known, grid);
 }
 
 // Copies and pickles know no launches.

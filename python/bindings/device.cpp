@@ -9,6 +9,7 @@
 #include <triton_runner/launch/gpu_kernel.h>
 
 #include "parameters.h"
+#include "queue.h"
 
 namespace triton_runner::python {
 namespace {
@@ -30,9 +31,6 @@ nb::dict to_python(const device::Properties& p) {
   out["shared_per_multiprocessor"] = p.shared_per_multiprocessor;
   out["registers_per_block"] = p.registers_per_block;
   out["l2_bytes"] = p.l2_bytes;
-  out["sm_clock_khz"] = p.sm_clock_khz;
-  out["memory_clock_khz"] = p.memory_clock_khz;
-  out["memory_bus_bits"] = p.memory_bus_bits;
   out["cooperative"] = p.cooperative;
   out["clusters"] = p.clusters;
   return out;
@@ -85,6 +83,8 @@ void init_driver(nb::module_& m) {
       .def("device_count", [](Driver& d) { return unwrap(d.device_count()); })
       .def("driver_version", [](Driver& d) { return unwrap(d.driver_version()); })
       .def("current_device", [](Driver& d) { return unwrap(d.current_device()); })
+      .def("expect_launches", &expect_launches,
+           "From here on the thread's device is part of what launches are known by.")
       .def(
           "use_device", [](Driver& d, int device) { unwrap(d.use_device(device)); }, nb::arg("device"))
       .def(

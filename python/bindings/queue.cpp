@@ -14,7 +14,7 @@
 namespace triton_runner::python {
 namespace {
 
-device::Driver* driver_in_use = nullptr;  // of the kernels that were launched on a GPU
+device::Driver* driver_in_use = nullptr;  // whose devices are part of keys
 
 class PythonsLock final : public launch::Turns::Lock {
  public:
@@ -66,9 +66,11 @@ bool fits(const Launcher::Word& param, Mark mark, uint64_t& bits, launch::GpuKer
 
 }  // namespace
 
+void expect_launches(device::Driver& driver) { driver_in_use = &driver; }
+
 launch::GpuKernel* as_gpu_kernel(exec::Kernel& kernel) {
   auto* gpu = dynamic_cast<launch::GpuKernel*>(&kernel);
-  if (gpu) driver_in_use = &gpu->driver();
+  if (gpu) expect_launches(gpu->driver());
   return gpu;
 }
 

@@ -4,7 +4,10 @@
 
 namespace triton_runner::python {
 
-// The kernel, if it is one of a GPU; its driver is asked for threads' devices from then on.
+// From here on a call's key has the device of its thread, which this driver is asked for.
+void expect_launches(device::Driver& driver);
+
+// The kernel, if it is one of a GPU; launches by its driver are expected from then on.
 launch::GpuKernel* as_gpu_kernel(exec::Kernel& kernel);
 
 }  // namespace triton_runner::python

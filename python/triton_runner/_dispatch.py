@@ -7,6 +7,7 @@ remembered with the launch, and a look into a dict tells whether it still is so.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import sys
@@ -16,7 +17,8 @@ from triton.backends.compiler import BaseBackend
 from triton.language import constexpr, dtype
 from triton.runtime import driver
 
-from triton_runner import _artifacts, _core, _gpu, _keywords, _launch, _settings
+from triton_runner import _artifacts, _core, _device, _gpu, _keywords, _launch, _settings
+from triton_runner._errors import DiagnosticError
 from triton_runner._pipeline.targets import original
 from triton_runner._pipeline.versions import installed
 
@@ -43,11 +45,18 @@ def of(function) -> _core.Dispatch | None:
     given = function.signature.parameters.values()
     if any(p.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD for p in given):
         return None
+    _expect_gpu()
     parameters = [
         (*_rule(param), *(() if p.default is p.empty else (p.default,)))
         for param, p in zip(function.params, given, strict=True)
     ]
     return _artifacts.dispatch(parameters, _RESERVED, _ENTRIES, _learn, "run", _within)
+
+
+def _expect_gpu() -> None:
+    with contextlib.suppress(DiagnosticError):  # of a device that is not there: the launch says it
+        if _device.resolved_device() != "cpu":
+            _gpu.driver().expect_launches()
 
 
 def _rule(param) -> tuple:

@@ -91,9 +91,6 @@ class CudaDriver final : public Driver {
         {&p.l2_bytes, kL2CacheSize, true},
         {&cooperative, kCooperativeLaunch, true},
         {&clusters, kClusterLaunch, false},
-        {&p.sm_clock_khz, kClockRate, false},
-        {&p.memory_clock_khz, kMemoryClockRate, false},
-        {&p.memory_bus_bits, kMemoryBusWidth, false},
     };
     for (auto& w : wanted)
       if (Error code = api_.cuDeviceGetAttribute(w.to, w.attribute, handle); code != kSuccess) {
@@ -359,7 +356,7 @@ class CudaDriver final : public Driver {
   CudaApi api_;
   std::atomic<bool> initialised_{false};
   std::mutex mutex_;
-  std::map<int, Properties> properties_;  // by device: a driver takes a millisecond to tell its clocks
+  std::map<int, Properties> properties_;  // by device
   std::vector<Handle> contexts_;          // primary contexts, by device; retained for the life of the process
 };
 

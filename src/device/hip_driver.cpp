@@ -83,9 +83,6 @@ class HipDriver final : public Driver {
         {&p.shared_per_multiprocessor, kMaxSharedPerMultiprocessor},
         {&p.registers_per_block, kMaxRegistersPerBlock},
         {&p.l2_bytes, kL2CacheSize},
-        {&p.sm_clock_khz, kClockRate},
-        {&p.memory_clock_khz, kMemoryClockRate},
-        {&p.memory_bus_bits, kMemoryBusWidth},
         {&cooperative, kCooperativeLaunch},
     };
     for (auto& w : wanted) CALL(hipDeviceGetAttribute, w.to, w.attribute, device);

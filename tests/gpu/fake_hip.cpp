@@ -100,11 +100,10 @@ EXPORT Error hipSetDevice(int d) {
 }
 EXPORT Error hipDeviceGetAttribute(int* value, int attribute, int) {
   ANSWER("hipDeviceGetAttribute");
-  static const std::map<int, int> known{{kMaxThreadsPerBlock, 1024}, {kMaxSharedPerBlock, 65536},
-                                        {kCooperativeLaunch, 1},     {kMultiprocessorCount, 304},
-                                        {kClockRate, 2100000},       {kMemoryClockRate, 1300000},
-                                        {kMemoryBusWidth, 8192},     {kMaxRegistersPerBlock, 65536},
-                                        {kL2CacheSize, 4194304},     {kMaxSharedPerMultiprocessor, 65536}};
+  static const std::map<int, int> known{
+      {kMaxThreadsPerBlock, 1024},         {kMaxSharedPerBlock, 65536},    {kCooperativeLaunch, 1},
+      {kMultiprocessorCount, 304},         {kMaxRegistersPerBlock, 65536}, {kL2CacheSize, 4194304},
+      {kMaxSharedPerMultiprocessor, 65536}};
   auto found = known.find(attribute);
   if (attribute == kWarpSize)
     *value = state.warp_size;

@@ -1,14 +1,16 @@
 """What a launch from Python costs beside the driver's own call, and that such launches are right: needs a
 GPU.
 
-    python tests/gpu/launch_latency.py OUT
+    python tests/gpu/launch_latency.py OUT [--cores 3,5,9]
 
 Microseconds a launch, the least and the median of 60 bursts of 200, all ways in turn in one process: a loop
 of cuLaunchKernelEx in C++ (launch_raw.cpp), Triton's JIT and compiled kernels, CuPy, and ours: jit,
-artifacts, load(). Kernels are empty: without arguments, and with 5 tensors, 9 integers and 5 constexprs.
+artifacts, load(). Kernels are empty: without arguments, and with 5 tensors, 9 integers and 5 constexprs. On
+each of the cores (by default the last): neighbours on a machine slow some of them down.
 Before anything is timed each way's result is compared. Raw samples go to OUT/launch_latency.json.
 """
 
+import argparse
 import ctypes
 import gc
 import itertools
@@ -30,7 +32,7 @@ import triton.language as tl
 import triton_runner
 
 ROOT = Path(__file__).resolve().parents[2]
-BURSTS, LAUNCHES = 60, 200
+BURSTS, LAUNCHES, FIRSTS = 60, 200, 5
 
 
 @triton.jit
@@ -313,18 +315,14 @@ print(*times)
 def first_launches(out: Path) -> dict:
     """Milliseconds of a first launch in a process whose context exists, of a cached kernel; behind
     another kernel that took a tensor, and not."""
-    found = {}
+    found: dict = {}
     cubin = str(out / "scaled" / "scaled.cubin")
-    for name, warm in itertools.product(("triton", "ours", "load"), (True, False)):
-        times = []
-        for _ in range(4):
-            program = FIRST.format(tests=str(Path(__file__).parent), cubin=cubin, name=name, warm=warm)
-            done = subprocess.run(
-                [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True
-            )
-            times.append(float(done.stdout.split()[-1]))
-        # The first may have filled the cache.
-        found[name if warm else f"{name}, the first of its process with an argument"] = times[1:]
+    for turn, warm, name in itertools.product(range(FIRSTS + 1), (True, False), ("triton", "ours", "load")):
+        program = FIRST.format(tests=str(Path(__file__).parent), cubin=cubin, name=name, warm=warm)
+        done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True)
+        if turn:  # the first may have filled the cache
+            what = name if warm else f"{name}, the first of its process with an argument"
+            found.setdefault(what, []).append(float(done.stdout.split()[-1]))
     return found
 
 
@@ -352,14 +350,35 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def latencies(cases: dict, cores: list, out: Path, burst) -> dict:
+    """{case: {core: samples of each way}}, printed as tables."""
+    found: dict = {}
+    for case, (kernel, args, meta) in cases.items():
+        ways = ways_of(kernel, args, meta, out, burst)
+        for core in cores:
+            os.sched_setaffinity(0, {core})
+            samples = found.setdefault(case, {})[core] = in_turn(ways)
+            raw = samples["cuLaunchKernelEx in C++"]
+            print(f"\n| {case}, core {core} | least | median | least / raw | median / raw |")
+            print("|---|---|---|---|---|")
+            for name, taken in samples.items():
+                least, middle = min(taken), statistics.median(taken)
+                ratios = f"{least / min(raw):.2f} | {middle / statistics.median(raw):.2f}"
+                print(f"| {name} | {least:.2f} | {middle:.2f} | {ratios} |", flush=True)
+    return found
+
+
 def main() -> None:
-    out = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--cores", type=lambda text: [int(core) for core in text.split(",")])
+    options = parser.parse_args()
+    out, every_core = options.out, os.sched_getaffinity(0)
     out.mkdir(parents=True, exist_ok=True)
     report = {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "triton": triton.__version__}
     print(report, flush=True)
     check(out)
     burst = raw_library(out)
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     tensors = tuple(torch.zeros(1024, device="cuda") for _ in range(5))
     numbers, constants = (
         (7, 100, 13, 1000, 10, 100, 20, 200, 30),
@@ -369,18 +388,10 @@ def main() -> None:
         "no argument": (empty, (), {"BLOCK": 32}),
         "19 arguments": (empty_19, (*tensors, *numbers), constants),
     }
-    report["microseconds"] = {}
-    for case, (kernel, args, meta) in cases.items():
-        samples = report["microseconds"][case] = in_turn(ways_of(kernel, args, meta, out, burst))
-        raw = samples["cuLaunchKernelEx in C++"]
-        print(f"\n| {case} | least | median | least / raw | median / raw |\n|---|---|---|---|---|")
-        for name, taken in samples.items():
-            least, middle = min(taken), statistics.median(taken)
-            ratios = f"{least / min(raw):.2f} | {middle / statistics.median(raw):.2f}"
-            print(f"| {name} | {least:.2f} | {middle:.2f} | {ratios} |", flush=True)
+    report["microseconds"] = latencies(cases, options.cores or [max(every_core)], out, burst)
     report["keys"] = many_keys(empty)
     print("\nnanoseconds of a launch by known launches:", report["keys"], flush=True)
-    os.sched_setaffinity(0, range(os.cpu_count()))
+    os.sched_setaffinity(0, every_core)
     ours = triton_runner.jit(empty_19.fn)
     launch = lambda: ours[(1,)](*tensors, *numbers, **constants)  # noqa: E731
     theirs = lambda: empty_19[(1,)](*tensors, *numbers, **constants)  # noqa: E731

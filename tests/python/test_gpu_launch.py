@@ -65,13 +65,13 @@ def words(launch) -> list:
     return [int.from_bytes(bytes.fromhex(p), "little") for p in launch["params"]]
 
 
-def test_the_second_launch_is_ours_and_equal_to_tritons(fake, tmp_path):  # noqa: F811
+def test_the_third_launch_is_ours_and_equal_to_tritons(fake, tmp_path):  # noqa: F811
     said, seen = on_fake(fake, tmp_path, """
         print(counted(go), counted(go), counted(go), counted(lambda: go(n=3, m=9)), counted(lambda: go(n=1)))
         with_pointers = lambda: go(Pointer(4096), Pointer(8192))
         print(counted(with_pointers), counted(with_pointers))
     """)  # fmt: skip
-    # The first launch tells the core of the GPU, which is part of keys from then on.
+    # A kernel's first launch is not learned.
     assert said == ["1 1 0 0 1", "1 0"]
     first, *others = seen["launches"]
     expected = [4096, 8192, 5, struct.unpack("I", struct.pack("f", 0.5))[0], 1, 7, 0, 0]
@@ -162,7 +162,7 @@ def test_launchers_of_other_backends_launch(fake, tmp_path):  # noqa: F811
         far = lambda: go(Tensor(16384, place=1), Tensor(16384, place=1))
         print(counted(far), counted(far), HIPLauncher.calls)
     """)  # fmt: skip
-    assert said == ["1 0 0 0", "1 1 6"] or said == ["1 0 0 0", "1 0 6"]
+    assert said == ["1 1 0 0", "1 0 6"]
     assert [launch["grid"] for launch in seen["launches"]] == [[3, 2, 1]] * 3 + [[5, 1, 1]] + [[3, 2, 1]] * 2
     assert words(seen["launches"][2])[2] == 7
 

@@ -36,9 +36,6 @@ struct Properties {
   int shared_per_multiprocessor = 0;
   int registers_per_block = 0;
   int l2_bytes = 0;
-  int sm_clock_khz = 0;  // 0 where the driver no longer tells
-  int memory_clock_khz = 0;
-  int memory_bus_bits = 0;
   bool cooperative = false;
   bool clusters = false;
 };

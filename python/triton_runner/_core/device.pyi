@@ -48,6 +48,11 @@ class Driver:
 
     def current_device(self) -> int: ...
 
+    def expect_launches(self) -> None:
+        """
+        From here on the thread's device is part of what launches are known by.
+        """
+
     def use_device(self, device: int) -> None: ...
 
     def properties(self, device: int) -> dict: ...

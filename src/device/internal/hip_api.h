@@ -45,12 +45,9 @@ static_assert(sizeof(PointerAttributes) == 32 && offsetof(DeviceProperties, gcn_
 
 constexpr Error kSuccess = 0, kInvalidValue = 1;
 enum DeviceAttribute : int {
-  kClockRate = 5,
   kCooperativeLaunch = 10,
   kL2CacheSize = 19,
   kMaxThreadsPerBlock = 56,
-  kMemoryBusWidth = 59,
-  kMemoryClockRate = 60,
   kMultiprocessorCount = 63,
   kMaxRegistersPerBlock = 71,
   kMaxSharedPerBlock = 74,
