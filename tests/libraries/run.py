@@ -38,6 +38,7 @@ LIBRARIES = {
     "accelerated_scan": (["accelerated-scan==0.3.1"], (True,), {}),
     "conch": (["conch-triton-kernels==1.3"], (False, True), {}),
     "bitsandbytes": (["bitsandbytes==0.50.2", "packaging"], (True,), {}),
+    "adasplash": (["adasplash==0.2.2"], (True,), {}),
 }
 
 
