@@ -30,10 +30,10 @@ class Checkout:
         return found[1] if found else "unknown"
 
     @property
-    def llvm(self) -> str:
-        """The commit of LLVM that it is built with."""
+    def llvm(self) -> str | None:
+        """The commit of LLVM that it is built with; None: the file that says it is not there."""
         path = self.root / "cmake" / "llvm-hash.txt"
-        return path.read_text().strip() if path.is_file() else "unknown"
+        return path.read_text().strip() if path.is_file() else None
 
     @property
     def project(self) -> Path:
@@ -50,7 +50,8 @@ class Checkout:
     def facts(self) -> dict:
         built = sorted((self.root / "python" / "triton" / "_C").glob("libtriton*.so"))
         return {
-            "checkout": str(self.root), "triton": self.version, "llvm": self.llvm,
+            "checkout": str(self.root), "triton": self.version,
+            "llvm": self.llvm or "not said: there is no cmake/llvm-hash.txt",
             "build": f"{self.build}{'' if self.build.is_dir() else ' (not there yet)'}",
             "built": str(built[0]) if built else "no: triton-runner dev build --run",
         }  # fmt: skip
@@ -77,7 +78,7 @@ def recipes(checkout: Checkout) -> dict:
             "LLVM from source, with assertions and -debug-only, and the checkout with it",
             [
                 f"git clone --filter=blob:none https://github.com/llvm/llvm-project {llvm}",
-                f"git -C {llvm} checkout {checkout.llvm}",
+                f"git -C {llvm} checkout {checkout.llvm or 'COMMIT'}",
                 f"cmake -S {llvm}/llvm -B {llvm}/build -G Ninja -DCMAKE_BUILD_TYPE=Release "
                 '-DLLVM_ENABLE_ASSERTIONS=ON "-DLLVM_ENABLE_PROJECTS=mlir;llvm;lld" '
                 '"-DLLVM_TARGETS_TO_BUILD=host;NVPTX;AMDGPU"',

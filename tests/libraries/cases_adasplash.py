@@ -61,8 +61,9 @@ def cases(device: str):
     for name, alpha, is_causal in ATTENTION:
         given = tuple(randn(1, 2, 128, 64) for _ in range(3))
         options = {"is_causal": is_causal, "alpha": alpha} if name != "adasplash_v2" else {}
+        function = getattr(adasplash, name)
         yield (
             f"{name}-{alpha}{'-causal' if is_causal else ''}",
-            lambda f=getattr(adasplash, name), g=given, o=options: both(lambda *qkv: f(*qkv, **o), *g),
+            lambda f=function, g=given, o=options: both(lambda *qkv: f(*qkv, **o), *g),
             lambda g=given, a=alpha, c=is_causal: both(lambda *qkv: attention(*qkv, a, c).float(), *g), 2e-3,
         )  # fmt: skip

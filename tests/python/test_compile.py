@@ -130,6 +130,8 @@ BAD = [
     ({"signature": "*fp32:8, *fp32, *fp32, i32"}, "hint :8 is neither :16 nor :1"),
     ({"signature": {"x": "constexpr"}}, "'x' is a constexpr without a value"),
     ({"options": {"num_warp": 4}}, "no compile option 'num_warp'"),
+    ({"options": {"num_warps": "four"}}, "num_warps takes an integer, not 'four'"),
+    ({"options": {"enable_fp_fusion": "no"}}, "enable_fp_fusion takes True or False, not 'no'"),
     ({"target": "sm_90"}, "unknown target 'sm_90'"),
     ({"target": "cpu:1"}, "unknown target 'cpu:1'"),
     ({"to": "amdgcn"}, "no level 'amdgcn'"),

@@ -191,6 +191,10 @@ def test_recipes_for_a_checkout(checkout, tmp_path_factory):
     (checkout / "python" / "build" / "cmake.here").mkdir(parents=True)
     told = CliRunner().invoke(main, ["dev", "--checkout", str(checkout), "rebuild"])
     assert told.output.splitlines()[-1] == f"ninja -C {checkout}/python/build/cmake.here"
+    (checkout / "cmake" / "llvm-hash.txt").unlink()
+    told = CliRunner().invoke(main, ["dev", "--checkout", str(checkout), "llvm"])
+    assert "not said: there is no cmake/llvm-hash.txt" in told.output
+    assert f"git -C {checkout}/.llvm-project checkout COMMIT\n" in told.output
     none = CliRunner().invoke(main, ["dev", "--checkout", str(tmp_path_factory.mktemp("none"))])
     assert none.exit_code == 2 and "no checkout of Triton" in none.output
 

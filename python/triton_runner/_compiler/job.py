@@ -345,12 +345,20 @@ def _compile_kernel(request, backend, note):
 def _check_options(backend, given):
     import triton
 
-    for name in given:
+    defaults = backend.parse_options({}) if given else None
+    for name, value in given.items():
         if name not in option_names(backend):
             raise Refused(
                 "Triton %s has no compile option %r for %s"
                 % (triton.__version__, name, backend.target.backend),
                 "its options: " + ", ".join(option_names(backend)),
+            )
+        kind = type(getattr(defaults, name, None))
+        taken = {bool: (bool, int), int: (int,), str: (str,)}.get(kind)
+        if taken and value is not None and not isinstance(value, taken):
+            raise Refused(
+                "Triton's compile option %s takes %s, not %r"
+                % (name, {bool: "True or False", int: "an integer", str: "a text"}[kind], value)
             )
 
 
