@@ -46,11 +46,11 @@ def test_hooks_of_known_launches(hook, monkeypatch):
         doubled[(1,)](x, y, n, BLOCK=64)
         assert (y == 2 * x + n + 4).all()
 
-    for n in (5, 7):
+    for n in (5, 7, 8):
         launch(n)
-    assert len(runs) == 1 and not heard
+    assert len(runs) == 2 and not heard  # the first launch is not learned
     set_hook()
     for n in (9, 11, 13):
         launch(n)
     # Before 3.4 a hook is a field of a class, which Python looks at once.
-    assert len(runs) <= 2 and heard == ["doubled"] * 3
+    assert len(runs) <= 3 and heard == ["doubled"] * 3

@@ -26,6 +26,7 @@ import importlib.util
 import inspect
 import io
 import json
+import numbers
 import os
 import re
 import sys
@@ -354,7 +355,7 @@ def _check_options(backend, given):
                 "its options: " + ", ".join(option_names(backend)),
             )
         kind = type(getattr(defaults, name, None))
-        taken = {bool: (bool, int), int: (int,), str: (str,)}.get(kind)
+        taken = {bool: numbers.Integral, int: numbers.Integral, str: str}.get(kind)  # True is integral
         if taken and value is not None and not isinstance(value, taken):
             raise Refused(
                 "Triton's compile option %s takes %s, not %r"
