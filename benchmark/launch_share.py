@@ -20,21 +20,14 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests" / "python"), str(ROOT / "tests" / "gpu")]
+import fake_build  # noqa: E402
+
 LAUNCHES = 400
 NUMBERS = (7, 100, 13, 1000, 10, 100, 20, 200, 30)
 CONSTANTS = dict.fromkeys("ABCDE", 32)
 TABLE = b"dlpack_exchange_api"
 IS_HIP = os.environ.get("TRITON_RUNNER_DEVICE") == "hip"
-
-
-def compiled(source: pathlib.Path, out: pathlib.Path) -> None:
-    internal = out.parent / "internal" / "triton_runner"  # as CMake shows the folder to what may include it
-    if not internal.exists():
-        internal.mkdir(parents=True)
-        (internal / "device").symlink_to(ROOT / "src" / "device" / "internal")
-    flags = ["-std=c++20", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{ROOT}/include"]
-    flags += [f"-I{internal.parent}"]
-    subprocess.run(["g++", *flags, str(source), "-o", str(out)], check=True)
 
 
 def mark_tensors(library: str) -> None:
@@ -47,7 +40,6 @@ def mark_tensors(library: str) -> None:
     on_gpu = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL).on_gpu
     on_gpu.restype, on_gpu.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_int32]
     table = on_gpu(get(torch.Tensor.__dlpack_c_exchange_api__, TABLE), 10 if IS_HIP else 2)
-    sys.path[:0] = [str(ROOT / "tests" / "python"), str(ROOT / "tests" / "gpu")]
     import fake_gpu  # noqa: F401  it takes the table away, and this gives another
 
     torch.Tensor.__dlpack_c_exchange_api__ = new(table, TABLE, None)
@@ -111,8 +103,8 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         fake, library = ("fake_hip", "libamdhip64.so") if options.hip else ("fake_cuda", "libcuda.so.1")
-        compiled(ROOT / "tests" / "gpu" / f"{fake}.cpp", pathlib.Path(folder, library))
-        compiled(ROOT / "tests" / "gpu" / "gpu_tensors.cpp", pathlib.Path(folder, "gpu_tensors.so"))
+        fake_build.build(fake, pathlib.Path(folder, library), "-O2")
+        fake_build.build("gpu_tensors", pathlib.Path(folder, "gpu_tensors.so"), "-O2")
         environment = {
             **os.environ, "LAUNCH_SHARE": folder, "LD_LIBRARY_PATH": folder, "TRITON_LIBCUDA_PATH": folder,
             "TRITON_LIBHIP_PATH": f"{folder}/libamdhip64.so", "FAKE_HIP_QUIET": "1", "FAKE_CUDA_QUIET": "1",

@@ -64,6 +64,7 @@ def run(arguments: list[str], **environment: str) -> tuple[str, int]:
 def main() -> int:
     [extension] = (pathlib.Path(sys.argv[1]) / "python" / "bindings").glob("_core*.so")
     sys.path.insert(0, str(ROOT / "tests" / "python"))
+    import fake_build
     import test_gpu_launch
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -76,12 +77,9 @@ def main() -> int:
             print(output + "FAILED the sanitizer did not report the control\n0 passed, 1 failed")
             return 1
 
-        internal, site = folder / "internal" / "triton_runner", folder / "site" / "triton_runner"
-        internal.mkdir(parents=True), site.mkdir(parents=True)
-        (internal / "device").symlink_to(ROOT / "src" / "device" / "internal")
-        driver = [f"{ROOT}/tests/gpu/fake_cuda.cpp", "-o", f"{folder}/libcuda.so.1"]
-        include = ["-fvisibility=hidden", f"-I{ROOT}/include", f"-I{internal.parent}"]
-        subprocess.run([CXX, *FLAGS, *include, *driver], check=True)
+        site = folder / "site" / "triton_runner"
+        site.mkdir(parents=True)
+        fake_build.build("fake_cuda", folder / "libcuda.so.1", *FLAGS)
         for path in (*(ROOT / "python" / "triton_runner").iterdir(), extension):
             (site / path.name).symlink_to(path.resolve())
         (folder / "launches.py").write_text(test_gpu_launch.PRELUDE + BODY)

@@ -7,13 +7,11 @@
 //   FAKE_CUDA_MEMORY=4096=0     addresses and the devices they lie on; *: any other lies on device 0
 //   FAKE_CUDA_QUIET=1           launches are counted and not written down
 //   FAKE_CUDA_BUSY=3000         nanoseconds that a launch takes, one after the other
-#include <cstdio>
-#include <cstdlib>
-#include <sstream>
-
 #include "../../src/device/fake_cuda.h"
+#include "fake_driver.h"
 
 using namespace triton_runner::device;
+using namespace fake_driver;
 
 // The library's symbols are the table's functions: each resolved when it is loaded.
 #define X(name, params, needed)                                                    \
@@ -38,53 +36,28 @@ EXPORT cuPointerGetAttribute(void* value, int attribute, cuda::Address pointer) 
 
 namespace {
 
-std::string setting(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-// "a=1,b=2" or "1,2"
-template <class Take>
-void each(const std::string& list, Take take) {
-  std::istringstream in(list);
-  for (std::string item; std::getline(in, item, ',');) {
-    size_t equals = item.find('=');
-    take(item.substr(0, equals), equals == std::string::npos ? "" : item.substr(equals + 1));
-  }
-}
-
 void write_log() {
   std::string path = setting("FAKE_CUDA_LOG");
   FILE* out = path.empty() ? nullptr : std::fopen(path.c_str(), "w");
   if (!out) return;
   const fake::State& s = *fake::state;
   std::fprintf(out, "{\"launched\": %llu, ", static_cast<unsigned long long>(s.launched));
-  std::fprintf(out, "\"binary\": %s, \"image_bytes\": %zu, \"launches\": [",
-               s.image.starts_with("\x7f"
-                                   "ELF")
-                   ? "true"
-                   : "false",
-               s.image.size());
-  for (size_t i = 0; i < s.launches.size(); i++) {
-    const fake::Launch& l = s.launches[i];
-    std::fprintf(
-        out, "%s{\"grid\": [%u, %u, %u], \"threads\": %u, \"shared\": %u, \"stream\": %llu, \"params\": [",
-        i ? ", " : "", l.config.grid_x, l.config.grid_y, l.config.grid_z, l.config.block_x,
-        l.config.shared_bytes, reinterpret_cast<unsigned long long>(l.config.stream));
-    for (size_t p = 0; p < l.params.size(); p++) {
-      std::fprintf(out, "%s\"", p ? ", " : "");
-      for (unsigned char byte : l.params[p]) std::fprintf(out, "%02x", byte);
-      std::fprintf(out, "\"");
-    }
-    std::fprintf(out, "], \"attributes\": [");
-    for (size_t a = 0; a < l.attributes.size(); a++)
-      std::fprintf(out, "%s%u", a ? ", " : "", l.attributes[a].id);
-    std::fprintf(out, "]}");
-  }
-  std::fprintf(out, "], \"calls\": [");
-  for (size_t i = 0; i < s.calls.size(); i++)
-    std::fprintf(out, "%s\"%s\"", i ? ", " : "", s.calls[i].c_str());
-  std::fprintf(out, "]}\n");
+  const bool is_binary = s.image.starts_with(
+      "\x7f"
+      "ELF");
+  std::fprintf(out, "\"binary\": %s, \"image_bytes\": %zu, ", is_binary ? "true" : "false", s.image.size());
+  write_list(out, "launches", s.launches, [out](const fake::Launch& l) {
+    std::fprintf(out, "{\"grid\": [%u, %u, %u], \"threads\": %u, \"shared\": %u, \"stream\": %llu, ",
+                 l.config.grid_x, l.config.grid_y, l.config.grid_z, l.config.block_x, l.config.shared_bytes,
+                 reinterpret_cast<unsigned long long>(l.config.stream));
+    write_params(out, l.params);
+    std::fputs(", ", out);
+    write_list(out, "attributes", l.attributes, [out](const auto& a) { std::fprintf(out, "%u", a.id); });
+    std::fputs("}", out);
+  });
+  std::fputs(", ", out);
+  write_calls(out, s.calls);
+  std::fputs("}\n", out);
   std::fclose(out);
 }
 

@@ -9,18 +9,16 @@
 //   FAKE_HIP_LACKS=hipDrvLaunchKernelEx         an entry point of later releases
 #include <dlfcn.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include <triton_runner/device/hip_api.h>
 
+#include "fake_driver.h"
+
 using namespace triton_runner::device::hip;
+using namespace fake_driver;
 
 namespace {
 
@@ -48,11 +46,6 @@ State& state = *new State;  // lives as long as the process
 
 thread_local int device = 0;
 constexpr int kDevices = 2;
-
-std::string setting(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 Error answer(const char* call) {
   if (state.is_quiet && state.errors.empty()) return 0;
@@ -239,43 +232,26 @@ EXPORT Error hipGetProcAddress(const char* name, void** function, int, uint64_t,
 
 namespace {
 
-// "a=1,b=2" or "1,2"
-template <class Take>
-void each(const std::string& list, Take take) {
-  std::istringstream in(list);
-  for (std::string item; std::getline(in, item, ',');) {
-    size_t equals = item.find('=');
-    take(item.substr(0, equals), equals == std::string::npos ? "" : item.substr(equals + 1));
-  }
-}
-
 void write_log() {
   const std::string path = setting("FAKE_HIP_LOG");
   FILE* out = path.empty() ? nullptr : std::fopen(path.c_str(), "w");
   if (!out) return;
-  std::fprintf(out, "{\"launched\": %llu, \"launches\": [", static_cast<unsigned long long>(state.launched));
-  for (size_t i = 0; i < state.launches.size(); i++) {
-    const Launch& l = state.launches[i];
+  std::fprintf(out, "{\"launched\": %llu, ", static_cast<unsigned long long>(state.launched));
+  write_list(out, "launches", state.launches, [out](const Launch& l) {
     std::fprintf(out,
-                 "%s{\"call\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %u, "
-                 "\"stream\": %llu, \"function\": %llu, \"params\": [",
-                 i ? ", " : "", l.call.c_str(), l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1],
-                 l.block[2], l.shared, static_cast<unsigned long long>(l.stream),
+                 "{\"call\": \"%s\", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], \"shared\": %u, "
+                 "\"stream\": %llu, \"function\": %llu, ",
+                 l.call.c_str(), l.grid[0], l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2],
+                 l.shared, static_cast<unsigned long long>(l.stream),
                  static_cast<unsigned long long>(l.function));
-    for (size_t p = 0; p < l.params.size(); p++) {
-      std::fprintf(out, "%s\"", p ? ", " : "");
-      for (unsigned char byte : l.params[p]) std::fprintf(out, "%02x", byte);
-      std::fprintf(out, "\"");
-    }
-    std::fprintf(out, "], \"attributes\": [");
-    for (size_t a = 0; a < l.attributes.size(); a++)
-      std::fprintf(out, "%s%u", a ? ", " : "", l.attributes[a]);
-    std::fprintf(out, "]}");
-  }
-  std::fprintf(out, "], \"calls\": [");
-  for (size_t i = 0; i < state.calls.size(); i++)
-    std::fprintf(out, "%s\"%s\"", i ? ", " : "", state.calls[i].c_str());
-  std::fprintf(out, "]}\n");
+    write_params(out, l.params);
+    std::fputs(", ", out);
+    write_list(out, "attributes", l.attributes, [out](unsigned a) { std::fprintf(out, "%u", a); });
+    std::fputs("}", out);
+  });
+  std::fputs(", ", out);
+  write_calls(out, state.calls);
+  std::fputs("}\n", out);
   std::fclose(out);
 }
 

@@ -3,14 +3,25 @@ libamdhip64.so. Triton's own HIP driver and launchers run beside ours: its C mod
 first uses it, and opens the library that TRITON_LIBHIP_PATH names. Kernels are compiled for gfx942."""
 
 import json
-import os
-import subprocess
 import textwrap
 from pathlib import Path
 
+import fake_build
 import pytest
 from test_device_fake import run_program
-from test_gpu_launch import EVERY_KIND, EVERY_WIDTH, PARAMS, PRELUDE, WIDTHS, compare_kinds, words
+from test_gpu_launch import (
+    A_MILLION,
+    EVERY_KIND,
+    EVERY_WIDTH,
+    PARAMS,
+    PRELUDE,
+    THREADS,
+    WIDTHS,
+    check_nothing_left,
+    check_threads,
+    compare_kinds,
+    words,
+)
 
 pytest.importorskip("torch")
 
@@ -34,13 +45,7 @@ def go_theirs(x=x, y=y, n=5, scale=0.5, flag=True, grid=(3, 2), **more):
 def fake(tmp_path_factory):
     """The folder with the fake libamdhip64.so."""
     folder = tmp_path_factory.mktemp("hip")
-    internal = folder / "internal" / "triton_runner"
-    internal.mkdir(parents=True)
-    (internal / "device").symlink_to(f"{ROOT}/src/device/internal")
-    subprocess.run(
-        [os.environ.get("CXX", "c++"), "-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden",
-         f"-I{ROOT}/include", f"-I{internal.parent}", f"{ROOT}/tests/gpu/fake_hip.cpp",
-         "-o", f"{folder}/libamdhip64.so"], check=True)  # fmt: skip
+    fake_build.build("fake_hip", folder / "libamdhip64.so")
     return folder
 
 
@@ -228,32 +233,10 @@ def test_a_driver_that_refuses(fake, tmp_path):
 
 
 def test_threads_share_known_launches(fake, tmp_path):
-    said, seen = on_fake(fake, tmp_path, """
-        for _ in range(2): go()
-        failed = []
-        def work(i):
-            try:
-                for k in range(200):
-                    go(n=5 + 2 * (k % 3), m=i + 2)
-            except BaseException as error:
-                failed.append(error)
-        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-        for t in threads: t.start()
-        for t in threads: t.join()
-        print(failed)
-    """)  # fmt: skip
-    assert said == ["[]"]
-    known = [(words(launch)[5], words(launch)[2]) for launch in seen["launches"][2:]]
-    assert len(known) == 1600 and set(known) == {(i, n) for i in range(2, 10) for n in (5, 7, 9)}
+    said, seen = on_fake(fake, tmp_path, THREADS)
+    check_threads(said, seen["launches"])
 
 
 @pytest.mark.long
 def test_a_million_launches_leave_nothing(fake, tmp_path):
-    said, seen = on_fake(fake, tmp_path, """
-        for _ in range(10_000): go()
-        before = fake_gpu.resident_bytes()
-        for _ in range(1_000_000): go()
-        print(fake_gpu.resident_bytes() - before)
-    """, FAKE_HIP_QUIET="1")  # fmt: skip
-    assert int(said[0]) < 1 << 20
-    assert seen["launched"] == 1_010_000
+    check_nothing_left(*on_fake(fake, tmp_path, A_MILLION, FAKE_HIP_QUIET="1"))

@@ -8,6 +8,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+import fake_build
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,15 +57,8 @@ _core.artifact.write(f"{folder}/add_kernel.json", json.dumps(fields, default=str
 def fake(tmp_path_factory):
     """The folder with the fake libcuda.so.1, and what makes torch's tensors say that they are on a GPU."""
     folder = tmp_path_factory.mktemp("cuda")
-    compiler = os.environ.get("CXX", "c++")
-    internal = folder / "internal" / "triton_runner"
-    internal.mkdir(parents=True)
-    (internal / "device").symlink_to(f"{ROOT}/src/device/internal")
-    for source, library in (("fake_cuda", "libcuda.so.1"), ("gpu_tensors", "gpu_tensors.so")):
-        subprocess.run(
-            [compiler, "-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{ROOT}/include",
-             f"-I{internal.parent}", f"{ROOT}/tests/gpu/{source}.cpp", "-o", f"{folder}/{library}"],
-            check=True)  # fmt: skip
+    fake_build.build("fake_cuda", folder / "libcuda.so.1")
+    fake_build.build("gpu_tensors", folder / "gpu_tensors.so")
     return folder
 
 

@@ -364,26 +364,31 @@ def test_a_driver_that_refuses(fake, tmp_path):  # noqa: F811
     assert len(said) == 3
 
 
-def test_threads_share_known_launches(fake, tmp_path):  # noqa: F811
-    said, seen = on_fake(fake, tmp_path, """
-        for _ in range(2): go()
-        failed = []
-        def work(i):
-            try:
-                for k in range(200):
-                    go(n=5 + 2 * (k % 3), m=i + 2)
-            except BaseException as error:
-                failed.append(error)
-        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-        for t in threads: t.start()
-        for t in threads: t.join()
-        print(failed)
-    """)  # fmt: skip
+THREADS = """
+for _ in range(2): go()
+failed = []
+def work(i):
+    try:
+        for k in range(200):
+            go(n=5 + 2 * (k % 3), m=i + 2)
+    except BaseException as error:
+        failed.append(error)
+threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(failed)
+"""
+
+
+def check_threads(said, launches):
     assert said == ["[]"]
-    counts = {}
-    for launch in seen["launches"][2:]:
-        counts[words(launch)[5], words(launch)[2]] = counts.get((words(launch)[5], words(launch)[2]), 0) + 1
-    assert sum(counts.values()) == 1600 and set(counts) == {(i, n) for i in range(2, 10) for n in (5, 7, 9)}
+    known = [(words(launch)[5], words(launch)[2]) for launch in launches[2:]]
+    assert len(known) == 1600 and set(known) == {(i, n) for i in range(2, 10) for n in (5, 7, 9)}
+
+
+def test_threads_share_known_launches(fake, tmp_path):  # noqa: F811
+    said, seen = on_fake(fake, tmp_path, THREADS)
+    check_threads(said, seen["launches"])
 
 
 def test_a_launch_within_a_launch_and_in_a_finalizer(fake, tmp_path):  # noqa: F811
@@ -423,17 +428,22 @@ def test_kernels_are_let_go(fake, tmp_path):  # noqa: F811
     assert said == ["0"]
 
 
-@pytest.mark.long
-def test_a_million_launches_leave_nothing(fake, tmp_path):  # noqa: F811
-    said, seen = on_fake(fake, tmp_path, """
-        import time
-        for _ in range(10_000): go()
-        before, started = fake_gpu.resident_bytes(), time.perf_counter()
-        for _ in range(1_000_000): go()
-        print(fake_gpu.resident_bytes() - before)
-    """, FAKE_CUDA_QUIET="1")  # fmt: skip
+A_MILLION = """
+for _ in range(10_000): go()
+before = fake_gpu.resident_bytes()
+for _ in range(1_000_000): go()
+print(fake_gpu.resident_bytes() - before)
+"""
+
+
+def check_nothing_left(said, seen):
     assert int(said[0]) < 1 << 20
     assert seen["launched"] == 1_010_000
+
+
+@pytest.mark.long
+def test_a_million_launches_leave_nothing(fake, tmp_path):  # noqa: F811
+    check_nothing_left(*on_fake(fake, tmp_path, A_MILLION, FAKE_CUDA_QUIET="1"))
 
 
 def test_winners_of_autotuning_are_cubins(fake, tmp_path):  # noqa: F811
