@@ -169,7 +169,7 @@ void Dispatch::learn(const ReadCall& call, PyObject* const* args, size_t count, 
   if (told.is_none() || told.is(Py_False)) return;
   // Another backend than when the key was made, or another knob.
   const bool counts = !is_open_ && !given.is_entry;
-  if (counts && nb::object(told[6]).is_none() == call.within.is_valid()) return forget();
+  if (counts && nb::object(told[6]).is_none() == given.within.is_valid()) return forget();
   Held<KnownLaunch> known(new KnownLaunch);
   known->kernel = nb::borrow(kernel);
   known->launcher = told[0];

@@ -55,8 +55,7 @@ struct KnownLaunch {
   uint16_t head = 0;  // bytes of the key that are of no piece
   int device = -1;
   std::vector<KnownPiece> pieces;
-  std::vector<uint32_t> tensors;  // of the call's values, those on the GPU
-  bool is_replaced = false;       // another has its key, or none
+  bool is_replaced = false;  // another has its key, or none
   nb::object kernel, launcher, options, settings;
   nb::object within;              // as of the call (Given::within); invalid: storages do not count
   nb::object relay;               // Python's, where there is no launcher or a hook; None: kernel.run
@@ -110,8 +109,8 @@ struct CallSite {
 struct ReadCall {
   static constexpr size_t kMaxPieces = Given::kMax + 32;
   Given given;
-  nb::object settings, within;  // within: what Given::within is
-  bool has_key = false;         // else it is the call before, or only Python can say what it launches
+  nb::object settings;
+  bool has_key = false;  // else it is the call before, or only Python can say what it launches
   launch::Key key;
   uint16_t head;
   std::array<uint16_t, kMaxPieces> ends;  // of its pieces, in the key

@@ -150,7 +150,7 @@ bool add_other(const KeyRule& rule, PyObject* object, const Given& given, Key& k
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {  // elements are specialised by the usual rule
     PyObject* element = PyTuple_GET_ITEM(object, i);
     Value value;
-    read_value(element, given.device, given.within, value);
+    read_value(element, given.device, given.within.ptr(), value);
     if (!add_value({}, element, value, given, key)) return false;
   }
   return key.tag(')'), true;

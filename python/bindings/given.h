@@ -55,15 +55,15 @@ struct Given {
   std::array<Value, kMax> read;
   size_t size = 0;
   int device = -1;  // the GPU that launches go to
-  // Triton's own question whether a tensor's storage is within 2 GiB; null: it does not count.
-  PyObject* within = nullptr;
+  nb::object
+      within;  // Triton's own question whether a tensor's storage is within 2 GiB; invalid: it does not count
   bool is_entry = false;
   std::array<PyObject*, 4> texts;  // whose identity is part of the key
   size_t n_texts = 0;
 };
 
 // The value of a parameter that is no constexpr; kOther where the key is all that there is to it.
-// within: Given::within.
+// within: Given::within, or null.
 void read_value(PyObject* object, int device, PyObject* within, Value& out);
 // Its part of a key: false where only Python can say what it is.
 bool add_value(const launch::KeyRule& rule, PyObject* object, const Value& value, const Given& given,

@@ -4,7 +4,6 @@
 // is first held against the one before it, value by value: a constant that is the same object needs no look
 // at all. Only from the first difference on is a key written down and looked up.
 #include "dispatch.h"
-#include "torch_tensor.h"
 
 namespace triton_runner::python {
 
@@ -109,7 +108,8 @@ bool Dispatch::add(const CallSite::Piece& piece, PyObject* value, Given& given, 
 void Dispatch::begin_key(ReadCall& call, const KnownLaunch* before, size_t n_same) const {
   call.key.clear();
   call.key.word(reinterpret_cast<uint64_t>(call.settings.ptr()));
-  call.key.word(uint64_t{static_cast<uint32_t>(call.given.device)} | uint64_t{call.within.is_valid()} << 32);
+  call.key.word(uint64_t{static_cast<uint32_t>(call.given.device)} | uint64_t{call.given.within.is_valid()}
+                                                                         << 32);
   if (is_open_ || call.given.is_entry) call.key.word(call.given.size);
   call.head = static_cast<uint16_t>(call.key.view().size());
   for (size_t i = 0; i < n_same; i++) {
@@ -123,9 +123,6 @@ Held<KnownLaunch> Dispatch::look_up(PyObject* const* args, size_t count, PyObjec
   Given& given = call.given;
   const Held<CallSite> site = site_of(count, names);
   if (!site) return {};
-  // The driver's call, which was the last thing that happened, leaves little of a program in the core's nearest cache.
-  if (site->latest)
-    for (const uint32_t i : site->latest->tensors) fetch(args[i]);
   call.settings = settings_in_force();
   given.size = site->n_values, given.is_entry = site->is_entry;
   given.device = gpu_of_this_thread();
@@ -133,13 +130,8 @@ Held<KnownLaunch> Dispatch::look_up(PyObject* const* args, size_t count, PyObjec
   const Held<KnownLaunch> before = site->latest;
   const bool is_like = before && !before->is_replaced && before->settings.ptr() == call.settings.ptr() &&
                        before->device == given.device;
-  call.within = is_like ? before->within : storage_question(call);
-  given.within = call.within.ptr();
-  if (is_like) {
-    for (const uint32_t i : before->tensors) fetch_torch_tensor(args[i]);
-  } else {
-    begin_key(call, nullptr, 0);
-  }
+  given.within = is_like ? before->within : storage_question(call);
+  if (!is_like) begin_key(call, nullptr, 0);
   Key own;
   for (size_t p = 0; p < site->pieces.size(); p++) {
     const CallSite::Piece& piece = site->pieces[p];
@@ -152,7 +144,7 @@ Held<KnownLaunch> Dispatch::look_up(PyObject* const* args, size_t count, PyObjec
       if (is_same) {
         read = known->value;
       } else if (piece.kind == CallSite::Kind::kValue) {
-        read_value(value, given.device, piece.rule.by_storage() ? given.within : nullptr, read);
+        read_value(value, given.device, piece.rule.by_storage() ? given.within.ptr() : nullptr, read);
         if (known && read.is_like(known->value)) continue;
       } else {
         read.mark = value ? Mark::kOther : Mark::kMissing;
@@ -183,7 +175,7 @@ void Dispatch::keep(const ReadCall& call, PyObject* const* args, size_t count, P
   known->key = call.key.view();
   known->head = call.head;
   known->device = call.given.device;
-  known->within = call.within;
+  known->within = call.given.within;
   for (size_t p = 0; p < site->pieces.size(); p++) {
     const CallSite::Piece& piece = site->pieces[p];
     KnownPiece& kept = known->pieces.emplace_back();
@@ -191,10 +183,7 @@ void Dispatch::keep(const ReadCall& call, PyObject* const* args, size_t count, P
     PyObject* value = value_of(piece, args);
     // The text of an artifact is read each time: a long one counts as the object that it is.
     if (value && piece.kind != CallSite::Kind::kEntry && is_unchanging(value)) kept.same = nb::borrow(value);
-    if (!piece.is_parameter()) continue;
-    kept.value = call.given.read[piece.parameter];
-    if (kept.value.mark == Mark::kHere && piece.source >= 0)
-      known->tensors.push_back(static_cast<uint32_t>(piece.source));
+    if (piece.is_parameter()) kept.value = call.given.read[piece.parameter];
   }
   site->latest = known;
 }

@@ -107,14 +107,6 @@ void* tensor_of(PyObject* object) {
 
 }  // namespace
 
-void fetch_torch_tensor(PyObject* object) {
-  constexpr size_t kLine = 64, kLines = 4;  // of a TensorImpl
-  const void* tensor = tensor_of(object);
-  if (!tensor) return;
-  const char* at = *static_cast<char* const*>(tensor);
-  for (size_t line = 0; line < kLines; line++) fetch(at + line * kLine);
-}
-
 bool read_torch_tensor(PyObject* object, TorchTensor& out) {
   if (!reader.is_there && !reader.is_ready()) return false;
   void* tensor = tensor_of(object);

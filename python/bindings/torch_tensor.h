@@ -21,8 +21,4 @@ bool read_torch_tensor(PyObject* object, TorchTensor& out);
 // The bytes of what such a tensor is a view of; -1 where that cannot be read so.
 int64_t torch_storage_bytes(PyObject* object);
 
-// Hints to the core that memory will be looked at: an object, and the tensor that it stands for.
-inline void fetch(const void* memory) { __builtin_prefetch(memory); }
-void fetch_torch_tensor(PyObject* object);
-
 }  // namespace triton_runner::python

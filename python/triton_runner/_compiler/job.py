@@ -34,6 +34,7 @@ import tempfile
 import traceback
 
 MLIR_LEVELS = ("ttir", "ttgir")
+NEWER_LLIR = "LLIR of a newer release may need that release; enter at ttir or ptx"
 
 
 class Refused(Exception):
@@ -346,13 +347,15 @@ def _compile_kernel(request, backend, note):
 def _check_options(backend, given):
     import triton
 
-    defaults = backend.parse_options({}) if given else None
+    if not given:
+        return
+    defaults, known = backend.parse_options({}), option_names(backend)
     for name, value in given.items():
-        if name not in option_names(backend):
+        if name not in known:
             raise Refused(
                 "Triton %s has no compile option %r for %s"
                 % (triton.__version__, name, backend.target.backend),
-                "its options: " + ", ".join(option_names(backend)),
+                "its options: " + ", ".join(known),
             )
         kind = type(getattr(defaults, name, None))
         taken = {bool: numbers.Integral, int: numbers.Integral, str: str}.get(kind)  # True is integral
@@ -437,11 +440,13 @@ def _check_intrinsics(ptx, text, filename):
     """An intrinsic that LLVM does not know is a function of another module to it, which nobody has."""
     import triton
 
-    for name in re.findall(r"^\s*(?:\.extern \.func|call)\b.*?\b(llvm\.[\w.]+)", ptx, re.M):
+    found = re.search(r"^\s*(?:\.extern \.func|call)\b.*?\b(llvm\.[\w.]+)", ptx, re.M)
+    if found:
+        name = found.group(1)
         line = text[: text.find("@%s(" % name)].count("\n") + 1
         raise Refused(
             "%s:%d: LLVM of Triton %s has no @%s" % (filename or "<llir>", line, triton.__version__, name),
-            "LLIR of a newer release may need that release; enter at ttir or ptx",
+            NEWER_LLIR,
         )
 
 

@@ -30,7 +30,7 @@ def _refused_llir(said: str, source: str, filename: str, reason: str | None) -> 
     """What LLVM said when it ended the process, with the line of the text where it names one; reason: why the
     text could not be translated."""
     who = f"LLVM of Triton {triton.__version__}"
-    note = reason or "LLIR of a newer release may need that release; enter at ttir or ptx"
+    note = reason or job.NEWER_LLIR
     found = _LLVM_SYNTAX.search(said)
     if found is None:
         return fail(f"{who} does not accept {filename or 'this LLIR'}: {said}", note)

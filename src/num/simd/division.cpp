@@ -5,6 +5,8 @@
 // Up to 32 bits the quotient is that of f64 division, truncated: 53 bits are enough for it to be exact (the
 // distance of an inexact quotient from the next integer is at least 1/divisor, far more than the rounding
 // error), and it vectorises.
+#include <type_traits>
+
 #include "simd/common.h"
 
 namespace triton_runner::num::NUM_ISA {
@@ -24,8 +26,6 @@ struct Parts {
   U quotient, remainder;
   T x, y;
 };
-template <class T>
-constexpr bool kIsUnsigned = static_cast<T>(-1) > T{0};
 struct divide {
   template <class P>
   static inline auto apply(P p) {
@@ -49,7 +49,8 @@ struct ceiling {
   static inline auto apply(P p) {
     using U = decltype(p.quotient);
     bool up = p.remainder != 0 && ((p.x < 0) == (p.y < 0));
-    if (kIsUnsigned<decltype(p.x)> && p.x == 0) return U{0};  // MLIR's ceildivui divides x - 1, but for 0
+    if (std::is_unsigned_v<decltype(p.x)> && p.x == 0)
+      return U{0};  // MLIR's ceildivui divides x - 1, but for 0
     return static_cast<U>(p.quotient + up);
   }
 };
