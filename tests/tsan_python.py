@@ -24,7 +24,18 @@ threads = [threading.Thread(target=library.count) for _ in range(2)]
 for t in threads: t.start()
 for t in threads: t.join()
 """
-COUNTER = 'extern "C" void count() { static int n; for (int i = 0; i < 100000; ++i) ++n; }'
+# They wait for each other, in a way that orders nothing: else the first may be done before the second begins,
+# and Python's lock lies between them.
+COUNTER = """
+#include <atomic>
+extern "C" void count() {
+  static std::atomic<int> here;
+  static int n;
+  here.fetch_add(1, std::memory_order_relaxed);
+  while (here.load(std::memory_order_relaxed) < 2) {}
+  for (int i = 0; i < 100000; ++i) ++n;
+}
+"""
 BODY = """
 for _ in range(2):
     go()
