@@ -2,9 +2,13 @@
 #include "test.h"
 
 #include <triton_runner/exec/memory.h>
+#include <triton_runner/exec/order.h>
 #include <triton_runner/exec/pool.h>
 
+#include <algorithm>
 #include <atomic>
+#include <set>
+#include <vector>
 
 using namespace triton_runner::exec;
 
@@ -71,6 +75,23 @@ TEST(memory_asks_for_whole_storages_when_a_view_is_left) {
   CHECK(memory.find(1400, 4) == nullptr);
   CHECK_EQ(asked, 1);
   CHECK_EQ(memory.describe(1404, 4), std::string("4 bytes past the end of argument 'x' (f32[100])"));
+}
+
+TEST(orders_are_permutations_that_the_seed_picks) {
+  for (uint64_t n : {1, 2, 3, 7, 32, 33, 1000}) {
+    std::set<std::vector<uint64_t>> seen;
+    for (uint64_t seed = 0; seed < 8; ++seed) {
+      const Permutation order(seed, n);
+      std::vector<uint64_t> places;
+      for (uint64_t i = 0; i < n; ++i) places.push_back(order(i));
+      seen.insert(places);
+      std::sort(places.begin(), places.end());
+      for (uint64_t i = 0; i < n; ++i) CHECK_EQ(places[i], i);
+    }
+    CHECK(n < 7 || seen.size() == 8);
+  }
+  Random random(7);  // splitmix64, on every machine
+  CHECK_EQ(random.next(), uint64_t{0x63cbe1e459320dd7});
 }
 
 TEST(every_worker_runs_once) {

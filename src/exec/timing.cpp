@@ -20,14 +20,6 @@ std::optional<Timing> parse_timing(std::string_view text) {
   return timing;
 }
 
-// splitmix64
-uint64_t TimingPlaces::below(uint64_t n) {
-  uint64_t x = state_ += 0x9e3779b97f4a7c15;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return (x ^ x >> 31) % n;
-}
-
 namespace {
 
 // What memory held before the launch.
@@ -87,7 +79,9 @@ LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
   LaunchResult first = kernel.launch(eager, arguments, allocations);
   if (first && (!first->trap || first->trap->kind == TrapKind::kInterrupted)) return first;
   memories.swap();
-  if (LaunchResult late = usual()) return late;
+  LaunchResult late = usual();
+  const bool warned = late && late->trap && !late->trap->warning.empty();
+  if (late && !warned) return late;
   constexpr const char* kHow =
       "with asynchronous operations that take effect as soon as they are issued "
       "(timing=\"eager\")";
@@ -97,7 +91,7 @@ LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
     return first;
   }
   const auto difference = memories.difference();
-  if (!difference) return {};
+  if (!difference) return late;
   Trap trap;
   trap.kind = TrapKind::kRace;
   trap.kernel = kernel.name();

@@ -9,6 +9,7 @@
 
 #include "in_flight.h"
 #include "loop_counts.h"
+#include "names.h"
 #include "programs.h"
 #include "stores.h"
 
@@ -47,16 +48,6 @@ void for_each_op(const ir::Op& op, F&& f) {
         for_each_op(*inner, f);
         f(*inner);
       }
-}
-
-// The loops around a place, outermost first. Of an argument of a loop's body that loop is one.
-std::vector<const ir::Op*> loops_around(const ir::Block* block) {
-  std::vector<const ir::Op*> loops;
-  for (const ir::Op* op = block->region->parent; op && op->kind != OpKind::kFunc;
-       op = op->block->region->parent)
-    if (op->kind == OpKind::kFor || op->kind == OpKind::kWhile) loops.push_back(op);
-  std::reverse(loops.begin(), loops.end());
-  return loops;
 }
 
 // What stands beside a value in its slot, as i32 operands, and whether the iteration is the last.
@@ -109,13 +100,11 @@ base::Status StoreInserter::find(std::span<const Selector> selectors, const Inse
       if (std::string why = cannot_store(dialect_, *s.value); !why.empty()) {
         const std::string& asked = selectors[s.selector].text;
         if (asked.starts_with("%")) return base::failure(asked + " cannot be dumped here: " + why);
-        note(name_of(*s.value) + " is left out: " + why);
+        note(s.name + " is left out: " + why);
         continue;
       }
       Area area;
-      area.series.site = site_of(*s.value, name, level);
-      area.series.site.loops = static_cast<int>(
-          loops_around(s.value->defining_op ? s.value->defining_op->block : s.value->block).size());
+      area.series.site = site_of(s, name, level);
       result_.areas.push_back(std::move(area));
       places_.push_back({s.value->defining_op, s.value->block, s.value->index, false});
     }

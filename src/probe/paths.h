@@ -8,4 +8,17 @@ inline bool ends_in(std::string_view path, std::string_view file) {
   return path == file || (path.ends_with(file) && path[path.size() - file.size() - 1] == '/');
 }
 
+// "kernel.py:42": the end of the file's path, and the line. False: it is not of that form.
+inline bool split_line(std::string_view text, std::string_view& file, int& line) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return false;
+  line = 0;
+  for (char c : text.substr(colon + 1)) {
+    if (c < '0' || c > '9' || line > 100'000'000) return false;
+    line = line * 10 + (c - '0');
+  }
+  file = text.substr(0, colon);
+  return true;
+}
+
 }  // namespace triton_runner::probe

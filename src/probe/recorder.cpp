@@ -8,6 +8,34 @@
 #include "programs.h"
 
 namespace triton_runner::probe {
+namespace {
+
+// A function that is called at several places is one text with one series, and its calls may be in more or
+// fewer loops: -1 is the iteration of a loop that a call is not in.
+void widen(Series& s, size_t loops) {
+  const auto old = static_cast<size_t>(s.site.loops);
+  if (loops <= old) return;
+  std::vector<int64_t> wide;
+  for (size_t i = 0; i < s.size(); ++i) {
+    wide.insert(wide.end(), loops - old, -1);
+    const auto from = s.iterations.begin() + static_cast<ptrdiff_t>(i * old);
+    wide.insert(wide.end(), from, from + static_cast<ptrdiff_t>(old));
+  }
+  s.iterations = std::move(wide);
+  s.site.loops = static_cast<int>(loops);
+}
+
+// Of record `i`, which may be the next one.
+void put_iterations(Series& s, size_t i, std::span<const int64_t> iterations) {
+  const auto loops = static_cast<size_t>(s.site.loops);
+  s.iterations.resize(std::max(s.iterations.size(), (i + 1) * loops));
+  const auto to = s.iterations.begin() + static_cast<ptrdiff_t>(i * loops);
+  const auto missing = static_cast<ptrdiff_t>(loops - iterations.size());
+  std::fill_n(to, missing, -1);
+  std::copy(iterations.begin(), iterations.end(), to + missing);
+}
+
+}  // namespace
 
 base::Status Recorder::begin(std::shared_ptr<const ir::Module> module, std::string_view kernel,
                              std::string_view level, const std::array<int64_t, 3>& grid) {
@@ -20,7 +48,7 @@ base::Status Recorder::begin(std::shared_ptr<const ir::Module> module, std::stri
   kernel_ = kernel;
   level_ = level;
   wanted_.clear();
-  for (const Selected& s : *selected) wanted_.emplace(s.value, wanted_.size());
+  for (const Selected& s : *selected) wanted_.try_emplace(s.value, Wanted{wanted_.size(), s});
   open_.clear();
   bytes_ = made_ = 0;
   return base::success();
@@ -31,10 +59,15 @@ bool Recorder::wants(const exec::ValueSite& site) { return wanted_.contains(site
 Recorder::Open& Recorder::open(const exec::ValueEvent& event) {
   const void* key = event.marker.empty() ? event.site.value : event.site.op;
   auto [at, fresh] = open_.try_emplace(key);
-  if (!fresh) return at->second;
+  if (!fresh) {
+    widen(at->second.series, event.iterations.size());
+    return at->second;
+  }
   Series& s = at->second.series;
   const auto& value = *static_cast<const ir::Value*>(event.site.value);
-  s.site = site_of(value, kernel_, level_);
+  const auto chosen = wanted_.find(&value);
+  s.site = chosen == wanted_.end() ? site_of(value, kernel_, level_)
+                                   : site_of(chosen->second.value, kernel_, level_);
   if (!event.marker.empty()) {
     // What is recorded is the statement dl.dump(...): its place, not that of the value.
     s.site.marker = event.marker;
@@ -75,8 +108,7 @@ void Recorder::on_value(const exec::ValueEvent& event) {
       std::memcpy(s.data.data() + at->second * size, data, size);
       std::copy(event.mask.begin(), event.mask.end(),
                 s.mask.begin() + static_cast<ptrdiff_t>(at->second * event.mask.size()));
-      std::copy(event.iterations.begin(), event.iterations.end(),
-                s.iterations.begin() + static_cast<ptrdiff_t>(at->second) * s.site.loops);
+      put_iterations(s, at->second, event.iterations);
       std::copy(event.arguments.begin(), event.arguments.end(),
                 s.extra.begin() + static_cast<ptrdiff_t>(at->second) * s.extras);
       s.order[at->second] = made_++;
@@ -90,8 +122,8 @@ void Recorder::on_value(const exec::ValueEvent& event) {
   }
   bytes_ += static_cast<int64_t>(size);
   s.order.push_back(made_++);
+  put_iterations(s, s.size(), event.iterations);
   s.programs.push_back(event.program);
-  s.iterations.insert(s.iterations.end(), event.iterations.begin(), event.iterations.end());
   s.extra.insert(s.extra.end(), event.arguments.begin(), event.arguments.end());
   s.data.insert(s.data.end(), data, data + size);
   s.mask.insert(s.mask.end(), event.mask.begin(), event.mask.end());
@@ -104,7 +136,8 @@ Recording Recorder::take() {
   for (auto& [key, o] : open_) {
     auto at = wanted_.find(key);
     order.push_back(
-        {at == wanted_.end() ? wanted_.size() + static_cast<size_t>(o.series.site.line) : at->second, &o});
+        {at == wanted_.end() ? wanted_.size() + static_cast<size_t>(o.series.site.line) : at->second.place,
+         &o});
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -30,13 +30,40 @@ module {
 }
 )";
 
+// A function that is called in a loop and outside of it, and both arms of a branch.
+const char* const kCalls = R"(
+module {
+  tt.func public @sum(%x: !tt.ptr<i32>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %pid = tt.get_program_id x : i32
+    %a = tt.call @twice(%n) : (i32) -> i32
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %b = tt.call @twice(%i) : (i32) -> i32
+    }
+    %is = arith.cmpi eq, %pid, %c0 : i32
+    scf.if %is {
+      %t = arith.subi %a, %c1 : i32
+    } else {
+      %t = arith.addi %a, %c1 : i32
+    }
+    %d = tt.call @twice(%a) : (i32) -> i32
+    tt.return
+  }
+  tt.func private @twice(%v: i32) -> i32 {
+    %t = arith.addi %v, %v : i32
+    tt.return %t : i32
+  }
+}
+)";
+
 struct Launched {
   std::shared_ptr<const ir::Module> module;
   std::unique_ptr<exec::Kernel> kernel;
   std::vector<int32_t> x;
 
-  explicit Launched(int64_t programs) : x(static_cast<size_t>(programs)) {
-    kernel = tile::load(std::make_shared<ir::Module>(ir::parse(kSum, "sum.ttir").value())).value();
+  explicit Launched(int64_t programs, const char* text = kSum) : x(static_cast<size_t>(programs)) {
+    kernel = tile::load(std::make_shared<ir::Module>(ir::parse(text, "sum.ttir").value())).value();
     module = tile::module_of(*kernel);
   }
 
@@ -104,4 +131,34 @@ TEST(names_and_programs_that_are_not_there) {
   CHECK(!status && status.error().message == "there is no value %bb in this module");
   sum.record({{{"%b", {}}}, false, false, {{8, 0, 0}}}, 1, &status);
   CHECK(!status && status.error().message == "program (8, 0, 0) is not in the grid (8, 1, 1)");
+}
+
+TEST(each_definition_of_a_name_has_a_series_of_its_own) {
+  Launched calls(2, kCalls);
+  probe::Recording r = calls.record({{{"%t", {}}}, false, true, {}, 1 << 20}, 1);
+  CHECK_EQ(r.series.size(), size_t{3});
+  const char* const names[] = {"%t@1", "%t@2", "%t@3"};
+  const char* const paths[] = {"sum/scf.if@6.0/arith.subi@0", "sum/scf.if@6.1/arith.addi@0",
+                               "twice/arith.addi@0"};
+  for (size_t i = 0; i < 3; ++i) {
+    CHECK_EQ(r.series[i].site.value, std::string(names[i]));
+    CHECK_EQ(r.series[i].site.path, std::string(paths[i]));
+  }
+  CHECK_EQ(value(r.series[0], 0), 7);
+  CHECK_EQ(value(r.series[1], 0), 9);
+  CHECK_EQ(r.series[1].programs[0][0], int64_t{1});
+}
+
+TEST(calls_in_more_loops_and_in_fewer_are_records_of_one_series) {
+  Launched calls(1, kCalls);
+  probe::Recording r = calls.record({{{"%t@3", {}}}, false, true, {}, 1 << 20}, 1);
+  const probe::Series& s = r.series.at(0);
+  CHECK_EQ(s.site.loops, 1);
+  CHECK_EQ(s.iterations, (std::vector<int64_t>{-1, 0, 1, 2, 3, -1}));
+  const int32_t values[] = {8, 0, 2, 4, 6, 16};
+  for (size_t i = 0; i < 6; ++i) CHECK_EQ(value(s, i), values[i]);
+
+  r = calls.record({{{"%t@3", {}}}, false, false, {}, 1 << 20}, 1);  // the last
+  CHECK_EQ(r.series.at(0).iterations, std::vector<int64_t>{-1});
+  CHECK_EQ(value(r.series.at(0), 0), 16);
 }

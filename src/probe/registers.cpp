@@ -13,8 +13,6 @@
 namespace triton_runner::probe {
 namespace {
 
-constexpr uint32_t kMostThreads = 1024;  // of a block
-
 // Registers of a tap that are always read together: one counter for all of them.
 using Groups = std::vector<uint32_t>;  // of each register of a tap
 

@@ -1,6 +1,5 @@
 // Registers by the names that the PTX gives them, by opcode and by line.
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include <triton_runner/num/types.h>
@@ -16,18 +15,9 @@ using base::failure;
 using ptx::Function;
 using ptx::Instruction;
 
-bool split_line(std::string_view text, std::string_view& file, uint32_t& line) {
-  const size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return false;
-  const char* end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data() + colon + 1, end, line);
-  file = text.substr(0, colon);
-  return error == std::errc() && stop == end;
-}
-
-bool comes_from(const Instruction& in, std::string_view file, uint32_t line) {
+bool comes_from(const Instruction& in, std::string_view file, int line) {
   for (const ptx::SourceLine* s = in.source; s; s = s->inlined_at)
-    if (s->line == line && ends_in(s->file, file)) return true;
+    if (static_cast<int>(s->line) == line && ends_in(s->file, file)) return true;
   return false;
 }
 
@@ -106,14 +96,14 @@ class Namer {
   base::Status add(const std::string& name) {
     if (name.starts_with('%') || name.starts_with('{')) return add_registers(name);
     std::string_view file;
-    uint32_t line = 0;
+    int line = 0;
     const bool is_line = split_line(name, file, line);
     const bool own_text = is_line && (ends_in(module_.filename(), file) || file.ends_with(".ptx"));
     size_t found = 0, without = 0;
     for (uint32_t i = 0; i < f_.body.size(); ++i) {
       const Instruction& in = f_.body[i];
       const bool wanted = !is_line   ? names_opcode(in, name)
-                          : own_text ? static_cast<uint32_t>(module_.location(in.offset).line) == line
+                          : own_text ? module_.location(in.offset).line == line
                                      : comes_from(in, file, line);
       if (!wanted) continue;
       const std::vector<uint32_t> results = results_of(in);

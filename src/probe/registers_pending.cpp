@@ -6,6 +6,7 @@
 #include <map>
 
 #include <triton_runner/probe/registers.h>
+#include <triton_runner/ptx/dataflow.h>
 
 #include "registers_ptx.h"
 
@@ -54,39 +55,15 @@ bool join(State& into, const State& from) {
   return more;
 }
 
-std::vector<uint32_t> targets_of(const Instruction& in) {
-  std::vector<uint32_t> out(in.targets.begin(), in.targets.end());
-  for (const ptx::Operand& o : in.operands)
-    if (o.kind == ptx::OperandKind::kLabel && o.integer >= 0) out.push_back(static_cast<uint32_t>(o.integer));
-  return out;
-}
-
 // What is under way before each instruction that `wanted` names.
 std::map<uint32_t, State> states_at(const Function& f, const std::vector<bool>& wanted) {
-  const std::vector<bool> targets = jump_targets(f);
-  std::map<uint32_t, State> starts{{0, {}}}, out;  // of the entry, and of each jump's target
-  std::vector<uint32_t> waiting{0};
-  auto go = [&](uint32_t to, const State& state) {
-    auto [at, fresh] = starts.try_emplace(to, State{});
-    if (join(at->second, state) || fresh) waiting.push_back(to);
-  };
-  while (!waiting.empty()) {
-    uint32_t i = waiting.back();
-    waiting.pop_back();
-    State state = starts[i];
-    for (bool first = true; i < f.body.size(); ++i, first = false) {
-      const Instruction& in = f.body[i];
-      if (!first && targets[i]) {
-        go(i, state);
-        break;
-      }
-      if (wanted[i]) join(out[i], state);
-      step(state, in);
-      if (!is_control(in) || in.opcode == ptx::Opcode::kCall) continue;
-      for (uint32_t to : targets_of(in)) go(to, state);
-      if (in.guard < 0) break;
-    }
-  }
+  std::map<uint32_t, State> out;
+  ptx::flow_forward<State>(
+      f, join,
+      [&](uint32_t i, const State& state) {
+        if (wanted[i]) join(out[i], state);
+      },
+      [&](State& state, uint32_t i) { step(state, f.body[i]); });
   return out;
 }
 

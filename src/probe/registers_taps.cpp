@@ -82,16 +82,17 @@ class Tapper {
   Tapper(ir::Module& module, std::string_view kernel, std::string_view level)
       : module_(module), kernel_(kernel), level_(level) {}
 
-  base::Status add(const ir::Value& asked) {
+  base::Status add(const Selected& selected) {
+    const ir::Value& asked = *selected.value;
     const ir::Value* known = in_flight(asked) ? completed(asked) : &asked;
     if (!known)
-      return failure(name_of(asked) + " is still being computed by the tensor cores there",
+      return failure(selected.name + " is still being computed by the tensor cores there",
                      {"dump the result of the ttng.warp_group_dot_wait with pendings = 0 that waits for it"});
     const ir::Value& value = *known;
     auto* op = const_cast<ir::Op*>(value.defining_op);
     ir::Block* block = op ? op->block : value.block;
     Tap tap;
-    tap.site = site_of(asked, kernel_, level_);
+    tap.site = site_of(selected, kernel_, level_);
     const std::string name = name_of(value);
     if (value.type->kind == ir::TypeKind::kMemDesc)
       return failure(name + " is a buffer in shared or tensor memory: it is in no register",
@@ -243,7 +244,7 @@ base::Result<Tapped> tap_values(ir::Module& module, std::string_view kernel,
   Tapped result;
   std::optional<base::Diagnostic> first;
   for (const Selected& s : *selected) {
-    auto ok = tapper.add(*s.value);
+    auto ok = tapper.add(s);
     if (ok) continue;
     base::Diagnostic d = ok.error();
     result.notes.push_back(d.message);

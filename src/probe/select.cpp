@@ -10,42 +10,11 @@
 #include <triton_runner/ir/text.h>
 #include <triton_runner/num/types.h>
 
+#include "names.h"
 #include "paths.h"
 
 namespace triton_runner::probe {
 namespace {
-
-using Visit = std::function<void(const ir::Op& parent, const ir::Value&)>;
-
-// Each value inside of a region once, in the order of the text; `calls` collects what is called there.
-void for_each_value(const ir::Region& region, const Visit& visit, std::vector<const ir::Op*>& calls) {
-  for (const ir::Block* b = region.first; b; b = b->next) {
-    for (const ir::Value& v : b->args) visit(*region.parent, v);
-    for (const ir::Op* op = b->first; op; op = op->next) {
-      for (const ir::Value& v : op->results) visit(*op, v);
-      if (op->kind == ir::OpKind::kCall) calls.push_back(op);
-      for (const ir::Region* inner : op->regions) for_each_value(*inner, visit, calls);
-    }
-  }
-}
-
-void for_each_value(const ir::Module& module, const ir::Op& func, const Visit& visit) {
-  std::vector<const ir::Op*> functions{&func};
-  for (size_t i = 0; i < functions.size(); ++i) {
-    std::vector<const ir::Op*> calls;
-    for (const ir::Region* r : functions[i]->regions) for_each_value(*r, visit, calls);
-    for (const ir::Op* call : calls) {
-      const ir::Attr* callee = call->attr("callee");
-      const ir::Op* called = callee ? module.find_function(callee->string) : nullptr;
-      if (called && std::find(functions.begin(), functions.end(), called) == functions.end())
-        functions.push_back(called);
-    }
-  }
-}
-
-const ir::Location* location_of(const ir::Value& value) {
-  return !value.defining_op && value.loc ? value.loc : op_of(value)->loc;
-}
 
 // The outermost name on the way to the file: what the statement assigns to.
 std::string_view name_in(const ir::Location* at) {
@@ -137,30 +106,6 @@ void write_stack(const ir::Location* at, std::string& out) {
   }
 }
 
-// "kernel.py:42": the end of the file's path, and the line. False: it is not of that form.
-bool split_line(std::string_view text, std::string_view& file, int& line) {
-  const size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size()) return false;
-  line = 0;
-  for (char c : text.substr(colon + 1)) {
-    if (c < '0' || c > '9' || line > 100'000'000) return false;
-    line = line * 10 + (c - '0');
-  }
-  file = text.substr(0, colon);
-  return true;
-}
-
-// Whether the value was made for this line, by itself or through the calls that it was inlined by.
-bool stands_on(const ir::Location* at, std::string_view file, int line) {
-  if (!at) return false;
-  if (at->kind == ir::LocKind::kFile) return at->line == line && ends_in(at->file, file);
-  if (at->kind == ir::LocKind::kFused)
-    return std::any_of(at->children.begin(), at->children.end(),
-                       [&](const ir::Location* c) { return stands_on(c, file, line); });
-  return stands_on(at->child, file, line) ||
-         (at->kind == ir::LocKind::kCallSite && stands_on(at->caller, file, line));
-}
-
 bool is_op_name(std::string_view text) {
   return text.find('.') != std::string_view::npos && text.find(':') == std::string_view::npos;
 }
@@ -177,6 +122,25 @@ void keep_uncombined(std::vector<Candidate>& chosen) {
 
 // Of the values of a statement, what it gives in the end: the last one, of tensors if there are any, and
 // those of the same op (loops that were unrolled or pipelined have several).
+void keep_last_of_statement(std::vector<Candidate> all, std::vector<Candidate>& chosen) {
+  // A loop or branch gives the variable its value; what else stands on its line decides how it runs.
+  auto has_regions = [](const Candidate& c) {
+    return !c.value->defining_op || !c.value->defining_op->regions.empty();
+  };
+  if (std::any_of(all.begin(), all.end(), has_regions))
+    std::erase_if(all, [&](const Candidate& c) { return !has_regions(c); });
+  auto is_tensor = [](const Candidate& c) { return c.value->type->kind == ir::TypeKind::kTensor; };
+  const bool tensors = std::any_of(all.begin(), all.end(), is_tensor);
+  const Candidate* last = nullptr;
+  for (const Candidate& c : all)
+    if (!tensors || is_tensor(c)) last = &c;
+  for (const Candidate& c : all)
+    if (c.op->name == last->op->name && c.value->type->kind == last->value->type->kind &&
+        std::ranges::equal(c.value->type->shape, last->value->type->shape))
+      chosen.push_back(c);
+}
+
+// The same of each line that candidates stand on.
 void keep_last(std::vector<Candidate>& chosen) {
   std::map<int, std::vector<Candidate>> lines;
   for (const Candidate& c : chosen) {
@@ -186,32 +150,38 @@ void keep_last(std::vector<Candidate>& chosen) {
   }
   chosen.clear();
   for (auto& [line, all] : lines) {
-    // A loop or branch gives the variable its value; what else stands on its line decides how it runs.
-    auto has_regions = [](const Candidate& c) {
-      return !c.value->defining_op || !c.value->defining_op->regions.empty();
+    // for ...: acc = ...: the statement in a loop, on the line of the loop. What stands at the place of the loop
+    // itself is what a pipeliner counts with.
+    std::vector<Candidate> inside;
+    auto column_of = [](const ir::Location* at) {
+      const ir::Location* file = at ? at->file_location() : nullptr;
+      return file ? file->column : 0;
     };
-    if (std::any_of(all.begin(), all.end(), has_regions))
-      std::erase_if(all, [&](const Candidate& c) { return !has_regions(c); });
-    auto is_tensor = [](const Candidate& c) { return c.value->type->kind == ir::TypeKind::kTensor; };
-    const bool tensors = std::any_of(all.begin(), all.end(), is_tensor);
-    if (all.empty()) continue;
-    const Candidate* last = nullptr;
-    for (const Candidate& c : all)
-      if (!tensors || is_tensor(c)) last = &c;
-    for (const Candidate& c : all)
-      if (c.op->name == last->op->name && c.value->type->kind == last->value->type->kind &&
-          std::ranges::equal(c.value->type->shape, last->value->type->shape))
-        chosen.push_back(c);
+    auto is_inside = [&](const Candidate& c) {
+      if (!c.value->defining_op || !c.value->defining_op->regions.empty()) return false;
+      const std::vector<const ir::Op*> loops = loops_around(c.value->defining_op->block);
+      return std::any_of(loops.begin(), loops.end(), [&](const ir::Op* loop) {
+        return column_of(loop->loc) != column_of(location_of(*c.value)) &&
+               std::any_of(all.begin(), all.end(), [&](const Candidate& other) { return other.op == loop; });
+      });
+    };
+    std::copy_if(all.begin(), all.end(), std::back_inserter(inside), is_inside);
+    std::vector<Candidate> outside;
+    std::remove_copy_if(all.begin(), all.end(), std::back_inserter(outside), is_inside);
+    keep_last_of_statement(std::move(outside), chosen);
+    keep_last_of_statement(std::move(inside), chosen);
   }
 }
 
 base::Diagnostic unknown(const ir::Module& module, const std::string& wanted,
-                         const std::vector<Candidate>& all) {
+                         const std::vector<Candidate>& all, const Names& own) {
   base::Diagnostic d;
   d.location.file = std::string(module.filename());
   std::set<std::string> names;
   if (wanted.starts_with('%')) {
     d.message = "there is no value " + wanted + " in this module";
+    d.notes = own.choices(wanted);
+    if (!d.notes.empty()) return d;
     for (const Candidate& c : all) names.insert(name_of(*c.value));
   } else if (std::string_view file; true) {
     for (const Candidate& c : all)
@@ -266,6 +236,10 @@ std::optional<num::Type> element_of(const ir::Type& type) {
 
 std::string name_of(const ir::Value& value) { return ir::text_of(&value); }
 
+const ir::Location* location_of(const ir::Value& value) {
+  return !value.defining_op && value.loc ? value.loc : op_of(value)->loc;
+}
+
 const ir::Op* op_of(const ir::Value& value) {
   return value.defining_op ? value.defining_op : value.block->region->parent;
 }
@@ -295,6 +269,17 @@ bool can_record(const ir::Value& value) {
   }
 }
 
+Site site_of(const Selected& selected, std::string_view kernel, std::string_view level) {
+  Site site = site_of(*selected.value, kernel, level);
+  const ir::Value& value = *selected.value;
+  site.value = selected.name;
+  site.path = path_of(value);
+  site.result = value.index;
+  site.loops =
+      static_cast<int>(loops_around(value.defining_op ? value.defining_op->block : value.block).size());
+  return site;
+}
+
 Site site_of(const ir::Value& value, std::string_view kernel, std::string_view level) {
   Site site;
   site.kernel = kernel;
@@ -321,6 +306,7 @@ base::Result<std::vector<Selected>> select(const ir::Module& module, const ir::O
                                            std::span<const Selector> selectors) {
   std::vector<Candidate> all;
   for_each_value(module, func, [&](const ir::Op& op, const ir::Value& v) { all.push_back({&v, &op}); });
+  const Names names(module, func);
   std::vector<std::pair<size_t, Selected>> found;  // with the place in the text
   std::set<const ir::Value*> taken;
   for (size_t k = 0; k < selectors.size(); ++k) {
@@ -336,12 +322,9 @@ base::Result<std::vector<Selected>> select(const ir::Module& module, const ir::O
     if (text == "*") {
       take([](const Candidate&) { return true; });
     } else if (text.starts_with('%')) {
-      // All results of a group answer to its name.
-      take([&](const Candidate& c) {
-        return name_of(*c.value) == text || (c.value->group_size > 1 && text.substr(1) == c.value->name);
-      });
+      take([&](const Candidate& c) { return names.means(text, *c.value); });
     } else if (split_line(text, file, line)) {
-      take([&](const Candidate& c) { return stands_on(location_of(*c.value), file, line); });
+      take([&](const Candidate& c) { return stands_on(*c.value, file, line); });
     } else {
       if (is_op_name(text)) {
         const ir::OpKind kind = ir::find_op(text);
@@ -354,14 +337,14 @@ base::Result<std::vector<Selected>> select(const ir::Module& module, const ir::O
         if (chosen.empty())
           for (const std::string& place : s.lines)
             if (split_line(place, file, line))
-              take([&](const Candidate& c) { return stands_on(location_of(*c.value), file, line); });
+              take([&](const Candidate& c) { return stands_on(*c.value, file, line); });
         keep_uncombined(chosen);
         const std::vector<Candidate> named = chosen;
         keep_last(chosen);
         if (chosen.empty()) chosen = named;  // tokens and descriptors: said below
       }
     }
-    if (chosen.empty()) return unknown(module, text, all);
+    if (chosen.empty()) return unknown(module, text, all, names);
     keep_uncombined(chosen);
     size_t recorded = 0;
     for (const Candidate& c : chosen) {
@@ -370,7 +353,7 @@ base::Result<std::vector<Selected>> select(const ir::Module& module, const ir::O
       if (!taken.insert(c.value).second) continue;
       const auto at =
           std::find_if(all.begin(), all.end(), [&](const Candidate& a) { return a.value == c.value; });
-      found.push_back({static_cast<size_t>(at - all.begin()), {c.value, k}});
+      found.push_back({static_cast<size_t>(at - all.begin()), {c.value, k, names.of(*c.value)}});
     }
     if (recorded == 0) {
       base::Diagnostic d = base::failure(
@@ -382,7 +365,7 @@ base::Result<std::vector<Selected>> select(const ir::Module& module, const ir::O
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Selected> result;
-  for (const auto& f : found) result.push_back(f.second);
+  for (auto& f : found) result.push_back(std::move(f.second));
   return result;
 }
 

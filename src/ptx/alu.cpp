@@ -102,6 +102,7 @@ class Finder {
 
   bool take_mixed(bool three);
   bool combines(bool pair) const { return operands_.size() > (pair ? 4u : 3u); }
+  bool has_order(Mod t) const;
   void begin_comparison(Mod result, Mod type, bool pair);
   void begin_video();
   void video_lanes(int lanes);
@@ -224,6 +225,12 @@ void Finder::begin_comparison(Mod result, Mod type, bool pair) {
   alu_.small = spec_.comparison | spec_.combine << kBoolShift | (spec_.variant & kVFtz ? kCmpFtz : 0);
 }
 
+// Whether values of `t` are compared so: only floats are unordered, and .b32 has no order.
+bool Finder::has_order(Mod t) const {
+  if (!is_float(t) && spec_.comparison >= kCmpEqu) return false;
+  return bits_type(bits(t)) != t || spec_.comparison <= kCmpNe;
+}
+
 // What set gives where the comparison holds: 1.0, or all bits.
 int64_t truth_of(Mod type) {
   switch (type) {
@@ -243,17 +250,18 @@ int64_t truth_of(Mod type) {
 void Finder::set() {
   const Mod result = type(0), t = type(1);
   begin_comparison(result, t, false);
-  if (is_half_pair(t) != is_half_pair(result)) return;
+  if (!has_order(t)) return;
+  const bool pair = is_half_pair(t);  // its result is a pair too, or 32 bits with half for each
+  if (pair ? is_float(result) && !is_half_pair(result) : is_half_pair(result)) return;
   alu_.imm = truth_of(result);
-  row_variant(t, is_half_pair(t) ? Mod::kB16 : bits_type(bits(result)), 0);
+  row_variant(t, pair ? Mod::kB16 : bits_type(bits(result)), 0);
 }
 
 void Finder::set_predicate() {
   const Mod t = type(0);
   const bool pair = is_pair(0);
   begin_comparison(Mod::kPred, t, pair);
-  if (!is_float(t) && spec_.comparison >= kCmpEqu) return;
-  if (bits_type(bits(t)) == t && spec_.comparison > kCmpNe) return;  // .b32 has no order
+  if (!has_order(t)) return;
   if (pair) alu_.operands[4] = 1, widths_[4] = Mod::kPred;
   const bool general = pair || combines(pair) || (spec_.variant & kVFtz) || is_half_pair(t);
   row_variant(t, Mod::kNone, general ? uint32_t(kVGeneral) : spec_.comparison << kComparisonShift);

@@ -115,6 +115,8 @@ bool can_be_left_out(const Instruction& in) {
 std::vector<uint32_t> only_writers(const Function& f) {
   std::vector<uint32_t> out(f.registers.size(), kNone);
   std::vector<bool> written(f.registers.size());
+  const FormalRegisters formals = formal_registers(f);
+  for (uint32_t r = formals.returns_end; r < formals.params_end; ++r) written[r] = true;
   for (uint32_t i = 0; i < f.body.size(); ++i)
     for (const uint32_t r : results_of(f.body[i])) {
       out[r] = written[r] || f.body[i].guard >= 0 ? kNone : i;
@@ -126,6 +128,7 @@ std::vector<uint32_t> only_writers(const Function& f) {
 // Of each instruction: whether it does nothing but give results that nobody needs; ptxas leaves those out.
 std::vector<bool> dead_instructions(const Function& f) {
   std::vector<uint32_t> reads(f.registers.size());
+  std::fill_n(reads.begin(), formal_registers(f).returns_end, 1);
   std::vector<std::vector<uint32_t>> writers(f.registers.size());
   for (uint32_t i = 0; i < f.body.size(); ++i) {
     for (const uint32_t r : reads_of(f.body[i])) ++reads[r];
@@ -246,6 +249,7 @@ class ContractionFinder {
   // Registers that some block reads before it writes them.
   void read_from_outside() {
     outside_.assign(f_.registers.size(), false);
+    std::fill_n(outside_.begin(), formal_registers(f_).returns_end, true);
     std::vector<uint32_t> written_in(f_.registers.size(), kNone);
     for (uint32_t b = 0; b + 1 < starts_.size(); ++b)
       for (uint32_t i = starts_[b]; i < starts_[b + 1]; ++i) {

@@ -1,6 +1,8 @@
 // What an instruction reads and writes, and where jumps go.
 #include <triton_runner/ptx/flow.h>
 
+#include <algorithm>
+
 namespace triton_runner::ptx {
 namespace {
 
@@ -22,8 +24,10 @@ void collect_labels(const Operand& o, std::vector<bool>& out) {
 }
 
 bool is_result(const Instruction& in) {
-  if (in.operands.empty() || gives_nothing(in)) return false;
+  if (in.operands.empty()) return false;
   const OperandKind kind = in.operands[0].kind;
+  if (kind == OperandKind::kGroup) return true;  // of a call
+  if (gives_nothing(in)) return false;
   return kind == OperandKind::kRegister || kind == OperandKind::kVector || kind == OperandKind::kPair;
 }
 
@@ -42,6 +46,16 @@ std::vector<uint32_t> sources_of(const Instruction& in) {
   return out;
 }
 
+FormalRegisters formal_registers(const Function& f) {
+  const auto count = [](std::span<const Variable> formals) {
+    return static_cast<uint32_t>(std::count_if(formals.begin(), formals.end(),
+                                               [](const Variable& v) { return v.space == Space::kReg; }));
+  };
+  FormalRegisters out{count(f.returns), 0};
+  out.params_end = out.returns_end + count(f.params);
+  return out;
+}
+
 std::vector<bool> jump_targets(const Function& f) {
   std::vector<bool> out(f.body.size() + 1);
   for (const Instruction& in : f.body) {
@@ -53,6 +67,15 @@ std::vector<bool> jump_targets(const Function& f) {
 }
 
 bool is_control(const Instruction& in) { return in.does(Effect::kJumps); }
+
+bool comes_back(const Instruction& in) { return in.opcode == Opcode::kCall; }
+
+std::vector<uint32_t> targets_of(const Instruction& in) {
+  std::vector<uint32_t> out(in.targets.begin(), in.targets.end());
+  for (const Operand& o : in.operands)
+    if (o.kind == OperandKind::kLabel && o.integer >= 0) out.push_back(static_cast<uint32_t>(o.integer));
+  return out;
+}
 
 bool is_pure(const Instruction& in) {
   if (in.does(Effect::kComputes)) return !in.does(Effect::kCarries) && !in.has(Mod::kCc);

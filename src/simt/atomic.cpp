@@ -1,6 +1,6 @@
 // atom and red on global and shared memory. PTX ISA 9.7.13.5, 9.7.13.6.
 //
-// Threads come one after the other, in ascending order. Global memory is shared with the other workers, where
+// Threads come one after the other, in ascending order (in another one where the launch is shuffled). Global memory is shared with the other workers, where
 // other blocks run: updates there are atomic. A cluster's shared memory belongs to one worker.
 #include "atomic.h"
 
@@ -268,6 +268,17 @@ void write(const Exec& x, uint32_t place, uint32_t bytes, uint32_t i, uint64_t v
   }
 }
 
+uint64_t now_at(const std::byte* at, uint32_t bytes) {
+  switch (bytes) {
+    case 2:
+      return __atomic_load_n(reinterpret_cast<const uint16_t*>(at), __ATOMIC_RELAXED);
+    case 4:
+      return __atomic_load_n(reinterpret_cast<const uint32_t*>(at), __ATOMIC_RELAXED);
+    default:
+      return __atomic_load_n(reinterpret_cast<const uint64_t*>(at), __ATOMIC_RELAXED);
+  }
+}
+
 // The place of the thread's elements; null after a trap. *shared: it is in shared memory.
 std::byte* place_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool* shared) {
   const uint64_t address = plan.address.at(x, i);
@@ -292,12 +303,12 @@ void run_atomic(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   const auto& plan = *static_cast<const Plan*>(in.data);
   if (plan.where != Where::kShared) x.worker->global_spins++;
-  bool shared_event = false;
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  bool shared_event = false, changed = false;
+  const bool watched = x.launch().progress.is_watched();
+  const bool ok = for_each_lane(x, [&](uint32_t i) {
     bool shared;
     std::byte* at = place_of(x, in, plan, i, &shared);
-    if (!at) return;
+    if (!at) return false;
     shared_event |= shared;
     const Update update = shared ? plan.updates.shared : plan.updates.global;
     for (uint32_t e = 0; e < plan.n; e++) {
@@ -306,9 +317,13 @@ void run_atomic(Lanes& lanes, const Operands& in) {
                                ? update(at + e * plan.bytes, value, 0)
                                : update(at + e * plan.bytes, read(x, plan.other, plan.bytes, i), value);
       if (plan.results[e] != kNoRegister) write(x, plan.results[e], plan.bytes, i, old);
+      if (watched && !shared) [[unlikely]]
+        changed |= now_at(at + e * plan.bytes, plan.bytes) != old;
     }
-  }
-  if (shared_event) ++x.cta->cluster->events;
+    return true;
+  });
+  if (changed) x.worker->launch->progress.changed();
+  if (ok && shared_event) ++x.cta->cluster->events;
 }
 
 // .b128: exch and cas, one at a time among all workers.
@@ -319,11 +334,10 @@ void run_atomic_wide(Lanes& lanes, const Operands& in) {
   const auto& plan = *static_cast<const Plan*>(in.data);
   x.worker->global_spins++;
   using Wide = std::array<uint64_t, 2>;
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  const bool ok = for_each_lane(x, [&](uint32_t i) {
     bool shared;
     std::byte* at = place_of(x, in, plan, i, &shared);
-    if (!at) return;
+    if (!at) return false;
     const std::lock_guard lock(wide_mutex);
     Wide old;
     std::memcpy(&old, at, 16);
@@ -335,8 +349,10 @@ void run_atomic_wide(Lanes& lanes, const Operands& in) {
       std::memcpy(at, &now, 16);
     }
     if (plan.results[0] != kNoRegister) x.reg<Wide>(plan.results[0])[i] = old;
-  }
-  ++x.cta->cluster->events;
+    return true;
+  });
+  x.worker->launch->progress.changed();
+  if (ok) ++x.cta->cluster->events;
 }
 
 }  // namespace

@@ -206,16 +206,23 @@ bool lower_builtin(Lowering& l, const ptx::Instruction& in, const ptx::Function&
   if (args.size() != builtin.args)
     return l.error(
         in, "'" + std::string(builtin.name) + "' takes " + std::to_string(builtin.args) + " arguments");
+  if (function.params.size() != builtin.args || returns.size() > function.returns.size())
+    return l.error(in,
+                   "'" + std::string(builtin.name) + "' is declared otherwise than the CUDA runtime has it");
   Call call{};
-  auto offset = [&](const ptx::Operand& o, uint32_t* out) {
-    if (o.kind != ptx::OperandKind::kVariable) return l.error(o.offset, "expected a .param variable");
-    *out = l.local_offset(*o.variable);
-    return true;
-  };
-  for (size_t i = 0; i < args.size(); ++i)
-    if (!offset(args[i], &call.args[i])) return false;
-  if (!returns.empty() && !offset(returns[0], &call.result)) return false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (!l.fits(function.params[i], args[i], false))
+      return l.error(args[i].offset,
+                     "expected a .param variable, a register or a number of the parameter's size");
+    call.args[i] = l.argument_memory(function.params[i], args[i]);
+  }
+  if (!returns.empty()) {
+    if (!l.fits(function.returns[0], returns[0], true))
+      return l.error(returns[0].offset, "expected a .param variable or a register of the result's size");
+    call.result = l.result_memory(function.returns[0], returns[0]);
+  }
   l.emit(builtin.run).data = l.code.keep(call);
+  if (!returns.empty()) l.take_result(function.returns[0], returns[0], call.result);
   return true;
 }
 

@@ -96,15 +96,14 @@ void trap_here(Lanes& l, const Operands& in) {
   x.trap(in, exec::TrapKind::kAssert, "the kernel executed 'trap'", first_on(l));
 }
 
-// Whether the call's variables are of the sizes that the function has.
-bool fits(const ptx::Function& f, std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args) {
-  auto same = [](std::span<const ptx::Variable> formal, std::span<const ptx::Operand> actual) {
+// Whether the call's arguments and results are of the sizes that the function has.
+bool fits(const Lowering& l, const ptx::Function& f, std::span<const ptx::Operand> returns,
+          std::span<const ptx::Operand> args) {
+  auto same = [&](std::span<const ptx::Variable> formal, std::span<const ptx::Operand> actual, bool results) {
     return std::equal(formal.begin(), formal.end(), actual.begin(), actual.end(),
-                      [](const ptx::Variable& f, const ptx::Operand& a) {
-                        return a.kind == ptx::OperandKind::kVariable && a.variable->bytes == f.bytes;
-                      });
+                      [&](const ptx::Variable& f, const ptx::Operand& a) { return l.fits(f, a, results); });
   };
-  return same(f.params, args) && same(f.returns, returns);
+  return same(f.params, args, false) && same(f.returns, returns, true);
 }
 
 // A call that goes to any of several functions: each is lowered here, behind a branch on the address.
@@ -113,7 +112,7 @@ bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand&
   std::vector<const ptx::Function*> callees(in.callees.begin(), in.callees.end());
   if (callees.empty())
     for (const ptx::Function* f : l.code.module->functions())
-      if (!f->is_entry && !f->is_declaration && fits(*f, returns, args)) callees.push_back(f);
+      if (!f->is_entry && !f->is_declaration && fits(l, *f, returns, args)) callees.push_back(f);
   if (callees.empty()) return l.error(in, "no function of this module fits this call");
   auto table = std::make_shared<Table>();
   table->flags = kFunctionWindow;

@@ -145,7 +145,8 @@ bool Exec::converged(const Instr& in, uint32_t members) {
   park(*this, in, PathState::kWarpSync);
   for (size_t i = 0; i < cta->paths.size();) {
     Path& other = *cta->paths[i];
-    if (&other != path && other.state == PathState::kWarpSync && other.pc == &in)
+    if (&other != path && other.state == PathState::kWarpSync && other.pc == &in &&
+        may_merge(*cta, *path, other))
       merge(*cta, *path, other);
     else
       ++i;
@@ -200,6 +201,10 @@ void end_lanes(Exec& x) {
   ++cta.cluster->events;
 }
 
+bool may_merge(const Cta& cta, const Path& a, const Path& b) {
+  return !cta.worker->launch->shuffle || a.first == b.first;
+}
+
 void merge(Cta& cta, Path& a, Path& b) {
   const uint32_t low = std::min(a.first, b.first), high = std::max(a.first + a.count, b.first + b.count);
   std::vector<int8_t> mask(high - low);
@@ -232,15 +237,17 @@ void begin_paths(Cta& cta) {
     cta.paths.pop_back();
   }
   const Code& code = *cta.code;
-  Path& s = fresh_path(cta);
-  s.timed_out = false;
-  s.pc = code.instrs.data();
-  s.first = 0;
-  s.count = code.threads;
-  s.full = code.real_threads == code.threads;
-  if (!s.full) {
-    s.mask.assign(code.threads, 0);
-    std::fill_n(s.mask.begin(), code.real_threads, -1);
+  const uint32_t width = cta.worker->launch->shuffle ? 32 : code.threads;
+  for (uint32_t first = 0; first < code.threads; first += width) {
+    Path& s = fresh_path(cta);
+    s.timed_out = false;
+    s.pc = code.instrs.data();
+    s.first = first;
+    s.count = width;
+    s.full = code.real_threads >= first + width;
+    if (s.full) continue;
+    s.mask.assign(width, 0);
+    std::fill_n(s.mask.begin(), code.real_threads - first, -1);
   }
   std::fill(cta.alive.begin(), cta.alive.end(), 0);
   std::fill_n(cta.alive.begin(), code.real_threads, -1);

@@ -41,6 +41,7 @@ void Cluster::complete_oldest() {
   pending.pop_front();
   op->complete(*this);
   ++events;
+  worker->launch->progress.changed();
 }
 
 void Cluster::tell_before_it_goes(uint32_t address) {
@@ -139,10 +140,31 @@ void Exec::trap(const Operands& in, exec::TrapKind kind, std::string message, ui
   Launch& l = *worker->launch;
   pc = nullptr;
   leave();
-  if (l.stop.exchange(true)) return;
+  if (l.stops(*cta->cluster)) return;
   exec::Trap t = made_trap(in, kind, std::move(message), lane, address, bytes, std::move(notes));
   std::lock_guard lock(l.mutex);
+  if (l.stops(*cta->cluster)) return;
   l.trap = std::move(t);
+  l.stop_from.store(cta->cluster->number, std::memory_order_relaxed);
+}
+
+void Exec::warn(const Operands& in, exec::TrapKind kind, std::string by, std::string message, uint32_t lane,
+                uint64_t address, uint32_t bytes, std::vector<std::string> notes) {
+  auto made = [&] {
+    exec::Trap t = made_trap(in, kind, std::move(message), lane, address, bytes, std::move(notes));
+    t.warning = std::move(by);
+    return t;
+  };
+  Launch& l = *worker->launch;
+  if (kind == exec::TrapKind::kOutOfBounds && goes_on())
+    return l.options->faults->note(source_of(code(), in), program(), 1, made);
+  std::lock_guard lock(l.mutex);
+  if (!l.warning || program() < l.warning->first) l.warning = {program(), made()};
+}
+
+int64_t Exec::program() const {
+  const auto& blocks = launch().blocks;
+  return (int64_t{cta->id[2]} * blocks[1] + cta->id[1]) * blocks[0] + cta->id[0];
 }
 
 std::byte* Exec::fault(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane,
@@ -152,9 +174,7 @@ std::byte* Exec::fault(const Operands& in, exec::TrapKind kind, std::string mess
     trap(in, kind, std::move(message), lane, address, bytes);
     return nullptr;
   }
-  const auto& blocks = launch().blocks;
-  const int64_t program = (int64_t{cta->id[2]} * blocks[1] + cta->id[1]) * blocks[0] + cta->id[0];
-  launch().options->faults->note(source_of(code(), in), program, 1, [&] {
+  launch().options->faults->note(source_of(code(), in), program(), 1, [&] {
     return made_trap(in, kind, std::move(message), lane, address, bytes, {});
   });
   auto& room = write ? worker->sink : worker->zeros;

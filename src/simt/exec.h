@@ -10,10 +10,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <triton_runner/exec/memory.h>
+#include <triton_runner/exec/order.h>
+#include <triton_runner/exec/progress.h>
 #include <triton_runner/exec/timing.h>
 
 #include "code.h"
@@ -132,6 +135,7 @@ struct Cta {
 
 struct Cluster {
   Worker* worker = nullptr;
+  int64_t number = 0;  // in the grid's order
   std::vector<std::unique_ptr<Cta>> ctas;
   std::deque<std::unique_ptr<AsyncOp>> pending;  // in order of issue
   uint64_t events = 0;                           // something that a kPoll path may wait for has happened
@@ -151,6 +155,13 @@ struct Cluster {
   }
 };
 
+// The pseudo-random order of a shuffled launch, which runs on one thread.
+struct Shuffle {
+  Shuffle(uint64_t seed, uint64_t clusters) : order(seed, clusters), random(seed) {}
+  exec::Permutation order;  // in which clusters start
+  exec::Random random;      // of turns, and of the lanes of an atomic operation
+};
+
 struct Launch {
   const Code* code = nullptr;
   const exec::LaunchOptions* options = nullptr;
@@ -162,12 +173,26 @@ struct Launch {
   bool fast_mma = false;
   bool checked = false;  // anything but out of bounds
   double deadline = 0;
+  std::optional<Shuffle> shuffle;
   std::atomic<int64_t> next_cluster{0};
   int64_t num_clusters = 0;
+  // The number of the next cluster of the grid, which nobody else then starts; -1: none is left.
+  int64_t take_cluster() {
+    const int64_t place = next_cluster.fetch_add(1, std::memory_order_relaxed);
+    if (place >= num_clusters) return -1;
+    return shuffle ? static_cast<int64_t>(shuffle->order(static_cast<uint64_t>(place))) : place;
+  }
   std::atomic<int64_t> steps{0};
-  std::atomic<bool> stop{false};
+  exec::Progress progress;
+  // Clusters of this number and above leave, those below run on: one of them trapped, and a cluster below may
+  // yet. 0: everybody leaves.
+  std::atomic<int64_t> stop_from{INT64_MAX};
+  bool stops(int64_t number) const { return stop_from.load(std::memory_order_relaxed) <= number; }
+  bool stops(const Cluster& cluster) const { return stops(cluster.number); }
   std::mutex mutex;
-  std::optional<exec::Trap> trap;
+  std::optional<exec::Trap> trap;  // of the cluster stop_from, or of one above where everybody leaves
+  // Of a launch without a trap: what Trap::warning is for, the first of the lowest program.
+  std::optional<std::pair<int64_t, exec::Trap>> warning;
   std::mutex print_mutex;
 };
 
@@ -210,6 +235,10 @@ struct Exec : Lanes {
   void trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane = kNoRegister,
             uint64_t address = 0, uint32_t bytes = 0, std::vector<std::string> notes = {});
 
+  // Notes a fault of which `by` keeps the results right on a GPU (Trap::warning); the launch goes on.
+  void warn(const Operands& in, exec::TrapKind kind, std::string by, std::string message, uint32_t lane,
+            uint64_t address, uint32_t bytes, std::vector<std::string> notes);
+
   // Checked memory. `global` gives the host pointer of [address, address + bytes) or null after a trap that
   // names lane and nearest tensor. A launch that goes on after faults gets memory of its own in that place.
   std::byte* global(const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes, bool write);
@@ -219,6 +248,7 @@ struct Exec : Lanes {
   // An access that may not be: noted, and memory in its place; or null after a trap.
   std::byte* fault(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane,
                    uint64_t address, uint32_t bytes, bool write);
+  int64_t program() const;  // the block's number in the grid, x fastest
   bool goes_on() const { return launch().options->faults != nullptr; }
   exec::Trap made_trap(const Operands& in, exec::TrapKind kind, std::string message, uint32_t lane,
                        uint64_t address, uint32_t bytes, std::vector<std::string> notes) const;
@@ -228,6 +258,23 @@ struct Exec : Lanes {
 
 // "file:line:column" of the instruction in the PTX text.
 std::string instruction_location(const Code& code, const ptx::Instruction& in);
+
+// Calls f(lane) for each lane that is on, until f returns false: in ascending order, or in a pseudo-random one
+// where the launch is shuffled.
+template <class F>
+bool for_each_lane(Exec& x, F f) {
+  if (std::optional<Shuffle>& shuffle = x.worker->launch->shuffle) [[unlikely]] {
+    const exec::Permutation order(shuffle->random.next(), x.count);
+    for (uint32_t k = 0; k < x.count; ++k) {
+      const auto i = static_cast<uint32_t>(order(k));
+      if (x.on(i) && !f(i)) return false;
+    }
+    return true;
+  }
+  for (uint32_t i = 0; i < x.count; ++i)
+    if (x.on(i) && !f(i)) return false;
+  return true;
+}
 
 inline Exec& exec_of(Lanes& lanes) { return static_cast<Exec&>(lanes); }
 // The host address of an address of .param that is at or above kParamBase.

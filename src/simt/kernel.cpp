@@ -35,9 +35,9 @@ class SimtKernel final : public exec::Kernel {
                         "': check 'hints' is for TTIR and TTGIR: PTX has no hints, and a wide access at an "
                         "address that is not aligned stops the launch without it"),
           {}};
-    if (options.shuffle)
+    if (options.perturb)
       return exec::LaunchError{base::failure("kernel '" + code_.kernel +
-                                             "': shuffle= is for TTIR and TTGIR: PTX runs in one order"),
+                                             "': perturb= is for TTIR and TTGIR, whose ops say what rounds"),
                                {}};
     if ((options.checks & exec::kCheckRace) && options.timing.kind == exec::Timing::kUsual &&
         has_two_ends()) {
@@ -54,6 +54,7 @@ class SimtKernel final : public exec::Kernel {
     launch.plan = &*plan_;
     launch.options = &options;
     launch.num_clusters = exec::programs_of(options);
+    if (options.shuffle) launch.shuffle.emplace(*options.shuffle, static_cast<uint64_t>(launch.num_clusters));
     for (size_t d = 0; d < 3; ++d)
       launch.blocks[d] = static_cast<uint32_t>(options.grid[d]) * code_.cluster[d];
     const int64_t blocks = int64_t{launch.blocks[0]} * launch.blocks[1] * launch.blocks[2];
@@ -74,10 +75,10 @@ class SimtKernel final : public exec::Kernel {
     exec::Memory memory(all, options.resolve, options.whole);
     launch.memory = &memory;
     launch.fast_mma = options.mma == exec::Mma::kFast;
-    launch.checked = (options.checks & ~uint32_t{exec::kCheckOutOfBounds}) != 0;
+    launch.checked = (options.checks & ~exec::kCheckBounds) != 0;
     if (options.timeout_seconds > 0) launch.deadline = steady_seconds() + options.timeout_seconds;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
-    if (launch.checked) workers = 1;
+    if (launch.checked || launch.shuffle) workers = 1;
     try {
       run_grid(launch, static_cast<int>(std::min<int64_t>(workers, launch.num_clusters)));
     } catch (const std::bad_alloc&) {
@@ -87,6 +88,7 @@ class SimtKernel final : public exec::Kernel {
                                {}};
     }
     if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
+    if (launch.warning) return exec::LaunchError{{}, std::move(launch.warning->second)};
     return {};
   }
 

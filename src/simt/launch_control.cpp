@@ -52,8 +52,8 @@ struct Answer : AsyncOp {
 // The next cluster that has not started, which now never will.
 Words take_cluster(Exec& x) {
   Launch& launch = *x.worker->launch;
-  const int64_t linear = launch.next_cluster.fetch_add(1, std::memory_order_relaxed);
-  if (linear >= launch.num_clusters) return {0, 0, 0, kRefused};
+  const int64_t linear = launch.take_cluster();
+  if (linear < 0) return {0, 0, 0, kRefused};
   const std::array<uint32_t, 3> first = first_block(launch, static_cast<uint64_t>(linear));
   return {first[0], first[1], first[2], kCancelled};
 }

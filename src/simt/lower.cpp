@@ -1,27 +1,22 @@
-// Places for registers, constants and variables, and the walk over a function's instructions. A call is
-// lowered as the callee's instructions in its place, with registers of their own.
+// Places for registers, constants and variables, and the walk over a function's instructions.
 #include "lower.h"
 
 #include <algorithm>
 #include <bit>
 
-#include "contract.h"
 #include "control.h"
+#include "frame.h"
+#include "matrix/matrix.h"
 #include "observe.h"
 #include "special.h"
 
 namespace triton_runner::simt {
 namespace {
 
-constexpr uint32_t kMaxDepth = 64;                         // of calls
 constexpr size_t kMaxInstructions = 4u << 20;              // with all calls inlined
 constexpr uint64_t kMaxRegisterBytes = uint64_t{1} << 30;  // of a block
 
 uint64_t aligned(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
-
-uint32_t register_bytes(const ptx::Register& r) {
-  return static_cast<uint32_t>(std::max(1, ptx::bits(r.type) / 8));
-}
 
 using Lower = bool (*)(Lowering&, const ptx::Instruction&);
 constexpr Lower kLower[] = {
@@ -35,21 +30,13 @@ bool lower_UNSUPPORTED(Lowering& l, const ptx::Instruction& in) {
   return l.error(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
 }
 
-struct Lowering::Frame {
-  const ptx::Function* function = nullptr;
-  const Frame* caller = nullptr;
-  uint32_t depth = 0;
-  std::vector<uint32_t> places;                               // of registers
-  std::unordered_map<const ptx::Variable*, uint32_t> locals;  // offsets in local memory
-  std::optional<ContractedCode> contracted;
-};
-
 Lowering::Lowering(Code& code, base::Diagnostics& sink, std::span<const exec::RegisterProbe> probes)
     : code(code), sink_(sink), probes_(probes) {
   for (uint32_t p = 0; p < probes.size(); ++p) probes_at_[probes[p].instruction].push_back(p);
 }
 
 const ptx::Function& Lowering::function() const { return *frame_->function; }
+const ptx::EarlyUses& Lowering::early_uses() const { return frame_->early; }
 
 bool Lowering::error(uint32_t offset, std::string message, std::vector<std::string> notes) {
   sink_.add(code.module->diagnostic(offset, std::move(message), std::move(notes)));
@@ -275,22 +262,28 @@ bool Lowering::lower_variables() {
   return true;
 }
 
+bool Lowering::reserve_local(const ptx::Variable& v, uint32_t* offset) {
+  *offset = static_cast<uint32_t>(aligned(code.local_bytes, std::max(v.align, 1u)));
+  if (v.bytes > (64u << 20) || *offset + v.bytes > (64u << 20))
+    return error(v.offset, "the kernel takes more than 64 MiB of local memory a thread");
+  code.local_bytes = *offset + static_cast<uint32_t>(v.bytes);
+  return true;
+}
+
 bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
   frame.function = &f;
   if (code.contract) frame.contracted.emplace(f);
+  frame.early = ptx::early_uses(f);
   if (f.registers.size() > kMaxRegisterBytes / 16 ||
       code.register_bytes + f.registers.size() * uint64_t{code.threads} * 4 > kMaxRegisterBytes)
     return error(f.offset, "'" + std::string(f.name) + "' has " + std::to_string(f.registers.size()) +
                                " registers a thread with " + std::to_string(code.threads) +
                                " threads: more than the engine holds");
-  for (const ptx::Register& r : f.registers) frame.places.push_back(temporary(register_bytes(r)));
+  for (const ptx::Register& r : f.registers.subspan(frame.places.size()))
+    frame.places.push_back(temporary(register_bytes(r)));
   for (const ptx::Variable& v : f.variables) {
     if (v.space != ptx::Space::kLocal && v.space != ptx::Space::kParam) continue;
-    code.local_bytes = static_cast<uint32_t>(aligned(code.local_bytes, std::max(v.align, 1u)));
-    frame.locals[&v] = code.local_bytes;
-    if (v.bytes > (64u << 20) || code.local_bytes + v.bytes > (64u << 20))
-      return error(v.offset, "the kernel takes more than 64 MiB of local memory a thread");
-    code.local_bytes += static_cast<uint32_t>(v.bytes);
+    if (!reserve_local(v, &frame.locals[&v])) return false;
   }
   Frame* outer = frame_;
   const ptx::Instruction* outer_current = current_;
@@ -304,6 +297,7 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
     current_ = &in;
     const auto index = static_cast<uint32_t>(&in - f.body.data());
     emit_probes(frame, index, false);
+    emit_early_uses(frame, index);
     size_t faults = sink_.list().size();
     const bool done = frame.contracted && frame.contracted->lower(*this, in, index);
     const bool lowered = done || kLower[static_cast<size_t>(in.opcode)](*this, in);
@@ -345,6 +339,17 @@ void Lowering::emit_probes(const Frame& frame, uint32_t instruction, bool after)
   }
 }
 
+void Lowering::emit_early_uses(const Frame& frame, uint32_t instruction) {
+  const std::vector<ptx::EarlyUse>& uses = frame.early.uses;
+  auto use = std::lower_bound(uses.begin(), uses.end(), instruction,
+                              [](const ptx::EarlyUse& u, uint32_t i) { return u.use < i; });
+  std::vector<const ptx::Instruction*> products;
+  for (; use != uses.end() && use->use == instruction; ++use)
+    products.push_back(&frame.function->body[use->product]);
+  // What a barrier is given is looked at by the checks: it stays the first of its instructions.
+  if (!products.empty() && !current_->does(ptx::Effect::kMeets)) lower_early_use(*this, std::move(products));
+}
+
 void Lowering::jump_to(uint32_t instr, uint32_t label) { fixups_.push_back({instr, nullptr, label, false}); }
 void Lowering::table_entry(const Instr** entry, uint32_t label) {
   fixups_.push_back({0, entry, label, false});
@@ -353,48 +358,6 @@ void Lowering::jump_to_here(uint32_t instr) {
   fixups_.push_back({instr, nullptr, static_cast<uint32_t>(code.instrs.size()), true});
 }
 void Lowering::jump_to_end(uint32_t instr) { ends_.push_back({instr, nullptr, 0, false}); }
-
-bool Lowering::inline_call(const ptx::Instruction& in, const ptx::Function& callee,
-                           std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args,
-                           const Instr** entry) {
-  for (const Frame* f = frame_; f; f = f->caller)
-    if (f->function == &callee)
-      return error(in, "'" + std::string(callee.name) +
-                           "' calls itself: the engine inlines calls and cannot "
-                           "execute recursion");
-  if (frame_->depth >= kMaxDepth) return error(in, "calls are nested more than 64 deep");
-  if (callee.is_declaration)
-    return error(in, "'" + std::string(callee.name) + "' has no body in this module");
-  if (args.size() != callee.params.size() || returns.size() != callee.returns.size())
-    return error(in, "'" + std::string(callee.name) + "' takes " + std::to_string(callee.params.size()) +
-                         " arguments and gives " + std::to_string(callee.returns.size()) +
-                         " results; the call has " + std::to_string(args.size()) + " and " +
-                         std::to_string(returns.size()));
-  Frame frame;
-  frame.caller = frame_;
-  frame.depth = frame_->depth + 1;
-  auto bind = [&](const ptx::Variable& formal, const ptx::Operand& actual) {
-    if (actual.kind != ptx::OperandKind::kVariable || actual.variable->space != ptx::Space::kParam ||
-        actual.variable->bytes < formal.bytes)
-      return error(actual.offset, "the engine passes .param variables of the callee's size only");
-    frame.locals[&formal] = local_offset(*actual.variable);
-    return true;
-  };
-  for (size_t i = 0; i < args.size(); ++i)
-    if (!bind(callee.params[i], args[i])) return false;
-  for (size_t i = 0; i < returns.size(); ++i)
-    if (!bind(callee.returns[i], returns[i])) return false;
-  if (entry) table_ends_.push_back({0, entry, static_cast<uint32_t>(code.instrs.size()), true});
-  const size_t first_end = ends_.size();
-  if (!lower_function(callee, frame)) return false;
-  for (size_t i = first_end; i < ends_.size(); ++i) {
-    ends_[i].target = static_cast<uint32_t>(code.instrs.size());
-    ends_[i].resolved = true;
-  }
-  fixups_.insert(fixups_.end(), ends_.begin() + static_cast<ptrdiff_t>(first_end), ends_.end());
-  ends_.resize(first_end);
-  return true;
-}
 
 bool Lowering::is_inlined() const { return frame_->caller != nullptr; }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <triton_runner/exec/register_observer.h>
+#include <triton_runner/ptx/products.h>
 #include <triton_runner/simt/simt.h>
 
 #include "code.h"
@@ -50,7 +51,8 @@ class Lowering {
   void report(base::Diagnostic d) { sink_.add(std::move(d)); }
   bool error(uint32_t offset, std::string message, std::vector<std::string> notes = {});
   const ptx::Register& declared(const ptx::Operand& operand) const;  // of a register operand
-  const ptx::Function& function() const;  // whose instruction is being lowered: an inlined callee, maybe
+  const ptx::Function& function() const;     // whose instruction is being lowered: an inlined callee, maybe
+  const ptx::EarlyUses& early_uses() const;  // of its products, in that function
   int capability() const { return code.capability; }
   // Bytes from the start of the shared window.
   uint32_t shared_offset(const ptx::Variable& v) const;
@@ -66,6 +68,16 @@ class Lowering {
   void jump_to_end(uint32_t instr);   // of the inlined function
   void jump_to_here(uint32_t instr);  // to the instruction that is lowered next
   bool is_inlined() const;
+  // --- calls (call.cpp) ---------------------------------------------------------------------------------
+  // Whether a call may pass `actual` as the parameter `formal`, or take a result of that kind in it: a .param
+  // variable or a register of its size, a number as an argument, _ as a result.
+  bool fits(const ptx::Variable& formal, const ptx::Operand& actual, bool is_result) const;
+  // The offset in local memory where a callee reads the argument (it is written there, unless it lies in
+  // memory already), or writes the result.
+  uint32_t argument_memory(const ptx::Variable& formal, const ptx::Operand& actual);
+  uint32_t result_memory(const ptx::Variable& formal, const ptx::Operand& actual);
+  // After the call: a result of local memory goes to the register that takes it.
+  void take_result(const ptx::Variable& formal, const ptx::Operand& actual, uint32_t memory);
   // The callee's instructions in this place; `entry` is set to the first of them in the end, if given.
   bool inline_call(const ptx::Instruction& in, const ptx::Function& callee,
                    std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args,
@@ -75,7 +87,11 @@ class Lowering {
   struct Frame;  // a function being lowered: the entry, or an inlined call
   bool lower_function(const ptx::Function& f, Frame& frame);
   bool lower_variables();
+  bool reserve_local(const ptx::Variable& v, uint32_t* offset);
+  void emit_local(bool store, uint32_t place, uint32_t offset, uint32_t bytes);
+  void emit_copy(uint32_t to, uint32_t from, uint32_t bytes);
   void emit_probes(const Frame& frame, uint32_t instruction, bool after);
+  void emit_early_uses(const Frame& frame, uint32_t instruction);
   base::Diagnostics& sink_;
   std::span<const exec::RegisterProbe> probes_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;  // by instruction

@@ -253,6 +253,7 @@ template <bool kWrite>
 void access_global(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
   const Access& a = access_of(in);
+  if constexpr (kWrite) x.worker->launch->progress.changed();
   if (!is_plain(a) || x.launch().checked) [[unlikely]]
     return each_lane<kWrite>(x, in, a);
   const auto* address = l.reg<uint64_t>(in.a);

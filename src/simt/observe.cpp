@@ -10,7 +10,7 @@ namespace triton_runner::simt {
 void show_registers(Lanes& lanes, const Operands& in) {
   const Exec& x = exec_of(lanes);
   const auto& place = *static_cast<const ProbePlace*>(in.data);
-  std::vector<const std::byte*> values;
+  std::vector<std::byte*> values;
   values.reserve(place.registers.size());
   for (const auto& [offset, bytes] : place.registers)
     values.push_back(x.regs + offset + uint64_t{bytes} * x.first);

@@ -2,7 +2,12 @@
 //
 // Whatever can run does so before an asynchronous operation completes; when nothing can run and nothing is
 // pending, the launch ends with a report of where every path waits. A cluster that spins on global memory
-// is set aside for others, so that blocks that wait for each other finish on one thread.
+// is set aside for others, so that blocks that wait for each other finish on one thread. When a cluster traps,
+// those above it leave and those below run on, so that the trap that stays is the one that comes first in the
+// grid's order, on any number of workers.
+//
+// In a shuffled launch several clusters are under way, each warp is a path of its own, and a turn of some
+// instructions goes to any warp that is ready.
 #include "run.h"
 
 #include <time.h>
@@ -22,8 +27,10 @@
 namespace triton_runner::simt {
 namespace {
 
-constexpr int32_t kFuel = 1024;         // backward jumps between looks at the clock
-constexpr uint32_t kTimeouts = 64;      // of waits without anything else that happens
+constexpr int32_t kFuel = 1024;          // backward jumps between looks at the clock
+constexpr uint32_t kTimeouts = 64;       // of waits without anything else that happens
+constexpr size_t kShuffledClusters = 8;  // under way at once in a shuffled launch, more while they spin
+constexpr uint64_t kTurn = 16;           // instructions of a turn there, on average
 constexpr uint64_t kSpinsOfFuel = 512;  // so many accesses that a spinning loop makes, in that time: it spins
 
 // A guarded instruction runs under the guard and the path's mask; not at all where no thread is left.
@@ -43,8 +50,11 @@ void run_guarded(Exec& x, const Instr& in, const Tables& tables) {
   x.mask = own;
 }
 
-void run_path(Exec& x, const Tables& tables) {
+// kTurns: at most `turn` instructions.
+template <bool kTurns>
+void run_path(Exec& x, const Tables& tables, uint64_t turn) {
   while (x.pc < x.limit) {
+    if (kTurns && turn-- == 0) return;
     const Instr& in = *x.pc++;
     if (in.guard == kNoRegister)
       in.run(x, in);
@@ -54,8 +64,8 @@ void run_path(Exec& x, const Tables& tables) {
 }
 
 // With a look at what each instruction does.
-void run_path_checked(Exec& x, const Tables& tables, Checks& checks) {
-  while (x.pc < x.limit) {
+void run_path_checked(Exec& x, const Tables& tables, Checks& checks, uint64_t turn) {
+  while (x.pc < x.limit && turn-- > 0) {
     const Instr& in = *x.pc++;
     const int8_t* own = x.mask;
     if (in.guard != kNoRegister) {
@@ -75,7 +85,7 @@ void run_path_checked(Exec& x, const Tables& tables, Checks& checks) {
   }
 }
 
-enum class Outcome { kFinished, kBlocked, kSpinning, kStopped };
+enum class Outcome { kFinished, kBlocked, kSpinning, kStopped, kGoesOn };
 
 bool is_ready(const Cta& cta, const Path& s) {
   return s.state == PathState::kReady || (s.state == PathState::kPoll && s.seen_event != cta.cluster->events);
@@ -83,8 +93,9 @@ bool is_ready(const Cta& cta, const Path& s) {
 
 class GridWorker {
  public:
-  explicit GridWorker(Launch& launch)
+  GridWorker(Launch& launch, int index)
       : launch_(launch),
+        waiter_(launch.progress, index),
         code_(*launch.code),
         tables_(simd_tables(num::current_isa())),
         worker_(*launch.memory) {
@@ -95,7 +106,16 @@ class GridWorker {
   }
 
   void run() {
-    while (!launch_.stop.load(std::memory_order_relaxed)) {
+    if (launch_.shuffle)
+      run_shuffled(launch_.shuffle->random);
+    else
+      run_in_order();
+    give_steps();
+  }
+
+ private:
+  void run_in_order() {
+    while (!launch_.stops(0)) {
       if (active_.empty() || (spinning_ && more())) {
         spinning_ = false;
         if (!start()) {
@@ -108,31 +128,73 @@ class GridWorker {
         // The newest first: what the others wait for is most often there.
         size_t k = active_.size() - 1 - i;
         Outcome o = run_cluster(*active_[k]);
-        if (o == Outcome::kStopped) return give_steps();
-        if (o == Outcome::kFinished) {
+        if (o == Outcome::kFinished || o == Outcome::kStopped) {
           finished = true;
-          idle_.push_back(std::move(active_[k]));
-          active_.erase(active_.begin() + static_cast<ptrdiff_t>(k));
+          leave(k, o);
         } else {
           ++i;
         }
       }
       spinning_ = !finished;
+      if (finished)
+        waiter_.busy();
+      else if (!more() && nobody_gets_on())
+        return;
     }
-    give_steps();
   }
 
- private:
+  // Each turn goes to any of the clusters that are under way.
+  void run_shuffled(exec::Random& random) {
+    size_t spins = 0, most = kShuffledClusters;
+    while (!launch_.stops(0)) {
+      if (spins > active_.size() && more()) ++most, spins = 0;
+      while (active_.size() < most && more()) start();
+      if (active_.empty()) return;
+      const size_t k = random.below(active_.size());
+      const Outcome o = run_turn(*active_[k], random);
+      if (o == Outcome::kSpinning && ++spins > active_.size() && !more() && nobody_gets_on()) return;
+      if (o != Outcome::kFinished && o != Outcome::kStopped) continue;
+      leave(k, o);
+      waiter_.busy();
+      spins = 0;
+    }
+  }
+
+  // active_[k] has ended, or stopped on its way: then nothing of it is used again.
+  void leave(size_t k, Outcome o) {
+    if (o == Outcome::kFinished) {
+      idle_.push_back(std::move(active_[k]));
+      launch_.progress.ended();
+    }
+    active_.erase(active_.begin() + static_cast<ptrdiff_t>(k));
+  }
+
+  // All clusters here only spin and there is nothing to start. Without a trap they are waited for (the launch may
+  // have a time limit). After one, those below it may wait for what it, or one above it, was to do: its trap stays.
+  bool nobody_gets_on() {
+    if (launch_.stop_from.load(std::memory_order_relaxed) == INT64_MAX || !waiter_.nobody_gets_on(true))
+      return false;
+    std::lock_guard lock(launch_.mutex);
+    launch_.stop_from.store(0, std::memory_order_relaxed);
+    return true;
+  }
+
   void give_steps() {
     launch_.steps.fetch_add(worker_.steps, std::memory_order_relaxed);
     worker_.steps = 0;
   }
 
-  bool more() const { return launch_.next_cluster.load(std::memory_order_relaxed) < launch_.num_clusters; }
+  // Whether there are clusters that may start. In the grid's order none does after one that may not.
+  bool more() const {
+    const int64_t next = launch_.next_cluster.load(std::memory_order_relaxed);
+    return next < launch_.num_clusters && !launch_.stops(launch_.shuffle ? 0 : next);
+  }
 
+  // False: there is none, or it may not run.
   bool start() {
-    int64_t linear = launch_.next_cluster.fetch_add(1, std::memory_order_relaxed);
-    if (linear >= launch_.num_clusters) return false;
+    if (!more()) return false;
+    const int64_t linear = launch_.take_cluster();
+    if (linear < 0 || launch_.stops(linear)) return false;
     if (idle_.empty()) {
       active_.push_back(make_cluster());
     } else {
@@ -182,6 +244,7 @@ class GridWorker {
 
   void begin(Cluster& cluster, uint64_t linear) {
     const std::array<uint32_t, 3> first = first_block(launch_, linear);
+    cluster.number = static_cast<int64_t>(linear);
     cluster.pending.clear();
     cluster.timing = {launch_.options->timing, linear};
     if (checks_) checks_->begin(cluster, linear);
@@ -199,11 +262,12 @@ class GridWorker {
     }
   }
 
-  // The path to run: of those that are ready, the one that gave up the fewest turns, with the lowest pc.
-  static Path* choose(Cta& cta) {
+  // The path to run: of those that are ready (in a shuffled launch: of those of one warp, whose first thread is
+  // `warp`), the one that gave up the fewest turns, with the lowest pc.
+  static Path* choose(Cta& cta, uint32_t warp = kNoRegister) {
     Path* best = nullptr;
     for (auto& s : cta.paths) {
-      if (!is_ready(cta, *s)) continue;
+      if (!is_ready(cta, *s) || (warp != kNoRegister && s->first != warp)) continue;
       if (!best || s->penalty < best->penalty || (s->penalty == best->penalty && s->pc < best->pc))
         best = s.get();
     }
@@ -215,7 +279,7 @@ class GridWorker {
     const Instr* limit = code_.instrs.data() + code_.instrs.size();
     for (size_t i = 0; i < cta.paths.size();) {
       Path& other = *cta.paths[i];
-      if (&other != &s && is_ready(cta, other)) {
+      if (&other != &s && is_ready(cta, other) && may_merge(cta, s, other)) {
         if (other.pc == s.pc) {
           merge(cta, s, other);
           continue;
@@ -231,38 +295,68 @@ class GridWorker {
     while (!cta.paths.empty()) {
       Path* s = cta.paths.size() == 1 ? cta.paths[0].get() : choose(cta);
       if (!s || !is_ready(cta, *s)) return Outcome::kBlocked;
-      Exec x;
-      x.limit = gather(cta, *s);
-      s->state = PathState::kReady;
-      x.regs = cta.regs;
-      x.first = s->first;
-      x.count = s->count;
-      x.mask = s->full ? nullptr : s->mask.data();
-      x.pc = s->pc;
-      x.path = s;
-      x.cta = &cta;
-      x.worker = &worker_;
-      x.fuel = kFuel;
-      const uint64_t spins = worker_.global_spins;
-      if (checks_) [[unlikely]]
-        run_path_checked(x, tables_, *checks_);
-      else
-        run_path(x, tables_);
-      if (x.path) x.path->pc = x.pc;
-      // Loops with several paths leave at every turn: their fuel is the block's.
-      cta.fuel -= kFuel - x.fuel;
-      cta.spins += worker_.global_spins - spins;
-      if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::kStopped;
-      if (cta.fuel <= 0) {
-        cta.fuel = kFuel;
-        const bool spins_only = cta.spins >= kSpinsOfFuel;
-        cta.spins = 0;
-        if (should_stop(x)) return Outcome::kStopped;
-        if (x.path) ++x.path->penalty;
-        if (spins_only && !others_ready(cta, x.path)) return Outcome::kSpinning;
-      }
+      const Outcome o = run_some(cta, *s, ~uint64_t{0});
+      if (o != Outcome::kGoesOn) return o;
     }
     return Outcome::kFinished;
+  }
+
+  // Runs a path until the scheduler has to look, in a shuffled launch at most `turn` instructions of it.
+  Outcome run_some(Cta& cta, Path& s, uint64_t turn) {
+    Exec x;
+    x.limit = gather(cta, s);
+    s.state = PathState::kReady;
+    x.regs = cta.regs;
+    x.first = s.first;
+    x.count = s.count;
+    x.mask = s.full ? nullptr : s.mask.data();
+    x.pc = s.pc;
+    x.path = &s;
+    x.cta = &cta;
+    x.worker = &worker_;
+    x.fuel = kFuel;
+    const uint64_t spins_before = worker_.global_spins;
+    if (checks_) [[unlikely]]
+      run_path_checked(x, tables_, *checks_, turn);
+    else if (launch_.shuffle) [[unlikely]]
+      run_path<true>(x, tables_, turn);
+    else
+      run_path<false>(x, tables_, turn);
+    if (x.path) x.path->pc = x.pc;
+    // Loops with several paths leave at every turn: their fuel is the block's.
+    cta.fuel -= kFuel - x.fuel;
+    cta.spins += worker_.global_spins - spins_before;
+    if (launch_.stops(*cta.cluster)) return Outcome::kStopped;
+    if (cta.fuel > 0) return Outcome::kGoesOn;
+    cta.fuel = kFuel;
+    // In a shuffled launch each warp jumps back for itself, and often one of them asks for all.
+    const bool spins_only = cta.spins >= (launch_.shuffle ? kSpinsOfFuel * 32 / code_.threads : kSpinsOfFuel);
+    cta.spins = 0;
+    if (!spins_only) launch_.progress.changed();
+    if (should_stop(x)) return Outcome::kStopped;
+    if (x.path) ++x.path->penalty;
+    const bool spins = spins_only && (launch_.shuffle || !others_ready(cta, x.path));
+    return spins ? Outcome::kSpinning : Outcome::kGoesOn;
+  }
+
+  // A turn of a shuffled launch: of any path of the cluster that is ready.
+  Outcome run_turn(Cluster& cluster, exec::Random& random) {
+    size_t ready = 0;
+    bool finished = true;
+    for (auto& cta : cluster.ctas) {
+      finished = finished && cta->paths.empty();
+      for (auto& s : cta->paths) ready += is_ready(*cta, *s);
+    }
+    if (ready == 0) return go_on(cluster, finished);
+    size_t k = random.below(ready);
+    for (auto& cta : cluster.ctas)
+      for (auto& s : cta->paths) {
+        if (!is_ready(*cta, *s) || k-- != 0) continue;
+        const Outcome o = run_some(*cta, *choose(*cta, s->first), 1 + random.below(2 * kTurn - 1));
+        if (o == Outcome::kSpinning && !cluster.pending.empty()) cluster.complete_oldest();
+        return launch_.stops(cluster) ? Outcome::kStopped : o;
+      }
+    return Outcome::kGoesOn;
   }
 
   static bool others_ready(const Cta& cta, const Path* s) {
@@ -285,7 +379,7 @@ class GridWorker {
              "the launch executed more than its limit of " + std::to_string(o.max_steps) + " instructions");
     }
     if (o.max_steps > 0) give_steps();
-    return launch_.stop.load(std::memory_order_relaxed);
+    return launch_.stops(*x.cta->cluster);
   }
 
   static std::string seconds(double value) {
@@ -306,21 +400,27 @@ class GridWorker {
         spinning = spinning || o == Outcome::kSpinning;
       }
       if (finished || (events == cluster.events && !spinning)) {
-        if (!cluster.pending.empty()) {
-          cluster.complete_oldest();
-          if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::kStopped;
-          continue;
-        }
-        if (finished) return Outcome::kFinished;
-        if (time_out(cluster)) continue;
-        report_deadlock(cluster);
-        return Outcome::kStopped;
+        const Outcome o = go_on(cluster, finished);
+        if (o == Outcome::kGoesOn) continue;
+        return o;
       }
       if (spinning) {
         if (!cluster.pending.empty()) cluster.complete_oldest();
-        return Outcome::kSpinning;
+        return launch_.stops(cluster) ? Outcome::kStopped : Outcome::kSpinning;
       }
     }
+  }
+
+  // Nothing of the cluster can run: what is pending completes, or waits end. kGoesOn: something can run now.
+  Outcome go_on(Cluster& cluster, bool finished) {
+    if (!cluster.pending.empty()) {
+      cluster.complete_oldest();
+      return launch_.stops(cluster) ? Outcome::kStopped : Outcome::kGoesOn;
+    }
+    if (finished) return Outcome::kFinished;
+    if (time_out(cluster)) return Outcome::kGoesOn;
+    report_deadlock(cluster);
+    return Outcome::kStopped;
   }
 
   // Nobody gets on: waits that may give up do, a number of times. False: none is left.
@@ -341,6 +441,7 @@ class GridWorker {
   void report_deadlock(Cluster& cluster);
 
   Launch& launch_;
+  exec::Waiter waiter_;
   const Code& code_;
   const Tables& tables_;
   Worker worker_;
@@ -416,8 +517,8 @@ double steady_seconds() {
 }
 
 void run_grid(Launch& launch, int workers) {
-  if (workers <= 1) return GridWorker(launch).run();
-  exec::run_workers(workers, [&](int) { GridWorker(launch).run(); });
+  launch.progress.begin(workers);
+  exec::run_workers(workers, [&](int index) { GridWorker(launch, index).run(); });
 }
 
 }  // namespace triton_runner::simt

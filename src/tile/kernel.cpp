@@ -42,7 +42,7 @@ class TileKernel final : public exec::Kernel {
     // every value is there to be seen.
     std::optional<Checks> checks;
     std::unique_ptr<const CheckedCode> with_probes;
-    if ((options.checks & ~uint32_t{exec::kCheckOutOfBounds}) || options.shuffle) {
+    if ((options.checks & ~exec::kCheckBounds) || options.shuffle || options.perturb) {
       if (options.observer) with_probes = made_code(options.observer, true);
       const CheckedCode& code = with_probes ? *with_probes : checked_code();
       checks.emplace(code, options, allocations, memory);

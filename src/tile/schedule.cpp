@@ -1,13 +1,14 @@
 // Each worker takes programs from a shared counter and runs one at a time to its end. A program that spins
 // (waits for another one) is set aside: its worker first goes round those it has, and starts a new program
 // only when none of them gets on. So kernels that wait for each other finish on one thread, and memory stays
-// at one program a worker otherwise. The blocks of a cluster, where they are programs, are taken together and
-// have turns within what is one program to the rest of this file: the first of them, which leads.
+// at one program a worker otherwise. When a program traps, those above it leave and those below run on, so
+// that the trap that stays is the one that comes first in the grid's order, on any number of workers. The
+// blocks of a cluster, where they are programs, are taken together and have turns within what is one program
+// to the rest of this file: the first of them, which leads.
 #include "schedule.h"
 
-#include <sched.h>
-
 #include <algorithm>
+#include <unordered_map>
 
 #include <triton_runner/exec/pool.h>
 #include <triton_runner/num/dot.h>
@@ -19,10 +20,7 @@
 namespace triton_runner::tile {
 namespace {
 
-constexpr int kPatience = 64;  // rounds of spinning before another program is started
-// Nothing but spinning, no program ended, no memory written for so long: nobody will get on.
-constexpr double kLivelockSeconds = 2;
-constexpr uint64_t kLivelockRounds = 200, kLeft = ~uint64_t{0};  // kLeft: of a worker that is done
+constexpr int kPatience = 64;            // rounds of spinning before another program is started
 constexpr size_t kShuffledPrograms = 8;  // under way at once in a shuffled launch, more while they spin
 
 // What the tiles of one worker may occupy.
@@ -34,17 +32,16 @@ uint64_t tile_limit(const Launch& launch) {
 
 enum class Step { kFinished, kSpinning, kStopped };
 
-// What the workers of a launch tell each other when they only spin.
-struct AllWorkers {
-  std::vector<std::atomic<uint64_t>>
-      idle_rounds;                      // by worker: how often it asked all of its programs in vain
-  std::atomic<bool> deadlocked{false};  // each worker reports its first program
-};
-
 class GridWorker {
  public:
-  GridWorker(Launch& launch, AllWorkers& all, int index)
-      : launch_(launch), all_(all), code_(*launch.code), worker_(*launch.memory) {
+  // `deadlocked`, of all workers, under the launch's mutex: the programs that are left wait for each other, and each worker reports its
+  // first one.
+  GridWorker(Launch& launch, bool& deadlocked, int index)
+      : launch_(launch),
+        deadlocked_(deadlocked),
+        waiter_(launch.progress, index),
+        code_(*launch.code),
+        worker_(*launch.memory) {
     worker_.launch = &launch;
     worker_.index = index;
     thread_local BufferPool pool;
@@ -54,8 +51,6 @@ class GridWorker {
 
   ~GridWorker() {
     num::release_bf16_unit();
-    set_idle(true);  // for good
-    all_.idle_rounds[worker_.index].store(kLeft, std::memory_order_relaxed);
     for (auto& p : idle_) destroy(*p);
     for (auto& p : active_) destroy(*p);
   }
@@ -66,50 +61,57 @@ class GridWorker {
       run_shuffled(*launch_.checks);
     else
       run_in_order();
-    if (all_.deadlocked.load(std::memory_order_relaxed)) report_deadlock();
+    if (is_deadlocked()) report_deadlock();
   }
 
   void run_in_order() {
     int rounds = 0;
-    while (!launch_.stop.load(std::memory_order_relaxed)) {
+    while (!launch_.stops(0)) {
       if (active_.empty() || (rounds >= kPatience && more())) {
         rounds = 0;
         if (!start()) {
           if (active_.empty()) return;
           continue;
         }
-        if (!run_straight()) return;
+        run_straight();
         continue;
       }
       for (size_t i = 0; i < active_.size() && rounds >= 0;) {
         size_t before = active_.size();
-        if (!advance(i)) return;
+        advance(i);
         if (active_.size() < before)
           rounds = 0;
         else
           ++i;
       }
       if (++rounds <= kPatience || more())
-        set_idle(false);
+        waiter_.busy();
       else if (idle_round())
         return;
     }
   }
 
-  // Each turn goes to any of the programs that are under way.
+  // Each turn goes to any of the programs that are under way. Turns end at pseudo-random places too: a program
+  // of which many end so, one after the other, does more than spin.
   void run_shuffled(Checks& checks) {
     size_t spins = 0, most = kShuffledPrograms;
-    while (!launch_.stop.load(std::memory_order_relaxed)) {
+    std::unordered_map<const Program*, int> preempted;  // turns since the program last spun
+    while (!launch_.stops(0)) {
       const bool stuck = spins > kPatience * (active_.size() + 1);
       if (stuck && more()) ++most, spins = 0;
-      while (active_.size() < most && more())
-        if (!start()) return;
+      while (active_.size() < most && more()) start();
       if (active_.empty()) return;
-      const size_t before = active_.size();
-      if (!advance(checks.random().below(before))) return;
-      if (checks.preempted() || active_.size() < before) {
+      const size_t before = active_.size(), k = checks.random().below(before);
+      int& turns = preempted[active_[k].get()];
+      advance(k);
+      const bool was_preempted = checks.preempted();
+      turns = was_preempted ? turns + 1 : 0;
+      if (active_.size() < before || turns > kPatience) {
         spins = 0;
-        set_idle(false);
+        waiter_.busy();
+        launch_.progress.changed();
+      } else if (was_preempted) {
+        continue;
       } else if (++spins > kPatience * (active_.size() + 1) && !more() && idle_round()) {
         return;
       }
@@ -117,12 +119,16 @@ class GridWorker {
   }
 
  private:
+  // Whether there are programs that may start. In the grid's order none does after one that may not.
   bool more() const {
-    return worker_.taken < worker_.taken_end ||
-           launch_.next_program.load(std::memory_order_relaxed) < launch_.num_programs;
+    const bool own = worker_.taken < worker_.taken_end;
+    const int64_t next = own ? worker_.taken : launch_.next_program.load(std::memory_order_relaxed);
+    const bool in_order = !launch_.checks || !launch_.checks->shuffled();
+    return (own || next < launch_.num_programs) && !launch_.stops(in_order ? next : 0);
   }
 
-  // The next program of the grid, ready to run as the last of active_; false if there is none.
+  // The next program of the grid, ready to run as the last of active_; false if there is none, or if it may
+  // not run.
   bool start() {
     if (!more()) return false;
     std::unique_ptr<Program> p;
@@ -143,7 +149,7 @@ class GridWorker {
     if (linear < 0) return false;
     if (p.led) [[unlikely]]
       return begin_cluster(*p.led, linear);
-    p.linear = linear;
+    p.linear = p.number = linear;
     p.id = id_of(linear);
     return begin_block(p);
   }
@@ -175,6 +181,7 @@ class GridWorker {
         at /= grid[d] / dims[d], rank /= dims[d];
       }
       p->linear = p->id[0] + grid[0] * (p->id[1] + grid[1] * p->id[2]);
+      p->number = number;
       if (!begin_block(*p)) return false;
     }
     return true;
@@ -263,28 +270,28 @@ class GridWorker {
       for (auto& other : p.led->others) destroy(*other);
   }
 
-  // Runs active_[i] until it ends or spins. False: the launch is over.
-  bool advance(size_t i) {
-    Step s = step(*active_[i]);
+  // Runs active_[i] until it ends, stops or spins.
+  void advance(size_t i) {
+    const Step s = step(*active_[i]);
     if (s == Step::kFinished) {
       end(*active_[i]);
       retire(i);
+    } else if (s == Step::kStopped) {
+      discard(i);
     }
-    return s != Step::kStopped;
   }
 
-  // Runs the last of active_, and the next programs of the grid in its place, until one spins or none is
-  // left. False: the launch is over.
-  bool run_straight() {
+  // Runs the last of active_, and the next programs of the grid in its place, until one stops or spins or none
+  // is left.
+  void run_straight() {
     Program& p = *active_.back();
     Step s;
     while ((s = step(p)) == Step::kFinished) {
       end(p);
       if (begin(p)) continue;
-      retire(active_.size() - 1);
-      return true;
+      return retire(active_.size() - 1);
     }
-    return s != Step::kStopped;
+    if (s == Step::kStopped) discard(active_.size() - 1);
   }
 
   void end(Program& p) {
@@ -296,11 +303,18 @@ class GridWorker {
     }
     if (p.led) [[unlikely]]
       for (auto& other : p.led->others) end(*other);
-    launch_.made_progress();
+    launch_.progress.ended();
   }
 
   void retire(size_t i) {
     idle_.push_back(std::move(active_[i]));
+    active_.erase(active_.begin() + static_cast<ptrdiff_t>(i));
+  }
+
+  // A program that stopped on its way: nothing of it can be used again.
+  void discard(size_t i) {
+    if (launch_.stops(0)) return;  // it may still be reported
+    destroy(*active_[i]);
     active_.erase(active_.begin() + static_cast<ptrdiff_t>(i));
   }
 
@@ -347,7 +361,7 @@ class GridWorker {
       for (size_t i = 0; i < blocks; ++i)
         if (!take_turns(p.led ? *p.led->blocks[(first + i) % blocks] : p, seen)) return Step::kStopped;
       if (seen.all_done) return Step::kFinished;
-      if (launch_.stop.load(std::memory_order_relaxed)) return Step::kStopped;
+      if (launch_.stops(p.number)) return Step::kStopped;
       if (seen.any_yield) return poll(p.tasks[0]);
       if (!seen.any_progress) return deadlock(p);
     }
@@ -379,39 +393,23 @@ class GridWorker {
                p.led ? "every task of the cluster's programs waits, and none can wake another"
                      : "every task of the program waits, and none can wake another");
     std::lock_guard lock(launch_.mutex);
-    if (launch_.trap && launch_.trap_program == task->program->linear) launch_.trap->notes = std::move(where);
+    if (launch_.trap && launch_.trap_number == task->program->number) launch_.trap->notes = std::move(where);
     return Step::kStopped;
   }
 
-  void set_idle(bool idle) {
-    if (idle == idle_here_) return;
-    idle_here_ = idle;
-    launch_.idle_workers.fetch_add(idle ? 1 : -1, std::memory_order_relaxed);
+  bool is_deadlocked() {
+    std::lock_guard lock(launch_.mutex);
+    return deadlocked_;
   }
 
-  // Everything here only spins and there is nothing to start: let other threads
-  // run, and notice when all do only this. Time alone says little on a loaded
-  // machine: every worker has to have asked its programs again and again.
+  // Everything here only spins and there is nothing to start: whether this is so everywhere, and stays so. Where
+  // a program has trapped, those below it may wait for what it, or one above it, was to do: its trap stays.
   bool idle_round() {
-    sched_yield();
-    set_idle(true);
-    launch_.watched.store(true, std::memory_order_relaxed);
-    all_.idle_rounds[worker_.index].fetch_add(1, std::memory_order_relaxed);
-    uint64_t progress = launch_.progress.load(std::memory_order_relaxed);
-    double now = steady_seconds();
-    bool busy_elsewhere = launch_.idle_workers.load(std::memory_order_relaxed) < launch_.workers;
-    if (busy_elsewhere || progress != seen_progress_ || quiet_since_ == 0) {
-      seen_progress_ = progress, quiet_since_ = now;
-      quiet_rounds_.clear();
-      for (const auto& r : all_.idle_rounds) quiet_rounds_.push_back(r.load(std::memory_order_relaxed));
-    }
-    if (now - quiet_since_ < kLivelockSeconds) return false;
-    for (size_t i = 0; i < quiet_rounds_.size(); ++i) {
-      const uint64_t rounds = all_.idle_rounds[i].load(std::memory_order_relaxed);
-      if (rounds < kLeft && rounds - quiet_rounds_[i] < kLivelockRounds) return false;
-    }
-    all_.deadlocked.store(true, std::memory_order_relaxed);
-    launch_.stop.store(true, std::memory_order_relaxed);
+    const bool trapped = launch_.stop_from.load(std::memory_order_relaxed) != INT64_MAX;
+    if (!waiter_.nobody_gets_on(trapped)) return false;
+    std::lock_guard lock(launch_.mutex);
+    deadlocked_ |= !launch_.trap;
+    launch_.stop_from.store(0, std::memory_order_relaxed);
     return true;
   }
 
@@ -423,22 +421,19 @@ class GridWorker {
     // Whoever was stopped within its loop's body names the loop's begin, as the others do.
     t.trap(t.spun_at ? *t.spun_at : *t.pc, exec::TrapKind::kDeadlock,
            "the programs that are left wait for each other, and none has changed memory for " +
-               seconds_text(kLivelockSeconds));
+               seconds_text(exec::kLivelockSeconds));
     std::lock_guard lock(launch_.mutex);
     if (launch_.trap) launch_.trap->iterations.clear();  // they spun as often as there was time
   }
 
   Launch& launch_;
-  AllWorkers& all_;
+  bool& deadlocked_;
+  exec::Waiter waiter_;
   const Code& code_;
   Worker worker_;
   std::vector<std::unique_ptr<Program>> active_, idle_;
   int64_t linear_ = 0;  // the program that was started last, and its id
   int64_t x_ = 0, y_ = 0, z_ = 0;
-  uint64_t seen_progress_ = 0;
-  double quiet_since_ = 0;
-  std::vector<uint64_t> quiet_rounds_;  // idle_rounds then
-  bool idle_here_ = false;
 };
 
 }  // namespace
@@ -458,8 +453,9 @@ int64_t Worker::take() {
 
 void run_grid(Launch& launch, int workers) {
   launch.workers = workers;
-  AllWorkers all{std::vector<std::atomic<uint64_t>>(static_cast<size_t>(workers))};
-  exec::run_workers(workers, [&](int index) { GridWorker(launch, all, index).run(); });
+  launch.progress.begin(workers);
+  bool deadlocked = false;
+  exec::run_workers(workers, [&](int index) { GridWorker(launch, deadlocked, index).run(); });
 }
 
 }  // namespace triton_runner::tile

@@ -124,6 +124,16 @@ const void* Task::materialize(Slot s) {
   return b->data();
 }
 
+std::byte* Task::own_elements(Slot s) {
+  Buffer* own = worker->pool->allocate(type(s).bytes);
+  {
+    const Look look(*this, s);
+    std::memcpy(own->data(), look.data(), type(s).bytes);
+  }
+  adopt(s, own);
+  return own->data();
+}
+
 Look::Look(Task& t, Slot s) : pool_(t.worker->pool) {
   const Value& v = t.value(s);
   const bool there = v.form == Form::kDense || (v.buffer && v.form != Form::kView);
@@ -231,14 +241,16 @@ double steady_seconds() {
 
 bool Task::should_stop() {
   Launch& l = *worker->launch;
-  if (l.stop.load(std::memory_order_relaxed)) return true;
+  if (l.stops(program->number)) return true;
   if (l.options->stop && l.options->stop->stop_requested()) return true;
-  return l.deadline != 0 && (++polls & 31) == 0 && steady_seconds() > l.deadline;
+  // Not each time, but where others have left for a reason that may be the clock.
+  const bool look = (++polls & 31) == 0 || l.stop_from.load(std::memory_order_relaxed) != INT64_MAX;
+  return l.deadline != 0 && look && steady_seconds() > l.deadline;
 }
 
 const Instr* Task::stopped(const Instr& in) {
   Launch& l = *worker->launch;
-  if (!l.stop.load(std::memory_order_relaxed)) {
+  if (!l.stops(program->number)) {
     if (l.options->stop && l.options->stop->stop_requested())
       return trap(in, exec::TrapKind::kInterrupted, "the launch was interrupted");
     return trap(in, exec::TrapKind::kTimeout,
@@ -251,7 +263,7 @@ const Instr* Task::stopped(const Instr& in) {
 bool Task::count_step(const Instr& in) {
   Launch& l = *worker->launch;
   if (l.steps.fetch_add(1, std::memory_order_relaxed) < l.options->max_steps) return true;
-  if (l.stop.load(std::memory_order_relaxed))
+  if (l.stops(program->number))
     stop(Outcome::kTrapped, &in);
   else
     trap(in, exec::TrapKind::kTimeout,

@@ -27,6 +27,7 @@
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/memory.h>
 #include <triton_runner/exec/observer.h>
+#include <triton_runner/exec/progress.h>
 
 #include "code.h"
 #include "value.h"
@@ -106,7 +107,8 @@ struct Task {
   void move(Slot to, Slot from);  // `from` becomes kNone
   void drop(Value& v);            // releases its buffer
   const void* materialize(Slot s);
-  Buffer* written_out(Slot s);  // the elements in memory of their own; the value stays as it is
+  Buffer* written_out(Slot s);      // a lazy value's elements in memory of their own; it stays as it is
+  std::byte* own_elements(Slot s);  // makes the value dense, in memory that no other value shares
 
   // ---- leaving
   const Instr* finish() { return stop(Outcome::kFinished, nullptr); }
@@ -119,6 +121,9 @@ struct Task {
   // Records the trap (kernel, op, location, program are filled in).
   const Instr* trap(const Instr& in, exec::TrapKind kind, std::string message,
                     std::vector<int64_t> element = {});
+  exec::Trap made_trap(const Instr& in, exec::TrapKind kind, std::string message,
+                       std::vector<int64_t> element) const;
+  const Instr* record(const Instr& in, exec::Trap trap);
   // An access of `bytes` at `address` by element number `index`
   // (row-major in `shape`; -1: a scalar or a whole block).
   const Instr* trap_access(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
@@ -146,11 +151,8 @@ struct Task {
     return nullptr;
   }
   void* new_object_bytes(Slot s, size_t bytes);
-  exec::Trap made_trap(const Instr& in, exec::TrapKind kind, std::string message,
-                       std::vector<int64_t> element) const;
   exec::Trap access_trap(const Instr& in, uint64_t address, uint32_t bytes, bool write, int64_t index,
                          const TileType& shape) const;
-  const Instr* record(const Instr& in, exec::Trap trap);
 };
 
 // The row-major elements of a value for who only looks at them: it keeps its form, and what is executed is
@@ -180,6 +182,7 @@ struct ProgramState {
 struct Program {
   std::array<int64_t, 3> id{};
   int64_t linear = 0;
+  int64_t number = 0;  // its turn in the grid's order: linear, or the number of its cluster
   Worker* worker = nullptr;
   std::vector<Value> values;
   std::deque<Task> tasks;  // the first is the program itself; others are spawned
@@ -225,19 +228,18 @@ struct Launch {
   int64_t num_programs = 0;  // what workers take: programs of the grid, or clusters of them
   Checks* checks = nullptr;  // what runs the instructions of a checked launch (check/); null: plain
   std::atomic<int64_t> next_program{0};
-  std::atomic<int64_t> steps{0};      // instructions executed, where they are limited
-  std::atomic<bool> watched{false};   // some worker only spins: changes of memory are counted
-  std::atomic<uint64_t> progress{0};  // of stores, atomics that changed something, and programs that ended
-  std::atomic<int> idle_workers{0};   // those that only spin, and those that have nothing left
+  std::atomic<int64_t> steps{0};  // instructions executed, where they are limited
   int workers = 1;
-  void made_progress() {
-    if (watched.load(std::memory_order_relaxed)) progress.fetch_add(1, std::memory_order_relaxed);
-  }
-  std::atomic<bool> stop{false};  // a trap, a timeout or the stop token: everybody leaves
-  double deadline = 0;            // steady-clock seconds; 0: none
-  std::mutex mutex;               // of what follows
+  exec::Progress progress;
+  void made_progress() { progress.changed(); }
+  // Programs of this number and above leave, those below run on: one of them trapped, and a program below may
+  // yet. 0: everybody leaves.
+  std::atomic<int64_t> stop_from{INT64_MAX};
+  bool stops(int64_t number) const { return stop_from.load(std::memory_order_relaxed) <= number; }
+  double deadline = 0;  // steady-clock seconds; 0: none
+  std::mutex mutex;     // of what follows
   std::optional<exec::Trap> trap;
-  int64_t trap_program = -1;
+  int64_t trap_number = -1;  // of its program
 };
 
 // Runs a task until it stops; task.outcome says why.

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <thread>
 
 using namespace triton_runner;
@@ -158,6 +159,72 @@ module {
 }
 )";
 
+// What program `pid` does is in x[pid]. 0: nothing. 1: writes far outside. 2: the same after a while. 3: the same
+// once x[n] is not 0, which it polls. 4: the same after making x[n] 1. 5: never ends.
+const char* const kFaults = R"(
+module {
+  tt.func public @faults(%x: !tt.ptr<i32>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %c3 = arith.constant 3 : i32
+    %c4 = arith.constant 4 : i32
+    %c5 = arith.constant 5 : i32
+    %while = arith.constant 3000 : i32
+    %far = arith.constant 1000000 : i32
+    %true = arith.constant true
+    %pid = tt.get_program_id x : i32
+    %p = tt.addptr %x, %pid : !tt.ptr<i32>, i32
+    %what = tt.load %p : !tt.ptr<i32>
+    %flag = tt.addptr %x, %n : !tt.ptr<i32>, i32
+    %is_slow = arith.cmpi eq, %what, %c2 : i32
+    %turns = arith.select %is_slow, %while, %c0 : i32
+    %sum = scf.for %i = %c0 to %turns step %c1 iter_args(%s = %c0) -> (i32) : i32 {
+      %t = arith.addi %s, %i : i32
+      scf.yield %t : i32
+    }
+    %waits = arith.cmpi eq, %what, %c3 : i32
+    scf.if %waits {
+      scf.while : () -> () {
+        %now = tt.atomic_rmw add, acq_rel, gpu, %flag, %c0, %true : (!tt.ptr<i32>, i32, i1) -> i32
+        %wait = arith.cmpi eq, %now, %c0 : i32
+        scf.condition(%wait)
+      } do {
+        scf.yield
+      }
+    }
+    %tells = arith.cmpi eq, %what, %c4 : i32
+    scf.if %tells {
+      %old = tt.atomic_rmw exch, acq_rel, gpu, %flag, %c1, %true : (!tt.ptr<i32>, i32, i1) -> i32
+    }
+    %never = arith.cmpi eq, %what, %c5 : i32
+    scf.if %never {
+      scf.while : () -> () {
+        %wait = arith.cmpi eq, %what, %c5 : i32
+        scf.condition(%wait)
+      } do {
+        scf.yield
+      }
+    }
+    %bad = arith.cmpi ne, %what, %c0 : i32
+    scf.if %bad {
+      %q = tt.addptr %x, %far : !tt.ptr<i32>, i32
+      tt.store %q, %sum : !tt.ptr<i32>
+    }
+    tt.return
+  }
+}
+)";
+
+// The trap of a launch of kFaults in which each program in `what` does that.
+exec::Trap trap_of(exec::Kernel& kernel, const std::map<int, int>& what, exec::LaunchOptions options) {
+  std::vector<int32_t> x(static_cast<size_t>(options.grid[0]) + 1);
+  for (auto [program, does] : what) x[static_cast<size_t>(program)] = does;
+  auto error = launch(kernel, x, options);
+  CHECK(error && error->trap);
+  return error && error->trap ? *error->trap : exec::Trap{};
+}
+
 }  // namespace
 
 TEST(threads_meet_at_a_barrier_of_the_grid) {
@@ -165,6 +232,19 @@ TEST(threads_meet_at_a_barrier_of_the_grid) {
   for (int threads : {1, 2, 4}) {
     std::vector<int32_t> x(33);
     CHECK(!launch(*kernel, x, options(16, threads)));
+    CHECK_EQ(x[0], 16);
+    for (int pid = 0; pid < 16; ++pid) CHECK_EQ(x[17 + pid], (pid + 1) % 16);
+  }
+}
+
+// More programs than a shuffled launch has under way at first; its turns end at other places than the loop's end too.
+TEST(shuffled_programs_meet_at_a_barrier_of_the_grid) {
+  auto kernel = load_text(kBarrier);
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    std::vector<int32_t> x(33);
+    exec::LaunchOptions shuffled = options(16, 1);
+    shuffled.shuffle = seed;
+    CHECK(!launch(*kernel, x, shuffled));
     CHECK_EQ(x[0], 16);
     for (int pid = 0; pid < 16; ++pid) CHECK_EQ(x[17 + pid], (pid + 1) % 16);
   }
@@ -199,6 +279,55 @@ TEST(threads_stop_when_one_program_traps) {
     std::fill(x.begin(), x.end(), 0);  // the next launch is as if nothing had been
     CHECK(!launch(*kernel, x, options(8, threads)));
     CHECK_EQ(x[1023], 8);
+  }
+}
+
+TEST(threads_report_the_lowest_program) {
+  auto kernel = load_text(kFaults);
+  for (int threads : {1, 2, 4, 8})
+    for (int round = 0; round < 25; ++round) {
+      const exec::Trap trap =
+          trap_of(*kernel, {{9, 2}, {10, 1}, {40, 1}, {41, 1}, {63, 1}}, options(64, threads));
+      CHECK(trap.kind == exec::TrapKind::kOutOfBounds);
+      CHECK_EQ(trap.program[0], 9);
+    }
+  // Those that a shuffled launch has not started yet run too.
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    exec::LaunchOptions shuffled = options(64, 1);
+    shuffled.shuffle = seed;
+    CHECK_EQ(trap_of(*kernel, {{9, 2}, {10, 1}, {40, 1}, {63, 1}}, shuffled).program[0], 9);
+  }
+}
+
+TEST(threads_that_wait_for_one_that_trapped) {
+  auto kernel = load_text(kFaults);
+  for (int threads : {1, 2, 4}) {
+    // 2 waits for what nobody does: the trap above it stays.
+    exec::Trap trap = trap_of(*kernel, {{2, 3}, {5, 1}, {7, 1}}, options(16, threads));
+    CHECK(trap.kind == exec::TrapKind::kOutOfBounds);
+    CHECK_EQ(trap.program[0], 5);
+    // 2 traps after what 5 does before it traps.
+    for (int round = 0; round < 10; ++round) {
+      trap = trap_of(*kernel, {{2, 3}, {5, 4}, {7, 1}}, options(16, threads));
+      CHECK(trap.kind == exec::TrapKind::kOutOfBounds);
+      CHECK_EQ(trap.program[0], 2);
+    }
+  }
+}
+
+TEST(threads_below_a_trap_end_at_a_timeout_and_at_a_stop) {
+  auto kernel = load_text(kFaults);
+  for (int threads : {1, 2, 4}) {
+    exec::LaunchOptions limited = options(16, threads);
+    limited.timeout_seconds = 0.2;
+    exec::Trap trap = trap_of(*kernel, {{2, 5}, {5, 1}, {7, 1}}, limited);
+    CHECK(trap.kind == exec::TrapKind::kTimeout);
+    CHECK_EQ(trap.program[0], 2);
+    exec::StopToken stop;
+    stop.request_stop();
+    exec::LaunchOptions stopped = options(16, threads);
+    stopped.stop = &stop;
+    CHECK(trap_of(*kernel, {{2, 5}, {5, 1}}, stopped).kind == exec::TrapKind::kInterrupted);
   }
 }
 

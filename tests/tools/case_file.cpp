@@ -181,13 +181,13 @@ std::string parse_argument(const std::string& text, int index, CaseArgument& out
 
 uint32_t parse_checks(const std::string& list) {
   const std::string text = "," + list + ",";
-  auto check = [&](const char* name, exec::Check bit) {
-    return text.find("," + std::string(name) + ",") != text.npos ? uint32_t{bit} : 0;
+  auto check = [&](const char* name, uint32_t bits) {
+    return text.find("," + std::string(name) + ",") != text.npos ? bits : 0;
   };
-  return check("oob", exec::kCheckOutOfBounds) | check("nan", exec::kCheckNan) |
-         check("inf", exec::kCheckInf) | check("nanload", exec::kCheckNanLoad) |
-         check("uninit", exec::kCheckUninitialized) | check("race", exec::kCheckRace) |
-         check("zerodiv", exec::kCheckZeroDivision) | check("hints", exec::kCheckHints);
+  return check("oob", exec::kCheckBounds) | check("nan", exec::kCheckNan) | check("inf", exec::kCheckInf) |
+         check("nanload", exec::kCheckNanLoad) | check("uninit", exec::kCheckUninitialized) |
+         check("race", exec::kCheckRace) | check("zerodiv", exec::kCheckZeroDivision) |
+         check("hints", exec::kCheckHints);
 }
 
 namespace {
@@ -220,6 +220,12 @@ std::string set_key(CaseFile& out, const std::string& key, const std::string& va
   if (key == "checks") out.options.checks = parse_checks(value);
   if (key == "oob") out.report_faults = value == "report";
   if (key == "shuffle") out.options.shuffle = std::strtoull(value.c_str(), nullptr, 0);
+  if (key == "perturb") out.options.perturb = std::strtoull(value.c_str(), nullptr, 0);
+  if (key == "substitute" && !parts.empty()) {  // a number, and the places where it is put: 1 kernel.py:2:3
+    out.substitution = std::make_shared<exec::Substitution>();
+    out.substitution->number = number(parts[0]);
+    out.substitution->at.assign(parts.begin() + 1, parts.end());
+  }
   if (key == "dump") out.dump = parts;
   if (key == "iterations") out.insert.every_iteration = value == "every";
   if (key == "bytes") out.insert.max_bytes = std::atoll(value.c_str());

@@ -8,6 +8,7 @@
 
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/parameters.h>
+#include <triton_runner/exec/substitution.h>
 #include <triton_runner/probe/insert.h>
 
 #include "element.h"
@@ -58,7 +59,8 @@ struct CaseFile {
   std::string kernel;
   std::string source;  // everything above the separator
   exec::LaunchOptions options;
-  bool report_faults = false;                  // goes on after accesses out of bounds, and prints them
+  bool report_faults = false;  // goes on after accesses out of bounds, and prints them
+  std::shared_ptr<exec::Substitution> substitution;
   std::array<uint32_t, 3> block{}, cluster{};  // of PTX
   int digits = 0;
   std::vector<CaseArgument> arguments;

@@ -164,8 +164,11 @@ int run_kernel(const CaseFile& file, exec::Kernel& kernel, bool prints) {
   if (observed) options.observer = &watcher;
   exec::Faults faults;
   if (file.report_faults) options.faults = &faults;
+  options.substitution = file.substitution.get();
   exec::LaunchResult result = kernel.launch(options, arguments, memory);
-  const std::vector<exec::Fault> noted = faults.take();
+  std::vector<exec::Fault> noted = faults.take();
+  if (file.substitution)
+    for (exec::Fault& place : file.substitution->places.take()) noted.push_back(std::move(place));
   for (const exec::Fault& fault : noted)
     std::printf("%s\n  times: %llu\n", fault.first.str().c_str(),
                 static_cast<unsigned long long>(fault.count));

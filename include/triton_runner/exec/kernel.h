@@ -20,6 +20,7 @@ namespace triton_runner::exec {
 
 class Faults;
 class Observer;
+struct Substitution;
 
 enum class ParamKind : uint8_t { kPointer, kInteger, kFloat, kTensorDesc };
 
@@ -67,7 +68,8 @@ struct Argument {
   std::optional<TensorDesc> descriptor;  // for kTensorDesc
 };
 
-// What a launch looks for (doc/reference/checks.md): out of bounds always; each of the others slows it down.
+// What a launch looks for (doc/reference/checks.md): out of bounds always; each of the others but the surplus
+// slows it down.
 enum Check : uint32_t {
   kCheckOutOfBounds = 1,
   kCheckNan = 2,            // an op gives a NaN from operands without one
@@ -77,7 +79,9 @@ enum Check : uint32_t {
   kCheckNanLoad = 32,       // kCheckNan and kCheckInf look at what loads bring in too
   kCheckZeroDivision = 64,  // an integer is divided by 0
   kCheckHints = 128,        // a value is not what the IR promises of it; TTIR and TTGIR
+  kCheckSurplus = 256,      // TMA stores more than the tensor, past the launch's memory; PTX
 };
+inline constexpr uint32_t kCheckBounds = kCheckOutOfBounds | kCheckSurplus;
 enum class Mma : uint8_t { kExact, kFast };
 
 // When asynchronous copies, and products at PTX, take effect: as the engine has it, as soon as they are
@@ -96,8 +100,8 @@ struct LaunchOptions {
   // Only the first of the grid's programs run, x fastest; all of them see the whole grid. 0: all run.
   int64_t max_programs = 0;
   uint32_t checks = kCheckOutOfBounds;
-  // Runs the programs on one thread in a pseudo-random order, and lets them and their tasks take turns at
-  // pseudo-random places: the same order for the same seed.
+  // One thread; programs start, they and their tasks (on PTX: warps) take turns, and an atomic operation updates
+  // its elements, in a pseudo-random order: the same for the same seed.
   std::optional<uint64_t> shuffle;
   Timing timing;
   Mma mma = Mma::kExact;
@@ -115,6 +119,13 @@ struct LaunchOptions {
   // Gets the accesses that are out of bounds: loads give 0, stores are dropped, atomics give 0 and do
   // nothing, and the program goes on. Null: the first one is a trap.
   Faults* faults = nullptr;
+  // Under checks: what they report gets a number in its place, and the program goes on. Null: it is a trap.
+  Substitution* substitution = nullptr;
+  // At PTX: TMA stores end with the tensor, and not with a whole chunk of 16 bytes as on a GPU.
+  bool exact_tails = false;
+  // Moves every rounded floating-point result by a pseudo-random part of its unit, the same for the same seed:
+  // how far other orders of sums, contraction and tf32 may move a result. TTIR and TTGIR.
+  std::optional<uint64_t> perturb;
   // Asked once, when an address lies in none of the launch's allocations: the same ones with their labels and
   // their whole storages. A launch with it may pass less than that, which is most of what a launch costs. May
   // be empty.

@@ -43,6 +43,10 @@ struct Trap {
   std::string argument;  // the parameter that the address was made from; empty where it is not known
   std::string place;     // in elements from there: "x_ptr + 4096"
   std::vector<std::string> notes;
+  // Empty: a fault, which ends the launch. Else what keeps the program's results right on a GPU: "ptxas", which
+  // repairs it, or "hardware", whose surplus stays in the allocation's own padding. Such a trap is the result
+  // of a launch that ran to its end without a fault.
+  std::string warning{};
   // kernel 'k': out of bounds in tt.load at file.py:12:3, program (1, 0, 0), element [7]: ...
   std::string str() const;
 };

@@ -12,16 +12,16 @@ enum class EffectNumber : uint32_t {
 }  // namespace detail
 
 // A bit each: Effect::kLoads | Effect::kAtomics is a set of two.
-enum class Effect : uint32_t {
+enum class Effect : uint64_t {
 #define EFFECT(word, Enumerator, meaning) \
-  k##Enumerator = uint32_t{1} << static_cast<uint32_t>(detail::EffectNumber::k##Enumerator),
+  k##Enumerator = uint64_t{1} << static_cast<uint32_t>(detail::EffectNumber::k##Enumerator),
 #include <triton_runner/ir/effects.def>
 };
 
 class Effects {
  public:
   constexpr Effects() = default;
-  constexpr Effects(Effect one) : bits_(static_cast<uint32_t>(one)) {}
+  constexpr Effects(Effect one) : bits_(static_cast<uint64_t>(one)) {}
   constexpr bool any(Effects of) const { return (bits_ & of.bits_) != 0; }
   constexpr bool all(Effects of) const { return (bits_ & of.bits_) == of.bits_; }
   constexpr bool empty() const { return bits_ == 0; }
@@ -31,7 +31,7 @@ class Effects {
   }
 
  private:
-  uint32_t bits_ = 0;
+  uint64_t bits_ = 0;
 };
 constexpr Effects operator|(Effect a, Effect b) { return Effects(a) | Effects(b); }
 

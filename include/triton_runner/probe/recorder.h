@@ -43,7 +43,11 @@ class Recorder final : public exec::Observer {
   RecorderOptions options_;
   std::shared_ptr<const ir::Module> module_;
   std::string kernel_, level_;
-  std::unordered_map<const void*, size_t> wanted_;  // ir::Value -> its place in the selection
+  struct Wanted {
+    size_t place;  // in the selection
+    Selected value;
+  };
+  std::unordered_map<const void*, Wanted> wanted_;  // by the ir::Value
   std::mutex mutex_;                                // of what follows
   std::unordered_map<const void*, Open> open_;      // by the ir::Value, or the marker's ir::Op
   int64_t bytes_ = 0, made_ = 0;                    // of all records

@@ -16,8 +16,13 @@ namespace triton_runner::probe {
 // What is dumped: a value of a kernel at a level.
 struct Site {
   std::string kernel;
-  std::string level;     // "ttir", "ttgir", "ptx", ...
-  std::string value;     // "%54", "%5#1", "%arg7", "%r7"
+  std::string level;  // "ttir", "ttgir", "ptx", ...
+  std::string
+      value;  // "%54", "%5#1", "%arg7", "%r7"; "%54@2" where sibling regions or functions share a name
+  // Of values of the IR: the op in the regions around it, "k/scf.for@7.0/arith.mulf@2", and which of its results,
+  // or of the region's arguments.
+  std::string path;
+  uint32_t result = 0;
   std::string op;        // "arith.addf"; of a loop-carried value the loop's: "scf.for"
   std::string marker;    // of what dl.dump asked for: the marker's prefix; else empty
   std::string variable;  // the Python variable's name, where the locations tell it

@@ -4,6 +4,7 @@
 #include <span>
 
 #include <triton_runner/exec/kernel.h>
+#include <triton_runner/exec/order.h>
 
 namespace triton_runner::exec {
 
@@ -12,18 +13,18 @@ class TimingPlaces {
  public:
   TimingPlaces() = default;
   TimingPlaces(const Timing& timing, uint64_t program)
-      : timing_(timing), state_(timing.seed ^ program << 20) {}
+      : timing_(timing), random_(timing.seed ^ program << 20) {}
   Timing::Kind kind() const { return timing_.kind; }
   // Whether what was just issued takes effect at once.
   bool at_once() {
     return timing_.kind == Timing::kEager || (timing_.kind == Timing::kRandom && below(2) == 0);
   }
   // A number below n, which is not 0.
-  uint64_t below(uint64_t n);
+  uint64_t below(uint64_t n) { return random_.below(n); }
 
  private:
   Timing timing_;
-  uint64_t state_ = 0;
+  Random random_;
 };
 
 // A launch with check="race" of a kernel with asynchronous operations: without the check and with operations

@@ -25,6 +25,8 @@
 
 namespace triton_runner::probe {
 
+inline constexpr uint32_t kMostThreads = 1024;  // of a block
+
 // A value as the threads hold it.
 struct Tap {
   Site site;

@@ -14,11 +14,23 @@ std::vector<uint32_t> results_of(const Instruction& in);
 // Registers that it reads: sources, addresses, the guard. (A wgmma also reads the sums that it writes.)
 std::vector<uint32_t> sources_of(const Instruction& in);
 
+// The registers of a function that are its .reg results, [0, returns_end), and then its .reg parameters.
+struct FormalRegisters {
+  uint32_t returns_end, params_end;
+};
+FormalRegisters formal_registers(const Function& f);
+
 // Of each instruction (and the end of the body): whether a jump may come there.
 std::vector<bool> jump_targets(const Function& f);
 
 // Whether what stands after it may not be reached from it.
 bool is_control(const Instruction& in);
+
+// Of these: whether it is a call, after which the next instruction runs.
+bool comes_back(const Instruction& in);
+
+// Where a jump may go: indices into the body, or its size for the end.
+std::vector<uint32_t> targets_of(const Instruction& in);
 
 // Whether its results follow from its operands and the kernel's parameters alone, and it does nothing else.
 bool is_pure(const Instruction& in);

@@ -66,29 +66,29 @@ void run_stores(Lanes& lanes, const Operands& in) {
   op->in = &instr_of(in);
   op->plan = &plan;
   op->first = x.first;
-  for (uint32_t i = 0; i < x.count; i++) {
-    if (!x.on(i)) continue;
+  const bool ok = for_each_lane(x, [&](uint32_t i) {
     const uint32_t address = plan.address.shared_at(x, in, i), barrier = plan.barrier.shared_at(x, in, i);
-    if (address == kNoRegister || barrier == kNoRegister) return;
+    if (address == kNoRegister || barrier == kNoRegister) return false;
     if (address % plan.bytes() != 0) {
       x.trap(in, exec::TrapKind::kMisaligned,
              "the address is not aligned to " + std::to_string(plan.bytes()) + " bytes", i,
              kSharedWindow | address, plan.bytes());
-      return;
+      return false;
     }
     Stores::One one{x.shared(in, i, address, plan.bytes(), true), {}, barrier, i};
-    if (!one.at || !mbarrier_valid(x, in, i, barrier)) return;
+    if (!one.at || !mbarrier_valid(x, in, i, barrier)) return false;
     if (x.cta->cluster->cta_of(address) != x.cta->cluster->cta_of(barrier)) {
       x.trap(in, exec::TrapKind::kInvalid, "its mbarrier lies in another block than the memory", i,
              kSharedWindow | address, plan.bytes());
-      return;
+      return false;
     }
     for (size_t e = 0; e < plan.values.size(); e++)
       one.values[e] =
           plan.element == 4 ? x.reg<uint32_t>(plan.values[e])[i] : x.reg<uint64_t>(plan.values[e])[i];
     op->all.push_back(one);
-  }
-  x.cta->cluster->issue(std::move(op));
+    return true;
+  });
+  if (ok) x.cta->cluster->issue(std::move(op));
 }
 
 // [address], value, [mbarrier]

@@ -182,6 +182,18 @@ TensorRow tensor_row(const TensorBox& box, uint32_t r) {
           static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
 }
 
+TensorRow stored_row(const TensorBox& box, uint32_t r) {
+  constexpr uint32_t kChunk = 16;
+  TensorRow row = tensor_row(box, r);
+  // An H200 was asked about tiles of whole bytes.
+  if (box.exact_tails || row.begin == row.end || box.mode != BoxMode::kTile ||
+      box.map.element() >= MapElement::kB4x16)
+    return row;
+  const uint32_t bytes = (row.end * box.global_unit + kChunk - 1) / kChunk * kChunk;
+  row.end = std::min(bytes / box.global_unit, box.row_units);
+  return row;
+}
+
 void load_box(const TensorBox& box, std::byte* shared, uint32_t start) {
   alignas(16) std::byte row[4096];
   const uint32_t unit = box.shared_unit, source = box.global_unit, bytes = box.row_bytes();
@@ -209,7 +221,7 @@ void store_box(const TensorBox& box, const std::byte* shared, uint32_t start, Up
   alignas(16) std::byte row[4096];
   const uint32_t unit = box.shared_unit, target = box.global_unit;
   for (uint32_t r = 0; r < box.rows; r++) {
-    const TensorRow t = box.accessed.empty() ? tensor_row(box, r) : box.accessed[r];
+    const TensorRow t = box.accessed.empty() ? stored_row(box, r) : box.accessed[r];
     if (t.begin == t.end) continue;
     each_piece(box, start, r,
                [&](uint32_t at, uint32_t from, uint32_t n) { std::memcpy(row + at, shared + from, n); });

@@ -27,6 +27,7 @@ struct TensorBox {
   int32_t at[5] = {};        // coordinates, dimension 0 first, in units for dimension 0
   int32_t gathered[4] = {};  // .tile::gather4, .tile::scatter4: rows of a tensor of rank 2
   BoxMode mode = BoxMode::kTile;
+  bool exact_tails = false;  // LaunchOptions::exact_tails
   uint16_t offsets[3] = {};  // im2col, of W, H, D
   exec::PixelColumn column;
   uint32_t global_unit = 1;  // bytes of a unit in global memory
@@ -49,6 +50,9 @@ std::string prepare_box(TensorBox& box, int rank, BoxMode mode);
 
 // Row `r` of the box.
 TensorRow tensor_row(const TensorBox& box, uint32_t r);
+// What a store or reduction of a tile writes of it: whole chunks of 16 bytes, past the end of dimension 0, with
+// what shared memory holds there, but not past the box.
+TensorRow stored_row(const TensorBox& box, uint32_t r);
 
 // Where byte `offset` of the box lies if the box begins at byte `start` of a block's shared memory.
 uint32_t swizzled(const exec::TensorMap& map, uint32_t start, uint32_t offset);

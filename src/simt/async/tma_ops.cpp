@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/base/text.h>
+
 #include "address.h"
 #include "async/bulk.h"
 #include "async/mbarrier.h"
@@ -62,6 +64,63 @@ bool invalid(Exec& x, const Operands& in, uint32_t lane, std::string message) {
   return false;
 }
 
+constexpr const char* kSurplusNote =
+    "TMA stores and reductions write whole chunks of 16 bytes, past the end of dimension 0 (triton#11583); a "
+    "GPU "
+    "writes these bytes to what lies behind the tensor, and the engine drops them";
+
+// What a store writes of a row past the tensor, as far as it is memory of the launch.
+void add_surplus(Exec& x, const Operands& in, uint32_t i, const TensorBox& box, uint32_t end,
+                 TensorRow& row) {
+  const uint32_t unit = box.global_unit;
+  uint64_t at = row.address + uint64_t{row.end - row.begin} * unit;
+  for (; row.end < end && x.worker->memory.writable(at, unit); ++row.end) at += unit;
+  const uint32_t bytes = (end - row.end) * unit;
+  if (bytes > 0 && (x.launch().options->checks & exec::kCheckSurplus))
+    x.warn(in, exec::TrapKind::kOutOfBounds, "hardware",
+           "a store of whole chunks of 16 bytes writes " + std::to_string(bytes) +
+               (bytes == 1 ? " byte" : " bytes") + " past the end of dimension 0, at " + base::hex(at) +
+               ", which is no memory of this launch: " + x.worker->memory.memory().describe(at, bytes),
+           i, at, 0, {kSurplusNote});
+}
+
+// Whether everything that the box accesses may be; fills in box.accessed where that is not all of its rows.
+bool may_access(Exec& x, const Operands& in, uint32_t i, bool write, TensorBox& box) {
+  // One look for the whole box; row by row to find the fault.
+  uint64_t low = ~uint64_t{0}, high = 0;
+  for (uint32_t r = 0; r < box.rows; r++) {
+    const TensorRow row = write ? stored_row(box, r) : tensor_row(box, r);
+    if (row.begin == row.end) continue;
+    low = std::min(low, row.address);
+    high = std::max(high, row.address + (row.end - row.begin) * box.global_unit);
+  }
+  if (low >= high) return true;
+  exec::MemoryView& memory = x.worker->memory;
+  auto allowed = [&](uint64_t address, uint64_t bytes) {
+    return write ? memory.writable(address, bytes) : memory.readable(address, bytes);
+  };
+  if (!x.worker->checks && high - low < uint64_t{1} << 40 && allowed(low, high - low)) return true;
+  if (x.goes_on() || write) box.accessed.resize(box.rows);
+  for (uint32_t r = 0; r < box.rows; r++) {
+    TensorRow row = tensor_row(box, r);
+    const uint32_t unit = box.global_unit, in_tensor = row.end;
+    if (x.goes_on() && !allowed(row.address, (row.end - row.begin) * unit)) {
+      // What may be is one part of it: tensors and their rows are.
+      uint64_t end = row.address + (row.end - row.begin) * uint64_t{unit};
+      for (; row.begin != row.end && !allowed(end - unit, unit); row.end--, end -= unit)
+        x.global(in, i, end - unit, unit, write);
+      for (; row.begin != row.end && !allowed(row.address, unit); row.begin++, row.address += unit)
+        x.global(in, i, row.address, unit, write);
+    }
+    if (write && row.begin != row.end && row.end == in_tensor)
+      add_surplus(x, in, i, box, stored_row(box, r).end, row);
+    if (!box.accessed.empty()) box.accessed[r] = row;
+    if (row.begin != row.end && !x.global(in, i, row.address, (row.end - row.begin) * unit, write))
+      return false;
+  }
+  return true;
+}
+
 // The box that thread `i` names, and whether all of it that is inside of the tensor may be accessed.
 bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool write, TensorBox& box) {
   const uint64_t address = plan.map.at(x, i);
@@ -78,6 +137,7 @@ bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool writ
   const auto map = exec::read_tensor_map(bytes);
   if (!map) return invalid(x, in, i, "the 128 bytes at the address hold no tensor map of this engine");
   box.map = *map;
+  box.exact_tails = x.launch().options->exact_tails;
   const size_t n = plan.coordinates.size();
   for (size_t d = 0; d < n && d < 5; d++) {
     const int32_t c = x.reg<int32_t>(plan.coordinates[d])[i];
@@ -96,39 +156,7 @@ bool box_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool writ
         !fault.empty())
       return invalid(x, in, i, std::move(fault));
   }
-  // One look for the whole box; row by row to find the fault.
-  uint64_t low = ~uint64_t{0}, high = 0;
-  for (uint32_t r = 0; r < box.rows; r++) {
-    const TensorRow row = tensor_row(box, r);
-    if (row.begin == row.end) continue;
-    low = std::min(low, row.address);
-    high = std::max(high, row.address + (row.end - row.begin) * box.global_unit);
-  }
-  if (low >= high) return true;
-  exec::MemoryView& memory = x.worker->memory;
-  if (!x.worker->checks && high - low < uint64_t{1} << 40 &&
-      (write ? memory.writable(low, high - low) : memory.readable(low, high - low)))
-    return true;
-  auto allowed = [&](uint64_t address, uint64_t bytes) {
-    return write ? memory.writable(address, bytes) : memory.readable(address, bytes);
-  };
-  if (x.goes_on()) box.accessed.resize(box.rows);
-  for (uint32_t r = 0; r < box.rows; r++) {
-    TensorRow row = tensor_row(box, r);
-    const uint32_t unit = box.global_unit;
-    if (x.goes_on() && !allowed(row.address, (row.end - row.begin) * unit)) {
-      // What may be is one part of it: tensors and their rows are.
-      uint64_t end = row.address + (row.end - row.begin) * uint64_t{unit};
-      for (; row.begin != row.end && !allowed(end - unit, unit); row.end--, end -= unit)
-        x.global(in, i, end - unit, unit, write);
-      for (; row.begin != row.end && !allowed(row.address, unit); row.begin++, row.address += unit)
-        x.global(in, i, row.address, unit, write);
-    }
-    if (x.goes_on()) box.accessed[r] = row;
-    if (row.begin != row.end && !x.global(in, i, row.address, (row.end - row.begin) * unit, write))
-      return false;
-  }
-  return true;
+  return may_access(x, in, i, write, box);
 }
 
 struct BoxLoad : AsyncOp {

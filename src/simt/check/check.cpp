@@ -89,7 +89,7 @@ Checks::Checks(const Launch& launch)
       inf_(launch.options->checks & exec::kCheckInf),
       zero_division_(launch.options->checks & exec::kCheckZeroDivision),
       global_records_(1) {}
-Checks::~Checks() = default;
+Checks::~Checks() { give_back(); }
 
 void Checks::begin(const Cluster& cluster, uint64_t linear) {
   auto& state = states_[&cluster];
@@ -202,7 +202,7 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
                     uint32_t bytes, bool write) {
   if (!x.path || !(race_ || uninit_)) return true;  // no path: a copy or product that goes on by itself
   if (is_store(in)) flush(x);
-  if (launch_.stop.load(std::memory_order_relaxed)) return false;
+  if (launch_.stops(*x.cta->cluster)) return false;
   State& s = of(x);
   Cell* cells = s.cells[owner.rank].data() + offset;
   const Kind kind = kind_of(in);
@@ -216,8 +216,15 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
   if (uninit_ && reads_memory(in, write)) {
     for (uint32_t i = 0; i < bytes; i++) {
       if (cells[i].defined || cells[i].copy_in) continue;
-      undefined(x, in, lane, Place{address + i});
-      return false;
+      if (!launch_.options->substitution) {
+        undefined(x, in, lane, Place{address + i});
+        return false;
+      }
+      if (!reads_undefined(x, in, lane,
+                           "it reads " + Place{address + i}.text() + ", where nothing was stored",
+                           owner.shared + offset, bytes))
+        return false;
+      break;
     }
   }
   const uint32_t mine = record(s, agent, in, thread, kind == Kind::kAtomic);
@@ -334,7 +341,7 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
                     bool write) {
   if (!x.path || !(race_ || uninit_)) return true;
   if (is_store(in)) flush(x);
-  if (launch_.stop.load(std::memory_order_relaxed)) return false;
+  if (launch_.stops(*x.cta->cluster)) return false;
   State& s = of(x);
   const Kind kind = kind_of(in);
   if (uninit_) {
@@ -343,9 +350,11 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
       uint8_t* undefined = a->undefined + (address - a->address);
       for (uint32_t i = 0; i < bytes; i++) {
         if (undefined[i] && reads_memory(in, write)) {
-          x.trap(in, exec::TrapKind::kUninitialized,
-                 "it reads " + byte_text(address + i) + ", which was never written", lane);
-          return false;
+          if (!reads_undefined(x, in, lane,
+                               "it reads " + byte_text(address + i) + ", which was never written",
+                               reinterpret_cast<std::byte*>(address), bytes))
+            return false;
+          break;
         }
         if (write) undefined[i] = 0;
       }
@@ -366,7 +375,8 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
     written_.push_back({&in, lane, nullptr, address, bytes, {at, at + bytes}});
     return true;
   }
-  const bool atomic = kind == Kind::kAtomic;
+  // Reductions of the copy engine are relaxed atomics on each element (PTX ISA, cp.reduce.async.bulk).
+  const bool atomic = kind == Kind::kAtomic || is_reduction(in);
   const uint32_t time = 1 + seen[s.linear];
   uint32_t mine = 0;
   for (uint32_t i = 0; i < bytes; i++) {
@@ -475,7 +485,26 @@ void Checks::before(Exec& x, const Instr& in) {
   }
 }
 
+bool Checks::reads_undefined(Exec& x, const Operands& in, uint32_t lane, const std::string& message,
+                             std::byte* at, uint32_t bytes) {
+  if (is_reduction(in) || kind_of(in) != Kind::kPlain ||
+      !substituted(x, in, lane, exec::TrapKind::kUninitialized, message)) {
+    x.trap(in, exec::TrapKind::kUninitialized, message, lane);
+    return false;
+  }
+  if (!replaces_here_) return true;
+  borrowed_.push_back({at, {at, at + bytes}});
+  put_number(at, bytes);
+  return true;
+}
+
+void Checks::give_back() {
+  for (; !borrowed_.empty(); borrowed_.pop_back())
+    std::copy(borrowed_.back().before.begin(), borrowed_.back().before.end(), borrowed_.back().at);
+}
+
 void Checks::after(Exec& x, const Instr& in) {
+  give_back();
   flush(x);
   if (nan_) nan_after(x, in);
   if (zero_division_) division_after(x, in);

@@ -21,6 +21,7 @@ class Checks {
   Checks(const Checks&) = delete;
   Checks& operator=(const Checks&) = delete;
 
+  bool looks_for_races() const { return race_; }
   // A cluster starts, the linear-th of the grid.
   void begin(const Cluster& cluster, uint64_t linear);
   // Around each instruction, with the threads that run it on.
@@ -83,6 +84,10 @@ class Checks {
   void nan_before(const Exec& x, const Instr& in);
   void nan_after(Exec& x, const Instr& in);
   bool bad(double value) const;
+  // Notes what a check reports of a thread; false where the launch makes no such experiment.
+  bool substituted(Exec& x, const Operands& in, uint32_t lane, exec::TrapKind kind,
+                   const std::string& message);
+  void put_number(std::byte* at, uint32_t bytes);
   // Integers that are divided by 0: the divisor may be the result, too.
   void division_before(const Exec& x, const Instr& in);
   void division_after(Exec& x, const Instr& in);
@@ -93,7 +98,11 @@ class Checks {
   bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool write,
              Place where);
   Cell* cells_of(State& s, const Range& range);
-  static void settle(Cell& cell, uint32_t mine);                            // a copy has written it
+  static void settle(Cell& cell, uint32_t mine);  // a copy has written it
+  // A thread reads `bytes` at `at` of which some were never written: a trap (false), or a number is there for
+  // the time of the instruction.
+  bool reads_undefined(Exec& x, const Operands& in, uint32_t lane, const std::string& message, std::byte* at,
+                       uint32_t bytes);
   void undefined(Exec& x, const Operands& in, uint32_t lane, Place where);  // traps
   // A write of threads that no fence has made known to the async proxy of `agent`.
   bool fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell, uint32_t agent,
@@ -127,8 +136,17 @@ class Checks {
   };
   std::vector<Operand3> operands_;  // of the instruction under way, by lane and element
   bool arithmetic_ = false;
-  uint32_t divided_ = kNoRegister;  // the first lane with a divisor of 0
-  int64_t dividend_ = 0;            // of it
+  std::vector<uint32_t> divided_;  // lanes with a divisor of 0
+  int64_t dividend_ = 0;           // of the first
+  // LaunchOptions::substitution: whether the place that was noted last is one where a number is put, and
+  // memory that has one for the time of an instruction.
+  bool replaces_here_ = false;
+  struct Borrowed {
+    std::byte* at;
+    std::vector<std::byte> before;
+  };
+  std::vector<Borrowed> borrowed_;
+  void give_back();
   std::unordered_map<const Cluster*, std::unique_ptr<State>> states_;
   std::vector<Written> written_;
   uint64_t serial_ = 0;  // instructions

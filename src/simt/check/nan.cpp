@@ -1,10 +1,13 @@
 // check="nan" and "inf": the first floating-point instruction whose result is a NaN (an infinity) where none
 // of its operands is one. check="zerodiv": the first div or rem of integers whose divisor is 0.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
 
 #include <triton_runner/num/types.h>
+
+#include <triton_runner/exec/substitution.h>
 
 #include "check/check.h"
 
@@ -107,13 +110,19 @@ void Checks::nan_after(Exec& x, const Instr& in) {
       std::string message =
           std::string("the result is ") + (std::isnan(result) ? "NaN" : "infinite") + ", and no operand is: ";
       for (uint32_t n = 0; n < o.n; n++) message += (n ? ", " : "") + text_of(o.values[n]);
-      x.trap(in, exec::TrapKind::kNan, std::move(message), i);
-      return;
+      if (!substituted(x, in, i, exec::TrapKind::kNan, message)) {
+        x.trap(in, exec::TrapKind::kNan, std::move(message), i);
+        return;
+      }
+      if (!replaces_here_) continue;
+      const size_t size = num::size_of(e.type);
+      num::store_bits(x.regs + in.d + size * e.n * (x.first + i) + size * k, e.type,
+                      num::from_double(launch_.options->substitution->number, e.type));
     }
 }
 
 void Checks::division_before(const Exec& x, const Instr& in) {
-  divided_ = kNoRegister;
+  divided_.clear();
   num::Type type;
   if (!in.source || in.b == kNoRegister || !is_division(*in.source, &type)) return;
   auto bits = [&](uint32_t place, uint32_t lane) {
@@ -121,17 +130,43 @@ void Checks::division_before(const Exec& x, const Instr& in) {
   };
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i) || bits(in.b, i) != 0) continue;
-    divided_ = i;
+    divided_.push_back(i);
+    if (divided_.size() > 1) continue;
     const uint64_t a = bits(in.a, i);
     dividend_ = ptx::is_signed(in.source->type(0)) ? num::sign_extend(a, type) : static_cast<int64_t>(a);
-    return;
   }
 }
 
 void Checks::division_after(Exec& x, const Instr& in) {
-  if (divided_ == kNoRegister) return;
-  x.trap(in, exec::TrapKind::kDivisionByZero, "the divisor is 0: " + std::to_string(dividend_) + " / 0",
-         divided_);
+  num::Type type;
+  if (divided_.empty() || !is_division(*in.source, &type)) return;
+  std::string message = "the divisor is 0: " + std::to_string(dividend_) + " / 0";
+  for (const uint32_t lane : divided_) {
+    if (!substituted(x, in, lane, exec::TrapKind::kDivisionByZero, message)) {
+      x.trap(in, exec::TrapKind::kDivisionByZero, std::move(message), lane);
+      return;
+    }
+    if (replaces_here_ && in.d != kNoRegister)
+      num::store_bits(x.regs + in.d + num::size_of(type) * (x.first + lane), type,
+                      static_cast<uint64_t>(static_cast<int64_t>(launch_.options->substitution->number)));
+  }
+}
+
+bool Checks::substituted(Exec& x, const Operands& in, uint32_t lane, exec::TrapKind kind,
+                         const std::string& message) {
+  exec::Substitution* experiment = launch_.options->substitution;
+  if (!experiment) return false;
+  const exec::Trap trap = x.made_trap(in, kind, message, lane, 0, 0, {});
+  experiment->places.note(instr_of(in).source, x.program(), 1, [&] { return trap; });
+  replaces_here_ = experiment->applies_at(trap.location.str());
+  return true;
+}
+
+void Checks::put_number(std::byte* at, uint32_t bytes) {
+  // Bytes have no type here. Numbers of different sign get bytes of which none is the same, and which are
+  // finite and small as a float of any type (f32: 0.747 and -0.373).
+  const bool negative = launch_.options->substitution->number < 0;
+  std::fill(at, at + bytes, std::byte{negative ? uint8_t{0xbe} : uint8_t{0x3f}});
 }
 
 }  // namespace triton_runner::simt

@@ -27,5 +27,8 @@ bool lower_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand
                      bool written, uint32_t* places, uint32_t* count, uint32_t most);
 
 bool lower_mma(Lowering& l, const ptx::Instruction& in);
+// Before the instruction that is being lowered, which uses D of these products of wgmma early on some way: a
+// launch that looks for races asks there whether they are pending.
+void lower_early_use(Lowering& l, std::vector<const ptx::Instruction*> products);
 
 }  // namespace triton_runner::simt

@@ -1,11 +1,11 @@
 // wgmma: products of a warp group, asynchronous. PTX ISA 9.7.15.
 //
-// A product is written down when it is issued and computed when a wait_group says that it must be done:
-// shared memory that is overwritten too early shows. In the ISA, registers of A that change and results that
-// are used before such a wait are undefined; ptxas makes them right by waiting for each product (Triton 3.6
-// counts on it). So A is read when a product is issued, and one whose results are used before a wait is
-// computed then. Warp w of a group computes rows 16 w to 16 w + 15, so that warps need not come
-// together.
+// A product is written down when it is issued and computed when a wait_group covers it: shared memory that is
+// overwritten too early shows. In the ISA, registers of A that change and results that are used before such a
+// wait are undefined; ptxas makes most of them right by waiting for each product of the function (Triton 3.6
+// counts on it). So A is read when a product is issued, and in a function that ptxas serializes
+// (triton_runner/ptx/products.h) products are computed then. Warp w of a group computes rows 16 w to
+// 16 w + 15, so that warps need not come together.
 #include <triton_runner/num/mma.h>
 
 #include <algorithm>
@@ -14,10 +14,12 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "check/check.h"
+#include "check/state.h"
+#include "matrix/matrix.h"
 #include "matrix/matrix_descriptor.h"
 #include "matrix/mma_fragments.h"
 
@@ -39,7 +41,7 @@ struct Product {
   uint32_t scale_d = kNoRegister;  // a predicate: whether D is added; none: yes
   bool trans_a = false, trans_b = false;
   bool b1 = false;
-  bool at_once = false;  // its registers are used before a wait
+  bool at_once = false;  // ptxas serializes the function's products
   uint32_t n = 0;
   static constexpr uint32_t k_bytes = 32;  // of a row of A, as it is stored
   std::optional<SparseA> sparse;           // then B has twice as many
@@ -57,7 +59,15 @@ struct Issued {
   std::vector<uint32_t> metadata;   // of a sparse product: one register of each thread
 };
 struct WarpQueue {
+  // A product that no wait has covered, of a launch that looks for races; computed or not.
+  struct Uncovered {
+    const Instr* product;
+    uint64_t group;
+    const Instr* wait = nullptr;  // the last one that did not cover it
+    bool hidden = false;          // that one, or one before, covered an older product of the same D
+  };
   std::deque<Issued> products;
+  std::vector<Uncovered> uncovered;
   uint64_t group = 0;  // the one that is open: groups before it are committed
 };
 struct Wgmma : CtaPart {
@@ -65,6 +75,10 @@ struct Wgmma : CtaPart {
   void begin(Cta& cta) override { warps.assign(cta.code->threads / 32, {}); }
 };
 Wgmma& part_of(Cta& cta) { return cta.part<Wgmma>(Cta::kWgmma); }
+
+constexpr const char* kSerializedNote =
+    "ptxas repairs this, mostly by serializing every product of the function: the results are right, and "
+    "slower";
 
 thread_local std::unique_ptr<ProductScratch> scratch;
 
@@ -212,6 +226,7 @@ void run_product(Lanes& lanes, const Operands& in) {
     if (Checks* checks = x.worker->checks) {
       list_reads(x, m, w, p);
       if (!checks->issue(x, in, w, p.reads)) return;
+      if (checks->looks_for_races()) queue.uncovered.push_back({&instr_of(in), queue.group});
     }
     queue.products.push_back(std::move(p));
   }
@@ -227,6 +242,21 @@ void run_commit(Lanes& lanes, const Operands& in) {
     if (!x.mask || x.mask[w]) ++part.warps[(x.first + w) / 32].group;
 }
 
+// What a wait covers, and of which products it only seems to.
+void cover(WarpQueue& queue, const Instr& wait, uint64_t left) {
+  auto is_covered = [&](const WarpQueue::Uncovered& u) { return u.group + left < queue.group; };
+  auto d_of = [](const Instr& product) -> const std::vector<uint32_t>& {
+    return static_cast<const Product*>(product.data)->d;
+  };
+  for (WarpQueue::Uncovered& u : queue.uncovered) {
+    u.wait = &wait;
+    u.hidden |= std::any_of(queue.uncovered.begin(), queue.uncovered.end(), [&](const auto& older) {
+      return is_covered(older) && d_of(*older.product) == d_of(*u.product);
+    });
+  }
+  std::erase_if(queue.uncovered, is_covered);
+}
+
 // imm: groups that may stay unfinished.
 void run_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
@@ -234,43 +264,57 @@ void run_wait(Lanes& lanes, const Operands& in) {
   const auto left = static_cast<uint64_t>(in.imm);
   complete(x, part_of(*x.cta),
            [left](const WarpQueue& q, size_t i) { return q.products[i].group + left < q.group; });
+  for (uint32_t w = 0; w < x.count; w += 32)
+    if (!x.mask || x.mask[w]) cover(part_of(*x.cta).warps[(x.first + w) / 32], instr_of(in), left);
+}
+
+void report_early(Exec& x, const Operands& in, uint32_t lane, const WarpQueue& queue,
+                  const WarpQueue::Uncovered& early, bool serialized) {
+  const Code& code = x.code();
+  std::vector<std::string> notes{"the product is " + place_text(code, *early.product)};
+  if (early.wait) {
+    const int64_t left = early.wait->imm;
+    notes.push_back("the wait is " + place_text(code, *early.wait) + ": it leaves " + std::to_string(left) +
+                    (left == 1 ? " group" : " groups") + " unfinished, " +
+                    (early.group == queue.group ? "and the product is in none that was committed"
+                                                : "and the product is in one of them"));
+  } else {
+    notes.push_back("no wgmma.wait_group comes between the two");
+  }
+  const std::string message = "it uses registers of a wgmma product that no wait_group covers";
+  if (serialized) {
+    notes.push_back(kSerializedNote);
+    return x.warn(in, exec::TrapKind::kRace, "ptxas", message, lane, 0, 0, std::move(notes));
+  }
+  notes.push_back(early.hidden
+                      ? "ptxas does not repair this, since the wait covers an older product of the same "
+                        "registers: on a GPU they may lack this product"
+                      : "ptxas is not known to repair this: on a GPU the registers may lack this product");
+  x.trap(in, exec::TrapKind::kRace, message, lane, 0, 0, std::move(notes));
 }
 
 void run_fence(Lanes& lanes, const Operands& in) { exec_of(lanes).converged(instr_of(in)); }
 
-bool uses(const ptx::Operand& operand, const std::vector<uint32_t>& registers) {
-  if (operand.kind == OperandKind::kRegister)
-    return std::find(registers.begin(), registers.end(), operand.reg) != registers.end();
-  return std::any_of(operand.parts.begin(), operand.parts.end(),
-                     [&](const ptx::Operand& part) { return uses(part, registers); });
-}
+struct EarlyProducts {
+  std::vector<const ptx::Instruction*> products;
+  bool serialized;
+};
 
-// Whether D is used before the next wait, on any way there.
-bool used_before_wait(std::span<const ptx::Instruction> body, const ptx::Instruction& in) {
-  std::vector<uint32_t> d;
-  for (const ptx::Operand& part : in.operands[0].parts) d.push_back(part.reg);
-  std::vector<bool> seen(body.size());
-  std::vector<size_t> ways{static_cast<size_t>(&in - body.data()) + 1};
-  while (!ways.empty()) {
-    size_t at = ways.back();
-    ways.pop_back();
-    for (; at < body.size() && !seen[at]; ++at) {
-      seen[at] = true;
-      const ptx::Instruction& i = body[at];
-      const std::string_view what = i.spelling;
-      if (what.starts_with("wgmma.wait_group") || what.starts_with("ret") || what.starts_with("call") ||
-          what.starts_with("exit") || what.starts_with("brx"))
-        break;
-      if (what.starts_with("wgmma.")) continue;
-      for (const ptx::Operand& operand : i.operands)
-        if (uses(operand, d)) return true;
-      if (i.opcode != ptx::Opcode::kBra) continue;
-      if (!i.operands.empty() && i.operands[0].kind == OperandKind::kLabel)
-        ways.push_back(static_cast<size_t>(i.operands[0].integer));
-      if (i.guard < 0) break;
-    }
+// Where a use may come too early.
+void run_early_use(Lanes& lanes, const Operands& in) {
+  Exec& x = exec_of(lanes);
+  if (!x.worker->checks || !x.worker->checks->looks_for_races()) return;
+  const auto& early = *static_cast<const EarlyProducts*>(in.data);
+  for (uint32_t i = 0; i < x.count; ++i) {
+    if (!x.on(i)) continue;
+    const WarpQueue& queue = part_of(*x.cta).warps[(x.first + i) / 32];
+    const auto at = std::find_if(queue.uncovered.rbegin(), queue.uncovered.rend(), [&](const auto& u) {
+      return std::find(early.products.begin(), early.products.end(), u.product->source) !=
+             early.products.end();
+    });
+    if (at != queue.uncovered.rend()) return report_early(x, in, i, queue, *at, early.serialized);
+    i |= 31;  // the other threads of its warp know no more
   }
-  return false;
 }
 
 bool lower_product(Lowering& l, const ptx::Instruction& in) {
@@ -353,13 +397,17 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
   }
   if (m.b1)
     for (num::MmaPlan& plan : m.plan) plan.sum = MmaSum::kS32;
-  m.at_once = used_before_wait(l.function().body, in);
+  m.at_once = l.early_uses().serialized;
   Instr& out = l.emit(run_product);
   out.data = l.code.keep(std::move(m));
   return true;
 }
 
 }  // namespace
+
+void lower_early_use(Lowering& l, std::vector<const ptx::Instruction*> products) {
+  l.emit(run_early_use).data = l.code.keep(EarlyProducts{std::move(products), l.early_uses().surely});
+}
 
 bool lower_wgmma(Lowering& l, const ptx::Instruction& in) {
   if (in.has(Mod::kMmaAsync)) return lower_product(l, in);

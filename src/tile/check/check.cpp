@@ -7,22 +7,24 @@
 
 #include "check/hints.h"
 #include "check/nan.h"
+#include "check/perturb.h"
 #include "check/race.h"
 #include "check/uninit.h"
 #include "check/zero_division.h"
 #include "lowering.h"
 #include "machine/memdesc.h"
+#include "ops/atomics.h"
 #include "trace/location.h"
 
 namespace triton_runner::tile {
 
 void CheckedCode::prepare(Lowering& l) {
-  std::unordered_map<const ir::Value*, const MemPlan*> plans;
-  auto plan_of = [&](const ir::Value& v, const ir::Op& op) {
-    const MemPlan*& plan = plans[&v];
-    if (!plan)
-      if (const MemView* view = mem_view(l, v, op)) plan = l.make<MemPlan>(*view);
-    return plan;
+  std::unordered_map<const ir::Value*, MemoryOperand> memory;
+  auto memory_of = [&](const ir::Value& v, const ir::Op& op) {
+    MemoryOperand& m = memory[&v];
+    if (!m.plan)
+      if (const MemView* view = mem_view(l, v, op)) m = {0, l.make<MemPlan>(*view), view->element};
+    return m;
   };
   kills.clear();
   buffers.assign(code.instrs.size(), {});
@@ -35,15 +37,22 @@ void CheckedCode::prepare(Lowering& l) {
     commits |= in.op->effects().all(ir::Effect::kTensorCore | ir::Effect::kBarrier | ir::Effect::kSignals) &&
                !in.op->does(ir::Effect::kAsync);
     if (in.op->does(ir::Effect::kAllocates) && in.op->num_operands() == 1 && in.num_results == 1)
-      filled[k] = plan_of(in.op->results[0], *in.op);
+      filled[k] = memory_of(in.op->results[0], *in.op).plan;
     const bool copy =
         in.op->kind == ir::OpKind::kAsyncCopyGlobalToLocal;  // its instruction begins with the buffer
     for (uint32_t i = 0; i < in.op->num_operands() && i < in.num_operands; ++i) {
       const ir::Value& v = copy && i == 0 ? *in.op->operand_of(1) : *in.op->operand(i);
       if (v.type->kind != ir::TypeKind::kMemDesc || code.types[in.operand(i)]->size != 0) continue;
-      if (const MemPlan* plan = plan_of(v, *in.op)) buffers[k].push_back({i, plan});
+      if (const MemoryOperand m = memory_of(v, *in.op); m.plan) buffers[k].push_back({i, m.plan, m.element});
     }
   }
+}
+
+const MemoryOperand* CheckedCode::buffer_of(const Instr& in, ir::GroupName group) const {
+  const int i = Lowering::operand_index(*in.op, group);
+  for (const MemoryOperand& b : buffers[&in - code.instrs.data()])
+    if (static_cast<int>(b.operand) == i) return &b;
+  return nullptr;
 }
 
 Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options,
@@ -60,6 +69,8 @@ Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options,
     uninit_ = std::make_unique<UninitCheck>(code, allocations);
   else if (nan_ || zero_division_ || (options.checks & exec::kCheckHints))
     uninit_ = std::make_unique<UninitCheck>(code, std::span<const exec::Allocation>{});
+  substitutes_ = options.substitution != nullptr;
+  if (options.perturb) perturbation_ = std::make_unique<Perturbation>(code, *options.perturb);
   if (options.checks & exec::kCheckHints) hints_ = std::make_unique<HintCheck>(code.code);
   if (options.checks & exec::kCheckRace) race_ = std::make_unique<RaceCheck>(code, memory);
 }
@@ -86,11 +97,16 @@ bool Checks::before(Task& t, const Instr& in) {
 
 bool Checks::after(Task& t, const Instr& in) {
   if (!looks_at(in)) return true;
-  if (uninit_) uninit_->after(t, in);
+  if (uninit_) {
+    uninit_->after(t, in);
+    if (!quiet_ && substitutes_) uninit_->define_results(t, in);
+  }
   if (nan_ && !nan_->after(t, in, *uninit_)) return false;
   if (hints_ && !hints_->after(t, in, *uninit_)) return false;
   if (zero_division_ && !divisors_are_not_zero(t, in, *uninit_)) return false;
-  return !race_ || race_->after(t, in);
+  if (race_ && !race_->after(t, in)) return false;
+  if (perturbation_) perturbation_->after(t, in);
+  return true;
 }
 
 bool Checks::block(Task& t, const Instr& in, AccessKind kind, uint64_t address, uint64_t bytes,
@@ -113,6 +129,12 @@ bool Checks::preempt(const Instr& in) {
   constexpr uint64_t kTurn = 16;  // instructions, on average
   if (!shuffled() || &in < code_.code.entry || random_.below(kTurn) != 0) return false;
   return preempted_ = true;
+}
+
+std::optional<exec::Permutation> element_order(Task& t, int64_t n) {
+  Checks* checks = t.worker->launch->checks;
+  if (!checks || !checks->shuffled()) return {};
+  return exec::Permutation(checks->random().next(), static_cast<uint64_t>(n));
 }
 
 Access any_access_of(const Instr& in) {
@@ -213,7 +235,7 @@ const Instr* trap_with_notes(Task& t, const Instr& in, exec::TrapKind kind, std:
   t.trap(in, kind, std::move(message), std::move(element));
   Launch& l = *t.worker->launch;
   std::lock_guard lock(l.mutex);
-  if (l.trap && l.trap_program == t.program->linear && l.trap->kind == kind) l.trap->notes = std::move(notes);
+  if (l.trap && l.trap_number == t.program->number && l.trap->kind == kind) l.trap->notes = std::move(notes);
   return nullptr;
 }
 

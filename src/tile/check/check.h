@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include <triton_runner/exec/order.h>
 #include <triton_runner/ir/graph.h>
 
-#include "check/order.h"
 #include "ops/access.h"
 #include "task.h"
 
@@ -22,6 +22,7 @@ class HintCheck;
 class Lowering;
 class MemPlan;
 class NanCheck;
+class Perturbation;
 class RaceCheck;
 class UninitCheck;
 
@@ -29,6 +30,7 @@ class UninitCheck;
 struct MemoryOperand {
   uint32_t operand;
   const MemPlan* plan;  // row-major
+  num::Type element;
 };
 
 struct CheckedCode {
@@ -38,6 +40,8 @@ struct CheckedCode {
   std::vector<const MemPlan*> filled;  // by each instruction: what an allocation stores to; null: none
   bool commits =
       false;  // there are commits of tcgen05: a product without barriers is not waited for where it is
+  // The operand of that group; null: it is not a buffer.
+  const MemoryOperand* buffer_of(const Instr& in, ir::GroupName group) const;
   // Once the code that `lowering` made is complete.
   void prepare(Lowering& lowering);
 };
@@ -63,7 +67,7 @@ class Checks {
 
   // ---- shuffled launches
   bool shuffled() const { return order_.has_value(); }
-  Random& random() { return random_; }
+  exec::Random& random() { return random_; }
   // Which program the n-th is that starts.
   int64_t program_number(int64_t n) const {
     return order_ ? static_cast<int64_t>((*order_)(static_cast<uint64_t>(n))) : n;
@@ -85,8 +89,10 @@ class Checks {
   bool zero_division_ = false;  // integers divided by 0
   std::unique_ptr<RaceCheck> race_;
   std::unique_ptr<HintCheck> hints_;
-  std::optional<Permutation> order_;
-  Random random_;
+  std::unique_ptr<Perturbation> perturbation_;
+  bool substitutes_ = false;  // LaunchOptions::substitution
+  std::optional<exec::Permutation> order_;
+  exec::Random random_;
   bool preempted_ = false;
 };
 

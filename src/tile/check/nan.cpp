@@ -6,6 +6,7 @@
 #include <cmath>
 #include <deque>
 
+#include "check/substitute.h"
 #include "check/uninit.h"
 
 namespace triton_runner::tile {
@@ -84,8 +85,10 @@ bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
     if (!by_element) {
       bool inherited = false;
       for (uint32_t i = 0; i < in.num_operands && !inherited; ++i) inherited = any_bad(t, in.operand(i));
+      std::vector<int64_t> made;
       for (int64_t e = 0; e < type.n && !inherited; ++e)
-        if (is_bad(out + e * type.size, type.element) && !unknown.bad(e)) return report(t, in, s, e, false);
+        if (is_bad(out + e * type.size, type.element) && !unknown.bad(e)) made.push_back(e);
+      if (!made.empty() && !report(t, in, s, made, false)) return false;
       continue;
     }
     std::deque<Look> looks;
@@ -95,6 +98,7 @@ bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
       const bool is_float = num::is_float(t.type(o).element);
       operands.push_back(is_float ? looks.emplace_back(t, o).data() : nullptr);
     }
+    std::vector<int64_t> made;
     for (int64_t e = 0; e < type.n; ++e) {
       if (!is_bad(out + e * type.size, type.element) || unknown.bad(e)) continue;
       bool inherited = false;
@@ -102,13 +106,23 @@ bool NanCheck::after(Task& t, const Instr& in, const UninitCheck& undefined) {
         const TileType& from = t.type(in.operand(i));
         if (operands[i]) inherited |= is_bad(operands[i] + e * from.size, from.element);
       }
-      if (!inherited) return report(t, in, s, e, true);
+      if (!inherited) made.push_back(e);
     }
+    if (!made.empty() && !report(t, in, s, made, true)) return false;
   }
   return true;
 }
 
-bool NanCheck::report(Task& t, const Instr& in, Slot result, int64_t element, bool same_index) const {
+bool NanCheck::report(Task& t, const Instr& in, Slot result, std::span<const int64_t> elements,
+                      bool same_index) const {
+  const exec::Trap trap = described(t, in, result, elements[0], same_index);
+  if (substituted(t, in, result, elements, [&] { return trap; })) return true;
+  t.record(in, trap);
+  return false;
+}
+
+exec::Trap NanCheck::described(Task& t, const Instr& in, Slot result, int64_t element,
+                               bool same_index) const {
   const TileType& type = t.type(result);
   const Look look(t, result);
   const std::byte* bad = look.data() + element * type.size;
@@ -127,8 +141,7 @@ bool NanCheck::report(Task& t, const Instr& in, Slot result, int64_t element, bo
     }
     message += values;
   }
-  t.trap(in, exec::TrapKind::kNan, std::move(message), type.index_of(element));
-  return false;
+  return t.made_trap(in, exec::TrapKind::kNan, std::move(message), type.index_of(element));
 }
 
 }  // namespace triton_runner::tile

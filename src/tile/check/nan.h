@@ -1,5 +1,7 @@
 // check="nan": the first op whose result holds a NaN where none of its operands did.
 #pragma once
+#include <span>
+
 #include "check/check.h"
 
 namespace triton_runner::tile {
@@ -16,7 +18,10 @@ class NanCheck {
   bool is_bad(const void* element, num::Type type) const;
   int64_t first_bad(const void* data, int64_t n, num::Type type) const;  // -1: none
   bool any_bad(Task& t, Slot s) const;
-  bool report(Task& t, const Instr& in, Slot result, int64_t element, bool same_index) const;
+  // Of elements that the op made NaN. False: it trapped.
+  bool report(Task& t, const Instr& in, Slot result, std::span<const int64_t> elements,
+              bool same_index) const;
+  exec::Trap described(Task& t, const Instr& in, Slot result, int64_t element, bool same_index) const;
 
   bool infinities_, loads_;
 };

@@ -81,7 +81,6 @@ class RaceCheck {
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act,
               const Program& block);
   bool cluster_before(Task& t, const Instr& in);
-  const MemoryOperand* buffer_of(const Instr& in, ir::GroupName group) const;
   // Barriers of a group of operands are told what the thread did.
   void arrive(Task& t, const Instr& in, Thread& from, ir::GroupName group);
 

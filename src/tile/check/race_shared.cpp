@@ -31,13 +31,6 @@ void ended(std::vector<uint32_t>& going_on, int64_t left, Clock& seen) {
 
 }  // namespace
 
-const MemoryOperand* RaceCheck::buffer_of(const Instr& in, ir::GroupName group) const {
-  const int i = Lowering::operand_index(*in.op, group);
-  for (const MemoryOperand& b : code_.buffers[&in - code_.code.instrs.data()])
-    if (static_cast<int>(b.operand) == i) return &b;
-  return nullptr;
-}
-
 RaceCheck::Thread RaceCheck::beside(Task& t, const Instr& in) {
   Thread made = new_thread(t, &in);
   release(state(t).thread, made.seen);
@@ -148,9 +141,9 @@ bool RaceCheck::cluster_before(Task& t, const Instr& in) {
     const uint32_t phase = cluster->arrivals[static_cast<size_t>(t.program->rank)] + 1;
     release(state(t).thread, met_[{cluster, phase}]);
   }
-  const MemoryOperand* to = buffer_of(in, "dst");
+  const MemoryOperand* to = code_.buffer_of(in, "dst");
   if (!to || !does.any(kBufferWrites)) return true;
-  const MemoryOperand* from = buffer_of(in, "src");
+  const MemoryOperand* from = code_.buffer_of(in, "src");
   for (Program* block : blocks_reached(t, in)) {
     if (!does.any(kAsync)) return buffer(t, in, state(t).thread, *to, Act::kWrite, *block);
     Thread copy = beside(t, in);
@@ -182,7 +175,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
   if (does.all(kAsync | kBufferWrites) && !does.any(kTensorCore)) {  // its barrier counts the bytes
     if (!on(t, in)) return true;
     Thread copy = beside(t, in);
-    const MemoryOperand* to = buffer_of(in, "result");
+    const MemoryOperand* to = code_.buffer_of(in, "result");
     const int barrier = Lowering::operand_index(*in.op, "barrier");
     for (Program* block : blocks_reached(t, in)) {
       if (to && !buffer(t, in, copy, *to, Act::kWrite, *block)) return false;
@@ -225,10 +218,10 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     case K::kTCGen5MMAScaled: {
       if (!on(t, in)) return true;
       release(state(t).thread, race.tensor_core.seen);
-      const MemoryOperand* d = buffer_of(in, "d");
+      const MemoryOperand* d = code_.buffer_of(in, "d");
       for (const MemoryOperand& b : buffers) {
-        const bool reads = &b == buffer_of(in, "a") || &b == buffer_of(in, "b") ||
-                           &b == buffer_of(in, "a_scale") || &b == buffer_of(in, "b_scale");
+        const bool reads = &b == code_.buffer_of(in, "a") || &b == code_.buffer_of(in, "b") ||
+                           &b == code_.buffer_of(in, "a_scale") || &b == code_.buffer_of(in, "b_scale");
         if (reads && !buffer(t, in, race.tensor_core, b, Act::kRead)) return false;
       }
       if (d && !buffer(t, in, race.tensor_core, *d, Act::kWrite)) return false;
@@ -239,7 +232,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     }
     case K::kTMEMCopy: {
       release(state(t).thread, race.tensor_core.seen);
-      const MemoryOperand *from = buffer_of(in, "src"), *to = buffer_of(in, "dst");
+      const MemoryOperand *from = code_.buffer_of(in, "src"), *to = code_.buffer_of(in, "dst");
       if (from && !buffer(t, in, race.tensor_core, *from, Act::kRead)) return false;
       if (to && !buffer(t, in, race.tensor_core, *to, Act::kWrite)) return false;
       arrive(t, in, race.tensor_core, "barrier");

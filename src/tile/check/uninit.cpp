@@ -8,6 +8,7 @@
 #include <triton_runner/ir/enums.h>
 
 #include "check/shadow.h"
+#include "check/substitute.h"
 #include "lowering.h"
 #include "machine/cluster.h"
 #include "ops/lazy.h"
@@ -250,7 +251,8 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
       block_.clear();
       if (const int pred = Lowering::operand_index(*in.op, "pred");
           pred < 0 || t.bits(in.operand(static_cast<uint32_t>(pred))))
-        if (const MemoryOperand *barrier = buffer_of(in, "barrier"), *to = buffer_of(in, "result");
+        if (const MemoryOperand *barrier = code_.buffer_of(in, "barrier"),
+            *to = code_.buffer_of(in, "result");
             barrier && to)
           for (Program* block : blocks_reached(t, in)) of(*block).issue_block(t, in, *barrier, *to, {});
       return true;
@@ -317,6 +319,25 @@ void UninitCheck::settle(Task& t, const Instr& in, uint32_t origin) {
       const Slot o = in.operand(i);
       if (t.type(o).n == n && !p.clean(o) && p.origin[o] && p.lanes(t, o).bad(e)) p.origin[s] = p.origin[o];
     }
+  }
+}
+
+void UninitCheck::define_results(Task& t, const Instr& in) {
+  Shadows& p = of(t);
+  for (uint32_t r = 0; r < in.num_results; ++r) {
+    const Slot s = in.result(r);
+    const TileType& type = t.type(s);
+    if (p.clean(s) || type.size == 0) continue;
+    const Lanes lanes = p.lanes(t, s);
+    std::vector<int64_t> elements;
+    for (int64_t e = 0; e < type.n; ++e)
+      if (lanes.bad(e)) elements.push_back(e);
+    if (elements.empty()) continue;
+    const std::string what = p.origin[s] ? p.origins[p.origin[s] - 1].what : "it was never written";
+    substituted(t, in, s, elements, [&] {
+      return t.made_trap(in, exec::TrapKind::kUninitialized, what, type.index_of(elements[0]));
+    });
+    p.set_clean(s);
   }
 }
 

@@ -26,6 +26,8 @@ class UninitCheck {
   void begin(Program& program);
   bool before(Task& t, const Instr& in);  // false: it trapped
   void after(Task& t, const Instr& in);
+  // After that, in an experiment: what the op made undefined gets a number, and is defined from then on.
+  void define_results(Task& t, const Instr& in);
   // Which elements of a value are undefined.
   Lanes lanes(Task& t, Slot s) const { return of(t).lanes(t, s); }
   // A block of a tensor descriptor: `element` of the tile, `bytes` at `address`.
@@ -89,7 +91,6 @@ class UninitCheck {
   void matrix(Task& t, const Instr& in);
   void send(Task& t, const Instr& in);
   void writes_elsewhere(Task& t, const Instr& in);
-  const MemoryOperand* buffer_of(const Instr& in, ir::GroupName group) const;  // null: it is no buffer
 
   const CheckedCode& code_;
   std::vector<Family> families_;             // by instruction

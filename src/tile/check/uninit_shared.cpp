@@ -38,13 +38,6 @@ void UninitCheck::shared_moves(Task& t, const Instr& in) {
   }
 }
 
-const MemoryOperand* UninitCheck::buffer_of(const Instr& in, ir::GroupName group) const {
-  const int i = Lowering::operand_index(*in.op, group);
-  for (const MemoryOperand& b : code_.buffers[&in - code_.code.instrs.data()])
-    if (static_cast<int>(b.operand) == i) return &b;
-  return nullptr;
-}
-
 // A product in memory: rows of a and columns of b, as for a dot, each from its tile or its buffer.
 void UninitCheck::matrix(Task& t, const Instr& in) {
   Shadows& p = of(t);
@@ -52,13 +45,13 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
   auto undefined = [&](ir::GroupName group, int64_t n) {
     std::vector<uint8_t> bad(n);
     const auto operand = static_cast<uint32_t>(Lowering::operand_index(*in.op, group));
-    if (const MemoryOperand* b = buffer_of(in, group)) return p.read(t, in, *b, n);
+    if (const MemoryOperand* b = code_.buffer_of(in, group)) return p.read(t, in, *b, n);
     const Lanes lanes = p.lanes(t, in.operand(operand));
     for (int64_t i = 0; i < n; ++i) bad[i] = lanes.bad(i);
     return bad;
   };
   if (in.op->kind == K::kTMEMCopy) {
-    const MemoryOperand *from = buffer_of(in, "src"), *to = buffer_of(in, "dst");
+    const MemoryOperand *from = code_.buffer_of(in, "src"), *to = code_.buffer_of(in, "dst");
     if (from && to) p.write(t, in, *to, undefined("src", in.op->operand_of("src")->type->num_elements()));
     return;
   }
@@ -78,7 +71,7 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
   for (int64_t i = 0; i < b_rows * n; ++i) columns[i % n] |= lb[i];
   for (int64_t e = 0; e < m * n; ++e) c[e] |= rows[e / n] | columns[e % n];
   if (in_memory) {
-    if (const MemoryOperand* d = buffer_of(in, "d")) p.write(t, in, *d, c);
+    if (const MemoryOperand* d = code_.buffer_of(in, "d")) p.write(t, in, *d, c);
     return;
   }
   uint32_t origin = p.stored;
@@ -92,7 +85,7 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
 
 // Elements of a tile or a buffer, to a buffer of this block or another, on their way if a barrier counts them.
 void UninitCheck::send(Task& t, const Instr& in) {
-  const MemoryOperand *from = buffer_of(in, "src"), *to = buffer_of(in, "dst");
+  const MemoryOperand *from = code_.buffer_of(in, "src"), *to = code_.buffer_of(in, "dst");
   if (!to) return;
   std::vector<uint8_t> undefined(in.op->operand_of("dst")->type->num_elements());
   if (from) {
@@ -105,7 +98,7 @@ void UninitCheck::send(Task& t, const Instr& in) {
   for (Program* block : blocks_reached(t, in)) {
     Shadows& there = of(*block);
     if (any) there.stored = there.new_origin(t, in, {}, "it was sent so");
-    if (const MemoryOperand* barrier = buffer_of(in, "barrier"))
+    if (const MemoryOperand* barrier = code_.buffer_of(in, "barrier"))
       there.issue_block(t, in, *barrier, *to, undefined);
     else
       there.write(t, in, *to, undefined);

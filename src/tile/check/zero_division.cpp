@@ -1,6 +1,7 @@
 // Divisors of arith's divisions and remainders, and 0 to a negative power.
 #include "check/zero_division.h"
 
+#include "check/substitute.h"
 #include "check/uninit.h"
 
 namespace triton_runner::tile {
@@ -17,15 +18,20 @@ bool divisors_are_not_zero(Task& t, const Instr& in, const UninitCheck& undefine
   };
   const Slot divisor = power ? first : second;
   const Lanes unknown = undefined.lanes(t, divisor);
+  std::vector<int64_t> zeros;
   for (int64_t i = 0; i < type.n; ++i) {
     const bool zero = power ? base(i) == 0 && by(i) < 0 : by(i) == 0;
-    if (!zero || unknown.bad(i)) continue;
-    const std::string what = power ? "0 to the power of " + std::to_string(by(i)) : "the divisor is 0";
-    t.trap(in, exec::TrapKind::kDivisionByZero,
-           what + ": " + operand_text(t, in, 0, i) + ", " + operand_text(t, in, 1, i), type.index_of(i));
-    return false;
+    if (zero && !unknown.bad(i)) zeros.push_back(i);
   }
-  return true;
+  if (zeros.empty()) return true;
+  const int64_t i = zeros[0];
+  const std::string what = power ? "0 to the power of " + std::to_string(by(i)) : "the divisor is 0";
+  const exec::Trap trap = t.made_trap(
+      in, exec::TrapKind::kDivisionByZero,
+      what + ": " + operand_text(t, in, 0, i) + ", " + operand_text(t, in, 1, i), type.index_of(i));
+  if (substituted(t, in, in.result(), zeros, [&] { return trap; })) return true;
+  t.record(in, trap);
+  return false;
 }
 
 }  // namespace triton_runner::tile

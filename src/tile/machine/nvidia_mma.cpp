@@ -23,10 +23,10 @@ struct MmaOperand {
   num::Type type;
 };
 
-class Reader {
+class MatrixReader {
  public:
-  explicit Reader(Task& t) : t_(t) {}
-  ~Reader() {
+  explicit MatrixReader(Task& t) : t_(t) {}
+  ~MatrixReader() {
     for (Buffer* b : held_) {
       if (b) t_.worker->pool->release(b);
     }
@@ -80,7 +80,7 @@ struct WarpGroupDot {
 
 const Instr* run_warp_group_dot(Task& t, const Instr& in) {
   const auto& d = in.as<WarpGroupDot>();
-  Reader reader(t);
+  MatrixReader reader(t);
   const num::MatrixView a = reader.view(in, d.a), b = reader.view(in, d.b);
   const bool keep = d.use_c < 0 || t.bits(in.operand(d.use_c)) != 0;
   void* c = dot_accumulator(t, in, static_cast<uint32_t>(d.c), keep);
@@ -122,7 +122,7 @@ const Instr* run_tc_gen5_mma(Task& t, const Instr& in) {
   if (t.bits(in.operand(g.pred)) != 0) {
     SharedState& state = SharedState::of(t);
     const MemDesc d = mem_desc(t, in.operand(g.d_operand));
-    Reader reader(t);
+    MatrixReader reader(t);
     num::MatrixView a = reader.view(in, g.a), b = reader.view(in, g.b);
     const bool keep = t.bits(in.operand(g.use_d)) != 0;
     BufferPool& pool = *t.worker->pool;
@@ -156,9 +156,7 @@ const Instr* run_tc_gen5_commit(Task& t, const Instr& in) {
 
 void lower_warp_group_dot(Lowering& l, const ir::Op& op) {
   auto* d = l.make<WarpGroupDot>();
-  // Triton's own default: wgmma of f32 is of tf32.
-  const auto precision = op.attr("inputPrecision") ? op.enum_attr<ir::InputPrecision>("inputPrecision")
-                                                   : ir::InputPrecision::kTf32;
+  const ir::InputPrecision precision = input_precision(op);
   if (!operand(l, op, "a", precision, d->a) || !operand(l, op, "b", precision, d->b)) return;
   const TileType* c = l.type(op.result()->type);
   const auto &a_shape = op.operand_of("a")->type->shape, &b_shape = op.operand_of("b")->type->shape;

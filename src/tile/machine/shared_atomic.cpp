@@ -1,5 +1,5 @@
 // ttg.local_atomic_scatter_rmw: atomic updates of shared memory at indices along one dimension, elements
-// in order.
+// in order (in another one where the launch is shuffled).
 #include "machine/memdesc.h"
 #include "machine/shared_state.h"
 #include "ops/atomics.h"
@@ -26,26 +26,29 @@ const Instr* run_local_atomic_scatter(Task& t, const Instr& in) {
   auto* out = static_cast<std::byte*>(t.new_dense(in.result()));
   std::byte* base = SharedState::of(t).arena(t) + d.base;
   std::vector<int64_t> at(view.shape.size(), 0);
-  for (int64_t i = 0; i < type.n; i++) {
+  const bool ok = each_element(t, type.n, [&](int64_t i) {
     if (mask && !(*mask)[i]) {
       num::store_bits(out + i * type.size, type.element, 0);
-      continue;
+      return true;
     }
     int64_t rest = i;
     for (size_t k = at.size(); k-- > 0;) at[k] = rest % type.shape[k], rest /= type.shape[k];
     const int64_t index = indices.integer(i);
-    if (index < 0 || index >= view.shape[s.axis])
-      return t.trap(in, exec::TrapKind::kOutOfBounds,
-                    "index " + std::to_string(index) + " into dimension " + std::to_string(s.axis) + " of " +
-                        std::to_string(view.shape[s.axis]) + " elements in shared memory",
-                    at);
+    if (index < 0 || index >= view.shape[s.axis]) {
+      t.trap(in, exec::TrapKind::kOutOfBounds,
+             "index " + std::to_string(index) + " into dimension " + std::to_string(s.axis) + " of " +
+                 std::to_string(view.shape[s.axis]) + " elements in shared memory",
+             at);
+      return false;
+    }
     at[s.axis] = index;
     const int64_t place = view.place_of(at) ^ d.flip;
     std::byte* p = base + (place + padding_before(view.encoding, place)) * view.size;
     num::store_bits(out + i * type.size, type.element,
                     atomic_rmw(s.kind, type.element, reinterpret_cast<uint64_t>(p), values[i]));
-  }
-  return next(in);
+    return true;
+  });
+  return ok ? next(in) : nullptr;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// tt.atomic_rmw and tt.atomic_cas: lanes in order, each one a compare-and-swap loop on the machine's memory.
+// tt.atomic_rmw and tt.atomic_cas: lanes in order (in another one where the launch is shuffled), each one a
+// compare-and-swap loop on the machine's memory.
 #include "ops/atomics.h"
 
 #include <cstring>
@@ -127,8 +128,10 @@ const Instr* each_lane(Task& t, const Instr& in, int64_t mask, F f) {
   if (!check_addresses(t, in, addresses, lanes, ty.n, ty.size, true, ty, left)) return nullptr;
   auto* out = static_cast<std::byte*>(t.new_dense(r));
   if (lanes) std::memset(out, 0, ty.bytes);
-  for (int64_t i = 0; i < ty.n; ++i)
+  each_element(t, ty.n, [&](int64_t i) {
     if (!lanes || lanes[i]) num::store_bits(out + i * ty.size, ty.element, f(i, addresses[i]));
+    return true;
+  });
   return next(in);
 }
 
@@ -136,9 +139,17 @@ const Instr* run_rmw(Task& t, const Instr& in) {
   Rmw kind = in.as<RmwData>().kind;
   num::Type type = t.type(in.result()).element;
   Elements value(t, in.operand(1));
-  t.worker->launch->made_progress();
-  return each_lane(t, in, in.num_operands > 2 ? in.operand(2) : kNoSlot,
-                   [&](int64_t i, uint64_t address) { return atomic_rmw(kind, type, address, value[i]); });
+  const bool watched = t.worker->launch->progress.is_watched();
+  bool changed = false;
+  const Instr* then =
+      each_lane(t, in, in.num_operands > 2 ? in.operand(2) : kNoSlot, [&](int64_t i, uint64_t address) {
+        const uint64_t old = atomic_rmw(kind, type, address, value[i]);
+        if (watched) [[unlikely]]
+          changed |= combine(kind, type, old, value[i]) != old;
+        return old;
+      });
+  if (changed) t.worker->launch->made_progress();
+  return then;
 }
 
 const Instr* run_cas(Task& t, const Instr& in) {

@@ -251,6 +251,14 @@ bool on_fma_units(const ir::Op& op) {
 
 }  // namespace
 
+ir::InputPrecision input_precision(const ir::Op& op) {
+  const bool is_dot = op.kind == ir::OpKind::kDot;
+  if (is_dot && on_fma_units(op)) return ir::InputPrecision::kIeee;
+  if (op.attr("inputPrecision")) return op.enum_attr<ir::InputPrecision>("inputPrecision");
+  // Triton's own default: wgmma and tcgen05 of f32 are of tf32.
+  return is_dot && op.int_attr("allowTF32", 0) == 0 ? ir::InputPrecision::kIeee : ir::InputPrecision::kTf32;
+}
+
 bool dot_types_ok(num::Type a, num::Type b, num::Type c) {
   using enum num::Type;
   if (c == kI32) return a == kI8 && b == kI8;
@@ -354,10 +362,7 @@ void lower_dot(Lowering& l, const ir::Op& op) {
     return l.error(op, "tt.dot of " + std::string(num::type_name(a.element)) + " and " +
                            std::string(num::type_name(b.element)) + " into " +
                            std::string(num::type_name(c.element)) + " is not supported");
-  auto precision = op.attr("inputPrecision")     ? op.enum_attr<ir::InputPrecision>("inputPrecision")
-                   : op.int_attr("allowTF32", 0) ? ir::InputPrecision::kTf32
-                                                 : ir::InputPrecision::kIeee;
-  if (on_fma_units(op)) precision = ir::InputPrecision::kIeee;
+  const ir::InputPrecision precision = input_precision(op);
   if (is_split(precision) && a.element == num::Type::kF32 && b.element == num::Type::kF32 &&
       c.element == num::Type::kF32)
     return lower_split_dot(l, op, precision);

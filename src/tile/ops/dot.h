@@ -17,6 +17,9 @@ num::MatrixView matrix_view(Task& t, Slot tile, num::Type as, int64_t batch = 0)
 // How operands of this type are read under inputPrecision: f32 rounds to tf32 where that is asked for.
 num::Type dot_operand_type(num::Type element, ir::InputPrecision precision);
 
+// How a dot or an op of the tensor cores multiplies f32.
+ir::InputPrecision input_precision(const ir::Op& op);
+
 // tf32x3, bf16x3 and bf16x6, which multiply f32 in parts (dot_split.cpp).
 bool is_split(ir::InputPrecision precision);
 void lower_split_dot(Lowering& l, const ir::Op& op, ir::InputPrecision precision);

@@ -1,14 +1,17 @@
-// Pseudo-random orders from a seed, the same everywhere.
+// Pseudo-random orders from a seed, the same on every machine: of the programs of a grid, of turns, of the
+// elements of an atomic operation (LaunchOptions::shuffle), and of when asynchronous operations take effect.
 #pragma once
 #include <bit>
 #include <cstdint>
 
-namespace triton_runner::tile {
+namespace triton_runner::exec {
 
+// splitmix64
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_(seed) {}
+  explicit Random(uint64_t seed = 0) : state_(seed) {}
   uint64_t next() { return mixed(state_ += 0x9e3779b97f4a7c15); }
+  // A number below n, which is not 0.
   uint64_t below(uint64_t n) { return next() % n; }
   static uint64_t mixed(uint64_t x) {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
@@ -50,4 +53,4 @@ class Permutation {
   int half_;
 };
 
-}  // namespace triton_runner::tile
+}  // namespace triton_runner::exec

@@ -1,0 +1,27 @@
+// A function that is being lowered: the entry, or a callee in place of a call.
+#pragma once
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "contract.h"
+#include "lower.h"
+
+namespace triton_runner::simt {
+
+struct Lowering::Frame {
+  const ptx::Function* function = nullptr;
+  const Frame* caller = nullptr;
+  uint32_t depth = 0;
+  std::vector<uint32_t> places;                               // of registers
+  std::unordered_map<const ptx::Variable*, uint32_t> locals;  // offsets in local memory
+  std::optional<ContractedCode> contracted;
+  ptx::EarlyUses early;  // of the products of wgmma
+};
+
+inline uint32_t register_bytes(const ptx::Register& r) {
+  return static_cast<uint32_t>(std::max(1, ptx::bits(r.type) / 8));
+}
+
+}  // namespace triton_runner::simt
