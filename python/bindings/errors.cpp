@@ -65,6 +65,7 @@ nb::dict fields_of(const exec::Trap& trap) {
   fields["notes"] = trap.notes;
   fields["argument"] = trap.argument;
   fields["place"] = trap.place;
+  fields["warning"] = trap.warning;
   nb::list iterations;
   for (int64_t i : trap.iterations) iterations.append(i);
   fields["iterations"] = nb::tuple(iterations);

@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <triton_runner/exec/substitution.h>
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/op_table.h>
 #include <triton_runner/num/types.h>
@@ -29,15 +30,35 @@ void init_options(nb::module_& m) {
       .value("INF", exec::kCheckInf)
       .value("NAN_LOAD", exec::kCheckNanLoad)
       .value("ZERO_DIVISION", exec::kCheckZeroDivision)
-      .value("HINTS", exec::kCheckHints);
+      .value("HINTS", exec::kCheckHints)
+      .value("SURPLUS", exec::kCheckSurplus);
+
+  nb::class_<exec::Substitution>(
+      m, "Substitution",
+      "An experiment: what the checks of a launch report gets a number (cast to the type; an i1 its lowest "
+      "bit), and the launch goes on. at: places (\"file:line:column\"); empty: anywhere.")
+      .def(
+          "__init__",
+          [](exec::Substitution* s, double number, std::vector<std::string> at) {
+            new (s) exec::Substitution{number, std::move(at), {}};
+          },
+          nb::arg("number"), nb::arg("at") = std::vector<std::string>{})
+      .def(
+          "take_places", [](exec::Substitution& s) { return made_faults(s.places.take()); },
+          "(the fields of the first trap, how many elements or threads) of each place that was reported "
+          "since "
+          "the last call, in the order of the grid.");
 
   nb::class_<Options>(
       m, "Options",
       "How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of "
       "Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), "
       "shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or "
-      "None), timing (\"\", \"eager\", \"late\" or a seed: when copies land), recorder (of values, or None), "
-      "registers (a RegisterRecorder of the launched text, or None).")
+      "None), timing (\"\", \"eager\", \"late\" or a seed: when copies land), exact_tails (TMA stores end "
+      "with the tensor), perturb (the seed of what "
+      "moves "
+      "rounded results, or None), substitution (or None), recorder (of values, or None), "
+      "registers (a RegisterRecorder or CopyWatch of the launched text, or None).")
       .def(nb::init<>())
       .def_rw("device", &Options::device)
       .def_rw("threads", &Options::threads)
@@ -61,6 +82,9 @@ void init_options(nb::module_& m) {
             if (!timing) throw nb::value_error("timing is \"\", \"eager\", \"late\" or a seed");
             o.timing = *timing;
           })
+      .def_rw("exact_tails", &Options::exact_tails)
+      .def_rw("perturb", &Options::perturb, nb::arg().none())
+      .def_rw("substitution", &Options::substitution, nb::arg().none())
       .def_rw("recorder", &Options::recorder, nb::arg().none())
       .def_rw("registers", &Options::registers, nb::arg().none());
 }

@@ -35,6 +35,47 @@ std::shared_ptr<ir::Module> parsed(std::string source, std::string filename) {
   return std::make_shared<ir::Module>(std::move(module).value());
 }
 
+// The number of an operand group that the op's row of ops.def names: "ptr, mask?, other?".
+uint32_t group_number(const PyOp& o, std::string_view name) {
+  const std::string_view column =
+      o.node->kind == ir::OpKind::kUnknown ? "" : ir::op_info(o.node->kind).operands;
+  uint32_t number = 0;
+  for (size_t at = 0; at < column.size(); ++number) {
+    const size_t end = std::min(column.find(", ", at), column.size());
+    std::string_view group = column.substr(at, end - at);
+    if (group.back() == '?' || group.back() == '*') group.remove_suffix(1);
+    if (group == name) return number;
+    at = end + 2;
+  }
+  throw nb::key_error(
+      (std::string(o.node->name) + " has no operand group '" + std::string(name) + "'").c_str());
+}
+
+constexpr ir::Effect kEffects[] = {
+#define EFFECT(word, Enumerator, meaning) ir::Effect::k##Enumerator,
+#include <triton_runner/ir/effects.def>
+};
+
+bool does(const PyOp& o, std::string_view word) {
+  const std::span<const ir::EffectInfo> table = ir::effect_table();
+  for (size_t i = 0; i < table.size(); ++i)
+    if (table[i].word == word) return o.node->does(kEffects[i]);
+  throw nb::value_error(("'" + std::string(word) + "' is not an effect (effects.def has them)").c_str());
+}
+
+std::vector<std::string> effects(const PyOp& o) {
+  std::vector<std::string> words;
+  for (const ir::EffectInfo& effect : ir::effect_table())
+    if (does(o, effect.word)) words.emplace_back(effect.word);
+  return words;
+}
+
+std::vector<PyValue> values_of(const PyOp& o, std::span<const ir::Use> uses) {
+  std::vector<PyValue> out;
+  for (const ir::Use& use : uses) out.push_back({o.module, use.value});
+  return out;
+}
+
 void init_op(nb::module_& m) {
   nb::class_<PyOp> op(m, "Op", "An operation; str() is its text.");
   comparable(op);
@@ -43,21 +84,23 @@ void init_op(nb::module_& m) {
       .def_prop_ro(
           "kind", [](const PyOp& o) { return std::string(ir::op_kind_name(o.node->kind)); },
           "'Load'; 'Unknown' for an op that the table lacks")
-      .def_prop_ro("operands",
-                   [](const PyOp& o) {
-                     std::vector<PyValue> out;
-                     for (const ir::Use& use : o.node->operand_uses) out.push_back({o.module, use.value});
-                     return out;
-                   })
+      .def_prop_ro("operands", [](const PyOp& o) { return values_of(o, o.node->operand_uses); })
       .def(
           "group",
           [](const PyOp& o, uint32_t i) {
             if (i >= o.node->group_ends.size()) throw nb::index_error("this op has fewer operand groups");
-            std::vector<PyValue> out;
-            for (const ir::Use& use : o.node->group(i)) out.push_back({o.module, use.value});
-            return out;
+            return values_of(o, o.node->group(i));
           },
           nb::arg("index"), "an operand group of its table row: `ptr, mask?, other?` are groups 0, 1, 2")
+      .def(
+          "group",
+          [](const PyOp& o, std::string_view name) {
+            return values_of(o, o.node->group(group_number(o, name)));
+          },
+          nb::arg("name"), "the same by its name, 'mask'; KeyError: its row has no such group")
+      .def_prop_ro("effects", &effects,
+                   "what it does, in the words of effects.def: ['loads']; none of an op that the table lacks")
+      .def("does", &does, nb::arg("effect"), "whether it has an effect: 'stores'; ValueError: no such word")
       .def_prop_ro("results", [](const PyOp& o) { return values(o.module, o.node->results); })
       .def_prop_ro("attrs",
                    [](const PyOp& o) {

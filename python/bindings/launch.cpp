@@ -5,6 +5,7 @@
 
 #include <triton_runner/exec/faults.h>
 #include <triton_runner/exec/observer.h>
+#include <triton_runner/exec/substitution.h>
 #include <triton_runner/probe/registers.h>
 #include <triton_runner/tile/tile.h>
 
@@ -126,19 +127,22 @@ class LiveBlocks {
   std::vector<exec::Allocation> blocks_;
 };
 
-void hand_over(const std::vector<exec::Fault>& found) {
-  if (found.empty()) return;
+void hand_over(const std::vector<exec::Fault>& faults) {
+  if (!faults.empty()) nb::module_::import_("triton_runner._faults").attr("add")(made_faults(faults));
+}
+
+}  // namespace
+
+nb::list made_faults(const std::vector<exec::Fault>& faults) {
   nb::list list;
-  for (const exec::Fault& fault : found) {
+  for (const exec::Fault& fault : faults) {
     exec::Trap first = fault.first;
     nb::dict fields = fields_of(first);
     fields["text"] = first.str();
     list.append(nb::make_tuple(fields, fault.count));
   }
-  nb::module_::import_("triton_runner._faults").attr("add")(list);
+  return list;
 }
-
-}  // namespace
 
 std::array<int64_t, 3> make_grid(nb::handle grid) {
   auto bad = [&](const std::string& why) {
@@ -254,6 +258,9 @@ void launch(exec::Kernel& kernel, const std::array<int64_t, 3>& grid, const Opti
   launch_options.stream = options.stream;
   launch_options.shuffle = options.shuffle;
   launch_options.timing = options.timing;
+  launch_options.exact_tails = options.exact_tails;
+  launch_options.perturb = options.perturb;
+  launch_options.substitution = options.substitution.get();
   launch_options.printer = &printer;
   launch_options.resolve = resolve_in_python;
   launch_options.whole = std::move(whole);

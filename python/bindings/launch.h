@@ -10,9 +10,11 @@
 
 #include "bindings.h"
 
-namespace triton_runner::probe {
-class RegisterRecorder;
-}
+namespace triton_runner::exec {
+struct Fault;
+class RegisterObserver;
+struct Substitution;
+}  // namespace triton_runner::exec
 
 namespace triton_runner::python {
 
@@ -30,12 +32,18 @@ struct Options {
   uint64_t stream = 0;
   std::optional<uint64_t> shuffle;
   exec::Timing timing;
+  bool exact_tails = false;
+  std::optional<uint64_t> perturb;
+  std::shared_ptr<exec::Substitution> substitution;
   std::shared_ptr<RecorderObject> recorder;
-  std::shared_ptr<probe::RegisterRecorder> registers;
+  std::shared_ptr<exec::RegisterObserver> registers;
 };
 
 // A tuple or list of 1 to 3 positive integers. Errors: anything else.
 std::array<int64_t, 3> make_grid(nb::handle grid);
+
+// (the fields of the first trap, count) of each.
+nb::list made_faults(const std::vector<exec::Fault>& faults);
 
 // Launches ask triton_runner/_uninit.py for memory that was never written.
 void set_tracking(bool on);

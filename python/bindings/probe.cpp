@@ -11,6 +11,7 @@
 #include <triton_runner/num/types.h>
 #include <triton_runner/probe/select.h>
 
+#include "ir.h"
 #include "recorder.h"
 
 namespace triton_runner::python {
@@ -27,13 +28,16 @@ nb::ndarray<nb::numpy, const T> array(nb::handle owner, const void* data, std::v
   return nb::ndarray<nb::numpy, const T>(data ? data : &kNothing, shape.size(), shape.data(), owner);
 }
 
-void init_recording(nb::module_& m) {
+void init_site(nb::module_& m) {
   nb::class_<Site>(m, "Site",
                    "What is dumped: a value of a kernel at a level, with its op, Python variable and place, "
                    "location as the IR writes it, element type, shape, layout, and the loops around it.")
       .def_ro("kernel", &Site::kernel)
       .def_ro("level", &Site::level)
       .def_ro("value", &Site::value)
+      .def_ro("path", &Site::path,
+              "of values of the IR: the op in the regions around it, 'k/scf.for@7.0/arith.mulf@2'")
+      .def_ro("result", &Site::result, "which of the op's results, or of the region's arguments")
       .def_ro("op", &Site::op)
       .def_ro("marker", &Site::marker)
       .def_ro("variable", &Site::variable)
@@ -50,7 +54,9 @@ void init_recording(nb::module_& m) {
       .def_ro("origin", &Site::origin)
       .def_ro("origin_address", &Site::origin_address)
       .def_ro("origin_bytes", &Site::origin_bytes);
+}
 
+void init_recording(nb::module_& m) {
   nb::class_<Series>(m, "Series", "The records of one value, by program and then in order of execution.")
       .def_ro("site", &Series::site)
       .def_ro("dropped", &Series::dropped)
@@ -143,6 +149,7 @@ std::vector<Selector> make_selectors(nb::handle given) {
 
 void init_probe(nb::module_& core) {
   nb::module_ m = core.def_submodule("probe", "Recording values of running kernels.");
+  init_site(m);
   init_recording(m);
   init_registers(m);
   init_probe_insert(m);
@@ -184,6 +191,21 @@ void init_probe(nb::module_& core) {
       nb::arg("wanted"), nb::arg("names"), "The names closest to `wanted`, best first, at most three.");
 
   m.def(
+      "values",
+      [](const ModulePtr& module, const std::string& kernel) {
+        const ir::Op* func = module->find_function(kernel);
+        if (!func) raise(base::failure("there is no kernel '" + kernel + "' in this module"));
+        const std::vector<Selector> all{{"*", {}}};
+        nb::list out;
+        for (const probe::Selected& s : unwrap(probe::select(*module, *func, all)))
+          out.append(nb::make_tuple(s.name, PyValue{module, const_cast<ir::Value*>(s.value)}));
+        return out;
+      },
+      nb::arg("module"), nb::arg("kernel"),
+      "[(name, ir.Value)] of the values of a kernel that can be recorded, in the order of the text: names as "
+      "Site.value has them, each of one value.");
+
+  m.def(
       "select",
       [](const ir::Module& module, const std::string& kernel, nb::handle selectors) {
         const ir::Op* func = module.find_function(kernel);
@@ -191,7 +213,7 @@ void init_probe(nb::module_& core) {
         nb::list out;
         const std::vector<Selector> wanted = make_selectors(selectors);
         for (const probe::Selected& s : unwrap(probe::select(module, *func, wanted)))
-          out.append(nb::make_tuple(probe::site_of(*s.value, kernel, ""), s.selector));
+          out.append(nb::make_tuple(probe::site_of(s, kernel, ""), s.selector));
         return out;
       },
       nb::arg("module"), nb::arg("kernel"), nb::arg("selectors"),

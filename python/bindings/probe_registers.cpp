@@ -9,6 +9,7 @@
 
 #include <triton_runner/ir/module.h>
 #include <triton_runner/num/types.h>
+#include <triton_runner/probe/copies.h>
 #include <triton_runner/probe/register_stores.h>
 
 #include "bindings.h"
@@ -80,11 +81,21 @@ void init_taps(nb::module_& m) {
       "TTGIR or LLIR with taps behind values: what the compiler is given to find their registers.")
       .def_ro("text", &Tapped::text)
       .def_ro("notes", &Tapped::notes)
-      .def_prop_ro("values", [](const Tapped& t) {
-        std::vector<std::string> names;
-        for (const probe::Tap& tap : t.taps) names.push_back(tap.site.value);
-        return names;
-      });
+      .def_prop_ro("values",
+                   [](const Tapped& t) {
+                     std::vector<std::string> names;
+                     for (const probe::Tap& tap : t.taps) names.push_back(tap.site.value);
+                     return names;
+                   })
+      .def_prop_ro(
+          "copied",
+          [](const Tapped& t) {
+            std::vector<std::string> names;
+            for (const probe::Tap& tap : t.taps)
+              if (probe::has_copies(tap)) names.push_back(tap.site.value);
+            return names;
+          },
+          "Those of the values of which several registers or threads of a block hold an element.");
   m.def("tap", &tap, nb::arg("text"), nb::arg("filename"), nb::arg("kernel"), nb::arg("selectors"),
         nb::arg("level") = "ptx",
         "Taps behind the values of a kernel of TTGIR. Errors: those of select(); values that are in no "
@@ -206,7 +217,9 @@ void init_register_stores(nb::module_& m) {
 }
 
 void init_register_recorder(nb::module_& m) {
-  nb::class_<probe::RegisterRecorder>(
+  nb::class_<exec::RegisterObserver>(m, "RegisterObserver",
+                                     "What a launch of PTX shows registers to, under Options.registers.");
+  nb::class_<probe::RegisterRecorder, exec::RegisterObserver>(
       m, "RegisterRecorder",
       "Records registers of the launches under Options.registers, which have to be of the plan's text.")
       .def(
@@ -225,6 +238,54 @@ void init_register_recorder(nb::module_& m) {
           "The Recording since the last call.");
 }
 
+nb::dict differing_copies(const probe::DifferingCopies& d) {
+  nb::dict out;
+  out["site"] = d.site;
+  out["is_store"] = d.is_store;
+  out["program"] = d.program;
+  out["block"] = d.block;
+  out["iterations"] = d.iterations;
+  out["element"] = d.element;
+  out["threads"] = d.threads;
+  out["registers"] = d.registers;
+  out["bits"] = d.bits;
+  out["order"] = d.order;
+  out["copies"] = d.copies;
+  return out;
+}
+
+void init_copy_watch(nb::module_& m) {
+  nb::class_<probe::CopyWatch, exec::RegisterObserver>(
+      m, "CopyWatch",
+      "Compares the copies of each element that a plan's values have, and what lanes of a warp store to one "
+      "place of shared memory, in the launches of this text under Options.registers. unify=\"first\" or "
+      "\"last\" makes them equal: an experiment.")
+      .def(
+          "__init__",
+          [](probe::CopyWatch* self, const RegisterPlan& plan, std::string ptx, const std::string& filename,
+             const std::string& kernel, const std::string& unify) {
+            if (unify != "" && unify != "first" && unify != "last")
+              throw nb::value_error("unify is \"\", \"first\" or \"last\"");
+            const auto how = unify == "first"  ? probe::Unify::kFirst
+                             : unify == "last" ? probe::Unify::kLast
+                                               : probe::Unify::kNone;
+            new (self) probe::CopyWatch(plan, *parsed_ptx(std::move(ptx), filename), kernel, how);
+          },
+          nb::arg("plan"), nb::arg("ptx"), nb::arg("filename"), nb::arg("kernel"), nb::arg("unify") = "")
+      .def_prop_ro("values", &probe::CopyWatch::values, "How many values have copies.")
+      .def_prop_ro("stores", &probe::CopyWatch::stores, "How many stores are looked at.")
+      .def(
+          "take",
+          [](probe::CopyWatch& self) {
+            nb::list out;
+            for (const probe::DifferingCopies& d : self.take()) out.append(differing_copies(d));
+            return out;
+          },
+          "What differed since the last call, the first copies of each value and store, by program and "
+          "execution: dicts of site, is_store, program, block, iterations, element (its number; of a store "
+          "the address), threads, registers and bits of two copies, order, copies (how many differ).");
+}
+
 }  // namespace
 
 void init_registers(nb::module_& m) {
@@ -233,6 +294,7 @@ void init_registers(nb::module_& m) {
   init_waits(m);
   init_register_stores(m);
   init_register_recorder(m);
+  init_copy_watch(m);
 }
 
 }  // namespace triton_runner::python

@@ -17,7 +17,7 @@ _NAMES = {
     "using": (
         "_settings",
         "context manager: device=, target=, level=, check=, oob=, mma=, fmad=, threads=, timeout=, shared=, "
-        "shuffle=, timing=, dump=",
+        "shuffle=, timing=, perturb=, substitute=, dump=",
     ),
     "dumping": ("_dump.dumping", "context manager: records values of the kernels that are launched inside"),
     "lockstep": ("_lockstep", "one launch at several levels or devices: the first value that differs"),
@@ -27,6 +27,10 @@ _NAMES = {
         'context manager: check="uninit" knows the tensors of torch.empty until they are written',
     ),
     "faults": ("_faults", 'the accesses out of bounds that launches with oob="report" went on after'),
+    "Substitution": (
+        "_substitution",
+        "a number in the place of what checks report, for using(substitute=); its places",
+    ),
     "layout": (
         "_layout",
         "what an encoding means: who holds which element, where it lies, which banks a warp touches",

@@ -38,6 +38,7 @@ from ._resources import resources as resources
 from ._see.report import report as report
 from ._see.source_map import source_map as source_map
 from ._settings import using as using
+from ._substitution import Substitution as Substitution
 from ._uninit import track_empty as track_empty
 
 __version__: str

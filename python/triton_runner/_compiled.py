@@ -67,7 +67,7 @@ class Compiled(Protocol):
     def hidden(self, named: list) -> int:
         """How many of the entry's last parameters a launch with (name, value) pairs fills by itself."""
 
-    def recompile(self, text: str, level: str, to: str) -> str:
+    def recompile(self, text: str, level: str, to: str) -> Recompiled:
         """The text at `to` of another text of one of its levels, compiled as the kernel was."""
 
     def running(self, ptx: str):
@@ -77,6 +77,21 @@ class Compiled(Protocol):
 def compiled_of(kernel) -> Compiled:
     """The Compiled of what a launch or load() returns."""
     return _Artifact(kernel) if isinstance(kernel, _artifacts.ArtifactKernel) else _Triton(kernel)
+
+
+class Recompiled(str):
+    """A text that a kernel was compiled to again, which may ask for more shared memory than its own.
+
+    shared: bytes of it; None where the compiler does not say.
+    """
+
+    shared: int | None = None
+
+
+def _with_shared(metadata: dict, text: str) -> dict:
+    """The metadata of a kernel that runs another text."""
+    shared = getattr(text, "shared", None)
+    return metadata if shared is None else {**metadata, "shared": max(shared, metadata.get("shared") or 0)}
 
 
 class _Kernel:
@@ -93,9 +108,11 @@ class _Kernel:
     def label(self, level: str) -> str:
         return f"{self.name}.{level}"
 
-    def recompile(self, text: str, level: str, to: str) -> str:
+    def recompile(self, text: str, level: str, to: str) -> Recompiled:
         made = compile_onward(text, level, to, self.target, self.options(), self.name, self.language)
-        return made.asm[to]
+        again = Recompiled(made.asm[to])
+        again.shared = made.metadata.get("shared")
+        return again
 
 
 class _Artifact(_Kernel):
@@ -139,7 +156,8 @@ class _Artifact(_Kernel):
     @contextlib.contextmanager
     def running(self, ptx: str):
         own = self.kernel.function
-        self.kernel.function = _simt.SimtKernel(ptx, own.filename, own.description, own.block, own.cluster)
+        description = _with_shared(own.description, ptx)
+        self.kernel.function = _simt.SimtKernel(ptx, own.filename, description, own.block, own.cluster)
         try:
             yield
         finally:
@@ -185,7 +203,8 @@ class _Triton(_Kernel):
 
     @contextlib.contextmanager
     def running(self, ptx: str):
-        function = _simt.load_compiled(ptx, self.name, signature(self.kernel.src), self.metadata())
+        metadata = _with_shared(self.metadata(), ptx)
+        function = _simt.load_compiled(ptx, self.name, signature(self.kernel.src), metadata)
         self.kernel._init_handles()
         field = installed().run_field
         own = getattr(self.kernel, field)

@@ -49,6 +49,8 @@ class KernelTrap(RuntimeError):
     - `argument`, `place`: the argument that the address was made from, and the distance in elements:
       "x_ptr + 4096".
     - `notes`: more places, such as the other access of a race.
+    - `warning`: "" for a fault. Else what keeps the results right on a GPU, "ptxas" or "hardware": such a
+      launch has run to its end.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class KernelTrap(RuntimeError):
         argument: str = "",
         place: str = "",
         iterations=(),
+        warning: str = "",
     ):
         super().__init__(text)
         self.kind = kind
@@ -88,6 +91,7 @@ class KernelTrap(RuntimeError):
         self.place = place
         self.iterations = tuple(iterations)
         self.notes = list(notes)
+        self.warning = warning
 
 
 def fail(message: str, *notes: str) -> DiagnosticError:

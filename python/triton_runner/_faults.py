@@ -27,6 +27,7 @@ class Fault:
     place: str
     iterations: tuple
     notes: list
+    warning: str = ""
     count: int = 0
     launches: int = 1
 

@@ -31,6 +31,7 @@ DTYPES = {
     "f8E5M2FNUZ": ("float8_e5m2fnuz", "F8_E5M2FNUZ"),
     "f8E8M0FNU": ("float8_e8m0fnu", "F8_E8M0"),
 }
+_KINDS = {dtype: kind for kind, (dtype, _) in DTYPES.items()}
 _SUFFIXES = (".npy", ".npz", ".safetensors")
 
 
@@ -46,6 +47,12 @@ def dtype_named(name: str):
     if name not in DTYPES:
         raise fail(f"unknown element type {name!r}", f"types: {', '.join(DTYPES)}")
     return numpy_named(DTYPES[name][0])
+
+
+def kind_of(dtype) -> str:
+    """The element type of an array as the IR names it: "f16" of NumPy's or torch's float16."""
+    name = str(dtype).removeprefix("torch.")
+    return _KINDS.get(name, name)
 
 
 def _split(text: str) -> tuple[str, str]:

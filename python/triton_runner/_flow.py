@@ -1,78 +1,167 @@
 """Which values of a TTIR module depend on which, through loops and branches: to tell a difference that
-matters from one that nothing shows."""
+matters from one that nothing shows; and which values a loop that waits for others leaves to chance."""
 
 from __future__ import annotations
 
-from triton_runner import ir
+import functools
+
+from triton_runner._core import ir, probe
 
 
 class Flow:
-    """The data flow of a module's text."""
+    """The data flow of a kernel's text at TTIR or TTGIR. Values go by the names that dumps give them
+    (`Site.value`), each of which is one value."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str, kernel: str):
         self._module = ir.parse(text)
-        self._values = {}
-        for op in self._module.walk():
-            found = [*op.results]
-            for region in op.regions:
-                for block in region.blocks:
-                    found += block.args
-            for value in found:
-                self._values.setdefault(str(value).split(" ")[0].rstrip(":"), value)
+        named = probe.values(self._module, kernel)
+        self._values = dict(named)
+        self._names = {value: name for name, value in named}
 
     def readers(self, name: str, compared) -> tuple[set, bool]:
-        """The nearest values after %name that are in `compared`, and whether it reaches memory without
+        """The nearest values after `name` that are in `compared`, and whether it reaches memory without
         one."""
         start = self._values.get(name)
         if start is None:
             return set(), True
-        seen, waiting, found, stored = {id(start)}, [start], set(), False
-        names = {}
+        seen, waiting, found, stored = {start}, [start], set(), False
         while waiting:
-            for value in self._next(waiting.pop()):
+            for value in _next(waiting.pop()):
                 if value is None:
                     stored = True
                     continue
-                key = names.setdefault(str(value), str(value))
-                if key in seen:
+                if value in seen:
                     continue
-                seen.add(key)
-                if key in compared and key != name:
-                    found.add(key)
+                seen.add(value)
+                if self._names.get(value) in compared:
+                    found.add(self._names[value])
                 else:
                     waiting.append(value)
         return found, stored
 
-    def _next(self, value):
-        """What a value goes into: other values; None for memory."""
-        for op, operand in value.uses:
-            if op.name == "scf.yield":
-                loop = op.parent
-                if loop.name == "scf.for":
-                    yield loop.results[operand]
-                    yield loop.regions[0].blocks[0].args[operand + 1]
-                elif loop.name == "scf.while":
-                    yield loop.regions[0].blocks[0].args[operand]
-                else:
-                    yield from loop.results[operand : operand + 1]
-            elif op.name == "scf.condition":
-                loop = op.parent
-                if operand == 0:
-                    yield from loop.results
-                else:
-                    yield loop.results[operand - 1]
-                    yield loop.regions[1].blocks[0].args[operand - 1]
-            elif op.name == "scf.for":
-                args = op.regions[0].blocks[0].args
-                if operand < 3:
-                    yield args[0]
-                    yield from op.results
-                else:
-                    yield args[operand - 2]
-                    yield op.results[operand - 3]
-            elif op.name == "scf.while":
-                yield op.regions[0].blocks[0].args[operand]
-            elif op.results:
+    def polled(self) -> set:
+        """The values that the number of turns of a loop that waits decides, which is another in each run:
+        those in an scf.while that does nothing but look at memory that others write, what it gives, and what
+        was looked at before it for its first turn."""
+        found: set = set()
+        for op in self._module.walk():
+            if op.name != "scf.while" or any(_writes(inner) for inner in op.walk()):
+                continue
+            inside = _inside(op)
+            condition = op.regions[0].blocks[0].ops[-1].operands[0]
+            if not any(_looks(value) and value in inside for value in _before(condition)):
+                continue
+            found |= inside | {*op.results}
+            for first in op.operands:
+                found |= {value for value in _before(first) if any(map(_looks, _before(value)))}
+        return {self._names[value] for value in found if value in self._names}
+
+
+@functools.cache
+def _effects() -> dict:
+    """What the op table says of each op."""
+    return {row["name"]: frozenset(row["effects"].split(" | ")) for row in ir.op_table()}
+
+
+def _does(op, *effects) -> bool:
+    return not _effects().get(op.name, frozenset()).isdisjoint(effects)
+
+
+def _looks(value) -> bool:
+    """Whether a value is what memory held that others may write at the time."""
+    op = value.op
+    if op is None:
+        return False
+    volatile = op.attr("isVolatile")
+    return _does(op, "atomics") or bool(volatile is not None and volatile.value)
+
+
+def _writes(op) -> bool:
+    """Whether an op may leave something in memory; atomics aside, which locks are taken by."""
+    return _does(op, "stores", "buffer_writes") or op.name == "tt.call"
+
+
+def _inside(loop) -> set:
+    """The values of a loop's regions."""
+    found = set()
+    for op in loop.walk():
+        found |= {*op.results} if op != loop else set()
+        for region in op.regions:
+            for block in region.blocks:
+                found |= {*block.args}
+    return found
+
+
+def _before(value) -> set:
+    """A value and what it is computed from, as far back as to what was looked at in memory."""
+    found, waiting = {value}, [value]
+    while waiting:
+        last = waiting.pop()
+        for source in () if _looks(last) else _sources(last):
+            if source not in found:
+                found.add(source)
+                waiting.append(source)
+    return found
+
+
+def _sources(value):
+    """What a value comes from: its op's operands; of what a loop or branch carries what is given to it."""
+    op = value.op
+    if op is None:
+        loop = value.block.parent
+        number = value.index
+        if loop.name == "scf.for" and number:
+            yield loop.operands[number + 2]
+            yield _end(loop, 0).operands[number - 1]
+        elif loop.name == "scf.while" and value.block == loop.regions[0].blocks[0]:
+            yield loop.operands[number]
+            yield _end(loop, 1).operands[number]
+        elif loop.name == "scf.while":
+            yield _end(loop, 0).operands[number + 1]
+        return
+    if op.name in ("scf.if", "scf.for", "scf.while"):
+        for side in range(1 if op.name == "scf.while" else len(op.regions)):
+            yield _end(op, side).operands[value.index + (op.name == "scf.while")]
+    if op.name != "scf.while":
+        yield from op.operands
+
+
+def _end(op, side: int):
+    """The last op of a region."""
+    return op.regions[side].blocks[0].ops[-1]
+
+
+def _next(value):
+    """What a value goes into: other values; None for memory."""
+    for op, operand in value.uses:
+        parent = op.parent
+        if op.name == "scf.yield":
+            if parent.name == "scf.for":
+                yield parent.results[operand]
+                yield parent.regions[0].blocks[0].args[operand + 1]
+            elif parent.name == "scf.while":
+                yield parent.regions[0].blocks[0].args[operand]
+            else:
+                yield from parent.results[operand : operand + 1]
+        elif op.name == "scf.condition":
+            if operand == 0:
+                yield from parent.results
+            else:
+                yield parent.results[operand - 1]
+                yield parent.regions[1].blocks[0].args[operand - 1]
+        elif op.name == "scf.for":
+            args = op.regions[0].blocks[0].args
+            if operand < 3:
+                yield args[0]
                 yield from op.results
             else:
-                yield None
+                yield args[operand - 2]
+                yield op.results[operand - 3]
+        elif op.name == "scf.while":
+            yield op.regions[0].blocks[0].args[operand]
+        elif op.results:
+            yield from op.results
+        elif _does(op, "ends") and parent.results:  # of the function that a reduction or scan applies
+            yield from parent.results
+        else:
+            yield None

@@ -1,10 +1,6 @@
 """The same launch at several levels, or on engine and GPU, value by value: where does it first go wrong?
 
-Every value that has a counterpart is recorded in each run, each iteration of each program. Between runs of
-one text (TTGIR on the CPU and on a GPU, TTGIR and the registers of its PTX) values have the same names.
-Between TTIR and TTGIR a counterpart is what comes from the same place of the source by the same kind of op;
-passes that unroll or pipeline a loop make several values of one, whose records are taken in the order of
-execution.
+Every value that has a counterpart (_lockstep_pairs) is recorded in each run, each iteration of each program.
 """
 
 from __future__ import annotations
@@ -18,22 +14,14 @@ from types import SimpleNamespace
 
 import numpy
 
-from triton_runner import _arrays, _gpu, _lockstep_loaded, _settings, _unobserved
+from triton_runner import _arrays, _gpu, _lockstep_loaded, _settings, _tolerances, _unobserved
 from triton_runner._dump.dumping import dumping
 from triton_runner._dump.records import Dump, Values
 from triton_runner._errors import KernelTrap, fail
-from triton_runner._files import DTYPES, numpy_named
+from triton_runner._files import kind_of, numpy_named
 from triton_runner._flow import Flow
 from triton_runner._levels import MLIR, ON_CPU
-
-# Ops of TTGIR that do what another op does in TTIR.
-_SAME = {
-    "ttng.warp_group_dot": "tt.dot", "ttng.warp_group_dot_wait": "tt.dot", "ttng.tc_gen5_mma": "tt.dot",
-    "ttg.local_load": "tt.load", "ttg.convert_layout": "",
-}  # fmt: skip
-# Of a record's largest number: how far sums in another order may be apart, by the bits of the type.
-_TOLERANCE = {"f64": 1e-12, "f32": 1e-4, "tf32": 1e-4, "f16": 4e-3, "bf16": 3e-2}
-_FP8 = 0.25
+from triton_runner._lockstep_pairs import counterparts, takes_part
 
 
 class Difference:
@@ -138,7 +126,8 @@ def lockstep(
     kernel, args, constexprs=None, *, grid, levels=None, devices=("cpu",), sources=None,
     programs=None, tolerance=None, check=None, shuffle=None, max_bytes=None,
 ) -> Lockstep:  # fmt: skip
-    """Runs one launch several times and finds the first value that the runs disagree on.
+    """Runs one launch several times and finds the first value that the runs disagree on. Every run takes the
+    programs in one order, on one thread; what a loop that waits for others goes through is not compared.
 
     - `kernel`: of `triton_runner.jit`, of `load()`, or the path of a file that `load()` takes.
     - `args`: a list, or a dict by parameter name. Every run begins with the same contents, and the caller
@@ -177,7 +166,9 @@ def lockstep(
     runs: list = []
     for name, device, level in plan:
         run = SimpleNamespace(name=name, device=device, level=level, dump=None, outputs=None, error=None)
-        settings = {"check": check, "shuffle": shuffle, "target": target}
+        run.flow, run.polled = None, set()
+        # One order of programs in every run: what atomics leave is then the same each time.
+        settings = {"check": check, "shuffle": shuffle, "target": target, "threads": 1}
         _execute(run, runs, kernel, bound, grid, given, programs, max_bytes, settings)
         runs.append(run)
         notes += [f"{name}: {note}" for note in [*run.dump.notes, *run.dump.changes][:8]]
@@ -193,7 +184,7 @@ def lockstep(
     for run in runs:
         plain = _unobserved.run_again(run, kernel, bound, grid, run.keywords, run.settings)
         unobserved += _unobserved.differences(
-            run, plain, bound.names, lambda a, b: _differs(a, b, _allowed(_kind(a), tolerance, False))
+            run, plain, bound.names, lambda a, b: _differs(a, b, _allowed(kind_of(a.dtype), tolerance, False))
         )
     bound.restore()
     return Lockstep(runs, differences, outputs, unobserved, compared, notes)
@@ -222,7 +213,7 @@ def _execute(run, before, kernel, bound, grid, sources, programs, max_bytes, set
         above = next((r for r in reversed(before) if r.level == "ttgir"), None)
         if above is None:
             raise fail("values of PTX are compared with those of TTGIR", 'levels=["ttgir", "ptx"]')
-        selectors = tuple(v.name for v in above.dump if not v.site.marker)
+        selectors = tuple(v.name for v in above.dump if takes_part(v, above.polled))
         ttgir = above.text
     with dumping(kernel, *selectors, every_iteration=True, programs=programs, max_bytes=max_bytes) as session:
         session.adapt(level=run.level, lenient=True, ttgir=ttgir)
@@ -234,6 +225,9 @@ def _execute(run, before, kernel, bound, grid, sources, programs, max_bytes, set
             ):  # fmt: skip
                 compiled = kernel[grid](*args, **named, **keywords)
             run.text = compiled.asm[run.level] if run.level in MLIR else ""
+            if run.text:
+                run.flow = Flow(run.text, compiled.name)
+                run.polled = run.flow.polled()
         except KernelTrap as error:  # what was recorded until then is compared all the same
             run.error, run.text = str(error).splitlines()[0], ""
     nothing = SimpleNamespace(series=[], notes=[])  # of a run at PTX that stopped
@@ -287,7 +281,7 @@ class _Arguments:
         found = []
         for run in runs[1:]:
             for name, a, b in zip(self.names, runs[0].outputs, run.outputs, strict=True):
-                differs = _differs(a, b, _allowed(_kind(a), tolerance, _exact(runs[0], run)))
+                differs = _differs(a, b, _allowed(kind_of(a.dtype), tolerance, _exact(runs[0], run)))
                 if differs.any():
                     with numpy.errstate(invalid="ignore"):
                         error = numpy.abs(a.astype("float64") - b.astype("float64"))[differs]
@@ -345,43 +339,7 @@ def _numpy(value):
     return flat.view(bits).numpy().view(numpy_named(name))
 
 
-# ---- counterparts
-
-
-def _key(values: Values):
-    op = _SAME.get(values.op, values.op).replace("triton_gpu.", "ttg.")
-    depth = values.loops if op.startswith("scf.") else 0  # what a loop carries is not what it gives
-    return values.stack, op, values.shape, values.type, depth
-
-
-def _counterparts(a, b):
-    """[(values of a, values of b)] of one kind: by name where both run the same text, else by place and
-    op."""
-    if a.level != "ttir" and b.level != "ttir":
-        theirs = {v.name: v for v in b.dump}
-        return [
-            ([v], [theirs[v.name]])
-            for v in a.dump
-            if v.name in theirs and theirs[v.name].type == v.type and _comparable(v)
-        ]
-    mine, theirs = {}, {}
-    for groups, dump in ((mine, a.dump), (theirs, b.dump)):
-        for values in dump:
-            if values.file and _key(values)[1] and values.type != "ptr":
-                groups.setdefault(_key(values), []).append(values)
-    pairs = []
-    for key, group in mine.items():
-        others = theirs.get(key, [])
-        if len(group) == 1 and all(len(v) == len(group[0]) for v in others):
-            pairs += [(group, [v]) for v in others]  # the same value in several layouts
-        elif others:
-            pairs.append((group, others))
-    return pairs
-
-
-def _comparable(values: Values) -> bool:
-    """Not addresses, and not buffers: copies that are on their way to them arrive at other times."""
-    return values.type != "ptr" and "memdesc" not in values.site.type_text
+# ---- what differs
 
 
 def _sequence(group: list[Values]) -> dict:
@@ -400,30 +358,40 @@ def _sequence(group: list[Values]) -> dict:
 def _compare(a, b, tolerance):
     """The differing values of two runs, each by its first record that differs, in the order of execution of
     the first run; and how many values were compared."""
-    pairs = _counterparts(a, b)
+    pairs = counterparts(a, b)
     exact = _exact(a, b)
     found = []
     for number, (mine, theirs) in enumerate(pairs):
         x, y = _sequence(mine), _sequence(theirs)
         for program in sorted(set(x) & set(y), key=lambda p: p[::-1]):
             allowed = _allowed(mine[0].type, tolerance, exact)
-            first = _first_record(x[program], y[program], allowed)
+            p, q = _as_stored(x[program], y[program], b)
+            first = _first_record(p, q, allowed)
             if first is None:
                 continue
-            if a.level == "ttir" and _runs_ahead(x[program], y[program], allowed):
+            if a.level == "ttir" and _runs_ahead(p, q, allowed):
                 continue
             found.append((program[::-1], first[0], number, first[1:]))
             break
     found.sort(key=lambda f: f[:3])
-    if a.level == "ttir" and found and a.text:
+    if a.level == "ttir" and found and a.flow is not None:
         changed = b.error is not None or any(
             _differs(p, q, 0.0).any() for p, q in zip(a.outputs, b.outputs, strict=True)
         )
-        found = _that_matter(found, Flow(a.text), {v.name for group, _ in pairs for v in group}, changed)
+        found = _that_matter(found, a.flow, {v.name for group, _ in pairs for v in group}, changed)
     differences = [
         Difference((a.name, va), (b.name, vb), i, *difference) for _, _, _, (va, i, vb, difference) in found
     ]
     return differences, len(pairs)
+
+
+def _as_stored(x, y, run):
+    """The records that both have of a program. A function that a kernel on a GPU calls stores each call's
+    value in the place of the one before it."""
+    site = y[0][1].site
+    if run.device == "cpu" or len(x) == len(y) or site.path.split("/")[0] == site.kernel:
+        return x, y
+    return ([], []) if site.loops else (x[-1:], y[-1:])
 
 
 def _first_record(x, y, allowed):
@@ -469,18 +437,12 @@ def _exact(a, b) -> bool:
     return a.device == b.device == "cpu" and {a.level, b.level} <= {*MLIR}
 
 
-def _kind(array) -> str:
-    """The element type of an argument as the IR names it."""
-    name = str(array.dtype)
-    return next((ours for ours, (theirs, _) in DTYPES.items() if theirs == name), name)
-
-
 def _allowed(kind: str, tolerance, exact: bool) -> float:
     if kind[0] in "iu" or kind == "ptr":
         return 0.0
     if tolerance is not None:
         return float(tolerance)
-    return 0.0 if exact else _TOLERANCE.get(kind, _FP8)
+    return 0.0 if exact else _tolerances.tolerance(kind)
 
 
 def _differs(a, b, allowed: float, among=None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 
 import click
@@ -51,9 +52,22 @@ def print_json(value) -> None:
     click.echo(json.dumps(value, indent=2, default=str))
 
 
+@contextlib.contextmanager
 def prints_aside(as_json: bool):
-    """While a program runs: what it prints goes to stderr where stdout is for JSON alone."""
-    return contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext()
+    """While a program runs: what it prints goes to stderr where stdout is for JSON alone, and what libraries
+    print (a GPU's printf) too."""
+    if not as_json:
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def pairs(texts, option: str, form: str = "NAME=VALUE") -> dict[str, str]:

@@ -16,8 +16,18 @@ from triton_runner._errors import fail
 from triton_runner._levels import LEVELS
 
 DEVICES = ("auto", "cpu", "cuda", "hip")
-# Bits of _core.Check.
-CHECKS = {"oob": 1, "nan": 2, "uninit": 4, "race": 8, "inf": 16, "nanload": 32, "zerodiv": 64, "hints": 128}
+# Bits of _core.Check. Bounds are looked at in every launch; who asks for "oob" by name also hears of what TMA
+# stores past the launch's memory.
+CHECKS = {
+    "oob": 1 | 256,
+    "nan": 2,
+    "uninit": 4,
+    "race": 8,
+    "inf": 16,
+    "nanload": 32,
+    "zerodiv": 64,
+    "hints": 128,
+}
 DEFAULT_TARGET = "cuda:90"
 
 
@@ -30,7 +40,7 @@ class Settings:
     device: str = "auto"
     target: str = ""
     level: str = ""
-    check: str = "oob"
+    check: str = ""
     oob: str = "trap"
     mma: str = "exact"
     fmad: str = "auto"
@@ -39,11 +49,14 @@ class Settings:
     timeout: float = 0.0
     shared: int = -1
     shuffle: int = -1
+    perturb: int = -1
     timing: str | int = ""
     strict_grid: bool = False
+    exact_tails: bool = False  # at PTX TMA stores end with the tensor, not with a chunk of 16 bytes
     dump: bool = True
     replace: tuple = ()  # (kernel's name, path or text of what is launched in its place)
-    recorder: object = None  # a _core.probe.Recorder or RegisterRecorder: the launches are dumped
+    substitute: object = None  # a Substitution: what checks report gets a number, and the launch goes on
+    recorder: object = None  # a _core.probe.Recorder or RegisterObserver of launches
 
     def __post_init__(self):
         if self.device not in DEVICES:
@@ -63,7 +76,8 @@ class Settings:
             raise fail(f"unknown fmad {self.fmad!r}", 'fmad is "auto", "on" or "off"')
         if not re.fullmatch(r"|eager|late|\d+", str(self.timing)):
             raise fail(f"unknown timing {self.timing!r}", 'timing is "eager", "late" or a seed')
-        for name, low in (("threads", 0), ("programs", 0), ("timeout", 0), ("shared", -1), ("shuffle", -1)):
+        lowest = {"threads": 0, "programs": 0, "timeout": 0, "shared": -1, "shuffle": -1, "perturb": -1}
+        for name, low in lowest.items():
             if not isinstance(getattr(self, name), (int, float)) or getattr(self, name) < low:
                 raise fail(f"{name} is {getattr(self, name)!r}, and should be a number of at least {low}")
 
@@ -94,8 +108,13 @@ class Settings:
         options.shared = self.shared
         if self.shuffle >= 0:
             options.shuffle = self.shuffle
+        options.exact_tails = self.exact_tails
+        if self.perturb >= 0:
+            options.perturb = self.perturb
+        if self.substitute is not None:
+            options.substitution = self.substitute.experiment
         options.timing = str(self.timing)
-        if isinstance(self.recorder, _core.probe.RegisterRecorder):
+        if isinstance(self.recorder, _core.probe.RegisterObserver):
             options.registers = self.recorder
         else:
             options.recorder = self.recorder
@@ -104,7 +123,7 @@ class Settings:
     @property
     def checks(self) -> int:
         """The checks as the bits of _core.Check."""
-        return sum(CHECKS[c] for c in set(self.check.split(",")) if c)
+        return sum(CHECKS[c] for c in set(self.check.split(",")) if c) | CHECKS["oob"] & 1
 
 
 _FIELDS = {field.name for field in dataclasses.fields(Settings)}
@@ -134,7 +153,7 @@ def _from_environment() -> Settings:
         device=get("DEVICE", "auto"),
         target=get("TARGET", ""),
         level=get("LEVEL", ""),
-        check=get("CHECK", "oob"),
+        check=get("CHECK", ""),
         oob=get("OOB", "trap"),
         mma=get("MMA", "exact"),
         fmad=get("FMAD", "auto"),
@@ -142,6 +161,7 @@ def _from_environment() -> Settings:
         programs=_number(get("PROGRAMS", "0"), "TRITON_RUNNER_PROGRAMS", int),
         timeout=_number(get("TIMEOUT", "0"), "TRITON_RUNNER_TIMEOUT", float),
         shuffle=_number(get("SHUFFLE", "-1"), "TRITON_RUNNER_SHUFFLE", int),
+        perturb=_number(get("PERTURB", "-1"), "TRITON_RUNNER_PERTURB", int),
         timing=get("TIMING", ""),
         dump=get("DUMP", "1") != "0",
     )
@@ -155,7 +175,7 @@ _environment: Settings | None = None
 
 def shown() -> dict:
     """The settings in force that a user can set."""
-    inner = ("strict_grid", "replace", "recorder")
+    inner = ("strict_grid", "exact_tails", "replace", "recorder", "substitute")
     settings = current()
     return {f.name: getattr(settings, f.name) for f in dataclasses.fields(settings) if f.name not in inner}
 
@@ -204,8 +224,12 @@ def leave(token) -> None:
 
 class using:
     """Launches inside the block use these settings: `device=`, `target=`, `level=`, `check=`, `oob=`, `mma=`,
-    `fmad=`, `threads=`, `programs=`, `timeout=`, `shared=`, `shuffle=`, `timing=`,
+    `fmad=`, `threads=`, `programs=`, `timeout=`, `shared=`, `shuffle=`, `timing=`, `perturb=`, `substitute=`,
     `dump=`. Plain `@triton.jit` kernels use them too. None leaves a setting as it is.
+
+    `perturb=SEED`: at TTIR and TTGIR rounded results move by a pseudo-random part of their rounding error.
+
+    `substitute=Substitution(number)`: values that a check reports get the number, and the launch goes on.
 
     `replace={"kernel": artifact}`: kernels of these names, of `jit` or under `configure_jit_backend()`, enter
     with an artifact, as with `ttir_src=` and its like: a path, or the text itself.
@@ -220,19 +244,24 @@ class using:
             settings["replace"] = tuple(
                 (name, os.fspath(given)) for name, given in settings["replace"].items()
             )
+        objects = ("recorder", "replace", "substitute")
         odd = [
             name
             for name, value in settings.items()
-            if name not in ("recorder", "replace") and not isinstance(value, (str, int, float, type(None)))
+            if name not in objects and not isinstance(value, (str, int, float, type(None)))
         ]
         if odd:
             raise fail(f"{odd[0]}={settings[odd[0]]!r}: expected a text or a number")
+        substitute = settings.get("substitute")
+        if substitute is not None and not hasattr(substitute, "experiment"):
+            raise fail(f"substitute={substitute!r}: expected a triton_runner.Substitution")
         self._changes = tuple((name, value) for name, value in settings.items() if value is not None)
 
     def settings(self) -> Settings:
         """Those that are in force inside."""
         # A recorder is of one block: a cache would keep it, and what it recorded.
-        replaced = _replaced.__wrapped__ if "recorder" in dict(self._changes) else _replaced
+        own = {"recorder", "substitute"} & {name for name, _ in self._changes}
+        replaced = _replaced.__wrapped__ if own else _replaced
         return replaced(current(), self._changes)
 
     def __enter__(self):

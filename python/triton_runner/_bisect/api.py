@@ -21,7 +21,8 @@ from triton_runner._lockstep import _numpy
 class Bisection:
     """What bisect() found; str() is a page to paste into an issue.
 
-    - `verdict`: "right", "front end", "compiler", "assembler", "kernel", "undefined" or "unknown".
+    - `verdict`: "right", "front end", "compiler", "assembler", "kernel", "nondeterministic" (the order of
+      atomics decides), "undefined" (a race, a promise that does not hold) or "unknown".
     - `level`, `stage`: "ttgir", "make_ttgir"; `pass_`: {"name", "argument", "add", "nth"}, or None.
     - `confirmed_by`: of "execution", "leave-out", "splice".
     - `release`: {"wrong", "right", "unknown"}; `evidence`, `notes`; `faults`: one a run of wrong releases.

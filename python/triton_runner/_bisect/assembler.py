@@ -9,7 +9,7 @@ import importlib.util
 import os
 import re
 
-from triton_runner._bisect import evidence
+from triton_runner._bisect import evidence, order
 from triton_runner._bisect.runs import Outcome, Release
 from triton_runner._compiler import versions
 
@@ -26,6 +26,7 @@ class Assembled:
         self.release, self.program = release, release.program
         choices = release.at(self.program.lowest).choices
         self.more = {"choices": choices} if choices else {}
+        self.orders = order.Orders()
         self.found = {
             "verdict": "assembler", "level": "cubin", "stage": "make_cubin", "pass": None,
             "confirmed_by": ["execution"], "levels": {"ptx": "right", "cubin": "wrong"},

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy
 
-from triton_runner._files import numpy_named
-
-# How far sums in another order may lie from each other, relative to the largest number: by significant bits.
-_DRIFT = {64: 1e-12, 32: 1e-4, 16: 1e-2, 8: 0.13}
+from triton_runner import _tolerances
+from triton_runner._files import kind_of, numpy_named
 
 
 def unpacked(taken: list) -> numpy.ndarray:
@@ -38,9 +36,10 @@ def compare(got: numpy.ndarray, want: numpy.ndarray) -> dict | None:
             error = numpy.where(finite, numpy.abs(a - b), numpy.where(same, 0, 1e300))
         largest = numpy.abs(b[numpy.isfinite(b)]).max(initial=0) or 1.0
         size = float(error.max() / largest)
-        kind = "bits" if size == 0 else "drift" if size <= _DRIFT[8 * got.dtype.itemsize] else "wrong"
+        allowed = _tolerances.tolerance(kind_of(got.dtype))
+        kind = "bits" if size == 0 else "drift" if size <= allowed else "wrong"
         if kind == "wrong":
-            far = error / largest > _DRIFT[8 * got.dtype.itemsize]
+            far = error / largest > allowed
     first = tuple(int(i) for i in numpy.argwhere(far)[0])
     return {
         "class": kind, "size": size, "elements": int(differs.sum()), "of": want.size, "element": list(first),

@@ -15,7 +15,7 @@ from triton_runner._compiler.command import constants
 from triton_runner._paths import check_output, write_file
 from triton_runner._progress import telling
 
-_STATUS = {"right": 0, "unknown": 125}
+_STATUS = {"right": 0, "nondeterministic": 0, "unknown": 125}
 
 
 _KERNEL = r"[^-].*\.py:[\w.]+"
@@ -66,7 +66,10 @@ class _Command(click.Command):
 )
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
-@click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds of one run.")
+@click.option(
+    "--timeout", type=float, default=300.0, show_default=True,
+    help="Seconds of one run, without those in which it waits for a core.",
+)  # fmt: skip
 @click.option("--json", "file", metavar="[FILE]", help="Print the verdict as JSON, or write it to FILE.")
 @click.option("--save", metavar="DIR", help="Write a folder that shows the fault again: sh DIR/run.sh.")
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
@@ -91,8 +94,9 @@ def bisect_command(
     PROGRAM (or a case, *.trcase) is the oracle, as for `git bisect run`: it exits with 0 where it is right,
     125 where it cannot tell, another status where it is wrong. A failed assertion and a trap of the engine
     are wrong; any other exception, a crash and a time-out cannot tell. Or PROGRAM is a kernel,
-    kernel.py:name, with --args and --oracle. Exit status: 0 right, 1 a fault was found, 2 bad usage, 125
-    unknown.
+    kernel.py:name, with --args and --oracle. Exit status: 0 right or nondeterministic (no pass
+    is at fault: the order of atomics decides), 1 a fault was found, or the result is undefined, 2 bad usage,
+    125 unknown.
     """
     # The other verbs do without what it loads.
     from triton_runner._bisect import api, page, reproducer

@@ -8,22 +8,20 @@ at which the release is right.
 from __future__ import annotations
 
 from triton_runner import ir
-from triton_runner._bisect import classes, order
-from triton_runner._bisect.runs import Program, Release
+from triton_runner._bisect import classes, stores
+from triton_runner._bisect.runs import Release
 from triton_runner._errors import DiagnosticError
 
-# What stores through an operand, and which one.
-_STORES = {"tt.store": 0, "tt.atomic_rmw": 0, "tt.atomic_cas": 0, "tt.descriptor_store": 0}
 _TRIED = 16  # launches that differ whose contents are looked at
 
 
 def evidence(search, printed: list[str]) -> list[dict]:
     """[{file, op, line, element, got, want, ...}], or where no launch can be compared what the program
     printed."""
-    plain = _plain(search.program, printed)
+    plain = stores.plain(search.program, printed)
     wrong = search.at(search.wrong_at)
     if wrong.place:
-        return [of_trap(search.program, wrong.place, printed)]
+        return [stores.of_trap(search.program, wrong.place, printed)]
     if search.program.is_measured:
         return [plain]
     pair = _pair(search)
@@ -31,18 +29,6 @@ def evidence(search, printed: list[str]) -> list[dict]:
         return [plain]
     found = _first_difference(search, *pair)
     return [plain if found is None else {**plain, **found}]
-
-
-def _plain(program: Program, printed: list[str]) -> dict:
-    return {
-        "file": program.name, "op": None, "line": None, "element": None, "got": None, "want": None,
-        "said": printed,
-    }  # fmt: skip
-
-
-def of_trap(program: Program, place: dict, printed: list[str] | None = None) -> dict:
-    """The same of where the engine, or a check of it, stopped."""
-    return {**_plain(program, printed or []), **{name: at for name, at in place.items() if at is not None}}
 
 
 def _pair(search) -> tuple | None:
@@ -68,7 +54,7 @@ def _first_difference(search, right: Release, level: str, name: str) -> dict | N
         tried += 1
         found = _contents(search, right, level, number)
         if found is not None:
-            if found["class"] != "wrong" and order.is_of_atomics(search.release, number, **search.more):
+            if found["class"] != "wrong" and search.orders.is_of_atomics(number):
                 found["class"] = "atomics"
             found |= {"kernel": mine["kernel"], "launch": number, "launches": len(got["seen"]), "than": name}
             if found["class"] not in ("drift", "atomics"):
@@ -107,47 +93,7 @@ def _placed(search, found: dict) -> dict:
         module = ir.parse(of_name[0]["texts"][of_name[0]["first"]])
     except DiagnosticError:
         return found
-    name, op = _store(module, found["argument"], arrays)
+    name, op = stores.store(module, found["argument"], arrays)
     if op is not None:
-        place = op.location
-        found |= {"op": op.name, "file": place.file or search.program.name, "line": place.line or None}
+        found |= stores.placed(search.program, op)
     return {**found, "argument": name or found["argument"]}
-
-
-def _store(module, position: int, arrays: int) -> tuple:
-    """(the name of the parameter of an array, the first op that stores to it)."""
-    function = next((op for op in module.walk() if op.name == "tt.func" and _is_public(op)), None)
-    if function is None or not function.regions or not function.regions[0].blocks:
-        return None, None
-    args = [a for a in function.regions[0].blocks[0].args if _is_array(str(a.type))]
-    if len(args) != arrays:
-        return None, None
-    wanted = args[position]
-    for op in module.walk():
-        if op.name in _STORES and _root(op.operands[_STORES[op.name]]) == str(wanted):
-            return str(wanted).removeprefix("%"), op
-    return str(wanted).removeprefix("%"), None
-
-
-def _is_public(op) -> bool:
-    return "private" not in str(op.attr("sym_visibility") or "")
-
-
-def _is_array(kind: str) -> bool:
-    return kind.startswith(("!tt.ptr", "!tt.tensordesc"))
-
-
-def _root(value) -> str:
-    """The value that a pointer comes from, through what computes addresses and loops that carry it."""
-    for _ in range(200):
-        op = value.op
-        if op is None:  # of a block: that of a loop is what it begins with
-            loop = value.block.parent.parent if value.block and value.block.parent else None
-            if loop is None or loop.name != "scf.for":
-                return str(value)
-            value = loop.operands[value.index + 2]
-        elif op.operands:
-            value = op.operands[0]
-        else:
-            return str(value)
-    return str(value)

@@ -1,50 +1,209 @@
-"""What nothing settles: races, copies that may land early or late, and float atomics, whose sum depends on
-the order of the programs, and promises of the kernel that are not so. A program can be right by luck, so
-they are always looked for."""
+"""What a program's result depends on beside its kernels' text: the order of atomics, races, the time at which
+asynchronous copies land, and promises that do not hold. A program can be right by luck, so that all of these
+are looked for, and before a pass is blamed.
+
+Every run starts its programs in one fixed order (runs.py); here that order, and the order of atomics inside a
+program, is shuffled, and copies land as early and as late as they may.
+"""
 
 from __future__ import annotations
 
-import numpy
+import dataclasses
 
-from triton_runner._bisect import classes
-from triton_runner._bisect.runs import Release
+from triton_runner import ir
+from triton_runner._bisect import classes, stores
+from triton_runner._bisect.runs import Outcome, Release
+from triton_runner._errors import DiagnosticError
 
-_SEEDS = ("1", "2")  # of orders of the programs, which the tile engine can change
-_TTIR = ("source", "ttir")  # without asynchronous copies
-_TILE = ("ttir", "ttgir")
-_LUCK = {
-    "TIMING": "by when asynchronous copies land: something is read before its wait",
-    "SHUFFLE": "by the order of its programs: float atomics, or a race",
-}
+_SEEDS = ("1", "2")  # of orders
+_CHECKED = {"TRITON_RUNNER_TIMING": "late", "TRITON_RUNNER_CHECK": "race"}
+_EAGER = {"TRITON_RUNNER_TIMING": "eager"}
+_SHOWN = 4  # outputs that evidence lists
+_TIMES = 8  # how much more than the orders that were tried another order may change a sum
+# Threads that hold one value and store different ones: contraction makes them differ (triton#7264), and their
+# bits are what drift is.
+_COPIES = "the same instruction puts another value"
 
 
-def unsettled(release: Release, level: str) -> tuple[str | None, dict | None]:
-    """What the program's result hangs on at a level that nothing settles, None where everything does; and
-    the place of a race.
+@dataclasses.dataclass
+class Orders:
+    """What running in other orders shows of a release. verdict: "undefined" (a race), "nondeterministic", or
+    None where the program's verdict is the same in every order."""
 
-    It runs under check="race" with copies that land at once and as late as they may, and with its programs in
-    other orders.
-    """
+    verdict: str | None = None
+    notes: list = dataclasses.field(default_factory=list)
+    evidence: list = dataclasses.field(default_factory=list)
+    # {(launch, argument): (level, variables)}: outputs whose bits differ in another order.
+    outputs: dict = dataclasses.field(default_factory=dict)
+
+    def is_of_atomics(self, launch: int) -> bool:
+        """Whether another order leaves other bits in an output of a launch."""
+        return any(number == launch for number, _ in self.outputs)
+
+
+def look(release: Release, **more) -> Orders:
+    """Runs the program under check="race" at the level that the front end makes, and in other orders at every
+    level that is executed. more: of the runs, as Release.at() takes it."""
+    found = Orders()
+    program = release.program
+    if program.is_measured:
+        return found
+    born = born_level(release)
+    for condition in (_CHECKED, _EAGER) if born == "ttgir" else (_CHECKED,):
+        outcome = release.at(born, variables=condition, **more)
+        if outcome.trap == "data race":
+            found.verdict, found.evidence = "undefined", [stores.of_trap(program, outcome.place)]
+            found.notes.append(f"a race at {born} with Triton {release.version}: {outcome.why}")
+            return found
+    flips = [note for level in program.levels if level != "source"
+             if (note := _in_other_orders(release, level, found, more))]  # fmt: skip
+    if flips:
+        places = _atomics(release, **more)
+        found.verdict = "nondeterministic" if places or not release.at(born).kernels else "undefined"
+        found.notes += flips
+        found.evidence = evidence(release, found, places, **more)
+    return found
+
+
+def explains(found: Orders, shown: list[dict], seen: dict) -> bool:
+    """Whether a program is wrong by what another order of its atomics changes as well: then it takes that
+    verdict. shown: the outputs that depend on order; seen: the evidence of what is wrong."""
+    largest = max((one.get("size") or 0.0 for one in shown), default=0.0)
+    if seen.get("class") != "atomics" or (seen["size"] or 0.0) > _TIMES * largest:
+        return False
+    found.verdict, found.evidence = "nondeterministic", shown
+    found.notes.append(
+        f"launch {seen['launch'] + 1}, of kernel '{seen['kernel']}', differs by at most {seen['size']:.3g} "
+        f"of the largest where it is wrong, and by {largest:.3g} in another order of its atomics"
+    )
+    return True
+
+
+def outputs(release: Release, found: Orders, **more) -> list[dict]:
+    """The evidence of the outputs that depend on order."""
+    return evidence(release, found, _atomics(release, **more), **more) if found.outputs else []
+
+
+def born_level(release: Release) -> str:
+    """The highest level below the front end that can be judged: Gluon has no TTIR."""
+    lowest = release.program.lowest
+    return next((one for one in ("ttir", "ttgir") if release.at(one).verdict != "unknown"), lowest)
+
+
+def _in_other_orders(release: Release, level: str, found: Orders, more: dict) -> str | None:
+    """Notes the outputs whose bits differ at a level; a sentence if the verdict does."""
+    plain = release.at(level, launches={}, **more)
+    flipped = None
+    for seed in _SEEDS:
+        variables = {"TRITON_RUNNER_SHUFFLE": seed}
+        other = release.at(level, variables=variables, launches={}, **more)
+        release.say(f"at {level}, shuffle {seed}: {other.verdict}")
+        for key in _other_bits(plain, other):
+            found.outputs.setdefault(key, (level, variables))
+        if {plain.verdict, other.verdict} == {"right", "wrong"} and flipped is None:
+            flipped = (
+                f"at {level} with Triton {release.version} it is {plain.verdict} in one order of its "
+                f"programs and atomics, and {other.verdict} in another (shuffle={seed})"
+            )
+    return flipped
+
+
+def _other_bits(plain: Outcome, other: Outcome) -> list[tuple[int, str]]:
+    """(launch, argument) of the arrays whose fingerprints differ."""
+    if not plain.launches or not other.launches:
+        return []
+    launches = enumerate(zip(plain.launches["seen"], other.launches["seen"], strict=False))
+    return [(number, name) for number, (mine, theirs) in launches
+            for name, bits in mine["arrays"].items() if theirs["arrays"].get(name, bits) != bits]  # fmt: skip
+
+
+def _atomics(release: Release, **more) -> dict:
+    """{(kernel, place of the array among its arrays, or None): (the array's name, [op])} of the atomics of
+    all kernels."""
+    found: dict = {}
+    for kernel in release.at(born_level(release), keep="text", **more).kernels:
+        if kernel["first"] is None:
+            continue
+        try:
+            module = ir.parse(kernel["texts"][kernel["first"]])
+        except DiagnosticError:
+            continue
+        arrays, _ = stores.parameters(module)
+        for op in module.walk():
+            if stores.is_atomic(op):
+                root = stores.root(stores.pointer(op))
+                place = arrays.index(root) if root in arrays else None
+                name = stores.name_of(root)
+                found.setdefault((kernel["name"], place), (name, []))[1].append(op)
+    return found
+
+
+def evidence(release: Release, found: Orders, places: dict, **more) -> list[dict]:
+    """The outputs that depend on order, each with the first element that differs and the line of the atomic;
+    the lines alone where no output can be compared."""
+    program, seen = release.program, []
+    for (number, name), (level, variables) in list(found.outputs.items())[:_SHOWN]:
+        plain, other = (
+            release.at(level, variables=one, launches={"keep": number}, **more).launches
+            for one in (None, variables)
+        )
+        if not plain or not other or not {"after"} <= plain["kept"].keys() & other["kept"].keys():
+            continue
+        mine, theirs = plain["kept"]["after"], other["kept"]["after"]
+        difference = classes.compare(classes.unpacked(mine[name]), classes.unpacked(theirs[name]))
+        if difference is None:
+            continue
+        kernel, position = plain["seen"][number]["kernel"], list(mine).index(name)
+        argument, ops = places.get((kernel, position), (int(name), []))
+        seen.append({
+            **stores.plain(program, []), **difference, "class": "atomics", "kernel": kernel, "launch": number,
+            "launches": len(plain["seen"]), "argument": argument,
+            "than": f"in another order ({level}, shuffle={variables['TRITON_RUNNER_SHUFFLE']})",
+            **(stores.placed(program, ops[0]) if ops else {}),
+        })  # fmt: skip
+    if not seen:
+        seen = [{**stores.plain(program, []), "kernel": kernel, **stores.placed(program, op)}
+                for (kernel, _), (_, ops) in places.items() for op in ops]  # fmt: skip
+    return seen
+
+
+def conditions(outcome: Outcome) -> tuple[dict, ...]:
+    """Under which variables a release that is right is judged again, by the kernels that it compiled: copies
+    that land at once, and where threads share memory the check for races, with copies that land late."""
+    kernels = outcome.kernels
+    is_asynchronous = not kernels or any(kernel["asynchronous"] for kernel in kernels)
+    if is_asynchronous:
+        return _EAGER, _CHECKED
+    return (_CHECKED,) if any(kernel["shared"] for kernel in kernels) else ()
+
+
+def is_fault(outcome: Outcome) -> bool:
+    """Whether what a condition shows is a fault, and not copies of one value that differ by rounding."""
+    return outcome.verdict == "wrong" and not (outcome.trap == "data race" and _COPIES in outcome.why)
+
+
+def named(condition: dict) -> dict:
+    """A condition as the settings that show it: {"timing": "late", "check": "race"}."""
+    return {name.removeprefix("TRITON_RUNNER_").lower(): value for name, value in condition.items()}
+
+
+def at_other_timings(release: Release, **more) -> tuple[str | None, dict | None]:
+    """What a release that is wrong is at both ends of timing: a note and the place of a race."""
+    level = release.program.lowest
     if release.program.is_measured:
         return None, None
-    plain = release.at(level).verdict
-    ends = ("eager", "late") if level not in _TTIR else ("",)
-    runs = [("TIMING", end, "race") for end in ends]
-    runs += [("SHUFFLE", seed, "") for seed in (_SEEDS if level != "ptx" else ())]
-    verdicts = []
-    for what, value, check in runs:
-        variables = {f"TRITON_RUNNER_{what}": value, "TRITON_RUNNER_CHECK": check}
-        outcome = release.at(level, variables={name: value for name, value in variables.items() if value})
-        release.say(f"at {level}, {value and f'{what.lower()} {value}, '}{check}: {outcome.verdict}")
-        if outcome.trap == "data race":
+    for condition in conditions(release.at(level)):
+        outcome = release.at(level, variables=condition, **more)
+        release.say(f"at {level}, {', '.join(condition.values())}: {outcome.verdict}")
+        if outcome.trap == "data race" and is_fault(outcome):
             return f"a race at {level} with Triton {release.version}: {outcome.why}", outcome.place
-        verdicts.append(outcome.verdict)
-        # Checked for races the programs run one after the other: what differs from the plain run alone
-        # differs by their order.
-        for luck, others in (("TIMING", verdicts[: len(ends)]), ("SHUFFLE", [plain, *verdicts])):
-            if len(verdicts) >= len(ends) and {"right", "wrong"} <= set(others):
-                return f"at {level} with Triton {release.version} it is right or wrong {_LUCK[luck]}", None
+        if outcome.verdict == "right":
+            return f"at {level} with Triton {release.version} it is right with {said(condition)}", None
     return None, None
+
+
+def said(condition: dict) -> str:
+    return ", ".join(f"{name}={value}" for name, value in named(condition).items())
 
 
 def false_promise(release: Release) -> tuple[str | None, dict | None]:
@@ -52,10 +211,7 @@ def false_promise(release: Release) -> tuple[str | None, dict | None]:
     where it is if that settles the fault: compiled without hints, the program is right."""
     if release.program.is_measured:
         return None, None
-    for level in _TILE:  # Gluon has no TTIR
-        outcome = release.at(level, variables={"TRITON_RUNNER_CHECK": "hints"})
-        if outcome.verdict != "unknown":
-            break
+    outcome = release.at(born_level(release), variables={"TRITON_RUNNER_CHECK": "hints"})
     if outcome.trap != "false hint":
         return None, None
     said = f"a promise of the kernel that is not so, with Triton {release.version}: {outcome.why}"
@@ -63,26 +219,3 @@ def false_promise(release: Release) -> tuple[str | None, dict | None]:
     if plain.verdict == "right":
         return f"{said}; compiled without hints it is right", outcome.place
     return said, None
-
-
-def is_of_atomics(release: Release, number: int, **more) -> bool:
-    """Whether the programs of a launch, in another order, leave other bits: float atomics add in the order
-    in which they come."""
-    kept = {"launches": {"keep": number}, **more}
-    plain = _after(release, kept)
-    return plain is not None and any(
-        (other := _after(release, kept, {"TRITON_RUNNER_SHUFFLE": seed})) is not None
-        and any(_differ(plain[name], other.get(name)) for name in plain)
-        for seed in _SEEDS
-    )
-
-
-def _after(release: Release, kept: dict, variables: dict | None = None) -> dict | None:
-    """The arrays behind the launch, at the lowest level whose programs can be shuffled."""
-    launches = release.at("ttgir", variables={"TRITON_RUNNER_THREADS": "1", **(variables or {})}, **kept)
-    after = ((launches.launches or {}).get("kept") or {}).get("after")
-    return after and {name: classes.unpacked(taken) for name, taken in after.items()}
-
-
-def _differ(one: numpy.ndarray, other: numpy.ndarray | None) -> bool:
-    return other is not None and one.tobytes() != other.tobytes()

@@ -57,7 +57,9 @@ def headline(found: dict) -> str:
             found["verdict"]
         ]
     if found["verdict"] == "undefined":
-        return "undefined: its result hangs on what the kernel leaves open"
+        return "undefined: the result depends on behaviour that the kernel does not define"
+    if found["verdict"] == "nondeterministic":
+        return "nondeterministic: the result depends on the order of atomics"
     if found["verdict"] in ("front end", "kernel"):
         return f"wrong as it is born: {found['verdict']}"
     if found["level"] is None:

@@ -6,6 +6,7 @@ engines execute the level asked for.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import os
@@ -125,7 +126,19 @@ class Release:
         self.folder = self._worker.folder  # "": the one that is installed
         self._caches = tempfile.mkdtemp(prefix="triton-runner-bisect-")
         self._known: dict = {}
-        self.runs = 0
+        self._count = [0]
+        self._conditions: tuple[dict, ...] = ({},)
+
+    @property
+    def runs(self) -> int:
+        """How many runs there were."""
+        return self._count[0]
+
+    def under(self, *conditions: dict) -> Release:
+        """The same release, in which a run is wrong where it is wrong under one of these variables."""
+        view = copy.copy(self)  # it shares the worker and what is known
+        view._conditions = conditions
+        return view
 
     def close(self) -> None:
         if len(_idle) < _KEPT and self.version not in _idle:
@@ -135,17 +148,28 @@ class Release:
         shutil.rmtree(self._caches, ignore_errors=True)
 
     def at(self, level: str, plan: dict | None = None, **more) -> Outcome:
-        """The outcome of a variant; each is run once.
+        """The outcome of a variant; each is run once. Under several conditions it is the first that is wrong,
+        else the first that is right.
 
         plan: of all kernels; more: of_kernels=[[name, n, plan]], keep="text", launches={}, as the job takes
         them, choices of autotuners; variables={}, of the environment.
         """
-        key = hashlib.blake2b(repr((level, plan, sorted(more.items()))).encode()).digest()
+        variables = more.pop("variables", None) or {}
+        outcomes = []
+        for condition in self._conditions:
+            outcomes.append(self._once(level, plan, {**condition, **variables}, more))
+            if outcomes[-1].verdict == "wrong":
+                return outcomes[-1]
+        return next((one for one in outcomes if one.verdict == "right"), outcomes[0])
+
+    def _once(self, level: str, plan: dict | None, variables: dict, more: dict) -> Outcome:
+        said = (level, plan, sorted(variables.items()), sorted(more.items()))
+        key = hashlib.blake2b(repr(said).encode()).digest()
         if key not in self._known:
-            self._known[key] = self._run(level, plan, **more)
+            self._known[key] = self._run(level, plan, variables, **more)
         return self._known[key]
 
-    def _run(self, level: str, plan: dict | None, variables: dict | None = None, **more) -> Outcome:
+    def _run(self, level: str, plan: dict | None, variables: dict, **more) -> Outcome:
         program = self.program
         if level == "source":
             level, plan = "ttir", {"stop": {"number": 0}}
@@ -154,13 +178,15 @@ class Release:
         environment = {
             **workers.environment(), "TRITON_RUNNER_DEVICE": "cpu", "TRITON_RUNNER_LEVEL": level,
             "TRITON_RUNNER_TARGET": program.target, "TRITON_RUNNER_PROD": "1",
-            "TRITON_CACHE_DIR": tempfile.mkdtemp(dir=self._caches), **(variables or {}),
+            # One fixed order of the programs at every level, on any number of cores.
+            "TRITON_RUNNER_THREADS": "1",
+            "TRITON_CACHE_DIR": tempfile.mkdtemp(dir=self._caches), **variables,
         }  # fmt: skip
         environment.setdefault("TRITON_DEFAULT_FP_FUSION", "1")
         if program.judge is not None:
             more = {**more, "launches": {"keep": 0}}  # its only launch
         request = {**program.request(), "plan": plan, "environment": environment, **more}
-        self.runs += 1
+        self._count[0] += 1
         answer = self._worker.call(request, program.timeout)
         shutil.rmtree(environment["TRITON_CACHE_DIR"], ignore_errors=True)
         output = answer.get("output", "")

@@ -11,12 +11,14 @@ from __future__ import annotations
 import collections
 import re
 
+from triton_runner import ir
 from triton_runner._bisect.runs import Outcome, Release
 from triton_runner._compiler import translation
 from triton_runner._errors import DiagnosticError
 from triton_runner._pipeline.versions import release_of
 
 CONVERSION = "add_to_llvmir"
+ALLOCATION = "add_allocate_shared_memory"  # gives slots to what the conversion will exchange between threads
 # Passes that a later release calls otherwise.
 _RENAMED = {
     "add_allocate_shared_memory_nv": "add_allocate_shared_memory", "add_triton_licm": "add_licm",
@@ -79,8 +81,9 @@ class Splice:
         keys = [self._key(self._mine, i) for i in range(len(self._mine))]
         return bool(self.steps) and all(key in self._theirs for key in keys)
 
-    def behind(self, index: int) -> Outcome:
-        """The verdict where the right release goes on behind a step; -1: with the front end's IR."""
+    def behind(self, index: int, **more) -> Outcome:
+        """The verdict where the right release goes on behind a step; -1: with the front end's IR. more: of
+        the run."""
         plans = []
         for i, kernel in enumerate(self._mine):
             key = self._key(self._mine, i)
@@ -89,7 +92,7 @@ class Splice:
             except DiagnosticError as error:
                 self._note(error.message)
                 return Outcome("unknown", error.message)
-        outcome = self.right.at(self.right.program.lowest, of_kernels=plans, **self._more)
+        outcome = self.right.at(self.right.program.lowest, of_kernels=plans, **self._more, **more)
         if outcome.verdict == "unknown":
             self._note(outcome.first_why)
         name = short(self.steps[index]) if index >= 0 else "the front end"
@@ -121,6 +124,23 @@ class Splice:
         self.right.say(f"with the LLIR of {self.wrong.version} {what}: {outcome.verdict}")
         return outcome
 
+    def without_slot(self, index: int) -> list[str]:
+        """Where a step allocates shared memory: the ops to which the right release gives a slot and
+        the wrong one does not, as its conversion uses none. The right one's reads a slot that is missing."""
+        if _called(self.steps[index]["adds"][0]) != ALLOCATION:
+            return []
+        theirs = self.behind(index - 1, keep="text").kernels
+        lacking: set[str] = set()
+        for i, mine in enumerate(self._mine):
+            passes = before_conversion(mine)
+            last = self._place(passes, index)
+            same = (k for n, k in enumerate(theirs) if self._key(theirs, n) == self._key(self._mine, i))
+            other = next(same, {"passes": []})
+            numbers = [number for _, add, _, number in other["passes"] if _called(add) == ALLOCATION]
+            if last >= 0 and numbers and None not in (numbers[0], passes[last][3]):
+                lacking |= {*(_slots(other["texts"][numbers[0]]) - _slots(mine["texts"][passes[last][3]]))}
+        return sorted(lacking)
+
     def _note(self, why: str) -> None:
         if why not in self.reasons:
             self.reasons.append(why)
@@ -148,6 +168,20 @@ class Splice:
         return -1
 
 
+def _called(add: str) -> str:
+    """A pass by the name that all releases have in common."""
+    return _RENAMED.get(short_name(add), short_name(add))
+
+
+def _slots(text: str) -> collections.Counter:
+    """How many ops of each name have a slot of shared memory."""
+    try:
+        ops = ir.parse(text).walk()
+    except DiagnosticError:
+        return collections.Counter()
+    return collections.Counter(op.name for op in ops if op.attr("allocation.offset") is not None)
+
+
 def with_hidden(llir: str, kernel: str, count: int) -> str:
     """LLIR with hidden pointers behind a kernel's parameters, that another release's launch passes."""
     found = re.search(rf"^define [^@\n]*@{re.escape(kernel)}\(", llir, re.M)
@@ -164,7 +198,7 @@ def with_hidden(llir: str, kernel: str, count: int) -> str:
 
 def _aligned(mine: list, theirs: list) -> list[tuple[int, int]]:
     """The longest common subsequence of two lists of passes, as pairs of places."""
-    a, b = ([(stage, _RENAMED.get(short_name(add), short_name(add))) for stage, add, *_ in passes]
+    a, b = ([(stage, _called(add)) for stage, add, *_ in passes]
             for passes in (mine, theirs))  # fmt: skip
     length = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
     for i in reversed(range(len(a))):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from pathlib import Path
 
 from triton_runner._case import archive, case, fingerprint, page, source, tensors
@@ -14,8 +15,10 @@ from triton_runner._compiler import capture
 from triton_runner._compiler.job import find_backend, jsonable
 from triton_runner._compiler.passes import passes as passes_of
 from triton_runner._errors import DiagnosticError, KernelTrap, fail
+from triton_runner._files import DTYPES
 from triton_runner._launch import signature
 from triton_runner._levels import levels_of
+from triton_runner._tolerances import tolerance
 
 MAX_BYTES = 64 << 20  # of stored arguments
 _REPRO = Path(__file__).with_name("repro.py")
@@ -47,7 +50,7 @@ def files_of(
         f"artifacts/{subject.name}.json": json.dumps(subject.metadata, indent=2),
     }
     if python := _python(launch, about, notes):
-        files |= {"kernel.py": python, "repro.py": _REPRO.read_text()}
+        files |= {"kernel.py": python, "repro.py": _repro()}
         if passes:
             files |= _passes(launch, notes)
     if verdict is not None:
@@ -55,6 +58,16 @@ def files_of(
     if report:
         files |= _page(files, about, notes)
     return {"case.json": json.dumps(about, indent=2), **files}
+
+
+def _repro() -> str:
+    """The text of repro.py, which runs without this package: with the table of tolerances in it."""
+    by_type = {dtype: room for kind, (dtype, _) in DTYPES.items() if (room := tolerance(kind))}
+    text, filled = re.subn(
+        r"^TOLERANCE: dict = \{\}.*$", f"TOLERANCE = {by_type}  # fmt: skip", _REPRO.read_text(), flags=re.M
+    )
+    assert filled == 1
+    return text
 
 
 def write(path, launch: Launch, subject: Subject | None = None, **options) -> Path:

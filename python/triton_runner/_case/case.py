@@ -17,7 +17,7 @@ from triton_runner._case.contents import Contents, View, pointer
 from triton_runner._case.subject import Run, Subject
 from triton_runner._compiler import rebuild
 from triton_runner._errors import fail
-from triton_runner._files import DTYPES
+from triton_runner._files import DTYPES, kind_of
 from triton_runner._levels import LEVELS
 
 SCHEMA = "triton-runner.case/1"
@@ -253,4 +253,4 @@ def _axes(value):
 
 def different(wanted: numpy.ndarray, array: numpy.ndarray):
     """Which elements differ by more than sums in another order may."""
-    return _lockstep._differs(wanted, array, _lockstep._allowed(_lockstep._kind(wanted), None, False))
+    return _lockstep._differs(wanted, array, _lockstep._allowed(kind_of(wanted.dtype), None, False))

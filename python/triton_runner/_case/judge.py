@@ -1,38 +1,42 @@
-"""triton_runner.verify: is a launch right? All levels, all checks, programs in other orders, copies that land
-early and late, the bits between levels and on a GPU, in one verdict with its evidence.
+"""triton_runner.verify: is a launch right? All levels, all checks, programs and atomics in other orders,
+copies that land early and late, the bits between levels and on a GPU, in one verdict with its evidence.
 
-The dict that it gives is a format of its own (SCHEMA, doc/reference/cases.md): fields are added under the
-same number, and change their meaning under a new one only.
+Every run has the same order of programs, on one thread, so that the verdict is the same every time. What
+depends on the order of atomics is found first, and blamed on nothing else. The dict that judge() returns is
+a format of its own (SCHEMA, doc/reference/cases.md).
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import itertools
 import time
 
-import numpy
-
-from triton_runner import _device, _lockstep, _settings
+from triton_runner import _device
+from triton_runner._case import atomics, copies, reach, severity
+from triton_runner._case.noise import Noise
 from triton_runner._case.subject import Run, Subject
 from triton_runner._errors import DiagnosticError
 from triton_runner._levels import MLIR
 
-SCHEMA = "triton-runner.verify/1"
+SCHEMA = "triton-runner.verify/2"
 CHECKS = ("oob", "nan", "inf", "nanload", "uninit", "race", "zerodiv", "hints")
-# What may be meant: infinities that a kernel computes with, NaNs that its inputs bring, promises that
-# wrap-around breaks where no result depends on it.
-_MAY_BE_MEANT = {"inf", "nanload", "hints"}
 # PTX does not say what they look at.
 _MLIR_ONLY = {"nanload", "hints"}
 _SEEDS = (1, 2)
 _TIMINGS = ("eager", "late")
-_RANK = ("right", "unknown", "wrong")
+_ROUNDINGS = (range(1, 4), range(4, 12))  # seeds of perturbed runs: more where the first do not explain it
+# A fence that Triton itself puts in below TTGIR, where the race check follows those that the kernel needs.
+_FENCE = "no fence.proxy.async stands between"
+_COMPILERS_FENCE = (
+    "it is the compiler's: TTGIR has no such race, and Triton 3.7 and later put the fence there; other races "
+    "at PTX were not looked for"
+)
+_RANK = ("right", "nondeterministic", "unknown", "wrong")
 
 
 def worst(verdicts) -> str:
-    """The verdict of several: wrong before unknown before right."""
+    """The verdict of several: wrong before unknown before nondeterministic before right."""
     return max(verdicts, key=_RANK.index, default="unknown")
 
 
@@ -40,12 +44,14 @@ class _Judge:
     """One launch on its way through all runs."""
 
     def __init__(self, subject: Subject, checks, strict: bool, say):
-        self.subject, self.checks, self.strict, self.say = subject, checks, strict, say
-        self.findings: list[dict] = []
+        self.subject, self.checks, self.say = subject, checks, say
+        self.findings = severity.Findings(strict)
         self.runs: list[dict] = []
         self.not_run: list[dict] = []
         self.bits: list[dict] = []
         self.plain: dict[str, Run] = {}
+        self.noise = Noise()
+        self._perturbed = 0  # how many of _ROUNDINGS were run
 
     # --- runs
 
@@ -53,12 +59,24 @@ class _Judge:
         """A run that is noted; None where it cannot be done."""
         self.say(f"{self.subject.name}: {level}, {how}")
         try:
-            run = self.subject.run(level, how, **settings)
+            run = self.subject.run(level, how, **{"check": "", **settings})
         except DiagnosticError as error:
             self.not_run.append({"level": level, "how": how, "why": error.message})
             return None
         self._note(run)
         return run
+
+    def ended(self, level: str, how: str, **settings) -> Run | None:
+        """A run without a trap; None where it could not be done, or trapped, which is a finding."""
+        run = self.run(level, how, **settings)
+        if run is None or run.trap is None:
+            return run
+        self.findings.trap("trap", run)
+        return None
+
+    def slowest(self, level: str) -> float:
+        """Seconds of the slowest run at a level so far."""
+        return max((run["seconds"] for run in self.runs if run["level"] == level), default=0.0)
 
     def _note(self, run: Run) -> None:
         outputs = {
@@ -75,39 +93,79 @@ class _Judge:
             if run is None:
                 continue
             if run.trap:
-                self._trapped("oob" if run.trap.kind == "out of bounds" else "trap", run)
+                self.findings.trap("oob" if run.trap.kind == "out of bounds" else "trap", run)
             else:
                 self.plain[level] = run
+
+    def other_orders(self) -> None:
+        """Programs, and the atomics inside of one, in other orders: what changes is noise of the outputs."""
+        changed: dict[str, dict] = {}
+        for level, plain in self.plain.items():
+            for seed in _SEEDS:
+                run = self.ended(level, f"shuffle {seed}", shuffle=seed)
+                if run is None:
+                    continue
+                base, other = self.subject.arrays(plain), self.subject.arrays(run)
+                for name in base:
+                    one = Noise().compare(name, base[name], other[name], exact=True)
+                    if not one["bits_equal"]:
+                        changed.setdefault(name, {"how": run.how, "levels": [], "evidence": one})
+                        changed[name]["levels"] += [level] * (level not in changed[name]["levels"])
+                self.noise.add(base, other)
+        lines = atomics.lines(self.subject) if changed else []
+        for name, seen in changed.items():
+            self.findings.order(name, seen, lines)
 
     def all_checks(self) -> None:
         """All at once; where that stops, each for itself, as a report ends a run."""
         for level in self.plain:
-            wanted = [c for c in self.checks if level in MLIR or c not in _MLIR_ONLY]
-            if not wanted:
+            chosen = [c for c in self.checks if level in MLIR or c not in _MLIR_ONLY]
+            if not chosen:
                 continue
-            run = self.run(level, "check " + ",".join(wanted), check=",".join(wanted))
+            run = self.run(level, "check " + ",".join(chosen), check=",".join(chosen))
             if run is None or run.trap is None:
                 continue
-            found = False
-            for one in wanted:
-                alone = self.run(level, f"check {one}", check=one)
-                if alone is not None and alone.trap:
-                    self._trapped(one, alone)
-                    found = True
-            if not found:
-                self._trapped("trap", run)
+            for check in chosen:
+                self._one_check(level, check)
+        self.findings.settle(list(self.plain))
 
-    def other_orders(self) -> None:
-        """Programs in other orders, and copies at other times, leave the same."""
-        for level in self.plain:
-            for seed in _SEEDS if level in MLIR else ():
-                run = self.run(level, f"shuffle {seed}", shuffle=seed)
-                self._same_as_plain("order", run, "another order of the programs gives another result")
-            if "timing" not in _settings.shown() or level == "ttir":
+    def _one_check(self, level: str, check: str) -> None:
+        if check in reach.CHECKS:
+            for report in reach.reports(self, level, check):
+                self.findings.report(check, level, report)
+            return
+        run = self.run(level, f"check {check}", check=check)
+        if run is None or run.trap is None:
+            return
+        if check == "race" and level == "ptx" and copies.explains(self.subject, run.trap):
+            return  # what copies.findings() reports
+        why = ""
+        if level == "ptx" and _FENCE in run.trap.message and "ttgir" in self.plain:
+            why = _COMPILERS_FENCE
+        self.findings.trap(check, run, why)
+
+    def copies_of_values(self) -> None:
+        """What threads hold of one element is the same."""
+        if "race" not in self.checks or "ptx" not in self.plain:
+            return
+        try:
+            self.findings.extend(copies.findings(self.subject, self.say, self._is_rounding))
+        except DiagnosticError as error:
+            self.not_run.append({"level": "ptx", "how": "copies", "why": error.message})
+
+    def other_timings(self) -> None:
+        """Copies that land at other times leave the same."""
+        for level, plain in self.plain.items():
+            if level == "ttir":
                 continue
             for timing in _TIMINGS:
-                run = self.run(level, f"timing {timing}", timing=timing)
-                self._same_as_plain("timing", run, f"copies that land {timing} give another result")
+                run = self.ended(level, f"timing {timing}", timing=timing)
+                if run is None:
+                    continue
+                for one in self._differences(plain, run, exact=False):
+                    if not one["bits_equal"] and not (one["agrees"] and self.findings.is_ordered(one)):
+                        message = f"copies that land {timing} give another result"
+                        self.findings.difference("timing", one, run, message)
 
     def on_gpu(self) -> None:
         if _device.gpu() is None:
@@ -122,124 +180,75 @@ class _Judge:
         self._note(run)
         self.plain[run.level] = run
 
-    # --- what they show
-
-    def _trapped(self, check: str, run: Run) -> None:
-        trap = run.trap
-        known = next(
-            (f for f in self.findings if (f["check"], f["file"], f["line"]) == (check, trap.file, trap.line)),
-            None,
-        )
-        if known:
-            if run.level not in known["levels"]:
-                known["levels"].append(run.level)
-            return
-        may_be_meant = check in _MAY_BE_MEANT and not self.strict
-        fields = (
-            "file",
-            "line",
-            "column",
-            "op",
-            "program",
-            "element",
-            "iterations",
-            "argument",
-            "place",
-            "notes",
-        )
-        self.findings.append(
-            {"check": check, "severity": "warning" if may_be_meant else "fault", "levels": [run.level],
-             "kind": trap.kind, "message": trap.message or str(trap),
-             **{name: _plain(getattr(trap, name)) for name in fields}, "text": str(trap)}
-        )  # fmt: skip
-
-    def _same_as_plain(self, check: str, run: Run | None, message: str) -> None:
-        if run is None:
-            return
-        if run.trap:
-            self._trapped("trap", run)
-            return
-        # Of the same text, so that floats differ by the order in which atomics add, and by nothing else.
-        for one in self._differences(self.plain[run.level], run, exact=False):
-            if one["bits_equal"]:
-                continue
-            self._differs(check, one, run, f"{message} in {one['argument']!r}")
+    # --- between levels
 
     def between_levels(self) -> None:
         for above, level in itertools.pairwise(self.plain):
             a, b = self.plain[above], self.plain[level]
             exact = {above, level} == set(MLIR)
-            found = self._differences(a, b, exact)
-            # What hangs on the order of the programs hangs on the threads too, on any two runs of one text.
-            ordered = {finding.get("argument") for finding in self.findings if finding["check"] == "order"}
-            if exact and ordered:
-                loose = self._differences(a, b, False)
-                found = [
-                    two if one["argument"] in ordered else one for one, two in zip(found, loose, strict=True)
-                ]
-            for one in found:
+            differences = self._differences(a, b, exact)
+            unusual = {one["argument"] for one in differences if not one["agrees"]}
+            while not all(one["agrees"] for one in differences) and self._perturb():
+                differences = self._differences(a, b, exact)
+            for one in differences:
                 self.bits.append({"levels": [above, level], **one})
-                if not one["agrees"]:
-                    self._differs("levels", one, b, f"{level} gives another {one['argument']!r} than {above}")
-                    if self.findings[-1]["levels"] == [level]:
+                if not one["agrees"] and level == "ptx" and self._is_tail(one["argument"], a):
+                    self.findings.tail(one, b)
+                elif not one["agrees"]:
+                    message = f"{level} gives another result than {above}"
+                    if self.findings.difference("levels", one, b, message):
                         self._diverged(above, level)
+                elif one["argument"] in unusual and not self.findings.is_ordered(one):
+                    message = (
+                        f"drift: {level} gives another result than {above}, as far as rounding moves it,"
+                    )
+                    self.findings.difference("drift", one, b, message)
+
+    def _is_tail(self, name: str, above: Run) -> bool:
+        """Whether PTX agrees with the level above where stores of TMA end with their tensors."""
+        if ".bulk.tensor" not in self.subject.texts["ptx"]:
+            return False
+        run = self.run("ptx", "stores of TMA that end with the tensor", exact_tails=True)
+        if run is None or run.trap:
+            return False
+        ends = self.subject.arrays(run)[name]
+        return self.noise.compare(name, self.subject.arrays(above)[name], ends, False)["agrees"]
+
+    def _is_rounding(self, name: str, x, y) -> bool:
+        while not (explained := self.noise.is_rounding(name, x, y)) and self._perturb():
+            pass
+        return explained
+
+    def _perturb(self) -> bool:
+        """A few more runs with other roundings; False where there are none."""
+        level = next((level for level in MLIR if level in self.plain), None)
+        if level is None or self._perturbed == len(_ROUNDINGS):
+            return False
+        base = self.subject.arrays(self.plain[level])
+        for seed in _ROUNDINGS[self._perturbed]:
+            run = self.run(level, f"perturb {seed}", perturb=seed)
+            if run is not None and run.trap is None:
+                self.noise.add(base, self.subject.arrays(run))
+        self._perturbed += 1
+        return True
 
     def _differences(self, a: Run, b: Run, exact: bool) -> list[dict]:
-        """Each argument in two runs: whether its bits are equal, whether it agrees within what its type
-        allows, how many elements differ, by how much at most, and the first that does."""
-        found = []
+        """Each argument in two runs, as Noise.compare() has it."""
         theirs = self.subject.arrays(b)
-        for name, x in self.subject.arrays(a).items():
-            y = theirs[name]
-            one = {"argument": name, "bits_equal": x.tobytes() == y.tobytes(), "agrees": True, "elements": 0}
-            if not one["bits_equal"]:
-                allowed = _lockstep._allowed(_lockstep._kind(x), None, exact)
-                beyond, differs = _lockstep._differs(x, y, allowed), _lockstep._differs(x, y, 0.0)
-                with numpy.errstate(invalid="ignore", over="ignore"):
-                    error = numpy.abs(x.astype("float64") - y.astype("float64"))
-                first = tuple(int(i) for i in numpy.argwhere(beyond if beyond.any() else differs)[:1].ravel())
-                one |= {
-                    "agrees": not beyond.any(), "elements": int(differs.sum()), "of": int(x.size),
-                    "max_error": _number(numpy.max(error, initial=0, where=differs)), "allowed": allowed,
-                    "element": list(first),
-                    "numbers": [_number(x[first]), _number(y[first])] if first else None,
-                }  # fmt: skip
-            found.append(one)
-        return found
-
-    def _differs(self, check: str, one: dict, run: Run, message: str) -> None:
-        """A difference is a fault where it is more than the rounding of sums."""
-        for known in self.findings:
-            if known["check"] == check and known["argument"] == one["argument"]:
-                known["levels"] += [run.level] * (run.level not in known["levels"])
-                return
-        first, second = one["numbers"] or (None, None)
-        text = (
-            f"{message}: {one['elements']} of {one['of']} elements differ, by at most {one['max_error']}; "
-            f"element {one['element']}: {first} and {second}"
-        )
-        severity = "warning" if one["agrees"] and not self.strict else "fault"
-        self.findings.append(
-            {"check": check, "severity": severity, "levels": [run.level], "kind": "difference",
-             "message": message, "argument": one["argument"], "how": run.how, "evidence": one, "file": "",
-             "line": 0, "text": text}
-        )  # fmt: skip
+        return [self.noise.compare(n, x, theirs[n], exact) for n, x in self.subject.arrays(a).items()]
 
     def _diverged(self, above: str, level: str) -> None:
         """Adds to the last finding the first value that differs, which lockstep finds."""
-        finding = self.findings[-1]
-        if finding.get("diverged") or level not in ("ttgir", "ptx"):
+        if level not in ("ttgir", "ptx"):
             return
         self.say(f"{self.subject.name}: where {above} and {level} part")
         try:
-            found = self.subject.lockstep(("ttgir", "ptx") if level == "ptx" else ("ttir", "ttgir"))
+            lockstep = self.subject.lockstep(("ttgir", "ptx") if level == "ptx" else ("ttir", "ttgir"))
         except DiagnosticError as error:
-            finding["notes"] = [error.message]
+            self.findings.last["notes"] = [error.message]
             return
-        if found.diverged is not None:
-            finding["diverged"] = found.diverged.to_json()
-            finding |= {"file": found.diverged.file, "line": found.diverged.line}
-            finding["text"] += "\n" + str(found.diverged)
+        if lockstep.diverged is not None:
+            self.findings.diverged(lockstep.diverged)
 
 
 def judge(subject: Subject, checks=CHECKS, strict: bool = False, say=lambda text: None) -> dict:
@@ -247,33 +256,22 @@ def judge(subject: Subject, checks=CHECKS, strict: bool = False, say=lambda text
     started = time.perf_counter()
     it = _Judge(subject, tuple(checks), strict, say)
     it.each_level()
-    it.all_checks()
     it.other_orders()
+    it.all_checks()
+    it.copies_of_values()
+    it.other_timings()
     it.on_gpu()
     it.between_levels()
-    faults = [f for f in it.findings if f["severity"] == "fault"]
-    could = {run["level"] for run in it.runs}
-    missing = [level for level in subject.levels if level not in could]
-    return {
+    one = {
         "kernel": subject.name, "grid": list(subject.grid), "target": subject.target,
-        "levels": list(subject.levels),
-        "verdict": "wrong" if faults else "unknown" if missing or not it.runs else "right",
-        "findings": it.findings, "bits": it.bits, "runs": it.runs, "not_run": it.not_run,
+        "levels": list(subject.levels), "verdict": "unknown", "findings": it.findings.listed(),
+        "bits": it.bits, "runs": it.runs, "not_run": it.not_run,
         "seconds": round(time.perf_counter() - started, 3),
     }  # fmt: skip
+    return one | {"verdict": verdict_of(one)}
 
 
-def _plain(value):
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _number(value):
-    """A number as JSON has it: what it has no word for as text."""
-    if isinstance(value, (numpy.bool_, bool)):
-        return bool(value)
-    if getattr(value, "dtype", None) is not None and value.dtype.kind in "iu":
-        return int(value)
-    with contextlib.suppress(ValueError, OverflowError):
-        if numpy.isfinite(float(value)):
-            return float(value)
-    return str(float(value))
+def verdict_of(launch: dict) -> str:
+    """The verdict on a launch whose findings and runs are known."""
+    ran = {run["level"] for run in launch["runs"]}
+    return severity.verdict_of(launch["findings"], bool(ran) and ran >= set(launch["levels"]))

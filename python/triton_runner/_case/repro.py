@@ -27,8 +27,8 @@ TORCH = {
     "bf16": "bfloat16", "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E4M3FNUZ": "float8_e4m3fnuz",
     "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E8M0FNU": "float8_e8m0fnu",
 }  # fmt: skip
-# How far sums in another order may be apart, relative to the largest number, by the bytes of an element.
-TOLERANCE = {8: 1e-12, 4: 1e-4, 2: 3e-2, 1: 0.25}
+# How far sums in another order may be apart, relative to the largest number, by the type of an element.
+TOLERANCE: dict = {}  # the case that this file is written into has the table of triton_runner._tolerances
 
 
 def on_gpu():
@@ -125,7 +125,7 @@ def main():
         wanted = data.view(got.dtype).view(got.shape)
         a, b = wanted.double(), got.double()
         largest = a[a.isfinite()].abs().max().item() if a.isfinite().any() else 0.0
-        room = largest * TOLERANCE[got.element_size()] if got.dtype.is_floating_point else 0.0
+        room = largest * TOLERANCE.get(str(got.dtype).removeprefix("torch."), 0.0)
         same = (a == b) | (a.isnan() & b.isnan()) | ((a - b).abs() <= room)
         if not same.all():
             first = (~same).flatten().nonzero()[0].item()

@@ -18,6 +18,7 @@ from triton_runner._errors import KernelTrap
 from triton_runner._files import DTYPES
 from triton_runner._levels import EXECUTED, binary_level, is_above, levels_of
 from triton_runner._metadata import jsonable
+from triton_runner._pipeline import stages
 
 # The levels that verdicts look at: LLIR runs as the PTX that it becomes.
 
@@ -73,8 +74,10 @@ class Subject:
         return _artifacts.executable(self.artifact(level), **shape)
 
     def run(self, level: str, how: str = "plain", **settings) -> Run:
-        """A run on the CPU, from the contents as they were at first, which are put back behind it."""
-        with unseen(), _settings.using(device="cpu", level=level, target=self.target, **settings):
+        """A run on the CPU, from the contents as they were at first, which are put back afterwards; on one
+        thread, so that its programs run in the order of the grid."""
+        fixed = {"device": "cpu", "level": level, "target": self.target, "threads": 1}
+        with unseen(), _settings.using(**{**fixed, **settings}):
             kernel = self.kernel(level)
             self.contents.put_back()
             trap, started = None, time.perf_counter()
@@ -86,6 +89,17 @@ class Subject:
         blocks = self.contents.taken()
         self.contents.put_back()
         return Run(level, how, blocks, trap, seconds)
+
+    def recompiled(self, **options) -> Subject:
+        """The same launch, its PTX compiled from its TTGIR with other options (enable_fp_fusion=False)."""
+        metadata = {**self.metadata, **options}
+        ttgir = self.texts["ttgir"]
+        compiling = _artifacts.compile_options(self.artifact("ttgir"), **options)
+        made = stages.compile_onward(ttgir, "ttgir", "ptx", self.target, compiling, self.name)
+        texts = {"ttgir": ttgir, "ptx": made.asm["ptx"]}
+        return Subject(
+            self.name, self.target, texts, lambda: metadata, "ttgir", self.grid, self.contents, **self._shape
+        )
 
     def run_on_gpu(self, how: str = "plain", level: str = "") -> Run:
         """A run on this machine's GPU, with copies of the contents there, compiled for it from a level, that
@@ -124,7 +138,7 @@ class Subject:
 
     def lockstep(self, levels: tuple, **options):
         """lockstep() of two levels or more, on the CPU."""
-        with unseen(), _settings.using(device="cpu", level=levels[0], target=self.target):
+        with unseen(), _settings.using(device="cpu", level=levels[0], target=self.target, threads=1):
             kernel = self.kernel(levels[0])
             self.contents.put_back()
             names = [param.name for param in kernel.params]

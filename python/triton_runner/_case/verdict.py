@@ -10,7 +10,7 @@ import os
 
 from triton_runner import _device, _settings
 from triton_runner._artifacts import ArtifactKernel
-from triton_runner._case import case, fingerprint, judge, subject
+from triton_runner._case import case, fingerprint, judge, severity, subject
 from triton_runner._case.observe import Launch, observing
 from triton_runner._errors import fail
 from triton_runner._load import load
@@ -18,22 +18,28 @@ from triton_runner._run import run_program
 from triton_runner._uninit import track_empty
 
 _nothing = lambda text: None  # noqa: E731
+_STATUS = {"right": 0, "wrong": 1, "unknown": 125}
 
 
 class Verdict:
     """What verify() found.
 
-    - `verdict`: "right", "wrong" (a check reported something, or levels disagree) or "unknown" (a level could
-      not be run).
+    - `verdict`: "right", "nondeterministic" (right, but the order of atomics decides an output), "wrong" (a
+      check reported something that reaches a result, or levels disagree) or "unknown" (a level could not be
+      run).
     - `launches`: a dict each, with kernel, grid, findings, runs, bits, not_run.
     - `findings`: those of all launches, faults first.
+    - `status`: the exit status of `triton-runner verify`.
 
-    It is true where nothing is wrong and nothing unknown. to_json() is the format that the reference
-    describes.
+    It is true where that status is 0. to_json() is the format that the reference describes.
     """
 
-    def __init__(self, launches: list[dict], program: dict | None = None, left_out: int = 0, others=()):
+    def __init__(
+        self, launches: list[dict], program: dict | None = None, left_out: int = 0, others=(),
+        strict: bool = False,
+    ):  # fmt: skip
         self.launches, self.program, self.left_out = launches, program, left_out
+        self._strict = strict
         self._others = list(others)  # kernels that were launched, and that nobody asked for
         told = [one["verdict"] for one in launches]
         if program is not None and program["status"]:
@@ -45,8 +51,14 @@ class Verdict:
         found = [finding for one in self.launches for finding in one["findings"]]
         return sorted(found, key=lambda finding: finding["severity"] != "fault")
 
+    @property
+    def status(self) -> int:
+        if self.verdict == severity.NONDETERMINISTIC:
+            return int(self._strict)
+        return _STATUS[self.verdict]
+
     def __bool__(self) -> bool:
-        return self.verdict == "right"
+        return self.status == 0
 
     def to_dict(self) -> dict:
         return {
@@ -105,7 +117,8 @@ def verify(
     - `args`: a list, or a dict by parameter name; they are left as they were.
     - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
     - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints; all by default.
-    - `strict`: what may be meant (infinities, a NaN of an input, sums in another order) is a fault too.
+    - `strict`: warnings (what reaches no output or may be meant) are faults too, and an order of atomics that
+      decides an output makes the verdict false.
 
     Raises DiagnosticError for what cannot be run.
     """
@@ -126,12 +139,12 @@ def verify(
     device = None if isinstance(kernel, ArtifactKernel) else "cpu" if _device.gpu() is None else None
     with observing(see), _settings.using(device=device, target=target):
         kernel[grid](*listed, **given, **(constexprs or {}))
-    return Verdict(judged)
+    return Verdict(judged, strict=strict)
 
 
 def of_case(path, checks=judge.CHECKS, strict: bool = False, say=_nothing) -> Verdict:
     """The verdict on the launch of a case."""
-    return Verdict([judge.judge(case.open_case(path).subject, checks, strict, say)])
+    return Verdict([judge.judge(case.open_case(path).subject, checks, strict, say)], strict=strict)
 
 
 class Program:
@@ -147,12 +160,21 @@ class Program:
 
     def run(self, program: str, arguments=(), is_module: bool = False, pretend_cuda: bool = False) -> Verdict:
         """The verdict on all that it launches, and on how it ends: a program that knows better than the
-        engines what is right says so by its status."""
+        engines what is right says so by its status. What it launches for itself runs in a fixed order too,
+        as later launches get its results."""
         tracked = "uninit" in self.checks and importlib.util.find_spec("torch") is not None
-        with track_empty() if tracked else contextlib.nullcontext(), observing(self._see):
+        with (
+            track_empty() if tracked else contextlib.nullcontext(),
+            observing(self._see),
+            _settings.using(threads=1),
+        ):
             status = run_program(program, list(arguments), is_module, pretend_cuda)
+        if not status and not self.strict:
+            for one in self.judged:
+                if one["verdict"] == "wrong" and severity.accept(one["findings"]):
+                    one["verdict"] = judge.verdict_of(one)
         ended = {"name": program, "status": status or 0}
-        return Verdict(self.judged, ended, self.left_out, sorted(self._others))
+        return Verdict(self.judged, ended, self.left_out, sorted(self._others), self.strict)
 
     def _see(self, launch: Launch) -> None:
         if self.names and launch.name not in self.names:

@@ -10,8 +10,6 @@ import click
 from triton_runner._options import ProgramOrCase, json_option, print_json, prints_aside
 from triton_runner._progress import telling
 
-_STATUS = {"right": 0, "wrong": 1, "unknown": 125}
-
 
 @click.command(
     "verify",
@@ -24,7 +22,9 @@ _STATUS = {"right": 0, "wrong": 1, "unknown": 125}
 )
 @click.option("--check", "checks", help="Of oob, nan, inf, nanload, uninit, race, zerodiv, hints; else all.")
 @click.option(
-    "--strict", is_flag=True, help="Warnings (infinities, NaN inputs, sums in another order) are faults."
+    "--strict",
+    is_flag=True,
+    help="Warnings are faults, and so is an order of atomics that decides an output.",
 )
 @click.option("--target", "-t", help='The architecture to compile for: "cuda:90", "hip:gfx942".')
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
@@ -36,8 +36,10 @@ def verify_command(names, most, checks, strict, target, pretend_cuda, is_module,
     """Judge the kernels that PROGRAM launches, or a case (*.trcase).
 
     Each launch runs at every level, with every check, with its programs in other orders and its copies at
-    other times; levels (and a GPU, if one is there) are compared bit for bit. Options stand before PROGRAM,
-    or anywhere beside a case. Exit status: 0 right, 1 wrong, 2 bad usage, 125 where a level could not be run.
+    other times; levels (and a GPU, if one is there) are compared bit for bit. What a check reports and no
+    output depends on is a warning. Options stand before PROGRAM, or anywhere beside a case. Exit status: 0
+    right or nondeterministic (the order of atomics decides an output; 1 with --strict), 1 wrong, 2 bad usage,
+    125 where a level could not be run.
     """
     # The other verbs do without what it loads.
     from triton_runner import _settings
@@ -57,7 +59,7 @@ def verify_command(names, most, checks, strict, target, pretend_cuda, is_module,
         print_json(found.to_dict())
     else:
         click.echo(str(found))
-    sys.exit(_STATUS[found.verdict])
+    sys.exit(found.status)
 
 
 COMMANDS = (verify_command,)

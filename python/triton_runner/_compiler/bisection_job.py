@@ -9,10 +9,12 @@ launches, choices, files (imported from the program's folder).
 
 import contextlib
 import importlib.util
+import math
 import os
 import runpy
 import sys
 
+_ASYNCHRONOUS = ("cp.async", "cp.reduce.async", "wgmma.mma_async", "tcgen05.")  # in PTX
 # Traps that say nothing of the program: what the engine does not execute, and its limits.
 _NOT_THE_KERNELS = ("unsupported", "timeout", "interrupted", "out of memory")
 
@@ -85,7 +87,8 @@ def _own_files(request):
 
 def _pin_choices(wanted):
     """Lets autotuners take the configurations wanted, {kernel: configuration as text}, without timing any;
-    the dict into which they write those that they take."""
+    the dict into which they write those that they take. Of a kernel that is not in it they take the first
+    that runs: the times of a CPU say nothing, and would differ from run to run."""
     from triton.runtime.autotuner import Autotuner
 
     taken = {}
@@ -96,7 +99,9 @@ def _pin_choices(wanted):
 
     def pinned(self, *args, config, **meta):
         if not wanted or name(self) not in wanted:
-            return bench(self, *args, config=config, **meta)
+            times = bench(self, *args, config=config, **meta)
+            runs = all(math.isfinite(time) for time in (times if hasattr(times, "__iter__") else [times]))
+            return [float(self.configs.index(config))] * 3 if runs else times
         return [float(str(config) != wanted[name(self)])] * 3
 
     def noting(self, *args, **kwargs):
@@ -142,7 +147,10 @@ def _described(recorder, keep):
     """A kernel that was compiled: its name and [stage, add, ran, number of the text behind it] a pass."""
     passes = [[step["stage"], step["add"], step["ran"], step["after"]] for step in recorder.passes]
     first = next((step["before"] for step in recorder.passes), None)
-    kernel = {"name": recorder.name, "passes": passes, "first": first}
+    kernel = {
+        "name": recorder.name, "passes": passes, "first": first,
+        "shared": recorder.compiled.get("shared") or 0, "asynchronous": _is_asynchronous(recorder),
+    }  # fmt: skip
     if keep == "text":
         # Not before the environment is that of the request.
         from triton_runner._compiler import job
@@ -154,6 +162,18 @@ def _described(recorder, keep):
     if recorder.llvm:
         kernel["llvm"], kernel["llvm_texts"] = _numbered(recorder.llvm)
     return kernel
+
+
+def _is_asynchronous(recorder):
+    """Whether a kernel has operations that go on beside its program, at the lowest level that was made."""
+    if "ptx" in recorder.results:
+        return any(word in recorder.results["ptx"] for word in _ASYNCHRONOUS)
+    if "ttgir" not in recorder.results:
+        return False
+    # Not before the environment is that of the request.
+    from triton_runner import ir
+
+    return any(op.does("async") for op in ir.parse(str(recorder.results["ttgir"])).walk())
 
 
 def _numbered(found):

@@ -181,7 +181,8 @@ def run(
         text, reason = translation.for_compiler(
             request["text"], request["level"], version, request["filename"]
         )
-        request = {**request, "text": text, "hint": reason}
+        calls = translation.has_calls_to_inline(text, request["level"], request["filename"])
+        request = {**request, "text": text, "hint": reason, "inline": calls}
     if version != own or isolate or worker:
         made = workers.ask(version, {**portable(request), "do": do}, timeout, what, worker)
     else:

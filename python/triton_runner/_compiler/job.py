@@ -402,12 +402,13 @@ def _compile_text(request, backend, note):
         from triton._C.libtriton import llvm
 
         llvm.init_targets()  # else done by the stage above; without it LLVM crashes
-    asm, notes = {level: text}, []
-    names = list(stages)
+    names, notes = list(stages), []
+    again = request.get("walk") or request.get("inline")  # the text's own stage too
+    asm = {"source" if request.get("inline") else level: text}
     if level not in names:
         raise Refused("%s has no level %r" % (request["target"], level), "its levels: " + ", ".join(names))
     last = _last(names, request.get("to"), level, request["target"])
-    for name in names[0 if request.get("walk") else names.index(level) + 1 : last + 1]:
+    for name in names[0 if again else names.index(level) + 1 : last + 1]:
         note(name)
         if level == "llir" and module is text and request.get("attempt"):
             request["attempt"](lambda stage=stages[name]: stage(text, dict(metadata)))

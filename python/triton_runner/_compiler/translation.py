@@ -64,3 +64,21 @@ def for_compiler(text: str, level: str, release: str, filename: str = "") -> tup
         _told.add(filename or text)
         _messages.translated(filename or f"the {level.upper()}", release, changes)
     return made, None
+
+
+def has_calls_to_inline(text: str, level: str, filename: str = "") -> bool:
+    """Whether a text is TTIR as the front end made it: it calls functions that Triton's TTIR stage inlines.
+    The later stages do not compile such calls."""
+    if level != "ttir" or "tt.call" not in text:
+        return False
+    try:
+        module = _core.ir.parse(text, filename)
+    except DiagnosticError:
+        return False  # the compiler says what is wrong with it
+    functions = {function.attr("sym_name").value: function for function in module.functions}
+    for op in module.walk():
+        callee = functions.get(op.attr("callee").value) if op.name == "tt.call" else None
+        noinline = callee.attr("noinline") if callee else None
+        if callee and not (noinline and noinline.value):
+            return True
+    return False

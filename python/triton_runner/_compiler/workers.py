@@ -28,6 +28,7 @@ _ENVIRONMENT = ("TRITON_", "MLIR_", "LLVM_", "NVPTX_", "AMDGCN_", "USE_", "DISAB
 _KEPT_WARM = 4
 _KEPT_REPRODUCERS = 20
 _reproducers = itertools.count(1)
+_NO_ANSWER = 20  # times what a request may take: then the process does not answer at all
 _DEFAULT_TIMEOUT = 600.0  # seconds a request may take; TRITON_RUNNER_TIMEOUT is of kernels
 _FILES = ("child.py", "job.py", "rebuild.py", "recorder.py", "recorder_job.py")
 # Faults of the kernel's Python, which its message tells whole: no folder is needed to see them again.
@@ -117,7 +118,8 @@ class Worker:
             try:
                 self._socket.settimeout(None)
                 self._socket.sendall(child.pack(request))
-                answer = self._receive(timeout and timeout + 30)
+                # The process itself ends what is late, by time that does not count waits for a core.
+                answer = self._receive(timeout and _NO_ANSWER * (timeout + 30))
             except BaseException:  # Ctrl-C: what it was doing ends with it
                 self.close()
                 raise

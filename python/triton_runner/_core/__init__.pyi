@@ -35,9 +35,23 @@ class Check(enum.IntEnum):
 
     HINTS = 128
 
+    SURPLUS = 256
+
+class Substitution:
+    """
+    An experiment: what the checks of a launch report gets a number (cast to the type; an i1 its lowest bit), and the launch goes on. at: places ("file:line:column"); empty: anywhere.
+    """
+
+    def __init__(self, number: float, at: Sequence[str] = []) -> None: ...
+
+    def take_places(self) -> list:
+        """
+        (the fields of the first trap, how many elements or threads) of each place that was reported since the last call, in the order of the grid.
+        """
+
 class Options:
     """
-    How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing ("", "eager", "late" or a seed: when copies land), recorder (of values, or None), registers (a RegisterRecorder of the launched text, or None).
+    How to launch: device, threads (0: all), programs (only the first so many; 0: all), checks (bits of Check), report_faults (go on after accesses out of bounds), fast_mma, timeout in seconds (0: none), shared (bytes, -1: as the artifact says), stream, shuffle (the seed of a pseudo-random order, or None), timing ("", "eager", "late" or a seed: when copies land), exact_tails (TMA stores end with the tensor), perturb (the seed of what moves rounded results, or None), substitution (or None), recorder (of values, or None), registers (a RegisterRecorder or CopyWatch of the launched text, or None).
     """
 
     def __init__(self) -> None: ...
@@ -109,16 +123,34 @@ class Options:
     def timing(self, arg: str, /) -> None: ...
 
     @property
+    def exact_tails(self) -> bool: ...
+
+    @exact_tails.setter
+    def exact_tails(self, arg: bool, /) -> None: ...
+
+    @property
+    def perturb(self) -> int | None: ...
+
+    @perturb.setter
+    def perturb(self, arg: int | None, /) -> None: ...
+
+    @property
+    def substitution(self) -> Substitution: ...
+
+    @substitution.setter
+    def substitution(self, arg: Substitution | None, /) -> None: ...
+
+    @property
     def recorder(self) -> probe.Recorder: ...
 
     @recorder.setter
     def recorder(self, arg: probe.Recorder | None, /) -> None: ...
 
     @property
-    def registers(self) -> probe.RegisterRecorder: ...
+    def registers(self) -> probe.RegisterObserver: ...
 
     @registers.setter
-    def registers(self, arg: probe.RegisterRecorder | None, /) -> None: ...
+    def registers(self, arg: probe.RegisterObserver | None, /) -> None: ...
 
 class Param:
     """

@@ -1,5 +1,6 @@
 """Triton's IR: modules, ops, values, types, attributes, locations."""
 
+from typing import overload
 
 
 class Type:
@@ -227,10 +228,24 @@ class Op:
     @property
     def operands(self) -> list[Value]: ...
 
+    @overload
     def group(self, index: int) -> list[Value]:
         """
         an operand group of its table row: `ptr, mask?, other?` are groups 0, 1, 2
         """
+
+    @overload
+    def group(self, name: str) -> list[Value]:
+        """the same by its name, 'mask'; KeyError: its row has no such group"""
+
+    @property
+    def effects(self) -> list[str]:
+        """
+        what it does, in the words of effects.def: ['loads']; none of an op that the table lacks
+        """
+
+    def does(self, effect: str) -> bool:
+        """whether it has an effect: 'stores'; ValueError: no such word"""
 
     @property
     def results(self) -> list[Value]: ...

@@ -24,6 +24,16 @@ class Site:
     def value(self) -> str: ...
 
     @property
+    def path(self) -> str:
+        """
+        of values of the IR: the op in the regions around it, 'k/scf.for@7.0/arith.mulf@2'
+        """
+
+    @property
+    def result(self) -> int:
+        """which of the op's results, or of the region's arguments"""
+
+    @property
     def op(self) -> str: ...
 
     @property
@@ -147,6 +157,12 @@ class Tapped:
     @property
     def values(self) -> list[str]: ...
 
+    @property
+    def copied(self) -> list[str]:
+        """
+        Those of the values of which several registers or threads of a block hold an element.
+        """
+
 def tap(text: str, filename: str, kernel: str, selectors: object, level: str = 'ptx') -> Tapped:
     """
     Taps behind the values of a kernel of TTGIR. Errors: those of select(); values that are in no register.
@@ -231,7 +247,10 @@ def insert_register_stores(ptx: str, filename: str, kernel: str, plan: RegisterP
     RegisterStores of a plan for this text. hidden: how many of the entry's last parameters the launch fills by itself. DiagnosticError for a value that is put together from several threads, and a program that is not in the grid.
     """
 
-class RegisterRecorder:
+class RegisterObserver:
+    """What a launch of PTX shows registers to, under Options.registers."""
+
+class RegisterRecorder(RegisterObserver):
     """
     Records registers of the launches under Options.registers, which have to be of the plan's text.
     """
@@ -240,6 +259,26 @@ class RegisterRecorder:
 
     def take(self) -> Recording:
         """The Recording since the last call."""
+
+class CopyWatch(RegisterObserver):
+    """
+    Compares the copies of each element that a plan's values have, and what lanes of a warp store to one place of shared memory, in the launches of this text under Options.registers. unify="first" or "last" makes them equal: an experiment.
+    """
+
+    def __init__(self, plan: RegisterPlan, ptx: str, filename: str, kernel: str, unify: str = '') -> None: ...
+
+    @property
+    def values(self) -> int:
+        """How many values have copies."""
+
+    @property
+    def stores(self) -> int:
+        """How many stores are looked at."""
+
+    def take(self) -> list:
+        """
+        What differed since the last call, the first copies of each value and store, by program and execution: dicts of site, is_store, program, block, iterations, element (its number; of a store the address), threads, registers and bits of two copies, order, copies (how many differ).
+        """
 
 class Insertion:
     """A module with stores (or markers) put in, and where they store."""
@@ -331,6 +370,11 @@ class Recorder:
 
 def nearest_names(wanted: str, names: Sequence[str]) -> list[str]:
     """The names closest to `wanted`, best first, at most three."""
+
+def values(module: triton_runner._core.ir.Module, kernel: str) -> list:
+    """
+    [(name, ir.Value)] of the values of a kernel that can be recorded, in the order of the text: names as Site.value has them, each of one value.
+    """
 
 def select(module: triton_runner._core.ir.Module, kernel: str, selectors: object) -> list:
     """

@@ -13,8 +13,9 @@ from triton_runner._compiled import compiled_of
 from triton_runner._core import ir, probe
 from triton_runner._dump import cuda_gdb, fill, instrument, registers, session
 from triton_runner._dump.marked import Marker, markers_of
+from triton_runner._dump.names import check_single
 from triton_runner._dump.statements import keeping, switched_off, uses_statements
-from triton_runner._errors import KernelTrap, fail, warn
+from triton_runner._errors import DiagnosticError, KernelTrap, fail, warn
 from triton_runner._keywords import DumpKeywords
 from triton_runner._levels import MLIR
 
@@ -162,7 +163,7 @@ def _recorded(function, ask: DumpKeywords, kernel, entry, args, kwargs, grid):
     for dump in dumps:
         if not plan.sites:
             found = [(text, [v.site for v in dump.all(text) if not v.site.marker]) for text in ask.values]
-            plan.take_sites([s for text, of in found for s in _meant(text, of, [s.loops for s in of])])
+            plan.take_sites([site for text, of in found for site in _meant(text, of)])
             say_values(plan.text, plan.sites)
         if plan.target is not None:
             fill.fill(plan.target, dump, plan.starts, ask.grid or (0, 0, 0), known[0])
@@ -215,33 +216,36 @@ def _plan(function, ask: DumpKeywords, kernel, entry, on_engine: bool) -> Plan:
     if on_engine:
         selectors = [(text, list(lines)) for text, lines in session.request(ask.values, function).selectors]
         found = probe.select(module, kernel.name, selectors)
-        depths = _depths(module)
         chosen = []
         for number, text in enumerate(ask.values):
-            sites = [site for site, of in found if of == number]
-            chosen += _meant(text, sites, [depths.get(site.value, 0) for site in sites])
+            chosen += _meant(text, [site for site, of in found if of == number])
         plan.take_sites(chosen)
+    else:
+        _check_names(ask, kernel, "ttgir" if _device.resolved_device() == "cpu" else level)
     plan.check_something()
     return plan
 
 
-def _depths(module) -> dict:
-    """How many loops stand around each value, by its name."""
-    depths = {}
-    for op in module.walk():
-        parent = op.parent
-        inside = depths.get(parent, 0) + (parent is not None and parent.name in ("scf.for", "scf.while"))
-        depths[op] = inside
-        depths |= {value.name: inside for value in op.results}
-    return depths
+def _check_names(ask: DumpKeywords, kernel, level: str) -> None:
+    """Refuses names of dump_value= that several values of the IR have, where it is not the IR that executes;
+    level: whose values are meant."""
+    text = kernel.asm.get(level) if any(name.startswith("%") for name in ask.values) else None
+    for name in ask.values if text is not None else ():
+        try:
+            found = probe.select(_module(text, f"{kernel.name}.{level}"), kernel.name, [name])
+        except DiagnosticError:  # a register, or said when it is looked for
+            continue
+        check_single(name, [site for site, _ in found])
 
 
-def _meant(text: str, sites: list, depths: list) -> list:
+def _meant(text: str, sites: list) -> list:
     """The values that a name of dump_value= fills the tensor with: of a variable's the last one in the
-    deepest loop, as in a Dump; else all."""
+    deepest loop, as in a Dump; of an SSA name's the only definition; else all."""
+    check_single(text, sites)
     if not text.isidentifier() or not sites:
         return sites
-    return [[site for site, depth in zip(sites, depths, strict=True) if depth == max(depths)][-1]]
+    deepest = max(site.loops for site in sites)
+    return [[site for site in sites if site.loops == deepest][-1]]
 
 
 def _request(ask: DumpKeywords, plan: Plan, around, function) -> session.Request:

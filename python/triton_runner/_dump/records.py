@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy
 
 from triton_runner._dump import picture
 from triton_runner._dump.axes import triple
+from triton_runner._dump.names import answers_to, check_single
 from triton_runner._errors import fail
 from triton_runner._files import dtype_named, numpy_named, save_arrays
 
@@ -195,12 +197,24 @@ class Place:
         )
 
 
+def _is_inside(v: Values, loop: Values) -> bool:
+    """Whether a value is of a statement in a loop that stands on the same line."""
+    body = re.sub(r"(@\d+)(\.\d+)?$", r"\1.", loop.site.path)
+    return (
+        (v.file, v.line) == (loop.file, loop.line)
+        and v.column != loop.column
+        and v.site.path.startswith(body)
+    )
+
+
 def _assigned(values: list[Values]) -> list[Values]:
     """Of the values that a variable's statements make, what each gives in the end (as select() of
     probe/select.h chooses)."""
     lines: dict = {}
+    loops = [v for v in values if v.op in ("scf.for", "scf.while")]
     for v in values:
-        lines.setdefault((v.file, v.line), []).append(v)
+        inside = not v.op.startswith("scf.") and any(_is_inside(v, loop) for loop in loops)
+        lines.setdefault((v.file, v.line, inside), []).append(v)
     kept = []
     for found in lines.values():
         found = [v for v in found if v.op.startswith("scf.")] or found
@@ -214,8 +228,9 @@ class Dump:
     """What the probes of one launch recorded: values by what they were asked for with, or by their names.
 
     d["acc"] is the value that "acc" chose; where it chose several, that of the deepest loop, and of those the
-    last; d.all("acc") is all of them. values: all, in the order of the text. notes, changes: what was left
-    out, and what instrumenting the kernel changed in it (nothing on the engines).
+    last; d.all("acc") is all of them. An SSA name that several values have is an error in d[...], which lists
+    them: "%54@1", "%54@2". values: all, in the order of the text. notes, changes: what was left out, and what
+    instrumenting the kernel changed in it (nothing on the engines).
     """
 
     def __init__(self, recording, selections: dict | None = None, changes: list | None = None):
@@ -231,10 +246,11 @@ class Dump:
         return self._recording
 
     def all(self, name: str) -> list[Values]:
-        """The values that a selector chose, or of that SSA name or Python variable."""
+        """The values that a selector chose, or of that SSA name or Python variable; all definitions of an SSA
+        name that sibling regions use again."""
         chosen = self._selections.get(name, ())
         found = [v for v in self.values if v.name in chosen and not v.site.marker]
-        found = found or [v for v in self.values if v.name == name]
+        found = found or [v for v in self.values if answers_to(v.site, name)]
         found = found or [v for v in self.values if v.op == name]
         found = found or _assigned([v for v in self.values if v.variable == name])
         if found:
@@ -251,11 +267,14 @@ class Dump:
 
     def __getitem__(self, name: str) -> Values:
         found = self.all(name)
+        check_single(name, [v.site for v in found])
         deepest = max(v.loops for v in found)
         return [v for v in found if v.loops == deepest][-1]
 
     def __contains__(self, name: str) -> bool:
-        return any(name in (v.name, v.variable, v.op) for v in self.values) or name in self._selections
+        return name in self._selections or any(
+            answers_to(v.site, name) or name in (v.variable, v.op) for v in self.values
+        )
 
     def __iter__(self):
         return iter(self.values)
@@ -295,11 +314,10 @@ class Dump:
         """Of each value that both dumps have, records of the same program and iteration side by side: how
         many elements differ in their bits, the largest difference, and the first place (a Place with a and
         b). Values that do not differ are left out."""
-        pairs = []
-        for mine in self.values:
-            theirs = [v for v in other.values if v.name == mine.name and v.shape == mine.shape]
-            if theirs:
-                pairs.append((mine, theirs[0]))
+        theirs: dict = {}
+        for values in other.values:
+            theirs.setdefault(_same(values), []).append(values)
+        pairs = [(mine, theirs[_same(mine)].pop(0)) for mine in self.values if theirs.get(_same(mine))]
         return [found for found in (difference(a, b) for a, b in pairs) if found is not None]
 
     def save(self, path: str) -> None:
@@ -330,6 +348,11 @@ class Dump:
         if len(self.values) > 20:
             lines.append(f"  ... and {len(self.values) - 20} more")
         return "\n".join([*lines, *(f"  note: {note}" for note in [*self.notes, *self.changes])])
+
+
+def _same(values: Values):
+    """What the same value has in two dumps: registers of PTX may be written by several instructions."""
+    return values.name, values.op, values.shape, values.site.marker
 
 
 def describe(values: Values) -> dict:

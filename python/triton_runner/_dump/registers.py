@@ -196,12 +196,10 @@ def _through_twin(tapped, code: Code, level: str, tap):
 def _alone(values: list, code: Code, level: str, tap) -> list:
     """A plan for each value, from a twin of its own; [] where one has none."""
     plans = []
-    for value in dict.fromkeys(values):  # sibling regions may use a name twice
+    for value in dict.fromkeys(values):  # somebody may name one twice
         tapped = tap([value])
         try:
-            plans.append(
-                plan_of(tapped, code.compile(tapped.text, level), code.ptx, code.filename)
-            )
+            plans.append(plan_of(tapped, code.compile(tapped.text, level), code.ptx, code.filename))
         except DiagnosticError:
             return []
     return plans
@@ -224,31 +222,46 @@ MOST_TWINS = 64  # that are compiled for one dump
 
 
 def _edited_plan(ttgir: str, clean: str, values: list, code: Code):
-    """The plan for PTX that somebody edited: found for what the TTGIR compiles to, and moved. Values whose
-    taps make another program of it are left out; they are looked for in ever smaller groups."""
+    """The plan for PTX that somebody edited: found for what the TTGIR compiles to, and moved."""
     label = f"{code.name}.ttgir"
     sites = [site for site, _ in probe.select(_core.ir.parse(ttgir, label), code.name, values)]
     floats = list(dict.fromkeys(site.value for site in sites if site.type[0] in "fb" and site.shape))
     others = list(dict.fromkeys(site.value for site in sites if site.value not in set(floats)))
-    waiting, plans, lost, twins = [group for group in (floats, others) if group], [], [], 0
-    while waiting:
-        group = waiting.pop(0)
-        if twins == MOST_TWINS:
-            lost += group
-            continue
-        try:
-            tapped = probe.tap(ttgir, label, code.name, group)
-            twins += 1
-            plans.append(
-                plan_of(tapped, code.compile(tapped.text, "ttgir"), clean, code.filename, True)
-            )
-        except DiagnosticError:
-            half = len(group) // 2
-            waiting += [group[:half], group[half:]] if half else []
-            lost += [] if half else group
+    plans, lost = _plans_in_groups(ttgir, clean, [floats, others], code, MOST_TWINS)
     if not plans:
         raise fail(f"no register of {code.filename} could be told to hold {_listed(lost)}")
     plan = probe.move_plan(probe.merge_plans(plans), clean, code.ptx, code.filename)
     if lost:
         plan.add_note(f"left out, as tapping them makes another program: {_listed(lost)}")
     return plan
+
+
+def _plans_in_groups(ttgir: str, clean: str, groups: list, code: Code, most: int):
+    """(plans, values left out) for the program as it is: values whose taps make another program of it are
+    left out; they are looked for in ever smaller groups, with `most` twins in all."""
+    waiting, plans, lost, twins = [group for group in groups if group], [], [], 0
+    while waiting:
+        group = waiting.pop(0)
+        if twins == most:
+            lost += group
+            continue
+        try:
+            tapped = probe.tap(ttgir, f"{code.name}.ttgir", code.name, group)
+            twins += 1
+            plans.append(plan_of(tapped, code.compile(tapped.text, "ttgir"), clean, code.filename, True))
+        except DiagnosticError:
+            half = len(group) // 2
+            waiting += [group[:half], group[half:]] if half else []
+            lost += [] if half else group
+    return plans, lost
+
+
+def plan_untouched(ttgir: str, names: list, code: Code, most: int):
+    """The plan of values of a TTGIR for the PTX of a kernel, which runs as it is: of those that can be told
+    with `most` twins. None where none can."""
+    clean = code.compile(ttgir, "ttgir")
+    plans, _ = _plans_in_groups(ttgir, clean, [names], code, most)
+    if not plans:
+        return None
+    plan = probe.merge_plans(plans)
+    return plan if clean == code.ptx else probe.move_plan(plan, clean, code.ptx, code.filename)

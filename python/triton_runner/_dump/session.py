@@ -20,6 +20,7 @@ import types
 
 from triton_runner import _core, _settings
 from triton_runner._dump.axes import programs_of
+from triton_runner._dump.names import answers_to, stands_on
 from triton_runner._dump.records import Dump
 from triton_runner._errors import KernelTrap, fail
 
@@ -63,16 +64,14 @@ class Request:
         named = {site.variable for site in sites}
         chosen = {}
         for text, lines in self.selectors:
-            places = [text] if ":" in text else [] if text in named else lines
+            is_line = ":" in text and not text.startswith("%")
+            places = [text] if is_line else [] if text in named else lines
             chosen[text] = tuple(
                 site.value
                 for site in sites
-                if text in ("*", site.value, site.value.partition("#")[0], site.op, site.variable)
-                or any(
-                    f"{os.path.basename(place)}:" in f"{at}:"
-                    for place in places
-                    for at in (site.stack, site.location)
-                )
+                if text in ("*", site.op, site.variable)
+                or answers_to(site, text)
+                or any(stands_on(site, place) for place in places)
                 or site.op.startswith(f"{text}.")  # an opcode of PTX, with what follows left out
             )
         return chosen

@@ -71,7 +71,7 @@ def compile_onward(
     text, reason = translation.for_compiler(source, level, triton.__version__, filename)
     request = {
         "text": text, "hint": reason, "level": level, "to": to, "target": target, "metadata": options,
-        "filename": filename,
+        "filename": filename, "inline": translation.has_calls_to_inline(text, level, filename),
         "language": language, "attempt": lambda step: try_llir(step, text, filename, reason),
     }  # fmt: skip
     try:
@@ -80,5 +80,6 @@ def compile_onward(
         raise fail(error.message, *error.notes) from None
     for line in made["notes"]:
         _messages.note(line)
+    made["asm"].pop("source", None)  # the text itself, where its TTIR was inlined
     made["asm"][level] = source
     return Texts(made["asm"], made["metadata"])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import json
 import os
 
 from triton_runner import _resources
+from triton_runner._core import ir, probe
 from triton_runner._errors import DiagnosticError
+from triton_runner._levels import MLIR
 from triton_runner._see import findings as verdicts
 from triton_runner._see import ledger, pictures
 from triton_runner._see.material import Material
@@ -61,12 +64,28 @@ class KernelData:
         source."""
         level = self.map.levels.get(values.level)
         if level is not None and values.name.startswith("%"):
-            for row in level.rows.values():
-                if level.lines[row.line - 1].lstrip().startswith((f"{values.name} =", f"{values.name}:")):
+            if values.level in MLIR:
+                line, op = _definitions(level.text, values.kernel).get(values.name, (0, ""))
+                if line in level.rows and op == values.op:
+                    return [values.level, line]
+            for row in level.rows.values() if values.level not in MLIR else ():
+                if level.lines[row.line - 1].lstrip().startswith(f"{values.name} ="):
                     return [values.level, row.line]
         if values.file in self.map.files and values.line:
             return ["python", values.line, self.map.files.index(values.file)]
         return None
+
+
+@functools.lru_cache(maxsize=8)
+def _definitions(text: str, kernel: str) -> dict:
+    """(line, op) of each value of a kernel's IR, by the name that dumps give it."""
+    try:
+        module = ir.parse(text)
+        named = probe.values(module, kernel)
+    except DiagnosticError:  # dumps of another kernel than the page's
+        return {}
+    ops = {name: value.op or value.block.parent for name, value in named}
+    return {name: (op.line, op.name) for name, op in ops.items()}
 
 
 def packed(data) -> str:

@@ -1,0 +1,39 @@
+"""The atomics of a kernel, by their places: what an order of programs can decide without a race."""
+
+from __future__ import annotations
+
+from triton_runner import ir, ptx
+from triton_runner._errors import DiagnosticError
+from triton_runner._levels import MLIR
+
+_REDUCTIONS = ("descriptor_reduce", "tma_reduce")  # stores that combine with what is there
+_PTX = ("atom.", "red.", "multimem.", "cp.reduce.")
+
+
+def lines(subject) -> list[dict]:
+    """[{op, file, line}] of the atomics in the highest text of a launch, each line once; [] where the text
+    cannot be read."""
+    level = next((level for level in (*MLIR, "ptx") if level in subject.levels), None)
+    if level is None:
+        return []
+    try:
+        text = subject.texts[level]
+        places = _of_ptx(ptx.parse(text)) if level == "ptx" else _of_ir(ir.parse(text))
+    except DiagnosticError:
+        return []
+    return [{"op": op, "file": file, "line": line} for op, file, line in dict.fromkeys(places)]
+
+
+def _of_ir(module):
+    for op in module.walk():
+        if "atomics" in op.effects or op.name.endswith(_REDUCTIONS):
+            yield op.name, op.location.file, op.location.line
+
+
+def _of_ptx(module):
+    for function in module.functions:
+        for instruction in function.instructions:
+            if instruction.opcode.startswith(_PTX):
+                source = instruction.source
+                file, line = source[0][:2] if source else ("", instruction.line)
+                yield instruction.opcode, file, line

@@ -1,0 +1,137 @@
+"""How far the outputs of one launch may move although every run of it is right.
+
+Two experiments measure it: other orders of the programs and of their atomics, and Monte-Carlo arithmetic
+(every rounding of the tile engine off by a random part of its unit, `perturb=`), which stands for other
+orders of sums, contraction, approximations and tf32. What two levels give may differ by a small multiple of
+what the experiments show; the element types' table holds where no experiment could be run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+
+import ml_dtypes
+import numpy
+
+from triton_runner import _lockstep, _tolerances
+from triton_runner._files import kind_of
+
+_FACTOR = 4.0  # how many times the largest movement seen may be exceeded by a run that nobody perturbed
+_JUMP = 32.0  # an element that moves by so many times the usual movement was decided otherwise (an argmax)
+_TINY = 1e-37  # below it GPUs may flush to 0
+
+
+@dataclasses.dataclass
+class Movement:
+    """What the experiments did to one output: the largest change of each element (of an array of no numbers,
+    1 where it changed)."""
+
+    change: numpy.ndarray
+
+    @property
+    def jumps(self) -> numpy.ndarray:
+        """Elements that changed by leaps: a decision (a comparison, a rounding to whole numbers, a slot that
+        an atomic hands out) fell otherwise."""
+        moved = self.change[numpy.isfinite(self.change) & (self.change > 0)]
+        usual = float(numpy.quantile(moved, 0.9)) if moved.size else 0.0
+        return self.change > _JUMP * usual if usual else ~numpy.isfinite(self.change)
+
+
+class Noise:
+    """The movements of a launch's outputs, by name."""
+
+    def __init__(self):
+        self._movements: dict[str, Movement] = {}
+
+    def add(self, base: dict, other: dict) -> None:
+        """Another run of the same text: what each output is there, beside what it usually is."""
+        for name, array in base.items():
+            change = _change(array, other[name])
+            known = self._movements.get(name)
+            self._movements[name] = Movement(change if known is None else numpy.maximum(change, known.change))
+
+    def is_rounding(self, name: str, x: numpy.ndarray, y: numpy.ndarray) -> bool:
+        """Whether an output of two runs differs by no more than rounding moves it, decisions left out."""
+        return bool((_change(x, y) <= self._allowed(name, x, False, decisions=False)[0]).all())
+
+    def compare(self, name: str, x: numpy.ndarray, y: numpy.ndarray, exact: bool) -> dict:
+        """How an output of one run differs from that of another: `bits_equal`; `agrees`, whether noise
+        explains it; where bits differ also `elements`, `of`, `max_error`, `allowed` (the largest change that
+        noise explains, in the array's own unit), `element` (the first beyond it, or the first that differs)
+        and the two `numbers` there. exact: both runs add in the same order, so that types allow nothing."""
+        answer = {"argument": name, "bits_equal": x.tobytes() == y.tobytes(), "agrees": True, "elements": 0}
+        if answer["bits_equal"]:
+            return answer
+        differs, change = _lockstep._differs(x, y, 0.0), _change(x, y)
+        allowed, spare = self._allowed(name, x, exact)
+        beyond = differs & ~(change <= allowed)
+        agrees = int(beyond.sum()) <= spare
+        where = differs if agrees or not beyond.any() else beyond
+        first = tuple(int(i) for i in numpy.argwhere(where)[:1].ravel())
+        finite = allowed[numpy.isfinite(allowed)]
+        return answer | {
+            "agrees": agrees, "elements": int(differs.sum()), "of": int(x.size),
+            "max_error": number(numpy.max(change, initial=0, where=differs)),
+            "allowed": float(finite.max()) if finite.size else 0.0, "element": list(first),
+            "numbers": [number(x[first]), number(y[first])] if where.any() else None,
+        }  # fmt: skip
+
+    def _allowed(
+        self, name: str, x: numpy.ndarray, exact: bool, decisions: bool = True
+    ) -> tuple[numpy.ndarray, int]:
+        """(how far each element may be off, how many elements may be off by more). decisions: those that fell
+        otherwise in an experiment count."""
+        is_float = x.dtype.kind not in "iub"
+        room = numpy.zeros(x.shape)
+        if is_float and not exact:
+            room = room + _room(x) + _step(x)
+        movement = self._movements.get(name)
+        if movement is None:
+            return room, 0
+        jumps = movement.jumps if is_float else movement.change > 0
+        steady = movement.change[~jumps]
+        widest = float(steady.max()) if steady.size else 0.0
+        if is_float and widest:
+            room = numpy.maximum(room, _FACTOR * widest + _step(x) + _TINY)
+        if not decisions:
+            return room, 0
+        # What was decided otherwise here may be so elsewhere, and about as often.
+        return numpy.where(jumps, numpy.inf, room), 2 * int(jumps.sum())
+
+
+def _change(x: numpy.ndarray, y: numpy.ndarray) -> numpy.ndarray:
+    """By how much each element differs; infinite where only one is NaN or where infinities differ."""
+    if x.dtype.kind in "iub":
+        return (x != y).astype(numpy.float64)
+    a, b = x.astype(numpy.float64), y.astype(numpy.float64)
+    same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))
+    with numpy.errstate(invalid="ignore", over="ignore"):
+        change = numpy.where(same, 0.0, numpy.abs(a - b))
+    return numpy.where(numpy.isnan(change), numpy.inf, change)
+
+
+def _room(x: numpy.ndarray) -> float:
+    """What the table of tolerances allows an array: so much of its largest number."""
+    finite = numpy.abs(x[numpy.isfinite(x)].astype(numpy.float64))
+    return _tolerances.tolerance(kind_of(x.dtype)) * float(finite.max(initial=0.0))
+
+
+def _step(x: numpy.ndarray) -> numpy.ndarray:
+    """A unit in the last place of each element of a type of 16 bits or fewer: a number between two of them
+    is rounded to either."""
+    if x.dtype.itemsize > 2:
+        return numpy.zeros(x.shape)
+    return numpy.abs(x.astype(numpy.float64)) * float(ml_dtypes.finfo(x.dtype).eps)
+
+
+def number(value):
+    """A number as JSON has it: what it has no word for as text."""
+    if isinstance(value, (numpy.bool_, bool)):
+        return bool(value)
+    if getattr(value, "dtype", None) is not None and value.dtype.kind in "iu":
+        return int(value)
+    with contextlib.suppress(ValueError, OverflowError):
+        if numpy.isfinite(float(value)):
+            return float(value)
+    return str(float(value))

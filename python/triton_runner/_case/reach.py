@@ -1,0 +1,84 @@
+"""Does a value that a check reports reach anything? The launch runs again with a number in the place of every
+such value, twice, with two numbers: what leaves all outputs as they were reached nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from triton_runner._substitution import Substitution
+
+# Checks whose reports are faults where the value reaches something. The others report an access, an order or
+# a promise, or what may be meant wherever it goes.
+CHECKS = ("nan", "uninit", "zerodiv")
+NUMBERS = (1.0, -2.0)
+_MOST = 8  # places that are tried one by one
+_PATIENCE = 20  # times the seconds of the run without a substitution, and at least:
+_LEAST_SECONDS = 60
+
+
+@dataclasses.dataclass
+class Report:
+    """A place that a check reports. place: the first fault there, as KernelTrap has its fields. reached:
+    whether an output, a trap or the end of the launch depends on the value; why says how."""
+
+    place: object
+    reached: bool
+    why: str
+
+
+def reports(judge, level: str, check: str) -> list[Report]:
+    """What `check` reports at a level, in the order in which the launch meets it."""
+    if check == "uninit":
+        return _undefined(judge, level)
+    whole = [_Experiment(judge, level, check, number) for number in NUMBERS]
+    places = {_key(place): place for one in whole for place in one.places}
+    effects = [one.effect for one in whole if one.effect]
+    if len(places) == 1 or not effects:
+        return [Report(place, bool(effects), "".join(effects[:1])) for place in places.values()]
+    return [_alone(judge, level, check, place, number) for number, place in enumerate(places.values())]
+
+
+def _undefined(judge, level: str) -> list[Report]:
+    """The check reports what depends on an undefined value; the experiment defines values where they are
+    made, of which most reach nothing that the check would report."""
+    run = judge.run(level, "check uninit", check="uninit")
+    if run is None or run.trap is None:
+        return []
+    effects = [_Experiment(judge, level, "uninit", number).effect for number in NUMBERS]
+    return [Report(run.trap, any(effects), next(filter(None, effects), ""))]
+
+
+def _alone(judge, level: str, check: str, place, number: int) -> Report:
+    if number >= _MOST:
+        return Report(place, True, "it was not tried alone, as there are so many places")
+    for one in NUMBERS:
+        experiment = _Experiment(judge, level, check, one, at=(place.location,))
+        if experiment.effect:
+            return Report(place, True, experiment.effect)
+    return Report(place, False, "")
+
+
+class _Experiment:
+    """One run with a number in the place of what a check reports. places: where it was put; effect: in which
+    way the launch noticed, "" where it did not."""
+
+    def __init__(self, judge, level: str, check: str, number: float, at: tuple = ()):
+        substitution = Substitution(number, at=at)
+        plain = judge.plain[level]
+        how = f"check {check}, {number:g} in place of what it reports" + (f" at {at[0]}" if at else "")
+        limit = max(_LEAST_SECONDS, _PATIENCE * judge.slowest(level))
+        self.run = judge.run(level, how, check=check, substitute=substitution, timeout=limit)
+        self.places = substitution.places
+        self.effect = "" if self.run is None else _effect(judge, plain, self.run, number)
+
+
+def _effect(judge, plain, run, number: float) -> str:
+    if run.trap is not None:
+        return f"with {number:g} in its place the launch ends in a trap: {run.trap.kind}"
+    after = judge.subject.arrays(run)
+    names = [n for n, a in judge.subject.arrays(plain).items() if a.tobytes() != after[n].tobytes()]
+    return f"with {number:g} in its place {', '.join(map(repr, names))} holds something else" if names else ""
+
+
+def _key(place) -> tuple:
+    return place.location, place.op

@@ -1,0 +1,96 @@
+"""Which values of two runs lockstep() compares.
+
+Between runs of one text (TTGIR on the CPU and on a GPU, TTGIR and the registers of its PTX) a
+counterpart is the same result of the same op in the same regions. Between TTIR and TTGIR it is what
+comes from the same place of the source by the same kind of op. Passes that unroll or pipeline a loop
+make several values of one, whose records are taken in the order of execution.
+"""
+
+from __future__ import annotations
+
+import re
+
+from triton_runner._dump.records import Values
+
+# Ops of TTGIR that do what another op does in TTIR.
+_SAME = {
+    "ttng.warp_group_dot": "tt.dot", "ttng.warp_group_dot_wait": "tt.dot", "ttng.tc_gen5_mma": "tt.dot",
+    "ttg.local_load": "tt.load", "ttg.convert_layout": "",
+}  # fmt: skip
+
+
+def _key(values: Values):
+    op = _SAME.get(values.op, values.op).replace("triton_gpu.", "ttg.")
+    depth = values.loops if op.startswith("scf.") else 0  # what a loop carries is not what it gives
+    return values.stack, op, values.shape, values.type, depth
+
+
+def counterparts(a, b):
+    """[(values of a, values of b)] of one kind: by definition where both run the same text, else by place and
+    op. What a loop that waits goes through is left out: it takes other turns in each run."""
+    if a.level != "ttir" and b.level != "ttir":
+        theirs = {v.name: v for v in b.dump if takes_part(v, b.polled)}
+        pairs = [(v, theirs.get(v.name)) for v in a.dump if takes_part(v, a.polled) and _comparable(v)]
+        return [([v], [w]) for v, w in pairs if w is not None and _definition(v) == _definition(w)]
+    mine, theirs = {}, {}
+    for groups, run in ((mine, a), (theirs, b)):
+        for values in run.dump:
+            if takes_part(values, run.polled) and values.file and _key(values)[1] and values.type != "ptr":
+                groups.setdefault(_key(values), []).append(values)
+    pairs = []
+    for key, group in mine.items():
+        for some, others in by_result(group, theirs.get(key, [])):
+            if len(some) == 1 and all(len(v) == len(some[0]) for v in others):
+                pairs += [(some, [v]) for v in others]  # the same value in several layouts
+            else:
+                pairs.append((some, others))
+    return pairs
+
+
+def takes_part(values: Values, polled: set) -> bool:
+    """Whether a value is compared at all: no statement's, and not what a loop that waits goes through."""
+    return not values.site.marker and values.name not in polled
+
+
+def _definition(values: Values):
+    """What two values with one name have in common if they are the same: op, type, place, the regions around
+    it and which result."""
+    regions = re.sub(r"@\d+", "", values.site.path)
+    return values.op, values.type, values.shape, values.stack, regions, values.site.result
+
+
+def by_result(group: list[Values], others: list[Values]) -> list:
+    """[(values, others)] of values that share a key. What a loop or branch gives has one place in the source
+    however much it is: that is told apart by its variable, or by its rank where both have as many."""
+    if not group or not others:
+        return []
+    sides = [_of_each_op(group), _of_each_op(others)]
+    if all(len(values) == 1 for side in sides for values in side):
+        return [(group, others)]
+    found = []
+    names = {v.variable for side in sides for values in side for v in values} - {""}
+    for name in sorted(names):
+        some = [[[v for v in values if v.variable == name] for values in side] for side in sides]
+        if all(len(values) == 1 for side in some for values in side):
+            found.append(tuple([values[0] for values in side] for side in some))
+            for side in sides:
+                side[:] = [[v for v in values if v.variable != name] for values in side]
+    counts = {len(values) for side in sides for values in side}
+    for rank in range(counts.pop() if len(counts) == 1 else 0):
+        some = tuple([values[rank] for values in side] for side in sides)
+        if len({v.variable for side in some for v in side} - {""}) < 2:
+            found.append(some)
+    return found
+
+
+def _of_each_op(group: list[Values]) -> list[list[Values]]:
+    """The values of a group by the op that gives them, in the order of its results."""
+    ops: dict = {}
+    for values in group:
+        ops.setdefault(values.site.path, []).append(values)
+    return [sorted(values, key=lambda v: v.site.result) for values in ops.values()]
+
+
+def _comparable(values: Values) -> bool:
+    """Not addresses, and not buffers: copies that are on their way to them arrive at other times."""
+    return values.type != "ptr" and "memdesc" not in values.site.type_text
