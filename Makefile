@@ -11,6 +11,8 @@
 #   make conformance TESTS=<folder>    Triton's own tests on the CPU engines (LEVEL=ptx, TARGET=cuda:80, LIMIT=<seconds>,
 #                       JOBS=<processes>, RESULTS=<file to go on from>, ARGS=--all: doc/measurements/conformance.md)
 #   make tutorials TUTORIALS=<folder>   Triton's own tutorials as they are, on the CPU (ARGS="--release 3.6.0")
+#   make right          right programs under verify: none may be called wrong (ARGS="fla --whole --launches 400",
+#                       ARGS="tutorials --tutorials <folder>": tests/right/run.py)
 #   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
 #   make lint           ruff, clang-format, the order of imports, the length of functions and files
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
@@ -35,7 +37,7 @@ RUN := $(VENV)/bin/python
 # Where the package index has torch for CUDA alone, which pins a Triton of its own.
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 
-.PHONY: demo test develop compiled bench conformance tutorials releases lint fuzz differential coverage gpu-check
+.PHONY: demo test develop compiled bench conformance tutorials right releases lint fuzz differential coverage gpu-check
 .PHONY: bisect-check docs wheel aarch64 clean
 .DELETE_ON_ERROR:
 
@@ -53,8 +55,8 @@ test: $(VENV)/.build
 
 # pip asks CMake, and CMake knows what changed.
 develop: $(VENV)/.run
-	@$(PIP) --no-build-isolation --no-deps -e . -Cbuild-dir=$(BUILD) -Cbuild.targets=_core \
-	  -Ccmake.define.TRITON_RUNNER_TESTS=ON
+	@$(PIP) --no-build-isolation --no-deps -e . --config-settings=build-dir=$(BUILD) --config-settings=build.targets=_core \
+	  --config-settings=cmake.define.TRITON_RUNNER_TESTS=ON
 
 compiled: $(VENV)/.build
 	@mkdir -p build/log
@@ -77,6 +79,9 @@ tutorials: $(VENV)/.check develop
 	  "TUTORIALS=triton/python/tutorials of a checkout"; exit 2; }
 	@$(PIP) -r requirements/tutorials.txt
 	@$(RUN) tests/tutorials/run.py "$(TUTORIALS)" $(ARGS)
+
+right: $(VENV)/.check develop
+	@$(RUN) tests/right/run.py $(ARGS)
 
 releases: $(VENV)/.check develop
 	@$(RUN) tools/releases.py test $(if $(ALL),--all)

@@ -134,9 +134,10 @@ def fuzz() -> list[list[str]]:
 def tsan() -> list[list[str]]:
     return [
         sanitized(TSAN, "thread", "-O0"),
-        compiled(TSAN, "pool_stress", "tile_test", "probe_test", "launch_test"),
+        compiled(TSAN, "pool_stress", "tile_test", "simt_test", "probe_test", "launch_test"),
         [str(TSAN / "tests" / "tools" / "pool_stress")],
         [str(TSAN / "tile_test"), "threads_"],
+        [str(TSAN / "simt_test"), "clusters_"],
         [str(TSAN / "probe_test"), "threads_"],
         [str(TSAN / "launch_test"), "thread"],
     ]

@@ -73,7 +73,8 @@ def run_case(
     kind = tool_of(path, text)
     if kind == "tile":
         runs["not fused"] = [tool, "--no-fusion", str(path)]
-        if "\n// shuffle: " not in text:  # turns are counted in instructions, and looks are some
+        # Turns and perturbations are counted in instructions, and looks are some.
+        if "\n// shuffle: " not in text and "\n// perturb: " not in text:
             runs["observed"] = [tool, "--observed", str(path)]
     if kind in ("tile", "ptx"):
         runs |= {isa: [tool, "--isa", isa, str(path)] for isa in isas}

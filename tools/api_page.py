@@ -45,6 +45,7 @@ SECTIONS = {
         "report",
         "layout",
         "faults",
+        "Substitution",
         "track_empty",
     ),
     "Verdicts and cases": ("verify", "capture", "open_case", "reduce"),

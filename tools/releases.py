@@ -37,9 +37,9 @@ PACKAGES = ["numpy", "ml_dtypes", "click", "pytest", "filelock", "setuptools"]
 PLUGINS = {"3.8.0": "triton-utlx==3.8.0.post16"}
 # The options of `make develop`, so that the wheel is packed from what that compiled.
 BUILD_OPTIONS = [
-    "-Cbuild-dir=build/release",
-    "-Cbuild.targets=_core",
-    "-Ccmake.define.TRITON_RUNNER_TESTS=ON",
+    "--config-settings=build-dir=build/release",
+    "--config-settings=build.targets=_core",
+    "--config-settings=cmake.define.TRITON_RUNNER_TESTS=ON",
 ]
 
 

@@ -18,7 +18,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 LARGEST = 8 << 20  # bytes
 # Symbols of libstdc++ change from one distribution to the next; those of glibc are what auditwheel looks at.
-LINK = "-Ccmake.define.CMAKE_MODULE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL"
+LINK = (
+    "--config-settings=cmake.define.CMAKE_MODULE_LINKER_FLAGS="
+    "-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL"
+)
 KERNELS = ("examples/exec/add_kernel.ttir", "examples/exec/add_kernel.ptx")
 ARGUMENTS = [
     "--grid",
@@ -42,9 +45,9 @@ def run(*command, **options) -> str:
 def build() -> pathlib.Path:
     """The repaired wheel, in dist/."""
     folder = ROOT / "build" / f"wheel-{sys.version_info[0]}{sys.version_info[1]}"
-    settings = [f"-Cbuild-dir={folder}", "-Cbuild.targets=_core", LINK]
+    settings = [f"--config-settings=build-dir={folder}", "--config-settings=build.targets=_core", LINK]
     if sys.version_info >= (3, 12):
-        settings.append("-Cwheel.py-api=cp312")
+        settings.append("--config-settings=wheel.py-api=cp312")
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     with tempfile.TemporaryDirectory() as scratch:
         run(*pip, "-w", f"{scratch}/made", ROOT, *settings)

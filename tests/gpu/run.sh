@@ -2,6 +2,7 @@
 # Builds the project on a machine with an NVIDIA GPU and runs everything that needs one: tests/gpu/run.sh OUT
 # PARTS="golden" runs the golden cases alone, PARTS="simt" (make gpu-check) compares the SIMT engine with the GPU:
 # single instructions, tensor cores, the .approx functions, and the PTX of whole kernels; PARTS="dump" checks dumps and times them; PARTS="differential" runs random kernels on engines and GPU, PARTS="gluon" the Gluon tests,
+# PARTS="rules" early uses of wgmma and ends of TMA stores, PARTS="right" right programs under verify (RIGHT="fla liger_kernel"),
 # PARTS="launch" what launches cost, kernels of every level beside Triton's, and examples/compile.
 # Needs python3 with torch, triton, nanobind; cmake, ninja, a C++20 compiler. Results go to the folder OUT.
 set -uo pipefail
@@ -46,6 +47,15 @@ if [ "${PARTS:-all}" = differential ]; then
   "$python" tests/differential/run.py --kind ${KINDS:-operations addresses products} --jobs "${JOBS:-14}" --levels ttir ttgir ptx gpu --seeds ${SEEDS:-0 1000000} --limit "${LIMIT:-400}" || status=1
   exit $status
 fi
+if [ "${PARTS:-all}" = rules ]; then
+  "$python" tests/gpu/ptx_rules.py
+  exit
+fi
+if [ "${PARTS:-all}" = right ]; then
+  # The engines on the CPU, and the GPU as one more level.
+  TRITON_RUNNER_DEVICE=cpu "$python" tests/right/run.py ${RIGHT:-programs examples} --jobs "${JOBS:-14}" --results "$out/right.json" ${ARGS:-}
+  exit
+fi
 if [ "${PARTS:-all}" = gluon ]; then
   "$python" tests/gpu/gluon.py "$out"
   exit
@@ -58,7 +68,7 @@ if [ "${PARTS:-all}" = launch ]; then
   exit $status
 fi
 if [ "${PARTS:-all}" = dump ]; then
-  for part in ${DUMP:-check registers lockstep cost gdb}; do time timeout "${LIMIT:-400}" "$python" tests/gpu/dump_$part.py ${CASES:-} || status=1; done
+  for part in ${DUMP:-check source registers lockstep cost gdb}; do time timeout "${LIMIT:-400}" "$python" tests/gpu/dump_$part.py ${CASES:-} || status=1; done
   [ -n "${DUMP:-}" ] || time "$python" tests/gpu/run_examples.py "$out" --dumps || status=1
   exit $status
 fi

@@ -1,4 +1,5 @@
-"""One library's cases, one after the other, run by run.py through `triton-runner run`: JSON lines."""
+"""One library's cases, one after the other, run by run.py through `triton-runner run`: JSON lines.
+The third argument is "" for all, the name of the case that is run, or --names to list the names."""
 
 import importlib
 import json
@@ -41,6 +42,9 @@ def difference(ours, theirs, part: float | None) -> str:
 def main(library: str, device: str, only: str) -> None:
     cases = importlib.import_module(f"cases_{library}")
     for name, ours, theirs, *tolerance in cases.cases(device):
+        if only == "--names":
+            print(json.dumps({"name": name}), flush=True)
+            continue
         if only and only != name:
             continue
         torch.manual_seed(0)

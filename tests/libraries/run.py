@@ -59,25 +59,22 @@ def install(name: str) -> pathlib.Path:
     return folder
 
 
+def environment(name: str) -> dict[str, str]:
+    """What a process that runs a library's cases has in its environment; installs the library."""
+    return {
+        "TRITON_RUNNER_PROD": "1",
+        "PYTHONWARNINGS": "ignore",
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(install(name)), os.environ.get("PYTHONPATH")])),
+        **LIBRARIES[name][2],
+    }
+
+
 def run(name: str, level: str, pretend: bool, only: str) -> list[dict]:
     """The result of each case: {"name", "result", "text"}."""
-    folder = install(name)
-    environment = LIBRARIES[name][2]
     command = [sys.executable, "-m", "triton_runner", "run", "--device", "cpu", "--level", level]
     command += ["--pretend-cuda"] if pretend else []
     command += [str(HERE / "cases.py"), name, "cuda" if pretend else "cpu", only]
-    done = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={
-            **os.environ,
-            "TRITON_RUNNER_PROD": "1",
-            "PYTHONWARNINGS": "ignore",
-            "PYTHONPATH": str(folder),
-            **environment,
-        },
-    )
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=os.environ | environment(name))
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"name"')]
     if done.returncode:
         rows.append({"name": name, "result": "stopped", "text": f"status {done.returncode}"})

@@ -98,3 +98,16 @@ def two_blocks(x_ptr, o_ptr, B: tl.constexpr):
     value = tl.load(x_ptr + where)
     total = tl.sum(value, 0)
     tl.store(o_ptr + where, value - total)
+
+
+@triton_runner.jit
+def outer_product(a_ptr, b_ptr, o_ptr, N, K, M: tl.constexpr, B: tl.constexpr):
+    columns = tl.program_id(0) * B + tl.arange(0, B)
+    rows = tl.arange(0, M)[:, None]
+    total = tl.zeros((M, B), tl.float32)
+    for n in range(N):
+        a = tl.load(a_ptr + rows * N + n)
+        b = tl.load(b_ptr + columns[None, :] + n * K)
+        c = b.to(tl.float32)  # noqa: F841 - only what no pass has seen still holds it
+        total += a * b
+    tl.store(o_ptr + rows * K + columns[None, :], total.to(tl.bfloat16))

@@ -11,9 +11,10 @@ import numpy as np  # noqa: E402
 import triton_runner  # noqa: E402
 from bisecting import HEAD, INSTALLED, OTHERS, QUOTIENT, TWICE, judge, needs_another  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
-from triton_runner import DiagnosticError  # noqa: E402
+from triton_runner import DiagnosticError, _lockstep, _tolerances  # noqa: E402
 from triton_runner._bisect import classes, search, splice  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
+from triton_runner._files import kind_of  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "planted"))
 import check  # noqa: E402
@@ -204,6 +205,27 @@ def test_how_arrays_differ():
     assert (found["class"], found["element"], found["want"]) == ("wrong", [2], 3.0)
     assert classes.compare(np.array([1, np.nan, 3], np.float32), want)["class"] == "wrong"
     assert classes.compare(np.array([[1, 2]]), np.array([[1, 3]]))["element"] == [0, 1]
+
+
+def test_one_table_says_what_drift_is():
+    """Bisection and lockstep ask it, by the type: f16 and bf16 have as many bits, and other precision."""
+    import ml_dtypes
+
+    for kind, dtype in [
+        ("f64", "float64"),
+        ("f32", "float32"),
+        ("f16", "float16"),
+        ("bf16", ml_dtypes.bfloat16),
+    ]:
+        room = _tolerances.tolerance(kind)
+        want = np.array([1000, 8], dtype)
+        for factor, found in ((0.4, "drift"), (4.0, "wrong")):
+            got = np.array([1000, 8 + factor * room * 1000], dtype)
+            assert classes.compare(got, want)["class"] == found, (kind, factor)
+            allowed = _lockstep._allowed(kind_of(want.dtype), None, False)
+            assert _lockstep._differs(want, got, allowed).any() == (found == "wrong"), (kind, factor)
+    assert _tolerances.tolerance("i32") == _tolerances.tolerance("ptr") == 0
+    assert _tolerances.tolerance("f8E5M2") == _tolerances.tolerance("f8E4M3FN") == 0.25
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """triton-runner bisect of programs that are wrong themselves: order, races, traps, promises not kept."""
 
+import contextlib
+import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
 triton = pytest.importorskip("triton")
 from bisecting import HEAD, INSTALLED, TWICE, judge  # noqa: E402
-from triton_runner._bisect import order, search  # noqa: E402
 
 ATOMICS = """
 import numpy as np, sys, triton_runner, triton.language as tl
@@ -24,17 +27,76 @@ for row in x:
 """
 
 
-def test_sums_that_hang_on_the_order_of_atomics(tmp_path):
+EXACT = ATOMICS + "sys.exit(int((out != want).any()))"
+
+
+def test_sums_that_depend_on_the_order_of_atomics(tmp_path):
     status, said = judge(tmp_path, ATOMICS + "sys.exit(int(not np.allclose(out, want, 1e-3, 1e-2)))")
     assert (status, said["verdict"]) == (0, "right")
-    status, said = judge(tmp_path, ATOMICS + "sys.exit(int((out != want).any()))")
-    assert (status, said["verdict"]) == (1, "undefined") and "order of its programs" in said["notes"][0]
-    program = search.Program(str(tmp_path / "program.py"))
-    release = search.Release(INSTALLED, program)
+    status, said = judge(tmp_path, EXACT)
+    assert (status, said["verdict"], said["faults"]) == (0, "nondeterministic", [])
+    assert "right in one order of its programs and atomics, and wrong in another" in said["notes"][0]
+    (seen,) = said["evidence"]
+    assert (seen["op"], seen["line"], seen["argument"], seen["class"]) == (
+        "tt.atomic_rmw",
+        7,
+        "out",
+        "atomics",
+    )
+    assert seen["got"] != seen["want"] and seen["kernel"] == "kernel"
+
+
+@contextlib.contextmanager
+def busy(count):
+    """Processes that take the cores."""
+    spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
-        assert order.is_of_atomics(release, 0)
+        yield
     finally:
-        release.close()
+        for one in spinning:
+            one.kill()
+            one.wait()
+
+
+def test_the_same_page_on_a_busy_machine(tmp_path):
+    """Sums in one fixed order, on any number of cores and whoever else uses them."""
+    (tmp_path / "program.py").write_text(EXACT)
+    pages = set()
+    with busy(2 * (os.cpu_count() or 1)):
+        for threads in ("", "4"):
+            command = [sys.executable, "-m", "triton_runner", "bisect", "--versions", INSTALLED, "program.py"]
+            environment = {**os.environ, **({"TRITON_RUNNER_THREADS": threads} if threads else {})}
+            done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+            pages.add(done.stdout)
+    assert len(pages) == 1 and "nondeterministic" in pages.pop()
+
+
+def test_a_sum_that_is_wrong_in_every_order(tmp_path):
+    status, said = judge(tmp_path, ATOMICS + "sys.exit(int((out != 5).any()))")
+    assert (status, said["verdict"]) == (1, "kernel")
+    assert said["notes"][0] == "the bits of 'out' (line 7) depend on the order of atomics"
+
+
+# A pass that changes each part of a sum a little.
+FACTOR = """
+from triton_runner._pipeline import plans
+step = {"adds": ["passes.ttgpuir.add_coalesce"], "nth": 1, "stage": "make_ttgir"}
+plans.planted = {"edit": [[step, "dense<3.000000e+00>", "dense<CHANGED>"]]}
+"""
+
+
+@pytest.mark.parametrize(("changed", "verdict"), [("3.000001", "nondeterministic"), ("3.00003", "compiler")])
+def test_a_fault_as_small_as_what_order_changes(tmp_path, changed, verdict):
+    """Right in every order that is tried, and wrong by no more than another order may change."""
+    text = ATOMICS.replace("+ index))", "+ index) * 3.0)").replace(
+        "want += row", "want += row * np.float32(3)"
+    )
+    text += "sys.exit(int(np.abs(out - want).max() > LIMIT * np.abs(want).max()))"
+    status, said = judge(tmp_path, FACTOR.replace("CHANGED", changed) + text.replace("LIMIT", "2.5e-7"))
+    assert (status, said["verdict"]) == (int(verdict == "compiler"), verdict), said
+    named = (said["pass"] or {}).get("name")
+    assert named == ("TritonGPUCoalesce" if verdict == "compiler" else None)
+    assert said["evidence"][0]["class"] == "atomics"
 
 
 RACE = HEAD.replace("VALUE", "tl.program_id(0)").replace("[(1,)]", "[(4,)]")

@@ -27,6 +27,7 @@ from triton_runner._case import archive, source, tensors  # noqa: E402
 from triton_runner._case.case import open_case  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import capture as compiler_capture  # noqa: E402
+from triton_runner._tolerances import tolerance  # noqa: E402
 
 LIMIT = tl.constexpr(7)
 
@@ -188,6 +189,8 @@ def test_the_program_of_a_case_runs_alone(case_file, tmp_path):
     )
     done = run("--level", "ttgir")
     assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
+    table = (folder / "repro.py").read_text().partition("\nTOLERANCE = ")[2]
+    assert f"'float16': {tolerance('f16')}" in table and f"'bfloat16': {tolerance('bf16')}" in table
     kernel = folder / "kernel.py"
     kernel.write_text(kernel.read_text().replace("tl.minimum", "tl.maximum"))
     done = run()

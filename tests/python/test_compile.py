@@ -194,3 +194,14 @@ def test_ptx_of_a_newer_version_is_assembled_as_one_that_ptxas_reads(isolate, ca
     )
     assert "version" not in text and "error" in text
     assert "codegen error" not in capfd.readouterr().out
+
+
+def test_what_the_front_end_made_is_inlined_first():
+    """A call of an inlined function passes no later stage; that of a `noinline` one does."""
+    made = triton_runner.compile(kernels.uses_everything, **EVERYTHING, to="ttgir")
+    again = triton_runner.compile(made.asm["source"], target="cuda:80", to="ttgir")
+    assert list(again.asm) == ["source", "ttir", "ttgir"]
+    for level in again.asm:
+        assert again.asm[level] == made.asm[level], level
+    kept = triton_runner.compile(made.asm["ttir"], target="cuda:80", to="ttgir")
+    assert list(kept.asm) == ["ttir", "ttgir"]

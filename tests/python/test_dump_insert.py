@@ -1,15 +1,18 @@
 """Stores that a dump puts into a kernel, executed at PTX: the arrays are those of the tile engine."""
 
+import re
+
 import numpy
 import pytest
 import torch
 import triton.language as tl
 import triton_runner
 import triton_runner.language as dl
-from kernels_for_dumps import collatz, matmul, row_sums
+from kernels_for_dumps import collatz, matmul, outer_product, row_sums
 from triton_runner import _core
 from triton_runner._compiled import compiled_of
 from triton_runner._dump import instrument, session
+from triton_runner._keywords import Entry
 from triton_runner._pipeline.stages import compile_onward
 
 
@@ -202,3 +205,26 @@ def test_amd_compiles(level):
     )
     assert made.asm["hsaco"][:4] == b"\x7fELF"
     assert made.asm["amdgcn"].count("store_") > 20
+
+
+@pytest.mark.parametrize("every_iteration", [True, False])
+def test_a_file_that_no_pass_has_seen(every_iteration, tmp_path, monkeypatch):
+    """On a GPU tests/gpu/dump_source.py: the text calls `zeros`, and holds a value that nothing uses."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "cache"))
+    signature = {"a_ptr": "*bf16:16", "b_ptr": "*bf16:16", "o_ptr": "*bf16:16", "N": "i32", "K": "i32:16"}
+    sizes = {"M": 64, "B": 32}
+    text = triton_runner.compile(outer_product, signature, sizes, target="cuda:90", to="ttir").asm["source"]
+    (value,) = re.findall(r"(%\w+) = arith.extf .* to tensor<1x32xf32>", text)
+    (tmp_path / "outer_product.source").write_text(text)
+    a, b = torch.randn(64, 7).bfloat16(), torch.randn(7, 64).bfloat16()
+    out = torch.zeros(64, 64).bfloat16()
+    wanted = session.request([value], outer_product, every_iteration=every_iteration, level="ttir")
+    entry = Entry("ttir", "dir", str(tmp_path))
+    with triton_runner.using(level="ptx", target="cuda:90"):
+        _, recording, changes = instrument.run(wanted, outer_product, entry, (a, b, out, 7, 64), sizes, (2,))
+    rows = b if every_iteration else b[-1:]
+    expected = torch.cat([rows[:, :32], rows[:, 32:]]).float()
+    [series] = recording.series
+    assert torch.equal(torch.from_numpy(series.data.view(numpy.float32).reshape(-1, 32)), expected)
+    assert torch.allclose(out.float(), a.float() @ b.float(), atol=0.3)
+    assert changes[0] == "outputs: the same as the plain kernel's"

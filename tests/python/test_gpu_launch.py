@@ -305,6 +305,8 @@ def test_torchs_tensors_are_read_anew_at_each_launch(fake, tmp_path):  # noqa: F
     assert [line.split()[0] for line in said[known - 3 : known]] == ["0"] * 3
     changed = [line.split()[0] for line in said[said.index("changed") + 1 :]]
     assert changed == ["0", "0", "0", "0", "0", "0", "1", "0"]  # another element type is other code
+
+
 def test_every_kind_of_value_does_as_with_triton(fake, tmp_path):  # noqa: F811
     """Each kind of value for each parameter, after launches that are known: an error where triton.jit has
     one, else the same words are launched."""

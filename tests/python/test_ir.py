@@ -81,6 +81,20 @@ def test_walk():
     assert "tt.load" in repr(load) and repr(x) == "<Value %x : !tt.ptr<f32>>"
 
 
+def test_what_ops_do_and_operands_by_name():
+    ops = {op.name: op for op in ir.parse(SMALL).walk()}
+    assert ops["tt.load"].effects == ["loads"] and ops["tt.load"].does("loads")
+    assert not ops["tt.load"].does("stores") and ops["tt.store"].does("stores")
+    assert ops["arith.addf"].does("elementwise")
+    assert [v.name for v in ops["tt.store"].group("ptr")] == ["%p"] and ops["tt.store"].group("mask") == []
+    with pytest.raises(KeyError, match=r"tt\.store has no operand group 'desc'"):
+        ops["tt.store"].group("desc")
+    with pytest.raises(ValueError, match="'writes' is not an effect"):
+        ops["tt.store"].does("writes")
+    (unknown,) = [op for op in ir.parse('"a.b"() : () -> ()').walk() if op.name == "a.b"]
+    assert unknown.effects == []
+
+
 def test_edits_keep_the_rest():
     module = ir.parse(SMALL)
     ops = {op.name: op for op in module.walk()}

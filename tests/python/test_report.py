@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import kernels_for_names
 import numpy
 import pages
 import pytest
@@ -161,6 +162,22 @@ def test_a_program_with_dumps(tmp_path):
         value["name"]
         in {level["name"]: level["text"] for level in kernel["levels"]}[level].splitlines()[line - 1]
     )
+
+
+def test_values_of_both_arms_stand_on_their_own_lines(tmp_path):
+    given = kernels_for_names.arguments(kernels_for_names.arms)
+    with triton_runner.dumping(kernels_for_names.arms, "*", level="ttir") as dump:
+        launched = kernels_for_names.arms[(1,)](*given, N=kernels_for_names.N, device="cpu")
+    triton_runner.report(launched, tmp_path / "out.html", dumps=[dump.last])
+    (kernel,) = pages.Read(tmp_path / "out.html").kernels
+    (text,) = (level["text"] for level in kernel["levels"] if level["name"] == "ttir")
+    shared = [value for value in kernel["values"] if "@" in value["name"]]
+    assert len(shared) == 4
+    for value in shared:
+        level, line = value["at"]
+        name = value["name"].partition("@")[0]
+        assert level == "ttir" and f"{name} = {value['op']}" in text.splitlines()[line - 1]
+    assert len({value["at"][1] for value in shared}) == 4
 
 
 def test_findings_stand_on_their_lines(trace, tmp_path):

@@ -3,10 +3,13 @@
 import json
 import os
 import pathlib
+import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 import zipfile
 
 import pytest
@@ -123,7 +126,40 @@ def test_of_reproducers_the_newest_stay(monkeypatch):
 def test_a_request_that_takes_too_long_is_ended():
     big = {"constexprs": {"BLOCK": 1024, "STEPS": 400}, "target": "cuda:90"}
     error = died(kernels.many_steps, "*fp32", **big, timeout=1)
-    assert "it was ended after 1." in str(error) and "timeout= allows for more" in str(error)
+    assert re.search(r"it was ended after \d+\.\d s", str(error)) and "timeout= allows for more" in str(error)
+
+
+def test_waits_for_a_core_are_no_time_of_a_process(monkeypatch):
+    """A time-out on a machine that others use."""
+
+    def answer(request, note):
+        time.sleep(request["seconds"])
+        return "it ran to its end"
+
+    monkeypatch.setattr(child, "answer", answer)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        monkeypatch.setattr(child, "waited", lambda process: 3600.0)
+        said = child.serve_one({"timeout": 0.1, "seconds": 1}, theirs.fileno())
+        assert said.get("result") == "it ran to its end", said
+        monkeypatch.setattr(child, "waited", lambda process: 0.0)
+        said = child.serve_one({"timeout": 0.1, "seconds": 3600}, theirs.fileno())
+        assert said["timeout"] and "result" not in said
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="the kernel does not count waits")
+def test_how_long_a_process_waits_for_a_core():
+    """Twice as many as there are cores, on one core: each waits about half of its time."""
+    program = "import os, time\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\nwhile True: pass"
+    spinning = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(2)]
+    try:
+        while min(child.waited(one.pid) for one in spinning) < 0.2:
+            time.sleep(0.05)
+    finally:
+        for one in spinning:
+            one.kill()
+            one.wait()
+    assert child.waited(spinning[0].pid) == 0.0
     assert add().level == "cubin"
 
 

@@ -1,6 +1,8 @@
 """Stores that a dump puts into a kernel, in the syntax of the release at hand: compiled by it, executed at
 PTX, and compared with what the tile engine hands over."""
 
+import re
+
 import numpy
 import pytest
 import triton.language as tl
@@ -8,6 +10,7 @@ import triton_runner
 from triton_runner import _arrays
 from triton_runner._core import probe
 from triton_runner._dump import instrument, registers, session
+from triton_runner._keywords import Entry
 
 
 @triton_runner.jit
@@ -103,3 +106,42 @@ def test_registers_of_ptx(target):
         assert numpy.array_equal(mine.iterations, theirs.iterations)
         assert numpy.array_equal(mine.mask, theirs.mask)
         assert numpy.array_equal(mine.data, theirs.data), mine.site.op
+
+
+@triton_runner.jit
+def outer_product(a_ptr, b_ptr, o_ptr, N, K, M: tl.constexpr, B: tl.constexpr):
+    columns = tl.program_id(0) * B + tl.arange(0, B)
+    a_ptrs = a_ptr + tl.arange(0, M)[:, None] * N
+    total = tl.zeros((M, B), tl.float32)
+    for n in range(N):
+        a = tl.load(a_ptrs + n)
+        b = tl.load(b_ptr + columns[None, :] + n * K)
+        c = b.to(tl.float32)
+        total += a.to(tl.float32) * c
+    tl.store(o_ptr + tl.arange(0, M)[:, None] * K + columns[None, :], total)
+
+
+@pytest.mark.parametrize("stage", ["source", "ttir"])
+def test_a_value_in_a_loop_of_a_text(stage, tmp_path, monkeypatch):
+    """`c` as this release names it. The front end's text calls `zeros`, which only the TTIR stage inlines."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    rows, steps, columns = 16, 5, 64
+    generator = numpy.random.default_rng(2)
+    a = generator.standard_normal((rows, steps)).astype(numpy.float16)
+    b = generator.standard_normal((steps, columns)).astype(numpy.float16)
+    out = numpy.zeros((rows, columns), numpy.float32)
+    types = {"a_ptr": "*fp16", "b_ptr": "*fp16", "o_ptr": "*fp32", "N": "i32", "K": "i32"}
+    sizes = {"M": rows, "B": 32}
+    text = triton_runner.compile(outer_product, types, sizes, target="cuda:90", to="ttir").asm[stage]
+    assert stage == "ttir" or "tt.call" in text
+    value = re.search(r"(%\w+) = arith.extf .* to tensor<1x32xf32>", text)[1]
+    wanted = session.request([value], outer_product, every_iteration=True, level="ttir")
+    entry, arguments = Entry("ttir", "src", text), wrapped((a, b, out, steps, columns))
+    with triton_runner.using(level="ptx", target="cuda:90"):
+        _, recording, changes = instrument.run(wanted, outer_product, entry, arguments, sizes, (2,))
+    [series] = recording.series
+    expected = numpy.concatenate([b[:, :32], b[:, 32:]]).astype(numpy.float32)
+    assert numpy.array_equal(series.data.view(numpy.float32).reshape(2 * steps, 32), expected)
+    assert changes[0] == "outputs: the same as the plain kernel's"
+    product = a.astype(numpy.float32) @ b.astype(numpy.float32)
+    numpy.testing.assert_allclose(out, product, atol=1e-5)

@@ -1,0 +1,30 @@
+"""Tempts race, uninit: each program waits for the flag of the one before it, then reads what that one
+stored."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scan(x, out, carry, flags, B: tl.constexpr):
+    p = tl.program_id(0)
+    at = p * B + tl.arange(0, B)
+    v = tl.load(x + at)
+    before = tl.zeros((), tl.int32)
+    if p > 0:
+        while tl.atomic_add(flags + p - 1, 0, sem="acquire") == 0:
+            pass
+        before = tl.load(carry + p - 1, volatile=True)
+    tl.store(out + at, tl.cumsum(v, 0) + before)
+    tl.store(carry + p, before + tl.sum(v, 0))
+    tl.debug_barrier()
+    tl.atomic_xchg(flags + p, 1, sem="release")
+
+
+torch.manual_seed(0)
+x = torch.randint(-5, 6, (512,), dtype=torch.int32)
+out, carry = torch.empty_like(x), torch.empty(8, dtype=torch.int32)
+flags = torch.zeros(8, dtype=torch.int32)
+scan[(8,)](x, out, carry, flags, B=64)
+assert torch.equal(out, x.cumsum(0).int())
