@@ -134,6 +134,17 @@ def ensure(version: str) -> tuple[str, str]:
     return find(known(version)) or add(version)
 
 
+def processes(place: str) -> list[tuple[int, str]]:
+    """The processes that have loaded files of a release's folder: their number and command line."""
+    found, inside = [], f" {os.path.realpath(place)}/"
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):  # another user's, or gone since
+            if inside in maps.read_text(errors="replace"):
+                words = (maps.parent / "cmdline").read_text(errors="replace").split("\0")
+                found.append((int(maps.parent.name), " ".join(words).strip()))
+    return sorted(found)
+
+
 def remove(version: str) -> bool:
     """Deletes a release's folder; False if it is not there."""
     place = _place(version)
