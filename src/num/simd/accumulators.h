@@ -5,7 +5,7 @@
 
 #include <triton_runner/num/reduce_ops.h>
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 // 0, 1, ... n - 1, for the lanes of a shuffle.
@@ -94,7 +94,7 @@ struct Accumulators {
   // The first n elements (none: n <= 0), then a constant.
   static inline V part(const T* x, int64_t n, T constant) {
     if (n >= kLanes) return *reinterpret_cast<const Unaligned*>(x);
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
     if constexpr (sizeof(T) >= 4) {  // 16 lanes at most
       const uint32_t on = n > 0 ? (1u << n) - 1 : 0;
       if constexpr (sizeof(T) == 4)
@@ -170,4 +170,4 @@ struct RowsAtOnce {
 };
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

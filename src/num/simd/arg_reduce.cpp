@@ -6,7 +6,7 @@
 
 #include <triton_runner/num/reduce_ops.h>
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 template <bool kMax, class T>
@@ -240,4 +240,4 @@ ArgReduceFn find_arg_reduce(ArgOp op, Type type) {
   return nullptr;
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -2,7 +2,7 @@
 #include "simd/float_ops.h"
 #include "simd/streams.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 template <class F>
@@ -14,7 +14,7 @@ void map_by_one(void* out, const void* a, const void* b, const void*, int64_t n)
   for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i], y);
 }
 
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 // Correctly rounded quotients without a division, as long as nothing comes near the ends of the exponents'
 // range. 1/y is kept as a sum, of which the product with x is less than an ulp from x/y; its remainder is
 // exact, and what it is worth, by the nearest 1/y, then rounds to the quotient: a quotient of floats is too
@@ -84,4 +84,4 @@ Loop find_by_one(Loop loop) {
   return find_exp_by_one(loop);
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

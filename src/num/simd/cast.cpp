@@ -1,7 +1,7 @@
 // Casts between integers, between integers and floats, between floats; bitcast and select.
 #include "simd/codec.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 // Integers
@@ -420,4 +420,4 @@ Loop find_cast(Functor functor, Type in, Type out) {
   }
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -3,7 +3,7 @@
 #pragma once
 #include "simd/common.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 enum class Special : uint8_t { kIeee, kAllOnes, kNegativeZero, kNone };  // where the NaNs are
@@ -101,4 +101,4 @@ inline float to_odd(double value) {
 }
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

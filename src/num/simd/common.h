@@ -10,7 +10,7 @@
 // For formulas: a loop vectorises only if all of its formula is inlined.
 #define NUM_INLINE inline __attribute__((always_inline))
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 template <class To, class From>
@@ -100,4 +100,4 @@ Loop narrow_loop(Type in) {
 }
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -1,7 +1,7 @@
 // Float comparisons and classifications: masks of 0 and 1. Narrower floats compare as f32, exactly.
 #include "simd/float_ops.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 #define COMPARISON(name, ...)                                                 \
@@ -92,4 +92,4 @@ Loop find_compare(Functor functor, Type in, Type out) {
   }
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -2,7 +2,7 @@
 #include "simd/codec.h"
 #include "simd/transpose.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 template <class Code, class C>
@@ -25,11 +25,11 @@ void narrow(void* out, const void* in, const void*, const void*, int64_t n) {
 NUM_INLINE void widen_f16_run(float* out, const void* in, int64_t n) {
   auto* x = static_cast<const uint16_t*>(in);
   int64_t i = 0;
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
   for (; i + 16 <= n; i += 16)
     _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i))));
 #endif
-#if defined(NUM_ISA_avx512) || defined(NUM_ISA_avx2)
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
   for (; i + 8 <= n; i += 8)
     _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
 #endif
@@ -41,17 +41,17 @@ void narrow_f16(void* out, const void* in, const void*, const void*, int64_t n) 
   auto* o = static_cast<uint16_t*>(out);
   auto* x = static_cast<const float*>(in);
   int64_t i = 0;
-#if defined(NUM_ISA_avx512) || defined(NUM_ISA_avx2)
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
   constexpr int kMode = kRounding == Rounding::kNearestEven ? 0 : 3;
 #endif
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
   for (; i + 16 <= n; i += 16) {
     __m512 v = _mm512_loadu_ps(x + i);
     __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
     __m256i h = _mm256_mask_blend_epi16(nan, _mm512_cvtps_ph(v, kMode), _mm256_set1_epi16(0x7fff));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(o + i), h);
   }
-#elif defined(NUM_ISA_avx2)
+#elif defined(SIMD_ISA_avx2)
   for (; i + 32 <= n; i += 32) {  // no NaN among them: nothing to make canonical
     __m256 v[4];
 #pragma GCC unroll 4
@@ -222,7 +222,7 @@ bool widen_turned([[maybe_unused]] Type type, [[maybe_unused]] float* out,
                   [[maybe_unused]] int64_t out_stride, [[maybe_unused]] const void* in,
                   [[maybe_unused]] int64_t in_stride, [[maybe_unused]] int64_t rows,
                   [[maybe_unused]] int64_t cols) {
-#if defined(NUM_ISA_avx512) || defined(NUM_ISA_avx2)
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
   if ((type != Type::kF16 && type != Type::kBF16) || rows % 8 || cols % 8) return false;
   auto* x = static_cast<const uint16_t*>(in);
   auto turn = [&](auto widen) __attribute__((always_inline)) {
@@ -245,4 +245,4 @@ bool widen_turned([[maybe_unused]] Type type, [[maybe_unused]] float* out,
 #endif
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

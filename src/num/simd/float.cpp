@@ -3,7 +3,7 @@
 // result (f32 has more than twice their precision); fma rounds to odd on the way.
 #include "simd/float_ops.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 inline float fused(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
@@ -185,4 +185,4 @@ Loop find_float(Functor functor, Type in, Type out) {
   }
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

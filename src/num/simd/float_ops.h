@@ -3,7 +3,7 @@
 #pragma once
 #include "simd/common.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 // The integer type of the same shape as a float scalar or vector.
@@ -52,4 +52,4 @@ FLOAT_FORMULA2(maximumf, x != x ? x : larger::apply(x, y))
 FLOAT_FORMULA2(minimumf, x != x ? x : smaller::apply(x, y))
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -5,7 +5,7 @@
 #include "simd/coefficients.h"
 #include "simd/common.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 NUM_INLINE double fma_of(double x, double y, double z) { return __builtin_fma(x, y, z); }
@@ -422,4 +422,4 @@ NUM_INLINE double erf_for_f32(double x) {
 }
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -20,7 +20,7 @@ double y0(double);
 double y1(double);
 }
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 inline double lgamma_of(double x) {
@@ -112,7 +112,7 @@ void trig_loop(void* out, const void* a, const void*, const void*, int64_t n) {
 // exp and exp2 of f32, and those of a - b, where b may be one element for all.
 enum class Of { kOne, kDifference, kDifferenceFromOne };
 
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 // The general formulas: an instruction multiplies by the power of two, and rounds once as they do. It is slow
 // where that gives a subnormal number or nothing: masked scores are -inf, whose powers are plainly 0.
 template <int n>
@@ -192,7 +192,7 @@ __attribute__((noinline)) void exp_of_kept(float* o, const float* kept, int64_t 
   if (outside) map1<float, float, typename Normal::General>(o, kept, nullptr, nullptr, n);
 }
 
-#if defined(NUM_ISA_avx2)
+#if defined(SIMD_ISA_avx2)
 // The normal formulas on a vector, operation by operation. Magnitudes below kNear give normal results.
 template <int n>
 NUM_INLINE __m256 horner(__m256 x, const float (&coefficient)[n]) {
@@ -349,4 +349,4 @@ Loop find_exp_by_one(Loop exponential_of_difference) {
   return nullptr;
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -4,7 +4,7 @@
 #include "simd/row_scan.h"
 #include "simd/streams.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 // Each op: apply on scalars and vectors, and the value that changes nothing.
@@ -64,9 +64,9 @@ struct QuickLimit {
   }  // y > x ? y : x: a NaN y leaves x
 
  private:
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
   static inline __m512 limit(__m512 y, __m512 x) { return kMax ? _mm512_max_ps(y, x) : _mm512_min_ps(y, x); }
-#elif defined(NUM_ISA_avx2)
+#elif defined(SIMD_ISA_avx2)
   static inline __m256 limit(__m256 y, __m256 x) { return kMax ? _mm256_max_ps(y, x) : _mm256_min_ps(y, x); }
 #endif
   template <class V>
@@ -427,7 +427,7 @@ ReducePaddedFn find_reduce_padded(ReduceFn reduce) {
   };
 #define PAIR(T, Op)                              \
   {                                              \
-    NUM_ISA::reduce<T, Op>, reduce_padded<T, Op> \
+    SIMD_ISA::reduce<T, Op>, reduce_padded<T, Op> \
   }
   static constexpr Pair kPairs[] = {{reduce_quick<QuickMax, MaxNum>, reduce_quick_padded<QuickMax, MaxNum>},
                                     {reduce_quick<QuickMin, MinNum>, reduce_quick_padded<QuickMin, MinNum>},
@@ -450,4 +450,4 @@ ReducePaddedFn find_reduce_padded(ReduceFn reduce) {
 ArgReduceFn find_arg_reduce(ArgOp op, Type type);
 const ReduceTable reduce_table = {pick_reduce, pick<Scanning>, find_arg_reduce};
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -3,7 +3,7 @@
 #pragma once
 #include "simd/common.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 template <class T, template <class> class Op>
@@ -18,7 +18,7 @@ struct RowScan {
     V identity;
     for (int i = 0; i < kGroup; ++i) identity[i] = Op<T>::kIdentity;
     int64_t i = 0;
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
     if constexpr (__is_same(T, float)) i = run_pairs<kReverse>(o, x, n, &carry);
 #endif
     for (; i + kGroup <= n; i += kGroup) {
@@ -39,7 +39,7 @@ struct RowScan {
   }
 
  private:
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
   // Two groups a vector, and what is before each of them in all of its lanes. How many elements that were.
   template <bool kReverse>
   static int64_t run_pairs(float* o, const float* x, int64_t n, float* carry) {
@@ -82,4 +82,4 @@ struct RowScan {
 };
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -1,7 +1,7 @@
 // Logic, shifts and bit fields: PTX ISA 9.7.1.14 to 9.7.1.22, 9.7.8, prmt (9.7.9.7).
 #include "simd/loops.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 struct and_ {
@@ -335,4 +335,4 @@ constexpr Row kRows[] = {
 
 Rows bit_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

@@ -1,7 +1,7 @@
 // Comparisons and selections: PTX ISA 9.7.6, 9.7.7, testp (9.7.3.1).
 #include "simd/halves.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 // What is compared: an integer or float as it is, a half as f32.
@@ -266,4 +266,4 @@ constexpr Row kRows[] = {
 
 Rows compare_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

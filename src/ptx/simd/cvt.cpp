@@ -2,7 +2,7 @@
 // converted in one step, and written at the width of the result's register.
 #include "simd/cvt.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 // The standard's own are not for code of one instruction set.
@@ -116,7 +116,7 @@ void int_to_float(Lanes& x, const Operands& o) {
           else
             for (size_t i = 0; i < m; ++i) out[i] = D(wide[i]);
         }
-        for (size_t i = 0; i < m; ++i) d[at + i] = as<T>(small & kSaturate ? saturated(out[i]) : out[i]);
+        for (size_t i = 0; i < m; ++i) d[at + i] = bits_as<T>(small & kSaturate ? saturated(out[i]) : out[i]);
       }
     });
   });
@@ -241,7 +241,7 @@ void float_to_long(Lanes& x, const Operands& o) {
 
 // An f64 NaN keeps its sign and what fits of its payload.
 PTX_INLINE u32 narrow_nan(double v, const Format& f) {
-  u64 bits = as<u64>(v);
+  u64 bits = bits_as<u64>(v);
   u32 fraction = u32(bits >> (52 - f.mantissa)) & ((1u << f.mantissa) - 1);
   return u32(bits >> 63) << 15 | (f.largest + 1) | fraction | 1u << (f.mantissa - 1);
 }
@@ -289,7 +289,7 @@ void float_to_float(Lanes& x, const Operands& o) {
       } else {
         for (size_t i = 0; i < m; ++i)
           out[i] = v[i] == v[i]     ? double(v[i])
-                   : small & kFlush ? as<double>(u64(0x7fffffffe0000000))
+                   : small & kFlush ? bits_as<double>(u64(0x7fffffffe0000000))
                                     : quiet(double(v[i]));
       }
     });
@@ -319,7 +319,7 @@ struct to_tf32 {
   PTX_INLINE u32 operator()(float a) const {
     if (how & kReluBit) a = a <= 0.0f ? 0.0f : a;
     // .rna does not look at NaNs.
-    if ((how & kDirectionMask) == kNearestAway && a != a) return as<u32>(a) & 0xffffe000;
+    if ((how & kDirectionMask) == kNearestAway && a != a) return bits_as<u32>(a) & 0xffffe000;
     return encode(a, kTf32Format, how & kDirectionMask, how & kFiniteBit) << 13;
   }
   u32 how;
@@ -477,4 +477,4 @@ CvtChoice find_cvt(const CvtKey& k) {
   }
 }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

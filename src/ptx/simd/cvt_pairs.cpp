@@ -1,7 +1,7 @@
 // cvt to pairs of floats: two f32, or the two elements of a word, into the two of another. PTX ISA 9.7.9.21.
 #include "simd/cvt.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 // Two f32 into the halves of a word: a above, b below.
@@ -142,4 +142,4 @@ CvtChoice find_pair_cvt(const CvtKey& k, u32 small) {
   return {run, small, formats};
 }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

@@ -1,7 +1,7 @@
 // f32, f32x2 and f64 arithmetic: PTX ISA 9.7.3.
 #include "simd/floats.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 struct add {
@@ -73,11 +73,11 @@ template <bool kMax, uint32_t kV>
 struct extremum {
   PTX_INLINE float operator()(float a, float b) const {
     if constexpr ((kV & kVFtz) != 0) a = flushed(a), b = flushed(b);
-    uint32_t sign = (as<uint32_t>(a) ^ as<uint32_t>(b)) & 0x80000000;
+    uint32_t sign = (bits_as<uint32_t>(a) ^ bits_as<uint32_t>(b)) & 0x80000000;
     if constexpr ((kV & kVAbs) != 0) a = __builtin_fabsf(a), b = __builtin_fabsf(b);
     float r = extreme<kMax, uint32_t>(a, b);
     if constexpr ((kV & kVNan) != 0) r = a != a || b != b ? nan_f32() : r;
-    if constexpr ((kV & kVXorsign) != 0) r = as<float>(as<uint32_t>(r) | sign);
+    if constexpr ((kV & kVXorsign) != 0) r = bits_as<float>(bits_as<uint32_t>(r) | sign);
     return canonical(r);
   }
   PTX_INLINE float operator()(float a, float b, float c) const { return (*this)((*this)(a, b), c); }
@@ -90,21 +90,21 @@ struct extremum {
 template <uint32_t kV>
 struct neg {
   PTX_INLINE float operator()(float a) const {
-    a = as<float>(as<uint32_t>(a) ^ 0x80000000);
+    a = bits_as<float>(bits_as<uint32_t>(a) ^ 0x80000000);
     return canonical((kV & kVFtz) != 0 ? flushed(a) : a);
   }
   PTX_INLINE double operator()(double a) const {
-    return a == a ? as<double>(as<uint64_t>(a) ^ 0x8000000000000000) : quiet(a);
+    return a == a ? bits_as<double>(bits_as<uint64_t>(a) ^ 0x8000000000000000) : quiet(a);
   }
 };
 template <uint32_t kV>
 struct abs {
   PTX_INLINE float operator()(float a) const {
-    a = as<float>(as<uint32_t>(a) & 0x7fffffff);
+    a = bits_as<float>(bits_as<uint32_t>(a) & 0x7fffffff);
     return canonical((kV & kVFtz) != 0 ? flushed(a) : a);
   }
   PTX_INLINE double operator()(double a) const {
-    return a == a ? as<double>(as<uint64_t>(a) & 0x7fffffffffffffff) : quiet(a);
+    return a == a ? bits_as<double>(bits_as<uint64_t>(a) & 0x7fffffffffffffff) : quiet(a);
   }
 };
 struct copysign {  // the sign of a on b
@@ -115,16 +115,16 @@ struct copysign {  // the sign of a on b
 };
 
 // The f64 approximations look at the upper half of the operand and give the upper half of the result.
-PTX_INLINE double upper_half(double x) { return as<double>(as<uint64_t>(x) & 0xffffffff00000000); }
+PTX_INLINE double upper_half(double x) { return bits_as<double>(bits_as<uint64_t>(x) & 0xffffffff00000000); }
 PTX_INLINE double finish_upper(double r, double a) {
-  uint64_t bits = as<uint64_t>(r);
+  uint64_t bits = bits_as<uint64_t>(r);
   bits = bits & 0x7ff0000000000000 ? bits : bits & 0x8000000000000000;
-  r = as<double>(bits & 0xffffffff00000000);
-  return r == r && a == a ? r : as<double>(0x7fffffff00000000);
+  r = bits_as<double>(bits & 0xffffffff00000000);
+  return r == r && a == a ? r : bits_as<double>(0x7fffffff00000000);
 }
 PTX_INLINE double flushed_operand(double a) {
-  uint64_t bits = as<uint64_t>(upper_half(a));
-  return as<double>(bits & 0x7ff0000000000000 ? bits : bits & 0x8000000000000000);
+  uint64_t bits = bits_as<uint64_t>(upper_half(a));
+  return bits_as<double>(bits & 0x7ff0000000000000 ? bits : bits & 0x8000000000000000);
 }
 struct rcp_f64 {
   PTX_INLINE double operator()(double a) const { return finish_upper(1.0 / flushed_operand(a), a); }
@@ -253,4 +253,4 @@ constexpr Row kRows[] = {
 
 Rows float_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

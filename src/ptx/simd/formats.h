@@ -3,7 +3,7 @@
 #pragma once
 #include "simd/halves.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 enum class Nan : uint8_t { kIeee, kAllOnes, kNone };
@@ -24,7 +24,7 @@ constexpr Format kE3m2Format{6, 2, 3, Nan::kNone, false, 0x1f, 0x1f};
 constexpr Format kE2m1Format{4, 1, 1, Nan::kNone, false, 0x7, 0x7};
 
 PTX_INLINE uint32_t encode(float value, const Format& f, uint32_t direction, bool satfinite) {
-  uint32_t x = as<uint32_t>(value), size = x & 0x7fffffff, sign = x >> 31;
+  uint32_t x = bits_as<uint32_t>(value), size = x & 0x7fffffff, sign = x >> 31;
   uint32_t field = size >> 23, fraction = (size & 0x7fffff) | (field != 0 ? 0x800000u : 0u);
   int32_t exponent = int32_t(field != 0 ? field : 1) - 127 + f.bias;  // 1 and above: normal
   int32_t under = exponent < 1 ? 1 - exponent : 0;
@@ -48,24 +48,24 @@ PTX_INLINE uint32_t encode(float value, const Format& f, uint32_t direction, boo
 
 PTX_INLINE float decode(uint32_t code, const Format& f) {
   uint32_t sign = code >> (f.width - 1) & 1, size = code & ((1u << (f.width - 1)) - 1);
-  float scale = as<float>(uint32_t(254 - f.bias) << 23);  // 2^(127 - bias)
-  uint32_t bits = as<uint32_t>(as<float>(size << (23 - f.mantissa)) * scale);
+  float scale = bits_as<float>(uint32_t(254 - f.bias) << 23);  // 2^(127 - bias)
+  uint32_t bits = bits_as<uint32_t>(bits_as<float>(size << (23 - f.mantissa)) * scale);
   bits = f.infinity && size > f.largest ? 0x7f800000 : bits;
   bool nan = f.nan == Nan::kAllOnes ? size == f.nan_code : f.nan == Nan::kIeee && size > f.largest + 1;
-  return as<float>(nan ? 0x7fffffff : bits | sign << 31);
+  return bits_as<float>(nan ? 0x7fffffff : bits | sign << 31);
 }
 
 // 2^(code - 127), code 255: NaN.
 PTX_INLINE uint32_t encode_scale(float value, uint32_t direction, bool satfinite) {
-  uint32_t x = as<uint32_t>(value), field = x >> 23 & 0xff, fraction = x & 0x7fffff;
+  uint32_t x = bits_as<uint32_t>(value), field = x >> 23 & 0xff, fraction = x & 0x7fffff;
   uint32_t code =
       field + (direction == kUpward && (field == 0 ? fraction > 0x400000 : fraction != 0) ? 1u : 0u);
   code = code > 0xfe || field == 0xff ? (satfinite ? 0xfe : 0xff) : code;
   return (x & 0x7fffffff) > 0x7f800000 || (x >> 31 && (x << 1) != 0) ? 0xff : code;
 }
 PTX_INLINE float decode_scale(uint32_t code) {
-  return as<float>(code == 0xff ? 0x7fffffff : code == 0 ? 0x00400000 : code << 23);
+  return bits_as<float>(code == 0xff ? 0x7fffffff : code == 0 ? 0x00400000 : code << 23);
 }
 
 }  // namespace
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

@@ -2,7 +2,7 @@
 // the bits). PTX ISA 9.7.4, 9.7.5.
 #include "simd/halves.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 struct add {
@@ -232,4 +232,4 @@ constexpr Row kRows[] = {
 
 Rows half_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

@@ -1,7 +1,7 @@
 // Integer arithmetic: PTX ISA 9.7.1.1 to 9.7.1.13 and the carries of 9.7.2.
 #include "simd/loops.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 template <class T>
@@ -335,4 +335,4 @@ constexpr Row kRows[] = {
 
 Rows int_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

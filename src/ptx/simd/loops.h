@@ -9,7 +9,7 @@
 #include <cfenv>
 #endif
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 template <class To, class From>
@@ -187,4 +187,4 @@ void map_directed(Lanes& x, const Operands& o) {
 }
 
 }  // namespace
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA
