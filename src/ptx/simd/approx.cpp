@@ -260,7 +260,7 @@ struct around_rcp {
 struct plain_division {
   PTX_INLINE static float product(float a, float factor, float r) { return canonical(a * factor * r); }
   PTX_INLINE static float sum(float a, float factor, float r, float c) {
-    return canonical(fused(a * factor, r, c));
+    return canonical(fma_of(a * factor, r, c));
   }
 };
 struct ftz_division {
@@ -269,7 +269,7 @@ struct ftz_division {
     return canonical(flushed(numerator(a, factor) * r));
   }
   PTX_INLINE static float sum(float a, float factor, float r, float c) {
-    return canonical(flushed(fused(numerator(a, factor), r, flushed(c))));
+    return canonical(flushed(fma_of(numerator(a, factor), r, flushed(c))));
   }
 };
 struct div_approx : plain_division {

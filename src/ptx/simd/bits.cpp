@@ -4,50 +4,10 @@
 namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
-struct and_ {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a & b;
-  }
-};
-struct or_ {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a | b;
-  }
-};
-struct xor_ {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a ^ b;
-  }
-};
-struct not_ {
-  template <class T>
-  PTX_INLINE T operator()(T a) const {
-    return T(~a);
-  }
-};
 struct cnot {
   template <class T>
   PTX_INLINE T operator()(T a) const {
     return a == 0;
-  }
-};
-// Shifts by the width or more give 0, or the sign.
-struct shl {
-  template <class T>
-  PTX_INLINE T operator()(T a, uint32_t b) const {
-    constexpr uint32_t kBits = 8 * sizeof(T);
-    return b < kBits ? T(a << (b & (kBits - 1))) : T(0);
-  }
-};
-struct shr {
-  template <class T>
-  PTX_INLINE T operator()(T a, uint32_t b) const {
-    constexpr uint32_t kBits = 8 * sizeof(T);
-    if (T(-1) < T(0)) return T(a >> (b < kBits - 1 ? b : kBits - 1));
-    return b < kBits ? T(a >> (b & (kBits - 1))) : T(0);
   }
 };
 template <bool kLeft, bool kClamp>
@@ -59,24 +19,6 @@ struct shf {
   }
 };
 
-struct popc {
-  PTX_INLINE uint32_t operator()(uint32_t x) const {
-    x -= (x >> 1) & 0x55555555;
-    x = (x & 0x33333333) + ((x >> 2) & 0x33333333);
-    return (((x + (x >> 4)) & 0x0f0f0f0f) * 0x01010101u) >> 24;
-  }
-  PTX_INLINE uint32_t operator()(uint64_t x) const {
-    return (*this)(uint32_t(x)) + (*this)(uint32_t(x >> 32));
-  }
-};
-struct clz {
-  template <class T>
-  PTX_INLINE uint32_t operator()(T x) const {
-#pragma GCC unroll 6
-    for (uint32_t k = 1; k < 8 * sizeof(T); k *= 2) x |= x >> k;
-    return 8 * sizeof(T) - popc{}(x);
-  }
-};
 template <bool kShiftamt>
 struct bfind {
   PTX_INLINE uint32_t operator()(uint32_t x) const { return of(x); }

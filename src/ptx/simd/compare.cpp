@@ -1,5 +1,5 @@
 // Comparisons and selections: PTX ISA 9.7.6, 9.7.7, testp (9.7.3.1).
-#include "simd/halves.h"
+#include "simd/floats.h"
 
 namespace triton_runner::ptx::SIMD_ISA {
 namespace {
@@ -20,43 +20,10 @@ struct Value<float> {
 template <class T>
 struct HalfValue {
   using type = uint16_t;
-  PTX_INLINE static float of(uint16_t x) { return T::wide(x); }
+  PTX_INLINE static float of(uint16_t x) { return T::decode(x); }
   PTX_INLINE static uint16_t flush(uint16_t x) { return flushed_half<T>(x); }
 };
 
-template <uint32_t kCmp, class T>
-PTX_INLINE bool holds(T a, T b) {
-  switch (kCmp) {
-    case kCmpEq:
-      return a == b;
-    case kCmpNe:
-      return a < b || a > b;
-    case kCmpLt:
-      return a < b;
-    case kCmpLe:
-      return a <= b;
-    case kCmpGt:
-      return a > b;
-    case kCmpGe:
-      return a >= b;
-    case kCmpEqu:
-      return !(a < b || a > b);
-    case kCmpNeu:
-      return !(a == b);
-    case kCmpLtu:
-      return !(a >= b);
-    case kCmpLeu:
-      return !(a > b);
-    case kCmpGtu:
-      return !(a <= b);
-    case kCmpGeu:
-      return !(a < b);
-    case kCmpNum:
-      return a == a && b == b;
-    default:
-      return a != a || b != b;
-  }
-}
 template <class V, uint32_t kCmp>
 struct compare {
   template <class T>

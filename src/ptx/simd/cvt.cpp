@@ -5,38 +5,6 @@
 namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
-// The standard's own are not for code of one instruction set.
-template <bool kFirst, class A, class B>
-struct Choice {
-  using type = A;
-};
-template <class A, class B>
-struct Choice<false, A, B> {
-  using type = B;
-};
-template <bool kFirst, class A, class B>
-using choice = typename Choice<kFirst, A, B>::type;
-template <class T>
-struct Signed;
-template <>
-struct Signed<u8> {
-  using type = int8_t;
-};
-template <>
-struct Signed<u16> {
-  using type = int16_t;
-};
-template <>
-struct Signed<u32> {
-  using type = int32_t;
-};
-template <>
-struct Signed<u64> {
-  using type = int64_t;
-};
-template <class T>
-using signed_of = typename Signed<T>::type;
-
 // Integer to integer. small: bits of the source type | bits of the result type << 8 | kSourceSigned ...
 constexpr u32 kSourceSigned = 1u << 16, kResultSigned = 1u << 17, kClamped = 1u << 18;
 
@@ -79,12 +47,6 @@ template <class D, class S>
 struct int_to {
   PTX_INLINE D operator()(S a) const { return D(a); }
 };
-// What does not fit into an f64 leaves a sticky bit.
-PTX_INLINE double sticky(u64 magnitude) {
-  u64 cut =
-      magnitude >> 53 != 0 ? (magnitude & ~u64(0x7ff)) | ((magnitude & 0x7ff) != 0 ? 0x800 : 0) : magnitude;
-  return double(int64_t(cut >> 1)) * 2.0 + double(int64_t(cut & 1));
-}
 template <class S, class D>  // D: float, double, F16, BF16
 void int_to_float(Lanes& x, const Operands& o) {
   constexpr bool kHalf = __is_same(D, F16) || __is_same(D, BF16);
@@ -140,23 +102,18 @@ struct F64 {
 template <class T>
 struct Half {
   using bits = u16;
-  PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::decode(out, in, n); }
+  PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::widen(out, in, n); }
 };
 // Not by the processor's rounding mode: without an instruction for it, compilers round by adding large
 // numbers.
 template <uint32_t kDirection>
 struct integral {
-  PTX_INLINE float operator()(float x) const {
-    return kDirection == kNearest    ? __builtin_rintf(x)
-           : kDirection == kZero     ? __builtin_truncf(x)
-           : kDirection == kDownward ? __builtin_floorf(x)
-                                     : __builtin_ceilf(x);
-  }
-  PTX_INLINE double operator()(double x) const {
-    return kDirection == kNearest    ? __builtin_rint(x)
-           : kDirection == kZero     ? __builtin_trunc(x)
-           : kDirection == kDownward ? __builtin_floor(x)
-                                     : __builtin_ceil(x);
+  template <class T>
+  PTX_INLINE T operator()(T x) const {
+    return kDirection == kNearest    ? rint{}(x)
+           : kDirection == kZero     ? trunc{}(x)
+           : kDirection == kDownward ? floor{}(x)
+                                     : ceil{}(x);
   }
 };
 template <uint32_t kDirection, class T>
@@ -182,12 +139,12 @@ void round_integral(T* x, size_t n, u32 direction) {
 // and to 64 bits the top bit.
 template <class S, class D, bool kSigned>
 void float_to_int(Lanes& x, const Operands& o) {
-  using T = choice<__is_same(S, F64), double, float>;
+  using T = std::conditional_t<__is_same(S, F64), double, float>;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
   u32 small = o.small, bits = small >> kBitsShift & 0xff;
-  double high = double((u64(1) << (bits - (kSigned ? 1 : 0))) - 1), low = kSigned ? -high - 1.0 : 0.0;
-  constexpr double kBias = kSigned ? 0.0 : 2147483648.0;
-  u32 nan = __is_same(S, F64) ? (kSigned ? ~0u : 1u) << (bits - 1) : 0;
+  const double high = double((u64(1) << (bits - (kSigned ? 1 : 0))) - 1), low = kSigned ? -high - 1.0 : 0.0;
+  const u32 nan = __is_same(S, F64) ? (kSigned ? ~0u : 1u) << (bits - 1) : 0;
+  const to_int32<kSigned> convert{low, high, nan};
   store<D, 1>(x, o.d, [=](D* d, u32 first, u32 n) __attribute__((always_inline)) {
     blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
       alignas(64) T v[kBlock];
@@ -198,11 +155,7 @@ void float_to_int(Lanes& x, const Operands& o) {
       D* out = d + at;
 #pragma GCC ivdep
       for (size_t i = 0; i < m; ++i) {
-        double r = v[i];
-        r = r > low ? r : low;  // NaN too
-        r = r < high ? r : high;
-        u32 whole = u32(int32_t(r - kBias)) + u32(kSigned ? 0u : 0x80000000u);
-        whole = v[i] == v[i] ? whole : nan;
+        const u32 whole = convert(v[i]);
         out[i] = kSigned ? D(int64_t(int32_t(whole))) : D(whole);
       }
     });
@@ -210,7 +163,7 @@ void float_to_int(Lanes& x, const Operands& o) {
 }
 template <class S, bool kSigned>
 void float_to_long(Lanes& x, const Operands& o) {
-  using T = choice<__is_same(S, F64), double, float>;
+  using T = std::conditional_t<__is_same(S, F64), double, float>;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
   u32 small = o.small;
   store<u64, 1>(x, o.d, [=](u64* d, u32 first, u32 n) {
@@ -220,21 +173,7 @@ void float_to_long(Lanes& x, const Operands& o) {
       if (small & kFlush)
         for (size_t i = 0; i < m; ++i) v[i] = flushed(v[i]);
       round_integral(v, m, small & 3);
-      constexpr double kTop = kSigned ? 0x1p63 : 0x1p64;
-      constexpr u64 kMost = kSigned ? ~u64(0) >> 1 : ~u64(0);
-      for (size_t i = 0; i < m; ++i) {
-        double r = v[i];
-        u64 whole;
-        if (r != r)
-          whole = u64(1) << 63;
-        else if (r >= kTop)
-          whole = kMost;
-        else if (kSigned)
-          whole = r <= -0x1p63 ? u64(1) << 63 : u64(int64_t(r));
-        else
-          whole = r <= 0.0 ? 0 : r >= 0x1p63 ? u64(int64_t(r - 0x1p63)) ^ u64(1) << 63 : u64(int64_t(r));
-        d[at + i] = whole;
-      }
+      for (size_t i = 0; i < m; ++i) d[at + i] = to_int64<kSigned>{}(v[i]);
     });
   });
 }
@@ -243,12 +182,12 @@ void float_to_long(Lanes& x, const Operands& o) {
 PTX_INLINE u32 narrow_nan(double v, const Format& f) {
   u64 bits = bits_as<u64>(v);
   u32 fraction = u32(bits >> (52 - f.mantissa)) & ((1u << f.mantissa) - 1);
-  return u32(bits >> 63) << 15 | (f.largest + 1) | fraction | 1u << (f.mantissa - 1);
+  return u32(bits >> 63) << 15 | (f.top()) | fraction | 1u << (f.mantissa - 1);
 }
 // Float to float. D: F32, F64, Half<F16>, Half<BF16>.
 template <class S, class D>
 void float_to_float(Lanes& x, const Operands& o) {
-  using T = choice<__is_same(S, F64), double, float>;
+  using T = std::conditional_t<__is_same(S, F64), double, float>;
   using Out = typename D::bits;
   constexpr bool kToHalf = sizeof(Out) == 2;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
@@ -302,7 +241,7 @@ template <class T>
 void half_to_f32(Lanes& x, const Operands& o) {
   const u16* a = values<const u16>(x, o.a);
   store<float, 1>(x, o.d, [=](float* d, u32 first, u32 n) __attribute__((always_inline)) {
-    T::decode(d, a + first, n);
+    T::widen(d, a + first, n);
     if constexpr (__is_same(T, BF16)) return;  // moved as it is, NaNs too
 #pragma GCC ivdep
     for (size_t i = 0; i < n; ++i) d[i] = canonical(d[i]);
@@ -312,7 +251,7 @@ template <class T>
 void f32_to_half(Lanes& x, const Operands& o) {
   const float* a = values<const float>(x, o.a);
   store<u16, 1>(x, o.d,
-                [=](u16* d, u32 first, u32 n) __attribute__((always_inline)) { T::encode(d, a + first, n); });
+                [=](u16* d, u32 first, u32 n) __attribute__((always_inline)) { T::narrow(d, a + first, n); });
 }
 struct to_tf32 {
   PTX_INLINE explicit to_tf32(const Operands& o) : how(o.small) {}
@@ -330,9 +269,9 @@ struct to_tf32 {
 template <class S>
 Handler to_int_register(u32 bytes, bool exact, bool is_signed) {
   switch (bytes) {
-#define CASE(n, D)                                                                                         \
-  case n:                                                                                                  \
-    return exact ? (is_signed ? map<cast<D, signed_of<S>>, 1, D, signed_of<S>> : map<cast<D, S>, 1, D, S>) \
+#define CASE(n, D)                                                                               \
+  case n:                                                                                        \
+    return exact ? (is_signed ? map<cast<D, sign<S>>, 1, D, sign<S>> : map<cast<D, S>, 1, D, S>) \
                  : map<int_general<D, S>, 1, D, S>;
     CASE(1, u8) CASE(2, u16) CASE(4, u32) CASE(8, u64)
 #undef CASE

@@ -1,6 +1,6 @@
 // What cvt.cpp and cvt_pairs.cpp share: the flags in an instruction's `small`, and blocks of lanes.
 #pragma once
-#include "simd/formats.h"
+#include "simd/floats.h"
 
 namespace triton_runner::ptx::SIMD_ISA {
 

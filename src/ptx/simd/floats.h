@@ -1,6 +1,8 @@
 // Formulas of floating-point arithmetic as NVIDIA's hardware has it: f32 NaNs are 0x7fffffff, subnormals are
 // kept unless .ftz, minimum and maximum order the zeros. PTX ISA 9.7.3.
 #pragma once
+#include <triton_runner/num/formats.h>
+
 #include "simd/loops.h"
 
 namespace triton_runner::ptx::SIMD_ISA {
@@ -22,9 +24,6 @@ PTX_INLINE double saturated(double r) {
   r = r > 0.0 ? r : 0.0;
   return r < 1.0 ? r : 1.0;
 }
-PTX_INLINE float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-PTX_INLINE double fused(double a, double b, double c) { return __builtin_fma(a, b, c); }
-
 // f64 results keep the payload of a NaN operand, of b before c before a; made ones are negative (measured on
 // H100).
 PTX_INLINE double quiet(double x) { return bits_as<double>(bits_as<uint64_t>(x) | 0x0008000000000000); }
@@ -33,18 +32,17 @@ PTX_INLINE double propagated(double r, double a, double b) {
   return r == r ? r : nan;
 }
 PTX_INLINE double propagated(double r, double a, double b, double c) {
-  double nan = b != b ? quiet(b) : c != c ? quiet(c) : a != a ? quiet(a) : bits_as<double>(0xfff8000000000000);
+  double nan = b != b   ? quiet(b)
+               : c != c ? quiet(c)
+               : a != a ? quiet(a)
+                        : bits_as<double>(0xfff8000000000000);
   return r == r ? r : nan;
 }
 
-// The larger and smaller number, -0 below +0, a NaN only if both are (kNan: if one is).
-template <bool kMax, class U, class T>
-PTX_INLINE T extreme(T a, T b) {
-  U equal = kMax ? bits_as<U>(a) & bits_as<U>(b) : bits_as<U>(a) | bits_as<U>(b);
-  bool first = kMax ? a > b : a < b;
-  T r = a == b ? bits_as<T>(equal) : first ? a : b;
-  r = a != a ? b : r;
-  return b != b ? a : r;
+// f16 and bf16, T: F16 or BF16.
+template <class T>
+PTX_INLINE uint16_t flushed_half(uint16_t h) {
+  return h & T::kFormat.top() ? h : h & 0x8000;
 }
 
 }  // namespace
