@@ -1,7 +1,7 @@
 // [register + offset] of instructions that take addresses one thread at a time.
 #pragma once
 #include "exec.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

@@ -14,7 +14,7 @@
 
 #include "address.h"
 #include "async/store_async.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

@@ -2,7 +2,7 @@
 // ISA 9.7.13.1 to 9.7.13.4, 9.7.13.13, 9.7.19.
 #include "divergence.h"
 
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 namespace {

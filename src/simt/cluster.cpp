@@ -2,7 +2,7 @@
 //
 // A shared address is the block's rank and an offset, in 32 bits or in the low 32 of a generic address.
 #include "exec.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "builtin.h"
+#include "ptx/builtin.h"
 #include "divergence.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "arguments.h"
 #include "check/check.h"
-#include "origin.h"
+#include "ptx/origin.h"
 
 namespace triton_runner::simt {
 

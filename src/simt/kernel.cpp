@@ -7,7 +7,7 @@
 #include <triton_runner/exec/timing.h>
 
 #include "arguments.h"
-#include "lower.h"
+#include "ptx/lower.h"
 #include "run.h"
 
 namespace triton_runner::simt {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lower.h"
+#include "ptx/lower.h"
 #include "memory.h"
 #include "simd/tables.h"
 

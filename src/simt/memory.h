@@ -1,6 +1,6 @@
 // What other families lower through ld, st and mov.
 #pragma once
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

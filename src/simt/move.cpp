@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lower.h"
+#include "ptx/lower.h"
 #include "memory.h"
-#include "special.h"
+#include "ptx/special.h"
 
 namespace triton_runner::simt {
 namespace {

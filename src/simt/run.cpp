@@ -22,7 +22,7 @@
 #include "check/check.h"
 #include "divergence.h"
 #include "simd/tables.h"
-#include "special.h"
+#include "ptx/special.h"
 
 namespace triton_runner::simt {
 namespace {

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "lower.h"
+#include "ptx/lower.h"
 #include "redux.h"
 
 namespace triton_runner::simt {

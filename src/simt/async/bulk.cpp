@@ -10,7 +10,7 @@
 #include "async/mbarrier.h"
 #include "atomic.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

@@ -8,7 +8,7 @@
 #include "async/bulk.h"
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/lower.h"
 #include "simd/tables.h"
 
 namespace triton_runner::simt {

@@ -9,7 +9,7 @@
 
 #include "address.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

@@ -1,6 +1,6 @@
 // st.async and red.async.
 #pragma once
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "address.h"
-#include "lower.h"
+#include "ptx/lower.h"
 #include "warp.h"
 
 namespace triton_runner::simt {

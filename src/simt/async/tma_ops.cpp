@@ -12,7 +12,7 @@
 #include "async/mbarrier.h"
 #include "async/tma.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

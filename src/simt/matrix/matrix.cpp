@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "exec.h"
-#include "lower.h"
+#include "ptx/lower.h"
 #include "warp.h"
 
 namespace triton_runner::simt {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "exec.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

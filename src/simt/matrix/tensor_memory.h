@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "exec.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 namespace {

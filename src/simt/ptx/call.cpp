@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "frame.h"
-#include "lower.h"
+#include "ptx/frame.h"
+#include "ptx/lower.h"
 #include "memory.h"
 
 namespace triton_runner::simt {

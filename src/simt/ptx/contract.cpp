@@ -1,4 +1,4 @@
-#include "contract.h"
+#include "ptx/contract.h"
 
 #include <triton_runner/ptx/alu.h>
 

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "contract.h"
-#include "lower.h"
+#include "ptx/contract.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

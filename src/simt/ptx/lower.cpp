@@ -1,14 +1,14 @@
 // Places for registers, constants and variables, and the walk over a function's instructions.
-#include "lower.h"
+#include "ptx/lower.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "control.h"
-#include "frame.h"
+#include "ptx/frame.h"
 #include "matrix/matrix.h"
 #include "observe.h"
-#include "special.h"
+#include "ptx/special.h"
 
 namespace triton_runner::simt {
 namespace {

@@ -1,6 +1,6 @@
 // Three kinds of special registers: those that depend on the thread alone are filled in once, those of the
 // block and the clocks are read when an instruction wants them.
-#include "special.h"
+#include "ptx/special.h"
 
 #include <time.h>
 
