@@ -7,9 +7,9 @@
 #include <cstring>
 #include <optional>
 
-#include "address.h"
 #include "async/mbarrier.h"
 #include "check/check.h"
+#include "ptx/addresses.h"
 #include "ptx/lower.h"
 #include "run.h"
 

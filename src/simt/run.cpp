@@ -21,8 +21,8 @@
 #include "async/mbarrier.h"
 #include "check/check.h"
 #include "divergence.h"
-#include "simd/tables.h"
 #include "ptx/special.h"
+#include "simd/tables.h"
 
 namespace triton_runner::simt {
 namespace {

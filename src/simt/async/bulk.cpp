@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "address.h"
+#include "ptx/addresses.h"
 #include "async/mbarrier.h"
-#include "atomic.h"
+#include "ptx/atomics.h"
 #include "check/check.h"
 #include "ptx/lower.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "address.h"
+#include "ptx/addresses.h"
 #include "async/bulk.h"
 #include "async/mbarrier.h"
 #include "check/check.h"

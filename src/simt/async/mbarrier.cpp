@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "address.h"
+#include "ptx/addresses.h"
 #include "check/check.h"
 #include "ptx/lower.h"
 

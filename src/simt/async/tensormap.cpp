@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "address.h"
+#include "ptx/addresses.h"
 #include "ptx/lower.h"
 #include "warp.h"
 

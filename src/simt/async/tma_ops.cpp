@@ -7,7 +7,7 @@
 
 #include <triton_runner/base/text.h>
 
-#include "address.h"
+#include "ptx/addresses.h"
 #include "async/bulk.h"
 #include "async/mbarrier.h"
 #include "async/tma.h"

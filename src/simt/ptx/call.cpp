@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "move.h"
 #include "ptx/frame.h"
 #include "ptx/lower.h"
-#include "memory.h"
 
 namespace triton_runner::simt {
 namespace {

@@ -2,18 +2,13 @@
 
 #include <triton_runner/ptx/alu.h>
 
+#include "move.h"
+
 namespace triton_runner::simt {
 namespace {
 
 using ptx::Mod;
 
-template <class T>
-void copy_register(Lanes& l, const Operands& in) {
-  const T* a = l.reg<T>(in.a);
-  T* d = l.reg<T>(in.d);
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i)) d[i] = a[i];
-}
 template <class T>
 void flip_sign(Lanes& l, const Operands& in) {
   const T* a = l.reg<T>(in.a);
@@ -60,8 +55,7 @@ void ContractedCode::keep_operands(Lowering& l, const ptx::Instruction& product,
     const ptx::Operand& o = product.operands[k + 1];
     if (o.kind != ptx::OperandKind::kRegister) continue;
     const uint32_t bytes = bytes_of(product.type(0)), place = l.reg(o), to = l.temporary(bytes);
-    Instr& i =
-        l.emit(for_bytes(bytes, copy_register<uint16_t>, copy_register<uint32_t>, copy_register<uint64_t>));
+    Instr& i = l.emit(copy_register(bytes));
     i.d = to, i.a = place;
     kept_[index][k] = to;
   }

@@ -110,6 +110,9 @@ class Lowering {
   std::vector<Fixup> fixups_, ends_, table_ends_;
 };
 
+// The number of a function: of its address, and of its entry in a table of all.
+uint64_t function_index(const ptx::Module& module, const ptx::Function& function);
+
 // One a family of opcodes; the column `handler` of opcodes.def names them. They emit instructions, or report
 // an error and return false.
 #define OP(name, text, forms, handler, ...) bool lower_##handler(Lowering& l, const ptx::Instruction& in);
