@@ -5,9 +5,9 @@
 #include <bit>
 
 #include "control.h"
-#include "matrix/matrix.h"
 #include "observe.h"
 #include "ptx/frame.h"
+#include "ptx/matrices.h"
 #include "ptx/special.h"
 
 namespace triton_runner::simt {
