@@ -10,7 +10,6 @@
 
 #include "arguments.h"
 #include "check/check.h"
-#include "ptx/origin.h"
 
 namespace triton_runner::simt {
 
@@ -22,10 +21,15 @@ constexpr uint64_t kGuard = 256;  // bytes around each part, so that whole vecto
 uint64_t rounded(uint64_t bytes) { return (bytes + 63) / 64 * 64 + kGuard; }
 
 // What an instruction was made for; of one that the lowering added, what stands before it.
-const ptx::Instruction* source_of(const Code& code, const Operands& in) {
+const Source* source_of(const Code& code, const Operands& in) {
   const Instr* at = &instr_of(in);
   while (!at->source && at > code.instrs.data()) --at;
   return at->source;
+}
+
+const void* site_of(const Code& code, const Operands& in) {
+  const Source* source = source_of(code, in);
+  return source ? source->at : nullptr;
 }
 
 }  // namespace
@@ -65,19 +69,15 @@ void Cluster::issue(std::unique_ptr<AsyncOp> op) {
   for (; n > 0 && !pending.empty(); --n) complete_oldest();
 }
 
-std::string instruction_location(const Code& code, const ptx::Instruction& in) {
-  return code.module->location(in.offset).str();
-}
-
 namespace {
 
 // The parameter that a global address was made from: what to call it, and the address that was passed.
 std::optional<std::pair<std::string, uint64_t>> origin_of(const Launch& l, const Code& c,
-                                                          const ptx::Instruction& access) {
-  const std::optional<uint32_t> place = parameter_of(*c.entry, access, l.plan->pointers());
+                                                          const Source& access) {
+  const std::optional<uint32_t> place = c.listing->parameter_of(access, l.plan->pointers());
   if (!place) return {};
   uint64_t base;
-  std::memcpy(&base, l.params.data() + c.param_offsets[*place], sizeof base);
+  std::memcpy(&base, l.params.data() + c.params[*place].offset, sizeof base);
   return std::pair{l.plan->name_at(*place), base};
 }
 
@@ -106,7 +106,7 @@ exec::Trap Exec::made_trap(const Operands& in, exec::TrapKind kind, std::string 
   }
   t.address = address;
   t.access_bytes = bytes;
-  const ptx::Instruction* source = source_of(c, in);
+  const Source* source = source_of(c, in);
   if (bytes && (address & kWindowMask) != kSharedWindow && (address & kWindowMask) != kLocalWindow) {
     uint64_t from = 0;
     if (source)
@@ -120,15 +120,11 @@ exec::Trap Exec::made_trap(const Operands& in, exec::TrapKind kind, std::string 
   if (!t.place.empty()) t.message += ": " + t.place;
   if (!t.nearest.empty()) t.message += (t.place.empty() ? ": " : ", ") + t.nearest;
   if (source) {
-    t.op = std::string(source->spelling);
-    base::Location at = c.module->location(source->offset);
-    if (source->source && source->source->line > 0) {
-      t.location = {std::string(source->source->file), static_cast<int>(source->source->line),
-                    static_cast<int>(source->source->column)};
-      t.notes.push_back("the instruction is at " + at.str() + ": " +
-                        std::string(c.module->text().substr(source->offset, source->length)));
-    } else {
-      t.location = at;
+    t.op = std::string(source->name);
+    t.location = c.listing->location(*source);
+    if (auto at = c.listing->program_location(*source)) {
+      t.notes.push_back("the instruction is at " + t.location.str() + ": " + c.listing->text(*source));
+      t.location = std::move(*at);
     }
   }
   for (std::string& n : notes) t.notes.push_back(std::move(n));
@@ -157,7 +153,7 @@ void Exec::warn(const Operands& in, exec::TrapKind kind, std::string by, std::st
   };
   Launch& l = *worker->launch;
   if (kind == exec::TrapKind::kOutOfBounds && goes_on())
-    return l.options->faults->note(source_of(code(), in), program(), 1, made);
+    return l.options->faults->note(site_of(code(), in), program(), 1, made);
   std::lock_guard lock(l.mutex);
   if (!l.warning || program() < l.warning->first) l.warning = {program(), made()};
 }
@@ -174,7 +170,7 @@ std::byte* Exec::fault(const Operands& in, exec::TrapKind kind, std::string mess
     trap(in, kind, std::move(message), lane, address, bytes);
     return nullptr;
   }
-  launch().options->faults->note(source_of(code(), in), program(), 1, [&] {
+  launch().options->faults->note(site_of(code(), in), program(), 1, [&] {
     return made_trap(in, kind, std::move(message), lane, address, bytes, {});
   });
   auto& room = write ? worker->sink : worker->zeros;

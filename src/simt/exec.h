@@ -258,7 +258,9 @@ struct Exec : Lanes {
 };
 
 // "file:line:column" of the instruction in the PTX text.
-std::string instruction_location(const Code& code, const ptx::Instruction& in);
+inline std::string instruction_location(const Code& code, const Source& source) {
+  return code.listing->location(source).str();
+}
 
 // Calls f(lane) for each lane that is on, until f returns false: in ascending order, or in a pseudo-random one
 // where the launch is shuffled.

@@ -49,13 +49,13 @@ PTX_INLINE void each_bit(uint32_t bits, F f) {
 
 // ---- shfl
 
-struct Source {
+struct ShuffleSource {
   uint32_t lane;
   bool valid;
 };
 
 // Where `lane` reads from: PTX ISA 9.7.9.6.
-PTX_INLINE Source source_of(ShuffleKind kind, uint32_t lane, uint32_t b, uint32_t c) {
+PTX_INLINE ShuffleSource source_of(ShuffleKind kind, uint32_t lane, uint32_t b, uint32_t c) {
   const uint32_t by = b & 31, clamp = c & 31, segment = c >> 8 & 31;
   const int32_t first = static_cast<int32_t>(lane & segment);
   const int32_t last = first | static_cast<int32_t>(clamp & ~segment);
@@ -100,7 +100,7 @@ void run_shfl(Lanes& lanes, const Operands& in) {
   const auto kind = static_cast<ShuffleKind>(in.small);
   each_warp(x, [&](uint32_t w, uint32_t on) {
     std::array<uint32_t, 32> value;
-    std::array<Source, 32> source;
+    std::array<ShuffleSource, 32> source;
     std::memcpy(value.data(), a + w, sizeof value);
     for (uint32_t i = 0; i < 32; i++) source[i] = source_of(kind, i, b[w + i], c[w + i]);
     each_bit(on, [&](uint32_t i) {
@@ -323,7 +323,7 @@ void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t>
   bool broadcast = true, is_xor = true;
   const uint32_t by = *b & 31;
   for (uint32_t lane = 0; lane < 32; lane++) {
-    const Source s = source_of(kind, lane, *b, *c);
+    const ShuffleSource s = source_of(kind, lane, *b, *c);
     table.from[lane] = static_cast<uint8_t>(s.lane);
     table.valid[lane] = s.valid ? -1 : 0;
     broadcast &= s.lane == table.from[0];

@@ -33,7 +33,7 @@ void wgmma_fence(Lanes& lanes, const Operands& in);
 // Before an instruction that uses D of these products early on some way: a launch that looks for races asks there
 // whether they are pending. Operands::data is the EarlyProducts.
 struct EarlyProducts {
-  std::vector<const ptx::Instruction*> products;
+  std::vector<const Source*> products;
   bool serialized;
 };
 void wgmma_early_use(Lanes& lanes, const Operands& in);

@@ -78,7 +78,7 @@ bool ContractedCode::lower_sum(Lowering& l, const ptx::Instruction& sum, const p
   fused.opcode = ptx::Opcode::kFma;
   fused.mods = mods;
   fused.operands = operands;
-  const auto found = ptx::find_alu(*l.code.module, f_, fused);
+  const auto found = ptx::find_alu(l.module, f_, fused);
   if (!found) return false;
   const auto kept = kept_.find(c.product);
   const auto factor = [&](size_t k) {
@@ -104,7 +104,7 @@ bool ContractedCode::lower_division(Lowering& l, const ptx::Instruction& div) {
   ptx::Instruction product = div;
   product.opcode = ptx::Opcode::kMul;
   product.mods = div.has(Mod::kFtz) ? std::span<const Mod>(mods) : std::span<const Mod>(mods).first(2);
-  const auto found = ptx::find_alu(*l.code.module, f_, product);
+  const auto found = ptx::find_alu(l.module, f_, product);
   if (!found) return false;
   const uint32_t a = l.place(div.operands[1], Mod::kF32), b = l.constant(*reciprocal, 4);
   Instr& i = l.emit(found->run);

@@ -38,12 +38,12 @@ bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand&
                     std::span<const ptx::Operand> returns, std::span<const ptx::Operand> args) {
   std::vector<const ptx::Function*> callees(in.callees.begin(), in.callees.end());
   if (callees.empty())
-    for (const ptx::Function* f : l.code.module->functions())
+    for (const ptx::Function* f : l.module.functions())
       if (!f->is_entry && !f->is_declaration && fits(l, *f, returns, args)) callees.push_back(f);
   if (callees.empty()) return l.error(in, "no function of this module fits this call");
   auto table = std::make_shared<BranchTable>();
   table->flags = kFunctionWindow;
-  table->targets.resize(l.code.module->functions().size());
+  table->targets.resize(l.module.functions().size());
   l.code.kept.push_back(table);
   uint32_t a = l.place(target, ptx::Mod::kB64);
   Instr& i = l.emit(branch_table);
@@ -52,8 +52,7 @@ bool lower_indirect(Lowering& l, const ptx::Instruction& in, const ptx::Operand&
   i.data = table.get();
   std::vector<uint32_t> ends;
   for (const ptx::Function* f : callees) {
-    if (!l.inline_call(in, *f, returns, args, &table->targets[function_index(*l.code.module, *f)]))
-      return false;
+    if (!l.inline_call(in, *f, returns, args, &table->targets[function_index(l.module, *f)])) return false;
     ends.push_back(static_cast<uint32_t>(l.code.instrs.size()));
     Instr& out = l.emit(branch);
     out.guard = kNoRegister;

@@ -26,6 +26,6 @@ bool lower_sparse(Lowering& l, const ptx::Instruction& in, const num::MmaPlan& p
 bool lower_mma(Lowering& l, const ptx::Instruction& in);
 bool lower_tcgen05_mma(Lowering& l, const ptx::Instruction& in);
 // Before the instruction that is being lowered, which uses D of these products of wgmma early on some way.
-void lower_early_use(Lowering& l, std::vector<const ptx::Instruction*> products);
+void lower_early_use(Lowering& l, std::span<const ptx::Instruction* const> products);
 
 }  // namespace triton_runner::simt

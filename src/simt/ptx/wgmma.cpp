@@ -102,8 +102,10 @@ bool lower_product(Lowering& l, const ptx::Instruction& in) {
 
 }  // namespace
 
-void lower_early_use(Lowering& l, std::vector<const ptx::Instruction*> products) {
-  l.emit(wgmma_early_use).data = l.code.keep(EarlyProducts{std::move(products), l.early_uses().surely});
+void lower_early_use(Lowering& l, std::span<const ptx::Instruction* const> products) {
+  EarlyProducts early{{}, l.early_uses().surely};
+  for (const ptx::Instruction* product : products) early.products.push_back(l.source(*product));
+  l.emit(wgmma_early_use).data = l.code.keep(std::move(early));
 }
 
 bool lower_wgmma(Lowering& l, const ptx::Instruction& in) {
