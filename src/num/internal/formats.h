@@ -114,10 +114,16 @@ NUM_INLINE uint32_t encode(float value, const Format& f, uint32_t direction, boo
 
 // f16: the instructions quiet NaNs and keep their payload on the way up; on the way down NaN is made canonical.
 struct F16 : Codec<kF16Format> {
-  static constexpr Format kFormat = kF16Format;
+  static constexpr uint16_t kExponent = kF16Format.top();
   using Exact = float;  // holds a product of two
-  static NUM_INLINE void widen(float* out, const uint16_t* x, size_t n) {
-    size_t i = 0;
+  // Of one value in a loop that vectorises; a signaling NaN stays one.
+  static NUM_INLINE float wide(uint16_t h) {
+    uint32_t bits = bits_as<uint32_t>(bits_as<float>(static_cast<uint32_t>(h & 0x7fff) << 13) * 0x1p112f);
+    bits |= (h & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;
+    return bits_as<float>(bits | static_cast<uint32_t>(h & 0x8000) << 16);
+  }
+  static NUM_INLINE void widen(float* out, const uint16_t* x, int64_t n) {
+    int64_t i = 0;
 #if defined(SIMD_ISA_avx512)
     for (; i + 16 <= n; i += 16)
       _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i))));
@@ -130,8 +136,8 @@ struct F16 : Codec<kF16Format> {
     for (; i < n; ++i) out[i] = decode(x[i]);
   }
   template <Rounding kRounding = Rounding::kNearestEven>
-  static NUM_INLINE void narrow(uint16_t* o, const float* x, size_t n) {
-    size_t i = 0;
+  static NUM_INLINE void narrow(uint16_t* o, const float* x, int64_t n) {
+    int64_t i = 0;
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
     constexpr int kMode = kRounding == Rounding::kNearestEven ? 0 : 3;
 #endif
@@ -168,16 +174,17 @@ struct F16 : Codec<kF16Format> {
 };
 
 struct BF16 : Codec<kBf16Format> {
-  static constexpr Format kFormat = kBf16Format;
+  static constexpr uint16_t kExponent = kBf16Format.top();
   using Exact = double;  // products may leave f32's range
-  static NUM_INLINE void widen(float* out, const uint16_t* x, size_t n) {
+  static NUM_INLINE float wide(uint16_t h) { return decode(h); }
+  static NUM_INLINE void widen(float* out, const uint16_t* x, int64_t n) {
 #pragma GCC ivdep
-    for (size_t i = 0; i < n; ++i) out[i] = decode(x[i]);
+    for (int64_t i = 0; i < n; ++i) out[i] = decode(x[i]);
   }
   template <Rounding kRounding = Rounding::kNearestEven>
-  static NUM_INLINE void narrow(uint16_t* o, const float* x, size_t n) {
+  static NUM_INLINE void narrow(uint16_t* o, const float* x, int64_t n) {
 #pragma GCC ivdep
-    for (size_t i = 0; i < n; ++i) o[i] = static_cast<uint16_t>(encode<kRounding>(x[i]));
+    for (int64_t i = 0; i < n; ++i) o[i] = static_cast<uint16_t>(encode<kRounding>(x[i]));
   }
 };
 

@@ -189,28 +189,6 @@ struct div_int {
       return x / y;
   }
 };
-struct popc {
-  template <class T>
-  NUM_INLINE uint32_t operator()(T value) const {
-    if constexpr (sizeof(T) == 8) {
-      return (*this)(static_cast<uint32_t>(value)) + (*this)(static_cast<uint32_t>(value >> 32));
-    } else {
-      uint32_t x = value;
-      x -= (x >> 1) & 0x55555555;
-      x = (x & 0x33333333) + ((x >> 2) & 0x33333333);
-      return (((x + (x >> 4)) & 0x0f0f0f0f) * 0x01010101u) >> 24;
-    }
-  }
-};
-struct clz {
-  template <class T>
-  NUM_INLINE uint32_t operator()(T x) const {
-#pragma GCC unroll 6
-    for (int k = 1; k < width<T>; k *= 2) x = static_cast<T>(x | x >> k);
-    return width<T> - popc{}(x);
-  }
-};
-
 // Floats. The integer type of the same shape as a scalar or vector:
 template <class V>
 struct BitsOf {
@@ -275,46 +253,9 @@ NUM_FORMULA2(minnumf, y != y ? x : smaller{}(x, y))
 NUM_FORMULA2(maximumf, x != x ? x : larger{}(x, y))
 NUM_FORMULA2(minimumf, x != x ? x : smaller{}(x, y))
 
-// Floats as integers between `low` and `high`, which is what those of kBits bits are cut to: 32 bits or fewer, or 64. A
-// float that is no integer is truncated first. NaN: `nan`.
-template <bool kSigned>
-struct to_int32 {
-  double low, high;
-  uint32_t nan;
-  template <class T>
-  NUM_INLINE uint32_t operator()(T integer) const {
-    constexpr double kBias = kSigned ? 0.0 : 2147483648.0;
-    double r = integer;
-    r = r > low ? r : low;  // NaN too
-    r = r < high ? r : high;
-    const uint32_t whole =
-        static_cast<uint32_t>(static_cast<int32_t>(r - kBias)) + (kSigned ? 0u : 0x80000000u);
-    return integer == integer ? whole : nan;
-  }
-};
-template <bool kSigned>
-struct to_int64 {  // NaN: the top bit
-  template <class T>
-  NUM_INLINE uint64_t operator()(T x) const {
-    using Wide = std::conditional_t<kSigned, int64_t, uint64_t>;
-    constexpr double kHigh = kSigned ? 0x1p63 : 0x1p64, kLow = kSigned ? -kHigh : 0.0;
-    constexpr uint64_t kTop = static_cast<uint64_t>(1) << 63;
-    const double value = x;
-    const bool inside = (value > kLow) & (value < kHigh);
-    auto result = static_cast<uint64_t>(static_cast<Wide>(inside ? value : 0.0));
-    result = value <= kLow ? (kSigned ? kTop : 0) : result;
-    result = value >= kHigh ? (kSigned ? ~kTop : ~uint64_t{0}) : result;
-    return value != value ? kTop : result;
-  }
-};
-
-// What does not fit into an f64 leaves a sticky bit.
-NUM_INLINE double sticky(uint64_t magnitude) {
-  const uint64_t cut = magnitude >> 53 != 0
-                           ? (magnitude & ~uint64_t{0x7ff}) | ((magnitude & 0x7ff) != 0 ? 0x800 : 0)
-                           : magnitude;
-  return static_cast<double>(static_cast<int64_t>(cut >> 1)) * 2.0 +
-         static_cast<double>(static_cast<int64_t>(cut & 1));
+// The bits of an integer that an f64 holds, and what it lacks as a sticky one.
+NUM_INLINE uint64_t odd_low(uint64_t x) {
+  return x >> 53 != 0 ? (x & ~uint64_t{0x7ff}) | ((x & 0x7ff) != 0 ? 0x800 : 0) : x;
 }
 
 // An f64 as f32 rounded to odd: rounding that once more to at most 22 bits, in any direction, is as from the f64.
@@ -334,9 +275,9 @@ struct fused_odd {
   NUM_INLINE float operator()(float x, float y, float z) const {
     const Wide p = static_cast<Wide>(x) * static_cast<Wide>(y), c = z, s = p + c, part = s - p;
     const Wide error = (p - (s - part)) + (c - part);  // exact: TwoSum
-    const bool inexact = (error < 0) | (error > 0), even = (bits_as<Bits<Wide>>(s) & 1) == 0;
-    const Bits<Wide> step = (error > 0) == (s > 0) ? Bits<Wide>{1} : ~Bits<Wide>{0};
-    return to_odd(bits_as<Wide>(bits_as<Bits<Wide>>(s) + (inexact && even ? step : 0)));
+    const bool inexact = error != 0 && error == error && s - s == 0, too_far = (error < 0) != (s < 0);
+    const auto bits = bits_as<Bits<Wide>>(s), odd = (bits - too_far) | 1;
+    return to_odd(bits_as<Wide>(inexact ? odd : bits));
   }
 
  private:

@@ -102,9 +102,9 @@ struct int_value {  // an integer as f32 or f64, rounded once
 
 inline double to_odd53(int32_t x) { return x; }
 inline double to_odd53(uint32_t x) { return x; }
-inline double to_odd53(uint64_t x) { return sticky(x); }
+inline double to_odd53(uint64_t x) { return static_cast<double>(odd_low(x)); }
 inline double to_odd53(int64_t x) {
-  const double value = sticky(x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x));
+  const double value = to_odd53(x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x));
   return x < 0 ? -value : value;
 }
 
@@ -183,16 +183,24 @@ template <class Wide, bool kOneBit = false>
 struct to_int {
   template <class T>
   NUM_INLINE Wide operator()(T x) const {
+    constexpr bool kSigned = static_cast<Wide>(-1) < Wide{0};
     constexpr int kBits = sizeof(Wide) * 8;
-    Wide result;
-    if constexpr (kBits == 64) {
-      result = static_cast<Wide>(to_int64<kIsSigned<Wide>>{}(x));
-    } else {
-      constexpr double kHigh = static_cast<double>((uint64_t{1} << (kBits - kIsSigned<Wide>)) - 1);
-      constexpr double kLow = kIsSigned<Wide> ? -kHigh - 1.0 : 0.0;
-      constexpr uint32_t kNan = sizeof(T) == 8 ? uint32_t{1} << (kBits - 1) : 0;
-      result = static_cast<Wide>(to_int32<kIsSigned<Wide>>{kLow, kHigh, kNan}(trunc{}(x)));
-    }
+    constexpr double kHigh = kSigned ? 0x1p15 * (kBits == 16   ? 1.0
+                                                 : kBits == 32 ? 0x1p16
+                                                               : 0x1p48)
+                                     : 0x1p16 * (kBits == 16   ? 1.0
+                                                 : kBits == 32 ? 0x1p16
+                                                               : 0x1p48);
+    constexpr double kLow = kSigned ? -kHigh : 0.0;
+    constexpr Wide kMin = kSigned ? static_cast<Wide>(Wide{1} << (kBits - 1)) : Wide{0};
+    constexpr Wide kMax = static_cast<Wide>(~kMin);
+    constexpr Wide kNan = sizeof(T) == 8 || kBits == 64 ? static_cast<Wide>(Wide{1} << (kBits - 1)) : Wide{0};
+    double value = x;
+    bool low = value <= kLow, high = value >= kHigh, inside = (value > kLow) & (value < kHigh);
+    Wide result = static_cast<Wide>(inside ? value : 0.0);
+    result = low ? kMin : result;
+    result = high ? kMax : result;
+    result = value != value ? kNan : result;
     return kOneBit ? result & 1 : result;
   }
 };

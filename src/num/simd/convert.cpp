@@ -24,12 +24,11 @@ void narrow(void* out, const void* in, const void*, const void*, int64_t n) {
 
 template <class Half>  // F16, BF16
 NUM_INLINE void widen_half_run(float* out, const void* in, int64_t n) {
-  Half::widen(out, static_cast<const uint16_t*>(in), static_cast<size_t>(n));
+  Half::widen(out, static_cast<const uint16_t*>(in), n);
 }
 template <class Half, Rounding kRounding>
 void narrow_half(void* out, const void* in, const void*, const void*, int64_t n) {
-  Half::template narrow<kRounding>(static_cast<uint16_t*>(out), static_cast<const float*>(in),
-                                   static_cast<size_t>(n));
+  Half::template narrow<kRounding>(static_cast<uint16_t*>(out), static_cast<const float*>(in), n);
 }
 
 inline void widen_scale_run(float* out, const void* in, int64_t n) {  // E8M0: f32's own exponent field

@@ -32,9 +32,10 @@ using minsi = as_signed<min>;
 using mulhisi = as_signed<mul_hi>;
 using absi = as_signed<abs_int>;
 NUM_FORMULA2(shrsi, shr{}(static_cast<sign<T>>(x), y))
-NUM_FORMULA1(ctpop, popc{}(x))
-NUM_FORMULA1(ctlz, clz{}(x))
-NUM_FORMULA1(cttz, popc{}(static_cast<T>(~x&(x - 1))))
+// Scalar: an instruction an element is faster than vectors without one.
+NUM_FORMULA1(ctpop, __builtin_popcountll(x))
+NUM_FORMULA1(ctlz, x ? __builtin_clzll(x) - (64 - bits) : bits)
+NUM_FORMULA1(cttz, x ? __builtin_ctzll(x) : bits)
 
 template <uint32_t kComparison, bool kSigned = false>
 struct compare {

@@ -19,6 +19,24 @@ struct shf {
   }
 };
 
+struct popc {
+  PTX_INLINE uint32_t operator()(uint32_t x) const {
+    x -= (x >> 1) & 0x55555555;
+    x = (x & 0x33333333) + ((x >> 2) & 0x33333333);
+    return (((x + (x >> 4)) & 0x0f0f0f0f) * 0x01010101u) >> 24;
+  }
+  PTX_INLINE uint32_t operator()(uint64_t x) const {
+    return (*this)(uint32_t(x)) + (*this)(uint32_t(x >> 32));
+  }
+};
+struct clz {
+  template <class T>
+  PTX_INLINE uint32_t operator()(T x) const {
+#pragma GCC unroll 6
+    for (uint32_t k = 1; k < 8 * sizeof(T); k *= 2) x |= x >> k;
+    return 8 * sizeof(T) - popc{}(x);
+  }
+};
 template <bool kShiftamt>
 struct bfind {
   PTX_INLINE uint32_t operator()(uint32_t x) const { return of(x); }

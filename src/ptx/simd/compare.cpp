@@ -20,7 +20,7 @@ struct Value<float> {
 template <class T>
 struct HalfValue {
   using type = uint16_t;
-  PTX_INLINE static float of(uint16_t x) { return T::decode(x); }
+  PTX_INLINE static float of(uint16_t x) { return T::wide(x); }
   PTX_INLINE static uint16_t flush(uint16_t x) { return flushed_half<T>(x); }
 };
 

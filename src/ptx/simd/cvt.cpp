@@ -47,6 +47,10 @@ template <class D, class S>
 struct int_to {
   PTX_INLINE D operator()(S a) const { return D(a); }
 };
+PTX_INLINE double sticky(u64 magnitude) {
+  const u64 cut = odd_low(magnitude);
+  return double(int64_t(cut >> 1)) * 2.0 + double(int64_t(cut & 1));
+}
 template <class S, class D>  // D: float, double, F16, BF16
 void int_to_float(Lanes& x, const Operands& o) {
   constexpr bool kHalf = __is_same(D, F16) || __is_same(D, BF16);
@@ -142,9 +146,9 @@ void float_to_int(Lanes& x, const Operands& o) {
   using T = std::conditional_t<__is_same(S, F64), double, float>;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
   u32 small = o.small, bits = small >> kBitsShift & 0xff;
-  const double high = double((u64(1) << (bits - (kSigned ? 1 : 0))) - 1), low = kSigned ? -high - 1.0 : 0.0;
-  const u32 nan = __is_same(S, F64) ? (kSigned ? ~0u : 1u) << (bits - 1) : 0;
-  const to_int32<kSigned> convert{low, high, nan};
+  double high = double((u64(1) << (bits - (kSigned ? 1 : 0))) - 1), low = kSigned ? -high - 1.0 : 0.0;
+  constexpr double kBias = kSigned ? 0.0 : 2147483648.0;
+  u32 nan = __is_same(S, F64) ? (kSigned ? ~0u : 1u) << (bits - 1) : 0;
   store<D, 1>(x, o.d, [=](D* d, u32 first, u32 n) __attribute__((always_inline)) {
     blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
       alignas(64) T v[kBlock];
@@ -155,7 +159,11 @@ void float_to_int(Lanes& x, const Operands& o) {
       D* out = d + at;
 #pragma GCC ivdep
       for (size_t i = 0; i < m; ++i) {
-        const u32 whole = convert(v[i]);
+        double r = v[i];
+        r = r > low ? r : low;  // NaN too
+        r = r < high ? r : high;
+        u32 whole = u32(int32_t(r - kBias)) + u32(kSigned ? 0u : 0x80000000u);
+        whole = v[i] == v[i] ? whole : nan;
         out[i] = kSigned ? D(int64_t(int32_t(whole))) : D(whole);
       }
     });
@@ -173,7 +181,21 @@ void float_to_long(Lanes& x, const Operands& o) {
       if (small & kFlush)
         for (size_t i = 0; i < m; ++i) v[i] = flushed(v[i]);
       round_integral(v, m, small & 3);
-      for (size_t i = 0; i < m; ++i) d[at + i] = to_int64<kSigned>{}(v[i]);
+      constexpr double kTop = kSigned ? 0x1p63 : 0x1p64;
+      constexpr u64 kMost = kSigned ? ~u64(0) >> 1 : ~u64(0);
+      for (size_t i = 0; i < m; ++i) {
+        double r = v[i];
+        u64 whole;
+        if (r != r)
+          whole = u64(1) << 63;
+        else if (r >= kTop)
+          whole = kMost;
+        else if (kSigned)
+          whole = r <= -0x1p63 ? u64(1) << 63 : u64(int64_t(r));
+        else
+          whole = r <= 0.0 ? 0 : r >= 0x1p63 ? u64(int64_t(r - 0x1p63)) ^ u64(1) << 63 : u64(int64_t(r));
+        d[at + i] = whole;
+      }
     });
   });
 }

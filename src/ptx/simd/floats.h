@@ -42,7 +42,7 @@ PTX_INLINE double propagated(double r, double a, double b, double c) {
 // f16 and bf16, T: F16 or BF16.
 template <class T>
 PTX_INLINE uint16_t flushed_half(uint16_t h) {
-  return h & T::kFormat.top() ? h : h & 0x8000;
+  return h & T::kExponent ? h : h & 0x8000;
 }
 
 }  // namespace

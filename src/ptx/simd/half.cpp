@@ -55,7 +55,7 @@ struct extremum {
     if constexpr ((kV & kVFtz) != 0) a = flushed_half<T>(a), b = flushed_half<T>(b);
     uint16_t sign = uint16_t((a ^ b) & 0x8000);
     if constexpr ((kV & kVAbs) != 0) a &= 0x7fff, b &= 0x7fff;
-    bool a_nan = (a & 0x7fff) > T::kFormat.top(), b_nan = (b & 0x7fff) > T::kFormat.top();
+    bool a_nan = (a & 0x7fff) > T::kExponent, b_nan = (b & 0x7fff) > T::kExponent;
     int16_t x = int16_t(a), y = int16_t(b);
     int16_t key_x = int16_t(x ^ ((x >> 15) & 0x7fff)), key_y = int16_t(y ^ ((y >> 15) & 0x7fff));
     bool first = kMax ? key_x > key_y : key_x < key_y;
@@ -75,7 +75,7 @@ struct signed_by {
   PTX_INLINE uint16_t operator()(uint16_t a) const {
     a = kAbs ? a & 0x7fff : a ^ 0x8000;
     if constexpr ((kV & kVFtz) != 0) a = flushed_half<T>(a);
-    return (a & 0x7fff) > T::kFormat.top() ? uint16_t(0x7fff) : a;
+    return (a & 0x7fff) > T::kExponent ? uint16_t(0x7fff) : a;
   }
 };
 
@@ -88,7 +88,7 @@ struct mixed {
     const float r = Op{}(wide(x)...);
     return (kV & kVSat) != 0 ? saturated(r) : canonical(r);
   }
-  PTX_INLINE static float wide(uint16_t x) { return T::decode(x); }
+  PTX_INLINE static float wide(uint16_t x) { return T::wide(x); }
   PTX_INLINE static float wide(float x) { return x; }
 };
 

@@ -21,7 +21,6 @@ Handler for_bytes(uint32_t bytes, Handler two, Handler four, Handler eight) {
   return bytes == 2 ? two : bytes == 4 ? four : eight;
 }
 
-uint32_t bytes_of(Mod type) { return static_cast<uint32_t>(ptx::bits(type)) / 8; }
 bool is_pair(Mod type) { return type == Mod::kF16x2 || type == Mod::kBf16x2 || type == Mod::kF32x2; }
 
 uint32_t minus(Lowering& l, uint32_t place, Mod type) {

@@ -20,8 +20,4 @@ struct Lowering::Frame {
   ptx::EarlyUses early;  // of the products of wgmma
 };
 
-inline uint32_t register_bytes(const ptx::Register& r) {
-  return static_cast<uint32_t>(std::max(1, ptx::bits(r.type) / 8));
-}
-
 }  // namespace triton_runner::simt

@@ -320,7 +320,7 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
                                " registers a thread with " + std::to_string(code.threads) +
                                " threads: more than the engine holds");
   for (const ptx::Register& r : f.registers.subspan(frame.places.size()))
-    frame.places.push_back(temporary(register_bytes(r)));
+    frame.places.push_back(temporary(bytes_of(r.type)));
   for (const ptx::Variable& v : f.variables) {
     if (v.space != ptx::Space::kLocal && v.space != ptx::Space::kParam) continue;
     if (!reserve_local(v, &frame.locals[&v])) return false;
@@ -372,7 +372,7 @@ void Lowering::emit_probes(const Frame& frame, uint32_t instruction, bool after)
     if (probe.after != after || probe.function != frame.function->name) continue;
     ProbePlace place{p, {}};
     for (uint32_t r : probe.registers)
-      place.registers.emplace_back(frame.places[r], register_bytes(frame.function->registers[r]));
+      place.registers.emplace_back(frame.places[r], bytes_of(frame.function->registers[r].type));
     Instr& i = emit(show_registers);
     if (!after) i.guard = kNoRegister;
     i.data = code.keep(std::move(place));

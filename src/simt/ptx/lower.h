@@ -1,6 +1,7 @@
 // From ptx::Function to Code: registers get places, calls are inlined, each opcode's lowering function
 // (lower_<handler> of opcodes.def) chooses what runs.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -124,6 +125,7 @@ class Lowering {
   std::vector<Fixup> fixups_, ends_, table_ends_;
 };
 
+inline uint32_t bytes_of(ptx::Mod type) { return static_cast<uint32_t>(std::max(1, ptx::bits(type) / 8)); }
 // The number of a function: of its address, and of its entry in a table of all.
 uint64_t function_index(const ptx::Module& module, const ptx::Function& function);
 

@@ -10,8 +10,6 @@
 namespace triton_runner::simt {
 namespace {
 
-uint32_t bytes_of(ptx::Mod type) { return static_cast<uint32_t>(std::max(1, ptx::bits(type) / 8)); }
-
 uint64_t window_of(const ptx::Instruction& in) {
   using ptx::Mod;
   if (in.has(Mod::kShared) || in.has(Mod::kSharedCta) || in.has(Mod::kSharedCluster)) return kSharedWindow;
