@@ -22,7 +22,7 @@ bool on(Task& t, const Instr& in) {
 }
 
 // All but the last `left` of what is going on has ended.
-void ended(std::vector<uint32_t>& going_on, int64_t left, Clock& seen) {
+void ended(std::vector<uint32_t>& going_on, int64_t left, machine::Clock& seen) {
   while (static_cast<int64_t>(going_on.size()) > left) {
     seen.see(going_on.front(), 1);
     going_on.erase(going_on.begin());
@@ -33,7 +33,7 @@ void ended(std::vector<uint32_t>& going_on, int64_t left, Clock& seen) {
 
 RaceCheck::Thread RaceCheck::beside(Task& t, const Instr& in) {
   Thread made = new_thread(t, &in);
-  release(state(t).thread, made.seen);
+  state(t).thread.release(made.seen);
   return made;
 }
 
@@ -42,7 +42,7 @@ void RaceCheck::arrive(Task& t, const Instr& in, Thread& from, ir::GroupName gro
   const int first = Lowering::operand_index(*in.op, group);
   for (size_t i = 0; i < operands.size(); ++i) {
     const MemDesc d = mem_desc(t, in.operand(static_cast<uint32_t>(first + i)));
-    release(from, of(block_of(t, d)).barriers[address_of(d)]);
+    from.release(of(block_of(t, d)).barriers[address_of(d)]);
   }
 }
 
@@ -72,7 +72,7 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& 
     uint64_t end = at;
     while (end < arena && marks[end] != std::byte{0}) ++end;
     if (end > at)
-      race.shared.each(at, end - at, [&](Cell& cell, uint64_t address, uint64_t) {
+      race.shared.each(at, end - at, [&](machine::Cell& cell, uint64_t address, uint64_t) {
         if (other || unfenced) return;
         other = touch(cell, thread, mine, act, true);
         if (by_proxy && !other && !fenced(cell.changer, thread) && !fenced_later(cell.changer, t))
@@ -113,8 +113,8 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& 
 // What a task wrote itself, or has had copied by cp.async, the async proxy knows behind a fence.
 bool RaceCheck::fenced(uint32_t number, const Thread& thread) const {
   const Record& r = records_[number];
-  if (number == 0 || (threads_[r.thread].beside && !r.in->op->does(ir::Effect::kGroup))) return true;
-  return thread.seen.fenced.of(r.thread) >= r.time;
+  if (number == 0 || (threads_[r.agent].beside && !r.in->op->does(ir::Effect::kGroup))) return true;
+  return thread.is_fenced_after(r);
 }
 
 // Triton itself puts a fence between a cp.async copy, or what an allocation stores, and what reads it through the
@@ -123,7 +123,7 @@ bool RaceCheck::fenced(uint32_t number, const Thread& thread) const {
 bool RaceCheck::fenced_later(uint32_t number, Task& t) {
   const Record& r = records_[number];
   return (r.in->op->does(ir::Effect::kGroup) || r.in->op->does(ir::Effect::kAllocates)) &&
-         threads_[r.thread].task == threads_[state(t).thread.id].task;
+         threads_[r.agent].task == threads_[state(t).thread.id].task;
 }
 
 namespace {
@@ -139,7 +139,7 @@ bool RaceCheck::cluster_before(Task& t, const Instr& in) {
   if (does.any(kSignals) && t.program->cluster && in.op->int_attr("relaxed", 0) == 0) {
     const Cluster* cluster = t.program->cluster;
     const uint32_t phase = cluster->arrivals[static_cast<size_t>(t.program->rank)] + 1;
-    release(state(t).thread, met_[{cluster, phase}]);
+    state(t).thread.release(met_[{cluster, phase}]);
   }
   const MemoryOperand* to = code_.buffer_of(in, "dst");
   if (!to || !does.any(kBufferWrites)) return true;
@@ -160,8 +160,8 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
   const ir::Effects does = in.op->effects();
   ProgramRace& race = of(*t.program);
   if (does.any(kCluster)) return cluster_before(t, in);
-  if (does.all(kToken | kSignals)) release(state(t).thread, race.named[kTokens]);
-  if (does.all(kNamed | kSignals)) release(state(t).thread, race.named[t.bits(in.operand(0))]);
+  if (does.all(kToken | kSignals)) state(t).thread.release(race.named[kTokens]);
+  if (does.all(kNamed | kSignals)) state(t).thread.release(race.named[t.bits(in.operand(0))]);
   if (does.any(kBufferReads | kBufferWrites) && !does.any(kAsync | kAllocates)) {
     const Act act = does.any(kBufferReads) ? Act::kRead : Act::kWrite;
     return buffers.empty() || !on(t, in) || buffer(t, in, state(t).thread, buffers[0], act);
@@ -193,7 +193,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
   if (does.all(kGroup | kBarrier)) {
     TaskState& s = state(t);
     Clock& into = race.barriers[barrier_address(t, in.operand(0))];
-    release(s.thread, into);
+    s.thread.release(into);
     ended(s.open, 0, into);
     for (auto& group : s.committed) ended(group, 0, into);
     s.committed.clear();
@@ -217,7 +217,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     case K::kTCGen5MMA:
     case K::kTCGen5MMAScaled: {
       if (!on(t, in)) return true;
-      release(state(t).thread, race.tensor_core.seen);
+      state(t).thread.release(race.tensor_core.seen);
       const MemoryOperand* d = code_.buffer_of(in, "d");
       for (const MemoryOperand& b : buffers) {
         const bool reads = &b == code_.buffer_of(in, "a") || &b == code_.buffer_of(in, "b") ||
@@ -226,12 +226,12 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
       }
       if (d && !buffer(t, in, race.tensor_core, *d, Act::kWrite)) return false;
       if (!in.op->attr("is_async") && in.op->group("barriers").empty() && !code_.commits)
-        release(race.tensor_core, state(t).thread.seen);
+        race.tensor_core.release(state(t).thread.seen);
       arrive(t, in, race.tensor_core, "barriers");
       return true;
     }
     case K::kTMEMCopy: {
-      release(state(t).thread, race.tensor_core.seen);
+      state(t).thread.release(race.tensor_core.seen);
       const MemoryOperand *from = code_.buffer_of(in, "src"), *to = code_.buffer_of(in, "dst");
       if (from && !buffer(t, in, race.tensor_core, *from, Act::kRead)) return false;
       if (to && !buffer(t, in, race.tensor_core, *to, Act::kWrite)) return false;
@@ -269,11 +269,7 @@ bool RaceCheck::shared_after(Task& t, const Instr& in) {
       return false;
   switch (in.op->kind) {
     case K::kFenceAsyncShared: {
-      Thread& thread = state(t).thread;
-      Times all = thread.seen;
-      all.see(thread.id, thread.time++);
-      thread.records.clear();
-      thread.seen.fenced.see(all);
+      state(t).thread.fence();
       return true;
     }
     case K::kAsyncWait:
@@ -301,10 +297,10 @@ bool RaceCheck::shared_after(Task& t, const Instr& in) {
       for (Task* partition : SharedState::of(t).partitions) {
         TaskState& s = state(*partition);
         if (partition->outcome == Outcome::kFinished) {
-          release(s.thread, state(t).thread.seen);  // the end of a partition
+          s.thread.release(state(t).thread.seen);  // the end of a partition
         } else {
           s.thread = new_thread(*partition, nullptr);
-          release(state(t).thread, s.thread.seen);
+          state(t).thread.release(s.thread.seen);
         }
       }
       return true;

@@ -21,7 +21,7 @@ struct RaceCheck::ProgramRace : ProgramState {
   void begin(Program&) override {}
   std::deque<TaskState> tasks;
   Thread tensor_core;                            // tcgen05: its products and copies come one after the other
-  History shared;                                // by bytes of the arena
+  machine::History shared;                       // by bytes of the arena
   std::unordered_map<uint64_t, Clock> barriers;  // by address in the arena
   std::unordered_map<uint64_t, std::vector<uint32_t>>
       flights;  // copies to it that may be under way, oldest first
