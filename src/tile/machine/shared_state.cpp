@@ -140,14 +140,14 @@ void SharedState::hand_over(Task& task, uint32_t barrier, int arrivals, int queu
 void SharedState::complete(const Copy& copy) { tiles_.put(*copy.plan, copy.to, copy.data); }
 
 void SharedState::init_barrier(Task& task, uint32_t address, int64_t count) {
-  Mbarrier b{Mbarrier::kMagic, 0, static_cast<uint64_t>(count), static_cast<uint64_t>(count), 0};
+  const Mbarrier b = Mbarrier::of(static_cast<uint64_t>(count));
   std::memcpy(bytes(task, address, sizeof b), &b, sizeof b);
 }
 
 Mbarrier* SharedState::barrier(Task& task, uint32_t address) {
   if (address % alignof(Mbarrier)) return nullptr;  // a part of other memory that was reinterpreted
   auto* b = reinterpret_cast<Mbarrier*>(bytes(task, address, sizeof(Mbarrier)));
-  return b->magic == Mbarrier::kMagic ? b : nullptr;
+  return b->is_there() ? b : nullptr;
 }
 
 void SharedState::copy_through_barrier(Task& task, uint32_t address, Copy copy, int64_t bytes) {
@@ -180,11 +180,9 @@ void SharedState::land(Task& task, size_t i) {
   for (const Copy& c : flight.copies) complete(c);
   Mbarrier* b = barrier(task, flight.barrier);
   if (!b) return;
-  b->bytes -= flight.bytes;
-  if (flight.arrivals)
-    arrive(*b, flight.arrivals);
-  else
-    settle(*b);
+  b->count_bytes(-flight.bytes);
+  if (flight.arrivals) b->arrive({.count = flight.arrivals});
+  b->settle();
 }
 
 void SharedState::complete_copies(Task& task, uint32_t address) {
@@ -198,14 +196,14 @@ void SharedState::complete_copies(Task& task, uint32_t address) {
 bool SharedState::end_phase(Task& task, uint32_t address, bool parity) {
   for (size_t i = 0; i < flights_.size();) {
     const Mbarrier* b = barrier(task, address);
-    if (!b || b->phase != parity) return true;
+    if (!b || b->has_ended(parity)) return true;
     if (flights_[i].barrier == address)
       land(task, i);
     else
       i++;
   }
   const Mbarrier* b = barrier(task, address);
-  return !b || b->phase != parity;
+  return !b || b->has_ended(parity);
 }
 
 size_t SharedState::copies_to(uint32_t address) const {
@@ -213,15 +211,12 @@ size_t SharedState::copies_to(uint32_t address) const {
       std::count_if(flights_.begin(), flights_.end(), [&](const Flight& f) { return f.barrier == address; }));
 }
 
-void SharedState::arrive(Mbarrier& b, int64_t count) {
-  b.pending -= static_cast<uint64_t>(count) <= b.pending ? count : b.pending;
-  settle(b);
-}
-
-void SharedState::settle(Mbarrier& b) {
-  if (b.pending != 0 || b.bytes != 0) return;
-  b.phase ^= 1;
-  b.pending = b.expected;
+const Instr* arrive(Task& t, const Instr& in, Mbarrier& barrier, const machine::Arrival& arrival) {
+  const Mbarrier before = barrier;
+  if (const std::string fault = barrier.arrive(arrival); !fault.empty())
+    return t.trap(in, exec::TrapKind::kInvalid, "the mbarrier " + fault + " (" + before.text() + ")");
+  barrier.settle();
+  return next(in);
 }
 
 void NamedBarriers::set_threads(const Task* task, int threads) {
