@@ -34,7 +34,8 @@ std::string Mbarrier::add_pending(uint32_t count) {
 
 std::string Mbarrier::text() const {
   return "phase " + std::to_string(uint64_t{phase}) + ": " + std::to_string(uint64_t{pending}) +
-         (pending == 1 ? " arrival" : " arrivals") + " and " + std::to_string(int64_t{tx}) + " bytes are missing";
+         (pending == 1 ? " arrival" : " arrivals") + " and " + std::to_string(int64_t{tx}) +
+         " bytes are missing";
 }
 
 }  // namespace triton_runner::machine

@@ -15,7 +15,8 @@ namespace triton_runner::machine {
 class Times {
  public:
   uint32_t of(uint32_t agent) const {
-    if (agent < seen_.size() && seen_[agent].first == agent) return seen_[agent].second;  // of few, all are there
+    if (agent < seen_.size() && seen_[agent].first == agent)
+      return seen_[agent].second;  // of few, all are there
     auto it = std::lower_bound(seen_.begin(), seen_.end(), agent,
                                [](const auto& entry, uint32_t a) { return entry.first < a; });
     return it != seen_.end() && it->first == agent ? it->second : 0;

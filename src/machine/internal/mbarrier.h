@@ -38,8 +38,8 @@ struct Mbarrier {
     return true;
   }
   std::string arrive(const Arrival& arrival);
-  std::string count_bytes(int64_t bytes);  // announced; negative: they are there
-  std::string add_pending(uint32_t count); // more arrivals in the current phase
+  std::string count_bytes(int64_t bytes);   // announced; negative: they are there
+  std::string add_pending(uint32_t count);  // more arrivals in the current phase
   // "phase 0: 1 arrival and 512 bytes are missing"
   std::string text() const;
 };

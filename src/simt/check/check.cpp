@@ -96,11 +96,11 @@ Checks::Checks(const Launch& launch)
       global_records_(1) {}
 Checks::~Checks() { give_back(); }
 
-void Checks::begin(const Cluster& cluster, uint64_t linear) {
+void Checks::begin(const Cluster& cluster) {
   auto& state = states_[&cluster];
   state = std::make_unique<State>();
   State& s = *state;
-  s.block.id = static_cast<uint32_t>(linear);
+  s.block.id = static_cast<uint32_t>(cluster.number);
   s.warps = launch_.code->threads / 32;
   s.all_warps = s.warps * static_cast<uint32_t>(cluster.ctas.size());
   for (uint32_t a = 0; a < s.all_warps + 2; a++) s.new_agent();
@@ -291,9 +291,9 @@ void Checks::flush(Exec& x) {
     for (uint32_t i = 0; i < w.bytes; i++) {
       cells[i].defined = true;
       if (!race_) continue;
-      const bool same = now[i] == w.before[i] || (s.records[cells[i].changer].serial == serial_ &&
-                                                  is_store(*w.in) &&
-                                                  differ_by_rounding(now, w.before.data(), w.bytes));
+      const bool same =
+          now[i] == w.before[i] || (s.records[cells[i].changer].serial == serial_ && is_store(*w.in) &&
+                                    differ_by_rounding(now, w.before.data(), w.bytes));
       const bool changes = !same || cells[i].copy_in || cells[i].copy_out;
       if (!changes) cells[i].again |= uint64_t{1} << s.records[mine].agent % 64;
       if (!touch(x, s, *w.in, w.lane, cells[i], mine, changes,

@@ -24,8 +24,7 @@ class Checks {
   Checks& operator=(const Checks&) = delete;
 
   bool looks_for_races() const { return race_; }
-  // A cluster starts, the linear-th of the grid.
-  void begin(const Cluster& cluster, uint64_t linear);
+  void begin(const Cluster& cluster);  // it starts
   // Around each instruction, with the threads that run it on.
   void before(Exec& x, const Instr& in);
   void after(Exec& x, const Instr& in);

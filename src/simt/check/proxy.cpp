@@ -130,9 +130,8 @@ bool Checks::tensor(Exec& x, const Operands& in, uint32_t lane, const Range& ran
   if (range.write)
     for (uint32_t i = 0; i < range.count; i++) cells[i].defined = true;
   if (!race_) return true;
-  const uint32_t mine =
-      record(s.records, s.agent(*x.cta, thread), range.write ? machine::Act::kWrite : machine::Act::kRead, in,
-             thread, serial_);
+  const uint32_t mine = record(s.records, s.agent(*x.cta, thread),
+                               range.write ? machine::Act::kWrite : machine::Act::kRead, in, thread, serial_);
   for (uint32_t i = 0; i < range.count; i++)
     if (!touch(x, s, in, lane, cells[i], mine, range.write, {range.at + i, true})) return false;
   return true;
