@@ -136,7 +136,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
       cta->shared = cta->memory->shared();
       cta->local = cta->memory->local();
       cta->alive.resize(code_.threads);
-      cta->cluster_phase.resize(code_.threads);
+      cta->cluster_tickets.resize(code_.threads);
       fill_constants(*cta);
       cluster->ctas.push_back(std::move(cta));
     }
@@ -149,7 +149,7 @@ class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
     cluster.pending.clear();
     cluster.timing = {launch_.options->timing, static_cast<uint64_t>(number)};
     if (checks_) checks_->begin(cluster);
-    cluster.arrived = 0;
+    cluster.barrier.arrived = 0;
     cluster.timeouts = 0;
     for (auto& cta : cluster.ctas) {
       cta->id = block_of(launch_, number, cta->rank);

@@ -84,11 +84,12 @@ class GridWorker : public machine::GridWorker<GridWorker, Program> {
   // The blocks of cluster `number` of the grid, each ready to run before the first does.
   bool begin_cluster(Cluster& cluster, int64_t number) {
     const auto& grid = launch_.options->grid;
-    cluster.arrivals.assign(cluster.blocks.size(), 0);
+    cluster.barrier = {};
     for (Program* p : cluster.blocks) {
       p->id = machine::block_in(grid, code_.cluster, number, p->rank);
       p->linear = p->id[0] + grid[0] * (p->id[1] + grid[1] * p->id[2]);
       p->number = number;
+      p->cluster_ticket = 0;
       if (!begin_block(*p)) return false;
     }
     return true;

@@ -27,6 +27,7 @@
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/memory.h>
 #include <triton_runner/exec/observer.h>
+#include <triton_runner/machine/barriers.h>
 #include <triton_runner/machine/grid.h>
 
 #include "code.h"
@@ -193,6 +194,7 @@ struct Program {
   bool was_refused = false;              // it has read that cluster launch control gave it no work
   Cluster* cluster = nullptr;            // where the blocks of a cluster are programs: those it is one of
   int rank = 0;                          // its place there
+  uint64_t cluster_ticket = 0;           // of its last arrival at the cluster's barrier
   std::unique_ptr<Cluster> led;          // of the first of them
   int turns = 0;                         // of a shuffled launch, since it last did no more than spin
 
@@ -205,7 +207,7 @@ struct Program {
 struct Cluster {
   std::vector<Program*> blocks;                  // by rank
   std::vector<std::unique_ptr<Program>> others;  // all but the first
-  std::vector<uint32_t> arrivals;                // of each block at the cluster's barrier
+  machine::ClusterBarrier barrier;               // of its blocks
 };
 
 struct Worker {

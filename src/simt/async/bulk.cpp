@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <triton_runner/machine/copy_groups.h>
+
 #include "address.h"
 #include "async/mbarrier.h"
 #include "atomic.h"
@@ -195,7 +197,7 @@ void run_wait(Lanes& lanes, const Operands& in) {
   Cluster& cluster = *x.cta->cluster;
   auto waited = [&](const auto& s) {
     const bool ours = s.thread >= x.first && s.thread < x.first + x.count && x.on(s.thread - x.first);
-    return ours && s.group + uint64_t{in.small} < groups.commits[s.thread];
+    return ours && machine::is_waited_for(s.group, in.small, groups.commits[s.thread]);
   };
   const std::vector<BulkStore*> stores = groups.stores;  // completing them takes them out
   for (const BulkStore* s : stores) {

@@ -433,7 +433,7 @@ void Checks::before(Exec& x, const Instr& in) {
     if (lane == w + 32) continue;
     machine::Agent& agent = s.agent(*x.cta, x.first + w);
     if (of_cluster) {
-      agent.release(s.cluster[x.cta->cluster->phase & 1]);
+      agent.release(s.cluster[x.cta->cluster->barrier.phase & 1]);
       continue;
     }
     const uint32_t barrier = x.reg<uint32_t>(in.a)[lane] & 15;
@@ -474,7 +474,7 @@ void Checks::after(Exec& x, const Instr& in) {
       uint32_t lane = w;
       while (lane < w + 32 && !x.on(lane)) lane++;
       if (lane == w + 32) continue;
-      const uint64_t phase = x.cta->cluster_phase[x.first + lane] - 1;
+      const uint64_t phase = x.cta->cluster_tickets[x.first + lane] - 1;
       s.agent(*x.cta, x.first + w).seen.see(s.cluster[phase & 1]);
     }
     return;

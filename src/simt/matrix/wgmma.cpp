@@ -6,6 +6,7 @@
 // counts on it). So A is read when a product is issued, and in a function that ptxas serializes
 // (triton_runner/ptx/products.h) products are computed then. Warp w of a group computes rows 16 w to
 // 16 w + 15, so that warps need not come together.
+#include <triton_runner/machine/copy_groups.h>
 #include <triton_runner/num/mma.h>
 
 #include <algorithm>
@@ -244,7 +245,9 @@ void run_commit(Lanes& lanes, const Operands& in) {
 
 // What a wait covers, and of which products it only seems to.
 void cover(WarpQueue& queue, const Instr& wait, uint64_t left) {
-  auto is_covered = [&](const WarpQueue::Uncovered& u) { return u.group + left < queue.group; };
+  auto is_covered = [&](const WarpQueue::Uncovered& u) {
+    return machine::is_waited_for(u.group, left, queue.group);
+  };
   auto d_of = [](const Instr& product) -> const std::vector<uint32_t>& {
     return static_cast<const Product*>(product.data)->d;
   };
@@ -262,8 +265,9 @@ void run_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   const auto left = static_cast<uint64_t>(in.imm);
-  complete(x, part_of(*x.cta),
-           [left](const WarpQueue& q, size_t i) { return q.products[i].group + left < q.group; });
+  complete(x, part_of(*x.cta), [left](const WarpQueue& q, size_t i) {
+    return machine::is_waited_for(q.products[i].group, left, q.group);
+  });
   for (uint32_t w = 0; w < x.count; w += 32)
     if (!x.mask || x.mask[w]) cover(part_of(*x.cta).warps[(x.first + w) / 32], instr_of(in), left);
 }

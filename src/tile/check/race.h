@@ -84,7 +84,7 @@ class RaceCheck {
   const exec::Memory& memory_;
   machine::History global_;
   std::unordered_map<uint64_t, Clock> released_;              // by address of an atomic
-  std::map<std::pair<const Cluster*, uint32_t>, Clock> met_;  // by phase of a cluster's barrier
+  std::map<std::pair<const Cluster*, uint64_t>, Clock> met_;  // by phase of a cluster's barrier
   std::vector<Record> records_;                               // 0: before the launch
   std::vector<Who> threads_;
   std::vector<Access> accesses_;  // by instruction

@@ -3,6 +3,8 @@
 #include <deque>
 #include <map>
 
+#include <triton_runner/machine/copy_groups.h>
+
 #include "check/race.h"
 #include "check/shadow.h"
 
@@ -11,10 +13,8 @@ namespace triton_runner::tile {
 struct RaceCheck::TaskState {
   const Task* task = nullptr;
   Thread thread;
-  // Threads beside the task that it has not waited for, oldest first.
-  std::vector<uint32_t> open;                   // cp.async copies in no group yet
-  std::deque<std::vector<uint32_t>> committed;  // groups of them
-  std::vector<uint32_t> products, stores;       // wgmma, and TMA stores
+  // Threads beside the task that it has not waited for: cp.async, wgmma, TMA stores.
+  machine::CopyGroups<uint32_t> copies, products, stores;
 };
 
 struct RaceCheck::ProgramRace : ProgramState {

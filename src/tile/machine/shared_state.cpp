@@ -21,7 +21,7 @@ SharedState::~SharedState() { drop_all(); }
 
 void SharedState::drop_all() {
   for (Groups& g : groups_) {
-    for (const Copy& c : g.copies) pool_->release(c.data);
+    g.copies.take_all([&](const Copy& c) { pool_->release(c.data); });
   }
   for (Flight& f : flights_) {
     for (const Copy& c : f.copies) pool_->release(c.data);
@@ -100,40 +100,24 @@ SharedState::Groups& SharedState::groups(Task& task, int queue) {
   for (Groups& g : groups_) {
     if (g.task == &task && g.queue == queue) return g;
   }
-  groups_.push_back({&task, queue, {}, {}, 0});
-  return groups_.back();
+  return groups_.emplace_back(Groups{&task, queue, {}});
 }
 
 void SharedState::issue(Task& task, Copy copy, int queue) {
   if (timing_.at_once()) return complete(copy);
-  Groups& g = groups(task, queue);
-  g.copies.push_back(copy);
-  g.open++;
+  groups(task, queue).copies.issue(copy);
 }
 
-void SharedState::commit(Task& task, int queue) {
-  Groups& g = groups(task, queue);
-  g.committed.push_back(g.open);
-  g.open = 0;
-}
+void SharedState::commit(Task& task, int queue) { groups(task, queue).copies.commit(); }
 
 void SharedState::wait(Task& task, int64_t groups_left, int queue) {
-  Groups& g = groups(task, queue);
-  while (!g.committed.empty() && static_cast<int64_t>(g.committed.size()) > groups_left) {
-    for (size_t i = 0; i < g.committed.front(); i++) {
-      complete(g.copies.front());
-      g.copies.pop_front();
-    }
-    g.committed.pop_front();
-  }
+  groups(task, queue).copies.wait(groups_left, [&](const Copy& c) { complete(c); });
 }
 
 void SharedState::hand_over(Task& task, uint32_t barrier, int arrivals, int queue) {
-  Groups& g = groups(task, queue);
-  flights_.push_back({barrier, {g.copies.begin(), g.copies.end()}, 0, arrivals});
-  g.copies.clear();
-  g.committed.clear();
-  g.open = 0;
+  Flight flight{barrier, {}, 0, arrivals};
+  groups(task, queue).copies.take_all([&](const Copy& c) { flight.copies.push_back(c); });
+  flights_.push_back(std::move(flight));
   if (timing_.at_once()) complete_copies(task, barrier);
 }
 
@@ -237,15 +221,13 @@ NamedBarriers::Bar& NamedBarriers::bar(int64_t id) {
   for (Bar& b : bars_) {
     if (b.id == id) return b;
   }
-  return bars_.emplace_back(Bar{id, 0, 0, {}});
+  Bar& made = bars_.emplace_back();
+  made.id = id;
+  return made;
 }
 
 void NamedBarriers::arrive(int64_t id, int64_t threads, int64_t arriving) {
-  Bar& b = bar(id);
-  b.arrived += arriving;
-  if (b.arrived < threads) return;
-  b.arrived -= threads;
-  b.passed++;
+  bar(id).arrive(static_cast<uint32_t>(arriving), static_cast<uint32_t>(threads), 0);
 }
 
 bool NamedBarriers::wait(const Task& task, int64_t id, int64_t threads) {

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include <triton_runner/exec/timing.h>
+#include <triton_runner/machine/barriers.h>
+#include <triton_runner/machine/copy_groups.h>
 #include <triton_runner/machine/mbarrier.h>
 
 #include "machine/memdesc.h"
@@ -41,10 +43,9 @@ class NamedBarriers {
   bool wait(const Task& task, int64_t id, int64_t threads);
 
  private:
-  struct Bar {
-    int64_t id, arrived;
-    uint64_t passed;  // how often
-    std::vector<std::pair<const Task*, uint64_t>> waiting;
+  struct Bar : machine::NamedBarrier {
+    int64_t id = 0;
+    std::vector<std::pair<const Task*, uint64_t>> waiting;  // and how often it had been passed then
   };
   Bar& bar(int64_t id);
   int program_threads_ = 0;
@@ -112,9 +113,7 @@ class SharedState : public ProgramState {
   struct Groups {
     Task* task;
     int queue;
-    std::deque<Copy> copies;       // oldest first; the last `open` of them are in no group yet
-    std::deque<size_t> committed;  // copies of each group
-    size_t open = 0;
+    machine::CopyGroups<Copy> copies;
   };
   struct Flight {
     uint32_t barrier;
