@@ -39,13 +39,8 @@ class SimtKernel final : public exec::Kernel {
       return exec::LaunchError{base::failure("kernel '" + code_.kernel +
                                              "': perturb= is for TTIR and TTGIR, whose ops say what rounds"),
                                {}};
-    if ((options.checks & exec::kCheckRace) && options.timing.kind == exec::Timing::kUsual &&
-        has_two_ends()) {
-      exec::LaunchOptions late = options;
-      late.timing = {exec::Timing::kLate};
-      return exec::launch_both_ends(*this, options, args, allocations,
-                                    [&] { return launch(late, args, allocations); });
-    }
+    if (exec::wants_both_ends(options) && has_two_ends())
+      return exec::launch_both_ends(*this, options, args, allocations);
     auto observed = with_probes(options.observer);
     if (!observed) return exec::LaunchError{observed.error(), {}};
     const Code& code = *observed ? **observed : code_;
