@@ -292,7 +292,7 @@ void Checks::flush(Exec& x) {
       cells[i].defined = true;
       if (!race_) continue;
       const bool same =
-          now[i] == w.before[i] || (s.records[cells[i].changer].serial == serial_ && is_store(*w.in) &&
+          now[i] == w.before[i] || (s.records[cells[i].writer].serial == serial_ && is_store(*w.in) &&
                                     differ_by_rounding(now, w.before.data(), w.bytes));
       const bool changes = !same || cells[i].copy_in || cells[i].copy_out;
       if (!changes) cells[i].again |= uint64_t{1} << s.records[mine].agent % 64;
