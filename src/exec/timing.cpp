@@ -58,8 +58,7 @@ class Memories {
 }  // namespace
 
 LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
-                              std::span<const Argument> arguments, std::span<const Allocation> allocations,
-                              const std::function<LaunchResult()>& usual) {
+                              std::span<const Argument> arguments, std::span<const Allocation> allocations) {
   Memories memories;
   for (const Allocation& a : allocations) memories.keep(a);
   LaunchOptions eager = options;
@@ -79,7 +78,9 @@ LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
   LaunchResult first = kernel.launch(eager, arguments, allocations);
   if (first && (!first->trap || first->trap->kind == TrapKind::kInterrupted)) return first;
   memories.swap();
-  LaunchResult late = usual();
+  LaunchOptions usual = options;
+  usual.timing = {Timing::kLate};
+  LaunchResult late = kernel.launch(usual, arguments, allocations);
   const bool warned = late && late->trap && !late->trap->warning.empty();
   if (late && !warned) return late;
   constexpr const char* kHow =

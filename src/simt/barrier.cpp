@@ -97,25 +97,17 @@ void cluster_arrive(Lanes& l, const Operands&) {
   Exec& x = exec_of(l);
   Cluster& cluster = *x.cta->cluster;
   for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i)) x.cta->cluster_phase[l.first + i] = cluster.phase + 1;
-  cluster.arrived += count_on(l);
-  if (cluster.arrived < alive_in(cluster)) return;
-  cluster.arrived = 0;
-  ++cluster.phase;
-  ++cluster.events;
+    if (l.on(i)) x.cta->cluster_tickets[l.first + i] = cluster.barrier.ticket();
+  if (cluster.barrier.arrive(count_on(l), alive_in(cluster))) ++cluster.events;
 }
 
 void cluster_wait(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
   Cluster& cluster = *x.cta->cluster;
-  // Whoever has ended arrives nowhere.
-  if (cluster.arrived > 0 && cluster.arrived >= alive_in(cluster)) {
-    cluster.arrived = 0;
-    ++cluster.phase;
-    ++cluster.events;
-  }
+  if (cluster.barrier.settle(alive_in(cluster))) ++cluster.events;
   for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i) && x.cta->cluster_phase[l.first + i] == cluster.phase + 1) return x.retry_later(instr_of(in));
+    if (l.on(i) && !cluster.barrier.is_open(x.cta->cluster_tickets[l.first + i]))
+      return x.retry_later(instr_of(in));
 }
 
 void warp_sync(Lanes& l, const Operands& in) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <triton_runner/exec/timing.h>
+#include <triton_runner/machine/barriers.h>
 
 #include "code.h"
 #include "spaces.h"
@@ -41,9 +42,7 @@ struct Path {
 };
 
 // bar.sync / barrier.cta: 16 a block.
-struct Barrier {
-  uint32_t expected = 0;  // threads; 0: nobody is waiting
-  uint32_t arrived = 0;
+struct Barrier : machine::NamedBarrier {
   uint32_t red_count = 0;  // bar.red: threads with a true predicate
 };
 
@@ -95,7 +94,7 @@ struct Cta {
   uint32_t alive_count = 0;
   std::vector<const Instr*> ended_at;  // a thread, of a checked launch; null: it has not ended
   std::array<Barrier, 16> barriers{};
-  std::vector<uint64_t> cluster_phase;  // a thread: Cluster::phase when it last arrived, plus one
+  std::vector<uint64_t> cluster_tickets;  // a thread, of its last arrival at the cluster's barrier
   std::unique_ptr<CtaMemory> memory;
   bool was_refused = false;  // it has read that clusterlaunchcontrol gave it no work
   int32_t fuel = 1024;       // backward jumps until the scheduler looks at the clock
@@ -122,8 +121,7 @@ struct Cluster {
   uint32_t timeouts = 0;                         // of waits, since the last event
   uint64_t timeouts_since = 0;                   // that event
   exec::TimingPlaces timing;                     // of its asynchronous operations
-  uint64_t phase = 0;                            // of barrier.cluster
-  uint32_t arrived = 0;                          // threads, in it
+  machine::ClusterBarrier barrier;               // of threads
   // Writes the operation down, and completes as many as the launch's timing says.
   void issue(std::unique_ptr<AsyncOp> op);
   void complete_oldest();

@@ -219,15 +219,13 @@ void merge(Cta& cta, Path& a, Path& b) {
 
 bool arrive(Cta& cta, uint32_t barrier, uint32_t threads, uint32_t expected) {
   Barrier& b = cta.barriers[barrier];
-  if (expected) b.expected = expected;
-  b.arrived += threads;
-  if (b.arrived < (b.expected ? b.expected : cta.alive_count)) return false;
+  if (!b.arrive(threads, expected, cta.alive_count)) return false;
   for (auto& s : cta.paths) {
     if (s->state != PathState::kBarrier || s->barrier != barrier) continue;
     s->state = PathState::kReady;
     ++s->pc;
   }
-  b = {};
+  b.red_count = 0;
   return true;
 }
 

@@ -116,11 +116,8 @@ void Exec::trap(const Operands& in, exec::TrapKind kind, std::string message, ui
   pc = nullptr;
   leave();
   if (l.stops(*cta->cluster)) return;
-  exec::Trap t = made_trap(in, kind, std::move(message), lane, address, bytes, std::move(notes));
-  std::lock_guard lock(l.mutex);
-  if (l.stops(*cta->cluster)) return;
-  l.trap = std::move(t);
-  l.stop_from.store(cta->cluster->number, std::memory_order_relaxed);
+  l.record(made_trap(in, kind, std::move(message), lane, address, bytes, std::move(notes)),
+           cta->cluster->number);
 }
 
 void Exec::warn(const Operands& in, exec::TrapKind kind, std::string by, std::string message, uint32_t lane,

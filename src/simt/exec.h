@@ -11,9 +11,9 @@
 #include <vector>
 
 #include <triton_runner/exec/memory.h>
-#include <triton_runner/exec/order.h>
-#include <triton_runner/exec/progress.h>
 #include <triton_runner/exec/timing.h>
+#include <triton_runner/machine/barriers.h>
+#include <triton_runner/machine/grid.h>
 
 #include "block.h"
 
@@ -22,42 +22,16 @@ namespace triton_runner::simt {
 class ArgumentPlan;
 class Checks;
 
-// The pseudo-random order of a shuffled launch, which runs on one thread.
-struct Shuffle {
-  Shuffle(uint64_t seed, uint64_t clusters) : order(seed, clusters), random(seed) {}
-  exec::Permutation order;  // in which clusters start
-  exec::Random random;      // of turns, and of the lanes of an atomic operation
-};
-
-struct Launch {
+struct Launch : machine::Grid {
   const Code* code = nullptr;
-  const exec::LaunchOptions* options = nullptr;
   std::vector<std::byte> params;  // of the entry, param_bytes
   const ArgumentPlan* plan = nullptr;
-  const exec::Memory* memory = nullptr;
   uint32_t shared_bytes = 0;         // static and dynamic
   std::array<uint32_t, 3> blocks{};  // of the grid: LaunchOptions::grid counts clusters
   bool fast_mma = false;
   bool checked = false;  // anything but out of bounds
-  double deadline = 0;
-  std::optional<Shuffle> shuffle;
-  std::atomic<int64_t> next_cluster{0};
-  int64_t num_clusters = 0;
-  // The number of the next cluster of the grid, which nobody else then starts; -1: none is left.
-  int64_t take_cluster() {
-    const int64_t place = next_cluster.fetch_add(1, std::memory_order_relaxed);
-    if (place >= num_clusters) return -1;
-    return shuffle ? static_cast<int64_t>(shuffle->order(static_cast<uint64_t>(place))) : place;
-  }
-  std::atomic<int64_t> steps{0};
-  exec::Progress progress;
-  // Clusters of this number and above leave, those below run on: one of them trapped, and a cluster below may
-  // yet. 0: everybody leaves.
-  std::atomic<int64_t> stop_from{INT64_MAX};
-  bool stops(int64_t number) const { return stop_from.load(std::memory_order_relaxed) <= number; }
+  using Grid::stops;
   bool stops(const Cluster& cluster) const { return stops(cluster.number); }
-  std::mutex mutex;
-  std::optional<exec::Trap> trap;  // of the cluster stop_from, or of one above where everybody leaves
   // Of a launch without a trap: what Trap::warning is for, the first of the lowest program.
   std::optional<std::pair<int64_t, exec::Trap>> warning;
   std::mutex print_mutex;
@@ -67,6 +41,7 @@ struct Launch {
 struct Worker {
   explicit Worker(const exec::Memory& m) : memory(m) {}
   Launch* launch = nullptr;
+  machine::Taker* clusters = nullptr;  // of the grid
   exec::MemoryView memory;
   std::vector<int8_t> guard_mask;  // scratch of guarded instructions
   uint64_t global_spins = 0;       // volatile, acquiring and atomic accesses to global memory
@@ -133,7 +108,7 @@ inline std::string instruction_location(const Code& code, const Source& source) 
 // where the launch is shuffled.
 template <class F>
 bool for_each_lane(Exec& x, F f) {
-  if (std::optional<Shuffle>& shuffle = x.worker->launch->shuffle) [[unlikely]] {
+  if (std::optional<machine::Shuffle>& shuffle = x.worker->launch->shuffle) [[unlikely]] {
     const exec::Permutation order(shuffle->random.next(), x.count);
     for (uint32_t k = 0; k < x.count; ++k) {
       const auto i = static_cast<uint32_t>(order(k));

@@ -45,22 +45,14 @@ class SimtKernel final : public exec::Kernel {
       return exec::LaunchError{base::failure("kernel '" + code_.kernel +
                                              "': perturb= is for TTIR and TTGIR, whose ops say what rounds"),
                                {}};
-    if ((options.checks & exec::kCheckRace) && options.timing.kind == exec::Timing::kUsual &&
-        has_two_ends()) {
-      exec::LaunchOptions late = options;
-      late.timing = {exec::Timing::kLate};
-      return exec::launch_both_ends(*this, options, args, allocations,
-                                    [&] { return launch(late, args, allocations); });
-    }
+    if (exec::wants_both_ends(options) && has_two_ends())
+      return exec::launch_both_ends(*this, options, args, allocations);
     auto observed = with_probes(options.observer);
     if (!observed) return exec::LaunchError{observed.error(), {}};
     const Code& code = *observed ? **observed : code_;
     Launch launch;
     launch.code = &code;
     launch.plan = &plan_;
-    launch.options = &options;
-    launch.num_clusters = exec::programs_of(options);
-    if (options.shuffle) launch.shuffle.emplace(*options.shuffle, static_cast<uint64_t>(launch.num_clusters));
     for (size_t d = 0; d < 3; ++d)
       launch.blocks[d] = static_cast<uint32_t>(options.grid[d]) * code_.cluster[d];
     const int64_t blocks = int64_t{launch.blocks[0]} * launch.blocks[1] * launch.blocks[2];
@@ -79,14 +71,13 @@ class SimtKernel final : public exec::Kernel {
       all.push_back({reinterpret_cast<uint64_t>(launch.params.data()), launch.params.size(),
                      "the parameters of the kernel", false});
     exec::Memory memory(all, options.resolve, options.whole);
-    launch.memory = &memory;
+    launch.begin(options, memory, exec::programs_of(options));
     launch.fast_mma = options.mma == exec::Mma::kFast;
     launch.checked = (options.checks & ~exec::kCheckBounds) != 0;
-    if (options.timeout_seconds > 0) launch.deadline = steady_seconds() + options.timeout_seconds;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (launch.checked || launch.shuffle) workers = 1;
     try {
-      run_grid(launch, static_cast<int>(std::min<int64_t>(workers, launch.num_clusters)));
+      run_grid(launch, workers);
     } catch (const std::bad_alloc&) {
       return exec::LaunchError{base::failure("kernel '" + code_.kernel +
                                              "': there is not enough memory for the registers and shared "

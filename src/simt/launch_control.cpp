@@ -1,11 +1,8 @@
-// clusterlaunchcontrol: a block asks for the work of a cluster that has not started. PTX ISA 9.7.13.17.
-//
-// The cluster is taken off the launch's counter when the instruction is issued, so that nobody starts it any
-// more. The answer is there when somebody waits for it, as the bytes of a bulk copy are: the number of its
-// first block, and a word that says whether there is one. All blocks of the asking cluster get the same.
-#include <array>
+// clusterlaunchcontrol (machine/launch_control.h). The answer is there when somebody waits for it, as the bytes of a
+// bulk copy are. All blocks of the asking cluster get the same.
+#include <triton_runner/machine/launch_control.h>
+
 #include <cstring>
-#include <optional>
 
 #include "async/mbarrier.h"
 #include "check/check.h"
@@ -15,14 +12,11 @@
 
 namespace triton_runner::simt {
 
+using machine::kAnswerBytes;
+using machine::LaunchAnswer;
 using ptx::Mod;
 
 namespace {
-
-constexpr uint32_t kAnswerBytes = 16;
-// The last word of an answer, which nothing else is taken for.
-constexpr uint32_t kRefused = 0xc1c00000, kCancelled = 0xc1c00001;
-using Words = std::array<uint32_t, 4>;  // %ctaid.x, y, z of the first block, and one of these
 
 struct Request {
   AddressPlace answer, barrier;
@@ -33,13 +27,13 @@ struct Answer : AsyncOp {
   Cta* cta;
   const Instr* in;
   uint32_t thread;
-  Words words{0, 0, 0, kRefused};
+  LaunchAnswer answer;
   std::vector<std::pair<std::byte*, uint32_t>> to;  // with the mbarrier of each
   void complete(Cluster&) override {
     if (cta->alive_count == 0) return;
     Exec x = late_exec(*cta);
     for (const auto& [at, barrier] : to) {
-      std::memcpy(at, words.data(), kAnswerBytes);
+      std::memcpy(at, &answer, kAnswerBytes);
       if (Checks* checks = x.worker->checks) {
         const Cta& owner = *cta->cluster->cta_of(barrier);
         checks->landed(x, *in, owner, static_cast<uint32_t>(at - owner.shared), kAnswerBytes, barrier);
@@ -48,15 +42,6 @@ struct Answer : AsyncOp {
     }
   }
 };
-
-// The next cluster that has not started, which now never will.
-Words take_cluster(Exec& x) {
-  Launch& launch = *x.worker->launch;
-  const int64_t linear = launch.take_cluster();
-  if (linear < 0) return {0, 0, 0, kRefused};
-  const std::array<uint32_t, 3> first = first_block(launch, static_cast<uint64_t>(linear));
-  return {first[0], first[1], first[2], kCancelled};
-}
 
 void run_try_cancel(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
@@ -69,11 +54,7 @@ void run_try_cancel(Lanes& lanes, const Operands& in) {
       return x.trap(in, exec::TrapKind::kMisaligned, "the answer wants an address aligned to 16 bytes", i,
                     kSharedWindow | to, kAnswerBytes);
     if (x.cta->was_refused)
-      return x.trap(
-          in, exec::TrapKind::kInvalid,
-          "the block asks for work again after it has read that there is none: what happens then is "
-          "undefined",
-          i);
+      return x.trap(in, exec::TrapKind::kInvalid, std::string("the block") + machine::kAsksAgain, i);
     auto op = std::make_unique<Answer>();
     op->cta = x.cta;
     op->in = &instr_of(in);
@@ -91,7 +72,8 @@ void run_try_cancel(Lanes& lanes, const Operands& in) {
                       "block " + std::to_string(rank) + " of the cluster has ended, and gets no answer", i);
       if (!add((to & kOffsetMask) | rank << kRankShift, (barrier & kOffsetMask) | rank << kRankShift)) return;
     }
-    op->words = take_cluster(x);
+    if (const int64_t cluster = x.worker->clusters->take(); cluster >= 0)
+      op->answer = {block_of(x.launch(), cluster, 0), LaunchAnswer::kCancelled};
     x.cta->cluster->issue(std::move(op));
   }
 }
@@ -108,19 +90,19 @@ void run_query(Lanes& lanes, const Operands& in) {
   const auto& question = *static_cast<const Question*>(in.data);
   for (uint32_t i = 0; i < x.count; i++) {
     if (!x.on(i)) continue;
-    const Words& answer = x.reg<Words>(question.answer)[i];
-    const bool cancelled = answer[3] == kCancelled;
-    if (!cancelled && answer[3] != kRefused)
+    const LaunchAnswer& answer = x.reg<LaunchAnswer>(question.answer)[i];
+    if (!answer.is_one())
       return x.trap(in, exec::TrapKind::kInvalid,
                     "these 128 bits are no answer of clusterlaunchcontrol.try_cancel: it was not waited for, "
                     "or was overwritten",
                     i);
     if (question.predicate != kNoRegister) {
-      x.reg<int8_t>(question.predicate)[i] = cancelled ? -1 : 0;
-      x.cta->was_refused |= !cancelled;
+      x.reg<int8_t>(question.predicate)[i] = answer.is_cancelled() ? -1 : 0;
+      x.cta->was_refused |= !answer.is_cancelled();
     }
     for (size_t d = 0; d < question.words.size(); d++)
-      if (question.words[d] != kNoRegister) x.reg<uint32_t>(question.words[d])[i] = d < 3 ? answer[d] : 0;
+      if (question.words[d] != kNoRegister)
+        x.reg<uint32_t>(question.words[d])[i] = d < 3 ? answer.block[d] : 0;
   }
 }
 

@@ -1,21 +1,14 @@
-// The run loop and the schedulers: of a block's paths, of a cluster's blocks, of a worker's clusters.
+// The run loop, and the schedulers of a block's paths and of a cluster's blocks. Clusters are units of the grid
+// (machine/grid_worker.h).
 //
 // Whatever can run does so before an asynchronous operation completes; when nothing can run and nothing is
-// pending, the launch ends with a report of where every path waits. A cluster that spins on global memory
-// is set aside for others, so that blocks that wait for each other finish on one thread. When a cluster traps,
-// those above it leave and those below run on, so that the trap that stays is the one that comes first in the
-// grid's order, on any number of workers.
-//
-// In a shuffled launch several clusters are under way, each warp is a path of its own, and a turn of some
-// instructions goes to any warp that is ready.
+// pending, the launch ends with a report of where every path waits. In a shuffled launch each warp is a path of its
+// own, and a turn of some instructions goes to any warp that is ready.
 #include "run.h"
 
-#include <time.h>
-
 #include <algorithm>
-#include <atomic>
 
-#include <triton_runner/exec/pool.h>
+#include <triton_runner/machine/grid_worker.h>
 #include <triton_runner/num/types.h>
 
 #include "async/mbarrier.h"
@@ -26,10 +19,11 @@
 namespace triton_runner::simt {
 namespace {
 
-constexpr int32_t kFuel = 1024;          // backward jumps between looks at the clock
-constexpr uint32_t kTimeouts = 64;       // of waits without anything else that happens
-constexpr size_t kShuffledClusters = 8;  // under way at once in a shuffled launch, more while they spin
-constexpr uint64_t kTurn = 16;           // instructions of a turn there, on average
+using machine::Step;
+
+constexpr int32_t kFuel = 1024;         // backward jumps between looks at the clock
+constexpr uint32_t kTimeouts = 64;      // of waits without anything else that happens
+constexpr uint64_t kTurn = 16;          // instructions of a turn of a shuffled launch, on average
 constexpr uint64_t kSpinsOfFuel = 512;  // so many accesses that a spinning loop makes, in that time: it spins
 
 // A guarded instruction runs under the guard and the path's mask; not at all where no thread is left.
@@ -86,125 +80,44 @@ void run_path_checked(Exec& x, const Tables& tables, Checks& checks, uint64_t tu
 
 enum class Outcome { kFinished, kBlocked, kSpinning, kStopped, kGoesOn };
 
+Step step_of(Outcome o) {
+  return o == Outcome::kFinished   ? Step::kFinished
+         : o == Outcome::kSpinning ? Step::kSpinning
+         : o == Outcome::kStopped  ? Step::kStopped
+                                   : Step::kGoesOn;
+}
+
 bool is_ready(const Cta& cta, const Path& s) {
   return s.state == PathState::kReady || (s.state == PathState::kPoll && s.seen_event != cta.cluster->events);
 }
 
-class GridWorker {
+class GridWorker : public machine::GridWorker<GridWorker, Cluster> {
  public:
+  static constexpr int kPatience = 1;  // a step that spins is long: kSpinsOfFuel
+  // What looks like spinning may be a loop that gets on: without a trap it is waited for (the launch may have a time
+  // limit).
+  static constexpr bool kSpinsForSure = false;
+
   GridWorker(Launch& launch, int index)
-      : launch_(launch),
-        waiter_(launch.progress, index),
+      : machine::GridWorker<GridWorker, Cluster>(launch, index),
+        launch_(launch),
         code_(*launch.code),
         tables_(simd_tables(num::current_isa())),
         worker_(*launch.memory) {
     worker_.launch = &launch;
+    worker_.clusters = &taker_;
     worker_.guard_mask.resize(code_.threads);
     if (launch.checked) checks_ = std::make_unique<Checks>(launch);
     worker_.checks = checks_.get();
   }
+  ~GridWorker() { give_steps(); }
 
-  void run() {
-    if (launch_.shuffle)
-      run_shuffled(launch_.shuffle->random);
-    else
-      run_in_order();
-    give_steps();
-  }
+  Step step(Cluster& cluster) { return step_of(run_cluster(cluster)); }
+  Step turn(Cluster& cluster) { return step_of(run_turn(cluster, launch_.shuffle->random)); }
+  void end(Cluster&) {}
+  void discard(Cluster&) {}
 
- private:
-  void run_in_order() {
-    while (!launch_.stops(0)) {
-      if (active_.empty() || (spinning_ && more())) {
-        spinning_ = false;
-        if (!start()) {
-          if (active_.empty()) break;
-          continue;
-        }
-      }
-      bool finished = false;
-      for (size_t i = 0; i < active_.size();) {
-        // The newest first: what the others wait for is most often there.
-        size_t k = active_.size() - 1 - i;
-        Outcome o = run_cluster(*active_[k]);
-        if (o == Outcome::kFinished || o == Outcome::kStopped) {
-          finished = true;
-          leave(k, o);
-        } else {
-          ++i;
-        }
-      }
-      spinning_ = !finished;
-      if (finished)
-        waiter_.busy();
-      else if (!more() && nobody_gets_on())
-        return;
-    }
-  }
-
-  // Each turn goes to any of the clusters that are under way.
-  void run_shuffled(exec::Random& random) {
-    size_t spins = 0, most = kShuffledClusters;
-    while (!launch_.stops(0)) {
-      if (spins > active_.size() && more()) ++most, spins = 0;
-      while (active_.size() < most && more()) start();
-      if (active_.empty()) return;
-      const size_t k = random.below(active_.size());
-      const Outcome o = run_turn(*active_[k], random);
-      if (o == Outcome::kSpinning && ++spins > active_.size() && !more() && nobody_gets_on()) return;
-      if (o != Outcome::kFinished && o != Outcome::kStopped) continue;
-      leave(k, o);
-      waiter_.busy();
-      spins = 0;
-    }
-  }
-
-  // active_[k] has ended, or stopped on its way: then nothing of it is used again.
-  void leave(size_t k, Outcome o) {
-    if (o == Outcome::kFinished) {
-      idle_.push_back(std::move(active_[k]));
-      launch_.progress.ended();
-    }
-    active_.erase(active_.begin() + static_cast<ptrdiff_t>(k));
-  }
-
-  // All clusters here only spin and there is nothing to start. Without a trap they are waited for (the launch may
-  // have a time limit). After one, those below it may wait for what it, or one above it, was to do: its trap stays.
-  bool nobody_gets_on() {
-    if (launch_.stop_from.load(std::memory_order_relaxed) == INT64_MAX || !waiter_.nobody_gets_on(true))
-      return false;
-    std::lock_guard lock(launch_.mutex);
-    launch_.stop_from.store(0, std::memory_order_relaxed);
-    return true;
-  }
-
-  void give_steps() {
-    launch_.steps.fetch_add(worker_.steps, std::memory_order_relaxed);
-    worker_.steps = 0;
-  }
-
-  // Whether there are clusters that may start. In the grid's order none does after one that may not.
-  bool more() const {
-    const int64_t next = launch_.next_cluster.load(std::memory_order_relaxed);
-    return next < launch_.num_clusters && !launch_.stops(launch_.shuffle ? 0 : next);
-  }
-
-  // False: there is none, or it may not run.
-  bool start() {
-    if (!more()) return false;
-    const int64_t linear = launch_.take_cluster();
-    if (linear < 0 || launch_.stops(linear)) return false;
-    if (idle_.empty()) {
-      active_.push_back(make_cluster());
-    } else {
-      active_.push_back(std::move(idle_.back()));
-      idle_.pop_back();
-    }
-    begin(*active_.back(), static_cast<uint64_t>(linear));
-    return true;
-  }
-
-  std::unique_ptr<Cluster> make_cluster() {
+  std::unique_ptr<Cluster> make() {
     auto cluster = std::make_unique<Cluster>();
     cluster->worker = &worker_;
     const uint32_t n = code_.cluster[0] * code_.cluster[1] * code_.cluster[2];
@@ -222,11 +135,35 @@ class GridWorker {
       cta->shared = cta->memory->shared();
       cta->local = cta->memory->local();
       cta->alive.resize(code_.threads);
-      cta->cluster_phase.resize(code_.threads);
+      cta->cluster_tickets.resize(code_.threads);
       fill_constants(*cta);
       cluster->ctas.push_back(std::move(cta));
     }
     return cluster;
+  }
+
+  bool begin(Cluster& cluster, int64_t number) {
+    if (launch_.stops(number)) return false;
+    cluster.number = number;
+    cluster.pending.clear();
+    cluster.timing = {launch_.options->timing, static_cast<uint64_t>(number)};
+    if (checks_) checks_->begin(cluster);
+    cluster.barrier.arrived = 0;
+    cluster.timeouts = 0;
+    for (auto& cta : cluster.ctas) {
+      cta->id = block_of(launch_, number, cta->rank);
+      cta->was_refused = false;
+      begin_paths(*cta);
+      for (auto& part : cta->parts)
+        if (part) part->begin(*cta);
+    }
+    return true;
+  }
+
+ private:
+  void give_steps() {
+    launch_.steps.fetch_add(worker_.steps, std::memory_order_relaxed);
+    worker_.steps = 0;
   }
 
   void fill_constants(Cta& cta) {
@@ -238,26 +175,6 @@ class GridWorker {
         std::copy_n(reinterpret_cast<const std::byte*>(value), c.bytes,
                     cta.regs + c.offset + uint64_t{c.bytes} * t);
       }
-  }
-
-  void begin(Cluster& cluster, uint64_t linear) {
-    const std::array<uint32_t, 3> first = first_block(launch_, linear);
-    cluster.number = static_cast<int64_t>(linear);
-    cluster.pending.clear();
-    cluster.timing = {launch_.options->timing, linear};
-    if (checks_) checks_->begin(cluster, linear);
-    cluster.arrived = 0;
-    cluster.timeouts = 0;
-    for (auto& cta : cluster.ctas) {
-      const uint32_t r = cta->rank;
-      const std::array<uint32_t, 3> in{r % code_.cluster[0], r / code_.cluster[0] % code_.cluster[1],
-                                       r / code_.cluster[0] / code_.cluster[1]};
-      for (size_t d = 0; d < 3; ++d) cta->id[d] = first[d] + in[d];
-      cta->was_refused = false;
-      begin_paths(*cta);
-      for (auto& part : cta->parts)
-        if (part) part->begin(*cta);
-    }
   }
 
   // The path to run: of those that are ready (in a shuffled launch: of those of one warp, whose first thread is
@@ -366,9 +283,9 @@ class GridWorker {
   bool should_stop(Exec& x) {
     const exec::LaunchOptions& o = *launch_.options;
     const Operands& in = *std::min(x.pc, code_.instrs.data() + code_.instrs.size() - 1);
-    if (o.stop && o.stop->stop_requested()) {
+    if (launch_.is_interrupted()) {
       x.trap(in, exec::TrapKind::kInterrupted, "interrupted");
-    } else if (launch_.deadline > 0 && steady_seconds() > launch_.deadline) {
+    } else if (launch_.is_late()) {
       x.trap(in, exec::TrapKind::kTimeout,
              "the launch took longer than its limit of " + seconds(o.timeout_seconds));
     } else if (o.max_steps > 0 &&
@@ -439,13 +356,10 @@ class GridWorker {
   void report_deadlock(Cluster& cluster);
 
   Launch& launch_;
-  exec::Waiter waiter_;
   const Code& code_;
   const Tables& tables_;
   Worker worker_;
   std::unique_ptr<Checks> checks_;
-  std::vector<std::unique_ptr<Cluster>> active_, idle_;
-  bool spinning_ = false;  // none of the clusters under way got to its end in the last round
 };
 
 std::string threads_of(const Path& s) {
@@ -498,25 +412,15 @@ void GridWorker::report_deadlock(Cluster& cluster) {
 
 }  // namespace
 
-std::array<uint32_t, 3> first_block(const Launch& launch, uint64_t linear) {
-  const auto& cluster = launch.code->cluster;
-  std::array<uint64_t, 3> grid{};
-  for (size_t d = 0; d < 3; ++d) grid[d] = launch.blocks[d] / cluster[d];
-  const uint64_t at[] = {linear % grid[0], linear / grid[0] % grid[1], linear / grid[0] / grid[1]};
-  std::array<uint32_t, 3> first{};
-  for (size_t d = 0; d < 3; ++d) first[d] = static_cast<uint32_t>(at[d] * cluster[d]);
-  return first;
-}
-
-double steady_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+std::array<uint32_t, 3> block_of(const Launch& launch, int64_t cluster, uint32_t rank) {
+  const auto &blocks = launch.blocks, &shape = launch.code->cluster;
+  const auto at =
+      machine::block_in({blocks[0], blocks[1], blocks[2]}, {shape[0], shape[1], shape[2]}, cluster, rank);
+  return {static_cast<uint32_t>(at[0]), static_cast<uint32_t>(at[1]), static_cast<uint32_t>(at[2])};
 }
 
 void run_grid(Launch& launch, int workers) {
-  launch.progress.begin(workers);
-  exec::run_workers(workers, [&](int index) { GridWorker(launch, index).run(); });
+  launch.run(workers, [&](int index) { GridWorker(launch, index).run(); });
 }
 
 }  // namespace triton_runner::simt

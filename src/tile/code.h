@@ -8,6 +8,7 @@
 
 #include <triton_runner/ir/graph.h>
 #include <triton_runner/ir/module.h>
+#include <triton_runner/machine/tensor_memory.h>
 #include <triton_runner/num/types.h>
 
 namespace triton_runner::tile {
@@ -95,7 +96,7 @@ struct Code : CodeHeader {
       -1;  // where in it tensor memory begins (-1: none), and the bytes of a lane that are used
   int64_t tensor_memory_used = 0;
   // Bytes of a lane: of each block 512 columns of 32 bits, four times, as buffers are not reused.
-  int64_t tensor_memory_row() const { return int64_t{8192} * num_ctas; }
+  int64_t tensor_memory_row() const { return int64_t{4 * 4 * machine::kTensorColumns} * num_ctas; }
   std::vector<std::shared_ptr<void>> owned;  // types, data of instructions, slot lists
 };
 

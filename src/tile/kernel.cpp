@@ -27,16 +27,13 @@ class TileKernel final : public exec::Kernel {
                             std::span<const exec::Allocation> allocations) override {
     if (auto ok = exec::check_arguments(*this, args); !ok) return exec::LaunchError{ok.error(), {}};
     if (auto ok = exec::check_grid(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
-    if ((options.checks & exec::kCheckRace) && options.timing.kind == exec::Timing::kUsual &&
-        has_two_ends(*func_->region(0)) == Ends::kTwo) {
-      exec::LaunchOptions late = options;
-      late.timing = {exec::Timing::kLate};
-      return exec::launch_both_ends(*this, options, args, allocations,
-                                    [&] { return launch(late, args, allocations); });
-    }
+    if (exec::wants_both_ends(options) && has_two_ends(*func_->region(0)) == Ends::kTwo)
+      return exec::launch_both_ends(*this, options, args, allocations);
     if (auto ok = whole_clusters(options.grid); !ok) return exec::LaunchError{ok.error(), {}};
     exec::Memory memory(allocations, options.resolve, options.whole);
     Launch launch;
+    const int64_t blocks = code_.cluster_size();
+    launch.begin(options, memory, (exec::programs_of(options) + blocks - 1) / blocks);
     launch.code = &code_;
     // An observer has code of its own for this one launch, and so do checks: nothing is fused there, so that
     // every value is there to be seen.
@@ -45,22 +42,17 @@ class TileKernel final : public exec::Kernel {
     if ((options.checks & ~exec::kCheckBounds) || options.shuffle || options.perturb) {
       if (options.observer) with_probes = made_code(options.observer, true);
       const CheckedCode& code = with_probes ? *with_probes : checked_code();
-      checks.emplace(code, options, allocations, memory);
+      checks.emplace(code, options, allocations, memory, launch.shuffle ? &*launch.shuffle : nullptr);
       launch.checks = &*checks;
       launch.code = &code.code;
     } else if (options.observer) {
       with_probes = made_code(options.observer, false);
       launch.code = &with_probes->code;
     }
-    launch.options = &options;
     launch.args = args;
-    launch.memory = &memory;
-    const int64_t blocks = code_.cluster_size();
-    launch.num_programs = (exec::programs_of(options) + blocks - 1) / blocks;
-    if (options.timeout_seconds > 0) launch.deadline = steady_seconds() + options.timeout_seconds;
     int workers = options.threads > 0 ? options.threads : exec::available_cores();
     if (checks && checks->one_thread()) workers = 1;
-    run_grid(launch, static_cast<int>(std::min<int64_t>(workers, launch.num_programs)));
+    run_grid(launch, workers);
     if (launch.trap) return exec::LaunchError{{}, std::move(launch.trap)};
     return {};
   }

@@ -235,24 +235,18 @@ void Task::drop(Value& v) {
   v.buffer = nullptr;
 }
 
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 bool Task::should_stop() {
   Launch& l = *worker->launch;
-  if (l.stops(program->number)) return true;
-  if (l.options->stop && l.options->stop->stop_requested()) return true;
+  if (l.stops(program->number) || l.is_interrupted()) return true;
   // Not each time, but where others have left for a reason that may be the clock.
-  const bool look = (++polls & 31) == 0 || l.stop_from.load(std::memory_order_relaxed) != INT64_MAX;
-  return l.deadline != 0 && look && steady_seconds() > l.deadline;
+  const bool look = (++polls & 31) == 0 || l.somebody_stopped();
+  return look && l.is_late();
 }
 
 const Instr* Task::stopped(const Instr& in) {
   Launch& l = *worker->launch;
   if (!l.stops(program->number)) {
-    if (l.options->stop && l.options->stop->stop_requested())
-      return trap(in, exec::TrapKind::kInterrupted, "the launch was interrupted");
+    if (l.is_interrupted()) return trap(in, exec::TrapKind::kInterrupted, "the launch was interrupted");
     return trap(in, exec::TrapKind::kTimeout,
                 "the kernel ran longer than " + seconds_text(l.options->timeout_seconds) +
                     " (TRITON_RUNNER_TIMEOUT or timeout=)");

@@ -27,7 +27,8 @@
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/exec/memory.h>
 #include <triton_runner/exec/observer.h>
-#include <triton_runner/exec/progress.h>
+#include <triton_runner/machine/barriers.h>
+#include <triton_runner/machine/grid.h>
 
 #include "code.h"
 #include "value.h"
@@ -193,7 +194,9 @@ struct Program {
   bool was_refused = false;              // it has read that cluster launch control gave it no work
   Cluster* cluster = nullptr;            // where the blocks of a cluster are programs: those it is one of
   int rank = 0;                          // its place there
+  uint64_t cluster_ticket = 0;           // of its last arrival at the cluster's barrier
   std::unique_ptr<Cluster> led;          // of the first of them
+  int turns = 0;                         // of a shuffled launch, since it last did no more than spin
 
   std::byte* shared_memory() { return shared->data(); }
   // A further task of this program, run from `entry`, sharing the slots; its handlers end it with finish().
@@ -204,42 +207,24 @@ struct Program {
 struct Cluster {
   std::vector<Program*> blocks;                  // by rank
   std::vector<std::unique_ptr<Program>> others;  // all but the first
-  std::vector<uint32_t> arrivals;                // of each block at the cluster's barrier
+  machine::ClusterBarrier barrier;               // of its blocks
 };
 
 struct Worker {
   Launch* launch = nullptr;
   int index = 0;
   BufferPool* pool = nullptr;
+  machine::Taker* programs = nullptr;  // of the grid, or clusters of them
   exec::MemoryView memory;
   std::vector<int64_t> compact_shape;  // scratch of map_elements
-  int64_t taken = 0, taken_end = 0;    // programs of the grid that are this worker's and not started yet
-  // The number of the next program (or cluster) of the grid, which nobody else then starts; -1 if there is
-  // none.
-  int64_t take();
   explicit Worker(const exec::Memory& m) : memory(m) {}
 };
 
-struct Launch {
+struct Launch : machine::Grid {
   const Code* code = nullptr;
-  const exec::LaunchOptions* options = nullptr;
   std::span<const exec::Argument> args;
-  const exec::Memory* memory = nullptr;
-  int64_t num_programs = 0;  // what workers take: programs of the grid, or clusters of them
   Checks* checks = nullptr;  // what runs the instructions of a checked launch (check/); null: plain
-  std::atomic<int64_t> next_program{0};
-  std::atomic<int64_t> steps{0};  // instructions executed, where they are limited
-  int workers = 1;
-  exec::Progress progress;
   void made_progress() { progress.changed(); }
-  // Programs of this number and above leave, those below run on: one of them trapped, and a program below may
-  // yet. 0: everybody leaves.
-  std::atomic<int64_t> stop_from{INT64_MAX};
-  bool stops(int64_t number) const { return stop_from.load(std::memory_order_relaxed) <= number; }
-  double deadline = 0;  // steady-clock seconds; 0: none
-  std::mutex mutex;     // of what follows
-  std::optional<exec::Trap> trap;
-  int64_t trap_number = -1;  // of its program
 };
 
 // Runs a task until it stops; task.outcome says why.

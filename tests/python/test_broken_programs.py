@@ -1,5 +1,7 @@
 """Gluon programs that are broken by one edit each: check="race" reports every one of them at TTGIR and at
-PTX, as tests/golden/broken.txt has it, and none of the unbroken ones."""
+PTX, as tests/golden/broken.txt has it, and none of the unbroken ones. Both levels find the same."""
+
+import re
 
 import pytest
 
@@ -7,9 +9,11 @@ pytest.importorskip("torch")
 triton = pytest.importorskip("triton")
 if not triton.__version__.startswith("3.9."):
     pytest.skip("the golden reports are of what Triton 3.9 makes", allow_module_level=True)
-from programs_broken import EDITS, PROGRAMS, answer, answers, read_golden  # noqa: E402
+from programs_broken import EDITS, PROGRAMS, answer, answers, read_blocks, read_golden  # noqa: E402
 
 GOLDEN = read_golden()
+# What is found in each program: one list for both levels, which have one machine under them.
+FINDINGS = read_blocks("broken-findings.txt")
 
 
 @pytest.mark.parametrize("level", ["ttgir", "ptx"])
@@ -30,3 +34,16 @@ def test_the_golden_file_holds_these_programs_and_no_others():
     assert set(GOLDEN) == {
         f"{name}, {edit}, {level}" for name, edit, _, _ in EDITS for level in ("ttgir", "ptx")
     }
+
+
+@pytest.mark.parametrize("file", FINDINGS)
+def test_both_levels_find_the_same(file):
+    found = {}
+    for title, report in read_blocks(file).items():
+        program, _, level = title.rpartition(", ")
+        found.setdefault(program, {})[level] = re.match(r"kernel '[^']*': (.*?) in ", report)[1]
+    lines = []
+    for program, at in found.items():
+        kind = at["ptx"] if at["ttgir"] == at["ptx"] else f"{at['ttgir']} at ttgir, {at['ptx']} at ptx"
+        lines.append(f"{program}: {kind}\n")
+    assert "".join(lines) == FINDINGS[file].rstrip("\n") + "\n"

@@ -1,6 +1,5 @@
 // When asynchronous operations take effect, and check="race" at both ends of it.
 #pragma once
-#include <functional>
 #include <span>
 
 #include <triton_runner/exec/kernel.h>
@@ -28,9 +27,13 @@ class TimingPlaces {
 };
 
 // A launch with check="race" of a kernel with asynchronous operations: without the check and with operations
-// that take effect at once, and then `usual`, from the same memory. Results that differ are a race.
+// that take effect at once, and then with the check and late ones, from the same memory. Results that differ are a
+// race.
 LaunchResult launch_both_ends(Kernel& kernel, const LaunchOptions& options,
-                              std::span<const Argument> arguments, std::span<const Allocation> allocations,
-                              const std::function<LaunchResult()>& usual);
+                              std::span<const Argument> arguments, std::span<const Allocation> allocations);
+// Whether it is one, if the kernel has such operations.
+inline bool wants_both_ends(const LaunchOptions& options) {
+  return (options.checks & kCheckRace) && options.timing.kind == Timing::kUsual;
+}
 
 }  // namespace triton_runner::exec

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ptx/addresses.h"
+#include <triton_runner/machine/copy_groups.h>
+
 #include "async/mbarrier.h"
-#include "ptx/atomics.h"
 #include "check/check.h"
+#include "ptx/addresses.h"
+#include "ptx/atomics.h"
 #include "ptx/lower.h"
 
 namespace triton_runner::simt {
@@ -195,7 +197,7 @@ void run_wait(Lanes& lanes, const Operands& in) {
   Cluster& cluster = *x.cta->cluster;
   auto waited = [&](const auto& s) {
     const bool ours = s.thread >= x.first && s.thread < x.first + x.count && x.on(s.thread - x.first);
-    return ours && s.group + uint64_t{in.small} < groups.commits[s.thread];
+    return ours && machine::is_waited_for(s.group, in.small, groups.commits[s.thread]);
   };
   const std::vector<BulkStore*> stores = groups.stores;  // completing them takes them out
   for (const BulkStore* s : stores) {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ptx/addresses.h"
+#include <triton_runner/machine/copy_groups.h>
+
 #include "async/bulk.h"
 #include "async/mbarrier.h"
 #include "check/check.h"
+#include "ptx/addresses.h"
 #include "ptx/lower.h"
 #include "simd/tables.h"
 
@@ -142,7 +144,7 @@ void CpAsync::finish_groups(Exec& threads, uint32_t keep) {
   const auto [low, high] = std::minmax_element(commits.begin() + begin, commits.begin() + end);
   if (threads.mask || *low != *high) {
     finish(threads, [&](const Batch& batch, uint32_t thread) {
-      return batch.group + uint64_t{keep} < commits[thread];
+      return machine::is_waited_for(batch.group, keep, commits[thread]);
     });
     return;
   }
@@ -150,7 +152,7 @@ void CpAsync::finish_groups(Exec& threads, uint32_t keep) {
   const uint32_t commit = *low;
   for (size_t b = 0; b < batches_.size();) {
     Batch& batch = batches_[b];
-    const bool wanted = batch.group + uint64_t{keep} < commit;
+    const bool wanted = machine::is_waited_for(batch.group, keep, commit);
     if (!wanted || batch.first < begin || batch.first + batch.count > end) {
       b++;
       continue;
@@ -165,7 +167,8 @@ void CpAsync::finish_groups(Exec& threads, uint32_t keep) {
     return b.first < begin ? b.first + b.count > begin : b.first < end && b.first + b.count > end;
   });
   if (others)
-    finish(threads, [&](const Batch& batch, uint32_t) { return batch.group + uint64_t{keep} < commit; });
+    finish(threads,
+           [&](const Batch& batch, uint32_t) { return machine::is_waited_for(batch.group, keep, commit); });
 }
 
 void CpAsync::finish_all(Exec& threads, uint64_t before) {

@@ -3,34 +3,26 @@
 
 #include "async/mbarrier.h"
 
-#include <cstdio>
+#include <bit>
 #include <cstring>
+#include <optional>
 #include <utility>
 
-#include "ptx/addresses.h"
 #include "check/check.h"
+#include "ptx/addresses.h"
 #include "ptx/lower.h"
 
 namespace triton_runner::simt {
 
 using base::hex;
-
+using machine::Arrival;
+using machine::Mbarrier;
 using ptx::Mod;
 using ptx::OperandKind;
 
 namespace {
 
-// From the lowest bit: pending 20, expected 20, tx 21 (signed), phase 1, and 0b10 for "this is a barrier".
-constexpr uint64_t kCount = kMaxMbarrierCount;
-constexpr uint64_t kTxMask = (1u << 21) - 1;
-constexpr uint64_t kMark = uint64_t{2} << 62;
-
 std::string name_of(uint32_t address) { return "the mbarrier at shared address " + hex(address); }
-
-std::string state_text(const Mbarrier& m) {
-  return "phase " + std::to_string(m.phase) + ": " + std::to_string(m.pending) +
-         (m.pending == 1 ? " arrival" : " arrivals") + " and " + std::to_string(m.tx) + " bytes are missing";
-}
 
 // The barrier's 8 bytes, or null after a trap.
 std::byte* bytes_of(Exec& x, const Operands& in, uint32_t lane, uint32_t address) {
@@ -50,15 +42,14 @@ std::byte* bytes_of(Exec& x, const Operands& in, uint32_t lane, uint32_t address
 std::optional<Mbarrier> read(Exec& x, const Operands& in, uint32_t lane, uint32_t address) {
   const std::byte* at = bytes_of(x, in, lane, address);
   if (!at) return std::nullopt;
-  uint64_t bits;
-  std::memcpy(&bits, at, 8);
-  std::optional<Mbarrier> m = decode_mbarrier(bits);
-  if (!m)
-    x.trap(in, exec::TrapKind::kInvalid,
-           "there is no mbarrier at shared address " + hex(address) +
-               ": it was not initialized, was invalidated, or other stores wrote over it",
-           lane, kSharedWindow | address, 8);
-  return m;
+  Mbarrier m;
+  std::memcpy(&m, at, sizeof m);
+  if (m.is_there()) return m;
+  x.trap(in, exec::TrapKind::kInvalid,
+         "there is no mbarrier at shared address " + hex(address) +
+             ": it was not initialized, was invalidated, or other stores wrote over it",
+         lane, kSharedWindow | address, 8);
+  return std::nullopt;
 }
 
 // Reads the barrier, lets `change` alter it (which gives a message if it must not), and ends the phase if
@@ -70,77 +61,35 @@ bool update(Exec& x, const Operands& in, uint32_t lane, uint32_t address, Change
   const Mbarrier before = *m;
   if (x.worker->checks) x.worker->checks->release(x, lane, address);
   if (const std::string fault = change(*m); !fault.empty()) {
-    x.trap(in, exec::TrapKind::kInvalid, name_of(address) + " " + fault + " (" + state_text(before) + ")",
-           lane, kSharedWindow | address, 8);
+    x.trap(in, exec::TrapKind::kInvalid, name_of(address) + " " + fault + " (" + before.text() + ")", lane,
+           kSharedWindow | address, 8);
     return false;
   }
-  if (m->pending == 0 && m->tx == 0) {
-    m->phase = !m->phase;
-    m->pending = m->expected;
-    ++x.cta->cluster->events;
-  }
-  const uint64_t bits = encode_mbarrier(*m);
-  std::memcpy(bytes_of(x, in, lane, address), &bits, 8);
+  if (m->settle()) ++x.cta->cluster->events;
+  std::memcpy(bytes_of(x, in, lane, address), &*m, sizeof *m);
   return true;
-}
-
-std::string add_tx(Mbarrier& m, int64_t bytes) {
-  const int64_t tx = m.tx + bytes;
-  if (tx > int64_t{kMaxMbarrierCount} || tx < -int64_t{kMaxMbarrierCount})
-    return "cannot count " + std::to_string(tx) + " bytes: the limit is " + std::to_string(kMaxMbarrierCount);
-  m.tx = static_cast<int32_t>(tx);
-  return {};
 }
 
 }  // namespace
 
-uint64_t encode_mbarrier(const Mbarrier& m) {
-  return m.pending | uint64_t{m.expected} << 20 | (static_cast<uint64_t>(m.tx) & kTxMask) << 40 |
-         uint64_t{m.phase} << 61 | kMark;
-}
-
-std::optional<Mbarrier> decode_mbarrier(uint64_t bits) {
-  if (bits >> 62 != 2) return std::nullopt;
-  Mbarrier m;
-  m.pending = static_cast<uint32_t>(bits & kCount);
-  m.expected = static_cast<uint32_t>(bits >> 20 & kCount);
-  m.tx = static_cast<int32_t>(static_cast<int64_t>(bits << 3) >> 43);
-  m.phase = bits >> 61 & 1;
-  return m;
-}
-
 bool mbarrier_arrive(Exec& x, const Operands& in, uint32_t lane, uint32_t address, const Arrival& arrival,
                      uint64_t* state) {
-  return update(x, in, lane, address, [&](Mbarrier& m) -> std::string {
-    if (state) *state = encode_mbarrier(m);
-    if (std::string fault = add_tx(m, arrival.expect_tx); !fault.empty()) return fault;
-    if (arrival.count == 0 || arrival.count > m.pending)
-      return "gets " + std::to_string(arrival.count) + " arrivals where it wants " +
-             std::to_string(m.pending);
-    if (arrival.drop) {
-      if (arrival.count > m.expected) return "cannot drop more participants than it has";
-      m.expected -= arrival.count;
-    }
-    m.pending -= arrival.count;
-    if (arrival.no_complete && m.pending == 0) return "would be completed by an arrival with .noComplete";
-    return {};
+  return update(x, in, lane, address, [&](Mbarrier& m) {
+    if (state) *state = std::bit_cast<uint64_t>(m);
+    return m.arrive(arrival);
   });
 }
 
 bool mbarrier_expect_tx(Exec& x, const Operands& in, uint32_t lane, uint32_t address, uint32_t bytes) {
-  return update(x, in, lane, address, [&](Mbarrier& m) { return add_tx(m, bytes); });
+  return update(x, in, lane, address, [&](Mbarrier& m) { return m.count_bytes(bytes); });
 }
 
 bool mbarrier_complete_tx(Exec& x, const Operands& in, uint32_t lane, uint32_t address, uint32_t bytes) {
-  return update(x, in, lane, address, [&](Mbarrier& m) { return add_tx(m, -int64_t{bytes}); });
+  return update(x, in, lane, address, [&](Mbarrier& m) { return m.count_bytes(-int64_t{bytes}); });
 }
 
 bool mbarrier_add_pending(Exec& x, const Operands& in, uint32_t lane, uint32_t address) {
-  return update(x, in, lane, address, [&](Mbarrier& m) -> std::string {
-    if (m.pending == kMaxMbarrierCount) return "cannot count another arrival";
-    ++m.pending;
-    return {};
-  });
+  return update(x, in, lane, address, [&](Mbarrier& m) { return m.add_pending(1); });
 }
 
 bool mbarrier_valid(Exec& x, const Operands& in, uint32_t lane, uint32_t address) {
@@ -180,17 +129,17 @@ void run_init(Lanes& lanes, const Operands& in) {
     const uint32_t address = op.address.shared_at(x, in, i);
     if (address == kNoRegister) return false;
     const uint32_t count = x.reg<uint32_t>(op.value)[i];
-    if (count == 0 || count > kMaxMbarrierCount) {
+    if (count == 0 || count > Mbarrier::kMost) {
       x.trap(in, exec::TrapKind::kInvalid,
              name_of(address) + " is to wait for " + std::to_string(count) + " arrivals: 1 to " +
-                 std::to_string(kMaxMbarrierCount) + " can be counted",
+                 std::to_string(Mbarrier::kMost) + " can be counted",
              i);
       return false;
     }
     std::byte* at = bytes_of(x, in, i, address);
     if (!at) return false;
-    const uint64_t bits = encode_mbarrier({count, count, 0, false});
-    std::memcpy(at, &bits, 8);
+    const Mbarrier m = Mbarrier::of(count);
+    std::memcpy(at, &m, sizeof m);
     return true;
   });
 }
@@ -216,7 +165,7 @@ void run_arrive(Lanes& lanes, const Operands& in) {
     arrival.drop = op.drop;
     arrival.no_complete = op.no_complete;
     if (op.value != kNoRegister)
-      (op.expect_tx ? arrival.expect_tx : arrival.count) = x.reg<uint32_t>(op.value)[i];
+      (op.expect_tx ? arrival.expect_tx : arrival.count) = int64_t{x.reg<uint32_t>(op.value)[i]};
     const uint32_t address = op.address.shared_at(x, in, i);
     if (address == kNoRegister) return false;
     uint64_t state = 0;
@@ -248,9 +197,9 @@ void run_complete_tx(Lanes& lanes, const Operands& in) {
 int is_complete(Exec& x, const Operands& in, const Operation& op, uint32_t lane, uint32_t address) {
   const std::optional<Mbarrier> m = read(x, in, lane, address);
   if (!m) return -1;
-  if (op.parity) return m->phase != ((x.reg<uint32_t>(op.value)[lane] & 1) != 0);
-  const std::optional<Mbarrier> state = decode_mbarrier(x.reg<uint64_t>(op.value)[lane]);
-  if (state) return m->phase != state->phase;
+  if (op.parity) return m->has_ended(x.reg<uint32_t>(op.value)[lane] & 1);
+  const auto state = std::bit_cast<Mbarrier>(x.reg<uint64_t>(op.value)[lane]);
+  if (state.is_there()) return m->has_ended(state.phase);
   x.trap(in, exec::TrapKind::kInvalid, "the state operand is not what mbarrier.arrive returned", lane);
   return -1;
 }
@@ -309,12 +258,12 @@ void run_test_wait(Lanes& lanes, const Operands& in) {
 void run_pending_count(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   each_lane(x, [&](uint32_t i) {
-    const std::optional<Mbarrier> state = decode_mbarrier(x.reg<uint64_t>(in.a)[i]);
-    if (!state) {
+    const auto state = std::bit_cast<Mbarrier>(x.reg<uint64_t>(in.a)[i]);
+    if (!state.is_there()) {
       x.trap(in, exec::TrapKind::kInvalid, "the state operand is not what mbarrier.arrive returned", i);
       return false;
     }
-    x.reg<uint32_t>(in.d)[i] = state->pending;
+    x.reg<uint32_t>(in.d)[i] = state.pending;
     return true;
   });
 }
@@ -396,14 +345,13 @@ std::string describe_mbarrier_wait(Cta& cta, const Path& path) {
   const Cta* owner = cta.cluster->cta_of(address);
   const uint32_t offset = address & kOffsetMask;
   if (!owner || offset + 8 > owner->shared_bytes) return {};
-  uint64_t bits;
-  std::memcpy(&bits, owner->shared + offset, 8);
-  const std::optional<Mbarrier> m = decode_mbarrier(bits);
-  if (!m) return name_of(address) + " (it is no longer initialized)";
+  Mbarrier m;
+  std::memcpy(&m, owner->shared + offset, sizeof m);
+  if (!m.is_there()) return name_of(address) + " (it is no longer initialized)";
   const std::string wants =
       op.parity ? " with parity " + std::to_string(x.reg<uint32_t>(op.value)[lane] & 1) + " to end"
                 : " to end";
-  return "waits for a phase of " + name_of(address) + wants + " (" + state_text(*m) + ")";
+  return "waits for a phase of " + name_of(address) + wants + " (" + m.text() + ")";
 }
 
 }  // namespace triton_runner::simt

@@ -54,7 +54,7 @@ std::string prepare_column(TensorBox& box) {
   if (map.box[0] > 256 || map.box[1] < 1 || map.box[1] > 1024)
     return "a column of " + std::to_string(map.box[1]) + " pixels and " + std::to_string(map.box[0]) +
            " channels: 1 to 1024 and 1 to 256 are possible";
-  exec::PixelColumn& column = box.column;
+  exec::PixelColumn& column = box.place.column.emplace();
   column.axes = box.rank - 1;
   for (int d = 0; d < column.axes; d++) {
     column.first[d] = box.at[d + 1];
@@ -121,7 +121,6 @@ std::string prepare_box(TensorBox& box, int rank, BoxMode mode) {
   if (map.box[0] % unit != 0 || box.at[0] % unit != 0)
     return "boxes of this element type begin and end at multiples of 16 elements";
   box.at[0] /= unit;
-  box.units = (map.shape[0] + unit - 1) / unit;
   box.row_units = map.box[0] / unit;
   if (box.row_bytes() % 16 != 0)
     return "a row of the box has " + std::to_string(box.row_bytes()) + " bytes, not a multiple of 16";
@@ -134,63 +133,42 @@ std::string prepare_box(TensorBox& box, int rank, BoxMode mode) {
     if (map.strides[d] % 16 != 0)
       return "the stride of dimension " + std::to_string(d) + " is " + std::to_string(map.strides[d]) +
              " bytes, not a multiple of 16";
+  machine::Box& place = box.place;
+  place.rank = rank;
+  place.base = map.address;
+  place.width = box.row_units;
+  for (int d = 0; d < rank; d++) {
+    place.shape[d] = d == 0 ? (map.shape[0] + unit - 1) / unit : map.shape[d];
+    place.strides[d] = d == 0 ? box.global_unit : map.strides[d];
+    place.at[d] = box.at[d];
+    place.steps[d] = std::max<int64_t>(1, map.element_strides[d]);
+  }
   if (mode == BoxMode::kIm2col) return prepare_column(box);
   box.rows = 1;
-  box.counts[0] = 1;
   for (int d = 1; d < rank; d++) {
     if (map.box[d] == 0 || map.box[d] > 256)
       return "the box has " + std::to_string(map.box[d]) + " elements along dimension " + std::to_string(d) +
              ": 1 to 256 are possible";
-    const uint32_t step = std::max<uint32_t>(1, map.element_strides[d]);
-    box.counts[d] = (map.box[d] + step - 1) / step;
-    box.rows *= box.counts[d];
+    place.counts[d] = (map.box[d] + place.steps[d] - 1) / place.steps[d];
+    box.rows *= static_cast<uint32_t>(place.counts[d]);
   }
   if (mode != BoxMode::kGather) return {};
   if (rank != 2) return "rows are gathered and scattered in tensors of rank 2";
   if (box.rows != 1) return "the box of a gather or scatter has one row";
   box.rows = 4;
+  place.gathers = true;
+  std::copy(box.gathered, box.gathered + 4, place.gathered);
   return {};
 }
 
-TensorRow tensor_row(const TensorBox& box, uint32_t r) {
-  const exec::TensorMap& map = box.map;
-  int64_t place[4];  // dimensions from 1 on
-  switch (box.mode) {
-    case BoxMode::kGather:
-      place[0] = box.gathered[r];
-      break;
-    case BoxMode::kIm2col:
-      box.column.place(r, place);
-      break;
-    case BoxMode::kTile:
-      for (int d = 1; d < box.rank; d++) {
-        const int64_t index = r % box.counts[d];
-        r /= box.counts[d];
-        place[d - 1] = box.at[d] + index * std::max<int64_t>(1, map.element_strides[d]);
-      }
-  }
-  bool inside = true;
-  int64_t offset = 0;
-  for (int d = 1; d < box.rank; d++) {
-    inside &= place[d - 1] >= 0 && place[d - 1] < map.shape[d];
-    offset += place[d - 1] * map.strides[d];
-  }
-  const int64_t width = box.row_units;
-  const int64_t begin = std::clamp<int64_t>(-int64_t{box.at[0]}, 0, width);
-  const int64_t end = inside ? std::clamp<int64_t>(box.units - box.at[0], begin, width) : begin;
-  return {map.address + static_cast<uint64_t>(offset + (box.at[0] + begin) * box.global_unit),
-          static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
-}
-
-TensorRow stored_row(const TensorBox& box, uint32_t r) {
-  constexpr uint32_t kChunk = 16;
-  TensorRow row = tensor_row(box, r);
+machine::BoxRow stored_row(const TensorBox& box, machine::BoxRow row) {
+  constexpr int64_t kChunk = 16;
   // An H200 was asked about tiles of whole bytes.
   if (box.exact_tails || row.begin == row.end || box.mode != BoxMode::kTile ||
       box.map.element() >= MapElement::kB4x16)
     return row;
-  const uint32_t bytes = (row.end * box.global_unit + kChunk - 1) / kChunk * kChunk;
-  row.end = std::min(bytes / box.global_unit, box.row_units);
+  const int64_t bytes = (row.end * box.global_unit + kChunk - 1) / kChunk * kChunk;
+  row.end = std::min<int64_t>(bytes / box.global_unit, box.row_units);
   return row;
 }
 
@@ -198,8 +176,9 @@ void load_box(const TensorBox& box, std::byte* shared, uint32_t start) {
   alignas(16) std::byte row[4096];
   const uint32_t unit = box.shared_unit, source = box.global_unit, bytes = box.row_bytes();
   const uint64_t nan = box.map.nan_fill ? nan_of(box.map.element()) : 0;
+  machine::BoxRows rows(box.place);
   for (uint32_t r = 0; r < box.rows; r++) {
-    const TensorRow whole = tensor_row(box, r), t = box.accessed.empty() ? whole : box.accessed[r];
+    const machine::BoxRow whole = rows.next(), t = box.accessed.empty() ? whole : box.accessed[r];
     if (t.end - t.begin < box.row_units || unit != source) {
       std::memset(row, 0, bytes);
       for (uint32_t i = 0; nan && i < box.row_units; i++)
@@ -209,7 +188,7 @@ void load_box(const TensorBox& box, std::byte* shared, uint32_t start) {
     if (unit == source) {
       if (t.end > t.begin) std::memcpy(row + t.begin * unit, from, (t.end - t.begin) * unit);
     } else {
-      for (uint32_t i = t.begin; i < t.end; i++, from += source) std::memcpy(row + i * unit, from, source);
+      for (int64_t i = t.begin; i < t.end; i++, from += source) std::memcpy(row + i * unit, from, source);
     }
     convert(box.map.element(), row + t.begin * unit, (t.end - t.begin) * unit);
     each_piece(box, start, r,
@@ -220,8 +199,10 @@ void load_box(const TensorBox& box, std::byte* shared, uint32_t start) {
 void store_box(const TensorBox& box, const std::byte* shared, uint32_t start, Update update) {
   alignas(16) std::byte row[4096];
   const uint32_t unit = box.shared_unit, target = box.global_unit;
+  machine::BoxRows rows(box.place);
   for (uint32_t r = 0; r < box.rows; r++) {
-    const TensorRow t = box.accessed.empty() ? stored_row(box, r) : box.accessed[r];
+    const machine::BoxRow whole = rows.next();
+    const machine::BoxRow t = box.accessed.empty() ? stored_row(box, whole) : box.accessed[r];
     if (t.begin == t.end) continue;
     each_piece(box, start, r,
                [&](uint32_t at, uint32_t from, uint32_t n) { std::memcpy(row + at, shared + from, n); });
@@ -230,7 +211,7 @@ void store_box(const TensorBox& box, const std::byte* shared, uint32_t start, Up
       std::memcpy(to, row + t.begin * unit, (t.end - t.begin) * unit);
       continue;
     }
-    for (uint32_t i = t.begin; i < t.end; i++, to += target) {
+    for (int64_t i = t.begin; i < t.end; i++, to += target) {
       if (!update) {
         std::memcpy(to, row + i * unit, target);
         continue;

@@ -5,19 +5,13 @@
 #include <string>
 #include <vector>
 
-#include <triton_runner/exec/tensor_map.h>
+#include <triton_runner/machine/box.h>
 
 #include "ptx/atomics.h"
 
 namespace triton_runner::simt {
 
 enum class BoxMode : uint8_t { kTile, kGather, kIm2col };
-
-// A row of a box: its part [begin, end) in units lies inside of the tensor, from `address` on.
-struct TensorRow {
-  uint64_t address;
-  uint32_t begin, end;
-};
 
 // A box cut into rows along dimension 0; in im2col mode a column of pixels, a row each. Elements of less than
 // a byte come 16 at a time: a unit is an element, or 16 of them.
@@ -29,14 +23,12 @@ struct TensorBox {
   BoxMode mode = BoxMode::kTile;
   bool exact_tails = false;  // LaunchOptions::exact_tails
   uint16_t offsets[3] = {};  // im2col, of W, H, D
-  exec::PixelColumn column;
+  machine::Box place;        // filled in by prepare_box: its rows, in units
   uint32_t global_unit = 1;  // bytes of a unit in global memory
   uint32_t shared_unit = 1;  // and in shared memory
-  int64_t units = 0;         // of dimension 0 of the tensor
   uint32_t row_units = 0;    // of a row of the box
   uint32_t rows = 0;
-  uint32_t counts[5] = {};          // rows of the box by dimension; [0] is 1
-  std::vector<TensorRow> accessed;  // what is left of the rows where some memory may not be; else empty
+  std::vector<machine::BoxRow> accessed;  // what is left of the rows where some memory may not be; else empty
 
   uint32_t row_bytes() const { return row_units * shared_unit; }
   uint32_t shared_bytes() const { return rows * row_bytes(); }
@@ -48,11 +40,9 @@ struct TensorBox {
 // column). Gives what is wrong with them, or an empty text.
 std::string prepare_box(TensorBox& box, int rank, BoxMode mode);
 
-// Row `r` of the box.
-TensorRow tensor_row(const TensorBox& box, uint32_t r);
-// What a store or reduction of a tile writes of it: whole chunks of 16 bytes, past the end of dimension 0, with
+// What a store or reduction of a tile writes of a row: whole chunks of 16 bytes, past the end of dimension 0, with
 // what shared memory holds there, but not past the box.
-TensorRow stored_row(const TensorBox& box, uint32_t r);
+machine::BoxRow stored_row(const TensorBox& box, machine::BoxRow row);
 
 // Where byte `offset` of the box lies if the box begins at byte `start` of a block's shared memory.
 uint32_t swizzled(const exec::TensorMap& map, uint32_t start, uint32_t offset);

@@ -7,11 +7,11 @@
 
 #include <triton_runner/base/text.h>
 
-#include "ptx/addresses.h"
 #include "async/bulk.h"
 #include "async/mbarrier.h"
 #include "async/tma.h"
 #include "check/check.h"
+#include "ptx/addresses.h"
 #include "ptx/lower.h"
 
 namespace triton_runner::simt {
@@ -70,12 +70,12 @@ constexpr const char* kSurplusNote =
     "writes these bytes to what lies behind the tensor, and the engine drops them";
 
 // What a store writes of a row past the tensor, as far as it is memory of the launch.
-void add_surplus(Exec& x, const Operands& in, uint32_t i, const TensorBox& box, uint32_t end,
-                 TensorRow& row) {
+void add_surplus(Exec& x, const Operands& in, uint32_t i, const TensorBox& box, int64_t end,
+                 machine::BoxRow& row) {
   const uint32_t unit = box.global_unit;
-  uint64_t at = row.address + uint64_t{row.end - row.begin} * unit;
+  uint64_t at = row.address + static_cast<uint64_t>(row.inside()) * unit;
   for (; row.end < end && x.worker->memory.writable(at, unit); ++row.end) at += unit;
-  const uint32_t bytes = (end - row.end) * unit;
+  const auto bytes = static_cast<uint32_t>(end - row.end) * unit;
   if (bytes > 0 && (x.launch().options->checks & exec::kCheckSurplus))
     x.warn(in, exec::TrapKind::kOutOfBounds, "hardware",
            "a store of whole chunks of 16 bytes writes " + std::to_string(bytes) +
@@ -87,12 +87,17 @@ void add_surplus(Exec& x, const Operands& in, uint32_t i, const TensorBox& box, 
 // Whether everything that the box accesses may be; fills in box.accessed where that is not all of its rows.
 bool may_access(Exec& x, const Operands& in, uint32_t i, bool write, TensorBox& box) {
   // One look for the whole box; row by row to find the fault.
+  const auto bytes_of = [&](const machine::BoxRow& row) {
+    return static_cast<uint32_t>(row.inside()) * box.global_unit;
+  };
   uint64_t low = ~uint64_t{0}, high = 0;
+  machine::BoxRows rows(box.place);
   for (uint32_t r = 0; r < box.rows; r++) {
-    const TensorRow row = write ? stored_row(box, r) : tensor_row(box, r);
+    machine::BoxRow row = rows.next();
+    if (write) row = stored_row(box, row);
     if (row.begin == row.end) continue;
     low = std::min(low, row.address);
-    high = std::max(high, row.address + (row.end - row.begin) * box.global_unit);
+    high = std::max(high, row.address + bytes_of(row));
   }
   if (low >= high) return true;
   exec::MemoryView& memory = x.worker->memory;
@@ -101,22 +106,23 @@ bool may_access(Exec& x, const Operands& in, uint32_t i, bool write, TensorBox& 
   };
   if (!x.worker->checks && high - low < uint64_t{1} << 40 && allowed(low, high - low)) return true;
   if (x.goes_on() || write) box.accessed.resize(box.rows);
+  machine::BoxRows again(box.place);
   for (uint32_t r = 0; r < box.rows; r++) {
-    TensorRow row = tensor_row(box, r);
-    const uint32_t unit = box.global_unit, in_tensor = row.end;
-    if (x.goes_on() && !allowed(row.address, (row.end - row.begin) * unit)) {
+    const machine::BoxRow whole = again.next();
+    machine::BoxRow row = whole;
+    const uint32_t unit = box.global_unit;
+    if (x.goes_on() && !allowed(row.address, bytes_of(row))) {
       // What may be is one part of it: tensors and their rows are.
-      uint64_t end = row.address + (row.end - row.begin) * uint64_t{unit};
+      uint64_t end = row.address + bytes_of(row);
       for (; row.begin != row.end && !allowed(end - unit, unit); row.end--, end -= unit)
         x.global(in, i, end - unit, unit, write);
       for (; row.begin != row.end && !allowed(row.address, unit); row.begin++, row.address += unit)
         x.global(in, i, row.address, unit, write);
     }
-    if (write && row.begin != row.end && row.end == in_tensor)
-      add_surplus(x, in, i, box, stored_row(box, r).end, row);
+    if (write && row.begin != row.end && row.end == whole.end)
+      add_surplus(x, in, i, box, stored_row(box, whole).end, row);
     if (!box.accessed.empty()) box.accessed[r] = row;
-    if (row.begin != row.end && !x.global(in, i, row.address, (row.end - row.begin) * unit, write))
-      return false;
+    if (row.begin != row.end && !x.global(in, i, row.address, bytes_of(row), write)) return false;
   }
   return true;
 }

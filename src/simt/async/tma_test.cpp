@@ -1,5 +1,4 @@
-// Boxes against a model that goes element by element and knows nothing of rows, units or masks; the encoding
-// of mbarriers.
+// Boxes against a model that goes element by element and knows nothing of rows, units or masks.
 #include "async/tma.h"
 
 #include <cstring>
@@ -7,7 +6,6 @@
 #include <random>
 #include <vector>
 
-#include "async/mbarrier.h"
 #include "test.h"
 
 namespace triton_runner::simt {
@@ -199,22 +197,6 @@ TEST(boxes_say_what_is_wrong) {
   CHECK(fault(good, [](TensorBox& b) { b.map.address = 8; }).find("address") != std::string::npos);
   CHECK(fault(good, [](TensorBox& b) { b.map.strides[1] = 24; }).find("stride") != std::string::npos);
   CHECK(fault(good, [](TensorBox& b) { b.map.element_bytes = 0; }).find("box") != std::string::npos);
-}
-
-TEST(mbarriers_keep_what_they_count) {
-  for (uint32_t pending : {0u, 1u, 128u, kMaxMbarrierCount})
-    for (int32_t tx :
-         {0, 1, -1, 65536, static_cast<int>(kMaxMbarrierCount), -static_cast<int>(kMaxMbarrierCount)})
-      for (bool phase : {false, true}) {
-        const auto m = decode_mbarrier(encode_mbarrier({pending, kMaxMbarrierCount - pending, tx, phase}));
-        CHECK(m.has_value());
-        CHECK_EQ(m->pending, pending);
-        CHECK_EQ(m->expected, kMaxMbarrierCount - pending);
-        CHECK_EQ(m->tx, tx);
-        CHECK_EQ(m->phase, phase);
-      }
-  CHECK(!decode_mbarrier(0));
-  CHECK(!decode_mbarrier(~uint64_t{0}));
 }
 
 TEST(atomics_combine) {

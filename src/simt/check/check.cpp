@@ -11,6 +11,7 @@
 namespace triton_runner::simt {
 
 using base::hex;
+using machine::Act;
 
 namespace {
 
@@ -34,6 +35,11 @@ bool reads_memory(const Operands& in, bool write) {
   return !write || (kind_of(in) == Kind::kAtomic && !is_store(in));
 }
 
+Act act_of(bool atomic, bool write) {
+  if (atomic) return write ? Act::kAtomic : Act::kAtomicRead;
+  return write ? Act::kWrite : Act::kRead;
+}
+
 }  // namespace
 
 std::string place_text(const Code& code, const Operands& in) {
@@ -54,15 +60,14 @@ Checks::Checks(const Launch& launch)
       global_records_(1) {}
 Checks::~Checks() { give_back(); }
 
-void Checks::begin(const Cluster& cluster, uint64_t linear) {
+void Checks::begin(const Cluster& cluster) {
   auto& state = states_[&cluster];
   state = std::make_unique<State>();
   State& s = *state;
-  s.linear = static_cast<uint32_t>(linear);
+  s.block.id = static_cast<uint32_t>(cluster.number);
   s.warps = launch_.code->threads / 32;
-  s.agents = s.warps * static_cast<uint32_t>(cluster.ctas.size()) + 2;
-  s.known.assign(s.agents, {Clock(s.agents), Clock(s.agents)});
-  for (uint32_t a = 0; a < s.agents; a++) s.known[a].all[a] = 1;
+  s.all_warps = s.warps * static_cast<uint32_t>(cluster.ctas.size());
+  for (uint32_t a = 0; a < s.all_warps + 2; a++) s.new_agent();
   s.tensor.resize(cluster.ctas.size());
   for (const auto& cta : cluster.ctas) s.cells.emplace_back(race_ || uninit_ ? cta->shared_bytes : 0);
   s.records.resize(1);
@@ -71,30 +76,24 @@ void Checks::begin(const Cluster& cluster, uint64_t linear) {
 
 Checks::State& Checks::of(const Exec& x) { return *states_[x.cta->cluster]; }
 
-uint32_t Checks::record(State& s, uint32_t agent, const Operands& in, uint32_t thread, bool atomic) {
-  const uint32_t time = s.known[agent].all[agent];
-  const Record& last = s.records.back();
-  if (last.agent == agent && last.time == time && last.in == &in && last.thread == thread)
-    return static_cast<uint32_t>(s.records.size() - 1);
-  s.records.push_back({agent, time, thread, &in, atomic, s.linear});
-  return static_cast<uint32_t>(s.records.size() - 1);
-}
-
-bool Checks::ordered(const State& s, uint32_t record, uint32_t agent) {
-  const Record& r = s.records[record];
-  const Clock& clock = s.known[agent].all;  // short of the copiers it has not heard of
-  return record == 0 || r.agent == agent || (r.agent < clock.size() && clock[r.agent] >= r.time);
+uint32_t Checks::record(std::vector<Record>& records, const machine::Agent& agent, Act act,
+                        const Operands& in, uint32_t thread, uint64_t serial) {
+  const Record& last = records.back();
+  if (last.agent != agent.id || last.time != agent.time || last.act != act || last.in != &in ||
+      last.thread != thread || last.serial != serial)
+    records.push_back({{agent.id, agent.time, act}, &in, thread, serial});
+  return static_cast<uint32_t>(records.size() - 1);
 }
 
 bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write,
-                  bool other_writes, const std::string& what, bool between_blocks) {
-  const std::string who = between_blocks                ? "block " + std::to_string(other.block)
+                  const std::string& what, bool between_blocks) {
+  const std::string who = between_blocks                ? "block " + std::to_string(other.agent)
                           : other.thread == kNoRegister ? std::string("an asynchronous copy")
                                                         : "thread " + std::to_string(other.thread);
   x.trap(
       in, exec::TrapKind::kRace,
       std::string(write ? "it writes " : "it reads ") + what + ", which " + who +
-          (other_writes ? " wrote" : " read") +
+          (other.writes() ? " wrote" : " read") +
           (between_blocks ? ": no atomics order the two blocks, so that the result depends on which is first"
                           : ": no barrier orders the two, so that the result depends on which is first"),
       lane, 0, 0, {"the other access is " + place_text(*launch_.code, *other.in)});
@@ -121,42 +120,33 @@ bool Checks::collision(Exec& x, const Operands& in, uint32_t lane, const Record&
   return false;
 }
 
-// One cell; `write`: with another value.
 bool Checks::touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine,
-                   bool write, Place where) {
+                   bool changes, Place where) {
   const Record me = s.records[mine];
   // Reductions of the copy engine may come in any order.
   const bool reductions = cell.copy_in && is_reduction(in) && is_reduction(*s.records[cell.copy_in].in);
   const bool in_turn = is_tensor_core(in);  // whose operations come one after the other
   if (cell.copy_in && !reductions && !(in_turn && is_tensor_core(*s.records[cell.copy_in].in)))
-    return in_flight(x, in, lane, s.records[cell.copy_in], write, true, where);
-  if (write && cell.copy_out && !(in_turn && is_tensor_core(*s.records[cell.copy_out].in)))
+    return in_flight(x, in, lane, s.records[cell.copy_in], me.writes(), true, where);
+  if (me.writes() && cell.copy_out && !(in_turn && is_tensor_core(*s.records[cell.copy_out].in)))
     return in_flight(x, in, lane, s.records[cell.copy_out], true, false, where);
-  auto conflicts = [&](uint32_t other) {
-    return !ordered(s, other, me.agent) && !(me.atomic && s.records[other].atomic) &&
-           !(in_turn && s.records[other].agent == s.tensor_core());
+  const bool stores = is_store(in);
+  if (changes && stores && s.records[cell.writer].serial == serial_ &&
+      s.records[cell.writer].thread != me.thread && s.agents[me.agent].is_after(s.records[cell.writer]))
+    return collision(x, in, lane, s.records[cell.writer], where.text());
+  const bool stored_too = !me.writes() && (cell.again >> me.agent % 64 & 1);
+  const auto unordered = [&](uint32_t number) {
+    const Record& other = s.records[number];
+    if (number == 0 || s.agents[me.agent].is_after(other)) return false;
+    if (in_turn && other.agent == s.tensor_core().id) return false;
+    if (stored_too && number == cell.changer) return false;
+    // What one instruction writes from several warps (stmatrix) cannot be told apart, and is the same value.
+    return stores || !other.writes() || other.serial != serial_;
   };
-  const std::string what =
-      conflicts(cell.write) || (write && (conflicts(cell.reads[0]) || conflicts(cell.reads[1])))
-          ? where.text()
-          : std::string();
-  // What one instruction writes from several warps (stmatrix) cannot be told apart, and is the same value.
-  const bool same = cell.again >> me.agent % 64 & 1;
-  if (conflicts(cell.write) && !(same && !write) && (cell.serial != serial_ || is_store(in)))
-    return race(x, in, lane, s.records[cell.write], write, true, what, false);
-  if (write && is_store(in) && cell.serial == serial_ && s.records[cell.write].thread != me.thread)
-    return collision(x, in, lane, s.records[cell.write], where.text());
-  if (!write) {
-    for (uint32_t& r : cell.reads)
-      if (ordered(s, r, me.agent)) return r = mine, true;
-    return cell.reads[1] = mine, true;
-  }
-  for (uint32_t r : cell.reads)
-    if (conflicts(r)) return race(x, in, lane, s.records[r], true, false, what, false);
-  cell.write = mine;
-  cell.serial = serial_;
-  cell.again = 0;
-  cell.reads[0] = cell.reads[1] = 0;
+  const uint32_t other =
+      cell.touch(mine, me.act, changes, unordered, [&](uint32_t r) { return s.records[r].act; });
+  if (other) return race(x, in, lane, s.records[other], me.writes(), where.text(), false);
+  if (changes) cell.again = 0;
   return true;
 }
 
@@ -174,7 +164,7 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
     return true;
   }
   const uint32_t thread = x.first + lane, address = owner.shared_base | offset;
-  const uint32_t agent = s.agent(*x.cta, thread);
+  const machine::Agent& agent = s.agent(*x.cta, thread);
   if (uninit_ && reads_memory(in, write)) {
     for (uint32_t i = 0; i < bytes; i++) {
       if (cells[i].defined || cells[i].copy_in) continue;
@@ -189,7 +179,7 @@ bool Checks::shared(Exec& x, const Operands& in, uint32_t lane, const Cta& owner
       break;
     }
   }
-  const uint32_t mine = record(s, agent, in, thread, kind == Kind::kAtomic);
+  const uint32_t mine = record(s.records, agent, act_of(kind == Kind::kAtomic, write), in, thread, serial_);
   if (kind == Kind::kCopy) {
     // Issued: what came before has to be over, and what comes after has to wait.
     for (uint32_t i = 0; i < bytes; i++) {
@@ -245,7 +235,7 @@ static bool differ_by_rounding(const std::byte* a, const std::byte* b, uint32_t 
   return true;
 }
 
-// Stores that are there now: those that changed nothing do not count.
+// Stores that are there now.
 void Checks::flush(Exec& x) {
   if (written_.empty()) return;
   std::vector<Written> written;
@@ -254,49 +244,55 @@ void Checks::flush(Exec& x) {
   for (const Written& w : written) {
     const uint32_t thread = x.first + w.lane;
     if (!w.owner) {
-      const auto* now = reinterpret_cast<const std::byte*>(w.address);
-      for (uint32_t i = 0; i < w.bytes; i++) {
-        if (now[i] == w.before[i]) continue;
-        auto& page = pages_[(w.address + i) >> 8];
-        if (!page) page = std::make_unique<GlobalPage>();
-        GlobalCell& cell = page->cells[(w.address + i) & 255];
-        const BlockClock& seen = seen_[s.linear];
-        for (uint32_t other : {cell.write, cell.reads[0], cell.reads[1]}) {
-          const Record& r = global_records_[other];
-          if (!other || r.block == s.linear) continue;
-          auto it = seen.find(r.block);
-          if (it != seen.end() && it->second >= r.time) continue;
-          race(x, *w.in, w.lane, r, true, other == cell.write, byte_text(w.address + i), true);
-          return;
-        }
-        const Record& last = global_records_[cell.write];
-        if (is_store(*w.in) && cell.serial == serial_ && last.thread != thread) {
-          collision(x, *w.in, w.lane, last, byte_text(w.address + i));
-          return;
-        }
-        const uint32_t time = 1 + seen_[s.linear][s.linear];
-        global_records_.push_back({0, time, thread, w.in, false, s.linear});
-        cell = {static_cast<uint32_t>(global_records_.size() - 1), {}, serial_};
-      }
+      const uint32_t mine = record(global_records_, s.block, Act::kWrite, *w.in, thread, serial_);
+      if (!touch_global(x, s, *w.in, w.lane, mine, w.address, w.bytes, w.before.data())) return;
       continue;
     }
     Cell* cells = s.cells[w.owner->rank].data() + w.address;
-    const uint32_t mine = record(s, s.agent(*x.cta, thread), *w.in, thread, false);
+    const uint32_t mine = record(s.records, s.agent(*x.cta, thread), Act::kWrite, *w.in, thread, serial_);
     const std::byte* now = w.owner->shared + w.address;
     for (uint32_t i = 0; i < w.bytes; i++) {
       cells[i].defined = true;
       if (!race_) continue;
-      const bool same = now[i] == w.before[i] || (cells[i].serial == serial_ && is_store(*w.in) &&
-                                                  differ_by_rounding(now, w.before.data(), w.bytes));
-      if (same && !cells[i].copy_in && !cells[i].copy_out) {
-        cells[i].again |= uint64_t{1} << s.records[mine].agent % 64;
-        continue;
-      }
-      if (!touch(x, s, *w.in, w.lane, cells[i], mine, true,
+      const bool same =
+          now[i] == w.before[i] || (s.records[cells[i].writer].serial == serial_ && is_store(*w.in) &&
+                                    differ_by_rounding(now, w.before.data(), w.bytes));
+      const bool changes = !same || cells[i].copy_in || cells[i].copy_out;
+      if (!changes) cells[i].again |= uint64_t{1} << s.records[mine].agent % 64;
+      if (!touch(x, s, *w.in, w.lane, cells[i], mine, changes,
                  Place{w.owner->shared_base | static_cast<uint32_t>(w.address + i)}))
         return;
     }
   }
+}
+
+// `before`: what a store found there; null: a load, or an atomic, which is taken to change it.
+bool Checks::touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine,
+                          uint64_t address, uint32_t bytes, const std::byte* before) {
+  const Record me = global_records_[mine];
+  const auto unordered = [&](uint32_t r) { return r != 0 && !s.block.is_after(global_records_[r]); };
+  const Record *race_with = nullptr, *collides_with = nullptr;
+  uint64_t where = 0;
+  global_.each(address, bytes, [&](machine::Cell& cell, uint64_t at, uint64_t size) {
+    if (race_with || collides_with) return;
+    where = std::max(at, address);
+    bool changes = me.act == Act::kAtomic;
+    if (before) {
+      const uint64_t end = std::min(at + size, address + bytes);
+      const auto* now = reinterpret_cast<const std::byte*>(where);
+      const auto* differs = std::mismatch(now, now + (end - where), before + (where - address)).first;
+      changes = differs != now + (end - where);
+      if (changes) where = reinterpret_cast<uint64_t>(differs);
+    }
+    const Record& last = global_records_[cell.writer];
+    if (changes && is_store(in) && last.serial == serial_ && last.thread != me.thread)
+      collides_with = &last;
+    else if (const uint32_t other = cell.touch(mine, me.act, changes, unordered,
+                                               [&](uint32_t r) { return global_records_[r].act; }))
+      race_with = &global_records_[other];
+  });
+  if (collides_with) return collision(x, in, lane, *collides_with, byte_text(where));
+  return !race_with || race(x, in, lane, *race_with, me.writes(), byte_text(where), true);
 }
 
 bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address, uint32_t bytes,
@@ -323,54 +319,19 @@ bool Checks::global(Exec& x, const Operands& in, uint32_t lane, uint64_t address
     }
   }
   if (!race_ || kind == Kind::kObject) return true;
-  BlockClock& seen = seen_[s.linear];
-  if (kind == Kind::kAtomic) {
-    // Whoever comes to the same address later knows what this block did so far.
-    BlockClock& released = released_[address];
-    for (const auto& [block, time] : released) seen[block] = std::max(seen[block], time);
-    const uint32_t now = ++seen[s.linear];
-    released = seen;
-    released[s.linear] = now;
-  }
   if (write && kind == Kind::kPlain) {
     const auto* at = reinterpret_cast<const std::byte*>(address);
     written_.push_back({&in, lane, nullptr, address, bytes, {at, at + bytes}});
     return true;
   }
+  // Whoever comes to the same address later knows what this block did so far.
+  machine::Clock* released = kind == Kind::kAtomic ? &released_[address] : nullptr;
+  if (released) s.block.seen.see(*released);
   // Reductions of the copy engine are relaxed atomics on each element (PTX ISA, cp.reduce.async.bulk).
-  const bool atomic = kind == Kind::kAtomic || is_reduction(in);
-  const uint32_t time = 1 + seen[s.linear];
-  uint32_t mine = 0;
-  for (uint32_t i = 0; i < bytes; i++) {
-    auto& page = pages_[(address + i) >> 8];
-    if (!page) page = std::make_unique<GlobalPage>();
-    GlobalCell& cell = page->cells[(address + i) & 255];
-    auto conflicts = [&](uint32_t other) {
-      const Record& r = global_records_[other];
-      if (!other || r.block == s.linear || (atomic && r.atomic)) return false;
-      auto it = seen.find(r.block);
-      return it == seen.end() || it->second < r.time;
-    };
-    if (conflicts(cell.write))
-      return race(x, in, lane, global_records_[cell.write], write, true, byte_text(address + i), true);
-    if (write)
-      for (uint32_t r : cell.reads)
-        if (conflicts(r))
-          return race(x, in, lane, global_records_[r], true, false, byte_text(address + i), true);
-    const Record& last = global_records_.back();
-    if (!mine && last.in == &in && last.block == s.linear && last.time == time && last.atomic == atomic)
-      mine = static_cast<uint32_t>(global_records_.size() - 1);
-    if (!mine) {
-      global_records_.push_back({0, time, x.first + lane, &in, atomic, s.linear});
-      mine = static_cast<uint32_t>(global_records_.size() - 1);
-    }
-    if (write) {
-      cell = {mine, {}, 0};
-    } else {
-      const bool first = !cell.reads[0] || global_records_[cell.reads[0]].block == s.linear;
-      cell.reads[first ? 0 : 1] = mine;
-    }
-  }
+  const Act act = act_of(released || is_reduction(in), write);
+  const uint32_t mine = record(global_records_, s.block, act, in, 0, serial_);
+  if (!touch_global(x, s, in, lane, mine, address, bytes, nullptr)) return false;
+  if (released) s.block.release(*released);
   return true;
 }
 
@@ -378,7 +339,7 @@ void Checks::copied(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
                     uint32_t thread) {
   if (!(race_ || uninit_)) return;
   State& s = of(x);
-  const uint32_t mine = record(s, s.agent(*x.cta, thread), in, thread, false);
+  const uint32_t mine = record(s.records, s.agent(*x.cta, thread), Act::kWrite, in, thread, 0);
   Cell* cells = s.cells[to.rank].data() + offset;
   for (uint32_t i = 0; i < bytes; i++) {
     Cell& cell = cells[i];
@@ -393,31 +354,29 @@ void Checks::landed(Exec& x, const Operands& in, const Cta& to, uint32_t offset,
                     uint32_t barrier) {
   if (!(race_ || uninit_)) return;
   State& s = of(x);
-  const uint32_t mine = record(s, s.copier(barrier), in, kNoRegister, false);
+  const uint32_t mine = record(s.records, s.copier(barrier), Act::kWrite, in, kNoRegister, 0);
   Cell* cells = s.cells[to.rank].data() + offset;
   for (uint32_t i = 0; i < bytes; i++) settle(cells[i], mine);
 }
 
 void Checks::settle(Cell& cell, uint32_t mine) {
+  cell.machine::Cell::settle(mine);
   cell.copy_in = 0;
   cell.defined = true;
-  cell.write = mine;
-  cell.serial = 0;
   cell.again = 0;
-  cell.reads[0] = cell.reads[1] = 0;
 }
 
 void Checks::release(Exec& x, uint32_t lane, uint32_t barrier) {
   State& s = of(x);
-  Known& into = s.barriers[barrier];
-  if (lane == kNoRegister) return s.release(s.tensor_core(), into);  // tcgen05.commit
-  if (!x.path && s.copiers.contains(barrier)) s.release(s.copiers[barrier], into);
-  s.release(s.agent(*x.cta, x.first + lane), into);
+  machine::Clock& into = s.barriers[barrier];
+  if (lane == kNoRegister) return s.tensor_core().release(into);  // tcgen05.commit
+  if (!x.path && s.copiers.contains(barrier)) s.copier(barrier).release(into);
+  s.agent(*x.cta, x.first + lane).release(into);
 }
 
 void Checks::acquire(Exec& x, uint32_t lane, uint32_t barrier) {
   State& s = of(x);
-  State::join(s.known[s.agent(*x.cta, x.first + lane)], s.barriers[barrier]);
+  s.agent(*x.cta, x.first + lane).seen.see(s.barriers[barrier]);
 }
 
 void Checks::before(Exec& x, const Instr& in) {
@@ -432,15 +391,15 @@ void Checks::before(Exec& x, const Instr& in) {
     uint32_t lane = w;
     while (lane < w + 32 && !x.on(lane)) lane++;
     if (lane == w + 32) continue;
-    const uint32_t agent = s.agent(*x.cta, x.first + w);
+    machine::Agent& agent = s.agent(*x.cta, x.first + w);
     if (meets == Source::Meets::kClusterArrives) {
-      s.release(agent, s.cluster[x.cta->cluster->phase & 1]);
+      agent.release(s.cluster[x.cta->cluster->barrier.phase & 1]);
       continue;
     }
     const uint32_t barrier = x.reg<uint32_t>(in.a)[lane] & 15;
     State::Named& named = s.named[16 * x.cta->rank + barrier];
-    s.release(agent, named.known);
-    named.arrived.push_back(agent);
+    agent.release(named.known);
+    named.arrived.push_back(agent.id);
   }
 }
 
@@ -476,8 +435,8 @@ void Checks::after(Exec& x, const Instr& in) {
       uint32_t lane = w;
       while (lane < w + 32 && !x.on(lane)) lane++;
       if (lane == w + 32) continue;
-      const uint64_t phase = x.cta->cluster_phase[x.first + lane] - 1;
-      State::join(s.known[s.agent(*x.cta, x.first + w)], s.cluster[phase & 1]);
+      const uint64_t phase = x.cta->cluster_tickets[x.first + lane] - 1;
+      s.agent(*x.cta, x.first + w).seen.see(s.cluster[phase & 1]);
     }
     return;
   }
@@ -485,7 +444,7 @@ void Checks::after(Exec& x, const Instr& in) {
   for (uint32_t b = 0; b < 16; b++) {
     State::Named& named = s.named[16 * x.cta->rank + b];
     if (named.arrived.empty() || x.cta->barriers[b].arrived != 0) continue;
-    for (uint32_t agent : named.arrived) State::join(s.known[agent], named.known);
+    for (uint32_t agent : named.arrived) s.agents[agent].seen.see(named.known);
     named.arrived.clear();
   }
 }

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <triton_runner/machine/history.h>
+
 #include "exec.h"
 
 namespace triton_runner::simt {
@@ -22,8 +24,7 @@ class Checks {
   Checks& operator=(const Checks&) = delete;
 
   bool looks_for_races() const { return race_; }
-  // A cluster starts, the linear-th of the grid.
-  void begin(const Cluster& cluster, uint64_t linear);
+  void begin(const Cluster& cluster);  // it starts
   // Around each instruction, with the threads that run it on.
   void before(Exec& x, const Instr& in);
   void after(Exec& x, const Instr& in);
@@ -49,7 +50,7 @@ class Checks {
   struct UnderWay {
     std::vector<Range> ranges;
     uint32_t record = 0, agent = 0;
-    std::vector<uint32_t> known;  // clocks of those that its warp knew of when it issued it
+    machine::Clock known;  // what its warp had seen when it issued it
   };
   bool issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op);  // false: it trapped
   // `waited`: by the threads that issued it; else the tensor core tells a barrier.
@@ -68,17 +69,12 @@ class Checks {
   struct Cell;
   struct Record;
   struct State;
-  struct GlobalCell;
-  struct GlobalPage;
-  struct Known;
   // A byte of shared memory, or a word of tensor memory.
   struct Place {
     uint32_t address;
     bool tensor = false;
     std::string text() const;
   };
-  using Clock = std::vector<uint32_t>;
-  using BlockClock = std::unordered_map<uint32_t, uint32_t>;
 
   // NaNs: what the operands were, since a result may be one of them.
   void nan_before(const Exec& x, const Instr& in);
@@ -93,24 +89,29 @@ class Checks {
   void division_after(Exec& x, const Instr& in);
 
   State& of(const Exec& x);
-  uint32_t record(State& s, uint32_t agent, const Operands& in, uint32_t thread, bool atomic);
-  static bool ordered(const State& s, uint32_t record, uint32_t agent);
-  bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool write,
+  // The number of an access among `records`.
+  static uint32_t record(std::vector<Record>& records, const machine::Agent& agent, machine::Act act,
+                         const Operands& in, uint32_t thread, uint64_t serial);
+  // `changes`: another value is written than was there.
+  bool touch(Exec& x, State& s, const Operands& in, uint32_t lane, Cell& cell, uint32_t mine, bool changes,
              Place where);
+  bool touch_global(Exec& x, State& s, const Operands& in, uint32_t lane, uint32_t mine, uint64_t address,
+                    uint32_t bytes, const std::byte* before);
   Cell* cells_of(State& s, const Range& range);
-  static void settle(Cell& cell, uint32_t mine);  // a copy has written it
+  static void settle(Cell& cell, uint32_t mine);              // a copy has written it
+  static void has_read(State& s, Cell& cell, uint32_t mine);  // one has read it
   // A thread reads `bytes` at `at` of which some were never written: a trap (false), or a number is there for
   // the time of the instruction.
   bool reads_undefined(Exec& x, const Operands& in, uint32_t lane, const std::string& message, std::byte* at,
                        uint32_t bytes);
   void undefined(Exec& x, const Operands& in, uint32_t lane, Place where);  // traps
   // A write of threads that no fence has made known to the async proxy of `agent`.
-  bool fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell, uint32_t agent,
-              bool write, Place where);
+  bool fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell,
+              const machine::Agent& agent, bool write, Place where);
   void proxy_fence(Exec& x);
   void flush(Exec& x);
   std::string byte_text(uint64_t address) const;
-  bool race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write, bool other_writes,
+  bool race(Exec& x, const Operands& in, uint32_t lane, const Record& other, bool write,
             const std::string& what, bool between_blocks);
   // Two threads of one instruction store different values to one place.
   bool collision(Exec& x, const Operands& in, uint32_t lane, const Record& other, const std::string& what);
@@ -152,9 +153,8 @@ class Checks {
   uint64_t serial_ = 0;  // instructions
   // Global memory: agents are clusters.
   std::vector<Record> global_records_;
-  std::unordered_map<uint64_t, std::unique_ptr<GlobalPage>> pages_;
-  std::unordered_map<uint64_t, BlockClock> released_;
-  std::unordered_map<uint32_t, BlockClock> seen_;
+  machine::History global_;
+  std::unordered_map<uint64_t, machine::Clock> released_;  // by address of an atomic
 };
 
 }  // namespace triton_runner::simt

@@ -24,11 +24,10 @@ Checks::Cell* Checks::cells_of(State& s, const Range& range) {
   return cells.data() + range.at;
 }
 
-bool Checks::fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell, uint32_t agent,
-                    bool write, Place where) {
-  const Record& other = s.records[cell.write];
-  if (!cell.write || other.agent >= s.reader() || s.known[agent].fenced[other.agent] >= other.time)
-    return true;
+bool Checks::fenced(Exec& x, State& s, const Operands& in, uint32_t lane, const Cell& cell,
+                    const machine::Agent& agent, bool write, Place where) {
+  const Record& other = s.records[cell.changer];
+  if (!cell.changer || other.agent >= s.all_warps || agent.is_fenced_after(other)) return true;
   x.trap(in, exec::TrapKind::kRace,
          std::string(write ? "it writes " : "it reads ") + where.text() +
              " through the async proxy, which thread " + std::to_string(other.thread) +
@@ -43,10 +42,7 @@ void Checks::proxy_fence(Exec& x) {
     bool any = false;
     for (uint32_t i = w; i < w + 32; i++) any = any || x.on(i);
     if (!any) continue;
-    const uint32_t agent = s.agent(*x.cta, x.first + w);
-    Known& known = s.known[agent];
-    State::join(known.fenced, known.all);
-    ++known.all[agent];
+    s.agent(*x.cta, x.first + w).fence();
   }
 }
 
@@ -54,19 +50,20 @@ bool Checks::issue(Exec& x, const Operands& in, uint32_t lane, UnderWay& op) {
   if (!race_) return true;
   State& s = of(x);
   const uint32_t thread = x.first + lane;
-  op.agent = s.agent(*x.cta, thread);
-  s.records.push_back({op.agent, s.known[op.agent].all[op.agent], thread, &in, false, s.linear});
-  op.record = static_cast<uint32_t>(s.records.size() - 1);
-  op.known = s.known[op.agent].all;
-  ++s.known[op.agent].all[op.agent];
+  machine::Agent& agent = s.agent(*x.cta, thread);
+  op.agent = agent.id;
+  op.record = static_cast<uint32_t>(s.records.size());
+  for (machine::Act act : {machine::Act::kRead, machine::Act::kWrite})
+    s.records.push_back({{agent.id, agent.time, act}, &in, thread});
+  agent.release(op.known);
   for (const Range& r : op.ranges) {
     Cell* cells = cells_of(s, r);
     const uint32_t base = r.tensor ? 0 : r.owner->shared_base;
     for (uint32_t i = 0; i < r.count; i++) {
       const Place where{base | (r.at + i), r.tensor};
       Cell probe = cells[i];
-      if (!touch(x, s, in, lane, probe, op.record, r.write, where)) return false;
-      if (!r.tensor && !r.write && !fenced(x, s, in, lane, cells[i], op.agent, r.write, where)) return false;
+      if (!touch(x, s, in, lane, probe, op.record + r.write, r.write, where)) return false;
+      if (!r.tensor && !r.write && !fenced(x, s, in, lane, cells[i], agent, r.write, where)) return false;
       (r.write ? cells[i].copy_in : cells[i].copy_out) = op.record;
     }
   }
@@ -92,25 +89,30 @@ void Checks::finish(Exec& x, const Operands& in, const UnderWay& op, bool waited
     for (uint32_t i = 0; i < r.count; i++) cells[i].defined = true;
   }
   if (op.record == 0) return;
-  const uint32_t agent = waited ? op.agent : s.tensor_core();
+  machine::Agent& agent = waited ? s.agents[op.agent] : s.tensor_core();
   // Who waits for the tensor core also knows what came before the issue, as the copies of its operands.
-  if (!waited) State::join(s.known[agent].all, op.known);
-  const uint32_t mine = record(s, agent, in, s.records[op.record].thread, false);
+  if (!waited) agent.seen.see(op.known);
   for (const Range& r : op.ranges) {
+    const uint32_t mine = record(s.records, agent, r.write ? machine::Act::kWrite : machine::Act::kRead, in,
+                                 s.records[op.record].thread, 0);
     Cell* cells = cells_of(s, r);
     for (uint32_t i = 0; i < r.count; i++) {
       Cell& cell = cells[i];
       uint32_t& under_way = r.write ? cell.copy_in : cell.copy_out;
       if (under_way == op.record) under_way = 0;
       if (r.write) {
-        cell.write = mine;
-        cell.serial = cell.again = 0;
-        cell.reads[0] = cell.reads[1] = 0;
+        cell.machine::Cell::settle(mine);
+        cell.again = 0;
       } else {
-        cell.reads[ordered(s, cell.reads[0], agent) ? 0 : 1] = mine;
+        has_read(s, cell, mine);
       }
     }
   }
+}
+
+void Checks::has_read(State& s, Cell& cell, uint32_t mine) {
+  const machine::Agent& agent = s.agents[s.records[mine].agent];
+  cell.add_reader(mine, [&](uint32_t r) { return r != 0 && !agent.is_after(s.records[r]); });
 }
 
 void Checks::allocated(Exec& x, uint32_t column, uint32_t columns) {
@@ -128,7 +130,8 @@ bool Checks::tensor(Exec& x, const Operands& in, uint32_t lane, const Range& ran
   if (range.write)
     for (uint32_t i = 0; i < range.count; i++) cells[i].defined = true;
   if (!race_) return true;
-  const uint32_t mine = record(s, s.agent(*x.cta, thread), in, thread, false);
+  const uint32_t mine = record(s.records, s.agent(*x.cta, thread),
+                               range.write ? machine::Act::kWrite : machine::Act::kRead, in, thread, serial_);
   for (uint32_t i = 0; i < range.count; i++)
     if (!touch(x, s, in, lane, cells[i], mine, range.write, {range.at + i, true})) return false;
   return true;
@@ -137,19 +140,18 @@ bool Checks::tensor(Exec& x, const Operands& in, uint32_t lane, const Range& ran
 uint32_t Checks::read_out(Exec& x, const Operands& in, const Cta& from, uint32_t offset, uint32_t bytes) {
   if (!(race_ || uninit_)) return 0;
   State& s = of(x);
-  const uint32_t reader = s.reader(), mine = record(s, reader, in, kNoRegister, false);
+  const uint32_t mine = record(s.records, s.reader(), machine::Act::kRead, in, kNoRegister, 0);
   Cell* cells = s.cells[from.rank].data() + offset;
   for (uint32_t i = 0; i < bytes; i++) {
     cells[i].copy_out = 0;
-    cells[i].reads[ordered(s, cells[i].reads[0], reader) ? 0 : 1] = mine;
+    has_read(s, cells[i], mine);
   }
-  return s.known[reader].all[reader]++;
+  return s.reader().time++;
 }
 
 void Checks::saw_reads(Exec& x, uint32_t lane, uint32_t time) {
   State& s = of(x);
-  uint32_t& seen = s.known[s.agent(*x.cta, x.first + lane)].all[s.reader()];
-  seen = std::max(seen, time);
+  s.agent(*x.cta, x.first + lane).seen.see(s.reader().id, time);
 }
 
 }  // namespace triton_runner::simt

@@ -1,15 +1,18 @@
-// Tensor memory of a block: 512 columns of 128 lanes of 32 bits, allocated by columns. PTX ISA 9.7.16.1.
+// Tensor memory of a block, allocated by columns.
 #pragma once
 #include <array>
 #include <cstdint>
 #include <memory>
 
+#include <triton_runner/machine/tensor_memory.h>
+
 #include "exec.h"
 
 namespace triton_runner::simt {
 
-inline constexpr uint32_t kTensorColumns = 512, kTensorLanes = 128,
-                          kTensorUnit = 32;  // columns of the smallest part
+using machine::kTensorColumns;
+using machine::kTensorLanes;
+using machine::kTensorUnit;
 
 // An address: lane in the high half, column in the low one.
 inline uint32_t tensor_lane(uint32_t address) { return address >> 16; }

@@ -8,6 +8,8 @@
 // 16 w + 15, so that warps need not come together.
 #include "matrix/wgmma.h"
 
+#include <triton_runner/machine/copy_groups.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -183,7 +185,9 @@ void list_reads(const Exec& x, const WgmmaProduct& m, uint32_t w, Issued& p) {
 
 // What a wait covers, and of which products it only seems to.
 void cover(WarpQueue& queue, const Instr& wait, uint64_t left) {
-  auto is_covered = [&](const WarpQueue::Uncovered& u) { return u.group + left < queue.group; };
+  auto is_covered = [&](const WarpQueue::Uncovered& u) {
+    return machine::is_waited_for(u.group, left, queue.group);
+  };
   auto d_of = [](const Instr& product) -> const std::vector<uint32_t>& {
     return static_cast<const WgmmaProduct*>(product.data)->d;
   };
@@ -267,8 +271,9 @@ void wgmma_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   const auto left = static_cast<uint64_t>(in.imm);
-  complete(x, part_of(*x.cta),
-           [left](const WarpQueue& q, size_t i) { return q.products[i].group + left < q.group; });
+  complete(x, part_of(*x.cta), [left](const WarpQueue& q, size_t i) {
+    return machine::is_waited_for(q.products[i].group, left, q.group);
+  });
   for (uint32_t w = 0; w < x.count; w += 32)
     if (!x.mask || x.mask[w]) cover(part_of(*x.cta).warps[(x.first + w) / 32], instr_of(in), left);
 }

@@ -56,10 +56,9 @@ const MemoryOperand* CheckedCode::buffer_of(const Instr& in, ir::GroupName group
 }
 
 Checks::Checks(const CheckedCode& code, const exec::LaunchOptions& options,
-               std::span<const exec::Allocation> allocations, const exec::Memory& memory)
-    : code_(code), random_(options.shuffle.value_or(0)) {
-  const int64_t programs = options.grid[0] * options.grid[1] * options.grid[2];
-  if (options.shuffle) order_.emplace(*options.shuffle, programs / code.code.cluster_size());
+               std::span<const exec::Allocation> allocations, const exec::Memory& memory,
+               machine::Shuffle* shuffle)
+    : code_(code), shuffle_(shuffle) {
   if (options.checks & (exec::kCheckNan | exec::kCheckInf | exec::kCheckNanLoad))
     nan_ = std::make_unique<NanCheck>((options.checks & exec::kCheckInf) != 0,
                                       (options.checks & exec::kCheckNanLoad) != 0);
@@ -127,7 +126,7 @@ bool check_block(Checks& checks, Task& t, const Instr& in, AccessKind kind, uint
 
 bool Checks::preempt(const Instr& in) {
   constexpr uint64_t kTurn = 16;  // instructions, on average
-  if (!shuffled() || &in < code_.code.entry || random_.below(kTurn) != 0) return false;
+  if (!shuffled() || &in < code_.code.entry || random().below(kTurn) != 0) return false;
   return preempted_ = true;
 }
 

@@ -49,7 +49,8 @@ struct CheckedCode {
 class Checks {
  public:
   Checks(const CheckedCode& code, const exec::LaunchOptions& options,
-         std::span<const exec::Allocation> allocations, const exec::Memory& memory);
+         std::span<const exec::Allocation> allocations, const exec::Memory& memory,
+         machine::Shuffle* shuffle);
   ~Checks();
 
   // Looks for something that only holds while all programs run on one thread.
@@ -66,14 +67,10 @@ class Checks {
   uint64_t kills(const Task& t, const Instr& in) const { return code_.kills[&in - t.code->instrs.data()]; }
 
   // ---- shuffled launches
-  bool shuffled() const { return order_.has_value(); }
-  exec::Random& random() { return random_; }
-  // Which program the n-th is that starts.
-  int64_t program_number(int64_t n) const {
-    return order_ ? static_cast<int64_t>((*order_)(static_cast<uint64_t>(n))) : n;
-  }
+  bool shuffled() const { return shuffle_ != nullptr; }
+  exec::Random& random() { return shuffle_->random; }
   // Which of n tasks has the first turn.
-  size_t first_turn(size_t n) { return shuffled() ? random_.below(n) : 0; }
+  size_t first_turn(size_t n) { return shuffled() ? random().below(n) : 0; }
   // Whether others should have a turn after this instruction.
   bool preempt(const Instr& in);
   // Whether the last run of a program ended so.
@@ -90,9 +87,8 @@ class Checks {
   std::unique_ptr<RaceCheck> race_;
   std::unique_ptr<HintCheck> hints_;
   std::unique_ptr<Perturbation> perturbation_;
-  bool substitutes_ = false;  // LaunchOptions::substitution
-  std::optional<exec::Permutation> order_;
-  exec::Random random_;
+  bool substitutes_ = false;   // LaunchOptions::substitution
+  machine::Shuffle* shuffle_;  // of a shuffled launch
   bool preempted_ = false;
 };
 

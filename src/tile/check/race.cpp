@@ -69,61 +69,21 @@ RaceCheck::Thread RaceCheck::new_thread(const Task& t, const Instr* beside) {
 }
 
 uint32_t RaceCheck::record(Thread& thread, const Instr& in, Act act) {
+  if (thread.recorded != thread.time) thread.records.clear();
+  thread.recorded = thread.time;
   uint32_t& known = thread.records[{&in, act}];
   if (!known) {
     known = static_cast<uint32_t>(records_.size());
-    records_.push_back({thread.id, thread.time, &in, act});
+    records_.push_back({{thread.id, thread.time, act}, &in});
   }
   return known;
 }
 
-bool RaceCheck::ordered(uint32_t number, const Thread& thread) const {
-  if (number == 0) return true;
-  const Record& r = records_[number];
-  return r.thread == thread.id || thread.seen.of(r.thread) >= r.time;
-}
-
-void RaceCheck::release(Thread& from, Clock& into) {
-  into.see(from.seen);
-  into.see(from.id, from.time);
-  ++from.time;
-  from.records.clear();
-}
-
-uint32_t RaceCheck::touch(Cell& c, const Thread& thread, uint32_t mine, Act act, bool changes) {
-  auto unordered = [&](uint32_t r) { return !ordered(r, thread); };
-  // Remembers `mine` in one of two places, in place of what comes before it anyway.
-  auto remember = [&](uint32_t (&list)[2]) {
-    for (uint32_t& r : list)
-      if (!unordered(r)) r = 0;
-    if (!list[0])
-      list[0] = mine;
-    else if (!list[1])
-      list[1] = mine;
-  };
-  const bool atomic = act == Act::kAtomic || act == Act::kAtomicRead;
-  if (!atomic)
-    for (uint32_t a : c.atomics)
-      if (unordered(a) && (act == Act::kRead || changes)) return a;
-  if (unordered(c.changer) && (act != Act::kWrite || changes)) return c.changer;
-  if (act == Act::kRead) {
-    remember(c.readers);
-    return 0;
-  }
-  if (changes) {
-    if (act == Act::kWrite && unordered(c.writer)) return c.writer;
-    for (uint32_t r : c.readers)
-      if (unordered(r)) return r;
-  }
-  if (atomic) {
-    remember(c.atomics);
-    return 0;
-  }
-  c.writer = mine;
-  if (!changes) return 0;
-  c.changer = mine;
-  c.readers[0] = c.readers[1] = c.atomics[0] = c.atomics[1] = 0;
-  return 0;
+uint32_t RaceCheck::touch(machine::Cell& cell, const Thread& thread, uint32_t mine, Act act,
+                          bool changes) const {
+  return cell.touch(
+      mine, act, changes, [&](uint32_t r) { return r != 0 && !thread.is_after(records_[r]); },
+      [&](uint32_t r) { return records_[r].act; });
 }
 
 bool RaceCheck::global(Task& t, const Instr& in, const Thread& thread, uint32_t mine, Act act,
@@ -131,7 +91,7 @@ bool RaceCheck::global(Task& t, const Instr& in, const Thread& thread, uint32_t 
                        const TileType& type) {
   uint32_t other = 0;
   uint64_t where = 0;
-  global_.each(address, bytes, [&](Cell& cell, uint64_t at, uint64_t size) {
+  global_.each(address, bytes, [&](machine::Cell& cell, uint64_t at, uint64_t size) {
     if (other) return;
     bool changes = act != Act::kAtomicRead;
     if (act == Act::kWrite) {
@@ -159,7 +119,7 @@ bool RaceCheck::report(Task& t, const Instr& in, Act act, uint32_t number, const
   static const char* const kNow[] = {"reads ", "writes ", "updates ", "looks at "};
   static const char* const kThen[] = {"read", "wrote", "updated atomically", "read atomically"};
   const Record& r = records_[number];
-  const Who& who = threads_[r.thread];
+  const Who& who = threads_[r.agent];
   std::string other;
   if (who.beside) {
     other = "an asynchronous " + std::string(r.in->op->name);
@@ -268,15 +228,10 @@ bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
     if (fails) return true;
     if (!global(t, in, thread, mine, act, address, type.size, nullptr, i, type)) return false;
     if (!wide || looks || !releases(semantic)) return true;
-    Clock& into = released_[address];
-    into.see(thread.seen);
-    into.see(thread.id, thread.time);
+    thread.publish(released_[address]);
     return released = true;
   });
-  if (released) {
-    ++thread.time;
-    thread.records.clear();
-  }
+  if (released) ++thread.time;
   return ok;
 }
 

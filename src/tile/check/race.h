@@ -10,9 +10,9 @@
 #include <span>
 #include <unordered_map>
 
+#include <triton_runner/machine/history.h>
+
 #include "check/check.h"
-#include "check/clock.h"
-#include "check/history.h"
 #include "machine/memdesc.h"
 #include "ops/access.h"
 
@@ -30,17 +30,15 @@ class RaceCheck {
              int64_t size, const std::byte* data);
 
  private:
-  enum class Act : uint8_t { kRead, kWrite, kAtomic, kAtomicRead };
-  struct Thread {
-    uint32_t id = 0;
-    uint32_t time = 1;
-    Clock seen;
-    std::map<std::pair<const Instr*, Act>, uint32_t> records;  // made at this time
+  using Act = machine::Act;
+  using Clock = machine::Clock;
+  // A task, or a copy or product that runs by itself.
+  struct Thread : machine::Agent {
+    std::map<std::pair<const Instr*, Act>, uint32_t> records;  // made at `recorded`
+    uint32_t recorded = 0;
   };
-  struct Record {
-    uint32_t thread, time;
-    const Instr* in;
-    Act act;
+  struct Record : machine::Record {
+    const Instr* in = nullptr;
   };
   struct Who {
     std::array<int64_t, 3> program;
@@ -55,13 +53,11 @@ class RaceCheck {
   Thread new_thread(const Task& t, const Instr* beside);
   Thread beside(Task& t, const Instr& in);  // runs by itself from here on
   uint32_t record(Thread& thread, const Instr& in, Act act);
-  bool ordered(uint32_t record, const Thread& thread) const;
   bool fenced(uint32_t record, const Thread& thread) const;
   bool fenced_later(uint32_t record, Task& t);
-  static void release(Thread& from, Clock& into);
 
-  // One cell; `changes`: what is written differs from what is there. The record that it races with, or 0.
-  uint32_t touch(Cell& cell, const Thread& thread, uint32_t mine, Act act, bool changes);
+  // machine::Cell::touch by the thread.
+  uint32_t touch(machine::Cell& cell, const Thread& thread, uint32_t mine, Act act, bool changes) const;
   bool access(Task& t, const Instr& in, const Access& a);
   bool twice(Task& t, const Instr& in, const Access& a);
   bool atomics(Task& t, const Instr& in, const Access& a);
@@ -86,9 +82,9 @@ class RaceCheck {
 
   const CheckedCode& code_;
   const exec::Memory& memory_;
-  History global_;
+  machine::History global_;
   std::unordered_map<uint64_t, Clock> released_;              // by address of an atomic
-  std::map<std::pair<const Cluster*, uint32_t>, Clock> met_;  // by phase of a cluster's barrier
+  std::map<std::pair<const Cluster*, uint64_t>, Clock> met_;  // by phase of a cluster's barrier
   std::vector<Record> records_;                               // 0: before the launch
   std::vector<Who> threads_;
   std::vector<Access> accesses_;  // by instruction

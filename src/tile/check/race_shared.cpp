@@ -1,4 +1,5 @@
 // Shared and tensor memory: tasks of a program, and the copies and products that run beside them.
+#include <algorithm>
 #include <cstring>
 
 #include "check/race_state.h"
@@ -21,19 +22,16 @@ bool on(Task& t, const Instr& in) {
   return i < 0 || t.bits(in.operand(static_cast<uint32_t>(i))) != 0;
 }
 
-// All but the last `left` of what is going on has ended.
-void ended(std::vector<uint32_t>& going_on, int64_t left, Clock& seen) {
-  while (static_cast<int64_t>(going_on.size()) > left) {
-    seen.see(going_on.front(), 1);
-    going_on.erase(going_on.begin());
-  }
+// What ended copies and products did, `seen` knows.
+auto ended(machine::Clock& seen) {
+  return [&seen](uint32_t thread) { seen.see(thread, 1); };
 }
 
 }  // namespace
 
 RaceCheck::Thread RaceCheck::beside(Task& t, const Instr& in) {
   Thread made = new_thread(t, &in);
-  release(state(t).thread, made.seen);
+  state(t).thread.release(made.seen);
   return made;
 }
 
@@ -42,7 +40,7 @@ void RaceCheck::arrive(Task& t, const Instr& in, Thread& from, ir::GroupName gro
   const int first = Lowering::operand_index(*in.op, group);
   for (size_t i = 0; i < operands.size(); ++i) {
     const MemDesc d = mem_desc(t, in.operand(static_cast<uint32_t>(first + i)));
-    release(from, of(block_of(t, d)).barriers[address_of(d)]);
+    from.release(of(block_of(t, d)).barriers[address_of(d)]);
   }
 }
 
@@ -72,7 +70,7 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& 
     uint64_t end = at;
     while (end < arena && marks[end] != std::byte{0}) ++end;
     if (end > at)
-      race.shared.each(at, end - at, [&](Cell& cell, uint64_t address, uint64_t) {
+      race.shared.each(at, end - at, [&](machine::Cell& cell, uint64_t address, uint64_t) {
         if (other || unfenced) return;
         other = touch(cell, thread, mine, act, true);
         if (by_proxy && !other && !fenced(cell.changer, thread) && !fenced_later(cell.changer, t))
@@ -113,8 +111,8 @@ bool RaceCheck::buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& 
 // What a task wrote itself, or has had copied by cp.async, the async proxy knows behind a fence.
 bool RaceCheck::fenced(uint32_t number, const Thread& thread) const {
   const Record& r = records_[number];
-  if (number == 0 || (threads_[r.thread].beside && !r.in->op->does(ir::Effect::kGroup))) return true;
-  return thread.seen.fenced.of(r.thread) >= r.time;
+  if (number == 0 || (threads_[r.agent].beside && !r.in->op->does(ir::Effect::kGroup))) return true;
+  return thread.is_fenced_after(r);
 }
 
 // Triton itself puts a fence between a cp.async copy, or what an allocation stores, and what reads it through the
@@ -123,7 +121,7 @@ bool RaceCheck::fenced(uint32_t number, const Thread& thread) const {
 bool RaceCheck::fenced_later(uint32_t number, Task& t) {
   const Record& r = records_[number];
   return (r.in->op->does(ir::Effect::kGroup) || r.in->op->does(ir::Effect::kAllocates)) &&
-         threads_[r.thread].task == threads_[state(t).thread.id].task;
+         threads_[r.agent].task == threads_[state(t).thread.id].task;
 }
 
 namespace {
@@ -138,8 +136,7 @@ bool RaceCheck::cluster_before(Task& t, const Instr& in) {
   const ir::Effects does = in.op->effects();
   if (does.any(kSignals) && t.program->cluster && in.op->int_attr("relaxed", 0) == 0) {
     const Cluster* cluster = t.program->cluster;
-    const uint32_t phase = cluster->arrivals[static_cast<size_t>(t.program->rank)] + 1;
-    release(state(t).thread, met_[{cluster, phase}]);
+    state(t).thread.release(met_[{cluster, cluster->barrier.ticket()}]);
   }
   const MemoryOperand* to = code_.buffer_of(in, "dst");
   if (!to || !does.any(kBufferWrites)) return true;
@@ -160,8 +157,8 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
   const ir::Effects does = in.op->effects();
   ProgramRace& race = of(*t.program);
   if (does.any(kCluster)) return cluster_before(t, in);
-  if (does.all(kToken | kSignals)) release(state(t).thread, race.named[kTokens]);
-  if (does.all(kNamed | kSignals)) release(state(t).thread, race.named[t.bits(in.operand(0))]);
+  if (does.all(kToken | kSignals)) state(t).thread.release(race.named[kTokens]);
+  if (does.all(kNamed | kSignals)) state(t).thread.release(race.named[t.bits(in.operand(0))]);
   if (does.any(kBufferReads | kBufferWrites) && !does.any(kAsync | kAllocates)) {
     const Act act = does.any(kBufferReads) ? Act::kRead : Act::kWrite;
     return buffers.empty() || !on(t, in) || buffer(t, in, state(t).thread, buffers[0], act);
@@ -169,7 +166,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
   if (does.all(kAsync | kGroup)) {  // a copy from pointers: one instruction of those that it becomes
     if (buffers.empty() || accesses_[&in - t.code->instrs.data()].kind == AccessKind::kNone) return true;
     Thread copy = beside(t, in);
-    state(t).open.push_back(copy.id);
+    state(t).copies.issue(copy.id);
     return buffer(t, in, copy, buffers[0], Act::kWrite);
   }
   if (does.all(kAsync | kBufferWrites) && !does.any(kTensorCore)) {  // its barrier counts the bytes
@@ -187,16 +184,15 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
   }
   if (does.all(kAsync | kBlock | kStores)) {
     Thread copy = beside(t, in);
-    state(t).stores.push_back(copy.id);
+    state(t).stores.issue(copy.id);
+    state(t).stores.commit();
     return buffers.empty() || buffer(t, in, copy, buffers[0], Act::kRead);
   }
   if (does.all(kGroup | kBarrier)) {
     TaskState& s = state(t);
     Clock& into = race.barriers[barrier_address(t, in.operand(0))];
-    release(s.thread, into);
-    ended(s.open, 0, into);
-    for (auto& group : s.committed) ended(group, 0, into);
-    s.committed.clear();
+    s.thread.release(into);
+    s.copies.take_all(ended(into));
     return true;
   }
   if (does.all(kBarrier | kSignals) && !does.any(kTensorCore)) {
@@ -208,16 +204,15 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
       Thread product = beside(t, in);
       for (const MemoryOperand& b : buffers)
         if (!buffer(t, in, product, b, Act::kRead)) return false;
-      if (in.op->is_async_dot())
-        state(t).products.push_back(product.id);
-      else
-        state(t).thread.seen.see(product.id, 1);
+      state(t).products.issue(product.id);
+      state(t).products.commit();
+      if (!in.op->is_async_dot()) state(t).products.wait(0, ended(state(t).thread.seen));
       return true;
     }
     case K::kTCGen5MMA:
     case K::kTCGen5MMAScaled: {
       if (!on(t, in)) return true;
-      release(state(t).thread, race.tensor_core.seen);
+      state(t).thread.release(race.tensor_core.seen);
       const MemoryOperand* d = code_.buffer_of(in, "d");
       for (const MemoryOperand& b : buffers) {
         const bool reads = &b == code_.buffer_of(in, "a") || &b == code_.buffer_of(in, "b") ||
@@ -226,12 +221,12 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
       }
       if (d && !buffer(t, in, race.tensor_core, *d, Act::kWrite)) return false;
       if (!in.op->attr("is_async") && in.op->group("barriers").empty() && !code_.commits)
-        release(race.tensor_core, state(t).thread.seen);
+        race.tensor_core.release(state(t).thread.seen);
       arrive(t, in, race.tensor_core, "barriers");
       return true;
     }
     case K::kTMEMCopy: {
-      release(state(t).thread, race.tensor_core.seen);
+      state(t).thread.release(race.tensor_core.seen);
       const MemoryOperand *from = code_.buffer_of(in, "src"), *to = code_.buffer_of(in, "dst");
       if (from && !buffer(t, in, race.tensor_core, *from, Act::kRead)) return false;
       if (to && !buffer(t, in, race.tensor_core, *to, Act::kWrite)) return false;
@@ -242,7 +237,7 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
       if (on(t, in)) arrive(t, in, race.tensor_core, "barrier");
       return true;
     case K::kAsyncCommitGroup:
-      state(t).committed.push_back(std::exchange(state(t).open, {}));
+      state(t).copies.commit();
       return true;
     default:
       return true;
@@ -254,14 +249,18 @@ bool RaceCheck::shared_after(Task& t, const Instr& in) {
   const ir::Effects does = in.op->effects();
   Clock& seen = state(t).thread.seen;
   if (does.all(kCluster | kWaits) && t.program->cluster)
-    seen.see(met_[{t.program->cluster, t.program->cluster->arrivals[static_cast<size_t>(t.program->rank)]}]);
+    seen.see(met_[{t.program->cluster, t.program->cluster_ticket}]);
   if (does.all(kToken | kWaits)) seen.see(race.named[kTokens]);
   if (does.all(kNamed | kWaits)) seen.see(race.named[t.bits(in.operand(0))]);
   if (does.all(kBarrier | kWaits)) {
     const uint64_t address = barrier_address(t, in.operand(0));
     Clock& told = race.barriers[address];
-    ended(race.flights[address],
-          static_cast<int64_t>(SharedState::of(t).copies_to(static_cast<uint32_t>(address))), told);
+    std::vector<uint32_t>& flights = race.flights[address];
+    const size_t landed =
+        flights.size() -
+        std::min(flights.size(), SharedState::of(t).copies_to(static_cast<uint32_t>(address)));
+    std::for_each_n(flights.begin(), landed, ended(told));
+    flights.erase(flights.begin(), flights.begin() + static_cast<ptrdiff_t>(landed));
     seen.see(told);
   }
   if (const MemPlan* plan = code_.filled[&in - t.code->instrs.data()])
@@ -269,42 +268,36 @@ bool RaceCheck::shared_after(Task& t, const Instr& in) {
       return false;
   switch (in.op->kind) {
     case K::kFenceAsyncShared: {
-      Thread& thread = state(t).thread;
-      Times all = thread.seen;
-      all.see(thread.id, thread.time++);
-      thread.records.clear();
-      thread.seen.fenced.see(all);
+      state(t).thread.fence();
       return true;
     }
     case K::kAsyncWait:
     case K::kAmdAsyncWait: {
       TaskState& s = state(t);
-      const bool all = in.op->kind == K::kAmdAsyncWait;
-      if (all) ended(s.open, 0, s.thread.seen);
-      while (static_cast<int64_t>(s.committed.size()) > (all ? 0 : in.op->int_attr("num", 0))) {
-        ended(s.committed.front(), 0, s.thread.seen);
-        s.committed.pop_front();
-      }
+      if (in.op->kind == K::kAmdAsyncWait)
+        s.copies.take_all(ended(s.thread.seen));
+      else
+        s.copies.wait(in.op->int_attr("num", 0), ended(s.thread.seen));
       return true;
     }
     case K::kWarpGroupDotWait:
-      ended(state(t).products, in.op->int_attr("pendings", 0), state(t).thread.seen);
+      state(t).products.wait(in.op->int_attr("pendings", 0), ended(state(t).thread.seen));
       return true;
     case K::kAsyncTMAStoreWait:
-      ended(state(t).stores, in.op->int_attr("pendings", 0), state(t).thread.seen);
+      state(t).stores.wait(in.op->int_attr("pendings", 0), ended(state(t).thread.seen));
       return true;
     case K::kAsyncTMAStoreTokenWait:
-      ended(state(t).stores, 0, state(t).thread.seen);
+      state(t).stores.wait(0, ended(state(t).thread.seen));
       arrive(t, in, state(t).thread, "barriers");
       return true;
     case K::kWarpSpecialize:
       for (Task* partition : SharedState::of(t).partitions) {
         TaskState& s = state(*partition);
         if (partition->outcome == Outcome::kFinished) {
-          release(s.thread, state(t).thread.seen);  // the end of a partition
+          s.thread.release(state(t).thread.seen);  // the end of a partition
         } else {
           s.thread = new_thread(*partition, nullptr);
-          release(state(t).thread, s.thread.seen);
+          state(t).thread.release(s.thread.seen);
         }
       }
       return true;

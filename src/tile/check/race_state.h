@@ -3,6 +3,8 @@
 #include <deque>
 #include <map>
 
+#include <triton_runner/machine/copy_groups.h>
+
 #include "check/race.h"
 #include "check/shadow.h"
 
@@ -11,17 +13,15 @@ namespace triton_runner::tile {
 struct RaceCheck::TaskState {
   const Task* task = nullptr;
   Thread thread;
-  // Threads beside the task that it has not waited for, oldest first.
-  std::vector<uint32_t> open;                   // cp.async copies in no group yet
-  std::deque<std::vector<uint32_t>> committed;  // groups of them
-  std::vector<uint32_t> products, stores;       // wgmma, and TMA stores
+  // Threads beside the task that it has not waited for: cp.async, wgmma, TMA stores.
+  machine::CopyGroups<uint32_t> copies, products, stores;
 };
 
 struct RaceCheck::ProgramRace : ProgramState {
   void begin(Program&) override {}
   std::deque<TaskState> tasks;
   Thread tensor_core;                            // tcgen05: its products and copies come one after the other
-  History shared;                                // by bytes of the arena
+  machine::History shared;                       // by bytes of the arena
   std::unordered_map<uint64_t, Clock> barriers;  // by address in the arena
   std::unordered_map<uint64_t, std::vector<uint32_t>>
       flights;  // copies to it that may be under way, oldest first

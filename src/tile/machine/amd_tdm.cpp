@@ -96,7 +96,7 @@ const Instr* run_tdm_store(Task& t, const Instr& in) {
     if (!b)
       return t.trap(in, exec::TrapKind::kInvalid,
                     "the copy's barrier was not initialised, was invalidated, or was overwritten");
-    SharedState::arrive(*b, c.arrivals);
+    if (!arrive(t, in, *b, {.count = c.arrivals})) return nullptr;
   }
   t.worker->launch->made_progress();
   return next(in);

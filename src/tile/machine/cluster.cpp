@@ -92,19 +92,22 @@ const Instr* run_rank(Task& t, const Instr& in) {
 
 // ---- the barrier of the cluster: each block arrives, and waits until all others have as often
 
+uint32_t alive_in(const Cluster& cluster) {
+  return static_cast<uint32_t>(std::ranges::count_if(
+      cluster.blocks, [](const Program* p) { return p->tasks.front().outcome != Outcome::kFinished; }));
+}
+
 const Instr* run_cluster_arrive(Task& t, const Instr& in) {
-  ++t.program->cluster->arrivals[static_cast<size_t>(t.program->rank)];
+  Cluster& cluster = *t.program->cluster;
+  t.program->cluster_ticket = cluster.barrier.ticket();
+  cluster.barrier.arrive(1, alive_in(cluster));
   return next(in);
 }
 
 const Instr* run_cluster_wait(Task& t, const Instr& in) {
-  const Cluster& cluster = *t.program->cluster;
-  const uint32_t phase = cluster.arrivals[static_cast<size_t>(t.program->rank)];
-  for (const Program* p : cluster.blocks)  // who has ended arrives nowhere
-    if (cluster.arrivals[static_cast<size_t>(p->rank)] < phase &&
-        p->tasks.front().outcome != Outcome::kFinished)
-      return t.block(in);
-  return next(in);
+  Cluster& cluster = *t.program->cluster;
+  cluster.barrier.settle(alive_in(cluster));
+  return cluster.barrier.is_open(t.program->cluster_ticket) ? next(in) : t.block(in);
 }
 
 void lower_cluster(Lowering& l, const ir::Op& op, std::initializer_list<Handler> steps) {

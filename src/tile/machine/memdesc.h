@@ -14,14 +14,15 @@
 
 #include <triton_runner/base/result.h>
 #include <triton_runner/layout/encoding.h>
+#include <triton_runner/machine/tensor_memory.h>
 
 #include "lowering.h"
 #include "task.h"
 
 namespace triton_runner::tile {
 
-inline constexpr int64_t kTensorMemoryRows = 128;
-inline constexpr int64_t kScaleLanes = 32;  // block scales lie in these, and once more in each other warp's
+inline constexpr int64_t kTensorMemoryRows = machine::kTensorLanes;
+inline constexpr int64_t kScaleLanes = machine::kTensorScaleLanes;
 
 inline constexpr size_t kMaxMemRank = 8;
 

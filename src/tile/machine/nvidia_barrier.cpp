@@ -37,7 +37,7 @@ const Instr* run_init_barrier(Task& t, const Instr& in) {
 }
 
 const Instr* run_inval_barrier(Task& t, const Instr& in) {
-  if (Mbarrier* b = SharedState::of(t).barrier(t, address_of(mem_desc(t, in.operand(0))))) b->magic = 0;
+  if (Mbarrier* b = SharedState::of(t).barrier(t, address_of(mem_desc(t, in.operand(0))))) b->mark = 0;
   return next(in);
 }
 
@@ -46,9 +46,7 @@ const Instr* run_barrier_expect(Task& t, const Instr& in) {
   if (off(t, in, c.pred)) return next(in);
   Mbarrier* b = barrier_at(t, in.operand(0));
   if (!b) return no_barrier(t, in);
-  SharedState::expect(*b, c.n);
-  SharedState::arrive(*b, 1);
-  return next(in);
+  return arrive(t, in, *b, {.expect_tx = c.n});
 }
 
 const Instr* run_arrive_barrier(Task& t, const Instr& in) {
@@ -57,9 +55,8 @@ const Instr* run_arrive_barrier(Task& t, const Instr& in) {
   Mbarrier* b = barrier_at(t, in.operand(0));
   if (!b) return no_barrier(t, in);
   const auto phase = static_cast<int64_t>(b->phase);
-  SharedState::arrive(*b, c.n);
   if (in.num_results) t.set_uniform(in.result(), phase);  // amdg.arrive_barrier gives the phase it arrived in
-  return next(in);
+  return arrive(t, in, *b, {.count = c.n});
 }
 
 // Each thread of the partition arrives.
@@ -67,8 +64,7 @@ const Instr* run_warp_barrier_arrive(Task& t, const Instr& in) {
   SharedState& state = SharedState::of(t);
   Mbarrier* b = barrier_at(t, in.operand(0));
   if (!b) return no_barrier(t, in);
-  SharedState::arrive(*b, in.as<Count>().n * state.named.threads_of(t));
-  return next(in);
+  return arrive(t, in, *b, {.count = in.as<Count>().n * state.named.threads_of(t)});
 }
 
 const Instr* run_wait_barrier(Task& t, const Instr& in) {
@@ -105,7 +101,7 @@ const Instr* run_copies_arrive(Task& t, const Instr& in) {
   const uint32_t address = address_of(mem_desc(t, in.operand(0)));
   Mbarrier* b = state.barrier(t, address);
   if (!b) return no_barrier(t, in);
-  if (h.increment) b->pending += h.arrivals;
+  if (h.increment) b->add_pending(static_cast<uint32_t>(h.arrivals));
   state.hand_over(t, address, h.arrivals);
   return next(in);
 }
@@ -137,7 +133,7 @@ bool arrive_all(Task& t, const Instr& in, const Barriers& b) {
       no_barrier(t, in);
       return false;
     }
-    SharedState::arrive(*barrier, b.arrivals);
+    if (!arrive(t, in, *barrier, {.count = b.arrivals})) return false;
   }
   return true;
 }
@@ -174,7 +170,7 @@ void find_operands(Lowering& l, const ir::Op& op, Gen5& g) {
 
 void lower_init_barrier(Lowering& l, const ir::Op& op) {
   const int64_t count = op.int_attr("count", 1);
-  if (count < 1 || count >= 1 << 14)
+  if (count < 1 || count > Mbarrier::kMost)
     return l.error(op, "an mbarrier of " + std::to_string(count) + " arrivals");
   with_count(l, op, run_init_barrier, "count");
 }

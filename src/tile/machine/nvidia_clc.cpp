@@ -1,9 +1,8 @@
-// Cluster launch control: a running program asks for the work of one that has not started, and is given the
-// number of one that then never starts, or is told that there is none.
-//
-// The answer, two integers of 64 bits, is the program's number and a mark that says which of both it is.
+// Cluster launch control: a running program asks for the work of one that has not started (machine/launch_control.h).
 #include <algorithm>
 #include <cstring>
+
+#include <triton_runner/machine/launch_control.h>
 
 #include "lowering.h"
 #include "machine/shared_state.h"
@@ -11,8 +10,8 @@
 namespace triton_runner::tile {
 namespace {
 
-constexpr int64_t kAnswerBytes = 16;
-constexpr int64_t kRefused = 0xc1c00000, kCancelled = 0xc1c00001;
+using machine::kAnswerBytes;
+using machine::LaunchAnswer;
 
 struct Query {
   const MemPlan* plan;  // of the answer's buffer
@@ -25,16 +24,15 @@ Buffer* answer(Task& t, const Instr& in, int64_t bytes) {
     return nullptr;
   }
   if (t.program->was_refused) {
-    t.trap(in, exec::TrapKind::kInvalid,
-           "the program asks for work again after it has read that there is none: what happens then is "
-           "undefined");
+    t.trap(in, exec::TrapKind::kInvalid, std::string("the program") + machine::kAsksAgain);
     return nullptr;
   }
-  const int64_t program = t.worker->take();
-  const int64_t words[] = {program < 0 ? 0 : program, program < 0 ? kRefused : kCancelled};
+  const int64_t program = t.worker->programs->take();
+  LaunchAnswer answer;
+  if (program >= 0) answer = LaunchAnswer::of(machine::place_in(t.worker->launch->options->grid, program));
   Buffer* made = t.worker->pool->allocate(bytes);
   std::memset(made->data(), 0, static_cast<size_t>(bytes));
-  std::memcpy(made->data(), words, sizeof words);
+  std::memcpy(made->data(), &answer, sizeof answer);
   return made;
 }
 
@@ -67,14 +65,16 @@ const Instr* run_try_cancel_sync(Task& t, const Instr& in) {
 // An answer that was read is the number of the program, or -1.
 const Instr* run_load_result(Task& t, const Instr& in) {
   Buffer* read = SharedState::of(t).read_planned(*in.as<Query>().plan, mem_desc(t, in.operand(0)));
-  int64_t words[2];
-  std::memcpy(words, read->data(), sizeof words);
+  LaunchAnswer answer;
+  std::memcpy(&answer, read->data(), sizeof answer);
   t.worker->pool->release(read);
-  if (words[1] != kCancelled && words[1] != kRefused)
+  if (!answer.is_one())
     return t.trap(
         in, exec::TrapKind::kInvalid,
         "these 128 bits are no answer of clc_try_cancel: it was not waited for, or was overwritten");
-  t.set_uniform(in.result(), words[1] == kCancelled ? words[0] : -1);
+  const auto& grid = t.worker->launch->options->grid;
+  const auto& [x, y, z] = answer.block;
+  t.set_uniform(in.result(), answer.is_cancelled() ? x + grid[0] * (y + grid[1] * z) : -1);
   return next(in);
 }
 
@@ -88,8 +88,7 @@ const Instr* run_is_canceled(Task& t, const Instr& in) {
 const Instr* run_get_program_id(Task& t, const Instr& in) {
   const auto& grid = t.worker->launch->options->grid;
   const int64_t linear = std::max<int64_t>(t.bits(in.operand(0)), 0);
-  const int64_t id[] = {linear % grid[0], linear / grid[0] % grid[1], linear / (grid[0] * grid[1])};
-  t.set_uniform(in.result(), id[in.as<int64_t>()]);
+  t.set_uniform(in.result(), machine::place_in(grid, linear)[static_cast<size_t>(in.as<int64_t>())]);
   return next(in);
 }
 

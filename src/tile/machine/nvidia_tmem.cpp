@@ -91,8 +91,7 @@ const Instr* run_tmem_copy(Task& t, const Instr& in) {
         for (int64_t lane = row; lane < kTensorMemoryRows; lane += kScaleLanes)
           std::memcpy(arena + to.base + lane * c.row_bytes + column, piece, 16);
   }
-  if (barrier) SharedState::arrive(*barrier, 1);
-  return next(in);
+  return barrier ? arrive(t, in, *barrier) : next(in);
 }
 
 // What a load that reduces gives besides: the smallest or largest value of each row, or of their magnitudes.

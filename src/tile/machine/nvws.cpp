@@ -241,12 +241,11 @@ const Instr* run_token(Task& t, const Instr& in) {
   if (!b) return t.trap(in, exec::TrapKind::kInvalid, "the token's barrier was overwritten");
   if (!u.waits) {
     if (u.full) state.commit(t), state.wait(t, 0);
-    SharedState::arrive(*b, 1);
-    return next(in);
+    return arrive(t, in, *b);
   }
   // A producer waits for the phase before the one that it names: the first round finds all buffers empty.
   const uint64_t parity = static_cast<uint64_t>(t.bits(in.operand(2)) & 1) ^ (u.full ? 0 : 1);
-  return parity == b->phase ? t.block(in) : next(in);
+  return b->has_ended(parity != 0) ? next(in) : t.block(in);
 }
 
 void lower_token(Lowering& l, const ir::Op& op, bool full, bool waits) {

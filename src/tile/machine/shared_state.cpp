@@ -21,7 +21,7 @@ SharedState::~SharedState() { drop_all(); }
 
 void SharedState::drop_all() {
   for (Groups& g : groups_) {
-    for (const Copy& c : g.copies) pool_->release(c.data);
+    g.copies.take_all([&](const Copy& c) { pool_->release(c.data); });
   }
   for (Flight& f : flights_) {
     for (const Copy& c : f.copies) pool_->release(c.data);
@@ -100,54 +100,38 @@ SharedState::Groups& SharedState::groups(Task& task, int queue) {
   for (Groups& g : groups_) {
     if (g.task == &task && g.queue == queue) return g;
   }
-  groups_.push_back({&task, queue, {}, {}, 0});
-  return groups_.back();
+  return groups_.emplace_back(Groups{&task, queue, {}});
 }
 
 void SharedState::issue(Task& task, Copy copy, int queue) {
   if (timing_.at_once()) return complete(copy);
-  Groups& g = groups(task, queue);
-  g.copies.push_back(copy);
-  g.open++;
+  groups(task, queue).copies.issue(copy);
 }
 
-void SharedState::commit(Task& task, int queue) {
-  Groups& g = groups(task, queue);
-  g.committed.push_back(g.open);
-  g.open = 0;
-}
+void SharedState::commit(Task& task, int queue) { groups(task, queue).copies.commit(); }
 
 void SharedState::wait(Task& task, int64_t groups_left, int queue) {
-  Groups& g = groups(task, queue);
-  while (!g.committed.empty() && static_cast<int64_t>(g.committed.size()) > groups_left) {
-    for (size_t i = 0; i < g.committed.front(); i++) {
-      complete(g.copies.front());
-      g.copies.pop_front();
-    }
-    g.committed.pop_front();
-  }
+  groups(task, queue).copies.wait(groups_left, [&](const Copy& c) { complete(c); });
 }
 
 void SharedState::hand_over(Task& task, uint32_t barrier, int arrivals, int queue) {
-  Groups& g = groups(task, queue);
-  flights_.push_back({barrier, {g.copies.begin(), g.copies.end()}, 0, arrivals});
-  g.copies.clear();
-  g.committed.clear();
-  g.open = 0;
+  Flight flight{barrier, {}, 0, arrivals};
+  groups(task, queue).copies.take_all([&](const Copy& c) { flight.copies.push_back(c); });
+  flights_.push_back(std::move(flight));
   if (timing_.at_once()) complete_copies(task, barrier);
 }
 
 void SharedState::complete(const Copy& copy) { tiles_.put(*copy.plan, copy.to, copy.data); }
 
 void SharedState::init_barrier(Task& task, uint32_t address, int64_t count) {
-  Mbarrier b{Mbarrier::kMagic, 0, static_cast<uint64_t>(count), static_cast<uint64_t>(count), 0};
+  const Mbarrier b = Mbarrier::of(static_cast<uint64_t>(count));
   std::memcpy(bytes(task, address, sizeof b), &b, sizeof b);
 }
 
 Mbarrier* SharedState::barrier(Task& task, uint32_t address) {
   if (address % alignof(Mbarrier)) return nullptr;  // a part of other memory that was reinterpreted
   auto* b = reinterpret_cast<Mbarrier*>(bytes(task, address, sizeof(Mbarrier)));
-  return b->magic == Mbarrier::kMagic ? b : nullptr;
+  return b->is_there() ? b : nullptr;
 }
 
 void SharedState::copy_through_barrier(Task& task, uint32_t address, Copy copy, int64_t bytes) {
@@ -180,11 +164,9 @@ void SharedState::land(Task& task, size_t i) {
   for (const Copy& c : flight.copies) complete(c);
   Mbarrier* b = barrier(task, flight.barrier);
   if (!b) return;
-  b->bytes -= flight.bytes;
-  if (flight.arrivals)
-    arrive(*b, flight.arrivals);
-  else
-    settle(*b);
+  b->count_bytes(-flight.bytes);
+  if (flight.arrivals) b->arrive({.count = flight.arrivals});
+  b->settle();
 }
 
 void SharedState::complete_copies(Task& task, uint32_t address) {
@@ -198,14 +180,14 @@ void SharedState::complete_copies(Task& task, uint32_t address) {
 bool SharedState::end_phase(Task& task, uint32_t address, bool parity) {
   for (size_t i = 0; i < flights_.size();) {
     const Mbarrier* b = barrier(task, address);
-    if (!b || b->phase != parity) return true;
+    if (!b || b->has_ended(parity)) return true;
     if (flights_[i].barrier == address)
       land(task, i);
     else
       i++;
   }
   const Mbarrier* b = barrier(task, address);
-  return !b || b->phase != parity;
+  return !b || b->has_ended(parity);
 }
 
 size_t SharedState::copies_to(uint32_t address) const {
@@ -213,15 +195,12 @@ size_t SharedState::copies_to(uint32_t address) const {
       std::count_if(flights_.begin(), flights_.end(), [&](const Flight& f) { return f.barrier == address; }));
 }
 
-void SharedState::arrive(Mbarrier& b, int64_t count) {
-  b.pending -= static_cast<uint64_t>(count) <= b.pending ? count : b.pending;
-  settle(b);
-}
-
-void SharedState::settle(Mbarrier& b) {
-  if (b.pending != 0 || b.bytes != 0) return;
-  b.phase ^= 1;
-  b.pending = b.expected;
+const Instr* arrive(Task& t, const Instr& in, Mbarrier& barrier, const machine::Arrival& arrival) {
+  const Mbarrier before = barrier;
+  if (const std::string fault = barrier.arrive(arrival); !fault.empty())
+    return t.trap(in, exec::TrapKind::kInvalid, "the mbarrier " + fault + " (" + before.text() + ")");
+  barrier.settle();
+  return next(in);
 }
 
 void NamedBarriers::set_threads(const Task* task, int threads) {
@@ -242,15 +221,13 @@ NamedBarriers::Bar& NamedBarriers::bar(int64_t id) {
   for (Bar& b : bars_) {
     if (b.id == id) return b;
   }
-  return bars_.emplace_back(Bar{id, 0, 0, {}});
+  Bar& made = bars_.emplace_back();
+  made.id = id;
+  return made;
 }
 
 void NamedBarriers::arrive(int64_t id, int64_t threads, int64_t arriving) {
-  Bar& b = bar(id);
-  b.arrived += arriving;
-  if (b.arrived < threads) return;
-  b.arrived -= threads;
-  b.passed++;
+  bar(id).arrive(static_cast<uint32_t>(arriving), static_cast<uint32_t>(threads), 0);
 }
 
 bool NamedBarriers::wait(const Task& task, int64_t id, int64_t threads) {

@@ -13,22 +13,16 @@
 #include <vector>
 
 #include <triton_runner/exec/timing.h>
+#include <triton_runner/machine/barriers.h>
+#include <triton_runner/machine/copy_groups.h>
+#include <triton_runner/machine/mbarrier.h>
 
 #include "machine/memdesc.h"
 #include "machine/shared_tiles.h"
 
 namespace triton_runner::tile {
 
-// An mbarrier: the eight bytes in shared memory that the program's descriptor points to.
-struct Mbarrier {
-  static constexpr uint64_t kMagic = 0x5b;
-  uint64_t magic : 7;
-  uint64_t phase : 1;      // of the phase that is going on
-  uint64_t expected : 14;  // arrivals a phase
-  uint64_t pending : 14;   // arrivals that this phase still lacks
-  int64_t bytes : 28;      // of copies: expected minus arrived
-};
-static_assert(sizeof(Mbarrier) == 8);
+using machine::Mbarrier;
 
 // Data on its way to shared memory. Owns a reference to `data`.
 struct Copy {
@@ -49,10 +43,9 @@ class NamedBarriers {
   bool wait(const Task& task, int64_t id, int64_t threads);
 
  private:
-  struct Bar {
-    int64_t id, arrived;
-    uint64_t passed;  // how often
-    std::vector<std::pair<const Task*, uint64_t>> waiting;
+  struct Bar : machine::NamedBarrier {
+    int64_t id = 0;
+    std::vector<std::pair<const Task*, uint64_t>> waiting;  // and how often it had been passed then
   };
   Bar& bar(int64_t id);
   int program_threads_ = 0;
@@ -108,9 +101,6 @@ class SharedState : public ProgramState {
   bool end_phase(Task& task, uint32_t address, bool parity);
   // Those that are under way to the barrier.
   size_t copies_to(uint32_t address) const;
-  static void arrive(Mbarrier& barrier, int64_t count);
-  static void expect(Mbarrier& barrier, int64_t bytes) { barrier.bytes += bytes; }
-  static void settle(Mbarrier& barrier);  // the phase ends when nothing is missing
 
   // ---- scratch in "global" memory, of the running program
   std::byte* scratch(int64_t bytes, int64_t alignment);
@@ -123,9 +113,7 @@ class SharedState : public ProgramState {
   struct Groups {
     Task* task;
     int queue;
-    std::deque<Copy> copies;       // oldest first; the last `open` of them are in no group yet
-    std::deque<size_t> committed;  // copies of each group
-    size_t open = 0;
+    machine::CopyGroups<Copy> copies;
   };
   struct Flight {
     uint32_t barrier;
@@ -152,5 +140,8 @@ class SharedState : public ProgramState {
   std::deque<std::unique_ptr<std::byte[]>> scratch_;
   std::vector<std::pair<uint64_t, uint64_t>> scratch_ranges_;
 };
+
+// The next instruction; null after a trap.
+const Instr* arrive(Task& t, const Instr& in, Mbarrier& barrier, const machine::Arrival& arrival = {});
 
 }  // namespace triton_runner::tile

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include <triton_runner/exec/tensor_map.h>
+#include <triton_runner/machine/box.h>
 
 #include "lowering.h"
 #include "machine/shared_state.h"
@@ -32,57 +33,32 @@ exec::PixelColumn column_of(const TensorDescriptor& desc, const Box& box) {
   return out;
 }
 
-// Where the rows of a block (along its last dimension) begin, in its order.
-class Rows {
- public:
-  Rows(const TensorDescriptor& desc, const Box& box) : box_(box), count_(box.pixels) {
-    if (count_) {
-      column_ = column_of(desc, box);
-      return;
-    }
-    count_ = 1;
-    for (int d = 0; d + 1 < box.rank; d++) count_ *= box.shape[d];
+// As TMA counts: dimensions from the innermost, strides in bytes.
+machine::Box rows_of(const TensorDescriptor& desc, const Box& box, size_t size) {
+  machine::Box out;
+  out.rank = box.rank;
+  out.base = desc.base;
+  out.width = box.shape[box.rank - 1];
+  for (int d = 0; d < box.rank; d++) {
+    const int from = box.rank - 1 - d;
+    out.shape[d] = desc.shape[from];
+    out.strides[d] = desc.strides[from] * static_cast<int64_t>(size);
+    out.at[d] = box.at[from];
+    if (d > 0) out.rows *= out.counts[d] = box.shape[from];
   }
-  int64_t count() const { return count_; }
-  // Of the rows in turn.
-  void next(int64_t* at) {
-    if (box_.pixels) {
-      int64_t place[4];
-      column_.place(row_++, place);
-      for (int d = 0; d + 1 < box_.rank; d++) at[d] = place[box_.rank - 2 - d];
-      return;
-    }
-    for (int d = 0; d + 1 < box_.rank; d++) at[d] = box_.at[d] + index_[d];
-    for (int d = box_.rank - 2; d >= 0 && ++index_[d] == box_.shape[d]; d--) index_[d] = 0;
-  }
-
- private:
-  const Box& box_;
-  int64_t count_, row_ = 0;
-  int64_t index_[5] = {};
-  exec::PixelColumn column_;
-};
+  if (box.pixels) out.column = column_of(desc, box), out.rows = box.pixels;
+  return out;
+}
 
 // Calls visit(offset of the row in the block, address, first element of the row that is inside, how many are)
 // for every row of the block; `inside` of rows beyond an edge is 0.
 template <class Visit>
 bool for_each_row(const TensorDescriptor& desc, const Box& box, size_t size, Visit visit) {
-  const int last = box.rank - 1;
-  const int64_t cols = box.shape[last];
-  const int64_t begin = std::clamp<int64_t>(-box.at[last], 0, cols);
-  const int64_t end = std::clamp<int64_t>(desc.shape[last] - box.at[last], begin, cols);
-  Rows rows(desc, box);
-  int64_t at[5];
-  for (int64_t r = 0; r < rows.count(); r++) {
-    rows.next(at);
-    int64_t offset = (box.at[last] + begin) * desc.strides[last];
-    bool inside = true;
-    for (int d = 0; d < last; d++) {
-      inside &= at[d] >= 0 && at[d] < desc.shape[d];
-      offset += at[d] * desc.strides[d];
-    }
-    if (!visit(r * cols, desc.base + static_cast<uint64_t>(offset) * size, begin, inside ? end - begin : 0))
-      return false;
+  const machine::Box place = rows_of(desc, box, size);
+  machine::BoxRows rows(place);
+  for (int64_t r = 0; r < place.rows; r++) {
+    const machine::BoxRow row = rows.next();
+    if (!visit(r * place.width, row.address, row.begin, row.inside())) return false;
   }
   return true;
 }

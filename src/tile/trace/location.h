@@ -13,6 +13,5 @@ base::Location location_of(const ir::Op& op, const ir::Module& module);
 base::Diagnostic diagnostic_at(const ir::Op& op, const ir::Module& module, std::string message);
 // "0.5 s"
 std::string seconds_text(double seconds);
-double steady_seconds();
 
 }  // namespace triton_runner::tile

@@ -31,13 +31,7 @@ exec::Trap Task::made_trap(const Instr& in, exec::TrapKind kind, std::string mes
 }
 
 const Instr* Task::record(const Instr& in, exec::Trap trap) {
-  Launch& l = *worker->launch;
-  std::lock_guard lock(l.mutex);
-  if (!l.trap || program->number < l.trap_number) {
-    l.trap = std::move(trap);
-    l.trap_number = program->number;
-    if (!l.stops(l.trap_number)) l.stop_from.store(l.trap_number, std::memory_order_relaxed);
-  }
+  worker->launch->record(std::move(trap), program->number);
   return stop(Outcome::kTrapped, &in);
 }
 

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace triton_runner::exec {
+namespace triton_runner::machine {
+
+double steady_seconds();
 
 // Nothing but spinning, no program ended, no memory written for so long: nobody ever will.
 inline constexpr double kLivelockSeconds = 2;
@@ -66,4 +68,4 @@ class Waiter {
   Quiet changes_, ends_;
 };
 
-}  // namespace triton_runner::exec
+}  // namespace triton_runner::machine

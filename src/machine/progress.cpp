@@ -1,21 +1,21 @@
 // The rounds of workers that only spin, counted until they show that nobody ever does more.
-#include <triton_runner/exec/progress.h>
+#include <triton_runner/machine/progress.h>
 
 #include <sched.h>
 
 #include <chrono>
 
-namespace triton_runner::exec {
+namespace triton_runner::machine {
 namespace {
 
 constexpr uint64_t kRounds = 200, kLeft = ~uint64_t{0};  // kLeft: of a worker that has nothing left
 constexpr double kImpatience = 5;                        // times kLivelockSeconds
 
+}  // namespace
+
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-
-}  // namespace
 
 Waiter::~Waiter() {
   set_idle(true);
@@ -56,4 +56,4 @@ bool Waiter::nobody_gets_on(bool impatient) {
   return is_quiet(changes_, changes, now, kLivelockSeconds) || (impatient && none_ended);
 }
 
-}  // namespace triton_runner::exec
+}  // namespace triton_runner::machine

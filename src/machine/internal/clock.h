@@ -1,0 +1,100 @@
+// Vector clocks of the race check: which agent has seen what of which others.
+//
+// An agent is whatever accesses memory in an order of its own: a task or a warp, a program or a cluster, a copy or a
+// product that runs beside them. What agent A did up to its time t happens before what B does next if B has seen A's
+// time t; B sees it through an atomic or a barrier.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace triton_runner::machine {
+
+// Times of agents, by agent; agents that are not in it have time 0.
+class Times {
+ public:
+  uint32_t of(uint32_t agent) const {
+    if (agent < seen_.size() && seen_[agent].first == agent)
+      return seen_[agent].second;  // of few, all are there
+    auto it = std::lower_bound(seen_.begin(), seen_.end(), agent,
+                               [](const auto& entry, uint32_t a) { return entry.first < a; });
+    return it != seen_.end() && it->first == agent ? it->second : 0;
+  }
+  void see(uint32_t agent, uint32_t time) {
+    auto it = std::lower_bound(seen_.begin(), seen_.end(), agent,
+                               [](const auto& entry, uint32_t a) { return entry.first < a; });
+    if (it != seen_.end() && it->first == agent)
+      it->second = std::max(it->second, time);
+    else
+      seen_.insert(it, {agent, time});
+  }
+  void see(const Times& other) {
+    if (other.seen_.empty()) return;
+    std::vector<std::pair<uint32_t, uint32_t>> both;
+    both.reserve(seen_.size() + other.seen_.size());
+    auto a = seen_.cbegin();
+    auto b = other.seen_.cbegin();
+    while (a != seen_.cend() || b != other.seen_.end()) {
+      if (b == other.seen_.end() || (a != seen_.cend() && a->first < b->first)) {
+        both.push_back(*a++);
+      } else if (a == seen_.cend() || b->first < a->first) {
+        both.push_back(*b++);
+      } else {
+        both.emplace_back(a->first, std::max(a->second, b->second));
+        ++a, ++b;
+      }
+    }
+    seen_ = std::move(both);
+  }
+
+ private:
+  std::vector<std::pair<uint32_t, uint32_t>> seen_;  // sorted
+};
+
+// What has been seen, and how much of it a fence has made known to the async proxy: to copies by TMA, wgmma
+// and tcgen05.
+class Clock : public Times {
+ public:
+  using Times::see;
+  void see(const Clock& other) {
+    Times::see(other);
+    fenced.see(other.fenced);
+  }
+  Times fenced;
+};
+
+enum class Act : uint8_t { kRead, kWrite, kAtomic, kAtomicRead };
+
+// An access that is remembered.
+struct Record {
+  uint32_t agent = 0, time = 0;
+  Act act = Act::kRead;
+};
+
+struct Agent {
+  uint32_t id = 0;
+  uint32_t time = 1;
+  Clock seen;
+
+  // What it did so far is known to whoever sees `into`.
+  void release(Clock& into) {
+    publish(into);
+    ++time;
+  }
+  // The same of several places, before the agent's time goes on.
+  void publish(Clock& into) const {
+    into.see(seen);
+    into.see(id, time);
+  }
+  // What it has seen and done is known to the async proxy, of those too that see it from here on.
+  void fence() {
+    Times all = seen;
+    all.see(id, time++);
+    seen.fenced.see(all);
+  }
+  bool is_after(const Record& r) const { return r.agent == id || seen.of(r.agent) >= r.time; }
+  bool is_fenced_after(const Record& r) const { return seen.fenced.of(r.agent) >= r.time; }
+};
+
+}  // namespace triton_runner::machine
