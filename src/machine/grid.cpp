@@ -30,15 +30,11 @@ void Grid::record(exec::Trap made, int64_t number) {
   if (!stops(number)) stop_from.store(number, std::memory_order_relaxed);
 }
 
-int64_t Taker::take() {
-  if (taken_ == end_) {
-    const int64_t some = std::clamp<int64_t>(grid_.num_units / (16 * grid_.workers), 1, 64);
-    taken_ = grid_.next_unit.fetch_add(some, std::memory_order_relaxed);
-    end_ = std::max(taken_, std::min(taken_ + some, grid_.num_units));
-    if (taken_ == end_) return -1;
-  }
-  const int64_t place = taken_++;
-  return grid_.shuffle ? static_cast<int64_t>(grid_.shuffle->order(static_cast<uint64_t>(place))) : place;
+bool Taker::take_some() {
+  const int64_t some = std::clamp<int64_t>(grid_.num_units / (16 * grid_.workers), 1, 64);
+  taken_ = grid_.next_unit.fetch_add(some, std::memory_order_relaxed);
+  end_ = std::max(taken_, std::min(taken_ + some, grid_.num_units));
+  return taken_ < end_;
 }
 
 bool Taker::has_more() const {

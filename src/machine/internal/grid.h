@@ -62,11 +62,17 @@ class Taker {
  public:
   explicit Taker(Grid& grid) : grid_(grid) {}
   // The number of the next unit of the grid, which nobody else then starts; -1: there is none.
-  int64_t take();
+  int64_t take() {
+    if (taken_ == end_ && !take_some()) return -1;
+    const int64_t place = taken_++;
+    return grid_.shuffle ? static_cast<int64_t>(grid_.shuffle->order(static_cast<uint64_t>(place))) : place;
+  }
   // Whether there are units that may start. In the grid's order none does after one that may not.
   bool has_more() const;
 
  private:
+  bool take_some();
+
   Grid& grid_;
   int64_t taken_ = 0, end_ = 0;  // this worker's, not started yet
 };
