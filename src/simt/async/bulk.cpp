@@ -8,11 +8,11 @@
 
 #include <triton_runner/machine/copy_groups.h>
 
-#include "address.h"
 #include "async/mbarrier.h"
-#include "atomic.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/addresses.h"
+#include "ptx/atomics.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

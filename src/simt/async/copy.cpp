@@ -6,11 +6,11 @@
 
 #include <triton_runner/machine/copy_groups.h>
 
-#include "address.h"
 #include "async/bulk.h"
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/addresses.h"
+#include "ptx/lower.h"
 #include "simd/tables.h"
 
 namespace triton_runner::simt {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "address.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/addresses.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

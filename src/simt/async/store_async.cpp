@@ -4,11 +4,10 @@
 
 #include <cstring>
 
-#include "address.h"
 #include "async/mbarrier.h"
-#include "atomic.h"
 #include "check/check.h"
-#include "memory.h"
+#include "ptx/addresses.h"
+#include "ptx/atomics.h"
 
 namespace triton_runner::simt {
 

@@ -7,7 +7,6 @@
 #include <triton_runner/machine/tensor_memory.h>
 
 #include "exec.h"
-#include "lower.h"
 
 namespace triton_runner::simt {
 
@@ -56,8 +55,5 @@ struct TensorAddress {
     return (place == kNoRegister ? 0 : x.reg<uint32_t>(place)[lane]) + offset;
   }
 };
-bool lower_tensor_address(Lowering& l, const ptx::Operand& operand, TensorAddress* out);
-
-bool lower_tcgen05_mma(Lowering& l, const ptx::Instruction& in);
 
 }  // namespace triton_runner::simt
