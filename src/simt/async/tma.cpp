@@ -33,13 +33,10 @@ uint64_t nan_of(MapElement element) {
 }
 
 // What loads do to values on their way: f32.ftz takes subnormals for zeros, tf32 rounds.
-bool converts(MapElement e) {
-  return e == MapElement::kF32Ftz || e == MapElement::kTf32 || e == MapElement::kTf32Ftz;
-}
 void convert(MapElement element, std::byte* data, uint32_t bytes) {
   const bool ftz = element == MapElement::kF32Ftz || element == MapElement::kTf32Ftz;
   const bool tf32 = element == MapElement::kTf32 || element == MapElement::kTf32Ftz;
-  if (!converts(element)) return;
+  if (!ftz && !tf32) return;
   for (uint32_t i = 0; i < bytes; i += 4) {
     uint32_t v;
     std::memcpy(&v, data + i, 4);
@@ -78,7 +75,7 @@ void each_piece(const TensorBox& box, uint32_t start, uint32_t row, F f) {
   const uint32_t bytes = box.row_bytes(), offset = row * bytes;
   if (box.map.swizzling() == MapSwizzle::kNone) return f(0, start + offset, bytes);
   for (uint32_t at = 0; at < bytes; at += 16)
-    f(at, swizzled(box.map, start, offset + at), std::min(16u, bytes - at));
+    f(at, swizzled(box.map, start, offset + at), 16u);  // whole ones
 }
 
 }  // namespace
@@ -179,21 +176,15 @@ void load_box(const TensorBox& box, std::byte* shared, uint32_t start) {
   alignas(16) std::byte row[4096];
   const uint32_t unit = box.shared_unit, source = box.global_unit, bytes = box.row_bytes();
   const uint64_t nan = box.map.nan_fill ? nan_of(box.map.element()) : 0;
-  const bool as_it_is = unit == source && !converts(box.map.element());
   machine::BoxRows rows(box.place);
   for (uint32_t r = 0; r < box.rows; r++) {
     const machine::BoxRow whole = rows.next(), t = box.accessed.empty() ? whole : box.accessed[r];
-    const auto* from = reinterpret_cast<const std::byte*>(t.address);
-    if (as_it_is && t.inside() == box.row_units) {
-      each_piece(box, start, r,
-                 [&](uint32_t at, uint32_t to, uint32_t n) { std::memcpy(shared + to, from + at, n); });
-      continue;
-    }
     if (t.end - t.begin < box.row_units || unit != source) {
       std::memset(row, 0, bytes);
       for (uint32_t i = 0; nan && i < box.row_units; i++)
         if (i < whole.begin || i >= whole.end) std::memcpy(row + i * unit, &nan, unit);
     }
+    const auto* from = reinterpret_cast<const std::byte*>(t.address);
     if (unit == source) {
       if (t.end > t.begin) std::memcpy(row + t.begin * unit, from, (t.end - t.begin) * unit);
     } else {
@@ -213,14 +204,9 @@ void store_box(const TensorBox& box, const std::byte* shared, uint32_t start, Up
     const machine::BoxRow whole = rows.next();
     const machine::BoxRow t = box.accessed.empty() ? stored_row(box, whole) : box.accessed[r];
     if (t.begin == t.end) continue;
-    auto* to = reinterpret_cast<std::byte*>(t.address);
-    if (!update && unit == target && t.inside() == box.row_units) {
-      each_piece(box, start, r,
-                 [&](uint32_t at, uint32_t from, uint32_t n) { std::memcpy(to + at, shared + from, n); });
-      continue;
-    }
     each_piece(box, start, r,
                [&](uint32_t at, uint32_t from, uint32_t n) { std::memcpy(row + at, shared + from, n); });
+    auto* to = reinterpret_cast<std::byte*>(t.address);
     if (!update && unit == target) {
       std::memcpy(to, row + t.begin * unit, (t.end - t.begin) * unit);
       continue;
