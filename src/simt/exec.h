@@ -12,7 +12,6 @@
 
 #include <triton_runner/exec/memory.h>
 #include <triton_runner/exec/timing.h>
-#include <triton_runner/machine/barriers.h>
 #include <triton_runner/machine/grid.h>
 
 #include "block.h"

@@ -37,7 +37,7 @@ class BoxRows {
       : box_(box),
         begin_(std::clamp<int64_t>(-box.at[0], 0, box.width)),
         end_(std::clamp<int64_t>(box.shape[0] - box.at[0], begin_, box.width)),
-        shape_(box.rank > 1 ? static_cast<uint64_t>(box.shape[1]) : 1),
+        shape_(box.rank > 1 ? static_cast<uint64_t>(std::max<int64_t>(box.shape[1], 0)) : 1),
         stride_(box.strides[1]),
         step_(box.steps[1]) {}
 

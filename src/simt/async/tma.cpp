@@ -75,7 +75,7 @@ void each_piece(const TensorBox& box, uint32_t start, uint32_t row, F f) {
   const uint32_t bytes = box.row_bytes(), offset = row * bytes;
   if (box.map.swizzling() == MapSwizzle::kNone) return f(0, start + offset, bytes);
   for (uint32_t at = 0; at < bytes; at += 16)
-    f(at, swizzled(box.map, start, offset + at), std::min(16u, bytes - at));
+    f(at, swizzled(box.map, start, offset + at), 16u);  // whole ones
 }
 
 }  // namespace

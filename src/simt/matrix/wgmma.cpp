@@ -8,8 +8,6 @@
 // 16 w + 15, so that warps need not come together.
 #include "matrix/wgmma.h"
 
-#include <triton_runner/machine/copy_groups.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -19,6 +17,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <triton_runner/machine/copy_groups.h>
 
 #include "check/state.h"
 #include "matrix/matrix_descriptor.h"
