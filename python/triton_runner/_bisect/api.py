@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-import numpy
-
 from triton_runner import _settings
 from triton_runner._bisect import kernel as launches
 from triton_runner._bisect import page, search
@@ -15,7 +13,7 @@ from triton_runner._compiler import versions as releases
 from triton_runner._compiler.compile import innermost
 from triton_runner._errors import fail
 from triton_runner._exec import parse_grid
-from triton_runner._lockstep import _numpy
+from triton_runner._rerun.arguments import host, packed
 
 
 class Bisection:
@@ -129,8 +127,7 @@ def _argument(value):
     if isinstance(value, str):
         return value
     if hasattr(value, "shape") and len(value.shape):
-        array = numpy.ascontiguousarray(_numpy(value))
-        return {"array": [str(array.dtype), list(array.shape), array.tobytes()]}
+        return {"array": packed(host(value))}
     return repr(value) if value is not None else "null"
 
 

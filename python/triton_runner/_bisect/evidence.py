@@ -11,6 +11,8 @@ from triton_runner import ir
 from triton_runner._bisect import classes, stores
 from triton_runner._bisect.runs import Release
 from triton_runner._errors import DiagnosticError
+from triton_runner._rerun.arguments import unpacked
+from triton_runner._rerun.typed import as_json
 
 _TRIED = 16  # launches that differ whose contents are looked at
 
@@ -74,10 +76,9 @@ def _contents(search, right: Release, level: str, number: int) -> dict | None:
     differences = []
     for position, (index, taken) in enumerate(mine.items()):
         if index in theirs:
-            unpacked = classes.unpacked
             found = classes.compare(unpacked(taken), unpacked(theirs[index]))
             if found is not None:
-                differences.append({**found, "argument": position, "arrays": len(mine)})
+                differences.append({**as_json(found), "argument": position, "arrays": len(mine)})
     worst = ("wrong", "bits", "drift")
     return min(differences, key=lambda one: worst.index(one["class"]), default=None)
 

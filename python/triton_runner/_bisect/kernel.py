@@ -21,6 +21,7 @@ from triton_runner._arrays import wrap
 from triton_runner._bisect import classes
 from triton_runner._compiler import abilities, job
 from triton_runner._errors import fail
+from triton_runner._rerun.arguments import unpacked
 
 _COMPARISONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
 _MEASURE = re.compile(r"(shared|regs|spills|instr:(?P<name>[\w.]+)|time)(?P<compare>[<>]=?)(?P<bound>[\d.]+)")
@@ -92,7 +93,7 @@ def _decorations(function) -> tuple[dict, dict]:
 
 def _value(taken, parse_argument):
     if isinstance(taken, dict):
-        return classes.unpacked(taken["array"]).copy()
+        return unpacked(taken["array"]).copy()
     return parse_argument(taken)
 
 
@@ -101,9 +102,9 @@ def _compared(values, reference) -> tuple[str, str]:
         return "right", "nothing to compare with"
     arrays = [value for value in values if isinstance(value, numpy.ndarray)]
     for i, (value, taken) in enumerate(zip(arrays, reference.values(), strict=True)):
-        found = classes.compare(value, classes.unpacked(taken))
-        if found is not None and found["class"] != "drift":
-            return "wrong", classes.sentence(found, f"array {i}")
+        found = classes.compare(value, unpacked(taken))
+        if found is not None and found.class_ != "drift":
+            return "wrong", found.sentence(f"array {i}")
     return "right", ""
 
 

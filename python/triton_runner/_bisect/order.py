@@ -14,6 +14,8 @@ from triton_runner import ir
 from triton_runner._bisect import classes, stores
 from triton_runner._bisect.runs import Outcome, Release
 from triton_runner._errors import DiagnosticError
+from triton_runner._rerun.arguments import unpacked
+from triton_runner._rerun.typed import as_json
 
 _SEEDS = ("1", "2")  # of orders
 _CHECKED = {"TRITON_RUNNER_TIMING": "late", "TRITON_RUNNER_CHECK": "race"}
@@ -150,13 +152,13 @@ def evidence(release: Release, found: Orders, places: dict, **more) -> list[dict
         if not plain or not other or not {"after"} <= plain["kept"].keys() & other["kept"].keys():
             continue
         mine, theirs = plain["kept"]["after"], other["kept"]["after"]
-        difference = classes.compare(classes.unpacked(mine[name]), classes.unpacked(theirs[name]))
+        difference = classes.compare(unpacked(mine[name]), unpacked(theirs[name]))
         if difference is None:
             continue
         kernel, position = plain["seen"][number]["kernel"], list(mine).index(name)
         argument, ops = places.get((kernel, position), (int(name), []))
         seen.append({
-            **stores.plain(program, []), **difference, "class": "atomics", "kernel": kernel, "launch": number,
+            **stores.plain(program, []), **as_json(difference), "class": "atomics", "kernel": kernel, "launch": number,
             "launches": len(plain["seen"]), "argument": argument,
             "than": f"in another order ({level}, shuffle={variables['TRITON_RUNNER_SHUFFLE']})",
             **(stores.placed(program, ops[0]) if ops else {}),

@@ -15,9 +15,9 @@ import tempfile
 from collections.abc import Callable
 
 from triton_runner import _device, _gpu
-from triton_runner._bisect import classes
 from triton_runner._compiler import workers
 from triton_runner._levels import EXECUTED
+from triton_runner._rerun.arguments import unpacked
 
 # From the top: the front end's TTIR, what the engines execute of each stage's result, and machine code on
 # a GPU.
@@ -193,7 +193,7 @@ class Release:
         if "result" in answer:
             outcome = Outcome(output=output, **answer["result"])
             if program.judge is not None and outcome.verdict == "right":
-                arrays = [classes.unpacked(one) for one in outcome.launches["kept"]["after"].values()]
+                arrays = [unpacked(one) for one in outcome.launches["kept"]["after"].values()]
                 outcome.verdict = "right" if program.judge(arrays) else "wrong"
             return outcome
         if answer.get("timeout"):

@@ -12,12 +12,14 @@ import dataclasses
 
 import numpy
 
-from triton_runner import _lockstep, _settings, ir
+from triton_runner import _settings, ir
+from triton_runner._case.results import Finding
 from triton_runner._compiled import compiled_of
 from triton_runner._core import probe
 from triton_runner._dump import registers
 from triton_runner._dump.records import numpy_type
 from triton_runner._errors import DiagnosticError
+from triton_runner._rerun.difference import difference
 
 _MOST_TWINS = 8  # that are compiled for the values of one kernel
 _MOST_FINDINGS = 4
@@ -29,19 +31,19 @@ _UNKNOWN = ("atomic", "asm", "call", "poison", "undef")  # whose copies may diff
 _EXCHANGES = ("tt.reduce", "tt.scan")
 
 
-def why_not(subject) -> str:
+def why_not(launch) -> str:
     """Why the copies of a launch's values cannot be compared; "" where they can."""
-    if not subject.target.startswith("cuda"):
-        return f"{subject.target} has no PTX"
-    if "ptx" not in subject.levels:
+    if not launch.target.startswith("cuda"):
+        return f"{launch.target} has no PTX"
+    if "ptx" not in launch.levels:
         return "the kernel does not run as PTX"
     try:
-        return "" if subject.texts["ttgir"] else "there is no TTGIR of this kernel"
+        return "" if launch.texts["ttgir"] else "there is no TTGIR of this kernel"
     except (KeyError, DiagnosticError):
         return "there is no TTGIR of this kernel"
 
 
-def findings(subject, say=lambda text: None, is_rounding=lambda name, a, b: False) -> list[dict]:
+def findings(launch, say=lambda text: None, is_rounding=lambda name, a, b: False) -> list[Finding]:
     """What differs between copies of one value, as findings of verify(): one for each value (or exchange)
     where it begins, the first four. A fault where it matters which copy is used (_Effect), else a warning.
     is_rounding(name, a, b): whether an output of two runs differs by no more than rounding explains.
@@ -49,18 +51,18 @@ def findings(subject, say=lambda text: None, is_rounding=lambda name, a, b: Fals
     Empty too where why_not() gives a reason, and where the launch stops at PTX. Raises DiagnosticError where
     the kernel cannot be compiled again.
     """
-    if why_not(subject):
+    if why_not(launch):
         return []
-    watched = _Watched(subject)
+    watched = _Watched(launch)
     if not watched.exchanges:
         return []
-    say(f"{subject.name}: ptx, copies of each value")
+    say(f"{launch.name}: ptx, copies of each value")
     plain = watched.run("copies")
     begun = [] if plain.trap else watched.begun()
     if not begun:
         return []
-    say(f"{subject.name}: ptx, copies with enable_fp_fusion=False")
-    without = _Watched(subject.recompiled(enable_fp_fusion=False))
+    say(f"{launch.name}: ptx, copies with enable_fp_fusion=False")
+    without = _Watched(launch.recompiled(enable_fp_fusion=False))
     ended = without.run("copies, enable_fp_fusion=False").trap is None
     remain = {_key(d) for d in without.differing} if ended else None
     # Of what a mask leaves out of a load, and of a store, only contraction is sure to be the cause.
@@ -71,31 +73,31 @@ def findings(subject, say=lambda text: None, is_rounding=lambda name, a, b: Fals
     return [_finding(d, remain, effect, len(watched.differing)) for d in begun[:_MOST_FINDINGS]]
 
 
-def explains(subject, trap) -> bool:
+def explains(launch, trap) -> bool:
     """Whether a race that the check reports at PTX is made by copies that differ: it goes where all copies
     are the first holder's, and comes with none."""
-    if getattr(trap, "kind", "") != "data race" or why_not(subject):
+    if getattr(trap, "kind", "") != "data race" or why_not(launch):
         return False
-    watched = _Watched(subject)
+    watched = _Watched(launch)
     if not watched.exchanges:
         return False
     watched.run("copies")
     if not watched.begun():
         return False
-    after = watched.run("copies first", "first", check="race").trap
+    after = watched.run("copies first", "first", checks="race").trap
     return after is None or (after.file, after.line, after.op) != (trap.file, trap.line, trap.op)
 
 
 class _Watched:
     """A launch at PTX whose copies are watched. differing: what the last run found, as CopyWatch.take()."""
 
-    def __init__(self, subject):
-        self.subject = subject
-        self.ttgir = subject.texts["ttgir"]
+    def __init__(self, launch):
+        self.launch = launch
+        self.ttgir = launch.texts["ttgir"]
         self.differing: list[dict] = []
-        with _settings.using(device="cpu", level="ptx", target=subject.target):
-            self.code = registers.Code(compiled_of(subject.kernel("ptx")))
-            self.module = ir.parse(self.ttgir, f"{subject.name}.ttgir")
+        with _settings.using(device="cpu", level="ptx", target=launch.target):
+            self.code = registers.Code(compiled_of(launch.kernel("ptx")))
+            self.module = ir.parse(self.ttgir, f"{launch.name}.ttgir")
             self.exchanges = [op for op in self.module.walk() if op.name in _EXCHANGES]
             names = list(dict.fromkeys(self._exchanged()))
             plan = registers.plan_untouched(self.ttgir, names, self.code, _MOST_TWINS) if names else None
@@ -117,7 +119,7 @@ class _Watched:
     def run(self, how: str, unify: str = "", **settings):
         """A run with the copies as they are, or all as the "first" or "last" holder has them."""
         watch = probe.CopyWatch(self.plan, self.code.ptx, self.code.filename, self.code.name, unify)
-        run = self.subject.run("ptx", how, recorder=watch, **settings)
+        run = self.launch.run("ptx", how, recorder=watch, **settings)
         self.differing = watch.take()
         return run
 
@@ -229,32 +231,28 @@ class _Effect:
 
 def _effect(watched: _Watched, plain, say, is_rounding) -> _Effect:
     """What the launch leaves with all copies as the first and as the last holder has them."""
-    subject, runs, limit = watched.subject, [plain], max(60.0, _ENDLESS * plain.seconds)
+    launch, limit = watched.launch, max(60.0, _ENDLESS * plain.seconds)
+    arrays = [plain.arrays]
     for which in ("first", "last"):
-        say(f"{subject.name}: ptx, every copy as the {which} holder has it")
+        say(f"{launch.name}: ptx, every copy as the {which} holder has it")
         run = watched.run(f"copies {which}", which, timeout=limit)
         if run.trap:
             return _Effect({}, f"with the {which} holder's copies the launch stops: {run.trap}")
-        runs.append(run)
-    arrays = [subject.arrays(run) for run in runs]
+        arrays.append(run.arrays)
     outputs: dict = {}
     reasons = []
-    for name, first in arrays[0].items():
-        differs = numpy.zeros(first.shape, bool)
-        error = 0.0
-        for other in arrays[1:]:
-            apart = _apart(first, other[name]) | _apart(arrays[1][name], other[name])
-            differs |= apart
-            for a, b in ((first, other[name]), (arrays[1][name], other[name])):
-                with numpy.errstate(invalid="ignore", over="ignore"):
-                    distance = numpy.abs(a.astype("float64") - b.astype("float64"))
-                error = max(error, float(numpy.nanmax(distance, initial=0.0, where=_apart(a, b))))
-        if differs.any():
-            outputs[name] = {"elements": int(differs.sum()), "of": int(differs.size), "max_error": error}
-            if split := _split(arrays[1][name], first):
-                reasons.append(f"'{name}' holds one value several times, and not alike: {split}")
-            elif not all(is_rounding(name, first, other[name]) for other in arrays[1:]):
-                reasons.append(f"'{name}' differs by more than rounding explains")
+    for name, own in arrays[0].items():
+        first, last = arrays[1][name], arrays[2][name]
+        pairs = [difference(a, b) for a, b in ((own, first), (own, last), (first, last))]
+        differs = pairs[0].where | pairs[1].where | pairs[2].where
+        if not differs.any():
+            continue
+        error = max(float(numpy.nanmax(one.error, initial=0.0)) for one in pairs)
+        outputs[name] = {"elements": int(differs.sum()), "of": int(differs.size), "max_error": error}
+        if split := _split(first, own):
+            reasons.append(f"'{name}' holds one value several times, and not alike: {split}")
+        elif not all(is_rounding(name, own, other) for other in (first, last)):
+            reasons.append(f"'{name}' differs by more than rounding explains")
     return _Effect(outputs, why=" and ".join(reasons))
 
 
@@ -262,17 +260,12 @@ def _split(unified, plain) -> str:
     """The first neighbours of an array that is mostly made of repeated values (sums that are broadcast) that
     are equal where all copies are, and not in the plain run; "" where there are none."""
     a, b = unified.reshape(-1), plain.reshape(-1)
-    same = ~_apart(a[1:], a[:-1])
-    split = numpy.flatnonzero(same & _apart(b[1:], b[:-1]))
+    same = ~difference(a[1:], a[:-1]).where
+    split = numpy.flatnonzero(same & difference(b[1:], b[:-1]).where)
     if not split.size or same.mean() < _BROADCAST:
         return ""
     at = int(split[0])
     return f"elements {at} and {at + 1} are {b[at].item()!r} and {b[at + 1].item()!r}"
-
-
-def _apart(a, b):
-    """Which elements have other bits; two NaNs are equal."""
-    return _lockstep._differs(a, b, 0.0)
 
 
 def _key(d: dict) -> tuple:
@@ -294,7 +287,7 @@ def _number(bits: int, kind: str):
     return float(number) if kind[0] in "fb" else int(number)
 
 
-def _finding(d: dict, remain: set | None, effect: _Effect, total: int) -> dict:
+def _finding(d: dict, remain: set | None, effect: _Effect, total: int) -> Finding:
     site = d["site"]
     cause = _cause(d, remain)
     if d["is_store"]:
@@ -347,15 +340,12 @@ def _finding(d: dict, remain: set | None, effect: _Effect, total: int) -> dict:
     lines += notes
     rest = total - 1
     lines += [f"{rest} other values or stores have copies that differ too"] if rest else []
-    return {
-        "check": "copies", "severity": "fault" if effect.matters else "warning", "levels": ["ptx"],
-        "kind": "copies differ", "message": message, "file": site.file, "line": site.line,
-        "column": site.column, "op": op, "value": value, "program": list(d["program"]), "element": element,
-        "iterations": list(d["iterations"]), "argument": next(iter(effect.outputs), ""), "place": "",
-        "notes": notes, "cause": cause, "copies": holders,
-        "evidence": {"copies": d["copies"], "outputs": effect.outputs, "stopped": effect.stopped},
-        "text": "\n".join(lines),
-    }  # fmt: skip
+    return Finding(
+        "copies", "fault" if effect.matters else "warning", ["ptx"], "copies differ", message, site.file,
+        site.line, next(iter(effect.outputs), ""), "\n".join(lines), site.column, op, value,
+        list(d["program"]), element, list(d["iterations"]), "", notes, cause=cause, copies=holders,
+        evidence={"copies": d["copies"], "outputs": effect.outputs, "stopped": effect.stopped},
+    )  # fmt: skip
 
 
 def _holder(holder: dict) -> str:

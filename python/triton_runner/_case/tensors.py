@@ -9,15 +9,15 @@ import struct
 
 import numpy
 
-from triton_runner._case.contents import Contents, View
 from triton_runner._errors import fail
 from triton_runner._files import DTYPES, numpy_named
+from triton_runner._rerun.arguments import Arguments, View
 
 _ALIGNMENT = 64
 _KINDS = {theirs: ours for ours, (_, theirs) in DTYPES.items()}
 
 
-def taken(contents: Contents, max_bytes: int) -> tuple[list[dict], dict[str, numpy.ndarray], list[str]]:
+def taken(arguments: Arguments, max_bytes: int) -> tuple[list[dict], dict[str, numpy.ndarray], list[str]]:
     """What JSON says of each block, the arrays that are stored, by name, and notes on what is not whole.
 
     A block of one repeated element is a generator. Of others those are stored that fit into max_bytes, the
@@ -25,14 +25,14 @@ def taken(contents: Contents, max_bytes: int) -> tuple[list[dict], dict[str, num
     """
     described, stored, notes = [], {}, []
     left = max_bytes
-    order = sorted(range(len(contents.saved)), key=lambda i: contents.saved[i].nbytes)
+    order = sorted(range(len(arguments.saved)), key=lambda i: arguments.saved[i].nbytes)
     by_number: dict[int, dict] = {}
     for number in order:
-        data = contents.saved[number]
-        name, view = _first_view(contents, number)
+        data = arguments.saved[number]
+        name, view = _first_view(arguments, number)
         block = {
             "bytes": int(data.nbytes),
-            "align": contents.address(number) % _ALIGNMENT,
+            "align": arguments.address(number) % _ALIGNMENT,
             "sha256": hashlib.sha256(data.tobytes()).hexdigest(),
         }
         typed = _typed(data, view)
@@ -49,18 +49,17 @@ def taken(contents: Contents, max_bytes: int) -> tuple[list[dict], dict[str, num
                 "are drawn again"
             )
         by_number[number] = block
-    described = [by_number[number] for number in range(len(contents.saved))]
+    described = [by_number[number] for number in range(len(arguments.saved))]
     return described, stored, notes
 
 
-def _first_view(contents: Contents, number: int) -> tuple[str, View]:
-    return next((name, view) for name, view in contents.views.items() if view.block == number)
+def _first_view(arguments: Arguments, number: int) -> tuple[str, View]:
+    return next((name, view) for name, view in arguments.views.items() if view.block == number)
 
 
 def _typed(data: numpy.ndarray, view: View) -> numpy.ndarray:
     """The bytes as elements of the type, where they are a whole number of them."""
-    kind = numpy_named(DTYPES[view.dtype][0])
-    return data.view(kind) if data.nbytes % kind.itemsize == 0 else data
+    return data.view(view.type) if data.nbytes % view.type.itemsize == 0 else data
 
 
 def _drawn(typed: numpy.ndarray, view: View) -> dict:

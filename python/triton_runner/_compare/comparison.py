@@ -18,6 +18,7 @@ from triton_runner._compare.store import Store
 from triton_runner._compiler import versions
 from triton_runner._compiler.constants import constant
 from triton_runner._errors import fail
+from triton_runner._rerun.difference import difference
 
 
 @dataclasses.dataclass
@@ -314,12 +315,8 @@ def _difference(store: Store, mine, theirs) -> float | None:
     arrays = [_array(store, *one) for one in (mine, theirs)]
     if any(array is None for array in arrays) or arrays[0].shape != arrays[1].shape:
         return None
-    a, b = (array.astype(numpy.float64) for array in arrays)
-    with numpy.errstate(all="ignore"):
-        apart = numpy.where((a == b) | (numpy.isnan(a) & numpy.isnan(b)), 0.0, numpy.abs(a - b))
-        largest = numpy.max(numpy.abs(b[numpy.isfinite(b)]), initial=0.0)
-        worst = numpy.max(apart, initial=0.0)
-    return math.inf if not numpy.isfinite(worst) else float(worst / largest if largest else worst)
+    found = difference(arrays[1], arrays[0])
+    return found.size if numpy.isfinite(found.max_error) else math.inf
 
 
 def _array(store: Store, dtype: str, shape: list, key: str):
