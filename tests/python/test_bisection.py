@@ -273,8 +273,8 @@ def test_hidden_pointers_of_another_release():
 
 def test_releases_that_are_consecutively_wrong():
     outcomes = dict(zip("abcdef", ["wrong", "unknown", "wrong", "right", "unknown", "wrong"], strict=True))
-    judged = {version: search.Outcome(verdict) for version, verdict in outcomes.items()}
-    assert search._runs_of_wrong(list("abcdef"), judged) == [["a", "c"], ["f"]]
+    judged = {version: search.Trial(verdict) for version, verdict in outcomes.items()}
+    assert search.runs_of_wrong(list("abcdef"), judged) == [["a", "c"], ["f"]]
 
 
 def test_the_page_and_bad_usage(tmp_path):

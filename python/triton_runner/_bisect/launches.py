@@ -12,7 +12,7 @@ from triton_runner import _launch
 from triton_runner._rerun.arguments import Arguments, packed
 
 seen: list[dict] = []
-kept: dict = {}  # of the launch that is asked for: what it left
+kept: dict = {}  # what the launch that is asked for left, by position
 
 
 def install(wanted: int | None = None) -> None:
@@ -26,7 +26,7 @@ def install(wanted: int | None = None) -> None:
         after = arguments.arrays(arguments.live())
         seen[number]["arrays"] = {name: _fingerprint(array) for name, array in after.items()}
         if number == wanted:
-            kept["after"] = {name: packed(array) for name, array in after.items()}
+            kept.update((name, packed(array)) for name, array in after.items())
 
     _launch.observe(watch)
     _fill_new_memory()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -149,10 +150,13 @@ class Case:
 
 
 def named(value, folder: Path, name: str):
-    """What was said of files in a folder that goes away, with the case's name in its place: a text, or lists
-    and dicts of them."""
+    """What was said of files in a folder that goes away, with the case's name in its place: a text, or lists,
+    dicts and results of them."""
     if isinstance(value, str):
         return value.replace(str(folder), name)
+    if dataclasses.is_dataclass(value):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return type(value)(**named(fields, folder, name))
     if isinstance(value, dict):
         return {key: named(one, folder, name) for key, one in value.items()}
     return [named(one, folder, name) for one in value] if isinstance(value, list) else value

@@ -4,17 +4,14 @@ large as a generator with the hash of what it stands for."""
 from __future__ import annotations
 
 import hashlib
-import json
-import struct
 
 import numpy
 
 from triton_runner._errors import fail
-from triton_runner._files import DTYPES, numpy_named
+from triton_runner._files import DTYPES, from_safetensors, numpy_named, to_safetensors
 from triton_runner._rerun.arguments import Arguments, View
 
 _ALIGNMENT = 64
-_KINDS = {theirs: ours for ours, (_, theirs) in DTYPES.items()}
 
 
 def taken(arguments: Arguments, max_bytes: int) -> tuple[list[dict], dict[str, numpy.ndarray], list[str]]:
@@ -127,35 +124,12 @@ def _generated(generator, size: int) -> numpy.ndarray:
 
 def packed(arrays: dict) -> bytes:
     """Arrays by name as safetensors."""
-    kinds = dict(DTYPES.values())
-    header, at, pieces = {}, 0, []
-    for name, value in arrays.items():
-        data = value.tobytes()
-        header[name] = {
-            "dtype": kinds[str(value.dtype)], "shape": list(value.shape), "data_offsets": [at, at + len(data)]
-        }  # fmt: skip
-        at += len(data)
-        pieces.append(data)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return b"".join([struct.pack("<Q", len(text)), text, *pieces])
+    return b"".join(to_safetensors(arrays))
 
 
 def unpacked(data: bytes) -> dict[str, numpy.ndarray]:
     """The arrays of safetensors, read-only views of its bytes. Errors: what lies outside of them."""
     try:
-        (size,) = struct.unpack_from("<Q", data)
-        header = json.loads(data[8 : 8 + size]) if 8 + size <= len(data) else None
-        body, found = memoryview(data)[8 + size :], {}
-        for name, entry in header.items():
-            if name == "__metadata__":
-                continue
-            kind = numpy_named(DTYPES[_KINDS[entry["dtype"]]][0])
-            begin, end = entry["data_offsets"]
-            shape = tuple(entry["shape"])
-            if not 0 <= begin <= end <= len(body) or any(n < 0 for n in shape):
-                raise ValueError(f"{name} lies outside of the file")
-            found[name] = numpy.frombuffer(body[begin:end], kind).reshape(shape)
-        return found
-    except (struct.error, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return from_safetensors(data)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise fail(f"the case's arrays are no safetensors: {error}") from None

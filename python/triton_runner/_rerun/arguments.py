@@ -239,7 +239,7 @@ def _block_of(name: str, value, address: int) -> tuple:
     found = _memory.around(value, address)
     if found is None:
         raise fail(
-            f"argument '{name}' is {type(value).__name__}: memory at {address:#x} of a size that nobody tells",
+            f"argument '{name}' is {type(value).__name__}, and nobody tells its size (at {address:#x})",
             "triton_runner.register_memory(address, nbytes) tells it",
         )
     start, size, _, writable, owner = found
