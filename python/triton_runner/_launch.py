@@ -16,6 +16,7 @@ from triton_runner._pipeline.versions import installed
 # What sees every launch on the CPU, and those of artifacts on a GPU, from the outside in: observer(call, go)
 # does the launch by go(), or in another way. Launches that it makes itself pass only those inside of it.
 observers: tuple = ()
+_changing = threading.Lock()
 _local = threading.local()  # at_work: the observers that this thread is inside of
 _kernels = weakref.WeakValueDictionary()  # Triton's compiled kernels by the id of what they load
 _ARGUMENTS = 9  # where the kernel's begin among the values that Triton passes to a launcher
@@ -50,18 +51,19 @@ class Call:
 
 def observe(observer, outermost: bool = False) -> None:
     """Adds an observer: inside of all that are there, or outside."""
-    _set((observer, *observers) if outermost else (*observers, observer))
+    _change(lambda: (observer, *observers) if outermost else (*observers, observer))
 
 
 def forget(observer) -> None:
     """Takes an observer away."""
-    _set(tuple(other for other in observers if other != observer))
+    _change(lambda: tuple(other for other in observers if other != observer))
 
 
-def _set(those: tuple) -> None:
+def _change(those) -> None:
     global observers
-    observers = those
-    _core.set_observer(_seen if those else None)
+    with _changing:
+        observers = those()
+        _core.set_observer(_seen if observers else None)
 
 
 @contextlib.contextmanager

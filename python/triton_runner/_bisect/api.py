@@ -47,21 +47,10 @@ class Bisection:
 
 
 def bisect(
-    program,
-    args=None,
-    *,
-    oracle=None,
-    grid=(1,),
-    constexprs: dict | None = None,
-    options: dict | None = None,
-    arguments=(),
-    versions: str | list | None = None,
-    target: str = "cuda:90",
-    pretend_cuda: bool = False,
-    timeout: float = 300.0,
-    levels=None,
-    say=None,
-) -> Bisection:
+    program, args=None, *, oracle=None, grid=(1,), constexprs: dict | None = None,
+    options: dict | None = None, arguments=(), versions: str | list | None = None, target: str = "cuda:90",
+    pretend_cuda: bool = False, timeout: float = 300.0, levels=None, say=None,
+) -> Bisection:  # fmt: skip
     """Finds the release, the level and the compiler pass that make a program or a kernel wrong, with no GPU.
 
     - `program`: a script, which is its own oracle (exit status 0 right, 1 wrong, 125 cannot tell), with

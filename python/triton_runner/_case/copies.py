@@ -66,7 +66,7 @@ def findings(launch, say=lambda text: None, is_rounding=lambda name, a, b: False
     ended = without.run("copies, enable_fp_fusion=False").trap is None
     remain = {_key(d) for d in without.differing} if ended else None
     # Of what a mask leaves out of a load, and of a store, only contraction is sure to be the cause.
-    begun = [d for d in begun if d["is_whole"] or _cause(d, remain) == "contraction"]
+    begun = [d for d in begun if d.is_whole or _cause(d, remain) == "contraction"]
     if not begun:
         return []
     effect = _effect(watched, plain, say, is_rounding)
@@ -88,13 +88,34 @@ def explains(launch, trap) -> bool:
     return after is None or (after.file, after.line, after.op) != (trap.file, trap.line, trap.op)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Apart:
+    """What holds several copies of one element with other bits: a value, or a store of the lanes of a warp.
+    threads, registers, bits: of the first two that differ; copies: how many do; is_whole: whether all that
+    the value is computed from is defined; exchange: the op that a store belongs to."""
+
+    site: object
+    is_store: bool
+    program: list
+    block: int
+    iterations: list
+    element: int
+    threads: tuple
+    registers: tuple
+    bits: tuple
+    order: int
+    copies: int
+    is_whole: bool = False
+    exchange: object = None
+
+
 class _Watched:
-    """A launch at PTX whose copies are watched. differing: what the last run found, as CopyWatch.take()."""
+    """A launch at PTX whose copies are watched. differing: what the last run found."""
 
     def __init__(self, launch):
         self.launch = launch
         self.ttgir = launch.texts["ttgir"]
-        self.differing: list[dict] = []
+        self.differing: list[_Apart] = []
         with _settings.using(device="cpu", level="ptx", target=launch.target):
             self.code = registers.Code(compiled_of(launch.kernel("ptx")))
             self.module = ir.parse(self.ttgir, f"{launch.name}.ttgir")
@@ -120,22 +141,22 @@ class _Watched:
         """A run with the copies as they are, or all as the "first" or "last" holder has them."""
         watch = probe.CopyWatch(self.plan, self.code.ptx, self.code.filename, self.code.name, unify)
         run = self.launch.run("ptx", how, recorder=watch, **settings)
-        self.differing = watch.take()
+        self.differing = [_Apart(**found) for found in watch.take()]
         return run
 
-    def begun(self) -> list[dict]:
+    def begun(self) -> list[_Apart]:
         """Of what differs, what no earlier difference explains."""
-        values = [d for d in self.differing if not d["is_store"]]
-        flow = _Origins(self.module, {d["site"].value for d in values}, self.told)
+        values = [d for d in self.differing if not d.is_store]
+        flow = _Origins(self.module, {d.site.value for d in values}, self.told)
         if values:
-            begun = [d for d in values if flow.begins(d["site"].value)]
-            return [{**d, "is_whole": flow.is_whole(d["site"].value)} for d in begun]
+            begun = [d for d in values if flow.begins(d.site.value)]
+            return [dataclasses.replace(d, is_whole=flow.is_whole(d.site.value)) for d in begun]
         # A store of values that differ follows from them: these begin within what one op becomes.
         stores = []
         for d in self.differing:
-            op = self._exchange_at(d["site"])
-            if op is not None and not any(op == other["exchange"] for other in stores):
-                stores.append({**d, "exchange": op, "is_whole": False})
+            op = self._exchange_at(d.site)
+            if op is not None and not any(op == other.exchange for other in stores):
+                stores.append(dataclasses.replace(d, exchange=op))
         return stores
 
     def _exchange_at(self, site):
@@ -268,16 +289,16 @@ def _split(unified, plain) -> str:
     return f"elements {at} and {at + 1} are {b[at].item()!r} and {b[at + 1].item()!r}"
 
 
-def _key(d: dict) -> tuple:
+def _key(d: _Apart) -> tuple:
     """What a value or store is in another compilation of the same TTGIR."""
-    return d["site"].value, d["site"].stack, d["is_store"]
+    return d.site.value, d.site.stack, d.is_store
 
 
-def _cause(d: dict, remain: set | None) -> str:
+def _cause(d: _Apart, remain: set | None) -> str:
     """remain: what differs with enable_fp_fusion=False too; None where that was not to be run."""
-    same_warp = d["threads"][0] // 32 == d["threads"][1] // 32
+    same_warp = d.threads[0] // 32 == d.threads[1] // 32
     is_gone = remain is not None and _key(d) not in remain
-    return "contraction" if is_gone and (same_warp or d["is_whole"]) else "unknown"
+    return "contraction" if is_gone and (same_warp or d.is_whole) else "unknown"
 
 
 def _number(bits: int, kind: str):
@@ -287,11 +308,11 @@ def _number(bits: int, kind: str):
     return float(number) if kind[0] in "fb" else int(number)
 
 
-def _finding(d: dict, remain: set | None, effect: _Effect, total: int) -> Finding:
-    site = d["site"]
+def _finding(d: _Apart, remain: set | None, effect: _Effect, total: int) -> Finding:
+    site = d.site
     cause = _cause(d, remain)
-    if d["is_store"]:
-        exchange = d["exchange"]
+    if d.is_store:
+        exchange = d.exchange
         value, op, variable = exchange.results[0].name, exchange.name, ""
         kind = str(exchange.results[0].type)
         kind = kind.rpartition("x")[2].partition(",")[0] if "tensor" in kind else kind
@@ -299,9 +320,9 @@ def _finding(d: dict, remain: set | None, effect: _Effect, total: int) -> Findin
     else:
         value, op, variable, kind = site.value, site.op, site.variable, site.type
         shape = tuple(site.shape)
-        element = [int(i) for i in numpy.unravel_index(d["element"], shape)] if shape else []
+        element = [int(i) for i in numpy.unravel_index(d.element, shape)] if shape else []
         what = "copies of one value differ"
-    a, b = (_number(bits, kind) for bits in d["bits"])
+    a, b = (_number(bits, kind) for bits in d.bits)
     named = f" ('{variable}')" if variable else ""
     if effect.stopped:
         message = f"{what}{named}; {effect.stopped.splitlines()[0]}"
@@ -312,8 +333,8 @@ def _finding(d: dict, remain: set | None, effect: _Effect, total: int) -> Findin
     else:
         message = f"{what}{named}: harmless for these inputs"
     holders = [
-        {"block": d["block"], "thread": thread, "register": register, "number": number}
-        for thread, register, number in zip(d["threads"], d["registers"], (a, b), strict=True)
+        {"block": d.block, "thread": thread, "register": register, "number": number}
+        for thread, register, number in zip(d.threads, d.registers, (a, b), strict=True)
     ]
     notes = []
     if cause == "contraction":
@@ -329,22 +350,22 @@ def _finding(d: dict, remain: set | None, effect: _Effect, total: int) -> Findin
             f"'{name}' differ, by at most {out['max_error']:.3g}"
         )
     where = f"element {element}, " if element else ""
-    loop = f", iteration {', '.join(map(str, d['iterations']))}" if d["iterations"] else ""
+    loop = f", iteration {', '.join(map(str, d.iterations))}" if d.iterations else ""
     lines = [
         message,
         f"{site.file}:{site.line}: {value} = {op}" if site.file else f"{value} = {op}",
-        f"program {tuple(d['program'])}{loop}, {where}"
+        f"program {tuple(d.program)}{loop}, {where}"
         + ", ".join(f"{_holder(holder)}: {holder['number']!r}" for holder in holders),
     ]
-    lines += [f"stored by {' '.join(site.op.split())}"] if d["is_store"] else []
+    lines += [f"stored by {' '.join(site.op.split())}"] if d.is_store else []
     lines += notes
     rest = total - 1
     lines += [f"{rest} other values or stores have copies that differ too"] if rest else []
     return Finding(
         "copies", "fault" if effect.matters else "warning", ["ptx"], "copies differ", message, site.file,
         site.line, next(iter(effect.outputs), ""), "\n".join(lines), site.column, op, value,
-        list(d["program"]), element, list(d["iterations"]), "", notes, cause=cause, copies=holders,
-        evidence={"copies": d["copies"], "outputs": effect.outputs, "stopped": effect.stopped},
+        list(d.program), element, list(d.iterations), "", notes, cause=cause, copies=holders,
+        evidence={"copies": d.copies, "outputs": effect.outputs, "stopped": effect.stopped},
     )  # fmt: skip
 
 

@@ -80,14 +80,8 @@ def reduce(
     before = kind.size(text)
     shrinker.attempt(kind.simpler(text))
     rounds(shrinker, kind.steps())
-    return Reduction(
-        shrinker.best,
-        kind.size(shrinker.best),
-        before,
-        shrinker.tries,
-        shrinker.seconds,
-        os.fspath(out) if out else None,
-    )
+    best, file = shrinker.best, os.fspath(out) if out else None
+    return Reduction(best, kind.size(best), before, shrinker.tries, shrinker.seconds, file)
 
 
 def _taken(source, grid, args, target, metadata, name, signature, constexprs, options, python, timeout):
