@@ -21,6 +21,7 @@ from triton_runner._levels import LEVELS
 from triton_runner._rerun.arguments import Arguments, View
 from triton_runner._rerun.difference import difference, tolerance
 from triton_runner._rerun.launch import Launch, Outcome
+from triton_runner._rerun.typed import as_json
 
 SCHEMA = "triton-runner.case/1"
 _DESCRIPTOR = ("shape", "strides", "block_shape", "padding", "round_f32_to_tf32")
@@ -194,11 +195,7 @@ def is_case(program) -> bool:
 def argument(name: str, value, views: dict) -> dict:
     """An argument as JSON. Errors: what is neither array, number nor None."""
     if name in views:
-        view = views[name]
-        fields = {
-            "kind": "array", "block": view.block, "offset": view.offset, "dtype": view.dtype,
-            "shape": list(view.shape), "strides": list(view.strides),
-        }  # fmt: skip
+        fields = {"kind": "array", **as_json(views[name])}
         if hasattr(value, "block_shape"):
             given = {f: getattr(value, f) for f in _DESCRIPTOR if hasattr(value, f)}
             fields |= {"kind": "descriptor", "descriptor": json.loads(json.dumps(given, default=_listed))}

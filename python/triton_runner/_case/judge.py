@@ -69,7 +69,7 @@ class _Judge:
         self.say(f"{self.launch.name}: {level or 'on the GPU'}, {how}")
         try:
             run = self.launch.run(level, how, **{"checks": "", **settings})
-        except (DiagnosticError, *([ImportError] if "device" in settings else [])) as error:
+        except DiagnosticError as error:
             self.cannot(level or "cubin", how, error)
             return None
         self.runs.append(Ran.of(run))

@@ -115,23 +115,32 @@ class PythonCandidates(Candidates):
 
 def of(spec, candidates: Candidates, suffix: str, text: str):
     """The oracle of a specification: a function of a text. Errors: a fault that `text` does not have."""
+    word, _, more = ("", "", "") if callable(spec) else spec.partition(":")
+    is_program = False
     if callable(spec):
         holds = spec
     elif spec == "crash":
-        holds = _Crash(candidates, text)
-    elif spec.partition(":")[0] == "levels":
-        holds = _levels(candidates, spec.partition(":")[2])
-    elif spec.partition(":")[0] == "trap":
-        holds = _Trap(candidates, spec.partition(":")[2], text)
+        binary = binary_level(candidates.target)
+        holds = _as_before(lambda candidate: sign(candidates.compile(candidate, binary)), text)
+    elif word == "levels":
+        holds = _levels(candidates, more)
+    elif word == "trap":
+        holds = _trap(candidates, more, text)
     elif match := _RESOURCE.fullmatch(spec.strip()):
         holds = _resource(candidates, *match.groups())
     else:
-        holds = _Program(spec, suffix, text, candidates.timeout)
-    if isinstance(candidates, PythonCandidates) and (callable(spec) or isinstance(holds, _Program)):
+        holds, is_program = _program(spec, suffix, text, candidates.timeout), True
+    if isinstance(candidates, PythonCandidates) and (callable(spec) or is_program):
         holds = candidates.only_valid(holds, text)
     if not holds(text):
         raise fail(f"the fault that --oracle {spec!r} describes is not there in the whole file")
     return holds
+
+
+def _as_before(told_by, text: str, nothing=("", ())):
+    """An oracle: a candidate is told by what the whole text is told by, if that is anything."""
+    whole = told_by(text)
+    return lambda candidate: whole not in nothing and told_by(candidate) == whole
 
 
 def _levels(candidates: Candidates, given: str):
@@ -183,34 +192,15 @@ def _different(first: Outcome, second: Outcome) -> bool:
     return any(difference(a, b, tolerance(kind_of(a.dtype))) for a, b in pairs)
 
 
-class _Trap:
-    def __init__(self, candidates: Candidates, check: str, text: str):
-        if check and check not in _settings.CHECKS:
-            raise fail(
-                f"--oracle trap:{check}: there is no such check", f"checks: {', '.join(_settings.CHECKS)}"
-            )
-        self._candidates, self._check = candidates, check or None
-        self._kind = self._of(text)
+def _trap(candidates: Candidates, check: str, text: str):
+    if check and check not in _settings.CHECKS:
+        raise fail(f"--oracle trap:{check}: there is no such check", f"checks: {', '.join(_settings.CHECKS)}")
 
-    def _of(self, text: str) -> str:
-        run = self._candidates.run(text, self._check)
+    def kind(candidate: str) -> str:
+        run = candidates.run(candidate, check or None)
         return run.trap.kind if run and run.trap else ""
 
-    def __call__(self, text: str) -> bool:
-        return bool(self._kind) and self._of(text) == self._kind
-
-
-class _Crash:
-    def __init__(self, candidates: Candidates, text: str):
-        self._candidates = candidates
-        self._sign = self._of(text)
-
-    def _of(self, text: str) -> tuple:
-        answer = self._candidates.compile(text, binary_level(self._candidates.target))
-        return sign(answer)
-
-    def __call__(self, text: str) -> bool:
-        return bool(self._sign) and self._of(text) == self._sign
+    return _as_before(kind, text)
 
 
 def sign(answer: dict) -> tuple:
@@ -244,21 +234,17 @@ def _resource(candidates: Candidates, name: str, how: str, number: str):
     return holds
 
 
-class _Program:
-    def __init__(self, command: str, suffix: str, text: str, timeout: float):
-        self._words, self._suffix, self._timeout = shlex.split(command), suffix, timeout
-        if not self._words:
-            raise fail(
-                "--oracle is empty", "levels, trap, crash, shared>N, registers>N, spills>N or a program"
-            )
-        self._status = self._of(text)
+def _program(command: str, suffix: str, text: str, timeout: float):
+    given = shlex.split(command)
+    if not given:
+        raise fail("--oracle is empty", "levels, trap, crash, shared>N, registers>N, spills>N or a program")
 
-    def _of(self, text: str):
+    def status(candidate: str):
         with tempfile.TemporaryDirectory(prefix="triton-runner-reduce-") as folder:
-            path = str(Path(folder) / f"reduced{self._suffix}")
-            Path(path).write_text(text)
-            words = [path if word == "{}" else word for word in self._words]
-            words += [] if "{}" in self._words else [path]
+            path = Path(folder) / f"reduced{suffix}"
+            path.write_text(candidate)
+            words = [str(path) if word == "{}" else word for word in given]
+            words += [] if "{}" in given else [str(path)]
             try:
                 process = subprocess.Popen(
                     words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -266,24 +252,24 @@ class _Program:
                 )  # fmt: skip
             except OSError as error:
                 raise fail(f"--oracle: {words[0]} does not run: {error.strerror}") from None
-            return self._ended(process)
+            return _ended(process, timeout)
 
-    def _ended(self, process: subprocess.Popen):
-        """The exit status, "timeout" where it took too long; what it waited for a core does not count."""
-        left, began = self._timeout, time.monotonic()
-        try:
-            while left > 0:
-                try:
-                    return process.wait(left)
-                except subprocess.TimeoutExpired:
-                    left = self._timeout + child.waited(process.pid) - (time.monotonic() - began)
-            return "timeout"
-        finally:
-            process.kill()
-            process.wait()
+    return _as_before(status, text, nothing=(0, 125))
 
-    def __call__(self, text: str) -> bool:
-        return self._status not in (0, 125) and self._of(text) == self._status
+
+def _ended(process: subprocess.Popen, timeout: float):
+    """The exit status, "timeout" where it took too long; what it waited for a core does not count."""
+    left, began = timeout, time.monotonic()
+    try:
+        while left > 0:
+            try:
+                return process.wait(left)
+            except subprocess.TimeoutExpired:
+                left = timeout + child.waited(process.pid) - (time.monotonic() - began)
+        return "timeout"
+    finally:
+        process.kill()
+        process.wait()
 
 
 def level_of(path: str, text: str) -> str:

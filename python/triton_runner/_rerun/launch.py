@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from triton_runner import _artifacts, _gpu, _settings
 from triton_runner._arrays import ArrayArgument
 from triton_runner._compiled import compiled_of
-from triton_runner._errors import KernelTrap
+from triton_runner._errors import KernelTrap, fail
 from triton_runner._launch import Call, axes_of, unseen
 from triton_runner._levels import EXECUTED, binary_level, is_above, levels_of
 from triton_runner._metadata import jsonable
@@ -110,8 +110,10 @@ class Launch:
 
     def _run_on_gpu(self, level: str, device: str, how: str) -> Outcome:
         """With copies of the contents there."""
-        import torch
-
+        try:
+            import torch
+        except ImportError as error:
+            raise fail(str(error), "a launch on a GPU takes its arguments as tensors of PyTorch") from None
         with unseen(), _settings.using(device=device, level=""):  # a level is what the CPU executes
             kernel = self.kernel(level)
             self.arguments.put_back()
