@@ -38,9 +38,12 @@ class Outcome:
 
 @dataclasses.dataclass(eq=False)
 class Launch:
-    """texts: by level, which may be compiled when they are asked for; metadata_of(): Triton's of the kernel,
-    those that its later stages write among them; entry: the highest level; block, cluster: of a PTX that does
-    not say them."""
+    """A kernel, a grid and arguments.
+
+    - `texts`: by level, which may be compiled when they are asked for; `entry`: the highest level.
+    - `metadata_of()`: Triton's of the kernel, what its later stages write included.
+    - `block`, `cluster`: of a PTX that does not say them.
+    """
 
     name: str
     target: str
