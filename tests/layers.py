@@ -10,20 +10,20 @@ PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "triton_ru
 # From the bottom up: what a layer holds. A folder stands for its modules, but for those that are named.
 LAYERS = (
     ("facts", "_errors _recent _levels _paths _metadata _files _lazy _faults _flow _arrays _memory "
-              "_tolerances _substitution _torch_modes _progress _uninit color_print ir ptx tlx _layout "
+              "_rerun _substitution _torch_modes _progress _uninit color_print ir ptx tlx _layout "
               "_layout_text _layout_picture _tools _variables _pipeline.versions _pipeline.guard"),
     ("settings", "_settings _messages _keywords _markers"),
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),
     ("pipeline", "_pipeline _compiler.job _compiler.rebuild _compiler.recorder _compiler.recorder_job "
                  "_compiler.llvm_passes _compiler.translation _compiler.llir"),
-    ("artifacts", "_artifacts _load _compiled"),
+    ("artifacts", "_artifacts _load _compiled _rerun.launch"),
     ("dumps", "_dump language"),
     ("Triton's device", "_compiler.passes_launch _compiler.passes_select _compiler.passes_names "
                         "_quick testing torch_utils _driver _dispatch _winners _inductor _jit gluon"),
     ("compiler", "_selftest _compiler _resources _ledger _export"),
     ("programs", "_graphs _cublas _half_sums _pretend _quick_random _quick_pytest _quick_install _install"),
-    ("comparing", "_compare _compiler.launch_job _unobserved _lockstep_loaded _lockstep_pairs _lockstep"),
+    ("comparing", "_compare _compiler.launch_job _lockstep_loaded _lockstep_pairs _lockstep"),
     ("seeing", "_see"),
     ("cases", "_run _exec _case _reduce"),
     ("benchmarks", "_options bench"),

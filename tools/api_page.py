@@ -77,7 +77,7 @@ RESULTS = (
     "Place",
     "Lockstep",
     "SourceMap",
-    "Difference",
+    "Divergence",
     "Verdict",
     "Case",
     "Layout",

@@ -10,7 +10,6 @@ import hashlib
 import importlib.util
 import json
 import os
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,10 +34,6 @@ from triton_runner._pipeline.versions import installed
 from triton_runner._recent import Recent
 
 SOURCE = ".source"  # a stage of Triton's caches: TTIR as the front end made it, of Gluon TTGIR
-# What launches of artifacts look at, each time: hooks of captures.
-_WATCHED = (("triton_runner._launch", "capture"), ("triton_runner._launch", "observer"))
-# Runs a launch in place of _launch() where a dump may record it: (kernel, grid, named, launch), set by _dump.
-launch_hook = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -241,16 +236,12 @@ class ArtifactKernel(_core.Launchable):
     def launch(self, grid, named, stream=None) -> None:
         """Launches with (name, value) pairs, on a GPU on the stream (the current one); waits for it on the
         CPU."""
-        arguments = (grid, named, stream)
-        if _launch.capture is not None and _launch.capture(self.function.name, self.launch, arguments):
-            return
         with _settings.using(**self.settings) if self.settings else contextlib.nullcontext():
             run = lambda: self._launch(grid, named, stream)  # noqa: E731
-            if _launch.observer is not None and _launch.observer(self, grid, named, run):
-                return None
-            if launch_hook is None:
-                return self._launch(grid, named, stream)
-            return launch_hook(self, grid, named, run)
+            if not _launch.observers:
+                return run()
+            name, args = self.function.name, (grid, named, stream)
+            return _launch.through(_launch.Call(self, name, grid, self.launch, args, lambda: named), run)
 
     def _launch(self, grid, named, stream) -> None:
         settings = _settings.current()
@@ -285,9 +276,6 @@ class ArtifactKernel(_core.Launchable):
         recorded."""
         if _settings.is_recording():
             return False
-        watched = [(sys.modules[module].__dict__, [name]) for module, name in _WATCHED]
-        if any(holder[name] is not None for holder, (name,) in watched):
-            return None
         if any(isinstance(value, tuple) for _, value in named):
             return None
         found = self._code(named)
@@ -299,7 +287,7 @@ class ArtifactKernel(_core.Launchable):
             (param.name, "value" if param.name in kept and param.name not in constants else "constexpr")
             for param in params
         ]
-        guards = [*watched, (self.__dict__, ["function"])]
+        guards = [(self.__dict__, ["function"])]
         # load() takes as many arguments as the kernel has, and no Triton.
         loose = self.python_params is not None and installed().loose_launches
         return _core.Launcher(code, slots, loose), guards, _stamps(self.artifact)

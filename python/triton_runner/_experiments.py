@@ -6,7 +6,8 @@ from __future__ import annotations
 import dataclasses
 
 from triton_runner import _settings
-from triton_runner._bisect.runs import Outcome, Program, Release
+from triton_runner._bisect.runs import Program, Release, Trial
+from triton_runner._bisect.splice import steps_of
 from triton_runner._paths import check_program
 
 # Name, what it switches off; variables of the environment, options of every kernel. Targets that it is for.
@@ -42,8 +43,8 @@ def experiments(program: Program, version: str, passes: bool, told=lambda one: N
         check_program(program.name)
     release, found = Release(version, program), []
 
-    def note(name: str, off: str, outcome: Outcome) -> None:
-        found.append(Experiment(name, off, outcome.verdict, outcome.first_why))
+    def note(name: str, off: str, trial: Trial) -> None:
+        found.append(Experiment(name, off, trial.verdict, trial.first_why))
         told(found[-1])
 
     try:
@@ -55,26 +56,12 @@ def experiments(program: Program, version: str, passes: bool, told=lambda one: N
             if program.target.startswith(target):
                 plan = {"options": options} if options else None
                 note(name, off, release.at(program.lowest, plan, variables=variables))
-        for stage, add, nth in _steps(plain) if passes else ():
-            outcome = release.at(program.lowest, {"skip": [{"adds": [add], "nth": nth, "stage": stage}]})
-            note(
-                f"without {add.rpartition('.')[2]}" + (f"#{nth}" if nth > 1 else ""),
-                f"a pass of {stage}",
-                outcome,
-            )
+        for step in steps_of(plain.kernels) if passes else ():
+            # Without conversions nothing is compiled.
+            if step.stage in ("make_ttir", "make_ttgir") and "convert" not in str(step):
+                trial = release.at(program.lowest, {"skip": [step.selector]})
+                nth = f"#{step.nth}" if step.nth > 1 else ""
+                note(f"without {step}{nth}", f"a pass of {step.stage}", trial)
     finally:
         release.close()
-    return found
-
-
-def _steps(outcome: Outcome) -> list[tuple[str, str, int]]:
-    """(stage, pass, which of its name in the stage) of the kernel with most passes, but for conversions:
-    without those nothing is compiled."""
-    longest = max((kernel["passes"] for kernel in outcome.kernels), key=len, default=[])
-    found, seen = [], []
-    for stage, add, *_ in longest:
-        seen.append((stage, add))
-        name = add.rpartition(".")[2]
-        if stage in ("make_ttir", "make_ttgir") and "convert" not in name:
-            found.append((stage, add, seen.count((stage, add))))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import struct
 
@@ -97,19 +98,31 @@ def load_array(text: str):
 
 def _load_safetensors(path: str, key: str):
     with open(path, "rb") as file:
-        (size,) = struct.unpack("<Q", file.read(8))
-        if size > os.path.getsize(path):
-            raise ValueError("its header is longer than the file")
-        header = json.loads(file.read(size))
-        names = [name for name in header if name != "__metadata__"]
-        entry = header[_chosen(path, key, names)]
-        begin, end = entry["data_offsets"]
-        file.seek(8 + size + begin)
-        data = file.read(end - begin)
+        arrays = from_safetensors(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    return arrays[_chosen(path, key, list(arrays))].copy()
+
+
+def from_safetensors(data) -> dict:
+    """The arrays of safetensors by name, read-only views of its bytes. Raises ValueError, TypeError or
+    KeyError for what is none, or lies outside of it."""
+    if len(data) < 8:
+        raise ValueError("its header is cut off")
+    (size,) = struct.unpack_from("<Q", data)
+    if size > len(data) - 8:
+        raise ValueError("its header is longer than the file")
     kinds = {theirs: ours for ours, (_, theirs) in DTYPES.items()}
-    if entry["dtype"] not in kinds:
-        raise ValueError(f"elements of type {entry['dtype']}")
-    return numpy.frombuffer(bytearray(data), dtype_named(kinds[entry["dtype"]])).reshape(entry["shape"])
+    body, found = memoryview(data)[8 + size :], {}
+    for name, entry in json.loads(bytes(data[8 : 8 + size])).items():
+        if name == "__metadata__":
+            continue
+        if entry["dtype"] not in kinds:
+            raise ValueError(f"elements of type {entry['dtype']}")
+        begin, end = entry["data_offsets"]
+        shape = tuple(entry["shape"])
+        if not 0 <= begin <= end <= len(body) or any(n < 0 for n in shape):
+            raise ValueError(f"{name} lies outside of the file")
+        found[name] = numpy.frombuffer(body[begin:end], dtype_named(kinds[entry["dtype"]])).reshape(shape)
+    return found
 
 
 def save_array(path: str, name: str, value) -> None:
@@ -124,7 +137,7 @@ def save_arrays(path: str, arrays: dict, about: dict | None = None) -> None:
     try:
         with open(temporary, "wb") as file:
             if path.endswith(".safetensors"):
-                _write_safetensors(file, arrays, about)
+                file.writelines(to_safetensors(arrays, about))
             elif path.endswith(".npz"):
                 numpy.savez(file, **arrays)
             else:
@@ -138,7 +151,8 @@ def save_arrays(path: str, arrays: dict, about: dict | None = None) -> None:
             os.unlink(temporary)
 
 
-def _write_safetensors(file, arrays: dict, about: dict | None) -> None:
+def to_safetensors(arrays: dict, about: dict | None = None) -> list[bytes]:
+    """Arrays by name as the pieces of a file."""
     kinds = dict(DTYPES.values())
     header, at = {"__metadata__": about} if about else {}, 0
     for name, value in arrays.items():
@@ -151,6 +165,4 @@ def _write_safetensors(file, arrays: dict, about: dict | None) -> None:
         at += value.nbytes
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    file.write(struct.pack("<Q", len(text)) + text)
-    for value in arrays.values():
-        file.write(value.tobytes())
+    return [struct.pack("<Q", len(text)) + text, *(value.tobytes() for value in arrays.values())]

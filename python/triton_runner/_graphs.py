@@ -3,7 +3,7 @@ torch without running the kernels, and a replay repeats them on the same memory.
 
 As on a GPU, what a capture writes is there after the first replay and not before, memory that a capture
 allocates lives as long as its graph, and reading a value while capturing is an error. A TorchDispatchMode
-sees the operators below autograd; kernels come from where they are launched (_launch.capture).
+sees the operators below autograd; kernels come from where they are launched, as an observer sees them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from triton_runner import _launch, _settings
 
 _UNCAPTURABLE = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 _ALLOCATIONS = {"empty", "empty_strided", "empty_like", "empty_permuted", "new_empty", "new_empty_strided"}
-_LAUNCH_HOOKS = slice(_launch.ARGUMENTS - 2, _launch.ARGUMENTS)
 
 _active: CUDAGraph | None = None  # one capture at a time in a process, as torch has it
 _handles = itertools.count(1)
@@ -100,13 +99,14 @@ class CUDAGraph:
         self._mode.__enter__()
         self._state = "capturing"
         _active = self
-        _launch.capture = self._record_launch
+        _launch.observe(self._see, outermost=True)
 
     def capture_end(self):
         global _active
         if self._state != "capturing":
             raise RuntimeError("capture_end() without a capture_begin()")
-        _active = _launch.capture = None
+        _active = None
+        _launch.forget(self._see)
         self._mode.__exit__(None, None, None)
         del self._mode
         self._state = "captured"
@@ -158,23 +158,25 @@ class CUDAGraph:
         finally:
             self._inside = False
 
-    def _record_launch(self, name, run, args) -> bool:
-        """Keeps a launch for replays, with the settings in force; False: it is not part of the capture."""
+    def _see(self, launch: _launch.Call, go) -> None:
+        """Keeps a launch for replays, with the settings in force, if it is part of the capture. As on a GPU,
+        the hooks around launches see the one that is captured, not the replays."""
         if self._inside or threading.get_ident() != self._thread:
-            return False
+            return go()
         with self._executing(), torch.utils._python_dispatch._disable_current_modes():
-            held = _hold(args)
+            held = _hold(launch.args)
         settings = _settings.current()
 
         def call():
             token = _settings.enter(_settings.limited(settings))
             try:
-                run(*held)
+                launch.again(*held)
             finally:
                 _settings.leave(token)
 
-        self._append(name, call)
-        return True
+        self._append(launch.name, call)
+        for hook in launch.hooks:
+            hook()
 
     def _record_operator(self, function, args, kwargs):
         if _UNCAPTURABLE.intersection(function.tags):
@@ -212,26 +214,8 @@ def graph_pool_handle():
     return (0, next(_handles))
 
 
-def _capturable(run, name: str):
-    """A compiled kernel's launcher, whose calls a capture records."""
-
-    def replayed(*args):
-        run(*args[: _LAUNCH_HOOKS.start], None, None, *args[_LAUNCH_HOOKS.stop :])
-
-    def launch(*args):
-        if _launch.capture is None or not _launch.capture(name, replayed, args):
-            run(*args)
-        else:  # as on a GPU, the hooks around launches see the one that is captured, not the replays
-            for hook in args[_LAUNCH_HOOKS]:
-                if hook is not None:
-                    hook(args[6])
-
-    return launch
-
-
 def install() -> None:
-    """Puts graphs in the place of torch.cuda's. Kernels that are compiled from here on can be captured."""
-    _launch.wraps.append(_capturable)
+    """Puts graphs in the place of torch.cuda's."""
     graphs = torch.cuda.graphs
     torch.cuda.CUDAGraph = graphs.CUDAGraph = CUDAGraph
     torch.cuda.graph_pool_handle = graphs.graph_pool_handle = graph_pool_handle

@@ -5,7 +5,7 @@ Every value that has a counterpart (_lockstep_pairs) is recorded in each run, ea
 
 from __future__ import annotations
 
-import contextlib
+import dataclasses
 import itertools
 import json
 import math
@@ -14,17 +14,22 @@ from types import SimpleNamespace
 
 import numpy
 
-from triton_runner import _arrays, _gpu, _lockstep_loaded, _settings, _tolerances, _unobserved
+from triton_runner import _gpu, _lockstep_loaded, _settings
 from triton_runner._dump.dumping import dumping
 from triton_runner._dump.records import Dump, Values
 from triton_runner._errors import KernelTrap, fail
-from triton_runner._files import kind_of, numpy_named
+from triton_runner._files import kind_of
 from triton_runner._flow import Flow
+from triton_runner._launch import unseen
 from triton_runner._levels import MLIR, ON_CPU
 from triton_runner._lockstep_pairs import counterparts, takes_part
+from triton_runner._rerun.arguments import Arguments
+from triton_runner._rerun.difference import difference
+from triton_runner._rerun.difference import tolerance as tolerance_of
+from triton_runner._rerun.launch import Launch
 
 
-class Difference:
+class Divergence:
     """A value that two runs disagree on, at the first element that does: file and line of the Python source,
     the value and op at each of the two levels, program, iteration, element, both numbers, the largest error
     of that record, and how many of its elements differ. copy: where the element is right in the register that
@@ -72,36 +77,28 @@ class Difference:
 
 
 class Lockstep:
-    """What lockstep() found. diverged: the first Difference, or None; differences: the first of each value,
+    """What lockstep() found. diverged: the first Divergence, or None; differences: the first of each value,
     in the order of execution; outputs: the arguments that the runs leave different; unobserved: where a
     launch that nobody records leaves others than the recorded one, or stops otherwise; traps: what stopped a
     run, by its name; compared: how many values had counterparts, by pair of runs; notes; dumps: each run's
     Dump."""
 
     def __init__(self, runs, differences, outputs, unobserved, compared, notes):
-        self.traps = {run.name: run.error for run in runs if run.error}
         self.runs = [run.name for run in runs]
-        self.dumps = {run.name: run.dump for run in runs}
-        self.differences = differences
-        self.diverged = differences[0] if differences else None
-        self.outputs = outputs
-        self.unobserved = unobserved
         self.compared = compared
+        self.diverged = differences[0] if differences else None
+        self.differences = differences
+        self.outputs, self.unobserved = outputs, unobserved
+        self.traps = {run.name: run.error for run in runs if run.error}
         self.notes = notes
+        self.dumps = {run.name: run.dump for run in runs}
 
     def to_json(self) -> str:
         """Everything but the records, as JSON."""
-        found = {
-            "runs": self.runs,
-            "compared": self.compared,
-            "diverged": self.diverged and self.diverged.to_json(),
-            "differences": [d.to_json() for d in self.differences],
-            "outputs": self.outputs,
-            "unobserved": self.unobserved,
-            "traps": self.traps,
-            "notes": self.notes,
-        }
-        return json.dumps(found, indent=2, default=str)
+        found = {name: value for name, value in vars(self).items() if name != "dumps"}
+        return json.dumps(
+            found, indent=2, default=lambda one: vars(one) if type(one) is Divergence else str(one)
+        )
 
     def __str__(self):
         lines = [
@@ -159,17 +156,14 @@ def lockstep(
         raise fail(
             "lockstep compares two runs or more", 'levels=["ttir", "ttgir"], or devices=["cpu", "cuda"]'
         )
-    bound = _Arguments(kernel, args, dict(constexprs or {}))
-    given = dict(sources or {})
-    target = _target_of(devices)
+    runner = _Runner(kernel, args, dict(constexprs or {}), grid, dict(sources or {}))
+    # One order of programs in every run: what atomics leave is then the same each time.
+    settings = {"check": check, "shuffle": shuffle, "target": _target_of(devices), "threads": 1}
+    runner.settings = {name: value for name, value in settings.items() if value is not None}
     notes: list[str] = list(getattr(kernel, "notes", ()))
-    runs: list = []
+    runs: list[_Run] = []
     for name, device, level in plan:
-        run = SimpleNamespace(name=name, device=device, level=level, dump=None, outputs=None, error=None)
-        run.flow, run.polled = None, set()
-        # One order of programs in every run: what atomics leave is then the same each time.
-        settings = {"check": check, "shuffle": shuffle, "target": target, "threads": 1}
-        _execute(run, runs, kernel, bound, grid, given, programs, max_bytes, settings)
+        run = runner.recorded(_Run(name, device, level), runs, programs, max_bytes)
         runs.append(run)
         notes += [f"{name}: {note}" for note in [*run.dump.notes, *run.dump.changes][:8]]
     differences, compared = [], {}
@@ -179,15 +173,25 @@ def lockstep(
         found, count = _compare(a, b, tolerance)
         compared[f"{a.name} and {b.name}"] = count
         differences += found
-    outputs = bound.differences(runs, tolerance)
+    outputs = [one for run in runs[1:] for one in _outputs(runs[0], run, tolerance)]
     unobserved = []
     for run in runs:
-        plain = _unobserved.run_again(run, kernel, bound, grid, run.keywords, run.settings)
-        unobserved += _unobserved.differences(
-            run, plain, bound.names, lambda a, b: _differs(a, b, _allowed(kind_of(a.dtype), tolerance, False))
-        )
-    bound.restore()
+        plain = runner.unobserved(run)
+        unobserved += _stopped_otherwise(run, plain)
+        unobserved += _outputs(run, plain, tolerance, " from the recorded run", exact=False)
+    runner.arguments.put_back()
     return Lockstep(runs, differences, outputs, unobserved, compared, notes)
+
+
+def of_launch(launch: Launch, levels: tuple, **options) -> Lockstep:
+    """lockstep() of a launch that can be run again, at two levels or more, on the CPU."""
+    with unseen(), _settings.using(device="cpu", level=levels[0], target=launch.target, threads=1):
+        kernel = launch.kernel(levels[0])
+        launch.arguments.put_back()
+        names = [param.name for param in kernel.params]
+        args = [value for name, value in launch.arguments.named if name in names]
+        sources = {level: launch.texts[level] for level in levels[1:]}
+        return lockstep(kernel, args, grid=launch.grid, levels=levels, sources=sources, **options)
 
 
 def _target_of(devices) -> str | None:
@@ -197,146 +201,114 @@ def _target_of(devices) -> str | None:
     return _gpu.current_target()
 
 
-def _execute(run, before, kernel, bound, grid, sources, programs, max_bytes, settings) -> None:
-    keywords = dict(bound.keywords)
-    entry = run.level if run.device == "cpu" else "ttgir"
-    # What is given for a level is what the levels below it are made of, unless they have their own.
-    if run.device != "cpu" and run.device in sources:
-        sources = {"ttgir": sources[run.device]}
-    for level in reversed(ON_CPU[: ON_CPU.index(entry) + 1]):
-        if level in sources:
-            keywords[f"{level}_src"] = os.fspath(sources[level])
-            break
-    run.keywords, run.settings = keywords, settings
-    selectors, ttgir = ("*",), ""
-    if run.level in ("llir", "ptx"):
-        above = next((r for r in reversed(before) if r.level == "ttgir"), None)
-        if above is None:
-            raise fail("values of PTX are compared with those of TTGIR", 'levels=["ttgir", "ptx"]')
-        selectors = tuple(v.name for v in above.dump if takes_part(v, above.polled))
-        ttgir = above.text
-    with dumping(kernel, *selectors, every_iteration=True, programs=programs, max_bytes=max_bytes) as session:
-        session.adapt(level=run.level, lenient=True, ttgir=ttgir)
-        args, named = bound.on(run.device)
+@dataclasses.dataclass
+class _Run:
+    """A run of the launch: what was recorded, what it left by argument, and what stopped it. text, flow: of
+    TTIR and TTGIR; polled: what loops that wait go through."""
+
+    name: str
+    device: str
+    level: str
+    dump: Dump | None = None
+    outputs: dict = dataclasses.field(default_factory=dict)
+    error: str | None = None
+    text: str = ""
+    flow: Flow | None = None
+    polled: set = dataclasses.field(default_factory=set)
+
+
+class _Runner:
+    """Runs the launch again and again, each time from what its arguments held at first; settings: of all."""
+
+    def __init__(self, kernel, args, constexprs: dict, grid, sources: dict):
+        self.kernel, self.constexprs, self.grid, self.sources = kernel, constexprs, grid, sources
+        names = [*getattr(kernel, "arg_names", ()), *(f"#{i}" for i in range(len(args)))]
+        self._is_named = isinstance(args, dict)
+        pairs = args.items() if self._is_named else zip(names, args, strict=False)
+        self.arguments = Arguments(list(pairs))
+        self._there: dict[str, Arguments] = {}  # by device
+        self.settings: dict = {}
+
+    def recorded(self, run: _Run, before: list[_Run], programs, max_bytes) -> _Run:
+        """The run with its values; before: the runs above it."""
+        selectors, ttgir = ("*",), ""
+        if run.level in ("llir", "ptx"):
+            above = next((r for r in reversed(before) if r.level == "ttgir"), None)
+            if above is None:
+                raise fail("values of PTX are compared with those of TTGIR", 'levels=["ttgir", "ptx"]')
+            selectors = tuple(v.name for v in above.dump if takes_part(v, above.polled))
+            ttgir = above.text
+        more = {"every_iteration": True, "programs": programs, "max_bytes": max_bytes}
+        with dumping(self.kernel, *selectors, **more) as session:
+            session.adapt(level=run.level, lenient=True, ttgir=ttgir)
+            compiled = self._launch(run)
+        if compiled is not None and run.level in MLIR:
+            run.text = compiled.asm[run.level]
+            run.flow = Flow(run.text, compiled.name)
+            run.polled = run.flow.polled()
+        nothing = SimpleNamespace(series=[], notes=[])  # of a run at PTX that stopped
+        run.dump = session.launches[-1] if session.launches else Dump(nothing)
+        return run
+
+    def unobserved(self, run: _Run) -> _Run:
+        """The same launch without a probe. Recording may hide a fault, as values are written out then and
+        instructions are not fused, so that a recorded run says little about the launch that a user makes."""
+        plain = _Run(f"{run.name}, not recorded", run.device, run.level)
+        self._launch(plain, dump=False)
+        return plain
+
+    def _launch(self, run: _Run, **settings):
+        """What the launch returns; None where it stops."""
+        if run.device not in self._there:
+            is_there = self.arguments.is_on(run.device)
+            self._there[run.device] = self.arguments if is_there else self.arguments.copied(run.device)
+        there = self._there[run.device]
+        there.put_back(self.arguments.first)
+        args = [] if self._is_named else [value for _, value in there.named]
+        named = dict(there.named) if self._is_named else {}
+        level = run.level if run.device == "cpu" else None
+        compiled = None
         try:
-            with _settings.using(
-                device=run.device, level=run.level if run.device == "cpu" else None,
-                **{name: value for name, value in settings.items() if value is not None},
-            ):  # fmt: skip
-                compiled = kernel[grid](*args, **named, **keywords)
-            run.text = compiled.asm[run.level] if run.level in MLIR else ""
-            if run.text:
-                run.flow = Flow(run.text, compiled.name)
-                run.polled = run.flow.polled()
+            with _settings.using(device=run.device, level=level, **settings, **self.settings):
+                compiled = self.kernel[self.grid](*args, **named, **self.constexprs, **self._source(run))
         except KernelTrap as error:  # what was recorded until then is compared all the same
-            run.error, run.text = str(error).splitlines()[0], ""
-    nothing = SimpleNamespace(series=[], notes=[])  # of a run at PTX that stopped
-    run.dump = session.launches[-1] if session.launches else Dump(nothing)
-    run.outputs = bound.contents(run.device)
+            run.error = str(error).splitlines()[0]
+        run.outputs = there.arrays()
+        return compiled
+
+    def _source(self, run: _Run) -> dict:
+        """What is given for a level is what the levels below it are made of, unless they have their own."""
+        entry = run.level if run.device == "cpu" else "ttgir"
+        sources = self.sources
+        if run.device != "cpu" and run.device in sources:
+            sources = {"ttgir": sources[run.device]}
+        above = reversed(ON_CPU[: ON_CPU.index(entry) + 1])
+        level = next((level for level in above if level in sources), None)
+        return {f"{level}_src": os.fspath(sources[level])} if level else {}
 
 
-class _Arguments:
-    """The arguments of all runs: their contents are put back before each, and a run on another device than
-    theirs has copies there (of whole storages: a view stays a view)."""
-
-    def __init__(self, kernel, args, constexprs):
-        self.keywords = constexprs
-        given = dict(args) if isinstance(args, dict) else list(args)
-        names = [*getattr(kernel, "arg_names", ()), *(f"#{i}" for i in range(len(given)))]
-        pairs = given.items() if isinstance(args, dict) else zip(names, given, strict=False)
-        self.named = isinstance(args, dict)
-        self.values = list(pairs)
-        for name, value in self.values:
-            if hasattr(value, "data_ptr") and not hasattr(value, "detach"):
-                raise fail(
-                    f"argument '{name}' is {type(value).__name__}, and nobody can put back its contents",
-                    "give lockstep the tensor or the array that it stands for",
-                )
-        self.saved = {name: _copy(value) for name, value in self.values if _is_array(value)}
-        self.names = list(self.saved)
-        self.copies: dict = {}  # of each device, by name
-
-    def on(self, device: str):
-        """(args, keywords) of a launch there."""
-        here = self.copies.get(device)
-        if here is None:
-            here = self.copies[device] = {
-                name: _moved(value, device) if name in self.saved else value for name, value in self.values
-            }
-        for name, saved in self.saved.items():
-            _put(here[name], saved)
-        return ([], here) if self.named else (list(here.values()), {})
-
-    def restore(self) -> None:
-        for name, value in self.values:
-            if name in self.saved:
-                _put(value, self.saved[name])
-
-    def contents(self, device: str) -> list:
-        return [_numpy(self.copies[device][name]).copy() for name in self.names]
-
-    def differences(self, runs, tolerance) -> list[dict]:
-        """Of the arguments that a run leaves otherwise than the first did: name, run, how many elements, by
-        how much at most."""
-        found = []
-        for run in runs[1:]:
-            for name, a, b in zip(self.names, runs[0].outputs, run.outputs, strict=True):
-                differs = _differs(a, b, _allowed(kind_of(a.dtype), tolerance, _exact(runs[0], run)))
-                if differs.any():
-                    with numpy.errstate(invalid="ignore"):
-                        error = numpy.abs(a.astype("float64") - b.astype("float64"))[differs]
-                    worst = float("nan") if numpy.isnan(error).any() else float(error.max())
-                    text = f"{int(differs.sum())} of {differs.size} elements differ, by at most {worst:.6g}"
-                    found.append(
-                        {"name": name, "run": run.name, "elements": int(differs.sum()), "max_error": worst,
-                         "text": text}
-                    )  # fmt: skip
-        return found
+def _outputs(want: _Run, got: _Run, tolerance, than: str = "", exact: bool | None = None) -> list[dict]:
+    """Of the arguments that a run leaves otherwise than another did: name, run, how many elements, by how
+    much at most. exact: both add in the same order."""
+    exact = _exact(want, got) if exact is None else exact
+    found = []
+    for name, array in want.outputs.items():
+        differs = difference(array, got.outputs[name], _allowed(kind_of(array.dtype), tolerance, exact))
+        if differs:
+            text = f"{differs}{than}, by at most {differs.max_error:.6g}"
+            found.append(_output(got, name, text, differs.elements, differs.max_error))
+    return found
 
 
-def _is_array(value) -> bool:
-    return hasattr(value, "shape") and hasattr(value, "dtype") and len(value.shape) > 0
+def _output(run: _Run, name: str, text: str, elements: int = 0, max_error: float = 0.0) -> dict:
+    return {"name": name, "run": run.name, "elements": elements, "max_error": max_error, "text": text}
 
 
-def _put(value, contents) -> None:
-    if hasattr(value, "copy_"):
-        import torch
-
-        value.copy_(torch.as_tensor(contents))
-    else:
-        value[...] = contents
-
-
-def _moved(value, device: str):
-    """A tensor, with all of its storage, on a device; itself where it is there."""
-    if not hasattr(value, "untyped_storage"):
-        if device == "cpu":
-            return value
-        import torch
-
-        return torch.from_numpy(value).to("cuda")
-    where = "cpu" if device == "cpu" else "cuda"  # as torch calls AMD's devices too
-    if value.device.type == where:
-        return value
-    whole = _arrays.bytes_of(value.untyped_storage()).to(where)
-    return _arrays.same_view(value, whole.untyped_storage())
-
-
-def _copy(value):
-    return value.detach().clone() if hasattr(value, "detach") else value.copy()
-
-
-def _numpy(value):
-    if not hasattr(value, "detach"):
-        return value
-    flat = value.detach().cpu().contiguous()
-    name = str(value.dtype).removeprefix("torch.")
-    with contextlib.suppress(TypeError):
-        return flat.numpy()
-    import torch
-
-    bits = {1: torch.uint8, 2: torch.int16}[value.element_size()]
-    return flat.view(bits).numpy().view(numpy_named(name))
+def _stopped_otherwise(run: _Run, plain: _Run) -> list[dict]:
+    """By kind, op and line of the trap: at PTX any of several programs may be the first."""
+    a, b = ((one.error or "").split(", program", 1)[0] for one in (run, plain))
+    text = f"{plain.name}: {plain.error or 'ran to its end'}; recorded: {run.error or 'ran to its end'}"
+    return [] if a == b else [_output(plain, "", text)]
 
 
 # ---- what differs
@@ -375,12 +347,10 @@ def _compare(a, b, tolerance):
             break
     found.sort(key=lambda f: f[:3])
     if a.level == "ttir" and found and a.flow is not None:
-        changed = b.error is not None or any(
-            _differs(p, q, 0.0).any() for p, q in zip(a.outputs, b.outputs, strict=True)
-        )
+        changed = b.error is not None or any(difference(x, b.outputs[n]) for n, x in a.outputs.items())
         found = _that_matter(found, a.flow, {v.name for group, _ in pairs for v in group}, changed)
     differences = [
-        Difference((a.name, va), (b.name, vb), i, *difference) for _, _, _, (va, i, vb, difference) in found
+        Divergence((a.name, va), (b.name, vb), i, *difference) for _, _, _, (va, i, vb, difference) in found
     ]
     return differences, len(pairs)
 
@@ -438,70 +408,47 @@ def _exact(a, b) -> bool:
 
 
 def _allowed(kind: str, tolerance, exact: bool) -> float:
-    if kind[0] in "iu" or kind == "ptr":
-        return 0.0
-    if tolerance is not None:
-        return float(tolerance)
-    return 0.0 if exact else _tolerances.tolerance(kind)
-
-
-def _differs(a, b, allowed: float, among=None):
-    """Which elements differ; allowed: of the largest number of a, or of the record that a is taken from."""
-    if a.dtype == bool or (a.dtype.kind in "iu" and b.dtype.kind in "iu"):
-        return a != b
-    x, y = a.astype("float64"), b.astype("float64")
-    same = (x == y) | (numpy.isnan(x) & numpy.isnan(y))
-    if allowed:
-        whole = x if among is None else among.astype("float64")
-        finite = numpy.abs(whole[numpy.isfinite(whole)])
-        room = allowed * (float(finite.max()) if finite.size else 0.0)
-        with numpy.errstate(invalid="ignore"):
-            same |= numpy.abs(x - y) <= room
-    return ~same
+    """exact: both runs add in the same order, so that nothing is allowed where nobody says otherwise."""
+    return 0.0 if exact and tolerance is None else tolerance_of(kind, tolerance)
 
 
 def _first(va: Values, i: int, vb: Values, j: int, allowed: float):
     """(largest error, how many differ, both numbers, element) of two records; None where they agree."""
     a, b = va.to_numpy()[i], vb.to_numpy()[j]
     if vb.mask is not None or va.mask is not None:
-        there = numpy.ones(a.shape, bool)
-        for values, record in ((va, i), (vb, j)):
-            if values.mask is not None:
-                there &= values.mask[record]
+        there = _there(va, i, vb, j)
         a, b = numpy.where(there, a, a.dtype.type(0)), numpy.where(there, b, b.dtype.type(0))
     if a.tobytes() == b.tobytes():
         return None
-    differs = _differs(a, b, allowed)
-    if not differs.any():
-        return None
-    element = tuple(numpy.argwhere(differs)[0]) if a.shape else ()
-    with numpy.errstate(invalid="ignore"):
-        error = numpy.abs(a.astype("float64") - b.astype("float64"))[differs]
-    worst = float("nan") if numpy.isnan(error).any() else float(error.max())
-    cast = int if a.dtype.kind in "biu" else float
-    return worst, int(differs.sum()), (cast(a[element]), cast(b[element])), element
+    found = difference(a, b, allowed)
+    return _told(found, found.element) if found else None
 
 
 def _first_copy(va: Values, i: int, vb: Values, j: int, allowed: float):
     """The same of copies in vb's record: elements that are right where they were read first, and wrong in
     other registers that hold them."""
     elements, blocks, threads, values = vb.copies(j)
-    if not len(elements):
+    there = _there(va, i, vb, j).reshape(-1)[elements] if len(elements) else numpy.zeros(0, bool)
+    if not there.any():
         return None
+    elements, blocks, threads, values = elements[there], blocks[there], threads[there], values[there]
     whole = va.to_numpy()[i].reshape(-1)
-    there = numpy.ones(len(elements), bool)
-    for values_of, record in ((va, i), (vb, j)):
-        if values_of.mask is not None:
-            there &= values_of.mask[record].reshape(-1)[elements]
-    wanted = whole[elements]
-    differs = _differs(wanted, values, allowed, whole) & there
-    if not differs.any():
+    found = difference(whole[elements], values, allowed, whole)
+    if not found:
         return None
-    at = int(numpy.flatnonzero(differs)[0])
-    with numpy.errstate(invalid="ignore"):
-        error = numpy.abs(wanted.astype("float64") - values.astype("float64"))[differs]
-    worst = float("nan") if numpy.isnan(error).any() else float(error.max())
-    cast = int if whole.dtype.kind in "biu" else float
+    (at,) = found.element
     element = numpy.unravel_index(int(elements[at]), va.shape) if va.shape else ()
-    copy = {"block": int(blocks[at]), "thread": int(threads[at])}
-    return worst, int(differs.sum()), (cast(wanted[at]), cast(values[at])), element, copy
+    return *_told(found, element), {"block": int(blocks[at]), "thread": int(threads[at])}
+
+
+def _there(va: Values, i: int, vb: Values, j: int) -> numpy.ndarray:
+    """Which elements of a record no mask leaves out."""
+    there = numpy.ones(va.shape, bool)
+    for values, record in ((va, i), (vb, j)):
+        if values.mask is not None:
+            there &= values.mask[record]
+    return there
+
+
+def _told(found, element) -> tuple:
+    return found.max_error, found.elements, tuple(+n for n in found.numbers), element

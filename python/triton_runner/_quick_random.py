@@ -103,16 +103,12 @@ def _is_huge(value) -> bool:
     return isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() in _huge
 
 
-def _short_on_huge(run, name: str):
-    """A compiled kernel's launcher that runs the first programs only where such memory is passed."""
-
-    def launch(*args):
-        if not _huge or _settings.current().programs or not any(map(_is_huge, args[_launch.ARGUMENTS :])):
-            return run(*args)
-        _quick.say("launches elsewhere on random tensors of more than 1 GiB run their first programs, too")
-        _quick.shortened(lambda: run(*args))
-
-    return launch
+def _short_on_huge(launch: _launch.Call, go) -> None:
+    """Runs the first programs only of a launch that such memory is passed to."""
+    if not _huge or _settings.current().programs or not any(_is_huge(value) for _, value in launch.named):
+        return go()
+    _quick.say("launches elsewhere on random tensors of more than 1 GiB run their first programs, too")
+    _quick.shortened(go)
 
 
 def install() -> None:
@@ -124,4 +120,4 @@ def install() -> None:
         _like(torch.randn_like, torch.randn),
     )
     torch.rand, torch.randn = _sized(torch.rand), _sized(torch.randn)
-    _launch.wraps.insert(0, _short_on_huge)
+    _launch.observe(_short_on_huge)

@@ -17,7 +17,8 @@ import tempfile
 from pathlib import Path
 
 import triton_runner
-from triton_runner._bisect import page, search
+from triton_runner._bisect import search
+from triton_runner._bisect.results import Found
 from triton_runner._compiler import versions
 
 HERE = Path(__file__).resolve().parent
@@ -86,25 +87,24 @@ def plant(fault: dict, folder: Path) -> Path:
     return path
 
 
-def found(seed: int, say=lambda text, done=None: None) -> tuple[dict, dict] | None:
+def found(seed: int, say=lambda text, done=None: None) -> tuple[dict, Found] | None:
     """What was planted and what bisection says; None if the edit changes nothing that can be judged."""
     fault = draw(seed)
     spliced = others()[-1:] if fault["kernel"] == "shifted" else []
     with tempfile.TemporaryDirectory() as folder:
         program = search.Program(str(plant(fault, Path(folder))))
         said = search.bisect_program(program, [*spliced, versions.installed()], say)
-    if said["verdict"] in ("right", "unknown"):
+    if said.verdict in ("right", "unknown"):
         return None
     return fault, said
 
 
-def names(fault: dict, said: dict) -> bool:
+def names(fault: dict, said: Found) -> bool:
     """Whether bisection named the pass that the fault was planted behind."""
-    named = said["pass"] or {}
     wanted = fault["pass"]
-    same = named.get("add") == wanted["adds"][0] and named.get("nth") == wanted["nth"]
+    same = said.pass_ is not None and [said.pass_.add, said.pass_.nth] == [wanted["adds"][0], wanted["nth"]]
     means = "splice" if fault["kernel"] == "shifted" else "execution"
-    return same and said["stage"] == wanted["stage"] and means in said["confirmed_by"]
+    return same and said.stage == wanted["stage"] and means in said.confirmed_by
 
 
 def main():
@@ -122,7 +122,7 @@ def main():
             right += names(fault, said)
             step = fault["pass"]
             where = f"{fault['kernel']}, {step['stage']} {step['adds'][0]}#{step['nth']}"
-            verdict = "found" if names(fault, said) else f"WRONG: {page.headline(said)} {said['notes']}"
+            verdict = "found" if names(fault, said) else f"WRONG: {said.headline} {said.notes}"
             print(f"seed {seed}: {where}, {fault['old']} -> {fault['new']}: {verdict}", flush=True)
         seed += 1
     print(f"{right} of {tried} planted faults were found")

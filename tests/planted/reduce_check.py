@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import triton_runner
-from triton_runner._case.contents import Contents
 from triton_runner._reduce import ir_edits, oracles
 from triton_runner._reduce.reduce import reduce
+from triton_runner._rerun.arguments import Arguments
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus" / "3.9.0"
 FOLDERS = {"ttir": "sm80", "ttgir": "sm80", "ptx": "sm90"}
@@ -55,13 +55,13 @@ def oracle_of(name: str, text: str, level: str):
     """Whether the fault shows in a text."""
     args, grid = attention()
     names = ["q_ptr", "k_ptr", "v_ptr", "out_ptr", "lse_ptr", "scale", "stride_head", "stride_row", "length"]
-    launch = oracles.Launch(
+    launch = oracles.Candidates(
         level,
         "cuda:90" if level == "ptx" else "cuda:80",
         "attention_kernel",
         METADATA[level],
         grid,
-        Contents(list(zip(names, args, strict=True))),
+        Arguments(list(zip(names, args, strict=True))),
         20.0,
     )
     _, wrong, right = FAULTS[name]
@@ -87,9 +87,9 @@ def oracle_of(name: str, text: str, level: str):
         changed = _without_sum(text) if right is None else re.sub(wrong, mistaken, text)
         if changed == text:
             return False
-        settings = {"check": "uninit"} if level != "ptx" else {}
-        first, second = launch.run(text, **settings), launch.run(changed)
-        if first is None or second is None or first[1].trap or second[1].trap:
+        checks = "uninit" if level != "ptx" else None
+        first, second = launch.run(text, checks), launch.run(changed)
+        if first is None or second is None or first.trap or second.trap:
             return False
         return oracles._different(first, second)
 

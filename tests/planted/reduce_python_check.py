@@ -17,9 +17,9 @@ from pathlib import Path
 
 import triton_runner
 from reduce_check import attention
-from triton_runner._case.contents import Contents
 from triton_runner._reduce import oracles
 from triton_runner._reduce.reduce import reduce
+from triton_runner._rerun.arguments import Arguments
 
 KERNEL = Path(__file__).resolve().parents[2] / "examples" / "kernels" / "attention.py"
 SIGNATURE = "*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, fp32, i32, i32, i32"
@@ -69,19 +69,20 @@ def by_a_pass(launch, wrong: str, right: str):
         changed = re.sub(wrong, right, ttir)
         if changed == ttir:
             return False
-        first, second = launch.engine(ttir, "ttir", check="uninit"), launch.engine(changed, "ttir")
-        if first is None or second is None or first[1].trap or second[1].trap:
+        first, second = launch.engine(ttir, "ttir", "uninit"), launch.engine(changed, "ttir")
+        if first is None or second is None or first.trap or second.trap:
             return False
         return oracles._different(first, second)
 
     return holds
 
 
-def launch_of() -> oracles.PythonLaunch:
+def launch_of() -> oracles.PythonCandidates:
     args, grid = attention()
-    contents = Contents([(f"#{i}", arg) for i, arg in enumerate(args)])
-    more = {"grid": grid, "contents": contents, "timeout": 60.0}
-    return oracles.PythonLaunch("attention_kernel", "cuda:90", SIGNATURE, CONSTANTS, None, None, **more)
+    held = Arguments([(f"#{i}", arg) for i, arg in enumerate(args)])
+    compiling = {"signature": SIGNATURE, "constexprs": CONSTANTS, "attrs": None, "options": {}}
+    more = {"grid": grid, "arguments": held, "compiling": compiling}
+    return oracles.PythonCandidates("python", "cuda:90", "attention_kernel", **more)
 
 
 def oracle_of(name: str, text: str):

@@ -11,10 +11,11 @@ import numpy as np  # noqa: E402
 import triton_runner  # noqa: E402
 from bisecting import HEAD, INSTALLED, OTHERS, QUOTIENT, TWICE, judge, needs_another  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
-from triton_runner import DiagnosticError, _lockstep, _tolerances  # noqa: E402
+from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._bisect import classes, search, splice  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._files import kind_of  # noqa: E402
+from triton_runner._rerun.difference import difference, tolerance  # noqa: E402
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "planted"))
 import check  # noqa: E402
@@ -199,12 +200,12 @@ def test_how_arrays_differ():
     want = np.array([1.0, -0.0, 3.0], np.float32)
     assert classes.compare(want.copy(), want) is None
     found = classes.compare(np.array([1, 0, 3], np.float32), want)
-    assert (found["class"], found["element"], found["got"], found["elements"]) == ("bits", [1], 0.0, 1)
-    assert classes.compare(np.array([1, -0.0, 3.0001], np.float32), want)["class"] == "drift"
+    assert (found.class_, found.element, found.got, found.elements) == ("bits", [1], 0.0, 1)
+    assert classes.compare(np.array([1, -0.0, 3.0001], np.float32), want).class_ == "drift"
     found = classes.compare(np.array([1.00001, -0.0, 4], np.float32), want)
-    assert (found["class"], found["element"], found["want"]) == ("wrong", [2], 3.0)
-    assert classes.compare(np.array([1, np.nan, 3], np.float32), want)["class"] == "wrong"
-    assert classes.compare(np.array([[1, 2]]), np.array([[1, 3]]))["element"] == [0, 1]
+    assert (found.class_, found.element, found.want) == ("wrong", [2], 3.0)
+    assert classes.compare(np.array([1, np.nan, 3], np.float32), want).class_ == "wrong"
+    assert classes.compare(np.array([[1, 2]]), np.array([[1, 3]])).element == [0, 1]
 
 
 def test_one_table_says_what_drift_is():
@@ -217,15 +218,15 @@ def test_one_table_says_what_drift_is():
         ("f16", "float16"),
         ("bf16", ml_dtypes.bfloat16),
     ]:
-        room = _tolerances.tolerance(kind)
+        room = tolerance(kind)
         want = np.array([1000, 8], dtype)
         for factor, found in ((0.4, "drift"), (4.0, "wrong")):
             got = np.array([1000, 8 + factor * room * 1000], dtype)
-            assert classes.compare(got, want)["class"] == found, (kind, factor)
-            allowed = _lockstep._allowed(kind_of(want.dtype), None, False)
-            assert _lockstep._differs(want, got, allowed).any() == (found == "wrong"), (kind, factor)
-    assert _tolerances.tolerance("i32") == _tolerances.tolerance("ptr") == 0
-    assert _tolerances.tolerance("f8E5M2") == _tolerances.tolerance("f8E4M3FN") == 0.25
+            assert classes.compare(got, want).class_ == found, (kind, factor)
+            allowed = tolerance(kind_of(want.dtype))
+            assert bool(difference(want, got, allowed)) == (found == "wrong"), (kind, factor)
+    assert tolerance("i32") == tolerance("ptr") == 0
+    assert tolerance("f8E5M2") == tolerance("f8E4M3FN") == 0.25
 
 
 @pytest.mark.parametrize(
@@ -272,8 +273,8 @@ def test_hidden_pointers_of_another_release():
 
 def test_releases_that_are_consecutively_wrong():
     outcomes = dict(zip("abcdef", ["wrong", "unknown", "wrong", "right", "unknown", "wrong"], strict=True))
-    judged = {version: search.Outcome(verdict) for version, verdict in outcomes.items()}
-    assert search._runs_of_wrong(list("abcdef"), judged) == [["a", "c"], ["f"]]
+    judged = {version: search.Trial(verdict) for version, verdict in outcomes.items()}
+    assert search.runs_of_wrong(list("abcdef"), judged) == [["a", "c"], ["f"]]
 
 
 def test_the_page_and_bad_usage(tmp_path):

@@ -11,6 +11,7 @@ from bisecting import GIVEN, INSTALLED, KERNEL  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError  # noqa: E402
 from triton_runner._bisect import kernel  # noqa: E402
+from triton_runner._bisect.results import Oracle  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 
 
@@ -87,5 +88,5 @@ def test_oracles_that_are_programs(tmp_path):
 
 
 def test_oracles_as_they_are_written(tmp_path):
-    assert kernel.oracle("shared>1536") == {"kind": "shared", "name": None, "compare": ">", "bound": 1536.0}
-    assert kernel.oracle("instr:mma.sync<=2")["name"] == "mma.sync"
+    assert kernel.oracle("shared>1536") == Oracle("shared", compare=">", bound=1536.0)
+    assert kernel.oracle("instr:mma.sync<=2").name == "mma.sync"

@@ -1,6 +1,8 @@
 """triton-runner bisect of faults that the default timing hides: each release is judged at both ends of
 timing, and checked for races."""
 
+import dataclasses
+
 import pytest
 
 triton = pytest.importorskip("triton")
@@ -51,7 +53,7 @@ def test_without_the_fault_it_is_right_at_both_ends(tmp_path):
 
 
 def test_when_a_release_is_judged_again():
-    kernel = {"shared": 0, "asynchronous": False}
+    kernel = runs.Kernel("kernel", [], None)
     asked = {
         (): [EAGER, RACE],  # of kernels that nobody saw compiled
         (("shared", 0),): [],
@@ -59,11 +61,11 @@ def test_when_a_release_is_judged_again():
         (("asynchronous", True),): [EAGER, RACE],
     }
     for facts, wanted in asked.items():
-        outcome = runs.Outcome("right", kernels=[{**kernel, **dict(facts)}] if facts else [])
-        assert [order.named(one) for one in order.conditions(outcome)] == wanted
+        trial = runs.Trial("right", kernels=[dataclasses.replace(kernel, **dict(facts))] if facts else [])
+        assert [order.named(one) for one in order.conditions(trial)] == wanted
     copies = "it writes 0x0, where the same instruction puts another value for thread 1"
-    assert not order.is_fault(runs.Outcome("wrong", copies, trap="data race"))
-    assert order.is_fault(runs.Outcome("wrong", "nothing orders them", trap="data race"))
+    assert not order.is_fault(runs.Trial("wrong", copies, trap="data race"))
+    assert order.is_fault(runs.Trial("wrong", "nothing orders them", trap="data race"))
 
 
 def test_a_run_under_several_conditions(monkeypatch):
@@ -74,7 +76,7 @@ def test_a_run_under_several_conditions(monkeypatch):
 
     def run(level, plan, variables, **more):
         ran.append(variables["X"])
-        return runs.Outcome(ends[variables["X"]])
+        return runs.Trial(ends[variables["X"]])
 
     monkeypatch.setattr(release, "_run", run)
     for names, verdict in {"ab": "wrong", "ac": "right", "ca": "right", "c": "unknown"}.items():
@@ -143,15 +145,15 @@ module {
 
 def test_an_op_that_only_the_right_release_gives_shared_memory(monkeypatch):
     """Then the conversion before it is what differs, not the allocation."""
-    allocation = ["make_llir", "passes.ttgpuir.add_allocate_shared_memory", True, 0]
-    renamed = ["make_llir", "nvidia.passes.ttgpuir.add_allocate_shared_memory_nv", True, 0]
+    allocation = runs.Ran("make_llir", "passes.ttgpuir.add_allocate_shared_memory", True, 0)
+    renamed = runs.Ran("make_llir", "nvidia.passes.ttgpuir.add_allocate_shared_memory_nv", True, 0)
     without, slotted = (SLOTS.replace("SLOT", one) for one in ("", "{allocation.offset = 0 : i32} "))
     for mine, lacking in ((without, ["tt.atomic_rmw"]), (slotted, [])):
         it = object.__new__(splice.Splice)
-        it._mine = [{"name": "kernel", "passes": [allocation], "texts": [mine]}]
+        it._mine = [runs.Kernel("kernel", [allocation], None, texts=[mine])]
         it.steps = splice.steps_of(it._mine)
-        theirs = [{"name": "kernel", "passes": [renamed], "texts": [slotted]}]
-        monkeypatch.setattr(it, "behind", lambda i, keep, made=theirs: runs.Outcome("right", kernels=made))
+        theirs = [runs.Kernel("kernel", [renamed], None, texts=[slotted])]
+        monkeypatch.setattr(it, "behind", lambda i, keep, made=theirs: runs.Trial("right", kernels=made))
         assert it.without_slot(0) == lacking
 
 

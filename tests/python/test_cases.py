@@ -22,12 +22,13 @@ import triton_runner  # noqa: E402
 from click.testing import CliRunner  # noqa: E402
 from triton_runner import DiagnosticError, KernelTrap  # noqa: E402
 from triton_runner._bisect import reproducer  # noqa: E402
+from triton_runner._bisect.results import CompilerFault, Evidence, Found, NamedPass, Releases  # noqa: E402
 from triton_runner._bisect.runs import Program  # noqa: E402
 from triton_runner._case import archive, source, tensors  # noqa: E402
 from triton_runner._case.case import open_case  # noqa: E402
 from triton_runner._cli import main  # noqa: E402
 from triton_runner._compiler import capture as compiler_capture  # noqa: E402
-from triton_runner._tolerances import tolerance  # noqa: E402
+from triton_runner._rerun.difference import tolerance  # noqa: E402
 
 LIMIT = tl.constexpr(7)
 
@@ -160,13 +161,12 @@ def test_bisect_names_the_case_and_not_where_it_was_unpacked(tmp_path):
 def test_a_reproducer_of_a_case_has_the_case(case_file, tmp_path):
     case = triton_runner.open_case(case_file)
     version = triton.__version__
-    release = {"wrong": [version], "right": [], "unknown": []}
-    fault = {
+    fields = {
         "verdict": "compiler", "level": "ttir", "stage": "make_ttir", "confirmed_by": [], "notes": [],
-        "pass": {"name": "CSEPass", "argument": "cse", "add": "passes.common.add_cse", "nth": 1},
-        "release": release, "evidence": [{"kernel": "capped", "said": [], "got": None, "line": None}],
+        "pass_": NamedPass("CSEPass", "cse", "passes.common.add_cse", 1),
+        "release": Releases([version], [], []), "evidence": [Evidence("repro.py", kernel="capped")],
     }  # fmt: skip
-    found = {**fault, "faults": [fault]}
+    found = Found(**fields, faults=[CompilerFault(**fields)], target=case.target, runs=1)
     with case.extracted() as folder:
         program = Program(str(folder / "repro.py"), target=case.target)
         reproducer.write(str(tmp_path / "saved"), program, found, str(case_file))

@@ -56,9 +56,9 @@ def test_a_program_that_is_right_is_run_once(tmp_path):
 def test_passes_are_left_out_too(tmp_path, monkeypatch):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    steps = _experiments._steps
+    steps = _experiments.steps_of
     monkeypatch.setattr(_experiments, "_GRID", ())
-    monkeypatch.setattr(_experiments, "_steps", lambda outcome: steps(outcome)[1:3])
+    monkeypatch.setattr(_experiments, "steps_of", lambda kernels: steps(kernels)[1:3])
     found = _experiments.experiments(Program(str(program), ("separate",)), versions.installed(), passes=True)
     assert [one.name for one in found] == ["as it is", "without add_canonicalizer", "without add_combine"]
     assert {one.verdict for one in found} == {"wrong"}

@@ -213,20 +213,20 @@ def test_numpy_arguments_by_name_and_views_keep_their_storage():
 
 
 def test_the_same_run_without_a_recording_is_compared(monkeypatch):
-    from triton_runner import _unobserved
+    from triton_runner import _lockstep
 
     found = triton_runner.lockstep(matmul, arguments(), BLOCKS, grid=(2, 2))
     assert found.unobserved == [] and found.diverged is None
-    run_again = _unobserved.run_again
+    unobserved = _lockstep._Runner.unobserved
 
-    def otherwise(run, *rest):
-        plain = run_again(run, *rest)
+    def otherwise(runner, run):
+        plain = unobserved(runner, run)
         if run.level == "ttgir":
-            plain.outputs[2][3, 4] += 100
+            plain.outputs["c"][3, 4] += 100
             plain.error = "kernel 'matmul': out of bounds in tt.load at x.py:1:2, program (0, 0, 0): far off"
         return plain
 
-    monkeypatch.setattr(_unobserved, "run_again", otherwise)
+    monkeypatch.setattr(_lockstep._Runner, "unobserved", otherwise)
     found = triton_runner.lockstep(matmul, arguments(), BLOCKS, grid=(2, 2))
     assert [difference["name"] for difference in found.unobserved] == ["", "c"]
     assert found.unobserved[1]["elements"] == 1 and found.unobserved[1]["run"] == "ttgir, not recorded"

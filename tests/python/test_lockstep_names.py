@@ -233,7 +233,7 @@ def test_what_a_kernel_stores_has_the_names_of_the_engines(kernel):
         runs.append(
             SimpleNamespace(
                 name="ab"[stores], device="cuda" if stores else "cpu", level="ttgir", polled=set(), flow=None,
-                dump=wanted.dump(recording), outputs=[given[1].numpy()], error=None,
+                dump=wanted.dump(recording), outputs={"out": given[1].numpy()}, error=None,
             )
         )  # fmt: skip
     differences, compared = _lockstep._compare(*runs, None)

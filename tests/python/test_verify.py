@@ -124,13 +124,14 @@ def test_each_fault_is_found_by_its_check(kernel, args, check, severity):
 
 def test_levels_that_disagree():
     """A text of TTGIR that computes something else is told with the value at which it begins to."""
-    from triton_runner._case import judge, subject
-    from triton_runner._case.observe import observing
+    from triton_runner._case import judge
+    from triton_runner._launch import observing
+    from triton_runner._rerun.launch import of_call
 
     judged = []
 
-    def see(launch):
-        one = subject.of_launch(launch)
+    def see(call, go):
+        one = of_call(call)
         text = one.texts["ttgir"]
         assert "dense<2.0" in text
         one.texts = {**{level: one.texts[level] for level in ("ttir", "ptx")},
@@ -140,12 +141,11 @@ def test_levels_that_disagree():
     with observing(see):
         twice[(2,)](floats(100, 3), floats(100), 100, B=64)
     (one,) = judged
-    finding = next(f for f in one["findings"] if f["check"] == "levels")
-    assert one["verdict"] == "wrong" and finding["severity"] == "fault"
-    assert finding["evidence"]["numbers"] == [6.0, 9.0] and finding["evidence"]["elements"] == 100
+    finding = next(f for f in one.findings if f.check == "levels")
+    assert one.verdict == "wrong" and finding.is_fault
+    assert finding.evidence.numbers == [6.0, 9.0] and finding.evidence.elements == 100
     assert (
-        finding["diverged"]["numbers"] in [(2.0, 3.0), (6.0, 9.0)]
-        and finding["line"] == finding["diverged"]["line"]
+        finding.diverged["numbers"] in [(2.0, 3.0), (6.0, 9.0)] and finding.line == finding.diverged["line"]
     )
 
 

@@ -171,13 +171,13 @@ def test_noise_explains_as_much_as_it_showed():
     seen = noise.Noise()
     seen.add(base, moved)
     near, far = base["x"] * numpy.float32(1 + 3e-3), base["x"] * numpy.float32(1 + 2e-2)
-    assert seen.compare("x", base["x"], near, True)["agrees"]
-    assert not seen.compare("x", base["x"], far, True)["agrees"]
-    assert not noise.Noise().compare("x", base["x"], near, True)["agrees"]
+    assert seen.compare("x", base["x"], near, True).agrees
+    assert not seen.compare("x", base["x"], far, True).agrees
+    assert not noise.Noise().compare("x", base["x"], near, True).agrees
     other, many = base["n"].copy(), base["n"] + 1
     other[50] = 0  # a decision that fell otherwise elsewhere
-    assert seen.compare("n", base["n"], other, False)["agrees"]
-    assert not seen.compare("n", base["n"], many, False)["agrees"]
+    assert seen.compare("n", base["n"], other, False).agrees
+    assert not seen.compare("n", base["n"], many, False).agrees
 
 
 ROWS_OF_119 = """

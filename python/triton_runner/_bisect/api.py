@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 
-import numpy
-
 from triton_runner import _settings
-from triton_runner._bisect import kernel as launches
-from triton_runner._bisect import page, search
+from triton_runner._bisect import kernel, search
+from triton_runner._bisect.results import Found, KernelLaunch, Oracle
 from triton_runner._bisect.runs import LEVELS, Program
 from triton_runner._compiler import capture
 from triton_runner._compiler import versions as releases
 from triton_runner._compiler.compile import innermost
 from triton_runner._errors import fail
 from triton_runner._exec import parse_grid
-from triton_runner._lockstep import _numpy
+from triton_runner._rerun.arguments import host, packed
+from triton_runner._rerun.typed import as_json
 
 
 class Bisection:
@@ -28,40 +27,30 @@ class Bisection:
     - `release`: {"wrong", "right", "unknown"}; `evidence`, `notes`; `faults`: one a run of wrong releases.
     """
 
-    def __init__(self, found: dict, program: Program):
-        self._found, self._program = found, program
-        self.verdict, self.level, self.stage = found["verdict"], found["level"], found["stage"]
-        self.pass_, self.confirmed_by = found["pass"], found["confirmed_by"]
-        self.release, self.evidence = found["release"], found["evidence"]
-        self.notes, self.faults = found["notes"], found["faults"]
+    def __init__(self, found: Found, program: Program):
+        self._found, self._name = found, program.name
+        about = self.as_dict()
+        self.verdict, self.level, self.stage = found.verdict, found.level, found.stage
+        self.pass_, self.confirmed_by = about["pass"], found.confirmed_by
+        self.release, self.evidence = about["release"], about["evidence"]
+        self.notes, self.faults = found.notes, about["faults"]
 
     def as_dict(self) -> dict:
         """All of it, as --json writes it."""
-        return self._found
+        return as_json(self._found)
 
     def __str__(self):
-        return page.page(self._found, self._program)
+        return self._found.page(self._name)
 
     def __repr__(self):
-        return f"<{self._program.name}: {page.headline(self._found)}>"
+        return f"<{self._name}: {self._found.headline}>"
 
 
 def bisect(
-    program,
-    args=None,
-    *,
-    oracle=None,
-    grid=(1,),
-    constexprs: dict | None = None,
-    options: dict | None = None,
-    arguments=(),
-    versions: str | list | None = None,
-    target: str = "cuda:90",
-    pretend_cuda: bool = False,
-    timeout: float = 300.0,
-    levels=None,
-    say=None,
-) -> Bisection:
+    program, args=None, *, oracle=None, grid=(1,), constexprs: dict | None = None,
+    options: dict | None = None, arguments=(), versions: str | list | None = None, target: str = "cuda:90",
+    pretend_cuda: bool = False, timeout: float = 300.0, levels=None, say=None,
+) -> Bisection:  # fmt: skip
     """Finds the release, the level and the compiler pass that make a program or a kernel wrong, with no GPU.
 
     - `program`: a script, which is its own oracle (exit status 0 right, 1 wrong, 125 cannot tell), with
@@ -107,14 +96,14 @@ def program_of(
     if file.endswith(".py") and function:
         name = f"{os.path.abspath(file)}:{function}"
         if callable(oracle):
-            judge, how = oracle, {"kind": "callable"}
+            judge, how = oracle, Oracle("callable")
         else:
-            how = launches.oracle(oracle or "wrong")
+            how = kernel.oracle(oracle or "wrong")
         constants = {key: capture.constant(v, f"constexpr {key!r}") if not isinstance(v, dict) else v
                      for key, v in (constexprs or {}).items()}  # fmt: skip
         shape = parse_grid(grid) if isinstance(grid, str) else grid
         values = [_argument(value) for value in args or ()]
-        launch = launches.launch(values, shape, constants, options or {}, how)
+        launch = KernelLaunch(values, list(shape), constants, options or {}, how)
     elif oracle is not None or args is not None:
         raise fail(
             f"{name} is a program, its own oracle", "oracle= and args= are of a kernel: kernel.py:name"
@@ -129,13 +118,12 @@ def _argument(value):
     if isinstance(value, str):
         return value
     if hasattr(value, "shape") and len(value.shape):
-        array = numpy.ascontiguousarray(_numpy(value))
-        return {"array": [str(array.dtype), list(array.shape), array.tobytes()]}
+        return {"array": packed(host(value))}
     return repr(value) if value is not None else "null"
 
 
-def found(given: Program, wanted: str | list | None, say) -> dict:
-    """The JSON of the verdict."""
+def found(given: Program, wanted: str | list | None, say) -> Found:
+    """The verdict."""
     if isinstance(wanted, str):
         chosen = releases.expand(wanted)
     else:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import contextlib
 
 from triton_runner import _device
-from triton_runner._case import observe, subject
 from triton_runner._errors import fail
+from triton_runner._launch import Call, observing
+from triton_runner._rerun.launch import Launch, of_call
 
 
-def on_gpu(launch: subject.Subject) -> list:
+def on_gpu(launch: Launch) -> list:
     """What a launch leaves in the blocks of its arguments, run as a cubin by this machine's GPU."""
     if _device.gpu() != "cuda":
         raise fail("this machine has no GPU that runs a cubin", "--levels without cubin does without one")
-    return launch.run_on_gpu(level="cubin").blocks
+    return launch.run("cubin", device="cuda").blocks
 
 
 runner = on_gpu  # tests put another in its place
@@ -30,9 +31,9 @@ def machine(wanted: bool = True):
         yield
         return
 
-    def see(launch) -> None:
-        there = subject.of_launch(launch)
-        there.contents.put_back((runner(there), there.contents.state()[1]))
+    def see(call: Call, go) -> None:
+        there = of_call(call)
+        there.arguments.put_back((runner(there), there.arguments.state()[1]))
 
-    with observe.observing(see):
+    with observing(see):
         yield

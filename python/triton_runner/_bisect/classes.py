@@ -2,59 +2,51 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy
 
-from triton_runner import _tolerances
-from triton_runner._files import kind_of, numpy_named
+from triton_runner._files import kind_of
+from triton_runner._rerun.difference import difference, plain, same_bits, tolerance
 
 
-def unpacked(taken: list) -> numpy.ndarray:
-    """An array of [dtype, shape, bytes]."""
-    dtype, shape, content = taken
-    return numpy.frombuffer(content, numpy_named(dtype)).reshape(shape)
+@dataclasses.dataclass(frozen=True)
+class Differs:
+    """class_: "wrong", "drift", or "bits", other bits of equal numbers; size: the largest difference,
+    relative; element: the first that is of the class, with what it has and should have."""
+
+    class_: str
+    size: float | None
+    elements: int
+    of: int
+    element: list[int] | None
+    got: float | int | bool | str
+    want: float | int | bool | str
+
+    def sentence(self, what: str) -> str:
+        """As a person reads it."""
+        where = f"{what}{self.element}" if self.element is not None else what
+        rest = f"{self.elements} of {self.of} elements differ"
+        if self.size is not None:
+            rest += f", by at most {self.size:.3g} of the largest"
+        return f"{where} is {self.got!r}, and should be {self.want!r} ({rest}: {self.class_})"
 
 
-def compare(got: numpy.ndarray, want: numpy.ndarray) -> dict | None:
-    """None where all bits are the same; else class ("wrong", "drift", "bits": other bits of equal numbers),
-    size (the largest difference, relative), elements, of, element (the first that is of the class), got and
-    want there."""
+def compare(got: numpy.ndarray, want: numpy.ndarray) -> Differs | None:
+    """None where all bits are the same."""
     if got.shape != want.shape or got.dtype != want.dtype:
-        return {
-            "class": "wrong", "size": None, "elements": want.size, "of": want.size, "element": None,
-            "got": f"{got.dtype}{list(got.shape)}", "want": f"{want.dtype}{list(want.shape)}",
-        }  # fmt: skip
-    bits = f"u{got.dtype.itemsize}"
-    differs = numpy.ascontiguousarray(got).view(bits) != numpy.ascontiguousarray(want).view(bits)
-    if not differs.any():
+        texts = (f"{one.dtype}{list(one.shape)}" for one in (got, want))
+        return Differs("wrong", None, want.size, want.size, None, *texts)
+    far = ~same_bits(want, got)
+    count = int(far.sum())
+    if not count:
         return None
-    kind, size, far = "wrong", None, differs
+    kind, size = "wrong", None
     if got.dtype.kind in "fV":
-        a, b = got.astype(numpy.float64), want.astype(numpy.float64)
-        with numpy.errstate(invalid="ignore"):
-            finite = numpy.isfinite(a) & numpy.isfinite(b)
-            same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))
-            error = numpy.where(finite, numpy.abs(a - b), numpy.where(same, 0, 1e300))
-        largest = numpy.abs(b[numpy.isfinite(b)]).max(initial=0) or 1.0
-        size = float(error.max() / largest)
-        allowed = _tolerances.tolerance(kind_of(got.dtype))
+        found = difference(want, got)
+        size, allowed = found.size, tolerance(kind_of(got.dtype))
         kind = "bits" if size == 0 else "drift" if size <= allowed else "wrong"
-        if kind == "wrong":
-            far = error / largest > allowed
+        if kind == "wrong":  # of an array of zeros, by itself
+            far = ~(found.error <= allowed * (found.largest or 1.0))
     first = tuple(int(i) for i in numpy.argwhere(far)[0])
-    return {
-        "class": kind, "size": size, "elements": int(differs.sum()), "of": want.size, "element": list(first),
-        "got": _plain(got[first]), "want": _plain(want[first]),
-    }  # fmt: skip
-
-
-def _plain(value):
-    return value.item() if value.dtype.kind in "iub" else float(value)
-
-
-def sentence(found: dict, what: str) -> str:
-    """A difference as a person reads it."""
-    where = f"{what}{found['element']}" if found["element"] is not None else what
-    rest = f"{found['elements']} of {found['of']} elements differ"
-    if found["size"] is not None:
-        rest += f", by at most {found['size']:.3g} of the largest"
-    return f"{where} is {found['got']!r}, and should be {found['want']!r} ({rest}: {found['class']})"
+    return Differs(kind, size, count, want.size, list(first), plain(got[first]), plain(want[first]))

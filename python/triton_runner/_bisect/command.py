@@ -99,8 +99,9 @@ def bisect_command(
     125 unknown.
     """
     # The other verbs do without what it loads.
-    from triton_runner._bisect import api, page, reproducer
+    from triton_runner._bisect import api, reproducer
     from triton_runner._case import case as cases
+    from triton_runner._rerun.typed import as_json
 
     if file and file != "-":
         check_output(file)
@@ -121,18 +122,19 @@ def bisect_command(
         with telling("releases", bar=True) as told:
             found = api.found(given, wanted, lambda text, done=(): told(text, *done))
             found = cases.named(found, folder, case.path) if case else found
-            if save and found["faults"]:
-                found["reproducer"] = reproducer.write(save, given, found, named if case else "")
-    text = json.dumps(found, indent=2)
+            if save and found.faults:
+                folder = reproducer.write(save, given, found, named if case else "")
+                found = dataclasses.replace(found, reproducer=folder)
+    text = json.dumps(as_json(found), indent=2)
     if file == "-":
         click.echo(text)
     else:
-        click.echo(page.page(found, dataclasses.replace(given, name=named) if case else given))
+        click.echo(found.page(named if case else given.name))
         if file:
             write_file(file, text + "\n")
-    if save and not found["faults"]:
+    if save and not found.faults:
         click.echo(f"--save {save}: nothing is written, as no fault of the compiler was found", err=True)
-    sys.exit(_STATUS.get(found["verdict"], 1))
+    sys.exit(_STATUS.get(found.verdict, 1))
 
 
 COMMANDS = (bisect_command,)

@@ -7,93 +7,99 @@ at which the release is right.
 
 from __future__ import annotations
 
+import dataclasses
+
 from triton_runner import ir
 from triton_runner._bisect import classes, stores
-from triton_runner._bisect.runs import Release
+from triton_runner._bisect.results import Evidence
+from triton_runner._bisect.runs import Kernel, Release
 from triton_runner._errors import DiagnosticError
 
 _TRIED = 16  # launches that differ whose contents are looked at
+_WORST = ("wrong", "bits", "drift")
 
 
-def evidence(search, printed: list[str]) -> list[dict]:
-    """[{file, op, line, element, got, want, ...}], or where no launch can be compared what the program
-    printed."""
-    plain = stores.plain(search.program, printed)
+def evidence(search, printed: list[str]) -> Evidence:
+    """Of the first wrong launch, or where no launch can be compared what the program printed."""
+    plain = Evidence(search.program.name, said=printed)
     wrong = search.at(search.wrong_at)
     if wrong.place:
-        return [stores.of_trap(search.program, wrong.place, printed)]
-    if search.program.is_measured:
-        return [plain]
-    pair = _pair(search)
-    if pair is None:
-        return [plain]
-    found = _first_difference(search, *pair)
-    return [plain if found is None else {**plain, **found}]
+        return stores.of_trap(search.program, wrong.place, printed)
+    pair = None if search.program.is_measured else _pair(search)
+    found = pair and _first_difference(search, plain, *pair)
+    return found or plain
 
 
 def _pair(search) -> tuple | None:
-    """((release, level), what it is called) of the run to compare with."""
+    """(release, level, what it is called) of the run to compare with."""
     for right in search.rights[:1]:
         return right, search.program.lowest, f"Triton {right.version}"
-    levels = [level for level, verdict in search.found.get("levels", {}).items() if verdict == "right"]
+    levels = [level for level, verdict in search.levels.items() if verdict == "right"]
     return (search.release, levels[-1], f"at {levels[-1]}") if levels else None
 
 
-def _first_difference(search, right: Release, level: str, name: str) -> dict | None:
+def _first_difference(search, plain: Evidence, right: Release, level: str, name: str) -> Evidence | None:
     got = search.at(search.wrong_at, launches={}).launches
     want = right.at(level, launches={}, **search.more).launches
-    if not got or not want:
+    if got is None or want is None:
         return None
     drifts, tried = None, 0
-    for number, (mine, theirs) in enumerate(zip(got["seen"], want["seen"], strict=False)):
-        if mine["kernel"] != theirs["kernel"]:
-            search.note(f"launch {number} is of {mine['kernel']}, and of {theirs['kernel']} with {name}")
+    for number, (mine, theirs) in enumerate(zip(got.seen, want.seen, strict=False)):
+        if mine.kernel != theirs.kernel:
+            search.note(f"launch {number} is of {mine.kernel}, and of {theirs.kernel} with {name}")
             break
-        if mine["arrays"] == theirs["arrays"]:
+        if mine.arrays == theirs.arrays:
             continue
         tried += 1
-        found = _contents(search, right, level, number)
-        if found is not None:
-            if found["class"] != "wrong" and search.orders.is_of_atomics(number):
-                found["class"] = "atomics"
-            found |= {"kernel": mine["kernel"], "launch": number, "launches": len(got["seen"]), "than": name}
-            if found["class"] not in ("drift", "atomics"):
-                return _placed(search, found)
-            drifts = drifts or found
+        kept = [run(launches={"keep": number}).launches.kept for run in _runs(search, right, level)]
+        if found := worst(*kept):
+            position, count, differs = found
+            if differs.class_ != "wrong" and search.orders.is_of_atomics(number):
+                differs = dataclasses.replace(differs, class_="atomics")
+            one = dataclasses.replace(
+                plain, differs=differs, kernel=mine.kernel, argument=position, launch=number,
+                launches=len(got.seen), than=name,
+            )  # fmt: skip
+            if differs.class_ not in ("drift", "atomics"):
+                return _placed(search, one, count)
+            drifts = drifts or (one, count)
         if tried == _TRIED:
             break
-    return drifts and _placed(search, drifts)
+    return drifts and _placed(search, *drifts)
 
 
-def _contents(search, right: Release, level: str, number: int) -> dict | None:
-    """The first element of a launch that differs, of the first array that does so for the worst."""
-    mine = search.at(search.wrong_at, launches={"keep": number}).launches["kept"].get("after")
-    theirs = right.at(level, launches={"keep": number}, **search.more).launches["kept"].get("after")
-    if not mine or not theirs:
-        return None
-    differences = []
-    for position, (index, taken) in enumerate(mine.items()):
-        if index in theirs:
-            unpacked = classes.unpacked
-            found = classes.compare(unpacked(taken), unpacked(theirs[index]))
-            if found is not None:
-                differences.append({**found, "argument": position, "arrays": len(mine)})
-    worst = ("wrong", "bits", "drift")
-    return min(differences, key=lambda one: worst.index(one["class"]), default=None)
+def _runs(search, right: Release, level: str) -> tuple:
+    return (
+        lambda **how: search.at(search.wrong_at, **how),
+        lambda **how: right.at(level, **how, **search.more),
+    )
 
 
-def _placed(search, found: dict) -> dict:
-    """With the op and the line of Python that store to the array."""
+def worst(mine: dict, theirs: dict) -> tuple | None:
+    """(position, of how many, how it differs) of the first array of a launch that differs for the worst."""
+    differing = []
+    for position, (name, array) in enumerate(mine.items()):
+        if name in theirs and (found := classes.compare(array, theirs[name])):
+            differing.append((position, len(mine), found))
+    return min(differing, key=lambda one: _WORST.index(one[2].class_), default=None)
+
+
+def _placed(search, found: Evidence, count: int) -> Evidence:
+    """With the op and the line of Python that store to the array; count: of the launch's arrays."""
     kernels = search.at(search.wrong_at, keep="text").kernels
-    of_name = [one for one in kernels if one["name"] == found["kernel"] and one.get("first") is not None]
-    arrays = found.pop("arrays")
-    if not of_name:
+    module = next(
+        (parsed(one) for one in kernels if one.name == found.kernel and one.first is not None), None
+    )
+    if module is None:
         return found
+    name, op = stores.store(module, found.argument, count)
+    placed = found if op is None else found.at(op)
+    return dataclasses.replace(placed, argument=name or found.argument)
+
+
+def parsed(kernel: Kernel):
+    """The IR of a kernel as the front end made it; None where it cannot be read."""
     try:
-        module = ir.parse(of_name[0]["texts"][of_name[0]["first"]])
+        return None if kernel.source is None else ir.parse(kernel.source)
     except DiagnosticError:
-        return found
-    name, op = stores.store(module, found["argument"], arrays)
-    if op is not None:
-        found |= stores.placed(search.program, op)
-    return {**found, "argument": name or found["argument"]}
+        return None

@@ -19,18 +19,20 @@ import numpy
 
 from triton_runner._arrays import wrap
 from triton_runner._bisect import classes
+from triton_runner._bisect.results import KernelLaunch, Oracle
 from triton_runner._compiler import abilities, job
 from triton_runner._errors import fail
+from triton_runner._rerun.arguments import unpacked
 
 _COMPARISONS = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
 _MEASURE = re.compile(r"(shared|regs|spills|instr:(?P<name>[\w.]+)|time)(?P<compare>[<>]=?)(?P<bound>[\d.]+)")
 _FORMS = "oracles: wrong, shared>N, regs>N, spills>N, instr:ldmatrix<N, PROGRAM"
 
 
-def oracle(text: str) -> dict:
+def oracle(text: str) -> Oracle:
     """What judge() takes for an oracle as a person writes it. Raises DiagnosticError."""
     if text == "wrong":
-        return {"kind": "wrong"}
+        return Oracle("wrong")
     if text.split(">")[0].split("<")[0] == "time":
         raise fail(
             f"--oracle {text}: time is measured on a GPU, and bisection compiles for one without using it",
@@ -38,44 +40,35 @@ def oracle(text: str) -> dict:
         )
     if found := _MEASURE.fullmatch(text):
         kind = "instr" if found["name"] else found[1]
-        return {
-            "kind": kind, "name": found["name"], "compare": found["compare"], "bound": float(found["bound"]),
-        }  # fmt: skip
+        return Oracle(kind, found["name"], found["compare"], float(found["bound"]))
     if os.path.isfile(text):
-        return {"kind": "program", "path": os.path.abspath(text)}
+        return Oracle("program", path=os.path.abspath(text))
     raise fail(f"--oracle {text!r} is no oracle, and no file", _FORMS)
 
 
-def launch(arguments, grid, constexprs: dict, options: dict, judged_by: dict) -> dict:
-    """A launch as a worker takes it: arguments as texts of `exec`, or {"array": packed}."""
-    return {
-        "arguments": list(arguments), "grid": list(grid), "constexprs": constexprs, "options": options,
-        "oracle": judged_by, "reference": None,
-    }  # fmt: skip
-
-
-def judge(name: str, given: dict) -> tuple[str, str]:
+def judge(name: str, told: dict) -> tuple[str, str]:
     """In a worker: launches or compiles the kernel; the verdict and why."""
     from triton_runner._exec import parse_argument  # the parent process does without both
 
+    given = KernelLaunch.of(told)
     path, _, function_name = name.rpartition(":")
     decorated = job.load_decorated({"file": path, "name": function_name})
     function = job.innermost(decorated)
     constants, computed = _decorations(decorated)
-    constants |= {key: job._decoded(value) for key, value in given["constexprs"].items()}
-    constants |= given["options"]
+    constants |= {key: job._decoded(value) for key, value in given.constexprs.items()}
+    constants |= given.options
     names = [each for each in function.arg_names if each not in {*constants, *computed}]
-    values = [_value(taken, parse_argument) for taken in given["arguments"]]
+    values = [_value(taken, parse_argument) for taken in given.arguments]
     if len(values) > len(names):
         raise ValueError(f"{len(values)} arguments for {len(names)} parameters: {', '.join(names)}")
     arguments = {key: wrap(key, value) for key, value in zip(names, values, strict=False)}
     everything = {**arguments, **constants}
     everything |= {key: compute(everything) for key, compute in computed.items() if key not in everything}
-    grid = tuple(given["grid"])
-    if given["oracle"]["kind"] in ("wrong", "callable"):
+    grid = tuple(given.grid)
+    if given.oracle.kind in ("wrong", "callable"):
         function[grid](**everything)
-        return _compared(values, given["reference"])
-    return _measured(function.warmup(grid=grid, **everything), given["oracle"])
+        return _compared(values, given.reference)
+    return _measured(function.warmup(grid=grid, **everything), given.oracle)
 
 
 def _decorations(function) -> tuple[dict, dict]:
@@ -92,7 +85,7 @@ def _decorations(function) -> tuple[dict, dict]:
 
 def _value(taken, parse_argument):
     if isinstance(taken, dict):
-        return classes.unpacked(taken["array"]).copy()
+        return unpacked(taken["array"]).copy()
     return parse_argument(taken)
 
 
@@ -101,23 +94,23 @@ def _compared(values, reference) -> tuple[str, str]:
         return "right", "nothing to compare with"
     arrays = [value for value in values if isinstance(value, numpy.ndarray)]
     for i, (value, taken) in enumerate(zip(arrays, reference.values(), strict=True)):
-        found = classes.compare(value, classes.unpacked(taken))
-        if found is not None and found["class"] != "drift":
-            return "wrong", classes.sentence(found, f"array {i}")
+        found = classes.compare(value, unpacked(taken))
+        if found is not None and found.class_ != "drift":
+            return "wrong", found.sentence(f"array {i}")
     return "right", ""
 
 
-def _measured(compiled, judged_by: dict) -> tuple[str, str]:
-    if judged_by["kind"] == "program":
-        return _by_program(compiled, judged_by["path"])
+def _measured(compiled, judged_by: Oracle) -> tuple[str, str]:
+    if judged_by.kind == "program":
+        return _by_program(compiled, judged_by.path)
     value = _figure(compiled, judged_by)
-    is_wrong = _COMPARISONS[judged_by["compare"]](value, judged_by["bound"])
-    name = f"instr:{judged_by['name']}" if judged_by["name"] else judged_by["kind"]
+    is_wrong = _COMPARISONS[judged_by.compare](value, judged_by.bound)
+    name = f"instr:{judged_by.name}" if judged_by.name else judged_by.kind
     return "wrong" if is_wrong else "right", f"{name} is {value}"
 
 
-def _figure(compiled, judged_by: dict):
-    kind, opcode = judged_by["kind"], judged_by["name"]
+def _figure(compiled, judged_by: Oracle):
+    kind, opcode = judged_by.kind, judged_by.name
     if kind == "shared":
         return compiled.metadata.shared
     if kind == "regs":

@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import hashlib
 
-import numpy
+from triton_runner import _launch
+from triton_runner._rerun.arguments import Arguments, packed
 
-from triton_runner import _launch, _lockstep
-
-wanted: int | None = None  # the launch whose contents are kept, by its number
 seen: list[dict] = []
-kept: dict = {}  # of the launch wanted: what it was given, and what it left
+kept: dict = {}  # what the launch that is asked for left, by position
 
 
-def install(number: int | None = None) -> None:
-    """Watches the launches of every kernel that is compiled from here on."""
-    global wanted
-    wanted = number
-    _launch.wraps.append(_watched)
+def install(wanted: int | None = None) -> None:
+    """Watches every launch from here on; wanted: the number of the one whose contents are kept."""
+
+    def watch(call: _launch.Call, go) -> None:
+        number = len(seen)
+        arguments = Arguments(_arrays(call), keep=False)
+        seen.append({"kernel": call.name, "grid": list(call.grid), "arrays": {}})
+        go()
+        after = arguments.arrays(arguments.live())
+        seen[number]["arrays"] = {name: _fingerprint(array) for name, array in after.items()}
+        if number == wanted:
+            kept.update((name, packed(array)) for name, array in after.items())
+
+    _launch.observe(watch)
     _fill_new_memory()
 
 
@@ -33,36 +40,15 @@ def _fill_new_memory() -> None:
         sys.modules["torch"]._C._set_deterministic_algorithms(True, warn_only=True)
 
 
-def _arrays(values) -> dict:
-    """Copies of the arrays among a launch's arguments, by their positions."""
-    found = {}
-    for i, value in enumerate(values):
+def _arrays(call: _launch.Call) -> list:
+    """The arrays among a launch's arguments, by their positions."""
+    found = []
+    for i, (_, value) in enumerate(call.named):
         value = getattr(value, "base", value) if hasattr(value, "block_shape") else value
         if hasattr(value, "shape") and hasattr(value, "dtype") and len(value.shape):
-            found[i] = numpy.array(_lockstep._numpy(getattr(value, "base", value)))
+            found.append((str(i), getattr(value, "base", value)))
     return found
 
 
-def _watched(run, name: str):
-    def launch(*args):
-        number = len(seen)
-        given = args[_launch.ARGUMENTS :]
-        if number == wanted:
-            kept["before"] = _packed(_arrays(given))
-            kept["scalars"] = {i: v for i, v in enumerate(given) if isinstance(v, (int, float))}
-        seen.append({"kernel": name, "grid": list(args[:3]), "arrays": {}})
-        run(*args)
-        after = _arrays(given)
-        seen[-1]["arrays"] = {str(i): _fingerprint(value) for i, value in after.items()}
-        if number == wanted:
-            kept["after"] = _packed(after)
-
-    return launch
-
-
-def _fingerprint(value) -> str:
-    return hashlib.blake2b(value.tobytes(), digest_size=12).hexdigest()
-
-
-def _packed(arrays: dict) -> dict:
-    return {str(i): [str(v.dtype), list(v.shape), v.tobytes()] for i, v in arrays.items()}
+def _fingerprint(array) -> str:
+    return hashlib.blake2b(array.tobytes(), digest_size=12).hexdigest()

@@ -9,6 +9,8 @@ be switched off are left out as well.
 
 from __future__ import annotations
 
+from triton_runner._bisect.results import NamedPass
+from triton_runner._bisect.runs import LlvmPass
 from triton_runner._bisect.splice import Splice, first_wrong
 from triton_runner._compiler import translation
 from triton_runner._errors import DiagnosticError
@@ -39,39 +41,37 @@ class InsideLlvm:
     def __init__(self, search):
         self.search, self.release = search, search.release
         self._kernels = search.at("ptx", {"llvm": True}, keep="text").kernels
-        self._nth = [
-            sum(one["name"] == kernel["name"] for one in self._kernels[:i])
-            for i, kernel in enumerate(self._kernels)
-        ]
+        names = [kernel.name for kernel in self._kernels]
+        self._nth = [names[:i].count(name) for i, name in enumerate(names)]
 
     def optimisation(self) -> None:
         """Names the pass of make_llir, where LLVM's optimisation is known to take part."""
         kernel = self._optimised_wrongly()
         if kernel is None:
             return
-        steps = self._kernels[kernel]["llvm"].get("llir", [])
+        steps = self._kernels[kernel].llvm.get("llir", [])
         wrong, right = first_wrong(len(steps), lambda i: self._own(kernel, steps, i))
         if wrong is None:
             self.search.note("LLVM's passes, executed one by one, show no fault")
             return
         self._take("llir", steps, wrong, right)
-        self.search.found["confirmed_by"].append("execution")
+        self.search.means.add("execution")
         if (splice := self._splice()) is not None:
             before = self._theirs(splice, kernel, steps, wrong - 1) if wrong else "right"
             if (before, self._theirs(splice, kernel, steps, wrong)) == ("right", "wrong"):
-                self.search.found["confirmed_by"].append("splice")
-                self.search.found["spliced_with"] = splice.right.version
+                self.search.means.add("splice")
+                self.search.spliced_with = splice.right.version
 
     def generation(self) -> None:
         """Names the pass of make_ptx, where a right release is right with this one's LLVM IR."""
         splice = self._splice()
         kernel = self._generated_wrongly(splice)
-        steps = self._kernels[kernel]["llvm"].get("ptx", [])
-        written = [step for step in steps if step[2] is not None]
+        steps = self._kernels[kernel].llvm.get("ptx", [])
+        written = [step for step in steps if step.text is not None]
         wrong, right = first_wrong(len(written), lambda i: self._theirs(splice, kernel, written, i))
         if wrong is not None:
             self._take("ptx", written, wrong, right)
-            self.left_out([written[wrong][1]])
+            self.left_out([written[wrong].argument])
             return
         if not self.left_out():
             self.search.note(
@@ -92,31 +92,31 @@ class InsideLlvm:
                 break
             helping = half
         self.search.note(f"right with {_OFF}={_switches(helping)}")
-        self.search.found["confirmed_by"].append("leave-out")
-        named = self.search.found["pass"]
+        self.search.means.add("leave-out")
+        named = self.search.pass_
         if len(helping) > 1:
             self.search.note("the passes that these switch off take part together")
-            self.search.found |= {"level": "ptx", "stage": "make_ptx", "pass": None}
-        elif not named or named["argument"] != helping[0]:
+            self.search.take("ptx", None, "make_ptx")
+        elif not named or named.argument != helping[0]:
             self._take("ptx", self._everywhere(helping[0]), 0, -1)
         return True
 
     # --- one run each -----------------------------------------------------------------------------------
 
     def _without(self, arguments: list[str]) -> str:
-        outcome = self.search.at("ptx", variables={_OFF: _switches(arguments)})
-        self.search.say(f"with {_OFF}={_switches(arguments)}: {outcome.verdict}")
-        return outcome.verdict
+        trial = self.search.at("ptx", variables={_OFF: _switches(arguments)})
+        self.search.say(f"with {_OFF}={_switches(arguments)}: {trial.verdict}")
+        return trial.verdict
 
     def _own(self, kernel: int, steps: list, i: int) -> str:
         """The verdict on the IR behind an optimising pass, with the release's own code generation."""
-        return self._instead(kernel, self._text(kernel, steps, i), f"behind {steps[i][0]}")
+        return self._instead(kernel, self._text(kernel, steps, i), f"behind {steps[i].name}")
 
     def _instead(self, kernel: int, text: str, what: str) -> str:
-        key = [self._kernels[kernel]["name"], self._nth[kernel]]
-        outcome = self.search.at("ptx", of_kernels=[[*key, {"instead": {"llir": text}}]])
-        self.search.say(f"{what}: {outcome.verdict}")
-        return outcome.verdict
+        key = [self._kernels[kernel].name, self._nth[kernel]]
+        trial = self.search.at("ptx", of_kernels=[[*key, {"instead": {"llir": text}}]])
+        self.search.say(f"{what}: {trial.verdict}")
+        return trial.verdict
 
     def _theirs(self, splice: Splice, kernel: int, steps: list, i: int) -> str:
         """The verdict on the IR behind a pass, with the code generation of a right release."""
@@ -124,10 +124,10 @@ class InsideLlvm:
             text, _ = translation.translate_llir(self._text(kernel, steps, i), splice.right.version)
         except DiagnosticError:
             return "unknown"
-        return splice.llir({kernel: text}, f"behind {steps[i][0]}").verdict
+        return splice.llir({kernel: text}, f"behind {steps[i].name}").verdict
 
     def _text(self, kernel: int, steps: list, i: int) -> str:
-        return self._kernels[kernel]["llvm_texts"][steps[i][2]]
+        return self._kernels[kernel].llvm_texts[steps[i].text]
 
     # --- of several kernels, the one --------------------------------------------------------------------
 
@@ -137,8 +137,8 @@ class InsideLlvm:
             return 0
         plain = self.search.at("ptx", variables={_OFF: "1"}, keep="text").kernels
         for i, kernel in enumerate(plain[: len(self._kernels)]):
-            text = kernel["made"].get("llir")
-            if text and self._instead(i, text, f"kernel {kernel['name']} not optimised") == "right":
+            text = kernel.made.get("llir")
+            if text and self._instead(i, text, f"kernel {kernel.name} not optimised") == "right":
                 return i
         self.search.note("no kernel alone, not optimised by LLVM, makes the program right")
         return None
@@ -147,8 +147,8 @@ class InsideLlvm:
         """The first kernel that the right release has to generate the code of, found by giving it what the
         wrong one made of one kernel after the other."""
         for i in range(len(self._kernels)) if len(self._kernels) > 1 else ():
-            ptx = self._kernels[i]["made"].get("ptx")
-            if ptx and splice.llir({}, f"PTX of {self._kernels[i]['name']}", {i: ptx}).verdict == "wrong":
+            ptx = self._kernels[i].made.get("ptx")
+            if ptx and splice.llir({}, f"PTX of {self._kernels[i].name}", {i: ptx}).verdict == "wrong":
                 return i
         return 0
 
@@ -156,7 +156,7 @@ class InsideLlvm:
 
     def _splice(self) -> Splice | None:
         """With the right release that the search was spliced with, or the nearest."""
-        version = self.search.found.get("spliced_with")
+        version = self.search.spliced_with
         rights = [right for right in self.search.rights if version in (None, right.version)]
         for right in rights[:1]:
             splice = Splice(self.release, right, **self.search.more)
@@ -165,13 +165,14 @@ class InsideLlvm:
 
     def _everywhere(self, argument: str) -> list:
         """The first step of a name, of any kernel."""
-        every = (step for kernel in self._kernels for step in kernel["llvm"].get("ptx", []))
-        return [next((step for step in every if step[1] == argument), [argument, argument, None])]
+        every = (step for kernel in self._kernels for step in kernel.llvm.get("ptx", []))
+        return [
+            next((step for step in every if step.argument == argument), LlvmPass(argument, argument, None))
+        ]
 
     def _take(self, level: str, steps: list, wrong: int, right: int) -> None:
         name, argument, _ = steps[wrong]
-        self.search.found |= {"level": level, "stage": f"make_{level}"}
-        nth = sum(step[1] == argument for step in steps[: wrong + 1])
-        self.search.found["pass"] = {"name": name, "argument": argument, "add": None, "nth": nth}
-        if others := [step[0] for step in steps[right + 1 : wrong]]:
+        nth = sum(step.argument == argument for step in steps[: wrong + 1])
+        self.search.take(level, NamedPass(name, argument, None, nth), f"make_{level}")
+        if others := [step.name for step in steps[right + 1 : wrong]]:
             self.search.note(f"the IR behind {', '.join(others)} could not be judged")

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from triton_runner import ir
 from triton_runner._bisect import classes, stores
-from triton_runner._bisect.runs import Outcome, Release
-from triton_runner._errors import DiagnosticError
+from triton_runner._bisect.evidence import parsed
+from triton_runner._bisect.results import Evidence
+from triton_runner._bisect.runs import Release, Trial
 
 _SEEDS = ("1", "2")  # of orders
 _CHECKED = {"TRITON_RUNNER_TIMING": "late", "TRITON_RUNNER_CHECK": "race"}
@@ -31,8 +31,8 @@ class Orders:
     None where the program's verdict is the same in every order."""
 
     verdict: str | None = None
-    notes: list = dataclasses.field(default_factory=list)
-    evidence: list = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
+    evidence: list[Evidence] = dataclasses.field(default_factory=list)
     # {(launch, argument): (level, variables)}: outputs whose bits differ in another order.
     outputs: dict = dataclasses.field(default_factory=dict)
 
@@ -50,10 +50,10 @@ def look(release: Release, **more) -> Orders:
         return found
     born = born_level(release)
     for condition in (_CHECKED, _EAGER) if born == "ttgir" else (_CHECKED,):
-        outcome = release.at(born, variables=condition, **more)
-        if outcome.trap == "data race":
-            found.verdict, found.evidence = "undefined", [stores.of_trap(program, outcome.place)]
-            found.notes.append(f"a race at {born} with Triton {release.version}: {outcome.why}")
+        trial = release.at(born, variables=condition, **more)
+        if trial.trap == "data race":
+            found.verdict, found.evidence = "undefined", [stores.of_trap(program, trial.place)]
+            found.notes.append(f"a race at {born} with Triton {release.version}: {trial.why}")
             return found
     flips = [note for level in program.levels if level != "source"
              if (note := _in_other_orders(release, level, found, more))]  # fmt: skip
@@ -65,21 +65,22 @@ def look(release: Release, **more) -> Orders:
     return found
 
 
-def explains(found: Orders, shown: list[dict], seen: dict) -> bool:
+def explains(found: Orders, shown: list[Evidence], seen: Evidence) -> bool:
     """Whether a program is wrong by what another order of its atomics changes as well: then it takes that
     verdict. shown: the outputs that depend on order; seen: the evidence of what is wrong."""
-    largest = max((one.get("size") or 0.0 for one in shown), default=0.0)
-    if seen.get("class") != "atomics" or (seen["size"] or 0.0) > _TIMES * largest:
+    largest = max((one.differs.size or 0.0 for one in shown if one.differs), default=0.0)
+    differs = seen.differs
+    if not differs or differs.class_ != "atomics" or (differs.size or 0.0) > _TIMES * largest:
         return False
     found.verdict, found.evidence = "nondeterministic", shown
     found.notes.append(
-        f"launch {seen['launch'] + 1}, of kernel '{seen['kernel']}', differs by at most {seen['size']:.3g} "
+        f"launch {seen.launch + 1}, of kernel '{seen.kernel}', differs by at most {differs.size:.3g} "
         f"of the largest where it is wrong, and by {largest:.3g} in another order of its atomics"
     )
     return True
 
 
-def outputs(release: Release, found: Orders, **more) -> list[dict]:
+def outputs(release: Release, found: Orders, **more) -> list[Evidence]:
     """The evidence of the outputs that depend on order."""
     return evidence(release, found, _atomics(release, **more), **more) if found.outputs else []
 
@@ -108,13 +109,13 @@ def _in_other_orders(release: Release, level: str, found: Orders, more: dict) ->
     return flipped
 
 
-def _other_bits(plain: Outcome, other: Outcome) -> list[tuple[int, str]]:
+def _other_bits(plain: Trial, other: Trial) -> list[tuple[int, str]]:
     """(launch, argument) of the arrays whose fingerprints differ."""
     if not plain.launches or not other.launches:
         return []
-    launches = enumerate(zip(plain.launches["seen"], other.launches["seen"], strict=False))
+    launches = enumerate(zip(plain.launches.seen, other.launches.seen, strict=False))
     return [(number, name) for number, (mine, theirs) in launches
-            for name, bits in mine["arrays"].items() if theirs["arrays"].get(name, bits) != bits]  # fmt: skip
+            for name, bits in mine.arrays.items() if theirs.arrays.get(name, bits) != bits]  # fmt: skip
 
 
 def _atomics(release: Release, **more) -> dict:
@@ -122,11 +123,7 @@ def _atomics(release: Release, **more) -> dict:
     all kernels."""
     found: dict = {}
     for kernel in release.at(born_level(release), keep="text", **more).kernels:
-        if kernel["first"] is None:
-            continue
-        try:
-            module = ir.parse(kernel["texts"][kernel["first"]])
-        except DiagnosticError:
+        if (module := parsed(kernel)) is None:
             continue
         arrays, _ = stores.parameters(module)
         for op in module.walk():
@@ -134,52 +131,50 @@ def _atomics(release: Release, **more) -> dict:
                 root = stores.root(stores.pointer(op))
                 place = arrays.index(root) if root in arrays else None
                 name = stores.name_of(root)
-                found.setdefault((kernel["name"], place), (name, []))[1].append(op)
+                found.setdefault((kernel.name, place), (name, []))[1].append(op)
     return found
 
 
-def evidence(release: Release, found: Orders, places: dict, **more) -> list[dict]:
+def evidence(release: Release, found: Orders, places: dict, **more) -> list[Evidence]:
     """The outputs that depend on order, each with the first element that differs and the line of the atomic;
     the lines alone where no output can be compared."""
-    program, seen = release.program, []
+    plain, seen = Evidence(release.program.name), []
     for (number, name), (level, variables) in list(found.outputs.items())[:_SHOWN]:
-        plain, other = (
+        own, other = (
             release.at(level, variables=one, launches={"keep": number}, **more).launches
             for one in (None, variables)
         )
-        if not plain or not other or not {"after"} <= plain["kept"].keys() & other["kept"].keys():
+        if not own or not other or name not in own.kept or name not in other.kept:
             continue
-        mine, theirs = plain["kept"]["after"], other["kept"]["after"]
-        difference = classes.compare(classes.unpacked(mine[name]), classes.unpacked(theirs[name]))
+        difference = classes.compare(own.kept[name], other.kept[name])
         if difference is None:
             continue
-        kernel, position = plain["seen"][number]["kernel"], list(mine).index(name)
+        kernel, position = own.seen[number].kernel, list(own.kept).index(name)
         argument, ops = places.get((kernel, position), (int(name), []))
-        seen.append({
-            **stores.plain(program, []), **difference, "class": "atomics", "kernel": kernel, "launch": number,
-            "launches": len(plain["seen"]), "argument": argument,
-            "than": f"in another order ({level}, shuffle={variables['TRITON_RUNNER_SHUFFLE']})",
-            **(stores.placed(program, ops[0]) if ops else {}),
-        })  # fmt: skip
+        seen.append(dataclasses.replace(
+            plain.at(ops[0]) if ops else plain, differs=dataclasses.replace(difference, class_="atomics"),
+            kernel=kernel, launch=number, launches=len(own.seen), argument=argument,
+            than=f"in another order ({level}, shuffle={variables['TRITON_RUNNER_SHUFFLE']})",
+        ))  # fmt: skip
     if not seen:
-        seen = [{**stores.plain(program, []), "kernel": kernel, **stores.placed(program, op)}
+        seen = [dataclasses.replace(plain.at(op), kernel=kernel)
                 for (kernel, _), (_, ops) in places.items() for op in ops]  # fmt: skip
     return seen
 
 
-def conditions(outcome: Outcome) -> tuple[dict, ...]:
+def conditions(trial: Trial) -> tuple[dict, ...]:
     """Under which variables a release that is right is judged again, by the kernels that it compiled: copies
     that land at once, and where threads share memory the check for races, with copies that land late."""
-    kernels = outcome.kernels
-    is_asynchronous = not kernels or any(kernel["asynchronous"] for kernel in kernels)
+    kernels = trial.kernels
+    is_asynchronous = not kernels or any(kernel.asynchronous for kernel in kernels)
     if is_asynchronous:
         return _EAGER, _CHECKED
-    return (_CHECKED,) if any(kernel["shared"] for kernel in kernels) else ()
+    return (_CHECKED,) if any(kernel.shared for kernel in kernels) else ()
 
 
-def is_fault(outcome: Outcome) -> bool:
+def is_fault(trial: Trial) -> bool:
     """Whether what a condition shows is a fault, and not copies of one value that differ by rounding."""
-    return outcome.verdict == "wrong" and not (outcome.trap == "data race" and _COPIES in outcome.why)
+    return trial.verdict == "wrong" and not (trial.trap == "data race" and _COPIES in trial.why)
 
 
 def named(condition: dict) -> dict:
@@ -193,11 +188,11 @@ def at_other_timings(release: Release, **more) -> tuple[str | None, dict | None]
     if release.program.is_measured:
         return None, None
     for condition in conditions(release.at(level)):
-        outcome = release.at(level, variables=condition, **more)
-        release.say(f"at {level}, {', '.join(condition.values())}: {outcome.verdict}")
-        if outcome.trap == "data race" and is_fault(outcome):
-            return f"a race at {level} with Triton {release.version}: {outcome.why}", outcome.place
-        if outcome.verdict == "right":
+        trial = release.at(level, variables=condition, **more)
+        release.say(f"at {level}, {', '.join(condition.values())}: {trial.verdict}")
+        if trial.trap == "data race" and is_fault(trial):
+            return f"a race at {level} with Triton {release.version}: {trial.why}", trial.place
+        if trial.verdict == "right":
             return f"at {level} with Triton {release.version} it is right with {said(condition)}", None
     return None, None
 
@@ -211,11 +206,11 @@ def false_promise(release: Release) -> tuple[str | None, dict | None]:
     where it is if that settles the fault: compiled without hints, the program is right."""
     if release.program.is_measured:
         return None, None
-    outcome = release.at(born_level(release), variables={"TRITON_RUNNER_CHECK": "hints"})
-    if outcome.trap != "false hint":
+    trial = release.at(born_level(release), variables={"TRITON_RUNNER_CHECK": "hints"})
+    if trial.trap != "false hint":
         return None, None
-    said = f"a promise of the kernel that is not so, with Triton {release.version}: {outcome.why}"
+    said = f"a promise of the kernel that is not so, with Triton {release.version}: {trial.why}"
     plain = release.at(release.program.lowest, {"without_hints": True})
     if plain.verdict == "right":
-        return f"{said}; compiled without hints it is right", outcome.place
+        return f"{said}; compiled without hints it is right", trial.place
     return said, None

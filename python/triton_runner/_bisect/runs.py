@@ -13,11 +13,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from typing import NamedTuple
 
 from triton_runner import _device, _gpu
-from triton_runner._bisect import classes
+from triton_runner._bisect.results import KernelLaunch
 from triton_runner._compiler import workers
 from triton_runner._levels import EXECUTED
+from triton_runner._rerun.arguments import unpacked
 
 # From the top: the front end's TTIR, what the engines execute of each stage's result, and machine code on
 # a GPU.
@@ -43,7 +45,7 @@ class Program:
     pretend_cuda: bool = False
     target: str = "cuda:90"
     timeout: float = 300.0
-    launch: dict | None = None
+    launch: KernelLaunch | None = None
     chosen: tuple = ()  # the levels to execute, one of the target's among them; none: all
     judge: Callable | None = None  # of a kernel's arrays behind the launch, in this process
 
@@ -77,7 +79,7 @@ class Program:
     @property
     def is_measured(self) -> bool:
         """Whether the oracle looks at what was compiled, not at what it computes."""
-        return self.launch is not None and self.launch["oracle"]["kind"] not in ("wrong", "callable")
+        return self.launch is not None and self.launch.oracle.kind not in ("wrong", "callable")
 
     @property
     def folder(self) -> str:
@@ -90,31 +92,121 @@ class Program:
         return {
             "do": "bisection_job", "program": self.name, "arguments": list(self.arguments),
             "is_module": self.is_module, "pretend_cuda": self.pretend_cuda, "folder": self.folder,
-            "launch": self.launch, "preload": list(_PRELOADED),
+            "launch": self.launch and dataclasses.asdict(self.launch), "preload": list(_PRELOADED),
         }  # fmt: skip
 
 
-@dataclasses.dataclass
-class Outcome:
-    """How a run ended: "right", "wrong" or "unknown", why, what it printed; of each kernel that it compiled
-    the name and the passes, with texts and metadata where they were kept; its launches where asked for; which
-    configuration each autotuned kernel took."""
+class Ran(NamedTuple):
+    """A pass that ran in a compilation; after: the number of the text behind it, None where there is none."""
+
+    stage: str
+    add: str
+    ran: bool
+    after: int | None
+
+
+class LlvmPass(NamedTuple):
+    """A pass inside LLVM; text: the number of the IR behind it."""
+
+    name: str
+    argument: str
+    text: int | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Kernel:
+    """A kernel that a run compiled: its passes; first: the number of the text before them. texts, made (by
+    level) and metadata where they were kept; llvm: passes inside LLVM by level, which change llvm_texts."""
+
+    name: str
+    passes: list[Ran]
+    first: int | None
+    shared: int = 0
+    asynchronous: bool = False
+    texts: list = dataclasses.field(default_factory=list)
+    made: dict = dataclasses.field(default_factory=dict)
+    metadata: dict = dataclasses.field(default_factory=dict)
+    llvm: dict[str, list[LlvmPass]] = dataclasses.field(default_factory=dict)
+    llvm_texts: list = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def of(cls, told: dict) -> Kernel:
+        passes = [Ran(*one) for one in told["passes"]]
+        llvm = {level: [LlvmPass(*one) for one in steps] for level, steps in told.get("llvm", {}).items()}
+        return cls(**{**told, "passes": passes, "llvm": llvm})
+
+    @property
+    def source(self) -> str | None:
+        """The IR as the front end made it."""
+        return None if self.first is None else self.texts[self.first]
+
+    def around(self, stage: str, add: str, nth: int) -> tuple:
+        """The IR before and behind a pass; None where it is not known."""
+        before, seen = self.first, 0
+        for one in self.passes:
+            seen += (one.stage, one.add) == (stage, add)
+            if seen == nth and (one.stage, one.add) == (stage, add):
+                return tuple(None if number is None else self.texts[number] for number in (before, one.after))
+            before = one.after
+        return None, None
+
+
+class Seen(NamedTuple):
+    """A launch: its kernel, its grid, and a fingerprint of each array behind it."""
+
+    kernel: str
+    grid: list
+    arrays: dict
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Launches:
+    """The launches of a run, and the arrays behind the one that is kept, by position."""
+
+    seen: list[Seen]
+    kept: dict
+
+    @classmethod
+    def of(cls, told: dict | None) -> Launches | None:
+        if told is None:
+            return None
+        kept = {name: unpacked(one) for name, one in told["kept"].items()}
+        return cls([Seen(**one) for one in told["seen"]], kept)
+
+
+@dataclasses.dataclass(eq=False)
+class Trial:
+    """How a run ended: "right", "wrong" or "unknown", why, what it printed; the kernels that it compiled; its
+    launches where asked for; which configuration each autotuned kernel took."""
 
     verdict: str
     why: str = ""
     output: str = ""
-    kernels: list = dataclasses.field(default_factory=list)
-    launches: dict | None = None
+    kernels: list[Kernel] = dataclasses.field(default_factory=list)
+    launches: Launches | None = None
     choices: dict = dataclasses.field(default_factory=dict)
     files: list = dataclasses.field(default_factory=list)  # imported from the program's folder
     trap: str | None = None  # the kind of the trap that stopped it
     place: dict | None = None  # file, op, line, element and kernel of the trap
+
+    @classmethod
+    def of(cls, told: dict, output: str) -> Trial:
+        kernels = [Kernel.of(one) for one in told["kernels"]]
+        return cls(
+            **{**told, "output": output, "kernels": kernels, "launches": Launches.of(told["launches"])}
+        )
 
     @property
     def first_why(self) -> str:
         lines = [line.strip() for line in self.why.splitlines() if line.strip()]
         # Of an error in a kernel the first line is its place, and the last what is wrong.
         return " ".join([lines[0], lines[-1]] if lines[0].endswith(":") else lines[:1]) if lines else ""
+
+    @property
+    def last_lines(self) -> list[str]:
+        """What it printed last, or why it ended."""
+        lines = [line[:200] for line in self.output.splitlines() if line.strip()][-8:]
+        return [*lines, *([self.why] if self.why and not lines else [])]
 
 
 class Release:
@@ -128,6 +220,12 @@ class Release:
         self._known: dict = {}
         self._count = [0]
         self._conditions: tuple[dict, ...] = ({},)
+
+    @property
+    def choices(self) -> dict:
+        """Which configurations autotuners take, as all its runs are to take them: what at() is given."""
+        choices = self.at(self.program.lowest).choices
+        return {"choices": choices} if choices else {}
 
     @property
     def runs(self) -> int:
@@ -147,29 +245,29 @@ class Release:
             self._worker.close()
         shutil.rmtree(self._caches, ignore_errors=True)
 
-    def at(self, level: str, plan: dict | None = None, **more) -> Outcome:
-        """The outcome of a variant; each is run once. Under several conditions it is the first that is wrong,
+    def at(self, level: str, plan: dict | None = None, **more) -> Trial:
+        """The trial of a variant; each is run once. Under several conditions it is the first that is wrong,
         else the first that is right.
 
         plan: of all kernels; more: of_kernels=[[name, n, plan]], keep="text", launches={}, as the job takes
         them, choices of autotuners; variables={}, of the environment.
         """
         variables = more.pop("variables", None) or {}
-        outcomes = []
+        trials = []
         for condition in self._conditions:
-            outcomes.append(self._once(level, plan, {**condition, **variables}, more))
-            if outcomes[-1].verdict == "wrong":
-                return outcomes[-1]
-        return next((one for one in outcomes if one.verdict == "right"), outcomes[0])
+            trials.append(self._once(level, plan, {**condition, **variables}, more))
+            if trials[-1].verdict == "wrong":
+                return trials[-1]
+        return next((one for one in trials if one.verdict == "right"), trials[0])
 
-    def _once(self, level: str, plan: dict | None, variables: dict, more: dict) -> Outcome:
+    def _once(self, level: str, plan: dict | None, variables: dict, more: dict) -> Trial:
         said = (level, plan, sorted(variables.items()), sorted(more.items()))
         key = hashlib.blake2b(repr(said).encode()).digest()
         if key not in self._known:
             self._known[key] = self._run(level, plan, variables, **more)
         return self._known[key]
 
-    def _run(self, level: str, plan: dict | None, variables: dict, **more) -> Outcome:
+    def _run(self, level: str, plan: dict | None, variables: dict, **more) -> Trial:
         program = self.program
         if level == "source":
             level, plan = "ttir", {"stop": {"number": 0}}
@@ -191,14 +289,13 @@ class Release:
         shutil.rmtree(environment["TRITON_CACHE_DIR"], ignore_errors=True)
         output = answer.get("output", "")
         if "result" in answer:
-            outcome = Outcome(output=output, **answer["result"])
-            if program.judge is not None and outcome.verdict == "right":
-                arrays = [classes.unpacked(one) for one in outcome.launches["kept"]["after"].values()]
-                outcome.verdict = "right" if program.judge(arrays) else "wrong"
-            return outcome
+            trial = Trial.of(answer["result"], output)
+            if program.judge is not None and trial.verdict == "right":
+                trial.verdict = "right" if program.judge([*trial.launches.kept.values()]) else "wrong"
+            return trial
         if answer.get("timeout"):
-            return Outcome("unknown", f"it ran longer than {program.timeout:g} s", output)
+            return Trial("unknown", f"it ran longer than {program.timeout:g} s", output)
         if "signal" in answer:
-            return Outcome("unknown", f"it died of signal {answer['signal']}", output)
+            return Trial("unknown", f"it died of signal {answer['signal']}", output)
         error = answer.get("error") or {"type": "worker", "message": f"status {answer.get('status')}"}
-        return Outcome("unknown", f"{error['type']}: {error['message']}", output)
+        return Trial("unknown", f"{error['type']}: {error['message']}", output)

@@ -12,7 +12,8 @@ import collections
 import re
 
 from triton_runner import ir
-from triton_runner._bisect.runs import Outcome, Release
+from triton_runner._bisect.results import Step, short_name
+from triton_runner._bisect.runs import Kernel, Ran, Release, Trial
 from triton_runner._compiler import translation
 from triton_runner._errors import DiagnosticError
 from triton_runner._pipeline.versions import release_of
@@ -31,31 +32,21 @@ _METADATA = (
 )  # fmt: skip
 
 
-def steps_of(kernels: list) -> list[dict]:
-    """Selectors of the passes up to the conversion to LLVM, of the kernel that has most of them."""
+def steps_of(kernels: list[Kernel]) -> list[Step]:
+    """The passes up to the conversion to LLVM, of the kernel that has most of them."""
     longest = max((before_conversion(kernel) for kernel in kernels), key=len, default=[])
     counts: collections.Counter = collections.Counter()
     steps = []
-    for stage, add, *_ in longest:
-        counts[stage, add] += 1
-        steps.append({"adds": [add], "nth": counts[stage, add], "stage": stage})
+    for one in longest:
+        counts[one.stage, one.add] += 1
+        steps.append(Step(one.stage, one.add, counts[one.stage, one.add]))
     return steps
 
 
-def before_conversion(kernel: dict) -> list:
+def before_conversion(kernel: Kernel) -> list[Ran]:
     """The passes of a kernel whose IR is Triton's."""
-    passes = kernel["passes"]
-    adds = [short_name(add) for _, add, *_ in passes]
-    end = adds.index(CONVERSION) if CONVERSION in adds else len(passes)
-    return passes[:end]
-
-
-def short(step: dict) -> str:
-    return short_name(step["adds"][0])
-
-
-def short_name(add: str) -> str:
-    return add.rpartition(".")[2]
+    adds = [short_name(one.add) for one in kernel.passes]
+    return kernel.passes[: adds.index(CONVERSION) if CONVERSION in adds else None]
 
 
 class Splice:
@@ -71,9 +62,9 @@ class Splice:
         self.reasons: list[str] = []
 
     @staticmethod
-    def _key(kernels: list, i: int) -> tuple:
-        name = kernels[i]["name"]
-        return name, sum(kernel["name"] == name for kernel in kernels[:i])
+    def _key(kernels: list[Kernel], i: int) -> tuple:
+        name = kernels[i].name
+        return name, sum(kernel.name == name for kernel in kernels[:i])
 
     @property
     def is_possible(self) -> bool:
@@ -81,7 +72,7 @@ class Splice:
         keys = [self._key(self._mine, i) for i in range(len(self._mine))]
         return bool(self.steps) and all(key in self._theirs for key in keys)
 
-    def behind(self, index: int, **more) -> Outcome:
+    def behind(self, index: int, **more) -> Trial:
         """The verdict where the right release goes on behind a step; -1: with the front end's IR. more: of
         the run."""
         plans = []
@@ -91,43 +82,43 @@ class Splice:
                 plans.append([*key, self._plan(kernel, self._theirs[key], index)])
             except DiagnosticError as error:
                 self._note(error.message)
-                return Outcome("unknown", error.message)
-        outcome = self.right.at(self.right.program.lowest, of_kernels=plans, **self._more, **more)
-        if outcome.verdict == "unknown":
-            self._note(outcome.first_why)
-        name = short(self.steps[index]) if index >= 0 else "the front end"
-        self.right.say(f"with the IR of {self.wrong.version} behind {name}: {outcome.verdict}")
-        return outcome
+                return Trial("unknown", error.message)
+        trial = self.right.at(self.right.program.lowest, of_kernels=plans, **self._more, **more)
+        if trial.verdict == "unknown":
+            self._note(trial.first_why)
+        name = str(self.steps[index]) if index >= 0 else "the front end"
+        self.right.say(f"with the IR of {self.wrong.version} behind {name}: {trial.verdict}")
+        return trial
 
-    def llir(self, texts: dict | None = None, what: str = "", made: dict | None = None) -> Outcome:
+    def llir(self, texts: dict | None = None, what: str = "", made: dict | None = None) -> Trial:
         """The verdict where the right release generates the code of the wrong one's LLIR; texts: in its
         place, {place of a kernel: LLIR}; made: PTX in the place of what the right one makes of it."""
         plans = []
         for i, kernel in enumerate(self._mine):
-            if "llir" not in kernel["made"]:
-                return Outcome("unknown", "no LLIR was made")
-            metadata = {name: kernel["metadata"][name] for name in _METADATA if name in kernel["metadata"]}
+            if "llir" not in kernel.made:
+                return Trial("unknown", "no LLIR was made")
+            metadata = {name: kernel.metadata[name] for name in _METADATA if name in kernel.metadata}
             try:
-                text, _ = translation.translate_llir(kernel["made"]["llir"], self.right.version)
+                text, _ = translation.translate_llir(kernel.made["llir"], self.right.version)
             except DiagnosticError as error:
-                return Outcome("unknown", error.message)
+                return Trial("unknown", error.message)
             text = (texts or {}).get(i, text)
             missing = (
                 release_of(self.right.version).hidden_pointers
                 - release_of(self.wrong.version).hidden_pointers
             )
-            instead = {"llir": with_hidden(text, kernel["metadata"]["name"], missing)}
+            instead = {"llir": with_hidden(text, kernel.metadata["name"], missing)}
             if i in (made or {}):
                 instead["ptx"] = made[i]
             plans.append([*self._key(self._mine, i), {"instead": instead, "metadata": metadata}])
-        outcome = self.right.at(self.right.program.lowest, of_kernels=plans, **self._more)
-        self.right.say(f"with the LLIR of {self.wrong.version} {what}: {outcome.verdict}")
-        return outcome
+        trial = self.right.at(self.right.program.lowest, of_kernels=plans, **self._more)
+        self.right.say(f"with the LLIR of {self.wrong.version} {what}: {trial.verdict}")
+        return trial
 
     def without_slot(self, index: int) -> list[str]:
         """Where a step allocates shared memory: the ops to which the right release gives a slot and
         the wrong one does not, as its conversion uses none. The right one's reads a slot that is missing."""
-        if _called(self.steps[index]["adds"][0]) != ALLOCATION:
+        if _called(self.steps[index].add) != ALLOCATION:
             return []
         theirs = self.behind(index - 1, keep="text").kernels
         lacking: set[str] = set()
@@ -135,22 +126,22 @@ class Splice:
             passes = before_conversion(mine)
             last = self._place(passes, index)
             same = (k for n, k in enumerate(theirs) if self._key(theirs, n) == self._key(self._mine, i))
-            other = next(same, {"passes": []})
-            numbers = [number for _, add, _, number in other["passes"] if _called(add) == ALLOCATION]
-            if last >= 0 and numbers and None not in (numbers[0], passes[last][3]):
-                lacking |= {*(_slots(other["texts"][numbers[0]]) - _slots(mine["texts"][passes[last][3]]))}
+            other = next(same, Kernel("", [], None))
+            numbers = [one.after for one in other.passes if _called(one.add) == ALLOCATION]
+            if last >= 0 and numbers and None not in (numbers[0], passes[last].after):
+                lacking |= {*(_slots(other.texts[numbers[0]]) - _slots(mine.texts[passes[last].after]))}
         return sorted(lacking)
 
     def _note(self, why: str) -> None:
         if why not in self.reasons:
             self.reasons.append(why)
 
-    def _plan(self, mine: dict, theirs: dict, index: int) -> dict:
+    def _plan(self, mine: Kernel, theirs: Kernel, index: int) -> dict:
         """What puts my IR behind a step in the place of theirs."""
         passes = before_conversion(mine)
         last = self._place(passes, index)
-        number = passes[last][3] if last >= 0 else mine["first"]
-        text, _ = translation.translate(mine["texts"][number], self.right.version)
+        number = passes[last].after if last >= 0 else mine.first
+        text, _ = translation.translate(mine.texts[number], self.right.version)
         matched = _aligned(passes, before_conversion(theirs))
         resume = max((b for a, b in matched if a <= last), default=-1)
         return {"replace": [[{"number": resume + 1}, text]]}
@@ -158,13 +149,9 @@ class Splice:
     def _place(self, passes: list, index: int) -> int:
         """Where a step stands in a kernel's own passes; of one that it has not, the nearest before."""
         for step in reversed(self.steps[: index + 1]):
-            same = [
-                i
-                for i, (stage, add, *_) in enumerate(passes)
-                if (stage, [add]) == (step["stage"], step["adds"])
-            ]
-            if len(same) >= step["nth"]:
-                return same[step["nth"] - 1]
+            same = [i for i, one in enumerate(passes) if (one.stage, one.add) == (step.stage, step.add)]
+            if len(same) >= step.nth:
+                return same[step.nth - 1]
         return -1
 
 

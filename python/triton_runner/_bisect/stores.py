@@ -3,28 +3,17 @@ that ops do."""
 
 from __future__ import annotations
 
+from triton_runner._bisect.results import Evidence
 from triton_runner._bisect.runs import Program
 
 POINTERS = ("ptr", "desc", "dst")  # the groups of operands that say where memory is written
 _WRITES = ("stores", "atomics")
 
 
-def plain(program: Program, printed: list[str]) -> dict:
-    """A piece of evidence without a place: what the program printed."""
-    return {
-        "file": program.name, "op": None, "line": None, "element": None, "got": None, "want": None,
-        "said": printed,
-    }  # fmt: skip
-
-
-def of_trap(program: Program, place: dict, printed: list[str] | None = None) -> dict:
-    """The same of where the engine, or a check of it, stopped."""
-    return {**plain(program, printed or []), **{name: at for name, at in place.items() if at is not None}}
-
-
-def placed(program: Program, op) -> dict:
-    """The place of an op."""
-    return {"op": op.name, "file": op.location.file or program.name, "line": op.location.line or None}
+def of_trap(program: Program, place: dict, printed: list[str] | None = None) -> Evidence:
+    """Where the engine, or a check of it, stopped."""
+    known = {name: at for name, at in place.items() if at is not None}
+    return Evidence(**{"file": program.name, "said": printed or [], **known})
 
 
 def is_atomic(op) -> bool:

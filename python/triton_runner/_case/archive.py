@@ -25,6 +25,7 @@ _MAX_JSON = 32 << 20
 # Letters, digits and a few signs in each part, none of which begins with a dot.
 _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]{0,200}(?:/[A-Za-z0-9_][\w.+-]{0,200}){0,3}", re.ASCII)
 _ENCRYPTED = 0x1
+_NO_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -57,14 +58,7 @@ class Archive:
                 self._files = {name: self._read(file, entry) for name, entry in self._entries.items()}
         except OSError as error:
             raise fail(f"cannot read {self.path}: {error.strerror or error}") from None
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            EOFError,
-            NotImplementedError,
-            RuntimeError,
-            ValueError,
-        ) as error:
+        except _NO_ZIP as error:
             raise self.bad(f"it is no whole zip: {error}") from None
 
     def bad(self, why: str, *notes: str):

@@ -10,14 +10,14 @@ _REDUCTIONS = ("descriptor_reduce", "tma_reduce")  # stores that combine with wh
 _PTX = ("atom.", "red.", "multimem.", "cp.reduce.")
 
 
-def lines(subject) -> list[dict]:
+def lines(launch) -> list[dict]:
     """[{op, file, line}] of the atomics in the highest text of a launch, each line once; [] where the text
     cannot be read."""
-    level = next((level for level in (*MLIR, "ptx") if level in subject.levels), None)
+    level = next((level for level in (*MLIR, "ptx") if level in launch.levels), None)
     if level is None:
         return []
     try:
-        text = subject.texts[level]
+        text = launch.texts[level]
         places = _of_ptx(ptx.parse(text)) if level == "ptx" else _of_ir(ir.parse(text))
     except DiagnosticError:
         return []

@@ -9,52 +9,55 @@ import re
 from pathlib import Path
 
 from triton_runner._case import archive, case, fingerprint, page, source, tensors
-from triton_runner._case.observe import Launch
-from triton_runner._case.subject import Subject, of_launch
+from triton_runner._case.results import Judged
+from triton_runner._compiled import Compiled, compiled_of
 from triton_runner._compiler import capture
 from triton_runner._compiler.job import find_backend, jsonable
 from triton_runner._compiler.passes import passes as passes_of
 from triton_runner._errors import DiagnosticError, KernelTrap, fail
 from triton_runner._files import DTYPES
-from triton_runner._launch import signature
+from triton_runner._launch import Call, signature
 from triton_runner._levels import levels_of
-from triton_runner._tolerances import tolerance
+from triton_runner._rerun.difference import tolerance
+from triton_runner._rerun.launch import Launch
+from triton_runner._rerun.typed import as_json
 
 MAX_BYTES = 64 << 20  # of stored arguments
 _REPRO = Path(__file__).with_name("repro.py")
 
 
 def files_of(
-    launch: Launch, subject: Subject, *, trap: KernelTrap | None = None, verdict: dict | None = None,
+    call: Call, launch: Launch, *, trap: KernelTrap | None = None, verdict: Judged | None = None,
     passes: bool = True, report: bool = True, max_bytes: int = MAX_BYTES, level: str = "",
 ) -> dict:  # fmt: skip
-    """The files of a case by name. subject: the launch as it was before it ran; trap: what stopped it."""
+    """The files of a case by name. launch: as it was before it ran; trap: what stopped it."""
     notes: list[str] = []
-    texts = _texts(launch, subject, notes)
-    blocks, arrays, said = tensors.taken(subject.contents, max_bytes)
+    compiled = compiled_of(call.kernel)
+    texts = _texts(compiled, notes)
+    blocks, arrays, said = tensors.taken(launch.arguments, max_bytes)
     notes += said
-    expected = _expected(subject, max_bytes, notes) if trap is None else {}
+    expected = _expected(launch, max_bytes, notes) if trap is None else {}
     about = {
-        "schema": case.SCHEMA, "kernel": subject.name, "grid": list(subject.grid), "target": subject.target,
-        "level": level or launch.compiled.level, "entry": subject.entry,
-        "block": _listed(launch.compiled.block), "cluster": _listed(launch.compiled.cluster),
-        "arguments": [case.argument(*pair, subject.contents.views) for pair in subject.contents.named],
-        "blocks": blocks, "trap": str(trap) if trap else None, "verdict": verdict and verdict["verdict"],
+        "schema": case.SCHEMA, "kernel": launch.name, "grid": list(launch.grid), "target": launch.target,
+        "level": level or compiled.level, "entry": launch.entry,
+        "block": _listed(compiled.block), "cluster": _listed(compiled.cluster),
+        "arguments": [case.argument(*pair, launch.arguments.views) for pair in launch.arguments.named],
+        "blocks": blocks, "trap": str(trap) if trap else None, "verdict": verdict and verdict.verdict,
         "made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "environment": fingerprint.taken(), "notes": notes,
     }  # fmt: skip
     files = {
         "arguments.safetensors": tensors.packed(arrays),
         "expected.safetensors": tensors.packed(expected),
-        **{f"artifacts/{subject.name}.{at}": text for at, text in texts.items()},
-        f"artifacts/{subject.name}.json": json.dumps(subject.metadata, indent=2),
+        **{f"artifacts/{launch.name}.{at}": text for at, text in texts.items()},
+        f"artifacts/{launch.name}.json": json.dumps(launch.metadata, indent=2),
     }
-    if python := _python(launch, about, notes):
+    if python := _python(call, about, notes):
         files |= {"kernel.py": python, "repro.py": _repro()}
         if passes:
-            files |= _passes(launch, notes)
+            files |= _passes(call, notes)
     if verdict is not None:
-        files["verify.json"] = json.dumps(verdict, indent=2)
+        files["verify.json"] = json.dumps(as_json(verdict), indent=2)
     if report:
         files |= _page(files, about, notes)
     return {"case.json": json.dumps(about, indent=2), **files}
@@ -70,22 +73,21 @@ def _repro() -> str:
     return text
 
 
-def write(path, launch: Launch, subject: Subject | None = None, **options) -> Path:
-    """Writes a launch that has not run yet (or whose subject was made before it ran) as a case."""
-    archive.write(path, files_of(launch, subject or of_launch(launch), **options))
-    return Path(path)
+def write(path, call: Call, launch: Launch, **options) -> None:
+    """Writes a launch as a case."""
+    archive.write(path, files_of(call, launch, **options))
 
 
 def _listed(value):
     return None if value is None else list(value)
 
 
-def _texts(launch: Launch, subject: Subject, notes: list) -> dict:
+def _texts(compiled: Compiled, notes: list) -> dict:
     """The texts of all levels, as far as they can be made here."""
     found = {}
-    for level in levels_of(subject.target):
+    for level in levels_of(compiled.target):
         try:
-            text = launch.compiled.asm[level]
+            text = compiled.asm[level]
         except KeyError:
             continue  # above its entry
         except Exception as error:  # whatever Triton's later stages and ptxas raise: the case shows the rest
@@ -95,20 +97,20 @@ def _texts(launch: Launch, subject: Subject, notes: list) -> dict:
     return found
 
 
-def _expected(subject: Subject, max_bytes: int, notes: list) -> dict:
+def _expected(launch: Launch, max_bytes: int, notes: list) -> dict:
     """What the arguments hold behind a run of the highest level on the CPU, the reference of repro.py: those
     that it changes."""
-    level = subject.levels[0]
+    level = launch.levels[0]
     try:
-        run = subject.run(level, threads=1)  # one order of the programs
+        run = launch.run(level)
     except DiagnosticError as error:
         notes.append(f"nothing is expected of the launch: {level} does not run here: {error.message}")
         return {}
     if run.trap:
         notes.append(f"nothing is expected of the launch: {level} stops: {str(run.trap).splitlines()[0]}")
         return {}
-    before, found = subject.contents.arrays(subject.contents.saved), {}
-    for name, array in subject.arrays(run).items():
+    before, found = launch.arguments.arrays(launch.arguments.saved), {}
+    for name, array in run.arrays.items():
         if array.tobytes() != before[name].tobytes():
             max_bytes -= array.nbytes
             if max_bytes < 0:
@@ -118,17 +120,17 @@ def _expected(subject: Subject, max_bytes: int, notes: list) -> dict:
     return found
 
 
-def _python(launch: Launch, about: dict, notes: list) -> str:
+def _python(call: Call, about: dict, notes: list) -> str:
     """kernel.py, where the kernel has a source that can be taken; it then also has what repro.py calls it
     with."""
-    if launch.function is None:
+    if call.function is None:
         return ""
     try:
-        text, name = source.module_of(capture.kernel(launch.function))
+        text, name = source.module_of(capture.kernel(call.function))
     except DiagnosticError as error:
         notes.append(f"its Python is left out: {error.message}")
         return ""
-    constants = _constants(launch.kernel.src)
+    constants = _constants(call.kernel.src)
     passed = {argument["name"] for argument in about["arguments"]}
     try:
         about["constants"] = {
@@ -139,7 +141,7 @@ def _python(launch: Launch, about: dict, notes: list) -> str:
     except DiagnosticError as error:
         notes.append(f"its Python is left out: {error.message}")
         return ""
-    about |= {"python": name, "options": _options(launch), **_specialised(launch)}
+    about |= {"python": name, "options": _options(call), **_specialised(call)}
     return text
 
 
@@ -156,10 +158,11 @@ def _constants(src) -> dict:
     return found
 
 
-def _options(launch: Launch) -> dict:
+def _options(call: Call) -> dict:
     """The compile options of the launch that are not the backend's own."""
-    backend = find_backend(launch.compiled.target)
-    usual, given = vars(backend.parse_options({})), launch.compiled.options()
+    compiled = compiled_of(call.kernel)
+    backend = find_backend(compiled.target)
+    usual, given = vars(backend.parse_options({})), compiled.options()
     return {
         name: jsonable(given[name])
         for name, value in usual.items()
@@ -168,9 +171,9 @@ def _options(launch: Launch) -> dict:
     }  # fmt: skip
 
 
-def _specialised(launch: Launch) -> dict:
+def _specialised(call: Call) -> dict:
     """What the kernel was compiled for, as compile() takes it."""
-    src = launch.kernel.src
+    src = call.kernel.src
     attrs, names = getattr(src, "attrs", None), src.fn.arg_names
     attrs = attrs if isinstance(attrs, dict) else {}
     return {
@@ -180,14 +183,14 @@ def _specialised(launch: Launch) -> dict:
     }
 
 
-def _passes(launch: Launch, notes: list) -> dict:
+def _passes(call: Call, notes: list) -> dict:
     """The IR behind each pass that changed it."""
-    src, target = launch.kernel.src, launch.compiled.target
-    given = _specialised(launch)
+    src, target = call.kernel.src, compiled_of(call.kernel).target
+    given = _specialised(call)
     try:
         trace = passes_of(
             src.fn, given["signature"], _constants(src), attrs=given["attrs"], target=target,
-            options=_options(launch), to=levels_of(target)[-2], check=False,
+            options=_options(call), to=levels_of(target)[-2], check=False,
         )  # fmt: skip
     except DiagnosticError as error:
         notes.append(f"the passes are left out: {error.message}")

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy
 
 from triton_runner._case import bundle, judge
-from triton_runner._case.observe import Launch, observing
-from triton_runner._case.subject import Subject, of_launch
+from triton_runner._case.results import Judged
 from triton_runner._errors import DiagnosticError, KernelTrap, fail, warn
+from triton_runner._launch import Call, axes_of, observing
 from triton_runner._paths import make_folder
+from triton_runner._rerun.launch import Launch, of_call
 
 _WORDS = ("trap", "nan", "wrong")
 
@@ -84,30 +85,30 @@ class capture:
     def __exit__(self, *error):
         return self._observing.__exit__(*error)
 
-    def _see(self, launch: Launch) -> None:
+    def _see(self, call: Call, go) -> None:
         number, self._number = self._number, self._number + 1
-        if (self._kernel and launch.name != self._kernel) or len(self.cases) >= self._most:
-            return launch.run()
+        if (self._kernel and call.name != self._kernel) or len(self.cases) >= self._most:
+            return go()
         try:
-            subject = of_launch(launch)
+            launch = of_call(call)
         except DiagnosticError as error:  # the program goes on: it is looked at, and not run for us
-            warn(f"launch {number} of '{launch.name}' is not captured: {error.message}")
-            return launch.run()
-        verdict = judge.judge(subject) if self._verify or self._when == "wrong" else None
+            warn(f"launch {number} of '{call.name}' is not captured: {error.message}")
+            return go()
+        verdict = judge.judge(launch) if self._verify or self._when == "wrong" else None
         trap = None
         try:
-            launch.run()
+            go()
         except KernelTrap as error:
             trap = error
-        after = subject.contents.arrays(subject.contents.taken())
-        before = subject.contents.arrays(subject.contents.saved)
-        if self._wanted(Seen(launch.name, launch.grid, number, before, after, trap), verdict):
-            self._write(launch, subject, trap, verdict)
+        held = launch.arguments
+        before, after = held.arrays(held.saved), held.arrays()
+        if self._wanted(Seen(call.name, axes_of(call.grid), number, before, after, trap), verdict):
+            self._write(call, launch, trap, verdict)
         if trap is not None:
             raise trap
         return None
 
-    def _wanted(self, seen: Seen, verdict: dict | None) -> bool:
+    def _wanted(self, seen: Seen, verdict: Judged | None) -> bool:
         if self._when is None:
             first = seen.name not in self._known
             self._known.add(seen.name)
@@ -117,21 +118,20 @@ class capture:
         if self._when == "nan":
             return seen.nan()
         if self._when == "wrong":
-            return verdict["verdict"] == "wrong"
+            return verdict.verdict == "wrong"
         return bool(self._when(seen))
 
-    def _write(self, launch: Launch, subject: Subject, trap, verdict) -> None:
+    def _write(self, call: Call, launch: Launch, trap, verdict) -> None:
         """The case, from the contents of before, and behind it what the launch left."""
-        after = subject.contents.state()
-        path = self.folder / f"{_plain(launch.name)}-{len(self.cases)}.trcase"
+        after = launch.arguments.state()
+        path = self.folder / f"{_plain(call.name)}-{len(self.cases)}.trcase"
         try:
-            self.cases.append(
-                str(bundle.write(path, launch, subject, trap=trap, verdict=verdict, **self._options))
-            )
+            bundle.write(path, call, launch, trap=trap, verdict=verdict, **self._options)
+            self.cases.append(str(path))
         except DiagnosticError as error:
             warn(f"{path} is not written: {error.message}")
         finally:
-            subject.contents.put_back(after)
+            launch.arguments.put_back(after)
 
 
 def _plain(name: str) -> str:

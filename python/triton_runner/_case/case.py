@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -13,12 +14,14 @@ import numpy
 
 from triton_runner import _device, _lockstep
 from triton_runner._case import archive, page, tensors
-from triton_runner._case.contents import Contents, View, pointer
-from triton_runner._case.subject import Run, Subject
 from triton_runner._compiler import rebuild
 from triton_runner._errors import fail
 from triton_runner._files import DTYPES, kind_of
 from triton_runner._levels import LEVELS
+from triton_runner._rerun.arguments import Arguments, View
+from triton_runner._rerun.difference import difference, tolerance
+from triton_runner._rerun.launch import Launch, Outcome
+from triton_runner._rerun.typed import as_json
 
 SCHEMA = "triton-runner.case/1"
 _DESCRIPTOR = ("shape", "strides", "block_shape", "padding", "round_f32_to_tf32")
@@ -56,7 +59,7 @@ class Case:
             raise self.archive.bad(f"its grid is {grid!r}")
         return tuple(grid)
 
-    def _subject(self) -> Subject:
+    def _subject(self) -> Launch:
         texts = {}
         for level in LEVELS:
             name = f"artifacts/{self.name}.{level}"
@@ -67,16 +70,8 @@ class Case:
             raise self.archive.bad(f"it enters at {entry!r}, and has no text of that level")
         metadata = self.archive.json(f"artifacts/{self.name}.json")
         shape = {name: _axes(self.about.get(name)) for name in ("block", "cluster")}
-        return Subject(
-            self.name,
-            self.target,
-            texts,
-            lambda: metadata,
-            entry,
-            self.grid,
-            Contents(self._arguments()),
-            **shape,
-        )
+        held = Arguments(self._arguments())
+        return Launch(self.name, self.target, texts, lambda: metadata, entry, self.grid, held, **shape)
 
     def _arguments(self) -> list:
         """(name, value) of the launch's arguments, in memory of their own."""
@@ -87,7 +82,7 @@ class Case:
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise self.archive.bad(f"its arguments cannot be read: {error!r}") from None
 
-    def run(self, level: str = "", **settings) -> Run:
+    def run(self, level: str = "", **settings) -> Outcome:
         """Runs the text of a level; settings: as for using(). By default that at which the launch ran, and of
         one on a GPU, where there is none, the lowest that the CPU runs."""
         if not level and self.level in ("cubin", "hsaco") and _device.gpu() is None:
@@ -95,7 +90,7 @@ class Case:
         level = level or self.level
         level = "ptx" if level == "llir" else level
         if level in ("cubin", "hsaco"):
-            return self.subject.run_on_gpu()
+            return self.subject.run(device=_device.gpu())
         if level not in self.subject.levels:
             raise fail(
                 f"{self.path} has no level {level}",
@@ -105,23 +100,23 @@ class Case:
 
     def lockstep(self, levels=("ttir", "ttgir"), **options):
         """lockstep() of its texts at several levels, with its arguments."""
-        return self.subject.lockstep(tuple(levels), **options)
+        return _lockstep.of_launch(self.subject, tuple(levels), **options)
 
     def expects(self) -> bool:
         """Whether it knows what the launch should leave."""
         return bool(tensors.unpacked(self.archive.bytes("expected.safetensors")))
 
-    def differences(self, run: Run) -> dict[str, str]:
+    def differences(self, run: Outcome) -> dict[str, str]:
         """What of a run's arguments is not what the case expects, by name: of those that it knows."""
         expected = tensors.unpacked(self.archive.bytes("expected.safetensors"))
         found = {}
-        for name, array in self.subject.arrays(run).items():
+        for name, array in run.arrays.items():
             wanted = expected.get(name)
             if wanted is None or wanted.shape != array.shape or wanted.dtype != array.dtype:
                 continue
-            differs = different(wanted, array)
-            if differs.any():
-                found[name] = f"{int(differs.sum())} of {differs.size} elements differ from what is expected"
+            differs = difference(wanted, array, tolerance(kind_of(wanted.dtype)))
+            if differs:
+                found[name] = f"{differs} from what is expected"
         return found
 
     def as_python(self, folder: Path) -> dict:
@@ -129,7 +124,7 @@ class Case:
         if "kernel.py" not in self.archive:
             raise self.archive.bad("it has no Python of its kernel, which could be compiled again")
         constants = {name: rebuild.value(value) for name, value in self.about["constants"].items()}
-        given = {**constants, **dict(self.subject.contents.named)}
+        given = {**constants, **dict(self.subject.arguments.named)}
         return {
             "kernel": f"{folder / 'kernel.py'}:{self.about['python']}", "grid": self.grid,
             "args": [given[name] for name in self.about["parameters"]],
@@ -156,10 +151,13 @@ class Case:
 
 
 def named(value, folder: Path, name: str):
-    """What was said of files in a folder that goes away, with the case's name in its place: a text, or lists
-    and dicts of them."""
+    """What was said of files in a folder that goes away, with the case's name in its place: a text, or lists,
+    dicts and results of them."""
     if isinstance(value, str):
         return value.replace(str(folder), name)
+    if dataclasses.is_dataclass(value):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return type(value)(**named(fields, folder, name))
     if isinstance(value, dict):
         return {key: named(one, folder, name) for key, one in value.items()}
     return [named(one, folder, name) for one in value] if isinstance(value, list) else value
@@ -197,11 +195,7 @@ def is_case(program) -> bool:
 def argument(name: str, value, views: dict) -> dict:
     """An argument as JSON. Errors: what is neither array, number nor None."""
     if name in views:
-        view = views[name]
-        fields = {
-            "kind": "array", "block": view.block, "offset": view.offset, "dtype": view.dtype,
-            "shape": list(view.shape), "strides": list(view.strides),
-        }  # fmt: skip
+        fields = {"kind": "array", **as_json(views[name])}
         if hasattr(value, "block_shape"):
             given = {f: getattr(value, f) for f in _DESCRIPTOR if hasattr(value, f)}
             fields |= {"kind": "descriptor", "descriptor": json.loads(json.dumps(given, default=_listed))}
@@ -235,8 +229,7 @@ def _value(one: dict, blocks: list):
     )  # fmt: skip
     if view.block < 0 or view.offset < 0:
         raise ValueError(f"argument {one['name']!r} lies outside of its memory")
-    elements = view.of(blocks[view.block])  # NumPy looks whether shape and strides stay inside
-    array = elements if elements.flags.c_contiguous and view.shape else pointer(view, blocks[view.block])
+    array = view.passed(blocks[view.block])
     if kind == "descriptor":
         given = {f: one["descriptor"][f] for f in _DESCRIPTOR if f in one["descriptor"]}
         return SimpleNamespace(base=array, **given)
@@ -249,8 +242,3 @@ def _axes(value):
     if not isinstance(value, list) or len(value) != 3 or not all(type(axis) is int for axis in value):
         raise fail(f"the case has {value!r} where three numbers should be")
     return tuple(value)
-
-
-def different(wanted: numpy.ndarray, array: numpy.ndarray):
-    """Which elements differ by more than sums in another order may."""
-    return _lockstep._differs(wanted, array, _lockstep._allowed(kind_of(wanted.dtype), None, False))

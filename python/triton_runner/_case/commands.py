@@ -160,13 +160,13 @@ def _with_release(case, release: str, level: str | None) -> int:
             )
         one = runs.Release(versions.expand(release)[-1], program)
         try:
-            outcome = one.at(level)
+            trial = one.at(level)
         finally:
             one.close()
     click.echo(f"{case.name} ({level}) by Triton {one.version}, grid {case.grid}")
-    said = "\n".join([outcome.output.rstrip() or outcome.verdict, outcome.why])
+    said = "\n".join([trial.output.rstrip() or trial.verdict, trial.why])
     click.echo(named(said, folder, case.path).strip())
-    return {"right": 0, "wrong": 1}.get(outcome.verdict, 125)
+    return {"right": 0, "wrong": 1}.get(trial.verdict, 125)
 
 
 COMMANDS = (bundle_command, lockstep_command)

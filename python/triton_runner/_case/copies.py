@@ -12,12 +12,14 @@ import dataclasses
 
 import numpy
 
-from triton_runner import _lockstep, _settings, ir
+from triton_runner import _settings, ir
+from triton_runner._case.results import Finding
 from triton_runner._compiled import compiled_of
 from triton_runner._core import probe
 from triton_runner._dump import registers
 from triton_runner._dump.records import numpy_type
 from triton_runner._errors import DiagnosticError
+from triton_runner._rerun.difference import difference
 
 _MOST_TWINS = 8  # that are compiled for the values of one kernel
 _MOST_FINDINGS = 4
@@ -29,19 +31,19 @@ _UNKNOWN = ("atomic", "asm", "call", "poison", "undef")  # whose copies may diff
 _EXCHANGES = ("tt.reduce", "tt.scan")
 
 
-def why_not(subject) -> str:
+def why_not(launch) -> str:
     """Why the copies of a launch's values cannot be compared; "" where they can."""
-    if not subject.target.startswith("cuda"):
-        return f"{subject.target} has no PTX"
-    if "ptx" not in subject.levels:
+    if not launch.target.startswith("cuda"):
+        return f"{launch.target} has no PTX"
+    if "ptx" not in launch.levels:
         return "the kernel does not run as PTX"
     try:
-        return "" if subject.texts["ttgir"] else "there is no TTGIR of this kernel"
+        return "" if launch.texts["ttgir"] else "there is no TTGIR of this kernel"
     except (KeyError, DiagnosticError):
         return "there is no TTGIR of this kernel"
 
 
-def findings(subject, say=lambda text: None, is_rounding=lambda name, a, b: False) -> list[dict]:
+def findings(launch, say=lambda text: None, is_rounding=lambda name, a, b: False) -> list[Finding]:
     """What differs between copies of one value, as findings of verify(): one for each value (or exchange)
     where it begins, the first four. A fault where it matters which copy is used (_Effect), else a warning.
     is_rounding(name, a, b): whether an output of two runs differs by no more than rounding explains.
@@ -49,53 +51,74 @@ def findings(subject, say=lambda text: None, is_rounding=lambda name, a, b: Fals
     Empty too where why_not() gives a reason, and where the launch stops at PTX. Raises DiagnosticError where
     the kernel cannot be compiled again.
     """
-    if why_not(subject):
+    if why_not(launch):
         return []
-    watched = _Watched(subject)
+    watched = _Watched(launch)
     if not watched.exchanges:
         return []
-    say(f"{subject.name}: ptx, copies of each value")
+    say(f"{launch.name}: ptx, copies of each value")
     plain = watched.run("copies")
     begun = [] if plain.trap else watched.begun()
     if not begun:
         return []
-    say(f"{subject.name}: ptx, copies with enable_fp_fusion=False")
-    without = _Watched(subject.recompiled(enable_fp_fusion=False))
+    say(f"{launch.name}: ptx, copies with enable_fp_fusion=False")
+    without = _Watched(launch.recompiled(enable_fp_fusion=False))
     ended = without.run("copies, enable_fp_fusion=False").trap is None
     remain = {_key(d) for d in without.differing} if ended else None
     # Of what a mask leaves out of a load, and of a store, only contraction is sure to be the cause.
-    begun = [d for d in begun if d["is_whole"] or _cause(d, remain) == "contraction"]
+    begun = [d for d in begun if d.is_whole or _cause(d, remain) == "contraction"]
     if not begun:
         return []
     effect = _effect(watched, plain, say, is_rounding)
     return [_finding(d, remain, effect, len(watched.differing)) for d in begun[:_MOST_FINDINGS]]
 
 
-def explains(subject, trap) -> bool:
+def explains(launch, trap) -> bool:
     """Whether a race that the check reports at PTX is made by copies that differ: it goes where all copies
     are the first holder's, and comes with none."""
-    if getattr(trap, "kind", "") != "data race" or why_not(subject):
+    if getattr(trap, "kind", "") != "data race" or why_not(launch):
         return False
-    watched = _Watched(subject)
+    watched = _Watched(launch)
     if not watched.exchanges:
         return False
     watched.run("copies")
     if not watched.begun():
         return False
-    after = watched.run("copies first", "first", check="race").trap
+    after = watched.run("copies first", "first", checks="race").trap
     return after is None or (after.file, after.line, after.op) != (trap.file, trap.line, trap.op)
 
 
-class _Watched:
-    """A launch at PTX whose copies are watched. differing: what the last run found, as CopyWatch.take()."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Apart:
+    """What holds several copies of one element with other bits: a value, or a store of the lanes of a warp.
+    threads, registers, bits: of the first two that differ; copies: how many do; is_whole: whether all that
+    the value is computed from is defined; exchange: the op that a store belongs to."""
 
-    def __init__(self, subject):
-        self.subject = subject
-        self.ttgir = subject.texts["ttgir"]
-        self.differing: list[dict] = []
-        with _settings.using(device="cpu", level="ptx", target=subject.target):
-            self.code = registers.Code(compiled_of(subject.kernel("ptx")))
-            self.module = ir.parse(self.ttgir, f"{subject.name}.ttgir")
+    site: object
+    is_store: bool
+    program: list
+    block: int
+    iterations: list
+    element: int
+    threads: tuple
+    registers: tuple
+    bits: tuple
+    order: int
+    copies: int
+    is_whole: bool = False
+    exchange: object = None
+
+
+class _Watched:
+    """A launch at PTX whose copies are watched. differing: what the last run found."""
+
+    def __init__(self, launch):
+        self.launch = launch
+        self.ttgir = launch.texts["ttgir"]
+        self.differing: list[_Apart] = []
+        with _settings.using(device="cpu", level="ptx", target=launch.target):
+            self.code = registers.Code(compiled_of(launch.kernel("ptx")))
+            self.module = ir.parse(self.ttgir, f"{launch.name}.ttgir")
             self.exchanges = [op for op in self.module.walk() if op.name in _EXCHANGES]
             names = list(dict.fromkeys(self._exchanged()))
             plan = registers.plan_untouched(self.ttgir, names, self.code, _MOST_TWINS) if names else None
@@ -117,23 +140,23 @@ class _Watched:
     def run(self, how: str, unify: str = "", **settings):
         """A run with the copies as they are, or all as the "first" or "last" holder has them."""
         watch = probe.CopyWatch(self.plan, self.code.ptx, self.code.filename, self.code.name, unify)
-        run = self.subject.run("ptx", how, recorder=watch, **settings)
-        self.differing = watch.take()
+        run = self.launch.run("ptx", how, recorder=watch, **settings)
+        self.differing = [_Apart(**found) for found in watch.take()]
         return run
 
-    def begun(self) -> list[dict]:
+    def begun(self) -> list[_Apart]:
         """Of what differs, what no earlier difference explains."""
-        values = [d for d in self.differing if not d["is_store"]]
-        flow = _Origins(self.module, {d["site"].value for d in values}, self.told)
+        values = [d for d in self.differing if not d.is_store]
+        flow = _Origins(self.module, {d.site.value for d in values}, self.told)
         if values:
-            begun = [d for d in values if flow.begins(d["site"].value)]
-            return [{**d, "is_whole": flow.is_whole(d["site"].value)} for d in begun]
+            begun = [d for d in values if flow.begins(d.site.value)]
+            return [dataclasses.replace(d, is_whole=flow.is_whole(d.site.value)) for d in begun]
         # A store of values that differ follows from them: these begin within what one op becomes.
         stores = []
         for d in self.differing:
-            op = self._exchange_at(d["site"])
-            if op is not None and not any(op == other["exchange"] for other in stores):
-                stores.append({**d, "exchange": op, "is_whole": False})
+            op = self._exchange_at(d.site)
+            if op is not None and not any(op == other.exchange for other in stores):
+                stores.append(dataclasses.replace(d, exchange=op))
         return stores
 
     def _exchange_at(self, site):
@@ -229,32 +252,28 @@ class _Effect:
 
 def _effect(watched: _Watched, plain, say, is_rounding) -> _Effect:
     """What the launch leaves with all copies as the first and as the last holder has them."""
-    subject, runs, limit = watched.subject, [plain], max(60.0, _ENDLESS * plain.seconds)
+    launch, limit = watched.launch, max(60.0, _ENDLESS * plain.seconds)
+    arrays = [plain.arrays]
     for which in ("first", "last"):
-        say(f"{subject.name}: ptx, every copy as the {which} holder has it")
+        say(f"{launch.name}: ptx, every copy as the {which} holder has it")
         run = watched.run(f"copies {which}", which, timeout=limit)
         if run.trap:
             return _Effect({}, f"with the {which} holder's copies the launch stops: {run.trap}")
-        runs.append(run)
-    arrays = [subject.arrays(run) for run in runs]
+        arrays.append(run.arrays)
     outputs: dict = {}
     reasons = []
-    for name, first in arrays[0].items():
-        differs = numpy.zeros(first.shape, bool)
-        error = 0.0
-        for other in arrays[1:]:
-            apart = _apart(first, other[name]) | _apart(arrays[1][name], other[name])
-            differs |= apart
-            for a, b in ((first, other[name]), (arrays[1][name], other[name])):
-                with numpy.errstate(invalid="ignore", over="ignore"):
-                    distance = numpy.abs(a.astype("float64") - b.astype("float64"))
-                error = max(error, float(numpy.nanmax(distance, initial=0.0, where=_apart(a, b))))
-        if differs.any():
-            outputs[name] = {"elements": int(differs.sum()), "of": int(differs.size), "max_error": error}
-            if split := _split(arrays[1][name], first):
-                reasons.append(f"'{name}' holds one value several times, and not alike: {split}")
-            elif not all(is_rounding(name, first, other[name]) for other in arrays[1:]):
-                reasons.append(f"'{name}' differs by more than rounding explains")
+    for name, own in arrays[0].items():
+        first, last = arrays[1][name], arrays[2][name]
+        pairs = [difference(a, b) for a, b in ((own, first), (own, last), (first, last))]
+        differs = pairs[0].where | pairs[1].where | pairs[2].where
+        if not differs.any():
+            continue
+        error = max(float(numpy.nanmax(one.error, initial=0.0)) for one in pairs)
+        outputs[name] = {"elements": int(differs.sum()), "of": int(differs.size), "max_error": error}
+        if split := _split(first, own):
+            reasons.append(f"'{name}' holds one value several times, and not alike: {split}")
+        elif not all(is_rounding(name, own, other) for other in (first, last)):
+            reasons.append(f"'{name}' differs by more than rounding explains")
     return _Effect(outputs, why=" and ".join(reasons))
 
 
@@ -262,29 +281,24 @@ def _split(unified, plain) -> str:
     """The first neighbours of an array that is mostly made of repeated values (sums that are broadcast) that
     are equal where all copies are, and not in the plain run; "" where there are none."""
     a, b = unified.reshape(-1), plain.reshape(-1)
-    same = ~_apart(a[1:], a[:-1])
-    split = numpy.flatnonzero(same & _apart(b[1:], b[:-1]))
+    same = ~difference(a[1:], a[:-1]).where
+    split = numpy.flatnonzero(same & difference(b[1:], b[:-1]).where)
     if not split.size or same.mean() < _BROADCAST:
         return ""
     at = int(split[0])
     return f"elements {at} and {at + 1} are {b[at].item()!r} and {b[at + 1].item()!r}"
 
 
-def _apart(a, b):
-    """Which elements have other bits; two NaNs are equal."""
-    return _lockstep._differs(a, b, 0.0)
-
-
-def _key(d: dict) -> tuple:
+def _key(d: _Apart) -> tuple:
     """What a value or store is in another compilation of the same TTGIR."""
-    return d["site"].value, d["site"].stack, d["is_store"]
+    return d.site.value, d.site.stack, d.is_store
 
 
-def _cause(d: dict, remain: set | None) -> str:
+def _cause(d: _Apart, remain: set | None) -> str:
     """remain: what differs with enable_fp_fusion=False too; None where that was not to be run."""
-    same_warp = d["threads"][0] // 32 == d["threads"][1] // 32
+    same_warp = d.threads[0] // 32 == d.threads[1] // 32
     is_gone = remain is not None and _key(d) not in remain
-    return "contraction" if is_gone and (same_warp or d["is_whole"]) else "unknown"
+    return "contraction" if is_gone and (same_warp or d.is_whole) else "unknown"
 
 
 def _number(bits: int, kind: str):
@@ -294,11 +308,11 @@ def _number(bits: int, kind: str):
     return float(number) if kind[0] in "fb" else int(number)
 
 
-def _finding(d: dict, remain: set | None, effect: _Effect, total: int) -> dict:
-    site = d["site"]
+def _finding(d: _Apart, remain: set | None, effect: _Effect, total: int) -> Finding:
+    site = d.site
     cause = _cause(d, remain)
-    if d["is_store"]:
-        exchange = d["exchange"]
+    if d.is_store:
+        exchange = d.exchange
         value, op, variable = exchange.results[0].name, exchange.name, ""
         kind = str(exchange.results[0].type)
         kind = kind.rpartition("x")[2].partition(",")[0] if "tensor" in kind else kind
@@ -306,9 +320,9 @@ def _finding(d: dict, remain: set | None, effect: _Effect, total: int) -> dict:
     else:
         value, op, variable, kind = site.value, site.op, site.variable, site.type
         shape = tuple(site.shape)
-        element = [int(i) for i in numpy.unravel_index(d["element"], shape)] if shape else []
+        element = [int(i) for i in numpy.unravel_index(d.element, shape)] if shape else []
         what = "copies of one value differ"
-    a, b = (_number(bits, kind) for bits in d["bits"])
+    a, b = (_number(bits, kind) for bits in d.bits)
     named = f" ('{variable}')" if variable else ""
     if effect.stopped:
         message = f"{what}{named}; {effect.stopped.splitlines()[0]}"
@@ -319,8 +333,8 @@ def _finding(d: dict, remain: set | None, effect: _Effect, total: int) -> dict:
     else:
         message = f"{what}{named}: harmless for these inputs"
     holders = [
-        {"block": d["block"], "thread": thread, "register": register, "number": number}
-        for thread, register, number in zip(d["threads"], d["registers"], (a, b), strict=True)
+        {"block": d.block, "thread": thread, "register": register, "number": number}
+        for thread, register, number in zip(d.threads, d.registers, (a, b), strict=True)
     ]
     notes = []
     if cause == "contraction":
@@ -336,26 +350,23 @@ def _finding(d: dict, remain: set | None, effect: _Effect, total: int) -> dict:
             f"'{name}' differ, by at most {out['max_error']:.3g}"
         )
     where = f"element {element}, " if element else ""
-    loop = f", iteration {', '.join(map(str, d['iterations']))}" if d["iterations"] else ""
+    loop = f", iteration {', '.join(map(str, d.iterations))}" if d.iterations else ""
     lines = [
         message,
         f"{site.file}:{site.line}: {value} = {op}" if site.file else f"{value} = {op}",
-        f"program {tuple(d['program'])}{loop}, {where}"
+        f"program {tuple(d.program)}{loop}, {where}"
         + ", ".join(f"{_holder(holder)}: {holder['number']!r}" for holder in holders),
     ]
-    lines += [f"stored by {' '.join(site.op.split())}"] if d["is_store"] else []
+    lines += [f"stored by {' '.join(site.op.split())}"] if d.is_store else []
     lines += notes
     rest = total - 1
     lines += [f"{rest} other values or stores have copies that differ too"] if rest else []
-    return {
-        "check": "copies", "severity": "fault" if effect.matters else "warning", "levels": ["ptx"],
-        "kind": "copies differ", "message": message, "file": site.file, "line": site.line,
-        "column": site.column, "op": op, "value": value, "program": list(d["program"]), "element": element,
-        "iterations": list(d["iterations"]), "argument": next(iter(effect.outputs), ""), "place": "",
-        "notes": notes, "cause": cause, "copies": holders,
-        "evidence": {"copies": d["copies"], "outputs": effect.outputs, "stopped": effect.stopped},
-        "text": "\n".join(lines),
-    }  # fmt: skip
+    return Finding(
+        "copies", "fault" if effect.matters else "warning", ["ptx"], "copies differ", message, site.file,
+        site.line, next(iter(effect.outputs), ""), "\n".join(lines), site.column, op, value,
+        list(d.program), element, list(d.iterations), "", notes, cause=cause, copies=holders,
+        evidence={"copies": d.copies, "outputs": effect.outputs, "stopped": effect.stopped},
+    )  # fmt: skip
 
 
 def _holder(holder: dict) -> str:

@@ -8,14 +8,14 @@ what the experiments show; the element types' table holds where no experiment co
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 
 import ml_dtypes
 import numpy
 
-from triton_runner import _lockstep, _tolerances
+from triton_runner._case.results import Bits
 from triton_runner._files import kind_of
+from triton_runner._rerun.difference import Difference, difference, tolerance
 
 _FACTOR = 4.0  # how many times the largest movement seen may be exceeded by a run that nobody perturbed
 _JUMP = 32.0  # an element that moves by so many times the usual movement was decided otherwise (an argmax)
@@ -47,45 +47,43 @@ class Noise:
     def add(self, base: dict, other: dict) -> None:
         """Another run of the same text: what each output is there, beside what it usually is."""
         for name, array in base.items():
-            change = _change(array, other[name])
+            change = _change(difference(array, other[name]))
             known = self._movements.get(name)
             self._movements[name] = Movement(change if known is None else numpy.maximum(change, known.change))
 
     def is_rounding(self, name: str, x: numpy.ndarray, y: numpy.ndarray) -> bool:
         """Whether an output of two runs differs by no more than rounding moves it, decisions left out."""
-        return bool((_change(x, y) <= self._allowed(name, x, False, decisions=False)[0]).all())
+        found = difference(x, y)
+        return bool((_change(found) <= self._allowed(name, found, False, decisions=False)[0]).all())
 
-    def compare(self, name: str, x: numpy.ndarray, y: numpy.ndarray, exact: bool) -> dict:
-        """How an output of one run differs from that of another: `bits_equal`; `agrees`, whether noise
-        explains it; where bits differ also `elements`, `of`, `max_error`, `allowed` (the largest change that
-        noise explains, in the array's own unit), `element` (the first beyond it, or the first that differs)
-        and the two `numbers` there. exact: both runs add in the same order, so that types allow nothing."""
-        answer = {"argument": name, "bits_equal": x.tobytes() == y.tobytes(), "agrees": True, "elements": 0}
-        if answer["bits_equal"]:
-            return answer
-        differs, change = _lockstep._differs(x, y, 0.0), _change(x, y)
-        allowed, spare = self._allowed(name, x, exact)
-        beyond = differs & ~(change <= allowed)
+    def compare(self, name: str, x: numpy.ndarray, y: numpy.ndarray, exact: bool) -> Bits:
+        """How an output of one run differs from that of another. exact: both runs add in the same order, so
+        that types allow nothing."""
+        if x.tobytes() == y.tobytes():
+            return Bits(name, True, True, 0)
+        found = difference(x, y)
+        change = _change(found)
+        allowed, spare = self._allowed(name, found, exact)
+        beyond = found.where & ~(change <= allowed)
         agrees = int(beyond.sum()) <= spare
-        where = differs if agrees or not beyond.any() else beyond
-        first = tuple(int(i) for i in numpy.argwhere(where)[:1].ravel())
+        shown = found if agrees or not beyond.any() else dataclasses.replace(found, where=beyond)
         finite = allowed[numpy.isfinite(allowed)]
-        return answer | {
-            "agrees": agrees, "elements": int(differs.sum()), "of": int(x.size),
-            "max_error": number(numpy.max(change, initial=0, where=differs)),
-            "allowed": float(finite.max()) if finite.size else 0.0, "element": list(first),
-            "numbers": [number(x[first]), number(y[first])] if where.any() else None,
-        }  # fmt: skip
+        return Bits(
+            name, False, agrees, found.elements, found.of,
+            number(float(numpy.max(change, initial=0, where=found.where))), float(finite.max(initial=0.0)),
+            list(shown.element), [number(n) for n in shown.numbers] if shown else None,
+        )  # fmt: skip
 
     def _allowed(
-        self, name: str, x: numpy.ndarray, exact: bool, decisions: bool = True
+        self, name: str, found: Difference, exact: bool, decisions: bool = True
     ) -> tuple[numpy.ndarray, int]:
         """(how far each element may be off, how many elements may be off by more). decisions: those that fell
         otherwise in an experiment count."""
+        x = found.want
         is_float = x.dtype.kind not in "iub"
         room = numpy.zeros(x.shape)
         if is_float and not exact:
-            room = room + _room(x) + _step(x)
+            room = room + tolerance(kind_of(x.dtype)) * found.largest + _step(x)
         movement = self._movements.get(name)
         if movement is None:
             return room, 0
@@ -100,21 +98,11 @@ class Noise:
         return numpy.where(jumps, numpy.inf, room), 2 * int(jumps.sum())
 
 
-def _change(x: numpy.ndarray, y: numpy.ndarray) -> numpy.ndarray:
-    """By how much each element differs; infinite where only one is NaN or where infinities differ."""
-    if x.dtype.kind in "iub":
-        return (x != y).astype(numpy.float64)
-    a, b = x.astype(numpy.float64), y.astype(numpy.float64)
-    same = (a == b) | (numpy.isnan(a) & numpy.isnan(b))
-    with numpy.errstate(invalid="ignore", over="ignore"):
-        change = numpy.where(same, 0.0, numpy.abs(a - b))
-    return numpy.where(numpy.isnan(change), numpy.inf, change)
-
-
-def _room(x: numpy.ndarray) -> float:
-    """What the table of tolerances allows an array: so much of its largest number."""
-    finite = numpy.abs(x[numpy.isfinite(x)].astype(numpy.float64))
-    return _tolerances.tolerance(kind_of(x.dtype)) * float(finite.max(initial=0.0))
+def _change(found: Difference) -> numpy.ndarray:
+    """By how much each element differs: of whole numbers 1 where it does; infinite where only one is NaN."""
+    if found.want.dtype.kind in "iub":
+        return found.where.astype(numpy.float64)
+    return numpy.where(numpy.isnan(found.error), numpy.inf, found.error)
 
 
 def _step(x: numpy.ndarray) -> numpy.ndarray:
@@ -127,11 +115,4 @@ def _step(x: numpy.ndarray) -> numpy.ndarray:
 
 def number(value):
     """A number as JSON has it: what it has no word for as text."""
-    if isinstance(value, (numpy.bool_, bool)):
-        return bool(value)
-    if getattr(value, "dtype", None) is not None and value.dtype.kind in "iu":
-        return int(value)
-    with contextlib.suppress(ValueError, OverflowError):
-        if numpy.isfinite(float(value)):
-            return float(value)
-    return str(float(value))
+    return value if isinstance(value, (bool, int)) or numpy.isfinite(value) else str(float(value))

@@ -41,7 +41,7 @@ def reports(judge, level: str, check: str) -> list[Report]:
 def _undefined(judge, level: str) -> list[Report]:
     """The check reports what depends on an undefined value; the experiment defines values where they are
     made, of which most reach nothing that the check would report."""
-    run = judge.run(level, "check uninit", check="uninit")
+    run = judge.run(level, checks="uninit")
     if run is None or run.trap is None:
         return []
     effects = [_Experiment(judge, level, "uninit", number).effect for number in NUMBERS]
@@ -67,16 +67,15 @@ class _Experiment:
         plain = judge.plain[level]
         how = f"check {check}, {number:g} in place of what it reports" + (f" at {at[0]}" if at else "")
         limit = max(_LEAST_SECONDS, _PATIENCE * judge.slowest(level))
-        self.run = judge.run(level, how, check=check, substitute=substitution, timeout=limit)
+        self.run = judge.run(level, how, checks=check, substitute=substitution, timeout=limit)
         self.places = substitution.places
-        self.effect = "" if self.run is None else _effect(judge, plain, self.run, number)
+        self.effect = "" if self.run is None else _effect(plain, self.run, number)
 
 
-def _effect(judge, plain, run, number: float) -> str:
+def _effect(plain, run, number: float) -> str:
     if run.trap is not None:
         return f"with {number:g} in its place the launch ends in a trap: {run.trap.kind}"
-    after = judge.subject.arrays(run)
-    names = [n for n, a in judge.subject.arrays(plain).items() if a.tobytes() != after[n].tobytes()]
+    names = [n for n, a in plain.arrays.items() if a.tobytes() != run.arrays[n].tobytes()]
     return f"with {number:g} in its place {', '.join(map(repr, names))} holds something else" if names else ""
 
 

@@ -4,20 +4,17 @@ large as a generator with the hash of what it stands for."""
 from __future__ import annotations
 
 import hashlib
-import json
-import struct
 
 import numpy
 
-from triton_runner._case.contents import Contents, View
 from triton_runner._errors import fail
-from triton_runner._files import DTYPES, numpy_named
+from triton_runner._files import DTYPES, from_safetensors, numpy_named, to_safetensors
+from triton_runner._rerun.arguments import Arguments, View
 
 _ALIGNMENT = 64
-_KINDS = {theirs: ours for ours, (_, theirs) in DTYPES.items()}
 
 
-def taken(contents: Contents, max_bytes: int) -> tuple[list[dict], dict[str, numpy.ndarray], list[str]]:
+def taken(arguments: Arguments, max_bytes: int) -> tuple[list[dict], dict[str, numpy.ndarray], list[str]]:
     """What JSON says of each block, the arrays that are stored, by name, and notes on what is not whole.
 
     A block of one repeated element is a generator. Of others those are stored that fit into max_bytes, the
@@ -25,14 +22,14 @@ def taken(contents: Contents, max_bytes: int) -> tuple[list[dict], dict[str, num
     """
     described, stored, notes = [], {}, []
     left = max_bytes
-    order = sorted(range(len(contents.saved)), key=lambda i: contents.saved[i].nbytes)
+    order = sorted(range(len(arguments.saved)), key=lambda i: arguments.saved[i].nbytes)
     by_number: dict[int, dict] = {}
     for number in order:
-        data = contents.saved[number]
-        name, view = _first_view(contents, number)
+        data = arguments.saved[number]
+        name, view = _first_view(arguments, number)
         block = {
             "bytes": int(data.nbytes),
-            "align": contents.address(number) % _ALIGNMENT,
+            "align": arguments.address(number) % _ALIGNMENT,
             "sha256": hashlib.sha256(data.tobytes()).hexdigest(),
         }
         typed = _typed(data, view)
@@ -49,18 +46,17 @@ def taken(contents: Contents, max_bytes: int) -> tuple[list[dict], dict[str, num
                 "are drawn again"
             )
         by_number[number] = block
-    described = [by_number[number] for number in range(len(contents.saved))]
+    described = [by_number[number] for number in range(len(arguments.saved))]
     return described, stored, notes
 
 
-def _first_view(contents: Contents, number: int) -> tuple[str, View]:
-    return next((name, view) for name, view in contents.views.items() if view.block == number)
+def _first_view(arguments: Arguments, number: int) -> tuple[str, View]:
+    return next((name, view) for name, view in arguments.views.items() if view.block == number)
 
 
 def _typed(data: numpy.ndarray, view: View) -> numpy.ndarray:
     """The bytes as elements of the type, where they are a whole number of them."""
-    kind = numpy_named(DTYPES[view.dtype][0])
-    return data.view(kind) if data.nbytes % kind.itemsize == 0 else data
+    return data.view(view.type) if data.nbytes % view.type.itemsize == 0 else data
 
 
 def _drawn(typed: numpy.ndarray, view: View) -> dict:
@@ -128,35 +124,12 @@ def _generated(generator, size: int) -> numpy.ndarray:
 
 def packed(arrays: dict) -> bytes:
     """Arrays by name as safetensors."""
-    kinds = dict(DTYPES.values())
-    header, at, pieces = {}, 0, []
-    for name, value in arrays.items():
-        data = value.tobytes()
-        header[name] = {
-            "dtype": kinds[str(value.dtype)], "shape": list(value.shape), "data_offsets": [at, at + len(data)]
-        }  # fmt: skip
-        at += len(data)
-        pieces.append(data)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return b"".join([struct.pack("<Q", len(text)), text, *pieces])
+    return b"".join(to_safetensors(arrays))
 
 
 def unpacked(data: bytes) -> dict[str, numpy.ndarray]:
     """The arrays of safetensors, read-only views of its bytes. Errors: what lies outside of them."""
     try:
-        (size,) = struct.unpack_from("<Q", data)
-        header = json.loads(data[8 : 8 + size]) if 8 + size <= len(data) else None
-        body, found = memoryview(data)[8 + size :], {}
-        for name, entry in header.items():
-            if name == "__metadata__":
-                continue
-            kind = numpy_named(DTYPES[_KINDS[entry["dtype"]]][0])
-            begin, end = entry["data_offsets"]
-            shape = tuple(entry["shape"])
-            if not 0 <= begin <= end <= len(body) or any(n < 0 for n in shape):
-                raise ValueError(f"{name} lies outside of the file")
-            found[name] = numpy.frombuffer(body[begin:end], kind).reshape(shape)
-        return found
-    except (struct.error, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return from_safetensors(data)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise fail(f"the case's arrays are no safetensors: {error}") from None

@@ -4,16 +4,20 @@ person; and how the launches of a program are judged."""
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.util
 import json
 import os
 
 from triton_runner import _device, _settings
 from triton_runner._artifacts import ArtifactKernel
-from triton_runner._case import case, fingerprint, judge, severity, subject
-from triton_runner._case.observe import Launch, observing
+from triton_runner._case import case, fingerprint, judge, severity
+from triton_runner._case.results import NONDETERMINISTIC, SCHEMA, Judged, worst
 from triton_runner._errors import fail
+from triton_runner._launch import Call, axes_of, observing
 from triton_runner._load import load
+from triton_runner._rerun.launch import of_call
+from triton_runner._rerun.typed import as_json
 from triton_runner._run import run_program
 from triton_runner._uninit import track_empty
 
@@ -35,25 +39,29 @@ class Verdict:
     """
 
     def __init__(
-        self, launches: list[dict], program: dict | None = None, left_out: int = 0, others=(),
+        self, judged: list[Judged], program: dict | None = None, left_out: int = 0, others=(),
         strict: bool = False,
     ):  # fmt: skip
-        self.launches, self.program, self.left_out = launches, program, left_out
+        self._judged, self.program, self.left_out = judged, program, left_out
         self._strict = strict
         self._others = list(others)  # kernels that were launched, and that nobody asked for
-        told = [one["verdict"] for one in launches]
+        told = [one.verdict for one in judged]
         if program is not None and program["status"]:
-            told.append("wrong" if launches else "unknown")  # without a launch no kernel was at fault
-        self.verdict = judge.worst(told)
+            told.append("wrong" if judged else "unknown")  # without a launch no kernel was at fault
+        self.verdict = worst(told)
+
+    @property
+    def launches(self) -> list[dict]:
+        return as_json(self._judged)
 
     @property
     def findings(self) -> list[dict]:
-        found = [finding for one in self.launches for finding in one["findings"]]
-        return sorted(found, key=lambda finding: finding["severity"] != "fault")
+        found = [finding for one in self._judged for finding in one.findings]
+        return as_json(sorted(found, key=lambda finding: not finding.is_fault))
 
     @property
     def status(self) -> int:
-        if self.verdict == severity.NONDETERMINISTIC:
+        if self.verdict == NONDETERMINISTIC:
             return int(self._strict)
         return _STATUS[self.verdict]
 
@@ -62,7 +70,7 @@ class Verdict:
 
     def to_dict(self) -> dict:
         return {
-            "schema": judge.SCHEMA, "verdict": self.verdict, "program": self.program,
+            "schema": SCHEMA, "verdict": self.verdict, "program": self.program,
             "launches": self.launches, "left_out": self.left_out, "environment": fingerprint.taken(),
         }  # fmt: skip
 
@@ -71,8 +79,8 @@ class Verdict:
         return json.dumps(self.to_dict(), indent=2)
 
     def __str__(self) -> str:
-        lines = [line for one in self.launches for line in _page(one)]
-        if not self.launches:
+        lines = [str(one) for one in self._judged]
+        if not self._judged:
             others = f" of that name; others were: {', '.join(self._others)}" if self._others else ""
             lines.append(f"no kernel was launched{others}")
         if self.left_out:
@@ -82,29 +90,6 @@ class Verdict:
         return "\n".join([*lines, f"verdict: {self.verdict}"])
 
     __repr__ = __str__
-
-
-def _page(one: dict) -> list[str]:
-    """A launch in a few lines."""
-    grid = ", ".join(map(str, one["grid"]))
-    lines = [f"{one['kernel']}, grid ({grid}), {one['target']}: {one['verdict']} ({one['seconds']:.1f} s)"]
-    how = list(dict.fromkeys(run["how"].split(" ")[0] for run in one["runs"]))
-    lines.append(f"  {len(one['runs'])} runs at {', '.join(one['levels'])}: {', '.join(how)}")
-    for finding in one["findings"]:
-        first, *rest = finding["text"].splitlines()
-        lines.append(
-            f"  {finding['severity']}, {finding['check']} at {', '.join(finding['levels'])}: {first}"
-        )
-        lines += [f"    {line}" for line in rest]
-    for bits in one["bits"]:
-        if not bits["bits_equal"] and bits["agrees"]:
-            lines.append(
-                f"  {bits['argument']}: {bits['elements']} of {bits['of']} elements differ between "
-                f"{' and '.join(bits['levels'])}, by {bits['max_error']:.3g} at most, as sums in another "
-                "order may"
-            )
-    lines += [f"  not run: {o['level']}, {o['how']}: {o['why'].splitlines()[0]}" for o in one["not_run"]]
-    return lines
 
 
 def verify(
@@ -127,10 +112,10 @@ def verify(
         if case.is_case(kernel):
             return of_case(kernel, checks, strict, say or _nothing)
         kernel = load(kernel, device="cpu")
-    judged: list[dict] = []
+    judged: list[Judged] = []
 
-    def see(launch: Launch) -> None:
-        judged.append(judge.judge(subject.of_launch(launch), checks, strict, say or _nothing))
+    def see(call: Call, go) -> None:
+        judged.append(judge.judge(of_call(call), checks, strict, say or _nothing))
 
     if grid is None:
         raise fail("verify needs the grid of the launch", "as in grid=(4,)")
@@ -153,7 +138,7 @@ class Program:
 
     def __init__(self, names=(), most: int = 16, checks=judge.CHECKS, strict: bool = False, say=_nothing):
         self.names, self.most, self.checks, self.strict, self.say = names, most, checks, strict, say
-        self.judged: list[dict] = []
+        self.judged: list[Judged] = []
         self.left_out = 0
         self._known: set = set()
         self._others: set = set()
@@ -170,23 +155,28 @@ class Program:
         ):
             status = run_program(program, list(arguments), is_module, pretend_cuda)
         if not status and not self.strict:
-            for one in self.judged:
-                if one["verdict"] == "wrong" and severity.accept(one["findings"]):
-                    one["verdict"] = judge.verdict_of(one)
+            self.judged = [_accepted(one) for one in self.judged]
         ended = {"name": program, "status": status or 0}
         return Verdict(self.judged, ended, self.left_out, sorted(self._others), self.strict)
 
-    def _see(self, launch: Launch) -> None:
-        if self.names and launch.name not in self.names:
-            self._others.add(launch.name)
-        key = (id(launch.kernel), launch.grid, tuple(_shape(value) for _, value in launch.named))
-        if key not in self._known and (not self.names or launch.name in self.names):
+    def _see(self, call: Call, go) -> None:
+        is_wanted = not self.names or call.name in self.names
+        if not is_wanted:
+            self._others.add(call.name)
+        key = (id(call.kernel), axes_of(call.grid), tuple(_shape(value) for _, value in call.named))
+        if is_wanted and key not in self._known:
             self._known.add(key)
             if len(self.judged) < self.most:
-                self.judged.append(judge.judge(subject.of_launch(launch), self.checks, self.strict, self.say))
+                self.judged.append(judge.judge(of_call(call), self.checks, self.strict, self.say))
             else:
                 self.left_out += 1
-        launch.run()
+        go()
+
+
+def _accepted(one: Judged) -> Judged:
+    """The verdict on a launch where the program's own check passes."""
+    findings = severity.accepted(one.findings) if one.verdict == "wrong" else None
+    return one if findings is None else dataclasses.replace(one, findings=findings).settled()
 
 
 def _shape(value) -> tuple:

@@ -9,6 +9,7 @@ import numpy
 
 from triton_runner._errors import fail
 from triton_runner._files import numpy_named
+from triton_runner._rerun.arguments import host, packed
 
 _TYPES = {
     "bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8",
@@ -23,24 +24,19 @@ def encoded(name: str, value):
     number."""
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    if hasattr(value, "detach") and hasattr(value, "data_ptr"):  # a tensor of PyTorch
-        import torch
-
-        value, dtype = value.detach().cpu(), str(value.dtype).removeprefix("torch.")
-        if not value.is_contiguous():
-            raise fail(f"argument '{name}' is a tensor that is not contiguous", "pass its .contiguous()")
-        data = value.reshape(-1).view(torch.uint8).numpy().tobytes()
-        shape = list(value.shape)
-    elif isinstance(value, numpy.generic):
+    if isinstance(value, numpy.generic):
         return {"dtype": _typed(name, str(value.dtype)), "value": value.item()}
-    elif isinstance(value, numpy.ndarray):
-        data, dtype, shape = numpy.ascontiguousarray(value).tobytes(), str(value.dtype), list(value.shape)
-    else:
+    is_tensor = hasattr(value, "detach") and hasattr(value, "data_ptr")  # of PyTorch
+    if is_tensor and not value.is_contiguous():
+        raise fail(f"argument '{name}' is a tensor that is not contiguous", "pass its .contiguous()")
+    if not is_tensor and not isinstance(value, numpy.ndarray):
         raise fail(
             f"argument '{name}' is a {type(value).__name__}, which compare does not carry to its processes",
             "arrays of NumPy, tensors of PyTorch and numbers can be compared",
         )
-    return {"dtype": _typed(name, dtype), "shape": shape, "bytes": data}
+    _typed(name, str(value.dtype).removeprefix("torch."))
+    dtype, shape, data = packed(host(value))
+    return {"dtype": dtype, "shape": shape, "bytes": data}
 
 
 def _typed(name: str, dtype: str) -> str:

@@ -18,6 +18,7 @@ from triton_runner._compare.store import Store
 from triton_runner._compiler import versions
 from triton_runner._compiler.constants import constant
 from triton_runner._errors import fail
+from triton_runner._rerun.difference import difference
 
 
 @dataclasses.dataclass
@@ -67,12 +68,17 @@ class Measured:
         return value
 
     def as_dict(self) -> dict:
-        return {
-            "release": self.release, "target": self.target, "config": self.config, "figures": self.figures,
-            "instructions": self.mix, "ptx": self.ptx, "error": self.error, "gap": self.gap,
-            "trap": self.trap, "unrun": self.unrun, "stage": self.stage, "pass": self.pass_name,
-            "files": self.files, "outputs": self.outputs, "base": self.base.name if self.base else None,
-        }  # fmt: skip
+        said = {_SAID.get(name, name): value for name, value in vars(self).items()}
+        return said | {"base": self.base.name if self.base else None}
+
+
+_SAID = {"mix": "instructions", "pass_name": "pass"}  # what JSON calls some of them
+
+
+def _of_json(said: dict) -> Measured:
+    """The row that as_dict() gave, without its base."""
+    names = [field.name for field in dataclasses.fields(Measured) if field.name != "base"]
+    return Measured(**{name: said[_SAID.get(name, name)] for name in names})
 
 
 class Comparison:
@@ -135,22 +141,11 @@ def _why(node, row: Measured) -> str:
 
 
 def compare(
-    kernel,
-    args=None,
-    *,
-    grid=None,
-    signature=None,
-    constexprs: dict | None = None,
-    versions: str | list | None = None,
-    targets: str | list | None = None,
-    configs: str | list | None = None,
-    base=None,
-    jobs: int | None = None,
-    executor: str | None = None,
-    store=None,
-    timeout: float | None = None,
-    told=None,
-) -> Comparison:
+    kernel, args=None, *, grid=None, signature=None, constexprs: dict | None = None,
+    versions: str | list | None = None, targets: str | list | None = None, configs: str | list | None = None,
+    base=None, jobs: int | None = None, executor: str | None = None, store=None,
+    timeout: float | None = None, told=None,
+) -> Comparison:  # fmt: skip
     """Compiles a kernel with several releases, for several targets, in several configurations, in processes
     side by side, and compares registers, memory, instructions, occupancy, time, and what the CPU computes.
 
@@ -222,13 +217,11 @@ def _gpu_name() -> str:
 
 
 def _row(cell: Cell, result: dict | None) -> Measured:
-    result = result or {}
-    figures = {**dict.fromkeys(measure.FIGURES), **result.get("figures", {})}
-    return Measured(
-        cell.release, cell.target, cell.config, figures, result.get("mix", {}), result.get("ptx", {}),
-        result.get("error"), cell.gap, result.get("trap"), result.get("unrun"), result.get("stage"),
-        result.get("pass"), result.get("files", {}), result.get("outputs"),
-    )  # fmt: skip
+    known = {"mix": {}, "ptx": {}, "files": {}, **(result or {})}
+    known["figures"] = {**dict.fromkeys(measure.FIGURES), **known.get("figures", {})}
+    rest = ("figures", "mix", "ptx", "error", "trap", "unrun", "stage", "files", "outputs")
+    fields = {name: known.get(name) for name in rest} | {"pass_name": known.get("pass"), "gap": cell.gap}
+    return Measured(cell.release, cell.target, cell.config, **fields)
 
 
 # --- the base -----------------------------------------------------------------------------------------------
@@ -276,14 +269,7 @@ def _earlier(path: str) -> dict:
     try:
         with open(path, encoding="utf-8") as file:
             told = json.load(file)["cells"]
-        rows = [
-            Measured(
-                one["release"], one["target"], one["config"], one["figures"], one["instructions"], one["ptx"],
-                one["error"], one["gap"], one["trap"], one["unrun"], one["stage"], one["pass"], one["files"],
-                one["outputs"],
-            )
-            for one in told
-        ]  # fmt: skip
+        rows = [_of_json(one) for one in told]
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -314,12 +300,8 @@ def _difference(store: Store, mine, theirs) -> float | None:
     arrays = [_array(store, *one) for one in (mine, theirs)]
     if any(array is None for array in arrays) or arrays[0].shape != arrays[1].shape:
         return None
-    a, b = (array.astype(numpy.float64) for array in arrays)
-    with numpy.errstate(all="ignore"):
-        apart = numpy.where((a == b) | (numpy.isnan(a) & numpy.isnan(b)), 0.0, numpy.abs(a - b))
-        largest = numpy.max(numpy.abs(b[numpy.isfinite(b)]), initial=0.0)
-        worst = numpy.max(apart, initial=0.0)
-    return math.inf if not numpy.isfinite(worst) else float(worst / largest if largest else worst)
+    found = difference(arrays[1], arrays[0])
+    return found.size if numpy.isfinite(found.max_error) else math.inf
 
 
 def _array(store: Store, dtype: str, shape: list, key: str):

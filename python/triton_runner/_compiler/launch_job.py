@@ -14,6 +14,7 @@ def run(request, note=lambda stage: None):
     from triton_runner._compare import arguments
     from triton_runner._errors import DiagnosticError, KernelTrap
     from triton_runner._load import load
+    from triton_runner._rerun.arguments import packed
 
     note("launch")
     values = [arguments.decoded(value) for value in request["arguments"]]
@@ -26,11 +27,7 @@ def run(request, note=lambda stage: None):
         return {"trap": str(trap)}
     except DiagnosticError as error:
         return {"unrun": str(error)}
-    return {"outputs": [_output(value) for value in values if hasattr(value, "tobytes") and value.shape]}
-
-
-def _output(value):
-    return [str(value.dtype), list(value.shape), value.tobytes()]
+    return {"outputs": [packed(value) for value in values if hasattr(value, "tobytes") and value.shape]}
 
 
 def _on_gpu(request, values, grid):

@@ -13,12 +13,6 @@ def triple(program) -> tuple:
     return (*axes, 0, 0)[:3]
 
 
-def axes_of(grid) -> tuple:
-    """(x, y, z) of a launch's grid."""
-    axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
-    return tuple(int(n) for n in (*axes, 1, 1)[:3])
-
-
 def programs_of(given) -> tuple:
     """The programs that a caller names, (x, y, z) each. A number or a tuple names one, a list several; axes
     that are left out are 0, and None names no program."""

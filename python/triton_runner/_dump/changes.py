@@ -7,11 +7,10 @@ import collections
 import functools
 import re
 
-import numpy
-
-from triton_runner import _arrays, _core
+from triton_runner import _core
 from triton_runner._compiled import Compiled
 from triton_runner._errors import fail
+from triton_runner._rerun.arguments import Arguments, has_memory
 
 _COMPARED = 1 << 30  # bytes of arguments that are copied to compare outputs
 _WAITS = {
@@ -22,63 +21,20 @@ _WAITS = {
 
 
 class Copies:
-    """Copies of a launch's arrays; arrays that share memory share it in the copies."""
+    """A launch's arguments, and copies of them, of which the plain kernel makes what it does."""
 
     def __init__(self, named: list):
-        self.arrays = [(name, value) for name, value in named if _storage(value) is not None]
-        storages = {_storage(value)[0]: _storage(value)[1] for _, value in self.arrays}
-        self.taken = bool(storages) and sum(storages.values()) <= _COMPARED
-        self._made: dict = {}
-
-    def of_one(self, value):
-        found = _storage(value)
-        if found is None:
-            return value
-        if isinstance(value, _arrays.ArrayArgument):
-            return _arrays.wrap("", self.of_one(value.base))
-        if hasattr(value, "untyped_storage"):
-            if found[0] not in self._made:
-                self._made[found[0]] = value.untyped_storage().clone()
-            return _arrays.same_view(value, self._made[found[0]])
-        if found[0] not in self._made:
-            self._made[found[0]] = value.copy()
-        return self._made[found[0]]
-
-    def of(self, values) -> tuple:
-        return tuple(self.of_one(value) for value in values)
+        self.own = Arguments([pair for pair in named if has_memory(pair[1])], keep=False)
+        self.taken = 0 < self.own.nbytes <= _COMPARED
+        self._copies = self.own.copied() if self.taken else self.own
+        self.named = dict(named) | dict(self._copies.named)
 
     def differing(self) -> list:
         """(name, bytes that differ, bytes) of the arrays that are not what the plain kernel made of them."""
-        found = []
-        for name, value in self.arrays:
-            copy = self._made.get(_storage(value)[0])
-            if copy is None:
-                continue
-            if hasattr(value, "untyped_storage"):
-                differs = _arrays.bytes_of(value.untyped_storage()) != _arrays.bytes_of(copy)
-                wrong, size = int(differs.sum()), copy.nbytes()
-            else:
-                array = value.base if isinstance(value, _arrays.ArrayArgument) else value
-                wrong, size = int((_bytes(array) != _bytes(copy)).sum()), copy.nbytes
-            if wrong:
-                found.append((name, wrong, size))
-        return found
-
-
-def _bytes(array):
-    return numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)
-
-
-def _storage(value):
-    """(what names an array's memory, its bytes), or None for other things."""
-    if isinstance(value, _arrays.ArrayArgument):
-        return _storage(value.base)
-    if hasattr(value, "untyped_storage"):
-        storage = value.untyped_storage()
-        return storage.data_ptr(), storage.nbytes()
-    if isinstance(value, numpy.ndarray):
-        return value.ctypes.data, value.nbytes
-    return None
+        mine, theirs = self.own.live(), self._copies.live()
+        wrong = [int((a != b).sum()) for a, b in zip(mine, theirs, strict=True)]
+        views = self.own.views.items()
+        return [(name, wrong[v.block], mine[v.block].size) for name, v in views if wrong[v.block]]
 
 
 class Before:
@@ -127,7 +83,7 @@ def changes_of(before: Before, made: Compiled, copies: Copies | None) -> list[st
         ]
         if not differing:
             said.append("outputs: the same as the plain kernel's")
-    elif copies is not None and copies.arrays:
+    elif copies is not None and copies.own.views:
         said.append(f"outputs: not compared, as the arguments have more than {_COMPARED} bytes")
     after = made.shared()
     if before.shared is not None and after is not None:

@@ -25,8 +25,8 @@ import numpy
 from triton_runner import _arrays, _artifacts, _core, _settings, _tools
 from triton_runner._compiled import compiled_of
 from triton_runner._dump import cubin_values, instrument
-from triton_runner._dump.axes import axes_of
 from triton_runner._errors import fail
+from triton_runner._launch import axes_of
 from triton_runner._metadata import jsonable
 from triton_runner._progress import telling
 

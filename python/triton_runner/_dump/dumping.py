@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 
-from triton_runner import _artifacts, _device, _settings
+from triton_runner import _artifacts, _device, _launch, _settings
 from triton_runner._dump import session
 from triton_runner._dump.records import Dump, Values
 from triton_runner._dump.session import active
@@ -91,12 +91,30 @@ class dumping:
             _settings.using(recorder=self._recorder, level=None if on_gpu else level or None)
         )
         self._contexts.callback(active.reset, active.set(self))
+        _launch.observe(self._record)
+        self._contexts.callback(_launch.forget, self._record)
         return self
 
     def __exit__(self, *error):
         self._contexts.close()
         self._drain()
         return False
+
+    def _record(self, launch: _launch.Call, go) -> None:
+        """A launch of a loaded artifact (an ArtifactKernel), off the tile engine."""
+        kernel = launch.kernel
+        is_artifact = isinstance(kernel, _artifacts.ArtifactKernel)
+        is_mine = is_artifact and session.for_launch(kernel.name) is self
+        if not is_mine or (kernel.level in MLIR and kernel.device == "cpu"):
+            return go()
+        from triton_runner._dump import instrument, registers
+
+        with session.suspended(), session.kept_of_traps(self.request, self.add):
+            if kernel.device == "cpu":
+                _, recording, changes = registers.run_kernel(self.request, kernel, go)
+            else:
+                recording, changes = instrument.run_kernel(self.request, kernel, launch.grid, launch.named)
+        self.add(self.request.dump(recording, changes))
 
     @property
     def last(self) -> Dump:
@@ -130,22 +148,3 @@ class dumping:
 
     def __repr__(self):
         return repr(self.launches[-1]) if self.launches else "<dump without a launch>"
-
-
-def _launch_artifact(kernel, grid, named, launch) -> None:
-    """A launch of a loaded artifact (an ArtifactKernel) under dumping(), off the tile engine; launch: what
-    runs it plainly."""
-    around = session.for_launch(kernel.name)
-    if around is None or (kernel.level in MLIR and kernel.device == "cpu"):
-        return launch()
-    from triton_runner._dump import instrument, registers
-
-    with session.suspended(), session.kept_of_traps(around.request, around.add):
-        if kernel.device == "cpu":
-            _, recording, changes = registers.run_kernel(around.request, kernel, launch)
-        else:
-            recording, changes = instrument.run_kernel(around.request, kernel, grid, named)
-    around.add(around.request.dump(recording, changes))
-
-
-_artifacts.launch_hook = _launch_artifact

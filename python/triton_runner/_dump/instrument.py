@@ -15,10 +15,10 @@ import numpy
 from triton_runner import _arrays, _artifacts, _core, _device, _settings
 from triton_runner._compiled import Compiled, compiled_of
 from triton_runner._dump import register_stores, session
-from triton_runner._dump.axes import axes_of
 from triton_runner._dump.changes import Before, Copies, changes_of, check_shared
 from triton_runner._dump.statements import uses_statements
 from triton_runner._errors import DiagnosticError, KernelTrap, fail
+from triton_runner._launch import axes_of
 from triton_runner._levels import MLIR
 from triton_runner._metadata import jsonable
 from triton_runner._pipeline.stages import option_names
@@ -46,7 +46,8 @@ def run(request, function, entry, args, kwargs, grid, compare=True):
     again, quiet = _without_statements(function, launch, kernel, entry, args, kwargs, grid)
 
     def launch_copies(copies):
-        again(entry, copies.of(args), {k: copies.of_one(v) for k, v in kwargs.items()}, grid, False)
+        given = tuple(copies.get(name, value) for name, value in zip(function.arg_names, args, strict=False))
+        again(entry, given, {name: copies.get(name, v) for name, v in kwargs.items()}, grid, False)
 
     return kernel, *_run(
         request, compiled, compiled_of(quiet), level, axes, named, launch_copies if compare else None
@@ -58,7 +59,7 @@ def run_kernel(request, kernel, grid, named, compare=True):
     changes."""
 
     def launch_copies(copies):
-        kernel.launch(grid, [(name, copies.of_one(value)) for name, value in named])
+        kernel.launch(grid, list(copies.items()))
 
     compiled = compiled_of(kernel)
     level = request.level if request.level in MLIR else compiled.entry
@@ -66,7 +67,8 @@ def run_kernel(request, kernel, grid, named, compare=True):
 
 
 def _run(request, compiled: Compiled, quiet: Compiled, level: str, axes: tuple, named: list, launch_copies):
-    """quiet: the kernel without its dump statements; launch_copies: launches it on Copies of its arrays."""
+    """quiet: the kernel without its dump statements; launch_copies: launches it with other arguments by
+    name."""
     before = Before(quiet)
     stored, changes = None, []
     on_cuda = compiled.target.startswith("cuda:")
@@ -85,7 +87,7 @@ def _run(request, compiled: Compiled, quiet: Compiled, level: str, axes: tuple, 
     with session.suspended():  # these launches are of the dump that is being taken
         if copies is not None and copies.taken:
             try:
-                launch_copies(copies)
+                launch_copies(copies.named)
             except KernelTrap as trap:
                 trapped, copies = trap, None
         try:

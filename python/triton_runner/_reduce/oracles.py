@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import operator
 import os
 import re
@@ -19,26 +20,32 @@ import tempfile
 import time
 from pathlib import Path
 
-from triton_runner import _core, _lockstep, _settings
-from triton_runner._case.subject import Subject
+from triton_runner import _core, _settings
 from triton_runner._compiler import child, versions, workers
 from triton_runner._compiler import compile as compiler
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._files import kind_of
 from triton_runner._levels import EXECUTED, ON_CPU, binary_level, level_of_text
+from triton_runner._rerun.arguments import Arguments
+from triton_runner._rerun.difference import difference, tolerance
+from triton_runner._rerun.launch import Launch, Outcome
 
 _RESOURCE = re.compile(r"(shared|registers|spills)\s*(>=|<=|>|<)\s*(\d+)")
 _COMPARE = {">": operator.gt, "<": operator.lt, ">=": operator.ge, "<=": operator.le}
 
 
-class Launch:
-    """How candidates are compiled and run: level, target, metadata; grid and contents, where they run."""
+@dataclasses.dataclass(frozen=True)
+class Candidates:
+    """How the texts that are tried are compiled and run: level, target, name, metadata; grid and arguments,
+    where they run."""
 
-    def __init__(
-        self, level: str, target: str, name: str, metadata=None, grid=None, contents=None, timeout=60.0
-    ):
-        self.level, self.target, self.name = level, target, name
-        self.metadata, self.grid, self.contents, self.timeout = metadata or {}, grid, contents, timeout
+    level: str
+    target: str
+    name: str
+    metadata: dict = dataclasses.field(default_factory=dict)
+    grid: tuple | None = None
+    arguments: Arguments | None = None
+    timeout: float = 60.0
 
     def compile(self, text: str, to: str) -> dict:
         """The answer of a worker: "result", or what it failed with."""
@@ -50,48 +57,48 @@ class Launch:
             return {"error": {"type": "refused", "message": error.message}}
         return workers.worker(versions.installed()).call({**request, "do": "job"}, self.timeout)
 
-    def run(self, text: str, **settings):
-        """The subject of a candidate and its run at its own level; None where it cannot be run."""
-        return self.engine(text, self.level, **settings)
+    def run(self, text: str, checks: str | None = None) -> Outcome | None:
+        """The run of a candidate at its own level; None where it cannot be run."""
+        return self.engine(text, self.level, checks)
 
-    def engine(self, text: str, level: str, **settings):
-        """The subject of a text and its run on the engine; None where the engine refuses it."""
-        if self.contents is None:
+    def engine(self, text: str, level: str, checks: str | None = None) -> Outcome | None:
+        """The run of a text on the engine; None where the engine refuses it."""
+        if self.arguments is None:
             raise fail(
                 "this oracle runs the kernel, and its arguments are not known",
                 "give --grid and --arg as for exec, or reduce a case (*.trcase)",
             )
-        subject = Subject(
-            self.name, self.target, {level: text}, lambda: self.metadata, level, self.grid, self.contents
+        about = self.metadata
+        launch = Launch(
+            self.name, self.target, {level: text}, lambda: about, level, self.grid, self.arguments
         )
         try:
-            return subject, subject.run(level, threads=1, timeout=self.timeout, **settings)
+            return launch.run(level, checks=checks, timeout=self.timeout)
         except DiagnosticError:
             return None
 
 
-class PythonLaunch(Launch):
-    """Candidates in Python: modules with the kernel, compiled by a worker, never imported here."""
+@dataclasses.dataclass(frozen=True)
+class PythonCandidates(Candidates):
+    """Candidates in Python: modules with the kernel, compiled by a worker, never imported here. compiling:
+    what it is asked beside the kernel."""
 
-    def __init__(self, name: str, target: str, signature, constexprs, attrs, options, **more):
-        super().__init__("python", target, name, **more)
-        self._request = {
-            "do": "job", "signature": signature, "constexprs": constexprs, "attrs": attrs,
-            "options": options or {},
-            "target": target,
-        }  # fmt: skip
+    compiling: dict = dataclasses.field(default_factory=dict)
 
     def compile(self, text: str, to: str) -> dict:
         with tempfile.TemporaryDirectory(prefix="triton-runner-reduce-") as folder:
             path = Path(folder) / "kernel.py"
             path.write_text(text)
-            request = {**self._request, "kernel": {"file": str(path), "name": self.name}, "to": to}
+            request = {
+                "do": "job", "target": self.target, "to": to, **self.compiling,
+                "kernel": {"file": str(path), "name": self.name},
+            }  # fmt: skip
             return workers.worker(versions.installed()).call(request, self.timeout)
 
     def only_valid(self, holds, text: str):
         """The oracle, asked of texts that still define the kernel, and compile to TTIR if the first one does:
         a program may fail in the same way where there is no kernel any more."""
-        compiles = self._request["signature"] is not None and "result" in self.compile(text, "ttir")
+        compiles = self.compiling["signature"] is not None and "result" in self.compile(text, "ttir")
 
         def asked(candidate: str) -> bool:
             functions = (one for one in ast.parse(candidate).body if isinstance(one, ast.FunctionDef))
@@ -101,35 +108,42 @@ class PythonLaunch(Launch):
 
         return asked
 
-    def run(self, text: str, **settings):
+    def run(self, text: str, checks: str | None = None) -> Outcome | None:
         answer = self.compile(text, "ttir")
-        return (
-            self.engine(answer["result"]["asm"]["ttir"], "ttir", **settings) if "result" in answer else None
-        )
+        return self.engine(answer["result"]["asm"]["ttir"], "ttir", checks) if "result" in answer else None
 
 
-def of(spec, launch: Launch, suffix: str, text: str):
+def of(spec, candidates: Candidates, suffix: str, text: str):
     """The oracle of a specification: a function of a text. Errors: a fault that `text` does not have."""
+    word, _, more = ("", "", "") if callable(spec) else spec.partition(":")
+    is_program = False
     if callable(spec):
         holds = spec
     elif spec == "crash":
-        holds = _Crash(launch, text)
-    elif spec.partition(":")[0] == "levels":
-        holds = _levels(launch, spec.partition(":")[2])
-    elif spec.partition(":")[0] == "trap":
-        holds = _Trap(launch, spec.partition(":")[2], text)
+        binary = binary_level(candidates.target)
+        holds = _as_before(lambda candidate: sign(candidates.compile(candidate, binary)), text)
+    elif word == "levels":
+        holds = _levels(candidates, more)
+    elif word == "trap":
+        holds = _trap(candidates, more, text)
     elif match := _RESOURCE.fullmatch(spec.strip()):
-        holds = _resource(launch, *match.groups())
+        holds = _resource(candidates, *match.groups())
     else:
-        holds = _Program(spec, suffix, text, launch.timeout)
-    if isinstance(launch, PythonLaunch) and (callable(spec) or isinstance(holds, _Program)):
-        holds = launch.only_valid(holds, text)
+        holds, is_program = _program(spec, suffix, text, candidates.timeout), True
+    if isinstance(candidates, PythonCandidates) and (callable(spec) or is_program):
+        holds = candidates.only_valid(holds, text)
     if not holds(text):
         raise fail(f"the fault that --oracle {spec!r} describes is not there in the whole file")
     return holds
 
 
-def _levels(launch: Launch, given: str):
+def _as_before(told_by, text: str, nothing=("", ())):
+    """An oracle: a candidate is told by what the whole text is told by, if that is anything."""
+    whole = told_by(text)
+    return lambda candidate: whole not in nothing and told_by(candidate) == whole
+
+
+def _levels(candidates: Candidates, given: str):
     """The highest level is the reference: what stops there, or reads what was never written, is another
     fault. So is a race, unless the whole file has one."""
     wanted = given.split(",") if given else []
@@ -137,16 +151,16 @@ def _levels(launch: Launch, given: str):
     if unknown or (wanted and len(wanted) != 2):
         raise fail(f"--oracle levels:{given}: expected two of {', '.join(ON_CPU)}", "as in levels:ttir,ptx")
 
-    lowest = wanted[1] if wanted else "ptx" if launch.target.startswith("cuda:") else "ttgir"
+    lowest = wanted[1] if wanted else "ptx" if candidates.target.startswith("cuda:") else "ttgir"
     checks = ["uninit,race"]
 
     def holds(text: str) -> bool:
-        texts = {launch.level: text} if launch.level in ON_CPU else {}
+        texts = {candidates.level: text} if candidates.level in ON_CPU else {}
         reference = None
         for level in EXECUTED:
             is_next = reference is not None or (wanted and level == wanted[0])
             if not texts or (level not in texts and is_next and lowest not in texts):
-                answer = launch.compile(text, lowest)
+                answer = candidates.compile(text, lowest)
                 if "result" not in answer:
                     return False
                 texts = {**answer["result"]["asm"], **texts}
@@ -154,18 +168,18 @@ def _levels(launch: Launch, given: str):
                 continue
             if wanted and reference is None and level != wanted[0]:
                 continue
-            run = launch.engine(texts[level], level, **({"check": checks[-1]} if reference is None else {}))
-            trap = run[1].trap if run and reference is None and len(checks) == 1 else None
+            run = candidates.engine(texts[level], level, checks[-1] if reference is None else None)
+            trap = run.trap if run and reference is None and len(checks) == 1 else None
             if trap and trap.kind == "data race":
                 checks.append("uninit")
-                run = launch.engine(texts[level], level, check=checks[-1])
+                run = candidates.engine(texts[level], level, checks[-1])
             if len(checks) == 1:
                 checks.append(checks[0])  # the whole file has been run
-            if run is None or (reference is None and run[1].trap):
+            if run is None or (reference is None and run.trap):
                 return False
-            if reference is not None and run[1].trap and run[1].trap.kind == "timeout":
+            if reference is not None and run.trap and run.trap.kind == "timeout":
                 return False  # a slow machine is not a fault
-            if reference is not None and (run[1].trap or _different(reference, run)):
+            if reference is not None and (run.trap or _different(reference, run)):
                 return True
             reference = run
         return False
@@ -173,43 +187,20 @@ def _levels(launch: Launch, given: str):
     return holds
 
 
-def _different(first, second) -> bool:
-    theirs = second[0].arrays(second[1])
-    for name, array in first[0].arrays(first[1]).items():
-        allowed = _lockstep._allowed(kind_of(array.dtype), None, False)
-        if _lockstep._differs(array, theirs[name], allowed).any():
-            return True
-    return False
+def _different(first: Outcome, second: Outcome) -> bool:
+    pairs = ((array, second.arrays[name]) for name, array in first.arrays.items())
+    return any(difference(a, b, tolerance(kind_of(a.dtype))) for a, b in pairs)
 
 
-class _Trap:
-    def __init__(self, launch: Launch, check: str, text: str):
-        if check and check not in _settings.CHECKS:
-            raise fail(
-                f"--oracle trap:{check}: there is no such check", f"checks: {', '.join(_settings.CHECKS)}"
-            )
-        self._launch, self._settings = launch, {"check": check} if check else {}
-        self._kind = self._of(text)
+def _trap(candidates: Candidates, check: str, text: str):
+    if check and check not in _settings.CHECKS:
+        raise fail(f"--oracle trap:{check}: there is no such check", f"checks: {', '.join(_settings.CHECKS)}")
 
-    def _of(self, text: str) -> str:
-        found = self._launch.run(text, **self._settings)
-        return found[1].trap.kind if found and found[1].trap else ""
+    def kind(candidate: str) -> str:
+        run = candidates.run(candidate, check or None)
+        return run.trap.kind if run and run.trap else ""
 
-    def __call__(self, text: str) -> bool:
-        return bool(self._kind) and self._of(text) == self._kind
-
-
-class _Crash:
-    def __init__(self, launch: Launch, text: str):
-        self._launch = launch
-        self._sign = self._of(text)
-
-    def _of(self, text: str) -> tuple:
-        answer = self._launch.compile(text, binary_level(self._launch.target))
-        return sign(answer)
-
-    def __call__(self, text: str) -> bool:
-        return bool(self._sign) and self._of(text) == self._sign
+    return _as_before(kind, text)
 
 
 def sign(answer: dict) -> tuple:
@@ -226,38 +217,34 @@ def sign(answer: dict) -> tuple:
     return (answer.get("signal"), error.get("type"), answer.get("stage"), said)
 
 
-def _resource(launch: Launch, name: str, how: str, number: str):
+def _resource(candidates: Candidates, name: str, how: str, number: str):
     def holds(text: str) -> bool:
-        binary = binary_level(launch.target)
-        answer = launch.compile(text, binary)
+        binary = binary_level(candidates.target)
+        answer = candidates.compile(text, binary)
         if "result" not in answer:
             return False
         made = answer["result"]
         if name == "shared":
             value = made["metadata"].get("shared")
         else:
-            described = _core.artifact.describe(made["asm"][binary], binary, launch.name, "", "<reduced>")
+            described = _core.artifact.describe(made["asm"][binary], binary, candidates.name, "", "<reduced>")
             value = described[{"registers": "n_regs", "spills": "n_spills"}[name]]
         return value is not None and _COMPARE[how](value, int(number))
 
     return holds
 
 
-class _Program:
-    def __init__(self, command: str, suffix: str, text: str, timeout: float):
-        self._words, self._suffix, self._timeout = shlex.split(command), suffix, timeout
-        if not self._words:
-            raise fail(
-                "--oracle is empty", "levels, trap, crash, shared>N, registers>N, spills>N or a program"
-            )
-        self._status = self._of(text)
+def _program(command: str, suffix: str, text: str, timeout: float):
+    given = shlex.split(command)
+    if not given:
+        raise fail("--oracle is empty", "levels, trap, crash, shared>N, registers>N, spills>N or a program")
 
-    def _of(self, text: str):
+    def status(candidate: str):
         with tempfile.TemporaryDirectory(prefix="triton-runner-reduce-") as folder:
-            path = str(Path(folder) / f"reduced{self._suffix}")
-            Path(path).write_text(text)
-            words = [path if word == "{}" else word for word in self._words]
-            words += [] if "{}" in self._words else [path]
+            path = Path(folder) / f"reduced{suffix}"
+            path.write_text(candidate)
+            words = [str(path) if word == "{}" else word for word in given]
+            words += [] if "{}" in given else [str(path)]
             try:
                 process = subprocess.Popen(
                     words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -265,24 +252,24 @@ class _Program:
                 )  # fmt: skip
             except OSError as error:
                 raise fail(f"--oracle: {words[0]} does not run: {error.strerror}") from None
-            return self._ended(process)
+            return _ended(process, timeout)
 
-    def _ended(self, process: subprocess.Popen):
-        """The exit status, "timeout" where it took too long; what it waited for a core does not count."""
-        left, began = self._timeout, time.monotonic()
-        try:
-            while left > 0:
-                try:
-                    return process.wait(left)
-                except subprocess.TimeoutExpired:
-                    left = self._timeout + child.waited(process.pid) - (time.monotonic() - began)
-            return "timeout"
-        finally:
-            process.kill()
-            process.wait()
+    return _as_before(status, text, nothing=(0, 125))
 
-    def __call__(self, text: str) -> bool:
-        return self._status not in (0, 125) and self._of(text) == self._status
+
+def _ended(process: subprocess.Popen, timeout: float):
+    """The exit status, "timeout" where it took too long; what it waited for a core does not count."""
+    left, began = timeout, time.monotonic()
+    try:
+        while left > 0:
+            try:
+                return process.wait(left)
+            except subprocess.TimeoutExpired:
+                left = timeout + child.waited(process.pid) - (time.monotonic() - began)
+        return "timeout"
+    finally:
+        process.kill()
+        process.wait()
 
 
 def level_of(path: str, text: str) -> str:

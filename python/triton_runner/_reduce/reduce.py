@@ -9,11 +9,11 @@ from pathlib import Path
 
 from triton_runner import _artifacts, _exec, _settings
 from triton_runner._case.case import Case, is_case, open_case
-from triton_runner._case.contents import Contents
 from triton_runner._errors import fail
 from triton_runner._levels import MLIR
 from triton_runner._reduce import ir_edits, oracles, ptx_edits, python_edits
 from triton_runner._reduce.shrink import Shrinker, rounds
+from triton_runner._rerun.arguments import Arguments
 
 
 @dataclasses.dataclass
@@ -71,23 +71,17 @@ def reduce(
 
     Raises DiagnosticError where the whole file does not have the fault.
     """
-    text, launch = _taken(
+    text, candidates = _taken(
         source, grid, args, target, metadata, name, signature, constexprs, options, python, timeout
     )
-    kind = _kind(launch.level)
-    holds = oracles.of(oracle, launch, kind.suffix, text)
+    kind = _kind(candidates.level)
+    holds = oracles.of(oracle, candidates, kind.suffix, text)
     shrinker = Shrinker(text, holds, kind.size, Path(out) if out else None, say)
     before = kind.size(text)
     shrinker.attempt(kind.simpler(text))
     rounds(shrinker, kind.steps())
-    return Reduction(
-        shrinker.best,
-        kind.size(shrinker.best),
-        before,
-        shrinker.tries,
-        shrinker.seconds,
-        os.fspath(out) if out else None,
-    )
+    best, file = shrinker.best, os.fspath(out) if out else None
+    return Reduction(best, kind.size(best), before, shrinker.tries, shrinker.seconds, file)
 
 
 def _taken(source, grid, args, target, metadata, name, signature, constexprs, options, python, timeout):
@@ -97,7 +91,7 @@ def _taken(source, grid, args, target, metadata, name, signature, constexprs, op
     path = os.fspath(source)
     if is_case(path):
         return _of_case(open_case(path), python, timeout)
-    contents = None
+    held = None
     grid = (*grid, 1, 1)[:3] if grid is not None else None
     target = target or _settings.current().target or _settings.DEFAULT_TARGET
     file, colon, kernel = path.rpartition(":")
@@ -106,19 +100,20 @@ def _taken(source, grid, args, target, metadata, name, signature, constexprs, op
         text = _artifacts._read(file, "reduce", False)
         if args is not None:
             names = _parameters(text, kernel, constexprs or {})
-            contents = Contents(list(zip(names, args, strict=False)))
-        more = {"grid": grid, "contents": contents, "timeout": timeout}
-        return text, oracles.PythonLaunch(kernel, target, signature, constexprs, None, options, **more)
+            held = Arguments(list(zip(names, args, strict=False)))
+        more = {"grid": grid, "arguments": held, "timeout": timeout}
+        compiling = _compiling(signature, constexprs, None, options)
+        return text, oracles.PythonCandidates("python", target, kernel, compiling=compiling, **more)
     text = path if _artifacts.is_text_itself(path) else _artifacts._read(path, "reduce", False)
     level = oracles.level_of(path, text)
     _kind(level)
     artifact = _artifacts.describe(level, text, "" if text is path else path, name, metadata)
     if args is not None:
         names = [param["name"] or f"#{i}" for i, param in enumerate(artifact.description["params"])]
-        contents = Contents(list(zip(names, args, strict=False)))
+        held = Arguments(list(zip(names, args, strict=False)))
     about = {**_artifacts.compile_options(artifact), "name": artifact.name}
     target = artifact.description.get("target") or target
-    return text, oracles.Launch(level, target, artifact.name, about, grid, contents, timeout)
+    return text, oracles.Candidates(level, target, artifact.name, about, grid, held, timeout)
 
 
 def _parameters(text: str, kernel: str, constexprs) -> list[str]:
@@ -130,24 +125,21 @@ def _parameters(text: str, kernel: str, constexprs) -> list[str]:
 
 
 def _of_case(case: Case, python: bool, timeout: float):
-    more = {"grid": case.grid, "contents": case.subject.contents, "timeout": timeout}
+    more = {"grid": case.grid, "arguments": case.subject.arguments, "timeout": timeout}
     if not python:
         level = case.subject.entry
-        launch = oracles.Launch(level, case.target, case.name, case.subject.metadata, **more)
-        return case.subject.texts[level], launch
+        about = case.subject.metadata
+        return case.subject.texts[level], oracles.Candidates(level, case.target, case.name, about, **more)
     if "kernel.py" not in case.archive or "signature" not in case.about:
         raise case.archive.bad("it has no Python of its kernel that could be compiled again")
     about = case.about
-    launch = oracles.PythonLaunch(
-        about["python"],
-        case.target,
-        about["signature"],
-        about["constants"],
-        about["attrs"],
-        about["options"],
-        **more,
-    )
-    return case.archive.text("kernel.py"), launch
+    compiling = _compiling(about["signature"], about["constants"], about["attrs"], about["options"])
+    made = oracles.PythonCandidates("python", case.target, about["python"], compiling=compiling, **more)
+    return case.archive.text("kernel.py"), made
+
+
+def _compiling(signature, constexprs, attrs, options) -> dict:
+    return {"signature": signature, "constexprs": constexprs, "attrs": attrs, "options": options or {}}
 
 
 def arguments(texts) -> list | None:

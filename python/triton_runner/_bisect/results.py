@@ -1,0 +1,211 @@
+"""What bisection finds: faults with their passes and evidence. The JSON of the command is made of these."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+from triton_runner._bisect.classes import Differs
+from triton_runner._rerun.typed import FLAT, NULL
+
+MEANS = ("execution", "leave-out", "splice")
+
+
+@dataclasses.dataclass(frozen=True)
+class Oracle:
+    """What says that a kernel is wrong: "wrong", "callable", "program" with its path, or a figure that is
+    compared with a bound; name: the instruction that is counted."""
+
+    kind: str
+    name: str | None = None
+    compare: str | None = None
+    bound: float | None = None
+    path: str | None = None
+
+    def __str__(self) -> str:
+        """Without a folder."""
+        if self.compare:
+            return f"{f'instr:{self.name}' if self.name else self.kind}{self.compare}{self.bound:g}"
+        return os.path.basename(self.path) if self.path else self.kind
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelLaunch:
+    """A launch of a kernel, as a worker takes it: arguments as texts of `exec`, or {"array": packed};
+    reference: the arrays that it should leave."""
+
+    arguments: list
+    grid: list
+    constexprs: dict
+    options: dict
+    oracle: Oracle
+    reference: dict | None = None
+
+    @classmethod
+    def of(cls, told: dict) -> KernelLaunch:
+        return cls(**{**told, "oracle": Oracle(**told["oracle"])})
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A pass as plans name it: the nth of its name in a stage. others: passes before it that could not be
+    judged."""
+
+    stage: str
+    add: str
+    nth: int = 1
+    others: tuple = dataclasses.field(default=(), compare=False)
+
+    @property
+    def selector(self) -> dict:
+        return {"adds": [self.add], "nth": self.nth, "stage": self.stage}
+
+    def __str__(self) -> str:
+        return short_name(self.add)
+
+
+def short_name(add: str) -> str:
+    return add.rpartition(".")[2]
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedPass:
+    """add: the function of Triton that adds it; None inside LLVM."""
+
+    name: str
+    argument: str
+    add: str | None
+    nth: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """Where a result is wrong, or where the engine stopped; said: what the program printed last. differs: of
+    an array of a launch, with what should be the same (`than`)."""
+
+    file: str
+    op: str | None = dataclasses.field(default=None, metadata=NULL)
+    line: int | None = dataclasses.field(default=None, metadata=NULL)
+    element: list[int] | None = dataclasses.field(default=None, metadata=NULL)
+    got: float | int | bool | str | None = dataclasses.field(default=None, metadata=NULL)
+    want: float | int | bool | str | None = dataclasses.field(default=None, metadata=NULL)
+    said: list[str] = dataclasses.field(default_factory=list)
+    differs: Differs | None = dataclasses.field(default=None, metadata=FLAT)
+    kernel: str | None = None
+    argument: str | int | None = None
+    launch: int | None = None
+    launches: int | None = None
+    than: str | None = None
+
+    def at(self, op) -> Evidence:
+        """With the place of an op."""
+        file, line = op.location.file or self.file, op.location.line or None
+        return dataclasses.replace(self, op=op.name, file=file, line=line)
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}: " if self.line else ""
+        if self.differs is None:
+            return f"  {place}{self.op or 'it stops here'}" if place else ""
+        found = self.differs
+        element = ", ".join(map(str, found.element or ()))
+        than = ("with " if self.than.startswith("Triton") else "") + self.than
+        size = f", by at most {found.size:.3g} of the largest" if found.size is not None else ""
+        return (
+            f"  {place}{self.op or 'an array'}: {self.argument}[{element}] of kernel '{self.kernel}' is "
+            f"{found.got!r}, and {found.want!r} {than}\n"
+            f"  launch {self.launch + 1} of {self.launches} differs first; {found.elements} of {found.of} "
+            f"elements differ ({found.class_}{size})"
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Unjudged:
+    """A release that could not be judged."""
+
+    version: str
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Releases:
+    """The releases by their verdicts."""
+
+    wrong: list[str]
+    right: list[str]
+    unknown: list[Unjudged]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CompilerFault:
+    """What is wrong in a run of consecutive releases; levels: the verdict at each; conditions: settings that
+    show it where the default timing hides it; faults: of Found."""
+
+    verdict: str
+    release: Releases | None = None
+    level: str | None
+    stage: str | None
+    pass_: NamedPass | None
+    confirmed_by: list[str]
+    evidence: list[Evidence]
+    faults: list | None = None
+    notes: list[str]
+    levels: dict[str, str] | None = None
+    spliced_with: str | None = None
+    conditions: list[dict] | None = None
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a line."""
+        if self.verdict in _SAID:
+            return _SAID[self.verdict]
+        if self.verdict in ("front end", "kernel"):
+            return f"wrong as it is born: {self.verdict}"
+        if self.level is None:
+            return "wrong, and none of its levels and passes was found to make it so"
+        where = f"first wrong at {self.level}"
+        if self.pass_:
+            return f"{where}, in {self.stage}, pass {self.pass_.name} ({self.pass_.argument})"
+        return f"{where}{', in ' + self.stage if self.stage else ''}"
+
+
+_SAID = {
+    "right": "right in every release that was judged", "unknown": "cannot be told",
+    "undefined": "undefined: the result depends on behaviour that the kernel does not define",
+    "nondeterministic": "nondeterministic: the result depends on the order of atomics",
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Found(CompilerFault):
+    """The newest fault, or the verdict where there is none, with all faults; reproducer: the folder that
+    shows it again."""
+
+    target: str
+    runs: int
+    reproducer: str | None = None
+
+    def page(self, name: str) -> str:
+        """It as a person pastes it into an issue; name: of the program."""
+        lines = [f"{name}: {self.headline}", ""]
+        for kind in ("wrong", "right"):
+            if releases := getattr(self.release, kind):
+                lines.append(f"{kind:<8} {', '.join(releases)}")
+        lines += [f"unknown  {one.version}: {one.why.splitlines()[0]}" for one in self.release.unknown]
+        if not self.faults:
+            lines += ["", *(f"note: {note}" for note in self.notes)] if self.notes else []
+            lines += filter(None, map(str, self.evidence))
+        for fault in reversed(self.faults):
+            lines += ["", f"Triton {fault.release.wrong[-1]}, {self.target}: {fault.headline}"]
+            if fault.confirmed_by:
+                spliced = f" with Triton {fault.spliced_with}" if "splice" in fault.confirmed_by else ""
+                lines.append(f"  found by {' and '.join(fault.confirmed_by)}{spliced}")
+            if fault.levels:
+                names = {"source": "front end's TTIR"}
+                told = (f"{names.get(level, level)} {verdict}" for level, verdict in fault.levels.items())
+                lines.append("  " + ", ".join(told))
+            lines += [f"  {note}" for note in fault.notes]
+            lines += filter(None, map(str, fault.evidence))
+            lines += [f"  | {line}" for one in fault.evidence for line in one.said]
+        if self.reproducer:
+            lines += ["", f"to see it again: sh {self.reproducer}/run.sh"]
+        return "\n".join(lines)

@@ -1,0 +1,158 @@
+"""What verify() finds out of a launch: the verdict with its findings, its runs and the bits that they left.
+
+The JSON of these is a format of its own (SCHEMA, doc/reference/cases.md)."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+
+from triton_runner._rerun.launch import Outcome
+
+SCHEMA = "triton-runner.verify/2"
+NONDETERMINISTIC = "nondeterministic"
+_RANK = ("right", NONDETERMINISTIC, "unknown", "wrong")
+
+
+def worst(verdicts) -> str:
+    """The verdict of several: wrong before unknown before nondeterministic before right."""
+    return max(verdicts, key=_RANK.index, default="unknown")
+
+
+@dataclasses.dataclass(frozen=True)
+class Bits:
+    """How an argument of one run differs from that of another. agrees: noise explains it; allowed: the
+    largest change that noise explains, in the array's own unit; element: the first beyond it, or the first
+    that differs, with both numbers."""
+
+    argument: str
+    bits_equal: bool
+    agrees: bool
+    elements: int
+    of: int | None = None
+    max_error: float | str | None = None
+    allowed: float | None = None
+    element: list[int] | None = None
+    numbers: list[float | int | bool | str] | None = None
+    levels: list[str] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """What is wrong, or may be. text: the whole report; the rest as the reference has it."""
+
+    check: str
+    severity: str
+    levels: list[str]
+    kind: str
+    message: str
+    file: str
+    line: int
+    argument: str
+    text: str
+    column: int | None = None
+    op: str | None = None
+    value: str | None = None
+    program: list[int] | None = None
+    element: list[int] | None = None
+    iterations: list[int] | None = None
+    place: str | None = None
+    notes: list[str] | None = None
+    how: str | None = None
+    evidence: Bits | dict | None = None
+    why: str | None = None
+    reaches: str | None = None
+    lines: list[dict] | None = None
+    cause: str | None = None
+    copies: list[dict] | None = None
+    diverged: dict | None = None
+
+    @property
+    def is_fault(self) -> bool:
+        return self.severity == "fault"
+
+    def at(self, level: str) -> Finding:
+        """The same, found at one more level."""
+        return self if level in self.levels else dataclasses.replace(self, levels=[*self.levels, level])
+
+    def saying(self, text: str, **more) -> Finding:
+        """The same with a line more in its report; more: other fields."""
+        return dataclasses.replace(self, text=f"{self.text}\n{text}", **more)
+
+    def warned(self, why: str, is_fault: bool = False) -> Finding:
+        """The same as a warning that says why; is_fault: it stays a fault all the same."""
+        return self.saying(why, why=why, severity="fault" if is_fault else "warning")
+
+
+@dataclasses.dataclass(frozen=True)
+class Ran:
+    """A run; outputs: a hash of each argument."""
+
+    level: str
+    how: str
+    seconds: float
+    outputs: dict[str, str]
+    trap: str | None
+
+    @classmethod
+    def of(cls, run: Outcome) -> Ran:
+        hashes = {n: hashlib.sha256(a.tobytes()).hexdigest()[:16] for n, a in run.arrays.items()}
+        return cls(run.level, run.how, round(run.seconds, 4), hashes, str(run.trap) if run.trap else None)
+
+
+@dataclasses.dataclass(frozen=True)
+class NotRun:
+    """A run that could not be done."""
+
+    level: str
+    how: str
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Judged:
+    """The verdict on one launch."""
+
+    kernel: str
+    grid: list[int]
+    target: str
+    levels: list[str]
+    findings: list[Finding]
+    bits: list[Bits]
+    runs: list[Ran]
+    not_run: list[NotRun]
+    seconds: float
+    verdict: str = ""
+
+    def settled(self) -> Judged:
+        """With the verdict that the findings make."""
+        ran = {run.level for run in self.runs}
+        if any(finding.is_fault for finding in self.findings):
+            verdict = "wrong"
+        elif not ran or not ran >= {*self.levels}:
+            verdict = "unknown"
+        else:
+            is_decided = any(finding.kind == NONDETERMINISTIC for finding in self.findings)
+            verdict = NONDETERMINISTIC if is_decided else "right"
+        return dataclasses.replace(self, verdict=verdict)
+
+    def __str__(self) -> str:
+        """In a few lines."""
+        grid = ", ".join(map(str, self.grid))
+        how = list(dict.fromkeys(run.how.split(" ")[0] for run in self.runs))
+        lines = [
+            f"{self.kernel}, grid ({grid}), {self.target}: {self.verdict} ({self.seconds:.1f} s)",
+            f"  {len(self.runs)} runs at {', '.join(self.levels)}: {', '.join(how)}",
+        ]
+        for finding in self.findings:
+            first, *rest = finding.text.splitlines()
+            lines.append(f"  {finding.severity}, {finding.check} at {', '.join(finding.levels)}: {first}")
+            lines += [f"    {line}" for line in rest]
+        lines += [
+            f"  {bits.argument}: {bits.elements} of {bits.of} elements differ between "
+            f"{' and '.join(bits.levels)}, by {bits.max_error:.3g} at most, as sums in another order may"
+            for bits in self.bits
+            if not bits.bits_equal and bits.agrees
+        ]
+        lines += [f"  not run: {o.level}, {o.how}: {o.why.splitlines()[0]}" for o in self.not_run]
+        return "\n".join(lines)

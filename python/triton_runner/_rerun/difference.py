@@ -1,0 +1,107 @@
+"""How two arrays differ that should hold the same, and how far they may: the one comparison and the one table
+of tolerances, for lockstep, verify, bisection, comparison, reduction and the repro.py of a case.
+
+A tolerance is relative to the largest magnitude of the array, and holds where only the order of sums differs.
+Half a unit in the last place is 2^-53 for f64, 2^-24 for f32, 2^-11 for f16, 2^-8 for bf16, 2^-4 and 2^-3 for
+the two kinds of fp8. Sums are kept in f32 (f64 for f64), so that a narrow result differs by its own rounding:
+
+- f64, f32: about a thousand roundings, as sums of some thousand terms in another order have;
+- f16, bf16: eight roundings, as chains of several narrow results have;
+- fp8: one unit of the coarsest kind, e5m2, whose neighbours differ by a quarter.
+
+A tf32 product is summed in f32 with the same operands at every level, so that it takes the row of f32.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy
+
+_RELATIVE = {"f64": 1e-12, "f32": 1e-4, "tf32": 1e-4, "f16": 4e-3, "bf16": 3e-2}
+_FP8 = 0.25
+
+
+def tolerance(kind: str, chosen: float | None = None) -> float:
+    """Of an element type as the IR names it ("f16"): relative to the largest magnitude; 0 for integers and
+    pointers. chosen: what a person wants for floats instead."""
+    if kind[0] in "iu" or kind == "ptr":
+        return 0.0
+    return _RELATIVE.get(kind, _FP8) if chosen is None else float(chosen)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Difference:
+    """Two arrays of one shape. It is true where an element differs by more than what is allowed.
+
+    - `error`: |want - got| of each element: 0 where they are equal or both NaN, NaN where one of them is.
+    - `largest`: the largest finite magnitude of what is wanted.
+    - `where`: which elements differ by more than the tolerance allows.
+    """
+
+    want: numpy.ndarray
+    got: numpy.ndarray
+    error: numpy.ndarray
+    largest: float
+    where: numpy.ndarray
+
+    def __bool__(self) -> bool:
+        return bool(self.where.any())
+
+    @property
+    def elements(self) -> int:
+        return int(self.where.sum())
+
+    @property
+    def of(self) -> int:
+        return self.where.size
+
+    @property
+    def max_error(self) -> float:
+        """The largest error of the elements that differ; NaN where a NaN is among them."""
+        return float(numpy.max(self.error, initial=0.0, where=self.where))
+
+    @property
+    def size(self) -> float:
+        """The largest error of all elements, relative; of what has no number, a large one."""
+        error = numpy.nan_to_num(self.error, nan=1e300, posinf=1e300)
+        return float(error.max(initial=0.0) / (self.largest or 1.0))
+
+    @functools.cached_property
+    def element(self) -> tuple:
+        """The first that differs."""
+        return tuple(int(i) for i in numpy.argwhere(self.where)[:1].ravel())
+
+    @property
+    def numbers(self) -> tuple:
+        """What is wanted there, and what there is."""
+        return plain(self.want[self.element]), plain(self.got[self.element])
+
+    def __str__(self) -> str:
+        return f"{self.elements} of {self.of} elements differ"
+
+
+def difference(want, got, allowed: float = 0.0, among=None) -> Difference:
+    """allowed: relative to the largest number of `want`, or of `among`, the array that it is taken from."""
+    x, y = want.astype(numpy.float64), got.astype(numpy.float64)
+    with numpy.errstate(invalid="ignore", over="ignore"):
+        error = numpy.where((x == y) | (numpy.isnan(x) & numpy.isnan(y)), 0.0, numpy.abs(x - y))
+    whole = x if among is None else among.astype(numpy.float64)
+    largest = float(numpy.max(numpy.abs(whole), initial=0.0, where=numpy.isfinite(whole)))
+    if want.dtype == bool or (want.dtype.kind in "iu" and got.dtype.kind in "iu"):
+        where = want != got
+    else:
+        where = ~(error <= allowed * largest)
+    return Difference(want, got, error, largest, where)
+
+
+def same_bits(want: numpy.ndarray, got: numpy.ndarray) -> numpy.ndarray:
+    """Of each element of two arrays of one type, whether all bits are the same."""
+    bits = f"u{got.dtype.itemsize}"
+    return numpy.ascontiguousarray(got).view(bits) == numpy.ascontiguousarray(want).view(bits)
+
+
+def plain(value):
+    """An element as a number of Python."""
+    return value.item() if value.dtype.kind in "iub" else float(value)

@@ -1,0 +1,66 @@
+"""Results as frozen dataclasses, and the JSON that is made of them.
+
+A field that is None is null; where None is its default, it is left out, unless it is of NULL. A field of FLAT
+has its own fields in its place. A name that Python keeps for itself has an underscore (pass_), which JSON
+leaves off.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+
+NULL = {"null": True}
+FLAT = {"flat": True}
+
+
+def as_json(value):
+    """What json.dumps() takes for a result."""
+    if dataclasses.is_dataclass(value):
+        made: dict = {}
+        for field in dataclasses.fields(value):
+            one = as_json(getattr(value, field.name))
+            if field.metadata.get("flat"):
+                made |= one or {}
+            elif one is not None or not _is_optional(field):
+                made[_name(field)] = one
+        return made
+    if isinstance(value, dict):
+        return {name: as_json(one) for name, one in value.items()}
+    return [as_json(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def schema(kind) -> dict:
+    """The JSON schema of a result."""
+    if dataclasses.is_dataclass(kind):
+        kinds, properties, required = typing.get_type_hints(kind), {}, []
+        for field in dataclasses.fields(kind):
+            if field.metadata.get("flat"):
+                (inner,) = (
+                    one for one in typing.get_args(kinds[field.name]) if dataclasses.is_dataclass(one)
+                )
+                properties |= {n: s for n, s in schema(inner)["properties"].items() if n not in properties}
+            else:
+                properties[_name(field)] = schema(kinds[field.name])
+                required += [_name(field)] * (not _is_optional(field))
+        return {
+            "type": "object", "properties": properties, "required": required, "additionalProperties": False
+        }  # fmt: skip
+    origin, within = typing.get_origin(kind), typing.get_args(kind)
+    if origin is list:
+        return {"type": "array", "items": schema(within[0])}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": schema(within[1])}
+    if origin is types.UnionType:
+        return {"anyOf": [schema(one) for one in within]}
+    known = {str: "string", int: "integer", float: "number", bool: "boolean", types.NoneType: "null"}
+    return {"type": {**known, list: "array", dict: "object"}[kind]}
+
+
+def _is_optional(field) -> bool:
+    return field.default is None and not field.metadata.get("null")
+
+
+def _name(field) -> str:
+    return field.name.rstrip("_")
