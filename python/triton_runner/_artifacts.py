@@ -333,7 +333,8 @@ class ArtifactKernel(_core.Launchable):
     def _name_arguments(self, args, kwargs) -> list:
         names = [param.name for param in self.params]
         is_native = isinstance(self.function, _native.NativeKernel)  # some parameters are Triton's own
-        several = any(_core.is_descriptor(value) for value in (*args, *kwargs.values()))
+        given = [value for value in (*args, *kwargs.values()) if value is not None]
+        several = any(map(_core.is_descriptor, given))
         if self.python_params is None and (several or is_native):
             # Descriptors take several parameters: the launch settles which.
             given = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]
