@@ -31,6 +31,7 @@ from triton_runner._levels import (
 from triton_runner._markers import without_markers
 from triton_runner._metadata import jsonable
 from triton_runner._paths import check_name
+from triton_runner._pipeline.stages import compile_onward, option_names
 from triton_runner._pipeline.versions import installed
 from triton_runner._recent import Recent
 
@@ -195,8 +196,6 @@ class ArtifactKernel(_core.Launchable):
         self._known = dispatch(None, frozenset(), frozenset(), _learn, "launched")
 
     def _complete(self, to: str):
-        from triton_runner._pipeline.stages import compile_onward
-
         if to not in self._completed:
             self._completed[to] = compile_onward(
                 self.artifact.source,
@@ -505,8 +504,6 @@ def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
     import triton
     from triton.runtime.cache import get_cache_manager
 
-    from triton_runner._pipeline.stages import compile_onward
-
     given = compile_options(artifact, **options)
     text = json.dumps([triton.__version__, artifact.level, to, target, given], default=str, sort_keys=True)
     manager = get_cache_manager(hashlib.sha256(text.encode() + _bytes(artifact.source)).hexdigest())
@@ -569,8 +566,6 @@ def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKer
 
 
 def _check_options(options: dict) -> None:
-    from triton_runner._pipeline.stages import option_names
-
     for name in options:
         if name not in option_names(_settings.current().target or _settings.DEFAULT_TARGET):
             raise fail(f"keyword argument {name!r} is neither a parameter of the kernel nor an option")

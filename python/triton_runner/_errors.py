@@ -120,7 +120,9 @@ def fail(message: str, *notes: str) -> DiagnosticError:
 def package_folders() -> tuple[str, ...]:
     """The folders of this package and of Triton, if that is loaded."""
     triton = sys.modules.get("triton")
-    return tuple(os.path.dirname(file) + os.sep for file in (__file__, getattr(triton, "__file__", None)) if file)
+    return tuple(
+        os.path.dirname(file) + os.sep for file in (__file__, getattr(triton, "__file__", None)) if file
+    )
 
 
 def warn(text: str) -> None:

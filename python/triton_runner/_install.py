@@ -9,9 +9,8 @@ import os
 import sys
 
 from triton_runner import _device, _driver, _levels, _settings, testing, tlx
-from triton_runner._pipeline import cpu_backend
 from triton_runner._errors import DiagnosticError
-from triton_runner._pipeline import versions
+from triton_runner._pipeline import cpu_backend, versions
 from triton_runner._pipeline.versions import installed
 
 
@@ -54,8 +53,7 @@ def _register() -> None:
 
 
 def _name_tlx() -> None:
-    """triton.language.extra.tlx, as scripts of the fork that TLX is from import it, is our tlx: one that needs
-    the plug-in when a kernel uses it."""
+    """The name that TLX has in its fork, triton.language.extra.tlx, is our tlx."""
     import triton.language.extra as extra
 
     name = f"{extra.__name__}.tlx"

@@ -72,8 +72,7 @@ class JITFunction(_core.Launchable, TritonJITFunction):
             kwargs = expand(kwargs)
         if isinstance(grid, int):
             raise fail(
-                f"the grid of kernel '{self.__name__}' is the number {grid}; it is a tuple, or a function that "
-                "gives one",
+                f"the grid of kernel '{self.__name__}' is the number {grid}, and should be a tuple",
                 f"as in {self.__name__}[({grid},)](...)",
             )
         request = _keywords.take(kwargs, self.arg_names)

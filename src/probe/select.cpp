@@ -154,9 +154,10 @@ std::optional<num::Type> element_of(const ir::Type& type) {
 void keep_carried(const std::vector<Candidate>& all, std::vector<Candidate>& inside) {
   auto is_carried = [&](const Candidate& c) {
     const ir::Type& type = *c.value->type;
-    return type.kind == ir::TypeKind::kTensor && std::any_of(all.begin(), all.end(), [&](const Candidate& of) {
+    return type.kind == ir::TypeKind::kTensor &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& of) {
              const ir::Type& carried = *of.value->type;
-             return of.op->kind == ir::OpKind::kFor && carried.kind == type.kind &&
+             return !of.op->regions.empty() && carried.kind == type.kind &&
                     std::ranges::equal(carried.shape, type.shape) && element_of(carried) == element_of(type);
            });
   };

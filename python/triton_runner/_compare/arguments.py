@@ -11,6 +11,7 @@ from triton_runner._compiler import elements
 from triton_runner._errors import fail
 from triton_runner._files import numpy_named
 
+
 def encoded(name: str, value):
     """A number, or {"dtype", "shape", "bytes"} of an array or tensor, {"dtype", "value"} of a typed
     number."""

@@ -3,6 +3,7 @@
 """
 
 import collections
+import re
 
 # name: as the IR has it. numpy: NumPy's or ml_dtypes'. triton: in a signature; "" where Triton has none.
 Element = collections.namedtuple("Element", "name numpy triton safetensors")
@@ -34,3 +35,18 @@ def find(text):
     """The row of a type by any of its names, "f32", "fp32", "float32" or "torch.float32"; None if it is none
     of them."""
     return _SPELLED.get(text.rpartition(".")[2].lower())
+
+
+KNOWN = "element types: " + ", ".join(row.triton for row in ROWS if row.triton)
+
+
+def in_triton(word):
+    """("*fp32:16", "") of "*f32:16": a type of a signature as Triton spells it, and the name of the elements
+    that it points to where there are none of that name. Constants stay as they are."""
+    if word.startswith(("'", '"', "tl.")):
+        return word, ""
+    pointed = re.match(r"\*+k?(\w+)", word)
+    name = pointed.group(1) if pointed else ""
+    is_type = not name or find(name) or re.match(r"(fp[48]|[iu])\w*\d|B$", name)
+    spelled = re.sub(r"[A-Za-z]\w*", lambda m: getattr(find(m.group()), "triton", "") or m.group(), word)
+    return spelled, "" if is_type else name

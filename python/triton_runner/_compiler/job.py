@@ -21,8 +21,6 @@ run() answers {"asm": {level: text or bytes}, "metadata": {...}, "name": ..., "r
 import ast
 import contextlib
 import dataclasses
-import difflib
-import functools
 import hashlib
 import importlib.util
 import inspect
@@ -31,12 +29,11 @@ import json
 import numbers
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import traceback
 
-from . import elements
+from . import architectures, elements
 
 MLIR_LEVELS = ("ttir", "ttgir")
 NEWER_LLIR = "LLIR of a newer release may need that release; enter at ttir or ptx"
@@ -68,60 +65,12 @@ def target_fields(target):
     raise Refused("unknown target %r" % target, 'targets are written "cuda:90" or "hip:gfx942"')
 
 
-def _said_by_llvm(backend, processor):
-    """What the LLVM of this Triton writes to stderr about a processor; "help": the names of all, once a
-    process."""
-    from triton._C.libtriton import llvm
-
-    triple = {"cuda": "nvptx64-nvidia-cuda", "hip": "amdgcn-amd-amdhsa"}[backend]
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with tempfile.TemporaryFile() as file:
-        os.dup2(file.fileno(), 2)
-        try:
-            llvm.init_targets()
-            for more in ((), (False,)):  # how many arguments it takes depends on the release
-                with contextlib.suppress(TypeError, RuntimeError):
-                    llvm.translate_to_asm("", triple, processor, "", [], False, False, *more)
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-        file.seek(0)
-        return file.read().decode(errors="replace")
-
-
-@functools.lru_cache(maxsize=None)
 def check_target(target):
-    """Refuses an architecture that this Triton does not know, with those whose names are nearest."""
-    import triton
-
+    """Refuses an architecture that this Triton does not compile for, with the nearest that it does."""
     backend, arch, _ = target_fields(target)
-    processor = "sm_%d" % arch if backend == "cuda" else arch
-    if "not a recognized processor" not in _said_by_llvm(backend, processor):
-        return
-    known = re.findall(r"^ +(?:sm_)?(\d+|gfx\w+) +- Select", _said_by_llvm(backend, "help"), re.M)
-    if backend == "cuda":
-        assembled = _known_to_ptxas() or known
-        nearest = sorted((one for one in known if one in assembled), key=lambda one: abs(int(one) - arch))[:3]
-    else:
-        nearest = difflib.get_close_matches(arch, known, cutoff=0)
-    raise Refused(
-        "Triton %s does not compile for %s" % (triton.__version__, target),
-        *["the nearest that it compiles for: " + ", ".join(backend + ":" + one for one in nearest)]
-        * bool(nearest),
-    )
-
-
-def _known_to_ptxas():
-    """The architectures that the ptxas of this Triton knows, as ["75", "80", ...]; none where it is not."""
-    import triton
-
-    ptxas = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin", "ptxas")
-    try:
-        text = subprocess.run([ptxas, "--help"], stdout=subprocess.PIPE, universal_newlines=True).stdout
-    except OSError:
-        return []
-    return re.findall(r"'sm_(\d+)'", text)
+    reason = architectures.unknown(backend, str(arch))
+    if reason:
+        raise Refused(*reason)
 
 
 def find_backend(target):
@@ -245,19 +194,6 @@ def _split(text):
 _TYPE = re.compile(r"\*|[iu]\d+(:|$)|fp\d|bf16|tensordesc<|nvTmaDesc|B$|constexpr$")
 
 
-def _spelled(word):
-    """The type of a signature with its elements as Triton names them: "*fp32:16" of "*f32:16"."""
-    if word.startswith(("'", '"', "tl.")):
-        return word
-    pointed = re.match(r"\*+k?(\w+)", word)
-    if pointed and not elements.find(pointed.group(1)) and not re.match(r"(fp[48]|[iu])\w*\d|B$", pointed.group(1)):
-        raise Refused(
-            "the signature has %r, and there is no element type %r" % (word, pointed.group(1)),
-            "element types: " + ", ".join(row.triton for row in elements.ROWS if row.triton),
-        )
-    return re.sub(r"[A-Za-z]\w*", lambda m: getattr(elements.find(m.group()), "triton", "") or m.group(), word)
-
-
 def _constant(word):
     """The value that a word of a signature stands for, in a tuple; None if it is a type."""
     if _TYPE.match(word):
@@ -311,7 +247,13 @@ def signature_of(function, signature, constexprs, attrs):
             if word and word != "constexpr":
                 types[name] = word.partition(":")[0]  # a runtime parameter that is known to be 1
         elif word is not None:
-            word = _spelled(word) if isinstance(word, str) else word
+            if isinstance(word, str):
+                word, unknown = elements.in_triton(word)
+                if unknown:
+                    raise Refused(
+                        "the signature has %r, and there is no element type %r" % (word, unknown),
+                        elements.KNOWN,
+                    )
             value = _constant(word) if isinstance(word, str) else (_decoded(word),)
             if value is not None:
                 constants[name] = value[0]

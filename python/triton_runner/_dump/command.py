@@ -43,7 +43,7 @@ def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options
     if level not in ("", "python", *MLIR) or _device.resolved_device() != "cpu":
         from triton_runner._jit import configure_jit_backend  # it needs Triton
 
-        configure_jit_backend()  # a kernel of plain triton.jit has registers, and a GPU, recorded by ours alone
+        configure_jit_backend()  # registers, and launches on a GPU, are recorded by our jit alone
     with dumping(kernel or None, *selectors, **options) as dump:
         status = _run.run_program(program, list(arguments), False, pretend_cuda)
     if status and not dump.launches:

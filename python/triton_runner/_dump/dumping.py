@@ -138,7 +138,7 @@ def _launch_artifact(kernel, grid, named, launch) -> None:
     around = session.for_launch(kernel.name)
     if around is None or (kernel.level in MLIR and kernel.device == "cpu"):
         return launch()
-    from triton_runner._dump import instrument, registers
+    from triton_runner._dump import instrument, registers  # few launches of artifacts are recorded
 
     with session.suspended(), session.kept_of_traps(around.request, around.add):
         if kernel.device == "cpu":
