@@ -77,7 +77,6 @@ conformance: $(VENV)/.check develop
 tutorials: $(VENV)/.check develop
 	@test -n "$(TUTORIALS)" || { echo "make tutorials: TUTORIALS=<a folder of Triton's tutorials>, for instance" \
 	  "TUTORIALS=triton/python/tutorials of a checkout"; exit 2; }
-	@$(PIP) -r requirements/tutorials.txt
 	@$(RUN) tests/tutorials/run.py "$(TUTORIALS)" $(ARGS)
 
 right: $(VENV)/.check develop

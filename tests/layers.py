@@ -11,7 +11,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parent.parent / "python" / "triton_ru
 LAYERS = (
     ("facts", "_errors _recent _levels _paths _metadata _files _lazy _faults _flow _arrays _memory "
               "_rerun _substitution _torch_modes _progress _uninit color_print ir ptx tlx _layout "
-              "_layout_text _layout_picture _tools _variables _pipeline.versions _pipeline.guard"),
+              "_layout_text _layout_picture _tools _variables _pipeline.versions _pipeline.guard "
+              "_compiler.elements _compiler.architectures"),
     ("settings", "_settings _messages _keywords _markers"),
     ("device", "_device"),
     ("kernels", "_native _simt _gpu _launch"),

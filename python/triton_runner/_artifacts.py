@@ -30,6 +30,7 @@ from triton_runner._levels import (
 from triton_runner._markers import without_markers
 from triton_runner._metadata import jsonable
 from triton_runner._paths import check_name
+from triton_runner._pipeline.stages import compile_onward, option_names
 from triton_runner._pipeline.versions import installed
 from triton_runner._recent import Recent
 
@@ -190,8 +191,6 @@ class ArtifactKernel(_core.Launchable):
         self._known = dispatch(None, frozenset(), frozenset(), _learn, "launched")
 
     def _complete(self, to: str):
-        from triton_runner._pipeline.stages import compile_onward
-
         if to not in self._completed:
             self._completed[to] = compile_onward(
                 self.artifact.source,
@@ -321,7 +320,8 @@ class ArtifactKernel(_core.Launchable):
     def _name_arguments(self, args, kwargs) -> list:
         names = [param.name for param in self.params]
         is_native = isinstance(self.function, _native.NativeKernel)  # some parameters are Triton's own
-        several = any(_core.is_descriptor(value) for value in (*args, *kwargs.values()))
+        given = [value for value in (*args, *kwargs.values()) if value is not None]
+        several = any(map(_core.is_descriptor, given))
         if self.python_params is None and (several or is_native):
             # Descriptors take several parameters: the launch settles which.
             given = [(names[i] if i < len(names) else f"#{i}", value) for i, value in enumerate(args)]
@@ -492,8 +492,6 @@ def compiled(artifact: Artifact, to: str, target: str, options: dict) -> dict:
     import triton
     from triton.runtime.cache import get_cache_manager
 
-    from triton_runner._pipeline.stages import compile_onward
-
     given = compile_options(artifact, **options)
     text = json.dumps([triton.__version__, artifact.level, to, target, given], default=str, sort_keys=True)
     manager = get_cache_manager(hashlib.sha256(text.encode() + _bytes(artifact.source)).hexdigest())
@@ -556,8 +554,6 @@ def run(function, entry: Entry, args, kwargs, grid, warmup: bool) -> ArtifactKer
 
 
 def _check_options(options: dict) -> None:
-    from triton_runner._pipeline.stages import option_names
-
     for name in options:
         if name not in option_names(_settings.current().target or _settings.DEFAULT_TARGET):
             raise fail(f"keyword argument {name!r} is neither a parameter of the kernel nor an option")

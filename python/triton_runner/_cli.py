@@ -8,6 +8,7 @@ Exit status: 0, 1 when what ran failed, 2 for bad usage or bad input.
 from __future__ import annotations
 
 import errno
+import importlib.util
 import os
 import sys
 
@@ -21,6 +22,7 @@ from triton_runner import (
     _help,
     _layout_command,
     _ledger_command,
+    _messages,
 )
 from triton_runner._bisect import command as bisect_command
 from triton_runner._case import commands as case_commands
@@ -28,9 +30,9 @@ from triton_runner._case import verify_command
 from triton_runner._compare import command as compare_command
 from triton_runner._compiler import command as compiler_commands
 from triton_runner._compiler import passes_command
-from triton_runner._errors import DiagnosticError, KernelTrap
+from triton_runner._errors import DiagnosticError, KernelTrap, fail, with_source
 from triton_runner._levels import EXECUTED
-from triton_runner._options import ProgramOrCase, json_option, print_json, prints_aside
+from triton_runner._options import ProgramOrFile, check_settings, json_option, print_json, prints_aside
 from triton_runner._reduce import command as reduce_command
 from triton_runner._see import map_command, report_command
 from triton_runner.bench import command as bench_command
@@ -40,20 +42,38 @@ class _Group(_help.Group):
     """Bad input is a message and status 2, a kernel's fault a message and status 1."""
 
     def invoke(self, context):
+        _messages.without_fusion_notice()
         try:
             return super().invoke(context)
         except DiagnosticError as error:
             click.echo(str(error), err=True)
             context.exit(2)
         except KernelTrap as error:
-            click.echo(str(error), err=True)
+            click.echo(with_source(error), err=True)
             context.exit(1)
+        except (ImportError, AttributeError) as error:
+            if (said := _missing(error)) is None:
+                raise
+            click.echo(str(fail(*said)), err=True)
+            context.exit(2)
         except OSError as error:
             if error.errno == errno.EPIPE:  # who read has gone, which click knows to be quiet about
                 raise
             place = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             click.echo(f"error: {place}{error.strerror or error}", err=True)
             context.exit(2)
+
+
+def _missing(error: ImportError | AttributeError) -> tuple[str, str] | None:
+    """What to say of an error that a Triton or torch that is not here, or an unknown one, gives."""
+    from triton_runner._pipeline.versions import unusable
+
+    package = (getattr(error, "name", None) or "").partition(".")[0] if isinstance(error, ImportError) else ""
+    if package == "torch":
+        return "this needs PyTorch, which is not installed", "pip install torch"
+    if package == "triton" or importlib.util.find_spec("triton") is not None:
+        return unusable(f"{type(error).__name__}: {error}")
+    return None
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -115,6 +135,7 @@ def _apply_settings(**given) -> None:
     from triton_runner import _settings
 
     _settings.current()
+    check_settings(given.get("level") or "")
 
 
 def _fault_status() -> int:
@@ -128,8 +149,7 @@ def _fault_status() -> int:
 
 
 @main.command(
-    cls=ProgramOrCase,
-    context_settings={"allow_interspersed_args": False},
+    cls=ProgramOrFile,
 )
 @_settings_options
 @click.option("--pretend-cuda", is_flag=True, help='Scripts that say device="cuda" get CPU tensors.')
@@ -139,10 +159,11 @@ def _fault_status() -> int:
     help="Benchmarks and autotuning run the first programs of their launches, once, at the smallest size.",
 )
 @click.option("-m", "is_module", is_flag=True, help="PROGRAM is a module, as for python -m.")
+@click.option("--traceback", is_flag=True, help="Show a fault with all calls that led to it, as python does.")
 @click.option("--triton", "release", help="Of a case: compile its Python with this release: 3.4.0.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def run(pretend_cuda, quick, is_module, release, program, arguments, **settings):
+def run(pretend_cuda, quick, is_module, traceback, release, program, arguments, **settings):
     """Run a Python program whose kernels are plain @triton.jit, or a case (*.trcase)."""
     from triton_runner import _run
 
@@ -153,7 +174,7 @@ def run(pretend_cuda, quick, is_module, release, program, arguments, **settings)
         raise click.UsageError("--triton is of a case; bisect and compile run programs with other releases")
     if not is_module and not os.path.isfile(program):
         raise click.UsageError(f"no such file: {program}")
-    status = _run.run_program(program, list(arguments), is_module, pretend_cuda)
+    status = _run.run_program(program, list(arguments), is_module, pretend_cuda, traceback)
     sys.exit(_fault_status() or status)
 
 
@@ -184,7 +205,8 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
     from triton_runner import _exec
 
     _apply_settings(**settings)
-    result = _exec.execute(file, grid, args, save, name, metadata, block, cluster, shared)
+    with prints_aside(as_json):
+        result = _exec.execute(file, grid, args, save, name, metadata, block, cluster, shared)
     status = _fault_status()
     if as_json:
         print_json(result)
@@ -198,7 +220,7 @@ def execute(file, grid, args, save, name, metadata, block, cluster, shared, as_j
     sys.exit(status)
 
 
-@main.command(context_settings={"allow_interspersed_args": False})
+@main.command(cls=ProgramOrFile)
 @click.option(
     "--value",
     "-v",
@@ -263,7 +285,7 @@ def dump(
         with prints_aside(as_json):
             dumps, stopped = command.dump_program(file, arguments, selectors, pretend_cuda, options)
     elif arguments:
-        raise click.UsageError(f"{arguments[0]} stands behind {file}: options stand before it")
+        raise click.UsageError(f"{arguments[0]}: dump takes one file, and {file} is it")
     else:
         dumps, stopped = command.dump_file(file, selectors, grid, args, options)
     if stopped and not dumps:

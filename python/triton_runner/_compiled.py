@@ -13,7 +13,6 @@ from triton_runner import _artifacts, _core, _device, _simt
 from triton_runner._launch import launcher, pieces, signature
 from triton_runner._levels import binary_level
 from triton_runner._pipeline.stages import compile_onward
-from triton_runner._pipeline.targets import compiled_for
 from triton_runner._pipeline.versions import installed
 
 
@@ -171,6 +170,8 @@ class _Triton(_Kernel):
     block = cluster = None
 
     def __init__(self, kernel):
+        from triton_runner._pipeline.targets import compiled_for  # with Triton, which artifacts do without
+
         super().__init__(kernel)
         self._known = getattr(kernel.metadata, "_known", kernel.metadata)
         self.target = compiled_for(self._known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 
-from triton_runner import _settings
+from triton_runner import _messages, _settings
 from triton_runner._errors import DiagnosticError, fail
 from triton_runner._levels import LEVELS, ON_CPU
 
@@ -56,6 +56,8 @@ def resolved_device() -> str:
     device = _resolved.get(wanted)
     if device is None:
         device = _resolved[wanted] = _resolve(wanted)
+        if device == "cpu":
+            _messages.without_fusion_notice()
     return device
 
 

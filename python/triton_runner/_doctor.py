@@ -129,7 +129,10 @@ def selftest() -> dict[str, str]:
 
         return _selftest.run()
     except Exception as error:
-        return {"all": f"{type(error).__name__}: {error}"}
+        said = f"{type(error).__name__}: {error}"
+        from triton_runner._pipeline.versions import unusable
+
+        return {"all": "; ".join(unusable(said) or (said,))}
 
 
 def fingerprint() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 import warnings
@@ -94,6 +95,20 @@ class KernelTrap(RuntimeError):
         self.warning = warning
 
 
+def with_source(error: DiagnosticError | KernelTrap, *notes: str) -> str:
+    """What a person is shown of an error, with more notes: of a trap the line of the source, with a caret, as
+    errors in a text have it."""
+    first, *rest = str(error).split("\n")
+    shown = [first]
+    if isinstance(error, KernelTrap) and error.file:
+        shown = [f"{error.location}: error: {first.replace(f' at {error.location}', '', 1)}"]
+        if line := linecache.getline(error.file, error.line).rstrip("\n"):
+            before = line[: max(error.column - 1, 0)]
+            shown += [line, "".join("\t" if c == "\t" else " " for c in before) + "^"]
+    indent = "  " if isinstance(error, KernelTrap) else ""
+    return "\n".join([*shown, *rest, *(f"{indent}note: {note}" for note in notes)])
+
+
 def fail(message: str, *notes: str) -> DiagnosticError:
     """A DiagnosticError without a place in a text, worded as the core words its own; raise what it
     returns."""
@@ -102,11 +117,17 @@ def fail(message: str, *notes: str) -> DiagnosticError:
     )
 
 
+def package_folders() -> tuple[str, ...]:
+    """The folders of this package and of Triton, if that is loaded."""
+    triton = sys.modules.get("triton")
+    return tuple(
+        os.path.dirname(file) + os.sep for file in (__file__, getattr(triton, "__file__", None)) if file
+    )
+
+
 def warn(text: str) -> None:
     """A RuntimeWarning at the line of the program: the first that is neither ours nor Triton's."""
-    triton = sys.modules.get("triton")
-    places = [os.path.dirname(__file__), *([os.path.dirname(triton.__file__)] if triton else [])]
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(tuple(places)):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package_folders()):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, RuntimeWarning, stacklevel=level)

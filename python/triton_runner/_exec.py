@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 
 import numpy
 
 from triton_runner import _device, _settings
-from triton_runner._errors import fail
-from triton_runner._files import DTYPES, dtype_named, is_array_file, load_array, save_array
+from triton_runner._compiler import elements
+from triton_runner._errors import DiagnosticError, fail
+from triton_runner._files import dtype_named, is_array_file, load_array, save_array
 from triton_runner._load import load
 
 _FORMS = "as in: 1024, i64=7, 0.5, f32=0.5, null, f32[64,64]=rand:1, x.npy, x.npz:key, x.safetensors:key"
@@ -46,10 +48,17 @@ def parse_argument(text: str):
     if array is not None:
         dtype = dtype_named(array[1])
         shape = tuple(int(extent) for extent in array[2].split(","))
-        return _contents(array[3], dtype, int(numpy.prod(shape))).astype(dtype).reshape(shape)
+        count = math.prod(shape)
+        try:
+            return _contents(array[3], dtype, count).astype(dtype).reshape(shape)
+        except DiagnosticError:
+            raise
+        except (MemoryError, ValueError):
+            size = count * dtype.itemsize / 2**30
+            raise fail(f"--arg {text!r}: {size:,.1f} GiB do not fit into the memory here") from None
     kind, typed, value = text.partition("=") if "=" in text else ("", "", text)
     number = _number(value)
-    if number is None or (typed and kind not in DTYPES):
+    if number is None or (typed and elements.find(kind) is None):
         raise fail(f"--arg {text!r} is no argument", _FORMS)
     if not typed:
         return number

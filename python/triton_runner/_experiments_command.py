@@ -8,10 +8,10 @@ import sys
 import click
 
 from triton_runner._compiler import versions
-from triton_runner._options import json_option, print_json
+from triton_runner._options import ProgramOrFile, json_option, print_json
 
 
-@click.command("experiments", context_settings={"allow_interspersed_args": False})
+@click.command("experiments", cls=ProgramOrFile)
 @click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
 @click.option("--target", "-t", default="cuda:90", show_default=True, help="The architecture to compile for.")
 @click.option("--passes", is_flag=True, help="Also without each compiler pass.")

@@ -45,7 +45,6 @@ def parse_variants(text: str) -> list[dict]:
 @click.argument("kernel")
 @click.option(
     "--variants",
-    "-v",
     "texts",
     multiple=True,
     required=True,

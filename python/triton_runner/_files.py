@@ -9,29 +9,11 @@ import struct
 
 import numpy
 
+from triton_runner._compiler import elements
 from triton_runner._errors import fail
 
-# Element types as arguments name them: the NumPy or ml_dtypes name, and that of safetensors.
-DTYPES = {
-    "i1": ("bool", "BOOL"),
-    "i8": ("int8", "I8"),
-    "i16": ("int16", "I16"),
-    "i32": ("int32", "I32"),
-    "i64": ("int64", "I64"),
-    "u8": ("uint8", "U8"),
-    "u16": ("uint16", "U16"),
-    "u32": ("uint32", "U32"),
-    "u64": ("uint64", "U64"),
-    "f16": ("float16", "F16"),
-    "f32": ("float32", "F32"),
-    "f64": ("float64", "F64"),
-    "bf16": ("bfloat16", "BF16"),
-    "f8E4M3FN": ("float8_e4m3fn", "F8_E4M3"),
-    "f8E5M2": ("float8_e5m2", "F8_E5M2"),
-    "f8E4M3FNUZ": ("float8_e4m3fnuz", "F8_E4M3FNUZ"),
-    "f8E5M2FNUZ": ("float8_e5m2fnuz", "F8_E5M2FNUZ"),
-    "f8E8M0FNU": ("float8_e8m0fnu", "F8_E8M0"),
-}
+# By the name that the IR has: the NumPy or ml_dtypes name, and that of safetensors.
+DTYPES = {row.name: (row.numpy, row.safetensors) for row in elements.ROWS}
 _KINDS = {dtype: kind for kind, (dtype, _) in DTYPES.items()}
 _SUFFIXES = (".npy", ".npz", ".safetensors")
 
@@ -44,10 +26,11 @@ def numpy_named(name: str):
 
 
 def dtype_named(name: str):
-    """The NumPy dtype of "f32", "bf16", ..."""
-    if name not in DTYPES:
+    """The NumPy dtype of "f32", "fp32", "float32", "bf16", ..."""
+    row = elements.find(name)
+    if row is None:
         raise fail(f"unknown element type {name!r}", f"types: {', '.join(DTYPES)}")
-    return numpy_named(DTYPES[name][0])
+    return numpy_named(row.numpy)
 
 
 def kind_of(dtype) -> str:

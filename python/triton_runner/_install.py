@@ -4,20 +4,32 @@ takes IR files on the CPU. Nothing is opened, and little is imported, before one
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import sys
 
-from triton_runner import _device, _driver, _levels, _settings, testing
-from triton_runner._pipeline import cpu_backend
+from triton_runner import _device, _driver, _levels, _settings, testing, tlx
+from triton_runner._errors import DiagnosticError
+from triton_runner._pipeline import cpu_backend, versions
 from triton_runner._pipeline.versions import installed
 
 
 def register() -> None:
-    """Puts the lazy driver in Triton's place; opens nothing. A driver that is already in use stays the
-    default's own."""
+    """Puts the lazy driver in Triton's place; opens nothing. A Triton that is too old or too new for that
+    is left as it is: what needs it says so."""
+    try:
+        _register()
+    except (ImportError, AttributeError, KeyError, DiagnosticError):
+        if versions.is_known():
+            raise
+
+
+def _register() -> None:
+    """A driver that is already in use stays the default's own."""
     from triton.runtime import driver as config
 
     _replace_compile()
+    _name_tlx()
     cpu_backend.install(_driver.LazyDriver)
     default_field, active_field = installed().default_driver, installed().active_driver
     before = getattr(config, default_field)
@@ -38,6 +50,15 @@ def register() -> None:
         from triton_runner import _quick_install  # only where it is asked for: it needs triton.testing
 
         _quick_install.install()
+
+
+def _name_tlx() -> None:
+    """The name that TLX has in its fork, triton.language.extra.tlx, is our tlx."""
+    import triton.language.extra as extra
+
+    name = f"{extra.__name__}.tlx"
+    if name not in sys.modules and importlib.util.find_spec(name) is None:
+        extra.tlx = sys.modules[name] = tlx
 
 
 def _route_benchmarks() -> None:

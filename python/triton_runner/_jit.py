@@ -70,6 +70,11 @@ class JITFunction(_core.Launchable, TritonJITFunction):
             from triton_runner._winners import expand  # few programs keep winners
 
             kwargs = expand(kwargs)
+        if isinstance(grid, int):
+            raise fail(
+                f"the grid of kernel '{self.__name__}' is the number {grid}, and should be a tuple",
+                f"as in {self.__name__}[({grid},)](...)",
+            )
         request = _keywords.take(kwargs, self.arg_names)
         if request is None:
             entry = dump = None

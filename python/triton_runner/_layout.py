@@ -7,6 +7,7 @@ import functools
 
 import numpy
 
+from triton_runner._compiler import elements
 from triton_runner._core import layout as _core_layout
 from triton_runner._errors import fail
 
@@ -160,10 +161,11 @@ def layout(encoding: str, shape, element: str = "f16", aliases: str = "") -> Lay
 
     - encoding: its text, "#ttg.blocked<{...}>" of any release, or a name of `aliases`, "#blocked".
     - shape: a tuple, or "64x64"; powers of two.
-    - element: the type of an element as the IR spells it: f16, f32, i8, ...
+    - element: the type of an element: f16, f32, i8, ...
     - aliases: the text of a module (TTGIR) whose names of encodings may be used.
     """
     sizes = parse_shape(shape) if isinstance(shape, str) else tuple(int(size) for size in shape)
+    element = getattr(elements.find(element), "name", element)
     return Layout(_core_layout.read(encoding, sizes, element, aliases), encoding, sizes, element, aliases)
 
 

@@ -4,11 +4,19 @@ only its folder when TRITON_RUNNER_PROD_TEST=1."""
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import os
+import warnings
 
 from triton_runner import _settings
 
 _default_told = False
+
+
+def without_fusion_notice() -> None:
+    """From here on Triton 3.9 does not warn that another release will have another default of
+    TRITON_DEFAULT_FP_FUSION: it would on each command."""
+    warnings.filterwarnings("ignore", message="TRITON_DEFAULT_FP_FUSION is unset")
 
 
 def say(line: str, in_prod_test: bool = False) -> None:
@@ -35,12 +43,29 @@ def always_compile_by_default():
         os.environ.pop(name, None)
 
 
+_held: contextvars.ContextVar[list | None] = contextvars.ContextVar("triton_runner_saved", default=None)
+
+
 def kernel_saved(folder: str, cache_hit: bool) -> None:
     """A kernel was compiled, or found in the cache with TRITON_ALWAYS_COMPILE off."""
-    if cache_hit:
-        say(f"[Triton Runner] Triton kernel cache hit and saved at {folder}", in_prod_test=True)
+    line = f"[Triton Runner] Triton kernel {'cache hit and ' if cache_hit else ''}saved at {folder}"
+    if (held := _held.get()) is not None:
+        held.append(line)
     else:
-        say(f"[Triton Runner] Triton kernel saved at {folder}", in_prod_test=True)
+        say(line, in_prod_test=True)
+
+
+@contextlib.contextmanager
+def saved_last():
+    """Lines of kernel_saved() inside of the block are printed at its end: behind those of a dump."""
+    held = []
+    token = _held.set(held)
+    try:
+        yield
+    finally:
+        _held.reset(token)
+        for line in held:
+            say(line, in_prod_test=True)
 
 
 def note(line: str) -> None:

@@ -3,26 +3,72 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
+import re
 import sys
 
 import click
 
+from triton_runner import _device, _settings
+from triton_runner._compiler import job
+from triton_runner._errors import fail
+from triton_runner._levels import LEVELS
 
-class ProgramOrCase(click.Command):
-    """What stands behind a program is the program's. Behind a case (*.trcase), which takes nothing, there are
-    options of the command."""
+
+class ProgramOrFile(click.Command):
+    """A command whose first argument is a program, to which all words after it belong, or something else (a
+    case, a level of a kernel, kernel.py:name, a folder), around which options stand in any order. Words after
+    a program that are options of this command are told on stderr, unless "--" stands before the program."""
 
     def parse_args(self, context, args):
-        given = [*args]
-        rest = super().parse_args(context, args)
-        program, behind = context.params.get("program") or "", context.params.get("arguments") or ()
-        if program.endswith(".trcase") and behind:
-            end = len(given) - len(behind)
-            context.params.clear()
-            rest = super().parse_args(context, [*given[: end - 1], *behind, program])
-        return rest
+        context.allow_interspersed_args = False
+        first, rest = [one.name for one in self.params if isinstance(one, click.Argument)]
+        taken = self.make_parser(context).parse_args([*args])[0]
+        what, after = taken.get(first), taken.get(rest)
+        if isinstance(what, str) and isinstance(after, (list, tuple)) and after:
+            before = args[: len(args) - len(after) - 1]
+            if not is_program(what) and not taken.get("is_module"):
+                context.allow_interspersed_args = True
+            elif "--" not in before:
+                self._tell(what, after)
+        return super().parse_args(context, args)
+
+    def _tell(self, program: str, after) -> None:
+        names = {name for one in self.params if isinstance(one, click.Option) for name in one.opts}
+        own = dict.fromkeys(word.partition("=")[0] for word in after)
+        if own := [word for word in own if word in names]:
+            verbs = "stands after {0} and goes" if len(own) == 1 else "stand after {0} and go"
+            click.echo(
+                f"triton-runner: {' and '.join(own)} {verbs.format(program)} to the program; options of "
+                "triton-runner stand before it",
+                err=True,
+            )
+
+
+def is_program(what: str) -> bool:
+    """Whether a first argument is a Python program, and not a file of a kernel, kernel.py:name or a folder
+    without a __main__.py."""
+    if os.path.isdir(what):
+        return os.path.isfile(os.path.join(what, "__main__.py"))
+    return not re.search(rf"\.(trcase|{'|'.join(LEVELS)})$|\.py:[\w.]+$", what)
+
+
+def check_settings(level: str = "") -> None:
+    """Refuses, before any work, settings under which no launch can run: a device that is not here, a level
+    that the device does not execute, an architecture that the installed Triton does not compile for."""
+    target = _settings.current().target
+    if _device.resolved_device() == "cpu":
+        with _settings.using(level=level or None):
+            _device.cpu_target()
+    if target and importlib.util.find_spec("triton") is not None:
+        try:
+            job.check_target(target)
+        except job.Refused as error:
+            raise fail(error.message, *error.notes) from None
+        except ImportError:
+            pass  # a Triton that does not load is told by who needs it
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -36,7 +82,7 @@ _KERNEL_OPTIONS = (
     ),
     click.option("--target", "-t", help='The architecture: "cuda:90", "hip:gfx942".'),
     click.option(
-        "--option", "-o", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8."
+        "--option", "-O", "options", multiple=True, help="NAME=VALUE of Triton's options: num_warps=8."
     ),
 )  # fmt: skip
 

@@ -365,6 +365,8 @@ TEST(metadata_completes_and_is_contradicted) {
   CHECK_EQ(d.warnings.size(), size_t{2});
   CHECK(has(d.warnings[0], "metadata says cuda:80"));
   CHECK(has(d.warnings[1], "num_warps = 4, its metadata says 8"));
+  // Of a warp-specialised kernel the launch's number is the smaller one.
+  CHECK(told(kPtx, "ptx", "", R"({"num_warps": 2, "shared": 0})").warnings.empty());
   CHECK_EQ(*told(kPtx, "ptx", "", R"({"shared": 0, "global_scratch_size": 0})").hidden_pointers, 1);
   CHECK_EQ(*told(kPtx, "ptx", "", R"({"shared": 0, "hash": "c0ffee"})").hidden_pointers, 0);
   CHECK(!told(kPtx, "ptx", "", R"({"shared": 0})").hidden_pointers);

@@ -114,7 +114,8 @@ class Merge {
       // A bound that the metadata confirms needs no warning.
       std::erase_if(d_.warnings,
                     [&](const std::string& w) { return w.starts_with(std::string(key) + " = "); });
-    } else if (compare) {
+    } else if (compare && (key != std::string_view("num_warps") || *to < static_cast<T>(*n))) {
+      // A warp-specialised kernel has more warps than its launch asked for.
       d_.warnings.push_back("the " + d_.level + " of kernel '" + d_.name + "' has " + key + " = " +
                             std::to_string(*to) + ", its metadata says " + std::to_string(*n) +
                             ": took the former");

@@ -1,6 +1,8 @@
 // The ELF reader of elf.h.
 #include "elf.h"
 
+#include <algorithm>
+
 namespace triton_runner::artifact {
 namespace {
 
@@ -28,8 +30,10 @@ base::Result<Elf> read_elf(std::string_view bytes, const char* what, const std::
                          "ELF")) {
     if (bytes.empty()) return bad("it is empty");
     auto d = bad("it does not begin with the ELF magic");
-    bool text = bytes.substr(0, 64).find('\0') == std::string_view::npos;
-    if (text) d.notes.push_back("it looks like text: is it a ptx or amdgcn file?");
+    const std::string_view start = bytes.substr(0, 64);
+    if (std::all_of(start.begin(), start.end(),
+                    [](unsigned char c) { return (c >= ' ' && c < 0x7f) || (c >= '\t' && c <= '\r'); }))
+      d.notes.push_back("it looks like text: is it a ptx or amdgcn file?");
     return d;
   }
   Bytes header(bytes);

@@ -140,8 +140,34 @@ void keep_last_of_statement(std::vector<Candidate> all, std::vector<Candidate>& 
       chosen.push_back(c);
 }
 
+std::optional<num::Type> element_of(const ir::Type& type) {
+  const ir::Type& scalar = *type.scalar();
+  if (scalar.kind == ir::TypeKind::kPointer) {
+    const bool block = scalar.element && scalar.element->kind == ir::TypeKind::kTensor;
+    return block ? std::nullopt : std::optional(num::Type::kI64);
+  }
+  return num::parse_type(scalar.number_name());
+}
+
+// Of what a loop computes for a variable that it carries: what is of the variable's type, where there is any.
+// A pipeliner puts addresses of later iterations behind it.
+void keep_carried(const std::vector<Candidate>& all, std::vector<Candidate>& inside) {
+  auto is_carried = [&](const Candidate& c) {
+    const ir::Type& type = *c.value->type;
+    return type.kind == ir::TypeKind::kTensor &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& of) {
+             const ir::Type& carried = *of.value->type;
+             return !of.op->regions.empty() && carried.kind == type.kind &&
+                    std::ranges::equal(carried.shape, type.shape) && element_of(carried) == element_of(type);
+           });
+  };
+  if (std::any_of(inside.begin(), inside.end(), is_carried))
+    std::erase_if(inside, [&](const Candidate& c) { return !is_carried(c); });
+}
+
 // The same of each line that candidates stand on.
 void keep_last(std::vector<Candidate>& chosen) {
+  const std::vector<Candidate> named = chosen;
   std::map<int, std::vector<Candidate>> lines;
   for (const Candidate& c : chosen) {
     const ir::Location* at = location_of(*c.value);
@@ -168,6 +194,7 @@ void keep_last(std::vector<Candidate>& chosen) {
     std::copy_if(all.begin(), all.end(), std::back_inserter(inside), is_inside);
     std::vector<Candidate> outside;
     std::remove_copy_if(all.begin(), all.end(), std::back_inserter(outside), is_inside);
+    keep_carried(named, inside);
     keep_last_of_statement(std::move(outside), chosen);
     keep_last_of_statement(std::move(inside), chosen);
   }
@@ -221,15 +248,6 @@ base::Diagnostic unknown(const ir::Module& module, const std::string& wanted,
     d.notes.push_back("did you mean '" + n + "'?");
   d.notes.push_back("a value that the compiler removed has no name here: dump it at an earlier level");
   return d;
-}
-
-std::optional<num::Type> element_of(const ir::Type& type) {
-  const ir::Type& scalar = *type.scalar();
-  if (scalar.kind == ir::TypeKind::kPointer) {
-    const bool block = scalar.element && scalar.element->kind == ir::TypeKind::kTensor;
-    return block ? std::nullopt : std::optional(num::Type::kI64);
-  }
-  return num::parse_type(scalar.number_name());
 }
 
 }  // namespace

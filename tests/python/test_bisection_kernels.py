@@ -19,7 +19,7 @@ from triton_runner._cli import main  # noqa: E402
 def test_a_kernel_beside_its_own_ttir(tmp_path):
     (tmp_path / "kernel.py").write_text(KERNEL)
     name = f"{tmp_path / 'kernel.py'}:quotient"
-    command = ["bisect", name, "--args", "i32[64], 0", "-c", "N=64", "-o", "num_warps=1", "--json"]
+    command = ["bisect", name, "--args", "i32[64], 0", "-c", "N=64", "-O", "num_warps=1", "--json"]
     answer = CliRunner().invoke(main, [*command, "--versions", INSTALLED])
     said = json.loads(answer.stdout)
     assert answer.exit_code == 1 and said["pass"]["name"] == "ConvertTritonGPUToLLVM"

@@ -70,6 +70,62 @@ def test_nothing_recorded_of_a_program_that_fails(tmp_path):
     assert done.returncode == 2 and "ended with status 3, and no launch was recorded" in done.stderr
 
 
+PLAIN = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def product(a, b, c, K, N: tl.constexpr, B: tl.constexpr):
+    i, k = tl.arange(0, N), tl.arange(0, B)
+    row, col = i[:, None], i[None, :]
+    acc = tl.zeros((N, N), tl.float32)
+    A, B0 = a + row * K + k[None, :], b + k[:, None] * N + col
+    for n in range(0, K, B): acc = tl.dot(tl.load(A + n), tl.load(B0 + n * N), acc)
+    tl.store(c + row * N + col, acc)
+
+a, b, c = torch.ones(64, 256).half(), torch.ones(256, 64).half(), torch.empty(64, 64)
+product[(1,)](a, b, c, 256, N=64, B=64, num_stages=3)
+"""
+
+
+@pytest.mark.parametrize(
+    "target, level, op",
+    [
+        ("cuda:90", "ttir", "tt.dot"),
+        ("cuda:90", "ttgir", "ttng.warp_group_dot_wait"),
+        ("cuda:80", "ttgir", "tt.dot"),
+    ],
+)
+def test_a_loop_on_one_line(tmp_path, target, level, op):
+    """What the loop computes, and not the addresses that the pipeliner puts behind it."""
+    program = tmp_path / "plain.py"
+    program.write_text(PLAIN)
+    done = command("-v", "acc", "--target", target, "--level", level, "--json", str(program))
+    assert done.returncode == 0, done.stderr
+    values = json.loads(done.stdout)["values"]
+    assert {value["type"] for value in values} == {"f32"} and op in {value["op"] for value in values}, values
+    assert all(value["max"] in (64.0 * n for n in range(5)) for value in values)
+
+
+@pytest.mark.parametrize("level", ["ptx", "llir"])
+def test_plain_kernels_below_ttgir(tmp_path, level):
+    program = tmp_path / "plain.py"
+    program.write_text(PLAIN)
+    done = command("-v", "acc", "--target", "cuda:80", "--level", level, "--json", str(program))
+    assert done.returncode == 0, done.stderr
+    assert 256.0 in [value["max"] for value in json.loads(done.stdout)["values"]]
+
+
+def test_options_stand_after_an_artifact_too(tmp_path):
+    file = tmp_path / "copy.ttir"
+    file.write_text("module { tt.func @copy(%x: !tt.ptr<f32>) { %v = tt.load %x : !tt.ptr<f32> tt.return } }")
+    for words in (
+        ("--grid", "1", "--arg", "f32[1]=3", str(file)),
+        (str(file), "--grid", "1", "--arg", "f32[1]=3"),
+    ):
+        done = command("-v", "%v", "--json", *words)
+        assert done.returncode == 0 and json.loads(done.stdout)["values"][0]["max"] == 3.0, done.stderr
+
+
 @triton_runner.jit
 def labelled(x, out, n, B: tl.constexpr):
     accum = tl.zeros((B,), tl.float32)

@@ -21,10 +21,10 @@ add[(1,)](x, x, x, 64, BLOCK=32)
 """
 
 
-def run(cache, **environment):
+def run(cache, program=PROGRAM, **environment):
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("TRITON_ALWAYS", "TRITON_RUNNER"))}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM, str(pathlib.Path(__file__).parent)],
+        [sys.executable, "-W", "ignore", "-c", program, str(pathlib.Path(__file__).parent)],
         env=clean | {"TRITON_CACHE_DIR": str(cache), "TRITON_RUNNER_DEVICE": "cpu"} | environment,
         stdout=subprocess.PIPE,
         text=True,
@@ -73,6 +73,14 @@ def test_production_is_silent(tmp_path):
     assert sorted(lines) == sorted(
         f"[Triton Runner] Triton kernel saved at {folder}" for folder in folders(tmp_path)
     )
+
+
+def test_a_dump_is_said_before_its_kernel(tmp_path):
+    program = PROGRAM.replace("BLOCK=32)", "BLOCK=32, dump_value='tt.load')")
+    for name, level in (("tile", "ttir"), ("simt", "ptx")):
+        lines = run(tmp_path / name, program, TRITON_RUNNER_LEVEL=level)
+        dumped = [i for i, line in enumerate(lines) if line.startswith("[Triton Runner] In dump mode")]
+        assert dumped and "Triton kernel saved at" in lines[dumped[-1] + 1], lines
 
 
 def test_colours(capsys):

@@ -19,6 +19,13 @@ def kernels(monkeypatch):
     return harness, tlx_matmul
 
 
+def test_the_name_that_the_fork_has():
+    import triton.language.extra
+    import triton.language.extra.tlx as by_its_name
+
+    assert by_its_name is tlx is triton.language.extra.tlx
+
+
 def test_the_command_that_installs_it(kernels, monkeypatch):
     monkeypatch.setitem(sys.modules, "utlx_plugin", None)
     tlx._plugin.cache_clear()

@@ -237,7 +237,7 @@ COMPILE = ["compile", f"{KERNEL}:plain_add", "-s", ADD["signature"], "-c", "BLOC
 
 
 def test_compile_on_the_command_line(tmp_path):
-    done = cli(*COMPILE, "--to", "ttgir", "-o", "num_warps=2", "--print")
+    done = cli(*COMPILE, "--to", "ttgir", "-O", "num_warps=2", "--print")
     assert done.returncode == 0 and '"ttg.num-warps" = 2' in done.stdout
     done = cli(*COMPILE, "--save", tmp_path, "--json")
     row = json.loads(done.stdout)

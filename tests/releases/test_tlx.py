@@ -29,6 +29,22 @@ def test_it_matches(kernel, level):
         assert float(abs(device.host(got) - expected).max()) <= tolerance, name
 
 
+@pytest.mark.parametrize("level", ["ttir", "ptx"])
+def test_the_name_that_the_fork_has(level, tmp_path, monkeypatch):
+    """Scripts of the original import triton.language.extra.tlx."""
+    source = Path(importlib.import_module("kernels.tlx_matmul").__file__).read_text()
+    text = source.replace("from triton_runner import tlx", "import triton.language.extra.tlx as tlx")
+    assert text != source
+    (tmp_path / "of_the_fork.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    harness = importlib.import_module("kernels.harness")
+    device = harness.Device()
+    with triton_runner.using(device="cpu", target="cuda:90"):
+        found = importlib.import_module("of_the_fork").run(device, level=level)
+    for name, got, expected, tolerance in found:
+        assert float(abs(device.host(got) - expected).max()) <= tolerance, name
+
+
 @pytest.mark.parametrize("kernel", ["in_one_place", "of_one_spec"])
 @pytest.mark.parametrize("level", ["ttgir", "ptx"])
 def test_buffers_in_the_place_of_others(kernel, level):

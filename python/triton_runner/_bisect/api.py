@@ -128,6 +128,8 @@ def found(given: Program, wanted: str | list | None, say) -> Found:
         chosen = releases.expand(wanted)
     else:
         chosen = list(wanted or dict.fromkeys(row["version"] for row in releases.listed()))
+    if not chosen:
+        raise fail("no Triton release is here to be judged", "name releases to fetch: --versions 3.8.0,3.9.0")
     return search.bisect_program(given, chosen, say)
 
 

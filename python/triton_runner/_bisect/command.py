@@ -12,6 +12,7 @@ import click
 
 from triton_runner._compiler import job
 from triton_runner._compiler.command import constants
+from triton_runner._options import ProgramOrFile
 from triton_runner._paths import check_output, write_file
 from triton_runner._progress import telling
 
@@ -22,14 +23,12 @@ _KERNEL = r"[^-].*\.py:[\w.]+"
 _PROGRAM = rf"{_KERNEL}|[^-].*\.(py|trcase)"
 
 
-class _Command(click.Command):
-    """What stands behind a program is the program's; behind a kernel there are options. --json takes a file,
-    but not the program for one."""
+class _Command(ProgramOrFile):
+    """--json takes a file, but not the program for one."""
 
     def parse_args(self, context, args):
-        if any(re.fullmatch(_KERNEL, arg) for arg in args):
-            context.allow_interspersed_args = True
-        return super().parse_args(context, self._with_json(args, context.allow_interspersed_args))
+        is_kernel = any(re.fullmatch(_KERNEL, arg) for arg in args)
+        return super().parse_args(context, self._with_json(args, is_kernel))
 
     def _with_json(self, args: list[str], options_behind: bool) -> list[str]:
         """The arguments with --json=- for a --json that no file follows."""
@@ -50,10 +49,7 @@ class _Command(click.Command):
         return args
 
 
-@click.command(
-    "bisect", cls=_Command,
-    context_settings={"allow_interspersed_args": False},
-)  # fmt: skip
+@click.command("bisect", cls=_Command)
 @click.option(
     "--versions", "wanted",
     help="Releases: 3.0.0..3.9.0 (the newest patch of each minor release, and both ends), all, or a list. "
@@ -82,7 +78,7 @@ class _Command(click.Command):
 @click.option("--args", "values", help='Of a kernel: "f32[64,64]=rand, f32[64,64], 64", as for exec.')
 @click.option("--grid", default="1", show_default=True, help="Of a kernel: 4, or 4,2,1.")
 @click.option("--constexpr", "-c", "constexprs", multiple=True, help="Of a kernel: NAME=VALUE.")
-@click.option("--option", "-o", "options", multiple=True, help="Of a kernel: num_warps=8, num_stages=3.")
+@click.option("--option", "-O", "options", multiple=True, help="Of a kernel: num_warps=8, num_stages=3.")
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bisect_command(

@@ -74,7 +74,7 @@ def _launch_options(launch: KernelLaunch | None) -> list[str]:
     options = ["--oracle", str(launch.oracle), "--grid", ",".join(map(str, launch.grid))]
     texts = [text for text in launch.arguments if isinstance(text, str)]
     options += ["--args", ", ".join(texts)] if texts else []
-    for flag, values in (("-c", launch.constexprs), ("-o", launch.options)):
+    for flag, values in (("-c", launch.constexprs), ("-O", launch.options)):
         for name, value in values.items():
             options += [flag, f"{name}={value}"]
     return options

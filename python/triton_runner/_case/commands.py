@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 
 from triton_runner._errors import fail
-from triton_runner._options import json_option, print_json, prints_aside
+from triton_runner._options import ProgramOrFile, json_option, print_json, prints_aside
 
 
-@click.command("bundle", context_settings={"allow_interspersed_args": False})
+@click.command("bundle", cls=ProgramOrFile)
 @click.option("--kernel", default="", help="Launches of this kernel; else of any.")
 @click.option(
     "--launch", "number", type=int, help="Which of them, from 0; else the one that stops, or the first."

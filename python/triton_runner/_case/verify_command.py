@@ -7,14 +7,13 @@ import sys
 
 import click
 
-from triton_runner._options import ProgramOrCase, json_option, print_json, prints_aside
+from triton_runner._options import ProgramOrFile, check_settings, json_option, print_json, prints_aside
 from triton_runner._progress import telling
 
 
 @click.command(
     "verify",
-    cls=ProgramOrCase,
-    context_settings={"allow_interspersed_args": False},
+    cls=ProgramOrFile,
 )
 @click.option("--kernel", "names", multiple=True, help="Judge launches of this kernel only; may be repeated.")
 @click.option(
@@ -50,6 +49,7 @@ def verify_command(names, most, checks, strict, target, pretend_cuda, is_module,
     if not is_module and not os.path.isfile(program):
         raise click.UsageError(f"no such file: {program}")
     with prints_aside(as_json), _settings.using(target=target), telling() as say:
+        check_settings()
         if case.is_case(program):
             found = verdict.of_case(program, wanted, strict, say)
         else:

@@ -7,16 +7,10 @@ import hashlib
 
 import numpy
 
+from triton_runner._compiler import elements
 from triton_runner._errors import fail
 from triton_runner._files import numpy_named
 from triton_runner._rerun.arguments import host, packed
-
-_TYPES = {
-    "bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8",
-    "uint16": "u16", "uint32": "u32", "uint64": "u64", "float16": "fp16", "bfloat16": "bf16",
-    "float32": "fp32", "float64": "fp64", "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5",
-    "float8_e4m3fnuz": "fp8e4b8", "float8_e5m2fnuz": "fp8e5b16",
-}  # fmt: skip
 
 
 def encoded(name: str, value):
@@ -40,8 +34,9 @@ def encoded(name: str, value):
 
 
 def _typed(name: str, dtype: str) -> str:
-    if dtype not in _TYPES:
-        raise fail(f"argument '{name}' has elements of type {dtype}", f"known: {', '.join(_TYPES)}")
+    if not (row := elements.find(dtype)) or not row.triton:
+        known = ", ".join(row.numpy for row in elements.ROWS if row.triton)
+        raise fail(f"argument '{name}' has elements of type {dtype}", f"known: {known}")
     return dtype
 
 
@@ -75,9 +70,9 @@ def kind(value) -> str | None:
     if value is None:
         return None
     if is_array(value):
-        return f"*{_TYPES[value['dtype']]}:16"
+        return f"*{elements.find(value['dtype']).triton}:16"
     if isinstance(value, dict):
-        known, value = _TYPES[value["dtype"]], value["value"]
+        known, value = elements.find(value["dtype"]).triton, value["value"]
     elif isinstance(value, bool):
         return "i1"
     elif isinstance(value, float):

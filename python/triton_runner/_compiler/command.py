@@ -111,6 +111,11 @@ def translate_command(file, from_, to, output, as_json):
     # The other verbs do without what it loads.
     from triton_runner._compiler import translation
 
+    releases = {translation.number(one): one for one in (versions.installed(), *versions.RELEASES) if one}
+    for named in filter(None, (from_, to)):
+        if (number := translation.number(named)) not in releases:
+            near = releases[min(releases, key=lambda one: abs(one - number))]
+            raise fail(f"there is no Triton release {named!r}", f"the nearest: {near}")
     source = read_text(file)
     if file.endswith(".llir"):
         written, of = [], from_ or "another release"

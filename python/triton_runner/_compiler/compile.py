@@ -13,6 +13,7 @@ from triton_runner._errors import DiagnosticError, fail
 from triton_runner._levels import LEVELS, level_of_text
 from triton_runner._metadata import as_path_or_text
 from triton_runner._paths import make_folder, write_file
+from triton_runner._pipeline.versions import unusable
 
 _RUN_ORDER = {"cpu": ("ptx", "ttgir", "ttir"), "gpu": ("cubin", "hsaco", "ptx", "amdgcn")}
 
@@ -172,6 +173,8 @@ def run(
     if release is None and own is None:
         raise fail("Triton is not installed", 'name a release to fetch: triton="3.9.0"')
     version = release or own
+    if version == own and (reason := unusable()):
+        raise fail(*reason)
     if request.get("checked", True) and (
         reason := abilities.gap(version, request["target"], request.get("to"))
     ):

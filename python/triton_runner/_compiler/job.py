@@ -33,6 +33,8 @@ import sys
 import tempfile
 import traceback
 
+from . import architectures, elements
+
 MLIR_LEVELS = ("ttir", "ttgir")
 NEWER_LLIR = "LLIR of a newer release may need that release; enter at ttir or ptx"
 
@@ -63,12 +65,21 @@ def target_fields(target):
     raise Refused("unknown target %r" % target, 'targets are written "cuda:90" or "hip:gfx942"')
 
 
+def check_target(target):
+    """Refuses an architecture that this Triton does not compile for, with the nearest that it does."""
+    backend, arch, _ = target_fields(target)
+    reason = architectures.unknown(backend, str(arch))
+    if reason:
+        raise Refused(*reason)
+
+
 def find_backend(target):
     """Triton's own backend for a target, never one of triton_runner's that stops early."""
     import triton
     import triton.backends
     from triton.backends.compiler import GPUTarget
 
+    check_target(target)
     gpu = GPUTarget(*target_fields(target))
     for backend in triton.backends.backends.values():
         compiler = getattr(backend.compiler, "runner_base", backend.compiler)
@@ -180,7 +191,7 @@ def _split(text):
     return [part.strip() for part in parts] if text.strip() else []
 
 
-_TYPE = re.compile(r"\*|[iu]\d+(:|$)|fp\d|bf16|f\d+(:|$)|tensordesc<|nvTmaDesc|B$|constexpr$")
+_TYPE = re.compile(r"\*|[iu]\d+(:|$)|fp\d|bf16|tensordesc<|nvTmaDesc|B$|constexpr$")
 
 
 def _constant(word):
@@ -236,6 +247,13 @@ def signature_of(function, signature, constexprs, attrs):
             if word and word != "constexpr":
                 types[name] = word.partition(":")[0]  # a runtime parameter that is known to be 1
         elif word is not None:
+            if isinstance(word, str):
+                word, unknown = elements.in_triton(word)
+                if unknown:
+                    raise Refused(
+                        "the signature has %r, and there is no element type %r" % (word, unknown),
+                        elements.KNOWN,
+                    )
             value = _constant(word) if isinstance(word, str) else (_decoded(word),)
             if value is not None:
                 constants[name] = value[0]

@@ -92,8 +92,8 @@ def passes_command(
         binary = isinstance(trace.asm.get(level), bytes)
         why = ", from the same text: the assembler's doing" if binary and trace.identical else ""
         click.echo(f"{level} differs from what the plain compilation gives{why}", err=True)
-    for file in files:
-        click.echo(f"  {file}")
+    if files:
+        click.echo(f"{save}: {len(files)} files")
     sys.exit(status)
 
 
@@ -153,8 +153,8 @@ def _show_dump(dumped, save, printed, changed, as_json) -> None:
         if not changed or one.changed:
             size = len(one.after) if one.after is not None else None
             click.echo(_row(one.number, one.kernel, one.name, True, one.changed, None, None, size))
-    for file in files:
-        click.echo(f"  {file}")
+    if files:
+        click.echo(f"{save}: {len(files)} files")
 
 
 @click.command("opt")
@@ -164,10 +164,10 @@ def _show_dump(dumped, save, printed, changed, as_json) -> None:
 )
 @click.option("--target", "-t", help='The architecture: "cuda:90"; else the file says it.')
 @click.option(
-    "--option", "-o", "options", multiple=True, help="NAME=VALUE of Triton's options: num_stages=4."
+    "--option", "-O", "options", multiple=True, help="NAME=VALUE of Triton's options: num_stages=4."
 )
 @click.option("--triton", "release", help="The release: 3.4.0. Else the installed one.")
-@click.option("--output", metavar="FILE", help="Where the IR goes; else it is printed.")
+@click.option("--output", "-o", metavar="FILE", help="Where the IR goes; else it is printed.")
 def opt_command(file, names, target, options, release, output):
     """Run single compiler passes on an IR FILE, with the arguments that Triton's pipeline gives them."""
     # The other verbs do without what it loads.

@@ -10,20 +10,13 @@ import json
 import os
 
 from triton_runner import _artifacts, _device, _gpu
-from triton_runner._compiler import job, passes_select, recorder_job
+from triton_runner._compiler import elements, job, passes_select, recorder_job
 from triton_runner._compiler.recorder import PassError
 from triton_runner._errors import fail
 from triton_runner._keywords import Entry
 from triton_runner._levels import LEVELS, MLIR, levels_of
 from triton_runner._paths import read_text
 from triton_runner._pipeline.guard import death_of_child
-
-_DTYPES = {
-    "float16": "fp16", "float32": "fp32", "float64": "fp64", "bfloat16": "bf16", "bool": "i1", "int8": "i8",
-    "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32",
-    "uint64": "u64", "float8_e5m2": "fp8e5", "float8_e4m3fn": "fp8e4nv", "float8_e4m3fnuz": "fp8e4b8",
-    "float8_e5m2fnuz": "fp8e5b16",
-}  # fmt: skip
 
 
 def specialised(function, args, kwargs) -> dict:
@@ -54,13 +47,13 @@ def specialised(function, args, kwargs) -> dict:
 def _kind(name: str, value) -> tuple[str, int | None]:
     """Triton's name of an argument's type, and the number that it is specialised on."""
     if hasattr(value, "block_shape"):
-        return f"tensordesc<{_DTYPES[_dtype(value.base)]}{list(value.block_shape)}>", None
+        return f"tensordesc<{_element(name, value.base)}{list(value.block_shape)}>", None
     if hasattr(value, "tma_desc_cpu_ptr"):
         return "nvTmaDesc", None
     if hasattr(value, "data_ptr"):
-        return "*" + _DTYPES[_dtype(value)], value.data_ptr()
+        return "*" + _element(name, value), value.data_ptr()
     if hasattr(value, "ctypes"):
-        return "*" + _DTYPES[_dtype(value)], value.ctypes.data
+        return "*" + _element(name, value), value.ctypes.data
     if isinstance(value, bool):
         return "i1", None
     if isinstance(value, int):
@@ -74,8 +67,11 @@ def _kind(name: str, value) -> tuple[str, int | None]:
     )
 
 
-def _dtype(tensor) -> str:
-    return str(tensor.dtype).rpartition(".")[2]
+def _element(name: str, tensor) -> str:
+    row = elements.find(str(tensor.dtype))
+    if row is None or not row.triton:
+        raise fail(f"argument {name!r} has elements of {tensor.dtype}, for which Triton has no type")
+    return row.triton
 
 
 def plan_of(start=None, skip=(), after=None) -> dict:

@@ -9,6 +9,7 @@ from triton_runner import _device, _exec, _run, _settings
 from triton_runner._dump.dumping import dumping
 from triton_runner._dump.records import Dump, describe
 from triton_runner._errors import KernelTrap, fail
+from triton_runner._levels import MLIR
 from triton_runner._load import load
 
 _SOURCES = (".py",)
@@ -38,6 +39,11 @@ def dump_program(program: str, arguments, selectors, pretend_cuda: bool, options
     """The dumps of the launches of a Python program, and the status with which it ended."""
     kernel = options.pop("kernel")
     options.pop("metadata", None)
+    level = options["level"] or _settings.current().level
+    if level not in ("", "python", *MLIR) or _device.resolved_device() != "cpu":
+        from triton_runner._jit import configure_jit_backend  # it needs Triton
+
+        configure_jit_backend()  # registers, and launches on a GPU, are recorded by our jit alone
     with dumping(kernel or None, *selectors, **options) as dump:
         status = _run.run_program(program, list(arguments), False, pretend_cuda)
     if status and not dump.launches:

@@ -124,7 +124,7 @@ def launch(function, ask: DumpKeywords | None, entry, args, kwargs, grid, warmup
         ask, function = None, function.without_dumps if uses_statements(function) else function
         if session.for_launch(function.__name__) is None:
             return function.launch(entry, args, kwargs, grid, warmup)
-    with keeping(True):
+    with keeping(True), _messages.saved_last():
         # Compiled first: what is wrong with the names, the types or the tensor is said before anything runs.
         kernel = function.launch(entry, args, kwargs, grid, True)
         if warmup:

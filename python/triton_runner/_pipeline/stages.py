@@ -6,8 +6,6 @@ import dataclasses
 import functools
 import re
 
-import triton
-
 from triton_runner import _messages
 from triton_runner._compiler import job, translation
 from triton_runner._errors import DiagnosticError, fail
@@ -29,6 +27,8 @@ _LLVM_SYNTAX = re.compile(r"failed to parse IR: (.*?)\s*lineno: (\d+)")
 def _refused_llir(said: str, source: str, filename: str, reason: str | None) -> DiagnosticError:
     """What LLVM said when it ended the process, with the line of the text where it names one; reason: why the
     text could not be translated."""
+    import triton
+
     who = f"LLVM of Triton {triton.__version__}"
     note = reason or job.NEWER_LLIR
     found = _LLVM_SYNTAX.search(said)
@@ -68,6 +68,8 @@ def compile_onward(
     options: compile options, or a metadata dict that holds them. Errors: a level that the target does not
     have or that lies above `level`; what Triton's stages raise.
     """
+    import triton
+
     text, reason = translation.for_compiler(source, level, triton.__version__, filename)
     request = {
         "text": text, "hint": reason, "level": level, "to": to, "target": target, "metadata": options,

@@ -4,6 +4,9 @@ releases.def, whose columns are attributes here."""
 from __future__ import annotations
 
 import functools
+import importlib.util
+
+from triton_runner._errors import fail
 
 from triton_runner import _core
 
@@ -25,7 +28,33 @@ def release_of(version: str) -> Release:
 
 @functools.cache
 def installed() -> Release:
-    """The row for the Triton that is installed."""
+    """The row for the Triton that is installed. Raises DiagnosticError for one older than all rows."""
     import triton
 
+    if not is_known() and (said := unusable()):
+        raise fail(*said)
     return release_of(triton.__version__)
+
+
+def is_known() -> bool:
+    """Whether the Triton that is installed has a row."""
+    import triton
+
+    return parse_version(getattr(triton, "__version__", "0.0")) in RELEASES
+
+
+def unusable(why: str = "") -> tuple[str, str] | None:
+    """Why the installed Triton cannot be used, and what to do: there is none, or it is older than all rows;
+    or, where something failed (why), it is newer. None where it should do."""
+    first, last = (".".join(map(str, pick(RELEASES))) for pick in (min, max))
+    advice = f"pip install triton=={last}.0; any release from {first} to {last} does"
+    if importlib.util.find_spec("triton") is None:
+        return "this needs Triton, which is not installed", advice
+    import triton
+
+    version = getattr(triton, "__version__", "0.0")
+    if parse_version(version) < min(RELEASES):
+        return f"Triton {version} is installed, which is too old: {first} is the oldest that works", advice
+    if why and parse_version(version) > max(RELEASES):
+        return f"Triton {version} is installed, which is newer than what is known here: {why}", advice
+    return None

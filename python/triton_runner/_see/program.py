@@ -11,6 +11,7 @@ from triton_runner._compiler import passes as tracing
 from triton_runner._dump.command import is_program
 from triton_runner._dump.dumping import dumping
 from triton_runner._errors import DiagnosticError, fail
+from triton_runner._options import check_settings
 from triton_runner._see.material import gather, last_compiled
 
 __all__ = ["is_program", "kernel_of"]
@@ -20,11 +21,14 @@ def kernel_of(program: str, arguments, name: str, selectors, target, pretend_cud
     """(material, dumps, findings) of the kernel of that name, or of the only one that was launched."""
     if target:
         os.environ["TRITON_RUNNER_TARGET"] = target
+        check_settings()
     dumps = []
     if selectors:
         with dumping(name or None, *selectors) as dump:
             status = _run.run_program(program, list(arguments), False, pretend_cuda)
         dumps = dump.launches[-1:]
+        if not dumps:
+            raise fail(f"nothing of {', '.join(selectors)} was recorded, and no page is written")
     else:
         status = _run.run_program(program, list(arguments), False, pretend_cuda)
     launched = {made.name: made for made in _launched()}

@@ -7,10 +7,10 @@ import time
 
 import click
 
-from triton_runner._options import json_option, print_json, prints_aside
+from triton_runner._options import ProgramOrFile, json_option, print_json, prints_aside
 
 
-@click.command("report", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": True})
+@click.command("report", cls=ProgramOrFile)
 @click.option("--output", "-o", metavar="FILE", help="Where the page goes; else <kernel>.html.")
 @click.option("--kernel", "name", default="", help="Which kernel, where there are several.")
 @click.option("--against", metavar="DIR|FILE|CASE", help="A second kernel, which is shown beside the first.")

@@ -51,6 +51,7 @@ constexpr Lower kLower[] = {
 }  // namespace
 
 bool lower_UNSUPPORTED(Lowering& l, const ptx::Instruction& in) {
+  if (in.opcode == ptx::Opcode::kUnknown) return l.unknown_opcode(in);
   return l.error(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
 }
 
@@ -76,6 +77,18 @@ bool Lowering::error(uint32_t offset, std::string message, std::vector<std::stri
 }
 bool Lowering::error(const ptx::Instruction& in, std::string message, std::vector<std::string> notes) {
   return error(in.offset, std::move(message), std::move(notes));
+}
+
+// A name that no row has: once, wherever it stands again.
+bool Lowering::unknown_opcode(const ptx::Instruction& in) {
+  const std::string name(in.spelling.substr(0, in.spelling.find('.')));
+  if (!unknown_.insert(name).second) return false;
+  std::vector<std::string> known, notes;
+  for (const ptx::OpcodeRow& row : ptx::opcode_table())
+    if (!row.text.empty()) known.emplace_back(row.text);
+  for (const std::string& near : base::nearest_names(name, known))
+    notes.push_back("did you mean '" + near + "'?");
+  return error(in, "'" + name + "' is not a PTX opcode that the engine knows", notes);
 }
 
 uint32_t Lowering::temporary(uint32_t bytes) {

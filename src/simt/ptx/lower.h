@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -62,6 +63,7 @@ class Lowering {
   // Appends an instruction with the guard of the one being lowered.
   Instr& emit(Handler run);
   bool error(const ptx::Instruction& in, std::string message, std::vector<std::string> notes = {});
+  bool unknown_opcode(const ptx::Instruction& in);
   void report(base::Diagnostic d) { sink_.add(std::move(d)); }
   bool error(uint32_t offset, std::string message, std::vector<std::string> notes = {});
   const ptx::Register& declared(const ptx::Operand& operand) const;  // of a register operand
@@ -107,6 +109,7 @@ class Lowering {
   void emit_probes(const Frame& frame, uint32_t instruction, bool after);
   void emit_early_uses(const Frame& frame, uint32_t instruction);
   base::Diagnostics& sink_;
+  std::set<std::string> unknown_;  // opcodes that were reported
   std::span<const exec::RegisterProbe> probes_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> probes_at_;  // by instruction
   Frame* frame_ = nullptr;

@@ -1,0 +1,81 @@
+"""Which architectures the Triton at hand compiles for: its LLVM and its ptxas are asked, so that no list of
+ours grows old. Standard library and Triton only, in Python 3.8's syntax.
+"""
+
+import contextlib
+import difflib
+import functools
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def _said_by_llvm(backend, processor):
+    """What the LLVM of this Triton writes to stderr about a processor; "help": the names of all, once in a
+    process."""
+    from triton._C.libtriton import llvm
+
+    triple = {"cuda": "nvptx64-nvidia-cuda", "hip": "amdgcn-amd-amdhsa"}[backend]
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            llvm.init_targets()
+            for more in ((), (False,)):  # how many arguments it takes depends on the release
+                with contextlib.suppress(TypeError, RuntimeError):
+                    llvm.translate_to_asm("", triple, processor, "", [], False, False, *more)
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        file.seek(0)
+        return file.read().decode(errors="replace")
+
+
+@functools.lru_cache(maxsize=None)
+def unknown(backend, arch):
+    """Why there is no compiling for ("cuda", "42"), and what is near; None where there is."""
+    import triton
+
+    if "not a recognized processor" not in _said_by_llvm(
+        backend, "sm_" + arch if backend == "cuda" else arch
+    ):
+        return None
+    known = _architectures(backend)
+    if backend == "cuda":
+        assembled = _known_to_ptxas() or known
+        nearest = sorted(
+            (one for one in known if one in assembled), key=lambda one: abs(int(one) - int(arch))
+        )[:3]
+    else:
+        nearest = difflib.get_close_matches(arch, known, cutoff=0)
+    named = ", ".join(backend + ":" + one for one in nearest)
+    return (
+        "Triton %s does not compile for %s:%s" % (triton.__version__, backend, arch),
+        "the nearest that it compiles for: " + (named or "not known"),
+    )
+
+
+def _architectures(backend):
+    """Those that this Triton knows, as ["75", "80", ...] or ["gfx942", ...], asked in another process."""
+    code = (
+        "import sys, types; sys.path[:] = %r; sys.modules['own'] = types.ModuleType('own'); "
+        "sys.modules['own'].__path__ = [%r]; from own import architectures; "
+        "print(architectures._said_by_llvm(%r, 'help'))"
+    ) % (sys.path, os.path.dirname(os.path.abspath(__file__)), backend)
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, universal_newlines=True)
+    return re.findall(r"^ +(?:sm_)?(\d+|gfx\w+) +- Select", done.stdout, re.M)
+
+
+def _known_to_ptxas():
+    """The architectures that the ptxas of this Triton knows, as ["75", "80", ...]; none where it is not."""
+    import triton
+
+    ptxas = os.path.join(os.path.dirname(triton.__file__), "backends", "nvidia", "bin", "ptxas")
+    try:
+        text = subprocess.run([ptxas, "--help"], stdout=subprocess.PIPE, universal_newlines=True).stdout
+    except OSError:
+        return []
+    return re.findall(r"'sm_(\d+)'", text)
