@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ptx/addresses.h"
 #include "async/mbarrier.h"
-#include "ptx/atomics.h"
 #include "check/check.h"
+#include "ptx/addresses.h"
+#include "ptx/atomics.h"
 #include "ptx/lower.h"
 
 namespace triton_runner::simt {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ptx/addresses.h"
 #include "async/bulk.h"
 #include "async/mbarrier.h"
 #include "check/check.h"
+#include "ptx/addresses.h"
 #include "ptx/lower.h"
 #include "simd/tables.h"
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "ptx/addresses.h"
 #include "check/check.h"
+#include "ptx/addresses.h"
 #include "ptx/lower.h"
 
 namespace triton_runner::simt {

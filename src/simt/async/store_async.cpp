@@ -4,10 +4,10 @@
 
 #include <cstring>
 
-#include "ptx/addresses.h"
 #include "async/mbarrier.h"
-#include "ptx/atomics.h"
 #include "check/check.h"
+#include "ptx/addresses.h"
+#include "ptx/atomics.h"
 
 namespace triton_runner::simt {
 

@@ -7,11 +7,11 @@
 
 #include <triton_runner/base/text.h>
 
-#include "ptx/addresses.h"
 #include "async/bulk.h"
 #include "async/mbarrier.h"
 #include "async/tma.h"
 #include "check/check.h"
+#include "ptx/addresses.h"
 #include "ptx/lower.h"
 
 namespace triton_runner::simt {
