@@ -96,7 +96,7 @@ def compile(
     timeout: float | None = None,
     isolate: bool = False,
 ) -> Compilation:
-    """Compiles with Triton's own stages, from any level to any other, with any release from 3.0.
+    """Compiles with Triton's own stages, from any level to any other, with any release.
 
     - `kernel`: a JIT function, "kernel.py:name", an IR file (.ttir, .ttgir, .llir, .ptx, .amdgcn) or a text.
     - `signature`: of a kernel, types by name {"x": "*fp32:16", "n": "i32"}, in order, "*fp32:16, i32, 128";
