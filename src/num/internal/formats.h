@@ -112,7 +112,8 @@ NUM_INLINE uint32_t encode(float value, const Format& f, uint32_t direction, boo
   return size > 0x7f800000 ? f.nan : code;
 }
 
-// f16: the instructions quiet NaNs and keep their payload on the way up; on the way down NaN is made canonical.
+// f16. kWhole: n is a multiple of 32. The instructions quiet NaNs and keep their payload on the way up; on the way
+// down NaN is made canonical.
 struct F16 : Codec<kF16Format> {
   static constexpr uint16_t kExponent = kF16Format.top();
   using Exact = float;  // holds a product of two
@@ -122,6 +123,7 @@ struct F16 : Codec<kF16Format> {
     bits |= (h & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;
     return bits_as<float>(bits | static_cast<uint32_t>(h & 0x8000) << 16);
   }
+  template <bool kWhole = false>
   static NUM_INLINE void widen(float* out, const uint16_t* x, int64_t n) {
     int64_t i = 0;
 #if defined(SIMD_ISA_avx512)
@@ -132,10 +134,11 @@ struct F16 : Codec<kF16Format> {
     for (; i + 8 <= n; i += 8)
       _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
 #endif
+    if (kWhole && i > 0) return;
 #pragma GCC ivdep
     for (; i < n; ++i) out[i] = decode(x[i]);
   }
-  template <Rounding kRounding = Rounding::kNearestEven>
+  template <Rounding kRounding = Rounding::kNearestEven, bool kWhole = false>
   static NUM_INLINE void narrow(uint16_t* o, const float* x, int64_t n) {
     int64_t i = 0;
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
@@ -168,6 +171,7 @@ struct F16 : Codec<kF16Format> {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(o + i), h);
     }
 #endif
+    if (kWhole && i > 0) return;
 #pragma GCC ivdep
     for (; i < n; ++i) o[i] = static_cast<uint16_t>(encode<kRounding>(x[i]));
   }
@@ -177,11 +181,12 @@ struct BF16 : Codec<kBf16Format> {
   static constexpr uint16_t kExponent = kBf16Format.top();
   using Exact = double;  // products may leave f32's range
   static NUM_INLINE float wide(uint16_t h) { return decode(h); }
+  template <bool = false>
   static NUM_INLINE void widen(float* out, const uint16_t* x, int64_t n) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) out[i] = decode(x[i]);
   }
-  template <Rounding kRounding = Rounding::kNearestEven>
+  template <Rounding kRounding = Rounding::kNearestEven, bool = false>
   static NUM_INLINE void narrow(uint16_t* o, const float* x, int64_t n) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) o[i] = static_cast<uint16_t>(encode<kRounding>(x[i]));

@@ -12,8 +12,8 @@ void f32_to_halves(Lanes& x, const Operands& o) {
   store<u32, 1>(x, o.d, [=](u32* d, u32 first, u32 n) __attribute__((always_inline)) {
     alignas(64) u16 high[kBlock], low[kBlock];
     blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
-      T::narrow(high, a + first + at, m);
-      T::narrow(low, b + first + at, m);
+      T::template narrow<Rounding::kNearestEven, true>(high, a + first + at, m);
+      T::template narrow<Rounding::kNearestEven, true>(low, b + first + at, m);
 #pragma GCC ivdep
       for (size_t i = 0; i < m; ++i) {
         u32 h = high[i], l = low[i];
