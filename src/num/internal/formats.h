@@ -35,10 +35,11 @@ NUM_INLINE constexpr float power_of_two(int32_t exponent) {
 }
 
 // NaNs are quiet and keep their sign and payload.
-NUM_INLINE float decode(uint32_t code, const Format& f) {
-  const int32_t shift = 23 - f.mantissa;
+template <Format f>
+NUM_INLINE float decode(uint32_t code) {
+  constexpr int32_t shift = 23 - f.mantissa;
   const uint32_t sign = (code >> (f.width() - 1)) << 31, size = code & ((1u << (f.width() - 1)) - 1);
-  if (f.exponent == 8) return bits_as<float>(code << (32 - f.width()));  // f32's upper bits
+  if constexpr (f.exponent == 8) return bits_as<float>(code << (32 - f.width()));  // f32's upper bits
   const float unit = power_of_two(1 - f.bias - f.mantissa),
               tiny = static_cast<float>(static_cast<int32_t>(size)) * unit;
   const uint32_t normal = (size << shift) + (static_cast<uint32_t>(127 - f.bias) << 23);
@@ -57,7 +58,7 @@ NUM_INLINE float decode(uint32_t code, const Format& f) {
 // Rounded to nearest even or toward zero. What is too large is infinite in the wider formats, else the largest.
 template <Format f>
 struct Codec {
-  static NUM_INLINE float decode(uint32_t code) { return SIMD_ISA::decode(code, f); }
+  static NUM_INLINE float decode(uint32_t code) { return SIMD_ISA::decode<f>(code); }
 
   template <Rounding kRounding>
   static NUM_INLINE uint32_t encode(float value) {
