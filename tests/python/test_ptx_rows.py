@@ -22,12 +22,12 @@ ALLOWED = {
         | {"kMembar", "kFence", "kSetmaxnreg", "kBrkpt", "kShfl", "kWgmma"},
         CONTRACTION,
     ),
-    "src/simt/contract.cpp": ({"kDiv", "kMul", "kFma"}, CONTRACTION),
-    "src/simt/origin.cpp": (
+    "src/simt/ptx/contract.cpp": ({"kDiv", "kMul", "kFma"}, CONTRACTION),
+    "src/simt/ptx/origin.cpp": (
         {"kMov", "kCvta", "kAdd", "kOr", "kSelp", "kSub", "kMad", "kLd"},
         "which operands an address may come of",
     ),
-    "src/simt/multimem.cpp": ({"kLd", "kSt", "kRed", "kUnknown"}, "what multimem is on one device"),
+    "src/simt/ptx/multimem.cpp": ({"kLd", "kSt", "kRed", "kUnknown"}, "what multimem is on one device"),
     "src/probe/copies.cpp": ({"kSt"}, "lanes store a value each, which stmatrix and bulk stores do not"),
     "src/probe/registers_pair.cpp": ({"kMov", "kCvt"}, COPIES),
     "src/ptx/flow.cpp": ({"kCall"}, "a call comes back"),

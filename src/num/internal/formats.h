@@ -35,10 +35,11 @@ NUM_INLINE constexpr float power_of_two(int32_t exponent) {
 }
 
 // NaNs are quiet and keep their sign and payload.
-NUM_INLINE float decode(uint32_t code, const Format& f) {
-  const int32_t shift = 23 - f.mantissa;
+template <Format f>
+NUM_INLINE float decode(uint32_t code) {
+  constexpr int32_t shift = 23 - f.mantissa;
   const uint32_t sign = (code >> (f.width() - 1)) << 31, size = code & ((1u << (f.width() - 1)) - 1);
-  if (f.exponent == 8) return bits_as<float>(code << (32 - f.width()));  // f32's upper bits
+  if constexpr (f.exponent == 8) return bits_as<float>(code << (32 - f.width()));  // f32's upper bits
   const float unit = power_of_two(1 - f.bias - f.mantissa),
               tiny = static_cast<float>(static_cast<int32_t>(size)) * unit;
   const uint32_t normal = (size << shift) + (static_cast<uint32_t>(127 - f.bias) << 23);
@@ -57,7 +58,7 @@ NUM_INLINE float decode(uint32_t code, const Format& f) {
 // Rounded to nearest even or toward zero. What is too large is infinite in the wider formats, else the largest.
 template <Format f>
 struct Codec {
-  static NUM_INLINE float decode(uint32_t code) { return SIMD_ISA::decode(code, f); }
+  static NUM_INLINE float decode(uint32_t code) { return SIMD_ISA::decode<f>(code); }
 
   template <Rounding kRounding>
   static NUM_INLINE uint32_t encode(float value) {
@@ -112,7 +113,8 @@ NUM_INLINE uint32_t encode(float value, const Format& f, uint32_t direction, boo
   return size > 0x7f800000 ? f.nan : code;
 }
 
-// f16: the instructions quiet NaNs and keep their payload on the way up; on the way down NaN is made canonical.
+// f16. kWhole: n is a multiple of 32. The instructions quiet NaNs and keep their payload on the way up; on the way
+// down NaN is made canonical.
 struct F16 : Codec<kF16Format> {
   static constexpr uint16_t kExponent = kF16Format.top();
   using Exact = float;  // holds a product of two
@@ -122,6 +124,7 @@ struct F16 : Codec<kF16Format> {
     bits |= (h & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;
     return bits_as<float>(bits | static_cast<uint32_t>(h & 0x8000) << 16);
   }
+  template <bool kWhole = false>
   static NUM_INLINE void widen(float* out, const uint16_t* x, int64_t n) {
     int64_t i = 0;
 #if defined(SIMD_ISA_avx512)
@@ -132,10 +135,11 @@ struct F16 : Codec<kF16Format> {
     for (; i + 8 <= n; i += 8)
       _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
 #endif
+    if (kWhole && i > 0) return;
 #pragma GCC ivdep
     for (; i < n; ++i) out[i] = decode(x[i]);
   }
-  template <Rounding kRounding = Rounding::kNearestEven>
+  template <Rounding kRounding = Rounding::kNearestEven, bool kWhole = false>
   static NUM_INLINE void narrow(uint16_t* o, const float* x, int64_t n) {
     int64_t i = 0;
 #if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
@@ -168,6 +172,7 @@ struct F16 : Codec<kF16Format> {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(o + i), h);
     }
 #endif
+    if (kWhole && i > 0) return;
 #pragma GCC ivdep
     for (; i < n; ++i) o[i] = static_cast<uint16_t>(encode<kRounding>(x[i]));
   }
@@ -177,11 +182,12 @@ struct BF16 : Codec<kBf16Format> {
   static constexpr uint16_t kExponent = kBf16Format.top();
   using Exact = double;  // products may leave f32's range
   static NUM_INLINE float wide(uint16_t h) { return decode(h); }
+  template <bool = false>
   static NUM_INLINE void widen(float* out, const uint16_t* x, int64_t n) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) out[i] = decode(x[i]);
   }
-  template <Rounding kRounding = Rounding::kNearestEven>
+  template <Rounding kRounding = Rounding::kNearestEven, bool = false>
   static NUM_INLINE void narrow(uint16_t* o, const float* x, int64_t n) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) o[i] = static_cast<uint16_t>(encode<kRounding>(x[i]));

@@ -11,7 +11,7 @@ template <Format f>
 inline void widen_run(float* out, const void* in, int64_t n) {
   auto* x = static_cast<const uint8_t*>(in);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = decode(x[i], f);
+  for (int64_t i = 0; i < n; ++i) out[i] = decode<f>(x[i]);
 }
 
 template <Format f, Rounding kRounding>

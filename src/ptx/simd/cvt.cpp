@@ -106,7 +106,7 @@ struct F64 {
 template <class T>
 struct Half {
   using bits = u16;
-  PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::widen(out, in, n); }
+  PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::template widen<true>(out, in, n); }
 };
 // Not by the processor's rounding mode: without an instruction for it, compilers round by adding large
 // numbers.
@@ -263,7 +263,7 @@ template <class T>
 void half_to_f32(Lanes& x, const Operands& o) {
   const u16* a = values<const u16>(x, o.a);
   store<float, 1>(x, o.d, [=](float* d, u32 first, u32 n) __attribute__((always_inline)) {
-    T::widen(d, a + first, n);
+    T::template widen<true>(d, a + first, n);
     if constexpr (__is_same(T, BF16)) return;  // moved as it is, NaNs too
 #pragma GCC ivdep
     for (size_t i = 0; i < n; ++i) d[i] = canonical(d[i]);
@@ -272,8 +272,9 @@ void half_to_f32(Lanes& x, const Operands& o) {
 template <class T>
 void f32_to_half(Lanes& x, const Operands& o) {
   const float* a = values<const float>(x, o.a);
-  store<u16, 1>(x, o.d,
-                [=](u16* d, u32 first, u32 n) __attribute__((always_inline)) { T::narrow(d, a + first, n); });
+  store<u16, 1>(x, o.d, [=](u16* d, u32 first, u32 n) __attribute__((always_inline)) {
+    T::template narrow<Rounding::kNearestEven, true>(d, a + first, n);
+  });
 }
 struct to_tf32 {
   PTX_INLINE explicit to_tf32(const Operands& o) : how(o.small) {}

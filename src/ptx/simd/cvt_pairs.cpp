@@ -12,8 +12,8 @@ void f32_to_halves(Lanes& x, const Operands& o) {
   store<u32, 1>(x, o.d, [=](u32* d, u32 first, u32 n) __attribute__((always_inline)) {
     alignas(64) u16 high[kBlock], low[kBlock];
     blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
-      T::narrow(high, a + first + at, m);
-      T::narrow(low, b + first + at, m);
+      T::template narrow<Rounding::kNearestEven, true>(high, a + first + at, m);
+      T::template narrow<Rounding::kNearestEven, true>(low, b + first + at, m);
 #pragma GCC ivdep
       for (size_t i = 0; i < m; ++i) {
         u32 h = high[i], l = low[i];
@@ -69,6 +69,28 @@ PTX_INLINE float decode_scale(uint32_t code) {
   return bits_as<float>(code == 0xff ? 0x7fffffff : code == 0 ? 0x00400000 : code << 23);
 }
 
+// NaNs are canonical.
+PTX_INLINE float decode_part(u32 pair, u32 word) {
+  switch (pair) {
+    case kPairF16:
+      return canonical(decode<kF16Format>(word));
+    case kPairBf16:
+      return canonical(decode<kBf16Format>(word));
+    case kPairE4m3:
+      return canonical(decode<kE4m3Format>(word));
+    case kPairE5m2:
+      return canonical(decode<kE5m2Format>(word));
+    case kPairE2m3:
+      return decode<kE2m3Format>(word & 0x3f);
+    case kPairE3m2:
+      return decode<kE3m2Format>(word & 0x3f);
+    case kPairE2m1:
+      return decode<kE2m1Format>(word);
+    default:
+      return decode_scale(word);
+  }
+}
+
 PTX_INLINE u32 slot_of(u32 pair) { return pair <= kPairBf16 ? 16 : pair == kPairE2m1 ? 4 : 8; }
 
 // Out, In: the words that hold the pairs (In float: two operands, a above b).
@@ -78,7 +100,7 @@ void pair_to_pair(Lanes& x, const Operands& o) {
   const In* a = values<const In>(x, o.a);
   const In* b = kFromF32 ? values<const In>(x, o.b) : a;
   u32 small = o.small, to = u32(o.imm) & 0xff, from = u32(o.imm) >> 8 & 0xff;
-  const Format to_format = format_of(to), from_format = format_of(from);
+  const Format to_format = format_of(to);
   store<Out, 1>(x, o.d, [=](Out* d, u32 first, u32 n) {
     for (size_t i = 0; i < n; ++i) {
       u32 code[2];
@@ -89,9 +111,7 @@ void pair_to_pair(Lanes& x, const Operands& o) {
         } else {
           u32 slot = slot_of(from),
               word = u32(a[first + i]) >> (half * slot) & (slot == 32 ? ~0u : (1u << slot) - 1);
-          value = from == kPairUe8m0
-                      ? decode_scale(word)
-                      : canonical(decode(word & ((1u << from_format.width()) - 1), from_format));
+          value = decode_part(from, word);
         }
         if (small & kReluBit) value = value <= 0.0f ? 0.0f : value;
         code[half] = to == kPairUe8m0 ? encode_scale(value, small & kDirectionMask, small & kFiniteBit)

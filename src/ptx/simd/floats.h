@@ -8,6 +8,8 @@
 namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
+using num::Rounding;
+
 PTX_INLINE float nan_f32() { return bits_as<float>(0x7fffffffu); }
 
 PTX_INLINE float flushed(float x) {

@@ -21,7 +21,7 @@ void arithmetic(Lanes& x, const Operands& o) {
         for (size_t i = 0; i < m; ++i) kept[i] = flushed_half<T>(in[i]);
         in = kept;
       }
-      T::widen(out, in, m);
+      T::template widen<true>(out, in, m);
     };
     for (size_t at = 0; at < size_t(n) * kPack; at += kBlock) {
       size_t m = size_t(n) * kPack - at < kBlock ? size_t(n) * kPack - at : kBlock,
@@ -43,7 +43,7 @@ void arithmetic(Lanes& x, const Operands& o) {
         if constexpr ((kV & kVRelu) != 0) r = r < 0.0f || r == 0.0f ? 0.0f : r;
         fa[i] = r;
       }
-      T::narrow(d + at, fa, m);
+      T::template narrow<Rounding::kNearestEven, true>(d + at, fa, m);
     }
   });
 }
@@ -108,9 +108,9 @@ void function(Lanes& x, const Operands& o) {
         for (size_t i = 0; i < m; ++i) kept[i] = flushed_half<T>(in[i]);
         in = kept;
       }
-      T::widen(block, in, m);
+      T::template widen<true>(block, in, m);
       function(block, block, nullptr, nullptr, int64_t(m));
-      T::narrow(d + at, block, m);
+      T::template narrow<Rounding::kNearestEven, true>(d + at, block, m);
       if constexpr ((kV & kVFtz) != 0)
         for (size_t i = 0; i < m; ++i) d[at + i] = flushed_half<T>(d[at + i]);
     }
