@@ -17,10 +17,6 @@ namespace triton_runner::tile {
 #define OP(kind, name, operands, exec, ...) exec
 #include <triton_runner/ir/ops.def>
 #undef OP
-#undef LOWER
-#undef ELEMENTWISE
-#undef STRUCTURE
-#undef UNSUPPORTED
 
 namespace {
 
@@ -32,19 +28,13 @@ struct Row {
 
 const Row kRows[] = {
     {},  // kUnknown
-#define LOWER(f) {&lower_##f, nullptr, false}
-#define ELEMENTWISE(f) {nullptr, &num::elementwise_##f, false}
-#define STRUCTURE {nullptr, nullptr, true}
-#define UNSUPPORTED \
-  {                 \
-  }
-#define OP(kind, name, operands, exec, ...) exec,
+#define LOWER(f) .lower = &lower_##f,
+#define ELEMENTWISE(f) .elementwise = &num::elementwise_##f,
+#define STRUCTURE .structure = true,
+#define UNSUPPORTED
+#define OP(kind, name, operands, exec, ...) {exec},
 #include <triton_runner/ir/ops.def>
 #undef OP
-#undef LOWER
-#undef ELEMENTWISE
-#undef STRUCTURE
-#undef UNSUPPORTED
 };
 
 // Of an object nothing.
