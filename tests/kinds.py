@@ -24,7 +24,7 @@ REASONS = {
     "src/ir/verify.cpp": (18, "what regions and branches of each op must be"),
     "src/probe/in_flight.cpp": (5, "products that go on, through loops and waits"),
     "src/probe/insert.cpp": (12, "loops that are counted, and where stores may stand"),
-    "src/probe/loop_counts.cpp": (31, "integer arithmetic that is done at once: a handler of its own"),
+    "src/probe/loop_counts.cpp": (2, "loops that are counted, and what partitions capture"),
     "src/probe/registers_taps.cpp": (6, "loops, and the waits that complete products"),
     "src/probe/names.cpp": (5, "what a function calls, and the loops around a place"),
     "src/probe/select.cpp": (6, "names of loops' and branches' results"),

@@ -29,4 +29,7 @@ const Instr* run_elementwise(Task& t, const Instr& in);
 // run_elementwise.
 void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handler run, int64_t extra = 0);
 
+// What f gives of integers that are known; a divisor of 0 is left to the launch.
+std::optional<int64_t> fold_by(Folder& folder, const ir::Op& op, const num::Elementwise& f);
+
 }  // namespace triton_runner::tile

@@ -448,6 +448,10 @@ void lower_select(Lowering& l, const ir::Op& op) {
     return l.error(op, "select between objects needs one condition");
   l.emit(run_select, op);  // tokens, memdescs, descriptors
 }
+std::optional<int64_t> fold_select(Folder& f, const ir::Op& op) {
+  const std::optional<int64_t> condition = f.known(op.operand(0));
+  return condition ? f.known(op.operand(*condition ? 1 : 2)) : std::nullopt;
+}
 
 void emit_addptr(Lowering& l, const ir::Op& op, Slot result, Slot base, Slot offsets, int64_t element_bytes) {
   l.emit(run_addptr, op, {result}, {base, offsets},
