@@ -15,6 +15,7 @@ namespace triton_runner::tile {
 #define STRUCTURE
 #define UNSUPPORTED
 #define FOLD(f) std::optional<int64_t> fold_##f(Folder&, const ir::Op&);
+#define SHADOW(f) void shadow_##f(ShadowRule&);
 #define OP(kind, name, operands, exec, ...) exec
 #include <triton_runner/ir/ops.def>
 #undef OP
@@ -28,6 +29,7 @@ const OpRow kRows[] = {
 #define STRUCTURE .structure = true,
 #define UNSUPPORTED
 #define FOLD(f) .fold = &fold_##f,
+#define SHADOW(f) .shadow = &shadow_##f,
 #define OP(kind, name, operands, exec, ...) {exec},
 #include <triton_runner/ir/ops.def>
 #undef OP

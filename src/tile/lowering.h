@@ -10,7 +10,8 @@
 //     l.emit(run_rotate, op, l.make<Rotate>(op.int_attr("by", 0)));  // in.as<Rotate>() in the handler
 //   }
 //
-// Beside it may stand rules of the op, which the row names in the same way: fold_x says what it gives before a launch.
+// Beside it may stand rules of the op, which the row names in the same way: fold_x says what it gives before a launch, and
+// rules.h has those that the checks ask.
 //
 // What cannot be run is said with l.error(op, "...") (a located diagnostic of tile::load); never a wrong
 // number.
@@ -28,6 +29,7 @@
 #include <triton_runner/tile/fold.h>
 
 #include "code.h"
+#include "rules.h"
 #include "task.h"
 
 namespace triton_runner::tile {
@@ -216,6 +218,7 @@ struct OpRow {
   const num::Elementwise* elementwise = nullptr;
   bool structure = false;
   FoldFn fold = nullptr;
+  ShadowFn shadow = nullptr;
 };
 const OpRow& row_of(ir::OpKind kind);
 

@@ -18,24 +18,6 @@ namespace triton_runner::tile {
 using K = ir::OpKind;
 using enum ir::Effect;
 
-// Ops that know more of their results than their effects say.
-struct UninitCheck::Special {
-  K kind;
-  Family family;
-};
-constexpr UninitCheck::Special UninitCheck::kSpecial[] = {
-    {K::kAndI, Family::kAnd},                    // a defined operand may decide
-    {K::kOrI, Family::kOr},                      //
-    {K::kSelect, Family::kSelect},               // only the operand that is chosen
-    {K::kGather, Family::kGather},               // only the elements that are named
-    {K::kReduce, Family::kReduce},               // only the elements along the axis
-    {K::kScan, Family::kScan},                   // and of those the ones before
-    {K::kDot, Family::kDot},                     // a row and a column
-    {K::kPoison, Family::kPoison},               // a value that is undefined by itself
-    {K::kClcLoadResult, Family::kOther},         // it traps where there is no answer
-    {K::kMapElementwise, Family::kElementwise},  // its function sees one element of each operand
-};
-
 // Of the instructions that access global memory through pointers their Access says more (any_access_of).
 UninitCheck::Family UninitCheck::family_of(const Instr& in) {
   if (!in.op || in.run == run_release) return Family::kOther;
@@ -44,8 +26,6 @@ UninitCheck::Family UninitCheck::family_of(const Instr& in) {
     return Family::kAccess;
   const ir::Effects does = in.op->effects();
   if (does.any(kPasses) && in.num_results == in.num_operands) return Family::kCopies;
-  for (const Special& s : kSpecial)
-    if (s.kind == in.op->kind) return s.family;
   if (does.any(kForks)) return in.num_operands && in.num_results ? Family::kFork : Family::kOther;
   if (does.any(kTensorCore) && !does.any(kBarrier | kWaits)) return Family::kMatrix;
   if (does.any(kBlock) && !does.any(kAsync | kWaits)) return Family::kDescriptor;
@@ -56,11 +36,17 @@ UninitCheck::Family UninitCheck::family_of(const Instr& in) {
   if (does.all(kBarrier | kWaits)) return Family::kBarrier;
   if (does.any(kBufferReads | kBufferWrites) && !does.any(kAsync)) return Family::kSharedMoves;
   if (does.any(kMoves)) return Family::kMoves;
-  return does.any(kElementwise) ? Family::kElementwise : Family::kOther;
+  // A function is given one element of each operand, if its op does not say otherwise.
+  return does.any(kElementwise | kApplies) ? Family::kElementwise : Family::kOther;
 }
 
 UninitCheck::UninitCheck(const CheckedCode& code, std::span<const exec::Allocation> memory) : code_(code) {
-  for (const Instr& in : code.code.instrs) families_.push_back(family_of(in));
+  for (const Instr& in : code.code.instrs) {
+    const Family family = family_of(in);
+    const bool known = family == Family::kAccess || family == Family::kAsyncCopy || family == Family::kCopies;
+    families_.push_back(
+        {family, in.op && in.run != run_release && !known ? row_of(in.op->kind).shadow : nullptr});
+  }
   for (const exec::Allocation& a : memory)
     if (a.undefined) undefined_.push_back(a);
 }
@@ -147,7 +133,7 @@ static int index_operand(const ir::Op& op) {
 }
 
 bool UninitCheck::before(Task& t, const Instr& in) {
-  const Family family = families_[&in - t.code->instrs.data()];
+  const Family family = families_[&in - t.code->instrs.data()].family;
   switch (family) {
     case Family::kAccess:
     case Family::kAsyncCopy: {
@@ -251,10 +237,7 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
       block_.clear();
       if (const int pred = Lowering::operand_index(*in.op, "pred");
           pred < 0 || t.bits(in.operand(static_cast<uint32_t>(pred))))
-        if (const MemoryOperand *barrier = code_.buffer_of(in, "barrier"),
-            *to = code_.buffer_of(in, "result");
-            barrier && to)
-          for (Program* block : blocks_reached(t, in)) of(*block).issue_block(t, in, *barrier, *to, {});
+        lands(t, in, "result", "barrier", {});
       return true;
     case Family::kHandOver:
       return p.hand_over(t, in.operand(0)), true;
@@ -270,31 +253,24 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
   }
 }
 
+void UninitCheck::elementwise(Task& t, const Instr& in) {
+  Shadows& p = of(t);
+  std::vector<Lanes> from;
+  for (uint32_t i = 0; i < in.num_operands; ++i)
+    if (!p.clean(in.operand(i))) from.push_back(p.lanes(t, in.operand(i)));
+  p.fill(t, in, [&](int64_t e) {
+    return std::any_of(from.begin(), from.end(), [&](const Lanes& l) { return l.bad(e); });
+  });
+}
+
 // Which elements of the results are undefined, where an operand is. False: their origins are known already.
 bool UninitCheck::follow(Task& t, const Instr& in, Family family, uint32_t origin) {
   Shadows& p = of(t);
   switch (family) {
     case Family::kMoves:
       return p.run(t, in, {}), true;
-    case Family::kGather: {
-      const Slot index = in.operand(1);
-      p.run(t, in, {index});
-      if (!p.clean(index)) p.unite(t, in.result(), index);
-      return true;
-    }
     case Family::kElementwise:
       return elementwise(t, in), true;
-    case Family::kAnd:
-    case Family::kOr:
-      return logical(t, in, family == Family::kOr), true;
-    case Family::kSelect:
-      return select(t, in), true;
-    case Family::kReduce:
-      return reduce(t, in), true;
-    case Family::kScan:
-      return scan(t, in), true;
-    case Family::kDot:
-      return dot(t, in), true;
     case Family::kCopies:
       return p.copies(in), false;
     case Family::kFork:
@@ -341,23 +317,66 @@ void UninitCheck::define_results(Task& t, const Instr& in) {
   }
 }
 
+// What an op's own rule asks and says.
+class UninitCheck::Rule final : public ShadowRule {
+ public:
+  Rule(UninitCheck& check, Task& task, const Instr& instr, uint32_t origin)
+      : ShadowRule(task, instr), check_(check), p_(check.of(task)), origin_(origin) {}
+  Lanes lanes(uint32_t operand) override { return p_.lanes(t, in.operand(operand)); }
+  void results(const std::function<bool(int64_t)>& f) override {
+    p_.fill(t, in, f);
+    check_.settle(t, in, origin_);
+  }
+  void moved(std::optional<uint32_t> index) override {
+    p_.run(t, in, index ? std::vector{in.operand(*index)} : std::vector<Slot>{});
+    if (index && !p_.clean(in.operand(*index))) p_.unite(t, in.result(), in.operand(*index));
+    check_.settle(t, in, origin_);
+  }
+  void undefined(const char* why) override {
+    for (uint32_t r = 0; r < in.num_results; ++r) p_.set_all(in.result(r), p_.new_origin(t, in, {}, why));
+  }
+  void lands(ir::GroupName buffer, ir::GroupName barrier, const std::vector<uint8_t>& elements) override {
+    check_.lands(t, in, buffer, barrier, elements);
+  }
+
+ private:
+  UninitCheck& check_;
+  Shadows& p_;
+  uint32_t origin_;
+};
+
+void UninitCheck::lands(Task& t, const Instr& in, ir::GroupName buffer, ir::GroupName barrier,
+                        const std::vector<uint8_t>& undefined) {
+  const MemoryOperand *to = code_.buffer_of(in, buffer), *counts = code_.buffer_of(in, barrier);
+  if (!to || !counts) return;
+  const bool any = std::ranges::any_of(undefined, [](uint8_t x) { return x != 0; });
+  for (Program* block : blocks_reached(t, in)) {
+    Shadows& there = of(*block);
+    if (any) there.stored = there.new_origin(t, in, {}, "it was sent so");
+    there.issue_block(t, in, *counts, *to, undefined);
+  }
+}
+
 void UninitCheck::after(Task& t, const Instr& in) {
   Shadows& p = of(t);
-  const Family family = families_[&in - t.code->instrs.data()];
-  if (through_memory(t, in, family)) return;
-  if (family == Family::kPoison) {
-    for (uint32_t r = 0; r < in.num_results; ++r)
-      p.set_all(in.result(r), p.new_origin(t, in, {}, "its value is undefined"));
-    return;
-  }
+  const auto [family, rule] = families_[&in - t.code->instrs.data()];
+  if (!rule && through_memory(t, in, family)) return;
   bool dirty = false;
   for (uint32_t i = 0; i < in.num_operands && !dirty; ++i) dirty = !p.clean(in.operand(i));
-  if (family == Family::kOther && in.op) writes_elsewhere(t, in);
-  if (!dirty) return set_clean(p, in);
+  if (!rule && family == Family::kOther && in.op) writes_elsewhere(t, in);
+  const bool asked =
+      rule && (dirty || in.num_operands == 0 ||
+               in.op->effects().any(kAsync | kBufferReads | kBufferWrites | kLoads | kStores | kAtomics));
+  if (!dirty || rule) set_clean(p, in);
   uint32_t origin = 0;
   for (uint32_t i = in.num_operands; i-- > 0;)
     if (!p.clean(in.operand(i)) && p.origin[in.operand(i)]) origin = p.origin[in.operand(i)];
-  if (follow(t, in, family, origin)) settle(t, in, origin);
+  if (asked) {
+    Rule own(*this, t, in, origin);
+    rule(own);
+  } else if (dirty && !rule && follow(t, in, family, origin)) {
+    settle(t, in, origin);
+  }
 }
 
 void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result) {

@@ -299,6 +299,7 @@ void lower_poison(Lowering& l, const ir::Op& op) {
   if (l.type_of(l.slot(op.result()))->size == 0) return l.error(op, "poison of this type is not supported");
   l.emit(run_poison, op);
 }
+void shadow_poison(ShadowRule& r) { r.undefined("its value is undefined"); }
 
 // The same elements under another type or layout.
 void lower_same(Lowering& l, const ir::Op& op) { l.emit(run_copy, op); }
@@ -372,6 +373,7 @@ void lower_cat(Lowering& l, const ir::Op& op) { l.emit(run_cat, op); }
 void lower_gather(Lowering& l, const ir::Op& op) {
   l.emit(run_gather, op, l.make<int64_t>(op.int_attr("axis", 0)));
 }
+void shadow_gather(ShadowRule& r) { r.moved(1); }
 void lower_histogram(Lowering& l, const ir::Op& op) { l.emit(run_histogram, op); }
 
 }  // namespace triton_runner::tile
