@@ -15,15 +15,13 @@
 
 namespace triton_runner::tile {
 
-using K = ir::OpKind;
 using enum ir::Effect;
 
 // Of the instructions that access global memory through pointers their Access says more (any_access_of).
 UninitCheck::Family UninitCheck::family_of(const Instr& in) {
   if (!in.op || in.run == run_release) return Family::kOther;
   if (async_access_of(in).kind != AccessKind::kNone) return Family::kAsyncCopy;
-  if (access_of(in).kind != AccessKind::kNone || atomic_access_of(in).kind != AccessKind::kNone)
-    return Family::kAccess;
+  if (any_access_of(in).kind != AccessKind::kNone) return Family::kAccess;
   const ir::Effects does = in.op->effects();
   if (does.any(kPasses) && in.num_results == in.num_operands) return Family::kCopies;
   if (does.any(kForks)) return in.num_operands && in.num_results ? Family::kFork : Family::kOther;
@@ -123,9 +121,15 @@ bool UninitCheck::sink(Task& t, const Instr& in, Slot s, int64_t mask, const cha
   return true;
 }
 
+// Whether it stores rows by their numbers: what it stores is looked at before it runs.
+static bool scatters_rows(const ir::Op& op) {
+  return op.effects().all(kBlock | kStores) && !op.does(kAsync) &&
+         Lowering::operand_index(op, "x_offsets") >= 0;
+}
+
 // The operand that says where a gather or a scatter goes, or -1.
 static int index_operand(const ir::Op& op) {
-  if (op.kind == K::kDescriptorScatter) return -1;  // looked at with what it stores
+  if (scatters_rows(op)) return -1;  // looked at with what it stores
   const int rows = Lowering::operand_index(op, "x_offsets");
   return rows >= 0                                         ? rows
          : op.does(kBufferReads) || op.does(kBufferWrites) ? Lowering::operand_index(op, "indices")
@@ -154,7 +158,7 @@ bool UninitCheck::before(Task& t, const Instr& in) {
       for (uint32_t i = 0; i < in.num_operands; ++i)
         if (!t.type(in.operand(i)).is_tensor && !sink(t, in, in.operand(i), kNoSlot, "where it goes"))
           return false;
-      if (in.op->kind == K::kDescriptorScatter)
+      if (scatters_rows(*in.op))
         for (uint32_t i = 1; i < in.num_operands; ++i)
           if (!sink(t, in, in.operand(i), kNoSlot, i == 1 ? "the address" : "what is stored")) return false;
       if (const int rows = index_operand(*in.op); rows >= 0)
@@ -163,23 +167,14 @@ bool UninitCheck::before(Task& t, const Instr& in) {
     default:
       break;
   }
-  switch (in.op->kind) {
-    case K::kFor:
-      if (in.num_operands == 3 && in.target)
-        for (uint32_t i = 0; i < 3; ++i)
-          if (!sink(t, in, in.operand(i), kNoSlot, "how often the loop runs")) return false;
-      return true;
-    case K::kAtomicPoll:
-      return in.num_operands < 4 || (sink(t, in, in.operand(0), kNoSlot, "the address") &&
-                                     sink(t, in, in.operand(1), kNoSlot, "the comparison"));
-    case K::kAssert:
-    case K::kCfAssert:
-      return sink(t, in, in.operand(0), kNoSlot, "the assertion");
-    default:
-      break;
-  }
   const ir::Effects does = in.op->effects();
-  if (does.any(kViews)) {
+  if (in.op->kind == ir::OpKind::kFor) {
+    if (in.num_operands == 3 && in.target)
+      for (uint32_t i = 0; i < 3; ++i)
+        if (!sink(t, in, in.operand(i), kNoSlot, "how often the loop runs")) return false;
+  } else if (does.any(kReports) && Lowering::operand_index(*in.op, "condition") == 0) {
+    return sink(t, in, in.operand(0), kNoSlot, "the assertion");
+  } else if (does.any(kViews)) {
     for (uint32_t i = 1; i < in.num_operands; ++i)
       if (!sink(t, in, in.operand(i), kNoSlot, "the address")) return false;
   } else if (does.all(kAsync | kBlock | kStores)) {
@@ -196,7 +191,7 @@ bool UninitCheck::before(Task& t, const Instr& in) {
 // What an atomic combines with must have been written; an exchange does not look.
 bool UninitCheck::atomic_memory(Task& t, const Instr& in, const Access& a) {
   if (undefined_.empty() ||
-      (in.op->kind == K::kAtomicRMW && in.op->enum_attr<ir::RMWOp>("atomic_rmw_op") == ir::RMWOp::kExch))
+      (in.op->attr("atomic_rmw_op") && in.op->enum_attr<ir::RMWOp>("atomic_rmw_op") == ir::RMWOp::kExch))
     return true;
   const TileType& type = t.type(in.result());
   return each_address(t, a, type, [&](int64_t i, uint64_t address) {
@@ -219,7 +214,7 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
     case Family::kAccess: {
       const Access a = any_access_of(in);
       if (a.kind == AccessKind::kLoad) return loaded(t, in, a, in.result()), true;
-      stored(t, a);
+      if (a.kind != AccessKind::kPoll) stored(t, a);
       return set_clean(p, in), true;
     }
     case Family::kAsyncCopy:
@@ -393,11 +388,8 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
       on = static_cast<const uint8_t*>(t.dense(m));
   }
   const bool other = a.other != kNoSlot;
-  // AMD's buffer loads give 0 where they are masked off, and compilers count on it.
-  const bool zero = in.op->kind == K::kAmdBufferLoad || in.op->kind == K::kAmdBufferLoadToLocal;
   if (all_off) {
     if (other) return p.copy(result, static_cast<Slot>(a.other));
-    if (zero) return p.set_clean(result);
     return p.set_all(result, p.new_origin(t, in, type.index_of(0), kMaskedOff));
   }
   if (!on && undefined_.empty()) return p.set_clean(result);
@@ -411,7 +403,7 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
   for (int64_t i = 0; i < type.n; ++i) {
     const bool off = on && !on[i];
     const bool memory = !off && look && undefined_in_memory(addresses[i], type.size);
-    if (!(off ? (other ? others.bad(i) : !zero) : memory)) continue;
+    if (!(off ? !other || others.bad(i) : memory)) continue;
     if (!out) {
       uint32_t origin = off && other
                             ? p.origin[static_cast<Slot>(a.other)]
