@@ -30,7 +30,6 @@ REASONS = {
     "src/probe/select.cpp": (6, "names of loops' and branches' results"),
     "src/probe/stores.cpp": (10, "where stores may stand"),
     "src/tile/check/perturb.cpp": (2, "divisions and library functions, which GPUs approximate"),
-    "src/tile/check/race_shared.cpp": (14, "what copies and products wait for, and their fence"),
     "src/tile/check/uninit.cpp": (1, "what decides how often a loop runs must be defined"),
     "src/tile/check/zero_division.cpp": (1, "a power divides by its first operand"),
     "src/tile/fuse/fuse.cpp": (3, "splats, broadcasts and selects that a strip does by itself"),

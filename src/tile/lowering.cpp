@@ -16,6 +16,7 @@ namespace triton_runner::tile {
 #define UNSUPPORTED
 #define FOLD(f) std::optional<int64_t> fold_##f(Folder&, const ir::Op&);
 #define SHADOW(f) void shadow_##f(ShadowRule&);
+#define RACE(f) bool race_##f(RaceRule&);
 #define OP(kind, name, operands, exec, ...) exec
 #include <triton_runner/ir/ops.def>
 #undef OP
@@ -30,6 +31,7 @@ const OpRow kRows[] = {
 #define UNSUPPORTED
 #define FOLD(f) .fold = &fold_##f,
 #define SHADOW(f) .shadow = &shadow_##f,
+#define RACE(f) .race = &race_##f,
 #define OP(kind, name, operands, exec, ...) {exec},
 #include <triton_runner/ir/ops.def>
 #undef OP

@@ -219,6 +219,7 @@ struct OpRow {
   bool structure = false;
   FoldFn fold = nullptr;
   ShadowFn shadow = nullptr;
+  RaceFn race = nullptr;
 };
 const OpRow& row_of(ir::OpKind kind);
 

@@ -52,4 +52,38 @@ class ShadowRule {
 };
 using ShadowFn = void (*)(ShadowRule&);
 
+// Who accesses memory, and what came before it: a task, the tensor core, or a copy or product that runs beside its task.
+struct RaceThread {};
+
+// Asked before the instruction runs, or after it of an op that waits. False: what was said is a race, and the launch
+// ends.
+class RaceRule {
+ public:
+  enum class Queue : uint8_t { kCopies, kProducts, kStores };  // what a task has begun and not waited for
+
+  Task& t;
+  const Instr& in;
+  virtual bool on() = 0;  // its predicate, if it has one
+  virtual RaceThread& task() = 0;
+  virtual RaceThread& tensor_core() = 0;  // of tcgen05: its products and copies come one after the other
+  virtual RaceThread& beside() = 0;       // a new one, which comes after what the task did so far
+  virtual void order(RaceThread& before, RaceThread& after) = 0;  // from here on
+  // All of a buffer; an operand that is none is left out.
+  [[nodiscard]] virtual bool reads(RaceThread& by, ir::GroupName buffer) = 0;
+  [[nodiscard]] virtual bool writes(RaceThread& by, ir::GroupName buffer) = 0;
+  // Whoever waits for one of these barriers comes after it.
+  virtual void arrive(RaceThread& by, ir::GroupName barriers) = 0;
+  virtual void begin(Queue queue, const RaceThread& work) = 0;
+  virtual void commit() = 0;  // the copies so far are a group
+  virtual void wait(Queue queue,
+                    int64_t left) = 0;  // for all but the last that were begun; of copies: groups
+  virtual void fence() = 0;             // what the task knows of, the async proxy sees
+  virtual bool commits() const = 0;     // whether the kernel has commits of tcgen05
+
+ protected:
+  RaceRule(Task& task, const Instr& instr) : t(task), in(instr) {}
+  ~RaceRule() = default;
+};
+using RaceFn = bool (*)(RaceRule&);
+
 }  // namespace triton_runner::tile

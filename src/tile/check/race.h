@@ -15,6 +15,7 @@
 #include "check/history.h"
 #include "machine/memdesc.h"
 #include "ops/access.h"
+#include "rules.h"
 
 namespace triton_runner::tile {
 
@@ -31,7 +32,7 @@ class RaceCheck {
 
  private:
   enum class Act : uint8_t { kRead, kWrite, kAtomic, kAtomicRead };
-  struct Thread {
+  struct Thread : RaceThread {
     uint32_t id = 0;
     uint32_t time = 1;
     Clock seen;
@@ -49,6 +50,7 @@ class RaceCheck {
   };
   struct TaskState;
   struct ProgramRace;
+  class Rule;
 
   static ProgramRace& of(const Program& program);
   TaskState& state(Task& t);
@@ -74,6 +76,7 @@ class RaceCheck {
   // ---- shared memory
   bool shared_before(Task& t, const Instr& in);
   bool shared_after(Task& t, const Instr& in);
+  bool own_rule(Task& t, const Instr& in, RaceFn rule);
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act);
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& plan, MemDesc d,
               const ir::Value& value, Act act);

@@ -8,7 +8,6 @@
 
 namespace triton_runner::tile {
 
-using K = ir::OpKind;
 using enum ir::Effect;
 
 namespace {
@@ -156,6 +155,7 @@ bool RaceCheck::cluster_before(Task& t, const Instr& in) {
 }
 
 bool RaceCheck::shared_before(Task& t, const Instr& in) {
+  if (const RaceFn rule = row_of(in.op->kind).race) return in.op->does(kWaits) || own_rule(t, in, rule);
   const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
   const ir::Effects does = in.op->effects();
   ProgramRace& race = of(*t.program);
@@ -203,56 +203,14 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     if (on(t, in)) arrive(t, in, state(t).thread, "alloc");
     return true;
   }
-  switch (in.op->kind) {  // each of these has products or groups of its own to keep
-    case K::kWarpGroupDot: {
-      Thread product = beside(t, in);
-      for (const MemoryOperand& b : buffers)
-        if (!buffer(t, in, product, b, Act::kRead)) return false;
-      if (in.op->is_async_dot())
-        state(t).products.push_back(product.id);
-      else
-        state(t).thread.seen.see(product.id, 1);
-      return true;
-    }
-    case K::kTCGen5MMA:
-    case K::kTCGen5MMAScaled: {
-      if (!on(t, in)) return true;
-      release(state(t).thread, race.tensor_core.seen);
-      const MemoryOperand* d = code_.buffer_of(in, "d");
-      for (const MemoryOperand& b : buffers) {
-        const bool reads = &b == code_.buffer_of(in, "a") || &b == code_.buffer_of(in, "b") ||
-                           &b == code_.buffer_of(in, "a_scale") || &b == code_.buffer_of(in, "b_scale");
-        if (reads && !buffer(t, in, race.tensor_core, b, Act::kRead)) return false;
-      }
-      if (d && !buffer(t, in, race.tensor_core, *d, Act::kWrite)) return false;
-      if (!in.op->attr("is_async") && in.op->group("barriers").empty() && !code_.commits)
-        release(race.tensor_core, state(t).thread.seen);
-      arrive(t, in, race.tensor_core, "barriers");
-      return true;
-    }
-    case K::kTMEMCopy: {
-      release(state(t).thread, race.tensor_core.seen);
-      const MemoryOperand *from = code_.buffer_of(in, "src"), *to = code_.buffer_of(in, "dst");
-      if (from && !buffer(t, in, race.tensor_core, *from, Act::kRead)) return false;
-      if (to && !buffer(t, in, race.tensor_core, *to, Act::kWrite)) return false;
-      arrive(t, in, race.tensor_core, "barrier");
-      return true;
-    }
-    case K::kTCGen5Commit:
-      if (on(t, in)) arrive(t, in, race.tensor_core, "barrier");
-      return true;
-    case K::kAsyncCommitGroup:
-      state(t).committed.push_back(std::exchange(state(t).open, {}));
-      return true;
-    default:
-      return true;
-  }
+  return true;
 }
 
 bool RaceCheck::shared_after(Task& t, const Instr& in) {
   ProgramRace& race = of(*t.program);
   const ir::Effects does = in.op->effects();
   Clock& seen = state(t).thread.seen;
+  if (const RaceFn rule = row_of(in.op->kind).race; rule && does.any(kWaits)) return own_rule(t, in, rule);
   if (does.all(kCluster | kWaits) && t.program->cluster)
     seen.see(met_[{t.program->cluster, t.program->cluster->arrivals[static_cast<size_t>(t.program->rank)]}]);
   if (does.all(kToken | kWaits)) seen.see(race.named[kTokens]);
@@ -267,50 +225,71 @@ bool RaceCheck::shared_after(Task& t, const Instr& in) {
   if (const MemPlan* plan = code_.filled[&in - t.code->instrs.data()])
     if (!buffer(t, in, state(t).thread, *plan, mem_desc(t, in.result()), in.op->results[0], Act::kWrite))
       return false;
-  switch (in.op->kind) {
-    case K::kFenceAsyncShared: {
-      Thread& thread = state(t).thread;
-      Times all = thread.seen;
-      all.see(thread.id, thread.time++);
-      thread.records.clear();
-      thread.seen.fenced.see(all);
-      return true;
-    }
-    case K::kAsyncWait:
-    case K::kAmdAsyncWait: {
-      TaskState& s = state(t);
-      const bool all = in.op->kind == K::kAmdAsyncWait;
-      if (all) ended(s.open, 0, s.thread.seen);
-      while (static_cast<int64_t>(s.committed.size()) > (all ? 0 : in.op->int_attr("num", 0))) {
-        ended(s.committed.front(), 0, s.thread.seen);
-        s.committed.pop_front();
+  if (does.any(kForks))
+    for (Task* partition : SharedState::of(t).partitions) {
+      TaskState& s = state(*partition);
+      if (partition->outcome == Outcome::kFinished) {
+        release(s.thread, state(t).thread.seen);  // the end of a partition
+      } else {
+        s.thread = new_thread(*partition, nullptr);
+        release(state(t).thread, s.thread.seen);
       }
-      return true;
     }
-    case K::kWarpGroupDotWait:
-      ended(state(t).products, in.op->int_attr("pendings", 0), state(t).thread.seen);
-      return true;
-    case K::kAsyncTMAStoreWait:
-      ended(state(t).stores, in.op->int_attr("pendings", 0), state(t).thread.seen);
-      return true;
-    case K::kAsyncTMAStoreTokenWait:
-      ended(state(t).stores, 0, state(t).thread.seen);
-      arrive(t, in, state(t).thread, "barriers");
-      return true;
-    case K::kWarpSpecialize:
-      for (Task* partition : SharedState::of(t).partitions) {
-        TaskState& s = state(*partition);
-        if (partition->outcome == Outcome::kFinished) {
-          release(s.thread, state(t).thread.seen);  // the end of a partition
-        } else {
-          s.thread = new_thread(*partition, nullptr);
-          release(state(t).thread, s.thread.seen);
-        }
-      }
-      return true;
-    default:
-      return true;
+  return true;
+}
+
+// What an op's own rule says.
+class RaceCheck::Rule final : public RaceRule {
+ public:
+  Rule(RaceCheck& check, Task& task, const Instr& instr)
+      : RaceRule(task, instr), check_(check), state_(check.state(task)), race_(of(*task.program)) {}
+  bool on() override { return tile::on(t, in); }
+  RaceThread& task() override { return state_.thread; }
+  RaceThread& tensor_core() override { return race_.tensor_core; }
+  RaceThread& beside() override { return made_.emplace_back(check_.beside(t, in)); }
+  void order(RaceThread& before, RaceThread& after) override { release(thread(before), thread(after).seen); }
+  bool reads(RaceThread& by, ir::GroupName buffer) override { return access(by, buffer, Act::kRead); }
+  bool writes(RaceThread& by, ir::GroupName buffer) override { return access(by, buffer, Act::kWrite); }
+  void arrive(RaceThread& by, ir::GroupName barriers) override { check_.arrive(t, in, thread(by), barriers); }
+  void begin(Queue queue, const RaceThread& work) override {
+    going_on(queue).push_back(static_cast<const Thread&>(work).id);
   }
+  void commit() override { state_.committed.push_back(std::exchange(state_.open, {})); }
+  void wait(Queue queue, int64_t left) override {
+    if (queue != Queue::kCopies) return ended(going_on(queue), left, state_.thread.seen);
+    for (auto& groups = state_.committed; static_cast<int64_t>(groups.size()) > left; groups.pop_front())
+      ended(groups.front(), 0, state_.thread.seen);
+  }
+  void fence() override {
+    Thread& thread = state_.thread;
+    Times all = thread.seen;
+    all.see(thread.id, thread.time++);
+    thread.records.clear();
+    thread.seen.fenced.see(all);
+  }
+  bool commits() const override { return check_.code_.commits; }
+
+ private:
+  static Thread& thread(RaceThread& t) { return static_cast<Thread&>(t); }
+  std::vector<uint32_t>& going_on(Queue queue) {
+    return queue == Queue::kCopies     ? state_.open
+           : queue == Queue::kProducts ? state_.products
+                                       : state_.stores;
+  }
+  bool access(RaceThread& by, ir::GroupName group, Act act) {
+    const MemoryOperand* b = check_.code_.buffer_of(in, group);
+    return !b || check_.buffer(t, in, thread(by), *b, act);
+  }
+
+  RaceCheck& check_;
+  TaskState& state_;
+  ProgramRace& race_;
+  std::deque<Thread> made_;
+};
+
+bool RaceCheck::own_rule(Task& t, const Instr& in, RaceFn rule) {
+  Rule own(*this, t, in);
+  return rule(own);
 }
 
 }  // namespace triton_runner::tile

@@ -174,7 +174,22 @@ void lower_warp_group_dot(Lowering& l, const ir::Op& op) {
   l.emit(run_warp_group_dot, op, d);
 }
 
+bool race_warp_group_dot(RaceRule& r) {
+  RaceThread& product = r.beside();
+  if (!r.reads(product, "a") || !r.reads(product, "b")) return false;
+  if (r.in.op->is_async_dot())
+    r.begin(RaceRule::Queue::kProducts, product);
+  else
+    r.order(product, r.task());
+  return true;
+}
+
 void lower_warp_group_dot_wait(Lowering& l, const ir::Op& op) { l.emit(run_dot_wait, op); }
+
+bool race_warp_group_dot_wait(RaceRule& r) {
+  r.wait(RaceRule::Queue::kProducts, r.in.op->int_attr("pendings", 0));
+  return true;
+}
 
 void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   auto* g = l.make<Gen5Mma>();
@@ -198,11 +213,29 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   l.emit(run_tc_gen5_mma, op, {}, slots_of(l, op.operand_uses), g);
 }
 
+bool race_tc_gen5_mma(RaceRule& r) {
+  if (!r.on()) return true;
+  RaceThread& core = r.tensor_core();
+  r.order(r.task(), core);
+  if (!r.reads(core, "a") || !r.reads(core, "b") || !r.reads(core, "a_scale") || !r.reads(core, "b_scale") ||
+      !r.writes(core, "d"))
+    return false;
+  if (!r.in.op->attr("is_async") && r.in.op->group("barriers").empty() && !r.commits())
+    r.order(core, r.task());
+  r.arrive(core, "barriers");
+  return true;
+}
+
 void lower_tc_gen5_commit(Lowering& l, const ir::Op& op) {
   std::vector<const ir::Value*> shared;
   for (const ir::Use& use : op.group("descs")) shared.push_back(use.value);
   const int arrivals = shared.empty() ? 1 : multicast_arrivals(l, op, shared);
   l.emit(run_tc_gen5_commit, op, l.make<Barriers>(0, Lowering::operand_index(op, "pred"), 1, arrivals));
+}
+
+bool race_tc_gen5_commit(RaceRule& r) {
+  if (r.on()) r.arrive(r.tensor_core(), "barrier");
+  return true;
 }
 
 // The task's stores are made, and those who wait for the buffer are told.
@@ -214,6 +247,12 @@ void lower_store_token_wait(Lowering& l, const ir::Op& op) {
       run_store_token_wait, op,
       l.make<Barriers>(Lowering::operand_index(op, "barriers"), Lowering::operand_index(op, "barrier_preds"),
                        static_cast<int>(op.group("barriers").size())));
+}
+
+bool race_store_token_wait(RaceRule& r) {
+  r.wait(RaceRule::Queue::kStores, 0);
+  r.arrive(r.task(), "barriers");
+  return true;
 }
 
 }  // namespace triton_runner::tile
