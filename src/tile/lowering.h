@@ -49,6 +49,7 @@ enum class Fusion : uint8_t {
   kLoad,     // data is LoadData
   kStore,
   kReduce,  // row_reduce() of reduce.h
+  kSplat,   // one element for all: only beside the reduction that gives it
 };
 
 // Where the elements that a combine function is called with stand in what a probe records of its values. They

@@ -304,7 +304,7 @@ void shadow_poison(ShadowRule& r) { r.undefined("its value is undefined"); }
 // The same elements under another type or layout.
 void lower_same(Lowering& l, const ir::Op& op) { l.emit(run_copy, op); }
 
-void lower_splat(Lowering& l, const ir::Op& op) { l.emit(run_splat, op); }
+void lower_splat(Lowering& l, const ir::Op& op) { l.fusible(l.emit(run_splat, op), Fusion::kSplat); }
 void lower_unsplat(Lowering& l, const ir::Op& op) { l.emit(run_unsplat, op); }
 
 void lower_expand_dims(Lowering& l, const ir::Op& op) {
