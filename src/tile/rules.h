@@ -28,61 +28,56 @@ struct Lanes {
   }
 };
 
+class UninitCheck;
+class RaceCheck;
+
 // Asked after the instruction ran: where an operand is undefined, and always of ops that have none or go to memory.
 // Who says nothing leaves the results defined.
 class ShadowRule {
  public:
   Task& t;
   const Instr& in;
-  virtual Lanes lanes(uint32_t operand) = 0;
+  Lanes lanes(uint32_t operand) const;
   // The elements of every result for which f says so.
-  virtual void results(const std::function<bool(int64_t element)>& f) = 0;
+  void results(const std::function<bool(int64_t element)>& f);
   // Each element comes from one of the operands', which the instruction finds again when it runs on what is undefined
   // of them; `index` says where, and is given as it is: what is undefined of it is so of the result.
-  virtual void moved(std::optional<uint32_t> index = {}) = 0;
-  // All of every result, although no operand is.
-  virtual void undefined(const char* why) = 0;
+  void moved(uint32_t index);
+  void undefined(const char* why);  // all of every result, although no operand is
   // Elements of a buffer (1: undefined; empty: none are), from when the barrier has counted the copy on, in each block
   // that the op reaches.
-  virtual void lands(ir::GroupName buffer, ir::GroupName barrier, const std::vector<uint8_t>& elements) = 0;
+  void lands(ir::GroupName buffer, ir::GroupName barrier, const std::vector<uint8_t>& elements);
 
- protected:
-  ShadowRule(Task& task, const Instr& instr) : t(task), in(instr) {}
-  ~ShadowRule() = default;
+  UninitCheck& check;
+  uint32_t origin;  // of what is undefined of the operands
 };
 using ShadowFn = void (*)(ShadowRule&);
 
 // Who accesses memory, and what came before it: a task, the tensor core, or a copy or product that runs beside its task.
 struct RaceThread {};
 
-// Asked before the instruction runs, or after it of an op that waits. False: what was said is a race, and the launch
-// ends.
+// Asked before the instruction runs. False: what was said is a race, and the launch ends.
 class RaceRule {
  public:
   enum class Queue : uint8_t { kCopies, kProducts, kStores };  // what a task has begun and not waited for
 
   Task& t;
   const Instr& in;
-  virtual bool on() = 0;  // its predicate, if it has one
-  virtual RaceThread& task() = 0;
-  virtual RaceThread& tensor_core() = 0;  // of tcgen05: its products and copies come one after the other
-  virtual RaceThread& beside() = 0;       // a new one, which comes after what the task did so far
-  virtual void order(RaceThread& before, RaceThread& after) = 0;  // from here on
+  bool on() const;  // its predicate, if it has one
+  RaceThread& task();
+  RaceThread& tensor_core();  // of tcgen05: its products and copies come one after the other
+  RaceThread& beside();       // one that comes after what the task did so far
+  void order(RaceThread& before, RaceThread& after);
   // All of a buffer; an operand that is none is left out.
-  [[nodiscard]] virtual bool reads(RaceThread& by, ir::GroupName buffer) = 0;
-  [[nodiscard]] virtual bool writes(RaceThread& by, ir::GroupName buffer) = 0;
-  // Whoever waits for one of these barriers comes after it.
-  virtual void arrive(RaceThread& by, ir::GroupName barriers) = 0;
-  virtual void begin(Queue queue, const RaceThread& work) = 0;
-  virtual void commit() = 0;  // the copies so far are a group
-  virtual void wait(Queue queue,
-                    int64_t left) = 0;  // for all but the last that were begun; of copies: groups
-  virtual void fence() = 0;             // what the task knows of, the async proxy sees
-  virtual bool commits() const = 0;     // whether the kernel has commits of tcgen05
+  [[nodiscard]] bool reads(RaceThread& by, ir::GroupName buffer);
+  [[nodiscard]] bool writes(RaceThread& by, ir::GroupName buffer);
+  void arrive(RaceThread& by, ir::GroupName barriers);  // who waits for one of them comes after it
+  void begin(Queue queue, const RaceThread& work);
+  void fence();          // what the task knows of, the async proxy sees
+  bool commits() const;  // whether the kernel has commits of tcgen05
 
- protected:
-  RaceRule(Task& task, const Instr& instr) : t(task), in(instr) {}
-  ~RaceRule() = default;
+  RaceCheck& check;
+  std::shared_ptr<RaceThread> made;
 };
 using RaceFn = bool (*)(RaceRule&);
 

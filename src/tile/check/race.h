@@ -21,6 +21,13 @@ namespace triton_runner::tile {
 
 class RaceCheck {
  public:
+  enum class Act : uint8_t { kRead, kWrite, kAtomic, kAtomicRead };
+  struct Thread : RaceThread {
+    uint32_t id = 0;
+    uint32_t time = 1;
+    Clock seen;
+    std::map<std::pair<const Instr*, Act>, uint32_t> records;  // made at this time
+  };
   RaceCheck(const CheckedCode& code, const exec::Memory& memory);
   ~RaceCheck();
   void begin(Program& program);
@@ -31,13 +38,7 @@ class RaceCheck {
              int64_t size, const std::byte* data);
 
  private:
-  enum class Act : uint8_t { kRead, kWrite, kAtomic, kAtomicRead };
-  struct Thread : RaceThread {
-    uint32_t id = 0;
-    uint32_t time = 1;
-    Clock seen;
-    std::map<std::pair<const Instr*, Act>, uint32_t> records;  // made at this time
-  };
+  friend class RaceRule;
   struct Record {
     uint32_t thread, time;
     const Instr* in;
@@ -50,7 +51,6 @@ class RaceCheck {
   };
   struct TaskState;
   struct ProgramRace;
-  class Rule;
 
   static ProgramRace& of(const Program& program);
   TaskState& state(Task& t);
@@ -76,7 +76,7 @@ class RaceCheck {
   // ---- shared memory
   bool shared_before(Task& t, const Instr& in);
   bool shared_after(Task& t, const Instr& in);
-  bool own_rule(Task& t, const Instr& in, RaceFn rule);
+  void own_work_ended(Task& t, const Instr& in);
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act);
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& plan, MemDesc d,
               const ir::Value& value, Act act);

@@ -155,7 +155,10 @@ bool RaceCheck::cluster_before(Task& t, const Instr& in) {
 }
 
 bool RaceCheck::shared_before(Task& t, const Instr& in) {
-  if (const RaceFn rule = row_of(in.op->kind).race) return in.op->does(kWaits) || own_rule(t, in, rule);
+  if (const RaceFn rule = row_of(in.op->kind).race) {
+    RaceRule own{t, in, *this, nullptr};
+    return rule(own);
+  }
   const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
   const ir::Effects does = in.op->effects();
   ProgramRace& race = of(*t.program);
@@ -199,10 +202,13 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     s.committed.clear();
     return true;
   }
-  if (does.all(kBarrier | kSignals) && !does.any(kTensorCore)) {
-    if (on(t, in)) arrive(t, in, state(t).thread, "alloc");
-    return true;
+  if (does.all(kBarrier | kSignals) && on(t, in)) {
+    if (does.any(kTensorCore))
+      arrive(t, in, race.tensor_core, "barrier");
+    else
+      arrive(t, in, state(t).thread, "alloc");
   }
+  if (does.any(kGroup) && !does.any(kWaits)) state(t).committed.push_back(std::exchange(state(t).open, {}));
   return true;
 }
 
@@ -210,7 +216,6 @@ bool RaceCheck::shared_after(Task& t, const Instr& in) {
   ProgramRace& race = of(*t.program);
   const ir::Effects does = in.op->effects();
   Clock& seen = state(t).thread.seen;
-  if (const RaceFn rule = row_of(in.op->kind).race; rule && does.any(kWaits)) return own_rule(t, in, rule);
   if (does.all(kCluster | kWaits) && t.program->cluster)
     seen.see(met_[{t.program->cluster, t.program->cluster->arrivals[static_cast<size_t>(t.program->rank)]}]);
   if (does.all(kToken | kWaits)) seen.see(race.named[kTokens]);
@@ -222,6 +227,7 @@ bool RaceCheck::shared_after(Task& t, const Instr& in) {
           static_cast<int64_t>(SharedState::of(t).copies_to(static_cast<uint32_t>(address))), told);
     seen.see(told);
   }
+  if (does.any(kWaits)) own_work_ended(t, in);
   if (const MemPlan* plan = code_.filled[&in - t.code->instrs.data()])
     if (!buffer(t, in, state(t).thread, *plan, mem_desc(t, in.result()), in.op->results[0], Act::kWrite))
       return false;
@@ -238,58 +244,58 @@ bool RaceCheck::shared_after(Task& t, const Instr& in) {
   return true;
 }
 
-// What an op's own rule says.
-class RaceCheck::Rule final : public RaceRule {
- public:
-  Rule(RaceCheck& check, Task& task, const Instr& instr)
-      : RaceRule(task, instr), check_(check), state_(check.state(task)), race_(of(*task.program)) {}
-  bool on() override { return tile::on(t, in); }
-  RaceThread& task() override { return state_.thread; }
-  RaceThread& tensor_core() override { return race_.tensor_core; }
-  RaceThread& beside() override { return made_.emplace_back(check_.beside(t, in)); }
-  void order(RaceThread& before, RaceThread& after) override { release(thread(before), thread(after).seen); }
-  bool reads(RaceThread& by, ir::GroupName buffer) override { return access(by, buffer, Act::kRead); }
-  bool writes(RaceThread& by, ir::GroupName buffer) override { return access(by, buffer, Act::kWrite); }
-  void arrive(RaceThread& by, ir::GroupName barriers) override { check_.arrive(t, in, thread(by), barriers); }
-  void begin(Queue queue, const RaceThread& work) override {
-    going_on(queue).push_back(static_cast<const Thread&>(work).id);
+// A task waits for what it has begun.
+void RaceCheck::own_work_ended(Task& t, const Instr& in) {
+  const ir::Effects does = in.op->effects();
+  TaskState& s = state(t);
+  if (does.any(kTensorCore)) ended(s.products, in.op->int_attr("pendings", 0), s.thread.seen);
+  if (does.any(kBlock)) {
+    ended(s.stores, in.op->int_attr("pendings", 0), s.thread.seen);
+    arrive(t, in, s.thread, "barriers");
   }
-  void commit() override { state_.committed.push_back(std::exchange(state_.open, {})); }
-  void wait(Queue queue, int64_t left) override {
-    if (queue != Queue::kCopies) return ended(going_on(queue), left, state_.thread.seen);
-    for (auto& groups = state_.committed; static_cast<int64_t>(groups.size()) > left; groups.pop_front())
-      ended(groups.front(), 0, state_.thread.seen);
-  }
-  void fence() override {
-    Thread& thread = state_.thread;
-    Times all = thread.seen;
-    all.see(thread.id, thread.time++);
-    thread.records.clear();
-    thread.seen.fenced.see(all);
-  }
-  bool commits() const override { return check_.code_.commits; }
-
- private:
-  static Thread& thread(RaceThread& t) { return static_cast<Thread&>(t); }
-  std::vector<uint32_t>& going_on(Queue queue) {
-    return queue == Queue::kCopies     ? state_.open
-           : queue == Queue::kProducts ? state_.products
-                                       : state_.stores;
-  }
-  bool access(RaceThread& by, ir::GroupName group, Act act) {
-    const MemoryOperand* b = check_.code_.buffer_of(in, group);
-    return !b || check_.buffer(t, in, thread(by), *b, act);
-  }
-
-  RaceCheck& check_;
-  TaskState& state_;
-  ProgramRace& race_;
-  std::deque<Thread> made_;
-};
-
-bool RaceCheck::own_rule(Task& t, const Instr& in, RaceFn rule) {
-  Rule own(*this, t, in);
-  return rule(own);
+  if (!does.any(kGroup)) return;
+  const ir::Attr* left = in.op->attr("num");  // none: of everything
+  if (!left) s.committed.push_back(std::exchange(s.open, {}));
+  for (; static_cast<int64_t>(s.committed.size()) > (left ? left->integer : 0); s.committed.pop_front())
+    ended(s.committed.front(), 0, s.thread.seen);
 }
+
+// ---- what an op's own rule says
+
+static RaceCheck::Thread& thread_of(RaceThread& t) { return static_cast<RaceCheck::Thread&>(t); }
+
+bool RaceRule::on() const { return tile::on(t, in); }
+RaceThread& RaceRule::task() { return check.state(t).thread; }
+RaceThread& RaceRule::tensor_core() { return RaceCheck::of(*t.program).tensor_core; }
+RaceThread& RaceRule::beside() { return *(made = std::make_shared<RaceCheck::Thread>(check.beside(t, in))); }
+void RaceRule::order(RaceThread& before, RaceThread& after) {
+  RaceCheck::release(thread_of(before), thread_of(after).seen);
+}
+bool RaceRule::reads(RaceThread& by, ir::GroupName buffer) {
+  const MemoryOperand* b = check.code_.buffer_of(in, buffer);
+  return !b || check.buffer(t, in, thread_of(by), *b, RaceCheck::Act::kRead);
+}
+bool RaceRule::writes(RaceThread& by, ir::GroupName buffer) {
+  const MemoryOperand* b = check.code_.buffer_of(in, buffer);
+  return !b || check.buffer(t, in, thread_of(by), *b, RaceCheck::Act::kWrite);
+}
+void RaceRule::arrive(RaceThread& by, ir::GroupName barriers) {
+  check.arrive(t, in, thread_of(by), barriers);
+}
+void RaceRule::begin(Queue queue, const RaceThread& work) {
+  RaceCheck::TaskState& s = check.state(t);
+  (queue == Queue::kCopies     ? s.open
+   : queue == Queue::kProducts ? s.products
+                               : s.stores)
+      .push_back(static_cast<const RaceCheck::Thread&>(work).id);
+}
+void RaceRule::fence() {
+  RaceCheck::Thread& thread = check.state(t).thread;
+  Times all = thread.seen;
+  all.see(thread.id, thread.time++);
+  thread.records.clear();
+  thread.seen.fenced.see(all);
+}
+bool RaceRule::commits() const { return check.code_.commits; }
 
 }  // namespace triton_runner::tile

@@ -312,33 +312,26 @@ void UninitCheck::define_results(Task& t, const Instr& in) {
   }
 }
 
-// What an op's own rule asks and says.
-class UninitCheck::Rule final : public ShadowRule {
- public:
-  Rule(UninitCheck& check, Task& task, const Instr& instr, uint32_t origin)
-      : ShadowRule(task, instr), check_(check), p_(check.of(task)), origin_(origin) {}
-  Lanes lanes(uint32_t operand) override { return p_.lanes(t, in.operand(operand)); }
-  void results(const std::function<bool(int64_t)>& f) override {
-    p_.fill(t, in, f);
-    check_.settle(t, in, origin_);
-  }
-  void moved(std::optional<uint32_t> index) override {
-    p_.run(t, in, index ? std::vector{in.operand(*index)} : std::vector<Slot>{});
-    if (index && !p_.clean(in.operand(*index))) p_.unite(t, in.result(), in.operand(*index));
-    check_.settle(t, in, origin_);
-  }
-  void undefined(const char* why) override {
-    for (uint32_t r = 0; r < in.num_results; ++r) p_.set_all(in.result(r), p_.new_origin(t, in, {}, why));
-  }
-  void lands(ir::GroupName buffer, ir::GroupName barrier, const std::vector<uint8_t>& elements) override {
-    check_.lands(t, in, buffer, barrier, elements);
-  }
+// ---- what an op's own rule asks and says
 
- private:
-  UninitCheck& check_;
-  Shadows& p_;
-  uint32_t origin_;
-};
+Lanes ShadowRule::lanes(uint32_t operand) const { return check.of(t).lanes(t, in.operand(operand)); }
+void ShadowRule::results(const std::function<bool(int64_t)>& f) {
+  check.of(t).fill(t, in, f);
+  check.settle(t, in, origin);
+}
+void ShadowRule::moved(uint32_t index) {
+  Shadows& p = check.of(t);
+  p.run(t, in, {in.operand(index)});
+  if (!p.clean(in.operand(index))) p.unite(t, in.result(), in.operand(index));
+  check.settle(t, in, origin);
+}
+void ShadowRule::undefined(const char* why) {
+  Shadows& p = check.of(t);
+  for (uint32_t r = 0; r < in.num_results; ++r) p.set_all(in.result(r), p.new_origin(t, in, {}, why));
+}
+void ShadowRule::lands(ir::GroupName buffer, ir::GroupName barrier, const std::vector<uint8_t>& elements) {
+  check.lands(t, in, buffer, barrier, elements);
+}
 
 void UninitCheck::lands(Task& t, const Instr& in, ir::GroupName buffer, ir::GroupName barrier,
                         const std::vector<uint8_t>& undefined) {
@@ -367,7 +360,7 @@ void UninitCheck::after(Task& t, const Instr& in) {
   for (uint32_t i = in.num_operands; i-- > 0;)
     if (!p.clean(in.operand(i)) && p.origin[in.operand(i)]) origin = p.origin[in.operand(i)];
   if (asked) {
-    Rule own(*this, t, in, origin);
+    ShadowRule own{t, in, *this, origin};
     rule(own);
   } else if (dirty && !rule && follow(t, in, family, origin)) {
     settle(t, in, origin);

@@ -36,6 +36,7 @@ class UninitCheck {
                     int64_t size);
 
  private:
+  friend class ShadowRule;
   enum class Family : uint8_t {
     kOther,        // any operand: all of every result
     kMoves,        // the same elements elsewhere: run on the shadows
@@ -59,7 +60,6 @@ class UninitCheck {
     Family family;
     ShadowFn rule;  // of its op; null: what follows from the family
   };
-  class Rule;
   Shadows& of(const Task& t) const { return of(*t.program); }
   Shadows& of(const Program& program) const;
 

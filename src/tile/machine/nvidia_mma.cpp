@@ -186,11 +186,6 @@ bool race_warp_group_dot(RaceRule& r) {
 
 void lower_warp_group_dot_wait(Lowering& l, const ir::Op& op) { l.emit(run_dot_wait, op); }
 
-bool race_warp_group_dot_wait(RaceRule& r) {
-  r.wait(RaceRule::Queue::kProducts, r.in.op->int_attr("pendings", 0));
-  return true;
-}
-
 void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   auto* g = l.make<Gen5Mma>();
   if (!operand(l, op, "a", ir::InputPrecision::kTf32, g->a) ||
@@ -233,11 +228,6 @@ void lower_tc_gen5_commit(Lowering& l, const ir::Op& op) {
   l.emit(run_tc_gen5_commit, op, l.make<Barriers>(0, Lowering::operand_index(op, "pred"), 1, arrivals));
 }
 
-bool race_tc_gen5_commit(RaceRule& r) {
-  if (r.on()) r.arrive(r.tensor_core(), "barrier");
-  return true;
-}
-
 // The task's stores are made, and those who wait for the buffer are told.
 void lower_store_token_wait(Lowering& l, const ir::Op& op) {
   for (const ir::Use& use : op.group("barriers"))
@@ -247,12 +237,6 @@ void lower_store_token_wait(Lowering& l, const ir::Op& op) {
       run_store_token_wait, op,
       l.make<Barriers>(Lowering::operand_index(op, "barriers"), Lowering::operand_index(op, "barrier_preds"),
                        static_cast<int>(op.group("barriers").size())));
-}
-
-bool race_store_token_wait(RaceRule& r) {
-  r.wait(RaceRule::Queue::kStores, 0);
-  r.arrive(r.task(), "barriers");
-  return true;
 }
 
 }  // namespace triton_runner::tile

@@ -309,10 +309,6 @@ void lower_async_tma_copy_local_to_global(Lowering& l, const ir::Op& op) {
 void lower_async_tma_store_wait(Lowering& l, const ir::Op& op) {
   l.emit(run_tma_store_wait, op, {}, {}, l.make<int64_t>(op.int_attr("pendings", 0)));
 }
-bool race_async_tma_store_wait(RaceRule& r) {
-  r.wait(RaceRule::Queue::kStores, r.in.op->int_attr("pendings", 0));
-  return true;
-}
 
 void lower_async_tma_reduce(Lowering& l, const ir::Op& op) {
   TmaAccess* a = access(l, op, "src");

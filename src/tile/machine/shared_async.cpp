@@ -94,20 +94,12 @@ void lower_amd_buffer_load_to_local(Lowering& l, const ir::Op& op) {
 }
 
 void lower_async_commit_group(Lowering& l, const ir::Op& op) { l.emit(run_commit, op, {}, {}); }
-bool race_async_commit_group(RaceRule& r) { return r.commit(), true; }
 
 void lower_async_wait(Lowering& l, const ir::Op& op) {
   l.emit(run_wait, op, {}, {}, l.make<int64_t>(op.int_attr("num", 0)));
 }
-bool race_async_wait(RaceRule& r) {
-  return r.wait(RaceRule::Queue::kCopies, r.in.op->int_attr("num", 0)), true;
-}
 
 // Counts instructions of the machine, which the tile engine has none of: it waits for everything.
 void lower_async_wait_all(Lowering& l, const ir::Op& op) { l.emit(run_wait_all, op, {}, {}); }
-bool race_async_wait_all(RaceRule& r) {
-  r.commit();
-  return r.wait(RaceRule::Queue::kCopies, 0), true;
-}
 
 }  // namespace triton_runner::tile
