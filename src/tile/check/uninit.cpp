@@ -353,7 +353,7 @@ void UninitCheck::after(Task& t, const Instr& in) {
   for (uint32_t i = 0; i < in.num_operands && !dirty; ++i) dirty = !p.clean(in.operand(i));
   if (!rule && family == Family::kOther && in.op) writes_elsewhere(t, in);
   const bool asked =
-      rule && (dirty || in.num_operands == 0 ||
+      rule && (dirty || (in.num_operands == 0 && in.num_results > 0) ||
                in.op->effects().any(kAsync | kBufferReads | kBufferWrites | kLoads | kStores | kAtomics));
   if (!dirty || rule) set_clean(p, in);
   uint32_t origin = 0;
