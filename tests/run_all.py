@@ -79,7 +79,7 @@ def unit_tests(folder: pathlib.Path) -> list[list[str]]:
     """The unit tests of the libraries that have any, and the C++ examples."""
     libraries = sorted({path.parent.name for path in ROOT.glob("src/*/*_test.cpp")})
     examples = sorted(path.stem for path in ROOT.glob("examples/cpp/*.cpp"))
-    tests = [*(f"{library}_test" for library in libraries), "invented_test"]
+    tests = [*(f"{library}_test" for library in libraries), "invented_test", "invented_opcode_test"]
     return [[str(folder / name)] for name in (*tests, *examples)]
 
 

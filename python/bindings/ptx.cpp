@@ -1,5 +1,6 @@
 // triton_runner._core.ptx: a PTX module, its functions and their instructions, for reading. Handles are thin:
 // a pointer into the graph and the module that keeps it alive.
+#include <triton_runner/ptx/flow.h>
 #include <triton_runner/ptx/liveness.h>
 #include <triton_runner/ptx/module.h>
 
@@ -27,7 +28,9 @@ struct Handle {
   const T* node;
 };
 using PyFunction = Handle<ptx::Function>;
-using PyInstruction = Handle<ptx::Instruction>;
+struct PyInstruction : Handle<ptx::Instruction> {
+  const ptx::Function* function;
+};
 using PyVariable = Handle<ptx::Variable>;
 using Line = std::tuple<std::string, uint32_t, uint32_t, std::string>;
 
@@ -65,6 +68,25 @@ std::vector<std::string> operands(const PyInstruction& in) {
     out.emplace_back(text);
   }
   return out;
+}
+
+std::vector<std::string> names(const PyInstruction& in, const std::vector<uint32_t>& registers) {
+  std::vector<std::string> out;
+  for (const uint32_t r : registers) out.emplace_back(in.function->registers[r].name);
+  return out;
+}
+
+std::vector<std::string> effects(ptx::Effect all) {
+  std::vector<std::string> words;
+  for (const ptx::EffectInfo& effect : ptx::effect_table())
+    if (ptx::has(all, effect.effect)) words.emplace_back(effect.word);
+  return words;
+}
+
+bool does(const PyInstruction& in, std::string_view word) {
+  for (const ptx::EffectInfo& effect : ptx::effect_table())
+    if (effect.word == word) return in.node->does(effect.effect);
+  throw nb::value_error(("'" + std::string(word) + "' is not an effect (ptx/effects.def has them)").c_str());
 }
 
 std::vector<Line> source(const ptx::SourceLine* line) {
@@ -132,6 +154,22 @@ void init_instruction(nb::module_& m) {
           "'@!%p1', or None")
       .def_prop_ro("operands", operands, "as written")
       .def_prop_ro(
+          "effects", [](const PyInstruction& i) { return effects(ptx::row(i.node->opcode).effects); },
+          "what its opcode does, in the words of ptx/effects.def: ['reads', 'once']")
+      .def("does", &does, nb::arg("effect"), "whether it has an effect: 'writes'; ValueError: no such word")
+      .def_prop_ro(
+          "results", [](const PyInstruction& i) { return names(i, ptx::results_of(*i.node)); },
+          "the registers that it writes")
+      .def_prop_ro(
+          "sources",
+          [](const PyInstruction& i) {
+            std::vector<std::string> out = names(i, ptx::sources_of(*i.node));
+            if (ptx::adds_to_results(*i.node))
+              for (std::string& name : names(i, ptx::results_of(*i.node))) out.push_back(std::move(name));
+            return out;
+          },
+          "the registers that it reads, in addresses too, its guard's among them")
+      .def_prop_ro(
           "line", [](const PyInstruction& i) { return i.module->location(i.node->offset).line; },
           "in the text of the module")
       .def_prop_ro("column", [](const PyInstruction& i) { return i.module->location(i.node->offset).column; })
@@ -166,7 +204,7 @@ void init_function(nb::module_& m) {
       .def_prop_ro("instructions",
                    [](const PyFunction& f) {
                      std::vector<PyInstruction> out;
-                     for (const ptx::Instruction& in : f.node->body) out.push_back({f.module, &in});
+                     for (const ptx::Instruction& in : f.node->body) out.push_back({{f.module, &in}, f.node});
                      return out;
                    })
       .def(
@@ -269,12 +307,13 @@ void init_ptx(nb::module_& parent) {
           entry["forms"] = nb::cast(std::string(row.forms));
           entry["section"] = nb::cast(std::string(row.section));
           entry["executed"] = nb::bool_(row.executed);
+          entry["effects"] = nb::cast(effects(row.effects));
           out.append(entry);
         }
         return out;
       },
       "Every opcode: its mnemonic, the modifiers it takes, its section of the PTX ISA, whether it is "
-      "executed.");
+      "executed, its effects.");
 }
 
 }  // namespace triton_runner::python

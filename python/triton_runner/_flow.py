@@ -3,8 +3,6 @@ matters from one that nothing shows; and which values a loop that waits for othe
 
 from __future__ import annotations
 
-import functools
-
 from triton_runner._core import ir, probe
 
 
@@ -57,28 +55,18 @@ class Flow:
         return {self._names[value] for value in found if value in self._names}
 
 
-@functools.cache
-def _effects() -> dict:
-    """What the op table says of each op."""
-    return {row["name"]: frozenset(row["effects"].split(" | ")) for row in ir.op_table()}
-
-
-def _does(op, *effects) -> bool:
-    return not _effects().get(op.name, frozenset()).isdisjoint(effects)
-
-
 def _looks(value) -> bool:
     """Whether a value is what memory held that others may write at the time."""
     op = value.op
     if op is None:
         return False
     volatile = op.attr("isVolatile")
-    return _does(op, "atomics") or bool(volatile is not None and volatile.value)
+    return op.does("atomics") or bool(volatile is not None and volatile.value)
 
 
 def _writes(op) -> bool:
     """Whether an op may leave something in memory; atomics aside, which locks are taken by."""
-    return _does(op, "stores", "buffer_writes") or op.name == "tt.call"
+    return op.does("stores") or op.does("buffer_writes") or op.name == "tt.call"
 
 
 def _inside(loop) -> set:
@@ -161,7 +149,7 @@ def _next(value):
             yield op.regions[0].blocks[0].args[operand]
         elif op.results:
             yield from op.results
-        elif _does(op, "ends") and parent.results:  # of the function that a reduction or scan applies
+        elif op.does("ends") and parent.results:  # of the function that a reduction or scan applies
             yield from parent.results
         else:
             yield None

@@ -24,7 +24,7 @@ def table() -> list[dict]:
     """
     rows = []
     for row in _core.ir.op_table():
-        kind, _, handler = row["exec"].rstrip(")").partition("(")
+        kind, _, handler = row["exec"].partition(" ")[0].rstrip(")").partition("(")
         rows.append(
             {
                 "name": row["name"],

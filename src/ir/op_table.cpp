@@ -7,6 +7,12 @@
 
 namespace triton_runner::ir {
 using base::TextMap;
+
+#define SHAPE(f) std::string shape_##f(const Op&);
+#define OP(kind, name, operands, exec, ...) exec
+#include <triton_runner/ir/ops.def>
+#undef OP
+
 namespace {
 
 // What the columns are written in.
@@ -18,8 +24,10 @@ namespace column {
 #define FORK kFork
 
 constexpr OpInfo kTable[] = {
+#define SHAPE(f) &shape_##f
 #define OP(kind, name, operands, exec, effects, since, until, assembly, tested) \
-  {OpKind::k##kind, #kind, name, operands, #exec, effects, #effects, since, until, assembly, tested},
+  {OpKind::k##kind, #kind, name,  operands, #exec,  effects,                    \
+   #effects,        since, until, assembly, tested, ShapeFn{exec}},
 #include <triton_runner/ir/ops.def>
 #undef OP
 };

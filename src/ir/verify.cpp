@@ -147,7 +147,7 @@ class Verifier {
   void mbarrier(const Op& op, const Type* type) {
     const Type* scalar = type->scalar();
     // Until nvws tokens are lowered they stand where barriers will.
-    if (op.kind == OpKind::kAsyncTMAStoreTokenWait && type->kind != TypeKind::kMemDesc) return;
+    if (op.effects().all(Effect::kBlock | Effect::kWaits) && type->kind != TypeKind::kMemDesc) return;
     if (type->kind != TypeKind::kMemDesc || scalar->kind != TypeKind::kInteger || scalar->width != 64)
       error(op, "the barrier of " + std::string(op.name) + " is " + spell(type) + ", and not memory of i64");
   }
@@ -199,23 +199,23 @@ class Verifier {
     return last;
   }
 
-  void region_of_scalars(const Op& op, OpKind end, size_t copies) {
+  // The function of a reduction or scan: two elements of each operand to one.
+  void folded(const Op& op) {
     if (op.regions.size() != 1 || !op.region()->first)
       return error(op, std::string(op.name) + " needs one region");
     std::span<Value> args = op.region()->first->args;
-    size_t n = op.num_operands();
-    if (args.size() != n * copies)
+    const size_t n = op.num_operands();
+    if (args.size() != n * 2)
       return error(op, std::string(op.name) + " of " + std::to_string(n) + " operands needs " +
-                           std::to_string(n * copies) + " block arguments, there are " +
+                           std::to_string(n * 2) + " block arguments, there are " +
                            std::to_string(args.size()));
     for (size_t i = 0; i < args.size(); ++i) {
-      const Type* scalar =
-          op.operand(static_cast<uint32_t>(copies == 2 ? i % n : i / copies))->type->scalar();
+      const Type* scalar = op.operand(static_cast<uint32_t>(i % n))->type->scalar();
       if (args[i].type != scalar)
         error(op, "block argument " + std::to_string(i) + " of " + std::string(op.name) + " is " +
                       spell(args[i].type) + ", the operand holds " + spell(scalar));
     }
-    if (const Op* last = terminator(op, 0, end); last && end != OpKind::kMapElementwiseReturn)
+    if (const Op* last = terminator(op, 0, find_op(std::string(op_info(op.kind).name) + ".return")))
       match_operands(
           *last, last->operand_uses, op.results.size(),
           [&](size_t i) { return op.results[i].type->scalar(); }, op.name);
@@ -288,21 +288,6 @@ class Verifier {
       error(op, "region 1 of scf.while does not end with scf.yield");
   }
 
-  // A pointer to a whole block (older releases) goes with any value's shape.
-  static bool points_to_block(const Type* pointer) {
-    return pointer->element && pointer->element->kind == TypeKind::kTensor;
-  }
-
-  void store(const Op& op) {
-    const Type* pointer = op.operand(0)->type->scalar();
-    if (pointer->kind != TypeKind::kPointer)
-      return error(op, "tt.store needs a pointer or a tensor of pointers");
-    const Type* value = op.operand(1)->type;
-    if (!points_to_block(pointer) && value->scalar() != pointer->element)
-      error(op, "tt.store of " + spell(value) + " to " + spell(op.operand(0)->type));
-    one_shape(op, !points_to_block(pointer));
-  }
-
   // Arithmetic that is no cast gives the type that it takes.
   void arithmetic(const Op& op) {
     if (op.kind == OpKind::kUnknown || op.results.empty()) return;
@@ -336,57 +321,9 @@ class Verifier {
         return yields(op);
       case OpKind::kWhile:
         return while_loop(op);
-      case OpKind::kReduce:
-        return region_of_scalars(op, OpKind::kReduceReturn, 2);
-      case OpKind::kScan:
-        return region_of_scalars(op, OpKind::kScanReturn, 2);
-      case OpKind::kStore:
-        return store(op);
-      case OpKind::kLoad:
-        return one_shape(op, !points_to_block(op.operand(0)->type->scalar()));
-      case OpKind::kAsyncCopyGlobalToLocal:
-      case OpKind::kAmdBufferLoad:
-      case OpKind::kAmdBufferStore:
-      case OpKind::kAmdBufferLoadToLocal:
-      case OpKind::kAmdBufferAtomicRMW:
-      case OpKind::kAtomicRMW:
-      case OpKind::kAtomicCAS:
-        return one_shape(op, false);
-      case OpKind::kDot:
-      case OpKind::kWarpGroupDot:
-        return product(op, op.operand(0)->type->shape, op.operand(1)->type->shape, op.operand(2)->type->shape,
-                       op.results[0].type->shape);
       default:
-        return arithmetic(op);
+        return op.does(Effect::kApplies) && op.attr("axis") ? folded(op) : arithmetic(op);
     }
-  }
-
-  // All tiles of the op have one shape, in registers and in memory. Scalars (base pointers, strides) go with
-  // any of them, unless the op takes `only_tiles` once one operand is a tile.
-  void one_shape(const Op& op, bool only_tiles) {
-    const Type* first = nullptr;
-    auto compare = [&](const Type* type) {
-      bool tile = type->kind == TypeKind::kTensor || type->kind == TypeKind::kMemDesc;
-      if (!first && tile) first = type;
-      if (first && (tile ? !std::ranges::equal(first->shape, type->shape) : only_tiles))
-        error(op, std::string(op.name) + " of " + spell(first) + " and " + spell(type));
-    };
-    for (const Use& use : op.operand_uses) compare(use.value->type);
-    if (only_tiles && first && op.operand(0)->type->kind != TypeKind::kTensor)
-      error(op, std::string(op.name) + " of " + spell(op.operand(0)->type) + " and " + spell(first));
-    for (const Value& result : op.results)
-      if (result.type->kind == TypeKind::kTensor) compare(result.type);
-  }
-
-  using Shape = std::span<const int64_t>;
-  // [batch,] M x K times K x N into M x N.
-  void product(const Op& op, Shape a, Shape b, Shape c, Shape result) {
-    size_t r = a.size();
-    bool fits = r >= 2 && b.size() == r && c.size() == r && a[r - 1] == b[r - 2] && a[r - 2] == c[r - 2] &&
-                b[r - 1] == c[r - 1] && std::ranges::equal(c, result) &&
-                std::ranges::equal(a.first(r - 2), b.first(r - 2)) &&
-                std::ranges::equal(a.first(r - 2), c.first(r - 2));
-    if (!fits) error(op, std::string(op.name) + ": the shapes of the matrices do not fit together");
   }
 
   const Op* find(std::string_view name) {

@@ -1,4 +1,5 @@
-// The shapes and element types that each op relates. The engines index by them without looking again.
+// The shapes and element types that each op relates: shape_x for the rows of ops.def that say SHAPE(x), and the rules
+// that follow from effects. The engines index by them without looking again.
 #include "verify.h"
 
 #include <algorithm>
@@ -52,86 +53,19 @@ int64_t axis_of(const Op& op, size_t rank) {
   return axis >= 0 && axis < static_cast<int64_t>(rank) ? axis : -1;
 }
 
-std::string rearranged(const Op& op) {
-  const Type *from = op.operand(0)->type, *to = op.results[0].type;
-  if (op.kind == OpKind::kTrans && from->kind == TypeKind::kMemDesc && to->kind == TypeKind::kMemDesc)
-    return "";  // of 3.0 and 3.1: the op's own affair
-  for (const Use& use : op.operand_uses)
-    if (use.value->type->kind == TypeKind::kMemDesc) return cannot_give(op);
-  const Shape a = shape_of(from), b = shape_of(to);
-  bool fits = is_tile(to) && from->scalar() == to->scalar();
-  std::vector<int64_t> rest;
-  switch (op.kind) {
-    case OpKind::kSplat:
-      fits = fits && !is_tile(from);
-      break;
-    case OpKind::kUnsplat:
-      fits = is_tile(from) && !is_tile(to) && from->scalar() == to && from->num_elements() == 1;
-      break;
-    case OpKind::kExpandDims: {
-      int64_t axis = axis_of(op, b.size());
-      fits = fits && is_tile(from) && axis >= 0 && b[static_cast<size_t>(axis)] == 1 &&
-             same(without(b, static_cast<size_t>(axis), rest), a);
-      break;
-    }
-    case OpKind::kBroadcast:
-      fits = fits && is_tile(from) && a.size() == b.size();
-      for (size_t i = 0; fits && i < a.size(); ++i) fits = a[i] == b[i] || a[i] == 1;
-      break;
-    case OpKind::kTrans: {
-      const Attr* order = op.attr("order");
-      fits = fits && is_tile(from) && a.size() == b.size() && (!order || order->raw.size() == a.size());
-      std::vector<bool> seen(a.size());
-      for (size_t i = 0; fits && i < a.size(); ++i) {
-        size_t k = order ? static_cast<size_t>(order->raw[i]) : a.size() - 1 - i;
-        fits = k < a.size() && !seen[k] && b[i] == a[k];
-        if (fits) seen[k] = true;
-      }
-      break;
-    }
-    case OpKind::kReshape:
-      fits = fits && is_tile(from) && from->num_elements() == to->num_elements();
-      break;
-    case OpKind::kCat: {
-      const Shape c = shape_of(op.operand(1)->type);
-      fits = fits && is_tile(from) && is_tile(op.operand(1)->type) && a.size() == b.size() &&
-             c.size() == a.size() && !a.empty() && op.operand(1)->type->scalar() == to->scalar() &&
-             same(a.subspan(1), b.subspan(1)) && same(a.subspan(1), c.subspan(1)) && a[0] + c[0] == b[0];
-      break;
-    }
-    case OpKind::kJoin:
-      fits = fits && b.size() == a.size() + 1 && b.back() == 2 && same(b.first(a.size()), a) &&
-             same(shape_of(op.operand(1)->type), a) && op.operand(1)->type->scalar() == to->scalar();
-      break;
-    case OpKind::kSplit:
-      fits = is_tile(from) && a.back() == 2;
-      for (const Value& v : op.results)
-        fits = fits && v.type->scalar() == from->scalar() && same(shape_of(v.type), a.first(a.size() - 1));
-      break;
-    default:
-      break;
+// What a rearrangement has before it and after it.
+struct Rearranged {
+  const Type *from, *to;
+  Shape a, b;
+  bool fits;  // a tile of the same elements
+  explicit Rearranged(const Op& op) : from(op.operand(0)->type), to(op.results[0].type) {
+    a = shape_of(from), b = shape_of(to);
+    fits = is_tile(to) && from->scalar() == to->scalar() &&
+           std::ranges::none_of(op.operand_uses,
+                                [](const Use& use) { return use.value->type->kind == TypeKind::kMemDesc; });
   }
-  return fits ? "" : cannot_give(op);
-}
-
-std::string gather(const Op& op) {
-  const Type *from = op.operand(0)->type, *indices = op.operand(1)->type, *to = op.results[0].type;
-  const Shape a = shape_of(from), i = shape_of(indices);
-  int64_t axis = axis_of(op, a.size());
-  bool fits = axis >= 0 && from->scalar() == to->scalar() && indices->scalar()->kind == TypeKind::kInteger &&
-              same(i, shape_of(to)) && i.size() == a.size();
-  for (size_t k = 0; fits && k < a.size(); ++k) fits = static_cast<int64_t>(k) == axis || i[k] <= a[k];
-  return fits ? "" : mismatch(op, from, indices) + " does not give " + spell(to);
-}
-
-std::string histogram(const Op& op) {
-  const Type *from = op.operand(0)->type, *to = op.results[0].type;
-  bool fits = is_tile(from) && is_tile(to) && to->shape.size() == 1 &&
-              from->scalar()->kind == TypeKind::kInteger && to->scalar()->kind == TypeKind::kInteger;
-  for (uint32_t i = 1; fits && i < op.num_operands(); ++i)
-    fits = same(shape_of(op.operand(i)->type), from->shape);
-  return fits ? "" : cannot_give(op);
-}
+};
+std::string unless(bool fits, const Op& op) { return fits ? "" : cannot_give(op); }
 
 std::string folded(const Op& op, bool keeps_axis) {
   if (op.num_operands() == 0) return std::string(op.name) + " needs an operand";
@@ -164,8 +98,203 @@ std::string access(const Op& op, const Type* value) {
   return fits ? "" : std::string(op.name) + " of " + spell(value) + " through " + spell(op.operand(0)->type);
 }
 
+// A pointer to a whole block (older releases) goes with any value's shape.
+bool points_to_block(const Type* pointer) {
+  return pointer->element && pointer->element->kind == TypeKind::kTensor;
+}
+
+// All tiles of the op have one shape, in registers and in memory. Scalars (base pointers, strides) go with
+// any of them, unless the op takes `only_tiles` once one operand is a tile.
+std::string one_shape(const Op& op, bool only_tiles) {
+  const Type* first = nullptr;
+  auto differs = [&](const Type* type) {
+    const bool tile = is_tile(type) || type->kind == TypeKind::kMemDesc;
+    if (!first && tile) first = type;
+    return first && (tile ? !same(first->shape, type->shape) : only_tiles);
+  };
+  for (const Use& use : op.operand_uses)
+    if (differs(use.value->type)) return mismatch(op, first, use.value->type);
+  if (only_tiles && first && !is_tile(op.operand(0)->type)) return mismatch(op, op.operand(0)->type, first);
+  for (const Value& result : op.results)
+    if (is_tile(result.type) && differs(result.type)) return mismatch(op, first, result.type);
+  return "";
+}
+
+// C and D of one type.
+std::string accumulates(const Op& op) {
+  const Type *c = op.operand(2)->type, *d = op.results[0].type;
+  if (c->scalar() == d->scalar() && is_tile(d) && same(shape_of(c), shape_of(d))) return "";
+  return std::string(op.name) + ": an accumulator " + spell(c) + " does not give " + spell(d);
+}
+
+// Axes, counts, offsets, sizes (and not the value of a constant): 32 bits in every op, so that 64 are enough
+// to count with them.
+std::string large_attribute(const Op& op) {
+  constexpr int64_t kMost = int64_t{1} << 32;
+  for (const NamedAttr& a : op.attrs)
+    if (a.name != "value" && a.value->kind == AttrKind::kInteger &&
+        (a.value->integer > kMost || a.value->integer < -kMost))
+      return "attribute " + std::string(a.name) + " = " + std::to_string(a.value->integer) +
+             " has more than 32 bits";
+  return "";
+}
+
+}  // namespace
+
+std::string shape_select(const Op& op) {
+  const Type *condition = op.operand(0)->type, *value = op.operand(1)->type;
+  if (is_tile(condition) && !same(shape_of(condition), shape_of(value)))
+    return mismatch(op, condition, value);
+  if (condition->scalar()->kind != TypeKind::kInteger || condition->scalar()->width != 1)
+    return "the condition of arith.select is " + spell(condition) + ", not i1";
+  return elementwise(op, 1);
+}
+
+std::string shape_make_range(const Op& op) {
+  const Type* to = op.results[0].type;
+  int64_t n = op.int_attr("end", 0) - op.int_attr("start", 0);
+  if (!is_tile(to) || to->shape.size() != 1 || to->shape[0] != n || to->scalar()->kind != TypeKind::kInteger)
+    return "a range of " + std::to_string(n) + " is no " + spell(to);
+  return "";
+}
+
+std::string shape_addptr(const Op& op) {
+  const Type *pointer = op.operand(0)->type->scalar(), *offset = op.operand(1)->type->scalar();
+  if (pointer->kind != TypeKind::kPointer || offset->kind != TypeKind::kInteger ||
+      op.results[0].type->scalar() != pointer)
+    return mismatch(op, op.operand(0)->type, op.operand(1)->type) + " does not give " +
+           spell(op.results[0].type);
+  return elementwise(op);
+}
+
+// ---- the same elements elsewhere
+
+std::string shape_convert_layout(const Op& op) {
+  return op.operand(0)->type->scalar() == op.results[0].type->scalar() ? elementwise(op) : cannot_give(op);
+}
+
+std::string shape_splat(const Op& op) {
+  const Rearranged r(op);
+  return unless(r.fits && !is_tile(r.from), op);
+}
+
+std::string shape_unsplat(const Op& op) {
+  const Type *from = op.operand(0)->type, *to = op.results[0].type;
+  return unless(is_tile(from) && from->scalar() == to && from->num_elements() == 1, op);
+}
+
+std::string shape_expand_dims(const Op& op) {
+  const Rearranged r(op);
+  const int64_t axis = axis_of(op, r.b.size());
+  std::vector<int64_t> rest;
+  return unless(r.fits && is_tile(r.from) && axis >= 0 && r.b[static_cast<size_t>(axis)] == 1 &&
+                    same(without(r.b, static_cast<size_t>(axis), rest), r.a),
+                op);
+}
+
+std::string shape_broadcast(const Op& op) {
+  const Rearranged r(op);
+  bool fits = r.fits && is_tile(r.from) && r.a.size() == r.b.size();
+  for (size_t i = 0; fits && i < r.a.size(); ++i) fits = r.a[i] == r.b[i] || r.a[i] == 1;
+  return unless(fits, op);
+}
+
+std::string shape_trans(const Op& op) {
+  const Rearranged r(op);
+  if (r.from->kind == TypeKind::kMemDesc && r.to->kind == TypeKind::kMemDesc)
+    return "";  // of 3.0 and 3.1: the op's own affair
+  const Attr* order = op.attr("order");
+  bool fits =
+      r.fits && is_tile(r.from) && r.a.size() == r.b.size() && (!order || order->raw.size() == r.a.size());
+  std::vector<bool> seen(r.a.size());
+  for (size_t i = 0; fits && i < r.a.size(); ++i) {
+    size_t k = order ? static_cast<size_t>(order->raw[i]) : r.a.size() - 1 - i;
+    fits = k < r.a.size() && !seen[k] && r.b[i] == r.a[k];
+    if (fits) seen[k] = true;
+  }
+  return unless(fits, op);
+}
+
+std::string shape_reshape(const Op& op) {
+  const Rearranged r(op);
+  return unless(r.fits && is_tile(r.from) && r.from->num_elements() == r.to->num_elements(), op);
+}
+
+std::string shape_cat(const Op& op) {
+  const Rearranged r(op);
+  const Type* second = op.operand(1)->type;
+  const Shape a = r.a, b = r.b, c = shape_of(second);
+  return unless(r.fits && is_tile(r.from) && is_tile(second) && a.size() == b.size() &&
+                    c.size() == a.size() && !a.empty() && second->scalar() == r.to->scalar() &&
+                    same(a.subspan(1), b.subspan(1)) && same(a.subspan(1), c.subspan(1)) &&
+                    a[0] + c[0] == b[0],
+                op);
+}
+
+std::string shape_join(const Op& op) {
+  const Rearranged r(op);
+  const Type* second = op.operand(1)->type;
+  return unless(r.fits && r.b.size() == r.a.size() + 1 && r.b.back() == 2 &&
+                    same(r.b.first(r.a.size()), r.a) && same(shape_of(second), r.a) &&
+                    second->scalar() == r.to->scalar(),
+                op);
+}
+
+std::string shape_split(const Op& op) {
+  const Rearranged r(op);
+  bool fits = is_tile(r.from) && r.a.back() == 2;
+  for (const Value& v : op.results)
+    fits = fits && v.type->scalar() == r.from->scalar() && same(shape_of(v.type), r.a.first(r.a.size() - 1));
+  return unless(fits, op);
+}
+
+// ---- along an axis
+
+std::string shape_gather(const Op& op) {
+  const Type *from = op.operand(0)->type, *indices = op.operand(1)->type, *to = op.results[0].type;
+  const Shape a = shape_of(from), i = shape_of(indices);
+  int64_t axis = axis_of(op, a.size());
+  bool fits = axis >= 0 && from->scalar() == to->scalar() && indices->scalar()->kind == TypeKind::kInteger &&
+              same(i, shape_of(to)) && i.size() == a.size();
+  for (size_t k = 0; fits && k < a.size(); ++k) fits = static_cast<int64_t>(k) == axis || i[k] <= a[k];
+  return fits ? "" : mismatch(op, from, indices) + " does not give " + spell(to);
+}
+
+std::string shape_histogram(const Op& op) {
+  const Type *from = op.operand(0)->type, *to = op.results[0].type;
+  bool fits = is_tile(from) && is_tile(to) && to->shape.size() == 1 &&
+              from->scalar()->kind == TypeKind::kInteger && to->scalar()->kind == TypeKind::kInteger;
+  for (uint32_t i = 1; fits && i < op.num_operands(); ++i)
+    fits = same(shape_of(op.operand(i)->type), from->shape);
+  return unless(fits, op);
+}
+
+std::string shape_reduce(const Op& op) { return folded(op, false); }
+std::string shape_scan(const Op& op) { return folded(op, true); }
+
+// ---- memory
+
+std::string shape_load(const Op& op) {
+  const std::string fault = access(op, op.results[0].type);
+  return fault.empty() ? one_shape(op, !points_to_block(op.operand(0)->type->scalar())) : fault;
+}
+
+std::string shape_store(const Op& op) {
+  const Type *pointer = op.operand(0)->type->scalar(), *value = op.operand(1)->type;
+  if (pointer->kind != TypeKind::kPointer) return "tt.store needs a pointer or a tensor of pointers";
+  if (!points_to_block(pointer) && value->scalar() != pointer->element)
+    return "tt.store of " + spell(value) + " to " + spell(op.operand(0)->type);
+  return one_shape(op, !points_to_block(pointer));
+}
+
+std::string shape_atomic(const Op& op) {
+  for (const Type* value : {op.operand(1)->type, op.results[0].type})
+    if (std::string fault = access(op, value); !fault.empty()) return fault;
+  return one_shape(op, false);
+}
+
 // A part of a buffer: of the same elements, no larger, and of the same allocation.
-std::string part_of_buffer(const Op& op) {
+std::string shape_memdesc_part(const Op& op) {
   const Type *from = op.operand(0)->type, *to = op.results[0].type;
   if (from->kind != TypeKind::kMemDesc || to->kind != TypeKind::kMemDesc) return "";  // the op's own affair
   const Shape whole = from->alloc_shape.empty() ? from->shape : from->alloc_shape, part = to->alloc_shape;
@@ -174,17 +303,15 @@ std::string part_of_buffer(const Op& op) {
   if (!part.empty())  // releases leave it out where it is the shape
     fits = fits && rank <= whole.size() && rank <= part.size() && same(whole.last(rank), part.last(rank));
   for (size_t i = 0; fits && i < rank; ++i) fits = to->shape[i] <= from->shape.last(rank)[i];
-  return fits ? "" : cannot_give(op);
+  return unless(fits, op);
 }
 
-// D = A B + C: C and D of one type, integers of integers and floats of floats, and matrices (or batches of
-// them) that can be multiplied. A scaled product packs its operands: the engine computes what they are.
-std::string product(const Op& op) {
-  const Type *a = op.operand(0)->type, *b = op.operand(1)->type, *c = op.operand(2)->type,
-             *d = op.results[0].type;
-  if (c->scalar() != d->scalar() || !is_tile(d) || !same(shape_of(c), shape_of(d)))
-    return std::string(op.name) + ": an accumulator " + spell(c) + " does not give " + spell(d);
-  if (op.kind == OpKind::kDotScaled) return "";
+// ---- products: D = A B + C
+
+// Integers of integers and floats of floats, and matrices (or batches of them) that can be multiplied.
+std::string shape_dot(const Op& op) {
+  if (std::string fault = accumulates(op); !fault.empty()) return fault;
+  const Type *a = op.operand(0)->type, *b = op.operand(1)->type, *d = op.results[0].type;
   const size_t rank = d->shape.size();
   bool fits = a->scalar()->kind == d->scalar()->kind && b->scalar()->kind == d->scalar()->kind && rank >= 2 &&
               a->shape.size() == rank && b->shape.size() == rank;
@@ -192,97 +319,30 @@ std::string product(const Op& op) {
     fits = a->shape[i] == d->shape[i] && b->shape[i] == d->shape[i];
   if (!fits || a->shape[rank - 2] != d->shape[rank - 2] || b->shape[rank - 1] != d->shape[rank - 1] ||
       a->shape[rank - 1] != b->shape[rank - 2])
-    return mismatch(op, a, b) + " into " + spell(c);
-  const Type* sum = d->scalar();
+    return mismatch(op, a, b) + " into " + spell(op.operand(2)->type);
+  return "";
+}
+
+// Its operands are packed: the engine computes what they are.
+std::string shape_dot_scaled(const Op& op) { return accumulates(op); }
+
+std::string shape_warp_group_dot(const Op& op) {
+  if (std::string fault = shape_dot(op); !fault.empty()) return fault;
+  const Type* sum = op.results[0].type->scalar();
   const bool known = sum->kind == TypeKind::kFloat
                          ? sum->float_kind == FloatKind::kF16 || sum->float_kind == FloatKind::kF32
                          : sum->width == 32;
-  if (op.kind == OpKind::kWarpGroupDot && !known)
-    return std::string(op.name) + " adds up f16, f32 and i32, not " + spell(c);
-  return "";
+  return known ? "" : std::string(op.name) + " adds up f16, f32 and i32, not " + spell(op.operand(2)->type);
 }
-
-// Axes, counts, offsets, sizes: 32 bits in every op, so that 64 are enough to count with them.
-std::string large_attribute(const Op& op) {
-  constexpr int64_t kMost = int64_t{1} << 32;
-  for (const NamedAttr& a : op.attrs)
-    if (a.value->kind == AttrKind::kInteger && (a.value->integer > kMost || a.value->integer < -kMost))
-      return "attribute " + std::string(a.name) + " = " + std::to_string(a.value->integer) +
-             " has more than 32 bits";
-  return "";
-}
-
-}  // namespace
 
 std::string shape_fault(const Op& op) {
-  if (op.kind == OpKind::kUnknown || op.kind == OpKind::kConstant) return "";
+  if (op.kind == OpKind::kUnknown) return "";
   if (std::string fault = large_attribute(op); !fault.empty()) return fault;
-  switch (op.kind) {
-    case OpKind::kSelect: {
-      const Type *condition = op.operand(0)->type, *value = op.operand(1)->type;
-      if (is_tile(condition) && !same(shape_of(condition), shape_of(value)))
-        return mismatch(op, condition, value);
-      if (condition->scalar()->kind != TypeKind::kInteger || condition->scalar()->width != 1)
-        return "the condition of arith.select is " + spell(condition) + ", not i1";
-      return elementwise(op, 1);
-    }
-    case OpKind::kMakeRange: {
-      const Type* to = op.results[0].type;
-      int64_t n = op.int_attr("end", 0) - op.int_attr("start", 0);
-      if (!is_tile(to) || to->shape.size() != 1 || to->shape[0] != n ||
-          to->scalar()->kind != TypeKind::kInteger)
-        return "a range of " + std::to_string(n) + " is no " + spell(to);
-      return "";
-    }
-    case OpKind::kAddPtr: {
-      const Type *pointer = op.operand(0)->type->scalar(), *offset = op.operand(1)->type->scalar();
-      if (pointer->kind != TypeKind::kPointer || offset->kind != TypeKind::kInteger ||
-          op.results[0].type->scalar() != pointer)
-        return mismatch(op, op.operand(0)->type, op.operand(1)->type) + " does not give " +
-               spell(op.results[0].type);
-      return elementwise(op);
-    }
-    case OpKind::kMapElementwise:
-      return elementwise(op);
-    case OpKind::kConvertLayout:
-      return op.operand(0)->type->scalar() == op.results[0].type->scalar() ? elementwise(op)
-                                                                           : cannot_give(op);
-    case OpKind::kSplat:
-    case OpKind::kUnsplat:
-    case OpKind::kExpandDims:
-    case OpKind::kBroadcast:
-    case OpKind::kTrans:
-    case OpKind::kReshape:
-    case OpKind::kCat:
-    case OpKind::kJoin:
-    case OpKind::kSplit:
-      return rearranged(op);
-    case OpKind::kMemDescIndex:
-    case OpKind::kMemDescSubview:
-    case OpKind::kMemDescSubslice:
-      return part_of_buffer(op);
-    case OpKind::kDot:
-    case OpKind::kDotScaled:
-    case OpKind::kWarpGroupDot:
-      return product(op);
-    case OpKind::kGather:
-      return gather(op);
-    case OpKind::kHistogram:
-      return histogram(op);
-    case OpKind::kReduce:
-      return folded(op, false);
-    case OpKind::kScan:
-      return folded(op, true);
-    case OpKind::kLoad:
-      return access(op, op.results[0].type);
-    case OpKind::kAtomicRMW:
-    case OpKind::kAtomicCAS: {
-      std::string fault = access(op, op.operand(1)->type);
-      return fault.empty() ? access(op, op.results[0].type) : fault;
-    }
-    default:
-      return op.does(Effect::kElementwise) ? elementwise(op) : "";
-  }
+  if (const ShapeFn shape = op_info(op.kind).shape) return shape(op);
+  using enum Effect;
+  const Effects does = op.effects();
+  if (does.any(kElementwise | kApplies)) return elementwise(op);
+  return does.any(kLoads | kStores | kAtomics) && !does.any(kBlock | kMover) ? one_shape(op, false) : "";
 }
 
 }  // namespace triton_runner::ir

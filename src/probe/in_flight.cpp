@@ -16,8 +16,8 @@ class ProductSearch {
       const ir::Op* loop = value.block->region->parent;
       return loop && loop->kind == OpKind::kFor && value.index > 0 && is_yielded(*loop, value.index - 1);
     }
-    if (op->kind == OpKind::kWarpGroupDot) return op->is_async_dot();
-    if (op->kind == OpKind::kWarpGroupDotWait)
+    if (op->does(ir::Effect::kTensorCore) && !op->does(ir::Effect::kWaits)) return op->is_async_dot();
+    if (op->does(ir::Effect::kTensorCore))
       return op->int_attr("pendings", 0) > 0 && value.index < op->num_operands() &&
              comes_of_product(*op->operand(value.index));
     return op->kind == OpKind::kFor && is_yielded(*op, value.index);

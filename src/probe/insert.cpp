@@ -34,7 +34,7 @@ struct Place {
 };
 
 bool is_marker(const ir::Op& op) {
-  const ir::Attr* prefix = op.kind == OpKind::kPrint ? op.attr("prefix") : nullptr;
+  const ir::Attr* prefix = op.does(ir::Effect::kReports) ? op.attr("prefix") : nullptr;
   // Triton writes a print's prefix with spaces and a colon around it.
   return prefix && prefix->string.find(exec::kMarker) != std::string_view::npos && op.num_operands() > 0;
 }

@@ -7,11 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include <triton_runner/ir/graph.h>
+#include <triton_runner/tile/fold.h>
 
 namespace triton_runner::probe {
 
-class Arithmetic {
+class Arithmetic final : public tile::Folder {
  public:
   Arithmetic(const ir::Op& kernel, std::array<int64_t, 3> grid,
              std::span<const std::optional<int64_t>> arguments);
@@ -26,13 +26,12 @@ class Arithmetic {
   std::vector<int64_t> trip_counts(std::span<const ir::Op* const> loops);
 
  private:
-  static constexpr int64_t kAnyProgram = -1;
-  std::optional<int64_t> compute(const ir::Value* value, int depth);
+  std::optional<int64_t> known(const ir::Value* value) override;
+  std::optional<int64_t> compute(const ir::Value& value);
   bool count(std::span<const ir::Op* const> loops, size_t at, std::vector<int64_t>& most);
 
-  std::array<int64_t, 3> grid_;
-  int64_t program_ = kAnyProgram;
   int64_t budget_ = 0;  // of values to compute
+  int depth_ = 0;       // of the chain of ops that is followed
   std::unordered_map<const ir::Value*, int64_t> known_;
 };
 

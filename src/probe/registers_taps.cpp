@@ -50,8 +50,9 @@ base::Result<Threads> threads_of(const ir::Module& module, const ir::Block* bloc
 // The same value where the wait that completes it has passed; null if there is none in its block.
 const ir::Value* completed(const ir::Value& value) {
   for (const ir::Use* use = value.first_use; use; use = use->next)
-    if (use->user->kind == OpKind::kWarpGroupDotWait && use->user->int_attr("pendings", 0) == 0 &&
-        value.defining_op && use->user->block == value.defining_op->block)
+    if (use->user->effects().all(ir::Effect::kTensorCore | ir::Effect::kWaits) &&
+        use->user->int_attr("pendings", 0) == 0 && value.defining_op &&
+        use->user->block == value.defining_op->block)
       return use->user->result(use->operand_index);
   return nullptr;
 }

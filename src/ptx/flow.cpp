@@ -46,6 +46,8 @@ std::vector<uint32_t> sources_of(const Instruction& in) {
   return out;
 }
 
+bool adds_to_results(const Instruction& in) { return in.opcode == Opcode::kWgmma; }
+
 FormalRegisters formal_registers(const Function& f) {
   const auto count = [](std::span<const Variable> formals) {
     return static_cast<uint32_t>(std::count_if(formals.begin(), formals.end(),

@@ -68,7 +68,7 @@ void step(const Instruction& in, LiveSet& live) {
   if (in.guard < 0)
     for (const uint32_t r : results) live.drop(r);
   for (const uint32_t r : sources_of(in)) live.put(r);
-  if (in.opcode == Opcode::kWgmma)  // it adds to what its results hold
+  if (adds_to_results(in))
     for (const uint32_t r : results) live.put(r);
 }
 

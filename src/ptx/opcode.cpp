@@ -37,6 +37,11 @@ constexpr ModRow kMods[] = {
 #include <triton_runner/ptx/modifiers.def>
 };
 
+constexpr EffectInfo kEffects[] = {
+#define EFFECT(word, Enumerator, meaning) {#word, meaning, Effect::k##Enumerator},
+#include <triton_runner/ptx/effects.def>
+};
+
 struct SpecialRow {
   std::string_view text;
   int bits;
@@ -59,6 +64,7 @@ const ModRow& mod_row(Mod mod) { return kMods[static_cast<size_t>(mod)]; }
 }  // namespace
 
 const OpcodeRow& row(Opcode opcode) { return kRows[static_cast<size_t>(opcode)]; }
+std::span<const EffectInfo> effect_table() { return kEffects; }
 std::span<const OpcodeRow> opcode_table() { return kRows; }
 
 Opcode find_opcode(std::string_view base) {

@@ -9,42 +9,32 @@
 
 namespace triton_runner::tile {
 
-// Every handler that the table names must exist.
+// Every function that the table names must exist.
 #define LOWER(f) void lower_##f(Lowering&, const ir::Op&);
 #define ELEMENTWISE(f)
 #define STRUCTURE
 #define UNSUPPORTED
+#define FOLD(f) std::optional<int64_t> fold_##f(Folder&, const ir::Op&);
+#define SHADOW(f) void shadow_##f(ShadowRule&);
+#define RACE(f) bool race_##f(RaceRule&);
 #define OP(kind, name, operands, exec, ...) exec
 #include <triton_runner/ir/ops.def>
 #undef OP
-#undef LOWER
-#undef ELEMENTWISE
-#undef STRUCTURE
-#undef UNSUPPORTED
 
 namespace {
 
-struct Row {
-  LowerFn lower = nullptr;
-  const num::Elementwise* elementwise = nullptr;
-  bool structure = false;
-};
-
-const Row kRows[] = {
+const OpRow kRows[] = {
     {},  // kUnknown
-#define LOWER(f) {&lower_##f, nullptr, false}
-#define ELEMENTWISE(f) {nullptr, &num::elementwise_##f, false}
-#define STRUCTURE {nullptr, nullptr, true}
-#define UNSUPPORTED \
-  {                 \
-  }
-#define OP(kind, name, operands, exec, ...) exec,
+#define LOWER(f) .lower = &lower_##f, .handler = #f,
+#define ELEMENTWISE(f) .elementwise = &num::elementwise_##f,
+#define STRUCTURE .structure = true,
+#define UNSUPPORTED
+#define FOLD(f) .fold = &fold_##f,
+#define SHADOW(f) .shadow = &shadow_##f,
+#define RACE(f) .race = &race_##f,
+#define OP(kind, name, operands, exec, ...) {exec},
 #include <triton_runner/ir/ops.def>
 #undef OP
-#undef LOWER
-#undef ELEMENTWISE
-#undef STRUCTURE
-#undef UNSUPPORTED
 };
 
 // Of an object nothing.
@@ -72,6 +62,8 @@ bool inside(const ir::Value* v, const ir::Region* region) {
 }
 
 }  // namespace
+
+const OpRow& row_of(ir::OpKind kind) { return kRows[static_cast<size_t>(kind)]; }
 
 Lowering::Lowering(Code& code, base::Diagnostics& sink) : code_(code), sink_(sink) { scopes_.emplace_back(); }
 
@@ -231,9 +223,7 @@ Slot Lowering::begin_loop() {
 }
 
 const ir::Op* Lowering::lower_block(const ir::Block& block) {
-  auto is_terminator = [](const ir::Op& op) {
-    return !op.successors.empty() || kRows[static_cast<size_t>(op.kind)].structure;
-  };
+  auto is_terminator = [](const ir::Op& op) { return !op.successors.empty() || row_of(op.kind).structure; };
   for (const ir::Op* op = block.first; op; op = op->next) {
     if (op == block.last && is_terminator(*op)) return op;
     lower_op(*op);
@@ -394,7 +384,7 @@ void Lowering::lower_op(const ir::Op& op) {
       if (found->second) found->second(op);
       return;
     }
-  const Row& row = kRows[static_cast<size_t>(op.kind)];
+  const OpRow& row = row_of(op.kind);
   if (op.kind == ir::OpKind::kUnknown)
     return error(op, "unknown op '" + std::string(op.name) + "': the tile engine cannot run it",
                  {"`triton-runner ops` lists what it runs"});

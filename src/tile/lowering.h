@@ -10,6 +10,9 @@
 //     l.emit(run_rotate, op, l.make<Rotate>(op.int_attr("by", 0)));  // in.as<Rotate>() in the handler
 //   }
 //
+// Beside it may stand rules of the op, which the row names in the same way: fold_x says what it gives before a launch, and
+// rules.h has those that the checks ask.
+//
 // What cannot be run is said with l.error(op, "...") (a located diagnostic of tile::load); never a wrong
 // number.
 #pragma once
@@ -23,8 +26,10 @@
 
 #include <triton_runner/base/diagnostic.h>
 #include <triton_runner/num/elementwise.h>
+#include <triton_runner/tile/fold.h>
 
 #include "code.h"
+#include "rules.h"
 #include "task.h"
 
 namespace triton_runner::tile {
@@ -44,6 +49,7 @@ enum class Fusion : uint8_t {
   kLoad,     // data is LoadData
   kStore,
   kReduce,  // row_reduce() of reduce.h
+  kSplat,   // one element for all: only beside the reduction that gives it
 };
 
 // Where the elements that a combine function is called with stand in what a probe records of its values. They
@@ -204,7 +210,19 @@ class Lowering {
   bool failed_ = false;
 };
 
+// What a row of ops.def names: a handler, and the rules that the op has beside it.
 using LowerFn = void (*)(Lowering&, const ir::Op&);
+using FoldFn = std::optional<int64_t> (*)(Folder&, const ir::Op&);
+struct OpRow {
+  LowerFn lower = nullptr;
+  std::string_view handler = {};  // "addi" of lower_addi
+  const num::Elementwise* elementwise = nullptr;
+  bool structure = false;
+  FoldFn fold = nullptr;
+  ShadowFn shadow = nullptr;
+  RaceFn race = nullptr;
+};
+const OpRow& row_of(ir::OpKind kind);
 
 std::vector<Slot> slots_of(Lowering& l, std::span<ir::Use> uses);
 std::vector<Slot> slots_of(Lowering& l, std::span<ir::Value> values);

@@ -98,6 +98,36 @@ def test_unknown_opcode():
     assert not instruction.is_known and instruction.opcode == "frobnicate.x9.f32"
 
 
+def test_instructions_say_what_they_do():
+    body = """
+	.reg .pred %p<2>;
+	.reg .b32 %r<9>;
+	.reg .b64 %rd<4>;
+	ld.param.b64 %rd1, [k_param_0];
+	setp.ne.b64 %p1, %rd1, 0;
+	@%p1 ld.global.v2.b32 {%r1, %r2}, [%rd1+8];
+	st.shared.b32 [%r1], %r2;
+	mbarrier.try_wait.shared.b64 %p1, [%r1], %r2;
+	wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r3, %r4, %r5, %r6}, %rd2, %rd3, 1, 1, 1, 0, 0;
+	bar.sync 0;
+"""
+    module = ptx.parse(HEAD + ".visible .entry k(.param .u64 k_param_0) {" + body + "}\n")
+    load, compare, vector, store, waits, product, barrier = module.functions[0].instructions
+    assert load.effects == ["reads", "once"] and load.does("reads") and not load.does("writes")
+    assert (load.results, load.sources) == (["%rd1"], [])
+    assert compare.effects == ["computes"]
+    assert (vector.results, vector.sources) == (["%r1", "%r2"], ["%rd1", "%p1"])
+    assert store.effects == ["writes", "consumes", "once"]
+    assert (store.results, store.sources) == ([], ["%r1", "%r2"])
+    assert waits.does("objects") and waits.results == ["%p1"]
+    sums = ["%r3", "%r4", "%r5", "%r6"]
+    assert product.does("later") and product.results == sums  # it adds to what they hold
+    assert product.sources == ["%rd2", "%rd3", *sums]
+    assert barrier.does("meets") and not barrier.results
+    with pytest.raises(ValueError, match="'stores' is not an effect"):
+        store.does("stores")
+
+
 def test_error():
     with pytest.raises(DiagnosticError) as caught:
         ptx.parse(KERNEL.replace("mul.wide", "mul.wyde"), "scale.ptx")
@@ -122,6 +152,7 @@ def test_opcode_table():
     assert len(table) == len(ptx.opcode_table())
     assert table["shfl"]["executed"] and table["shfl"]["section"] == "9.7.9.6"
     assert not table["tex"]["executed"]
+    assert table["atom"]["effects"][0] == "updates" and table["tex"]["effects"] == []
     assert all(re.fullmatch(r"9\.7(\.\d+)+", row["section"]) for row in table.values())
 
 

@@ -25,28 +25,26 @@ enum class Special : uint8_t {
 #include <triton_runner/ptx/special.def>
 };
 
-// What an opcode does, as far as others than its handler want to know: flags of its row.
+namespace detail {
+enum class EffectNumber : uint32_t {
+#define EFFECT(word, Enumerator, meaning) k##Enumerator,
+#include <triton_runner/ptx/effects.def>
+};
+}  // namespace detail
+
+// What an opcode does: flags of its row, a word of effects.def each.
 enum class Effect : uint32_t {
   kNone = 0,
-  kComputes = 1 << 0,   // its results are made of its operands (and the carry) by the thread alone
-  kNumbers = 1 << 1,    // where its type is a float's, its operands and its result are numbers of that type
-  kDivides = 1 << 2,    // by its second operand
-  kCarries = 1 << 3,    // takes the carry of the instruction before it
-  kReads = 1 << 4,      // memory
-  kWrites = 1 << 5,     // memory
-  kUpdates = 1 << 6,    // memory, in one step
-  kCopies = 1 << 7,     // has memory copied behind the thread's back
-  kObjects = 1 << 8,    // works on what lies in memory for such instructions only: mbarriers, tensor maps
-  kLater = 1 << 9,      // what it starts is there when it was waited for
-  kShares = 1 << 10,    // takes values of other threads of its warp
-  kMeets = 1 << 11,     // threads of the block wait for each other
-  kOrders = 1 << 12,    // accesses to memory, or launches
-  kJumps = 1 << 13,     // what comes next may stand elsewhere
-  kConsumes = 1 << 14,  // gives no result: the operand that stands first is a source
-  kHints = 1 << 15,     // changes no value
-  kOnce = 1 << 16,      // ptxas never computes it in two places for one execution
-  kMerges = 1 << 17,    // ptxas may make it a part of the instruction that uses its result
+#define EFFECT(word, Enumerator, meaning) \
+  k##Enumerator = uint32_t{1} << static_cast<uint32_t>(detail::EffectNumber::k##Enumerator),
+#include <triton_runner/ptx/effects.def>
 };
+struct EffectInfo {
+  std::string_view word, meaning;
+  Effect effect;
+};
+std::span<const EffectInfo> effect_table();
+
 constexpr Effect operator|(Effect a, Effect b) {
   return static_cast<Effect>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
 }

@@ -7,7 +7,6 @@ from triton_runner._errors import DiagnosticError
 from triton_runner._levels import MLIR
 
 _REDUCTIONS = ("descriptor_reduce", "tma_reduce")  # stores that combine with what is there
-_PTX = ("atom.", "red.", "multimem.", "cp.reduce.")
 
 
 def lines(launch) -> list[dict]:
@@ -33,7 +32,7 @@ def _of_ir(module):
 def _of_ptx(module):
     for function in module.functions:
         for instruction in function.instructions:
-            if instruction.opcode.startswith(_PTX):
+            if instruction.does("updates") or instruction.opcode.startswith("cp.reduce."):
                 source = instruction.source
                 file, line = source[0][:2] if source else ("", instruction.line)
                 yield instruction.opcode, file, line

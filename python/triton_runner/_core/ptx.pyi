@@ -63,6 +63,23 @@ class Instruction:
         """as written"""
 
     @property
+    def effects(self) -> list[str]:
+        """
+        what its opcode does, in the words of ptx/effects.def: ['reads', 'once']
+        """
+
+    def does(self, effect: str) -> bool:
+        """whether it has an effect: 'writes'; ValueError: no such word"""
+
+    @property
+    def results(self) -> list[str]:
+        """the registers that it writes"""
+
+    @property
+    def sources(self) -> list[str]:
+        """the registers that it reads, in addresses too, its guard's among them"""
+
+    @property
     def line(self) -> int:
         """in the text of the module"""
 
@@ -182,5 +199,5 @@ def parse_file(path: str) -> Module:
 
 def opcode_table() -> list:
     """
-    Every opcode: its mnemonic, the modifiers it takes, its section of the PTX ISA, whether it is executed.
+    Every opcode: its mnemonic, the modifiers it takes, its section of the PTX ISA, whether it is executed, its effects.
     """

@@ -10,12 +10,6 @@ from triton_runner import ptx
 from triton_runner._errors import DiagnosticError
 from triton_runner._reduce.shrink import Shrinker
 
-# Opcodes whose first operand is no register that they write.
-_WRITE_NOTHING = {
-    "st", "red", "bra", "brx", "ret", "exit", "trap", "bar", "barrier", "membar", "fence", "cp", "wgmma",
-    "tcgen05", "mbarrier", "griddepcontrol", "nanosleep", "prefetch", "prefetchu", "pmevent", "stmatrix",
-    "discard", "applypriority", "cluster", "setmaxnreg",
-}  # fmt: skip
 _REGISTER = re.compile(r"%[A-Za-z_]\w*")
 
 
@@ -61,12 +55,6 @@ class _Body:
         self.types = {name: kind for function in module.functions for name, kind in function.registers}
         self._unwritten = self.unwritten()
 
-    def written(self, instruction) -> list[str]:
-        """The registers that it writes."""
-        if instruction.base in _WRITE_NOTHING or not instruction.operands:
-            return []
-        return [name for name in _REGISTER.findall(instruction.operands[0]) if name in self.types]
-
     def alone(self, instruction) -> bool:
         """Whether its line holds nothing else."""
         line = self.lines[instruction.line - 1]
@@ -78,13 +66,7 @@ class _Body:
 
     def read(self, leaving=()) -> set[str]:
         """The registers that instructions read, but for those on the lines that leave."""
-        return {
-            name
-            for one in self.instructions
-            if one.line not in leaving
-            for operand in [one.guard or "", *one.operands[len(self.written(one)) > 0 :]]
-            for name in _REGISTER.findall(operand)
-        }
+        return {name for one in self.instructions if one.line not in leaving for name in one.sources}
 
     def text(self) -> str | None:
         """The text of the lines; None where it is no PTX, or reads more that nothing writes."""
@@ -95,8 +77,7 @@ class _Body:
 
     def unwritten(self) -> set[str]:
         """The registers that are read, and that no instruction is seen to write."""
-        written = {name for one in self.instructions for name in self.written(one)}
-        return {name for name in self.read() if name in self.types} - written
+        return self.read() - {name for one in self.instructions for name in one.results}
 
 
 def _leave(shrinker: Shrinker, instead) -> None:
@@ -110,12 +91,12 @@ def _leave(shrinker: Shrinker, instead) -> None:
         body = _Body(text)
         leaving = {body.instructions[i].line for i in chosen if body.alone(body.instructions[i])}
         read = body.read(leaving)
-        others = {n for one in body.instructions if one.line not in leaving for n in body.written(one)}
+        others = {n for one in body.instructions if one.line not in leaving for n in one.results}
         for number in chosen:
             one = body.instructions[number]
             if one.line not in leaving:
                 continue
-            needed = [name for name in body.written(one) if name in read and name not in others]
+            needed = [name for name in one.results if name in read and name not in others]
             made = [instead(body, one, name) for name in needed]
             if None not in made:
                 body.lines[one.line - 1] = "".join(made)
@@ -159,10 +140,10 @@ def _redirected(shrinker: Shrinker) -> None:
     def places(text: str) -> list:
         body, found = _Body(text), []
         for number, one in enumerate(body.instructions):
-            if one.base != "st" or not body.alone(one):
+            if not (one.does("writes") and one.does("consumes") and body.alone(one)):
                 continue
             for stored in _REGISTER.findall(one.operands[-1]):
-                before = [n for other in body.instructions[:number] for n in body.written(other)]
+                before = [n for other in body.instructions[:number] for n in other.results]
                 kinds = [n for n in before[::-1] if body.types[n] == body.types.get(stored) and n != stored]
                 found += [(number, stored, name) for name in list(dict.fromkeys(kinds))[:_NEAREST]]
         return found[-_MOST_WAYS:]
@@ -188,7 +169,7 @@ def _without_dead(text: str | None) -> str | None:
         dead = [
             one
             for one in body.instructions
-            if body.alone(one) and body.written(one) and not read.intersection(body.written(one))
+            if body.alone(one) and one.results and not read.intersection(one.results)
         ]
         if not dead:
             return text

@@ -1,6 +1,7 @@
 // The op table as data: what `triton-runner ops` lists, and name lookup for the parser.
 #pragma once
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <triton_runner/ir/graph.h>
@@ -8,18 +9,22 @@
 
 namespace triton_runner::ir {
 
+// Why the shapes and element types of an op's operands and results cannot belong together; empty where they can.
+using ShapeFn = std::string (*)(const Op&);
+
 // A row of ops.def.
 struct OpInfo {
   OpKind kind;
   std::string_view id;        // "AddPtr"
   std::string_view name;      // "tt.addptr"
   std::string_view operands;  // "ptr, mask?, other?"
-  std::string_view exec;      // "ELEMENTWISE(addi)", "LOWER(load)", "STRUCTURE", "UNSUPPORTED"
+  std::string_view exec;      // "ELEMENTWISE(addi)", "LOWER(load) SHAPE(load)", "STRUCTURE", "UNSUPPORTED"
   Effects effects;
   std::string_view effects_text;  // "elementwise | lazy"
   Release since, until;           // by this name; until kNow: still there
   std::string_view assembly;      // its text after the name; see src/ir/assembly.h
   std::string_view tested;        // the golden case that runs it: "op/tt.addptr"; empty if nothing runs it
+  ShapeFn shape;                  // null: what its effects say is all
 };
 
 // A name that older releases gave to an op.

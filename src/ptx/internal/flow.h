@@ -11,8 +11,11 @@ namespace triton_runner::ptx {
 // %p1|%p2. PTX ISA: results come first; instructions without any are stores, branches, barriers and the like.
 std::vector<uint32_t> results_of(const Instruction& in);
 
-// Registers that it reads: sources, addresses, the guard. (A wgmma also reads the sums that it writes.)
+// Registers that it reads: sources, addresses, the guard.
 std::vector<uint32_t> sources_of(const Instruction& in);
+
+// Whether it also reads the results that it writes: a wgmma adds to its sums.
+bool adds_to_results(const Instruction& in);
 
 // The registers of a function that are its .reg results, [0, returns_end), and then its .reg parameters.
 struct FormalRegisters {

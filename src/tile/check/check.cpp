@@ -38,10 +38,12 @@ void CheckedCode::prepare(Lowering& l) {
                !in.op->does(ir::Effect::kAsync);
     if (in.op->does(ir::Effect::kAllocates) && in.op->num_operands() == 1 && in.num_results == 1)
       filled[k] = memory_of(in.op->results[0], *in.op).plan;
-    const bool copy =
-        in.op->kind == ir::OpKind::kAsyncCopyGlobalToLocal;  // its instruction begins with the buffer
+    // The instruction of a copy from pointers begins with the buffer, wherever its op has that.
+    const bool copy = async_access_of(in).kind != AccessKind::kNone;
     for (uint32_t i = 0; i < in.op->num_operands() && i < in.num_operands; ++i) {
-      const ir::Value& v = copy && i == 0 ? *in.op->operand_of(1) : *in.op->operand(i);
+      uint32_t at = i;
+      while (copy && i == 0 && in.op->operand(at)->type->kind != ir::TypeKind::kMemDesc) ++at;
+      const ir::Value& v = *in.op->operand(at);
       if (v.type->kind != ir::TypeKind::kMemDesc || code.types[in.operand(i)]->size != 0) continue;
       if (const MemoryOperand m = memory_of(v, *in.op); m.plan) buffers[k].push_back({i, m.plan, m.element});
     }
@@ -139,6 +141,7 @@ std::optional<exec::Permutation> element_order(Task& t, int64_t n) {
 Access any_access_of(const Instr& in) {
   Access a = access_of(in);
   if (a.kind == AccessKind::kNone) a = atomic_access_of(in);
+  if (a.kind == AccessKind::kNone) a = poll_access_of(in);
   if (a.kind == AccessKind::kNone) a = async_access_of(in);
   return a;
 }

@@ -16,7 +16,6 @@
 namespace triton_runner::tile {
 namespace {
 
-using K = ir::OpKind;
 using enum ir::Effect;
 
 // Twice the distance of a number to its neighbour, relative to it.
@@ -169,10 +168,6 @@ Errors sum_errors(Task& t, const Instr& in, uint32_t r) {
   return errors;
 }
 
-bool is_approximate(const ir::Op& op) {
-  return op.name.starts_with("math.") || op.kind == K::kDivF || op.kind == K::kExternElementwise;
-}
-
 // The products of tcgen05, which write to tensor memory; the others have results.
 bool writes_memory(const ir::Op& op) { return op.does(kTensorCore) && !op.group("d").empty(); }
 
@@ -180,7 +175,7 @@ Errors errors_of(Task& t, const Instr& in, uint32_t r, const CheckedCode& code) 
   const num::Type type = t.type(in.result(r)).element;
   if (in.op->does(kTensorCore) || in.op->does(kComputes)) return product_errors(t, in, code, type);
   if (in.op->does(kApplies)) return sum_errors(t, in, r);
-  return {is_approximate(*in.op) && type == num::Type::kF32 ? kApproximation : unit_of(type), false, {}};
+  return {in.op->does(kApproximates) && type == num::Type::kF32 ? kApproximation : unit_of(type), false, {}};
 }
 
 void move(std::byte* values, num::Type type, int64_t n, const Errors& errors, exec::Random& random) {

@@ -9,8 +9,6 @@
 
 namespace triton_runner::tile {
 
-using K = ir::OpKind;
-
 namespace {
 
 using ir::MemSemantic;
@@ -22,15 +20,10 @@ bool releases(MemSemantic s) { return s == MemSemantic::kRelease || s == MemSema
 RaceCheck::RaceCheck(const CheckedCode& code, const exec::Memory& memory)
     : code_(code), memory_(memory), records_(1), threads_(1) {
   for (const Instr& in : code.code.instrs) {
-    Access a = in.op ? any_access_of(in) : Access{};
-    if (in.op && (in.op->kind == K::kAtomicLoad || in.op->kind == K::kAtomicStore))
-      a.kind = AccessKind::kAtomic;
-    // Of the instructions of a poll the one that looks.
-    if (in.op && in.op->kind == K::kAtomicPoll && in.num_operands >= 4) {
-      a.kind = AccessKind::kAtomic;
-      a.ptr = in.operand(0);
-    }
-    accesses_.push_back(a);
+    accesses_.push_back(in.op ? any_access_of(in) : Access{});
+    Access& a = accesses_.back();
+    const bool plain = a.kind == AccessKind::kLoad || a.kind == AccessKind::kStore;
+    if (plain && in.op->attr("sem")) a.kind = AccessKind::kAtomic;  // one that only looks, or only writes
   }
 }
 
@@ -201,16 +194,15 @@ bool RaceCheck::access(Task& t, const Instr& in, const Access& a) {
 
 // After it ran: what it found tells whether a compare-and-swap wrote anything.
 bool RaceCheck::atomics(Task& t, const Instr& in, const Access& a) {
-  const K kind = in.op->kind;
-  const bool stores = kind == K::kAtomicStore, looks = kind == K::kAtomicLoad || kind == K::kAtomicPoll;
-  const TileType& type = t.type(stores                   ? static_cast<Slot>(a.value)
-                                : kind == K::kAtomicPoll ? in.operand(1)
-                                                         : in.result());
+  const bool polls = a.kind == AccessKind::kPoll, stores = in.num_results == 0, looks = a.value == kNoSlot;
+  const TileType& type = t.type(polls    ? static_cast<Slot>(a.expected)
+                                : stores ? static_cast<Slot>(a.value)
+                                         : in.result());
   const auto semantic = in.op->attr("sem") ? in.op->enum_attr<MemSemantic>("sem") : MemSemantic::kAcqRel;
   // A block's own scope orders nothing between programs.
   const bool wide = in.op->enum_attr<ir::MemSyncScope>("scope") != ir::MemSyncScope::kCta;
   const std::byte *old = nullptr, *expected = nullptr;
-  if (a.expected != kNoSlot) {
+  if (a.expected != kNoSlot && !polls) {
     old = static_cast<const std::byte*>(t.dense(in.result()));
     expected = static_cast<const std::byte*>(t.dense(static_cast<Slot>(a.expected)));
   }
@@ -243,7 +235,7 @@ bool RaceCheck::before(Task& t, const Instr& in) {
 
 bool RaceCheck::after(Task& t, const Instr& in) {
   const Access& a = accesses_[&in - t.code->instrs.data()];
-  if (a.kind == AccessKind::kAtomic && !atomics(t, in, a)) return false;
+  if ((a.kind == AccessKind::kAtomic || a.kind == AccessKind::kPoll) && !atomics(t, in, a)) return false;
   return shared_after(t, in);
 }
 

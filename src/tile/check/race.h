@@ -15,11 +15,19 @@
 #include "check/check.h"
 #include "machine/memdesc.h"
 #include "ops/access.h"
+#include "rules.h"
 
 namespace triton_runner::tile {
 
 class RaceCheck {
  public:
+  using Act = machine::Act;
+  using Clock = machine::Clock;
+  // A task, or a copy or product that runs by itself.
+  struct Thread : RaceThread, machine::Agent {
+    std::map<std::pair<const Instr*, Act>, uint32_t> records;  // made at `recorded`
+    uint32_t recorded = 0;
+  };
   RaceCheck(const CheckedCode& code, const exec::Memory& memory);
   ~RaceCheck();
   void begin(Program& program);
@@ -30,13 +38,7 @@ class RaceCheck {
              int64_t size, const std::byte* data);
 
  private:
-  using Act = machine::Act;
-  using Clock = machine::Clock;
-  // A task, or a copy or product that runs by itself.
-  struct Thread : machine::Agent {
-    std::map<std::pair<const Instr*, Act>, uint32_t> records;  // made at `recorded`
-    uint32_t recorded = 0;
-  };
+  friend class RaceRule;
   struct Record : machine::Record {
     const Instr* in = nullptr;
   };
@@ -70,6 +72,7 @@ class RaceCheck {
   // ---- shared memory
   bool shared_before(Task& t, const Instr& in);
   bool shared_after(Task& t, const Instr& in);
+  void own_work_ended(Task& t, const Instr& in);
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemoryOperand& b, Act act);
   bool buffer(Task& t, const Instr& in, Thread& thread, const MemPlan& plan, MemDesc d,
               const ir::Value& value, Act act);

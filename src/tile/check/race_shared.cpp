@@ -9,7 +9,6 @@
 
 namespace triton_runner::tile {
 
-using K = ir::OpKind;
 using enum ir::Effect;
 
 namespace {
@@ -153,6 +152,10 @@ bool RaceCheck::cluster_before(Task& t, const Instr& in) {
 }
 
 bool RaceCheck::shared_before(Task& t, const Instr& in) {
+  if (const RaceFn rule = row_of(in.op->kind).race) {
+    RaceRule own{t, in, *this, nullptr};
+    return rule(own);
+  }
   const auto& buffers = code_.buffers[&in - t.code->instrs.data()];
   const ir::Effects does = in.op->effects();
   ProgramRace& race = of(*t.program);
@@ -195,53 +198,14 @@ bool RaceCheck::shared_before(Task& t, const Instr& in) {
     s.copies.take_all(ended(into));
     return true;
   }
-  if (does.all(kBarrier | kSignals) && !does.any(kTensorCore)) {
-    if (on(t, in)) arrive(t, in, state(t).thread, "alloc");
-    return true;
-  }
-  switch (in.op->kind) {  // each of these has products or groups of its own to keep
-    case K::kWarpGroupDot: {
-      Thread product = beside(t, in);
-      for (const MemoryOperand& b : buffers)
-        if (!buffer(t, in, product, b, Act::kRead)) return false;
-      state(t).products.issue(product.id);
-      state(t).products.commit();
-      if (!in.op->is_async_dot()) state(t).products.wait(0, ended(state(t).thread.seen));
-      return true;
-    }
-    case K::kTCGen5MMA:
-    case K::kTCGen5MMAScaled: {
-      if (!on(t, in)) return true;
-      state(t).thread.release(race.tensor_core.seen);
-      const MemoryOperand* d = code_.buffer_of(in, "d");
-      for (const MemoryOperand& b : buffers) {
-        const bool reads = &b == code_.buffer_of(in, "a") || &b == code_.buffer_of(in, "b") ||
-                           &b == code_.buffer_of(in, "a_scale") || &b == code_.buffer_of(in, "b_scale");
-        if (reads && !buffer(t, in, race.tensor_core, b, Act::kRead)) return false;
-      }
-      if (d && !buffer(t, in, race.tensor_core, *d, Act::kWrite)) return false;
-      if (!in.op->attr("is_async") && in.op->group("barriers").empty() && !code_.commits)
-        race.tensor_core.release(state(t).thread.seen);
-      arrive(t, in, race.tensor_core, "barriers");
-      return true;
-    }
-    case K::kTMEMCopy: {
-      state(t).thread.release(race.tensor_core.seen);
-      const MemoryOperand *from = code_.buffer_of(in, "src"), *to = code_.buffer_of(in, "dst");
-      if (from && !buffer(t, in, race.tensor_core, *from, Act::kRead)) return false;
-      if (to && !buffer(t, in, race.tensor_core, *to, Act::kWrite)) return false;
+  if (does.all(kBarrier | kSignals) && on(t, in)) {
+    if (does.any(kTensorCore))
       arrive(t, in, race.tensor_core, "barrier");
-      return true;
-    }
-    case K::kTCGen5Commit:
-      if (on(t, in)) arrive(t, in, race.tensor_core, "barrier");
-      return true;
-    case K::kAsyncCommitGroup:
-      state(t).copies.commit();
-      return true;
-    default:
-      return true;
+    else
+      arrive(t, in, state(t).thread, "alloc");
   }
+  if (does.any(kGroup) && !does.any(kWaits)) state(t).copies.commit();
+  return true;
 }
 
 bool RaceCheck::shared_after(Task& t, const Instr& in) {
@@ -263,47 +227,69 @@ bool RaceCheck::shared_after(Task& t, const Instr& in) {
     flights.erase(flights.begin(), flights.begin() + static_cast<ptrdiff_t>(landed));
     seen.see(told);
   }
+  if (does.any(kWaits)) own_work_ended(t, in);
   if (const MemPlan* plan = code_.filled[&in - t.code->instrs.data()])
     if (!buffer(t, in, state(t).thread, *plan, mem_desc(t, in.result()), in.op->results[0], Act::kWrite))
       return false;
-  switch (in.op->kind) {
-    case K::kFenceAsyncShared: {
-      state(t).thread.fence();
-      return true;
-    }
-    case K::kAsyncWait:
-    case K::kAmdAsyncWait: {
-      TaskState& s = state(t);
-      if (in.op->kind == K::kAmdAsyncWait)
-        s.copies.take_all(ended(s.thread.seen));
-      else
-        s.copies.wait(in.op->int_attr("num", 0), ended(s.thread.seen));
-      return true;
-    }
-    case K::kWarpGroupDotWait:
-      state(t).products.wait(in.op->int_attr("pendings", 0), ended(state(t).thread.seen));
-      return true;
-    case K::kAsyncTMAStoreWait:
-      state(t).stores.wait(in.op->int_attr("pendings", 0), ended(state(t).thread.seen));
-      return true;
-    case K::kAsyncTMAStoreTokenWait:
-      state(t).stores.wait(0, ended(state(t).thread.seen));
-      arrive(t, in, state(t).thread, "barriers");
-      return true;
-    case K::kWarpSpecialize:
-      for (Task* partition : SharedState::of(t).partitions) {
-        TaskState& s = state(*partition);
-        if (partition->outcome == Outcome::kFinished) {
-          s.thread.release(state(t).thread.seen);  // the end of a partition
-        } else {
-          s.thread = new_thread(*partition, nullptr);
-          state(t).thread.release(s.thread.seen);
-        }
+  if (does.any(kForks))
+    for (Task* partition : SharedState::of(t).partitions) {
+      TaskState& s = state(*partition);
+      if (partition->outcome == Outcome::kFinished) {
+        s.thread.release(state(t).thread.seen);  // the end of a partition
+      } else {
+        s.thread = new_thread(*partition, nullptr);
+        state(t).thread.release(s.thread.seen);
       }
-      return true;
-    default:
-      return true;
-  }
+    }
+  return true;
 }
+
+// A task waits for what it has begun.
+void RaceCheck::own_work_ended(Task& t, const Instr& in) {
+  const ir::Effects does = in.op->effects();
+  TaskState& s = state(t);
+  const auto seen = ended(s.thread.seen);
+  if (does.any(kTensorCore)) s.products.wait(in.op->int_attr("pendings", 0), seen);
+  if (does.any(kBlock)) {
+    s.stores.wait(in.op->int_attr("pendings", 0), seen);
+    arrive(t, in, s.thread, "barriers");
+  }
+  if (!does.any(kGroup)) return;
+  if (const ir::Attr* left = in.op->attr("num"))
+    s.copies.wait(left->integer, seen);
+  else
+    s.copies.take_all(seen);
+}
+
+// ---- what an op's own rule says
+
+static RaceCheck::Thread& thread_of(RaceThread& t) { return static_cast<RaceCheck::Thread&>(t); }
+
+bool RaceRule::on() const { return tile::on(t, in); }
+RaceThread& RaceRule::task() { return check.state(t).thread; }
+RaceThread& RaceRule::tensor_core() { return RaceCheck::of(*t.program).tensor_core; }
+RaceThread& RaceRule::beside() { return *(made = std::make_shared<RaceCheck::Thread>(check.beside(t, in))); }
+void RaceRule::order(RaceThread& before, RaceThread& after) {
+  thread_of(before).release(thread_of(after).seen);
+}
+bool RaceRule::reads(RaceThread& by, ir::GroupName buffer) {
+  const MemoryOperand* b = check.code_.buffer_of(in, buffer);
+  return !b || check.buffer(t, in, thread_of(by), *b, RaceCheck::Act::kRead);
+}
+bool RaceRule::writes(RaceThread& by, ir::GroupName buffer) {
+  const MemoryOperand* b = check.code_.buffer_of(in, buffer);
+  return !b || check.buffer(t, in, thread_of(by), *b, RaceCheck::Act::kWrite);
+}
+void RaceRule::arrive(RaceThread& by, ir::GroupName barriers) {
+  check.arrive(t, in, thread_of(by), barriers);
+}
+void RaceRule::begin(Queue queue, const RaceThread& work) {
+  RaceCheck::TaskState& s = check.state(t);
+  auto& begun = queue == Queue::kCopies ? s.copies : queue == Queue::kProducts ? s.products : s.stores;
+  begun.issue(static_cast<const RaceCheck::Thread&>(work).id);
+  if (queue != Queue::kCopies) begun.commit();  // each is a group of its own
+}
+void RaceRule::fence() { check.state(t).thread.fence(); }
+bool RaceRule::commits() const { return check.code_.commits; }
 
 }  // namespace triton_runner::tile

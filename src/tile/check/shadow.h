@@ -4,6 +4,7 @@
 
 #include "check/check.h"
 #include "ops/access.h"
+#include "rules.h"
 
 namespace triton_runner::tile {
 
@@ -12,20 +13,6 @@ struct Origin {
   const Instr* in;
   std::vector<int64_t> element;
   std::string what, iteration;
-};
-
-// A shadow by elements.
-struct Lanes {
-  const std::byte* data = nullptr;  // null: all elements are the same
-  int64_t size = 1, n = 1;
-  bool all = false;
-  bool bad(int64_t i) const {
-    if (!data) return all;
-    const std::byte* p = data + (n == 1 ? 0 : i) * size;
-    for (int64_t b = 0; b < size; ++b)
-      if (p[b] != std::byte{0}) return true;
-    return false;
-  }
 };
 
 class Shadows {

@@ -15,37 +15,15 @@
 
 namespace triton_runner::tile {
 
-using K = ir::OpKind;
 using enum ir::Effect;
-
-// Ops that know more of their results than their effects say.
-struct UninitCheck::Special {
-  K kind;
-  Family family;
-};
-constexpr UninitCheck::Special UninitCheck::kSpecial[] = {
-    {K::kAndI, Family::kAnd},                    // a defined operand may decide
-    {K::kOrI, Family::kOr},                      //
-    {K::kSelect, Family::kSelect},               // only the operand that is chosen
-    {K::kGather, Family::kGather},               // only the elements that are named
-    {K::kReduce, Family::kReduce},               // only the elements along the axis
-    {K::kScan, Family::kScan},                   // and of those the ones before
-    {K::kDot, Family::kDot},                     // a row and a column
-    {K::kPoison, Family::kPoison},               // a value that is undefined by itself
-    {K::kClcLoadResult, Family::kOther},         // it traps where there is no answer
-    {K::kMapElementwise, Family::kElementwise},  // its function sees one element of each operand
-};
 
 // Of the instructions that access global memory through pointers their Access says more (any_access_of).
 UninitCheck::Family UninitCheck::family_of(const Instr& in) {
   if (!in.op || in.run == run_release) return Family::kOther;
   if (async_access_of(in).kind != AccessKind::kNone) return Family::kAsyncCopy;
-  if (access_of(in).kind != AccessKind::kNone || atomic_access_of(in).kind != AccessKind::kNone)
-    return Family::kAccess;
+  if (any_access_of(in).kind != AccessKind::kNone) return Family::kAccess;
   const ir::Effects does = in.op->effects();
   if (does.any(kPasses) && in.num_results == in.num_operands) return Family::kCopies;
-  for (const Special& s : kSpecial)
-    if (s.kind == in.op->kind) return s.family;
   if (does.any(kForks)) return in.num_operands && in.num_results ? Family::kFork : Family::kOther;
   if (does.any(kTensorCore) && !does.any(kBarrier | kWaits)) return Family::kMatrix;
   if (does.any(kBlock) && !does.any(kAsync | kWaits)) return Family::kDescriptor;
@@ -56,11 +34,17 @@ UninitCheck::Family UninitCheck::family_of(const Instr& in) {
   if (does.all(kBarrier | kWaits)) return Family::kBarrier;
   if (does.any(kBufferReads | kBufferWrites) && !does.any(kAsync)) return Family::kSharedMoves;
   if (does.any(kMoves)) return Family::kMoves;
-  return does.any(kElementwise) ? Family::kElementwise : Family::kOther;
+  // A function is given one element of each operand, if its op does not say otherwise.
+  return does.any(kElementwise | kApplies) ? Family::kElementwise : Family::kOther;
 }
 
 UninitCheck::UninitCheck(const CheckedCode& code, std::span<const exec::Allocation> memory) : code_(code) {
-  for (const Instr& in : code.code.instrs) families_.push_back(family_of(in));
+  for (const Instr& in : code.code.instrs) {
+    const Family family = family_of(in);
+    const bool known = family == Family::kAccess || family == Family::kAsyncCopy || family == Family::kCopies;
+    families_.push_back(
+        {family, in.op && in.run != run_release && !known ? row_of(in.op->kind).shadow : nullptr});
+  }
   for (const exec::Allocation& a : memory)
     if (a.undefined) undefined_.push_back(a);
 }
@@ -137,9 +121,15 @@ bool UninitCheck::sink(Task& t, const Instr& in, Slot s, int64_t mask, const cha
   return true;
 }
 
+// Whether it stores rows by their numbers: what it stores is looked at before it runs.
+static bool scatters_rows(const ir::Op& op) {
+  return op.effects().all(kBlock | kStores) && !op.does(kAsync) &&
+         Lowering::operand_index(op, "x_offsets") >= 0;
+}
+
 // The operand that says where a gather or a scatter goes, or -1.
 static int index_operand(const ir::Op& op) {
-  if (op.kind == K::kDescriptorScatter) return -1;  // looked at with what it stores
+  if (scatters_rows(op)) return -1;  // looked at with what it stores
   const int rows = Lowering::operand_index(op, "x_offsets");
   return rows >= 0                                         ? rows
          : op.does(kBufferReads) || op.does(kBufferWrites) ? Lowering::operand_index(op, "indices")
@@ -147,7 +137,7 @@ static int index_operand(const ir::Op& op) {
 }
 
 bool UninitCheck::before(Task& t, const Instr& in) {
-  const Family family = families_[&in - t.code->instrs.data()];
+  const Family family = families_[&in - t.code->instrs.data()].family;
   switch (family) {
     case Family::kAccess:
     case Family::kAsyncCopy: {
@@ -168,7 +158,7 @@ bool UninitCheck::before(Task& t, const Instr& in) {
       for (uint32_t i = 0; i < in.num_operands; ++i)
         if (!t.type(in.operand(i)).is_tensor && !sink(t, in, in.operand(i), kNoSlot, "where it goes"))
           return false;
-      if (in.op->kind == K::kDescriptorScatter)
+      if (scatters_rows(*in.op))
         for (uint32_t i = 1; i < in.num_operands; ++i)
           if (!sink(t, in, in.operand(i), kNoSlot, i == 1 ? "the address" : "what is stored")) return false;
       if (const int rows = index_operand(*in.op); rows >= 0)
@@ -177,23 +167,14 @@ bool UninitCheck::before(Task& t, const Instr& in) {
     default:
       break;
   }
-  switch (in.op->kind) {
-    case K::kFor:
-      if (in.num_operands == 3 && in.target)
-        for (uint32_t i = 0; i < 3; ++i)
-          if (!sink(t, in, in.operand(i), kNoSlot, "how often the loop runs")) return false;
-      return true;
-    case K::kAtomicPoll:
-      return in.num_operands < 4 || (sink(t, in, in.operand(0), kNoSlot, "the address") &&
-                                     sink(t, in, in.operand(1), kNoSlot, "the comparison"));
-    case K::kAssert:
-    case K::kCfAssert:
-      return sink(t, in, in.operand(0), kNoSlot, "the assertion");
-    default:
-      break;
-  }
   const ir::Effects does = in.op->effects();
-  if (does.any(kViews)) {
+  if (in.op->kind == ir::OpKind::kFor) {
+    if (in.num_operands == 3 && in.target)
+      for (uint32_t i = 0; i < 3; ++i)
+        if (!sink(t, in, in.operand(i), kNoSlot, "how often the loop runs")) return false;
+  } else if (does.any(kReports) && Lowering::operand_index(*in.op, "condition") == 0) {
+    return sink(t, in, in.operand(0), kNoSlot, "the assertion");
+  } else if (does.any(kViews)) {
     for (uint32_t i = 1; i < in.num_operands; ++i)
       if (!sink(t, in, in.operand(i), kNoSlot, "the address")) return false;
   } else if (does.all(kAsync | kBlock | kStores)) {
@@ -210,7 +191,7 @@ bool UninitCheck::before(Task& t, const Instr& in) {
 // What an atomic combines with must have been written; an exchange does not look.
 bool UninitCheck::atomic_memory(Task& t, const Instr& in, const Access& a) {
   if (undefined_.empty() ||
-      (in.op->kind == K::kAtomicRMW && in.op->enum_attr<ir::RMWOp>("atomic_rmw_op") == ir::RMWOp::kExch))
+      (in.op->attr("atomic_rmw_op") && in.op->enum_attr<ir::RMWOp>("atomic_rmw_op") == ir::RMWOp::kExch))
     return true;
   const TileType& type = t.type(in.result());
   return each_address(t, a, type, [&](int64_t i, uint64_t address) {
@@ -233,7 +214,7 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
     case Family::kAccess: {
       const Access a = any_access_of(in);
       if (a.kind == AccessKind::kLoad) return loaded(t, in, a, in.result()), true;
-      stored(t, a);
+      if (a.kind != AccessKind::kPoll) stored(t, a);
       return set_clean(p, in), true;
     }
     case Family::kAsyncCopy:
@@ -251,10 +232,7 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
       block_.clear();
       if (const int pred = Lowering::operand_index(*in.op, "pred");
           pred < 0 || t.bits(in.operand(static_cast<uint32_t>(pred))))
-        if (const MemoryOperand *barrier = code_.buffer_of(in, "barrier"),
-            *to = code_.buffer_of(in, "result");
-            barrier && to)
-          for (Program* block : blocks_reached(t, in)) of(*block).issue_block(t, in, *barrier, *to, {});
+        lands(t, in, "result", "barrier", {});
       return true;
     case Family::kHandOver:
       return p.hand_over(t, in.operand(0)), true;
@@ -270,31 +248,24 @@ bool UninitCheck::through_memory(Task& t, const Instr& in, Family family) {
   }
 }
 
+void UninitCheck::elementwise(Task& t, const Instr& in) {
+  Shadows& p = of(t);
+  std::vector<Lanes> from;
+  for (uint32_t i = 0; i < in.num_operands; ++i)
+    if (!p.clean(in.operand(i))) from.push_back(p.lanes(t, in.operand(i)));
+  p.fill(t, in, [&](int64_t e) {
+    return std::any_of(from.begin(), from.end(), [&](const Lanes& l) { return l.bad(e); });
+  });
+}
+
 // Which elements of the results are undefined, where an operand is. False: their origins are known already.
 bool UninitCheck::follow(Task& t, const Instr& in, Family family, uint32_t origin) {
   Shadows& p = of(t);
   switch (family) {
     case Family::kMoves:
       return p.run(t, in, {}), true;
-    case Family::kGather: {
-      const Slot index = in.operand(1);
-      p.run(t, in, {index});
-      if (!p.clean(index)) p.unite(t, in.result(), index);
-      return true;
-    }
     case Family::kElementwise:
       return elementwise(t, in), true;
-    case Family::kAnd:
-    case Family::kOr:
-      return logical(t, in, family == Family::kOr), true;
-    case Family::kSelect:
-      return select(t, in), true;
-    case Family::kReduce:
-      return reduce(t, in), true;
-    case Family::kScan:
-      return scan(t, in), true;
-    case Family::kDot:
-      return dot(t, in), true;
     case Family::kCopies:
       return p.copies(in), false;
     case Family::kFork:
@@ -341,23 +312,59 @@ void UninitCheck::define_results(Task& t, const Instr& in) {
   }
 }
 
+// ---- what an op's own rule asks and says
+
+Lanes ShadowRule::lanes(uint32_t operand) const { return check.of(t).lanes(t, in.operand(operand)); }
+void ShadowRule::results(const std::function<bool(int64_t)>& f) {
+  check.of(t).fill(t, in, f);
+  check.settle(t, in, origin);
+}
+void ShadowRule::moved(uint32_t index) {
+  Shadows& p = check.of(t);
+  p.run(t, in, {in.operand(index)});
+  if (!p.clean(in.operand(index))) p.unite(t, in.result(), in.operand(index));
+  check.settle(t, in, origin);
+}
+void ShadowRule::undefined(const char* why) {
+  Shadows& p = check.of(t);
+  for (uint32_t r = 0; r < in.num_results; ++r) p.set_all(in.result(r), p.new_origin(t, in, {}, why));
+}
+void ShadowRule::lands(ir::GroupName buffer, ir::GroupName barrier, const std::vector<uint8_t>& elements) {
+  check.lands(t, in, buffer, barrier, elements);
+}
+
+void UninitCheck::lands(Task& t, const Instr& in, ir::GroupName buffer, ir::GroupName barrier,
+                        const std::vector<uint8_t>& undefined) {
+  const MemoryOperand *to = code_.buffer_of(in, buffer), *counts = code_.buffer_of(in, barrier);
+  if (!to || !counts) return;
+  const bool any = std::ranges::any_of(undefined, [](uint8_t x) { return x != 0; });
+  for (Program* block : blocks_reached(t, in)) {
+    Shadows& there = of(*block);
+    if (any) there.stored = there.new_origin(t, in, {}, "it was sent so");
+    there.issue_block(t, in, *counts, *to, undefined);
+  }
+}
+
 void UninitCheck::after(Task& t, const Instr& in) {
   Shadows& p = of(t);
-  const Family family = families_[&in - t.code->instrs.data()];
-  if (through_memory(t, in, family)) return;
-  if (family == Family::kPoison) {
-    for (uint32_t r = 0; r < in.num_results; ++r)
-      p.set_all(in.result(r), p.new_origin(t, in, {}, "its value is undefined"));
-    return;
-  }
+  const auto [family, rule] = families_[&in - t.code->instrs.data()];
+  if (!rule && through_memory(t, in, family)) return;
   bool dirty = false;
   for (uint32_t i = 0; i < in.num_operands && !dirty; ++i) dirty = !p.clean(in.operand(i));
-  if (family == Family::kOther && in.op) writes_elsewhere(t, in);
-  if (!dirty) return set_clean(p, in);
+  if (!rule && family == Family::kOther && in.op) writes_elsewhere(t, in);
+  const bool asked =
+      rule && (dirty || (in.num_operands == 0 && in.num_results > 0) ||
+               in.op->effects().any(kAsync | kBufferReads | kBufferWrites | kLoads | kStores | kAtomics));
+  if (!dirty || rule) set_clean(p, in);
   uint32_t origin = 0;
   for (uint32_t i = in.num_operands; i-- > 0;)
     if (!p.clean(in.operand(i)) && p.origin[in.operand(i)]) origin = p.origin[in.operand(i)];
-  if (follow(t, in, family, origin)) settle(t, in, origin);
+  if (asked) {
+    ShadowRule own{t, in, *this, origin};
+    rule(own);
+  } else if (dirty && !rule && follow(t, in, family, origin)) {
+    settle(t, in, origin);
+  }
 }
 
 void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result) {
@@ -374,11 +381,8 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
       on = static_cast<const uint8_t*>(t.dense(m));
   }
   const bool other = a.other != kNoSlot;
-  // AMD's buffer loads give 0 where they are masked off, and compilers count on it.
-  const bool zero = in.op->kind == K::kAmdBufferLoad || in.op->kind == K::kAmdBufferLoadToLocal;
   if (all_off) {
     if (other) return p.copy(result, static_cast<Slot>(a.other));
-    if (zero) return p.set_clean(result);
     return p.set_all(result, p.new_origin(t, in, type.index_of(0), kMaskedOff));
   }
   if (!on && undefined_.empty()) return p.set_clean(result);
@@ -392,7 +396,7 @@ void UninitCheck::loaded(Task& t, const Instr& in, const Access& a, Slot result)
   for (int64_t i = 0; i < type.n; ++i) {
     const bool off = on && !on[i];
     const bool memory = !off && look && undefined_in_memory(addresses[i], type.size);
-    if (!(off ? (other ? others.bad(i) : !zero) : memory)) continue;
+    if (!(off ? !other || others.bad(i) : memory)) continue;
     if (!out) {
       uint32_t origin = off && other
                             ? p.origin[static_cast<Slot>(a.other)]

@@ -36,18 +36,12 @@ class UninitCheck {
                     int64_t size);
 
  private:
+  friend class ShadowRule;
   enum class Family : uint8_t {
     kOther,        // any operand: all of every result
     kMoves,        // the same elements elsewhere: run on the shadows
     kElementwise,  // the same element of any operand
-    kAnd,          // i1: false and anything is defined
-    kOr,           // i1: true or anything is defined
-    kSelect,
-    kGather,
-    kReduce,
-    kScan,
-    kDot,
-    kCopies,  // result i is operand i
+    kCopies,       // result i is operand i
     kFork,
     kAccess,       // through pointers
     kDescriptor,   // through a tensor descriptor
@@ -59,12 +53,13 @@ class UninitCheck {
     kBarrier,      // mbarriers: their bytes are not followed
     kSend,         // elements to a buffer of a block of the cluster
     kMatrix,       // products with operands in memory
-    kPoison,
   };
 
-  struct Special;
-  static const Special kSpecial[];
   static Family family_of(const Instr& in);
+  struct Known {
+    Family family;
+    ShadowFn rule;  // of its op; null: what follows from the family
+  };
   Shadows& of(const Task& t) const { return of(*t.program); }
   Shadows& of(const Program& program) const;
 
@@ -81,19 +76,17 @@ class UninitCheck {
   void loaded(Task& t, const Instr& in, const Access& a, Slot result);
   void stored(Task& t, const Access& a);
   void elementwise(Task& t, const Instr& in);
-  void logical(Task& t, const Instr& in, bool decides);
-  void select(Task& t, const Instr& in);
-  void reduce(Task& t, const Instr& in);
-  void scan(Task& t, const Instr& in);
-  void dot(Task& t, const Instr& in);
   void shared_moves(Task& t, const Instr& in);
   void block_loaded_into(Task& t, const Instr& in);
   void matrix(Task& t, const Instr& in);
   void send(Task& t, const Instr& in);
+  // Elements of a buffer are on their way, until the barrier has counted them.
+  void lands(Task& t, const Instr& in, ir::GroupName buffer, ir::GroupName barrier,
+             const std::vector<uint8_t>& undefined);
   void writes_elsewhere(Task& t, const Instr& in);
 
   const CheckedCode& code_;
-  std::vector<Family> families_;             // by instruction
+  std::vector<Known> families_;              // by instruction
   std::vector<exec::Allocation> undefined_;  // blocks that are not all written
   std::vector<uint8_t> stored_;              // undefined elements of the buffer that a TMA store reads
   std::vector<int64_t> block_;               // undefined elements of the block that is being loaded

@@ -7,8 +7,6 @@
 
 namespace triton_runner::tile {
 
-using K = ir::OpKind;
-
 // Reads and writes of shared memory, done again on its shadow. What nothing was stored to is found by the
 // pattern that new shared memory has.
 void UninitCheck::shared_moves(Task& t, const Instr& in) {
@@ -50,14 +48,14 @@ void UninitCheck::matrix(Task& t, const Instr& in) {
     for (int64_t i = 0; i < n; ++i) bad[i] = lanes.bad(i);
     return bad;
   };
-  if (in.op->kind == K::kTMEMCopy) {
+  if (in.op->does(ir::Effect::kBufferReads)) {  // a copy
     const MemoryOperand *from = code_.buffer_of(in, "src"), *to = code_.buffer_of(in, "dst");
     if (from && to) p.write(t, in, *to, undefined("src", in.op->operand_of("src")->type->num_elements()));
     return;
   }
   const auto &a = in.op->operand_of("a")->type->shape, &b = in.op->operand_of("b")->type->shape;
   const int64_t m = a[a.size() - 2], k = a.back(), n = b.back(), b_rows = b[b.size() - 2];
-  const bool in_memory = in.op->kind != K::kWarpGroupDot;
+  const bool in_memory = Lowering::operand_index(*in.op, "d") >= 0;
   auto on = [&](ir::GroupName group) {
     const int i = Lowering::operand_index(*in.op, group);
     return i < 0 || t.bits(in.operand(static_cast<uint32_t>(i))) != 0;

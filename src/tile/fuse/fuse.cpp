@@ -137,6 +137,7 @@ class Fuser {
     size_t operands = 0;
     switch (p.fusion) {
       case Fusion::kNone:
+      case Fusion::kSplat:
         return nullptr;
       case Fusion::kLoad:
         tile = &type(result(p));
@@ -171,15 +172,15 @@ class Fuser {
 
   // Neither touches memory nor waits nor traps.
   static bool is_pure(const Pending& p) {
-    if (p.fusion == Fusion::kMap || p.fusion == Fusion::kLazyMap || p.fusion == Fusion::kReduce) return true;
-    if (p.fusion != Fusion::kNone || !p.instr.op || p.target >= 0 || !p.falls_through) return false;
+    if (p.fusion != Fusion::kNone) return p.fusion != Fusion::kLoad && p.fusion != Fusion::kStore;
+    if (!p.instr.op || p.target >= 0 || !p.falls_through) return false;
     using enum ir::Effect;
     return p.instr.op->effects().any(kLazy | kMoves | kGenerates);
   }
 
   void flush() {
     bool any = false;
-    for (const Pending* p : window_) any |= p->fusion != Fusion::kNone;
+    for (const Pending* p : window_) any |= p->fusion != Fusion::kNone && p->fusion != Fusion::kSplat;
     if (any && window_.size() > 1) {
       link();
       merge_all();
@@ -246,7 +247,7 @@ class Fuser {
 
   // A splat of what a reduction of a whole row gives. A strip is the whole row there: it can go on with it.
   bool is_spread(const Pending& p) const {
-    if (p.fusion != Fusion::kNone || !p.instr.op || p.instr.op->kind != ir::OpKind::kSplat) return false;
+    if (p.fusion != Fusion::kSplat) return false;
     auto it = maker_.find(operand(p, 0));
     if (it == maker_.end() || window_[it->second]->fusion != Fusion::kReduce) return false;
     const TileType& row = type(operand(*window_[it->second], 0));
@@ -444,7 +445,8 @@ class Fuser {
         f.only_maps = false;
         break;
       }
-      case Fusion::kNone:  // is_spread
+      case Fusion::kNone:
+      case Fusion::kSplat:
         step.spreads = true;
         step.arity = 0;
         step.from =
@@ -456,7 +458,7 @@ class Fuser {
         const num::Kernel& kernel = static_cast<const ElementwiseData*>(p.instr.data)->kernel;
         step.loop = kernel.loop;
         step.arity = kernel.arity;
-        step.selects = p.instr.op && p.instr.op->kind == ir::OpKind::kSelect;
+        step.selects = is_functor(p.instr, num::elementwise_select, type(result(p)).element);
         for (size_t k = 0; k < 3; ++k) step.in[k] = read(f, operand(p, k < kernel.arity ? k : 0));
         step.out = define(f, result(p), From::kStep, 0);
         break;

@@ -8,6 +8,7 @@
 
 #include "lowering.h"
 #include "ops/dot.h"
+#include "ops/elementwise.h"
 
 namespace triton_runner::tile {
 
@@ -119,7 +120,9 @@ class DotFuser {
     if (found < 0 || reads_[sum] != 1) return false;
     const size_t from = static_cast<size_t>(found);
     const Pending& product = l_.pending_[from];
-    if (product.prologue || !product.instr.op || product.instr.op->kind != ir::OpKind::kMulF) return false;
+    if (product.prologue || product.fusion != Fusion::kMap ||
+        !is_functor(product.instr, num::elementwise_mulf, type(sum).element))
+      return false;
     for (size_t side = 0; side < 2; ++side) {
       const Slot whole = operand(product, 1 - side), column = operand(product, side);
       if (!is_repeated_column(column, begin, from)) continue;

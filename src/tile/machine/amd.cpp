@@ -89,8 +89,11 @@ const Instr* run_load_repacked(Task& t, const Instr& in) {
 }  // namespace
 
 void lower_amd_buffer_load(Lowering& l, const ir::Op& op) {
-  emit_load(l, op, l.slot(op.result()), pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")),
-            optional_slot(l, op.operand_of("mask")), optional_slot(l, op.operand_of("other")));
+  const Slot result = l.slot(op.result());
+  const auto mask = optional_slot(l, op.operand_of("mask"));
+  auto other = optional_slot(l, op.operand_of("other"));
+  if (mask && !other) other = l.constant(0, l.type_of(result));  // compilers count on it
+  emit_load(l, op, result, pointers_of(l, op, op.operand_of("ptr"), op.operand_of("offsets")), mask, other);
 }
 
 void lower_amd_buffer_store(Lowering& l, const ir::Op& op) {

@@ -203,4 +203,7 @@ void lower_arrive_barrier_named(Lowering& l, const ir::Op& op) {
 }
 void lower_wait_barrier_named(Lowering& l, const ir::Op& op) { l.emit(run_named, op, l.make<Named>(true)); }
 
+// Its handler does nothing: memory here is in order.
+bool race_fence_async_shared(RaceRule& r) { return r.fence(), true; }
+
 }  // namespace triton_runner::tile

@@ -119,6 +119,8 @@ void lower_clc_try_cancel_sync(Lowering& l, const ir::Op& op) { l.emit(run_try_c
 void lower_clc_load_result(Lowering& l, const ir::Op& op) {
   if (const Query* q = query(l, op, op.operand_of("src"))) l.emit(run_load_result, op, q);
 }
+// It traps where there is no answer.
+void shadow_clc_load_result(ShadowRule&) {}
 
 void lower_clc_is_canceled(Lowering& l, const ir::Op& op) { l.emit(run_is_canceled, op); }
 

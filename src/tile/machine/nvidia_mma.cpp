@@ -174,6 +174,16 @@ void lower_warp_group_dot(Lowering& l, const ir::Op& op) {
   l.emit(run_warp_group_dot, op, d);
 }
 
+bool race_warp_group_dot(RaceRule& r) {
+  RaceThread& product = r.beside();
+  if (!r.reads(product, "a") || !r.reads(product, "b")) return false;
+  if (r.in.op->is_async_dot())
+    r.begin(RaceRule::Queue::kProducts, product);
+  else
+    r.order(product, r.task());
+  return true;
+}
+
 void lower_warp_group_dot_wait(Lowering& l, const ir::Op& op) { l.emit(run_dot_wait, op); }
 
 void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
@@ -196,6 +206,19 @@ void lower_tc_gen5_mma(Lowering& l, const ir::Op& op) {
   g->is_unsigned = op.attr("is_unsigned") && g->result == num::Type::kI32;
   find_operands(l, op, *g);
   l.emit(run_tc_gen5_mma, op, {}, slots_of(l, op.operand_uses), g);
+}
+
+bool race_tc_gen5_mma(RaceRule& r) {
+  if (!r.on()) return true;
+  RaceThread& core = r.tensor_core();
+  r.order(r.task(), core);
+  if (!r.reads(core, "a") || !r.reads(core, "b") || !r.reads(core, "a_scale") || !r.reads(core, "b_scale") ||
+      !r.writes(core, "d"))
+    return false;
+  if (!r.in.op->attr("is_async") && r.in.op->group("barriers").empty() && !r.commits())
+    r.order(core, r.task());
+  r.arrive(core, "barriers");
+  return true;
 }
 
 void lower_tc_gen5_commit(Lowering& l, const ir::Op& op) {

@@ -233,4 +233,12 @@ void lower_tmem_copy(Lowering& l, const ir::Op& op) {
   l.emit(run_tmem_copy, op, copy);
 }
 
+bool race_tmem_copy(RaceRule& r) {
+  RaceThread& core = r.tensor_core();
+  r.order(r.task(), core);
+  if (!r.reads(core, "src") || !r.writes(core, "dst")) return false;
+  r.arrive(core, "barrier");
+  return true;
+}
+
 }  // namespace triton_runner::tile

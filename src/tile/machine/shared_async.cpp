@@ -59,9 +59,9 @@ const Instr* run_wait_all(Task& t, const Instr& in) {
   return next(in);
 }
 
-// Copies through `pointers` into the buffer that is the operand `memory`.
-void emit_async_copy(Lowering& l, const ir::Op& op, ir::GroupName memory, Slot pointers,
-                     const ir::Value* mask, const ir::Value* other) {
+// Copies through `pointers` into the buffer that is the operand `memory`; `zero`: what is masked off is 0, if the op
+// does not say otherwise, and compilers count on it.
+void emit_async_copy(Lowering& l, const ir::Op& op, ir::GroupName memory, Slot pointers, bool zero) {
   const MemView* view = mem_view(l, *op.operand_of(memory), op);
   if (!view) return;
   std::vector<int64_t> shape(view->leading);
@@ -69,16 +69,18 @@ void emit_async_copy(Lowering& l, const ir::Op& op, ir::GroupName memory, Slot p
   const Slot tile = l.new_slot(l.tile_type(view->element, std::move(shape)));
   auto* copy = l.make<AsyncCopy>(l.make<MemPlan>(*view), 0, 1);
   std::vector<Slot> operands{l.slot(op.operand_of(memory)), pointers};
-  if (mask) copy->mask = static_cast<int>(operands.size()), operands.push_back(l.slot(mask));
-  if (other) copy->other = static_cast<int>(operands.size()), operands.push_back(l.slot(other));
+  const auto mask = optional_slot(l, op.operand_of("mask"));
+  auto other = optional_slot(l, op.operand_of("other"));
+  if (mask && !other && zero) other = l.constant(0, l.type_of(tile));
+  if (mask) copy->mask = static_cast<int>(operands.size()), operands.push_back(*mask);
+  if (other) copy->other = static_cast<int>(operands.size()), operands.push_back(*other);
   l.emit(run_async_copy, op, {tile}, operands, copy);
 }
 
 }  // namespace
 
 void lower_async_copy_global_to_local(Lowering& l, const ir::Op& op) {
-  emit_async_copy(l, op, "result", l.slot(op.operand_of("src")), op.operand_of("mask"),
-                  op.operand_of("other"));
+  emit_async_copy(l, op, "result", l.slot(op.operand_of("src")), false);
 }
 
 void lower_amd_buffer_load_to_local(Lowering& l, const ir::Op& op) {
@@ -88,7 +90,7 @@ void lower_amd_buffer_load_to_local(Lowering& l, const ir::Op& op) {
       l.new_slot(l.tile_type(num::Type::kPointer, {offsets.shape.begin(), offsets.shape.end()}));
   emit_addptr(l, op, pointers, l.slot(op.operand_of("ptr")), l.slot(op.operand_of("offsets")),
               pointer->pointee);
-  emit_async_copy(l, op, "dest", pointers, op.operand_of("mask"), op.operand_of("other"));
+  emit_async_copy(l, op, "dest", pointers, true);
 }
 
 void lower_async_commit_group(Lowering& l, const ir::Op& op) { l.emit(run_commit, op, {}, {}); }

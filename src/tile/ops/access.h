@@ -9,17 +9,18 @@ namespace triton_runner::tile {
 
 inline constexpr int64_t kNoSlot = -1;
 
-enum class AccessKind : uint8_t { kNone, kLoad, kStore, kAtomic };
+enum class AccessKind : uint8_t { kNone, kLoad, kStore, kAtomic, kPoll };
 
-// Slots, or kNoSlot. An atomic's result is what was there before.
+// Slots, or kNoSlot. An atomic's result is what was there before; a poll looks until memory holds what is expected.
 struct Access {
   AccessKind kind = AccessKind::kNone;
   int64_t ptr = kNoSlot, mask = kNoSlot, other = kNoSlot;
   int64_t value = kNoSlot;     // what a store writes, or an atomic combines with
-  int64_t expected = kNoSlot;  // of a compare-and-swap
+  int64_t expected = kNoSlot;  // of a compare-and-swap, or a poll
 };
 Access access_of(const Instr& in);         // of emit_load and emit_store: memory.cpp
 Access atomic_access_of(const Instr& in);  // of emit_atomic_rmw and emit_atomic_cas: atomics.cpp
+Access poll_access_of(const Instr& in);    // of the instruction of tt.atomic_poll that looks: atomic_poll.cpp
 // Of copies from pointers to shared memory, which travel as the instruction's result: shared_async.cpp
 Access async_access_of(const Instr& in);
 

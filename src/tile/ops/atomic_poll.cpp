@@ -77,6 +77,15 @@ const Instr* run_poll(Task& t, const Instr& in) {
 
 }  // namespace
 
+Access poll_access_of(const Instr& in) {
+  Access a;
+  if (in.run != run_poll) return a;
+  a.kind = AccessKind::kPoll;
+  a.ptr = in.operand(0);
+  a.expected = in.operand(1);
+  return a;
+}
+
 void lower_atomic_load(Lowering& l, const ir::Op& op) {
   emit_load(l, op, l.slot(op.result()), l.slot(op.operand_of("ptr")), optional_slot(l, op.operand_of("mask")),
             std::nullopt);

@@ -171,6 +171,12 @@ void lower_cmpi(Lowering& l, const ir::Op& op) {
   lower_lazy(l, op, *num::elementwise_cmpi[number], run_cmpi, number);
 }
 
+std::optional<int64_t> fold_cmpi(Folder& f, const ir::Op& op) {
+  const auto predicate = op.enum_attr<ir::CmpI>("predicate");
+  return is_known(predicate) ? fold_by(f, op, *num::elementwise_cmpi[static_cast<size_t>(predicate)])
+                             : std::nullopt;
+}
+
 void lower_cmpf(Lowering& l, const ir::Op& op) {
   const auto predicate = op.enum_attr<ir::CmpF>("predicate");
   if (!is_known(predicate)) return l.error(op, "the predicate of this comparison is unknown");

@@ -379,6 +379,20 @@ void lower_dot(Lowering& l, const ir::Op& op) {
   l.emit(run_dot, op, d);
 }
 
+// A row of a and a column of b.
+void shadow_dot(ShadowRule& r) {
+  const TileType &a = r.t.type(r.in.operand(0)), &b = r.t.type(r.in.operand(1));
+  const int64_t m = a.shape[a.rank - 2], k = a.shape[a.rank - 1], n = b.shape[b.rank - 1],
+                batch = a.n / (m * k);
+  const Lanes la = r.lanes(0), lb = r.lanes(1), lc = r.lanes(2);
+  std::vector<uint8_t> rows(batch * m), columns(batch * n);
+  for (int64_t i = 0; i < a.n; ++i)
+    if (la.bad(i)) rows[i / k] = 1;
+  for (int64_t i = 0; i < b.n; ++i)
+    if (lb.bad(i)) columns[i / (k * n) * n + i % n] = 1;
+  r.results([&](int64_t e) { return lc.bad(e) || rows[e / n] || columns[e / (m * n) * n + e % n]; });
+}
+
 namespace {
 
 struct ScaledData {

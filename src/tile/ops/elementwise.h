@@ -24,9 +24,16 @@ struct ElementwiseData {
   int64_t extra = 0;  // the predicate of cmpi; whatever a lazy handler needs
 };
 const Instr* run_elementwise(Task& t, const Instr& in);
+// Of an instruction with such data: whether it computes f on elements of that type.
+inline bool is_functor(const Instr& in, const num::Elementwise& f, num::Type element) {
+  return static_cast<const ElementwiseData*>(in.data)->kernel.loop == f.kernel(element, element).loop;
+}
 
 // As lower_elementwise, with a handler of its own that tries a lazy form first and else calls
 // run_elementwise.
 void lower_lazy(Lowering& l, const ir::Op& op, const num::Elementwise& f, Handler run, int64_t extra = 0);
+
+// What f gives of integers that are known; a divisor of 0 is left to the launch.
+std::optional<int64_t> fold_by(Folder& folder, const ir::Op& op, const num::Elementwise& f);
 
 }  // namespace triton_runner::tile

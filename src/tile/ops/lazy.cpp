@@ -423,8 +423,23 @@ void lower_remui(Lowering& l, const ir::Op& op) {
 }
 void lower_minsi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_minsi, run_min_max); }
 void lower_maxsi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_maxsi, run_min_max, 1); }
+// An element that is defined and `decides` is all that counts.
+static void shadow_logical(ShadowRule& r, bool decides) {
+  const TileType& type = r.t.type(r.in.result());
+  const Lanes a = r.lanes(0), b = r.lanes(1);
+  if (type.element != num::Type::kI1) return r.results([&](int64_t e) { return a.bad(e) || b.bad(e); });
+  const auto* x = static_cast<const uint8_t*>(r.t.dense(r.in.operand(0)));
+  const auto* y = static_cast<const uint8_t*>(r.t.dense(r.in.operand(1)));
+  r.results([&](int64_t e) {
+    const bool known_a = !a.bad(e), known_b = !b.bad(e);
+    if ((known_a && (x[e] != 0) == decides) || (known_b && (y[e] != 0) == decides)) return false;
+    return !known_a || !known_b;
+  });
+}
 void lower_andi(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_andi, run_and); }
+void shadow_andi(ShadowRule& r) { shadow_logical(r, false); }
 void lower_ori(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_ori, run_or); }
+void shadow_ori(ShadowRule& r) { shadow_logical(r, true); }
 void lower_xori(Lowering& l, const ir::Op& op) { lower_lazy(l, op, num::elementwise_xori, run_xor); }
 void lower_extsi(Lowering& l, const ir::Op& op) {
   lower_lazy(l, op, num::elementwise_extsi, run_cast<false>);
@@ -447,6 +462,19 @@ void lower_select(Lowering& l, const ir::Op& op) {
   if (l.type_of(l.slot(op.operand(0)))->is_tensor)
     return l.error(op, "select between objects needs one condition");
   l.emit(run_select, op);  // tokens, memdescs, descriptors
+}
+void shadow_select(ShadowRule& r) {
+  const Lanes condition = r.lanes(0), yes = r.lanes(1), no = r.lanes(2);
+  const bool one = r.t.type(r.in.operand(0)).n == 1;
+  const auto* chosen = static_cast<const uint8_t*>(r.t.dense(r.in.operand(0)));
+  r.results([&](int64_t e) {
+    if (condition.bad(e)) return true;
+    return chosen[one ? 0 : e] ? yes.bad(e) : no.bad(e);
+  });
+}
+std::optional<int64_t> fold_select(Folder& f, const ir::Op& op) {
+  const std::optional<int64_t> condition = f.known(op.operand(0));
+  return condition ? f.known(op.operand(*condition ? 1 : 2)) : std::nullopt;
 }
 
 void emit_addptr(Lowering& l, const ir::Op& op, Slot result, Slot base, Slot offsets, int64_t element_bytes) {

@@ -373,6 +373,23 @@ RowReduce row_reduce(const Instr& in) {
   return {d.axis.inner == 1 ? d.reduce : nullptr, d.part, d.axis.length};
 }
 
+namespace {
+
+// What is undefined along the axis.
+struct Undefined {
+  Axis axis;
+  std::vector<Lanes> from;
+  explicit Undefined(ShadowRule& r) : axis(axis_of(r.t.type(r.in.operand(0)), r.in.op->int_attr("axis", 0))) {
+    for (uint32_t i = 0; i < r.in.num_operands; ++i) from.push_back(r.lanes(i));
+  }
+  bool at(int64_t outer, int64_t k, int64_t inner) const {
+    const int64_t e = (outer * axis.length + k) * axis.inner + inner;
+    return std::ranges::any_of(from, [&](const Lanes& l) { return l.bad(e); });
+  }
+};
+
+}  // namespace
+
 void lower_reduce(Lowering& l, const ir::Op& op) {
   auto* d = l.make<ReduceData>();
   if (!prepare(l, op, d)) return;
@@ -401,6 +418,17 @@ void lower_reduce(Lowering& l, const ir::Op& op) {
   l.emit(scalar ? run_sequential<false> : run_reduce, op, slots_of(l, op.results), operands, d);
 }
 
+// An element along the axis is enough.
+void shadow_reduce(ShadowRule& r) {
+  const Undefined undefined(r);
+  const Axis& a = undefined.axis;
+  r.results([&](int64_t e) {
+    for (int64_t k = 0; k < a.length; ++k)
+      if (undefined.at(e / a.inner, k, e % a.inner)) return true;
+    return false;
+  });
+}
+
 void lower_scan(Lowering& l, const ir::Op& op) {
   auto* d = l.make<ReduceData>();
   if (!prepare(l, op, d)) return;
@@ -424,6 +452,24 @@ void lower_scan(Lowering& l, const ir::Op& op) {
       d->levels.push_back(
           make_level(l, region, d->axis.outer * (d->axis.length - distance) * d->axis.inner, &operands));
   l.emit(scalar ? run_sequential<true> : run_scan, op, slots_of(l, op.results), operands, d);
+}
+
+// The same, of those that come before.
+void shadow_scan(ShadowRule& r) {
+  const Undefined undefined(r);
+  const Axis& a = undefined.axis;
+  const bool reverse = r.in.op->int_attr("reverse", 0) != 0;
+  std::vector<uint8_t> bad(static_cast<size_t>(a.outer * a.length * a.inner));
+  for (int64_t o = 0; o < a.outer; ++o)
+    for (int64_t i = 0; i < a.inner; ++i) {
+      bool seen = false;
+      for (int64_t n = 0; n < a.length; ++n) {
+        const int64_t k = reverse ? a.length - 1 - n : n;
+        seen |= undefined.at(o, k, i);
+        bad[static_cast<size_t>((o * a.length + k) * a.inner + i)] = seen;
+      }
+    }
+  r.results([&](int64_t e) { return bad[static_cast<size_t>(e)] != 0; });
 }
 
 }  // namespace triton_runner::tile

@@ -231,8 +231,18 @@ const Instr* run_histogram(Task& t, const Instr& in) {
 void lower_program_id(Lowering& l, const ir::Op& op) {
   l.emit(run_program_id, op, l.make<int64_t>(op.int_attr("axis", 0)));
 }
+std::optional<int64_t> fold_program_id(Folder& f, const ir::Op& op) {
+  const auto axis = static_cast<size_t>(op.int_attr("axis", 0)) % 3;
+  if (f.grid[axis] == 1) return 0;
+  if (f.program == Folder::kAnyProgram) return std::nullopt;
+  const int64_t before = (axis > 0 ? f.grid[0] : 1) * (axis > 1 ? f.grid[1] : 1);
+  return f.program / before % f.grid[axis];
+}
 void lower_num_programs(Lowering& l, const ir::Op& op) {
   l.emit(run_num_programs, op, l.make<int64_t>(op.int_attr("axis", 0)));
+}
+std::optional<int64_t> fold_num_programs(Folder& f, const ir::Op& op) {
+  return f.grid[static_cast<size_t>(op.int_attr("axis", 0)) % 3];
 }
 void lower_make_range(Lowering& l, const ir::Op& op) {
   l.emit(run_make_range, op, l.make<int64_t>(op.int_attr("start", 0)));
@@ -279,15 +289,22 @@ const Instr* run_poison(Task& t, const Instr& in) {
 }  // namespace
 
 // An instruction and no constant: checks see where an undefined value comes from.
+std::optional<int64_t> fold_constant(Folder&, const ir::Op& op) {
+  const ir::Attr* value = op.attr("value");
+  if (!value || (value->kind != ir::AttrKind::kInteger && value->kind != ir::AttrKind::kBool)) return {};
+  return held(value->integer, *op.result()->type);
+}
+
 void lower_poison(Lowering& l, const ir::Op& op) {
   if (l.type_of(l.slot(op.result()))->size == 0) return l.error(op, "poison of this type is not supported");
   l.emit(run_poison, op);
 }
+void shadow_poison(ShadowRule& r) { r.undefined("its value is undefined"); }
 
 // The same elements under another type or layout.
 void lower_same(Lowering& l, const ir::Op& op) { l.emit(run_copy, op); }
 
-void lower_splat(Lowering& l, const ir::Op& op) { l.emit(run_splat, op); }
+void lower_splat(Lowering& l, const ir::Op& op) { l.fusible(l.emit(run_splat, op), Fusion::kSplat); }
 void lower_unsplat(Lowering& l, const ir::Op& op) { l.emit(run_unsplat, op); }
 
 void lower_expand_dims(Lowering& l, const ir::Op& op) {
@@ -356,6 +373,7 @@ void lower_cat(Lowering& l, const ir::Op& op) { l.emit(run_cat, op); }
 void lower_gather(Lowering& l, const ir::Op& op) {
   l.emit(run_gather, op, l.make<int64_t>(op.int_attr("axis", 0)));
 }
+void shadow_gather(ShadowRule& r) { r.moved(1); }
 void lower_histogram(Lowering& l, const ir::Op& op) { l.emit(run_histogram, op); }
 
 }  // namespace triton_runner::tile

@@ -1,7 +1,8 @@
-// Adding an op: its row (ops.def beside this), its handler, its case; and a release: its row (releases.def). The
-// files that expand the tables are compiled again with these rows; every other one is the library's, so that what
-// works here needs no change there: parsing, printing, the verifier, translation, the engine, and the checks,
-// which go by effects and by the names of operands.
+// Adding an op: its row (ops.def beside this), its handler, its case, and rules of shapes, shadows and races only where
+// its effects do not say enough; an opcode (opcodes.def); and a release: its row (releases.def). The files that expand
+// the tables are compiled again with these rows; every other one is the library's, so that what works here needs no
+// change there: parsing, printing, the verifier, translation, the engine, and the checks, which go by effects and by
+// the names of operands.
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/op_table.h>
 #include <triton_runner/ir/translate.h>
@@ -29,7 +30,30 @@ const Instr* run_mean(Task& t, const Instr& in) {
 
 void lower_test_mean(Lowering& l, const ir::Op& op) { l.emit(run_mean, op); }
 
+// test.ragged_copy: as test.block_copy, but the last element of the buffer stays as it was, and the copy is waited for as
+// stores are.
+void shadow_test_ragged_copy(ShadowRule& r) {
+  std::vector<uint8_t> undefined(static_cast<size_t>(r.in.op->operand_of("result")->type->num_elements()));
+  undefined.back() = 1;
+  r.lands("result", "barrier", undefined);
+}
+
+bool race_test_ragged_copy(RaceRule& r) {
+  RaceThread& copy = r.beside();
+  r.begin(RaceRule::Queue::kStores, copy);
+  return r.writes(copy, "result");
+}
+
 }  // namespace triton_runner::tile
+
+namespace triton_runner::ir {
+
+std::string shape_test_ragged_copy(const Op& op) {
+  const Type* to = op.operand_of("result")->type;
+  return to->num_elements() > 1 ? "" : "test.ragged_copy leaves nothing of " + std::string(to->text);
+}
+
+}  // namespace triton_runner::ir
 
 using namespace triton_runner;
 
@@ -193,4 +217,34 @@ TEST(invented_async_op_without_a_wait_is_found) {
   CHECK(error && error->trap && error->trap->kind == exec::TrapKind::kRace);
   error = run(hasty, exec::kCheckUninitialized, x, y);
   CHECK(error && error->trap && error->trap->kind == exec::TrapKind::kUninitialized);
+}
+
+namespace {
+const std::string kRagged = replaced(kCopy, "test.block_copy", "test.ragged_copy");
+const std::string kStoreWait = "    ttng.async_tma_store_wait {pendings = 0 : i32}\n";
+}  // namespace
+
+TEST(invented_shape_rule_is_asked) {
+  std::string one = kRagged;
+  for (size_t at; (at = one.find("8xf32")) != std::string::npos;) one.replace(at, 5, "1xf32");
+  const auto kernel = loaded(one);
+  CHECK(!kernel.ok());
+  if (!kernel)
+    CHECK(kernel.error().message.find("test.ragged_copy leaves nothing of !ttg.memdesc<1xf32") !=
+          std::string::npos);
+}
+
+TEST(invented_shadow_rule_is_asked) {
+  std::vector<float> x(8, 1.0f), y(8);
+  auto error = run(kRagged, exec::kCheckUninitialized, x, y);
+  CHECK(error && error->trap && error->trap->kind == exec::TrapKind::kUninitialized);
+  if (error && error->trap) CHECK_EQ(error->trap->element[0], 7);
+}
+
+TEST(invented_race_rule_is_asked) {
+  std::vector<float> x(8, 1.0f), y(8);
+  // Its barrier does not order it, as that of test.block_copy does.
+  auto error = run(kRagged, exec::kCheckRace, x, y);
+  CHECK(error && error->trap && error->trap->kind == exec::TrapKind::kRace);
+  CHECK(!run(replaced(kRagged, kWait, kWait + kStoreWait), exec::kCheckRace, x, y));
 }
