@@ -25,10 +25,7 @@ void Parser::skip() {
     if (*p_ != '/') return;
     if (p_[1] == '/') {
       const void* line = std::memchr(p_, '\n', static_cast<size_t>(end_ - p_));
-      const std::string_view comment(
-          p_, static_cast<size_t>((line ? static_cast<const char*>(line) : end_) - p_));
-      if (comment.ends_with(" inline asm")) in_inline_asm_ = comment.starts_with("// begin");
-      p_ += comment.size();
+      p_ = line ? static_cast<const char*>(line) : end_;
     } else if (p_[1] == '*') {
       const size_t close = std::string_view(p_, static_cast<size_t>(end_ - p_)).find("*/", 2);
       if (close == std::string_view::npos) open_comment_ = p_;

@@ -75,10 +75,7 @@ bool Parser::parse_loc() {
   }
   lines_.push_back(pending);
   line_index_[key(where)] = line;
-  // LLVM counts the lines of inline assembly on from the line of the source that it stands on.
-  const bool counted =
-      in_inline_asm_ && source_ && line->column == source_->column && line->line > source_->line;
-  if (!counted) source_ = line;
+  source_ = line;
   return true;
 }
 

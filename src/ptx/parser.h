@@ -189,7 +189,6 @@ class Parser {
   const char* p_;
   const char* end_;
   const char* open_comment_ = nullptr;
-  bool in_inline_asm_ = false;  // as LLVM's comments around it say
   base::Diagnostic error_;
 
   base::TextMap<Global> globals_{64};

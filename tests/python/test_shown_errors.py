@@ -64,15 +64,6 @@ def test_a_trap_shows_its_line(here):
     assert notes == ["  note: called at trap.py:10; --traceback shows all calls"]
 
 
-def test_the_line_of_a_load_in_inline_assembly(here):
-    """Triton's loads are inline assembly at PTX, whose lines LLVM counts on from the line of the source."""
-    done = run("run", "--level", "ptx", "trap.py")
-    assert done.stderr.startswith("trap.py:7:22: error: kernel 'add_kernel': out of bounds in ld.global"), (
-        done.stderr
-    )
-    assert "note: the instruction is at add_kernel.ptx:" in done.stderr
-
-
 def test_a_trap_with_all_its_calls(here):
     said = run("run", "--traceback", "trap.py").stderr
     assert said.startswith("Traceback") and "line 10, in main" in said and "KernelTrap: kernel" in said
