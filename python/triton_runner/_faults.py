@@ -8,8 +8,8 @@ import sys
 
 @dataclasses.dataclass
 class Fault:
-    """One faulting access of a kernel: what a KernelTrap says of the first time, and how often it happened
-    (elements of tiles, threads of PTX) in how many launches."""
+    """A faulting access of a kernel: the fields of the KernelTrap for its first occurrence, and how often it
+    occurred (`count`: elements of tiles, threads of PTX) in how many `launches`."""
 
     text: str
     kind: str

@@ -25,10 +25,11 @@ from triton_runner._lockstep_pairs import counterparts, takes_part
 
 
 class Difference:
-    """A value that two runs disagree on, at the first element that does: file and line of the Python source,
-    the value and op at each of the two levels, program, iteration, element, both numbers, the largest error
-    of that record, and how many of its elements differ. copy: where the element is right in the register that
-    was read first and wrong in another one that holds it too, the block and thread of that; else None."""
+    """The first element at which two runs disagree on a value. It has the file and line of the Python source,
+    the value and op at each of the two levels, the program, iteration and element, both numbers, the largest
+    error in that record, and how many of its elements differ. `copy` is set where several registers hold the
+    element and the one that was read first is right: it names the block and thread whose copy is wrong.
+    Otherwise it is None."""
 
     def __init__(self, first, second, record, error, count, numbers, element, copy=None):
         (self.run, a), (self.other_run, b) = first, second
@@ -45,7 +46,7 @@ class Difference:
         self.copy = copy
 
     def to_json(self) -> dict:
-        """All fields."""
+        """Returns all fields."""
         return dict(vars(self))
 
     def __str__(self):
@@ -72,11 +73,17 @@ class Difference:
 
 
 class Lockstep:
-    """What lockstep() found. diverged: the first Difference, or None; differences: the first of each value,
-    in the order of execution; outputs: the arguments that the runs leave different; unobserved: where a
-    launch that nobody records leaves others than the recorded one, or stops otherwise; traps: what stopped a
-    run, by its name; compared: how many values had counterparts, by pair of runs; notes; dumps: each run's
-    Dump."""
+    """The result of lockstep().
+
+    - `diverged`: the first Difference, or None; `differences`: the first difference of each value, in
+      execution order.
+    - `outputs`: the arguments whose contents differ between the runs after the launch.
+    - `unobserved`: where a launch without recording leaves other results than the recorded launch, or stops
+      differently.
+    - `traps`: the fault that stopped a run, by the run's name.
+    - `compared`: how many values had a counterpart, for each pair of runs.
+    - `notes`: remarks; `dumps`: the Dump of each run.
+    """
 
     def __init__(self, runs, differences, outputs, unobserved, compared, notes):
         self.traps = {run.name: run.error for run in runs if run.error}
@@ -90,7 +97,7 @@ class Lockstep:
         self.notes = notes
 
     def to_json(self) -> str:
-        """Everything but the records, as JSON."""
+        """Returns everything except the records as JSON."""
         found = {
             "runs": self.runs,
             "compared": self.compared,

@@ -19,13 +19,16 @@ from triton_runner._lockstep import _numpy
 
 
 class Bisection:
-    """What bisect() found; str() is a page to paste into an issue.
+    """The result of bisect(); str() gives a report that can be pasted into an issue.
 
     - `verdict`: "right", "front end", "compiler", "assembler", "kernel", "nondeterministic" (the order of
-      atomics decides), "undefined" (a race, a promise that does not hold) or "unknown".
-    - `level`, `stage`: "ttgir", "make_ttgir"; `pass_`: {"name", "argument", "add", "nth"}, or None.
-    - `confirmed_by`: of "execution", "leave-out", "splice".
-    - `release`: {"wrong", "right", "unknown"}; `evidence`, `notes`; `faults`: one a run of wrong releases.
+      atomics decides the result), "undefined" (the kernel has a race or breaks a promise that it makes to the
+      compiler) or "unknown".
+    - `level`, `stage`: where the fault arises, such as "ttgir" and "make_ttgir"; `pass_`: the pass as
+      {"name", "argument", "add", "nth"}, or None.
+    - `confirmed_by`: which methods confirmed the pass: "execution", "leave-out", "splice".
+    - `release`: the releases by result, {"wrong", "right", "unknown"}; `evidence`, `notes`: lists of
+      sentences; `faults`: one entry for each consecutive range of wrong releases.
     """
 
     def __init__(self, found: dict, program: Program):
@@ -36,7 +39,7 @@ class Bisection:
         self.notes, self.faults = found["notes"], found["faults"]
 
     def as_dict(self) -> dict:
-        """All of it, as --json writes it."""
+        """Returns everything as a dict, as --json prints it."""
         return self._found
 
     def __str__(self):

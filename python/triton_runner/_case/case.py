@@ -25,9 +25,10 @@ _DESCRIPTOR = ("shape", "strides", "block_shape", "padding", "round_f32_to_tf32"
 
 
 class Case:
-    """A launch that open_case() reads: `about` is its description, `subject` what runs it.
+    """A case that open_case() has read: one launch. `about` is its description, and `subject` can run it.
 
-    Nothing of the file is executed but by the engines, until somebody asks for its Python.
+    The engines run the IR and PTX in the file. Its Python code is not executed unless a method that needs it
+    is called.
     """
 
     def __init__(self, path: str | os.PathLike):
@@ -88,8 +89,9 @@ class Case:
             raise self.archive.bad(f"its arguments cannot be read: {error!r}") from None
 
     def run(self, level: str = "", **settings) -> Run:
-        """Runs the text of a level; settings: as for using(). By default that at which the launch ran, and of
-        one on a GPU, where there is none, the lowest that the CPU runs."""
+        """Runs the text of one level; the settings are those of using(). The default is the level at which
+        the launch was captured. If that was a GPU binary and there is no GPU here, it is the lowest level
+        that the CPU can run."""
         if not level and self.level in ("cubin", "hsaco") and _device.gpu() is None:
             level = self.subject.levels[-1]
         level = level or self.level
@@ -104,15 +106,16 @@ class Case:
         return self.subject.run(level, **settings)
 
     def lockstep(self, levels=("ttir", "ttgir"), **options):
-        """lockstep() of its texts at several levels, with its arguments."""
+        """Runs lockstep() on its texts at several levels, with its arguments."""
         return self.subject.lockstep(tuple(levels), **options)
 
     def expects(self) -> bool:
-        """Whether it knows what the launch should leave."""
+        """Whether the case contains the expected results of the launch."""
         return bool(tensors.unpacked(self.archive.bytes("expected.safetensors")))
 
     def differences(self, run: Run) -> dict[str, str]:
-        """What of a run's arguments is not what the case expects, by name: of those that it knows."""
+        """Compares the arguments after a run with the expected results; returns a description of each
+        difference by argument name. Arguments without an expected result are skipped."""
         expected = tensors.unpacked(self.archive.bytes("expected.safetensors"))
         found = {}
         for name, array in self.subject.arrays(run).items():
@@ -125,7 +128,8 @@ class Case:
         return found
 
     def as_python(self, folder: Path) -> dict:
-        """The launch as compare() takes it: the kernel in its files, arguments, grid, constants."""
+        """Returns the launch in the form that compare() takes: the kernel in its extracted files, arguments,
+        grid, constants."""
         if "kernel.py" not in self.archive:
             raise self.archive.bad("it has no Python of its kernel, which could be compiled again")
         constants = {name: rebuild.value(value) for name, value in self.about["constants"].items()}
@@ -137,11 +141,11 @@ class Case:
         }  # fmt: skip
 
     def material(self):
-        """What report() and source_map() show of it."""
+        """Returns what report() and source_map() show of it."""
         return self._shown(page.material)
 
     def findings(self) -> list:
-        """What was found out about the launch, as report() takes it."""
+        """Returns the findings on the launch, in the form that report() takes."""
         return self._shown(page.findings)
 
     def _shown(self, read):
@@ -151,7 +155,7 @@ class Case:
             raise self.archive.bad(f"its page cannot be made: {error!r}") from None
 
     def extracted(self) -> _Folder:
-        """A context manager: the files in a folder that goes away."""
+        """Returns a context manager that extracts the files into a temporary folder."""
         return _Folder(self)
 
 

@@ -22,16 +22,16 @@ _STATUS = {"right": 0, "wrong": 1, "unknown": 125}
 
 
 class Verdict:
-    """What verify() found.
+    """The result of verify().
 
     - `verdict`: "right", "nondeterministic" (right, but the order of atomics decides an output), "wrong" (a
       check reported something that reaches a result, or levels disagree) or "unknown" (a level could not be
       run).
-    - `launches`: a dict each, with kernel, grid, findings, runs, bits, not_run.
-    - `findings`: those of all launches, faults first.
+    - `launches`: a dict for each launch, with kernel, grid, findings, runs, bits, not_run.
+    - `findings`: the findings of all launches, faults first.
     - `status`: the exit status of `triton-runner verify`.
 
-    It is true where that status is 0. to_json() is the format that the reference describes.
+    A Verdict is true where its status is 0. to_json() gives the format that the reference describes.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Verdict:
         }  # fmt: skip
 
     def to_json(self) -> str:
-        """Everything, as JSON."""
+        """Returns everything as JSON."""
         return json.dumps(self.to_dict(), indent=2)
 
     def __str__(self) -> str:

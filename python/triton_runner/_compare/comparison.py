@@ -22,15 +22,17 @@ from triton_runner._errors import fail
 
 @dataclasses.dataclass
 class Measured:
-    """A cell of a comparison, and its result.
+    """One cell of a comparison: a release, a target and a configuration, with what was measured.
 
-    - `release`, `target`, `config`: which cell.
-    - `figures`: by name; None where there is none. `mix`, `ptx`: how often each instruction stands in it.
-    - `error`: why there are no figures, with `stage` and `pass_name`; `gap`: the release cannot do it.
-    - `trap`: the fault of its launch; `unrun`: why there was none.
-    - `outputs`: type, shape and hash of each array behind the launch.
-    - `files`: a hash of each level's text.
-    - `base`: the row that it is compared with, or None.
+    - `release`, `target`, `config`: identify the cell.
+    - `figures`: the measured numbers by name; None where a number is not available. `mix`, `ptx`: how often
+      each machine instruction and each PTX instruction occurs.
+    - `error`: why there are no figures, with `stage` and `pass_name` of the failure; `gap`: why the release
+      cannot compile this cell.
+    - `trap`: the fault that stopped its launch; `unrun`: why it was not launched.
+    - `outputs`: type, shape and hash of each array after the launch.
+    - `files`: a hash of the text of each level.
+    - `base`: the row that this one is compared with, or None.
     """
 
     release: str
@@ -54,7 +56,8 @@ class Measured:
         return Cell(self.release, self.target, self.config).name
 
     def figure(self, name, of_base: bool = False):
-        """A figure by name, ("count", opcode) for a number of instructions; raises expression.Unknown."""
+        """Returns a figure by name; ("count", opcode) is the number of instructions with that opcode. Raises
+        expression.Unknown where the figure is not available."""
         row = self.base if of_base else self
         if row is None:
             raise expression.Unknown("base")
@@ -76,20 +79,21 @@ class Measured:
 
 
 class Comparison:
-    """What compare() found, row by row: for row in comparison, len(comparison); str() is the table.
+    """The result of compare(). It is a sequence of rows (for row in comparison, len(comparison)); str() gives
+    the table.
 
-    - `rows`: in order, by target, configuration and release.
-    - `kernel`: its name.
-    - `computed`, `kept`: how many cells were measured now, and how many were in the store.
-    - `trouble`: why finished cells could not be kept, or None.
+    - `rows`: the cells, ordered by target, configuration and release.
+    - `kernel`: the kernel's name.
+    - `computed`, `kept`: how many cells were measured in this call, and how many came from the store.
+    - `trouble`: the error that kept finished cells from being stored, or None.
     """
 
     def __init__(self, kernel: str, rows: list[Measured], computed: int, kept: int, trouble):
         self.kernel, self.rows, self.computed, self.kept, self.trouble = kernel, rows, computed, kept, trouble
 
     def failing(self, text: str) -> list[tuple[Measured, str]]:
-        """The rows for which an expression is true, and those for which it cannot be told, with the reason.
-        Rows without figures (`error`, `gap`) are not judged."""
+        """Returns the rows for which an expression is true, and those for which it cannot be evaluated, each
+        with the reason. Rows without figures (`error`, `gap`) are skipped."""
         node = expression.parse(text, "--fail-if", measure.FIGURES)
         found = []
         for row in self.rows:

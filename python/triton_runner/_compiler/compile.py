@@ -18,13 +18,13 @@ _RUN_ORDER = {"cpu": ("ptx", "ttgir", "ttir"), "gpu": ("cubin", "hsaco", "ptx", 
 
 
 class Compilation:
-    """What a release made of a kernel.
+    """The result of a compilation by one release.
 
-    - `asm`: the text or bytes by level, "source" first for a kernel.
-    - `metadata`: Triton's, as a dict.
-    - `name`, `target`, `release`: the kernel, "cuda:90", "3.4.0".
-    - `output`: what the compiler wrote in a worker; `seconds`: how long that took.
-    - kernel[grid](*args): launches it on the device of the settings in force.
+    - `asm`: the text or binary of each level, by level; for a kernel in Python the first is "source".
+    - `metadata`: Triton's metadata, as a dict.
+    - `name`, `target`, `release`: the kernel's name, "cuda:90", "3.4.0".
+    - `output`: what the compiler printed in a worker process; `seconds`: how long the compilation took.
+    - kernel[grid](*args): launches the kernel on the device that the current settings choose.
     """
 
     def __init__(self, answer: dict, target: str):
@@ -42,7 +42,8 @@ class Compilation:
         return list(self.asm)[-1]
 
     def load(self, level: str = "", device: str = ""):
-        """The kernel as load() gives it, at a level: by default the lowest that the device executes."""
+        """Returns the kernel at one level, as load() does: by default at the lowest level that the device can
+        execute."""
         device = device or _device.resolved_device()
         order = _RUN_ORDER["cpu" if device == "cpu" else "gpu"]
         entry = level or next((name for name in order if name in self.asm), "")
@@ -68,7 +69,8 @@ class Compilation:
         return self.load()[grid]
 
     def save(self, folder) -> list[str]:
-        """Writes <name>.<level> for each level and <name>.json, as Triton's cache has them; their paths."""
+        """Writes <name>.<level> for each level, and <name>.json, as Triton's cache does. Returns their
+        paths."""
         make_folder(folder)
         written = []
         for level, content in [*self.asm.items(), ("json", json.dumps(self.metadata))]:

@@ -18,9 +18,12 @@ from triton_runner._reduce.shrink import Shrinker, rounds
 
 @dataclasses.dataclass
 class Reduction:
-    """What reduce() gives: `text`, the smallest that still has the fault; `size` and `size_before`, (ops,
-    characters) of IR and PTX, (statements, nodes, characters) of Python; `tries`, `seconds`; `file`, where it
-    lies."""
+    """The result of reduce().
+
+    - `text`: the smallest text that still has the fault; `file`: where it was written.
+    - `size`, `size_before`: (ops, characters) for IR and PTX, (statements, nodes, characters) for Python.
+    - `tries`, `seconds`: how many candidates were tried, and how long that took.
+    """
 
     text: str
     size: tuple
