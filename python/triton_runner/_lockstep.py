@@ -80,9 +80,8 @@ class Lockstep:
     - `outputs`: the arguments whose contents differ between the runs after the launch.
     - `unobserved`: where a launch without recording leaves other results than the recorded launch, or stops
       differently.
-    - `traps`: the fault that stopped a run, by the run's name.
-    - `compared`: how many values had a counterpart, for each pair of runs.
-    - `notes`: remarks; `dumps`: the Dump of each run.
+    - `traps`: the fault that stopped a run, by the run's name; `dumps`: the Dump of each run.
+    - `compared`: how many values had a counterpart, for each pair of runs; `notes`: remarks.
     """
 
     def __init__(self, runs, differences, outputs, unobserved, compared, notes):

@@ -25,11 +25,9 @@ _DESCRIPTOR = ("shape", "strides", "block_shape", "padding", "round_f32_to_tf32"
 
 
 class Case:
-    """A case that open_case() has read: one launch. `about` is its description, and `subject` can run it.
-
-    The engines run the IR and PTX in the file. Its Python code is not executed unless a method that needs it
-    is called.
-    """
+    """A case that open_case() has read: one launch. `about` is its description, and `subject` can run it. The
+    engines run the IR and PTX in the file. Its Python code is not executed unless a method that needs it is
+    called."""
 
     def __init__(self, path: str | os.PathLike):
         self.archive = archive.Archive(path)

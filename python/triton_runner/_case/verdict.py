@@ -29,9 +29,7 @@ class Verdict:
       run).
     - `launches`: a dict for each launch, with kernel, grid, findings, runs, bits, not_run.
     - `findings`: the findings of all launches, faults first.
-    - `status`: the exit status of `triton-runner verify`.
-
-    A Verdict is true where its status is 0. to_json() gives the format that the reference describes.
+    - `status`: the exit status of `triton-runner verify`. A Verdict is true where it is 0.
     """
 
     def __init__(
@@ -67,7 +65,7 @@ class Verdict:
         }  # fmt: skip
 
     def to_json(self) -> str:
-        """Returns everything as JSON."""
+        """Returns everything as JSON, in the format that the reference describes."""
         return json.dumps(self.to_dict(), indent=2)
 
     def __str__(self) -> str:

@@ -82,8 +82,7 @@ class Comparison:
     """The result of compare(). It is a sequence of rows (for row in comparison, len(comparison)); str() gives
     the table.
 
-    - `rows`: the cells, ordered by target, configuration and release.
-    - `kernel`: the kernel's name.
+    - `kernel`: the kernel's name; `rows`: the cells, ordered by target, configuration and release.
     - `computed`, `kept`: how many cells were measured in this call, and how many came from the store.
     - `trouble`: the error that kept finished cells from being stored, or None.
     """

@@ -56,12 +56,8 @@ class Level:
 class SourceMap:
     """The source map of a kernel.
 
-    - `levels`: the mapped levels by name: ttir, ttgir, llir, ptx, sass (of a cubin), amdgcn. `files`,
-      `places`: the source files, and the places in them.
-    - `counterparts(level, line)`: {level: lines}, the lines of each level that correspond to a line of one.
-    - `of_source(line, file)`: {level: lines}, the lines of each level that a source line was compiled to,
-      including inlined calls.
-    - `stack(place)`: [(file, line, column)], innermost first. `as_dict()`: everything, for JSON.
+    - `levels`: the mapped levels by name: ttir, ttgir, llir, ptx, sass (of a cubin), amdgcn.
+    - `files`, `places`: the source files, and the places in them.
     """
 
     def __init__(self, material: Material):
@@ -88,7 +84,7 @@ class SourceMap:
         return found
 
     def stack(self, place: int) -> list[tuple[str, int, int]]:
-        """Returns the frames of a place, innermost first."""
+        """Returns the frames of a place as [(file, line, column)], innermost first."""
         out, places = [], self.places
         while place >= 0:
             at = places[place]
@@ -97,7 +93,8 @@ class SourceMap:
         return out
 
     def counterparts(self, level: str, line: int) -> dict[str, list[int]]:
-        """Returns the lines of each level that correspond to a line of one level, without that line itself.
+        """Returns {level: lines}, the lines of each level that correspond to a line of one level, without
+        that line itself.
 
         Raises DiagnosticError where there is no such level, or where the line holds no instruction.
         """
@@ -119,9 +116,9 @@ class SourceMap:
         return rows[line]
 
     def of_source(self, line: int, file: str = "") -> dict[str, list[int]]:
-        """Returns the lines of each level that come from a line of the source. `file` is a path or its last
-        part; by default it is the kernel's own file. If the line calls a function, everything that was
-        inlined there counts."""
+        """Returns {level: lines}, the lines of each level that come from a line of the source. `file` is a
+        path or its last part; by default it is the kernel's own file. If the line calls a function,
+        everything that was inlined there counts."""
         named = self.files_named(file)
         if not named:
             raise fail(f"no level names a file {file!r}", f"files: {', '.join(self.files)}")
