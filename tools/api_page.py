@@ -16,24 +16,25 @@ WIDTH = 160  # of the pages' lines
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "doc" / "reference"
 NAMES = """# Python API
 
-Every public name, from its docstring; written by `tools/api_page.py`. [Objects](objects.md) are what they
-return, [looking inside](looking.md) has what looks and judges, [modules](modules.md) hold more. The rest
-stands in [Launches](launches.md), [Keywords and variables](settings.md), [Dumps](dumps.md),
-[Checks](checks.md) and [Errors](errors.md).
+Every public name, from its docstring; written by `tools/api_page.py`. [Objects](objects.md) describes the
+objects that they return, [looking inside](looking.md) has the functions that inspect and judge kernels, and
+[modules](modules.md) lists the public modules. See also [Launches](launches.md), [Keywords and
+variables](settings.md), [Dumps](dumps.md), [Checks](checks.md) and [Errors](errors.md).
 """
 PACKAGES = """# Modules
 
 The package's public modules, from their docstrings; written by `tools/api_page.py`. `triton_runner.ir` and
-`triton_runner.ptx` stand in [IR and PTX in Python](ir.md).
+`triton_runner.ptx` have a page of their own, [IR and PTX in Python](ir.md).
 """
 LOOKING = """# Python API: looking inside
 
-The public names that look inside of kernels and judge them, from their docstrings; written by
-`tools/api_page.py`. The others are in the [Python API](api.md).
+The functions that inspect and judge kernels, from their docstrings; written by `tools/api_page.py`. The
+other public names are in the [Python API](api.md).
 """
 OBJECTS = """# Objects
 
-What the names of the [Python API](api.md) return, from the docstrings; written by `tools/api_page.py`.
+The objects that the functions of the [Python API](api.md) return, from their docstrings; written by
+`tools/api_page.py`.
 """
 # Title: public names. A name that none has is an error, so that the page stays whole.
 SECTIONS = {

@@ -145,17 +145,18 @@ def export(
     timeout: float | None = None,
     progress=None,
 ) -> list[dict]:
-    """Compiles a kernel in variants, and writes a folder from which a C++ program launches it.
+    """Compiles a kernel in several variants, and writes a folder from which a C++ program can launch it.
 
     - `kernel`: a JIT function, or "kernel.py:name".
-    - `variants`: one or more of {"signature": ..., "constexprs": {...}, "options": {...}}, as compile() takes
-      them; "T:16?" in a signature stands for two variants, with the hint and without.
-    - `out`: the folder; a kernel of this name in it is replaced, others stay.
-    - `targets`, `triton`, `timeout`: as for compile(); several targets are a list, or joined by commas.
-    - `levels`: what is kept: "binary" (cubin, hsaco), "ptx" (for newer GPUs too), "ttir" (for the CPU).
-    - `progress`: called with the numbers of variants done and of all.
+    - `variants`: one or more of {"signature": ..., "constexprs": {...}, "options": {...}}, as for compile().
+      "T:16?" in a signature stands for two variants, one with the hint and one without it.
+    - `out`: the folder; it replaces a kernel of the same name in it, and keeps the others.
+    - `targets`, `triton`, `timeout`: as for compile(); several targets are a list, or separated by commas.
+    - `levels`: the levels to keep: "binary" (cubin, hsaco), "ptx" (also for newer GPUs), "ttir" (for the
+      CPU).
+    - `progress`: a function that is called with the numbers of finished variants and of all variants.
 
-    Gives the variants as index.json has them.
+    Returns the variants as they stand in index.json.
     """
     function, given = _function(kernel)
     if function is None:

@@ -57,8 +57,8 @@ def add(found: list[tuple[dict, int]]) -> None:
 
 
 def faults(clear: bool = False) -> list[Fault]:
-    """The accesses out of bounds that launches with oob="report" noted in this process, in the order in which
-    they were met; clear=True forgets them."""
+    """Returns the out-of-bounds accesses that launches with oob="report" recorded in this process, in the
+    order of their first occurrence. clear=True empties the list."""
     found = list(_sites.values())
     if clear:
         _sites.clear()

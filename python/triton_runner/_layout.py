@@ -158,12 +158,13 @@ class Banks:
 
 
 def layout(encoding: str, shape, element: str = "f16", aliases: str = "") -> Layout:
-    """What an encoding means for a tensor or buffer of `shape`.
+    """Evaluates an encoding for a tensor or buffer of `shape`.
 
-    - encoding: its text, "#ttg.blocked<{...}>" of any release, or a name of `aliases`, "#blocked".
-    - shape: a tuple, or "64x64"; powers of two.
-    - element: the type of an element as the IR spells it: f16, f32, i8, ...
-    - aliases: the text of a module (TTGIR) whose names of encodings may be used.
+    - encoding: its text, "#ttg.blocked<{...}>" as any release prints it, or a name that `aliases` defines,
+      "#blocked".
+    - shape: a tuple, or "64x64"; the sizes are powers of two.
+    - element: the element type as the IR spells it: f16, f32, i8, ...
+    - aliases: the text of a module (TTGIR) that defines names of encodings.
     """
     sizes = parse_shape(shape) if isinstance(shape, str) else tuple(int(size) for size in shape)
     return Layout(_core_layout.read(encoding, sizes, element, aliases), encoding, sizes, element, aliases)

@@ -70,7 +70,7 @@ class Ledger:
       IR.
     - `allocations`: all allocations, ordered by offset. `text`: the IR after the allocation pass.
     - `peak`: the most bytes that are live at once, as far as sizes are known; `at`: the line of `text` where
-      that is. `unused`: shared - peak, which is alignment and holes between buffers.
+      that is. `unused`: shared - peak, which is alignment and holes.
     - `registers`: the register pressure of the PTX as Pins; None where there is no PTX.
     """
 
@@ -124,8 +124,8 @@ def ledger(
     kernel, signature=None, constexprs: dict | None = None, *, target: str | None = None,
     options: dict | None = None, triton: str | None = None,
 ) -> Ledger:  # fmt: skip
-    """Which allocation takes which bytes of shared memory and when, and what pins registers: with no GPU, and
-    by any release.
+    """Finds which allocation occupies which bytes of shared memory and when, and which values keep registers
+    live. It needs no GPU, and works with any release.
 
     - The arguments are those of `compile()`: a kernel in Python, or a file of TTIR or TTGIR.
 

@@ -13,7 +13,8 @@ _parts = itertools.count()  # of files that are being written
 
 
 def get_file_dir(file: str) -> str:
-    """The absolute folder that holds `file`: get_file_dir(__file__) is where the calling script lies."""
+    """Returns the absolute path of the folder that contains `file`: get_file_dir(__file__) is the folder of
+    the calling script."""
     return os.path.dirname(os.path.abspath(os.fspath(file)))
 
 

@@ -93,13 +93,13 @@ class Resources:
 
 
 def resources(kernel, metadata=None, *, name: str = "", listing: str | None = None) -> Resources:
-    """What the binary of a kernel needs of the GPU: registers, memory, code, instructions, occupancy.
+    """Reads what a kernel's binary needs of the GPU: registers, memory, code, instructions, occupancy.
 
-    - `kernel`: a file (.cubin, .hsaco, .amdgcn; IR and PTX are compiled onward by the installed Triton), or
-      what compile(), load() or a launch returns. `name`: which kernel of the file.
-    - `metadata`: where it is not beside the file: its JSON file or text, a dict. It says how much dynamic
-      shared memory a block has, which occupancy needs.
-    - `listing`: what nvdisasm printed of the cubin, where that is there already.
+    - `kernel`: a file (.cubin, .hsaco, .amdgcn; IR and PTX are compiled by the installed Triton), or the
+      result of compile(), load() or a launch. `name`: selects a kernel of the file.
+    - `metadata`: the metadata, if it is not beside the file: a JSON file or text, or a dict. It contains the
+      size of a block's dynamic shared memory, from which occupancy is computed.
+    - `listing`: the output of nvdisasm for the cubin, if it is available already.
 
     Raises DiagnosticError.
     """

@@ -180,10 +180,10 @@ class _Folder:
 
 
 def open_case(path: str | os.PathLike) -> Case:
-    """Opens a case (*.trcase): one launch with its kernel at all levels and its arguments.
+    """Opens a case (*.trcase): one launch, with its kernel at all levels and its arguments.
 
     The result has `run(level)`, `subject`, `about` (the description as a dict) and `archive` (its files).
-    Raises DiagnosticError for a file that is no case, or a larger one than is allowed.
+    Raises DiagnosticError for a file that is not a case, or that is larger than allowed.
     """
     return Case(path)
 

@@ -108,17 +108,17 @@ def _page(one: dict) -> list[str]:
 def verify(
     kernel, args=(), constexprs=None, *, grid=None, checks=judge.CHECKS, strict=False, target=None, say=None
 ) -> Verdict:
-    """Runs one launch at every level, with every check, in other orders, and gives one verdict.
+    """Runs one launch at every level, with every check and in different orders, and returns one verdict.
 
-    - `kernel`: of `triton_runner.jit` or `triton.jit`, of `load()`, the path of an artifact, or a case
-      (*.trcase), which has its own arguments and grid.
-    - `args`: a list, or a dict by parameter name; they are left as they were.
+    - `kernel`: a kernel of `triton_runner.jit`, `triton.jit` or `load()`, the path of an artifact, or a case
+      (*.trcase), which contains its own arguments and grid.
+    - `args`: a list, or a dict by parameter name; the launch does not change them.
     - `constexprs`: keywords of the launch, such as `BLOCK` and `num_warps`.
-    - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints; all by default.
-    - `strict`: warnings (what reaches no output or may be meant) are faults too, and an order of atomics that
-      decides an output makes the verdict false.
+    - `checks`: of oob, nan, inf, nanload, uninit, race, zerodiv, hints; by default all.
+    - `strict`: treats warnings (findings that reach no output or may be intended) as faults, and makes the
+      verdict false if the order of atomics decides an output.
 
-    Raises DiagnosticError for what cannot be run.
+    Raises DiagnosticError for a launch that cannot be run.
     """
     _settings.using(check=",".join(checks)).settings()  # raises for one that is none
     if isinstance(kernel, (str, os.PathLike)):

@@ -154,23 +154,25 @@ def compare(
     timeout: float | None = None,
     told=None,
 ) -> Comparison:
-    """Compiles a kernel with several releases, for several targets, in several configurations, in processes
-    side by side, and compares registers, memory, instructions, occupancy, time, and what the CPU computes.
+    """Compiles a kernel with several releases, for several targets and in several configurations, in parallel
+    processes, and compares registers, memory, instructions, occupancy, time, and the results that the CPU
+    computes.
 
     - `kernel`, `signature`, `constexprs`: as for `compile()`.
-    - `args`, `grid`: a launch: its arguments that are no constexprs, and its programs: a number, a tuple, a
-      function of the constants, or a text such as "cdiv(n, BLOCK)". They give the signature, and each cell
-      is run on the CPU: PTX, of AMD's targets TTGIR.
-    - `versions`: "3.4.0..3.9.0", "all", a list; else the installed one. `targets`: "cuda:80,hip:gfx942".
+    - `args`, `grid`: a launch: the arguments that are not constexprs, and the grid as a number, a tuple, a
+      function of the constants, or a text such as "cdiv(n, BLOCK)". The signature is derived from them, and
+      each cell is run on the CPU: at PTX, for AMD's targets at TTGIR.
+    - `versions`: "3.4.0..3.9.0", "all", or a list; by default the installed release. `targets`:
+      "cuda:80,hip:gfx942".
     - `configs`: "num_warps=4,8;num_stages=1..4", or a list of dicts: options of Triton and constexprs.
-    - `base`: what a cell is compared with: {"release": "3.4.0"}, "num_warps=4", or the JSON file of an
-      earlier comparison, whose cell of the same release, target and configuration it is. Else the first
-      release that can compile for its target; of one release the first configuration; of one configuration
-      the first target.
-    - `jobs`: processes (as many as cores); `executor`: "dask://host:port".
-    - `store`: the folder of finished cells; a cell whose kernel, release, target, configuration and launch
-      are known is not measured again. `timeout`: seconds that a cell may take.
-    - `told(cell, from_store, total)` is called for each cell that is done.
+    - `base`: what each cell is compared with: {"release": "3.4.0"}, "num_warps=4", or the JSON file of an
+      earlier comparison (its cell with the same release, target and configuration). By default it is the
+      first release that can compile for the target; with one release the first configuration; with one
+      configuration the first target.
+    - `jobs`: the number of processes (by default the number of cores); `executor`: "dask://host:port".
+    - `store`: a folder that keeps finished cells; a cell with a known kernel, release, target, configuration
+      and launch is not measured again. `timeout`: the most seconds that a cell may take.
+    - `told(cell, from_store, total)` is called when a cell is finished.
     """
     place = store if isinstance(store, Store) else Store(store)
     subject = Subject(kernel, signature, dict(constexprs or {}), args, grid, timeout, place)

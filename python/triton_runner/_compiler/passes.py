@@ -274,18 +274,19 @@ def passes(
     skip=(),
     replace: dict | None = None,
 ) -> Trace:
-    """The passes that Triton runs for a kernel, and the IR between them.
+    """Runs Triton's passes for a kernel and records the IR between them.
 
-    The result is a Trace, a sequence of Pass. A pass is named by its number there, by "add_coalesce",
-    "tritongpu-coalesce" or "TritonGPUCoalesce"; "canonicalizer#2" is the second of its name.
+    The result is a Trace, a sequence of Pass. A pass is named by its number in it, by "add_coalesce",
+    "tritongpu-coalesce" or "TritonGPUCoalesce"; "canonicalizer#2" is the second pass with that name.
 
     - `kernel` to `attrs`, `triton`, `metadata`, `timeout`, `to`: as for `compile()`.
-    - `keep`: "text" keeps the IR before and behind each pass, "hash" only its fingerprint, "none" nothing.
-    - `check`: compiles plainly too, and compares every level.
-    - `llvm`: keeps the passes inside LLVM too, with the module that LLVM prints behind each, in `.llvm`.
-    - `start`: the pass to start at; `text` is its input, where the kernel is no IR itself.
-    - `stop`: the last pass; `skip`: passes to leave out; `replace`: {pass: IR}, what takes the place of what
-      they make, as a text or a file.
+    - `keep`: "text" keeps the IR before and after each pass, "hash" only its hash, "none" nothing.
+    - `check`: compiles without recording too, and compares every level.
+    - `llvm`: keeps the passes inside LLVM too, in `.llvm`, with the module that LLVM prints after each of
+      them.
+    - `start`: the pass at which to start; `text` is its input, unless the kernel itself is IR.
+    - `stop`: the last pass; `skip`: passes to leave out; `replace`: {pass: IR}, replaces the output of passes
+      by a text or a file.
 
     Raises DiagnosticError.
     """

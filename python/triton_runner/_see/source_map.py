@@ -240,11 +240,11 @@ def _read_all(material: Material, core, notes: list[str]) -> list[str]:
 
 
 def source_map(kernel, *, name: str = "") -> SourceMap:
-    """The map of a kernel between its source, TTIR, TTGIR, LLIR, PTX and SASS (AMDGCN), from the debug
-    information of its artifacts.
+    """Maps a kernel between its source, TTIR, TTGIR, LLIR, PTX and SASS (or AMDGCN), using the debug
+    information in its artifacts.
 
-    - `kernel`: a folder of artifacts (`name`: which kernel), a file of one (its neighbours of the same name
-      are read too), or what compile(), passes(), load() or a launch returns.
+    - `kernel`: a folder of artifacts (`name` selects the kernel), one artifact file (files of the same name
+      beside it are read too), or the result of compile(), passes(), load() or a launch.
 
     Raises DiagnosticError.
     """
