@@ -70,7 +70,7 @@ class Ledger:
       IR.
     - `allocations`: all allocations, ordered by offset. `text`: the IR after the allocation pass.
     - `peak`: the most bytes that are live at once, as far as sizes are known; `at`: the line of `text` where
-      that is. `unused`: shared - peak, which is alignment and holes.
+      that is. `unused`: shared - peak (alignment, holes).
     - `registers`: the register pressure of the PTX as Pins; None where there is no PTX.
     """
 

@@ -25,8 +25,8 @@ class Measured:
     """One cell of a comparison: a release, a target and a configuration, with what was measured.
 
     - `release`, `target`, `config`: identify the cell.
-    - `figures`: the measured numbers by name; None where a number is not available. `mix`, `ptx`: how often
-      each machine instruction and each PTX instruction occurs.
+    - `figures`: the measured numbers by name; None where one is not available.
+    - `mix`, `ptx`: how often each instruction occurs, in the machine code and in the PTX.
     - `error`: why there are no figures, with `stage` and `pass_name` of the failure; `gap`: why the release
       cannot compile this cell.
     - `trap`: the fault that stopped its launch; `unrun`: why it was not launched.

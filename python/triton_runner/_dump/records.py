@@ -83,7 +83,7 @@ class Values:
         return len(self._series)
 
     def to_numpy(self):
-        """Returns an array [records, *shape] in the value's own type (ml_dtypes' types for bf16 and fp8)."""
+        """Returns an array [records, *shape] in the value's type (for bf16 and fp8 a type of ml_dtypes)."""
         return self._series.data.view(self.dtype).reshape(len(self), *self.shape)
 
     def to_torch(self):
