@@ -263,7 +263,7 @@ def dump(
         with prints_aside(as_json):
             dumps, stopped = command.dump_program(file, arguments, selectors, pretend_cuda, options)
     elif arguments:
-        raise click.UsageError(f"{arguments[0]} stands behind {file}: options stand before it")
+        raise click.UsageError(f"{arguments[0]} comes after {file}: options come before it")
     else:
         dumps, stopped = command.dump_file(file, selectors, grid, args, options)
     if stopped and not dumps:

@@ -50,7 +50,7 @@ def parse_argument(text: str):
     kind, typed, value = text.partition("=") if "=" in text else ("", "", text)
     number = _number(value)
     if number is None or (typed and kind not in DTYPES):
-        raise fail(f"--arg {text!r} is no argument", _FORMS)
+        raise fail(f"--arg {text!r} is not an argument", _FORMS)
     if not typed:
         return number
     dtype = dtype_named(kind)
@@ -59,7 +59,7 @@ def parse_argument(text: str):
             return dtype.type(number)
     except OverflowError:
         pass
-    raise fail(f"--arg {text!r}: {value} is no {kind}")
+    raise fail(f"--arg {text!r}: {value} is not a value of type {kind}")
 
 
 def _number(text: str):
@@ -77,7 +77,7 @@ def parse_grid(text: str, option: str = "--grid") -> tuple:
     try:
         return tuple(int(part) for part in re.split(r"[,x\s]+", text.strip().strip("()")) if part)
     except ValueError:
-        raise fail(f"{option} {text!r} is no grid", "as in: 4, or 4,2,1") from None
+        raise fail(f"{option} {text!r} is not a grid", "as in: 4, or 4,2,1") from None
 
 
 def _axes(text: str | None, option: str):

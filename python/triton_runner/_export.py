@@ -66,7 +66,7 @@ def _levels_for(target: str, asked) -> list[str]:
     named = [_levels.binary_level(target) if level == "binary" else level for level in asked]
     unknown = [level for level in named if level not in _levels.LEVELS]
     if unknown:
-        raise fail(f"{unknown[0]!r} is no level", f"levels: binary, {', '.join(_levels.LEVELS)}")
+        raise fail(f"{unknown[0]!r} is not a level", f"levels: binary, {', '.join(_levels.LEVELS)}")
     chosen = [level for level in dict.fromkeys(named) if level in there]
     if not chosen:
         raise fail(f"{target} has none of the levels {', '.join(asked)}", f"its levels: {', '.join(there)}")
@@ -94,9 +94,9 @@ class _Folder:
             with open(path, encoding="utf-8") as opened:
                 index = json.load(opened)
         except (OSError, ValueError) as error:
-            raise fail(f"cannot read {path}: {error}", "it is no package: choose another folder") from None
+            raise fail(f"cannot read {path}: {error}", "it is not a package: choose another folder") from None
         if not isinstance(index, dict) or index.get("format") != _FORMAT:
-            raise fail(f"{path} is no index of format {_FORMAT}", "choose another folder")
+            raise fail(f"{path} is not an index of format {_FORMAT}", "choose another folder")
         return index
 
     def write_index(self, index: dict) -> None:
@@ -160,7 +160,7 @@ def export(
     """
     function, given = _function(kernel)
     if function is None:
-        raise fail(f"{kernel!r} is no kernel", "export takes a JIT function, or kernel.py:name")
+        raise fail(f"{kernel!r} is not a kernel", "export takes a JIT function, or kernel.py:name")
     if isinstance(targets, str):
         targets = targets.split(",")
     targets = list(targets or [compiler._default_target()])

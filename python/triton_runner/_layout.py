@@ -175,7 +175,7 @@ def parse_shape(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.replace(",", "x").split("x"))
     except ValueError:
-        raise fail(f"{text!r} is no shape", "as in 64x64, or 128") from None
+        raise fail(f"{text!r} is not a shape", "as in 64x64, or 128") from None
 
 
 def _warp_along(shape, dim: int, together: int, wide: int) -> str:

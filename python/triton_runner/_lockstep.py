@@ -257,7 +257,7 @@ class _Arguments:
         for name, value in self.values:
             if hasattr(value, "data_ptr") and not hasattr(value, "detach"):
                 raise fail(
-                    f"argument '{name}' is {type(value).__name__}, and nobody can put back its contents",
+                    f"argument '{name}' is {type(value).__name__}, and its contents cannot be restored",
                     "give lockstep the tensor or the array that it stands for",
                 )
         self.saved = {name: _copy(value) for name, value in self.values if _is_array(value)}

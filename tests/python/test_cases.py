@@ -332,7 +332,7 @@ def test_names_that_leave_the_folder(case_file, tmp_path, name):
 
 def test_links_devices_and_files_twice(case_file, tmp_path):
     link = changed(case_file, tmp_path, "link", b"/etc/passwd", external_attr=0o120777 << 16)
-    with pytest.raises(DiagnosticError, match="link is no plain file"):
+    with pytest.raises(DiagnosticError, match="link is a link or a device, not a plain file"):
         triton_runner.open_case(link)
     with pytest.raises(DiagnosticError, match="twice"):
         triton_runner.open_case(changed(case_file, tmp_path, "CASE.json"))

@@ -135,7 +135,7 @@ def test_a_cache_that_is_none(tmp_path):
         run("doctor", "--json", "--no-selftest", status=1, TRITON_CACHE_DIR=str(tmp_path / "file"))
     )
     assert "it is a file, and should be a folder" in told["problems"]["cache"]
-    assert "which is no folder" in run("cache", TRITON_CACHE_DIR=str(tmp_path / "file"))
+    assert "which is not a folder" in run("cache", TRITON_CACHE_DIR=str(tmp_path / "file"))
 
 
 def test_only_entries_of_the_cache_are_deleted(tmp_path):

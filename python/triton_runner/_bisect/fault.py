@@ -162,7 +162,7 @@ class Search:
             self._optimised = True
             return None
         self.note(
-            "the IR is right behind every pass before the conversion to LLVM, and wrong behind it, with "
+            "the IR is right after every pass before the conversion to LLVM, and wrong after it, with "
             "LLVM's optimisation off too"
             if unoptimised.verdict == "wrong"
             else f"whether LLVM's optimisation matters could not be judged: {unoptimised.first_why}"
@@ -172,7 +172,7 @@ class Search:
     def _behind(self, step: dict) -> str:
         """The verdict on the IR behind a pass."""
         outcome = self.at("ttir" if step["stage"] == "make_ttir" else "ttgir", {"stop": step})
-        self.say(f"behind {short(step)}: {outcome.verdict}")
+        self.say(f"after {short(step)}: {outcome.verdict}")
         return outcome.verdict
 
     # --- splicing ---------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Search:
                     self.note(
                         f"the conversion to LLVM of {self.release.version} allocates no shared memory for "
                         f"{', '.join(lacking)}, and that of {right.version} does: going on from the IR "
-                        f"behind {short(step)} is wrong for that reason"
+                        f"after {short(step)} is wrong for that reason"
                     )
                     return "pass", self._conversion()
                 if step is not None and step.get("others"):
@@ -244,10 +244,10 @@ class Search:
         same = step is not None and _same(step, spliced)
         if step is not None and not same:
             self.note(
-                f"executing the IR of this release alone puts it behind {short(step)}; Triton {version}, "
-                f"going on from the IR behind {short(spliced)}, is wrong all the same"
+                f"executing the IR of this release alone puts it after {short(step)}; Triton {version}, "
+                f"continuing from the IR after {short(spliced)}, is wrong all the same"
                 if where == "pass"
-                else f"executing the IR of this release alone puts it behind {short(step)}"
+                else f"executing the IR of this release alone puts it after {short(step)}"
             )
         self._take_step(spliced, "splice")
         if same:

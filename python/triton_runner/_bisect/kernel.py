@@ -43,7 +43,7 @@ def oracle(text: str) -> dict:
         }  # fmt: skip
     if os.path.isfile(text):
         return {"kind": "program", "path": os.path.abspath(text)}
-    raise fail(f"--oracle {text!r} is no oracle, and no file", _FORMS)
+    raise fail(f"--oracle {text!r} is neither an oracle nor a file", _FORMS)
 
 
 def launch(arguments, grid, constexprs: dict, options: dict, judged_by: dict) -> dict:

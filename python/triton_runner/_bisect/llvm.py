@@ -75,8 +75,8 @@ class InsideLlvm:
             return
         if not self.left_out():
             self.search.note(
-                "the IR is right behind every pass of code generation that works on it: instruction "
-                "selection, or a pass behind it that cannot be switched off"
+                "the IR is right after every pass of code generation that works on it: instruction "
+                "selection, or a later pass that cannot be switched off"
             )
 
     def left_out(self, arguments: list[str] | None = None) -> bool:
@@ -110,7 +110,7 @@ class InsideLlvm:
 
     def _own(self, kernel: int, steps: list, i: int) -> str:
         """The verdict on the IR behind an optimising pass, with the release's own code generation."""
-        return self._instead(kernel, self._text(kernel, steps, i), f"behind {steps[i][0]}")
+        return self._instead(kernel, self._text(kernel, steps, i), f"after {steps[i][0]}")
 
     def _instead(self, kernel: int, text: str, what: str) -> str:
         key = [self._kernels[kernel]["name"], self._nth[kernel]]
@@ -124,7 +124,7 @@ class InsideLlvm:
             text, _ = translation.translate_llir(self._text(kernel, steps, i), splice.right.version)
         except DiagnosticError:
             return "unknown"
-        return splice.llir({kernel: text}, f"behind {steps[i][0]}").verdict
+        return splice.llir({kernel: text}, f"after {steps[i][0]}").verdict
 
     def _text(self, kernel: int, steps: list, i: int) -> str:
         return self._kernels[kernel]["llvm_texts"][steps[i][2]]
@@ -174,4 +174,4 @@ class InsideLlvm:
         nth = sum(step[1] == argument for step in steps[: wrong + 1])
         self.search.found["pass"] = {"name": name, "argument": argument, "add": None, "nth": nth}
         if others := [step[0] for step in steps[right + 1 : wrong]]:
-            self.search.note(f"the IR behind {', '.join(others)} could not be judged")
+            self.search.note(f"the IR after {', '.join(others)} could not be judged")

@@ -96,7 +96,7 @@ class Splice:
         if outcome.verdict == "unknown":
             self._note(outcome.first_why)
         name = short(self.steps[index]) if index >= 0 else "the front end"
-        self.right.say(f"with the IR of {self.wrong.version} behind {name}: {outcome.verdict}")
+        self.right.say(f"with the IR of {self.wrong.version} after {name}: {outcome.verdict}")
         return outcome
 
     def llir(self, texts: dict | None = None, what: str = "", made: dict | None = None) -> Outcome:

@@ -167,7 +167,7 @@ def _block_of(value, address: int) -> tuple:
     found = _memory.around(value, address)
     if found is None:
         raise fail(
-            f"an argument is memory at {address:#x} of a size that nobody tells",
+            f"an argument is memory at {address:#x} of unknown size",
             "triton_runner.register_memory(address, nbytes) tells it",
         )
     start, size, _, writable, owner = found

@@ -292,7 +292,7 @@ def _earlier(path: str) -> dict:
     except OSError as error:
         raise fail(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise fail(f"{path} is no JSON of triton-runner compare --json: {error!r}") from None
+        raise fail(f"{path} is not the JSON of triton-runner compare --json: {error!r}") from None
     return {_place(row): row for row in rows}
 
 

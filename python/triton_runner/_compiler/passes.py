@@ -78,7 +78,7 @@ class Pass:
         if dialect_of(text) == "llvm":
             raise fail(
                 f"the IR {which} pass {self.number} ({self.name}) is of LLVM's dialect, which no engine runs",
-                "the passes up to the conversion to LLVM can be run; behind it LLIR and PTX can",
+                "the passes up to the conversion to LLVM can be run; after it, run LLIR or PTX",
             )
         metadata = {**self._trace.metadata, "name": self._trace.name}
         return _load.load(text, metadata=metadata, device=device, **options)

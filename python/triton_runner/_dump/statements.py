@@ -91,7 +91,7 @@ class _Context:
             return core.to_tensor(value, **self.keywords)
         raise fail(
             f"{what} is {_named(value)}, and should be a tensor or a number",
-            "load what lives in shared memory or behind a descriptor first, and dump what was loaded",
+            "load what is in shared memory or behind a descriptor first, and dump the loaded value",
         )
 
     def integer(self, value, what: str):
