@@ -13,7 +13,7 @@
 #   make tutorials TUTORIALS=<folder>   Triton's own tutorials as they are, on the CPU (ARGS="--release 3.6.0")
 #   make right          right programs under verify: none may be called wrong (ARGS="fla --whole --launches 400",
 #                       ARGS="tutorials --tutorials <folder>": tests/right/run.py)
-#   make releases       ten Triton releases, each in a venv of its own (ALL=1: thirteen)
+#   make releases       every Triton release, each in a venv of its own (ALL=1: every patch of each)
 #   make lint           ruff, clang-format, the order of imports, the length of functions and files
 #   make fuzz           mutated IR against the parser and the engine (LIMIT=<seconds>, ARGS=--libfuzzer)
 #   make coverage       lines and conditions of the engines that no test reaches (ARGS="--parts cases":

@@ -1,13 +1,15 @@
-"""Includes lead down among the folders of src/tile (doc/internals/tile-engine.md), and triton_runner.h
-includes every public header: what it does without is for src/<folder>/internal. The folders of src are
-kept apart by their include directories. tests/lint.py calls check()."""
+"""Includes lead down among the folders of src/tile (doc/internals/tile-engine.md) and among the layers of
+src/simt (doc/internals/simt.md), where only the front end knows PTX; triton_runner.h includes every public
+header: what it does without is for src/<folder>/internal. The folders of src are kept apart by their include
+directories. tests/lint.py calls check()."""
 
+import graphlib
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TILE, PUBLIC = ROOT / "src" / "tile", ROOT / "include"
+TILE, SIMT, PUBLIC = ROOT / "src" / "tile", ROOT / "src" / "simt", ROOT / "include"
 ALONE = {"triton_runner/deploy/tvm_ffi.h"}  # only libraries for TVM-FFI include it
 
 # What the files of a folder may include of the others; the core is the root.
@@ -20,6 +22,78 @@ MAY_INCLUDE = {
     "check": {"trace", "ops", "machine"},
 }
 ON_TOP = {"schedule", "kernel", "observe"}  # files of the root that are above all folders
+
+# The layers of src/simt from the bottom up: files with their headers, folders. A file includes its own layer
+# and those below it. doc/internals/simt.md has the same table.
+SIMT_LAYERS = (
+    ("code", "source simd tables code arguments spaces"),
+    ("state", "block matrix/tensor_memory exec"),
+    ("checks", "check access"),
+    ("lanes", "divergence address redux warp move cluster barrier control memory atomic observe"),
+    ("operations", "matrix async"),
+    ("front end", "ptx"),
+    ("launch", "launch_control run kernel"),
+)
+SIMT_FRONT = {"ptx/load": {"kernel"}}  # what it loads is a Kernel
+# Files with handlers and their lowering: they may include the front end.
+SIMT_MIXED = {
+    "launch_control",
+    "async/bulk",
+    "async/copy",
+    "async/mbarrier",
+    "async/store_async",
+    "async/tensormap",
+    "async/tma",
+    "async/tma_ops",
+}
+READS_PTX = re.compile(r"\bptx::(Instruction|Operand|Opcode|Mod|Module|Function|Variable|Special)\b")
+
+
+def simt_unit(name: str) -> str:
+    """A file's name without its ending, below src/simt."""
+    return re.sub(r"\.(cpp|h|inc)$", "", name)
+
+
+SIMT_RANKS = {name: i for i, (_, names) in enumerate(SIMT_LAYERS) for name in names.split()}
+
+
+def simt_part(unit: str) -> str:
+    """What SIMT_LAYERS names: a file, or its folder."""
+    return unit if unit in SIMT_RANKS else unit.split("/")[0]
+
+
+def simt_rank(unit: str) -> int:
+    """The number of the layer that holds a file or its folder."""
+    return SIMT_RANKS.get(simt_part(unit), -1)
+
+
+def check_simt() -> list[str]:
+    """What is wrong within src/simt, a line each."""
+    wrong, includes = [], {}
+    for path in sorted([*SIMT.rglob("*.h"), *SIMT.rglob("*.cpp")]):
+        unit = simt_unit(str(path.relative_to(SIMT)))
+        if unit.endswith("_test") or unit.startswith("internal/"):
+            continue
+        name, text = f"src/simt/{path.relative_to(SIMT)}", path.read_text()
+        if simt_rank(unit) < 0:
+            wrong.append(f"{name}: is in no layer of SIMT_LAYERS")
+            continue
+        if not unit.startswith("ptx/") and unit not in SIMT_MIXED and READS_PTX.search(text):
+            wrong.append(f"{name}: reads PTX, which is for src/simt/ptx")
+        for included in re.findall(r'^#include "([^"]+)"', text, re.M):
+            beside = path.parent / included
+            other = simt_unit(str(beside.relative_to(SIMT)) if beside.is_file() else included)
+            mixed = unit in SIMT_MIXED and other.startswith("ptx/")
+            mixed |= other in SIMT_FRONT.get(unit, ())
+            if not mixed and simt_part(other) != simt_part(unit):
+                includes.setdefault(simt_part(unit), set()).add(simt_part(other))
+            if simt_rank(other) > simt_rank(unit) and not mixed:
+                wrong.append(f"{name}: includes {included}, which is above it: see SIMT_LAYERS")
+    try:
+        graphlib.TopologicalSorter(includes).prepare()
+    except graphlib.CycleError as error:
+        wrong.append("src/simt: a circle of includes: " + " <- ".join(error.args[1]))
+    return wrong
 
 
 def reached(name: str, seen: set[str]) -> set[str]:
@@ -45,7 +119,7 @@ def check() -> list[str]:
             if other.parent.name not in {"", folder, *MAY_INCLUDE[folder]} or other.stem in ON_TOP:
                 name = path.relative_to(TILE.parent.parent)
                 wrong.append(f"{name}: includes {included}, which is above it: see MAY_INCLUDE")
-    return wrong
+    return wrong + check_simt()
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ FITS = [
 def main():
     print("// Written by tools/math_coefficients.py: polynomials of the math kernels, highest power last.")
     print("// clang-format off\n#pragma once\n")
-    print("namespace triton_runner::num::NUM_ISA {\nnamespace {\n")
+    print("namespace triton_runner::num::SIMD_ISA {\nnamespace {\n")
     for name, ctype, function, interval, count in FITS:
         coefficients, error = chebyfit(function, list(interval), count, error=True)
         suffix = "f" if ctype == "float" else ""
@@ -132,7 +132,7 @@ def main():
         for c in reversed(coefficients):
             print(f"    {nstr(c, digits, min_fixed=0, max_fixed=0)}{suffix},")
         print("};\n")
-    print("}  // namespace\n}  // namespace triton_runner::num::NUM_ISA")
+    print("}  // namespace\n}  // namespace triton_runner::num::SIMD_ISA")
 
 
 if __name__ == "__main__":

@@ -116,4 +116,4 @@ if __name__ == "__main__":
     else:
         import releases
 
-        main(sys.argv[1:] or releases.RELEASES)
+        main(sys.argv[1:] or releases.NEWEST)

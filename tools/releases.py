@@ -1,14 +1,15 @@
 """Keeps one virtual environment per Triton release and runs the project's release tests in them.
 
     python tools/releases.py create [VERSION ...]      make the environments, print their folders
-    python tools/releases.py test [--all] [VERSION ...]
-        build the project's wheel, install it into each, run tests/releases there; --all: also 3.3.0, 3.5.0
-        and 3.7.0. Without versions all ten run and doc/measurements/versions.md is written anew.
+    python tools/releases.py test [--all | --few] [VERSION ...]
+        build the project's wheel, install it into each, run tests/releases there: the newest patch of each
+        minor release, all patches, or the first release, one in the middle and the last. Of all releases
+        doc/measurements/versions.md is written anew.
 
 An environment holds triton, numpy and pytest, no torch (0.6 to 1.1 GB); that of 3.8.0 also the plug-in of
 TLX. They live under $TRITON_RUNNER_RELEASES, by default
-${XDG_CACHE_HOME:-~/.cache}/triton-runner/releases/<version>. Run it with a Python that has pip and the
-packages of requirements/build.txt.
+${XDG_CACHE_HOME:-~/.cache}/triton-runner/releases/<version>. Run it with a Python that has pip, the
+packages of requirements/build.txt, and this package (make develop).
 """
 
 import argparse
@@ -25,12 +26,12 @@ import venv
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+from triton_runner._compiler import versions
+
 ROOT = Path(__file__).resolve().parents[1]
 
-sys.path.insert(0, str(ROOT / "tests" / "corpus"))
-from matrix import RELEASES  # noqa: E402
-
-MORE_RELEASES = ["3.3.0", "3.5.0", "3.7.0"]
+NEWEST = versions.newest_patches()
+FEW = [NEWEST[0], NEWEST[(len(NEWEST) - 1) // 2], NEWEST[-1]]
 # What an environment needs beside Triton: the project's own needs, and what 3.0 and 3.1 import undeclared.
 PACKAGES = ["numpy", "ml_dtypes", "click", "pytest", "filelock", "setuptools"]
 # TLX is a plug-in of one release. Where it cannot be fetched, its tests say so.
@@ -184,7 +185,7 @@ def table(results):
         "What `make releases` last found (`make releases ALL=1`: every row). Each release has an environment",
         "of its own (`tools/releases.py`) with NumPy, without torch, and runs `tests/releases` on the CPU",
         f"(here: Python {platform.python_version()}, {platform.machine()}). A cell is passed / run.",
-        "Once the environments are there, thirteen releases take 5 minutes of CPU time.",
+        "Once the environments are there, all take 5 minutes of CPU time.",
         "",
         "- **python, ttir, ttgir**: vector add, softmax and matmul entering at that level, on NumPy arrays",
         "  (Python: also matmul executed at TTIR and at TTGIR).",
@@ -249,17 +250,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=["create", "test"])
     parser.add_argument("versions", nargs="*", metavar="VERSION", help="e.g. 3.4.0")
-    parser.add_argument("--all", action="store_true", help=f"also {', '.join(MORE_RELEASES)}")
+    parser.add_argument("--all", action="store_true", help="all patches")
+    parser.add_argument("--few", action="store_true", help=", ".join(FEW))
     options = parser.parse_args()
-    known = RELEASES + MORE_RELEASES
+    known = versions.RELEASES
     if unknown := set(options.versions) - set(known):
         parser.error(f"unknown release {', '.join(sorted(unknown))}: known are {', '.join(known)}")
-    versions = options.versions or (sorted(known) if options.all else RELEASES)
+    chosen = options.versions or (known if options.all else FEW if options.few else NEWEST)
     if options.command == "create":
-        for version in versions:
+        for version in chosen:
             print(ensure(version))
         return 0
-    return test(versions, write_table=not options.versions)
+    return test(chosen, write_table=not options.versions and not options.few)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ void init_launcher(nb::module_& m);
 void init_dispatch(nb::module_& m);
 void init_call(nb::module_& m);
 void init_ir(nb::module_& m);
+void init_releases(nb::module_& m);   // of _core.ir
 void init_translate(nb::module_& m);  // of _core.ir
 void init_layout(nb::module_& m);
 void init_ptx(nb::module_& m);

@@ -213,6 +213,7 @@ void init_module(nb::module_& m) {
 }
 
 void init_parse(nb::module_& m) {
+  init_releases(m);
   init_translate(m);
   m.def(
       "parse",
@@ -228,7 +229,7 @@ void init_parse(nb::module_& m) {
         return parsed(std::move(source), std::move(name));
       },
       nb::arg("text"), nb::arg("filename") = nb::none(),
-      "Parses MLIR text of Triton's dialects, releases 3.0 to 3.9.");
+      "Parses MLIR text of Triton's dialects, of any known release.");
 
   m.def(
       "parse_file",
@@ -251,15 +252,14 @@ void init_table(nb::module_& m) {
   m.def(
       "op_table",
       [] {
-        auto release = [](ir::Release r) { return std::to_string(r / 100) + "." + std::to_string(r % 100); };
-        auto until = [&](ir::Release r) {
-          return r == ir::kNow ? nb::object(nb::none()) : nb::cast(release(r));
+        auto until = [](ir::Release r) {
+          return r == ir::kNow ? nb::object(nb::none()) : nb::cast(ir::spelled(r));
         };
         std::map<ir::OpKind, nb::list> old_names;
         for (const ir::OldName& old : ir::old_names()) {
           nb::dict entry;
           entry["name"] = std::string(old.name);
-          entry["since"] = release(old.since);
+          entry["since"] = ir::spelled(old.since);
           entry["until"] = until(old.until);
           entry["tested"] = std::string(old.tested);
           old_names[old.kind].append(entry);
@@ -272,7 +272,7 @@ void init_table(nb::module_& m) {
           entry["operands"] = std::string(row.operands);
           entry["exec"] = std::string(row.exec);
           entry["effects"] = std::string(row.effects_text);
-          entry["since"] = row.since == ir::kFork ? nb::object(nb::none()) : nb::cast(release(row.since));
+          entry["since"] = row.since == ir::kFork ? nb::object(nb::none()) : nb::cast(ir::spelled(row.since));
           entry["until"] = until(row.until);
           entry["assembly"] = std::string(row.assembly);
           entry["tested"] = std::string(row.tested);

@@ -18,7 +18,7 @@ void init_translate(nb::module_& m) {
         return std::pair(std::move(made.text), std::move(made.changes));
       },
       nb::arg("text"), nb::arg("release"), nb::arg("filename") = "",
-      "TTIR or TTGIR of any release as release 309 (3.9) reads it, and what was changed");
+      "TTIR or TTGIR of any release as release 304 (3.4) reads it, and what was changed");
   m.def(
       "written_by",
       [](std::string text, std::string filename) {
@@ -26,7 +26,7 @@ void init_translate(nb::module_& m) {
         return std::pair(found.first, found.last);
       },
       nb::arg("text"), nb::arg("filename") = "",
-      "The first and the last release, 309 (3.9), that can have printed TTIR or TTGIR");
+      "The first and the last release, 304 (3.4), that can have printed TTIR or TTGIR");
 }
 
 }  // namespace triton_runner::python

@@ -108,7 +108,7 @@ def _learn(function, kernel, named):
     own = ["device_caches", "cache", "binder", "debug", "pre_run_hooks"]
     guards += [
         (function.__dict__, own), (kernel.__dict__, [installed().run_field]),
-        (driver.__dict__, [installed().driver_fields[1]]),
+        (driver.__dict__, [installed().active_driver]),
         (os.environ._data, [os.environ.encodekey(name) for name in _VARIABLES]),
     ]  # fmt: skip
     guards += [(values, [name]) for (name, _), (_, values) in function.used_global_vals.items()]

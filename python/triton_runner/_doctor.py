@@ -60,8 +60,9 @@ def facts() -> dict:
     return {
         "triton-runner": _version("triton-runner"),
         "triton": ", ".join(map(_version, wheels)) or "not installed",
-        "torch pins": torch_pin() or "-",
         "torch": _version("torch"),
+        "torch pins": torch_pin() or "-",
+        "pin kept in": pin_places() or "-",
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cores": len(os.sched_getaffinity(0)),
@@ -99,6 +100,26 @@ def torch_pin() -> str | None:
         return None
     found = (re.match(r"(?:pytorch-)?triton(?:-rocm)?\s*\(?==\s*([\w.]+)", need) for need in needs)
     return next((one[1] for one in found if one), None)
+
+
+def pin_places() -> str | None:
+    """Where the pin stands: in the installed torch, and in PyTorch's sources of its commit."""
+    try:
+        torch = importlib.metadata.distribution("torch")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    places = [f"Requires-Dist of {torch.locate_file(f'torch-{torch.version}.dist-info/METADATA')}"]
+    if not torch_pin():
+        places = ["nowhere in this torch, which requires no Triton"]
+    commit = None
+    try:
+        version = torch.locate_file("torch/version.py").read_text(encoding="utf-8")
+        commit = re.search(r"git_version = '(\w+)'", version)
+    except OSError:
+        pass
+    sources = f"https://github.com/pytorch/pytorch/blob/{commit[1] if commit else 'main'}/.ci/docker"
+    places += [f"{sources}/triton_version.txt (release)", f"{sources}/ci_commit_pins/triton.txt (commit)"]
+    return "; ".join(places)
 
 
 def selftest() -> dict[str, str]:

@@ -94,7 +94,7 @@ def _is_plain_on_hip(said, signature) -> bool:
     """Whether each parameter is a word, blocks of a cluster are launched as our driver does, and Triton has
     loaded the function by the library that ours is."""
     is_word = all(isinstance(kind, str) and not kind.startswith("tensordesc") for _, kind in signature)
-    clusters = getattr(said, "num_ctas", 1) > 1 and installed().version < (3, 6)  # which ignore them
+    clusters = getattr(said, "num_ctas", 1) > 1 and not installed().hip_clusters
     return is_word and not clusters and len(loaded_libraries("libamdhip64.so")) == 1
 
 

@@ -19,7 +19,7 @@ def register() -> None:
 
     _replace_compile()
     cpu_backend.install(_driver.LazyDriver)
-    default_field, active_field = installed().driver_fields
+    default_field, active_field = installed().default_driver, installed().active_driver
     before = getattr(config, default_field)
     if isinstance(before, _driver.LazyDriver):
         return

@@ -168,7 +168,7 @@ def in_force(environment) -> list[tuple[Variable, str]]:
         if name in known():
             found.append((known()[name], value))
         elif name.startswith(("TRITON_", "MLIR_", "LLVM_", "NVPTX_", "AMDGCN_")):
-            found.append((Variable(name, "unknown", "no release from 3.0 to 3.9 is known to read it"), value))
+            found.append((Variable(name, "unknown", "no known release of Triton reads it"), value))
     return found
 
 

@@ -73,7 +73,7 @@ void Translator::name_and_form(Op* op) {
   if (chosen == 1 && op->form > 1 && forms[op->form - 1u].until == kNow) chosen = op->form;
   if (chosen == op->form) return;
   // Forms may differ in spaces alone, or in operands that this op does not have.
-  auto spelled = [&](size_t form) {
+  auto text_in = [&](size_t form) {
     const uint8_t own = std::exchange(op->form, static_cast<uint8_t>(form));
     Printer printer(m_, false);
     printer.op(*op);
@@ -81,8 +81,8 @@ void Translator::name_and_form(Op* op) {
     std::erase_if(printer.out, [](char c) { return c == ' '; });
     return std::move(printer.out);
   };
-  if (spelled(op->form) == spelled(chosen)) return;
-  note("the text of " + std::string(op->name), "that of 3." + std::to_string(release_ % 100));
+  if (text_in(op->form) == text_in(chosen)) return;
+  note("the text of " + std::string(op->name), "that of " + spelled(release_));
   op->form = static_cast<uint8_t>(chosen);
 }
 
@@ -109,7 +109,7 @@ base::Result<Translation> Translator::run() {
   each_op([&](Op* op) {
     name_and_form(op);
     if (!has(op))
-      fail(op, "Triton 3." + std::to_string(release_ % 100) + " has no op " + std::string(op->name) +
+      fail(op, "Triton " + spelled(release_) + " has no op " + std::string(op->name) +
                    ", and none that stands for it");
   });
   if (!errors_.empty()) return errors_.front();
@@ -120,7 +120,7 @@ base::Result<Translation> Translator::run() {
 }
 
 Releases written_by(const Module& module) {
-  Releases found;
+  Releases found{release_table().front().version, release_table().back().version};
   auto within = [&](Release since, Release until) {
     found.first = std::max(found.first, since);
     found.last = std::min(found.last, until);
@@ -133,7 +133,7 @@ Releases written_by(const Module& module) {
     if (row.since == kFork) return;
     within(row.since, row.until);
     for (const DialectPrefix& dialect : kDialectPrefixes) {
-      if (op->name.starts_with(dialect.old_prefix)) within(release(3, 0), dialect.until);
+      if (op->name.starts_with(dialect.old_prefix)) within(0, dialect.until);
       if (op->name.starts_with(dialect.prefix)) within(dialect.until + 1, kNow);
     }
   });

@@ -125,14 +125,12 @@ void Translator::view(Op* op) {
       op->kind = OpKind::kMemDescSubslice;
       set_attr(module_, op, "offsets", m_.intern(list));
     } else {
-      return fail(op,
-                  "Triton 3." + std::to_string(release_ % 100) +
-                      " takes no part of shared memory at offsets that are computed",
-                  {"its ttg.memdesc_subslice has constant ones"});
+      return fail(
+          op, "Triton " + spelled(release_) + " takes no part of shared memory at offsets that are computed",
+          {"its ttg.memdesc_subslice has constant ones"});
     }
   } else {
-    return fail(
-        op, "no op of Triton 3." + std::to_string(release_ % 100) + " stands for this ttg.memdesc_subview");
+    return fail(op, "no op of Triton " + spelled(release_) + " stands for this ttg.memdesc_subview");
   }
   if (release_ >= release(3, 5)) {
     const uint32_t ends[] = {1, static_cast<uint32_t>(op->num_operands())};
@@ -199,7 +197,7 @@ void Translator::descriptor_parameter(Op* function, uint32_t index) {
         casts.push_back(user);
         break;
       default:
-        return fail(user, "Triton 3." + std::to_string(release_ % 100) + " gives kernels descriptors, and " +
+        return fail(user, "Triton " + spelled(release_) + " gives kernels descriptors, and " +
                               std::string(user->name) + " takes the pointer to one");
     }
     const Type* tile = m_.tensor_type(here->element, here->shape, here->encoding);

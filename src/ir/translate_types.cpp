@@ -81,7 +81,7 @@ const Type* Translator::changed(const Type* t) {
         differs = true;
       }
       if (made.alloc_shape.size() != t->alloc_shape.size()) {
-        note("!ttg.memdesc", "the allocation's shape as 3." + std::to_string(release_ % 100) + " has it");
+        note("!ttg.memdesc", "the allocation's shape as " + spelled(release_) + " has it");
         differs = true;
       }
       break;
@@ -121,9 +121,9 @@ const Attr* Translator::tensor_memory(const Attr* e, const Type* element) {
   if (!said) return e;
   const int64_t alone = 32 / element->width;
   if (!strides && said->integer != 1 && said->integer != alone) {
-    errors_.push_back(base::failure("Triton 3." + std::to_string(release_ % 100) +
-                                    " has no tensor memory of " + std::string(element->text) +
-                                    " with a colStride of " + std::to_string(said->integer)));
+    errors_.push_back(base::failure("Triton " + spelled(release_) + " has no tensor memory of " +
+                                    std::string(element->text) + " with a colStride of " +
+                                    std::to_string(said->integer)));
     return e;
   }
   Attr unpacked{.kind = AttrKind::kBool};

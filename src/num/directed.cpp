@@ -64,20 +64,24 @@ T round_to(const Exact& x, Direction to) {
     more_than_half = rest > middle;
   }
   switch (to) {
-    case Direction::kNearestEven:
+    case Direction::kNearest:
       kept += more_than_half || (half && (kept & 1));
       break;
-    case Direction::kTowardZero:
+    case Direction::kNearestAway:
+      kept += more_than_half || half;
       break;
-    case Direction::kDown:
+    case Direction::kZero:
+      break;
+    case Direction::kDownward:
       kept += lost && x.negative;
       break;
-    case Direction::kUp:
+    case Direction::kUpward:
       kept += lost && !x.negative;
       break;
   }
   T value = std::ldexp(static_cast<T>(kept), lsb);
-  const bool away = to == Direction::kNearestEven || to == (x.negative ? Direction::kDown : Direction::kUp);
+  const bool away = to == Direction::kNearest || to == Direction::kNearestAway ||
+                    to == (x.negative ? Direction::kDownward : Direction::kUpward);
   if (std::isinf(value) && !away) value = Limits::max();
   return x.negative ? -value : value;
 }
@@ -108,7 +112,7 @@ bool ordinary(T x) {
 
 template <class T>
 T zero_sum(Direction to) {
-  return to == Direction::kDown ? T{-0.0} : T{0.0};
+  return to == Direction::kDownward ? T{-0.0} : T{0.0};
 }
 
 template <class T>

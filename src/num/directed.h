@@ -3,9 +3,9 @@
 #pragma once
 #include <cstdint>
 
-namespace triton_runner::num {
+#include <triton_runner/num/enums.h>
 
-enum class Direction : uint8_t { kNearestEven, kTowardZero, kDown, kUp };
+namespace triton_runner::num {
 
 // T is float or double.
 template <class T>

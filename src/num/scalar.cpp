@@ -125,7 +125,7 @@ uint64_t narrow(const uint64_t* in, const Type*, Type) {
   return bits_of(narrow_directed(as<double>(in[0]), kTo));
 }
 
-constexpr Direction kRd = Direction::kDown, kRu = Direction::kUp, kRz = Direction::kTowardZero;
+constexpr Direction kRd = Direction::kDownward, kRu = Direction::kUpward, kRz = Direction::kZero;
 constexpr auto kF32s = exactly<Type::kF32, Type::kF32>, kF64s = exactly<Type::kF64, Type::kF64>;
 
 #define DIRECTED(symbol, arity, T, op, accepts)                          \
@@ -148,7 +148,7 @@ const ScalarFunction kFunctions[] = {
     DIRECTED("__nv_fsqrt", 1, float, kSqrt, kF32s), DIRECTED("__nv_dsqrt", 1, double, kSqrt, kF64s),
     DIRECTED("__nv_frcp", 1, float, kRcp, kF32s), DIRECTED("__nv_drcp", 1, double, kRcp, kF64s),
     DIRECTED("__nv_fmaf", 3, float, kFma, kF32s), DIRECTED("__nv_fma", 3, double, kFma, kF64s),
-    {"__nv_dsub_rn", 2, directed<double, Operation::kSub, Direction::kNearestEven>, kF64s},
+    {"__nv_dsub_rn", 2, directed<double, Operation::kSub, Direction::kNearest>, kF64s},
     FROM_INT("__nv_int2float", float, kI32, true, kF32), FROM_INT("__nv_uint2float", float, kI32, false, kF32),
     FROM_INT("__nv_ll2float", float, kI64, true, kF32), FROM_INT("__nv_ull2float", float, kI64, false, kF32),
     FROM_INT("__nv_ll2double", double, kI64, true, kF64), FROM_INT("__nv_ull2double", double, kI64, false, kF64),

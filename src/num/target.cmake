@@ -29,7 +29,7 @@ foreach(isa ${simd_isas})
   set(simd_flags_${isa} ${simd_flags_${isa}} PARENT_SCOPE)
   add_library(num_${isa} OBJECT ${simd_sources})
   target_include_directories(num_${isa} PRIVATE ${includes} ${PROJECT_SOURCE_DIR}/src/num)
-  target_compile_definitions(num_${isa} PRIVATE NUM_ISA=${isa} NUM_ISA_${isa})
+  target_compile_definitions(num_${isa} PRIVATE SIMD_ISA=${isa} SIMD_ISA_${isa})
   # No errno and no traps are looked at, so that loops with selects vectorise; results do not change. g++ 12 sees values in its
   # own intrinsics that nobody set.
   target_compile_options(num_${isa} PRIVATE ${simd_flags_${isa}} -fno-math-errno -fno-trapping-math -Wno-psabi -Wno-maybe-uninitialized -Wno-uninitialized)

@@ -4,8 +4,8 @@ file(GLOB ptx_simd_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/ptx/simd/
 foreach(isa ${simd_isas})
   add_library(ptx_${isa} OBJECT ${ptx_simd_sources})
   target_include_directories(ptx_${isa} PRIVATE
-    ${includes} ${base_includes} ${PROJECT_SOURCE_DIR}/src/ptx)
-  target_compile_definitions(ptx_${isa} PRIVATE PTX_ISA=${isa} PTX_ISA_${isa})
+    ${includes} ${num_includes} ${base_includes} ${PROJECT_SOURCE_DIR}/src/ptx)
+  target_compile_definitions(ptx_${isa} PRIVATE SIMD_ISA=${isa} SIMD_ISA_${isa})
   # Registers are read in other types than they were written in.
   target_compile_options(ptx_${isa} PRIVATE ${simd_flags_${isa}} -fno-math-errno -fno-trapping-math
     -fno-strict-aliasing -Wno-psabi -Wno-maybe-uninitialized -Wno-uninitialized)

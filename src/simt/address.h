@@ -1,7 +1,6 @@
 // [register + offset] of instructions that take addresses one thread at a time.
 #pragma once
 #include "exec.h"
-#include "lower.h"
 
 namespace triton_runner::simt {
 
@@ -25,19 +24,5 @@ struct AddressPlace {
     return kNoRegister;
   }
 };
-
-inline bool address_place(Lowering& l, const ptx::Operand& operand, AddressPlace* out) {
-  Lowering::Address a;
-  if (!l.address(operand, &a)) return false;
-  out->place = a.place;
-  out->bytes = a.bytes;
-  out->offset = a.offset;
-  if (!a.variable) return true;
-  const bool wrapped = operand.kind == ptx::OperandKind::kAddress;
-  out->place = l.place(wrapped ? operand.parts[0] : operand, ptx::Mod::kB64);
-  out->bytes = 8;
-  out->offset = wrapped ? operand.integer : 0;
-  return out->place != kNoRegister;
-}
 
 }  // namespace triton_runner::simt

@@ -17,42 +17,12 @@ using exec::Argument;
 using exec::Param;
 using exec::ParamKind;
 
-bool is_map(const ptx::Variable& v) { return v.is_array && v.bytes == exec::kTensorMapBytes; }
-
-Param param_of(const ptx::Variable& v) {
-  Param p;
-  p.name = std::string(v.name);
-  p.type = "." + std::string(ptx::text(v.type));
-  p.bits = static_cast<int>(std::min<uint64_t>(v.bytes, 8) * 8);
-  p.is_signed = ptx::is_signed(v.type);
-  p.kind = ParamKind::kInteger;
-  if (v.is_pointer) {
-    p.kind = ParamKind::kPointer;
-    p.type = ".ptr";
-  } else if (is_map(v)) {
-    p.kind = ParamKind::kTensorDesc;
-    p.type = ".b8[128]";
-  } else if (v.is_array) {
-    p.type += "[" + std::to_string(v.bytes / std::max<uint64_t>(1, ptx::bits(v.type) / 8)) + "]";
-  } else if (ptx::is_float(v.type)) {
-    p.kind = ParamKind::kFloat;
-  }
-  return p;
-}
-
 bool fits(uint64_t bits, int width) {
   auto v = static_cast<int64_t>(bits);
   return width >= 64 || (v >= -(int64_t{1} << (width - 1)) && v < int64_t{1} << width);
 }
 
 }  // namespace
-
-std::vector<Param> text_params(const ptx::Function& entry, int hidden) {
-  std::vector<Param> params;
-  for (const ptx::Variable& v : entry.params) params.push_back(param_of(v));
-  params.resize(params.size() - std::min<size_t>(params.size(), static_cast<size_t>(std::max(0, hidden))));
-  return params;
-}
 
 uint64_t ArgumentPlan::pointers() const {
   uint64_t found = 0;
@@ -66,7 +36,7 @@ uint64_t ArgumentPlan::pointers() const {
 std::string ArgumentPlan::name_at(size_t place) const {
   for (size_t i = 0; i < entries_.size(); ++i)
     if (entries_[i].place == place) return params_[i].name;
-  return places_[place].name;
+  return places_[place].param.name;
 }
 
 base::Result<ArgumentPlan> ArgumentPlan::make(const Code& code, const LoadOptions& options) {
@@ -77,15 +47,14 @@ base::Result<ArgumentPlan> ArgumentPlan::make(const Code& code, const LoadOption
   plan.scratch_[1] = options.profile_scratch;
   plan.layouts_ = options.descriptors;
   plan.total_bytes_ = code.param_bytes;
-  const auto& text = code.entry->params;
-  for (size_t i = 0; i < text.size(); ++i)
-    plan.places_.push_back(
-        {code.param_offsets[i], static_cast<uint32_t>(text[i].bytes), std::string(text[i].name)});
-  if (plan.hidden_ < 0 || plan.hidden_ > 2 || static_cast<size_t>(plan.hidden_) > text.size())
-    return base::failure("kernel '" + plan.kernel_ + "' has " + std::to_string(text.size()) +
+  plan.places_ = code.params;
+  if (plan.hidden_ < 0 || plan.hidden_ > 2 || static_cast<size_t>(plan.hidden_) > code.params.size())
+    return base::failure("kernel '" + plan.kernel_ + "' has " + std::to_string(code.params.size()) +
                          " parameters, and " + std::to_string(plan.hidden_) + " hidden ones were asked for");
   plan.from_text_ = options.params.empty();
-  plan.params_ = plan.from_text_ ? text_params(*code.entry, plan.hidden_) : options.params;
+  plan.params_ = options.params;
+  for (size_t i = 0; plan.from_text_ && i + static_cast<size_t>(plan.hidden_) < code.params.size(); ++i)
+    plan.params_.push_back(code.params[i].param);
   // A tensor map is followed by its shape and strides in Triton's kernels, and stands alone in others.
   base::Status placed = plan.place_all(!plan.from_text_);
   if (!placed && !plan.from_text_ && plan.place_all(false)) placed = base::success();
@@ -213,9 +182,9 @@ base::Result<Argument> ArgumentPlan::accepted(size_t i, const Argument& arg) con
 }
 
 base::Status ArgumentPlan::put(PackedArguments& out, size_t place, uint64_t word) const {
-  const Place& p = places_[place];
+  const Code::Parameter& p = places_[place];
   if (p.bytes > 8)
-    return base::failure("kernel '" + kernel_ + "': parameter '" + p.name + "' is " +
+    return base::failure("kernel '" + kernel_ + "': parameter '" + p.param.name + "' is " +
                          std::to_string(p.bytes) + " bytes by value, which no argument gives");
   std::memcpy(out.bytes.data() + p.offset, &word, p.bytes);  // little-endian: the first bytes of it
   return base::success();

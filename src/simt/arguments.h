@@ -57,17 +57,10 @@ class ArgumentPlan {
   bool from_text_ = false;  // the text's own parameters: what the type leaves open, the argument says
   std::vector<Entry> entries_;
   std::vector<exec::DescriptorLayout> layouts_;
-  struct Place {
-    uint32_t offset, bytes;
-    std::string name;
-  };
-  std::vector<Place> places_;  // the text's parameters
+  std::vector<Code::Parameter> places_;  // the text's
   uint32_t total_bytes_ = 0;
   int hidden_ = 0;
   exec::Scratch scratch_[2];
 };
-
-// The text's parameters as a launch may give them, `hidden` trailing ones left out.
-std::vector<exec::Param> text_params(const ptx::Function& entry, int hidden);
 
 }  // namespace triton_runner::simt

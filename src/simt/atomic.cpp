@@ -1,7 +1,6 @@
-// atom and red on global and shared memory. PTX ISA 9.7.13.5, 9.7.13.6.
-//
-// Threads come one after the other, in ascending order (in another one where the launch is shuffled). Global memory is shared with the other workers, where
-// other blocks run: updates there are atomic. A cluster's shared memory belongs to one worker.
+// Threads come one after the other, in ascending order (in another one where the launch is shuffled). Global memory is
+// shared with the other workers, where other blocks run: updates there are atomic. A cluster's shared memory belongs to
+// one worker.
 #include "atomic.h"
 
 #include <algorithm>
@@ -12,51 +11,43 @@
 
 #include <triton_runner/num/types.h>
 
-#include "address.h"
-#include "async/store_async.h"
-#include "lower.h"
-
 namespace triton_runner::simt {
-
-using ptx::Mod;
-using ptx::OperandKind;
-
 namespace {
 
 // ---- what becomes of an element
 
-template <class T, Mod kOp>
+template <class T, AtomicOp kOp>
 T combine_integer(T old, T value) {
   using Unsigned = std::make_unsigned_t<T>;
   const auto a = static_cast<Unsigned>(old), b = static_cast<Unsigned>(value);
-  if constexpr (kOp == Mod::kAdd) return static_cast<T>(a + b);
-  if constexpr (kOp == Mod::kMin) return std::min(old, value);
-  if constexpr (kOp == Mod::kMax) return std::max(old, value);
-  if constexpr (kOp == Mod::kInc) return a >= b ? T{0} : static_cast<T>(a + 1);
-  if constexpr (kOp == Mod::kDec) return a == 0 || a > b ? value : static_cast<T>(a - 1);
-  if constexpr (kOp == Mod::kAnd) return old & value;
-  if constexpr (kOp == Mod::kOr) return old | value;
-  if constexpr (kOp == Mod::kXor) return old ^ value;
-  if constexpr (kOp == Mod::kExch) return value;
+  if constexpr (kOp == AtomicOp::kAdd) return static_cast<T>(a + b);
+  if constexpr (kOp == AtomicOp::kMin) return std::min(old, value);
+  if constexpr (kOp == AtomicOp::kMax) return std::max(old, value);
+  if constexpr (kOp == AtomicOp::kInc) return a >= b ? T{0} : static_cast<T>(a + 1);
+  if constexpr (kOp == AtomicOp::kDec) return a == 0 || a > b ? value : static_cast<T>(a - 1);
+  if constexpr (kOp == AtomicOp::kAnd) return old & value;
+  if constexpr (kOp == AtomicOp::kOr) return old | value;
+  if constexpr (kOp == AtomicOp::kXor) return old ^ value;
+  if constexpr (kOp == AtomicOp::kExch) return value;
   return old;
 }
 
 // min and max take the operand that is a number, and -0 for less than +0; two NaNs give `nan`.
-template <Mod kOp, class Bits, class Float>
+template <AtomicOp kOp, class Bits, class Float>
 Bits pick(Bits a, Bits b, Float x, Float y, Bits nan) {
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) ? std::isnan(y) ? nan : b : a;
   const bool less = x < y || (x == y && std::signbit(x) && !std::signbit(y));
-  return less == (kOp == Mod::kMin) ? a : b;
+  return less == (kOp == AtomicOp::kMin) ? a : b;
 }
 
-template <num::Type kType, Mod kOp>
+template <num::Type kType, AtomicOp kOp>
 uint16_t combine_half(uint16_t old, uint16_t value) {
   const double x = num::to_double(old, kType), y = num::to_double(value, kType);
-  if constexpr (kOp == Mod::kAdd) return static_cast<uint16_t>(num::from_double(x + y, kType));
+  if constexpr (kOp == AtomicOp::kAdd) return static_cast<uint16_t>(num::from_double(x + y, kType));
   return pick<kOp>(old, value, x, y, uint16_t{0x7fff});
 }
 
-template <num::Type kType, Mod kOp>
+template <num::Type kType, AtomicOp kOp>
 uint32_t combine_halves(uint32_t old, uint32_t value) {
   const uint32_t low = combine_half<kType, kOp>(static_cast<uint16_t>(old), static_cast<uint16_t>(value));
   const uint32_t high =
@@ -67,20 +58,20 @@ uint32_t combine_halves(uint32_t old, uint32_t value) {
 float flush(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
 
 // kFlush: on global memory, add.f32 takes subnormals for zeros.
-template <Mod kOp, bool kFlush>
+template <AtomicOp kOp, bool kFlush>
 uint32_t combine_f32(uint32_t old, uint32_t value) {
   float x = std::bit_cast<float>(old), y = std::bit_cast<float>(value);
-  if constexpr (kOp == Mod::kAdd) {
+  if constexpr (kOp == AtomicOp::kAdd) {
     const float sum = kFlush ? flush(flush(x) + flush(y)) : x + y;
     return std::isnan(sum) ? 0x7fffffff : std::bit_cast<uint32_t>(sum);
   }
   return pick<kOp>(old, value, x, y, 0x7fffffffu);
 }
 
-template <Mod kOp>
+template <AtomicOp kOp>
 uint64_t combine_f64(uint64_t old, uint64_t value) {
   const double x = std::bit_cast<double>(old), y = std::bit_cast<double>(value);
-  if constexpr (kOp == Mod::kAdd) return std::bit_cast<uint64_t>(x + y);
+  if constexpr (kOp == AtomicOp::kAdd) return std::bit_cast<uint64_t>(x + y);
   return pick<kOp>(old, value, x, y, uint64_t{0x7fffffffffffffff});
 }
 
@@ -117,27 +108,27 @@ template <class T, auto kShared, auto kGlobal = kShared>
 constexpr Updates kUpdates = {update_shared<T, kShared>, update_global<T, kGlobal>};
 
 template <class T>
-Updates integer_updates(Mod operation) {
+Updates integer_updates(AtomicOp operation) {
   switch (operation) {
-    case Mod::kAdd:
-      return kUpdates<T, combine_integer<T, Mod::kAdd>>;
-    case Mod::kMin:
-      return kUpdates<T, combine_integer<T, Mod::kMin>>;
-    case Mod::kMax:
-      return kUpdates<T, combine_integer<T, Mod::kMax>>;
-    case Mod::kInc:
-      return kUpdates<T, combine_integer<T, Mod::kInc>>;
-    case Mod::kDec:
-      return kUpdates<T, combine_integer<T, Mod::kDec>>;
-    case Mod::kAnd:
-      return kUpdates<T, combine_integer<T, Mod::kAnd>>;
-    case Mod::kOr:
-      return kUpdates<T, combine_integer<T, Mod::kOr>>;
-    case Mod::kXor:
-      return kUpdates<T, combine_integer<T, Mod::kXor>>;
-    case Mod::kExch:
-      return kUpdates<T, combine_integer<T, Mod::kExch>>;
-    case Mod::kCas:
+    case AtomicOp::kAdd:
+      return kUpdates<T, combine_integer<T, AtomicOp::kAdd>>;
+    case AtomicOp::kMin:
+      return kUpdates<T, combine_integer<T, AtomicOp::kMin>>;
+    case AtomicOp::kMax:
+      return kUpdates<T, combine_integer<T, AtomicOp::kMax>>;
+    case AtomicOp::kInc:
+      return kUpdates<T, combine_integer<T, AtomicOp::kInc>>;
+    case AtomicOp::kDec:
+      return kUpdates<T, combine_integer<T, AtomicOp::kDec>>;
+    case AtomicOp::kAnd:
+      return kUpdates<T, combine_integer<T, AtomicOp::kAnd>>;
+    case AtomicOp::kOr:
+      return kUpdates<T, combine_integer<T, AtomicOp::kOr>>;
+    case AtomicOp::kXor:
+      return kUpdates<T, combine_integer<T, AtomicOp::kXor>>;
+    case AtomicOp::kExch:
+      return kUpdates<T, combine_integer<T, AtomicOp::kExch>>;
+    case AtomicOp::kCas:
       if constexpr (std::is_unsigned_v<T>) return {swap_if_equal<T>, swap_if_equal<T>};
       return {};
     default:
@@ -146,43 +137,43 @@ Updates integer_updates(Mod operation) {
 }
 
 template <num::Type kType>
-Updates half_updates(Mod operation, bool packed) {
+Updates half_updates(AtomicOp operation, bool packed) {
   switch (operation) {
-    case Mod::kAdd:
-      return packed ? kUpdates<uint32_t, combine_halves<kType, Mod::kAdd>>
-                    : kUpdates<uint16_t, combine_half<kType, Mod::kAdd>>;
-    case Mod::kMin:
-      return packed ? kUpdates<uint32_t, combine_halves<kType, Mod::kMin>>
-                    : kUpdates<uint16_t, combine_half<kType, Mod::kMin>>;
-    case Mod::kMax:
-      return packed ? kUpdates<uint32_t, combine_halves<kType, Mod::kMax>>
-                    : kUpdates<uint16_t, combine_half<kType, Mod::kMax>>;
+    case AtomicOp::kAdd:
+      return packed ? kUpdates<uint32_t, combine_halves<kType, AtomicOp::kAdd>>
+                    : kUpdates<uint16_t, combine_half<kType, AtomicOp::kAdd>>;
+    case AtomicOp::kMin:
+      return packed ? kUpdates<uint32_t, combine_halves<kType, AtomicOp::kMin>>
+                    : kUpdates<uint16_t, combine_half<kType, AtomicOp::kMin>>;
+    case AtomicOp::kMax:
+      return packed ? kUpdates<uint32_t, combine_halves<kType, AtomicOp::kMax>>
+                    : kUpdates<uint16_t, combine_half<kType, AtomicOp::kMax>>;
     default:
       return {};
   }
 }
 
-Updates f32_updates(Mod operation) {
+Updates f32_updates(AtomicOp operation) {
   switch (operation) {
-    case Mod::kAdd:
-      return kUpdates<uint32_t, combine_f32<Mod::kAdd, false>, combine_f32<Mod::kAdd, true>>;
-    case Mod::kMin:
-      return kUpdates<uint32_t, combine_f32<Mod::kMin, false>>;
-    case Mod::kMax:
-      return kUpdates<uint32_t, combine_f32<Mod::kMax, false>>;
+    case AtomicOp::kAdd:
+      return kUpdates<uint32_t, combine_f32<AtomicOp::kAdd, false>, combine_f32<AtomicOp::kAdd, true>>;
+    case AtomicOp::kMin:
+      return kUpdates<uint32_t, combine_f32<AtomicOp::kMin, false>>;
+    case AtomicOp::kMax:
+      return kUpdates<uint32_t, combine_f32<AtomicOp::kMax, false>>;
     default:
       return {};
   }
 }
 
-Updates f64_updates(Mod operation) {
+Updates f64_updates(AtomicOp operation) {
   switch (operation) {
-    case Mod::kAdd:
-      return kUpdates<uint64_t, combine_f64<Mod::kAdd>>;
-    case Mod::kMin:
-      return kUpdates<uint64_t, combine_f64<Mod::kMin>>;
-    case Mod::kMax:
-      return kUpdates<uint64_t, combine_f64<Mod::kMax>>;
+    case AtomicOp::kAdd:
+      return kUpdates<uint64_t, combine_f64<AtomicOp::kAdd>>;
+    case AtomicOp::kMin:
+      return kUpdates<uint64_t, combine_f64<AtomicOp::kMin>>;
+    case AtomicOp::kMax:
+      return kUpdates<uint64_t, combine_f64<AtomicOp::kMax>>;
     default:
       return {};
   }
@@ -190,37 +181,28 @@ Updates f64_updates(Mod operation) {
 
 }  // namespace
 
-Mod operation_of(const ptx::Instruction& in) {
-  for (Mod m : {Mod::kAdd, Mod::kMin, Mod::kMax, Mod::kInc, Mod::kDec, Mod::kAnd, Mod::kOr, Mod::kXor,
-                Mod::kExch, Mod::kCas})
-    if (in.has(m)) return m;
-  return Mod::kNone;
-}
-
-Updates find_update(Mod operation, Mod type) {
+Updates find_update(AtomicOp operation, AtomicType type) {
   switch (type) {
-    case Mod::kB16:
-      if (operation != Mod::kCas && operation != Mod::kExch) return {};
+    case AtomicType::kB16:
+      if (operation != AtomicOp::kCas && operation != AtomicOp::kExch) return {};
       return integer_updates<uint16_t>(operation);
-    case Mod::kB32:
-    case Mod::kU32:
+    case AtomicType::kU32:
       return integer_updates<uint32_t>(operation);
-    case Mod::kS32:
+    case AtomicType::kS32:
       return integer_updates<int32_t>(operation);
-    case Mod::kB64:
-    case Mod::kU64:
+    case AtomicType::kU64:
       return integer_updates<uint64_t>(operation);
-    case Mod::kS64:
+    case AtomicType::kS64:
       return integer_updates<int64_t>(operation);
-    case Mod::kF16:
-    case Mod::kF16x2:
-      return half_updates<num::Type::kF16>(operation, type == Mod::kF16x2);
-    case Mod::kBf16:
-    case Mod::kBf16x2:
-      return half_updates<num::Type::kBF16>(operation, type == Mod::kBf16x2);
-    case Mod::kF32:
+    case AtomicType::kF16:
+    case AtomicType::kF16x2:
+      return half_updates<num::Type::kF16>(operation, type == AtomicType::kF16x2);
+    case AtomicType::kBf16:
+    case AtomicType::kBf16x2:
+      return half_updates<num::Type::kBF16>(operation, type == AtomicType::kBf16x2);
+    case AtomicType::kF32:
       return f32_updates(operation);
-    case Mod::kF64:
+    case AtomicType::kF64:
       return f64_updates(operation);
     default:
       return {};
@@ -228,21 +210,6 @@ Updates find_update(Mod operation, Mod type) {
 }
 
 namespace {
-
-// ---- atom and red
-
-enum class Where : uint8_t { kGlobal, kShared, kGeneric };
-
-struct Plan {
-  AddressPlace address;
-  Where where = Where::kGeneric;
-  uint32_t bytes = 0;  // of an element
-  uint32_t n = 1;      // elements
-  Updates updates;
-  uint32_t values[8] = {};
-  uint32_t results[8] = {};      // kNoRegister: not wanted
-  uint32_t other = kNoRegister;  // .cas: what replaces the element
-};
 
 uint64_t read(const Exec& x, uint32_t place, uint32_t bytes, uint32_t i) {
   switch (bytes) {
@@ -280,11 +247,11 @@ uint64_t now_at(const std::byte* at, uint32_t bytes) {
 }
 
 // The place of the thread's elements; null after a trap. *shared: it is in shared memory.
-std::byte* place_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, bool* shared) {
+std::byte* place_of(Exec& x, const Operands& in, const AtomicPlan& plan, uint32_t i, bool* shared) {
   const uint64_t address = plan.address.at(x, i);
   const uint32_t bytes = plan.bytes * plan.n;
-  *shared = plan.where == Where::kShared ||
-            (plan.where == Where::kGeneric && (address & kWindowMask) == kSharedWindow);
+  *shared = plan.where == Space::kShared ||
+            (plan.where == Space::kGeneric && (address & kWindowMask) == kSharedWindow);
   if (address % bytes != 0)
     return x.fault(in, exec::TrapKind::kMisaligned,
                    "the address is not aligned to " + std::to_string(bytes) + " bytes", i, address, bytes,
@@ -295,14 +262,14 @@ std::byte* place_of(Exec& x, const Operands& in, const Plan& plan, uint32_t i, b
   exec::MemoryView& memory = x.worker->memory;
   if (plan.other != kNoRegister && bytes == 4 && memory.writable(address, 1) && !memory.readable(address, 4))
     return reinterpret_cast<std::byte*>(address);
-  if (plan.where == Where::kGeneric) return x.generic(in, i, address, bytes, true);
+  if (plan.where == Space::kGeneric) return x.generic(in, i, address, bytes, true);
   return x.global(in, i, address, bytes, true);
 }
 
 void run_atomic(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const Plan*>(in.data);
-  if (plan.where != Where::kShared) x.worker->global_spins++;
+  const auto& plan = *static_cast<const AtomicPlan*>(in.data);
+  if (plan.where != Space::kShared) x.worker->global_spins++;
   bool shared_event = false, changed = false;
   const bool watched = x.launch().progress.is_watched();
   const bool ok = for_each_lane(x, [&](uint32_t i) {
@@ -331,7 +298,7 @@ std::mutex wide_mutex;
 
 void run_atomic_wide(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
-  const auto& plan = *static_cast<const Plan*>(in.data);
+  const auto& plan = *static_cast<const AtomicPlan*>(in.data);
   x.worker->global_spins++;
   using Wide = std::array<uint64_t, 2>;
   const bool ok = for_each_lane(x, [&](uint32_t i) {
@@ -357,50 +324,6 @@ void run_atomic_wide(Lanes& lanes, const Operands& in) {
 
 }  // namespace
 
-bool lower_atomic(Lowering& l, const ptx::Instruction& in) {
-  if (in.has(Mod::kAsync)) return lower_red_async(l, in);
-  const bool has_result = in.opcode == ptx::Opcode::kAtom;
-  const Mod type = in.type(0), operation = operation_of(in);
-  const size_t at = has_result ? 1 : 0;
-  if (in.operands.size() < at + 2) return l.error(in, "needs an address and a value");
-  Plan plan;
-  plan.where = in.has(Mod::kGlobal) ? Where::kGlobal
-               : in.has(Mod::kShared) || in.has(Mod::kSharedCta) || in.has(Mod::kSharedCluster)
-                   ? Where::kShared
-                   : Where::kGeneric;
-  plan.bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
-  const bool wide = type == Mod::kB128;
-  plan.updates = find_update(operation, type);
-  if (wide ? operation != Mod::kExch && operation != Mod::kCas : !plan.updates.global)
-    return l.error(
-        in, "." + std::string(ptx::text(operation)) + " does not exist for ." + std::string(ptx::text(type)));
-  if (!address_place(l, in.operands[at], &plan.address)) return false;
-  const ptx::Operand& value = in.operands[at + 1];
-  std::fill_n(plan.results, 8, kNoRegister);
-  if (value.kind == OperandKind::kVector) {
-    plan.n = static_cast<uint32_t>(value.parts.size());
-    if (plan.n < 1 || plan.n > 8 || (plan.n & (plan.n - 1)) != 0)
-      return l.error(value.offset, "a vector of " + std::to_string(plan.n) + " elements");
-    for (uint32_t e = 0; e < plan.n; e++) plan.values[e] = l.place(value.parts[e], type);
-  } else {
-    plan.values[0] = l.place(value, type);
-  }
-  if (has_result) {
-    const ptx::Operand& result = in.operands[0];
-    if (result.kind == OperandKind::kVector) {
-      if (result.parts.size() != plan.n)
-        return l.error(result.offset, "as many results as values are needed");
-      for (uint32_t e = 0; e < plan.n; e++) plan.results[e] = l.reg(result.parts[e]);
-    } else {
-      plan.results[0] = l.reg(result);
-    }
-  }
-  if (operation == Mod::kCas) {
-    if (in.operands.size() < at + 3) return l.error(in, ".cas needs a value to compare with and a new one");
-    plan.other = l.place(in.operands[at + 2], type);
-  }
-  l.emit(wide ? run_atomic_wide : run_atomic).data = l.code.keep(plan);
-  return true;
-}
+Handler atomic_handler(bool wide) { return wide ? run_atomic_wide : run_atomic; }
 
 }  // namespace triton_runner::simt

@@ -1,13 +1,7 @@
-// Addresses in the shared memory of a cluster's blocks: mapa and getctarank. PTX ISA 9.7.9.23, 9.7.9.24.
-//
-// A shared address is the block's rank and an offset, in 32 bits or in the low 32 of a generic address.
-#include "exec.h"
-#include "lower.h"
+// Addresses in the shared memory of a cluster's blocks.
+#include "cluster.h"
 
 namespace triton_runner::simt {
-
-using ptx::Mod;
-
 namespace {
 
 // The address a of this block, in the block of rank b.
@@ -31,18 +25,7 @@ void run_getctarank(Lanes& lanes, const Operands& in) {
 
 }  // namespace
 
-bool lower_cluster(Lowering& l, const ptx::Instruction& in) {
-  const bool wide = in.type(0) == Mod::kU64;
-  const bool map = in.opcode == ptx::Opcode::kMapa;
-  const uint32_t d = l.reg(in.operands[0]);
-  const uint32_t a = l.place(in.operands[1], wide ? Mod::kU64 : Mod::kU32);
-  const uint32_t b = map ? l.place(in.operands[2], Mod::kU32) : kNoRegister;
-  if (d == kNoRegister) return true;
-  Instr& i = l.emit(map    ? wide ? run_mapa<uint64_t> : run_mapa<uint32_t>
-                    : wide ? run_getctarank<uint64_t>
-                           : run_getctarank<uint32_t>);
-  i.d = d, i.a = a, i.b = b;
-  return true;
-}
+Handler map_handler(bool wide) { return wide ? run_mapa<uint64_t> : run_mapa<uint32_t>; }
+Handler rank_handler(bool wide) { return wide ? run_getctarank<uint64_t> : run_getctarank<uint32_t>; }
 
 }  // namespace triton_runner::simt

@@ -8,7 +8,8 @@
 
 #include <triton_runner/exec/kernel.h>
 #include <triton_runner/ptx/lanes.h>
-#include <triton_runner/ptx/module.h>
+
+#include "source.h"
 
 namespace triton_runner::simt {
 
@@ -21,9 +22,9 @@ using ptx::Operands;
 // lanes.
 struct Instr : Operands {
   Handler run = nullptr;
-  uint32_t guard = kNoRegister;  // a .pred register
-  uint8_t guard_flip = 0;        // 0xff for @!%p
-  const ptx::Instruction* source = nullptr;
+  uint32_t guard = kNoRegister;    // a .pred register
+  uint8_t guard_flip = 0;          // 0xff for @!%p
+  const Source* source = nullptr;  // of Code::sources
 };
 
 // What the register file holds before an instruction runs.
@@ -33,27 +34,34 @@ struct Constant {
   uint64_t low, high;
   // What the value depends on: nothing, the launch (parameters) or the block.
   enum Kind : uint8_t { kBits, kThread, kShared } kind = kBits;
-  // kThread: a special register that differs by thread (low is the ptx::Special); kShared: address `low` in
-  // the block's own shared window.
+  // kThread: differs by thread (Code::thread_values[low]); kShared: address `low` in the block's own shared window.
 };
 
-struct Code {
-  std::shared_ptr<const ptx::Module> module;
-  const ptx::Function* entry = nullptr;
+// What code is lowered for.
+struct Target {
   std::string kernel;
-  std::string target;    // "cuda:90"
-  int capability = 0;    // 90
-  bool contract = true;  // as ptxas does, unless it gets -fmad=false
+  std::string target;  // "cuda:90"
+  int capability = 0;  // 90
   std::array<uint32_t, 3> block{};
   std::array<uint32_t, 3> cluster{1, 1, 1};
+  bool explicit_cluster = false;
   uint32_t threads = 0;       // of a block, rounded up to whole warps: lanes of the register file
   uint32_t real_threads = 0;  // block[0] * block[1] * block[2]
+};
 
+struct Code : Target {
+  std::shared_ptr<const Listing> listing;
   std::vector<Instr> instrs;  // the last one ends the thread
+  std::deque<Source> sources;
   uint64_t register_bytes = 0;
   std::vector<Constant> constants;
-  uint32_t param_bytes = 0;  // of the entry's parameters, each at its aligned offset
-  std::vector<uint32_t> param_offsets;
+  std::vector<std::vector<uint64_t>> thread_values;
+  struct Parameter {
+    uint32_t offset, bytes;
+    exec::Param param;  // as a launch may give it, if nothing else says so
+  };
+  std::vector<Parameter> params;
+  uint32_t param_bytes = 0;
   uint32_t static_shared = 0;  // bytes of .shared variables; dynamic shared memory follows
   uint32_t local_bytes = 0;    // a thread, of .local variables and of .param variables of calls
   bool dynamic_shared = false;

@@ -1,14 +1,20 @@
-// Branches, calls and the end of threads: what handlers elsewhere need of them.
+// Branches and the end of threads.
 #pragma once
 #include "exec.h"
 
 namespace triton_runner::simt {
 
-// Addresses of functions: this window and the function's place in Module::functions().
+// Addresses of functions: this window and the function's number.
 inline constexpr uint64_t kFunctionWindow = uint64_t{0x72} << 56;
-uint64_t function_index(const ptx::Module& module, const ptx::Function& function);
 
-// The threads that are on end here.
-void end_thread(Lanes& l, const Operands& in);
+void branch(Lanes& l, const Operands& in);  // to the Instr `data`
+struct BranchTable {
+  std::vector<const Instr*> targets;
+  uint64_t flags = 0;  // that every index has (kFunctionWindow)
+};
+// a: the index of each thread into the BranchTable `data` (small: its bytes); every thread goes its way.
+void branch_table(Lanes& l, const Operands& in);
+void trap_here(Lanes& l, const Operands& in);
+void end_thread(Lanes& l, const Operands& in);  // the threads that are on end here
 
 }  // namespace triton_runner::simt

@@ -1,4 +1,6 @@
-// simt::load and the Kernel that it gives.
+// The Kernel that simt::load gives.
+#include "kernel.h"
+
 #include <triton_runner/simt/simt.h>
 
 #include <algorithm>
@@ -6,8 +8,6 @@
 #include <triton_runner/exec/pool.h>
 #include <triton_runner/exec/timing.h>
 
-#include "arguments.h"
-#include "lower.h"
 #include "run.h"
 
 namespace triton_runner::simt {
@@ -15,8 +15,14 @@ namespace {
 
 class SimtKernel final : public exec::Kernel {
  public:
+  SimtKernel(Code code, ArgumentPlan plan, int64_t shared_bytes, LowerWithProbes lower)
+      : code_(std::move(code)),
+        plan_(std::move(plan)),
+        lower_(std::move(lower)),
+        shared_bytes_(shared_bytes) {}
+
   const std::string& name() const override { return code_.kernel; }
-  const std::vector<exec::Param>& params() const override { return plan_->params(); }
+  const std::vector<exec::Param>& params() const override { return plan_.params(); }
   const std::string& level() const override { return level_; }
   const std::string& target() const override { return code_.target; }
 
@@ -51,14 +57,14 @@ class SimtKernel final : public exec::Kernel {
     const Code& code = *observed ? **observed : code_;
     Launch launch;
     launch.code = &code;
-    launch.plan = &*plan_;
+    launch.plan = &plan_;
     launch.options = &options;
     launch.num_clusters = exec::programs_of(options);
     if (options.shuffle) launch.shuffle.emplace(*options.shuffle, static_cast<uint64_t>(launch.num_clusters));
     for (size_t d = 0; d < 3; ++d)
       launch.blocks[d] = static_cast<uint32_t>(options.grid[d]) * code_.cluster[d];
     const int64_t blocks = int64_t{launch.blocks[0]} * launch.blocks[1] * launch.blocks[2];
-    auto packed = plan_->pack(args, blocks);
+    auto packed = plan_.pack(args, blocks);
     if (!packed) return exec::LaunchError{packed.error(), {}};
     launch.params = std::move(packed->bytes);
     launch.params.resize(std::max<size_t>(launch.params.size(), code_.param_bytes));
@@ -98,10 +104,8 @@ class SimtKernel final : public exec::Kernel {
     bool later = false;
     for (const Instr& in : code_.instrs) {
       if (!in.source) continue;
-      if (in.source->does(ptx::Effect::kUpdates) && !in.source->has(ptx::Mod::kShared) &&
-          !in.source->has(ptx::Mod::kSharedCta))
-        return false;
-      later |= in.source->does(ptx::Effect::kCopies) || in.source->does(ptx::Effect::kLater);
+      if (in.source->updates_global) return false;
+      later |= in.source->copies || in.source->multiplies;
     }
     return later;
   }
@@ -110,18 +114,7 @@ class SimtKernel final : public exec::Kernel {
   base::Result<std::unique_ptr<Code>> with_probes(exec::Observer* observer) const {
     auto* registers = dynamic_cast<exec::RegisterObserver*>(observer);
     if (!registers || registers->register_probes().empty()) return std::unique_ptr<Code>();
-    auto code = std::make_unique<Code>();
-    code->module = code_.module, code->entry = code_.entry;
-    code->kernel = code_.kernel, code->target = code_.target, code->capability = code_.capability;
-    code->contract = code_.contract;
-    code->block = code_.block, code->cluster = code_.cluster;
-    code->threads = code_.threads, code->real_threads = code_.real_threads;
-    base::Diagnostics sink;
-    if (!Lowering(*code, sink, registers->register_probes()).lower_entry(*code_.entry))
-      return sink.list().empty()
-                 ? code_.module->diagnostic(code_.entry->offset, "this kernel cannot be executed with probes")
-                 : sink.list().front();
-    return code;
+    return lower_(registers->register_probes());
   }
 
   base::Result<uint32_t> shared_bytes(const exec::LaunchOptions& options) const {
@@ -136,38 +129,11 @@ class SimtKernel final : public exec::Kernel {
   }
 
   Code code_;
-  std::optional<ArgumentPlan> plan_;
+  ArgumentPlan plan_;
+  LowerWithProbes lower_;
   std::string level_ = "ptx";
-  int64_t shared_bytes_ = -1;
+  int64_t shared_bytes_;
 };
-
-base::Result<const ptx::Function*> choose(const ptx::Module& module, std::string_view name) {
-  std::vector<const ptx::Function*> entries = module.entries();
-  std::vector<std::string> names;
-  for (const ptx::Function* f : entries) names.emplace_back(f->name);
-  std::string list = "the module has:";
-  for (const std::string& n : names) list += " " + n;
-  if (entries.empty()) return module.diagnostic(0, "there is no kernel (.entry) in this module");
-  if (name.empty()) {
-    if (entries.size() == 1) return entries[0];
-    return module.diagnostic(
-        entries[1]->offset,
-        "this module has " + std::to_string(entries.size()) + " kernels: say which one to load", {list});
-  }
-  for (const ptx::Function* f : entries)
-    if (f->name == name) return f;
-  std::vector<std::string> notes;
-  for (const std::string& n : base::nearest_names(name, names)) notes.push_back("did you mean '" + n + "'?");
-  notes.push_back(list);
-  return module.diagnostic(entries[0]->offset,
-                           "there is no kernel '" + std::string(name) + "' in this module", notes);
-}
-
-bool is_given(const std::array<uint32_t, 3>& a) { return a[0] || a[1] || a[2]; }
-std::array<uint32_t, 3> at_least_one(std::array<uint32_t, 3> a) {
-  for (uint32_t& v : a) v = std::max(v, 1u);
-  return a;
-}
 
 }  // namespace
 
@@ -191,55 +157,9 @@ uint32_t max_shared_bytes(int capability) {
   }
 }
 
-base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Module> module,
-                                                 std::string_view name, const LoadOptions& options) {
-  auto chosen = choose(*module, name);
-  if (!chosen) return chosen.error();
-  const ptx::Function& entry = **chosen;
-  auto kernel = std::make_unique<SimtKernel>();
-  Code& code = kernel->code_;
-  code.module = module;
-  code.entry = &entry;
-  code.kernel = std::string(entry.name);
-  code.contract = options.contract;
-  code.capability = module->compute_capability();
-  if (code.capability == 0)
-    return module->diagnostic(
-        0, "the target of this module is '" + std::string(module->target()) + "': sm_NN is wanted");
-  code.target = "cuda:" + std::to_string(code.capability);
-  code.block = is_given(entry.reqntid)   ? entry.reqntid
-               : is_given(options.block) ? options.block
-                                         : entry.maxntid;
-  if (!is_given(code.block))
-    return module->diagnostic(entry.offset, "'" + code.kernel + "' does not say how many threads a block has",
-                              {"give the block size: there is no .reqntid in the text"});
-  code.block = at_least_one(code.block);
-  code.cluster = at_least_one(is_given(entry.cluster) ? entry.cluster : options.cluster);
-  const uint64_t threads = uint64_t{code.block[0]} * code.block[1] * code.block[2];
-  const uint64_t blocks = uint64_t{code.cluster[0]} * code.cluster[1] * code.cluster[2];
-  if (threads > 1024 || code.block[2] > 64)
-    return module->diagnostic(
-        entry.offset,
-        "a block has at most 1,024 threads, 64 of them along z: " + std::to_string(code.block[0]) + " x " +
-            std::to_string(code.block[1]) + " x " + std::to_string(code.block[2]));
-  if (blocks > 16)
-    return module->diagnostic(entry.offset,
-                              "a cluster has at most 16 blocks, and this one " + std::to_string(blocks));
-  code.real_threads = static_cast<uint32_t>(threads);
-  code.threads = (code.real_threads + 31) / 32 * 32;
-  base::Diagnostics sink;
-  if (!Lowering(code, sink).lower_entry(entry)) {
-    if (sink.list().empty()) return module->diagnostic(entry.offset, "this kernel cannot be executed");
-    base::Diagnostic first = sink.list().front();
-    for (size_t i = 1; i < sink.list().size() && i < 8; ++i)
-      first.notes.push_back("also, at " + sink.list()[i].location.str() + ": " + sink.list()[i].message);
-    return first;
-  }
-  auto plan = ArgumentPlan::make(code, options);
-  if (!plan) return plan.error();
-  kernel->plan_ = std::move(*plan);
-  kernel->shared_bytes_ = options.shared_bytes;
-  return std::unique_ptr<exec::Kernel>(std::move(kernel));
+std::unique_ptr<exec::Kernel> make_kernel(Code code, ArgumentPlan plan, int64_t shared_bytes,
+                                          LowerWithProbes lower) {
+  return std::make_unique<SimtKernel>(std::move(code), std::move(plan), shared_bytes, std::move(lower));
 }
 
 }  // namespace triton_runner::simt

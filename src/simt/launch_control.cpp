@@ -7,10 +7,10 @@
 #include <cstring>
 #include <optional>
 
-#include "address.h"
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/addresses.h"
+#include "ptx/lower.h"
 #include "run.h"
 
 namespace triton_runner::simt {

@@ -1,33 +1,16 @@
-// ld and st in all state spaces. PTX ISA 9.7.9.8 to 9.7.9.12.
+// Loads and stores in all state spaces.
 //
 // One look at the lowest and the highest address checks a whole access; only where that fails is each lane
 // looked at by itself, and then the trap names it.
+#include "memory.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "lower.h"
-#include "memory.h"
 #include "simd/tables.h"
 
 namespace triton_runner::simt {
 namespace {
-
-using ptx::Mod;
-using ptx::Space;
-
-constexpr uint32_t kMaxWords = 8;
-
-struct Access {
-  uint32_t regs[kMaxWords];
-  uint32_t words = 1, word_bytes = 4, reg_bytes = 4;
-  bool is_signed = false;  // a narrow value fills a wide register with its sign
-  bool strong = false;     // volatile, relaxed, acquire, release, mmio: other blocks are looked at
-  Space space = Space::kGeneric;
-  uint32_t address_bytes = 8;
-  int64_t offset = 0;
-  const Tables* tables = nullptr;
-  uint32_t bytes() const { return words * word_bytes; }
-};
 
 const Access& access_of(const Operands& in) { return *static_cast<const Access*>(in.data); }
 
@@ -326,6 +309,8 @@ void broadcast(T* out, uint64_t v, const int8_t* mask, uint32_t n) {
   for (uint32_t i = 0; i < n; ++i)
     if (mask[i]) out[i] = static_cast<T>(v);
 }
+}  // namespace
+
 void load_param(Lanes& l, const Operands& in) {
   Exec& x = exec_of(l);
   const Access& a = access_of(in);
@@ -342,133 +327,15 @@ void load_param(Lanes& l, const Operands& in) {
   }
 }
 
-Space space_of(const ptx::Instruction& in) {
-  if (in.has(Mod::kGlobal)) return Space::kGlobal;
-  if (in.has(Mod::kShared) || in.has(Mod::kSharedCta) || in.has(Mod::kSharedCluster)) return Space::kShared;
-  if (in.has(Mod::kLocal)) return Space::kLocal;
-  if (in.has(Mod::kParam) || in.has(Mod::kParamEntry) || in.has(Mod::kParamFunc)) return Space::kParam;
-  if (in.has(Mod::kConst)) return Space::kConst;
-  return Space::kGeneric;
-}
-
-bool is_strong(const ptx::Instruction& in) {
-  for (Mod m : {Mod::kVolatile, Mod::kRelaxed, Mod::kAcquire, Mod::kRelease, Mod::kMmio})
-    if (in.has(m)) return true;
-  return false;
-}
-
-// The registers of a load or store, all of one size.
-bool access_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand& value, Access& a) {
-  std::span<const ptx::Operand> parts(&value, 1);
-  if (value.kind == ptx::OperandKind::kVector) parts = value.parts;
-  if (parts.size() > kMaxWords) return l.error(value.offset, "a vector has at most 8 elements");
-  a.words = static_cast<uint32_t>(parts.size());
-  a.reg_bytes = a.word_bytes;
-  bool known = false;
-  for (const ptx::Operand& p : parts) {
-    if (p.kind != ptx::OperandKind::kRegister) continue;
-    const int bits = ptx::bits(l.declared(p).type);
-    if (bits < 8 || bits < static_cast<int>(a.word_bytes) * 8)
-      return l.error(p.offset, "the register " + std::string(l.declared(p).name) + " has " +
-                                   std::to_string(bits) + " bits; the access has " +
-                                   std::to_string(a.word_bytes * 8));
-    if (known && a.reg_bytes != static_cast<uint32_t>(bits) / 8)
-      return l.error(p.offset, "the registers of a vector are of one size");
-    a.reg_bytes = static_cast<uint32_t>(bits) / 8;
-    known = true;
-  }
-  // A number beside registers is as wide as they are: st.v2.b8 [a], {%rs1, 0}.
-  const Mod number = a.reg_bytes == a.word_bytes ? in.type(0)
-                     : a.reg_bytes == 2          ? Mod::kB16
-                     : a.reg_bytes == 4          ? Mod::kB32
-                                                 : Mod::kB64;
-  for (uint32_t k = 0; k < a.words; ++k) {
-    const ptx::Operand& p = parts[k];
-    if (p.kind == ptx::OperandKind::kSink)
-      a.regs[k] = kNoRegister;
-    else
-      a.regs[k] = l.place(p, p.kind == ptx::OperandKind::kRegister ? in.type(0) : number);
-  }
-  return true;
-}
-
-bool lower_access(Lowering& l, const ptx::Instruction& in, bool write) {
-  const ptx::Operand &value = in.operands[write ? 1 : 0], &where = in.operands[write ? 0 : 1];
-  Access a;
-  const Mod type = in.type(0);
-  a.word_bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
-  a.is_signed = ptx::is_signed(type);
-  a.strong = is_strong(in);
-  a.space = space_of(in);
-  a.tables = &simd_tables(num::current_isa());
-  if (!access_registers(l, in, value, a)) return false;
-  if ((a.words & (a.words - 1)) || a.bytes() > 32)
-    return l.error(in, "a vector access has 1, 2, 4 or 8 elements and at most 32 bytes");
-  Lowering::Address address;
-  if (!l.address(where, &address)) return false;
-  a.offset = address.offset;
-  a.address_bytes = address.bytes;
-  Handler run = nullptr;
-  if (address.variable) {
-    uint32_t offset = 0;
-    const ptx::Variable& v = *address.variable;
-    if (l.is_entry_param(v, &offset)) {
-      if (write || a.word_bytes > 8)
-        return l.error(in, "the parameters of a kernel may only be read, up to 64 bits at a time");
-      a.offset += offset;
-      if (a.offset < 0 || a.offset + a.bytes() > l.code.param_bytes)
-        return l.error(in, "bytes " + std::to_string(address.offset) + " to " +
-                               std::to_string(address.offset + a.bytes()) + " are not in parameter '" +
-                               std::string(v.name) + "'");
-      run = load_param;
-    } else {
-      // The variable's address is a constant; it also says which space this is.
-      ptx::Operand name;
-      name.kind = ptx::OperandKind::kVariable;
-      name.variable = &v;
-      name.offset = where.offset;
-      if (v.space != Space::kNone && v.space != Space::kReg) a.space = v.space;
-      const bool narrow = v.space == Space::kShared;
-      address.place = l.place(name, narrow ? Mod::kB32 : Mod::kB64);
-      a.address_bytes = narrow ? 4 : 8;
-      if (address.place == kNoRegister) return false;
-    }
-  }
-  if (!run) {
-    if (a.space == Space::kShared)
-      run = write ? access_shared<true> : access_shared<false>;
-    else if (a.space == Space::kLocal || a.space == Space::kParam)
-      run = write ? access_lanes<true> : access_lanes<false>;
-    else if (a.address_bytes == 4)
-      return l.error(in, "global memory has addresses of 64 bits");
-    else
-      run = write ? access_global<true> : access_global<false>;
-  }
-  Instr& i = l.emit(run);
-  i.a = address.place;
-  i.data = l.code.keep(a);
-  return true;
-}
-
-}  // namespace
-
-bool lower_memory(Lowering& l, const ptx::Instruction& in) {
-  switch (in.opcode) {
-    case ptx::Opcode::kLd:
-    case ptx::Opcode::kLdu:
-      return lower_access(l, in, false);
-    case ptx::Opcode::kSt:
-      if (in.has(Mod::kAsync)) return lower_store_async(l, in);
-      return lower_access(l, in, true);
-    case ptx::Opcode::kCreatepolicy: {
-      // A cache policy is a number that only hints look at.
-      uint32_t zero = l.constant(0, 8), d = l.reg(in.operands[0]);
-      Instr& i = l.emit(copy_register(8));
-      i.d = d, i.a = zero;
-      return true;
-    }
-    default:  // prefetch, discard, applypriority: hints
-      return lower_hint(l, in);
+Handler access_handler(const Access& a, bool write) {
+  switch (a.space) {
+    case Space::kShared:
+      return write ? access_shared<true> : access_shared<false>;
+    case Space::kLocal:
+    case Space::kParam:
+      return write ? access_lanes<true> : access_lanes<false>;
+    default:
+      return write ? access_global<true> : access_global<false>;
   }
 }
 

@@ -22,7 +22,6 @@
 #include "check/check.h"
 #include "divergence.h"
 #include "simd/tables.h"
-#include "special.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -234,8 +233,7 @@ class GridWorker {
     for (const Constant& c : code_.constants)
       for (uint32_t t = 0; t < code_.threads; ++t) {
         uint64_t value[2] = {c.low, c.high};
-        if (c.kind == Constant::kThread)
-          value[0] = thread_special(code_, static_cast<ptx::Special>(c.low), t);
+        if (c.kind == Constant::kThread) value[0] = code_.thread_values[c.low][t];
         if (c.kind == Constant::kShared) value[0] = cta.shared_base + c.low;
         std::copy_n(reinterpret_cast<const std::byte*>(value), c.bytes,
                     cta.regs + c.offset + uint64_t{c.bytes} * t);
@@ -478,7 +476,7 @@ void GridWorker::report_deadlock(Cluster& cluster) {
                                              : "waits for an event that no remaining thread can signal";
       std::string line =
           cluster.ctas.size() > 1 ? "block " + std::to_string(cta->rank) + " of the cluster, " : "";
-      const ptx::Instruction* source = s->pc->source;
+      const Source* source = s->pc->source;
       line += threads_of(*s);
       if (source) line += " at " + instruction_location(code_, *source);
       if (std::string text = describe_mbarrier_wait(*cta, *s); !text.empty()) why = std::move(text);

@@ -1,6 +1,3 @@
-// Instructions among the threads of a warp: shfl, vote, match, redux, elect, activemask. PTX ISA 9.7.9.6,
-// 9.7.13.9 to 9.7.13.14.
-//
 // A handler walks the warps of the path. Threads that take part have arrived together (Exec::converged), so
 // that the registers of all of them are in place when the first of them is looked at.
 #include "warp.h"
@@ -11,13 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "lower.h"
-#include "redux.h"
-
 namespace triton_runner::simt {
-
-using ptx::Mod;
-using ptx::OperandKind;
 
 uint32_t warp_bits(const Lanes& x, uint32_t first) {
   if (!x.mask) return ~uint32_t{0};
@@ -58,15 +49,13 @@ PTX_INLINE void each_bit(uint32_t bits, F f) {
 
 // ---- shfl
 
-enum class Shuffle : uint8_t { kUp, kDown, kBfly, kIdx };
-
-struct Source {
+struct ShuffleSource {
   uint32_t lane;
   bool valid;
 };
 
 // Where `lane` reads from: PTX ISA 9.7.9.6.
-PTX_INLINE Source source_of(Shuffle kind, uint32_t lane, uint32_t b, uint32_t c) {
+PTX_INLINE ShuffleSource source_of(ShuffleKind kind, uint32_t lane, uint32_t b, uint32_t c) {
   const uint32_t by = b & 31, clamp = c & 31, segment = c >> 8 & 31;
   const int32_t first = static_cast<int32_t>(lane & segment);
   const int32_t last = first | static_cast<int32_t>(clamp & ~segment);
@@ -74,19 +63,19 @@ PTX_INLINE Source source_of(Shuffle kind, uint32_t lane, uint32_t b, uint32_t c)
   int32_t from = 0;
   bool valid = false;
   switch (kind) {
-    case Shuffle::kUp:
+    case ShuffleKind::kUp:
       from = at - static_cast<int32_t>(by);
       valid = from >= last;
       break;
-    case Shuffle::kDown:
+    case ShuffleKind::kDown:
       from = at + static_cast<int32_t>(by);
       valid = from <= last;
       break;
-    case Shuffle::kBfly:
+    case ShuffleKind::kBfly:
       from = at ^ static_cast<int32_t>(by);
       valid = from <= last;
       break;
-    case Shuffle::kIdx:
+    case ShuffleKind::kIdx:
       from = first | static_cast<int32_t>(by & ~segment);
       valid = from <= last;
       break;
@@ -108,10 +97,10 @@ void run_shfl(Lanes& lanes, const Operands& in) {
   const uint32_t *a = x.reg<uint32_t>(in.a), *b = x.reg<uint32_t>(in.b), *c = x.reg<uint32_t>(in.c);
   uint32_t* d = in.d == kNoRegister ? nullptr : x.reg<uint32_t>(in.d);
   int8_t* p = in.e == kNoRegister ? nullptr : x.reg<int8_t>(in.e);
-  const auto kind = static_cast<Shuffle>(in.small);
+  const auto kind = static_cast<ShuffleKind>(in.small);
   each_warp(x, [&](uint32_t w, uint32_t on) {
     std::array<uint32_t, 32> value;
-    std::array<Source, 32> source;
+    std::array<ShuffleSource, 32> source;
     std::memcpy(value.data(), a + w, sizeof value);
     for (uint32_t i = 0; i < 32; i++) source[i] = source_of(kind, i, b[w + i], c[w + i]);
     each_bit(on, [&](uint32_t i) {
@@ -188,63 +177,10 @@ void run_shfl_broadcast(Lanes& lanes, const Operands& in) {
   for (uint32_t w = 0; w < x.count; w += 32) std::fill_n(d + w, 32, a[w + in.small]);
 }
 
-// d|p of a pair, or d alone; kNoRegister where it is a sink or there is none.
-struct Results {
-  uint32_t d = kNoRegister, p = kNoRegister;
-};
-Results results_of(Lowering& l, const ptx::Operand& operand) {
-  if (operand.kind != OperandKind::kPair) return {l.reg(operand), kNoRegister};
-  return {l.reg(operand.parts[0]), l.reg(operand.parts[1])};
-}
-
-bool lower_shfl(Lowering& l, const ptx::Instruction& in) {
-  if (in.operands.size() != 5)
-    return l.error(in, "shfl needs five operands: d|p, a, b, c, membermask",
-                   {"shfl without .sync and its membermask was removed in PTX ISA 6.4 for sm_70 and later"});
-  const Results r = results_of(l, in.operands[0]);
-  const uint32_t a = l.place(in.operands[1], Mod::kB32);
-  const uint32_t members = l.place(in.operands[4], Mod::kB32);
-  const Shuffle kind = in.has(Mod::kUp)     ? Shuffle::kUp
-                       : in.has(Mod::kDown) ? Shuffle::kDown
-                       : in.has(Mod::kBfly) ? Shuffle::kBfly
-                                            : Shuffle::kIdx;
-  const ptx::Operand &b = in.operands[2], &c = in.operands[3];
-  if (b.kind != OperandKind::kInteger || c.kind != OperandKind::kInteger) {
-    const uint32_t b_place = l.place(b, Mod::kB32), c_place = l.place(c, Mod::kB32);
-    Instr& i = l.emit(run_shfl);
-    i.d = r.d, i.e = r.p, i.a = a, i.b = b_place, i.c = c_place;
-    i.small = static_cast<uint32_t>(kind);
-    i.imm = members;
-    return true;
-  }
-  ShuffleTable table;
-  bool broadcast = true, is_xor = true;
-  const uint32_t by = static_cast<uint32_t>(b.integer) & 31;
-  for (uint32_t lane = 0; lane < 32; lane++) {
-    const Source s =
-        source_of(kind, lane, static_cast<uint32_t>(b.integer), static_cast<uint32_t>(c.integer));
-    table.from[lane] = static_cast<uint8_t>(s.lane);
-    table.valid[lane] = s.valid ? -1 : 0;
-    broadcast &= s.lane == table.from[0];
-    is_xor &= s.lane == (lane ^ by);
-  }
-  Handler run = run_shfl_table;
-  if (r.d != kNoRegister && r.p == kNoRegister) {
-    if (broadcast) run = run_shfl_broadcast;
-    if (is_xor && xor_handler(by)) run = xor_handler(by);
-  }
-  Instr& i = l.emit(run);
-  i.d = r.d, i.e = r.p, i.a = a, i.b = members;
-  i.small = table.from[0];
-  i.data = l.code.keep(table);
-  return true;
-}
-
 // ---- vote
 
-enum class Vote : uint8_t { kAll, kAny, kUni, kBallot };
+}  // namespace
 
-// d: predicate or ballot, a: predicate, b: membermask; small: Vote, c: 1 if the predicate is negated.
 void run_vote(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!warps_converged(x, instr_of(in), in.b)) return;
@@ -275,31 +211,13 @@ void run_vote(Lanes& lanes, const Operands& in) {
   });
 }
 
-bool lower_vote(Lowering& l, const ptx::Instruction& in) {
-  if (in.operands.size() != 3)
-    return l.error(in, "vote needs three operands: d, a, membermask",
-                   {"vote without .sync and its membermask was removed in PTX ISA 6.4 for sm_70 and later"});
-  ptx::Operand a = in.operands[1];
-  const bool negated = a.negated;
-  a.negated = false;
-  const uint32_t d = l.reg(in.operands[0]), a_place = l.place(a, Mod::kPred);
-  const uint32_t members = l.place(in.operands[2], Mod::kB32);
-  if (d == kNoRegister) return true;
-  const Vote kind = in.has(Mod::kAll)   ? Vote::kAll
-                    : in.has(Mod::kAny) ? Vote::kAny
-                    : in.has(Mod::kUni) ? Vote::kUni
-                                        : Vote::kBallot;
-  Instr& i = l.emit(run_vote);
-  i.d = d, i.a = a_place, i.b = members, i.c = negated ? 1 : 0;
-  i.small = static_cast<uint32_t>(kind);
-  return true;
-}
-
 void run_activemask(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   uint32_t* d = x.reg<uint32_t>(in.d);
   each_warp(x, [&](uint32_t w, uint32_t on) { each_bit(on, [&](uint32_t i) { d[w + i] = on; }); });
 }
+
+namespace {
 
 // ---- match
 
@@ -342,22 +260,7 @@ void run_match_all(Lanes& lanes, const Operands& in) {
   });
 }
 
-bool lower_match(Lowering& l, const ptx::Instruction& in) {
-  const Mod type = in.type(0);
-  const bool wide = type == Mod::kB64, all = in.has(Mod::kAll);
-  const Results r = results_of(l, in.operands[0]);
-  const uint32_t a = l.place(in.operands[1], type), members = l.place(in.operands[2], Mod::kB32);
-  if (r.d == kNoRegister && !all) return true;
-  Instr& i = l.emit(all    ? wide ? run_match_all<uint64_t> : run_match_all<uint32_t>
-                    : wide ? run_match_any<uint64_t>
-                           : run_match_any<uint32_t>);
-  i.d = r.d, i.e = r.p, i.a = a, i.b = members;
-  return true;
-}
-
 // ---- redux
-
-inline constexpr uint32_t kReduxAbs = 16, kReduxNan = 32;
 
 // d, a; b: membermask; small: Redux | kReduxAbs | kReduxNan.
 template <Redux kOp>
@@ -393,29 +296,9 @@ void run_redux(Lanes& lanes, const Operands& in) {
   });
 }
 
-bool lower_redux(Lowering& l, const ptx::Instruction& in) {
-  const Mod type = in.type(0);
-  const bool is_signed = type == Mod::kS32, is_float = type == Mod::kF32;
-  Handler run = in.has(Mod::kAdd)   ? run_redux<Redux::kAdd>
-                : in.has(Mod::kAnd) ? run_redux<Redux::kAnd>
-                : in.has(Mod::kOr)  ? run_redux<Redux::kOr>
-                : in.has(Mod::kXor) ? run_redux<Redux::kXor>
-                : in.has(Mod::kMin) ? is_float    ? run_redux<Redux::kMinF>
-                                      : is_signed ? run_redux<Redux::kMinS>
-                                                  : run_redux<Redux::kMinU>
-                : is_float          ? run_redux<Redux::kMaxF>
-                : is_signed         ? run_redux<Redux::kMaxS>
-                                    : run_redux<Redux::kMaxU>;
-  const uint32_t d = l.reg(in.operands[0]), a = l.place(in.operands[1], type);
-  const uint32_t members = l.place(in.operands[2], Mod::kB32);
-  if (d == kNoRegister) return true;
-  Instr& i = l.emit(run);
-  i.d = d, i.a = a, i.b = members;
-  i.small = (in.has(Mod::kAbs) ? kReduxAbs : 0) | (in.has(Mod::kNaN) ? kReduxNan : 0);
-  return true;
-}
-
 // ---- elect: the lowest of the members, as on hardware.
+
+}  // namespace
 
 void run_elect(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
@@ -431,33 +314,46 @@ void run_elect(Lanes& lanes, const Operands& in) {
   });
 }
 
-}  // namespace
-
-bool lower_warp(Lowering& l, const ptx::Instruction& in) {
-  switch (in.opcode) {
-    case ptx::Opcode::kShfl:
-      return lower_shfl(l, in);
-    case ptx::Opcode::kVote:
-      return lower_vote(l, in);
-    case ptx::Opcode::kMatch:
-      return lower_match(l, in);
-    case ptx::Opcode::kRedux:
-      return lower_redux(l, in);
-    case ptx::Opcode::kActivemask: {
-      const uint32_t d = l.reg(in.operands[0]);
-      if (d != kNoRegister) l.emit(run_activemask).d = d;
-      return true;
-    }
-    case ptx::Opcode::kElect: {
-      const Results r = results_of(l, in.operands[0]);
-      const uint32_t members = l.place(in.operands[1], Mod::kB32);
-      Instr& i = l.emit(run_elect);
-      i.d = r.d, i.e = r.p, i.b = members;
-      return true;
-    }
-    default:
-      return l.error(in, "not an instruction of a warp");
+void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t> b,
+                 std::optional<uint32_t> c) {
+  i.small = static_cast<uint32_t>(kind);
+  i.run = run_shfl;
+  if (!b || !c) return;
+  ShuffleTable table;
+  bool broadcast = true, is_xor = true;
+  const uint32_t by = *b & 31;
+  for (uint32_t lane = 0; lane < 32; lane++) {
+    const ShuffleSource s = source_of(kind, lane, *b, *c);
+    table.from[lane] = static_cast<uint8_t>(s.lane);
+    table.valid[lane] = s.valid ? -1 : 0;
+    broadcast &= s.lane == table.from[0];
+    is_xor &= s.lane == (lane ^ by);
   }
+  i.run = run_shfl_table;
+  if (i.d != kNoRegister && i.e == kNoRegister) {
+    if (broadcast) i.run = run_shfl_broadcast;
+    if (is_xor && xor_handler(by)) i.run = xor_handler(by);
+  }
+  i.b = static_cast<uint32_t>(i.imm);
+  i.small = table.from[0];
+  i.data = code.keep(table);
+}
+
+Handler match_handler(bool all, bool wide) {
+  if (all) return wide ? run_match_all<uint64_t> : run_match_all<uint32_t>;
+  return wide ? run_match_any<uint64_t> : run_match_any<uint32_t>;
+}
+
+Handler redux_handler(Redux op) {
+  switch (op) {
+#define CASE(name)  \
+  case Redux::name: \
+    return run_redux<Redux::name>;
+    CASE(kAdd)
+    CASE(kMinS) CASE(kMaxS) CASE(kMinU) CASE(kMaxU) CASE(kAnd) CASE(kOr) CASE(kXor) CASE(kMinF) CASE(kMaxF)
+#undef CASE
+  }
+  return nullptr;
 }
 
 }  // namespace triton_runner::simt

@@ -1,13 +1,33 @@
-// What instructions with a membermask have in common.
+// What the threads of a warp do together.
 #pragma once
-#include "exec.h"
+#include <optional>
+
+#include "redux.h"
 
 namespace triton_runner::simt {
 
 // The lanes that are on of the warp that begins `first` lanes after the path's first: bit i is lane i.
 uint32_t warp_bits(const Lanes& x, uint32_t first);
-// Whether every thread that is on has all the threads of its membermask (a .b32 register) beside it. If not,
+// Whether every thread that is on has all the threads of its membermask (a register of 32 bits) beside it. If not,
 // the path waits or splits, and the handler has to return.
 bool warps_converged(Exec& x, const Instr& in, uint32_t members);
+
+enum class ShuffleKind : uint8_t { kUp, kDown, kBfly, kIdx };
+// The handler of an instruction with the places d: result, a: value, b: lane or distance, c: clamp and segments, e: the
+// predicate or none, imm: the membermask. Where b and c are constants of the code, their values.
+void set_shuffle(Instr& i, Code& code, ShuffleKind kind, std::optional<uint32_t> b,
+                 std::optional<uint32_t> c);
+
+enum class Vote : uint8_t { kAll, kAny, kUni, kBallot };
+// d: predicate or ballot, a: predicate, b: membermask; small: Vote, c: 1 if the predicate is negated.
+void run_vote(Lanes& lanes, const Operands& in);
+void run_activemask(Lanes& lanes, const Operands& in);  // d
+// d, a, b: membermask; all: d is the members where all have one value, else 0, and e whether they have.
+Handler match_handler(bool all, bool wide);
+inline constexpr uint32_t kReduxAbs = 16, kReduxNan = 32;
+// d, a, b: membermask; small: kReduxAbs | kReduxNan.
+Handler redux_handler(Redux op);
+// d: the lowest of the members b, e: whether it is this thread.
+void run_elect(Lanes& lanes, const Operands& in);
 
 }  // namespace triton_runner::simt

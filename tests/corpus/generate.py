@@ -24,7 +24,8 @@ import releases  # noqa: E402
 
 # TTIR and TTGIR without metadata, of every release.
 PRINTED = {"layer_norm": [80], "attention": [80, 90]}
-# Each release's own habits once, each architecture from several.
+# Each release's own habits once, each architecture from several. A release that is not named: ANY.
+ANY = [("softmax", 90, "softmax_kernel")]
 PTX = {
     "3.0.0": [("softmax", 75, "softmax_kernel"), ("layer_norm", 90, "layer_norm_forward")],
     "3.1.0": [("layer_norm", 75, "layer_norm_weights")],
@@ -33,8 +34,6 @@ PTX = {
     "3.4.0": [("softmax", 120, "softmax_kernel")],
     "3.5.1": [("softmax", 100, "softmax_kernel"), ("layer_norm", 120, "layer_norm_forward")],
     "3.6.0": [("softmax", 75, "softmax_kernel"), ("layer_norm", 100, "layer_norm_weights")],
-    "3.7.1": [("softmax", 90, "softmax_kernel")],
-    "3.8.0": [("softmax", 90, "softmax_kernel")],
     "3.9.0": [
         ("vector_add", 80, "add_kernel"),
         ("attention", 90, "attention_kernel"),
@@ -72,7 +71,7 @@ def generate(version):
             wanted.setdefault(key, set()).update({row.level, "json"})
     for (kernel, arch, lines), levels in wanted.items():
         compiled(version, kernel, arch, levels, lines, out / f"sm{arch}")
-    for kernel, arch, name in PTX[version]:
+    for kernel, arch, name in PTX.get(version, ANY):
         with tempfile.TemporaryDirectory() as made:
             compiled(version, kernel, arch, {"ptx"}, True, Path(made))
             (out / f"sm{arch}").mkdir(exist_ok=True)

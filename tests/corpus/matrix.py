@@ -10,11 +10,14 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from triton_runner._compiler import versions
+
 CORPUS = Path(__file__).resolve().parent
 EXAMPLES = CORPUS.parents[1] / "examples"
 
-RELEASES = ["3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0"]
-COMPLETE = ["3.3.1", "3.4.0", "3.6.0", "3.9.0"]  # every architecture at every level; the others sm80 and sm90
+RELEASES = versions.newest_patches()
+# Whose corpus has every architecture at every level (the others sm80 and sm90), the last also every kernel.
+COMPLETE = ["3.3.1", "3.4.0", "3.6.0", "3.9.0"]
 BINARY_LEVELS = ("llir", "ptx", "cubin")
 TUTORIALS = ["vector_add", "softmax", "matmul"]
 MORE_TUTORIALS = ["dropout", "layer_norm", "attention", "attention_backward", "grouped_gemm"]
@@ -60,13 +63,13 @@ class Row(NamedTuple):
 
 def rows_of(release: str) -> list[Row]:
     """The rows of one release of RELEASES."""
-    version = tuple(int(part) for part in release.split("."))
+    version = versions.key(release)
     arches = [75, 80, 86, 90, 120] if release in COMPLETE else [80, 90]
     if release == "3.3.1":
         arches.remove(75)  # its compiler aborts on an f16 dot for sm75
     more = MORE_TUTORIALS if release in COMPLETE else []
     rows = [Row(release, kernel, "python") for kernel in TUTORIALS + more]
-    for kernel in TUTORIALS + (more if release == "3.9.0" else []):
+    for kernel in TUTORIALS + (more if release == COMPLETE[-1] else []):
         rows.append(Row(release, kernel, "ttir"))
         own = [80] if kernel in WITHOUT_DOT else arches if kernel == "matmul" else [80, 90]
         rows += [Row(release, kernel, "ttgir", arch) for arch in own]

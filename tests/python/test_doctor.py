@@ -72,9 +72,29 @@ def test_what_should_be_looked_at_is_a_problem(tmp_path):
         title, version = name.rsplit("-", 1)
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {title}\nVersion: {version}\n{more}")
         (folder / "RECORD").write_text(record)
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "version.py").write_text("git_version = 'abc123'\n")
     told = json.loads(run("doctor", "--json", "--no-selftest", status=1, PYTHONPATH=str(tmp_path)))
+    assert told["torch pins"] == "3.1.9"
+    assert told["pin kept in"].split("; ") == [
+        f"Requires-Dist of {tmp_path}/torch-9.0.dist-info/METADATA",
+        "https://github.com/pytorch/pytorch/blob/abc123/.ci/docker/triton_version.txt (release)",
+        "https://github.com/pytorch/pytorch/blob/abc123/.ci/docker/ci_commit_pins/triton.txt (commit)",
+    ]
     assert "pytorch_triton, triton" in told["problems"]["triton"]
     assert "built for Triton 3.1.9" in told["problems"]["torch"]
+
+
+def test_a_torch_that_requires_no_triton_says_where_its_pin_is():
+    """That for CPUs, which the tests run with."""
+    told = json.loads(run("doctor", "--json", "--no-selftest"))
+    torch = pytest.importorskip("torch")
+    if torch.version.cuda or torch.version.hip:
+        assert told["torch pins"] != "-" and "METADATA" in told["pin kept in"]
+        return
+    assert told["torch pins"] == "-" and told["pin kept in"].startswith("nowhere in this torch")
+    commit = torch.version.git_version
+    assert f"pytorch/blob/{commit}/.ci/docker/ci_commit_pins/triton.txt" in told["pin kept in"]
 
 
 def test_a_level_that_fails_is_a_problem():
@@ -160,12 +180,36 @@ def test_releases_are_removed(tmp_path, monkeypatch):
     (tmp_path / "3.2.0-cp99" / "triton").mkdir(parents=True)  # of another Python
     (tmp_path / "3.2.0-cp99" / "triton" / "__init__.py").write_text("")
     assert {row["version"] for row in versions.listed() if row["folder"]} == {*known}
-    removed = CliRunner().invoke(main, ["versions", "remove", "3.0.0..3.9.0"])
+    removed = CliRunner().invoke(main, ["versions", "remove", "--yes", "3.0.0..3.9.0"])
     assert removed.exit_code == 0 and removed.output == "".join(f"{one} removed\n" for one in known)
     again = CliRunner().invoke(main, ["versions", "remove", "all"])
     assert (again.exit_code, again.output) == (0, "no release is in the cache\n")
     again = CliRunner().invoke(main, ["versions", "remove", versions.installed()])
     assert again.exit_code == 1 and "pip uninstall triton" in again.output
+
+
+def test_removing_says_who_uses_a_release_and_asks(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRITON_RUNNER_VERSIONS", str(tmp_path))
+    package = tmp_path / f"3.1.0-{versions._tag()}" / "triton"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "data").write_bytes(bytes(4096))
+    maps = "import mmap, sys; f = open(sys.argv[1], 'r+b'); m = mmap.mmap(f.fileno(), 0); print(flush=True)"
+    command = [sys.executable, "-c", f"{maps}; input()", str(package / "data")]
+    user = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        user.stdout.readline()
+        refused = CliRunner().invoke(main, ["versions", "remove", "3.1.0"], input="n\n")
+    finally:
+        user.communicate(b"\n")
+    assert f"in use by process {user.pid}: {sys.executable} -c" in refused.output
+    assert refused.exit_code == 1 and refused.output.endswith("Remove 3.1.0? [y/N]: n\nnothing was removed\n")
+    silent = CliRunner().invoke(main, ["versions", "remove", "3.1.0"])
+    assert silent.exit_code == 2 and "nobody answered" in silent.output and "--yes" in silent.output
+    assert package.exists()
+    agreed = CliRunner().invoke(main, ["versions", "remove", "3.1.0"], input="y\n")
+    assert agreed.exit_code == 0 and "in use" not in agreed.output and "3.1.0 removed" in agreed.output
+    assert not package.exists()
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ class Module {
   std::unique_ptr<Impl> impl_;
 };
 
-// Parses MLIR text of Triton's dialects, any release from 3.0 to 3.9. Ops that the table lacks parse
+// Parses MLIR text of Triton's dialects, any known release (releases.def). Ops that the table lacks parse
 // tolerantly. On failure the first error is the result, and all of them are in `sink` where one is given.
 base::Result<Module> parse(std::string text, std::string filename = "", base::Diagnostics* sink = nullptr);
 

@@ -11,7 +11,7 @@ import re
 
 from triton_runner._bisect import evidence, order
 from triton_runner._bisect.runs import Outcome, Release
-from triton_runner._compiler import versions
+from triton_runner._pipeline.versions import release_of
 
 _PLAIN = {"DISABLE_PTXAS_OPT": "1"}
 
@@ -63,7 +63,7 @@ def ptxas(release: Release) -> str | None:
         triton = os.path.dirname(installed.origin)
     folder = os.path.join(triton, "backends", "nvidia", "bin")
     number = int(re.search(r"\d+", release.program.target)[0])
-    is_second = number >= (90 if versions.key(release.version) >= (3, 9) else 100)
+    is_second = number >= release_of(release.version).second_ptxas
     names = ("ptxas-blackwell", "ptxas") if is_second else ("ptxas",)
     return next((path for name in names if os.path.isfile(path := os.path.join(folder, name))), None)
 

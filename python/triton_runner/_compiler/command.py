@@ -9,7 +9,7 @@ import click
 
 from triton_runner._compiler import versions
 from triton_runner._compiler.constants import constant
-from triton_runner._errors import DiagnosticError
+from triton_runner._errors import DiagnosticError, fail
 from triton_runner._options import json_option, kernel_options, pairs, print_json
 from triton_runner._paths import read_text, write_file
 
@@ -49,7 +49,8 @@ def compile_command(
     printed,
     as_json,
 ):
-    """Compile KERNEL through Triton's stages, from any level to any other, with any release from 3.0.
+    """Compile KERNEL through Triton's stages, from any level to any other, with any release
+    of Triton.
 
     KERNEL is kernel.py:name, or a file *.ttir, *.ttgir, *.llir, *.ptx, *.amdgcn.
     """
@@ -166,13 +167,37 @@ def versions_add(releases):
         click.echo(f"{version} {folder or 'is installed'}")
 
 
+def _may_remove(rows) -> bool:
+    """Shows the folders of releases with who uses them, and asks."""
+    for row in rows:
+        click.echo(f"{row['version']:<8} {row['bytes'] / 2**20:6.0f} MiB  {row['folder']}")
+        for number, command in versions.processes(row["folder"]):
+            click.echo(f"{'':<8} in use by process {number}: {command}")
+    click.echo(
+        f"Every environment with Python {sys.version_info[0]}.{sys.version_info[1]} that has this cache uses "
+        "them, and fetches them again when it needs them."
+    )
+    try:
+        return click.confirm("Remove " + ", ".join(row["version"] for row in rows) + "?")
+    except click.Abort:
+        raise fail("nobody answered: nothing was removed", "--yes removes without asking") from None
+
+
 @versions_command.command("remove")
 @click.argument("releases", nargs=-1, required=True)
-def versions_remove(releases):
-    """Delete releases from the cache: 3.4.0, 3.0.0..3.9.0 (the newest patch of each minor release), all."""
-    there = {row["version"] for row in versions.listed() if row["folder"]}
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def versions_remove(releases, yes):
+    """Delete releases from the cache: 3.4.0, 3.0.0..3.9.0 (the newest patch of each minor release), all.
+
+    Shows which processes use them, and asks first.
+    """
+    there = {row["version"]: row for row in versions.listed() if row["folder"]}
     several = [versions.expand(text) for text in releases]
     named = dict.fromkeys(v for found in several for v in found if v in there or len(found) == 1)
+    chosen = [there[version] for version in named if version in there]
+    if chosen and not yes and not _may_remove(chosen):
+        click.echo("nothing was removed")
+        sys.exit(1)
     missing = [version for version in named if not versions.remove(version)]
     if not named:
         click.echo("no release is in the cache")

@@ -98,7 +98,7 @@ def compile(
     timeout: float | None = None,
     isolate: bool = False,
 ) -> Compilation:
-    """Compiles with Triton's own stages, from any level to any lower one, with any release from 3.0.
+    """Compiles with Triton's own stages, from any level to any lower one, with any release.
 
     - `kernel`: a JIT function, "kernel.py:name", an IR file (.ttir, .ttgir, .llir, .ptx, .amdgcn) or a text.
     - `signature`: for a kernel, its types by name {"x": "*fp32:16", "n": "i32"}, or in order, "*fp32:16, i32,

@@ -1,4 +1,4 @@
-"""One compilation by the Triton that this interpreter imports: any release from 3.0, from any level to any
+"""One compilation by the Triton that this interpreter imports: any known release, from any level to any
 other.
 
 Standard library and Triton only, in Python 3.8's syntax: the installed release runs it in process, every

@@ -7,7 +7,7 @@ by one, with the module printed between them. The code that comes out is the pla
 A plan changes what runs: start at a pass, stop behind one, leave passes out, put a text in the place of what
 a pass made.
 
-Works inside any Triton from 3.0 to 3.9 and needs nothing but the standard library: the same file serves the
+Works inside every known Triton release and needs nothing but the standard library: the same file serves the
 installed release and worker processes of others.
 """
 

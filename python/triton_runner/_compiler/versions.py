@@ -20,14 +20,11 @@ from pathlib import Path
 
 from triton_runner._errors import fail
 from triton_runner._paths import make_folder
+from triton_runner._pipeline.versions import RELEASES as ROWS
+from triton_runner._pipeline.versions import release_of
 
-# Those that the package index has, oldest first; a new release is an entry here.
-RELEASES = (
-    "3.0.0", "3.1.0", "3.2.0", "3.3.0", "3.3.1", "3.4.0", "3.5.0", "3.5.1", "3.6.0", "3.7.0", "3.7.1",
-    "3.8.0", "3.9.0",
-)  # fmt: skip
-# What 3.0 and 3.1 import without saying so.
-_UNDECLARED = ("filelock", "setuptools")
+# Those that the package index has, oldest first.
+RELEASES = tuple(patch for row in ROWS.values() for patch in row.patches)
 
 
 def key(version: str) -> tuple[int, ...]:
@@ -37,7 +34,7 @@ def key(version: str) -> tuple[int, ...]:
 
 def newest_patches() -> list[str]:
     """The newest patch of each minor release."""
-    return list({key(version)[:2]: version for version in RELEASES}.values())
+    return [row.patches[-1] for row in ROWS.values()]
 
 
 def expand(text: str) -> list[str]:
@@ -137,6 +134,17 @@ def ensure(version: str) -> tuple[str, str]:
     return find(known(version)) or add(version)
 
 
+def processes(place: str) -> list[tuple[int, str]]:
+    """The processes that have loaded files of a release's folder: their number and command line."""
+    found, inside = [], f" {os.path.realpath(place)}/"
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):  # another user's, or gone since
+            if inside in maps.read_text(errors="replace"):
+                words = (maps.parent / "cmdline").read_text(errors="replace").split("\0")
+                found.append((int(maps.parent.name), " ".join(words).strip()))
+    return sorted(found)
+
+
 def remove(version: str) -> bool:
     """Deletes a release's folder; False if it is not there."""
     place = _place(version)
@@ -212,7 +220,7 @@ def _installer() -> list[str]:
 def _pip(version: str, target: Path, options: list) -> str | None:
     """Runs pip; what it said if it failed."""
     installer = _installer()
-    needs = [f"triton=={version}", *(_UNDECLARED if key(version) < (3, 2) else ())]
+    needs = [f"triton=={version}", *release_of(version).undeclared.split()]
     command = [*installer, "--no-deps", "--target", str(target), *options, *needs]
     if installer[0] == sys.executable:
         command += ["--no-compile", "--disable-pip-version-check", "--progress-bar"]

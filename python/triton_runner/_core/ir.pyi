@@ -337,18 +337,102 @@ class Module:
 
     def __repr__(self) -> str: ...
 
+class ReleaseInfo:
+    """A row of releases.def: a minor release of Triton."""
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """(3, 4)"""
+
+    @property
+    def patches(self) -> list[str]:
+        """what the package index has of it, oldest first"""
+
+    @property
+    def undeclared(self) -> str:
+        """packages that Triton imports without requiring them"""
+
+    @property
+    def default_driver(self) -> str:
+        """the attribute of triton.runtime.driver that holds the default driver"""
+
+    @property
+    def active_driver(self) -> str:
+        """the attribute of triton.runtime.driver that holds the active driver"""
+
+    @property
+    def run_field(self) -> str:
+        """the attribute of CompiledKernel that holds its launcher"""
+
+    @property
+    def constexprs_passed(self) -> bool:
+        """
+        launches pass constexpr arguments too, and signatures name their type constexpr
+        """
+
+    @property
+    def benchmarker_from_driver(self) -> bool:
+        """Autotuner asks the driver for its benchmark function"""
+
+    @property
+    def print_takes_signs(self) -> bool:
+        """builder.create_print takes the signedness of each operand"""
+
+    @property
+    def loose_launches(self) -> bool:
+        """
+        launchers ignore arguments after the last parameter, and pass the low bits of an integer
+        """
+
+    @property
+    def reals_unspecialised(self) -> bool:
+        """
+        the value of a parameter annotated as a float or a bool is not looked at
+        """
+
+    @property
+    def hip_clusters(self) -> bool:
+        """HIP's launcher launches clusters; before, it ignores them"""
+
+    @property
+    def copies_merged(self) -> bool:
+        """an element that a layout repeats within a thread is in one register"""
+
+    @property
+    def hidden_pointers(self) -> int:
+        """pointer parameters that compiled kernels have after the caller's"""
+
+    @property
+    def old_keys(self) -> int:
+        """
+        how arguments were specialised before 3.3 (KeyRule::old of launch/key.h)
+        """
+
+    @property
+    def second_ptxas(self) -> int:
+        """the first sm_ number that ptxas-blackwell assembles"""
+
+    @property
+    def storage_question(self) -> str:
+        """
+        the function of AMD's compiler that says, for a key, whether a tensor's storage is within 2 GiB
+        """
+
+def releases() -> list[ReleaseInfo]:
+    """The known releases of Triton, oldest first."""
+
 def translate(text: str, release: int, filename: str = '') -> tuple[str, list[str]]:
     """
-    TTIR or TTGIR of any release as release 309 (3.9) reads it, and what was changed
+    TTIR or TTGIR of any release as release 304 (3.4) reads it, and what was changed
     """
 
 def written_by(text: str, filename: str = '') -> tuple[int, int]:
     """
-    The first and the last release, 309 (3.9), that can have printed TTIR or TTGIR
+    The first and the last release, 304 (3.4), that can have printed TTIR or TTGIR
     """
 
 def parse(text: object, filename: str | None = None) -> Module:
-    """Parses MLIR text of Triton's dialects, releases 3.0 to 3.9."""
+    """Parses MLIR text of Triton's dialects, of any known release."""
 
 def parse_file(path: str) -> Module:
     """Parses a file."""

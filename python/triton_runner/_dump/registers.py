@@ -15,10 +15,10 @@ import re
 
 from triton_runner import _core, _settings
 from triton_runner._compiled import Compiled, compiled_of
-from triton_runner._compiler import job
 from triton_runner._core import probe
 from triton_runner._dump import llvm_values
 from triton_runner._errors import DiagnosticError, KernelTrap, fail
+from triton_runner._pipeline.versions import installed
 from triton_runner._recent import Recent
 
 
@@ -171,7 +171,7 @@ _MOST_ALONE = 16  # values that are looked for one by one
 
 def plan_of(tapped, twin: str, ptx: str | None, filename: str, partial: bool = False):
     """The plan of taps whose twin Triton has compiled."""
-    return probe.plan_registers(tapped, twin, ptx, filename, partial, job.release() < (3, 9))
+    return probe.plan_registers(tapped, twin, ptx, filename, partial, not installed().copies_merged)
 
 
 def _through_twin(tapped, code: Code, level: str, tap):

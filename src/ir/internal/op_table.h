@@ -4,14 +4,9 @@
 #include <string_view>
 
 #include <triton_runner/ir/graph.h>
+#include <triton_runner/ir/releases.h>
 
 namespace triton_runner::ir {
-
-// A Triton release as a number that sorts: 310 is 3.10, and comes after 309.
-using Release = int;
-constexpr Release release(int major, int minor) { return 100 * major + minor; }
-inline constexpr Release kNow = 99'999;
-inline constexpr Release kFork = kNow - 1;  // `since` of what only a fork has
 
 // A row of ops.def.
 struct OpInfo {

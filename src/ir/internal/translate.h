@@ -22,9 +22,9 @@ struct Translation {
 // is the source, byte for byte.
 base::Result<Translation> translate(Module& module, Release to);
 
-// The first and the last release that can have printed the module, by the names of its ops.
+// The first and the last known release that can have printed the module, by the names of its ops.
 struct Releases {
-  Release first = release(3, 0), last = release(3, 9);
+  Release first, last;
 };
 Releases written_by(const Module& module);
 

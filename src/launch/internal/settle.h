@@ -50,7 +50,7 @@ struct ValueShape {
   bool is_one = false;                // the integer 1
   bool operator==(const ValueShape&) const = default;
 
-  // Triton compiles None and the integer 1 into a kernel; True it passes, as all releases from 3.0 to 3.9 do.
+  // Triton compiles None and the integer 1 into a kernel; True it passes, as all releases do.
   bool may_be_folded() const { return kind == ValueKind::kNone || is_one; }
 };
 

@@ -5,7 +5,7 @@
 
 #include <triton_runner/num/reduce_ops.h>
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 // 0, 1, ... n - 1, for the lanes of a shuffle.
@@ -39,7 +39,7 @@ struct Accumulators {
 #pragma GCC unroll 16
     for (int i = 0; i < kVectors; ++i) {
       V element = *reinterpret_cast<const Unaligned*>(x + i * kLanes);
-      v[i] = Op<T>::apply(v[i], element);
+      v[i] = Op<T>{}(v[i], element);
     }
   }
   // Elements go to accumulators 0, 1, ... so every call but the last brings a multiple of 64.
@@ -51,19 +51,18 @@ struct Accumulators {
 #pragma GCC unroll 16
     for (int k = 0; k < kVectors; ++k) {  // whole vectors, then what is left of one
       if (left < kLanes) {
-        if (left > 0) v[k] = Op<T>::apply(v[k], part(x + i + k * kLanes, left, Op<T>::kIdentity));
+        if (left > 0) v[k] = Op<T>{}(v[k], part(x + i + k * kLanes, left, Op<T>::kIdentity));
         return;
       }
       V element = *reinterpret_cast<const Unaligned*>(x + i + k * kLanes);
-      v[k] = Op<T>::apply(v[k], element);
+      v[k] = Op<T>{}(v[k], element);
       left -= kLanes;
     }
   }
   // What is left of a row, and constants up to a whole block.
   inline void add_rest(const T* x, int64_t n, T constant) {
 #pragma GCC unroll 16
-    for (int k = 0; k < kVectors; ++k)
-      v[k] = Op<T>::apply(v[k], part(x + k * kLanes, n - k * kLanes, constant));
+    for (int k = 0; k < kVectors; ++k) v[k] = Op<T>{}(v[k], part(x + k * kLanes, n - k * kLanes, constant));
   }
   // A block of one constant; whether that changed anything.
   inline bool add_constant(T constant) {
@@ -71,7 +70,7 @@ struct Accumulators {
     Bits changed{};
 #pragma GCC unroll 16
     for (int k = 0; k < kVectors; ++k) {
-      const V sum = Op<T>::apply(v[k], element);
+      const V sum = Op<T>{}(v[k], element);
       changed |= bits_as<Bits>(sum) ^ bits_as<Bits>(v[k]);
       v[k] = sum;
     }
@@ -84,7 +83,7 @@ struct Accumulators {
 #pragma GCC unroll 8
     for (int half = kVectors / 2; half > 0; half /= 2)
 #pragma GCC unroll 16
-      for (int i = 0; i < half; ++i) v[i] = Op<T>::apply(v[i], v[i + half]);
+      for (int i = 0; i < half; ++i) v[i] = Op<T>{}(v[i], v[i + half]);
     return v[0];
   }
 
@@ -94,7 +93,7 @@ struct Accumulators {
   // The first n elements (none: n <= 0), then a constant.
   static inline V part(const T* x, int64_t n, T constant) {
     if (n >= kLanes) return *reinterpret_cast<const Unaligned*>(x);
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
     if constexpr (sizeof(T) >= 4) {  // 16 lanes at most
       const uint32_t on = n > 0 ? (1u << n) - 1 : 0;
       if constexpr (sizeof(T) == 4)
@@ -115,7 +114,7 @@ struct Accumulators {
     if constexpr (half == 0) {
       return x[0];
     } else {
-      return fold_lanes<half / 2>(Op<T>::apply(x, shifted<half>(x, Indices<kLanes>{})));
+      return fold_lanes<half / 2>(Op<T>{}(x, shifted<half>(x, Indices<kLanes>{})));
     }
   }
   template <int half, int... i>
@@ -160,8 +159,8 @@ struct RowsAtOnce {
   }
   template <int half, int... i>
   static inline V pair_of(V x, V y, List<i...>) {
-    return Op<T>::apply(__builtin_shufflevector(x, y, lane(half, i)...),
-                        __builtin_shufflevector(x, y, (lane(half, i) + half)...));
+    return Op<T>{}(__builtin_shufflevector(x, y, lane(half, i)...),
+                   __builtin_shufflevector(x, y, (lane(half, i) + half)...));
   }
   template <int half>
   static inline V pair(V x, V y) {
@@ -170,4 +169,4 @@ struct RowsAtOnce {
 };
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

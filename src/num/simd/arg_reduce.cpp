@@ -1,12 +1,12 @@
 // argmax and argmin: (value, index) pairs folded left to right along the axis, as reduce.h says. Where there
 // is a NaN the order shows in the result, and the pairs are folded in halves, as a GPU does.
-#include "simd/codec.h"
+#include "simd/common.h"
 
 #include <vector>
 
 #include <triton_runner/num/reduce_ops.h>
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 template <bool kMax, class T>
@@ -240,4 +240,4 @@ ArgReduceFn find_arg_reduce(ArgOp op, Type type) {
   return nullptr;
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -1,8 +1,8 @@
 // f32 ops whose second operand is one element for all: nothing is laid out for it.
-#include "simd/float_ops.h"
+#include "simd/common.h"
 #include "simd/streams.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 template <class F>
@@ -11,10 +11,10 @@ void map_by_one(void* out, const void* a, const void* b, const void*, int64_t n)
   auto* x = static_cast<const float*>(a);
   const float y = *static_cast<const float*>(b);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i], y);
+  for (int64_t i = 0; i < n; ++i) o[i] = F{}(x[i], y);
 }
 
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 // Correctly rounded quotients without a division, as long as nothing comes near the ends of the exponents'
 // range. 1/y is kept as a sum, of which the product with x is less than an ulp from x/y; its remainder is
 // exact, and what it is worth, by the nearest 1/y, then rounds to the quotient: a quotient of floats is too
@@ -67,21 +67,21 @@ void divide_by_one(void* out, const void* a, const void* b, const void* c, int64
       }
     }
   }
-  return map_by_one<divf>(o + i, x + i, b, c, n - i);
+  return map_by_one<div>(o + i, x + i, b, c, n - i);
 }
 #else
-constexpr Loop divide_by_one = map_by_one<divf>;
+constexpr Loop divide_by_one = map_by_one<div>;
 #endif
 
 }  // namespace
 
 Loop find_by_one(Loop loop) {
   auto is = [loop](Functor f) { return loop == find_float(f, Type::kF32, Type::kF32); };
-  if (is(Functor::addf)) return map_by_one<addf>;
-  if (is(Functor::subf)) return map_by_one<subf>;
-  if (is(Functor::mulf)) return map_by_one<mulf>;
+  if (is(Functor::addf)) return map_by_one<add>;
+  if (is(Functor::subf)) return map_by_one<sub>;
+  if (is(Functor::mulf)) return map_by_one<mul>;
   if (is(Functor::divf)) return divide_by_one;
   return find_exp_by_one(loop);
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

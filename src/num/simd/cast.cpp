@@ -1,23 +1,23 @@
 // Casts between integers, between integers and floats, between floats; bitcast and select.
-#include "simd/codec.h"
+#include "simd/common.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 // Integers
 
 struct convert_int {  // sign or zero extension by the signedness of In, or truncation
   template <class In>
-  static inline In apply(In x) {
+  NUM_INLINE In operator()(In x) const {
     return x;
   }
 };
 struct negate_i1 {
-  static inline int8_t apply(int8_t x) { return static_cast<int8_t>(-x); }
+  NUM_INLINE int8_t operator()(int8_t x) const { return static_cast<int8_t>(-x); }
 };
 struct low_bit {
   template <class In>
-  static inline uint8_t apply(In x) {
+  NUM_INLINE uint8_t operator()(In x) const {
     return x & 1;
   }
 };
@@ -95,20 +95,16 @@ Loop extend_unsigned(Type in, Type out) {
 template <bool kI1Signed>
 struct int_value {  // an integer as f32 or f64, rounded once
   template <class In>
-  static inline In apply(In x) {
+  NUM_INLINE In operator()(In x) const {
     return kI1Signed ? static_cast<In>(-x) : x;
   }
 };
 
 inline double to_odd53(int32_t x) { return x; }
 inline double to_odd53(uint32_t x) { return x; }
-inline uint64_t odd_low(uint64_t x) {
-  return x >> 53 ? (x & ~uint64_t{0x7ff}) | ((x & 0x7ff) != 0 ? 0x800 : 0) : x;
-}
 inline double to_odd53(uint64_t x) { return static_cast<double>(odd_low(x)); }
 inline double to_odd53(int64_t x) {
-  uint64_t magnitude = x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x);
-  double value = static_cast<double>(odd_low(magnitude));
+  const double value = to_odd53(x < 0 ? 0 - static_cast<uint64_t>(x) : static_cast<uint64_t>(x));
   return x < 0 ? -value : value;
 }
 
@@ -186,7 +182,7 @@ Loop unsigned_to_float(Type in, Type out) {
 template <class Wide, bool kOneBit = false>
 struct to_int {
   template <class T>
-  static inline Wide apply(T x) {
+  NUM_INLINE Wide operator()(T x) const {
     constexpr bool kSigned = static_cast<Wide>(-1) < Wide{0};
     constexpr int kBits = sizeof(Wide) * 8;
     constexpr double kHigh = kSigned ? 0x1p15 * (kBits == 16   ? 1.0
@@ -254,7 +250,7 @@ Loop float_to_unsigned(Type in, Type out) {
 
 template <Rounding kRounding>
 struct f64_to_f32 {
-  static inline float apply(double x) {
+  NUM_INLINE float operator()(double x) const {
     float near = static_cast<float>(x);
     uint32_t bits = bits_as<uint32_t>(near);
     bool above = __builtin_fabs(static_cast<double>(near)) > __builtin_fabs(x);
@@ -263,10 +259,10 @@ struct f64_to_f32 {
   }
 };
 struct f64_to_odd {
-  static inline float apply(double x) { return to_odd(x); }
+  NUM_INLINE float operator()(double x) const { return to_odd(x); }
 };
 struct f32_to_f64 {
-  static inline double apply(float x) { return x; }
+  NUM_INLINE double operator()(float x) const { return x; }
 };
 
 constexpr int size_of_float(Type type) {
@@ -420,4 +416,4 @@ Loop find_cast(Functor functor, Type in, Type out) {
   }
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -2,7 +2,7 @@
 // clang-format off
 #pragma once
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 // on [-0.5, 0.5], error 1.7e-10
@@ -195,4 +195,4 @@ constexpr double k_erf_far[] = {
 };
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

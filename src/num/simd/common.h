@@ -1,31 +1,21 @@
 // The loops that the kernel files share: a formula applied to contiguous operands, which the compiler
 // vectorises.
 #pragma once
+#include <triton_runner/num/formulas.h>
+
 #include "simd/tables.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-// For formulas: a loop vectorises only if all of its formula is inlined.
-#define NUM_INLINE inline __attribute__((always_inline))
-
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
-template <class To, class From>
-inline To bits_as(From value) {
-  return __builtin_bit_cast(To, value);
-}
-
-// F::apply on every element. `out` may be an operand of the same element size: lanes are independent either
+// F on every element. `out` may be an operand of the same element size: lanes are independent either
 // way.
 template <class Out, class In, class F>
 void map1(void* out, const void* a, const void*, const void*, int64_t n) {
   auto* o = static_cast<Out*>(out);
   auto* x = static_cast<const In*>(a);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i]);
+  for (int64_t i = 0; i < n; ++i) o[i] = F{}(x[i]);
 }
 
 template <class Out, class In, class F>
@@ -34,7 +24,7 @@ void map2(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto* x = static_cast<const In*>(a);
   auto* y = static_cast<const In*>(b);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i], y[i]);
+  for (int64_t i = 0; i < n; ++i) o[i] = F{}(x[i], y[i]);
 }
 
 template <class Out, class In, class F>
@@ -44,7 +34,7 @@ void map3(void* out, const void* a, const void* b, const void* c, int64_t n) {
   auto* y = static_cast<const In*>(b);
   auto* z = static_cast<const In*>(c);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) o[i] = F::apply(x[i], y[i], z[i]);
+  for (int64_t i = 0; i < n; ++i) o[i] = F{}(x[i], y[i], z[i]);
 }
 
 constexpr int64_t kChunk = 256;  // elements that pass through stack buffers at a time
@@ -100,4 +90,4 @@ Loop narrow_loop(Type in) {
 }
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -1,32 +1,39 @@
 // Float comparisons and classifications: masks of 0 and 1. Narrower floats compare as f32, exactly.
-#include "simd/float_ops.h"
+#include "simd/common.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
-#define COMPARISON(name, ...)                                                 \
-  struct name {                                                               \
-    template <class T>                                                        \
-    static inline uint8_t apply([[maybe_unused]] T x, [[maybe_unused]] T y) { \
-      return __VA_ARGS__;                                                     \
-    }                                                                         \
-  };
-COMPARISON(cmpf_false, 0)
-COMPARISON(cmpf_oeq, x == y)
-COMPARISON(cmpf_ogt, x > y)
-COMPARISON(cmpf_oge, x >= y)
-COMPARISON(cmpf_olt, x < y)
-COMPARISON(cmpf_ole, x <= y)
-COMPARISON(cmpf_one, (x < y) | (x > y))
-COMPARISON(cmpf_ord, (x == x) & (y == y))
-COMPARISON(cmpf_ueq, !((x < y) | (x > y)))
-COMPARISON(cmpf_ugt, !(x <= y))
-COMPARISON(cmpf_uge, !(x < y))
-COMPARISON(cmpf_ult, !(x >= y))
-COMPARISON(cmpf_ule, !(x > y))
-COMPARISON(cmpf_une, x != y)
-COMPARISON(cmpf_uno, (x != x) | (y != y))
-COMPARISON(cmpf_true, 1)
+template <uint32_t kComparison>
+struct compare {
+  template <class T>
+  NUM_INLINE uint8_t operator()(T x, T y) const {
+    return holds<kComparison>(x, y);
+  }
+};
+template <bool kAlways>
+struct constant {
+  template <class T>
+  NUM_INLINE uint8_t operator()(T, T) const {
+    return kAlways;
+  }
+};
+using cmpf_false = constant<false>;
+using cmpf_oeq = compare<kCmpEq>;
+using cmpf_ogt = compare<kCmpGt>;
+using cmpf_oge = compare<kCmpGe>;
+using cmpf_olt = compare<kCmpLt>;
+using cmpf_ole = compare<kCmpLe>;
+using cmpf_one = compare<kCmpNe>;
+using cmpf_ord = compare<kCmpNum>;
+using cmpf_ueq = compare<kCmpEqu>;
+using cmpf_ugt = compare<kCmpGtu>;
+using cmpf_uge = compare<kCmpGeu>;
+using cmpf_ult = compare<kCmpLtu>;
+using cmpf_ule = compare<kCmpLeu>;
+using cmpf_une = compare<kCmpNeu>;
+using cmpf_uno = compare<kCmpNan>;
+using cmpf_true = constant<true>;
 
 template <class T>
 constexpr Bits<T> kInfinity = sizeof(T) == 4 ? Bits<T>{0x7f800000} : static_cast<Bits<T>>(0x7ff0000000000000);
@@ -35,13 +42,13 @@ inline Bits<T> magnitude(T x) {
   return bits_as<Bits<T>>(x) & (~Bits<T>{0} >> 1);
 }
 
-#define CLASSIFICATION(name, ...)  \
-  template <class Out>             \
-  struct name {                    \
-    template <class T>             \
-    static inline Out apply(T x) { \
-      return __VA_ARGS__;          \
-    }                              \
+#define CLASSIFICATION(name, ...)          \
+  template <class Out>                     \
+  struct name {                            \
+    template <class T>                     \
+    NUM_INLINE Out operator()(T x) const { \
+      return __VA_ARGS__;                  \
+    }                                      \
   };
 CLASSIFICATION(isnan, magnitude(x) > kInfinity<T>)
 CLASSIFICATION(isinf, magnitude(x) == kInfinity<T>)
@@ -92,4 +99,4 @@ Loop find_compare(Functor functor, Type in, Type out) {
   }
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

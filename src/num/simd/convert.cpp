@@ -1,83 +1,34 @@
 // Widening of narrow floats to f32 and narrowing from it; rows of them for the operands of dots.
-#include "simd/codec.h"
+#include <triton_runner/num/formats.h>
+
+#include "simd/common.h"
 #include "simd/transpose.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
-template <class Code, class C>
+template <Format f>
 inline void widen_run(float* out, const void* in, int64_t n) {
-  auto* x = static_cast<const Code*>(in);
+  auto* x = static_cast<const uint8_t*>(in);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = C::decode(x[i]);
+  for (int64_t i = 0; i < n; ++i) out[i] = decode(x[i], f);
 }
 
-template <class Code, class C, Rounding kRounding>
+template <Format f, Rounding kRounding>
 void narrow(void* out, const void* in, const void*, const void*, int64_t n) {
-  auto* o = static_cast<Code*>(out);
+  auto* o = static_cast<uint8_t*>(out);
   auto* x = static_cast<const float*>(in);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) o[i] = static_cast<Code>(C::template encode<kRounding>(x[i]));
+  for (int64_t i = 0; i < n; ++i) o[i] = static_cast<uint8_t>(Codec<f>::template encode<kRounding>(x[i]));
 }
 
-// f16 has instructions. They quiet NaNs and keep their payload on the way up; on the way down NaN is made
-// canonical.
-NUM_INLINE void widen_f16_run(float* out, const void* in, int64_t n) {
-  auto* x = static_cast<const uint16_t*>(in);
-  int64_t i = 0;
-#if defined(NUM_ISA_avx512)
-  for (; i + 16 <= n; i += 16)
-    _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(x + i))));
-#endif
-#if defined(NUM_ISA_avx512) || defined(NUM_ISA_avx2)
-  for (; i + 8 <= n; i += 8)
-    _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
-#endif
-  widen_run<uint16_t, F16>(out + i, x + i, n - i);
+template <class Half>  // F16, BF16
+NUM_INLINE void widen_half_run(float* out, const void* in, int64_t n) {
+  Half::widen(out, static_cast<const uint16_t*>(in), n);
 }
-
-template <Rounding kRounding>
-void narrow_f16(void* out, const void* in, const void*, const void*, int64_t n) {
-  auto* o = static_cast<uint16_t*>(out);
-  auto* x = static_cast<const float*>(in);
-  int64_t i = 0;
-#if defined(NUM_ISA_avx512) || defined(NUM_ISA_avx2)
-  constexpr int kMode = kRounding == Rounding::kNearestEven ? 0 : 3;
-#endif
-#if defined(NUM_ISA_avx512)
-  for (; i + 16 <= n; i += 16) {
-    __m512 v = _mm512_loadu_ps(x + i);
-    __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
-    __m256i h = _mm256_mask_blend_epi16(nan, _mm512_cvtps_ph(v, kMode), _mm256_set1_epi16(0x7fff));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(o + i), h);
-  }
-#elif defined(NUM_ISA_avx2)
-  for (; i + 32 <= n; i += 32) {  // no NaN among them: nothing to make canonical
-    __m256 v[4];
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) v[k] = _mm256_loadu_ps(x + i + 8 * k);
-    const __m256 nan =
-        _mm256_or_ps(_mm256_cmp_ps(v[0], v[1], _CMP_UNORD_Q), _mm256_cmp_ps(v[2], v[3], _CMP_UNORD_Q));
-    if (_mm256_movemask_ps(nan)) break;
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k)
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(o + i + 8 * k), _mm256_cvtps_ph(v[k], kMode));
-  }
-  for (; i + 8 <= n; i += 8) {
-    __m256 v = _mm256_loadu_ps(x + i);
-    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
-    __m128i nan16 = _mm_packs_epi32(_mm256_castsi256_si128(nan), _mm256_extracti128_si256(nan, 1));
-    __m128i h = _mm_blendv_epi8(_mm256_cvtps_ph(v, kMode), _mm_set1_epi16(0x7fff), nan16);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(o + i), h);
-  }
-#endif
-  narrow<uint16_t, F16, kRounding>(o + i, x + i, nullptr, nullptr, n - i);
-}
-
-NUM_INLINE void widen_bf16_run(float* out, const void* in, int64_t n) {
-  auto* x = static_cast<const uint16_t*>(in);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) out[i] = bits_as<float>(static_cast<uint32_t>(x[i]) << 16);
+template <class Half, Rounding kRounding>
+void narrow_half(void* out, const void* in, const void*, const void*, int64_t n) {
+  Half::template narrow<kRounding>(static_cast<uint16_t*>(out), static_cast<const float*>(in), n);
 }
 
 inline void widen_scale_run(float* out, const void* in, int64_t n) {  // E8M0: f32's own exponent field
@@ -92,6 +43,16 @@ inline void widen_scale_run(float* out, const void* in, int64_t n) {  // E8M0: f
 
 inline void copy_run(float* out, const void* in, int64_t n) {
   __builtin_memcpy(out, in, static_cast<size_t>(n) * 4);
+}
+
+// cvt.rna.tf32.f32 (or truncation), as an f32 with 10 mantissa bits.
+template <Rounding kRounding>
+NUM_INLINE float round_tf32(float value) {
+  uint32_t x = bits_as<uint32_t>(value);
+  uint32_t magnitude = x & 0x7fffffff;
+  uint32_t rounded = (x + (kRounding == Rounding::kNearestEven ? 0x1000u : 0u)) & 0xffffe000;
+  uint32_t special = magnitude > 0x7f800000 ? 0x7fffffffu : x;
+  return bits_as<float>(magnitude >= 0x7f800000 ? special : rounded);
 }
 
 template <Rounding kRounding>
@@ -134,49 +95,49 @@ void rows_of(float* out, int64_t out_stride, const void* in, int64_t in_stride, 
 
 // The types and their widening: X(type, run, bytes).
 #define NUM_WIDENINGS(X)                              \
-  X(kF16, widen_f16_run, 2)                           \
-  X(kBF16, widen_bf16_run, 2)                         \
+  X(kF16, widen_half_run<F16>, 2)                     \
+  X(kBF16, widen_half_run<BF16>, 2)                   \
   X(kF32, copy_run, 4)                                \
   X(kTF32, round_tf32_run<Rounding::kNearestEven>, 4) \
-  X(kF8E4M3FN, (widen_run<uint8_t, E4M3>), 1)         \
-  X(kF8E5M2, (widen_run<uint8_t, E5M2>), 1)           \
-  X(kF8E4M3FNUZ, (widen_run<uint8_t, E4M3Fnuz>), 1)   \
-  X(kF8E5M2FNUZ, (widen_run<uint8_t, E5M2Fnuz>), 1)   \
-  X(kF8E4M3B11FNUZ, (widen_run<uint8_t, E4B15>), 1)   \
+  X(kF8E4M3FN, widen_run<kE4m3Format>, 1)             \
+  X(kF8E5M2, widen_run<kE5m2Format>, 1)               \
+  X(kF8E4M3FNUZ, widen_run<kE4m3FnuzFormat>, 1)       \
+  X(kF8E5M2FNUZ, widen_run<kE5m2FnuzFormat>, 1)       \
+  X(kF8E4M3B11FNUZ, widen_run<kE4b15Format>, 1)       \
   X(kF8E8M0FNU, widen_scale_run, 1)                   \
-  X(kF6E2M3FN, (widen_run<uint8_t, E2M3>), 1)         \
-  X(kF6E3M2FN, (widen_run<uint8_t, E3M2>), 1)         \
-  X(kF4E2M1FN, (widen_run<uint8_t, E2M1>), 1)
+  X(kF6E2M3FN, widen_run<kE2m3Format>, 1)             \
+  X(kF6E3M2FN, widen_run<kE3m2Format>, 1)             \
+  X(kF4E2M1FN, widen_run<kE2m1Format>, 1)
 
 template <Rounding kRounding>
 Loop narrow_loop_of(Type to) {
   switch (to) {
     case Type::kF16:
-      return narrow_f16<kRounding>;
+      return narrow_half<F16, kRounding>;
     case Type::kBF16:
-      return narrow<uint16_t, BF16, kRounding>;
+      return narrow_half<BF16, kRounding>;
     case Type::kF32:
       return as_loop<copy_run>;
     case Type::kTF32:
       return as_loop<round_tf32_run<kRounding>>;
     case Type::kF8E4M3FN:
-      return narrow<uint8_t, E4M3, kRounding>;
+      return narrow<kE4m3Format, kRounding>;
     case Type::kF8E5M2:
-      return narrow<uint8_t, E5M2, kRounding>;
+      return narrow<kE5m2Format, kRounding>;
     case Type::kF8E4M3FNUZ:
-      return narrow<uint8_t, E4M3Fnuz, kRounding>;
+      return narrow<kE4m3FnuzFormat, kRounding>;
     case Type::kF8E5M2FNUZ:
-      return narrow<uint8_t, E5M2Fnuz, kRounding>;
+      return narrow<kE5m2FnuzFormat, kRounding>;
     case Type::kF8E4M3B11FNUZ:
-      return narrow<uint8_t, E4B15, kRounding>;
+      return narrow<kE4b15Format, kRounding>;
     case Type::kF8E8M0FNU:
       return narrow_scale<kRounding>;
     case Type::kF6E2M3FN:
-      return narrow<uint8_t, E2M3, kRounding>;
+      return narrow<kE2m3Format, kRounding>;
     case Type::kF6E3M2FN:
-      return narrow<uint8_t, E3M2, kRounding>;
+      return narrow<kE3m2Format, kRounding>;
     case Type::kF4E2M1FN:
-      return narrow<uint8_t, E2M1, kRounding>;
+      return narrow<kE2m1Format, kRounding>;
     default:
       return nullptr;
   }
@@ -222,7 +183,7 @@ bool widen_turned([[maybe_unused]] Type type, [[maybe_unused]] float* out,
                   [[maybe_unused]] int64_t out_stride, [[maybe_unused]] const void* in,
                   [[maybe_unused]] int64_t in_stride, [[maybe_unused]] int64_t rows,
                   [[maybe_unused]] int64_t cols) {
-#if defined(NUM_ISA_avx512) || defined(NUM_ISA_avx2)
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
   if ((type != Type::kF16 && type != Type::kBF16) || rows % 8 || cols % 8) return false;
   auto* x = static_cast<const uint16_t*>(in);
   auto turn = [&](auto widen) __attribute__((always_inline)) {
@@ -245,4 +206,4 @@ bool widen_turned([[maybe_unused]] Type type, [[maybe_unused]] float* out,
 #endif
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -3,7 +3,7 @@
 #include "simd/common.h"
 #include "simd/width.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 
 void widen_rows(Type type, float* out, int64_t out_stride, const void* in, int64_t in_stride, int64_t rows,
                 int64_t cols);
@@ -16,9 +16,9 @@ namespace {
 // are stored at once, the stores keep the next block's multiply-adds from starting (Zen 5: 24 cost 8 % at k =
 // 32).
 // kSteps of k at a time: with AVX2 the loop's own operations cost 6 % otherwise (an Intel Xeon), with AVX-512 nothing.
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 constexpr int kMaxVectors = 4, kRegisters = 16, kSteps = 1;
-#elif defined(NUM_ISA_avx2)
+#elif defined(SIMD_ISA_avx2)
 constexpr int kMaxVectors = 2, kRegisters = 12, kSteps = 4;
 #else
 constexpr int kMaxVectors = 2, kRegisters = 8, kSteps = 1;
@@ -37,14 +37,14 @@ struct Lanes {
 inline Lanes<uint32_t>::V multiply_add(Lanes<uint32_t>::V x, Lanes<uint32_t>::V y, Lanes<uint32_t>::V z) {
   return x * y + z;
 }
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 inline Lanes<float>::V multiply_add(Lanes<float>::V x, Lanes<float>::V y, Lanes<float>::V z) {
   return _mm512_fmadd_ps(x, y, z);
 }
 inline Lanes<double>::V multiply_add(Lanes<double>::V x, Lanes<double>::V y, Lanes<double>::V z) {
   return _mm512_fmadd_pd(x, y, z);
 }
-#elif defined(NUM_ISA_avx2)
+#elif defined(SIMD_ISA_avx2)
 inline Lanes<float>::V multiply_add(Lanes<float>::V x, Lanes<float>::V y, Lanes<float>::V z) {
   return _mm256_fmadd_ps(x, y, z);
 }
@@ -264,4 +264,4 @@ const DotTable dot_table = {
     kVectorBytes / 4, kMaxVectors * kVectorBytes / 4, widen_rows, widen_turned, dot_from<float>, dot<double>,
     dot_i32};
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -2,9 +2,9 @@
 // multiplies two of them and adds the product, 16 x 32 times 32 x 16, to a third one.
 #include "simd/common.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 namespace {
 
 // Assembly, since the intrinsics of g++ 12 do not say that a load reads memory: stores before it may move
@@ -167,4 +167,4 @@ const Bf16Table bf16_tiles = {1, kPanel, dot, pack, [] { asm volatile("tilerelea
 const Bf16Table bf16_tiles = {};
 #endif
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -1,16 +1,16 @@
 // The bf16 dot of mma="fast": AVX512_BF16's instruction adds two products at a time to an f32, flushing
 // denormals.
-#if defined(NUM_ISA_avx512) && !defined(__clang__)
+#if defined(SIMD_ISA_avx512) && !defined(__clang__)
 #pragma GCC target("avx512bf16")
 #endif
 #include "simd/common.h"
-#if defined(NUM_ISA_avx512) && defined(__clang__)
+#if defined(SIMD_ISA_avx512) && defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512bf16"))), apply_to = function)
 #endif
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 namespace {
 
 typedef int32_t UnalignedPair __attribute__((aligned(2), may_alias));
@@ -99,8 +99,8 @@ const Bf16Table bf16_pairs = {16, 0, dot, pack, nullptr};
 const Bf16Table bf16_pairs = {};
 #endif
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA
 
-#if defined(NUM_ISA_avx512) && defined(__clang__)
+#if defined(SIMD_ISA_avx512) && defined(__clang__)
 #pragma clang attribute pop
 #endif

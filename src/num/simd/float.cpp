@@ -1,101 +1,45 @@
 // Float arithmetic: IEEE, each op rounded once to its type. f16, bf16 and fp8 are
 // computed in f32 and rounded, which for + - * / and sqrt is the correctly rounded
 // result (f32 has more than twice their precision); fma rounds to odd on the way.
-#include "simd/float_ops.h"
+#include "simd/common.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
-inline float fused(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-inline double fused(double x, double y, double z) { return __builtin_fma(x, y, z); }
-#define LIBM(name)                                                   \
-  inline float name##_of(float x) { return __builtin_##name##f(x); } \
-  inline double name##_of(double x) { return __builtin_##name(x); }
-LIBM(sqrt)
-LIBM(floor)
-LIBM(ceil)
-LIBM(trunc)
-inline float copysign_of(float x, float y) { return __builtin_copysignf(x, y); }
-inline double copysign_of(double x, double y) { return __builtin_copysign(x, y); }
 inline float fmod_of(float x, float y) { return __builtin_fmodf(x, y); }
 inline double fmod_of(double x, double y) { return __builtin_fmod(x, y); }
 
-#define FLOAT_FORMULA1(name, ...) \
-  struct name {                   \
-    template <class T>            \
-    static inline T apply(T x) {  \
-      return __VA_ARGS__;         \
-    }                             \
-  };
-FLOAT_FORMULA2(remf, fmod_of(x, y))
-FLOAT_FORMULA2(copysign, copysign_of(x, y))
-FLOAT_FORMULA1(negf, -x)
-FLOAT_FORMULA1(absf, bits_as<T>(bits_as<Bits<T>>(x) & (~Bits<T>{0} >> 1)))
-FLOAT_FORMULA1(sqrt, sqrt_of(x))
-FLOAT_FORMULA1(rsqrt, T{1} / sqrt_of(x))
-FLOAT_FORMULA1(floor, floor_of(x))
-FLOAT_FORMULA1(ceil, ceil_of(x))
-FLOAT_FORMULA1(trunc, trunc_of(x))
+using addf = add;
+using subf = sub;
+using mulf = mul;
+using divf = div;
+NUM_FORMULA2(remf, fmod_of(x, y))
 // Half away from zero; the sign of x is kept on zeros.
-FLOAT_FORMULA1(round, copysign_of(trunc_of(x) +
-                                      (absf::apply(x - trunc_of(x)) >= T{0.5} ? copysign_of(T{1}, x) : T{0}),
-                                  x))
+NUM_FORMULA1(round,
+             copysign_of(trunc_of(x) + (absf{}(x - trunc_of(x)) >= T{0.5} ? copysign_of(T{1}, x) : T{0}), x))
 struct roundeven {  // adding 2^23 (2^52) rounds to nearest even where there is a fraction at all
   template <class T>
-  static inline T apply(T x) {
+  NUM_INLINE T operator()(T x) const {
     constexpr T kBig = sizeof(T) == 4 ? T{8388608} : T{4503599627370496};
-    T magnitude = absf::apply(x);
+    T magnitude = absf{}(x);
     T rounded = (magnitude + kBig) - kBig;
     return magnitude < kBig ? copysign_of(rounded, x) : x;
   }
 };
-struct fma {
+template <class Min, class Max>
+struct clamp {
   template <class T>
-  static inline T apply(T x, T y, T z) {
-    return fused(x, y, z);
+  NUM_INLINE T operator()(T x, T low, T high) const {
+    return Min{}(Max{}(x, low), high);
   }
 };
-struct clampf_none {
-  template <class T>
-  static inline T apply(T x, T low, T high) {
-    return minnumf::apply(maxnumf::apply(x, low), high);
-  }
-};
-struct clampf_all {
-  template <class T>
-  static inline T apply(T x, T low, T high) {
-    return minimumf::apply(maximumf::apply(x, low), high);
-  }
-};
-
-// x * y + z of f16, bf16 or fp8 operands for a later rounding to their type. The product is exact in f64; the
-// sum and its conversion to f32 round to odd, so that rounding once more to at most 11 bits is as if from the
-// exact value.
-struct fma_to_odd {
-  static inline float apply(float x, float y, float z) {
-    double p = static_cast<double>(x) * y, c = z;
-    double sum = p + c;
-    double back = sum - p;
-    double error = (p - (sum - back)) + (c - back);  // exact: TwoSum
-    uint64_t wide = bits_as<uint64_t>(sum);
-    bool inexact = error != 0 && error == error && sum - sum == 0;
-    bool too_far = (error < 0) != (sum < 0);
-    uint64_t odd = (wide - too_far) | 1;
-    sum = bits_as<double>(inexact ? odd : wide);
-    float near = static_cast<float>(sum);
-    uint32_t narrow = bits_as<uint32_t>(near);
-    double again = near;
-    bool differs = again != sum && sum == sum;
-    bool above = __builtin_fabs(again) > __builtin_fabs(sum);
-    uint32_t near_odd = (narrow - above) | 1;
-    return bits_as<float>(differs ? near_odd : narrow);
-  }
-};
+using clampf_none = clamp<minnumf, maxnumf>;
+using clampf_all = clamp<minimumf, maximumf>;
 
 template <uint16_t kMask, bool kAnd>
 struct sign_bit {
   template <class T>
-  static inline T apply(T x) {
+  NUM_INLINE T operator()(T x) const {
     return static_cast<T>(kAnd ? x & kMask : x ^ kMask);
   }
 };
@@ -118,7 +62,7 @@ Loop sign_loop(Type in) {
 template <uint16_t kSign>
 struct sign_of_second {
   template <class T>
-  static inline T apply(T x, T y) {
+  NUM_INLINE T operator()(T x, T y) const {
     return static_cast<T>((x & ~kSign) | (y & kSign));
   }
 };
@@ -169,7 +113,7 @@ Loop find_float(Functor functor, Type in, Type out) {
       if (Loop loop = copysign_loop(in)) return loop;
       return pick<copysign, 2>(in);
     case Functor::fma:
-      if (Loop loop = narrow_loop<map3<float, float, fma_to_odd>, 3>(in)) return loop;
+      if (Loop loop = narrow_loop<map3<float, float, fused_odd<double>>, 3>(in)) return loop;
       return pick<fma, 3>(in);
     default:
       break;
@@ -185,4 +129,4 @@ Loop find_float(Functor functor, Type in, Type out) {
   }
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -1,123 +1,67 @@
 // Integer arithmetic, bit operations, shifts and comparisons on i1 .. i64 and pointers.
-#include <type_traits>
-
 #include "simd/common.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
-template <class T>
-struct Twin;
-template <>
-struct Twin<uint8_t> {
-  using Signed = int8_t;
-  using Wide = uint16_t;
+// Elements are unsigned: F on them as signed ones.
+template <class F>
+struct as_signed {
+  template <class T>
+  NUM_INLINE T operator()(T x) const {
+    return static_cast<T>(F{}(static_cast<sign<T>>(x)));
+  }
+  template <class T>
+  NUM_INLINE T operator()(T x, T y) const {
+    return static_cast<T>(F{}(static_cast<sign<T>>(x), static_cast<sign<T>>(y)));
+  }
 };
-template <>
-struct Twin<uint16_t> {
-  using Signed = int16_t;
-  using Wide = uint32_t;
-};
-template <>
-struct Twin<uint32_t> {
-  using Signed = int32_t;
-  using Wide = uint64_t;
-};
-template <>
-struct Twin<uint64_t> {
-  using Signed = int64_t;
-  using Wide = unsigned __int128;
-};
-template <class T>
-using S = typename Twin<T>::Signed;
+using addi = add;
+using subi = sub;
+using muli = mul;
+using andi = and_;
+using ori = or_;
+using xori = xor_;
+using shli = shl;
+using shrui = shr;
+using maxui = max;
+using minui = min;
+using mulhiui = mul_hi;
+using maxsi = as_signed<max>;
+using minsi = as_signed<min>;
+using mulhisi = as_signed<mul_hi>;
+using absi = as_signed<abs_int>;
+NUM_FORMULA2(shrsi, shr{}(static_cast<sign<T>>(x), y))
+// Scalar: an instruction an element is faster than vectors without one.
+NUM_FORMULA1(ctpop, __builtin_popcountll(x))
+NUM_FORMULA1(ctlz, x ? __builtin_clzll(x) - (64 - bits) : bits)
+NUM_FORMULA1(cttz, x ? __builtin_ctzll(x) : bits)
 
-// Formulas work on the unsigned type T and wrap; `bits` is T's width.
-#define FORMULA2(name, ...)                                \
-  struct name {                                            \
-    template <class T>                                     \
-    static inline T apply(T x, T y) {                      \
-      [[maybe_unused]] constexpr int bits = sizeof(T) * 8; \
-      return static_cast<T>(__VA_ARGS__);                  \
-    }                                                      \
-  };
-#define FORMULA1(name, ...)                                \
-  struct name {                                            \
-    template <class T>                                     \
-    static inline T apply(T x) {                           \
-      [[maybe_unused]] constexpr int bits = sizeof(T) * 8; \
-      return static_cast<T>(__VA_ARGS__);                  \
-    }                                                      \
-  };
-// uint16_t * uint16_t would be a signed product that may overflow: widen to unsigned first.
-template <class T>
-using Arith = decltype(T{} + 0u);
-
-FORMULA2(addi, x + y)
-FORMULA2(subi, x - y)
-FORMULA2(muli, static_cast<Arith<T>>(x) * y)
-FORMULA2(andi, (x & y))
-FORMULA2(ori, x | y)
-FORMULA2(xori, x ^ y)
-FORMULA2(shli, y < bits ? static_cast<Arith<T>>(x) << (y & (bits - 1)) : 0)
-FORMULA2(shrui, y < bits ? x >> (y & (bits - 1)) : 0)
-FORMULA2(shrsi, static_cast<S<T>>(x) >> (y < bits ? y : bits - 1))
-FORMULA2(maxsi, static_cast<S<T>>(x) > static_cast<S<T>>(y) ? x : y)
-FORMULA2(minsi, static_cast<S<T>>(x) < static_cast<S<T>>(y) ? x : y)
-FORMULA2(maxui, x > y ? x : y)
-FORMULA2(minui, x < y ? x : y)
-FORMULA2(mulhiui, (static_cast<typename Twin<T>::Wide>(x) * y) >> bits)
-FORMULA1(absi, static_cast<S<T>>(x) < 0 ? 0 - x : x)
-struct mulhisi {  // the unsigned product's high half, corrected for the signs
+template <uint32_t kComparison, bool kSigned = false>
+struct compare {
   template <class T>
-  static inline T apply(T x, T y) {
-    T high = mulhiui::apply(x, y);
-    return static_cast<T>(high - (static_cast<S<T>>(x) < 0 ? y : 0) - (static_cast<S<T>>(y) < 0 ? x : 0));
+  NUM_INLINE uint8_t operator()(T x, T y) const {
+    using V = std::conditional_t<kSigned, sign<T>, T>;
+    return holds<kComparison>(static_cast<V>(x), static_cast<V>(y));
   }
 };
-struct ctpop {
-  template <class T>
-  static inline T apply(T x) {
-    return static_cast<T>(__builtin_popcountll(x));
-  }
-};
-struct ctlz {
-  template <class T>
-  static inline T apply(T x) {
-    return static_cast<T>(x ? __builtin_clzll(x) - (64 - static_cast<int>(sizeof(T)) * 8) : sizeof(T) * 8);
-  }
-};
-struct cttz {
-  template <class T>
-  static inline T apply(T x) {
-    return static_cast<T>(x ? __builtin_ctzll(x) : sizeof(T) * 8);
-  }
-};
-
-#define COMPARISON(name, ...)                                                     \
-  struct name {                                                                   \
-    template <class T>                                                            \
-    static inline uint8_t apply(T x, T y) {                                       \
-      [[maybe_unused]] S<T> sx = static_cast<S<T>>(x), sy = static_cast<S<T>>(y); \
-      return __VA_ARGS__;                                                         \
-    }                                                                             \
-  };
-COMPARISON(cmpi_eq, x == y)
-COMPARISON(cmpi_ne, x != y)
-COMPARISON(cmpi_slt, sx < sy)
-COMPARISON(cmpi_sle, sx <= sy)
-COMPARISON(cmpi_sgt, sx > sy)
-COMPARISON(cmpi_sge, sx >= sy)
-COMPARISON(cmpi_ult, x < y)
-COMPARISON(cmpi_ule, x <= y)
-COMPARISON(cmpi_ugt, x > y)
-COMPARISON(cmpi_uge, x >= y)
+using cmpi_eq = compare<kCmpEq>;
+using cmpi_ne = compare<kCmpNeu>;
+using cmpi_slt = compare<kCmpLt, true>;
+using cmpi_sle = compare<kCmpLe, true>;
+using cmpi_sgt = compare<kCmpGt, true>;
+using cmpi_sge = compare<kCmpGe, true>;
+using cmpi_ult = compare<kCmpLt>;
+using cmpi_ule = compare<kCmpLe>;
+using cmpi_ugt = compare<kCmpGt>;
+using cmpi_uge = compare<kCmpGe>;
 
 // i1: as an i8 that is 0 or -1, which gives the one-bit result in the low bit for every formula of two
 // operands.
 template <class F>
 struct OneBit {
-  static inline uint8_t apply(uint8_t x, uint8_t y) {
-    return F::template apply<uint8_t>(static_cast<uint8_t>(-x), static_cast<uint8_t>(-y)) & 1;
+  NUM_INLINE uint8_t operator()(uint8_t x, uint8_t y) const {
+    return F{}(static_cast<uint8_t>(-x), static_cast<uint8_t>(-y)) & 1;
   }
 };
 
@@ -140,7 +84,7 @@ Loop pick1(Type in) {
 // Counts of an i64 that come as i32: libdevice's popcll and clzll.
 template <class F>
 struct counted {
-  static inline uint32_t apply(uint64_t x) { return static_cast<uint32_t>(F::apply(x)); }
+  NUM_INLINE uint32_t operator()(uint64_t x) const { return static_cast<uint32_t>(F{}(x)); }
 };
 
 // Comparisons give a byte an element, everything else its own type.
@@ -195,4 +139,4 @@ Loop find_int(Functor functor, Type in, Type out) {
   }
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

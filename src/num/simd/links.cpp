@@ -6,7 +6,7 @@
 #include "simd/common.h"
 #include "simd/width.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 constexpr int kLanes = kVectorBytes / 4, kVectors = 8, kBlock = kLanes * kVectors;
@@ -22,10 +22,10 @@ NUM_INLINE V all(float x) { return x - V{}; }  // x - 0 is x, -0 too
 // Where bytes of the condition are 1, then 0.
 NUM_INLINE V chosen(const Link& l, int64_t i, int64_t vector, V yes, V no) {
   const uint8_t* c = l.condition + i + vector * kLanes;
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(c));
   return _mm512_mask_blend_ps(_mm_test_epi8_mask(bytes, bytes), no, yes);
-#elif defined(NUM_ISA_avx2)
+#elif defined(SIMD_ISA_avx2)
   const __m256i lanes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(c)));
   return bits_as<Lanes>(_mm256_cmpgt_epi32(lanes, _mm256_setzero_si256())) ? yes : no;
 #else
@@ -112,9 +112,9 @@ struct Stored {
 struct Streamed : Stored {  // out + i is the begin of a line
   template <int N>
   NUM_INLINE void whole(int64_t i, const V (&v)[N]) {
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
     EACH(_mm512_stream_ps(out + i + k * kLanes, v[k]);)
-#elif defined(NUM_ISA_avx2)
+#elif defined(SIMD_ISA_avx2)
     EACH(_mm256_stream_ps(out + i + k * kLanes, v[k]);)
 #elif defined(__x86_64__)
     EACH(_mm_stream_ps(out + i + k * kLanes, v[k]);)
@@ -178,4 +178,4 @@ void sum_links(float* out, void* state, const float* x, const Link* links, size_
   if (last) find_reduce_part(ReduceOp::kAddF, Type::kF32)(out, state, nullptr, 0, false, true);
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -5,12 +5,9 @@
 #include "simd/coefficients.h"
 #include "simd/common.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
-NUM_INLINE double fma_of(double x, double y, double z) { return __builtin_fma(x, y, z); }
-NUM_INLINE float fma_of(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-NUM_INLINE double sqrt_of(double x) { return __builtin_sqrt(x); }
 NUM_INLINE double absolute(double x) { return __builtin_fabs(x); }
 NUM_INLINE double with_sign(double x, double of) { return __builtin_copysign(x, of); }
 constexpr double kInf = __builtin_inf(), kNan = __builtin_nan("");
@@ -422,4 +419,4 @@ NUM_INLINE double erf_for_f32(double x) {
 }
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

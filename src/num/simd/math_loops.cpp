@@ -20,7 +20,7 @@ double y0(double);
 double y1(double);
 }
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 inline double lgamma_of(double x) {
@@ -29,24 +29,24 @@ inline double lgamma_of(double x) {
 }
 
 // A formula in f64, for f64 and, rounded, for f32.
-#define MATH1(name, ...)                                             \
-  struct name {                                                      \
-    static NUM_INLINE double apply(double x) { return __VA_ARGS__; } \
-    static NUM_INLINE float apply(float value) {                     \
-      return static_cast<float>(apply(static_cast<double>(value)));  \
-    }                                                                \
+#define MATH1(name, ...)                                                 \
+  struct name {                                                          \
+    NUM_INLINE double operator()(double x) const { return __VA_ARGS__; } \
+    NUM_INLINE float operator()(float value) const {                     \
+      return static_cast<float>((*this)(static_cast<double>(value)));    \
+    }                                                                    \
   };
-#define MATH2(name, ...)                                                                \
-  struct name {                                                                         \
-    static NUM_INLINE double apply(double x, double y) { return __VA_ARGS__; }          \
-    static NUM_INLINE float apply(float x, float y) {                                   \
-      return static_cast<float>(apply(static_cast<double>(x), static_cast<double>(y))); \
-    }                                                                                   \
+#define MATH2(name, ...)                                                                  \
+  struct name {                                                                           \
+    NUM_INLINE double operator()(double x, double y) const { return __VA_ARGS__; }        \
+    NUM_INLINE float operator()(float x, float y) const {                                 \
+      return static_cast<float>((*this)(static_cast<double>(x), static_cast<double>(y))); \
+    }                                                                                     \
   };
-#define MATH1_BOTH(name)                                               \
-  struct name {                                                        \
-    static NUM_INLINE double apply(double x) { return name##_f64(x); } \
-    static NUM_INLINE float apply(float x) { return name##_f32(x); }   \
+#define MATH1_BOTH(name)                                                   \
+  struct name {                                                            \
+    NUM_INLINE double operator()(double x) const { return name##_f64(x); } \
+    NUM_INLINE float operator()(float x) const { return name##_f32(x); }   \
   };
 MATH1_BOTH(exp)
 MATH1_BOTH(exp2)
@@ -77,8 +77,8 @@ MATH2(atan2, ::atan2(x, y))
 MATH2(powf, ::pow(x, y))
 MATH2(hypot, ::hypot(x, y))
 struct erf {
-  static NUM_INLINE double apply(double x) { return ::erf(x); }
-  static NUM_INLINE float apply(float x) { return static_cast<float>(erf_for_f32(x)); }
+  NUM_INLINE double operator()(double x) const { return ::erf(x); }
+  NUM_INLINE float operator()(float x) const { return static_cast<float>(erf_for_f32(x)); }
 };
 
 // sin, cos and tan (F): the vector formula, then element by element those beyond its reduction.
@@ -112,7 +112,7 @@ void trig_loop(void* out, const void* a, const void*, const void*, int64_t n) {
 // exp and exp2 of f32, and those of a - b, where b may be one element for all.
 enum class Of { kOne, kDifference, kDifferenceFromOne };
 
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 // The general formulas: an instruction multiplies by the power of two, and rounds once as they do. It is slow
 // where that gives a subnormal number or nothing: masked scores are -inf, whose powers are plainly 0.
 template <int n>
@@ -129,7 +129,7 @@ NUM_INLINE __m512 at_most(__m512 x, float high) {  // NaN stays
   return _mm512_min_ps(_mm512_set1_ps(high), x);
 }
 struct exp_vector {
-  static NUM_INLINE __m512 apply(__m512 x) {
+  NUM_INLINE __m512 operator()(__m512 x) const {
     const __mmask16 on = not_below(x, -110.0f);
     x = at_most(x, 90.0f);
     const __m512 n = (x * 0x1.715476p+0f + 12582912.0f) - 12582912.0f;
@@ -140,7 +140,7 @@ struct exp_vector {
   }
 };
 struct exp2_vector {
-  static NUM_INLINE __m512 apply(__m512 x) {
+  NUM_INLINE __m512 operator()(__m512 x) const {
     const __mmask16 on = not_below(x, -160.0f);
     x = at_most(x, 130.0f);
     const __m512 n = (x + 12582912.0f) - 12582912.0f, r = x - n;
@@ -156,7 +156,7 @@ void exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
   auto of_vector = [&](__m512 value, __m512 less) __attribute__((always_inline)) {
     if (of == Of::kDifference) value -= less;
     if (of == Of::kDifferenceFromOne) value -= one;
-    return F::apply(value);
+    return F{}(value);
   };
   int64_t i = 0;
   for (; i + 16 <= n; i += 16)
@@ -173,26 +173,26 @@ void exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
 struct exp_normal {
   using General = exp;
   static constexpr float kZero = -110.0f, kLow = kExpLow, kHigh = kExpHigh;
-  static NUM_INLINE float apply(float x) { return exp_f32_normal(x); }
+  NUM_INLINE float operator()(float x) const { return exp_f32_normal(x); }
 };
 struct exp2_normal {
   using General = exp2;
   static constexpr float kZero = -160.0f, kLow = kExp2Low, kHigh = kExp2High;
-  static NUM_INLINE float apply(float x) { return exp2_f32_normal(x); }
+  NUM_INLINE float operator()(float x) const { return exp2_f32_normal(x); }
 };
 template <class Normal>
 __attribute__((noinline)) void exp_of_kept(float* o, const float* kept, int64_t n) {
   int32_t outside = 0;
 #pragma GCC ivdep
   for (int64_t j = 0; j < n; ++j) {
-    const float value = kept[j], power = Normal::apply(value);
+    const float value = kept[j], power = Normal{}(value);
     outside |= !(((value > Normal::kLow) & (value < Normal::kHigh)) | (value < Normal::kZero));
     o[j] = value < Normal::kZero ? 0.0f : power;
   }
   if (outside) map1<float, float, typename Normal::General>(o, kept, nullptr, nullptr, n);
 }
 
-#if defined(NUM_ISA_avx2)
+#if defined(SIMD_ISA_avx2)
 // The normal formulas on a vector, operation by operation. Magnitudes below kNear give normal results.
 template <int n>
 NUM_INLINE __m256 horner(__m256 x, const float (&coefficient)[n]) {
@@ -208,7 +208,7 @@ NUM_INLINE __m256 times_power(__m256 p, __m256 shifted) {
 struct exp_vector {
   using Normal = exp_normal;
   static constexpr float kNear = 87.0f;
-  static NUM_INLINE __m256 apply(__m256 x) {
+  NUM_INLINE __m256 operator()(__m256 x) const {
     const __m256 shifted = x * 0x1.715476p+0f + 12582912.0f, n = shifted - 12582912.0f;
     __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0x1.62e400p-1f), x);
     r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0x1.7f7d1cp-20f), r);
@@ -218,7 +218,7 @@ struct exp_vector {
 struct exp2_vector {
   using Normal = exp2_normal;
   static constexpr float kNear = 125.0f;
-  static NUM_INLINE __m256 apply(__m256 x) {
+  NUM_INLINE __m256 operator()(__m256 x) const {
     const __m256 shifted = x + 12582912.0f, r = x - (shifted - 12582912.0f);
     return times_power(_mm256_fmadd_ps(r, horner(r, k_exp2_f32), _mm256_set1_ps(1.0f)), shifted);
   }
@@ -251,7 +251,7 @@ void exp_loop(void* out, const void* a, const void* b, const void*, int64_t n) {
       continue;
     }
 #pragma GCC unroll 8
-    for (int k = 0; k < kVectors; ++k) _mm256_storeu_ps(o + i + 8 * k, F::apply(v[k]));
+    for (int k = 0; k < kVectors; ++k) _mm256_storeu_ps(o + i + 8 * k, F{}(v[k]));
   }
   if (i == n) return;
   float kept[kBlock];
@@ -349,4 +349,4 @@ Loop find_exp_by_one(Loop exponential_of_difference) {
   return nullptr;
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -2,7 +2,7 @@
 // accumulator and each product so that its integer part is what the hardware keeps, and integers add up.
 #include "simd/mma_lanes.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 typedef uint32_t U __attribute__((vector_size(kLanes * 4)));
@@ -90,7 +90,7 @@ NUM_INLINE I wrapping_sum(I a, I b) { return (I)((U)a + (U)b); }
 struct Nearest {
   void call_nearest(auto&& body) const { body(); }
 };
-#if defined(NUM_ISA_avx2)
+#if defined(SIMD_ISA_avx2)
 class TowardZero {
  public:
   TowardZero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | _MM_ROUND_TOWARD_ZERO); }
@@ -113,7 +113,7 @@ using TowardZero = Nearest;
 // Toward zero, whatever the mode of rounding. From the nearest float, whose integer differs by the sign of what was
 // rounded.
 NUM_INLINE F truncated(I x) {
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
   return (F)_mm512_cvt_roundepi32_ps((__m512i)x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 #else
   F f = __builtin_convertvector(x, F);
@@ -126,7 +126,7 @@ NUM_INLINE F truncated(I x) {
 // The sum of a block: total * unit, cut to the bits that stay.
 template <bool kF16>
 NUM_INLINE F finish(I total, F unit, I kept) {
-#if defined(NUM_ISA_avx2)
+#if defined(SIMD_ISA_avx2)
   if constexpr (!kF16) return (F)((I)(__builtin_convertvector(total, F) * unit) & kept);  // see TowardZero
 #endif
   F f = truncated(total);
@@ -310,9 +310,9 @@ void fma(const MmaStep& s) {
 #pragma GCC unroll 8
         for (int q = 0; q < kColumns; ++q) {
           F y = splat(b[q * s.b_stride + x]);
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
           sum[q] = (F)_mm512_fmadd_ps((__m512)a, (__m512)y, (__m512)sum[q]);
-#elif defined(NUM_ISA_avx2)
+#elif defined(SIMD_ISA_avx2)
           sum[q] = (F)_mm256_fmadd_ps((__m256)a, (__m256)y, (__m256)sum[q]);
 #else
           sum[q] += a * y;  // products of tensor-core operands are exact in f32, short of its range
@@ -358,4 +358,4 @@ const MmaTable mma_table = {exact,
                             mma_load_f32,
                             mma_store_f32};
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

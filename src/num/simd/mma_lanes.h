@@ -6,7 +6,7 @@
 #include "simd/mma_table.h"
 #include "simd/width.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 
 void mma_rows(MmaCode code, const void* tile, float* out);
 void mma_columns(MmaCode code, const void* tile, float* out, int64_t stride);
@@ -39,18 +39,18 @@ NUM_INLINE void store(void* p, V v) {
 NUM_INLINE I splat_int(int32_t x) { return x - I{}; }
 
 NUM_INLINE I widen(Short x) {
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
   return (I)_mm512_cvtepi16_epi32((__m256i)x);
-#elif defined(NUM_ISA_avx2)
+#elif defined(SIMD_ISA_avx2)
   return (I)_mm256_cvtepi16_epi32((__m128i)x);
 #else
   return __builtin_convertvector(x, I);
 #endif
 }
 NUM_INLINE Short narrow(I x) {  // that fit
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
   return (Short)_mm512_cvtepi32_epi16((__m512i)x);
-#elif defined(NUM_ISA_avx2)
+#elif defined(SIMD_ISA_avx2)
   return (Short)_mm_packs_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
 #else
   return __builtin_convertvector(x, Short);
@@ -58,9 +58,9 @@ NUM_INLINE Short narrow(I x) {  // that fit
 }
 
 NUM_INLINE bool any_lane(I mask) {
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
   return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
-#elif defined(NUM_ISA_avx2)
+#elif defined(SIMD_ISA_avx2)
   return _mm256_movemask_ps((__m256)mask) != 0;
 #else
   int32_t any = 0;
@@ -70,4 +70,4 @@ NUM_INLINE bool any_lane(I mask) {
 }
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -1,7 +1,7 @@
 // Operands of tensor cores as floats with their exponents, and sums between registers and columns.
 #include "simd/mma_lanes.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 typedef float F4 __attribute__((vector_size(16)));
@@ -12,7 +12,7 @@ typedef int16_t S8 __attribute__((vector_size(16)));
 typedef uint8_t B8 __attribute__((vector_size(8)));
 
 NUM_INLINE F8 widen_f16(U8 h) {
-#if defined(NUM_ISA_portable)
+#if defined(SIMD_ISA_portable)
   typedef uint32_t W __attribute__((vector_size(32)));
   W x = __builtin_convertvector(h, W);
   W magnitude = (x & 0x7fff) << 13;
@@ -187,7 +187,7 @@ NUM_INLINE MmaRange exponents_of(const float* value, T* exponent, int64_t n, int
   }
   if constexpr (!kRange) return {any_lane(special) ? 128 : 0, 0};
   MmaRange r{kNoExponent, 128};
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
   r.high = _mm512_reduce_max_epi32((__m512i)high);
   r.low = _mm512_reduce_min_epi32((__m512i)low);
 #else
@@ -199,7 +199,7 @@ NUM_INLINE MmaRange exponents_of(const float* value, T* exponent, int64_t n, int
   return r;
 }
 
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 // Registers of rows 0 to 7 and 8 to 15 (two vectors each, of four rows) and four columns of 16 rows.
 NUM_INLINE void columns_of_rows(const __m512i (&v)[4], __m512i (&column)[4]) {
   const __m512i even = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29);
@@ -288,7 +288,7 @@ MmaSums mma_look_at_sums(const float* value, int64_t n) {
   return any_lane(special) ? MmaSums::kSpecial : MmaSums::kFinite;
 }
 
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 void mma_load_f32(uint32_t* sums, const uint32_t* const* registers) {
   for (int odd = 0; odd < 2; ++odd) {
     __m512i column[4];
@@ -333,4 +333,4 @@ void mma_store_f32(const uint32_t* sums, uint32_t* const* registers) {
 }
 #endif
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

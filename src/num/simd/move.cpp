@@ -1,7 +1,7 @@
 // Movement of elements and mask helpers: see kernels.h for what each does.
 #include "simd/transpose.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 // Element accesses that may be unaligned and of any type's bits.
@@ -261,7 +261,7 @@ void copy_past_caches(void* out, const void* in, int64_t bytes) {
   __builtin_memcpy(o, x, static_cast<size_t>(head));
   o += head, x += head, bytes -= head;
   for (; bytes >= 64; o += 64, x += 64, bytes -= 64) {
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
     _mm512_stream_si512(reinterpret_cast<__m512i*>(o), _mm512_loadu_si512(x));
 #else
     for (int i = 0; i < 64; i += 16) _mm_stream_si128(reinterpret_cast<__m128i*>(o + i), load128(x + i));
@@ -277,4 +277,4 @@ const MoveTable move_table = {copy_strided,     fill,          transpose,       
                               contiguous,       address_range, addptr<int32_t>, addptr<int64_t>, mask_all,
                               copy_past_caches, spread,        copy_rows};
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -1,57 +1,33 @@
 // Reductions and scans along the middle axis of [outer, axis, inner], in the order that reduce.h fixes.
 #include "simd/accumulators.h"
-#include "simd/float_ops.h"
+#include "simd/common.h"
 #include "simd/row_scan.h"
 #include "simd/streams.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
-// Each op: apply on scalars and vectors, and the value that changes nothing.
-#define INT_OP(name, identity_value, ...)                          \
+// Each op: a formula on scalars and vectors, and the value that changes nothing.
+#define OP(name, functor, identity_value)                          \
   template <class T>                                               \
-  struct name {                                                    \
+  struct name : functor {                                          \
     static constexpr T kIdentity = static_cast<T>(identity_value); \
-    template <class V>                                             \
-    static inline V apply(V x, V y) {                              \
-      return __VA_ARGS__;                                          \
-    }                                                              \
   };
-#define FLOAT_OP(name, functor, identity_value)                    \
-  template <class T>                                               \
-  struct name {                                                    \
-    static constexpr T kIdentity = static_cast<T>(identity_value); \
-    template <class V>                                             \
-    static inline V apply(V x, V y) {                              \
-      return functor::apply(x, y);                                 \
-    }                                                              \
-  };
-// The narrow integer types are promoted by + and * of scalars: the casts bring them back; V is unsigned, so
-// it wraps.
-INT_OP(AddI, 0, static_cast<V>(x + y))
-inline uint16_t product(uint16_t x, uint16_t y) {
-  return static_cast<uint16_t>(static_cast<uint32_t>(x) * y);
-}
-template <class V>
-inline V product(V x, V y) {
-  return static_cast<V>(x * y);
-}
-INT_OP(MulI, 1, product(x, y))
-INT_OP(And, ~T{0}, (static_cast<V>(x & y)))
-INT_OP(Or, 0, static_cast<V>(x | y))
-INT_OP(Xor, 0, static_cast<V>(x ^ y))
-template <class T>
-constexpr bool kIsSigned = static_cast<T>(-1) < T{0};
 template <class T>
 constexpr T kLowest = kIsSigned<T> ? static_cast<T>(static_cast<uint64_t>(1) << (sizeof(T) * 8 - 1)) : T{0};
-INT_OP(Max, kLowest<T>, x > y ? x : y)
-INT_OP(Min, ~kLowest<T>, x < y ? x : y)
-FLOAT_OP(AddF, addf, -0.0)
-FLOAT_OP(MulF, mulf, 1.0)
-FLOAT_OP(MaxNum, maxnumf, __builtin_nan(""))
-FLOAT_OP(MinNum, minnumf, __builtin_nan(""))
-FLOAT_OP(Maximum, maximumf, -__builtin_inf())
-FLOAT_OP(Minimum, minimumf, __builtin_inf())
+OP(AddI, add, 0)
+OP(MulI, mul, 1)
+OP(And, and_, ~T{0})
+OP(Or, or_, 0)
+OP(Xor, xor_, 0)
+OP(Max, max, kLowest<T>)
+OP(Min, min, ~kLowest<T>)
+OP(AddF, add, -0.0)
+OP(MulF, mul, 1.0)
+OP(MaxNum, maxnumf, __builtin_nan(""))
+OP(MinNum, minnumf, __builtin_nan(""))
+OP(Maximum, maximumf, -__builtin_inf())
+OP(Minimum, minimumf, __builtin_inf())
 
 // maxnumf and minnumf of f32 rows in one instruction a vector: exact unless the row has only NaNs or its
 // result is a zero (whose sign then depends on the order); those rows are left to the general way.
@@ -59,14 +35,14 @@ template <class T, bool kMax>
 struct QuickLimit {
   static constexpr T kIdentity = kMax ? -__builtin_inff() : __builtin_inff();
   template <class V>
-  static inline V apply(V x, V y) {
+  NUM_INLINE V operator()(V x, V y) const {
     return limit(y, x);
   }  // y > x ? y : x: a NaN y leaves x
 
  private:
-#if defined(NUM_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
   static inline __m512 limit(__m512 y, __m512 x) { return kMax ? _mm512_max_ps(y, x) : _mm512_min_ps(y, x); }
-#elif defined(NUM_ISA_avx2)
+#elif defined(SIMD_ISA_avx2)
   static inline __m256 limit(__m256 y, __m256 x) { return kMax ? _mm256_max_ps(y, x) : _mm256_min_ps(y, x); }
 #endif
   template <class V>
@@ -106,7 +82,7 @@ void reduce(void* out, const void* in, int64_t outer, int64_t axis, int64_t inne
     x += inner;
     for (int64_t a = 1; a < axis; ++a, x += inner)
 #pragma GCC ivdep
-      for (int64_t j = 0; j < inner; ++j) o[j] = Op<T>::apply(o[j], x[j]);
+      for (int64_t j = 0; j < inner; ++j) o[j] = Op<T>{}(o[j], x[j]);
   }
 }
 
@@ -142,7 +118,7 @@ void reduce_quick_padded(void* out, const void* in, int64_t n, int64_t axis, con
   Accumulators<float, Quick> quick;
   quick.add(static_cast<const float*>(in), n);
   float result = quick.fold();
-  if (n < axis) result = Quick<float>::apply(result, constant);
+  if (n < axis) result = Quick<float>{}(result, constant);
   if (result == 0.0f || result == Quick<float>::kIdentity)
     reduce_padded<float, Op>(out, in, n, axis, pad);
   else
@@ -217,7 +193,7 @@ void scan(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner,
       o[at] = carry;
       for (int64_t a = 1; a < axis; ++a) {
         at += step;
-        o[at] = carry = Op<T>::apply(carry, x[at]);
+        o[at] = carry = Op<T>{}(carry, x[at]);
       }
       continue;
     }
@@ -226,7 +202,7 @@ void scan(void* out, const void* in, int64_t outer, int64_t axis, int64_t inner,
       const T* previous = o + at;
       at += step;
 #pragma GCC ivdep
-      for (int64_t j = 0; j < inner; ++j) o[at + j] = Op<T>::apply(previous[j], x[at + j]);
+      for (int64_t j = 0; j < inner; ++j) o[at + j] = Op<T>{}(previous[j], x[at + j]);
     }
   }
 }
@@ -261,7 +237,7 @@ void reduce_narrow(void* out, const void* in, int64_t outer, int64_t axis, int64
       widen(sum, row, nullptr, nullptr, m);
       for (int64_t a = 1; a < axis; ++a) {
         widen(wide, row + a * inner, nullptr, nullptr, m);
-        for (int64_t i = 0; i < m; ++i) sum[i] = Op<float>::apply(sum[i], wide[i]);
+        for (int64_t i = 0; i < m; ++i) sum[i] = Op<float>{}(sum[i], wide[i]);
       }
       narrow(o + r * inner + j, sum, nullptr, nullptr, m);
     }
@@ -280,7 +256,7 @@ void scan_narrow(void* out, const void* in, int64_t outer, int64_t axis, int64_t
         int64_t at = (r * axis + (reverse ? axis - 1 - a : a)) * inner + j;
         widen(a == 0 ? sum : wide, x + at, nullptr, nullptr, m);
         if (a != 0)
-          for (int64_t i = 0; i < m; ++i) sum[i] = Op<float>::apply(sum[i], wide[i]);
+          for (int64_t i = 0; i < m; ++i) sum[i] = Op<float>{}(sum[i], wide[i]);
         narrow(o + at, sum, nullptr, nullptr, m);
       }
     }
@@ -425,9 +401,9 @@ ReducePaddedFn find_reduce_padded(ReduceFn reduce) {
     ReduceFn reduce;
     ReducePaddedFn padded;
   };
-#define PAIR(T, Op)                              \
-  {                                              \
-    NUM_ISA::reduce<T, Op>, reduce_padded<T, Op> \
+#define PAIR(T, Op)                               \
+  {                                               \
+    SIMD_ISA::reduce<T, Op>, reduce_padded<T, Op> \
   }
   static constexpr Pair kPairs[] = {{reduce_quick<QuickMax, MaxNum>, reduce_quick_padded<QuickMax, MaxNum>},
                                     {reduce_quick<QuickMin, MinNum>, reduce_quick_padded<QuickMin, MinNum>},
@@ -450,4 +426,4 @@ ReducePaddedFn find_reduce_padded(ReduceFn reduce) {
 ArgReduceFn find_arg_reduce(ArgOp op, Type type);
 const ReduceTable reduce_table = {pick_reduce, pick<Scanning>, find_arg_reduce};
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -7,7 +7,7 @@
 #include "simd/common.h"
 #include "simd/width.h"
 
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 template <class T>
@@ -132,4 +132,4 @@ SortFn find_sort(Type type, bool is_signed) {
   }
 }
 
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA

@@ -1,7 +1,7 @@
 // What each instruction set's copy of the kernels offers to the rest of num: plain tables of function
 // pointers.
 //
-// The files of this folder are compiled once an instruction set with NUM_ISA as their namespace. They include
+// The files of this folder are compiled once an instruction set with SIMD_ISA as their namespace. They include
 // no header whose inline functions might be emitted with the wrong instructions and merged by the linker:
 // only this one and bare enumerations.
 #pragma once

@@ -3,7 +3,7 @@
 #include "simd/common.h"
 
 #if defined(__x86_64__)
-namespace triton_runner::num::NUM_ISA {
+namespace triton_runner::num::SIMD_ISA {
 namespace {
 
 NUM_INLINE __m128i load128(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
@@ -33,5 +33,5 @@ NUM_INLINE void each_column_of_8x8(const uint16_t* in, int64_t in_stride, F put)
 }
 
 }  // namespace
-}  // namespace triton_runner::num::NUM_ISA
+}  // namespace triton_runner::num::SIMD_ISA
 #endif

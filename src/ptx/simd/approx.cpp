@@ -7,7 +7,7 @@
 // What the instructions do around the unit (.ftz or scaled subnormals) is as ptxas writes it.
 #include "simd/floats.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 // c0 of 26 bits, and c1 * 4096 + c2 (c2 of 12 bits with its sign).
@@ -27,8 +27,8 @@ struct Table {
 constexpr Table<128> kRcp(kRcpTable), kSqrt(kSqrtTable), kRsqrt(kRsqrtTable);
 constexpr Table<64> kEx2(kEx2Table), kLg2(kLg2Table), kSin(kSinTable);
 
-PTX_INLINE int32_t bits_of(float x) { return as<int32_t>(x); }
-PTX_INLINE float float_of(int32_t bits) { return as<float>(bits); }
+PTX_INLINE int32_t bits_of(float x) { return bits_as<int32_t>(x); }
+PTX_INLINE float float_of(int32_t bits) { return bits_as<float>(bits); }
 constexpr int32_t kOne = 1 << 23;  // of a significand, and of an exponent
 constexpr int32_t kInfinity = 0x7f800000;
 constexpr int32_t kFraction = kOne - 1;
@@ -38,7 +38,7 @@ constexpr int kBlock = 32;  // lanes that are worked on at a time
 // The upper bits of x * x for x below 2^17: the sum, over its bits i, of x >> (18 - i), halved. The lowest
 // bit takes no part: `half` is x >> 1. Nothing is cut off from the products of the upper 8 bits with each
 // other, all is from those of the lower ones with each other, and those of upper with lower ones come twice.
-#if defined(PTX_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 PTX_INLINE void square(uint16_t* out, const int32_t* half) {
   __m512i low = _mm512_load_si512(half), high = _mm512_load_si512(half + 16);
   __m512i w =
@@ -147,7 +147,7 @@ struct Ex2 {
 
 // value with its bits below the 24 upper ones cut off.
 PTX_INLINE float cut(double value) {
-  return float(as<double>(as<uint64_t>(value) & ~((uint64_t(1) << 29) - 1)));
+  return float(bits_as<double>(bits_as<uint64_t>(value) & ~((uint64_t(1) << 29) - 1)));
 }
 
 struct Lg2 {
@@ -260,7 +260,7 @@ struct around_rcp {
 struct plain_division {
   PTX_INLINE static float product(float a, float factor, float r) { return canonical(a * factor * r); }
   PTX_INLINE static float sum(float a, float factor, float r, float c) {
-    return canonical(fused(a * factor, r, c));
+    return canonical(fma_of(a * factor, r, c));
   }
 };
 struct ftz_division {
@@ -269,7 +269,7 @@ struct ftz_division {
     return canonical(flushed(numerator(a, factor) * r));
   }
   PTX_INLINE static float sum(float a, float factor, float r, float c) {
-    return canonical(flushed(fused(numerator(a, factor), r, flushed(c))));
+    return canonical(flushed(fma_of(numerator(a, factor), r, flushed(c))));
   }
 };
 struct div_approx : plain_division {
@@ -286,7 +286,7 @@ struct div_full_ftz : ftz_division {
 };
 
 // The entries of a block: from tables that fit into AVX-512's registers, or gathered.
-#if defined(PTX_ISA_avx512)
+#if defined(SIMD_ISA_avx512)
 template <int kSize>
 PTX_INLINE __m512i entry(const int32_t (&table)[kSize], __m512i index) {
   __m512i low = _mm512_permutex2var_epi32(_mm512_load_si512(table), index, _mm512_load_si512(table + 16));
@@ -388,4 +388,4 @@ constexpr Row kRows[] = {
 
 Rows approx_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

@@ -1,53 +1,13 @@
 // Logic, shifts and bit fields: PTX ISA 9.7.1.14 to 9.7.1.22, 9.7.8, prmt (9.7.9.7).
 #include "simd/loops.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
-struct and_ {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a & b;
-  }
-};
-struct or_ {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a | b;
-  }
-};
-struct xor_ {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a ^ b;
-  }
-};
-struct not_ {
-  template <class T>
-  PTX_INLINE T operator()(T a) const {
-    return T(~a);
-  }
-};
 struct cnot {
   template <class T>
   PTX_INLINE T operator()(T a) const {
     return a == 0;
-  }
-};
-// Shifts by the width or more give 0, or the sign.
-struct shl {
-  template <class T>
-  PTX_INLINE T operator()(T a, uint32_t b) const {
-    constexpr uint32_t kBits = 8 * sizeof(T);
-    return b < kBits ? T(a << (b & (kBits - 1))) : T(0);
-  }
-};
-struct shr {
-  template <class T>
-  PTX_INLINE T operator()(T a, uint32_t b) const {
-    constexpr uint32_t kBits = 8 * sizeof(T);
-    if (T(-1) < T(0)) return T(a >> (b < kBits - 1 ? b : kBits - 1));
-    return b < kBits ? T(a >> (b & (kBits - 1))) : T(0);
   }
 };
 template <bool kLeft, bool kClamp>
@@ -335,4 +295,4 @@ constexpr Row kRows[] = {
 
 Rows bit_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

@@ -1,7 +1,7 @@
 // Comparisons and selections: PTX ISA 9.7.6, 9.7.7, testp (9.7.3.1).
-#include "simd/halves.h"
+#include "simd/floats.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 // What is compared: an integer or float as it is, a half as f32.
@@ -24,39 +24,6 @@ struct HalfValue {
   PTX_INLINE static uint16_t flush(uint16_t x) { return flushed_half<T>(x); }
 };
 
-template <uint32_t kCmp, class T>
-PTX_INLINE bool holds(T a, T b) {
-  switch (kCmp) {
-    case kCmpEq:
-      return a == b;
-    case kCmpNe:
-      return a < b || a > b;
-    case kCmpLt:
-      return a < b;
-    case kCmpLe:
-      return a <= b;
-    case kCmpGt:
-      return a > b;
-    case kCmpGe:
-      return a >= b;
-    case kCmpEqu:
-      return !(a < b || a > b);
-    case kCmpNeu:
-      return !(a == b);
-    case kCmpLtu:
-      return !(a >= b);
-    case kCmpLeu:
-      return !(a > b);
-    case kCmpGtu:
-      return !(a <= b);
-    case kCmpGeu:
-      return !(a < b);
-    case kCmpNum:
-      return a == a && b == b;
-    default:
-      return a != a || b != b;
-  }
-}
 template <class V, uint32_t kCmp>
 struct compare {
   template <class T>
@@ -266,4 +233,4 @@ constexpr Row kRows[] = {
 
 Rows compare_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

@@ -2,40 +2,8 @@
 // converted in one step, and written at the width of the result's register.
 #include "simd/cvt.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
-
-// The standard's own are not for code of one instruction set.
-template <bool kFirst, class A, class B>
-struct Choice {
-  using type = A;
-};
-template <class A, class B>
-struct Choice<false, A, B> {
-  using type = B;
-};
-template <bool kFirst, class A, class B>
-using choice = typename Choice<kFirst, A, B>::type;
-template <class T>
-struct Signed;
-template <>
-struct Signed<u8> {
-  using type = int8_t;
-};
-template <>
-struct Signed<u16> {
-  using type = int16_t;
-};
-template <>
-struct Signed<u32> {
-  using type = int32_t;
-};
-template <>
-struct Signed<u64> {
-  using type = int64_t;
-};
-template <class T>
-using signed_of = typename Signed<T>::type;
 
 // Integer to integer. small: bits of the source type | bits of the result type << 8 | kSourceSigned ...
 constexpr u32 kSourceSigned = 1u << 16, kResultSigned = 1u << 17, kClamped = 1u << 18;
@@ -79,10 +47,8 @@ template <class D, class S>
 struct int_to {
   PTX_INLINE D operator()(S a) const { return D(a); }
 };
-// What does not fit into an f64 leaves a sticky bit.
 PTX_INLINE double sticky(u64 magnitude) {
-  u64 cut =
-      magnitude >> 53 != 0 ? (magnitude & ~u64(0x7ff)) | ((magnitude & 0x7ff) != 0 ? 0x800 : 0) : magnitude;
+  const u64 cut = odd_low(magnitude);
   return double(int64_t(cut >> 1)) * 2.0 + double(int64_t(cut & 1));
 }
 template <class S, class D>  // D: float, double, F16, BF16
@@ -116,7 +82,7 @@ void int_to_float(Lanes& x, const Operands& o) {
           else
             for (size_t i = 0; i < m; ++i) out[i] = D(wide[i]);
         }
-        for (size_t i = 0; i < m; ++i) d[at + i] = as<T>(small & kSaturate ? saturated(out[i]) : out[i]);
+        for (size_t i = 0; i < m; ++i) d[at + i] = bits_as<T>(small & kSaturate ? saturated(out[i]) : out[i]);
       }
     });
   });
@@ -140,23 +106,18 @@ struct F64 {
 template <class T>
 struct Half {
   using bits = u16;
-  PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::decode(out, in, n); }
+  PTX_INLINE static void read(float* out, const u16* in, size_t n) { T::widen(out, in, n); }
 };
 // Not by the processor's rounding mode: without an instruction for it, compilers round by adding large
 // numbers.
 template <uint32_t kDirection>
 struct integral {
-  PTX_INLINE float operator()(float x) const {
-    return kDirection == kNearest    ? __builtin_rintf(x)
-           : kDirection == kZero     ? __builtin_truncf(x)
-           : kDirection == kDownward ? __builtin_floorf(x)
-                                     : __builtin_ceilf(x);
-  }
-  PTX_INLINE double operator()(double x) const {
-    return kDirection == kNearest    ? __builtin_rint(x)
-           : kDirection == kZero     ? __builtin_trunc(x)
-           : kDirection == kDownward ? __builtin_floor(x)
-                                     : __builtin_ceil(x);
+  template <class T>
+  PTX_INLINE T operator()(T x) const {
+    return kDirection == kNearest    ? rint{}(x)
+           : kDirection == kZero     ? trunc{}(x)
+           : kDirection == kDownward ? floor{}(x)
+                                     : ceil{}(x);
   }
 };
 template <uint32_t kDirection, class T>
@@ -182,7 +143,7 @@ void round_integral(T* x, size_t n, u32 direction) {
 // and to 64 bits the top bit.
 template <class S, class D, bool kSigned>
 void float_to_int(Lanes& x, const Operands& o) {
-  using T = choice<__is_same(S, F64), double, float>;
+  using T = std::conditional_t<__is_same(S, F64), double, float>;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
   u32 small = o.small, bits = small >> kBitsShift & 0xff;
   double high = double((u64(1) << (bits - (kSigned ? 1 : 0))) - 1), low = kSigned ? -high - 1.0 : 0.0;
@@ -210,7 +171,7 @@ void float_to_int(Lanes& x, const Operands& o) {
 }
 template <class S, bool kSigned>
 void float_to_long(Lanes& x, const Operands& o) {
-  using T = choice<__is_same(S, F64), double, float>;
+  using T = std::conditional_t<__is_same(S, F64), double, float>;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
   u32 small = o.small;
   store<u64, 1>(x, o.d, [=](u64* d, u32 first, u32 n) {
@@ -241,14 +202,14 @@ void float_to_long(Lanes& x, const Operands& o) {
 
 // An f64 NaN keeps its sign and what fits of its payload.
 PTX_INLINE u32 narrow_nan(double v, const Format& f) {
-  u64 bits = as<u64>(v);
+  u64 bits = bits_as<u64>(v);
   u32 fraction = u32(bits >> (52 - f.mantissa)) & ((1u << f.mantissa) - 1);
-  return u32(bits >> 63) << 15 | (f.largest + 1) | fraction | 1u << (f.mantissa - 1);
+  return u32(bits >> 63) << 15 | (f.top()) | fraction | 1u << (f.mantissa - 1);
 }
 // Float to float. D: F32, F64, Half<F16>, Half<BF16>.
 template <class S, class D>
 void float_to_float(Lanes& x, const Operands& o) {
-  using T = choice<__is_same(S, F64), double, float>;
+  using T = std::conditional_t<__is_same(S, F64), double, float>;
   using Out = typename D::bits;
   constexpr bool kToHalf = sizeof(Out) == 2;
   const typename S::bits* a = values<const typename S::bits>(x, o.a);
@@ -289,7 +250,7 @@ void float_to_float(Lanes& x, const Operands& o) {
       } else {
         for (size_t i = 0; i < m; ++i)
           out[i] = v[i] == v[i]     ? double(v[i])
-                   : small & kFlush ? as<double>(u64(0x7fffffffe0000000))
+                   : small & kFlush ? bits_as<double>(u64(0x7fffffffe0000000))
                                     : quiet(double(v[i]));
       }
     });
@@ -302,7 +263,7 @@ template <class T>
 void half_to_f32(Lanes& x, const Operands& o) {
   const u16* a = values<const u16>(x, o.a);
   store<float, 1>(x, o.d, [=](float* d, u32 first, u32 n) __attribute__((always_inline)) {
-    T::decode(d, a + first, n);
+    T::widen(d, a + first, n);
     if constexpr (__is_same(T, BF16)) return;  // moved as it is, NaNs too
 #pragma GCC ivdep
     for (size_t i = 0; i < n; ++i) d[i] = canonical(d[i]);
@@ -312,14 +273,14 @@ template <class T>
 void f32_to_half(Lanes& x, const Operands& o) {
   const float* a = values<const float>(x, o.a);
   store<u16, 1>(x, o.d,
-                [=](u16* d, u32 first, u32 n) __attribute__((always_inline)) { T::encode(d, a + first, n); });
+                [=](u16* d, u32 first, u32 n) __attribute__((always_inline)) { T::narrow(d, a + first, n); });
 }
 struct to_tf32 {
   PTX_INLINE explicit to_tf32(const Operands& o) : how(o.small) {}
   PTX_INLINE u32 operator()(float a) const {
     if (how & kReluBit) a = a <= 0.0f ? 0.0f : a;
     // .rna does not look at NaNs.
-    if ((how & kDirectionMask) == kNearestAway && a != a) return as<u32>(a) & 0xffffe000;
+    if ((how & kDirectionMask) == kNearestAway && a != a) return bits_as<u32>(a) & 0xffffe000;
     return encode(a, kTf32Format, how & kDirectionMask, how & kFiniteBit) << 13;
   }
   u32 how;
@@ -330,9 +291,9 @@ struct to_tf32 {
 template <class S>
 Handler to_int_register(u32 bytes, bool exact, bool is_signed) {
   switch (bytes) {
-#define CASE(n, D)                                                                                         \
-  case n:                                                                                                  \
-    return exact ? (is_signed ? map<cast<D, signed_of<S>>, 1, D, signed_of<S>> : map<cast<D, S>, 1, D, S>) \
+#define CASE(n, D)                                                                               \
+  case n:                                                                                        \
+    return exact ? (is_signed ? map<cast<D, sign<S>>, 1, D, sign<S>> : map<cast<D, S>, 1, D, S>) \
                  : map<int_general<D, S>, 1, D, S>;
     CASE(1, u8) CASE(2, u16) CASE(4, u32) CASE(8, u64)
 #undef CASE
@@ -477,4 +438,4 @@ CvtChoice find_cvt(const CvtKey& k) {
   }
 }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

@@ -1,8 +1,8 @@
 // What cvt.cpp and cvt_pairs.cpp share: the flags in an instruction's `small`, and blocks of lanes.
 #pragma once
-#include "simd/formats.h"
+#include "simd/floats.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 
 // Conversions to pairs of floats in one register; without a function for any other. `small` holds the flags.
 CvtChoice find_pair_cvt(const CvtKey& k, uint32_t small);
@@ -26,4 +26,4 @@ PTX_INLINE void blocks(size_t n, const F& f) {
 }
 
 }  // namespace
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

@@ -1,7 +1,7 @@
 // cvt to pairs of floats: two f32, or the two elements of a word, into the two of another. PTX ISA 9.7.9.21.
 #include "simd/cvt.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 // Two f32 into the halves of a word: a above, b below.
@@ -12,8 +12,8 @@ void f32_to_halves(Lanes& x, const Operands& o) {
   store<u32, 1>(x, o.d, [=](u32* d, u32 first, u32 n) __attribute__((always_inline)) {
     alignas(64) u16 high[kBlock], low[kBlock];
     blocks(n, [&](size_t at, size_t m) __attribute__((always_inline)) {
-      T::encode(high, a + first + at, m);
-      T::encode(low, b + first + at, m);
+      T::narrow(high, a + first + at, m);
+      T::narrow(low, b + first + at, m);
 #pragma GCC ivdep
       for (size_t i = 0; i < m; ++i) {
         u32 h = high[i], l = low[i];
@@ -57,6 +57,18 @@ PTX_INLINE Format format_of(u32 pair) {
       return kE2m1Format;
   }
 }
+// 2^(code - 127), code 255: NaN.
+PTX_INLINE uint32_t encode_scale(float value, uint32_t direction, bool satfinite) {
+  uint32_t x = bits_as<uint32_t>(value), field = x >> 23 & 0xff, fraction = x & 0x7fffff;
+  uint32_t code =
+      field + (direction == kUpward && (field == 0 ? fraction > 0x400000 : fraction != 0) ? 1u : 0u);
+  code = code > 0xfe || field == 0xff ? (satfinite ? 0xfe : 0xff) : code;
+  return (x & 0x7fffffff) > 0x7f800000 || (x >> 31 && (x << 1) != 0) ? 0xff : code;
+}
+PTX_INLINE float decode_scale(uint32_t code) {
+  return bits_as<float>(code == 0xff ? 0x7fffffff : code == 0 ? 0x00400000 : code << 23);
+}
+
 PTX_INLINE u32 slot_of(u32 pair) { return pair <= kPairBf16 ? 16 : pair == kPairE2m1 ? 4 : 8; }
 
 // Out, In: the words that hold the pairs (In float: two operands, a above b).
@@ -77,8 +89,9 @@ void pair_to_pair(Lanes& x, const Operands& o) {
         } else {
           u32 slot = slot_of(from),
               word = u32(a[first + i]) >> (half * slot) & (slot == 32 ? ~0u : (1u << slot) - 1);
-          value = from == kPairUe8m0 ? decode_scale(word)
-                                     : decode(word & ((1u << from_format.width) - 1), from_format);
+          value = from == kPairUe8m0
+                      ? decode_scale(word)
+                      : canonical(decode(word & ((1u << from_format.width()) - 1), from_format));
         }
         if (small & kReluBit) value = value <= 0.0f ? 0.0f : value;
         code[half] = to == kPairUe8m0 ? encode_scale(value, small & kDirectionMask, small & kFiniteBit)
@@ -142,4 +155,4 @@ CvtChoice find_pair_cvt(const CvtKey& k, u32 small) {
   return {run, small, formats};
 }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

@@ -1,53 +1,8 @@
 // f32, f32x2 and f64 arithmetic: PTX ISA 9.7.3.
 #include "simd/floats.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
-
-struct add {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a + b;
-  }
-};
-struct sub {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a - b;
-  }
-};
-struct mul {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a * b;
-  }
-};
-struct fma {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b, T c) const {
-    return fused(a, b, c);
-  }
-};
-struct div {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a / b;
-  }
-};
-struct rcp {
-  template <class T>
-  PTX_INLINE T operator()(T a) const {
-    return T(1) / a;
-  }
-};
-PTX_INLINE float root(float a) { return __builtin_sqrtf(a); }
-PTX_INLINE double root(double a) { return __builtin_sqrt(a); }
-struct sqrt {
-  template <class T>
-  PTX_INLINE T operator()(T a) const {
-    return root(a);
-  }
-};
 
 // Op under the modifiers kVFtz, kVSat, kVRelu.
 template <class Op, uint32_t kV>
@@ -69,62 +24,48 @@ struct with {
   PTX_INLINE static double finish(double r) { return r; }
 };
 
+template <bool kMax>
+using choice = std::conditional_t<kMax, maxnumf, minnumf>;
 template <bool kMax, uint32_t kV>
 struct extremum {
   PTX_INLINE float operator()(float a, float b) const {
     if constexpr ((kV & kVFtz) != 0) a = flushed(a), b = flushed(b);
-    uint32_t sign = (as<uint32_t>(a) ^ as<uint32_t>(b)) & 0x80000000;
+    uint32_t sign = (bits_as<uint32_t>(a) ^ bits_as<uint32_t>(b)) & 0x80000000;
     if constexpr ((kV & kVAbs) != 0) a = __builtin_fabsf(a), b = __builtin_fabsf(b);
-    float r = extreme<kMax, uint32_t>(a, b);
+    float r = choice<kMax>{}(a, b);
     if constexpr ((kV & kVNan) != 0) r = a != a || b != b ? nan_f32() : r;
-    if constexpr ((kV & kVXorsign) != 0) r = as<float>(as<uint32_t>(r) | sign);
+    if constexpr ((kV & kVXorsign) != 0) r = bits_as<float>(bits_as<uint32_t>(r) | sign);
     return canonical(r);
   }
   PTX_INLINE float operator()(float a, float b, float c) const { return (*this)((*this)(a, b), c); }
   PTX_INLINE double operator()(double a, double b) const {
-    double r = extreme<kMax, uint64_t>(a, b);
+    double r = choice<kMax>{}(a, b);
     return a != a && b != b ? quiet(b) : r;
   }
 };
 
-template <uint32_t kV>
-struct neg {
+// Op changes the sign only.
+template <class Op, uint32_t kV>
+struct signed_by {
   PTX_INLINE float operator()(float a) const {
-    a = as<float>(as<uint32_t>(a) ^ 0x80000000);
-    return canonical((kV & kVFtz) != 0 ? flushed(a) : a);
+    const float r = Op{}(a);
+    return canonical((kV & kVFtz) != 0 ? flushed(r) : r);
   }
-  PTX_INLINE double operator()(double a) const {
-    return a == a ? as<double>(as<uint64_t>(a) ^ 0x8000000000000000) : quiet(a);
-  }
+  PTX_INLINE double operator()(double a) const { return a == a ? Op{}(a) : quiet(a); }
 };
-template <uint32_t kV>
-struct abs {
-  PTX_INLINE float operator()(float a) const {
-    a = as<float>(as<uint32_t>(a) & 0x7fffffff);
-    return canonical((kV & kVFtz) != 0 ? flushed(a) : a);
-  }
-  PTX_INLINE double operator()(double a) const {
-    return a == a ? as<double>(as<uint64_t>(a) & 0x7fffffffffffffff) : quiet(a);
-  }
-};
-struct copysign {  // the sign of a on b
-  PTX_INLINE uint32_t operator()(uint32_t a, uint32_t b) const { return (a & 0x80000000) | (b & 0x7fffffff); }
-  PTX_INLINE uint64_t operator()(uint64_t a, uint64_t b) const {
-    return (a & 0x8000000000000000) | (b & 0x7fffffffffffffff);
-  }
-};
+NUM_FORMULA2(sign_of_first, num::SIMD_ISA::copysign{}(y, x))
 
 // The f64 approximations look at the upper half of the operand and give the upper half of the result.
-PTX_INLINE double upper_half(double x) { return as<double>(as<uint64_t>(x) & 0xffffffff00000000); }
+PTX_INLINE double upper_half(double x) { return bits_as<double>(bits_as<uint64_t>(x) & 0xffffffff00000000); }
 PTX_INLINE double finish_upper(double r, double a) {
-  uint64_t bits = as<uint64_t>(r);
+  uint64_t bits = bits_as<uint64_t>(r);
   bits = bits & 0x7ff0000000000000 ? bits : bits & 0x8000000000000000;
-  r = as<double>(bits & 0xffffffff00000000);
-  return r == r && a == a ? r : as<double>(0x7fffffff00000000);
+  r = bits_as<double>(bits & 0xffffffff00000000);
+  return r == r && a == a ? r : bits_as<double>(0x7fffffff00000000);
 }
 PTX_INLINE double flushed_operand(double a) {
-  uint64_t bits = as<uint64_t>(upper_half(a));
-  return as<double>(bits & 0x7ff0000000000000 ? bits : bits & 0x8000000000000000);
+  uint64_t bits = bits_as<uint64_t>(upper_half(a));
+  return bits_as<double>(bits & 0x7ff0000000000000 ? bits : bits & 0x8000000000000000);
 }
 struct rcp_f64 {
   PTX_INLINE double operator()(double a) const { return finish_upper(1.0 / flushed_operand(a), a); }
@@ -180,6 +121,10 @@ template <uint32_t kV>
 using min_ = extremum<false, kV>;
 template <uint32_t kV>
 using max_ = extremum<true, kV>;
+template <uint32_t kV>
+using neg_ = signed_by<negf, kV>;
+template <uint32_t kV>
+using abs_ = signed_by<absf, kV>;
 
 // f<variant> for .f32 rounded to nearest and in a direction.
 #define ROUNDED(op, type, pack, v, f, ...)                                              \
@@ -239,10 +184,10 @@ constexpr Row kRows[] = {
     FTZ(kSqrt, kF32, 1, sqrt_, f32),
     EXTREMES(kMin, min_),
     EXTREMES(kMax, max_),
-    SIGN(kNeg, neg),
-    SIGN(kAbs, abs),
-    {O::kCopysign, M::kF32, kNo, 0, map<copysign, 1, uint32_t, uint32_t, uint32_t>},
-    {O::kCopysign, M::kF64, kNo, 0, map<copysign, 1, uint64_t, uint64_t, uint64_t>},
+    SIGN(kNeg, neg_),
+    SIGN(kAbs, abs_),
+    {O::kCopysign, M::kF32, kNo, 0, map<sign_of_first, 1, f32, f32, f32>},
+    {O::kCopysign, M::kF64, kNo, 0, map<sign_of_first, 1, f64, f64, f64>},
     {O::kRcp, M::kF64, kNo, kVApprox | kVFtz, map<rcp_f64, 1, f64, f64>},
     {O::kRsqrt, M::kF64, kNo, kVApprox | kVFtz, map<rsqrt_f64, 1, f64, f64>},
     {O::kRsqrt, M::kF64, kNo, kVApprox, map<rsqrt_f64, 1, f64, f64>},
@@ -253,4 +198,4 @@ constexpr Row kRows[] = {
 
 Rows float_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

@@ -1,23 +1,9 @@
 // f16, bf16 and their pairs: computed in f32 and rounded once (adding, multiplying: f32 has more than twice
 // the bits). PTX ISA 9.7.4, 9.7.5.
-#include "simd/halves.h"
+#include "simd/floats.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
-
-struct add {
-  PTX_INLINE float operator()(float a, float b, float) const { return a + b; }
-};
-struct sub {
-  PTX_INLINE float operator()(float a, float b, float) const { return a - b; }
-};
-struct mul {
-  PTX_INLINE float operator()(float a, float b, float) const { return a * b; }
-};
-template <class T>
-struct fma {
-  PTX_INLINE float operator()(float a, float b, float c) const { return T::fused_odd(a, b, c); }
-};
 
 constexpr size_t kBlock = 256;
 
@@ -35,7 +21,7 @@ void arithmetic(Lanes& x, const Operands& o) {
         for (size_t i = 0; i < m; ++i) kept[i] = flushed_half<T>(in[i]);
         in = kept;
       }
-      T::decode(out, in, m);
+      T::widen(out, in, m);
     };
     for (size_t at = 0; at < size_t(n) * kPack; at += kBlock) {
       size_t m = size_t(n) * kPack - at < kBlock ? size_t(n) * kPack - at : kBlock,
@@ -45,7 +31,11 @@ void arithmetic(Lanes& x, const Operands& o) {
       if (kArity > 2) load(fc, c + from, m);
 #pragma GCC ivdep
       for (size_t i = 0; i < m; ++i) {
-        float r = Op{}(fa[i], fb[i], kArity > 2 ? fc[i] : 0.0f);
+        float r;
+        if constexpr (kArity > 2)
+          r = Op{}(fa[i], fb[i], fc[i]);
+        else
+          r = Op{}(fa[i], fb[i]);
         // Flushed if it is below the smallest normal number when rounded to 11 bits with any exponent.
         constexpr float kTiny = 0x1p-14f - 0x1p-26f;
         if constexpr ((kV & kVFtz) != 0) r = __builtin_fabsf(r) < kTiny ? __builtin_copysignf(0.0f, r) : r;
@@ -53,7 +43,7 @@ void arithmetic(Lanes& x, const Operands& o) {
         if constexpr ((kV & kVRelu) != 0) r = r < 0.0f || r == 0.0f ? 0.0f : r;
         fa[i] = r;
       }
-      T::encode(d + at, fa, m);
+      T::narrow(d + at, fa, m);
     }
   });
 }
@@ -80,18 +70,10 @@ struct extremum {
     return (*this)((*this)(a, b), c);
   }
 };
-template <class T, uint32_t kV>
-struct neg {
+template <class T, uint32_t kV, bool kAbs>
+struct signed_by {
   PTX_INLINE uint16_t operator()(uint16_t a) const {
-    a ^= 0x8000;
-    if constexpr ((kV & kVFtz) != 0) a = flushed_half<T>(a);
-    return (a & 0x7fff) > T::kExponent ? uint16_t(0x7fff) : a;
-  }
-};
-template <class T, uint32_t kV>
-struct abs {
-  PTX_INLINE uint16_t operator()(uint16_t a) const {
-    a &= 0x7fff;
+    a = kAbs ? a & 0x7fff : a ^ 0x8000;
     if constexpr ((kV & kVFtz) != 0) a = flushed_half<T>(a);
     return (a & 0x7fff) > T::kExponent ? uint16_t(0x7fff) : a;
   }
@@ -99,29 +81,15 @@ struct abs {
 
 // f32 sums and products of f16 or bf16 operands: add, sub a (narrow) and b (f32); fma a, b narrow, c f32; of
 // pairs only a is narrow.
-template <class T, uint32_t kV>
-struct finish_mixed {
-  PTX_INLINE static float of(float r) { return (kV & kVSat) != 0 ? saturated(r) : canonical(r); }
-};
-template <class T, uint32_t kV>
-struct mixed_add {
-  PTX_INLINE float operator()(uint16_t a, float b) const { return finish_mixed<T, kV>::of(T::wide(a) + b); }
-};
-template <class T, uint32_t kV>
-struct mixed_sub {
-  PTX_INLINE float operator()(uint16_t a, float b) const { return finish_mixed<T, kV>::of(T::wide(a) - b); }
-};
-template <class T, uint32_t kV>
-struct mixed_fma {
-  PTX_INLINE float operator()(uint16_t a, uint16_t b, float c) const {
-    return finish_mixed<T, kV>::of(fused(T::wide(a), T::wide(b), c));
+template <class Op, class T, uint32_t kV>
+struct mixed {
+  template <class... In>
+  PTX_INLINE float operator()(In... x) const {
+    const float r = Op{}(wide(x)...);
+    return (kV & kVSat) != 0 ? saturated(r) : canonical(r);
   }
-};
-template <class T, uint32_t kV>
-struct mixed_fma_of_pair {
-  PTX_INLINE float operator()(uint16_t a, float b, float c) const {
-    return finish_mixed<T, kV>::of(fused(T::wide(a), b, c));
-  }
+  PTX_INLINE static float wide(uint16_t x) { return T::wide(x); }
+  PTX_INLINE static float wide(float x) { return x; }
 };
 
 // ex2 and tanh: a function of num (Operands::data) on f32, rounded.
@@ -140,9 +108,9 @@ void function(Lanes& x, const Operands& o) {
         for (size_t i = 0; i < m; ++i) kept[i] = flushed_half<T>(in[i]);
         in = kept;
       }
-      T::decode(block, in, m);
+      T::widen(block, in, m);
       function(block, block, nullptr, nullptr, int64_t(m));
-      T::encode(d + at, block, m);
+      T::narrow(d + at, block, m);
       if constexpr ((kV & kVFtz) != 0)
         for (size_t i = 0; i < m; ++i) d[at + i] = flushed_half<T>(d[at + i]);
     }
@@ -163,9 +131,9 @@ using u16 = uint16_t;
 #define F16_ONLY(op, n, f, v) ARITHMETIC(op, n, f, F16, kF16, kF16x2, v)
 #define SUM(op, f) \
   TYPES(op, 2, f, 0u), F16_ONLY(op, 2, f, kVFtz), F16_ONLY(op, 2, f, kVSat), F16_ONLY(op, 2, f, kVFtz | kVSat)
-#define UNARY(op, f, v, T, one, two)                        \
-  {O::op, M::one, kNo, (v), map<f<T, (v)>, 1, u16, u16>}, { \
-    O::op, M::two, kNo, (v), map<f<T, (v)>, 2, u16, u16>    \
+#define UNARY(op, f, v, T, one, two)                                   \
+  {O::op, M::one, kNo, (v), map<signed_by<T, (v), f>, 1, u16, u16>}, { \
+    O::op, M::two, kNo, (v), map<signed_by<T, (v), f>, 2, u16, u16>    \
   }
 #define EXTREME(op, is_max, v, T, one, two)                                     \
   {O::op, M::one, kNo, (v), map<extremum<T, is_max, (v)>, 1, u16, u16, u16>}, { \
@@ -177,9 +145,9 @@ using u16 = uint16_t;
 #define EXTREMES(op, is_max)                                       \
   EXTREME_TYPES(op, is_max, 0u), EXTREME_TYPES(op, is_max, kVNan), \
       EXTREME_TYPES(op, is_max, kVXorsign | kVAbs), EXTREME_TYPES(op, is_max, kVNan | kVXorsign | kVAbs)
-#define MIXED_ROW(op, pack, result, T, t, v, f, ...)                                            \
-  {O::op, M::result, M::t, (v), map<f<T, (v)>, pack, float, __VA_ARGS__>}, {                    \
-    O::op, M::result, M::t, (v) | kVDirected, map_directed<f<T, (v)>, pack, float, __VA_ARGS__> \
+#define MIXED_ROW(op, pack, result, T, t, v, f, ...)                                                   \
+  {O::op, M::result, M::t, (v), map<mixed<f, T, (v)>, pack, float, __VA_ARGS__>}, {                    \
+    O::op, M::result, M::t, (v) | kVDirected, map_directed<mixed<f, T, (v)>, pack, float, __VA_ARGS__> \
   }
 #define MIXED(op, f, ...)                                       \
   MIXED_ROW(op, 1, kF32, F16, kF16, 0u, f, __VA_ARGS__),        \
@@ -198,7 +166,7 @@ constexpr Row kRows[] = {
     SUM(kAdd, add),
     SUM(kSub, sub),
     SUM(kMul, mul),
-#define FMA(T, one, two, v) ARITHMETIC(kFma, 3, fma<T>, T, one, two, v)
+#define FMA(T, one, two, v) ARITHMETIC(kFma, 3, fused_odd<T::Exact>, T, one, two, v)
     FMA(F16, kF16, kF16x2, 0u),
     FMA(F16, kF16, kF16x2, kVFtz),
     FMA(F16, kF16, kF16x2, kVSat),
@@ -209,18 +177,18 @@ constexpr Row kRows[] = {
     FMA(BF16, kBf16, kBf16x2, kVRelu),
     EXTREMES(kMin, false),
     EXTREMES(kMax, true),
-    UNARY(kNeg, neg, 0u, F16, kF16, kF16x2),
-    UNARY(kNeg, neg, kVFtz, F16, kF16, kF16x2),
-    UNARY(kNeg, neg, 0u, BF16, kBf16, kBf16x2),
-    UNARY(kAbs, abs, 0u, F16, kF16, kF16x2),
-    UNARY(kAbs, abs, kVFtz, F16, kF16, kF16x2),
-    UNARY(kAbs, abs, 0u, BF16, kBf16, kBf16x2),
-    MIXED(kAdd, mixed_add, u16, float),
-    MIXED(kSub, mixed_sub, u16, float),
-    MIXED(kFma, mixed_fma, u16, u16, float),
-    MIXED_PAIRS(kAdd, mixed_add, u16, float),
-    MIXED_PAIRS(kSub, mixed_sub, u16, float),
-    MIXED_PAIRS(kFma, mixed_fma_of_pair, u16, float, float),
+    UNARY(kNeg, false, 0u, F16, kF16, kF16x2),
+    UNARY(kNeg, false, kVFtz, F16, kF16, kF16x2),
+    UNARY(kNeg, false, 0u, BF16, kBf16, kBf16x2),
+    UNARY(kAbs, true, 0u, F16, kF16, kF16x2),
+    UNARY(kAbs, true, kVFtz, F16, kF16, kF16x2),
+    UNARY(kAbs, true, 0u, BF16, kBf16, kBf16x2),
+    MIXED(kAdd, add, u16, float),
+    MIXED(kSub, sub, u16, float),
+    MIXED(kFma, fma, u16, u16, float),
+    MIXED_PAIRS(kAdd, add, u16, float),
+    MIXED_PAIRS(kSub, sub, u16, float),
+    MIXED_PAIRS(kFma, fma, u16, float, float),
     FUNCTION(kEx2, F16, kF16, kF16x2, 0u),
     FUNCTION(kEx2, F16, kF16, kF16x2, kVFtz),
     FUNCTION(kEx2, BF16, kBf16, kBf16x2, kVFtz),
@@ -232,4 +200,4 @@ constexpr Row kRows[] = {
 
 Rows half_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

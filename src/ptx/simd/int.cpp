@@ -1,58 +1,9 @@
 // Integer arithmetic: PTX ISA 9.7.1.1 to 9.7.1.13 and the carries of 9.7.2.
 #include "simd/loops.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
-template <class T>
-struct Twice;
-template <>
-struct Twice<uint16_t> {
-  using type = uint32_t;
-};
-template <>
-struct Twice<int16_t> {
-  using type = int32_t;
-};
-template <>
-struct Twice<uint32_t> {
-  using type = uint64_t;
-};
-template <>
-struct Twice<int32_t> {
-  using type = int64_t;
-};
-template <>
-struct Twice<uint64_t> {
-  using type = unsigned __int128;
-};
-template <>
-struct Twice<int64_t> {
-  using type = __int128;
-};
-template <class T>
-using twice = typename Twice<T>::type;
-template <class T>
-using unsign = typename UintOf<sizeof(T)>::type;
-template <class T>
-constexpr bool kIsSigned = T(-1) < T(0);
-
-// 16-bit operands would be promoted to int, whose multiplication may overflow: everything is unsigned.
-template <class T>
-using wrap = typename UintOf<(sizeof(T) < 4 ? 4 : sizeof(T))>::type;
-
-struct add {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return T(wrap<T>(a) + wrap<T>(b));
-  }
-};
-struct sub {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return T(wrap<T>(a) - wrap<T>(b));
-  }
-};
 struct add_sat {  // s32
   PTX_INLINE int32_t operator()(int32_t a, int32_t b) const {
     int32_t sum = int32_t(uint32_t(a) + uint32_t(b));
@@ -63,18 +14,6 @@ struct sub_sat {
   PTX_INLINE int32_t operator()(int32_t a, int32_t b) const {
     int32_t rest = int32_t(uint32_t(a) - uint32_t(b));
     return ((a ^ b) & (a ^ rest)) < 0 ? (a >> 31) ^ 0x7fffffff : rest;
-  }
-};
-struct mul_lo {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return T(wrap<T>(a) * wrap<T>(b));
-  }
-};
-struct mul_hi {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return T((twice<T>(a) * b) >> (8 * sizeof(T)));
   }
 };
 struct mul_wide {
@@ -122,56 +61,7 @@ struct sad {
     return T(wrap<T>(c) + (a < b ? wrap<T>(b) - wrap<T>(a) : wrap<T>(a) - wrap<T>(b)));
   }
 };
-// What the hardware's division sequences give for a divisor of 0 is all ones, as quotient and as remainder.
-struct div {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    bool odd = b == 0 || (kIsSigned<T> && b == T(-1));
-    T q = quotient(a, odd ? T(1) : b);
-    q = kIsSigned<T> && b == T(-1) ? T(wrap<T>(0) - wrap<T>(a)) : q;
-    return b == 0 ? T(-1) : q;
-  }
-  // 32-bit quotients are exact in f64, which vectorises.
-  PTX_INLINE static int16_t quotient(int16_t a, int16_t b) { return int16_t(int32_t(float(a) / float(b))); }
-  PTX_INLINE static uint16_t quotient(uint16_t a, uint16_t b) {
-    return uint16_t(int32_t(float(a) / float(b)));
-  }
-  PTX_INLINE static int32_t quotient(int32_t a, int32_t b) { return int32_t(double(a) / double(b)); }
-  PTX_INLINE static uint32_t quotient(uint32_t a, uint32_t b) { return uint32_t(double(a) / double(b)); }
-  PTX_INLINE static int64_t quotient(int64_t a, int64_t b) { return a / b; }
-  PTX_INLINE static uint64_t quotient(uint64_t a, uint64_t b) { return a / b; }
-};
-struct rem {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    T r = T(wrap<T>(a) - wrap<T>(div{}(a, b)) * wrap<T>(b));
-    return b == 0 ? T(-1) : r;
-  }
-};
-struct abs_int {
-  template <class T>
-  PTX_INLINE T operator()(T a) const {
-    return a < 0 ? T(wrap<T>(0) - wrap<T>(a)) : a;
-  }
-};
-struct neg {
-  template <class T>
-  PTX_INLINE T operator()(T a) const {
-    return T(wrap<T>(0) - wrap<T>(a));
-  }
-};
-struct min {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a < b ? a : b;
-  }
-};
-struct max {
-  template <class T>
-  PTX_INLINE T operator()(T a, T b) const {
-    return a > b ? a : b;
-  }
-};
+NUM_FORMULA2(rem, y == 0 ? static_cast<T>(-1) : sub{}(x, mul{}(div_int{}(x, y), y)))
 template <class Op>
 struct relu {
   template <class T>
@@ -275,11 +165,11 @@ constexpr M kNo = M::kNone;
   }
 
 constexpr Row kRows[] = {
-#define X(t, T)                                                                                \
-  ROW2(kAdd, t, T, 0, add), ROW2(kSub, t, T, 0, sub), ROW2(kMul, t, T, kVLo, mul_lo),          \
-      ROW2(kMul, t, T, kVHi, mul_hi), ROW3(kMad, t, T, kVLo, mad<mul_lo>),                     \
-      ROW3(kMad, t, T, kVHi, mad<mul_hi>), ROW3(kSad, t, T, 0, sad), ROW2(kDiv, t, T, 0, div), \
-      ROW2(kRem, t, T, 0, rem), ROW2(kMin, t, T, 0, min), ROW2(kMax, t, T, 0, max),
+#define X(t, T)                                                                                              \
+  ROW2(kAdd, t, T, 0, add), ROW2(kSub, t, T, 0, sub), ROW2(kMul, t, T, kVLo, mul),                           \
+      ROW2(kMul, t, T, kVHi, mul_hi), ROW3(kMad, t, T, kVLo, mad<mul>), ROW3(kMad, t, T, kVHi, mad<mul_hi>), \
+      ROW3(kSad, t, T, 0, sad), ROW2(kDiv, t, T, 0, div_int), ROW2(kRem, t, T, 0, rem),                      \
+      ROW2(kMin, t, T, 0, min), ROW2(kMax, t, T, 0, max),
     INT_TYPES(X)
 #undef X
 #define X(t, T)                                                      \
@@ -335,4 +225,4 @@ constexpr Row kRows[] = {
 
 Rows int_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

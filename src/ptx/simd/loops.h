@@ -1,49 +1,20 @@
 // From a formula for one value to a Handler: loops over all lanes that the compiler vectorises, and the same
 // under a mask (into a buffer, of which the lanes that are on are kept).
 #pragma once
+#include <triton_runner/num/formulas.h>
+
 #include "simd/rows.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#else
+#if !defined(__x86_64__)
 #include <cfenv>
 #endif
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
-template <class To, class From>
-PTX_INLINE To as(From value) {
-  return __builtin_bit_cast(To, value);
-}
+using namespace num::SIMD_ISA;
 
 constexpr uint32_t kChunk = 256;  // lanes that pass through a buffer at a time
-
-template <int kBytes>
-struct UintOf;
-template <>
-struct UintOf<1> {
-  using type = uint8_t;
-};
-template <>
-struct UintOf<2> {
-  using type = uint16_t;
-};
-template <>
-struct UintOf<4> {
-  using type = uint32_t;
-};
-template <>
-struct UintOf<8> {
-  using type = uint64_t;
-};
-struct alignas(16) Wide128 {
-  uint64_t low, high;
-};
-template <>
-struct UintOf<16> {
-  using type = Wide128;
-};
 
 // kept[i] = mask[i] ? from[i] : kept[i]
 template <class T>
@@ -187,4 +158,4 @@ void map_directed(Lanes& x, const Operands& o) {
 }
 
 }  // namespace
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

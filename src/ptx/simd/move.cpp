@@ -1,7 +1,7 @@
 // mov between registers, and of vectors of small values from and to one wide one: PTX ISA 9.7.9.3, 9.7.9.4.
 #include "simd/loops.h"
 
-namespace triton_runner::ptx::PTX_ISA {
+namespace triton_runner::ptx::SIMD_ISA {
 namespace {
 
 struct copy {
@@ -68,4 +68,4 @@ constexpr Row kRows[] = {
 
 Rows move_rows() { return {kRows, sizeof(kRows) / sizeof(Row)}; }
 
-}  // namespace triton_runner::ptx::PTX_ISA
+}  // namespace triton_runner::ptx::SIMD_ISA

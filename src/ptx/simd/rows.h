@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <triton_runner/num/enums.h>
 #include <triton_runner/ptx/lanes.h>
 #include <triton_runner/ptx/opcode.h>
 
@@ -34,8 +35,10 @@ enum Variant : uint32_t {
   kVPair = 1u << 19,     // lop3 with a predicate result
 };
 
-// Rounding, as in Operands::small.
-enum Direction : uint32_t { kNearest = 0, kZero = 1, kDownward = 2, kUpward = 3, kNearestAway = 4 };
+// In Operands::small: rounding, comparisons.
+using num::Direction, num::Comparison;
+using enum num::Direction;
+using enum num::Comparison;
 
 // The modes of prmt, as in Operands::small.
 enum Permutation : uint32_t {
@@ -63,25 +66,6 @@ enum FloatTest : uint32_t {
 inline constexpr uint32_t kLop3Or = 1u << 8;
 // In Operands::small of cvt.pack, above the bits of the result's type.
 inline constexpr uint32_t kPackToSigned = 1u << 8, kPackFromSigned = 1u << 9;
-
-// The comparisons, as in Operands::small.
-enum Comparison : uint32_t {
-  kCmpEq,
-  kCmpNe,
-  kCmpLt,
-  kCmpLe,
-  kCmpGt,
-  kCmpGe,  // false if unordered (Ne too)
-  kCmpEqu,
-  kCmpNeu,
-  kCmpLtu,
-  kCmpLeu,
-  kCmpGtu,
-  kCmpGeu,  // true if unordered
-  kCmpNum,
-  kCmpNan,
-  kComparisons
-};
 
 // In Row::variant of setp, the comparison of the plain form.
 inline constexpr uint32_t kComparisonShift = 24;

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "address.h"
+#include "ptx/addresses.h"
 #include "async/mbarrier.h"
-#include "atomic.h"
+#include "ptx/atomics.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

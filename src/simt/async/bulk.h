@@ -4,7 +4,7 @@
 #include <deque>
 #include <vector>
 
-#include "exec.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

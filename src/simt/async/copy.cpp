@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "address.h"
+#include "ptx/addresses.h"
 #include "async/bulk.h"
 #include "async/mbarrier.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/lower.h"
 #include "simd/tables.h"
 
 namespace triton_runner::simt {

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <utility>
 
-#include "address.h"
+#include "ptx/addresses.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

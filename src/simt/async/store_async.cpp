@@ -4,11 +4,10 @@
 
 #include <cstring>
 
-#include "address.h"
+#include "ptx/addresses.h"
 #include "async/mbarrier.h"
-#include "atomic.h"
+#include "ptx/atomics.h"
 #include "check/check.h"
-#include "memory.h"
 
 namespace triton_runner::simt {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "address.h"
-#include "lower.h"
+#include "ptx/addresses.h"
+#include "ptx/lower.h"
 #include "warp.h"
 
 namespace triton_runner::simt {
@@ -174,7 +174,7 @@ bool lower_tensormap(Lowering& l, const ptx::Instruction& in) {
     plan.index = static_cast<uint32_t>(index);
   }
   // Triton passes strides in units of 16 bytes up to PTX ISA 8.5, as that ptxas takes them.
-  if (plan.field == Mod::kGlobalStride && l.code.module->version() < "8.6") plan.stride_shift = 4;
+  if (plan.field == Mod::kGlobalStride && l.module.version() < "8.6") plan.stride_shift = 4;
   plan.value = l.place(in.operands[value], plan.wide ? Mod::kB64 : Mod::kB32);
   l.emit(run_replace).data = l.code.keep(plan);
   return true;

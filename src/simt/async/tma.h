@@ -7,7 +7,7 @@
 
 #include <triton_runner/exec/tensor_map.h>
 
-#include "atomic.h"
+#include "ptx/atomics.h"
 
 namespace triton_runner::simt {
 

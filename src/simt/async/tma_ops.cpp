@@ -7,12 +7,12 @@
 
 #include <triton_runner/base/text.h>
 
-#include "address.h"
+#include "ptx/addresses.h"
 #include "async/bulk.h"
 #include "async/mbarrier.h"
 #include "async/tma.h"
 #include "check/check.h"
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

@@ -12,34 +12,21 @@ namespace triton_runner::simt {
 
 using base::hex;
 
-using ptx::Effect;
-using ptx::Mod;
-
 namespace {
 
-enum class Kind : uint8_t { kPlain, kAtomic, kCopy, kObject };
+using Kind = Source::Access;
 
-// How an instruction accesses memory: as threads do, atomically, by a copy that goes on after it, or what
-// only such instructions touch (mbarriers, tensor maps).
-Kind kind_of(const Operands& in) {
-  const ptx::Instruction* source = instr_of(in).source;
-  if (!source) return Kind::kPlain;
-  const bool updates = source->does(Effect::kUpdates);
-  const bool accesses = source->does(Effect::kReads) || source->does(Effect::kWrites);
-  if (source->does(Effect::kCopies) || ((updates || accesses) && source->has(Mod::kAsync)))
-    return Kind::kCopy;
-  if (source->does(Effect::kObjects)) return Kind::kObject;
-  if (updates) return Kind::kAtomic;
-  for (Mod m : {Mod::kVolatile, Mod::kRelaxed, Mod::kAcquire, Mod::kRelease, Mod::kMmio})
-    if (accesses && source->has(m)) return Kind::kAtomic;
-  return Kind::kPlain;
+const Source& source_of(const Operands& in) {
+  static constexpr Source kNone;
+  const Source* source = instr_of(in).source;
+  return source ? *source : kNone;
 }
 
-// A store makes each thread's bytes before it asks for the next thread's.
-bool is_store(const Operands& in) {
-  const ptx::Instruction* source = instr_of(in).source;
-  return source && source->does(Effect::kWrites) && !source->does(Effect::kShares);
-}
+Kind kind_of(const Operands& in) { return source_of(in).access; }
+bool is_store(const Operands& in) { return source_of(in).stores; }
+bool is_reduction(const Operands& in) { return source_of(in).reduces; }
+bool is_tensor_core(const Operands& in) { return source_of(in).in_turn; }
+bool by_async_proxy(const Operands& in) { return source_of(in).by_async_proxy; }
 
 // Whether an access looks at what memory held: loads do, and atomics, but not a store that is volatile or
 // releases.
@@ -47,38 +34,14 @@ bool reads_memory(const Operands& in, bool write) {
   return !write || (kind_of(in) == Kind::kAtomic && !is_store(in));
 }
 
-bool is_reduction(const Operands& in) {
-  const ptx::Instruction* source = instr_of(in).source;
-  return source &&
-         ((source->does(Effect::kUpdates) && source->does(Effect::kConsumes)) || source->has(Mod::kReduce));
-}
-
-// Products and copies of tcgen05, which go on by themselves.
-bool is_tensor_core(const Operands& in) {
-  const ptx::Instruction* source = instr_of(in).source;
-  return source && source->does(Effect::kLater) && !source->has(Mod::kSync);
-}
-
-// Copies whose accesses to shared memory are those of the async proxy.
-bool by_async_proxy(const Operands& in) {
-  const ptx::Instruction* source = instr_of(in).source;
-  return source && source->has(Mod::kBulk);
-}
-
-bool is_barrier(const Instr& in) { return in.source && in.source->does(Effect::kMeets); }
-
 }  // namespace
 
 std::string place_text(const Code& code, const Operands& in) {
-  const ptx::Instruction* source = instr_of(in).source;
+  const Source* source = instr_of(in).source;
   if (!source) return "an instruction of the engine";
-  std::string out(source->spelling);
-  if (source->source)
-    out += " at " + std::string(source->source->file) + ":" + std::to_string(source->source->line) + ":" +
-           std::to_string(source->source->column) + " (" + instruction_location(code, *source) + ")";
-  else
-    out += " at " + instruction_location(code, *source);
-  return out;
+  const std::string here = instruction_location(code, *source);
+  const auto program = code.listing->program_location(*source);
+  return std::string(source->name) + " at " + (program ? program->str() + " (" + here + ")" : here);
 }
 
 Checks::Checks(const Launch& launch)
@@ -140,8 +103,7 @@ bool Checks::race(Exec& x, const Operands& in, uint32_t lane, const Record& othe
 
 bool Checks::in_flight(Exec& x, const Operands& in, uint32_t lane, const Record& copy, bool write,
                        bool copy_writes, Place where) {
-  const ptx::Instruction* source = instr_of(*copy.in).source;
-  const std::string what = source && source->does(Effect::kLater) ? "product" : "copy";
+  const std::string what = source_of(*copy.in).multiplies ? "product" : "copy";
   x.trap(in, exec::TrapKind::kRace,
          std::string(write ? "it writes " : "it reads ") + where.text() + ", which a " + what +
              (copy_writes ? " that no thread has waited for may still write"
@@ -462,19 +424,16 @@ void Checks::before(Exec& x, const Instr& in) {
   ++serial_;
   if (nan_) nan_before(x, in);
   if (zero_division_) division_before(x, in);
-  if (race_ && in.source && in.source->does(Effect::kOrders) && in.source->has(Mod::kProxy) &&
-      in.source->has(Mod::kAsync))
-    proxy_fence(x);
-  if (!race_ || !is_barrier(in) || in.source->has(Mod::kWarp)) return;
+  const Source::Meets meets = source_of(in).meets;
+  if (race_ && source_of(in).fences_proxy) proxy_fence(x);
+  if (!race_ || meets == Source::Meets::kNobody || meets == Source::Meets::kClusterWaits) return;
   State& s = of(x);
-  const bool of_cluster = in.source->has(Mod::kCluster);
-  if (of_cluster && !in.source->has(Mod::kArrive)) return;
   for (uint32_t w = 0; w < x.count; w += 32) {
     uint32_t lane = w;
     while (lane < w + 32 && !x.on(lane)) lane++;
     if (lane == w + 32) continue;
     const uint32_t agent = s.agent(*x.cta, x.first + w);
-    if (of_cluster) {
+    if (meets == Source::Meets::kClusterArrives) {
       s.release(agent, s.cluster[x.cta->cluster->phase & 1]);
       continue;
     }
@@ -508,10 +467,11 @@ void Checks::after(Exec& x, const Instr& in) {
   flush(x);
   if (nan_) nan_after(x, in);
   if (zero_division_) division_after(x, in);
-  if (!race_ || !is_barrier(in) || in.source->has(Mod::kWarp)) return;
+  const Source::Meets meets = source_of(in).meets;
+  if (!race_ || meets == Source::Meets::kNobody || meets == Source::Meets::kClusterArrives) return;
   State& s = of(x);
-  if (in.source->has(Mod::kCluster)) {
-    if (in.source->has(Mod::kArrive) || x.pc == &in) return;
+  if (meets == Source::Meets::kClusterWaits) {
+    if (x.pc == &in) return;
     for (uint32_t w = 0; w < x.count; w += 32) {
       uint32_t lane = w;
       while (lane < w + 32 && !x.on(lane)) lane++;

@@ -13,62 +13,14 @@
 
 namespace triton_runner::simt {
 
-using ptx::Mod;
-
 namespace {
 
-// Instructions whose operands and result are floats of one type.
-bool is_arithmetic(const ptx::Instruction& in) {
-  return in.does(ptx::Effect::kNumbers) && ptx::is_float(in.type(0)) && in.type(1) == Mod::kNone;
-}
+bool is(const Instr& in, Source::Numbers numbers) { return in.source && in.source->numbers == numbers; }
 
-struct Element {
-  num::Type type;
-  uint32_t n;  // in a register
-};
-bool element_of(Mod type, Element* out) {
-  switch (type) {
-    case Mod::kF16:
-      return *out = {num::Type::kF16, 1}, true;
-    case Mod::kBf16:
-      return *out = {num::Type::kBF16, 1}, true;
-    case Mod::kF16x2:
-      return *out = {num::Type::kF16, 2}, true;
-    case Mod::kBf16x2:
-      return *out = {num::Type::kBF16, 2}, true;
-    case Mod::kF32:
-      return *out = {num::Type::kF32, 1}, true;
-    case Mod::kF32x2:
-      return *out = {num::Type::kF32, 2}, true;
-    case Mod::kF64:
-      return *out = {num::Type::kF64, 1}, true;
-    default:
-      return false;
-  }
-}
-
-double value_at(const Lanes& x, uint32_t place, const Element& e, uint32_t lane, uint32_t k) {
+double value_at(const Lanes& x, uint32_t place, const Source& e, uint32_t lane, uint32_t k) {
   const size_t size = num::size_of(e.type);
-  const std::byte* reg = x.regs + place + size * e.n * (x.first + lane);
+  const std::byte* reg = x.regs + place + size * e.elements * (x.first + lane);
   return num::to_double(num::load_bits(reg + size * k, e.type), e.type);
-}
-
-// The element type of a div or rem of integers.
-bool is_division(const ptx::Instruction& in, num::Type* type) {
-  if (!in.does(ptx::Effect::kDivides)) return false;
-  switch (in.type(0)) {
-    case Mod::kS16:
-    case Mod::kU16:
-      return *type = num::Type::kI16, true;
-    case Mod::kS32:
-    case Mod::kU32:
-      return *type = num::Type::kI32, true;
-    case Mod::kS64:
-    case Mod::kU64:
-      return *type = num::Type::kI64, true;
-    default:
-      return false;
-  }
 }
 
 std::string text_of(double value) {
@@ -82,14 +34,13 @@ std::string text_of(double value) {
 bool Checks::bad(double value) const { return std::isnan(value) || (inf_ && std::isinf(value)); }
 
 void Checks::nan_before(const Exec& x, const Instr& in) {
-  Element e{};
-  arithmetic_ =
-      in.source && is_arithmetic(*in.source) && in.d != kNoRegister && element_of(in.source->type(0), &e);
+  arithmetic_ = is(in, Source::Numbers::kFloats) && in.d != kNoRegister;
   if (!arithmetic_) return;
-  operands_.assign(size_t{x.count} * e.n, {});
+  const Source& e = *in.source;
+  operands_.assign(size_t{x.count} * e.elements, {});
   for (uint32_t i = 0; i < x.count; i++)
-    for (uint32_t k = 0; x.on(i) && k < e.n; k++) {
-      Operand3& o = operands_[i * e.n + k];
+    for (uint32_t k = 0; x.on(i) && k < e.elements; k++) {
+      Operand3& o = operands_[i * e.elements + k];
       for (uint32_t place : {in.a, in.b, in.c}) {
         if (place == kNoRegister) continue;
         o.values[o.n++] = value_at(x, place, e, i, k);
@@ -100,11 +51,10 @@ void Checks::nan_before(const Exec& x, const Instr& in) {
 
 void Checks::nan_after(Exec& x, const Instr& in) {
   if (!arithmetic_) return;
-  Element e{};
-  element_of(in.source->type(0), &e);
+  const Source& e = *in.source;
   for (uint32_t i = 0; i < x.count; i++)
-    for (uint32_t k = 0; x.on(i) && k < e.n; k++) {
-      const Operand3& o = operands_[i * e.n + k];
+    for (uint32_t k = 0; x.on(i) && k < e.elements; k++) {
+      const Operand3& o = operands_[i * e.elements + k];
       const double result = value_at(x, in.d, e, i, k);
       if (o.bad || !bad(result)) continue;
       std::string message =
@@ -116,15 +66,15 @@ void Checks::nan_after(Exec& x, const Instr& in) {
       }
       if (!replaces_here_) continue;
       const size_t size = num::size_of(e.type);
-      num::store_bits(x.regs + in.d + size * e.n * (x.first + i) + size * k, e.type,
+      num::store_bits(x.regs + in.d + size * e.elements * (x.first + i) + size * k, e.type,
                       num::from_double(launch_.options->substitution->number, e.type));
     }
 }
 
 void Checks::division_before(const Exec& x, const Instr& in) {
   divided_.clear();
-  num::Type type;
-  if (!in.source || in.b == kNoRegister || !is_division(*in.source, &type)) return;
+  if (!is(in, Source::Numbers::kDivision) || in.b == kNoRegister) return;
+  const num::Type type = in.source->type;
   auto bits = [&](uint32_t place, uint32_t lane) {
     return num::load_bits(x.regs + place + num::size_of(type) * (x.first + lane), type);
   };
@@ -133,13 +83,13 @@ void Checks::division_before(const Exec& x, const Instr& in) {
     divided_.push_back(i);
     if (divided_.size() > 1) continue;
     const uint64_t a = bits(in.a, i);
-    dividend_ = ptx::is_signed(in.source->type(0)) ? num::sign_extend(a, type) : static_cast<int64_t>(a);
+    dividend_ = in.source->is_signed ? num::sign_extend(a, type) : static_cast<int64_t>(a);
   }
 }
 
 void Checks::division_after(Exec& x, const Instr& in) {
-  num::Type type;
-  if (divided_.empty() || !is_division(*in.source, &type)) return;
+  if (divided_.empty()) return;
+  const num::Type type = in.source->type;
   std::string message = "the divisor is 0: " + std::to_string(dividend_) + " / 0";
   for (const uint32_t lane : divided_) {
     if (!substituted(x, in, lane, exec::TrapKind::kDivisionByZero, message)) {
@@ -157,7 +107,8 @@ bool Checks::substituted(Exec& x, const Operands& in, uint32_t lane, exec::TrapK
   exec::Substitution* experiment = launch_.options->substitution;
   if (!experiment) return false;
   const exec::Trap trap = x.made_trap(in, kind, message, lane, 0, 0, {});
-  experiment->places.note(instr_of(in).source, x.program(), 1, [&] { return trap; });
+  const Source* source = instr_of(in).source;
+  experiment->places.note(source ? source->at : nullptr, x.program(), 1, [&] { return trap; });
   replaces_here_ = experiment->applies_at(trap.location.str());
   return true;
 }

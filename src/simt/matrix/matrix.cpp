@@ -1,5 +1,4 @@
-// 8 by 8 matrices between shared memory and the registers of a warp: ldmatrix, stmatrix, movmatrix. PTX ISA
-// 9.7.14.5.15 to 9.7.14.5.17.
+// 8 by 8 matrices between shared memory and the registers of a warp.
 //
 // A register of a warp holds a matrix of 8 rows of 16 bytes, row after row: lane l has bytes 4 * (l % 4) of
 // row l / 4. So loading a matrix is copying eight rows of 16 bytes.
@@ -7,14 +6,9 @@
 
 #include <cstring>
 
-#include "exec.h"
-#include "lower.h"
 #include "warp.h"
 
 namespace triton_runner::simt {
-
-using ptx::Mod;
-using ptx::OperandKind;
 
 namespace {
 
@@ -44,18 +38,6 @@ void transpose(Row (&r)[8]) {
     r[2 * i + 1] = __builtin_shufflevector(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
 }
-
-enum class Unpack : uint8_t { kNone, k6, k4 };  // of 16 elements in 16 bytes
-
-struct Matrices {
-  MatrixAddress address;
-  uint32_t registers[4];
-  uint8_t count = 0;  // registers
-  bool trans = false;
-  bool bytes = false;  // 8-bit elements: m16n16, m16n8
-  uint8_t rows = 8;    // whose addresses are given, of one matrix
-  Unpack unpack = Unpack::kNone;
-};
 
 // 16 elements of 6 or 4 bits in the first bytes become 16 bytes.
 void unpack_row(Unpack how, const uint8_t* in, uint8_t* out) {
@@ -111,34 +93,6 @@ bool matrix_rows(Exec& x, const Operands& in, const MatrixAddress& address, uint
   return true;
 }
 
-bool lower_matrix_address(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand,
-                          MatrixAddress* out) {
-  Lowering::Address a;
-  if (!l.address(operand, &a)) return false;
-  out->is_shared = in.has(Mod::kShared) || in.has(Mod::kSharedCta) || a.variable;
-  out->place = a.place;
-  out->bytes = a.bytes;
-  out->offset = a.offset + (a.variable ? l.shared_offset(*a.variable) : 0);
-  return true;
-}
-
-bool lower_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand, Mod type,
-                     bool written, uint32_t* places, uint32_t* count, uint32_t most) {
-  std::span<const ptx::Operand> parts(&operand, 1);
-  if (operand.kind == OperandKind::kVector) parts = operand.parts;
-  if (parts.size() > most)
-    return l.error(operand.offset, "expected at most " + std::to_string(most) + " registers, there are " +
-                                       std::to_string(parts.size()));
-  (void)in;
-  *count = static_cast<uint32_t>(parts.size());
-  for (size_t i = 0; i < parts.size(); ++i) {
-    places[i] = written ? l.reg(parts[i]) : l.place(parts[i], type);
-    if (places[i] == kNoRegister && parts[i].kind != OperandKind::kSink) return false;
-    if (places[i] == kNoRegister) places[i] = l.temporary(static_cast<uint32_t>(ptx::bits(type)) / 8);
-  }
-  return true;
-}
-
 namespace {
 
 // Loads of whole matrices of 16-bit elements: what compilers emit.
@@ -190,7 +144,9 @@ void run_load_bytes(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_store(Lanes& lanes, const Operands& in) {
+}  // namespace
+
+void store_matrices(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   const auto& m = *static_cast<const Matrices*>(in.data);
@@ -215,7 +171,7 @@ void run_store(Lanes& lanes, const Operands& in) {
   }
 }
 
-void run_move(Lanes& lanes, const Operands& in) {
+void move_matrix(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   for (uint32_t w = 0; w < x.count; w += 32) {
@@ -229,53 +185,8 @@ void run_move(Lanes& lanes, const Operands& in) {
   }
 }
 
-bool lower_load_store(Lowering& l, const ptx::Instruction& in, bool load) {
-  Matrices m;
-  uint32_t n = in.has(Mod::kX4) ? 4 : in.has(Mod::kX2) ? 2 : 1;
-  m.trans = in.has(Mod::kTrans);
-  m.bytes = !in.has(Mod::kM8N8);
-  if (in.has(Mod::kM16N16)) {
-    m.rows = 16;
-    n *= 2;
-  }
-  if (in.has(Mod::kB6x16P32)) m.unpack = Unpack::k6;
-  if (in.has(Mod::kB4x16P64)) m.unpack = Unpack::k4;
-  uint32_t count = 0;
-  const ptx::Operand& registers = in.operands[load ? 0 : 1];
-  if (!lower_registers(l, in, registers, Mod::kB32, load, m.registers, &count, 4)) return false;
-  if (count != n)
-    return l.error(registers.offset, "'" + std::string(in.spelling) + "' takes " + std::to_string(n) +
-                                         (n == 1 ? " register, there are " : " registers, there are ") +
-                                         std::to_string(count));
-  m.count = static_cast<uint8_t>(n);
-  if (!lower_matrix_address(l, in, in.operands[load ? 1 : 0], &m.address)) return false;
-  Handler run = !load ? run_store : m.bytes ? run_load_bytes : m.trans ? run_load<true> : run_load<false>;
-  Instr& out = l.emit(run);
-  out.data = l.code.keep(m);
-  return true;
-}
-
-}  // namespace
-
-bool lower_matrix(Lowering& l, const ptx::Instruction& in) {
-  switch (in.opcode) {
-    case ptx::Opcode::kLdmatrix:
-      return lower_load_store(l, in, true);
-    case ptx::Opcode::kStmatrix:
-      return lower_load_store(l, in, false);
-    case ptx::Opcode::kMovmatrix: {
-      const uint32_t d = l.reg(in.operands[0]), a = l.place(in.operands[1], Mod::kB32);
-      if (d == kNoRegister || a == kNoRegister) return l.error(in, "movmatrix takes two registers");
-      Instr& out = l.emit(run_move);
-      out.d = d;
-      out.a = a;
-      return true;
-    }
-    case ptx::Opcode::kMma:
-      return lower_mma(l, in);
-    default:
-      return l.error(in, "the engine does not execute '" + std::string(in.spelling) + "'");
-  }
+Handler load_handler(const Matrices& m) {
+  return m.bytes ? run_load_bytes : m.trans ? run_load<true> : run_load<false>;
 }
 
 }  // namespace triton_runner::simt

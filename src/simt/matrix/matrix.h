@@ -1,10 +1,8 @@
-// What the instructions on matrices share: operands of several registers, and rows of 16 bytes in shared
-// memory.
+// Matrices between shared memory and the registers of a warp, in rows of 16 bytes.
 #pragma once
 #include <cstdint>
 
 #include "exec.h"
-#include "lower.h"
 
 namespace triton_runner::simt {
 
@@ -15,20 +13,23 @@ struct MatrixAddress {
   int64_t offset = 0;
   bool is_shared = true;  // else generic
 };
-bool lower_matrix_address(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand,
-                          MatrixAddress* out);
 // The host addresses of the rows of 16 bytes that lanes [warp, warp + n) point to; false after a trap.
 bool matrix_rows(Exec& x, const Operands& in, const MatrixAddress& address, uint32_t warp, uint32_t n,
                  bool write, std::byte** out);
 
-// The places of {%r1, %r2, ...} or of a single register; false after an error. `written`: they are results (_
-// gets a place of its own); else immediates of `type` may stand among them.
-bool lower_registers(Lowering& l, const ptx::Instruction& in, const ptx::Operand& operand, ptx::Mod type,
-                     bool written, uint32_t* places, uint32_t* count, uint32_t most);
-
-bool lower_mma(Lowering& l, const ptx::Instruction& in);
-// Before the instruction that is being lowered, which uses D of these products of wgmma early on some way: a
-// launch that looks for races asks there whether they are pending.
-void lower_early_use(Lowering& l, std::vector<const ptx::Instruction*> products);
+enum class Unpack : uint8_t { kNone, k6, k4 };  // of 16 elements in 16 bytes
+struct Matrices {
+  MatrixAddress address;
+  uint32_t registers[4];
+  uint8_t count = 0;  // registers
+  bool trans = false;
+  bool bytes = false;  // 8-bit elements: m16n16, m16n8
+  uint8_t rows = 8;    // whose addresses are given, of one matrix
+  Unpack unpack = Unpack::kNone;
+};
+// Operands::data is the Matrices.
+Handler load_handler(const Matrices& matrices);
+void store_matrices(Lanes& lanes, const Operands& in);
+void move_matrix(Lanes& lanes, const Operands& in);  // d: the transposed a
 
 }  // namespace triton_runner::simt

@@ -7,8 +7,6 @@
 namespace triton_runner::simt {
 
 using num::MmaType;
-using ptx::Mod;
-using ptx::OperandKind;
 
 namespace {
 
@@ -18,28 +16,13 @@ uint32_t units_of(const num::MmaPlan& plan) {
 
 }  // namespace
 
-bool lower_sparse(Lowering& l, const ptx::Instruction& in, const num::MmaPlan& plan, size_t* operand,
-                  SparseA* out) {
-  if (in.operands.size() < *operand + 2)
-    return l.error(in, "a sparse product needs metadata and a sparsity selector");
-  out->metadata = l.place(in.operands[(*operand)++], Mod::kB32);
-  int64_t selector = 0;
-  const ptx::Operand& which = in.operands[(*operand)++];
-  if (out->metadata == kNoRegister || !l.integer(which, &selector)) return false;
-  const uint32_t lanes = units_of(plan) / 8;
-  if (selector < 0 || selector >= 4 / lanes)
-    return l.error(which.offset, "the sparsity selector " + std::to_string(selector) +
-                                     " names lanes that a quad does not have: " + std::to_string(lanes) +
-                                     " hold the metadata of this product");
-  out->selector = static_cast<uint32_t>(selector);
-  return true;
-}
+uint32_t sparse_lanes(const num::MmaPlan& plan) { return units_of(plan) / 8; }
 
 // With units of two bytes, each of the lanes of a quad that hold metadata has 16 bits of row g in its low half
 // and of row g + 8 in its high half; with units of a byte the lanes take turns: 32 bits of row g, 32 bits of
 // row g + 8 (measured on an H100; PTX ISA 9.7.14.6.2 has it as figures).
 SparsePlaces sparse_places(const num::MmaPlan& plan, uint32_t selector, const uint32_t* metadata) {
-  const uint32_t lanes = units_of(plan) / 8, first = lanes == 4 ? 0 : selector * lanes;
+  const uint32_t lanes = sparse_lanes(plan), first = lanes == 4 ? 0 : selector * lanes;
   SparsePlaces places{};
   for (uint32_t row = 0; row < 16; ++row) {
     const uint32_t* quad = metadata + 4 * (row % 8) + first;
@@ -90,29 +73,6 @@ bool pack_sparse_rows(Exec& x, const Operands& in, uint32_t lane, const num::Mma
   return true;
 }
 
-bool lower_scales(Lowering& l, const ptx::Instruction& in, const num::MmaPlan& plan, size_t operand,
-                  BlockScales* out) {
-  out->vectors = in.has(Mod::kScaleVec4X) ? 4 : in.has(Mod::kScaleVec2X) ? 2 : 1;
-  if (!in.has(Mod::kScaleVec1X) && !in.has(Mod::kScaleVec2X) && !in.has(Mod::kScaleVec4X))
-    out->vectors = in.has(Mod::kKindMxf4) ? 2 : in.has(Mod::kKindMxf4nvf4) ? 4 : 1;
-  out->ue4m3 = in.type(4) == Mod::kUe4m3;
-  out->groups = plan.scale == num::MmaScale::kGroups ? static_cast<uint32_t>(plan.k) / 16 : 0;
-  out->a = l.place(in.operands[operand], Mod::kB32);
-  out->b = l.place(in.operands[operand + 2], Mod::kB32);
-  auto selectors = [&](const ptx::Operand& o, uint32_t* byte, uint32_t* thread) {
-    if (o.kind != OperandKind::kVector || o.parts.size() != 2)
-      return l.error(o.offset, "expected {byte-id, thread-id} of the scale factors");
-    *byte = l.place(o.parts[0], Mod::kU16);
-    *thread = l.place(o.parts[1], Mod::kU16);
-    return *byte != kNoRegister && *thread != kNoRegister;
-  };
-  return out->a != kNoRegister && out->b != kNoRegister &&
-         selectors(in.operands[operand + 1], &out->a_byte, &out->a_thread) &&
-         selectors(in.operands[operand + 3], &out->b_byte, &out->b_thread);
-}
-
-// Rows g and g + 8 are those of lanes 4 g + 2 t and 4 g + 2 t + 1 (t: thread-id of A, 0 or 1), column g that
-// of lane 4 g + t (0 to 3). The factors are neighbouring bytes from byte-id on.
 void load_scales(const Exec& x, uint32_t warp, const BlockScales& s, num::MmaRows& rows,
                  num::MmaColumns& columns) {
   auto factor = [&](uint32_t word, uint32_t byte) {

@@ -10,10 +10,6 @@
 
 namespace triton_runner::simt {
 
-// The element type of A or B; packed: two e2m1 a byte.
-std::optional<num::MmaType> mma_type(ptx::Mod type, bool packed);
-std::optional<num::MmaSum> mma_sum(ptx::Mod type);
-
 // Of wgmma and tcgen05.mma, one for each thread of ours.
 struct ProductScratch {
   num::MmaRows rows;
@@ -43,8 +39,8 @@ struct SparseA {
   uint32_t metadata = kNoRegister;  // a register of 32 bits
   uint32_t selector = 0;            // which lanes of a quad hold the metadata
 };
-bool lower_sparse(Lowering& l, const ptx::Instruction& in, const num::MmaPlan& plan, size_t* operand,
-                  SparseA* out);
+// How many lanes of a quad hold metadata.
+uint32_t sparse_lanes(const num::MmaPlan& plan);
 // From the 32 registers of a warp.
 SparsePlaces sparse_places(const num::MmaPlan& plan, uint32_t selector, const uint32_t* metadata);
 
@@ -56,8 +52,6 @@ struct BlockScales {
   bool ue4m3 = false;
   uint32_t groups = 0;  // of 16 elements a row; 0: one factor for all
 };
-bool lower_scales(Lowering& l, const ptx::Instruction& in, const num::MmaPlan& plan, size_t operand,
-                  BlockScales* out);
 void load_scales(const Exec& x, uint32_t warp, const BlockScales& s, num::MmaRows& rows,
                  num::MmaColumns& columns);
 

@@ -35,6 +35,8 @@ struct Tcgen05Product {
   bool scaled() const { return kind == Tcgen05Kind::kMxf8f6f4 || kind == Tcgen05Kind::kMxf4; }
   uint32_t b_bytes() const { return sparse ? 64 : 32; }  // of k, of a column of B
 };
+// Operands::data is the Tcgen05Product.
+void run_tcgen05_product(Lanes& lanes, const Operands& in);
 
 // The instruction descriptor.
 struct Tcgen05Shape {

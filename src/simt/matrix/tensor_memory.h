@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "exec.h"
-#include "lower.h"
 
 namespace triton_runner::simt {
 
@@ -53,8 +52,5 @@ struct TensorAddress {
     return (place == kNoRegister ? 0 : x.reg<uint32_t>(place)[lane]) + offset;
   }
 };
-bool lower_tensor_address(Lowering& l, const ptx::Operand& operand, TensorAddress* out);
-
-bool lower_tcgen05_mma(Lowering& l, const ptx::Instruction& in);
 
 }  // namespace triton_runner::simt

@@ -1,4 +1,4 @@
-// wgmma: products of a warp group, asynchronous. PTX ISA 9.7.15.
+// Products of a warp group, asynchronous.
 //
 // A product is written down when it is issued and computed when a wait_group covers it: shared memory that is
 // overwritten too early shows. In the ISA, registers of A that change and results that are used before such a
@@ -6,7 +6,7 @@
 // counts on it). So A is read when a product is issued, and in a function that ptxas serializes
 // (triton_runner/ptx/products.h) products are computed then. Warp w of a group computes rows 16 w to
 // 16 w + 15, so that warps need not come together.
-#include <triton_runner/num/mma.h>
+#include "matrix/wgmma.h"
 
 #include <algorithm>
 #include <bit>
@@ -19,34 +19,13 @@
 #include <vector>
 
 #include "check/state.h"
-#include "matrix/matrix.h"
 #include "matrix/matrix_descriptor.h"
-#include "matrix/mma_fragments.h"
 
 namespace triton_runner::simt {
 
-using num::MmaSum;
 using num::MmaType;
-using ptx::Mod;
-using ptx::OperandKind;
 
 namespace {
-
-struct Product {
-  num::MmaPlan plan[2];     // exact, fast
-  std::vector<uint32_t> d;  // registers
-  uint32_t a[4];            // registers of A, if it is in registers
-  bool a_in_registers = false;
-  uint32_t a_descriptor = kNoRegister, b_descriptor = kNoRegister;
-  uint32_t scale_d = kNoRegister;  // a predicate: whether D is added; none: yes
-  bool trans_a = false, trans_b = false;
-  bool b1 = false;
-  bool at_once = false;  // ptxas serializes the function's products
-  uint32_t n = 0;
-  static constexpr uint32_t k_bytes = 32;  // of a row of A, as it is stored
-  std::optional<SparseA> sparse;           // then B has twice as many
-  uint32_t b_bytes() const { return sparse ? 2 * k_bytes : k_bytes; }
-};
 
 // What a warp has issued and not yet waited for.
 struct Issued {
@@ -91,7 +70,7 @@ T* reg_of(const Cta& cta, uint32_t place, uint32_t thread) {
 // columns are in scratch.
 bool compute(Exec& x, const Issued& p, uint32_t thread, const Issued** columns_of) {
   Cta& cta = *x.cta;
-  const auto& m = *static_cast<const Product*>(p.instr->data);
+  const auto& m = *static_cast<const WgmmaProduct*>(p.instr->data);
   const num::MmaPlan& plan = m.plan[x.launch().fast_mma ? 1 : 0];
   if (!scratch) scratch = std::make_unique<ProductScratch>();
   ProductScratch& s = *scratch;
@@ -118,7 +97,7 @@ bool compute(Exec& x, const Issued& p, uint32_t thread, const Issued** columns_o
     const uint32_t first = thread / 32 % 4 * 16;
     if (!gather_tiles(x, *p.instr, cta, wgmma_matrix(p.a, m.trans_a), first, 16, m.k_bytes, bits, &s.a_tiles))
       return false;
-    constexpr uint32_t kWide = Product::k_bytes / 16;
+    constexpr uint32_t kWide = WgmmaProduct::k_bytes / 16;
     for (uint32_t c = 0; c < kWide; ++c)
       for (uint32_t h = 0; h < 2; ++h) tiles[2 * c + h] = s.a_tiles.data() + (h * kWide + c) * 128;
   }
@@ -191,7 +170,7 @@ void complete(Exec& x, Wgmma& part, Due due) {
 }
 
 // The shared memory that the rows of warp `w` are made of.
-void list_reads(const Exec& x, const Product& m, uint32_t w, Issued& p) {
+void list_reads(const Exec& x, const WgmmaProduct& m, uint32_t w, Issued& p) {
   auto add = [&](uint32_t address) {
     if (address + uint64_t{16} <= x.cta->shared_bytes) p.reads.ranges.push_back({x.cta, address, 16});
   };
@@ -202,10 +181,52 @@ void list_reads(const Exec& x, const Product& m, uint32_t w, Issued& p) {
     each_chunk(wgmma_matrix(p.a, m.trans_a), (x.first + w) / 32 % 4 * 16, 16, m.k_bytes, bits(plan.a), add);
 }
 
-void run_product(Lanes& lanes, const Operands& in) {
+// What a wait covers, and of which products it only seems to.
+void cover(WarpQueue& queue, const Instr& wait, uint64_t left) {
+  auto is_covered = [&](const WarpQueue::Uncovered& u) { return u.group + left < queue.group; };
+  auto d_of = [](const Instr& product) -> const std::vector<uint32_t>& {
+    return static_cast<const WgmmaProduct*>(product.data)->d;
+  };
+  for (WarpQueue::Uncovered& u : queue.uncovered) {
+    u.wait = &wait;
+    u.hidden |= std::any_of(queue.uncovered.begin(), queue.uncovered.end(), [&](const auto& older) {
+      return is_covered(older) && d_of(*older.product) == d_of(*u.product);
+    });
+  }
+  std::erase_if(queue.uncovered, is_covered);
+}
+
+void report_early(Exec& x, const Operands& in, uint32_t lane, const WarpQueue& queue,
+                  const WarpQueue::Uncovered& early, bool serialized) {
+  const Code& code = x.code();
+  std::vector<std::string> notes{"the product is " + place_text(code, *early.product)};
+  if (early.wait) {
+    const int64_t left = early.wait->imm;
+    notes.push_back("the wait is " + place_text(code, *early.wait) + ": it leaves " + std::to_string(left) +
+                    (left == 1 ? " group" : " groups") + " unfinished, " +
+                    (early.group == queue.group ? "and the product is in none that was committed"
+                                                : "and the product is in one of them"));
+  } else {
+    notes.push_back("no wgmma.wait_group comes between the two");
+  }
+  const std::string message = "it uses registers of a wgmma product that no wait_group covers";
+  if (serialized) {
+    notes.push_back(kSerializedNote);
+    return x.warn(in, exec::TrapKind::kRace, "ptxas", message, lane, 0, 0, std::move(notes));
+  }
+  notes.push_back(early.hidden
+                      ? "ptxas does not repair this, since the wait covers an older product of the same "
+                        "registers: on a GPU they may lack this product"
+                      : "ptxas is not known to repair this: on a GPU the registers may lack this product");
+  x.trap(in, exec::TrapKind::kRace, message, lane, 0, 0, std::move(notes));
+}
+
+}  // namespace
+
+void run_wgmma(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
-  const auto& m = *static_cast<const Product*>(in.data);
+  const auto& m = *static_cast<const WgmmaProduct*>(in.data);
   Wgmma& part = part_of(*x.cta);
   for (uint32_t w = 0; w < x.count; w += 32) {
     if (x.mask && !x.mask[w]) continue;
@@ -234,7 +255,7 @@ void run_product(Lanes& lanes, const Operands& in) {
     complete(x, part, [](const WarpQueue&, size_t) { return true; });
 }
 
-void run_commit(Lanes& lanes, const Operands& in) {
+void wgmma_commit(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   Wgmma& part = part_of(*x.cta);
@@ -242,23 +263,7 @@ void run_commit(Lanes& lanes, const Operands& in) {
     if (!x.mask || x.mask[w]) ++part.warps[(x.first + w) / 32].group;
 }
 
-// What a wait covers, and of which products it only seems to.
-void cover(WarpQueue& queue, const Instr& wait, uint64_t left) {
-  auto is_covered = [&](const WarpQueue::Uncovered& u) { return u.group + left < queue.group; };
-  auto d_of = [](const Instr& product) -> const std::vector<uint32_t>& {
-    return static_cast<const Product*>(product.data)->d;
-  };
-  for (WarpQueue::Uncovered& u : queue.uncovered) {
-    u.wait = &wait;
-    u.hidden |= std::any_of(queue.uncovered.begin(), queue.uncovered.end(), [&](const auto& older) {
-      return is_covered(older) && d_of(*older.product) == d_of(*u.product);
-    });
-  }
-  std::erase_if(queue.uncovered, is_covered);
-}
-
-// imm: groups that may stay unfinished.
-void run_wait(Lanes& lanes, const Operands& in) {
+void wgmma_wait(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.converged(instr_of(in))) return;
   const auto left = static_cast<uint64_t>(in.imm);
@@ -268,40 +273,9 @@ void run_wait(Lanes& lanes, const Operands& in) {
     if (!x.mask || x.mask[w]) cover(part_of(*x.cta).warps[(x.first + w) / 32], instr_of(in), left);
 }
 
-void report_early(Exec& x, const Operands& in, uint32_t lane, const WarpQueue& queue,
-                  const WarpQueue::Uncovered& early, bool serialized) {
-  const Code& code = x.code();
-  std::vector<std::string> notes{"the product is " + place_text(code, *early.product)};
-  if (early.wait) {
-    const int64_t left = early.wait->imm;
-    notes.push_back("the wait is " + place_text(code, *early.wait) + ": it leaves " + std::to_string(left) +
-                    (left == 1 ? " group" : " groups") + " unfinished, " +
-                    (early.group == queue.group ? "and the product is in none that was committed"
-                                                : "and the product is in one of them"));
-  } else {
-    notes.push_back("no wgmma.wait_group comes between the two");
-  }
-  const std::string message = "it uses registers of a wgmma product that no wait_group covers";
-  if (serialized) {
-    notes.push_back(kSerializedNote);
-    return x.warn(in, exec::TrapKind::kRace, "ptxas", message, lane, 0, 0, std::move(notes));
-  }
-  notes.push_back(early.hidden
-                      ? "ptxas does not repair this, since the wait covers an older product of the same "
-                        "registers: on a GPU they may lack this product"
-                      : "ptxas is not known to repair this: on a GPU the registers may lack this product");
-  x.trap(in, exec::TrapKind::kRace, message, lane, 0, 0, std::move(notes));
-}
+void wgmma_fence(Lanes& lanes, const Operands& in) { exec_of(lanes).converged(instr_of(in)); }
 
-void run_fence(Lanes& lanes, const Operands& in) { exec_of(lanes).converged(instr_of(in)); }
-
-struct EarlyProducts {
-  std::vector<const ptx::Instruction*> products;
-  bool serialized;
-};
-
-// Where a use may come too early.
-void run_early_use(Lanes& lanes, const Operands& in) {
+void wgmma_early_use(Lanes& lanes, const Operands& in) {
   Exec& x = exec_of(lanes);
   if (!x.worker->checks || !x.worker->checks->looks_for_races()) return;
   const auto& early = *static_cast<const EarlyProducts*>(in.data);
@@ -315,110 +289,6 @@ void run_early_use(Lanes& lanes, const Operands& in) {
     if (at != queue.uncovered.rend()) return report_early(x, in, i, queue, *at, early.serialized);
     i |= 31;  // the other threads of its warp know no more
   }
-}
-
-bool lower_product(Lowering& l, const ptx::Instruction& in) {
-  auto refuse = [&](const std::string& why) {
-    return l.error(in, "'" + std::string(in.spelling) + "': " + why);
-  };
-  const bool sparse = in.has(Mod::kSp);
-  Product m;
-  uint32_t named_k = 0;
-  for (Mod mod : in.mods) {  // m64n128k16
-    const std::string_view text = ptx::text(mod);
-    if (!text.starts_with("m64n")) continue;
-    char* rest = nullptr;
-    m.n = static_cast<uint32_t>(std::strtoul(text.data() + 4, &rest, 10));
-    named_k = static_cast<uint32_t>(std::strtoul(rest + 1, nullptr, 10));
-  }
-  const Mod d_type = in.type(0), a_type = in.type(1), b_type = in.type(2);
-  m.b1 = a_type == Mod::kB1;
-  const auto a = mma_type(a_type, false), b = mma_type(b_type, false);
-  const auto sum = mma_sum(d_type);
-  if (m.n == 0 || !sum || (!m.b1 && (!a || !b || num::mma_bits(*a) != num::mma_bits(*b))))
-    return refuse("no tensor core multiplies these types");
-  const uint32_t wide =
-      m.b1 ? sparse ? 0 : 256 : (sparse ? 512 : 256) / static_cast<uint32_t>(num::mma_bits(*a));
-  const bool integers = m.b1 || *a >= MmaType::kS8;
-  if (named_k != wide || integers != (*sum == MmaSum::kS32) || (!m.b1 && num::mma_bits(*a) < 8))
-    return refuse("no tensor core multiplies these types in this shape");
-  const auto& o = in.operands;
-  const uint32_t registers = m.n / (*sum == MmaSum::kF16 ? 4 : 2);
-  m.d.resize(registers);
-  uint32_t count = 0;
-  if (!lower_registers(l, in, o[0], Mod::kB32, true, m.d.data(), &count, registers)) return false;
-  if (count != registers)
-    return l.error(o[0].offset, "'" + std::string(in.spelling) + "' has " + std::to_string(registers) +
-                                    " registers of D, there are " + std::to_string(count));
-  m.a_in_registers = o[1].kind == OperandKind::kVector;
-  if (m.a_in_registers) {
-    if (!lower_registers(l, in, o[1], Mod::kB32, false, m.a, &count, 4)) return false;
-    if (count != 4) return l.error(o[1].offset, "A has 4 registers, there are " + std::to_string(count));
-  } else {
-    m.a_descriptor = l.place(o[1], Mod::kB64);
-    if (m.a_descriptor == kNoRegister) return false;
-  }
-  m.b_descriptor = l.place(o[2], Mod::kB64);
-  if (m.b_descriptor == kNoRegister) return false;
-  // Metadata and selector of a sparse product; scale-d, then imm-scale-a, imm-scale-b, imm-trans-a (of a
-  // descriptor), imm-trans-b.
-  size_t next = 3;
-  if (sparse) {
-    m.sparse.emplace();
-    num::MmaPlan plan;
-    plan.a = *a, plan.k = static_cast<int>(wide);
-    if (!lower_sparse(l, in, plan, &next, &*m.sparse)) return false;
-  }
-  if (o.size() > next) {
-    m.scale_d = o[next].kind == OperandKind::kInteger ? l.constant(o[next].integer != 0 ? 0xff : 0, 1)
-                                                      : l.place(o[next], Mod::kPred);
-    if (m.scale_d == kNoRegister) return false;
-  }
-  int64_t immediates[4] = {1, 1, 0, 0};
-  size_t at = 0;
-  for (size_t i = next + 1; i < o.size() && at < 4; ++i, ++at) {
-    if (at == 2 && m.a_in_registers) ++at;
-    if (!l.integer(o[i], &immediates[at])) return false;
-  }
-  if (std::abs(immediates[0]) != 1 || std::abs(immediates[1]) != 1)
-    return refuse("operands are scaled by 1 or -1");
-  m.trans_a = immediates[2] != 0;
-  m.trans_b = immediates[3] != 0;
-  if ((m.trans_a || m.trans_b) && (m.b1 || num::mma_bits(*a) != 16))
-    return refuse("only operands of 16 bits are transposed");
-  const int k = m.b1 ? 0 : static_cast<int>(wide);
-  for (int fast = 0; fast < 2 && !m.b1; ++fast) {
-    num::MmaPlan& plan = m.plan[fast];
-    plan = num::MmaPlan(l.capability(), num::MmaUnit::kWgmma, *a, *b, *sum, k, fast != 0);
-    plan.saturate = in.has(Mod::kSatfinite);
-    plan.sparse = sparse;
-    plan.a_sign = static_cast<int>(immediates[0]);
-    plan.b_sign = static_cast<int>(immediates[1]);
-  }
-  if (m.b1)
-    for (num::MmaPlan& plan : m.plan) plan.sum = MmaSum::kS32;
-  m.at_once = l.early_uses().serialized;
-  Instr& out = l.emit(run_product);
-  out.data = l.code.keep(std::move(m));
-  return true;
-}
-
-}  // namespace
-
-void lower_early_use(Lowering& l, std::vector<const ptx::Instruction*> products) {
-  l.emit(run_early_use).data = l.code.keep(EarlyProducts{std::move(products), l.early_uses().surely});
-}
-
-bool lower_wgmma(Lowering& l, const ptx::Instruction& in) {
-  if (in.has(Mod::kMmaAsync)) return lower_product(l, in);
-  const bool wait = in.spelling.starts_with("wgmma.wait_group");
-  const bool commit = in.spelling.starts_with("wgmma.commit_group");
-  int64_t left = 0;
-  if (wait && !l.integer(in.operands[0], &left)) return false;
-  if (left < 0) return l.error(in, "the number of groups that may stay unfinished is at least 0");
-  Instr& out = l.emit(wait ? run_wait : commit ? run_commit : run_fence);
-  out.imm = left;
-  return true;
 }
 
 }  // namespace triton_runner::simt

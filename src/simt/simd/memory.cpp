@@ -3,12 +3,12 @@
 
 #include "tables.h"
 
-#if defined(SIMT_ISA_avx512) || defined(SIMT_ISA_avx2)
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
 #include <immintrin.h>
 #endif
 
 namespace triton_runner::simt {
-namespace SIMT_ISA {
+namespace SIMD_ISA {
 namespace {
 
 Guard guard(const int8_t* p, uint8_t flip, const int8_t* mask, int8_t* out, uint32_t n) {
@@ -90,7 +90,7 @@ bool contiguous_of(const T* a, uint32_t n, T step) {
 bool contiguous(const uint64_t* a, uint32_t n, uint64_t step) { return contiguous_of(a, n, step); }
 bool contiguous32(const uint32_t* a, uint32_t n, uint32_t step) { return contiguous_of(a, n, step); }
 
-#if defined(SIMT_ISA_avx512) || defined(SIMT_ISA_avx2)
+#if defined(SIMD_ISA_avx512) || defined(SIMD_ISA_avx2)
 // Four lanes' 16 bytes as four registers' 4 words of these lanes.
 inline void transpose4(__m128i x0, __m128i x1, __m128i x2, __m128i x3, __m128i out[4]) {
   __m128i t0 = _mm_unpacklo_epi32(x0, x1), t1 = _mm_unpacklo_epi32(x2, x3);
@@ -220,5 +220,5 @@ extern const Tables kTables;
 const Tables kTables{guard,        highest,  any_bits, range,     contiguous,
                      contiguous32, gather64, gather32, scatter64, scatter32};
 
-}  // namespace SIMT_ISA
+}  // namespace SIMD_ISA
 }  // namespace triton_runner::simt

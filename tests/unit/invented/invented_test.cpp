@@ -1,9 +1,10 @@
-// Adding an op: its row (ops.def beside this), its handler, its case. The files that expand the op table are
-// compiled again with two more rows; every other one is the library's, so that what works here needs no
-// change there: parsing, printing, the verifier, the engine, and the checks, which go by effects and by the
-// names of operands.
+// Adding an op: its row (ops.def beside this), its handler, its case; and a release: its row (releases.def). The
+// files that expand the tables are compiled again with these rows; every other one is the library's, so that what
+// works here needs no change there: parsing, printing, the verifier, translation, the engine, and the checks,
+// which go by effects and by the names of operands.
 #include <triton_runner/ir/module.h>
 #include <triton_runner/ir/op_table.h>
+#include <triton_runner/ir/translate.h>
 #include <triton_runner/tile/tile.h>
 
 #include <algorithm>
@@ -120,6 +121,26 @@ TEST(invented_rows_are_listed_behind_those_of_3_9) {
   CHECK_EQ(row.since, ir::release(3, 10));
   CHECK(row.since > ir::release(3, 9) && row.until == ir::kNow);
   CHECK(ir::find_op("test.mean") == ir::OpKind::kInventedMean);
+}
+
+TEST(invented_release_is_the_last_and_differs_as_its_row_says) {
+  const auto table = ir::release_table();
+  const ir::ReleaseInfo &last = table.back(), &before = table[table.size() - 2];
+  CHECK_EQ(ir::spelled(last.version), "3.10");
+  CHECK(last.version > before.version);
+  CHECK_EQ(last.hidden_pointers, before.hidden_pointers + 1);
+  CHECK_EQ(last.run_field, before.run_field);
+}
+
+TEST(invented_release_writes_and_reads_texts) {
+  auto copy = ir::parse(replaced(kMean, "test.mean %a, %two", "arith.addf %a, %two"), "test.ttir");
+  CHECK_EQ(ir::written_by(*copy).first, ir::release_table().front().version);
+  CHECK_EQ(ir::written_by(*copy).last, ir::release(3, 10));
+  auto mean = ir::parse(kMean, "test.ttir");
+  CHECK_EQ(ir::written_by(*mean).first, ir::release(3, 10));
+  CHECK(ir::translate(*mean, ir::release(3, 10)).ok());
+  auto older = ir::translate(*mean, ir::release(3, 9));
+  CHECK(!older.ok() && older.error().message.find("Triton 3.9 has no op test.mean") == 0);
 }
 
 TEST(invented_elementwise_op_parses_prints_and_runs) {

@@ -1,14 +1,17 @@
 // Places for registers, constants and variables, and the walk over a function's instructions.
-#include "lower.h"
+#include "ptx/lower.h"
 
 #include <algorithm>
 #include <bit>
 
+#include <triton_runner/exec/tensor_map.h>
+
 #include "control.h"
-#include "frame.h"
-#include "matrix/matrix.h"
 #include "observe.h"
-#include "special.h"
+#include "ptx/frame.h"
+#include "ptx/listing.h"
+#include "ptx/matrices.h"
+#include "ptx/special.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -17,6 +20,27 @@ constexpr size_t kMaxInstructions = 4u << 20;              // with all calls inl
 constexpr uint64_t kMaxRegisterBytes = uint64_t{1} << 30;  // of a block
 
 uint64_t aligned(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+
+exec::Param param_of(const ptx::Variable& v) {
+  exec::Param p;
+  p.name = std::string(v.name);
+  p.type = "." + std::string(ptx::text(v.type));
+  p.bits = static_cast<int>(std::min<uint64_t>(v.bytes, 8) * 8);
+  p.is_signed = ptx::is_signed(v.type);
+  p.kind = exec::ParamKind::kInteger;
+  if (v.is_pointer) {
+    p.kind = exec::ParamKind::kPointer;
+    p.type = ".ptr";
+  } else if (v.is_array && v.bytes == exec::kTensorMapBytes) {
+    p.kind = exec::ParamKind::kTensorDesc;
+    p.type = ".b8[128]";
+  } else if (v.is_array) {
+    p.type += "[" + std::to_string(v.bytes / std::max<uint64_t>(1, ptx::bits(v.type) / 8)) + "]";
+  } else if (ptx::is_float(v.type)) {
+    p.kind = exec::ParamKind::kFloat;
+  }
+  return p;
+}
 
 using Lower = bool (*)(Lowering&, const ptx::Instruction&);
 constexpr Lower kLower[] = {
@@ -30,8 +54,16 @@ bool lower_UNSUPPORTED(Lowering& l, const ptx::Instruction& in) {
   return l.error(in, "the engine does not execute '" + std::string(ptx::text(in.opcode)) + "'");
 }
 
-Lowering::Lowering(Code& code, base::Diagnostics& sink, std::span<const exec::RegisterProbe> probes)
-    : code(code), sink_(sink), probes_(probes) {
+Lowering::Lowering(Code& to, const Program& program, base::Diagnostics& sink,
+                   std::span<const exec::RegisterProbe> probes)
+    : code(to),
+      module(*program.module),
+      entry(*program.entry),
+      contracts(program.contract),
+      sink_(sink),
+      probes_(probes) {
+  code.listing = listing_of(program.module, entry);
+  code.explicit_cluster = entry.explicit_cluster;
   for (uint32_t p = 0; p < probes.size(); ++p) probes_at_[probes[p].instruction].push_back(p);
 }
 
@@ -39,7 +71,7 @@ const ptx::Function& Lowering::function() const { return *frame_->function; }
 const ptx::EarlyUses& Lowering::early_uses() const { return frame_->early; }
 
 bool Lowering::error(uint32_t offset, std::string message, std::vector<std::string> notes) {
-  sink_.add(code.module->diagnostic(offset, std::move(message), std::move(notes)));
+  sink_.add(module.diagnostic(offset, std::move(message), std::move(notes)));
   return false;
 }
 bool Lowering::error(const ptx::Instruction& in, std::string message, std::vector<std::string> notes) {
@@ -67,7 +99,9 @@ uint32_t Lowering::thread_constant(ptx::Special special, uint32_t bytes) {
   auto [it, is_new] = thread_constants_.try_emplace({static_cast<uint64_t>(special), bytes}, 0);
   if (is_new) {
     it->second = temporary(bytes);
-    code.constants.push_back({it->second, bytes, static_cast<uint64_t>(special), 0, Constant::kThread});
+    code.constants.push_back({it->second, bytes, code.thread_values.size(), 0, Constant::kThread});
+    std::vector<uint64_t>& values = code.thread_values.emplace_back();
+    for (uint32_t t = 0; t < code.threads; ++t) values.push_back(thread_special(code, special, t));
   }
   return it->second;
 }
@@ -119,7 +153,7 @@ uint32_t Lowering::place(const ptx::Operand& operand, ptx::Mod type) {
       return kNoRegister;
     }
     case ptx::OperandKind::kFunction:
-      return constant(kFunctionWindow | function_index(*code.module, *operand.function), 8);
+      return constant(kFunctionWindow | function_index(module, *operand.function), 8);
     case ptx::OperandKind::kSink:
       return kNoRegister;
     default:
@@ -174,16 +208,22 @@ uint32_t Lowering::local_offset(const ptx::Variable& v) const {
 }
 
 bool Lowering::is_entry_param(const ptx::Variable& v, uint32_t* offset) const {
-  const auto params = code.entry->params;
+  const auto params = entry.params;
   if (&v < params.data() || &v >= params.data() + params.size()) return false;
-  *offset = code.param_offsets[static_cast<size_t>(&v - params.data())];
+  *offset = code.params[static_cast<size_t>(&v - params.data())].offset;
   return true;
+}
+
+const Source* Lowering::source(const ptx::Instruction& in) {
+  const Source*& found = sources_[&in];
+  if (!found) found = &code.sources.emplace_back(source_of(in));
+  return found;
 }
 
 Instr& Lowering::emit(Handler run) {
   Instr& in = code.instrs.emplace_back();
   in.run = run;
-  in.source = current_;
+  if (current_) in.source = source(*current_);
   if (current_ && current_->guard >= 0) {
     in.guard = frame_->places[static_cast<size_t>(current_->guard)];
     in.guard_flip = current_->guard_negated ? 0xff : 0;
@@ -204,16 +244,16 @@ bool Lowering::lower_variables() {
     offsets_[&v] = code.static_shared;
     code.static_shared += static_cast<uint32_t>(std::min<uint64_t>(v.bytes, kOffsetMask));
   };
-  for (const ptx::Variable& v : code.module->variables()) place_shared(v);
-  for (const ptx::Function* f : code.module->functions())
+  for (const ptx::Variable& v : module.variables()) place_shared(v);
+  for (const ptx::Function* f : module.functions())
     for (const ptx::Variable& v : f->variables) place_shared(v);
   if (code.dynamic_shared)
     code.static_shared = static_cast<uint32_t>(aligned(code.static_shared, std::max(code.dynamic_align, 1u)));
   if (code.static_shared > max_shared_bytes(code.capability))
-    return error(code.entry->offset, "the kernel declares " + std::to_string(code.static_shared) +
-                                         " bytes of shared memory; a block of sm_" +
-                                         std::to_string(code.capability) + " has at most " +
-                                         std::to_string(max_shared_bytes(code.capability)));
+    return error(entry.offset, "the kernel declares " + std::to_string(code.static_shared) +
+                                   " bytes of shared memory; a block of sm_" +
+                                   std::to_string(code.capability) + " has at most " +
+                                   std::to_string(max_shared_bytes(code.capability)));
   auto place_global = [&](const ptx::Variable& v) {
     if (v.space != ptx::Space::kGlobal && v.space != ptx::Space::kConst) return;
     if (v.is_extern || v.bytes == 0) return;
@@ -227,15 +267,15 @@ bool Lowering::lower_variables() {
         {std::string(v.name), std::move(bytes), at, v.bytes, v.space == ptx::Space::kGlobal});
   };
   auto each_global = [&](auto&& f) {
-    for (const ptx::Variable& v : code.module->variables()) f(v);
-    for (const ptx::Function* fn : code.module->functions())
+    for (const ptx::Variable& v : module.variables()) f(v);
+    for (const ptx::Function* fn : module.functions())
       for (const ptx::Variable& v : fn->variables) f(v);
   };
   each_global(place_global);
   auto address_of = [&](std::string_view symbol) -> std::optional<uint64_t> {
     if (auto it = global_addresses_.find(symbol); it != global_addresses_.end()) return it->second;
-    for (const ptx::Function* fn : code.module->functions())
-      if (fn->name == symbol) return kFunctionWindow | function_index(*code.module, *fn);
+    for (const ptx::Function* fn : module.functions())
+      if (fn->name == symbol) return kFunctionWindow | function_index(module, *fn);
     return std::nullopt;
   };
   each_global([&](const ptx::Variable& v) {
@@ -253,9 +293,9 @@ bool Lowering::lower_variables() {
                   reinterpret_cast<std::byte*>(global_addresses_[v.name] + r.offset));
     }
   });
-  for (const ptx::Variable& v : code.entry->params) {
+  for (const ptx::Variable& v : entry.params) {
     code.param_bytes = static_cast<uint32_t>(aligned(code.param_bytes, std::max(v.align, 1u)));
-    code.param_offsets.push_back(code.param_bytes);
+    code.params.push_back({code.param_bytes, static_cast<uint32_t>(v.bytes), param_of(v)});
     code.param_bytes += static_cast<uint32_t>(v.bytes);
     if (code.param_bytes > 32768) return error(v.offset, "the parameters take more than 32,764 bytes");
   }
@@ -272,7 +312,7 @@ bool Lowering::reserve_local(const ptx::Variable& v, uint32_t* offset) {
 
 bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
   frame.function = &f;
-  if (code.contract) frame.contracted.emplace(f);
+  if (contracts) frame.contracted.emplace(f);
   frame.early = ptx::early_uses(f);
   if (f.registers.size() > kMaxRegisterBytes / 16 ||
       code.register_bytes + f.registers.size() * uint64_t{code.threads} * 4 > kMaxRegisterBytes)
@@ -280,7 +320,7 @@ bool Lowering::lower_function(const ptx::Function& f, Frame& frame) {
                                " registers a thread with " + std::to_string(code.threads) +
                                " threads: more than the engine holds");
   for (const ptx::Register& r : f.registers.subspan(frame.places.size()))
-    frame.places.push_back(temporary(register_bytes(r)));
+    frame.places.push_back(temporary(bytes_of(r.type)));
   for (const ptx::Variable& v : f.variables) {
     if (v.space != ptx::Space::kLocal && v.space != ptx::Space::kParam) continue;
     if (!reserve_local(v, &frame.locals[&v])) return false;
@@ -332,7 +372,7 @@ void Lowering::emit_probes(const Frame& frame, uint32_t instruction, bool after)
     if (probe.after != after || probe.function != frame.function->name) continue;
     ProbePlace place{p, {}};
     for (uint32_t r : probe.registers)
-      place.registers.emplace_back(frame.places[r], register_bytes(frame.function->registers[r]));
+      place.registers.emplace_back(frame.places[r], bytes_of(frame.function->registers[r].type));
     Instr& i = emit(show_registers);
     if (!after) i.guard = kNoRegister;
     i.data = code.keep(std::move(place));
@@ -347,7 +387,7 @@ void Lowering::emit_early_uses(const Frame& frame, uint32_t instruction) {
   for (; use != uses.end() && use->use == instruction; ++use)
     products.push_back(&frame.function->body[use->product]);
   // What a barrier is given is looked at by the checks: it stays the first of its instructions.
-  if (!products.empty() && !current_->does(ptx::Effect::kMeets)) lower_early_use(*this, std::move(products));
+  if (!products.empty() && !current_->does(ptx::Effect::kMeets)) lower_early_use(*this, products);
 }
 
 void Lowering::jump_to(uint32_t instr, uint32_t label) { fixups_.push_back({instr, nullptr, label, false}); }
@@ -361,8 +401,7 @@ void Lowering::jump_to_end(uint32_t instr) { ends_.push_back({instr, nullptr, 0,
 
 bool Lowering::is_inlined() const { return frame_->caller != nullptr; }
 
-bool Lowering::lower_entry(const ptx::Function& entry) {
-  code.entry = &entry;
+bool Lowering::lower_entry() {
   if (!lower_variables()) return false;
   Frame frame;
   if (!lower_function(entry, frame)) return false;

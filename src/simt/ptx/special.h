@@ -1,6 +1,6 @@
 // Special registers, and addresses that only a launch or a block knows, as places in the register file.
 #pragma once
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

@@ -2,7 +2,7 @@
 // plain load, store or reduction of it. PTX ISA 9.7.9.14.
 #include <vector>
 
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

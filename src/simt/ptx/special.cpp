@@ -1,6 +1,6 @@
 // Three kinds of special registers: those that depend on the thread alone are filled in once, those of the
 // block and the clocks are read when an instruction wants them.
-#include "special.h"
+#include "ptx/special.h"
 
 #include <time.h>
 
@@ -50,7 +50,7 @@ uint64_t block_special(const Exec& x, Special s) {
     case Special::kClusterNctarank:
       return code.cluster[0] * code.cluster[1] * code.cluster[2];
     case Special::kIsExplicitCluster:
-      return code.entry->explicit_cluster ? 0xff : 0;
+      return code.explicit_cluster ? 0xff : 0;
     case Special::kClock:
     case Special::kClock64:
     case Special::kGlobaltimer:

@@ -1,4 +1,4 @@
-#include "origin.h"
+#include "ptx/origin.h"
 
 #include <set>
 #include <vector>

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "contract.h"
-#include "lower.h"
+#include "ptx/contract.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 
@@ -19,9 +19,5 @@ struct Lowering::Frame {
   std::optional<ContractedCode> contracted;
   ptx::EarlyUses early;  // of the products of wgmma
 };
-
-inline uint32_t register_bytes(const ptx::Register& r) {
-  return static_cast<uint32_t>(std::max(1, ptx::bits(r.type) / 8));
-}
 
 }  // namespace triton_runner::simt

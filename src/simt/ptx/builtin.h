@@ -1,7 +1,7 @@
 // Functions that the CUDA runtime gives to every kernel: vprintf and __assertfail. CUDA C++ programming
 // guide, "Formatted output", "Assertion".
 #pragma once
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

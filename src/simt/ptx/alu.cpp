@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -17,7 +17,7 @@ void flip_predicate(Lanes& l, const Operands& in) {
 }  // namespace
 
 bool lower_alu(Lowering& l, const ptx::Instruction& in) {
-  auto found = ptx::find_alu(*l.code.module, l.function(), in);
+  auto found = ptx::find_alu(l.module, l.function(), in);
   if (!found) {
     l.report(found.error());
     return false;

@@ -6,7 +6,7 @@
 
 #include <triton_runner/ptx/contract.h>
 
-#include "lower.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 

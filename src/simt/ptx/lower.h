@@ -1,6 +1,7 @@
 // From ptx::Function to Code: registers get places, calls are inlined, each opcode's lowering function
 // (lower_<handler> of opcodes.def) chooses what runs.
 #pragma once
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -15,13 +16,24 @@
 
 namespace triton_runner::simt {
 
+// What is lowered.
+struct Program {
+  std::shared_ptr<const ptx::Module> module;
+  const ptx::Function* entry = nullptr;
+  bool contract = true;  // as ptxas does, unless it gets -fmad=false
+};
+
 class Lowering {
  public:
   // With the probes of a launch in it, where there are any.
-  Lowering(Code& code, base::Diagnostics& sink, std::span<const exec::RegisterProbe> probes = {});
-  bool lower_entry(const ptx::Function& entry);
+  Lowering(Code& code, const Program& program, base::Diagnostics& sink,
+           std::span<const exec::RegisterProbe> probes = {});
+  bool lower_entry();
 
   Code& code;
+  const ptx::Module& module;
+  const ptx::Function& entry;
+  const bool contracts;
 
   // --- for the lowering functions -----------------------------------------------------------------------
   // An operand as a place in the register file: a register's own, or a constant (immediates are converted to
@@ -45,6 +57,8 @@ class Lowering {
   // A new place that nothing else uses.
   uint32_t temporary(uint32_t bytes);
   uint32_t carry() { return carry_ == kNoRegister ? carry_ = temporary(1) : carry_; }  // CC.CF
+  // What the engine is told of an instruction, once for all copies of it.
+  const Source* source(const ptx::Instruction& in);
   // Appends an instruction with the guard of the one being lowered.
   Instr& emit(Handler run);
   bool error(const ptx::Instruction& in, std::string message, std::vector<std::string> notes = {});
@@ -98,6 +112,7 @@ class Lowering {
   Frame* frame_ = nullptr;
   uint32_t carry_ = kNoRegister;
   const ptx::Instruction* current_ = nullptr;
+  std::unordered_map<const ptx::Instruction*, const Source*> sources_;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> constants_, thread_constants_;
   std::unordered_map<const ptx::Variable*, uint32_t> offsets_;  // shared, local, param
   std::unordered_map<std::string_view, uint64_t> global_addresses_;
@@ -109,6 +124,10 @@ class Lowering {
   };
   std::vector<Fixup> fixups_, ends_, table_ends_;
 };
+
+inline uint32_t bytes_of(ptx::Mod type) { return static_cast<uint32_t>(std::max(1, ptx::bits(type) / 8)); }
+// The number of a function: of its address, and of its entry in a table of all.
+uint64_t function_index(const ptx::Module& module, const ptx::Function& function);
 
 // One a family of opcodes; the column `handler` of opcodes.def names them. They emit instructions, or report
 // an error and return false.

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "frame.h"
-#include "lower.h"
-#include "memory.h"
+#include "move.h"
+#include "ptx/frame.h"
+#include "ptx/lower.h"
 
 namespace triton_runner::simt {
 namespace {
@@ -54,7 +54,7 @@ Handler local_access(bool store, uint32_t bytes) {
 
 bool in_memory(const ptx::Operand& actual) { return actual.kind == ptx::OperandKind::kVariable; }
 
-uint32_t formal_bytes(const ptx::Variable& formal) { return register_bytes({formal.name, formal.type}); }
+uint32_t formal_bytes(const ptx::Variable& formal) { return bytes_of(formal.type); }
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // Arguments come as .param variables of the call, in the thread's local memory. Each thread that is on makes
 // its call by itself, in order.
-#include "builtin.h"
+#include "ptx/builtin.h"
 
 #include <cinttypes>
 #include <cstdio>

@@ -1,19 +1,14 @@
-#include "contract.h"
+#include "ptx/contract.h"
 
 #include <triton_runner/ptx/alu.h>
+
+#include "move.h"
 
 namespace triton_runner::simt {
 namespace {
 
 using ptx::Mod;
 
-template <class T>
-void copy_register(Lanes& l, const Operands& in) {
-  const T* a = l.reg<T>(in.a);
-  T* d = l.reg<T>(in.d);
-  for (uint32_t i = 0; i < l.count; ++i)
-    if (l.on(i)) d[i] = a[i];
-}
 template <class T>
 void flip_sign(Lanes& l, const Operands& in) {
   const T* a = l.reg<T>(in.a);
@@ -26,7 +21,6 @@ Handler for_bytes(uint32_t bytes, Handler two, Handler four, Handler eight) {
   return bytes == 2 ? two : bytes == 4 ? four : eight;
 }
 
-uint32_t bytes_of(Mod type) { return static_cast<uint32_t>(ptx::bits(type)) / 8; }
 bool is_pair(Mod type) { return type == Mod::kF16x2 || type == Mod::kBf16x2 || type == Mod::kF32x2; }
 
 uint32_t minus(Lowering& l, uint32_t place, Mod type) {
@@ -60,8 +54,7 @@ void ContractedCode::keep_operands(Lowering& l, const ptx::Instruction& product,
     const ptx::Operand& o = product.operands[k + 1];
     if (o.kind != ptx::OperandKind::kRegister) continue;
     const uint32_t bytes = bytes_of(product.type(0)), place = l.reg(o), to = l.temporary(bytes);
-    Instr& i =
-        l.emit(for_bytes(bytes, copy_register<uint16_t>, copy_register<uint32_t>, copy_register<uint64_t>));
+    Instr& i = l.emit(copy_register(bytes));
     i.d = to, i.a = place;
     kept_[index][k] = to;
   }
@@ -84,7 +77,7 @@ bool ContractedCode::lower_sum(Lowering& l, const ptx::Instruction& sum, const p
   fused.opcode = ptx::Opcode::kFma;
   fused.mods = mods;
   fused.operands = operands;
-  const auto found = ptx::find_alu(*l.code.module, f_, fused);
+  const auto found = ptx::find_alu(l.module, f_, fused);
   if (!found) return false;
   const auto kept = kept_.find(c.product);
   const auto factor = [&](size_t k) {
@@ -110,7 +103,7 @@ bool ContractedCode::lower_division(Lowering& l, const ptx::Instruction& div) {
   ptx::Instruction product = div;
   product.opcode = ptx::Opcode::kMul;
   product.mods = div.has(Mod::kFtz) ? std::span<const Mod>(mods) : std::span<const Mod>(mods).first(2);
-  const auto found = ptx::find_alu(*l.code.module, f_, product);
+  const auto found = ptx::find_alu(l.module, f_, product);
   if (!found) return false;
   const uint32_t a = l.place(div.operands[1], Mod::kF32), b = l.constant(*reciprocal, 4);
   Instr& i = l.emit(found->run);

@@ -1,0 +1,138 @@
+// A block and its cluster: paths, registers, memory, barriers, and the asynchronous operations under way.
+//
+// A path is a set of threads of one block with one pc. A block begins as one path of all its threads; a
+// branch that they disagree on splits it, and paths that come to the same pc merge again. The path with
+// the lowest pc runs, so that loops end before what follows them.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <triton_runner/exec/timing.h>
+
+#include "code.h"
+#include "spaces.h"
+
+namespace triton_runner::simt {
+
+struct Cta;
+struct Cluster;
+struct Worker;
+
+enum class PathState : uint8_t {
+  kReady,
+  kBarrier,   // in bar.sync: `barrier`
+  kWarpSync,  // at a .sync instruction that needs threads of its warps which are elsewhere
+  kPoll,      // at an instruction that has to be tried again after the cluster's next event
+};
+
+struct Path {
+  const Instr* pc = nullptr;
+  uint32_t first = 0, count = 0;  // as Lanes
+  bool full = true;               // no mask
+  std::vector<int8_t> mask;       // count of them, if not full
+  PathState state = PathState::kReady;
+  uint32_t barrier = 0;
+  uint64_t seen_event = 0;  // kPoll: Cluster::events when it went to wait
+  bool timed_out = false;   // the mbarrier.try_wait it is at gives false now
+  uint32_t penalty = 0;     // turns that it gave up while looping
+};
+
+// bar.sync / barrier.cta: 16 a block.
+struct Barrier {
+  uint32_t expected = 0;  // threads; 0: nobody is waiting
+  uint32_t arrived = 0;
+  uint32_t red_count = 0;  // bar.red: threads with a true predicate
+};
+
+// An operation that goes on while its threads do: a bulk copy, a tensor-core product. Run when somebody
+// waits.
+struct AsyncOp {
+  virtual ~AsyncOp() = default;
+  virtual void complete(Cluster& cluster) = 0;
+  // A product or copy of tcgen05, which later commits tell of.
+  virtual bool is_tensor_core() const { return false; }
+  // A commit of these that tells the mbarrier at that address.
+  virtual bool tells(uint32_t) const { return false; }
+};
+
+// State of handlers that belongs to a block (cp.async groups, tensor memory, ...): one slot a kind.
+struct CtaPart {
+  virtual ~CtaPart() = default;
+  virtual void begin(Cta&) {}  // a new block starts in this Cta
+};
+
+// The memory of a block: registers, shared, local.
+class CtaMemory {
+ public:
+  CtaMemory(uint64_t register_bytes, uint64_t shared_bytes, uint64_t local_bytes);
+  std::byte* regs() const { return base_; }
+  std::byte* shared() const { return base_ + shared_at_; }
+  std::byte* local() const { return base_ + local_at_; }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::byte* base_;
+  uint64_t shared_at_, local_at_;
+};
+
+struct Cta {
+  Worker* worker = nullptr;
+  Cluster* cluster = nullptr;
+  const Code* code = nullptr;
+  std::byte* regs = nullptr;    // code->register_bytes
+  std::byte* shared = nullptr;  // shared_bytes
+  std::byte* local = nullptr;   // code->local_bytes a thread
+  uint32_t shared_bytes = 0;
+  uint32_t shared_base = 0;                  // rank << kRankShift
+  std::array<uint32_t, 3> id{};              // %ctaid
+  uint32_t rank = 0;                         // %cluster_ctarank
+  std::vector<std::unique_ptr<Path>> paths;  // those that have not ended
+  std::vector<std::unique_ptr<Path>> spare;
+  std::vector<int8_t> alive;  // a thread: -1 until it ends
+  uint32_t alive_count = 0;
+  std::vector<const Instr*> ended_at;  // a thread, of a checked launch; null: it has not ended
+  std::array<Barrier, 16> barriers{};
+  std::vector<uint64_t> cluster_phase;  // a thread: Cluster::phase when it last arrived, plus one
+  std::unique_ptr<CtaMemory> memory;
+  bool was_refused = false;  // it has read that clusterlaunchcontrol gave it no work
+  int32_t fuel = 1024;       // backward jumps until the scheduler looks at the clock
+  uint64_t spins = 0;        // of Worker::global_spins, in that time
+  // Parts are made by the first handler that asks for them.
+  enum Part : uint8_t { kCpAsync, kWgmma, kTensorMemory, kBulk, kMbarrier, kParts };
+  std::array<std::unique_ptr<CtaPart>, kParts> parts;
+  template <class T>
+  T& part(Part which) {
+    if (!parts[which]) {
+      parts[which] = std::make_unique<T>();
+      parts[which]->begin(*this);
+    }
+    return static_cast<T&>(*parts[which]);
+  }
+};
+
+struct Cluster {
+  Worker* worker = nullptr;
+  int64_t number = 0;  // in the grid's order
+  std::vector<std::unique_ptr<Cta>> ctas;
+  std::deque<std::unique_ptr<AsyncOp>> pending;  // in order of issue
+  uint64_t events = 0;                           // something that a kPoll path may wait for has happened
+  uint32_t timeouts = 0;                         // of waits, since the last event
+  uint64_t timeouts_since = 0;                   // that event
+  exec::TimingPlaces timing;                     // of its asynchronous operations
+  uint64_t phase = 0;                            // of barrier.cluster
+  uint32_t arrived = 0;                          // threads, in it
+  // Writes the operation down, and completes as many as the launch's timing says.
+  void issue(std::unique_ptr<AsyncOp> op);
+  void complete_oldest();
+  // The mbarrier at the address is about to go: commits that have nothing left to wait for tell it.
+  void tell_before_it_goes(uint32_t address);
+  Cta* cta_of(uint32_t shared_address) {
+    uint32_t rank = shared_address >> kRankShift;
+    return rank < ctas.size() ? ctas[rank].get() : nullptr;
+  }
+};
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,63 @@
+// Tensor memory: its allocation, loads and stores, copies from shared memory, commits. Operands::data of a handler is
+// the struct before it.
+#pragma once
+#include <vector>
+
+#include "matrix/matrix.h"
+#include "matrix/tensor_memory.h"
+#include "redux.h"
+
+namespace triton_runner::simt {
+
+struct TensorAllocation {
+  MatrixAddress address;          // alloc: where the result goes
+  uint32_t tensor = kNoRegister;  // dealloc: the address
+  uint32_t columns = kNoRegister;
+};
+void tensor_alloc(Lanes& lanes, const Operands& in);
+void tensor_dealloc(Lanes& lanes, const Operands& in);
+void tensor_relinquish(Lanes& lanes, const Operands& in);
+
+struct TensorTransfer {
+  TensorAddress address;
+  std::vector<uint32_t> registers;
+  enum Shape : uint8_t { k32x32, k16x64, k16x128, k16x256, k16x32x2 } shape = k32x32;
+  bool packed = false;               // pack::16b, unpack::16b: two columns a register
+  uint32_t split = 0;                // 16x32bx2: columns between the halves
+  uint32_t lanes = 32, columns = 0;  // of the whole; `columns` from one base
+};
+Handler transfer_handler(bool load);
+
+// The smallest or largest of what each thread has loaded.
+struct TensorFold {
+  std::vector<uint32_t> registers;
+  uint32_t result = kNoRegister;
+  Redux op = Redux::kMinU;
+  bool is_float = false, nan = false;
+  uint32_t keep = ~0u;  // bits: all but the sign for .abs
+};
+void tensor_fold(Lanes& lanes, const Operands& in);
+
+struct TensorCopy {
+  TensorAddress address;
+  uint32_t descriptor = kNoRegister;
+  uint32_t rows = 128, bytes = 32;  // of the source
+  enum Spread : uint8_t { kNone, kWarps02, kWarps01, kAll } spread = kNone;
+  uint32_t unpack = 0;  // bits of source elements: 6, 4, or 0
+  bool pair = false;
+};
+void tensor_copy(Lanes& lanes, const Operands& in);
+
+struct TensorShift {
+  TensorAddress address;
+  bool pair = false;
+};
+void tensor_shift(Lanes& lanes, const Operands& in);
+
+struct TensorCommit {
+  MatrixAddress address;
+  uint32_t mask = kNoRegister;  // blocks of the cluster
+};
+void tensor_commit(Lanes& lanes, const Operands& in);
+
+}  // namespace triton_runner::simt

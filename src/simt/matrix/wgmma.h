@@ -1,0 +1,41 @@
+// Products of a warp group, asynchronous.
+#pragma once
+#include <triton_runner/num/mma.h>
+
+#include <optional>
+#include <vector>
+
+#include "matrix/mma_fragments.h"
+
+namespace triton_runner::simt {
+
+struct WgmmaProduct {
+  num::MmaPlan plan[2];     // exact, fast
+  std::vector<uint32_t> d;  // registers
+  uint32_t a[4];            // registers of A, if it is in registers
+  bool a_in_registers = false;
+  uint32_t a_descriptor = kNoRegister, b_descriptor = kNoRegister;
+  uint32_t scale_d = kNoRegister;  // a predicate: whether D is added; none: yes
+  bool trans_a = false, trans_b = false;
+  bool b1 = false;
+  bool at_once = false;  // ptxas serializes the function's products
+  uint32_t n = 0;
+  static constexpr uint32_t k_bytes = 32;  // of a row of A, as it is stored
+  std::optional<SparseA> sparse;           // then B has twice as many
+  uint32_t b_bytes() const { return sparse ? 2 * k_bytes : k_bytes; }
+};
+// Operands::data is the WgmmaProduct.
+void run_wgmma(Lanes& lanes, const Operands& in);
+void wgmma_commit(Lanes& lanes, const Operands& in);
+void wgmma_wait(Lanes& lanes, const Operands& in);  // imm: groups that may stay unfinished
+void wgmma_fence(Lanes& lanes, const Operands& in);
+
+// Before an instruction that uses D of these products early on some way: a launch that looks for races asks there
+// whether they are pending. Operands::data is the EarlyProducts.
+struct EarlyProducts {
+  std::vector<const Source*> products;
+  bool serialized;
+};
+void wgmma_early_use(Lanes& lanes, const Operands& in);
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,22 @@
+// Addresses as the text writes them, [register + offset] or [variable + offset], as places.
+#pragma once
+#include "address.h"
+#include "ptx/lower.h"
+
+namespace triton_runner::simt {
+
+inline bool address_place(Lowering& l, const ptx::Operand& operand, AddressPlace* out) {
+  Lowering::Address a;
+  if (!l.address(operand, &a)) return false;
+  out->place = a.place;
+  out->bytes = a.bytes;
+  out->offset = a.offset;
+  if (!a.variable) return true;
+  const bool wrapped = operand.kind == ptx::OperandKind::kAddress;
+  out->place = l.place(wrapped ? operand.parts[0] : operand, ptx::Mod::kB64);
+  out->bytes = 8;
+  out->offset = wrapped ? operand.integer : 0;
+  return out->place != kNoRegister;
+}
+
+}  // namespace triton_runner::simt

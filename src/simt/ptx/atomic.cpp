@@ -1,0 +1,94 @@
+// atom and red on global and shared memory. PTX ISA 9.7.13.5, 9.7.13.6.
+#include "ptx/atomics.h"
+
+#include <algorithm>
+
+#include "async/store_async.h"
+#include "ptx/addresses.h"
+
+namespace triton_runner::simt {
+
+using ptx::Mod;
+using ptx::OperandKind;
+
+namespace {
+
+constexpr std::pair<Mod, AtomicOp> kOperations[] = {
+    {Mod::kAdd, AtomicOp::kAdd}, {Mod::kMin, AtomicOp::kMin}, {Mod::kMax, AtomicOp::kMax},
+    {Mod::kInc, AtomicOp::kInc}, {Mod::kDec, AtomicOp::kDec}, {Mod::kAnd, AtomicOp::kAnd},
+    {Mod::kOr, AtomicOp::kOr},   {Mod::kXor, AtomicOp::kXor}, {Mod::kExch, AtomicOp::kExch},
+    {Mod::kCas, AtomicOp::kCas},
+};
+constexpr std::pair<Mod, AtomicType> kTypes[] = {
+    {Mod::kB16, AtomicType::kB16},   {Mod::kB32, AtomicType::kU32},       {Mod::kU32, AtomicType::kU32},
+    {Mod::kS32, AtomicType::kS32},   {Mod::kB64, AtomicType::kU64},       {Mod::kU64, AtomicType::kU64},
+    {Mod::kS64, AtomicType::kS64},   {Mod::kF16, AtomicType::kF16},       {Mod::kF16x2, AtomicType::kF16x2},
+    {Mod::kBf16, AtomicType::kBf16}, {Mod::kBf16x2, AtomicType::kBf16x2}, {Mod::kF32, AtomicType::kF32},
+    {Mod::kF64, AtomicType::kF64},
+};
+
+}  // namespace
+
+Mod operation_of(const ptx::Instruction& in) {
+  for (const auto& [mod, operation] : kOperations)
+    if (in.has(mod)) return mod;
+  return Mod::kNone;
+}
+
+Updates find_update(Mod operation, Mod type) {
+  AtomicOp op = AtomicOp::kNone;
+  AtomicType element = AtomicType::kOther;
+  for (const auto& [mod, o] : kOperations)
+    if (mod == operation) op = o;
+  for (const auto& [mod, t] : kTypes)
+    if (mod == type) element = t;
+  return find_update(op, element);
+}
+
+bool lower_atomic(Lowering& l, const ptx::Instruction& in) {
+  if (in.has(Mod::kAsync)) return lower_red_async(l, in);
+  const bool has_result = in.opcode == ptx::Opcode::kAtom;
+  const Mod type = in.type(0), operation = operation_of(in);
+  const size_t at = has_result ? 1 : 0;
+  if (in.operands.size() < at + 2) return l.error(in, "needs an address and a value");
+  AtomicPlan plan;
+  plan.where = in.has(Mod::kGlobal) ? Space::kGlobal
+               : in.has(Mod::kShared) || in.has(Mod::kSharedCta) || in.has(Mod::kSharedCluster)
+                   ? Space::kShared
+                   : Space::kGeneric;
+  plan.bytes = static_cast<uint32_t>(ptx::bits(type)) / 8;
+  const bool wide = type == Mod::kB128;
+  plan.updates = find_update(operation, type);
+  if (wide ? operation != Mod::kExch && operation != Mod::kCas : !plan.updates.global)
+    return l.error(
+        in, "." + std::string(ptx::text(operation)) + " does not exist for ." + std::string(ptx::text(type)));
+  if (!address_place(l, in.operands[at], &plan.address)) return false;
+  const ptx::Operand& value = in.operands[at + 1];
+  std::fill_n(plan.results, 8, kNoRegister);
+  if (value.kind == OperandKind::kVector) {
+    plan.n = static_cast<uint32_t>(value.parts.size());
+    if (plan.n < 1 || plan.n > 8 || (plan.n & (plan.n - 1)) != 0)
+      return l.error(value.offset, "a vector of " + std::to_string(plan.n) + " elements");
+    for (uint32_t e = 0; e < plan.n; e++) plan.values[e] = l.place(value.parts[e], type);
+  } else {
+    plan.values[0] = l.place(value, type);
+  }
+  if (has_result) {
+    const ptx::Operand& result = in.operands[0];
+    if (result.kind == OperandKind::kVector) {
+      if (result.parts.size() != plan.n)
+        return l.error(result.offset, "as many results as values are needed");
+      for (uint32_t e = 0; e < plan.n; e++) plan.results[e] = l.reg(result.parts[e]);
+    } else {
+      plan.results[0] = l.reg(result);
+    }
+  }
+  if (operation == Mod::kCas) {
+    if (in.operands.size() < at + 3) return l.error(in, ".cas needs a value to compare with and a new one");
+    plan.other = l.place(in.operands[at + 2], type);
+  }
+  l.emit(atomic_handler(wide)).data = l.code.keep(plan);
+  return true;
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,100 @@
+// simt::load: PTX as a Kernel.
+#include <algorithm>
+
+#include <triton_runner/simt/simt.h>
+
+#include "kernel.h"
+#include "ptx/lower.h"
+
+namespace triton_runner::simt {
+namespace {
+
+base::Result<const ptx::Function*> choose(const ptx::Module& module, std::string_view name) {
+  std::vector<const ptx::Function*> entries = module.entries();
+  std::vector<std::string> names;
+  for (const ptx::Function* f : entries) names.emplace_back(f->name);
+  std::string list = "the module has:";
+  for (const std::string& n : names) list += " " + n;
+  if (entries.empty()) return module.diagnostic(0, "there is no kernel (.entry) in this module");
+  if (name.empty()) {
+    if (entries.size() == 1) return entries[0];
+    return module.diagnostic(
+        entries[1]->offset,
+        "this module has " + std::to_string(entries.size()) + " kernels: say which one to load", {list});
+  }
+  for (const ptx::Function* f : entries)
+    if (f->name == name) return f;
+  std::vector<std::string> notes;
+  for (const std::string& n : base::nearest_names(name, names)) notes.push_back("did you mean '" + n + "'?");
+  notes.push_back(list);
+  return module.diagnostic(entries[0]->offset,
+                           "there is no kernel '" + std::string(name) + "' in this module", notes);
+}
+
+bool is_given(const std::array<uint32_t, 3>& a) { return a[0] || a[1] || a[2]; }
+std::array<uint32_t, 3> at_least_one(std::array<uint32_t, 3> a) {
+  for (uint32_t& v : a) v = std::max(v, 1u);
+  return a;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<exec::Kernel>> load(std::shared_ptr<const ptx::Module> module,
+                                                 std::string_view name, const LoadOptions& options) {
+  auto chosen = choose(*module, name);
+  if (!chosen) return chosen.error();
+  const ptx::Function& entry = **chosen;
+  const Program program{module, &entry, options.contract};
+  Code code;
+  code.kernel = std::string(entry.name);
+  code.capability = module->compute_capability();
+  if (code.capability == 0)
+    return module->diagnostic(
+        0, "the target of this module is '" + std::string(module->target()) + "': sm_NN is wanted");
+  code.target = "cuda:" + std::to_string(code.capability);
+  code.block = is_given(entry.reqntid)   ? entry.reqntid
+               : is_given(options.block) ? options.block
+                                         : entry.maxntid;
+  if (!is_given(code.block))
+    return module->diagnostic(entry.offset, "'" + code.kernel + "' does not say how many threads a block has",
+                              {"give the block size: there is no .reqntid in the text"});
+  code.block = at_least_one(code.block);
+  code.cluster = at_least_one(is_given(entry.cluster) ? entry.cluster : options.cluster);
+  const uint64_t threads = uint64_t{code.block[0]} * code.block[1] * code.block[2];
+  const uint64_t blocks = uint64_t{code.cluster[0]} * code.cluster[1] * code.cluster[2];
+  if (threads > 1024 || code.block[2] > 64)
+    return module->diagnostic(
+        entry.offset,
+        "a block has at most 1,024 threads, 64 of them along z: " + std::to_string(code.block[0]) + " x " +
+            std::to_string(code.block[1]) + " x " + std::to_string(code.block[2]));
+  if (blocks > 16)
+    return module->diagnostic(entry.offset,
+                              "a cluster has at most 16 blocks, and this one " + std::to_string(blocks));
+  code.real_threads = static_cast<uint32_t>(threads);
+  code.threads = (code.real_threads + 31) / 32 * 32;
+  Target shape = code;
+  base::Diagnostics sink;
+  if (!Lowering(code, program, sink).lower_entry()) {
+    if (sink.list().empty()) return module->diagnostic(entry.offset, "this kernel cannot be executed");
+    base::Diagnostic first = sink.list().front();
+    for (size_t i = 1; i < sink.list().size() && i < 8; ++i)
+      first.notes.push_back("also, at " + sink.list()[i].location.str() + ": " + sink.list()[i].message);
+    return first;
+  }
+  auto plan = ArgumentPlan::make(code, options);
+  if (!plan) return plan.error();
+  // What the text and the options say, without what lowering adds.
+  auto lower = [program, shape = std::move(shape)](
+                   std::span<const exec::RegisterProbe> probes) -> base::Result<std::unique_ptr<Code>> {
+    auto code = std::make_unique<Code>();
+    static_cast<Target&>(*code) = shape;
+    base::Diagnostics sink;
+    if (Lowering(*code, program, sink, probes).lower_entry()) return code;
+    return sink.list().empty() ? program.module->diagnostic(program.entry->offset,
+                                                            "this kernel cannot be executed with probes")
+                               : sink.list().front();
+  };
+  return make_kernel(std::move(code), std::move(*plan), options.shared_bytes, std::move(lower));
+}
+
+}  // namespace triton_runner::simt

@@ -1,0 +1,70 @@
+// mov of what is not a register of its own (special registers, addresses), cvta, isspacep. PTX ISA 9.7.9.3,
+// 9.7.9.19, 9.7.9.20.
+#include "move.h"
+
+#include <algorithm>
+
+#include "ptx/lower.h"
+#include "ptx/special.h"
+
+namespace triton_runner::simt {
+namespace {
+
+uint64_t window_of(const ptx::Instruction& in) {
+  using ptx::Mod;
+  if (in.has(Mod::kShared) || in.has(Mod::kSharedCta) || in.has(Mod::kSharedCluster)) return kSharedWindow;
+  return in.has(Mod::kLocal) ? kLocalWindow : 0;  // global and const: host addresses
+}
+
+bool lower_cvta(Lowering& l, const ptx::Instruction& in) {
+  const uint64_t window = window_of(in);
+  const ptx::Mod type = in.type(0);
+  uint32_t a = l.place(in.operands[1], type), d = l.reg(in.operands[0]);
+  const uint32_t bytes = bytes_of(type);
+  Handler run = copy_register(bytes);
+  if (window && in.has(ptx::Mod::kTo))
+    run = bytes == 8 ? drop_window : run;
+  else if (window)
+    run = bytes == 8 ? add_window : run;
+  if (bytes == 8 && in.has(ptx::Mod::kParam))
+    run = in.has(ptx::Mod::kTo) ? generic_to_param : param_to_generic;
+  Instr& i = l.emit(run);
+  i.d = d, i.a = a;
+  i.imm = static_cast<int64_t>(in.has(ptx::Mod::kTo) ? kWindowMask : window);
+  return true;
+}
+
+}  // namespace
+
+bool lower_move(Lowering& l, const ptx::Instruction& in) {
+  if (in.opcode == ptx::Opcode::kCvta) return lower_cvta(l, in);
+  if (in.opcode == ptx::Opcode::kIsspacep) {
+    const uint64_t window = window_of(in);
+    uint32_t a = l.place(in.operands[1], ptx::Mod::kU64), d = l.reg(in.operands[0]);
+    Instr& i = l.emit(is_space);
+    i.d = d, i.a = a;
+    i.imm = static_cast<int64_t>(window);
+    i.small = window == 0;
+    i.e = in.has(ptx::Mod::kShared) || in.has(ptx::Mod::kSharedCta);
+    return true;
+  }
+  const ptx::Operand &to = in.operands[0], &from = in.operands[1];
+  if (to.kind == ptx::OperandKind::kVector || from.kind == ptx::OperandKind::kVector) return lower_alu(l, in);
+  if (to.kind != ptx::OperandKind::kRegister) return l.error(to.offset, "expected a register");
+  // As wide as the register: `mov.u32 %r1, %tid.x` into 32 bits, `mov.b64 %rd1, name` into 64.
+  const uint32_t bytes = bytes_of(l.declared(to).type);
+  if (from.kind == ptx::OperandKind::kSpecial && read_special(l, from.special, bytes, l.reg(to))) return true;
+  const bool number = from.kind == ptx::OperandKind::kInteger || from.kind == ptx::OperandKind::kFloat;
+  const bool as_written = number && bytes_of(in.type(0)) == bytes;
+  const uint32_t a = l.place(from, from.kind == ptx::OperandKind::kRegister  ? l.declared(from).type
+                                   : as_written || ptx::is_float(in.type(0)) ? in.type(0)
+                                                                             : l.declared(to).type);
+  if (from.kind == ptx::OperandKind::kRegister && bytes_of(l.declared(from).type) != bytes)
+    return l.error(in, "mov between registers of different sizes");
+  uint32_t d = l.reg(to);
+  Instr& i = l.emit(copy_register(bytes));
+  i.d = d, i.a = a;
+  return true;
+}
+
+}  // namespace triton_runner::simt

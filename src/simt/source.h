@@ -1,0 +1,48 @@
+// What is asked of an instruction besides what it does, whatever its set: by messages, checks and the launch. A front end
+// writes it down, so that nothing else of the engine reads its text.
+#pragma once
+#include <optional>
+#include <string>
+
+#include <triton_runner/base/diagnostic.h>
+#include <triton_runner/num/type.h>
+
+namespace triton_runner::simt {
+
+struct Source {
+  const void* at = nullptr;  // the front end's instruction: one for all copies of inlined code
+  std::string_view name;     // as the text spells it
+
+  // How it accesses memory: as threads do, atomically, by a copy that goes on after it, or what only such instructions
+  // touch (mbarriers, tensor maps).
+  enum class Access : uint8_t { kPlain, kAtomic, kCopy, kObject } access = Access::kPlain;
+  bool stores = false;          // makes each thread's bytes before it asks for the next thread's
+  bool reduces = false;         // what is there, by a copy
+  bool copies = false;          // it goes on after the threads have
+  bool multiplies = false;      // so does a product
+  bool in_turn = false;         // so do those of the tensor core, one after the other
+  bool by_async_proxy = false;  // its accesses to shared memory
+  bool fences_proxy = false;    // the asynchronous one
+  bool updates_global = false;
+  enum class Meets : uint8_t { kNobody, kBlock, kClusterArrives, kClusterWaits } meets = Meets::kNobody;
+
+  // Arithmetic on registers d, a, b, c: of floats of one type, `elements` in each, or an integer division a / b.
+  enum class Numbers : uint8_t { kOther, kFloats, kDivision } numbers = Numbers::kOther;
+  num::Type type{};
+  uint8_t elements = 1;
+  bool is_signed = false;
+};
+
+class Listing {
+ public:
+  virtual ~Listing() = default;
+  virtual base::Location location(const Source& source) const = 0;  // in the text
+  virtual std::string text(const Source& source) const = 0;
+  // In the program that the text was made from, if the text says.
+  virtual std::optional<base::Location> program_location(const Source& source) const = 0;
+  // The number of the only parameter in `candidates` (a bit each, up to 64) that the address of the access was made from;
+  // none where there are several, or where it was read from memory.
+  virtual std::optional<uint32_t> parameter_of(const Source& access, uint64_t candidates) const = 0;
+};
+
+}  // namespace triton_runner::simt
