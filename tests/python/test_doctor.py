@@ -240,7 +240,7 @@ def test_recipes_for_a_checkout(checkout, tmp_path_factory):
     assert "not said: there is no cmake/llvm-hash.txt" in told.output
     assert f"git -C {checkout}/.llvm-project checkout COMMIT\n" in told.output
     none = CliRunner().invoke(main, ["dev", "--checkout", str(tmp_path_factory.mktemp("none"))])
-    assert none.exit_code == 2 and "no checkout of Triton" in none.output
+    assert none.exit_code == 2 and "not a checkout of Triton" in none.output
 
 
 def test_a_recipe_is_run(checkout, monkeypatch):
